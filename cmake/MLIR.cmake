@@ -1,0 +1,26 @@
+# Finds LLVM/MLIR 22 and sets what every compiler target needs. Links to libMLIR.so and libLLVM.so only:
+# the static archives must never be mixed with them.
+set(MLIR_DIR "/usr/lib/llvm-22/lib/cmake/mlir" CACHE PATH "Directory of MLIRConfig.cmake")
+find_package(MLIR 22 REQUIRED CONFIG)
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# The flags of the compiler's own sources. Not global: the runtime keeps RTTI and has no LLVM on its path.
+add_library(TesseraMLIR INTERFACE)
+target_include_directories(TesseraMLIR SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_include_directories(TesseraMLIR INTERFACE
+  ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR}/runtime/include)
+target_compile_options(TesseraMLIR INTERFACE -fno-rtti -fno-exceptions -Wall -Wextra -Wno-unused-parameter)
+target_link_libraries(TesseraMLIR INTERFACE MLIR LLVM)
+
+# tessera_add_library(NAME source... [LINK library...] [DEPENDS target...])
+function(tessera_add_library name)
+  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC TesseraMLIR ${ARG_LINK})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()

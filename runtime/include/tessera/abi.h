@@ -1,0 +1,241 @@
+/*===- abi.h - contract between compiled programs and the runtime ---------===*\
+|* Names and plain structs only, C11, no dependency. The compiler (lib/) and  *|
+|* the runtime (runtime/) both include it; nothing else is shared by them.    *|
+|* A compiled program is a shared object that exports `tsr_program_step` and  *|
+|* calls the runtime only through the table `tsr_abi_api`.                    *|
+\*===----------------------------------------------------------------------===*/
+#ifndef TESSERA_ABI_H
+#define TESSERA_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised whenever anything in this file or in the artifact layout changes. */
+#define TSR_ABI_VERSION 1
+
+/* ------------------------------------------------------------- artifact ---
+ * A `.tsr` file is: this header (little endian), `metadata_bytes` of UTF-8
+ * JSON (docs/Artifact.md describes it), `code_bytes` of an ELF shared object.
+ * `hash` is XXH3-64 of everything behind the header, seed 0. */
+#define TSR_ARTIFACT_MAGIC "TESSERA" /* 8 bytes with the final zero */
+typedef struct tsr_abi_header {
+  char magic[8];
+  uint32_t abi_version;
+  uint32_t header_bytes; /* sizeof(tsr_abi_header) */
+  uint64_t metadata_bytes;
+  uint64_t code_bytes;
+  uint64_t hash;
+} tsr_abi_header;
+
+/* Element types, as stored in buffers. */
+enum {
+  TSR_DTYPE_F32 = 0,
+  TSR_DTYPE_BF16 = 1,
+  TSR_DTYPE_F64 = 2,
+  TSR_DTYPE_I32 = 3
+};
+
+/* Reductions of a collective. */
+enum { TSR_REDUCE_SUM = 0, TSR_REDUCE_MAX = 1 };
+
+/* ------------------------------------------------------------- program ---*/
+
+/* A fused kernel. It works on [begin, end) of its parallel dimension: rows for
+ * the row schedule, columns for the column schedule. `buffers` are its operands
+ * in order (inputs, then outputs), `scalars` its integers in order. Several
+ * threads run it at once on disjoint ranges. */
+typedef void (*tsr_abi_kernel)(void *const *buffers, const int64_t *scalars,
+                               int64_t begin, int64_t end);
+
+/* Every runtime entry has this shape. `op` indexes "ops" of the metadata, for
+ * diagnostics. Returns 0, or non-zero to stop the step: the runtime has already
+ * recorded the error, and the program returns the value unchanged. */
+typedef int32_t (*tsr_abi_entry)(void *context, int64_t op,
+                                 void *const *buffers, const int64_t *args);
+
+/* What the generated code may call. Argument lists: the enums below. */
+typedef struct tsr_abi_api {
+  int64_t bytes; /* sizeof(tsr_abi_api) */
+  tsr_abi_entry launch;
+  tsr_abi_entry gemm;
+  tsr_abi_entry attention;
+  tsr_abi_entry attention_backward;
+  tsr_abi_entry scatter_add;
+  tsr_abi_entry fill;
+  tsr_abi_entry copy;
+  tsr_abi_entry all_reduce;
+  tsr_abi_entry all_gather;
+  tsr_abi_entry reduce_scatter;
+} tsr_abi_api;
+
+/* Indices of the entries: a table of pointers behind `bytes`. */
+enum {
+  TSR_ENTRY_LAUNCH = 1,
+  TSR_ENTRY_GEMM,
+  TSR_ENTRY_ATTENTION,
+  TSR_ENTRY_ATTENTION_BACKWARD,
+  TSR_ENTRY_SCATTER_ADD,
+  TSR_ENTRY_FILL,
+  TSR_ENTRY_COPY,
+  TSR_ENTRY_ALL_REDUCE,
+  TSR_ENTRY_ALL_GATHER,
+  TSR_ENTRY_REDUCE_SCATTER
+};
+
+/* What one rank hands to its program, for one optimizer step. */
+typedef struct tsr_abi_frame {
+  const tsr_abi_api *api;
+  void *context;        /* the rank; passed on to every entry */
+  unsigned char *arena; /* all of the rank's buffers, 64-byte aligned */
+  int64_t step;         /* optimizer step, from 0 */
+  int64_t seed;         /* of dropout */
+  const int64_t *coordinates; /* of the rank, one per mesh axis, mesh order */
+} tsr_abi_frame;
+
+/* The symbol that a program exports: one optimizer step of one rank. */
+#define TSR_PROGRAM_STEP "tsr_program_step"
+typedef int32_t (*tsr_abi_program)(const tsr_abi_frame *frame);
+
+/* -------------------------------------------------- arguments of entries ---
+ * Sizes, strides and leading dimensions are in elements. */
+
+/* launch: run `kernel` over [0, COUNT) on the rank's threads, in ranges that
+ * are multiples of GRAIN (the last may be shorter). buffers[0] is the kernel,
+ * the rest are its buffers. Its scalars start at args[TSR_LAUNCH_SCALARS]. */
+enum { TSR_LAUNCH_COUNT = 0, TSR_LAUNCH_GRAIN, TSR_LAUNCH_SCALARS };
+
+/* gemm: row-major C[m,n] = op(A) op(B) (+ C if ACCUMULATE) (+ bias[n] if bias
+ * is not null), for BATCH matrices at the given strides.
+ * op(A) is [m,k]; with TRANS_A, A is stored as [k,m]. op(B) is [k,n]; with
+ * TRANS_B, B is stored as [n,k]. A and B have dtype AB, C and bias dtype C.
+ * bf16 products accumulate in f32. buffers: a, b, c, bias (may be null). */
+enum {
+  TSR_GEMM_M = 0,
+  TSR_GEMM_N,
+  TSR_GEMM_K,
+  TSR_GEMM_LDA,
+  TSR_GEMM_LDB,
+  TSR_GEMM_LDC,
+  TSR_GEMM_TRANS_A,
+  TSR_GEMM_TRANS_B,
+  TSR_GEMM_ACCUMULATE,
+  TSR_GEMM_DTYPE_AB,
+  TSR_GEMM_DTYPE_C,
+  TSR_GEMM_BATCH,
+  TSR_GEMM_STRIDE_A,
+  TSR_GEMM_STRIDE_B,
+  TSR_GEMM_STRIDE_C,
+  TSR_GEMM_ARGS
+};
+
+/* attention: O = dropout(softmax(SCALE Q K^T + mask)) V per batch and head.
+ * Element (b, s, n, d) of Q lies at q[(b*SEQ_Q + s)*ROW_Q + n*HEAD_DIM + d];
+ * K, V, O alike with their own row strides (so that Q, K, V may be slices of
+ * one fused buffer). Query head n reads key/value head n / (HEADS / KV_HEADS).
+ * LSE[b, n, s] (f32; f64 for f64 data) is the log-sum-exp of the scaled,
+ * masked scores. CAUSAL: query s sees keys t <= s. SCALE_BITS and DROPOUT_BITS
+ * are the bits of doubles. Dropout keeps element (b, n, s, t) where
+ * philox(index, key) >= p 2^32 and scales by 1/(1-p), with
+ *   index = (((BATCH_START + b) * HEADS_TOTAL + HEAD_START + n) * SEQ_Q + s)
+ *           * SEQ_K + t,   key = tsr_abi_stream(SEED, STEP, STREAM).
+ * forward buffers:  q, k, v, o, lse
+ * backward buffers: d_o, q, k, v, o, lse, d_q, d_k, d_v
+ * (d_q, d_k, d_v have the row strides of q, k, v given as ROW_DQ...). */
+enum {
+  TSR_ATTENTION_BATCH = 0,
+  TSR_ATTENTION_HEADS,
+  TSR_ATTENTION_KV_HEADS,
+  TSR_ATTENTION_SEQ_Q,
+  TSR_ATTENTION_SEQ_K,
+  TSR_ATTENTION_HEAD_DIM,
+  TSR_ATTENTION_ROW_Q,
+  TSR_ATTENTION_ROW_K,
+  TSR_ATTENTION_ROW_V,
+  TSR_ATTENTION_ROW_O,
+  TSR_ATTENTION_ROW_DQ,
+  TSR_ATTENTION_ROW_DK,
+  TSR_ATTENTION_ROW_DV,
+  TSR_ATTENTION_ROW_DO,
+  TSR_ATTENTION_CAUSAL,
+  TSR_ATTENTION_SCALE_BITS,
+  TSR_ATTENTION_DTYPE,
+  TSR_ATTENTION_DROPOUT_BITS,
+  TSR_ATTENTION_SEED,
+  TSR_ATTENTION_STEP,
+  TSR_ATTENTION_STREAM,
+  TSR_ATTENTION_BATCH_START,
+  TSR_ATTENTION_HEAD_START,
+  TSR_ATTENTION_HEADS_TOTAL,
+  TSR_ATTENTION_ARGS
+};
+
+/* scatter_add: table[ids[r] - START, :] += src[r, :] for r < ROWS where
+ * 0 <= ids[r] - START < VALID; other rows are skipped. table is
+ * [TABLE_ROWS, COLS]. Deterministic: rows are added in order of r.
+ * buffers: src (DTYPE_SRC), ids (i32), table (DTYPE_TABLE). */
+enum {
+  TSR_SCATTER_ROWS = 0,
+  TSR_SCATTER_COLS,
+  TSR_SCATTER_START,
+  TSR_SCATTER_VALID,
+  TSR_SCATTER_DTYPE_SRC,
+  TSR_SCATTER_DTYPE_TABLE,
+  TSR_SCATTER_ARGS
+};
+
+/* fill: set BYTES bytes of buffers[0] to zero. */
+enum { TSR_FILL_BYTES = 0, TSR_FILL_ARGS };
+
+/* copy: rows of bytes, buffers: src, dst. Row i of ROWS rows of ROW_BYTES is
+ * read at src + i*SRC_STRIDE and written at dst + i*DST_STRIDE (bytes). */
+enum {
+  TSR_COPY_ROWS = 0,
+  TSR_COPY_ROW_BYTES,
+  TSR_COPY_SRC_STRIDE,
+  TSR_COPY_DST_STRIDE,
+  TSR_COPY_ARGS
+};
+
+/* Collectives run over the ranks that differ from this one only on the mesh
+ * axes whose bits are set in AXES (bit i: axis i of the mesh). Ranks of a group
+ * are ordered as in the mesh. Reductions add in rank order, so every rank gets
+ * the same bits; bf16 adds in f32 and rounds once.
+ * all_reduce: buffers: data, in place, COUNT elements.
+ * all_gather: a dimension of the result is concatenated from the ranks:
+ *   src is [OUTER, COUNT], dst is [OUTER, n, COUNT]. buffers: src, dst.
+ * reduce_scatter: src is [OUTER, n, COUNT], dst is [OUTER, COUNT]. */
+enum {
+  TSR_COLLECTIVE_AXES = 0,
+  TSR_COLLECTIVE_COUNT,
+  TSR_COLLECTIVE_DTYPE,
+  TSR_COLLECTIVE_REDUCTION,
+  TSR_COLLECTIVE_OUTER,
+  TSR_COLLECTIVE_ARGS
+};
+
+/* ---------------------------------------------------------- randomness ---
+ * Random numbers are Philox4x32-10 (Salmon et al. 2011): counter = (index low,
+ * index high, 0, 0), key = (key low, key high); the first output word is used.
+ * The key of a stream mixes seed, step and stream so that none repeats:
+ * splitmix64 finalizer of (seed + 0x9E3779B97F4A7C15 * (step + 1))
+ * xor-ed with 0xD1B54A32D192ED03 * (stream + 1), finalized again. Initial
+ * values use step -1, so (step + 1) is 0. */
+static inline uint64_t tsr_abi_mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+static inline uint64_t tsr_abi_stream(int64_t seed, int64_t step,
+                                      int64_t stream) {
+  uint64_t a = tsr_abi_mix((uint64_t)seed +
+                           0x9E3779B97F4A7C15u * (uint64_t)(step + 1));
+  return tsr_abi_mix(a ^ (0xD1B54A32D192ED03u * (uint64_t)(stream + 1)));
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TESSERA_ABI_H */

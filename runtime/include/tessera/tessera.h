@@ -1,0 +1,162 @@
+/*===- tessera.h - C API of the Tessera runtime ---------------------------===*\
+|* Loads a compiled artifact (`.tsr`) and trains it. C11; no exception, no    *|
+|* exit and no printing crosses this boundary.                                *|
+|*                                                                            *|
+|* Ownership: every tsr_*_create/open/load has a destroy that takes NULL.     *|
+|* Thread-safety: an object is used by one thread at a time; different        *|
+|* objects are independent. Errors: a call returns TSR_OK or a code; the      *|
+|* message of this thread's last error is tsr_last_error(). Out-parameters    *|
+|* are untouched on failure. Option structs start with their size.            *|
+\*===----------------------------------------------------------------------===*/
+#ifndef TESSERA_H
+#define TESSERA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tsr_status {
+  TSR_OK = 0,
+  TSR_INVALID_ARGUMENT = 1, /* the caller's mistake; the message says which */
+  TSR_NOT_FOUND = 2,        /* file, tensor or plug-in is missing */
+  TSR_CORRUPT = 3,          /* a file is torn, altered or of another version */
+  TSR_MISMATCH = 4,         /* a good file that does not fit this artifact */
+  TSR_IO = 5,               /* reading or writing failed (disk full, ...) */
+  TSR_OUT_OF_MEMORY = 6,
+  TSR_TIMEOUT = 7, /* a collective did not finish; the session is dead */
+  TSR_ABORTED = 8, /* another rank failed first; the session is dead */
+  TSR_UNSUPPORTED = 9,
+  TSR_INTERNAL = 10
+} tsr_status;
+
+/* Message of the last failure on this thread; "" if there was none. Valid until
+ * the next call on this thread. */
+const char *tsr_last_error(void);
+const char *tsr_status_name(tsr_status status);
+/* "major.minor.patch". */
+const char *tsr_version(void);
+
+/* ---- artifact: a compiled program with its plan ------------------------ */
+typedef struct tsr_artifact tsr_artifact;
+
+/* Reads and checks `path`: magic, version, lengths, hash.
+ * TSR_NOT_FOUND, TSR_CORRUPT, TSR_OUT_OF_MEMORY. */
+tsr_status tsr_artifact_load(const char *path, tsr_artifact **out_artifact);
+void tsr_artifact_destroy(tsr_artifact *artifact);
+/* The metadata as JSON text (docs/Artifact.md); owned by the artifact. */
+const char *tsr_artifact_metadata(const tsr_artifact *artifact);
+/* Ranks of the mesh, sequences of one step over all of them, tokens of one
+ * sequence, legal token ids are [0, vocabulary). */
+int64_t tsr_artifact_ranks(const tsr_artifact *artifact);
+int64_t tsr_artifact_batch(const tsr_artifact *artifact);
+int64_t tsr_artifact_sequence(const tsr_artifact *artifact);
+int64_t tsr_artifact_vocabulary(const tsr_artifact *artifact);
+
+/* ---- session: the ranks of one artifact, ready to train ---------------- */
+typedef struct tsr_session tsr_session;
+
+typedef struct tsr_session_options {
+  size_t size;              /* sizeof(tsr_session_options) */
+  const char *device;       /* "cpu" (default when NULL) */
+  const char *communicator; /* "threads" (default when NULL) */
+  int32_t threads;          /* threads for all ranks together; 0: all cores */
+  int32_t timeout_ms;       /* of one collective; 0: 60000 */
+  int64_t seed;             /* of initial values and dropout */
+  int32_t poison;           /* not 0: fill the arena with NaN before use */
+} tsr_session_options;
+
+/* Learning rate of step t (from 0): linear warm-up over warmup_steps, then
+ * cosine from lr to min_lr at total_steps, constant after. */
+typedef struct tsr_schedule {
+  size_t size; /* sizeof(tsr_schedule) */
+  double lr;
+  double min_lr;
+  int64_t warmup_steps;
+  int64_t total_steps;
+} tsr_schedule;
+
+typedef struct tsr_step_result {
+  double loss;      /* mean over all tokens of the global batch, before the update */
+  double grad_norm; /* global 2-norm of the gradient, before clipping */
+  double lr;        /* used in this step */
+  int64_t step;     /* number of this step, from 0 */
+} tsr_step_result;
+
+/* `options` may be NULL. Allocates every rank's arena; parameters are
+ * undefined until tsr_session_init or tsr_session_load. */
+tsr_status tsr_session_create(const tsr_artifact *artifact,
+                              const tsr_session_options *options,
+                              tsr_session **out_session);
+void tsr_session_destroy(tsr_session *session);
+
+/* Draws the initial parameters from the session's seed (the same bits on every
+ * mesh), zeroes the optimizer state, sets step 0. */
+tsr_status tsr_session_init(tsr_session *session);
+/* The schedule from the next step on; the artifact's own until then. */
+tsr_status tsr_session_set_schedule(tsr_session *session,
+                                    const tsr_schedule *schedule);
+/* One optimizer step. `tokens` is [batch, sequence + 1] in C order, for the
+ * whole global batch: inputs are columns 0..sequence-1, labels 1..sequence.
+ * TSR_INVALID_ARGUMENT names the first token id outside the vocabulary. */
+tsr_status tsr_session_step(tsr_session *session, const int32_t *tokens,
+                            size_t count, tsr_step_result *out_result);
+/* The next step's number. */
+int64_t tsr_session_next_step(const tsr_session *session);
+
+/* Global tensors by name, in the artifact's element type widened to f64
+ * (C order). `count` must be the number of elements. Roles: "parameter",
+ * "moment1", "moment2", "gradient"; any tensor of the artifact may be read. */
+tsr_status tsr_session_read(tsr_session *session, const char *role,
+                            const char *name, double *values, size_t count);
+tsr_status tsr_session_write(tsr_session *session, const char *role,
+                             const char *name, const double *values,
+                             size_t count);
+/* What one rank holds of a tensor, padding and all: its local shape, widened to
+ * f64. For tests and `tessera verify`. */
+tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
+                                  const char *role, const char *name,
+                                  double *values, size_t count);
+
+/* ---- checkpoints: directories with safetensors, global tensors --------- */
+/* Writes DIR/step-N/{model,optimizer}.safetensors and manifest.json. Atomic: on
+ * any failure the checkpoints that were there are untouched. */
+tsr_status tsr_session_save(tsr_session *session, const char *directory);
+/* Restores parameters, optimizer state, step and seed from a step directory, or
+ * from the newest complete one in DIR. Any mesh's checkpoint loads. */
+tsr_status tsr_session_load(tsr_session *session, const char *directory);
+/* Parameters only, from a safetensors file or a directory that holds
+ * model.safetensors, under the names `transformers` gives them (with or without
+ * its "transformer." prefix). Missing or misshapen tensors are TSR_MISMATCH. */
+tsr_status tsr_session_load_weights(tsr_session *session, const char *path);
+
+/* ---- data: token streams ----------------------------------------------- */
+typedef struct tsr_data tsr_data;
+
+typedef struct tsr_data_options {
+  size_t size;         /* sizeof(tsr_data_options) */
+  const char *format;  /* "auto" (NULL), "text": bytes, "uint16": nanoGPT,
+                          "llmc": 1024-byte header */
+  int64_t sequence;    /* tokens of one sequence */
+  int64_t vocabulary;  /* a larger token id is an error */
+  int64_t seed;        /* of the order */
+} tsr_data_options;
+
+/* Memory-maps `paths` and joins them. TSR_NOT_FOUND; TSR_CORRUPT (bad header,
+ * odd length); TSR_INVALID_ARGUMENT (shorter than one sequence). */
+tsr_status tsr_data_open(const char *const *paths, size_t count,
+                         const tsr_data_options *options, tsr_data **out_data);
+void tsr_data_destroy(tsr_data *data);
+/* Tokens in all files together. */
+int64_t tsr_data_tokens(const tsr_data *data);
+/* The global batch of a step, [batch, sequence + 1]; a function of the seed,
+ * the step and the batch alone. Each epoch visits every sequence once. */
+tsr_status tsr_data_batch(const tsr_data *data, int64_t step, int64_t batch,
+                          int32_t *out_tokens);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TESSERA_H */
