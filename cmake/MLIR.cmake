@@ -1,7 +1,10 @@
 # Finds LLVM/MLIR 22 and sets what every compiler target needs. Links to libMLIR.so and libLLVM.so only:
 # the static archives must never be mixed with them.
 set(MLIR_DIR "/usr/lib/llvm-22/lib/cmake/mlir" CACHE PATH "Directory of MLIRConfig.cmake")
-find_package(MLIR 22 REQUIRED CONFIG)
+find_package(MLIR REQUIRED CONFIG)
+if(NOT LLVM_VERSION_MAJOR EQUAL 22)
+  message(FATAL_ERROR "Tessera needs LLVM/MLIR 22, found ${LLVM_PACKAGE_VERSION}; set MLIR_DIR")
+endif()
 list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
 include(TableGen)
 include(AddLLVM)

@@ -1,0 +1,19 @@
+//===- tessera-opt.cpp - runs passes on a module --------------------------===//
+
+#include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Transforms/Passes.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::registerAllPasses();
+  tessera::registerTransformsPasses();
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  registry.insert<tessera::nn::NNDialect, tessera::dist::DistDialect>();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "Tessera optimizer driver\n", registry));
+}
