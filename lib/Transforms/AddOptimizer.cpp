@@ -84,8 +84,7 @@ void OptimizerBuilder::addResult(Value value, StringRef role, StringAttr name) {
 void OptimizerBuilder::collectParameters() {
   unsigned next = 1; // result 0 is the loss
   for (unsigned k = 0, n = func.getNumArguments(); k < n; ++k) {
-    auto name =
-        func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kParamAttr);
+    auto name = func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kParamAttr);
     if (!name)
       continue;
     Parameter p;
@@ -132,8 +131,8 @@ Value OptimizerBuilder::sum(const Twine &spec, ValueRange inputs,
 
 Value OptimizerBuilder::map(nn::Function function, Value input,
                             FloatAttr bound) {
-  return emit<nn::MapOp>(
-      nn::FunctionAttr::get(builder.getContext(), function), input, bound);
+  return emit<nn::MapOp>(nn::FunctionAttr::get(builder.getContext(), function),
+                         input, bound);
 }
 
 std::string OptimizerBuilder::lettersOf(Value value) {
@@ -195,7 +194,8 @@ LogicalResult OptimizerBuilder::run() {
   return success();
 }
 
-struct AddOptimizerPass : tessera::impl::AddOptimizerPassBase<AddOptimizerPass> {
+struct AddOptimizerPass
+    : tessera::impl::AddOptimizerPassBase<AddOptimizerPass> {
   using AddOptimizerPassBase::AddOptimizerPassBase;
 
   void runOnOperation() override {

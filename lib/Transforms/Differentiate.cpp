@@ -91,9 +91,9 @@ LogicalResult Differentiator::backward(Operation *op) {
 void Differentiator::returnGradients() {
   Operation *ret = func.getBody().front().getTerminator();
   SmallVector<Value> results(ret->getOperands());
-  SmallVector<DictionaryAttr> attrs = {builder.getDictionaryAttr(
-      builder.getNamedAttr(nn::NNDialect::kRoleAttr,
-                           builder.getStringAttr("loss")))};
+  SmallVector<DictionaryAttr> attrs = {
+      builder.getDictionaryAttr(builder.getNamedAttr(
+          nn::NNDialect::kRoleAttr, builder.getStringAttr("loss")))};
   for (BlockArgument argument : func.getArguments()) {
     if (!isParameter(func, argument))
       continue;
@@ -101,10 +101,9 @@ void Differentiator::returnGradients() {
     attrs.push_back(builder.getDictionaryAttr(
         {builder.getNamedAttr(nn::NNDialect::kRoleAttr,
                               builder.getStringAttr("gradient")),
-         builder.getNamedAttr(
-             nn::NNDialect::kParamAttr,
-             func.getArgAttr(argument.getArgNumber(),
-                             nn::NNDialect::kParamAttr))}));
+         builder.getNamedAttr(nn::NNDialect::kParamAttr,
+                              func.getArgAttr(argument.getArgNumber(),
+                                              nn::NNDialect::kParamAttr))}));
   }
   ret->setOperands(results);
   func.setType(FunctionType::get(func.getContext(),
@@ -127,9 +126,9 @@ LogicalResult Differentiator::run() {
   for (Operation &op : block.without_terminator())
     ops.push_back(&op);
   Operation *last = ops.back();
-  Value one = nn::create<nn::ConstantOp>(
-      builder, loss.getLoc(), builder.getF64FloatAttr(1.0),
-      TypeAttr::get(type.getElementType()));
+  Value one = nn::create<nn::ConstantOp>(builder, loss.getLoc(),
+                                         builder.getF64FloatAttr(1.0),
+                                         TypeAttr::get(type.getElementType()));
   if (failed(receive(loss, one)))
     return failure();
   for (Operation *op : llvm::reverse(ops))
@@ -137,10 +136,9 @@ LogicalResult Differentiator::run() {
       return failure();
   for (BlockArgument argument : func.getArguments())
     if (isParameter(func, argument) && !grads.lookup(argument))
-      return func.emitError()
-             << "the loss does not depend on parameter "
-             << func.getArgAttr(argument.getArgNumber(),
-                                nn::NNDialect::kParamAttr);
+      return func.emitError() << "the loss does not depend on parameter "
+                              << func.getArgAttr(argument.getArgNumber(),
+                                                 nn::NNDialect::kParamAttr);
   for (Operation *op = last->getNextNode(); op != block.getTerminator();
        op = op->getNextNode())
     op->setAttr(nn::NNDialect::kPhaseAttr, builder.getStringAttr("backward"));
@@ -148,7 +146,8 @@ LogicalResult Differentiator::run() {
   return success();
 }
 
-struct DifferentiatePass : tessera::impl::DifferentiatePassBase<DifferentiatePass> {
+struct DifferentiatePass
+    : tessera::impl::DifferentiatePassBase<DifferentiatePass> {
   void runOnOperation() override {
     auto func = getOperation().lookupSymbol<func::FuncOp>("loss");
     if (!func) {

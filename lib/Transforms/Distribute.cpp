@@ -87,8 +87,7 @@ LogicalResult DistributePass::placeArguments(func::FuncOp func, Plan plan,
                                              Placement &place) {
   for (BlockArgument argument : func.getArguments()) {
     unsigned k = argument.getArgNumber();
-    auto dims =
-        func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kDimsAttr);
+    auto dims = func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kDimsAttr);
     auto param =
         func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kParamAttr);
     if (!dims)

@@ -42,8 +42,8 @@ struct MicroBatchPass : tessera::impl::MicroBatchPassBase<MicroBatchPass> {
 
 bool isParameter(func::FuncOp func, Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
-  return argument && func.getArgAttr(argument.getArgNumber(),
-                                     nn::NNDialect::kParamAttr);
+  return argument &&
+         func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr);
 }
 
 void MicroBatchPass::findPrologue(func::FuncOp func) {
@@ -117,9 +117,9 @@ void MicroBatchPass::wrap(func::FuncOp func) {
       data.push_back(argument);
 
   OpBuilder builder(ret);
-  auto loop = nn::MicroBatchesOp::create(builder, func.getLoc(),
-                                         TypeRange(ValueRange(yielded)),
-                                         builder.getI64IntegerAttr(count), data);
+  auto loop = nn::MicroBatchesOp::create(
+      builder, func.getLoc(), TypeRange(ValueRange(yielded)),
+      builder.getI64IntegerAttr(count), data);
   Block *inner = builder.createBlock(&loop.getBody());
   for (Value value : data) {
     Value slice = inner->addArgument(value.getType(), value.getLoc());

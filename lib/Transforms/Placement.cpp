@@ -1,8 +1,8 @@
 //===- Placement.cpp - gives ops their distribution -----------------------===//
 
 #include "tessera/Transforms/Placement.h"
-#include "tessera/Dialect/Dist/LocalShape.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Dialect/Dist/LocalShape.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -26,8 +26,8 @@ RankedTensorType Plan::atRest(RankedTensorType type, StringRef dims) const {
   for (StringAttr axis : mesh.getAxes()) {
     size_t dim = dims.find_first_of(shardedLetters(axis));
     if (dim != StringRef::npos && mesh.getSize(axis) > 1)
-      type = withState(type, axis,
-                       State::sharded(dim, axesOf(type, dim).size()));
+      type =
+          withState(type, axis, State::sharded(dim, axesOf(type, dim).size()));
   }
   return type;
 }
@@ -65,8 +65,8 @@ static bool isParameter(Value value) {
   if (!argument)
     return false;
   auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return func && func.getArgAttr(argument.getArgNumber(),
-                                 nn::NNDialect::kParamAttr);
+  return func &&
+         func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr);
 }
 
 /// Ring bytes of a conversion, and of its backward where a gradient flows.
@@ -95,9 +95,9 @@ std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
       return std::nullopt;
     if (!checkLevels(after).empty())
       return std::nullopt;
-    auto it = here ? made.find({here.getAsOpaquePointer(), axis.str(),
-                                state.str()})
-                   : made.end();
+    auto it =
+        here ? made.find({here.getAsOpaquePointer(), axis.str(), state.str()})
+             : made.end();
     here = it == made.end() ? Value() : it->second;
     if (!here)
       wire += wireBytes(type, axis, state, active.contains(value), plan.mesh);
@@ -114,8 +114,8 @@ FailureOr<SmallVector<State>> Placement::choose(Operation *op,
   std::optional<State> wanted = plan.anchor(op, axis);
   std::optional<std::pair<Price, SmallVector<State>>> best;
   for (Row &row : rows(sig, plan.mesh.getAxes().size(), /*stages=*/0)) {
-    if (wanted && (wanted->kind != row.result.kind ||
-                   wanted->where != row.result.where))
+    if (wanted &&
+        (wanted->kind != row.result.kind || wanted->where != row.result.where))
       continue;
     Price total = {0, 0, 0};
     bool possible = true;
@@ -131,8 +131,8 @@ FailureOr<SmallVector<State>> Placement::choose(Operation *op,
       best = {total, row.operands};
   }
   if (!best)
-    return op->emitOpError() << "has no legal distribution on axis '" << axis
-                             << "'";
+    return op->emitOpError()
+           << "has no legal distribution on axis '" << axis << "'";
   return best->second;
 }
 

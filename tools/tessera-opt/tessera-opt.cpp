@@ -1,12 +1,12 @@
 //===- tessera-opt.cpp - runs passes on a module --------------------------===//
 
-#include "tessera/Dialect/Dist/Dist.h"
-#include "tessera/Dialect/NN/NN.h"
-#include "tessera/Transforms/Passes.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();

@@ -1,7 +1,7 @@
 //===- DistAttrs.cpp - mesh and sharding attributes -----------------------===//
 
-#include "tessera/Dialect/Dist/Dist.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "tessera/Dialect/Dist/Dist.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 

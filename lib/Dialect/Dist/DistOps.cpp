@@ -37,7 +37,8 @@ ParseResult ConvertOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr axis;
   Type from, to;
   if (parser.parseKeyword(&how) || parser.parseOperand(input) ||
-      parser.parseKeyword("on") || parser.parseAttribute(axis) ||
+      parser.parseKeyword("on") ||
+      parser.parseAttribute(axis, parser.getBuilder().getNoneType()) ||
       parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
       parser.parseType(from) || parser.parseArrow() || parser.parseType(to) ||
       parser.resolveOperand(input, from, result.operands))
@@ -67,8 +68,8 @@ LogicalResult ConvertOp::verify() {
                          << getTo().str() << " on axis '" << getAxis() << "'";
   if (row->how != getHow())
     return emitOpError() << "is called '" << getHow() << "', but "
-                         << getFrom().str() << " -> " << getTo().str() << " is '"
-                         << row->how << "'";
+                         << getFrom().str() << " -> " << getTo().str()
+                         << " is '" << row->how << "'";
   if (withState(from, getAxis(), getTo()) != to)
     return emitOpError() << "changes more than axis '" << getAxis()
                          << "': " << from << " -> " << to;

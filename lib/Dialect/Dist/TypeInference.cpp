@@ -81,9 +81,9 @@ static FailureOr<llvm::MapVector<char, int64_t>>
 factorSizes(Operation *op, const Signature &sig) {
   llvm::MapVector<char, int64_t> sizes;
   if (sig.ins.size() != op->getNumOperands())
-    return op->emitOpError() << "has " << op->getNumOperands()
-                             << " operands, but its spec names "
-                             << sig.ins.size();
+    return op->emitOpError()
+           << "has " << op->getNumOperands() << " operands, but its spec names "
+           << sig.ins.size();
   for (auto [k, letters] : llvm::enumerate(sig.ins)) {
     auto type = cast<RankedTensorType>(op->getOperand(k).getType());
     if (type.getRank() != static_cast<int64_t>(letters.size()))
@@ -126,8 +126,7 @@ static FailureOr<RankedTensorType> inferResultType(Operation *op,
                                << "operand";
     shape.push_back(size);
   }
-  auto type =
-      RankedTensorType::get(shape, iface.getResultElementType(result));
+  auto type = RankedTensorType::get(shape, iface.getResultElementType(result));
   for (StringAttr axis : axesIn(op)) {
     SmallVector<State> states;
     for (Value operand : op->getOperands())

@@ -1,7 +1,7 @@
 //===- NNDialect.cpp - the nn dialect -------------------------------------===//
 
-#include "tessera/Dialect/NN/NN.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "tessera/Dialect/NN/NN.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -31,8 +31,8 @@ LogicalResult EinsumOp::verify() {
   for (const std::string &letters : sig.ins)
     for (size_t k = 1; k < letters.size(); ++k)
       if (contains(StringRef(letters).take_front(k), letters[k]))
-        return emitOpError() << "names factor '" << letters[k]
-                             << "' twice in one operand";
+        return emitOpError()
+               << "names factor '" << letters[k] << "' twice in one operand";
   return success();
 }
 
@@ -41,8 +41,8 @@ int64_t EinsumOp::getFlops() {
   Signature sig = Signature::parse(getSpec());
   llvm::SmallDenseMap<char, int64_t> sizes;
   for (auto [letters, input] : llvm::zip(sig.ins, getInputs()))
-    for (auto [f, n] : llvm::zip(
-             letters, cast<RankedTensorType>(input.getType()).getShape()))
+    for (auto [f, n] :
+         llvm::zip(letters, cast<RankedTensorType>(input.getType()).getShape()))
       sizes[f] = n;
   int64_t work = 1;
   for (auto [f, n] : sizes)
@@ -70,8 +70,8 @@ void EinsumOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
     }
     Value wrt = getInputs()[j];
     auto element = TypeAttr::get(getElementTypeOrSelf(wrt.getType()));
-    bool lost = llvm::any_of(sig.ins[j],
-                             [&](char f) { return !contains(others, f); });
+    bool lost =
+        llvm::any_of(sig.ins[j], [&](char f) { return !contains(others, f); });
     if (!lost) {
       operandGrads[j] = nn::create<EinsumOp>(
           builder, getLoc(), builder.getStringAttr(spec + "->" + sig.ins[j]),

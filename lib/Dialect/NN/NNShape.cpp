@@ -41,8 +41,8 @@ void UnstackOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
                               MutableArrayRef<Value> operandGrads) {
   assert(llvm::all_of(resultGrads, [](Value v) { return v; }) &&
          "every slice is used");
-  operandGrads[0] = nn::create<StackOp>(builder, getLoc(), resultGrads,
-                                        getDimAttr());
+  operandGrads[0] =
+      nn::create<StackOp>(builder, getLoc(), resultGrads, getDimAttr());
 }
 
 Signature StackOp::getSignature(unsigned) {

@@ -3,18 +3,18 @@
 #ifndef TESSERA_DIALECT_DIST_DIST_H
 #define TESSERA_DIALECT_DIST_DIST_H
 
-#include "tessera/Dialect/Dist/State.h"
-#include "tessera/Dialect/Dist/TypingRule.h"
-#include "tessera/Dialect/NN/NNInterfaces.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/TensorEncoding.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tessera/Dialect/Dist/State.h"
+#include "tessera/Dialect/Dist/TypingRule.h"
+#include "tessera/Dialect/NN/NNInterfaces.h"
 
 #include "tessera/Dialect/Dist/DistDialect.h.inc"
 

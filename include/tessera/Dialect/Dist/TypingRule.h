@@ -6,9 +6,9 @@
 #ifndef TESSERA_DIALECT_DIST_TYPINGRULE_H
 #define TESSERA_DIALECT_DIST_TYPINGRULE_H
 
-#include "tessera/Dialect/Dist/State.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
+#include "tessera/Dialect/Dist/State.h"
 
 namespace tessera::dist {
 

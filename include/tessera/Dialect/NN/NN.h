@@ -3,8 +3,6 @@
 #ifndef TESSERA_DIALECT_NN_NN_H
 #define TESSERA_DIALECT_NN_NN_H
 
-#include "tessera/Dialect/Dist/Dist.h"
-#include "tessera/Dialect/NN/NNInterfaces.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -12,6 +10,8 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Dialect/NN/NNInterfaces.h"
 
 #include "tessera/Dialect/NN/NNDialect.h.inc"
 #include "tessera/Dialect/NN/NNEnums.h.inc"
