@@ -6,6 +6,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/RT.h"
 #include "tessera/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
@@ -13,7 +14,8 @@ int main(int argc, char **argv) {
   tessera::registerTransformsPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
-  registry.insert<tessera::nn::NNDialect, tessera::dist::DistDialect>();
+  registry.insert<tessera::nn::NNDialect, tessera::dist::DistDialect,
+                  tessera::rt::RTDialect>();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Tessera optimizer driver\n", registry));
 }
