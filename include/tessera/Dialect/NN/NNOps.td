@@ -249,6 +249,32 @@ def NN_StackOp : NN_Op<"stack", [
   let assemblyFormat = "$inputs `along` $dim attr-dict `:` functional-type($inputs, $output)";
 }
 
+def NN_PrefixOp : NN_Op<"prefix", [
+    NN_Differentiable,
+    DeclareOpInterfaceMethods<DistributableOpInterface, ["getNewFactorSize"]>]> {
+  let summary = "The first rows of a matrix";
+  let description = [{
+    `y[i, :] = x[i, :]` for `i < rows`: the positions that a sequence uses.
+
+    Example:
+
+    ```mlir
+    %y = nn.prefix %x rows 8 : tensor<32x16xf32> -> tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$rows);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$input `rows` $rows attr-dict `:` type($input) `->` type($output)";
+  let hasVerifier = 1;
+}
+
+def NN_PrefixGradOp : NN_Op<"prefix_grad"> {
+  let summary = "Gradient of prefix: the rows of g, then zeros";
+  let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$like);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$grad `like` $like attr-dict `:` functional-type(operands, $output)";
+}
+
 // ------------------------------------------------------------------ model
 
 def NN_LayerNormOp : NN_Op<"layer_norm", [NN_Differentiable]> {
