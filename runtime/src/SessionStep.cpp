@@ -3,15 +3,16 @@
 #include "Session.h"
 #include "Sharding.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace tessera {
 
 using Clock = std::chrono::steady_clock;
 
-// After a failure, ranks that still compute get this long to come back before
-// the step returns without them.
-static constexpr std::chrono::milliseconds grace{2000};
+// After a failure, ranks that still compute get this long to come back (at most
+// the timeout) before the step returns without them.
+static constexpr std::chrono::milliseconds longestGrace{2000};
 
 void Session::checkTokens(const int32_t *tokens, size_t count) const {
   const Model &model = metadata().model;
@@ -77,6 +78,7 @@ void Session::runStep() {
   auto job = [core = core, step = stepNumber, seed = seedValue](int64_t rank) {
     runProgram(*core->ranks[rank], core->code->step(), step, seed);
   };
+  auto grace = std::min(timeout, longestGrace);
   Clock::time_point failedAt{}, firstDone{};
   auto giveUp = [&](int64_t running) {
     Clock::time_point now = Clock::now();

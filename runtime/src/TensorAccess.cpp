@@ -69,7 +69,7 @@ void writeShard(const Rank &rank, const TensorInfo &tensor,
     return;
   ShardRuns runs = runsOf(rank, tensor);
   int64_t count = runs.count(), element = dtypeBytes(tensor.dtype);
-#pragma omp parallel num_threads(rank.threads)
+#pragma omp parallel num_threads(rank.threads) if (count > 4)
   {
     std::vector<double> values(blockElements), rounded(via < 0 ? 0 : blockElements);
 #pragma omp for schedule(static)
