@@ -1,7 +1,8 @@
-//===- CpuEntries.h - compute entries of the CPU device -----------------------===
-// The seam between the runtime core (src/) and the CPU kernels (cpu). Buffers and
-// arguments are those of abi.h. The functions return 0, or non-zero with *error
-// filled; they use at most `threads` threads.
+//===- CpuEntries.h - compute entries of the CPU device
+//-----------------------===
+// The seam between the runtime core (src/) and the CPU kernels (cpu). Buffers
+// and arguments are those of abi.h. The functions return 0, or non-zero with
+// *error filled; they use at most `threads` threads.
 //===------------------------------------------------------------------------===
 #ifndef TESSERA_RUNTIME_CPU_CPUENTRIES_H
 #define TESSERA_RUNTIME_CPU_CPUENTRIES_H

@@ -1,4 +1,5 @@
-//===- Api.h - what the C API's opaque structs hold ---------------------------===
+//===- Api.h - what the C API's opaque structs hold
+//---------------------------===
 #ifndef TESSERA_RUNTIME_API_H
 #define TESSERA_RUNTIME_API_H
 

@@ -1,4 +1,5 @@
-//===- ApiArtifact.cpp - tsr_artifact_* of the C API --------------------------===
+//===- ApiArtifact.cpp - tsr_artifact_* of the C API
+//--------------------------===
 #include "Api.h"
 
 using namespace tessera;

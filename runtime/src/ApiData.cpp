@@ -1,4 +1,5 @@
-//===- ApiData.cpp - tsr_data_* of the C API ----------------------------------===
+//===- ApiData.cpp - tsr_data_* of the C API
+//----------------------------------===
 #include "Api.h"
 #include "Data.h"
 

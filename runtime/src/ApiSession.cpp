@@ -1,4 +1,5 @@
-//===- ApiSession.cpp - tsr_session_* of the C API ----------------------------===
+//===- ApiSession.cpp - tsr_session_* of the C API
+//----------------------------===
 #include "Api.h"
 #include "Checkpoint.h"
 

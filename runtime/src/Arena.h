@@ -1,4 +1,5 @@
-//===- Arena.h - a rank's memory ----------------------------------------------===
+//===- Arena.h - a rank's memory
+//----------------------------------------------===
 #ifndef TESSERA_RUNTIME_ARENA_H
 #define TESSERA_RUNTIME_ARENA_H
 
@@ -7,8 +8,8 @@
 
 namespace tessera {
 
-/// Pages that read as zero until written, aligned to 64 bytes at least. The size
-/// is fixed at compile time of the program: it is the rank's peak.
+/// Pages that read as zero until written, aligned to 64 bytes at least. The
+/// size is fixed at compile time of the program: it is the rank's peak.
 class Arena {
 public:
   Arena() = default;

@@ -1,4 +1,5 @@
-//===- Artifact.h - a loaded .tsr file ---------------------------------------===
+//===- Artifact.h - a loaded .tsr file
+//---------------------------------------===
 // Header, metadata and code, all checked. Metadata and code are shared with the
 // sessions, which may outlive the artifact.
 //===------------------------------------------------------------------------===

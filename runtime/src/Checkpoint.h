@@ -1,4 +1,5 @@
-//===- Checkpoint.h - saving and restoring a session --------------------------===
+//===- Checkpoint.h - saving and restoring a session
+//--------------------------===
 // DIR/step-NNNNNNNN/{model,optimizer}.safetensors and manifest.json, global
 // tensors in their file shapes. A step directory appears whole or not at all;
 // nothing is written into a session before everything is checked.

@@ -1,4 +1,5 @@
-//===- CheckpointLoad.cpp - tsr_session_load ----------------------------------===
+//===- CheckpointLoad.cpp - tsr_session_load
+//----------------------------------===
 #include "Checkpoint.h"
 
 #include "DType.h"

@@ -1,4 +1,5 @@
-//===- CheckpointSave.cpp - tsr_session_save ----------------------------------===
+//===- CheckpointSave.cpp - tsr_session_save
+//----------------------------------===
 #include "Checkpoint.h"
 
 #include "DType.h"
@@ -26,8 +27,7 @@ std::vector<const TensorInfo *> tensorsOf(const Metadata &metadata,
                                           const char *file) {
   std::vector<const TensorInfo *> tensors;
   for (const TensorInfo &tensor : metadata.tensors)
-    if (isState(tensor.role) &&
-        std::strcmp(checkpointFile(tensor), file) == 0)
+    if (isState(tensor.role) && std::strcmp(checkpointFile(tensor), file) == 0)
       tensors.push_back(&tensor);
   return tensors;
 }

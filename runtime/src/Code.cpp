@@ -96,8 +96,7 @@ Code::Code(const std::string &source, const char *data, size_t bytes) {
     release();
     fail(TSR_CORRUPT, source, ": the code cannot be loaded: ", reason);
   }
-  program =
-      reinterpret_cast<tsr_abi_program>(dlsym(handle, TSR_PROGRAM_STEP));
+  program = reinterpret_cast<tsr_abi_program>(dlsym(handle, TSR_PROGRAM_STEP));
   if (program)
     return;
   release();

@@ -1,4 +1,5 @@
-//===- Code.h - the compiled program of an artifact --------------------------===
+//===- Code.h - the compiled program of an artifact
+//--------------------------===
 // Loads an ELF shared object from memory and finds tsr_program_step in it. The
 // code stays loaded as long as the object lives.
 //===------------------------------------------------------------------------===

@@ -1,4 +1,5 @@
-//===- Communicator.h - how ranks exchange data ------------------------------===
+//===- Communicator.h - how ranks exchange data
+//------------------------------===
 // One rank's endpoint. Implementations: threads of one process (here); MPI and
 // NCCL are plug-ins. Every call is blocking, collective over its group, and
 // returns the first failure of any rank to all ranks; after that the endpoint
@@ -59,8 +60,8 @@ public:
   virtual Status failure() const = 0;
   virtual bool failed() const = 0;
 
-  /// Progress of this rank, for diagnostics: it has reached `op`, or it has left
-  /// the program, so that nobody needs to wait for it.
+  /// Progress of this rank, for diagnostics: it has reached `op`, or it has
+  /// left the program, so that nobody needs to wait for it.
   virtual void reached(int64_t op) = 0;
   virtual void entered() = 0;
   virtual void left() = 0;

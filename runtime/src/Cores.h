@@ -1,4 +1,5 @@
-//===- Cores.h - how ranks share the machine's cores --------------------------===
+//===- Cores.h - how ranks share the machine's cores
+//--------------------------===
 #ifndef TESSERA_RUNTIME_CORES_H
 #define TESSERA_RUNTIME_CORES_H
 

@@ -73,7 +73,8 @@ Data::Part Data::openPart(const std::string &path) const {
   if (bytes % part.width != 0)
     fail(TSR_CORRUPT, "'", path, "' has ", bytes,
          " bytes, not a multiple of the 2 bytes of a token; it is torn or not "
-         "of format '", format, "'");
+         "of format '",
+         format, "'");
   part.data = file.data() ? file.data() + skipped : nullptr;
   part.count = bytes / part.width;
   part.first = 0;
@@ -100,8 +101,7 @@ Data::Data(const std::vector<std::string> &paths, const DataOptions &given)
          options.sequence, " + 1; use more data or a shorter sequence");
 }
 
-void Data::checkToken(const Part &part, int64_t position,
-                      int32_t token) const {
+void Data::checkToken(const Part &part, int64_t position, int32_t token) const {
   if (token < options.vocabulary)
     return;
   fail(TSR_INVALID_ARGUMENT, "token ", token, " at position ", position,

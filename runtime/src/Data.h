@@ -1,4 +1,5 @@
-//===- Data.h - token streams --------------------------------------------------===
+//===- Data.h - token streams
+//--------------------------------------------------===
 #ifndef TESSERA_RUNTIME_DATA_H
 #define TESSERA_RUNTIME_DATA_H
 
@@ -15,8 +16,9 @@ struct DataOptions {
   int64_t sequence = 0, vocabulary = 0, seed = 0;
 };
 
-/// Files joined to one stream of tokens, cut into sequences of `sequence` tokens
-/// and the one behind; read in an order that is a permutation in each epoch.
+/// Files joined to one stream of tokens, cut into sequences of `sequence`
+/// tokens and the one behind; read in an order that is a permutation in each
+/// epoch.
 class Data {
 public:
   /// TSR_NOT_FOUND, TSR_CORRUPT, TSR_INVALID_ARGUMENT.
@@ -24,8 +26,8 @@ public:
 
   int64_t tokens() const { return total; }
   int64_t sequences() const { return (total - 1) / options.sequence; }
-  /// out[batch, sequence + 1]. TSR_INVALID_ARGUMENT names the first token outside
-  /// of the vocabulary.
+  /// out[batch, sequence + 1]. TSR_INVALID_ARGUMENT names the first token
+  /// outside of the vocabulary.
   void batch(int64_t step, int64_t batch, int32_t *out) const;
 
 private:

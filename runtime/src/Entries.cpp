@@ -1,4 +1,5 @@
-//===- Entries.cpp - the functions behind the ABI's table ---------------------===
+//===- Entries.cpp - the functions behind the ABI's table
+//---------------------===
 #include "../cpu/CpuEntries.h"
 #include "Rank.h"
 
@@ -60,8 +61,7 @@ int32_t fill(void *context, int64_t op, void *const *buffers,
              const int64_t *args) {
   return enter(context, op, [&](Rank &rank) -> Status {
     int64_t bytes = args[TSR_FILL_BYTES];
-    int64_t pieces =
-        std::clamp<int64_t>(bytes / threadBytes, 1, rank.threads);
+    int64_t pieces = std::clamp<int64_t>(bytes / threadBytes, 1, rank.threads);
     int64_t length = (bytes + pieces - 1) / pieces;
     char *data = static_cast<char *>(buffers[0]);
 #pragma omp parallel for num_threads(pieces) if (pieces > 1)

@@ -124,8 +124,8 @@ void createDirectories(const std::string &path) {
   std::error_code code;
   fs::create_directories(path, code);
   if (code || !isDirectory(path))
-    fail(TSR_IO, "cannot create directory '", path, "': ",
-         code ? code.message() : "a file of that name exists");
+    fail(TSR_IO, "cannot create directory '", path,
+         "': ", code ? code.message() : "a file of that name exists");
 }
 
 void removeDirectory(const std::string &path) noexcept {

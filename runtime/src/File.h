@@ -1,6 +1,7 @@
-//===- File.h - mapped files, checked writes ---------------------------------===
-// Reading is by mmap, writing is counted, hashed and synced. Every failure is an
-// Error that names the path and the system's reason.
+//===- File.h - mapped files, checked writes
+//---------------------------------===
+// Reading is by mmap, writing is counted, hashed and synced. Every failure is
+// an Error that names the path and the system's reason.
 //===------------------------------------------------------------------------===
 #ifndef TESSERA_RUNTIME_FILE_H
 #define TESSERA_RUNTIME_FILE_H

@@ -1,4 +1,5 @@
-//===- Initializer.h - initial parameters -------------------------------------===
+//===- Initializer.h - initial parameters
+//-------------------------------------===
 #ifndef TESSERA_RUNTIME_INITIALIZER_H
 #define TESSERA_RUNTIME_INITIALIZER_H
 
@@ -7,8 +8,8 @@
 namespace tessera {
 
 /// Element `index` (global, row-major) of a parameter, before rounding: normal
-/// deviates are Box-Muller (1958) over two Philox words, as in docs/Artifact.md.
-/// `key` is tsr_abi_stream(seed, -1, init.stream).
+/// deviates are Box-Muller (1958) over two Philox words, as in
+/// docs/Artifact.md. `key` is tsr_abi_stream(seed, -1, init.stream).
 double initialValue(const Initial &init, uint64_t key, int64_t index);
 
 /// Draws the rank's parameters and masters, zeroes its moments.

@@ -1,4 +1,5 @@
-//===- Manifest.cpp - manifest.json of a checkpoint ---------------------------===
+//===- Manifest.cpp - manifest.json of a checkpoint
+//---------------------------===
 #include "Checkpoint.h"
 #include "File.h"
 

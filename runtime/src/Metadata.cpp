@@ -46,7 +46,7 @@ std::string Mesh::describe(int64_t axisSet) const {
 }
 
 namespace {
-constexpr const char *roleNames[] = {"parameter", "master", "moment1",
+constexpr const char *roleNames[] = {"parameter", "master",   "moment1",
                                      "moment2",   "gradient", "input",
                                      "output",    "value"};
 }

@@ -1,4 +1,5 @@
-//===- ParseMetadata.cpp - the metadata but for its tensors ------------------===
+//===- ParseMetadata.cpp - the metadata but for its tensors
+//------------------===
 #include "Metadata.h"
 #include "Status.h"
 #include "tessera/abi.h"
@@ -22,8 +23,8 @@ Mesh parseMesh(const JsonView &view) {
         item.refuse("repeats the axis '" + axis.name + "'");
     mesh.axes.push_back(std::move(axis));
     if (mesh.axes.size() > maxAxes || mesh.ranks() > maxRanks)
-      view.refuse(concat("has more than ", maxAxes, " axes or ", maxRanks,
-                         " ranks"));
+      view.refuse(
+          concat("has more than ", maxAxes, " axes or ", maxRanks, " ranks"));
   }
   return mesh;
 }
@@ -117,9 +118,8 @@ void checkInput(const JsonView &view, const Metadata &metadata, Role role,
 
 void checkInputs(const JsonView &view, const Metadata &metadata) {
   const Model &model = metadata.model;
-  std::vector<int64_t> tokens = {model.microBatches,
-                                 model.batch / model.microBatches,
-                                 model.sequence};
+  std::vector<int64_t> tokens = {
+      model.microBatches, model.batch / model.microBatches, model.sequence};
   checkInput(view, metadata, Role::Input, "ids", tokens);
   checkInput(view, metadata, Role::Input, "labels", tokens);
   for (const char *name : {"lr", "bias_correction1", "bias_correction2"})

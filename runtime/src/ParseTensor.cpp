@@ -1,4 +1,5 @@
-//===- ParseTensor.cpp - one entry of "tensors" ------------------------------===
+//===- ParseTensor.cpp - one entry of "tensors"
+//------------------------------===
 #include "DType.h"
 #include "Metadata.h"
 #include "Sharding.h"

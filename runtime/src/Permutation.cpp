@@ -1,4 +1,5 @@
-//===- Permutation.cpp - a permutation computed on the fly --------------------===
+//===- Permutation.cpp - a permutation computed on the fly
+//--------------------===
 #include "Data.h"
 #include "tessera/abi.h"
 

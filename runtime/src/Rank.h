@@ -1,6 +1,7 @@
-//===- Rank.h - one rank of a session -----------------------------------------===
-// Its memory, its endpoint, and the frame its program gets. `context` of the ABI
-// points to a Rank.
+//===- Rank.h - one rank of a session
+//-----------------------------------------===
+// Its memory, its endpoint, and the frame its program gets. `context` of the
+// ABI points to a Rank.
 //===------------------------------------------------------------------------===
 #ifndef TESSERA_RUNTIME_RANK_H
 #define TESSERA_RUNTIME_RANK_H
@@ -30,8 +31,8 @@ struct Rank {
 /// communicator with a message and returns non-zero.
 const tsr_abi_api &cpuApi();
 
-/// Runs one step of `program`; never throws. On a failure all ranks' collectives
-/// fail too.
+/// Runs one step of `program`; never throws. On a failure all ranks'
+/// collectives fail too.
 void runProgram(Rank &rank, tsr_abi_program program, int64_t step,
                 int64_t seed) noexcept;
 

@@ -52,8 +52,8 @@ RankThreads::RankThreads(int64_t ranks, const CorePlan &plan)
   } catch (const std::system_error &error) {
     size_t started = threads.size();
     stop();
-    fail(TSR_OUT_OF_MEMORY, "cannot start the thread of rank ", started,
-         " of ", ranks, ": ", error.what());
+    fail(TSR_OUT_OF_MEMORY, "cannot start the thread of rank ", started, " of ",
+         ranks, ": ", error.what());
   } catch (...) {
     stop();
     throw;

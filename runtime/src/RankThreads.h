@@ -1,4 +1,5 @@
-//===- RankThreads.h - one lasting thread per rank ----------------------------===
+//===- RankThreads.h - one lasting thread per rank
+//----------------------------===
 // Runs a job on all ranks at once and waits for it. A thread that never comes
 // back is given up: it keeps what its job holds, and is detached at the end.
 //===------------------------------------------------------------------------===
@@ -25,8 +26,8 @@ public:
   /// Must own what it needs: it may outlive this object if it never returns.
   using Job = std::function<void(int64_t rank)>;
   /// Runs job(rank) on every rank's thread. Returns the first rank's failure.
-  /// While waiting, giveUp(ranks still running) is asked now and then; if it says
-  /// true, `run` returns TSR_TIMEOUT at once and must not be called again.
+  /// While waiting, giveUp(ranks still running) is asked now and then; if it
+  /// says true, `run` returns TSR_TIMEOUT at once and must not be called again.
   Status run(Job job, const std::function<bool(int64_t)> &giveUp = nullptr);
 
 private:

@@ -1,4 +1,5 @@
-//===- Reduce.h - elementwise reductions of several buffers ------------------===
+//===- Reduce.h - elementwise reductions of several buffers
+//------------------===
 #ifndef TESSERA_RUNTIME_REDUCE_H
 #define TESSERA_RUNTIME_REDUCE_H
 

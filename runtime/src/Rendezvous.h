@@ -1,4 +1,5 @@
-//===- Rendezvous.h - the meeting point of one group of threads --------------===
+//===- Rendezvous.h - the meeting point of one group of threads
+//--------------===
 // Members meet in rounds: a round is complete when every member has arrived.
 // What a member offers before it arrives is visible to all after the round, and
 // stays so until it arrives again.

@@ -32,10 +32,9 @@ static std::pair<const char *, uint64_t> readHeader(const MappedFile &file) {
 /// Bytes of any type of the format; 0 for those of the future.
 static uint64_t anyElementBytes(const std::string &dtype) {
   static const std::map<std::string, uint64_t> sizes = {
-      {"F64", 8},  {"I64", 8}, {"U64", 8}, {"F32", 4},
-      {"I32", 4},  {"U32", 4}, {"F16", 2}, {"BF16", 2},
-      {"I16", 2},  {"U16", 2}, {"I8", 1},  {"U8", 1},
-      {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
+      {"F64", 8}, {"I64", 8}, {"U64", 8},  {"F32", 4},     {"I32", 4},
+      {"U32", 4}, {"F16", 2}, {"BF16", 2}, {"I16", 2},     {"U16", 2},
+      {"I8", 1},  {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
   auto it = sizes.find(dtype);
   return it == sizes.end() ? 0 : it->second;
 }
@@ -74,8 +73,7 @@ SafetensorsFile::SafetensorsFile(const std::string &path) : mapped(path) {
   uint64_t available = mapped.data() + mapped.size() - data;
   for (const auto &[name, value] : parsed.items())
     if (name != "__metadata__")
-      entries.emplace(name,
-                      parseEntry(root.at(name.c_str()), data, available));
+      entries.emplace(name, parseEntry(root.at(name.c_str()), data, available));
 }
 
 const FileTensor *SafetensorsFile::find(const std::string &name) const {
@@ -111,8 +109,9 @@ void checkFinite(const std::string &path, const std::string &name,
   int64_t count = tensor.elements(), bad = count;
   if (fileElementBytes(tensor.dtype) == 0)
     return;
-#pragma omp parallel for schedule(static) reduction(min : bad)                 \
-    if (count > 64 * blockElements)
+#pragma omp parallel for schedule(static)                                      \
+    reduction(min                                                              \
+              : bad) if (count > 64 * blockElements)
   for (int64_t first = 0; first < count; first += blockElements) {
     double values[blockElements];
     int64_t length = std::min(blockElements, count - first);

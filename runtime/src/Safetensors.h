@@ -1,4 +1,5 @@
-//===- Safetensors.h - the checkpoint file format -----------------------------===
+//===- Safetensors.h - the checkpoint file format
+//-----------------------------===
 // Eight bytes of header length, a JSON header, raw little-endian data
 // (https://github.com/huggingface/safetensors, README "Format"). Reading trusts
 // nothing; writing is tensor by tensor.
@@ -54,8 +55,8 @@ struct NewTensor {
   uint64_t bytes;
 };
 
-/// The length and header of a file with these tensors, in this order; their data
-/// follows in the same order.
+/// The length and header of a file with these tensors, in this order; their
+/// data follows in the same order.
 std::string safetensorsHeader(const std::vector<NewTensor> &tensors);
 
 } // namespace tessera

@@ -32,9 +32,9 @@ static void checkOptions(const Artifact &artifact,
   checkMemory(metadata.arenaBytes, metadata.mesh.ranks());
 }
 
-std::shared_ptr<Session::Core>
-Session::makeCore(const Artifact &artifact, const SessionOptions &options,
-                  const CorePlan &plan) {
+std::shared_ptr<Session::Core> Session::makeCore(const Artifact &artifact,
+                                                 const SessionOptions &options,
+                                                 const CorePlan &plan) {
   auto core = std::make_shared<Core>();
   core->code = artifact.code;
   core->metadata = artifact.metadata;

@@ -1,4 +1,5 @@
-//===- Session.h - the ranks of an artifact, in training ----------------------===
+//===- Session.h - the ranks of an artifact, in training
+//----------------------===
 #ifndef TESSERA_RUNTIME_SESSION_H
 #define TESSERA_RUNTIME_SESSION_H
 

@@ -1,4 +1,5 @@
-//===- SessionStep.cpp - one optimizer step -----------------------------------===
+//===- SessionStep.cpp - one optimizer step
+//-----------------------------------===
 #include "DType.h"
 #include "Session.h"
 #include "Sharding.h"

@@ -22,8 +22,9 @@ struct Shard {
   bool isPadded() const;
 };
 
-/// `axes` cut a dimension of size `global`, the first is the outermost. An inner
-/// axis cuts the padded chunk of the outer one, so all ranks have one size.
+/// `axes` cut a dimension of size `global`, the first is the outermost. An
+/// inner axis cuts the padded chunk of the outer one, so all ranks have one
+/// size.
 struct Cut {
   int64_t size, coordinate;
 };

@@ -71,7 +71,8 @@ void writeShard(const Rank &rank, const TensorInfo &tensor,
   int64_t count = runs.count(), element = dtypeBytes(tensor.dtype);
 #pragma omp parallel num_threads(rank.threads) if (count > 4)
   {
-    std::vector<double> values(blockElements), rounded(via < 0 ? 0 : blockElements);
+    std::vector<double> values(blockElements),
+        rounded(via < 0 ? 0 : blockElements);
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < count; ++i) {
       Run run = runs.at(i);
@@ -80,8 +81,8 @@ void writeShard(const Rank &rank, const TensorInfo &tensor,
         narrow(via, values.data(), rounded.data(), run.length);
         widen(via, rounded.data(), values.data(), run.length);
       }
-      narrow(tensor.dtype, values.data(),
-             rank.at(tensor) + run.local * element, run.length);
+      narrow(tensor.dtype, values.data(), rank.at(tensor) + run.local * element,
+             run.length);
     }
   }
 }

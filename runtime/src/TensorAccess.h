@@ -1,4 +1,5 @@
-//===- TensorAccess.h - between global tensors and ranks' arenas --------------===
+//===- TensorAccess.h - between global tensors and ranks' arenas
+//--------------===
 // Global arrays are row-major in the tensor's `shape` (equally its file shape).
 // Callers run these while the ranks' programs do not.
 //===------------------------------------------------------------------------===

@@ -38,8 +38,8 @@ std::string describeCall(const Offer &offer) {
 bool sameCall(const Offer &a, const Offer &b) {
   return std::strcmp(a.kind, b.kind) == 0 && a.call.op == b.call.op &&
          a.call.count == b.call.count && a.call.dtype == b.call.dtype &&
-         a.call.reduction == b.call.reduction &&
-         a.call.outer == b.call.outer && a.root == b.root;
+         a.call.reduction == b.call.reduction && a.call.outer == b.call.outer &&
+         a.root == b.root;
 }
 
 /// body(begin, end) over [0, count) on `threads` threads.
@@ -192,9 +192,9 @@ Status ThreadCommunicator::broadcast(const Collective &call, int64_t root,
                                      void *data) {
   Seat seat = seatOf(call.axes);
   if (root < 0 || root >= seat.group->size()) {
-    world->abort({TSR_INTERNAL, concat("broadcast of op ", call.op, " from ",
-                                       root, ", the group has ",
-                                       seat.group->size(), " members")});
+    world->abort({TSR_INTERNAL,
+                  concat("broadcast of op ", call.op, " from ", root,
+                         ", the group has ", seat.group->size(), " members")});
     return world->failure();
   }
   if (Status status = open(seat, {"broadcast", call, root, data}); !status.ok())
@@ -226,10 +226,10 @@ Status ThreadCommunicator::exchange(const Seat &seat, const Message &message,
     return status;
   const Offer &other = seat.group->offer(1 - seat.member);
   if (own.call.count != other.call.count) {
-    world->abort({TSR_INTERNAL,
-                  concat("message ", fromTo({}, wait), ": ", own.kind, " of ",
-                         own.call.count, " bytes meets ", other.kind, " of ",
-                         other.call.count, " bytes")});
+    world->abort(
+        {TSR_INTERNAL, concat("message ", fromTo({}, wait), ": ", own.kind,
+                              " of ", own.call.count, " bytes meets ",
+                              other.kind, " of ", other.call.count, " bytes")});
     return world->failure();
   }
   if (seat.member == 1)
@@ -241,9 +241,9 @@ Status ThreadCommunicator::checkPeer(const Message &message) {
   int64_t ranks = world->options().mesh.ranks();
   if (message.peer < 0 || message.peer >= ranks || message.peer == rank ||
       message.bytes < 0)
-    world->abort({TSR_INTERNAL, concat("rank ", rank, " exchanges ",
-                                       message.bytes, " bytes with rank ",
-                                       message.peer, " of ", ranks)});
+    world->abort({TSR_INTERNAL,
+                  concat("rank ", rank, " exchanges ", message.bytes,
+                         " bytes with rank ", message.peer, " of ", ranks)});
   return world->failure();
 }
 

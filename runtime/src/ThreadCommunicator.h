@@ -1,4 +1,5 @@
-//===- ThreadCommunicator.h - ranks that are threads of one process ----------===
+//===- ThreadCommunicator.h - ranks that are threads of one process
+//----------===
 // Reads and writes the peers' buffers directly. A reduction is cut over the
 // group: each rank reduces one part of all buffers, so a collective is two
 // meetings and no copy. Sums are in rank order, so all ranks get equal bits.

@@ -67,10 +67,9 @@ Status ThreadWorld::meet(const Wait &wait) {
       abort({TSR_INTERNAL,
              describe(wait, round, "cannot finish: a rank has left")});
     else if (Clock::now() >= deadline)
-      abort({TSR_TIMEOUT,
-             describe(wait, round,
-                      concat("did not finish within ",
-                             settings.timeout.count(), " ms"))});
+      abort({TSR_TIMEOUT, describe(wait, round,
+                                   concat("did not finish within ",
+                                          settings.timeout.count(), " ms"))});
   }
   return failure();
 }
@@ -131,9 +130,9 @@ void ThreadWorld::abortStragglers() {
   for (size_t rank = 0; rank < places.size(); ++rank)
     if (places[rank].inside.load())
       missing += concat(missing.empty() ? "" : ", ", describePlace(rank));
-  abort({TSR_TIMEOUT, concat("the step did not finish within ",
-                             settings.timeout.count(),
-                             " ms of the first rank; missing: ", missing)});
+  abort({TSR_TIMEOUT,
+         concat("the step did not finish within ", settings.timeout.count(),
+                " ms of the first rank; missing: ", missing)});
 }
 
 } // namespace tessera

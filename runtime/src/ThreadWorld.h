@@ -1,6 +1,7 @@
-//===- ThreadWorld.h - what the thread ranks of a session share ---------------===
-// The groups, the first failure, and where every rank is. Waiting is here: spin,
-// then sleep, and on a timeout or an early exit find out who is missing.
+//===- ThreadWorld.h - what the thread ranks of a session share
+//---------------===
+// The groups, the first failure, and where every rank is. Waiting is here:
+// spin, then sleep, and on a timeout or an early exit find out who is missing.
 //===------------------------------------------------------------------------===
 #ifndef TESSERA_RUNTIME_THREADWORLD_H
 #define TESSERA_RUNTIME_THREADWORLD_H

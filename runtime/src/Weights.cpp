@@ -1,4 +1,5 @@
-//===- Weights.cpp - tsr_session_load_weights ---------------------------------===
+//===- Weights.cpp - tsr_session_load_weights
+//---------------------------------===
 #include "Checkpoint.h"
 #include "Initializer.h"
 #include "Safetensors.h"

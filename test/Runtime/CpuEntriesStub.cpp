@@ -1,4 +1,5 @@
-//===- CpuEntriesStub.cpp - in place of the CPU kernels until they are there ---===
+//===- CpuEntriesStub.cpp - in place of the CPU kernels until they are there
+//---===
 #include "../../runtime/cpu/CpuEntries.h"
 
 namespace tessera {

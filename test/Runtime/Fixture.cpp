@@ -16,8 +16,8 @@ using nlohmann::json;
 namespace fixture {
 
 TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (std::filesystem::temp_directory_path() /
-                      "tessera-test-XXXXXX");
+  std::string name =
+      (std::filesystem::temp_directory_path() / "tessera-test-XXXXXX");
   if (!mkdtemp(name.data()))
     std::abort();
   path = name;
@@ -37,10 +37,14 @@ void writeFile(const std::string &path, const std::string &content) {
 
 static json tensor(const char *role, const char *name, long offset, json shape,
                    json local, json sharding = json::array()) {
-  return {{"role", role},         {"name", name},
-          {"dtype", "f32"},       {"shape", shape},
-          {"local_shape", local}, {"offset", offset},
-          {"partial", json::array()}, {"sharding", sharding}};
+  return {{"role", role},
+          {"name", name},
+          {"dtype", "f32"},
+          {"shape", shape},
+          {"local_shape", local},
+          {"offset", offset},
+          {"partial", json::array()},
+          {"sharding", sharding}};
 }
 
 static json tensorsOf(const fixture_layout &l, int dp) {
@@ -50,21 +54,20 @@ static json tensorsOf(const fixture_layout &l, int dp) {
   json none = json::array();
   json tokens = {MICRO_BATCHES, BATCH / MICRO_BATCHES, SEQUENCE};
   json own = {MICRO_BATCHES, BATCH / MICRO_BATCHES / dp, SEQUENCE};
-  json all = {
-      tensor("parameter", "transformer.w", l.w, {V}, {l.rows}, overTp),
-      tensor("parameter", "transformer.bias", l.bias, {1}, {1}),
-      tensor("moment1", "transformer.w", l.m1, {V}, {l.part}, zero),
-      tensor("moment2", "transformer.w", l.m2, {V}, {l.part}, zero),
-      tensor("moment1", "transformer.bias", l.bias_m1, {1}, {1}),
-      tensor("moment2", "transformer.bias", l.bias_m2, {1}, {1}),
-      tensor("input", "lr", l.lr, none, none),
-      tensor("input", "bias_correction1", l.bc1, none, none),
-      tensor("input", "bias_correction2", l.bc2, none, none),
-      tensor("output", "loss", l.loss, none, none),
-      tensor("output", "grad_norm", l.norm, none, none),
-      tensor("value", "fault", l.fault, {MAX_RANKS}, {MAX_RANKS}),
-      tensor("input", "ids", l.ids, tokens, own, batch),
-      tensor("input", "labels", l.labels, tokens, own, batch)};
+  json all = {tensor("parameter", "transformer.w", l.w, {V}, {l.rows}, overTp),
+              tensor("parameter", "transformer.bias", l.bias, {1}, {1}),
+              tensor("moment1", "transformer.w", l.m1, {V}, {l.part}, zero),
+              tensor("moment2", "transformer.w", l.m2, {V}, {l.part}, zero),
+              tensor("moment1", "transformer.bias", l.bias_m1, {1}, {1}),
+              tensor("moment2", "transformer.bias", l.bias_m2, {1}, {1}),
+              tensor("input", "lr", l.lr, none, none),
+              tensor("input", "bias_correction1", l.bc1, none, none),
+              tensor("input", "bias_correction2", l.bc2, none, none),
+              tensor("output", "loss", l.loss, none, none),
+              tensor("output", "grad_norm", l.norm, none, none),
+              tensor("value", "fault", l.fault, {MAX_RANKS}, {MAX_RANKS}),
+              tensor("input", "ids", l.ids, tokens, own, batch),
+              tensor("input", "labels", l.labels, tokens, own, batch)};
   for (json &entry : all)
     if (entry["name"] == "transformer.w")
       entry["file_shape"] = {V / 2, 2};
@@ -77,9 +80,9 @@ static json tensorsOf(const fixture_layout &l, int dp) {
 
 json metadataOf(int dp, int tp) {
   fixture_layout l = fixture_layout_of(dp, tp);
-  const char *names[OP_COUNT] = {"fill",   "reduce_scatter", "all_reduce",
-                                 "launch", "all_gather",     "copy",
-                                 "all_reduce", "gemm"};
+  const char *names[OP_COUNT] = {
+      "fill",       "reduce_scatter", "all_reduce", "launch",
+      "all_gather", "copy",           "all_reduce", "gemm"};
   json ops = json::array();
   for (int i = 0; i < OP_COUNT; ++i)
     ops.push_back({{"op", names[i]},
@@ -170,8 +173,9 @@ std::vector<double> Training::read(const char *role, const char *name,
 
 void Training::write(const char *role, const char *name,
                      const std::vector<double> &values) {
-  EXPECT_EQ(tsr_session_write(session, role, name, values.data(), values.size()),
-            TSR_OK)
+  EXPECT_EQ(
+      tsr_session_write(session, role, name, values.data(), values.size()),
+      TSR_OK)
       << tsr_last_error();
 }
 

@@ -1,4 +1,5 @@
-//===- Fixture.h - artifacts, files and directories for tests -----------------===
+//===- Fixture.h - artifacts, files and directories for tests
+//-----------------===
 #ifndef TESSERA_TEST_RUNTIME_FIXTURE_H
 #define TESSERA_TEST_RUNTIME_FIXTURE_H
 

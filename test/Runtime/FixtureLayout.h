@@ -25,7 +25,7 @@ static inline struct fixture_layout fixture_layout_of(long dp, long tp) {
   l.tokens = BATCH * SEQUENCE / dp;
 #define PLACE(field, count)                                                    \
   l.field = end;                                                               \
-  end += LINE((count) * 4);
+  end += LINE((count)*4);
   PLACE(w, l.rows)
   PLACE(bias, 1)
   PLACE(m1, l.part)

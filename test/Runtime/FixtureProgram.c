@@ -75,8 +75,8 @@ tsr_program_step(const tsr_abi_frame *frame) {
     return code;
   backward(frame, l);
   int64_t scatter[] = {1, l.part, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1};
-  if ((code = api->reduce_scatter(frame->context, OP_SCATTER, gradient,
-                                  scatter)))
+  if ((code =
+           api->reduce_scatter(frame->context, OP_SCATTER, gradient, scatter)))
     return code;
 
   if ((code = misbehave(frame, fault)) || fault == FAULT_LEAVE)
@@ -104,7 +104,8 @@ tsr_program_step(const tsr_abi_frame *frame) {
   float *own = AT(gradient) + dp * l.part;
   for (long i = 0; i < l.part; ++i)
     own[i] = dp * l.part + i < l.rows ? AT(w)[dp * l.part + i] : 0;
-  if ((code = launch_update(frame, own, AT(m1), AT(m2), AT(scattered), l.part)) ||
+  if ((code =
+           launch_update(frame, own, AT(m1), AT(m2), AT(scattered), l.part)) ||
       (code = launch_update(frame, AT(bias), AT(bias_m1), AT(bias_m2),
                             AT(sums) + 1, 1)))
     return code;

@@ -1,4 +1,5 @@
-//===- SessionTest.cpp - training through the C API ---------------------------===
+//===- SessionTest.cpp - training through the C API
+//---------------------------===
 #include "Fixture.h"
 #include "FixtureLayout.h"
 
@@ -142,9 +143,9 @@ TEST(Session, BadTokensAreNamed) {
             TSR_INVALID_ARGUMENT);
   EXPECT_CONTAINS(tsr_last_error(), "got 7 tokens, it takes 40");
   tokens[6] = V;
-  EXPECT_EQ(tsr_session_step(training.session, tokens.data(), tokens.size(),
-                             nullptr),
-            TSR_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      tsr_session_step(training.session, tokens.data(), tokens.size(), nullptr),
+      TSR_INVALID_ARGUMENT);
   EXPECT_CONTAINS(tsr_last_error(), "token 10 at position 1 of sequence 1");
   EXPECT_EQ(training.step(0), TSR_OK) << tsr_last_error();
 }

@@ -1,4 +1,5 @@
-//===- tessera.hpp - C++ wrapper of the C API -----------------------------------===
+//===- tessera.hpp - C++ wrapper of the C API
+//-----------------------------------===
 // Header only, C++17. Owns the objects and turns status codes into exceptions,
 // which are thrown on the caller's side: nothing but C crosses the library's
 // boundary. Thread-safety as in tessera.h.
