@@ -48,7 +48,8 @@ private:
     const int64_t queries = minimum(kBlock, p.seqQ - query);
     const In *q = static_cast<const In *>(p.q) + (b * p.seqQ + query) * p.rowQ +
                   head * p.headDim;
-    packTransposed<T, In>(q, p.rowQ, queries, p.headDim, T(p.scale), queriesT);
+    packTransposed<T, In>(q, p.rowQ, queries, p.headDim, T(p.scale), queriesT,
+                          kBlock);
     for (int64_t i = 0; i < kBlock; ++i) {
       rowMax[i] = -T(__builtin_inf());
       rowSum[i] = 0;

@@ -103,8 +103,10 @@ private:
     const In *q = static_cast<const In *>(p.q) + row * p.rowQ + offset;
     const In *o = static_cast<const In *>(p.o) + row * p.rowO + offset;
     const In *dO = static_cast<const In *>(p.dO) + row * p.rowDO + offset;
-    packTransposed<T, In>(q, p.rowQ, queries, p.headDim, T(p.scale), queriesT);
-    packTransposed<T, In>(dO, p.rowDO, queries, p.headDim, T(1), gradientT);
+    packTransposed<T, In>(q, p.rowQ, queries, p.headDim, T(p.scale), queriesT,
+                          kBlock);
+    packTransposed<T, In>(dO, p.rowDO, queries, p.headDim, T(1), gradientT,
+                          kBlock);
     queryRows = widenRows<T, In>(q, p.rowQ, queries, p.headDim, queryCopy);
     gradientRows =
         widenRows<T, In>(dO, p.rowDO, queries, p.headDim, gradientCopy);

@@ -21,20 +21,23 @@ template <typename T> struct Strided {
 /// What the accumulators start from.
 enum class Start { Zero, Old };
 
-/// One register tile of R rows and V vectors.
+/// One register tile of R rows and V vectors; k >= 1. The old values are added
+/// last, so that the loads, prefetched at the start, are hidden by the
+/// products.
 template <typename T, int R, int V>
 static inline __attribute__((always_inline)) void
 tile(Strided<T> a, const T *b, int64_t ldb, T *c, int64_t ldc, int64_t k,
      Start start) {
   constexpr int w = kLanes<T>;
-  Vec<T> sum[R][V];
+  Vec<T> sum[R][V] = {};
+  if (start == Start::Old)
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r)
+    for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-    for (int v = 0; v < V; ++v)
-      sum[r][v] = start == Start::Old ? load<T>(c + r * ldc + v * w) : Vec<T>{};
+      for (int v = 0; v < V; ++v)
+        __builtin_prefetch(c + r * ldc + v * w, 1);
   const T *pa = a.data;
-  for (int64_t i = 0; i < k; ++i) {
+  do { // not a while loop: it would keep a second copy of the sums for k = 0
     Vec<T> vb[V];
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v)
@@ -48,12 +51,14 @@ tile(Strided<T> a, const T *b, int64_t ldb, T *c, int64_t ldc, int64_t k,
     }
     pa += a.step;
     b += ldb;
-  }
+  } while (--k > 0);
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-    for (int v = 0; v < V; ++v)
-      store<T>(c + r * ldc + v * w, sum[r][v]);
+    for (int v = 0; v < V; ++v) {
+      T *at = c + r * ldc + v * w;
+      store<T>(at, start == Start::Old ? load<T>(at) + sum[r][v] : sum[r][v]);
+    }
 }
 
 /// The rows that are left over when m is not a multiple of kTileRows.
@@ -90,7 +95,8 @@ static void lastColumns(int64_t vectors, int64_t m, Strided<T> a, const T *b,
   }
 }
 
-/// C[m, vectors*kLanes] = A B, or += with Start::Old. B and C are row-major.
+/// C[m, vectors*kLanes] = A B, or += with Start::Old. B and C are row-major,
+/// k >= 1.
 template <typename T>
 static void multiply(int64_t m, int64_t vectors, int64_t k, Strided<T> a,
                      const T *b, int64_t ldb, T *c, int64_t ldc, Start start) {
