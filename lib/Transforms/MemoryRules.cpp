@@ -1,6 +1,7 @@
 //===- MemoryRules.cpp - what the memory passes agree on ------------------===//
 
 #include "tessera/Transforms/MemoryRules.h"
+#include "tessera/Conversion/KernelToLLVM/BufferSharing.h"
 #include "tessera/Dialect/NN/NN.h"
 
 using namespace mlir;
@@ -21,8 +22,8 @@ static LogicalResult checkOp(Operation *op) {
   auto isTensor = [](Type type) { return isa<TensorType>(type); };
   bool onTensors = llvm::any_of(op->getOperandTypes(), isTensor) ||
                    llvm::any_of(op->getResultTypes(), isTensor);
-  if (onTensors && !isa<func::ReturnOp>(op) &&
-      !isa_and_nonnull<RTDialect>(op->getDialect()))
+  if (onTensors && !isa<RuntimeCallOpInterface, ViewOp, JoinOp, LoopOp, YieldOp,
+                        func::ReturnOp>(op))
     return op->emitError() << "is not an op of the lowered program";
   for (Value result : op->getResults())
     if (failed(checkValue(result)))
@@ -69,7 +70,9 @@ BlockArgument tessera::rt::updatedArgument(func::FuncOp func,
 }
 
 ShareRule tessera::rt::kernelShareRule() {
-  return [](func::FuncOp, unsigned, unsigned) { return false; };
+  return [](func::FuncOp kernel, unsigned argument, unsigned result) {
+    return mayShareBuffer(kernel, argument, result);
+  };
 }
 
 void tessera::rt::reportConflict(const Conflict &conflict) {

@@ -67,6 +67,12 @@ static RowLayout layoutOfView(ViewOp view) {
     return layoutOf(view.getSource());
   if (view.getIndex())
     return {1, elements, elements};
+  // Slices that attention reads say in how many parts a position is cut.
+  if (auto parts = view->getAttrOfType<IntegerAttr>("parts");
+      parts && type.getRank() >= 2 && elements > 0) {
+    int64_t row = product(type.getShape().take_back(2));
+    return {elements / row, row, row * parts.getInt()};
+  }
   SmallVector<int64_t> offsets;
   for (Operation *user : view.getSource().getUsers())
     if (auto sibling = dyn_cast<ViewOp>(user))
@@ -79,13 +85,16 @@ RowLayout tessera::rt::layoutOf(Value value) {
   if (auto view = value.getDefiningOp<ViewOp>())
     return layoutOfView(view);
   int64_t elements = typeOf(value).getNumElements();
+  RowLayout contiguous = {1, elements, elements};
   auto call = value.getDefiningOp<RuntimeCallOpInterface>();
-  int64_t stride =
-      call ? call.getResultStride(cast<OpResult>(value).getResultNumber()) : 0;
-  if (stride == 0)
-    return {1, elements, elements};
+  if (!call)
+    return contiguous;
+  int64_t stride = call.getResultStride(cast<OpResult>(value).getResultNumber());
+  if (stride == 0 && !isa<CopyOp>(call))
+    return contiguous;
   for (OpOperand &use : value.getUses())
     if (auto join = dyn_cast<JoinOp>(use.getOwner()))
       return layoutIn(join, use.getOperandNumber());
-  return {2, elements / 2, stride}; // Gaps, but of no join: refused later.
+  // Gaps, but of no join: refused later.
+  return stride == 0 ? contiguous : RowLayout{2, elements / 2, stride};
 }

@@ -7,13 +7,17 @@
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Conversion/KernelToLLVM/Passes.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
+#include "tessera/Conversion/RTToLLVM/Passes.h"
 #include "tessera/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   tessera::registerTransformsPasses();
   tessera::registerNNToRTPasses();
+  tessera::registerRTToLLVMPasses();
+  tessera::registerKernelToLLVMPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   registry.insert<tessera::nn::NNDialect, tessera::dist::DistDialect,
