@@ -7,6 +7,7 @@
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Conversion/KernelToLLVM/Passes.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Transforms/Passes.h"
 
@@ -14,6 +15,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   tessera::registerTransformsPasses();
   tessera::registerNNToRTPasses();
+  tessera::registerKernelToLLVMPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   registry.insert<tessera::nn::NNDialect, tessera::dist::DistDialect,
