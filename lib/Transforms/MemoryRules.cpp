@@ -3,6 +3,7 @@
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Conversion/KernelToLLVM/BufferSharing.h"
 #include "tessera/Dialect/NN/NN.h"
+#include <map>
 
 using namespace mlir;
 using namespace tessera;
@@ -70,8 +71,17 @@ BlockArgument tessera::rt::updatedArgument(func::FuncOp func,
 }
 
 ShareRule tessera::rt::kernelShareRule() {
-  return [](func::FuncOp kernel, unsigned argument, unsigned result) {
-    return mayShareBuffer(kernel, argument, result);
+  // Analyzing a kernel costs more than looking up the answer; kernels are
+  // shared by layers.
+  using Question = std::tuple<Operation *, unsigned, unsigned>;
+  auto known = std::make_shared<std::map<Question, bool>>();
+  return [known](func::FuncOp kernel, unsigned argument, unsigned result) {
+    if (kernel.isDeclaration())
+      return false;
+    auto [it, isNew] = known->try_emplace({kernel, argument, result}, false);
+    if (isNew)
+      it->second = mayShareBuffer(kernel, argument, result);
+    return it->second;
   };
 }
 
