@@ -9,12 +9,14 @@
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Conversion/KernelToLLVM/Passes.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
+#include "tessera/Conversion/RTToLLVM/Passes.h"
 #include "tessera/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   tessera::registerTransformsPasses();
   tessera::registerNNToRTPasses();
+  tessera::registerRTToLLVMPasses();
   tessera::registerKernelToLLVMPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
