@@ -48,7 +48,8 @@ def NN_Function : I32EnumAttr<"Function", "pointwise function", [
     I32EnumAttrCase<"Log", 4, "log">,
     I32EnumAttrCase<"Sqrt", 5, "sqrt">,
     I32EnumAttrCase<"Reciprocal", 6, "reciprocal">,
-    I32EnumAttrCase<"ClipFactor", 7, "clip_factor">]> {
+    I32EnumAttrCase<"ClipFactor", 7, "clip_factor">,
+    I32EnumAttrCase<"Rsqrt", 8, "rsqrt">]> {
   let cppNamespace = "::tessera::nn";
 }
 
@@ -135,7 +136,8 @@ def NN_MapOp : NN_Op<"map", [NN_Differentiable]> {
   let description = [{
     `y = f(x)`. `gelu_tanh` is `0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`
     and `gelu` is `0.5 x (1 + erf(x / sqrt 2))` (Hendrycks and Gimpel 2016);
-    `clip_factor` is `min(1, bound / x)`, the factor that clips a norm `x`.
+    `clip_factor` is `min(1, bound / x)`, the factor that clips a norm `x`;
+    `rsqrt` is `1 / sqrt(x + bound)`.
 
     Example:
 

@@ -202,6 +202,13 @@ def RT_AllReduceOp : RT_Op<"all_reduce", [Pure]> {
   let assemblyFormat = "$input `over` $axes attr-dict `:` type($input) `->` type($result)";
 }
 
+def RT_FirstOp : RT_Op<"first", [Pure]> {
+  let summary = "The value on rank 0 of an axis, zeros elsewhere; part of a kernel";
+  let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `on` $axis attr-dict `:` type($input) `->` type($result)";
+}
+
 // ------------------------------------------------------------------ structure
 
 def RT_LoopOp : RT_Op<"loop", [SingleBlockImplicitTerminator<"YieldOp">]> {
