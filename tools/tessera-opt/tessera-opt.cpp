@@ -7,11 +7,13 @@
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   tessera::registerTransformsPasses();
+  tessera::registerNNToRTPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   registry.insert<tessera::nn::NNDialect, tessera::dist::DistDialect,

@@ -124,8 +124,7 @@ Value DecomposePass::normalized(NormBuilder &b, APFloat epsilon) {
 
 Value DecomposePass::forward(nn::LayerNormOp op) {
   NormBuilder b(op, op.getInput());
-  Value scaled =
-      b.times(normalized(b, op.getEpsilon()), b.h, op.getWeight());
+  Value scaled = b.times(normalized(b, op.getEpsilon()), b.h, op.getWeight());
   return b.combine(b.full + "," + b.h + "->" + b.full, {scaled, op.getBias()},
                    {1, 1});
 }

@@ -23,13 +23,13 @@ void tessera::setSpan(Operation *op, char factor, const FactorSpan &span) {
   Builder builder(op->getContext());
   NamedAttrList all(
       op->getAttrOfType<DictionaryAttr>(rt::RTDialect::kFactorsAttr));
-  all.set(StringRef(&factor, 1),
-          builder.getDictionaryAttr(
-              {builder.getNamedAttr("axis", span.axis),
-               builder.getNamedAttr("chunk",
-                                    builder.getI64IntegerAttr(span.chunk)),
-               builder.getNamedAttr("total",
-                                    builder.getI64IntegerAttr(span.total))}));
+  all.set(
+      StringRef(&factor, 1),
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr("axis", span.axis),
+           builder.getNamedAttr("chunk", builder.getI64IntegerAttr(span.chunk)),
+           builder.getNamedAttr("total",
+                                builder.getI64IntegerAttr(span.total))}));
   op->setAttr(rt::RTDialect::kFactorsAttr, all.getDictionary(op->getContext()));
 }
 
@@ -41,16 +41,16 @@ Value tessera::startOf(OpBuilder &builder, Location loc,
                        const std::optional<FactorSpan> &span) {
   if (!span)
     return i64(builder, loc, 0);
-  Value coordinate = rt::CoordOp::create(builder, loc, span->axis);
+  Value coordinate =
+      rt::CoordOp::create(builder, loc, builder.getI64Type(), span->axis);
   return arith::MulIOp::create(builder, loc, coordinate,
                                i64(builder, loc, span->chunk));
 }
 
 Value tessera::validOf(OpBuilder &builder, Location loc,
                        const FactorSpan &span) {
-  Value left = arith::SubIOp::create(builder, loc,
-                                     i64(builder, loc, span.total),
-                                     startOf(builder, loc, span));
+  Value left = arith::SubIOp::create(
+      builder, loc, i64(builder, loc, span.total), startOf(builder, loc, span));
   Value zero = i64(builder, loc, 0), chunk = i64(builder, loc, span.chunk);
   Value atLeast = arith::MaxSIOp::create(builder, loc, left, zero);
   return arith::MinSIOp::create(builder, loc, atLeast, chunk);

@@ -9,8 +9,9 @@ using namespace tessera;
 
 namespace {
 
-/// Longest row of a kernel whose op leaves the split open.
-constexpr int64_t kMaxFreeColumns = 1 << 14;
+/// Shortest row, if there are that many elements, of a kernel whose ops leave
+/// the split open: long enough for vectors, short enough to share rows out.
+constexpr int64_t kFreeColumns = 512;
 
 class Grouping {
 public:
@@ -24,6 +25,7 @@ private:
   void start(KernelMember member);
   void add(KernelGroup &group, const KernelMember &member);
   void closeReadGroups(Operation *op, KernelGroup *except);
+  void mergeReadGroups(Operation *op, KernelGroup &into);
 
   std::vector<std::unique_ptr<KernelGroup>> groups;
   /// Groups that may still grow, oldest first.
@@ -63,8 +65,11 @@ bool Grouping::fits(KernelGroup &group, KernelMember &member) {
   bool column = feedsColumnsOnly(member.op);
   if (column != (group.schedule == KernelGroup::Column))
     return false;
-  if (space.split >= 0)
-    return space.rows() == group.rows && space.columns() == group.columns;
+  if (space.split >= 0) {
+    bool same = space.rows() == group.rows && space.columns() == group.columns;
+    return same ||
+           (group.free && space.elements() == group.rows * group.columns);
+  }
   bool readsRow = llvm::any_of(member.op->getOperands(), [&](Value v) {
     return group.produced.contains(v) &&
            cast<RankedTensorType>(v.getType()).getNumElements() == group.rows;
@@ -83,6 +88,11 @@ bool Grouping::tryJoin(KernelGroup &group, const KernelMember &candidate) {
   });
   if (!related || !fits(group, member))
     return false;
+  if (member.space.split >= 0 && group.free) {
+    group.rows = member.space.rows();
+    group.columns = member.space.columns();
+    group.free = false;
+  }
   add(group, member);
   return true;
 }
@@ -107,11 +117,10 @@ void Grouping::start(KernelMember member) {
     member.perRow = true;
   } else {
     int64_t columns = 1;
-    for (int64_t size : llvm::reverse(space.sizes)) {
-      if (columns > 1 && columns * size > kMaxFreeColumns)
-        break;
-      columns *= size;
-    }
+    for (int64_t size : llvm::reverse(space.sizes))
+      if (columns < kFreeColumns)
+        columns *= size;
+    group->free = true;
     group->columns = columns;
     group->rows = space.elements() / columns;
   }
@@ -122,9 +131,10 @@ void Grouping::start(KernelMember member) {
 
 void Grouping::closeReadGroups(Operation *op, KernelGroup *except) {
   llvm::erase_if(open, [&](KernelGroup *group) {
-    bool reads = group != except && llvm::any_of(op->getOperands(), [&](Value v) {
-      return group->produced.contains(v);
-    });
+    bool reads =
+        group != except && llvm::any_of(op->getOperands(), [&](Value v) {
+          return group->produced.contains(v);
+        });
     return reads;
   });
   // Ops with regions read what their bodies read.
@@ -133,14 +143,40 @@ void Grouping::closeReadGroups(Operation *op, KernelGroup *except) {
       closeReadGroups(&inner, except);
 }
 
+/// Groups over the same rows and columns that `op`, a member of `into`, reads:
+/// nothing else has read them, so they can run where `op` stands.
+void Grouping::mergeReadGroups(Operation *op, KernelGroup &into) {
+  for (KernelGroup *&group : open) {
+    bool reads =
+        group != &into && llvm::any_of(op->getOperands(), [&](Value v) {
+          return group->produced.contains(v);
+        });
+    bool same = group->schedule == into.schedule && group->rows == into.rows &&
+                group->columns == into.columns && !group->free;
+    if (!reads || !same)
+      continue;
+    llvm::append_range(into.members, group->members);
+    into.produced.insert(group->produced.begin(), group->produced.end());
+    into.read.insert(group->read.begin(), group->read.end());
+    group->members.clear();
+    group = nullptr;
+  }
+  llvm::erase(open, nullptr);
+  llvm::stable_sort(into.members, [](const auto &a, const auto &b) {
+    return a.op->isBeforeInBlock(b.op);
+  });
+}
+
 void Grouping::visit(Operation *op) {
   std::optional<KernelSpace> space = kernelSpace(op);
   if (!space)
     return closeReadGroups(op, nullptr);
   KernelMember member{op, *space};
-  for (KernelGroup *group : llvm::reverse(llvm::to_vector(open)))
-    if (tryJoin(*group, member))
+  for (KernelGroup *group : llvm::reverse(open))
+    if (tryJoin(*group, member)) {
+      mergeReadGroups(op, *group);
       return closeReadGroups(op, group);
+    }
   closeReadGroups(op, nullptr);
   start(member);
 }
@@ -148,6 +184,7 @@ void Grouping::visit(Operation *op) {
 std::vector<std::unique_ptr<KernelGroup>> Grouping::run(Block &block) {
   for (Operation &op : block)
     visit(&op);
+  llvm::erase_if(groups, [](auto &group) { return group->members.empty(); });
   return std::move(groups);
 }
 

@@ -25,15 +25,17 @@ struct KernelGroup {
   enum Schedule { Row, Column };
   Schedule schedule = Row;
   int64_t rows = 1, columns = 1;
+  /// No member has fixed the split into rows and columns yet.
+  bool free = false;
   std::vector<KernelMember> members;
   llvm::DenseSet<mlir::Value> produced;
   llvm::DenseSet<mlir::Value> read;
-  bool open = true;
 };
 
-/// Groups the kernel ops of a block, in program order. An op joins an open group
-/// of its rows and columns with which it shares a value; a group is closed when
-/// an op outside of it reads one of its values.
+/// Groups the kernel ops of a block, in program order. An op joins an open
+/// group of its rows and columns with which it shares a value, and joins the
+/// groups whose values it reads; a group is closed when an op outside of it
+/// reads one of its values.
 std::vector<std::unique_ptr<KernelGroup>> formGroups(mlir::Block &block);
 
 } // namespace tessera

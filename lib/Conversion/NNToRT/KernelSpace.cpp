@@ -95,7 +95,7 @@ static bool isKernelOp(Operation *op) {
     return !isContraction(einsum);
   return isa<nn::AddOp, nn::BroadcastOp, nn::MapOp, nn::MapGradOp, nn::CastOp,
              nn::DropoutOp, nn::PickOp, nn::PickGradOp, nn::MaxOp,
-             nn::EmbeddingOp, nn::AdamWOp, rt::FirstOp>(op);
+             nn::EmbeddingOp, nn::PrefixGradOp, nn::AdamWOp, rt::FirstOp>(op);
 }
 
 std::optional<KernelSpace> tessera::kernelSpace(Operation *op) {
@@ -114,11 +114,16 @@ std::optional<KernelSpace> tessera::kernelSpace(Operation *op) {
   for (const std::string &letters : space.operands)
     if (letters.size() > space.factors.size())
       space.factors = letters;
+  if (isa<nn::PrefixGradOp>(op)) { // the gradient is a shorter table
+    space.factors = space.result = "ph";
+    space.operands = {"", "ph"};
+    space.split = 1;
+    return fillSizes(op, space) ? std::optional(space) : std::nullopt;
+  }
   if (isa<nn::EmbeddingOp>(op)) {
     space.split = sig.ins[0].size();
     return fillSizes(op, space) ? std::optional(space) : std::nullopt;
   }
-  bool fits =
-      fillSizes(op, space) && fixSplit(space) && fixReduction(space);
+  bool fits = fillSizes(op, space) && fixSplit(space) && fixReduction(space);
   return fits ? std::optional(space) : std::nullopt;
 }

@@ -28,7 +28,7 @@ enum class ViewKind {
 struct KernelSpace {
   enum Reduction { None, Rows, Columns };
 
-  std::string factors;          ///< Of the iteration space, outermost first.
+  std::string factors; ///< Of the iteration space, outermost first.
   llvm::SmallVector<int64_t> sizes;
   llvm::SmallVector<std::string> operands; ///< Factors of each operand.
   std::string result;

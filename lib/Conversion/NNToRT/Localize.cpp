@@ -34,9 +34,8 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
       return signalPassFailure();
     if (keep)
       rememberValues(func);
-    WalkResult lowered = func.walk([&](ConvertOp op) {
-      return WalkResult(lowerConversion(op));
-    });
+    WalkResult lowered = func.walk(
+        [&](ConvertOp op) { return WalkResult(lowerConversion(op)); });
     if (lowered.wasInterrupted())
       return signalPassFailure();
     shrinkTypes(func);
@@ -73,8 +72,8 @@ void LocalizePass::rememberValues(func::FuncOp func) {
   func.walk([&](DistributableOpInterface op) {
     SmallVector<Attribute> kept;
     for (Value result : op->getResults()) {
-      std::string name = std::to_string(next++) + ":" +
-                         op->getName().stripDialect().str();
+      std::string name =
+          std::to_string(next++) + ":" + op->getName().stripDialect().str();
       kept.push_back(builder.getDictionaryAttr(
           {builder.getNamedAttr("name", builder.getStringAttr(name)),
            builder.getNamedAttr("global", TypeAttr::get(result.getType()))}));
@@ -96,9 +95,9 @@ LogicalResult LocalizePass::recordSpans(DistributableOpInterface op) {
           return op->emitOpError()
                  << "splits dimension " << dim << " over " << axes.size()
                  << " axes; at most 1 can be lowered";
-        setSpan(op, letter,
-                {axes[0], localType(type).getDimSize(dim),
-                 type.getDimSize(dim)});
+        setSpan(
+            op, letter,
+            {axes[0], localType(type).getDimSize(dim), type.getDimSize(dim)});
       }
     }
   }

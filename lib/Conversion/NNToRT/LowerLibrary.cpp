@@ -142,8 +142,8 @@ void lowerEmbeddingGrad(nn::EmbeddingGradOp op) {
   Location loc = op.getLoc();
   std::optional<FactorSpan> span = spanOf(op, 'v');
   Value table = rt::ZeroOp::create(b, loc, op.getType());
-  Value valid = span ? validOf(b, loc, *span)
-                     : i64(b, loc, op.getType().getDimSize(0));
+  Value valid =
+      span ? validOf(b, loc, *span) : i64(b, loc, op.getType().getDimSize(0));
   auto scatter =
       rt::ScatterAddOp::create(b, loc, op.getType(), op.getGrad(), op.getIds(),
                                table, startOf(b, loc, span), valid);
@@ -211,9 +211,8 @@ void lowerAttentionGrad(nn::AttentionGradOp op) {
       op.getLse(), batchStart(b, op, batch), startOf(b, loc, spanOf(op, 'n')),
       i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
       i(gradStride(op.getGradQuery())), i(gradStride(op.getGradKey())),
-      i(gradStride(op.getGradValue())), i(headsTotal(op, q)),
-      op.getScaleAttr(), b.getBoolAttr(op.getCausal()), op.getDropoutAttr(),
-      op.getStreamAttr());
+      i(gradStride(op.getGradValue())), i(headsTotal(op, q)), op.getScaleAttr(),
+      b.getBoolAttr(op.getCausal()), op.getDropoutAttr(), op.getStreamAttr());
   if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
     lowered->setAttr(nn::NNDialect::kPhaseAttr, phase);
   op.replaceAllUsesWith(lowered);
@@ -237,10 +236,9 @@ LogicalResult lowerUnstack(nn::UnstackOp op) {
   auto type = cast<RankedTensorType>(op.getInput().getType());
   int64_t elements = sliceElements(type, op.getDim());
   for (auto [k, result] : llvm::enumerate(op.getResults())) {
-    auto view = rt::ViewOp::create(b, op.getLoc(), result.getType(),
-                                   op.getInput(), Value(),
-                                   b.getI64IntegerAttr(k * elements),
-                                   b.getI64IntegerAttr(0));
+    auto view = rt::ViewOp::create(
+        b, op.getLoc(), result.getType(), op.getInput(), Value(),
+        b.getI64IntegerAttr(k * elements), b.getI64IntegerAttr(0));
     view->setAttr("parts", b.getI64IntegerAttr(op.getNumResults()));
     result.replaceAllUsesWith(view.getResult());
   }
@@ -266,6 +264,16 @@ LogicalResult lowerStack(nn::StackOp op) {
   return success();
 }
 
+/// The first rows of a matrix are where the matrix starts.
+void lowerPrefix(nn::PrefixOp op) {
+  OpBuilder b(op);
+  auto view =
+      rt::ViewOp::create(b, op.getLoc(), op.getType(), op.getInput(), Value(),
+                         b.getI64IntegerAttr(0), b.getI64IntegerAttr(0));
+  op.replaceAllUsesWith(view.getResult());
+  op.erase();
+}
+
 //===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
@@ -276,7 +284,8 @@ template <typename OpTy> SmallVector<OpTy> collect(ModuleOp module) {
   return ops;
 }
 
-struct LowerLibraryPass : tessera::impl::LowerLibraryPassBase<LowerLibraryPass> {
+struct LowerLibraryPass
+    : tessera::impl::LowerLibraryPassBase<LowerLibraryPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     bool failedOp = false;
@@ -293,6 +302,8 @@ struct LowerLibraryPass : tessera::impl::LowerLibraryPassBase<LowerLibraryPass> 
       lowerAttentionGrad(op);
     for (auto op : collect<nn::UnstackOp>(module))
       failedOp |= failed(lowerUnstack(op));
+    for (auto op : collect<nn::PrefixOp>(module))
+      lowerPrefix(op);
     for (auto op : collect<nn::StackOp>(module))
       failedOp |= failed(lowerStack(op));
     if (failedOp)
