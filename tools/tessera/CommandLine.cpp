@@ -36,7 +36,7 @@ private:
                "tessera"};
   std::string mesh;
   int64_t tensorParallel = 0, dataParallel = 0;
-  std::vector<CLI::Option *> fixedOptions, scheduleOptions;
+  std::vector<CLI::Option *> fixedOptions, scheduleOptions, minLrOptions;
   CLI::Option *resume = nullptr;
 };
 
@@ -124,13 +124,17 @@ void CommandLine::addSchedule(CLI::App *sub) {
   sub->option_defaults()->group("Schedule");
   auto add = [&](const char *name, auto &value, const char *what) {
     CLI::Option *option = sub->add_option(name, value, what);
-    option->check(CLI::NonNegativeNumber)->capture_default_str();
+    option->check(CLI::NonNegativeNumber);
     scheduleOptions.push_back(option);
+    return option;
   };
-  add("--lr", options.lr, "Largest learning rate");
-  add("--min-lr", options.minLr, "Learning rate at the end");
-  add("--warmup-steps", options.warmupSteps, "Steps of linear warm-up");
-  add("--steps", options.steps, "Optimizer steps, those before --resume too");
+  add("--lr", options.lr, "Largest learning rate")->capture_default_str();
+  minLrOptions.push_back(add("--min-lr", options.minLr,
+                             "Learning rate at the end (default: --lr / 10)"));
+  add("--warmup-steps", options.warmupSteps, "Steps of linear warm-up")
+      ->capture_default_str();
+  add("--steps", options.steps, "Optimizer steps, those before --resume too")
+      ->capture_default_str();
 }
 
 void CommandLine::addTraining(CLI::App *sub) {
@@ -169,6 +173,9 @@ void CommandLine::addTraining(CLI::App *sub) {
 
 CommandLine::CommandLine(DriverOptions &options) : options(options) {
   app.require_subcommand(1);
+  app.failure_message([](const CLI::App *, const CLI::Error &error) {
+    return "error: " + std::string(error.what()) + "; see --help\n";
+  });
   app.set_version_flag("--version", "tessera " TESSERA_VERSION);
   CLI::App *doctor = command(Command::Doctor, "doctor",
                              "What is installed, what works, what is missing");
@@ -237,6 +244,11 @@ void CommandLine::check() {
     refuse("--resume needs a directory; name one, or give --checkpoint-dir");
   if (options.saveEvery && options.checkpointDir.empty())
     refuse("--save-every needs --checkpoint-dir");
+  bool minLrGiven = false;
+  for (const CLI::Option *option : minLrOptions)
+    minLrGiven |= option->count() > 0;
+  if (!minLrGiven)
+    options.minLr = options.lr / 10;
   if (options.minLr > options.lr)
     refuse("--min-lr is larger than --lr; lower it or raise --lr");
   if (options.isArtifact() && !options.fixedByArtifact.empty())
@@ -247,6 +259,9 @@ void CommandLine::check() {
 
 bool CommandLine::parse(int argc, char **argv, int &exitCode) {
   try {
+    if (argc > 1 && argv[1][0] != '-' && !app.get_subcommand_no_throw(argv[1]))
+      refuse("unknown command '" + std::string(argv[1]) +
+             "'; tessera --help lists them");
     app.parse(argc, argv);
     check();
     return true;

@@ -7,6 +7,7 @@
 #include "Table.h"
 #include "tessera/tessera.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -93,17 +94,16 @@ struct DnnlVersion {
 };
 
 Finding checkMatrixLibrary() {
-  // The runtime is linked to it, so it is in this process if anything works.
   using Query = const DnnlVersion *(*)();
   void *library = nullptr;
   for (const char *name : {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"})
     if (!library)
-      library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+      library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
   auto query = library ? reinterpret_cast<Query>(dlsym(library, "dnnl_version"))
                        : nullptr;
   if (!query)
-    return {"matrix products", State::Broken, "oneDNN is not loaded",
-            "apt-get install libdnnl-dev"};
+    return {"matrix products", State::Broken,
+            "oneDNN not found: nothing can run", "apt-get install libdnnl-dev"};
   const DnnlVersion *v = query();
   return {"matrix products", State::Works,
           formatv("oneDNN {0}.{1}.{2}", v->major, v->minor, v->patch).str(),

@@ -67,7 +67,7 @@ void Report::readArena(const json::Object &root) {
   if (!kinds)
     return;
   for (const auto &[kind, bytes] : *kinds)
-    memory.push_back({kind.str().str(), bytes.getAsInteger().value_or(0)});
+    memory.push_back({kind.str(), bytes.getAsInteger().value_or(0)});
   llvm::sort(memory, [](const auto &a, const auto &b) {
     return std::tie(b.second, a.first) < std::tie(a.second, b.first);
   });

@@ -5,6 +5,8 @@
 #include "Commands.h"
 #include "Report.h"
 #include "Training.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <filesystem>
 
 using namespace tessera;
@@ -48,13 +50,30 @@ static std::string findCheckpoint(const std::string &directory) {
   return "";
 }
 
+/// The order of the data goes on as it began, whatever --seed says.
+int64_t Training::seedOfCheckpoint() const {
+  char step[40];
+  std::snprintf(step, sizeof step, "step-%08lld", (long long)firstStep);
+  for (std::string directory :
+       {options.resumeDir, options.resumeDir + "/" + step}) {
+    auto text = llvm::MemoryBuffer::getFile(directory + "/manifest.json");
+    if (!text)
+      continue;
+    auto manifest = llvm::json::parse((*text)->getBuffer());
+    if (manifest && manifest->getAsObject())
+      return manifest->getAsObject()->getInteger("seed").value_or(options.seed);
+    llvm::consumeError(manifest.takeError());
+  }
+  return options.seed;
+}
+
 bool Training::openData() {
   tsr_data_options wanted = {};
   wanted.size = sizeof wanted;
   wanted.format = options.dataFormat.c_str();
   wanted.sequence = tsr_artifact_sequence(artifact);
   wanted.vocabulary = tsr_artifact_vocabulary(artifact);
-  wanted.seed = options.seed;
+  wanted.seed = options.resumes ? seedOfCheckpoint() : options.seed;
   std::vector<const char *> paths;
   for (const std::string &path : options.data)
     paths.push_back(path.c_str());
@@ -121,8 +140,8 @@ bool Training::startParameters() {
 
 bool Training::prepare() {
   LogMode mode = options.resumes ? LogMode::Append : LogMode::Replace;
-  if (!refuseForeignCheckpoints() || !openData() || !openSession() ||
-      !startParameters() || !log.open(options.log, mode))
+  if (!refuseForeignCheckpoints() || !openSession() || !startParameters() ||
+      !openData() || !log.open(options.log, mode))
     return false;
   batch.resize(tsr_artifact_batch(artifact) *
                (tsr_artifact_sequence(artifact) + 1));

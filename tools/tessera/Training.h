@@ -22,6 +22,7 @@ public:
   bool run();
 
 private:
+  int64_t seedOfCheckpoint() const;
   bool openData();
   bool openSession();
   bool startParameters();
