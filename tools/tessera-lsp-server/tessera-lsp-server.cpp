@@ -12,5 +12,5 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   registry.insert<tessera::nn::NNDialect, tessera::dist::DistDialect,
                   tessera::rt::RTDialect>();
-  return mlir::asMainReturnCode(mlir::MlirLspServerMain(argc, argv, registry));
+  return failed(mlir::MlirLspServerMain(argc, argv, registry)) ? 1 : 0;
 }

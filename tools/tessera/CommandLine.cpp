@@ -27,6 +27,7 @@ private:
     fixedOptions.push_back(option);
     return option;
   }
+  void checkCommand(const std::string &word);
   void check();
   void checkMesh();
 
@@ -42,6 +43,24 @@ private:
 
 [[noreturn]] void refuse(const std::string &message) {
   throw CLI::ValidationError("error", message);
+}
+
+/// CLI11's own validators print the limits of double.
+CLI::Validator checkSign(const char *what, bool (*legal)(double)) {
+  return CLI::Validator(
+      [what, legal](std::string &text) {
+        double value = 0;
+        bool fits = CLI::detail::lexical_cast(text, value) && legal(value);
+        return fits ? std::string()
+                    : "must be " + std::string(what) + ", but is " + text;
+      },
+      "");
+}
+CLI::Validator positive() {
+  return checkSign("a number above 0", [](double v) { return v > 0; });
+}
+CLI::Validator notNegative() {
+  return checkSign("a number not below 0", [](double v) { return v >= 0; });
 }
 
 CLI::App *CommandLine::command(Command command, const char *name,
@@ -62,14 +81,14 @@ void CommandLine::addSizes(CLI::App *sub) {
   sub->option_defaults()->group("Sizes");
   fixed(sub->add_option("--seq-length", options.sequence,
                         "Tokens of a sequence (default: n_positions)"))
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   fixed(sub->add_option("--batch", options.batch,
                         "Sequences of an optimizer step, over all ranks and "
                         "micro-batches (default: 8)"))
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   fixed(sub->add_option("--micro-batches", options.microBatches,
                         "Parts that a batch is cut into (default: 1)"))
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   fixed(sub->add_option("--precision", options.precision,
                         "f32; bf16: bf16 storage and products, f32 elsewhere; "
                         "f64"))
@@ -83,13 +102,13 @@ void CommandLine::addPlan(CLI::App *sub) {
                         "Axes and sizes, e.g. dp=2,tp=4 (default: one rank)"));
   fixed(sub->add_option("--tensor-model-parallel-size", tensorParallel,
                         "The same as tp in --mesh"))
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   fixed(sub->add_option("--data-parallel-size", dataParallel,
                         "The same as dp in --mesh"))
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   sub->add_option("--ranks", options.ranks,
                   "The most ranks that the mesh may have")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   fixed(sub->add_option("--cpu", options.cpu,
                         "CPU to compile for, as LLVM names it"))
       ->capture_default_str();
@@ -107,7 +126,7 @@ void CommandLine::addOptimizer(CLI::App *sub) {
   sub->option_defaults()->group("Optimizer");
   auto number = [&](const char *name, double &value, const char *what) {
     fixed(sub->add_option(name, value, what))
-        ->check(CLI::NonNegativeNumber)
+        ->check(notNegative())
         ->capture_default_str();
   };
   number("--weight-decay", options.weightDecay,
@@ -124,7 +143,7 @@ void CommandLine::addSchedule(CLI::App *sub) {
   sub->option_defaults()->group("Schedule");
   auto add = [&](const char *name, auto &value, const char *what) {
     CLI::Option *option = sub->add_option(name, value, what);
-    option->check(CLI::NonNegativeNumber);
+    option->check(notNegative());
     scheduleOptions.push_back(option);
     return option;
   };
@@ -151,7 +170,7 @@ void CommandLine::addTraining(CLI::App *sub) {
                   "Where checkpoints go; one is written at the end");
   sub->add_option("--save-every", options.saveEvery,
                   "Steps between checkpoints (default: only at the end)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   resume = sub->add_option("--resume", options.resumeDir,
                            "Continue from the newest checkpoint of a directory "
                            "(default: --checkpoint-dir)")
@@ -165,16 +184,19 @@ void CommandLine::addTraining(CLI::App *sub) {
       ->capture_default_str();
   sub->add_option("--threads", options.threads,
                   "Of all ranks together (default: all cores)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   sub->add_option("--timeout-ms", options.timeoutMs,
                   "After which a collective fails (default: 60000)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
 }
 
 CommandLine::CommandLine(DriverOptions &options) : options(options) {
   app.require_subcommand(1);
   app.failure_message([](const CLI::App *, const CLI::Error &error) {
-    return "error: " + std::string(error.what()) + "; see --help\n";
+    std::string what = error.what();
+    if (!what.empty())
+      what[0] = static_cast<char>(std::tolower(what[0]));
+    return "error: " + what + "; see --help\n";
   });
   app.set_version_flag("--version", "tessera " TESSERA_VERSION);
   CLI::App *doctor = command(Command::Doctor, "doctor",
@@ -210,6 +232,19 @@ CommandLine::CommandLine(DriverOptions &options) : options(options) {
     sub->option_defaults()->group("Options");
     sub->add_flag("--json", options.json, "Print JSON instead of text");
   }
+}
+
+/// The parser itself would only say that a subcommand is required.
+void CommandLine::checkCommand(const std::string &word) {
+  if (word.rfind("-", 0) == 0)
+    return;
+  std::string names;
+  for (const CLI::App *sub : app.get_subcommands({})) {
+    if (sub->get_name() == word)
+      return;
+    names += (names.empty() ? "" : ", ") + sub->get_name();
+  }
+  refuse("unknown command '" + word + "'; use one of " + names);
 }
 
 void CommandLine::checkMesh() {
@@ -259,9 +294,8 @@ void CommandLine::check() {
 
 bool CommandLine::parse(int argc, char **argv, int &exitCode) {
   try {
-    if (argc > 1 && argv[1][0] != '-' && !app.get_subcommand_no_throw(argv[1]))
-      refuse("unknown command '" + std::string(argv[1]) +
-             "'; tessera --help lists them");
+    if (argc > 1)
+      checkCommand(argv[1]);
     app.parse(argc, argv);
     check();
     return true;
