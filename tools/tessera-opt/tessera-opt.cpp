@@ -4,6 +4,7 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "tessera/Conversion/KernelToLLVM/Passes.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/NN.h"
@@ -14,6 +15,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   tessera::registerTransformsPasses();
   tessera::registerNNToRTPasses();
+  tessera::registerKernelToLLVMPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   registry.insert<tessera::nn::NNDialect, tessera::dist::DistDialect,

@@ -1,6 +1,7 @@
 //===- FormKernels.cpp - fuses what lies between library calls ------------===//
 
-#include "KernelEmitter.h"
+#include "KernelWriter.h"
+#include "tessera/Conversion/KernelToLLVM/BufferSharing.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -13,11 +14,6 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-
-/// Rows or columns that a thread takes at once: enough work per call, and whole
-/// cache lines of columns.
-constexpr int64_t kColumnGrain = 64;
-constexpr int64_t kElementsPerGrain = 4096;
 
 struct FormKernelsPass : tessera::impl::FormKernelsPassBase<FormKernelsPass> {
   void runOnOperation() override {
@@ -76,7 +72,7 @@ StringRef FormKernelsPass::share(func::FuncOp kernel, KernelGroup &group) {
 LogicalResult FormKernelsPass::replace(KernelGroup &group) {
   Operation *last = group.members.back().op;
   OpBuilder builder(last);
-  KernelEmitter emitter(group, builder, getOperation());
+  KernelWriter emitter(group, builder, getOperation());
   if (failed(emitter.emit()))
     return failure();
   SmallVector<Type> types;
@@ -89,17 +85,16 @@ LogicalResult FormKernelsPass::replace(KernelGroup &group) {
     keeps |= !!keep;
     kept.push_back(keep ? keep[0] : builder.getDictionaryAttr({}));
   }
-  bool rowwise = group.schedule == KernelGroup::Row;
-  int64_t grain = rowwise
-                      ? std::max<int64_t>(1, kElementsPerGrain / group.columns)
-                      : kColumnGrain;
+  FailureOr<LaunchShape> shape = getLaunchShape(emitter.func);
+  if (failed(shape))
+    return last->emitOpError() << "is in a kernel that cannot be generated";
   StringRef name = share(emitter.func, group);
   auto launch = rt::LaunchOp::create(
       builder, last->getLoc(), types,
       FlatSymbolRefAttr::get(&getContext(), name), emitter.inputs,
       emitter.scalars,
-      builder.getI64IntegerAttr(rowwise ? group.rows : group.columns),
-      builder.getI64IntegerAttr(grain));
+      builder.getI64IntegerAttr(shape->count),
+      builder.getI64IntegerAttr(shape->grain));
   if (keeps)
     launch->setAttr(rt::RTDialect::kKeepAttr, builder.getArrayAttr(kept));
   if (Attribute phase = last->getAttr(nn::NNDialect::kPhaseAttr))

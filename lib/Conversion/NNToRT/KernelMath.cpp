@@ -1,6 +1,6 @@
 //===- KernelMath.cpp - scalar functions in kernels -----------------------===//
 
-#include "KernelEmitter.h"
+#include "KernelWriter.h"
 
 using namespace mlir;
 using namespace tessera;

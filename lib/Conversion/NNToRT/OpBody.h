@@ -3,7 +3,7 @@
 #ifndef TESSERA_LIB_CONVERSION_NNTORT_OPBODY_H
 #define TESSERA_LIB_CONVERSION_NNTORT_OPBODY_H
 
-#include "KernelEmitter.h"
+#include "KernelWriter.h"
 
 namespace tessera {
 
@@ -12,7 +12,7 @@ namespace tessera {
 /// compare.
 class OpBody {
 public:
-  OpBody(KernelEmitter &emitter, const KernelMember &member)
+  OpBody(KernelWriter &emitter, const KernelMember &member)
       : emitter(emitter), member(member), op(member.op) {}
 
   /// Computes the scalars that the body needs, as kernel arguments, before the
@@ -39,7 +39,7 @@ private:
   mlir::Value sums(mlir::OpBuilder &builder, nn::AddOp add,
                    mlir::ValueRange operands);
 
-  KernelEmitter &emitter;
+  KernelWriter &emitter;
   const KernelMember &member;
   mlir::Operation *op;
   mlir::Value start, valid, key, table, first;

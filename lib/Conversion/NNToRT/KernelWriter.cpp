@@ -1,12 +1,12 @@
-//===- KernelEmitter.cpp - a group of ops as one kernel function ----------===//
+//===- KernelWriter.cpp - a group of ops as one kernel function ----------===//
 
-#include "KernelEmitter.h"
+#include "KernelWriter.h"
 #include "OpBody.h"
 
 using namespace mlir;
 using namespace tessera;
 
-KernelEmitter::KernelEmitter(KernelGroup &group, OpBuilder &outer,
+KernelWriter::KernelWriter(KernelGroup &group, OpBuilder &outer,
                              ModuleOp module)
     : group(group), outer(outer), builder(module.getContext()) {
   builder.setInsertionPointToEnd(module.getBody());
@@ -24,7 +24,7 @@ KernelEmitter::KernelEmitter(KernelGroup &group, OpBuilder &outer,
 //===----------------------------------------------------------------------===//
 
 /// What an operand's factors are to the rows and columns of the op.
-ViewKind KernelEmitter::operandKind(const KernelMember &member,
+ViewKind KernelWriter::operandKind(const KernelMember &member,
                                     unsigned operand) {
   const KernelSpace &space = member.space;
   const std::string &letters = space.operands[operand];
@@ -47,7 +47,7 @@ ViewKind KernelEmitter::operandKind(const KernelMember &member,
                                                 : ViewKind::Cycle;
 }
 
-ViewKind KernelEmitter::resultKind(const KernelMember &member) {
+ViewKind KernelWriter::resultKind(const KernelMember &member) {
   if (member.perRow)
     return ViewKind::Row;
   switch (member.space.reduction) {
@@ -61,7 +61,7 @@ ViewKind KernelEmitter::resultKind(const KernelMember &member) {
   llvm_unreachable("all reductions are handled");
 }
 
-RankedTensorType KernelEmitter::viewType(ViewKind kind, Type element,
+RankedTensorType KernelWriter::viewType(ViewKind kind, Type element,
                                          int64_t cycle) {
   switch (kind) {
   case ViewKind::Full:
@@ -79,7 +79,7 @@ RankedTensorType KernelEmitter::viewType(ViewKind kind, Type element,
   llvm_unreachable("all kinds are handled");
 }
 
-KernelEmitter::View KernelEmitter::argument(Value value, ViewKind kind,
+KernelWriter::View KernelWriter::argument(Value value, ViewKind kind,
                                             int64_t cycle) {
   View &view = views[{value.getAsOpaquePointer(), static_cast<int>(kind)}];
   if (view.tensor)
@@ -93,7 +93,7 @@ KernelEmitter::View KernelEmitter::argument(Value value, ViewKind kind,
   return view;
 }
 
-Value KernelEmitter::scalar(Value value) {
+Value KernelWriter::scalar(Value value) {
   Value &known = scalarArguments[value];
   if (!known) {
     known = func.getBody().front().addArgument(builder.getI64Type(),
@@ -103,7 +103,7 @@ Value KernelEmitter::scalar(Value value) {
   return known;
 }
 
-KernelEmitter::View KernelEmitter::operandView(const KernelMember &member,
+KernelWriter::View KernelWriter::operandView(const KernelMember &member,
                                                unsigned operand) {
   Value value = member.op->getOperand(operand);
   if (auto it = made.find(value); it != made.end())
@@ -116,7 +116,7 @@ KernelEmitter::View KernelEmitter::operandView(const KernelMember &member,
   return argument(value, kind, cycle);
 }
 
-AffineMap KernelEmitter::mapOf(ViewKind kind, bool perRow) {
+AffineMap KernelWriter::mapOf(ViewKind kind, bool perRow) {
   MLIRContext *ctx = builder.getContext();
   unsigned dims = perRow ? 1 : 2;
   AffineExpr row = getAffineDimExpr(0, ctx), column = getAffineDimExpr(1, ctx);
@@ -136,7 +136,7 @@ AffineMap KernelEmitter::mapOf(ViewKind kind, bool perRow) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-Value KernelEmitter::startValue(Type type, double initial) {
+Value KernelWriter::startValue(Type type, double initial) {
   auto tensor = cast<RankedTensorType>(type);
   Location loc = func.getLoc();
   Value empty = tensor::EmptyOp::create(builder, loc, tensor.getShape(),
@@ -155,7 +155,7 @@ static Value readCycle(OpBuilder &b, Location loc, Value table, int64_t cycle) {
   return tensor::ExtractOp::create(b, loc, table, ValueRange{at, column});
 }
 
-LogicalResult KernelEmitter::emitMember(const KernelMember &member) {
+LogicalResult KernelWriter::emitMember(const KernelMember &member) {
   Operation *op = member.op;
   Location loc = op->getLoc();
   OpBody body(*this, member);
@@ -230,7 +230,7 @@ LogicalResult KernelEmitter::emitMember(const KernelMember &member) {
 }
 
 /// Values that something outside of the group reads, or verify compares.
-void KernelEmitter::findOutputs() {
+void KernelWriter::findOutputs() {
   DenseSet<Operation *> members;
   for (const KernelMember &member : group.members)
     members.insert(member.op);
@@ -244,7 +244,7 @@ void KernelEmitter::findOutputs() {
   }
 }
 
-LogicalResult KernelEmitter::emit() {
+LogicalResult KernelWriter::emit() {
   for (const KernelMember &member : group.members)
     if (failed(emitMember(member)))
       return failure();

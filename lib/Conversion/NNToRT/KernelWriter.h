@@ -1,7 +1,7 @@
-//===- KernelEmitter.h - a group of ops as one kernel function ------------===//
+//===- KernelWriter.h - a group of ops as one kernel function ------------===//
 
-#ifndef TESSERA_LIB_CONVERSION_NNTORT_KERNELEMITTER_H
-#define TESSERA_LIB_CONVERSION_NNTORT_KERNELEMITTER_H
+#ifndef TESSERA_LIB_CONVERSION_NNTORT_KERNELWRITER_H
+#define TESSERA_LIB_CONVERSION_NNTORT_KERNELWRITER_H
 
 #include "KernelGroups.h"
 #include "tessera/Conversion/NNToRT/Factors.h"
@@ -13,10 +13,10 @@ namespace tessera {
 
 /// Builds the private function of a group: linalg ops over [rows, columns],
 /// each nn op as one or two of them. Collects what the launch must pass.
-class KernelEmitter {
+class KernelWriter {
 public:
   /// `outer` is where the launch will stand: scalars are computed there.
-  KernelEmitter(KernelGroup &group, mlir::OpBuilder &outer,
+  KernelWriter(KernelGroup &group, mlir::OpBuilder &outer,
                 mlir::ModuleOp module);
 
   mlir::LogicalResult emit();
@@ -72,4 +72,4 @@ mlir::Value emitPhilox(mlir::OpBuilder &builder, mlir::Location loc,
 
 } // namespace tessera
 
-#endif // TESSERA_LIB_CONVERSION_NNTORT_KERNELEMITTER_H
+#endif // TESSERA_LIB_CONVERSION_NNTORT_KERNELWRITER_H
