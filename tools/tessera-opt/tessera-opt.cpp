@@ -4,12 +4,12 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "tessera/Dialect/Dist/Dist.h"
-#include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/RT/RT.h"
 #include "tessera/Conversion/KernelToLLVM/Passes.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Conversion/RTToLLVM/Passes.h"
+#include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/RT.h"
 #include "tessera/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
