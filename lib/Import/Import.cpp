@@ -82,8 +82,9 @@ static LogicalResult checkSize(ModuleOp module, StringRef name,
     return module.emitError() << "nn.model lacks the integer '" << name << "'";
   if (wanted && wanted != size.getInt())
     return module.emitError()
-           << "the program has " << name << " = " << size.getInt() << ", but "
-           << wanted << " is asked for; import the config.json again instead";
+           << "the .mlir program has " << name << " = " << size.getInt()
+           << ", but " << wanted
+           << " is asked for; import the config.json again instead";
   return success();
 }
 
@@ -106,8 +107,8 @@ importMlir(MLIRContext *context, StringRef path, const ImportOptions &options) {
   llvm::raw_string_ostream(element)
       << getElementTypeOrSelf(loss.getResultTypes().front());
   if (!options.elementType.empty() && options.elementType != element)
-    return loss.emitError() << "the program computes in " << element << ", but "
-                            << options.elementType
+    return loss.emitError() << "the .mlir program computes in " << element
+                            << ", but " << options.elementType
                             << " is asked for; import the config.json again "
                                "instead";
   return module;

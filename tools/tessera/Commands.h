@@ -16,6 +16,12 @@ int runReport(const DriverOptions &options);
 int runVerify(const DriverOptions &options);
 int runTrain(const DriverOptions &options);
 
+/// Compiles the model of `options` to `path`; prints errors, returns false.
+bool compileModel(const DriverOptions &options, const std::string &path);
+
+/// Prints "error: message" and returns 1.
+int printError(const std::string &message);
+
 } // namespace tessera
 
 #endif // TESSERA_TOOLS_COMMANDS_H

@@ -21,11 +21,14 @@ struct DriverOptions {
   bool json = false;
 
   // The plan.
-  std::string mesh; ///< "dp=2,tp=2", aliases merged in; "": serial.
-  int64_t ranks = 0;
+  std::string mesh;      ///< "dp=2,tp=2", aliases merged in; "": serial.
+  int64_t meshRanks = 1; ///< Product of the mesh's sizes.
+  int64_t ranks = 0;     ///< The most that a run may start.
   int64_t sequence = 0, batch = 0, microBatches = 0;
   std::string precision = "f32", cpu = "native", device = "cpu";
   std::string dumpDir, reproducer;
+  /// The first option given that a compiled artifact has fixed.
+  std::string fixedByArtifact;
 
   // The optimizer and its schedule.
   double lr = 1e-3, minLr = 1e-4, weightDecay = 0.1, clip = 1.0;
@@ -36,10 +39,14 @@ struct DriverOptions {
   // Training.
   std::vector<std::string> data;
   std::string dataFormat = "auto";
-  std::string checkpointDir, resume, weights, log;
+  std::string checkpointDir, resumeDir, weights, log;
   bool resumes = false;
-  int64_t saveEvery = 0, seed = 0, logEvery = 1;
+  int64_t saveEvery = 0, seed = 0;
   int32_t threads = 0, timeoutMs = 0;
+
+  bool isArtifact() const {
+    return model.size() > 4 && model.compare(model.size() - 4, 4, ".tsr") == 0;
+  }
 };
 
 /// Parses and checks. Returns true to go on; otherwise the program ends with

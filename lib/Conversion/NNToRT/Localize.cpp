@@ -34,6 +34,7 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
       return signalPassFailure();
     if (keep)
       rememberValues(func);
+    rememberGradients(func);
     WalkResult lowered = func.walk(
         [&](ConvertOp op) { return WalkResult(lowerConversion(op)); });
     if (lowered.wasInterrupted())
@@ -43,6 +44,7 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
 
   void rememberGlobals(func::FuncOp func);
   void rememberValues(func::FuncOp func);
+  void rememberGradients(func::FuncOp func);
   LogicalResult recordSpans(DistributableOpInterface op);
   LogicalResult lowerConversion(ConvertOp op);
   void shrinkTypes(func::FuncOp func);
@@ -80,6 +82,48 @@ void LocalizePass::rememberValues(func::FuncOp func) {
     }
     op->setAttr(rt::RTDialect::kKeepAttr, builder.getArrayAttr(kept));
   });
+}
+
+/// The gradient that an update consumes: through adamw's first moment and the
+/// clip factor.
+Value gradientOf(Value updated) {
+  auto adam = updated.getDefiningOp<nn::AdamWOp>();
+  auto moment = adam ? adam.getMoment1().getDefiningOp<nn::AddOp>() : nullptr;
+  if (!moment)
+    return {};
+  Value gradient = moment.getInputs()[1];
+  if (auto clipped = gradient.getDefiningOp<nn::EinsumOp>())
+    gradient = clipped.getInputs()[1];
+  return gradient;
+}
+
+/// Marks the op that makes each gradient, for the memory map and for reading
+/// it.
+void LocalizePass::rememberGradients(func::FuncOp func) {
+  Builder builder(&getContext());
+  Operation *ret = func.getBody().front().getTerminator();
+  for (auto [k, value] : llvm::enumerate(ret->getOperands())) {
+    Value gradient = gradientOf(value);
+    if (!gradient)
+      continue;
+    TypeAttr global = TypeAttr::get(gradient.getType());
+    // A conversion that only renames the state makes no buffer.
+    while (auto convert = gradient.getDefiningOp<ConvertOp>()) {
+      if (convert.getHow() != "leave" && convert.getHow() != "enter")
+        break;
+      gradient = convert.getInput();
+    }
+    auto result = dyn_cast<OpResult>(gradient);
+    if (!result)
+      continue;
+    Attribute name = func.getResultAttr(k, nn::NNDialect::kParamAttr);
+    setResultEntry(result, rt::RTDialect::kRoleAttr,
+                   builder.getDictionaryAttr(
+                       {builder.getNamedAttr(nn::NNDialect::kRoleAttr,
+                                             builder.getStringAttr("gradient")),
+                        builder.getNamedAttr(nn::NNDialect::kParamAttr, name),
+                        builder.getNamedAttr("global", global)}));
+  }
 }
 
 LogicalResult LocalizePass::recordSpans(DistributableOpInterface op) {
@@ -139,12 +183,16 @@ LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
         builder.getStrArrayAttr({op.getAxis()}),
         builder.getBoolAttr(how == "all_reduce_max"));
     reduce->setAttr("reason", builder.getStringAttr(reasonOf(op)));
-    if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
-      reduce->setAttr(nn::NNDialect::kPhaseAttr, phase);
+    for (StringRef name : {StringRef(nn::NNDialect::kPhaseAttr),
+                           StringRef(rt::RTDialect::kRoleAttr)})
+      if (Attribute attr = op->getAttr(name))
+        reduce->setAttr(name, attr);
     result = reduce;
   } else if (how == "first") {
     result = rt::FirstOp::create(builder, op.getLoc(), op.getInput().getType(),
                                  op.getInput(), op.getAxisAttr());
+    if (Attribute role = op->getAttr(rt::RTDialect::kRoleAttr))
+      result.getDefiningOp()->setAttr(rt::RTDialect::kRoleAttr, role);
   } else {
     return op.emitOpError() << "'" << how
                             << "' cannot be lowered to the runtime yet; "
