@@ -29,9 +29,9 @@ void tessera::buildLowerPipeline(OpPassManager &passes,
                                  const PipelineOptions &options) {
   passes.addPass(createLocalizePass({options.keepValues}));
   passes.addPass(createExpandMicroBatchesPass());
-  passes.addPass(createDecomposePass());
-  passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  // No CSE behind it: what is normalized again in backward is meant to be.
+  passes.addPass(createDecomposePass());
   passes.addPass(createLowerLibraryPass());
   passes.addPass(createFormKernelsPass());
   passes.addPass(createCSEPass());
