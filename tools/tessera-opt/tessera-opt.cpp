@@ -6,6 +6,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tessera/Conversion/KernelToLLVM/Passes.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
+#include "tessera/Conversion/RTToLLVM/Passes.h"
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
@@ -15,6 +16,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   tessera::registerTransformsPasses();
   tessera::registerNNToRTPasses();
+  tessera::registerRTToLLVMPasses();
   tessera::registerKernelToLLVMPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);

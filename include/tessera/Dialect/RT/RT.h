@@ -14,7 +14,23 @@
 
 #include "tessera/Dialect/RT/RTDialect.h.inc"
 
+#include "tessera/Dialect/RT/RTInterfaces.h.inc"
+
 #define GET_OP_CLASSES
 #include "tessera/Dialect/RT/RTOps.h.inc"
+
+namespace tessera::rt {
+
+/// Bytes of a tensor's elements.
+int64_t bytesOf(mlir::Value tensor);
+
+/// Where the memory plan put a tensor, in bytes from the arena's start; nullopt
+/// before planning. A view with an index: where index 0 lies.
+std::optional<int64_t> offsetOf(mlir::Value tensor);
+
+/// What the program promises about a result (`rt.keep`, `rt.role`), or null.
+mlir::DictionaryAttr resultEntry(mlir::Value result, llvm::StringRef attribute);
+
+} // namespace tessera::rt
 
 #endif // TESSERA_DIALECT_RT_RT_H
