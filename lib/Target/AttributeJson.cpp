@@ -5,7 +5,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
-using namespace llvm;
+namespace json = llvm::json;
 
 static json::Value arrayJson(ArrayAttr array) {
   json::Array values;
