@@ -25,8 +25,9 @@ struct CompileOptions {
   /// Give every value of the program its own buffer, named in the artifact as
   /// role "value", so that `verify` can compare it. Larger and slower.
   bool keepValues = false;
-  std::string dumpDir;        ///< If set: IR after each pass, numbered files.
-  std::string reproducerPath; ///< If set: where a failing pass leaves its input.
+  std::string dumpDir; ///< If set: IR after each pass, numbered files.
+  std::string
+      reproducerPath; ///< If set: where a failing pass leaves its input.
 };
 
 /// Loads every dialect the compiler needs.
