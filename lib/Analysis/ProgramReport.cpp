@@ -99,11 +99,10 @@ static void addCall(ProgramReport &report, const CallRecord &call,
 static void addArguments(ProgramReport &report, func::FuncOp step) {
   for (BlockArgument argument : step.getArguments()) {
     unsigned index = argument.getArgNumber();
-    auto global = step.getArgAttrOfType<TypeAttr>(index,
-                                                  rt::RTDialect::kGlobalAttr);
+    auto global =
+        step.getArgAttrOfType<TypeAttr>(index, rt::RTDialect::kGlobalAttr);
     auto local = cast<RankedTensorType>(argument.getType());
-    auto type =
-        global ? cast<RankedTensorType>(global.getValue()) : local;
+    auto type = global ? cast<RankedTensorType>(global.getValue()) : local;
     auto data =
         step.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kDataAttr);
     if (step.getArgAttr(index, nn::NNDialect::kParamAttr)) {

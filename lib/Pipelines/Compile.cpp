@@ -16,9 +16,10 @@ using namespace tessera;
 /// processor for.
 static ArrayAttr usedFeatures(Builder &builder, const CpuTarget &target,
                               EmitError emitError) {
-  constexpr StringLiteral known[] = {
-      "sse4.2",   "avx",      "avx2",     "fma",        "bmi2",      "avx512f",
-      "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avx512bf16"};
+  constexpr StringLiteral known[] = {"sse4.2",   "avx",        "avx2",
+                                     "fma",      "bmi2",       "avx512f",
+                                     "avx512bw", "avx512cd",   "avx512dq",
+                                     "avx512vl", "avx512vnni", "avx512bf16"};
   SmallVector<StringRef> used;
   if (auto machine = target.createTargetMachine(emitError))
     for (StringRef feature : known)
@@ -60,8 +61,7 @@ static DictionaryAttr optionsAttr(Builder &builder,
 }
 
 static PipelineOptions &setOptions(PipelineOptions &passes,
-                                   const CompileOptions &options,
-                                   const CpuTarget &target) {
+                                   const CompileOptions &options) {
   passes.mesh = options.mesh;
   passes.microBatches = options.microBatches;
   passes.beta1 = options.beta1;
@@ -70,7 +70,6 @@ static PipelineOptions &setOptions(PipelineOptions &passes,
   passes.weightDecay = options.weightDecay;
   passes.clip = options.clip;
   passes.keepValues = options.keepValues;
-  passes.vectorBits = target.vectorBits;
   return passes;
 }
 
@@ -87,7 +86,16 @@ static LogicalResult runPasses(ModuleOp module, const CompileOptions &options,
     manager.addInstrumentation(std::move(dump));
   }
   PipelineOptions passes;
-  buildCompilePipeline(manager, setOptions(passes, options, target));
+  setOptions(passes, options).vectorBits = target.vectorBits;
+  buildCompilePipeline(manager, passes);
+  return manager.run(module);
+}
+
+LogicalResult tessera::distributeToStep(ModuleOp module,
+                                        const CompileOptions &options) {
+  PassManager manager(module.getContext(), module.getOperationName());
+  PipelineOptions passes;
+  buildDistributePipeline(manager, setOptions(passes, options));
   return manager.run(module);
 }
 

@@ -12,8 +12,8 @@ using namespace tessera;
 
 LogicalResult DumpIR::write(Operation *op, StringRef name) {
   SmallString<128> path(directory);
-  llvm::sys::path::append(
-      path, llvm::formatv("{0:d2}-{1}.mlir", next++, name).str());
+  llvm::sys::path::append(path,
+                          llvm::formatv("{0:d2}-{1}.mlir", next++, name).str());
   std::error_code error;
   llvm::raw_fd_ostream stream(path, error);
   if (!error) {
@@ -32,8 +32,8 @@ LogicalResult DumpIR::write(Operation *op, StringRef name) {
 
 LogicalResult DumpIR::start(ModuleOp module) {
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
-    return module.emitError() << "cannot create '" << directory
-                              << "': " << error.message();
+    return module.emitError()
+           << "cannot create '" << directory << "': " << error.message();
   return write(module, "input");
 }
 

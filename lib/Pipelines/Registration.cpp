@@ -28,10 +28,9 @@ using namespace tessera;
 void tessera::registerCompilerDialects(DialectRegistry &registry) {
   registry.insert<nn::NNDialect, dist::DistDialect, rt::RTDialect>();
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
-                  func::FuncDialect, index::IndexDialect,
-                  linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
-                  scf::SCFDialect, tensor::TensorDialect,
-                  vector::VectorDialect>();
+                  func::FuncDialect, index::IndexDialect, linalg::LinalgDialect,
+                  LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
+                  tensor::TensorDialect, vector::VectorDialect>();
 }
 
 void tessera::registerCompilerPasses() {
@@ -40,9 +39,9 @@ void tessera::registerCompilerPasses() {
   registerRTToLLVMPasses();
   registerKernelToLLVMPasses();
   registerTargetPasses();
-  PassPipelineRegistration<PipelineOptions>(
-      "tessera-distribute", "nn to a typed training step",
-      buildDistributePipeline);
+  PassPipelineRegistration<PipelineOptions>("tessera-distribute",
+                                            "nn to a typed training step",
+                                            buildDistributePipeline);
   PassPipelineRegistration<PipelineOptions>(
       "tessera-lower", "A typed training step to the program of one rank",
       buildLowerPipeline);

@@ -16,7 +16,7 @@ namespace {
 struct TensorEntry {
   StringRef role, name;
   Value value;
-  RankedTensorType global; ///< Null: the local type, the same on all ranks.
+  RankedTensorType global;   ///< Null: the local type, the same on all ranks.
   DictionaryAttr attributes; ///< Of a parameter: init and shape in files.
 };
 
@@ -90,7 +90,8 @@ LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
                       {"offset", *offset}};
   addSharding(tensor, global);
   auto copyAttribute = [&](StringRef from, StringRef to) {
-    if (Attribute value = entry.attributes ? entry.attributes.get(from) : nullptr)
+    if (Attribute value =
+            entry.attributes ? entry.attributes.get(from) : nullptr)
       tensor[to] = toJson(value);
   };
   copyAttribute(nn::NNDialect::kFileShapeAttr, "file_shape");
@@ -148,8 +149,8 @@ LogicalResult MetadataBuilder::addArguments() {
 LogicalResult MetadataBuilder::addResults() {
   Operation *ret = step.getBody().front().getTerminator();
   for (OpOperand &operand : ret->getOpOperands()) {
-    auto role = step.getResultAttrOfType<StringAttr>(
-        operand.getOperandNumber(), nn::NNDialect::kRoleAttr);
+    auto role = step.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
+                                                     nn::NNDialect::kRoleAttr);
     bool isOutput = role && (role == "loss" || role == "grad_norm");
     if (isOutput &&
         failed(addTensor({"output", role, operand.get(), nullptr, {}})))
@@ -166,8 +167,8 @@ LogicalResult MetadataBuilder::addKept() {
       auto name = keep ? keep.getAs<StringAttr>("name") : StringAttr();
       if (!name)
         continue;
-      TensorEntry entry{"value", name, result, globalType(keep.get("global")),
-                        {}};
+      TensorEntry entry{
+          "value", name, result, globalType(keep.get("global")), {}};
       DictionaryAttr role = rt::resultEntry(result, rt::RTDialect::kRoleAttr);
       auto param = role ? role.getAs<StringAttr>(nn::NNDialect::kParamAttr)
                         : StringAttr();
@@ -186,8 +187,8 @@ LogicalResult MetadataBuilder::addKept() {
 json::Array opsJson(const ProgramReport &report) {
   json::Array ops;
   for (const CallRecord &call : report.calls) {
-    json::Object op{{"op", call.op}, {"name", call.name},
-                    {"phase", call.phase}};
+    json::Object op{
+        {"op", call.op}, {"name", call.name}, {"phase", call.phase}};
     if (call.layer >= 0)
       op["layer"] = call.layer;
     if (call.times != 1)

@@ -12,9 +12,9 @@ namespace tessera {
 
 /// What the stages can be told; options of every named pipeline.
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
-  Option<std::string> mesh{
-      *this, "mesh", llvm::cl::desc("Axes and sizes, e.g. dp=2,tp=4"),
-      llvm::cl::init("")};
+  Option<std::string> mesh{*this, "mesh",
+                           llvm::cl::desc("Axes and sizes, e.g. dp=2,tp=4"),
+                           llvm::cl::init("")};
   Option<int64_t> microBatches{*this, "micro-batches",
                                llvm::cl::desc("Micro-batches per step"),
                                llvm::cl::init(1)};
@@ -23,9 +23,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<double> epsilon{*this, "epsilon", llvm::cl::init(1e-8)};
   Option<double> weightDecay{*this, "weight-decay", llvm::cl::init(0.1)};
   Option<double> clip{*this, "clip", llvm::cl::init(1.0)};
-  Option<bool> keepValues{
-      *this, "keep", llvm::cl::desc("Keep every value for comparison"),
-      llvm::cl::init(false)};
+  Option<bool> keepValues{*this, "keep",
+                          llvm::cl::desc("Keep every value for comparison"),
+                          llvm::cl::init(false)};
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("Width of a vector register"),
                               llvm::cl::init(512)};
