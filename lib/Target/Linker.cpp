@@ -26,13 +26,8 @@ static FailureOr<std::string> findLinker(StringRef linker,
       return linker.str();
     return emitError() << "'" << linker << "' is not an executable linker";
   }
-<<<<<<< HEAD
-  StringRef packaged = kLinkerDirectory;
-  if (auto found = llvm::sys::findProgramByName("ld.lld", packaged))
-=======
   StringRef directory = kLinkerDirectory;
   if (auto found = llvm::sys::findProgramByName("ld.lld", directory))
->>>>>>> host
     return *found;
   if (auto found = llvm::sys::findProgramByName("ld.lld"))
     return *found;
