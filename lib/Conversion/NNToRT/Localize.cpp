@@ -66,6 +66,15 @@ void LocalizePass::rememberGlobals(func::FuncOp func) {
                     TypeAttr::get(argument.getType()));
 }
 
+bool hasPartialMaximum(Type type) {
+  auto sharding = dyn_cast_or_null<ShardingAttr>(
+      cast<RankedTensorType>(type).getEncoding());
+  return sharding &&
+         llvm::any_of(sharding.getStates(), [](const AxisState &s) {
+           return s.state.kind == State::M;
+         });
+}
+
 /// Numbers the values of the program; the serial and the parallel program have
 /// the same nn ops in the same order, so equal numbers are equal values.
 void LocalizePass::rememberValues(func::FuncOp func) {
@@ -76,6 +85,11 @@ void LocalizePass::rememberValues(func::FuncOp func) {
     for (Value result : op->getResults()) {
       std::string name =
           std::to_string(next++) + ":" + op->getName().stripDialect().str();
+      // Candidates of a maximum denote nothing until they are compared.
+      if (isa<nn::MaxOp>(op) && hasPartialMaximum(result.getType())) {
+        kept.push_back(builder.getDictionaryAttr({}));
+        continue;
+      }
       kept.push_back(builder.getDictionaryAttr(
           {builder.getNamedAttr("name", builder.getStringAttr(name)),
            builder.getNamedAttr("global", TypeAttr::get(result.getType()))}));
