@@ -1,7 +1,10 @@
 # Finds LLVM/MLIR 22 and sets what every compiler target needs. Links to libMLIR.so and libLLVM.so only:
 # the static archives must never be mixed with them.
 set(MLIR_DIR "/usr/lib/llvm-22/lib/cmake/mlir" CACHE PATH "Directory of MLIRConfig.cmake")
-find_package(MLIR 22 REQUIRED CONFIG)
+find_package(MLIR REQUIRED CONFIG)
+if(NOT LLVM_VERSION_MAJOR EQUAL 22)
+  message(FATAL_ERROR "Tessera needs LLVM/MLIR 22, found ${LLVM_PACKAGE_VERSION}; set MLIR_DIR")
+endif()
 list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
 include(TableGen)
 include(AddLLVM)
@@ -12,7 +15,8 @@ add_library(TesseraMLIR INTERFACE)
 target_include_directories(TesseraMLIR SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_include_directories(TesseraMLIR INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR}/runtime/include)
-target_compile_options(TesseraMLIR INTERFACE -fno-rtti -fno-exceptions -Wall -Wextra -Wno-unused-parameter)
+# TypeIDs of op traits are merged with libMLIR.so's by the linker: they must be visible.
+target_compile_options(TesseraMLIR INTERFACE -fvisibility=default -fno-rtti -fno-exceptions -Wall -Wextra -Wno-unused-parameter)
 target_link_libraries(TesseraMLIR INTERFACE MLIR LLVM)
 
 # tessera_add_library(NAME source... [LINK library...] [DEPENDS target...])

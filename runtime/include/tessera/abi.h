@@ -88,10 +88,10 @@ enum {
 /* What one rank hands to its program, for one optimizer step. */
 typedef struct tsr_abi_frame {
   const tsr_abi_api *api;
-  void *context;        /* the rank; passed on to every entry */
-  unsigned char *arena; /* all of the rank's buffers, 64-byte aligned */
-  int64_t step;         /* optimizer step, from 0 */
-  int64_t seed;         /* of dropout */
+  void *context;              /* the rank; passed on to every entry */
+  unsigned char *arena;       /* all of the rank's buffers, 64-byte aligned */
+  int64_t step;               /* optimizer step, from 0 */
+  int64_t seed;               /* of dropout */
   const int64_t *coordinates; /* of the rank, one per mesh axis, mesh order */
 } tsr_abi_frame;
 
@@ -230,8 +230,8 @@ static inline uint64_t tsr_abi_mix(uint64_t x) {
 }
 static inline uint64_t tsr_abi_stream(int64_t seed, int64_t step,
                                       int64_t stream) {
-  uint64_t a = tsr_abi_mix((uint64_t)seed +
-                           0x9E3779B97F4A7C15u * (uint64_t)(step + 1));
+  uint64_t a =
+      tsr_abi_mix((uint64_t)seed + 0x9E3779B97F4A7C15u * (uint64_t)(step + 1));
   return tsr_abi_mix(a ^ (0xD1B54A32D192ED03u * (uint64_t)(stream + 1)));
 }
 

@@ -82,7 +82,7 @@ typedef struct tsr_schedule {
 } tsr_schedule;
 
 typedef struct tsr_step_result {
-  double loss;      /* mean over all tokens of the global batch, before the update */
+  double loss; /* mean over all tokens of the global batch, before the update */
   double grad_norm; /* global 2-norm of the gradient, before clipping */
   double lr;        /* used in this step */
   int64_t step;     /* number of this step, from 0 */
@@ -139,12 +139,12 @@ tsr_status tsr_session_load_weights(tsr_session *session, const char *path);
 typedef struct tsr_data tsr_data;
 
 typedef struct tsr_data_options {
-  size_t size;         /* sizeof(tsr_data_options) */
-  const char *format;  /* "auto" (NULL), "text": bytes, "uint16": nanoGPT,
-                          "llmc": 1024-byte header */
-  int64_t sequence;    /* tokens of one sequence */
-  int64_t vocabulary;  /* a larger token id is an error */
-  int64_t seed;        /* of the order */
+  size_t size;        /* sizeof(tsr_data_options) */
+  const char *format; /* "auto" (NULL), "text": bytes, "uint16": nanoGPT,
+                         "llmc": 1024-byte header */
+  int64_t sequence;   /* tokens of one sequence */
+  int64_t vocabulary; /* a larger token id is an error */
+  int64_t seed;       /* of the order */
 } tsr_data_options;
 
 /* Memory-maps `paths` and joins them. TSR_NOT_FOUND; TSR_CORRUPT (bad header,

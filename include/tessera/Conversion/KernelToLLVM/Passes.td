@@ -1,0 +1,48 @@
+//===- Passes.td - passes from kernels to the LLVM dialect ------*- tablegen -*-===//
+
+#ifndef TESSERA_CONVERSION_KERNELTOLLVM_PASSES_TD
+#define TESSERA_CONVERSION_KERNELTOLLVM_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertKernelToLLVMPass : Pass<"convert-kernel-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Turn fused kernels into vectorised functions of the kernel ABI";
+  let description = [{
+    Before: functions with `rt.schedule = "row"` or `"column"` hold
+    linalg.generic ops on tensors over one (rows, columns) iteration space.
+
+    After: each is an internal `llvm.func` of the same name and of type
+    `void (ptr buffers, ptr scalars, i64 begin, i64 end)` (`tsr_abi_kernel`),
+    made of scf loops and arith, math and vector ops on vectors. Everything
+    else in the module is left as it was.
+
+    A kernel that is not supported is an error that says why.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", "512",
+           "Width of a vector register: 128, 256 or 512">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+def ExpandKernelMathPass : Pass<"expand-kernel-math", "::mlir::LLVM::LLVMFuncOp"> {
+  let summary = "Expand f32 math functions into polynomials";
+  let description = [{
+    Before: math ops on f32 or bf16, scalars or vectors.
+
+    After: exp, log, tanh, erf, cos, sin and rsqrt of f32 are arith and
+    math.fma ops, exact to 4 ulp over the whole range, with IEEE results for
+    NaN, infinities and zeros. Those of bf16 are computed in f32. Those of f64
+    are left to libm, one call per lane.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+#endif // TESSERA_CONVERSION_KERNELTOLLVM_PASSES_TD

@@ -1,0 +1,71 @@
+//===- DistDialect.td - dist dialect and its attributes ----*- tablegen -*-===//
+// Distribution as a type: the mesh, the state of a value on each mesh axis.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_DIST_DISTDIALECT_TD
+#define TESSERA_DIALECT_DIST_DISTDIALECT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/TensorEncoding.td"
+include "mlir/IR/DialectBase.td"
+
+def Dist_Dialect : Dialect {
+  let name = "dist";
+  let cppNamespace = "::tessera::dist";
+  let summary = "Distribution of tensors over a device mesh, as a type";
+  let description = [{
+    A tensor's encoding `#dist<dp: S(0), tp: P>` says what the ranks of each
+    mesh axis hold: `I` invariant, `R` replicated, `S(d)` their slice of
+    dimension `d`, `P` an addend, `M` a candidate of a maximum, `A(s)` the value
+    at pipeline stage `s` only. An axis that is not named is `I`; a tensor
+    without encoding is `I` everywhere. Shapes are global. Only `dist.convert`
+    changes a state; every other op is typed by one rule (docs/TheOneRule.md).
+    The mesh is the module attribute `dist.mesh`.
+  }];
+  let useDefaultAttributePrinterParser = 0;
+  let extraClassDeclaration = [{
+    static constexpr ::llvm::StringLiteral kMeshAttr = "dist.mesh";
+    void registerAttributes();
+    ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser,
+                                     ::mlir::Type type) const override;
+    void printAttribute(::mlir::Attribute attr,
+                        ::mlir::DialectAsmPrinter &printer) const override;
+  }];
+}
+
+def Dist_MeshAttr : AttrDef<Dist_Dialect, "Mesh"> {
+  let mnemonic = "mesh";
+  let summary = "Named axes of a device mesh; the last varies fastest over ranks";
+  let description = [{
+    Example: `#dist.mesh<dp = 2, tp = 4>` has eight ranks; the ranks of a `tp`
+    group are neighbours. Sizes are at least 1, names are unique.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$axes,
+                        ArrayRefParameter<"int64_t">:$sizes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Ranks of the whole mesh.
+    int64_t getRanks() const;
+    /// Size of an axis; 1 for an axis that the mesh does not have.
+    int64_t getSize(::llvm::StringRef axis) const;
+    /// Position of an axis, or -1.
+    int64_t getIndex(::llvm::StringRef axis) const;
+  }];
+}
+
+def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let mnemonic = "sharding";
+  let summary = "The state of a tensor on each mesh axis";
+  let description = [{
+    Printed `#dist<dp: S(0), tp: P>`. Axes in state `I` are left out, axes are
+    in alphabetical order, so equal distributions are equal attributes. Several
+    axes that shard one dimension are ordered: `S(0)` is outermost, `S(0:1)`
+    the next level.
+  }];
+  let parameters = (ins ArrayRefParameter<"::tessera::dist::AxisState">:$states);
+  let hasCustomAssemblyFormat = 1;
+}
+
+#endif // TESSERA_DIALECT_DIST_DISTDIALECT_TD

@@ -1,0 +1,86 @@
+//===- TypingRule.h - the one rule ----------------------------------------===//
+// Which states of operands an op accepts on a mesh axis, and the state of its
+// result. Everything an op says of itself for this is its Signature.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_DIST_TYPINGRULE_H
+#define TESSERA_DIALECT_DIST_TYPINGRULE_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+#include "tessera/Dialect/Dist/State.h"
+
+namespace tessera::dist {
+
+/// An op as typing sees it, for one of its results. Factors are letters, one
+/// per dimension: equal letters are split alike.
+struct Signature {
+  llvm::SmallVector<std::string> ins;
+  std::string out;
+  /// Groups of operands in which the op is jointly linear, the rest held fixed.
+  llvm::SmallVector<llvm::SmallVector<unsigned>> linear;
+  /// Factors that must stay whole.
+  std::string whole;
+  /// What contracting a split factor leaves: an addend or a partial maximum.
+  State::Kind reduces = State::P;
+  /// Operands that lend only their shape; a partial one counts as replicated.
+  llvm::SmallVector<unsigned> shapeOnly;
+  /// Operands that this result does not depend on.
+  llvm::SmallVector<unsigned> unread;
+
+  bool reads(unsigned operand) const {
+    return !llvm::is_contained(unread, operand);
+  }
+
+  /// Parses "bsh,hf->bsf". The op is linear in nothing until `linear` is set.
+  static Signature parse(llvm::StringRef spec);
+  /// An op that works element by element on `operands` tensors of a rank.
+  static Signature elementwise(int64_t rank, unsigned operands);
+  /// Linear in each operand, the others held fixed (products).
+  Signature &linearInEach();
+  /// Linear in all operands together (sums).
+  Signature &linearInAll();
+};
+
+/// States of the operands that an op accepts on one axis, and its result's.
+struct Row {
+  llvm::SmallVector<State> operands;
+  State result;
+};
+
+/// All rows of a signature, in order of preference: the same work everywhere,
+/// one factor split, addends. `stages` > 0 adds rows at one pipeline stage.
+llvm::SmallVector<Row> rows(const Signature &sig, int64_t levels,
+                            int64_t stages);
+
+/// The result's state, or nullopt with the remedy in `why`.
+std::optional<State> infer(const Signature &sig, llvm::ArrayRef<State> states,
+                           std::string &why);
+
+/// The state of a tensor type on an axis; I where nothing is said.
+State stateOf(mlir::Type type, llvm::StringRef axis);
+/// The type with another state on an axis.
+mlir::RankedTensorType withState(mlir::RankedTensorType type,
+                                 llvm::StringRef axis, State state);
+/// The type without any distribution.
+mlir::RankedTensorType erased(mlir::RankedTensorType type);
+/// The type of the gradient.
+mlir::RankedTensorType dualType(mlir::RankedTensorType type);
+/// Why a type's shards are not numbered from 0 inward; empty if they are.
+std::string checkLevels(mlir::RankedTensorType type);
+/// Axes that shard a dimension, outermost first.
+llvm::SmallVector<mlir::StringAttr> axesOf(mlir::RankedTensorType type,
+                                           int64_t dim);
+
+/// Computes shape and distribution of every result from the operands; emits an
+/// error and fails where sizes differ or the rule refuses.
+mlir::FailureOr<llvm::SmallVector<mlir::RankedTensorType>>
+inferResultTypes(mlir::Operation *op);
+/// Sets the result types to what the operands imply.
+mlir::LogicalResult setResultTypes(mlir::Operation *op);
+/// The verifier of every distributable op.
+mlir::LogicalResult verifyDistributable(mlir::Operation *op);
+
+} // namespace tessera::dist
+
+#endif // TESSERA_DIALECT_DIST_TYPINGRULE_H

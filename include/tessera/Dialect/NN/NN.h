@@ -1,0 +1,36 @@
+//===- NN.h - the nn dialect ----------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_NN_NN_H
+#define TESSERA_DIALECT_NN_NN_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Dialect/NN/NNInterfaces.h"
+
+#include "tessera/Dialect/NN/NNDialect.h.inc"
+#include "tessera/Dialect/NN/NNEnums.h.inc"
+
+#define GET_OP_CLASSES
+#include "tessera/Dialect/NN/NNOps.h.inc"
+
+namespace tessera::nn {
+
+/// Creates an op whose result types follow from its operands by the typing
+/// rule. The rule must accept them; the op's own verifier says so otherwise.
+template <typename OpTy, typename... Args>
+OpTy create(mlir::OpBuilder &builder, mlir::Location loc, Args &&...args) {
+  mlir::Type unknown = mlir::RankedTensorType::get({}, builder.getF32Type());
+  auto op = OpTy::create(builder, loc, unknown, std::forward<Args>(args)...);
+  (void)dist::setResultTypes(op);
+  return op;
+}
+
+} // namespace tessera::nn
+
+#endif // TESSERA_DIALECT_NN_NN_H

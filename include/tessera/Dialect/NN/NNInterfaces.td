@@ -1,0 +1,38 @@
+//===- NNInterfaces.td - backward and cost of an op --------*- tablegen -*-===//
+
+#ifndef TESSERA_DIALECT_NN_NNINTERFACES_TD
+#define TESSERA_DIALECT_NN_NNINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::tessera::nn";
+  let description = [{
+    An op that builds its own backward as ops. The distribution of a gradient
+    is the dual of its value's and follows from the typing rule.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds the gradients of the operands whose entry in `wanted` is true and
+      stores them in `operandGrads` (left null: no gradient flows there).
+      `resultGrads` holds the gradient of each result, null where none flows.
+      }], "void", "buildBackward",
+      (ins "::mlir::OpBuilder &":$builder,
+           "::llvm::ArrayRef<::mlir::Value>":$resultGrads,
+           "::llvm::ArrayRef<bool>":$wanted,
+           "::llvm::MutableArrayRef<::mlir::Value>":$operandGrads)>
+  ];
+}
+
+def CostOpInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::tessera::nn";
+  let description = [{ An op that knows its work, from its types alone. }];
+  let methods = [
+    InterfaceMethod<[{
+      Floating-point operations of the op, counting a multiply-add as two, for
+      the shapes its tensors have (global before localization, local after).
+      }], "int64_t", "getFlops", (ins), "", [{ return 0; }]>
+  ];
+}
+
+#endif // TESSERA_DIALECT_NN_NNINTERFACES_TD

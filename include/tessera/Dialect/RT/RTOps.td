@@ -1,0 +1,235 @@
+//===- RTOps.td - the lowered program of one rank ----------*- tablegen -*-===//
+// Shapes are local. Values are tensors in SSA form until the memory plan gives
+// each a static offset in the rank's arena (`rt.offset`); every op is then one
+// call of the runtime or one kernel launch. What is predicted is what runs.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_RT_RTOPS_TD
+#define TESSERA_DIALECT_RT_RTOPS_TD
+
+include "tessera/Dialect/NN/NNInterfaces.td"
+include "mlir/IR/DialectBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def RT_Dialect : Dialect {
+  let name = "rt";
+  let cppNamespace = "::tessera::rt";
+  let summary = "The lowered program of one rank: a straight list of ops";
+  let description = [{
+    `func @step` holds the program. Its tensors have local shapes and no
+    encoding. Scalars (i64) depend on the rank: its mesh coordinates, the
+    micro-batch, the step. Kernels are private functions of `linalg` ops with
+    `rt.schedule`; the memory plan stores offsets in `rt.offset` (an argument
+    attribute) and `rt.offsets` (one per tensor result of an op).
+  }];
+  let extraClassDeclaration = [{
+    static constexpr ::llvm::StringLiteral kScheduleAttr = "rt.schedule";
+    static constexpr ::llvm::StringLiteral kOffsetAttr = "rt.offset";
+    static constexpr ::llvm::StringLiteral kOffsetsAttr = "rt.offsets";
+    /// On function arguments: the global, distributed type (TypeAttr).
+    static constexpr ::llvm::StringLiteral kGlobalAttr = "rt.global";
+    /// On local nn ops: the spans of split factors, {letter: #span}.
+    static constexpr ::llvm::StringLiteral kFactorsAttr = "rt.factors";
+    /// On ops whose results verify compares: [{name, global type} per result].
+    static constexpr ::llvm::StringLiteral kKeepAttr = "rt.keep";
+    /// On the module: bytes of the arena.
+    static constexpr ::llvm::StringLiteral kArenaAttr = "rt.arena";
+  }];
+}
+
+class RT_Op<string mnemonic, list<Trait> traits = []> : Op<RT_Dialect, mnemonic, traits>;
+
+defvar RT_I64s = Variadic<I64>;
+
+// ------------------------------------------------------------------ scalars
+
+def RT_CoordOp : RT_Op<"coord", [Pure]> {
+  let summary = "The rank's coordinate on a mesh axis";
+  let arguments = (ins StrAttr:$axis);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$axis attr-dict";
+}
+
+def RT_StepOp : RT_Op<"step", [Pure]> {
+  let summary = "Number of the optimizer step, from 0";
+  let results = (outs I64:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def RT_SeedOp : RT_Op<"seed", [Pure]> {
+  let summary = "Seed of the session";
+  let results = (outs I64:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def RT_StreamKeyOp : RT_Op<"stream_key", [Pure]> {
+  let summary = "Philox key of a stream: tsr_abi_stream of runtime/tessera/abi.h";
+  let arguments = (ins I64:$seed, I64:$step, I64Attr:$stream);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$seed `,` $step `,` $stream attr-dict";
+}
+
+// ------------------------------------------------------------------ compute
+
+def RT_LaunchOp : RT_Op<"launch", [Pure, AttrSizedOperandSegments]> {
+  let summary = "Runs a fused kernel over its parallel dimension";
+  let description = [{
+    `count` is the number of rows (schedule "row") or columns ("column");
+    threads get ranges that are multiples of `grain`.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyRankedTensor>:$inputs,
+                       RT_I64s:$scalars, I64Attr:$count, I64Attr:$grain);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` (`scalars` `(` $scalars^ `)`)? attr-dict `:` functional-type($inputs, $outputs)
+  }];
+}
+
+def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments,
+                               DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+  let summary = "Matrix product, as TSR_GEMM of runtime/tessera/abi.h";
+  let description = [{
+    `c[m,n] = op(a) op(b) (+ bias[n]) (+ accumulator)`. The result is
+    the accumulator's buffer where there is one.
+  }];
+  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, Optional<AnyRankedTensor>:$bias,
+                       Optional<AnyRankedTensor>:$accumulator,
+                       I64Attr:$m, I64Attr:$n, I64Attr:$k, I64Attr:$lda, I64Attr:$ldb, I64Attr:$ldc,
+                       BoolAttr:$trans_a, BoolAttr:$trans_b);
+  let results = (outs AnyRankedTensor:$c);
+  let assemblyFormat = [{
+    $a `,` $b (`bias` `(` $bias^ `:` type($bias) `)`)? (`into` `(` $accumulator^ `:` type($accumulator) `)`)?
+    attr-dict `:` type($a) `,` type($b) `->` type($c)
+  }];
+}
+
+def RT_AttentionOp : RT_Op<"attention", [Pure,
+                               DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+  let summary = "Blocked attention, as TSR_ATTENTION of runtime/tessera/abi.h";
+  let description = [{
+    Operands may be strided views; `row_*` are the strides of a sequence
+    position in elements. Scalars place dropout in the global tensor.
+  }];
+  let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
+                       I64:$batch_start, I64:$head_start,
+                       I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
+                       I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
+                       F64Attr:$dropout, I64Attr:$stream);
+  let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure,
+                               DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+  let summary = "Backward of attention; recomputes probabilities from lse";
+  let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$query, AnyRankedTensor:$key,
+                       AnyRankedTensor:$value, AnyRankedTensor:$output, AnyRankedTensor:$lse,
+                       I64:$batch_start, I64:$head_start,
+                       I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
+                       I64Attr:$row_dq, I64Attr:$row_dk, I64Attr:$row_dv,
+                       I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
+                       F64Attr:$dropout, I64Attr:$stream);
+  let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
+                      AnyRankedTensor:$grad_value);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+def RT_ScatterAddOp : RT_Op<"scatter_add", [Pure]> {
+  let summary = "Adds rows to a table by index; the result is the table's buffer";
+  let description = [{
+    Row `r` of `source` is added to row `ids[r] - start` where that lies in
+    [0, valid).
+  }];
+  let arguments = (ins AnyRankedTensor:$source, AnyRankedTensor:$ids, AnyRankedTensor:$table,
+                       I64:$start, I64:$valid);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `,` $ids `into` $table `at` $start `,` $valid attr-dict
+    `:` type($source) `,` type($ids) `,` type($table) `->` type($result)
+  }];
+}
+
+def RT_ZeroOp : RT_Op<"zero", [Pure]> {
+  let summary = "A buffer of zeros";
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def RT_CopyOp : RT_Op<"copy", [Pure]> {
+  let summary = "A copy in a buffer of its own";
+  let arguments = (ins AnyRankedTensor:$input);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)  `->` type($result)";
+}
+
+// ------------------------------------------------------------------ views
+
+def RT_ViewOp : RT_Op<"view", [Pure]> {
+  let summary = "A part of a tensor in the same memory";
+  let description = [{
+    Starts `offset + index * stride` elements into `source` (index: the
+    micro-batch, 0 when absent). Consecutive sequence positions may be further
+    apart than the view's own size: the consumer knows the row stride.
+  }];
+  let arguments = (ins AnyRankedTensor:$source, Optional<I64>:$index, I64Attr:$offset,
+                       DefaultValuedAttr<I64Attr, "0">:$stride);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source (`[` $index^ `]`)? attr-dict `:` type($source) `->` type($result)
+  }];
+}
+
+def RT_JoinOp : RT_Op<"join", [Pure]> {
+  let summary = "A tensor whose parts were written in place by their producer";
+  let description = [{
+    Part `k` starts `offsets[k]` elements into the result. Its producer writes
+    it there: the memory plan places parts inside the result.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$parts, DenseI64ArrayAttr:$part_offsets);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$parts attr-dict `:` functional-type($parts, $result)";
+}
+
+// ------------------------------------------------------------------ collectives
+
+def RT_AllReduceOp : RT_Op<"all_reduce", [Pure]> {
+  let summary = "Sum or maximum over the ranks of mesh axes, in place";
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, BoolAttr:$maximum);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `over` $axes attr-dict `:` type($input) `->` type($result)";
+}
+
+def RT_FirstOp : RT_Op<"first", [Pure]> {
+  let summary = "The value on rank 0 of an axis, zeros elsewhere; part of a kernel";
+  let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `on` $axis attr-dict `:` type($input) `->` type($result)";
+}
+
+// ------------------------------------------------------------------ structure
+
+def RT_LoopOp : RT_Op<"loop", [SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "Runs its body `count` times";
+  let description = [{
+    The block has the iteration number (i64) and one argument per `inits`;
+    it yields their next values, which live in the same buffers as the inits.
+  }];
+  let arguments = (ins I64Attr:$count, Variadic<AnyRankedTensor>:$inits);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $count `init` `(` $inits `)` attr-dict-with-keyword `:` functional-type($inits, $results) $body
+  }];
+}
+
+def RT_YieldOp : RT_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"LoopOp">]> {
+  let summary = "Next values of a loop";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+#endif // TESSERA_DIALECT_RT_RTOPS_TD

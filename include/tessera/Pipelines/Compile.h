@@ -1,0 +1,45 @@
+//===- Compile.h - from an nn module to an artifact -----------------------===//
+// The story of the compiler, as one call. `tessera compile`, `report`, `verify`
+// and `train` all go through it.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PIPELINES_COMPILE_H
+#define TESSERA_PIPELINES_COMPILE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+
+namespace tessera {
+
+struct CompileOptions {
+  std::string mesh;              ///< "dp=2,tp=2"; empty: serial.
+  std::string precision = "f32"; ///< "f32", "bf16" (mixed) or "f64".
+  std::string cpu = "native";    ///< LLVM's name of the CPU.
+  int64_t microBatches = 1;      ///< Per optimizer step.
+  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+  double weightDecay = 0.1; ///< Decoupled; none on biases and norms.
+  double clip = 1.0;        ///< Largest gradient norm; 0: none.
+  /// The default schedule, stored in the artifact (runtime/tessera.h).
+  double lr = 1e-3, minLr = 1e-4;
+  int64_t warmupSteps = 0, totalSteps = 0;
+  /// Give every value of the program its own buffer, named in the artifact as
+  /// role "value", so that `verify` can compare it. Larger and slower.
+  bool keepValues = false;
+  std::string dumpDir;        ///< If set: IR after each pass, numbered files.
+  std::string reproducerPath; ///< If set: where a failing pass leaves its input.
+};
+
+/// Loads every dialect the compiler needs.
+void registerCompilerDialects(mlir::DialectRegistry &registry);
+/// Registers every pass and pipeline, for tessera-opt.
+void registerCompilerPasses();
+
+/// Distributes, differentiates and lowers `module` (function @loss, attribute
+/// `nn.model`) in place and writes the artifact. Errors are diagnostics.
+mlir::LogicalResult compileToArtifact(mlir::ModuleOp module,
+                                      const CompileOptions &options,
+                                      llvm::StringRef path);
+
+} // namespace tessera
+
+#endif // TESSERA_PIPELINES_COMPILE_H

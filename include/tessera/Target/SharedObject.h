@@ -1,0 +1,30 @@
+//===- SharedObject.h - machine code of a program ---------------*- C++ -*-===//
+// An LLVM dialect module as the bytes of an ELF shared object that needs
+// nothing but libc and libm.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_TARGET_SHAREDOBJECT_H
+#define TESSERA_TARGET_SHAREDOBJECT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "tessera/Target/CpuTarget.h"
+
+namespace tessera {
+
+struct SharedObjectOptions {
+  /// Exports every function that is defined; otherwise `tsr_program_step`
+  /// alone is visible.
+  bool exportKernels = false;
+  /// The linker; empty: ld.lld of LLVM 22, else of the PATH.
+  std::string linker;
+  /// Where to write the optimised LLVM IR, for people; empty: nowhere.
+  std::string llvmIrPath;
+};
+
+/// Errors are diagnostics on `module`.
+mlir::FailureOr<llvm::SmallVector<char>>
+emitSharedObject(mlir::ModuleOp module, const CpuTarget &target,
+                 const SharedObjectOptions &options = {});
+
+} // namespace tessera
+
+#endif // TESSERA_TARGET_SHAREDOBJECT_H

@@ -1,0 +1,78 @@
+//===- Passes.td - passes on nn and dist -------------------*- tablegen -*-===//
+
+#ifndef TESSERA_TRANSFORMS_PASSES_TD
+#define TESSERA_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
+  let summary = "Distributes a serial program over a mesh by Megatron's rules";
+  let description = [{
+    Before: functions of `nn` ops without distribution.
+    After: the module has `dist.mesh`; every value has a distribution, and every
+    op obeys the typing rule. Parameters and data are placed by their `nn.dims`:
+    `tp` shards heads (`n`), feed-forward (`f`) and vocabulary (`v`), `dp` the
+    batch (`b`). For each op and axis the cheapest row is chosen: sharded
+    parameters stay, then sharded values stay, then the fewest bytes; the
+    residual stream (`nn.tag = "stream"`) is `I` on `tp`. A value is converted
+    once per axis and state.
+  }];
+  let options = [
+    Option<"mesh", "mesh", "std::string", "\"\"",
+           "Axes and sizes, e.g. \"dp=2,tp=4\"; the last varies fastest">
+  ];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def DifferentiatePass : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Appends the backward program";
+  let description = [{
+    Before: a function `@loss` whose one result is a scalar, `I` on every axis.
+    After: `@gradients` returns the loss and the gradient of every parameter. The
+    gradients of a value's uses are added before the conversion of the value is
+    transposed. A gradient whose distribution is not the dual of its value's is
+    an error.
+  }];
+}
+
+def MicroBatchPass : Pass<"nn-micro-batch", "::mlir::ModuleOp"> {
+  let summary = "Runs forward and backward once per micro-batch";
+  let description = [{
+    Before: `@gradients`, for one micro-batch.
+    After: data arguments have a leading dimension `count`; everything but the
+    conversions of parameters, of their gradients and of the loss is inside
+    `nn.micro_batches`, so gradients are reduced once per step.
+  }];
+  let options = [
+    Option<"count", "count", "int64_t", "1", "Micro-batches per step, at least 1">
+  ];
+}
+
+def AddOptimizerPass : Pass<"nn-add-optimizer", "::mlir::ModuleOp"> {
+  let summary = "Appends gradient clipping and AdamW";
+  let description = [{
+    Before: `@gradients`.
+    After: `@step` takes and returns parameters and moments, takes the learning
+    rate and the bias corrections, and returns loss and gradient norm. Decay
+    acts on parameters with `nn.decay`. The norm counts every parameter once on
+    every mesh.
+  }];
+  let options = [
+    Option<"beta1", "beta1", "double", "0.9", "Decay of the first moment">,
+    Option<"beta2", "beta2", "double", "0.95", "Decay of the second moment">,
+    Option<"epsilon", "epsilon", "double", "1e-8", "Added to the root of the second moment">,
+    Option<"weightDecay", "weight-decay", "double", "0.1", "Decoupled weight decay">,
+    Option<"clip", "clip", "double", "1.0", "Largest global gradient norm; 0: no clipping">
+  ];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def ErasePass : Pass<"dist-erase", "::mlir::ModuleOp"> {
+  let summary = "Erases every distribution and conversion";
+  let description = [{
+    Before: a distributed program. After: the serial program it denotes. Used by
+    `tessera verify`: the result must be the serial program, op for op.
+  }];
+}
+
+#endif // TESSERA_TRANSFORMS_PASSES_TD

@@ -1,0 +1,65 @@
+//===- Placement.h - gives ops their distribution -------------------------===//
+// The distributor: for each op and mesh axis, the cheapest legal row of the
+// typing rule, and the conversions that lead to it. Used for the forward
+// program and for the optimizer; backward programs are never placed, their
+// distribution follows from the forward one.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TRANSFORMS_PLACEMENT_H
+#define TESSERA_TRANSFORMS_PLACEMENT_H
+
+#include "tessera/Dialect/NN/NN.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include <map>
+#include <tuple>
+
+namespace tessera {
+
+/// The decisions of a plan that the rule leaves open.
+struct Plan {
+  dist::MeshAttr mesh;
+
+  /// Where a parameter or data tensor rests between steps. `dims` holds a
+  /// letter per dimension.
+  mlir::RankedTensorType atRest(mlir::RankedTensorType type,
+                                llvm::StringRef dims) const;
+  /// The state that the result of an op must have on an axis.
+  std::optional<dist::State> anchor(mlir::Operation *op,
+                                    llvm::StringRef axis) const;
+};
+
+class Placement {
+public:
+  explicit Placement(Plan plan) : plan(plan) {}
+
+  /// Marks a value whose gradient will be asked for: a conversion of it is paid
+  /// for twice.
+  void markActive(mlir::Value value) { active.insert(value); }
+
+  /// Converts the operands of `op` so that the typing rule accepts it, and sets
+  /// its result types. Fails with an error where no row is legal.
+  mlir::LogicalResult place(mlir::Operation *op);
+
+  /// The value in another state; conversions are made once and shared.
+  mlir::Value convert(mlir::OpBuilder &builder, mlir::Value value,
+                      llvm::StringRef axis, dist::State to);
+
+private:
+  /// Sharded parameters moved, other sharded values moved, bytes sent.
+  using Price = std::tuple<int64_t, int64_t, double>;
+
+  std::optional<Price> price(mlir::Value value, llvm::StringRef axis,
+                             dist::State to) const;
+  mlir::FailureOr<llvm::SmallVector<dist::State>>
+  choose(mlir::Operation *op, llvm::StringRef axis) const;
+  void propagateActive(mlir::Operation *op);
+
+  Plan plan;
+  llvm::DenseSet<mlir::Value> active;
+  std::map<std::tuple<void *, std::string, std::string>, mlir::Value> made;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TRANSFORMS_PLACEMENT_H

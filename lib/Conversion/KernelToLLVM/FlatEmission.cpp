@@ -1,0 +1,39 @@
+//===- FlatEmission.cpp - elementwise kernels -----------------------------===//
+// One walk over [begin, end) elements, or over the elements of those rows.
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitter.h"
+#include "VectorMemory.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tessera {
+
+void KernelEmitter::emitFlat() {
+  const Phase &phase = schedule.phases.front();
+  OpBuilder &builder = uniform.builder;
+  bool isPlane = llvm::any_of(kernel.results, [&](Value result) {
+    return kernel.domainOf(result) == kBoth;
+  });
+  LaneRange range{begin, end, std::nullopt};
+  if (isPlane) {
+    Value cols = constantI64(builder, loc, kernel.cols);
+    range.lo = arith::MulIOp::create(builder, loc, begin, cols);
+    range.hi = arith::MulIOp::create(builder, loc, end, cols);
+  }
+  auto emitBlock = [&](OpBuilder &inside, const LaneBlock &block, ValueRange) {
+    uniform.builder.setInsertionPoint(block.enclosing);
+    for (Value start : block.starts) {
+      Scope lane(inside);
+      emitStep(phase, Position::flat(uniform, lane, start, block.mask));
+    }
+    return SmallVector<Value>();
+  };
+  OpBuilder walkBuilder = builder;
+  LaneWalk walk(loc, lanes, unrollOf(phase), emitBlock);
+  walk.emit(walkBuilder, range, {});
+  uniform.builder.setInsertionPoint(function.getBody().back().getTerminator());
+}
+
+} // namespace tessera

@@ -1,0 +1,69 @@
+//===- Pipeline.cpp - kernels and host code to the LLVM dialect -----------===//
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "tessera/Conversion/KernelToLLVM/Passes.h"
+
+using namespace mlir;
+
+namespace tessera {
+
+namespace {
+#define GEN_PASS_REGISTRATION
+#include "tessera/Conversion/KernelToLLVM/Passes.h.inc"
+} // namespace
+
+/// No vector unit computes in bf16: widen operands, round results.
+static void addBFloat16Lowering(OpPassManager &kernels) {
+  arith::ArithEmulateUnsupportedFloatsOptions emulate;
+  emulate.sourceTypeStrs = {"bf16"};
+  kernels.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  kernels.addPass(arith::createArithExpandOpsPass(expand));
+}
+
+void buildKernelToLLVMPipeline(OpPassManager &manager,
+                               const KernelToLLVMPipelineOptions &options) {
+  manager.addPass(createConvertKernelToLLVMPass({options.vectorBits}));
+  OpPassManager &kernels = manager.nest<LLVM::LLVMFuncOp>();
+  kernels.addPass(createExpandKernelMathPass());
+  addBFloat16Lowering(kernels);
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  manager.addPass(createSCFToControlFlowPass());
+  manager.addPass(createConvertVectorToLLVMPass());
+  manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createConvertMathToLibmPass());
+  manager.addPass(createArithToLLVMConversionPass());
+  manager.addPass(createConvertIndexToLLVMPass());
+  manager.addPass(createConvertFuncToLLVMPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void registerKernelToLLVMPasses() {
+  registerKernelConversionPasses();
+  PassPipelineRegistration<KernelToLLVMPipelineOptions>(
+      "kernel-to-llvm-pipeline",
+      "Lower kernels and host code entirely to the LLVM dialect",
+      buildKernelToLLVMPipeline);
+}
+
+} // namespace tessera

@@ -1,0 +1,78 @@
+//===- VectorMemory.cpp - loads and stores of lanes -----------------------===//
+
+#include "VectorMemory.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tessera {
+
+static unsigned bytesOf(Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
+Value advance(OpBuilder &builder, Location loc, Value pointer, Type element,
+              Value offset) {
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), element, pointer,
+                             ValueRange{offset},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value loadScalar(OpBuilder &builder, Location loc, Value pointer,
+                 Type element) {
+  return LLVM::LoadOp::create(builder, loc, element, pointer, bytesOf(element));
+}
+
+static Value zeroLanes(OpBuilder &builder, Location loc, VectorType type) {
+  return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+}
+
+Value loadLanes(OpBuilder &builder, Location loc, Value pointer,
+                VectorType type, Value mask) {
+  unsigned alignment = bytesOf(type.getElementType());
+  if (!mask)
+    return LLVM::LoadOp::create(builder, loc, type, pointer, alignment);
+  return LLVM::MaskedLoadOp::create(builder, loc, type, pointer, mask,
+                                    zeroLanes(builder, loc, type), alignment);
+}
+
+Value gatherLanes(OpBuilder &builder, Location loc, Value pointer,
+                  Value offsets, VectorType type, Value mask) {
+  Type element = type.getElementType();
+  if (!mask)
+    mask = arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(type.clone(builder.getI1Type()), true));
+  auto pointers = type.clone(pointer.getType());
+  Value addresses = LLVM::GEPOp::create(builder, loc, pointers, element,
+                                        pointer, ValueRange{offsets});
+  return LLVM::masked_gather::create(builder, loc, type, addresses, mask,
+                                     ValueRange{zeroLanes(builder, loc, type)},
+                                     bytesOf(element));
+}
+
+void store(OpBuilder &builder, Location loc, Value value, Value pointer,
+           Value mask) {
+  unsigned alignment = bytesOf(getElementTypeOrSelf(value.getType()));
+  if (mask)
+    LLVM::MaskedStoreOp::create(builder, loc, value, pointer, mask, alignment);
+  else
+    LLVM::StoreOp::create(builder, loc, value, pointer, alignment);
+}
+
+Value laneNumbers(OpBuilder &builder, Location loc, VectorType type) {
+  SmallVector<Attribute> numbers;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    numbers.push_back(builder.getIntegerAttr(type.getElementType(), i));
+  return arith::ConstantOp::create(builder, loc,
+                                   DenseElementsAttr::get(type, numbers));
+}
+
+Value constantI64(OpBuilder &builder, Location loc, int64_t value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getI64IntegerAttr(value));
+}
+
+} // namespace tessera

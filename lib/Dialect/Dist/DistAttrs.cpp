@@ -1,0 +1,175 @@
+//===- DistAttrs.cpp - mesh and sharding attributes -----------------------===//
+
+#include "mlir/IR/DialectImplementation.h"
+#include "tessera/Dialect/Dist/Dist.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tessera::dist;
+
+#define GET_ATTRDEF_CLASSES
+#include "tessera/Dialect/Dist/DistAttrs.cpp.inc"
+
+void DistDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "tessera/Dialect/Dist/DistAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Mesh
+//===----------------------------------------------------------------------===//
+
+Attribute MeshAttr::parse(AsmParser &parser, Type) {
+  SmallVector<StringAttr> axes;
+  SmallVector<int64_t> sizes;
+  SMLoc loc = parser.getCurrentLocation();
+  auto parseAxis = [&]() -> ParseResult {
+    StringRef name;
+    int64_t size;
+    if (parser.parseKeyword(&name) || parser.parseEqual() ||
+        parser.parseInteger(size))
+      return failure();
+    axes.push_back(parser.getBuilder().getStringAttr(name));
+    sizes.push_back(size);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     parseAxis))
+    return {};
+  return parser.getChecked<MeshAttr>(loc, parser.getContext(), axes, sizes);
+}
+
+void MeshAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  llvm::interleaveComma(llvm::zip(getAxes(), getSizes()), printer, [&](auto p) {
+    printer << std::get<0>(p).getValue() << " = " << std::get<1>(p);
+  });
+  printer << ">";
+}
+
+LogicalResult MeshAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit,
+                               ArrayRef<StringAttr> axes,
+                               ArrayRef<int64_t> sizes) {
+  for (auto [k, axis] : llvm::enumerate(axes)) {
+    if (sizes[k] < 1)
+      return emit() << "mesh axis '" << axis.getValue() << "' has size "
+                    << sizes[k] << "; it must be at least 1";
+    if (llvm::is_contained(axes.take_front(k), axis))
+      return emit() << "mesh axis '" << axis.getValue() << "' is named twice";
+  }
+  return success();
+}
+
+int64_t MeshAttr::getRanks() const {
+  int64_t ranks = 1;
+  for (int64_t size : getSizes())
+    ranks *= size;
+  return ranks;
+}
+
+int64_t MeshAttr::getIndex(StringRef axis) const {
+  for (auto [k, name] : llvm::enumerate(getAxes()))
+    if (name.getValue() == axis)
+      return k;
+  return -1;
+}
+
+int64_t MeshAttr::getSize(StringRef axis) const {
+  int64_t index = getIndex(axis);
+  return index < 0 ? 1 : getSizes()[index];
+}
+
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseState(AsmParser &parser, State &state) {
+  StringRef word;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::optional<State::Kind> kind =
+      llvm::StringSwitch<std::optional<State::Kind>>(word)
+          .Case("I", State::I)
+          .Case("R", State::R)
+          .Case("S", State::S)
+          .Case("P", State::P)
+          .Case("M", State::M)
+          .Case("A", State::A)
+          .Default(std::nullopt);
+  if (!kind)
+    return parser.emitError(loc) << "expected a state I, R, S(dimension), P, M "
+                                    "or A(stage), found '"
+                                 << word << "'";
+  state = {*kind};
+  if (*kind != State::S && *kind != State::A)
+    return success();
+  if (parser.parseLParen() || parser.parseInteger(state.where))
+    return failure();
+  if (succeeded(parser.parseOptionalColon()) &&
+      parser.parseInteger(state.level))
+    return failure();
+  return parser.parseRParen();
+}
+
+/// `dp: S(0), tp: P` between `#dist<` and `>`.
+Attribute ShardingAttr::parse(AsmParser &parser, Type) {
+  SmallVector<AxisState> states;
+  SMLoc loc = parser.getCurrentLocation();
+  auto parseAxis = [&]() -> ParseResult {
+    std::string axis;
+    State state;
+    if (parser.parseKeywordOrString(&axis) || parser.parseColon() ||
+        parseState(parser, state))
+      return failure();
+    for (const AxisState &other : states)
+      if (other.axis == axis)
+        return parser.emitError(loc) << "axis '" << axis << "' is named twice";
+    if (state.kind != State::I)
+      states.push_back({parser.getBuilder().getStringAttr(axis), state});
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(parseAxis))
+    return {};
+  return ShardingAttr::get(parser.getContext(), states);
+}
+
+void ShardingAttr::print(AsmPrinter &printer) const {
+  llvm::interleaveComma(getStates(), printer, [&](const AxisState &s) {
+    printer << s.axis.getValue() << ": " << s.state.str();
+  });
+}
+
+LogicalResult ShardingAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type elementType,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  for (const AxisState &s : getStates())
+    if (s.state.isSharded() &&
+        s.state.where >= static_cast<int64_t>(shape.size()))
+      return emitError() << "axis '" << s.axis.getValue()
+                         << "' shards dimension " << s.state.where
+                         << " of a tensor of rank " << shape.size();
+  return success();
+}
+
+Attribute DistDialect::parseAttribute(DialectAsmParser &parser,
+                                      Type type) const {
+  StringRef body = parser.getFullSymbolSpec();
+  if (!body.starts_with("mesh"))
+    return ShardingAttr::parse(parser, type);
+  if (parser.parseKeyword("mesh"))
+    return {};
+  return MeshAttr::parse(parser, type);
+}
+
+void DistDialect::printAttribute(Attribute attr,
+                                 DialectAsmPrinter &printer) const {
+  if (auto mesh = dyn_cast<MeshAttr>(attr)) {
+    printer << "mesh";
+    return mesh.print(printer);
+  }
+  cast<ShardingAttr>(attr).print(printer);
+}

@@ -1,0 +1,84 @@
+//===- State.cpp - states, duals, conversions -----------------------------===//
+
+#include "tessera/Dialect/Dist/State.h"
+
+using namespace tessera::dist;
+
+std::string State::str() const {
+  static const char *const names[] = {"I", "R", "S", "P", "M", "A"};
+  std::string text = names[kind];
+  if (kind == S || kind == A)
+    text += "(" + std::to_string(where) +
+            (level ? ":" + std::to_string(level) : "") + ")";
+  return text;
+}
+
+State tessera::dist::dual(State state) {
+  if (state.kind == State::R)
+    return {State::P};
+  if (state.kind == State::P)
+    return {State::R};
+  return state;
+}
+
+// A row and its backward are both in the table: it is closed under duality.
+static constexpr ConversionRow kTable[] = {
+    {State::I, State::R, "enter", Collective::None},
+    {State::P, State::I, "all_reduce", Collective::AllReduce},
+    {State::S, State::R, "all_gather", Collective::AllGather},
+    {State::P, State::S, "reduce_scatter", Collective::ReduceScatter},
+    {State::I, State::S, "slice", Collective::None},
+    {State::S, State::I, "all_gather", Collective::AllGather},
+    {State::I, State::P, "first", Collective::None},
+    {State::R, State::I, "leave", Collective::None},
+    {State::R, State::S, "slice", Collective::None},
+    {State::S, State::P, "pad", Collective::None},
+    {State::R, State::P, "first", Collective::None},
+    {State::S, State::S, "all_to_all", Collective::AllToAll},
+    {State::M, State::I, "all_reduce_max", Collective::AllReduce},
+};
+
+const ConversionRow *tessera::dist::findConversion(State from, State to) {
+  for (const ConversionRow &row : kTable)
+    if (row.from == from.kind && row.to == to.kind)
+      return from == to ? nullptr : &row;
+  return nullptr;
+}
+
+std::optional<llvm::SmallVector<State>> tessera::dist::route(State from,
+                                                             State to) {
+  if (from == to)
+    return llvm::SmallVector<State>();
+  bool viaInvariant = (from.kind == State::P && to.kind == State::R) ||
+                      (from.kind == State::M && to.kind != State::I);
+  if (viaInvariant) {
+    llvm::SmallVector<State> path = {{State::I}};
+    std::optional<llvm::SmallVector<State>> rest = route({State::I}, to);
+    if (!rest)
+      return std::nullopt;
+    path.append(*rest);
+    return path;
+  }
+  if (findConversion(from, to))
+    return llvm::SmallVector<State>{to};
+  return std::nullopt;
+}
+
+double tessera::dist::ringShare(Collective collective, int64_t ranks) {
+  double n = static_cast<double>(ranks);
+  switch (collective) {
+  case Collective::None:
+    return 0;
+  case Collective::AllReduce:
+    return 2 * (n - 1) / n;
+  case Collective::AllGather:
+  case Collective::ReduceScatter:
+    return (n - 1) / n;
+  case Collective::AllToAll:
+    return (n - 1) / (n * n);
+  case Collective::Send:
+  case Collective::Broadcast:
+    return 1;
+  }
+  return 0;
+}

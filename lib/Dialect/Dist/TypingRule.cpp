@@ -1,0 +1,138 @@
+//===- TypingRule.cpp - the one rule --------------------------------------===//
+
+#include "tessera/Dialect/Dist/TypingRule.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tessera::dist;
+
+//===----------------------------------------------------------------------===//
+// Signatures
+//===----------------------------------------------------------------------===//
+
+Signature Signature::parse(llvm::StringRef spec) {
+  Signature sig;
+  auto [ins, out] = spec.split("->");
+  llvm::SmallVector<llvm::StringRef> parts;
+  ins.split(parts, ',');
+  for (llvm::StringRef part : parts)
+    sig.ins.push_back(part.trim().str());
+  sig.out = out.trim().str();
+  return sig;
+}
+
+Signature Signature::elementwise(int64_t rank, unsigned operands) {
+  std::string letters;
+  for (int64_t d = 0; d < rank; ++d)
+    letters += static_cast<char>('a' + d);
+  Signature sig;
+  sig.ins.assign(operands, letters);
+  sig.out = letters;
+  return sig;
+}
+
+Signature &Signature::linearInEach() {
+  for (unsigned k = 0; k < ins.size(); ++k)
+    linear.push_back({k});
+  return *this;
+}
+
+Signature &Signature::linearInAll() {
+  linear.push_back(llvm::to_vector(llvm::seq<unsigned>(0, ins.size())));
+  return *this;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+static std::string factorsOf(const Signature &sig) {
+  std::string factors;
+  for (auto [k, letters] : llvm::enumerate(sig.ins))
+    if (sig.reads(k))
+      for (char f : letters)
+        if (factors.find(f) == std::string::npos)
+          factors += f;
+  return factors;
+}
+
+static State splitAlong(const std::string &letters, char factor, int64_t level,
+                        State otherwise) {
+  size_t dim = letters.find(factor);
+  return dim == std::string::npos ? otherwise : State::sharded(dim, level);
+}
+
+llvm::SmallVector<Row> tessera::dist::rows(const Signature &sig, int64_t levels,
+                                           int64_t stages) {
+  llvm::SmallVector<Row> table;
+  unsigned n = sig.ins.size();
+  auto same = [&](State s) {
+    table.push_back({llvm::SmallVector<State>(n, s), s});
+  };
+  same({State::I});
+  same({State::R});
+  for (int64_t stage = 0; stage < stages; ++stage)
+    same({State::A, stage});
+  for (char factor : factorsOf(sig)) {
+    if (sig.whole.find(factor) != std::string::npos)
+      continue;
+    for (int64_t level = 0; level < levels; ++level) {
+      Row row;
+      for (const std::string &letters : sig.ins)
+        row.operands.push_back(splitAlong(letters, factor, level, {State::R}));
+      row.result = splitAlong(sig.out, factor, level, {sig.reduces});
+      table.push_back(std::move(row));
+    }
+  }
+  for (const auto &group : sig.linear) {
+    Row row;
+    for (unsigned k = 0; k < n; ++k)
+      row.operands.push_back(
+          {llvm::is_contained(group, k) ? State::P : State::R});
+    row.result = {State::P};
+    table.push_back(std::move(row));
+  }
+  return table;
+}
+
+static std::string remedy(llvm::ArrayRef<State> states) {
+  bool partial = false, invariant = false;
+  for (State s : states) {
+    partial |= s.kind == State::P || s.kind == State::M;
+    invariant |= s.kind == State::I;
+  }
+  if (partial && invariant)
+    return "reduce the partial operand first (all_reduce, reduce_scatter) or "
+           "make the I operand partial";
+  if (partial)
+    return "reduce the partial operand first (all_reduce, reduce_scatter)";
+  if (invariant)
+    return "an I operand stands next to a varying one: enter or slice it first";
+  return "only one factor may be sharded, alike in all operands: all_gather or "
+         "all_to_all one of them";
+}
+
+std::optional<State> tessera::dist::infer(const Signature &sig,
+                                          llvm::ArrayRef<State> states,
+                                          std::string &why) {
+  llvm::SmallVector<State> seen(states);
+  for (unsigned k : sig.shapeOnly)
+    if (seen[k].kind == State::P)
+      seen[k] = {State::R};
+  int64_t levels = 1, stages = 0;
+  for (State s : seen) {
+    levels = std::max(levels, s.level + 1);
+    if (s.kind == State::A)
+      stages = std::max(stages, s.where + 1);
+  }
+  for (const Row &row : rows(sig, levels, stages)) {
+    bool fits = true;
+    for (unsigned k = 0; k < seen.size() && fits; ++k)
+      fits = !sig.reads(k) || row.operands[k] == seen[k];
+    if (fits)
+      return row.result;
+  }
+  why = remedy(seen);
+  return std::nullopt;
+}

@@ -1,0 +1,168 @@
+//===- NNModel.cpp - layer norm, attention, embedding ---------------------===//
+
+#include "tessera/Dialect/NN/NN.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::nn;
+using dist::Signature;
+
+static int64_t rankOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getRank();
+}
+
+//===----------------------------------------------------------------------===//
+// layer_norm: x "..h", weight "h", bias "h"; h stays whole
+//===----------------------------------------------------------------------===//
+
+Signature LayerNormOp::getSignature(unsigned) {
+  Signature sig = Signature::elementwise(rankOf(getInput()), 1);
+  std::string h(1, sig.out.back());
+  sig.ins = {sig.out, h, h};
+  sig.linear = {{1, 2}};
+  sig.whole = h;
+  return sig;
+}
+
+void LayerNormOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
+                                ArrayRef<bool> wanted,
+                                MutableArrayRef<Value> operandGrads) {
+  Value g = resultGrads[0];
+  if (wanted[0])
+    operandGrads[0] = nn::create<LayerNormGradInputOp>(
+        builder, getLoc(), g, getInput(), getWeight(), getEpsilonAttr());
+  if (wanted[1])
+    operandGrads[1] = nn::create<LayerNormGradWeightOp>(
+        builder, getLoc(), g, getInput(), getEpsilonAttr());
+  if (wanted[2]) {
+    Signature sig = getSignature(0);
+    operandGrads[2] = nn::create<EinsumOp>(
+        builder, getLoc(), builder.getStringAttr(sig.out + "->" + sig.ins[2]),
+        ValueRange(g), builder.getF64FloatAttr(1.0),
+        TypeAttr::get(getElementTypeOrSelf(getBias().getType())));
+  }
+}
+
+Signature LayerNormGradInputOp::getSignature(unsigned) {
+  Signature sig = Signature::elementwise(rankOf(getInput()), 2);
+  std::string h(1, sig.out.back());
+  sig.ins.push_back(h);
+  sig.linear = {{0}, {2}};
+  sig.whole = h;
+  return sig;
+}
+
+Signature LayerNormGradWeightOp::getSignature(unsigned) {
+  Signature sig = Signature::elementwise(rankOf(getInput()), 2);
+  std::string h(1, sig.out.back());
+  sig.out = h;
+  sig.linear = {{0}};
+  sig.whole = h;
+  return sig;
+}
+
+//===----------------------------------------------------------------------===//
+// attention: q "bsnd", k "btnd", v "btnc" -> o "bsnc", lse "bns"
+//===----------------------------------------------------------------------===//
+
+static constexpr unsigned kLse = 1;
+
+Signature AttentionOp::getSignature(unsigned result) {
+  Signature sig = Signature::parse("bsnd,btnd,btnc->bsnc");
+  sig.whole = "td";
+  if (result != kLse) {
+    sig.linear = {{2}};
+    return sig;
+  }
+  sig.out = "bns";
+  sig.unread = {2};
+  return sig;
+}
+
+Type AttentionOp::getResultElementType(unsigned result) {
+  Type type = getElementTypeOrSelf(getQuery().getType());
+  if (result == kLse && type.isBF16())
+    return Float32Type::get(getContext());
+  return type;
+}
+
+/// Products per pair of query and key; a causal mask hides half of the pairs.
+static int64_t pairFlops(Value query, Value key, bool causal,
+                         int64_t products) {
+  auto q = cast<RankedTensorType>(query.getType());
+  int64_t pairs = q.getDimSize(0) * q.getDimSize(1) * q.getDimSize(2) *
+                  cast<RankedTensorType>(key.getType()).getDimSize(1);
+  return products * 2 * q.getDimSize(3) * pairs / (causal ? 2 : 1);
+}
+
+int64_t AttentionOp::getFlops() {
+  return pairFlops(getQuery(), getKey(), getCausal(), 2);
+}
+
+int64_t AttentionGradOp::getFlops() {
+  return pairFlops(getQuery(), getKey(), getCausal(), 5);
+}
+
+void AttentionOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
+                                ArrayRef<bool> wanted,
+                                MutableArrayRef<Value> operandGrads) {
+  Type unknown = RankedTensorType::get({}, builder.getF32Type());
+  auto grad = AttentionGradOp::create(
+      builder, getLoc(), TypeRange{unknown, unknown, unknown}, resultGrads[0],
+      getQuery(), getKey(), getValue(), getOutput(), getLse(), getScaleAttr(),
+      getCausalAttr(), getDropoutAttr(), getStreamAttr());
+  (void)dist::setResultTypes(grad);
+  operandGrads[0] = grad.getGradQuery();
+  operandGrads[1] = grad.getGradKey();
+  operandGrads[2] = grad.getGradValue();
+}
+
+/// Linear in the gradient, and in value and output together: the output is
+/// linear in the value. The value's own gradient reads neither.
+Signature AttentionGradOp::getSignature(unsigned result) {
+  static const char *const outs[] = {"bsnd", "btnd", "btnc"};
+  Signature sig = Signature::parse("bsnc,bsnd,btnd,btnc,bsnc,bns->");
+  sig.out = outs[result];
+  sig.whole = "td";
+  sig.linear = {{0}};
+  if (result == 2) {
+    sig.unread = {4};
+    sig.shapeOnly = {3};
+  } else {
+    sig.linear.push_back({3, 4});
+  }
+  return sig;
+}
+
+//===----------------------------------------------------------------------===//
+// embedding: ids "bs", table "vh" -> "bsh"
+//===----------------------------------------------------------------------===//
+
+Signature EmbeddingOp::getSignature(unsigned) {
+  Signature sig = Signature::parse("bs,vh->bsh");
+  sig.linear = {{1}};
+  return sig;
+}
+
+Type EmbeddingOp::getResultElementType(unsigned) {
+  return getElementTypeOrSelf(getTable().getType());
+}
+
+void EmbeddingOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
+                                ArrayRef<bool> wanted,
+                                MutableArrayRef<Value> operandGrads) {
+  if (wanted[1])
+    operandGrads[1] = nn::create<EmbeddingGradOp>(
+        builder, getLoc(), resultGrads[0], getIds(), getTable());
+}
+
+Signature EmbeddingGradOp::getSignature(unsigned) {
+  Signature sig = Signature::parse("bsh,bs,vh->vh");
+  sig.linear = {{0}};
+  sig.shapeOnly = {2};
+  return sig;
+}
+
+Type EmbeddingGradOp::getResultElementType(unsigned) {
+  return getElementTypeOrSelf(getLike().getType());
+}

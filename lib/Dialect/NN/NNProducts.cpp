@@ -1,0 +1,150 @@
+//===- NNProducts.cpp - einsum, add, broadcast ----------------------------===//
+
+#include "tessera/Dialect/NN/NN.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::nn;
+using dist::Signature;
+
+static bool contains(StringRef letters, char f) {
+  return letters.find(f) != StringRef::npos;
+}
+
+//===----------------------------------------------------------------------===//
+// einsum
+//===----------------------------------------------------------------------===//
+
+Signature EinsumOp::getSignature(unsigned) {
+  return Signature::parse(getSpec()).linearInEach();
+}
+
+Type EinsumOp::getResultElementType(unsigned) {
+  return getElementType().value_or(
+      getElementTypeOrSelf(getInputs()[0].getType()));
+}
+
+LogicalResult EinsumOp::verify() {
+  if (getInputs().empty())
+    return emitOpError() << "has no operands; it needs at least 1";
+  Signature sig = Signature::parse(getSpec());
+  for (const std::string &letters : sig.ins)
+    for (size_t k = 1; k < letters.size(); ++k)
+      if (contains(StringRef(letters).take_front(k), letters[k]))
+        return emitOpError()
+               << "names factor '" << letters[k] << "' twice in one operand";
+  return success();
+}
+
+/// Multiply-adds over the product of all factors; a single operand only adds.
+int64_t EinsumOp::getFlops() {
+  Signature sig = Signature::parse(getSpec());
+  llvm::SmallDenseMap<char, int64_t> sizes;
+  for (auto [letters, input] : llvm::zip(sig.ins, getInputs()))
+    for (auto [f, n] :
+         llvm::zip(letters, cast<RankedTensorType>(input.getType()).getShape()))
+      sizes[f] = n;
+  int64_t work = 1;
+  for (auto [f, n] : sizes)
+    work *= n;
+  return getInputs().size() > 1 ? 2 * work : work;
+}
+
+/// The gradient of operand j multiplies the result's gradient with the other
+/// operands. Factors that only operand j has are broadcast first.
+void EinsumOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
+                             ArrayRef<bool> wanted,
+                             MutableArrayRef<Value> operandGrads) {
+  Signature sig = Signature::parse(getSpec());
+  for (unsigned j = 0; j < getInputs().size(); ++j) {
+    if (!wanted[j])
+      continue;
+    std::string spec = sig.out, others = sig.out;
+    SmallVector<Value> operands = {resultGrads[0]};
+    for (unsigned k = 0; k < getInputs().size(); ++k) {
+      if (k == j)
+        continue;
+      spec += "," + sig.ins[k];
+      others += sig.ins[k];
+      operands.push_back(getInputs()[k]);
+    }
+    Value wrt = getInputs()[j];
+    auto element = TypeAttr::get(getElementTypeOrSelf(wrt.getType()));
+    bool lost =
+        llvm::any_of(sig.ins[j], [&](char f) { return !contains(others, f); });
+    if (!lost) {
+      operandGrads[j] = nn::create<EinsumOp>(
+          builder, getLoc(), builder.getStringAttr(spec + "->" + sig.ins[j]),
+          operands, getScaleAttr(), element);
+      continue;
+    }
+    // Only the gradient itself can be scaled and broadcast; a product with
+    // further operands follows.
+    std::string kept;
+    for (char f : sig.ins[j])
+      if (contains(others, f))
+        kept += f;
+    Value grad = nn::create<EinsumOp>(builder, getLoc(),
+                                      builder.getStringAttr(spec + "->" + kept),
+                                      operands, getScaleAttr(), element);
+    operandGrads[j] = nn::create<BroadcastOp>(
+        builder, getLoc(),
+        builder.getStringAttr(kept + "," + sig.ins[j] + "->" + sig.ins[j]),
+        grad, wrt);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// add
+//===----------------------------------------------------------------------===//
+
+Signature AddOp::getSignature(unsigned) {
+  return Signature::parse(getSpec()).linearInAll();
+}
+
+LogicalResult AddOp::verify() {
+  Signature sig = Signature::parse(getSpec());
+  if (getInputs().empty())
+    return emitOpError() << "has no operands; it needs at least 1";
+  if (getCoefs() && getCoefs()->size() != getInputs().size())
+    return emitOpError() << "has " << getInputs().size() << " operands and "
+                         << getCoefs()->size() << " coefficients";
+  for (auto [k, letters] : llvm::enumerate(sig.ins))
+    for (char f : letters)
+      if (!contains(sig.out, f))
+        return emitOpError() << "operand " << k << " has factor '" << f
+                             << "', which the result lacks; sum it with "
+                                "nn.einsum first";
+  return success();
+}
+
+/// An operand's gradient is the result's, summed over the factors it lacks.
+void AddOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
+                          ArrayRef<bool> wanted,
+                          MutableArrayRef<Value> operandGrads) {
+  Signature sig = Signature::parse(getSpec());
+  for (unsigned j = 0; j < getInputs().size(); ++j) {
+    if (!wanted[j])
+      continue;
+    double coefficient = getCoefficient(j);
+    if (sig.ins[j] == sig.out && coefficient == 1.0) {
+      operandGrads[j] = resultGrads[0];
+      continue;
+    }
+    operandGrads[j] = nn::create<EinsumOp>(
+        builder, getLoc(), builder.getStringAttr(sig.out + "->" + sig.ins[j]),
+        ValueRange(resultGrads[0]), builder.getF64FloatAttr(coefficient),
+        TypeAttr::get(getElementTypeOrSelf(getInputs()[j].getType())));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// broadcast
+//===----------------------------------------------------------------------===//
+
+Signature BroadcastOp::getSignature(unsigned) {
+  Signature sig = Signature::parse(getSpec());
+  sig.linear = {{0}};
+  sig.shapeOnly = {1};
+  return sig;
+}

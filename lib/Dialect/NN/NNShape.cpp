@@ -1,0 +1,96 @@
+//===- NNShape.cpp - stack, unstack, prefix -------------------------------===//
+
+#include "tessera/Dialect/NN/NN.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::nn;
+using dist::Signature;
+
+/// Letters of the stacked tensor; 'z' is the stacked dimension.
+static std::string stackedLetters(int64_t rank, int64_t dim) {
+  std::string letters = Signature::elementwise(rank - 1, 1).out;
+  letters.insert(dim, "z");
+  return letters;
+}
+
+Signature UnstackOp::getSignature(unsigned) {
+  int64_t rank = cast<RankedTensorType>(getInput().getType()).getRank();
+  Signature sig;
+  sig.ins = {stackedLetters(rank, getDim())};
+  sig.out = Signature::elementwise(rank - 1, 1).out;
+  sig.whole = "z";
+  return sig.linearInEach();
+}
+
+LogicalResult UnstackOp::verify() {
+  auto type = cast<RankedTensorType>(getInput().getType());
+  if (getDim() < 0 || getDim() >= type.getRank())
+    return emitOpError() << "dimension " << getDim()
+                         << " does not exist in a tensor of rank "
+                         << type.getRank();
+  if (type.getDimSize(getDim()) != static_cast<int64_t>(getNumResults()))
+    return emitOpError() << "has " << getNumResults()
+                         << " results, but dimension " << getDim()
+                         << " has size " << type.getDimSize(getDim());
+  return success();
+}
+
+void UnstackOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
+                              ArrayRef<bool> wanted,
+                              MutableArrayRef<Value> operandGrads) {
+  assert(llvm::all_of(resultGrads, [](Value v) { return v; }) &&
+         "every slice is used");
+  operandGrads[0] =
+      nn::create<StackOp>(builder, getLoc(), resultGrads, getDimAttr());
+}
+
+Signature StackOp::getSignature(unsigned) {
+  int64_t rank = cast<RankedTensorType>(getInputs()[0].getType()).getRank();
+  Signature sig = Signature::elementwise(rank, getInputs().size());
+  sig.out = stackedLetters(rank + 1, getDim());
+  return sig.linearInAll();
+}
+
+int64_t StackOp::getNewFactorSize(char factor) {
+  return factor == 'z' ? static_cast<int64_t>(getInputs().size()) : -1;
+}
+
+//===----------------------------------------------------------------------===//
+// prefix: x "ph" -> "sh"; only h can be split
+//===----------------------------------------------------------------------===//
+
+Signature PrefixOp::getSignature(unsigned) {
+  Signature sig = Signature::parse("ph->sh");
+  sig.whole = "ps";
+  return sig.linearInEach();
+}
+
+int64_t PrefixOp::getNewFactorSize(char factor) {
+  return factor == 's' ? static_cast<int64_t>(getRows()) : -1;
+}
+
+LogicalResult PrefixOp::verify() {
+  int64_t rows = cast<RankedTensorType>(getInput().getType()).getDimSize(0);
+  int64_t taken = getRows();
+  if (taken < 1 || taken > rows)
+    return emitOpError() << "takes " << taken << " rows of " << rows
+                         << "; it must take at least 1 and at most " << rows;
+  return success();
+}
+
+void PrefixOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
+                             ArrayRef<bool> wanted,
+                             MutableArrayRef<Value> operandGrads) {
+  if (wanted[0])
+    operandGrads[0] =
+        nn::create<PrefixGradOp>(builder, getLoc(), resultGrads[0], getInput());
+}
+
+Signature PrefixGradOp::getSignature(unsigned) {
+  Signature sig = Signature::parse("sh,ph->ph");
+  sig.whole = "ps";
+  sig.linear = {{0}};
+  sig.shapeOnly = {1};
+  return sig;
+}

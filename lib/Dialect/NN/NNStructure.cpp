@@ -1,0 +1,34 @@
+//===- NNStructure.cpp - the micro-batch loop -----------------------------===//
+
+#include "tessera/Dialect/NN/NN.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::nn;
+
+static LogicalResult verifySlice(MicroBatchesOp op, Value whole, Value slice) {
+  auto type = cast<RankedTensorType>(whole.getType());
+  auto part = cast<RankedTensorType>(slice.getType());
+  if (type.getRank() == 0 ||
+      type.getDimSize(0) != static_cast<int64_t>(op.getCount()))
+    return op.emitOpError() << "runs " << op.getCount()
+                            << " micro-batches, but its data is " << type;
+  if (type.getShape().drop_front() != part.getShape() ||
+      type.getElementType() != part.getElementType())
+    return op.emitOpError() << "passes " << part << " of " << type;
+  return success();
+}
+
+LogicalResult MicroBatchesOp::verify() {
+  Block &block = getBody().front();
+  if (block.getNumArguments() != getData().size())
+    return emitOpError() << "has " << getData().size() << " operands and "
+                         << block.getNumArguments() << " block arguments";
+  for (auto [whole, slice] : llvm::zip(getData(), block.getArguments()))
+    if (failed(verifySlice(*this, whole, slice)))
+      return failure();
+  auto yield = cast<YieldOp>(block.getTerminator());
+  if (yield.getOperandTypes() != getResultTypes())
+    return emitOpError() << "yields other types than its results have";
+  return success();
+}

@@ -1,0 +1,38 @@
+//===- RTDialect.cpp - the rt dialect -------------------------------------===//
+
+#include "tessera/Dialect/RT/RT.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::rt;
+
+#include "tessera/Dialect/RT/RTDialect.cpp.inc"
+#define GET_OP_CLASSES
+#include "tessera/Dialect/RT/RTOps.cpp.inc"
+
+void RTDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "tessera/Dialect/RT/RTOps.cpp.inc"
+      >();
+}
+
+int64_t GemmOp::getFlops() { return 2 * getM() * getN() * getK(); }
+
+/// `products` matrix products per pair of query and key; a causal mask hides
+/// half of the pairs. Queries are [batch, sequence, heads, head size].
+static int64_t pairFlops(Value query, Value key, bool causal,
+                         int64_t products) {
+  auto q = cast<RankedTensorType>(query.getType());
+  int64_t keys = cast<RankedTensorType>(key.getType()).getDimSize(1);
+  return products * 2 * q.getNumElements() * keys / (causal ? 2 : 1);
+}
+
+int64_t AttentionOp::getFlops() {
+  return pairFlops(getQuery(), getKey(), getCausal(), 2);
+}
+
+int64_t AttentionGradOp::getFlops() {
+  return pairFlops(getQuery(), getKey(), getCausal(), 5);
+}

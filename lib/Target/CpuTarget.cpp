@@ -1,0 +1,84 @@
+//===- CpuTarget.cpp - the CPU that code is generated for -----------------===//
+
+#include "tessera/Target/CpuTarget.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+
+using namespace mlir;
+
+namespace tessera {
+
+static constexpr const char *kKnownCpus =
+    "native, x86-64-v2, x86-64-v3, x86-64-v4, haswell, skylake-avx512, "
+    "icelake-server, sapphirerapids, znver2, znver3, znver4, znver5";
+
+static const llvm::Target *findTarget(const llvm::Triple &triple,
+                                      EmitError emitError) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  std::string why;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, why);
+  if (!target)
+    emitError() << "no code generator for '" << triple.str() << "': " << why;
+  return target;
+}
+
+static std::string hostFeatures() {
+  llvm::SubtargetFeatures features;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    features.AddFeature(feature.getKey(), feature.getValue());
+  return features.getString();
+}
+
+static unsigned widestVector(const llvm::MCSubtargetInfo &info) {
+  if (info.checkFeatures("+avx512f,+avx512vl,+avx512bw,+avx512dq"))
+    return 512;
+  return info.checkFeatures("+avx2") ? 256 : 128;
+}
+
+FailureOr<CpuTarget> CpuTarget::get(StringRef name, EmitError emitError) {
+  CpuTarget result;
+  result.triple = llvm::sys::getDefaultTargetTriple();
+  llvm::Triple triple(result.triple);
+  const llvm::Target *target = findTarget(triple, emitError);
+  if (!target)
+    return failure();
+  result.cpu = name.str();
+  if (name == "native") {
+    result.cpu = llvm::sys::getHostCPUName().str();
+    result.features = hostFeatures();
+  }
+  // A subtarget of an unknown CPU prints to stderr, so ask one without a CPU.
+  std::unique_ptr<llvm::MCSubtargetInfo> generic(
+      target->createMCSubtargetInfo(triple, "", ""));
+  if (!generic->isCPUStringValid(result.cpu)) {
+    emitError() << "unknown cpu '" << name << "'; use one of " << kKnownCpus;
+    return failure();
+  }
+  std::unique_ptr<llvm::MCSubtargetInfo> info(
+      target->createMCSubtargetInfo(triple, result.cpu, result.features));
+  result.vectorBits = widestVector(*info);
+  return result;
+}
+
+std::unique_ptr<llvm::TargetMachine>
+CpuTarget::createTargetMachine(EmitError emitError) const {
+  llvm::Triple parsed(triple);
+  const llvm::Target *target = findTarget(parsed, emitError);
+  if (!target)
+    return nullptr;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      parsed, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::Default));
+  if (!machine)
+    emitError() << "cannot create a code generator for '" << triple << "'";
+  return machine;
+}
+
+} // namespace tessera

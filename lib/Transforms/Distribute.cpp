@@ -1,0 +1,135 @@
+//===- Distribute.cpp - distributes a serial program over a mesh ----------===//
+
+#include "tessera/Transforms/Passes.h"
+#include "tessera/Transforms/Placement.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_DISTRIBUTEPASS
+#include "tessera/Transforms/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+
+namespace {
+
+/// "dp=2,tp=4" as an attribute; null and an error where it is malformed.
+MeshAttr parseMesh(ModuleOp module, StringRef text) {
+  SmallVector<StringAttr> axes;
+  SmallVector<int64_t> sizes;
+  SmallVector<StringRef> parts;
+  text.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    auto [name, size] = part.split('=');
+    int64_t value;
+    if (name.trim().empty() || size.trim().getAsInteger(10, value)) {
+      module.emitError() << "mesh '" << text
+                         << "' is malformed; write it as dp=2,tp=4";
+      return {};
+    }
+    axes.push_back(StringAttr::get(module.getContext(), name.trim()));
+    sizes.push_back(value);
+  }
+  if (failed(MeshAttr::verify([&] { return module.emitError(); }, axes, sizes)))
+    return {};
+  return MeshAttr::get(module.getContext(), axes, sizes);
+}
+
+struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
+  using DistributePassBase::DistributePassBase;
+
+  void runOnOperation() override {
+    MeshAttr parsed = parseMesh(getOperation(), mesh);
+    if (!parsed)
+      return signalPassFailure();
+    getOperation()->setAttr(DistDialect::kMeshAttr, parsed);
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (failed(distribute(func, Plan{parsed})))
+        return signalPassFailure();
+  }
+
+  LogicalResult distribute(func::FuncOp func, Plan plan);
+  LogicalResult placeArguments(func::FuncOp func, Plan plan, Placement &place);
+  LogicalResult returnInvariant(func::FuncOp func, Plan plan, Placement &place);
+};
+
+/// What a user calls the dimension that a letter names.
+StringRef dimensionName(char letter) {
+  switch (letter) {
+  case 'n':
+    return "heads";
+  case 'b':
+    return "sequences of a micro-batch";
+  default:
+    return "elements";
+  }
+}
+
+/// Heads and sequences are units: they cannot be padded.
+LogicalResult checkUnits(func::FuncOp func, StringRef name, StringRef dims,
+                         RankedTensorType type, MeshAttr mesh) {
+  for (auto [dim, letter] : llvm::enumerate(dims))
+    for (StringAttr axis : axesOf(type, dim)) {
+      int64_t size = type.getDimSize(dim), ranks = mesh.getSize(axis);
+      if ((letter != 'n' && letter != 'b') || size % ranks == 0)
+        continue;
+      return func.emitError()
+             << "'" << name << "': " << size << " " << dimensionName(letter)
+             << " cannot be split over mesh axis '" << axis.getValue()
+             << "' of size " << ranks << "; use a size of '" << axis.getValue()
+             << "' that divides " << size;
+    }
+  return success();
+}
+
+LogicalResult DistributePass::placeArguments(func::FuncOp func, Plan plan,
+                                             Placement &place) {
+  for (BlockArgument argument : func.getArguments()) {
+    unsigned k = argument.getArgNumber();
+    auto dims = func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kDimsAttr);
+    auto param =
+        func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kParamAttr);
+    if (!dims)
+      continue;
+    auto type = plan.atRest(cast<RankedTensorType>(argument.getType()), dims);
+    StringRef name = param ? param.getValue() : StringRef("the batch");
+    if (failed(checkUnits(func, name, dims, type, plan.mesh)))
+      return failure();
+    argument.setType(type);
+    if (param)
+      place.markActive(argument);
+  }
+  return success();
+}
+
+LogicalResult DistributePass::returnInvariant(func::FuncOp func, Plan plan,
+                                              Placement &place) {
+  Operation *ret = func.getBody().front().getTerminator();
+  OpBuilder builder(ret);
+  for (OpOperand &operand : ret->getOpOperands())
+    for (StringAttr axis : plan.mesh.getAxes())
+      operand.set(place.convert(builder, operand.get(), axis, {State::I}));
+  func.setType(FunctionType::get(&getContext(),
+                                 func.getBody().front().getArgumentTypes(),
+                                 ret->getOperandTypes()));
+  return success();
+}
+
+LogicalResult DistributePass::distribute(func::FuncOp func, Plan plan) {
+  Placement place(plan);
+  if (failed(placeArguments(func, plan, place)))
+    return failure();
+  SmallVector<Operation *> ops;
+  for (Operation &op : func.getBody().front().without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : ops) {
+    if (!isa<DistributableOpInterface>(op))
+      return op->emitOpError() << "cannot be distributed";
+    if (failed(place.place(op)))
+      return failure();
+  }
+  return returnInvariant(func, plan, place);
+}
+
+} // namespace

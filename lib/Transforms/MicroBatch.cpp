@@ -1,0 +1,157 @@
+//===- MicroBatch.cpp - runs forward and backward per micro-batch ---------===//
+
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Transforms/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_MICROBATCHPASS
+#include "tessera/Transforms/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+struct MicroBatchPass : tessera::impl::MicroBatchPassBase<MicroBatchPass> {
+  using MicroBatchPassBase::MicroBatchPassBase;
+
+  void runOnOperation() override {
+    auto func = getOperation().lookupSymbol<func::FuncOp>("gradients");
+    if (!func) {
+      getOperation().emitError() << "has no function @gradients";
+      return signalPassFailure();
+    }
+    if (count < 1) {
+      func.emitError() << "count is " << count << "; it must be at least 1";
+      return signalPassFailure();
+    }
+    findPrologue(func);
+    findEpilogue(func);
+    wrap(func);
+  }
+
+  void findPrologue(func::FuncOp func);
+  void findEpilogue(func::FuncOp func);
+  SmallVector<Value> crossing(ArrayRef<Operation *> body);
+  void wrap(func::FuncOp func);
+
+  /// Conversions and prefixes of parameters; conversions of gradients and of
+  /// the loss, and what spreads a prefix's gradient.
+  SetVector<Operation *> prologue, epilogue;
+};
+
+bool isParameter(func::FuncOp func, Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument &&
+         func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr);
+}
+
+void MicroBatchPass::findPrologue(func::FuncOp func) {
+  for (Operation &op : func.getOps()) {
+    if (!isa<dist::ConvertOp, nn::PrefixOp>(op))
+      continue;
+    Operation *source = op.getOperand(0).getDefiningOp();
+    if (isParameter(func, op.getOperand(0)) ||
+        (source && prologue.contains(source)))
+      prologue.insert(&op);
+  }
+}
+
+/// Linear ops between the body and the returned values: conversions, and sums
+/// of converted gradients.
+void MicroBatchPass::findEpilogue(func::FuncOp func) {
+  SmallVector<Value> todo(
+      func.getBody().front().getTerminator()->getOperands());
+  auto isConverted = [&](Value v) {
+    return v.getDefiningOp<dist::ConvertOp>() != nullptr;
+  };
+  while (!todo.empty()) {
+    Operation *op = todo.pop_back_val().getDefiningOp();
+    if (!op || prologue.contains(op))
+      continue;
+    bool sumOfConverted =
+        isa<nn::AddOp>(op) && llvm::all_of(op->getOperands(), isConverted);
+    if (isa<nn::PrefixGradOp>(op)) {
+      epilogue.insert(op);
+      todo.push_back(op->getOperand(0));
+      continue;
+    }
+    if (!isa<dist::ConvertOp>(op) && !sumOfConverted)
+      continue;
+    epilogue.insert(op);
+    todo.append(op->operand_begin(), op->operand_end());
+  }
+}
+
+/// Values of the body that the epilogue or the return reads.
+SmallVector<Value> MicroBatchPass::crossing(ArrayRef<Operation *> body) {
+  SetVector<Value> values;
+  for (Operation *op : body)
+    for (Value result : op->getResults())
+      for (Operation *user : result.getUsers())
+        if (epilogue.contains(user) || isa<func::ReturnOp>(user))
+          values.insert(result);
+  return values.takeVector();
+}
+
+/// The type of all micro-batches of a data argument: a leading dimension.
+RankedTensorType stacked(RankedTensorType type, int64_t count) {
+  SmallVector<int64_t> shape = {count};
+  llvm::append_range(shape, type.getShape());
+  auto result = RankedTensorType::get(shape, type.getElementType());
+  auto sharding = dyn_cast_or_null<dist::ShardingAttr>(type.getEncoding());
+  if (!sharding)
+    return result;
+  for (const dist::AxisState &s : sharding.getStates()) {
+    dist::State state = s.state;
+    state.where += state.isSharded();
+    result = dist::withState(result, s.axis, state);
+  }
+  return result;
+}
+
+void MicroBatchPass::wrap(func::FuncOp func) {
+  Block &block = func.getBody().front();
+  Operation *ret = block.getTerminator();
+  SmallVector<Operation *> body;
+  for (Operation &op : block.without_terminator())
+    if (!prologue.contains(&op) && !epilogue.contains(&op))
+      body.push_back(&op);
+  SmallVector<Value> yielded = crossing(body);
+  SmallVector<Value> data;
+  for (BlockArgument argument : block.getArguments())
+    if (func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kDataAttr))
+      data.push_back(argument);
+
+  OpBuilder builder(ret);
+  auto loop = nn::MicroBatchesOp::create(
+      builder, func.getLoc(), TypeRange(ValueRange(yielded)),
+      builder.getI64IntegerAttr(count), data);
+  Block *inner = builder.createBlock(&loop.getBody());
+  for (Value value : data) {
+    Value slice = inner->addArgument(value.getType(), value.getLoc());
+    value.replaceAllUsesExcept(slice, loop);
+    value.setType(stacked(cast<RankedTensorType>(value.getType()), count));
+  }
+  for (Operation *op : body)
+    op->moveBefore(inner, inner->end());
+  builder.setInsertionPointToEnd(inner);
+  nn::YieldOp::create(builder, func.getLoc(), yielded);
+  for (auto [value, result] : llvm::zip(yielded, loop.getResults()))
+    value.replaceUsesWithIf(result, [&](OpOperand &use) {
+      return use.getOwner()->getBlock() == &block;
+    });
+  for (Operation *op : llvm::reverse(prologue.getArrayRef()))
+    op->moveBefore(&block, block.begin());
+  SmallVector<Operation *> after;
+  for (Operation &op : block.without_terminator())
+    if (epilogue.contains(&op))
+      after.push_back(&op);
+  for (Operation *op : after)
+    op->moveBefore(ret);
+  func.setType(FunctionType::get(&getContext(), block.getArgumentTypes(),
+                                 ret->getOperandTypes()));
+}
+
+} // namespace

@@ -1,0 +1,169 @@
+//===- Placement.cpp - gives ops their distribution -----------------------===//
+
+#include "tessera/Transforms/Placement.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Dialect/Dist/LocalShape.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+
+//===----------------------------------------------------------------------===//
+// Plan
+//===----------------------------------------------------------------------===//
+
+/// Letters of `nn.dims` that an axis shards.
+static StringRef shardedLetters(StringRef axis) {
+  return llvm::StringSwitch<StringRef>(axis)
+      .Case("dp", "b")
+      .Case("tp", "nfv")
+      .Default("");
+}
+
+RankedTensorType Plan::atRest(RankedTensorType type, StringRef dims) const {
+  if (!mesh)
+    return type;
+  for (StringAttr axis : mesh.getAxes()) {
+    size_t dim = dims.find_first_of(shardedLetters(axis));
+    if (dim != StringRef::npos && mesh.getSize(axis) > 1)
+      type =
+          withState(type, axis, State::sharded(dim, axesOf(type, dim).size()));
+  }
+  return type;
+}
+
+std::optional<State> Plan::anchor(Operation *op, StringRef axis) const {
+  auto tag = op->getAttrOfType<StringAttr>(nn::NNDialect::kTagAttr);
+  if (axis == "tp" && tag && tag.getValue() == "stream")
+    return State{State::I};
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+Value Placement::convert(OpBuilder &builder, Value value, StringRef axis,
+                         State to) {
+  Value source = value;
+  for (State state : *route(stateOf(value.getType(), axis), to)) {
+    Value &known = made[{source.getAsOpaquePointer(), axis.str(), state.str()}];
+    if (!known) {
+      known = ConvertOp::create(builder, source.getLoc(), source, axis, state);
+      if (active.contains(source))
+        active.insert(known);
+    }
+    source = known;
+  }
+  return source;
+}
+
+static bool isParameter(Value value) {
+  while (auto convert = value.getDefiningOp<ConvertOp>())
+    value = convert.getInput();
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return false;
+  auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return func &&
+         func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr);
+}
+
+/// Ring bytes of a conversion, and of its backward where a gradient flows.
+static double wireBytes(RankedTensorType type, StringRef axis, State to,
+                        bool differentiated, MeshAttr mesh) {
+  State from = stateOf(type, axis);
+  int64_t n = mesh.getSize(axis);
+  double ring = ringShare(findConversion(from, to)->collective, n);
+  if (differentiated)
+    if (const ConversionRow *back = findConversion(dual(to), dual(from)))
+      ring += ringShare(back->collective, n);
+  return ring * wholeBytes(type, mesh, axis);
+}
+
+std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
+                                                 State to) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  std::optional<SmallVector<State>> path = route(stateOf(type, axis), to);
+  if (!path)
+    return std::nullopt;
+  double wire = 0;
+  Value here = value;
+  for (State state : *path) {
+    RankedTensorType after = withState(type, axis, state);
+    if (state.isSharded() && state.where >= type.getRank())
+      return std::nullopt;
+    if (!checkLevels(after).empty())
+      return std::nullopt;
+    auto it =
+        here ? made.find({here.getAsOpaquePointer(), axis.str(), state.str()})
+             : made.end();
+    here = it == made.end() ? Value() : it->second;
+    if (!here)
+      wire += wireBytes(type, axis, state, active.contains(value), plan.mesh);
+    type = after;
+  }
+  bool moved = !path->empty() && stateOf(value.getType(), axis).isSharded();
+  bool parameter = isParameter(value);
+  return Price{moved && parameter, moved && !parameter, wire};
+}
+
+FailureOr<SmallVector<State>> Placement::choose(Operation *op,
+                                                StringRef axis) const {
+  Signature sig = cast<DistributableOpInterface>(op).getSignature(0);
+  std::optional<State> wanted = plan.anchor(op, axis);
+  std::optional<std::pair<Price, SmallVector<State>>> best;
+  for (Row &row : rows(sig, plan.mesh.getAxes().size(), /*stages=*/0)) {
+    if (wanted &&
+        (wanted->kind != row.result.kind || wanted->where != row.result.where))
+      continue;
+    Price total = {0, 0, 0};
+    bool possible = true;
+    for (auto [operand, state] : llvm::zip(op->getOperands(), row.operands)) {
+      std::optional<Price> p = price(operand, axis, state);
+      if (!(possible = p.has_value()))
+        break;
+      std::get<0>(total) += std::get<0>(*p);
+      std::get<1>(total) += std::get<1>(*p);
+      std::get<2>(total) += std::get<2>(*p);
+    }
+    if (possible && (!best || total < best->first))
+      best = {total, row.operands};
+  }
+  if (!best)
+    return op->emitOpError()
+           << "has no legal distribution on axis '" << axis << "'";
+  return best->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+void Placement::propagateActive(Operation *op) {
+  if (!isa<nn::DifferentiableOpInterface>(op))
+    return;
+  bool differentiated = llvm::any_of(
+      op->getOperands(), [&](Value v) { return active.contains(v); });
+  if (differentiated)
+    active.insert(op->result_begin(), op->result_end());
+}
+
+LogicalResult Placement::place(Operation *op) {
+  if (plan.mesh) {
+    OpBuilder builder(op);
+    for (StringAttr axis : plan.mesh.getAxes()) {
+      if (plan.mesh.getSize(axis) == 1)
+        continue;
+      FailureOr<SmallVector<State>> states = choose(op, axis);
+      if (failed(states))
+        return failure();
+      for (auto [operand, state] : llvm::zip(op->getOpOperands(), *states))
+        operand.set(convert(builder, operand.get(), axis, state));
+    }
+  }
+  if (failed(setResultTypes(op)))
+    return failure();
+  propagateActive(op);
+  return success();
+}

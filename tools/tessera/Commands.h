@@ -1,0 +1,21 @@
+//===- Commands.h - one function per subcommand ---------------------------===//
+// Each returns the exit code: 0, or 1 after an error has been printed.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_COMMANDS_H
+#define TESSERA_TOOLS_COMMANDS_H
+
+#include "Options.h"
+
+namespace tessera {
+
+int runDoctor(const DriverOptions &options);
+int runImport(const DriverOptions &options);
+int runCompile(const DriverOptions &options);
+int runReport(const DriverOptions &options);
+int runVerify(const DriverOptions &options);
+int runTrain(const DriverOptions &options);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_COMMANDS_H
