@@ -19,7 +19,7 @@ struct Scratch {
   size_t used = 0;
 
   template <typename T> T *take(int64_t count) {
-    T *piece = reinterpret_cast<T *>(base + used);
+    T *piece = base ? reinterpret_cast<T *>(base + used) : nullptr;
     used += (size_t(count) * sizeof(T) + 63) / 64 * 64;
     return piece;
   }
