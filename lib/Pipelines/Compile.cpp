@@ -63,6 +63,7 @@ static DictionaryAttr optionsAttr(Builder &builder,
 static PipelineOptions &setOptions(PipelineOptions &passes,
                                    const CompileOptions &options) {
   passes.mesh = options.mesh;
+  passes.precision = options.precision;
   passes.microBatches = options.microBatches;
   passes.beta1 = options.beta1;
   passes.beta2 = options.beta2;
@@ -103,9 +104,9 @@ LogicalResult tessera::compileToArtifact(ModuleOp module,
                                          const CompileOptions &options,
                                          StringRef path) {
   auto emitError = [&] { return module.emitError(); };
-  if (options.precision != "f32" && options.precision != "f64")
+  if (!llvm::is_contained({"f32", "bf16", "f64"}, options.precision))
     return module.emitError() << "precision '" << options.precision
-                              << "' is not supported; use f32 or f64";
+                              << "' is not supported; use f32, bf16 or f64";
   FailureOr<CpuTarget> target = CpuTarget::get(options.cpu, emitError);
   if (failed(target))
     return failure();

@@ -13,6 +13,8 @@ using namespace tessera;
 
 void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PipelineOptions &options) {
+  if (options.precision == "bf16")
+    passes.addPass(createMixedPrecisionPass());
   passes.addPass(createDistributePass({options.mesh}));
   passes.addPass(createDifferentiatePass());
   passes.addPass(createMicroBatchPass({options.microBatches}));
@@ -29,6 +31,7 @@ void tessera::buildLowerPipeline(OpPassManager &passes,
                                  const PipelineOptions &options) {
   passes.addPass(createLocalizePass({options.keepValues}));
   passes.addPass(createExpandMicroBatchesPass());
+  passes.addPass(createRoundOperandsPass());
   passes.addPass(createCSEPass());
   // No CSE behind it: what is normalized again in backward is meant to be.
   passes.addPass(createDecomposePass());

@@ -15,6 +15,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<std::string> mesh{*this, "mesh",
                            llvm::cl::desc("Axes and sizes, e.g. dp=2,tp=4"),
                            llvm::cl::init("")};
+  Option<std::string> precision{
+      *this, "precision",
+      llvm::cl::desc("bf16: matrix products in bf16; else as the module says"),
+      llvm::cl::init("f32")};
   Option<int64_t> microBatches{*this, "micro-batches",
                                llvm::cl::desc("Micro-batches per step"),
                                llvm::cl::init(1)};

@@ -5,6 +5,18 @@
 
 include "mlir/Pass/PassBase.td"
 
+def MixedPrecisionPass : Pass<"nn-mixed-precision", "::mlir::ModuleOp"> {
+  let summary = "Matrix products in bf16, everything else in f32";
+  let description = [{
+    Before: a serial `@loss` in f32. After: every matrix product has
+    `compute = bf16` and states the element type of its result. Values that only
+    matrix products read, directly or through ops that keep the type (bias,
+    activation, attention, dropout), are bf16. Parameters, the residual stream,
+    what a norm reads and the loss stay f32, and so do their gradients, which
+    have the element type of their value. docs/Precision.md says why.
+  }];
+}
+
 def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
   let summary = "Distributes a serial program over a mesh by Megatron's rules";
   let description = [{

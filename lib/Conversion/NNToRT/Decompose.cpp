@@ -49,6 +49,18 @@ public:
   Value times(Value value, const std::string &letters, Value factor) {
     return product(full + "," + letters + "->" + full, {value, factor});
   }
+  /// The value itself where it has that type. Kernels keep what they do not
+  /// store in registers, so widening costs nothing and rounding happens once.
+  Value inType(Value value, Type type) {
+    if (getElementTypeOrSelf(value.getType()) == type)
+      return value;
+    return mark(
+        nn::create<nn::CastOp>(builder, loc, value, TypeAttr::get(type)));
+  }
+  /// In the type of x, in which the norm is computed.
+  Value widened(Value value) {
+    return inType(value, getElementTypeOrSelf(x.getType()));
+  }
   Value mark(Operation *op) {
     if (phase)
       op->setAttr(nn::NNDialect::kPhaseAttr, phase);
@@ -127,15 +139,16 @@ Value DecomposePass::normalized(NormBuilder &b, APFloat epsilon) {
 Value DecomposePass::forward(nn::LayerNormOp op) {
   NormBuilder b(op, op.getInput());
   Value scaled = b.times(normalized(b, op.getEpsilon()), b.h, op.getWeight());
-  return b.combine(b.full + "," + b.h + "->" + b.full, {scaled, op.getBias()},
-                   {1, 1});
+  Value result = b.combine(b.full + "," + b.h + "->" + b.full,
+                           {scaled, op.getBias()}, {1, 1});
+  return b.inType(result, getElementTypeOrSelf(op.getType()));
 }
 
 /// dx = (u - mean(u) - n mean(u n)) rstd with u = g * weight.
 Value DecomposePass::gradInput(nn::LayerNormGradInputOp op) {
   NormBuilder b(op, op.getInput());
   Value n = normalized(b, op.getEpsilon());
-  Value u = b.times(op.getGrad(), b.h, op.getWeight());
+  Value u = b.times(b.widened(op.getGrad()), b.h, op.getWeight());
   Value along = b.times(n, b.rows, b.meanOf({u, n}));
   std::string spec = b.full + "," + b.rows + "," + b.full + "->" + b.full;
   Value inner = b.combine(spec, {u, b.meanOf(u), along}, {1, -1, -1});
@@ -145,7 +158,7 @@ Value DecomposePass::gradInput(nn::LayerNormGradInputOp op) {
 Value DecomposePass::gradWeight(nn::LayerNormGradWeightOp op) {
   NormBuilder b(op, op.getInput());
   Value n = normalized(b, op.getEpsilon());
-  return b.product(b.full + "," + b.full + "->" + b.h, {op.getGrad(), n});
+  return b.product(b.full + "," + b.full + "->" + b.h, {b.widened(op.getGrad()), n});
 }
 
 /// A sum over everything runs in parallel over dimension 0, then over the rest.

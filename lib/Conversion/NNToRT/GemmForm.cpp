@@ -27,17 +27,6 @@ int64_t sizeOf(StringRef factors, StringRef letters, Value operand) {
 
 } // namespace
 
-bool tessera::isContraction(nn::EinsumOp op) {
-  if (op.getInputs().size() != 2)
-    return false;
-  dist::Signature sig = dist::Signature::parse(op.getSpec());
-  std::string shared = select(sig.ins[0], sig.ins[1], true);
-  return !select(shared, sig.out, false).empty() &&
-         !select(select(sig.ins[0], sig.ins[1], false), sig.out, true)
-              .empty() &&
-         !select(select(sig.ins[1], sig.ins[0], false), sig.out, true).empty();
-}
-
 std::optional<GemmForm> tessera::gemmForm(nn::EinsumOp op) {
   dist::Signature sig = dist::Signature::parse(op.getSpec());
   GemmForm form;

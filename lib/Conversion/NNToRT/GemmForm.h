@@ -19,10 +19,6 @@ struct GemmForm {
   int64_t ldb() const { return transB ? k : n; }
 };
 
-/// Is the einsum a contraction of two operands with rows and columns of its
-/// own? (Otherwise it is elementwise or a reduction, and a kernel.)
-bool isContraction(nn::EinsumOp op);
-
 /// The matrix product that computes a contraction; nullopt where its factors
 /// are not contiguous.
 std::optional<GemmForm> gemmForm(nn::EinsumOp op);

@@ -1,7 +1,7 @@
 //===- KernelSpace.cpp - the rows and columns of an op --------------------===//
 
 #include "KernelSpace.h"
-#include "GemmForm.h"
+#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -92,7 +92,7 @@ static bool fixReduction(KernelSpace &space) {
 /// Ops that a kernel can hold, by their signature.
 static bool isKernelOp(Operation *op) {
   if (auto einsum = dyn_cast<nn::EinsumOp>(op))
-    return !isContraction(einsum);
+    return !einsum.isContraction();
   return isa<nn::AddOp, nn::BroadcastOp, nn::MapOp, nn::MapGradOp, nn::CastOp,
              nn::DropoutOp, nn::PickOp, nn::PickGradOp, nn::MaxOp,
              nn::EmbeddingOp, nn::PrefixGradOp, nn::AdamWOp, rt::FirstOp>(op);

@@ -47,7 +47,7 @@ Value batchStart(OpBuilder &builder, Operation *op, int64_t localBatch) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult lowerEinsum(nn::EinsumOp op) {
-  if (!isContraction(op))
+  if (!op.isContraction())
     return success();
   std::optional<GemmForm> form = gemmForm(op);
   if (!form)
@@ -68,6 +68,18 @@ LogicalResult lowerEinsum(nn::EinsumOp op) {
   return success();
 }
 
+/// The bias in the type of the product; cast outside of loops.
+Value biasLike(Value bias, rt::GemmOp gemm) {
+  Type type = getElementTypeOrSelf(gemm.getType());
+  if (getElementTypeOrSelf(bias.getType()) == type)
+    return bias;
+  OpBuilder b(bias.getParentBlock()->findAncestorOpInBlock(*gemm));
+  Value rounded = nn::create<nn::CastOp>(b, bias.getLoc(), bias,
+                                         TypeAttr::get(type));
+  inherit(rounded.getDefiningOp(), gemm);
+  return rounded;
+}
+
 /// add(gemm(a, b), bias) -> gemm(a, b) bias(bias): one pass over c less.
 bool foldBias(nn::AddOp op) {
   dist::Signature sig = dist::Signature::parse(op.getSpec());
@@ -78,12 +90,10 @@ bool foldBias(nn::AddOp op) {
   Value bias = op.getInputs()[1];
   if (!gemm || !gemm->hasOneUse() || gemm.getBias() || gemm.getAccumulator() ||
       cast<RankedTensorType>(bias.getType()).getNumElements() !=
-          static_cast<int64_t>(gemm.getN()) ||
-      getElementTypeOrSelf(bias.getType()) !=
-          getElementTypeOrSelf(gemm.getType()))
+          static_cast<int64_t>(gemm.getN()))
     return false;
   gemm->moveBefore(op);
-  gemm.getBiasMutable().assign(bias);
+  gemm.getBiasMutable().assign(biasLike(bias, gemm));
   inherit(gemm, op);
   op.replaceAllUsesWith(gemm.getC());
   op.erase();

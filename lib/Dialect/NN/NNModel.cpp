@@ -24,6 +24,17 @@ Signature LayerNormOp::getSignature(unsigned) {
   return sig;
 }
 
+Type LayerNormOp::getResultElementType(unsigned) {
+  return getElementType().value_or(getElementTypeOrSelf(getInput().getType()));
+}
+
+void LayerNormOp::setResultElementType(Type type) { setElementType(type); }
+
+/// What is normalized is a residual stream: it keeps its precision.
+bool LayerNormOp::mayRoundOperands(bool) { return false; }
+
+void LayerNormOp::setOperandRounding(Type) {}
+
 void LayerNormOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
                                 ArrayRef<bool> wanted,
                                 MutableArrayRef<Value> operandGrads) {
@@ -52,6 +63,10 @@ Signature LayerNormGradInputOp::getSignature(unsigned) {
   return sig;
 }
 
+Type LayerNormGradInputOp::getResultElementType(unsigned) {
+  return getElementTypeOrSelf(getInput().getType());
+}
+
 Signature LayerNormGradWeightOp::getSignature(unsigned) {
   Signature sig = Signature::elementwise(rankOf(getInput()), 2);
   std::string h(1, sig.out.back());
@@ -59,6 +74,10 @@ Signature LayerNormGradWeightOp::getSignature(unsigned) {
   sig.linear = {{0}};
   sig.whole = h;
   return sig;
+}
+
+Type LayerNormGradWeightOp::getResultElementType(unsigned) {
+  return getElementTypeOrSelf(getInput().getType());
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,8 +33,42 @@ LogicalResult EinsumOp::verify() {
       if (contains(StringRef(letters).take_front(k), letters[k]))
         return emitOpError()
                << "names factor '" << letters[k] << "' twice in one operand";
+  if (getCompute() && !isContraction())
+    return emitOpError() << "has compute = " << *getCompute()
+                         << ", but is no matrix product; remove it";
   return success();
 }
+
+bool EinsumOp::isContraction() {
+  if (getInputs().size() != 2)
+    return false;
+  Signature sig = Signature::parse(getSpec());
+  bool contracts = false, ownsLeft = false, ownsRight = false;
+  for (char f : sig.ins[0]) {
+    bool shared = contains(sig.ins[1], f), kept = contains(sig.out, f);
+    contracts |= shared && !kept;
+    ownsLeft |= !shared && kept;
+  }
+  for (char f : sig.ins[1])
+    ownsRight |= !contains(sig.ins[0], f) && contains(sig.out, f);
+  return contracts && ownsLeft && ownsRight;
+}
+
+void EinsumOp::setResultElementType(Type type) { setElementType(type); }
+
+/// A sum adds in f32; an elementwise product of rounded values is as good as
+/// its rounded result.
+bool EinsumOp::mayRoundOperands(bool resultIsRounded) {
+  if (isContraction())
+    return true;
+  Signature sig = Signature::parse(getSpec());
+  bool sums = llvm::any_of(sig.ins, [&](const std::string &letters) {
+    return letters.size() > sig.out.size();
+  });
+  return resultIsRounded && !sums;
+}
+
+void EinsumOp::setOperandRounding(Type type) { setCompute(type); }
 
 /// Multiply-adds over the product of all factors; a single operand only adds.
 int64_t EinsumOp::getFlops() {
@@ -75,7 +109,7 @@ void EinsumOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
     if (!lost) {
       operandGrads[j] = nn::create<EinsumOp>(
           builder, getLoc(), builder.getStringAttr(spec + "->" + sig.ins[j]),
-          operands, getScaleAttr(), element);
+          operands, getScaleAttr(), element, getComputeAttr());
       continue;
     }
     // Only the gradient itself can be scaled and broadcast; a product with
@@ -86,7 +120,8 @@ void EinsumOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
         kept += f;
     Value grad = nn::create<EinsumOp>(builder, getLoc(),
                                       builder.getStringAttr(spec + "->" + kept),
-                                      operands, getScaleAttr(), element);
+                                      operands, getScaleAttr(), element,
+                                      getComputeAttr());
     operandGrads[j] = nn::create<BroadcastOp>(
         builder, getLoc(),
         builder.getStringAttr(kept + "," + sig.ins[j] + "->" + sig.ins[j]),
@@ -118,7 +153,8 @@ LogicalResult AddOp::verify() {
   return success();
 }
 
-/// An operand's gradient is the result's, summed over the factors it lacks.
+/// An operand's gradient is the result's, summed over the factors it lacks, in
+/// the operand's element type.
 void AddOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
                           ArrayRef<bool> wanted,
                           MutableArrayRef<Value> operandGrads) {
@@ -127,14 +163,16 @@ void AddOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
     if (!wanted[j])
       continue;
     double coefficient = getCoefficient(j);
-    if (sig.ins[j] == sig.out && coefficient == 1.0) {
+    Type element = getElementTypeOrSelf(getInputs()[j].getType());
+    bool same = element == getElementTypeOrSelf(getOutput().getType());
+    if (sig.ins[j] == sig.out && coefficient == 1.0 && same) {
       operandGrads[j] = resultGrads[0];
       continue;
     }
     operandGrads[j] = nn::create<EinsumOp>(
         builder, getLoc(), builder.getStringAttr(sig.out + "->" + sig.ins[j]),
         ValueRange(resultGrads[0]), builder.getF64FloatAttr(coefficient),
-        TypeAttr::get(getElementTypeOrSelf(getInputs()[j].getType())));
+        TypeAttr::get(element));
   }
 }
 

@@ -28,6 +28,15 @@ def ExpandMicroBatchesPass : Pass<"rt-expand-micro-batches", "::mlir::ModuleOp">
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
 
+def RoundOperandsPass : Pass<"rt-round-operands", "::mlir::ModuleOp"> {
+  let summary = "Operands of matrix products are cast to the type of the product";
+  let description = [{
+    Before: local nn ops; a matrix product may have `compute`. After: operands of
+    a matrix product have that type. A value is cast once for all its uses,
+    where it is made; a parameter before its first use, outside of loops.
+  }];
+}
+
 def DecomposePass : Pass<"rt-decompose", "::mlir::ModuleOp"> {
   let summary = "Norms and full sums become ops that one kernel pass computes";
   let description = [{

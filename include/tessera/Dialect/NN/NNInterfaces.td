@@ -1,4 +1,4 @@
-//===- NNInterfaces.td - backward and cost of an op --------*- tablegen -*-===//
+//===- NNInterfaces.td - backward, cost and precision of an op -*- tablegen -*-===//
 
 #ifndef TESSERA_DIALECT_NN_NNINTERFACES_TD
 #define TESSERA_DIALECT_NN_NNINTERFACES_TD
@@ -32,6 +32,25 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
       Floating-point operations of the op, counting a multiply-add as two, for
       the shapes its tensors have (global before localization, local after).
       }], "int64_t", "getFlops", (ins), "", [{ return 0; }]>
+  ];
+}
+
+def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
+  let cppNamespace = "::tessera::nn";
+  let description = [{
+    An op that computes in full precision and may round: its result, whatever
+    its operands are, or its operands.
+  }];
+  let methods = [
+    InterfaceMethod<"Rounds the result to `type`.",
+      "void", "setResultElementType", (ins "::mlir::Type":$type)>,
+    InterfaceMethod<[{
+      Whether operands may be rounded first, given whether the result is. True
+      in both cases: a matrix product.
+      }], "bool", "mayRoundOperands", (ins "bool":$resultIsRounded)>,
+    InterfaceMethod<[{
+      Rounds the operands to `type` first. Only for matrix products.
+      }], "void", "setOperandRounding", (ins "::mlir::Type":$type)>
   ];
 }
 

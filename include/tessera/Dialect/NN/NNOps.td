@@ -61,27 +61,41 @@ defvar NN_Differentiable = DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 defvar NN_Cost = DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>;
 defvar NN_TypedElement = DeclareOpInterfaceMethods<DistributableOpInterface,
                                                    ["getResultElementType"]>;
+defvar NN_Precision = DeclareOpInterfaceMethods<PrecisionOpInterface>;
 
 // ------------------------------------------------------------------ products
 
-def NN_EinsumOp : NN_Op<"einsum", [NN_Differentiable, NN_Cost, NN_TypedElement]> {
+def NN_EinsumOp : NN_Op<"einsum", [NN_Differentiable, NN_Cost, NN_TypedElement, NN_Precision]> {
   let summary = "Products summed over the factors that the result lacks";
   let description = [{
     `y = scale * sum x1 * x2 * ...` in Einstein's notation: matrix products,
     elementwise products, sums. Every factor of the result is in an operand.
     `element_type` is the result's (the first operand's when it is absent).
+    A contraction (a matrix product) rounds its operands to `compute` first
+    where that is given; it adds in f32 all the same.
 
     Example:
 
     ```mlir
-    %y = nn.einsum "bsh,hf->bsf" %x, %w
+    %y = nn.einsum "bsh,hf->bsf" %x, %w {compute = bf16}
        : (tensor<2x8x16xf32>, tensor<16x64xf32>) -> tensor<2x8x64xf32>
     ```
   }];
   let arguments = (ins StrAttr:$spec, Variadic<AnyRankedTensor>:$inputs,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale,
-                       OptionalAttr<TypeAttr>:$element_type);
+                       OptionalAttr<TypeAttr>:$element_type,
+                       OptionalAttr<TypeAttr>:$compute);
   let results = (outs AnyRankedTensor:$output);
+  let builders = [OpBuilder<(ins "::mlir::Type":$output, "::mlir::StringAttr":$spec,
+                                 "::mlir::ValueRange":$inputs, "::mlir::FloatAttr":$scale,
+                                 "::mlir::TypeAttr":$element_type), [{
+    build($_builder, $_state, output, spec, inputs, scale, element_type, ::mlir::TypeAttr());
+  }]>];
+  let extraClassDeclaration = [{
+    /// A matrix product: two operands that share a factor which the result
+    /// lacks, each with a factor of its own in the result.
+    bool isContraction();
+  }];
   let assemblyFormat = "$spec $inputs attr-dict `:` functional-type($inputs, $output)";
   let hasVerifier = 1;
 }
@@ -89,8 +103,8 @@ def NN_EinsumOp : NN_Op<"einsum", [NN_Differentiable, NN_Cost, NN_TypedElement]>
 def NN_AddOp : NN_Op<"add", [NN_Differentiable]> {
   let summary = "Linear combination with broadcasting";
   let description = [{
-    `y = sum c_k x_k`, every operand broadcast to the result's factors.
-    `coefs` are 1 when absent.
+    `y = sum c_k x_k`, every operand broadcast to the result's factors, in the
+    element type of the first operand. `coefs` are 1 when absent.
 
     Example:
 
@@ -277,10 +291,11 @@ def NN_PrefixGradOp : NN_Op<"prefix_grad"> {
 
 // ------------------------------------------------------------------ model
 
-def NN_LayerNormOp : NN_Op<"layer_norm", [NN_Differentiable]> {
+def NN_LayerNormOp : NN_Op<"layer_norm", [NN_Differentiable, NN_TypedElement, NN_Precision]> {
   let summary = "Normalizes the last dimension";
   let description = [{
-    `y = (x - mean) / sqrt(var + epsilon) * weight + bias` (Ba et al. 2016).
+    `y = (x - mean) / sqrt(var + epsilon) * weight + bias` (Ba et al. 2016),
+    rounded once to `element_type` (that of `x` when absent).
 
     Example:
 
@@ -290,12 +305,18 @@ def NN_LayerNormOp : NN_Op<"layer_norm", [NN_Differentiable]> {
     ```
   }];
   let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$weight,
-                       AnyRankedTensor:$bias, F64Attr:$epsilon);
+                       AnyRankedTensor:$bias, F64Attr:$epsilon,
+                       OptionalAttr<TypeAttr>:$element_type);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$output, "::mlir::Value":$input,
+                                 "::mlir::Value":$weight, "::mlir::Value":$bias,
+                                 "::mlir::FloatAttr":$epsilon), [{
+    build($_builder, $_state, output, input, weight, bias, epsilon, ::mlir::TypeAttr());
+  }]>];
 }
 
-def NN_LayerNormGradInputOp : NN_Op<"layer_norm_grad_input"> {
+def NN_LayerNormGradInputOp : NN_Op<"layer_norm_grad_input", [NN_TypedElement]> {
   let summary = "Gradient of layer_norm for its input";
   let description = [{
     With `n` the normalized input and `u = g * weight`:
@@ -307,7 +328,7 @@ def NN_LayerNormGradInputOp : NN_Op<"layer_norm_grad_input"> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
 }
 
-def NN_LayerNormGradWeightOp : NN_Op<"layer_norm_grad_weight"> {
+def NN_LayerNormGradWeightOp : NN_Op<"layer_norm_grad_weight", [NN_TypedElement]> {
   let summary = "Gradient of layer_norm for its weight: sum of g * normalized x";
   let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$input, F64Attr:$epsilon);
   let results = (outs AnyRankedTensor:$output);

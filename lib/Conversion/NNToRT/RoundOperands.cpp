@@ -1,0 +1,58 @@
+//===- RoundOperands.cpp - operands of products in lower precision --------===//
+
+#include "tessera/Conversion/NNToRT/Passes.h"
+#include "tessera/Dialect/NN/NN.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_ROUNDOPERANDSPASS
+#include "tessera/Conversion/NNToRT/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Right behind the value, so that the kernel that makes it can round it too.
+/// An argument is rounded before its first use: then it is still in the cache.
+void setPlace(OpBuilder &builder, Value value, Operation *user) {
+  if (Operation *made = value.getDefiningOp())
+    return builder.setInsertionPointAfter(made);
+  builder.setInsertionPoint(
+      value.getParentBlock()->findAncestorOpInBlock(*user));
+}
+
+struct RoundOperandsPass
+    : tessera::impl::RoundOperandsPassBase<RoundOperandsPass> {
+  void runOnOperation() override {
+    getOperation().walk<WalkOrder::PreOrder>([&](nn::EinsumOp op) {
+      if (!op.getCompute())
+        return;
+      for (OpOperand &operand : op->getOpOperands())
+        operand.set(rounded(operand.get(), *op.getCompute(), op));
+      op.removeComputeAttr();
+    });
+  }
+
+  Value rounded(Value value, Type type, Operation *user);
+
+  DenseMap<std::pair<Value, Type>, Value> known;
+};
+
+Value RoundOperandsPass::rounded(Value value, Type type, Operation *user) {
+  if (getElementTypeOrSelf(value.getType()) == type)
+    return value;
+  Value &cast = known[{value, type}];
+  if (cast)
+    return cast;
+  OpBuilder builder(user);
+  setPlace(builder, value, user);
+  auto op = nn::create<nn::CastOp>(builder, value.getLoc(), value,
+                                   TypeAttr::get(type));
+  Operation *like = value.getDefiningOp() ? value.getDefiningOp() : user;
+  if (Attribute phase = like->getAttr(nn::NNDialect::kPhaseAttr))
+    op->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  return cast = op;
+}
+
+} // namespace
