@@ -54,7 +54,7 @@ struct FormKernelsPass : tessera::impl::FormKernelsPassBase<FormKernelsPass> {
 StringRef FormKernelsPass::share(func::FuncOp kernel, KernelGroup &group) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  kernel.print(stream, OpPrintingFlags().elideLargeElementsAttrs());
+  kernel.print(stream, OpPrintingFlags().useLocalScope());
   auto [it, isNew] = known.try_emplace(text);
   if (!isNew) {
     kernel.erase();
