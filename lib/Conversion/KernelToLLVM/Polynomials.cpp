@@ -117,6 +117,12 @@ Value emitTanh(FloatBuilder &b, Value x) {
   return b.select(isSmall, small, b.copySign(large, x));
 }
 
+Value emitTanhPlusOne(FloatBuilder &b, Value x) {
+  Value doubled = b.mul(x, b.constant(-2.0f));
+  Value e = boundedExp(b, b.atLeast(b.atMost(doubled, 87.0f), -87.0f));
+  return b.div(b.constant(2.0f), b.add(e, b.constant(1.0f)));
+}
+
 Value emitErf(FloatBuilder &b, Value x) {
   Value size = b.abs(x);
   // 1 - exp(log(erfc(|x|))), a polynomial on [0.92, 4]; 1 from 4.

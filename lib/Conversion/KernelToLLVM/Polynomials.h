@@ -49,6 +49,7 @@ private:
 mlir::Value emitExp(FloatBuilder &b, mlir::Value x);
 mlir::Value emitLog(FloatBuilder &b, mlir::Value x);
 mlir::Value emitTanh(FloatBuilder &b, mlir::Value x);
+mlir::Value emitTanhPlusOne(FloatBuilder &b, mlir::Value x);
 mlir::Value emitErf(FloatBuilder &b, mlir::Value x);
 /// Accurate for |x| up to 1e5; the error is 1e-7 absolute.
 mlir::Value emitCos(FloatBuilder &b, mlir::Value x);
