@@ -17,8 +17,8 @@
 #include <ctime>
 #include <functional>
 #include <memory>
-#include <oneapi/dnnl/dnnl.h>
 #include <omp.h>
+#include <oneapi/dnnl/dnnl.h>
 #include <random>
 #include <string>
 #include <vector>
@@ -155,9 +155,8 @@ static void benchProduct(const char *layer, const Product &x) {
   const Memory hb = filled(x.k * x.n, TSR_DTYPE_BF16);
   const auto call = [&](auto gemm, int64_t ab, int64_t out) {
     const bool half = ab == TSR_DTYPE_BF16;
-    const GemmProblem p =
-        problemOf(x, ab, out, half ? ha.get() : a.get(),
-                  half ? hb.get() : b.get(), c.get());
+    const GemmProblem p = problemOf(x, ab, out, half ? ha.get() : a.get(),
+                                    half ? hb.get() : b.get(), c.get());
     return [=] {
       std::string error;
       check(gemm(threads, p, &error), error);
@@ -185,9 +184,10 @@ static void benchGemm() {
     const char *name;
     int64_t k, n;
   };
-  const Layer layers[] = {
-      {"qkv", 768, 2304}, {"proj", 768, 768}, {"fc", 768, 3072},
-      {"fc2", 3072, 768}};
+  const Layer layers[] = {{"qkv", 768, 2304},
+                          {"proj", 768, 768},
+                          {"fc", 768, 3072},
+                          {"fc2", 3072, 768}};
   for (int64_t tokens : {256, 1024}) {
     for (const Layer &l : layers) {
       benchProduct(l.name, {"fwd", tokens, l.n, l.k, false, false});
@@ -214,18 +214,26 @@ static int64_t bitsOf(double value) {
 static void benchAttention(int64_t batch, int64_t seq, int64_t heads,
                            int64_t dims, double dropout, int64_t dtype) {
   const int64_t width = heads * dims, row = 3 * width;
-  const int64_t args[] = {
-      batch, heads, heads, seq,   seq,   dims,  row,   row,
-      row,   width, row,   row,   row,   width, 1,
-      bitsOf(1 / std::sqrt(double(dims))), dtype, bitsOf(dropout),
-      1,     2,     3,     0,     0,     heads};
+  const int64_t args[] = {batch, heads,
+                          heads, seq,
+                          seq,   dims,
+                          row,   row,
+                          row,   width,
+                          row,   row,
+                          row,   width,
+                          1,     bitsOf(1 / std::sqrt(double(dims))),
+                          dtype, bitsOf(dropout),
+                          1,     2,
+                          3,     0,
+                          0,     heads};
   const int64_t element = dtype == TSR_DTYPE_BF16 ? 2 : 4;
   const Memory qkv = filled(batch * seq * row, dtype);
   const Memory dQkv = filled(batch * seq * row, dtype);
   const Memory o = filled(batch * seq * width, dtype);
   const Memory dO = filled(batch * seq * width, dtype);
   const Memory lse = filled(batch * heads * seq, TSR_DTYPE_F32);
-  unsigned char *q = qkv.get(), *k = q + element * width, *v = k + element * width;
+  unsigned char *q = qkv.get(), *k = q + element * width,
+                *v = k + element * width;
   unsigned char *dQ = dQkv.get(), *dK = dQ + element * width,
                 *dV = dK + element * width;
   const auto forward = [&] {
@@ -244,7 +252,8 @@ static void benchAttention(int64_t batch, int64_t seq, int64_t heads,
   const Memory b = filled(peer.k * peer.n, TSR_DTYPE_F32);
   const Memory c = filled(peer.m * peer.n, TSR_DTYPE_F32);
   // Counted: products with visible keys only, 2 forward, 5 backward.
-  const double pairs = double(batch * heads) * double(seq) * double(seq + 1) / 2;
+  const double pairs =
+      double(batch * heads) * double(seq) * double(seq + 1) / 2;
   const double product = 2.0 * pairs * double(dims);
   const std::vector<double> t =
       medians({{"forward", forward},
@@ -252,12 +261,13 @@ static void benchAttention(int64_t batch, int64_t seq, int64_t heads,
                {"sgemm", [&] { sgemm(peer, a.get(), b.get(), c.get()); }}});
   const double rate = 2.0 * 1024 * 768 * 768 / t[2] * 1e-9;
   const double f = 2 * product / t[0] * 1e-9, g = 5 * product / t[1] * 1e-9;
-  std::printf("%-4s B %ld T %4ld H %ld d %3ld p %.1f: forward %4.0f (%3.0f %% of "
-              "sgemm, %6.2f ms), backward %4.0f (%3.0f %%, %6.2f ms), sgemm "
-              "%4.0f\n",
-              dtype == TSR_DTYPE_BF16 ? "bf16" : "f32", long(batch), long(seq),
-              long(heads), long(dims), dropout, f, 100 * f / rate, t[0] * 1e3,
-              g, 100 * g / rate, t[1] * 1e3, rate);
+  std::printf(
+      "%-4s B %ld T %4ld H %ld d %3ld p %.1f: forward %4.0f (%3.0f %% of "
+      "sgemm, %6.2f ms), backward %4.0f (%3.0f %%, %6.2f ms), sgemm "
+      "%4.0f\n",
+      dtype == TSR_DTYPE_BF16 ? "bf16" : "f32", long(batch), long(seq),
+      long(heads), long(dims), dropout, f, 100 * f / rate, t[0] * 1e3, g,
+      100 * g / rate, t[1] * 1e3, rate);
   std::fflush(stdout);
 }
 
@@ -282,12 +292,11 @@ static void benchScatter() {
   const int64_t args[] = {rows,       columns,       0,
                           vocabulary, TSR_DTYPE_F32, TSR_DTYPE_F32};
   void *buffers[] = {source.get(), ids.data(), table.get()};
-  const std::vector<double> t = medians({{"scatter_add", [&] {
-                                            std::string error;
-                                            check(cpuScatterAdd(threads, buffers,
-                                                                args, &error),
-                                                  error);
-                                          }}});
+  const std::vector<double> t =
+      medians({{"scatter_add", [&] {
+                  std::string error;
+                  check(cpuScatterAdd(threads, buffers, args, &error), error);
+                }}});
   std::printf("scatter_add 1024 x 768: %.3f ms\n", t[0] * 1e3);
 }
 

@@ -45,6 +45,19 @@ static FailureOr<ProgramSizes> chooseSizes(const ConfigFile &file,
   return sizes;
 }
 
+/// Sizes keep their remainders by small powers of two, so that what a mesh
+/// leaves uneven stays uneven.
+static void shrink(GPT2Config &config) {
+  constexpr int64_t kUnit = 64, kPositions = 16, kHeadSize = 8, kLayers = 2;
+  int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
+  config.layers = std::min(config.layers, kLayers);
+  config.hidden = config.heads * std::min(config.headSize(), kHeadSize);
+  config.inner = config.hidden * std::min<int64_t>(ratio, 4);
+  config.positions = std::min(config.positions, kPositions);
+  if (config.vocabulary > 2 * kUnit)
+    config.vocabulary = kUnit + config.vocabulary % kUnit;
+}
+
 static FailureOr<OwningOpRef<ModuleOp>>
 importConfig(MLIRContext *context, StringRef path,
              const ImportOptions &options) {
@@ -62,6 +75,8 @@ importConfig(MLIRContext *context, StringRef path,
   FailureOr<GPT2Config> config = readGPT2(*file);
   if (failed(config))
     return failure();
+  if (options.shrink)
+    shrink(*config);
   FailureOr<ProgramSizes> sizes = chooseSizes(*file, *config, options);
   if (failed(sizes))
     return failure();

@@ -58,8 +58,8 @@ LogicalResult writeArtifact(StringRef path, StringRef metadataJson,
           path + ".%%%%%%%%.tmp", file, temporary, llvm::sys::fs::OF_None,
           0644))
     return fail(error);
-  auto removeTemporary =
-      llvm::make_scope_exit([&] { (void)llvm::sys::fs::remove(temporary); });
+  llvm::scope_exit removeTemporary(
+      [&] { (void)llvm::sys::fs::remove(temporary); });
   std::error_code error = writeAndSync(file, header, payload);
   if (::close(file) != 0 && !error)
     error = std::error_code(errno, std::generic_category());

@@ -26,10 +26,11 @@ static FailureOr<std::string> findLinker(StringRef linker,
       return linker.str();
     return emitError() << "'" << linker << "' is not an executable linker";
   }
-  for (ArrayRef<StringRef> paths :
-       {ArrayRef<StringRef>{kLinkerDirectory}, ArrayRef<StringRef>{}})
-    if (auto found = llvm::sys::findProgramByName("ld.lld", paths))
-      return *found;
+  StringRef directory = kLinkerDirectory;
+  if (auto found = llvm::sys::findProgramByName("ld.lld", directory))
+    return *found;
+  if (auto found = llvm::sys::findProgramByName("ld.lld"))
+    return *found;
   return emitError() << "no linker: ld.lld is neither in " << kLinkerDirectory
                      << " nor in the PATH; install the package lld-22";
 }

@@ -80,8 +80,8 @@ int64_t place(MutableArrayRef<Extent> extents, const TimeIndex &index,
     taken.clear();
     index.forEachOverlap(extents[k], [&](unsigned other) {
       if (placed[other])
-        taken.push_back({extents[other].offset, extents[other].offset +
-                                                    paddedBytes(extents[other])});
+        taken.push_back({extents[other].offset,
+                         extents[other].offset + paddedBytes(extents[other])});
     });
     llvm::sort(taken);
     extents[k].offset = bestFit(taken, paddedBytes(extents[k]));
@@ -115,9 +115,7 @@ int64_t tessera::rt::assignOffsets(MutableArrayRef<Extent> extents) {
   int64_t floor = findPeak(extents).bytes;
   TimeIndex index(extents);
   auto order = llvm::to_vector(llvm::seq<unsigned>(0, extents.size()));
-  auto lifetime = [&](unsigned k) {
-    return extents[k].end - extents[k].begin;
-  };
+  auto lifetime = [&](unsigned k) { return extents[k].end - extents[k].begin; };
   llvm::stable_sort(order, [&](unsigned a, unsigned b) {
     return std::tuple(-extents[a].bytes, -lifetime(a), extents[a].begin) <
            std::tuple(-extents[b].bytes, -lifetime(b), extents[b].begin);

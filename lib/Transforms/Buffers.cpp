@@ -4,9 +4,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Transforms/Buffers.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Transforms/RowLayout.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -156,11 +156,12 @@ void Buffers::visitJoin(JoinOp join) {
     auto call = part.get().getDefiningOp<RuntimeCallOpInterface>();
     bool written =
         call &&
-        (layout.isContiguous() || isa<CopyOp>(call) || call.getResultStride(cast<OpResult>(part.get())
-                                          .getResultNumber()) == layout.stride);
+        (layout.isContiguous() || isa<CopyOp>(call) ||
+         call.getResultStride(cast<OpResult>(part.get()).getResultNumber()) ==
+             layout.stride);
     bool alone = buffers[from.buffer].members.size() == 1;
-    if (!written || part.get().getParentBlock() != join->getBlock() || !fillsBuffer(part.get()) ||
-        (!layout.isContiguous() && !alone)) {
+    if (!written || part.get().getParentBlock() != join->getBlock() ||
+        !fillsBuffer(part.get()) || (!layout.isContiguous() && !alone)) {
       report(part, "cannot be written inside the join by its producer");
       continue;
     }
@@ -309,8 +310,8 @@ void Buffers::shareAt(LaunchOp launch, OpResult result) {
         mayWriteOver(mine, place)) {
       merge(mine, place);
       // One result per dying buffer, even if nothing reads it.
-      buffers[place.buffer].end = std::max(buffers[place.buffer].end,
-                                           position + 1);
+      buffers[place.buffer].end =
+          std::max(buffers[place.buffer].end, position + 1);
       return;
     }
   }

@@ -1,14 +1,14 @@
 //===- CheckMemory.cpp - every read sees what was written -----------------===//
 // Executes the program on an abstract arena that knows, for every byte, which
-// value was written there last. Needs no lifetimes: an overlap that matters is a
-// read of another value's bytes.
+// value was written there last. Needs no lifetimes: an overlap that matters is
+// a read of another value's bytes.
 //===----------------------------------------------------------------------===//
 
-#include "llvm/ADT/TypeSwitch.h"
 #include "tessera/Transforms/AbstractArena.h"
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Transforms/Passes.h"
 #include "tessera/Transforms/RowLayout.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_CHECKMEMORYPASS
@@ -100,8 +100,8 @@ int64_t Checker::contentFor(Value value) {
 LogicalResult Checker::write(Operation *op, Value value) {
   ByteRange bytes = bytesOfValue(value);
   if (bytes.begin < 0 || bytes.end > arenaBytes)
-    return op->emitError() << "writes bytes " << bytes.str() << " of an arena of "
-                           << arenaBytes << " bytes";
+    return op->emitError() << "writes bytes " << bytes.str()
+                           << " of an arena of " << arenaBytes << " bytes";
   held[value] = {bytes, contentFor(value)};
   arena.write(bytes, held[value].content, op);
   return success();
@@ -192,9 +192,8 @@ LogicalResult Checker::visitView(ViewOp view) {
     return view.emitError() << "covers elements [" << begin << ", " << end
                             << ") of a tensor of " << size << " elements";
   held[result] = held.at(source);
-  return expectOffset(view, result,
-                      *offsetOf(source) + begin * elementBytes(result),
-                      "a view");
+  return expectOffset(
+      view, result, *offsetOf(source) + begin * elementBytes(result), "a view");
 }
 
 LogicalResult Checker::visitJoin(JoinOp join) {
@@ -211,8 +210,8 @@ LogicalResult Checker::visitJoin(JoinOp join) {
   held[join.getResult()] = {bytes, content};
   joins.erase(join);
   if (arena.findOther(bytes, content))
-    return join.emitError() << "has bytes in " << bytes.str()
-                            << " that no part writes";
+    return join.emitError()
+           << "has bytes in " << bytes.str() << " that no part writes";
   return success();
 }
 
@@ -296,8 +295,8 @@ LogicalResult Checker::run() {
       return func.emitError() << "argument #" << argument.getArgNumber()
                               << " has no offset; run rt-plan-memory first";
     if (arena.findOther(bytesOfValue(argument), 0))
-      return func.emitError() << "argument #" << argument.getArgNumber()
-                              << " overlaps another";
+      return func.emitError()
+             << "argument #" << argument.getArgNumber() << " overlaps another";
     if (failed(write(func, argument)))
       return failure();
   }

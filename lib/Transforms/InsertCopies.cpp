@@ -68,8 +68,7 @@ void setEntry(OpResult result, StringRef name, Attribute entry) {
 }
 
 CopyOp createCopy(OpBuilder &builder, Operation *like, Value value) {
-  auto copy =
-      CopyOp::create(builder, like->getLoc(), value.getType(), value);
+  auto copy = CopyOp::create(builder, like->getLoc(), value.getType(), value);
   if (Attribute phase = like->getAttr(nn::NNDialect::kPhaseAttr))
     copy->setAttr(nn::NNDialect::kPhaseAttr, phase);
   return copy;
@@ -86,8 +85,8 @@ void InsertCopiesPass::copyKeptValues(func::FuncOp func) {
     OpBuilder builder(result.getOwner()->getContext());
     builder.setInsertionPointAfter(result.getOwner());
     CopyOp copy = createCopy(builder, result.getOwner(), result);
-    for (StringRef name : {StringRef(RTDialect::kKeepAttr),
-                           StringRef(RTDialect::kRoleAttr)})
+    for (StringRef name :
+         {StringRef(RTDialect::kKeepAttr), StringRef(RTDialect::kRoleAttr)})
       if (DictionaryAttr entry = resultEntry(result, name))
         setEntry(cast<OpResult>(copy.getResult()), name, entry);
     setEntry(result, RTDialect::kKeepAttr,

@@ -50,8 +50,7 @@ FailureOr<func::FuncOp> tessera::rt::findStep(ModuleOp module) {
   return step;
 }
 
-BlockArgument tessera::rt::updatedArgument(func::FuncOp func,
-                                           unsigned result) {
+BlockArgument tessera::rt::updatedArgument(func::FuncOp func, unsigned result) {
   auto role =
       func.getResultAttrOfType<StringAttr>(result, nn::NNDialect::kRoleAttr);
   auto name =
@@ -61,9 +60,10 @@ BlockArgument tessera::rt::updatedArgument(func::FuncOp func,
   for (BlockArgument argument : func.getArguments()) {
     unsigned index = argument.getArgNumber();
     bool isParameter = role == "parameter";
-    StringRef key = isParameter ? StringRef(nn::NNDialect::kParamAttr) : "nn.of";
-    bool sameRole = isParameter || func.getArgAttr(
-                                       index, nn::NNDialect::kRoleAttr) == role;
+    StringRef key =
+        isParameter ? StringRef(nn::NNDialect::kParamAttr) : "nn.of";
+    bool sameRole =
+        isParameter || func.getArgAttr(index, nn::NNDialect::kRoleAttr) == role;
     if (sameRole && func.getArgAttr(index, key) == name)
       return argument;
   }
@@ -87,10 +87,9 @@ ShareRule tessera::rt::kernelShareRule() {
 
 void tessera::rt::reportConflict(const Conflict &conflict) {
   Operation *op = conflict.operand->getOwner();
-  InFlightDiagnostic error = op->emitError()
-                             << "operand #"
-                             << conflict.operand->getOperandNumber() << " "
-                             << conflict.why;
+  InFlightDiagnostic error =
+      op->emitError() << "operand #" << conflict.operand->getOperandNumber()
+                      << " " << conflict.why;
   if (conflict.remedy != Conflict::None)
     error << "; run rt-insert-copies first";
   error.attachNote(conflict.operand->get().getLoc()) << "the value is here";

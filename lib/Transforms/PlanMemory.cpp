@@ -19,8 +19,8 @@ namespace {
 
 /// What a buffer holds (docs/Artifact.md).
 enum Kind { Weights, Optimizer, Inputs, Gradients, Activations, Workspace };
-constexpr StringLiteral kKindNames[] = {"weights",   "optimizer",   "inputs",
-                                        "gradients", "activations", "workspace"};
+constexpr StringLiteral kKindNames[] = {
+    "weights", "optimizer", "inputs", "gradients", "activations", "workspace"};
 
 Kind kindOfArgument(func::FuncOp func, unsigned index) {
   if (func.getArgAttr(index, nn::NNDialect::kParamAttr))
@@ -45,8 +45,8 @@ StringRef phaseOf(Operation *op) {
 
 bool isGradient(Value value) {
   DictionaryAttr entry = resultEntry(value, RTDialect::kRoleAttr);
-  auto role = entry ? entry.getAs<StringAttr>(nn::NNDialect::kRoleAttr)
-                    : StringAttr();
+  auto role =
+      entry ? entry.getAs<StringAttr>(nn::NNDialect::kRoleAttr) : StringAttr();
   return role && role == "gradient";
 }
 

@@ -89,7 +89,8 @@ RowLayout tessera::rt::layoutOf(Value value) {
   auto call = value.getDefiningOp<RuntimeCallOpInterface>();
   if (!call)
     return contiguous;
-  int64_t stride = call.getResultStride(cast<OpResult>(value).getResultNumber());
+  int64_t stride =
+      call.getResultStride(cast<OpResult>(value).getResultNumber());
   if (stride == 0 && !isa<CopyOp>(call))
     return contiguous;
   for (OpOperand &use : value.getUses())

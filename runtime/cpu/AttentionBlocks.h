@@ -98,6 +98,17 @@ template <typename T> static inline Vec<Int<T>> seesKey(int64_t r, int64_t v) {
   return lane >= Int<T>(r - v * kLanes<T>);
 }
 
+/// The dropout masks of vector v of a square, by key.
+template <typename T>
+static inline KeepLanes<T> keepLanes(const AttentionProblem &p,
+                                     const Square &square, int64_t b,
+                                     int64_t head, int64_t v) {
+  return {p.dropout,
+          dropoutIndex(p, b, head, square.query + v * kLanes<T>) +
+              uint64_t(square.key),
+          uint64_t(p.seqK)};
+}
+
 } // namespace TESSERA_CPU_TARGET
 } // namespace tessera
 

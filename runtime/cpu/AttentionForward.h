@@ -16,9 +16,8 @@ public:
   AttentionForward(const AttentionProblem &problem, int64_t keys, void *memory)
       : p(problem), scratch{static_cast<unsigned char *>(memory)} {
     padded = roundUp(p.headDim, kLanes<T>);
-    const bool copies = !readsInPlace<T, In>(p.headDim);
-    keyCopy = scratch.take<T>(copies ? keys * padded : 0);
-    valueCopy = scratch.take<T>(copies ? keys * padded : 0);
+    keyCopy = scratch.take<T>(keys * padded);
+    valueCopy = scratch.take<T>(keys * padded);
     queriesT = scratch.take<T>(p.headDim * kBlock);
     s = scratch.take<T>(kBlock * kBlock);
     out = scratch.take<T>(kBlock * padded);
@@ -31,12 +30,12 @@ public:
 
   void run(const AttentionUnit &u) {
     const int64_t offset = u.kvHead * p.headDim;
-    keys = widenRows<T, In>(static_cast<const In *>(p.k) +
-                                u.batch * p.seqK * p.rowK + offset,
-                            p.rowK, u.keyEnd, p.headDim, keyCopy);
-    values = widenRows<T, In>(static_cast<const In *>(p.v) +
-                                  u.batch * p.seqK * p.rowV + offset,
-                              p.rowV, u.keyEnd, p.headDim, valueCopy);
+    keys = copyRows<T, In>(static_cast<const In *>(p.k) +
+                               u.batch * p.seqK * p.rowK + offset,
+                           p.rowK, u.keyEnd, p.headDim, keyCopy);
+    values = copyRows<T, In>(static_cast<const In *>(p.v) +
+                                 u.batch * p.seqK * p.rowV + offset,
+                             p.rowV, u.keyEnd, p.headDim, valueCopy);
     const int64_t blocks = ceilDiv(p.seqQ, kBlock);
     for (int64_t item = u.itemBegin; item < u.itemEnd; ++item)
       queryBlock(u.batch, u.kvHead * p.group() + item / blocks,
@@ -147,14 +146,10 @@ private:
   /// Sets dropped probabilities to zero, after they have been summed.
   void drop(const Square &square, int64_t b, int64_t head) {
     for (int64_t v = 0; v < square.vectors<T>(); ++v) {
-      const uint64_t first =
-          dropoutIndex(p, b, head, square.query + v * kLanes<T>) +
-          uint64_t(square.key);
+      const KeepLanes<T> lanes = keepLanes<T>(p, square, b, head, v);
       for (int64_t r = 0; r < square.keysSeen<T>(v); ++r) {
         T *at = s + r * kBlock + v * kLanes<T>;
-        Vec<Int<T>> keep =
-            keepLanes<T>(p.dropout, first + uint64_t(r), uint64_t(p.seqK));
-        store<T>(at, keep ? load<T>(at) : Vec<T>{});
+        store<T>(at, lanes.keep(uint64_t(r)) ? load<T>(at) : Vec<T>{});
       }
     }
   }

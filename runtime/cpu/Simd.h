@@ -36,6 +36,9 @@ template <typename T> struct VectorOf {
 template <typename T> using Vec = typename VectorOf<T>::Type;
 template <typename T> constexpr int kLanes = kVectorBytes / int(sizeof(T));
 
+template <typename T, typename U> constexpr bool kSameType = false;
+template <typename T> constexpr bool kSameType<T, T> = true;
+
 /// The signed integer as wide as T: the type of lane masks.
 template <typename T> struct IntegerOf;
 template <> struct IntegerOf<float> {

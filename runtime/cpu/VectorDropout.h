@@ -6,7 +6,7 @@
 #define TESSERA_CPU_VECTORDROPOUT_H
 
 #include "AttentionProblem.h"
-#include "Simd.h"
+#include "VectorMath.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -31,44 +31,86 @@ static inline Words multiplyLow(Words a, Words b) {
 #endif
 }
 
-/// First output words, in the low halves of the lanes. The upper halves hold
-/// rubbish between rounds, which multiplyLow ignores.
-static inline Words philoxWords(Words index, uint64_t key) {
-  const Words c0 = Words{} + 0xD2511F53u, c1 = Words{} + 0xCD9E8D57u;
-  Words x0 = index, x1 = index >> 32, x2 = {}, x3 = {};
-  uint32_t k0 = uint32_t(key), k1 = uint32_t(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    Words p0 = multiplyLow(x0, c0), p1 = multiplyLow(x2, c1);
-    x0 = (p1 >> 32) ^ x1 ^ uint64_t(k0);
-    x2 = (p0 >> 32) ^ x3 ^ uint64_t(k1);
-    x1 = p1;
-    x3 = p0;
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  return x0 & 0xffffffffu;
+template <int... I> static inline Vec<uint32_t> oddLanes(Lanes<I...>) {
+  return Vec<uint32_t>{(I | 1)...};
 }
 
-/// All-ones lanes where dropout keeps elements first, first + stride, ...
-template <typename T>
-static inline Vec<Int<T>> keepLanes(const Dropout &dropout, uint64_t first,
-                                    uint64_t stride) {
-  constexpr int words = kVectorBytes / 8;
-  Int<T> keep[kLanes<T>];
-  Words index;
-  for (int i = 0; i < words; ++i)
-    index[i] = first + uint64_t(i) * stride;
-  for (int half = 0; half < kLanes<T>; half += words) {
-    Words kept = (Words)(philoxWords(index, dropout.key) >= dropout.threshold);
-    typedef Int<T> Part __attribute__((vector_size(words * sizeof(Int<T>))));
-    Part part = __builtin_convertvector(kept, Part);
-    __builtin_memcpy(keep + half, &part, sizeof(part));
-    index += uint64_t(words) * stride;
-  }
-  Vec<Int<T>> result;
-  __builtin_memcpy(&result, keep, sizeof(result));
-  return result;
+/// The upper halves of the lanes (twice). A shuffle, not a shift:
+/// multiplications and shifts share a port on Intel's cores.
+static inline Words upperHalves(Words a) {
+  using Halves = Vec<uint32_t>;
+  const Halves odd = oddLanes(typename LanesUpTo<kVectorBytes / 4>::Type{});
+  return (Words)__builtin_shuffle((Halves)a, odd);
 }
+
+/// The key of every round. Made once, so that no round computes it.
+struct PhiloxKeys {
+  uint64_t low[10], high[10];
+
+  explicit PhiloxKeys(uint64_t key) {
+    for (uint32_t round = 0; round < 10; ++round) {
+      low[round] = uint32_t(key) + round * 0x9E3779B9u;
+      high[round] = uint32_t(key >> 32) + round * 0xBB67AE85u;
+    }
+  }
+};
+
+/// First output words, in the low halves of the lanes. The upper halves hold
+/// rubbish, which multiplyLow ignores. The third and fourth word
+/// are 0 at the start, so round 0 has one product; the last round needs one.
+static inline Words philoxWords(Words index, const PhiloxKeys &keys) {
+  const Words c0 = Words{} + 0xD2511F53u, c1 = Words{} + 0xCD9E8D57u;
+  Words x3 = multiplyLow(index, c0), x1 = {};
+  Words x0 = upperHalves(index) ^ keys.low[0],
+        x2 = upperHalves(x3) ^ keys.high[0];
+#pragma GCC unroll 8
+  for (int round = 1; round < 9; ++round) {
+    Words p0 = multiplyLow(x0, c0), p1 = multiplyLow(x2, c1);
+    x0 = upperHalves(p1) ^ x1 ^ keys.low[round];
+    x2 = upperHalves(p0) ^ x3 ^ keys.high[round];
+    x1 = p1;
+    x3 = p0;
+  }
+  return upperHalves(multiplyLow(x2, c1)) ^ x1 ^ keys.low[9];
+}
+
+template <int... I>
+static inline Vec<uint32_t> evenLanes(Words a, Words b, Lanes<I...>) {
+  return __builtin_shuffle((Vec<uint32_t>)a, (Vec<uint32_t>)b,
+                           Vec<uint32_t>{(I * 2)...});
+}
+
+/// The masks of one vector of a tensor of scores: lane i of keep(t) says
+/// whether dropout keeps element first + i * stride + t.
+template <typename T> class KeepLanes {
+public:
+  KeepLanes(const Dropout &dropout, uint64_t first, uint64_t stride)
+      : keys(dropout.key), threshold(dropout.threshold) {
+    for (int part = 0; part < kParts; ++part)
+      for (int i = 0; i < kWords; ++i)
+        index[part][i] = first + uint64_t(part * kWords + i) * stride;
+  }
+
+  /// All ones where kept. The threshold is at least 1 and at most 2^32.
+  Vec<Int<T>> keep(uint64_t t) const {
+    Words word = philoxWords(index[0] + t, keys);
+    if constexpr (kParts == 1)
+      return (Vec<Int<T>>)((word & 0xffffffffu) >= threshold);
+    else
+      return (
+          Vec<Int<T>>)(evenLanes(word, philoxWords(index[1] + t, keys),
+                                 typename LanesUpTo<kVectorBytes / 4>::Type{}) >
+                       uint32_t(threshold - 1));
+  }
+
+private:
+  static constexpr int kWords = kVectorBytes / 8;
+  static constexpr int kParts = kLanes<T> / kWords;
+
+  PhiloxKeys keys;
+  uint64_t threshold;
+  Words index[kParts];
+};
 
 /// Index of element (b, head, query, 0) in the global tensor of scores.
 static inline uint64_t dropoutIndex(const AttentionProblem &p, int64_t b,

@@ -160,9 +160,10 @@ Status ThreadCommunicator::allGather(const Collective &call, const void *src,
 #pragma omp parallel for num_threads(pieces) schedule(static) if (pieces > 1)
   for (int64_t row = 0; row < rows; ++row) {
     const char *from = static_cast<const char *>(sources[row % size]);
-    // Moved, not copied: the own part may lie where it belongs already.
-    std::memmove(static_cast<char *>(dst) + row * bytes,
-                 from + row / size * bytes, bytes);
+    const char *piece = from + row / size * bytes;
+    char *target = static_cast<char *>(dst) + row * bytes;
+    if (target != piece) // the own part may lie where it belongs already
+      std::memcpy(target, piece, bytes);
   }
   return close(seat);
 }

@@ -106,8 +106,9 @@ TEST_F(ArtifactFile, CodeThatIsNotAProgram) {
   EXPECT_EQ(load(artifactOf(metadata, "not an ELF file, but long enough for "
                                       "its header of 64 bytes at least")),
             TSR_CORRUPT);
-  EXPECT_EQ(load(artifactOf(metadata, code.substr(0, code.size() / 2))),
-            TSR_CORRUPT);
+  // Behind the headers, before the segments.
+  EXPECT_EQ(load(artifactOf(metadata, code.substr(0, 1500))), TSR_CORRUPT);
+  EXPECT_CONTAINS(tsr_last_error(), "a segment outside of the file");
   std::string renamed = code;
   for (size_t at = 0;
        (at = renamed.find("tsr_program_step", at)) != std::string::npos;)

@@ -55,6 +55,19 @@ TEST(Checkpoint, ResumeIsBitIdentical) {
   EXPECT_EQ(second.state(), whole.state());
 }
 
+TEST(Checkpoint, SeedIsRestored) {
+  TemporaryDirectory directory;
+  tsr_session_options five = {}, nine = {};
+  five.seed = 5;
+  nine.seed = 9;
+  Training saved(1, 1, five), loaded(1, 1, nine);
+  std::vector<double> initial = saved.state();
+  ASSERT_EQ(save(saved, directory.path), TSR_OK);
+  ASSERT_EQ(load(loaded, directory.path), TSR_OK);
+  ASSERT_EQ(tsr_session_init(loaded.session), TSR_OK); // draws from the seed
+  EXPECT_EQ(loaded.state(), initial);
+}
+
 TEST(Checkpoint, LoadsOnEveryMesh) {
   TemporaryDirectory directory;
   Training saved(2, 2), serial(1, 1), wide(1, 4);

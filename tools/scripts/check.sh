@@ -10,15 +10,12 @@ results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 code=0
 echo "check: testing"
-ctest --test-dir build --output-on-failure --no-tests=error -LE lit -j "$(nproc)" \
-  --output-junit "$results/ctest.xml" >"$results/ctest.log" 2>&1 || code=1
+ctest --test-dir build --no-tests=error -LE lit -j "$(nproc)" --output-junit "$results/ctest.xml" \
+  >"$results/ctest.log" 2>&1 || code=1
 lit=$(command -v lit || echo /usr/lib/llvm-22/bin/lit)
-python3 "$lit" -q --no-progress-bar --xunit-xml-output "$results/lit.xml" build/test >"$results/lit.log" 2>&1 || code=1
-
-if [ $code -ne 0 ]; then
-  sed -n '/The following tests FAILED/,$p' "$results/ctest.log"
-  grep -B 2 -A 60 -E '\*\*\*Failed|\*\*\*Timeout|\*\*\*Exception|\*\*\*Not Run' "$results/ctest.log" | head -n 400 || true
-  head -n 400 "$results/lit.log"
-fi
+"$lit" -q --no-progress-bar --xunit-xml-output "$results/lit.xml" build/test >"$results/lit.log" 2>&1 || code=1
+for suite in ctest lit; do
+  [ -s "$results/$suite.xml" ] || tail -n 40 "$results/$suite.log"
+done
 python3 tools/scripts/summarize.py "$results/ctest.xml" "$results/lit.xml" || code=1
 exit $code

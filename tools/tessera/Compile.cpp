@@ -48,9 +48,7 @@ bool tessera::compileModel(const DriverOptions &options,
       return !printError("cannot create '" + options.dumpDir +
                          "': " + error.message());
   DialectRegistry registry;
-#ifdef TESSERA_HAS_PIPELINES
   registerCompilerDialects(registry);
-#endif
   CompilerContext compiler(registry);
   std::string element = options.precision == "f64" ? "f64" : "f32";
   auto module = importModel(
@@ -68,11 +66,7 @@ bool tessera::compileModel(const DriverOptions &options,
                                           llvm::sys::Process::getProcessId()));
     compile.reproducerPath = file.str().str();
   }
-#ifdef TESSERA_HAS_PIPELINES
   return succeeded(compileToArtifact(**module, compile, path));
-#else
-  return !printError("the compiler is not built into this version");
-#endif
 }
 
 int tessera::runCompile(const DriverOptions &options) {

@@ -101,8 +101,15 @@ bool Training::openSession() {
 }
 
 /// A checkpoint of another run would be taken for a later one of this run.
-bool Training::refuseForeignCheckpoints() const {
-  if (options.checkpointDir.empty() || options.resumes)
+bool Training::prepareDirectory() const {
+  if (options.checkpointDir.empty())
+    return true;
+  std::error_code error;
+  std::filesystem::create_directories(options.checkpointDir, error);
+  if (error)
+    return !printError("cannot create '" + options.checkpointDir +
+                       "': " + error.message());
+  if (options.resumes)
     return true;
   std::string step = findCheckpoint(options.checkpointDir);
   if (step.empty())
@@ -140,7 +147,7 @@ bool Training::startParameters() {
 
 bool Training::prepare() {
   LogMode mode = options.resumes ? LogMode::Append : LogMode::Replace;
-  if (!refuseForeignCheckpoints() || !openSession() || !startParameters() ||
+  if (!prepareDirectory() || !openSession() || !startParameters() ||
       !openData() || !log.open(options.log, mode))
     return false;
   batch.resize(tsr_artifact_batch(artifact) *

@@ -26,7 +26,7 @@ private:
   bool openData();
   bool openSession();
   bool startParameters();
-  bool refuseForeignCheckpoints() const;
+  bool prepareDirectory() const;
   bool step(Progress &progress);
   bool save(Progress &progress);
   void summarize(const Progress &progress, bool interrupted) const;

@@ -19,6 +19,9 @@ struct ImportOptions {
   int64_t batch = 0;        ///< Sequences of an optimizer step; default: 8.
   int64_t microBatches = 0; ///< Parts of a batch; default: 1.
   std::string elementType;  ///< "f32" (default) or "f64".
+  /// A small model of the same make, for `verify`: at most 2 layers, 16
+  /// positions, heads of 8; head count, biases and options stay. Configs only.
+  bool shrink = false;
 };
 
 /// The module has `nn.model` and a function `@loss` for one micro-batch. `path`

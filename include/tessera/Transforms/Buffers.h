@@ -27,7 +27,7 @@ struct Place {
 /// Values that share memory, and when it holds something that is needed.
 struct Buffer {
   int64_t bytes = 0;
-  int64_t begin = 0, end = 0; ///< Positions, both included.
+  int64_t begin = 0, end = 0;                ///< Positions, both included.
   llvm::SmallVector<mlir::Value, 2> members; ///< Empty: merged into another.
   mlir::BlockArgument argument; ///< The function argument that owns it.
 };

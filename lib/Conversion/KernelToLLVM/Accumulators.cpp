@@ -47,7 +47,8 @@ Value combine(OpBuilder &builder, Location loc, const Reduction &reduction,
 
 Value accumulate(OpBuilder &builder, Location loc, const Reduction &reduction,
                  Value accumulator, Value input, Value mask) {
-  Value sum = combine(builder, loc, reduction, accumulator, input);
+  // The input first: what is checked of it is off the accumulator's chain.
+  Value sum = combine(builder, loc, reduction, input, accumulator);
   if (!mask)
     return sum;
   return arith::SelectOp::create(builder, loc, mask, sum, accumulator);
@@ -60,20 +61,15 @@ static Value lanesFrom(OpBuilder &builder, Location loc, Value vector,
   return vector::ShuffleOp::create(builder, loc, vector, vector, lanes);
 }
 
-Value combineAll(OpBuilder &builder, Location loc, const Reduction &reduction,
-                 SmallVector<Value> vectors) {
-  for (; vectors.size() > 1; vectors.resize((vectors.size() + 1) / 2)) {
-    size_t half = (vectors.size() + 1) / 2;
-    for (size_t i = 0; i + half < vectors.size(); ++i)
-      vectors[i] =
-          combine(builder, loc, reduction, vectors[i], vectors[i + half]);
-  }
-  Value vector = vectors.front();
-  int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
-  for (; lanes > 1; lanes /= 2)
+Value combineLanes(OpBuilder &builder, Location loc, const Reduction &reduction,
+                   Value vector, unsigned lanes) {
+  unsigned count = cast<VectorType>(vector.getType()).getNumElements();
+  for (; count > lanes; count /= 2)
     vector = combine(builder, loc, reduction,
-                     lanesFrom(builder, loc, vector, 0, lanes / 2),
-                     lanesFrom(builder, loc, vector, lanes / 2, lanes / 2));
+                     lanesFrom(builder, loc, vector, 0, count / 2),
+                     lanesFrom(builder, loc, vector, count / 2, count / 2));
+  if (lanes > 1)
+    return vector;
   return vector::ExtractOp::create(builder, loc, vector, ArrayRef<int64_t>{0});
 }
 

@@ -18,10 +18,10 @@ mlir::Value combine(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value accumulate(mlir::OpBuilder &builder, mlir::Location loc,
                        const Reduction &reduction, mlir::Value accumulator,
                        mlir::Value input, mlir::Value mask);
-/// Pairwise over the vectors, then pairwise over the halves of lanes.
-mlir::Value combineAll(mlir::OpBuilder &builder, mlir::Location loc,
-                       const Reduction &reduction,
-                       llvm::SmallVector<mlir::Value> vectors);
+/// Combines halves of the lanes until `lanes` are left; a scalar for one.
+mlir::Value combineLanes(mlir::OpBuilder &builder, mlir::Location loc,
+                         const Reduction &reduction, mlir::Value vector,
+                         unsigned lanes);
 
 } // namespace tessera
 

@@ -10,11 +10,11 @@ using namespace mlir;
 
 namespace tessera {
 
-Value BodyEmitter::lanesOf(Value value, OpBuilder &builder) {
+Value BodyEmitter::lanesOf(Value value, OpBuilder &builder, unsigned lanes) {
   if (isa<VectorType>(value.getType()))
     return value;
-  return vector::BroadcastOp::create(builder, loc, vectorOf(value.getType()),
-                                     value);
+  return vector::BroadcastOp::create(builder, loc,
+                                     vectorOf(value.getType(), lanes), value);
 }
 
 Value BodyEmitter::lookup(Value scalar, const Position &position) {
@@ -73,7 +73,8 @@ Value BodyEmitter::load(Value tensor, Dims domain, const Position &position) {
       row ? advance(builder, loc, row, type, position.column)
           : address(tensor, buffers.lookup(tensor), domain, position);
   if (domain & kernel.laneDims())
-    return loadLanes(builder, loc, pointer, vectorOf(type), position.mask);
+    return loadLanes(builder, loc, pointer, vectorOf(type, position.lanes),
+                     position.mask);
   return loadScalar(builder, loc, pointer, type);
 }
 
@@ -83,7 +84,8 @@ void BodyEmitter::storeElement(Value tensor, Value base,
   OpBuilder &builder = position.scope(domain).builder;
   Value value = element(tensor, position);
   bool isVector = domain & kernel.laneDims();
-  store(builder, loc, isVector ? lanesOf(value, builder) : value,
+  store(builder, loc,
+        isVector ? lanesOf(value, builder, position.lanes) : value,
         address(tensor, base, domain, position),
         isVector ? position.mask : Value());
 }
@@ -93,7 +95,8 @@ void BodyEmitter::storeScratch(Value tensor, const Position &position) {
   OpBuilder &builder = position.scope(kBoth).builder;
   Value pointer =
       advance(builder, loc, scratch.lookup(tensor), type, position.column);
-  store(builder, loc, lanesOf(element(tensor, position), builder), pointer,
+  store(builder, loc,
+        lanesOf(element(tensor, position), builder, position.lanes), pointer,
         position.mask);
 }
 
@@ -141,11 +144,11 @@ void BodyEmitter::emitElementwise(Operation *op, const Position &position) {
   });
   IRMapping mapping;
   for (auto [from, to] : llvm::zip(op->getOperands(), operands))
-    mapping.map(from, isVector ? lanesOf(to, builder) : to);
+    mapping.map(from, isVector ? lanesOf(to, builder, position.lanes) : to);
   Operation *clone = builder.clone(*op, mapping);
   for (auto [from, to] : llvm::zip(op->getResults(), clone->getResults())) {
     if (isVector)
-      to.setType(vectorOf(from.getType()));
+      to.setType(vectorOf(from.getType(), position.lanes));
     scope.values[from] = to;
   }
 }
@@ -158,8 +161,9 @@ void BodyEmitter::emitIndex(linalg::IndexOp op, const Position &position) {
       arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
                                  dim == kCol ? position.column : position.row);
   if (dim & kernel.laneDims()) {
-    VectorType type = vectorOf(builder.getIndexType());
-    value = arith::AddIOp::create(builder, loc, lanesOf(value, builder),
+    VectorType type = vectorOf(builder.getIndexType(), position.lanes);
+    value = arith::AddIOp::create(builder, loc,
+                                  lanesOf(value, builder, position.lanes),
                                   laneNumbers(builder, loc, type));
   }
   scope.values[op] = value;

@@ -22,23 +22,20 @@ struct Scope {
 };
 
 /// One step: its scopes by variance, its i64 coordinates (`column` is that of
-/// lane 0), and the lanes that exist (null: all).
+/// lane 0), its number of lanes, and those of them that exist (null: all).
 struct Position {
   Scope *scopes[4] = {};
-  mlir::Value row, column, mask;
+  mlir::Value row = {}, column = {};
+  unsigned lanes = 0;
+  mlir::Value mask = {};
 
   Scope &scope(Dims variance) const { return *scopes[variance]; }
-  /// In flat traversals both coordinates are the linear index.
-  static Position flat(Scope &kernel, Scope &lane, mlir::Value index,
-                       mlir::Value mask) {
-    return {{&kernel, &lane, &lane, &lane}, index, index, mask};
-  }
 };
 
 class BodyEmitter {
 public:
-  BodyEmitter(const Kernel &kernel, mlir::Location loc, unsigned lanes)
-      : kernel(kernel), loc(loc), lanes(lanes) {}
+  BodyEmitter(const Kernel &kernel, mlir::Location loc)
+      : kernel(kernel), loc(loc) {}
 
   /// Base pointers of argument tensors and of results.
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
@@ -53,13 +50,11 @@ public:
   /// The tensor's element at the position: emitted before, or loaded.
   mlir::Value element(mlir::Value tensor, const Position &position);
   /// Broadcasts a scalar; a vector is returned as it is.
-  mlir::Value lanesOf(mlir::Value value, mlir::OpBuilder &builder);
+  mlir::Value lanesOf(mlir::Value value, mlir::OpBuilder &builder,
+                      unsigned lanes);
   void storeElement(mlir::Value tensor, mlir::Value base,
                     const Position &position);
   void storeScratch(mlir::Value tensor, const Position &position);
-  mlir::VectorType vectorOf(mlir::Type element) const {
-    return mlir::VectorType::get({lanes}, element);
-  }
 
 private:
   mlir::Value splat(mlir::Value tensor, const Position &position);
@@ -77,8 +72,11 @@ private:
 
   const Kernel &kernel;
   mlir::Location loc;
-  unsigned lanes;
 };
+
+inline mlir::VectorType vectorOf(mlir::Type element, unsigned lanes) {
+  return mlir::VectorType::get({lanes}, element);
+}
 
 } // namespace tessera
 

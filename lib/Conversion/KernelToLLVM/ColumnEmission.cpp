@@ -13,94 +13,63 @@ using namespace mlir;
 namespace tessera {
 
 void KernelEmitter::emitColumns() {
-  unsigned unroll = 4;
-  for (const Phase &phase : schedule.phases)
-    unroll = std::min(unroll, unrollOf(phase));
-  auto emitBlock = [&](OpBuilder &inside, const LaneBlock &block, ValueRange) {
+  // Wide blocks read long pieces of a row; half of the registers accumulate.
+  unsigned unroll = 8;
+  for (const Phase &phase : schedule.phases) {
+    bool isCheap = stepCost(phase.inner) <= 12;
+    unroll = std::min(unroll, isCheap ? 8 : unrollOf(phase));
+    while (unroll > 1 && unroll * phase.reductions.size() > registers / 2)
+      unroll /= 2;
+  }
+  auto emitBlock = [&](OpBuilder &inside, const LaneBlock &block) {
     uniform.builder.setInsertionPoint(block.enclosing);
     emitColumnBlock(block, inside);
-    return SmallVector<Value>();
   };
-  OpBuilder walkBuilder = uniform.builder;
-  LaneWalk walk(loc, lanes, unroll, emitBlock);
-  walk.emit(walkBuilder, LaneRange{begin, end, std::nullopt}, {});
+  walkLanes(uniform.builder, LaneRange{begin, end, std::nullopt}, unroll,
+            emitBlock);
   uniform.builder.setInsertionPoint(function.getBody().back().getTerminator());
 }
 
 void KernelEmitter::emitColumnBlock(const LaneBlock &block,
                                     OpBuilder &builder) {
-  std::vector<Scope> columns(block.starts.size(), Scope(builder));
-  auto position = [&](unsigned i) {
-    return Position{{&uniform, nullptr, &columns[i], nullptr},
+  Scope column(builder);
+  Position position{{&uniform, nullptr, &column, nullptr},
                     {},
-                    block.starts[i],
+                    block.start,
+                    block.lanes,
                     block.mask};
-  };
   for (const Phase &phase : schedule.phases) {
-    for (unsigned i = 0; i < columns.size(); ++i)
-      for (linalg::GenericOp op : phase.before)
-        body.emitGeneric(op, position(i));
+    for (linalg::GenericOp op : phase.before)
+      body.emitGeneric(op, position);
     if (phase.hasLoop())
-      emitColumnLoop(phase, block, columns);
+      emitColumnLoop(phase, position);
   }
-  for (unsigned i = 0; i < columns.size(); ++i)
-    storeResults(kCol, position(i));
+  storeResults(kCol, position);
 }
 
-void KernelEmitter::emitColumnLoop(const Phase &phase, const LaneBlock &block,
-                                   MutableArrayRef<Scope> columns) {
-  unsigned vectors = columns.size();
-  OpBuilder builder = columns.front().builder;
-  Value zero = constantI64(builder, loc, 0);
-  Value rows = constantI64(builder, loc, kernel.rows);
-  Value one = constantI64(builder, loc, 1);
-  auto loop = scf::ForOp::create(builder, loc, zero, rows, one,
-                                 identities(phase, vectors, builder));
-  for (Scope &column : columns)
-    column.builder.setInsertionPoint(loop);
-  OpBuilder inside = phase.reductions.empty()
-                         ? OpBuilder(loop.getBody()->getTerminator())
-                         : OpBuilder::atBlockEnd(loop.getBody());
-  SmallVector<Value> sums =
-      emitColumnStep(phase, block, columns, inside, loop.getInductionVar(),
-                     loop.getRegionIterArgs());
+void KernelEmitter::emitColumnLoop(const Phase &phase, Position column) {
+  Scope &scope = column.scope(kCol);
+  OpBuilder builder = scope.builder;
+  auto loop = scf::ForOp::create(builder, loc, constantI64(builder, loc, 0),
+                                 constantI64(builder, loc, kernel.rows),
+                                 constantI64(builder, loc, 1),
+                                 identities(phase, column.lanes, builder));
+  scope.builder.setInsertionPoint(loop);
+  OpBuilder inside = OpBuilder::atBlockBegin(loop.getBody());
+  Scope rowScope(inside), lane(inside);
+  Position position = column;
+  position.scopes[kRow] = &rowScope;
+  position.scopes[kBoth] = &lane;
+  position.row = loop.getInductionVar();
+  // Lanes outside the mask are never stored, so they may hold anything.
+  LaneValues sums =
+      emitStep(phase, position, loop.getRegionIterArgs(), Value());
   if (!sums.empty())
     scf::YieldOp::create(inside, loc, sums);
 
-  for (unsigned i = 0; i < vectors; ++i) {
-    columns[i].builder.setInsertionPointAfter(loop);
-    Position position{{&uniform, nullptr, &columns[i], nullptr},
-                      {},
-                      block.starts[i],
-                      block.mask};
-    for (auto [r, reduction] : llvm::enumerate(phase.reductions))
-      columns[i].values[reduction.result()] =
-          withInit(reduction, loop.getResult(r * vectors + i), position);
-  }
-}
-
-SmallVector<Value> KernelEmitter::emitColumnStep(const Phase &phase,
-                                                 const LaneBlock &block,
-                                                 MutableArrayRef<Scope> columns,
-                                                 OpBuilder &builder, Value row,
-                                                 ValueRange carried) {
-  unsigned vectors = columns.size();
-  SmallVector<Value> result(carried);
-  Scope rowScope(builder);
-  for (unsigned i = 0; i < vectors; ++i) {
-    Scope lane(builder);
-    Position position{{&uniform, &rowScope, &columns[i], &lane},
-                      row,
-                      block.starts[i],
-                      block.mask};
-    emitStep(phase, position);
-    // Lanes outside the mask are never stored, so they may hold anything.
-    for (unsigned r = 0; r < phase.reductions.size(); ++r) {
-      Value &sum = result[r * vectors + i];
-      sum = updated(phase.reductions[r], sum, position, Value());
-    }
-  }
-  return result;
+  scope.builder.setInsertionPointAfter(loop);
+  for (auto [reduction, sum] : llvm::zip(phase.reductions, loop.getResults()))
+    scope.values[reduction.result()] = withInit(reduction, sum, column);
 }
 
 } // namespace tessera

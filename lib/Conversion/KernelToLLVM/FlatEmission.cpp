@@ -22,17 +22,18 @@ void KernelEmitter::emitFlat() {
     range.lo = arith::MulIOp::create(builder, loc, begin, cols);
     range.hi = arith::MulIOp::create(builder, loc, end, cols);
   }
-  auto emitBlock = [&](OpBuilder &inside, const LaneBlock &block, ValueRange) {
+  auto emitBlock = [&](OpBuilder &inside, const LaneBlock &block) {
     uniform.builder.setInsertionPoint(block.enclosing);
-    for (Value start : block.starts) {
-      Scope lane(inside);
-      emitStep(phase, Position::flat(uniform, lane, start, block.mask));
-    }
-    return SmallVector<Value>();
+    Scope lane(inside);
+    // Both coordinates are the linear index.
+    Position position{{&uniform, &lane, &lane, &lane},
+                      block.start,
+                      block.start,
+                      block.lanes,
+                      block.mask};
+    emitStep(phase, position, {}, Value());
   };
-  OpBuilder walkBuilder = builder;
-  LaneWalk walk(loc, lanes, unrollOf(phase), emitBlock);
-  walk.emit(walkBuilder, range, {});
+  walkLanes(builder, range, unrollOf(phase), emitBlock);
   uniform.builder.setInsertionPoint(function.getBody().back().getTerminator());
 }
 

@@ -25,7 +25,8 @@ static unsigned chooseLanes(const Kernel &kernel, unsigned vectorBits) {
 KernelEmitter::KernelEmitter(const Kernel &kernel, unsigned vectorBits)
     : kernel(kernel), schedule(planPhases(kernel)),
       loc(func::FuncOp(kernel.func).getLoc()),
-      lanes(chooseLanes(kernel, vectorBits)), body(kernel, loc, lanes),
+      lanes(chooseLanes(kernel, vectorBits)),
+      registers(vectorBits == 512 ? 32 : 16), body(kernel, loc),
       uniform(OpBuilder(func::FuncOp(kernel.func).getContext())) {}
 
 LLVM::LLVMFuncOp KernelEmitter::emit() {
@@ -127,19 +128,19 @@ void KernelEmitter::storeResults(Dims domain, const Position &position) {
       body.storeElement(result, buffer, position);
 }
 
-SmallVector<Value> KernelEmitter::identities(const Phase &phase,
-                                             unsigned vectors,
-                                             OpBuilder &builder) {
-  SmallVector<Value> values;
+LaneValues KernelEmitter::identities(const Phase &phase, unsigned lanes,
+                                     OpBuilder &builder) {
+  LaneValues values;
   for (const Reduction &reduction : phase.reductions) {
     Type element = getElementTypeOrSelf(reduction.result().getType());
-    values.append(vectors,
-                  identityOf(builder, loc, reduction, body.vectorOf(element)));
+    values.push_back(
+        identityOf(builder, loc, reduction, vectorOf(element, lanes)));
   }
   return values;
 }
 
-void KernelEmitter::emitStep(const Phase &phase, const Position &position) {
+LaneValues KernelEmitter::emitStep(const Phase &phase, const Position &position,
+                                   ValueRange carried, Value mask) {
   for (linalg::GenericOp op : phase.inner)
     body.emitGeneric(op, position);
   for (unsigned i : phase.stores)
@@ -148,13 +149,29 @@ void KernelEmitter::emitStep(const Phase &phase, const Position &position) {
     body.storeElement(kernel.results[i], resultBuffers[i], position);
   for (Value value : phase.spills)
     body.storeScratch(value, position);
+
+  LaneValues updated;
+  for (auto [reduction, accumulator] : llvm::zip(phase.reductions, carried)) {
+    OpBuilder &builder = position.scope(kBoth).builder;
+    Value input = body.lanesOf(body.lookup(reduction.input, position), builder,
+                               position.lanes);
+    updated.push_back(
+        accumulate(builder, loc, reduction, accumulator, input, mask));
+  }
+  return updated;
 }
 
-Value KernelEmitter::updated(const Reduction &reduction, Value accumulator,
-                             const Position &position, Value mask) {
-  OpBuilder &builder = position.scope(kBoth).builder;
-  Value input = body.lanesOf(body.lookup(reduction.input, position), builder);
-  return accumulate(builder, loc, reduction, accumulator, input, mask);
+void KernelEmitter::walkLanes(
+    OpBuilder builder, const LaneRange &range, unsigned unroll,
+    llvm::function_ref<void(OpBuilder &, const LaneBlock &)> emitBlock) {
+  auto emitBody = [&](OpBuilder &inside, const LaneBlock &block, ValueRange) {
+    emitBlock(inside, block);
+    return LaneValues();
+  };
+  auto nothing = [](OpBuilder &, unsigned) { return LaneValues(); };
+  auto narrow = [](OpBuilder &, ValueRange) { return LaneValues(); };
+  LaneWalk(loc, lanes, unroll, {emitBody, nothing, narrow})
+      .emit(builder, range);
 }
 
 Value KernelEmitter::withInit(const Reduction &reduction, Value value,
@@ -166,14 +183,14 @@ Value KernelEmitter::withInit(const Reduction &reduction, Value value,
   OpBuilder &builder = position.scope(kernel.outer).builder;
   Value start = body.element(init, position);
   if (isa<VectorType>(value.getType()))
-    start = body.lanesOf(start, builder);
+    start = body.lanesOf(start, builder, position.lanes);
   return combine(builder, loc, reduction, start, value);
 }
 
 /// Independent work hides latency; heavy bodies have enough of their own.
 unsigned KernelEmitter::unrollOf(const Phase &phase) const {
   unsigned cost = stepCost(phase.inner);
-  return cost <= 24 ? 4 : cost <= 60 ? 2 : 1;
+  return cost <= 24 ? 4 : cost <= 100 ? 2 : 1;
 }
 
 } // namespace tessera

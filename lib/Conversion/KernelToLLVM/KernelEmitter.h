@@ -31,29 +31,25 @@ private:
 
   void emitRows();
   void emitRowLoop(const Phase &phase, Scope &rowScope, mlir::Value row);
-  llvm::SmallVector<mlir::Value> emitRowBlock(const Phase &phase,
-                                              Scope &rowScope, mlir::Value row,
-                                              const LaneBlock &block,
-                                              mlir::OpBuilder &builder,
-                                              mlir::ValueRange carried);
+  LaneValues emitRowBlock(const Phase &phase, Scope &rowScope, mlir::Value row,
+                          const LaneBlock &block, mlir::OpBuilder &builder,
+                          mlir::ValueRange carried);
 
   void emitColumns();
   void emitColumnBlock(const LaneBlock &block, mlir::OpBuilder &builder);
-  void emitColumnLoop(const Phase &phase, const LaneBlock &block,
-                      llvm::MutableArrayRef<Scope> columns);
-  llvm::SmallVector<mlir::Value>
-  emitColumnStep(const Phase &phase, const LaneBlock &block,
-                 llvm::MutableArrayRef<Scope> columns, mlir::OpBuilder &builder,
-                 mlir::Value row, mlir::ValueRange carried);
+  void emitColumnLoop(const Phase &phase, Position column);
 
-  /// Accumulators at their identities, `vectors` per reduction.
-  llvm::SmallVector<mlir::Value>
-  identities(const Phase &phase, unsigned vectors, mlir::OpBuilder &builder);
-  /// Evaluates one vector of a phase and stores what it stores; updates
-  /// accumulator `vector` of every reduction.
-  void emitStep(const Phase &phase, const Position &position);
-  mlir::Value updated(const Reduction &reduction, mlir::Value accumulator,
-                      const Position &position, mlir::Value mask);
+  /// A walk that carries nothing.
+  void walkLanes(
+      mlir::OpBuilder builder, const LaneRange &range, unsigned unroll,
+      llvm::function_ref<void(mlir::OpBuilder &, const LaneBlock &)> body);
+  /// Accumulators at their identities.
+  LaneValues identities(const Phase &phase, unsigned lanes,
+                        mlir::OpBuilder &builder);
+  /// Evaluates one vector of a phase, stores what it stores, and returns the
+  /// updated accumulators; lanes outside `mask` keep theirs.
+  LaneValues emitStep(const Phase &phase, const Position &position,
+                      mlir::ValueRange carried, mlir::Value mask);
   /// Combines with the init operand, unless that is the identity.
   mlir::Value withInit(const Reduction &reduction, mlir::Value value,
                        const Position &position);
@@ -63,6 +59,8 @@ private:
   Schedule schedule;
   mlir::Location loc;
   unsigned lanes;
+  /// Of a vector's size that the machine has.
+  unsigned registers;
   BodyEmitter body;
   mlir::LLVM::LLVMFuncOp function;
   Scope uniform;

@@ -24,48 +24,24 @@ Value LaneWalk::roundedEnd(OpBuilder &builder, const LaneRange &range,
   return arith::AddIOp::create(builder, loc, range.lo, whole);
 }
 
-/// The body sees every carried value in a full block, else the first of each
-/// quantity.
-void LaneWalk::runBlock(OpBuilder &builder, const LaneBlock &block) {
-  unsigned vectors = block.starts.size();
-  SmallVector<Value> seen;
-  for (unsigned i = 0; i < carried.size(); ++i)
-    if (i % unroll < vectors)
-      seen.push_back(carried[i]);
-  SmallVector<Value> updated = body(builder, block, seen);
-  for (unsigned i = 0, next = 0; i < carried.size(); ++i)
-    if (i % unroll < vectors)
-      carried[i] = updated[next++];
-}
-
-void LaneWalk::emitLoop(OpBuilder &builder, Value lo, Value hi,
-                        unsigned vectors) {
-  Value step = constantI64(builder, loc, int64_t(vectors) * lanes);
-  auto loop = scf::ForOp::create(builder, loc, lo, hi, step, carried);
+void LaneWalk::emitLoop(OpBuilder &builder, Value lo, Value hi, unsigned step) {
+  auto loop = scf::ForOp::create(builder, loc, lo, hi,
+                                 constantI64(builder, loc, step), carried);
   OpBuilder inside = OpBuilder::atBlockBegin(loop.getBody());
-  llvm::copy(loop.getRegionIterArgs(), carried.begin());
-  LaneBlock block;
-  block.enclosing = loop;
-  for (unsigned i = 0; i < vectors; ++i) {
-    Value offset = constantI64(inside, loc, int64_t(i) * lanes);
-    block.starts.push_back(
-        arith::AddIOp::create(inside, loc, loop.getInductionVar(), offset));
-  }
-  runBlock(inside, block);
+  LaneBlock block{loop.getInductionVar(), step, Value(), loop};
+  LaneValues updated = hooks.body(inside, block, loop.getRegionIterArgs());
   if (!carried.empty())
-    scf::YieldOp::create(inside, loc, carried);
+    scf::YieldOp::create(inside, loc, updated);
   llvm::copy(loop.getResults(), carried.begin());
 }
 
 void LaneWalk::emitStaticRest(OpBuilder &builder, Value lo, int64_t rest) {
   SmallVector<bool> bits(lanes, false);
   std::fill_n(bits.begin(), rest, true);
-  LaneBlock block;
-  block.starts.push_back(lo);
   auto type = VectorType::get({lanes}, builder.getI1Type());
-  block.mask = arith::ConstantOp::create(builder, loc,
+  Value mask = arith::ConstantOp::create(builder, loc,
                                          DenseElementsAttr::get(type, bits));
-  runBlock(builder, block);
+  carried = hooks.body(builder, LaneBlock{lo, lanes, mask, nullptr}, carried);
 }
 
 void LaneWalk::emitDynamicRest(OpBuilder &builder, const LaneRange &range,
@@ -79,29 +55,30 @@ void LaneWalk::emitDynamicRest(OpBuilder &builder, const LaneRange &range,
   auto type = VectorType::get({lanes}, i32);
   Value count = vector::BroadcastOp::create(
       inside, loc, type, arith::TruncIOp::create(inside, loc, i32, rest));
-  LaneBlock block;
-  block.enclosing = branch;
-  block.starts.push_back(lo);
-  block.mask = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt,
+  Value mask = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt,
                                      laneNumbers(inside, loc, type), count);
-  runBlock(inside, block);
+  hooks.body(inside, LaneBlock{lo, lanes, mask, branch}, {});
 }
 
-SmallVector<Value> LaneWalk::emit(OpBuilder &builder, const LaneRange &range,
-                                  SmallVector<Value> initial) {
-  carried = std::move(initial);
-  int64_t blockSize = int64_t(unroll) * lanes;
-  Value blocksEnd = roundedEnd(builder, range, blockSize);
-  if (!range.size || *range.size >= blockSize)
-    emitLoop(builder, range.lo, blocksEnd, unroll);
-  Value vectorsEnd = roundedEnd(builder, range, lanes);
-  bool hasSingles = !range.size || *range.size % blockSize >= lanes;
-  if (unroll > 1 && hasSingles)
-    emitLoop(builder, blocksEnd, vectorsEnd, 1);
+LaneValues LaneWalk::emit(OpBuilder &builder, const LaneRange &range) {
+  Value lo = range.lo;
+  bool isWide = wideLanes > lanes && (!range.size || *range.size >= wideLanes);
+  carried = hooks.initial(builder, isWide ? wideLanes : lanes);
+  if (isWide) {
+    Value end = roundedEnd(builder, range, wideLanes);
+    emitLoop(builder, lo, end, wideLanes);
+    carried = hooks.narrow(builder, carried);
+    lo = end;
+  }
+  Value end = roundedEnd(builder, range, lanes);
+  int64_t left =
+      isWide ? range.size.value_or(0) % wideLanes : range.size.value_or(0);
+  if (!range.size || left >= lanes)
+    emitLoop(builder, lo, end, lanes);
   if (!range.size)
-    emitDynamicRest(builder, range, vectorsEnd);
+    emitDynamicRest(builder, range, end);
   else if (int64_t rest = *range.size % lanes)
-    emitStaticRest(builder, vectorsEnd, rest);
+    emitStaticRest(builder, end, rest);
   return carried;
 }
 

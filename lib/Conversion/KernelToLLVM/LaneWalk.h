@@ -1,7 +1,7 @@
 //===- LaneWalk.h - loops over [lo, hi) by vectors --------------*- C++ -*-===//
-// A walk takes blocks of `unroll` vectors, then single vectors, then a masked
-// rest. Values are carried through it: `unroll` per carried quantity; a single
-// vector and the rest update only the first.
+// A walk takes wide vectors (several registers each: independent work that
+// hides latency), then single registers, then a masked rest. What it carries
+// is narrowed once, between the first two.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_LIB_CONVERSION_KERNELTOLLVM_LANEWALK_H
 #define TESSERA_LIB_CONVERSION_KERNELTOLLVM_LANEWALK_H
@@ -17,42 +17,51 @@ struct LaneRange {
   std::optional<int64_t> size;
 };
 
-/// A block of vectors: lane 0 of vector i is at `starts[i]`.
+/// One vector: lane i is at `start + i`.
 struct LaneBlock {
-  llvm::SmallVector<mlir::Value> starts;
+  mlir::Value start;
+  unsigned lanes = 0;
   mlir::Value mask;
   /// The loop or branch around the block; null if there is none.
   mlir::Operation *enclosing = nullptr;
 };
 
-using LaneBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
-    mlir::OpBuilder &, const LaneBlock &, mlir::ValueRange carried)>;
+using LaneValues = llvm::SmallVector<mlir::Value>;
+
+struct LaneHooks {
+  /// Emits a block; returns what is carried after it.
+  llvm::function_ref<LaneValues(mlir::OpBuilder &, const LaneBlock &,
+                                mlir::ValueRange carried)>
+      body;
+  /// What is carried into the walk, in vectors of so many lanes.
+  llvm::function_ref<LaneValues(mlir::OpBuilder &, unsigned lanes)> initial;
+  /// Wide carried values as single registers.
+  llvm::function_ref<LaneValues(mlir::OpBuilder &, mlir::ValueRange wide)>
+      narrow;
+};
 
 class LaneWalk {
 public:
-  LaneWalk(mlir::Location loc, unsigned lanes, unsigned unroll, LaneBody body)
-      : loc(loc), lanes(lanes), unroll(unroll), body(body) {}
+  LaneWalk(mlir::Location loc, unsigned lanes, unsigned unroll, LaneHooks hooks)
+      : loc(loc), lanes(lanes), wideLanes(lanes * unroll), hooks(hooks) {}
 
   /// Returns the carried values after the walk. Ranges of unknown size carry
   /// nothing.
-  llvm::SmallVector<mlir::Value> emit(mlir::OpBuilder &builder,
-                                      const LaneRange &range,
-                                      llvm::SmallVector<mlir::Value> carried);
+  LaneValues emit(mlir::OpBuilder &builder, const LaneRange &range);
 
 private:
   void emitLoop(mlir::OpBuilder &builder, mlir::Value lo, mlir::Value hi,
-                unsigned vectors);
+                unsigned step);
   void emitStaticRest(mlir::OpBuilder &builder, mlir::Value lo, int64_t rest);
   void emitDynamicRest(mlir::OpBuilder &builder, const LaneRange &range,
                        mlir::Value lo);
-  void runBlock(mlir::OpBuilder &builder, const LaneBlock &block);
   mlir::Value roundedEnd(mlir::OpBuilder &builder, const LaneRange &range,
                          int64_t step);
 
   mlir::Location loc;
-  unsigned lanes, unroll;
-  LaneBody body;
-  llvm::SmallVector<mlir::Value> carried;
+  unsigned lanes, wideLanes;
+  LaneHooks hooks;
+  LaneValues carried;
 };
 
 } // namespace tessera

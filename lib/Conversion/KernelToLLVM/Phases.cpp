@@ -16,9 +16,9 @@ unsigned stepCost(ArrayRef<linalg::GenericOp> ops) {
   unsigned cost = 0;
   for (linalg::GenericOp op : ops)
     for (Operation &body : op.getBody()->without_terminator()) {
-      bool light = isa<math::AbsFOp, math::FmaOp>(body) ||
-                   isa<arith::ArithDialect>(body.getDialect());
-      cost += isa<arith::DivFOp>(body) ? 9 : light ? 1 : 20;
+      bool isFunction = isa<math::MathDialect>(body.getDialect()) &&
+                        !isa<math::AbsFOp, math::FmaOp>(body);
+      cost += isFunction ? 20 : isa<arith::DivFOp>(body) ? 9 : 1;
     }
   return cost;
 }

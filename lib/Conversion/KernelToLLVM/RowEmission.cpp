@@ -19,7 +19,7 @@ void KernelEmitter::emitRows() {
   uniform.builder.setInsertionPoint(loop);
   Scope rowScope(OpBuilder(loop.getBody()->getTerminator()));
   Value row = loop.getInductionVar();
-  Position position{{&uniform, &rowScope, nullptr, nullptr}, row, {}, {}};
+  Position position{{&uniform, &rowScope, nullptr, nullptr}, row};
   for (const Phase &phase : schedule.phases) {
     for (linalg::GenericOp op : phase.before)
       body.emitGeneric(op, position);
@@ -32,51 +32,48 @@ void KernelEmitter::emitRows() {
 
 void KernelEmitter::emitRowLoop(const Phase &phase, Scope &rowScope,
                                 Value row) {
-  unsigned unroll = unrollOf(phase);
-  OpBuilder walkBuilder = rowScope.builder;
   auto emitBlock = [&](OpBuilder &inside, const LaneBlock &block,
                        ValueRange carried) {
     return emitRowBlock(phase, rowScope, row, block, inside, carried);
   };
-  LaneRange range{constantI64(walkBuilder, loc, 0), Value(), kernel.cols};
-  LaneWalk walk(loc, lanes, unroll, emitBlock);
-  SmallVector<Value> sums =
-      walk.emit(walkBuilder, range, identities(phase, unroll, walkBuilder));
+  auto initial = [&](OpBuilder &builder, unsigned count) {
+    return identities(phase, count, builder);
+  };
+  auto combineTo = [&](OpBuilder &builder, ValueRange values, unsigned count) {
+    LaneValues combined;
+    for (auto [reduction, value] : llvm::zip(phase.reductions, values))
+      combined.push_back(combineLanes(builder, loc, reduction, value, count));
+    return combined;
+  };
+  auto narrow = [&](OpBuilder &builder, ValueRange wide) {
+    return combineTo(builder, wide, lanes);
+  };
+  OpBuilder builder = rowScope.builder;
+  LaneRange range{constantI64(builder, loc, 0), Value(), kernel.cols};
+  LaneWalk walk(loc, lanes, unrollOf(phase), {emitBlock, initial, narrow});
+  LaneValues sums = combineTo(builder, walk.emit(builder, range), 1);
 
-  Operation *end = rowScope.builder.getInsertionBlock()->getTerminator();
-  rowScope.builder.setInsertionPoint(end);
-  Position position{{&uniform, &rowScope, nullptr, nullptr}, row, {}, {}};
-  for (auto [i, reduction] : llvm::enumerate(phase.reductions)) {
-    SmallVector<Value> vectors(ArrayRef<Value>(sums).slice(i * unroll, unroll));
-    Value sum = combineAll(rowScope.builder, loc, reduction, vectors);
+  rowScope.builder = builder;
+  Position position{{&uniform, &rowScope, nullptr, nullptr}, row};
+  for (auto [reduction, sum] : llvm::zip(phase.reductions, sums))
     rowScope.values[reduction.result()] = withInit(reduction, sum, position);
-  }
 }
 
-SmallVector<Value> KernelEmitter::emitRowBlock(const Phase &phase,
-                                               Scope &rowScope, Value row,
-                                               const LaneBlock &block,
-                                               OpBuilder &builder,
-                                               ValueRange carried) {
+LaneValues KernelEmitter::emitRowBlock(const Phase &phase, Scope &rowScope,
+                                       Value row, const LaneBlock &block,
+                                       OpBuilder &builder, ValueRange carried) {
   // A masked rest has no loop around it: what is uniform comes just before.
   if (block.enclosing)
     rowScope.builder.setInsertionPoint(block.enclosing);
   else
     rowScope.builder = builder;
-  unsigned vectors = block.starts.size();
-  SmallVector<Value> result(carried);
-  for (auto [i, start] : llvm::enumerate(block.starts)) {
-    Scope lane(builder);
-    Position position{
-        {&uniform, &rowScope, &lane, &lane}, row, start, block.mask};
-    emitStep(phase, position);
-    for (unsigned r = 0; r < phase.reductions.size(); ++r) {
-      Value &accumulator = result[r * vectors + i];
-      accumulator =
-          updated(phase.reductions[r], accumulator, position, block.mask);
-    }
-  }
-  return result;
+  Scope lane(builder);
+  Position position{{&uniform, &rowScope, &lane, &lane},
+                    row,
+                    block.start,
+                    block.lanes,
+                    block.mask};
+  return emitStep(phase, position, carried, block.mask);
 }
 
 } // namespace tessera

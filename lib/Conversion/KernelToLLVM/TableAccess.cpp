@@ -47,9 +47,11 @@ Value BodyEmitter::tableOffsets(tensor::ExtractOp op,
   Value offsets;
   for (auto [index, size] :
        llvm::zip(op.getIndices(), op.getTensor().getType().getShape())) {
-    Value lane = asI64(lanesOf(lookup(index, position), builder), builder);
+    Value lane = asI64(
+        lanesOf(lookup(index, position), builder, position.lanes), builder);
     if (offsets) {
-      Value stride = lanesOf(constantI64(builder, loc, size), builder);
+      Value stride =
+          lanesOf(constantI64(builder, loc, size), builder, position.lanes);
       offsets = arith::MulIOp::create(builder, loc, offsets, stride);
       lane = arith::AddIOp::create(builder, loc, offsets, lane);
     }
@@ -79,12 +81,12 @@ void BodyEmitter::emitExtract(tensor::ExtractOp op, const Position &position) {
              llvm::all_of(indices.drop_back(), isUniform)) {
     Value row = tableRow(op, position);
     Value lane = advance(builder, loc, row, op.getType(), position.column);
-    value =
-        loadLanes(builder, loc, lane, vectorOf(op.getType()), position.mask);
+    value = loadLanes(builder, loc, lane,
+                      vectorOf(op.getType(), position.lanes), position.mask);
   } else {
     value = gatherLanes(builder, loc, buffers.lookup(op.getTensor()),
-                        tableOffsets(op, position), vectorOf(op.getType()),
-                        position.mask);
+                        tableOffsets(op, position),
+                        vectorOf(op.getType(), position.lanes), position.mask);
   }
   scope.values[op] = value;
 }

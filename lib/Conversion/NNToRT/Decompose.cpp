@@ -84,8 +84,10 @@ struct DecomposePass : tessera::impl::DecomposePassBase<DecomposePass> {
         result = fullSum(einsum);
       if (!result)
         continue;
-      if (Attribute kept = op->getAttr(rt::RTDialect::kKeepAttr))
-        result.getDefiningOp()->setAttr(rt::RTDialect::kKeepAttr, kept);
+      for (StringRef name : {StringRef(rt::RTDialect::kKeepAttr),
+                             StringRef(rt::RTDialect::kRoleAttr)})
+        if (Attribute attr = op->getAttr(name))
+          result.getDefiningOp()->setAttr(name, attr);
       op->getResult(0).replaceAllUsesWith(result);
       op->erase();
     }

@@ -1,5 +1,6 @@
 //===- ExpandMicroBatches.cpp - the micro-batch loop ----------------------===//
 
+#include "tessera/Conversion/NNToRT/Factors.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/NN/NN.h"
 
@@ -35,6 +36,16 @@ SmallVector<Value> inlineBody(OpBuilder &builder, nn::MicroBatchesOp op,
   return yielded;
 }
 
+/// What is said of the loop's results goes to the values that replace them.
+void moveRoles(nn::MicroBatchesOp op, ArrayRef<Value> values) {
+  for (auto [result, value] : llvm::zip(op->getResults(), values)) {
+    DictionaryAttr role = getResultEntry(result, rt::RTDialect::kRoleAttr);
+    auto made = dyn_cast<OpResult>(value);
+    if (role && !role.empty() && made)
+      setResultEntry(made, rt::RTDialect::kRoleAttr, role);
+  }
+}
+
 /// An accumulator in f32 for narrower values is the yielded type itself: the
 /// differentiator makes gradients in the master type.
 void expandLoop(nn::MicroBatchesOp op) {
@@ -62,6 +73,8 @@ void expandLoop(nn::MicroBatchesOp op) {
         ValueRange({sum, value}), DenseF64ArrayAttr()));
   }
   rt::YieldOp::create(builder, op.getLoc(), next);
+  if (Attribute roles = op->getAttr(rt::RTDialect::kRoleAttr))
+    loop->setAttr(rt::RTDialect::kRoleAttr, roles);
   op.replaceAllUsesWith(loop.getResults());
   op.erase();
 }
@@ -75,6 +88,7 @@ struct ExpandMicroBatchesPass
       OpBuilder builder(op);
       SmallVector<Value> yielded =
           inlineBody(builder, op, op->getBlock(), Value());
+      moveRoles(op, yielded);
       op.replaceAllUsesWith(yielded);
       op.erase();
     });

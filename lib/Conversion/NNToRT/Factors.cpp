@@ -55,3 +55,22 @@ Value tessera::validOf(OpBuilder &builder, Location loc,
   Value atLeast = arith::MaxSIOp::create(builder, loc, left, zero);
   return arith::MinSIOp::create(builder, loc, atLeast, chunk);
 }
+
+DictionaryAttr tessera::getResultEntry(OpResult result, StringRef name) {
+  auto entries = result.getOwner()->getAttrOfType<ArrayAttr>(name);
+  unsigned k = result.getResultNumber();
+  return entries && k < entries.size() ? dyn_cast<DictionaryAttr>(entries[k])
+                                       : DictionaryAttr();
+}
+
+void tessera::setResultEntry(OpResult result, StringRef name,
+                             DictionaryAttr entry) {
+  Operation *op = result.getOwner();
+  SmallVector<Attribute> entries;
+  for (OpResult other : op->getResults()) {
+    DictionaryAttr known = getResultEntry(other, name);
+    entries.push_back(known ? known : DictionaryAttr::get(op->getContext()));
+  }
+  entries[result.getResultNumber()] = entry;
+  op->setAttr(name, ArrayAttr::get(op->getContext(), entries));
+}

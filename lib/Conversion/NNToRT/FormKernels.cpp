@@ -76,15 +76,8 @@ LogicalResult FormKernelsPass::replace(KernelGroup &group) {
   if (failed(emitter.emit()))
     return failure();
   SmallVector<Type> types;
-  SmallVector<Attribute> kept;
-  bool keeps = false;
-  for (Value output : emitter.outputs) {
+  for (Value output : emitter.outputs)
     types.push_back(output.getType());
-    auto keep = output.getDefiningOp()->getAttrOfType<ArrayAttr>(
-        rt::RTDialect::kKeepAttr);
-    keeps |= !!keep;
-    kept.push_back(keep ? keep[0] : builder.getDictionaryAttr({}));
-  }
   FailureOr<LaunchShape> shape = getLaunchShape(emitter.func);
   if (failed(shape))
     return last->emitOpError() << "is in a kernel that cannot be generated";
@@ -92,11 +85,13 @@ LogicalResult FormKernelsPass::replace(KernelGroup &group) {
   auto launch = rt::LaunchOp::create(
       builder, last->getLoc(), types,
       FlatSymbolRefAttr::get(&getContext(), name), emitter.inputs,
-      emitter.scalars,
-      builder.getI64IntegerAttr(shape->count),
+      emitter.scalars, builder.getI64IntegerAttr(shape->count),
       builder.getI64IntegerAttr(shape->grain));
-  if (keeps)
-    launch->setAttr(rt::RTDialect::kKeepAttr, builder.getArrayAttr(kept));
+  for (auto [output, result] : llvm::zip(emitter.outputs, launch.getOutputs()))
+    for (StringRef name : {StringRef(rt::RTDialect::kKeepAttr),
+                           StringRef(rt::RTDialect::kRoleAttr)})
+      if (DictionaryAttr entry = getResultEntry(cast<OpResult>(output), name))
+        setResultEntry(cast<OpResult>(result), name, entry);
   if (Attribute phase = last->getAttr(nn::NNDialect::kPhaseAttr))
     launch->setAttr(nn::NNDialect::kPhaseAttr, phase);
   for (auto [output, result] : llvm::zip(emitter.outputs, launch.getOutputs()))

@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace tessera;
 
 KernelWriter::KernelWriter(KernelGroup &group, OpBuilder &outer,
-                             ModuleOp module)
+                           ModuleOp module)
     : group(group), outer(outer), builder(module.getContext()) {
   builder.setInsertionPointToEnd(module.getBody());
   func = func::FuncOp::create(builder, group.members.back().op->getLoc(),
@@ -25,7 +25,7 @@ KernelWriter::KernelWriter(KernelGroup &group, OpBuilder &outer,
 
 /// What an operand's factors are to the rows and columns of the op.
 ViewKind KernelWriter::operandKind(const KernelMember &member,
-                                    unsigned operand) {
+                                   unsigned operand) {
   const KernelSpace &space = member.space;
   const std::string &letters = space.operands[operand];
   auto type = cast<RankedTensorType>(member.op->getOperand(operand).getType());
@@ -62,7 +62,7 @@ ViewKind KernelWriter::resultKind(const KernelMember &member) {
 }
 
 RankedTensorType KernelWriter::viewType(ViewKind kind, Type element,
-                                         int64_t cycle) {
+                                        int64_t cycle) {
   switch (kind) {
   case ViewKind::Full:
     return RankedTensorType::get({group.rows, group.columns}, element);
@@ -80,7 +80,7 @@ RankedTensorType KernelWriter::viewType(ViewKind kind, Type element,
 }
 
 KernelWriter::View KernelWriter::argument(Value value, ViewKind kind,
-                                            int64_t cycle) {
+                                          int64_t cycle) {
   View &view = views[{value.getAsOpaquePointer(), static_cast<int>(kind)}];
   if (view.tensor)
     return view;
@@ -104,7 +104,7 @@ Value KernelWriter::scalar(Value value) {
 }
 
 KernelWriter::View KernelWriter::operandView(const KernelMember &member,
-                                               unsigned operand) {
+                                             unsigned operand) {
   Value value = member.op->getOperand(operand);
   if (auto it = made.find(value); it != made.end())
     return it->second;

@@ -34,6 +34,7 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
       return signalPassFailure();
     if (keep)
       rememberValues(func);
+    rememberGradients(func);
     WalkResult lowered = func.walk(
         [&](ConvertOp op) { return WalkResult(lowerConversion(op)); });
     if (lowered.wasInterrupted())
@@ -43,6 +44,7 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
 
   void rememberGlobals(func::FuncOp func);
   void rememberValues(func::FuncOp func);
+  void rememberGradients(func::FuncOp func);
   LogicalResult recordSpans(DistributableOpInterface op);
   LogicalResult lowerConversion(ConvertOp op);
   void shrinkTypes(func::FuncOp func);
@@ -64,6 +66,15 @@ void LocalizePass::rememberGlobals(func::FuncOp func) {
                     TypeAttr::get(argument.getType()));
 }
 
+bool hasPartialMaximum(Type type) {
+  auto sharding = dyn_cast_or_null<ShardingAttr>(
+      cast<RankedTensorType>(type).getEncoding());
+  return sharding &&
+         llvm::any_of(sharding.getStates(), [](const AxisState &s) {
+           return s.state.kind == State::M;
+         });
+}
+
 /// Numbers the values of the program; the serial and the parallel program have
 /// the same nn ops in the same order, so equal numbers are equal values.
 void LocalizePass::rememberValues(func::FuncOp func) {
@@ -74,12 +85,59 @@ void LocalizePass::rememberValues(func::FuncOp func) {
     for (Value result : op->getResults()) {
       std::string name =
           std::to_string(next++) + ":" + op->getName().stripDialect().str();
+      // Candidates of a maximum denote nothing until they are compared.
+      if (isa<nn::MaxOp>(op) && hasPartialMaximum(result.getType())) {
+        kept.push_back(builder.getDictionaryAttr({}));
+        continue;
+      }
       kept.push_back(builder.getDictionaryAttr(
           {builder.getNamedAttr("name", builder.getStringAttr(name)),
            builder.getNamedAttr("global", TypeAttr::get(result.getType()))}));
     }
     op->setAttr(rt::RTDialect::kKeepAttr, builder.getArrayAttr(kept));
   });
+}
+
+/// The gradient that an update consumes: through adamw's first moment and the
+/// clip factor.
+Value gradientOf(Value updated) {
+  auto adam = updated.getDefiningOp<nn::AdamWOp>();
+  auto moment = adam ? adam.getMoment1().getDefiningOp<nn::AddOp>() : nullptr;
+  if (!moment)
+    return {};
+  Value gradient = moment.getInputs()[1];
+  if (auto clipped = gradient.getDefiningOp<nn::EinsumOp>())
+    gradient = clipped.getInputs()[1];
+  return gradient;
+}
+
+/// Marks the op that makes each gradient, for the memory map and for reading
+/// it.
+void LocalizePass::rememberGradients(func::FuncOp func) {
+  Builder builder(&getContext());
+  Operation *ret = func.getBody().front().getTerminator();
+  for (auto [k, value] : llvm::enumerate(ret->getOperands())) {
+    Value gradient = gradientOf(value);
+    if (!gradient)
+      continue;
+    TypeAttr global = TypeAttr::get(gradient.getType());
+    // A conversion that only renames the state makes no buffer.
+    while (auto convert = gradient.getDefiningOp<ConvertOp>()) {
+      if (convert.getHow() != "leave" && convert.getHow() != "enter")
+        break;
+      gradient = convert.getInput();
+    }
+    auto result = dyn_cast<OpResult>(gradient);
+    if (!result)
+      continue;
+    Attribute name = func.getResultAttr(k, nn::NNDialect::kParamAttr);
+    setResultEntry(result, rt::RTDialect::kRoleAttr,
+                   builder.getDictionaryAttr(
+                       {builder.getNamedAttr(nn::NNDialect::kRoleAttr,
+                                             builder.getStringAttr("gradient")),
+                        builder.getNamedAttr(nn::NNDialect::kParamAttr, name),
+                        builder.getNamedAttr("global", global)}));
+  }
 }
 
 LogicalResult LocalizePass::recordSpans(DistributableOpInterface op) {
@@ -139,12 +197,16 @@ LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
         builder.getStrArrayAttr({op.getAxis()}),
         builder.getBoolAttr(how == "all_reduce_max"));
     reduce->setAttr("reason", builder.getStringAttr(reasonOf(op)));
-    if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
-      reduce->setAttr(nn::NNDialect::kPhaseAttr, phase);
+    for (StringRef name : {StringRef(nn::NNDialect::kPhaseAttr),
+                           StringRef(rt::RTDialect::kRoleAttr)})
+      if (Attribute attr = op->getAttr(name))
+        reduce->setAttr(name, attr);
     result = reduce;
   } else if (how == "first") {
     result = rt::FirstOp::create(builder, op.getLoc(), op.getInput().getType(),
                                  op.getInput(), op.getAxisAttr());
+    if (Attribute role = op->getAttr(rt::RTDialect::kRoleAttr))
+      result.getDefiningOp()->setAttr(rt::RTDialect::kRoleAttr, role);
   } else {
     return op.emitOpError() << "'" << how
                             << "' cannot be lowered to the runtime yet; "

@@ -17,7 +17,8 @@ namespace {
 /// Carries what the report and verify need to the op that replaces another.
 void inherit(Operation *to, Operation *from) {
   for (StringRef name : {StringRef(nn::NNDialect::kPhaseAttr),
-                         StringRef(rt::RTDialect::kKeepAttr)})
+                         StringRef(rt::RTDialect::kKeepAttr),
+                         StringRef(rt::RTDialect::kRoleAttr)})
     if (Attribute attr = from->getAttr(name))
       to->setAttr(name, attr);
 }

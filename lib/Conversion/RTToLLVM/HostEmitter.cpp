@@ -30,8 +30,7 @@ LogicalResult HostEmitter::emit() {
 void HostEmitter::createFunction() {
   builder.setInsertionPoint(step);
   auto type = LLVM::LLVMFunctionType::get(i32, {pointer});
-  function =
-      LLVM::LLVMFuncOp::create(builder, loc, TSR_PROGRAM_STEP, type);
+  function = LLVM::LLVMFuncOp::create(builder, loc, TSR_PROGRAM_STEP, type);
   // A list of calls: nothing to optimize, and no pass may become quadratic.
   function.setOptimizeNone(true);
   function.setNoInline(true);
@@ -49,14 +48,13 @@ void HostEmitter::createFunction() {
   coordinates = loadField(frame, offsetof(tsr_abi_frame, coordinates), pointer);
   int64_t buffers = 1, arguments = 1;
   step.walk([&](Operation *op) {
-    buffers = std::max<int64_t>(
-        buffers, 1 + op->getNumOperands() + op->getNumResults());
-    arguments = std::max<int64_t>(
-        arguments, TSR_LAUNCH_SCALARS + op->getNumOperands());
+    buffers = std::max<int64_t>(buffers,
+                                1 + op->getNumOperands() + op->getNumResults());
+    arguments =
+        std::max<int64_t>(arguments, TSR_LAUNCH_SCALARS + op->getNumOperands());
   });
   bufferSlots = createTable(buffers);
-  argumentSlots =
-      createTable(std::max<int64_t>(arguments, TSR_ATTENTION_ARGS));
+  argumentSlots = createTable(std::max<int64_t>(arguments, TSR_ATTENTION_ARGS));
 }
 
 void HostEmitter::finish() {
@@ -135,9 +133,8 @@ FailureOr<Value> HostEmitter::bufferTable(const RuntimeCall &call,
     store(LLVM::AddressOfOp::create(builder, loc, kernel), bufferSlots, next++);
   }
   for (Value buffer : call.buffers) {
-    Value address =
-        buffer ? pointerTo(buffer)
-               : Value(LLVM::ZeroOp::create(builder, loc, pointer));
+    Value address = buffer ? pointerTo(buffer)
+                           : Value(LLVM::ZeroOp::create(builder, loc, pointer));
     store(address, bufferSlots, next++);
   }
   return bufferSlots;
@@ -200,14 +197,14 @@ LogicalResult HostEmitter::emitCall(rt::RuntimeCallOpInterface op) {
   Value entry = loadField(api, call->entry * sizeof(void *), pointer);
   auto type =
       LLVM::LLVMFunctionType::get(i32, {pointer, i64, pointer, pointer});
-  Value status = LLVM::CallOp::create(builder, loc, type,
-                                      ValueRange{entry, context,
-                                                 constant(nextOp++), *buffers,
-                                                 arguments})
-                     .getResult();
+  Value status =
+      LLVM::CallOp::create(
+          builder, loc, type,
+          ValueRange{entry, context, constant(nextOp++), *buffers, arguments})
+          .getResult();
   Value zero = LLVM::ConstantOp::create(builder, loc, i32, 0);
-  Value ok = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, status,
-                                  zero);
+  Value ok =
+      LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, status, zero);
   Block *next = builder.createBlock(exit);
   builder.setInsertionPointToEnd(next->getPrevNode());
   LLVM::CondBrOp::create(builder, loc, ok, next, ValueRange(), exit,
@@ -275,10 +272,9 @@ Value HostEmitter::streamKey(rt::StreamKeyOp op) {
   Value next = LLVM::AddOp::create(builder, loc, scalars.lookup(op.getStep()),
                                    constant(1));
   Value scaled = LLVM::MulOp::create(
-      builder, loc, next,
-      constant(static_cast<int64_t>(0x9E3779B97F4A7C15u)));
-  Value a = mixed(LLVM::AddOp::create(
-      builder, loc, scalars.lookup(op.getSeed()), scaled));
+      builder, loc, next, constant(static_cast<int64_t>(0x9E3779B97F4A7C15u)));
+  Value a = mixed(
+      LLVM::AddOp::create(builder, loc, scalars.lookup(op.getSeed()), scaled));
   uint64_t stream = 0xD1B54A32D192ED03u * (op.getStream() + 1);
   return mixed(LLVM::XOrOp::create(builder, loc, a,
                                    constant(static_cast<int64_t>(stream))));

@@ -55,7 +55,7 @@ private:
   mlir::Value api, context, arena, stepNumber, seed, coordinates;
   mlir::Value bufferSlots, argumentSlots; ///< Reused by all calls.
   mlir::Block *exit = nullptr;            ///< Returns its argument.
-  int64_t nextOp = 0; ///< Index in "ops" of the metadata.
+  int64_t nextOp = 0;                     ///< Index in "ops" of the metadata.
   mlir::IRMapping scalars;
   llvm::DenseMap<mlir::Value, mlir::Value> moving; ///< Views with an index.
   llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> tables;

@@ -84,8 +84,8 @@ Call gemm(rt::GemmOp op) {
 }
 
 /// What forward and backward of attention share.
-template <typename OpTy> LogicalResult attentionArguments(OpTy op,
-                                                          RuntimeCall &call) {
+template <typename OpTy>
+LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
   RankedTensorType q = typeOf(op.getQuery()), k = typeOf(op.getKey());
   FailureOr<int64_t> dtype = dtypeOf(op, op.getQuery());
   if (failed(dtype))
@@ -130,8 +130,8 @@ Call attention(rt::AttentionOp op) {
 Call attentionGrad(rt::AttentionGradOp op) {
   RuntimeCall call;
   call.entry = TSR_ENTRY_ATTENTION_BACKWARD;
-  call.buffers = {op.getGrad(),    op.getQuery(),     op.getKey(),
-                  op.getValue(),   op.getOutput(),    op.getLse(),
+  call.buffers = {op.getGrad(),      op.getQuery(),   op.getKey(),
+                  op.getValue(),     op.getOutput(),  op.getLse(),
                   op.getGradQuery(), op.getGradKey(), op.getGradValue()};
   if (failed(attentionArguments(op, call)))
     return failure();
@@ -178,8 +178,8 @@ Call copy(rt::CopyOp op) {
     return op.emitError() << "copies rows of " << from.rowElements
                           << " elements to rows of " << to.rowElements;
   const rt::RowLayout &rows = from.isContiguous() ? to : from;
-  int64_t element = llvm::divideCeil(
-      typeOf(op.getResult()).getElementTypeBitWidth(), 8);
+  int64_t element =
+      llvm::divideCeil(typeOf(op.getResult()).getElementTypeBitWidth(), 8);
   auto strideOf = [&](const rt::RowLayout &layout) {
     return element * (layout.isContiguous() ? rows.rowElements : layout.stride);
   };
@@ -215,7 +215,8 @@ Call allReduce(rt::AllReduceOp op, dist::MeshAttr mesh) {
   call.buffers = {op.getResult()};
   call.arguments.resize(TSR_COLLECTIVE_ARGS);
   call.arguments[TSR_COLLECTIVE_AXES] = *axes;
-  call.arguments[TSR_COLLECTIVE_COUNT] = typeOf(op.getResult()).getNumElements();
+  call.arguments[TSR_COLLECTIVE_COUNT] =
+      typeOf(op.getResult()).getNumElements();
   call.arguments[TSR_COLLECTIVE_DTYPE] = *dtype;
   call.arguments[TSR_COLLECTIVE_REDUCTION] =
       op.getMaximum() ? TSR_REDUCE_MAX : TSR_REDUCE_SUM;

@@ -115,15 +115,29 @@ int64_t AttentionReference::atKV(int64_t b, int64_t s, int64_t n,
   return ((b * c.seqK + s) * c.kvHeads + n) * c.headDim + d;
 }
 
-AttentionReference::AttentionReference(const AttentionData &data) : c(data.c) {
+AttentionReference::AttentionReference(const AttentionData &x) : c(x.c) {
   o.resize(size_t(c.batch * c.seqQ * c.heads * c.headDim));
-  dQ = o;
+  q = dO = dQ = o;
   dK.resize(size_t(c.batch * c.seqK * c.kvHeads * c.headDim));
-  dV = dK;
+  k = v = dV = dK;
   lse.resize(size_t(c.batch * c.heads * c.seqQ));
   for (int64_t b = 0; b < c.batch; ++b)
+    for (int64_t d = 0; d < c.headDim; ++d) {
+      for (int64_t s = 0; s < c.seqQ; ++s)
+        for (int64_t n = 0; n < c.heads; ++n) {
+          q[size_t(atQ(b, s, n, d))] = x.q(b, s, n, d);
+          dO[size_t(atQ(b, s, n, d))] =
+              x.dO.get(element(c, c.seqQ, c.rowO(), b, s, n, d));
+        }
+      for (int64_t t = 0; t < c.seqK; ++t)
+        for (int64_t n = 0; n < c.kvHeads; ++n) {
+          k[size_t(atKV(b, t, n, d))] = x.k(b, t, n, d);
+          v[size_t(atKV(b, t, n, d))] = x.v(b, t, n, d);
+        }
+    }
+  for (int64_t b = 0; b < c.batch; ++b)
     for (int64_t n = 0; n < c.heads; ++n)
-      head(data, b, n);
+      head(b, n);
 }
 
 /// 0 where dropped, 1/(1-p) where kept, by the formula in abi.h.
@@ -138,43 +152,42 @@ static double dropoutFactor(const AttentionCase &c, int64_t b, int64_t n,
   return double(word) >= c.dropout * 4294967296.0 ? 1 / (1 - c.dropout) : 0;
 }
 
-void AttentionReference::head(const AttentionData &x, int64_t b, int64_t n) {
+static double dot(const double *a, const double *b, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+void AttentionReference::head(int64_t b, int64_t n) {
   const int64_t kv = n / (c.heads / c.kvHeads), dims = c.headDim;
   const double scale = c.actualScale();
-  std::vector<double> p(size_t(c.seqK)), factor(size_t(c.seqK));
+  std::vector<double> p(size_t(c.seqK)), factor(p), dP(p);
   for (int64_t s = 0; s < c.seqQ; ++s) {
-    const int64_t seen = c.causal ? std::min(c.seqK, s + 1) : c.seqK;
-    double sum = 0;
-    for (int64_t t = 0; t < seen; ++t) {
-      double score = 0;
-      for (int64_t d = 0; d < dims; ++d)
-        score += x.q(b, s, n, d) * x.k(b, t, kv, d);
-      p[size_t(t)] = std::exp(score * scale);
-      sum += p[size_t(t)];
-    }
+    const size_t row = size_t(atQ(b, s, n, 0));
+    const size_t seen = size_t(c.causal ? std::min(c.seqK, s + 1) : c.seqK);
+    const auto key = [&](size_t t) {
+      return size_t(atKV(b, int64_t(t), kv, 0));
+    };
+    double sum = 0, mean = 0; /* mean: sum over t of P M (dO . V) */
+    for (size_t t = 0; t < seen; ++t)
+      sum += p[t] = std::exp(scale * dot(&q[row], &k[key(t)], dims));
     lse[size_t((b * c.heads + n) * c.seqQ + s)] = std::log(sum);
-    double mean = 0; /* sum over t of P M (dO . V) */
-    for (int64_t t = 0; t < seen; ++t) {
-      p[size_t(t)] /= sum;
-      factor[size_t(t)] = dropoutFactor(c, b, n, s, t);
-      const double w = p[size_t(t)] * factor[size_t(t)];
-      for (int64_t d = 0; d < dims; ++d) {
-        const double dO = x.dO.get(element(c, c.seqQ, c.rowO(), b, s, n, d));
-        o[size_t(atQ(b, s, n, d))] += w * x.v(b, t, kv, d);
-        dV[size_t(atKV(b, t, kv, d))] += w * dO;
-        mean += w * dO * x.v(b, t, kv, d);
+    for (size_t t = 0; t < seen; ++t) {
+      p[t] /= sum;
+      factor[t] = dropoutFactor(c, b, n, s, int64_t(t));
+      dP[t] = factor[t] * dot(&dO[row], &v[key(t)], dims);
+      mean += p[t] * dP[t];
+      for (size_t d = 0; d < size_t(dims); ++d) {
+        o[row + d] += p[t] * factor[t] * v[key(t) + d];
+        dV[key(t) + d] += p[t] * factor[t] * dO[row + d];
       }
     }
-    for (int64_t t = 0; t < seen; ++t) {
-      double dP = 0;
-      for (int64_t d = 0; d < dims; ++d)
-        dP += x.dO.get(element(c, c.seqQ, c.rowO(), b, s, n, d)) *
-              x.v(b, t, kv, d);
-      const double dS = p[size_t(t)] * (factor[size_t(t)] * dP - mean) * scale;
-      for (int64_t d = 0; d < dims; ++d) {
-        dQ[size_t(atQ(b, s, n, d))] += dS * x.k(b, t, kv, d);
-        dK[size_t(atKV(b, t, kv, d))] += dS * x.q(b, s, n, d);
+    for (size_t t = 0; t < seen; ++t)
+      for (size_t d = 0; d < size_t(dims); ++d) {
+        const double dS = p[t] * (dP[t] - mean) * scale;
+        dQ[row + d] += dS * k[key(t) + d];
+        dK[key(t) + d] += dS * q[row + d];
       }
-    }
   }
 }

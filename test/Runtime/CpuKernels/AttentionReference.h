@@ -68,7 +68,9 @@ struct AttentionReference {
   std::vector<double> o, lse, dQ, dK, dV;
 
 private:
-  void head(const AttentionData &data, int64_t b, int64_t n);
+  void head(int64_t b, int64_t n);
+
+  std::vector<double> q, k, v, dO; /* indexed by atQ and atKV */
 };
 
 } // namespace tessera::test

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <thread>
 
 using namespace tessera;
 using namespace tessera::test;
@@ -178,6 +179,64 @@ TEST(Gemm, BatchesAreExact) {
       ASSERT_EQ(x.run(2, &error), 0) << error;
       x.expectExact();
     }
+}
+
+/// oneDNN's primitives, whatever path gemm takes on this processor.
+TEST(Gemm, LibraryIsExact) {
+  for (Types types : {kAllTypes[0], kAllTypes[1], kAllTypes[2]}) {
+    if (types.ab == TSR_DTYPE_BF16 && bestCpuTarget() != CpuTarget::Avx512)
+      GTEST_SKIP() << "oneDNN has no bf16 products on this processor";
+    for (int64_t batch : {1, 3})
+      for (const GemmCase &flags : flagCases(21, 40, 24, types)) {
+        GemmCase c = flags;
+        c.batch = batch;
+        for (int call = 0; call < 2; ++call) { // made, then found in the cache
+          GemmData x(c, unsigned(call), 3);
+          std::string error;
+          ASSERT_EQ(x.runPath(libraryGemm, 2, &error), 0) << error;
+          x.expectExact();
+        }
+      }
+  }
+}
+
+/// Rank threads multiply at once, each with its own caches and team.
+TEST(Gemm, SeveralRanksAtOnce) {
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 4; ++rank)
+    ranks.emplace_back([rank] {
+      for (Types types : kAllTypes)
+        for (int call = 0; call < 5; ++call) {
+          GemmCase c{40 + rank, 50, 60, types, false, false, true, true};
+          GemmData x(c, unsigned(call), 3);
+          std::string error;
+          ASSERT_EQ(x.run(1 + rank % 2, &error), 0) << error;
+          x.expectExact();
+        }
+    });
+  for (std::thread &rank : ranks)
+    rank.join();
+}
+
+/// A stride of zero repeats a matrix; C with stride zero sums over the batch.
+TEST(Gemm, ZeroStridesRepeat) {
+  for (Types types : kAllTypes) {
+    GemmCase c{5, 6, 7, types, false, false, true};
+    GemmData x(c, 1, 2);
+    std::vector<int64_t> args = x.args();
+    args[TSR_GEMM_BATCH] = 3;
+    args[TSR_GEMM_STRIDE_A] = args[TSR_GEMM_STRIDE_B] = 0;
+    args[TSR_GEMM_STRIDE_C] = 0;
+    void *buffers[] = {x.a.data(), x.b.data(), x.out.data(), nullptr};
+    std::string error;
+    ASSERT_EQ(cpuGemm(2, buffers, args.data(), &error), 0) << error;
+    for (int64_t m = 0; m < c.m; ++m)
+      for (int64_t n = 0; n < c.n; ++n) {
+        const double before = x.before.get(m * x.ldc + n);
+        EXPECT_EQ(x.out.get(m * x.ldc + n),
+                  before + 3 * (x.wanted(0, m, n) - before));
+      }
+  }
 }
 
 TEST(Gemm, NoTermsGiveBiasOrZero) {

@@ -33,6 +33,12 @@ mlir::Value startOf(mlir::OpBuilder &builder, mlir::Location loc,
 /// Valid elements of the rank's slice (i64): min(chunk, max(0, total - start)).
 mlir::Value validOf(mlir::OpBuilder &builder, mlir::Location loc,
                     const FactorSpan &span);
+/// What an array attribute of an op (a dictionary per result) says of a result;
+/// empty where it says nothing.
+mlir::DictionaryAttr getResultEntry(mlir::OpResult result,
+                                    llvm::StringRef name);
+void setResultEntry(mlir::OpResult result, llvm::StringRef name,
+                    mlir::DictionaryAttr entry);
 /// An i64 constant.
 mlir::Value i64(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
 

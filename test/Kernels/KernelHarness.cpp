@@ -1,0 +1,116 @@
+//===- KernelHarness.cpp - compile kernels and run them -------------------===//
+
+#include "KernelHarness.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "tessera/Conversion/KernelToLLVM/Passes.h"
+#include "tessera/Target/SharedObject.h"
+#include <dlfcn.h>
+#include <fstream>
+#include <sstream>
+#include <sys/mman.h>
+#include <unistd.h>
+
+std::string instantiate(const std::string &file,
+                        const std::map<std::string, std::string> &values) {
+  std::ifstream stream(std::string(TESSERA_KERNELS) + "/" + file);
+  EXPECT_TRUE(stream.good()) << file;
+  std::stringstream content;
+  content << stream.rdbuf();
+  std::string text = content.str();
+  for (const auto &[name, value] : values) {
+    std::string hole = "${" + name + "}";
+    for (size_t at = text.find(hole); at != std::string::npos;
+         at = text.find(hole, at + value.size()))
+      text.replace(at, hole.size(), value);
+  }
+  return text;
+}
+
+static void *load(const llvm::SmallVector<char> &object) {
+  char path[] = "/tmp/tessera-kernels-XXXXXX";
+  int file = mkstemp(path);
+  bool written = write(file, object.data(), object.size()) ==
+                 static_cast<ssize_t>(object.size());
+  close(file);
+  void *handle = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (!handle)
+    fprintf(stderr, "%s\n", dlerror());
+  unlink(path);
+  return handle;
+}
+
+LoadedKernels LoadedKernels::compile(const std::string &text,
+                                     unsigned vectorBits) {
+  mlir::MLIRContext context;
+  context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                      mlir::linalg::LinalgDialect, mlir::math::MathDialect,
+                      mlir::tensor::TensorDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!module)
+    abort();
+  auto emitError = [&] { return module->emitError(); };
+  auto target = tessera::CpuTarget::get("native", emitError);
+  if (mlir::failed(target))
+    abort();
+  if (vectorBits)
+    target->vectorBits = vectorBits;
+  mlir::PassManager manager(&context);
+  tessera::KernelToLLVMPipelineOptions options;
+  options.vectorBits = target->vectorBits;
+  tessera::buildKernelToLLVMPipeline(manager, options);
+  if (mlir::failed(manager.run(*module)))
+    abort();
+  tessera::SharedObjectOptions objectOptions;
+  objectOptions.exportKernels = true;
+  if (const char *path = getenv("TESSERA_KERNEL_IR"))
+    objectOptions.llvmIrPath = path;
+  auto object = tessera::emitSharedObject(*module, *target, objectOptions);
+  void *handle = mlir::failed(object) ? nullptr : load(*object);
+  if (!handle)
+    abort();
+  return LoadedKernels(handle);
+}
+
+LoadedKernels::~LoadedKernels() {
+  if (handle)
+    dlclose(handle);
+}
+
+tsr_abi_kernel LoadedKernels::operator[](const char *name) const {
+  void *symbol = dlsym(handle, name);
+  EXPECT_NE(symbol, nullptr) << name;
+  return reinterpret_cast<tsr_abi_kernel>(symbol);
+}
+
+static size_t pagesOf(size_t bytes) {
+  size_t page = sysconf(_SC_PAGESIZE);
+  return (bytes + page - 1) / page * page;
+}
+
+void *allocateGuarded(size_t bytes) {
+  size_t page = sysconf(_SC_PAGESIZE), size = pagesOf(bytes);
+  void *base = mmap(nullptr, size + page, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED)
+    abort();
+  char *start = static_cast<char *>(base);
+  mprotect(start + size, page, PROT_NONE);
+  return start + size - bytes;
+}
+
+void freeGuarded(void *data, size_t bytes) {
+  size_t page = sysconf(_SC_PAGESIZE), size = pagesOf(bytes);
+  munmap(static_cast<char *>(data) + bytes - size, size + page);
+}
+
+void runIn(tsr_abi_kernel kernel, std::vector<void *> buffers,
+           std::vector<int64_t> scalars, std::vector<int64_t> cuts) {
+  for (size_t i = 0; i + 1 < cuts.size(); ++i)
+    kernel(buffers.data(), scalars.data(), cuts[i], cuts[i + 1]);
+}

@@ -1,0 +1,98 @@
+//===- LossTest.cpp - softmax and cross-entropy ---------------------------===//
+
+#include "KernelHarness.h"
+#include <cmath>
+
+namespace {
+
+template <typename T> struct CrossEntropy {
+  int64_t rows, cols;
+  Array<T> x;
+  Array<int32_t> labels;
+  std::vector<double> loss, lse, max, softmax;
+  LoadedKernels kernels;
+
+  CrossEntropy(int64_t rows, int64_t cols, const char *type)
+      : rows(rows), cols(cols), x(Array<T>::random(rows * cols, 1, -9, 9)),
+        labels(rows), loss(rows), lse(rows), max(rows, -1e30),
+        softmax(rows * cols),
+        kernels(LoadedKernels::compile(
+            instantiate("cross-entropy.mlir.in", {{"R", std::to_string(rows)},
+                                                  {"C", std::to_string(cols)},
+                                                  {"T", type}}))) {
+    for (int64_t r = 0; r < rows; ++r) {
+      labels[r] = r % 4 == 3 ? -1 : (r * 7919 + 11) % cols;
+      double sum = 0;
+      for (int64_t c = 0; c < cols; ++c)
+        max[r] = std::max(max[r], double(x[r * cols + c]));
+      for (int64_t c = 0; c < cols; ++c)
+        sum += std::exp(x[r * cols + c] - max[r]);
+      lse[r] = max[r] + std::log(sum);
+      loss[r] = labels[r] < 0 ? 0 : lse[r] - x[r * cols + labels[r]];
+      for (int64_t c = 0; c < cols; ++c)
+        softmax[r * cols + c] = std::exp(x[r * cols + c] - lse[r]);
+    }
+  }
+
+  void checkForward(double tolerance) {
+    const int64_t offset = 1000;
+    Array<int32_t> shifted(rows);
+    for (int64_t r = 0; r < rows; ++r)
+      shifted[r] = labels[r] < 0 ? -1 : labels[r] + offset;
+    Array<T> outLoss(rows), outLse(rows), outMax(rows);
+    runIn(kernels["forward"],
+          {x.data(), shifted.data(), outLoss.data(), outLse.data(),
+           outMax.data()},
+          {offset}, {0, rows / 2, rows});
+    EXPECT_TRUE(near(outMax, max, 0));
+    EXPECT_TRUE(near(outLse, lse, tolerance));
+    EXPECT_TRUE(near(outLoss, loss, tolerance));
+  }
+
+  void checkBackward(double tolerance) {
+    Array<T> in(x), g(rows), scale(1), out(x.size());
+    scale[0] = 0.25;
+    std::vector<double> expected(x.size());
+    for (int64_t r = 0; r < rows; ++r) {
+      g[r] = lse[r];
+      for (int64_t c = 0; c < cols; ++c)
+        expected[r * cols + c] =
+            labels[r] < 0 ? 0
+                          : 0.25 * (softmax[r * cols + c] - (c == labels[r]));
+    }
+    runIn(kernels["backward"],
+          {x.data(), g.data(), labels.data(), scale.data(), out.data()}, {},
+          {0, rows});
+    EXPECT_TRUE(near(out, expected, tolerance));
+    runIn(kernels["backward"],
+          {in.data(), g.data(), labels.data(), scale.data(), in.data()}, {},
+          {0, rows});
+    EXPECT_TRUE(sameBits(in, out)) << "in place";
+  }
+
+  void checkSoftmax(double tolerance) {
+    Array<T> out(x.size()), in(x);
+    runIn(kernels["softmax"], {x.data(), out.data()}, {}, {0, rows});
+    EXPECT_TRUE(near(out, softmax, tolerance));
+  }
+};
+
+template <typename T>
+void checkAll(int64_t rows, int64_t cols, const char *type, double tolerance) {
+  CrossEntropy<T> test(rows, cols, type);
+  test.checkForward(tolerance);
+  test.checkBackward(tolerance);
+  test.checkSoftmax(tolerance);
+}
+
+} // namespace
+
+class Loss : public ::testing::TestWithParam<int64_t> {};
+
+TEST_P(Loss, MatchesReference) {
+  checkAll<float>(6, GetParam(), "f32", 3e-6);
+  checkAll<double>(6, GetParam(), "f64", 1e-13);
+}
+
+INSTANTIATE_TEST_SUITE_P(Columns, Loss,
+                         ::testing::Values(1, 7, 17, 100, 1024, 50257));
