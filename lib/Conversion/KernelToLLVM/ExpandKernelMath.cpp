@@ -51,9 +51,10 @@ static bool isOne(Value value) {
   FloatAttr scalar;
   SplatElementsAttr splat;
   if (matchPattern(value, m_Constant(&scalar)))
-    return scalar.getValue().isExactlyValue(1.0);
+    return scalar.getValueAsDouble() == 1.0;
   return matchPattern(value, m_Constant(&splat)) &&
-         splat.getSplatValue<APFloat>().isExactlyValue(1.0);
+         isa<FloatType>(splat.getElementType()) &&
+         splat.getSplatValue<FloatAttr>().getValueAsDouble() == 1.0;
 }
 
 /// tanh(x) + 1 -> 2 / (1 + exp(-2x)): one branch of tanh, and exact where the
