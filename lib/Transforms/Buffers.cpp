@@ -12,11 +12,6 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::rt;
 
-static int64_t elementBytes(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
-
 Buffers::Buffers(func::FuncOp func, const Liveness &live, ShareRule mayShare)
     : func(func), live(live), mayShare(std::move(mayShare)),
       symbols(func->getParentOp()) {}
@@ -140,7 +135,7 @@ void Buffers::visitResults(RuntimeCallOpInterface call) {
 
 void Buffers::visitView(ViewOp view) {
   Place source = places.at(view.getSource());
-  int64_t bytes = view.getOffset() * elementBytes(view.getResult());
+  int64_t bytes = view.getOffset() * elementBytesOf(view.getResult());
   addTo({source.buffer, source.offset + bytes}, view.getResult());
 }
 
@@ -165,7 +160,7 @@ void Buffers::visitJoin(JoinOp join) {
       report(part, "cannot be written inside the join by its producer");
       continue;
     }
-    int64_t bytes = join.getPartOffsets()[index] * elementBytes(part.get());
+    int64_t bytes = join.getPartOffsets()[index] * elementBytesOf(part.get());
     merge(from.buffer, {whole, bytes});
   }
 }

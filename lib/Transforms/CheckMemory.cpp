@@ -65,14 +65,9 @@ private:
   int64_t contents = 0;
 };
 
-int64_t elementBytes(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
-
 ByteRange Checker::bytesOfValue(Value value) {
   int64_t begin = *offsetOf(value);
-  return {begin, begin + layoutOf(value).span() * elementBytes(value)};
+  return {begin, begin + layoutOf(value).span() * elementBytesOf(value)};
 }
 
 LogicalResult Checker::expectOffset(Operation *op, Value value, int64_t offset,
@@ -192,8 +187,9 @@ LogicalResult Checker::visitView(ViewOp view) {
     return view.emitError() << "covers elements [" << begin << ", " << end
                             << ") of a tensor of " << size << " elements";
   held[result] = held.at(source);
-  return expectOffset(
-      view, result, *offsetOf(source) + begin * elementBytes(result), "a view");
+  return expectOffset(view, result,
+                      *offsetOf(source) + begin * elementBytesOf(result),
+                      "a view");
 }
 
 LogicalResult Checker::visitJoin(JoinOp join) {
@@ -201,7 +197,7 @@ LogicalResult Checker::visitJoin(JoinOp join) {
   for (OpOperand &part : join->getOpOperands()) {
     int64_t offset = join.getPartOffsets()[part.getOperandNumber()];
     if (failed(expectOffset(join, part.get(),
-                            bytes.begin + offset * elementBytes(part.get()),
+                            bytes.begin + offset * elementBytesOf(part.get()),
                             "a part of a join")) ||
         failed(read(part)))
       return failure();

@@ -178,8 +178,7 @@ Call copy(rt::CopyOp op) {
     return op.emitError() << "copies rows of " << from.rowElements
                           << " elements to rows of " << to.rowElements;
   const rt::RowLayout &rows = from.isContiguous() ? to : from;
-  int64_t element =
-      llvm::divideCeil(typeOf(op.getResult()).getElementTypeBitWidth(), 8);
+  int64_t element = rt::elementBytesOf(op.getResult());
   auto strideOf = [&](const rt::RowLayout &layout) {
     return element * (layout.isContiguous() ? rows.rowElements : layout.stride);
   };
