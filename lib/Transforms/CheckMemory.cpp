@@ -4,10 +4,10 @@
 // a read of another value's bytes.
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Dialect/RT/RowLayout.h"
 #include "tessera/Transforms/AbstractArena.h"
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Transforms/Passes.h"
+#include "tessera/Transforms/RowLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tessera {

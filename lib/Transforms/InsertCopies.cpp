@@ -1,10 +1,10 @@
 //===- InsertCopies.cpp - makes writing in place legal --------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/RT/RowLayout.h"
 #include "tessera/Transforms/Buffers.h"
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Transforms/Passes.h"
+#include "tessera/Transforms/RowLayout.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_INSERTCOPIESPASS

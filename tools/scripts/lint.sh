@@ -20,8 +20,8 @@ done < <("$formatter" --dry-run -Werror "${cxx[@]}" 2>&1 | grep ': error: ' | cu
 # A layer and what it may include besides itself.
 declare -A allowed=(
   [Dialect]="Dialect"
-  [Import]="Dialect" [Conversion]="Dialect abi.h" [Transforms]="Dialect Conversion"
-  [Analysis]="Dialect Transforms" [Target]="Dialect Analysis abi.h"
+  [Analysis]="Dialect" [Import]="Dialect" [Transforms]="Dialect"
+  [Conversion]="Dialect abi.h" [Target]="Dialect abi.h"
   [Pipelines]="Dialect Analysis Import Transforms Conversion Target"
   [tools]="Dialect Analysis Import Transforms Conversion Target Pipelines tessera.h tessera.hpp"
   [runtime]="tessera.h tessera.hpp abi.h"

@@ -1,6 +1,6 @@
 //===- RowLayout.cpp - how a part lies inside a tensor --------------------===//
 
-#include "tessera/Dialect/RT/RowLayout.h"
+#include "tessera/Transforms/RowLayout.h"
 
 using namespace mlir;
 using namespace tessera::rt;
