@@ -2,7 +2,7 @@
 
 #include "tessera/Target/Metadata.h"
 #include "tessera/Target/Passes.h"
-#include "tessera/Transforms/MemoryRules.h"
+#include "tessera/Dialect/RT/Program.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace tessera {

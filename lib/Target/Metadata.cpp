@@ -1,7 +1,7 @@
 //===- Metadata.cpp - the JSON part of an artifact ------------------------===//
 
 #include "tessera/Target/Metadata.h"
-#include "tessera/Analysis/ProgramReport.h"
+#include "tessera/Target/ProgramReport.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"

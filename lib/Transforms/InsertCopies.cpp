@@ -2,9 +2,10 @@
 
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Transforms/Buffers.h"
+#include "tessera/Dialect/RT/Program.h"
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Transforms/Passes.h"
-#include "tessera/Transforms/RowLayout.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_INSERTCOPIESPASS
@@ -31,7 +32,7 @@ struct InsertCopiesPass
     for (int round = 0; round < kRounds; ++round) {
       Liveness live(*step);
       SmallVector<Conflict> conflicts =
-          Buffers(*step, live, kernelShareRule()).build();
+          Buffers(*step, live).build();
       if (conflicts.empty())
         return;
       for (const Conflict &conflict : conflicts)
