@@ -45,7 +45,8 @@ std::string Comparison::ops(Operation &left, Operation &right) {
     return describe(&left) + " has another number of operands";
   for (auto [a, b] : llvm::zip(left.getOperands(), right.getOperands()))
     if (same.lookup(a) != b)
-      return describe(&left) + " reads another value than in the serial program";
+      return describe(&left) +
+             " reads another value than in the serial program";
   for (auto [a, b] : llvm::zip(left.getResults(), right.getResults()))
     same[a] = b;
   for (auto [a, b] : llvm::zip(left.getRegions(), right.getRegions()))
@@ -99,11 +100,11 @@ static LogicalResult retypeConversion(dist::ConvertOp op, dist::State to) {
   dist::State from = op.getFrom();
   const dist::ConversionRow *row = dist::findConversion(from, to);
   if (!row || row->how != op.getHow())
-    return op.emitOpError() << "has no conversion " << from.str() << " -> "
-                            << to.str() << " that is called '" << op.getHow()
-                            << "'";
-  auto type = dist::withState(
-      cast<RankedTensorType>(op.getInput().getType()), op.getAxis(), to);
+    return op.emitOpError()
+           << "has no conversion " << from.str() << " -> " << to.str()
+           << " that is called '" << op.getHow() << "'";
+  auto type = dist::withState(cast<RankedTensorType>(op.getInput().getType()),
+                              op.getAxis(), to);
   if (std::string why = dist::checkLevels(type); !why.empty())
     return op.emitOpError() << why;
   op.getOutput().setType(type);
@@ -139,8 +140,7 @@ LogicalResult tessera::retype(func::FuncOp func) {
   Operation *ret = func.getBody().front().getTerminator();
   for (auto [k, type] : llvm::enumerate(func.getResultTypes()))
     if (ret->getOperand(k).getType() != type)
-      return func.emitError()
-             << "result " << k << " must be " << type << ", but is "
-             << ret->getOperand(k).getType();
+      return func.emitError() << "result " << k << " must be " << type
+                              << ", but is " << ret->getOperand(k).getType();
   return success();
 }

@@ -112,27 +112,30 @@ Peak tessera::rt::findPeak(ArrayRef<Extent> extents) {
 }
 
 int64_t tessera::rt::assignOffsets(MutableArrayRef<Extent> extents) {
-  int64_t floor = findPeak(extents).bytes;
+  Peak peak = findPeak(extents);
   TimeIndex index(extents);
   auto order = llvm::to_vector(llvm::seq<unsigned>(0, extents.size()));
+  auto sortBy = [&](auto key) {
+    llvm::stable_sort(order,
+                      [&](unsigned a, unsigned b) { return key(a) < key(b); });
+  };
   auto lifetime = [&](unsigned k) { return extents[k].end - extents[k].begin; };
-  llvm::stable_sort(order, [&](unsigned a, unsigned b) {
-    return std::tuple(-extents[a].bytes, -lifetime(a), extents[a].begin) <
-           std::tuple(-extents[b].bytes, -lifetime(b), extents[b].begin);
+  sortBy([&](unsigned k) {
+    return std::tuple(-extents[k].bytes, -lifetime(k), extents[k].begin);
   });
   int64_t bySize = place(extents, index, order);
-  if (bySize == floor)
+  if (bySize == peak.bytes)
     return bySize;
-  // Long-lived values in order of appearance pack like a stack, which is what
-  // forward and backward do to activations.
+  // What is live at the peak, without gaps; the rest fits around it.
   SmallVector<Extent> other(extents.begin(), extents.end());
-  llvm::stable_sort(order, [&](unsigned a, unsigned b) {
-    return std::tuple(-lifetime(a), -extents[a].bytes) <
-           std::tuple(-lifetime(b), -extents[b].bytes);
+  sortBy([&](unsigned k) {
+    bool misses =
+        extents[k].begin > peak.position || extents[k].end < peak.position;
+    return std::tuple(misses, -lifetime(k), -extents[k].bytes);
   });
-  int64_t byLifetime = place(other, index, order);
-  if (byLifetime >= bySize)
+  int64_t byPeak = place(other, index, order);
+  if (byPeak >= bySize)
     return bySize;
   llvm::copy(other, extents.begin());
-  return byLifetime;
+  return byPeak;
 }

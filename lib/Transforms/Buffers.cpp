@@ -4,22 +4,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Transforms/Buffers.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 #include "tessera/Transforms/MemoryRules.h"
-#include "tessera/Transforms/RowLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::rt;
 
-static int64_t elementBytes(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
-
-Buffers::Buffers(func::FuncOp func, const Liveness &live, ShareRule mayShare)
-    : func(func), live(live), mayShare(std::move(mayShare)),
-      symbols(func->getParentOp()) {}
+Buffers::Buffers(func::FuncOp func, const Liveness &live)
+    : func(func), live(live), symbols(func->getParentOp()) {}
 
 //===----------------------------------------------------------------------===//
 // Buffers
@@ -140,7 +134,7 @@ void Buffers::visitResults(RuntimeCallOpInterface call) {
 
 void Buffers::visitView(ViewOp view) {
   Place source = places.at(view.getSource());
-  int64_t bytes = view.getOffset() * elementBytes(view.getResult());
+  int64_t bytes = view.getOffset() * elementBytesOf(view.getResult());
   addTo({source.buffer, source.offset + bytes}, view.getResult());
 }
 
@@ -165,7 +159,7 @@ void Buffers::visitJoin(JoinOp join) {
       report(part, "cannot be written inside the join by its producer");
       continue;
     }
-    int64_t bytes = join.getPartOffsets()[index] * elementBytes(part.get());
+    int64_t bytes = join.getPartOffsets()[index] * elementBytesOf(part.get());
     merge(from.buffer, {whole, bytes});
   }
 }
@@ -270,10 +264,11 @@ bool Buffers::mayWriteOver(unsigned from, Place home) const {
 
 void Buffers::visitReturn() {
   Operation *ret = func.getBody().front().getTerminator();
+  SmallVector<BlockArgument> homes = updatedArguments(func);
   for (OpOperand &operand : ret->getOpOperands()) {
     Value value = operand.get();
     Place place = places.at(value);
-    BlockArgument home = updatedArgument(func, operand.getOperandNumber());
+    BlockArgument home = homes[operand.getOperandNumber()];
     if (!home) {
       if (!fillsBuffer(value) || !layoutOf(value).isContiguous())
         report(operand, "is returned and has no buffer of its own");

@@ -4,10 +4,11 @@
 // a read of another value's bytes.
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Dialect/RT/Program.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 #include "tessera/Transforms/AbstractArena.h"
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Transforms/Passes.h"
-#include "tessera/Transforms/RowLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tessera {
@@ -30,8 +31,7 @@ struct Held {
 class Checker {
 public:
   Checker(func::FuncOp func, int64_t arenaBytes)
-      : func(func), arenaBytes(arenaBytes), mayShare(kernelShareRule()),
-        symbols(func->getParentOp()) {}
+      : func(func), arenaBytes(arenaBytes), symbols(func->getParentOp()) {}
 
   LogicalResult run();
 
@@ -56,7 +56,6 @@ private:
 
   func::FuncOp func;
   int64_t arenaBytes;
-  ShareRule mayShare;
   SymbolTable symbols;
   AbstractArena arena;
   llvm::DenseMap<Value, Held> held;
@@ -65,14 +64,9 @@ private:
   int64_t contents = 0;
 };
 
-int64_t elementBytes(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
-
 ByteRange Checker::bytesOfValue(Value value) {
   int64_t begin = *offsetOf(value);
-  return {begin, begin + layoutOf(value).span() * elementBytes(value)};
+  return {begin, begin + layoutOf(value).span() * elementBytesOf(value)};
 }
 
 LogicalResult Checker::expectOffset(Operation *op, Value value, int64_t offset,
@@ -138,7 +132,8 @@ bool Checker::mayOverlap(RuntimeCallOpInterface call, OpOperand &operand,
                        : func::FuncOp();
   return kernel && operand.get().getType() == result.getType() &&
          offsetOf(operand.get()) == offsetOf(result) &&
-         mayShare(kernel, operand.getOperandNumber(), result.getResultNumber());
+         rt::mayShare(kernel, operand.getOperandNumber(),
+                      result.getResultNumber());
 }
 
 /// What an op writes may not touch what it reads, nor its other results.
@@ -192,8 +187,9 @@ LogicalResult Checker::visitView(ViewOp view) {
     return view.emitError() << "covers elements [" << begin << ", " << end
                             << ") of a tensor of " << size << " elements";
   held[result] = held.at(source);
-  return expectOffset(
-      view, result, *offsetOf(source) + begin * elementBytes(result), "a view");
+  return expectOffset(view, result,
+                      *offsetOf(source) + begin * elementBytesOf(result),
+                      "a view");
 }
 
 LogicalResult Checker::visitJoin(JoinOp join) {
@@ -201,7 +197,7 @@ LogicalResult Checker::visitJoin(JoinOp join) {
   for (OpOperand &part : join->getOpOperands()) {
     int64_t offset = join.getPartOffsets()[part.getOperandNumber()];
     if (failed(expectOffset(join, part.get(),
-                            bytes.begin + offset * elementBytes(part.get()),
+                            bytes.begin + offset * elementBytesOf(part.get()),
                             "a part of a join")) ||
         failed(read(part)))
       return failure();
@@ -266,11 +262,12 @@ LogicalResult Checker::visitBlock(Block &block) {
 /// there, and so must arguments without update.
 LogicalResult Checker::visitReturn() {
   Operation *ret = func.getBody().front().getTerminator();
+  SmallVector<BlockArgument> homes = updatedArguments(func);
   llvm::DenseSet<Value> updated;
   for (OpOperand &operand : ret->getOpOperands()) {
     if (failed(read(operand)))
       return failure();
-    BlockArgument home = updatedArgument(func, operand.getOperandNumber());
+    BlockArgument home = homes[operand.getOperandNumber()];
     if (!home)
       continue;
     updated.insert(home);

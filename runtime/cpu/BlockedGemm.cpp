@@ -86,7 +86,7 @@ int32_t tessera::blockedGemm(int threads, const GemmProblem &p,
   }
   // A thread walks over all matrices of the batch with its own region: the same
   // element always by the same thread, in order, even where strides are zero.
-#pragma omp parallel for num_threads(static_cast<int>(parts))                  \
+#pragma omp parallel for num_threads(static_cast <int>(parts))                 \
     schedule(static, 1)
   for (int64_t part = 0; part < parts; ++part) {
     const GemmRegion region = regionOf(p, grid, part);

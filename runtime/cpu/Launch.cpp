@@ -16,7 +16,7 @@ void tessera::cpuLaunch(int threads, tsr_abi_kernel kernel,
   if (wanted <= 1)
     return kernel(buffers, scalars, 0, count);
 
-#pragma omp parallel num_threads(static_cast<int>(wanted))
+#pragma omp parallel num_threads(static_cast <int>(wanted))
   {
     // The team may be smaller than asked for.
     const int64_t parts = omp_get_num_threads();

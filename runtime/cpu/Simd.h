@@ -41,12 +41,8 @@ template <typename T> constexpr bool kSameType<T, T> = true;
 
 /// The signed integer as wide as T: the type of lane masks.
 template <typename T> struct IntegerOf;
-template <> struct IntegerOf<float> {
-  using Type = int32_t;
-};
-template <> struct IntegerOf<double> {
-  using Type = int64_t;
-};
+template <> struct IntegerOf<float> { using Type = int32_t; };
+template <> struct IntegerOf<double> { using Type = int64_t; };
 template <typename T> using Int = typename IntegerOf<T>::Type;
 
 static inline int64_t minimum(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -70,9 +70,7 @@ static inline Vec<double> exponential(Vec<double> x) {
 
 template <int... I> struct Lanes {};
 template <int N, int... I> struct LanesUpTo : LanesUpTo<N - 1, N - 1, I...> {};
-template <int... I> struct LanesUpTo<0, I...> {
-  using Type = Lanes<I...>;
-};
+template <int... I> struct LanesUpTo<0, I...> { using Type = Lanes<I...>; };
 
 /// (a0, b0, a1, b1, ...) of the low or of the high halves of a and b.
 template <typename T, int Base, int... I>

@@ -106,8 +106,7 @@ SmallVector<dist::State> candidates(dist::ConvertOp op) {
   auto type = cast<RankedTensorType>(op.getInput().getType());
   auto others = dist::withState(type, op.getAxis(), {State::I});
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    states.push_back(
-        State::sharded(dim, dist::axesOf(others, dim).size()));
+    states.push_back(State::sharded(dim, dist::axesOf(others, dim).size()));
   return states;
 }
 
@@ -134,7 +133,8 @@ TEST_F(MutationTest, ChangedConversions) {
   for (unsigned k = 0, n = conversions(); k < n; ++k) {
     dist::ConvertOp original = conversion(*parallel, k);
     for (dist::State to : candidates(original)) {
-      if (to == original.getTo() || !dist::findConversion(original.getFrom(), to))
+      if (to == original.getTo() ||
+          !dist::findConversion(original.getFrom(), to))
         continue;
       OwningOpRef<ModuleOp> mutant = parallel->clone();
       dist::ConvertOp op = conversion(*mutant, k);
@@ -195,9 +195,9 @@ TEST_F(MutationTest, InputsInAnotherState) {
         func.getArgument(k).setType(changed);
         Caught by = judge(*mutant);
         count(counts, by);
-        EXPECT_NE(by, Caught::None) << "input " << k << " may be in state "
-                                    << dist::State{kind}.str() << " on "
-                                    << axis.str();
+        EXPECT_NE(by, Caught::None)
+            << "input " << k << " may be in state " << dist::State{kind}.str()
+            << " on " << axis.str();
       }
     }
   }

@@ -63,6 +63,9 @@ static int64_t smallBatch(const DriverOptions &options) {
   return batch;
 }
 
+/// Above every element of a shrunk model's gradients.
+static constexpr double kGradientScale = 1.0;
+
 bool tessera::compileShrunk(const DriverOptions &options,
                             const std::string &precision,
                             const std::string &path, const std::string &mesh) {
@@ -85,5 +88,10 @@ bool tessera::compileShrunk(const DriverOptions &options,
   compile.mesh = mesh;
   compile.precision = precision;
   compile.keepValues = true;
+  // A small epsilon makes AdamW's first steps signs of gradients: of those that
+  // bf16 barely resolves, either sign. A large one keeps what is compared
+  // proportional to the gradients.
+  if (precision == "bf16")
+    compile.epsilon = kGradientScale;
   return succeeded(compileToArtifact(**module, compile, path));
 }

@@ -20,6 +20,7 @@ public:
 private:
   bool feedsColumnsOnly(Operation *op);
   void visit(Operation *op);
+  SmallVector<KernelGroup *> candidates(Operation *op);
   bool tryJoin(KernelGroup &group, const KernelMember &member);
   bool fits(KernelGroup &group, KernelMember &member);
   void start(KernelMember member);
@@ -28,8 +29,10 @@ private:
   void mergeReadGroups(Operation *op, KernelGroup &into);
 
   std::vector<std::unique_ptr<KernelGroup>> groups;
-  /// Groups that may still grow, oldest first.
-  SmallVector<KernelGroup *> open;
+  /// The open group that makes a value, and those that read it. Groups are
+  /// found through values, so that time stays linear in the program.
+  DenseMap<Value, KernelGroup *> makers;
+  DenseMap<Value, SmallVector<KernelGroup *, 2>> readers;
   DenseMap<Operation *, bool> columnOnly;
 };
 
@@ -81,12 +84,27 @@ bool Grouping::fits(KernelGroup &group, KernelMember &member) {
   return space.elements() == group.rows * group.columns && group.columns > 1;
 }
 
+/// Open groups that make or read an operand, the latest first.
+SmallVector<KernelGroup *> Grouping::candidates(Operation *op) {
+  SmallVector<KernelGroup *> found;
+  for (Value operand : op->getOperands()) {
+    if (!isBig(operand))
+      continue;
+    if (KernelGroup *maker = makers.lookup(operand))
+      found.push_back(maker);
+    if (auto it = readers.find(operand); it != readers.end()) {
+      llvm::erase_if(it->second, [](KernelGroup *g) { return !g->open; });
+      found.append(it->second.begin(), it->second.end());
+    }
+  }
+  llvm::sort(found, [](auto *a, auto *b) { return a->number > b->number; });
+  found.erase(llvm::unique(found), found.end());
+  return found;
+}
+
 bool Grouping::tryJoin(KernelGroup &group, const KernelMember &candidate) {
   KernelMember member = candidate;
-  bool related = llvm::any_of(member.op->getOperands(), [&](Value v) {
-    return isBig(v) && (group.produced.contains(v) || group.read.contains(v));
-  });
-  if (!related || !fits(group, member))
+  if (!fits(group, member))
     return false;
   if (member.space.split >= 0 && group.free) {
     group.rows = member.space.rows();
@@ -100,9 +118,12 @@ bool Grouping::tryJoin(KernelGroup &group, const KernelMember &candidate) {
 void Grouping::add(KernelGroup &group, const KernelMember &member) {
   group.members.push_back(member);
   for (Value operand : member.op->getOperands())
-    group.read.insert(operand);
-  for (Value result : member.op->getResults())
+    if (isBig(operand) && group.read.insert(operand).second)
+      readers[operand].push_back(&group);
+  for (Value result : member.op->getResults()) {
     group.produced.insert(result);
+    makers[result] = &group;
+  }
 }
 
 void Grouping::start(KernelMember member) {
@@ -124,19 +145,21 @@ void Grouping::start(KernelMember member) {
     group->columns = columns;
     group->rows = space.elements() / columns;
   }
+  group->number = groups.size();
   add(*group, member);
-  open.push_back(group.get());
   groups.push_back(std::move(group));
 }
 
 void Grouping::closeReadGroups(Operation *op, KernelGroup *except) {
-  llvm::erase_if(open, [&](KernelGroup *group) {
-    bool reads =
-        group != except && llvm::any_of(op->getOperands(), [&](Value v) {
-          return group->produced.contains(v);
-        });
-    return reads;
-  });
+  for (Value operand : op->getOperands()) {
+    auto it = makers.find(operand);
+    if (it == makers.end() || it->second == except)
+      continue;
+    KernelGroup *group = it->second;
+    group->open = false;
+    for (Value value : group->produced)
+      makers.erase(value);
+  }
   // Ops with regions read what their bodies read.
   for (Region &region : op->getRegions())
     for (Operation &inner : region.getOps())
@@ -146,25 +169,24 @@ void Grouping::closeReadGroups(Operation *op, KernelGroup *except) {
 /// Groups over the same rows and columns that `op`, a member of `into`, reads:
 /// nothing else has read them, so they can run where `op` stands.
 void Grouping::mergeReadGroups(Operation *op, KernelGroup &into) {
-  for (KernelGroup *&group : open) {
-    bool reads =
-        group != &into && llvm::any_of(op->getOperands(), [&](Value v) {
-          return group->produced.contains(v);
-        });
-    bool same = group->schedule == into.schedule && group->rows == into.rows &&
-                group->columns == into.columns && !group->free;
-    if (!reads || !same)
+  bool merged = false;
+  for (Value operand : op->getOperands()) {
+    KernelGroup *group = makers.lookup(operand);
+    bool same = group && group != &into && group->schedule == into.schedule &&
+                group->rows == into.rows && group->columns == into.columns &&
+                !group->free;
+    if (!same)
       continue;
-    llvm::append_range(into.members, group->members);
-    into.produced.insert(group->produced.begin(), group->produced.end());
-    into.read.insert(group->read.begin(), group->read.end());
+    for (const KernelMember &member : group->members)
+      add(into, member);
     group->members.clear();
-    group = nullptr;
+    group->open = false;
+    merged = true;
   }
-  llvm::erase(open, nullptr);
-  llvm::stable_sort(into.members, [](const auto &a, const auto &b) {
-    return a.op->isBeforeInBlock(b.op);
-  });
+  if (merged)
+    llvm::stable_sort(into.members, [](const auto &a, const auto &b) {
+      return a.op->isBeforeInBlock(b.op);
+    });
 }
 
 void Grouping::visit(Operation *op) {
@@ -172,7 +194,7 @@ void Grouping::visit(Operation *op) {
   if (!space)
     return closeReadGroups(op, nullptr);
   KernelMember member{op, *space};
-  for (KernelGroup *group : llvm::reverse(open))
+  for (KernelGroup *group : candidates(op))
     if (tryJoin(*group, member)) {
       mergeReadGroups(op, *group);
       return closeReadGroups(op, group);

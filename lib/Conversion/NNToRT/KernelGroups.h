@@ -29,7 +29,9 @@ struct KernelGroup {
   bool free = false;
   std::vector<KernelMember> members;
   llvm::DenseSet<mlir::Value> produced;
-  llvm::DenseSet<mlir::Value> read;
+  llvm::DenseSet<mlir::Value> read; ///< Operands of more than one element.
+  bool open = true;                 ///< May it still grow?
+  size_t number = 0;                ///< In the order of first members.
 };
 
 /// Groups the kernel ops of a block, in program order. An op joins an open

@@ -17,7 +17,7 @@ class KernelWriter {
 public:
   /// `outer` is where the launch will stand: scalars are computed there.
   KernelWriter(KernelGroup &group, mlir::OpBuilder &outer,
-                mlir::ModuleOp module);
+               mlir::ModuleOp module);
 
   mlir::LogicalResult emit();
 

@@ -69,8 +69,7 @@ void LocalizePass::rememberGlobals(func::FuncOp func) {
 bool hasPartialMaximum(Type type) {
   auto sharding = dyn_cast_or_null<ShardingAttr>(
       cast<RankedTensorType>(type).getEncoding());
-  return sharding &&
-         llvm::any_of(sharding.getStates(), [](const AxisState &s) {
+  return sharding && llvm::any_of(sharding.getStates(), [](const AxisState &s) {
            return s.state.kind == State::M;
          });
 }

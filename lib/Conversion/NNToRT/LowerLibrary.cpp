@@ -74,10 +74,7 @@ Value biasLike(Value bias, rt::GemmOp gemm) {
   if (getElementTypeOrSelf(bias.getType()) == type)
     return bias;
   OpBuilder b(bias.getParentBlock()->findAncestorOpInBlock(*gemm));
-  Value rounded = nn::create<nn::CastOp>(b, bias.getLoc(), bias,
-                                         TypeAttr::get(type));
-  inherit(rounded.getDefiningOp(), gemm);
-  return rounded;
+  return nn::create<nn::CastOp>(b, bias.getLoc(), bias, TypeAttr::get(type));
 }
 
 /// add(gemm(a, b), bias) -> gemm(a, b) bias(bias): one pass over c less.

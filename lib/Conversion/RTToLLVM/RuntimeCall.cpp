@@ -2,7 +2,7 @@
 
 #include "RuntimeCall.h"
 #include "mlir/IR/Matchers.h"
-#include "tessera/Transforms/RowLayout.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 #include "tessera/abi.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -178,8 +178,7 @@ Call copy(rt::CopyOp op) {
     return op.emitError() << "copies rows of " << from.rowElements
                           << " elements to rows of " << to.rowElements;
   const rt::RowLayout &rows = from.isContiguous() ? to : from;
-  int64_t element =
-      llvm::divideCeil(typeOf(op.getResult()).getElementTypeBitWidth(), 8);
+  int64_t element = rt::elementBytesOf(op.getResult());
   auto strideOf = [&](const rt::RowLayout &layout) {
     return element * (layout.isContiguous() ? rows.rowElements : layout.stride);
   };

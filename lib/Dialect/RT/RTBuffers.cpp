@@ -72,10 +72,14 @@ OpOperand *AllReduceOp::getTiedOperand(unsigned result) {
 // Facts of the plan
 //===----------------------------------------------------------------------===//
 
-int64_t tessera::rt::bytesOf(Value tensor) {
+int64_t tessera::rt::elementBytesOf(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  int64_t bits = type.getElementType().getIntOrFloatBitWidth();
-  return type.getNumElements() * llvm::divideCeil(bits, 8);
+  return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+int64_t tessera::rt::bytesOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getNumElements() *
+         elementBytesOf(tensor);
 }
 
 std::optional<int64_t> tessera::rt::offsetOf(Value tensor) {

@@ -21,7 +21,8 @@
 
 namespace tessera::rt {
 
-/// Bytes of a tensor's elements.
+/// Bytes of one element of a tensor, and of all.
+int64_t elementBytesOf(mlir::Value tensor);
 int64_t bytesOf(mlir::Value tensor);
 
 /// Where the memory plan put a tensor, in bytes from the arena's start; nullopt
