@@ -205,7 +205,7 @@ def NN_ConstantOp : NN_Op<"constant", [NN_TypedElement]> {
     Example:
 
     ```mlir
-    %one = nn.constant 1.0 : tensor<f32>
+    %one = nn.constant 1.000000e+00 f32 : tensor<f32>
     ```
   }];
   let arguments = (ins F64Attr:$value, TypeAttr:$element_type);
