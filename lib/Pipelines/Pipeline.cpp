@@ -39,6 +39,7 @@ void tessera::buildLowerPipeline(OpPassManager &passes,
 
 void tessera::buildMemoryPipeline(OpPassManager &passes,
                                   const PipelineOptions &options) {
+  passes.addPass(createAnnotateSharingPass());
   passes.addPass(createInsertCopiesPass());
   passes.addPass(createPlanMemoryPass());
   passes.addPass(createCheckMemoryPass());

@@ -4,17 +4,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Transforms/Buffers.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 #include "tessera/Transforms/MemoryRules.h"
-#include "tessera/Transforms/RowLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::rt;
 
-Buffers::Buffers(func::FuncOp func, const Liveness &live, ShareRule mayShare)
-    : func(func), live(live), mayShare(std::move(mayShare)),
-      symbols(func->getParentOp()) {}
+Buffers::Buffers(func::FuncOp func, const Liveness &live)
+    : func(func), live(live), symbols(func->getParentOp()) {}
 
 //===----------------------------------------------------------------------===//
 // Buffers
@@ -265,10 +264,11 @@ bool Buffers::mayWriteOver(unsigned from, Place home) const {
 
 void Buffers::visitReturn() {
   Operation *ret = func.getBody().front().getTerminator();
+  SmallVector<BlockArgument> homes = updatedArguments(func);
   for (OpOperand &operand : ret->getOpOperands()) {
     Value value = operand.get();
     Place place = places.at(value);
-    BlockArgument home = updatedArgument(func, operand.getOperandNumber());
+    BlockArgument home = homes[operand.getOperandNumber()];
     if (!home) {
       if (!fillsBuffer(value) || !layoutOf(value).isContiguous())
         report(operand, "is returned and has no buffer of its own");

@@ -4,10 +4,11 @@
 // a read of another value's bytes.
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Dialect/RT/Program.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 #include "tessera/Transforms/AbstractArena.h"
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Transforms/Passes.h"
-#include "tessera/Transforms/RowLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tessera {
@@ -30,8 +31,7 @@ struct Held {
 class Checker {
 public:
   Checker(func::FuncOp func, int64_t arenaBytes)
-      : func(func), arenaBytes(arenaBytes), mayShare(kernelShareRule()),
-        symbols(func->getParentOp()) {}
+      : func(func), arenaBytes(arenaBytes), symbols(func->getParentOp()) {}
 
   LogicalResult run();
 
@@ -56,7 +56,6 @@ private:
 
   func::FuncOp func;
   int64_t arenaBytes;
-  ShareRule mayShare;
   SymbolTable symbols;
   AbstractArena arena;
   llvm::DenseMap<Value, Held> held;
@@ -133,7 +132,8 @@ bool Checker::mayOverlap(RuntimeCallOpInterface call, OpOperand &operand,
                        : func::FuncOp();
   return kernel && operand.get().getType() == result.getType() &&
          offsetOf(operand.get()) == offsetOf(result) &&
-         mayShare(kernel, operand.getOperandNumber(), result.getResultNumber());
+         rt::mayShare(kernel, operand.getOperandNumber(),
+                      result.getResultNumber());
 }
 
 /// What an op writes may not touch what it reads, nor its other results.
@@ -262,11 +262,12 @@ LogicalResult Checker::visitBlock(Block &block) {
 /// there, and so must arguments without update.
 LogicalResult Checker::visitReturn() {
   Operation *ret = func.getBody().front().getTerminator();
+  SmallVector<BlockArgument> homes = updatedArguments(func);
   llvm::DenseSet<Value> updated;
   for (OpOperand &operand : ret->getOpOperands()) {
     if (failed(read(operand)))
       return failure();
-    BlockArgument home = updatedArgument(func, operand.getOperandNumber());
+    BlockArgument home = homes[operand.getOperandNumber()];
     if (!home)
       continue;
     updated.insert(home);

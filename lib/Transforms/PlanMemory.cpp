@@ -1,6 +1,7 @@
 //===- PlanMemory.cpp - gives every value an offset in one arena ----------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/Program.h"
 #include "tessera/Transforms/ArenaLayout.h"
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Transforms/Passes.h"
@@ -150,7 +151,7 @@ struct PlanMemoryPass : tessera::impl::PlanMemoryPassBase<PlanMemoryPass> {
     if (failed(step))
       return signalPassFailure();
     Liveness live(*step);
-    Buffers buffers(*step, live, kernelShareRule());
+    Buffers buffers(*step, live);
     SmallVector<Conflict> conflicts = buffers.build();
     for (const Conflict &conflict : conflicts)
       reportConflict(conflict);

@@ -9,14 +9,8 @@
 
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Transforms/Liveness.h"
-#include <functional>
 
 namespace tessera::rt {
-
-/// Whether a kernel may write a result over an argument (both numbered as in
-/// the function): no element is read after the result's is written.
-using ShareRule = std::function<bool(mlir::func::FuncOp kernel,
-                                     unsigned argument, unsigned result)>;
 
 /// Where a value lies.
 struct Place {
@@ -43,7 +37,7 @@ struct Conflict {
 
 class Buffers {
 public:
-  Buffers(mlir::func::FuncOp func, const Liveness &live, ShareRule mayShare);
+  Buffers(mlir::func::FuncOp func, const Liveness &live);
 
   /// Places every value. Operands in conflict are treated as if they had been
   /// copied.
@@ -78,7 +72,6 @@ private:
 
   mlir::func::FuncOp func;
   const Liveness &live;
-  ShareRule mayShare;
   mlir::SymbolTable symbols;
   llvm::SmallVector<Buffer> buffers;
   llvm::DenseMap<mlir::Value, Place> places;

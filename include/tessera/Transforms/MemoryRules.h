@@ -8,16 +8,14 @@
 
 namespace tessera::rt {
 
-/// The lowered program of a module: `@step`, one block, static shapes. Emits
-/// an error otherwise.
-mlir::FailureOr<mlir::func::FuncOp> findStep(mlir::ModuleOp module);
+/// The arguments that the results of the program update, by name and role; null
+/// for results that update none.
+llvm::SmallVector<mlir::BlockArgument>
+updatedArguments(mlir::func::FuncOp func);
 
-/// The argument that a result of the program updates, by name and role; null if
-/// it updates none.
-mlir::BlockArgument updatedArgument(mlir::func::FuncOp func, unsigned result);
-
-/// What the code generator says of its kernels.
-ShareRule kernelShareRule();
+/// Whether a kernel may write a result over an argument (both numbered as in
+/// the function): what rt-annotate-sharing found.
+bool mayShare(mlir::func::FuncOp kernel, unsigned argument, unsigned result);
 
 /// Emits the error that a conflict is where it cannot be resolved.
 void reportConflict(const Conflict &conflict);

@@ -51,9 +51,10 @@ static bool isOne(Value value) {
   FloatAttr scalar;
   SplatElementsAttr splat;
   if (matchPattern(value, m_Constant(&scalar)))
-    return scalar.getValue().isExactlyValue(1.0);
+    return scalar.getValueAsDouble() == 1.0;
   return matchPattern(value, m_Constant(&splat)) &&
-         splat.getSplatValue<APFloat>().isExactlyValue(1.0);
+         isa<FloatType>(splat.getElementType()) &&
+         splat.getSplatValue<FloatAttr>().getValueAsDouble() == 1.0;
 }
 
 /// tanh(x) + 1 -> 2 / (1 + exp(-2x)): one branch of tanh, and exact where the
@@ -98,20 +99,22 @@ struct ExpandExtremum : OpRewritePattern<Op> {
 struct ExpandKernelMath
     : tessera::impl::ExpandKernelMathPassBase<ExpandKernelMath> {
   void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    populateMathF32ExpansionPatterns(patterns, [](StringRef) { return true; });
-    patterns.add<ExpandFunction<math::ExpOp, tessera::emitExp>,
-                 ExpandFunction<math::LogOp, tessera::emitLog>,
-                 ExpandFunction<math::TanhOp, tessera::emitTanh>,
-                 ExpandFunction<math::ErfOp, tessera::emitErf>,
-                 ExpandFunction<math::CosOp, tessera::emitCos>,
-                 ExpandFunction<math::SinOp, tessera::emitSin>, ExpandRsqrt,
-                 ExpandExtremum<arith::MaximumFOp, arith::CmpFPredicate::OGT>,
-                 ExpandExtremum<arith::MinimumFOp, arith::CmpFPredicate::OLT>>(
+    // Sums with tanh first: its own expansion would hide them.
+    RewritePatternSet sums(&getContext()), functions(&getContext());
+    sums.add<ExpandTanhPlusOne>(&getContext());
+    populateMathF32ExpansionPatterns(functions, [](StringRef) { return true; });
+    functions.add<ExpandFunction<math::ExpOp, tessera::emitExp>,
+                  ExpandFunction<math::LogOp, tessera::emitLog>,
+                  ExpandFunction<math::TanhOp, tessera::emitTanh>,
+                  ExpandFunction<math::ErfOp, tessera::emitErf>,
+                  ExpandFunction<math::CosOp, tessera::emitCos>,
+                  ExpandFunction<math::SinOp, tessera::emitSin>, ExpandRsqrt,
+                  ExpandExtremum<arith::MaximumFOp, arith::CmpFPredicate::OGT>,
+                  ExpandExtremum<arith::MinimumFOp, arith::CmpFPredicate::OLT>>(
         &getContext());
-    patterns.add<ExpandTanhPlusOne>(&getContext(), /*benefit=*/2);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    for (RewritePatternSet *patterns : {&sums, &functions})
+      if (failed(applyPatternsGreedily(getOperation(), std::move(*patterns))))
+        return signalPassFailure();
   }
 };
 

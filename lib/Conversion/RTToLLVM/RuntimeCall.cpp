@@ -2,7 +2,7 @@
 
 #include "RuntimeCall.h"
 #include "mlir/IR/Matchers.h"
-#include "tessera/Transforms/RowLayout.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 #include "tessera/abi.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -36,6 +36,8 @@ def RT_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kFactorsAttr = "rt.factors";
     /// On ops whose results verify compares: [{name, global type} per result].
     static constexpr ::llvm::StringLiteral kKeepAttr = "rt.keep";
+    /// On kernels: [[argument, result]] that may have the same memory.
+    static constexpr ::llvm::StringLiteral kMayShareAttr = "rt.may_share";
     /// On ops whose results have a role: [{nn.role, nn.param} per result].
     static constexpr ::llvm::StringLiteral kRoleAttr = "rt.role";
     /// On the module: bytes of the arena, and of what it holds at the peak.

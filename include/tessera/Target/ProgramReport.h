@@ -3,8 +3,8 @@
 // their sums per optimizer step. What is counted is what runs.
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_ANALYSIS_PROGRAMREPORT_H
-#define TESSERA_ANALYSIS_PROGRAMREPORT_H
+#ifndef TESSERA_TARGET_PROGRAMREPORT_H
+#define TESSERA_TARGET_PROGRAMREPORT_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Dialect/Dist/Dist.h"
@@ -51,4 +51,4 @@ ProgramReport reportProgram(mlir::func::FuncOp step, dist::MeshAttr mesh);
 
 } // namespace tessera
 
-#endif // TESSERA_ANALYSIS_PROGRAMREPORT_H
+#endif // TESSERA_TARGET_PROGRAMREPORT_H

@@ -3,8 +3,8 @@
 // layout follows from the two shapes and the offsets of the part's siblings.
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_TRANSFORMS_ROWLAYOUT_H
-#define TESSERA_TRANSFORMS_ROWLAYOUT_H
+#ifndef TESSERA_DIALECT_RT_ROWLAYOUT_H
+#define TESSERA_DIALECT_RT_ROWLAYOUT_H
 
 #include "tessera/Dialect/RT/RT.h"
 
@@ -35,4 +35,4 @@ RowLayout layoutOf(mlir::Value value);
 
 } // namespace tessera::rt
 
-#endif // TESSERA_TRANSFORMS_ROWLAYOUT_H
+#endif // TESSERA_DIALECT_RT_ROWLAYOUT_H

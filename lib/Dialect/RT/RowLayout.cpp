@@ -1,6 +1,6 @@
 //===- RowLayout.cpp - how a part lies inside a tensor --------------------===//
 
-#include "tessera/Transforms/RowLayout.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 
 using namespace mlir;
 using namespace tessera::rt;

@@ -1,6 +1,6 @@
 //===- ProgramReport.cpp - what a lowered program does, in numbers --------===//
 
-#include "tessera/Analysis/ProgramReport.h"
+#include "tessera/Target/ProgramReport.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "llvm/ADT/StringExtras.h"
