@@ -1,8 +1,8 @@
 //===- AttachMetadata.cpp - stores the metadata on the module -------------===//
 
+#include "tessera/Dialect/RT/Program.h"
 #include "tessera/Target/Metadata.h"
 #include "tessera/Target/Passes.h"
-#include "tessera/Dialect/RT/Program.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace tessera {

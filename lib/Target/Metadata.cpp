@@ -1,10 +1,10 @@
 //===- Metadata.cpp - the JSON part of an artifact ------------------------===//
 
 #include "tessera/Target/Metadata.h"
-#include "tessera/Target/ProgramReport.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Target/ProgramReport.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Transforms/Buffers.h"
-#include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Dialect/RT/RowLayout.h"
+#include "tessera/Transforms/MemoryRules.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -4,11 +4,11 @@
 // a read of another value's bytes.
 //===----------------------------------------------------------------------===//
 
-#include "tessera/Transforms/AbstractArena.h"
 #include "tessera/Dialect/RT/Program.h"
+#include "tessera/Dialect/RT/RowLayout.h"
+#include "tessera/Transforms/AbstractArena.h"
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Transforms/Passes.h"
-#include "tessera/Dialect/RT/RowLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tessera {
@@ -132,7 +132,8 @@ bool Checker::mayOverlap(RuntimeCallOpInterface call, OpOperand &operand,
                        : func::FuncOp();
   return kernel && operand.get().getType() == result.getType() &&
          offsetOf(operand.get()) == offsetOf(result) &&
-         rt::mayShare(kernel, operand.getOperandNumber(), result.getResultNumber());
+         rt::mayShare(kernel, operand.getOperandNumber(),
+                      result.getResultNumber());
 }
 
 /// What an op writes may not touch what it reads, nor its other results.

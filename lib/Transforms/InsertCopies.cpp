@@ -1,11 +1,11 @@
 //===- InsertCopies.cpp - makes writing in place legal --------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Transforms/Buffers.h"
 #include "tessera/Dialect/RT/Program.h"
+#include "tessera/Dialect/RT/RowLayout.h"
+#include "tessera/Transforms/Buffers.h"
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Transforms/Passes.h"
-#include "tessera/Dialect/RT/RowLayout.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_INSERTCOPIESPASS
@@ -31,8 +31,7 @@ struct InsertCopiesPass
     copyKeptValues(*step);
     for (int round = 0; round < kRounds; ++round) {
       Liveness live(*step);
-      SmallVector<Conflict> conflicts =
-          Buffers(*step, live).build();
+      SmallVector<Conflict> conflicts = Buffers(*step, live).build();
       if (conflicts.empty())
         return;
       for (const Conflict &conflict : conflicts)

@@ -1,8 +1,8 @@
 //===- PlanMemory.cpp - gives every value an offset in one arena ----------===//
 
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Transforms/ArenaLayout.h"
 #include "tessera/Dialect/RT/Program.h"
+#include "tessera/Transforms/ArenaLayout.h"
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Transforms/Passes.h"
 #include "llvm/Support/MathExtras.h"
