@@ -15,7 +15,8 @@ add_library(TesseraMLIR INTERFACE)
 target_include_directories(TesseraMLIR SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_include_directories(TesseraMLIR INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR}/runtime/include)
-target_compile_options(TesseraMLIR INTERFACE -fno-rtti -fno-exceptions -Wall -Wextra -Wno-unused-parameter)
+# TypeIDs of op traits are merged with libMLIR.so's by the linker: they must be visible.
+target_compile_options(TesseraMLIR INTERFACE -fvisibility=default -fno-rtti -fno-exceptions -Wall -Wextra -Wno-unused-parameter)
 target_link_libraries(TesseraMLIR INTERFACE MLIR LLVM)
 
 # tessera_add_library(NAME source... [LINK library...] [DEPENDS target...])

@@ -36,7 +36,8 @@ struct MicroBatchPass : tessera::impl::MicroBatchPassBase<MicroBatchPass> {
   SmallVector<Value> crossing(ArrayRef<Operation *> body);
   void wrap(func::FuncOp func);
 
-  /// Conversions of parameters; conversions of gradients and of the loss.
+  /// Conversions and prefixes of parameters; conversions of gradients and of
+  /// the loss, and what spreads a prefix's gradient.
   SetVector<Operation *> prologue, epilogue;
 };
 
@@ -47,11 +48,13 @@ bool isParameter(func::FuncOp func, Value value) {
 }
 
 void MicroBatchPass::findPrologue(func::FuncOp func) {
-  for (auto convert : func.getOps<dist::ConvertOp>()) {
-    Operation *source = convert.getInput().getDefiningOp();
-    if (isParameter(func, convert.getInput()) ||
+  for (Operation &op : func.getOps()) {
+    if (!isa<dist::ConvertOp, nn::PrefixOp>(op))
+      continue;
+    Operation *source = op.getOperand(0).getDefiningOp();
+    if (isParameter(func, op.getOperand(0)) ||
         (source && prologue.contains(source)))
-      prologue.insert(convert);
+      prologue.insert(&op);
   }
 }
 
@@ -69,6 +72,11 @@ void MicroBatchPass::findEpilogue(func::FuncOp func) {
       continue;
     bool sumOfConverted =
         isa<nn::AddOp>(op) && llvm::all_of(op->getOperands(), isConverted);
+    if (isa<nn::PrefixGradOp>(op)) {
+      epilogue.insert(op);
+      todo.push_back(op->getOperand(0));
+      continue;
+    }
     if (!isa<dist::ConvertOp>(op) && !sumOfConverted)
       continue;
     epilogue.insert(op);

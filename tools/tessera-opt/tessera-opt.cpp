@@ -4,18 +4,14 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "tessera/Dialect/Dist/Dist.h"
-#include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/RT/RT.h"
-#include "tessera/Transforms/Passes.h"
+#include "tessera/Pipelines/Compile.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
-  tessera::registerTransformsPasses();
+  tessera::registerCompilerPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
-  registry.insert<tessera::nn::NNDialect, tessera::dist::DistDialect,
-                  tessera::rt::RTDialect>();
+  tessera::registerCompilerDialects(registry);
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Tessera optimizer driver\n", registry));
 }

@@ -25,14 +25,20 @@ struct CompileOptions {
   /// Give every value of the program its own buffer, named in the artifact as
   /// role "value", so that `verify` can compare it. Larger and slower.
   bool keepValues = false;
-  std::string dumpDir;        ///< If set: IR after each pass, numbered files.
-  std::string reproducerPath; ///< If set: where a failing pass leaves its input.
+  std::string dumpDir; ///< If set: IR after each pass, numbered files.
+  std::string
+      reproducerPath; ///< If set: where a failing pass leaves its input.
 };
 
 /// Loads every dialect the compiler needs.
 void registerCompilerDialects(mlir::DialectRegistry &registry);
 /// Registers every pass and pipeline, for tessera-opt.
 void registerCompilerPasses();
+
+/// The first half: distributes, differentiates and adds the optimizer, in
+/// place. The module then holds the typed program `@step`.
+mlir::LogicalResult distributeToStep(mlir::ModuleOp module,
+                                     const CompileOptions &options);
 
 /// Distributes, differentiates and lowers `module` (function @loss, attribute
 /// `nn.model`) in place and writes the artifact. Errors are diagnostics.

@@ -1,4 +1,4 @@
-//===- NNShape.cpp - stack, unstack ---------------------------------------===//
+//===- NNShape.cpp - stack, unstack, prefix -------------------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
 
@@ -54,4 +54,43 @@ Signature StackOp::getSignature(unsigned) {
 
 int64_t StackOp::getNewFactorSize(char factor) {
   return factor == 'z' ? static_cast<int64_t>(getInputs().size()) : -1;
+}
+
+//===----------------------------------------------------------------------===//
+// prefix: x "ph" -> "sh"; only h can be split
+//===----------------------------------------------------------------------===//
+
+Signature PrefixOp::getSignature(unsigned) {
+  Signature sig = Signature::parse("ph->sh");
+  sig.whole = "ps";
+  return sig.linearInEach();
+}
+
+int64_t PrefixOp::getNewFactorSize(char factor) {
+  return factor == 's' ? static_cast<int64_t>(getRows()) : -1;
+}
+
+LogicalResult PrefixOp::verify() {
+  int64_t rows = cast<RankedTensorType>(getInput().getType()).getDimSize(0);
+  int64_t taken = getRows();
+  if (taken < 1 || taken > rows)
+    return emitOpError() << "takes " << taken << " rows of " << rows
+                         << "; it must take at least 1 and at most " << rows;
+  return success();
+}
+
+void PrefixOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
+                             ArrayRef<bool> wanted,
+                             MutableArrayRef<Value> operandGrads) {
+  if (wanted[0])
+    operandGrads[0] =
+        nn::create<PrefixGradOp>(builder, getLoc(), resultGrads[0], getInput());
+}
+
+Signature PrefixGradOp::getSignature(unsigned) {
+  Signature sig = Signature::parse("sh,ph->ph");
+  sig.whole = "ps";
+  sig.linear = {{0}};
+  sig.shapeOnly = {1};
+  return sig;
 }

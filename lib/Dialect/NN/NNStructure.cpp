@@ -6,6 +6,22 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
 
+/// The type of one micro-batch: dimension 0 disappears, its neighbours keep
+/// their distribution.
+static RankedTensorType sliceType(RankedTensorType whole) {
+  auto slice = RankedTensorType::get(whole.getShape().drop_front(),
+                                     whole.getElementType());
+  auto sharding = dyn_cast_or_null<dist::ShardingAttr>(whole.getEncoding());
+  if (!sharding)
+    return slice;
+  for (dist::AxisState s : sharding.getStates()) {
+    if (s.state.isSharded())
+      --s.state.where;
+    slice = dist::withState(slice, s.axis, s.state);
+  }
+  return slice;
+}
+
 static LogicalResult verifySlice(MicroBatchesOp op, Value whole, Value slice) {
   auto type = cast<RankedTensorType>(whole.getType());
   auto part = cast<RankedTensorType>(slice.getType());
@@ -13,8 +29,7 @@ static LogicalResult verifySlice(MicroBatchesOp op, Value whole, Value slice) {
       type.getDimSize(0) != static_cast<int64_t>(op.getCount()))
     return op.emitOpError() << "runs " << op.getCount()
                             << " micro-batches, but its data is " << type;
-  if (type.getShape().drop_front() != part.getShape() ||
-      type.getElementType() != part.getElementType())
+  if (sliceType(type) != part)
     return op.emitOpError() << "passes " << part << " of " << type;
   return success();
 }

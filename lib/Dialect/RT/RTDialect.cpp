@@ -1,7 +1,7 @@
 //===- RTDialect.cpp - the rt dialect -------------------------------------===//
 
-#include "tessera/Dialect/RT/RT.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -29,6 +29,16 @@ def ConvertKernelToLLVMPass : Pass<"convert-kernel-to-llvm", "::mlir::ModuleOp">
   ];
 }
 
+def AnnotateSharingPass : Pass<"rt-annotate-sharing", "::mlir::ModuleOp"> {
+  let summary = "Say which results a kernel may write over its arguments";
+  let description = [{
+    Before: kernels, functions with `rt.schedule`. After: each has
+    `rt.may_share`, the list of [argument, result] that may have the same memory
+    because no element is read after it is written. The memory plan reads it.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
 def ExpandKernelMathPass : Pass<"expand-kernel-math", "::mlir::LLVM::LLVMFuncOp"> {
   let summary = "Expand f32 math functions into polynomials";
   let description = [{

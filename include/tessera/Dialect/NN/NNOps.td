@@ -48,7 +48,8 @@ def NN_Function : I32EnumAttr<"Function", "pointwise function", [
     I32EnumAttrCase<"Log", 4, "log">,
     I32EnumAttrCase<"Sqrt", 5, "sqrt">,
     I32EnumAttrCase<"Reciprocal", 6, "reciprocal">,
-    I32EnumAttrCase<"ClipFactor", 7, "clip_factor">]> {
+    I32EnumAttrCase<"ClipFactor", 7, "clip_factor">,
+    I32EnumAttrCase<"Rsqrt", 8, "rsqrt">]> {
   let cppNamespace = "::tessera::nn";
 }
 
@@ -135,7 +136,8 @@ def NN_MapOp : NN_Op<"map", [NN_Differentiable]> {
   let description = [{
     `y = f(x)`. `gelu_tanh` is `0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`
     and `gelu` is `0.5 x (1 + erf(x / sqrt 2))` (Hendrycks and Gimpel 2016);
-    `clip_factor` is `min(1, bound / x)`, the factor that clips a norm `x`.
+    `clip_factor` is `min(1, bound / x)`, the factor that clips a norm `x`;
+    `rsqrt` is `1 / sqrt(x + bound)`.
 
     Example:
 
@@ -203,7 +205,7 @@ def NN_ConstantOp : NN_Op<"constant", [NN_TypedElement]> {
     Example:
 
     ```mlir
-    %one = nn.constant 1.0 : tensor<f32>
+    %one = nn.constant 1.000000e+00 f32 : tensor<f32>
     ```
   }];
   let arguments = (ins F64Attr:$value, TypeAttr:$element_type);
@@ -245,6 +247,32 @@ def NN_StackOp : NN_Op<"stack", [
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, I64Attr:$dim);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$inputs `along` $dim attr-dict `:` functional-type($inputs, $output)";
+}
+
+def NN_PrefixOp : NN_Op<"prefix", [
+    NN_Differentiable,
+    DeclareOpInterfaceMethods<DistributableOpInterface, ["getNewFactorSize"]>]> {
+  let summary = "The first rows of a matrix";
+  let description = [{
+    `y[i, :] = x[i, :]` for `i < rows`: the positions that a sequence uses.
+
+    Example:
+
+    ```mlir
+    %y = nn.prefix %x rows 8 : tensor<32x16xf32> -> tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$rows);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$input `rows` $rows attr-dict `:` type($input) `->` type($output)";
+  let hasVerifier = 1;
+}
+
+def NN_PrefixGradOp : NN_Op<"prefix_grad"> {
+  let summary = "Gradient of prefix: the rows of g, then zeros";
+  let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$like);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$grad `like` $like attr-dict `:` functional-type(operands, $output)";
 }
 
 // ------------------------------------------------------------------ model

@@ -3,7 +3,6 @@
 #ifndef TESSERA_DIALECT_RT_RT_H
 #define TESSERA_DIALECT_RT_RT_H
 
-#include "tessera/Dialect/NN/NNInterfaces.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -11,10 +10,28 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tessera/Dialect/NN/NNInterfaces.h"
 
 #include "tessera/Dialect/RT/RTDialect.h.inc"
 
+#include "tessera/Dialect/RT/RTInterfaces.h.inc"
+
 #define GET_OP_CLASSES
 #include "tessera/Dialect/RT/RTOps.h.inc"
+
+namespace tessera::rt {
+
+/// Bytes of one element of a tensor, and of all.
+int64_t elementBytesOf(mlir::Value tensor);
+int64_t bytesOf(mlir::Value tensor);
+
+/// Where the memory plan put a tensor, in bytes from the arena's start; nullopt
+/// before planning. A view with an index: where index 0 lies.
+std::optional<int64_t> offsetOf(mlir::Value tensor);
+
+/// What the program promises about a result (`rt.keep`, `rt.role`), or null.
+mlir::DictionaryAttr resultEntry(mlir::Value result, llvm::StringRef attribute);
+
+} // namespace tessera::rt
 
 #endif // TESSERA_DIALECT_RT_RT_H

@@ -8,6 +8,7 @@
 #define TESSERA_DIALECT_RT_RTOPS_TD
 
 include "tessera/Dialect/NN/NNInterfaces.td"
+include "tessera/Dialect/RT/RTInterfaces.td"
 include "mlir/IR/DialectBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -35,12 +36,20 @@ def RT_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kFactorsAttr = "rt.factors";
     /// On ops whose results verify compares: [{name, global type} per result].
     static constexpr ::llvm::StringLiteral kKeepAttr = "rt.keep";
-    /// On the module: bytes of the arena.
+    /// On kernels: [[argument, result]] that may have the same memory.
+    static constexpr ::llvm::StringLiteral kMayShareAttr = "rt.may_share";
+    /// On ops whose results have a role: [{nn.role, nn.param} per result].
+    static constexpr ::llvm::StringLiteral kRoleAttr = "rt.role";
+    /// On the module: bytes of the arena, and of what it holds at the peak.
     static constexpr ::llvm::StringLiteral kArenaAttr = "rt.arena";
+    static constexpr ::llvm::StringLiteral kArenaByKindAttr = "rt.arena_by_kind";
   }];
 }
 
 class RT_Op<string mnemonic, list<Trait> traits = []> : Op<RT_Dialect, mnemonic, traits>;
+
+/// An op that the runtime executes, with the facts that it states of buffers.
+class RT_Call<list<string> facts = []> : DeclareOpInterfaceMethods<RuntimeCallOpInterface, facts>;
 
 defvar RT_I64s = Variadic<I64>;
 
@@ -74,7 +83,7 @@ def RT_StreamKeyOp : RT_Op<"stream_key", [Pure]> {
 
 // ------------------------------------------------------------------ compute
 
-def RT_LaunchOp : RT_Op<"launch", [Pure, AttrSizedOperandSegments]> {
+def RT_LaunchOp : RT_Op<"launch", [Pure, AttrSizedOperandSegments, RT_Call<>]> {
   let summary = "Runs a fused kernel over its parallel dimension";
   let description = [{
     `count` is the number of rows (schedule "row") or columns ("column");
@@ -89,6 +98,7 @@ def RT_LaunchOp : RT_Op<"launch", [Pure, AttrSizedOperandSegments]> {
 }
 
 def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments,
+                               RT_Call<["getTiedOperand", "getOperandStride", "getResultStride"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Matrix product, as TSR_GEMM of runtime/tessera/abi.h";
   let description = [{
@@ -106,7 +116,7 @@ def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments,
   }];
 }
 
-def RT_AttentionOp : RT_Op<"attention", [Pure,
+def RT_AttentionOp : RT_Op<"attention", [Pure, RT_Call<["getOperandStride"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Blocked attention, as TSR_ATTENTION of runtime/tessera/abi.h";
   let description = [{
@@ -122,7 +132,7 @@ def RT_AttentionOp : RT_Op<"attention", [Pure,
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure,
+def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, RT_Call<["getOperandStride", "getResultStride"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Backward of attention; recomputes probabilities from lse";
   let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$query, AnyRankedTensor:$key,
@@ -137,7 +147,7 @@ def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure,
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-def RT_ScatterAddOp : RT_Op<"scatter_add", [Pure]> {
+def RT_ScatterAddOp : RT_Op<"scatter_add", [Pure, RT_Call<["getTiedOperand"]>]> {
   let summary = "Adds rows to a table by index; the result is the table's buffer";
   let description = [{
     Row `r` of `source` is added to row `ids[r] - start` where that lies in
@@ -152,13 +162,13 @@ def RT_ScatterAddOp : RT_Op<"scatter_add", [Pure]> {
   }];
 }
 
-def RT_ZeroOp : RT_Op<"zero", [Pure]> {
+def RT_ZeroOp : RT_Op<"zero", [Pure, RT_Call<>]> {
   let summary = "A buffer of zeros";
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-def RT_CopyOp : RT_Op<"copy", [Pure]> {
+def RT_CopyOp : RT_Op<"copy", [Pure, RT_Call<>]> {
   let summary = "A copy in a buffer of its own";
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
@@ -195,11 +205,18 @@ def RT_JoinOp : RT_Op<"join", [Pure]> {
 
 // ------------------------------------------------------------------ collectives
 
-def RT_AllReduceOp : RT_Op<"all_reduce", [Pure]> {
+def RT_AllReduceOp : RT_Op<"all_reduce", [Pure, RT_Call<["getTiedOperand"]>]> {
   let summary = "Sum or maximum over the ranks of mesh axes, in place";
   let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, BoolAttr:$maximum);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input `over` $axes attr-dict `:` type($input) `->` type($result)";
+}
+
+def RT_FirstOp : RT_Op<"first", [Pure]> {
+  let summary = "The value on rank 0 of an axis, zeros elsewhere; part of a kernel";
+  let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `on` $axis attr-dict `:` type($input) `->` type($result)";
 }
 
 // ------------------------------------------------------------------ structure

@@ -1,0 +1,47 @@
+//===- Factors.h - where a rank's slice of a factor lies ------------------===//
+// After localization an op knows of each split factor (`rt.factors`) over which
+// axis it is split, into chunks of what size, and its global size. Kernels need
+// this where positions matter: vocabulary, masks, dropout.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_CONVERSION_NNTORT_FACTORS_H
+#define TESSERA_CONVERSION_NNTORT_FACTORS_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Operation.h"
+#include <optional>
+
+namespace tessera {
+
+struct FactorSpan {
+  mlir::StringAttr axis;
+  int64_t chunk = 0; ///< Local size, the same on every rank.
+  int64_t total = 0; ///< Global size.
+
+  /// Do some ranks hold fewer than `chunk` valid elements?
+  bool isPadded(int64_t ranks) const { return chunk * ranks != total; }
+};
+
+/// The span of a factor of `op`; nullopt if the factor is whole.
+std::optional<FactorSpan> spanOf(mlir::Operation *op, char factor);
+/// Records the span of a factor.
+void setSpan(mlir::Operation *op, char factor, const FactorSpan &span);
+
+/// First global index of the rank's slice (i64): coordinate * chunk, or 0.
+mlir::Value startOf(mlir::OpBuilder &builder, mlir::Location loc,
+                    const std::optional<FactorSpan> &span);
+/// Valid elements of the rank's slice (i64): min(chunk, max(0, total - start)).
+mlir::Value validOf(mlir::OpBuilder &builder, mlir::Location loc,
+                    const FactorSpan &span);
+/// What an array attribute of an op (a dictionary per result) says of a result;
+/// empty where it says nothing.
+mlir::DictionaryAttr getResultEntry(mlir::OpResult result,
+                                    llvm::StringRef name);
+void setResultEntry(mlir::OpResult result, llvm::StringRef name,
+                    mlir::DictionaryAttr entry);
+/// An i64 constant.
+mlir::Value i64(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
+
+} // namespace tessera
+
+#endif // TESSERA_CONVERSION_NNTORT_FACTORS_H

@@ -1,0 +1,64 @@
+//===- Passes.td - from typed nn to the program of one rank -*- tablegen -*-===//
+
+#ifndef TESSERA_CONVERSION_NNTORT_PASSES_TD
+#define TESSERA_CONVERSION_NNTORT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LocalizePass : Pass<"rt-localize", "::mlir::ModuleOp"> {
+  let summary = "Global, distributed types become local shapes";
+  let description = [{
+    Before: `@step`, typed. After: no encoding and no `dist` op is left; arguments
+    remember their global type in `rt.global`; ops with a split factor carry its
+    span in `rt.factors`; conversions that communicate are `rt` collectives with
+    a `reason`. With `keep`, ops remember the global types of their results in
+    `rt.keep`, so that `tessera verify` can compare them.
+  }];
+  let options = [Option<"keep", "keep", "bool", "false",
+                        "Remember every value for comparison">];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
+def ExpandMicroBatchesPass : Pass<"rt-expand-micro-batches", "::mlir::ModuleOp"> {
+  let summary = "The micro-batch loop becomes a loop with accumulators";
+  let description = [{
+    Before: `nn.micro_batches` on local tensors. After: its body inline (one
+    micro-batch), or an `rt.loop` that starts from zeros and adds.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
+def DecomposePass : Pass<"rt-decompose", "::mlir::ModuleOp"> {
+  let summary = "Norms and full sums become ops that one kernel pass computes";
+  let description = [{
+    Before: local nn ops. After: layer norms and their gradients are products,
+    sums and row means (statistics are shared between forward and backward,
+    normalized values are recomputed); sums to a scalar are row sums and a sum
+    of rows.
+  }];
+}
+
+def LowerLibraryPass : Pass<"rt-lower-library", "::mlir::ModuleOp"> {
+  let summary = "Matrix products, attention and lookups' gradients become library calls";
+  let description = [{
+    Before: local nn ops. After: contractions are `rt.gemm` (with bias and
+    accumulation folded in), attention is `rt.attention` on views of the fused
+    projection, embedding gradients are `rt.scatter_add`. Everything else is
+    left for kernels.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect"];
+}
+
+def FormKernelsPass : Pass<"rt-form-kernels", "::mlir::ModuleOp"> {
+  let summary = "What lies between library calls is fused into kernels";
+  let description = [{
+    Before: local nn ops between rt ops. After: only rt ops; each group of nn ops
+    over the same rows and columns is one `rt.launch` of a private function of
+    `linalg` ops with `rt.schedule` "row" or "column". Equal kernels are shared.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+#endif // TESSERA_CONVERSION_NNTORT_PASSES_TD

@@ -1,0 +1,22 @@
+//===- Passes.td - the program of one rank as host code ----*- tablegen -*-===//
+
+#ifndef TESSERA_CONVERSION_RTTOLLVM_PASSES_TD
+#define TESSERA_CONVERSION_RTTOLLVM_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertRTToLLVMPass : Pass<"convert-rt-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "The lowered program becomes a function that calls the runtime";
+  let description = [{
+    Before: `@step` with offsets; every kernel it launches is an `llvm.func`.
+    After: `llvm.func @tsr_program_step(!llvm.ptr) -> i32` (runtime's abi.h)
+    calls the runtime once per op and returns at once what is not zero. Ops are
+    numbered in program order, as in the metadata. Integer arithmetic stays
+    `arith`. The function is not optimized: it is a list of calls, and its
+    compile time must stay linear.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+#endif // TESSERA_CONVERSION_RTTOLLVM_PASSES_TD

@@ -1,0 +1,32 @@
+//===- RTInterfaces.td - what an op says of its buffers ----*- tablegen -*-===//
+
+#ifndef TESSERA_DIALECT_RT_RTINTERFACES_TD
+#define TESSERA_DIALECT_RT_RTINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
+  let cppNamespace = "::tessera::rt";
+  let description = [{
+    An op that one call of the runtime executes. It reads its tensor operands,
+    then writes its results; what deviates from contiguous buffers of their own
+    is said here. Their order in the program numbers "ops" of the metadata.
+  }];
+  let methods = [
+    InterfaceMethod<"The operand whose buffer a result takes, or null.",
+      "::mlir::OpOperand *", "getTiedOperand", (ins "unsigned":$result), "",
+      [{ return nullptr; }]>,
+    InterfaceMethod<[{
+      Elements between the rows that the op assumes for an operand; 0 where it
+      needs a contiguous one.
+      }], "int64_t", "getOperandStride", (ins "unsigned":$operand), "",
+      [{ return 0; }]>,
+    InterfaceMethod<[{
+      Elements between the rows of a result; 0 where it is contiguous. A result
+      with gaps is a part of an `rt.join`.
+      }], "int64_t", "getResultStride", (ins "unsigned":$result), "",
+      [{ return 0; }]>
+  ];
+}
+
+#endif // TESSERA_DIALECT_RT_RTINTERFACES_TD

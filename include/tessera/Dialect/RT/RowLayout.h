@@ -1,0 +1,38 @@
+//===- RowLayout.h - how a part lies inside a tensor ----------------------===//
+// A view or a part of a join is a number of equal rows at equal distances. The
+// layout follows from the two shapes and the offsets of the part's siblings.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_RT_ROWLAYOUT_H
+#define TESSERA_DIALECT_RT_ROWLAYOUT_H
+
+#include "tessera/Dialect/RT/RT.h"
+
+namespace tessera::rt {
+
+/// In elements.
+struct RowLayout {
+  int64_t rows = 1;
+  int64_t rowElements = 0;
+  int64_t stride = 0;
+
+  bool isContiguous() const { return rows == 1 || rowElements == stride; }
+  /// From the first element to behind the last.
+  int64_t span() const { return (rows - 1) * stride + rowElements; }
+};
+
+/// Layout of a part that lacks one dimension of `whole`, or is shorter in one;
+/// contiguous if it is neither. `offsets` are those of all parts of its shape.
+RowLayout partLayout(mlir::RankedTensorType whole, mlir::RankedTensorType part,
+                     llvm::ArrayRef<int64_t> offsets);
+
+/// Layout of a part of a join, inside the join's result.
+RowLayout layoutIn(JoinOp join, unsigned part);
+
+/// How the elements of a value lie in memory: not contiguous for some views and
+/// for results with gaps.
+RowLayout layoutOf(mlir::Value value);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_DIALECT_RT_ROWLAYOUT_H

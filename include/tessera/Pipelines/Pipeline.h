@@ -1,0 +1,52 @@
+//===- Pipeline.h - the passes of the compiler, in order ------------------===//
+// The story of the compiler; each stage is also a pipeline of tessera-opt.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PIPELINES_PIPELINE_H
+#define TESSERA_PIPELINES_PIPELINE_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace tessera {
+
+/// What the stages can be told; options of every named pipeline.
+struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
+  Option<std::string> mesh{*this, "mesh",
+                           llvm::cl::desc("Axes and sizes, e.g. dp=2,tp=4"),
+                           llvm::cl::init("")};
+  Option<int64_t> microBatches{*this, "micro-batches",
+                               llvm::cl::desc("Micro-batches per step"),
+                               llvm::cl::init(1)};
+  Option<double> beta1{*this, "beta1", llvm::cl::init(0.9)};
+  Option<double> beta2{*this, "beta2", llvm::cl::init(0.95)};
+  Option<double> epsilon{*this, "epsilon", llvm::cl::init(1e-8)};
+  Option<double> weightDecay{*this, "weight-decay", llvm::cl::init(0.1)};
+  Option<double> clip{*this, "clip", llvm::cl::init(1.0)};
+  Option<bool> keepValues{*this, "keep",
+                          llvm::cl::desc("Keep every value for comparison"),
+                          llvm::cl::init(false)};
+  Option<unsigned> vectorBits{*this, "vector-bits",
+                              llvm::cl::desc("Width of a vector register"),
+                              llvm::cl::init(512)};
+};
+
+/// nn -> typed training step: distribute, differentiate, micro-batch, optimize.
+void buildDistributePipeline(mlir::OpPassManager &passes,
+                             const PipelineOptions &options);
+/// Typed training step -> rt program of one rank and its kernels.
+void buildLowerPipeline(mlir::OpPassManager &passes,
+                        const PipelineOptions &options);
+/// rt program -> rt program with a memory plan, checked.
+void buildMemoryPipeline(mlir::OpPassManager &passes,
+                         const PipelineOptions &options);
+/// Planned program -> metadata and LLVM dialect.
+void buildCodePipeline(mlir::OpPassManager &passes,
+                       const PipelineOptions &options);
+/// All of it.
+void buildCompilePipeline(mlir::OpPassManager &passes,
+                          const PipelineOptions &options);
+
+} // namespace tessera
+
+#endif // TESSERA_PIPELINES_PIPELINE_H

@@ -1,0 +1,29 @@
+//===- Metadata.h - the JSON part of an artifact --------------------------===//
+// docs/Artifact.md describes it; the runtime and `tessera report` read it.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TARGET_METADATA_H
+#define TESSERA_TARGET_METADATA_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/JSON.h"
+
+namespace tessera {
+
+/// On the module: what the user chose (a dictionary whose entries become top
+/// level entries of the metadata: precision, target, optimizer).
+constexpr llvm::StringLiteral kOptionsAttr = "rt.options";
+/// On the module: the metadata as a string, after rt-attach-metadata.
+constexpr llvm::StringLiteral kMetadataAttr = "rt.metadata";
+
+/// Metadata of a planned program. Errors are diagnostics.
+mlir::FailureOr<llvm::json::Object> buildMetadata(mlir::ModuleOp module,
+                                                  mlir::func::FuncOp step);
+
+/// Integers, floats, strings, unit, arrays and dictionaries as JSON; null for
+/// other attributes.
+llvm::json::Value toJson(mlir::Attribute attribute);
+
+} // namespace tessera
+
+#endif // TESSERA_TARGET_METADATA_H

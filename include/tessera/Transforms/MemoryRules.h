@@ -1,0 +1,25 @@
+//===- MemoryRules.h - what the memory passes agree on --------------------===//
+
+#ifndef TESSERA_TRANSFORMS_MEMORYRULES_H
+#define TESSERA_TRANSFORMS_MEMORYRULES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "tessera/Transforms/Buffers.h"
+
+namespace tessera::rt {
+
+/// The arguments that the results of the program update, by name and role; null
+/// for results that update none.
+llvm::SmallVector<mlir::BlockArgument>
+updatedArguments(mlir::func::FuncOp func);
+
+/// Whether a kernel may write a result over an argument (both numbered as in
+/// the function): what rt-annotate-sharing found.
+bool mayShare(mlir::func::FuncOp kernel, unsigned argument, unsigned result);
+
+/// Emits the error that a conflict is where it cannot be resolved.
+void reportConflict(const Conflict &conflict);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_TRANSFORMS_MEMORYRULES_H

@@ -1,0 +1,168 @@
+//===- Decompose.cpp - norms and full sums --------------------------------===//
+
+#include "tessera/Conversion/NNToRT/Passes.h"
+#include "tessera/Dialect/NN/NN.h"
+#include <map>
+
+namespace tessera {
+#define GEN_PASS_DEF_DECOMPOSEPASS
+#include "tessera/Conversion/NNToRT/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Builds local nn ops for a tensor "ab..h" normalized over h.
+class NormBuilder {
+public:
+  NormBuilder(Operation *op, Value x)
+      : builder(op), loc(op->getLoc()), phase(op->getAttr("nn.phase")), x(x) {
+    auto type = cast<RankedTensorType>(x.getType());
+    full = dist::Signature::elementwise(type.getRank(), 1).out;
+    rows = full.substr(0, full.size() - 1);
+    h = full.substr(full.size() - 1);
+    perElement = 1.0 / static_cast<double>(type.getShape().back());
+  }
+
+  Value product(const std::string &spec, ValueRange inputs, double scale = 1) {
+    return mark(nn::create<nn::EinsumOp>(
+        builder, loc, builder.getStringAttr(spec), inputs,
+        builder.getF64FloatAttr(scale), TypeAttr()));
+  }
+  Value combine(const std::string &spec, ValueRange inputs,
+                ArrayRef<double> coefs) {
+    return mark(nn::create<nn::AddOp>(builder, loc, builder.getStringAttr(spec),
+                                      inputs,
+                                      builder.getDenseF64ArrayAttr(coefs)));
+  }
+  Value meanOf(ValueRange factors) {
+    std::string ins = full;
+    for (unsigned k = 1; k < factors.size(); ++k)
+      ins += "," + full;
+    return product(ins + "->" + rows, factors, perElement);
+  }
+  Value centered(Value mean) {
+    return combine(full + "," + rows + "->" + full, {x, mean}, {1, -1});
+  }
+  Value times(Value value, const std::string &letters, Value factor) {
+    return product(full + "," + letters + "->" + full, {value, factor});
+  }
+  Value mark(Operation *op) {
+    if (phase)
+      op->setAttr(nn::NNDialect::kPhaseAttr, phase);
+    return op->getResult(0);
+  }
+
+  OpBuilder builder;
+  Location loc;
+  Attribute phase;
+  Value x;
+  std::string full, rows, h;
+  double perElement;
+};
+
+/// Mean and 1 / sqrt(var + epsilon) of every row.
+struct Statistics {
+  Value mean, rstd;
+};
+
+struct DecomposePass : tessera::impl::DecomposePassBase<DecomposePass> {
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops) {
+      Value result;
+      if (auto norm = dyn_cast<nn::LayerNormOp>(op))
+        result = forward(norm);
+      else if (auto grad = dyn_cast<nn::LayerNormGradInputOp>(op))
+        result = gradInput(grad);
+      else if (auto grad = dyn_cast<nn::LayerNormGradWeightOp>(op))
+        result = gradWeight(grad);
+      else if (auto einsum = dyn_cast<nn::EinsumOp>(op))
+        result = fullSum(einsum);
+      if (!result)
+        continue;
+      for (StringRef name : {StringRef(rt::RTDialect::kKeepAttr),
+                             StringRef(rt::RTDialect::kRoleAttr)})
+        if (Attribute attr = op->getAttr(name))
+          result.getDefiningOp()->setAttr(name, attr);
+      op->getResult(0).replaceAllUsesWith(result);
+      op->erase();
+    }
+  }
+
+  Statistics &statistics(NormBuilder &b, APFloat epsilon);
+  Value normalized(NormBuilder &b, APFloat epsilon);
+  Value forward(nn::LayerNormOp op);
+  Value gradInput(nn::LayerNormGradInputOp op);
+  Value gradWeight(nn::LayerNormGradWeightOp op);
+  Value fullSum(nn::EinsumOp op);
+
+  /// Statistics by input and epsilon: the backward reads the forward's.
+  std::map<std::pair<void *, double>, Statistics> known;
+};
+
+Statistics &DecomposePass::statistics(NormBuilder &b, APFloat epsilon) {
+  Statistics &stats =
+      known[{b.x.getAsOpaquePointer(), epsilon.convertToDouble()}];
+  if (stats.mean)
+    return stats;
+  stats.mean = b.meanOf(b.x);
+  Value centered = b.centered(stats.mean);
+  Value variance = b.meanOf({centered, centered});
+  stats.rstd = b.mark(nn::create<nn::MapOp>(
+      b.builder, b.loc,
+      nn::FunctionAttr::get(b.builder.getContext(), nn::Function::Rsqrt),
+      variance, b.builder.getF64FloatAttr(epsilon.convertToDouble())));
+  return stats;
+}
+
+Value DecomposePass::normalized(NormBuilder &b, APFloat epsilon) {
+  Statistics stats = statistics(b, epsilon);
+  return b.times(b.centered(stats.mean), b.rows, stats.rstd);
+}
+
+Value DecomposePass::forward(nn::LayerNormOp op) {
+  NormBuilder b(op, op.getInput());
+  Value scaled = b.times(normalized(b, op.getEpsilon()), b.h, op.getWeight());
+  return b.combine(b.full + "," + b.h + "->" + b.full, {scaled, op.getBias()},
+                   {1, 1});
+}
+
+/// dx = (u - mean(u) - n mean(u n)) rstd with u = g * weight.
+Value DecomposePass::gradInput(nn::LayerNormGradInputOp op) {
+  NormBuilder b(op, op.getInput());
+  Value n = normalized(b, op.getEpsilon());
+  Value u = b.times(op.getGrad(), b.h, op.getWeight());
+  Value along = b.times(n, b.rows, b.meanOf({u, n}));
+  std::string spec = b.full + "," + b.rows + "," + b.full + "->" + b.full;
+  Value inner = b.combine(spec, {u, b.meanOf(u), along}, {1, -1, -1});
+  return b.times(inner, b.rows, statistics(b, op.getEpsilon()).rstd);
+}
+
+Value DecomposePass::gradWeight(nn::LayerNormGradWeightOp op) {
+  NormBuilder b(op, op.getInput());
+  Value n = normalized(b, op.getEpsilon());
+  return b.product(b.full + "," + b.full + "->" + b.h, {op.getGrad(), n});
+}
+
+/// A sum over everything runs in parallel over dimension 0, then over the rest.
+Value DecomposePass::fullSum(nn::EinsumOp op) {
+  dist::Signature sig = dist::Signature::parse(op.getSpec());
+  bool alike = llvm::all_of(
+      sig.ins, [&](const std::string &in) { return in == sig.ins[0]; });
+  if (!sig.out.empty() || !alike || sig.ins[0].size() < 2)
+    return {};
+  std::string first(1, sig.ins[0][0]);
+  StringRef ins = op.getSpec().split("->").first;
+  NormBuilder b(op, op.getInputs()[0]);
+  Value partial = b.product((ins + "->" + first).str(), op.getInputs(),
+                            op.getScale().convertToDouble());
+  if (Attribute spans = op->getAttr(rt::RTDialect::kFactorsAttr))
+    partial.getDefiningOp()->setAttr(rt::RTDialect::kFactorsAttr, spans);
+  return b.product(first + "->", partial);
+}
+
+} // namespace

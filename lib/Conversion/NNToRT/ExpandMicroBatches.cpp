@@ -1,0 +1,98 @@
+//===- ExpandMicroBatches.cpp - the micro-batch loop ----------------------===//
+
+#include "tessera/Conversion/NNToRT/Factors.h"
+#include "tessera/Conversion/NNToRT/Passes.h"
+#include "tessera/Dialect/NN/NN.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_EXPANDMICROBATCHESPASS
+#include "tessera/Conversion/NNToRT/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Micro-batch `index` of a data tensor whose dimension 0 counts them.
+Value slice(OpBuilder &builder, Value data, BlockArgument part, Value index) {
+  auto type = cast<RankedTensorType>(part.getType());
+  return rt::ViewOp::create(builder, part.getLoc(), type, data, index,
+                            builder.getI64IntegerAttr(0),
+                            builder.getI64IntegerAttr(type.getNumElements()));
+}
+
+/// Moves the body before the op and returns what it yields.
+SmallVector<Value> inlineBody(OpBuilder &builder, nn::MicroBatchesOp op,
+                              Block *into, Value index) {
+  Block &body = op.getBody().front();
+  for (auto [data, part] : llvm::zip(op.getData(), body.getArguments()))
+    part.replaceAllUsesWith(slice(builder, data, part, index));
+  auto yield = cast<nn::YieldOp>(body.getTerminator());
+  SmallVector<Value> yielded(yield.getValues());
+  yield.erase();
+  into->getOperations().splice(builder.getInsertionPoint(),
+                               body.getOperations());
+  return yielded;
+}
+
+/// What is said of the loop's results goes to the values that replace them.
+void moveRoles(nn::MicroBatchesOp op, ArrayRef<Value> values) {
+  for (auto [result, value] : llvm::zip(op->getResults(), values)) {
+    DictionaryAttr role = getResultEntry(result, rt::RTDialect::kRoleAttr);
+    auto made = dyn_cast<OpResult>(value);
+    if (role && !role.empty() && made)
+      setResultEntry(made, rt::RTDialect::kRoleAttr, role);
+  }
+}
+
+/// An accumulator in f32 for narrower values is the yielded type itself: the
+/// differentiator makes gradients in the master type.
+void expandLoop(nn::MicroBatchesOp op) {
+  OpBuilder builder(op);
+  SmallVector<Value> zeros;
+  for (Type type : op.getResultTypes())
+    zeros.push_back(rt::ZeroOp::create(builder, op.getLoc(), type));
+  auto loop = rt::LoopOp::create(builder, op.getLoc(), op.getResultTypes(),
+                                 op.getCountAttr(), zeros);
+  Block *block = builder.createBlock(&loop.getBody());
+  Value index = block->addArgument(builder.getI64Type(), op.getLoc());
+  SmallVector<Value> sums;
+  for (Value zero : zeros)
+    sums.push_back(block->addArgument(zero.getType(), op.getLoc()));
+  builder.setInsertionPointToEnd(block);
+  SmallVector<Value> yielded = inlineBody(builder, op, block, index);
+  builder.setInsertionPointToEnd(block);
+  SmallVector<Value> next;
+  for (auto [sum, value] : llvm::zip(sums, yielded)) {
+    int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+    std::string letters = dist::Signature::elementwise(rank, 1).out;
+    next.push_back(nn::create<nn::AddOp>(
+        builder, value.getLoc(),
+        builder.getStringAttr(letters + "," + letters + "->" + letters),
+        ValueRange({sum, value}), DenseF64ArrayAttr()));
+  }
+  rt::YieldOp::create(builder, op.getLoc(), next);
+  if (Attribute roles = op->getAttr(rt::RTDialect::kRoleAttr))
+    loop->setAttr(rt::RTDialect::kRoleAttr, roles);
+  op.replaceAllUsesWith(loop.getResults());
+  op.erase();
+}
+
+struct ExpandMicroBatchesPass
+    : tessera::impl::ExpandMicroBatchesPassBase<ExpandMicroBatchesPass> {
+  void runOnOperation() override {
+    getOperation().walk([](nn::MicroBatchesOp op) {
+      if (op.getCount() > 1)
+        return expandLoop(op);
+      OpBuilder builder(op);
+      SmallVector<Value> yielded =
+          inlineBody(builder, op, op->getBlock(), Value());
+      moveRoles(op, yielded);
+      op.replaceAllUsesWith(yielded);
+      op.erase();
+    });
+  }
+};
+
+} // namespace

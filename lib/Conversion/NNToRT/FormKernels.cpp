@@ -1,0 +1,105 @@
+//===- FormKernels.cpp - fuses what lies between library calls ------------===//
+
+#include "KernelWriter.h"
+#include "tessera/Conversion/KernelToLLVM/BufferSharing.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_FORMKERNELSPASS
+#include "tessera/Conversion/NNToRT/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+struct FormKernelsPass : tessera::impl::FormKernelsPassBase<FormKernelsPass> {
+  void runOnOperation() override {
+    auto func = getOperation().lookupSymbol<func::FuncOp>("step");
+    if (!func) {
+      getOperation().emitError() << "has no function @step";
+      return signalPassFailure();
+    }
+    SmallVector<Block *> blocks = {&func.getBody().front()};
+    func.walk(
+        [&](rt::LoopOp loop) { blocks.push_back(&loop.getBody().front()); });
+    for (Block *block : blocks)
+      for (auto &group : formGroups(*block))
+        if (failed(replace(*group)))
+          return signalPassFailure();
+    func.walk([](nn::ConstantOp op) {
+      if (op->use_empty())
+        op.erase();
+    });
+    WalkResult left = func.walk([](Operation *op) {
+      if (!isa<nn::NNDialect>(op->getDialect()))
+        return WalkResult::advance();
+      op->emitOpError() << "has no lowering to the runtime";
+      return WalkResult::interrupt();
+    });
+    if (left.wasInterrupted())
+      signalPassFailure();
+  }
+
+  LogicalResult replace(KernelGroup &group);
+  StringRef share(func::FuncOp kernel, KernelGroup &group);
+
+  /// Names of kernels by their text.
+  llvm::StringMap<std::string> known;
+};
+
+/// Equal kernels are shared: layers differ in operands only.
+StringRef FormKernelsPass::share(func::FuncOp kernel, KernelGroup &group) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  // Otherwise printing numbers and verifies the whole module, per kernel.
+  kernel.print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
+  auto [it, isNew] = known.try_emplace(text);
+  if (!isNew) {
+    kernel.erase();
+    return it->second;
+  }
+  std::string name = "kernel_" + std::to_string(known.size() - 1);
+  for (const KernelMember &member : group.members)
+    if (name.size() < 48)
+      name += "_" + member.op->getName().stripDialect().str();
+  it->second = name;
+  kernel.setName(name);
+  return it->second;
+}
+
+LogicalResult FormKernelsPass::replace(KernelGroup &group) {
+  Operation *last = group.members.back().op;
+  OpBuilder builder(last);
+  KernelWriter emitter(group, builder, getOperation());
+  if (failed(emitter.emit()))
+    return failure();
+  SmallVector<Type> types;
+  for (Value output : emitter.outputs)
+    types.push_back(output.getType());
+  FailureOr<LaunchShape> shape = getLaunchShape(emitter.func);
+  if (failed(shape))
+    return last->emitOpError() << "is in a kernel that cannot be generated";
+  StringRef name = share(emitter.func, group);
+  auto launch = rt::LaunchOp::create(
+      builder, last->getLoc(), types,
+      FlatSymbolRefAttr::get(&getContext(), name), emitter.inputs,
+      emitter.scalars, builder.getI64IntegerAttr(shape->count),
+      builder.getI64IntegerAttr(shape->grain));
+  for (auto [output, result] : llvm::zip(emitter.outputs, launch.getOutputs()))
+    for (StringRef name : {StringRef(rt::RTDialect::kKeepAttr),
+                           StringRef(rt::RTDialect::kRoleAttr)})
+      if (DictionaryAttr entry = getResultEntry(cast<OpResult>(output), name))
+        setResultEntry(cast<OpResult>(result), name, entry);
+  if (Attribute phase = last->getAttr(nn::NNDialect::kPhaseAttr))
+    launch->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  for (auto [output, result] : llvm::zip(emitter.outputs, launch.getOutputs()))
+    output.replaceAllUsesWith(result);
+  for (KernelMember &member : llvm::reverse(group.members))
+    member.op->erase();
+  return success();
+}
+
+} // namespace

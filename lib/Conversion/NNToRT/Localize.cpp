@@ -1,0 +1,233 @@
+//===- Localize.cpp - global types become local shapes --------------------===//
+
+#include "tessera/Conversion/NNToRT/Factors.h"
+#include "tessera/Conversion/NNToRT/Passes.h"
+#include "tessera/Dialect/Dist/LocalShape.h"
+#include "tessera/Dialect/NN/NN.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_LOCALIZEPASS
+#include "tessera/Conversion/NNToRT/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+
+namespace {
+
+struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
+  using LocalizePassBase::LocalizePassBase;
+
+  void runOnOperation() override {
+    mesh = meshOf(getOperation());
+    auto func = getOperation().lookupSymbol<func::FuncOp>("step");
+    if (!func) {
+      getOperation().emitError() << "has no function @step";
+      return signalPassFailure();
+    }
+    rememberGlobals(func);
+    WalkResult spans = func.walk([&](DistributableOpInterface op) {
+      return WalkResult(recordSpans(op));
+    });
+    if (spans.wasInterrupted())
+      return signalPassFailure();
+    if (keep)
+      rememberValues(func);
+    rememberGradients(func);
+    WalkResult lowered = func.walk(
+        [&](ConvertOp op) { return WalkResult(lowerConversion(op)); });
+    if (lowered.wasInterrupted())
+      return signalPassFailure();
+    shrinkTypes(func);
+  }
+
+  void rememberGlobals(func::FuncOp func);
+  void rememberValues(func::FuncOp func);
+  void rememberGradients(func::FuncOp func);
+  LogicalResult recordSpans(DistributableOpInterface op);
+  LogicalResult lowerConversion(ConvertOp op);
+  void shrinkTypes(func::FuncOp func);
+  RankedTensorType localType(Type type);
+
+  MeshAttr mesh;
+};
+
+RankedTensorType LocalizePass::localType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get(mesh ? localShape(tensor, mesh)
+                                    : SmallVector<int64_t>(tensor.getShape()),
+                               tensor.getElementType());
+}
+
+void LocalizePass::rememberGlobals(func::FuncOp func) {
+  for (BlockArgument argument : func.getArguments())
+    func.setArgAttr(argument.getArgNumber(), rt::RTDialect::kGlobalAttr,
+                    TypeAttr::get(argument.getType()));
+}
+
+bool hasPartialMaximum(Type type) {
+  auto sharding = dyn_cast_or_null<ShardingAttr>(
+      cast<RankedTensorType>(type).getEncoding());
+  return sharding && llvm::any_of(sharding.getStates(), [](const AxisState &s) {
+           return s.state.kind == State::M;
+         });
+}
+
+/// Numbers the values of the program; the serial and the parallel program have
+/// the same nn ops in the same order, so equal numbers are equal values.
+void LocalizePass::rememberValues(func::FuncOp func) {
+  Builder builder(&getContext());
+  int64_t next = 0;
+  func.walk([&](DistributableOpInterface op) {
+    SmallVector<Attribute> kept;
+    for (Value result : op->getResults()) {
+      std::string name =
+          std::to_string(next++) + ":" + op->getName().stripDialect().str();
+      // Candidates of a maximum denote nothing until they are compared.
+      if (isa<nn::MaxOp>(op) && hasPartialMaximum(result.getType())) {
+        kept.push_back(builder.getDictionaryAttr({}));
+        continue;
+      }
+      kept.push_back(builder.getDictionaryAttr(
+          {builder.getNamedAttr("name", builder.getStringAttr(name)),
+           builder.getNamedAttr("global", TypeAttr::get(result.getType()))}));
+    }
+    op->setAttr(rt::RTDialect::kKeepAttr, builder.getArrayAttr(kept));
+  });
+}
+
+/// The gradient that an update consumes: through adamw's first moment and the
+/// clip factor.
+Value gradientOf(Value updated) {
+  auto adam = updated.getDefiningOp<nn::AdamWOp>();
+  auto moment = adam ? adam.getMoment1().getDefiningOp<nn::AddOp>() : nullptr;
+  if (!moment)
+    return {};
+  Value gradient = moment.getInputs()[1];
+  if (auto clipped = gradient.getDefiningOp<nn::EinsumOp>())
+    gradient = clipped.getInputs()[1];
+  return gradient;
+}
+
+/// Marks the op that makes each gradient, for the memory map and for reading
+/// it.
+void LocalizePass::rememberGradients(func::FuncOp func) {
+  Builder builder(&getContext());
+  Operation *ret = func.getBody().front().getTerminator();
+  for (auto [k, value] : llvm::enumerate(ret->getOperands())) {
+    Value gradient = gradientOf(value);
+    if (!gradient)
+      continue;
+    TypeAttr global = TypeAttr::get(gradient.getType());
+    // A conversion that only renames the state makes no buffer.
+    while (auto convert = gradient.getDefiningOp<ConvertOp>()) {
+      if (convert.getHow() != "leave" && convert.getHow() != "enter")
+        break;
+      gradient = convert.getInput();
+    }
+    auto result = dyn_cast<OpResult>(gradient);
+    if (!result)
+      continue;
+    Attribute name = func.getResultAttr(k, nn::NNDialect::kParamAttr);
+    setResultEntry(result, rt::RTDialect::kRoleAttr,
+                   builder.getDictionaryAttr(
+                       {builder.getNamedAttr(nn::NNDialect::kRoleAttr,
+                                             builder.getStringAttr("gradient")),
+                        builder.getNamedAttr(nn::NNDialect::kParamAttr, name),
+                        builder.getNamedAttr("global", global)}));
+  }
+}
+
+LogicalResult LocalizePass::recordSpans(DistributableOpInterface op) {
+  for (unsigned r = 0; r < op->getNumResults(); ++r) {
+    Signature sig = op.getSignature(r);
+    for (auto [k, letters] : llvm::enumerate(sig.ins)) {
+      auto type = cast<RankedTensorType>(op->getOperand(k).getType());
+      for (auto [dim, letter] : llvm::enumerate(letters)) {
+        SmallVector<StringAttr> axes = axesOf(type, dim);
+        if (axes.empty())
+          continue;
+        if (axes.size() > 1)
+          return op->emitOpError()
+                 << "splits dimension " << dim << " over " << axes.size()
+                 << " axes; at most 1 can be lowered";
+        setSpan(
+            op, letter,
+            {axes[0], localType(type).getDimSize(dim), type.getDimSize(dim)});
+      }
+    }
+  }
+  return success();
+}
+
+/// Why a conversion communicates, in the words of the report.
+std::string reasonOf(ConvertOp op) {
+  Operation *source = op.getInput().getDefiningOp();
+  while (auto convert = dyn_cast_or_null<ConvertOp>(source))
+    source = convert.getInput().getDefiningOp();
+  if (op.getHow() == "all_reduce_max")
+    return "largest logit over the split vocabulary";
+  for (Operation *user : op->getUsers())
+    if (isa<nn::EinsumOp, nn::AdamWOp>(user) &&
+        user->getAttr(nn::NNDialect::kPhaseAttr) ==
+            StringAttr::get(op.getContext(), "optimizer") &&
+        cast<RankedTensorType>(op.getType()).getRank() > 0)
+      return "gradient summed over the batch";
+  if (isa_and_nonnull<nn::EmbeddingOp>(source))
+    return "lookup in a split vocabulary";
+  if (cast<RankedTensorType>(op.getType()).getRank() == 0)
+    return "sum of scalars";
+  if (auto einsum = dyn_cast_or_null<nn::EinsumOp>(source))
+    if (einsum.getInputs().size() == 1)
+      return "sum over a split dimension";
+  return "addends of a product over a split dimension";
+}
+
+LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
+  StringRef how = op.getHow();
+  OpBuilder builder(op);
+  Value result;
+  if (how == "enter" || how == "leave") {
+    result = op.getInput();
+  } else if (how == "all_reduce" || how == "all_reduce_max") {
+    auto reduce = rt::AllReduceOp::create(
+        builder, op.getLoc(), op.getInput().getType(), op.getInput(),
+        builder.getStrArrayAttr({op.getAxis()}),
+        builder.getBoolAttr(how == "all_reduce_max"));
+    reduce->setAttr("reason", builder.getStringAttr(reasonOf(op)));
+    for (StringRef name : {StringRef(nn::NNDialect::kPhaseAttr),
+                           StringRef(rt::RTDialect::kRoleAttr)})
+      if (Attribute attr = op->getAttr(name))
+        reduce->setAttr(name, attr);
+    result = reduce;
+  } else if (how == "first") {
+    result = rt::FirstOp::create(builder, op.getLoc(), op.getInput().getType(),
+                                 op.getInput(), op.getAxisAttr());
+    if (Attribute role = op->getAttr(rt::RTDialect::kRoleAttr))
+      result.getDefiningOp()->setAttr(rt::RTDialect::kRoleAttr, role);
+  } else {
+    return op.emitOpError() << "'" << how
+                            << "' cannot be lowered to the runtime yet; "
+                               "all_reduce, enter, leave and first can";
+  }
+  op.getOutput().replaceAllUsesWith(result);
+  op.erase();
+  return success();
+}
+
+void LocalizePass::shrinkTypes(func::FuncOp func) {
+  func.walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (isa<RankedTensorType>(result.getType()))
+        result.setType(localType(result.getType()));
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        argument.setType(localType(argument.getType()));
+  });
+  Block &block = func.getBody().front();
+  func.setType(FunctionType::get(&getContext(), block.getArgumentTypes(),
+                                 block.getTerminator()->getOperandTypes()));
+}
+
+} // namespace

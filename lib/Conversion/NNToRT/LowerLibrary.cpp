@@ -1,0 +1,315 @@
+//===- LowerLibrary.cpp - ops that become library calls -------------------===//
+
+#include "GemmForm.h"
+#include "tessera/Conversion/NNToRT/Factors.h"
+#include "tessera/Conversion/NNToRT/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_LOWERLIBRARYPASS
+#include "tessera/Conversion/NNToRT/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Carries what the report and verify need to the op that replaces another.
+void inherit(Operation *to, Operation *from) {
+  for (StringRef name : {StringRef(nn::NNDialect::kPhaseAttr),
+                         StringRef(rt::RTDialect::kKeepAttr),
+                         StringRef(rt::RTDialect::kRoleAttr)})
+    if (Attribute attr = from->getAttr(name))
+      to->setAttr(name, attr);
+}
+
+/// The iteration number of the micro-batch loop around an op; null outside.
+Value microBatchIndex(Operation *op) {
+  auto loop = op->getParentOfType<rt::LoopOp>();
+  return loop ? Value(loop.getBody().getArgument(0)) : Value();
+}
+
+/// Global index of the op's first sequence.
+Value batchStart(OpBuilder &builder, Operation *op, int64_t localBatch) {
+  std::optional<FactorSpan> span = spanOf(op, 'b');
+  Value start = startOf(builder, op->getLoc(), span);
+  Value index = microBatchIndex(op);
+  if (!index)
+    return start;
+  Value rows = i64(builder, op->getLoc(), span ? span->total : localBatch);
+  return arith::AddIOp::create(
+      builder, op->getLoc(), start,
+      arith::MulIOp::create(builder, op->getLoc(), index, rows));
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+LogicalResult lowerEinsum(nn::EinsumOp op) {
+  if (!isContraction(op))
+    return success();
+  std::optional<GemmForm> form = gemmForm(op);
+  if (!form)
+    return op.emitOpError()
+           << "'" << op.getSpec()
+           << "' is no single matrix product of contiguous operands; order its "
+              "factors as rows, columns";
+  OpBuilder b(op);
+  auto i = [&](int64_t v) { return b.getI64IntegerAttr(v); };
+  auto gemm = rt::GemmOp::create(
+      b, op.getLoc(), op.getType(), op.getInputs()[form->a],
+      op.getInputs()[form->b], Value(), Value(), i(form->m), i(form->n),
+      i(form->k), i(form->lda()), i(form->ldb()), i(form->n),
+      b.getBoolAttr(form->transA), b.getBoolAttr(form->transB));
+  inherit(gemm, op);
+  op.replaceAllUsesWith(gemm.getC());
+  op.erase();
+  return success();
+}
+
+/// add(gemm(a, b), bias) -> gemm(a, b) bias(bias): one pass over c less.
+bool foldBias(nn::AddOp op) {
+  dist::Signature sig = dist::Signature::parse(op.getSpec());
+  if (sig.ins.size() != 2 || op.getCoefs() || sig.ins[0] != sig.out ||
+      sig.ins[0] == sig.ins[1] || !StringRef(sig.out).ends_with(sig.ins[1]))
+    return false;
+  auto gemm = op.getInputs()[0].getDefiningOp<rt::GemmOp>();
+  Value bias = op.getInputs()[1];
+  if (!gemm || !gemm->hasOneUse() || gemm.getBias() || gemm.getAccumulator() ||
+      cast<RankedTensorType>(bias.getType()).getNumElements() !=
+          static_cast<int64_t>(gemm.getN()) ||
+      getElementTypeOrSelf(bias.getType()) !=
+          getElementTypeOrSelf(gemm.getType()))
+    return false;
+  gemm->moveBefore(op);
+  gemm.getBiasMutable().assign(bias);
+  inherit(gemm, op);
+  op.replaceAllUsesWith(gemm.getC());
+  op.erase();
+  return true;
+}
+
+/// The op that first writes the buffer of `value`, through ops that work in
+/// place on values nobody else reads.
+Operation *firstWriter(Value value) {
+  if (!value.hasOneUse())
+    return nullptr;
+  Operation *op = value.getDefiningOp();
+  if (auto scatter = dyn_cast_or_null<rt::ScatterAddOp>(op))
+    return firstWriter(scatter.getTable());
+  if (auto gemm = dyn_cast_or_null<rt::GemmOp>(op))
+    return gemm.getAccumulator() ? firstWriter(gemm.getAccumulator()) : op;
+  return isa_and_nonnull<rt::ZeroOp>(op) ? op : nullptr;
+}
+
+bool isPlainSum(nn::AddOp op) {
+  dist::Signature sig = dist::Signature::parse(op.getSpec());
+  return sig.ins.size() == 2 && !op.getCoefs() && sig.ins[0] == sig.out &&
+         sig.ins[1] == sig.out;
+}
+
+/// add(acc, gemm(a, b)) -> gemm(a, b) into(acc), also through scatter_add.
+bool foldAccumulation(nn::AddOp op) {
+  if (!isPlainSum(op))
+    return false;
+  Value sum = op.getInputs()[0], value = op.getInputs()[1];
+  Operation *writer = firstWriter(value);
+  bool ownsSum = isa<BlockArgument>(sum) || firstWriter(sum);
+  if (!writer || !ownsSum || !sum.hasOneUse())
+    return false;
+  Operation *defined = sum.getDefiningOp();
+  if (defined && defined->getBlock() == writer->getBlock() &&
+      !defined->isBeforeInBlock(writer))
+    return false;
+  if (auto gemm = dyn_cast<rt::GemmOp>(writer))
+    gemm.getAccumulatorMutable().assign(sum);
+  else
+    writer->getResult(0).replaceAllUsesExcept(sum, op);
+  inherit(value.getDefiningOp(), op);
+  op.replaceAllUsesWith(value);
+  op.erase();
+  if (isa<rt::ZeroOp>(writer) && writer->use_empty())
+    writer->erase();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Embedding
+//===----------------------------------------------------------------------===//
+
+void lowerEmbeddingGrad(nn::EmbeddingGradOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  std::optional<FactorSpan> span = spanOf(op, 'v');
+  Value table = rt::ZeroOp::create(b, loc, op.getType());
+  Value valid =
+      span ? validOf(b, loc, *span) : i64(b, loc, op.getType().getDimSize(0));
+  auto scatter =
+      rt::ScatterAddOp::create(b, loc, op.getType(), op.getGrad(), op.getIds(),
+                               table, startOf(b, loc, span), valid);
+  inherit(scatter, op);
+  op.replaceAllUsesWith(scatter.getResult());
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Elements between consecutive positions of a [b, s, n, d] operand.
+int64_t rowStride(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t row = type.getDimSize(2) * type.getDimSize(3);
+  if (auto unstack = value.getDefiningOp<nn::UnstackOp>())
+    return row * unstack.getNumResults();
+  if (auto view = value.getDefiningOp<rt::ViewOp>())
+    if (auto parts = view->getAttrOfType<IntegerAttr>("parts"))
+      return row * parts.getInt();
+  return row;
+}
+
+int64_t headsTotal(Operation *op, Value query) {
+  if (std::optional<FactorSpan> span = spanOf(op, 'n'))
+    return span->total;
+  return cast<RankedTensorType>(query.getType()).getDimSize(2);
+}
+
+void lowerAttention(nn::AttentionOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  Value q = op.getQuery(), k = op.getKey(), v = op.getValue();
+  auto i = [&](int64_t x) { return b.getI64IntegerAttr(x); };
+  int64_t batch = cast<RankedTensorType>(q.getType()).getDimSize(0);
+  auto lowered = rt::AttentionOp::create(
+      b, loc, op.getResultTypes(), q, k, v, batchStart(b, op, batch),
+      startOf(b, loc, spanOf(op, 'n')), i(rowStride(q)), i(rowStride(k)),
+      i(rowStride(v)), i(headsTotal(op, q)), op.getScaleAttr(),
+      b.getBoolAttr(op.getCausal()), op.getDropoutAttr(), op.getStreamAttr());
+  inherit(lowered, op);
+  op.replaceAllUsesWith(lowered);
+  op.erase();
+}
+
+/// Gradients that a stack joins are written in place, with its row stride.
+int64_t gradStride(Value grad) {
+  auto type = cast<RankedTensorType>(grad.getType());
+  int64_t row = type.getDimSize(2) * type.getDimSize(3);
+  if (!grad.hasOneUse())
+    return row;
+  auto stack = dyn_cast<nn::StackOp>(*grad.user_begin());
+  return stack && stack.getDim() == 2 ? row * stack.getInputs().size() : row;
+}
+
+void lowerAttentionGrad(nn::AttentionGradOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  Value q = op.getQuery(), k = op.getKey(), v = op.getValue();
+  auto i = [&](int64_t x) { return b.getI64IntegerAttr(x); };
+  int64_t batch = cast<RankedTensorType>(q.getType()).getDimSize(0);
+  auto lowered = rt::AttentionGradOp::create(
+      b, loc, op.getResultTypes(), op.getGrad(), q, k, v, op.getOutput(),
+      op.getLse(), batchStart(b, op, batch), startOf(b, loc, spanOf(op, 'n')),
+      i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
+      i(gradStride(op.getGradQuery())), i(gradStride(op.getGradKey())),
+      i(gradStride(op.getGradValue())), i(headsTotal(op, q)), op.getScaleAttr(),
+      b.getBoolAttr(op.getCausal()), op.getDropoutAttr(), op.getStreamAttr());
+  if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
+    lowered->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  op.replaceAllUsesWith(lowered);
+  op.erase();
+}
+
+/// Elements of one slice of a dimension and everything behind it.
+int64_t sliceElements(RankedTensorType whole, int64_t dim) {
+  int64_t elements = 1;
+  for (int64_t d = dim + 1; d < whole.getRank(); ++d)
+    elements *= whole.getDimSize(d);
+  return elements;
+}
+
+LogicalResult lowerUnstack(nn::UnstackOp op) {
+  for (Operation *user : op->getUsers())
+    if (!isa<rt::AttentionOp, rt::AttentionGradOp>(user))
+      return op.emitOpError() << "is read by '" << user->getName()
+                              << "'; only attention reads slices in place";
+  OpBuilder b(op);
+  auto type = cast<RankedTensorType>(op.getInput().getType());
+  int64_t elements = sliceElements(type, op.getDim());
+  for (auto [k, result] : llvm::enumerate(op.getResults())) {
+    auto view = rt::ViewOp::create(
+        b, op.getLoc(), result.getType(), op.getInput(), Value(),
+        b.getI64IntegerAttr(k * elements), b.getI64IntegerAttr(0));
+    view->setAttr("parts", b.getI64IntegerAttr(op.getNumResults()));
+    result.replaceAllUsesWith(view.getResult());
+  }
+  op.erase();
+  return success();
+}
+
+LogicalResult lowerStack(nn::StackOp op) {
+  for (Value part : op.getInputs())
+    if (!part.getDefiningOp<rt::AttentionGradOp>() || !part.hasOneUse())
+      return op.emitOpError() << "joins a part that is not written in place; "
+                                 "only gradients of attention are";
+  OpBuilder b(op);
+  int64_t elements = sliceElements(op.getType(), op.getDim());
+  SmallVector<int64_t> offsets;
+  for (unsigned k = 0; k < op.getInputs().size(); ++k)
+    offsets.push_back(k * elements);
+  auto join = rt::JoinOp::create(b, op.getLoc(), op.getType(), op.getInputs(),
+                                 b.getDenseI64ArrayAttr(offsets));
+  inherit(join, op);
+  op.replaceAllUsesWith(join.getResult());
+  op.erase();
+  return success();
+}
+
+/// The first rows of a matrix are where the matrix starts.
+void lowerPrefix(nn::PrefixOp op) {
+  OpBuilder b(op);
+  auto view =
+      rt::ViewOp::create(b, op.getLoc(), op.getType(), op.getInput(), Value(),
+                         b.getI64IntegerAttr(0), b.getI64IntegerAttr(0));
+  op.replaceAllUsesWith(view.getResult());
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+template <typename OpTy> SmallVector<OpTy> collect(ModuleOp module) {
+  SmallVector<OpTy> ops;
+  module.walk([&](OpTy op) { ops.push_back(op); });
+  return ops;
+}
+
+struct LowerLibraryPass
+    : tessera::impl::LowerLibraryPassBase<LowerLibraryPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    bool failedOp = false;
+    for (auto op : collect<nn::EinsumOp>(module))
+      failedOp |= failed(lowerEinsum(op));
+    for (auto op : collect<nn::EmbeddingGradOp>(module))
+      lowerEmbeddingGrad(op);
+    for (auto op : collect<nn::AddOp>(module))
+      if (!foldBias(op))
+        foldAccumulation(op);
+    for (auto op : collect<nn::AttentionOp>(module))
+      lowerAttention(op);
+    for (auto op : collect<nn::AttentionGradOp>(module))
+      lowerAttentionGrad(op);
+    for (auto op : collect<nn::UnstackOp>(module))
+      failedOp |= failed(lowerUnstack(op));
+    for (auto op : collect<nn::PrefixOp>(module))
+      lowerPrefix(op);
+    for (auto op : collect<nn::StackOp>(module))
+      failedOp |= failed(lowerStack(op));
+    if (failedOp)
+      signalPassFailure();
+  }
+};
+
+} // namespace

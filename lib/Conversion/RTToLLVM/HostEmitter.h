@@ -1,0 +1,37 @@
+//===- HostEmitter.h - code of tsr_program_step ---------------------------===//
+// Calls the parts of the program in order, with a counted loop around those of
+// a loop's body.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CONVERSION_RTTOLLVM_HOSTEMITTER_H
+#define TESSERA_LIB_CONVERSION_RTTOLLVM_HOSTEMITTER_H
+
+#include "PartEmitter.h"
+
+namespace tessera {
+
+class HostEmitter {
+public:
+  HostEmitter(mlir::ModuleOp module, mlir::func::FuncOp step);
+
+  /// Replaces the program by its host code.
+  mlir::LogicalResult emit();
+
+private:
+  mlir::LogicalResult emitBlock(mlir::Block &block);
+  mlir::LogicalResult emitPart(llvm::ArrayRef<rt::RuntimeCallOpInterface> ops);
+  mlir::LogicalResult emitLoop(rt::LoopOp loop);
+
+  mlir::func::FuncOp step;
+  dist::MeshAttr mesh;
+  mlir::SymbolTable symbols; ///< Of the kernels.
+  ConstantTables tables;
+  StatusFunction main;
+  llvm::SmallVector<mlir::Value> counters; ///< Of the loops being emitted.
+  int64_t nextOp = 0;                      ///< Index in "ops" of the metadata.
+  int64_t nextPart = 0;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CONVERSION_RTTOLLVM_HOSTEMITTER_H

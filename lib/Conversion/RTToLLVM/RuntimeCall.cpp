@@ -1,0 +1,242 @@
+//===- RuntimeCall.cpp - one op as one call of the runtime ----------------===//
+
+#include "RuntimeCall.h"
+#include "mlir/IR/Matchers.h"
+#include "tessera/Dialect/RT/RowLayout.h"
+#include "tessera/abi.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tessera;
+
+CallArgument CallArgument::of(Value scalar) {
+  APInt constant;
+  if (matchPattern(scalar, m_ConstantInt(&constant)))
+    return constant.getSExtValue();
+  CallArgument argument;
+  argument.source = Scalar;
+  argument.scalar = scalar;
+  return argument;
+}
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static int64_t bits(APFloat value) {
+  bool losesInfo = false;
+  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                &losesInfo);
+  return value.bitcastToAPInt().getSExtValue();
+}
+
+static FailureOr<int64_t> dtypeOf(Operation *op, Value value) {
+  Type type = typeOf(value).getElementType();
+  if (type.isF32())
+    return TSR_DTYPE_F32;
+  if (type.isBF16())
+    return TSR_DTYPE_BF16;
+  if (type.isF64())
+    return TSR_DTYPE_F64;
+  if (type.isInteger(32))
+    return TSR_DTYPE_I32;
+  return op->emitError() << "has elements of " << type
+                         << "; the runtime knows f32, bf16, f64 and i32";
+}
+
+namespace {
+
+using Call = FailureOr<RuntimeCall>;
+
+Call launch(rt::LaunchOp op) {
+  RuntimeCall call;
+  call.entry = TSR_ENTRY_LAUNCH;
+  call.kernel = op.getKernelAttr();
+  llvm::append_range(call.buffers, op.getInputs());
+  llvm::append_range(call.buffers, op.getOutputs());
+  call.arguments = {op.getCount(), op.getGrain()};
+  for (Value scalar : op.getScalars())
+    call.arguments.push_back(CallArgument::of(scalar));
+  return call;
+}
+
+Call gemm(rt::GemmOp op) {
+  FailureOr<int64_t> in = dtypeOf(op, op.getA()), out = dtypeOf(op, op.getC());
+  if (failed(in) || failed(out))
+    return failure();
+  RuntimeCall call;
+  call.entry = TSR_ENTRY_GEMM;
+  call.buffers = {op.getA(), op.getB(), op.getC(), op.getBias()};
+  call.arguments.resize(TSR_GEMM_ARGS);
+  call.arguments[TSR_GEMM_M] = op.getM();
+  call.arguments[TSR_GEMM_N] = op.getN();
+  call.arguments[TSR_GEMM_K] = op.getK();
+  call.arguments[TSR_GEMM_LDA] = op.getLda();
+  call.arguments[TSR_GEMM_LDB] = op.getLdb();
+  call.arguments[TSR_GEMM_LDC] = op.getLdc();
+  call.arguments[TSR_GEMM_TRANS_A] = op.getTransA();
+  call.arguments[TSR_GEMM_TRANS_B] = op.getTransB();
+  call.arguments[TSR_GEMM_ACCUMULATE] = op.getAccumulator() ? 1 : 0;
+  call.arguments[TSR_GEMM_DTYPE_AB] = *in;
+  call.arguments[TSR_GEMM_DTYPE_C] = *out;
+  call.arguments[TSR_GEMM_BATCH] = 1;
+  return call;
+}
+
+/// What forward and backward of attention share.
+template <typename OpTy>
+LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
+  RankedTensorType q = typeOf(op.getQuery()), k = typeOf(op.getKey());
+  FailureOr<int64_t> dtype = dtypeOf(op, op.getQuery());
+  if (failed(dtype))
+    return failure();
+  auto &args = call.arguments;
+  args.resize(TSR_ATTENTION_ARGS);
+  args[TSR_ATTENTION_BATCH] = q.getDimSize(0);
+  args[TSR_ATTENTION_HEADS] = q.getDimSize(2);
+  args[TSR_ATTENTION_KV_HEADS] = k.getDimSize(2);
+  args[TSR_ATTENTION_SEQ_Q] = q.getDimSize(1);
+  args[TSR_ATTENTION_SEQ_K] = k.getDimSize(1);
+  args[TSR_ATTENTION_HEAD_DIM] = q.getDimSize(3);
+  args[TSR_ATTENTION_ROW_Q] = op.getRowQ();
+  args[TSR_ATTENTION_ROW_K] = op.getRowK();
+  args[TSR_ATTENTION_ROW_V] = op.getRowV();
+  args[TSR_ATTENTION_ROW_O] = q.getDimSize(2) * q.getDimSize(3);
+  args[TSR_ATTENTION_CAUSAL] = op.getCausal();
+  args[TSR_ATTENTION_SCALE_BITS] = bits(op.getScale());
+  args[TSR_ATTENTION_DTYPE] = *dtype;
+  args[TSR_ATTENTION_DROPOUT_BITS] = bits(op.getDropout());
+  args[TSR_ATTENTION_STREAM] = op.getStream();
+  args[TSR_ATTENTION_BATCH_START] = CallArgument::of(op.getBatchStart());
+  args[TSR_ATTENTION_HEAD_START] = CallArgument::of(op.getHeadStart());
+  args[TSR_ATTENTION_HEADS_TOTAL] = op.getHeadsTotal();
+  if (!op.getDropout().isZero()) {
+    args[TSR_ATTENTION_SEED].source = CallArgument::Seed;
+    args[TSR_ATTENTION_STEP].source = CallArgument::Step;
+  }
+  return success();
+}
+
+Call attention(rt::AttentionOp op) {
+  RuntimeCall call;
+  call.entry = TSR_ENTRY_ATTENTION;
+  call.buffers = {op.getQuery(), op.getKey(), op.getValue(), op.getOutput(),
+                  op.getLse()};
+  if (failed(attentionArguments(op, call)))
+    return failure();
+  return call;
+}
+
+Call attentionGrad(rt::AttentionGradOp op) {
+  RuntimeCall call;
+  call.entry = TSR_ENTRY_ATTENTION_BACKWARD;
+  call.buffers = {op.getGrad(),      op.getQuery(),   op.getKey(),
+                  op.getValue(),     op.getOutput(),  op.getLse(),
+                  op.getGradQuery(), op.getGradKey(), op.getGradValue()};
+  if (failed(attentionArguments(op, call)))
+    return failure();
+  call.arguments[TSR_ATTENTION_ROW_DQ] = op.getRowDq();
+  call.arguments[TSR_ATTENTION_ROW_DK] = op.getRowDk();
+  call.arguments[TSR_ATTENTION_ROW_DV] = op.getRowDv();
+  call.arguments[TSR_ATTENTION_ROW_DO] =
+      call.arguments[TSR_ATTENTION_ROW_O].constant;
+  return call;
+}
+
+Call scatterAdd(rt::ScatterAddOp op) {
+  FailureOr<int64_t> in = dtypeOf(op, op.getSource());
+  FailureOr<int64_t> out = dtypeOf(op, op.getResult());
+  if (failed(in) || failed(out))
+    return failure();
+  RuntimeCall call;
+  call.entry = TSR_ENTRY_SCATTER_ADD;
+  call.buffers = {op.getSource(), op.getIds(), op.getResult()};
+  call.arguments.resize(TSR_SCATTER_ARGS);
+  call.arguments[TSR_SCATTER_ROWS] = typeOf(op.getIds()).getNumElements();
+  call.arguments[TSR_SCATTER_COLS] = typeOf(op.getResult()).getShape().back();
+  call.arguments[TSR_SCATTER_START] = CallArgument::of(op.getStart());
+  call.arguments[TSR_SCATTER_VALID] = CallArgument::of(op.getValid());
+  call.arguments[TSR_SCATTER_DTYPE_SRC] = *in;
+  call.arguments[TSR_SCATTER_DTYPE_TABLE] = *out;
+  return call;
+}
+
+Call zero(rt::ZeroOp op) {
+  RuntimeCall call;
+  call.entry = TSR_ENTRY_FILL;
+  call.buffers = {op.getResult()};
+  call.arguments = {CallArgument(rt::bytesOf(op.getResult()))};
+  return call;
+}
+
+/// Between layouts with the same rows, or where one side is contiguous.
+Call copy(rt::CopyOp op) {
+  rt::RowLayout from = rt::layoutOf(op.getInput());
+  rt::RowLayout to = rt::layoutOf(op.getResult());
+  if (!from.isContiguous() && !to.isContiguous() &&
+      (from.rows != to.rows || from.rowElements != to.rowElements))
+    return op.emitError() << "copies rows of " << from.rowElements
+                          << " elements to rows of " << to.rowElements;
+  const rt::RowLayout &rows = from.isContiguous() ? to : from;
+  int64_t element = rt::elementBytesOf(op.getResult());
+  auto strideOf = [&](const rt::RowLayout &layout) {
+    return element * (layout.isContiguous() ? rows.rowElements : layout.stride);
+  };
+  RuntimeCall call;
+  call.entry = TSR_ENTRY_COPY;
+  call.buffers = {op.getInput(), op.getResult()};
+  call.arguments = {rows.rows, rows.rowElements * element, strideOf(from),
+                    strideOf(to)};
+  return call;
+}
+
+/// Mesh axes as bits; -1 after an error.
+FailureOr<int64_t> axisBits(Operation *op, ArrayAttr axes,
+                            dist::MeshAttr mesh) {
+  int64_t bits = 0;
+  for (auto axis : axes.getAsRange<StringAttr>()) {
+    int64_t index = mesh ? mesh.getIndex(axis) : -1;
+    if (index < 0)
+      return op->emitError() << "runs over axis '" << axis.getValue()
+                             << "', which the mesh does not have";
+    bits |= int64_t(1) << index;
+  }
+  return bits;
+}
+
+Call allReduce(rt::AllReduceOp op, dist::MeshAttr mesh) {
+  FailureOr<int64_t> dtype = dtypeOf(op, op.getResult());
+  FailureOr<int64_t> axes = axisBits(op, op.getAxes(), mesh);
+  if (failed(dtype) || failed(axes))
+    return failure();
+  RuntimeCall call;
+  call.entry = TSR_ENTRY_ALL_REDUCE;
+  call.buffers = {op.getResult()};
+  call.arguments.resize(TSR_COLLECTIVE_ARGS);
+  call.arguments[TSR_COLLECTIVE_AXES] = *axes;
+  call.arguments[TSR_COLLECTIVE_COUNT] =
+      typeOf(op.getResult()).getNumElements();
+  call.arguments[TSR_COLLECTIVE_DTYPE] = *dtype;
+  call.arguments[TSR_COLLECTIVE_REDUCTION] =
+      op.getMaximum() ? TSR_REDUCE_MAX : TSR_REDUCE_SUM;
+  call.arguments[TSR_COLLECTIVE_OUTER] = 1;
+  return call;
+}
+
+} // namespace
+
+FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
+                                             dist::MeshAttr mesh) {
+  return TypeSwitch<Operation *, Call>(op)
+      .Case([](rt::LaunchOp op) { return launch(op); })
+      .Case([](rt::GemmOp op) { return gemm(op); })
+      .Case([](rt::AttentionOp op) { return attention(op); })
+      .Case([](rt::AttentionGradOp op) { return attentionGrad(op); })
+      .Case([](rt::ScatterAddOp op) { return scatterAdd(op); })
+      .Case([](rt::ZeroOp op) { return zero(op); })
+      .Case([](rt::CopyOp op) { return copy(op); })
+      .Case([&](rt::AllReduceOp op) { return allReduce(op, mesh); })
+      .Default([](Operation *op) -> Call {
+        return op->emitError() << "has no entry in the runtime";
+      });
+}

@@ -1,0 +1,48 @@
+//===- Program.cpp - the lowered program of a module ----------------------===//
+
+#include "tessera/Dialect/RT/Program.h"
+#include "tessera/Dialect/RT/RT.h"
+
+using namespace mlir;
+using namespace tessera::rt;
+
+static LogicalResult checkValue(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || (type.hasStaticShape() && type.getElementType().isIntOrFloat()))
+    return success();
+  return emitError(value.getLoc())
+         << "has type " << type
+         << "; the memory plan needs static shapes of numbers";
+}
+
+/// Only rt ops have rules for their buffers.
+static LogicalResult checkOp(Operation *op) {
+  auto isTensor = [](Type type) { return isa<TensorType>(type); };
+  bool onTensors = llvm::any_of(op->getOperandTypes(), isTensor) ||
+                   llvm::any_of(op->getResultTypes(), isTensor);
+  if (onTensors && !isa<RuntimeCallOpInterface, ViewOp, JoinOp, LoopOp, YieldOp,
+                        func::ReturnOp>(op))
+    return op->emitError() << "is not an op of the lowered program";
+  for (Value result : op->getResults())
+    if (failed(checkValue(result)))
+      return failure();
+  return success();
+}
+
+FailureOr<func::FuncOp> tessera::rt::findStep(ModuleOp module) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step || !step.getBody().hasOneBlock())
+    return module.emitError() << "has no function @step of one block";
+  WalkResult walk = step.walk([](Block *block) {
+    for (BlockArgument argument : block->getArguments())
+      if (failed(checkValue(argument)))
+        return WalkResult::interrupt();
+    for (Operation &op : *block)
+      if (failed(checkOp(&op)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  return step;
+}

@@ -1,0 +1,115 @@
+//===- RTBuffers.cpp - what rt ops say of their buffers -------------------===//
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tessera/Dialect/RT/RT.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::rt;
+
+#include "tessera/Dialect/RT/RTInterfaces.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Facts of the ops
+//===----------------------------------------------------------------------===//
+
+OpOperand *GemmOp::getTiedOperand(unsigned result) {
+  return getAccumulator() ? &getAccumulatorMutable()[0] : nullptr;
+}
+
+int64_t GemmOp::getOperandStride(unsigned operand) {
+  return operand == 0 ? getLda() : operand == 1 ? getLdb() : 0;
+}
+
+int64_t GemmOp::getResultStride(unsigned result) {
+  return getLdc() == getN() ? 0 : getLdc();
+}
+
+int64_t AttentionOp::getOperandStride(unsigned operand) {
+  switch (operand) {
+  case 0:
+    return getRowQ();
+  case 1:
+    return getRowK();
+  case 2:
+    return getRowV();
+  default:
+    return 0;
+  }
+}
+
+int64_t AttentionGradOp::getOperandStride(unsigned operand) {
+  switch (operand) {
+  case 1:
+    return getRowQ();
+  case 2:
+    return getRowK();
+  case 3:
+    return getRowV();
+  default:
+    return 0;
+  }
+}
+
+int64_t AttentionGradOp::getResultStride(unsigned result) {
+  const uint64_t strides[] = {getRowDq(), getRowDk(), getRowDv()};
+  auto type = cast<RankedTensorType>(getResult(result).getType());
+  int64_t row =
+      type.getDimSize(type.getRank() - 1) * type.getDimSize(type.getRank() - 2);
+  int64_t stride = strides[result];
+  return stride == row ? 0 : stride;
+}
+
+OpOperand *ScatterAddOp::getTiedOperand(unsigned result) {
+  return &getTableMutable();
+}
+
+OpOperand *AllReduceOp::getTiedOperand(unsigned result) {
+  return &getInputMutable();
+}
+
+//===----------------------------------------------------------------------===//
+// Facts of the plan
+//===----------------------------------------------------------------------===//
+
+int64_t tessera::rt::elementBytesOf(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+int64_t tessera::rt::bytesOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getNumElements() *
+         elementBytesOf(tensor);
+}
+
+std::optional<int64_t> tessera::rt::offsetOf(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  unsigned index = 0;
+  if (op) {
+    index = cast<OpResult>(tensor).getResultNumber();
+  } else {
+    auto argument = cast<BlockArgument>(tensor);
+    op = argument.getOwner()->getParentOp();
+    index = argument.getArgNumber();
+    if (auto func = dyn_cast<FunctionOpInterface>(op)) {
+      auto offset =
+          func.getArgAttrOfType<IntegerAttr>(index, RTDialect::kOffsetAttr);
+      return offset ? std::optional(offset.getInt()) : std::nullopt;
+    }
+    --index; // The iteration number comes first.
+  }
+  auto offsets = op->getAttrOfType<DenseI64ArrayAttr>(RTDialect::kOffsetsAttr);
+  if (!offsets || index >= static_cast<size_t>(offsets.size()))
+    return std::nullopt;
+  return offsets[index];
+}
+
+DictionaryAttr tessera::rt::resultEntry(Value result, StringRef attribute) {
+  Operation *op = result.getDefiningOp();
+  auto entries = op ? op->getAttrOfType<ArrayAttr>(attribute) : ArrayAttr();
+  unsigned index = op ? cast<OpResult>(result).getResultNumber() : 0;
+  if (!entries || index >= entries.size())
+    return {};
+  auto entry = dyn_cast<DictionaryAttr>(entries[index]);
+  return entry && !entry.empty() ? entry : DictionaryAttr();
+}

@@ -1,0 +1,161 @@
+//===- ConfigFile.cpp - a JSON object whose keys have locations -----------===//
+
+#include "ConfigFile.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Deeper files are refused before the recursive parser sees them.
+static constexpr int kMaximalDepth = 64;
+
+Location ConfigFile::locate(Position position) const {
+  return FileLineColLoc::get(context, path, position.line, position.column);
+}
+
+Location ConfigFile::at(StringRef key) const {
+  return locate(positions.lookup(key));
+}
+
+InFlightDiagnostic ConfigFile::error(StringRef key) const {
+  return emitError(at(key));
+}
+
+const llvm::json::Value *ConfigFile::find(StringRef key) const {
+  const llvm::json::Value *value = root.get(key);
+  return value && value->kind() != llvm::json::Value::Null ? value : nullptr;
+}
+
+/// Where each key of the outermost object stands.
+LogicalResult ConfigFile::scan(StringRef text) {
+  Position here;
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i, ++here.column) {
+    char c = text[i];
+    if (c == '\n') {
+      ++here.line;
+      here.column = 0;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaximalDepth)
+        return emitError(locate(here))
+               << "malformed JSON: nested " << depth
+               << " levels deep; a config has at most " << kMaximalDepth;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    } else if (c == '"') {
+      size_t end = i + 1;
+      while (end < text.size() && text[end] != '"' && text[end] != '\n')
+        end += text[end] == '\\' ? 2 : 1;
+      if (depth == 1 && text.substr(end + 1).ltrim().starts_with(":"))
+        positions.try_emplace(text.slice(i + 1, end), here);
+      if (end >= text.size() || text[end] == '\n')
+        return success(); // unterminated: the parser says so
+      here.column += end - i;
+      i = end;
+    }
+  }
+  return success();
+}
+
+/// The parser's errors read "[line:column, byte=n]: what".
+LogicalResult ConfigFile::parse(StringRef text) {
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  if (!value) {
+    std::string message = llvm::toString(value.takeError());
+    auto [where, what] = StringRef(message).split("]: ");
+    Position position;
+    auto [line, rest] = where.ltrim('[').split(':');
+    (void)line.getAsInteger(10, position.line);
+    (void)rest.split(',').first.getAsInteger(10, position.column);
+    return emitError(locate(position))
+           << "malformed JSON: " << (what.empty() ? StringRef(message) : what);
+  }
+  llvm::json::Object *object = value->getAsObject();
+  if (!object)
+    return emitError(locate({}))
+           << "is not a JSON object; a model's config starts with '{'";
+  root = std::move(*object);
+  return success();
+}
+
+FailureOr<ConfigFile> ConfigFile::read(MLIRContext *context, StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  ConfigFile file(context, path);
+  if (!buffer)
+    return emitError(UnknownLoc::get(context))
+           << "cannot read '" << path << "': " << buffer.getError().message();
+  StringRef text = (*buffer)->getBuffer();
+  if (failed(file.scan(text)) || failed(file.parse(text)))
+    return failure();
+  return file;
+}
+
+LogicalResult ConfigFile::require(ArrayRef<llvm::StringLiteral> keys) const {
+  for (StringRef key : keys)
+    if (!find(key))
+      return emitError(locate({})) << "lacks the required key '" << key << "'";
+  return success();
+}
+
+LogicalResult ConfigFile::wrongType(StringRef key, StringRef wanted) const {
+  return error(key) << "'" << key << "' must be " << wanted << ", but is "
+                    << llvm::formatv("{0}", *find(key)).str();
+}
+
+LogicalResult ConfigFile::read(StringRef key, int64_t &value,
+                               Range<int64_t> legal) const {
+  const llvm::json::Value *found = find(key);
+  if (!found)
+    return success();
+  std::optional<int64_t> number = found->getAsInteger();
+  if (!number)
+    return wrongType(key, "an integer");
+  if (*number < legal.least || *number > legal.most)
+    return error(key) << "'" << key << "' = " << *number
+                      << " is out of range; it must be in [" << legal.least
+                      << ", " << legal.most << "]";
+  value = *number;
+  return success();
+}
+
+LogicalResult ConfigFile::read(StringRef key, double &value,
+                               Range<double> legal) const {
+  const llvm::json::Value *found = find(key);
+  if (!found)
+    return success();
+  std::optional<double> number = found->getAsNumber();
+  if (!number)
+    return wrongType(key, "a number");
+  if (!(*number >= legal.least && *number < legal.most))
+    return error(key) << llvm::formatv(
+                             "'{0}' = {1} is out of range; it must be in "
+                             "[{2}, {3})",
+                             key, *found, llvm::json::Value(legal.least),
+                             llvm::json::Value(legal.most))
+                             .str();
+  value = *number;
+  return success();
+}
+
+LogicalResult ConfigFile::read(StringRef key, bool &value) const {
+  const llvm::json::Value *found = find(key);
+  if (!found)
+    return success();
+  std::optional<bool> flag = found->getAsBoolean();
+  if (!flag)
+    return wrongType(key, "true or false");
+  value = *flag;
+  return success();
+}
+
+LogicalResult ConfigFile::read(StringRef key, std::string &value) const {
+  const llvm::json::Value *found = find(key);
+  if (!found)
+    return success();
+  std::optional<StringRef> text = found->getAsString();
+  if (!text)
+    return wrongType(key, "a string");
+  value = text->str();
+  return success();
+}

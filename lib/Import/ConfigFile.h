@@ -1,0 +1,59 @@
+//===- ConfigFile.h - a JSON object whose keys have locations -------------===//
+// Readers leave their result untouched where a key is absent or null, and emit
+// an error at the key where its value is unusable.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_IMPORT_CONFIGFILE_H
+#define TESSERA_LIB_IMPORT_CONFIGFILE_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
+#include <string>
+
+namespace tessera {
+
+template <typename T> struct Range { T least, most; };
+
+class ConfigFile {
+public:
+  static mlir::FailureOr<ConfigFile> read(mlir::MLIRContext *context,
+                                          llvm::StringRef path);
+
+  mlir::Location at(llvm::StringRef key) const;
+  mlir::InFlightDiagnostic error(llvm::StringRef key) const;
+  const llvm::json::Object &object() const { return root; }
+  /// Null where the key is absent or null.
+  const llvm::json::Value *find(llvm::StringRef key) const;
+
+  mlir::LogicalResult require(llvm::ArrayRef<llvm::StringLiteral> keys) const;
+  mlir::LogicalResult read(llvm::StringRef key, int64_t &value,
+                           Range<int64_t> legal) const;
+  /// `legal` is closed below and open above.
+  mlir::LogicalResult read(llvm::StringRef key, double &value,
+                           Range<double> legal) const;
+  mlir::LogicalResult read(llvm::StringRef key, bool &value) const;
+  mlir::LogicalResult read(llvm::StringRef key, std::string &value) const;
+
+private:
+  struct Position {
+    unsigned line = 1, column = 1;
+  };
+  ConfigFile(mlir::MLIRContext *context, llvm::StringRef path)
+      : context(context), path(path.str()) {}
+  mlir::Location locate(Position position) const;
+  mlir::LogicalResult parse(llvm::StringRef text);
+  mlir::LogicalResult scan(llvm::StringRef text);
+  mlir::LogicalResult wrongType(llvm::StringRef key,
+                                llvm::StringRef wanted) const;
+
+  mlir::MLIRContext *context;
+  std::string path;
+  llvm::json::Object root;
+  llvm::StringMap<Position> positions;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_IMPORT_CONFIGFILE_H

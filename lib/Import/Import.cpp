@@ -1,0 +1,151 @@
+//===- Import.cpp - model descriptions to nn modules ----------------------===//
+
+#include "tessera/Import/Import.h"
+#include "GPT2.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static constexpr int64_t kDefaultBatch = 8;
+
+//===----------------------------------------------------------------------===//
+// config.json
+//===----------------------------------------------------------------------===//
+
+static FailureOr<ProgramSizes> chooseSizes(const ConfigFile &file,
+                                           const GPT2Config &config,
+                                           const ImportOptions &options) {
+  ProgramSizes sizes;
+  sizes.sequence = options.sequence ? options.sequence : config.positions;
+  sizes.batch = options.batch ? options.batch : kDefaultBatch;
+  sizes.microBatches = options.microBatches ? options.microBatches : 1;
+  Builder builder(file.at("n_positions").getContext());
+  sizes.elementType = builder.getF32Type();
+  if (options.elementType == "f64")
+    sizes.elementType = builder.getF64Type();
+  else if (!options.elementType.empty() && options.elementType != "f32")
+    return file.error("model_type") << "element type '" << options.elementType
+                                    << "' is not supported; use f32 or f64";
+  if (sizes.sequence < 1 || sizes.sequence > config.positions)
+    return file.error("n_positions")
+           << "a sequence of " << sizes.sequence
+           << " tokens does not fit 'n_positions' = " << config.positions
+           << "; use a sequence length from 1 to " << config.positions;
+  if (sizes.batch < 1 || sizes.microBatches < 1 ||
+      sizes.batch % sizes.microBatches)
+    return file.error("model_type")
+           << "a batch of " << sizes.batch << " sequences cannot be cut into "
+           << sizes.microBatches
+           << " equal micro-batches; use a batch that is a multiple";
+  return sizes;
+}
+
+/// Sizes keep their remainders by small powers of two, so that what a mesh
+/// leaves uneven stays uneven.
+static void shrink(GPT2Config &config) {
+  constexpr int64_t kUnit = 64, kPositions = 16, kHeadSize = 8, kLayers = 2;
+  int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
+  config.layers = std::min(config.layers, kLayers);
+  config.hidden = config.heads * std::min(config.headSize(), kHeadSize);
+  config.inner = config.hidden * std::min<int64_t>(ratio, 4);
+  config.positions = std::min(config.positions, kPositions);
+  if (config.vocabulary > 2 * kUnit)
+    config.vocabulary = kUnit + config.vocabulary % kUnit;
+}
+
+static FailureOr<OwningOpRef<ModuleOp>>
+importConfig(MLIRContext *context, StringRef path,
+             const ImportOptions &options) {
+  FailureOr<ConfigFile> file = ConfigFile::read(context, path);
+  if (failed(file))
+    return failure();
+  std::string type;
+  if (failed(file->require({"model_type"})) ||
+      failed(file->read("model_type", type)))
+    return failure();
+  if (type != "gpt2")
+    return file->error("model_type")
+           << "model type '" << type
+           << "' is not supported; the nearest that is, is 'gpt2'";
+  FailureOr<GPT2Config> config = readGPT2(*file);
+  if (failed(config))
+    return failure();
+  if (options.shrink)
+    shrink(*config);
+  FailureOr<ProgramSizes> sizes = chooseSizes(*file, *config, options);
+  if (failed(sizes))
+    return failure();
+  return buildGPT2(
+      *config, *sizes,
+      {file->at("model_type"), file->at("vocab_size"), file->at("n_layer")});
+}
+
+//===----------------------------------------------------------------------===//
+// .mlir
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkSize(ModuleOp module, StringRef name,
+                               int64_t wanted) {
+  auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
+  auto size = model.getAs<IntegerAttr>(name);
+  if (!size)
+    return module.emitError() << "nn.model lacks the integer '" << name << "'";
+  if (wanted && wanted != size.getInt())
+    return module.emitError()
+           << "the .mlir program has " << name << " = " << size.getInt()
+           << ", but " << wanted
+           << " is asked for; import the config.json again instead";
+  return success();
+}
+
+static FailureOr<OwningOpRef<ModuleOp>>
+importMlir(MLIRContext *context, StringRef path, const ImportOptions &options) {
+  auto module = parseSourceFile<ModuleOp>(path, context);
+  if (!module)
+    return failure();
+  auto loss = module->lookupSymbol<func::FuncOp>("loss");
+  if (!(*module)->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr) ||
+      !loss || loss.getNumResults() != 1)
+    return module->emitError()
+           << "is not a model: it needs the attribute nn.model and a function "
+              "@loss; tessera import writes both";
+  if (failed(checkSize(*module, "sequence", options.sequence)) ||
+      failed(checkSize(*module, "batch", options.batch)) ||
+      failed(checkSize(*module, "micro_batches", options.microBatches)))
+    return failure();
+  std::string element;
+  llvm::raw_string_ostream(element)
+      << getElementTypeOrSelf(loss.getResultTypes().front());
+  if (!options.elementType.empty() && options.elementType != element)
+    return loss.emitError() << "the .mlir program computes in " << element
+                            << ", but " << options.elementType
+                            << " is asked for; import the config.json again "
+                               "instead";
+  return module;
+}
+
+FailureOr<OwningOpRef<ModuleOp>>
+tessera::importModel(MLIRContext *context, StringRef path,
+                     const ImportOptions &options) {
+  context->loadDialect<func::FuncDialect, nn::NNDialect, dist::DistDialect>();
+  SmallString<128> file = path;
+  if (llvm::sys::fs::is_directory(path))
+    llvm::sys::path::append(file, "config.json");
+  if (!llvm::sys::fs::exists(file))
+    return emitError(UnknownLoc::get(context))
+           << "'" << file << "' does not exist; name a config.json, a "
+           << "directory that holds one, or a .mlir file";
+  StringRef extension = llvm::sys::path::extension(file);
+  if (extension == ".mlir" || extension == ".mlirbc")
+    return importMlir(context, file, options);
+  FailureOr<OwningOpRef<ModuleOp>> module =
+      importConfig(context, file, options);
+  if (succeeded(module) && failed(verify(**module)))
+    return failure();
+  return module;
+}

@@ -1,0 +1,65 @@
+//===- Pipeline.cpp - the passes of the compiler, in order ----------------===//
+
+#include "tessera/Pipelines/Pipeline.h"
+#include "mlir/Transforms/Passes.h"
+#include "tessera/Conversion/KernelToLLVM/Passes.h"
+#include "tessera/Conversion/NNToRT/Passes.h"
+#include "tessera/Conversion/RTToLLVM/Passes.h"
+#include "tessera/Target/Passes.h"
+#include "tessera/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace tessera;
+
+void tessera::buildDistributePipeline(OpPassManager &passes,
+                                      const PipelineOptions &options) {
+  passes.addPass(createDistributePass({options.mesh}));
+  passes.addPass(createDifferentiatePass());
+  passes.addPass(createMicroBatchPass({options.microBatches}));
+  AddOptimizerPassOptions adamw;
+  adamw.beta1 = options.beta1;
+  adamw.beta2 = options.beta2;
+  adamw.epsilon = options.epsilon;
+  adamw.weightDecay = options.weightDecay;
+  adamw.clip = options.clip;
+  passes.addPass(createAddOptimizerPass(adamw));
+}
+
+void tessera::buildLowerPipeline(OpPassManager &passes,
+                                 const PipelineOptions &options) {
+  passes.addPass(createLocalizePass({options.keepValues}));
+  passes.addPass(createExpandMicroBatchesPass());
+  passes.addPass(createCSEPass());
+  // No CSE behind it: what is normalized again in backward is meant to be.
+  passes.addPass(createDecomposePass());
+  passes.addPass(createLowerLibraryPass());
+  passes.addPass(createFormKernelsPass());
+  passes.addPass(createCSEPass());
+}
+
+void tessera::buildMemoryPipeline(OpPassManager &passes,
+                                  const PipelineOptions &options) {
+  passes.addPass(createAnnotateSharingPass());
+  passes.addPass(createInsertCopiesPass());
+  passes.addPass(createPlanMemoryPass());
+  passes.addPass(createCheckMemoryPass());
+}
+
+void tessera::buildCodePipeline(OpPassManager &passes,
+                                const PipelineOptions &options) {
+  passes.addPass(createAttachMetadataPass());
+  KernelToLLVMPipelineOptions kernels;
+  kernels.vectorBits = options.vectorBits;
+  // Host code takes the addresses of kernels, so these come first.
+  passes.addPass(createConvertKernelToLLVMPass({options.vectorBits}));
+  passes.addPass(createConvertRTToLLVMPass());
+  buildKernelToLLVMPipeline(passes, kernels);
+}
+
+void tessera::buildCompilePipeline(OpPassManager &passes,
+                                   const PipelineOptions &options) {
+  buildDistributePipeline(passes, options);
+  buildLowerPipeline(passes, options);
+  buildMemoryPipeline(passes, options);
+  buildCodePipeline(passes, options);
+}

@@ -1,0 +1,271 @@
+//===- Metadata.cpp - the JSON part of an artifact ------------------------===//
+
+#include "tessera/Target/Metadata.h"
+#include "tessera/Dialect/Dist/LocalShape.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "tessera/Target/ProgramReport.h"
+
+using namespace mlir;
+using namespace tessera;
+namespace json = llvm::json;
+
+namespace {
+
+/// A named buffer of the arena.
+struct TensorEntry {
+  StringRef role, name;
+  Value value;
+  RankedTensorType global;   ///< Null: the local type, the same on all ranks.
+  DictionaryAttr attributes; ///< Of a parameter: init and shape in files.
+};
+
+class MetadataBuilder {
+public:
+  MetadataBuilder(ModuleOp module, func::FuncOp step)
+      : module(module), step(step), mesh(dist::meshOf(step)) {}
+
+  FailureOr<json::Object> build();
+
+private:
+  LogicalResult addTensor(const TensorEntry &entry);
+  LogicalResult addArguments();
+  LogicalResult addResults();
+  LogicalResult addKept();
+
+  ModuleOp module;
+  func::FuncOp step;
+  dist::MeshAttr mesh;
+  json::Array tensors;
+};
+
+StringRef dtypeName(Type type) {
+  return type.isF32()         ? "f32"
+         : type.isBF16()      ? "bf16"
+         : type.isF64()       ? "f64"
+         : type.isInteger(32) ? "i32"
+                              : "";
+}
+
+/// Axes that split a dimension, outermost first; axes that hold addends.
+void addSharding(json::Object &tensor, RankedTensorType type) {
+  json::Array sharding, partial;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    for (StringAttr axis : dist::axesOf(type, dim))
+      sharding.push_back(json::Object{{"axis", axis.getValue()}, {"dim", dim}});
+  if (auto states = dyn_cast_or_null<dist::ShardingAttr>(type.getEncoding()))
+    for (const dist::AxisState &state : states.getStates())
+      if (state.state.kind == dist::State::P)
+        partial.push_back(state.axis.getValue());
+  tensor["sharding"] = std::move(sharding);
+  tensor["partial"] = std::move(partial);
+}
+
+LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
+  auto local = cast<RankedTensorType>(entry.value.getType());
+  RankedTensorType global = entry.global ? entry.global : local;
+  SmallVector<int64_t> shape = mesh ? dist::localShape(global, mesh)
+                                    : SmallVector<int64_t>(global.getShape());
+  std::optional<int64_t> offset = rt::offsetOf(entry.value);
+  auto fail = [&]() {
+    return emitError(entry.value.getLoc())
+           << entry.role << " '" << entry.name << "' ";
+  };
+  if (!offset)
+    return fail() << "has no offset; run rt-plan-memory first";
+  if (dtypeName(local.getElementType()).empty())
+    return fail() << "has elements of " << local.getElementType()
+                  << "; artifacts know f32, bf16, f64 and i32";
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    elements *= size;
+  if (elements != local.getNumElements())
+    return fail() << "has " << local.getNumElements() << " elements on a rank, "
+                  << global << " means " << elements;
+  json::Object tensor{{"role", entry.role},
+                      {"name", entry.name},
+                      {"dtype", dtypeName(local.getElementType())},
+                      {"shape", json::Array(global.getShape())},
+                      {"local_shape", json::Array(ArrayRef<int64_t>(shape))},
+                      {"offset", *offset}};
+  addSharding(tensor, global);
+  auto copyAttribute = [&](StringRef from, StringRef to) {
+    if (Attribute value =
+            entry.attributes ? entry.attributes.get(from) : nullptr)
+      tensor[to] = toJson(value);
+  };
+  copyAttribute(nn::NNDialect::kFileShapeAttr, "file_shape");
+  if (entry.role == "parameter")
+    copyAttribute(nn::NNDialect::kInitAttr, "init");
+  tensors.push_back(std::move(tensor));
+  return success();
+}
+
+RankedTensorType globalType(Attribute attribute) {
+  auto type = dyn_cast_or_null<TypeAttr>(attribute);
+  return type ? dyn_cast<RankedTensorType>(type.getValue()) : nullptr;
+}
+
+/// Attributes of the parameter of that name.
+DictionaryAttr parameterAttributes(func::FuncOp step, StringAttr name) {
+  for (unsigned index = 0; index < step.getNumArguments(); ++index)
+    if (step.getArgAttr(index, nn::NNDialect::kParamAttr) == name)
+      return step.getArgAttrDict(index);
+  return {};
+}
+
+LogicalResult MetadataBuilder::addArguments() {
+  for (BlockArgument argument : step.getArguments()) {
+    DictionaryAttr attrs = step.getArgAttrDict(argument.getArgNumber());
+    auto string = [&](StringRef name) {
+      return attrs ? attrs.getAs<StringAttr>(name) : StringAttr();
+    };
+    TensorEntry entry{"input", "", argument, nullptr, attrs};
+    if (attrs)
+      entry.global = globalType(attrs.get(rt::RTDialect::kGlobalAttr));
+    auto role = string(nn::NNDialect::kRoleAttr);
+    if (auto name = string(nn::NNDialect::kParamAttr)) {
+      entry.role = "parameter";
+      entry.name = name;
+    } else if (auto of = string("nn.of"); of && role) {
+      entry.role = role;
+      entry.name = of;
+      // Moments are stored in the shape of their parameter.
+      entry.attributes = parameterAttributes(step, of);
+    } else if (auto data = string(nn::NNDialect::kDataAttr)) {
+      entry.name = data;
+    } else if (role) {
+      entry.name = role;
+    } else {
+      return step.emitError() << "argument #" << argument.getArgNumber()
+                              << " is no parameter, moment, data or scalar";
+    }
+    if (failed(addTensor(entry)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult MetadataBuilder::addResults() {
+  Operation *ret = step.getBody().front().getTerminator();
+  for (OpOperand &operand : ret->getOpOperands()) {
+    auto role = step.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
+                                                     nn::NNDialect::kRoleAttr);
+    bool isOutput = role && (role == "loss" || role == "grad_norm");
+    if (isOutput &&
+        failed(addTensor({"output", role, operand.get(), nullptr, {}})))
+      return failure();
+  }
+  return success();
+}
+
+/// What rt.keep keeps until the end of the step, for `tessera verify`.
+LogicalResult MetadataBuilder::addKept() {
+  WalkResult walk = step.getBody().walk([&](Operation *op) {
+    for (OpResult result : op->getResults()) {
+      DictionaryAttr keep = rt::resultEntry(result, rt::RTDialect::kKeepAttr);
+      auto name = keep ? keep.getAs<StringAttr>("name") : StringAttr();
+      if (!name)
+        continue;
+      TensorEntry entry{
+          "value", name, result, globalType(keep.get("global")), {}};
+      DictionaryAttr role = rt::resultEntry(result, rt::RTDialect::kRoleAttr);
+      auto param = role ? role.getAs<StringAttr>(nn::NNDialect::kParamAttr)
+                        : StringAttr();
+      if (param) {
+        entry.role = "gradient";
+        entry.name = param;
+      }
+      if (failed(addTensor(entry)))
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+json::Array opsJson(const ProgramReport &report) {
+  json::Array ops;
+  for (const CallRecord &call : report.calls) {
+    json::Object op{
+        {"op", call.op}, {"name", call.name}, {"phase", call.phase}};
+    if (call.layer >= 0)
+      op["layer"] = call.layer;
+    if (call.times != 1)
+      op["times"] = call.times;
+    if (call.flops != 0)
+      op["flops"] = call.flops;
+    if (!call.kernel.empty())
+      op["kernel"] = call.kernel;
+    if (!call.axes.empty()) {
+      op["axes"] = json::Array(call.axes);
+      op["bytes"] = call.bytes;
+      op["reason"] = call.reason;
+    }
+    ops.push_back(std::move(op));
+  }
+  return ops;
+}
+
+json::Object reportJson(const ProgramReport &report, int64_t ranks) {
+  json::Object communication;
+  for (const auto &[axes, traffic] : report.traffic)
+    communication[axes] = json::Object{{"calls", traffic.calls},
+                                       {"elements", traffic.elements},
+                                       {"bytes", traffic.bytes},
+                                       {"ring_bytes_sent", traffic.ringBytes}};
+  return json::Object{
+      {"parameters", report.parameters},
+      {"parameters_per_rank", report.parametersPerRank},
+      {"tokens_per_step", report.tokens},
+      {"flops_per_rank", json::Object{{"forward", report.forwardFlops},
+                                      {"backward", report.backwardFlops},
+                                      {"optimizer", report.optimizerFlops}}},
+      {"flops", report.flops() * ranks},
+      {"communication_per_rank", std::move(communication)},
+      {"kernels", report.kernels},
+      {"launches", report.launches},
+      {"gemms", report.gemms}};
+}
+
+json::Array meshJson(dist::MeshAttr mesh) {
+  json::Array axes;
+  if (mesh)
+    for (auto [axis, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
+      axes.push_back(json::Object{{"axis", axis.getValue()}, {"size", size}});
+  return axes;
+}
+
+FailureOr<json::Object> MetadataBuilder::build() {
+  auto arena = module->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaAttr);
+  Attribute kinds = module->getAttr(rt::RTDialect::kArenaByKindAttr);
+  if (!arena || !kinds)
+    return step.emitError() << "has no memory plan; run rt-plan-memory first";
+  if (failed(addArguments()) || failed(addResults()) || failed(addKept()))
+    return failure();
+  ProgramReport report = reportProgram(step, mesh);
+  json::Object metadata{{"format", 1}, {"producer", "tessera 0.1.0"}};
+  if (auto options = module->getAttrOfType<DictionaryAttr>(kOptionsAttr))
+    for (NamedAttribute entry : options)
+      metadata[entry.getName().getValue()] = toJson(entry.getValue());
+  metadata["mesh"] = meshJson(mesh);
+  if (Attribute model = module->getAttr(nn::NNDialect::kModelAttr))
+    metadata["model"] = toJson(model);
+  metadata["arena"] =
+      json::Object{{"bytes", arena.getInt()}, {"by_kind", toJson(kinds)}};
+  metadata["tensors"] = std::move(tensors);
+  metadata["ops"] = opsJson(report);
+  json::Object totals = reportJson(report, mesh ? mesh.getRanks() : 1);
+  if (auto extra = module->getAttrOfType<DictionaryAttr>("rt.report"))
+    for (NamedAttribute entry : extra)
+      totals[entry.getName().getValue()] = toJson(entry.getValue());
+  metadata["report"] = std::move(totals);
+  return metadata;
+}
+
+} // namespace
+
+FailureOr<json::Object> tessera::buildMetadata(ModuleOp module,
+                                               func::FuncOp step) {
+  return MetadataBuilder(module, step).build();
+}

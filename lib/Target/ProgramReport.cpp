@@ -1,0 +1,129 @@
+//===- ProgramReport.cpp - what a lowered program does, in numbers --------===//
+
+#include "tessera/Target/ProgramReport.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// The first name in a location, from the outside in.
+static StringRef nameOf(Location location) {
+  StringRef name;
+  location->walk([&](Location inner) {
+    auto named = dyn_cast<NameLoc>(inner);
+    if (!named)
+      return WalkResult::advance();
+    name = named.getName().getValue();
+    return WalkResult::interrupt();
+  });
+  return name;
+}
+
+/// "h.3.mlp" -> 3; -1 if no component is a number.
+static int64_t layerOf(StringRef name) {
+  while (!name.empty()) {
+    auto [component, rest] = name.split('.');
+    int64_t layer;
+    if (!component.getAsInteger(10, layer))
+      return layer;
+    name = rest;
+  }
+  return -1;
+}
+
+static StringRef phaseOf(Operation *op) {
+  for (; op && !isa<func::FuncOp>(op); op = op->getParentOp())
+    if (auto phase = op->getAttrOfType<StringAttr>(nn::NNDialect::kPhaseAttr))
+      return phase;
+  return "forward";
+}
+
+static int64_t timesOf(Operation *op) {
+  int64_t times = 1;
+  for (auto loop = op->getParentOfType<rt::LoopOp>(); loop;
+       loop = loop->getParentOfType<rt::LoopOp>())
+    times *= static_cast<int64_t>(loop.getCount());
+  return times;
+}
+
+static CallRecord recordOf(Operation *op) {
+  CallRecord record;
+  record.op = op->getName().stripDialect();
+  record.name = nameOf(op->getLoc());
+  record.phase = phaseOf(op);
+  record.layer = layerOf(record.name);
+  record.times = timesOf(op);
+  if (auto cost = dyn_cast<nn::CostOpInterface>(op))
+    record.flops = cost.getFlops();
+  if (auto launch = dyn_cast<rt::LaunchOp>(op))
+    record.kernel = launch.getKernel();
+  if (auto axes = op->getAttrOfType<ArrayAttr>("axes")) {
+    for (auto axis : axes.getAsRange<StringAttr>())
+      record.axes.push_back(axis.getValue());
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    record.elements = type.getNumElements();
+    record.bytes = rt::bytesOf(op->getResult(0));
+  }
+  if (auto reason = op->getAttrOfType<StringAttr>("reason"))
+    record.reason = reason;
+  return record;
+}
+
+static void addCall(ProgramReport &report, const CallRecord &call,
+                    dist::MeshAttr mesh) {
+  int64_t flops = call.flops * call.times;
+  if (call.phase == "backward")
+    report.backwardFlops += flops;
+  else if (call.phase == "optimizer")
+    report.optimizerFlops += flops;
+  else
+    report.forwardFlops += flops;
+  report.launches += call.op == "launch" ? call.times : 0;
+  report.gemms += call.op == "gemm" ? call.times : 0;
+  if (call.axes.empty())
+    return;
+  Traffic &traffic = report.traffic[llvm::join(call.axes, ",")];
+  int64_t ranks = 1;
+  for (StringRef axis : call.axes)
+    ranks *= mesh ? mesh.getSize(axis) : 1;
+  traffic.calls += call.times;
+  traffic.elements += call.times * call.elements;
+  traffic.bytes += call.times * call.bytes;
+  traffic.ringBytes += static_cast<double>(call.times * call.bytes) *
+                       dist::ringShare(dist::Collective::AllReduce, ranks);
+}
+
+static void addArguments(ProgramReport &report, func::FuncOp step) {
+  for (BlockArgument argument : step.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto global =
+        step.getArgAttrOfType<TypeAttr>(index, rt::RTDialect::kGlobalAttr);
+    auto local = cast<RankedTensorType>(argument.getType());
+    auto type = global ? cast<RankedTensorType>(global.getValue()) : local;
+    auto data =
+        step.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kDataAttr);
+    if (step.getArgAttr(index, nn::NNDialect::kParamAttr)) {
+      report.parameters += type.getNumElements();
+      report.parametersPerRank += local.getNumElements();
+    } else if (data && data == "ids") {
+      report.tokens = type.getNumElements();
+    }
+  }
+}
+
+ProgramReport tessera::reportProgram(func::FuncOp step, dist::MeshAttr mesh) {
+  ProgramReport report;
+  llvm::StringSet<> kernels;
+  step.getBody().walk<WalkOrder::PreOrder>([&](rt::RuntimeCallOpInterface op) {
+    report.calls.push_back(recordOf(op));
+    addCall(report, report.calls.back(), mesh);
+    if (!report.calls.back().kernel.empty())
+      kernels.insert(report.calls.back().kernel);
+  });
+  report.kernels = kernels.size();
+  addArguments(report, step);
+  return report;
+}

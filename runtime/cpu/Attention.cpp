@@ -1,0 +1,33 @@
+//===- Attention.cpp - The entry `attention` ------------------------------===//
+
+#include "AttentionUnits.h"
+#include "CpuEntries.h"
+#include "CpuKernels.h"
+#include "Workspace.h"
+#include "tessera/tessera.h"
+
+#include <exception>
+
+using namespace tessera;
+
+int32_t tessera::cpuAttention(int threads, void *const *buffers,
+                              const int64_t *args, std::string *error) try {
+  AttentionProblem p;
+  if (int32_t status = decodeAttention(args, &p, error))
+    return status;
+  p.q = buffers[0];
+  p.k = buffers[1];
+  p.v = buffers[2];
+  p.o = buffers[3];
+  p.lse = buffers[4];
+
+  thread_local Workspace workspace;
+  const CpuKernels &kernels = cpuKernels();
+  return runAttentionUnits(p, AttentionUnits::forward(p, threads),
+                           {kernels.attentionScratch[p.dtype],
+                            kernels.attention[p.dtype], &workspace, threads},
+                           error);
+} catch (const std::exception &failure) {
+  *error = std::string("attention: ") + failure.what();
+  return TSR_OUT_OF_MEMORY;
+}

@@ -1,0 +1,54 @@
+//===- AttentionBackward.cpp - The entry `attention_backward` -------------===//
+
+#include "AttentionUnits.h"
+#include "CpuEntries.h"
+#include "CpuKernels.h"
+#include "Workspace.h"
+#include "tessera/tessera.h"
+
+#include <exception>
+
+using namespace tessera;
+
+/// The strides that only backward uses.
+static int32_t checkGradients(const AttentionProblem &p, std::string *error) {
+  const int64_t q = p.heads * p.headDim, kv = p.kvHeads * p.headDim;
+  if (p.rowDO >= q && p.rowDQ >= q && p.rowDK >= kv && p.rowDV >= kv)
+    return 0;
+  *error = "attention_backward: row strides of d_o, d_q, d_k, d_v are " +
+           std::to_string(p.rowDO) + ", " + std::to_string(p.rowDQ) + ", " +
+           std::to_string(p.rowDK) + ", " + std::to_string(p.rowDV) +
+           ", at least " + std::to_string(q) + " (d_o, d_q) and " +
+           std::to_string(kv) + " (d_k, d_v) are needed";
+  return TSR_INVALID_ARGUMENT;
+}
+
+int32_t tessera::cpuAttentionBackward(int threads, void *const *buffers,
+                                      const int64_t *args,
+                                      std::string *error) try {
+  AttentionProblem p;
+  if (int32_t status = decodeAttention(args, &p, error))
+    return status;
+  if (int32_t status = checkGradients(p, error))
+    return status;
+  p.dO = buffers[0];
+  p.q = buffers[1];
+  p.k = buffers[2];
+  p.v = buffers[3];
+  p.o = buffers[4];
+  p.lse = buffers[5];
+  p.dQ = buffers[6];
+  p.dK = buffers[7];
+  p.dV = buffers[8];
+
+  thread_local Workspace workspace;
+  const CpuKernels &kernels = cpuKernels();
+  return runAttentionUnits(p, AttentionUnits::backward(p, threads),
+                           {kernels.attentionBackwardScratch[p.dtype],
+                            kernels.attentionBackward[p.dtype], &workspace,
+                            threads},
+                           error);
+} catch (const std::exception &failure) {
+  *error = std::string("attention_backward: ") + failure.what();
+  return TSR_OUT_OF_MEMORY;
+}

@@ -1,0 +1,115 @@
+//===- AttentionBlocks.h - What both directions of attention share -*- C++ -*-//
+// Scores are kept transposed, [key][query], so that a softmax row is a lane:
+// maxima and sums need no horizontal operation, and keys, values and output
+// gradients are read as they lie in memory; only queries are transposed.
+// Included only by the Target*.cpp files, see Simd.h.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CPU_ATTENTIONBLOCKS_H
+#define TESSERA_CPU_ATTENTIONBLOCKS_H
+
+#include "AttentionProblem.h"
+#include "MicroKernel.h"
+#include "Packing.h"
+#include "VectorDropout.h"
+
+namespace tessera {
+namespace TESSERA_CPU_TARGET {
+
+constexpr int64_t kBlock = kAttentionBlock;
+
+/// One square of scores: keys [key, key + keys) against queries [query,
+/// query + queries). On the diagonal (causal, key == query) whole vectors that
+/// the mask hides are neither computed nor read.
+struct Square {
+  int64_t key, keys, query, queries;
+  bool diagonal;
+
+  /// Keys that some query of vector v sees.
+  template <typename T> int64_t keysSeen(int64_t v) const {
+    return diagonal ? minimum(keys, (v + 1) * kLanes<T>) : keys;
+  }
+  template <typename T> int64_t vectors() const {
+    return ceilDiv(queries, kLanes<T>);
+  }
+};
+
+/// The squares of one query block are those with key < keyEnd(...).
+static inline int64_t keyEnd(const AttentionProblem &p, int64_t query,
+                             int64_t queries) {
+  return p.causal ? minimum(p.seqK, query + queries) : p.seqK;
+}
+static inline Square squareAt(const AttentionProblem &p, int64_t key,
+                              int64_t keyEnd, int64_t query, int64_t queries) {
+  return {key, minimum(kBlock, keyEnd - key), query, queries,
+          p.causal && key == query};
+}
+
+/// out[key][query] = rows(key) . columns(query): the transposed products of
+/// scores. `keys` starts at the square's first key.
+template <typename T>
+static void productByKey(const Square &q, int64_t depth, Rows<T> keys,
+                         const T *queriesT, T *out) {
+  constexpr int w = kLanes<T>;
+  const int64_t vectors = q.vectors<T>();
+  if (!q.diagonal)
+    return multiply<T>(q.keys, vectors, depth, {keys.data, keys.row, 1},
+                       queriesT, kBlock, out, kBlock, Start::Zero);
+  for (int64_t r = 0; r < q.keys; r += w)
+    multiply<T>(minimum(w, q.keys - r), vectors - r / w, depth,
+                {keys.data + r * keys.row, keys.row, 1}, queriesT + r, kBlock,
+                out + r * kBlock + r, kBlock, Start::Zero);
+}
+
+/// out[query][:] += sum over keys of s[key][query] * values[key][:].
+template <typename T>
+static void sumOverKeys(const Square &q, const T *s, Rows<T> values, T *out,
+                        int64_t padded, Start start) {
+  constexpr int w = kLanes<T>;
+  const int64_t vectors = padded / w;
+  if (!q.diagonal)
+    return multiply<T>(q.queries, vectors, q.keys, {s, 1, kBlock}, values.data,
+                       values.row, out, padded, start);
+  for (int64_t r = 0; r < q.queries; r += w)
+    multiply<T>(minimum(w, q.queries - r), vectors, q.keysSeen<T>(r / w),
+                {s + r, 1, kBlock}, values.data, values.row, out + r * padded,
+                padded, start);
+}
+
+/// out[key][:] += sum over queries of s[key][query] * values[query][:].
+template <typename T>
+static void sumOverQueries(const Square &q, const T *s, Rows<T> values, T *out,
+                           int64_t padded) {
+  constexpr int w = kLanes<T>;
+  const int64_t vectors = padded / w;
+  if (!q.diagonal)
+    return multiply<T>(q.keys, vectors, q.queries, {s, kBlock, 1}, values.data,
+                       values.row, out, padded, Start::Old);
+  for (int64_t r = 0; r < q.keys; r += w)
+    multiply<T>(minimum(w, q.keys - r), vectors, q.queries - r,
+                {s + r * kBlock + r, kBlock, 1}, values.data + r * values.row,
+                values.row, out + r * padded, padded, Start::Old);
+}
+
+/// Lanes of vector v (queries) that see key r of a diagonal square.
+template <typename T> static inline Vec<Int<T>> seesKey(int64_t r, int64_t v) {
+  Vec<Int<T>> lane;
+  for (int i = 0; i < kLanes<T>; ++i)
+    lane[i] = i;
+  return lane >= Int<T>(r - v * kLanes<T>);
+}
+
+/// The dropout masks of vector v of a square, by key.
+template <typename T>
+static inline KeepLanes<T> keepLanes(const AttentionProblem &p,
+                                     const Square &square, int64_t b,
+                                     int64_t head, int64_t v) {
+  return {p.dropout,
+          dropoutIndex(p, b, head, square.query + v * kLanes<T>) +
+              uint64_t(square.key),
+          uint64_t(p.seqK)};
+}
+
+} // namespace TESSERA_CPU_TARGET
+} // namespace tessera
+
+#endif // TESSERA_CPU_ATTENTIONBLOCKS_H

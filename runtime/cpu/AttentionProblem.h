@@ -1,0 +1,60 @@
+//===- AttentionProblem.h - The arguments of attention, decoded -*- C++ -*-===//
+// What the entries hand to the kernels: plain numbers, checked once.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CPU_ATTENTIONPROBLEM_H
+#define TESSERA_CPU_ATTENTIONPROBLEM_H
+
+#include <cstdint>
+#include <string>
+
+namespace tessera {
+
+/// Which elements dropout keeps: philox(index, key) >= threshold.
+struct Dropout {
+  bool active;
+  uint64_t threshold; /* p * 2^32, rounded up */
+  double keepScale;   /* 1 / (1 - p); 1 without dropout */
+  uint64_t key;
+  int64_t batchStart, headStart, headsTotal;
+};
+
+/// Sizes and strides in elements, as in TSR_ATTENTION_*. Buffers that a
+/// direction does not have are null.
+struct AttentionProblem {
+  int64_t batch, heads, kvHeads, seqQ, seqK, headDim;
+  int64_t rowQ, rowK, rowV, rowO, rowDQ, rowDK, rowDV, rowDO;
+  bool causal;
+  double scale;
+  int64_t dtype;
+  Dropout dropout;
+  const void *q, *k, *v;
+  void *o, *lse;
+  const void *dO;
+  void *dQ, *dK, *dV;
+
+  /// Query heads that share a key/value head.
+  int64_t group() const { return heads / kvHeads; }
+};
+
+/// The unit of parallel work: one key/value head of one sequence, some of its
+/// query blocks ("items": group x blocks, head-major) and, in backward, some of
+/// its keys. What a unit computes does not depend on how work is cut into
+/// units.
+struct AttentionUnit {
+  int64_t batch, kvHead;
+  int64_t itemBegin, itemEnd;
+  int64_t keyBegin, keyEnd;
+  bool wantsQueries; /* write d_q of the items */
+  bool wantsKeys;    /* write d_k, d_v of the keys */
+};
+
+/// Queries and keys are processed in squares of this many.
+constexpr int64_t kAttentionBlock = 64;
+
+/// Decodes and checks args; returns 0 or a tsr_status with *error set.
+int32_t decodeAttention(const int64_t *args, AttentionProblem *out,
+                        std::string *error);
+
+} // namespace tessera
+
+#endif // TESSERA_CPU_ATTENTIONPROBLEM_H

@@ -1,0 +1,50 @@
+//===- AttentionUnits.h - Cuts attention into parallel units ----*- C++ -*-===//
+// Where there are fewer key/value heads than threads, a head is cut further, so
+// that no thread is idle. The cut never changes a bit of the result.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CPU_ATTENTIONUNITS_H
+#define TESSERA_CPU_ATTENTIONUNITS_H
+
+#include "AttentionProblem.h"
+#include "Workspace.h"
+
+namespace tessera {
+
+/// Units are computed from their index; none are stored.
+class AttentionUnits {
+public:
+  /// (batch, kv head, chunk of query blocks).
+  static AttentionUnits forward(const AttentionProblem &p, int threads);
+  /// (batch, kv head); with few heads, chunks of keys (d_k, d_v), then chunks
+  /// of query blocks (d_q), which costs 7 products per square instead of 5.
+  static AttentionUnits backward(const AttentionProblem &p, int threads);
+
+  int64_t count() const { return heads * (queryChunks + keyChunks); }
+  AttentionUnit at(int64_t index) const;
+
+private:
+  int64_t heads; /* batch * kvHeads */
+  int64_t kvHeads;
+  int64_t items; /* group * query blocks */
+  int64_t keys;
+  int64_t queryChunks; /* chunks of items per head */
+  int64_t keyChunks;   /* chunks of keys per head; 0: d_k, d_v in whole heads */
+  bool causal, backwards;
+};
+
+/// What to run on each unit, and where.
+struct AttentionRunner {
+  size_t (*scratchBytes)(const AttentionProblem &, int64_t keys);
+  void (*run)(const AttentionProblem &, const AttentionUnit &, void *scratch);
+  Workspace *workspace;
+  int threads;
+};
+
+/// Runs all units; returns 0 or a tsr_status with *error set.
+int32_t runAttentionUnits(const AttentionProblem &p,
+                          const AttentionUnits &units,
+                          const AttentionRunner &runner, std::string *error);
+
+} // namespace tessera
+
+#endif // TESSERA_CPU_ATTENTIONUNITS_H

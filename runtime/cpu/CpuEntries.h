@@ -1,0 +1,47 @@
+//===- CpuEntries.h - The compute entries of the CPU device -----*- C++ -*-===//
+// The seam between the runtime's core and its CPU kernels. The argument lists
+// are those of tessera/abi.h. Each function is called from a rank's thread,
+// several rank threads at once, each with its own number of OpenMP threads.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CPU_CPUENTRIES_H
+#define TESSERA_CPU_CPUENTRIES_H
+
+#include "tessera/abi.h"
+
+#include <cstdint>
+#include <string>
+
+namespace tessera {
+
+/// C = op(A) op(B) (+ C) (+ bias); see TSR_GEMM_* in abi.h. Buffers: a, b, c,
+/// bias (may be null). Types: f32, bf16 (into f32 or bf16), f64.
+/// Returns 0, or non-zero with the reason in *error. Never throws.
+int32_t cpuGemm(int threads, void *const *buffers, const int64_t *args,
+                std::string *error);
+
+/// Attention forward; see TSR_ATTENTION_* in abi.h. Buffers: q, k, v, o, lse.
+/// The result has the same bits for every number of threads.
+/// Returns 0, or non-zero with the reason in *error. Never throws.
+int32_t cpuAttention(int threads, void *const *buffers, const int64_t *args,
+                     std::string *error);
+
+/// Attention backward. Buffers: d_o, q, k, v, o, lse, d_q, d_k, d_v.
+/// The result has the same bits for every number of threads.
+/// Returns 0, or non-zero with the reason in *error. Never throws.
+int32_t cpuAttentionBackward(int threads, void *const *buffers,
+                             const int64_t *args, std::string *error);
+
+/// table[ids[r] - start, :] += src[r, :]; see TSR_SCATTER_* in abi.h. Rows are
+/// added in order, so the result has the same bits for every number of threads.
+/// Returns 0, or non-zero with the reason in *error. Never throws.
+int32_t cpuScatterAdd(int threads, void *const *buffers, const int64_t *args,
+                      std::string *error);
+
+/// Runs `kernel` over [0, count) in at most `threads` contiguous ranges whose
+/// bounds are multiples of `grain` (the last may end at count).
+void cpuLaunch(int threads, tsr_abi_kernel kernel, void *const *buffers,
+               const int64_t *scalars, int64_t count, int64_t grain);
+
+} // namespace tessera
+
+#endif // TESSERA_CPU_CPUENTRIES_H

@@ -1,0 +1,52 @@
+//===- CpuKernels.h - Kernels per instruction set ---------------*- C++ -*-===//
+// The same sources are compiled for AVX-512, AVX2 and plain x86-64 (or whatever
+// the compiler's baseline is). The best set that the processor has is chosen
+// once; tests may choose another.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CPU_CPUKERNELS_H
+#define TESSERA_CPU_CPUKERNELS_H
+
+#include "AttentionProblem.h"
+#include "GemmProblem.h"
+
+#include <cstddef>
+
+namespace tessera {
+
+/// Functions are indexed by TSR_DTYPE_F32, TSR_DTYPE_BF16, TSR_DTYPE_F64.
+struct CpuKernels {
+  const char *name;
+  /// Scratch bytes of one thread for units of at most `keys` keys.
+  size_t (*attentionScratch[3])(const AttentionProblem &, int64_t keys);
+  void (*attention[3])(const AttentionProblem &, const AttentionUnit &,
+                       void *scratch);
+  size_t (*attentionBackwardScratch[3])(const AttentionProblem &, int64_t keys);
+  void (*attentionBackward[3])(const AttentionProblem &, const AttentionUnit &,
+                               void *scratch);
+  /// One thread's part of a product, see BlockedGemm.h.
+  size_t (*gemmScratch)(const GemmProblem &, const GemmRegion &);
+  void (*gemm)(const GemmProblem &, const GemmRegion &, void *scratch);
+};
+
+enum class CpuTarget { Baseline = 0, Avx2 = 1, Avx512 = 2 };
+
+/// The kernels in use: the best that the processor can run.
+const CpuKernels &cpuKernels();
+/// The best target that this processor can run.
+CpuTarget bestCpuTarget();
+/// For tests: use `target` (at most bestCpuTarget()) in the whole process.
+void setCpuTarget(CpuTarget target);
+
+namespace baseline {
+extern const CpuKernels kernels;
+}
+namespace avx2 {
+extern const CpuKernels kernels;
+}
+namespace avx512 {
+extern const CpuKernels kernels;
+}
+
+} // namespace tessera
+
+#endif // TESSERA_CPU_CPUKERNELS_H

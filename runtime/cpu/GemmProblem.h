@@ -1,0 +1,46 @@
+//===- GemmProblem.h - The arguments of gemm, decoded -----------*- C++ -*-===//
+#ifndef TESSERA_CPU_GEMMPROBLEM_H
+#define TESSERA_CPU_GEMMPROBLEM_H
+
+#include <cstdint>
+#include <string>
+
+namespace tessera {
+
+/// Sizes, strides and leading dimensions in elements, as in TSR_GEMM_*.
+struct GemmProblem {
+  int64_t m, n, k, lda, ldb, ldc;
+  bool transA, transB, accumulate;
+  int64_t dtypeAB, dtypeC;
+  int64_t batch, strideA, strideB, strideC;
+  const void *a, *b;
+  void *c;
+  const void *bias; /* may be null */
+};
+
+/// The rows and columns of C that one thread computes.
+struct GemmRegion {
+  int64_t rowBegin, rowEnd, columnBegin, columnEnd;
+};
+
+/// Decodes and checks args; returns 0 or a tsr_status with *error set.
+int32_t decodeGemm(const int64_t *args, void *const *buffers, GemmProblem *out,
+                   std::string *error);
+
+/// The products that oneDNN computes: f32, and bf16 where the processor has
+/// fast bf16 instructions. Returns 0 or a tsr_status with *error set.
+int32_t libraryGemm(int threads, const GemmProblem &problem,
+                    std::string *error);
+
+/// Our own products: every type on every processor, bf16 by widening to f32.
+/// The bits of the result do not depend on the number of threads.
+int32_t blockedGemm(int threads, const GemmProblem &problem,
+                    std::string *error);
+
+/// Which of the two computes a product; fixed by its types and the processor.
+enum class GemmPath { Library, Blocked };
+GemmPath gemmPath(const GemmProblem &problem);
+
+} // namespace tessera
+
+#endif // TESSERA_CPU_GEMMPROBLEM_H

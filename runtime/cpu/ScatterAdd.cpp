@@ -1,0 +1,103 @@
+//===- ScatterAdd.cpp - The entry `scatter_add` ---------------------------===//
+// The gradient of an embedding lookup. Threads share columns, never rows: each
+// element is summed by one thread in order of rows, so no atomics are needed
+// and the bits do not depend on the number of threads.
+
+#include "Bf16.h"
+#include "CpuEntries.h"
+#include "tessera/tessera.h"
+
+#include <algorithm>
+#include <exception>
+#include <omp.h>
+
+using namespace tessera;
+
+namespace {
+struct Scatter {
+  int64_t rows, columns, start, valid;
+  const void *source;
+  const int32_t *ids;
+  void *table;
+};
+
+float wide(float x) { return x; }
+double wide(double x) { return x; }
+float wide(Bf16 x) { return bf16ToFloat(x); }
+} // namespace
+
+template <typename Source, typename Table>
+static void addColumns(const Scatter &s, int64_t begin, int64_t end) {
+  for (int64_t r = 0; r < s.rows; ++r) {
+    const int64_t row = int64_t(s.ids[r]) - s.start;
+    if (row < 0 || row >= s.valid)
+      continue;
+    const Source *from = static_cast<const Source *>(s.source) + r * s.columns;
+    Table *to = static_cast<Table *>(s.table) + row * s.columns;
+    for (int64_t c = begin; c < end; ++c)
+      to[c] += Table(wide(from[c]));
+  }
+}
+
+template <typename Source>
+static void addColumns(const Scatter &s, int64_t dtype, int64_t begin,
+                       int64_t end) {
+  if (dtype == TSR_DTYPE_F64)
+    addColumns<Source, double>(s, begin, end);
+  else
+    addColumns<Source, float>(s, begin, end);
+}
+
+static int32_t check(const int64_t *args, std::string *error) {
+  const int64_t source = args[TSR_SCATTER_DTYPE_SRC];
+  const int64_t table = args[TSR_SCATTER_DTYPE_TABLE];
+  const bool sourceKnown = source >= TSR_DTYPE_F32 && source <= TSR_DTYPE_F64;
+  if (!sourceKnown || (table != TSR_DTYPE_F32 && table != TSR_DTYPE_F64)) {
+    *error = "scatter_add: dtypes " + std::to_string(source) + " -> " +
+             std::to_string(table) +
+             " are not supported; the source is f32 (0), bf16 (1) or f64 (2), "
+             "the table f32 or f64";
+    return TSR_UNSUPPORTED;
+  }
+  if (args[TSR_SCATTER_ROWS] >= 0 && args[TSR_SCATTER_COLS] >= 0)
+    return 0;
+  *error = "scatter_add: negative size: rows " +
+           std::to_string(args[TSR_SCATTER_ROWS]) + ", cols " +
+           std::to_string(args[TSR_SCATTER_COLS]);
+  return TSR_INVALID_ARGUMENT;
+}
+
+int32_t tessera::cpuScatterAdd(int threads, void *const *buffers,
+                               const int64_t *args, std::string *error) try {
+  if (int32_t status = check(args, error))
+    return status;
+  const Scatter s{args[TSR_SCATTER_ROWS],
+                  args[TSR_SCATTER_COLS],
+                  args[TSR_SCATTER_START],
+                  args[TSR_SCATTER_VALID],
+                  buffers[0],
+                  static_cast<const int32_t *>(buffers[1]),
+                  buffers[2]};
+  const int64_t source = args[TSR_SCATTER_DTYPE_SRC];
+  const int64_t table = args[TSR_SCATTER_DTYPE_TABLE];
+  // Borders on multiples of a cache line, so that no line has two writers.
+  constexpr int64_t kStep = 16;
+  const int64_t steps = (s.columns + kStep - 1) / kStep;
+  const int parts =
+      static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(threads, steps)));
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (int64_t part = 0; part < parts; ++part) {
+    const int64_t begin = steps * part / parts * kStep;
+    const int64_t end = std::min(s.columns, steps * (part + 1) / parts * kStep);
+    if (source == TSR_DTYPE_F64)
+      addColumns<double>(s, table, begin, end);
+    else if (source == TSR_DTYPE_BF16)
+      addColumns<Bf16>(s, table, begin, end);
+    else
+      addColumns<float>(s, table, begin, end);
+  }
+  return 0;
+} catch (const std::exception &failure) {
+  *error = std::string("scatter_add: ") + failure.what();
+  return TSR_INTERNAL;
+}

@@ -1,0 +1,62 @@
+//===- TargetKernels.h - The kernel table of one target ---------*- C++ -*-===//
+// Included once by each Target*.cpp, which defines TESSERA_CPU_TARGET.
+//===----------------------------------------------------------------------===//
+#include "tessera/abi.h"
+
+#include "AttentionForward.h"
+#include "AttentionGradient.h"
+#include "BlockedGemm.h"
+#include "CpuKernels.h"
+
+namespace tessera {
+namespace TESSERA_CPU_TARGET {
+namespace {
+
+template <template <typename, typename> class Algorithm, typename T,
+          typename In>
+struct Attention {
+  static size_t scratch(const AttentionProblem &p, int64_t keys) {
+    return Algorithm<T, In>(p, keys, nullptr).bytes();
+  }
+  static void run(const AttentionProblem &p, const AttentionUnit &u,
+                  void *memory) {
+    Algorithm<T, In>(p, u.keyEnd - u.keyBegin, memory).run(u);
+  }
+};
+
+size_t gemmScratch(const GemmProblem &p, const GemmRegion &region) {
+  size_t bytes = 0;
+  withBlockedGemm(p, region, nullptr,
+                  [&](const auto &gemm) { bytes = gemm.bytes(); });
+  return bytes;
+}
+
+void gemm(const GemmProblem &p, const GemmRegion &region, void *scratch) {
+  withBlockedGemm(p, region, scratch, [](auto gemm) { gemm.run(); });
+}
+
+template <typename T, typename In>
+using Forward = Attention<AttentionForward, T, In>;
+template <typename T, typename In>
+using Gradient = Attention<AttentionGradient, T, In>;
+
+} // namespace
+
+#define TESSERA_STRINGIFY(x) #x
+#define TESSERA_NAME(x) TESSERA_STRINGIFY(x)
+
+extern const CpuKernels kernels = {
+    TESSERA_NAME(TESSERA_CPU_TARGET),
+    {Forward<float, float>::scratch, Forward<float, Bf16>::scratch,
+     Forward<double, double>::scratch},
+    {Forward<float, float>::run, Forward<float, Bf16>::run,
+     Forward<double, double>::run},
+    {Gradient<float, float>::scratch, Gradient<float, Bf16>::scratch,
+     Gradient<double, double>::scratch},
+    {Gradient<float, float>::run, Gradient<float, Bf16>::run,
+     Gradient<double, double>::run},
+    gemmScratch,
+    gemm};
+
+} // namespace TESSERA_CPU_TARGET
+} // namespace tessera

@@ -1,0 +1,156 @@
+//===- tessera.hpp - C++ wrapper of the C API
+//-----------------------------------===
+// Header only, C++17. Owns the objects and turns status codes into exceptions,
+// which are thrown on the caller's side: nothing but C crosses the library's
+// boundary. Thread-safety as in tessera.h.
+//===------------------------------------------------------------------------===
+#ifndef TESSERA_HPP
+#define TESSERA_HPP
+
+#include "tessera/tessera.h"
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// A failed call: its code, and its message as what().
+class Exception : public std::runtime_error {
+public:
+  Exception(tsr_status status, const std::string &message)
+      : std::runtime_error(message), code(status) {}
+  tsr_status status() const noexcept { return code; }
+
+private:
+  tsr_status code;
+};
+
+namespace detail {
+inline void check(tsr_status status) {
+  if (status != TSR_OK)
+    throw Exception(status, tsr_last_error());
+}
+struct Destroy {
+  void operator()(tsr_artifact *object) const { tsr_artifact_destroy(object); }
+  void operator()(tsr_session *object) const { tsr_session_destroy(object); }
+  void operator()(tsr_data *object) const { tsr_data_destroy(object); }
+};
+template <class T> using Handle = std::unique_ptr<T, Destroy>;
+} // namespace detail
+
+/// A compiled program with its plan.
+class Artifact {
+public:
+  explicit Artifact(const std::string &path) {
+    tsr_artifact *raw = nullptr;
+    detail::check(tsr_artifact_load(path.c_str(), &raw));
+    handle.reset(raw);
+  }
+
+  /// JSON text, docs/Artifact.md.
+  std::string metadata() const { return tsr_artifact_metadata(get()); }
+  std::int64_t ranks() const { return tsr_artifact_ranks(get()); }
+  std::int64_t batch() const { return tsr_artifact_batch(get()); }
+  std::int64_t sequence() const { return tsr_artifact_sequence(get()); }
+  std::int64_t vocabulary() const { return tsr_artifact_vocabulary(get()); }
+  const tsr_artifact *get() const { return handle.get(); }
+
+private:
+  detail::Handle<tsr_artifact> handle;
+};
+
+/// The defaults of tsr_session_options.
+inline tsr_session_options sessionOptions() {
+  tsr_session_options options = {};
+  options.size = sizeof options;
+  return options;
+}
+
+/// The ranks of one artifact in training; may outlive the Artifact.
+class Session {
+public:
+  explicit Session(const Artifact &artifact,
+                   const tsr_session_options &options = sessionOptions()) {
+    tsr_session *raw = nullptr;
+    detail::check(tsr_session_create(artifact.get(), &options, &raw));
+    handle.reset(raw);
+  }
+
+  void init() { detail::check(tsr_session_init(get())); }
+  void setSchedule(tsr_schedule schedule) {
+    schedule.size = sizeof schedule;
+    detail::check(tsr_session_set_schedule(get(), &schedule));
+  }
+  /// tokens: [batch, sequence + 1].
+  tsr_step_result step(const std::vector<std::int32_t> &tokens) {
+    tsr_step_result result;
+    detail::check(
+        tsr_session_step(get(), tokens.data(), tokens.size(), &result));
+    return result;
+  }
+  std::int64_t nextStep() const { return tsr_session_next_step(get()); }
+
+  /// A global tensor of `count` elements, widened to f64.
+  std::vector<double> read(const std::string &role, const std::string &name,
+                           std::size_t count) {
+    std::vector<double> values(count);
+    detail::check(tsr_session_read(get(), role.c_str(), name.c_str(),
+                                   values.data(), count));
+    return values;
+  }
+  void write(const std::string &role, const std::string &name,
+             const std::vector<double> &values) {
+    detail::check(tsr_session_write(get(), role.c_str(), name.c_str(),
+                                    values.data(), values.size()));
+  }
+
+  void save(const std::string &directory) {
+    detail::check(tsr_session_save(get(), directory.c_str()));
+  }
+  void load(const std::string &directory) {
+    detail::check(tsr_session_load(get(), directory.c_str()));
+  }
+  void loadWeights(const std::string &path) {
+    detail::check(tsr_session_load_weights(get(), path.c_str()));
+  }
+  tsr_session *get() const { return handle.get(); }
+
+private:
+  detail::Handle<tsr_session> handle;
+};
+
+/// A token stream in files.
+class Data {
+public:
+  Data(const std::vector<std::string> &paths, tsr_data_options options)
+      : sequence(options.sequence) {
+    options.size = sizeof options;
+    std::vector<const char *> names;
+    for (const std::string &path : paths)
+      names.push_back(path.c_str());
+    tsr_data *raw = nullptr;
+    detail::check(tsr_data_open(names.data(), names.size(), &options, &raw));
+    handle.reset(raw);
+  }
+
+  std::int64_t tokens() const { return tsr_data_tokens(get()); }
+  /// [batch, sequence + 1] of a step.
+  std::vector<std::int32_t> batch(std::int64_t step, std::int64_t size) const {
+    std::vector<std::int32_t> tokens(
+        size > 0 ? static_cast<std::size_t>(size * (sequence + 1)) : 1);
+    detail::check(tsr_data_batch(get(), step, size, tokens.data()));
+    return tokens;
+  }
+  const tsr_data *get() const { return handle.get(); }
+
+private:
+  std::int64_t sequence;
+  detail::Handle<tsr_data> handle;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_HPP

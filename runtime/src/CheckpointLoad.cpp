@@ -1,0 +1,138 @@
+//===- CheckpointLoad.cpp - tsr_session_load
+//----------------------------------===
+#include "Checkpoint.h"
+
+#include "DType.h"
+#include "Safetensors.h"
+
+#include <set>
+
+namespace tessera {
+
+namespace {
+/// The number of a step directory, -1 for other names.
+int64_t stepOf(const std::string &name) {
+  const std::string prefix = "step-";
+  if (name.compare(0, prefix.size(), prefix) != 0 ||
+      name.size() < prefix.size() + 8 || name.size() > prefix.size() + 18)
+    return -1;
+  int64_t step = 0;
+  for (size_t i = prefix.size(); i < name.size(); ++i) {
+    if (name[i] < '0' || name[i] > '9')
+      return -1;
+    step = step * 10 + (name[i] - '0');
+  }
+  return step;
+}
+
+/// `directory` itself, or its newest step directory that was completed.
+std::string findCheckpoint(const std::string &directory) {
+  if (!isDirectory(directory))
+    fail(TSR_NOT_FOUND, "there is no directory '", directory, "'");
+  if (isFile(concat(directory, "/", manifestFile)))
+    return directory;
+  std::string best;
+  int64_t newest = -1;
+  for (const std::string &name : listDirectory(directory)) {
+    int64_t step = stepOf(name);
+    if (step <= newest ||
+        !isFile(concat(directory, "/", name, "/", manifestFile)))
+      continue;
+    newest = step;
+    best = concat(directory, "/", name);
+  }
+  if (newest < 0)
+    fail(TSR_NOT_FOUND, "'", directory,
+         "' holds no checkpoint (no step-NNNNNNNN with a ", manifestFile, ")");
+  return best;
+}
+
+Manifest openManifest(const std::string &checkpoint) {
+  MappedFile file(concat(checkpoint, "/", manifestFile));
+  return readManifest(concat("'", file.path(), "'"), file.data(),
+                      file.data() + file.size());
+}
+
+void checkFile(const MappedFile &file, const Manifest::File &expected) {
+  if (file.size() != expected.bytes)
+    fail(TSR_CORRUPT, "'", file.path(), "' has ", file.size(),
+         " bytes, the manifest says ", expected.bytes,
+         "; it is torn, load an older checkpoint");
+  std::string hash = hashText(hashBytes(file.data(), file.size()));
+  if (hash != expected.hash)
+    fail(TSR_CORRUPT, "'", file.path(), "' has hash ", hash,
+         ", the manifest says ", expected.hash,
+         "; it is altered, load an older checkpoint");
+}
+
+/// A state tensor and where its values lie.
+struct Match {
+  const TensorInfo *tensor;
+  const FileTensor *source;
+};
+
+Match matchTensor(const TensorInfo &tensor, const SafetensorsFile &file) {
+  std::string name = checkpointName(tensor), path = file.file().path();
+  const FileTensor *source = file.find(name);
+  if (!source)
+    fail(TSR_MISMATCH, "'", path, "' has no tensor '", name,
+         "'; the checkpoint is of another model or optimizer");
+  if (source->shape != tensor.fileShape)
+    fail(TSR_MISMATCH, "'", path, "': '", name, "' has shape ",
+         describeShape(source->shape), ", the artifact has ",
+         describeShape(tensor.fileShape));
+  if (source->dtype != dtypeFileName(tensor.dtype))
+    fail(TSR_MISMATCH, "'", path, "': '", name, "' is ", source->dtype,
+         ", the artifact has ", dtypeFileName(tensor.dtype),
+         "; compile for that precision, or load its weights alone");
+  checkFinite(path, name, *source);
+  return {&tensor, source};
+}
+
+void checkNoExtra(const SafetensorsFile &file, const std::vector<Match> &used) {
+  std::set<const FileTensor *> known;
+  for (const Match &match : used)
+    known.insert(match.source);
+  for (const auto &[name, entry] : file.tensors()) {
+    if (known.count(&entry) == 0)
+      fail(TSR_MISMATCH, "'", file.file().path(), "' has a tensor '", name,
+           "' that the artifact has not; the checkpoint is of another model "
+           "or optimizer");
+  }
+}
+
+std::vector<Match> matchAll(const Metadata &metadata,
+                            const SafetensorsFile &model,
+                            const SafetensorsFile &optimizer) {
+  std::vector<Match> parameters, moments;
+  for (const TensorInfo &tensor : metadata.tensors) {
+    if (!isState(tensor.role))
+      continue;
+    bool isParameter = tensor.role == Role::Parameter;
+    (isParameter ? parameters : moments)
+        .push_back(matchTensor(tensor, isParameter ? model : optimizer));
+  }
+  checkNoExtra(model, parameters);
+  checkNoExtra(optimizer, moments);
+  parameters.insert(parameters.end(), moments.begin(), moments.end());
+  return parameters;
+}
+} // namespace
+
+void loadCheckpoint(Session &session, const std::string &directory) {
+  session.checkAlive();
+  std::string checkpoint = findCheckpoint(directory);
+  Manifest manifest = openManifest(checkpoint);
+  for (const Manifest::File &expected : manifest.files)
+    checkFile(MappedFile(concat(checkpoint, "/", expected.name)), expected);
+  SafetensorsFile model(concat(checkpoint, "/", modelFile));
+  SafetensorsFile optimizer(concat(checkpoint, "/", optimizerFile));
+  std::vector<Match> matches = matchAll(session.metadata(), model, optimizer);
+  session.onEveryRank([&](Rank &rank) {
+    for (const Match &match : matches)
+      writeShardBytes(rank, *match.tensor, match.source->data);
+  });
+  session.resumeAt(manifest.step, manifest.seed);
+}
+
+} // namespace tessera

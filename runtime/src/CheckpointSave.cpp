@@ -1,0 +1,84 @@
+//===- CheckpointSave.cpp - tsr_session_save
+//----------------------------------===
+#include "Checkpoint.h"
+
+#include "DType.h"
+#include "Safetensors.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace tessera {
+
+namespace {
+/// Removes a half-written directory unless the checkpoint was completed.
+class Scratch {
+public:
+  explicit Scratch(std::string path) : path(std::move(path)) {
+    removeDirectory(this->path); // of a run that was killed here
+    createDirectories(this->path);
+  }
+  ~Scratch() { removeDirectory(path); }
+
+  const std::string path;
+};
+
+std::vector<const TensorInfo *> tensorsOf(const Metadata &metadata,
+                                          const char *file) {
+  std::vector<const TensorInfo *> tensors;
+  for (const TensorInfo &tensor : metadata.tensors)
+    if (isState(tensor.role) && std::strcmp(checkpointFile(tensor), file) == 0)
+      tensors.push_back(&tensor);
+  return tensors;
+}
+
+/// Holds one global tensor at a time.
+Manifest::File writeTensors(const Session &session, const std::string &path,
+                            const char *name) {
+  std::vector<const TensorInfo *> tensors = tensorsOf(session.metadata(), name);
+  std::vector<NewTensor> entries;
+  for (const TensorInfo *tensor : tensors)
+    entries.push_back({checkpointName(*tensor), dtypeFileName(tensor->dtype),
+                       tensor->fileShape,
+                       static_cast<uint64_t>(tensor->elements() *
+                                             dtypeBytes(tensor->dtype))});
+  WrittenFile file(path + "/" + name);
+  std::string header = safetensorsHeader(entries);
+  file.write(header.data(), header.size());
+  std::vector<char> bytes;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    bytes.resize(entries[i].bytes);
+    readGlobalBytes(session.ranks(), *tensors[i], bytes.data());
+    file.write(bytes.data(), bytes.size());
+  }
+  file.finish();
+  return {name, file.size(), hashText(file.hash())};
+}
+
+void writeText(const std::string &path, const std::string &text) {
+  WrittenFile file(path);
+  file.write(text.data(), text.size());
+  file.finish();
+}
+} // namespace
+
+void saveCheckpoint(Session &session, const std::string &directory) {
+  session.checkAlive();
+  if (!session.isReady())
+    fail(TSR_INVALID_ARGUMENT, "the parameters are undefined; call "
+                               "tsr_session_init or tsr_session_load first");
+  createDirectories(directory);
+  char name[32];
+  std::snprintf(name, sizeof name, "step-%08lld",
+                static_cast<long long>(session.nextStep()));
+  Scratch scratch(concat(directory, "/.", name, ".tmp"));
+  Manifest manifest{session.nextStep(), session.seed(), session.nextStep(), {}};
+  for (const char *file : {modelFile, optimizerFile})
+    manifest.files.push_back(writeTensors(session, scratch.path, file));
+  writeText(scratch.path + "/" + manifestFile, writeManifest(manifest));
+  syncDirectory(scratch.path);
+  replaceDirectory(scratch.path, concat(directory, "/", name));
+  syncDirectory(directory);
+}
+
+} // namespace tessera

@@ -1,0 +1,72 @@
+//===- Communicator.h - how ranks exchange data
+//------------------------------===
+// One rank's endpoint. Implementations: threads of one process (here); MPI and
+// NCCL are plug-ins. Every call is blocking, collective over its group, and
+// returns the first failure of any rank to all ranks; after that the endpoint
+// only ever returns that failure.
+//===------------------------------------------------------------------------===
+#ifndef TESSERA_RUNTIME_COMMUNICATOR_H
+#define TESSERA_RUNTIME_COMMUNICATOR_H
+
+#include "Status.h"
+#include "tessera/abi.h"
+
+#include <cstdint>
+
+namespace tessera {
+
+/// The arguments of a collective (abi.h), plus what diagnostics need.
+struct Collective {
+  int64_t op = -1;   ///< index into the metadata's ops
+  int64_t axes = 0;  ///< bit set of mesh axes
+  int64_t count = 0; ///< elements
+  int dtype = TSR_DTYPE_F32;
+  int reduction = TSR_REDUCE_SUM;
+  int64_t outer = 1;
+};
+
+/// One side of a point to point message. `peer` is a global rank.
+struct Message {
+  int64_t op = -1;
+  int64_t peer = 0;
+  int64_t bytes = 0;
+};
+
+class Communicator {
+public:
+  virtual ~Communicator() = default;
+
+  /// data[count], in place; adds in rank order.
+  virtual Status allReduce(const Collective &call, void *data) = 0;
+  /// src [outer, count] -> dst [outer, n, count].
+  virtual Status allGather(const Collective &call, const void *src,
+                           void *dst) = 0;
+  /// src [outer, n, count] -> dst [outer, count].
+  virtual Status reduceScatter(const Collective &call, const void *src,
+                               void *dst) = 0;
+  /// data[count] of the group's member number `root` to all.
+  virtual Status broadcast(const Collective &call, int64_t root,
+                           void *data) = 0;
+  virtual Status barrier(const Collective &call) = 0;
+  /// Returns when the receiver has the data. A message meets the receive of the
+  /// same pair, in order; both sides must agree on the bytes.
+  virtual Status send(const Message &message, const void *data) = 0;
+  virtual Status receive(const Message &message, void *data) = 0;
+
+  /// Makes the present and future calls of all ranks fail with `status`; the
+  /// first one wins.
+  virtual void abort(const Status &status) = 0;
+  /// OK until a rank failed.
+  virtual Status failure() const = 0;
+  virtual bool failed() const = 0;
+
+  /// Progress of this rank, for diagnostics: it has reached `op`, or it has
+  /// left the program, so that nobody needs to wait for it.
+  virtual void reached(int64_t op) = 0;
+  virtual void entered() = 0;
+  virtual void left() = 0;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_COMMUNICATOR_H

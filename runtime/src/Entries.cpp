@@ -1,0 +1,155 @@
+//===- Entries.cpp - the functions behind the ABI's table
+//---------------------===
+#include "../cpu/CpuEntries.h"
+#include "Rank.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera {
+
+namespace {
+// Below this many bytes a second thread costs more than it saves.
+constexpr int64_t threadBytes = int64_t(1) << 20;
+
+/// Runs `body`, which returns a Status; nothing leaves it but 0 or 1.
+template <class Body>
+int32_t enter(void *context, int64_t op, const Body &body) noexcept {
+  Rank &rank = *static_cast<Rank *>(context);
+  rank.communicator->reached(op);
+  if (rank.communicator->failed())
+    return 1;
+  Status status;
+  try {
+    status = body(rank);
+  } catch (...) {
+    status = currentStatus();
+  }
+  if (status.ok())
+    return 0;
+  if (!rank.communicator->failed())
+    rank.communicator->abort(
+        {status.code, concat(rank.metadata->describeOp(op), " on rank ",
+                             rank.number, ": ", status.message)});
+  return 1;
+}
+
+using Compute = int32_t (*)(int, void *const *, const int64_t *, std::string *);
+
+template <Compute compute>
+int32_t computeEntry(void *context, int64_t op, void *const *buffers,
+                     const int64_t *args) {
+  return enter(context, op, [&](Rank &rank) -> Status {
+    std::string error;
+    if (compute(rank.threads, buffers, args, &error) == 0)
+      return {};
+    return {TSR_INTERNAL, error};
+  });
+}
+
+int32_t launch(void *context, int64_t op, void *const *buffers,
+               const int64_t *args) {
+  return enter(context, op, [&](Rank &rank) -> Status {
+    auto kernel = reinterpret_cast<tsr_abi_kernel>(buffers[0]);
+    cpuLaunch(rank.threads, kernel, buffers + 1, args + TSR_LAUNCH_SCALARS,
+              args[TSR_LAUNCH_COUNT], args[TSR_LAUNCH_GRAIN]);
+    return {};
+  });
+}
+
+int32_t fill(void *context, int64_t op, void *const *buffers,
+             const int64_t *args) {
+  return enter(context, op, [&](Rank &rank) -> Status {
+    int64_t bytes = args[TSR_FILL_BYTES];
+    int64_t pieces = std::clamp<int64_t>(bytes / threadBytes, 1, rank.threads);
+    int64_t length = (bytes + pieces - 1) / pieces;
+    char *data = static_cast<char *>(buffers[0]);
+#pragma omp parallel for num_threads(pieces) if (pieces > 1)
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+      int64_t begin = std::min(piece * length, bytes);
+      std::memset(data + begin, 0, std::min(length, bytes - begin));
+    }
+    return {};
+  });
+}
+
+int32_t copy(void *context, int64_t op, void *const *buffers,
+             const int64_t *args) {
+  return enter(context, op, [&](Rank &rank) -> Status {
+    int64_t rows = args[TSR_COPY_ROWS], bytes = args[TSR_COPY_ROW_BYTES];
+    int64_t srcStride = args[TSR_COPY_SRC_STRIDE];
+    int64_t dstStride = args[TSR_COPY_DST_STRIDE];
+    int64_t pieces =
+        std::clamp<int64_t>(rows * bytes / threadBytes, 1, rank.threads);
+    const char *src = static_cast<const char *>(buffers[0]);
+    char *dst = static_cast<char *>(buffers[1]);
+#pragma omp parallel for num_threads(pieces) if (pieces > 1)
+    for (int64_t row = 0; row < rows; ++row)
+      std::memcpy(dst + row * dstStride, src + row * srcStride, bytes);
+    return {};
+  });
+}
+
+Collective collectiveOf(int64_t op, const int64_t *args) {
+  Collective call;
+  call.op = op;
+  call.axes = args[TSR_COLLECTIVE_AXES];
+  call.count = args[TSR_COLLECTIVE_COUNT];
+  call.dtype = static_cast<int>(args[TSR_COLLECTIVE_DTYPE]);
+  call.reduction = static_cast<int>(args[TSR_COLLECTIVE_REDUCTION]);
+  call.outer = args[TSR_COLLECTIVE_OUTER];
+  return call;
+}
+
+int32_t allReduce(void *context, int64_t op, void *const *buffers,
+                  const int64_t *args) {
+  return enter(context, op, [&](Rank &rank) {
+    return rank.communicator->allReduce(collectiveOf(op, args), buffers[0]);
+  });
+}
+
+int32_t allGather(void *context, int64_t op, void *const *buffers,
+                  const int64_t *args) {
+  return enter(context, op, [&](Rank &rank) {
+    return rank.communicator->allGather(collectiveOf(op, args), buffers[0],
+                                        buffers[1]);
+  });
+}
+
+int32_t reduceScatter(void *context, int64_t op, void *const *buffers,
+                      const int64_t *args) {
+  return enter(context, op, [&](Rank &rank) {
+    return rank.communicator->reduceScatter(collectiveOf(op, args), buffers[0],
+                                            buffers[1]);
+  });
+}
+} // namespace
+
+const tsr_abi_api &cpuApi() {
+  static const tsr_abi_api api = {sizeof(tsr_abi_api),
+                                  launch,
+                                  computeEntry<cpuGemm>,
+                                  computeEntry<cpuAttention>,
+                                  computeEntry<cpuAttentionBackward>,
+                                  computeEntry<cpuScatterAdd>,
+                                  fill,
+                                  copy,
+                                  allReduce,
+                                  allGather,
+                                  reduceScatter};
+  return api;
+}
+
+void runProgram(Rank &rank, tsr_abi_program program, int64_t step,
+                int64_t seed) noexcept {
+  tsr_abi_frame frame{&cpuApi(), &rank, rank.arena.data(),
+                      step,      seed,  rank.coordinates.data()};
+  int32_t code = program(&frame);
+  if (code != 0 && !rank.communicator->failed())
+    rank.communicator->abort(
+        {TSR_INTERNAL, concat("the program of rank ", rank.number,
+                              " stopped with code ", code, " in step ", step)});
+  rank.communicator->left();
+}
+
+} // namespace tessera

@@ -1,0 +1,127 @@
+//===- Metadata.h - what an artifact says about its program -----------------===
+// The metadata of docs/Artifact.md, parsed and checked: what lies in these
+// structs is consistent (shapes, offsets inside the arena, known axes), so the
+// rest of the runtime need not look again.
+//===------------------------------------------------------------------------===
+#ifndef TESSERA_RUNTIME_METADATA_H
+#define TESSERA_RUNTIME_METADATA_H
+
+#include "Json.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+struct Axis {
+  std::string name;
+  int64_t size;
+};
+
+/// Named axes, the last varies fastest over ranks.
+struct Mesh {
+  std::vector<Axis> axes;
+
+  int64_t ranks() const;
+  std::vector<int64_t> coordinates(int64_t rank) const;
+  /// Ranks that differ from `rank` only on the axes of the bit set, in order.
+  std::vector<int64_t> group(int64_t rank, int64_t axisSet) const;
+  /// "axis 'tp'" or "axes 'dp', 'tp'".
+  std::string describe(int64_t axisSet) const;
+};
+
+enum class Role {
+  Parameter,
+  Master,
+  Moment1,
+  Moment2,
+  Gradient,
+  Input,
+  Output,
+  Value
+};
+const char *roleName(Role role);
+std::optional<Role> roleFromName(const std::string &name);
+/// Parameters and optimizer state: what lives from step to step.
+bool isState(Role role);
+
+struct Initial {
+  enum Kind { Normal, Zeros, Ones } kind = Zeros;
+  double mean = 0, std = 0;
+  int64_t stream = 0;
+};
+
+/// `dim` is cut over mesh axis number `axis`.
+struct Split {
+  int64_t axis;
+  int64_t dim;
+};
+
+/// A named buffer in every rank's arena. Shapes are as in docs/Artifact.md.
+struct TensorInfo {
+  Role role;
+  std::string name;
+  int dtype;
+  std::vector<int64_t> shape, fileShape, localShape;
+  int64_t offset; ///< bytes from the start of the arena
+  std::vector<Split> sharding;
+  std::vector<int64_t> partial; ///< axis numbers
+  std::optional<Initial> init;
+
+  int64_t elements() const;
+  int64_t localElements() const;
+  int64_t localBytes() const;
+  /// "parameter 'transformer.wte.weight'"
+  std::string describe() const;
+};
+
+struct OpInfo {
+  std::string op, name;
+  int64_t layer = -1; ///< -1: outside the layers
+};
+
+struct Model {
+  int64_t vocabulary, sequence, batch, microBatches;
+};
+
+struct Optimizer {
+  double beta1, beta2, lr, minLr;
+  int64_t warmupSteps, totalSteps;
+};
+
+struct Metadata {
+  std::string device;
+  std::vector<std::string> features;
+  Mesh mesh;
+  Model model;
+  Optimizer optimizer;
+  int64_t arenaBytes;
+  std::vector<TensorInfo> tensors;
+  std::vector<OpInfo> ops;
+
+  /// Null if there is none.
+  const TensorInfo *find(Role role, const std::string &name) const;
+  bool hasParameters() const;
+  /// "gemm 'h.3.mlp.fc' of layer 3 (op 12)"
+  std::string describeOp(int64_t op) const;
+
+  std::map<std::pair<Role, std::string>, size_t> index;
+};
+
+int64_t elementsOf(const std::vector<int64_t> &shape);
+/// "[2, 3]"
+std::string describeShape(const std::vector<int64_t> &shape);
+
+/// Parses and checks; `source` names the file in errors (TSR_CORRUPT).
+Metadata parseMetadata(const std::string &source, const std::string &text);
+/// One entry of "tensors", checked against the mesh (ParseTensor.cpp).
+TensorInfo parseTensor(const JsonView &entry, const Mesh &mesh,
+                       int64_t arenaBytes);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_METADATA_H

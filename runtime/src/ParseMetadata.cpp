@@ -1,0 +1,155 @@
+//===- ParseMetadata.cpp - the metadata but for its tensors
+//------------------===
+#include "Metadata.h"
+#include "Status.h"
+#include "tessera/abi.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+
+namespace {
+constexpr int64_t maxRanks = 1 << 16;
+constexpr size_t maxAxes = 16;
+constexpr int64_t maxCount = int64_t(1) << 40;
+
+Mesh parseMesh(const JsonView &view) {
+  Mesh mesh;
+  for (const JsonView &item : view.items()) {
+    Axis axis{item.at("axis").text(), item.at("size").integer(1, maxRanks)};
+    for (const Axis &other : mesh.axes)
+      if (other.name == axis.name)
+        item.refuse("repeats the axis '" + axis.name + "'");
+    mesh.axes.push_back(std::move(axis));
+    if (mesh.axes.size() > maxAxes || mesh.ranks() > maxRanks)
+      view.refuse(
+          concat("has more than ", maxAxes, " axes or ", maxRanks, " ranks"));
+  }
+  return mesh;
+}
+
+Model parseModel(const JsonView &view) {
+  Model model;
+  model.vocabulary = view.at("vocabulary").integer(1, INT32_MAX);
+  model.sequence = view.at("sequence").integer(1, maxCount);
+  model.batch = view.at("batch").integer(1, maxCount);
+  model.microBatches = view.at("micro_batches").integer(1, maxCount);
+  if (model.batch % model.microBatches != 0)
+    view.at("batch").refuse(concat("is ", model.batch, ", not a multiple of ",
+                                   model.microBatches, " micro-batches"));
+  if (model.batch > maxCount / model.sequence)
+    view.at("batch").refuse("times the sequence is too large");
+  return model;
+}
+
+double parseFinite(const JsonView &view, double low, double high) {
+  double value = view.number();
+  if (!(value >= low && value <= high))
+    view.refuse(concat("is ", value, ", must be in [", low, ", ", high, "]"));
+  return value;
+}
+
+Optimizer parseOptimizer(const JsonView &view) {
+  Optimizer optimizer;
+  // A beta of 1 would make the bias correction infinite.
+  optimizer.beta1 = parseFinite(view.at("beta1"), 0, std::nextafter(1.0, 0.0));
+  optimizer.beta2 = parseFinite(view.at("beta2"), 0, std::nextafter(1.0, 0.0));
+  optimizer.lr = parseFinite(view.at("lr"), 0, 1e30);
+  optimizer.minLr = parseFinite(view.at("min_lr"), 0, 1e30);
+  optimizer.warmupSteps = view.at("warmup_steps").integer(0, maxCount);
+  optimizer.totalSteps = view.at("total_steps").integer(0, INT64_MAX);
+  return optimizer;
+}
+
+OpInfo parseOp(const JsonView &view) {
+  OpInfo op;
+  op.op = view.at("op").text();
+  if (view.has("name"))
+    op.name = view.at("name").text();
+  if (view.has("layer"))
+    op.layer = view.at("layer").integer(-1, maxCount);
+  return op;
+}
+
+void parseTensors(const JsonView &view, Metadata &metadata) {
+  for (const JsonView &item : view.items()) {
+    TensorInfo tensor = parseTensor(item, metadata.mesh, metadata.arenaBytes);
+    auto key = std::make_pair(tensor.role, tensor.name);
+    if (!metadata.index.emplace(key, metadata.tensors.size()).second)
+      item.refuse("repeats " + tensor.describe());
+    metadata.tensors.push_back(std::move(tensor));
+  }
+}
+
+void checkState(const JsonView &view, const Metadata &metadata) {
+  std::vector<const TensorInfo *> state;
+  for (const TensorInfo &tensor : metadata.tensors) {
+    if (!isState(tensor.role))
+      continue;
+    state.push_back(&tensor);
+    const TensorInfo *parameter = metadata.find(Role::Parameter, tensor.name);
+    if (!parameter || parameter->shape != tensor.shape ||
+        parameter->fileShape != tensor.fileShape)
+      view.refuse(tensor.describe() + " has no parameter of its shape");
+    if (!tensor.partial.empty())
+      view.refuse(tensor.describe() + " is state and cannot be partial");
+  }
+  std::sort(state.begin(), state.end(),
+            [](auto *a, auto *b) { return a->offset < b->offset; });
+  for (size_t i = 1; i < state.size(); ++i)
+    if (state[i - 1]->offset + state[i - 1]->localBytes() > state[i]->offset)
+      view.refuse(concat(state[i - 1]->describe(), " overlaps ",
+                         state[i]->describe(), " in the arena"));
+}
+
+void checkInput(const JsonView &view, const Metadata &metadata, Role role,
+                const char *name, const std::vector<int64_t> &shape) {
+  const TensorInfo *tensor = metadata.find(role, name);
+  if (!tensor)
+    return;
+  bool isInteger = tensor->dtype == TSR_DTYPE_I32;
+  if (tensor->shape != shape || isInteger == shape.empty())
+    view.refuse(concat(tensor->describe(), " must be ",
+                       shape.empty() ? "floating point " : "i32 ",
+                       describeShape(shape), ", it is ",
+                       describeShape(tensor->shape)));
+}
+
+void checkInputs(const JsonView &view, const Metadata &metadata) {
+  const Model &model = metadata.model;
+  std::vector<int64_t> tokens = {
+      model.microBatches, model.batch / model.microBatches, model.sequence};
+  checkInput(view, metadata, Role::Input, "ids", tokens);
+  checkInput(view, metadata, Role::Input, "labels", tokens);
+  for (const char *name : {"lr", "bias_correction1", "bias_correction2"})
+    checkInput(view, metadata, Role::Input, name, {});
+  for (const char *name : {"loss", "grad_norm"})
+    checkInput(view, metadata, Role::Output, name, {});
+}
+} // namespace
+
+Metadata parseMetadata(const std::string &source, const std::string &text) {
+  nlohmann::json parsed =
+      parseJson(source, text.data(), text.data() + text.size());
+  JsonView root(parsed, source);
+  root.at("format").integer(1, 1);
+  Metadata metadata;
+  metadata.device = root.at("target").at("device").text();
+  if (root.at("target").has("features"))
+    for (const JsonView &item : root.at("target").at("features").items())
+      metadata.features.push_back(item.text());
+  metadata.mesh = parseMesh(root.at("mesh"));
+  metadata.model = parseModel(root.at("model"));
+  metadata.optimizer = parseOptimizer(root.at("optimizer"));
+  metadata.arenaBytes =
+      root.at("arena").at("bytes").integer(0, int64_t(1) << 50);
+  parseTensors(root.at("tensors"), metadata);
+  for (const JsonView &item : root.at("ops").items())
+    metadata.ops.push_back(parseOp(item));
+  checkState(root.at("tensors"), metadata);
+  checkInputs(root.at("tensors"), metadata);
+  return metadata;
+}
+
+} // namespace tessera

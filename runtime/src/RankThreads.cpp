@@ -1,0 +1,128 @@
+#include "RankThreads.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <omp.h>
+#include <signal.h>
+#include <system_error>
+
+namespace tessera {
+
+using namespace std::chrono_literals;
+
+struct RankThreads::State {
+  std::mutex mutex;
+  std::condition_variable wake, done;
+  Job job;
+  uint64_t round = 0;
+  int64_t pending = 0;
+  bool stopping = false;
+  std::vector<Status> results;
+};
+
+namespace {
+/// The application's signal handlers run on its own threads, not on ours.
+class SignalsBlocked {
+public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    for (int fatal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP})
+      sigdelset(&all, fatal);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+
+private:
+  sigset_t before;
+};
+} // namespace
+
+RankThreads::RankThreads(int64_t ranks, const CorePlan &plan)
+    : state(std::make_shared<State>()) {
+  state->results.resize(ranks);
+  SignalsBlocked blocked;
+  try {
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      threads.emplace_back(loop, state, rank,
+                           plan.pinned.empty() ? std::vector<int>()
+                                               : plan.pinned[rank],
+                           plan.threadsPerRank);
+  } catch (const std::system_error &error) {
+    size_t started = threads.size();
+    stop();
+    fail(TSR_OUT_OF_MEMORY, "cannot start the thread of rank ", started, " of ",
+         ranks, ": ", error.what());
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+RankThreads::~RankThreads() { stop(); }
+
+void RankThreads::stop() {
+  bool stuck;
+  {
+    std::unique_lock<std::mutex> lock(state->mutex);
+    state->stopping = true;
+    state->wake.notify_all();
+    stuck =
+        !state->done.wait_for(lock, 2s, [&] { return state->pending == 0; });
+  }
+  for (std::thread &thread : threads)
+    stuck ? thread.detach() : thread.join();
+  threads.clear();
+}
+
+void RankThreads::loop(std::shared_ptr<State> state, int64_t rank,
+                       std::vector<int> cores, int threads) {
+  pinThread(cores);
+  omp_set_num_threads(threads);
+  omp_set_dynamic(0);
+  std::unique_lock<std::mutex> lock(state->mutex);
+  for (uint64_t round = 1;; ++round) {
+    state->wake.wait(lock,
+                     [&] { return state->stopping || state->round >= round; });
+    if (state->round < round)
+      return;
+    Job job = state->job;
+    lock.unlock();
+    Status status;
+    try {
+      job(rank);
+    } catch (...) {
+      status = currentStatus();
+    }
+    job = nullptr; // what it holds may be destroyed here
+    lock.lock();
+    state->results[rank] = std::move(status);
+    if (--state->pending == 0)
+      state->done.notify_all();
+  }
+}
+
+Status RankThreads::run(Job job, const std::function<bool(int64_t)> &giveUp) {
+  std::unique_lock<std::mutex> lock(state->mutex);
+  if (state->pending != 0)
+    return {TSR_ABORTED, "a rank's thread is still in an earlier step"};
+  state->job = std::move(job);
+  state->pending = static_cast<int64_t>(threads.size());
+  ++state->round;
+  state->wake.notify_all();
+  auto finished = [&] { return state->pending == 0; };
+  while (!state->done.wait_for(lock, giveUp ? 20ms : 1h, finished))
+    if (giveUp && giveUp(state->pending))
+      break;
+  bool complete = finished();
+  state->job = nullptr;
+  if (!complete)
+    return {TSR_TIMEOUT, "a rank's thread did not come back"};
+  for (const Status &status : state->results)
+    if (!status.ok())
+      return status;
+  return {};
+}
+
+} // namespace tessera

@@ -1,0 +1,152 @@
+#include "Session.h"
+
+#include "HostFeatures.h"
+#include "Initializer.h"
+#include "ThreadCommunicator.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+// Polls before a rank that waits goes to sleep: some tens of microseconds, the
+// time of a short collective.
+static constexpr int spinPolls = 2000;
+
+static void checkOptions(const Artifact &artifact,
+                         const SessionOptions &options) {
+  const Metadata &metadata = *artifact.metadata;
+  if (options.device != "cpu")
+    fail(TSR_UNSUPPORTED, "device '", options.device,
+         "' is not in this runtime; use 'cpu'");
+  if (options.communicator != "threads")
+    fail(TSR_UNSUPPORTED, "communicator '", options.communicator,
+         "' is not in this runtime; use 'threads'");
+  if (metadata.device != options.device)
+    fail(TSR_UNSUPPORTED, "'", artifact.path, "' is compiled for device '",
+         metadata.device, "', the session asks for '", options.device,
+         "'; compile it with --device ", options.device);
+  if (options.threads < 0 || options.timeoutMs < 0)
+    fail(TSR_INVALID_ARGUMENT, "threads is ", options.threads,
+         " and timeout_ms is ", options.timeoutMs, ", neither may be negative");
+  checkHostFeatures(artifact.path, metadata.features);
+  checkMemory(metadata.arenaBytes, metadata.mesh.ranks());
+}
+
+std::shared_ptr<Session::Core> Session::makeCore(const Artifact &artifact,
+                                                 const SessionOptions &options,
+                                                 const CorePlan &plan) {
+  auto core = std::make_shared<Core>();
+  core->code = artifact.code;
+  core->metadata = artifact.metadata;
+  ThreadWorldOptions world;
+  world.mesh = core->metadata->mesh;
+  world.timeout = std::chrono::milliseconds(options.timeoutMs);
+  world.threadsPerRank = plan.threadsPerRank;
+  world.spins = plan.oversubscribed ? 0 : spinPolls;
+  world.describeOp = [metadata = core->metadata](int64_t op) {
+    return metadata->describeOp(op);
+  };
+  core->world = std::make_shared<ThreadWorld>(std::move(world));
+  for (int64_t number = 0; number < core->metadata->mesh.ranks(); ++number) {
+    auto rank = std::make_unique<Rank>();
+    rank->number = number;
+    rank->coordinates = core->metadata->mesh.coordinates(number);
+    rank->metadata = core->metadata;
+    rank->communicator =
+        std::make_unique<ThreadCommunicator>(core->world, number);
+    rank->threads = plan.threadsPerRank;
+    core->ranks.push_back(std::move(rank));
+  }
+  return core;
+}
+
+static const Artifact &checked(const Artifact &artifact,
+                               const SessionOptions &options) {
+  checkOptions(artifact, options);
+  return artifact;
+}
+
+Session::Session(const Artifact &artifact, const SessionOptions &options)
+    : core(makeCore(
+          checked(artifact, options), options,
+          planCores(artifact.metadata->mesh.ranks(), options.threads))),
+      threads(core->metadata->mesh.ranks(),
+              planCores(core->metadata->mesh.ranks(), options.threads)),
+      schedule(scheduleOf(core->metadata->optimizer)),
+      timeout(options.timeoutMs), seedValue(options.seed),
+      ready(!core->metadata->hasParameters()) {
+  onEveryRank([&](Rank &rank) {
+    rank.arena.allocate(rank.metadata->arenaBytes);
+    if (options.poison)
+      rank.arena.poison();
+  });
+}
+
+void Session::checkAlive() const {
+  if (!death.ok())
+    fail(TSR_ABORTED, "the session is dead: ", death.message);
+}
+
+void Session::onEveryRank(const std::function<void(Rank &)> &body) {
+  checkAlive();
+  Status status =
+      threads.run([&](int64_t number) { body(*core->ranks[number]); });
+  if (!status.ok())
+    throw Error(status);
+}
+
+void Session::initialize() {
+  onEveryRank([&](Rank &rank) { initializeState(rank, seedValue); });
+  resumeAt(0, seedValue);
+}
+
+void Session::resumeAt(int64_t step, int64_t seed) {
+  stepNumber = step;
+  seedValue = seed;
+  ready = true;
+}
+
+void Session::setSchedule(const Schedule &next) {
+  checkSchedule(next);
+  schedule = next;
+}
+
+const TensorInfo &Session::tensor(const std::string &role,
+                                  const std::string &name) const {
+  std::optional<Role> known = roleFromName(role);
+  if (!known)
+    fail(TSR_INVALID_ARGUMENT, "'", role,
+         "' is no role; use parameter, master, moment1, moment2, gradient, "
+         "input, output or value");
+  const TensorInfo *tensor = metadata().find(*known, name);
+  if (!tensor)
+    fail(TSR_NOT_FOUND, "the artifact has no ", role, " '", name, "'");
+  return *tensor;
+}
+
+void Session::read(const TensorInfo &tensor, double *values) const {
+  checkAlive();
+  readGlobal(core->ranks, tensor, values);
+}
+
+void Session::readLocal(int64_t rank, const TensorInfo &tensor,
+                        double *values) const {
+  checkAlive();
+  tessera::readLocal(*core->ranks[rank], tensor, values);
+}
+
+void Session::write(const TensorInfo &tensor, const double *values) {
+  const TensorInfo *master = tensor.role == Role::Parameter
+                                 ? metadata().find(Role::Master, tensor.name)
+                                 : nullptr;
+  Source source = [&](int64_t first, int64_t count, double *out) {
+    std::copy_n(values + first, count, out);
+  };
+  onEveryRank([&](Rank &rank) {
+    writeShard(rank, tensor, source, roundedVia(metadata(), tensor));
+    if (master)
+      writeShard(rank, *master, source);
+  });
+}
+
+} // namespace tessera

@@ -1,0 +1,117 @@
+//===- SessionStep.cpp - one optimizer step
+//-----------------------------------===
+#include "DType.h"
+#include "Session.h"
+#include "Sharding.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tessera {
+
+using Clock = std::chrono::steady_clock;
+
+// After a failure, ranks that still compute get this long to come back (at most
+// the timeout) before the step returns without them.
+static constexpr std::chrono::milliseconds longestGrace{2000};
+
+void Session::checkTokens(const int32_t *tokens, size_t count) const {
+  const Model &model = metadata().model;
+  int64_t columns = model.sequence + 1;
+  size_t expected = static_cast<size_t>(model.batch * columns);
+  if (count != expected)
+    fail(TSR_INVALID_ARGUMENT, "the step got ", count, " tokens, it takes ",
+         expected, " = ", model.batch, " sequences of ", model.sequence,
+         " + 1 tokens");
+  for (size_t i = 0; i < count; ++i)
+    if (tokens[i] < 0 || tokens[i] >= model.vocabulary)
+      fail(TSR_INVALID_ARGUMENT, "token ", tokens[i], " at position ",
+           i % columns, " of sequence ", i / columns,
+           " is outside of the vocabulary of ", model.vocabulary,
+           "; use the tokenizer that the model was configured for");
+}
+
+/// Column `shift` onwards of every row of `tokens`, cut as the input is.
+static void fillTokens(Rank &rank, const TensorInfo *tensor,
+                       const int32_t *tokens, int64_t shift) {
+  if (!tensor)
+    return;
+  int64_t sequence = rank.metadata->model.sequence;
+  writeShard(rank, *tensor, [&](int64_t first, int64_t count, double *out) {
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t row = (first + i) / sequence, column = (first + i) % sequence;
+      out[i] = tokens[row * (sequence + 1) + column + shift];
+    }
+  });
+}
+
+void Session::fillInputs(const int32_t *tokens) {
+  const Optimizer &optimizer = metadata().optimizer;
+  const TensorInfo *ids = metadata().find(Role::Input, "ids");
+  const TensorInfo *labels = metadata().find(Role::Input, "labels");
+  onEveryRank([&](Rank &rank) {
+    fillTokens(rank, ids, tokens, 0);
+    fillTokens(rank, labels, tokens, 1);
+  });
+  fillScalar("lr", schedule.at(stepNumber));
+  fillScalar("bias_correction1", biasCorrection(optimizer.beta1, stepNumber));
+  fillScalar("bias_correction2", biasCorrection(optimizer.beta2, stepNumber));
+}
+
+void Session::fillScalar(const char *name, double value) {
+  const TensorInfo *tensor = metadata().find(Role::Input, name);
+  if (!tensor)
+    return;
+  for (auto &rank : core->ranks)
+    narrow(tensor->dtype, &value, rank->at(*tensor), 1);
+}
+
+double Session::readScalar(const char *name) const {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  if (const TensorInfo *tensor = metadata().find(Role::Output, name))
+    widen(tensor->dtype, core->ranks[0]->at(*tensor), &value, 1);
+  return value;
+}
+
+void Session::runStep() {
+  for (auto &rank : core->ranks)
+    rank->communicator->entered();
+  auto job = [core = core, step = stepNumber, seed = seedValue](int64_t rank) {
+    runProgram(*core->ranks[rank], core->code->step(), step, seed);
+  };
+  auto grace = std::min(timeout, longestGrace);
+  Clock::time_point failedAt{}, firstDone{};
+  auto giveUp = [&](int64_t running) {
+    Clock::time_point now = Clock::now();
+    bool someDone = running < static_cast<int64_t>(core->ranks.size());
+    if (someDone && firstDone == Clock::time_point{})
+      firstDone = now;
+    if (someDone && !core->world->failed() && now - firstDone > timeout)
+      core->world->abortStragglers();
+    if (core->world->failed() && failedAt == Clock::time_point{})
+      failedAt = now;
+    return core->world->failed() && now - failedAt > grace;
+  };
+  Status status = threads.run(job, giveUp);
+  death = core->world->failed() ? core->world->failure() : status;
+  if (!death.ok())
+    throw Error(death);
+}
+
+tsr_step_result Session::step(const int32_t *tokens, size_t count) {
+  checkAlive();
+  if (!ready)
+    fail(TSR_INVALID_ARGUMENT, "the parameters are undefined; call "
+                               "tsr_session_init or tsr_session_load first");
+  checkTokens(tokens, count);
+  fillInputs(tokens);
+  runStep();
+  tsr_step_result result;
+  result.loss = readScalar("loss");
+  result.grad_norm = readScalar("grad_norm");
+  result.lr = schedule.at(stepNumber);
+  result.step = stepNumber++;
+  return result;
+}
+
+} // namespace tessera

@@ -1,0 +1,39 @@
+//===- TensorAccess.h - between global tensors and ranks' arenas
+//--------------===
+// Global arrays are row-major in the tensor's `shape` (equally its file shape).
+// Callers run these while the ranks' programs do not.
+//===------------------------------------------------------------------------===
+#ifndef TESSERA_RUNTIME_TENSORACCESS_H
+#define TESSERA_RUNTIME_TENSORACCESS_H
+
+#include "Rank.h"
+
+#include <functional>
+
+namespace tessera {
+
+using Ranks = std::vector<std::unique_ptr<Rank>>;
+
+/// values[elements]: shards put together, partial addends added in rank order.
+void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values);
+/// The stored bytes of a tensor that is not partial.
+void readGlobalBytes(const Ranks &ranks, const TensorInfo &tensor, char *bytes);
+/// values[localElements], padding included.
+void readLocal(const Rank &rank, const TensorInfo &tensor, double *values);
+
+/// Gives elements [first, first + count) of the global tensor, in f64.
+using Source = std::function<void(int64_t first, int64_t count, double *out)>;
+
+/// Fills the rank's part of a tensor: padding with zeros; where the tensor is
+/// partial, the first addend is the value and the others are zero. `via` is the
+/// type that values are rounded to first (a bf16 parameter: its f32 master's),
+/// or negative. Runs on the rank's threads.
+void writeShard(const Rank &rank, const TensorInfo &tensor,
+                const Source &source, int via = -1);
+/// The same from stored bytes; `bytes` is the whole global tensor.
+void writeShardBytes(const Rank &rank, const TensorInfo &tensor,
+                     const char *bytes);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_TENSORACCESS_H

@@ -1,0 +1,53 @@
+//===- ThreadCommunicator.h - ranks that are threads of one process
+//----------===
+// Reads and writes the peers' buffers directly. A reduction is cut over the
+// group: each rank reduces one part of all buffers, so a collective is two
+// meetings and no copy. Sums are in rank order, so all ranks get equal bits.
+//===------------------------------------------------------------------------===
+#ifndef TESSERA_RUNTIME_THREADCOMMUNICATOR_H
+#define TESSERA_RUNTIME_THREADCOMMUNICATOR_H
+
+#include "ThreadWorld.h"
+
+namespace tessera {
+
+class ThreadCommunicator final : public Communicator {
+public:
+  ThreadCommunicator(std::shared_ptr<ThreadWorld> world, int64_t rank);
+
+  Status allReduce(const Collective &call, void *data) override;
+  Status allGather(const Collective &call, const void *src, void *dst) override;
+  Status reduceScatter(const Collective &call, const void *src,
+                       void *dst) override;
+  Status broadcast(const Collective &call, int64_t root, void *data) override;
+  Status barrier(const Collective &call) override;
+  Status send(const Message &message, const void *data) override;
+  Status receive(const Message &message, void *data) override;
+
+  void abort(const Status &status) override { world->abort(status); }
+  Status failure() const override { return world->failure(); }
+  bool failed() const override { return world->failed(); }
+  void reached(int64_t op) override { world->reached(rank, op); }
+  void entered() override { world->setInside(rank, true); }
+  void left() override { world->setInside(rank, false); }
+
+private:
+  struct Seat {
+    Rendezvous *group = nullptr;
+    int64_t member = 0;
+  };
+  Seat seatOf(int64_t axes);
+  Status open(const Seat &seat, const Offer &offer);
+  Status close(const Seat &seat);
+  Status checkOffers(const Seat &seat) const;
+  Status checkPeer(const Message &message);
+  Status exchange(const Seat &seat, const Message &message, void *data);
+
+  std::shared_ptr<ThreadWorld> world;
+  int64_t rank;
+  std::map<int64_t, Seat> seats; ///< by set of axes
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_THREADCOMMUNICATOR_H

@@ -1,0 +1,35 @@
+//===- Model.h - a model of a test, compiled ------------------------------===//
+// Configs as text, compiled to artifacts in a directory that lives as long as
+// the test's process.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_NUMERICS_MODEL_H
+#define TESSERA_TEST_NUMERICS_MODEL_H
+
+#include <cstdint>
+#include <string>
+
+namespace tessera::test {
+
+/// How to compile a config.
+struct Build {
+  std::string mesh;              ///< Empty: serial.
+  std::string precision = "f64"; ///< "f64" or "f32".
+  int64_t batch = 8;
+  int64_t microBatches = 1;
+  int64_t sequence = 0; ///< 0: n_positions.
+  double clip = 1.0;    ///< 0: no clipping.
+  bool keepValues = false;
+};
+
+/// A new path in the process's scratch directory, which is removed at its end.
+std::string scratchPath(const std::string &name);
+/// A new file with this text.
+std::string scratchFile(const std::string &name, const std::string &text);
+
+/// Path of the artifact; "" with a failed expectation if it does not compile.
+std::string compileModel(const std::string &configPath, const Build &build);
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_NUMERICS_MODEL_H

@@ -1,0 +1,38 @@
+//===- Reference.h - what PyTorch computed --------------------------------===//
+// The files that reference/make_reference.py wrote; the script says what is in
+// them.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_NUMERICS_REFERENCE_H
+#define TESSERA_TEST_NUMERICS_REFERENCE_H
+
+#include "Trainer.h"
+#include <map>
+
+namespace tessera::test {
+
+struct Reference {
+  struct Step {
+    double loss, gradNorm, lr;
+  };
+  double lr, minLr, beta1, beta2, clip;
+  int64_t totalSteps;
+  std::vector<Step> steps;
+  Tokens tokens;
+  std::map<std::string, Values> tensors; ///< Of expected.safetensors.
+
+  double clipFactor(size_t step) const;
+  const Values &gradient(size_t step, const std::string &name) const;
+  const Values &parameter(size_t step, const std::string &name) const;
+  /// Moments after `step` (from 0), by their definition from the gradients.
+  Values moment1(size_t step, const std::string &name) const;
+  Values moment2(size_t step, const std::string &name) const;
+};
+
+/// Reads DIRECTORY/expected.{json,safetensors}; missing parts are failed
+/// expectations.
+Reference readReference(const std::string &directory);
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_NUMERICS_REFERENCE_H

@@ -1,0 +1,296 @@
+//===- CommunicatorTest.cpp - collectives of the thread communicator
+//----------===
+// Conformance: written against the Communicator interface; a new communicator
+// adds itself to `makeWorld`.
+//===------------------------------------------------------------------------===
+#include "DType.h"
+#include "ThreadCommunicator.h"
+
+#include <gtest/gtest.h>
+#include <random>
+#include <thread>
+
+using namespace tessera;
+
+namespace {
+
+struct World {
+  Mesh mesh;
+  std::vector<std::unique_ptr<Communicator>> ranks;
+};
+
+World makeWorld(std::vector<Axis> axes, int timeoutMs = 60000,
+                int threads = 1) {
+  World world;
+  world.mesh.axes = std::move(axes);
+  ThreadWorldOptions options;
+  options.mesh = world.mesh;
+  options.timeout = std::chrono::milliseconds(timeoutMs);
+  options.threadsPerRank = threads;
+  options.describeOp = [](int64_t op) { return concat("op ", op); };
+  auto shared = std::make_shared<ThreadWorld>(options);
+  for (int64_t rank = 0; rank < world.mesh.ranks(); ++rank)
+    world.ranks.push_back(std::make_unique<ThreadCommunicator>(shared, rank));
+  return world;
+}
+
+/// Runs body(rank) on a thread per rank.
+template <class Body> void onRanks(const World &world, const Body &body) {
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < world.ranks.size(); ++rank)
+    threads.emplace_back([&, rank] { body(static_cast<int64_t>(rank)); });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+Collective call(int64_t axes, int64_t count, int dtype = TSR_DTYPE_F32) {
+  Collective result;
+  result.op = 1;
+  result.axes = axes;
+  result.count = count;
+  result.dtype = dtype;
+  return result;
+}
+
+class Delay {
+public:
+  explicit Delay(int64_t rank) : random(rank + 1) {}
+  void operator()() {
+    unsigned draw = random() % 8;
+    if (draw == 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
+    else if (draw < 4)
+      std::this_thread::yield();
+  }
+
+private:
+  std::mt19937 random;
+};
+
+TEST(Communicator, AllReduceSumsExactlyUnderRandomDelays) {
+  World world = makeWorld({{"dp", 2}, {"tp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    Delay delay(rank);
+    for (int round = 0; round < 200; ++round) {
+      int64_t axes = 1 + round % 3, count = 1 + (round * 37) % 500;
+      std::vector<float> data(count);
+      for (int64_t i = 0; i < count; ++i)
+        data[i] = static_cast<float>((rank + 1) * (i + round) % 1000);
+      delay();
+      ASSERT_TRUE(
+          world.ranks[rank]->allReduce(call(axes, count), data.data()).ok());
+      for (int64_t i = 0; i < count; ++i) {
+        float expected = 0;
+        for (int64_t other : world.mesh.group(rank, axes))
+          expected += static_cast<float>((other + 1) * (i + round) % 1000);
+        ASSERT_EQ(data[i], expected) << "round " << round << " element " << i;
+      }
+      delay();
+    }
+  });
+}
+
+TEST(Communicator, AllReduceAddsInRankOrder) {
+  World world = makeWorld({{"tp", 3}});
+  // In rank order (1e8 + 1) - 1e8 is 0; any other order gives 1.
+  const float addends[] = {1e8f, 1.0f, -1e8f};
+  onRanks(world, [&](int64_t rank) {
+    std::vector<float> data(1000, addends[rank]);
+    ASSERT_TRUE(world.ranks[rank]->allReduce(call(1, 1000), data.data()).ok());
+    for (float value : data)
+      ASSERT_EQ(value, (addends[0] + addends[1]) + addends[2]);
+  });
+}
+
+TEST(Communicator, Bf16AddsInF32AndRoundsOnce) {
+  World world = makeWorld({{"tp", 4}});
+  // 256 + 1 + 1 + 1 = 259 in f32 -> 260 in bf16 (spacing 2, ties to even);
+  // rounding after every addition would stay at 256.
+  onRanks(world, [&](int64_t rank) {
+    std::vector<uint16_t> data(777, floatToBf16(rank == 0 ? 256.0f : 1.0f));
+    ASSERT_TRUE(world.ranks[rank]
+                    ->allReduce(call(1, 777, TSR_DTYPE_BF16), data.data())
+                    .ok());
+    for (uint16_t bits : data)
+      ASSERT_EQ(bf16ToFloat(bits), 260.0f);
+  });
+}
+
+template <class T> void checkMaximum(int dtype) {
+  World world = makeWorld({{"tp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    std::vector<T> data(301);
+    for (int i = 0; i < 301; ++i)
+      data[i] = static_cast<T>(i % 3 == rank ? 50 - i : -1000);
+    Collective what = call(1, 301, dtype);
+    what.reduction = TSR_REDUCE_MAX;
+    ASSERT_TRUE(world.ranks[rank]->allReduce(what, data.data()).ok());
+    for (int i = 0; i < 301; ++i)
+      ASSERT_EQ(data[i], static_cast<T>(50 - i));
+  });
+}
+TEST(Communicator, MaximumOfF32) { checkMaximum<float>(TSR_DTYPE_F32); }
+TEST(Communicator, MaximumOfF64) { checkMaximum<double>(TSR_DTYPE_F64); }
+TEST(Communicator, MaximumOfI32) { checkMaximum<int32_t>(TSR_DTYPE_I32); }
+
+TEST(Communicator, MaximumWithNanIsNan) {
+  World world = makeWorld({{"tp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    float value = rank == 1 ? NAN : static_cast<float>(rank);
+    Collective what = call(1, 1);
+    what.reduction = TSR_REDUCE_MAX;
+    ASSERT_TRUE(world.ranks[rank]->allReduce(what, &value).ok());
+    ASSERT_TRUE(std::isnan(value));
+  });
+}
+
+TEST(Communicator, LargeAllReduceUsesTheRanksThreads) {
+  World world = makeWorld({{"tp", 2}}, 60000, 2);
+  constexpr int64_t count = 1'500'001;
+  onRanks(world, [&](int64_t rank) {
+    std::vector<double> data(count);
+    for (int64_t i = 0; i < count; ++i)
+      data[i] = static_cast<double>(rank == 0 ? i : 2 * i);
+    ASSERT_TRUE(world.ranks[rank]
+                    ->allReduce(call(1, count, TSR_DTYPE_F64), data.data())
+                    .ok());
+    for (int64_t i = 0; i < count; ++i)
+      ASSERT_EQ(data[i], static_cast<double>(3 * i));
+  });
+}
+
+TEST(Communicator, AllGatherThenReduceScatterIsTimesTheGroup) {
+  World world = makeWorld({{"dp", 2}, {"tp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    Delay delay(rank);
+    for (int round = 0; round < 60; ++round) {
+      int64_t axes = 1 + round % 3, outer = 1 + round % 4, count = 1 + round;
+      int64_t size = world.mesh.group(rank, axes).size();
+      Collective what = call(axes, count, TSR_DTYPE_I32);
+      what.outer = outer;
+      std::vector<int32_t> own(outer * count), all(outer * size * count),
+          back(outer * count, -1);
+      for (size_t i = 0; i < own.size(); ++i)
+        own[i] = static_cast<int32_t>(rank * 1000 + i);
+      delay();
+      ASSERT_TRUE(
+          world.ranks[rank]->allGather(what, own.data(), all.data()).ok());
+      std::vector<int64_t> group = world.mesh.group(rank, axes);
+      for (int64_t o = 0; o < outer; ++o)
+        for (int64_t g = 0; g < size; ++g)
+          for (int64_t i = 0; i < count; ++i)
+            ASSERT_EQ(all[(o * size + g) * count + i],
+                      group[g] * 1000 + o * count + i);
+      delay();
+      ASSERT_TRUE(
+          world.ranks[rank]->reduceScatter(what, all.data(), back.data()).ok());
+      for (size_t i = 0; i < own.size(); ++i)
+        ASSERT_EQ(back[i], own[i] * size);
+    }
+  });
+}
+
+TEST(Communicator, BroadcastAndBarrier) {
+  World world = makeWorld({{"dp", 2}, {"tp", 2}});
+  std::atomic<int> before{0};
+  onRanks(world, [&](int64_t rank) {
+    int32_t data[2] = {static_cast<int32_t>(rank), 5};
+    ASSERT_TRUE(
+        world.ranks[rank]->broadcast(call(1, 2, TSR_DTYPE_I32), 1, data).ok());
+    EXPECT_EQ(data[0], 2 + rank % 2); // of the member with dp = 1
+    Delay delay(rank);
+    delay();
+    ++before;
+    ASSERT_TRUE(world.ranks[rank]->barrier(call(3, 0)).ok());
+    EXPECT_EQ(before.load(), 4);
+  });
+}
+
+TEST(Communicator, MessagesArriveInOrder) {
+  World world = makeWorld({{"pp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    Delay delay(rank);
+    for (int64_t i = 0; i < 100; ++i) {
+      int64_t value = rank == 0 ? i * i : -1;
+      Communicator &own = *world.ranks[rank];
+      delay();
+      if (rank > 0)
+        ASSERT_TRUE(own.receive({1, rank - 1, 8}, &value).ok());
+      ASSERT_EQ(value, i * i);
+      if (rank < 2)
+        ASSERT_TRUE(own.send({1, rank + 1, 8}, &value).ok());
+    }
+  });
+}
+
+TEST(CommunicatorFailure, MessageOfOtherLength) {
+  World world = makeWorld({{"pp", 2}});
+  onRanks(world, [&](int64_t rank) {
+    char data[16] = {};
+    Status status = rank == 0 ? world.ranks[0]->send({1, 1, 8}, data)
+                              : world.ranks[1]->receive({1, 0, 16}, data);
+    EXPECT_EQ(status.code, TSR_INTERNAL);
+    EXPECT_NE(status.message.find("8 bytes"), std::string::npos);
+    EXPECT_NE(status.message.find("16 bytes"), std::string::npos);
+  });
+}
+
+TEST(CommunicatorFailure, MissingRankIsNamedByAll) {
+  World world = makeWorld({{"dp", 2}, {"tp", 2}}, 100);
+  onRanks(world, [&](int64_t rank) {
+    float value = 1;
+    world.ranks[rank]->reached(7);
+    if (rank == 2)
+      return; // never arrives
+    Status status = world.ranks[rank]->allReduce(call(3, 1), &value);
+    EXPECT_EQ(status.code, TSR_TIMEOUT);
+    EXPECT_NE(status.message.find("missing: rank 2 (is in op 7)"),
+              std::string::npos)
+        << status.message;
+    EXPECT_NE(status.message.find("arrived: ranks 0, 1, 3"), std::string::npos)
+        << status.message;
+    // And it stays so.
+    EXPECT_EQ(world.ranks[rank]->barrier(call(1, 0)).code, TSR_TIMEOUT);
+  });
+}
+
+TEST(CommunicatorFailure, AbortReachesWaitingRanks) {
+  World world = makeWorld({{"tp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    float value = 1;
+    if (rank == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      world.ranks[1]->abort({TSR_OUT_OF_MEMORY, "no more"});
+      world.ranks[1]->abort({TSR_INTERNAL, "a later one"});
+      return;
+    }
+    Status status = world.ranks[rank]->allReduce(call(1, 1), &value);
+    EXPECT_EQ(status.code, TSR_OUT_OF_MEMORY);
+    EXPECT_EQ(status.message, "no more");
+  });
+}
+
+TEST(CommunicatorFailure, RankThatLeftIsNotWaitedFor) {
+  World world = makeWorld({{"tp", 2}});
+  onRanks(world, [&](int64_t rank) {
+    float value = 1;
+    if (rank == 1)
+      return world.ranks[1]->left();
+    Status status = world.ranks[0]->allReduce(call(1, 1), &value);
+    EXPECT_EQ(status.code, TSR_INTERNAL);
+    EXPECT_NE(status.message.find("rank 1 (has left the program)"),
+              std::string::npos)
+        << status.message;
+  });
+}
+
+TEST(CommunicatorFailure, IllegalCallIsAnError) {
+  World world = makeWorld({{"tp", 2}});
+  onRanks(world, [&](int64_t rank) {
+    float value = 1;
+    EXPECT_EQ(world.ranks[rank]->allReduce(call(1, 1, 17), &value).code,
+              TSR_INTERNAL);
+  });
+}
+
+} // namespace

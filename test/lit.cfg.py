@@ -1,0 +1,24 @@
+"""lit's configuration: .mlir, .json and .test files with RUN lines; folders mirror lib/ and tools/."""
+import os
+import sys
+
+import lit.formats
+
+config.name = "Tessera"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Runtime", "Numerics", "Inputs", "CMakeLists.txt"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.tessera_obj_root, "test")
+
+# Only our tools and LLVM's test tools: nothing else of this machine is needed but coreutils.
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(config.tessera_obj_root, "bin"), config.llvm_tools_dir, os.environ.get("PATH", "")])
+config.environment["LC_ALL"] = "C"
+config.substitutions.append(("%{examples}", os.path.join(config.tessera_src_root, "examples")))
+config.substitutions.append(("%{source}", config.tessera_src_root))
+config.substitutions.append(("%{build}", config.tessera_obj_root))
+config.substitutions.append(("%python", sys.executable))
+config.substitutions.append(("%{cmake}", config.cmake))
+if config.has_pipelines:
+    config.available_features.add("pipelines")

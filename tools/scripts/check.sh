@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Sets up, builds and runs every test; the last line adds them up.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+bash tools/scripts/setup.sh
+echo "check: building"
+bash tools/scripts/build.sh release -DTESSERA_BUILD_TESTS=ON
+
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+code=0
+echo "check: testing"
+ctest --test-dir build --no-tests=error -LE lit -j "$(nproc)" --output-junit "$results/ctest.xml" \
+  >"$results/ctest.log" 2>&1 || code=1
+lit=$(command -v lit || echo /usr/lib/llvm-22/bin/lit)
+"$lit" -q --no-progress-bar --xunit-xml-output "$results/lit.xml" build/test >"$results/lit.log" 2>&1 || code=1
+for suite in ctest lit; do
+  [ -s "$results/$suite.xml" ] || tail -n 40 "$results/$suite.log"
+done
+python3 tools/scripts/summarize.py "$results/ctest.xml" "$results/lit.xml" || code=1
+exit $code

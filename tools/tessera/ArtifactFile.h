@@ -1,0 +1,35 @@
+//===- ArtifactFile.h - the artifact that a command works on --------------===//
+// Either a file that was named, or one that is compiled to a temporary file and
+// removed once it is loaded. Errors are printed.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_ARTIFACTFILE_H
+#define TESSERA_TOOLS_ARTIFACTFILE_H
+
+#include "Options.h"
+#include "tessera/tessera.h"
+#include <memory>
+
+namespace tessera {
+
+class ArtifactFile {
+public:
+  bool load(const std::string &path);
+  /// Loads, or compiles and loads, the model of `options`.
+  bool open(const DriverOptions &options);
+
+  const tsr_artifact *get() const { return artifact.get(); }
+  const char *metadata() const { return tsr_artifact_metadata(get()); }
+
+private:
+  struct Destroy {
+    void operator()(tsr_artifact *object) const {
+      tsr_artifact_destroy(object);
+    }
+  };
+  std::unique_ptr<tsr_artifact, Destroy> artifact;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_ARTIFACTFILE_H

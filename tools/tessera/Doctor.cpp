@@ -1,0 +1,179 @@
+//===- Doctor.cpp - tessera doctor ----------------------------------------===//
+// What works here, what does not, and how to get it. A missing part that only
+// a later step needs is a note, not a failure.
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "Table.h"
+#include "tessera/tessera.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+#include <dlfcn.h>
+
+using namespace llvm;
+using namespace tessera;
+
+namespace {
+
+enum class State { Works, Missing, Broken };
+
+struct Finding {
+  std::string what;
+  State state;
+  std::string value;
+  std::string remedy;
+};
+
+Finding checkVersions() {
+  return {"compiler", State::Works,
+          formatv("tessera {0}, runtime {1}, LLVM/MLIR {2}", TESSERA_VERSION,
+                  tsr_version(), LLVM_VERSION_STRING)
+              .str(),
+          ""};
+}
+
+Finding checkCpu() {
+  StringMap<bool> features = sys::getHostCPUFeatures();
+  std::string found;
+  for (StringRef name :
+       {"avx2", "fma", "avx512f", "avx512bf16", "amx-bf16", "neon", "sve"})
+    if (features.lookup(name))
+      found += (found.empty() ? "" : " ") + name.str();
+  return {"cpu", State::Works,
+          sys::getHostCPUName().str() + ", " +
+              std::to_string(get_physical_cores()) + " cores, " +
+              std::to_string(hardware_concurrency().compute_thread_count()) +
+              " threads; " + (found.empty() ? "no vector features" : found),
+          ""};
+}
+
+/// A line "MemTotal:  1234 kB" in bytes, or 0.
+int64_t memoryOf(StringRef text, StringRef key) {
+  size_t at = text.find(key);
+  if (at == StringRef::npos)
+    return 0;
+  int64_t kilobytes = 0;
+  StringRef digits = text.substr(at + key.size()).ltrim(": ");
+  (void)digits.take_while([](char c) { return isDigit(c); })
+      .getAsInteger(10, kilobytes);
+  return kilobytes * 1024;
+}
+
+Finding checkMemory() {
+  auto file = MemoryBuffer::getFileAsStream("/proc/meminfo");
+  if (!file)
+    return {"memory", State::Missing, "unknown", "mount /proc"};
+  StringRef text = (*file)->getBuffer();
+  return {"memory", State::Works,
+          bytesText(memoryOf(text, "MemAvailable")) + " available of " +
+              bytesText(memoryOf(text, "MemTotal")),
+          ""};
+}
+
+Finding checkLinker() {
+  auto path = sys::findProgramByName("ld.lld", {"/usr/lib/llvm-22/bin"});
+  if (!path)
+    path = sys::findProgramByName("ld.lld");
+  if (path)
+    return {"linker", State::Works, *path, ""};
+  return {"linker", State::Broken, "ld.lld not found: nothing can be compiled",
+          "apt-get install lld-22"};
+}
+
+/// oneDNN's version structure (dnnl_types.h), whose first fields never moved.
+struct DnnlVersion {
+  int major, minor, patch;
+};
+
+Finding checkMatrixLibrary() {
+  using Query = const DnnlVersion *(*)();
+  void *library = nullptr;
+  for (const char *name : {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"})
+    if (!library)
+      library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+  auto query = library ? reinterpret_cast<Query>(dlsym(library, "dnnl_version"))
+                       : nullptr;
+  if (!query)
+    return {"matrix products", State::Broken,
+            "oneDNN not found: nothing can run", "apt-get install libdnnl-dev"};
+  const DnnlVersion *v = query();
+  return {"matrix products", State::Works,
+          formatv("oneDNN {0}.{1}.{2}", v->major, v->minor, v->patch).str(),
+          ""};
+}
+
+Finding checkPlugin(StringRef what, const char *library, StringRef without,
+                    StringRef remedy) {
+  if (dlopen(library, RTLD_LAZY | RTLD_LOCAL))
+    return {what.str(), State::Works, library, ""};
+  return {what.str(), State::Missing,
+          formatv("no {0}: {1}", library, without).str(), remedy.str()};
+}
+
+SmallVector<Finding> examine() {
+  return {
+      checkVersions(),
+      checkCpu(),
+      checkMemory(),
+      checkLinker(),
+      checkMatrixLibrary(),
+      {"communicator", State::Works, "threads: all ranks in one process", ""},
+      checkPlugin("communicator", "libtessera_mpi.so",
+                  "no runs over several processes or hosts",
+                  "not part of this version"),
+      checkPlugin("cuda driver", "libcuda.so.1", "no GPU can be used",
+                  "apt-get install nvidia-driver (non-free), on a machine "
+                  "with a GPU"),
+      checkPlugin("cuda plug-in", "libtessera_cuda.so",
+                  "--device cuda is refused", "not part of this version")};
+}
+
+StringRef stateName(State state) {
+  switch (state) {
+  case State::Works:
+    return "works";
+  case State::Missing:
+    return "missing";
+  case State::Broken:
+    return "broken";
+  }
+  return "";
+}
+
+} // namespace
+
+int tessera::runDoctor(const DriverOptions &options) {
+  SmallVector<Finding> findings = examine();
+  bool broken = any_of(
+      findings, [](const Finding &f) { return f.state == State::Broken; });
+  if (options.json) {
+    json::Array list;
+    for (const Finding &f : findings)
+      list.push_back(json::Object{{"what", f.what},
+                                  {"state", stateName(f.state)},
+                                  {"value", f.value},
+                                  {"remedy", f.remedy}});
+    outs() << formatv("{0:2}",
+                      json::Value(json::Object{{"ok", !broken},
+                                               {"findings", std::move(list)}}))
+           << "\n";
+    return broken;
+  }
+  for (const Finding &f : findings) {
+    outs() << left_justify(stateName(f.state), 9) << left_justify(f.what, 17)
+           << f.value << "\n";
+    if (!f.remedy.empty())
+      outs() << std::string(26, ' ') << "to get it: " << f.remedy << "\n";
+  }
+  outs() << (broken ? "training does not work here\n"
+                    : "training on the CPU works here\n");
+  return broken;
+}

@@ -1,0 +1,40 @@
+//===- Import.cpp - tessera import ----------------------------------------===//
+
+#include "tessera/Import/Import.h"
+#include "Commands.h"
+#include "CompilerContext.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+
+int tessera::runImport(const DriverOptions &options) {
+  if (options.isArtifact())
+    return printError("'" + options.model +
+                      "' is compiled already; import reads a config.json");
+  if (options.precision == "bf16")
+    return printError("a serial program is imported in f32 or f64; give "
+                      "--precision bf16 to tessera compile");
+  CompilerContext compiler;
+  auto module = importModel(&compiler.context, options.model,
+                            {options.sequence, options.batch,
+                             options.microBatches, options.precision});
+  if (failed(module))
+    return 1;
+  bool toFile = !options.output.empty() && options.output != "-";
+  std::string error;
+  auto file = openOutputFile(toFile ? options.output : "-", &error);
+  if (!file)
+    return printError(error);
+  // Locations make a terminal unreadable; a file keeps them for later errors.
+  (*module)->print(file->os(), OpPrintingFlags().enableDebugInfo(toFile));
+  file->os() << "\n";
+  file->os().flush();
+  if (file->os().has_error()) {
+    error = file->os().error().message();
+    file->os().clear_error();
+    return printError("cannot write '" + options.output + "': " + error);
+  }
+  file->keep();
+  return 0;
+}

@@ -1,0 +1,59 @@
+//===- Options.h - what the command line says -----------------------------===//
+// Plain data between the parser of the command line, which knows no MLIR, and
+// the commands, which know no parser. 0 and "" mean: not given.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_OPTIONS_H
+#define TESSERA_TOOLS_OPTIONS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+enum class Command { Doctor, Import, Compile, Report, Verify, Train };
+
+struct DriverOptions {
+  Command command = Command::Doctor;
+  std::string model;  ///< config.json, directory, .mlir or .tsr.
+  std::string output; ///< -o; "" or "-": standard output.
+  bool json = false;
+
+  // The plan.
+  std::string mesh;      ///< "dp=2,tp=2", aliases merged in; "": serial.
+  int64_t meshRanks = 1; ///< Product of the mesh's sizes.
+  int64_t ranks = 0;     ///< The most that a run may start.
+  int64_t sequence = 0, batch = 0, microBatches = 0;
+  std::string precision = "f32", cpu = "native", device = "cpu";
+  std::string dumpDir, reproducer;
+  /// The first option given that a compiled artifact has fixed.
+  std::string fixedByArtifact;
+
+  // The optimizer and its schedule.
+  double lr = 1e-3, minLr = 1e-4, weightDecay = 0.1, clip = 1.0;
+  double beta1 = 0.9, beta2 = 0.95;
+  int64_t warmupSteps = 10, steps = 100;
+  bool scheduleGiven = false; ///< Overrides an artifact's own schedule.
+
+  // Training.
+  std::vector<std::string> data;
+  std::string dataFormat = "auto";
+  std::string checkpointDir, resumeDir, weights, log;
+  bool resumes = false;
+  int64_t saveEvery = 0, seed = 0;
+  int32_t threads = 0, timeoutMs = 0;
+
+  bool isArtifact() const {
+    return model.size() > 4 && model.compare(model.size() - 4, 4, ".tsr") == 0;
+  }
+};
+
+/// Parses and checks. Returns true to go on; otherwise the program ends with
+/// `exitCode` (help and errors are printed already).
+bool parseCommandLine(int argc, char **argv, DriverOptions &options,
+                      int &exitCode);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_OPTIONS_H

@@ -1,0 +1,122 @@
+//===- Report.cpp - tessera report ----------------------------------------===//
+
+#include "Report.h"
+#include "ArtifactFile.h"
+#include "Commands.h"
+#include "Table.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tessera;
+
+std::string CollectiveGroup::where() const {
+  if (layers.empty())
+    return place.empty() ? "-" : place;
+  std::string range = "h." + std::to_string(*layers.begin());
+  if (layers.size() > 1)
+    range += "-" + std::to_string(*layers.rbegin());
+  return range + "." + place;
+}
+
+std::string Report::headline() const {
+  return formatv("{0}, {1} ({2} rank{3}), {4} parameters, {5} per rank",
+                 family.empty() ? "model" : family,
+                 mesh.empty() ? "serial" : mesh, ranks, ranks == 1 ? "" : "s",
+                 countText(static_cast<double>(parameters)),
+                 bytesText(arenaBytes))
+      .str();
+}
+
+std::string Report::collectivesText() const {
+  if (collectives.empty())
+    return "communication: none\n";
+  Table table({"where", "phase", "axis", "collective", "calls", "bytes of one",
+               "bytes per step", "reason"});
+  int64_t total = 0;
+  for (const CollectiveGroup &group : collectives) {
+    table.add({group.where(), group.phase.empty() ? "-" : group.phase,
+               group.axes, group.kind, std::to_string(group.calls),
+               std::to_string(group.bytesOfCall),
+               std::to_string(group.bytesOfStep()), group.reason});
+    total += group.bytesOfStep();
+  }
+  return formatv("communication per step and rank: {0} in buffers\n{1}",
+                 bytesText(total), table.str())
+      .str();
+}
+
+std::string Report::text() const {
+  std::string text;
+  raw_string_ostream out(text);
+  out << "model: " << family << ", " << layers << " layers, vocabulary "
+      << vocabulary << "\n";
+  out << "step: " << batch << " sequences of " << sequence << " tokens in "
+      << microBatches << " micro-batch" << (microBatches == 1 ? "" : "es")
+      << "\n";
+  out << "mesh: " << (mesh.empty() ? "serial" : mesh) << ", " << ranks
+      << " rank" << (ranks == 1 ? "" : "s") << " on " << device << " (" << cpu
+      << "), " << precision << "\n";
+  out << "parameters: " << parameters << " (" << parametersOfRank
+      << " on each rank)\n";
+  if (flopsOfRank > 0)
+    out << "flops per step: " << countText(flopsOfRank) << " on each rank, "
+        << countText(flopsOfRank * static_cast<double>(ranks))
+        << " over all ranks\n";
+  out << "memory per rank: " << arenaBytes << " bytes ("
+      << bytesText(arenaBytes) << ")\n";
+  Table table({"kind", "bytes", ""});
+  for (const auto &[kind, bytes] : memory)
+    table.add({kind, std::to_string(bytes), bytesText(bytes)});
+  if (!table.empty())
+    out << table.str();
+  out << collectivesText();
+  return text;
+}
+
+json::Value Report::json() const {
+  json::Object kinds;
+  for (const auto &[kind, bytes] : memory)
+    kinds[kind] = bytes;
+  json::Array groups;
+  for (const CollectiveGroup &g : collectives)
+    groups.push_back(
+        json::Object{{"collective", g.kind},
+                     {"axes", g.axes},
+                     {"where", g.where()},
+                     {"layers", static_cast<int64_t>(g.layers.size())},
+                     {"phase", g.phase},
+                     {"reason", g.reason},
+                     {"calls", g.calls},
+                     {"bytes_of_call", g.bytesOfCall},
+                     {"bytes_of_step", g.bytesOfStep()}});
+  return json::Object{
+      {"model", json::Object{{"family", family},
+                             {"layers", layers},
+                             {"vocabulary", vocabulary},
+                             {"sequence", sequence},
+                             {"batch", batch},
+                             {"micro_batches", microBatches}}},
+      {"mesh", mesh},
+      {"ranks", ranks},
+      {"precision", precision},
+      {"target", json::Object{{"device", device}, {"cpu", cpu}}},
+      {"parameters", parameters},
+      {"parameters_of_rank", parametersOfRank},
+      {"flops_of_rank", flopsOfRank},
+      {"memory",
+       json::Object{{"bytes", arenaBytes}, {"by_kind", std::move(kinds)}}},
+      {"collectives", std::move(groups)}};
+}
+
+int tessera::runReport(const DriverOptions &options) {
+  ArtifactFile artifact;
+  Report report;
+  if (!artifact.open(options) || !report.read(artifact.metadata()))
+    return 1;
+  if (options.json)
+    outs() << formatv("{0:2}", report.json()) << "\n";
+  else
+    outs() << report.text();
+  return 0;
+}

@@ -1,0 +1,114 @@
+//===- Training.cpp - the loop of tessera train ---------------------------===//
+
+#include "Training.h"
+#include "Commands.h"
+#include "Table.h"
+#include <cmath>
+#include <csignal>
+#include <numeric>
+
+using namespace tessera;
+
+static constexpr int kCurveWidth = 64, kCurveHeight = 12;
+
+static volatile std::sig_atomic_t interrupted = 0;
+
+/// The first signal ends the run after its step; a second one kills it.
+static void onInterrupt(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+bool Training::step(Progress &progress) {
+  int64_t number = tsr_session_next_step(session.get());
+  tsr_step_result result = {};
+  if (tsr_data_batch(data.get(), number, tsr_artifact_batch(artifact),
+                     batch.data()) != TSR_OK ||
+      tsr_session_step(session.get(), batch.data(), batch.size(), &result) !=
+          TSR_OK) {
+    std::string message = tsr_last_error();
+    progress.finishLine();
+    return !printError("step " + std::to_string(number) + ": " + message);
+  }
+  progress.stepDone(result);
+  if (!log.write(result, progress.tokensPerSecond(), progress.elapsed()))
+    return false;
+  if (std::isfinite(result.loss) && std::isfinite(result.grad_norm))
+    return true;
+  progress.finishLine();
+  std::string saved = savedStep < 0 ? "nothing was saved"
+                                    : "the last checkpoint is of step " +
+                                          std::to_string(savedStep);
+  return !printError(
+      "the loss is " + std::to_string(result.loss) + " and the gradient norm " +
+      std::to_string(result.grad_norm) + " in step " + std::to_string(number) +
+      "; lower --lr or raise --warmup-steps (" + saved + ")");
+}
+
+bool Training::save(Progress &progress) {
+  int64_t number = tsr_session_next_step(session.get());
+  if (options.checkpointDir.empty() || savedStep == number)
+    return true;
+  if (tsr_session_save(session.get(), options.checkpointDir.c_str()) !=
+      TSR_OK) {
+    std::string message = tsr_last_error();
+    progress.finishLine();
+    return !printError(message);
+  }
+  savedStep = number;
+  return true;
+}
+
+bool Training::run() {
+  interrupted = 0;
+  std::signal(SIGINT, onInterrupt);
+  std::signal(SIGTERM, onInterrupt);
+  Progress progress(firstStep, lastStep, tokensPerStep());
+  bool works = true;
+  for (int64_t number = firstStep; works && number < lastStep && !interrupted;
+       ++number) {
+    works = step(progress);
+    bool due = options.saveEvery && (number + 1) % options.saveEvery == 0;
+    if (works && due)
+      works = save(progress);
+  }
+  works = works && save(progress);
+  progress.finishLine();
+  if (works)
+    summarize(progress, interrupted);
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  return works;
+}
+
+/// The last tenth of the run: single steps are noisy.
+static double finalLoss(const std::vector<double> &losses) {
+  size_t count = std::max<size_t>(1, losses.size() / 10);
+  return std::accumulate(losses.end() - static_cast<ptrdiff_t>(count),
+                         losses.end(), 0.0) /
+         static_cast<double>(count);
+}
+
+void Training::summarize(const Progress &progress, bool stopped) const {
+  const std::vector<double> &losses = progress.losses();
+  if (losses.empty())
+    return;
+  std::printf("%s",
+              lossCurve(losses, firstStep, baseline, kCurveWidth, kCurveHeight)
+                  .c_str());
+  std::printf("loss %.4f -> %.4f in %zu steps, %s; %.0f tokens/s\n",
+              losses.front(), finalLoss(losses), losses.size(),
+              durationText(progress.elapsed()).c_str(),
+              static_cast<double>(losses.size()) *
+                  static_cast<double>(tokensPerStep()) / progress.elapsed());
+  if (baseline > 0)
+    std::printf("byte frequencies alone: %.4f\n", baseline);
+  if (savedStep >= 0)
+    std::printf("checkpoint: %s/step-%08lld\n", options.checkpointDir.c_str(),
+                static_cast<long long>(savedStep));
+  if (stopped)
+    std::printf("stopped after step %lld of %lld%s\n",
+                static_cast<long long>(tsr_session_next_step(session.get())),
+                static_cast<long long>(lastStep),
+                savedStep >= 0 ? "; --resume continues" : "");
+}

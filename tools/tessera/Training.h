@@ -1,0 +1,53 @@
+//===- Training.h - one run of tessera train ------------------------------===//
+
+#ifndef TESSERA_TOOLS_TRAINING_H
+#define TESSERA_TOOLS_TRAINING_H
+
+#include "Options.h"
+#include "Progress.h"
+#include "StepLog.h"
+#include <memory>
+
+namespace tessera {
+
+/// Every member prints its errors and returns false after one.
+class Training {
+public:
+  Training(const DriverOptions &options, const tsr_artifact *artifact)
+      : options(options), artifact(artifact) {}
+
+  /// Opens data, log and session; draws, loads or restores the parameters.
+  bool prepare();
+  /// Steps until the end or an interrupt; saves, plots.
+  bool run();
+
+private:
+  int64_t seedOfCheckpoint() const;
+  bool openData();
+  bool openSession();
+  bool startParameters();
+  bool prepareDirectory() const;
+  bool step(Progress &progress);
+  bool save(Progress &progress);
+  void summarize(const Progress &progress, bool interrupted) const;
+  int64_t tokensPerStep() const {
+    return tsr_artifact_batch(artifact) * tsr_artifact_sequence(artifact);
+  }
+
+  struct Destroy {
+    void operator()(tsr_session *object) const { tsr_session_destroy(object); }
+    void operator()(tsr_data *object) const { tsr_data_destroy(object); }
+  };
+  const DriverOptions &options;
+  const tsr_artifact *artifact;
+  std::unique_ptr<tsr_session, Destroy> session;
+  std::unique_ptr<tsr_data, Destroy> data;
+  StepLog log;
+  std::vector<int32_t> batch;
+  int64_t firstStep = 0, lastStep = 0, savedStep = -1;
+  double baseline = 0; ///< Loss of byte frequencies; 0: the data is no text.
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TRAINING_H

@@ -1,0 +1,141 @@
+//===- Verify.cpp - tessera verify ----------------------------------------===//
+// Is the parallel program the serial one? By types, by erasure, by numbers.
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "Table.h"
+#include "VerifyNumerics.h"
+#include "VerifyPrograms.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <optional>
+
+using namespace tessera;
+
+namespace {
+
+/// One line of the table.
+struct Verdict {
+  std::string check, what, failure;
+};
+
+class Verification {
+public:
+  explicit Verification(const DriverOptions &options) : options(options) {}
+  int run();
+
+private:
+  bool types();
+  bool numerics(const std::string &precision);
+  int report() const;
+
+  const DriverOptions &options;
+  std::vector<Verdict> verdicts;
+};
+
+bool Verification::types() {
+  TypeCheck check;
+  if (!checkTypes(options, check))
+    return false;
+  verdicts.push_back(
+      {"types",
+       llvm::formatv(
+           "{0} ops and {1} conversions obey the rule after every pass",
+           check.ops, check.conversions),
+       ""});
+  verdicts.push_back(
+      {"erasure", "without distribution it is the serial program, op for op",
+       check.difference});
+  return true;
+}
+
+/// A temporary file name that is removed at the end.
+struct Temporary {
+  llvm::SmallString<128> path;
+  std::optional<llvm::FileRemover> remover;
+
+  bool create() {
+    if (auto error =
+            llvm::sys::fs::createTemporaryFile("tessera-verify", "tsr", path))
+      return !printError("cannot create a temporary file: " + error.message());
+    remover.emplace(path);
+    return true;
+  }
+};
+
+bool Verification::numerics(const std::string &precision) {
+  Temporary serial, parallel;
+  if (!serial.create() || !parallel.create())
+    return false;
+  // The same sequences for both: the serial program takes the mesh's batch.
+  if (!compileShrunk(options, precision, parallel.path.str().str(),
+                     options.mesh) ||
+      !compileShrunk(options, precision, serial.path.str().str(), ""))
+    return false;
+  NumericCheck check;
+  if (!compareRuns(serial.path.str().str(), parallel.path.str().str(),
+                   precision, check))
+    return false;
+  verdicts.push_back(
+      {precision,
+       llvm::formatv(
+           "{0} values over {1} steps, largest difference {2:e1} ({3})",
+           check.values, check.steps, check.worst, check.worstName),
+       check.difference});
+  return true;
+}
+
+int Verification::report() const {
+  const Verdict *failed = nullptr;
+  for (const Verdict &v : verdicts)
+    if (!failed && !v.failure.empty())
+      failed = &v;
+  if (options.json) {
+    llvm::json::Array checks;
+    for (const Verdict &v : verdicts)
+      checks.push_back(llvm::json::Object{{"check", v.check},
+                                          {"what", v.what},
+                                          {"ok", v.failure.empty()},
+                                          {"failure", v.failure}});
+    llvm::outs() << llvm::json::Value(llvm::json::Object{
+                        {"ok", !failed}, {"checks", std::move(checks)}})
+                 << "\n";
+    return failed ? 1 : 0;
+  }
+  for (const Verdict &v : verdicts)
+    llvm::outs() << llvm::formatv("  {0,-8} {1,-4} {2}\n", v.check,
+                                  v.failure.empty() ? "ok" : "FAIL", v.what);
+  if (!failed) {
+    llvm::outs() << "OK\n";
+    return 0;
+  }
+  llvm::outs() << "FAILED: " << failed->check << ": " << failed->failure
+               << "\n";
+  return 1;
+}
+
+int Verification::run() {
+  if (!types())
+    return 1;
+  bool isMlir =
+      options.model.size() > 5 &&
+      options.model.compare(options.model.size() - 5, 5, ".mlir") == 0;
+  if (!isMlir && !numerics("f64"))
+    return 1;
+  if (options.precision != "f64" || isMlir)
+    if (!numerics(options.precision))
+      return 1;
+  return report();
+}
+
+} // namespace
+
+int tessera::runVerify(const DriverOptions &options) {
+  if (options.isArtifact())
+    return printError("'" + options.model +
+                      "' is compiled: verify takes the model it was made from");
+  return Verification(options).run();
+}

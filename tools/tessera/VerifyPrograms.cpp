@@ -1,0 +1,89 @@
+//===- VerifyPrograms.cpp - the serial and the parallel program -----------===//
+
+#include "VerifyPrograms.h"
+#include "CompilerContext.h"
+#include "Mesh.h"
+#include "tessera/Analysis/Erasure.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Import/Import.h"
+#include "tessera/Pipelines/Compile.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static CompileOptions compileOptions(const DriverOptions &options,
+                                     ModuleOp module) {
+  CompileOptions compile;
+  compile.mesh = options.mesh;
+  compile.cpu = options.cpu;
+  compile.beta1 = options.beta1;
+  compile.beta2 = options.beta2;
+  compile.weightDecay = options.weightDecay;
+  compile.clip = options.clip;
+  auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
+  if (auto count = model.getAs<IntegerAttr>("micro_batches"))
+    compile.microBatches = count.getInt();
+  return compile;
+}
+
+bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
+  DialectRegistry registry;
+  registerCompilerDialects(registry);
+  CompilerContext compiler(registry);
+  OwningOpRef<ModuleOp> programs[2];
+  for (bool isParallel : {false, true}) {
+    auto module = importModel(
+        &compiler.context, options.model,
+        {options.sequence, options.batch, options.microBatches, "f32"});
+    if (failed(module))
+      return false;
+    CompileOptions compile = compileOptions(options, **module);
+    if (!isParallel)
+      compile.mesh.clear();
+    if (failed(distributeToStep(**module, compile)))
+      return false;
+    programs[isParallel] = std::move(*module);
+  }
+  programs[1]->walk([&](Operation *op) {
+    check.ops += isa<dist::DistributableOpInterface>(op);
+    check.conversions += isa<dist::ConvertOp>(op);
+  });
+  check.difference = compareErased(*programs[1], *programs[0]);
+  return true;
+}
+
+/// Two sequences per rank of `dp` and micro-batch.
+static int64_t smallBatch(const DriverOptions &options) {
+  Mesh mesh;
+  mesh.parse(options.mesh);
+  int64_t batch = 2 * std::max<int64_t>(1, options.microBatches);
+  for (const auto &[axis, size] : mesh.axes)
+    if (axis == "dp")
+      batch *= size;
+  return batch;
+}
+
+bool tessera::compileShrunk(const DriverOptions &options,
+                            const std::string &precision,
+                            const std::string &path, const std::string &mesh) {
+  DialectRegistry registry;
+  registerCompilerDialects(registry);
+  CompilerContext compiler(registry);
+  ImportOptions import;
+  bool isConfig = options.model.size() < 5 ||
+                  options.model.compare(options.model.size() - 5, 5, ".mlir");
+  if (isConfig) {
+    import.shrink = true;
+    import.batch = smallBatch(options);
+    import.microBatches = options.microBatches;
+    import.elementType = precision == "f64" ? "f64" : "f32";
+  }
+  auto module = importModel(&compiler.context, options.model, import);
+  if (failed(module))
+    return false;
+  CompileOptions compile = compileOptions(options, **module);
+  compile.mesh = mesh;
+  compile.precision = precision;
+  compile.keepValues = true;
+  return succeeded(compileToArtifact(**module, compile, path));
+}

@@ -1,0 +1,31 @@
+//===- VerifyPrograms.h - the serial and the parallel program -------------===//
+
+#ifndef TESSERA_TOOLS_VERIFYPROGRAMS_H
+#define TESSERA_TOOLS_VERIFYPROGRAMS_H
+
+#include "Options.h"
+#include <string>
+
+namespace tessera {
+
+/// What the typed program says without a run.
+struct TypeCheck {
+  int64_t ops = 0, conversions = 0;
+  /// How the erased program differs from the serial one; "" if it does not.
+  std::string difference;
+};
+
+/// Builds the typed training step of the model for its mesh and for none, with
+/// the verifier on after every pass, and compares them by erasure. False after
+/// an error that has been printed.
+bool checkTypes(const DriverOptions &options, TypeCheck &check);
+
+/// Compiles a small model of the same make, every value kept, for a mesh. The
+/// batch is that of `options`' mesh. False after an error that has been
+/// printed.
+bool compileShrunk(const DriverOptions &options, const std::string &precision,
+                   const std::string &path, const std::string &mesh);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_VERIFYPROGRAMS_H

@@ -1,0 +1,47 @@
+//===- main.cpp - the driver ----------------------------------------------===//
+
+#include "Commands.h"
+#include <cstdio>
+#include <dlfcn.h>
+
+using namespace tessera;
+
+int tessera::printError(const std::string &message) {
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  return 1;
+}
+
+/// What stands between the user and the device that was asked for, or "".
+static std::string deviceProblem(const DriverOptions &options) {
+  if (options.device != "cuda")
+    return "";
+  if (!dlopen("libtessera_cuda.so", RTLD_LAZY | RTLD_LOCAL))
+    return "device 'cuda' needs the plug-in libtessera_cuda.so, which is not "
+           "there; install it where the loader finds it, or use --device cpu";
+  return "device 'cuda' is not supported by version " TESSERA_VERSION
+         "; use --device cpu";
+}
+
+int main(int argc, char **argv) {
+  DriverOptions options;
+  int exitCode = 0;
+  if (!parseCommandLine(argc, argv, options, exitCode))
+    return exitCode;
+  if (std::string problem = deviceProblem(options); !problem.empty())
+    return printError(problem);
+  switch (options.command) {
+  case Command::Doctor:
+    return runDoctor(options);
+  case Command::Import:
+    return runImport(options);
+  case Command::Compile:
+    return runCompile(options);
+  case Command::Report:
+    return runReport(options);
+  case Command::Verify:
+    return runVerify(options);
+  case Command::Train:
+    return runTrain(options);
+  }
+  return 1;
+}
