@@ -1,13 +1,15 @@
 //===- Worker.h - Protocol between bench/run.py and a program --*- C++ -*-===//
 // A worker gets ready, prints one line of JSON, and then for each number N that
-// it reads does N repetitions and prints {"seconds": [...], "vmhwm": bytes}.
-// Workers live side by side, so that run.py can measure them in turns.
+// it reads does N repetitions and prints {"seconds": [...],
+// "processor_seconds": [...], "vmhwm": bytes}. Workers live side by side, so
+// that run.py can measure them in turns.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_BENCH_WORKER_H
 #define TESSERA_BENCH_WORKER_H
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -28,16 +30,20 @@ template <typename Repetition>
 void serve(const std::string &ready, Repetition repetition) {
   std::cout << ready << std::endl;
   for (int64_t count; std::cin >> count;) {
-    std::string seconds;
+    std::string seconds, processorSeconds;
     for (int64_t i = 0; i < count; ++i) {
       const auto start = std::chrono::steady_clock::now();
+      const std::clock_t processor = std::clock();
       repetition();
       const std::chrono::duration<double> time =
           std::chrono::steady_clock::now() - start;
+      const double used = double(std::clock() - processor) / CLOCKS_PER_SEC;
       seconds += (i ? ", " : "") + std::to_string(time.count());
+      processorSeconds += (i ? ", " : "") + std::to_string(used);
     }
-    std::cout << "{\"seconds\": [" << seconds
-              << "], \"vmhwm\": " << peakResident() << "}" << std::endl;
+    std::cout << "{\"seconds\": [" << seconds << "], \"processor_seconds\": ["
+              << processorSeconds << "], \"vmhwm\": " << peakResident() << "}"
+              << std::endl;
   }
 }
 

@@ -151,20 +151,29 @@ def main():
             for size in options.sizes:
                 print(f"measuring {size} {precision}", file=sys.stderr)
                 results["rows"].append(bench.row(size, precision))
+                write(options, results)
         if options.meshes:
             print("measuring meshes", file=sys.stderr)
             results["meshes"] = bench.meshes(options.mesh_size)
+            write(options, results)
         if options.compile_runs:
             print("measuring the compiler", file=sys.stderr)
             results["compile"] = bench.compile_times()
+            write(options, results)
+    print(table.render(results))
+    path = write(options, results)
+    print(f"wrote {path} and {path.with_suffix('.svg').name}", file=sys.stderr)
+
+
+def write(options, results):
+    """After every part, so that an interrupted run leaves what it measured."""
     results["machine"]["load_after"] = os.getloadavg()
     options.output.mkdir(parents=True, exist_ok=True)
     cpu = re.sub(r"[^a-z0-9]+", "-", results["machine"]["cpu"].lower().replace("(r)", "")).strip("-")
     path = options.output / f"{results['machine']['date'][:10]}-{cpu}.json"
     path.write_text(json.dumps(results, indent=1) + "\n")
     path.with_suffix(".svg").write_text(plot.draw(results))
-    print(table.render(results))
-    print(f"wrote {path} and {path.with_suffix('.svg').name}", file=sys.stderr)
+    return path
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ class Worker:
 
     def __init__(self, command, environment=None):
         self.command = [str(part) for part in command]
-        self.seconds, self.loads, self.vmhwm = [], [], 0
+        self.seconds, self.processor, self.loads, self.vmhwm = [], [], [], 0
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True, env={**os.environ, **(environment or {})})
         self.ready = self._read()
@@ -34,6 +34,7 @@ class Worker:
         self.vmhwm = answer["vmhwm"]
         if keep:
             self.seconds += answer["seconds"]
+            self.processor += answer["processor_seconds"]
             self.loads.append(os.getloadavg()[0])
 
     def close(self):
@@ -41,7 +42,8 @@ class Worker:
         self.process.wait()
 
     def result(self):
-        return {**summary(self.seconds), "vmhwm": self.vmhwm}
+        return {**summary(self.seconds), "processor_median": statistics.median(self.processor),
+                "processor_seconds": self.processor, "loads": self.loads, "vmhwm": self.vmhwm}
 
 
 def summary(seconds):

@@ -127,8 +127,12 @@ def main():
     print(json.dumps({"version": torch.__version__, "linear": name, "trials": trials,
                       "fused_attention": hasattr(F, "scaled_dot_product_attention")}), flush=True)
     for line in sys.stdin:
-        seconds = [timed() for _ in range(int(line))]
-        print(json.dumps({"seconds": seconds, "vmhwm": peak_resident()}), flush=True)
+        seconds, processor = [], []
+        for _ in range(int(line)):
+            start = time.process_time()
+            seconds.append(timed())
+            processor.append(time.process_time() - start)
+        print(json.dumps({"seconds": seconds, "processor_seconds": processor, "vmhwm": peak_resident()}), flush=True)
 
 
 if __name__ == "__main__":
