@@ -22,7 +22,9 @@ def parse():
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the built programs")
     parser.add_argument("--model", type=pathlib.Path, default=HERE / "configs/gpt2-124m/config.json")
     parser.add_argument("--large", type=pathlib.Path, default=HERE / "configs/gpt3-175b/config.json",
-                        help="model that is only compiled, with tp=8")
+                        help="model that is only compiled")
+    parser.add_argument("--large-mesh", default="tp=8")
+    parser.add_argument("--note", help="said of the run in its result, e.g. who shared the machine")
     parser.add_argument("--sizes", nargs="+", default=["4x64", "4x256", "1x1024"], help="batch x sequence")
     parser.add_argument("--precisions", nargs="+", default=["f32", "bf16"], choices=["f32", "bf16"])
     parser.add_argument("--meshes", nargs="*", default=["tp=2", "dp=2"])
@@ -51,7 +53,7 @@ def machine(options):
             "cpu": model.group(1) if model else "unknown",
             "cpu_family_model": "/".join(family.groups()) if family else "",
             "cores": os.cpu_count(), "threads": options.threads, "kernel": os.uname().release,
-            "load_before": os.getloadavg(),
+            "load_before": os.getloadavg(), "note": options.note,
             "versions": {"tessera": output_of([options.bin / "tessera", "--version"]),
                          "commit": output_of(["git", "-C", HERE, "rev-parse", "--short", "HEAD"]),
                          "compiler": output_of(["g++", "-dumpfullversion"]),
@@ -128,11 +130,11 @@ class Bench:
                 "load_after": os.getloadavg()[0]}
 
     def compile_times(self):
-        large = [self.options.large, "--mesh", "tp=8", "--batch", "1"]
+        large = [self.options.large, "--mesh", self.options.large_mesh, "--batch", "1"]
         tessera, runs = self.options.bin / "tessera", self.options.compile_runs
-        commands = {"compile 124M, B=4 T=64": self.compile_command("4x64"),
-                    "compile 175B, tp=8": [tessera, "compile", *large, "-o", self.folder / "large.tsr"],
-                    "report 175B, tp=8": [tessera, "report", *large]}
+        commands = {f"compile {self.options.model.parent.name}": self.compile_command(self.options.sizes[0]),
+                    f"compile large, {self.options.large_mesh}": [tessera, "compile", *large, "-o", self.folder / "large.tsr"],
+                    f"report large, {self.options.large_mesh}": [tessera, "report", *large]}
         results = {}
         for name, command in commands.items():
             try:

@@ -69,7 +69,7 @@ def render(results):
     machine = results["machine"]
     load = " / ".join(f"{m[0]:.1f}" for m in (machine["load_before"], machine["load_after"]))
     lines = [f"{machine['cpu']}, {machine['cores']} cores, {machine['threads']} threads, {machine['date']}; "
-             f"load before / after {load}. Times are median / least.", "", *steps(results["rows"])]
+             f"load before / after {load}. Times are median / least.", machine.get("note") or "", "", *steps(results["rows"])]
     if "meshes" in results:
         lines += ["", *meshes(results["meshes"])]
     if "compile" in results:
