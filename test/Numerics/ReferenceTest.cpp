@@ -132,14 +132,19 @@ void ReferenceTest::run(bool keepValues) {
 TEST_P(ReferenceTest, TwoSteps) { run(false); }
 
 /// The program of `verify`, which keeps the gradients themselves.
-TEST_P(ReferenceTest, Gradients) { run(true); }
+using KeptGradientsTest = ReferenceTest;
+TEST_P(KeptGradientsTest, TwoSteps) { run(true); }
+
+const auto kMeshes = ::testing::Values("", "tp=2", "tp=4", "dp=2", "dp=2,tp=2");
+const auto kParts = ::testing::Values(1, 2);
 
 INSTANTIATE_TEST_SUITE_P(Meshes, ReferenceTest,
                          ::testing::Combine(::testing::Values("f64", "f32"),
-                                            ::testing::Values("", "tp=2",
-                                                              "tp=4", "dp=2",
-                                                              "dp=2,tp=2"),
-                                            ::testing::Values(1, 2)),
+                                            kMeshes, kParts),
+                         caseName);
+INSTANTIATE_TEST_SUITE_P(Meshes, KeptGradientsTest,
+                         ::testing::Combine(::testing::Values("f64"), kMeshes,
+                                            kParts),
                          caseName);
 
 } // namespace
