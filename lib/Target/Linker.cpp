@@ -97,22 +97,23 @@ static LogicalResult runLinker(StringRef program,
 }
 
 FailureOr<SmallVector<char>>
-linkSharedObject(ArrayRef<char> object, StringRef linker, EmitError emitError) {
+linkSharedObject(ArrayRef<SmallVector<char>> objects, StringRef linker,
+                 EmitError emitError) {
   FailureOr<std::string> program = findLinker(linker, emitError);
-  TemporaryFile input, output, log;
-  if (failed(program) || failed(input.create("o", emitError)) ||
-      failed(output.create("so", emitError)) ||
-      failed(log.create("log", emitError)) ||
-      failed(writeFile(input.path, object, emitError)))
+  TemporaryFile output, log;
+  if (failed(program) || failed(output.create("so", emitError)) ||
+      failed(log.create("log", emitError)))
     return failure();
-  SmallVector<std::string> arguments = {*program,
-                                        "-shared",
-                                        "--build-id=none",
-                                        "-z",
-                                        "noexecstack",
-                                        "-o",
-                                        output.path.str().str(),
-                                        input.path.str().str()};
+  SmallVector<std::string> arguments = {
+      *program,      "-shared", "--build-id=none",      "-z",
+      "noexecstack", "-o",      output.path.str().str()};
+  std::vector<TemporaryFile> inputs(objects.size());
+  for (auto [input, object] : llvm::zip(inputs, objects)) {
+    if (failed(input.create("o", emitError)) ||
+        failed(writeFile(input.path, object, emitError)))
+      return failure();
+    arguments.push_back(input.path.str().str());
+  }
   addSystemLibraries(arguments);
   if (failed(runLinker(*program, arguments, log.path, emitError)))
     return failure();

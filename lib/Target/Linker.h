@@ -11,10 +11,10 @@
 namespace tessera {
 
 /// `linker` may be empty: then ld.lld of LLVM 22, else of the PATH. Symbols of
-/// neither the object nor libc or libm are an error.
+/// neither the objects nor libc or libm are an error.
 mlir::FailureOr<llvm::SmallVector<char>>
-linkSharedObject(llvm::ArrayRef<char> object, llvm::StringRef linker,
-                 EmitError emitError);
+linkSharedObject(llvm::ArrayRef<llvm::SmallVector<char>> objects,
+                 llvm::StringRef linker, EmitError emitError);
 
 } // namespace tessera
 

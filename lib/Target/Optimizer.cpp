@@ -15,18 +15,6 @@ using namespace llvm;
 
 namespace tessera {
 
-/// Above this, a function is host code: compiled fast rather than well.
-static constexpr unsigned kMaxOptimizedInstructions = 20000;
-
-static void markHostCode(Module &module) {
-  for (Function &function : module) {
-    if (function.getInstructionCount() <= kMaxOptimizedInstructions)
-      continue;
-    function.addFnAttr(Attribute::OptimizeNone);
-    function.addFnAttr(Attribute::NoInline);
-  }
-}
-
 static FunctionPassManager buildFunctionPasses() {
   FunctionPassManager passes;
   passes.addPass(SimplifyCFGPass());
@@ -42,7 +30,6 @@ static FunctionPassManager buildFunctionPasses() {
 }
 
 void optimize(Module &module, TargetMachine &machine) {
-  markHostCode(module);
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager components;

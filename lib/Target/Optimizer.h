@@ -1,6 +1,6 @@
 //===- Optimizer.h - LLVM's optimiser, kept cheap ---------------*- C++ -*-===//
-// Kernels are vectorised already and the host function is one long list of
-// calls: only scalar clean-up, in time linear in the size of the module.
+// Kernels are vectorised already: only scalar clean-up, in time linear in the
+// size of the module.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_LIB_TARGET_OPTIMIZER_H
 #define TESSERA_LIB_TARGET_OPTIMIZER_H

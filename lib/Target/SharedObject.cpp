@@ -12,22 +12,33 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace mlir;
 
 namespace tessera {
 
-static void setAttributes(llvm::Module &module, const CpuTarget &target,
-                          const SharedObjectOptions &options) {
+/// Only what is asked for is visible; the rest is hidden rather than internal,
+/// since host code and kernels become two objects.
+static void setLinkage(llvm::Module &module,
+                       const SharedObjectOptions &options) {
+  for (llvm::GlobalObject &global : module.global_objects()) {
+    if (global.isDeclaration())
+      continue;
+    bool isExported = global.getName() == TSR_PROGRAM_STEP ||
+                      (options.exportKernels && isa<llvm::Function>(global));
+    global.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    global.setVisibility(isExported ? llvm::GlobalValue::DefaultVisibility
+                                    : llvm::GlobalValue::HiddenVisibility);
+    global.setDSOLocal(true);
+  }
+}
+
+static void setAttributes(llvm::Module &module, const CpuTarget &target) {
   std::string bits = std::to_string(target.vectorBits);
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
-    bool isExported =
-        options.exportKernels || function.getName() == TSR_PROGRAM_STEP;
-    function.setLinkage(isExported ? llvm::GlobalValue::ExternalLinkage
-                                   : llvm::GlobalValue::InternalLinkage);
-    function.setDSOLocal(true);
     function.addFnAttr(llvm::Attribute::NoUnwind);
     function.addFnAttr("target-cpu", target.cpu);
     if (!target.features.empty())
@@ -35,6 +46,21 @@ static void setAttributes(llvm::Module &module, const CpuTarget &target,
     function.addFnAttr("prefer-vector-width", bits);
     function.addFnAttr("min-legal-vector-width", bits);
   }
+}
+
+/// Moves the host program into a module of its own; null if there is none.
+static std::unique_ptr<llvm::Module> splitHost(llvm::Module &module) {
+  llvm::Function *host = module.getFunction(TSR_PROGRAM_STEP);
+  if (!host || host->isDeclaration())
+    return nullptr;
+  llvm::ValueToValueMapTy values;
+  auto split =
+      llvm::CloneModule(module, values, [&](const llvm::GlobalValue *global) {
+        return global == host;
+      });
+  host->deleteBody();
+  host->setVisibility(llvm::GlobalValue::DefaultVisibility);
+  return split;
 }
 
 static LogicalResult writeIr(ModuleOp module, const llvm::Module &llvmModule,
@@ -61,6 +87,18 @@ static FailureOr<SmallVector<char>> emitObject(ModuleOp module,
   return object;
 }
 
+static std::unique_ptr<llvm::Module> translate(ModuleOp module,
+                                               llvm::LLVMContext &context) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  auto llvmModule = translateModuleToLLVMIR(module, context, "tessera");
+  if (!llvmModule)
+    module.emitError("cannot translate the program to LLVM IR");
+  return llvmModule;
+}
+
 FailureOr<SmallVector<char>>
 emitSharedObject(ModuleOp module, const CpuTarget &target,
                  const SharedObjectOptions &options) {
@@ -70,28 +108,34 @@ emitSharedObject(ModuleOp module, const CpuTarget &target,
   if (!machine)
     return failure();
 
-  DialectRegistry registry;
-  registerBuiltinDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
-  module.getContext()->appendDialectRegistry(registry);
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> llvmModule =
-      translateModuleToLLVMIR(module, context, "tessera");
-  if (!llvmModule)
-    return module.emitError("cannot translate the program to LLVM IR");
-  llvmModule->setTargetTriple(llvm::Triple(target.triple));
-  llvmModule->setDataLayout(machine->createDataLayout());
-  setAttributes(*llvmModule, target, options);
-  optimize(*llvmModule, *machine);
+  std::unique_ptr<llvm::Module> kernels = translate(module, context);
+  if (!kernels)
+    return failure();
+  kernels->setTargetTriple(llvm::Triple(target.triple));
+  kernels->setDataLayout(machine->createDataLayout());
+  setLinkage(*kernels, options);
+  setAttributes(*kernels, target);
+  std::unique_ptr<llvm::Module> host = splitHost(*kernels);
+  optimize(*kernels, *machine);
   if (!options.llvmIrPath.empty() &&
-      failed(writeIr(module, *llvmModule, options.llvmIrPath)))
+      failed(writeIr(module, *kernels, options.llvmIrPath)))
     return failure();
 
-  FailureOr<SmallVector<char>> object =
-      emitObject(module, *llvmModule, *machine);
+  SmallVector<SmallVector<char>, 2> objects;
+  FailureOr<SmallVector<char>> object = emitObject(module, *kernels, *machine);
   if (failed(object))
     return failure();
-  return linkSharedObject(*object, options.linker, emitError);
+  objects.push_back(std::move(*object));
+  if (host) {
+    // A list of calls, thousands of them: compiled fast rather than well.
+    machine->setOptLevel(llvm::CodeGenOptLevel::None);
+    object = emitObject(module, *host, *machine);
+    if (failed(object))
+      return failure();
+    objects.push_back(std::move(*object));
+  }
+  return linkSharedObject(objects, options.linker, emitError);
 }
 
 } // namespace tessera

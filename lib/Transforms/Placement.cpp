@@ -45,8 +45,12 @@ std::optional<State> Plan::anchor(Operation *op, StringRef axis) const {
 
 Value Placement::convert(OpBuilder &builder, Value value, StringRef axis,
                          State to) {
+  std::optional<SmallVector<State>> path =
+      route(stateOf(value.getType(), axis), to);
+  if (!path)
+    return value; // what reads it is refused by its verifier
   Value source = value;
-  for (State state : *route(stateOf(value.getType(), axis), to)) {
+  for (State state : *path) {
     Value &known = made[{source.getAsOpaquePointer(), axis.str(), state.str()}];
     if (!known) {
       known = ConvertOp::create(builder, source.getLoc(), source, axis, state);

@@ -38,8 +38,16 @@ protected:
   }
 
   /// Relative to a tensor's largest entry. f64: sums in another order. f32: its
-  /// rounding unit (6e-8) times sums of up to 128 terms through two layers.
-  double tolerance() const { return isDouble() ? 1e-9 : 5e-5; }
+  /// rounding unit (6e-8) times sums of up to 128 terms through two layers; the
+  /// second step also sees the parameters that the first left (below).
+  double tolerance() const { return isDouble() ? 1e-9 : 1e-4; }
+
+  /// Of the loss and the gradient's norm, where rounding errors average out.
+  double scalarTolerance() const { return isDouble() ? 1e-12 : 1e-5; }
+
+  /// AdamW divides a gradient by its own size, so that in f32 an element whose
+  /// gradient is a few hundred rounding errors moves by another part of lr.
+  double parameterTolerance() const { return isDouble() ? 1e-9 : 5e-4; }
 
   Reference reference = readReference(REFERENCE_DIRECTORY);
 };
@@ -65,15 +73,17 @@ void ReferenceTest::compare(const TensorName &tensor, const Values &found,
   SCOPED_TRACE(tensor.role + " " + tensor.name + " after step " +
                std::to_string(step + 1));
   ASSERT_EQ(found.size(), wanted.size());
-  if (isDouble() || !isKeyBias(tensor.name) || tensor.role != "parameter") {
-    EXPECT_LE(relativeError(found, wanted), tolerance());
+  bool isParameter = tensor.role == "parameter";
+  double allowed = isParameter ? parameterTolerance() : tolerance();
+  if (isDouble() || !isKeyBias(tensor.name) || !isParameter) {
+    EXPECT_LE(relativeError(found, wanted), allowed);
     return;
   }
   compareKeyBias(found, wanted, step);
   Values others = found;
   for (size_t k = found.size() / 3; k < 2 * found.size() / 3; ++k)
     others[k] = wanted[k];
-  EXPECT_LE(relativeError(others, wanted), tolerance());
+  EXPECT_LE(relativeError(others, wanted), allowed);
 }
 
 void ReferenceTest::compareStep(Trainer &trainer, size_t step) {
@@ -111,8 +121,8 @@ void ReferenceTest::run(bool keepValues) {
   for (size_t step = 0; step < reference.steps.size(); ++step) {
     const Reference::Step &wanted = reference.steps[step];
     tsr_step_result found = trainer.step(reference.tokens);
-    EXPECT_NEAR(found.loss / wanted.loss, 1, tolerance());
-    EXPECT_NEAR(found.grad_norm / wanted.gradNorm, 1, tolerance());
+    EXPECT_NEAR(found.loss / wanted.loss, 1, scalarTolerance());
+    EXPECT_NEAR(found.grad_norm / wanted.gradNorm, 1, scalarTolerance());
     EXPECT_NEAR(found.lr / wanted.lr, 1, 1e-15);
     compareStep(trainer, step);
   }
@@ -122,14 +132,19 @@ void ReferenceTest::run(bool keepValues) {
 TEST_P(ReferenceTest, TwoSteps) { run(false); }
 
 /// The program of `verify`, which keeps the gradients themselves.
-TEST_P(ReferenceTest, Gradients) { run(true); }
+using KeptGradientsTest = ReferenceTest;
+TEST_P(KeptGradientsTest, TwoSteps) { run(true); }
+
+const auto kMeshes = ::testing::Values("", "tp=2", "tp=4", "dp=2", "dp=2,tp=2");
+const auto kParts = ::testing::Values(1, 2);
 
 INSTANTIATE_TEST_SUITE_P(Meshes, ReferenceTest,
                          ::testing::Combine(::testing::Values("f64", "f32"),
-                                            ::testing::Values("", "tp=2",
-                                                              "tp=4", "dp=2",
-                                                              "dp=2,tp=2"),
-                                            ::testing::Values(1, 2)),
+                                            kMeshes, kParts),
+                         caseName);
+INSTANTIATE_TEST_SUITE_P(Meshes, KeptGradientsTest,
+                         ::testing::Combine(::testing::Values("f64"), kMeshes,
+                                            kParts),
                          caseName);
 
 } // namespace

@@ -25,6 +25,7 @@ Trainer::Trainer(const std::string &artifactPath,
   options.size = sizeof(options);
   options.seed = settings.seed;
   options.poison = settings.poison;
+  options.threads = settings.threads;
   tsr_session *created = nullptr;
   if (!ok(tsr_session_create(loaded, &options, &created)))
     return;

@@ -24,6 +24,7 @@ struct TensorName {
 struct SessionSettings {
   int64_t seed = 1;
   bool poison = false;
+  int32_t threads = 0; ///< 0: all cores.
 };
 
 /// Initialised from its seed; step 0.

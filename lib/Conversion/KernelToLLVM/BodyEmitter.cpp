@@ -19,8 +19,11 @@ Value BodyEmitter::lanesOf(Value value, OpBuilder &builder, unsigned lanes) {
 
 Value BodyEmitter::lookup(Value scalar, const Position &position) {
   auto argument = dyn_cast<BlockArgument>(scalar);
-  if (argument && isa<linalg::GenericOp>(argument.getOwner()->getParentOp()))
-    return element(tensorOf(argument), position);
+  if (argument && isa<linalg::GenericOp>(argument.getOwner()->getParentOp())) {
+    Value operand = tensorOf(argument);
+    return isa<TensorType>(operand.getType()) ? element(operand, position)
+                                              : lookup(operand, position);
+  }
   return position.scope(kernel.varianceOf(scalar)).values.lookup(scalar);
 }
 

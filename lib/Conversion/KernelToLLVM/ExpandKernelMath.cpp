@@ -47,16 +47,6 @@ struct ExpandRsqrt : OpRewritePattern<math::RsqrtOp> {
   }
 };
 
-static bool isOne(Value value) {
-  FloatAttr scalar;
-  SplatElementsAttr splat;
-  if (matchPattern(value, m_Constant(&scalar)))
-    return scalar.getValueAsDouble() == 1.0;
-  return matchPattern(value, m_Constant(&splat)) &&
-         isa<FloatType>(splat.getElementType()) &&
-         splat.getSplatValue<FloatAttr>().getValueAsDouble() == 1.0;
-}
-
 /// tanh(x) + 1 -> 2 / (1 + exp(-2x)): one branch of tanh, and exact where the
 /// sum would cancel (x far below 0).
 struct ExpandTanhPlusOne : OpRewritePattern<arith::AddFOp> {
@@ -69,7 +59,7 @@ struct ExpandTanhPlusOne : OpRewritePattern<arith::AddFOp> {
       tanh = op.getRhs().getDefiningOp<math::TanhOp>();
       other = op.getLhs();
     }
-    if (!tanh || !tanh->hasOneUse() || !isOne(other) ||
+    if (!tanh || !tanh->hasOneUse() || !matchPattern(other, m_OneFloat()) ||
         !getElementTypeOrSelf(op.getType()).isF32())
       return rewriter.notifyMatchFailure(op, "not tanh(x : f32) + 1");
     FloatBuilder builder(rewriter, op.getLoc(), op.getType());

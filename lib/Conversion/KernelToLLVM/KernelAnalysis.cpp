@@ -214,6 +214,17 @@ LogicalResult KernelAnalysis::resolveLine(linalg::GenericOp op, bool &changed) {
   return success();
 }
 
+/// An operand (or the result of one) that lies along the only loop of `op`.
+static Value lineOperand(linalg::GenericOp op) {
+  for (int64_t i = 0; i < op.getNumDpsInits(); ++i)
+    if (cast<RankedTensorType>(op->getResult(i).getType()).getRank() == 1)
+      return op->getResult(i);
+  return *llvm::find_if(op.getDpsInputs(), [](Value input) {
+    auto type = dyn_cast<RankedTensorType>(input.getType());
+    return type && type.getRank() == 1;
+  });
+}
+
 LogicalResult KernelAnalysis::resolveDomains() {
   SmallVector<linalg::GenericOp> lines;
   for (linalg::GenericOp op : kernel.generics) {
@@ -240,9 +251,10 @@ LogicalResult KernelAnalysis::resolveDomains() {
         return failure();
     llvm::erase_if(
         lines, [&](linalg::GenericOp op) { return kernel.loops.contains(op); });
-    if (!changed && !lines.empty())
-      kernel.domains[lines.front()->getResult(0)] =
-          lineDomain(lines.front()->getResult(0));
+    if (!changed && !lines.empty()) {
+      Value tensor = lineOperand(lines.front());
+      kernel.domains[tensor] = lineDomain(tensor);
+    }
   }
   return success();
 }

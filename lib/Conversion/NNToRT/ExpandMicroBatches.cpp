@@ -73,8 +73,10 @@ void expandLoop(nn::MicroBatchesOp op) {
         ValueRange({sum, value}), DenseF64ArrayAttr()));
   }
   rt::YieldOp::create(builder, op.getLoc(), next);
-  if (Attribute roles = op->getAttr(rt::RTDialect::kRoleAttr))
-    loop->setAttr(rt::RTDialect::kRoleAttr, roles);
+  for (StringRef name : {StringRef(rt::RTDialect::kRoleAttr),
+                         StringRef(rt::RTDialect::kKeepAttr)})
+    if (Attribute entries = op->getAttr(name))
+      loop->setAttr(name, entries);
   op.replaceAllUsesWith(loop.getResults());
   op.erase();
 }

@@ -136,6 +136,13 @@ void LocalizePass::rememberGradients(func::FuncOp func) {
                                              builder.getStringAttr("gradient")),
                         builder.getNamedAttr(nn::NNDialect::kParamAttr, name),
                         builder.getNamedAttr("global", global)}));
+    // rememberValues keeps what nn ops make, not sums over ranks or
+    // micro-batches.
+    if (keep && !isa<DistributableOpInterface>(result.getOwner()))
+      setResultEntry(
+          result, rt::RTDialect::kKeepAttr,
+          builder.getDictionaryAttr({builder.getNamedAttr("name", name),
+                                     builder.getNamedAttr("global", global)}));
   }
 }
 
@@ -197,7 +204,8 @@ LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
         builder.getBoolAttr(how == "all_reduce_max"));
     reduce->setAttr("reason", builder.getStringAttr(reasonOf(op)));
     for (StringRef name : {StringRef(nn::NNDialect::kPhaseAttr),
-                           StringRef(rt::RTDialect::kRoleAttr)})
+                           StringRef(rt::RTDialect::kRoleAttr),
+                           StringRef(rt::RTDialect::kKeepAttr)})
       if (Attribute attr = op->getAttr(name))
         reduce->setAttr(name, attr);
     result = reduce;

@@ -11,8 +11,8 @@ using namespace tessera;
 static constexpr unsigned kCallsPerPart = 64;
 
 HostEmitter::HostEmitter(ModuleOp module, func::FuncOp step)
-    : step(step), mesh(dist::meshOf(step)), symbols(module), tables(step),
-      main(step, TSR_PROGRAM_STEP, 0) {}
+    : step(step), mesh(dist::meshOf(step)), symbols(module),
+      main(step, TSR_PROGRAM_STEP, 0), tables(main.function) {}
 
 LogicalResult HostEmitter::emit() {
   if (failed(emitBlock(step.getBody().front())))
@@ -42,7 +42,7 @@ LogicalResult HostEmitter::emitBlock(Block &block) {
 }
 
 LogicalResult HostEmitter::emitPart(ArrayRef<rt::RuntimeCallOpInterface> ops) {
-  StatusFunction part(step, "tsr_part_" + std::to_string(nextPart++),
+  StatusFunction part(main.function, "tsr_part_" + std::to_string(nextPart++),
                       counters.size());
   part.function.setLinkage(LLVM::Linkage::Internal);
   PartEmitter emitter(part, mesh, symbols, tables);

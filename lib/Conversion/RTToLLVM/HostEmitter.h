@@ -25,8 +25,8 @@ private:
   mlir::func::FuncOp step;
   dist::MeshAttr mesh;
   mlir::SymbolTable symbols; ///< Of the kernels.
+  StatusFunction main;       ///< Behind its parts and their tables.
   ConstantTables tables;
-  StatusFunction main;
   llvm::SmallVector<mlir::Value> counters; ///< Of the loops being emitted.
   int64_t nextOp = 0;                      ///< Index in "ops" of the metadata.
   int64_t nextPart = 0;

@@ -114,6 +114,7 @@ def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments,
     $a `,` $b (`bias` `(` $bias^ `:` type($bias) `)`)? (`into` `(` $accumulator^ `:` type($accumulator) `)`)?
     attr-dict `:` type($a) `,` type($b) `->` type($c)
   }];
+  let hasVerifier = 1;
 }
 
 def RT_AttentionOp : RT_Op<"attention", [Pure, RT_Call<["getOperandStride"]>,
@@ -130,6 +131,7 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, RT_Call<["getOperandStride"]>,
                        F64Attr:$dropout, I64Attr:$stream);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, RT_Call<["getOperandStride", "getResultStride"]>,
@@ -145,9 +147,10 @@ def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, RT_Call<["getOperandStri
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
                       AnyRankedTensor:$grad_value);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
-def RT_ScatterAddOp : RT_Op<"scatter_add", [Pure, RT_Call<["getTiedOperand"]>]> {
+def RT_ScatterAddOp : RT_Op<"scatter_add", [Pure, AllTypesMatch<["table", "result"]>, RT_Call<["getTiedOperand"]>]> {
   let summary = "Adds rows to a table by index; the result is the table's buffer";
   let description = [{
     Row `r` of `source` is added to row `ids[r] - start` where that lies in
@@ -168,7 +171,7 @@ def RT_ZeroOp : RT_Op<"zero", [Pure, RT_Call<>]> {
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-def RT_CopyOp : RT_Op<"copy", [Pure, RT_Call<>]> {
+def RT_CopyOp : RT_Op<"copy", [Pure, AllTypesMatch<["input", "result"]>, RT_Call<>]> {
   let summary = "A copy in a buffer of its own";
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
@@ -201,11 +204,12 @@ def RT_JoinOp : RT_Op<"join", [Pure]> {
   let arguments = (ins Variadic<AnyRankedTensor>:$parts, DenseI64ArrayAttr:$part_offsets);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$parts attr-dict `:` functional-type($parts, $result)";
+  let hasVerifier = 1;
 }
 
 // ------------------------------------------------------------------ collectives
 
-def RT_AllReduceOp : RT_Op<"all_reduce", [Pure, RT_Call<["getTiedOperand"]>]> {
+def RT_AllReduceOp : RT_Op<"all_reduce", [Pure, AllTypesMatch<["input", "result"]>, RT_Call<["getTiedOperand"]>]> {
   let summary = "Sum or maximum over the ranks of mesh axes, in place";
   let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, BoolAttr:$maximum);
   let results = (outs AnyRankedTensor:$result);
@@ -233,6 +237,7 @@ def RT_LoopOp : RT_Op<"loop", [SingleBlockImplicitTerminator<"YieldOp">]> {
   let assemblyFormat = [{
     $count `init` `(` $inits `)` attr-dict-with-keyword `:` functional-type($inits, $results) $body
   }];
+  let hasVerifier = 1;
 }
 
 def RT_YieldOp : RT_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"LoopOp">]> {

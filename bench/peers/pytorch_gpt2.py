@@ -1,0 +1,139 @@
+"""A plain GPT-2 training step in PyTorch, as a worker of bench/run.py (see Worker.h).
+
+Usage: pytorch_gpt2.py config.json batch sequence f32|bf16 threads
+bf16 is torch.autocast. On the CPU, PyTorch's own `linear` calls the system's BLAS in fp32; where PyTorch also offers
+oneDNN's, both are tried on this shape and the faster is measured.
+"""
+import json
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def onednn_linear(x, weight, bias):
+    """linear(x, weight, bias) with all three products in oneDNN."""
+    return torch._C._nn.mkldnn_linear(x.to_mkldnn(), weight, bias).to_dense()
+
+
+class Linear(nn.Linear):
+    function = staticmethod(F.linear)
+
+    def forward(self, x):
+        return Linear.function(x, self.weight, self.bias)
+
+
+def attention(q, k, v):
+    if hasattr(F, "scaled_dot_product_attention"):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    s = q.shape[-2]
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    mask = torch.ones(s, s, dtype=torch.bool).triu(1)
+    return scores.masked_fill(mask, float("-inf")).softmax(-1) @ v
+
+
+class Layer(nn.Module):
+    def __init__(self, width, heads, inner):
+        super().__init__()
+        self.heads = heads
+        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.proj = Linear(width, 3 * width), Linear(width, width)
+        self.fc, self.proj2 = Linear(width, inner), Linear(inner, width)
+
+    def forward(self, x):
+        b, s, h = x.shape
+        split = lambda t: t.view(b, s, self.heads, h // self.heads).transpose(1, 2)
+        q, k, v = map(split, self.qkv(self.ln_1(x)).chunk(3, -1))
+        x = x + self.proj(attention(q, k, v).transpose(1, 2).reshape(b, s, h))
+        return x + self.proj2(F.gelu(self.fc(self.ln_2(x)), approximate="tanh"))
+
+
+class Gpt2(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        width, heads = config["n_embd"], config["n_head"]
+        self.wte = nn.Embedding(config["vocab_size"], width)
+        self.wpe = nn.Embedding(config["n_positions"], width)
+        inner = config.get("n_inner") or 4 * width
+        self.layers = nn.ModuleList(Layer(width, heads, inner) for _ in range(config["n_layer"]))
+        self.ln_f = nn.LayerNorm(width)
+        for parameter in self.parameters():
+            if parameter.dim() == 2:
+                nn.init.normal_(parameter, std=0.02)
+
+    def forward(self, ids):
+        x = self.wte(ids) + self.wpe(torch.arange(ids.shape[1]))
+        for layer in self.layers:
+            x = layer(x)
+        return Linear.function(self.ln_f(x), self.wte.weight, None)
+
+
+def adamw(model):
+    decayed = [p for p in model.parameters() if p.dim() == 2]
+    others = [p for p in model.parameters() if p.dim() != 2]
+    groups = [{"params": decayed, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95))
+
+
+def peak_resident():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+
+
+def main():
+    path, batch, sequence, precision, threads = sys.argv[1:]
+    batch, sequence = int(batch), int(sequence)
+    torch.set_num_threads(int(threads))
+    torch.manual_seed(1)
+    with open(path) as file:
+        config = json.load(file)
+    model = Gpt2(config)
+    optimizer = adamw(model)
+    tokens = torch.randint(config["vocab_size"], (batch, sequence + 1))
+
+    def step():
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bf16"):
+            logits = model(tokens[:, :-1])
+            loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        return loss.item()
+
+    def timed(function=step):
+        start = time.perf_counter()
+        function()
+        return time.perf_counter() - start
+
+    def trial(function, best):
+        Linear.function = staticmethod(function)
+        try:
+            first = timed()
+            return min(first, timed()) if first < 3 * best else first
+        except (RuntimeError, AttributeError):
+            return float("inf")
+
+    linears = {"F.linear": F.linear}
+    if precision == "f32" and hasattr(torch._C._nn, "mkldnn_linear"):
+        linears = {"oneDNN linear": onednn_linear, **linears}
+    trials = {}
+    for name, function in linears.items():
+        trials[name] = trial(function, min(trials.values(), default=float("inf")))
+    name = min(trials, key=trials.get)
+    Linear.function = staticmethod(linears[name])
+    print(json.dumps({"version": torch.__version__, "linear": name, "trials": trials,
+                      "fused_attention": hasattr(F, "scaled_dot_product_attention")}), flush=True)
+    for line in sys.stdin:
+        seconds, processor = [], []
+        for _ in range(int(line)):
+            start = time.process_time()
+            seconds.append(timed())
+            processor.append(time.process_time() - start)
+        print(json.dumps({"seconds": seconds, "processor_seconds": processor, "vmhwm": peak_resident()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

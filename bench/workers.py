@@ -1,0 +1,81 @@
+"""Starts the programs that are measured and asks them for repetitions in turns (protocol: Worker.h)."""
+import json
+import os
+import statistics
+import subprocess
+import time
+
+
+class Failed(Exception):
+    pass
+
+
+class Worker:
+    """One measured program that stays alive between its turns."""
+
+    def __init__(self, command, environment=None):
+        self.command = [str(part) for part in command]
+        self.seconds, self.processor, self.loads, self.vmhwm = [], [], [], 0
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True, env={**os.environ, **(environment or {})})
+        self.ready = self._read()
+
+    def _read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failed(f"{self.command[0]} ended early")
+        return json.loads(line)
+
+    def ask(self, count, keep=True):
+        """Runs `count` repetitions; their times count only if `keep`."""
+        self.process.stdin.write(f"{count}\n")
+        self.process.stdin.flush()
+        answer = self._read()
+        self.vmhwm = answer["vmhwm"]
+        if keep:
+            self.seconds += answer["seconds"]
+            self.processor += answer["processor_seconds"]
+            self.loads.append(os.getloadavg()[0])
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+    def result(self):
+        return {**summary(self.seconds), "processor_median": statistics.median(self.processor),
+                "processor_seconds": self.processor, "loads": self.loads, "vmhwm": self.vmhwm}
+
+
+def summary(seconds):
+    return {"median": statistics.median(seconds), "min": min(seconds), "seconds": seconds}
+
+
+def in_turns(workers, rounds, steps):
+    """Measures all workers in turns, one more step before each turn to warm up."""
+    for _ in range(rounds):
+        for worker in workers.values():
+            worker.ask(1, keep=False)
+            worker.ask(steps)
+    for worker in workers.values():
+        worker.close()
+    return {name: worker.result() for name, worker in workers.items()}
+
+
+def timed_command(command):
+    """Seconds and peak memory (bytes) of one command, and what it wrote if it failed."""
+    start = time.perf_counter()
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True)
+    errors = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    if status:
+        raise Failed(errors.strip().splitlines()[0] if errors.strip() else f"status {status}")
+    return {"seconds": time.perf_counter() - start, "peak": usage.ru_maxrss * 1024,
+            "processor_seconds": usage.ru_utime + usage.ru_stime}
+
+
+def repeated_command(command, runs):
+    all_runs = [timed_command(command) for _ in range(runs)]
+    return {**summary([run["seconds"] for run in all_runs]), "peak": max(run["peak"] for run in all_runs),
+            "processor_seconds": min(run["processor_seconds"] for run in all_runs)}

@@ -1,0 +1,99 @@
+// RUN: tessera-opt --split-input-file --convert-rt-to-llvm %s | FileCheck %s
+
+// A call: buffers from the arena, constant arguments, the entry by its index
+// behind the table's size, and the status.
+// CHECK-LABEL: llvm.func internal @tsr_part_0(%{{.*}}: !llvm.ptr) -> i32
+// CHECK: llvm.alloca
+// CHECK: %[[ARENA:.*]] = llvm.load
+// CHECK: %[[B:.*]] = llvm.mlir.constant(256 : i64)
+// CHECK: llvm.getelementptr %[[ARENA]][%[[B]]]
+// CHECK: %[[NULL:.*]] = llvm.mlir.zero : !llvm.ptr
+// CHECK: llvm.store %[[NULL]]
+// CHECK: %[[T:.*]] = llvm.mlir.addressof @[[ARGS:tsr_arguments_[0-9]+]]
+// CHECK: %[[INDEX:.*]] = llvm.mlir.constant(16 : i64)
+// CHECK: %[[SLOT:.*]] = llvm.getelementptr %{{.*}}[%[[INDEX]]]
+// CHECK: %[[ENTRY:.*]] = llvm.load %[[SLOT]]
+// CHECK: %[[OP:.*]] = llvm.mlir.constant(0 : i64)
+// CHECK: %[[STATUS:.*]] = llvm.call %[[ENTRY]](%{{.*}}, %[[OP]], %{{.*}}, %[[T]])
+// CHECK: llvm.icmp "eq" %[[STATUS]]
+// CHECK: llvm.cond_br %{{.*}}, ^{{.*}}, ^{{.*}}(%[[STATUS]] : i32)
+// CHECK: llvm.mlir.global internal constant @[[ARGS]](dense<[4, 8, 16, 16, 8, 8, 0, 0, 0, 0, 0, 1, 0, 0, 0]>
+// CHECK: llvm.func @tsr_program_step(%{{.*}}: !llvm.ptr) -> i32
+// CHECK: llvm.call @tsr_part_0(%{{.*}})
+module {
+  func.func @step(%a: tensor<4x16xf32> {nn.param = "a", rt.offset = 0 : i64}, %b: tensor<16x8xf32> {nn.param = "b", rt.offset = 256 : i64}) {
+    %c = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false, rt.offsets = array<i64: 768>} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+    return
+  }
+}
+
+// -----
+
+// A launch passes its kernel first; scalars are computed in the part.
+// CHECK-LABEL: llvm.func internal @tsr_part_0
+// CHECK: llvm.mlir.addressof @kernel
+// CHECK: llvm.load %{{.*}} -> i64
+// CHECK: %[[START:.*]] = arith.muli
+// CHECK: llvm.store %[[START]]
+module attributes {dist.mesh = #dist.mesh<dp = 1, tp = 2>} {
+  llvm.func @kernel(!llvm.ptr, !llvm.ptr, i64, i64)
+  func.func @step() {
+    %t = rt.coord "tp"
+    %c = arith.constant 32 : i64
+    %s = arith.muli %t, %c : i64
+    %x = rt.launch @kernel() scalars(%s) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 0>} : () -> tensor<8xf32>
+    return
+  }
+}
+
+// -----
+
+// A loop counts; its part gets the counter, with which views move.
+// CHECK-LABEL: llvm.func internal @tsr_part_0
+// CHECK-SAME: (%{{.*}}: !llvm.ptr, %[[I:.*]]: i64) -> i32
+// CHECK: %[[STRIDE:.*]] = llvm.mlir.constant(32 : i64)
+// CHECK: llvm.mul %[[I]], %[[STRIDE]]
+// CHECK: llvm.func @tsr_program_step
+// CHECK: llvm.br ^[[HEAD:.*]](%{{.*}} : i64)
+// CHECK: ^[[HEAD]](%[[COUNTER:.*]]: i64):
+// CHECK: llvm.mlir.constant(3 : i64)
+// CHECK: llvm.icmp "slt" %[[COUNTER]]
+// CHECK: llvm.call @tsr_part_0(%{{.*}}, %[[COUNTER]])
+module {
+  func.func @step(%x: tensor<3x8xf32> {nn.data = "ids", rt.offset = 0 : i64}) {
+    rt.loop 3 init() : () -> () {
+    ^bb0(%i: i64):
+      %v = rt.view %x[%i] {offset = 0 : i64, stride = 8 : i64, rt.offsets = array<i64: 0>} : tensor<3x8xf32> -> tensor<8xf32>
+      %c = rt.copy %v {rt.offsets = array<i64: 128>} : tensor<8xf32> -> tensor<8xf32>
+      rt.yield
+    }
+    return
+  }
+}
+
+// -----
+
+// Rows with gaps: 8 rows of 32 bytes, 96 bytes apart, to contiguous ones.
+// CHECK: @tsr_arguments_{{.*}}(dense<[8, 32, 96, 32]>
+module {
+  func.func @step(%x: tensor<2x4x3x1x8xf32> {nn.data = "ids", rt.offset = 0 : i64}) {
+    %v = rt.view %x {offset = 8 : i64, parts = 3 : i64, rt.offsets = array<i64: 32>} : tensor<2x4x3x1x8xf32> -> tensor<2x4x1x8xf32>
+    %c = rt.copy %v {rt.offsets = array<i64: 1024>} : tensor<2x4x1x8xf32> -> tensor<2x4x1x8xf32>
+    return
+  }
+}
+
+// -----
+
+// Axes are bits in the order of the mesh; equal argument lists are one global.
+// CHECK: llvm.mlir.global internal constant @tsr_arguments_{{.*}}(dense<32>
+// CHECK-NEXT: llvm.mlir.global internal constant @tsr_arguments_{{.*}}(dense<[2, 8, 0, 0, 1]>
+// CHECK-NOT: llvm.mlir.global
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  func.func @step() {
+    %a = rt.zero {rt.offsets = array<i64: 0>} : tensor<8xf32>
+    %b = rt.all_reduce %a over ["tp"] {maximum = false, rt.offsets = array<i64: 0>} : tensor<8xf32> -> tensor<8xf32>
+    %c = rt.all_reduce %b over ["tp"] {maximum = false, rt.offsets = array<i64: 0>} : tensor<8xf32> -> tensor<8xf32>
+    return
+  }
+}

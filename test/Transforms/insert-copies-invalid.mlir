@@ -1,0 +1,36 @@
+// RUN: tessera-opt --split-input-file --verify-diagnostics --rt-insert-copies %s
+
+// The kernel does not say that it may write over its argument.
+module {
+  func.func private @decay(tensor<8xf32>) -> tensor<8xf32>
+  func.func @step(%w: tensor<8xf32> {nn.param = "w"}) -> (tensor<8xf32> {nn.role = "parameter", nn.param = "w"}) {
+    // expected-note @below {{the value is here}}
+    %n = rt.launch @decay(%w) {count = 8 : i64, grain = 1 : i64} : (tensor<8xf32>) -> tensor<8xf32>
+    // expected-error @below {{operand #0 cannot be written over the argument that it updates: its producer reads it in another order, or it is read again later}}
+    return %n : tensor<8xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{has no function @step of one block}}
+module {}
+
+// -----
+
+module {
+  // expected-error @below {{has type 'tensor<?xf32>'; the memory plan needs static shapes of numbers}}
+  func.func @step(%w: tensor<?xf32>) {
+    return
+  }
+}
+
+// -----
+
+module {
+  func.func @step(%w: tensor<8xf32>) -> tensor<8xf32> {
+    // expected-error @below {{is not an op of the lowered program}}
+    %0 = nn.map relu %w : tensor<8xf32> -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
