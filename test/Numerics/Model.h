@@ -14,7 +14,7 @@ namespace tessera::test {
 /// How to compile a config.
 struct Build {
   std::string mesh;              ///< Empty: serial.
-  std::string precision = "f64"; ///< "f64" or "f32".
+  std::string precision = "f64"; ///< "f64", "f32" or "bf16".
   int64_t batch = 8;
   int64_t microBatches = 1;
   int64_t sequence = 0; ///< 0: n_positions.

@@ -16,6 +16,13 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return %y : tensor<f32>
   }
 
+  // CHECK-LABEL: @rounded_product
+  func.func @rounded_product(%x: tensor<8x16xbf16>, %w: tensor<16x64xf32>) -> tensor<8x64xf32> {
+    // CHECK: nn.einsum "bh,hf->bf" %{{.*}}, %{{.*}} {compute = bf16, element_type = f32}
+    %y = nn.einsum "bh,hf->bf" %x, %w {compute = bf16, element_type = f32} : (tensor<8x16xbf16>, tensor<16x64xf32>) -> tensor<8x64xf32>
+    return %y : tensor<8x64xf32>
+  }
+
   // CHECK-LABEL: @columns
   func.func @columns(%x: tensor<8x16xf32, #dist<tp: R>>, %w: tensor<16x64xf32, #dist<tp: S(1)>>) -> tensor<8x64xf32, #dist<tp: S(1)>> {
     // CHECK: -> tensor<8x64xf32, #dist<tp: S(1)>>

@@ -1,0 +1,24 @@
+// A parameter is rounded once for all its products, outside of the loop; an activation where it is made.
+// RUN: tessera-opt %s --rt-round-operands | FileCheck %s
+
+// CHECK-LABEL: @step
+// CHECK: %[[ZERO:.*]] = rt.zero
+// CHECK: %[[W:.*]] = nn.cast %arg1 to bf16
+// CHECK: rt.loop 2
+func.func @step(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %zero = rt.zero : tensor<4x8xf32>
+  %sum = rt.loop 2 init(%zero) : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+  ^bb0(%i: i64, %acc: tensor<4x8xf32>):
+    // CHECK: %[[A:.*]] = nn.map gelu
+    // CHECK-NEXT: %[[ROUNDED:.*]] = nn.cast %[[A]] to bf16
+    %a = nn.map gelu %x : tensor<4x8xf32> -> tensor<4x8xf32>
+    // CHECK: nn.einsum "sh,hf->sf" %[[ROUNDED]], %[[W]] {element_type = f32}
+    %y = nn.einsum "sh,hf->sf" %a, %w {compute = bf16, element_type = f32} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    // CHECK: nn.einsum "sf,hf->sh" %[[ROUNDED]], %[[W]] {element_type = f32}
+    %z = nn.einsum "sf,hf->sh" %a, %w {compute = bf16, element_type = f32} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %t = nn.add "sf,sf,sf->sf" %acc, %y, %z : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    rt.yield %t : tensor<4x8xf32>
+  }
+  // CHECK-NOT: nn.cast
+  return %sum : tensor<4x8xf32>
+}
