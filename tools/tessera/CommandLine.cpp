@@ -91,7 +91,7 @@ void CommandLine::addSizes(CLI::App *sub) {
       ->check(positive());
   fixed(sub->add_option("--precision", options.precision,
                         "f32; f64 (slow, to compare with); bf16 is not "
-                        "supported yet")
+                        "supported yet"))
       ->check(CLI::IsMember({"f32", "bf16", "f64"}))
       ->capture_default_str();
 }
