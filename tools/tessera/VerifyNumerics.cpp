@@ -5,6 +5,7 @@
 #include "Commands.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
@@ -111,6 +112,13 @@ void Run::listTensors() {
         (!sharding || sharding->empty()) && (!partial || partial->empty());
     tensors.push_back(tensor);
   }
+  // Values stand in program order: the first that differs is where it begins.
+  auto order = [](const Tensor &t) {
+    return t.role == "value" ? 0 : t.role == "gradient" ? 1 : 2;
+  };
+  std::stable_sort(
+      tensors.begin(), tensors.end(),
+      [&](const Tensor &a, const Tensor &b) { return order(a) < order(b); });
 }
 
 bool Run::step(const std::vector<int32_t> &tokens, double &loss) {
