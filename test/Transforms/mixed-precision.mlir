@@ -4,7 +4,7 @@
 // RUN: tessera-opt %s --nn-mixed-precision --nn-differentiate | FileCheck %s --check-prefix=GRAD
 
 // CHECK: %[[X:.*]] = nn.embedding {{.*}} -> tensor<2x4x8xf32>
-// CHECK: %[[N:.*]] = nn.layer_norm %[[X]], {{.*}} element_type = bf16{{.*}} -> tensor<2x4x8xbf16>
+// CHECK: %[[N:.*]] = nn.layer_norm %[[X]], {{.*}}element_type = bf16, {{.*}} -> tensor<2x4x8xbf16>
 // CHECK: %[[U:.*]] = nn.einsum "bsh,hf->bsf" %[[N]], {{.*}} {compute = bf16, element_type = bf16} : (tensor<2x4x8xbf16>, tensor<8x16xf32>) -> tensor<2x4x16xbf16>
 // CHECK: %[[B:.*]] = nn.add "bsf,f->bsf" %[[U]], {{.*}} : (tensor<2x4x16xbf16>, tensor<16xf32>) -> tensor<2x4x16xbf16>
 // CHECK: %[[A:.*]] = nn.map gelu_tanh %[[B]] : tensor<2x4x16xbf16>

@@ -158,7 +158,8 @@ Value DecomposePass::gradInput(nn::LayerNormGradInputOp op) {
 Value DecomposePass::gradWeight(nn::LayerNormGradWeightOp op) {
   NormBuilder b(op, op.getInput());
   Value n = normalized(b, op.getEpsilon());
-  return b.product(b.full + "," + b.full + "->" + b.h, {b.widened(op.getGrad()), n});
+  return b.product(b.full + "," + b.full + "->" + b.h,
+                   {b.widened(op.getGrad()), n});
 }
 
 /// A sum over everything runs in parallel over dimension 0, then over the rest.

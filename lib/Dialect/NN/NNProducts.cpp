@@ -118,10 +118,9 @@ void EinsumOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
     for (char f : sig.ins[j])
       if (contains(others, f))
         kept += f;
-    Value grad = nn::create<EinsumOp>(builder, getLoc(),
-                                      builder.getStringAttr(spec + "->" + kept),
-                                      operands, getScaleAttr(), element,
-                                      getComputeAttr());
+    Value grad = nn::create<EinsumOp>(
+        builder, getLoc(), builder.getStringAttr(spec + "->" + kept), operands,
+        getScaleAttr(), element, getComputeAttr());
     operandGrads[j] = nn::create<BroadcastOp>(
         builder, getLoc(),
         builder.getStringAttr(kept + "," + sig.ins[j] + "->" + sig.ins[j]),
