@@ -90,8 +90,8 @@ void CommandLine::addSizes(CLI::App *sub) {
                         "Parts that a batch is cut into (default: 1)"))
       ->check(positive());
   fixed(sub->add_option("--precision", options.precision,
-                        "f32; f64 (slow, to compare with); bf16 is not "
-                        "supported yet"))
+                        "f32; bf16: bf16 storage and products, f32 elsewhere; "
+                        "f64 (slow, to compare with)"))
       ->check(CLI::IsMember({"f32", "bf16", "f64"}))
       ->capture_default_str();
 }
