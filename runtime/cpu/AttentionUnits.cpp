@@ -1,10 +1,11 @@
 //===- AttentionUnits.cpp - Cuts attention into parallel units ------------===//
 
 #include "AttentionUnits.h"
+#include "ThreadTeam.h"
 #include "tessera/tessera.h"
 
 #include <algorithm>
-#include <omp.h>
+#include <atomic>
 
 using namespace tessera;
 
@@ -90,10 +91,10 @@ int32_t tessera::runAttentionUnits(const AttentionProblem &p,
     return TSR_OUT_OF_MEMORY;
   }
   // Later units of a causal head cost more: take them first.
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (int64_t i = 0; i < count; ++i) {
-    const size_t thread = size_t(omp_get_thread_num());
-    runner.run(p, units.at(count - 1 - i), scratch + thread * bytes);
-  }
+  std::atomic<int64_t> left{count};
+  inParallel(threads, [&](int thread) {
+    for (int64_t i = --left; i >= 0; i = --left)
+      runner.run(p, units.at(i), scratch + size_t(thread) * bytes);
+  });
   return 0;
 }

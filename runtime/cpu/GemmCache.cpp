@@ -88,9 +88,8 @@ GemmCache &GemmCache::ofThisThread() {
   return cache;
 }
 
-GemmCache::Key GemmCache::keyOf(int threads, const GemmProblem &p) {
-  return {threads,
-          p.m,
+GemmCache::Key GemmCache::keyOf(const GemmProblem &p) {
+  return {p.m,
           p.n,
           p.k,
           p.lda,
@@ -108,8 +107,8 @@ GemmCache::Key GemmCache::keyOf(int threads, const GemmProblem &p) {
           p.bias != nullptr};
 }
 
-void GemmCache::run(int threads, const GemmProblem &p) {
-  std::unique_ptr<CachedGemm> &gemm = primitives[keyOf(threads, p)];
+void GemmCache::run(const GemmProblem &p) {
+  std::unique_ptr<CachedGemm> &gemm = primitives[keyOf(p)];
   if (!gemm)
     gemm = std::make_unique<CachedGemm>(p);
   void *scratch = workspace.reserve(gemm->scratchBytes());

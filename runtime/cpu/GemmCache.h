@@ -1,6 +1,6 @@
 //===- GemmCache.h - oneDNN primitives, made once per product ---*- C++ -*-===//
 // Making a matmul primitive takes milliseconds, running one must not pay for
-// it. Each rank thread has its own cache: no lock, and the memory objects,
+// it. Each thread has its own cache: no lock, and the memory objects,
 // whose pointers change from call to call, are not shared.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_CPU_GEMMCACHE_H
@@ -35,15 +35,16 @@ public:
   /// The calling thread's cache.
   static GemmCache &ofThisThread();
 
-  /// Runs `p` on the calling thread's OpenMP setting. Throws dnnl::error.
-  void run(int threads, const GemmProblem &p);
+  /// Runs `p` on the calling thread's OpenMP setting. Throws dnnl::error and
+  /// std::bad_alloc.
+  void run(const GemmProblem &p);
   size_t size() const { return primitives.size(); }
 
 private:
-  using Key = std::tuple<int, int64_t, int64_t, int64_t, int64_t, int64_t,
+  using Key = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t,
                          int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                          int64_t, bool, bool, bool, bool>;
-  static Key keyOf(int threads, const GemmProblem &p);
+  static Key keyOf(const GemmProblem &p);
 
   std::map<Key, std::unique_ptr<CachedGemm>> primitives;
   Workspace workspace;

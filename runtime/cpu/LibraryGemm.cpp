@@ -1,22 +1,25 @@
 //===- LibraryGemm.cpp - Products that oneDNN computes --------------------===//
+// oneDNN computes regions of C, each on one of the rank's threads: its own
+// threads would be OpenMP's, see ThreadTeam.h.
 
 #include "GemmCache.h"
+#include "GemmRegions.h"
+#include "ThreadTeam.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 
 #include <omp.h>
+#include <vector>
 
 using namespace tessera;
 
 namespace {
 /// oneDNN takes its number of threads from OpenMP's setting, which belongs to
-/// the calling thread: set it for the time of a call.
-class ThreadCount {
+/// the calling thread: set it to one for the time of a call.
+class OneThread {
 public:
-  explicit ThreadCount(int threads) : before(omp_get_max_threads()) {
-    omp_set_num_threads(threads);
-  }
-  ~ThreadCount() { omp_set_num_threads(before); }
+  OneThread() : before(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before); }
 
 private:
   int before;
@@ -26,16 +29,13 @@ private:
 /// oneDNN's packing sgemm, with C started from the bias. The matmul primitive
 /// does not pack plain f32 matrices and falls to half the rate where rows lie a
 /// multiple of 4 KiB apart (768 x 3072: 90 against 190 GFLOP/s on one core).
-static int32_t packedProduct(int threads, const GemmProblem &p,
-                             std::string *error) {
+static int32_t packedProduct(const GemmProblem &p, std::string *error) {
   float *c = static_cast<float *>(p.c);
   const float *bias = static_cast<const float *>(p.bias);
-  if (bias) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+  if (bias)
     for (int64_t m = 0; m < p.m; ++m)
       for (int64_t n = 0; n < p.n; ++n)
         c[m * p.ldc + n] = p.accumulate ? c[m * p.ldc + n] + bias[n] : bias[n];
-  }
   const float beta = p.accumulate || bias ? 1.0f : 0.0f;
   const dnnl_status_t status =
       dnnl_sgemm(p.transA ? 'T' : 'N', p.transB ? 'T' : 'N', p.m, p.n, p.k,
@@ -49,18 +49,33 @@ static int32_t packedProduct(int threads, const GemmProblem &p,
   return TSR_INTERNAL;
 }
 
+static int32_t product(const GemmProblem &p, std::string *error) try {
+  OneThread oneThread;
+  if (p.dtypeAB == TSR_DTYPE_F32 && p.batch == 1)
+    return packedProduct(p, error);
+  GemmCache::ofThisThread().run(p);
+  return 0;
+} catch (const std::exception &failure) {
+  *error = "gemm: onednn matmul with m " + std::to_string(p.m) + ", n " +
+           std::to_string(p.n) + ", k " + std::to_string(p.k) + ": " +
+           failure.what();
+  return TSR_INTERNAL;
+}
+
 int32_t tessera::libraryGemm(int threads, const GemmProblem &p,
                              std::string *error) {
-  ThreadCount count(threads);
-  if (p.dtypeAB == TSR_DTYPE_F32 && p.batch == 1)
-    return packedProduct(threads, p, error);
-  try {
-    GemmCache::ofThisThread().run(threads, p);
-    return 0;
-  } catch (const dnnl::error &failure) {
-    *error = "gemm: onednn matmul with m " + std::to_string(p.m) + ", n " +
-             std::to_string(p.n) + ", k " + std::to_string(p.k) + ": " +
-             failure.what();
-    return TSR_INTERNAL;
-  }
+  const GemmRegions regions(p, threads);
+  std::vector<int32_t> statuses(regions.count(), 0);
+  std::vector<std::string> errors(regions.count());
+  inParallel(regions.count(), [&](int part) {
+    const GemmRegion region = regions.at(part);
+    if (!region.isEmpty())
+      statuses[part] = product(cutOut(p, region), &errors[part]);
+  });
+  for (int part = 0; part < regions.count(); ++part)
+    if (statuses[part] != 0) {
+      *error = errors[part];
+      return statuses[part];
+    }
+  return 0;
 }

@@ -5,11 +5,11 @@
 
 #include "Bf16.h"
 #include "CpuEntries.h"
+#include "ThreadTeam.h"
 #include "tessera/tessera.h"
 
 #include <algorithm>
 #include <exception>
-#include <omp.h>
 
 using namespace tessera;
 
@@ -85,8 +85,7 @@ int32_t tessera::cpuScatterAdd(int threads, void *const *buffers,
   const int64_t steps = (s.columns + kStep - 1) / kStep;
   const int parts =
       static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(threads, steps)));
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
-  for (int64_t part = 0; part < parts; ++part) {
+  inParallel(parts, [&](int64_t part) {
     const int64_t begin = steps * part / parts * kStep;
     const int64_t end = std::min(s.columns, steps * (part + 1) / parts * kStep);
     if (source == TSR_DTYPE_F64)
@@ -95,7 +94,7 @@ int32_t tessera::cpuScatterAdd(int threads, void *const *buffers,
       addColumns<Bf16>(s, table, begin, end);
     else
       addColumns<float>(s, table, begin, end);
-  }
+  });
   return 0;
 } catch (const std::exception &failure) {
   *error = std::string("scatter_add: ") + failure.what();

@@ -2,6 +2,7 @@
 //---------------------===
 #include "../cpu/CpuEntries.h"
 #include "Rank.h"
+#include "ThreadTeam.h"
 
 #include <algorithm>
 #include <cstring>
@@ -64,11 +65,10 @@ int32_t fill(void *context, int64_t op, void *const *buffers,
     int64_t pieces = std::clamp<int64_t>(bytes / threadBytes, 1, rank.threads);
     int64_t length = (bytes + pieces - 1) / pieces;
     char *data = static_cast<char *>(buffers[0]);
-#pragma omp parallel for num_threads(pieces) if (pieces > 1)
-    for (int64_t piece = 0; piece < pieces; ++piece) {
+    inParallel(static_cast<int>(pieces), [&](int64_t piece) {
       int64_t begin = std::min(piece * length, bytes);
       std::memset(data + begin, 0, std::min(length, bytes - begin));
-    }
+    });
     return {};
   });
 }
@@ -83,9 +83,11 @@ int32_t copy(void *context, int64_t op, void *const *buffers,
         std::clamp<int64_t>(rows * bytes / threadBytes, 1, rank.threads);
     const char *src = static_cast<const char *>(buffers[0]);
     char *dst = static_cast<char *>(buffers[1]);
-#pragma omp parallel for num_threads(pieces) if (pieces > 1)
-    for (int64_t row = 0; row < rows; ++row)
-      std::memcpy(dst + row * dstStride, src + row * srcStride, bytes);
+    inParallel(static_cast<int>(pieces), [&](int64_t piece) {
+      for (int64_t row = rows * piece / pieces;
+           row < rows * (piece + 1) / pieces; ++row)
+        std::memcpy(dst + row * dstStride, src + row * srcStride, bytes);
+    });
     return {};
   });
 }

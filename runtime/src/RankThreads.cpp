@@ -1,10 +1,10 @@
 #include "RankThreads.h"
 
+#include "SignalsBlocked.h"
+
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <omp.h>
-#include <signal.h>
 #include <system_error>
 
 namespace tessera {
@@ -21,24 +21,6 @@ struct RankThreads::State {
   std::vector<Status> results;
 };
 
-namespace {
-/// The application's signal handlers run on its own threads, not on ours.
-class SignalsBlocked {
-public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    for (int fatal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP})
-      sigdelset(&all, fatal);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
-
-private:
-  sigset_t before;
-};
-} // namespace
-
 RankThreads::RankThreads(int64_t ranks, const CorePlan &plan)
     : state(std::make_shared<State>()) {
   state->results.resize(ranks);
@@ -47,8 +29,7 @@ RankThreads::RankThreads(int64_t ranks, const CorePlan &plan)
     for (int64_t rank = 0; rank < ranks; ++rank)
       threads.emplace_back(loop, state, rank,
                            plan.pinned.empty() ? std::vector<int>()
-                                               : plan.pinned[rank],
-                           plan.threadsPerRank);
+                                               : plan.pinned[rank]);
   } catch (const std::system_error &error) {
     size_t started = threads.size();
     stop();
@@ -77,10 +58,8 @@ void RankThreads::stop() {
 }
 
 void RankThreads::loop(std::shared_ptr<State> state, int64_t rank,
-                       std::vector<int> cores, int threads) {
+                       std::vector<int> cores) {
   pinThread(cores);
-  omp_set_num_threads(threads);
-  omp_set_dynamic(0);
   std::unique_lock<std::mutex> lock(state->mutex);
   for (uint64_t round = 1;; ++round) {
     state->wake.wait(lock,

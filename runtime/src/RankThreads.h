@@ -33,7 +33,7 @@ public:
 private:
   struct State;
   static void loop(std::shared_ptr<State> state, int64_t rank,
-                   std::vector<int> cores, int threads);
+                   std::vector<int> cores);
   void stop();
 
   std::shared_ptr<State> state;

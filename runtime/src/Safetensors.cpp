@@ -4,10 +4,12 @@
 #include "Json.h"
 #include "Metadata.h"
 #include "Status.h"
+#include "ThreadTeam.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 namespace tessera {
 
@@ -103,23 +105,38 @@ void widenFile(const FileTensor &tensor, int64_t first, int64_t count,
   }
 }
 
-void checkFinite(const std::string &path, const std::string &name,
-                 const FileTensor &tensor) {
+/// The first element of [begin, end) that is NaN or infinite, or `end`.
+static int64_t firstNonFinite(const FileTensor &tensor, int64_t begin,
+                              int64_t end) {
   constexpr int64_t blockElements = 8192;
-  int64_t count = tensor.elements(), bad = count;
-  if (fileElementBytes(tensor.dtype) == 0)
-    return;
-#pragma omp parallel for schedule(static)                                      \
-    reduction(min                                                              \
-              : bad) if (count > 64 * blockElements)
-  for (int64_t first = 0; first < count; first += blockElements) {
-    double values[blockElements];
-    int64_t length = std::min(blockElements, count - first);
+  double values[blockElements];
+  for (int64_t first = begin; first < end; first += blockElements) {
+    int64_t length = std::min(blockElements, end - first);
     widenFile(tensor, first, length, values);
     for (int64_t i = 0; i < length; ++i)
       if (!std::isfinite(values[i]))
-        bad = std::min(bad, first + i);
+        return first + i;
   }
+  return end;
+}
+
+void checkFinite(const std::string &path, const std::string &name,
+                 const FileTensor &tensor) {
+  // Fewer are checked before a thread has started.
+  constexpr int64_t elementsPerThread = int64_t(1) << 18;
+  int64_t count = tensor.elements();
+  if (fileElementBytes(tensor.dtype) == 0)
+    return;
+  int pieces = static_cast<int>(std::clamp<int64_t>(
+      count / elementsPerThread, 1,
+      std::max(1u, std::thread::hardware_concurrency())));
+  std::vector<int64_t> found(pieces);
+  inParallel(pieces, [&](int64_t piece) {
+    int64_t end = count * (piece + 1) / pieces;
+    int64_t at = firstNonFinite(tensor, count * piece / pieces, end);
+    found[piece] = at < end ? at : count;
+  });
+  int64_t bad = *std::min_element(found.begin(), found.end());
   if (bad == count)
     return;
   double value;

@@ -2,6 +2,7 @@
 
 #include "DType.h"
 #include "Sharding.h"
+#include "ThreadTeam.h"
 
 #include <algorithm>
 #include <cstring>
@@ -69,12 +70,12 @@ void writeShard(const Rank &rank, const TensorInfo &tensor,
     return;
   ShardRuns runs = runsOf(rank, tensor);
   int64_t count = runs.count(), element = dtypeBytes(tensor.dtype);
-#pragma omp parallel num_threads(rank.threads) if (count > 4)
-  {
+  int pieces = count > 4 ? rank.threads : 1;
+  inParallel(pieces, [&](int64_t piece) {
     std::vector<double> values(blockElements),
         rounded(via < 0 ? 0 : blockElements);
-#pragma omp for schedule(static)
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = count * piece / pieces; i < count * (piece + 1) / pieces;
+         ++i) {
       Run run = runs.at(i);
       source(run.global, run.length, values.data());
       if (via >= 0) {
@@ -84,7 +85,7 @@ void writeShard(const Rank &rank, const TensorInfo &tensor,
       narrow(tensor.dtype, values.data(), rank.at(tensor) + run.local * element,
              run.length);
     }
-  }
+  });
 }
 
 void writeShardBytes(const Rank &rank, const TensorInfo &tensor,

@@ -2,6 +2,7 @@
 
 #include "DType.h"
 #include "Reduce.h"
+#include "ThreadTeam.h"
 
 #include <algorithm>
 #include <cstring>
@@ -49,13 +50,12 @@ void splitOver(int threads, int64_t count, int64_t bytes, const Body &body) {
       std::clamp<int64_t>(bytes / threadBytes, 1, std::max(threads, 1));
   int64_t length = (count + pieces - 1) / pieces;
   length = (length + partElements - 1) / partElements * partElements;
-#pragma omp parallel for num_threads(pieces) schedule(static) if (pieces > 1)
-  for (int64_t piece = 0; piece < pieces; ++piece) {
+  inParallel(static_cast<int>(pieces), [&](int64_t piece) {
     int64_t begin = std::min(piece * length, count);
     int64_t end = std::min(begin + length, count);
     if (begin < end)
       body(begin, end);
-  }
+  });
 }
 
 std::vector<const void *> offeredData(Rendezvous &group) {
@@ -154,17 +154,19 @@ Status ThreadCommunicator::allGather(const Collective &call, const void *src,
   int64_t bytes = call.count * dtypeBytes(call.dtype);
   std::vector<const void *> sources = offeredData(*seat.group);
   int64_t rows = call.outer * size;
-  int64_t pieces = rows * bytes < threadBytes
-                       ? 1
-                       : std::max(world->options().threadsPerRank, 1);
-#pragma omp parallel for num_threads(pieces) schedule(static) if (pieces > 1)
-  for (int64_t row = 0; row < rows; ++row) {
-    const char *from = static_cast<const char *>(sources[row % size]);
-    const char *piece = from + row / size * bytes;
-    char *target = static_cast<char *>(dst) + row * bytes;
-    if (target != piece) // the own part may lie where it belongs already
-      std::memcpy(target, piece, bytes);
-  }
+  int pieces = rows * bytes < threadBytes
+                   ? 1
+                   : std::max(world->options().threadsPerRank, 1);
+  inParallel(pieces, [&](int64_t piece) {
+    for (int64_t row = rows * piece / pieces; row < rows * (piece + 1) / pieces;
+         ++row) {
+      const char *from = static_cast<const char *>(sources[row % size]);
+      const char *source = from + row / size * bytes;
+      char *target = static_cast<char *>(dst) + row * bytes;
+      if (target != source) // the own part may lie where it belongs already
+        std::memcpy(target, source, bytes);
+    }
+  });
   return close(seat);
 }
 

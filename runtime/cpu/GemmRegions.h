@@ -1,0 +1,32 @@
+//===- GemmRegions.h - Cuts a product into regions of C ---------*- C++ -*-===//
+#ifndef TESSERA_CPU_GEMMREGIONS_H
+#define TESSERA_CPU_GEMMREGIONS_H
+
+#include "GemmProblem.h"
+
+namespace tessera {
+
+/// A grid of regions over C, at most one per thread; some may be empty.
+class GemmRegions {
+public:
+  /// The grid that packs least: each row of regions packs B, each column A.
+  /// Tiny products are one region: they are not worth waking a team.
+  GemmRegions(const GemmProblem &problem, int threads);
+
+  int count() const { return static_cast<int>(down * across); }
+  GemmRegion at(int index) const;
+
+private:
+  const GemmProblem &p;
+  int64_t down, across;
+};
+
+/// The product of one region as a problem of its own.
+GemmProblem cutOut(const GemmProblem &p, const GemmRegion &region);
+
+/// The product of one matrix of the batch.
+GemmProblem matrixOf(const GemmProblem &p, int64_t index);
+
+} // namespace tessera
+
+#endif // TESSERA_CPU_GEMMREGIONS_H
