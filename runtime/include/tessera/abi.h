@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* Raised whenever anything in this file or in the artifact layout changes. */
-#define TSR_ABI_VERSION 1
+#define TSR_ABI_VERSION 2
 
 /* ------------------------------------------------------------- artifact ---
  * A `.tsr` file is: this header (little endian), `metadata_bytes` of UTF-8
@@ -49,6 +49,35 @@ enum { TSR_REDUCE_SUM = 0, TSR_REDUCE_MAX = 1 };
  * threads run it at once on disjoint ranges. */
 typedef void (*tsr_abi_kernel)(void *const *buffers, const int64_t *scalars,
                                int64_t begin, int64_t end);
+
+/* A fused kernel of a program for an accelerator, whose shapes are all known at
+ * compile time: it covers its whole space in one grid. Its parameters are
+ * `buffers` pointers into the arena (inputs, then outputs), then a pointer to
+ * its int64 scalars in device memory, then a pointer to the workspace that it
+ * shares with `next`: device memory that holds nothing between launches. */
+typedef struct tsr_abi_device_kernel {
+  const char *name;     /* of its function in the image */
+  int64_t blocks;       /* of the grid */
+  int64_t threads;      /* of a block */
+  int64_t shared_bytes; /* dynamic shared memory of a block */
+  int64_t buffers;
+  int64_t scalars;
+  /* Runs behind it with the same parameters; null: none. */
+  const struct tsr_abi_device_kernel *next;
+} tsr_abi_device_kernel;
+
+/* All device kernels of a program. The cubin is used on the architecture it is
+ * for, PTX (zero-terminated text) on others through the driver's compiler. */
+typedef struct tsr_abi_device_image {
+  const char *ptx;
+  int64_t ptx_bytes; /* with the final zero */
+  const void *cubin; /* null: there was no assembler at compile time */
+  int64_t cubin_bytes;
+  int64_t workspace_bytes; /* the most that a kernel needs */
+} tsr_abi_device_image;
+
+/* The symbol of the image; only programs for an accelerator export it. */
+#define TSR_PROGRAM_IMAGE "tsr_program_image"
 
 /* Every runtime entry has this shape. `op` indexes "ops" of the metadata, for
  * diagnostics. Returns 0, or non-zero to stop the step: the runtime has already
@@ -104,7 +133,8 @@ typedef int32_t (*tsr_abi_program)(const tsr_abi_frame *frame);
 
 /* launch: run `kernel` over [0, COUNT) on the rank's threads, in ranges that
  * are multiples of GRAIN (the last may be shorter). buffers[0] is the kernel,
- * the rest are its buffers. Its scalars start at args[TSR_LAUNCH_SCALARS]. */
+ * the rest are its buffers. Its scalars start at args[TSR_LAUNCH_SCALARS].
+ * In a program for an accelerator buffers[0] is a tsr_abi_device_kernel. */
 enum { TSR_LAUNCH_COUNT = 0, TSR_LAUNCH_GRAIN, TSR_LAUNCH_SCALARS };
 
 /* gemm: row-major C[m,n] = op(A) op(B) (+ C if ACCUMULATE) (+ bias[n] if bias
