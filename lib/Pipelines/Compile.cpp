@@ -49,21 +49,24 @@ static DictionaryAttr optionsAttr(Builder &builder,
        real("lr", options.lr), real("min_lr", options.minLr),
        integer("warmup_steps", options.warmupSteps),
        integer("total_steps", options.totalSteps)});
-  auto device = builder.getDictionaryAttr(
-      {string("device", "cpu"), string("triple", target.triple),
-       string("cpu", target.cpu),
-       builder.getNamedAttr("features",
-                            usedFeatures(builder, target, emitError))});
+  SmallVector<NamedAttribute> device = {
+      string("device", options.device), string("triple", target.triple),
+      string("cpu", target.cpu),
+      builder.getNamedAttr("features",
+                           usedFeatures(builder, target, emitError))};
+  if (options.device == "cuda")
+    device.push_back(string("arch", options.arch));
   return builder.getDictionaryAttr(
       {string("precision", options.precision),
        builder.getNamedAttr("optimizer", optimizer),
-       builder.getNamedAttr("target", device)});
+       builder.getNamedAttr("target", builder.getDictionaryAttr(device))});
 }
 
 static PipelineOptions &setOptions(PipelineOptions &passes,
                                    const CompileOptions &options) {
   passes.mesh = options.mesh;
   passes.precision = options.precision;
+  passes.device = options.device;
   passes.microBatches = options.microBatches;
   passes.beta1 = options.beta1;
   passes.beta2 = options.beta2;
@@ -100,6 +103,24 @@ LogicalResult tessera::distributeToStep(ModuleOp module,
   return manager.run(module);
 }
 
+static LogicalResult checkDevice(const CompileOptions &options,
+                                 EmitError emitError) {
+  if (options.device != "cpu" && options.device != "cuda")
+    return emitError() << "device '" << options.device
+                       << "' is not supported; use cpu or cuda";
+  if (options.device == "cuda" && options.precision == "f64")
+    return emitError() << "precision 'f64' is not supported on device 'cuda'; "
+                          "use f32 or bf16, or --device cpu";
+  return success();
+}
+
+/// A program for a GPU is a list of calls: it is compiled here and run
+/// elsewhere, so it asks for no more than what every such machine has.
+static std::string hostCpu(const CompileOptions &options) {
+  bool isChosen = options.cpu != "native";
+  return options.device == "cuda" && !isChosen ? "x86-64-v2" : options.cpu;
+}
+
 LogicalResult tessera::compileToArtifact(ModuleOp module,
                                          const CompileOptions &options,
                                          StringRef path) {
@@ -107,7 +128,16 @@ LogicalResult tessera::compileToArtifact(ModuleOp module,
   if (!llvm::is_contained({"f32", "bf16", "f64"}, options.precision))
     return module.emitError() << "precision '" << options.precision
                               << "' is not supported; use f32, bf16 or f64";
-  FailureOr<CpuTarget> target = CpuTarget::get(options.cpu, emitError);
+  if (failed(checkDevice(options, emitError)))
+    return failure();
+  SharedObjectOptions code;
+  if (options.device == "cuda") {
+    FailureOr<CudaTarget> cuda = CudaTarget::get(options.arch, emitError);
+    if (failed(cuda))
+      return failure();
+    code.cuda = *cuda;
+  }
+  FailureOr<CpuTarget> target = CpuTarget::get(hostCpu(options), emitError);
   if (failed(target))
     return failure();
   Builder builder(module.getContext());
@@ -116,8 +146,8 @@ LogicalResult tessera::compileToArtifact(ModuleOp module,
   if (failed(runPasses(module, options, *target)))
     return failure();
   auto metadata = module->getAttrOfType<StringAttr>(kMetadataAttr);
-  FailureOr<SmallVector<char>> code = emitSharedObject(module, *target);
-  if (failed(code))
+  FailureOr<SmallVector<char>> object = emitSharedObject(module, *target, code);
+  if (failed(object))
     return failure();
-  return writeArtifact(path, metadata.getValue(), *code, emitError);
+  return writeArtifact(path, metadata.getValue(), *object, emitError);
 }

@@ -53,8 +53,12 @@ void tessera::buildCodePipeline(OpPassManager &passes,
   passes.addPass(createAttachMetadataPass());
   KernelToLLVMPipelineOptions kernels;
   kernels.vectorBits = options.vectorBits;
+  kernels.cuda = options.device == "cuda";
   // Host code takes the addresses of kernels, so these come first.
-  passes.addPass(createConvertKernelToLLVMPass({options.vectorBits}));
+  if (kernels.cuda)
+    passes.addPass(createConvertKernelToNVVMPass());
+  else
+    passes.addPass(createConvertKernelToLLVMPass({options.vectorBits}));
   passes.addPass(createConvertRTToLLVMPass());
   buildKernelToLLVMPipeline(passes, kernels);
 }

@@ -1,11 +1,9 @@
 //===- Linker.cpp - object code to a shared object ------------------------===//
 
 #include "Linker.h"
+#include "Process.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -48,61 +46,12 @@ static void addSystemLibraries(SmallVectorImpl<std::string> &arguments) {
   }
 }
 
-namespace {
-/// A temporary file that is removed when this goes out of scope.
-struct TemporaryFile {
-  SmallString<128> path;
-  std::optional<llvm::FileRemover> remover;
-
-  LogicalResult create(StringRef suffix, EmitError emitError) {
-    if (auto error =
-            llvm::sys::fs::createTemporaryFile("tessera", suffix, path))
-      return emitError() << "cannot create a temporary file: "
-                         << error.message();
-    remover.emplace(path);
-    return success();
-  }
-};
-} // namespace
-
-static LogicalResult writeFile(StringRef path, ArrayRef<char> bytes,
-                               EmitError emitError) {
-  std::error_code error;
-  llvm::raw_fd_ostream stream(path, error);
-  if (!error) {
-    stream.write(bytes.data(), bytes.size());
-    stream.close();
-    error = stream.error();
-    stream.clear_error();
-  }
-  if (error)
-    return emitError() << "cannot write '" << path << "': " << error.message();
-  return success();
-}
-
-static LogicalResult runLinker(StringRef program,
-                               ArrayRef<std::string> arguments,
-                               StringRef logPath, EmitError emitError) {
-  SmallVector<StringRef> argv(arguments.begin(), arguments.end());
-  std::optional<StringRef> redirects[] = {StringRef(), logPath, logPath};
-  std::string why;
-  int code = llvm::sys::ExecuteAndWait(program, argv, std::nullopt, redirects,
-                                       0, 0, &why);
-  if (code == 0)
-    return success();
-  if (auto log = llvm::MemoryBuffer::getFile(logPath))
-    why += (*log)->getBuffer().trim();
-  return emitError() << "linking failed: '" << program << "' returned " << code
-                     << ": " << why;
-}
-
 FailureOr<SmallVector<char>>
 linkSharedObject(ArrayRef<SmallVector<char>> objects, StringRef linker,
                  EmitError emitError) {
   FailureOr<std::string> program = findLinker(linker, emitError);
-  TemporaryFile output, log;
-  if (failed(program) || failed(output.create("so", emitError)) ||
-      failed(log.create("log", emitError)))
+  TemporaryFile output;
+  if (failed(program) || failed(output.create("so", emitError)))
     return failure();
   SmallVector<std::string> arguments = {
       *program,      "-shared", "--build-id=none",      "-z",
@@ -115,14 +64,9 @@ linkSharedObject(ArrayRef<SmallVector<char>> objects, StringRef linker,
     arguments.push_back(input.path.str().str());
   }
   addSystemLibraries(arguments);
-  if (failed(runLinker(*program, arguments, log.path, emitError)))
+  if (failed(runProgram(arguments, "linking", emitError)))
     return failure();
-  auto linked = llvm::MemoryBuffer::getFile(output.path);
-  if (!linked)
-    return emitError() << "cannot read the linker's output: "
-                       << linked.getError().message();
-  StringRef bytes = (*linked)->getBuffer();
-  return SmallVector<char>(bytes.begin(), bytes.end());
+  return readFile(output.path, emitError);
 }
 
 } // namespace tessera

@@ -1,10 +1,12 @@
 //===- SharedObject.cpp - machine code of a program -----------------------===//
 
 #include "tessera/Target/SharedObject.h"
+#include "DeviceImage.h"
 #include "Linker.h"
 #include "Optimizer.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "tessera/abi.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -26,7 +28,8 @@ static void setLinkage(llvm::Module &module,
     if (global.isDeclaration())
       continue;
     bool isExported = global.getName() == TSR_PROGRAM_STEP ||
-                      (options.exportKernels && isa<llvm::Function>(global));
+                      global.getName() == TSR_PROGRAM_IMAGE ||
+                      options.exportKernels;
     global.setLinkage(llvm::GlobalValue::ExternalLinkage);
     global.setVisibility(isExported ? llvm::GlobalValue::DefaultVisibility
                                     : llvm::GlobalValue::HiddenVisibility);
@@ -92,6 +95,7 @@ static std::unique_ptr<llvm::Module> translate(ModuleOp module,
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
   module.getContext()->appendDialectRegistry(registry);
   auto llvmModule = translateModuleToLLVMIR(module, context, "tessera");
   if (!llvmModule)
@@ -112,6 +116,13 @@ emitSharedObject(ModuleOp module, const CpuTarget &target,
   std::unique_ptr<llvm::Module> kernels = translate(module, context);
   if (!kernels)
     return failure();
+  if (options.cuda) {
+    FailureOr<DeviceImage> image =
+        compileDevice(*kernels, *options.cuda, /*ptxas=*/"", emitError);
+    if (failed(image))
+      return failure();
+    embedImage(*kernels, *image);
+  }
   kernels->setTargetTriple(llvm::Triple(target.triple));
   kernels->setDataLayout(machine->createDataLayout());
   setLinkage(*kernels, options);

@@ -1,6 +1,7 @@
 //===- KernelHarness.cpp - compile kernels and run them -------------------===//
 
 #include "KernelHarness.h"
+#include "../Emulator/GridEmulator.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -45,6 +46,15 @@ static void *load(const llvm::SmallVector<char> &object) {
   return handle;
 }
 
+/// The same tests, of CUDA kernels under the emulator.
+static bool testsGrid() { return getenv("TESSERA_TEST_GRID") != nullptr; }
+
+static void connectEmulator(void *handle) {
+  void *table = dlsym(handle, tessera::kGridEmulatorSymbol.data());
+  *static_cast<const tessera::GridEmulator **>(table) =
+      &tessera::test::gridEmulator();
+}
+
 LoadedKernels LoadedKernels::compile(const std::string &text,
                                      unsigned vectorBits) {
   mlir::MLIRContext context;
@@ -63,6 +73,7 @@ LoadedKernels LoadedKernels::compile(const std::string &text,
   mlir::PassManager manager(&context);
   tessera::KernelToLLVMPipelineOptions options;
   options.vectorBits = target->vectorBits;
+  options.cuda = options.emulate = testsGrid();
   tessera::buildKernelToLLVMPipeline(manager, options);
   if (mlir::failed(manager.run(*module)))
     abort();
@@ -74,6 +85,8 @@ LoadedKernels LoadedKernels::compile(const std::string &text,
   void *handle = mlir::failed(object) ? nullptr : load(*object);
   if (!handle)
     abort();
+  if (testsGrid())
+    connectEmulator(handle);
   return LoadedKernels(handle);
 }
 
@@ -93,7 +106,13 @@ static size_t pagesOf(size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
+/// CUDA kernels may ask for 16-byte alignment, as the arena gives it.
+static size_t guardedBytes(size_t bytes) {
+  return testsGrid() ? (bytes + 15) / 16 * 16 : bytes;
+}
+
 void *allocateGuarded(size_t bytes) {
+  bytes = guardedBytes(bytes);
   size_t page = sysconf(_SC_PAGESIZE), size = pagesOf(bytes);
   void *base = mmap(nullptr, size + page, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -105,6 +124,7 @@ void *allocateGuarded(size_t bytes) {
 }
 
 void freeGuarded(void *data, size_t bytes) {
+  bytes = guardedBytes(bytes);
   size_t page = sysconf(_SC_PAGESIZE), size = pagesOf(bytes);
   munmap(static_cast<char *>(data) + bytes - size, size + page);
 }

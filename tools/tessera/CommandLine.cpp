@@ -30,12 +30,13 @@ private:
   void checkCommand(const std::string &word);
   void check();
   void checkMesh();
+  void checkDevice();
 
   DriverOptions &options;
   CLI::App app{"Tessera compiles a Transformer into a distributed training "
                "program and runs it",
                "tessera"};
-  std::string mesh;
+  std::string mesh, device = "cpu";
   int64_t tensorParallel = 0, dataParallel = 0;
   std::vector<CLI::Option *> fixedOptions, scheduleOptions, minLrOptions;
   CLI::Option *resume = nullptr;
@@ -112,8 +113,8 @@ void CommandLine::addPlan(CLI::App *sub) {
   fixed(sub->add_option("--cpu", options.cpu,
                         "CPU to compile for, as LLVM names it"))
       ->capture_default_str();
-  sub->add_option("--device", options.device, "cpu or cuda")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
+  sub->add_option("--device", device,
+                  "cpu, cuda, or cuda:ARCH for another than cuda:sm_90")
       ->capture_default_str();
   fixed(sub->add_option("--dump-ir", options.dumpDir,
                         "Write the program after each pass to this directory"));
@@ -265,8 +266,20 @@ void CommandLine::checkMesh() {
            "; use a smaller mesh or raise --ranks");
 }
 
+void CommandLine::checkDevice() {
+  size_t colon = device.find(':');
+  options.device = device.substr(0, colon);
+  bool hasArch = colon != std::string::npos;
+  if (hasArch)
+    options.arch = device.substr(colon + 1);
+  bool isCuda = options.device == "cuda" && !options.arch.empty();
+  if (!isCuda && (options.device != "cpu" || hasArch))
+    refuse("unknown device '" + device + "'; use cpu, cuda or cuda:sm_90");
+}
+
 void CommandLine::check() {
   checkMesh();
+  checkDevice();
   for (const CLI::Option *option : fixedOptions)
     if (option->count() && options.fixedByArtifact.empty())
       options.fixedByArtifact = option->get_name();

@@ -21,6 +21,8 @@ static CompileOptions compileOptions(const DriverOptions &options) {
   compile.mesh = options.mesh;
   compile.precision = options.precision;
   compile.cpu = options.cpu;
+  compile.device = options.device;
+  compile.arch = options.arch;
   compile.beta1 = options.beta1;
   compile.beta2 = options.beta2;
   compile.weightDecay = options.weightDecay;

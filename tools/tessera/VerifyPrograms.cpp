@@ -16,6 +16,8 @@ static CompileOptions compileOptions(const DriverOptions &options,
   CompileOptions compile;
   compile.mesh = options.mesh;
   compile.cpu = options.cpu;
+  compile.device = options.device;
+  compile.arch = options.arch;
   compile.beta1 = options.beta1;
   compile.beta2 = options.beta2;
   compile.weightDecay = options.weightDecay;

@@ -14,8 +14,11 @@ namespace tessera {
 struct CompileOptions {
   std::string mesh;              ///< "dp=2,tp=2"; empty: serial.
   std::string precision = "f32"; ///< "f32", "bf16" (mixed) or "f64".
-  std::string cpu = "native";    ///< LLVM's name of the CPU.
-  int64_t microBatches = 1;      ///< Per optimizer step.
+  /// "cpu", or "cuda" for kernels of CUDA architecture `arch`.
+  std::string device = "cpu", arch = "sm_90";
+  /// LLVM's name of the CPU; with "cuda" that of the host program.
+  std::string cpu = "native";
+  int64_t microBatches = 1; ///< Per optimizer step.
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
   double weightDecay = 0.1; ///< Decoupled; none on biases and norms.
   double clip = 1.0;        ///< Largest gradient norm; 0: none.

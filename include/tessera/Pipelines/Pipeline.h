@@ -30,6 +30,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> keepValues{*this, "keep",
                           llvm::cl::desc("Keep every value for comparison"),
                           llvm::cl::init(false)};
+  Option<std::string> device{*this, "device",
+                             llvm::cl::desc("What kernels are for: cpu, cuda"),
+                             llvm::cl::init("cpu")};
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("Width of a vector register"),
                               llvm::cl::init(512)};

@@ -6,14 +6,16 @@
 #define TESSERA_TARGET_SHAREDOBJECT_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "tessera/Target/CpuTarget.h"
+#include "tessera/Target/CudaTarget.h"
 
 namespace tessera {
 
 struct SharedObjectOptions {
-  /// Exports every function that is defined; otherwise `tsr_program_step`
+  /// Exports all that is defined; otherwise `tsr_program_step`
   /// alone is visible.
   bool exportKernels = false;
+  /// Of the functions with nvvm.kernel, if there are any.
+  std::optional<CudaTarget> cuda;
   /// The linker; empty: ld.lld of LLVM 22, else of the PATH.
   std::string linker;
   /// Where to write the optimised LLVM IR, for people; empty: nowhere.

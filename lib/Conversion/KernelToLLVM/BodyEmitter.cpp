@@ -68,6 +68,12 @@ Value BodyEmitter::address(Value tensor, Value base, Dims domain,
   return advance(builder, loc, rowPointer, type, position.column);
 }
 
+unsigned BodyEmitter::alignmentOf(Type element, unsigned lanes) const {
+  return alignVectors
+             ? std::min(16u, lanes * element.getIntOrFloatBitWidth() / 8)
+             : 0;
+}
+
 Value BodyEmitter::load(Value tensor, Dims domain, const Position &position) {
   Type type = cast<RankedTensorType>(tensor.getType()).getElementType();
   OpBuilder &builder = position.scope(domain).builder;
@@ -77,7 +83,7 @@ Value BodyEmitter::load(Value tensor, Dims domain, const Position &position) {
           : address(tensor, buffers.lookup(tensor), domain, position);
   if (domain & kernel.laneDims())
     return loadLanes(builder, loc, pointer, vectorOf(type, position.lanes),
-                     position.mask);
+                     position.mask, alignmentOf(type, position.lanes));
   return loadScalar(builder, loc, pointer, type);
 }
 
@@ -90,7 +96,10 @@ void BodyEmitter::storeElement(Value tensor, Value base,
   store(builder, loc,
         isVector ? lanesOf(value, builder, position.lanes) : value,
         address(tensor, base, domain, position),
-        isVector ? position.mask : Value());
+        isVector ? position.mask : Value(),
+        isVector ? alignmentOf(getElementTypeOrSelf(tensor.getType()),
+                               position.lanes)
+                 : 0);
 }
 
 void BodyEmitter::storeScratch(Value tensor, const Position &position) {
@@ -100,7 +109,7 @@ void BodyEmitter::storeScratch(Value tensor, const Position &position) {
       advance(builder, loc, scratch.lookup(tensor), type, position.column);
   store(builder, loc,
         lanesOf(element(tensor, position), builder, position.lanes), pointer,
-        position.mask);
+        position.mask, alignmentOf(type, position.lanes));
 }
 
 void BodyEmitter::emitGeneric(linalg::GenericOp op, const Position &position) {

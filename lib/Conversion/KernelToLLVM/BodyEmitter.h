@@ -42,6 +42,9 @@ public:
   /// Pointers to one row of values that are kept for a later phase.
   llvm::DenseMap<mlir::Value, mlir::Value> scratch;
 
+  /// Vectors of rows lie at multiples of their size (at most 16 bytes).
+  bool alignVectors = false;
+
   /// Emits all of a body but the combiners of a reduction.
   void emitGeneric(mlir::linalg::GenericOp op, const Position &position);
   void emitOp(mlir::Operation *op, const Position &position);
@@ -69,6 +72,8 @@ private:
                            const Position &position);
   mlir::Value asI64(mlir::Value index, mlir::OpBuilder &builder);
   bool isLaneIndex(mlir::Value index) const;
+  /// Of a vector of `lanes` elements; 0 for that of an element.
+  unsigned alignmentOf(mlir::Type element, unsigned lanes) const;
 
   const Kernel &kernel;
   mlir::Location loc;

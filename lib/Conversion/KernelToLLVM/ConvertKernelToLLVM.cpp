@@ -1,6 +1,6 @@
 //===- ConvertKernelToLLVM.cpp - kernels to ABI functions -----------------===//
 
-#include "KernelEmitter.h"
+#include "LoopEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -35,7 +35,7 @@ struct ConvertKernelToLLVM
       FailureOr<tessera::Kernel> kernel = tessera::Kernel::analyze(func);
       if (failed(kernel))
         return signalPassFailure();
-      tessera::KernelEmitter(*kernel, vectorBits).emit();
+      tessera::LoopEmitter(*kernel, vectorBits).emit();
       func.erase();
     }
   }

@@ -1,16 +1,14 @@
-//===- KernelEmitter.cpp - what all traversals share ----------------------===//
+//===- KernelEmitter.cpp - what code of a kernel shares -------------------===//
 
 #include "KernelEmitter.h"
 #include "Accumulators.h"
-#include "VectorMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
 namespace tessera {
 
-/// Lanes fill a vector of the widest float; f32 and narrower share a count.
-static unsigned chooseLanes(const Kernel &kernel, unsigned vectorBits) {
+unsigned widestFloat(const Kernel &kernel) {
   bool isWide = false;
   func::FuncOp func = kernel.func;
   func.walk([&](Operation *op) {
@@ -19,88 +17,24 @@ static unsigned chooseLanes(const Kernel &kernel, unsigned vectorBits) {
                                   SmallVector<Type>(op->getResultTypes())))
       isWide |= getElementTypeOrSelf(type).isF64();
   });
-  return vectorBits / (isWide ? 64 : 32);
+  return isWide ? 64 : 32;
 }
 
-KernelEmitter::KernelEmitter(const Kernel &kernel, unsigned vectorBits)
+KernelEmitter::KernelEmitter(const Kernel &kernel)
     : kernel(kernel), schedule(planPhases(kernel)),
-      loc(func::FuncOp(kernel.func).getLoc()),
-      lanes(chooseLanes(kernel, vectorBits)),
-      registers(vectorBits == 512 ? 32 : 16), body(kernel, loc),
+      loc(func::FuncOp(kernel.func).getLoc()), body(kernel, loc),
       uniform(OpBuilder(func::FuncOp(kernel.func).getContext())) {}
 
-LLVM::LLVMFuncOp KernelEmitter::emit() {
-  createFunction();
-  bindArguments();
-  emitUniform();
-  switch (kernel.traversal) {
-  case Traversal::Rows:
-    emitRows();
-    break;
-  case Traversal::Columns:
-    emitColumns();
-    break;
-  case Traversal::Flat:
-    emitFlat();
-    break;
-  }
-  Position position;
-  position.scopes[kNone] = &uniform;
-  storeResults(kNone, position);
-  return function;
-}
-
-void KernelEmitter::createFunction() {
+void KernelEmitter::createFunction(ArrayRef<Type> parameters) {
   func::FuncOp func = kernel.func;
   OpBuilder builder(func);
-  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  Type i64 = builder.getI64Type();
-  auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
-                                  {pointer, pointer, i64, i64});
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(builder.getContext()), parameters);
   function = LLVM::LLVMFuncOp::create(builder, loc, func.getName(), type,
                                       LLVM::Linkage::Internal);
-  Block *entry = function.addEntryBlock(builder);
-  begin = entry->getArgument(2);
-  end = entry->getArgument(3);
-  builder.setInsertionPointToStart(entry);
-  Operation *ret = LLVM::ReturnOp::create(builder, loc, ValueRange{});
-  uniform.builder = OpBuilder(ret);
-}
-
-void KernelEmitter::bindArguments() {
-  func::FuncOp func = kernel.func;
-  OpBuilder &builder = uniform.builder;
-  Value buffers = function.getArgument(0), scalars = function.getArgument(1);
-  Type pointer = buffers.getType(), i64 = builder.getI64Type();
-  int64_t nextBuffer = 0, nextScalar = 0;
-  auto loadNext = [&](Value from, Type type, int64_t &next) {
-    Value at =
-        advance(builder, loc, from, type, constantI64(builder, loc, next++));
-    return LLVM::LoadOp::create(builder, loc, type, at, 8).getResult();
-  };
-  for (BlockArgument argument : func.getArguments()) {
-    if (isa<TensorType>(argument.getType()))
-      body.buffers[argument] = loadNext(buffers, pointer, nextBuffer);
-    else
-      uniform.values[argument] = loadNext(scalars, i64, nextScalar);
-  }
-  for (Value result : kernel.results) {
-    resultBuffers.push_back(loadNext(buffers, pointer, nextBuffer));
-    body.buffers.try_emplace(result, resultBuffers.back());
-  }
-  allocateScratch();
-}
-
-void KernelEmitter::allocateScratch() {
-  OpBuilder &builder = uniform.builder;
-  for (const Phase &phase : schedule.phases)
-    for (Value value : phase.spills) {
-      Type element = cast<RankedTensorType>(value.getType()).getElementType();
-      body.scratch[value] = LLVM::AllocaOp::create(
-          builder, loc, function.getArgument(0).getType(), element,
-          constantI64(builder, loc, kernel.cols), /*alignment=*/64);
-    }
+  builder.setInsertionPointToStart(function.addEntryBlock(builder));
+  uniform.builder = OpBuilder(
+      LLVM::ReturnOp::create(builder, loc, ValueRange{}).getOperation());
 }
 
 void KernelEmitter::emitUniform() {
@@ -161,19 +95,6 @@ LaneValues KernelEmitter::emitStep(const Phase &phase, const Position &position,
   return updated;
 }
 
-void KernelEmitter::walkLanes(
-    OpBuilder builder, const LaneRange &range, unsigned unroll,
-    llvm::function_ref<void(OpBuilder &, const LaneBlock &)> emitBlock) {
-  auto emitBody = [&](OpBuilder &inside, const LaneBlock &block, ValueRange) {
-    emitBlock(inside, block);
-    return LaneValues();
-  };
-  auto nothing = [](OpBuilder &, unsigned) { return LaneValues(); };
-  auto narrow = [](OpBuilder &, ValueRange) { return LaneValues(); };
-  LaneWalk(loc, lanes, unroll, {emitBody, nothing, narrow})
-      .emit(builder, range);
-}
-
 Value KernelEmitter::withInit(const Reduction &reduction, Value value,
                               const Position &position) {
   Value init = reduction.init();
@@ -185,16 +106,6 @@ Value KernelEmitter::withInit(const Reduction &reduction, Value value,
   if (isa<VectorType>(value.getType()))
     start = body.lanesOf(start, builder, position.lanes);
   return combine(builder, loc, reduction, start, value);
-}
-
-/// Independent accumulators hide latency. Loops without any overlap by
-/// themselves, and are faster where they store in order of address (measured:
-/// layer norm 88 % of copy bandwidth against 74 % in blocks of four).
-unsigned KernelEmitter::unrollOf(const Phase &phase) const {
-  unsigned cost = stepCost(phase.inner);
-  if (phase.reductions.empty() || cost > 100)
-    return 1;
-  return cost > 24 ? 2 : 4;
 }
 
 } // namespace tessera

@@ -1,48 +1,31 @@
-//===- KernelEmitter.h - an ABI function from a kernel ----------*- C++ -*-===//
-// Emits `void k(buffers, scalars, begin, end)` (tsr_abi_kernel) as an llvm.func
-// holding scf, arith, math and vector ops. One file per traversal.
+//===- KernelEmitter.h - what code of a kernel shares -----------*- C++ -*-===//
+// A target decides which thread is where and how its lanes walk; this class
+// evaluates the phases of the kernel at a position. LoopEmitter is the CPU's,
+// GridEmitter the GPU's.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_LIB_CONVERSION_KERNELTOLLVM_KERNELEMITTER_H
 #define TESSERA_LIB_CONVERSION_KERNELTOLLVM_KERNELEMITTER_H
 
 #include "BodyEmitter.h"
-#include "LaneWalk.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "tessera/Conversion/KernelToLLVM/Phases.h"
 
 namespace tessera {
 
-class KernelEmitter {
-public:
-  KernelEmitter(const Kernel &kernel, unsigned vectorBits);
-  /// Creates the function next to the kernel, under the same name; the caller
-  /// erases the kernel.
-  mlir::LLVM::LLVMFuncOp emit();
+/// Accumulators, one per reduction of a phase.
+using LaneValues = llvm::SmallVector<mlir::Value>;
 
-private:
-  void createFunction();
-  void bindArguments();
-  void allocateScratch();
+class KernelEmitter {
+protected:
+  explicit KernelEmitter(const Kernel &kernel);
+
+  /// An llvm.func next to the kernel, under its name, with an empty body;
+  /// `uniform` then emits at its end.
+  void createFunction(llvm::ArrayRef<mlir::Type> parameters);
+  /// Scalars and what is computed from them alone.
   void emitUniform();
   /// Stores the results along `domain`.
   void storeResults(Dims domain, const Position &position);
-
-  void emitFlat();
-
-  void emitRows();
-  void emitRowLoop(const Phase &phase, Scope &rowScope, mlir::Value row);
-  LaneValues emitRowBlock(const Phase &phase, Scope &rowScope, mlir::Value row,
-                          const LaneBlock &block, mlir::OpBuilder &builder,
-                          mlir::ValueRange carried);
-
-  void emitColumns();
-  void emitColumnBlock(const LaneBlock &block, mlir::OpBuilder &builder);
-  void emitColumnLoop(const Phase &phase, Position column);
-
-  /// A walk that carries nothing.
-  void walkLanes(
-      mlir::OpBuilder builder, const LaneRange &range, unsigned unroll,
-      llvm::function_ref<void(mlir::OpBuilder &, const LaneBlock &)> body);
   /// Accumulators at their identities.
   LaneValues identities(const Phase &phase, unsigned lanes,
                         mlir::OpBuilder &builder);
@@ -53,20 +36,18 @@ private:
   /// Combines with the init operand, unless that is the identity.
   mlir::Value withInit(const Reduction &reduction, mlir::Value value,
                        const Position &position);
-  unsigned unrollOf(const Phase &phase) const;
 
   const Kernel &kernel;
   Schedule schedule;
   mlir::Location loc;
-  unsigned lanes;
-  /// Of a vector's size that the machine has.
-  unsigned registers;
   BodyEmitter body;
   mlir::LLVM::LLVMFuncOp function;
   Scope uniform;
-  mlir::Value begin, end;
   llvm::SmallVector<mlir::Value> resultBuffers;
 };
+
+/// The bits of the widest float that the kernel computes with: 32 or 64.
+unsigned widestFloat(const Kernel &kernel);
 
 } // namespace tessera
 

@@ -6,8 +6,7 @@
 #ifndef TESSERA_LIB_CONVERSION_KERNELTOLLVM_LANEWALK_H
 #define TESSERA_LIB_CONVERSION_KERNELTOLLVM_LANEWALK_H
 
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinTypes.h"
+#include "KernelEmitter.h"
 
 namespace tessera {
 
@@ -25,8 +24,6 @@ struct LaneBlock {
   /// The loop or branch around the block; null if there is none.
   mlir::Operation *enclosing = nullptr;
 };
-
-using LaneValues = llvm::SmallVector<mlir::Value>;
 
 struct LaneHooks {
   /// Emits a block; returns what is carried after it.

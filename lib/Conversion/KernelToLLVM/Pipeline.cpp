@@ -41,7 +41,10 @@ static void addBFloat16Lowering(OpPassManager &kernels) {
 
 void buildKernelToLLVMPipeline(OpPassManager &manager,
                                const KernelToLLVMPipelineOptions &options) {
-  manager.addPass(createConvertKernelToLLVMPass({options.vectorBits}));
+  if (options.cuda)
+    manager.addPass(createConvertKernelToNVVMPass({options.emulate}));
+  else
+    manager.addPass(createConvertKernelToLLVMPass({options.vectorBits}));
   OpPassManager &kernels = manager.nest<LLVM::LLVMFuncOp>();
   kernels.addPass(createExpandKernelMathPass());
   addBFloat16Lowering(kernels);
@@ -57,6 +60,8 @@ void buildKernelToLLVMPipeline(OpPassManager &manager,
   manager.addPass(createConvertFuncToLLVMPass());
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
+  if (options.emulate)
+    manager.addPass(createEmulateGridPass());
 }
 
 void registerKernelToLLVMPasses() {

@@ -81,8 +81,12 @@ void BodyEmitter::emitExtract(tensor::ExtractOp op, const Position &position) {
              llvm::all_of(indices.drop_back(), isUniform)) {
     Value row = tableRow(op, position);
     Value lane = advance(builder, loc, row, op.getType(), position.column);
-    value = loadLanes(builder, loc, lane,
-                      vectorOf(op.getType(), position.lanes), position.mask);
+    bool isAligned =
+        op.getTensor().getType().getShape().back() % position.lanes == 0;
+    value =
+        loadLanes(builder, loc, lane, vectorOf(op.getType(), position.lanes),
+                  position.mask,
+                  isAligned ? alignmentOf(op.getType(), position.lanes) : 0);
   } else {
     value = gatherLanes(builder, loc, buffers.lookup(op.getTensor()),
                         tableOffsets(op, position),

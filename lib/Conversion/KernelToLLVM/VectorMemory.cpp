@@ -30,8 +30,8 @@ static Value zeroLanes(OpBuilder &builder, Location loc, VectorType type) {
 }
 
 Value loadLanes(OpBuilder &builder, Location loc, Value pointer,
-                VectorType type, Value mask) {
-  unsigned alignment = bytesOf(type.getElementType());
+                VectorType type, Value mask, unsigned alignment) {
+  alignment = std::max(alignment, bytesOf(type.getElementType()));
   if (!mask)
     return LLVM::LoadOp::create(builder, loc, type, pointer, alignment);
   return LLVM::MaskedLoadOp::create(builder, loc, type, pointer, mask,
@@ -54,8 +54,9 @@ Value gatherLanes(OpBuilder &builder, Location loc, Value pointer,
 }
 
 void store(OpBuilder &builder, Location loc, Value value, Value pointer,
-           Value mask) {
-  unsigned alignment = bytesOf(getElementTypeOrSelf(value.getType()));
+           Value mask, unsigned alignment) {
+  alignment =
+      std::max(alignment, bytesOf(getElementTypeOrSelf(value.getType())));
   if (mask)
     LLVM::MaskedStoreOp::create(builder, loc, value, pointer, mask, alignment);
   else
@@ -68,6 +69,11 @@ Value laneNumbers(OpBuilder &builder, Location loc, VectorType type) {
     numbers.push_back(builder.getIntegerAttr(type.getElementType(), i));
   return arith::ConstantOp::create(builder, loc,
                                    DenseElementsAttr::get(type, numbers));
+}
+
+Value constantI32(OpBuilder &builder, Location loc, int32_t value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getI32IntegerAttr(value));
 }
 
 Value constantI64(OpBuilder &builder, Location loc, int64_t value) {

@@ -1,6 +1,8 @@
 //===- PartEmitter.cpp - code of some consecutive ops ---------------------===//
 
 #include "PartEmitter.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tessera/Conversion/KernelToLLVM/DeviceKernel.h"
 #include "tessera/abi.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -45,8 +47,12 @@ FailureOr<Value> PartEmitter::bufferTable(const RuntimeCall &call,
       return op->emitError() << "launches " << call.kernel
                              << ", which is no llvm.func; run "
                                 "convert-kernel-to-llvm first";
-    part.store(LLVM::AddressOfOp::create(part.builder, part.loc, kernel),
-               buffers, next++);
+    bool isDevice = kernel->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
+    std::string symbol = isDevice ? deviceKernelSymbol(kernel.getName())
+                                  : kernel.getName().str();
+    part.store(
+        LLVM::AddressOfOp::create(part.builder, part.loc, part.pointer, symbol),
+        buffers, next++);
   }
   for (Value buffer : call.buffers) {
     Value address =

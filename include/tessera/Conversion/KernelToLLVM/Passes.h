@@ -21,6 +21,13 @@ struct KernelToLLVMPipelineOptions
       *this, "vector-bits",
       llvm::cl::desc("Width of a vector register: 128, 256 or 512"),
       llvm::cl::init(512)};
+  Option<bool> cuda{*this, "cuda",
+                    llvm::cl::desc("Make CUDA kernels instead of CPU code"),
+                    llvm::cl::init(false)};
+  Option<bool> emulate{
+      *this, "emulate",
+      llvm::cl::desc("Make host code of CUDA kernels, for the emulator"),
+      llvm::cl::init(false)};
 };
 
 /// Kernels to ABI functions, then vector, scf, arith, math, index, cf and func

@@ -29,6 +29,44 @@ def ConvertKernelToLLVMPass : Pass<"convert-kernel-to-llvm", "::mlir::ModuleOp">
   ];
 }
 
+def ConvertKernelToNVVMPass : Pass<"convert-kernel-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "Turn fused kernels into CUDA kernels with a fixed grid";
+  let description = [{
+    Before: as convert-kernel-to-llvm.
+
+    After: each kernel is an `llvm.func` of the same name with `nvvm.kernel`, of
+    type `void (ptr buffers..., ptr scalars, ptr workspace)`, made of scf loops,
+    arith, math and vector ops and nvvm's coordinates, shuffles and barriers;
+    beside it stands `@NAME_descriptor`, its `tsr_abi_device_kernel`.
+
+    Functions of f64 (exp, tanh, ...) are an error unless `has-libm` is set:
+    PTX has none.
+  }];
+  let options = [
+    Option<"hasLibm", "has-libm", "bool", "false",
+           "Leave functions of f64 to libm: for the emulator">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def EmulateGridPass : Pass<"emulate-grid", "::mlir::ModuleOp"> {
+  let summary = "Turn CUDA kernels into host code that runs under an emulator";
+  let description = [{
+    Before: the LLVM dialect, with kernels of convert-kernel-to-nvvm.
+
+    After: each kernel's code is a host function `NAME_thread` in which
+    coordinates, shuffles, barriers and shared memory are calls through the
+    table `@tsr_grid_emulator` points to, and NAME is a `tsr_abi_kernel` that
+    asks the emulator to run the grid. Tests use it to run CUDA kernels without
+    a GPU.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def AnnotateSharingPass : Pass<"rt-annotate-sharing", "::mlir::ModuleOp"> {
   let summary = "Say which results a kernel may write over its arguments";
   let description = [{

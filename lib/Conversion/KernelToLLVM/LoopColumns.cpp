@@ -1,10 +1,10 @@
-//===- ColumnEmission.cpp - the column schedule ---------------------------===//
+//===- LoopColumns.cpp - the column schedule ---------------------------===//
 // for each block of columns: for each phase: values of the columns, then a loop
 // over all rows in order; then the results per column.
 //===----------------------------------------------------------------------===//
 
 #include "Accumulators.h"
-#include "KernelEmitter.h"
+#include "LoopEmitter.h"
 #include "VectorMemory.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace tessera {
 
-void KernelEmitter::emitColumns() {
+void LoopEmitter::emitColumns() {
   // Wide blocks read long pieces of a row; half of the registers accumulate.
   unsigned unroll = 8;
   for (const Phase &phase : schedule.phases) {
@@ -30,8 +30,7 @@ void KernelEmitter::emitColumns() {
   uniform.builder.setInsertionPoint(function.getBody().back().getTerminator());
 }
 
-void KernelEmitter::emitColumnBlock(const LaneBlock &block,
-                                    OpBuilder &builder) {
+void LoopEmitter::emitColumnBlock(const LaneBlock &block, OpBuilder &builder) {
   Scope column(builder);
   Position position{{&uniform, nullptr, &column, nullptr},
                     {},
@@ -47,7 +46,7 @@ void KernelEmitter::emitColumnBlock(const LaneBlock &block,
   storeResults(kCol, position);
 }
 
-void KernelEmitter::emitColumnLoop(const Phase &phase, Position column) {
+void LoopEmitter::emitColumnLoop(const Phase &phase, Position column) {
   Scope &scope = column.scope(kCol);
   OpBuilder builder = scope.builder;
   auto loop = scf::ForOp::create(builder, loc, constantI64(builder, loc, 0),

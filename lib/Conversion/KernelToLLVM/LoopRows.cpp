@@ -1,10 +1,10 @@
-//===- RowEmission.cpp - the row schedule ---------------------------------===//
+//===- LoopRows.cpp - the row schedule ---------------------------------===//
 // for each row: for each phase: scalars of the row, then one walk over its
 // columns; then the results per row.
 //===----------------------------------------------------------------------===//
 
 #include "Accumulators.h"
-#include "KernelEmitter.h"
+#include "LoopEmitter.h"
 #include "VectorMemory.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace tessera {
 
-void KernelEmitter::emitRows() {
+void LoopEmitter::emitRows() {
   OpBuilder &builder = uniform.builder;
   Value one = constantI64(builder, loc, 1);
   auto loop = scf::ForOp::create(builder, loc, begin, end, one);
@@ -30,8 +30,7 @@ void KernelEmitter::emitRows() {
   uniform.builder.setInsertionPointAfter(loop);
 }
 
-void KernelEmitter::emitRowLoop(const Phase &phase, Scope &rowScope,
-                                Value row) {
+void LoopEmitter::emitRowLoop(const Phase &phase, Scope &rowScope, Value row) {
   auto emitBlock = [&](OpBuilder &inside, const LaneBlock &block,
                        ValueRange carried) {
     return emitRowBlock(phase, rowScope, row, block, inside, carried);
@@ -59,9 +58,9 @@ void KernelEmitter::emitRowLoop(const Phase &phase, Scope &rowScope,
     rowScope.values[reduction.result()] = withInit(reduction, sum, position);
 }
 
-LaneValues KernelEmitter::emitRowBlock(const Phase &phase, Scope &rowScope,
-                                       Value row, const LaneBlock &block,
-                                       OpBuilder &builder, ValueRange carried) {
+LaneValues LoopEmitter::emitRowBlock(const Phase &phase, Scope &rowScope,
+                                     Value row, const LaneBlock &block,
+                                     OpBuilder &builder, ValueRange carried) {
   // A masked rest has no loop around it: what is uniform comes just before.
   if (block.enclosing)
     rowScope.builder.setInsertionPoint(block.enclosing);

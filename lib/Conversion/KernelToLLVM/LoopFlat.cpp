@@ -1,8 +1,8 @@
-//===- FlatEmission.cpp - elementwise kernels -----------------------------===//
+//===- LoopFlat.cpp - elementwise kernels -----------------------------===//
 // One walk over [begin, end) elements, or over the elements of those rows.
 //===----------------------------------------------------------------------===//
 
-#include "KernelEmitter.h"
+#include "LoopEmitter.h"
 #include "VectorMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace tessera {
 
-void KernelEmitter::emitFlat() {
+void LoopEmitter::emitFlat() {
   const Phase &phase = schedule.phases.front();
   OpBuilder &builder = uniform.builder;
   bool isPlane = llvm::any_of(kernel.results, [&](Value result) {

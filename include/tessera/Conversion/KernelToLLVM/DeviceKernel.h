@@ -1,0 +1,34 @@
+//===- DeviceKernel.h - what host code knows of a CUDA kernel ---*- C++ -*-===//
+#ifndef TESSERA_CONVERSION_KERNELTOLLVM_DEVICEKERNEL_H
+#define TESSERA_CONVERSION_KERNELTOLLVM_DEVICEKERNEL_H
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <string>
+
+namespace tessera {
+
+/// The symbol of a kernel's tsr_abi_device_kernel in host code.
+std::string deviceKernelSymbol(llvm::StringRef kernel);
+
+/// The table of an emulated program, which its loader fills in; the pass
+/// emulate-grid calls its entries in this order.
+struct GridEmulator {
+  /// Runs `thread` in every thread of the kernel's grid for the one range of
+  /// [0, count) that begins at 0 and is not empty. The kernel is a
+  /// tsr_abi_device_kernel.
+  void (*run)(void *thread, const void *kernel, void *const *buffers,
+              const int64_t *scalars, int64_t begin, int64_t end);
+  int32_t (*thread)();
+  int32_t (*block)();
+  /// The value of lane (own ^ mask) of the warp.
+  int32_t (*shuffle)(int32_t value, int32_t mask);
+  void (*barrier)();
+  void (*warpBarrier)();
+  void *(*shared)();
+};
+inline constexpr llvm::StringLiteral kGridEmulatorSymbol = "tsr_grid_emulator";
+
+} // namespace tessera
+
+#endif // TESSERA_CONVERSION_KERNELTOLLVM_DEVICEKERNEL_H

@@ -1,0 +1,106 @@
+//===- ConvertKernelToNVVM.cpp - kernels to CUDA kernels ------------------===//
+
+#include "GridEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tessera/Conversion/KernelToLLVM/DeviceKernel.h"
+#include "tessera/Conversion/KernelToLLVM/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_CONVERTKERNELTONVVMPASS
+#include "tessera/Conversion/KernelToLLVM/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+
+std::string tessera::deviceKernelSymbol(StringRef kernel) {
+  return (kernel + "_descriptor").str();
+}
+
+namespace {
+
+/// Fills a tsr_abi_device_kernel; the fields stand in its order.
+class DescriptorBuilder {
+public:
+  DescriptorBuilder(OpBuilder builder, Location loc)
+      : builder(builder), loc(loc),
+        pointer(LLVM::LLVMPointerType::get(builder.getContext())) {}
+
+  void create(StringRef name, const tessera::GridShape &grid, int64_t buffers,
+              int64_t scalars) {
+    Type i64 = builder.getI64Type();
+    auto type = LLVM::LLVMStructType::getLiteral(
+        builder.getContext(), {pointer, i64, i64, i64, i64, i64, pointer});
+    auto text = createName(name);
+    auto global = LLVM::GlobalOp::create(
+        builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+        tessera::deviceKernelSymbol(name), Attribute());
+    builder.createBlock(&global.getInitializerRegion());
+    value = LLVM::UndefOp::create(builder, loc, type);
+    insert(LLVM::AddressOfOp::create(builder, loc, pointer, text));
+    for (int64_t field :
+         {grid.blocks, grid.threads, grid.sharedBytes, buffers, scalars})
+      insert(LLVM::ConstantOp::create(builder, loc, i64, field));
+    insert(LLVM::ZeroOp::create(builder, loc, pointer));
+    LLVM::ReturnOp::create(builder, loc, value);
+  }
+
+private:
+  std::string createName(StringRef name) {
+    std::string symbol = (name + "_name").str();
+    std::string text = name.str() + '\0';
+    LLVM::GlobalOp::create(
+        builder, loc,
+        LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
+        /*isConstant=*/true, LLVM::Linkage::Internal, symbol,
+        builder.getStringAttr(text));
+    return symbol;
+  }
+
+  void insert(Value field) {
+    value = LLVM::InsertValueOp::create(builder, loc, value, field, next++);
+  }
+
+  OpBuilder builder;
+  Location loc;
+  Type pointer;
+  Value value;
+  int64_t next = 0;
+};
+
+struct ConvertKernelToNVVM
+    : tessera::impl::ConvertKernelToNVVMPassBase<ConvertKernelToNVVM> {
+  using ConvertKernelToNVVMPassBase::ConvertKernelToNVVMPassBase;
+
+  LogicalResult convert(func::FuncOp func) {
+    FailureOr<tessera::Kernel> kernel = tessera::Kernel::analyze(func);
+    if (failed(kernel))
+      return failure();
+    tessera::GridEmitter emitter(*kernel, hasLibm);
+    if (failed(emitter.emit()))
+      return failure();
+    int64_t scalars = llvm::count_if(func.getArgumentTypes(), [](Type type) {
+      return !isa<TensorType>(type);
+    });
+    int64_t buffers = func.getNumArguments() - scalars + kernel->results.size();
+    DescriptorBuilder(OpBuilder(func), func.getLoc())
+        .create(func.getName(), emitter.shape(), buffers, scalars);
+    func.erase();
+    return success();
+  }
+
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> kernels;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (func->hasAttr("rt.schedule"))
+        kernels.push_back(func);
+    for (func::FuncOp func : kernels)
+      if (failed(convert(func)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,68 @@
+//===- CudaTarget.cpp - the GPU that kernels are generated for ------------===//
+
+#include "tessera/Target/CudaTarget.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+
+namespace tessera {
+
+static constexpr const char *kTriple = "nvptx64-nvidia-cuda";
+/// bf16 matrix products and 16-byte asynchronous copies start here.
+static constexpr unsigned kOldest = 80;
+
+static const llvm::Target *findTarget(const llvm::Triple &triple,
+                                      EmitError emitError) {
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
+  std::string why;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, why);
+  if (!target)
+    emitError() << "this LLVM has no code generator for '" << kTriple
+                << "': " << why;
+  return target;
+}
+
+FailureOr<CudaTarget> CudaTarget::get(StringRef arch, EmitError emitError) {
+  llvm::Triple triple(kTriple);
+  const llvm::Target *target = findTarget(triple, emitError);
+  if (!target)
+    return failure();
+  std::unique_ptr<llvm::MCSubtargetInfo> generic(
+      target->createMCSubtargetInfo(triple, "", ""));
+  unsigned number = 0;
+  StringRef digits = arch;
+  bool isKnown = digits.consume_front("sm_") &&
+                 !digits.consumeInteger(10, number) &&
+                 generic->isCPUStringValid(arch);
+  if (isKnown && number >= kOldest)
+    return CudaTarget{arch.str()};
+  return emitError() << "cuda architecture '" << arch << "' is "
+                     << (isKnown ? "too old" : "unknown")
+                     << "; use sm_80 (A100), sm_89, sm_90 (H100, H200), sm_100 "
+                        "or another that LLVM "
+                     << LLVM_VERSION_STRING << " knows";
+}
+
+std::unique_ptr<llvm::TargetMachine>
+CudaTarget::createTargetMachine(EmitError emitError) const {
+  llvm::Triple triple(kTriple);
+  const llvm::Target *target = findTarget(triple, emitError);
+  if (!target)
+    return nullptr;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, arch, "", llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Aggressive));
+  if (!machine)
+    emitError() << "cannot create a code generator for '" << arch << "'";
+  return machine;
+}
+
+} // namespace tessera

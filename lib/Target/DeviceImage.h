@@ -1,0 +1,29 @@
+//===- DeviceImage.h - CUDA kernels as data of the host program -*- C++ -*-===//
+#ifndef TESSERA_LIB_TARGET_DEVICEIMAGE_H
+#define TESSERA_LIB_TARGET_DEVICEIMAGE_H
+
+#include "tessera/Target/CudaTarget.h"
+#include "llvm/IR/Module.h"
+
+namespace tessera {
+
+/// PTX, and a cubin where an assembler was found.
+struct DeviceImage {
+  std::string ptx;
+  llvm::SmallVector<char> cubin;
+};
+
+/// Moves the functions with nvvm.kernel out of `module` and compiles them.
+/// `ptxas`: the assembler; empty: that of the PATH or of /usr/local/cuda, and
+/// no cubin if there is none.
+mlir::FailureOr<DeviceImage> compileDevice(llvm::Module &module,
+                                           const CudaTarget &target,
+                                           llvm::StringRef ptxas,
+                                           EmitError emitError);
+
+/// Adds the image to `host` as TSR_PROGRAM_IMAGE (abi.h).
+void embedImage(llvm::Module &host, const DeviceImage &image);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_TARGET_DEVICEIMAGE_H

@@ -1,0 +1,63 @@
+//===- Process.cpp - other programs, and the files between ----------------===//
+
+#include "Process.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace tessera {
+
+LogicalResult TemporaryFile::create(StringRef suffix, EmitError emitError) {
+  if (auto error = llvm::sys::fs::createTemporaryFile("tessera", suffix, path))
+    return emitError() << "cannot create a temporary file: " << error.message();
+  remover.emplace(path);
+  return success();
+}
+
+LogicalResult writeFile(StringRef path, ArrayRef<char> bytes,
+                        EmitError emitError) {
+  std::error_code error;
+  llvm::raw_fd_ostream stream(path, error);
+  if (!error) {
+    stream.write(bytes.data(), bytes.size());
+    stream.close();
+    error = stream.error();
+    stream.clear_error();
+  }
+  if (error)
+    return emitError() << "cannot write '" << path << "': " << error.message();
+  return success();
+}
+
+FailureOr<SmallVector<char>> readFile(StringRef path, EmitError emitError) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return emitError() << "cannot read '" << path
+                       << "': " << file.getError().message();
+  StringRef bytes = (*file)->getBuffer();
+  return SmallVector<char>(bytes.begin(), bytes.end());
+}
+
+LogicalResult runProgram(ArrayRef<std::string> arguments, StringRef what,
+                         EmitError emitError) {
+  TemporaryFile log;
+  if (failed(log.create("log", emitError)))
+    return failure();
+  SmallVector<StringRef> argv(arguments.begin(), arguments.end());
+  std::optional<StringRef> redirects[] = {StringRef(), log.path.str(),
+                                          log.path.str()};
+  std::string why;
+  int code = llvm::sys::ExecuteAndWait(argv[0], argv, std::nullopt, redirects,
+                                       0, 0, &why);
+  if (code == 0)
+    return success();
+  if (auto text = llvm::MemoryBuffer::getFile(log.path))
+    why += (*text)->getBuffer().trim();
+  return emitError() << what << " failed: '" << argv[0] << "' returned " << code
+                     << ": " << why;
+}
+
+} // namespace tessera

@@ -1,0 +1,30 @@
+//===- Process.h - other programs, and the files between --------*- C++ -*-===//
+#ifndef TESSERA_LIB_TARGET_PROCESS_H
+#define TESSERA_LIB_TARGET_PROCESS_H
+
+#include "tessera/Target/CpuTarget.h"
+#include "llvm/Support/FileUtilities.h"
+
+namespace tessera {
+
+/// A temporary file that is removed when this goes out of scope.
+struct TemporaryFile {
+  llvm::SmallString<128> path;
+  std::optional<llvm::FileRemover> remover;
+
+  mlir::LogicalResult create(llvm::StringRef suffix, EmitError emitError);
+};
+
+mlir::LogicalResult writeFile(llvm::StringRef path, llvm::ArrayRef<char> bytes,
+                              EmitError emitError);
+mlir::FailureOr<llvm::SmallVector<char>> readFile(llvm::StringRef path,
+                                                  EmitError emitError);
+
+/// Runs arguments[0]. The error says what failed ("linking"), the exit code and
+/// what the program printed.
+mlir::LogicalResult runProgram(llvm::ArrayRef<std::string> arguments,
+                               llvm::StringRef what, EmitError emitError);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_TARGET_PROCESS_H

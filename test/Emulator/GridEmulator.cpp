@@ -1,0 +1,216 @@
+#include "GridEmulator.h"
+#include "tessera/abi.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <ucontext.h>
+#include <vector>
+
+namespace {
+
+constexpr int kWarp = 32;
+constexpr size_t kStackBytes = 64 << 10;
+
+enum class Place { Ready, AtShuffle, AtWarpBarrier, AtBarrier, Done };
+
+struct Fiber {
+  ucontext_t context;
+  std::unique_ptr<char[]> stack;
+  Place place = Place::Done;
+  int32_t posted = 0, mask = 0, received = 0;
+};
+
+struct Launch {
+  void *thread = nullptr;
+  const tsr_abi_device_kernel *kernel = nullptr;
+  std::vector<void *> arguments;
+};
+
+/// Calls a function of `count` pointers.
+template <size_t... i>
+void callWith(void *function, void *const *arguments,
+              std::index_sequence<i...>) {
+  using Function = void (*)(decltype((void)i, (void *)nullptr)...);
+  reinterpret_cast<Function>(function)(arguments[i]...);
+}
+
+template <size_t count = 2>
+void callThread(void *function, const std::vector<void *> &arguments) {
+  constexpr size_t most = 40;
+  if (arguments.size() == count)
+    return callWith(function, arguments.data(),
+                    std::make_index_sequence<count>());
+  if constexpr (count < most)
+    return callThread<count + 1>(function, arguments);
+  std::fprintf(stderr, "grid emulator: %zu parameters\n", arguments.size());
+  std::abort();
+}
+
+class BlockRun {
+public:
+  static BlockRun &current() {
+    thread_local BlockRun run;
+    return run;
+  }
+
+  void runGrid(const Launch &next) {
+    launch = next;
+    threads = int(launch.kernel->threads);
+    fibers.resize(std::max<size_t>(fibers.size(), threads));
+    for (block = 0; block < launch.kernel->blocks; ++block)
+      runBlock();
+  }
+
+  int32_t self = 0;
+  int64_t block = 0;
+  std::vector<char> sharedMemory;
+
+  /// Leaves the running thread until the scheduler lets it go on.
+  void waitAt(Place place) {
+    fibers[self].place = place;
+    swapcontext(&fibers[self].context, &scheduler);
+  }
+
+  Fiber &fiber() { return fibers[self]; }
+
+private:
+  static void start() {
+    BlockRun &run = current();
+    callThread(run.launch.thread, run.launch.arguments);
+    run.waitAt(Place::Done);
+  }
+
+  void prepare(Fiber &fiber) {
+    if (!fiber.stack)
+      fiber.stack = std::make_unique<char[]>(kStackBytes);
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = kStackBytes;
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, start, 0);
+    fiber.place = Place::Ready;
+  }
+
+  void runBlock() {
+    // Shared memory holds garbage at first: NaN is the worst.
+    sharedMemory.assign(launch.kernel->shared_bytes + 16, char(0xFF));
+    for (int i = 0; i < threads; ++i)
+      prepare(fibers[i]);
+    std::vector<int> warps((threads + kWarp - 1) / kWarp);
+    while (true) {
+      for (size_t i = 0; i < warps.size(); ++i)
+        warps[i] = int(i);
+      std::shuffle(warps.begin(), warps.end(), random);
+      for (int warp : warps)
+        runWarp(warp);
+      if (count(0, threads, Place::Done) == threads)
+        return;
+      if (count(0, threads, Place::AtBarrier) != threads)
+        die("threads of a block do not all come to its barrier");
+      for (int i = 0; i < threads; ++i)
+        fibers[i].place = Place::Ready;
+    }
+  }
+
+  /// Until all lanes are done or at the block's barrier.
+  void runWarp(int warp) {
+    int begin = warp * kWarp, end = std::min(threads, begin + kWarp);
+    std::vector<int> lanes;
+    for (int i = begin; i < end; ++i)
+      lanes.push_back(i);
+    while (true) {
+      std::shuffle(lanes.begin(), lanes.end(), random);
+      for (int lane : lanes)
+        resume(lane);
+      bool isShuffle = count(begin, end, Place::AtShuffle) == end - begin;
+      bool isBarrier = count(begin, end, Place::AtWarpBarrier) == end - begin;
+      if (isShuffle)
+        exchange(begin, end);
+      if (!isShuffle && !isBarrier)
+        break;
+      for (int lane : lanes)
+        fibers[lane].place = Place::Ready;
+    }
+    if (count(begin, end, Place::AtShuffle) ||
+        count(begin, end, Place::AtWarpBarrier))
+      die("lanes of a warp do not all come to a shuffle or warp barrier");
+  }
+
+  void resume(int lane) {
+    if (fibers[lane].place != Place::Ready)
+      return;
+    self = lane;
+    swapcontext(&scheduler, &fibers[lane].context);
+  }
+
+  void exchange(int begin, int end) {
+    for (int i = begin; i < end; ++i) {
+      int other = begin + ((i - begin) ^ fibers[i].mask);
+      if (other >= end)
+        die("a shuffle reads a lane that does not exist");
+      fibers[i].received = fibers[other].posted;
+    }
+  }
+
+  int count(int begin, int end, Place place) const {
+    return int(std::count_if(
+        fibers.begin() + begin, fibers.begin() + end,
+        [&](const Fiber &fiber) { return fiber.place == place; }));
+  }
+
+  [[noreturn]] void die(const char *why) const {
+    std::fprintf(stderr, "grid emulator: kernel '%s', block %lld: %s\n",
+                 launch.kernel->name, (long long)block, why);
+    std::abort();
+  }
+
+  Launch launch;
+  int threads = 0;
+  std::vector<Fiber> fibers;
+  ucontext_t scheduler;
+  std::mt19937 random{1};
+};
+
+void run(void *thread, const void *kernel, void *const *buffers,
+         const int64_t *scalars, int64_t begin, int64_t end) {
+  if (begin != 0 || end == 0)
+    return;
+  Launch launch{thread, static_cast<const tsr_abi_device_kernel *>(kernel), {}};
+  launch.arguments.assign(buffers, buffers + launch.kernel->buffers);
+  launch.arguments.push_back(const_cast<int64_t *>(scalars));
+  launch.arguments.push_back(nullptr); // no kernel has a workspace so far
+  BlockRun::current().runGrid(launch);
+}
+
+int32_t shuffle(int32_t value, int32_t mask) {
+  BlockRun &run = BlockRun::current();
+  Fiber &fiber = run.fiber();
+  fiber.posted = value;
+  fiber.mask = mask;
+  run.waitAt(Place::AtShuffle);
+  return fiber.received;
+}
+
+void *sharedMemory() {
+  auto address =
+      reinterpret_cast<uintptr_t>(BlockRun::current().sharedMemory.data());
+  return reinterpret_cast<void *>((address + 15) & ~uintptr_t(15));
+}
+
+} // namespace
+
+const tessera::GridEmulator &tessera::test::gridEmulator() {
+  static const GridEmulator table{
+      run,
+      [] { return BlockRun::current().self; },
+      [] { return int32_t(BlockRun::current().block); },
+      shuffle,
+      [] { BlockRun::current().waitAt(Place::AtBarrier); },
+      [] { BlockRun::current().waitAt(Place::AtWarpBarrier); },
+      sharedMemory};
+  return table;
+}
