@@ -1,5 +1,6 @@
 """lit's configuration: .mlir, .json and .test files with RUN lines; folders mirror lib/ and tools/."""
 import os
+import shutil
 import sys
 
 import lit.formats
@@ -20,5 +21,9 @@ config.substitutions.append(("%{source}", config.tessera_src_root))
 config.substitutions.append(("%{build}", config.tessera_obj_root))
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%{cmake}", config.cmake))
+ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%{ptxas}", ptxas))
 if config.has_pipelines:
     config.available_features.add("pipelines")

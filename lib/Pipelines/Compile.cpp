@@ -136,6 +136,8 @@ LogicalResult tessera::compileToArtifact(ModuleOp module,
     if (failed(cuda))
       return failure();
     code.cuda = *cuda;
+    if (!options.dumpDir.empty())
+      code.ptxPath = options.dumpDir + "/kernels.ptx";
   }
   FailureOr<CpuTarget> target = CpuTarget::get(hostCpu(options), emitError);
   if (failed(target))

@@ -80,8 +80,7 @@ static FailureOr<SmallVector<char>> assemble(StringRef ptx, StringRef assembler,
   TemporaryFile input, output;
   if (failed(input.create("ptx", emitError)) ||
       failed(output.create("cubin", emitError)) ||
-      failed(
-          writeFile(input.path, ArrayRef(ptx.data(), ptx.size()), emitError)) ||
+      failed(writeFile(input.path, ptx, emitError)) ||
       failed(runProgram({assembler.str(), "-arch=" + target.arch, "-o",
                          output.path.str().str(), input.path.str().str()},
                         "assembling PTX", emitError)))

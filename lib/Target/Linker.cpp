@@ -59,7 +59,8 @@ linkSharedObject(ArrayRef<SmallVector<char>> objects, StringRef linker,
   std::vector<TemporaryFile> inputs(objects.size());
   for (auto [input, object] : llvm::zip(inputs, objects)) {
     if (failed(input.create("o", emitError)) ||
-        failed(writeFile(input.path, object, emitError)))
+        failed(writeFile(input.path, StringRef(object.data(), object.size()),
+                         emitError)))
       return failure();
     arguments.push_back(input.path.str().str());
   }

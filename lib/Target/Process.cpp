@@ -17,12 +17,11 @@ LogicalResult TemporaryFile::create(StringRef suffix, EmitError emitError) {
   return success();
 }
 
-LogicalResult writeFile(StringRef path, ArrayRef<char> bytes,
-                        EmitError emitError) {
+LogicalResult writeFile(StringRef path, StringRef bytes, EmitError emitError) {
   std::error_code error;
   llvm::raw_fd_ostream stream(path, error);
   if (!error) {
-    stream.write(bytes.data(), bytes.size());
+    stream << bytes;
     stream.close();
     error = stream.error();
     stream.clear_error();

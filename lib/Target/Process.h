@@ -15,7 +15,7 @@ struct TemporaryFile {
   mlir::LogicalResult create(llvm::StringRef suffix, EmitError emitError);
 };
 
-mlir::LogicalResult writeFile(llvm::StringRef path, llvm::ArrayRef<char> bytes,
+mlir::LogicalResult writeFile(llvm::StringRef path, llvm::StringRef bytes,
                               EmitError emitError);
 mlir::FailureOr<llvm::SmallVector<char>> readFile(llvm::StringRef path,
                                                   EmitError emitError);

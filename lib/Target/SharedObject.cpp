@@ -4,6 +4,7 @@
 #include "DeviceImage.h"
 #include "Linker.h"
 #include "Optimizer.h"
+#include "Process.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
@@ -120,6 +121,9 @@ emitSharedObject(ModuleOp module, const CpuTarget &target,
     FailureOr<DeviceImage> image =
         compileDevice(*kernels, *options.cuda, /*ptxas=*/"", emitError);
     if (failed(image))
+      return failure();
+    if (!options.ptxPath.empty() &&
+        failed(writeFile(options.ptxPath, image->ptx, emitError)))
       return failure();
     embedImage(*kernels, *image);
   }

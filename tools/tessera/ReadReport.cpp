@@ -37,7 +37,8 @@ void Report::readModel(const json::Object &root) {
   microBatches = integerOf(model, "micro_batches", 1);
   precision = stringOf(&root, "precision");
   device = stringOf(root.getObject("target"), "device");
-  cpu = stringOf(root.getObject("target"), "cpu");
+  processor =
+      stringOf(root.getObject("target"), device == "cuda" ? "arch" : "cpu");
   if (const json::Array *axes = root.getArray("mesh"))
     for (const json::Value &axis : *axes) {
       int64_t size = integerOf(axis.getAsObject(), "size", 1);

@@ -55,8 +55,8 @@ std::string Report::text() const {
       << microBatches << " micro-batch" << (microBatches == 1 ? "" : "es")
       << "\n";
   out << "mesh: " << (mesh.empty() ? "serial" : mesh) << ", " << ranks
-      << " rank" << (ranks == 1 ? "" : "s") << " on " << device << " (" << cpu
-      << "), " << precision << "\n";
+      << " rank" << (ranks == 1 ? "" : "s") << " on " << device << " ("
+      << processor << "), " << precision << "\n";
   out << "parameters: " << parameters << " (" << parametersOfRank
       << " on each rank)\n";
   if (flopsOfRank > 0)
@@ -100,7 +100,8 @@ json::Value Report::json() const {
       {"mesh", mesh},
       {"ranks", ranks},
       {"precision", precision},
-      {"target", json::Object{{"device", device}, {"cpu", cpu}}},
+      {"target", json::Object{{"device", device},
+                              {device == "cuda" ? "arch" : "cpu", processor}}},
       {"parameters", parameters},
       {"parameters_of_rank", parametersOfRank},
       {"flops_of_rank", flopsOfRank},

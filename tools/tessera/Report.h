@@ -31,7 +31,7 @@ struct Report {
   std::string text() const;
   llvm::json::Value json() const;
 
-  std::string family, mesh, precision, device, cpu;
+  std::string family, mesh, precision, device, processor;
   int64_t ranks = 1, layers = 0, vocabulary = 0, sequence = 0, batch = 0;
   int64_t microBatches = 1;
   int64_t parameters = 0, parametersOfRank = 0;

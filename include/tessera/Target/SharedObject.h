@@ -20,6 +20,8 @@ struct SharedObjectOptions {
   std::string linker;
   /// Where to write the optimised LLVM IR, for people; empty: nowhere.
   std::string llvmIrPath;
+  /// Where to write the PTX, for people; empty: nowhere.
+  std::string ptxPath;
 };
 
 /// Errors are diagnostics on `module`.
