@@ -66,7 +66,8 @@ static PipelineOptions &setOptions(PipelineOptions &passes,
                                    const CompileOptions &options) {
   passes.mesh = options.mesh;
   passes.precision = options.precision;
-  passes.device = options.device;
+  passes.device = options.emulateGrid ? "cuda" : options.device;
+  passes.emulate = options.emulateGrid;
   passes.microBatches = options.microBatches;
   passes.beta1 = options.beta1;
   passes.beta2 = options.beta2;

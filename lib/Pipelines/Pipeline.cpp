@@ -54,9 +54,10 @@ void tessera::buildCodePipeline(OpPassManager &passes,
   KernelToLLVMPipelineOptions kernels;
   kernels.vectorBits = options.vectorBits;
   kernels.cuda = options.device == "cuda";
+  kernels.emulate = options.emulate;
   // Host code takes the addresses of kernels, so these come first.
   if (kernels.cuda)
-    passes.addPass(createConvertKernelToNVVMPass());
+    passes.addPass(createConvertKernelToNVVMPass({options.emulate}));
   else
     passes.addPass(createConvertKernelToLLVMPass({options.vectorBits}));
   passes.addPass(createConvertRTToLLVMPass());

@@ -1,4 +1,13 @@
-#include "GridEmulator.h"
+//===- GridEmulator.cpp - runs CUDA kernels on the CPU --------------------===//
+// For programs that went through emulate-grid, in an executable that exports
+// its symbols. A thread is a fiber; a warp goes on when all its lanes have come
+// to the same shuffle, a block when all threads have come to the barrier. Lanes
+// and warps run in a shuffled order, so that code which needs an order it did
+// not ask for fails sooner or later. Divergence at a barrier or a shuffle ends
+// the process with a message: on a GPU it would hang or compute garbage.
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Conversion/KernelToLLVM/DeviceKernel.h"
 #include "tessera/abi.h"
 
 #include <algorithm>
@@ -203,14 +212,13 @@ void *sharedMemory() {
 
 } // namespace
 
-const tessera::GridEmulator &tessera::test::gridEmulator() {
-  static const GridEmulator table{
-      run,
-      [] { return BlockRun::current().self; },
-      [] { return int32_t(BlockRun::current().block); },
-      shuffle,
-      [] { BlockRun::current().waitAt(Place::AtBarrier); },
-      [] { BlockRun::current().waitAt(Place::AtWarpBarrier); },
-      sharedMemory};
-  return table;
-}
+/// Programs of emulate-grid find it by its name.
+extern "C" __attribute__((visibility("default"), used))
+const tessera::GridEmulator tsr_grid_emulator{
+    run,
+    [] { return BlockRun::current().self; },
+    [] { return int32_t(BlockRun::current().block); },
+    shuffle,
+    [] { BlockRun::current().waitAt(Place::AtBarrier); },
+    [] { BlockRun::current().waitAt(Place::AtWarpBarrier); },
+    sharedMemory};

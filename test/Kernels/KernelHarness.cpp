@@ -1,7 +1,6 @@
 //===- KernelHarness.cpp - compile kernels and run them -------------------===//
 
 #include "KernelHarness.h"
-#include "../Emulator/GridEmulator.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -49,12 +48,6 @@ static void *load(const llvm::SmallVector<char> &object) {
 /// The same tests, of CUDA kernels under the emulator.
 static bool testsGrid() { return getenv("TESSERA_TEST_GRID") != nullptr; }
 
-static void connectEmulator(void *handle) {
-  void *table = dlsym(handle, tessera::kGridEmulatorSymbol.data());
-  *static_cast<const tessera::GridEmulator **>(table) =
-      &tessera::test::gridEmulator();
-}
-
 LoadedKernels LoadedKernels::compile(const std::string &text,
                                      unsigned vectorBits) {
   mlir::MLIRContext context;
@@ -85,8 +78,6 @@ LoadedKernels LoadedKernels::compile(const std::string &text,
   void *handle = mlir::failed(object) ? nullptr : load(*object);
   if (!handle)
     abort();
-  if (testsGrid())
-    connectEmulator(handle);
   return LoadedKernels(handle);
 }
 

@@ -63,6 +63,7 @@ std::string tessera::test::compileModel(const std::string &configPath,
   compile.microBatches = build.microBatches;
   compile.clip = build.clip;
   compile.keepValues = build.keepValues;
+  compile.emulateGrid = build.emulateGrid;
   std::string path = scratchPath("model.tsr");
   if (succeeded(compileToArtifact(**module, compile, path)))
     return path;

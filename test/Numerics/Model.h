@@ -20,6 +20,7 @@ struct Build {
   int64_t sequence = 0; ///< 0: n_positions.
   double clip = 1.0;    ///< 0: no clipping.
   bool keepValues = false;
+  bool emulateGrid = false; ///< CUDA kernels, run by test/Emulator.
 };
 
 /// A new path in the process's scratch directory, which is removed at its end.

@@ -28,6 +28,8 @@ struct CompileOptions {
   /// Give every value of the program its own buffer, named in the artifact as
   /// role "value", so that `verify` can compare it. Larger and slower.
   bool keepValues = false;
+  /// CUDA kernels in a program for the CPU: for tests, which bring an emulator.
+  bool emulateGrid = false;
   std::string dumpDir; ///< If set: IR after each pass, numbered files.
   std::string
       reproducerPath; ///< If set: where a failing pass leaves its input.

@@ -33,6 +33,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<std::string> device{*this, "device",
                              llvm::cl::desc("What kernels are for: cpu, cuda"),
                              llvm::cl::init("cpu")};
+  Option<bool> emulate{*this, "emulate",
+                       llvm::cl::desc("Host code of CUDA kernels, for tests"),
+                       llvm::cl::init(false)};
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("Width of a vector register"),
                               llvm::cl::init(512)};

@@ -23,6 +23,8 @@ namespace {
 enum Entry { kRun, kThread, kBlock, kShuffle, kBarrier, kWarpBarrier, kShared };
 
 class Emulation {
+  static constexpr const char *kTable = "tsr_emulator_table";
+
 public:
   explicit Emulation(ModuleOp module)
       : module(module),
@@ -30,18 +32,16 @@ public:
         i32(IntegerType::get(module.getContext(), 32)) {}
 
   LogicalResult run() {
-    OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
-    LLVM::GlobalOp::create(top, module.getLoc(), pointer, /*isConstant=*/false,
-                           LLVM::Linkage::External,
-                           tessera::kGridEmulatorSymbol,
-                           LLVM::ZeroAttr::get(module.getContext()));
-    SmallVector<LLVM::LLVMFuncOp> kernels;
+    createLookup();
+    SmallVector<LLVM::LLVMFuncOp> kernels, hosts;
     for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-      if (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
-        kernels.push_back(function);
+      (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()) ? kernels
+                                                                     : hosts)
+          .push_back(function);
     for (LLVM::LLVMFuncOp kernel : kernels) {
       if (failed(replaceHardware(kernel)))
         return failure();
+      launchWrapper(kernel.getName(), hosts);
       wrap(kernel);
     }
     for (auto global :
@@ -52,12 +52,60 @@ public:
   }
 
 private:
+  /// When the code is loaded: table = dlsym(RTLD_DEFAULT, NAME).
+  void createLookup() {
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    Location loc = module.getLoc();
+    auto nothing = LLVM::LLVMVoidType::get(module.getContext());
+    LLVM::GlobalOp::create(builder, loc, pointer, /*isConstant=*/false,
+                           LLVM::Linkage::Internal, kTable,
+                           LLVM::ZeroAttr::get(module.getContext()));
+    std::string text = tessera::kGridEmulatorSymbol.str() + '\0';
+    LLVM::GlobalOp::create(
+        builder, loc,
+        LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
+        /*isConstant=*/true, LLVM::Linkage::Internal, "tsr_emulator_name",
+        builder.getStringAttr(text));
+    auto dlsym = LLVM::LLVMFuncOp::create(
+        builder, loc, "dlsym",
+        LLVM::LLVMFunctionType::get(pointer, {pointer, pointer}));
+    auto load = LLVM::LLVMFuncOp::create(
+        builder, loc, "tsr_find_emulator",
+        LLVM::LLVMFunctionType::get(nothing, {}), LLVM::Linkage::Internal);
+    LLVM::GlobalCtorsOp::create(
+        builder, loc,
+        builder.getArrayAttr(FlatSymbolRefAttr::get(load.getNameAttr())),
+        builder.getI32ArrayAttr(0),
+        builder.getArrayAttr(LLVM::ZeroAttr::get(module.getContext())));
+    builder.setInsertionPointToStart(load.addEntryBlock(builder));
+    Value name =
+        LLVM::AddressOfOp::create(builder, loc, pointer, "tsr_emulator_name");
+    Value everywhere = LLVM::ZeroOp::create(builder, loc, pointer);
+    auto found =
+        LLVM::CallOp::create(builder, loc, dlsym, ValueRange{everywhere, name});
+    LLVM::StoreOp::create(
+        builder, loc, found.getResult(),
+        LLVM::AddressOfOp::create(builder, loc, pointer, kTable));
+    LLVM::ReturnOp::create(builder, loc, ValueRange{});
+  }
+
+  /// The CPU's `launch` calls kernels: host code hands it the wrapper.
+  void launchWrapper(StringRef kernel, ArrayRef<LLVM::LLVMFuncOp> hosts) {
+    auto descriptor = FlatSymbolRefAttr::get(
+        module.getContext(), tessera::deviceKernelSymbol(kernel));
+    auto wrapper = FlatSymbolRefAttr::get(module.getContext(), kernel);
+    for (LLVM::LLVMFuncOp host : hosts)
+      host.walk([&](LLVM::AddressOfOp op) {
+        if (op.getGlobalNameAttr() == descriptor)
+          op.setGlobalNameAttr(wrapper);
+      });
+  }
+
   Value call(OpBuilder &builder, Location loc, Entry entry, Type result,
              ValueRange operands) {
     Value table = LLVM::LoadOp::create(
         builder, loc, pointer,
-        LLVM::AddressOfOp::create(builder, loc, pointer,
-                                  tessera::kGridEmulatorSymbol));
+        LLVM::AddressOfOp::create(builder, loc, pointer, kTable));
     Value at = LLVM::GEPOp::create(builder, loc, pointer, pointer, table,
                                    ArrayRef<LLVM::GEPArg>{int32_t(entry)});
     Value function = LLVM::LoadOp::create(builder, loc, pointer, at);

@@ -37,6 +37,25 @@ void PartEmitter::reserve(Value &table, int64_t &reserved, int64_t slots) {
   table = part.createTable(reserved);
 }
 
+/// CUDA kernels read and write 16 bytes at once.
+static LogicalResult checkAlignment(const RuntimeCall &call, Operation *op) {
+  constexpr int64_t alignment = 16;
+  for (Value buffer : call.buffers) {
+    int64_t offset = *rt::offsetOf(buffer);
+    for (auto view = buffer.getDefiningOp<rt::ViewOp>(); view;
+         view = view.getSource().getDefiningOp<rt::ViewOp>())
+      if (view.getIndex())
+        offset |=
+            static_cast<int64_t>(view.getStride()) * rt::elementBytesOf(buffer);
+    if (offset % alignment != 0)
+      return op->emitError()
+             << "reads a buffer at a multiple of " << (offset & -offset)
+             << " bytes, CUDA kernels need " << alignment
+             << "; use sizes that are multiples of 8, or the CPU";
+  }
+  return success();
+}
+
 FailureOr<Value> PartEmitter::bufferTable(const RuntimeCall &call,
                                           Operation *op) {
   reserve(buffers, bufferSlots, call.buffers.size() + 1);
@@ -48,6 +67,8 @@ FailureOr<Value> PartEmitter::bufferTable(const RuntimeCall &call,
                              << ", which is no llvm.func; run "
                                 "convert-kernel-to-llvm first";
     bool isDevice = kernel->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
+    if (isDevice && failed(checkAlignment(call, op)))
+      return failure();
     std::string symbol = isDevice ? deviceKernelSymbol(kernel.getName())
                                   : kernel.getName().str();
     part.store(

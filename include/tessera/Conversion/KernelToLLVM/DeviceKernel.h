@@ -11,8 +11,8 @@ namespace tessera {
 /// The symbol of a kernel's tsr_abi_device_kernel in host code.
 std::string deviceKernelSymbol(llvm::StringRef kernel);
 
-/// The table of an emulated program, which its loader fills in; the pass
-/// emulate-grid calls its entries in this order.
+/// What programs of the pass emulate-grid call, in this order. They look for a
+/// table with the name kGridEmulatorSymbol in the process that loads them.
 struct GridEmulator {
   /// Runs `thread` in every thread of the kernel's grid for the one range of
   /// [0, count) that begins at 0 and is not empty. The kernel is a

@@ -59,10 +59,10 @@ def EmulateGridPass : Pass<"emulate-grid", "::mlir::ModuleOp"> {
     Before: the LLVM dialect, with kernels of convert-kernel-to-nvvm.
 
     After: each kernel's code is a host function `NAME_thread` in which
-    coordinates, shuffles, barriers and shared memory are calls through the
-    table `@tsr_grid_emulator` points to, and NAME is a `tsr_abi_kernel` that
-    asks the emulator to run the grid. Tests use it to run CUDA kernels without
-    a GPU.
+    coordinates, shuffles, barriers and shared memory are calls of an emulator
+    (`GridEmulator`), and NAME is a `tsr_abi_kernel` that asks the emulator to
+    run the grid; host code launches that one. Tests use it to run CUDA kernels
+    without a GPU.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

@@ -1,0 +1,69 @@
+//===- GridTest.cpp - a step with CUDA kernels equals the CPU's -----------===//
+// The program and every fused kernel are those that a GPU gets, run thread by
+// thread by the emulator; products, attention and collectives are the CPU's.
+//===----------------------------------------------------------------------===//
+
+#include "Model.h"
+#include "Trainer.h"
+#include <gtest/gtest.h>
+
+using namespace tessera::test;
+
+namespace {
+
+struct Case {
+  const char *name, *precision, *mesh;
+  int64_t microBatches;
+  /// Sums are taken in another order: rounding of the precision, and AdamW
+  /// divides small gradients by their own size.
+  double tolerance;
+};
+
+std::string compileFor(const Case &test, bool emulateGrid) {
+  Build build;
+  build.mesh = test.mesh;
+  build.precision = test.precision;
+  build.microBatches = test.microBatches;
+  build.emulateGrid = emulateGrid;
+  return compileModel(
+      scratchFile("config.json",
+                  R"({"model_type": "gpt2", "n_layer": 2, "n_head": 4,
+                      "n_embd": 32, "n_positions": 16, "vocab_size": 61,
+                      "resid_pdrop": 0.1, "embd_pdrop": 0.1,
+                      "attn_pdrop": 0.1})"),
+      build);
+}
+
+class GridTest : public testing::TestWithParam<Case> {};
+
+TEST_P(GridTest, ThreeStepsEqualTheCpus) {
+  SessionSettings poisoned;
+  poisoned.poison = true;
+  Trainer cpu(compileFor(GetParam(), false), poisoned);
+  Trainer grid(compileFor(GetParam(), true), poisoned);
+  for (Trainer *trainer : {&cpu, &grid})
+    trainer->setSchedule(1e-2, 1e-2, 3);
+  for (uint32_t step = 0; step < 3; ++step) {
+    Tokens tokens = cpu.randomTokens(step);
+    tsr_step_result wanted = cpu.step(tokens), found = grid.step(tokens);
+    EXPECT_NEAR(found.loss / wanted.loss, 1, GetParam().tolerance) << step;
+    EXPECT_NEAR(found.grad_norm / wanted.grad_norm, 1, GetParam().tolerance)
+        << step;
+  }
+  for (const char *role : {"parameter", "moment1"})
+    for (const TensorName &tensor : cpu.tensors(role))
+      EXPECT_LT(relativeError(grid.read(tensor), cpu.read(tensor), 1e-3),
+                GetParam().tolerance)
+          << role << " " << tensor.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, GridTest,
+    testing::Values(Case{"f64", "f64", "", 1, 1e-9},
+                    Case{"f64_tp2_micro2", "f64", "tp=2", 2, 1e-9},
+                    Case{"f64_dp2tp2", "f64", "dp=2,tp=2", 1, 1e-9},
+                    Case{"f32", "f32", "", 1, 1e-3},
+                    Case{"bf16", "bf16", "", 1, 3e-2}),
+    [](const auto &info) { return std::string(info.param.name); });
+
+} // namespace
