@@ -21,6 +21,10 @@
 
 namespace tessera::nn {
 
+/// Emits an error unless an attribute is in [0, 1).
+mlir::LogicalResult verifyProbability(mlir::Operation *op, llvm::StringRef name,
+                                      const llvm::APFloat &value);
+
 /// Creates an op whose result types follow from its operands by the typing
 /// rule. The rule must accept them; the op's own verifier says so otherwise.
 template <typename OpTy, typename... Args>
