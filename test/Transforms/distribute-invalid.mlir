@@ -38,3 +38,15 @@ func.func @op_of_another_dialect(%x: tensor<8xf32>) -> tensor<8xf32> {
   %y = arith.addf %x, %x : tensor<8xf32>
   return %y : tensor<8xf32>
 }
+
+// -----
+
+// The outer level of a dimension cannot be gathered before the inner one.
+!x = tensor<8x4xf32, #dist<dp: S(0:1), tp: S(0)>>
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 4>} {
+  func.func @inner_level_is_in_the_way(%x: !x) -> !x {
+    // expected-error @+1 {{has no legal distribution on axis 'tp'}}
+    %y = nn.map relu %x {nn.tag = "stream"} : !x -> !x
+    return %y : !x
+  }
+}

@@ -87,9 +87,9 @@ factorSizes(Operation *op, const Signature &sig) {
       return op->emitOpError()
              << "operand " << k << " has rank " << type.getRank()
              << ", but its factors are '" << letters << "'";
-    if (!type.hasStaticShape())
+    if (llvm::any_of(type.getShape(), [](int64_t size) { return size < 1; }))
       return op->emitOpError() << "operand " << k << " has type " << type
-                               << "; all sizes must be static";
+                               << "; all sizes must be static and above 0";
     for (auto [f, size] : llvm::zip(letters, type.getShape())) {
       auto [it, isNew] = sizes.insert({f, size});
       if (!isNew && it->second != size)

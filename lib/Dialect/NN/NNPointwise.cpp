@@ -18,7 +18,7 @@ static Signature elementwise(Operation *op) {
 
 Signature MapOp::getSignature(unsigned) { return elementwise(*this); }
 
-static bool hasBound(Function function) {
+bool tessera::nn::hasBound(Function function) {
   return function == Function::ClipFactor || function == Function::Rsqrt;
 }
 

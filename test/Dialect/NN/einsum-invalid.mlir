@@ -97,8 +97,16 @@ func.func @sizes_differ(%x: tensor<8x16xf32>, %w: tensor<8x64xf32>) {
 // -----
 
 func.func @dynamic_size(%x: tensor<?x16xf32>) {
-  // expected-error @+1 {{operand 0 has type 'tensor<?x16xf32>'; all sizes must be static}}
+  // expected-error @+1 {{operand 0 has type 'tensor<?x16xf32>'; all sizes must be static and above 0}}
   %y = nn.einsum "bh->b" %x : (tensor<?x16xf32>) -> tensor<?xf32>
+  return
+}
+
+// -----
+
+func.func @empty_dimension(%x: tensor<0x16xf32>) {
+  // expected-error @+1 {{operand 0 has type 'tensor<0x16xf32>'; all sizes must be static and above 0}}
+  %y = nn.einsum "bh->b" %x : (tensor<0x16xf32>) -> tensor<0xf32>
   return
 }
 
