@@ -5,7 +5,42 @@
 using namespace mlir;
 using namespace tessera::rt;
 
+namespace {
+
+/// A matrix of a product, as its attributes describe it.
+struct MatrixForm {
+  StringRef name;
+  Value tensor;
+  int64_t rows, columns, stride;
+};
+
+} // namespace
+
+static LogicalResult verifyMatrix(Operation *op, const MatrixForm &matrix) {
+  auto type = cast<RankedTensorType>(matrix.tensor.getType());
+  if (type.hasStaticShape() &&
+      type.getNumElements() != matrix.rows * matrix.columns)
+    return op->emitOpError()
+           << "has a matrix " << matrix.name << " of " << matrix.rows << " x "
+           << matrix.columns << ", but its type is " << type;
+  if (matrix.stride < matrix.columns)
+    return op->emitOpError()
+           << "has ld" << matrix.name << " = " << matrix.stride
+           << ", but a row of " << matrix.name << " has " << matrix.columns
+           << " elements; it must be at least that";
+  return success();
+}
+
 LogicalResult GemmOp::verify() {
+  int64_t m = getM(), n = getN(), k = getK();
+  bool transA = getTransA(), transB = getTransB();
+  const MatrixForm matrices[] = {
+      {"a", getA(), transA ? k : m, transA ? m : k, int64_t(getLda())},
+      {"b", getB(), transB ? n : k, transB ? k : n, int64_t(getLdb())},
+      {"c", getC(), m, n, int64_t(getLdc())}};
+  for (const MatrixForm &matrix : matrices)
+    if (failed(verifyMatrix(*this, matrix)))
+      return failure();
   if (getAccumulator() && getAccumulator().getType() != getC().getType())
     return emitOpError() << "accumulates " << getC().getType() << " into "
                          << getAccumulator().getType()
