@@ -1,5 +1,6 @@
 //===- AddOptimizer.cpp - appends clipping and AdamW ----------------------===//
 
+#include "tessera/Dialect/NN/Program.h"
 #include "tessera/Transforms/Passes.h"
 #include "tessera/Transforms/Placement.h"
 
@@ -35,6 +36,7 @@ public:
 private:
   Value addArgument(RankedTensorType type, StringRef role, StringAttr name);
   void addResult(Value value, StringRef role, StringAttr name);
+  LogicalResult checkGradients();
   void collectParameters();
   Value product(const Twine &spec, ValueRange inputs);
   Value sum(const Twine &spec, ValueRange inputs, ArrayRef<double> coefs);
@@ -169,7 +171,24 @@ void OptimizerBuilder::update(const Parameter &p, Value clip) {
   addResult(v, "moment2", p.name);
 }
 
+/// A gradient per parameter, in their order, behind the loss.
+LogicalResult OptimizerBuilder::checkGradients() {
+  unsigned parameters = 0;
+  for (unsigned k = 0; k < func.getNumArguments(); ++k)
+    parameters += !!func.getArgAttr(k, nn::NNDialect::kParamAttr);
+  if (parameters == 0)
+    return func.emitError() << "has no parameter: no argument has nn.param";
+  if (ret->getNumOperands() == parameters + 1)
+    return success();
+  return func.emitError() << "returns " << ret->getNumOperands()
+                          << " values, but the loss and the gradients of "
+                          << parameters << " parameters are " << parameters + 1
+                          << "; run nn-differentiate first";
+}
+
 LogicalResult OptimizerBuilder::run() {
+  if (failed(checkGradients()))
+    return failure();
   collectParameters();
   addResult(ret->getOperand(0), "loss", {});
   Value norm = globalNorm();
@@ -199,11 +218,11 @@ struct AddOptimizerPass
   using AddOptimizerPassBase::AddOptimizerPassBase;
 
   void runOnOperation() override {
-    auto func = getOperation().lookupSymbol<func::FuncOp>("gradients");
-    if (!func) {
-      getOperation().emitError() << "has no function @gradients";
+    FailureOr<func::FuncOp> found =
+        nn::findProgram(getOperation(), "gradients");
+    if (failed(found))
       return signalPassFailure();
-    }
+    func::FuncOp func = *found;
     Hyperparameters hyper = {beta1, beta2, epsilon, weightDecay, clip};
     if (failed(OptimizerBuilder(func, hyper).run()))
       signalPassFailure();

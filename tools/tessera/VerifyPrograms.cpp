@@ -20,6 +20,7 @@ static CompileOptions compileOptions(const DriverOptions &options,
   compile.beta2 = options.beta2;
   compile.weightDecay = options.weightDecay;
   compile.clip = options.clip;
+  compile.reproducerPath = options.reproducer;
   auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
   if (auto count = model.getAs<IntegerAttr>("micro_batches"))
     compile.microBatches = count.getInt();

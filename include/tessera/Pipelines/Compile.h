@@ -26,8 +26,9 @@ struct CompileOptions {
   /// role "value", so that `verify` can compare it. Larger and slower.
   bool keepValues = false;
   std::string dumpDir; ///< If set: IR after each pass, numbered files.
-  std::string
-      reproducerPath; ///< If set: where a failing pass leaves its input.
+  /// If set: a pass that fails leaves its input here. Else only one that
+  /// crashes does, in a temporary file.
+  std::string reproducerPath;
 };
 
 /// Loads every dialect the compiler needs.

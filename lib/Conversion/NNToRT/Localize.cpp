@@ -4,6 +4,7 @@
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Program.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_LOCALIZEPASS
@@ -21,11 +22,10 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
 
   void runOnOperation() override {
     mesh = meshOf(getOperation());
-    auto func = getOperation().lookupSymbol<func::FuncOp>("step");
-    if (!func) {
-      getOperation().emitError() << "has no function @step";
+    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "step");
+    if (failed(found))
       return signalPassFailure();
-    }
+    func::FuncOp func = *found;
     rememberGlobals(func);
     WalkResult spans = func.walk([&](DistributableOpInterface op) {
       return WalkResult(recordSpans(op));
