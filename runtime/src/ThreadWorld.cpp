@@ -64,8 +64,7 @@ Status ThreadWorld::meet(const Wait &wait) {
     if (failed())
       break;
     if (someoneLeft(group, round))
-      abort({TSR_INTERNAL,
-             describe(wait, round, "cannot finish")});
+      abort({TSR_INTERNAL, describe(wait, round, "cannot finish")});
     else if (Clock::now() >= deadline)
       abort({TSR_TIMEOUT, describe(wait, round,
                                    concat("did not finish within ",
