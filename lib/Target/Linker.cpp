@@ -1,6 +1,6 @@
 //===- Linker.cpp - object code to a shared object ------------------------===//
 
-#include "Linker.h"
+#include "tessera/Target/SharedObject.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -96,9 +96,8 @@ static LogicalResult runLinker(StringRef program,
                      << ": " << why;
 }
 
-FailureOr<SmallVector<char>>
-linkSharedObject(ArrayRef<SmallVector<char>> objects, StringRef linker,
-                 EmitError emitError) {
+FailureOr<ObjectCode> linkSharedObject(ArrayRef<ObjectCode> objects,
+                                       StringRef linker, EmitError emitError) {
   FailureOr<std::string> program = findLinker(linker, emitError);
   TemporaryFile output, log;
   if (failed(program) || failed(output.create("so", emitError)) ||
@@ -122,7 +121,7 @@ linkSharedObject(ArrayRef<SmallVector<char>> objects, StringRef linker,
     return emitError() << "cannot read the linker's output: "
                        << linked.getError().message();
   StringRef bytes = (*linked)->getBuffer();
-  return SmallVector<char>(bytes.begin(), bytes.end());
+  return ObjectCode(bytes.begin(), bytes.end());
 }
 
 } // namespace tessera

@@ -1,7 +1,6 @@
 //===- SharedObject.cpp - machine code of a program -----------------------===//
 
 #include "tessera/Target/SharedObject.h"
-#include "Linker.h"
 #include "Optimizer.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -74,10 +73,10 @@ static LogicalResult writeIr(ModuleOp module, const llvm::Module &llvmModule,
   return success();
 }
 
-static FailureOr<SmallVector<char>> emitObject(ModuleOp module,
-                                               llvm::Module &llvmModule,
-                                               llvm::TargetMachine &machine) {
-  SmallVector<char> object;
+static FailureOr<ObjectCode> emitObject(ModuleOp module,
+                                        llvm::Module &llvmModule,
+                                        llvm::TargetMachine &machine) {
+  ObjectCode object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr,
@@ -99,9 +98,9 @@ static std::unique_ptr<llvm::Module> translate(ModuleOp module,
   return llvmModule;
 }
 
-FailureOr<SmallVector<char>>
-emitSharedObject(ModuleOp module, const CpuTarget &target,
-                 const SharedObjectOptions &options) {
+FailureOr<SmallVector<ObjectCode, 2>>
+emitObjects(ModuleOp module, const CpuTarget &target,
+            const SharedObjectOptions &options) {
   auto emitError = [&] { return module.emitError(); };
   std::unique_ptr<llvm::TargetMachine> machine =
       target.createTargetMachine(emitError);
@@ -122,8 +121,8 @@ emitSharedObject(ModuleOp module, const CpuTarget &target,
       failed(writeIr(module, *kernels, options.llvmIrPath)))
     return failure();
 
-  SmallVector<SmallVector<char>, 2> objects;
-  FailureOr<SmallVector<char>> object = emitObject(module, *kernels, *machine);
+  SmallVector<ObjectCode, 2> objects;
+  FailureOr<ObjectCode> object = emitObject(module, *kernels, *machine);
   if (failed(object))
     return failure();
   objects.push_back(std::move(*object));
@@ -135,7 +134,16 @@ emitSharedObject(ModuleOp module, const CpuTarget &target,
       return failure();
     objects.push_back(std::move(*object));
   }
-  return linkSharedObject(objects, options.linker, emitError);
+  return objects;
+}
+
+FailureOr<ObjectCode> emitSharedObject(ModuleOp module, const CpuTarget &target,
+                                       const SharedObjectOptions &options) {
+  auto objects = emitObjects(module, target, options);
+  if (failed(objects))
+    return failure();
+  return linkSharedObject(*objects, options.linker,
+                          [&] { return module.emitError(); });
 }
 
 } // namespace tessera

@@ -29,7 +29,7 @@ class OptimizerBuilder {
 public:
   OptimizerBuilder(func::FuncOp func, Hyperparameters hyper)
       : func(func), ret(func.getBody().front().getTerminator()), builder(ret),
-        place(Plan{dist::meshOf(func)}), hyper(hyper) {}
+        loc(ret->getLoc()), place(Plan{dist::meshOf(func)}), hyper(hyper) {}
 
   LogicalResult run();
 
@@ -38,6 +38,8 @@ private:
   void addResult(Value value, StringRef role, StringAttr name);
   LogicalResult checkGradients();
   void collectParameters();
+  void enter(StringRef part, Location file);
+  void markPhase(Operation *op);
   Value product(const Twine &spec, ValueRange inputs);
   Value sum(const Twine &spec, ValueRange inputs, ArrayRef<double> coefs);
   Value map(nn::Function function, Value input, FloatAttr bound);
@@ -49,6 +51,7 @@ private:
   func::FuncOp func;
   Operation *ret;
   OpBuilder builder;
+  Location loc;
   Placement place;
   Hyperparameters hyper;
   SmallVector<Parameter> params;
@@ -108,12 +111,15 @@ void OptimizerBuilder::collectParameters() {
   correction2 = addArgument(scalar, "bias_correction2", {});
 }
 
+/// What follows belongs to a part of the model: reports and errors name it.
+void OptimizerBuilder::enter(StringRef part, Location file) {
+  loc = NameLoc::get(builder.getStringAttr(part), file);
+}
+
 template <typename OpTy, typename... Args>
 Value OptimizerBuilder::emit(Args &&...args) {
   Type unknown = RankedTensorType::get({}, builder.getF32Type());
-  auto op = OpTy::create(builder, builder.getInsertionPoint()->getLoc(),
-                         unknown, std::forward<Args>(args)...);
-  op->setAttr(nn::NNDialect::kPhaseAttr, builder.getStringAttr("optimizer"));
+  auto op = OpTy::create(builder, loc, unknown, std::forward<Args>(args)...);
   if (failed(place.place(op)))
     failedToPlace = true;
   return op.getOutput();
@@ -147,14 +153,17 @@ std::string OptimizerBuilder::lettersOf(Value value) {
 Value OptimizerBuilder::globalNorm() {
   SmallVector<Value> squares;
   for (const Parameter &p : params) {
+    enter(p.name, p.value.getLoc());
     std::string d = lettersOf(p.grad);
     squares.push_back(product(d + "," + d + "->", {p.grad, p.grad}));
   }
+  enter("grad_norm", ret->getLoc());
   std::string commas(squares.size() - 1, ',');
   return map(nn::Function::Sqrt, sum(commas + "->", squares, {}), {});
 }
 
 void OptimizerBuilder::update(const Parameter &p, Value clip) {
+  enter(p.name, p.value.getLoc());
   std::string d = lettersOf(p.grad), pair = d + "," + d + "->" + d;
   Value g = p.grad;
   if (clip)
@@ -169,6 +178,12 @@ void OptimizerBuilder::update(const Parameter &p, Value clip) {
   addResult(updated, "parameter", p.name);
   addResult(m, "moment1", p.name);
   addResult(v, "moment2", p.name);
+}
+
+/// All ops behind `op`, conversions as well.
+void OptimizerBuilder::markPhase(Operation *op) {
+  for (op = op->getNextNode(); op != ret; op = op->getNextNode())
+    op->setAttr(nn::NNDialect::kPhaseAttr, builder.getStringAttr("optimizer"));
 }
 
 /// A gradient per parameter, in their order, behind the loss.
@@ -189,6 +204,7 @@ LogicalResult OptimizerBuilder::checkGradients() {
 LogicalResult OptimizerBuilder::run() {
   if (failed(checkGradients()))
     return failure();
+  Operation *before = ret->getPrevNode();
   collectParameters();
   addResult(ret->getOperand(0), "loss", {});
   Value norm = globalNorm();
@@ -204,6 +220,7 @@ LogicalResult OptimizerBuilder::run() {
     update(p, clip);
   if (failedToPlace)
     return failure();
+  markPhase(before);
   ret->setOperands(results);
   func.setType(FunctionType::get(func.getContext(),
                                  func.getFunctionType().getInputs(),

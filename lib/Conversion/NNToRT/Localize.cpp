@@ -75,7 +75,8 @@ bool hasPartialMaximum(Type type) {
 }
 
 /// Numbers the values of the program; the serial and the parallel program have
-/// the same nn ops in the same order, so equal numbers are equal values.
+/// the same nn ops in the same order, so equal numbers are equal values. The
+/// part of the model is for people: "17:einsum of h.1.mlp".
 void LocalizePass::rememberValues(func::FuncOp func) {
   Builder builder(&getContext());
   int64_t next = 0;
@@ -84,6 +85,8 @@ void LocalizePass::rememberValues(func::FuncOp func) {
     for (Value result : op->getResults()) {
       std::string name =
           std::to_string(next++) + ":" + op->getName().stripDialect().str();
+      if (StringRef part = nn::partOf(op.getLoc()); !part.empty())
+        name += " of " + part.str();
       // Candidates of a maximum denote nothing until they are compared.
       if (isa<nn::MaxOp>(op) && hasPartialMaximum(result.getType())) {
         kept.push_back(builder.getDictionaryAttr({}));

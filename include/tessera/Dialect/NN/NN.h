@@ -39,6 +39,10 @@ OpTy create(mlir::OpBuilder &builder, mlir::Location loc, Args &&...args) {
   return op;
 }
 
+/// The part of the model that a location names, from the outside in:
+/// "h.3.mlp"; "" if none.
+llvm::StringRef partOf(mlir::Location location);
+
 } // namespace tessera::nn
 
 #endif // TESSERA_DIALECT_NN_NN_H
