@@ -15,8 +15,8 @@ std::string describe(Operation *op) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << "'" << op->getName() << "'";
-  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
-    stream << " of " << name.getName().getValue();
+  if (StringRef part = nn::partOf(op->getLoc()); !part.empty())
+    stream << " of " << part;
   return text;
 }
 

@@ -2,6 +2,7 @@
 
 #include "tessera/Import/Import.h"
 #include "GPT2.h"
+#include "Widen.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -103,6 +104,24 @@ static LogicalResult checkSize(ModuleOp module, StringRef name,
   return success();
 }
 
+/// A program in f32 can be had in f64; the other way round it would silently be
+/// another program.
+static LogicalResult chooseElements(ModuleOp module, func::FuncOp loss,
+                                    StringRef wanted) {
+  std::string element;
+  llvm::raw_string_ostream(element)
+      << getElementTypeOrSelf(loss.getResultTypes().front());
+  if (wanted.empty() || wanted == element)
+    return success();
+  if (wanted != "f64")
+    return loss.emitError()
+           << "the .mlir program computes in " << element << ", but " << wanted
+           << " is asked for; give --precision " << element
+           << " or import the config.json again";
+  widenToF64(module);
+  return verify(module);
+}
+
 static FailureOr<OwningOpRef<ModuleOp>>
 importMlir(MLIRContext *context, StringRef path, const ImportOptions &options) {
   auto module = parseSourceFile<ModuleOp>(path, context);
@@ -118,14 +137,8 @@ importMlir(MLIRContext *context, StringRef path, const ImportOptions &options) {
       failed(checkSize(*module, "batch", options.batch)) ||
       failed(checkSize(*module, "micro_batches", options.microBatches)))
     return failure();
-  std::string element;
-  llvm::raw_string_ostream(element)
-      << getElementTypeOrSelf(loss.getResultTypes().front());
-  if (!options.elementType.empty() && options.elementType != element)
-    return loss.emitError() << "the .mlir program computes in " << element
-                            << ", but " << options.elementType
-                            << " is asked for; import the config.json again "
-                               "instead";
+  if (failed(chooseElements(*module, loss, options.elementType)))
+    return failure();
   return module;
 }
 

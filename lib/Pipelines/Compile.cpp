@@ -2,15 +2,28 @@
 
 #include "tessera/Pipelines/Compile.h"
 #include "DumpIR.h"
+#include "Reproducer.h"
 #include "tessera/Pipelines/Pipeline.h"
 #include "tessera/Target/Artifact.h"
 #include "tessera/Target/Metadata.h"
 #include "tessera/Target/SharedObject.h"
 #include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
 using namespace tessera;
+
+static std::string temporaryReproducer() {
+  SmallString<128> path;
+  llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, path);
+  llvm::sys::path::append(path,
+                          llvm::formatv("tessera-crash-{0}.mlir",
+                                        llvm::sys::Process::getProcessId()));
+  return path.str().str();
+}
 
 /// Features that code for the target may use and that the runtime can ask the
 /// processor for.
@@ -78,12 +91,19 @@ static PipelineOptions &setOptions(PipelineOptions &passes,
   return passes;
 }
 
+static LogicalResult runReproducibly(PassManager &manager, ModuleOp module,
+                                     const CompileOptions &options) {
+  if (options.reproducerPath.empty())
+    return runWithReproducer(manager, module, temporaryReproducer(),
+                             ReproducerPolicy::CrashesOnly);
+  return runWithReproducer(manager, module, options.reproducerPath,
+                           ReproducerPolicy::Always);
+}
+
 static LogicalResult runPasses(ModuleOp module, const CompileOptions &options,
                                const CpuTarget &target) {
   PassManager manager(module.getContext(), module.getOperationName());
   manager.enableVerifier(true);
-  if (!options.reproducerPath.empty())
-    manager.enableCrashReproducerGeneration(options.reproducerPath);
   if (!options.dumpDir.empty()) {
     auto dump = std::make_unique<DumpIR>(options.dumpDir);
     if (failed(dump->start(module)))
@@ -93,7 +113,7 @@ static LogicalResult runPasses(ModuleOp module, const CompileOptions &options,
   PipelineOptions passes;
   setOptions(passes, options).vectorBits = target.vectorBits;
   buildCompilePipeline(manager, passes);
-  return manager.run(module);
+  return runReproducibly(manager, module, options);
 }
 
 LogicalResult tessera::distributeToStep(ModuleOp module,
@@ -101,7 +121,7 @@ LogicalResult tessera::distributeToStep(ModuleOp module,
   PassManager manager(module.getContext(), module.getOperationName());
   PipelineOptions passes;
   buildDistributePipeline(manager, setOptions(passes, options));
-  return manager.run(module);
+  return runReproducibly(manager, module, options);
 }
 
 static LogicalResult checkDevice(const CompileOptions &options,

@@ -30,6 +30,11 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
 void tessera::buildLowerPipeline(OpPassManager &passes,
                                  const PipelineOptions &options) {
   passes.addPass(createLocalizePass({options.keepValues}));
+  buildLowerLocalPipeline(passes, options);
+}
+
+void tessera::buildLowerLocalPipeline(OpPassManager &passes,
+                                      const PipelineOptions &options) {
   passes.addPass(createExpandMicroBatchesPass());
   passes.addPass(createRoundOperandsPass());
   passes.addPass(createCSEPass());

@@ -1,7 +1,7 @@
 //===- Linker.cpp - object code to a shared object ------------------------===//
 
-#include "Linker.h"
 #include "Process.h"
+#include "tessera/Target/SharedObject.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 
@@ -46,9 +46,8 @@ static void addSystemLibraries(SmallVectorImpl<std::string> &arguments) {
   }
 }
 
-FailureOr<SmallVector<char>>
-linkSharedObject(ArrayRef<SmallVector<char>> objects, StringRef linker,
-                 EmitError emitError) {
+FailureOr<ObjectCode> linkSharedObject(ArrayRef<ObjectCode> objects,
+                                       StringRef linker, EmitError emitError) {
   FailureOr<std::string> program = findLinker(linker, emitError);
   TemporaryFile output;
   if (failed(program) || failed(output.create("so", emitError)))

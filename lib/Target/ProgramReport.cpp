@@ -9,19 +9,6 @@
 using namespace mlir;
 using namespace tessera;
 
-/// The first name in a location, from the outside in.
-static StringRef nameOf(Location location) {
-  StringRef name;
-  location->walk([&](Location inner) {
-    auto named = dyn_cast<NameLoc>(inner);
-    if (!named)
-      return WalkResult::advance();
-    name = named.getName().getValue();
-    return WalkResult::interrupt();
-  });
-  return name;
-}
-
 /// "h.3.mlp" -> 3; -1 if no component is a number.
 static int64_t layerOf(StringRef name) {
   while (!name.empty()) {
@@ -52,7 +39,7 @@ static int64_t timesOf(Operation *op) {
 static CallRecord recordOf(Operation *op) {
   CallRecord record;
   record.op = op->getName().stripDialect();
-  record.name = nameOf(op->getLoc());
+  record.name = nn::partOf(op->getLoc());
   record.phase = phaseOf(op);
   record.layer = layerOf(record.name);
   record.times = timesOf(op);

@@ -2,7 +2,6 @@
 
 #include "tessera/Target/SharedObject.h"
 #include "DeviceImage.h"
-#include "Linker.h"
 #include "Optimizer.h"
 #include "Process.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -26,7 +25,8 @@ namespace tessera {
 static void setLinkage(llvm::Module &module,
                        const SharedObjectOptions &options) {
   for (llvm::GlobalObject &global : module.global_objects()) {
-    if (global.isDeclaration())
+    // "llvm." names what the code generator itself reads.
+    if (global.isDeclaration() || global.getName().starts_with("llvm."))
       continue;
     bool isExported = global.getName() == TSR_PROGRAM_STEP ||
                       global.getName() == TSR_PROGRAM_IMAGE ||
@@ -62,6 +62,9 @@ static std::unique_ptr<llvm::Module> splitHost(llvm::Module &module) {
       llvm::CloneModule(module, values, [&](const llvm::GlobalValue *global) {
         return global == host;
       });
+  // Constructors stay with the kernels.
+  if (auto *constructors = split->getNamedGlobal("llvm.global_ctors"))
+    constructors->eraseFromParent();
   host->deleteBody();
   host->setVisibility(llvm::GlobalValue::DefaultVisibility);
   return split;
@@ -78,10 +81,10 @@ static LogicalResult writeIr(ModuleOp module, const llvm::Module &llvmModule,
   return success();
 }
 
-static FailureOr<SmallVector<char>> emitObject(ModuleOp module,
-                                               llvm::Module &llvmModule,
-                                               llvm::TargetMachine &machine) {
-  SmallVector<char> object;
+static FailureOr<ObjectCode> emitObject(ModuleOp module,
+                                        llvm::Module &llvmModule,
+                                        llvm::TargetMachine &machine) {
+  ObjectCode object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr,
@@ -104,9 +107,23 @@ static std::unique_ptr<llvm::Module> translate(ModuleOp module,
   return llvmModule;
 }
 
-FailureOr<SmallVector<char>>
-emitSharedObject(ModuleOp module, const CpuTarget &target,
-                 const SharedObjectOptions &options) {
+/// CUDA kernels by the image that holds them.
+static LogicalResult replaceKernels(llvm::Module &module,
+                                    const SharedObjectOptions &options,
+                                    EmitError emitError) {
+  FailureOr<DeviceImage> image =
+      compileDevice(module, *options.cuda, /*ptxas=*/"", emitError);
+  if (failed(image))
+    return failure();
+  embedImage(module, *image);
+  return options.ptxPath.empty()
+             ? success()
+             : writeFile(options.ptxPath, image->ptx, emitError);
+}
+
+FailureOr<SmallVector<ObjectCode, 2>>
+emitObjects(ModuleOp module, const CpuTarget &target,
+            const SharedObjectOptions &options) {
   auto emitError = [&] { return module.emitError(); };
   std::unique_ptr<llvm::TargetMachine> machine =
       target.createTargetMachine(emitError);
@@ -117,16 +134,8 @@ emitSharedObject(ModuleOp module, const CpuTarget &target,
   std::unique_ptr<llvm::Module> kernels = translate(module, context);
   if (!kernels)
     return failure();
-  if (options.cuda) {
-    FailureOr<DeviceImage> image =
-        compileDevice(*kernels, *options.cuda, /*ptxas=*/"", emitError);
-    if (failed(image))
-      return failure();
-    if (!options.ptxPath.empty() &&
-        failed(writeFile(options.ptxPath, image->ptx, emitError)))
-      return failure();
-    embedImage(*kernels, *image);
-  }
+  if (options.cuda && failed(replaceKernels(*kernels, options, emitError)))
+    return failure();
   kernels->setTargetTriple(llvm::Triple(target.triple));
   kernels->setDataLayout(machine->createDataLayout());
   setLinkage(*kernels, options);
@@ -137,8 +146,8 @@ emitSharedObject(ModuleOp module, const CpuTarget &target,
       failed(writeIr(module, *kernels, options.llvmIrPath)))
     return failure();
 
-  SmallVector<SmallVector<char>, 2> objects;
-  FailureOr<SmallVector<char>> object = emitObject(module, *kernels, *machine);
+  SmallVector<ObjectCode, 2> objects;
+  FailureOr<ObjectCode> object = emitObject(module, *kernels, *machine);
   if (failed(object))
     return failure();
   objects.push_back(std::move(*object));
@@ -150,7 +159,16 @@ emitSharedObject(ModuleOp module, const CpuTarget &target,
       return failure();
     objects.push_back(std::move(*object));
   }
-  return linkSharedObject(objects, options.linker, emitError);
+  return objects;
+}
+
+FailureOr<ObjectCode> emitSharedObject(ModuleOp module, const CpuTarget &target,
+                                       const SharedObjectOptions &options) {
+  auto objects = emitObjects(module, target, options);
+  if (failed(objects))
+    return failure();
+  return linkSharedObject(*objects, options.linker,
+                          [&] { return module.emitError(); });
 }
 
 } // namespace tessera

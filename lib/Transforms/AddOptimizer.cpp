@@ -1,5 +1,6 @@
 //===- AddOptimizer.cpp - appends clipping and AdamW ----------------------===//
 
+#include "tessera/Dialect/NN/Program.h"
 #include "tessera/Transforms/Passes.h"
 #include "tessera/Transforms/Placement.h"
 
@@ -28,14 +29,17 @@ class OptimizerBuilder {
 public:
   OptimizerBuilder(func::FuncOp func, Hyperparameters hyper)
       : func(func), ret(func.getBody().front().getTerminator()), builder(ret),
-        place(Plan{dist::meshOf(func)}), hyper(hyper) {}
+        loc(ret->getLoc()), place(Plan{dist::meshOf(func)}), hyper(hyper) {}
 
   LogicalResult run();
 
 private:
   Value addArgument(RankedTensorType type, StringRef role, StringAttr name);
   void addResult(Value value, StringRef role, StringAttr name);
+  LogicalResult checkGradients();
   void collectParameters();
+  void enter(StringRef part, Location file);
+  void markPhase(Operation *op);
   Value product(const Twine &spec, ValueRange inputs);
   Value sum(const Twine &spec, ValueRange inputs, ArrayRef<double> coefs);
   Value map(nn::Function function, Value input, FloatAttr bound);
@@ -47,6 +51,7 @@ private:
   func::FuncOp func;
   Operation *ret;
   OpBuilder builder;
+  Location loc;
   Placement place;
   Hyperparameters hyper;
   SmallVector<Parameter> params;
@@ -106,12 +111,15 @@ void OptimizerBuilder::collectParameters() {
   correction2 = addArgument(scalar, "bias_correction2", {});
 }
 
+/// What follows belongs to a part of the model: reports and errors name it.
+void OptimizerBuilder::enter(StringRef part, Location file) {
+  loc = NameLoc::get(builder.getStringAttr(part), file);
+}
+
 template <typename OpTy, typename... Args>
 Value OptimizerBuilder::emit(Args &&...args) {
   Type unknown = RankedTensorType::get({}, builder.getF32Type());
-  auto op = OpTy::create(builder, builder.getInsertionPoint()->getLoc(),
-                         unknown, std::forward<Args>(args)...);
-  op->setAttr(nn::NNDialect::kPhaseAttr, builder.getStringAttr("optimizer"));
+  auto op = OpTy::create(builder, loc, unknown, std::forward<Args>(args)...);
   if (failed(place.place(op)))
     failedToPlace = true;
   return op.getOutput();
@@ -145,14 +153,17 @@ std::string OptimizerBuilder::lettersOf(Value value) {
 Value OptimizerBuilder::globalNorm() {
   SmallVector<Value> squares;
   for (const Parameter &p : params) {
+    enter(p.name, p.value.getLoc());
     std::string d = lettersOf(p.grad);
     squares.push_back(product(d + "," + d + "->", {p.grad, p.grad}));
   }
+  enter("grad_norm", ret->getLoc());
   std::string commas(squares.size() - 1, ',');
   return map(nn::Function::Sqrt, sum(commas + "->", squares, {}), {});
 }
 
 void OptimizerBuilder::update(const Parameter &p, Value clip) {
+  enter(p.name, p.value.getLoc());
   std::string d = lettersOf(p.grad), pair = d + "," + d + "->" + d;
   Value g = p.grad;
   if (clip)
@@ -169,7 +180,31 @@ void OptimizerBuilder::update(const Parameter &p, Value clip) {
   addResult(v, "moment2", p.name);
 }
 
+/// All ops behind `op`, conversions as well.
+void OptimizerBuilder::markPhase(Operation *op) {
+  for (op = op->getNextNode(); op != ret; op = op->getNextNode())
+    op->setAttr(nn::NNDialect::kPhaseAttr, builder.getStringAttr("optimizer"));
+}
+
+/// A gradient per parameter, in their order, behind the loss.
+LogicalResult OptimizerBuilder::checkGradients() {
+  unsigned parameters = 0;
+  for (unsigned k = 0; k < func.getNumArguments(); ++k)
+    parameters += !!func.getArgAttr(k, nn::NNDialect::kParamAttr);
+  if (parameters == 0)
+    return func.emitError() << "has no parameter: no argument has nn.param";
+  if (ret->getNumOperands() == parameters + 1)
+    return success();
+  return func.emitError() << "returns " << ret->getNumOperands()
+                          << " values, but the loss and the gradients of "
+                          << parameters << " parameters are " << parameters + 1
+                          << "; run nn-differentiate first";
+}
+
 LogicalResult OptimizerBuilder::run() {
+  if (failed(checkGradients()))
+    return failure();
+  Operation *before = ret->getPrevNode();
   collectParameters();
   addResult(ret->getOperand(0), "loss", {});
   Value norm = globalNorm();
@@ -185,6 +220,7 @@ LogicalResult OptimizerBuilder::run() {
     update(p, clip);
   if (failedToPlace)
     return failure();
+  markPhase(before);
   ret->setOperands(results);
   func.setType(FunctionType::get(func.getContext(),
                                  func.getFunctionType().getInputs(),
@@ -199,11 +235,11 @@ struct AddOptimizerPass
   using AddOptimizerPassBase::AddOptimizerPassBase;
 
   void runOnOperation() override {
-    auto func = getOperation().lookupSymbol<func::FuncOp>("gradients");
-    if (!func) {
-      getOperation().emitError() << "has no function @gradients";
+    FailureOr<func::FuncOp> found =
+        nn::findProgram(getOperation(), "gradients");
+    if (failed(found))
       return signalPassFailure();
-    }
+    func::FuncOp func = *found;
     Hyperparameters hyper = {beta1, beta2, epsilon, weightDecay, clip};
     if (failed(OptimizerBuilder(func, hyper).run()))
       signalPassFailure();

@@ -1,6 +1,7 @@
 //===- Differentiate.cpp - appends the backward program -------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Program.h"
 #include "tessera/Transforms/Passes.h"
 
 namespace tessera {
@@ -78,6 +79,13 @@ LogicalResult Differentiator::backward(Operation *op) {
   auto iface = dyn_cast<nn::DifferentiableOpInterface>(op);
   if (!iface)
     return success();
+  if (iface.needsEveryGradient())
+    for (auto [k, grad] : llvm::enumerate(resultGrads))
+      if (!grad)
+        return op->emitOpError()
+               << "cannot be differentiated: the loss does not depend on "
+                  "result #"
+               << k;
   SmallVector<bool> wanted = llvm::map_to_vector(
       op->getOperands(), [&](Value v) { return active.contains(v); });
   SmallVector<Value> operandGrads(op->getNumOperands());
@@ -115,6 +123,11 @@ void Differentiator::returnGradients() {
 
 LogicalResult Differentiator::run() {
   Block &block = func.getBody().front();
+  if (func.getNumResults() != 1 || block.without_terminator().empty())
+    return func.emitError() << "@loss must compute one result, the loss, but "
+                               "returns "
+                            << func.getNumResults() << " values of "
+                            << block.getOperations().size() - 1 << " ops";
   Value loss = block.getTerminator()->getOperand(0);
   auto type = cast<RankedTensorType>(loss.getType());
   if (type.getRank() != 0 || type.getEncoding())
@@ -149,11 +162,10 @@ LogicalResult Differentiator::run() {
 struct DifferentiatePass
     : tessera::impl::DifferentiatePassBase<DifferentiatePass> {
   void runOnOperation() override {
-    auto func = getOperation().lookupSymbol<func::FuncOp>("loss");
-    if (!func) {
-      getOperation().emitError() << "has no function @loss";
+    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "loss");
+    if (failed(found))
       return signalPassFailure();
-    }
+    func::FuncOp func = *found;
     if (failed(Differentiator(func).run()))
       signalPassFailure();
   }

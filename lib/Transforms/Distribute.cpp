@@ -1,5 +1,6 @@
 //===- Distribute.cpp - distributes a serial program over a mesh ----------===//
 
+#include "tessera/Dialect/NN/Program.h"
 #include "tessera/Transforms/Passes.h"
 #include "tessera/Transforms/Placement.h"
 
@@ -45,7 +46,8 @@ struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
       return signalPassFailure();
     getOperation()->setAttr(DistDialect::kMeshAttr, parsed);
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (failed(distribute(func, Plan{parsed})))
+      if (failed(nn::checkProgram(func)) ||
+          failed(distribute(func, Plan{parsed})))
         return signalPassFailure();
   }
 
@@ -53,18 +55,6 @@ struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
   LogicalResult placeArguments(func::FuncOp func, Plan plan, Placement &place);
   LogicalResult returnInvariant(func::FuncOp func, Plan plan, Placement &place);
 };
-
-/// What a user calls the dimension that a letter names.
-StringRef dimensionName(char letter) {
-  switch (letter) {
-  case 'n':
-    return "heads";
-  case 'b':
-    return "sequences of a micro-batch";
-  default:
-    return "elements";
-  }
-}
 
 /// Heads and sequences are units: they cannot be padded.
 LogicalResult checkUnits(func::FuncOp func, StringRef name, StringRef dims,
@@ -74,13 +64,30 @@ LogicalResult checkUnits(func::FuncOp func, StringRef name, StringRef dims,
       int64_t size = type.getDimSize(dim), ranks = mesh.getSize(axis);
       if ((letter != 'n' && letter != 'b') || size % ranks == 0)
         continue;
-      return func.emitError()
-             << "'" << name << "': " << size << " " << dimensionName(letter)
-             << " cannot be split over mesh axis '" << axis.getValue()
-             << "' of size " << ranks << "; use a size of '" << axis.getValue()
-             << "' that divides " << size;
+      bool isBatch = letter == 'b';
+      auto diag = func.emitError();
+      if (isBatch)
+        diag << "the batch: " << size << " sequences of a micro-batch";
+      else
+        diag << "'" << name << "': " << size << " heads";
+      diag << " cannot be split over mesh axis '" << axis.getValue()
+           << "' of size " << ranks << "; use a size of '" << axis.getValue()
+           << "' that divides " << size;
+      if (isBatch)
+        diag << ", or a batch with a multiple of " << ranks
+             << " sequences per micro-batch";
+      return diag;
     }
   return success();
+}
+
+LogicalResult checkDims(func::FuncOp func, unsigned argument, StringRef dims) {
+  auto type = cast<RankedTensorType>(func.getArgument(argument).getType());
+  if (type.getRank() == static_cast<int64_t>(dims.size()))
+    return success();
+  return func.emitError() << "argument #" << argument << " has rank "
+                          << type.getRank() << ", but its nn.dims '" << dims
+                          << "' name " << dims.size() << " dimensions";
 }
 
 LogicalResult DistributePass::placeArguments(func::FuncOp func, Plan plan,
@@ -92,8 +99,10 @@ LogicalResult DistributePass::placeArguments(func::FuncOp func, Plan plan,
         func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kParamAttr);
     if (!dims)
       continue;
+    if (failed(checkDims(func, k, dims)))
+      return failure();
     auto type = plan.atRest(cast<RankedTensorType>(argument.getType()), dims);
-    StringRef name = param ? param.getValue() : StringRef("the batch");
+    StringRef name = param ? param.getValue() : StringRef("data");
     if (failed(checkUnits(func, name, dims, type, plan.mesh)))
       return failure();
     argument.setType(type);
@@ -125,7 +134,8 @@ LogicalResult DistributePass::distribute(func::FuncOp func, Plan plan) {
     ops.push_back(&op);
   for (Operation *op : ops) {
     if (!isa<DistributableOpInterface>(op))
-      return op->emitOpError() << "cannot be distributed";
+      return op->emitOpError()
+             << "cannot be distributed; only nn ops of a serial program can";
     if (failed(place.place(op)))
       return failure();
   }

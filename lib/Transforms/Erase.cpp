@@ -33,9 +33,10 @@ struct ErasePass : tessera::impl::ErasePassBase<ErasePass> {
             eraseType(argument);
     });
     for (auto func : getOperation().getOps<func::FuncOp>())
-      func.setType(FunctionType::get(
-          &getContext(), func.getBody().front().getArgumentTypes(),
-          func.getBody().front().getTerminator()->getOperandTypes()));
+      if (!func.isExternal())
+        func.setType(FunctionType::get(
+            &getContext(), func.getBody().front().getArgumentTypes(),
+            func.getBody().front().getTerminator()->getOperandTypes()));
     getOperation()->removeAttr(dist::DistDialect::kMeshAttr);
   }
 };

@@ -1,6 +1,7 @@
 //===- MicroBatch.cpp - runs forward and backward per micro-batch ---------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Program.h"
 #include "tessera/Transforms/Passes.h"
 
 namespace tessera {
@@ -17,13 +18,14 @@ struct MicroBatchPass : tessera::impl::MicroBatchPassBase<MicroBatchPass> {
   using MicroBatchPassBase::MicroBatchPassBase;
 
   void runOnOperation() override {
-    auto func = getOperation().lookupSymbol<func::FuncOp>("gradients");
-    if (!func) {
-      getOperation().emitError() << "has no function @gradients";
+    FailureOr<func::FuncOp> found =
+        nn::findProgram(getOperation(), "gradients");
+    if (failed(found))
       return signalPassFailure();
-    }
+    func::FuncOp func = *found;
     if (count < 1) {
-      func.emitError() << "count is " << count << "; it must be at least 1";
+      func.emitError() << "cannot run " << count.getValue()
+                       << " micro-batches; count must be at least 1";
       return signalPassFailure();
     }
     findPrologue(func);

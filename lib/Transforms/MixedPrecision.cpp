@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Program.h"
 #include "tessera/Transforms/Passes.h"
 
 namespace tessera {
@@ -100,11 +101,10 @@ bool RoundedValues::canMakeRounded(Operation *op) const {
 struct MixedPrecisionPass
     : tessera::impl::MixedPrecisionPassBase<MixedPrecisionPass> {
   void runOnOperation() override {
-    auto func = getOperation().lookupSymbol<func::FuncOp>("loss");
-    if (!func) {
-      getOperation().emitError() << "has no function @loss";
+    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "loss");
+    if (failed(found))
       return signalPassFailure();
-    }
+    func::FuncOp func = *found;
     if (failed(checkParameters(func)))
       return signalPassFailure();
     RoundedValues rounded(func);

@@ -64,8 +64,7 @@ Status ThreadWorld::meet(const Wait &wait) {
     if (failed())
       break;
     if (someoneLeft(group, round))
-      abort({TSR_INTERNAL,
-             describe(wait, round, "cannot finish: a rank has left")});
+      abort({TSR_INTERNAL, describe(wait, round, "cannot finish")});
     else if (Clock::now() >= deadline)
       abort({TSR_TIMEOUT, describe(wait, round,
                                    concat("did not finish within ",
@@ -74,30 +73,47 @@ Status ThreadWorld::meet(const Wait &wait) {
   return failure();
 }
 
-std::string ThreadWorld::describePlace(int64_t rank) const {
+std::string ThreadWorld::describeMissing(int64_t rank) const {
   int64_t op = places[rank].op.load();
   std::string place = !places[rank].inside.load() ? "has left the program"
                       : op < 0                    ? "has not reached an op"
                                : concat("is in ", settings.describeOp(op));
-  return concat("rank ", rank, " (", place, ")");
+  return concat("rank ", rank, " is missing, it ", place);
+}
+
+/// "rank 4 has arrived", "ranks 0, 1 and 3 have arrived".
+static std::string describeArrived(const std::vector<int64_t> &ranks) {
+  std::string list;
+  for (size_t i = 0; i < ranks.size(); ++i)
+    list += concat(i == 0                  ? ""
+                   : i + 1 == ranks.size() ? " and "
+                                           : ", ",
+                   ranks[i]);
+  return ranks.size() == 1 ? concat("rank ", list, " has arrived")
+                           : concat("ranks ", list, " have arrived");
+}
+
+/// An op of the artifact is named after its collective already.
+std::string ThreadWorld::describeCall(const Wait &wait) const {
+  std::string op = settings.describeOp(wait.offer.call.op);
+  bool named = op.rfind(concat(wait.offer.kind, " "), 0) == 0;
+  return concat(named ? op : concat(wait.offer.kind, " of ", op), " ",
+                wait.where(settings.mesh, wait));
 }
 
 std::string ThreadWorld::describe(const Wait &wait, uint64_t round,
                                   const std::string &why) const {
   const std::vector<int64_t> &ranks = wait.group.ranks();
-  std::string arrived, missing;
+  std::vector<int64_t> arrived;
+  std::string missing;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    if (wait.group.hasArrived(i, round)) {
-      arrived += concat(arrived.empty() ? "" : ", ", ranks[i]);
-      continue;
-    }
-    missing += concat(missing.empty() ? "" : ", ", describePlace(ranks[i]));
+    if (wait.group.hasArrived(i, round))
+      arrived.push_back(ranks[i]);
+    else
+      missing += concat(describeMissing(ranks[i]), "; ");
   }
-  return concat(wait.offer.kind, " in ",
-                settings.describeOp(wait.offer.call.op), " ",
-                wait.where(settings.mesh, wait), " ", why,
-                "; missing: ", missing.empty() ? "none" : missing,
-                "; arrived: ranks ", arrived);
+  return concat(describeCall(wait), " ", why, ": ", missing,
+                describeArrived(arrived));
 }
 
 void ThreadWorld::abort(const Status &status) {
@@ -129,10 +145,10 @@ void ThreadWorld::abortStragglers() {
   std::string missing;
   for (size_t rank = 0; rank < places.size(); ++rank)
     if (places[rank].inside.load())
-      missing += concat(missing.empty() ? "" : ", ", describePlace(rank));
+      missing += concat(missing.empty() ? "" : "; ", describeMissing(rank));
   abort({TSR_TIMEOUT,
          concat("the step did not finish within ", settings.timeout.count(),
-                " ms of the first rank; missing: ", missing)});
+                " ms of the first rank: ", missing)});
 }
 
 } // namespace tessera

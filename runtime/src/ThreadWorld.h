@@ -63,7 +63,8 @@ private:
   };
   bool spin(const Rendezvous &group, uint64_t round) const;
   bool someoneLeft(const Rendezvous &group, uint64_t round) const;
-  std::string describePlace(int64_t rank) const;
+  std::string describeMissing(int64_t rank) const;
+  std::string describeCall(const Wait &wait) const;
   std::string describe(const Wait &wait, uint64_t round,
                        const std::string &why) const;
 

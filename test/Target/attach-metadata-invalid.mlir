@@ -24,3 +24,46 @@ module attributes {rt.arena = 64 : i64, rt.arena_by_kind = {}} {
     return
   }
 }
+
+// -----
+
+// expected-error @below {{has no function @step of one block}}
+module {}
+
+// -----
+
+module attributes {rt.arena = 64 : i64, rt.arena_by_kind = {}} {
+  // expected-error @below {{parameter 'w' has no offset; run rt-plan-memory first}}
+  func.func @step(%w: tensor<16xf32> {nn.param = "w"}) {
+    return
+  }
+}
+
+// -----
+
+module attributes {rt.arena = 64 : i64, rt.arena_by_kind = {}} {
+  // expected-error @below {{parameter 'w' has elements of 'f16'; artifacts know f32, bf16, f64 and i32}}
+  func.func @step(%w: tensor<16xf16> {nn.param = "w", rt.offset = 0 : i64}) {
+    return
+  }
+}
+
+// -----
+
+module attributes {rt.arena = 64 : i64, rt.arena_by_kind = {}} {
+  func.func @step() -> (tensor<f32> {nn.role = "loss"}) {
+    // expected-error @below {{output 'loss' has no offset; run rt-plan-memory first}}
+    %loss = rt.zero : tensor<f32>
+    return %loss : tensor<f32>
+  }
+}
+
+// -----
+
+module attributes {rt.arena = 64 : i64, rt.arena_by_kind = {}} {
+  func.func @step() {
+    // expected-error @below {{value 'y' has 4 elements on a rank, 'tensor<8xf32>' means 8}}
+    %y = rt.zero {rt.offsets = array<i64: 0>, rt.keep = [{name = "y", global = tensor<8xf32>}]} : tensor<4xf32>
+    return
+  }
+}

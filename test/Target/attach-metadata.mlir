@@ -23,9 +23,10 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>, nn.model = {family = 
       %ids: tensor<1x4x2xi32> {nn.data = "ids", rt.offset = 512 : i64, rt.global = tensor<1x8x2xi32, #dist<dp: S(1)>>},
       %m: tensor<16x8xf32> {nn.role = "moment1", nn.of = "w", rt.offset = 1024 : i64, rt.global = tensor<16x16xf32, #dist<tp: S(1)>>})
       -> (tensor<f32> {nn.role = "loss"}) {
-    %y = rt.gemm %w, %w {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false,
+    %x = rt.view %w {offset = 0 : i64, rt.offsets = array<i64: 0>} : tensor<16x8xf32> -> tensor<4x16xf32>
+    %y = rt.gemm %x, %w {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false,
                          rt.offsets = array<i64: 128>, rt.keep = [{name = "y", global = tensor<4x8xf32, #dist<tp: P>>}]}
-        : tensor<16x8xf32>, tensor<16x8xf32> -> tensor<4x8xf32> loc("h.3.mlp")
+        : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> loc("h.3.mlp")
     %r = rt.all_reduce %y over ["tp"] {maximum = false, reason = "because", nn.phase = "backward", rt.offsets = array<i64: 128>} : tensor<4x8xf32> -> tensor<4x8xf32> loc("h.3.mlp")
     rt.loop 3 init() : () -> () {
     ^bb0(%i: i64):

@@ -71,12 +71,13 @@ module attributes {rt.arena = 128 : i64} {
 
 // -----
 
-module attributes {rt.arena = 128 : i64} {
-  func.func @step() -> (tensor<4xf32> {nn.role = "loss"}) {
-    %a = rt.zero {rt.offsets = array<i64: 0>} : tensor<8xf32>
-    // expected-error @below {{covers elements [6, 10) of a tensor of 8 elements}}
-    %v = rt.view %a {offset = 6 : i64, rt.offsets = array<i64: 24>} : tensor<8xf32> -> tensor<4xf32>
-    return %v : tensor<4xf32>
+// The part has few enough elements, but its last row leaves the whole.
+module attributes {rt.arena = 768 : i64} {
+  func.func @step() -> (tensor<2x4x1x8xf32> {nn.role = "loss"}) {
+    %a = rt.zero {rt.offsets = array<i64: 0>} : tensor<2x4x3x1x8xf32>
+    // expected-error @below {{covers elements [20, 196) of a tensor of 192 elements}}
+    %v = rt.view %a {offset = 20 : i64, parts = 3 : i64, rt.offsets = array<i64: 80>} : tensor<2x4x3x1x8xf32> -> tensor<2x4x1x8xf32>
+    return %v : tensor<2x4x1x8xf32>
   }
 }
 

@@ -119,8 +119,9 @@ void CommandLine::addPlan(CLI::App *sub) {
   fixed(sub->add_option("--dump-ir", options.dumpDir,
                         "Write the program after each pass to this directory"));
   fixed(sub->add_option("--reproducer", options.reproducer,
-                        "Where a failing pass leaves its input (default: a "
-                        "temporary file)"));
+                        "Write the input of a pass that fails to this file "
+                        "(default: only of one that crashes, to a temporary "
+                        "file)"));
 }
 
 void CommandLine::addOptimizer(CLI::App *sub) {
@@ -154,6 +155,7 @@ void CommandLine::addSchedule(CLI::App *sub) {
   add("--warmup-steps", options.warmupSteps, "Steps of linear warm-up")
       ->capture_default_str();
   add("--steps", options.steps, "Optimizer steps, those before --resume too")
+      ->check(positive())
       ->capture_default_str();
 }
 

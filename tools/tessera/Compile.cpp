@@ -8,8 +8,6 @@
 #include "tessera/Import/Import.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
 
@@ -60,14 +58,6 @@ bool tessera::compileModel(const DriverOptions &options,
     return false;
   CompileOptions compile = compileOptions(options);
   compile.microBatches = microBatchesOf(**module);
-  if (compile.reproducerPath.empty()) {
-    SmallString<128> file;
-    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, file);
-    llvm::sys::path::append(file,
-                            llvm::formatv("tessera-crash-{0}.mlir",
-                                          llvm::sys::Process::getProcessId()));
-    compile.reproducerPath = file.str().str();
-  }
   return succeeded(compileToArtifact(**module, compile, path));
 }
 

@@ -45,8 +45,17 @@ struct DriverOptions {
   int64_t saveEvery = 0, seed = 0;
   int32_t threads = 0, timeoutMs = 0;
 
-  bool isArtifact() const {
-    return model.size() > 4 && model.compare(model.size() - 4, 4, ".tsr") == 0;
+  bool isArtifact() const { return modelEndsWith(".tsr"); }
+  /// An nn program, whose sizes are fixed, rather than a config.
+  bool isProgram() const {
+    return modelEndsWith(".mlir") || modelEndsWith(".mlirbc");
+  }
+
+private:
+  bool modelEndsWith(const std::string &extension) const {
+    return model.size() > extension.size() &&
+           model.compare(model.size() - extension.size(), std::string::npos,
+                         extension) == 0;
   }
 };
 

@@ -22,6 +22,7 @@ static CompileOptions compileOptions(const DriverOptions &options,
   compile.beta2 = options.beta2;
   compile.weightDecay = options.weightDecay;
   compile.clip = options.clip;
+  compile.reproducerPath = options.reproducer;
   auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
   if (auto count = model.getAs<IntegerAttr>("micro_batches"))
     compile.microBatches = count.getInt();
@@ -34,9 +35,10 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
   CompilerContext compiler(registry);
   OwningOpRef<ModuleOp> programs[2];
   for (bool isParallel : {false, true}) {
-    auto module = importModel(
-        &compiler.context, options.model,
-        {options.sequence, options.batch, options.microBatches, "f32"});
+    auto module =
+        importModel(&compiler.context, options.model,
+                    {options.sequence, options.batch, options.microBatches,
+                     options.precision == "f64" ? "f64" : "f32"});
     if (failed(module))
       return false;
     CompileOptions compile = compileOptions(options, **module);
@@ -65,7 +67,7 @@ static int64_t smallBatch(const DriverOptions &options) {
   return batch;
 }
 
-/// Above every element of a shrunk model's gradients.
+/// Above every element of a clipped gradient, and of a shrunk model's.
 static constexpr double kGradientScale = 1.0;
 
 bool tessera::compileShrunk(const DriverOptions &options,
@@ -75,13 +77,11 @@ bool tessera::compileShrunk(const DriverOptions &options,
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
   ImportOptions import;
-  bool isConfig = options.model.size() < 5 ||
-                  options.model.compare(options.model.size() - 5, 5, ".mlir");
-  if (isConfig) {
+  import.elementType = precision == "f64" ? "f64" : "f32";
+  if (!options.isProgram()) {
     import.shrink = true;
     import.batch = smallBatch(options);
     import.microBatches = options.microBatches;
-    import.elementType = precision == "f64" ? "f64" : "f32";
   }
   auto module = importModel(&compiler.context, options.model, import);
   if (failed(module))
@@ -91,9 +91,9 @@ bool tessera::compileShrunk(const DriverOptions &options,
   compile.precision = precision;
   compile.keepValues = true;
   // A small epsilon makes AdamW's first steps signs of gradients: of those that
-  // bf16 barely resolves, either sign. A large one keeps what is compared
-  // proportional to the gradients.
-  if (precision == "bf16")
+  // bf16, or f32 in a program of full size, barely resolves, either sign. A
+  // large one keeps what is compared proportional to the gradients.
+  if (precision == "bf16" || (precision == "f32" && options.isProgram()))
     compile.epsilon = kGradientScale;
   return succeeded(compileToArtifact(**module, compile, path));
 }

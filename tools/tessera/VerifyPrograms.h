@@ -21,8 +21,8 @@ struct TypeCheck {
 bool checkTypes(const DriverOptions &options, TypeCheck &check);
 
 /// Compiles a small model of the same make, every value kept, for a mesh. The
-/// batch is that of `options`' mesh. False after an error that has been
-/// printed.
+/// batch is that of `options`' mesh. A program (.mlir) keeps its sizes: they
+/// stand in every op. False after an error that has been printed.
 bool compileShrunk(const DriverOptions &options, const std::string &precision,
                    const std::string &path, const std::string &mesh);
 

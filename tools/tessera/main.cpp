@@ -1,6 +1,7 @@
 //===- main.cpp - the driver ----------------------------------------------===//
 
 #include "Commands.h"
+#include <csignal>
 #include <cstdio>
 #include <dlfcn.h>
 
@@ -25,7 +26,18 @@ static std::string deviceProblem(const DriverOptions &options) {
          "; use --device cpu";
 }
 
+/// Makes a file that grows beyond `ulimit -f` an error of its write, with a
+/// message, as a full disk is. Blocked, not ignored: LLVM sets handlers of its
+/// own.
+static void reportFileLimit() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
 int main(int argc, char **argv) {
+  reportFileLimit();
   DriverOptions options;
   int exitCode = 0;
   if (!parseCommandLine(argc, argv, options, exitCode))

@@ -18,7 +18,8 @@ struct ImportOptions {
   int64_t sequence = 0;     ///< Tokens of a sequence; default: n_positions.
   int64_t batch = 0;        ///< Sequences of an optimizer step; default: 8.
   int64_t microBatches = 0; ///< Parts of a batch; default: 1.
-  std::string elementType;  ///< "f32" (default) or "f64".
+  /// "f32" (default of a config) or "f64"; a .mlir program in f32 is widened.
+  std::string elementType;
   /// A small model of the same make, for `verify`: at most 2 layers, 16
   /// positions, heads of 8; head count, biases and options stay. Configs only.
   bool shrink = false;

@@ -31,8 +31,9 @@ struct CompileOptions {
   /// CUDA kernels in a program for the CPU: for tests, which bring an emulator.
   bool emulateGrid = false;
   std::string dumpDir; ///< If set: IR after each pass, numbered files.
-  std::string
-      reproducerPath; ///< If set: where a failing pass leaves its input.
+  /// If set: a pass that fails leaves its input here. Else only one that
+  /// crashes does, in a temporary file.
+  std::string reproducerPath;
 };
 
 /// Loads every dialect the compiler needs.

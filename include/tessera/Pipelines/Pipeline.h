@@ -47,6 +47,9 @@ void buildDistributePipeline(mlir::OpPassManager &passes,
 /// Typed training step -> rt program of one rank and its kernels.
 void buildLowerPipeline(mlir::OpPassManager &passes,
                         const PipelineOptions &options);
+/// Its second half: nn ops on local tensors -> rt program.
+void buildLowerLocalPipeline(mlir::OpPassManager &passes,
+                             const PipelineOptions &options);
 /// rt program -> rt program with a memory plan, checked.
 void buildMemoryPipeline(mlir::OpPassManager &passes,
                          const PipelineOptions &options);

@@ -7,6 +7,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "tessera/Target/CudaTarget.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace tessera {
 
@@ -24,8 +26,23 @@ struct SharedObjectOptions {
   std::string ptxPath;
 };
 
-/// Errors are diagnostics on `module`.
-mlir::FailureOr<llvm::SmallVector<char>>
+using ObjectCode = llvm::SmallVector<char>;
+
+/// Kernels as one object file; then, if there is a program, its host code as
+/// another. What only one of them declares, the other may define. Errors are
+/// diagnostics on `module`.
+mlir::FailureOr<llvm::SmallVector<ObjectCode, 2>>
+emitObjects(mlir::ModuleOp module, const CpuTarget &target,
+            const SharedObjectOptions &options = {});
+
+/// `linker` as in SharedObjectOptions. Symbols of neither the objects nor libc
+/// or libm are an error.
+mlir::FailureOr<ObjectCode> linkSharedObject(llvm::ArrayRef<ObjectCode> objects,
+                                             llvm::StringRef linker,
+                                             EmitError emitError);
+
+/// Both. Errors are diagnostics on `module`.
+mlir::FailureOr<ObjectCode>
 emitSharedObject(mlir::ModuleOp module, const CpuTarget &target,
                  const SharedObjectOptions &options = {});
 

@@ -2,6 +2,7 @@
 
 #include "KernelWriter.h"
 #include "tessera/Conversion/KernelToLLVM/BufferSharing.h"
+#include "tessera/Dialect/NN/Program.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -17,11 +18,10 @@ namespace {
 
 struct FormKernelsPass : tessera::impl::FormKernelsPassBase<FormKernelsPass> {
   void runOnOperation() override {
-    auto func = getOperation().lookupSymbol<func::FuncOp>("step");
-    if (!func) {
-      getOperation().emitError() << "has no function @step";
+    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "step");
+    if (failed(found))
       return signalPassFailure();
-    }
+    func::FuncOp func = *found;
     SmallVector<Block *> blocks = {&func.getBody().front()};
     func.walk(
         [&](rt::LoopOp loop) { blocks.push_back(&loop.getBody().front()); });

@@ -50,8 +50,10 @@ static bool fixSplit(KernelSpace &space) {
   auto visit = [&](StringRef letters) {
     StringRef all = space.factors;
     int64_t n = letters.size();
-    if (n == rank || n == 0)
+    if (n == 0)
       return true;
+    if (n == rank)
+      return all == letters; // a transposition is no kernel
     if (all.starts_with(letters)) {
       bool same = space.split < 0 || space.split == n;
       space.split = n;

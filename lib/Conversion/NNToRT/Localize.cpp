@@ -4,6 +4,7 @@
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Program.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_LOCALIZEPASS
@@ -21,11 +22,10 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
 
   void runOnOperation() override {
     mesh = meshOf(getOperation());
-    auto func = getOperation().lookupSymbol<func::FuncOp>("step");
-    if (!func) {
-      getOperation().emitError() << "has no function @step";
+    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "step");
+    if (failed(found))
       return signalPassFailure();
-    }
+    func::FuncOp func = *found;
     rememberGlobals(func);
     WalkResult spans = func.walk([&](DistributableOpInterface op) {
       return WalkResult(recordSpans(op));
@@ -75,7 +75,8 @@ bool hasPartialMaximum(Type type) {
 }
 
 /// Numbers the values of the program; the serial and the parallel program have
-/// the same nn ops in the same order, so equal numbers are equal values.
+/// the same nn ops in the same order, so equal numbers are equal values. The
+/// part of the model is for people: "17:einsum of h.1.mlp".
 void LocalizePass::rememberValues(func::FuncOp func) {
   Builder builder(&getContext());
   int64_t next = 0;
@@ -84,6 +85,8 @@ void LocalizePass::rememberValues(func::FuncOp func) {
     for (Value result : op->getResults()) {
       std::string name =
           std::to_string(next++) + ":" + op->getName().stripDialect().str();
+      if (StringRef part = nn::partOf(op.getLoc()); !part.empty())
+        name += " of " + part.str();
       // Candidates of a maximum denote nothing until they are compared.
       if (isa<nn::MaxOp>(op) && hasPartialMaximum(result.getType())) {
         kept.push_back(builder.getDictionaryAttr({}));

@@ -18,7 +18,17 @@ static std::optional<FactorSpan> paddedColumn(Operation *op,
   if (space.factors.empty())
     return std::nullopt;
   std::optional<FactorSpan> span = spanOf(op, space.factors.back());
-  return span && span->total % span->chunk != 0 ? span : std::nullopt;
+  if (!span)
+    return std::nullopt;
+  dist::MeshAttr mesh = dist::meshOf(op);
+  bool isPadded = !mesh || span->isPadded(mesh.getSize(span->axis));
+  return isPadded ? span : std::nullopt;
+}
+
+/// Does 0 in the padding of the operand make something else than 0?
+static bool masksPadding(Operation *op) {
+  auto map = dyn_cast<nn::MapOp>(op);
+  return isa<nn::MaxOp>(op) || (map && map.getFunction() == nn::Function::Exp);
 }
 
 void OpBody::prepare() {
@@ -27,7 +37,7 @@ void OpBody::prepare() {
   if (isa<nn::PickOp, nn::PickGradOp>(op))
     start = emitter.scalar(
         startOf(outer, loc, spanOf(op, member.space.factors.back())));
-  if (isa<nn::MaxOp, nn::MapOp>(op))
+  if (masksPadding(op))
     if (auto span = paddedColumn(op, member.space))
       valid = emitter.scalar(validOf(outer, loc, *span));
   if (auto embedding = dyn_cast<nn::EmbeddingOp>(op)) {

@@ -109,9 +109,13 @@ static ParseResult parseState(AsmParser &parser, State &state) {
     return success();
   if (parser.parseLParen() || parser.parseInteger(state.where))
     return failure();
-  if (succeeded(parser.parseOptionalColon()) &&
+  if (*kind == State::S && succeeded(parser.parseOptionalColon()) &&
       parser.parseInteger(state.level))
     return failure();
+  if (state.where < 0 || state.level < 0)
+    return parser.emitError(loc) << "state " << state.str()
+                                 << " has a negative number; dimensions, "
+                                    "levels and stages count from 0";
   return parser.parseRParen();
 }
 
@@ -120,9 +124,9 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   SmallVector<AxisState> states;
   SMLoc loc = parser.getCurrentLocation();
   auto parseAxis = [&]() -> ParseResult {
-    std::string axis;
+    StringRef axis;
     State state;
-    if (parser.parseKeywordOrString(&axis) || parser.parseColon() ||
+    if (parser.parseKeyword(&axis) || parser.parseColon() ||
         parseState(parser, state))
       return failure();
     for (const AxisState &other : states)
@@ -134,6 +138,12 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   };
   if (parser.parseCommaSeparatedList(parseAxis))
     return {};
+  if (states.empty())
+    return parser.emitError(loc) << "every axis is I; leave the encoding out",
+           Attribute();
+  llvm::sort(states, [](const AxisState &a, const AxisState &b) {
+    return a.axis.getValue() < b.axis.getValue();
+  });
   return ShardingAttr::get(parser.getContext(), states);
 }
 

@@ -55,6 +55,17 @@ void ConvertOp::print(OpAsmPrinter &printer) {
   printer << " : " << getInput().getType() << " -> " << getOutput().getType();
 }
 
+/// What to do about a conversion that the table lacks.
+static std::string remedy(State from, State to) {
+  if (from == to)
+    return "it changes nothing: remove it";
+  if (from.kind == State::A || to.kind == State::A)
+    return "values at a pipeline stage cannot be converted yet";
+  if (to.kind == State::M)
+    return "only nn.max makes partial maxima";
+  return "convert it to I first";
+}
+
 LogicalResult ConvertOp::verify() {
   auto from = cast<RankedTensorType>(getInput().getType());
   auto to = cast<RankedTensorType>(getOutput().getType());
@@ -65,7 +76,8 @@ LogicalResult ConvertOp::verify() {
   const ConversionRow *row = findConversion(getFrom(), getTo());
   if (!row)
     return emitOpError() << "has no conversion " << getFrom().str() << " -> "
-                         << getTo().str() << " on axis '" << getAxis() << "'";
+                         << getTo().str() << " on axis '" << getAxis() << "'; "
+                         << remedy(getFrom(), getTo());
   if (row->how != getHow())
     return emitOpError() << "is called '" << getHow() << "', but "
                          << getFrom().str() << " -> " << getTo().str()

@@ -80,16 +80,16 @@ std::string tessera::dist::checkLevels(RankedTensorType type) {
 static FailureOr<llvm::MapVector<char, int64_t>>
 factorSizes(Operation *op, const Signature &sig) {
   llvm::MapVector<char, int64_t> sizes;
-  if (sig.ins.size() != op->getNumOperands())
-    return op->emitOpError()
-           << "has " << op->getNumOperands() << " operands, but its spec names "
-           << sig.ins.size();
+  assert(sig.ins.size() == op->getNumOperands() && "the op's verifier counts");
   for (auto [k, letters] : llvm::enumerate(sig.ins)) {
     auto type = cast<RankedTensorType>(op->getOperand(k).getType());
     if (type.getRank() != static_cast<int64_t>(letters.size()))
       return op->emitOpError()
              << "operand " << k << " has rank " << type.getRank()
              << ", but its factors are '" << letters << "'";
+    if (llvm::any_of(type.getShape(), [](int64_t size) { return size < 1; }))
+      return op->emitOpError() << "operand " << k << " has type " << type
+                               << "; all sizes must be static and above 0";
     for (auto [f, size] : llvm::zip(letters, type.getShape())) {
       auto [it, isNew] = sizes.insert({f, size});
       if (!isNew && it->second != size)

@@ -96,17 +96,38 @@ llvm::SmallVector<Row> tessera::dist::rows(const Signature &sig, int64_t levels,
   return table;
 }
 
-static std::string remedy(llvm::ArrayRef<State> states) {
-  bool partial = false, invariant = false;
-  for (State s : states) {
-    partial |= s.kind == State::P || s.kind == State::M;
-    invariant |= s.kind == State::I;
+/// Why no factor can be split as the operands say: one must stay whole.
+static std::string wholeFactor(const Signature &sig,
+                               llvm::ArrayRef<State> states) {
+  for (auto [k, state] : llvm::enumerate(states)) {
+    if (!state.isSharded() || !sig.reads(k))
+      continue;
+    llvm::StringRef letters = sig.ins[k];
+    char factor = letters[state.where];
+    if (sig.whole.find(factor) != std::string::npos)
+      return "operand " + std::to_string(k) + " shards dimension " +
+             std::to_string(state.where) +
+             ", which this op needs whole: all_gather it first";
   }
+  return "";
+}
+
+static std::string remedy(const Signature &sig, llvm::ArrayRef<State> states) {
+  auto any = [&](State::Kind kind) {
+    return llvm::any_of(states, [&](State s) { return s.kind == kind; });
+  };
+  bool partial = any(State::P), invariant = any(State::I);
+  if (any(State::A))
+    return "operands at a pipeline stage must all be at the same one";
+  if (any(State::M))
+    return "compare the partial maxima first (all_reduce_max)";
   if (partial && invariant)
     return "reduce the partial operand first (all_reduce, reduce_scatter) or "
            "make the I operand partial";
   if (partial)
     return "reduce the partial operand first (all_reduce, reduce_scatter)";
+  if (std::string why = wholeFactor(sig, states); !why.empty())
+    return why;
   if (invariant)
     return "an I operand stands next to a varying one: enter or slice it first";
   return "only one factor may be sharded, alike in all operands: all_gather or "
@@ -133,6 +154,6 @@ std::optional<State> tessera::dist::infer(const Signature &sig,
     if (fits)
       return row.result;
   }
-  why = remedy(seen);
+  why = remedy(sig, seen);
   return std::nullopt;
 }

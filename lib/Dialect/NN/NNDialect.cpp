@@ -12,6 +12,18 @@ using namespace tessera::nn;
 #define GET_OP_CLASSES
 #include "tessera/Dialect/NN/NNOps.cpp.inc"
 
+llvm::StringRef tessera::nn::partOf(Location location) {
+  StringRef name;
+  location->walk([&](Location inner) {
+    auto named = dyn_cast<NameLoc>(inner);
+    if (!named)
+      return WalkResult::advance();
+    name = named.getName().getValue();
+    return WalkResult::interrupt();
+  });
+  return name;
+}
+
 void NNDialect::initialize() {
   addOperations<
 #define GET_OP_LIST

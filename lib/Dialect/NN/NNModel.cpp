@@ -105,6 +105,14 @@ Type AttentionOp::getResultElementType(unsigned result) {
   return type;
 }
 
+LogicalResult AttentionOp::verify() {
+  return verifyProbability(*this, "dropout", getDropout());
+}
+
+LogicalResult AttentionGradOp::verify() {
+  return verifyProbability(*this, "dropout", getDropout());
+}
+
 /// Products per pair of query and key; a causal mask hides half of the pairs.
 static int64_t pairFlops(Value query, Value key, bool causal,
                          int64_t products) {

@@ -18,6 +18,21 @@ static Signature elementwise(Operation *op) {
 
 Signature MapOp::getSignature(unsigned) { return elementwise(*this); }
 
+bool tessera::nn::hasBound(Function function) {
+  return function == Function::ClipFactor || function == Function::Rsqrt;
+}
+
+LogicalResult MapOp::verify() {
+  StringRef name = stringifyFunction(getFunction());
+  if (hasBound(getFunction()) && !getBound())
+    return emitOpError() << "has no bound, but '" << name
+                         << "' needs one; add {bound = 1.0 : f64}";
+  if (!hasBound(getFunction()) && getBound())
+    return emitOpError() << "has a bound, but '" << name
+                         << "' takes none; remove it";
+  return success();
+}
+
 /// dx = g f'(x); exp reads its result, which is at hand anyway.
 void MapOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
                           ArrayRef<bool> wanted,
@@ -35,6 +50,15 @@ void MapOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
       builder.getStringAttr(letters + "," + letters + "->" + letters),
       ValueRange({resultGrads[0], getOutput()}), builder.getF64FloatAttr(1.0),
       TypeAttr());
+}
+
+LogicalResult MapGradOp::verify() {
+  if (hasBound(getFunction()))
+    return emitOpError() << "has no derivative of '"
+                         << stringifyFunction(getFunction())
+                         << "'; only the optimizer and lowered norms use it, "
+                            "behind differentiation";
+  return success();
 }
 
 Signature MapGradOp::getSignature(unsigned) {
@@ -69,11 +93,17 @@ Signature DropoutOp::getSignature(unsigned) {
   return elementwise(*this).linearInAll();
 }
 
+LogicalResult tessera::nn::verifyProbability(Operation *op, StringRef name,
+                                             const APFloat &value) {
+  double p = value.convertToDouble();
+  if (p >= 0 && p < 1)
+    return success();
+  return op->emitOpError() << "has " << name << " = " << p
+                           << "; it must be in [0, 1)";
+}
+
 LogicalResult DropoutOp::verify() {
-  double p = getP().convertToDouble();
-  if (p < 0 || p >= 1)
-    return emitOpError() << "has p = " << p << "; it must be in [0, 1)";
-  return success();
+  return verifyProbability(*this, "p", getP());
 }
 
 void DropoutOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,

@@ -1,6 +1,7 @@
 //===- NNProducts.cpp - einsum, add, broadcast ----------------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -9,6 +10,46 @@ using dist::Signature;
 
 static bool contains(StringRef letters, char f) {
   return letters.find(f) != StringRef::npos;
+}
+
+static LogicalResult verifyFactors(Operation *op, StringRef letters,
+                                   StringRef where) {
+  for (size_t k = 1; k < letters.size(); ++k)
+    if (contains(letters.take_front(k), letters[k]))
+      return op->emitOpError()
+             << "names factor '" << letters[k] << "' twice in " << where;
+  return success();
+}
+
+/// A spec has a word of letters per operand and one for the result.
+static LogicalResult verifySpec(Operation *op, StringRef spec) {
+  Signature sig = Signature::parse(spec);
+  auto isWord = [](StringRef word) {
+    return llvm::all_of(word, [](char c) { return llvm::isAlpha(c); });
+  };
+  if (!spec.contains("->") || !isWord(sig.out) ||
+      !llvm::all_of(sig.ins, isWord))
+    return op->emitOpError() << "has the malformed spec '" << spec
+                             << "'; write it as 'bsh,hf->bsf'";
+  if (sig.ins.size() != op->getNumOperands())
+    return op->emitOpError()
+           << "has " << op->getNumOperands() << " operands, but its spec '"
+           << spec << "' names " << sig.ins.size();
+  for (const std::string &letters : sig.ins)
+    if (failed(verifyFactors(op, letters, "one operand")))
+      return failure();
+  return verifyFactors(op, sig.out, "the result");
+}
+
+/// Only sums drop factors.
+static LogicalResult verifyKeepsFactors(Operation *op, const Signature &sig) {
+  for (auto [k, letters] : llvm::enumerate(sig.ins))
+    for (char f : letters)
+      if (!contains(sig.out, f))
+        return op->emitOpError() << "operand " << k << " has factor '" << f
+                                 << "', which the result lacks; sum it with "
+                                    "nn.einsum first";
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -25,14 +66,8 @@ Type EinsumOp::getResultElementType(unsigned) {
 }
 
 LogicalResult EinsumOp::verify() {
-  if (getInputs().empty())
-    return emitOpError() << "has no operands; it needs at least 1";
-  Signature sig = Signature::parse(getSpec());
-  for (const std::string &letters : sig.ins)
-    for (size_t k = 1; k < letters.size(); ++k)
-      if (contains(StringRef(letters).take_front(k), letters[k]))
-        return emitOpError()
-               << "names factor '" << letters[k] << "' twice in one operand";
+  if (failed(verifySpec(*this, getSpec())))
+    return failure();
   if (getCompute() && !isContraction())
     return emitOpError() << "has compute = " << *getCompute()
                          << ", but is no matrix product; remove it";
@@ -137,19 +172,13 @@ Signature AddOp::getSignature(unsigned) {
 }
 
 LogicalResult AddOp::verify() {
-  Signature sig = Signature::parse(getSpec());
-  if (getInputs().empty())
-    return emitOpError() << "has no operands; it needs at least 1";
+  if (failed(verifySpec(*this, getSpec())))
+    return failure();
   if (getCoefs() && getCoefs()->size() != getInputs().size())
     return emitOpError() << "has " << getInputs().size() << " operands and "
-                         << getCoefs()->size() << " coefficients";
-  for (auto [k, letters] : llvm::enumerate(sig.ins))
-    for (char f : letters)
-      if (!contains(sig.out, f))
-        return emitOpError() << "operand " << k << " has factor '" << f
-                             << "', which the result lacks; sum it with "
-                                "nn.einsum first";
-  return success();
+                         << getCoefs()->size()
+                         << " coefficients; give every operand one";
+  return verifyKeepsFactors(*this, Signature::parse(getSpec()));
 }
 
 /// An operand's gradient is the result's, summed over the factors it lacks, in
@@ -184,4 +213,15 @@ Signature BroadcastOp::getSignature(unsigned) {
   sig.linear = {{0}};
   sig.shapeOnly = {1};
   return sig;
+}
+
+LogicalResult BroadcastOp::verify() {
+  if (failed(verifySpec(*this, getSpec())))
+    return failure();
+  Signature sig = Signature::parse(getSpec());
+  if (sig.ins[1] != sig.out)
+    return emitOpError() << "has a result of factors '" << sig.out
+                         << "', but 'like' has '" << sig.ins[1]
+                         << "'; they must be the same";
+  return verifyKeepsFactors(*this, sig);
 }

@@ -25,10 +25,11 @@ Signature UnstackOp::getSignature(unsigned) {
 
 LogicalResult UnstackOp::verify() {
   auto type = cast<RankedTensorType>(getInput().getType());
-  if (getDim() < 0 || getDim() >= type.getRank())
-    return emitOpError() << "dimension " << getDim()
-                         << " does not exist in a tensor of rank "
-                         << type.getRank();
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= type.getRank())
+    return emitOpError() << "cannot cut a tensor of rank " << type.getRank()
+                         << " along dimension " << dim << "; use one from 0 to "
+                         << type.getRank() - 1;
   if (type.getDimSize(getDim()) != static_cast<int64_t>(getNumResults()))
     return emitOpError() << "has " << getNumResults()
                          << " results, but dimension " << getDim()
@@ -36,11 +37,11 @@ LogicalResult UnstackOp::verify() {
   return success();
 }
 
+bool UnstackOp::needsEveryGradient() { return true; }
+
 void UnstackOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
                               ArrayRef<bool> wanted,
                               MutableArrayRef<Value> operandGrads) {
-  assert(llvm::all_of(resultGrads, [](Value v) { return v; }) &&
-         "every slice is used");
   operandGrads[0] =
       nn::create<StackOp>(builder, getLoc(), resultGrads, getDimAttr());
 }
@@ -50,6 +51,18 @@ Signature StackOp::getSignature(unsigned) {
   Signature sig = Signature::elementwise(rank, getInputs().size());
   sig.out = stackedLetters(rank + 1, getDim());
   return sig.linearInAll();
+}
+
+LogicalResult StackOp::verify() {
+  if (getInputs().empty())
+    return emitOpError() << "has no operands; it needs at least 1";
+  int64_t rank = cast<RankedTensorType>(getInputs()[0].getType()).getRank();
+  int64_t dim = getDim();
+  if (dim < 0 || dim > rank)
+    return emitOpError() << "cannot stack tensors of rank " << rank
+                         << " along dimension " << dim << "; use one from 0 to "
+                         << rank;
+  return success();
 }
 
 int64_t StackOp::getNewFactorSize(char factor) {

@@ -29,8 +29,14 @@ static LogicalResult verifySlice(MicroBatchesOp op, Value whole, Value slice) {
       type.getDimSize(0) != static_cast<int64_t>(op.getCount()))
     return op.emitOpError() << "runs " << op.getCount()
                             << " micro-batches, but its data is " << type;
+  for (StringAttr axis : dist::axesOf(type, 0))
+    return op.emitOpError()
+           << "has data of type " << type << ", but axis '" << axis.getValue()
+           << "' must not shard dimension 0, which counts "
+              "micro-batches";
   if (sliceType(type) != part)
-    return op.emitOpError() << "passes " << part << " of " << type;
+    return op.emitOpError() << "passes " << part << " of " << type
+                            << "; it must be " << sliceType(type);
   return success();
 }
 
@@ -42,8 +48,10 @@ LogicalResult MicroBatchesOp::verify() {
   for (auto [whole, slice] : llvm::zip(getData(), block.getArguments()))
     if (failed(verifySlice(*this, whole, slice)))
       return failure();
-  auto yield = cast<YieldOp>(block.getTerminator());
-  if (yield.getOperandTypes() != getResultTypes())
-    return emitOpError() << "yields other types than its results have";
+  // Another terminator is refused by a trait, behind this.
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (yield && yield.getOperandTypes() != getResultTypes())
+    return emitOpError() << "yields (" << yield.getOperandTypes()
+                         << "), but returns (" << getResultTypes() << ")";
   return success();
 }

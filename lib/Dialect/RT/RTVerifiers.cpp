@@ -5,10 +5,46 @@
 using namespace mlir;
 using namespace tessera::rt;
 
+namespace {
+
+/// A matrix of a product, as its attributes describe it.
+struct MatrixForm {
+  StringRef name;
+  Value tensor;
+  int64_t rows, columns, stride;
+};
+
+} // namespace
+
+static LogicalResult verifyMatrix(Operation *op, const MatrixForm &matrix) {
+  auto type = cast<RankedTensorType>(matrix.tensor.getType());
+  if (type.hasStaticShape() &&
+      type.getNumElements() != matrix.rows * matrix.columns)
+    return op->emitOpError()
+           << "has a matrix " << matrix.name << " of " << matrix.rows << " x "
+           << matrix.columns << ", but its type is " << type;
+  if (matrix.stride < matrix.columns)
+    return op->emitOpError()
+           << "has ld" << matrix.name << " = " << matrix.stride
+           << ", but a row of " << matrix.name << " has " << matrix.columns
+           << " elements; it must be at least that";
+  return success();
+}
+
 LogicalResult GemmOp::verify() {
+  int64_t m = getM(), n = getN(), k = getK();
+  bool transA = getTransA(), transB = getTransB();
+  const MatrixForm matrices[] = {
+      {"a", getA(), transA ? k : m, transA ? m : k, int64_t(getLda())},
+      {"b", getB(), transB ? n : k, transB ? k : n, int64_t(getLdb())},
+      {"c", getC(), m, n, int64_t(getLdc())}};
+  for (const MatrixForm &matrix : matrices)
+    if (failed(verifyMatrix(*this, matrix)))
+      return failure();
   if (getAccumulator() && getAccumulator().getType() != getC().getType())
     return emitOpError() << "accumulates " << getC().getType() << " into "
-                         << getAccumulator().getType();
+                         << getAccumulator().getType()
+                         << "; the types must be the same";
   return success();
 }
 
@@ -19,7 +55,7 @@ static LogicalResult verifyHeads(Operation *op, ValueRange tensors) {
     if (type.getRank() != 4)
       return op->emitOpError()
              << "has an operand or result of rank " << type.getRank()
-             << ", it must be 4: batch, sequence, heads, head size";
+             << "; it must be 4: batch, sequence, heads, head size";
   }
   return success();
 }
@@ -33,11 +69,38 @@ LogicalResult AttentionGradOp::verify() {
                              getGradQuery(), getGradKey(), getGradValue()});
 }
 
+/// A part lies inside of the whole; rows with gaps only make it longer.
+static LogicalResult verifyPart(Operation *op, Value part, int64_t offset,
+                                Value whole) {
+  auto type = cast<RankedTensorType>(part.getType());
+  auto outer = cast<RankedTensorType>(whole.getType());
+  if (type.getElementType() != outer.getElementType())
+    return op->emitOpError() << "has a part of type " << type << " in " << outer
+                             << "; element types must be the same";
+  if (!type.hasStaticShape() || !outer.hasStaticShape())
+    return success(); // refused by the memory plan
+  int64_t elements = type.getNumElements();
+  if (offset >= 0 && offset + elements <= outer.getNumElements())
+    return success();
+  return op->emitOpError() << "has a part of " << elements
+                           << " elements at offset " << offset
+                           << ", which is not inside of the "
+                           << outer.getNumElements() << " elements of "
+                           << outer;
+}
+
+LogicalResult ViewOp::verify() {
+  return verifyPart(*this, getResult(), getOffset(), getSource());
+}
+
 LogicalResult JoinOp::verify() {
   size_t offsets = getPartOffsets().size();
   if (offsets != getParts().size())
     return emitOpError() << "has " << getParts().size() << " parts and "
-                         << offsets << " offsets";
+                         << offsets << " offsets; give every part one";
+  for (auto [part, offset] : llvm::zip(getParts(), getPartOffsets()))
+    if (failed(verifyPart(*this, part, offset, getResult())))
+      return failure();
   return success();
 }
 

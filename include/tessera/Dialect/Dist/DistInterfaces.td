@@ -11,7 +11,8 @@ def DistributableOpInterface : OpInterface<"DistributableOpInterface"> {
     An op on distributed tensors. It states its signature: the factors of its
     operands and results, in which operands it is linear, which factors stay
     whole. Shapes and distributions of its results follow by the one rule and
-    are verified against it.
+    are verified against it, after the op's own verifier: that one refuses
+    attributes from which no signature follows.
   }];
   let methods = [
     InterfaceMethod<"Signature of one result: factors, linear groups.",
@@ -31,6 +32,7 @@ def DistributableOpInterface : OpInterface<"DistributableOpInterface"> {
         return -1;
       }]>
   ];
+  let verifyWithRegions = 1; // behind the op's own verifier
   let verify = [{ return ::tessera::dist::verifyDistributable($_op); }];
 }
 

@@ -21,6 +21,14 @@
 
 namespace tessera::nn {
 
+/// Whether a pointwise function takes a bound. Those that do have no
+/// derivative: they are only used behind differentiation.
+bool hasBound(Function function);
+
+/// Emits an error unless an attribute is in [0, 1).
+mlir::LogicalResult verifyProbability(mlir::Operation *op, llvm::StringRef name,
+                                      const llvm::APFloat &value);
+
 /// Creates an op whose result types follow from its operands by the typing
 /// rule. The rule must accept them; the op's own verifier says so otherwise.
 template <typename OpTy, typename... Args>
@@ -30,6 +38,10 @@ OpTy create(mlir::OpBuilder &builder, mlir::Location loc, Args &&...args) {
   (void)dist::setResultTypes(op);
   return op;
 }
+
+/// The part of the model that a location names, from the outside in:
+/// "h.3.mlp"; "" if none.
+llvm::StringRef partOf(mlir::Location location);
 
 } // namespace tessera::nn
 

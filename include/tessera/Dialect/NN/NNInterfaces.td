@@ -20,7 +20,9 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
       (ins "::mlir::OpBuilder &":$builder,
            "::llvm::ArrayRef<::mlir::Value>":$resultGrads,
            "::llvm::ArrayRef<bool>":$wanted,
-           "::llvm::MutableArrayRef<::mlir::Value>":$operandGrads)>
+           "::llvm::MutableArrayRef<::mlir::Value>":$operandGrads)>,
+    InterfaceMethod<"Whether backward needs the gradient of every result.",
+      "bool", "needsEveryGradient", (ins), "", [{ return false; }]>
   ];
 }
 

@@ -53,6 +53,12 @@ def NN_Function : I32EnumAttr<"Function", "pointwise function", [
   let cppNamespace = "::tessera::nn";
 }
 
+def NN_Rows : RankedTensorOf<[AnyType], [HasRankGreaterOrEqualPred<1>],
+                             "ranked tensor with at least 1 dimension">;
+def NN_Matrix : RankedTensorOf<[AnyType], [HasAnyRankOfPred<[2]>], "matrix">;
+def NN_Indices : RankedTensorOf<[I32], [], "ranked tensor of indices">;
+def NN_FloatType : TypeAttrOf<AnyFloat>;
+
 class NN_Op<string mnemonic, list<Trait> traits = []> :
     Op<NN_Dialect, mnemonic, !listconcat([Pure,
        DeclareOpInterfaceMethods<DistributableOpInterface>], traits)>;
@@ -141,6 +147,7 @@ def NN_BroadcastOp : NN_Op<"broadcast"> {
   let arguments = (ins StrAttr:$spec, AnyRankedTensor:$input, AnyRankedTensor:$like);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$spec $input `like` $like attr-dict `:` functional-type(operands, $output)";
+  let hasVerifier = 1;
 }
 
 // ------------------------------------------------------------------ pointwise
@@ -163,6 +170,7 @@ def NN_MapOp : NN_Op<"map", [NN_Differentiable]> {
                        OptionalAttr<F64Attr>:$bound);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$function $input attr-dict `:` type($input) `->` type($output)";
+  let hasVerifier = 1;
 }
 
 def NN_MapGradOp : NN_Op<"map_grad"> {
@@ -178,6 +186,7 @@ def NN_MapGradOp : NN_Op<"map_grad"> {
   let arguments = (ins NN_Function:$function, AnyRankedTensor:$grad, AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$function $grad `,` $input attr-dict `:` functional-type(operands, $output)";
+  let hasVerifier = 1;
 }
 
 def NN_CastOp : NN_Op<"cast", [NN_Differentiable, NN_TypedElement]> {
@@ -189,7 +198,7 @@ def NN_CastOp : NN_Op<"cast", [NN_Differentiable, NN_TypedElement]> {
     %y = nn.cast %x to bf16 : tensor<2x8xf32> -> tensor<2x8xbf16>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input, TypeAttr:$to);
+  let arguments = (ins AnyRankedTensor:$input, NN_FloatType:$to);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$input `to` $to attr-dict `:` type($input) `->` type($output)";
 }
@@ -222,14 +231,15 @@ def NN_ConstantOp : NN_Op<"constant", [NN_TypedElement]> {
     %one = nn.constant 1.000000e+00 f32 : tensor<f32>
     ```
   }];
-  let arguments = (ins F64Attr:$value, TypeAttr:$element_type);
+  let arguments = (ins F64Attr:$value, NN_FloatType:$element_type);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$value $element_type attr-dict `:` type($output)";
 }
 
 // ------------------------------------------------------------------ shape
 
-def NN_UnstackOp : NN_Op<"unstack", [NN_Differentiable]> {
+def NN_UnstackOp : NN_Op<"unstack", [
+    DeclareOpInterfaceMethods<DifferentiableOpInterface, ["needsEveryGradient"]>]> {
   let summary = "Cuts a tensor into its slices along one whole dimension";
   let description = [{
     Result `i` is `x` at index `i` of dimension `dim`, which disappears.
@@ -261,6 +271,7 @@ def NN_StackOp : NN_Op<"stack", [
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, I64Attr:$dim);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$inputs `along` $dim attr-dict `:` functional-type($inputs, $output)";
+  let hasVerifier = 1;
 }
 
 def NN_PrefixOp : NN_Op<"prefix", [
@@ -276,7 +287,7 @@ def NN_PrefixOp : NN_Op<"prefix", [
     %y = nn.prefix %x rows 8 : tensor<32x16xf32> -> tensor<8x16xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input, I64Attr:$rows);
+  let arguments = (ins NN_Matrix:$input, I64Attr:$rows);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$input `rows` $rows attr-dict `:` type($input) `->` type($output)";
   let hasVerifier = 1;
@@ -304,7 +315,7 @@ def NN_LayerNormOp : NN_Op<"layer_norm", [NN_Differentiable, NN_TypedElement, NN
        : (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<2x8x16xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$weight,
+  let arguments = (ins NN_Rows:$input, AnyRankedTensor:$weight,
                        AnyRankedTensor:$bias, F64Attr:$epsilon,
                        OptionalAttr<TypeAttr>:$element_type);
   let results = (outs AnyRankedTensor:$output);
@@ -322,7 +333,7 @@ def NN_LayerNormGradInputOp : NN_Op<"layer_norm_grad_input", [NN_TypedElement]> 
     With `n` the normalized input and `u = g * weight`:
     `dx = (u - mean(u) - n * mean(u * n)) / sqrt(var + epsilon)`.
   }];
-  let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$input,
+  let arguments = (ins AnyRankedTensor:$grad, NN_Rows:$input,
                        AnyRankedTensor:$weight, F64Attr:$epsilon);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
@@ -330,7 +341,7 @@ def NN_LayerNormGradInputOp : NN_Op<"layer_norm_grad_input", [NN_TypedElement]> 
 
 def NN_LayerNormGradWeightOp : NN_Op<"layer_norm_grad_weight", [NN_TypedElement]> {
   let summary = "Gradient of layer_norm for its weight: sum of g * normalized x";
-  let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$input, F64Attr:$epsilon);
+  let arguments = (ins AnyRankedTensor:$grad, NN_Rows:$input, F64Attr:$epsilon);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
 }
@@ -357,6 +368,7 @@ def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedEle
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def NN_AttentionGradOp : NN_Op<"attention_grad", [NN_Cost]> {
@@ -372,6 +384,7 @@ def NN_AttentionGradOp : NN_Op<"attention_grad", [NN_Cost]> {
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
                       AnyRankedTensor:$grad_value);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def NN_EmbeddingOp : NN_Op<"embedding", [NN_Differentiable, NN_TypedElement]> {
@@ -387,14 +400,14 @@ def NN_EmbeddingOp : NN_Op<"embedding", [NN_Differentiable, NN_TypedElement]> {
        : (tensor<2x8xi32>, tensor<64x16xf32>) -> tensor<2x8x16xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$ids, AnyRankedTensor:$table);
+  let arguments = (ins NN_Indices:$ids, AnyRankedTensor:$table);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
 }
 
 def NN_EmbeddingGradOp : NN_Op<"embedding_grad", [NN_TypedElement]> {
   let summary = "Gradient of embedding for its table: adds g's rows by index";
-  let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$ids, AnyRankedTensor:$like);
+  let arguments = (ins AnyRankedTensor:$grad, NN_Indices:$ids, AnyRankedTensor:$like);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$grad `,` $ids `like` $like attr-dict `:` functional-type(operands, $output)";
 }
@@ -412,7 +425,7 @@ def NN_MaxOp : NN_Op<"max"> {
     %m = nn.max %logits : tensor<2x8x64xf32> -> tensor<2x8xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input);
+  let arguments = (ins NN_Rows:$input);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
 }
@@ -428,14 +441,14 @@ def NN_PickOp : NN_Op<"pick", [NN_Differentiable]> {
     %t = nn.pick %logits, %labels : (tensor<2x8x64xf32>, tensor<2x8xi32>) -> tensor<2x8xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$logits, AnyRankedTensor:$labels);
+  let arguments = (ins NN_Rows:$logits, NN_Indices:$labels);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
 }
 
 def NN_PickGradOp : NN_Op<"pick_grad"> {
   let summary = "Gradient of pick: g at the label, 0 elsewhere";
-  let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$labels, AnyRankedTensor:$like);
+  let arguments = (ins AnyRankedTensor:$grad, NN_Indices:$labels, NN_Rows:$like);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$grad `,` $labels `like` $like attr-dict `:` functional-type(operands, $output)";
 }
@@ -474,7 +487,7 @@ def NN_MicroBatchesOp : Op<NN_Dialect, "micro_batches",
     before the op. Results are the sums of the yielded values over all
     micro-batches, in order; adding keeps a distribution.
   }];
-  let arguments = (ins I64Attr:$count, Variadic<AnyRankedTensor>:$data);
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$count, Variadic<AnyRankedTensor>:$data);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

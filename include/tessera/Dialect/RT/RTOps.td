@@ -52,6 +52,7 @@ class RT_Op<string mnemonic, list<Trait> traits = []> : Op<RT_Dialect, mnemonic,
 class RT_Call<list<string> facts = []> : DeclareOpInterfaceMethods<RuntimeCallOpInterface, facts>;
 
 defvar RT_I64s = Variadic<I64>;
+defvar RT_Positive = ConfinedAttr<I64Attr, [IntPositive]>;
 
 // ------------------------------------------------------------------ scalars
 
@@ -90,7 +91,7 @@ def RT_LaunchOp : RT_Op<"launch", [Pure, AttrSizedOperandSegments, RT_Call<>]> {
     threads get ranges that are multiples of `grain`.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyRankedTensor>:$inputs,
-                       RT_I64s:$scalars, I64Attr:$count, I64Attr:$grain);
+                       RT_I64s:$scalars, RT_Positive:$count, RT_Positive:$grain);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` (`scalars` `(` $scalars^ `)`)? attr-dict `:` functional-type($inputs, $outputs)
@@ -193,6 +194,7 @@ def RT_ViewOp : RT_Op<"view", [Pure]> {
   let assemblyFormat = [{
     $source (`[` $index^ `]`)? attr-dict `:` type($source) `->` type($result)
   }];
+  let hasVerifier = 1;
 }
 
 def RT_JoinOp : RT_Op<"join", [Pure]> {
@@ -216,7 +218,7 @@ def RT_AllReduceOp : RT_Op<"all_reduce", [Pure, AllTypesMatch<["input", "result"
   let assemblyFormat = "$input `over` $axes attr-dict `:` type($input) `->` type($result)";
 }
 
-def RT_FirstOp : RT_Op<"first", [Pure]> {
+def RT_FirstOp : RT_Op<"first", [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "The value on rank 0 of an axis, zeros elsewhere; part of a kernel";
   let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis);
   let results = (outs AnyRankedTensor:$result);
@@ -231,7 +233,7 @@ def RT_LoopOp : RT_Op<"loop", [SingleBlockImplicitTerminator<"YieldOp">]> {
     The block has the iteration number (i64) and one argument per `inits`;
     it yields their next values, which live in the same buffers as the inits.
   }];
-  let arguments = (ins I64Attr:$count, Variadic<AnyRankedTensor>:$inits);
+  let arguments = (ins RT_Positive:$count, Variadic<AnyRankedTensor>:$inits);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

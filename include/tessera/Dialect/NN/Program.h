@@ -1,0 +1,20 @@
+//===- Program.h - the nn program of a module -----------------------------===//
+
+#ifndef TESSERA_DIALECT_NN_PROGRAM_H
+#define TESSERA_DIALECT_NN_PROGRAM_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tessera::nn {
+
+/// The function of that name: one block, ranked tensors as arguments and
+/// results. Emits an error where a module has none.
+mlir::FailureOr<mlir::func::FuncOp> findProgram(mlir::ModuleOp module,
+                                                llvm::StringRef name);
+/// Emits an error unless a function is such a program.
+mlir::LogicalResult checkProgram(mlir::func::FuncOp func);
+
+} // namespace tessera::nn
+
+#endif // TESSERA_DIALECT_NN_PROGRAM_H

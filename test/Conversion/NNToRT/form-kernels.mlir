@@ -1,0 +1,71 @@
+// Ops over the same rows and columns are one kernel; sums over rows are another; equal kernels are shared.
+// RUN: tessera-opt %s --rt-form-kernels -split-input-file | FileCheck %s --implicit-check-not="= nn."
+
+// CHECK-LABEL: func.func @step
+// CHECK-SAME: %[[X:.*]]: tensor<64x32xf32>, %[[B:.*]]: tensor<32xf32>
+// CHECK-NEXT: %[[Y:.*]] = rt.launch @[[NAME:.*]](%[[X]], %[[B]]) {count = 64 : i64, grain = {{[0-9]+}} : i64, nn.phase = "forward", rt.role = [{nn.role = "gradient"}]} : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
+// CHECK-NEXT: return %[[Y]]
+// CHECK: func.func private @[[NAME]](
+// CHECK-SAME: rt.schedule = "row"
+// CHECK: linalg.generic
+func.func @step(%x: tensor<64x32xf32>, %b: tensor<32xf32>) -> tensor<64x32xf32> {
+  %y = nn.add "ab,b->ab" %x, %b : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
+  %z = nn.map gelu %y {nn.phase = "forward", rt.role = [{nn.role = "gradient"}]} : tensor<64x32xf32> -> tensor<64x32xf32>
+  return %z : tensor<64x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @step
+// CHECK: rt.launch @[[NAME:.*]](%{{.*}}) {count = 32 : i64
+// CHECK: func.func private @[[NAME]](
+// CHECK-SAME: rt.schedule = "column"
+func.func @step(%x: tensor<64x32xf32>) -> tensor<32xf32> {
+  %y = nn.einsum "ab->b" %x : (tensor<64x32xf32>) -> tensor<32xf32>
+  return %y : tensor<32xf32>
+}
+
+// -----
+
+// Two layers, one kernel.
+// CHECK-LABEL: func.func @step
+// CHECK: rt.launch @[[NAME:.*]](%{{.*}})
+// CHECK: rt.gemm
+// CHECK: rt.launch @[[NAME]](%{{.*}})
+// CHECK-COUNT-1: func.func private
+// CHECK-NOT: func.func private
+func.func @step(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %a = nn.map gelu %x : tensor<64x64xf32> -> tensor<64x64xf32>
+  %y = rt.gemm %a, %a {m = 64 : i64, n = 64 : i64, k = 64 : i64, lda = 64 : i64, ldb = 64 : i64, ldc = 64 : i64, trans_a = false, trans_b = false} : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %b = nn.map gelu %y : tensor<64x64xf32> -> tensor<64x64xf32>
+  return %b : tensor<64x64xf32>
+}
+
+// -----
+
+// What depends on the rank is a scalar of the launch: the first row of the vocabulary, and how many rows are valid.
+// CHECK-LABEL: func.func @step
+// CHECK: %[[C:.*]] = rt.coord "tp"
+// CHECK: rt.launch @{{.*}} scalars(%{{.*}})
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @step(%ids: tensor<2x4xi32>, %table: tensor<5x8xf32>) -> tensor<2x4x8xf32> {
+    %y = nn.embedding %ids, %table {rt.factors = {v = {axis = "tp", chunk = 5 : i64, total = 9 : i64}}} : (tensor<2x4xi32>, tensor<5x8xf32>) -> tensor<2x4x8xf32>
+    return %y : tensor<2x4x8xf32>
+  }
+}
+
+// -----
+
+// Ops inside of a loop are kernels inside of it.
+// CHECK-LABEL: func.func @step
+// CHECK: rt.loop 2
+// CHECK: rt.launch
+// CHECK: rt.yield
+func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %y = rt.loop 2 init(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%i: i64, %a: tensor<8xf32>):
+    %b = nn.map gelu %a : tensor<8xf32> -> tensor<8xf32>
+    rt.yield %b : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}

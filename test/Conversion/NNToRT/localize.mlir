@@ -1,0 +1,51 @@
+// Global types become local shapes: slices of ceil(n / ranks); conversions become collectives or nothing.
+// RUN: tessera-opt %s --rt-localize -split-input-file | FileCheck %s --implicit-check-not=dist.convert
+// RUN: tessera-opt %s --rt-localize=keep -split-input-file | FileCheck %s --check-prefix=KEEP
+
+// CHECK-LABEL: @step
+// CHECK-SAME: tensor<2x8xf32> {rt.global = tensor<4x8xf32, #dist<dp: S(0)>>}
+// CHECK-SAME: tensor<8x5xf32> {rt.global = tensor<8x9xf32, #dist<tp: S(1)>>}
+// CHECK-SAME: -> tensor<2x5xf32>
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  func.func @step(%x: tensor<4x8xf32, #dist<dp: S(0)>>, %w: tensor<8x9xf32, #dist<tp: S(1)>>) -> tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>> {
+    %0 = dist.convert enter %x on "tp" : tensor<4x8xf32, #dist<dp: S(0)>> -> tensor<4x8xf32, #dist<dp: S(0), tp: R>>
+    %1 = dist.convert enter %w on "dp" : tensor<8x9xf32, #dist<tp: S(1)>> -> tensor<8x9xf32, #dist<dp: R, tp: S(1)>>
+    // CHECK-NEXT: nn.einsum "bh,hv->bv" %{{.*}} {rt.factors = {b = {axis = "dp", chunk = 2 : i64, total = 4 : i64}, v = {axis = "tp", chunk = 5 : i64, total = 9 : i64}}} : (tensor<2x8xf32>, tensor<8x5xf32>) -> tensor<2x5xf32>
+    // KEEP: nn.einsum {{.*}} rt.keep = [{global = tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>>, name = "0:einsum"}]
+    %2 = nn.einsum "bh,hv->bv" %0, %1 : (tensor<4x8xf32, #dist<dp: S(0), tp: R>>, tensor<8x9xf32, #dist<dp: R, tp: S(1)>>) -> tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>>
+    return %2 : tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>>
+  }
+}
+
+// -----
+
+// Each conversion that can be lowered; what communicates says why.
+// CHECK-LABEL: @step
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @step(%x: tensor<4x8xf32, #dist<tp: S(1)>>, %w: tensor<8x6xf32, #dist<tp: S(0)>>, %r: tensor<8xf32, #dist<tp: R>>) {
+    // CHECK: %[[Y:.*]] = nn.einsum
+    %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<4x8xf32, #dist<tp: S(1)>>, tensor<8x6xf32, #dist<tp: S(0)>>) -> tensor<4x6xf32, #dist<tp: P>>
+    // CHECK: rt.all_reduce %[[Y]] over ["tp"] {maximum = false, reason = "addends of a product over a split dimension"} : tensor<4x6xf32> -> tensor<4x6xf32>
+    %sum = dist.convert all_reduce %y on "tp" : tensor<4x6xf32, #dist<tp: P>> -> tensor<4x6xf32>
+    // CHECK: %[[M:.*]] = nn.max %{{.*}} : tensor<4x4xf32> -> tensor<4xf32>
+    %m = nn.max %x : tensor<4x8xf32, #dist<tp: S(1)>> -> tensor<4xf32, #dist<tp: M>>
+    // CHECK: rt.all_reduce %[[M]] over ["tp"] {maximum = true, reason = "largest logit over the split vocabulary"}
+    %top = dist.convert all_reduce_max %m on "tp" : tensor<4xf32, #dist<tp: M>> -> tensor<4xf32>
+    // CHECK: rt.first %{{.*}} on "tp" : tensor<8xf32> -> tensor<8xf32>
+    %first = dist.convert first %r on "tp" : tensor<8xf32, #dist<tp: R>> -> tensor<8xf32, #dist<tp: P>>
+    // CHECK-NEXT: return
+    %same = dist.convert leave %r on "tp" : tensor<8xf32, #dist<tp: R>> -> tensor<8xf32>
+    return
+  }
+}
+
+// -----
+
+// Without a mesh nothing is split.
+// CHECK-LABEL: @step
+// CHECK-SAME: tensor<4x8xf32> {rt.global = tensor<4x8xf32>}
+func.func @step(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // CHECK-NEXT: nn.map gelu %{{.*}} : tensor<4x8xf32> -> tensor<4x8xf32>
+  %y = nn.map gelu %x : tensor<4x8xf32> -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}

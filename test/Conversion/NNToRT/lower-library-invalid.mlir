@@ -1,0 +1,40 @@
+// RUN: tessera-opt %s --split-input-file --verify-diagnostics --rt-lower-library
+
+func.func @summed_factors_are_not_neighbours(%x: tensor<2x4x3xf32>, %w: tensor<2x3x5xf32>) -> tensor<4x5xf32> {
+  // expected-error @+1 {{'aib,abf->if' is no single matrix product of contiguous operands; order its factors as rows, columns}}
+  %y = nn.einsum "aib,abf->if" %x, %w : (tensor<2x4x3xf32>, tensor<2x3x5xf32>) -> tensor<4x5xf32>
+  return %y : tensor<4x5xf32>
+}
+
+// -----
+
+func.func @scaled_product(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>) -> tensor<4x6xf32> {
+  // expected-error @+1 {{'bh,hf->bf' is no single matrix product}}
+  %y = nn.einsum "bh,hf->bf" %x, %w {scale = 2.0 : f64} : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  return %y : tensor<4x6xf32>
+}
+
+// -----
+
+func.func @batched_product(%x: tensor<2x4x8xf32>, %w: tensor<2x8x6xf32>) -> tensor<2x4x6xf32> {
+  // expected-error @+1 {{'abh,ahf->abf' is no single matrix product}}
+  %y = nn.einsum "abh,ahf->abf" %x, %w : (tensor<2x4x8xf32>, tensor<2x8x6xf32>) -> tensor<2x4x6xf32>
+  return %y : tensor<2x4x6xf32>
+}
+
+// -----
+
+func.func @a_kernel_reads_a_slice(%x: tensor<4x2x8xf32>) -> tensor<4x8xf32> {
+  // expected-error @+1 {{is read by 'nn.map'; only attention reads slices in place}}
+  %a, %b = nn.unstack %x along 1 : tensor<4x2x8xf32> -> tensor<4x8xf32>, tensor<4x8xf32>
+  %y = nn.map gelu %a : tensor<4x8xf32> -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @a_part_is_an_argument(%x: tensor<8xf32>) -> tensor<2x8xf32> {
+  // expected-error @+1 {{joins a part that is not written in place; only gradients of attention are}}
+  %y = nn.stack %x, %x along 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
+  return %y : tensor<2x8xf32>
+}

@@ -1,0 +1,94 @@
+// RUN: tessera-opt %s -split-input-file -verify-diagnostics
+
+!g = tensor<2x8x4x16xf32>
+!q = tensor<2x8x4x16xf32>
+!k = tensor<2x8x4x16xf32>
+!v = tensor<2x8x4x16xf32>
+!o = tensor<2x8x4x16xf32>
+!lse = tensor<2x4x8xf32>
+func.func @nothing_is_kept(%g: !g, %q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse) {
+  // expected-error @+1 {{has dropout = 1.000000e+00; it must be in [0, 1)}}
+  %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {dropout = 1.0 : f64, scale = 0.25 : f64} : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+!g = tensor<2x8x4x16xf32>
+!q = tensor<2x8x4x16xf32>
+!k = tensor<2x8x4x16xf32>
+!v = tensor<2x8x4x16xf32>
+!o = tensor<2x8x4x16xf32>
+!lse = tensor<2x8x4xf32>
+func.func @lse_in_another_order(%g: !g, %q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse) {
+  // expected-error @+1 {{sizes 4 and 8 of factor 'n' differ}}
+  %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64} : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+!g = tensor<2x8x4x16xf32, #dist<tp: R>>
+!q = tensor<2x8x4x16xf32, #dist<tp: S(3)>>
+!k = tensor<2x8x4x16xf32, #dist<tp: S(3)>>
+!v = tensor<2x8x4x16xf32, #dist<tp: R>>
+!o = tensor<2x8x4x16xf32, #dist<tp: R>>
+!lse = tensor<2x4x8xf32, #dist<tp: R>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @head_size_is_split(%g: !g, %q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse) {
+    // expected-error @+2 {{refuses R, S(3), S(3), R, R, R on axis 'tp'}}
+    // expected-note @+1 {{operand 1 shards dimension 3, which this op needs whole: all_gather it first}}
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64} : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x4x16xf32>)
+    return
+  }
+}
+
+// -----
+
+!g = tensor<2x8x4x16xf32, #dist<tp: P>>
+!q = tensor<2x8x4x16xf32, #dist<tp: R>>
+!k = tensor<2x8x4x16xf32, #dist<tp: R>>
+!v = tensor<2x8x4x16xf32, #dist<tp: P>>
+!o = tensor<2x8x4x16xf32, #dist<tp: P>>
+!lse = tensor<2x4x8xf32, #dist<tp: R>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @gradient_and_value_are_partial(%g: !g, %q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse) {
+    // expected-error @+2 {{refuses P, R, R, P, P, R on axis 'tp'}}
+    // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64} : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x8x4x16xf32, #dist<tp: P>>)
+    return
+  }
+}
+
+// -----
+
+!g = tensor<2x8x4x16xf32, #dist<tp: R>>
+!q = tensor<2x8x4x16xf32, #dist<tp: R>>
+!k = tensor<2x8x4x16xf32, #dist<tp: R>>
+!v = tensor<2x8x4x16xf32>
+!o = tensor<2x8x4x16xf32, #dist<tp: R>>
+!lse = tensor<2x4x8xf32, #dist<tp: R>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @value_did_not_enter(%g: !g, %q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse) {
+    // expected-error @+2 {{refuses R, R, R, I, R, R on axis 'tp'}}
+    // expected-note @+1 {{an I operand stands next to a varying one: enter or slice it first}}
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64} : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32, #dist<tp: R>>, tensor<2x8x4x16xf32, #dist<tp: R>>, tensor<2x8x4x16xf32, #dist<tp: R>>)
+    return
+  }
+}
+
+// -----
+
+!g = tensor<2x8x4x16xf32, #dist<tp: P>>
+!q = tensor<2x8x4x16xf32, #dist<tp: R>>
+!k = tensor<2x8x4x16xf32, #dist<tp: R>>
+!v = tensor<2x8x4x16xf32, #dist<tp: R>>
+!o = tensor<2x8x4x16xf32, #dist<tp: R>>
+!lse = tensor<2x4x8xf32, #dist<tp: R>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @gradient_of_the_query_is_not_reduced_yet(%g: !g, %q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse) {
+    // expected-error @+1 {{has result type 'tensor<2x8x4x16xf32>', but its operands give 'tensor<2x8x4x16xf32, #dist<tp: P>>'}}
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64} : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x8x4x16xf32, #dist<tp: P>>)
+    return
+  }
+}

@@ -1,0 +1,63 @@
+// RUN: tessera-opt %s -split-input-file -verify-diagnostics
+
+func.func @accumulator_of_another_type(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>, %acc: tensor<8xf32>) {
+  // expected-error @+1 {{accumulates 'tensor<4x8xf32>' into 'tensor<8xf32>'; the types must be the same}}
+  %c = rt.gemm %a, %b into(%acc : tensor<8xf32>) {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @size_is_missing(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @+1 {{requires attribute 'k'}}
+  %c = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @a_is_smaller(%a: tensor<4x8xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @+1 {{has a matrix a of 4 x 16, but its type is 'tensor<4x8xf32>'}}
+  %c = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @b_is_smaller(%a: tensor<4x16xf32>, %b: tensor<8x8xf32>) {
+  // expected-error @+1 {{has a matrix b of 16 x 8, but its type is 'tensor<8x8xf32>'}}
+  %c = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @result_is_larger(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @+1 {{has a matrix c of 4 x 8, but its type is 'tensor<8x8xf32>'}}
+  %c = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_of_a_overlap(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @+1 {{has lda = 8, but a row of a has 16 elements; it must be at least that}}
+  %c = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_of_a_transposed_b_overlap(%a: tensor<4x16xf32>, %b: tensor<8x16xf32>) {
+  // expected-error @+1 {{has ldb = 8, but a row of b has 16 elements; it must be at least that}}
+  %c = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = true} : tensor<4x16xf32>, tensor<8x16xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @rows_of_the_result_overlap(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @+1 {{has ldc = 4, but a row of c has 8 elements; it must be at least that}}
+  %c = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 4 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return
+}

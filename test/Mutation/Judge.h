@@ -1,0 +1,49 @@
+//===- Judge.h - what catches a mutant ------------------------------------===//
+
+#ifndef TESSERA_TEST_MUTATION_JUDGE_H
+#define TESSERA_TEST_MUTATION_JUDGE_H
+
+#include "Outcome.h"
+#include "Programs.h"
+
+namespace tessera::test {
+
+enum class Fate {
+  Types,    ///< The rule or a verifier refuses it.
+  Erasure,  ///< Without distribution it is not the serial program.
+  Passes,   ///< A later pass, the memory check or the metadata refuses it.
+  Numerics, ///< It trains differently, or fails.
+  Equal,    ///< It trains as the serial program does.
+  Same,     ///< The change makes no difference to the lowered program.
+  Unclear   ///< Between the two: the test must be improved.
+};
+
+struct Verdict {
+  Fate fate = Fate::Unclear;
+  double difference = 0; ///< From the serial run, if it was run.
+};
+
+/// Judges mutants, one at a time; one per thread.
+class Judge {
+public:
+  /// False after an error. `scratch` is the prefix of files that it may write.
+  bool start(KernelObjects &kernels, const std::string &scratch);
+
+  /// The program of no mutant.
+  Verdict judgeOriginal();
+  Verdict judge(const Mutant &mutant);
+  /// Does anything read the factors of ops of this name?
+  bool readsFactors(llvm::StringRef opName);
+
+  Programs programs;
+
+private:
+  Verdict run(mlir::ModuleOp module, Stage stage);
+
+  std::string scratch, loweredText;
+  Outcome wanted;
+};
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_MUTATION_JUDGE_H

@@ -1,0 +1,114 @@
+//===- LocalizedMutants.cpp - changes of what a rank knows of the whole ---===//
+
+#include "Mutant.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "tessera/Conversion/NNToRT/Factors.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/RT.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+using dist::State;
+
+namespace {
+
+/// Changes what an op knows of the slices of a factor.
+void changeSpan(Operation *op, unsigned number, char letter,
+                const std::string &kind, void (*change)(FactorSpan &),
+                Mutants &mutants) {
+  mutants.push_back(
+      {Stage::Localized, kind, describe(op) + ", factor " + letter,
+       isa<nn::MaxOp>(op) ? kShiftCancels : "", [=](ModuleOp module) {
+         Operation *op = opsOf(module)[number];
+         FactorSpan span = *spanOf(op, letter);
+         change(span);
+         setSpan(op, letter, span);
+       }});
+}
+
+/// Strides of global indices, masks of padding, positions of later
+/// micro-batches come from the global size; where a slice starts, from chunks.
+void changeSpans(Operation *op, unsigned number, Mutants &mutants) {
+  auto factors = op->getAttrOfType<DictionaryAttr>(rt::RTDialect::kFactorsAttr);
+  for (NamedAttribute factor : factors) {
+    char letter = factor.getName().getValue().front();
+    changeSpan(
+        op, number, letter, "local size for a global one",
+        [](FactorSpan &span) { span.total = span.chunk; }, mutants);
+    changeSpan(
+        op, number, letter, "slices of another size",
+        [](FactorSpan &span) { --span.chunk; }, mutants);
+  }
+}
+
+RankedTensorType globalType(func::FuncOp step, unsigned index) {
+  auto type =
+      step.getArgAttrOfType<TypeAttr>(index, rt::RTDialect::kGlobalAttr);
+  return cast<RankedTensorType>(type.getValue());
+}
+
+/// All types that differ from `type` in the state on one axis.
+SmallVector<RankedTensorType> otherPlaces(RankedTensorType type,
+                                          ArrayRef<StringAttr> axes) {
+  SmallVector<RankedTensorType> others;
+  auto add = [&](RankedTensorType other) {
+    if (other != type && dist::checkLevels(other).empty())
+      others.push_back(other);
+  };
+  for (StringAttr axis : axes) {
+    auto whole = dist::withState(type, axis, {State::I});
+    add(whole);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      int64_t level = dist::axesOf(whole, dim).size();
+      add(dist::withState(type, axis, State::sharded(dim, level)));
+    }
+  }
+  return others;
+}
+
+std::string text(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// The runtime fills parameters and data by these types; the program computes
+/// as before.
+void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
+  auto name =
+      step.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kParamAttr);
+  if (!name)
+    name = step.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kDataAttr);
+  if (!name)
+    return;
+  RankedTensorType type = globalType(step, index);
+  for (RankedTensorType other :
+       otherPlaces(type, dist::meshOf(step).getAxes())) {
+    std::string otherText = text(other);
+    mutants.push_back({Stage::Localized, "input filled for another placement",
+                       name.str() + ", " + text(type) + " as " + otherText, "",
+                       [=](ModuleOp module) {
+                         Type other = parseType(otherText, module.getContext());
+                         module.lookupSymbol<func::FuncOp>("step").setArgAttr(
+                             index, rt::RTDialect::kGlobalAttr,
+                             TypeAttr::get(other));
+                       }});
+  }
+}
+
+} // namespace
+
+Mutants
+test::localizedMutants(ModuleOp localized,
+                       llvm::function_ref<bool(StringRef opName)> isRead) {
+  Mutants mutants;
+  for (auto [number, op] : llvm::enumerate(opsOf(localized)))
+    if (op->hasAttr(rt::RTDialect::kFactorsAttr) &&
+        isRead(op->getName().getStringRef()))
+      changeSpans(op, number, mutants);
+  auto step = localized.lookupSymbol<func::FuncOp>("step");
+  for (unsigned k = 0; k < step.getNumArguments(); ++k)
+    placedElsewhere(step, k, mutants);
+  return mutants;
+}

@@ -1,0 +1,297 @@
+//===- LoweredMutants.cpp - changes of the program of one rank ------------===//
+// Below the types: collectives, and the scalars that tell a rank where it is.
+//===----------------------------------------------------------------------===//
+
+#include "Mutant.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "tessera/Conversion/NNToRT/Factors.h"
+#include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Dialect/RT/RT.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+/// One leaf of a scalar's expression, replaced.
+struct ScalarChange {
+  enum Kind {
+    CoordinateIsZero,
+    OtherCoordinate,
+    FirstMicroBatch,
+    FirstStep,
+    OtherStream,
+    KeyOfRank
+  };
+  Kind kind;
+  std::string axis, other;
+
+  std::string row() const;
+  /// What stands for `leaf`; null if it stays.
+  Value replace(OpBuilder &builder, Value leaf) const;
+};
+
+std::string ScalarChange::row() const {
+  switch (kind) {
+  case CoordinateIsZero:
+    return "local index for a global one";
+  case OtherCoordinate:
+    return "coordinate of another axis";
+  case FirstMicroBatch:
+    return "index of the first micro-batch";
+  case FirstStep:
+    return "dropout: key of the first step";
+  case OtherStream:
+    return "dropout: key of another stream";
+  case KeyOfRank:
+    return "dropout: key that depends on the rank";
+  }
+  return "";
+}
+
+Value ScalarChange::replace(OpBuilder &b, Value leaf) const {
+  Location loc = leaf.getLoc();
+  auto coordinate = [&](const std::string &axis) -> Value {
+    return rt::CoordOp::create(b, loc, b.getI64Type(), b.getStringAttr(axis));
+  };
+  auto coord = leaf.getDefiningOp<rt::CoordOp>();
+  if (coord && coord.getAxis() == axis && kind == CoordinateIsZero)
+    return i64(b, loc, 0);
+  if (coord && coord.getAxis() == axis && kind == OtherCoordinate)
+    return coordinate(other);
+  if (isa<BlockArgument>(leaf) && kind == FirstMicroBatch)
+    return i64(b, loc, 0);
+  if (leaf.getDefiningOp<rt::StepOp>() && kind == FirstStep)
+    return i64(b, loc, 0);
+  auto key = leaf.getDefiningOp<rt::StreamKeyOp>();
+  if (!key || (kind != OtherStream && kind != KeyOfRank))
+    return {};
+  Value seed = key.getSeed();
+  if (kind == KeyOfRank)
+    seed = arith::AddIOp::create(b, loc, seed, coordinate(axis));
+  int64_t stream = key.getStream() + (kind == OtherStream ? 2 : 0);
+  return rt::StreamKeyOp::create(b, loc, b.getI64Type(), seed, key.getStep(),
+                                 b.getI64IntegerAttr(stream));
+}
+
+/// The expression of a scalar once more, before its reader, with a change.
+Value rebuild(OpBuilder &b, Value value, const ScalarChange &change) {
+  if (Value other = change.replace(b, value))
+    return other;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return value;
+  IRMapping operands;
+  for (Value operand : op->getOperands())
+    operands.map(operand, rebuild(b, operand, change));
+  return b.clone(*op, operands)->getResult(0);
+}
+
+/// Everything that a scalar depends on.
+void slice(Value value, llvm::SetVector<Value> &values) {
+  if (!values.insert(value))
+    return;
+  if (Operation *op = value.getDefiningOp())
+    for (Value operand : op->getOperands())
+      slice(operand, values);
+}
+
+std::vector<ScalarChange> changesOf(Value scalar, ArrayRef<StringAttr> axes) {
+  llvm::SetVector<Value> values;
+  slice(scalar, values);
+  std::vector<ScalarChange> changes;
+  for (Value value : values) {
+    if (auto coord = value.getDefiningOp<rt::CoordOp>()) {
+      std::string own = coord.getAxis().str();
+      changes.push_back({ScalarChange::CoordinateIsZero, own, ""});
+      for (StringAttr axis : axes)
+        if (axis != coord.getAxisAttr())
+          changes.push_back({ScalarChange::OtherCoordinate, own, axis.str()});
+    } else if (isa<BlockArgument>(value)) {
+      changes.push_back({ScalarChange::FirstMicroBatch, "", ""});
+    } else if (value.getDefiningOp<rt::StepOp>()) {
+      changes.push_back({ScalarChange::FirstStep, "", ""});
+    } else if (value.getDefiningOp<rt::StreamKeyOp>()) {
+      changes.push_back({ScalarChange::OtherStream, "", ""});
+      for (StringAttr axis : axes)
+        changes.push_back({ScalarChange::KeyOfRank, axis.str(), ""});
+    }
+  }
+  return changes;
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+class LoweredEnumeration {
+public:
+  explicit LoweredEnumeration(ModuleOp program)
+      : program(program), axes(dist::meshOf(program).getAxes()) {}
+  Mutants run();
+
+private:
+  void allReduce(rt::AllReduceOp op, unsigned number);
+  void axesOf(rt::AllReduceOp op, unsigned number);
+  void scalars(Operation *op, unsigned number);
+  void attentionStream(Operation *op, unsigned number);
+  Mutant &add(const std::string &kind, const std::string &what,
+              std::function<void(ModuleOp)> apply) {
+    mutants.push_back({Stage::Lowered, kind, what, "", std::move(apply)});
+    return mutants.back();
+  }
+
+  ModuleOp program;
+  ArrayRef<StringAttr> axes;
+  Mutants mutants;
+};
+
+void LoweredEnumeration::allReduce(rt::AllReduceOp op, unsigned number) {
+  add("all_reduce deleted, " + phaseOf(op), describe(op), [=](ModuleOp module) {
+    Operation *op = opsOf(module)[number];
+    op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+    op->erase();
+  });
+  bool isShift = op.getMaximum();
+  add(isShift ? "all_reduce of sums for maxima"
+              : "all_reduce of maxima for sums",
+      describe(op),
+      [=](ModuleOp module) {
+        cast<rt::AllReduceOp>(opsOf(module)[number]).setMaximum(!isShift);
+      })
+      .right = isShift ? kShiftCancels : "";
+  axesOf(op, number);
+}
+
+/// Every other set of axes.
+void LoweredEnumeration::axesOf(rt::AllReduceOp op, unsigned number) {
+  for (unsigned set = 1; set < 1u << axes.size(); ++set) {
+    std::vector<std::string> names;
+    SmallVector<Attribute> attributes;
+    for (auto [k, axis] : llvm::enumerate(axes))
+      if (set >> k & 1) {
+        names.push_back(axis.str());
+        attributes.push_back(axis);
+      }
+    if (ArrayAttr::get(op.getContext(), attributes) == op.getAxes())
+      continue;
+    bool coversAll = llvm::all_of(op.getAxes(), [&](Attribute axis) {
+      return llvm::is_contained(attributes, axis);
+    });
+    add("all_reduce over other axes",
+        describe(op) + " over " + llvm::join(names, ","),
+        [=](ModuleOp module) {
+          SmallVector<StringRef> axes(names.begin(), names.end());
+          cast<rt::AllReduceOp>(opsOf(module)[number])
+              .setAxesAttr(Builder(module.getContext()).getStrArrayAttr(axes));
+        })
+        .right = op.getMaximum() && coversAll ? kShiftCancels : "";
+  }
+}
+
+/// The number of valid elements of a slice (validOf) is the only minimum.
+bool isValidCount(Value scalar) {
+  llvm::SetVector<Value> values;
+  slice(scalar, values);
+  return llvm::any_of(values, [](Value value) {
+    return value.getDefiningOp<arith::MinSIOp>() != nullptr;
+  });
+}
+
+/// Why an op may be wrong about what is padding.
+std::string whyRight(Operation *op, Value scalar, const ScalarChange &change) {
+  if (!isValidCount(scalar))
+    return "";
+  auto launch = dyn_cast<rt::LaunchOp>(op);
+  StringRef kernel = launch ? launch.getKernel() : "";
+  if (kernel.contains("max"))
+    return kShiftCancels;
+  bool looksUp = kernel.contains("embedding") || isa<rt::ScatterAddOp>(op);
+  bool takesMore = change.kind == ScalarChange::CoordinateIsZero;
+  return looksUp && takesMore ? kNothingInPadding : "";
+}
+
+void LoweredEnumeration::scalars(Operation *op, unsigned number) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!operand.get().getType().isInteger(64))
+      continue;
+    unsigned index = operand.getOperandNumber();
+    for (const ScalarChange &change : changesOf(operand.get(), axes))
+      add(change.row(),
+          describe(op) + ", operand " + std::to_string(index) + " " +
+              change.axis + " " + change.other,
+          [=](ModuleOp module) {
+            Operation *op = opsOf(module)[number];
+            OpBuilder builder(op);
+            op->setOperand(index,
+                           rebuild(builder, op->getOperand(index), change));
+          })
+          .right = whyRight(op, operand.get(), change);
+  }
+}
+
+/// Attention makes its own keys.
+void LoweredEnumeration::attentionStream(Operation *op, unsigned number) {
+  int64_t stream = op->getAttrOfType<IntegerAttr>("stream").getInt() + 2;
+  ScalarChange change{ScalarChange::OtherStream, "", ""};
+  add(change.row(), describe(op), [=](ModuleOp module) {
+    opsOf(module)[number]->setAttr(
+        "stream", Builder(module.getContext()).getI64IntegerAttr(stream));
+  });
+}
+
+Mutants LoweredEnumeration::run() {
+  for (auto [number, op] : llvm::enumerate(opsOf(program))) {
+    if (auto reduce = dyn_cast<rt::AllReduceOp>(op))
+      allReduce(reduce, number);
+    if (isa<rt::RuntimeCallOpInterface, rt::ViewOp>(op))
+      scalars(op, number);
+    if (auto loop = dyn_cast<rt::LoopOp>(op))
+      add("micro-batch left out", describe(op),
+          [number = number](ModuleOp module) {
+            auto loop = cast<rt::LoopOp>(opsOf(module)[number]);
+            loop.setCount(loop.getCount() - 1);
+          });
+    if (isa<rt::AttentionOp, rt::AttentionGradOp>(op))
+      attentionStream(op, number);
+  }
+  return std::move(mutants);
+}
+
+} // namespace
+
+Mutants test::loweredMutants(ModuleOp lowered) {
+  return LoweredEnumeration(lowered).run();
+}
+
+/// The buffer keeps what was there before: a view of it, which is no call.
+Mutants test::plannedMutants(ModuleOp planned) {
+  Mutants mutants;
+  for (auto [number, op] : llvm::enumerate(opsOf(planned))) {
+    if (!isa<rt::ZeroOp, rt::CopyOp>(op))
+      continue;
+    mutants.push_back(
+        {Stage::Planned,
+         std::string(isa<rt::ZeroOp>(op) ? "buffer not zeroed"
+                                         : "buffer not copied"),
+         describe(op), "", [number = number](ModuleOp module) {
+           Operation *op = opsOf(module)[number];
+           OpBuilder b(op);
+           Value any = module.lookupSymbol<func::FuncOp>("step").getArgument(0);
+           auto view = rt::ViewOp::create(
+               b, op->getLoc(), op->getResult(0).getType(), any, Value(),
+               b.getI64IntegerAttr(0), b.getI64IntegerAttr(0));
+           view->setAttr(rt::RTDialect::kOffsetsAttr,
+                         op->getAttr(rt::RTDialect::kOffsetsAttr));
+           op->replaceAllUsesWith(view);
+           op->erase();
+         }});
+  }
+  return mutants;
+}

@@ -1,0 +1,205 @@
+//===- Programs.cpp - the program at every stage, and mutants of it -------===//
+
+#include "Programs.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Pass/PassManager.h"
+#include "tessera/Conversion/KernelToLLVM/Passes.h"
+#include "tessera/Conversion/NNToRT/Passes.h"
+#include "tessera/Conversion/RTToLLVM/Passes.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "tessera/Import/Import.h"
+#include "tessera/Pipelines/Compile.h"
+#include "tessera/Target/Artifact.h"
+#include "tessera/Target/Metadata.h"
+#include "tessera/Target/Passes.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+// Two micro-batches of two sequences per rank: every offset that a program can
+// have is one that matters.
+static constexpr int64_t kBatch = 8, kMicroBatches = 2;
+static constexpr const char *kMesh = "dp=2,tp=2";
+// The gradient is always clipped, so that its norm matters. AdamW's steps are
+// not signs of gradients: noise around 0 stays noise.
+static constexpr double kClip = 0.1, kEpsilon = 1e-6;
+
+std::shared_ptr<const ObjectCode>
+KernelObjects::get(const std::string &text,
+                   llvm::function_ref<FailureOr<ObjectCode>()> compile) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (auto known = objects.find(text); known != objects.end())
+      return known->second;
+  }
+  FailureOr<ObjectCode> code = compile();
+  if (failed(code))
+    return nullptr;
+  auto shared = std::make_shared<const ObjectCode>(std::move(*code));
+  std::lock_guard<std::mutex> lock(mutex);
+  return objects[text] = shared;
+}
+
+static DialectRegistry compilerDialects() {
+  DialectRegistry registry;
+  registerCompilerDialects(registry);
+  return registry;
+}
+
+Programs::Programs()
+    : context(compilerDialects(), MLIRContext::Threading::DISABLED) {
+  // Refusals of mutants are results, not news.
+  context.getDiagEngine().registerHandler(
+      [](Diagnostic &) { return success(); });
+  passes.microBatches = kMicroBatches;
+  passes.clip = kClip;
+  passes.epsilon = kEpsilon;
+}
+
+static OwningOpRef<ModuleOp> importSmallModel(MLIRContext &context) {
+  ImportOptions options;
+  options.batch = kBatch;
+  options.microBatches = kMicroBatches;
+  options.elementType = "f64";
+  auto module = importModel(&context, MUTATION_CONFIG, options);
+  return succeeded(module) ? std::move(*module) : nullptr;
+}
+
+bool Programs::run(ModuleOp module,
+                   llvm::function_ref<void(OpPassManager &)> add) {
+  PassManager manager(&context);
+  add(manager);
+  return succeeded(manager.run(module));
+}
+
+bool Programs::compileSerial(const std::string &path) {
+  OwningOpRef<ModuleOp> module = importSmallModel(context);
+  CompileOptions compile;
+  compile.precision = "f64";
+  compile.microBatches = kMicroBatches;
+  compile.clip = kClip;
+  compile.epsilon = kEpsilon;
+  if (!module || failed(compileToArtifact(*module, compile, path)))
+    return false;
+  metadataOptions = (*module)->getAttr(kOptionsAttr);
+  return true;
+}
+
+bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
+  kernels = &objects;
+  OwningOpRef<ModuleOp> module = importSmallModel(context);
+  serial = importSmallModel(context);
+  target = CpuTarget::get("native", [&] { return module->emitError(); });
+  if (!module || failed(target) || !compileSerial(serialPath))
+    return false;
+  passes.vectorBits = target->vectorBits;
+  auto distribute = [&](OpPassManager &manager) {
+    buildDistributePipeline(manager, passes);
+  };
+  if (!run(*serial, distribute))
+    return false;
+  passes.mesh = kMesh;
+  if (!run(*module, distribute))
+    return false;
+  (*module)->setAttr(kOptionsAttr, metadataOptions);
+  for (int stage = 0; stage < 4; ++stage) {
+    if (stage > 0 && !advance(*module, Stage(stage - 1), Stage(stage)))
+      return false;
+    parallel[stage] = module->clone();
+  }
+  return true;
+}
+
+bool Programs::advance(ModuleOp module, Stage from, Stage to) {
+  auto passesBetween = [&](OpPassManager &manager) {
+    auto isAhead = [&](Stage stage) { return from < stage && stage <= to; };
+    if (isAhead(Stage::Localized))
+      manager.addPass(createLocalizePass());
+    if (isAhead(Stage::Lowered))
+      buildLowerLocalPipeline(manager, passes);
+    if (isAhead(Stage::Planned))
+      buildMemoryPipeline(manager, passes);
+  };
+  return run(module, passesBetween);
+}
+
+std::string Programs::text(ModuleOp lowered) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  lowered->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+static SmallVector<func::FuncOp> kernelsIn(ModuleOp module) {
+  SmallVector<func::FuncOp> kernels;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func->hasAttr(rt::RTDialect::kScheduleAttr))
+      kernels.push_back(func);
+  return kernels;
+}
+
+std::shared_ptr<const ObjectCode> Programs::kernelsOf(ModuleOp module) {
+  std::string key;
+  llvm::raw_string_ostream stream(key);
+  for (func::FuncOp kernel : kernelsIn(module))
+    kernel.print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
+  return kernels->get(key, [&]() -> FailureOr<ObjectCode> {
+    OwningOpRef<ModuleOp> copy = module.clone();
+    copy->lookupSymbol<func::FuncOp>("step").erase();
+    KernelToLLVMPipelineOptions options;
+    options.vectorBits = passes.vectorBits;
+    if (!run(*copy, [&](OpPassManager &manager) {
+          buildKernelToLLVMPipeline(manager, options);
+        }))
+      return failure();
+    auto objects = emitObjects(*copy, *target);
+    if (failed(objects))
+      return failure();
+    return std::move(objects->front());
+  });
+}
+
+/// Host code, compiled against declarations of the kernels.
+FailureOr<ObjectCode> Programs::link(ModuleOp module) {
+  std::shared_ptr<const ObjectCode> kernelCode = kernelsOf(module);
+  if (!kernelCode)
+    return failure();
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&context),
+                                          ArrayRef<Type>());
+  for (func::FuncOp kernel : kernelsIn(module)) {
+    std::string name = kernel.getName().str();
+    Location loc = kernel.getLoc();
+    kernel.erase();
+    LLVM::LLVMFuncOp::create(builder, loc, name, type);
+  }
+  // Scalars are all that is left to convert.
+  if (!run(module, [&](OpPassManager &manager) {
+        manager.addPass(createConvertRTToLLVMPass());
+        manager.addPass(createArithToLLVMConversionPass());
+      }))
+    return failure();
+  auto objects = emitObjects(module, *target);
+  if (failed(objects))
+    return failure();
+  SmallVector<ObjectCode, 3> all = {*kernelCode};
+  llvm::append_range(all, *objects);
+  return linkSharedObject(all, "", [&] { return module.emitError(); });
+}
+
+bool Programs::compile(ModuleOp module, const std::string &path) {
+  if (!run(module, [](OpPassManager &manager) {
+        manager.addPass(createAttachMetadataPass());
+      }))
+    return false;
+  auto metadata = module->getAttrOfType<StringAttr>(kMetadataAttr);
+  FailureOr<ObjectCode> code = link(module);
+  return succeeded(code) &&
+         succeeded(writeArtifact(path, metadata.getValue(), *code,
+                                 [&] { return module.emitError(); }));
+}

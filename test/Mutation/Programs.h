@@ -1,0 +1,69 @@
+//===- Programs.h - the program at every stage, and mutants of it ---------===//
+// The passes of the compiler in steps, so that a program can be changed between
+// them. Host code is compiled per mutant; kernels, most of the work, only where
+// a mutant has other kernels.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_MUTATION_PROGRAMS_H
+#define TESSERA_TEST_MUTATION_PROGRAMS_H
+
+#include "Mutant.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "tessera/Pipelines/Pipeline.h"
+#include "tessera/Target/SharedObject.h"
+#include <map>
+#include <mutex>
+
+namespace tessera::test {
+
+/// Object code by the text of the kernels in it; for all threads.
+class KernelObjects {
+public:
+  /// Compiles what is not known; null if that fails.
+  std::shared_ptr<const ObjectCode>
+  get(const std::string &text,
+      llvm::function_ref<mlir::FailureOr<ObjectCode>()> compile);
+
+private:
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const ObjectCode>> objects;
+};
+
+/// The two-layer model in a context of its own, for one thread.
+class Programs {
+public:
+  Programs();
+  /// Compiles the serial program to `serialPath`. False after an error.
+  bool build(KernelObjects &kernels, const std::string &serialPath);
+
+  /// The parallel program at a stage.
+  mlir::ModuleOp at(Stage stage) { return *parallel[int(stage)]; }
+  /// The serial training step, not lowered.
+  mlir::ModuleOp serialStep() { return *serial; }
+  /// Runs the passes between two stages; false where one refuses.
+  bool advance(mlir::ModuleOp module, Stage from, Stage to);
+  /// From Stage::Planned to an artifact; false where a pass refuses.
+  bool compile(mlir::ModuleOp module, const std::string &path);
+  /// The lowered program as text: equal programs run alike.
+  static std::string text(mlir::ModuleOp lowered);
+
+private:
+  bool compileSerial(const std::string &path);
+  bool run(mlir::ModuleOp module,
+           llvm::function_ref<void(mlir::OpPassManager &)> add);
+  std::shared_ptr<const ObjectCode> kernelsOf(mlir::ModuleOp module);
+  mlir::FailureOr<ObjectCode> link(mlir::ModuleOp module);
+
+  KernelObjects *kernels = nullptr;
+  mlir::MLIRContext context;
+  PipelineOptions passes;
+  mlir::FailureOr<CpuTarget> target = mlir::failure();
+  mlir::OwningOpRef<mlir::ModuleOp> serial;
+  mlir::OwningOpRef<mlir::ModuleOp> parallel[4];
+  mlir::Attribute metadataOptions;
+};
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_MUTATION_PROGRAMS_H

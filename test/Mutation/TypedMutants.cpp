@@ -1,0 +1,127 @@
+//===- TypedMutants.cpp - changes of the typed training step --------------===//
+
+#include "Mutant.h"
+#include "tessera/Dialect/NN/NN.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+using dist::State;
+
+namespace {
+
+/// States that a value could have on an axis.
+SmallVector<State> candidates(RankedTensorType type, StringRef axis) {
+  SmallVector<State> states = {{State::I}, {State::R}, {State::P}};
+  auto others = dist::withState(type, axis, {State::I});
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    states.push_back(State::sharded(dim, dist::axesOf(others, dim).size()));
+  return states;
+}
+
+class TypedEnumeration {
+public:
+  explicit TypedEnumeration(ModuleOp program) : program(program) {}
+  Mutants run();
+
+private:
+  void deleted(dist::ConvertOp op, unsigned number);
+  void changed(dist::ConvertOp op, unsigned number);
+  void rewired(dist::ConvertOp op, unsigned number);
+  void placed(BlockArgument argument, StringRef axis);
+  void add(const std::string &kind, const std::string &what,
+           std::function<void(ModuleOp)> apply) {
+    mutants.push_back({Stage::Typed, kind, what, "", std::move(apply)});
+  }
+
+  ModuleOp program;
+  std::vector<Operation *> ops;
+  Mutants mutants;
+};
+
+void TypedEnumeration::deleted(dist::ConvertOp op, unsigned number) {
+  add("conversion deleted, " + phaseOf(op), describe(op), [=](ModuleOp module) {
+    Operation *op = opsOf(module)[number];
+    op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+    op->erase();
+  });
+}
+
+void TypedEnumeration::changed(dist::ConvertOp op, unsigned number) {
+  auto type = cast<RankedTensorType>(op.getInput().getType());
+  for (State to : candidates(type, op.getAxis())) {
+    if (to == op.getTo() || !dist::findConversion(op.getFrom(), to))
+      continue;
+    add("conversion of another kind, " + phaseOf(op),
+        describe(op) + " to " + to.str(), [=](ModuleOp module) {
+          auto op = cast<dist::ConvertOp>(opsOf(module)[number]);
+          OpBuilder builder(op);
+          Value other = dist::ConvertOp::create(
+              builder, op.getLoc(), op.getInput(), op.getAxis(), to);
+          op.getOutput().replaceAllUsesWith(other);
+          op.erase();
+        });
+  }
+}
+
+/// Reads the nearest earlier value of its type instead.
+void TypedEnumeration::rewired(dist::ConvertOp op, unsigned number) {
+  for (unsigned other = number; other-- > 0;) {
+    if (ops[other]->getBlock() != op->getBlock() ||
+        isa<dist::ConvertOp>(ops[other]))
+      continue;
+    for (OpResult result : ops[other]->getResults()) {
+      if (result == op.getInput() ||
+          result.getType() != op.getInput().getType())
+        continue;
+      unsigned index = result.getResultNumber();
+      return add("conversion of another value, " + phaseOf(op), describe(op),
+                 [=](ModuleOp module) {
+                   std::vector<Operation *> ops = opsOf(module);
+                   ops[number]->setOperand(0, ops[other]->getResult(index));
+                 });
+    }
+  }
+}
+
+void TypedEnumeration::placed(BlockArgument argument, StringRef axis) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  unsigned index = argument.getArgNumber();
+  for (State state : candidates(type, axis)) {
+    auto other = dist::withState(type, axis, state);
+    if (state == dist::stateOf(type, axis) || !dist::checkLevels(other).empty())
+      continue;
+    std::string name = axis.str();
+    add("input in another state",
+        "input " + std::to_string(index) + " as " + state.str() + " on " + name,
+        [=](ModuleOp module) {
+          Value input =
+              module.lookupSymbol<func::FuncOp>("step").getArgument(index);
+          input.setType(dist::withState(cast<RankedTensorType>(input.getType()),
+                                        name, state));
+        });
+  }
+}
+
+Mutants TypedEnumeration::run() {
+  ops = opsOf(program);
+  auto eachConversion = [&](auto mutate) {
+    for (unsigned number = 0; number < ops.size(); ++number)
+      if (auto op = dyn_cast<dist::ConvertOp>(ops[number]))
+        (this->*mutate)(op, number);
+  };
+  eachConversion(&TypedEnumeration::deleted);
+  eachConversion(&TypedEnumeration::changed);
+  eachConversion(&TypedEnumeration::rewired);
+  auto step = program.lookupSymbol<func::FuncOp>("step");
+  for (BlockArgument argument : step.getArguments())
+    for (StringAttr axis : dist::meshOf(step).getAxes())
+      placed(argument, axis);
+  return std::move(mutants);
+}
+
+} // namespace
+
+Mutants test::typedMutants(ModuleOp typed) {
+  return TypedEnumeration(typed).run();
+}

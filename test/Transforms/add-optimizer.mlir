@@ -1,0 +1,33 @@
+// Norm, clipping and AdamW. The norm counts every parameter once: the invariant one goes to its first rank.
+// RUN: tessera-opt %s --nn-add-optimizer="beta1=0.5 beta2=0.75 epsilon=0.125 weight-decay=0.25 clip=2" | FileCheck %s
+// RUN: tessera-opt %s --nn-add-optimizer=clip=0 | FileCheck %s --check-prefix=FREE --implicit-check-not=clip_factor
+
+// CHECK: func.func @step(
+// CHECK-SAME: {nn.of = "w", nn.role = "moment1"}
+// CHECK-SAME: {nn.of = "w", nn.role = "moment2"}
+// CHECK-SAME: {nn.of = "b", nn.role = "moment1"}
+// CHECK-SAME: tensor<f32> {nn.role = "lr"}, %{{.*}}: tensor<f32> {nn.role = "bias_correction1"}, %{{.*}}: tensor<f32> {nn.role = "bias_correction2"}
+// CHECK-SAME: -> (tensor<f32> {nn.role = "loss"}, tensor<f32> {nn.role = "grad_norm"}, tensor<8xf32, #dist<tp: S(0)>> {nn.param = "w", nn.role = "parameter"}
+!w = tensor<8xf32, #dist<tp: S(0)>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @gradients(%w: !w {nn.param = "w", nn.decay}, %b: tensor<4xf32> {nn.param = "b"}, %loss: tensor<f32>, %dw: !w, %db: tensor<4xf32>) -> (tensor<f32>, !w, tensor<4xf32>) {
+    return %loss, %dw, %db : tensor<f32>, !w, tensor<4xf32>
+  }
+}
+// CHECK: nn.einsum "a,a->" {{.*}} -> tensor<f32, #dist<tp: P>>
+// CHECK: nn.einsum "a,a->" {{.*}} -> tensor<f32>
+// CHECK: dist.convert first %{{.*}} on "tp" : tensor<f32> -> tensor<f32, #dist<tp: P>>
+// CHECK: nn.add ",->" {{.*}} -> tensor<f32, #dist<tp: P>>
+// CHECK: dist.convert all_reduce
+// CHECK: %[[NORM:.*]] = nn.map sqrt {{.*}} {nn.phase = "optimizer"} : tensor<f32> -> tensor<f32>
+// CHECK-NOT: all_reduce
+// CHECK: nn.map clip_factor %[[NORM]] {bound = 2.000000e+00 : f64
+// CHECK: nn.add "a,a->a" {{.*}} {coefs = array<f64: 5.000000e-01, 5.000000e-01>
+// CHECK: nn.add "a,a->a" {{.*}} {coefs = array<f64: 7.500000e-01, 2.500000e-01>
+// CHECK: nn.adamw {{.*}} {decay = 2.500000e-01 : f64, epsilon = 1.250000e-01 : f64
+// CHECK: nn.adamw {{.*}} {decay = 0.000000e+00 : f64
+// CHECK: return %arg2, %[[NORM]],
+
+// FREE: func.func @step(
+// FREE: nn.map sqrt
+// FREE: nn.adamw {{.*}} {decay = 1.000000e-01 : f64, epsilon = 1.000000e-08 : f64
