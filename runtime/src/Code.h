@@ -23,6 +23,8 @@ public:
   ~Code();
 
   tsr_abi_program step() const { return program; }
+  /// The kernels of a program for an accelerator; null for the CPU's.
+  const tsr_abi_device_image *image() const { return deviceImage; }
 
 private:
   void release();
@@ -32,6 +34,7 @@ private:
   int descriptor = -1;
   void *handle = nullptr;
   tsr_abi_program program = nullptr;
+  const tsr_abi_device_image *deviceImage = nullptr;
 };
 
 } // namespace tessera
