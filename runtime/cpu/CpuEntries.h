@@ -1,7 +1,8 @@
 //===- CpuEntries.h - The compute entries of the CPU device -----*- C++ -*-===//
 // The seam between the runtime's core and its CPU kernels. The argument lists
 // are those of tessera/abi.h. Each function is called from a rank's thread,
-// several rank threads at once, each with its own team of threads (ThreadTeam.h).
+// several rank threads at once, each with its own team of threads
+// (ThreadTeam.h).
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_CPU_CPUENTRIES_H
 #define TESSERA_CPU_CPUENTRIES_H

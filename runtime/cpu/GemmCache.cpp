@@ -89,22 +89,10 @@ GemmCache &GemmCache::ofThisThread() {
 }
 
 GemmCache::Key GemmCache::keyOf(const GemmProblem &p) {
-  return {p.m,
-          p.n,
-          p.k,
-          p.lda,
-          p.ldb,
-          p.ldc,
-          p.dtypeAB,
-          p.dtypeC,
-          p.batch,
-          p.strideA,
-          p.strideB,
-          p.strideC,
-          p.transA,
-          p.transB,
-          p.accumulate,
-          p.bias != nullptr};
+  return {p.m,      p.n,       p.k,          p.lda,
+          p.ldb,    p.ldc,     p.dtypeAB,    p.dtypeC,
+          p.batch,  p.strideA, p.strideB,    p.strideC,
+          p.transA, p.transB,  p.accumulate, p.bias != nullptr};
 }
 
 void GemmCache::run(const GemmProblem &p) {

@@ -41,9 +41,9 @@ public:
   size_t size() const { return primitives.size(); }
 
 private:
-  using Key = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t,
+  using Key = std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                          int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
-                         int64_t, bool, bool, bool, bool>;
+                         bool, bool, bool, bool>;
   static Key keyOf(const GemmProblem &p);
 
   std::map<Key, std::unique_ptr<CachedGemm>> primitives;

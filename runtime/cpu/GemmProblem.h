@@ -21,7 +21,9 @@ struct GemmProblem {
 /// The rows and columns of C that one thread computes.
 struct GemmRegion {
   int64_t rowBegin, rowEnd, columnBegin, columnEnd;
-  bool isEmpty() const { return rowBegin >= rowEnd || columnBegin >= columnEnd; }
+  bool isEmpty() const {
+    return rowBegin >= rowEnd || columnBegin >= columnEnd;
+  }
 };
 
 /// Decodes and checks args; returns 0 or a tsr_status with *error set.

@@ -30,8 +30,8 @@ GemmRegions::GemmRegions(const GemmProblem &problem, int threads)
     return;
   across = std::max(threads, 1);
   for (int64_t rows = 2; rows <= threads; ++rows)
-    if (threads % rows == 0 && packingCost(p, rows, threads / rows) <
-                                   packingCost(p, down, across)) {
+    if (threads % rows == 0 &&
+        packingCost(p, rows, threads / rows) < packingCost(p, down, across)) {
       down = rows;
       across = threads / rows;
     }

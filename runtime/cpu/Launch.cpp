@@ -3,7 +3,6 @@
 #include "CpuEntries.h"
 #include "ThreadTeam.h"
 
-
 void tessera::cpuLaunch(int threads, tsr_abi_kernel kernel,
                         void *const *buffers, const int64_t *scalars,
                         int64_t count, int64_t grain) {

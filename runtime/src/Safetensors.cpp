@@ -127,9 +127,9 @@ void checkFinite(const std::string &path, const std::string &name,
   int64_t count = tensor.elements();
   if (fileElementBytes(tensor.dtype) == 0)
     return;
-  int pieces = static_cast<int>(std::clamp<int64_t>(
-      count / elementsPerThread, 1,
-      std::max(1u, std::thread::hardware_concurrency())));
+  int pieces = static_cast<int>(
+      std::clamp<int64_t>(count / elementsPerThread, 1,
+                          std::max(1u, std::thread::hardware_concurrency())));
   std::vector<int64_t> found(pieces);
   inParallel(pieces, [&](int64_t piece) {
     int64_t end = count * (piece + 1) / pieces;
