@@ -82,7 +82,12 @@ Session::Session(const Artifact &artifact, const SessionOptions &options,
       timeout(options.timeoutMs), seedValue(options.seed),
       ready(!core->metadata->hasParameters()) {
   onEveryRank([&](Rank &rank) {
-    rank.device = core->device->openRank(rank);
+    try {
+      rank.device = core->device->openRank(rank);
+    } catch (...) {
+      rank.communicator->abort(currentStatus()); // others may wait for it
+      throw;
+    }
     if (options.poison)
       rank.device->poison();
   });
