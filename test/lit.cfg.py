@@ -20,5 +20,6 @@ config.substitutions.append(("%{source}", config.tessera_src_root))
 config.substitutions.append(("%{build}", config.tessera_obj_root))
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%{cmake}", config.cmake))
+config.available_features.add("cuda-plugin" if config.has_cuda else "no-cuda-plugin")
 if config.has_pipelines:
     config.available_features.add("pipelines")

@@ -1,8 +1,8 @@
 //===- main.cpp - the driver ----------------------------------------------===//
 
 #include "Commands.h"
+#include "DeviceReport.h"
 #include <cstdio>
-#include <dlfcn.h>
 
 using namespace tessera;
 
@@ -11,15 +11,19 @@ int tessera::printError(const std::string &message) {
   return 1;
 }
 
-/// What stands between the user and the device that was asked for, or "".
+/// What stands between the user and the device that was asked for, or "". Told
+/// before minutes of compilation.
 static std::string deviceProblem(const DriverOptions &options) {
   if (options.device != "cuda")
     return "";
-  if (!dlopen("libtessera_cuda.so", RTLD_LAZY | RTLD_LOCAL))
-    return "device 'cuda' needs the plug-in libtessera_cuda.so, which is not "
-           "there; install it where the loader finds it, or use --device cpu";
-  return "device 'cuda' is not supported by version " TESSERA_VERSION
-         "; use --device cpu";
+  if (options.command == Command::Train || options.command == Command::Verify)
+    if (std::string problem = readDeviceReport("cuda").problem;
+        !problem.empty())
+      return problem;
+  if (options.isArtifact())
+    return "";
+  return "version " TESSERA_VERSION
+         " does not compile for device 'cuda'; use --device cpu";
 }
 
 int main(int argc, char **argv) {
