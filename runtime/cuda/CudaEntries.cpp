@@ -131,6 +131,11 @@ void CudaRank::note(const Call &call) {
 void CudaRank::noteWords(const Call &call) {
   if (call.entry == TSR_ENTRY_LAUNCH) {
     auto &kernel = *static_cast<const tsr_abi_device_kernel *>(call.buffers[0]);
+    if (!image)
+      fail(TSR_CORRUPT, "the program launches '", kernel.name,
+           "' but has no " TSR_PROGRAM_IMAGE "; compile the model again");
+    for (const tsr_abi_device_kernel *at = &kernel; at; at = at->next)
+      image->find(*at);
     table.put(call.args + TSR_LAUNCH_SCALARS, kernel.scalars);
   }
   if (!isAttention(call) || decodeAttentionCall(call.args).dropout <= 0)
@@ -160,9 +165,6 @@ const int64_t *CudaRank::takeWords(int64_t count) {
 
 void CudaRank::queueLaunch(const Call &call) {
   auto &kernel = *static_cast<const tsr_abi_device_kernel *>(call.buffers[0]);
-  if (!image)
-    fail(TSR_CORRUPT, "the program launches '", kernel.name,
-         "' but has no " TSR_PROGRAM_IMAGE "; compile the model again");
   image->launch(kernel, call.buffers + 1, takeWords(kernel.scalars),
                 workspace.data(), stream.get());
 }

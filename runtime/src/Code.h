@@ -18,6 +18,9 @@ public:
   /// `source` names the artifact in errors. TSR_CORRUPT if it is not a complete
   /// shared object for this machine or lacks the symbol.
   Code(const std::string &source, const char *data, size_t bytes);
+  /// A program that is part of this process; `image` may be null.
+  Code(tsr_abi_program program, const tsr_abi_device_image *image)
+      : program(program), deviceImage(image) {}
   Code(const Code &) = delete;
   Code &operator=(const Code &) = delete;
   ~Code();
