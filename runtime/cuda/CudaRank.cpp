@@ -37,7 +37,6 @@ CudaRank::~CudaRank() {
   cudaSetDevice(device);
   cudaStreamSynchronize(stream.get());
   graph.drop();
-  cudaFreeHost(pinned);
 }
 
 void CudaRank::use() const { check(cudaSetDevice(device), "choosing the GPU"); }
@@ -102,15 +101,12 @@ void CudaRank::sendWords() {
   if (bytes > words.size()) {
     graph.drop();
     words.allocate(bytes, "scalars");
-    check(cudaFreeHost(pinned), "freeing host memory");
-    pinned = nullptr;
-    check(cudaMallocHost(reinterpret_cast<void **>(&pinned), bytes),
-          "allocating pinned host memory");
+    pinned.allocate(bytes);
   }
   if (bytes > 0) {
-    std::memcpy(pinned, values.data(), bytes);
-    check(cudaMemcpyAsync(words.data(), pinned, bytes, cudaMemcpyHostToDevice,
-                          stream.get()),
+    std::memcpy(pinned.data(), values.data(), bytes);
+    check(cudaMemcpyAsync(words.data(), pinned.data(), bytes,
+                          cudaMemcpyHostToDevice, stream.get()),
           "copying the step's scalars");
   }
   table.begin(reinterpret_cast<const int64_t *>(words.data()));

@@ -67,7 +67,7 @@ private:
   std::shared_ptr<Image> image; ///< null: the program has no kernels
   Stream stream;
   DeviceMemory arena, workspace, words;
-  int64_t *pinned = nullptr; ///< as long as `words`
+  PinnedMemory pinned; ///< as long as `words`
   MatrixProducts products;
   std::unique_ptr<Collectives> collectives;
   StepTable table;

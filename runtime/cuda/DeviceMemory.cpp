@@ -29,6 +29,19 @@ void DeviceMemory::allocate(int64_t size, const char *what) {
   bytes = size;
 }
 
+PinnedMemory::~PinnedMemory() {
+  if (base)
+    cudaFreeHost(base);
+}
+
+void PinnedMemory::allocate(int64_t size) {
+  if (base)
+    check(cudaFreeHost(base), "freeing pinned host memory");
+  base = nullptr;
+  check(cudaMallocHost(&base, static_cast<size_t>(size)),
+        "allocating pinned host memory");
+}
+
 Event::Event() {
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
         "creating an event");

@@ -27,6 +27,21 @@ private:
   int64_t bytes = 0;
 };
 
+/// Host memory that the device reads while the host goes on.
+class PinnedMemory {
+public:
+  PinnedMemory() = default;
+  PinnedMemory(const PinnedMemory &) = delete;
+  PinnedMemory &operator=(const PinnedMemory &) = delete;
+  ~PinnedMemory();
+
+  void allocate(int64_t size);
+  void *data() const { return base; }
+
+private:
+  void *base = nullptr;
+};
+
 /// Orders streams; no timing.
 class Event {
 public:

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tessera::cuda {
 
@@ -62,6 +63,7 @@ private:
   int device;
   cudaStream_t stream;
   bool isAlone;
+  std::set<int> reached;           ///< GPUs
   std::map<int64_t, Place> places; ///< by set of axes
 };
 
@@ -85,7 +87,7 @@ ThreadCollectives::Place &ThreadCollectives::placeOf(int64_t axes) {
 
 /// Makes a peer's memory readable and writable from this GPU.
 void ThreadCollectives::reach(int peer) {
-  if (peer == device)
+  if (peer == device || !reached.insert(peer).second)
     return;
   int can = 0;
   check(cudaDeviceCanAccessPeer(&can, device, peer), "asking for peer access");

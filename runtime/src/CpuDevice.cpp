@@ -2,7 +2,6 @@
 
 #include "Arena.h"
 #include "Entry.h"
-#include "HostFeatures.h"
 
 #include <cstring>
 
@@ -41,7 +40,6 @@ public:
     if (request.communicator != "threads")
       fail(TSR_UNSUPPORTED, "communicator '", request.communicator,
            "' is not in this runtime for device 'cpu'; use 'threads'");
-    checkHostFeatures(request.artifact, request.metadata.features);
     checkMemory(request.metadata.arenaBytes, request.metadata.mesh.ranks());
   }
   std::unique_ptr<DeviceRank> openRank(Rank &rank) override {

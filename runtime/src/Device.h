@@ -26,7 +26,8 @@ struct ProgramStep {
 };
 
 /// A rank's memory and its way to run a program. Calls come from any thread,
-/// one at a time; they are complete when they return.
+/// one at a time, and take effect in order; what is passed may be reused when
+/// they return.
 class DeviceRank {
 public:
   virtual ~DeviceRank() = default;

@@ -1,6 +1,7 @@
 #include "Session.h"
 
 #include "DevicePlugin.h"
+#include "HostFeatures.h"
 #include "Initializer.h"
 #include "ThreadCommunicator.h"
 
@@ -24,6 +25,8 @@ static void checkOptions(const Artifact &artifact,
   if (options.threads < 0 || options.timeoutMs < 0)
     fail(TSR_INVALID_ARGUMENT, "threads is ", options.threads,
          " and timeout_ms is ", options.timeoutMs, ", neither may be negative");
+  // The program's host code runs here whatever the device.
+  checkHostFeatures(artifact.path, artifact.metadata->features);
 }
 
 /// Checks before anything is opened or allocated.
