@@ -36,7 +36,9 @@ public:
   /// Whether calls may be captured into a CUDA graph: they need nothing of the
   /// host when the graph runs.
   virtual bool isCapturable() const = 0;
-  /// A failure of queued work, while the rank waits for its stream.
+  /// The rank begins to wait for its stream: from here a time-out counts.
+  virtual void startWaiting() {}
+  /// A failure of queued work, while the rank waits.
   virtual Status poll() = 0;
   /// For people.
   virtual std::string describe() const = 0;

@@ -153,6 +153,7 @@ Status CudaRank::runStep(const ProgramStep &step) {
 
 /// Also after a failure: what is queued uses the arenas of all ranks.
 Status CudaRank::waitForStream(const ProgramStep &step) {
+  collectives->startWaiting();
   for (int polls = 0;; ++polls) {
     cudaError_t error = cudaStreamQuery(stream.get());
     if (error == cudaSuccess)

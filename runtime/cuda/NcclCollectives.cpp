@@ -14,7 +14,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <map>
-#include <optional>
 
 namespace tessera::cuda {
 
@@ -52,6 +51,7 @@ public:
   Status reduceScatter(const Collective &call, const void *src,
                        void *dst) override;
   bool isCapturable() const override { return true; }
+  void startWaiting() override { waitingSince = Clock::now(); }
   Status poll() override;
   std::string describe() const override;
 
@@ -72,7 +72,7 @@ private:
   std::map<int64_t, Group> groups; ///< by set of axes: every rank's order
   DeviceMemory staging;
   int64_t stagingNeeded = 0;
-  std::optional<Clock::time_point> waitingSince;
+  Clock::time_point waitingSince;
 };
 
 NcclCollectives::~NcclCollectives() {
@@ -131,7 +131,6 @@ Status NcclCollectives::connectGroup(int64_t axes, Group &group) {
 NcclCollectives::Group &NcclCollectives::use(const Collective &call) {
   Group &group = groups[call.axes];
   group.lastOp = call.op;
-  waitingSince.reset();
   return group;
 }
 
@@ -201,9 +200,6 @@ void NcclCollectives::abortAll() {
 }
 
 Status NcclCollectives::poll() {
-  Clock::time_point now = Clock::now();
-  if (!waitingSince)
-    waitingSince = now;
   Status failure = rank.world->failure();
   for (auto &[axes, group] : groups) {
     ncclResult_t result = ncclSuccess;
@@ -215,7 +211,8 @@ Status NcclCollectives::poll() {
                                      " on rank ", rank.number, ", last queued ",
                                      rank.metadata->describeOp(group.lastOp)));
   }
-  if (failure.ok() && now - *waitingSince > rank.world->options().timeout)
+  if (failure.ok() &&
+      Clock::now() - waitingSince > rank.world->options().timeout)
     failure = {TSR_TIMEOUT,
                concat("the step of rank ", rank.number,
                       " did not finish on the GPU within ",
