@@ -52,6 +52,9 @@ private:
   struct Place {
     Meetings::Seat seat;
     std::unique_ptr<Order> order;
+    /// The others' orders, taken between the meetings: behind the second one
+    /// they may be at their next call already.
+    std::vector<const Order *> others;
   };
   Place &placeOf(int64_t axes);
   Status open(Place &place, Offer offer);
@@ -67,8 +70,12 @@ private:
   std::map<int64_t, Place> places; ///< by set of axes
 };
 
-const Order &orderOf(const Meetings::Seat &seat, int64_t member) {
-  return *static_cast<const Order *>(seat.group->offer(member).order);
+std::vector<const Order *> othersOf(const Meetings::Seat &seat) {
+  std::vector<const Order *> others;
+  for (int64_t i = 0; i < seat.size(); ++i)
+    if (i != seat.member)
+      others.push_back(static_cast<const Order *>(seat.group->offer(i).order));
+  return others;
 }
 
 ThreadCollectives::Place &ThreadCollectives::placeOf(int64_t axes) {
@@ -102,10 +109,9 @@ void ThreadCollectives::reach(int peer) {
 }
 
 void ThreadCollectives::waitFor(const Place &place, Event Order::*event) {
-  for (int64_t i = 0; i < place.seat.size(); ++i)
-    if (i != place.seat.member)
-      check(cudaStreamWaitEvent(stream, (orderOf(place.seat, i).*event).get()),
-            "waiting for a rank");
+  for (const Order *other : place.others)
+    check(cudaStreamWaitEvent(stream, (other->*event).get()),
+          "waiting for a rank");
 }
 
 /// Behind this the stream may read and write the others' buffers.
@@ -118,8 +124,9 @@ Status ThreadCollectives::open(Place &place, Offer offer) {
   offer.order = place.order.get();
   if (Status status = meetings.open(place.seat, offer); !status.ok())
     return status;
-  for (int64_t i = 0; i < place.seat.size(); ++i)
-    reach(orderOf(place.seat, i).device);
+  place.others = othersOf(place.seat);
+  for (const Order *other : place.others)
+    reach(other->device);
   waitFor(place, &Order::ready);
   return {};
 }
