@@ -7,7 +7,7 @@ import lit.formats
 config.name = "Tessera"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Runtime", "Numerics", "Inputs", "CMakeLists.txt"]
+config.excludes = ["Runtime", "GPU", "Numerics", "Inputs", "CMakeLists.txt"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.tessera_obj_root, "test")
 
@@ -20,5 +20,6 @@ config.substitutions.append(("%{source}", config.tessera_src_root))
 config.substitutions.append(("%{build}", config.tessera_obj_root))
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%{cmake}", config.cmake))
+config.available_features.add("cuda-plugin" if config.has_cuda else "no-cuda-plugin")
 if config.has_pipelines:
     config.available_features.add("pipelines")
