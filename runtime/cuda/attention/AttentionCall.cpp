@@ -5,6 +5,7 @@
 #include "tessera/abi.h"
 
 #include <cmath>
+#include <initializer_list>
 
 using namespace tessera::cuda;
 

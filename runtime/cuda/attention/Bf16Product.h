@@ -9,6 +9,8 @@
 
 #include "Fragment.h"
 
+#include <cstdint>
+
 namespace tessera::cuda {
 
 /// Accumulators of 16 MTiles x 8 NTiles.
