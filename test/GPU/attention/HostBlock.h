@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <setjmp.h>
 #include <string>
 #include <ucontext.h>
 #include <vector>
@@ -47,7 +48,9 @@ public:
 private:
   enum class State { Ready, AtBarrier, InWarp, Done };
   struct Fiber {
-    ucontext_t context;
+    ucontext_t context; /* of the first turn */
+    jmp_buf resumed;    /* of the others */
+    bool started;
     std::unique_ptr<unsigned char[]> stack;
     State state;
     WarpOperation operation;
@@ -56,13 +59,14 @@ private:
 
   static void enter();
   void wait(State state);
+  void resume(int next);
   bool resumeReady();
   bool releaseBarrier();
   void releaseWarp();
 
   std::vector<Fiber> fibers;
   std::vector<int> order;
-  ucontext_t scheduler;
+  jmp_buf scheduler;
   const std::function<void(unsigned char *)> *body = nullptr;
 };
 
