@@ -67,11 +67,13 @@ struct CudaExec {
                  : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
                  : "r"(row));
   }
-  /// sums (16 x 8) += a (16 x 16) b (16 x 8).
+  /// sums (16 x 8) += a (16 x 16) b (16 x 8). Volatile, though it has no side
+  /// effect: the compiler must not move a warp-wide instruction into a branch.
   static ATTENTION_DEVICE void multiplyAdd(float (&sums)[4],
                                            const uint32_t (&a)[4], uint32_t b0,
                                            uint32_t b1) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\n"
         : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
