@@ -180,9 +180,10 @@ void OptimizerBuilder::update(const Parameter &p, Value clip) {
   addResult(v, "moment2", p.name);
 }
 
-/// All ops behind `op`, conversions as well.
+/// All ops behind `op` (null: all), conversions as well.
 void OptimizerBuilder::markPhase(Operation *op) {
-  for (op = op->getNextNode(); op != ret; op = op->getNextNode())
+  op = op ? op->getNextNode() : &ret->getBlock()->front();
+  for (; op != ret; op = op->getNextNode())
     op->setAttr(nn::NNDialect::kPhaseAttr, builder.getStringAttr("optimizer"));
 }
 

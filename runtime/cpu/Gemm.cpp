@@ -9,65 +9,6 @@
 
 using namespace tessera;
 
-static std::string badLeading(const char *name, int64_t have, int64_t need) {
-  return std::string("gemm: leading dimension of ") + name + " is " +
-         std::to_string(have) + ", at least " + std::to_string(need) +
-         " is needed";
-}
-
-static std::string checkSizes(const GemmProblem &p) {
-  if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0)
-    return "gemm: negative size: m " + std::to_string(p.m) + ", n " +
-           std::to_string(p.n) + ", k " + std::to_string(p.k) + ", batch " +
-           std::to_string(p.batch);
-  const int64_t a = p.transA ? p.m : p.k, b = p.transB ? p.k : p.n;
-  if (p.lda < a)
-    return badLeading("a", p.lda, a);
-  if (p.ldb < b)
-    return badLeading("b", p.ldb, b);
-  return p.ldc < p.n ? badLeading("c", p.ldc, p.n) : "";
-}
-
-int32_t tessera::decodeGemm(const int64_t *args, void *const *buffers,
-                            GemmProblem *out, std::string *error) {
-  const GemmProblem p{args[TSR_GEMM_M],
-                      args[TSR_GEMM_N],
-                      args[TSR_GEMM_K],
-                      args[TSR_GEMM_LDA],
-                      args[TSR_GEMM_LDB],
-                      args[TSR_GEMM_LDC],
-                      args[TSR_GEMM_TRANS_A] != 0,
-                      args[TSR_GEMM_TRANS_B] != 0,
-                      args[TSR_GEMM_ACCUMULATE] != 0,
-                      args[TSR_GEMM_DTYPE_AB],
-                      args[TSR_GEMM_DTYPE_C],
-                      args[TSR_GEMM_BATCH],
-                      args[TSR_GEMM_STRIDE_A],
-                      args[TSR_GEMM_STRIDE_B],
-                      args[TSR_GEMM_STRIDE_C],
-                      buffers[0],
-                      buffers[1],
-                      buffers[2],
-                      buffers[3]};
-  const bool same = p.dtypeAB == p.dtypeC &&
-                    (p.dtypeAB == TSR_DTYPE_F32 ||
-                     p.dtypeAB == TSR_DTYPE_BF16 || p.dtypeAB == TSR_DTYPE_F64);
-  if (!same && !(p.dtypeAB == TSR_DTYPE_BF16 && p.dtypeC == TSR_DTYPE_F32)) {
-    *error = "gemm: dtypes " + std::to_string(p.dtypeAB) + " -> " +
-             std::to_string(p.dtypeC) +
-             " are not supported; use f32 -> f32 (0), bf16 (1) -> bf16 or f32, "
-             "f64 -> f64 (2)";
-    return TSR_UNSUPPORTED;
-  }
-  std::string message = checkSizes(p);
-  if (!message.empty()) {
-    *error = std::move(message);
-    return TSR_INVALID_ARGUMENT;
-  }
-  *out = p;
-  return 0;
-}
-
 /// Whether bf16 instructions beat widening to f32. Intel's cores without AMX
 /// run vdpbf16ps at a quarter of the rate of FMA, so oneDNN's bf16 products
 /// reach 100 GFLOP/s per core there and our widening ones 170; Zen 4 runs it at

@@ -5,6 +5,7 @@
 
 #include "Bf16.h"
 #include "CpuEntries.h"
+#include "ScatterProblem.h"
 #include "ThreadTeam.h"
 #include "tessera/tessera.h"
 
@@ -14,20 +15,13 @@
 using namespace tessera;
 
 namespace {
-struct Scatter {
-  int64_t rows, columns, start, valid;
-  const void *source;
-  const int32_t *ids;
-  void *table;
-};
-
 float wide(float x) { return x; }
 double wide(double x) { return x; }
 float wide(Bf16 x) { return bf16ToFloat(x); }
 } // namespace
 
 template <typename Source, typename Table>
-static void addColumns(const Scatter &s, int64_t begin, int64_t end) {
+static void addColumns(const ScatterProblem &s, int64_t begin, int64_t end) {
   for (int64_t r = 0; r < s.rows; ++r) {
     const int64_t row = int64_t(s.ids[r]) - s.start;
     if (row < 0 || row >= s.valid)
@@ -40,7 +34,7 @@ static void addColumns(const Scatter &s, int64_t begin, int64_t end) {
 }
 
 template <typename Source>
-static void addColumns(const Scatter &s, int64_t dtype, int64_t begin,
+static void addColumns(const ScatterProblem &s, int64_t dtype, int64_t begin,
                        int64_t end) {
   if (dtype == TSR_DTYPE_F64)
     addColumns<Source, double>(s, begin, end);
@@ -48,38 +42,11 @@ static void addColumns(const Scatter &s, int64_t dtype, int64_t begin,
     addColumns<Source, float>(s, begin, end);
 }
 
-static int32_t check(const int64_t *args, std::string *error) {
-  const int64_t source = args[TSR_SCATTER_DTYPE_SRC];
-  const int64_t table = args[TSR_SCATTER_DTYPE_TABLE];
-  const bool sourceKnown = source >= TSR_DTYPE_F32 && source <= TSR_DTYPE_F64;
-  if (!sourceKnown || (table != TSR_DTYPE_F32 && table != TSR_DTYPE_F64)) {
-    *error = "scatter_add: dtypes " + std::to_string(source) + " -> " +
-             std::to_string(table) +
-             " are not supported; the source is f32 (0), bf16 (1) or f64 (2), "
-             "the table f32 or f64";
-    return TSR_UNSUPPORTED;
-  }
-  if (args[TSR_SCATTER_ROWS] >= 0 && args[TSR_SCATTER_COLS] >= 0)
-    return 0;
-  *error = "scatter_add: negative size: rows " +
-           std::to_string(args[TSR_SCATTER_ROWS]) + ", cols " +
-           std::to_string(args[TSR_SCATTER_COLS]);
-  return TSR_INVALID_ARGUMENT;
-}
-
 int32_t tessera::cpuScatterAdd(int threads, void *const *buffers,
                                const int64_t *args, std::string *error) try {
-  if (int32_t status = check(args, error))
+  ScatterProblem s;
+  if (int32_t status = decodeScatter(args, buffers, &s, error))
     return status;
-  const Scatter s{args[TSR_SCATTER_ROWS],
-                  args[TSR_SCATTER_COLS],
-                  args[TSR_SCATTER_START],
-                  args[TSR_SCATTER_VALID],
-                  buffers[0],
-                  static_cast<const int32_t *>(buffers[1]),
-                  buffers[2]};
-  const int64_t source = args[TSR_SCATTER_DTYPE_SRC];
-  const int64_t table = args[TSR_SCATTER_DTYPE_TABLE];
   // Borders on multiples of a cache line, so that no line has two writers.
   constexpr int64_t kStep = 16;
   const int64_t steps = (s.columns + kStep - 1) / kStep;
@@ -88,12 +55,12 @@ int32_t tessera::cpuScatterAdd(int threads, void *const *buffers,
   inParallel(parts, [&](int64_t part) {
     const int64_t begin = steps * part / parts * kStep;
     const int64_t end = std::min(s.columns, steps * (part + 1) / parts * kStep);
-    if (source == TSR_DTYPE_F64)
-      addColumns<double>(s, table, begin, end);
-    else if (source == TSR_DTYPE_BF16)
-      addColumns<Bf16>(s, table, begin, end);
+    if (s.dtypeSource == TSR_DTYPE_F64)
+      addColumns<double>(s, s.dtypeTable, begin, end);
+    else if (s.dtypeSource == TSR_DTYPE_BF16)
+      addColumns<Bf16>(s, s.dtypeTable, begin, end);
     else
-      addColumns<float>(s, table, begin, end);
+      addColumns<float>(s, s.dtypeTable, begin, end);
   });
   return 0;
 } catch (const std::exception &failure) {

@@ -30,6 +30,10 @@ tsr_status tsr_session_create(const tsr_artifact *artifact,
   });
 }
 
+const char *tsr_session_device(const tsr_session *session) {
+  return session->content.deviceText().c_str();
+}
+
 void tsr_session_destroy(tsr_session *session) { delete session; }
 
 tsr_status tsr_session_init(tsr_session *session) {

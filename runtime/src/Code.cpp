@@ -97,6 +97,8 @@ Code::Code(const std::string &source, const char *data, size_t bytes) {
     fail(TSR_CORRUPT, source, ": the code cannot be loaded: ", reason);
   }
   program = reinterpret_cast<tsr_abi_program>(dlsym(handle, TSR_PROGRAM_STEP));
+  deviceImage = static_cast<const tsr_abi_device_image *>(
+      dlsym(handle, TSR_PROGRAM_IMAGE));
   if (program)
     return;
   release();

@@ -18,11 +18,16 @@ public:
   /// `source` names the artifact in errors. TSR_CORRUPT if it is not a complete
   /// shared object for this machine or lacks the symbol.
   Code(const std::string &source, const char *data, size_t bytes);
+  /// A program that is part of this process; `image` may be null.
+  Code(tsr_abi_program program, const tsr_abi_device_image *image)
+      : program(program), deviceImage(image) {}
   Code(const Code &) = delete;
   Code &operator=(const Code &) = delete;
   ~Code();
 
   tsr_abi_program step() const { return program; }
+  /// The kernels of a program for an accelerator; null for the CPU's.
+  const tsr_abi_device_image *image() const { return deviceImage; }
 
 private:
   void release();
@@ -32,6 +37,7 @@ private:
   int descriptor = -1;
   void *handle = nullptr;
   tsr_abi_program program = nullptr;
+  const tsr_abi_device_image *deviceImage = nullptr;
 };
 
 } // namespace tessera

@@ -1,7 +1,8 @@
-//===- Entries.cpp - the functions behind the ABI's table
+//===- Entries.cpp - the functions behind the CPU's table
 //---------------------===
 #include "../cpu/CpuEntries.h"
-#include "Rank.h"
+#include "CpuDevice.h"
+#include "Entry.h"
 #include "ThreadTeam.h"
 
 #include <algorithm>
@@ -13,26 +14,11 @@ namespace {
 // Below this many bytes a second thread costs more than it saves.
 constexpr int64_t threadBytes = int64_t(1) << 20;
 
-/// Runs `body`, which returns a Status; nothing leaves it but 0 or 1.
+/// `context` is the Rank.
 template <class Body>
 int32_t enter(void *context, int64_t op, const Body &body) noexcept {
   Rank &rank = *static_cast<Rank *>(context);
-  rank.communicator->reached(op);
-  if (rank.communicator->failed())
-    return 1;
-  Status status;
-  try {
-    status = body(rank);
-  } catch (...) {
-    status = currentStatus();
-  }
-  if (status.ok())
-    return 0;
-  if (!rank.communicator->failed())
-    rank.communicator->abort(
-        {status.code, concat(rank.metadata->describeOp(op), " on rank ",
-                             rank.number, ": ", status.message)});
-  return 1;
+  return enterOp(rank, op, [&] { return body(rank); });
 }
 
 using Compute = int32_t (*)(int, void *const *, const int64_t *, std::string *);
@@ -92,17 +78,6 @@ int32_t copy(void *context, int64_t op, void *const *buffers,
   });
 }
 
-Collective collectiveOf(int64_t op, const int64_t *args) {
-  Collective call;
-  call.op = op;
-  call.axes = args[TSR_COLLECTIVE_AXES];
-  call.count = args[TSR_COLLECTIVE_COUNT];
-  call.dtype = static_cast<int>(args[TSR_COLLECTIVE_DTYPE]);
-  call.reduction = static_cast<int>(args[TSR_COLLECTIVE_REDUCTION]);
-  call.outer = args[TSR_COLLECTIVE_OUTER];
-  return call;
-}
-
 int32_t allReduce(void *context, int64_t op, void *const *buffers,
                   const int64_t *args) {
   return enter(context, op, [&](Rank &rank) {
@@ -140,18 +115,6 @@ const tsr_abi_api &cpuApi() {
                                   allGather,
                                   reduceScatter};
   return api;
-}
-
-void runProgram(Rank &rank, tsr_abi_program program, int64_t step,
-                int64_t seed) noexcept {
-  tsr_abi_frame frame{&cpuApi(), &rank, rank.arena.data(),
-                      step,      seed,  rank.coordinates.data()};
-  int32_t code = program(&frame);
-  if (code != 0 && !rank.communicator->failed())
-    rank.communicator->abort(
-        {TSR_INTERNAL, concat("the program of rank ", rank.number,
-                              " stopped with code ", code, " in step ", step)});
-  rank.communicator->left();
 }
 
 } // namespace tessera

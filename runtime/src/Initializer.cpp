@@ -4,7 +4,6 @@
 #include "TensorAccess.h"
 
 #include <cmath>
-#include <cstring>
 
 namespace tessera {
 
@@ -54,7 +53,7 @@ void initializeState(const Rank &rank, int64_t seed) {
 void zeroMoments(const Rank &rank) {
   for (const TensorInfo &tensor : rank.metadata->tensors)
     if (tensor.role == Role::Moment1 || tensor.role == Role::Moment2)
-      std::memset(rank.at(tensor), 0, tensor.localBytes());
+      zeroTensor(rank, tensor);
 }
 
 } // namespace tessera

@@ -100,6 +100,13 @@ bool Metadata::hasParameters() const {
   return false;
 }
 
+std::string Metadata::describeArena() const {
+  std::string text;
+  for (const auto &[kind, bytes] : arenaKinds)
+    text += concat(text.empty() ? "" : ", ", kind, " ", bytes);
+  return text.empty() ? "unknown" : text;
+}
+
 std::string Metadata::describeOp(int64_t op) const {
   if (op < 0 || op >= static_cast<int64_t>(ops.size()))
     return concat("op ", op);

@@ -100,6 +100,8 @@ struct Metadata {
   Model model;
   Optimizer optimizer;
   int64_t arenaBytes;
+  /// What the arena holds at its fullest, largest first; may be empty.
+  std::vector<std::pair<std::string, int64_t>> arenaKinds;
   std::vector<TensorInfo> tensors;
   std::vector<OpInfo> ops;
 
@@ -108,6 +110,9 @@ struct Metadata {
   bool hasParameters() const;
   /// "gemm 'h.3.mlp.fc' of layer 3 (op 12)"
   std::string describeOp(int64_t op) const;
+
+  /// "activations 6442450944, optimizer 1020054732" of `arenaKinds`.
+  std::string describeArena() const;
 
   std::map<std::pair<Role, std::string>, size_t> index;
 };

@@ -72,6 +72,20 @@ OpInfo parseOp(const JsonView &view) {
   return op;
 }
 
+void parseArena(const JsonView &view, Metadata &metadata) {
+  constexpr int64_t limit = int64_t(1) << 50;
+  metadata.arenaBytes = view.at("bytes").integer(0, limit);
+  if (!view.has("by_kind"))
+    return;
+  JsonView kinds = view.at("by_kind");
+  for (const char *kind : {"weights", "gradients", "optimizer", "activations",
+                           "workspace", "inputs"})
+    if (kinds.has(kind))
+      metadata.arenaKinds.emplace_back(kind, kinds.at(kind).integer(0, limit));
+  std::stable_sort(metadata.arenaKinds.begin(), metadata.arenaKinds.end(),
+                   [](auto &a, auto &b) { return a.second > b.second; });
+}
+
 void parseTensors(const JsonView &view, Metadata &metadata) {
   for (const JsonView &item : view.items()) {
     TensorInfo tensor = parseTensor(item, metadata.mesh, metadata.arenaBytes);
@@ -142,8 +156,7 @@ Metadata parseMetadata(const std::string &source, const std::string &text) {
   metadata.mesh = parseMesh(root.at("mesh"));
   metadata.model = parseModel(root.at("model"));
   metadata.optimizer = parseOptimizer(root.at("optimizer"));
-  metadata.arenaBytes =
-      root.at("arena").at("bytes").integer(0, int64_t(1) << 50);
+  parseArena(root.at("arena"), metadata);
   parseTensors(root.at("tensors"), metadata);
   for (const JsonView &item : root.at("ops").items())
     metadata.ops.push_back(parseOp(item));

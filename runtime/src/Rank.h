@@ -1,16 +1,11 @@
 //===- Rank.h - one rank of a session
 //-----------------------------------------===
-// Its memory, its endpoint, and the frame its program gets. `context` of the
-// ABI points to a Rank.
-//===------------------------------------------------------------------------===
 #ifndef TESSERA_RUNTIME_RANK_H
 #define TESSERA_RUNTIME_RANK_H
 
-#include "Arena.h"
 #include "Communicator.h"
-#include "Metadata.h"
-
-#include <memory>
+#include "Device.h"
+#include "ThreadWorld.h"
 
 namespace tessera {
 
@@ -18,23 +13,20 @@ struct Rank {
   int64_t number = 0;
   std::vector<int64_t> coordinates;
   std::shared_ptr<const Metadata> metadata;
+  std::shared_ptr<const Code> code;
+  std::shared_ptr<ThreadWorld> world;
+  /// Of host memory; a device with memory of its own takes only failures and
+  /// progress from it.
   std::unique_ptr<Communicator> communicator;
-  Arena arena;
+  std::string communicatorName;
   int threads = 1;
-
-  unsigned char *at(const TensorInfo &tensor) const {
-    return arena.data() + tensor.offset;
-  }
+  bool poison = false;
+  std::unique_ptr<DeviceRank> device; ///< uses the rest: destroyed first
 };
 
-/// The table that programs call (Entries.cpp). An entry that fails aborts the
-/// communicator with a message and returns non-zero.
-const tsr_abi_api &cpuApi();
-
-/// Runs one step of `program`; never throws. On a failure all ranks'
+/// Runs one step on the rank's device; never throws. On a failure all ranks'
 /// collectives fail too.
-void runProgram(Rank &rank, tsr_abi_program program, int64_t step,
-                int64_t seed) noexcept;
+void runProgram(Rank &rank, int64_t step, int64_t seed) noexcept;
 
 } // namespace tessera
 

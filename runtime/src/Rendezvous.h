@@ -23,7 +23,8 @@ struct Offer {
   const char *kind = ""; ///< "all_reduce", ...
   Collective call;
   int64_t root = 0;
-  void *data = nullptr; ///< the buffer that others read or write
+  void *data = nullptr;        ///< the buffer that others read or write
+  const void *order = nullptr; ///< a device's: when the buffer is ready
 };
 
 class Rendezvous {

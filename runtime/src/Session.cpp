@@ -1,5 +1,6 @@
 #include "Session.h"
 
+#include "DevicePlugin.h"
 #include "HostFeatures.h"
 #include "Initializer.h"
 #include "ThreadCommunicator.h"
@@ -14,29 +15,35 @@ static constexpr int spinPolls = 2000;
 
 static void checkOptions(const Artifact &artifact,
                          const SessionOptions &options) {
-  const Metadata &metadata = *artifact.metadata;
-  if (options.device != "cpu")
-    fail(TSR_UNSUPPORTED, "device '", options.device,
-         "' is not in this runtime; use 'cpu'");
-  if (options.communicator != "threads")
-    fail(TSR_UNSUPPORTED, "communicator '", options.communicator,
-         "' is not in this runtime; use 'threads'");
-  if (metadata.device != options.device)
-    fail(TSR_UNSUPPORTED, "'", artifact.path, "' is compiled for device '",
-         metadata.device, "', the session asks for '", options.device,
-         "'; compile it with --device ", options.device);
+  checkDeviceName(options.device);
+  const std::string &own = artifact.metadata->device;
+  if (own != options.device)
+    fail(TSR_UNSUPPORTED, "'", artifact.path, "' is compiled for device '", own,
+         "', the session asks for '", options.device,
+         "'; run it with --device ", own, " or compile it with --device ",
+         options.device);
   if (options.threads < 0 || options.timeoutMs < 0)
     fail(TSR_INVALID_ARGUMENT, "threads is ", options.threads,
          " and timeout_ms is ", options.timeoutMs, ", neither may be negative");
-  checkHostFeatures(artifact.path, metadata.features);
-  checkMemory(metadata.arenaBytes, metadata.mesh.ranks());
+  // The program's host code runs here whatever the device.
+  checkHostFeatures(artifact.path, artifact.metadata->features);
+}
+
+/// Checks before anything is opened or allocated.
+static std::shared_ptr<Device> checkedDevice(const Artifact &artifact,
+                                             const SessionOptions &options) {
+  checkOptions(artifact, options);
+  return openDevice(options.device);
 }
 
 std::shared_ptr<Session::Core> Session::makeCore(const Artifact &artifact,
                                                  const SessionOptions &options,
+                                                 std::shared_ptr<Device> device,
                                                  const CorePlan &plan) {
+  device->check({artifact.path, options.communicator, *artifact.metadata,
+                 *artifact.code});
   auto core = std::make_shared<Core>();
-  core->code = artifact.code;
+  core->device = std::move(device);
   core->metadata = artifact.metadata;
   ThreadWorldOptions world;
   world.mesh = core->metadata->mesh;
@@ -52,6 +59,10 @@ std::shared_ptr<Session::Core> Session::makeCore(const Artifact &artifact,
     rank->number = number;
     rank->coordinates = core->metadata->mesh.coordinates(number);
     rank->metadata = core->metadata;
+    rank->code = artifact.code;
+    rank->world = core->world;
+    rank->communicatorName = options.communicator;
+    rank->poison = options.poison;
     rank->communicator =
         std::make_unique<ThreadCommunicator>(core->world, number);
     rank->threads = plan.threadsPerRank;
@@ -60,15 +71,13 @@ std::shared_ptr<Session::Core> Session::makeCore(const Artifact &artifact,
   return core;
 }
 
-static const Artifact &checked(const Artifact &artifact,
-                               const SessionOptions &options) {
-  checkOptions(artifact, options);
-  return artifact;
-}
-
 Session::Session(const Artifact &artifact, const SessionOptions &options)
+    : Session(artifact, options, checkedDevice(artifact, options)) {}
+
+Session::Session(const Artifact &artifact, const SessionOptions &options,
+                 std::shared_ptr<Device> device)
     : core(makeCore(
-          checked(artifact, options), options,
+          artifact, options, std::move(device),
           planCores(artifact.metadata->mesh.ranks(), options.threads))),
       threads(core->metadata->mesh.ranks(),
               planCores(core->metadata->mesh.ranks(), options.threads)),
@@ -76,10 +85,16 @@ Session::Session(const Artifact &artifact, const SessionOptions &options)
       timeout(options.timeoutMs), seedValue(options.seed),
       ready(!core->metadata->hasParameters()) {
   onEveryRank([&](Rank &rank) {
-    rank.arena.allocate(rank.metadata->arenaBytes);
+    try {
+      rank.device = core->device->openRank(rank);
+    } catch (...) {
+      rank.communicator->abort(currentStatus()); // others may wait for it
+      throw;
+    }
     if (options.poison)
-      rank.arena.poison();
+      rank.device->poison();
   });
+  deviceDescription = core->ranks[0]->device->describe();
 }
 
 void Session::checkAlive() const {

@@ -24,8 +24,11 @@ struct SessionOptions {
 
 class Session {
 public:
-  /// TSR_UNSUPPORTED, TSR_OUT_OF_MEMORY.
+  /// TSR_UNSUPPORTED, TSR_NOT_FOUND (plug-in), TSR_OUT_OF_MEMORY.
   Session(const Artifact &artifact, const SessionOptions &options);
+  /// On a device that is open already.
+  Session(const Artifact &artifact, const SessionOptions &options,
+          std::shared_ptr<Device> device);
 
   void initialize();
   void setSchedule(const Schedule &next);
@@ -43,6 +46,8 @@ public:
   const Ranks &ranks() const { return core->ranks; }
   int64_t nextStep() const { return stepNumber; }
   int64_t seed() const { return seedValue; }
+  /// What runs rank 0, for people.
+  const std::string &deviceText() const { return deviceDescription; }
   /// The state is defined: parameters can be trained and saved.
   bool isReady() const { return ready; }
 
@@ -56,13 +61,14 @@ public:
 private:
   /// What a stuck rank's thread may still use when the session is gone.
   struct Core {
-    std::shared_ptr<const Code> code;
+    std::shared_ptr<Device> device;
     std::shared_ptr<const Metadata> metadata;
     std::shared_ptr<ThreadWorld> world;
     Ranks ranks;
   };
   static std::shared_ptr<Core> makeCore(const Artifact &artifact,
                                         const SessionOptions &options,
+                                        std::shared_ptr<Device> device,
                                         const CorePlan &plan);
   void checkTokens(const int32_t *tokens, size_t count) const;
   void fillInputs(const int32_t *tokens);
@@ -77,6 +83,7 @@ private:
   int64_t seedValue;
   int64_t stepNumber = 0;
   bool ready = false;
+  std::string deviceDescription;
   Status death;
 };
 

@@ -1,6 +1,5 @@
 //===- SessionStep.cpp - one optimizer step
 //-----------------------------------===
-#include "DType.h"
 #include "Session.h"
 #include "Sharding.h"
 
@@ -63,21 +62,20 @@ void Session::fillScalar(const char *name, double value) {
   if (!tensor)
     return;
   for (auto &rank : core->ranks)
-    narrow(tensor->dtype, &value, rank->at(*tensor), 1);
+    writeScalar(*rank, *tensor, value);
 }
 
 double Session::readScalar(const char *name) const {
-  double value = std::numeric_limits<double>::quiet_NaN();
-  if (const TensorInfo *tensor = metadata().find(Role::Output, name))
-    widen(tensor->dtype, core->ranks[0]->at(*tensor), &value, 1);
-  return value;
+  const TensorInfo *tensor = metadata().find(Role::Output, name);
+  return tensor ? tessera::readScalar(*core->ranks[0], *tensor)
+                : std::numeric_limits<double>::quiet_NaN();
 }
 
 void Session::runStep() {
   for (auto &rank : core->ranks)
     rank->communicator->entered();
   auto job = [core = core, step = stepNumber, seed = seedValue](int64_t rank) {
-    runProgram(*core->ranks[rank], core->code->step(), step, seed);
+    runProgram(*core->ranks[rank], step, seed);
   };
   auto grace = std::min(timeout, longestGrace);
   Clock::time_point failedAt{}, firstDone{};

@@ -1,6 +1,7 @@
 #include "TensorAccess.h"
 
 #include "DType.h"
+#include "HostTensor.h"
 #include "Sharding.h"
 #include "ThreadTeam.h"
 
@@ -25,9 +26,10 @@ void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values) {
       continue;
     bool first = isFirstAddend(tensor, rank->coordinates);
     ShardRuns runs = runsOf(*rank, tensor);
+    HostTensor part = HostTensor::toRead(*rank, tensor);
     for (int64_t i = 0; i < runs.count(); ++i) {
       Run run = runs.at(i);
-      const unsigned char *src = rank->at(tensor) + run.local * element;
+      const unsigned char *src = part.data() + run.local * element;
       double *dst = values + run.global;
       widen(tensor.dtype, src, first ? dst : block.data(), run.length);
       for (int64_t k = 0; !first && k < run.length; ++k)
@@ -43,31 +45,59 @@ void readGlobalBytes(const Ranks &ranks, const TensorInfo &tensor,
     if (!isFirstReplica(tensor, rank->metadata->mesh, rank->coordinates))
       continue;
     ShardRuns runs = runsOf(*rank, tensor);
+    HostTensor part = HostTensor::toRead(*rank, tensor);
     for (int64_t i = 0; i < runs.count(); ++i) {
       Run run = runs.at(i);
       std::memcpy(bytes + run.global * element,
-                  rank->at(tensor) + run.local * element, run.length * element);
+                  part.data() + run.local * element, run.length * element);
     }
   }
 }
 
 void readLocal(const Rank &rank, const TensorInfo &tensor, double *values) {
-  widen(tensor.dtype, rank.at(tensor), values, tensor.localElements());
+  HostTensor part = HostTensor::toRead(rank, tensor);
+  widen(tensor.dtype, part.data(), values, tensor.localElements());
 }
 
-/// Zeroes what `writeRuns` will not write. Returns false if that is everything.
-static bool prepare(const Rank &rank, const TensorInfo &tensor) {
+void writeScalar(Rank &rank, const TensorInfo &tensor, double value) {
+  unsigned char bytes[sizeof(double)];
+  narrow(tensor.dtype, &value, bytes, 1);
+  rank.device->write(tensor.offset, dtypeBytes(tensor.dtype), bytes);
+}
+
+double readScalar(const Rank &rank, const TensorInfo &tensor) {
+  unsigned char bytes[sizeof(double)];
+  rank.device->read(tensor.offset, dtypeBytes(tensor.dtype), bytes);
+  double value;
+  widen(tensor.dtype, bytes, &value, 1);
+  return value;
+}
+
+void zeroTensor(const Rank &rank, const TensorInfo &tensor) {
+  rank.device->zero(tensor.offset, tensor.localBytes());
+}
+
+/// Whether the rank holds values of the tensor; zeroes it if not.
+static bool holdsValues(const Rank &rank, const TensorInfo &tensor) {
   bool first = isFirstAddend(tensor, rank.coordinates);
-  Shard shard = shardOf(tensor, rank.metadata->mesh, rank.coordinates);
-  if (!first || shard.isPadded())
-    std::memset(rank.at(tensor), 0, tensor.localBytes());
+  if (!first)
+    zeroTensor(rank, tensor);
   return first;
+}
+
+/// The rank's part with its padding zeroed.
+static HostTensor partToWrite(const Rank &rank, const TensorInfo &tensor) {
+  HostTensor part = HostTensor::toWrite(rank, tensor);
+  if (shardOf(tensor, rank.metadata->mesh, rank.coordinates).isPadded())
+    part.zero();
+  return part;
 }
 
 void writeShard(const Rank &rank, const TensorInfo &tensor,
                 const Source &source, int via) {
-  if (!prepare(rank, tensor))
+  if (!holdsValues(rank, tensor))
     return;
+  HostTensor part = partToWrite(rank, tensor);
   ShardRuns runs = runsOf(rank, tensor);
   int64_t count = runs.count(), element = dtypeBytes(tensor.dtype);
   int pieces = count > 4 ? rank.threads : 1;
@@ -82,23 +112,26 @@ void writeShard(const Rank &rank, const TensorInfo &tensor,
         narrow(via, values.data(), rounded.data(), run.length);
         widen(via, rounded.data(), values.data(), run.length);
       }
-      narrow(tensor.dtype, values.data(), rank.at(tensor) + run.local * element,
+      narrow(tensor.dtype, values.data(), part.data() + run.local * element,
              run.length);
     }
   });
+  part.store();
 }
 
 void writeShardBytes(const Rank &rank, const TensorInfo &tensor,
                      const char *bytes) {
-  if (!prepare(rank, tensor))
+  if (!holdsValues(rank, tensor))
     return;
+  HostTensor part = partToWrite(rank, tensor);
   ShardRuns runs = runsOf(rank, tensor);
   int64_t element = dtypeBytes(tensor.dtype);
   for (int64_t i = 0; i < runs.count(); ++i) {
     Run run = runs.at(i);
-    std::memcpy(rank.at(tensor) + run.local * element,
-                bytes + run.global * element, run.length * element);
+    std::memcpy(part.data() + run.local * element, bytes + run.global * element,
+                run.length * element);
   }
+  part.store();
 }
 
 } // namespace tessera

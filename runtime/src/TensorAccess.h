@@ -1,7 +1,8 @@
 //===- TensorAccess.h - between global tensors and ranks' arenas
 //--------------===
 // Global arrays are row-major in the tensor's `shape` (equally its file shape).
-// Callers run these while the ranks' programs do not.
+// Callers run these while the ranks' programs do not. Where the host cannot
+// reach an arena, a rank's whole part of the tensor goes through a copy.
 //===------------------------------------------------------------------------===
 #ifndef TESSERA_RUNTIME_TENSORACCESS_H
 #define TESSERA_RUNTIME_TENSORACCESS_H
@@ -20,6 +21,12 @@ void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values);
 void readGlobalBytes(const Ranks &ranks, const TensorInfo &tensor, char *bytes);
 /// values[localElements], padding included.
 void readLocal(const Rank &rank, const TensorInfo &tensor, double *values);
+
+/// A tensor of one element.
+void writeScalar(Rank &rank, const TensorInfo &tensor, double value);
+double readScalar(const Rank &rank, const TensorInfo &tensor);
+/// Zeroes the rank's part.
+void zeroTensor(const Rank &rank, const TensorInfo &tensor);
 
 /// Gives elements [first, first + count) of the global tensor, in f64.
 using Source = std::function<void(int64_t first, int64_t count, double *out)>;

@@ -15,32 +15,9 @@ constexpr int64_t partElements = 64;
 // Below this a second thread costs more than it saves.
 constexpr int64_t threadBytes = int64_t(1) << 20;
 
-std::string overAxes(const Mesh &mesh, const Wait &wait) {
-  return "over " + mesh.describe(wait.offer.call.axes);
-}
-
 std::string fromTo(const Mesh &, const Wait &wait) {
   const std::vector<int64_t> &ranks = wait.group.ranks();
   return concat("from rank ", ranks[0], " to rank ", ranks[1]);
-}
-
-bool isKnown(const Collective &call) {
-  return dtypeBytes(call.dtype) != 0 && call.count >= 0 && call.outer >= 0 &&
-         (call.reduction == TSR_REDUCE_SUM || call.reduction == TSR_REDUCE_MAX);
-}
-
-std::string describeCall(const Offer &offer) {
-  return concat(offer.kind, " of op ", offer.call.op, " with ",
-                offer.call.outer, " x ", offer.call.count, " ",
-                dtypeName(offer.call.dtype), ", reduction ",
-                offer.call.reduction, ", root ", offer.root);
-}
-
-bool sameCall(const Offer &a, const Offer &b) {
-  return std::strcmp(a.kind, b.kind) == 0 && a.call.op == b.call.op &&
-         a.call.count == b.call.count && a.call.dtype == b.call.dtype &&
-         a.call.reduction == b.call.reduction && a.call.outer == b.call.outer &&
-         a.root == b.root;
 }
 
 /// body(begin, end) over [0, count) on `threads` threads.
@@ -58,72 +35,18 @@ void splitOver(int threads, int64_t count, int64_t bytes, const Body &body) {
   });
 }
 
-std::vector<const void *> offeredData(Rendezvous &group) {
-  std::vector<const void *> data;
-  for (int64_t i = 0; i < group.size(); ++i)
-    data.push_back(group.offer(i).data);
-  return data;
-}
 } // namespace
 
-ThreadCommunicator::ThreadCommunicator(std::shared_ptr<ThreadWorld> world,
+ThreadCommunicator::ThreadCommunicator(std::shared_ptr<ThreadWorld> shared,
                                        int64_t rank)
-    : world(std::move(world)), rank(rank) {}
-
-ThreadCommunicator::Seat ThreadCommunicator::seatOf(int64_t axes) {
-  Seat &seat = seats[axes];
-  if (!seat.group) {
-    seat.group = &world->group(rank, axes);
-    seat.member = seat.group->indexOf(rank);
-  }
-  return seat;
-}
-
-/// First meeting: everyone's buffer is ready, and all call the same.
-Status ThreadCommunicator::open(const Seat &seat, const Offer &offer) {
-  if (world->failed())
-    return world->failure();
-  world->reached(rank, offer.call.op);
-  if (!isKnown(offer.call)) {
-    world->abort({TSR_INTERNAL, concat("rank ", rank, " called an illegal ",
-                                       describeCall(offer))});
-    return world->failure();
-  }
-  seat.group->offer(seat.member) = offer;
-  Wait wait{*seat.group, seat.member, seat.group->offer(seat.member), overAxes};
-  if (Status status = world->meet(wait); !status.ok())
-    return status;
-  return checkOffers(seat);
-}
-
-/// Second meeting: nobody needs the others' buffers any more.
-Status ThreadCommunicator::close(const Seat &seat) {
-  return world->meet(
-      {*seat.group, seat.member, seat.group->offer(seat.member), overAxes});
-}
-
-Status ThreadCommunicator::checkOffers(const Seat &seat) const {
-  const Offer &own = seat.group->offer(seat.member);
-  for (int64_t i = 0; i < seat.group->size(); ++i) {
-    const Offer &other = seat.group->offer(i);
-    if (sameCall(own, other))
-      continue;
-    world->abort(
-        {TSR_INTERNAL,
-         concat("ranks disagree over ",
-                world->options().mesh.describe(own.call.axes), ": rank ", rank,
-                " called ", describeCall(own), ", rank ",
-                seat.group->ranks()[i], " called ", describeCall(other))});
-    return world->failure();
-  }
-  return {};
-}
+    : world(std::move(shared)), rank(rank), meetings(*world, rank) {}
 
 Status ThreadCommunicator::allReduce(const Collective &call, void *data) {
-  Seat seat = seatOf(call.axes);
+  Meetings::Seat seat = meetings.seatOf(call.axes);
   if (seat.group->size() == 1)
     return world->failure();
-  if (Status status = open(seat, {"all_reduce", call, 0, data}); !status.ok())
+  if (Status status = meetings.open(seat, {"all_reduce", call, 0, data});
+      !status.ok())
     return status;
   // This rank's part: nobody else reads or writes it.
   int64_t size = seat.group->size();
@@ -131,7 +54,7 @@ Status ThreadCommunicator::allReduce(const Collective &call, void *data) {
   part = (part + partElements - 1) / partElements * partElements;
   int64_t begin = std::min(seat.member * part, call.count);
   int64_t end = std::min(begin + part, call.count);
-  std::vector<const void *> sources = offeredData(*seat.group);
+  std::vector<const void *> sources = seat.offeredData();
   std::vector<void *> targets;
   for (const void *source : sources)
     targets.push_back(const_cast<void *>(source));
@@ -141,18 +64,18 @@ Status ThreadCommunicator::allReduce(const Collective &call, void *data) {
             [&](int64_t from, int64_t to) {
               reduceRange(what, begin + from, begin + to, targets, 0);
             });
-  return close(seat);
+  return meetings.close(seat);
 }
 
 Status ThreadCommunicator::allGather(const Collective &call, const void *src,
                                      void *dst) {
-  Seat seat = seatOf(call.axes);
+  Meetings::Seat seat = meetings.seatOf(call.axes);
   Offer offer{"all_gather", call, 0, const_cast<void *>(src)};
-  if (Status status = open(seat, offer); !status.ok())
+  if (Status status = meetings.open(seat, offer); !status.ok())
     return status;
   int64_t size = seat.group->size();
   int64_t bytes = call.count * dtypeBytes(call.dtype);
-  std::vector<const void *> sources = offeredData(*seat.group);
+  std::vector<const void *> sources = seat.offeredData();
   int64_t rows = call.outer * size;
   int pieces = rows * bytes < threadBytes
                    ? 1
@@ -167,17 +90,17 @@ Status ThreadCommunicator::allGather(const Collective &call, const void *src,
         std::memcpy(target, source, bytes);
     }
   });
-  return close(seat);
+  return meetings.close(seat);
 }
 
 Status ThreadCommunicator::reduceScatter(const Collective &call,
                                          const void *src, void *dst) {
-  Seat seat = seatOf(call.axes);
+  Meetings::Seat seat = meetings.seatOf(call.axes);
   Offer offer{"reduce_scatter", call, 0, const_cast<void *>(src)};
-  if (Status status = open(seat, offer); !status.ok())
+  if (Status status = meetings.open(seat, offer); !status.ok())
     return status;
   int64_t size = seat.group->size(), element = dtypeBytes(call.dtype);
-  std::vector<const void *> sources = offeredData(*seat.group);
+  std::vector<const void *> sources = seat.offeredData();
   Reduction what{call.dtype, call.reduction, sources};
   for (int64_t row = 0; row < call.outer; ++row) {
     int64_t first = (row * size + seat.member) * call.count;
@@ -188,35 +111,37 @@ Status ThreadCommunicator::reduceScatter(const Collective &call,
                 reduceRange(what, first + from, first + to, target, first);
               });
   }
-  return close(seat);
+  return meetings.close(seat);
 }
 
 Status ThreadCommunicator::broadcast(const Collective &call, int64_t root,
                                      void *data) {
-  Seat seat = seatOf(call.axes);
+  Meetings::Seat seat = meetings.seatOf(call.axes);
   if (root < 0 || root >= seat.group->size()) {
     world->abort({TSR_INTERNAL,
                   concat("broadcast of op ", call.op, " from ", root,
                          ", the group has ", seat.group->size(), " members")});
     return world->failure();
   }
-  if (Status status = open(seat, {"broadcast", call, root, data}); !status.ok())
+  if (Status status = meetings.open(seat, {"broadcast", call, root, data});
+      !status.ok())
     return status;
   if (seat.member != root)
     std::memcpy(data, seat.group->offer(root).data,
                 call.count * dtypeBytes(call.dtype));
-  return close(seat);
+  return meetings.close(seat);
 }
 
 Status ThreadCommunicator::barrier(const Collective &call) {
-  Seat seat = seatOf(call.axes);
-  if (Status status = open(seat, {"barrier", call, 0, nullptr}); !status.ok())
+  Meetings::Seat seat = meetings.seatOf(call.axes);
+  if (Status status = meetings.open(seat, {"barrier", call, 0, nullptr});
+      !status.ok())
     return status;
-  return close(seat);
+  return meetings.close(seat);
 }
 
-Status ThreadCommunicator::exchange(const Seat &seat, const Message &message,
-                                    void *data) {
+Status ThreadCommunicator::exchange(const Meetings::Seat &seat,
+                                    const Message &message, void *data) {
   if (world->failed())
     return world->failure();
   world->reached(rank, message.op);

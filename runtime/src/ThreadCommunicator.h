@@ -7,7 +7,7 @@
 #ifndef TESSERA_RUNTIME_THREADCOMMUNICATOR_H
 #define TESSERA_RUNTIME_THREADCOMMUNICATOR_H
 
-#include "ThreadWorld.h"
+#include "Meetings.h"
 
 namespace tessera {
 
@@ -32,20 +32,13 @@ public:
   void left() override { world->setInside(rank, false); }
 
 private:
-  struct Seat {
-    Rendezvous *group = nullptr;
-    int64_t member = 0;
-  };
-  Seat seatOf(int64_t axes);
-  Status open(const Seat &seat, const Offer &offer);
-  Status close(const Seat &seat);
-  Status checkOffers(const Seat &seat) const;
   Status checkPeer(const Message &message);
-  Status exchange(const Seat &seat, const Message &message, void *data);
+  Status exchange(const Meetings::Seat &seat, const Message &message,
+                  void *data);
 
   std::shared_ptr<ThreadWorld> world;
   int64_t rank;
-  std::map<int64_t, Seat> seats; ///< by set of axes
+  Meetings meetings;
 };
 
 } // namespace tessera

@@ -9,7 +9,7 @@ offend() {
   offences=$((offences + 1))
 }
 
-mapfile -t sources < <(git ls-files --cached --others --exclude-standard '*.h' '*.hpp' '*.c' '*.cpp' '*.td' | sort -u)
+mapfile -t sources < <(git ls-files --cached --others --exclude-standard '*.h' '*.hpp' '*.c' '*.cpp' '*.cu' '*.cuh' '*.td' | sort -u)
 mapfile -t cxx < <(printf '%s\n' "${sources[@]}" | grep -v '\.td$')
 
 formatter=${CLANG_FORMAT:-/usr/bin/clang-format}

@@ -14,6 +14,8 @@ def outcome(case):
     skipped = case.find("skipped")
     if skipped is not None or case.get("status") in ("notrun", "disabled"):
         reason = "" if skipped is None else skipped.get("message") or skipped.text or ""
+        if reason.startswith("SKIP_"):  # ctest's way of saying that the test itself says why
+            reason = output or reason
         return "skipped", reason.strip() or output or "no reason given"
     failure = case.find("failure")
     if failure is None:

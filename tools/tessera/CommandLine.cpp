@@ -188,6 +188,10 @@ void CommandLine::addTraining(CLI::App *sub) {
   sub->add_option("--threads", options.threads,
                   "Of all ranks together (default: all cores)")
       ->check(positive());
+  sub->add_option("--communicator", options.communicator,
+                  "threads; with --device cuda also nccl, a GPU per rank")
+      ->check(CLI::IsMember({"threads", "nccl"}))
+      ->capture_default_str();
   sub->add_option("--timeout-ms", options.timeoutMs,
                   "After which a collective fails (default: 60000)")
       ->check(positive());

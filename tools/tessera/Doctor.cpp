@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "DeviceReport.h"
 #include "Table.h"
 #include "tessera/tessera.h"
 #include "llvm/ADT/StringExtras.h"
@@ -118,8 +119,33 @@ Finding checkPlugin(StringRef what, const char *library, StringRef without,
           formatv("no {0}: {1}", library, without).str(), remedy.str()};
 }
 
+/// The driver and the libraries, as the plug-in that uses them finds them.
+void examineCuda(SmallVector<Finding> &findings) {
+  DeviceReport report = readDeviceReport("cuda");
+  if (!report.hasPlugin) {
+    findings.push_back(checkPlugin(
+        "cuda driver", "libcuda.so.1", "no GPU can be used",
+        "apt-get install nvidia-driver (non-free), on a machine with a GPU"));
+    findings.push_back({"cuda plug-in", State::Missing,
+                        "--device cuda is refused: " + report.problem,
+                        "install the CUDA toolkit and build Tessera again"});
+    return;
+  }
+  findings.push_back({"cuda plug-in", State::Works, "libtessera_cuda.so", ""});
+  for (const DeviceReport::Part &part : report.parts) {
+    if (part.version.empty())
+      findings.push_back({part.what, State::Missing,
+                          "not found: " + part.without, part.remedy});
+    else
+      findings.push_back({part.what, State::Works, part.version, ""});
+  }
+  findings.push_back({"device cuda",
+                      report.problem.empty() ? State::Works : State::Missing,
+                      report.problem.empty() ? "ready" : report.problem, ""});
+}
+
 SmallVector<Finding> examine() {
-  return {
+  SmallVector<Finding> findings = {
       checkVersions(),
       checkCpu(),
       checkMemory(),
@@ -128,12 +154,9 @@ SmallVector<Finding> examine() {
       {"communicator", State::Works, "threads: all ranks in one process", ""},
       checkPlugin("communicator", "libtessera_mpi.so",
                   "no runs over several processes or hosts",
-                  "not part of this version"),
-      checkPlugin("cuda driver", "libcuda.so.1", "no GPU can be used",
-                  "apt-get install nvidia-driver (non-free), on a machine "
-                  "with a GPU"),
-      checkPlugin("cuda plug-in", "libtessera_cuda.so",
-                  "--device cuda is refused", "not part of this version")};
+                  "not part of this version")};
+  examineCuda(findings);
+  return findings;
 }
 
 StringRef stateName(State state) {

@@ -39,7 +39,7 @@ struct DriverOptions {
 
   // Training.
   std::vector<std::string> data;
-  std::string dataFormat = "auto";
+  std::string dataFormat = "auto", communicator = "threads";
   std::string checkpointDir, resumeDir, weights, log;
   bool resumes = false;
   int64_t saveEvery = 0, seed = 0;

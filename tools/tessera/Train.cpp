@@ -90,6 +90,7 @@ bool Training::openSession() {
   tsr_session_options wanted = {};
   wanted.size = sizeof wanted;
   wanted.device = options.device.c_str();
+  wanted.communicator = options.communicator.c_str();
   wanted.threads = options.threads;
   wanted.timeout_ms = options.timeoutMs;
   wanted.seed = options.seed;
@@ -145,6 +146,12 @@ bool Training::startParameters() {
                      "; raise --steps to train on");
 }
 
+/// The CPU is in the headline already.
+void Training::printDevice() const {
+  if (options.device != "cpu")
+    std::printf("%s\n", tsr_session_device(session.get()));
+}
+
 bool Training::prepare() {
   LogMode mode = options.resumes ? LogMode::Append : LogMode::Replace;
   if (!prepareDirectory() || !openSession() || !startParameters() ||
@@ -174,5 +181,6 @@ int tessera::runTrain(const DriverOptions &given) {
   if (!training.prepare())
     return 1;
   std::printf("training %s\n", report.headline().c_str());
+  training.printDevice();
   return training.run() ? 0 : 1;
 }

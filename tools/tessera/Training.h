@@ -18,6 +18,8 @@ public:
 
   /// Opens data, log and session; draws, loads or restores the parameters.
   bool prepare();
+  /// What an accelerator is and how it is used.
+  void printDevice() const;
   /// Steps until the end or an interrupt; saves, plots.
   bool run();
 

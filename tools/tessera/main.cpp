@@ -1,9 +1,9 @@
 //===- main.cpp - the driver ----------------------------------------------===//
 
 #include "Commands.h"
+#include "DeviceReport.h"
 #include <csignal>
 #include <cstdio>
-#include <dlfcn.h>
 
 using namespace tessera;
 
@@ -12,18 +12,14 @@ int tessera::printError(const std::string &message) {
   return 1;
 }
 
-/// What stands between the user and the device that was asked for, or "".
+/// What stands between the user and the device that was asked for, or "". Told
+/// before minutes of compilation.
 static std::string deviceProblem(const DriverOptions &options) {
   // Compiling for a GPU needs none.
   bool runs =
-      options.command == Command::Verify || options.command == Command::Train;
-  if (options.device != "cuda" || !runs)
-    return "";
-  if (!dlopen("libtessera_cuda.so", RTLD_LAZY | RTLD_LOCAL))
-    return "device 'cuda' needs the plug-in libtessera_cuda.so, which is not "
-           "there; install it where the loader finds it, or use --device cpu";
-  return "device 'cuda' is not supported by version " TESSERA_VERSION
-         "; use --device cpu";
+      options.command == Command::Train || options.command == Command::Verify;
+  return options.device == "cuda" && runs ? readDeviceReport("cuda").problem
+                                          : "";
 }
 
 /// Makes a file that grows beyond `ulimit -f` an error of its write, with a

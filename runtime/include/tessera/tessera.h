@@ -63,12 +63,14 @@ typedef struct tsr_session tsr_session;
 
 typedef struct tsr_session_options {
   size_t size;              /* sizeof(tsr_session_options) */
-  const char *device;       /* "cpu" (default when NULL) */
-  const char *communicator; /* "threads" (default when NULL) */
+  const char *device;       /* "cpu" (default when NULL), "cuda" */
+  const char *communicator; /* "threads" (default when NULL); with "cuda" also
+                               "nccl" */
   int32_t threads;          /* threads for all ranks together; 0: all cores */
   int32_t timeout_ms;       /* of one collective; 0: 60000 */
   int64_t seed;             /* of initial values and dropout */
-  int32_t poison;           /* not 0: fill the arena with NaN before use */
+  int32_t poison;           /* not 0: fill the arena with NaN before use; on
+                               "cuda" wait for each op, so that an error names it */
 } tsr_session_options;
 
 /* Learning rate of step t (from 0): linear warm-up over warmup_steps, then
@@ -89,11 +91,17 @@ typedef struct tsr_step_result {
 } tsr_step_result;
 
 /* `options` may be NULL. Allocates every rank's arena; parameters are
- * undefined until tsr_session_init or tsr_session_load. */
+ * undefined until tsr_session_init or tsr_session_load. TSR_UNSUPPORTED: the
+ * artifact is for another device, or the machine has no usable one;
+ * TSR_NOT_FOUND: the device's plug-in is missing; TSR_MISMATCH: it is of
+ * another build; TSR_OUT_OF_MEMORY says what is needed and what is free. */
 tsr_status tsr_session_create(const tsr_artifact *artifact,
                               const tsr_session_options *options,
                               tsr_session **out_session);
 void tsr_session_destroy(tsr_session *session);
+
+/* What rank 0 runs on and how, for people; owned by the session. */
+const char *tsr_session_device(const tsr_session *session);
 
 /* Draws the initial parameters from the session's seed (the same bits on every
  * mesh), zeroes the optimizer state, sets step 0. */
@@ -122,6 +130,13 @@ tsr_status tsr_session_write(tsr_session *session, const char *role,
 tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
                                   const char *role, const char *name,
                                   double *values, size_t count);
+
+/* ---- devices ----------------------------------------------------------- */
+/* What the machine has for a device, as JSON: "usable", "problem" (empty if
+ * usable), "parts" (list of "what", "version", "without", "remedy"; an empty
+ * version: not found). Valid until the thread's next call. Errors as of
+ * tsr_session_create: a missing plug-in is TSR_NOT_FOUND. */
+tsr_status tsr_device_report(const char *device, const char **out_json);
 
 /* ---- checkpoints: directories with safetensors, global tensors --------- */
 /* Writes DIR/step-N/{model,optimizer}.safetensors and manifest.json. Atomic: on

@@ -1,0 +1,22 @@
+//===- Check.h - CUDA's error codes as the runtime's errors -----*- C++ -*-===//
+#ifndef TESSERA_CUDA_CHECK_H
+#define TESSERA_CUDA_CHECK_H
+
+#include "Status.h"
+
+#include <cuda_runtime_api.h>
+
+namespace tessera::cuda {
+
+/// "an illegal memory access was encountered (cudaErrorIllegalAddress)"
+std::string errorText(cudaError_t error);
+
+/// OK, or `what` and the error.
+Status statusOf(cudaError_t error, const char *what);
+
+/// Throws what statusOf gives.
+void check(cudaError_t error, const char *what);
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_CHECK_H

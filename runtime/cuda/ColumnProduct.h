@@ -1,0 +1,33 @@
+//===- ColumnProduct.h - gemm as column-major libraries see it --*- C++ -*-===//
+// Row-major C = op(A) op(B) is column-major C^T = op(B)^T op(A)^T, and a
+// row-major matrix read by columns is its transpose: so swapping the operands
+// is all, nothing is moved. Needs no CUDA, and is tested without.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CUDA_COLUMNPRODUCT_H
+#define TESSERA_CUDA_COLUMNPRODUCT_H
+
+#include "GemmProblem.h"
+
+namespace tessera::cuda {
+
+/// A column-major matrix as it is stored: element (r, c) at r + c * ld.
+struct ColumnMatrix {
+  int64_t rows, columns, ld, stride;
+  bool transposed; ///< the product uses its transpose
+  const void *data;
+};
+
+/// C[m, n] = op(first)[m, k] op(second)[k, n] (+ C) (+ bias[m] in each column).
+struct ColumnProduct {
+  int64_t m, n, k, batch;
+  ColumnMatrix first, second;
+  ColumnMatrix c; ///< its data is written
+  bool accumulate;
+  const void *bias; ///< may be null
+};
+
+ColumnProduct columnProduct(const GemmProblem &problem);
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_COLUMNPRODUCT_H

@@ -1,0 +1,30 @@
+//===- CudaDevice.h - the GPUs of this machine ------------------*- C++ -*-===//
+#ifndef TESSERA_CUDA_CUDADEVICE_H
+#define TESSERA_CUDA_CUDADEVICE_H
+
+#include "Image.h"
+#include "Rank.h"
+
+#include <map>
+#include <mutex>
+
+namespace tessera::cuda {
+
+class CudaDevice final : public Device {
+public:
+  void check(const DeviceRequest &request) const override;
+  /// Rank r runs on GPU r modulo their number; several may share one.
+  std::unique_ptr<DeviceRank> openRank(Rank &rank) override;
+  DeviceReport report() const override;
+
+private:
+  std::shared_ptr<Image> imageOf(int device, const Code &code);
+
+  std::mutex mutex;
+  std::map<std::pair<int, const tsr_abi_device_image *>, std::weak_ptr<Image>>
+      images; ///< ranks of one GPU share it
+};
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_CUDADEVICE_H

@@ -1,0 +1,222 @@
+//===- CudaEntries.cpp - the functions behind the GPU's table -------------===//
+
+#include "Attention.h"
+#include "CudaRank.h"
+#include "Entry.h"
+#include "Rows.h"
+#include "ScatterAdd.h"
+
+#include <algorithm>
+
+namespace tessera::cuda {
+
+namespace {
+/// Buffers and arguments of an entry; a launch says its own.
+struct Arity {
+  int64_t buffers, args;
+};
+
+Arity arityOf(const Call &call) {
+  switch (call.entry) {
+  case TSR_ENTRY_LAUNCH:
+    return {1 + static_cast<const tsr_abi_device_kernel *>(call.buffers[0])
+                    ->buffers,
+            TSR_LAUNCH_SCALARS};
+  case TSR_ENTRY_GEMM:
+    return {4, TSR_GEMM_ARGS};
+  case TSR_ENTRY_ATTENTION:
+    return {5, TSR_ATTENTION_ARGS};
+  case TSR_ENTRY_ATTENTION_BACKWARD:
+    return {9, TSR_ATTENTION_ARGS};
+  case TSR_ENTRY_SCATTER_ADD:
+    return {3, TSR_SCATTER_ARGS};
+  case TSR_ENTRY_FILL:
+    return {1, TSR_FILL_ARGS};
+  case TSR_ENTRY_COPY:
+    return {2, TSR_COPY_ARGS};
+  case TSR_ENTRY_ALL_REDUCE:
+    return {1, TSR_COLLECTIVE_ARGS};
+  default:
+    return {2, TSR_COLLECTIVE_ARGS};
+  }
+}
+
+bool isAttention(const Call &call) {
+  return call.entry == TSR_ENTRY_ATTENTION ||
+         call.entry == TSR_ENTRY_ATTENTION_BACKWARD;
+}
+
+bool isCollective(const Call &call) {
+  return call.entry >= TSR_ENTRY_ALL_REDUCE;
+}
+
+/// What may differ from step to step without being another program.
+bool varies(const Call &call, int64_t index) {
+  return isAttention(call) &&
+         (index == TSR_ATTENTION_SEED || index == TSR_ATTENTION_STEP);
+}
+
+Direction directionOf(const Call &call) {
+  return call.entry == TSR_ENTRY_ATTENTION ? Direction::Forward
+                                           : Direction::Backward;
+}
+
+/// Throws what `decode` refuses.
+template <class Problem, class Decode>
+Problem decoded(const Call &call, Decode decode) {
+  Problem problem;
+  std::string error;
+  if (int32_t code = decode(call.args, call.buffers, &problem, &error))
+    fail(static_cast<tsr_status>(code), error);
+  return problem;
+}
+
+ScatterProblem scatterOf(const Call &call) {
+  auto problem = decoded<ScatterProblem>(call, decodeScatter);
+  if (problem.rows > INT32_MAX)
+    fail(TSR_UNSUPPORTED, "scatter_add of ", problem.rows, " rows; at most ",
+         INT32_MAX, " on device 'cuda'");
+  return problem;
+}
+
+template <int entry>
+int32_t entryOf(void *context, int64_t op, void *const *buffers,
+                const int64_t *args) {
+  CudaRank &rank = *static_cast<CudaRank *>(context);
+  return enterOp(rank.owner(), op, [&] {
+    return rank.enter({entry, op, buffers, args});
+  });
+}
+} // namespace
+
+const tsr_abi_api &cudaApi() {
+  static const tsr_abi_api api = {sizeof(tsr_abi_api),
+                                  entryOf<TSR_ENTRY_LAUNCH>,
+                                  entryOf<TSR_ENTRY_GEMM>,
+                                  entryOf<TSR_ENTRY_ATTENTION>,
+                                  entryOf<TSR_ENTRY_ATTENTION_BACKWARD>,
+                                  entryOf<TSR_ENTRY_SCATTER_ADD>,
+                                  entryOf<TSR_ENTRY_FILL>,
+                                  entryOf<TSR_ENTRY_COPY>,
+                                  entryOf<TSR_ENTRY_ALL_REDUCE>,
+                                  entryOf<TSR_ENTRY_ALL_GATHER>,
+                                  entryOf<TSR_ENTRY_REDUCE_SCATTER>};
+  return api;
+}
+
+Status CudaRank::enter(const Call &call) {
+  if (walking == Walk::Note) {
+    note(call);
+    return {};
+  }
+  Status status = queue(call);
+  // With poison an error belongs to the op that is waited for here.
+  if (status.ok() && rank.poison)
+    return statusOf(cudaStreamSynchronize(stream.get()), "running the op");
+  return status;
+}
+
+void CudaRank::note(const Call &call) {
+  Arity arity = arityOf(call);
+  digest.add(int64_t(call.entry));
+  for (int64_t i = 0; i < arity.buffers; ++i)
+    digest.add(call.buffers[i]);
+  for (int64_t i = 0; i < arity.args; ++i)
+    if (!varies(call, i))
+      digest.add(call.args[i]);
+  noteWords(call);
+  noteWorkspace(call);
+}
+
+void CudaRank::noteWords(const Call &call) {
+  if (call.entry == TSR_ENTRY_LAUNCH) {
+    auto &kernel = *static_cast<const tsr_abi_device_kernel *>(call.buffers[0]);
+    if (!image)
+      fail(TSR_CORRUPT, "the program launches '", kernel.name,
+           "' but has no " TSR_PROGRAM_IMAGE "; compile the model again");
+    for (const tsr_abi_device_kernel *at = &kernel; at; at = at->next)
+      image->find(*at);
+    table.put(call.args + TSR_LAUNCH_SCALARS, kernel.scalars);
+  }
+  if (!isAttention(call) || decodeAttentionCall(call.args).dropout <= 0)
+    return;
+  auto key = static_cast<int64_t>(tsr_abi_stream(
+      call.args[TSR_ATTENTION_SEED], call.args[TSR_ATTENTION_STEP],
+      call.args[TSR_ATTENTION_STREAM]));
+  table.put(&key, 1);
+}
+
+void CudaRank::noteWorkspace(const Call &call) {
+  if (isCollective(call))
+    collectives->note(collectiveOf(call.op, call.args));
+  size_t bytes = 0;
+  if (isAttention(call))
+    bytes = workspaceOf(decodeAttentionCall(call.args), directionOf(call));
+  if (call.entry == TSR_ENTRY_SCATTER_ADD)
+    bytes = scatterWorkspace(scatterOf(call));
+  workspaceNeeded = std::max(workspaceNeeded, static_cast<int64_t>(bytes));
+}
+
+const int64_t *CudaRank::takeWords(int64_t count) {
+  if (!table.has(count))
+    fail(TSR_INTERNAL, "the program made other calls when it was walked again");
+  return table.take(count);
+}
+
+void CudaRank::queueLaunch(const Call &call) {
+  auto &kernel = *static_cast<const tsr_abi_device_kernel *>(call.buffers[0]);
+  image->launch(kernel, call.buffers + 1, takeWords(kernel.scalars),
+                workspace.data(), stream.get());
+}
+
+void CudaRank::queueAttention(const Call &call) {
+  AttentionCall problem = decodeAttentionCall(call.args);
+  if (problem.dropout > 0)
+    problem.key = reinterpret_cast<const uint64_t *>(takeWords(1));
+  runAttention(problem, directionOf(call), call.buffers, workspace.data(),
+               stream.get());
+}
+
+Status CudaRank::queueCollective(const Call &call) {
+  Collective what = collectiveOf(call.op, call.args);
+  if (call.entry == TSR_ENTRY_ALL_REDUCE)
+    return collectives->allReduce(what, call.buffers[0]);
+  if (call.entry == TSR_ENTRY_ALL_GATHER)
+    return collectives->allGather(what, call.buffers[0], call.buffers[1]);
+  return collectives->reduceScatter(what, call.buffers[0], call.buffers[1]);
+}
+
+Status CudaRank::queue(const Call &call) {
+  cudaStream_t on = stream.get();
+  switch (call.entry) {
+  case TSR_ENTRY_LAUNCH:
+    queueLaunch(call);
+    return {};
+  case TSR_ENTRY_GEMM:
+    products.run(decoded<GemmProblem>(call, decodeGemm), workspace.data(), on);
+    return {};
+  case TSR_ENTRY_ATTENTION:
+  case TSR_ENTRY_ATTENTION_BACKWARD:
+    queueAttention(call);
+    return {};
+  case TSR_ENTRY_SCATTER_ADD:
+    return statusOf(scatterAdd(scatterOf(call), workspace.data(), on),
+                    "scatter_add");
+  case TSR_ENTRY_FILL:
+    if (call.args[TSR_FILL_BYTES] <= 0)
+      return {};
+    return statusOf(
+        cudaMemsetAsync(call.buffers[0], 0, call.args[TSR_FILL_BYTES], on),
+        "fill");
+  case TSR_ENTRY_COPY:
+    copyRows({call.args[TSR_COPY_ROWS], call.args[TSR_COPY_ROW_BYTES],
+              call.buffers[0], call.args[TSR_COPY_SRC_STRIDE], call.buffers[1],
+              call.args[TSR_COPY_DST_STRIDE]},
+             on);
+    return {};
+  default:
+    return queueCollective(call);
+  }
+}
+
+} // namespace tessera::cuda

@@ -1,0 +1,206 @@
+#include "CudaRank.h"
+
+#include "Entry.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace tessera::cuda {
+
+namespace {
+// Questions before a rank that waits for its GPU sleeps in between.
+constexpr int spinPolls = 2000;
+constexpr std::chrono::microseconds nap{50};
+} // namespace
+
+CudaRank::CudaRank(Rank &rank, int device, std::shared_ptr<Image> image)
+    : rank(rank), device(device), image(std::move(image)) {
+  arena.allocate(rank.metadata->arenaBytes, "arena");
+  zero(0, arena.size());
+  workspaceNeeded = productWorkspaceBytes;
+  if (const tsr_abi_device_image *code = rank.code->image())
+    workspaceNeeded = std::max(workspaceNeeded, code->workspace_bytes);
+  collectives = rank.communicatorName == "nccl"
+                    ? makeNcclCollectives(rank, stream.get())
+                    : makeThreadCollectives(rank, device, stream.get());
+  // What the program asks for is found now: better than in the first step.
+  if (Status status = walk({rank.code->step(), 0, 0}, Walk::Note); !status.ok())
+    throw Error(status);
+  if (Status status = prepare(); !status.ok())
+    throw Error(status);
+  check(cudaStreamSynchronize(stream.get()), "starting a rank");
+}
+
+CudaRank::~CudaRank() {
+  cudaSetDevice(device);
+  cudaStreamSynchronize(stream.get());
+  graph.drop();
+}
+
+void CudaRank::use() const { check(cudaSetDevice(device), "choosing the GPU"); }
+
+void CudaRank::read(int64_t offset, int64_t bytes, void *host) const {
+  use();
+  check(cudaMemcpyAsync(host, arena.data() + offset, bytes,
+                        cudaMemcpyDeviceToHost, stream.get()),
+        "reading the arena");
+  check(cudaStreamSynchronize(stream.get()), "reading the arena");
+}
+
+// The host memory is pageable: it has been read when the call returns.
+void CudaRank::write(int64_t offset, int64_t bytes, const void *host) {
+  use();
+  check(cudaMemcpyAsync(arena.data() + offset, host, bytes,
+                        cudaMemcpyHostToDevice, stream.get()),
+        "writing the arena");
+}
+
+void CudaRank::zero(int64_t offset, int64_t bytes) {
+  if (bytes == 0)
+    return;
+  use();
+  check(cudaMemsetAsync(arena.data() + offset, 0, bytes, stream.get()),
+        "zeroing the arena");
+}
+
+void CudaRank::poison() {
+  if (arena.size() == 0)
+    return;
+  use();
+  check(cudaMemsetAsync(arena.data(), 0xFF, arena.size(), stream.get()),
+        "poisoning the arena");
+}
+
+Status CudaRank::walk(const ProgramStep &step, Walk kind) {
+  walking = kind;
+  if (kind == Walk::Note) {
+    table.clear();
+    digest = CallDigest();
+  }
+  tsr_abi_frame frame{&cudaApi(),  this,      arena.data(),
+                      step.number, step.seed, rank.coordinates.data()};
+  return statusOfProgram(rank, step, step.program(&frame));
+}
+
+/// Behind the first walk: memory for what it noted, and the words' copy.
+Status CudaRank::prepare() {
+  if (workspaceNeeded > workspace.size()) {
+    graph.drop();
+    check(cudaStreamSynchronize(stream.get()), "waiting for the workspace");
+    workspace.allocate(workspaceNeeded, "workspace");
+  }
+  sendWords();
+  return collectives->connect();
+}
+
+void CudaRank::sendWords() {
+  const std::vector<int64_t> &values = table.values();
+  auto bytes = static_cast<int64_t>(values.size() * sizeof(int64_t));
+  if (bytes > words.size()) {
+    graph.drop();
+    words.allocate(bytes, "scalars");
+    pinned.allocate(bytes);
+  }
+  if (bytes > 0) {
+    std::memcpy(pinned.data(), values.data(), bytes);
+    check(cudaMemcpyAsync(words.data(), pinned.data(), bytes,
+                          cudaMemcpyHostToDevice, stream.get()),
+          "copying the step's scalars");
+  }
+  table.begin(reinterpret_cast<const int64_t *>(words.data()));
+}
+
+/// The work of a step, after its words are on their way.
+Status CudaRank::queueStep(const ProgramStep &step) {
+  uint64_t calls = digest.value();
+  bool captures =
+      collectives->isCapturable() && !rank.poison && graph.trouble().empty();
+  if (captures && graph.holds(calls)) {
+    graph.launch(stream.get());
+    return {};
+  }
+  // Once call by call: libraries allocate and choose on first use.
+  if (captures && queuedDigest == calls) {
+    if (Status status = capture(step); !status.ok())
+      return status;
+    if (graph.holds(calls)) {
+      graph.launch(stream.get());
+      return {};
+    }
+    table.begin(reinterpret_cast<const int64_t *>(words.data()));
+  }
+  queuedDigest = calls;
+  return walk(step, Walk::Queue);
+}
+
+Status CudaRank::capture(const ProgramStep &step) {
+  graph.begin(stream.get());
+  Status status = walk(step, Walk::Queue);
+  graph.end(stream.get(), digest.value());
+  return status;
+}
+
+Status CudaRank::runStep(const ProgramStep &step) {
+  use();
+  if (Status status = walk(step, Walk::Note); !status.ok())
+    return status;
+  if (Status status = prepare(); !status.ok())
+    return status;
+  return queueStep(step);
+}
+
+/// Also after a failure: what is queued uses the arenas of all ranks.
+Status CudaRank::waitForStream(const ProgramStep &step) {
+  collectives->startWaiting();
+  for (int polls = 0;; ++polls) {
+    cudaError_t error = cudaStreamQuery(stream.get());
+    if (error == cudaSuccess)
+      return collectives->poll();
+    if (error != cudaErrorNotReady)
+      return {TSR_INTERNAL,
+              concat("step ", step.number, " of rank ", rank.number,
+                     " failed on GPU ", device, ": ", errorText(error),
+                     rank.poison ? ""
+                                 : "; set `poison` in tsr_session_options to "
+                                   "learn which op")};
+    if (Status status = collectives->poll(); !status.ok())
+      return status;
+    if (polls > spinPolls)
+      std::this_thread::sleep_for(nap);
+  }
+}
+
+Status CudaRank::run(const ProgramStep &step) {
+  Status status;
+  try {
+    status = runStep(step);
+  } catch (...) {
+    status = currentStatus();
+  }
+  // The others must know before this rank waits for work that waits for them.
+  if (!status.ok() && !rank.communicator->failed())
+    rank.communicator->abort(status);
+  Status finished = waitForStream(step);
+  return status.ok() ? finished : status;
+}
+
+std::string CudaRank::describe() const {
+  cudaDeviceProp properties{};
+  cudaGetDeviceProperties(&properties, device);
+  int driver = 0;
+  cudaDriverGetVersion(&driver);
+  std::string text =
+      concat("GPU ", device, ": ", properties.name, ", compute capability ",
+             properties.major, ".", properties.minor, ", driver for CUDA ",
+             versionText(driver), "; ",
+             image ? image->origin() : std::string("no generated kernels"));
+  if (rank.metadata->mesh.ranks() > 1)
+    text += "; " + collectives->describe();
+  if (!graph.trouble().empty())
+    text += "; " + graph.trouble();
+  return text;
+}
+
+} // namespace tessera::cuda

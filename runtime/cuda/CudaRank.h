@@ -1,0 +1,87 @@
+//===- CudaRank.h - one rank on a GPU ---------------------------*- C++ -*-===//
+// A step walks the host program twice: the first walk only notes what varies
+// from step to step and what workspace is needed, the second queues the work on
+// the rank's one stream. From the third step with the same calls on, a captured
+// graph takes the place of the second walk where the collectives allow it.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CUDA_CUDARANK_H
+#define TESSERA_CUDA_CUDARANK_H
+
+#include "Collectives.h"
+#include "DeviceMemory.h"
+#include "Image.h"
+#include "MatrixProducts.h"
+#include "Rank.h"
+#include "StepGraph.h"
+#include "StepTable.h"
+
+namespace tessera::cuda {
+
+/// A program's call of an entry; `entry` is one of TSR_ENTRY_*.
+struct Call {
+  int entry;
+  int64_t op;
+  void *const *buffers;
+  const int64_t *args;
+};
+
+class CudaRank final : public DeviceRank {
+public:
+  CudaRank(Rank &rank, int device, std::shared_ptr<Image> image);
+  ~CudaRank() override;
+
+  unsigned char *hostArena() const override { return nullptr; }
+  void read(int64_t offset, int64_t bytes, void *host) const override;
+  void write(int64_t offset, int64_t bytes, const void *host) override;
+  void zero(int64_t offset, int64_t bytes) override;
+  void poison() override;
+  Status run(const ProgramStep &step) override;
+  std::string describe() const override;
+
+  /// From the ABI's entries: notes or queues, as the walk goes.
+  Status enter(const Call &call);
+  Rank &owner() const { return rank; }
+
+private:
+  enum class Walk { Note, Queue };
+  void use() const;
+  Status walk(const ProgramStep &step, Walk kind);
+  Status runStep(const ProgramStep &step);
+  Status queueStep(const ProgramStep &step);
+  Status capture(const ProgramStep &step);
+  Status prepare();
+  void sendWords();
+  Status waitForStream(const ProgramStep &step);
+
+  void note(const Call &call);
+  void noteWords(const Call &call);
+  void noteWorkspace(const Call &call);
+  Status queue(const Call &call);
+  void queueLaunch(const Call &call);
+  void queueAttention(const Call &call);
+  Status queueCollective(const Call &call);
+  const int64_t *takeWords(int64_t count);
+
+  Rank &rank;
+  int device;
+  std::shared_ptr<Image> image; ///< null: the program has no kernels
+  Stream stream;
+  DeviceMemory arena, workspace, words;
+  PinnedMemory pinned; ///< as long as `words`
+  MatrixProducts products;
+  std::unique_ptr<Collectives> collectives;
+  StepTable table;
+  CallDigest digest;
+  int64_t workspaceNeeded = 0;
+  Walk walking = Walk::Note;
+  StepGraph graph;
+  uint64_t queuedDigest = 0; ///< of the last step that was queued call by call
+};
+
+/// The table that programs on a GPU call (CudaEntries.cpp); its context is a
+/// CudaRank.
+const tsr_abi_api &cudaApi();
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_CUDARANK_H

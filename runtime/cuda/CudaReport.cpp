@@ -1,0 +1,86 @@
+//===- CudaReport.cpp - what of CUDA this machine has ---------------------===//
+
+#include "Collectives.h"
+#include "CudaDevice.h"
+
+#include <cublasLt.h>
+#include <dlfcn.h>
+
+namespace tessera::cuda {
+
+namespace {
+DevicePart driverPart() {
+  int version = 0;
+  cudaDriverGetVersion(&version);
+  return {"cuda driver", version ? "for CUDA " + versionText(version) : "",
+          "no GPU can be used",
+          "apt-get install nvidia-driver (non-free), on a machine with a GPU"};
+}
+
+DevicePart devicePart() {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess)
+    devices = 0;
+  cudaGetLastError();
+  std::string text;
+  for (int device = 0; device < devices; ++device) {
+    cudaDeviceProp p{};
+    if (cudaGetDeviceProperties(&p, device) == cudaSuccess)
+      text +=
+          concat(text.empty() ? "" : ", ", p.name, " (compute capability ",
+                 p.major, ".", p.minor, ", ", p.totalGlobalMem >> 20, " MiB)");
+  }
+  return {"cuda devices", text, "no GPU can be used",
+          "see nvidia-smi and CUDA_VISIBLE_DEVICES"};
+}
+
+DevicePart runtimePart() {
+  int version = 0;
+  cudaRuntimeGetVersion(&version);
+  return {"cuda toolkit", versionText(version), "", ""};
+}
+
+DevicePart productsPart() {
+  size_t version = cublasLtGetVersion();
+  return {
+      "cublasLt",
+      concat(version / 10000, ".", version % 10000 / 100, ".", version % 100),
+      "", ""};
+}
+
+/// Not used by this version, and said so: a user may wonder.
+DevicePart cudnnPart() {
+  std::string text;
+  if (void *library = dlopen("libcudnn.so.9", RTLD_LAZY | RTLD_LOCAL)) {
+    auto version =
+        reinterpret_cast<size_t (*)()>(dlsym(library, "cudnnGetVersion"));
+    size_t number = version ? version() : 0;
+    text = concat(number / 10000, ".", number % 10000 / 100, ".", number % 100,
+                  ", not used by this version");
+  }
+  return {"cudnn", text, "nothing: attention has its own kernels", ""};
+}
+
+DevicePart attentionPart() {
+#ifdef TESSERA_CUDA_ATTENTION
+  return {"attention", "own kernels", "", ""};
+#else
+  return {"attention", "", "no model with attention runs on device 'cuda'",
+          "build the plug-in from a complete source tree"};
+#endif
+}
+} // namespace
+
+DeviceReport CudaDevice::report() const {
+  return {driverProblem(),
+          {driverPart(),
+           devicePart(),
+           runtimePart(),
+           productsPart(),
+           attentionPart(),
+           {"nccl", ncclVersion(), "--communicator nccl is refused",
+            "apt-get install libnccl2"},
+           cudnnPart()}};
+}
+
+} // namespace tessera::cuda

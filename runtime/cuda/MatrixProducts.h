@@ -1,0 +1,49 @@
+//===- MatrixProducts.h - gemm through cuBLASLt -----------------*- C++ -*-===//
+#ifndef TESSERA_CUDA_MATRIXPRODUCTS_H
+#define TESSERA_CUDA_MATRIXPRODUCTS_H
+
+#include "ColumnProduct.h"
+
+#include <array>
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <map>
+#include <memory>
+
+namespace tessera::cuda {
+
+/// What the library may use beside the matrices.
+constexpr int64_t productWorkspaceBytes = int64_t(32) << 20;
+
+/// Products of one rank. f32 without TF32, bf16 with sums in f32, f64. The
+/// library's choice is asked for once per shape, types and alignment.
+class MatrixProducts {
+public:
+  MatrixProducts();
+  MatrixProducts(const MatrixProducts &) = delete;
+  MatrixProducts &operator=(const MatrixProducts &) = delete;
+  ~MatrixProducts();
+
+  /// `workspace`: productWorkspaceBytes of device memory. Throws.
+  void run(const GemmProblem &problem, void *workspace, cudaStream_t stream);
+
+private:
+  struct Plan;
+  using Key = std::array<int64_t, 20>;
+  static Key keyOf(const GemmProblem &problem);
+  Plan &planOf(const GemmProblem &problem);
+  bool choose(Plan &plan, const GemmProblem &problem);
+  void product(const GemmProblem &problem, void *workspace,
+               cudaStream_t stream);
+
+  cublasLtHandle_t handle = nullptr;
+  std::map<Key, std::unique_ptr<Plan>> plans;
+};
+
+/// C = (ACCUMULATE ? C : 0) + bias, for products that have no terms or whose
+/// bias the library does not add. BiasStart.cu.
+cudaError_t startFromBias(const GemmProblem &problem, cudaStream_t stream);
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_MATRIXPRODUCTS_H

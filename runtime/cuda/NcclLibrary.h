@@ -1,0 +1,31 @@
+//===- NcclLibrary.h - NCCL, found at run time ------------------*- C++ -*-===//
+#ifndef TESSERA_CUDA_NCCLLIBRARY_H
+#define TESSERA_CUDA_NCCLLIBRARY_H
+
+#include "Status.h"
+
+#include <nccl.h>
+
+namespace tessera::cuda {
+
+struct NcclLibrary {
+  decltype(&ncclGetVersion) getVersion;
+  decltype(&ncclGetUniqueId) getUniqueId;
+  decltype(&ncclCommInitRank) commInitRank;
+  decltype(&ncclCommAbort) commAbort;
+  decltype(&ncclCommDestroy) commDestroy;
+  decltype(&ncclCommGetAsyncError) commGetAsyncError;
+  decltype(&ncclGetErrorString) getErrorString;
+  decltype(&ncclGetLastError) getLastError;
+  decltype(&ncclAllReduce) allReduce;
+  decltype(&ncclAllGather) allGather;
+  decltype(&ncclReduceScatter) reduceScatter;
+
+  /// Opened on first use; TSR_NOT_FOUND.
+  static const NcclLibrary &get();
+  Status statusOf(ncclResult_t result, const std::string &what) const;
+};
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_NCCLLIBRARY_H

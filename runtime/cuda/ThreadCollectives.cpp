@@ -1,0 +1,211 @@
+//===- ThreadCollectives.cpp - ranks that are threads of one process ------===//
+// The host threads meet twice, as on the CPU; what orders the GPU's work are
+// events: behind the first meeting a rank's stream waits for the others'
+// buffers, behind the second for their reading and writing. Each rank reduces
+// one part of all buffers, in rank order, and writes the result to all.
+
+#include "Collectives.h"
+#include "DType.h"
+#include "DeviceMemory.h"
+#include "Meetings.h"
+#include "Rank.h"
+#include "Reduction.h"
+#include "Rows.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tessera::cuda {
+
+namespace {
+// Parts begin at multiples of this, so that writes are whole cache lines.
+constexpr int64_t partElements = 128;
+
+/// What a rank lets the others wait for. A seat's own: it is recorded again
+/// only after all members have queued their waits for the last time.
+struct Order {
+  Event ready, done;
+  int device = 0;
+};
+
+class ThreadCollectives final : public Collectives {
+public:
+  ThreadCollectives(Rank &rank, int device, cudaStream_t stream)
+      : meetings(*rank.world, rank.number), device(device), stream(stream),
+        isAlone(rank.metadata->mesh.ranks() == 1) {}
+
+  Status allReduce(const Collective &call, void *data) override;
+  Status allGather(const Collective &call, const void *src, void *dst) override;
+  Status reduceScatter(const Collective &call, const void *src,
+                       void *dst) override;
+  void note(const Collective &) override {}
+  Status connect() override { return {}; }
+  /// The meetings need the host, but a rank alone meets nobody.
+  bool isCapturable() const override { return isAlone; }
+  Status poll() override { return {}; }
+  std::string describe() const override {
+    return "threads, device memory shared between ranks";
+  }
+
+private:
+  struct Place {
+    Meetings::Seat seat;
+    std::unique_ptr<Order> order;
+    /// The others' orders, taken between the meetings: behind the second one
+    /// they may be at their next call already.
+    std::vector<const Order *> others;
+  };
+  Place &placeOf(int64_t axes);
+  Status open(Place &place, Offer offer);
+  Status close(Place &place);
+  void waitFor(const Place &place, Event Order::*event);
+  void reach(int peer);
+
+  Meetings meetings;
+  int device;
+  cudaStream_t stream;
+  bool isAlone;
+  std::set<int> reached;           ///< GPUs
+  std::map<int64_t, Place> places; ///< by set of axes
+};
+
+std::vector<const Order *> othersOf(const Meetings::Seat &seat) {
+  std::vector<const Order *> others;
+  for (int64_t i = 0; i < seat.size(); ++i)
+    if (i != seat.member)
+      others.push_back(static_cast<const Order *>(seat.group->offer(i).order));
+  return others;
+}
+
+ThreadCollectives::Place &ThreadCollectives::placeOf(int64_t axes) {
+  Place &place = places[axes];
+  if (place.order)
+    return place;
+  place.seat = meetings.seatOf(axes);
+  if (place.seat.size() > mostMembers)
+    fail(TSR_UNSUPPORTED, "a group of ", place.seat.size(),
+         " ranks is larger than the threads communicator's ", mostMembers,
+         " on device 'cuda'; use a smaller axis");
+  place.order = std::make_unique<Order>();
+  place.order->device = device;
+  return place;
+}
+
+/// Makes a peer's memory readable and writable from this GPU.
+void ThreadCollectives::reach(int peer) {
+  if (peer == device || !reached.insert(peer).second)
+    return;
+  int can = 0;
+  check(cudaDeviceCanAccessPeer(&can, device, peer), "asking for peer access");
+  if (!can)
+    fail(TSR_UNSUPPORTED, "GPU ", device, " cannot reach the memory of GPU ",
+         peer, "; use communicator 'nccl', or one GPU for all ranks");
+  cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
+  if (error == cudaErrorPeerAccessAlreadyEnabled)
+    cudaGetLastError();
+  else
+    check(error, "enabling peer access");
+}
+
+void ThreadCollectives::waitFor(const Place &place, Event Order::*event) {
+  for (const Order *other : place.others)
+    check(cudaStreamWaitEvent(stream, (other->*event).get()),
+          "waiting for a rank");
+}
+
+/// Behind this the stream may read and write the others' buffers.
+Status ThreadCollectives::open(Place &place, Offer offer) {
+  if (place.seat.size() == 1) {
+    place.seat.group->offer(0) = offer;
+    return {};
+  }
+  place.order->ready.record(stream);
+  offer.order = place.order.get();
+  if (Status status = meetings.open(place.seat, offer); !status.ok())
+    return status;
+  place.others = othersOf(place.seat);
+  for (const Order *other : place.others)
+    reach(other->device);
+  waitFor(place, &Order::ready);
+  return {};
+}
+
+/// Behind this nobody reads or writes this rank's buffer any more.
+Status ThreadCollectives::close(Place &place) {
+  if (place.seat.size() == 1)
+    return {};
+  place.order->done.record(stream);
+  if (Status status = meetings.close(place.seat); !status.ok())
+    return status;
+  waitFor(place, &Order::done);
+  return {};
+}
+
+Buffers buffersOf(const Meetings::Seat &seat) {
+  Buffers buffers;
+  for (const void *data : seat.offeredData())
+    buffers.data[buffers.count++] = const_cast<void *>(data);
+  return buffers;
+}
+
+Status ThreadCollectives::allReduce(const Collective &call, void *data) {
+  Place &place = placeOf(call.axes);
+  if (place.seat.size() == 1)
+    return {};
+  if (Status status = open(place, {"all_reduce", call, 0, data, nullptr});
+      !status.ok())
+    return status;
+  int64_t part = (call.count + place.seat.size() - 1) / place.seat.size();
+  part = (part + partElements - 1) / partElements * partElements;
+  int64_t begin = std::min(place.seat.member * part, call.count);
+  int64_t end = std::min(begin + part, call.count);
+  Buffers all = buffersOf(place.seat);
+  check(reduce({call.dtype, call.reduction, 1, end - begin, 0, begin, begin,
+                all, all},
+               stream),
+        "reducing");
+  return close(place);
+}
+
+Status ThreadCollectives::allGather(const Collective &call, const void *src,
+                                    void *dst) {
+  Place &place = placeOf(call.axes);
+  Offer offer{"all_gather", call, 0, const_cast<void *>(src), nullptr};
+  if (Status status = open(place, offer); !status.ok())
+    return status;
+  int64_t bytes = call.count * dtypeBytes(call.dtype);
+  int64_t size = place.seat.size();
+  std::vector<const void *> sources = place.seat.offeredData();
+  for (int64_t i = 0; i < size; ++i) {
+    char *target = static_cast<char *>(dst) + i * bytes;
+    if (target != sources[i]) // the own part may lie where it belongs already
+      copyRows({call.outer, bytes, sources[i], bytes, target, size * bytes},
+               stream);
+  }
+  return close(place);
+}
+
+Status ThreadCollectives::reduceScatter(const Collective &call, const void *src,
+                                        void *dst) {
+  Place &place = placeOf(call.axes);
+  Offer offer{"reduce_scatter", call, 0, const_cast<void *>(src), nullptr};
+  if (Status status = open(place, offer); !status.ok())
+    return status;
+  Buffers own;
+  own.data[own.count++] = dst;
+  check(reduce({call.dtype, call.reduction, call.outer, call.count,
+                place.seat.size() * call.count, place.seat.member * call.count,
+                0, buffersOf(place.seat), own},
+               stream),
+        "reducing");
+  return close(place);
+}
+} // namespace
+
+std::unique_ptr<Collectives> makeThreadCollectives(Rank &rank, int device,
+                                                   cudaStream_t stream) {
+  return std::make_unique<ThreadCollectives>(rank, device, stream);
+}
+
+} // namespace tessera::cuda

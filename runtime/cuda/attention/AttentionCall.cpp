@@ -1,0 +1,112 @@
+//===- AttentionCall.cpp - Checks a call and makes its parameters ---------===//
+
+#include "AttentionCall.h"
+#include "AttentionParams.h"
+#include "tessera/abi.h"
+
+#include <cmath>
+#include <initializer_list>
+
+using namespace tessera::cuda;
+
+/// Positions are ints in the kernels, with room for the last tile.
+static constexpr int64_t kMostPositions = (int64_t(1) << 31) - 1024;
+/// Most blocks along y and z of a grid (CUDA C++ Programming Guide, "Technical
+/// Specifications per Compute Capability").
+static constexpr int64_t kMostBlocks = 65535;
+
+static const char *checkSizes(const AttentionCall &c) {
+  if (c.batch < 0 || c.seqQ < 0)
+    return "attention: batch and seq_q must not be negative";
+  if (c.heads < 1 || c.kvHeads < 1 || c.heads % c.kvHeads != 0)
+    return "attention: heads must be a multiple of the key/value heads";
+  if (c.seqK < 1 || c.headDim < 1)
+    return "attention: needs at least 1 key and head_dim 1";
+  if (c.headDim > 128)
+    return "attention: head_dim is at most 128 on CUDA";
+  if (c.batch > kMostBlocks || c.heads > kMostBlocks)
+    return "attention: batch and heads are at most 65535 on CUDA";
+  if (c.seqQ > kMostPositions || c.seqK > kMostPositions)
+    return "attention: sequences have less than 2^31 - 1024 positions on CUDA";
+  return nullptr;
+}
+
+const char *tessera::cuda::checkAttention(const AttentionCall &c) {
+  if (c.dtype != TSR_DTYPE_F32 && c.dtype != TSR_DTYPE_BF16)
+    return "attention: the dtype on CUDA is f32 or bf16";
+  if (const char *why = checkSizes(c))
+    return why;
+  if (c.rowQ < c.heads * c.headDim || c.rowO < c.heads * c.headDim)
+    return "attention: row strides of q and o are less than heads * head_dim";
+  if (c.rowK < c.kvHeads * c.headDim || c.rowV < c.kvHeads * c.headDim)
+    return "attention: row strides of k and v are less than kv_heads * "
+           "head_dim";
+  if (!(c.dropout >= 0 && c.dropout < 1))
+    return "attention: dropout is not in [0, 1)";
+  if (c.dropout > 0 && !c.key)
+    return "attention: dropout needs the key of its stream";
+  return nullptr;
+}
+
+const char *tessera::cuda::checkAttentionGradients(const AttentionCall &c) {
+  if (c.rowDo < c.heads * c.headDim || c.rowDq < c.heads * c.headDim)
+    return "attention_backward: row strides of d_o and d_q are less than heads "
+           "* head_dim";
+  if (c.rowDk < c.kvHeads * c.headDim || c.rowDv < c.kvHeads * c.headDim)
+    return "attention_backward: row strides of d_k and d_v are less than "
+           "kv_heads * head_dim";
+  return nullptr;
+}
+
+size_t tessera::cuda::attentionWorkspace(const AttentionCall &c,
+                                         bool backward) {
+  return backward ? size_t(c.batch * c.heads * c.seqQ) * sizeof(float) : 0;
+}
+
+/// Whether every 16-byte piece of the rows is aligned. Absent tensors are.
+static bool isAligned(const TensorRows &t, int64_t perPiece) {
+  return !t.data || (reinterpret_cast<uintptr_t>(t.data) % 16 == 0 &&
+                     t.row % perPiece == 0);
+}
+
+static TensorRows rows(const void *data, int64_t row) {
+  return {const_cast<void *>(data), row};
+}
+
+AttentionParams tessera::cuda::makeParams(const AttentionCall &c,
+                                          const AttentionBuffers &b) {
+  AttentionParams p{};
+  p.q = rows(b.q, c.rowQ);
+  p.k = rows(b.k, c.rowK);
+  p.v = rows(b.v, c.rowV);
+  p.o = rows(b.o, c.rowO);
+  p.dO = rows(b.dO, c.rowDo);
+  p.dQ = rows(b.dQ, c.rowDq);
+  p.dK = rows(b.dK, c.rowDk);
+  p.dV = rows(b.dV, c.rowDv);
+  p.lse = static_cast<float *>(const_cast<void *>(b.lse));
+  p.delta = static_cast<float *>(b.workspace);
+  p.key = c.key;
+  p.batchStart = c.batchStart;
+  p.headStart = c.headStart;
+  p.headsTotal = c.headsTotal;
+  p.batch = int(c.batch);
+  p.heads = int(c.heads);
+  p.kvHeads = int(c.kvHeads);
+  p.seqQ = int(c.seqQ);
+  p.seqK = int(c.seqK);
+  p.headDim = int(c.headDim);
+  p.causal = c.causal;
+  p.scale = float(c.scale);
+  p.scaleLog2 = float(c.scale * 1.4426950408889634);
+  p.dropout = c.dropout > 0;
+  p.keepScale = float(1 / (1 - c.dropout));
+  // As the CPU: kept where word >= ceil(p 2^32), which is at least 1 here.
+  if (p.dropout)
+    p.lastDropped = uint32_t(uint64_t(std::ceil(c.dropout * 4294967296.0)) - 1);
+  const int64_t piece = c.dtype == TSR_DTYPE_BF16 ? 8 : 4;
+  p.aligned = c.headDim % piece == 0;
+  for (const TensorRows &t : {p.q, p.k, p.v, p.o, p.dO, p.dQ, p.dK, p.dV})
+    p.aligned = p.aligned && isAligned(t, piece);
+  return p;
+}

@@ -1,0 +1,38 @@
+//===- AttentionKernels.cu - The entries ----------------------------------===//
+// A .cu file because the table needs the kernels' types; it instantiates none.
+
+#include "AttentionKernels.h"
+#include "KernelTable.h"
+#include "Launch.h"
+#include "tessera/abi.h"
+
+using namespace tessera::cuda;
+
+cudaError_t tessera::cuda::attentionForward(const AttentionCall &call,
+                                            const void *q, const void *k,
+                                            const void *v, void *o, void *lse,
+                                            void *workspace,
+                                            cudaStream_t stream) {
+  if (checkAttention(call))
+    return cudaErrorInvalidValue;
+  AttentionBuffers buffers = {};
+  buffers.q = q;
+  buffers.k = k;
+  buffers.v = v;
+  buffers.o = o;
+  buffers.lse = lse;
+  buffers.workspace = workspace;
+  return runForward(makeParams(call, buffers), call.dtype == TSR_DTYPE_BF16,
+                    CudaLaunch{stream});
+}
+
+cudaError_t tessera::cuda::attentionBackward(
+    const AttentionCall &call, const void *dO, const void *q, const void *k,
+    const void *v, const void *o, const void *lse, void *dQ, void *dK, void *dV,
+    void *workspace, cudaStream_t stream) {
+  if (checkAttention(call) || checkAttentionGradients(call))
+    return cudaErrorInvalidValue;
+  const AttentionBuffers buffers = {q, k, v, o, lse, dO, dQ, dK, dV, workspace};
+  return runBackward(makeParams(call, buffers), call.dtype == TSR_DTYPE_BF16,
+                     CudaLaunch{stream});
+}

@@ -1,0 +1,30 @@
+//===- AttentionKernels.h - Attention on a GPU ------------------*- C++ -*-===//
+// FlashAttention-2 (Dao 2023) for f32 and bf16, forward and backward, without
+// atomics: the bits of a result depend on nothing but the inputs. Launches are
+// asynchronous on the stream; no entry allocates or synchronises.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CUDA_ATTENTION_ATTENTIONKERNELS_H
+#define TESSERA_CUDA_ATTENTION_ATTENTIONKERNELS_H
+
+#include "AttentionCall.h"
+
+#include <cuda_runtime_api.h>
+
+namespace tessera::cuda {
+
+/// Writes o [batch, seqQ, heads, headDim] and lse (f32 [batch, heads, seqQ]).
+/// cudaErrorInvalidValue where checkAttention has an objection.
+cudaError_t attentionForward(const AttentionCall &call, const void *q,
+                             const void *k, const void *v, void *o, void *lse,
+                             void *workspace, cudaStream_t stream);
+
+/// Writes dQ, dK, dV. `workspace` has attentionWorkspace(call, true) bytes.
+cudaError_t attentionBackward(const AttentionCall &call, const void *dO,
+                              const void *q, const void *k, const void *v,
+                              const void *o, const void *lse, void *dQ,
+                              void *dK, void *dV, void *workspace,
+                              cudaStream_t stream);
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_ATTENTION_ATTENTIONKERNELS_H

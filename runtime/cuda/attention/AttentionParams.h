@@ -1,0 +1,64 @@
+//===- AttentionParams.h - What a kernel gets -------------------*- C++ -*-===//
+// An AttentionCall with its buffers, reduced to what kernels compute with. One
+// struct for all kernels; it travels as a kernel parameter.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CUDA_ATTENTION_ATTENTIONPARAMS_H
+#define TESSERA_CUDA_ATTENTION_ATTENTIONPARAMS_H
+
+#include "AttentionCall.h"
+#include "HostDevice.h"
+
+namespace tessera::cuda {
+
+/// Rows of a tensor [batch, seq, heads, headDim]; strides in elements.
+struct TensorRows {
+  void *data;
+  int64_t row;
+
+  template <typename T>
+  ATTENTION_HOST_DEVICE T *at(int64_t position, int64_t column) const {
+    return static_cast<T *>(data) + position * row + column;
+  }
+};
+
+struct AttentionParams {
+  TensorRows q, k, v, o, dO, dQ, dK, dV;
+  float *lse, *delta;
+  const uint64_t *key;
+  int64_t batchStart, headStart, headsTotal;
+  int batch, heads, kvHeads, seqQ, seqK, headDim;
+  float scale, scaleLog2; /* scaleLog2: scale * log2(e), for 2^x */
+  float keepScale;        /* 1 / (1 - p); 1 without dropout */
+  uint32_t lastDropped;   /* words up to this one are dropped */
+  bool causal, dropout;
+  bool aligned; /* all rows and heads start at multiples of 16 bytes */
+
+  ATTENTION_HOST_DEVICE int group() const { return heads / kvHeads; }
+  /// Row of position s of sequence b in q, o, dO, dQ; in k, v, dK, dV.
+  ATTENTION_HOST_DEVICE int64_t queryRow(int b, int s) const {
+    return int64_t(b) * seqQ + s;
+  }
+  ATTENTION_HOST_DEVICE int64_t keyRow(int b, int s) const {
+    return int64_t(b) * seqK + s;
+  }
+  /// Index of query s in lse and delta.
+  ATTENTION_HOST_DEVICE int64_t statistic(int b, int head, int s) const {
+    return (int64_t(b) * heads + head) * seqQ + s;
+  }
+};
+
+/// The buffers of a call; those that a direction does not have are null.
+struct AttentionBuffers {
+  const void *q, *k, *v;
+  const void *o, *lse, *dO; /* forward writes o and lse */
+  void *dQ, *dK, *dV;
+  void *workspace;
+};
+
+/// Requires checkAttention(call) to be null.
+AttentionParams makeParams(const AttentionCall &call,
+                           const AttentionBuffers &buffers);
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_ATTENTION_ATTENTIONPARAMS_H

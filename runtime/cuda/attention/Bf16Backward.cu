@@ -1,0 +1,22 @@
+//===- Bf16Backward.cu - Instances for bf16, backward ---------------------===//
+
+#include "Bf16Backward.h"
+#include "Launch.cuh"
+#include "RowDot.h"
+
+namespace tessera::cuda {
+
+#define INSTANCE(...)                                                          \
+  template cudaError_t CudaLaunch::launch<__VA_ARGS__>(                        \
+      const AttentionParams &, cudaStream_t)
+INSTANCE(RowDot<uint16_t>);
+INSTANCE(Bf16Backward<64, Side::Queries, false>);
+INSTANCE(Bf16Backward<64, Side::Queries, true>);
+INSTANCE(Bf16Backward<64, Side::Keys, false>);
+INSTANCE(Bf16Backward<64, Side::Keys, true>);
+INSTANCE(Bf16Backward<128, Side::Queries, false>);
+INSTANCE(Bf16Backward<128, Side::Queries, true>);
+INSTANCE(Bf16Backward<128, Side::Keys, false>);
+INSTANCE(Bf16Backward<128, Side::Keys, true>);
+
+} // namespace tessera::cuda

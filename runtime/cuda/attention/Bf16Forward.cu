@@ -1,0 +1,16 @@
+//===- Bf16Forward.cu - Instances for bf16, forward -----------------------===//
+
+#include "Bf16Forward.h"
+#include "Launch.cuh"
+
+namespace tessera::cuda {
+
+#define INSTANCE(...)                                                          \
+  template cudaError_t CudaLaunch::launch<__VA_ARGS__>(                        \
+      const AttentionParams &, cudaStream_t)
+INSTANCE(Bf16Forward<64, false>);
+INSTANCE(Bf16Forward<64, true>);
+INSTANCE(Bf16Forward<128, false>);
+INSTANCE(Bf16Forward<128, true>);
+
+} // namespace tessera::cuda

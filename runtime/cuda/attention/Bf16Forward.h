@@ -1,0 +1,237 @@
+//===- Bf16Forward.h - Attention forward on tensor cores --------*- C++ -*-===//
+// FlashAttention-2 (Dao 2023), algorithm 1: a block owns `kRows` queries of a
+// head and streams keys and values through two stages of shared memory. Warps
+// share the queries, not the keys, so that no reduction crosses warps (section
+// 3.3). The sum is divided once, at the end (section 3.1).
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CUDA_ATTENTION_BF16FORWARD_H
+#define TESSERA_CUDA_ATTENTION_BF16FORWARD_H
+
+#include "BackwardPlan.h"
+#include "Bf16Tile.h"
+#include "DropoutMask.h"
+
+namespace tessera::cuda {
+
+/// D: head_dim, padded. Drop: with dropout. Two row tiles per warp halve the
+/// reads of shared memory per product; the counters of dropout leave registers
+/// for one. Tile sizes are the largest for which ptxas spills nothing (sm_90).
+template <int D, bool Drop> struct Bf16Forward {
+  static constexpr int kMTiles = Drop ? 1 : 2;
+  static constexpr int kWarps = 8 / kMTiles;
+  static constexpr int kThreads = kWarps * kWarp;
+  static constexpr int kRows = kWarps * kMTiles * 16;
+  static constexpr int kKeys = D == 128 && !Drop ? 32 : 64;
+  static constexpr int kMinBlocks = D == 64 ? 2 : 1;
+  static constexpr int kTileBytes = kKeys * D * 2, kQueryBytes = kRows * D * 2;
+  static constexpr int kSharedBytes = kQueryBytes + 4 * kTileBytes;
+
+  static Grid grid(const AttentionParams &p) {
+    return {ceilDiv(p.seqQ, kRows), p.heads, p.batch};
+  }
+
+  /// Per row of the lane: the running maximum and this lane's part of the sum.
+  struct State {
+    Sums<kMTiles, D / 8> out;
+    float top[kMTiles][2], sum[kMTiles][2];
+  };
+  using Scores = Sums<kMTiles, kKeys / 8>;
+
+  struct Block {
+    int batch, head, keyHead, query; /* query: the block's first */
+    int warpRow;                     /* of the warp, in the tile */
+  };
+
+  template <typename Exec>
+  static ATTENTION_DEVICE void run(const AttentionParams &p,
+                                   unsigned char *shared) {
+    const int head = Exec::blockY();
+    const Block block = {
+        Exec::blockZ(), head, head / p.group(),
+        queryTileOf(p, Exec::blockX(), ceilDiv(p.seqQ, kRows)) * kRows,
+        Exec::thread() / kWarp * kMTiles * 16};
+    unsigned char *stages = shared + kQueryBytes;
+    const int tiles = keyTiles(planeOf(p), block.query, kRows, kKeys).count();
+
+    loadTile<Exec, kRows, D, kThreads>(
+        shared, queryView<const uint16_t>(p, p.q, block.batch, block.head,
+                                          block.query));
+    loadStage<Exec>(p, block, 0, stages);
+    State state;
+    start(state);
+    DropoutMask mask = {};
+    if (Drop)
+      mask = dropoutMask(p, block.batch, block.head);
+    ATTENTION_NO_UNROLL
+    for (int t = 0; t < tiles; ++t) {
+      // After this barrier tile t is there and tile t-1 is not read any more.
+      Exec::copyWait();
+      Exec::barrier();
+      if (t + 1 < tiles)
+        loadStage<Exec>(p, block, (t + 1) * kKeys,
+                        stages + (t + 1) % 2 * 2 * kTileBytes);
+      step<Exec>(p, block, mask, t * kKeys, shared,
+                 stages + t % 2 * 2 * kTileBytes, state);
+    }
+    finish<Exec>(p, block, state, shared);
+  }
+
+private:
+  template <typename Exec>
+  static ATTENTION_DEVICE void loadStage(const AttentionParams &p,
+                                         const Block &block, int key,
+                                         unsigned char *stage) {
+    loadTile<Exec, kKeys, D, kThreads>(
+        stage,
+        keyView<const uint16_t>(p, p.k, block.batch, block.keyHead, key));
+    loadTile<Exec, kKeys, D, kThreads>(
+        stage + kTileBytes,
+        keyView<const uint16_t>(p, p.v, block.batch, block.keyHead, key));
+  }
+
+  static ATTENTION_DEVICE void start(State &state) {
+    clear(state.out);
+    ATTENTION_UNROLL
+    for (int m = 0; m < kMTiles; ++m)
+      ATTENTION_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      state.top[m][half] = -__builtin_huge_valf();
+      state.sum[m][half] = 0;
+    }
+  }
+
+  template <typename Exec>
+  static ATTENTION_DEVICE void step(const AttentionParams &p,
+                                    const Block &block, const DropoutMask &mask,
+                                    int key, const unsigned char *queries,
+                                    const unsigned char *stage, State &state) {
+    Scores s;
+    productOfRows<Exec, D>(s, queries, block.warpRow, stage);
+    scaleScores(p, s);
+    if (needsMask(planeOf(p), block.query, kRows, key, kKeys))
+      hideScores<Exec>(p, block, key, s);
+    softmax<Exec>(s, state);
+    if (Drop)
+      dropScores<Exec>(block, mask, key, s);
+    Operand<kMTiles, kKeys / 16> probabilities;
+    toOperand<Exec>(s, probabilities);
+    addProduct<Exec, D>(state.out, probabilities, stage + kTileBytes);
+  }
+
+  static ATTENTION_DEVICE void scaleScores(const AttentionParams &p,
+                                           Scores &s) {
+    ATTENTION_UNROLL
+    for (int m = 0; m < kMTiles; ++m)
+      ATTENTION_UNROLL
+    for (int n = 0; n < kKeys / 8; ++n)
+      ATTENTION_UNROLL
+    for (int e = 0; e < 4; ++e)
+      s.at[m][n][e] *= p.scaleLog2;
+  }
+
+  /// Only keys are hidden: rows of queries that do not exist are not stored.
+  template <typename Exec>
+  static ATTENTION_DEVICE void
+  hideScores(const AttentionParams &p, const Block &block, int key, Scores &s) {
+    const int lane = Exec::thread() % kWarp;
+    ATTENTION_UNROLL
+    for (int m = 0; m < kMTiles; ++m)
+      ATTENTION_UNROLL
+    for (int n = 0; n < kKeys / 8; ++n)
+      ATTENTION_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      const int query = queryOf(block, lane, m, e);
+      const int t = key + n * 8 + accumulatorColumn(lane, e);
+      if (t >= p.seqK || (p.causal && t > query))
+        s.at[m][n][e] = -__builtin_huge_valf();
+    }
+  }
+
+  /// Dropped after they have been summed, as the definition wants.
+  template <typename Exec>
+  static ATTENTION_DEVICE void
+  dropScores(const Block &block, const DropoutMask &mask, int key, Scores &s) {
+    const int lane = Exec::thread() % kWarp;
+    ATTENTION_UNROLL
+    for (int m = 0; m < kMTiles; ++m)
+      ATTENTION_UNROLL
+    for (int n = 0; n < kKeys / 8; ++n)
+      ATTENTION_UNROLL
+    for (int e = 0; e < 4; ++e)
+      if (!mask.keeps(queryOf(block, lane, m, e),
+                      key + n * 8 + accumulatorColumn(lane, e)))
+        s.at[m][n][e] = 0;
+  }
+
+  static ATTENTION_DEVICE int queryOf(const Block &block, int lane, int m,
+                                      int e) {
+    return block.query + block.warpRow + m * 16 + accumulatorRow(lane, e);
+  }
+
+  /// Scores become 2^(score - maximum). Every query sees key 0, which the first
+  /// tile holds, so the maximum is -inf only where all scores so far are; then
+  /// the result is NaN, as on the CPU.
+  template <typename Exec>
+  static ATTENTION_DEVICE void softmax(Scores &s, State &state) {
+    ATTENTION_UNROLL
+    for (int m = 0; m < kMTiles; ++m)
+      ATTENTION_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      float top = state.top[m][half];
+      ATTENTION_UNROLL
+      for (int n = 0; n < kKeys / 8; ++n)
+        top = Exec::maximum(
+            top, Exec::maximum(s.at[m][n][half * 2], s.at[m][n][half * 2 + 1]));
+      top = Exec::maximum(top, Exec::shuffleXor(top, 1));
+      top = Exec::maximum(top, Exec::shuffleXor(top, 2));
+      const float decay = Exec::exp2(state.top[m][half] - top);
+      float sum = 0;
+      ATTENTION_UNROLL
+      for (int n = 0; n < kKeys / 8; ++n)
+        ATTENTION_UNROLL
+      for (int e = half * 2; e < half * 2 + 2; ++e) {
+        s.at[m][n][e] = Exec::exp2(s.at[m][n][e] - top);
+        sum += s.at[m][n][e];
+      }
+      state.top[m][half] = top;
+      state.sum[m][half] = state.sum[m][half] * decay + sum;
+      ATTENTION_UNROLL
+      for (int n = 0; n < D / 8; ++n) {
+        state.out.at[m][n][half * 2] *= decay;
+        state.out.at[m][n][half * 2 + 1] *= decay;
+      }
+    }
+  }
+
+  template <typename Exec>
+  static ATTENTION_DEVICE void finish(const AttentionParams &p,
+                                      const Block &block, State &state,
+                                      unsigned char *shared) {
+    const int lane = Exec::thread() % kWarp;
+    float factor[kMTiles][2];
+    ATTENTION_UNROLL
+    for (int m = 0; m < kMTiles; ++m)
+      ATTENTION_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      float sum = state.sum[m][half];
+      sum += Exec::shuffleXor(sum, 1);
+      sum += Exec::shuffleXor(sum, 2);
+      factor[m][half] = sum == 0 ? 0 : p.keepScale / sum;
+      const int query = queryOf(block, lane, m, half * 2);
+      if (lane % 4 == 0 && query < p.seqQ)
+        p.lse[p.statistic(block.batch, block.head, query)] =
+            (state.top[m][half] + Exec::log2(sum)) * 0.6931471805599453f;
+    }
+    // The queries' tile becomes the output's.
+    Exec::barrier();
+    storeFragments<Exec, D>(state.out, factor, shared, block.warpRow);
+    Exec::barrier();
+    storeTile<Exec, kRows, D, kThreads>(
+        shared,
+        queryView<uint16_t>(p, p.o, block.batch, block.head, block.query));
+  }
+};
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_ATTENTION_BF16FORWARD_H

@@ -1,0 +1,149 @@
+//===- F32Forward.h - Attention forward in exact f32 ------------*- C++ -*-===//
+// FlashAttention-2 (Dao 2023), algorithm 1, on plain multiply-adds: a block
+// owns 64 queries and streams tiles of 32 keys and values.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CUDA_ATTENTION_F32FORWARD_H
+#define TESSERA_CUDA_ATTENTION_F32FORWARD_H
+
+#include "BackwardPlan.h"
+#include "DropoutMask.h"
+#include "F32Tile.h"
+
+namespace tessera::cuda {
+
+/// D: head_dim, padded to 32, 64 or 128.
+template <int D> struct F32Forward {
+  static constexpr int kThreads = kF32Threads, kMinBlocks = 2;
+  static constexpr int kQueries = kF32Rows * f32Pitch(D); /* floats */
+  static constexpr int kTile = kF32Stream * f32Pitch(D);
+  static constexpr int kScores = kF32Rows * f32Pitch(kF32Stream);
+  static constexpr int kSharedBytes = (kQueries + 2 * kTile + kScores) * 4;
+
+  static Grid grid(const AttentionParams &p) {
+    return {ceilDiv(p.seqQ, kF32Rows), p.heads, p.batch};
+  }
+
+  struct State {
+    F32Sums<D> out;
+    float top[kF32RowsEach], sum[kF32RowsEach];
+  };
+
+  template <typename Exec>
+  static ATTENTION_DEVICE void run(const AttentionParams &p,
+                                   unsigned char *shared) {
+    float *queries = reinterpret_cast<float *>(shared);
+    float *keys = queries + kQueries, *values = keys + kTile;
+    float *scores = values + kTile;
+    const int batch = Exec::blockZ(), head = Exec::blockY();
+    const int keyHead = head / p.group();
+    const int query =
+        queryTileOf(p, Exec::blockX(), ceilDiv(p.seqQ, kF32Rows)) * kF32Rows;
+    const int tiles = keyTiles(planeOf(p), query, kF32Rows, kF32Stream).count();
+    DropoutMask mask = {};
+    if (p.dropout)
+      mask = dropoutMask(p, batch, head);
+
+    loadF32Tile<Exec, kF32Rows, D>(
+        queries, queryView<const float>(p, p.q, batch, head, query));
+    State state;
+    start(state);
+    ATTENTION_NO_UNROLL
+    for (int key = 0; key < tiles * kF32Stream; key += kF32Stream) {
+      Exec::barrier(); // the previous tile is not read any more
+      loadF32Tile<Exec, kF32Stream, D>(
+          keys, keyView<const float>(p, p.k, batch, keyHead, key));
+      loadF32Tile<Exec, kF32Stream, D>(
+          values, keyView<const float>(p, p.v, batch, keyHead, key));
+      Exec::copyWait();
+      Exec::barrier();
+      F32Scores s;
+      productOfF32Rows<Exec, D>(s, queries, keys);
+      softmax<Exec>(p, query, key, s, state);
+      if (p.dropout)
+        drop<Exec>(mask, query, key, s);
+      storeScores<Exec>(s, scores);
+      Exec::barrier();
+      addF32Product<Exec>(state.out, scores, values);
+    }
+    finish<Exec>(p, batch, head, query, state);
+  }
+
+private:
+  static ATTENTION_DEVICE void start(State &state) {
+    clear(state.out);
+    ATTENTION_UNROLL
+    for (int i = 0; i < kF32RowsEach; ++i) {
+      state.top[i] = -__builtin_huge_valf();
+      state.sum[i] = 0;
+    }
+  }
+
+  /// See Bf16Forward::softmax; here eight lanes share a row.
+  template <typename Exec>
+  static ATTENTION_DEVICE void softmax(const AttentionParams &p, int query,
+                                       int key, F32Scores &s, State &state) {
+    ATTENTION_UNROLL
+    for (int i = 0; i < kF32RowsEach; ++i) {
+      const int q = query + f32Row(Exec::thread(), i);
+      float top = state.top[i];
+      ATTENTION_UNROLL
+      for (int j = 0; j < kF32ScoresEach; ++j) {
+        const int t = key + f32Column(Exec::thread(), j);
+        const bool hidden = t >= p.seqK || (p.causal && t > q);
+        s.at[i][j] = hidden ? -__builtin_huge_valf() : s.at[i][j] * p.scaleLog2;
+        top = Exec::maximum(top, s.at[i][j]);
+      }
+      ATTENTION_UNROLL
+      for (int distance = 1; distance < kF32Across; distance *= 2)
+        top = Exec::maximum(top, Exec::shuffleXor(top, distance));
+      const float decay = Exec::exp2(state.top[i] - top);
+      float sum = 0;
+      ATTENTION_UNROLL
+      for (int j = 0; j < kF32ScoresEach; ++j)
+        sum += s.at[i][j] = Exec::exp2(s.at[i][j] - top);
+      state.top[i] = top;
+      state.sum[i] = state.sum[i] * decay + sum;
+      ATTENTION_UNROLL
+      for (int j = 0; j < D / 32; ++j)
+        ATTENTION_UNROLL
+      for (int e = 0; e < 4; ++e)
+        state.out.at[i][j][e] *= decay;
+    }
+  }
+
+  template <typename Exec>
+  static ATTENTION_DEVICE void drop(const DropoutMask &mask, int query, int key,
+                                    F32Scores &s) {
+    ATTENTION_UNROLL
+    for (int i = 0; i < kF32RowsEach; ++i)
+      ATTENTION_UNROLL
+    for (int j = 0; j < kF32ScoresEach; ++j)
+      if (!mask.keeps(query + f32Row(Exec::thread(), i),
+                      key + f32Column(Exec::thread(), j)))
+        s.at[i][j] = 0;
+  }
+
+  template <typename Exec>
+  static ATTENTION_DEVICE void finish(const AttentionParams &p, int batch,
+                                      int head, int query, State &state) {
+    float factor[kF32RowsEach];
+    ATTENTION_UNROLL
+    for (int i = 0; i < kF32RowsEach; ++i) {
+      float sum = state.sum[i];
+      ATTENTION_UNROLL
+      for (int distance = 1; distance < kF32Across; distance *= 2)
+        sum += Exec::shuffleXor(sum, distance);
+      factor[i] = sum == 0 ? 0 : p.keepScale / sum;
+      const int q = query + f32Row(Exec::thread(), i);
+      if (f32Column(Exec::thread(), 0) == 0 && q < p.seqQ)
+        p.lse[p.statistic(batch, head, q)] =
+            (state.top[i] + Exec::log2(sum)) * 0.6931471805599453f;
+    }
+    storeF32Sums<Exec>(state.out, factor,
+                       queryView<float>(p, p.o, batch, head, query));
+  }
+};
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_ATTENTION_F32FORWARD_H

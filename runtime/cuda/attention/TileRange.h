@@ -1,0 +1,63 @@
+//===- TileRange.h - Which tiles the mask leaves ----------------*- C++ -*-===//
+// The plane of scores is cut into tiles. A tile that causality hides as a whole
+// is never loaded (FlashAttention-2, Dao 2023, section 3.1.1, "causal
+// masking"); only tiles with a hidden or missing element test their elements.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CUDA_ATTENTION_TILERANGE_H
+#define TESSERA_CUDA_ATTENTION_TILERANGE_H
+
+#include "HostDevice.h"
+
+namespace tessera::cuda {
+
+ATTENTION_HOST_DEVICE constexpr int ceilDiv(int a, int b) {
+  return a / b + (a % b != 0);
+}
+
+/// Scores of one head: queries x keys.
+struct ScorePlane {
+  int seqQ, seqK;
+  bool causal;
+
+  ATTENTION_HOST_DEVICE constexpr bool visible(int query, int key) const {
+    return query < seqQ && key < seqK && (!causal || key <= query);
+  }
+};
+
+/// Tiles [begin, end) of one dimension; empty where end <= begin.
+struct TileRange {
+  int begin, end;
+
+  ATTENTION_HOST_DEVICE constexpr int count() const {
+    return end > begin ? end - begin : 0;
+  }
+};
+
+/// Tiles of `tile` keys of which queries [query, query + queries) see some.
+ATTENTION_HOST_DEVICE constexpr TileRange
+keyTiles(const ScorePlane &plane, int query, int queries, int tile) {
+  int end = plane.seqK;
+  if (plane.causal) {
+    const int last =
+        query + queries < plane.seqQ ? query + queries : plane.seqQ;
+    end = last < end ? last : end;
+  }
+  return {0, ceilDiv(end, tile)};
+}
+
+/// Tiles of `tile` queries of which some see a key from `key` on.
+ATTENTION_HOST_DEVICE constexpr TileRange queryTiles(const ScorePlane &plane,
+                                                     int key, int tile) {
+  return {plane.causal ? key / tile : 0, ceilDiv(plane.seqQ, tile)};
+}
+
+/// Whether some element of the rectangle is not visible.
+ATTENTION_HOST_DEVICE constexpr bool
+needsMask(const ScorePlane &plane, int query, int queries, int key, int keys) {
+  return query + queries > plane.seqQ || key + keys > plane.seqK ||
+         (plane.causal && key + keys - 1 > query);
+}
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_ATTENTION_TILERANGE_H

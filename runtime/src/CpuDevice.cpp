@@ -1,0 +1,74 @@
+#include "CpuDevice.h"
+
+#include "Arena.h"
+#include "Entry.h"
+
+#include <cstring>
+
+namespace tessera {
+
+namespace {
+class CpuRank final : public DeviceRank {
+public:
+  explicit CpuRank(Rank &rank) : rank(rank) {
+    arena.allocate(rank.metadata->arenaBytes);
+  }
+  unsigned char *hostArena() const override { return arena.data(); }
+  void read(int64_t offset, int64_t bytes, void *host) const override {
+    std::memcpy(host, arena.data() + offset, bytes);
+  }
+  void write(int64_t offset, int64_t bytes, const void *host) override {
+    std::memcpy(arena.data() + offset, host, bytes);
+  }
+  void zero(int64_t offset, int64_t bytes) override {
+    std::memset(arena.data() + offset, 0, bytes);
+  }
+  void poison() override { arena.poison(); }
+  Status run(const ProgramStep &step) override {
+    return runOnCpu(rank, arena.data(), step);
+  }
+  std::string describe() const override { return "cpu"; }
+
+private:
+  Rank &rank;
+  Arena arena;
+};
+
+class CpuDevice final : public Device {
+public:
+  void check(const DeviceRequest &request) const override {
+    if (request.communicator != "threads")
+      fail(TSR_UNSUPPORTED, "communicator '", request.communicator,
+           "' is not in this runtime for device 'cpu'; use 'threads'");
+    checkMemory(request.metadata.arenaBytes, request.metadata.mesh.ranks());
+  }
+  std::unique_ptr<DeviceRank> openRank(Rank &rank) override {
+    return std::make_unique<CpuRank>(rank);
+  }
+  DeviceReport report() const override { return {}; }
+};
+} // namespace
+
+std::shared_ptr<Device> makeCpuDevice() {
+  return std::make_shared<CpuDevice>();
+}
+
+Status runOnCpu(Rank &rank, unsigned char *arena, const ProgramStep &step) {
+  tsr_abi_frame frame{&cpuApi(),   &rank,     arena,
+                      step.number, step.seed, rank.coordinates.data()};
+  return statusOfProgram(rank, step, step.program(&frame));
+}
+
+void runProgram(Rank &rank, int64_t step, int64_t seed) noexcept {
+  Status status;
+  try {
+    status = rank.device->run({rank.code->step(), step, seed});
+  } catch (...) {
+    status = currentStatus();
+  }
+  if (!status.ok() && !rank.communicator->failed())
+    rank.communicator->abort(status);
+  rank.communicator->left();
+}
+
+} // namespace tessera

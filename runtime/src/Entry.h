@@ -1,0 +1,57 @@
+//===- Entry.h - the border between generated code and the runtime
+//------------===
+#ifndef TESSERA_RUNTIME_ENTRY_H
+#define TESSERA_RUNTIME_ENTRY_H
+
+#include "Rank.h"
+
+namespace tessera {
+
+/// Runs `body`, which returns a Status; nothing leaves but 0 or 1. A failure
+/// aborts the communicator with a message that names the op and the rank.
+template <class Body>
+int32_t enterOp(Rank &rank, int64_t op, const Body &body) noexcept {
+  rank.communicator->reached(op);
+  if (rank.communicator->failed())
+    return 1;
+  Status status;
+  try {
+    status = body();
+  } catch (...) {
+    status = currentStatus();
+  }
+  if (status.ok())
+    return 0;
+  if (!rank.communicator->failed())
+    rank.communicator->abort(
+        {status.code, concat(rank.metadata->describeOp(op), " on rank ",
+                             rank.number, ": ", status.message)});
+  return 1;
+}
+
+inline Collective collectiveOf(int64_t op, const int64_t *args) {
+  Collective call;
+  call.op = op;
+  call.axes = args[TSR_COLLECTIVE_AXES];
+  call.count = args[TSR_COLLECTIVE_COUNT];
+  call.dtype = static_cast<int>(args[TSR_COLLECTIVE_DTYPE]);
+  call.reduction = static_cast<int>(args[TSR_COLLECTIVE_REDUCTION]);
+  call.outer = args[TSR_COLLECTIVE_OUTER];
+  return call;
+}
+
+/// What a program that returned `code` ends with.
+inline Status statusOfProgram(const Rank &rank, const ProgramStep &step,
+                              int32_t code) {
+  if (code == 0)
+    return {};
+  if (rank.communicator->failed())
+    return rank.communicator->failure();
+  return {TSR_INTERNAL,
+          concat("the program of rank ", rank.number, " stopped with code ",
+                 code, " in step ", step.number)};
+}
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_ENTRY_H

@@ -1,0 +1,41 @@
+//===- Meetings.h - how one rank's thread meets its groups
+//-------------------===
+// A collective between threads is two meetings: behind the first all buffers
+// are ready and all ranks are known to call the same, behind the second nobody
+// needs the others' buffers any more.
+//===------------------------------------------------------------------------===
+#ifndef TESSERA_RUNTIME_MEETINGS_H
+#define TESSERA_RUNTIME_MEETINGS_H
+
+#include "ThreadWorld.h"
+
+namespace tessera {
+
+class Meetings {
+public:
+  Meetings(ThreadWorld &world, int64_t rank);
+
+  struct Seat {
+    Rendezvous *group = nullptr;
+    int64_t member = 0;
+
+    int64_t size() const { return group->size(); }
+    std::vector<const void *> offeredData() const;
+  };
+  Seat seatOf(int64_t axes);
+  /// First meeting. Aborts the world if the call is illegal or not everyone's.
+  Status open(const Seat &seat, const Offer &offer);
+  /// Second meeting.
+  Status close(const Seat &seat);
+
+private:
+  Status checkOffers(const Seat &seat) const;
+
+  ThreadWorld &world;
+  int64_t rank;
+  std::map<int64_t, Seat> seats; ///< by set of axes
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_MEETINGS_H

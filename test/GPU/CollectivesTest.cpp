@@ -1,0 +1,170 @@
+//===- CollectivesTest.cpp - four thread ranks over device buffers --------===//
+// Every collective against the CPU's communicator on the same values: equal
+// bits, for both add in rank order. Rounds follow each other without a pause,
+// so that a missing event shows.
+
+#include "GpuWorld.h"
+#include "ThreadCommunicator.h"
+
+#include <gtest/gtest.h>
+#include <random>
+#include <thread>
+
+using namespace gpu;
+using namespace tessera;
+
+namespace {
+
+const std::vector<Axis> axes = {{"dp", 2}, {"tp", 2}};
+constexpr int64_t sourceAt = 0, targetAt = 1 << 20, arenaBytes = 4 << 20;
+constexpr int rounds = 5;
+
+struct Case {
+  tsr_abi_entry tsr_abi_api::*entry;
+  std::vector<int64_t> args;
+};
+
+using Bytes = std::vector<unsigned char>;
+
+/// Values of a rank, as f32, bf16 (upper halves) or small i32.
+Bytes valuesOf(int64_t rank, int64_t dtype, int64_t bytes) {
+  std::mt19937 random(static_cast<unsigned>(rank + 7));
+  std::normal_distribution<float> normal(0, 100);
+  Bytes result(bytes);
+  for (int64_t i = 0; i + 4 <= bytes; i += 4) {
+    float value = normal(random), next = normal(random);
+    auto integer = static_cast<int32_t>(value);
+    uint16_t halves[2];
+    std::memcpy(&halves[0], reinterpret_cast<char *>(&value) + 2, 2);
+    std::memcpy(&halves[1], reinterpret_cast<char *>(&next) + 2, 2);
+    const void *from = dtype == TSR_DTYPE_I32    ? static_cast<void *>(&integer)
+                       : dtype == TSR_DTYPE_BF16 ? static_cast<void *>(halves)
+                                                 : static_cast<void *>(&value);
+    std::memcpy(&result[i], from, 4);
+  }
+  return result;
+}
+
+int32_t runCase(const Program &p, const Case &c) {
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<void *> buffers = {p.at(sourceAt), p.at(targetAt)};
+    if (int32_t code = p.call(p.frame.api->*c.entry, buffers, c.args))
+      return code;
+    // What one round gives is the next one's input.
+    if (c.entry != &tsr_abi_api::all_reduce)
+      if (int32_t code =
+              p.call(p.frame.api->copy, {p.at(targetAt), p.at(sourceAt)},
+                     {1, 2000, 2000, 2000}))
+        return code;
+  }
+  return 0;
+}
+
+Status runOnHost(Communicator &communicator, const Case &c, Bytes &arena) {
+  Collective call;
+  call.op = 0;
+  call.axes = c.args[TSR_COLLECTIVE_AXES];
+  call.count = c.args[TSR_COLLECTIVE_COUNT];
+  call.dtype = static_cast<int>(c.args[TSR_COLLECTIVE_DTYPE]);
+  call.reduction = static_cast<int>(c.args[TSR_COLLECTIVE_REDUCTION]);
+  call.outer = c.args[TSR_COLLECTIVE_OUTER];
+  for (int round = 0; round < rounds; ++round) {
+    void *source = arena.data(), *target = arena.data() + targetAt;
+    Status status = c.entry == &tsr_abi_api::all_reduce
+                        ? communicator.allReduce(call, source)
+                    : c.entry == &tsr_abi_api::all_gather
+                        ? communicator.allGather(call, source, target)
+                        : communicator.reduceScatter(call, source, target);
+    if (!status.ok())
+      return status;
+    if (c.entry != &tsr_abi_api::all_reduce)
+      std::memcpy(source, target, 2000);
+  }
+  return {};
+}
+
+void compare(const Case &c) {
+  WorldOptions options;
+  options.axes = axes;
+  options.arenaBytes = arenaBytes;
+  options.body = [&](const Program &p) { return runCase(p, c); };
+  World world(options);
+  ThreadWorldOptions settings;
+  settings.mesh = world.mesh();
+  settings.describeOp = [](int64_t op) { return concat("op ", op); };
+  auto shared = std::make_shared<ThreadWorld>(settings);
+  std::vector<Bytes> hosts;
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    hosts.push_back(valuesOf(rank, c.args[TSR_COLLECTIVE_DTYPE], 2 * targetAt));
+    world.write(rank, 0, hosts.back());
+  }
+  Status status = world.step();
+  ASSERT_TRUE(status.ok()) << status.message;
+  std::vector<std::thread> threads;
+  for (int64_t rank = 0; rank < 4; ++rank)
+    threads.emplace_back([&, rank] {
+      ThreadCommunicator communicator(shared, rank);
+      EXPECT_TRUE(runOnHost(communicator, c, hosts[rank]).ok());
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (int64_t rank = 0; rank < 4; ++rank)
+    ASSERT_EQ(world.read<unsigned char>(rank, 0, 2 * targetAt), hosts[rank])
+        << "rank " << rank << " axes " << c.args[0] << " dtype " << c.args[2];
+}
+
+TEST(GpuCollectives, AllReduceHasTheBitsOfTheCpu) {
+  for (int64_t set : {1, 2, 3})
+    for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16, TSR_DTYPE_I32})
+      for (int64_t reduction : {TSR_REDUCE_SUM, TSR_REDUCE_MAX})
+        for (int64_t count : {1, 777, 40000})
+          compare(
+              {&tsr_abi_api::all_reduce, {set, count, dtype, reduction, 1}});
+}
+
+TEST(GpuCollectives, AllGatherPutsRanksInOrder) {
+  for (int64_t set : {1, 2, 3})
+    for (int64_t outer : {1, 3})
+      compare({&tsr_abi_api::all_gather,
+               {set, 125, TSR_DTYPE_F32, TSR_REDUCE_SUM, outer}});
+}
+
+TEST(GpuCollectives, ReduceScatterHasTheBitsOfTheCpu) {
+  for (int64_t set : {1, 2, 3})
+    for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16})
+      for (int64_t outer : {1, 3})
+        compare({&tsr_abi_api::reduce_scatter,
+                 {set, 250, dtype, TSR_REDUCE_SUM, outer}});
+}
+
+TEST(GpuCollectives, DisagreementNamesBoth) {
+  WorldOptions options;
+  options.axes = axes;
+  options.body = [](const Program &p) {
+    int64_t count = p.frame.coordinates[1] ? 8 : 9;
+    return p.call(p.frame.api->all_reduce, {p.at(0)},
+                  {2, count, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1});
+  };
+  World world(options);
+  Status status = world.step();
+  EXPECT_NE(status.message.find("ranks disagree"), std::string::npos)
+      << status.message;
+}
+
+TEST(GpuCollectives, MissingRankIsNamed) {
+  WorldOptions options;
+  options.axes = axes;
+  options.timeoutMs = 300;
+  options.body = [](const Program &p) {
+    bool leaves = p.frame.coordinates[0] == 1 && p.frame.coordinates[1] == 0;
+    return leaves ? 0
+                  : p.call(p.frame.api->all_reduce, {p.at(0)},
+                           {3, 8, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1});
+  };
+  World world(options);
+  Status status = world.step();
+  EXPECT_NE(status.message.find("missing: rank 2"), std::string::npos)
+      << status.message;
+}
+
+} // namespace

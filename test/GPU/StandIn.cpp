@@ -1,0 +1,205 @@
+//===- StandIn.cpp - as much of CUDA as the device calls, on the host -----===//
+// Linked in CUDA's place, it lets the tests of test/GPU run the device's host
+// code without a GPU: order between streams, captured steps, errors. It says
+// nothing about kernels, libraries or the real driver.
+
+#include "StandInStream.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+namespace {
+std::mutex mutex;
+std::set<CUstream_st *> streams;
+std::set<void *> pinned;
+
+void copy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind,
+          cudaStream_t stream) {
+  bool isPinned;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isPinned = pinned.count(const_cast<void *>(src)) != 0;
+  }
+  if (kind != cudaMemcpyHostToDevice || isPinned)
+    return stream->push([=] { std::memcpy(dst, src, bytes); });
+  // Pageable memory has been read when the call returns.
+  auto *from = static_cast<const char *>(src);
+  std::vector<char> staged(from, from + bytes);
+  stream->push([=] { std::memcpy(dst, staged.data(), bytes); });
+}
+} // namespace
+
+struct CUgraph_st {
+  WorkList work;
+};
+struct CUgraphExec_st {
+  WorkList work;
+};
+
+cudaError_t cudaDriverGetVersion(int *version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int *version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceCount(int *count) {
+  *count = 2; // ranks lie on several
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaGetDevice(int *device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
+  *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : 0;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
+  std::strcpy(properties->name, "stand-in");
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceCanAccessPeer(int *can, int, int) {
+  *can = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned int) {
+  return cudaErrorPeerAccessAlreadyEnabled;
+}
+const char *cudaGetErrorName(cudaError_t) { return "cudaErrorStandIn"; }
+const char *cudaGetErrorString(cudaError_t) { return "stand-in error"; }
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
+  *available = *total = size_t(1) << 34;
+  return cudaSuccess;
+}
+cudaError_t cudaMalloc(void **memory, size_t bytes) {
+  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(*memory, 0xA5, std::min<size_t>(bytes, 1 << 20));
+  return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaFree(void *memory) { // waits for the device, as CUDA's does
+  std::set<CUstream_st *> all;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    all = streams;
+  }
+  for (CUstream_st *stream : all)
+    if (memory && !stream->capturing)
+      stream->synchronize();
+  std::free(memory);
+  return cudaSuccess;
+}
+cudaError_t cudaMallocHost(void **memory, size_t bytes) {
+  *memory = std::malloc(bytes);
+  std::lock_guard<std::mutex> lock(mutex);
+  pinned.insert(*memory);
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void *memory) {
+  std::lock_guard<std::mutex> lock(mutex);
+  pinned.erase(memory);
+  std::free(memory);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes,
+                            cudaMemcpyKind kind, cudaStream_t stream) {
+  copy(dst, src, bytes, kind, stream);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpy2DAsync(void *dst, size_t dstPitch, const void *src,
+                              size_t srcPitch, size_t width, size_t height,
+                              cudaMemcpyKind, cudaStream_t stream) {
+  if (width > dstPitch || width > srcPitch)
+    return cudaErrorInvalidPitchValue;
+  stream->push([=] {
+    for (size_t row = 0; row < height; ++row)
+      std::memcpy(static_cast<char *>(dst) + row * dstPitch,
+                  static_cast<const char *>(src) + row * srcPitch, width);
+  });
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes,
+                            cudaStream_t stream) {
+  stream->push([=] { std::memset(memory, value, bytes); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int) {
+  *stream = new CUstream_st;
+  std::lock_guard<std::mutex> lock(mutex);
+  streams.insert(*stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    streams.erase(stream);
+  }
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return stream->isIdle() ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (stream->capturing)
+    return cudaErrorStreamCaptureUnsupported;
+  stream->synchronize();
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                unsigned int) {
+  if (auto flag = event->latest)
+    stream->push([flag] { flag->wait(); });
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int) {
+  *event = new CUevent_st;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  auto flag = std::make_shared<Flag>();
+  event->latest = flag;
+  stream->push([flag] { flag->set(); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  stream->capturing = true;
+  stream->captured.clear();
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
+  stream->capturing = false;
+  *graph = new CUgraph_st{std::move(stream->captured)};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
+                                 unsigned long long) {
+  *executable = new CUgraphExec_st{graph->work};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  delete executable;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  for (const Work &work : executable->work)
+    stream->push(work);
+  return cudaSuccess;
+}

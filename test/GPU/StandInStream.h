@@ -1,0 +1,96 @@
+//===- StandInStream.h - CUDA's streams and events on host threads --------===//
+// For StandIn.cpp: a stream is a thread that runs a queue, at times late, so
+// that work that is not ordered by events is caught out of order.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_TEST_GPU_STANDINSTREAM_H
+#define TESSERA_TEST_GPU_STANDINSTREAM_H
+
+#include <condition_variable>
+#include <cuda_runtime_api.h>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+/// Set once; what an event's record is.
+class Flag {
+public:
+  void set() {
+    std::lock_guard<std::mutex> lock(mutex);
+    isSet = true;
+    changed.notify_all();
+  }
+  void wait() {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return isSet; });
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool isSet = false;
+};
+
+using Work = std::function<void()>;
+using WorkList = std::vector<Work>;
+
+struct CUevent_st {
+  std::shared_ptr<Flag> latest;
+};
+
+struct CUstream_st {
+  CUstream_st() : thread([this] { loop(); }) {}
+  ~CUstream_st() {
+    push(nullptr);
+    thread.join();
+  }
+
+  /// While capturing, work is only listed.
+  void push(Work work) {
+    if (capturing && work)
+      return captured.push_back(std::move(work));
+    std::lock_guard<std::mutex> lock(mutex);
+    queue.push_back(std::move(work));
+    changed.notify_all();
+  }
+  bool isIdle() {
+    std::lock_guard<std::mutex> lock(mutex);
+    return queue.empty();
+  }
+  void synchronize() {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return queue.empty(); });
+  }
+
+  bool capturing = false;
+  WorkList captured;
+
+private:
+  void loop() {
+    std::mt19937 random(reinterpret_cast<uintptr_t>(this) / 64);
+    while (true) {
+      std::unique_lock<std::mutex> lock(mutex);
+      changed.wait(lock, [&] { return !queue.empty(); });
+      Work work = queue.front();
+      lock.unlock();
+      if (!work)
+        return;
+      if (random() % 4 == 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
+      work();
+      lock.lock();
+      queue.pop_front();
+      changed.notify_all();
+    }
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Work> queue;
+  std::thread thread;
+};
+
+#endif // TESSERA_TEST_GPU_STANDINSTREAM_H

@@ -1,0 +1,99 @@
+//===- CallTest.cpp - What a call may ask for -----------------------------===//
+
+#include "AttentionParams.h"
+#include "tessera/abi.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera::cuda;
+
+static AttentionCall plainCall() {
+  AttentionCall c{};
+  c.batch = 2;
+  c.heads = c.headsTotal = 4;
+  c.kvHeads = 2;
+  c.seqQ = c.seqK = 64;
+  c.headDim = 64;
+  c.rowQ = c.rowO = c.rowDq = c.rowDo = 256;
+  c.rowK = c.rowV = c.rowDk = c.rowDv = 128;
+  c.scale = 0.125;
+  c.dtype = TSR_DTYPE_BF16;
+  return c;
+}
+
+TEST(AttentionCall, AcceptsWhatTheAbiDescribes) {
+  AttentionCall c = plainCall();
+  EXPECT_STREQ(checkAttention(c), nullptr);
+  EXPECT_STREQ(checkAttentionGradients(c), nullptr);
+  c.batch = c.seqQ = 0;
+  EXPECT_STREQ(checkAttention(c), nullptr);
+}
+
+TEST(AttentionCall, RefusesWithAReason) {
+  const auto why = [](auto change) {
+    AttentionCall c = plainCall();
+    change(c);
+    const char *reason = checkAttention(c);
+    return std::string(reason ? reason : "");
+  };
+  EXPECT_EQ(why([](AttentionCall &c) { c.dtype = TSR_DTYPE_F64; }),
+            "attention: the dtype on CUDA is f32 or bf16");
+  EXPECT_EQ(why([](AttentionCall &c) { c.kvHeads = 3; }),
+            "attention: heads must be a multiple of the key/value heads");
+  EXPECT_EQ(why([](AttentionCall &c) { c.seqK = 0; }),
+            "attention: needs at least 1 key and head_dim 1");
+  EXPECT_EQ(why([](AttentionCall &c) { c.headDim = 129; }),
+            "attention: head_dim is at most 128 on CUDA");
+  EXPECT_EQ(why([](AttentionCall &c) { c.batch = 65536; }),
+            "attention: batch and heads are at most 65535 on CUDA");
+  EXPECT_EQ(why([](AttentionCall &c) { c.rowQ = 255; }),
+            "attention: row strides of q and o are less than heads * head_dim");
+  EXPECT_EQ(why([](AttentionCall &c) { c.rowV = 127; }),
+            "attention: row strides of k and v are less than kv_heads * "
+            "head_dim");
+  EXPECT_EQ(why([](AttentionCall &c) { c.dropout = 1; }),
+            "attention: dropout is not in [0, 1)");
+  EXPECT_EQ(why([](AttentionCall &c) { c.dropout = 0.5; }),
+            "attention: dropout needs the key of its stream");
+  AttentionCall c = plainCall();
+  c.rowDk = 100;
+  EXPECT_STREQ(checkAttentionGradients(c),
+               "attention_backward: row strides of d_k and d_v are less than "
+               "kv_heads * head_dim");
+}
+
+TEST(AttentionCall, WorkspaceIsOneFloatPerRowInBackward) {
+  EXPECT_EQ(attentionWorkspace(plainCall(), false), 0u);
+  EXPECT_EQ(attentionWorkspace(plainCall(), true), 2u * 4 * 64 * 4);
+}
+
+TEST(AttentionParams, KnowWhetherRowsAreAligned) {
+  alignas(16) static uint16_t memory[8];
+  AttentionCall c = plainCall();
+  AttentionBuffers b = {};
+  b.q = b.k = b.v = b.o = memory;
+  EXPECT_TRUE(makeParams(c, b).aligned);
+  c.rowK = 129;
+  EXPECT_FALSE(makeParams(c, b).aligned);
+  c = plainCall();
+  b.v = memory + 1;
+  EXPECT_FALSE(makeParams(c, b).aligned);
+  b.v = memory;
+  c.headDim = 60;
+  EXPECT_FALSE(makeParams(c, b).aligned);
+}
+
+/// The last word that is dropped, at the ends and around a representable p.
+TEST(AttentionParams, ThresholdIsTheCpus) {
+  uint64_t key = 0;
+  AttentionCall c = plainCall();
+  c.key = &key;
+  const auto last = [&](double p) {
+    c.dropout = p;
+    return makeParams(c, {}).lastDropped;
+  };
+  EXPECT_EQ(last(0.5), 0x7fffffffu);
+  EXPECT_EQ(last(1e-300), 0u);
+  EXPECT_EQ(last(0.25 + 1e-12), 0x40000000u);
+  EXPECT_EQ(last(1 - 1e-16), 0xffffffffu);
+}

@@ -1,0 +1,81 @@
+//===- DetachedDevice.h - a device whose arena the host cannot reach ------===//
+// Computes on the CPU, but gives its arena to nobody: what passes on it passes
+// through read and write, as on an accelerator.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_TEST_RUNTIME_DETACHEDDEVICE_H
+#define TESSERA_TEST_RUNTIME_DETACHEDDEVICE_H
+
+#include "Arena.h"
+#include "CpuDevice.h"
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+
+namespace fixture {
+
+struct Traffic {
+  std::atomic<int64_t> reads{0}, writes{0};
+};
+
+enum class Reach { Detached, Addressable };
+
+class DetachedRank final : public tessera::DeviceRank {
+public:
+  DetachedRank(tessera::Rank &rank, Reach reach, Traffic &traffic)
+      : rank(rank), reach(reach), traffic(traffic) {
+    arena.allocate(rank.metadata->arenaBytes);
+  }
+  unsigned char *hostArena() const override {
+    return reach == Reach::Addressable ? arena.data() : nullptr;
+  }
+  void read(int64_t offset, int64_t bytes, void *host) const override {
+    ++traffic.reads;
+    std::memcpy(host, arena.data() + offset, bytes);
+  }
+  void write(int64_t offset, int64_t bytes, const void *host) override {
+    ++traffic.writes;
+    std::memcpy(arena.data() + offset, host, bytes);
+  }
+  void zero(int64_t offset, int64_t bytes) override {
+    std::memset(arena.data() + offset, 0, bytes);
+  }
+  void poison() override { arena.poison(); }
+  tessera::Status run(const tessera::ProgramStep &step) override {
+    return tessera::runOnCpu(rank, arena.data(), step);
+  }
+  std::string describe() const override { return "detached"; }
+
+private:
+  tessera::Rank &rank;
+  Reach reach;
+  Traffic &traffic;
+  tessera::Arena arena;
+};
+
+class DetachedDevice final : public tessera::Device {
+public:
+  explicit DetachedDevice(Reach reach = Reach::Detached) : reach(reach) {}
+
+  void check(const tessera::DeviceRequest &request) const override {
+    if (onCheck)
+      onCheck(request);
+  }
+  std::unique_ptr<tessera::DeviceRank> openRank(tessera::Rank &rank) override {
+    if (onOpen)
+      onOpen(rank);
+    return std::make_unique<DetachedRank>(rank, reach, traffic);
+  }
+  tessera::DeviceReport report() const override { return {}; }
+
+  Traffic traffic;
+  std::function<void(const tessera::DeviceRequest &)> onCheck;
+  std::function<void(tessera::Rank &)> onOpen;
+
+private:
+  Reach reach;
+};
+
+} // namespace fixture
+
+#endif // TESSERA_TEST_RUNTIME_DETACHEDDEVICE_H
