@@ -73,9 +73,11 @@ CpuTarget::createTargetMachine(EmitError emitError) const {
   const llvm::Target *target = findTarget(parsed, emitError);
   if (!target)
     return nullptr;
+  llvm::TargetOptions options;
+  options.UseInitArray = true; // the linker drops the older .ctors
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      parsed, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
-      std::nullopt, llvm::CodeGenOptLevel::Default));
+      parsed, cpu, features, options, llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Default));
   if (!machine)
     emitError() << "cannot create a code generator for '" << triple << "'";
   return machine;
