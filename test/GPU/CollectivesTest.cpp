@@ -163,7 +163,7 @@ TEST(GpuCollectives, MissingRankIsNamed) {
   };
   World world(options);
   Status status = world.step();
-  EXPECT_NE(status.message.find("missing: rank 2"), std::string::npos)
+  EXPECT_NE(status.message.find("rank 2 is missing"), std::string::npos)
       << status.message;
 }
 

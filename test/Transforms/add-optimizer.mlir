@@ -16,7 +16,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 }
 // CHECK: nn.einsum "a,a->" {{.*}} -> tensor<f32, #dist<tp: P>>
 // CHECK: nn.einsum "a,a->" {{.*}} -> tensor<f32>
-// CHECK: dist.convert first %{{.*}} on "tp" : tensor<f32> -> tensor<f32, #dist<tp: P>>
+// CHECK: dist.convert first %{{.*}} on "tp" {{.*}} : tensor<f32> -> tensor<f32, #dist<tp: P>>
 // CHECK: nn.add ",->" {{.*}} -> tensor<f32, #dist<tp: P>>
 // CHECK: dist.convert all_reduce
 // CHECK: %[[NORM:.*]] = nn.map sqrt {{.*}} {nn.phase = "optimizer"} : tensor<f32> -> tensor<f32>
