@@ -1,5 +1,5 @@
 //===- BenchSteps.cpp - Optimizer steps of an artifact, timed -------------===//
-// Usage: bench-steps model.tsr threads
+// Usage: bench-steps model.tsr threads [device]
 // A worker (Worker.h); a repetition is one step on random tokens.
 //===----------------------------------------------------------------------===//
 #include "../Worker.h"
@@ -28,8 +28,8 @@ static std::vector<int32_t> randomTokens(const tsr_artifact *artifact) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) {
-    std::cerr << "usage: bench-steps model.tsr threads\n";
+  if (argc != 3 && argc != 4) {
+    std::cerr << "usage: bench-steps model.tsr threads [device]\n";
     return 2;
   }
   tsr_artifact *artifact = nullptr;
@@ -38,6 +38,7 @@ int main(int argc, char **argv) {
   tsr_session_options options = {};
   options.size = sizeof options;
   options.threads = std::atoi(argv[2]);
+  options.device = argc == 4 ? argv[3] : nullptr;
   check(tsr_session_create(artifact, &options, &session));
   check(tsr_session_init(session));
 

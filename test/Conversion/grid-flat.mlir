@@ -6,7 +6,7 @@
 // CHECK-LABEL: llvm.func internal @widen(
 // CHECK:       %[[INSIDE:.*]] = arith.cmpi slt
 // CHECK:       scf.if %[[INSIDE]]
-// CHECK:         llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr -> vector<4xbf16>
+// CHECK:         llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr -> vector<4xi16>
 // CHECK:         llvm.store {{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
 func.func private @widen(%x: tensor<6x100xbf16>) -> tensor<6x100xf32> attributes {rt.schedule = "row"} {
   %plane = tensor.empty() : tensor<6x100xf32>

@@ -29,18 +29,39 @@ static Value zeroLanes(OpBuilder &builder, Location loc, VectorType type) {
   return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
 }
 
+/// bf16 moves as i16: where the processor has no bf16, LLVM would turn masked
+/// accesses into conversions by functions that no library has.
+static VectorType storedAs(VectorType type) {
+  return type.getElementType().isBF16()
+             ? type.clone(IntegerType::get(type.getContext(), 16))
+             : type;
+}
+
+static Value bitcastTo(OpBuilder &builder, Location loc, Type type,
+                       Value value) {
+  return value.getType() == type
+             ? value
+             : LLVM::BitcastOp::create(builder, loc, type, value);
+}
+
 Value loadLanes(OpBuilder &builder, Location loc, Value pointer,
                 VectorType type, Value mask, unsigned alignment) {
   alignment = std::max(alignment, bytesOf(type.getElementType()));
-  if (!mask)
-    return LLVM::LoadOp::create(builder, loc, type, pointer, alignment);
-  return LLVM::MaskedLoadOp::create(builder, loc, type, pointer, mask,
-                                    zeroLanes(builder, loc, type), alignment);
+  VectorType stored = storedAs(type);
+  Value value;
+  if (mask)
+    value =
+        LLVM::MaskedLoadOp::create(builder, loc, stored, pointer, mask,
+                                   zeroLanes(builder, loc, stored), alignment);
+  else
+    value = LLVM::LoadOp::create(builder, loc, stored, pointer, alignment);
+  return bitcastTo(builder, loc, type, value);
 }
 
 Value gatherLanes(OpBuilder &builder, Location loc, Value pointer,
                   Value offsets, VectorType type, Value mask) {
-  Type element = type.getElementType();
+  VectorType stored = storedAs(type);
+  Type element = stored.getElementType();
   if (!mask)
     mask = arith::ConstantOp::create(
         builder, loc,
@@ -48,15 +69,18 @@ Value gatherLanes(OpBuilder &builder, Location loc, Value pointer,
   auto pointers = type.clone(pointer.getType());
   Value addresses = LLVM::GEPOp::create(builder, loc, pointers, element,
                                         pointer, ValueRange{offsets});
-  return LLVM::masked_gather::create(builder, loc, type, addresses, mask,
-                                     ValueRange{zeroLanes(builder, loc, type)},
-                                     bytesOf(element));
+  Value value = LLVM::masked_gather::create(
+      builder, loc, stored, addresses, mask,
+      ValueRange{zeroLanes(builder, loc, stored)}, bytesOf(element));
+  return bitcastTo(builder, loc, type, value);
 }
 
 void store(OpBuilder &builder, Location loc, Value value, Value pointer,
            Value mask, unsigned alignment) {
   alignment =
       std::max(alignment, bytesOf(getElementTypeOrSelf(value.getType())));
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    value = bitcastTo(builder, loc, storedAs(vector), value);
   if (mask)
     LLVM::MaskedStoreOp::create(builder, loc, value, pointer, mask, alignment);
   else

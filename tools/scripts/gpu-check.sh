@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Everything that needs a GPU, in one call of at most ten minutes.
+#   gpu-check.sh --carry   on a machine with the compiler: writes build-gpu/carry, artifacts and what builds need
+#   gpu-check.sh           on one with a GPU, nvcc and cmake, but no LLVM and no network: builds the runtime, runs the
+#                          device's tests, trains carried artifacts beside the CPU's, measures steps, runs
+#                          compute-sanitizer; writes result.json and logs into $OUT, or build-gpu/out
+# Exit code 0: every check passed.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+carry=$PWD/build-gpu/carry
+build=$PWD/build-gpu/build
+out=${OUT:-$PWD/build-gpu/out}
+tiny=examples/gpt2-tiny
+large=bench/configs/gpt2-124m/config.json
+
+compile() { # name options...
+  local name=$1
+  shift
+  build/bin/tessera compile "$@" -o "$carry/artifacts/$name.tsr" || exit 1
+}
+
+compile_artifacts() {
+  mkdir -p "$carry/artifacts"
+  local precision mesh
+  for precision in f32 bf16; do
+    for mesh in serial tp=2 dp=2,tp=2; do
+      local plan=(--batch 4 --seq-length 64 --precision $precision)
+      [ $mesh = serial ] || plan+=(--mesh $mesh)
+      compile tiny-$precision-$mesh.cpu $tiny "${plan[@]}" --cpu x86-64-v3
+      compile tiny-$precision-$mesh.cuda $tiny "${plan[@]}" --device cuda:sm_90
+    done
+    compile bench-$precision $large --batch 8 --seq-length 1024 --precision $precision --device cuda:sm_90
+  done
+}
+
+# Debian's headers and libraries that a GPU machine may lack.
+copy_packages() {
+  local prefix=$carry/prefix libraries=/usr/lib/x86_64-linux-gnu
+  mkdir -p "$prefix/include" "$prefix/lib/cmake" "$prefix/share/cmake"
+  cp -r /usr/include/oneapi /usr/include/dnnl* /usr/include/nlohmann /usr/include/gtest "$prefix/include/"
+  cp /usr/include/xxhash.h /usr/include/xxh3.h "$prefix/include/"
+  cp -L $libraries/libdnnl.so.2 $libraries/libOpenCL.so.1 $libraries/libgtest.a $libraries/libgtest_main.a "$prefix/lib/"
+  ln -sf libdnnl.so.2 "$prefix/lib/libdnnl.so"
+  cp -r /usr/share/cmake/nlohmann_json "$prefix/share/cmake/"
+}
+
+if [ "${1:-}" = --carry ]; then
+  [ -x build/bin/tessera ] || { echo "gpu-check: build/bin/tessera is missing; run tools/scripts/quickstart.sh" >&2; exit 1; }
+  rm -rf "$carry"
+  compile_artifacts
+  copy_packages || exit 1
+  echo "gpu-check: carry build-gpu/carry ($(du -sh "$carry" | cut -f1)) beside the sources"
+  exit 0
+fi
+
+[ -d "$carry" ] || { echo "gpu-check: build-gpu/carry is missing; run gpu-check.sh --carry where the compiler is" >&2; exit 1; }
+mkdir -p "$out"
+results=$out/results.tsv
+: >"$results"
+failures=0
+
+check() { # name seconds command...
+  local name=$1 limit=$2 start=$SECONDS code
+  shift 2
+  timeout "$limit" "$@" >"$out/$name.log" 2>&1
+  code=$?
+  printf '%s\t%s\t%s\n' "$name" "$code" "$((SECONDS - start))" >>"$results"
+  [ $code -eq 0 ] || { failures=$((failures + 1)); echo "gpu-check: $name failed ($code)"; tail -n 15 "$out/$name.log"; }
+  return $code
+}
+
+configure() {
+  ln -sf libdnnl.so.2 "$carry/prefix/lib/libdnnl.so"
+  local nvcc
+  nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+  cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DTESSERA_BUILD_COMPILER=OFF -DTESSERA_CUDA=ON \
+    -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_PREFIX_PATH="$carry/prefix" \
+    -DCMAKE_BUILD_RPATH="$carry/prefix/lib" -DCMAKE_EXE_LINKER_FLAGS="-Wl,-rpath-link,$carry/prefix/lib"
+}
+
+track() { # found, tolerance: 50 steps beside the CPU's artifact
+  "$build/bin/gpu-track" "$carry/artifacts/$1.cpu.tsr" "$carry/artifacts/$1.cuda.tsr" 50 "$2"
+}
+
+steps() { # three turns of ten steps
+  printf '10\n10\n10\n' | "$build/bin/gpu-steps" "$carry/artifacts/$1.tsr" 1 cuda
+}
+
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader >"$out/gpu.txt" 2>&1
+export LD_LIBRARY_PATH=$carry/prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+if check configure 60 configure && check build 240 cmake --build "$build" -j "$(nproc)"; then
+  check device-tests 120 "$build/bin/GpuTests"
+  for test in "$build"/bin/*Attention*Gpu* "$build"/bin/GpuAttention*; do
+    [ -x "$test" ] && check attention-tests 60 "$test"
+  done
+  # Sums in another order: f32 drifts slowly, bf16 by its rounding.
+  for name in f32-serial f32-tp=2 f32-dp=2,tp=2; do check "track-$name" 60 track "tiny-$name" 2e-3; done
+  for name in bf16-serial bf16-tp=2 bf16-dp=2,tp=2; do check "track-$name" 60 track "tiny-$name" 3e-2; done
+  for precision in f32 bf16; do check steps-$precision 60 steps bench-$precision; done
+  if command -v compute-sanitizer >/dev/null; then
+    for tool in memcheck racecheck; do
+      check sanitizer-$tool 90 compute-sanitizer --tool $tool --error-exitcode 9 "$build/bin/gpu-track" \
+        "$carry/artifacts/tiny-f32-serial.cpu.tsr" "$carry/artifacts/tiny-f32-serial.cuda.tsr" 1 2e-3
+    done
+  fi
+fi
+python3 - "$out" <<'PY'
+import json, sys
+out = sys.argv[1]
+rows = [line.rstrip("\n").split("\t") for line in open(f"{out}/results.tsv")]
+checks = {name: {"exit_code": int(code), "seconds": int(seconds)} for name, code, seconds in rows}
+for name in checks:
+    if name.startswith(("steps-", "track-")):
+        checks[name]["output"] = open(f"{out}/{name}.log").read()[-2000:]
+json.dump({"gpu": open(f"{out}/gpu.txt").read().strip(), "checks": checks}, open(f"{out}/result.json", "w"), indent=1)
+PY
+echo "gpu-check: $(wc -l <"$results") checks, $failures failed; $out/result.json"
+[ "$failures" -eq 0 ]
