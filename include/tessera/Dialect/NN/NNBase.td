@@ -1,0 +1,71 @@
+//===- NNBase.td - the dialect, its types and traits -------*- tablegen -*-===//
+
+#ifndef TESSERA_DIALECT_NN_NNBASE_TD
+#define TESSERA_DIALECT_NN_NNBASE_TD
+
+include "tessera/Dialect/Dist/DistInterfaces.td"
+include "tessera/Dialect/NN/NNInterfaces.td"
+include "mlir/IR/DialectBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def NN_Dialect : Dialect {
+  let name = "nn";
+  let cppNamespace = "::tessera::nn";
+  let summary = "Transformers as pure ops on tensors with global shapes";
+  let description = [{
+    Parameters are function arguments with the attributes `nn.param` (their name
+    in checkpoints), `nn.dims` (a letter per dimension, from which plans choose
+    their sharding: `b` batch, `s` sequence, `h` hidden, `c` one of query, key,
+    value, `n` heads, `d` head size, `f` feed-forward, `v` vocabulary, `p`
+    positions), `nn.init`, `nn.file_shape`, `nn.decay`. Data are arguments with
+    `nn.data`.
+  }];
+  let extraClassDeclaration = [{
+    static constexpr ::llvm::StringLiteral kParamAttr = "nn.param";
+    static constexpr ::llvm::StringLiteral kDataAttr = "nn.data";
+    static constexpr ::llvm::StringLiteral kDimsAttr = "nn.dims";
+    static constexpr ::llvm::StringLiteral kInitAttr = "nn.init";
+    static constexpr ::llvm::StringLiteral kFileShapeAttr = "nn.file_shape";
+    static constexpr ::llvm::StringLiteral kDecayAttr = "nn.decay";
+    static constexpr ::llvm::StringLiteral kRoleAttr = "nn.role";
+    static constexpr ::llvm::StringLiteral kTagAttr = "nn.tag";
+    static constexpr ::llvm::StringLiteral kPhaseAttr = "nn.phase";
+    static constexpr ::llvm::StringLiteral kModelAttr = "nn.model";
+  }];
+}
+
+def NN_Function : I32EnumAttr<"Function", "pointwise function", [
+    I32EnumAttrCase<"GeluTanh", 0, "gelu_tanh">,
+    I32EnumAttrCase<"Gelu", 1, "gelu">,
+    I32EnumAttrCase<"Relu", 2, "relu">,
+    I32EnumAttrCase<"Exp", 3, "exp">,
+    I32EnumAttrCase<"Log", 4, "log">,
+    I32EnumAttrCase<"Sqrt", 5, "sqrt">,
+    I32EnumAttrCase<"Reciprocal", 6, "reciprocal">,
+    I32EnumAttrCase<"ClipFactor", 7, "clip_factor">,
+    I32EnumAttrCase<"Rsqrt", 8, "rsqrt">]> {
+  let cppNamespace = "::tessera::nn";
+}
+
+def NN_Rows : RankedTensorOf<[AnyType], [HasRankGreaterOrEqualPred<1>],
+                             "ranked tensor with at least 1 dimension">;
+def NN_Matrix : RankedTensorOf<[AnyType], [HasAnyRankOfPred<[2]>], "matrix">;
+def NN_Indices : RankedTensorOf<[I32], [], "ranked tensor of indices">;
+def NN_FloatType : TypeAttrOf<AnyFloat>;
+
+class NN_Op<string mnemonic, list<Trait> traits = []> :
+    Op<NN_Dialect, mnemonic, !listconcat([Pure,
+       DeclareOpInterfaceMethods<DistributableOpInterface>], traits)>;
+
+defvar NN_Differentiable = DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+defvar NN_Cost = DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>;
+defvar NN_TypedElement = DeclareOpInterfaceMethods<DistributableOpInterface,
+                                                   ["getResultElementType"]>;
+defvar NN_Precision = DeclareOpInterfaceMethods<PrecisionOpInterface>;
+
+// ------------------------------------------------------------------ products
+
+#endif // TESSERA_DIALECT_NN_NNBASE_TD

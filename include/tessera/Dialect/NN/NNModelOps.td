@@ -1,0 +1,210 @@
+//===- NNModelOps.td - layers, loss, optimizer, micro-batches *- tablegen -*-===//
+
+#ifndef TESSERA_DIALECT_NN_NNMODELOPS_TD
+#define TESSERA_DIALECT_NN_NNMODELOPS_TD
+
+include "tessera/Dialect/NN/NNBase.td"
+
+def NN_LayerNormOp : NN_Op<"layer_norm", [NN_Differentiable, NN_TypedElement, NN_Precision]> {
+  let summary = "Normalizes the last dimension";
+  let description = [{
+    `y = (x - mean) / sqrt(var + epsilon) * weight + bias` (Ba et al. 2016),
+    rounded once to `element_type` (that of `x` when absent).
+
+    Example:
+
+    ```mlir
+    %y = nn.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64}
+       : (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<2x8x16xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$input, AnyRankedTensor:$weight,
+                       AnyRankedTensor:$bias, F64Attr:$epsilon,
+                       OptionalAttr<TypeAttr>:$element_type);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$output, "::mlir::Value":$input,
+                                 "::mlir::Value":$weight, "::mlir::Value":$bias,
+                                 "::mlir::FloatAttr":$epsilon), [{
+    build($_builder, $_state, output, input, weight, bias, epsilon, ::mlir::TypeAttr());
+  }]>];
+}
+
+def NN_LayerNormGradInputOp : NN_Op<"layer_norm_grad_input", [NN_TypedElement]> {
+  let summary = "Gradient of layer_norm for its input";
+  let description = [{
+    With `n` the normalized input and `u = g * weight`:
+    `dx = (u - mean(u) - n * mean(u * n)) / sqrt(var + epsilon)`.
+  }];
+  let arguments = (ins AnyRankedTensor:$grad, NN_Rows:$input,
+                       AnyRankedTensor:$weight, F64Attr:$epsilon);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
+}
+
+def NN_LayerNormGradWeightOp : NN_Op<"layer_norm_grad_weight", [NN_TypedElement]> {
+  let summary = "Gradient of layer_norm for its weight: sum of g * normalized x";
+  let arguments = (ins AnyRankedTensor:$grad, NN_Rows:$input, F64Attr:$epsilon);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
+}
+
+def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedElement]> {
+  let summary = "Scaled dot-product attention per head";
+  let description = [{
+    `o = dropout(softmax(scale q k^T + mask)) v` (Vaswani et al. 2017), q, k, v
+    of shape [batch, sequence, heads, head size]; `causal` masks keys behind the
+    query by global position. `lse` [batch, heads, sequence] is the log-sum-exp
+    of the scores, read by the backward only.
+
+    Example:
+
+    ```mlir
+    %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64}
+        : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+        -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
+                       F64Attr:$scale, UnitAttr:$causal,
+                       DefaultValuedAttr<F64Attr, "0.0">:$dropout,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def NN_AttentionGradOp : NN_Op<"attention_grad", [NN_Cost]> {
+  let summary = "Gradients of attention for query, key and value";
+  let description = [{
+    Recomputes the probabilities from `lse` block by block (Dao 2023).
+  }];
+  let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$query, AnyRankedTensor:$key,
+                       AnyRankedTensor:$value, AnyRankedTensor:$output, AnyRankedTensor:$lse,
+                       F64Attr:$scale, UnitAttr:$causal,
+                       DefaultValuedAttr<F64Attr, "0.0">:$dropout,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
+                      AnyRankedTensor:$grad_value);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def NN_EmbeddingOp : NN_Op<"embedding", [NN_Differentiable, NN_TypedElement]> {
+  let summary = "Rows of a table by index";
+  let description = [{
+    `y[b, s, :] = table[ids[b, s], :]`. A split vocabulary gives addends: a rank
+    holds 0 for indices outside its slice.
+
+    Example:
+
+    ```mlir
+    %y = nn.embedding %ids, %table
+       : (tensor<2x8xi32>, tensor<64x16xf32>) -> tensor<2x8x16xf32>
+    ```
+  }];
+  let arguments = (ins NN_Indices:$ids, AnyRankedTensor:$table);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
+}
+
+def NN_EmbeddingGradOp : NN_Op<"embedding_grad", [NN_TypedElement]> {
+  let summary = "Gradient of embedding for its table: adds g's rows by index";
+  let arguments = (ins AnyRankedTensor:$grad, NN_Indices:$ids, AnyRankedTensor:$like);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$grad `,` $ids `like` $like attr-dict `:` functional-type(operands, $output)";
+}
+
+// ------------------------------------------------------------------ loss
+
+def NN_MaxOp : NN_Op<"max"> {
+  let summary = "Maximum over the last dimension; a constant for differentiation";
+  let description = [{
+    Split there, it leaves partial maxima (`M`).
+
+    Example:
+
+    ```mlir
+    %m = nn.max %logits : tensor<2x8x64xf32> -> tensor<2x8xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$input);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($output)";
+}
+
+def NN_PickOp : NN_Op<"pick", [NN_Differentiable]> {
+  let summary = "The element of the last dimension that a label names";
+  let description = [{
+    `y[b, s] = logits[b, s, labels[b, s]]`; 0 on ranks whose slice lacks it.
+
+    Example:
+
+    ```mlir
+    %t = nn.pick %logits, %labels : (tensor<2x8x64xf32>, tensor<2x8xi32>) -> tensor<2x8xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$logits, NN_Indices:$labels);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
+}
+
+def NN_PickGradOp : NN_Op<"pick_grad"> {
+  let summary = "Gradient of pick: g at the label, 0 elsewhere";
+  let arguments = (ins AnyRankedTensor:$grad, NN_Indices:$labels, NN_Rows:$like);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$grad `,` $labels `like` $like attr-dict `:` functional-type(operands, $output)";
+}
+
+// ------------------------------------------------------------------ optimizer
+
+def NN_AdamWOp : NN_Op<"adamw", [NN_TypedElement]> {
+  let summary = "One AdamW update of a parameter from its updated moments";
+  let description = [{
+    `p - lr * (m * c1 / (sqrt(v * c2) + epsilon) + decay * p)` with the bias
+    corrections `c1 = 1 / (1 - beta1^t)`, `c2 = 1 / (1 - beta2^t)` (Loshchilov
+    and Hutter 2019). A gradient that is still partial cannot reach it.
+
+    Example:
+
+    ```mlir
+    %p1 = nn.adamw %p, %m, %v, %lr, %c1, %c2 {epsilon = 1.0e-8 : f64, decay = 0.1 : f64}
+        : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$param, AnyRankedTensor:$moment1, AnyRankedTensor:$moment2,
+                       AnyRankedTensor:$lr, AnyRankedTensor:$correction1, AnyRankedTensor:$correction2,
+                       F64Attr:$epsilon, F64Attr:$decay);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
+}
+
+// ------------------------------------------------------------------ structure
+
+def NN_MicroBatchesOp : Op<NN_Dialect, "micro_batches",
+    [SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "Runs its body once per micro-batch and adds what it yields";
+  let description = [{
+    The body sees micro-batch `i` of every `data` operand (dimension 0 of the
+    operand counts micro-batches) as block arguments, and everything defined
+    before the op. Results are the sums of the yielded values over all
+    micro-batches, in order; adding keeps a distribution.
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$count, Variadic<AnyRankedTensor>:$data);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $count `of` `(` $data `)` attr-dict-with-keyword `:` functional-type($data, $results) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_YieldOp : Op<NN_Dialect, "yield",
+    [Pure, Terminator, ReturnLike, HasParent<"MicroBatchesOp">]> {
+  let summary = "Ends the body of micro_batches";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+#endif // TESSERA_DIALECT_NN_NNMODELOPS_TD
