@@ -4,6 +4,7 @@
 #include "Commands.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/JSON.h"
 
 using namespace tessera;
 
@@ -32,4 +33,15 @@ bool ArtifactFile::open(const DriverOptions &options) {
                        std::to_string(options.ranks) +
                        "; compile it for a smaller mesh or raise --ranks");
   return true;
+}
+
+std::string ArtifactFile::device() const {
+  auto parsed = llvm::json::parse(metadata());
+  if (!parsed) {
+    llvm::consumeError(parsed.takeError());
+    return "cpu";
+  }
+  const llvm::json::Object *root = parsed->getAsObject();
+  const llvm::json::Object *target = root ? root->getObject("target") : nullptr;
+  return target ? target->getString("device").value_or("cpu").str() : "cpu";
 }

@@ -21,6 +21,9 @@ public:
   const tsr_artifact *get() const { return artifact.get(); }
   const char *metadata() const { return tsr_artifact_metadata(get()); }
 
+  /// What it is compiled for: "cpu" or "cuda".
+  std::string device() const;
+
 private:
   struct Destroy {
     void operator()(tsr_artifact *object) const {

@@ -72,8 +72,8 @@ bool Verification::numerics(const std::string &precision) {
     return false;
   // The same sequences for both: the serial program takes the mesh's batch.
   if (!compileShrunk(options, precision, parallel.path.str().str(),
-                     options.mesh) ||
-      !compileShrunk(options, precision, serial.path.str().str(), ""))
+                     Side::Parallel) ||
+      !compileShrunk(options, precision, serial.path.str().str(), Side::Serial))
     return false;
   NumericCheck check;
   if (!compareRuns(serial.path.str().str(), parallel.path.str().str(),

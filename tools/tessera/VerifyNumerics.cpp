@@ -92,6 +92,8 @@ bool Run::open(const std::string &path) {
   options.size = sizeof(options);
   options.seed = 1;
   options.poison = 1;
+  const std::string device = artifact.device();
+  options.device = device.c_str();
   if (tsr_session_create(artifact.get(), &options, &opened))
     return fail();
   session.reset(opened);

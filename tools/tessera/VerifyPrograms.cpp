@@ -72,7 +72,7 @@ static constexpr double kGradientScale = 1.0;
 
 bool tessera::compileShrunk(const DriverOptions &options,
                             const std::string &precision,
-                            const std::string &path, const std::string &mesh) {
+                            const std::string &path, Side side) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
@@ -87,7 +87,10 @@ bool tessera::compileShrunk(const DriverOptions &options,
   if (failed(module))
     return false;
   CompileOptions compile = compileOptions(options, **module);
-  compile.mesh = mesh;
+  if (side == Side::Serial)
+    compile.mesh.clear();
+  if (side == Side::Serial || precision == "f64")
+    compile.device = "cpu";
   compile.precision = precision;
   compile.keepValues = true;
   // A small epsilon makes AdamW's first steps signs of gradients: of those that

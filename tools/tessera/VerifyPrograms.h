@@ -20,11 +20,14 @@ struct TypeCheck {
 /// an error that has been printed.
 bool checkTypes(const DriverOptions &options, TypeCheck &check);
 
-/// Compiles a small model of the same make, every value kept, for a mesh. The
-/// batch is that of `options`' mesh. A program (.mlir) keeps its sizes: they
+/// The serial program runs on the CPU, in f64 the parallel one too.
+enum class Side { Serial, Parallel };
+
+/// Compiles a small model of the same make, every value kept. The batch is that
+/// of `options`' mesh on both sides. A program (.mlir) keeps its sizes: they
 /// stand in every op. False after an error that has been printed.
 bool compileShrunk(const DriverOptions &options, const std::string &precision,
-                   const std::string &path, const std::string &mesh);
+                   const std::string &path, Side side);
 
 } // namespace tessera
 
