@@ -76,18 +76,7 @@ LogicalResult GridEmitter::emit() {
   if (failed(check()))
     return failure();
   bindArguments();
-  emitUniform();
-  switch (kernel.traversal) {
-  case Traversal::Rows:
-    emitRows();
-    break;
-  case Traversal::Columns:
-    emitColumns();
-    break;
-  case Traversal::Flat:
-    emitFlat();
-    break;
-  }
+  emitContent();
   OpBuilder builder(function.getBody().back().getTerminator());
   Value index = arith::AddIOp::create(
       builder, loc,
@@ -197,7 +186,8 @@ void GridEmitter::emitFlat() {
   while (size % lanes != 0)
     lanes /= 2;
   constexpr int64_t threads = 256;
-  grid = {llvm::divideCeil(size / lanes, threads), threads, 0};
+  grid.threads = threads;
+  grid.blocks = llvm::divideCeil(size / lanes, threads);
   OpBuilder &builder = uniform.builder;
   Value blockStart = arith::MulIOp::create(builder, loc, block,
                                            constantI64(builder, loc, threads));

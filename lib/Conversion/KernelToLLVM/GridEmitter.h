@@ -42,17 +42,17 @@ private:
   /// What is uniform comes before the branch that `inside` emits in.
   void leaveToUniform(const Scope &inside);
 
-  void emitFlat();
+  void emitFlat() override;
 
   void chooseRowGroups();
   bool groupIsWarp() const { return groupThreads == kWarp; }
   /// The thread's number in its group.
   mlir::Value member() const { return groupIsWarp() ? lane : thread; }
   void allocateScratch(mlir::OpBuilder &builder, mlir::Value group);
-  void emitRows();
+  void emitRows() override;
   void emitRowLoop(const Phase &phase, Scope &rowScope, mlir::Value row);
 
-  void emitColumns();
+  void emitColumns() override;
   void emitColumnLoop(const Phase &phase, Position column, mlir::Value active);
 
   /// The combination of all lanes of a warp, in every one of them.

@@ -37,6 +37,18 @@ void KernelEmitter::createFunction(ArrayRef<Type> parameters) {
       LLVM::ReturnOp::create(builder, loc, ValueRange{}).getOperation());
 }
 
+void KernelEmitter::emitContent() {
+  emitUniform();
+  switch (kernel.traversal) {
+  case Traversal::Rows:
+    return emitRows();
+  case Traversal::Columns:
+    return emitColumns();
+  case Traversal::Flat:
+    return emitFlat();
+  }
+}
+
 void KernelEmitter::emitUniform() {
   func::FuncOp func = kernel.func;
   Position position;

@@ -18,6 +18,13 @@ using LaneValues = llvm::SmallVector<mlir::Value>;
 class KernelEmitter {
 protected:
   explicit KernelEmitter(const Kernel &kernel);
+  virtual ~KernelEmitter() = default;
+
+  virtual void emitRows() = 0;
+  virtual void emitColumns() = 0;
+  virtual void emitFlat() = 0;
+  /// Scalars, then the kernel's traversal.
+  void emitContent();
 
   /// An llvm.func next to the kernel, under its name, with an empty body;
   /// `uniform` then emits at its end.

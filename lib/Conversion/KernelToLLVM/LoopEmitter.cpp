@@ -19,18 +19,7 @@ LLVM::LLVMFuncOp LoopEmitter::emit() {
   begin = function.getArgument(2);
   end = function.getArgument(3);
   bindArguments();
-  emitUniform();
-  switch (kernel.traversal) {
-  case Traversal::Rows:
-    emitRows();
-    break;
-  case Traversal::Columns:
-    emitColumns();
-    break;
-  case Traversal::Flat:
-    emitFlat();
-    break;
-  }
+  emitContent();
   Position position;
   position.scopes[kNone] = &uniform;
   storeResults(kNone, position);

@@ -21,15 +21,15 @@ private:
   void bindArguments();
   void allocateScratch();
 
-  void emitFlat();
+  void emitFlat() override;
 
-  void emitRows();
+  void emitRows() override;
   void emitRowLoop(const Phase &phase, Scope &rowScope, mlir::Value row);
   LaneValues emitRowBlock(const Phase &phase, Scope &rowScope, mlir::Value row,
                           const LaneBlock &block, mlir::OpBuilder &builder,
                           mlir::ValueRange carried);
 
-  void emitColumns();
+  void emitColumns() override;
   void emitColumnBlock(const LaneBlock &block, mlir::OpBuilder &builder);
   void emitColumnLoop(const Phase &phase, Position column);
 

@@ -54,7 +54,8 @@ Call launch(rt::LaunchOp op) {
   call.kernel = op.getKernelAttr();
   llvm::append_range(call.buffers, op.getInputs());
   llvm::append_range(call.buffers, op.getOutputs());
-  call.arguments = {op.getCount(), op.getGrain()};
+  call.arguments = {static_cast<int64_t>(op.getCount()),
+                    static_cast<int64_t>(op.getGrain())};
   for (Value scalar : op.getScalars())
     call.arguments.push_back(CallArgument::of(scalar));
   return call;
