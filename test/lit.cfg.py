@@ -26,5 +26,3 @@ if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%{ptxas}", ptxas))
 config.available_features.add("cuda-plugin" if config.has_cuda else "no-cuda-plugin")
-if config.has_pipelines:
-    config.available_features.add("pipelines")

@@ -64,9 +64,7 @@ static FailureOr<std::string> emitPtx(llvm::Module &kernels,
 }
 
 /// The assembler's path; empty if there is none.
-static std::string findAssembler(StringRef ptxas) {
-  if (!ptxas.empty())
-    return ptxas.str();
+static std::string findAssembler() {
   if (auto found = llvm::sys::findProgramByName("ptxas"))
     return *found;
   StringRef directory = "/usr/local/cuda/bin";
@@ -89,7 +87,7 @@ static FailureOr<SmallVector<char>> assemble(StringRef ptx, StringRef assembler,
 }
 
 FailureOr<DeviceImage> compileDevice(llvm::Module &module,
-                                     const CudaTarget &target, StringRef ptxas,
+                                     const CudaTarget &target,
                                      EmitError emitError) {
   std::unique_ptr<llvm::TargetMachine> machine =
       target.createTargetMachine(emitError);
@@ -104,7 +102,7 @@ FailureOr<DeviceImage> compileDevice(llvm::Module &module,
     return failure();
   DeviceImage image;
   image.ptx = std::move(*ptx);
-  std::string assembler = findAssembler(ptxas);
+  std::string assembler = findAssembler();
   if (assembler.empty())
     return image;
   FailureOr<SmallVector<char>> cubin =

@@ -14,11 +14,10 @@ struct DeviceImage {
 };
 
 /// Moves the functions with nvvm.kernel out of `module` and compiles them.
-/// `ptxas`: the assembler; empty: that of the PATH or of /usr/local/cuda, and
-/// no cubin if there is none.
+/// ptxas is that of the PATH or of /usr/local/cuda; without one there is no
+/// cubin.
 mlir::FailureOr<DeviceImage> compileDevice(llvm::Module &module,
                                            const CudaTarget &target,
-                                           llvm::StringRef ptxas,
                                            EmitError emitError);
 
 /// Adds the image to `host` as TSR_PROGRAM_IMAGE (abi.h).

@@ -112,7 +112,7 @@ static LogicalResult replaceKernels(llvm::Module &module,
                                     const SharedObjectOptions &options,
                                     EmitError emitError) {
   FailureOr<DeviceImage> image =
-      compileDevice(module, *options.cuda, /*ptxas=*/"", emitError);
+      compileDevice(module, *options.cuda, emitError);
   if (failed(image))
     return failure();
   embedImage(module, *image);

@@ -63,6 +63,7 @@ private:
   };
   Status connectGroup(int64_t axes, Group &group);
   Group &use(const Collective &call);
+  Status copyOwn(int64_t bytes, const void *src, void *dst);
   void abortAll();
 
   const NcclLibrary &nccl;
@@ -144,16 +145,20 @@ Status NcclCollectives::allReduce(const Collective &call, void *data) {
                        "all_reduce");
 }
 
+/// What gathering and scattering are in a group of one.
+Status NcclCollectives::copyOwn(int64_t bytes, const void *src, void *dst) {
+  if (src != dst)
+    copyRows({1, bytes, src, 0, dst, 0}, stream);
+  return {};
+}
+
 Status NcclCollectives::allGather(const Collective &call, const void *src,
                                   void *dst) {
   Group &group = use(call);
   int64_t size = group.seat.size();
   int64_t bytes = call.count * dtypeBytes(call.dtype);
-  if (size == 1) {
-    if (src != dst)
-      copyRows({1, call.outer * bytes, src, 0, dst, 0}, stream);
-    return {};
-  }
+  if (size == 1)
+    return copyOwn(call.outer * bytes, src, dst);
   void *target = call.outer == 1 ? dst : staging.data();
   if (Status status = nccl.statusOf(
           nccl.allGather(src, target, call.outer * call.count,
@@ -173,11 +178,8 @@ Status NcclCollectives::reduceScatter(const Collective &call, const void *src,
   Group &group = use(call);
   int64_t size = group.seat.size();
   int64_t bytes = call.count * dtypeBytes(call.dtype);
-  if (size == 1) {
-    if (src != dst)
-      copyRows({1, call.outer * bytes, src, 0, dst, 0}, stream);
-    return {};
-  }
+  if (size == 1)
+    return copyOwn(call.outer * bytes, src, dst);
   for (int64_t i = 0; call.outer > 1 && i < size; ++i)
     copyRows({call.outer, bytes, static_cast<const char *>(src) + i * bytes,
               size * bytes, staging.data() + i * call.outer * bytes, bytes},

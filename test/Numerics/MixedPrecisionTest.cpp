@@ -23,13 +23,7 @@ std::string compileFor(const std::string &mesh, const std::string &precision,
   build.mesh = mesh;
   build.precision = precision;
   build.microBatches = microBatches;
-  return compileModel(
-      scratchFile("config.json",
-                  R"({"model_type": "gpt2", "n_layer": 2, "n_head": 4,
-                      "n_embd": 32, "n_positions": 16, "vocab_size": 61,
-                      "resid_pdrop": 0.1, "embd_pdrop": 0.1,
-                      "attn_pdrop": 0.1})"),
-      build);
+  return compileModel(smallModelWithDropout(), build);
 }
 
 Values train(Trainer &trainer, uint32_t first, uint32_t steps) {

@@ -104,6 +104,8 @@ if check configure 60 configure && check build 240 cmake --build "$build" -j "$(
       check sanitizer-$tool 90 compute-sanitizer --tool $tool --error-exitcode 9 "$build/bin/gpu-track" \
         "$carry/artifacts/tiny-f32-serial.cpu.tsr" "$carry/artifacts/tiny-f32-serial.cuda.tsr" 1 2e-3
     done
+  else
+    echo "gpu-check: compute-sanitizer is missing; memcheck and racecheck were not run"
   fi
 fi
 python3 - "$out" <<'PY'
