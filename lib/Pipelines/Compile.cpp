@@ -2,8 +2,8 @@
 
 #include "tessera/Pipelines/Compile.h"
 #include "DumpIR.h"
+#include "FitMemory.h"
 #include "Reproducer.h"
-#include "tessera/Pipelines/Pipeline.h"
 #include "tessera/Target/Artifact.h"
 #include "tessera/Target/Metadata.h"
 #include "tessera/Target/SharedObject.h"
@@ -69,14 +69,18 @@ static DictionaryAttr optionsAttr(Builder &builder,
                            usedFeatures(builder, target, emitError))};
   if (options.device == "cuda")
     device.push_back(string("arch", options.arch));
+  auto recompute =
+      builder.getDictionaryAttr({string("mode", options.recompute),
+                                 integer("layers", options.recomputeLayers)});
   return builder.getDictionaryAttr(
       {string("precision", options.precision),
+       builder.getNamedAttr("recompute", recompute),
        builder.getNamedAttr("optimizer", optimizer),
        builder.getNamedAttr("target", builder.getDictionaryAttr(device))});
 }
 
-static PipelineOptions &setOptions(PipelineOptions &passes,
-                                   const CompileOptions &options) {
+void tessera::setOptions(PipelineOptions &passes,
+                         const CompileOptions &options) {
   passes.mesh = options.mesh;
   passes.precision = options.precision;
   passes.device = options.emulateGrid ? "cuda" : options.device;
@@ -88,7 +92,8 @@ static PipelineOptions &setOptions(PipelineOptions &passes,
   passes.weightDecay = options.weightDecay;
   passes.clip = options.clip;
   passes.keepValues = options.keepValues;
-  return passes;
+  passes.recompute = options.recompute;
+  passes.recomputeLayers = options.recomputeLayers;
 }
 
 static LogicalResult runReproducibly(PassManager &manager, ModuleOp module,
@@ -111,7 +116,8 @@ static LogicalResult runPasses(ModuleOp module, const CompileOptions &options,
     manager.addInstrumentation(std::move(dump));
   }
   PipelineOptions passes;
-  setOptions(passes, options).vectorBits = target.vectorBits;
+  setOptions(passes, options);
+  passes.vectorBits = target.vectorBits;
   buildCompilePipeline(manager, passes);
   return runReproducibly(manager, module, options);
 }
@@ -120,7 +126,8 @@ LogicalResult tessera::distributeToStep(ModuleOp module,
                                         const CompileOptions &options) {
   PassManager manager(module.getContext(), module.getOperationName());
   PipelineOptions passes;
-  buildDistributePipeline(manager, setOptions(passes, options));
+  setOptions(passes, options);
+  buildDistributePipeline(manager, passes);
   return runReproducibly(manager, module, options);
 }
 
@@ -143,8 +150,9 @@ static std::string hostCpu(const CompileOptions &options) {
 }
 
 LogicalResult tessera::compileToArtifact(ModuleOp module,
-                                         const CompileOptions &options,
+                                         const CompileOptions &given,
                                          StringRef path) {
+  CompileOptions options = given;
   auto emitError = [&] { return module.emitError(); };
   if (!llvm::is_contained({"f32", "bf16", "f64"}, options.precision))
     return module.emitError() << "precision '" << options.precision
@@ -162,6 +170,8 @@ LogicalResult tessera::compileToArtifact(ModuleOp module,
   }
   FailureOr<CpuTarget> target = CpuTarget::get(hostCpu(options), emitError);
   if (failed(target))
+    return failure();
+  if (failed(fitMemory(module, options)))
     return failure();
   Builder builder(module.getContext());
   module->setAttr(kOptionsAttr,

@@ -17,6 +17,9 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
     passes.addPass(createMixedPrecisionPass());
   passes.addPass(createDistributePass({options.mesh}));
   passes.addPass(createDifferentiatePass());
+  if (options.recompute != "none")
+    passes.addPass(
+        createRecomputePass({options.recompute, options.recomputeLayers}));
   passes.addPass(createMicroBatchPass({options.microBatches}));
   AddOptimizerPassOptions adamw;
   adamw.beta1 = options.beta1;

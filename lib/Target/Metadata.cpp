@@ -220,6 +220,7 @@ json::Object reportJson(const ProgramReport &report, int64_t ranks) {
       {"tokens_per_step", report.tokens},
       {"flops_per_rank", json::Object{{"forward", report.forwardFlops},
                                       {"backward", report.backwardFlops},
+                                      {"recompute", report.recomputeFlops},
                                       {"optimizer", report.optimizerFlops}}},
       {"flops", report.flops() * ranks},
       {"communication_per_rank", std::move(communication)},

@@ -2,6 +2,7 @@
 
 #include "tessera/Target/ProgramReport.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -22,10 +23,8 @@ static int64_t layerOf(StringRef name) {
 }
 
 static StringRef phaseOf(Operation *op) {
-  for (; op && !isa<func::FuncOp>(op); op = op->getParentOp())
-    if (auto phase = op->getAttrOfType<StringAttr>(nn::NNDialect::kPhaseAttr))
-      return phase;
-  return "forward";
+  StringRef phase = nn::phaseOf(op);
+  return phase.empty() ? "forward" : phase;
 }
 
 static int64_t timesOf(Operation *op) {
@@ -62,7 +61,9 @@ static CallRecord recordOf(Operation *op) {
 static void addCall(ProgramReport &report, const CallRecord &call,
                     dist::MeshAttr mesh) {
   int64_t flops = call.flops * call.times;
-  if (call.phase == "backward")
+  if (call.phase == nn::kRecomputePhase)
+    report.recomputeFlops += flops;
+  else if (call.phase == nn::kBackwardPhase)
     report.backwardFlops += flops;
   else if (call.phase == "optimizer")
     report.optimizerFlops += flops;

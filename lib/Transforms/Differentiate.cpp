@@ -1,6 +1,7 @@
 //===- Differentiate.cpp - appends the backward program -------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/NN/Program.h"
 #include "tessera/Transforms/Passes.h"
 
@@ -154,7 +155,8 @@ LogicalResult Differentiator::run() {
                                                  nn::NNDialect::kParamAttr);
   for (Operation *op = last->getNextNode(); op != block.getTerminator();
        op = op->getNextNode())
-    op->setAttr(nn::NNDialect::kPhaseAttr, builder.getStringAttr("backward"));
+    op->setAttr(nn::NNDialect::kPhaseAttr,
+                builder.getStringAttr(nn::kBackwardPhase));
   returnGradients();
   return success();
 }

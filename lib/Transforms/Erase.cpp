@@ -1,6 +1,7 @@
 //===- Erase.cpp - erases every distribution and conversion ---------------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Transforms/Passes.h"
 
 namespace tessera {
@@ -18,6 +19,43 @@ void eraseType(Value value) {
     value.setType(dist::erased(type));
 }
 
+/// Whether one op repeats another: all but the phase is the same.
+bool repeats(Operation *clone, Operation *op) {
+  NamedAttrList left(clone->getDiscardableAttrDictionary());
+  NamedAttrList right(op->getDiscardableAttrDictionary());
+  left.erase(nn::NNDialect::kPhaseAttr);
+  right.erase(nn::NNDialect::kPhaseAttr);
+  return clone->getName() == op->getName() && left == right &&
+         clone->getPropertiesAsAttribute() == op->getPropertiesAsAttribute() &&
+         clone->getOperands() == op->getOperands() &&
+         clone->getResultTypes() == op->getResultTypes() &&
+         clone->getNumRegions() == 0;
+}
+
+/// The earlier op that a clone repeats; null if there is none. Only users of
+/// one operand can be it.
+Operation *findRepeated(Operation *clone) {
+  if (clone->getNumOperands() == 0)
+    return nullptr;
+  for (Operation *op : clone->getOperand(0).getUsers())
+    if (op != clone && op->getBlock() == clone->getBlock() &&
+        op->isBeforeInBlock(clone) && repeats(clone, op))
+      return op;
+  return nullptr;
+}
+
+/// In program order, so that operands have been replaced.
+void eraseRepeated(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (!nn::isRecomputed(op))
+      return;
+    if (Operation *first = findRepeated(op)) {
+      op->replaceAllUsesWith(first);
+      op->erase();
+    }
+  });
+}
+
 struct ErasePass : tessera::impl::ErasePassBase<ErasePass> {
   void runOnOperation() override {
     getOperation().walk([](dist::ConvertOp op) {
@@ -32,6 +70,7 @@ struct ErasePass : tessera::impl::ErasePassBase<ErasePass> {
           for (Value argument : block.getArguments())
             eraseType(argument);
     });
+    eraseRepeated(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal())
         func.setType(FunctionType::get(

@@ -1,6 +1,7 @@
 //===- PlanMemory.cpp - gives every value an offset in one arena ----------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/Program.h"
 #include "tessera/Transforms/ArenaLayout.h"
 #include "tessera/Transforms/MemoryRules.h"
@@ -36,14 +37,6 @@ Kind kindOfArgument(func::FuncOp func, unsigned index) {
       .Default(Inputs);
 }
 
-/// Empty in the forward program.
-StringRef phaseOf(Operation *op) {
-  for (; op && !isa<func::FuncOp>(op); op = op->getParentOp())
-    if (auto phase = op->getAttrOfType<StringAttr>(nn::NNDialect::kPhaseAttr))
-      return phase;
-  return "";
-}
-
 bool isGradient(Value value) {
   DictionaryAttr entry = resultEntry(value, RTDialect::kRoleAttr);
   auto role =
@@ -57,9 +50,10 @@ Kind kindOf(const Buffer &buffer) {
   bool forward = false, readLater = false;
   for (Value member : buffer.members) {
     Operation *op = member.getDefiningOp();
-    forward |= op && phaseOf(op).empty() && !isa<LoopOp>(op);
+    forward |= op && nn::phaseOf(op).empty() && !isa<LoopOp>(op);
     for (Operation *user : member.getUsers())
-      readLater |= phaseOf(user) == "backward";
+      readLater |=
+          nn::phaseOf(user) == nn::kBackwardPhase || nn::isRecomputed(user);
   }
   return forward && readLater ? Activations : Workspace;
 }

@@ -71,6 +71,8 @@ std::string tessera::test::compileModel(const std::string &configPath,
   compile.microBatches = build.microBatches;
   compile.clip = build.clip;
   compile.keepValues = build.keepValues;
+  compile.recompute = build.recompute;
+  compile.recomputeLayers = build.recomputeLayers;
   compile.emulateGrid = build.emulateGrid;
   std::string path = scratchPath("model.tsr");
   if (succeeded(compileToArtifact(**module, compile, path)))

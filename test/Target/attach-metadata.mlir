@@ -8,7 +8,7 @@
 // CHECK-SAME: {"name":"","op":"zero","phase":"forward","times":3}
 // CHECK-SAME: "precision":"f32"
 // Sums, with what a ring sends: 2 * 1/2 * 128 bytes.
-// CHECK-SAME: "communication_per_rank":{"tp":{"bytes":128,"calls":1,"elements":32,"ring_bytes_sent":128}},"flops":4096,"flops_per_rank":{"backward":0,"forward":1024,"optimizer":0},"gemms":1,"kernels":0,"launches":0,"note":"x","parameters":256,"parameters_per_rank":128,"tokens_per_step":16
+// CHECK-SAME: "communication_per_rank":{"tp":{"bytes":128,"calls":1,"elements":32,"ring_bytes_sent":128}},"flops":4096,"flops_per_rank":{"backward":0,"forward":1024,"optimizer":0,"recompute":0},"gemms":1,"kernels":0,"launches":0,"note":"x","parameters":256,"parameters_per_rank":128,"tokens_per_step":16
 // Tensors: global shape, the shape on a rank, the axes that cut it.
 // CHECK-SAME: {"dtype":"f32","file_shape":[256],"init":{"kind":"zeros"},"local_shape":[16,8],"name":"w","offset":0,"partial":[],"role":"parameter","shape":[16,16],"sharding":[{"axis":"tp","dim":1}]}
 // CHECK-SAME: {"dtype":"i32","local_shape":[1,4,2],"name":"ids","offset":512,"partial":[],"role":"input","shape":[1,8,2],"sharding":[{"axis":"dp","dim":1}]}

@@ -1,5 +1,6 @@
 //===- CommandLine.cpp - the command line of every subcommand -------------===//
 
+#include "MemorySize.h"
 #include "Mesh.h"
 #include "Options.h"
 #include <CLI/CLI.hpp>
@@ -19,6 +20,7 @@ private:
   void addModel(CLI::App *sub);
   void addSizes(CLI::App *sub);
   void addPlan(CLI::App *sub);
+  void addMemory(CLI::App *sub);
   void addOptimizer(CLI::App *sub);
   void addSchedule(CLI::App *sub);
   void addTraining(CLI::App *sub);
@@ -31,12 +33,13 @@ private:
   void check();
   void checkMesh();
   void checkDevice();
+  void checkMemory();
 
   DriverOptions &options;
   CLI::App app{"Tessera compiles a Transformer into a distributed training "
                "program and runs it",
                "tessera"};
-  std::string mesh, device = "cpu";
+  std::string mesh, device = "cpu", memoryLimit;
   int64_t tensorParallel = 0, dataParallel = 0;
   std::vector<CLI::Option *> fixedOptions, scheduleOptions, minLrOptions;
   CLI::Option *resume = nullptr;
@@ -110,6 +113,7 @@ void CommandLine::addPlan(CLI::App *sub) {
   sub->add_option("--ranks", options.ranks,
                   "The most ranks that the mesh may have")
       ->check(positive());
+  addMemory(sub);
   fixed(sub->add_option("--cpu", options.cpu,
                         "CPU to compile for, as LLVM names it"))
       ->capture_default_str();
@@ -122,6 +126,22 @@ void CommandLine::addPlan(CLI::App *sub) {
                         "Write the input of a pass that fails to this file "
                         "(default: only of one that crashes, to a temporary "
                         "file)"));
+}
+
+void CommandLine::addMemory(CLI::App *sub) {
+  fixed(sub->add_option("--recompute", options.recompute,
+                        "What backward computes again instead of keeping it: "
+                        "none; selective: what is cheap; full: layers; auto: "
+                        "the least that fits into --memory-limit"))
+      ->check(CLI::IsMember({"none", "selective", "full", "auto"}))
+      ->capture_default_str();
+  fixed(sub->add_option("--recompute-layers", options.recomputeLayers,
+                        "With --recompute full: the first so many layers "
+                        "(default: all)"))
+      ->check(notNegative());
+  fixed(sub->add_option("--memory-limit", memoryLimit,
+                        "Most memory of a rank, e.g. 900MiB or 1.5GiB; a plan "
+                        "that needs more is an error"));
 }
 
 void CommandLine::addOptimizer(CLI::App *sub) {
@@ -283,9 +303,22 @@ void CommandLine::checkDevice() {
     refuse("unknown device '" + device + "'; use cpu, cuda or cuda:sm_90");
 }
 
+void CommandLine::checkMemory() {
+  std::optional<int64_t> bytes = parseBytes(memoryLimit);
+  if (!memoryLimit.empty() && !bytes)
+    refuse("--memory-limit '" + memoryLimit +
+           "' is no size; write bytes, or a number with KiB, MiB, GiB or TiB");
+  options.memoryLimit = bytes.value_or(0);
+  if (options.recompute == "auto" && !bytes)
+    refuse("--recompute auto needs --memory-limit");
+  if (options.recomputeLayers >= 0 && options.recompute != "full")
+    refuse("--recompute-layers needs --recompute full");
+}
+
 void CommandLine::check() {
   checkMesh();
   checkDevice();
+  checkMemory();
   for (const CLI::Option *option : fixedOptions)
     if (option->count() && options.fixedByArtifact.empty())
       options.fixedByArtifact = option->get_name();

@@ -21,6 +21,9 @@ static CompileOptions compileOptions(const DriverOptions &options) {
   compile.cpu = options.cpu;
   compile.device = options.device;
   compile.arch = options.arch;
+  compile.recompute = options.recompute;
+  compile.recomputeLayers = options.recomputeLayers;
+  compile.memoryLimit = options.memoryLimit;
   compile.beta1 = options.beta1;
   compile.beta2 = options.beta2;
   compile.weightDecay = options.weightDecay;

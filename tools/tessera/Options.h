@@ -26,6 +26,9 @@ struct DriverOptions {
   int64_t ranks = 0;     ///< The most that a run may start.
   int64_t sequence = 0, batch = 0, microBatches = 0;
   std::string precision = "f32", cpu = "native", device = "cpu", arch = "sm_90";
+  std::string recompute = "none";
+  int64_t recomputeLayers = -1; ///< -1: all.
+  int64_t memoryLimit = 0;      ///< Bytes per rank; 0: none.
   std::string dumpDir, reproducer;
   /// The first option given that a compiled artifact has fixed.
   std::string fixedByArtifact;

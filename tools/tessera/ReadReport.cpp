@@ -39,6 +39,12 @@ void Report::readModel(const json::Object &root) {
   device = stringOf(root.getObject("target"), "device");
   processor =
       stringOf(root.getObject("target"), device == "cuda" ? "arch" : "cpu");
+  const json::Object *again = root.getObject("recompute");
+  recompute = stringOf(again, "mode");
+  if (int64_t count = integerOf(again, "layers", -1); count >= 0)
+    recompute += ", first " + std::to_string(count) + " layers";
+  if (recompute == "none")
+    recompute.clear();
   if (const json::Array *axes = root.getArray("mesh"))
     for (const json::Value &axis : *axes) {
       int64_t size = integerOf(axis.getAsObject(), "size", 1);
@@ -113,8 +119,11 @@ void Report::readOps(const json::Object &root) {
     const json::Object *op = value.getAsObject();
     if (!op)
       continue;
-    flopsOfRank += op->getNumber("flops").value_or(0) *
+    double flops = op->getNumber("flops").value_or(0) *
                    static_cast<double>(integerOf(op, "times", 1));
+    flopsOfRank += flops;
+    if (stringOf(op, "phase") == "recompute")
+      recomputedFlops += flops;
     if (!isCollective(stringOf(op, "op")))
       continue;
     CollectiveGroup group = groupOf(*op);

@@ -63,6 +63,11 @@ std::string Report::text() const {
     out << "flops per step: " << countText(flopsOfRank) << " on each rank, "
         << countText(flopsOfRank * static_cast<double>(ranks))
         << " over all ranks\n";
+  if (!recompute.empty())
+    out << "recomputed in backward: " << recompute << ", "
+        << countText(recomputedFlops)
+        << formatv(" of these flops ({0:f1} %)\n",
+                   100 * recomputedFlops / std::max(flopsOfRank, 1.0));
   out << "memory per rank: " << arenaBytes << " bytes ("
       << bytesText(arenaBytes) << ")\n";
   Table table({"kind", "bytes", ""});
@@ -105,6 +110,8 @@ json::Value Report::json() const {
       {"parameters", parameters},
       {"parameters_of_rank", parametersOfRank},
       {"flops_of_rank", flopsOfRank},
+      {"recompute",
+       json::Object{{"mode", recompute}, {"flops_of_rank", recomputedFlops}}},
       {"memory",
        json::Object{{"bytes", arenaBytes}, {"by_kind", std::move(kinds)}}},
       {"collectives", std::move(groups)}};

@@ -35,7 +35,9 @@ struct Report {
   int64_t ranks = 1, layers = 0, vocabulary = 0, sequence = 0, batch = 0;
   int64_t microBatches = 1;
   int64_t parameters = 0, parametersOfRank = 0;
-  double flopsOfRank = 0; ///< Per optimizer step; 0: not recorded.
+  double flopsOfRank = 0;     ///< Per optimizer step; 0: not recorded.
+  double recomputedFlops = 0; ///< Of these, forward work done again.
+  std::string recompute;      ///< "selective", "full, first 3 layers".
   int64_t arenaBytes = 0;
   llvm::SmallVector<std::pair<std::string, int64_t>> memory;
   llvm::SmallVector<CollectiveGroup> collectives;

@@ -135,5 +135,8 @@ int tessera::runVerify(const DriverOptions &options) {
   if (options.isArtifact())
     return printError("'" + options.model +
                       "' is compiled: verify takes the model it was made from");
-  return Verification(options).run();
+  DriverOptions chosen = options;
+  if (!chooseRecompute(chosen))
+    return 1;
+  return Verification(chosen).run();
 }

@@ -18,6 +18,8 @@ static CompileOptions compileOptions(const DriverOptions &options,
   compile.cpu = options.cpu;
   compile.device = options.device;
   compile.arch = options.arch;
+  compile.recompute = options.recompute;
+  compile.recomputeLayers = options.recomputeLayers;
   compile.beta1 = options.beta1;
   compile.beta2 = options.beta2;
   compile.weightDecay = options.weightDecay;
@@ -29,24 +31,53 @@ static CompileOptions compileOptions(const DriverOptions &options,
   return compile;
 }
 
+/// One rank, every value made once.
+static void makeSerial(CompileOptions &compile) {
+  compile.mesh.clear();
+  compile.recompute = "none";
+}
+
+static OwningOpRef<ModuleOp> importWhole(MLIRContext &context,
+                                         const DriverOptions &options) {
+  auto module =
+      importModel(&context, options.model,
+                  {options.sequence, options.batch, options.microBatches,
+                   options.precision == "f64" ? "f64" : "f32"});
+  return succeeded(module) ? std::move(*module) : nullptr;
+}
+
+bool tessera::chooseRecompute(DriverOptions &options) {
+  DialectRegistry registry;
+  registerCompilerDialects(registry);
+  CompilerContext compiler(registry);
+  OwningOpRef<ModuleOp> module = importWhole(compiler.context, options);
+  if (!module)
+    return false;
+  CompileOptions compile = compileOptions(options, *module);
+  compile.precision = options.precision;
+  compile.memoryLimit = options.memoryLimit;
+  if (failed(fitMemory(*module, compile)))
+    return false;
+  options.recompute = compile.recompute;
+  options.recomputeLayers = compile.recomputeLayers;
+  return true;
+}
+
 bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
   OwningOpRef<ModuleOp> programs[2];
   for (bool isParallel : {false, true}) {
-    auto module =
-        importModel(&compiler.context, options.model,
-                    {options.sequence, options.batch, options.microBatches,
-                     options.precision == "f64" ? "f64" : "f32"});
-    if (failed(module))
+    OwningOpRef<ModuleOp> module = importWhole(compiler.context, options);
+    if (!module)
       return false;
-    CompileOptions compile = compileOptions(options, **module);
+    CompileOptions compile = compileOptions(options, *module);
     if (!isParallel)
-      compile.mesh.clear();
-    if (failed(distributeToStep(**module, compile)))
+      makeSerial(compile);
+    if (failed(distributeToStep(*module, compile)))
       return false;
-    programs[isParallel] = std::move(*module);
+    programs[isParallel] = std::move(module);
   }
   programs[1]->walk([&](Operation *op) {
     check.ops += isa<dist::DistributableOpInterface>(op);
@@ -88,7 +119,7 @@ bool tessera::compileShrunk(const DriverOptions &options,
     return false;
   CompileOptions compile = compileOptions(options, **module);
   if (side == Side::Serial)
-    compile.mesh.clear();
+    makeSerial(compile);
   if (side == Side::Serial || precision == "f64")
     compile.device = "cpu";
   compile.precision = precision;

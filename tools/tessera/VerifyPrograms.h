@@ -15,6 +15,10 @@ struct TypeCheck {
   std::string difference;
 };
 
+/// Replaces `--recompute auto` by what it chooses for the model of full size
+/// and checks the memory limit. False after an error that has been printed.
+bool chooseRecompute(DriverOptions &options);
+
 /// Builds the typed training step of the model for its mesh and for none, with
 /// the verifier on after every pass, and compares them by erasure. False after
 /// an error that has been printed.

@@ -19,6 +19,11 @@ struct CompileOptions {
   /// LLVM's name of the CPU; with "cuda" that of the host program.
   std::string cpu = "native";
   int64_t microBatches = 1; ///< Per optimizer step.
+  /// What backward computes again instead of keeping it: "none", "selective",
+  /// "full", or "auto" for the least that fits into `memoryLimit`.
+  std::string recompute = "none";
+  int64_t recomputeLayers = -1; ///< "full": the first so many; -1: all.
+  int64_t memoryLimit = 0;      ///< Bytes of a rank's arena; 0: no limit.
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
   double weightDecay = 0.1; ///< Decoupled; none on biases and norms.
   double clip = 1.0;        ///< Largest gradient norm; 0: none.
@@ -45,6 +50,11 @@ void registerCompilerPasses();
 /// place. The module then holds the typed program `@step`.
 mlir::LogicalResult distributeToStep(mlir::ModuleOp module,
                                      const CompileOptions &options);
+
+/// Checks `memoryLimit` and replaces "auto" by what it chooses; the module,
+/// which is not distributed yet, stays. An error names the limit, what the plan
+/// needs and what would fit.
+mlir::LogicalResult fitMemory(mlir::ModuleOp module, CompileOptions &options);
 
 /// Distributes, differentiates and lowers `module` (function @loss, attribute
 /// `nn.model`) in place and writes the artifact. Errors are diagnostics.

@@ -22,6 +22,13 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<int64_t> microBatches{*this, "micro-batches",
                                llvm::cl::desc("Micro-batches per step"),
                                llvm::cl::init(1)};
+  Option<std::string> recompute{
+      *this, "recompute",
+      llvm::cl::desc("Computed again in backward: none, selective, full"),
+      llvm::cl::init("none")};
+  Option<int64_t> recomputeLayers{*this, "recompute-layers",
+                                  llvm::cl::desc("full: of so many layers"),
+                                  llvm::cl::init(-1)};
   Option<double> beta1{*this, "beta1", llvm::cl::init(0.9)};
   Option<double> beta2{*this, "beta2", llvm::cl::init(0.95)};
   Option<double> epsilon{*this, "epsilon", llvm::cl::init(1e-8)};

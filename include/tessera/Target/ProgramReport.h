@@ -16,7 +16,7 @@ namespace tessera {
 struct CallRecord {
   llvm::StringRef op;     ///< Without dialect: "all_reduce".
   llvm::StringRef name;   ///< From the location: "h.3.mlp"; may be empty.
-  llvm::StringRef phase;  ///< "forward", "backward" or "optimizer".
+  llvm::StringRef phase;  ///< "forward", "backward", "recompute", "optimizer".
   llvm::StringRef kernel; ///< Of a launch.
   llvm::StringRef reason; ///< Of a collective.
   int64_t layer = -1;     ///< First number in the name; -1: none.
@@ -36,6 +36,7 @@ struct Traffic {
 struct ProgramReport {
   std::vector<CallRecord> calls;
   int64_t forwardFlops = 0, backwardFlops = 0, optimizerFlops = 0;
+  int64_t recomputeFlops = 0; ///< Forward work done again in backward.
   std::map<std::string, Traffic> traffic; ///< By axes: "tp" or "dp,tp".
   int64_t parameters = 0;                 ///< Global, padding not counted.
   int64_t parametersPerRank = 0;          ///< What a rank stores.
@@ -43,7 +44,7 @@ struct ProgramReport {
   int64_t kernels = 0, launches = 0, gemms = 0; ///< Launches, gemms: per step.
 
   int64_t flops() const {
-    return forwardFlops + backwardFlops + optimizerFlops;
+    return forwardFlops + backwardFlops + recomputeFlops + optimizerFlops;
   }
 };
 

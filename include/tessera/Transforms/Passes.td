@@ -47,6 +47,25 @@ def DifferentiatePass : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
   }];
 }
 
+def RecomputePass : Pass<"nn-recompute", "::mlir::ModuleOp"> {
+  let summary = "Computes forward values again in backward instead of keeping them";
+  let description = [{
+    Before: `@gradients` for one micro-batch. After: backward reads clones of
+    forward ops (`nn.phase = "recompute"`), which stand right before their first
+    use, in place of values that are not kept. `selective` repeats what is cheap
+    for its bytes: elementwise ops, dropout, norms; never a matrix product,
+    attention or a collective. `full` also repeats whole layers from what enters
+    them. Among what may be repeated the least bytes are kept (a minimum cut).
+    Clones have the attributes of the op that they repeat, so dropout masks too
+    are the same again.
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"none\"", "none, selective, full">,
+    Option<"layers", "layers", "int64_t", "-1",
+           "full: so many layers from the first; -1: all">
+  ];
+}
+
 def MicroBatchPass : Pass<"nn-micro-batch", "::mlir::ModuleOp"> {
   let summary = "Runs forward and backward once per micro-batch";
   let description = [{
@@ -83,7 +102,9 @@ def ErasePass : Pass<"dist-erase", "::mlir::ModuleOp"> {
   let summary = "Erases every distribution and conversion";
   let description = [{
     Before: a distributed program. After: the serial program it denotes. Used by
-    `tessera verify`: the result must be the serial program, op for op.
+    `tessera verify`: the result must be the serial program, op for op. An op
+    that nn-recompute added goes if an earlier one is the same: name, attributes
+    (but for the phase) and erased operands. Otherwise it stays.
   }];
 }
 

@@ -4,6 +4,7 @@
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/NN/Program.h"
 
 namespace tessera {
@@ -81,6 +82,8 @@ void LocalizePass::rememberValues(func::FuncOp func) {
   Builder builder(&getContext());
   int64_t next = 0;
   func.walk([&](DistributableOpInterface op) {
+    if (nn::isRecomputed(op)) // Not in the serial program.
+      return;
     SmallVector<Attribute> kept;
     for (Value result : op->getResults()) {
       std::string name =
