@@ -86,6 +86,8 @@ void tessera::setOptions(PipelineOptions &passes,
   passes.device = options.emulateGrid ? "cuda" : options.device;
   passes.emulate = options.emulateGrid;
   passes.microBatches = options.microBatches;
+  passes.sequenceParallel = options.sequenceParallel;
+  passes.zero = options.zero;
   passes.beta1 = options.beta1;
   passes.beta2 = options.beta2;
   passes.epsilon = options.epsilon;

@@ -15,12 +15,15 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PipelineOptions &options) {
   if (options.precision == "bf16")
     passes.addPass(createMixedPrecisionPass());
-  passes.addPass(createDistributePass({options.mesh}));
+  passes.addPass(createDistributePass(
+      {options.mesh, options.sequenceParallel, options.zero > 0}));
   passes.addPass(createDifferentiatePass());
   if (options.recompute != "none")
     passes.addPass(
         createRecomputePass({options.recompute, options.recomputeLayers}));
-  passes.addPass(createMicroBatchPass({options.microBatches}));
+  if (options.zero == 3)
+    passes.addPass(createRegatherPass());
+  passes.addPass(createMicroBatchPass({options.microBatches, options.zero}));
   AddOptimizerPassOptions adamw;
   adamw.beta1 = options.beta1;
   adamw.beta2 = options.beta2;

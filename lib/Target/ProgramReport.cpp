@@ -46,12 +46,13 @@ static CallRecord recordOf(Operation *op) {
     record.flops = cost.getFlops();
   if (auto launch = dyn_cast<rt::LaunchOp>(op))
     record.kernel = launch.getKernel();
-  if (auto axes = op->getAttrOfType<ArrayAttr>("axes")) {
-    for (auto axis : axes.getAsRange<StringAttr>())
+  if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op)) {
+    for (auto axis : collective.getAxes().getAsRange<StringAttr>())
       record.axes.push_back(axis.getValue());
-    auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    record.elements = type.getNumElements();
-    record.bytes = rt::bytesOf(op->getResult(0));
+    Value whole = collective.getWhole();
+    record.elements = cast<RankedTensorType>(whole.getType()).getNumElements();
+    record.bytes = rt::bytesOf(whole);
+    record.collective = collective.getCollective();
   }
   if (auto reason = op->getAttrOfType<StringAttr>("reason"))
     record.reason = reason;
@@ -81,7 +82,7 @@ static void addCall(ProgramReport &report, const CallRecord &call,
   traffic.elements += call.times * call.elements;
   traffic.bytes += call.times * call.bytes;
   traffic.ringBytes += static_cast<double>(call.times * call.bytes) *
-                       dist::ringShare(dist::Collective::AllReduce, ranks);
+                       dist::ringShare(call.collective, ranks);
 }
 
 static void addArguments(ProgramReport &report, func::FuncOp step) {

@@ -25,11 +25,18 @@ struct Hyperparameters {
   double beta1, beta2, epsilon, weightDecay, clip;
 };
 
+/// The optimizer's ops have no anchors: their operands say where they run.
+Plan planOn(dist::MeshAttr mesh) {
+  Plan plan;
+  plan.mesh = mesh;
+  return plan;
+}
+
 class OptimizerBuilder {
 public:
   OptimizerBuilder(func::FuncOp func, Hyperparameters hyper)
       : func(func), ret(func.getBody().front().getTerminator()), builder(ret),
-        loc(ret->getLoc()), place(Plan{dist::meshOf(func)}), hyper(hyper) {}
+        loc(ret->getLoc()), place(planOn(dist::meshOf(func))), hyper(hyper) {}
 
   LogicalResult run();
 

@@ -47,13 +47,16 @@ struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
     getOperation()->setAttr(DistDialect::kMeshAttr, parsed);
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (failed(nn::checkProgram(func)) ||
-          failed(distribute(func, Plan{parsed})))
+          failed(distribute(func, planOf(func, parsed))))
         return signalPassFailure();
   }
 
-  LogicalResult distribute(func::FuncOp func, Plan plan);
-  LogicalResult placeArguments(func::FuncOp func, Plan plan, Placement &place);
-  LogicalResult returnInvariant(func::FuncOp func, Plan plan, Placement &place);
+  Plan planOf(func::FuncOp func, MeshAttr parsed);
+  LogicalResult distribute(func::FuncOp func, const Plan &plan);
+  LogicalResult placeArguments(func::FuncOp func, const Plan &plan,
+                               Placement &place);
+  LogicalResult returnInvariant(func::FuncOp func, const Plan &plan,
+                                Placement &place);
 };
 
 /// Heads and sequences are units: they cannot be padded.
@@ -90,7 +93,17 @@ LogicalResult checkDims(func::FuncOp func, unsigned argument, StringRef dims) {
                           << "' name " << dims.size() << " dimensions";
 }
 
-LogicalResult DistributePass::placeArguments(func::FuncOp func, Plan plan,
+Plan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
+  Plan plan;
+  plan.mesh = parsed;
+  plan.sequenceParallel = sequenceParallel;
+  plan.shardsParameters = zero;
+  plan.findStream(func.getBody());
+  return plan;
+}
+
+LogicalResult DistributePass::placeArguments(func::FuncOp func,
+                                             const Plan &plan,
                                              Placement &place) {
   for (BlockArgument argument : func.getArguments()) {
     unsigned k = argument.getArgNumber();
@@ -101,18 +114,20 @@ LogicalResult DistributePass::placeArguments(func::FuncOp func, Plan plan,
       continue;
     if (failed(checkDims(func, k, dims)))
       return failure();
-    auto type = plan.atRest(cast<RankedTensorType>(argument.getType()), dims);
+    auto type = cast<RankedTensorType>(argument.getType());
     StringRef name = param ? param.getValue() : StringRef("data");
-    if (failed(checkUnits(func, name, dims, type, plan.mesh)))
+    if (failed(checkUnits(func, name, dims, plan.atRest(type, dims), plan.mesh)))
       return failure();
-    argument.setType(type);
+    argument.setType(param ? plan.parameterAtRest(type, dims)
+                           : plan.atRest(type, dims));
     if (param)
       place.markActive(argument);
   }
   return success();
 }
 
-LogicalResult DistributePass::returnInvariant(func::FuncOp func, Plan plan,
+LogicalResult DistributePass::returnInvariant(func::FuncOp func,
+                                              const Plan &plan,
                                               Placement &place) {
   Operation *ret = func.getBody().front().getTerminator();
   OpBuilder builder(ret);
@@ -125,7 +140,7 @@ LogicalResult DistributePass::returnInvariant(func::FuncOp func, Plan plan,
   return success();
 }
 
-LogicalResult DistributePass::distribute(func::FuncOp func, Plan plan) {
+LogicalResult DistributePass::distribute(func::FuncOp func, const Plan &plan) {
   Placement place(plan);
   if (failed(placeArguments(func, plan, place)))
     return failure();

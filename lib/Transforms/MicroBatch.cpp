@@ -33,9 +33,11 @@ struct MicroBatchPass : tessera::impl::MicroBatchPassBase<MicroBatchPass> {
     wrap(func);
   }
 
+  bool isPrologue(Operation *op) const;
+  bool isEpilogue(Operation *op) const;
   void findPrologue(func::FuncOp func);
   void findEpilogue(func::FuncOp func);
-  SmallVector<Value> crossing(ArrayRef<Operation *> body);
+  SmallVector<Value> crossing(func::FuncOp func);
   void wrap(func::FuncOp func);
 
   /// Conversions and prefixes of parameters; conversions of gradients and of
@@ -49,9 +51,23 @@ bool isParameter(func::FuncOp func, Value value) {
          func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr);
 }
 
+/// Stage 3 of ZeRO gathers parameters, and cuts them, in the body.
+bool MicroBatchPass::isPrologue(Operation *op) const {
+  if (auto convert = dyn_cast<dist::ConvertOp>(op))
+    return zero < 3 || convert.getHow() != "all_gather";
+  return zero < 3 && isa<nn::PrefixOp>(op);
+}
+
+/// From stage 2 on gradients are scattered in the body.
+bool MicroBatchPass::isEpilogue(Operation *op) const {
+  if (auto convert = dyn_cast<dist::ConvertOp>(op))
+    return zero < 2 || convert.getHow() != "reduce_scatter";
+  return zero < 2 && isa<nn::PrefixGradOp>(op);
+}
+
 void MicroBatchPass::findPrologue(func::FuncOp func) {
   for (Operation &op : func.getOps()) {
-    if (!isa<dist::ConvertOp, nn::PrefixOp>(op))
+    if (!isPrologue(&op))
       continue;
     Operation *source = op.getOperand(0).getDefiningOp();
     if (isParameter(func, op.getOperand(0)) ||
@@ -74,26 +90,31 @@ void MicroBatchPass::findEpilogue(func::FuncOp func) {
       continue;
     bool sumOfConverted =
         isa<nn::AddOp>(op) && llvm::all_of(op->getOperands(), isConverted);
-    if (isa<nn::PrefixGradOp>(op)) {
-      epilogue.insert(op);
-      todo.push_back(op->getOperand(0));
-      continue;
-    }
-    if (!isa<dist::ConvertOp>(op) && !sumOfConverted)
+    if (!isEpilogue(op) && !sumOfConverted)
       continue;
     epilogue.insert(op);
-    todo.append(op->operand_begin(), op->operand_end());
+    // The last operand of a prefix's gradient lends only its shape.
+    unsigned reads = isa<nn::PrefixGradOp>(op) ? 1 : op->getNumOperands();
+    llvm::append_range(todo, op->getOperands().take_front(reads));
   }
 }
 
-/// Values of the body that the epilogue or the return reads.
-SmallVector<Value> MicroBatchPass::crossing(ArrayRef<Operation *> body) {
+/// Values of the body that the epilogue or the return reads, in the order of
+/// the returned values that they lead to: the same on every mesh.
+SmallVector<Value> MicroBatchPass::crossing(func::FuncOp func) {
+  Operation *ret = func.getBody().front().getTerminator();
+  SmallVector<Value> todo(llvm::reverse(ret->getOperands()));
   SetVector<Value> values;
-  for (Operation *op : body)
-    for (Value result : op->getResults())
-      for (Operation *user : result.getUsers())
-        if (epilogue.contains(user) || isa<func::ReturnOp>(user))
-          values.insert(result);
+  while (!todo.empty()) {
+    Value value = todo.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || prologue.contains(op))
+      continue;
+    if (epilogue.contains(op))
+      llvm::append_range(todo, llvm::reverse(op->getOperands()));
+    else
+      values.insert(value);
+  }
   return values.takeVector();
 }
 
@@ -120,7 +141,7 @@ void MicroBatchPass::wrap(func::FuncOp func) {
   for (Operation &op : block.without_terminator())
     if (!prologue.contains(&op) && !epilogue.contains(&op))
       body.push_back(&op);
-  SmallVector<Value> yielded = crossing(body);
+  SmallVector<Value> yielded = crossing(func);
   SmallVector<Value> data;
   for (BlockArgument argument : block.getArguments())
     if (func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kDataAttr))

@@ -32,11 +32,55 @@ RankedTensorType Plan::atRest(RankedTensorType type, StringRef dims) const {
   return type;
 }
 
+RankedTensorType Plan::parameterAtRest(RankedTensorType type,
+                                       StringRef dims) const {
+  RankedTensorType rest = atRest(type, dims);
+  if (!mesh || !shardsParameters || mesh.getSize("dp") == 1 ||
+      type.getRank() == 0)
+    return rest;
+  auto dp = StringAttr::get(type.getContext(), "dp");
+  SmallVector<int64_t> local = localShape(rest, mesh);
+  auto *whole = llvm::find_if(
+      local, [&](int64_t size) { return size % mesh.getSize(dp) == 0; });
+  int64_t dim = whole == local.end() ? 0 : whole - local.begin();
+  return withState(rest, dp, State::sharded(dim, axesOf(rest, dim).size()));
+}
+
+bool Plan::isGathered(Value value) const {
+  return shardsParameters && isParameter(value) &&
+         stateOf(value.getType(), "dp").isSharded();
+}
+
+/// Every operand's factors are among the result's.
+static bool isElementwise(Operation *op) {
+  auto iface = dyn_cast<DistributableOpInterface>(op);
+  if (!iface || op->getNumResults() != 1)
+    return false;
+  Signature sig = iface.getSignature(0);
+  return llvm::all_of(sig.ins, [&](StringRef letters) {
+    return letters.find_first_not_of(sig.out) == StringRef::npos;
+  });
+}
+
+void Plan::findStream(Region &program) {
+  for (Operation &op : llvm::reverse(program.front())) {
+    auto tag = op.getAttrOfType<StringAttr>(nn::NNDialect::kTagAttr);
+    bool feedsStream =
+        sequenceParallel && !op.use_empty() && isElementwise(&op) &&
+        llvm::all_of(op.getUsers(), [&](Operation *user) {
+          return stream.contains(user) && isElementwise(user) &&
+                 op.getResult(0).getType() == user->getResult(0).getType();
+        });
+    if (feedsStream || (tag && tag.getValue() == "stream"))
+      stream.insert(&op);
+  }
+}
+
 std::optional<State> Plan::anchor(Operation *op, StringRef axis) const {
-  auto tag = op->getAttrOfType<StringAttr>(nn::NNDialect::kTagAttr);
-  if (axis == "tp" && tag && tag.getValue() == "stream")
-    return State{State::I};
-  return std::nullopt;
+  if (axis != "tp" || !stream.contains(op))
+    return std::nullopt;
+  constexpr int64_t sequence = 1; // of [batch, sequence, hidden]
+  return sequenceParallel ? State::sharded(sequence) : State{State::I};
 }
 
 //===----------------------------------------------------------------------===//
@@ -62,7 +106,7 @@ Value Placement::convert(OpBuilder &builder, Value value, StringRef axis,
   return source;
 }
 
-static bool isParameter(Value value) {
+bool tessera::isParameter(Value value) {
   while (auto convert = value.getDefiningOp<ConvertOp>())
     value = convert.getInput();
   auto argument = dyn_cast<BlockArgument>(value);
@@ -156,6 +200,9 @@ void Placement::propagateActive(Operation *op) {
 LogicalResult Placement::place(Operation *op) {
   if (plan.mesh) {
     OpBuilder builder(op);
+    for (OpOperand &operand : op->getOpOperands())
+      if (plan.isGathered(operand.get()))
+        operand.set(convert(builder, operand.get(), "dp", {State::R}));
     for (StringAttr axis : plan.mesh.getAxes()) {
       if (plan.mesh.getSize(axis) == 1)
         continue;

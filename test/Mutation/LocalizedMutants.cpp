@@ -35,10 +35,10 @@ void changeSpans(Operation *op, unsigned number, Mutants &mutants) {
     char letter = factor.getName().getValue().front();
     changeSpan(
         op, number, letter, "local size for a global one",
-        [](FactorSpan &span) { span.total = span.chunk; }, mutants);
+        [](FactorSpan &span) { span.total = span.chunk(); }, mutants);
     changeSpan(
         op, number, letter, "slices of another size",
-        [](FactorSpan &span) { --span.chunk; }, mutants);
+        [](FactorSpan &span) { --span.cuts.back().chunk; }, mutants);
   }
 }
 

@@ -110,6 +110,12 @@ void CommandLine::addPlan(CLI::App *sub) {
   fixed(sub->add_option("--data-parallel-size", dataParallel,
                         "The same as dp in --mesh"))
       ->check(positive());
+  fixed(sub->add_flag("--sequence-parallel", options.sequenceParallel,
+                      "Split activations between blocks over tp"));
+  fixed(sub->add_option("--zero", options.zero,
+                        "Split over dp: 1 optimizer state, 2 also gradients, "
+                        "3 also parameters (default: 0, nothing)"))
+      ->check(CLI::IsMember({0, 1, 2, 3}));
   sub->add_option("--ranks", options.ranks,
                   "The most ranks that the mesh may have")
       ->check(positive());

@@ -18,6 +18,8 @@ static CompileOptions compileOptions(const DriverOptions &options) {
   CompileOptions compile;
   compile.mesh = options.mesh;
   compile.precision = options.precision;
+  compile.sequenceParallel = options.sequenceParallel;
+  compile.zero = options.zero;
   compile.cpu = options.cpu;
   compile.device = options.device;
   compile.arch = options.arch;

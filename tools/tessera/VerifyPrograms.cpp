@@ -15,6 +15,8 @@ static CompileOptions compileOptions(const DriverOptions &options,
                                      ModuleOp module) {
   CompileOptions compile;
   compile.mesh = options.mesh;
+  compile.sequenceParallel = options.sequenceParallel;
+  compile.zero = options.zero;
   compile.cpu = options.cpu;
   compile.device = options.device;
   compile.arch = options.arch;

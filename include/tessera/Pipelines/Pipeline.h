@@ -29,6 +29,12 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<int64_t> recomputeLayers{*this, "recompute-layers",
                                   llvm::cl::desc("full: of so many layers"),
                                   llvm::cl::init(-1)};
+  Option<bool> sequenceParallel{
+      *this, "sequence-parallel",
+      llvm::cl::desc("Split activations between blocks over tp"),
+      llvm::cl::init(false)};
+  Option<int64_t> zero{*this, "zero", llvm::cl::desc("Stage of ZeRO, 0 to 3"),
+                       llvm::cl::init(0)};
   Option<double> beta1{*this, "beta1", llvm::cl::init(0.9)};
   Option<double> beta2{*this, "beta2", llvm::cl::init(0.95)};
   Option<double> epsilon{*this, "epsilon", llvm::cl::init(1e-8)};

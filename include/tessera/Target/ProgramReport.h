@@ -22,9 +22,10 @@ struct CallRecord {
   int64_t layer = -1;     ///< First number in the name; -1: none.
   int64_t times = 1;      ///< Per optimizer step.
   int64_t flops = 0;      ///< Of one call; a multiply-add is two.
-  int64_t elements = 0;   ///< Of the array that a collective moves.
+  int64_t elements = 0;   ///< Of the array that is whole, of a collective.
   int64_t bytes = 0;
   llvm::SmallVector<llvm::StringRef> axes;
+  dist::Collective collective = dist::Collective::None;
 };
 
 /// Per optimizer step, of one rank.

@@ -26,12 +26,18 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
     `tp` shards heads (`n`), feed-forward (`f`) and vocabulary (`v`), `dp` the
     batch (`b`). For each op and axis the cheapest row is chosen: sharded
     parameters stay, then sharded values stay, then the fewest bytes; the
-    residual stream (`nn.tag = "stream"`) is `I` on `tp`. A value is converted
-    once per axis and state.
+    residual stream (`nn.tag = "stream"`) is `I` on `tp`, or `S` of its sequence
+    with `sequence-parallel`. With `zero` parameters rest `S` on `dp` and are
+    gathered (`S -> R`) before they are used. A value is converted once per axis
+    and state.
   }];
   let options = [
     Option<"mesh", "mesh", "std::string", "\"\"",
-           "Axes and sizes, e.g. \"dp=2,tp=4\"; the last varies fastest">
+           "Axes and sizes, e.g. \"dp=2,tp=4\"; the last varies fastest">,
+    Option<"sequenceParallel", "sequence-parallel", "bool", "false",
+           "Activations between blocks are split over tp">,
+    Option<"zero", "zero", "bool", "false",
+           "Parameters and optimizer state are split over dp">
   ];
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
@@ -72,11 +78,24 @@ def MicroBatchPass : Pass<"nn-micro-batch", "::mlir::ModuleOp"> {
     Before: `@gradients`, for one micro-batch.
     After: data arguments have a leading dimension `count`; everything but the
     conversions of parameters, of their gradients and of the loss is inside
-    `nn.micro_batches`, so gradients are reduced once per step.
+    `nn.micro_batches`, so gradients are reduced once per step. With `zero` of
+    2 a gradient is scattered as soon as it is whole, in every micro-batch; with
+    3 parameters are also gathered there (Rajbhandari et al. 2020).
   }];
   let options = [
-    Option<"count", "count", "int64_t", "1", "Micro-batches per step, at least 1">
+    Option<"count", "count", "int64_t", "1", "Micro-batches per step, at least 1">,
+    Option<"zero", "zero", "int64_t", "0", "Stage of ZeRO, 0 to 3">
   ];
+}
+
+def RegatherPass : Pass<"dist-regather", "::mlir::ModuleOp"> {
+  let summary = "Gathers parameters anew where they are used again";
+  let description = [{
+    Before: `@gradients`, in which a parameter is gathered once (`S -> R`), before
+    its first use. After: it is gathered before each run of uses between which
+    another parameter is gathered, in backward too, so that a gathered parameter
+    lives no longer than one part of the model. Stage 3 of ZeRO.
+  }];
 }
 
 def AddOptimizerPass : Pass<"nn-add-optimizer", "::mlir::ModuleOp"> {

@@ -19,19 +19,39 @@ namespace tessera {
 /// The decisions of a plan that the rule leaves open.
 struct Plan {
   dist::MeshAttr mesh;
+  /// The residual stream is `S` of its sequence on `tp`, not `I`.
+  bool sequenceParallel = false;
+  /// Parameters rest `S` on `dp` and are gathered where they are used.
+  bool shardsParameters = false;
 
-  /// Where a parameter or data tensor rests between steps. `dims` holds a
-  /// letter per dimension.
+  /// Where a data tensor rests between steps. `dims` holds a letter per
+  /// dimension.
   mlir::RankedTensorType atRest(mlir::RankedTensorType type,
                                 llvm::StringRef dims) const;
+  /// Where a parameter rests: with `shardsParameters` also split over `dp`,
+  /// in the first dimension that needs no padding, else in the first.
+  mlir::RankedTensorType parameterAtRest(mlir::RankedTensorType type,
+                                         llvm::StringRef dims) const;
+  /// Must the value, a parameter split over `dp`, be gathered before an op reads
+  /// it?
+  bool isGathered(mlir::Value value) const;
+  /// Finds the ops that make the residual stream, and those whose results only
+  /// such ops read, element by element: they have the stream's distribution.
+  void findStream(mlir::Region &program);
   /// The state that the result of an op must have on an axis.
   std::optional<dist::State> anchor(mlir::Operation *op,
                                     llvm::StringRef axis) const;
+
+private:
+  llvm::DenseSet<mlir::Operation *> stream;
 };
+
+/// Is it a parameter of the program, or a conversion of one?
+bool isParameter(mlir::Value value);
 
 class Placement {
 public:
-  explicit Placement(Plan plan) : plan(plan) {}
+  explicit Placement(Plan plan) : plan(std::move(plan)) {}
 
   /// Marks a value whose gradient will be asked for: a conversion of it is paid
   /// for twice.

@@ -7,29 +7,44 @@
 using namespace mlir;
 using namespace tessera;
 
+bool FactorSpan::isPadded(dist::MeshAttr mesh) const {
+  int64_t ranks = 1;
+  for (const Cut &cut : cuts)
+    ranks *= mesh.getSize(cut.axis);
+  return chunk() * ranks != total;
+}
+
+/// `v = {axes = ["tp"], chunks = array<i64: 4>, total = 7}`
 std::optional<FactorSpan> tessera::spanOf(Operation *op, char factor) {
   auto all = op->getAttrOfType<DictionaryAttr>(rt::RTDialect::kFactorsAttr);
   if (!all)
     return std::nullopt;
-  auto span = all.getAs<DictionaryAttr>(StringRef(&factor, 1));
-  if (!span)
+  auto entry = all.getAs<DictionaryAttr>(StringRef(&factor, 1));
+  if (!entry)
     return std::nullopt;
-  return FactorSpan{span.getAs<StringAttr>("axis"),
-                    span.getAs<IntegerAttr>("chunk").getInt(),
-                    span.getAs<IntegerAttr>("total").getInt()};
+  FactorSpan span;
+  auto axes = entry.getAs<ArrayAttr>("axes").getAsRange<StringAttr>();
+  auto chunks = entry.getAs<DenseI64ArrayAttr>("chunks").asArrayRef();
+  for (auto [axis, chunk] : llvm::zip(axes, chunks))
+    span.cuts.push_back({axis, chunk});
+  span.total = entry.getAs<IntegerAttr>("total").getInt();
+  return span;
 }
 
 void tessera::setSpan(Operation *op, char factor, const FactorSpan &span) {
   Builder builder(op->getContext());
-  NamedAttrList all(
-      op->getAttrOfType<DictionaryAttr>(rt::RTDialect::kFactorsAttr));
-  all.set(
-      StringRef(&factor, 1),
-      builder.getDictionaryAttr(
-          {builder.getNamedAttr("axis", span.axis),
-           builder.getNamedAttr("chunk", builder.getI64IntegerAttr(span.chunk)),
-           builder.getNamedAttr("total",
-                                builder.getI64IntegerAttr(span.total))}));
+  SmallVector<Attribute> axes;
+  SmallVector<int64_t> chunks;
+  for (const FactorSpan::Cut &cut : span.cuts) {
+    axes.push_back(cut.axis);
+    chunks.push_back(cut.chunk);
+  }
+  NamedAttrList entry, all(op->getAttrOfType<DictionaryAttr>(
+                           rt::RTDialect::kFactorsAttr));
+  entry.set("axes", builder.getArrayAttr(axes));
+  entry.set("chunks", builder.getDenseI64ArrayAttr(chunks));
+  entry.set("total", builder.getI64IntegerAttr(span.total));
+  all.set(StringRef(&factor, 1), entry.getDictionary(op->getContext()));
   op->setAttr(rt::RTDialect::kFactorsAttr, all.getDictionary(op->getContext()));
 }
 
@@ -37,23 +52,39 @@ Value tessera::i64(OpBuilder &builder, Location loc, int64_t value) {
   return arith::ConstantIntOp::create(builder, loc, value, 64);
 }
 
+static Value coordinateTimes(OpBuilder &builder, Location loc,
+                             const FactorSpan::Cut &cut) {
+  Value coordinate =
+      rt::CoordOp::create(builder, loc, builder.getI64Type(), cut.axis);
+  return arith::MulIOp::create(builder, loc, coordinate,
+                               i64(builder, loc, cut.chunk));
+}
+
 Value tessera::startOf(OpBuilder &builder, Location loc,
                        const std::optional<FactorSpan> &span) {
   if (!span)
     return i64(builder, loc, 0);
-  Value coordinate =
-      rt::CoordOp::create(builder, loc, builder.getI64Type(), span->axis);
-  return arith::MulIOp::create(builder, loc, coordinate,
-                               i64(builder, loc, span->chunk));
+  Value start;
+  for (const FactorSpan::Cut &cut : span->cuts) {
+    Value inner = coordinateTimes(builder, loc, cut);
+    start = start ? Value(arith::AddIOp::create(builder, loc, start, inner))
+                  : inner;
+  }
+  return start;
 }
 
+/// An inner axis cuts the padded chunk of the outer one.
 Value tessera::validOf(OpBuilder &builder, Location loc,
                        const FactorSpan &span) {
-  Value left = arith::SubIOp::create(
-      builder, loc, i64(builder, loc, span.total), startOf(builder, loc, span));
-  Value zero = i64(builder, loc, 0), chunk = i64(builder, loc, span.chunk);
-  Value atLeast = arith::MaxSIOp::create(builder, loc, left, zero);
-  return arith::MinSIOp::create(builder, loc, atLeast, chunk);
+  Value valid = i64(builder, loc, span.total), zero = i64(builder, loc, 0);
+  for (const FactorSpan::Cut &cut : span.cuts) {
+    Value left = arith::SubIOp::create(builder, loc, valid,
+                                       coordinateTimes(builder, loc, cut));
+    Value atLeast = arith::MaxSIOp::create(builder, loc, left, zero);
+    valid = arith::MinSIOp::create(builder, loc, atLeast,
+                                   i64(builder, loc, cut.chunk));
+  }
+  return valid;
 }
 
 DictionaryAttr tessera::getResultEntry(OpResult result, StringRef name) {

@@ -97,7 +97,17 @@ static bool isKernelOp(Operation *op) {
     return !einsum.isContraction();
   return isa<nn::AddOp, nn::BroadcastOp, nn::MapOp, nn::MapGradOp, nn::CastOp,
              nn::DropoutOp, nn::PickOp, nn::PickGradOp, nn::MaxOp,
-             nn::EmbeddingOp, nn::PrefixGradOp, nn::AdamWOp, rt::FirstOp>(op);
+             nn::EmbeddingOp, nn::PrefixGradOp, nn::AdamWOp, rt::FirstOp,
+             rt::SliceOp, rt::PadOp>(op);
+}
+
+/// The dimension that an op cuts or pads: rows end with it.
+static std::optional<int64_t> chunkedDimension(Operation *op) {
+  if (auto slice = dyn_cast<rt::SliceOp>(op))
+    return slice.getDim();
+  if (auto pad = dyn_cast<rt::PadOp>(op))
+    return pad.getDim();
+  return std::nullopt;
 }
 
 std::optional<KernelSpace> tessera::kernelSpace(Operation *op) {
@@ -116,6 +126,12 @@ std::optional<KernelSpace> tessera::kernelSpace(Operation *op) {
   for (const std::string &letters : space.operands)
     if (letters.size() > space.factors.size())
       space.factors = letters;
+  if (std::optional<int64_t> dim = chunkedDimension(op)) {
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    space.sizes.assign(type.getShape().begin(), type.getShape().end());
+    space.split = *dim + 1;
+    return space;
+  }
   if (isa<nn::PrefixGradOp>(op)) { // the gradient is a shorter table
     space.factors = space.result = "ph";
     space.operands = {"", "ph"};

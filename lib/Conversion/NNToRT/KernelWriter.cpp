@@ -30,7 +30,8 @@ ViewKind KernelWriter::operandKind(const KernelMember &member,
   const std::string &letters = space.operands[operand];
   auto type = cast<RankedTensorType>(member.op->getOperand(operand).getType());
   if ((isa<nn::EmbeddingOp>(member.op) && operand == 1) ||
-      (isa<nn::PrefixGradOp>(member.op) && operand == 0))
+      (isa<nn::PrefixGradOp, rt::SliceOp, rt::PadOp>(member.op) &&
+       operand == 0))
     return ViewKind::Table;
   if (member.perRow)
     return type.getNumElements() == group.rows &&
@@ -110,10 +111,7 @@ KernelWriter::View KernelWriter::operandView(const KernelMember &member,
     return it->second;
   ViewKind kind = operandKind(member, operand);
   auto type = cast<RankedTensorType>(value.getType());
-  int64_t cycle = kind == ViewKind::Table
-                      ? type.getDimSize(0)
-                      : type.getNumElements() / group.columns;
-  return argument(value, kind, cycle);
+  return argument(value, kind, type.getNumElements() / group.columns);
 }
 
 AffineMap KernelWriter::mapOf(ViewKind kind, bool perRow) {

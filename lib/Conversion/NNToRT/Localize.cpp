@@ -28,11 +28,7 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
       return signalPassFailure();
     func::FuncOp func = *found;
     rememberGlobals(func);
-    WalkResult spans = func.walk([&](DistributableOpInterface op) {
-      return WalkResult(recordSpans(op));
-    });
-    if (spans.wasInterrupted())
-      return signalPassFailure();
+    func.walk([&](DistributableOpInterface op) { recordSpans(op); });
     if (keep)
       rememberValues(func);
     rememberGradients(func);
@@ -46,8 +42,12 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
   void rememberGlobals(func::FuncOp func);
   void rememberValues(func::FuncOp func);
   void rememberGradients(func::FuncOp func);
-  LogicalResult recordSpans(DistributableOpInterface op);
+  void recordSpans(DistributableOpInterface op);
   LogicalResult lowerConversion(ConvertOp op);
+  Operation *localOp(OpBuilder &builder, ConvertOp op);
+  Operation *reduce(OpBuilder &builder, ConvertOp op);
+  Operation *gather(OpBuilder &builder, ConvertOp op);
+  Operation *scatter(OpBuilder &builder, ConvertOp op);
   void shrinkTypes(func::FuncOp func);
   RankedTensorType localType(Type type);
 
@@ -152,26 +152,24 @@ void LocalizePass::rememberGradients(func::FuncOp func) {
   }
 }
 
-LogicalResult LocalizePass::recordSpans(DistributableOpInterface op) {
+void LocalizePass::recordSpans(DistributableOpInterface op) {
   for (unsigned r = 0; r < op->getNumResults(); ++r) {
     Signature sig = op.getSignature(r);
     for (auto [k, letters] : llvm::enumerate(sig.ins)) {
       auto type = cast<RankedTensorType>(op->getOperand(k).getType());
       for (auto [dim, letter] : llvm::enumerate(letters)) {
-        SmallVector<StringAttr> axes = axesOf(type, dim);
-        if (axes.empty())
-          continue;
-        if (axes.size() > 1)
-          return op->emitOpError()
-                 << "splits dimension " << dim << " over " << axes.size()
-                 << " axes; at most 1 can be lowered";
-        setSpan(
-            op, letter,
-            {axes[0], localType(type).getDimSize(dim), type.getDimSize(dim)});
+        FactorSpan span;
+        span.total = type.getDimSize(dim);
+        for (StringAttr axis : axesOf(type, dim)) {
+          int64_t outer = span.cuts.empty() ? span.total : span.chunk();
+          span.cuts.push_back(
+              {axis, llvm::divideCeil(outer, mesh.getSize(axis))});
+        }
+        if (!span.cuts.empty())
+          setSpan(op, letter, span);
       }
     }
   }
-  return success();
 }
 
 /// Why a conversion communicates, in the words of the report.
@@ -197,35 +195,108 @@ std::string reasonOf(ConvertOp op) {
   return "addends of a product over a split dimension";
 }
 
+/// Carries what the report and verify need to the op that replaces another.
+void inherit(Operation *to, ConvertOp from) {
+  for (StringRef name : {StringRef(nn::NNDialect::kPhaseAttr),
+                         StringRef(rt::RTDialect::kRoleAttr),
+                         StringRef(rt::RTDialect::kKeepAttr)})
+    if (Attribute attr = from->getAttr(name))
+      to->setAttr(name, attr);
+}
+
+RankedTensorType resized(RankedTensorType type, int64_t dim, int64_t size) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = size;
+  return type.clone(shape);
+}
+
+/// Chunks are gathered with their padding, which is then cut off.
+Operation *LocalizePass::gather(OpBuilder &b, ConvertOp op) {
+  int64_t dim = op.getFrom().where;
+  RankedTensorType part = localType(op.getInput().getType());
+  RankedTensorType whole = localType(op.getType());
+  RankedTensorType padded = resized(
+      whole, dim, part.getDimSize(dim) * mesh.getSize(op.getAxis()));
+  Operation *gathered = rt::AllGatherOp::create(
+      b, op.getLoc(), padded, op.getInput(),
+      b.getStrArrayAttr({op.getAxis()}), b.getI64IntegerAttr(dim));
+  gathered->setAttr("reason", b.getStringAttr(reasonOf(op)));
+  if (padded == whole)
+    return gathered;
+  inherit(gathered, op);
+  return rt::SliceOp::create(b, op.getLoc(), whole, gathered->getResult(0),
+                             b.getI64IntegerAttr(dim), StringAttr());
+}
+
+/// The ranks' chunks are equal: the whole is padded to their sum first.
+Operation *LocalizePass::scatter(OpBuilder &b, ConvertOp op) {
+  int64_t dim = op.getTo().where;
+  Value input = op.getInput();
+  RankedTensorType part = localType(op.getType());
+  RankedTensorType whole = localType(input.getType());
+  RankedTensorType padded = resized(
+      whole, dim, part.getDimSize(dim) * mesh.getSize(op.getAxis()));
+  if (padded != whole) {
+    auto pad = rt::PadOp::create(b, op.getLoc(), padded, input,
+                                 b.getI64IntegerAttr(dim), StringAttr());
+    if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
+      pad->setAttr(nn::NNDialect::kPhaseAttr, phase);
+    input = pad;
+  }
+  Operation *scattered = rt::ReduceScatterOp::create(
+      b, op.getLoc(), part, input, b.getStrArrayAttr({op.getAxis()}),
+      b.getI64IntegerAttr(dim));
+  scattered->setAttr("reason", b.getStringAttr(reasonOf(op)));
+  return scattered;
+}
+
+Operation *LocalizePass::reduce(OpBuilder &b, ConvertOp op) {
+  Operation *reduced = rt::AllReduceOp::create(
+      b, op.getLoc(), op.getInput().getType(), op.getInput(),
+      b.getStrArrayAttr({op.getAxis()}),
+      b.getBoolAttr(op.getHow() == "all_reduce_max"));
+  reduced->setAttr("reason", b.getStringAttr(reasonOf(op)));
+  return reduced;
+}
+
+/// The local op that a conversion runs; null if there is none.
+Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
+  StringRef how = op.getHow();
+  Value input = op.getInput();
+  auto along = [&](State state) { return b.getI64IntegerAttr(state.where); };
+  if (how == "all_reduce" || how == "all_reduce_max")
+    return reduce(b, op);
+  if (how == "all_gather")
+    return gather(b, op);
+  if (how == "reduce_scatter")
+    return scatter(b, op);
+  if (how == "first")
+    return rt::FirstOp::create(b, op.getLoc(), input.getType(), input,
+                               op.getAxisAttr());
+  if (how == "slice")
+    return rt::SliceOp::create(b, op.getLoc(), localType(op.getType()), input,
+                               along(op.getTo()), op.getAxisAttr());
+  if (how == "pad")
+    return rt::PadOp::create(b, op.getLoc(), localType(op.getType()), input,
+                             along(op.getFrom()), op.getAxisAttr());
+  return nullptr;
+}
+
 LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
   StringRef how = op.getHow();
-  OpBuilder builder(op);
-  Value result;
   if (how == "enter" || how == "leave") {
-    result = op.getInput();
-  } else if (how == "all_reduce" || how == "all_reduce_max") {
-    auto reduce = rt::AllReduceOp::create(
-        builder, op.getLoc(), op.getInput().getType(), op.getInput(),
-        builder.getStrArrayAttr({op.getAxis()}),
-        builder.getBoolAttr(how == "all_reduce_max"));
-    reduce->setAttr("reason", builder.getStringAttr(reasonOf(op)));
-    for (StringRef name : {StringRef(nn::NNDialect::kPhaseAttr),
-                           StringRef(rt::RTDialect::kRoleAttr),
-                           StringRef(rt::RTDialect::kKeepAttr)})
-      if (Attribute attr = op->getAttr(name))
-        reduce->setAttr(name, attr);
-    result = reduce;
-  } else if (how == "first") {
-    result = rt::FirstOp::create(builder, op.getLoc(), op.getInput().getType(),
-                                 op.getInput(), op.getAxisAttr());
-    if (Attribute role = op->getAttr(rt::RTDialect::kRoleAttr))
-      result.getDefiningOp()->setAttr(rt::RTDialect::kRoleAttr, role);
-  } else {
-    return op.emitOpError() << "'" << how
-                            << "' cannot be lowered to the runtime yet; "
-                               "all_reduce, enter, leave and first can";
+    op.replaceAllUsesWith(op.getInput());
+    op.erase();
+    return success();
   }
-  op.getOutput().replaceAllUsesWith(result);
+  OpBuilder builder(op);
+  Operation *local = localOp(builder, op);
+  if (!local)
+    return op.emitOpError() << "'" << how
+                            << "' cannot be lowered to the runtime yet; gather "
+                               "with all_gather and slice instead";
+  inherit(local, op);
+  op.replaceAllUsesWith(local->getResult(0));
   op.erase();
   return success();
 }

@@ -21,7 +21,7 @@ static std::optional<FactorSpan> paddedColumn(Operation *op,
   if (!span)
     return std::nullopt;
   dist::MeshAttr mesh = dist::meshOf(op);
-  bool isPadded = !mesh || span->isPadded(mesh.getSize(span->axis));
+  bool isPadded = !mesh || span->isPadded(mesh);
   return isPadded ? span : std::nullopt;
 }
 
@@ -29,6 +29,15 @@ static std::optional<FactorSpan> paddedColumn(Operation *op,
 static bool masksPadding(Operation *op) {
   auto map = dyn_cast<nn::MapOp>(op);
   return isa<nn::MaxOp>(op) || (map && map.getFunction() == nn::Function::Exp);
+}
+
+/// Where a rank's chunk starts in the whole dimension; null: at 0.
+Value OpBody::chunkStart(StringAttr axis, Type chunk, int64_t dim) {
+  if (!axis)
+    return {};
+  int64_t size = cast<RankedTensorType>(chunk).getDimSize(dim);
+  return emitter.scalar(
+      startOf(emitter.outer, op->getLoc(), FactorSpan{{{axis, size}}, size}));
 }
 
 void OpBody::prepare() {
@@ -48,8 +57,13 @@ void OpBody::prepare() {
                                 : i64(outer, loc, type.getDimSize(0)));
     table = emitter.operandView(member, 1).tensor;
   }
-  if (isa<nn::PrefixGradOp>(op))
+  if (isa<nn::PrefixGradOp, rt::SliceOp, rt::PadOp>(op))
     table = emitter.operandView(member, 0).tensor;
+  if (auto slice = dyn_cast<rt::SliceOp>(op))
+    start = chunkStart(slice.getAxisAttr(), slice.getType(), slice.getDim());
+  if (auto pad = dyn_cast<rt::PadOp>(op))
+    start = chunkStart(pad.getAxisAttr(), pad.getInput().getType(),
+                       pad.getDim());
   if (auto firstOp = dyn_cast<rt::FirstOp>(op))
     first = emitter.scalar(rt::CoordOp::create(outer, loc, outer.getI64Type(),
                                                firstOp.getAxisAttr()));
@@ -148,6 +162,19 @@ Value OpBody::maskPadding(OpBuilder &b, Value value, double padding) {
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// The element of a row (i64) of the table, or 0 where `inside` is false.
+Value OpBody::rowOrZero(OpBuilder &b, Value inside, Value row) {
+  Location loc = op->getLoc();
+  Value safe =
+      arith::SelectOp::create(b, loc, inside, row, i64(b, loc, 0));
+  Value at = arith::IndexCastOp::create(b, loc, b.getIndexType(), safe);
+  Value column = linalg::IndexOp::create(b, loc, 1);
+  Value x = tensor::ExtractOp::create(b, loc, table, ValueRange{at, column});
+  x = widen(b, loc, x);
+  return arith::SelectOp::create(b, loc, inside, x,
+                                 constantLike(b, loc, x, 0.0));
+}
+
 Value OpBody::lookUp(OpBuilder &b, Value id) {
   Location loc = op->getLoc();
   Value wide = arith::ExtSIOp::create(b, loc, b.getI64Type(), id);
@@ -155,28 +182,52 @@ Value OpBody::lookUp(OpBuilder &b, Value id) {
   // Unsigned: a negative row is too large.
   Value hit =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, row, valid);
-  Value safe = arith::SelectOp::create(b, loc, hit, row, i64(b, loc, 0));
-  Value at = arith::IndexCastOp::create(b, loc, b.getIndexType(), safe);
-  Value column = linalg::IndexOp::create(b, loc, 1);
-  Value x = tensor::ExtractOp::create(b, loc, table, ValueRange{at, column});
-  x = widen(b, loc, x);
-  return arith::SelectOp::create(b, loc, hit, x, constantLike(b, loc, x, 0.0));
+  return rowOrZero(b, hit, row);
 }
 
 /// The gradient's row, or 0 behind its last row.
 Value OpBody::prefixRow(OpBuilder &b) {
   Location loc = op->getLoc();
   int64_t rows = cast<RankedTensorType>(table.getType()).getDimSize(0);
-  Value row = linalg::IndexOp::create(b, loc, 0);
-  Value last = arith::ConstantIndexOp::create(b, loc, rows - 1);
-  Value inside =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, row, last);
-  Value at = arith::SelectOp::create(b, loc, inside, row, last);
-  Value column = linalg::IndexOp::create(b, loc, 1);
-  Value x = tensor::ExtractOp::create(b, loc, table, ValueRange{at, column});
-  x = widen(b, loc, x);
-  return arith::SelectOp::create(b, loc, inside, x,
-                                 constantLike(b, loc, x, 0.0));
+  Value row = index64(b, loc, 0);
+  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, row,
+                                       i64(b, loc, rows));
+  return rowOrZero(b, inside, row);
+}
+
+/// A row of the whole: (o, c n + j) for row (o, j) of a chunk of n.
+Value OpBody::sliceRow(OpBuilder &b, rt::SliceOp slice) {
+  Location loc = op->getLoc();
+  int64_t n = slice.getType().getDimSize(slice.getDim());
+  int64_t whole = cast<RankedTensorType>(slice.getInput().getType())
+                      .getDimSize(slice.getDim());
+  Value row = index64(b, loc, 0), size = i64(b, loc, n);
+  Value at = arith::RemUIOp::create(b, loc, row, size);
+  if (start)
+    at = arith::AddIOp::create(b, loc, at, start);
+  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at,
+                                       i64(b, loc, whole));
+  Value outer = arith::MulIOp::create(
+      b, loc, arith::DivUIOp::create(b, loc, row, size), i64(b, loc, whole));
+  return rowOrZero(b, inside, arith::AddIOp::create(b, loc, outer, at));
+}
+
+/// A row of the chunk: (o, j - c n) for row (o, j) of the whole.
+Value OpBody::padRow(OpBuilder &b, rt::PadOp pad) {
+  Location loc = op->getLoc();
+  int64_t whole = pad.getType().getDimSize(pad.getDim());
+  int64_t n = cast<RankedTensorType>(pad.getInput().getType())
+                  .getDimSize(pad.getDim());
+  Value row = index64(b, loc, 0), size = i64(b, loc, whole);
+  Value at = arith::RemUIOp::create(b, loc, row, size);
+  if (start)
+    at = arith::SubIOp::create(b, loc, at, start);
+  // Unsigned: a negative row is too large.
+  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at,
+                                       i64(b, loc, n));
+  Value outer = arith::MulIOp::create(
+      b, loc, arith::DivUIOp::create(b, loc, row, size), i64(b, loc, n));
+  return rowOrZero(b, inside, arith::AddIOp::create(b, loc, outer, at));
 }
 
 Value OpBody::dropout(OpBuilder &b, nn::DropoutOp dropout, Value x) {
@@ -270,6 +321,8 @@ Value OpBody::emit(OpBuilder &b, ValueRange x) {
       .Case([&](nn::MaxOp) { return maskPadding(b, x[0], -INFINITY); })
       .Case([&](nn::EmbeddingOp) { return lookUp(b, x[0]); })
       .Case([&](nn::PrefixGradOp) { return prefixRow(b); })
+      .Case([&](rt::SliceOp s) { return sliceRow(b, s); })
+      .Case([&](rt::PadOp p) { return padRow(b, p); })
       .Case([&](nn::AdamWOp a) { return adamw(b, a, x); })
       .Case([&](rt::FirstOp) {
         Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,

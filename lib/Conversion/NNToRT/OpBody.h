@@ -30,6 +30,11 @@ private:
                           double padding);
   mlir::Value lookUp(mlir::OpBuilder &builder, mlir::Value id);
   mlir::Value prefixRow(mlir::OpBuilder &builder);
+  mlir::Value chunkStart(mlir::StringAttr axis, mlir::Type chunk, int64_t dim);
+  mlir::Value sliceRow(mlir::OpBuilder &builder, rt::SliceOp slice);
+  mlir::Value padRow(mlir::OpBuilder &builder, rt::PadOp pad);
+  mlir::Value rowOrZero(mlir::OpBuilder &builder, mlir::Value inside,
+                        mlir::Value row);
   mlir::Value dropout(mlir::OpBuilder &builder, nn::DropoutOp dropout,
                       mlir::Value x);
   mlir::Value adamw(mlir::OpBuilder &builder, nn::AdamWOp adam,

@@ -205,22 +205,48 @@ FailureOr<int64_t> axisBits(Operation *op, ArrayAttr axes,
   return bits;
 }
 
-Call allReduce(rt::AllReduceOp op, dist::MeshAttr mesh) {
-  FailureOr<int64_t> dtype = dtypeOf(op, op.getResult());
+/// A collective in which every rank gives or gets `outer` rows of `count`
+/// elements.
+Call collective(rt::CollectiveOpInterface op, int64_t entry, int64_t outer,
+                int64_t count, dist::MeshAttr mesh) {
+  FailureOr<int64_t> dtype = dtypeOf(op, op->getResult(0));
   FailureOr<int64_t> axes = axisBits(op, op.getAxes(), mesh);
   if (failed(dtype) || failed(axes))
     return failure();
   RuntimeCall call;
-  call.entry = TSR_ENTRY_ALL_REDUCE;
-  call.buffers = {op.getResult()};
+  call.entry = entry;
   call.arguments.resize(TSR_COLLECTIVE_ARGS);
   call.arguments[TSR_COLLECTIVE_AXES] = *axes;
-  call.arguments[TSR_COLLECTIVE_COUNT] =
-      typeOf(op.getResult()).getNumElements();
+  call.arguments[TSR_COLLECTIVE_COUNT] = count;
   call.arguments[TSR_COLLECTIVE_DTYPE] = *dtype;
-  call.arguments[TSR_COLLECTIVE_REDUCTION] =
-      op.getMaximum() ? TSR_REDUCE_MAX : TSR_REDUCE_SUM;
-  call.arguments[TSR_COLLECTIVE_OUTER] = 1;
+  call.arguments[TSR_COLLECTIVE_REDUCTION] = TSR_REDUCE_SUM;
+  call.arguments[TSR_COLLECTIVE_OUTER] = outer;
+  return call;
+}
+
+Call allReduce(rt::AllReduceOp op, dist::MeshAttr mesh) {
+  int64_t elements = typeOf(op.getResult()).getNumElements();
+  Call call = collective(op, TSR_ENTRY_ALL_REDUCE, 1, elements, mesh);
+  if (failed(call))
+    return failure();
+  call->buffers = {op.getResult()};
+  if (op.getMaximum())
+    call->arguments[TSR_COLLECTIVE_REDUCTION] = TSR_REDUCE_MAX;
+  return call;
+}
+
+/// all_gather and reduce_scatter: a dimension of the whole is [ranks, chunk].
+template <typename OpTy>
+Call alongDimension(OpTy op, Value chunk, int64_t entry, dist::MeshAttr mesh) {
+  RankedTensorType type = typeOf(chunk);
+  int64_t outer = 1;
+  for (int64_t size : type.getShape().take_front(op.getDim()))
+    outer *= size;
+  int64_t count = outer ? type.getNumElements() / outer : 0;
+  Call call = collective(op, entry, outer, count, mesh);
+  if (failed(call))
+    return failure();
+  call->buffers = {op.getInput(), op.getResult()};
   return call;
 }
 
@@ -237,6 +263,13 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
       .Case([](rt::ZeroOp op) { return zero(op); })
       .Case([](rt::CopyOp op) { return copy(op); })
       .Case([&](rt::AllReduceOp op) { return allReduce(op, mesh); })
+      .Case([&](rt::AllGatherOp op) {
+        return alongDimension(op, op.getInput(), TSR_ENTRY_ALL_GATHER, mesh);
+      })
+      .Case([&](rt::ReduceScatterOp op) {
+        return alongDimension(op, op.getResult(), TSR_ENTRY_REDUCE_SCATTER,
+                              mesh);
+      })
       .Default([](Operation *op) -> Call {
         return op->emitError() << "has no entry in the runtime";
       });

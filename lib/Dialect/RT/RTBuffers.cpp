@@ -68,6 +68,21 @@ OpOperand *AllReduceOp::getTiedOperand(unsigned result) {
   return &getInputMutable();
 }
 
+dist::Collective AllReduceOp::getCollective() {
+  return dist::Collective::AllReduce;
+}
+Value AllReduceOp::getWhole() { return getResult(); }
+
+dist::Collective AllGatherOp::getCollective() {
+  return dist::Collective::AllGather;
+}
+Value AllGatherOp::getWhole() { return getResult(); }
+
+dist::Collective ReduceScatterOp::getCollective() {
+  return dist::Collective::ReduceScatter;
+}
+Value ReduceScatterOp::getWhole() { return getInput(); }
+
 //===----------------------------------------------------------------------===//
 // Facts of the plan
 //===----------------------------------------------------------------------===//

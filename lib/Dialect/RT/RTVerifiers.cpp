@@ -104,6 +104,54 @@ LogicalResult JoinOp::verify() {
   return success();
 }
 
+/// Two types that differ in the size of dimension `dim` only.
+static LogicalResult verifyAlong(Operation *op, RankedTensorType from,
+                                 RankedTensorType to, uint64_t dim) {
+  if (dim >= static_cast<uint64_t>(from.getRank()))
+    return op->emitOpError() << "works along dimension " << dim << " of "
+                             << from << ", which has rank " << from.getRank();
+  SmallVector<int64_t> shape(from.getShape());
+  if (to.getRank() == from.getRank())
+    shape[dim] = to.getDimSize(dim);
+  if (from.clone(shape) == to)
+    return success();
+  return op->emitOpError() << "makes " << to << " of " << from
+                           << "; only dimension " << dim << " may differ";
+}
+
+/// The whole has a chunk per rank.
+static LogicalResult verifyChunks(Operation *op, RankedTensorType whole,
+                                  RankedTensorType chunk, uint64_t dim) {
+  if (failed(verifyAlong(op, chunk, whole, dim)))
+    return failure();
+  int64_t size = whole.getDimSize(dim), part = chunk.getDimSize(dim);
+  if (part > 0 && size % part == 0)
+    return success();
+  return op->emitOpError() << "has chunks of " << part << " in dimension "
+                           << dim << " of size " << size
+                           << "; it must be a multiple";
+}
+
+LogicalResult AllGatherOp::verify() {
+  return verifyChunks(*this, cast<RankedTensorType>(getType()),
+                      cast<RankedTensorType>(getInput().getType()), getDim());
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  return verifyChunks(*this, cast<RankedTensorType>(getInput().getType()),
+                      cast<RankedTensorType>(getType()), getDim());
+}
+
+LogicalResult SliceOp::verify() {
+  return verifyAlong(*this, cast<RankedTensorType>(getInput().getType()),
+                     cast<RankedTensorType>(getType()), getDim());
+}
+
+LogicalResult PadOp::verify() {
+  return verifyAlong(*this, cast<RankedTensorType>(getInput().getType()),
+                     cast<RankedTensorType>(getType()), getDim());
+}
+
 LogicalResult LoopOp::verify() {
   Block &body = getBody().front();
   TypeRange carried = getInits().getTypes();

@@ -1,6 +1,6 @@
 //===- Factors.h - where a rank's slice of a factor lies ------------------===//
 // After localization an op knows of each split factor (`rt.factors`) over which
-// axis it is split, into chunks of what size, and its global size. Kernels need
+// axes it is split, into chunks of what size, and its global size. Kernels need
 // this where positions matter: vocabulary, masks, dropout.
 //===----------------------------------------------------------------------===//
 
@@ -9,17 +9,23 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Operation.h"
+#include "tessera/Dialect/Dist/Dist.h"
 #include <optional>
 
 namespace tessera {
 
 struct FactorSpan {
-  mlir::StringAttr axis;
-  int64_t chunk = 0; ///< Local size, the same on every rank.
-  int64_t total = 0; ///< Global size.
+  /// An axis and the size of its chunks, the same on every rank.
+  struct Cut {
+    mlir::StringAttr axis;
+    int64_t chunk = 0;
+  };
+  llvm::SmallVector<Cut, 2> cuts; ///< Outermost first; each cuts the last.
+  int64_t total = 0;              ///< Global size.
 
+  int64_t chunk() const { return cuts.back().chunk; } ///< Local size.
   /// Do some ranks hold fewer than `chunk` valid elements?
-  bool isPadded(int64_t ranks) const { return chunk * ranks != total; }
+  bool isPadded(dist::MeshAttr mesh) const;
 };
 
 /// The span of a factor of `op`; nullopt if the factor is whole.
@@ -27,10 +33,11 @@ std::optional<FactorSpan> spanOf(mlir::Operation *op, char factor);
 /// Records the span of a factor.
 void setSpan(mlir::Operation *op, char factor, const FactorSpan &span);
 
-/// First global index of the rank's slice (i64): coordinate * chunk, or 0.
+/// First global index of the rank's slice (i64): the sum of coordinate * chunk
+/// over its cuts, or 0.
 mlir::Value startOf(mlir::OpBuilder &builder, mlir::Location loc,
                     const std::optional<FactorSpan> &span);
-/// Valid elements of the rank's slice (i64): min(chunk, max(0, total - start)).
+/// Valid elements of the rank's slice (i64), from 0 to chunk.
 mlir::Value validOf(mlir::OpBuilder &builder, mlir::Location loc,
                     const FactorSpan &span);
 /// What an array attribute of an op (a dictionary per result) says of a result;

@@ -10,6 +10,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tessera/Dialect/Dist/State.h"
 #include "tessera/Dialect/NN/NNInterfaces.h"
 
 #include "tessera/Dialect/RT/RTDialect.h.inc"

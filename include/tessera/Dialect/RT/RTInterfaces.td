@@ -29,4 +29,20 @@ def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
   ];
 }
 
+def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::tessera::rt";
+  let description = [{
+    A call in which all ranks of a group take part: those that differ only on
+    the op's axes.
+  }];
+  let methods = [
+    InterfaceMethod<"The mesh axes that the group spans.",
+      "::mlir::ArrayAttr", "getAxes", (ins)>,
+    InterfaceMethod<"What it does; decides what a rank sends.",
+      "::tessera::dist::Collective", "getCollective", (ins)>,
+    InterfaceMethod<"The operand or result that is whole on the axes.",
+      "::mlir::Value", "getWhole", (ins)>
+  ];
+}
+
 #endif // TESSERA_DIALECT_RT_RTINTERFACES_TD

@@ -51,6 +51,9 @@ class RT_Op<string mnemonic, list<Trait> traits = []> : Op<RT_Dialect, mnemonic,
 /// An op that the runtime executes, with the facts that it states of buffers.
 class RT_Call<list<string> facts = []> : DeclareOpInterfaceMethods<RuntimeCallOpInterface, facts>;
 
+/// A call that the ranks of a group make together.
+def RT_Collective : DeclareOpInterfaceMethods<CollectiveOpInterface, ["getCollective", "getWhole"]>;
+
 defvar RT_I64s = Variadic<I64>;
 defvar RT_Positive = ConfinedAttr<I64Attr, [IntPositive]>;
 
@@ -211,18 +214,68 @@ def RT_JoinOp : RT_Op<"join", [Pure]> {
 
 // ------------------------------------------------------------------ collectives
 
-def RT_AllReduceOp : RT_Op<"all_reduce", [Pure, AllTypesMatch<["input", "result"]>, RT_Call<["getTiedOperand"]>]> {
+def RT_AllReduceOp : RT_Op<"all_reduce", [Pure, AllTypesMatch<["input", "result"]>, RT_Call<["getTiedOperand"]>,
+                                           RT_Collective]> {
   let summary = "Sum or maximum over the ranks of mesh axes, in place";
   let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, BoolAttr:$maximum);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input `over` $axes attr-dict `:` type($input) `->` type($result)";
 }
 
+def RT_AllGatherOp : RT_Op<"all_gather", [Pure, RT_Call<>, RT_Collective]> {
+  let summary = "Concatenates the ranks' tensors along a dimension";
+  let description = [{
+    The ranks of the group are ordered as in the mesh.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `along` $dim `over` $axes attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def RT_ReduceScatterOp : RT_Op<"reduce_scatter", [Pure, RT_Call<>, RT_Collective]> {
+  let summary = "Sums over the ranks; each keeps its chunk of a dimension";
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `along` $dim `over` $axes attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+// ------------------------------------------------------------------ parts of kernels
+
 def RT_FirstOp : RT_Op<"first", [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "The value on rank 0 of an axis, zeros elsewhere; part of a kernel";
   let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input `on` $axis attr-dict `:` type($input) `->` type($result)";
+}
+
+def RT_SliceOp : RT_Op<"slice", [Pure]> {
+  let summary = "A rank's chunk of a dimension; part of a kernel";
+  let description = [{
+    `result[.., j, ..] = input[.., c n + j, ..]` in dimension `dim`, where c is
+    the rank's coordinate on `axis` (0 without) and n the result's size there;
+    zeros behind the input's end.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim,
+                       OptionalAttr<StrAttr>:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `along` $dim (`on` $axis^)? attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def RT_PadOp : RT_Op<"pad", [Pure]> {
+  let summary = "A rank's chunk of a dimension in its place, zeros elsewhere; part of a kernel";
+  let description = [{
+    `result[.., c n + j, ..] = input[.., j, ..]` in dimension `dim`, where c is
+    the rank's coordinate on `axis` (0 without) and n the input's size there;
+    what lies behind the result's end is dropped.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim,
+                       OptionalAttr<StrAttr>:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `along` $dim (`on` $axis^)? attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 // ------------------------------------------------------------------ structure
