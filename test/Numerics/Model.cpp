@@ -69,6 +69,8 @@ std::string tessera::test::compileModel(const std::string &configPath,
   compile.mesh = build.mesh;
   compile.precision = build.precision;
   compile.microBatches = build.microBatches;
+  compile.sequenceParallel = build.sequenceParallel;
+  compile.zero = build.zero;
   compile.clip = build.clip;
   compile.keepValues = build.keepValues;
   compile.recompute = build.recompute;

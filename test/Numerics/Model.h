@@ -11,9 +11,23 @@
 
 namespace tessera::test {
 
+/// How the work is split.
+struct Strategy {
+  const char *mesh = ""; ///< Empty: serial.
+  bool sequenceParallel = false;
+  int64_t zero = 0; ///< Stage.
+};
+
 /// How to compile a config.
 struct Build {
-  std::string mesh;              ///< Empty: serial.
+  Build() = default;
+  explicit Build(const Strategy &strategy)
+      : mesh(strategy.mesh), sequenceParallel(strategy.sequenceParallel),
+        zero(strategy.zero) {}
+
+  std::string mesh; ///< Empty: serial.
+  bool sequenceParallel = false;
+  int64_t zero = 0;
   std::string precision = "f64"; ///< "f64", "f32" or "bf16".
   int64_t batch = 8;
   int64_t microBatches = 1;

@@ -289,6 +289,12 @@ void CommandLine::checkMesh() {
     why = axes.add("tp", tensorParallel);
   if (!why.empty())
     refuse(why);
+  if (options.sequenceParallel && axes.sizeOf("tp") == 1)
+    refuse("--sequence-parallel splits activations over mesh axis 'tp', which "
+           "has one rank; use a mesh with tp=2 or more, or leave it out");
+  if (options.zero && axes.sizeOf("dp") == 1)
+    refuse("--zero splits state over mesh axis 'dp', which has one rank; use a "
+           "mesh with dp=2 or more, or leave it out");
   options.mesh = axes.str();
   options.meshRanks = axes.ranks();
   if (options.ranks && options.meshRanks > options.ranks)

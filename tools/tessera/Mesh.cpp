@@ -69,6 +69,13 @@ std::string Mesh::str() const {
   return text;
 }
 
+int64_t Mesh::sizeOf(const std::string &axis) const {
+  for (const auto &[name, size] : axes)
+    if (name == axis)
+      return size;
+  return 1;
+}
+
 int64_t Mesh::ranks() const {
   int64_t ranks = 1;
   for (const auto &axis : axes)

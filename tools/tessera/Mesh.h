@@ -20,6 +20,8 @@ struct Mesh {
   std::string add(const std::string &axis, int64_t size);
   std::string str() const;
   int64_t ranks() const;
+  /// 1 for an axis that the mesh does not have.
+  int64_t sizeOf(const std::string &axis) const;
 };
 
 } // namespace tessera

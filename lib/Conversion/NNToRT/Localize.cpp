@@ -217,15 +217,17 @@ Operation *LocalizePass::gather(OpBuilder &b, ConvertOp op) {
   RankedTensorType whole = localType(op.getType());
   RankedTensorType padded = resized(
       whole, dim, part.getDimSize(dim) * mesh.getSize(op.getAxis()));
+  bool isPadded = padded != whole;
   Operation *gathered = rt::AllGatherOp::create(
-      b, op.getLoc(), padded, op.getInput(),
+      b, op.getLoc(), isPadded ? padded : op.getType(), op.getInput(),
       b.getStrArrayAttr({op.getAxis()}), b.getI64IntegerAttr(dim));
   gathered->setAttr("reason", b.getStringAttr(reasonOf(op)));
-  if (padded == whole)
+  if (!isPadded)
     return gathered;
   inherit(gathered, op);
-  return rt::SliceOp::create(b, op.getLoc(), whole, gathered->getResult(0),
-                             b.getI64IntegerAttr(dim), StringAttr());
+  return rt::SliceOp::create(b, op.getLoc(), op.getType(),
+                             gathered->getResult(0), b.getI64IntegerAttr(dim),
+                             StringAttr());
 }
 
 /// The ranks' chunks are equal: the whole is padded to their sum first.
@@ -244,7 +246,7 @@ Operation *LocalizePass::scatter(OpBuilder &b, ConvertOp op) {
     input = pad;
   }
   Operation *scattered = rt::ReduceScatterOp::create(
-      b, op.getLoc(), part, input, b.getStrArrayAttr({op.getAxis()}),
+      b, op.getLoc(), op.getType(), input, b.getStrArrayAttr({op.getAxis()}),
       b.getI64IntegerAttr(dim));
   scattered->setAttr("reason", b.getStringAttr(reasonOf(op)));
   return scattered;
@@ -274,14 +276,16 @@ Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
     return rt::FirstOp::create(b, op.getLoc(), input.getType(), input,
                                op.getAxisAttr());
   if (how == "slice")
-    return rt::SliceOp::create(b, op.getLoc(), localType(op.getType()), input,
+    return rt::SliceOp::create(b, op.getLoc(), op.getType(), input,
                                along(op.getTo()), op.getAxisAttr());
   if (how == "pad")
-    return rt::PadOp::create(b, op.getLoc(), localType(op.getType()), input,
+    return rt::PadOp::create(b, op.getLoc(), op.getType(), input,
                              along(op.getFrom()), op.getAxisAttr());
   return nullptr;
 }
 
+/// The new ops have global types, which tell the next conversion where it
+/// starts, until all types shrink.
 LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
   StringRef how = op.getHow();
   if (how == "enter" || how == "leave") {

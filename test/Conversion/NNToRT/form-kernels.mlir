@@ -49,7 +49,7 @@ func.func @step(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 // CHECK: rt.launch @{{.*}} scalars(%{{.*}})
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @step(%ids: tensor<2x4xi32>, %table: tensor<5x8xf32>) -> tensor<2x4x8xf32> {
-    %y = nn.embedding %ids, %table {rt.factors = {v = {axis = "tp", chunk = 5 : i64, total = 9 : i64}}} : (tensor<2x4xi32>, tensor<5x8xf32>) -> tensor<2x4x8xf32>
+    %y = nn.embedding %ids, %table {rt.factors = {v = {axes = ["tp"], chunks = array<i64: 5>, total = 9 : i64}}} : (tensor<2x4xi32>, tensor<5x8xf32>) -> tensor<2x4x8xf32>
     return %y : tensor<2x4x8xf32>
   }
 }

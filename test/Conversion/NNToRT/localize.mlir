@@ -10,7 +10,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @step(%x: tensor<4x8xf32, #dist<dp: S(0)>>, %w: tensor<8x9xf32, #dist<tp: S(1)>>) -> tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>> {
     %0 = dist.convert enter %x on "tp" : tensor<4x8xf32, #dist<dp: S(0)>> -> tensor<4x8xf32, #dist<dp: S(0), tp: R>>
     %1 = dist.convert enter %w on "dp" : tensor<8x9xf32, #dist<tp: S(1)>> -> tensor<8x9xf32, #dist<dp: R, tp: S(1)>>
-    // CHECK-NEXT: nn.einsum "bh,hv->bv" %{{.*}} {rt.factors = {b = {axis = "dp", chunk = 2 : i64, total = 4 : i64}, v = {axis = "tp", chunk = 5 : i64, total = 9 : i64}}} : (tensor<2x8xf32>, tensor<8x5xf32>) -> tensor<2x5xf32>
+    // CHECK-NEXT: nn.einsum "bh,hv->bv" %{{.*}} {rt.factors = {b = {axes = ["dp"], chunks = array<i64: 2>, total = 4 : i64}, v = {axes = ["tp"], chunks = array<i64: 5>, total = 9 : i64}}} : (tensor<2x8xf32>, tensor<8x5xf32>) -> tensor<2x5xf32>
     // KEEP: nn.einsum {{.*}} rt.keep = [{global = tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>>, name = "0:einsum"}]
     %2 = nn.einsum "bh,hv->bv" %0, %1 : (tensor<4x8xf32, #dist<dp: S(0), tp: R>>, tensor<8x9xf32, #dist<dp: R, tp: S(1)>>) -> tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>>
     return %2 : tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>>
@@ -35,6 +35,41 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     %first = dist.convert first %r on "tp" : tensor<8xf32, #dist<tp: R>> -> tensor<8xf32, #dist<tp: P>>
     // CHECK-NEXT: return
     %same = dist.convert leave %r on "tp" : tensor<8xf32, #dist<tp: R>> -> tensor<8xf32>
+    return
+  }
+}
+
+// -----
+
+// Chunks move whole: padding is added before a scatter and cut off behind a gather.
+// CHECK-LABEL: @step
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @step(%even: tensor<4x8xf32, #dist<tp: S(1)>>, %odd: tensor<4x7x2xf32, #dist<tp: S(1)>>, %p: tensor<5x2xf32, #dist<tp: P>>,
+                  %i: tensor<4x7x2xf32>) {
+    // CHECK: rt.all_gather %{{.*}} along 1 over ["tp"] {{.*}} : tensor<4x4xf32> -> tensor<4x8xf32>
+    %0 = dist.convert all_gather %even on "tp" : tensor<4x8xf32, #dist<tp: S(1)>> -> tensor<4x8xf32, #dist<tp: R>>
+    // CHECK: %[[G:.*]] = rt.all_gather %{{.*}} along 1 over ["tp"] {{.*}} : tensor<4x4x2xf32> -> tensor<4x8x2xf32>
+    // CHECK-NEXT: rt.slice %[[G]] along 1 : tensor<4x8x2xf32> -> tensor<4x7x2xf32>
+    %1 = dist.convert all_gather %odd on "tp" : tensor<4x7x2xf32, #dist<tp: S(1)>> -> tensor<4x7x2xf32>
+    // CHECK: %[[P:.*]] = rt.pad %{{.*}} along 0 : tensor<5x2xf32> -> tensor<6x2xf32>
+    // CHECK-NEXT: rt.reduce_scatter %[[P]] along 0 over ["tp"] {{.*}} : tensor<6x2xf32> -> tensor<3x2xf32>
+    %2 = dist.convert reduce_scatter %p on "tp" : tensor<5x2xf32, #dist<tp: P>> -> tensor<5x2xf32, #dist<tp: S(0)>>
+    // CHECK: %[[S:.*]] = rt.slice %{{.*}} along 1 on "tp" : tensor<4x7x2xf32> -> tensor<4x4x2xf32>
+    %3 = dist.convert slice %i on "tp" : tensor<4x7x2xf32> -> tensor<4x7x2xf32, #dist<tp: S(1)>>
+    // CHECK: rt.pad %[[S]] along 1 on "tp" : tensor<4x4x2xf32> -> tensor<4x7x2xf32>
+    %4 = dist.convert pad %3 on "tp" : tensor<4x7x2xf32, #dist<tp: S(1)>> -> tensor<4x7x2xf32, #dist<tp: P>>
+    return
+  }
+}
+
+// -----
+
+// Two axes on one dimension: the inner one cuts the chunk of the outer one.
+// CHECK-LABEL: @step
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  func.func @step(%x: tensor<9xf32, #dist<dp: S(0), tp: S(0:1)>>) {
+    // CHECK: nn.map gelu %{{.*}} {rt.factors = {a = {axes = ["dp", "tp"], chunks = array<i64: 5, 3>, total = 9 : i64}}} : tensor<3xf32> -> tensor<3xf32>
+    %y = nn.map gelu %x : tensor<9xf32, #dist<dp: S(0), tp: S(0:1)>> -> tensor<9xf32, #dist<dp: S(0), tp: S(0:1)>>
     return
   }
 }

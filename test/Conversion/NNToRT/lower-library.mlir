@@ -43,10 +43,10 @@ func.func @sum_of_products_accumulates(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>)
 // CHECK-LABEL: @gradient_of_a_split_table
 func.func @gradient_of_a_split_table(%g: tensor<2x4x8xf32>, %ids: tensor<2x4xi32>, %table: tensor<5x8xf32>) -> tensor<5x8xf32> {
   // CHECK: %[[ZERO:.*]] = rt.zero : tensor<5x8xf32>
-  // CHECK: rt.coord "tp"
   // CHECK: arith.constant 9 : i64
+  // CHECK: rt.coord "tp"
   // CHECK: rt.scatter_add %{{.*}}, %{{.*}} into %[[ZERO]] at %{{.*}}, %{{.*}} : tensor<2x4x8xf32>, tensor<2x4xi32>, tensor<5x8xf32> -> tensor<5x8xf32>
-  %d = nn.embedding_grad %g, %ids like %table {rt.factors = {v = {axis = "tp", chunk = 5 : i64, total = 9 : i64}}} : (tensor<2x4x8xf32>, tensor<2x4xi32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  %d = nn.embedding_grad %g, %ids like %table {rt.factors = {v = {axes = ["tp"], chunks = array<i64: 5>, total = 9 : i64}}} : (tensor<2x4x8xf32>, tensor<2x4xi32>, tensor<5x8xf32>) -> tensor<5x8xf32>
   return %d : tensor<5x8xf32>
 }
 
@@ -63,7 +63,7 @@ func.func @attention_on_views(%qkv: !qkv, %g: !x) -> !qkv {
   // CHECK-DAG: %[[K:.*]] = rt.view %[[QKV]] {offset = 64 : i64, parts = 3 : i64}
   // CHECK-DAG: %[[V:.*]] = rt.view %[[QKV]] {offset = 128 : i64, parts = 3 : i64}
   // CHECK: rt.attention %[[Q]], %[[K]], %[[V]], %{{.*}} {causal = true, {{.*}}heads_total = 8 : i64, row_k = 192 : i64, row_q = 192 : i64, row_v = 192 : i64
-  %o, %l = nn.attention %q, %k, %v {causal, scale = 0.25 : f64, rt.factors = {n = {axis = "tp", chunk = 4 : i64, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
+  %o, %l = nn.attention %q, %k, %v {causal, scale = 0.25 : f64, rt.factors = {n = {axes = ["tp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
   // CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = rt.attention_grad {{.*}} row_dk = 192 : i64, row_dq = 192 : i64, row_dv = 192 : i64
   %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, scale = 0.25 : f64} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
   // CHECK: rt.join %[[DQ]], %[[DK]], %[[DV]] {part_offsets = array<i64: 0, 64, 128>}

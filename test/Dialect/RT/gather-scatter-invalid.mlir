@@ -1,0 +1,31 @@
+// RUN: tessera-opt %s --split-input-file --verify-diagnostics
+
+func.func @chunks(%x: tensor<4x3xf32>) {
+  // expected-error @+1 {{has chunks of 3 in dimension 1 of size 7; it must be a multiple}}
+  %y = rt.all_gather %x along 1 over ["tp"] : tensor<4x3xf32> -> tensor<4x7xf32>
+  return
+}
+
+// -----
+
+func.func @other_dimension(%x: tensor<4x6xf32>) {
+  // expected-error @+1 {{makes 'tensor<4x6xf32>' of 'tensor<2x3xf32>'; only dimension 1 may differ}}
+  %y = rt.reduce_scatter %x along 1 over ["tp"] : tensor<4x6xf32> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @no_such_dimension(%x: tensor<4x6xf32>) {
+  // expected-error @+1 {{works along dimension 2 of 'tensor<4x6xf32>', which has rank 2}}
+  %y = rt.slice %x along 2 on "tp" : tensor<4x6xf32> -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @element_type(%x: tensor<4x6xf32>) {
+  // expected-error @+1 {{makes 'tensor<8x6xbf16>' of 'tensor<4x6xf32>'; only dimension 0 may differ}}
+  %y = rt.pad %x along 0 : tensor<4x6xf32> -> tensor<8x6xbf16>
+  return
+}
