@@ -116,7 +116,8 @@ LogicalResult DistributePass::placeArguments(func::FuncOp func,
       return failure();
     auto type = cast<RankedTensorType>(argument.getType());
     StringRef name = param ? param.getValue() : StringRef("data");
-    if (failed(checkUnits(func, name, dims, plan.atRest(type, dims), plan.mesh)))
+    if (failed(
+            checkUnits(func, name, dims, plan.atRest(type, dims), plan.mesh)))
       return failure();
     argument.setType(param ? plan.parameterAtRest(type, dims)
                            : plan.atRest(type, dims));

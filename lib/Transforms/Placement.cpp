@@ -129,6 +129,21 @@ static double wireBytes(RankedTensorType type, StringRef axis, State to,
   return ring * wholeBytes(type, mesh, axis);
 }
 
+Placement::Price &Placement::Price::operator+=(const Price &other) {
+  parametersMoved += other.parametersMoved;
+  valuesMoved += other.valuesMoved;
+  bytes += other.bytes;
+  conversions += other.conversions;
+  return *this;
+}
+
+bool Placement::Price::operator<(const Price &other) const {
+  auto key = [](const Price &p) {
+    return std::tie(p.parametersMoved, p.valuesMoved, p.bytes, p.conversions);
+  };
+  return key(*this) < key(other);
+}
+
 std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
                                                  State to) const {
   auto type = cast<RankedTensorType>(value.getType());
@@ -153,7 +168,8 @@ std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
   }
   bool moved = !path->empty() && stateOf(value.getType(), axis).isSharded();
   bool parameter = isParameter(value);
-  return Price{moved && parameter, moved && !parameter, wire};
+  return Price{moved && parameter, moved && !parameter, wire,
+               static_cast<int64_t>(path->size())};
 }
 
 FailureOr<SmallVector<State>> Placement::choose(Operation *op,
@@ -165,15 +181,13 @@ FailureOr<SmallVector<State>> Placement::choose(Operation *op,
     if (wanted &&
         (wanted->kind != row.result.kind || wanted->where != row.result.where))
       continue;
-    Price total = {0, 0, 0};
+    Price total;
     bool possible = true;
     for (auto [operand, state] : llvm::zip(op->getOperands(), row.operands)) {
       std::optional<Price> p = price(operand, axis, state);
       if (!(possible = p.has_value()))
         break;
-      std::get<0>(total) += std::get<0>(*p);
-      std::get<1>(total) += std::get<1>(*p);
-      std::get<2>(total) += std::get<2>(*p);
+      total += *p;
     }
     if (possible && (!best || total < best->first))
       best = {total, row.operands};

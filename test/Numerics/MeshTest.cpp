@@ -223,6 +223,7 @@ TEST(PaddedShardsTest, DoNotChangeTheLoss) {
 
 INSTANTIATE_TEST_SUITE_P(Parallel, MeshTest, kMeshes, nameOf);
 INSTANTIATE_TEST_SUITE_P(Parallel, PoisonTest, kMeshes, nameOf);
-INSTANTIATE_TEST_SUITE_P(Serial, PoisonTest, ::testing::Values(Strategy{}), nameOf);
+INSTANTIATE_TEST_SUITE_P(Serial, PoisonTest, ::testing::Values(Strategy{}),
+                         nameOf);
 
 } // namespace

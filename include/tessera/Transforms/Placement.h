@@ -32,8 +32,8 @@ struct Plan {
   /// in the first dimension that needs no padding, else in the first.
   mlir::RankedTensorType parameterAtRest(mlir::RankedTensorType type,
                                          llvm::StringRef dims) const;
-  /// Must the value, a parameter split over `dp`, be gathered before an op reads
-  /// it?
+  /// Must the value, a parameter split over `dp`, be gathered before an op
+  /// reads it?
   bool isGathered(mlir::Value value) const;
   /// Finds the ops that make the residual stream, and those whose results only
   /// such ops read, element by element: they have the stream's distribution.
@@ -66,8 +66,16 @@ public:
                       llvm::StringRef axis, dist::State to);
 
 private:
-  /// Sharded parameters moved, other sharded values moved, bytes sent.
-  using Price = std::tuple<int64_t, int64_t, double>;
+  /// In the order in which they count.
+  struct Price {
+    int64_t parametersMoved = 0; ///< Sharded ones.
+    int64_t valuesMoved = 0;     ///< Other sharded values.
+    double bytes = 0;            ///< Sent, forward and backward.
+    int64_t conversions = 0;
+
+    Price &operator+=(const Price &other);
+    bool operator<(const Price &other) const;
+  };
 
   std::optional<Price> price(mlir::Value value, llvm::StringRef axis,
                              dist::State to) const;

@@ -39,8 +39,8 @@ void tessera::setSpan(Operation *op, char factor, const FactorSpan &span) {
     axes.push_back(cut.axis);
     chunks.push_back(cut.chunk);
   }
-  NamedAttrList entry, all(op->getAttrOfType<DictionaryAttr>(
-                           rt::RTDialect::kFactorsAttr));
+  NamedAttrList entry,
+      all(op->getAttrOfType<DictionaryAttr>(rt::RTDialect::kFactorsAttr));
   entry.set("axes", builder.getArrayAttr(axes));
   entry.set("chunks", builder.getDenseI64ArrayAttr(chunks));
   entry.set("total", builder.getI64IntegerAttr(span.total));

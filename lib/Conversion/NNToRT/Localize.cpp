@@ -179,6 +179,11 @@ std::string reasonOf(ConvertOp op) {
     source = convert.getInput().getDefiningOp();
   if (op.getHow() == "all_reduce_max")
     return "largest logit over the split vocabulary";
+  if (op.getHow() == "all_gather")
+    return source ? "slices of an activation" : "shards of a parameter";
+  bool isSummed = llvm::any_of(op->getUsers(), llvm::IsaPred<nn::YieldOp>);
+  if (isSummed && op.getHow() == "reduce_scatter")
+    return "gradient summed over the batch";
   for (Operation *user : op->getUsers())
     if (isa<nn::EinsumOp, nn::AdamWOp>(user) &&
         user->getAttr(nn::NNDialect::kPhaseAttr) ==
@@ -215,8 +220,8 @@ Operation *LocalizePass::gather(OpBuilder &b, ConvertOp op) {
   int64_t dim = op.getFrom().where;
   RankedTensorType part = localType(op.getInput().getType());
   RankedTensorType whole = localType(op.getType());
-  RankedTensorType padded = resized(
-      whole, dim, part.getDimSize(dim) * mesh.getSize(op.getAxis()));
+  RankedTensorType padded =
+      resized(whole, dim, part.getDimSize(dim) * mesh.getSize(op.getAxis()));
   bool isPadded = padded != whole;
   Operation *gathered = rt::AllGatherOp::create(
       b, op.getLoc(), isPadded ? padded : op.getType(), op.getInput(),
@@ -236,8 +241,8 @@ Operation *LocalizePass::scatter(OpBuilder &b, ConvertOp op) {
   Value input = op.getInput();
   RankedTensorType part = localType(op.getType());
   RankedTensorType whole = localType(input.getType());
-  RankedTensorType padded = resized(
-      whole, dim, part.getDimSize(dim) * mesh.getSize(op.getAxis()));
+  RankedTensorType padded =
+      resized(whole, dim, part.getDimSize(dim) * mesh.getSize(op.getAxis()));
   if (padded != whole) {
     auto pad = rt::PadOp::create(b, op.getLoc(), padded, input,
                                  b.getI64IntegerAttr(dim), StringAttr());
@@ -253,10 +258,10 @@ Operation *LocalizePass::scatter(OpBuilder &b, ConvertOp op) {
 }
 
 Operation *LocalizePass::reduce(OpBuilder &b, ConvertOp op) {
-  Operation *reduced = rt::AllReduceOp::create(
-      b, op.getLoc(), op.getInput().getType(), op.getInput(),
-      b.getStrArrayAttr({op.getAxis()}),
-      b.getBoolAttr(op.getHow() == "all_reduce_max"));
+  Operation *reduced =
+      rt::AllReduceOp::create(b, op.getLoc(), op.getInput().getType(),
+                              op.getInput(), b.getStrArrayAttr({op.getAxis()}),
+                              b.getBoolAttr(op.getHow() == "all_reduce_max"));
   reduced->setAttr("reason", b.getStringAttr(reasonOf(op)));
   return reduced;
 }

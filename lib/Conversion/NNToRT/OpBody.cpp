@@ -62,8 +62,8 @@ void OpBody::prepare() {
   if (auto slice = dyn_cast<rt::SliceOp>(op))
     start = chunkStart(slice.getAxisAttr(), slice.getType(), slice.getDim());
   if (auto pad = dyn_cast<rt::PadOp>(op))
-    start = chunkStart(pad.getAxisAttr(), pad.getInput().getType(),
-                       pad.getDim());
+    start =
+        chunkStart(pad.getAxisAttr(), pad.getInput().getType(), pad.getDim());
   if (auto firstOp = dyn_cast<rt::FirstOp>(op))
     first = emitter.scalar(rt::CoordOp::create(outer, loc, outer.getI64Type(),
                                                firstOp.getAxisAttr()));
@@ -165,8 +165,7 @@ Value OpBody::maskPadding(OpBuilder &b, Value value, double padding) {
 /// The element of a row (i64) of the table, or 0 where `inside` is false.
 Value OpBody::rowOrZero(OpBuilder &b, Value inside, Value row) {
   Location loc = op->getLoc();
-  Value safe =
-      arith::SelectOp::create(b, loc, inside, row, i64(b, loc, 0));
+  Value safe = arith::SelectOp::create(b, loc, inside, row, i64(b, loc, 0));
   Value at = arith::IndexCastOp::create(b, loc, b.getIndexType(), safe);
   Value column = linalg::IndexOp::create(b, loc, 1);
   Value x = tensor::ExtractOp::create(b, loc, table, ValueRange{at, column});
@@ -216,8 +215,8 @@ Value OpBody::sliceRow(OpBuilder &b, rt::SliceOp slice) {
 Value OpBody::padRow(OpBuilder &b, rt::PadOp pad) {
   Location loc = op->getLoc();
   int64_t whole = pad.getType().getDimSize(pad.getDim());
-  int64_t n = cast<RankedTensorType>(pad.getInput().getType())
-                  .getDimSize(pad.getDim());
+  int64_t n =
+      cast<RankedTensorType>(pad.getInput().getType()).getDimSize(pad.getDim());
   Value row = index64(b, loc, 0), size = i64(b, loc, whole);
   Value at = arith::RemUIOp::create(b, loc, row, size);
   if (start)

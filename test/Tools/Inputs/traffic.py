@@ -1,0 +1,47 @@
+"""What sequence parallelism and ZeRO send and store, from `tessera report --json`.
+
+usage: traffic.py MODEL
+Checks published counts: Korthikanti et al. 2022 (sequence parallelism sends what tensor parallelism does), Rajbhandari et
+al. 2020 (2 P elements in stages 1 and 2, at most 3 P in stage 3; state divided by N).
+"""
+import json
+import subprocess
+import sys
+
+B, S, H, N = 4, 32, 64, 4
+SHARE = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1}  # times (n - 1) / n of the whole
+
+
+def report(*flags):
+    command = ["tessera", "report", sys.argv[1], "--json", "--batch", str(B), "--seq-length", str(S), *flags]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def sent(plan, axis, least=0):
+    """Elements (f32) that ring algorithms send, times n / (n - 1), of collectives over at least `least` elements."""
+    return sum(SHARE[c["collective"]] * c["bytes_of_step"] // 4 for c in plan["collectives"]
+               if c["axes"] == axis and c["bytes_of_call"] >= 4 * least)
+
+
+tensor = report("--mesh", f"tp={N}")
+sequence = report("--mesh", f"tp={N}", "--sequence-parallel")
+assert sent(sequence, "tp", B * S * H) == sent(tensor, "tp", B * S * H), "activations"
+small = sent(sequence, "tp") - sent(sequence, "tp", B * S * H)
+assert 0 < small < B * S * H, f"norm weights, biases, positions: {small}"
+assert sequence["memory"]["bytes"] < tensor["memory"]["bytes"]
+
+plans = [report("--mesh", f"dp={N}", "--zero", str(stage)) for stage in range(4)]
+P = plans[0]["parameters"]
+scalars = 2 * 2  # loss and gradient norm
+assert sent(plans[0], "dp") == 2 * P + scalars // 2, sent(plans[0], "dp")
+for stage in 1, 2:
+    assert sent(plans[stage], "dp") == 2 * P + scalars, (stage, sent(plans[stage], "dp"))
+assert 2 * P < sent(plans[3], "dp") <= 3 * P + scalars
+for stage in 1, 2, 3:
+    kinds = plans[stage]["memory"]["by_kind"]
+    assert plans[stage]["parameters_of_rank"] == P // N
+    assert abs(kinds["optimizer"] - 8 * P / N) <= 4096, kinds  # two moments, aligned
+    assert abs(kinds["weights"] - 4 * P / N) <= 4096, kinds
+peaks = [plan["memory"]["bytes"] for plan in plans]
+assert peaks[0] > peaks[1] >= peaks[2] > peaks[3], peaks
+print("traffic ok")
