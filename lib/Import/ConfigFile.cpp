@@ -15,7 +15,8 @@ Location ConfigFile::locate(Position position) const {
 }
 
 Location ConfigFile::at(StringRef key) const {
-  return locate(positions.lookup(key));
+  auto it = positions.find(key);
+  return locate(it == positions.end() ? whole : it->second);
 }
 
 InFlightDiagnostic ConfigFile::error(StringRef key) const {
@@ -25,6 +26,21 @@ InFlightDiagnostic ConfigFile::error(StringRef key) const {
 const llvm::json::Value *ConfigFile::find(StringRef key) const {
   const llvm::json::Value *value = root.get(key);
   return value && value->kind() != llvm::json::Value::Null ? value : nullptr;
+}
+
+bool ConfigFile::isNull(StringRef key) const {
+  const llvm::json::Value *value = root.get(key);
+  return value && value->kind() == llvm::json::Value::Null;
+}
+
+FailureOr<ConfigFile> ConfigFile::nested(StringRef key) const {
+  const llvm::json::Object *object = find(key)->getAsObject();
+  if (!object)
+    return wrongType(key, "an object");
+  ConfigFile inner(context, path);
+  inner.root = *object;
+  inner.whole = positions.lookup(key);
+  return inner;
 }
 
 /// Where each key of the outermost object stands.
@@ -94,7 +110,7 @@ FailureOr<ConfigFile> ConfigFile::read(MLIRContext *context, StringRef path) {
 LogicalResult ConfigFile::require(ArrayRef<llvm::StringLiteral> keys) const {
   for (StringRef key : keys)
     if (!find(key))
-      return emitError(locate({})) << "lacks the required key '" << key << "'";
+      return emitError(locate(whole)) << "lacks the required key '" << key << "'";
   return success();
 }
 

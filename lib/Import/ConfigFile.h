@@ -27,6 +27,10 @@ public:
   /// Null where the key is absent or null.
   const llvm::json::Value *find(llvm::StringRef key) const;
 
+  bool isNull(llvm::StringRef key) const;
+  /// The object that a key holds; errors in it point at the key.
+  mlir::FailureOr<ConfigFile> nested(llvm::StringRef key) const;
+
   mlir::LogicalResult require(llvm::ArrayRef<llvm::StringLiteral> keys) const;
   mlir::LogicalResult read(llvm::StringRef key, int64_t &value,
                            Range<int64_t> legal) const;
@@ -52,6 +56,7 @@ private:
   std::string path;
   llvm::json::Object root;
   llvm::StringMap<Position> positions;
+  Position whole; ///< Of keys that `positions` lacks.
 };
 
 } // namespace tessera

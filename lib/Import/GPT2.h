@@ -20,22 +20,7 @@ struct GPT2Config {
   int64_t headSize() const { return hidden / heads; }
 };
 
-/// The sizes of the program that is built for a model.
-struct ProgramSizes {
-  int64_t sequence, batch, microBatches;
-  mlir::Type elementType;
-};
-
-/// Where diagnostics about a part of the model point.
-struct GPT2Locations {
-  mlir::Location model, embedding, layers;
-};
-
 mlir::FailureOr<GPT2Config> readGPT2(const ConfigFile &file);
-
-mlir::OwningOpRef<mlir::ModuleOp> buildGPT2(const GPT2Config &config,
-                                            const ProgramSizes &sizes,
-                                            const GPT2Locations &locations);
 
 } // namespace tessera
 

@@ -1,7 +1,7 @@
 //===- Import.cpp - model descriptions to nn modules ----------------------===//
 
 #include "tessera/Import/Import.h"
-#include "GPT2.h"
+#include "Family.h"
 #include "Widen.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -18,25 +18,25 @@ static constexpr int64_t kDefaultBatch = 8;
 // config.json
 //===----------------------------------------------------------------------===//
 
-static FailureOr<ProgramSizes> chooseSizes(const ConfigFile &file,
-                                           const GPT2Config &config,
-                                           const ImportOptions &options) {
+FailureOr<ProgramSizes> tessera::chooseSizes(const ConfigFile &file,
+                                             Longest longest,
+                                             const ImportOptions &options) {
   ProgramSizes sizes;
-  sizes.sequence = options.sequence ? options.sequence : config.positions;
+  sizes.sequence = options.sequence ? options.sequence : longest.positions;
   sizes.batch = options.batch ? options.batch : kDefaultBatch;
   sizes.microBatches = options.microBatches ? options.microBatches : 1;
-  Builder builder(file.at("n_positions").getContext());
+  Builder builder(file.at(longest.key).getContext());
   sizes.elementType = builder.getF32Type();
   if (options.elementType == "f64")
     sizes.elementType = builder.getF64Type();
   else if (!options.elementType.empty() && options.elementType != "f32")
     return file.error("model_type") << "element type '" << options.elementType
                                     << "' is not supported; use f32 or f64";
-  if (sizes.sequence < 1 || sizes.sequence > config.positions)
-    return file.error("n_positions")
-           << "a sequence of " << sizes.sequence
-           << " tokens does not fit 'n_positions' = " << config.positions
-           << "; use a sequence length from 1 to " << config.positions;
+  if (sizes.sequence < 1 || sizes.sequence > longest.positions)
+    return file.error(longest.key)
+           << "a sequence of " << sizes.sequence << " tokens does not fit '"
+           << longest.key << "' = " << longest.positions
+           << "; use a sequence length from 1 to " << longest.positions;
   if (sizes.batch < 1 || sizes.microBatches < 1 ||
       sizes.batch % sizes.microBatches)
     return file.error("model_type")
@@ -46,22 +46,21 @@ static FailureOr<ProgramSizes> chooseSizes(const ConfigFile &file,
   return sizes;
 }
 
-/// Sizes keep their remainders by small powers of two, so that what a mesh
-/// leaves uneven stays uneven.
-static void shrink(GPT2Config &config) {
-  constexpr int64_t kUnit = 64, kPositions = 16, kHeadSize = 8, kLayers = 2;
-  int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
-  config.layers = std::min(config.layers, kLayers);
-  config.hidden = config.heads * std::min(config.headSize(), kHeadSize);
-  config.inner = config.hidden * std::min<int64_t>(ratio, 4);
-  config.positions = std::min(config.positions, kPositions);
-  if (config.vocabulary > 2 * kUnit)
-    config.vocabulary = kUnit + config.vocabulary % kUnit;
+int64_t tessera::shrunkVocabulary(int64_t vocabulary) {
+  constexpr int64_t kUnit = 64;
+  return vocabulary > 2 * kUnit ? kUnit + vocabulary % kUnit : vocabulary;
 }
 
-static FailureOr<OwningOpRef<ModuleOp>>
-importConfig(MLIRContext *context, StringRef path,
-             const ImportOptions &options) {
+static constexpr struct {
+  llvm::StringLiteral type;
+  Imported (*import)(const ConfigFile &, const ImportOptions &);
+} kFamilies[] = {{"gpt2", importGPT2},
+                 {"llama", importLlama},
+                 {"mistral", importLlama},
+                 {"qwen2", importLlama}};
+
+static Imported importConfig(MLIRContext *context, StringRef path,
+                             const ImportOptions &options) {
   FailureOr<ConfigFile> file = ConfigFile::read(context, path);
   if (failed(file))
     return failure();
@@ -69,21 +68,14 @@ importConfig(MLIRContext *context, StringRef path,
   if (failed(file->require({"model_type"})) ||
       failed(file->read("model_type", type)))
     return failure();
-  if (type != "gpt2")
-    return file->error("model_type")
-           << "model type '" << type
-           << "' is not supported; the nearest that is, is 'gpt2'";
-  FailureOr<GPT2Config> config = readGPT2(*file);
-  if (failed(config))
-    return failure();
-  if (options.shrink)
-    shrink(*config);
-  FailureOr<ProgramSizes> sizes = chooseSizes(*file, *config, options);
-  if (failed(sizes))
-    return failure();
-  return buildGPT2(
-      *config, *sizes,
-      {file->at("model_type"), file->at("vocab_size"), file->at("n_layer")});
+  std::string names;
+  for (const auto &family : kFamilies) {
+    if (type == family.type)
+      return family.import(*file, options);
+    names += (names.empty() ? "'" : ", '") + family.type.str() + "'";
+  }
+  return file->error("model_type") << "model type '" << type
+                                   << "' is not supported; use one of " << names;
 }
 
 //===----------------------------------------------------------------------===//

@@ -95,7 +95,7 @@ LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
       tensor[to] = toJson(value);
   };
   copyAttribute(nn::NNDialect::kFileShapeAttr, "file_shape");
-  if (entry.role == "parameter")
+  if (entry.role == "parameter" || entry.role == "input")
     copyAttribute(nn::NNDialect::kInitAttr, "init");
   tensors.push_back(std::move(tensor));
   return success();
@@ -134,11 +134,13 @@ LogicalResult MetadataBuilder::addArguments() {
       entry.attributes = parameterAttributes(step, of);
     } else if (auto data = string(nn::NNDialect::kDataAttr)) {
       entry.name = data;
+    } else if (auto table = string(nn::NNDialect::kTableAttr)) {
+      entry.name = table;
     } else if (role) {
       entry.name = role;
     } else {
       return step.emitError() << "argument #" << argument.getArgNumber()
-                              << " is no parameter, moment, data or scalar";
+                              << " is no parameter, moment, data, table or scalar";
     }
     if (failed(addTensor(entry)))
       return failure();

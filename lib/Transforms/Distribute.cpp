@@ -59,12 +59,34 @@ struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
                                 Placement &place);
 };
 
+/// Neither the key heads nor the query heads of each share out evenly.
+LogicalResult emitUnevenGroups(func::FuncOp func, StringRef name,
+                               StringRef dims, RankedTensorType type,
+                               std::pair<StringAttr, int64_t> axis) {
+  int64_t groups = type.getDimSize(dims.find('g'));
+  int64_t queries = type.getDimSize(dims.find('r'));
+  int64_t largest = 1;
+  for (int64_t n = 2; n < axis.second; ++n)
+    if (groups % n == 0 || queries % n == 0)
+      largest = n;
+  return func.emitError() << "'" << name << "': " << groups
+                          << " key heads with " << queries
+                          << " query heads each cannot be split over mesh axis '"
+                          << axis.first.getValue() << "' of size "
+                          << axis.second << "; use a size of '"
+                          << axis.first.getValue() << "' that divides "
+                          << groups << " or " << queries
+                          << ", the largest below is " << largest;
+}
+
 /// Heads and sequences are units: they cannot be padded.
 LogicalResult checkUnits(func::FuncOp func, StringRef name, StringRef dims,
                          RankedTensorType type, MeshAttr mesh) {
   for (auto [dim, letter] : llvm::enumerate(dims))
     for (StringAttr axis : axesOf(type, dim)) {
       int64_t size = type.getDimSize(dim), ranks = mesh.getSize(axis);
+      if (letter == 'r' && size % ranks != 0)
+        return emitUnevenGroups(func, name, dims, type, {axis, ranks});
       if ((letter != 'n' && letter != 'b') || size % ranks == 0)
         continue;
       bool isBatch = letter == 'b';

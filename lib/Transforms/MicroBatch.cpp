@@ -40,15 +40,16 @@ struct MicroBatchPass : tessera::impl::MicroBatchPassBase<MicroBatchPass> {
   SmallVector<Value> crossing(func::FuncOp func);
   void wrap(func::FuncOp func);
 
-  /// Conversions and prefixes of parameters; conversions of gradients and of
+  /// Conversions and prefixes of parameters and tables; conversions of gradients and of
   /// the loss, and what spreads a prefix's gradient.
   SetVector<Operation *> prologue, epilogue;
 };
 
-bool isParameter(func::FuncOp func, Value value) {
+/// A parameter or a table: the same for every micro-batch.
+bool isFixed(func::FuncOp func, Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   return argument &&
-         func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr);
+         !func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kDataAttr);
 }
 
 /// Stage 3 of ZeRO gathers parameters, and cuts them, in the body.
@@ -70,7 +71,7 @@ void MicroBatchPass::findPrologue(func::FuncOp func) {
     if (!isPrologue(&op))
       continue;
     Operation *source = op.getOperand(0).getDefiningOp();
-    if (isParameter(func, op.getOperand(0)) ||
+    if (isFixed(func, op.getOperand(0)) ||
         (source && prologue.contains(source)))
       prologue.insert(&op);
   }

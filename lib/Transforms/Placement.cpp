@@ -16,15 +16,25 @@ using namespace tessera::dist;
 static StringRef shardedLetters(StringRef axis) {
   return llvm::StringSwitch<StringRef>(axis)
       .Case("dp", "b")
-      .Case("tp", "nfv")
+      .Case("tp", "nfvg")
       .Default("");
+}
+
+/// The dimension of a value at rest that an axis shards, or npos. Key heads
+/// that do not share out evenly stay whole, and each one's query heads are
+/// split: the gradients of the keys then add over the axis.
+static size_t shardedDim(RankedTensorType type, StringRef dims, StringRef axis,
+                         int64_t ranks) {
+  size_t dim = dims.find_first_of(shardedLetters(axis));
+  bool uneven = dim != StringRef::npos && type.getDimSize(dim) % ranks != 0;
+  return uneven && dims[dim] == 'g' ? dims.find('r') : dim;
 }
 
 RankedTensorType Plan::atRest(RankedTensorType type, StringRef dims) const {
   if (!mesh)
     return type;
   for (StringAttr axis : mesh.getAxes()) {
-    size_t dim = dims.find_first_of(shardedLetters(axis));
+    size_t dim = shardedDim(type, dims, axis, mesh.getSize(axis));
     if (dim != StringRef::npos && mesh.getSize(axis) > 1)
       type =
           withState(type, axis, State::sharded(dim, axesOf(type, dim).size()));

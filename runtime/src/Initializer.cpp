@@ -7,7 +7,17 @@
 
 namespace tessera {
 
+static double wave(const Initial &init, int64_t index) {
+  int64_t count = static_cast<int64_t>(init.frequencies.size());
+  double angle = static_cast<double>(index / count) *
+                 init.frequencies[static_cast<size_t>(index % count)];
+  return init.scale *
+         (init.kind == Initial::Cosines ? std::cos(angle) : std::sin(angle));
+}
+
 double initialValue(const Initial &init, uint64_t key, int64_t index) {
+  if (init.kind == Initial::Cosines || init.kind == Initial::Sines)
+    return wave(init, index);
   if (init.kind != Initial::Normal)
     return init.kind == Initial::Ones ? 1 : 0;
   constexpr double scale = 1.0 / 4294967296.0;
@@ -48,6 +58,18 @@ void initializeState(const Rank &rank, int64_t seed) {
     writeShard(rank, tensor, source, roundedVia(*rank.metadata, tensor));
   }
   zeroMoments(rank);
+}
+
+void fillTables(const Rank &rank) {
+  for (const TensorInfo &tensor : rank.metadata->tensors) {
+    if (tensor.role != Role::Input || !tensor.init)
+      continue;
+    auto source = [&](int64_t first, int64_t count, double *out) {
+      for (int64_t i = 0; i < count; ++i)
+        out[i] = initialValue(*tensor.init, 0, first + i);
+    };
+    writeShard(rank, tensor, source);
+  }
 }
 
 void zeroMoments(const Rank &rank) {

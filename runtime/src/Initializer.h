@@ -15,6 +15,8 @@ double initialValue(const Initial &init, uint64_t key, int64_t index);
 /// Draws the rank's parameters and masters, zeroes its moments.
 /// TSR_INVALID_ARGUMENT if a parameter has no `init`.
 void initializeState(const Rank &rank, int64_t seed);
+/// Computes the tables of the program: inputs with an `init`.
+void fillTables(const Rank &rank);
 /// Zeroes the rank's moments.
 void zeroMoments(const Rank &rank);
 /// The type that values of `tensor` are rounded to before its own: its

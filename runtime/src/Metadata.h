@@ -50,9 +50,12 @@ std::optional<Role> roleFromName(const std::string &name);
 bool isState(Role role);
 
 struct Initial {
-  enum Kind { Normal, Zeros, Ones } kind = Zeros;
+  enum Kind { Normal, Zeros, Ones, Cosines, Sines } kind = Zeros;
   double mean = 0, std = 0;
   int64_t stream = 0;
+  /// Cosines, Sines: element [p, e] is scale * cos(p * frequencies[e]).
+  std::vector<double> frequencies;
+  double scale = 1;
 };
 
 /// `dim` is cut over mesh axis number `axis`.

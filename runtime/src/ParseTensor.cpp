@@ -69,8 +69,18 @@ Initial parseInitial(const JsonView &view) {
     init.kind = kind == "zeros" ? Initial::Zeros : Initial::Ones;
     return init;
   }
+  if (kind == "cosines" || kind == "sines") {
+    init.kind = kind == "cosines" ? Initial::Cosines : Initial::Sines;
+    init.scale = view.at("scale").number();
+    for (const JsonView &item : view.at("frequencies").items())
+      init.frequencies.push_back(item.number());
+    if (init.frequencies.empty())
+      view.at("frequencies").refuse("is empty");
+    return init;
+  }
   if (kind != "normal")
-    view.at("kind").refuse("is '" + kind + "', must be normal, zeros or ones");
+    view.at("kind").refuse(
+        "is '" + kind + "', must be normal, zeros, ones, cosines or sines");
   init.kind = Initial::Normal;
   init.mean = view.at("mean").number();
   init.std = view.at("std").number();
@@ -78,6 +88,16 @@ Initial parseInitial(const JsonView &view) {
   if (!(init.std >= 0) || !std::isfinite(init.std))
     view.at("std").refuse("must be finite and not negative");
   return init;
+}
+
+/// A row of angles has a frequency per element.
+void checkFrequencies(const JsonView &entry, const TensorInfo &tensor) {
+  if (!tensor.init || tensor.init->frequencies.empty())
+    return;
+  int64_t count = static_cast<int64_t>(tensor.init->frequencies.size());
+  if (tensor.shape.size() != 2 || tensor.shape[1] != count)
+    entry.at("init").refuse(concat("has ", count, " frequencies for a table ",
+                                   describeShape(tensor.shape)));
 }
 
 void checkLocalShape(const JsonView &entry, const Mesh &mesh,
@@ -127,6 +147,7 @@ TensorInfo parseTensor(const JsonView &entry, const Mesh &mesh,
   parsePlacement(entry, mesh, tensor);
   if (entry.has("init"))
     tensor.init = parseInitial(entry.at("init"));
+  checkFrequencies(entry, tensor);
   checkLocalShape(entry, mesh, tensor);
   checkPlace(entry, tensor, arenaBytes);
   return tensor;

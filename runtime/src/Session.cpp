@@ -93,6 +93,7 @@ Session::Session(const Artifact &artifact, const SessionOptions &options,
     }
     if (options.poison)
       rank.device->poison();
+    fillTables(rank);
   });
   deviceDescription = core->ranks[0]->device->describe();
 }

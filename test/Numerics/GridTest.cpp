@@ -17,6 +17,7 @@ struct Case {
   /// Sums are taken in another order: rounding of the precision, and AdamW
   /// divides small gradients by their own size.
   double tolerance;
+  bool isLlama = false;
 };
 
 std::string compileFor(const Case &test, bool emulateGrid) {
@@ -25,7 +26,8 @@ std::string compileFor(const Case &test, bool emulateGrid) {
   build.precision = test.precision;
   build.microBatches = test.microBatches;
   build.emulateGrid = emulateGrid;
-  return compileModel(smallModelWithDropout(), build);
+  std::string llama = std::string(REFERENCE_DIRECTORY) + "/llama/config.json";
+  return compileModel(test.isLlama ? llama : smallModelWithDropout(), build);
 }
 
 /// The key bias has gradient 0: AdamW makes steps of its rounding noise.
@@ -65,7 +67,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"f64_tp2_micro2", "f64", "tp=2", 2, 1e-9},
                     Case{"f64_dp2tp2", "f64", "dp=2,tp=2", 1, 1e-9},
                     Case{"f32", "f32", "", 1, 1e-3},
-                    Case{"bf16", "bf16", "", 1, 3e-2}),
+                    Case{"bf16", "bf16", "", 1, 3e-2},
+                    Case{"llama_f64_tp4", "f64", "tp=4", 2, 1e-9, true},
+                    Case{"llama_bf16", "bf16", "", 1, 3e-2, true}),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -26,23 +27,58 @@ static json::Object parseObject(llvm::StringRef text) {
   return {};
 }
 
-/// Tensors of a safetensors file in F64.
-static std::map<std::string, Values> readTensors(const std::string &path) {
-  std::map<std::string, Values> tensors;
+/// Calls `visit` with name, entry of the header and bytes of every tensor.
+template <typename Visit>
+static void forEachTensor(const std::string &path, Visit visit) {
   auto file = readFile(path);
   llvm::StringRef bytes = file->getBuffer();
   if (bytes.size() < 8)
-    return tensors;
+    return;
   size_t length = llvm::support::endian::read64le(bytes.data());
   llvm::StringRef data = bytes.drop_front(8 + length);
   for (auto &[name, value] : parseObject(bytes.substr(8, length))) {
-    const json::Array &offsets = *value.getAsObject()->getArray("data_offsets");
+    if (name == "__metadata__")
+      continue;
+    const json::Object &entry = *value.getAsObject();
+    const json::Array &offsets = *entry.getArray("data_offsets");
     size_t begin = *offsets[0].getAsInteger(), end = *offsets[1].getAsInteger();
-    Values &values = tensors[name.str()];
-    values.resize((end - begin) / sizeof(double));
-    std::memcpy(values.data(), data.data() + begin, end - begin);
+    visit(name.str(), entry, data.slice(begin, end));
   }
+}
+
+/// Tensors of a safetensors file in F64.
+static std::map<std::string, Values> readTensors(const std::string &path) {
+  std::map<std::string, Values> tensors;
+  forEachTensor(path, [&](const std::string &name, const json::Object &,
+                          llvm::StringRef bytes) {
+    Values &values = tensors[name];
+    values.resize(bytes.size() / sizeof(double));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+  });
   return tensors;
+}
+
+/// "F32 [2, 3]" and the bytes, by name.
+static auto describeTensors(const std::string &path) {
+  std::map<std::string, std::pair<std::string, std::string>> found;
+  forEachTensor(path, [&](const std::string &name, const json::Object &entry,
+                          llvm::StringRef bytes) {
+    std::string shape;
+    llvm::raw_string_ostream(shape) << *entry.get("shape");
+    found[name] = {entry.getString("dtype")->str() + " " + shape, bytes.str()};
+  });
+  return found;
+}
+
+void tessera::test::expectSameTensors(const std::string &path,
+                                      const std::string &wanted) {
+  auto found = describeTensors(path), expected = describeTensors(wanted);
+  EXPECT_EQ(found.size(), expected.size());
+  for (const auto &[name, tensor] : expected) {
+    ASSERT_TRUE(found.count(name)) << name;
+    EXPECT_EQ(found[name].first, tensor.first) << name;
+    EXPECT_TRUE(found[name].second == tensor.second) << name;
+  }
 }
 
 Reference tessera::test::readReference(const std::string &directory) {

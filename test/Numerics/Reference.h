@@ -29,6 +29,9 @@ struct Reference {
   Values moment2(size_t step, const std::string &name) const;
 };
 
+/// Expects the same names, types, shapes and bytes in two safetensors files.
+void expectSameTensors(const std::string &path, const std::string &wanted);
+
 /// Reads DIRECTORY/expected.{json,safetensors}; missing parts are failed
 /// expectations.
 Reference readReference(const std::string &directory);

@@ -1,7 +1,8 @@
 //===- ReferenceTest.cpp - compiled programs against PyTorch --------------===//
-// Two steps of a tiny GPT-2 with fixed weights on several meshes: loss,
+// Two steps of a tiny model with fixed weights on several meshes: loss,
 // gradient norm, gradients, moments and parameters equal what an independent
-// program computed in f64 (reference/make_reference.py).
+// program (reference/make_reference.py, GPT-2) or transformers
+// (make_transformers_reference.py, the other families) computed in f64.
 //===----------------------------------------------------------------------===//
 
 #include "Reference.h"
@@ -14,11 +15,13 @@ using namespace tessera::test;
 
 namespace {
 
-using Case = std::tuple<const char *, const char *, int>;
+/// Directory below REFERENCE_DIRECTORY, precision, mesh, micro-batches.
+using Case = std::tuple<const char *, const char *, const char *, int>;
 
 std::string caseName(const ::testing::TestParamInfo<Case> &info) {
-  auto [precision, mesh, micro] = info.param;
-  std::string name = std::string(precision) + "_";
+  auto [family, precision, mesh, micro] = info.param;
+  std::string name = std::string(*family ? family : "gpt2") + "_" + precision;
+  name += "_";
   for (char c : std::string(*mesh ? mesh : "serial"))
     if (std::isalnum(c))
       name += c;
@@ -34,7 +37,7 @@ protected:
   void compareKeyBias(const Values &found, const Values &wanted, size_t step);
 
   bool isDouble() const {
-    return std::string(std::get<0>(GetParam())) == "f64";
+    return std::string(std::get<1>(GetParam())) == "f64";
   }
 
   /// Relative to a tensor's largest entry. f64: sums in another order. f32: its
@@ -49,7 +52,9 @@ protected:
   /// gradient is a few hundred rounding errors moves by another part of lr.
   double parameterTolerance() const { return isDouble() ? 1e-9 : 5e-4; }
 
-  Reference reference = readReference(REFERENCE_DIRECTORY);
+  std::string directory =
+      std::string(REFERENCE_DIRECTORY) + "/" + std::get<0>(GetParam());
+  Reference reference = readReference(directory);
 };
 
 bool isKeyBias(const std::string &name) {
@@ -101,13 +106,12 @@ void ReferenceTest::compareStep(Trainer &trainer, size_t step) {
 }
 
 void ReferenceTest::run(bool keepValues) {
-  auto [precision, mesh, micro] = GetParam();
+  auto [family, precision, mesh, micro] = GetParam();
   Build build;
   build.mesh = mesh;
   build.precision = precision;
   build.microBatches = micro;
   build.keepValues = keepValues;
-  std::string directory = REFERENCE_DIRECTORY;
   std::string path = compileModel(directory + "/config.json", build);
   ASSERT_FALSE(path.empty());
   Trainer trainer(path);
@@ -135,16 +139,62 @@ TEST_P(ReferenceTest, TwoSteps) { run(false); }
 using KeptGradientsTest = ReferenceTest;
 TEST_P(KeptGradientsTest, TwoSteps) { run(true); }
 
+/// What transformers wrote is what comes out: names, shapes, every bit.
+class WeightsTest : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(WeightsTest, RoundTrip) {
+  std::string directory =
+      std::string(REFERENCE_DIRECTORY) + "/" + GetParam();
+  Build build;
+  build.mesh = "dp=2,tp=2";
+  build.precision = "f32";
+  Trainer trainer(compileModel(directory + "/config.json", build));
+  trainer.loadWeights(directory + "/weights.safetensors");
+  std::string saved = scratchPath("saved");
+  trainer.save(saved);
+  expectSameTensors(saved + "/step-00000000/model.safetensors",
+                    directory + "/weights.safetensors");
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, WeightsTest,
+                         ::testing::Values("llama", "mistral", "qwen2"),
+                         [](const auto &info) {
+                           return std::string(info.param);
+                         });
+
+const auto kGPT2 = ::testing::Values("");
 const auto kMeshes = ::testing::Values("", "tp=2", "tp=4", "dp=2", "dp=2,tp=2");
 const auto kParts = ::testing::Values(1, 2);
 
 INSTANTIATE_TEST_SUITE_P(Meshes, ReferenceTest,
-                         ::testing::Combine(::testing::Values("f64", "f32"),
+                         ::testing::Combine(kGPT2,
+                                            ::testing::Values("f64", "f32"),
                                             kMeshes, kParts),
                          caseName);
 INSTANTIATE_TEST_SUITE_P(Meshes, KeptGradientsTest,
-                         ::testing::Combine(::testing::Values("f64"), kMeshes,
-                                            kParts),
+                         ::testing::Combine(kGPT2, ::testing::Values("f64"),
+                                            kMeshes, kParts),
                          caseName);
+
+/// Of 2 key heads with 4 query heads each: tp=4 splits the query heads.
+INSTANTIATE_TEST_SUITE_P(
+    Llama, ReferenceTest,
+    ::testing::Combine(::testing::Values("llama"),
+                       ::testing::Values("f64", "f32"),
+                       ::testing::Values("", "tp=2", "tp=4", "dp=2,tp=2"),
+                       kParts),
+    caseName);
+INSTANTIATE_TEST_SUITE_P(
+    Llama, KeptGradientsTest,
+    ::testing::Combine(::testing::Values("llama"), ::testing::Values("f64"),
+                       ::testing::Values("tp=4", "dp=2,tp=2"), kParts),
+    caseName);
+INSTANTIATE_TEST_SUITE_P(
+    LikeLlama, ReferenceTest,
+    ::testing::Combine(::testing::Values("mistral", "qwen2"),
+                       ::testing::Values("f64"),
+                       ::testing::Values("", "dp=2,tp=2"),
+                       ::testing::Values(2)),
+    caseName);
 
 } // namespace

@@ -57,6 +57,13 @@ public:
     return mark(
         nn::create<nn::CastOp>(builder, loc, value, TypeAttr::get(type)));
   }
+  /// 1 / sqrt(value + epsilon).
+  Value rsqrt(Value value, APFloat epsilon) {
+    return mark(nn::create<nn::MapOp>(
+        builder, loc,
+        nn::FunctionAttr::get(builder.getContext(), nn::Function::Rsqrt), value,
+        builder.getF64FloatAttr(epsilon.convertToDouble())));
+  }
   /// In the type of x, in which the norm is computed.
   Value widened(Value value) {
     return inType(value, getElementTypeOrSelf(x.getType()));
@@ -92,6 +99,12 @@ struct DecomposePass : tessera::impl::DecomposePassBase<DecomposePass> {
         result = gradInput(grad);
       else if (auto grad = dyn_cast<nn::LayerNormGradWeightOp>(op))
         result = gradWeight(grad);
+      else if (auto norm = dyn_cast<nn::RMSNormOp>(op))
+        result = forward(norm);
+      else if (auto grad = dyn_cast<nn::RMSNormGradInputOp>(op))
+        result = gradInput(grad);
+      else if (auto grad = dyn_cast<nn::RMSNormGradWeightOp>(op))
+        result = gradWeight(grad);
       else if (auto einsum = dyn_cast<nn::EinsumOp>(op))
         result = fullSum(einsum);
       if (!result)
@@ -110,10 +123,15 @@ struct DecomposePass : tessera::impl::DecomposePassBase<DecomposePass> {
   Value forward(nn::LayerNormOp op);
   Value gradInput(nn::LayerNormGradInputOp op);
   Value gradWeight(nn::LayerNormGradWeightOp op);
+  Value forward(nn::RMSNormOp op);
+  Value gradInput(nn::RMSNormGradInputOp op);
+  Value gradWeight(nn::RMSNormGradWeightOp op);
+  Value inverseRms(NormBuilder &b, APFloat epsilon);
   Value fullSum(nn::EinsumOp op);
 
   /// Statistics by input and epsilon: the backward reads the forward's.
   std::map<std::pair<void *, double>, Statistics> known;
+  std::map<std::pair<void *, double>, Value> knownRms;
 };
 
 Statistics &DecomposePass::statistics(NormBuilder &b, APFloat epsilon) {
@@ -124,10 +142,7 @@ Statistics &DecomposePass::statistics(NormBuilder &b, APFloat epsilon) {
   stats.mean = b.meanOf(b.x);
   Value centered = b.centered(stats.mean);
   Value variance = b.meanOf({centered, centered});
-  stats.rstd = b.mark(nn::create<nn::MapOp>(
-      b.builder, b.loc,
-      nn::FunctionAttr::get(b.builder.getContext(), nn::Function::Rsqrt),
-      variance, b.builder.getF64FloatAttr(epsilon.convertToDouble())));
+  stats.rstd = b.rsqrt(variance, epsilon);
   return stats;
 }
 
@@ -158,6 +173,40 @@ Value DecomposePass::gradInput(nn::LayerNormGradInputOp op) {
 Value DecomposePass::gradWeight(nn::LayerNormGradWeightOp op) {
   NormBuilder b(op, op.getInput());
   Value n = normalized(b, op.getEpsilon());
+  return b.product(b.full + "," + b.full + "->" + b.h,
+                   {b.widened(op.getGrad()), n});
+}
+
+/// 1 / sqrt(mean(x^2) + epsilon).
+Value DecomposePass::inverseRms(NormBuilder &b, APFloat epsilon) {
+  Value &rms =
+      knownRms[{b.x.getAsOpaquePointer(), epsilon.convertToDouble()}];
+  if (!rms)
+    rms = b.rsqrt(b.meanOf({b.x, b.x}), epsilon);
+  return rms;
+}
+
+Value DecomposePass::forward(nn::RMSNormOp op) {
+  NormBuilder b(op, op.getInput());
+  Value n = b.times(b.x, b.rows, inverseRms(b, op.getEpsilon()));
+  return b.inType(b.times(n, b.h, op.getWeight()),
+                  getElementTypeOrSelf(op.getType()));
+}
+
+/// dx = (u - n mean(u n)) r with r = 1 / rms, n = x r, u = g * weight.
+Value DecomposePass::gradInput(nn::RMSNormGradInputOp op) {
+  NormBuilder b(op, op.getInput());
+  Value r = inverseRms(b, op.getEpsilon()), n = b.times(b.x, b.rows, r);
+  Value u = b.times(b.widened(op.getGrad()), b.h, op.getWeight());
+  Value along = b.times(n, b.rows, b.meanOf({u, n}));
+  Value inner =
+      b.combine(b.full + "," + b.full + "->" + b.full, {u, along}, {1, -1});
+  return b.times(inner, b.rows, r);
+}
+
+Value DecomposePass::gradWeight(nn::RMSNormGradWeightOp op) {
+  NormBuilder b(op, op.getInput());
+  Value n = b.times(b.x, b.rows, inverseRms(b, op.getEpsilon()));
   return b.product(b.full + "," + b.full + "->" + b.h,
                    {b.widened(op.getGrad()), n});
 }

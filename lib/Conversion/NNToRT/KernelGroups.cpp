@@ -19,6 +19,7 @@ public:
 
 private:
   bool feedsColumnsOnly(Operation *op);
+  bool readsMadeTable(Operation *op);
   void visit(Operation *op);
   SmallVector<KernelGroup *> candidates(Operation *op);
   bool tryJoin(KernelGroup &group, const KernelMember &member);
@@ -189,11 +190,23 @@ void Grouping::mergeReadGroups(Operation *op, KernelGroup &into) {
     });
 }
 
+/// Is a table of the op made by a group that is still open?
+bool Grouping::readsMadeTable(Operation *op) {
+  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return readsTable(op, operand.getOperandNumber()) &&
+           makers.contains(operand.get());
+  });
+}
+
 void Grouping::visit(Operation *op) {
   std::optional<KernelSpace> space = kernelSpace(op);
   if (!space)
     return closeReadGroups(op, nullptr);
   KernelMember member{op, *space};
+  if (readsMadeTable(op)) {
+    closeReadGroups(op, nullptr);
+    return start(member);
+  }
   for (KernelGroup *group : candidates(op))
     if (tryJoin(*group, member)) {
       mergeReadGroups(op, *group);

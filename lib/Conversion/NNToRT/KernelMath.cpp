@@ -43,6 +43,12 @@ Value geluTanhInner(const Arith &a, Value x) {
   return math::TanhOp::create(a.b, a.loc, u);
 }
 
+/// 1 / (1 + exp(-x)); far below 0 exp overflows and the result is 0.
+Value sigmoid(const Arith &a, Value x) {
+  Value e = math::ExpOp::create(a.b, a.loc, a.sub(a.c(x, 0.0), x));
+  return a.div(a.c(x, 1.0), a.add(e, a.c(x, 1.0)));
+}
+
 } // namespace
 
 Value tessera::widen(OpBuilder &builder, Location loc, Value value) {
@@ -89,6 +95,8 @@ Value tessera::emitFunction(OpBuilder &builder, Location loc,
     Value root = math::SqrtOp::create(builder, loc, a.add(x, a.c(x, bound)));
     return a.div(a.c(x, 1.0), root);
   }
+  case nn::Function::Silu:
+    return a.mul(x, sigmoid(a, x));
   }
   llvm_unreachable("every function has a body");
 }
@@ -125,6 +133,10 @@ Value tessera::emitDerivative(OpBuilder &builder, Location loc,
     return a.div(a.c(x, 0.5), math::SqrtOp::create(builder, loc, x));
   case nn::Function::Reciprocal:
     return a.div(a.c(x, -1.0), a.mul(x, x));
+  case nn::Function::Silu: {
+    Value s = sigmoid(a, x), rest = a.sub(a.c(x, 1.0), s);
+    return a.mul(s, a.add(a.mul(x, rest), a.c(x, 1.0)));
+  }
   case nn::Function::ClipFactor:
   case nn::Function::Rsqrt:
     break;

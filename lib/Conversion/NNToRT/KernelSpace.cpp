@@ -97,8 +97,8 @@ static bool isKernelOp(Operation *op) {
     return !einsum.isContraction();
   return isa<nn::AddOp, nn::BroadcastOp, nn::MapOp, nn::MapGradOp, nn::CastOp,
              nn::DropoutOp, nn::PickOp, nn::PickGradOp, nn::MaxOp,
-             nn::EmbeddingOp, nn::PrefixGradOp, nn::AdamWOp, rt::FirstOp,
-             rt::SliceOp, rt::PadOp>(op);
+             nn::EmbeddingOp, nn::PrefixGradOp, nn::RopeOp, nn::CountedOp,
+             nn::AdamWOp, rt::FirstOp, rt::SliceOp, rt::PadOp>(op);
 }
 
 /// The dimension that an op cuts or pads: rows end with it.
@@ -110,9 +110,29 @@ static std::optional<int64_t> chunkedDimension(Operation *op) {
   return std::nullopt;
 }
 
+/// Rows are halves of heads: both halves are read at the same columns.
+static KernelSpace rotationSpace(nn::RopeOp op) {
+  int64_t angles = op.getCosines().getType().getDimSize(1);
+  KernelSpace space;
+  space.factors = space.result = "ze";
+  space.sizes = {op.getType().getNumElements() / angles, angles};
+  space.operands = {"", "", ""};
+  space.split = 1;
+  return space;
+}
+
+bool tessera::readsTable(Operation *op, unsigned operand) {
+  if (isa<nn::EmbeddingOp>(op))
+    return operand == 1;
+  return isa<nn::RopeOp>(op) ||
+         (isa<nn::PrefixGradOp, rt::SliceOp, rt::PadOp>(op) && operand == 0);
+}
+
 std::optional<KernelSpace> tessera::kernelSpace(Operation *op) {
   if (!isKernelOp(op))
     return std::nullopt;
+  if (auto rope = dyn_cast<nn::RopeOp>(op))
+    return rotationSpace(rope);
   KernelSpace space;
   dist::Signature sig;
   if (auto iface = dyn_cast<dist::DistributableOpInterface>(op))

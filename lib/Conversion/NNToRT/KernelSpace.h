@@ -41,6 +41,10 @@ struct KernelSpace {
   int64_t columns() const;
 };
 
+/// Whether an op reads an operand at rows of its own choice (`Table`), so that
+/// no kernel may hold the op and what makes the operand.
+bool readsTable(mlir::Operation *op, unsigned operand);
+
 /// The space of an op that kernels can hold; nullopt for any other op.
 std::optional<KernelSpace> kernelSpace(mlir::Operation *op);
 

@@ -29,9 +29,7 @@ ViewKind KernelWriter::operandKind(const KernelMember &member,
   const KernelSpace &space = member.space;
   const std::string &letters = space.operands[operand];
   auto type = cast<RankedTensorType>(member.op->getOperand(operand).getType());
-  if ((isa<nn::EmbeddingOp>(member.op) && operand == 1) ||
-      (isa<nn::PrefixGradOp, rt::SliceOp, rt::PadOp>(member.op) &&
-       operand == 0))
+  if (readsTable(member.op, operand))
     return ViewKind::Table;
   if (member.perRow)
     return type.getNumElements() == group.rows &&

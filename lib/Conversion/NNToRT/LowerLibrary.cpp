@@ -166,10 +166,15 @@ void lowerEmbeddingGrad(nn::EmbeddingGradOp op) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Elements between consecutive positions of a [b, s, n, d] operand.
-int64_t rowStride(Value value) {
+/// Elements of a position of [b, s, heads.., d].
+int64_t rowElements(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
-  int64_t row = type.getDimSize(2) * type.getDimSize(3);
+  return type.getNumElements() / (type.getDimSize(0) * type.getDimSize(1));
+}
+
+/// Elements between consecutive positions of an operand.
+int64_t rowStride(Value value) {
+  int64_t row = rowElements(value);
   if (auto unstack = value.getDefiningOp<nn::UnstackOp>())
     return row * unstack.getNumResults();
   if (auto view = value.getDefiningOp<rt::ViewOp>())
@@ -178,55 +183,85 @@ int64_t rowStride(Value value) {
   return row;
 }
 
-int64_t headsTotal(Operation *op, Value query) {
-  if (std::optional<FactorSpan> span = spanOf(op, 'n'))
-    return span->total;
-  return cast<RankedTensorType>(query.getType()).getDimSize(2);
+/// The global number of heads, and the first of this rank.
+struct HeadRange {
+  int64_t total;
+  Value start;
+};
+
+/// Dropout counts heads from `start` on, so these must be neighbours.
+FailureOr<HeadRange> headRange(OpBuilder &b, Operation *op, Value query,
+                               bool drops) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(query.getType()).getShape();
+  bool grouped = shape.size() == 5;
+  Location loc = op->getLoc();
+  auto totalOf = [&](char factor, int64_t local) {
+    std::optional<FactorSpan> span = spanOf(op, factor);
+    return span ? span->total : local;
+  };
+  if (!grouped)
+    return HeadRange{totalOf('n', shape[2]), startOf(b, loc, spanOf(op, 'n'))};
+  if (drops && spanOf(op, 'r'))
+    return op->emitOpError()
+           << "drops attention weights of query heads that are split within "
+              "their groups; use a mesh axis no larger than the number of key "
+              "heads, or no attention dropout";
+  int64_t queries = totalOf('r', shape[3]);
+  std::optional<FactorSpan> groups = spanOf(op, 'g');
+  if (groups)
+    groups->chunk *= queries;
+  return HeadRange{queries * totalOf('g', shape[2]), startOf(b, loc, groups)};
 }
 
-void lowerAttention(nn::AttentionOp op) {
+LogicalResult lowerAttention(nn::AttentionOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   Value q = op.getQuery(), k = op.getKey(), v = op.getValue();
   auto i = [&](int64_t x) { return b.getI64IntegerAttr(x); };
   int64_t batch = cast<RankedTensorType>(q.getType()).getDimSize(0);
+  FailureOr<HeadRange> heads = headRange(b, op, q, !op.getDropout().isZero());
+  if (failed(heads))
+    return failure();
   auto lowered = rt::AttentionOp::create(
       b, loc, op.getResultTypes(), q, k, v, batchStart(b, op, batch),
-      startOf(b, loc, spanOf(op, 'n')), i(rowStride(q)), i(rowStride(k)),
-      i(rowStride(v)), i(headsTotal(op, q)), op.getScaleAttr(),
-      b.getBoolAttr(op.getCausal()), op.getDropoutAttr(), op.getStreamAttr());
+      heads->start, i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
+      i(heads->total), op.getScaleAttr(), b.getBoolAttr(op.getCausal()),
+      op.getDropoutAttr(), op.getStreamAttr());
   inherit(lowered, op);
   op.replaceAllUsesWith(lowered);
   op.erase();
+  return success();
 }
 
 /// Gradients that a stack joins are written in place, with its row stride.
 int64_t gradStride(Value grad) {
-  auto type = cast<RankedTensorType>(grad.getType());
-  int64_t row = type.getDimSize(2) * type.getDimSize(3);
+  int64_t row = rowElements(grad);
   if (!grad.hasOneUse())
     return row;
   auto stack = dyn_cast<nn::StackOp>(*grad.user_begin());
   return stack && stack.getDim() == 2 ? row * stack.getInputs().size() : row;
 }
 
-void lowerAttentionGrad(nn::AttentionGradOp op) {
+LogicalResult lowerAttentionGrad(nn::AttentionGradOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   Value q = op.getQuery(), k = op.getKey(), v = op.getValue();
   auto i = [&](int64_t x) { return b.getI64IntegerAttr(x); };
   int64_t batch = cast<RankedTensorType>(q.getType()).getDimSize(0);
+  FailureOr<HeadRange> heads = headRange(b, op, q, !op.getDropout().isZero());
+  if (failed(heads))
+    return failure();
   auto lowered = rt::AttentionGradOp::create(
       b, loc, op.getResultTypes(), op.getGrad(), q, k, v, op.getOutput(),
-      op.getLse(), batchStart(b, op, batch), startOf(b, loc, spanOf(op, 'n')),
-      i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
+      op.getLse(), batchStart(b, op, batch), heads->start, i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
       i(gradStride(op.getGradQuery())), i(gradStride(op.getGradKey())),
-      i(gradStride(op.getGradValue())), i(headsTotal(op, q)), op.getScaleAttr(),
+      i(gradStride(op.getGradValue())), i(heads->total), op.getScaleAttr(),
       b.getBoolAttr(op.getCausal()), op.getDropoutAttr(), op.getStreamAttr());
   if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
     lowered->setAttr(nn::NNDialect::kPhaseAttr, phase);
   op.replaceAllUsesWith(lowered);
   op.erase();
+  return success();
 }
 
 /// Elements of one slice of a dimension and everything behind it.
@@ -307,9 +342,9 @@ struct LowerLibraryPass
       if (!foldBias(op))
         foldAccumulation(op);
     for (auto op : collect<nn::AttentionOp>(module))
-      lowerAttention(op);
+      failedOp |= failed(lowerAttention(op));
     for (auto op : collect<nn::AttentionGradOp>(module))
-      lowerAttentionGrad(op);
+      failedOp |= failed(lowerAttentionGrad(op));
     for (auto op : collect<nn::UnstackOp>(module))
       failedOp |= failed(lowerUnstack(op));
     for (auto op : collect<nn::PrefixOp>(module))

@@ -57,13 +57,17 @@ void OpBody::prepare() {
                                 : i64(outer, loc, type.getDimSize(0)));
     table = emitter.operandView(member, 1).tensor;
   }
-  if (isa<nn::PrefixGradOp, rt::SliceOp, rt::PadOp>(op))
+  if (isa<nn::PrefixGradOp, nn::RopeOp, rt::SliceOp, rt::PadOp>(op))
     table = emitter.operandView(member, 0).tensor;
   if (auto slice = dyn_cast<rt::SliceOp>(op))
     start = chunkStart(slice.getAxisAttr(), slice.getType(), slice.getDim());
   if (auto pad = dyn_cast<rt::PadOp>(op))
     start =
         chunkStart(pad.getAxisAttr(), pad.getInput().getType(), pad.getDim());
+  if (isa<nn::RopeOp>(op)) {
+    cosines = emitter.operandView(member, 1).tensor;
+    sines = emitter.operandView(member, 2).tensor;
+  }
   if (auto firstOp = dyn_cast<rt::FirstOp>(op))
     first = emitter.scalar(rt::CoordOp::create(outer, loc, outer.getI64Type(),
                                                firstOp.getAxisAttr()));
@@ -245,6 +249,53 @@ Value OpBody::dropout(OpBuilder &b, nn::DropoutOp dropout, Value x) {
                                  constantLike(b, loc, x, 0.0));
 }
 
+/// Row 2k is the first half of head k, row 2k + 1 the second; heads of one
+/// position are neighbours.
+Value OpBody::rotate(OpBuilder &b, nn::RopeOp rope) {
+  Location loc = op->getLoc();
+  ArrayRef<int64_t> shape = rope.getType().getShape();
+  auto index = [&](int64_t v) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, v);
+  };
+  int64_t sequence = shape[1];
+  int64_t halves = member.space.sizes[0] / (shape[0] * sequence);
+  Value row = linalg::IndexOp::create(b, loc, 0);
+  Value column = linalg::IndexOp::create(b, loc, 1);
+  Value place = arith::DivUIOp::create(b, loc, row, index(halves));
+  place = arith::RemUIOp::create(b, loc, place, index(sequence));
+  Value half = arith::RemUIOp::create(b, loc, row, index(2));
+  Value other = arith::XOrIOp::create(b, loc, row, index(1));
+  auto read = [&](Value from, Value at) {
+    Value x =
+        tensor::ExtractOp::create(b, loc, from, ValueRange{at, column});
+    return widen(b, loc, x);
+  };
+  Value x = read(table, row), y = read(table, other);
+  Value cosine = read(cosines, place), sine = read(sines, place);
+  // The first half subtracts; turning back, the second.
+  Value subtracts = arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::eq, half, index(rope.getInverse() ? 1 : 0));
+  Value sign =
+      arith::SelectOp::create(b, loc, subtracts, constantLike(b, loc, x, -1.0),
+                              constantLike(b, loc, x, 1.0));
+  Value turned = arith::MulFOp::create(
+      b, loc, arith::MulFOp::create(b, loc, y, sine), sign);
+  return arith::AddFOp::create(b, loc, arith::MulFOp::create(b, loc, x, cosine),
+                               turned);
+}
+
+Value OpBody::counts(OpBuilder &b, nn::CountedOp counted, Value label) {
+  Location loc = op->getLoc();
+  Type type = counted.getElementType();
+  Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
+  Value legal = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, label,
+                                      zero);
+  auto constant = [&](double v) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, v));
+  };
+  return arith::SelectOp::create(b, loc, legal, constant(1), constant(0));
+}
+
 /// p - lr (m c1 / (sqrt(v c2) + epsilon) + decay p)
 Value OpBody::adamw(OpBuilder &b, nn::AdamWOp adam, ValueRange x) {
   Location loc = op->getLoc();
@@ -322,6 +373,8 @@ Value OpBody::emit(OpBuilder &b, ValueRange x) {
       .Case([&](nn::PrefixGradOp) { return prefixRow(b); })
       .Case([&](rt::SliceOp s) { return sliceRow(b, s); })
       .Case([&](rt::PadOp p) { return padRow(b, p); })
+      .Case([&](nn::RopeOp r) { return rotate(b, r); })
+      .Case([&](nn::CountedOp c) { return counts(b, c, x[0]); })
       .Case([&](nn::AdamWOp a) { return adamw(b, a, x); })
       .Case([&](rt::FirstOp) {
         Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,

@@ -35,6 +35,9 @@ private:
   mlir::Value padRow(mlir::OpBuilder &builder, rt::PadOp pad);
   mlir::Value rowOrZero(mlir::OpBuilder &builder, mlir::Value inside,
                         mlir::Value row);
+  mlir::Value rotate(mlir::OpBuilder &builder, nn::RopeOp rope);
+  mlir::Value counts(mlir::OpBuilder &builder, nn::CountedOp counted,
+                     mlir::Value label);
   mlir::Value dropout(mlir::OpBuilder &builder, nn::DropoutOp dropout,
                       mlir::Value x);
   mlir::Value adamw(mlir::OpBuilder &builder, nn::AdamWOp adam,
@@ -47,7 +50,7 @@ private:
   KernelWriter &emitter;
   const KernelMember &member;
   mlir::Operation *op;
-  mlir::Value start, valid, key, table, first;
+  mlir::Value start, valid, key, table, first, cosines, sines;
   llvm::SmallVector<mlir::Value> starts;
 };
 

@@ -84,6 +84,14 @@ Call gemm(rt::GemmOp op) {
   return call;
 }
 
+/// Heads of [batch, sequence, heads.., head size], in groups or not.
+int64_t headsOf(RankedTensorType type) {
+  int64_t heads = 1;
+  for (int64_t size : type.getShape().drop_front(2).drop_back())
+    heads *= size;
+  return heads;
+}
+
 /// What forward and backward of attention share.
 template <typename OpTy>
 LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
@@ -94,15 +102,15 @@ LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
   auto &args = call.arguments;
   args.resize(TSR_ATTENTION_ARGS);
   args[TSR_ATTENTION_BATCH] = q.getDimSize(0);
-  args[TSR_ATTENTION_HEADS] = q.getDimSize(2);
-  args[TSR_ATTENTION_KV_HEADS] = k.getDimSize(2);
+  args[TSR_ATTENTION_HEADS] = headsOf(q);
+  args[TSR_ATTENTION_KV_HEADS] = headsOf(k);
   args[TSR_ATTENTION_SEQ_Q] = q.getDimSize(1);
   args[TSR_ATTENTION_SEQ_K] = k.getDimSize(1);
-  args[TSR_ATTENTION_HEAD_DIM] = q.getDimSize(3);
+  args[TSR_ATTENTION_HEAD_DIM] = q.getShape().back();
   args[TSR_ATTENTION_ROW_Q] = op.getRowQ();
   args[TSR_ATTENTION_ROW_K] = op.getRowK();
   args[TSR_ATTENTION_ROW_V] = op.getRowV();
-  args[TSR_ATTENTION_ROW_O] = q.getDimSize(2) * q.getDimSize(3);
+  args[TSR_ATTENTION_ROW_O] = headsOf(q) * q.getShape().back();
   args[TSR_ATTENTION_CAUSAL] = op.getCausal();
   args[TSR_ATTENTION_SCALE_BITS] = bits(op.getScale());
   args[TSR_ATTENTION_DTYPE] = *dtype;

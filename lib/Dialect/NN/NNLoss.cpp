@@ -44,3 +44,10 @@ Signature PickGradOp::getSignature(unsigned) {
   sig.shapeOnly = {2};
   return sig;
 }
+
+Signature CountedOp::getSignature(unsigned) {
+  int64_t rank = cast<RankedTensorType>(getLabels().getType()).getRank();
+  return Signature::elementwise(rank, 1);
+}
+
+Type CountedOp::getResultElementType(unsigned) { return getElementType(); }

@@ -81,19 +81,24 @@ Type LayerNormGradWeightOp::getResultElementType(unsigned) {
 }
 
 //===----------------------------------------------------------------------===//
-// attention: q "bsnd", k "btnd", v "btnc" -> o "bsnc", lse "bns"
+// attention: q "bsnd", k "btnd", v "btnc" -> o "bsnc", lse "bns"; with groups
+// of heads q "bsgrd", k "btgd", v "btgc" -> o "bsgrc", lse "bgrs"
 //===----------------------------------------------------------------------===//
 
 static constexpr unsigned kLse = 1;
 
+static bool isGrouped(Value query) { return rankOf(query) == 5; }
+
 Signature AttentionOp::getSignature(unsigned result) {
-  Signature sig = Signature::parse("bsnd,btnd,btnc->bsnc");
+  bool grouped = isGrouped(getQuery());
+  Signature sig = Signature::parse(grouped ? "bsgrd,btgd,btgc->bsgrc"
+                                           : "bsnd,btnd,btnc->bsnc");
   sig.whole = "td";
   if (result != kLse) {
     sig.linear = {{2}};
     return sig;
   }
-  sig.out = "bns";
+  sig.out = grouped ? "bgrs" : "bns";
   sig.unread = {2};
   return sig;
 }
@@ -116,10 +121,9 @@ LogicalResult AttentionGradOp::verify() {
 /// Products per pair of query and key; a causal mask hides half of the pairs.
 static int64_t pairFlops(Value query, Value key, bool causal,
                          int64_t products) {
-  auto q = cast<RankedTensorType>(query.getType());
-  int64_t pairs = q.getDimSize(0) * q.getDimSize(1) * q.getDimSize(2) *
+  int64_t pairs = cast<RankedTensorType>(query.getType()).getNumElements() *
                   cast<RankedTensorType>(key.getType()).getDimSize(1);
-  return products * 2 * q.getDimSize(3) * pairs / (causal ? 2 : 1);
+  return products * 2 * pairs / (causal ? 2 : 1);
 }
 
 int64_t AttentionOp::getFlops() {
@@ -148,8 +152,12 @@ void AttentionOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
 /// linear in the value. The value's own gradient reads neither.
 Signature AttentionGradOp::getSignature(unsigned result) {
   static const char *const outs[] = {"bsnd", "btnd", "btnc"};
-  Signature sig = Signature::parse("bsnc,bsnd,btnd,btnc,bsnc,bns->");
-  sig.out = outs[result];
+  static const char *const groupedOuts[] = {"bsgrd", "btgd", "btgc"};
+  bool grouped = isGrouped(getQuery());
+  Signature sig =
+      Signature::parse(grouped ? "bsgrc,bsgrd,btgd,btgc,bsgrc,bgrs->"
+                               : "bsnc,bsnd,btnd,btnc,bsnc,bns->");
+  sig.out = grouped ? groupedOuts[result] : outs[result];
   sig.whole = "td";
   sig.linear = {{0}};
   if (result == 2) {

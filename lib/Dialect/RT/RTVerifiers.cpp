@@ -48,14 +48,16 @@ LogicalResult GemmOp::verify() {
   return success();
 }
 
-/// Queries, keys and values are [batch, sequence, heads, head size].
+/// Queries, keys and values are [batch, sequence, heads, head size]; what
+/// queries have may be grouped by key heads.
 static LogicalResult verifyHeads(Operation *op, ValueRange tensors) {
   for (Value tensor : tensors) {
     auto type = cast<RankedTensorType>(tensor.getType());
-    if (type.getRank() != 4)
+    if (type.getRank() != 4 && type.getRank() != 5)
       return op->emitOpError()
              << "has an operand or result of rank " << type.getRank()
-             << "; it must be 4: batch, sequence, heads, head size";
+             << "; it must be 4: batch, sequence, heads, head size, or 5 with "
+                "groups of heads";
   }
   return success();
 }

@@ -1,5 +1,5 @@
 // Norms become products, sums and row means; a sum to a scalar runs over rows first.
-// RUN: tessera-opt %s --rt-decompose | FileCheck %s --implicit-check-not=nn.layer_norm
+// RUN: tessera-opt %s --rt-decompose | FileCheck %s --implicit-check-not=nn.layer_norm --implicit-check-not=nn.rms_norm
 
 !x = tensor<4x8xf32>
 !w = tensor<8xf32>
@@ -40,6 +40,34 @@ func.func @another_epsilon_is_another_norm(%x: !x, %w: !w, %b: !w) -> (!x, !x) {
   %y = nn.layer_norm %x, %w, %b {epsilon = 1.0e-3 : f64} : (!x, !w, !w) -> !x
   %z = nn.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (!x, !w, !w) -> !x
   return %y, %z : !x, !x
+}
+
+// x / rms weight: no mean is taken off, and forward and backward share 1 / rms.
+// CHECK-LABEL: @root_mean_square
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[W:.*]]: tensor<8xf32>
+func.func @root_mean_square(%x: !x, %w: !w, %g: !x) -> (!x, !x, !w) {
+  // CHECK-NEXT: %[[SQUARE:.*]] = nn.einsum "ab,ab->a" %[[X]], %[[X]] {scale = 1.250000e-01 : f64}
+  // CHECK-NEXT: %[[R:.*]] = nn.map rsqrt %[[SQUARE]] {bound = 1.000000e-03 : f64}
+  // CHECK-NEXT: %[[N:.*]] = nn.einsum "ab,a->ab" %[[X]], %[[R]]
+  // CHECK-NEXT: nn.einsum "ab,b->ab" %[[N]], %[[W]]
+  // CHECK-NOT: nn.map rsqrt
+  %y = nn.rms_norm %x, %w {epsilon = 1.0e-3 : f64} : (!x, !w) -> !x
+  // CHECK: nn.add "ab,ab->ab" %{{.*}}, %{{.*}} {coefs = array<f64: 1.000000e+00, -1.000000e+00>}
+  %dx = nn.rms_norm_grad_input %g, %x, %w {epsilon = 1.0e-3 : f64} : (!x, !x, !w) -> !x
+  // CHECK: nn.einsum "ab,ab->b"
+  %dw = nn.rms_norm_grad_weight %g, %x {epsilon = 1.0e-3 : f64} : (!x, !x) -> !w
+  return %y, %dx, %dw : !x, !x, !w
+}
+
+// The two norms of one value share nothing.
+// CHECK-LABEL: @both_norms
+func.func @both_norms(%x: !x, %w: !w, %b: !w) -> (!x, !x, !x) {
+  // CHECK-COUNT-2: nn.map rsqrt
+  %y = nn.rms_norm %x, %w {epsilon = 1.0e-3 : f64} : (!x, !w) -> !x
+  %z = nn.layer_norm %x, %w, %b {epsilon = 1.0e-3 : f64} : (!x, !w, !w) -> !x
+  %dx = nn.rms_norm_grad_input %z, %x, %w {epsilon = 1.0e-3 : f64} : (!x, !x, !w) -> !x
+  // CHECK-NOT: nn.map rsqrt
+  return %y, %z, %dx : !x, !x, !x
 }
 
 // CHECK-LABEL: @sum_of_squares

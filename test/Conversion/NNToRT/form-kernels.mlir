@@ -69,3 +69,23 @@ func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> {
   }
   return %y : tensor<8xf32>
 }
+
+// -----
+
+// A rotation reads the other half of its head, so it never shares a kernel with what makes that: two launches, rows are
+// halves of heads, angles of the row's position are read at the row's columns.
+// CHECK-LABEL: func.func @step
+// CHECK: %[[X:.*]] = rt.launch @[[MAP:kernel_0_[a-z]*]](
+// CHECK-NEXT: rt.launch @[[ROPE:kernel_1_rope]](%[[X]], %{{.*}}, %{{.*}}) {count = 96 : i64
+// CHECK: func.func private @[[ROPE]](%[[HALVES:.*]]: tensor<96x8xf32>, %[[COS:.*]]: tensor<8x8xf32>, %[[SIN:.*]]: tensor<8x8xf32>)
+// CHECK: arith.remui
+// CHECK: arith.xori
+// CHECK: tensor.extract %[[HALVES]]
+// CHECK: tensor.extract %[[HALVES]]
+// CHECK: tensor.extract %[[COS]]
+// CHECK: tensor.extract %[[SIN]]
+func.func @step(%x: tensor<2x8x3x16xf32>, %c: tensor<8x8xf32>, %z: tensor<8x8xf32>) -> tensor<2x8x3x16xf32> {
+  %m = nn.map silu %x : tensor<2x8x3x16xf32> -> tensor<2x8x3x16xf32>
+  %y = nn.rope %m, %c, %z : (tensor<2x8x3x16xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<2x8x3x16xf32>
+  return %y : tensor<2x8x3x16xf32>
+}

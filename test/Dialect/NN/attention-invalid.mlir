@@ -9,7 +9,7 @@ func.func @nothing_is_kept(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %
 // -----
 
 func.func @heads_are_missing(%q: tensor<2x8x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>) {
-  // expected-error @+1 {{operand 0 has rank 3, but its factors are 'bsnd'}}
+  // expected-error @+1 {{operand #0 must be tensor [batch, sequence, heads, head size], or with groups of heads}}
   %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64} : (tensor<2x8x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
   return
 }

@@ -21,5 +21,7 @@ func.func @functions(%x: tensor<2x8xf32>) {
   %7 = nn.map clip_factor %x {bound = 1.0 : f64} : tensor<2x8xf32> -> tensor<2x8xf32>
   // CHECK: nn.map rsqrt %{{.*}} {bound = 1.000000e-05 : f64}
   %8 = nn.map rsqrt %x {bound = 1.0e-5 : f64} : tensor<2x8xf32> -> tensor<2x8xf32>
+  // CHECK: nn.map silu %
+  %9 = nn.map silu %x : tensor<2x8xf32> -> tensor<2x8xf32>
   return
 }

@@ -19,13 +19,16 @@ def NN_Dialect : Dialect {
     Parameters are function arguments with the attributes `nn.param` (their name
     in checkpoints), `nn.dims` (a letter per dimension, from which plans choose
     their sharding: `b` batch, `s` sequence, `h` hidden, `c` one of query, key,
-    value, `n` heads, `d` head size, `f` feed-forward, `v` vocabulary, `p`
-    positions), `nn.init`, `nn.file_shape`, `nn.decay`. Data are arguments with
-    `nn.data`.
+    value, `n` heads, `g` key and value heads, `r` query heads of each of them,
+    `d` head size, `f` feed-forward, `v` vocabulary, `p` positions), `nn.init`,
+    `nn.file_shape`, `nn.decay`. Data are arguments with `nn.data`. Tables are
+    arguments with `nn.table` (their name) that `nn.init` fixes: they are no
+    parameters, and no file holds them.
   }];
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral kParamAttr = "nn.param";
     static constexpr ::llvm::StringLiteral kDataAttr = "nn.data";
+    static constexpr ::llvm::StringLiteral kTableAttr = "nn.table";
     static constexpr ::llvm::StringLiteral kDimsAttr = "nn.dims";
     static constexpr ::llvm::StringLiteral kInitAttr = "nn.init";
     static constexpr ::llvm::StringLiteral kFileShapeAttr = "nn.file_shape";
@@ -46,13 +49,16 @@ def NN_Function : I32EnumAttr<"Function", "pointwise function", [
     I32EnumAttrCase<"Sqrt", 5, "sqrt">,
     I32EnumAttrCase<"Reciprocal", 6, "reciprocal">,
     I32EnumAttrCase<"ClipFactor", 7, "clip_factor">,
-    I32EnumAttrCase<"Rsqrt", 8, "rsqrt">]> {
+    I32EnumAttrCase<"Rsqrt", 8, "rsqrt">,
+    I32EnumAttrCase<"Silu", 9, "silu">]> {
   let cppNamespace = "::tessera::nn";
 }
 
 def NN_Rows : RankedTensorOf<[AnyType], [HasRankGreaterOrEqualPred<1>],
                              "ranked tensor with at least 1 dimension">;
 def NN_Matrix : RankedTensorOf<[AnyType], [HasAnyRankOfPred<[2]>], "matrix">;
+def NN_Heads : RankedTensorOf<[AnyType], [HasAnyRankOfPred<[4, 5]>],
+                             "tensor [batch, sequence, heads, head size], or with groups of heads">;
 def NN_Indices : RankedTensorOf<[I32], [], "ranked tensor of indices">;
 def NN_FloatType : TypeAttrOf<AnyFloat>;
 

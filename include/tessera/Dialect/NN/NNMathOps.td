@@ -92,7 +92,8 @@ def NN_MapOp : NN_Op<"map", [NN_Differentiable]> {
     `y = f(x)`. `gelu_tanh` is `0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`
     and `gelu` is `0.5 x (1 + erf(x / sqrt 2))` (Hendrycks and Gimpel 2016);
     `clip_factor` is `min(1, bound / x)`, the factor that clips a norm `x`;
-    `rsqrt` is `1 / sqrt(x + bound)`.
+    `rsqrt` is `1 / sqrt(x + bound)`; `silu` is `x / (1 + exp(-x))` (Elfwing et
+    al. 2017).
 
     Example:
 

@@ -49,13 +49,95 @@ def NN_LayerNormGradWeightOp : NN_Op<"layer_norm_grad_weight", [NN_TypedElement]
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
 }
 
+def NN_RMSNormOp : NN_Op<"rms_norm", [NN_Differentiable, NN_TypedElement, NN_Precision]> {
+  let summary = "Scales the last dimension to a mean square of 1";
+  let description = [{
+    `y = x / sqrt(mean(x^2) + epsilon) * weight` (Zhang and Sennrich 2019),
+    rounded once to `element_type` (that of `x` when absent).
+
+    Example:
+
+    ```mlir
+    %y = nn.rms_norm %x, %w {epsilon = 1.0e-5 : f64}
+       : (tensor<2x8x16xf32>, tensor<16xf32>) -> tensor<2x8x16xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$input, AnyRankedTensor:$weight, F64Attr:$epsilon,
+                       OptionalAttr<TypeAttr>:$element_type);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$output, "::mlir::Value":$input,
+                                 "::mlir::Value":$weight, "::mlir::FloatAttr":$epsilon), [{
+    build($_builder, $_state, output, input, weight, epsilon, ::mlir::TypeAttr());
+  }]>];
+}
+
+def NN_RMSNormGradInputOp : NN_Op<"rms_norm_grad_input", [NN_TypedElement]> {
+  let summary = "Gradient of rms_norm for its input";
+  let description = [{
+    With `n` the normalized input and `u = g * weight`:
+    `dx = (u - n * mean(u * n)) / sqrt(mean(x^2) + epsilon)`.
+  }];
+  let arguments = (ins AnyRankedTensor:$grad, NN_Rows:$input,
+                       AnyRankedTensor:$weight, F64Attr:$epsilon);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
+}
+
+def NN_RMSNormGradWeightOp : NN_Op<"rms_norm_grad_weight", [NN_TypedElement]> {
+  let summary = "Gradient of rms_norm for its weight: sum of g * normalized x";
+  let arguments = (ins AnyRankedTensor:$grad, NN_Rows:$input, F64Attr:$epsilon);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
+}
+
+def NN_RopeOp : NN_Op<"rope", [NN_Differentiable]> {
+  let summary = "Rotates pairs of a head's elements by angles of its position";
+  let description = [{
+    With `e < d / 2`: `y[.., e] = x[.., e] c[s, e] - x[.., e + d/2] z[s, e]` and
+    `y[.., e + d/2] = x[.., e + d/2] c[s, e] + x[.., e] z[s, e]` (Su et al. 2021,
+    in the order of Hugging Face). `x` is [batch, sequence, heads.., d]; cosines
+    `c` and sines `z` of the global positions are [sequence, d / 2]: where the
+    sequence is split, so are they. `inverse` turns back: the backward.
+
+    Example:
+
+    ```mlir
+    %y = nn.rope %x, %cos, %sin
+       : (tensor<2x8x4x16xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<2x8x4x16xf32>
+    ```
+  }];
+  let arguments = (ins NN_Heads:$input, NN_Matrix:$cosines, NN_Matrix:$sines, UnitAttr:$inverse);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
+  let hasVerifier = 1;
+}
+
+def NN_CountedOp : NN_Op<"counted", [NN_TypedElement]> {
+  let summary = "1 where a label counts, 0 where it is negative: ignored";
+  let description = [{
+    Hugging Face marks positions without a loss by -100.
+
+    Example:
+
+    ```mlir
+    %m = nn.counted %labels as f32 : tensor<2x8xi32> -> tensor<2x8xf32>
+    ```
+  }];
+  let arguments = (ins NN_Indices:$labels, NN_FloatType:$element_type);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$labels `as` $element_type attr-dict `:` type($labels) `->` type($output)";
+}
+
 def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedElement]> {
   let summary = "Scaled dot-product attention per head";
   let description = [{
     `o = dropout(softmax(scale q k^T + mask)) v` (Vaswani et al. 2017), q, k, v
     of shape [batch, sequence, heads, head size]; `causal` masks keys behind the
     query by global position. `lse` [batch, heads, sequence] is the log-sum-exp
-    of the scores, read by the backward only.
+    of the scores, read by the backward only. With grouped heads (Ainslie et al.
+    2023) the query is [batch, sequence, key heads, queries per key head, head
+    size], so is the output, and `lse` is [batch, key heads, queries, sequence].
 
     Example:
 
@@ -65,7 +147,7 @@ def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedEle
         -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
+  let arguments = (ins NN_Heads:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
                        F64Attr:$scale, UnitAttr:$causal,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
@@ -79,7 +161,7 @@ def NN_AttentionGradOp : NN_Op<"attention_grad", [NN_Cost]> {
   let description = [{
     Recomputes the probabilities from `lse` block by block (Dao 2023).
   }];
-  let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$query, AnyRankedTensor:$key,
+  let arguments = (ins AnyRankedTensor:$grad, NN_Heads:$query, AnyRankedTensor:$key,
                        AnyRankedTensor:$value, AnyRankedTensor:$output, AnyRankedTensor:$lse,
                        F64Attr:$scale, UnitAttr:$causal,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,

@@ -1,0 +1,38 @@
+//===- NNRope.cpp - rotary position embedding -----------------------------===//
+// x "bsnd" or "bsgrd", cosines and sines "se", e half of d; d stays whole.
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Dialect/NN/NN.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::nn;
+using dist::Signature;
+
+/// A rotation is linear in what it rotates.
+Signature RopeOp::getSignature(unsigned) {
+  int64_t rank = cast<RankedTensorType>(getInput().getType()).getRank();
+  Signature sig =
+      Signature::parse(rank == 5 ? "bsgrd,se,se->bsgrd" : "bsnd,se,se->bsnd");
+  sig.linear = {{0}};
+  sig.whole = "de";
+  return sig;
+}
+
+LogicalResult RopeOp::verify() {
+  int64_t d = cast<RankedTensorType>(getInput().getType()).getShape().back();
+  int64_t e = cast<RankedTensorType>(getCosines().getType()).getDimSize(1);
+  if (d == 2 * e)
+    return success();
+  return emitOpError() << "rotates heads of size " << d << " by " << e
+                       << " angles; it needs half as many angles as elements";
+}
+
+void RopeOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
+                           ArrayRef<bool> wanted,
+                           MutableArrayRef<Value> operandGrads) {
+  if (wanted[0])
+    operandGrads[0] = nn::create<RopeOp>(
+        builder, getLoc(), resultGrads[0], getCosines(), getSines(),
+        getInverse() ? UnitAttr() : builder.getUnitAttr());
+}

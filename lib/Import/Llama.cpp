@@ -1,0 +1,192 @@
+//===- Llama.cpp - builds the serial program of a LLaMA -------------------===//
+// Touvron et al. 2023, as Hugging Face's LlamaForCausalLM computes it; Mistral
+// and Qwen2 differ in constants and biases. Letters: b batch, s sequence, h
+// hidden, g key heads, r query heads of each, d head size, e pairs of a head,
+// f feed-forward, v vocabulary.
+//===----------------------------------------------------------------------===//
+
+#include "Family.h"
+#include "LlamaConfig.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+class LlamaBuilder : ProgramBuilder {
+public:
+  LlamaBuilder(const LlamaConfig &config, const ProgramSizes &sizes,
+               const ModelLocations &locations)
+      : ProgramBuilder(sizes, locations), config(config) {}
+
+  OwningOpRef<ModuleOp> build();
+
+private:
+  /// A matrix of this name, and its bias where it has one.
+  struct Projection {
+    std::string name;
+    StringRef spec, dims;
+    SmallVector<int64_t> shape, fileShape;
+    bool hasBias;
+  };
+
+  DictionaryAttr waves(StringRef kind);
+  Value norm(const std::string &name, Value x);
+  Value project(Value x, const Projection &projection);
+  Value rotated(Value x);
+  Value attention(Value x, const std::string &layer);
+  Value mlp(Value x, const std::string &layer);
+  Value logits(Value x);
+
+  LlamaConfig config;
+  Value embeddings, cosines, sines;
+};
+
+/// Element [p, e] is scale * cos(p * frequencies[e]), or sin.
+DictionaryAttr LlamaBuilder::waves(StringRef kind) {
+  std::vector<double> frequencies = config.rope.frequencies(config.headSize);
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("kind", b.getStringAttr(kind)),
+       b.getNamedAttr("scale", b.getF64FloatAttr(config.rope.scale())),
+       b.getNamedAttr("frequencies", b.getF64ArrayAttr(frequencies))});
+}
+
+Value LlamaBuilder::norm(const std::string &name, Value x) {
+  Value w = parameter(
+      {name + ".weight", "h", {config.hidden}, {}, constant("ones")});
+  return nn::create<nn::RMSNormOp>(b, loc, x, w,
+                                   b.getF64FloatAttr(config.epsilon));
+}
+
+/// Rows of a matrix in files are what it gives: its letters that x lacks.
+Value LlamaBuilder::project(Value x, const Projection &p) {
+  Value w = parameter({p.name + ".weight", p.dims, p.shape, p.fileShape,
+                       normal(config.initializerRange), true});
+  Value y = einsum(p.spec, {x, w});
+  if (!p.hasBias)
+    return y;
+  dist::Signature sig = dist::Signature::parse(p.spec);
+  std::string dims = sig.out.substr(2);
+  ArrayRef<int64_t> shape =
+      ArrayRef<int64_t>(p.shape).take_front(dims.size());
+  Value c = parameter({p.name + ".bias", dims, SmallVector<int64_t>(shape),
+                       {p.fileShape[0]}, constant("zeros")});
+  return add(sig.out + "," + dims + "->" + sig.out, {y, c});
+}
+
+Value LlamaBuilder::rotated(Value x) {
+  return nn::create<nn::RopeOp>(b, loc, x, cosines, sines, UnitAttr());
+}
+
+Value LlamaBuilder::attention(Value x, const std::string &layer) {
+  int64_t h = config.hidden, d = config.headSize, g = config.keyHeads;
+  int64_t r = config.queriesPerKey(), n = config.heads;
+  std::string name = "model." + layer + "self_attn.";
+  enter(layer + "input_layernorm", locations.layers);
+  Value a = norm("model." + layer + "input_layernorm", x);
+  enter(layer + "self_attn", locations.layers);
+  Value q = project(a, {name + "q_proj", "bsh,grdh->bsgrd", "grdh",
+                        {g, r, d, h}, {n * d, h}, config.queryBias});
+  Value k = project(a, {name + "k_proj", "bsh,gdh->bsgd", "gdh", {g, d, h},
+                        {g * d, h}, config.queryBias});
+  Value v = project(a, {name + "v_proj", "bsh,gdh->bsgd", "gdh", {g, d, h},
+                        {g * d, h}, config.queryBias});
+  Value o = ProgramBuilder::attention(
+      {rotated(q), rotated(k), v, 1 / std::sqrt(static_cast<double>(d)),
+       /*causal=*/true, config.attentionDropout});
+  Value y = project(o, {name + "o_proj", "bsgrd,hgrd->bsh", "hgrd",
+                        {h, g, r, d}, {h, n * d}, config.outputBias});
+  return stream(add("bsh,bsh->bsh", {x, y}));
+}
+
+/// down(silu(gate x) * up x) (Shazeer 2020).
+Value LlamaBuilder::mlp(Value x, const std::string &layer) {
+  int64_t h = config.hidden, f = config.inner;
+  std::string name = "model." + layer + "mlp.";
+  enter(layer + "post_attention_layernorm", locations.layers);
+  Value a = norm("model." + layer + "post_attention_layernorm", x);
+  enter(layer + "mlp", locations.layers);
+  auto widen = [&](StringRef part) {
+    return project(a, {name + part.str(), "bsh,fh->bsf", "fh", {f, h}, {f, h},
+                       config.mlpBias});
+  };
+  Value gate = map(nn::Function::Silu, widen("gate_proj"));
+  Value y = einsum("bsf,bsf->bsf", {gate, widen("up_proj")});
+  y = project(y, {name + "down_proj", "bsf,hf->bsh", "hf", {h, f}, {h, f},
+                  config.mlpBias});
+  return stream(add("bsh,bsh->bsh", {x, y}));
+}
+
+Value LlamaBuilder::logits(Value x) {
+  enter("norm", locations.layers);
+  x = norm("model.norm", x);
+  enter("head", locations.embedding);
+  Value w = embeddings;
+  if (!config.tied)
+    w = parameter({"lm_head.weight",
+                   "vh",
+                   {config.vocabulary, config.hidden},
+                   {},
+                   normal(config.initializerRange),
+                   true});
+  return einsum("bsh,vh->bsv", {x, w});
+}
+
+OwningOpRef<ModuleOp> LlamaBuilder::build() {
+  begin({config.family, config.layers, config.vocabulary});
+  enter("embedding", locations.embedding);
+  embeddings = parameter({"model.embed_tokens.weight",
+                          "vh",
+                          {config.vocabulary, config.hidden},
+                          {},
+                          normal(config.initializerRange),
+                          true});
+  SmallVector<int64_t> angles = {sizes.sequence, config.headSize / 2};
+  cosines = table("rope.cosines", "se", angles, waves("cosines"));
+  sines = table("rope.sines", "se", angles, waves("sines"));
+  Value ids = data("ids"), labels = data("labels");
+  // The lookup itself is partial where the vocabulary is split.
+  Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, embeddings);
+  x = stream(add("bsh->bsh", x));
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    std::string prefix = "layers." + std::to_string(layer) + ".";
+    x = mlp(attention(x, prefix), prefix);
+  }
+  Value scores = logits(x);
+  enter("loss", locations.embedding);
+  return finish(meanOverTokens(crossEntropy(scores, labels)));
+}
+
+/// Head counts stay; frequencies are those of the smaller heads.
+void shrink(LlamaConfig &config) {
+  int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
+  config.layers = std::min(config.layers, kShrunkLayers);
+  config.headSize = std::min(config.headSize, kShrunkHeadSize);
+  config.hidden = config.heads * config.headSize;
+  config.inner = config.hidden * std::min<int64_t>(ratio, 4);
+  config.positions = std::min(config.positions, kShrunkPositions);
+  config.vocabulary = shrunkVocabulary(config.vocabulary);
+}
+
+} // namespace
+
+Imported tessera::importLlama(const ConfigFile &file,
+                              const ImportOptions &options) {
+  FailureOr<LlamaConfig> config = readLlama(file);
+  if (failed(config))
+    return failure();
+  if (options.shrink)
+    shrink(*config);
+  StringRef key = file.find("max_position_embeddings")
+                      ? "max_position_embeddings"
+                      : "model_type";
+  FailureOr<ProgramSizes> sizes =
+      chooseSizes(file, {key, config->positions}, options);
+  if (failed(sizes) || failed(checkWindow(file, sizes->sequence)))
+    return failure();
+  return LlamaBuilder(*config, *sizes,
+                      {file.at("model_type"), file.at("vocab_size"),
+                       file.at("num_hidden_layers")})
+      .build();
+}

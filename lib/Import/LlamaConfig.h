@@ -1,0 +1,31 @@
+//===- LlamaConfig.h - a LLaMA, Mistral or Qwen2 as its config says -------===//
+
+#ifndef TESSERA_LIB_IMPORT_LLAMACONFIG_H
+#define TESSERA_LIB_IMPORT_LLAMACONFIG_H
+
+#include "Rope.h"
+
+namespace tessera {
+
+/// The model; names and defaults are those of Hugging Face's LlamaConfig,
+/// MistralConfig and Qwen2Config.
+struct LlamaConfig {
+  std::string family; ///< "llama", "mistral" or "qwen2".
+  int64_t vocabulary = 0, positions = 0, hidden = 0, layers = 0, inner = 0;
+  int64_t heads = 0, keyHeads = 0, headSize = 0;
+  double attentionDropout = 0, epsilon = 1e-6, initializerRange = 0.02;
+  bool queryBias = false, outputBias = false, mlpBias = false, tied = false;
+  RopeConfig rope;
+
+  int64_t queriesPerKey() const { return heads / keyHeads; }
+};
+
+mlir::FailureOr<LlamaConfig> readLlama(const ConfigFile &file);
+
+/// Emits an error unless every query sees all earlier positions of a sequence:
+/// a sliding window must be at least as long.
+mlir::LogicalResult checkWindow(const ConfigFile &file, int64_t sequence);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_IMPORT_LLAMACONFIG_H

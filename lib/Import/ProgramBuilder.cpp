@@ -1,0 +1,169 @@
+//===- ProgramBuilder.cpp - what all model families build with ------------===//
+
+#include "ProgramBuilder.h"
+
+using namespace mlir;
+using namespace tessera;
+
+//===----------------------------------------------------------------------===//
+// Program
+//===----------------------------------------------------------------------===//
+
+void ProgramBuilder::begin(const ModelSizes &model) {
+  auto number = [&](StringRef name, int64_t value) {
+    return b.getNamedAttr(name, b.getI64IntegerAttr(value));
+  };
+  module = ModuleOp::create(loc);
+  (*module)->setAttr(
+      nn::NNDialect::kModelAttr,
+      b.getDictionaryAttr(
+          {b.getNamedAttr("family", b.getStringAttr(model.family)),
+           number("layers", model.layers),
+           number("vocabulary", model.vocabulary),
+           number("sequence", sizes.sequence), number("batch", sizes.batch),
+           number("micro_batches", sizes.microBatches)}));
+  b.setInsertionPointToEnd(module->getBody());
+  func = func::FuncOp::create(b, loc, "loss", b.getFunctionType({}, {}));
+  b.setInsertionPointToEnd(func.addEntryBlock());
+}
+
+OwningOpRef<ModuleOp> ProgramBuilder::finish(Value loss) {
+  func::ReturnOp::create(b, loc, loss);
+  func.setType(b.getFunctionType(func.getBody().front().getArgumentTypes(),
+                                 loss.getType()));
+  func.setAllArgAttrs(b.getArrayAttr(arguments));
+  return std::move(module);
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+DictionaryAttr ProgramBuilder::normal(double std) {
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("kind", b.getStringAttr("normal")),
+       b.getNamedAttr("mean", b.getF64FloatAttr(0.0)),
+       b.getNamedAttr("std", b.getF64FloatAttr(std)),
+       b.getNamedAttr("stream", b.getI64IntegerAttr(2 * parameters))});
+}
+
+DictionaryAttr ProgramBuilder::constant(StringRef kind) {
+  return b.getDictionaryAttr(b.getNamedAttr("kind", b.getStringAttr(kind)));
+}
+
+Value ProgramBuilder::argument(unsigned index, Type type, NamedAttrList attrs) {
+  arguments.insert(arguments.begin() + index,
+                   attrs.getDictionary(b.getContext()));
+  return func.getBody().front().insertArgument(index, type, loc);
+}
+
+Value ProgramBuilder::parameter(const Weight &weight) {
+  ++parameters;
+  auto type = RankedTensorType::get(weight.shape, sizes.elementType);
+  ArrayRef<int64_t> fileShape =
+      weight.fileShape.empty() ? weight.shape : weight.fileShape;
+  NamedAttrList attrs;
+  attrs.set(nn::NNDialect::kParamAttr, b.getStringAttr(weight.name));
+  attrs.set(nn::NNDialect::kDimsAttr, b.getStringAttr(weight.dims));
+  attrs.set(nn::NNDialect::kInitAttr, weight.init);
+  attrs.set(nn::NNDialect::kFileShapeAttr, b.getI64ArrayAttr(fileShape));
+  if (weight.decays)
+    attrs.set(nn::NNDialect::kDecayAttr, b.getUnitAttr());
+  return argument(arguments.size() - dataArguments - tables, type, attrs);
+}
+
+Value ProgramBuilder::table(StringRef name, StringRef dims,
+                            ArrayRef<int64_t> shape, DictionaryAttr init) {
+  NamedAttrList attrs;
+  attrs.set(nn::NNDialect::kTableAttr, b.getStringAttr(name));
+  attrs.set(nn::NNDialect::kDimsAttr, b.getStringAttr(dims));
+  attrs.set(nn::NNDialect::kInitAttr, init);
+  auto type = RankedTensorType::get(shape, sizes.elementType);
+  Value value = argument(arguments.size() - dataArguments, type, attrs);
+  ++tables;
+  return value;
+}
+
+Value ProgramBuilder::data(StringRef name) {
+  auto type = RankedTensorType::get(
+      {sizes.batch / sizes.microBatches, sizes.sequence}, b.getI32Type());
+  NamedAttrList attrs;
+  attrs.set(nn::NNDialect::kDataAttr, b.getStringAttr(name));
+  attrs.set(nn::NNDialect::kDimsAttr, b.getStringAttr("bs"));
+  ++dataArguments;
+  return argument(arguments.size(), type, attrs);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+Value ProgramBuilder::einsum(StringRef spec, ValueRange inputs, double scale) {
+  return nn::create<nn::EinsumOp>(b, loc, b.getStringAttr(spec), inputs,
+                                  b.getF64FloatAttr(scale), TypeAttr());
+}
+
+Value ProgramBuilder::add(StringRef spec, ValueRange inputs,
+                          ArrayRef<double> coefs) {
+  return nn::create<nn::AddOp>(b, loc, b.getStringAttr(spec), inputs,
+                               coefs.empty() ? DenseF64ArrayAttr()
+                                             : b.getDenseF64ArrayAttr(coefs));
+}
+
+Value ProgramBuilder::map(nn::Function function, Value x) {
+  return nn::create<nn::MapOp>(
+      b, loc, nn::FunctionAttr::get(b.getContext(), function), x, FloatAttr());
+}
+
+/// The stream is consumed even where nothing is dropped.
+Value ProgramBuilder::dropout(Value x, double p) {
+  int64_t stream = dropoutStream();
+  if (p == 0)
+    return x;
+  return nn::create<nn::DropoutOp>(b, loc, x, b.getF64FloatAttr(p),
+                                   b.getI64IntegerAttr(stream));
+}
+
+Value ProgramBuilder::stream(Value x) {
+  x.getDefiningOp()->setAttr(nn::NNDialect::kTagAttr,
+                             b.getStringAttr("stream"));
+  return x;
+}
+
+Value ProgramBuilder::layerNorm(StringRef name, Value x, double epsilon) {
+  int64_t h = cast<RankedTensorType>(x.getType()).getShape().back();
+  std::string weight = (name + ".weight").str(), bias = (name + ".bias").str();
+  Value w = parameter({weight, "h", {h}, {}, constant("ones")});
+  Value c = parameter({bias, "h", {h}, {}, constant("zeros")});
+  return nn::create<nn::LayerNormOp>(b, loc, x, w, c,
+                                     b.getF64FloatAttr(epsilon));
+}
+
+Value ProgramBuilder::attention(const Attention &heads) {
+  Type unknown = RankedTensorType::get({}, b.getF32Type());
+  auto op = nn::AttentionOp::create(
+      b, loc, TypeRange{unknown, unknown}, heads.query, heads.key, heads.value,
+      b.getF64FloatAttr(heads.scale),
+      heads.causal ? b.getUnitAttr() : UnitAttr(),
+      b.getF64FloatAttr(heads.dropout), b.getI64IntegerAttr(dropoutStream()));
+  (void)dist::setResultTypes(op);
+  return op.getOutput();
+}
+
+//===----------------------------------------------------------------------===//
+// Loss
+//===----------------------------------------------------------------------===//
+
+Value ProgramBuilder::crossEntropy(Value logits, Value labels) {
+  Value top = nn::create<nn::MaxOp>(b, loc, logits);
+  Value shifted = add("bsv,bs->bsv", {logits, top}, {1, -1});
+  Value z = einsum("bsv->bs", map(nn::Function::Exp, shifted));
+  Value target = nn::create<nn::PickOp>(b, loc, logits, labels);
+  return add("bs,bs,bs->bs", {map(nn::Function::Log, z), top, target},
+             {1, 1, -1});
+}
+
+Value ProgramBuilder::meanOverTokens(Value tokens) {
+  return einsum("bs->", tokens,
+                1.0 / (static_cast<double>(sizes.batch) * sizes.sequence));
+}

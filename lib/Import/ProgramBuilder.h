@@ -1,0 +1,110 @@
+//===- ProgramBuilder.h - what all model families build with --------------===//
+// Makes the serial program @loss of a model: arguments (parameters first, then
+// tables, then data), ops with the location of their part, and the loss. A
+// family derives from it and says how its parts are put together. Letters:
+// nn.dims of NNBase.td.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_IMPORT_PROGRAMBUILDER_H
+#define TESSERA_LIB_IMPORT_PROGRAMBUILDER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Dialect/NN/NN.h"
+
+namespace tessera {
+
+/// The sizes of the program that is built for a model.
+struct ProgramSizes {
+  int64_t sequence, batch, microBatches;
+  mlir::Type elementType;
+};
+
+/// Where diagnostics about a part of the model point.
+struct ModelLocations {
+  mlir::Location model, embedding, layers;
+};
+
+class ProgramBuilder {
+protected:
+  ProgramBuilder(const ProgramSizes &sizes, const ModelLocations &locations)
+      : sizes(sizes), locations(locations), b(locations.model.getContext()),
+        loc(locations.model) {}
+
+  struct Weight {
+    std::string name;
+    llvm::StringRef dims;
+    llvm::SmallVector<int64_t> shape, fileShape;
+    mlir::DictionaryAttr init;
+    bool decays = false;
+  };
+  struct ModelSizes {
+    llvm::StringRef family;
+    int64_t layers, vocabulary;
+  };
+
+  /// Starts @loss; `finish` ends it.
+  void begin(const ModelSizes &model);
+  mlir::OwningOpRef<mlir::ModuleOp> finish(mlir::Value loss);
+
+  /// What follows belongs to this part of the model.
+  void enter(const llvm::Twine &name, mlir::Location file) {
+    loc = mlir::NameLoc::get(b.getStringAttr(name), file);
+  }
+
+  /// Its file shape is its shape where none is given.
+  mlir::Value parameter(const Weight &weight);
+  /// A constant that the runtime computes from `init`.
+  mlir::Value table(llvm::StringRef name, llvm::StringRef dims,
+                    llvm::ArrayRef<int64_t> shape, mlir::DictionaryAttr init);
+  /// i32 [sequences of a micro-batch, sequence].
+  mlir::Value data(llvm::StringRef name);
+  mlir::DictionaryAttr normal(double std);
+  mlir::DictionaryAttr constant(llvm::StringRef kind);
+  int64_t dropoutStream() { return 2 * dropouts++ + 1; }
+
+  mlir::Value einsum(llvm::StringRef spec, mlir::ValueRange inputs,
+                     double scale = 1.0);
+  mlir::Value add(llvm::StringRef spec, mlir::ValueRange inputs,
+                  llvm::ArrayRef<double> coefs = {});
+  mlir::Value map(nn::Function function, mlir::Value x);
+  mlir::Value dropout(mlir::Value x, double p);
+  /// With parameters NAME.weight and NAME.bias of the last dimension.
+  mlir::Value layerNorm(llvm::StringRef name, mlir::Value x, double epsilon);
+
+  struct Attention {
+    mlir::Value query, key, value;
+    double scale;
+    bool causal;
+    double dropout;
+  };
+  mlir::Value attention(const Attention &heads);
+  /// Marks a value of the residual stream, whose distribution a plan fixes.
+  mlir::Value stream(mlir::Value x);
+
+  /// Per token: log-sum-exp minus target, in parts that a split vocabulary
+  /// leaves local (Shoeybi et al. 2019, section 3).
+  mlir::Value crossEntropy(mlir::Value logits, mlir::Value labels);
+  /// The mean of a value per token over all micro-batches.
+  mlir::Value meanOverTokens(mlir::Value tokens);
+
+  ProgramSizes sizes;
+  ModelLocations locations;
+  mlir::OpBuilder b;
+  mlir::Location loc;
+
+private:
+  mlir::Value argument(unsigned index, mlir::Type type,
+                       mlir::NamedAttrList attrs);
+
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp func;
+  llvm::SmallVector<mlir::Attribute> arguments;
+  unsigned tables = 0, dataArguments = 0;
+  /// Streams of parameters are even, those of dropout odd: neither moves when
+  /// the other changes.
+  int64_t parameters = 0, dropouts = 0;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_IMPORT_PROGRAMBUILDER_H

@@ -1,0 +1,184 @@
+//===- Rope.cpp - the rotation frequencies of a config --------------------===//
+// As transformers' modeling_rope_utils.py computes them, in f64.
+//===----------------------------------------------------------------------===//
+
+#include "Rope.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+static constexpr double kPi = 3.14159265358979323846;
+
+//===----------------------------------------------------------------------===//
+// Frequencies
+//===----------------------------------------------------------------------===//
+
+/// Long waves are stretched by `factor`, short ones kept, those between are
+/// mixed (Llama 3.1).
+static double llama3(const RopeConfig &rope, double frequency) {
+  double length = 2 * kPi / frequency;
+  if (length < rope.originalPositions / rope.highFrequencyFactor)
+    return frequency;
+  if (length > rope.originalPositions / rope.lowFrequencyFactor)
+    return frequency / rope.factor;
+  double kept =
+      (rope.originalPositions / length - rope.lowFrequencyFactor) /
+      (rope.highFrequencyFactor - rope.lowFrequencyFactor);
+  return (1 - kept) * frequency / rope.factor + kept * frequency;
+}
+
+/// The pair that turns `rotations` times over the original positions.
+static double pairOfRotations(const RopeConfig &rope, double rotations,
+                              double headSize) {
+  return headSize *
+         std::log(rope.originalPositions / (rotations * 2 * kPi)) /
+         (2 * std::log(rope.theta));
+}
+
+/// Peng et al. 2023, section 3.2: a ramp from kept to stretched pairs.
+static double yarn(const RopeConfig &rope, double frequency, int64_t pair,
+                   double headSize) {
+  double low = pairOfRotations(rope, rope.betaFast, headSize);
+  double high = pairOfRotations(rope, rope.betaSlow, headSize);
+  if (rope.truncates) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, headSize - 1);
+  if (low == high)
+    high += 0.001;
+  double ramp = (static_cast<double>(pair) - low) / (high - low);
+  double kept = 1 - std::clamp(ramp, 0.0, 1.0);
+  return (1 - kept) * frequency / rope.factor + kept * frequency;
+}
+
+std::vector<double> RopeConfig::frequencies(int64_t headSize) const {
+  std::vector<double> all;
+  double d = static_cast<double>(headSize);
+  for (int64_t pair = 0; pair < headSize / 2; ++pair) {
+    double frequency = std::pow(theta, -2.0 * static_cast<double>(pair) / d);
+    switch (kind) {
+    case Default:
+      break;
+    case Linear:
+      frequency /= factor;
+      break;
+    case Llama3:
+      frequency = llama3(*this, frequency);
+      break;
+    case Yarn:
+      frequency = yarn(*this, frequency, pair, d);
+      break;
+    }
+    all.push_back(frequency);
+  }
+  return all;
+}
+
+double RopeConfig::scale() const {
+  if (kind != Yarn)
+    return 1;
+  if (attentionFactor > 0)
+    return attentionFactor;
+  auto of = [&](double m) {
+    return factor <= 1 ? 1 : 0.1 * m * std::log(factor) + 1;
+  };
+  return mscale && mscaleAllDim ? of(mscale) / of(mscaleAllDim) : of(1);
+}
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+static constexpr llvm::StringLiteral kKeys[] = {
+    "rope_type",       "type",
+    "rope_theta",      "factor",
+    "low_freq_factor", "high_freq_factor",
+    "attention_factor", "original_max_position_embeddings",
+    "beta_fast",       "beta_slow",
+    "mscale",          "mscale_all_dim",
+    "truncate",        "partial_rotary_factor"};
+
+static constexpr Range<double> kFactors = {1e-6, 1e9};
+
+static LogicalResult readKind(const ConfigFile &rope, RopeConfig &config) {
+  std::string kind = "default";
+  if (failed(rope.read("type", kind)) || failed(rope.read("rope_type", kind)))
+    return failure();
+  // Dynamic scaling starts behind max_position_embeddings, where no sequence
+  // ends.
+  auto found = llvm::StringSwitch<std::optional<RopeConfig::Kind>>(kind)
+                   .Cases({"default", "dynamic"}, RopeConfig::Default)
+                   .Case("linear", RopeConfig::Linear)
+                   .Case("llama3", RopeConfig::Llama3)
+                   .Case("yarn", RopeConfig::Yarn)
+                   .Default(std::nullopt);
+  if (!found)
+    return rope.error("rope_type")
+           << "unknown rope type '" << kind
+           << "'; use default, linear, dynamic, llama3 or yarn";
+  config.kind = *found;
+  if (config.kind == RopeConfig::Default)
+    return success();
+  if (config.kind == RopeConfig::Llama3)
+    return rope.require({"factor", "low_freq_factor", "high_freq_factor",
+                         "original_max_position_embeddings"});
+  return rope.require({"factor"});
+}
+
+static LogicalResult readNested(const ConfigFile &rope, RopeConfig &config) {
+  for (const auto &entry : rope.object())
+    if (!llvm::is_contained(kKeys, StringRef(entry.first)))
+      return rope.error(entry.first)
+             << "unknown rope key '" << StringRef(entry.first)
+             << "'; remove it if it does not change the model";
+  double partial = 1;
+  if (failed(readKind(rope, config)) ||
+      failed(rope.read("rope_theta", config.theta, {1.0001, 1e15})) ||
+      failed(rope.read("factor", config.factor, {1, 1e9})) ||
+      failed(rope.read("low_freq_factor", config.lowFrequencyFactor,
+                       kFactors)) ||
+      failed(rope.read("high_freq_factor", config.highFrequencyFactor,
+                       kFactors)) ||
+      failed(rope.read("original_max_position_embeddings",
+                       config.originalPositions, {1, 1e12})) ||
+      failed(rope.read("attention_factor", config.attentionFactor, kFactors)) ||
+      failed(rope.read("beta_fast", config.betaFast, kFactors)) ||
+      failed(rope.read("beta_slow", config.betaSlow, kFactors)) ||
+      failed(rope.read("mscale", config.mscale, {0, 1e9})) ||
+      failed(rope.read("mscale_all_dim", config.mscaleAllDim, {0, 1e9})) ||
+      failed(rope.read("truncate", config.truncates)) ||
+      failed(rope.read("partial_rotary_factor", partial, {0, 2})))
+    return failure();
+  if (partial != 1)
+    return rope.error("partial_rotary_factor")
+           << "'partial_rotary_factor' = " << partial
+           << " rotates a part of each head and is not supported; it must be 1";
+  if (config.kind == RopeConfig::Llama3 &&
+      config.highFrequencyFactor <= config.lowFrequencyFactor)
+    return rope.error("high_freq_factor")
+           << "'high_freq_factor' = " << config.highFrequencyFactor
+           << " must be above 'low_freq_factor' = "
+           << config.lowFrequencyFactor;
+  return success();
+}
+
+FailureOr<RopeConfig> tessera::readRope(const ConfigFile &file,
+                                        int64_t positions) {
+  RopeConfig config;
+  config.originalPositions = static_cast<double>(positions);
+  if (failed(file.read("rope_theta", config.theta, {1.0001, 1e15})))
+    return failure();
+  for (StringRef key : {"rope_scaling", "rope_parameters"}) {
+    if (!file.find(key))
+      continue;
+    FailureOr<ConfigFile> nested = file.nested(key);
+    if (failed(nested) || failed(readNested(*nested, config)))
+      return failure();
+  }
+  return config;
+}

@@ -1,0 +1,35 @@
+//===- Rope.h - the rotation frequencies of a config ----------------------===//
+
+#ifndef TESSERA_LIB_IMPORT_ROPE_H
+#define TESSERA_LIB_IMPORT_ROPE_H
+
+#include "ConfigFile.h"
+#include <vector>
+
+namespace tessera {
+
+/// How positions turn queries and keys; names are those of Hugging Face's
+/// rope_parameters (before version 5: rope_scaling and rope_theta).
+struct RopeConfig {
+  enum Kind { Default, Linear, Llama3, Yarn } kind = Default;
+  double theta = 10000, factor = 1;
+  double lowFrequencyFactor = 1, highFrequencyFactor = 4;
+  /// Positions that the unscaled model was trained on.
+  double originalPositions = 0;
+  /// Of yarn; 0: from the factor.
+  double attentionFactor = 0;
+  double betaFast = 32, betaSlow = 1, mscale = 0, mscaleAllDim = 0;
+  bool truncates = true;
+
+  /// Radians per position of each pair of a head's elements.
+  std::vector<double> frequencies(int64_t headSize) const;
+  /// What cosines and sines are multiplied with.
+  double scale() const;
+};
+
+/// `positions` is max_position_embeddings.
+mlir::FailureOr<RopeConfig> readRope(const ConfigFile &file, int64_t positions);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_IMPORT_ROPE_H

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Makes the files in the directories next to it: what Hugging Face's `transformers` computes for a config.json, in float64.
+
+    python3 make_transformers_reference.py FAMILY..
+
+Needs torch and transformers (made with 2.15 and 5.23); nothing of Tessera is used. transformers computes norms, softmax and
+rotations in float32 whatever the model's type is; here that name means float64, so that all of it is. Hyperparameters,
+AdamW and the files are those of make_reference.py:
+
+config.json           as transformers wrote it
+weights.safetensors   initial parameters, as transformers wrote them
+expected.safetensors  "gradient.N.NAME" (before clipping) and "parameter.N.NAME" (after the update) of steps 1 and 2, F64
+expected.json         tokens, hyperparameters; loss, gradient norm and learning rate of both steps
+"""
+import json
+import math
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import torch
+
+import make_reference as base
+
+COMMON = {"vocab_size": 37, "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 1, "num_attention_heads": 4,
+          "num_key_value_heads": 2, "max_position_embeddings": 8, "rms_norm_eps": 1e-5}
+# Every rotation is scaled in another way; of grouped heads, biases, ties and free head sizes each occurs and lacks once.
+FAMILIES = {
+    "llama": ("LlamaForCausalLM", "LlamaConfig", {
+        **COMMON, "num_hidden_layers": 2, "num_attention_heads": 8, "head_dim": 4, "tie_word_embeddings": False,
+        "rope_parameters": {"rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0,
+                            "high_freq_factor": 4.0, "original_max_position_embeddings": 7}}),
+    "mistral": ("MistralForCausalLM", "MistralConfig", {
+        **COMMON, "num_key_value_heads": 4, "head_dim": 6, "sliding_window": 8, "tie_word_embeddings": False,
+        "rope_parameters": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.0}}),
+    "qwen2": ("Qwen2ForCausalLM", "Qwen2Config", {
+        **COMMON, "hidden_size": 32, "tie_word_embeddings": True,
+        "rope_parameters": {"rope_type": "yarn", "rope_theta": 100.0, "factor": 2.0, "beta_slow": 0.1,
+                            "original_max_position_embeddings": 4}}),
+}
+
+
+def compute_in_double():
+    torch.float = torch.float32 = torch.float64
+    torch.Tensor.float = torch.Tensor.double
+
+
+def randomize(model):
+    """Larger than a real initialisation, so that every term of the model counts. Norm weights lie around 1."""
+    generator = torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        for name, w in model.named_parameters():
+            noise = torch.randn(w.shape, generator=generator, dtype=torch.float64)
+            w.copy_(0.2 * noise + (w.dim() == 1 and name.endswith("norm.weight")))
+
+
+def batch(config):
+    generator = torch.Generator().manual_seed(3)
+    return torch.randint(config.vocab_size, (base.BATCH, config.max_position_embeddings + 1), generator=generator)
+
+
+def loss(model, tokens):
+    """Mean cross-entropy of the next token."""
+    logits = model(input_ids=tokens[:, :-1]).logits
+    return -logits.log_softmax(-1).gather(-1, tokens[:, 1:, None]).mean()
+
+
+def train(model, tokens):
+    p = dict(model.named_parameters())
+    moments = {name: (torch.zeros_like(w), torch.zeros_like(w)) for name, w in p.items()}
+    tensors, steps = {}, []
+    for step in range(base.STEPS):
+        value = loss(model, tokens)
+        grads = dict(zip(p, torch.autograd.grad(value, list(p.values()))))
+        norm = math.sqrt(sum(float((g * g).sum()) for g in grads.values()))
+        factor, lr = min(1.0, base.HYPER["clip"] / norm), base.learning_rate(step)
+        with torch.no_grad():
+            for name, w in p.items():
+                base.adamw(w, factor * grads[name], *moments[name], step, lr)
+                tensors[f"gradient.{step + 1}.{name}"] = grads[name]
+                tensors[f"parameter.{step + 1}.{name}"] = w.detach().clone()
+        steps.append({"loss": value.item(), "grad_norm": norm, "lr": lr})
+    return tensors, steps
+
+
+def make(family):
+    import transformers
+    architecture, configuration, keys = FAMILIES[family]
+    config = getattr(transformers, configuration)(**keys, attn_implementation="eager")
+    model = getattr(transformers, architecture)(config)
+    randomize(model)
+    target = base.HERE / family
+    target.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        model.save_pretrained(scratch)
+        shutil.copy(pathlib.Path(scratch) / "config.json", target / "config.json")
+        shutil.copy(pathlib.Path(scratch) / "model.safetensors", target / "weights.safetensors")
+    compute_in_double()
+    weights = model.state_dict()
+    model = getattr(transformers, architecture)(config).double()
+    model.load_state_dict(weights)
+    tokens = batch(config)
+    tensors, steps = train(model, tokens)
+    base.save(target / "expected.safetensors", tensors)
+    record = {"hyperparameters": base.HYPER, "steps": steps, "tokens": tokens.tolist()}
+    (target / "expected.json").write_text(json.dumps(record) + "\n")
+    print(family, steps)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    for name in sys.argv[1:]:
+        make(name)
