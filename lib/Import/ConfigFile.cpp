@@ -110,7 +110,8 @@ FailureOr<ConfigFile> ConfigFile::read(MLIRContext *context, StringRef path) {
 LogicalResult ConfigFile::require(ArrayRef<llvm::StringLiteral> keys) const {
   for (StringRef key : keys)
     if (!find(key))
-      return emitError(locate(whole)) << "lacks the required key '" << key << "'";
+      return emitError(locate(whole))
+             << "lacks the required key '" << key << "'";
   return success();
 }
 

@@ -67,7 +67,7 @@ Value GPT2Builder::heads(Value qkv, int64_t layer) {
 }
 
 Value GPT2Builder::attention(Value x, int64_t layer,
-                                const std::string &prefix) {
+                             const std::string &prefix) {
   int64_t h = config.hidden, n = config.heads, d = config.headSize();
   double std = config.initializerRange;
   std::string attn = "transformer." + prefix + "attn.";

@@ -24,21 +24,20 @@ static constexpr llvm::StringLiteral kOptional[] = {
 
 /// `reorder_and_upcast_attn` asks for f32 scores, which Tessera has in every
 /// precision; `summary_*` belong to classification heads.
-static constexpr llvm::StringLiteral kHarmless[] = {
-    "n_ctx",
-    "reorder_and_upcast_attn",
-    "summary_type",
-    "summary_use_proj",
-    "summary_activation",
-    "summary_proj_to_labels",
-    "summary_first_dropout"};
+static constexpr llvm::StringLiteral kHarmless[] = {"n_ctx",
+                                                    "reorder_and_upcast_attn",
+                                                    "summary_type",
+                                                    "summary_use_proj",
+                                                    "summary_activation",
+                                                    "summary_proj_to_labels",
+                                                    "summary_first_dropout"};
 
 static constexpr llvm::StringLiteral kArchitectures[] = {"GPT2LMHeadModel",
                                                          "GPT2Model"};
 
 static const ConfigKeys kKeys = {
-    "GPT-2",   "a decoder-only GPT-2", kRequired,     kOptional,
-    kHarmless, {},                     kArchitectures};
+    "GPT-2", "a decoder-only GPT-2", kRequired, kOptional, kHarmless,
+    {},      kArchitectures};
 
 static LogicalResult readActivation(const ConfigFile &file,
                                     nn::Function &function) {

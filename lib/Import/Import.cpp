@@ -74,8 +74,9 @@ static Imported importConfig(MLIRContext *context, StringRef path,
       return family.import(*file, options);
     names += (names.empty() ? "'" : ", '") + family.type.str() + "'";
   }
-  return file->error("model_type") << "model type '" << type
-                                   << "' is not supported; use one of " << names;
+  return file->error("model_type")
+         << "model type '" << type << "' is not supported; use one of "
+         << names;
 }
 
 //===----------------------------------------------------------------------===//

@@ -53,8 +53,8 @@ DictionaryAttr LlamaBuilder::waves(StringRef kind) {
 }
 
 Value LlamaBuilder::norm(const std::string &name, Value x) {
-  Value w = parameter(
-      {name + ".weight", "h", {config.hidden}, {}, constant("ones")});
+  Value w =
+      parameter({name + ".weight", "h", {config.hidden}, {}, constant("ones")});
   return nn::create<nn::RMSNormOp>(b, loc, x, w,
                                    b.getF64FloatAttr(config.epsilon));
 }
@@ -68,10 +68,12 @@ Value LlamaBuilder::project(Value x, const Projection &p) {
     return y;
   dist::Signature sig = dist::Signature::parse(p.spec);
   std::string dims = sig.out.substr(2);
-  ArrayRef<int64_t> shape =
-      ArrayRef<int64_t>(p.shape).take_front(dims.size());
-  Value c = parameter({p.name + ".bias", dims, SmallVector<int64_t>(shape),
-                       {p.fileShape[0]}, constant("zeros")});
+  ArrayRef<int64_t> shape = ArrayRef<int64_t>(p.shape).take_front(dims.size());
+  Value c = parameter({p.name + ".bias",
+                       dims,
+                       SmallVector<int64_t>(shape),
+                       {p.fileShape[0]},
+                       constant("zeros")});
   return add(sig.out + "," + dims + "->" + sig.out, {y, c});
 }
 
@@ -86,17 +88,33 @@ Value LlamaBuilder::attention(Value x, const std::string &layer) {
   enter(layer + "input_layernorm", locations.layers);
   Value a = norm("model." + layer + "input_layernorm", x);
   enter(layer + "self_attn", locations.layers);
-  Value q = project(a, {name + "q_proj", "bsh,grdh->bsgrd", "grdh",
-                        {g, r, d, h}, {n * d, h}, config.queryBias});
-  Value k = project(a, {name + "k_proj", "bsh,gdh->bsgd", "gdh", {g, d, h},
-                        {g * d, h}, config.queryBias});
-  Value v = project(a, {name + "v_proj", "bsh,gdh->bsgd", "gdh", {g, d, h},
-                        {g * d, h}, config.queryBias});
+  Value q = project(a, {name + "q_proj",
+                        "bsh,grdh->bsgrd",
+                        "grdh",
+                        {g, r, d, h},
+                        {n * d, h},
+                        config.queryBias});
+  Value k = project(a, {name + "k_proj",
+                        "bsh,gdh->bsgd",
+                        "gdh",
+                        {g, d, h},
+                        {g * d, h},
+                        config.queryBias});
+  Value v = project(a, {name + "v_proj",
+                        "bsh,gdh->bsgd",
+                        "gdh",
+                        {g, d, h},
+                        {g * d, h},
+                        config.queryBias});
   Value o = ProgramBuilder::attention(
       {rotated(q), rotated(k), v, 1 / std::sqrt(static_cast<double>(d)),
        /*causal=*/true, config.attentionDropout});
-  Value y = project(o, {name + "o_proj", "bsgrd,hgrd->bsh", "hgrd",
-                        {h, g, r, d}, {h, n * d}, config.outputBias});
+  Value y = project(o, {name + "o_proj",
+                        "bsgrd,hgrd->bsh",
+                        "hgrd",
+                        {h, g, r, d},
+                        {h, n * d},
+                        config.outputBias});
   return stream(add("bsh,bsh->bsh", {x, y}));
 }
 
@@ -108,12 +126,20 @@ Value LlamaBuilder::mlp(Value x, const std::string &layer) {
   Value a = norm("model." + layer + "post_attention_layernorm", x);
   enter(layer + "mlp", locations.layers);
   auto widen = [&](StringRef part) {
-    return project(a, {name + part.str(), "bsh,fh->bsf", "fh", {f, h}, {f, h},
+    return project(a, {name + part.str(),
+                       "bsh,fh->bsf",
+                       "fh",
+                       {f, h},
+                       {f, h},
                        config.mlpBias});
   };
   Value gate = map(nn::Function::Silu, widen("gate_proj"));
   Value y = einsum("bsf,bsf->bsf", {gate, widen("up_proj")});
-  y = project(y, {name + "down_proj", "bsf,hf->bsh", "hf", {h, f}, {h, f},
+  y = project(y, {name + "down_proj",
+                  "bsf,hf->bsh",
+                  "hf",
+                  {h, f},
+                  {h, f},
                   config.mlpBias});
   return stream(add("bsh,bsh->bsh", {x, y}));
 }

@@ -123,9 +123,9 @@ FailureOr<LlamaConfig> tessera::readLlama(const ConfigFile &file) {
   config.positions = defaults.positions;
   config.keyHeads = defaults.keyHeads;
   config.queryBias = defaults.queryBias;
-  ConfigKeys keys = {defaults.name, training, kRequired,
-                     kOptional,     kHarmless, {},
-                     defaults.architectures};
+  ConfigKeys keys = {
+      defaults.name,         training, kRequired, kOptional, kHarmless, {},
+      defaults.architectures};
   if (failed(checkKeys(file, keys)) || failed(readSizes(file, config)) ||
       failed(readOptions(file, config)))
     return failure();
@@ -149,9 +149,9 @@ static LogicalResult checkLayerTypes(const ConfigFile &file, bool &windowed) {
     std::optional<StringRef> name = type.getAsString();
     windowed |= name == "sliding_attention";
     if (name != "sliding_attention" && name != "full_attention")
-      return file.error("layer_types")
-             << "'layer_types' names a layer that is neither full_attention nor "
-                "sliding_attention";
+      return file.error("layer_types") << "'layer_types' names a layer that is "
+                                          "neither full_attention nor "
+                                          "sliding_attention";
   }
   return success();
 }

@@ -24,17 +24,15 @@ static double llama3(const RopeConfig &rope, double frequency) {
     return frequency;
   if (length > rope.originalPositions / rope.lowFrequencyFactor)
     return frequency / rope.factor;
-  double kept =
-      (rope.originalPositions / length - rope.lowFrequencyFactor) /
-      (rope.highFrequencyFactor - rope.lowFrequencyFactor);
+  double kept = (rope.originalPositions / length - rope.lowFrequencyFactor) /
+                (rope.highFrequencyFactor - rope.lowFrequencyFactor);
   return (1 - kept) * frequency / rope.factor + kept * frequency;
 }
 
 /// The pair that turns `rotations` times over the original positions.
 static double pairOfRotations(const RopeConfig &rope, double rotations,
                               double headSize) {
-  return headSize *
-         std::log(rope.originalPositions / (rotations * 2 * kPi)) /
+  return headSize * std::log(rope.originalPositions / (rotations * 2 * kPi)) /
          (2 * std::log(rope.theta));
 }
 
@@ -95,13 +93,13 @@ double RopeConfig::scale() const {
 //===----------------------------------------------------------------------===//
 
 static constexpr llvm::StringLiteral kKeys[] = {
-    "rope_type",       "type",
-    "rope_theta",      "factor",
-    "low_freq_factor", "high_freq_factor",
+    "rope_type",        "type",
+    "rope_theta",       "factor",
+    "low_freq_factor",  "high_freq_factor",
     "attention_factor", "original_max_position_embeddings",
-    "beta_fast",       "beta_slow",
-    "mscale",          "mscale_all_dim",
-    "truncate",        "partial_rotary_factor"};
+    "beta_fast",        "beta_slow",
+    "mscale",           "mscale_all_dim",
+    "truncate",         "partial_rotary_factor"};
 
 static constexpr Range<double> kFactors = {1e-6, 1e9};
 
@@ -140,8 +138,8 @@ static LogicalResult readNested(const ConfigFile &rope, RopeConfig &config) {
   if (failed(readKind(rope, config)) ||
       failed(rope.read("rope_theta", config.theta, {1.0001, 1e15})) ||
       failed(rope.read("factor", config.factor, {1, 1e9})) ||
-      failed(rope.read("low_freq_factor", config.lowFrequencyFactor,
-                       kFactors)) ||
+      failed(
+          rope.read("low_freq_factor", config.lowFrequencyFactor, kFactors)) ||
       failed(rope.read("high_freq_factor", config.highFrequencyFactor,
                        kFactors)) ||
       failed(rope.read("original_max_position_embeddings",

@@ -139,8 +139,9 @@ LogicalResult MetadataBuilder::addArguments() {
     } else if (role) {
       entry.name = role;
     } else {
-      return step.emitError() << "argument #" << argument.getArgNumber()
-                              << " is no parameter, moment, data, table or scalar";
+      return step.emitError()
+             << "argument #" << argument.getArgNumber()
+             << " is no parameter, moment, data, table or scalar";
     }
     if (failed(addTensor(entry)))
       return failure();

@@ -69,14 +69,12 @@ LogicalResult emitUnevenGroups(func::FuncOp func, StringRef name,
   for (int64_t n = 2; n < axis.second; ++n)
     if (groups % n == 0 || queries % n == 0)
       largest = n;
-  return func.emitError() << "'" << name << "': " << groups
-                          << " key heads with " << queries
-                          << " query heads each cannot be split over mesh axis '"
-                          << axis.first.getValue() << "' of size "
-                          << axis.second << "; use a size of '"
-                          << axis.first.getValue() << "' that divides "
-                          << groups << " or " << queries
-                          << ", the largest below is " << largest;
+  return func.emitError()
+         << "'" << name << "': " << groups << " key heads with " << queries
+         << " query heads each cannot be split over mesh axis '"
+         << axis.first.getValue() << "' of size " << axis.second
+         << "; use a size of '" << axis.first.getValue() << "' that divides "
+         << groups << " or " << queries << ", the largest below is " << largest;
 }
 
 /// Heads and sequences are units: they cannot be padded.

@@ -40,8 +40,8 @@ struct MicroBatchPass : tessera::impl::MicroBatchPassBase<MicroBatchPass> {
   SmallVector<Value> crossing(func::FuncOp func);
   void wrap(func::FuncOp func);
 
-  /// Conversions and prefixes of parameters and tables; conversions of gradients and of
-  /// the loss, and what spreads a prefix's gradient.
+  /// Conversions and prefixes of parameters and tables; conversions of
+  /// gradients and of the loss, and what spreads a prefix's gradient.
   SetVector<Operation *> prologue, epilogue;
 };
 

@@ -79,8 +79,8 @@ Initial parseInitial(const JsonView &view) {
     return init;
   }
   if (kind != "normal")
-    view.at("kind").refuse(
-        "is '" + kind + "', must be normal, zeros, ones, cosines or sines");
+    view.at("kind").refuse("is '" + kind +
+                           "', must be normal, zeros, ones, cosines or sines");
   init.kind = Initial::Normal;
   init.mean = view.at("mean").number();
   init.std = view.at("std").number();

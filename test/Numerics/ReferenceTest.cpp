@@ -143,8 +143,7 @@ TEST_P(KeptGradientsTest, TwoSteps) { run(true); }
 class WeightsTest : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(WeightsTest, RoundTrip) {
-  std::string directory =
-      std::string(REFERENCE_DIRECTORY) + "/" + GetParam();
+  std::string directory = std::string(REFERENCE_DIRECTORY) + "/" + GetParam();
   Build build;
   build.mesh = "dp=2,tp=2";
   build.precision = "f32";
@@ -189,12 +188,12 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values("llama"), ::testing::Values("f64"),
                        ::testing::Values("tp=4", "dp=2,tp=2"), kParts),
     caseName);
-INSTANTIATE_TEST_SUITE_P(
-    LikeLlama, ReferenceTest,
-    ::testing::Combine(::testing::Values("mistral", "qwen2"),
-                       ::testing::Values("f64"),
-                       ::testing::Values("", "dp=2,tp=2"),
-                       ::testing::Values(2)),
-    caseName);
+INSTANTIATE_TEST_SUITE_P(LikeLlama, ReferenceTest,
+                         ::testing::Combine(::testing::Values("mistral",
+                                                              "qwen2"),
+                                            ::testing::Values("f64"),
+                                            ::testing::Values("", "dp=2,tp=2"),
+                                            ::testing::Values(2)),
+                         caseName);
 
 } // namespace

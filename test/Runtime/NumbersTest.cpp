@@ -25,6 +25,18 @@ TEST(Philox, AllIndexAndKeyBitsMatter) {
   }
 }
 
+/// Tables of rotary positions: element (p, e) of a row-major table.
+TEST(Initializer, WavesAreOfThePositionTimesTheFrequency) {
+  Initial init;
+  init.kind = Initial::Cosines;
+  init.frequencies = {1.0, 0.25, 1e-3};
+  init.scale = 2;
+  EXPECT_EQ(initialValue(init, 0, 0), 2.0);
+  EXPECT_EQ(initialValue(init, 0, 3 * 100001 + 2), 2 * std::cos(100001 * 1e-3));
+  init.kind = Initial::Sines;
+  EXPECT_EQ(initialValue(init, 0, 3 * 7 + 1), 2 * std::sin(1.75));
+}
+
 TEST(Initializer, NormalHasItsMoments) {
   Initial init;
   init.kind = Initial::Normal;

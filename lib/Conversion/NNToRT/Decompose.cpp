@@ -179,8 +179,7 @@ Value DecomposePass::gradWeight(nn::LayerNormGradWeightOp op) {
 
 /// 1 / sqrt(mean(x^2) + epsilon).
 Value DecomposePass::inverseRms(NormBuilder &b, APFloat epsilon) {
-  Value &rms =
-      knownRms[{b.x.getAsOpaquePointer(), epsilon.convertToDouble()}];
+  Value &rms = knownRms[{b.x.getAsOpaquePointer(), epsilon.convertToDouble()}];
   if (!rms)
     rms = b.rsqrt(b.meanOf({b.x, b.x}), epsilon);
   return rms;

@@ -253,10 +253,11 @@ LogicalResult lowerAttentionGrad(nn::AttentionGradOp op) {
     return failure();
   auto lowered = rt::AttentionGradOp::create(
       b, loc, op.getResultTypes(), op.getGrad(), q, k, v, op.getOutput(),
-      op.getLse(), batchStart(b, op, batch), heads->start, i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
-      i(gradStride(op.getGradQuery())), i(gradStride(op.getGradKey())),
-      i(gradStride(op.getGradValue())), i(heads->total), op.getScaleAttr(),
-      b.getBoolAttr(op.getCausal()), op.getDropoutAttr(), op.getStreamAttr());
+      op.getLse(), batchStart(b, op, batch), heads->start, i(rowStride(q)),
+      i(rowStride(k)), i(rowStride(v)), i(gradStride(op.getGradQuery())),
+      i(gradStride(op.getGradKey())), i(gradStride(op.getGradValue())),
+      i(heads->total), op.getScaleAttr(), b.getBoolAttr(op.getCausal()),
+      op.getDropoutAttr(), op.getStreamAttr());
   if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
     lowered->setAttr(nn::NNDialect::kPhaseAttr, phase);
   op.replaceAllUsesWith(lowered);

@@ -266,8 +266,7 @@ Value OpBody::rotate(OpBuilder &b, nn::RopeOp rope) {
   Value half = arith::RemUIOp::create(b, loc, row, index(2));
   Value other = arith::XOrIOp::create(b, loc, row, index(1));
   auto read = [&](Value from, Value at) {
-    Value x =
-        tensor::ExtractOp::create(b, loc, from, ValueRange{at, column});
+    Value x = tensor::ExtractOp::create(b, loc, from, ValueRange{at, column});
     return widen(b, loc, x);
   };
   Value x = read(table, row), y = read(table, other);
@@ -288,8 +287,8 @@ Value OpBody::counts(OpBuilder &b, nn::CountedOp counted, Value label) {
   Location loc = op->getLoc();
   Type type = counted.getElementType();
   Value zero = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
-  Value legal = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, label,
-                                      zero);
+  Value legal =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, label, zero);
   auto constant = [&](double v) -> Value {
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, v));
   };

@@ -54,7 +54,8 @@ int64_t AttentionGradOp::getOperandStride(unsigned operand) {
 int64_t AttentionGradOp::getResultStride(unsigned result) {
   const uint64_t strides[] = {getRowDq(), getRowDk(), getRowDv()};
   auto type = cast<RankedTensorType>(getResult(result).getType());
-  int64_t row = type.getNumElements() / (type.getDimSize(0) * type.getDimSize(1));
+  int64_t row =
+      type.getNumElements() / (type.getDimSize(0) * type.getDimSize(1));
   int64_t stride = strides[result];
   return stride == row ? 0 : stride;
 }
