@@ -19,7 +19,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>, rt.arena = 64 : i64, rt.arena
 // -----
 
 module attributes {rt.arena = 64 : i64, rt.arena_by_kind = {}} {
-  // expected-error @below {{argument #0 is no parameter, moment, data or scalar}}
+  // expected-error @below {{argument #0 is no parameter, moment, data, table or scalar}}
   func.func @step(%w: tensor<16xf32> {rt.offset = 0 : i64}) {
     return
   }
