@@ -209,7 +209,8 @@ FailureOr<HeadRange> headRange(OpBuilder &b, Operation *op, Value query,
   int64_t queries = totalOf('r', shape[3]);
   std::optional<FactorSpan> groups = spanOf(op, 'g');
   if (groups)
-    groups->chunk *= queries;
+    for (FactorSpan::Cut &cut : groups->cuts)
+      cut.chunk *= queries;
   return HeadRange{queries * totalOf('g', shape[2]), startOf(b, loc, groups)};
 }
 
