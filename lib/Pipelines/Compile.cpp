@@ -94,6 +94,8 @@ void tessera::setOptions(PipelineOptions &passes,
   passes.weightDecay = options.weightDecay;
   passes.clip = options.clip;
   passes.keepValues = options.keepValues;
+  passes.bucketBytes = options.bucketBytes;
+  passes.overlap = options.overlap;
   passes.recompute = options.recompute;
   passes.recomputeLayers = options.recomputeLayers;
 }

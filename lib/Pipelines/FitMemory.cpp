@@ -59,6 +59,7 @@ LogicalResult Search::plan(Candidate &candidate) {
   setOptions(passes, options);
   buildDistributePipeline(manager, passes);
   buildLowerPipeline(manager, passes);
+  buildCommunicatePipeline(manager, passes);
   buildMemoryPipeline(manager, passes);
   if (failed(manager.run(*copy)))
     return failure();

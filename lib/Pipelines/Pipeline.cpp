@@ -51,6 +51,13 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
   passes.addPass(createCSEPass());
 }
 
+void tessera::buildCommunicatePipeline(OpPassManager &passes,
+                                       const PipelineOptions &options) {
+  passes.addPass(createMergeCollectivesPass({options.bucketBytes}));
+  if (options.overlap)
+    passes.addPass(createOverlapCollectivesPass());
+}
+
 void tessera::buildMemoryPipeline(OpPassManager &passes,
                                   const PipelineOptions &options) {
   passes.addPass(createAnnotateSharingPass());
@@ -79,6 +86,7 @@ void tessera::buildCompilePipeline(OpPassManager &passes,
                                    const PipelineOptions &options) {
   buildDistributePipeline(passes, options);
   buildLowerPipeline(passes, options);
+  buildCommunicatePipeline(passes, options);
   buildMemoryPipeline(passes, options);
   buildCodePipeline(passes, options);
 }

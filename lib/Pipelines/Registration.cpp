@@ -45,6 +45,9 @@ void tessera::registerCompilerPasses() {
   PassPipelineRegistration<PipelineOptions>(
       "tessera-lower", "A typed training step to the program of one rank",
       buildLowerPipeline);
+  PassPipelineRegistration<PipelineOptions>("tessera-communicate",
+                                            "Fewer and earlier collectives",
+                                            buildCommunicatePipeline);
   PassPipelineRegistration<PipelineOptions>(
       "tessera-memory", "The memory plan of a lowered program, checked",
       buildMemoryPipeline);

@@ -205,6 +205,9 @@ json::Array opsJson(const ProgramReport &report) {
       op["bytes"] = call.bytes;
       op["reason"] = call.reason;
     }
+    if (call.isAsync)
+      op["overlap"] =
+          json::Object{{"ops", call.besideOps}, {"flops", call.besideFlops}};
     ops.push_back(std::move(op));
   }
   return ops;

@@ -35,6 +35,26 @@ static int64_t timesOf(Operation *op) {
   return times;
 }
 
+static int64_t flopsOf(Operation *op) {
+  auto cost = dyn_cast<nn::CostOpInterface>(op);
+  return cost ? cost.getFlops() : 0;
+}
+
+/// What runs between the start of a collective and its wait.
+static void noteOverlap(CallRecord &record, rt::CollectiveOpInterface start) {
+  if (!start.getAsync())
+    return;
+  record.isAsync = true;
+  Operation *wait = *start->user_begin();
+  for (Operation *op = start->getNextNode(); op != wait; op = op->getNextNode())
+    op->walk([&](rt::RuntimeCallOpInterface call) {
+      if (isa<rt::CollectiveOpInterface, rt::WaitOp>(call.getOperation()))
+        return;
+      ++record.besideOps;
+      record.besideFlops += flopsOf(call);
+    });
+}
+
 static CallRecord recordOf(Operation *op) {
   CallRecord record;
   record.op = op->getName().stripDialect();
@@ -42,8 +62,9 @@ static CallRecord recordOf(Operation *op) {
   record.phase = phaseOf(op);
   record.layer = layerOf(record.name);
   record.times = timesOf(op);
-  if (auto cost = dyn_cast<nn::CostOpInterface>(op))
-    record.flops = cost.getFlops();
+  record.flops = flopsOf(op);
+  if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op))
+    noteOverlap(record, collective);
   if (auto launch = dyn_cast<rt::LaunchOp>(op))
     record.kernel = launch.getKernel();
   if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op)) {

@@ -138,6 +138,16 @@ void Buffers::visitView(ViewOp view) {
   addTo({source.buffer, source.offset + bytes}, view.getResult());
 }
 
+/// Whether what makes a value, a call or a loop, can write it in that layout.
+static bool isWrittenAs(Value part, const RowLayout &layout) {
+  auto call = part.getDefiningOp<RuntimeCallOpInterface>();
+  if (layout.isContiguous())
+    return call || part.getDefiningOp<LoopOp>();
+  return call && (isa<CopyOp>(call) ||
+                  call.getResultStride(
+                      cast<OpResult>(part).getResultNumber()) == layout.stride);
+}
+
 /// Parts move into the join's buffer: what they were written in place of moves
 /// along.
 void Buffers::visitJoin(JoinOp join) {
@@ -147,12 +157,7 @@ void Buffers::visitJoin(JoinOp join) {
     unsigned index = part.getOperandNumber();
     Place from = places.at(part.get());
     RowLayout layout = layoutIn(join, index);
-    auto call = part.get().getDefiningOp<RuntimeCallOpInterface>();
-    bool written =
-        call &&
-        (layout.isContiguous() || isa<CopyOp>(call) ||
-         call.getResultStride(cast<OpResult>(part.get()).getResultNumber()) ==
-             layout.stride);
+    bool written = isWrittenAs(part.get(), layout);
     bool alone = buffers[from.buffer].members.size() == 1;
     if (!written || part.get().getParentBlock() != join->getBlock() ||
         !fillsBuffer(part.get()) || (!layout.isContiguous() && !alone)) {

@@ -9,6 +9,7 @@
 #include "tessera/Transforms/AbstractArena.h"
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Transforms/Passes.h"
+#include "tessera/Transforms/PendingCollectives.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tessera {
@@ -43,6 +44,8 @@ private:
   LogicalResult visitJoin(JoinOp join);
   LogicalResult visitLoop(LoopOp loop);
   LogicalResult visitReturn();
+  LogicalResult checkPending(RuntimeCallOpInterface call);
+  void start(CollectiveOpInterface op);
 
   LogicalResult read(OpOperand &operand);
   LogicalResult write(Operation *op, Value value);
@@ -53,6 +56,8 @@ private:
                              StringRef what);
   ByteRange bytesOfValue(Value value);
   int64_t contentFor(Value value);
+  int64_t contentOf(JoinOp join);
+  void adopt(JoinOp join, Value part);
 
   func::FuncOp func;
   int64_t arenaBytes;
@@ -61,6 +66,7 @@ private:
   llvm::DenseMap<Value, Held> held;
   llvm::DenseMap<Operation *, int64_t> joins; ///< Content of joins being built.
   llvm::SetVector<Value> kept;
+  PendingCollectives pending;
   int64_t contents = 0;
 };
 
@@ -83,12 +89,16 @@ int64_t Checker::contentFor(Value value) {
     auto join = dyn_cast<JoinOp>(use.getOwner());
     if (!join || join->getBlock() != value.getParentBlock())
       continue;
-    int64_t &content = joins[join];
-    if (content == 0)
-      content = ++contents;
-    return content;
+    return contentOf(join);
   }
   return ++contents;
+}
+
+int64_t Checker::contentOf(JoinOp join) {
+  int64_t &content = joins[join];
+  if (content == 0)
+    content = ++contents;
+  return content;
 }
 
 LogicalResult Checker::write(Operation *op, Value value) {
@@ -162,7 +172,39 @@ LogicalResult Checker::checkApart(RuntimeCallOpInterface call,
   return success();
 }
 
+LogicalResult Checker::checkPending(RuntimeCallOpInterface call) {
+  if (auto wait = dyn_cast<WaitOp>(call.getOperation());
+      wait && failed(pending.finish(wait)))
+    return failure();
+  for (Value operand : call->getOperands())
+    if (isa<RankedTensorType>(operand.getType()) &&
+        failed(pending.checkRead(call, held.at(operand).bytes)))
+      return failure();
+  for (Value result : call->getResults())
+    if (failed(pending.checkWrite(call, bytesOfValue(result))))
+      return failure();
+  return success();
+}
+
+/// In-place operands are what is written, not what is read.
+void Checker::start(CollectiveOpInterface op) {
+  auto call = cast<RuntimeCallOpInterface>(op.getOperation());
+  SmallVector<ByteRange> reads, writes;
+  llvm::SmallPtrSet<OpOperand *, 2> tied;
+  for (OpResult result : op->getResults()) {
+    writes.push_back(bytesOfValue(result));
+    tied.insert(call.getTiedOperand(result.getResultNumber()));
+  }
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<RankedTensorType>(operand.get().getType()) &&
+        !tied.contains(&operand))
+      reads.push_back(held.at(operand.get()).bytes);
+  pending.start(op, reads, writes);
+}
+
 LogicalResult Checker::visitCall(RuntimeCallOpInterface call) {
+  if (failed(checkPending(call)))
+    return failure();
   for (OpOperand &operand : call->getOpOperands())
     if (failed(read(operand)))
       return failure();
@@ -176,6 +218,9 @@ LogicalResult Checker::visitCall(RuntimeCallOpInterface call) {
     if (resultEntry(result, RTDialect::kKeepAttr))
       kept.insert(result);
   }
+  if (auto collective = dyn_cast<CollectiveOpInterface>(call.getOperation());
+      collective && collective.getAsync())
+    start(collective);
   return success();
 }
 
@@ -192,6 +237,17 @@ LogicalResult Checker::visitView(ViewOp view) {
                       "a view");
 }
 
+/// A part that a loop made had other contents in each iteration; from here on
+/// its bytes are the join's.
+void Checker::adopt(JoinOp join, Value part) {
+  int64_t content = contentOf(join);
+  Held &own = held[part];
+  if (own.content == content)
+    return;
+  own.content = content;
+  arena.write(own.bytes, content, join);
+}
+
 LogicalResult Checker::visitJoin(JoinOp join) {
   ByteRange bytes = bytesOfValue(join.getResult());
   for (OpOperand &part : join->getOpOperands()) {
@@ -201,6 +257,7 @@ LogicalResult Checker::visitJoin(JoinOp join) {
                             "a part of a join")) ||
         failed(read(part)))
       return failure();
+    adopt(join, part.get());
   }
   int64_t content = joins.lookup(join);
   held[join.getResult()] = {bytes, content};
@@ -255,7 +312,7 @@ LogicalResult Checker::visitBlock(Block &block) {
     if (failed(visit(&op)))
       return failure();
   }
-  return success();
+  return pending.checkNoneIn(block);
 }
 
 /// Updates must have replaced their arguments; what is kept must still be

@@ -36,6 +36,8 @@ Arity arityOf(const Call &call) {
     return {2, TSR_COPY_ARGS};
   case TSR_ENTRY_ALL_REDUCE:
     return {1, TSR_COLLECTIVE_ARGS};
+  case TSR_ENTRY_WAIT:
+    return {1, 0};
   default:
     return {2, TSR_COLLECTIVE_ARGS};
   }
@@ -47,7 +49,7 @@ bool isAttention(const Call &call) {
 }
 
 bool isCollective(const Call &call) {
-  return call.entry >= TSR_ENTRY_ALL_REDUCE;
+  return call.entry >= TSR_ENTRY_ALL_REDUCE && call.entry != TSR_ENTRY_WAIT;
 }
 
 /// What may differ from step to step without being another program.
@@ -100,7 +102,8 @@ const tsr_abi_api &cudaApi() {
                                   entryOf<TSR_ENTRY_COPY>,
                                   entryOf<TSR_ENTRY_ALL_REDUCE>,
                                   entryOf<TSR_ENTRY_ALL_GATHER>,
-                                  entryOf<TSR_ENTRY_REDUCE_SCATTER>};
+                                  entryOf<TSR_ENTRY_REDUCE_SCATTER>,
+                                  entryOf<TSR_ENTRY_WAIT>};
   return api;
 }
 
@@ -111,8 +114,9 @@ Status CudaRank::enter(const Call &call) {
   }
   Status status = queue(call);
   // With poison an error belongs to the op that is waited for here.
-  if (status.ok() && rank.poison)
-    return statusOf(cudaStreamSynchronize(stream.get()), "running the op");
+  for (cudaStream_t each : {stream.get(), communication.get()})
+    if (status.ok() && rank.poison)
+      status = statusOf(cudaStreamSynchronize(each), "running the op");
   return status;
 }
 
@@ -177,8 +181,20 @@ void CudaRank::queueAttention(const Call &call) {
                stream.get());
 }
 
+/// One that is not asynchronous is waited for at once.
 Status CudaRank::queueCollective(const Call &call) {
-  Collective what = collectiveOf(call.op, call.args);
+  communication.fork();
+  if (Status status = runCollective(collectiveOf(call.op, call.args), call);
+      !status.ok())
+    return status;
+  const void *target = call.buffers[arityOf(call).buffers - 1];
+  communication.finish(target);
+  if (!call.args[TSR_COLLECTIVE_ASYNC])
+    communication.join(target);
+  return {};
+}
+
+Status CudaRank::runCollective(const Collective &what, const Call &call) {
   if (call.entry == TSR_ENTRY_ALL_REDUCE)
     return collectives->allReduce(what, call.buffers[0]);
   if (call.entry == TSR_ENTRY_ALL_GATHER)
@@ -213,6 +229,9 @@ Status CudaRank::queue(const Call &call) {
               call.buffers[0], call.args[TSR_COPY_SRC_STRIDE], call.buffers[1],
               call.args[TSR_COPY_DST_STRIDE]},
              on);
+    return {};
+  case TSR_ENTRY_WAIT:
+    communication.join(call.buffers[0]);
     return {};
   default:
     return queueCollective(call);

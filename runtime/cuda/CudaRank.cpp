@@ -16,15 +16,16 @@ constexpr std::chrono::microseconds nap{50};
 } // namespace
 
 CudaRank::CudaRank(Rank &rank, int device, std::shared_ptr<Image> image)
-    : rank(rank), device(device), image(std::move(image)) {
+    : rank(rank), device(device), image(std::move(image)),
+      communication(stream.get()) {
   arena.allocate(rank.metadata->arenaBytes, "arena");
   zero(0, arena.size());
   workspaceNeeded = productWorkspaceBytes;
   if (const tsr_abi_device_image *code = rank.code->image())
     workspaceNeeded = std::max(workspaceNeeded, code->workspace_bytes);
   collectives = rank.communicatorName == "nccl"
-                    ? makeNcclCollectives(rank, stream.get())
-                    : makeThreadCollectives(rank, device, stream.get());
+                    ? makeNcclCollectives(rank, communication.get())
+                    : makeThreadCollectives(rank, device, communication.get());
   // What the program asks for is found now: better than in the first step.
   if (Status status = walk({rank.code->step(), 0, 0}, Walk::Note); !status.ok())
     throw Error(status);
@@ -36,6 +37,7 @@ CudaRank::CudaRank(Rank &rank, int device, std::shared_ptr<Image> image)
 CudaRank::~CudaRank() {
   cudaSetDevice(device);
   cudaStreamSynchronize(stream.get());
+  cudaStreamSynchronize(communication.get());
   graph.drop();
 }
 
@@ -151,11 +153,17 @@ Status CudaRank::runStep(const ProgramStep &step) {
   return queueStep(step);
 }
 
+/// The program's stream ends behind the other, unless the step broke off.
+cudaError_t CudaRank::progress() const {
+  cudaError_t error = cudaStreamQuery(stream.get());
+  return error == cudaSuccess ? cudaStreamQuery(communication.get()) : error;
+}
+
 /// Also after a failure: what is queued uses the arenas of all ranks.
 Status CudaRank::waitForStream(const ProgramStep &step) {
   collectives->startWaiting();
   for (int polls = 0;; ++polls) {
-    cudaError_t error = cudaStreamQuery(stream.get());
+    cudaError_t error = progress();
     if (error == cudaSuccess)
       return collectives->poll();
     if (error != cudaErrorNotReady)

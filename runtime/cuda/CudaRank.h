@@ -1,12 +1,14 @@
 //===- CudaRank.h - one rank on a GPU ---------------------------*- C++ -*-===//
 // A step walks the host program twice: the first walk only notes what varies
 // from step to step and what workspace is needed, the second queues the work on
-// the rank's one stream. From the third step with the same calls on, a captured
-// graph takes the place of the second walk where the collectives allow it.
+// the rank's stream, collectives on one of their own beside it. From the third
+// step with the same calls on, a captured graph takes the place of the second
+// walk where the collectives allow it.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_CUDA_CUDARANK_H
 #define TESSERA_CUDA_CUDARANK_H
 
+#include "CollectiveStream.h"
 #include "Collectives.h"
 #include "DeviceMemory.h"
 #include "Image.h"
@@ -60,12 +62,15 @@ private:
   void queueLaunch(const Call &call);
   void queueAttention(const Call &call);
   Status queueCollective(const Call &call);
+  Status runCollective(const Collective &what, const Call &call);
+  cudaError_t progress() const;
   const int64_t *takeWords(int64_t count);
 
   Rank &rank;
   int device;
   std::shared_ptr<Image> image; ///< null: the program has no kernels
   Stream stream;
+  CollectiveStream communication;
   DeviceMemory arena, workspace, words;
   PinnedMemory pinned; ///< as long as `words`
   MatrixProducts products;

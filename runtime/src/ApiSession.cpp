@@ -65,6 +65,14 @@ tsr_status tsr_session_step(tsr_session *session, const int32_t *tokens,
   });
 }
 
+tsr_status tsr_session_trace(tsr_session *session, const char *path) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(path, "path");
+    session->content.traceNextStep(path);
+  });
+}
+
 int64_t tsr_session_next_step(const tsr_session *session) {
   return session->content.nextStep();
 }

@@ -68,6 +68,8 @@ void runProgram(Rank &rank, int64_t step, int64_t seed) noexcept {
   }
   if (!status.ok() && !rank.communicator->failed())
     rank.communicator->abort(status);
+  if (rank.background)
+    rank.background->drain();
   rank.communicator->left();
 }
 

@@ -78,26 +78,57 @@ int32_t copy(void *context, int64_t op, void *const *buffers,
   });
 }
 
+/// Runs a collective, or has the communication thread run it.
+/// `target` names it for `wait`.
+Status collect(Rank &rank, const Collective &call, const int64_t *args,
+               const void *target, Background::Job run) {
+  if (!args[TSR_COLLECTIVE_ASYNC])
+    return run(*rank.communicator);
+  if (!rank.background)
+    rank.background = std::make_unique<Background>(rank.world, rank.number);
+  rank.background->start(call.op, target, std::move(run),
+                         rank.trace ? &rank.trace->background : nullptr);
+  return {};
+}
+
 int32_t allReduce(void *context, int64_t op, void *const *buffers,
                   const int64_t *args) {
   return enter(context, op, [&](Rank &rank) {
-    return rank.communicator->allReduce(collectiveOf(op, args), buffers[0]);
+    Collective call = collectiveOf(op, args);
+    void *data = buffers[0];
+    return collect(rank, call, args, data, [=](Communicator &communicator) {
+      return communicator.allReduce(call, data);
+    });
   });
 }
 
 int32_t allGather(void *context, int64_t op, void *const *buffers,
                   const int64_t *args) {
   return enter(context, op, [&](Rank &rank) {
-    return rank.communicator->allGather(collectiveOf(op, args), buffers[0],
-                                        buffers[1]);
+    Collective call = collectiveOf(op, args);
+    void *src = buffers[0], *dst = buffers[1];
+    return collect(rank, call, args, dst, [=](Communicator &communicator) {
+      return communicator.allGather(call, src, dst);
+    });
   });
 }
 
 int32_t reduceScatter(void *context, int64_t op, void *const *buffers,
                       const int64_t *args) {
   return enter(context, op, [&](Rank &rank) {
-    return rank.communicator->reduceScatter(collectiveOf(op, args), buffers[0],
-                                            buffers[1]);
+    Collective call = collectiveOf(op, args);
+    void *src = buffers[0], *dst = buffers[1];
+    return collect(rank, call, args, dst, [=](Communicator &communicator) {
+      return communicator.reduceScatter(call, src, dst);
+    });
+  });
+}
+
+int32_t wait(void *context, int64_t op, void *const *buffers, const int64_t *) {
+  return enter(context, op, [&](Rank &rank) -> Status {
+    if (!rank.background)
+      return {TSR_INTERNAL, "waits for a collective that was not started"};
+    return rank.background->wait(buffers[0]);
   });
 }
 } // namespace
@@ -113,7 +144,8 @@ const tsr_abi_api &cpuApi() {
                                   copy,
                                   allReduce,
                                   allGather,
-                                  reduceScatter};
+                                  reduceScatter,
+                                  wait};
   return api;
 }
 

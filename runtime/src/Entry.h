@@ -15,6 +15,7 @@ int32_t enterOp(Rank &rank, int64_t op, const Body &body) noexcept {
   if (rank.communicator->failed())
     return 1;
   Status status;
+  TracedOp traced(rank.trace ? &rank.trace->program : nullptr, op);
   try {
     status = body();
   } catch (...) {

@@ -39,40 +39,42 @@ std::vector<const void *> Meetings::Seat::offeredData() const {
   return data;
 }
 
-Meetings::Meetings(ThreadWorld &world, int64_t rank)
-    : world(world), rank(rank) {}
+Meetings::Meetings(ThreadWorld &world, int64_t rank, Lane lane)
+    : world(world), rank(rank), lane(lane) {}
 
 Meetings::Seat Meetings::seatOf(int64_t axes) {
   Seat &seat = seats[axes];
   if (!seat.group) {
-    seat.group = &world.group(rank, axes);
+    seat.group = &world.group(rank, axes, lane);
     seat.member = seat.group->indexOf(rank);
   }
   return seat;
+}
+
+Wait Meetings::waitAt(const Seat &seat) const {
+  return {*seat.group, seat.member, seat.group->offer(seat.member), overAxes,
+          lane == Lane::Program};
 }
 
 /// First meeting: everyone's buffer is ready, and all call the same.
 Status Meetings::open(const Seat &seat, const Offer &offer) {
   if (world.failed())
     return world.failure();
-  world.reached(rank, offer.call.op);
+  if (lane == Lane::Program)
+    world.reached(rank, offer.call.op);
   if (!isKnown(offer.call)) {
     world.abort({TSR_INTERNAL, concat("rank ", rank, " called an illegal ",
                                       describeCall(offer))});
     return world.failure();
   }
   seat.group->offer(seat.member) = offer;
-  Wait wait{*seat.group, seat.member, seat.group->offer(seat.member), overAxes};
-  if (Status status = world.meet(wait); !status.ok())
+  if (Status status = world.meet(waitAt(seat)); !status.ok())
     return status;
   return checkOffers(seat);
 }
 
 /// Second meeting: nobody needs the others' buffers any more.
-Status Meetings::close(const Seat &seat) {
-  return world.meet(
-      {*seat.group, seat.member, seat.group->offer(seat.member), overAxes});
-}
+Status Meetings::close(const Seat &seat) { return world.meet(waitAt(seat)); }
 
 Status Meetings::checkOffers(const Seat &seat) const {
   const Offer &own = seat.group->offer(seat.member);

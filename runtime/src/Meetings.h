@@ -13,7 +13,7 @@ namespace tessera {
 
 class Meetings {
 public:
-  Meetings(ThreadWorld &world, int64_t rank);
+  Meetings(ThreadWorld &world, int64_t rank, Lane lane = Lane::Program);
 
   struct Seat {
     Rendezvous *group = nullptr;
@@ -31,8 +31,11 @@ public:
 private:
   Status checkOffers(const Seat &seat) const;
 
+  Wait waitAt(const Seat &seat) const;
+
   ThreadWorld &world;
   int64_t rank;
+  Lane lane;
   std::map<int64_t, Seat> seats; ///< by set of axes
 };
 

@@ -3,6 +3,7 @@
 #ifndef TESSERA_RUNTIME_RANK_H
 #define TESSERA_RUNTIME_RANK_H
 
+#include "Background.h"
 #include "Communicator.h"
 #include "Device.h"
 #include "ThreadWorld.h"
@@ -21,6 +22,9 @@ struct Rank {
   std::string communicatorName;
   int threads = 1;
   bool poison = false;
+  /// Of host memory: runs what is started; made by the first such call.
+  std::unique_ptr<Background> background;
+  std::unique_ptr<RankTrace> trace;   ///< null: nobody wants one
   std::unique_ptr<DeviceRank> device; ///< uses the rest: destroyed first
 };
 

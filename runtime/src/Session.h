@@ -33,6 +33,9 @@ public:
   void initialize();
   void setSchedule(const Schedule &next);
   tsr_step_result step(const int32_t *tokens, size_t count);
+  /// The next step that succeeds is recorded and written to `path`.
+  /// TSR_UNSUPPORTED on devices that work behind the host's back.
+  void traceNextStep(const std::string &path);
 
   /// TSR_NOT_FOUND names what there is no tensor of.
   const TensorInfo &tensor(const std::string &role,
@@ -75,6 +78,8 @@ private:
   void fillScalar(const char *name, double value);
   double readScalar(const char *name) const;
   void runStep();
+  void startTrace();
+  void finishTrace();
 
   std::shared_ptr<Core> core;
   RankThreads threads;
@@ -84,6 +89,7 @@ private:
   int64_t stepNumber = 0;
   bool ready = false;
   std::string deviceDescription;
+  std::string tracePath; ///< empty: no trace is wanted
   Status death;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace tessera {
 
@@ -96,6 +97,32 @@ void Session::runStep() {
     throw Error(death);
 }
 
+void Session::traceNextStep(const std::string &path) {
+  checkAlive();
+  if (metadata().device != "cpu")
+    fail(TSR_UNSUPPORTED, "device '", metadata().device,
+         "' runs its ops behind the host's back; trace a step with its own "
+         "profiler (nsys), or on device 'cpu'");
+  tracePath = path;
+}
+
+void Session::startTrace() {
+  for (auto &rank : core->ranks) {
+    rank->trace = std::make_unique<RankTrace>();
+    rank->trace->program.events.reserve(metadata().ops.size());
+    rank->trace->background.events.reserve(metadata().ops.size());
+  }
+}
+
+void Session::finishTrace() {
+  std::vector<const RankTrace *> traces;
+  for (auto &rank : core->ranks)
+    traces.push_back(rank->trace.get());
+  writeTrace(std::exchange(tracePath, ""), metadata(), traces);
+  for (auto &rank : core->ranks)
+    rank->trace.reset();
+}
+
 tsr_step_result Session::step(const int32_t *tokens, size_t count) {
   checkAlive();
   if (!ready)
@@ -103,12 +130,16 @@ tsr_step_result Session::step(const int32_t *tokens, size_t count) {
                                "tsr_session_init or tsr_session_load first");
   checkTokens(tokens, count);
   fillInputs(tokens);
+  if (!tracePath.empty())
+    startTrace();
   runStep();
   tsr_step_result result;
   result.loss = readScalar("loss");
   result.grad_norm = readScalar("grad_norm");
   result.lr = schedule.at(stepNumber);
   result.step = stepNumber++;
+  if (!tracePath.empty())
+    finishTrace();
   return result;
 }
 

@@ -38,8 +38,10 @@ void splitOver(int threads, int64_t count, int64_t bytes, const Body &body) {
 } // namespace
 
 ThreadCommunicator::ThreadCommunicator(std::shared_ptr<ThreadWorld> shared,
-                                       int64_t rank)
-    : world(std::move(shared)), rank(rank), meetings(*world, rank) {}
+                                       int64_t rank, Lane lane)
+    : world(std::move(shared)), rank(rank), lane(lane),
+      threads(lane == Lane::Program ? world->options().threadsPerRank : 1),
+      meetings(*world, rank, lane) {}
 
 Status ThreadCommunicator::allReduce(const Collective &call, void *data) {
   Meetings::Seat seat = meetings.seatOf(call.axes);
@@ -59,8 +61,7 @@ Status ThreadCommunicator::allReduce(const Collective &call, void *data) {
   for (const void *source : sources)
     targets.push_back(const_cast<void *>(source));
   Reduction what{call.dtype, call.reduction, sources};
-  splitOver(world->options().threadsPerRank, end - begin,
-            (end - begin) * dtypeBytes(call.dtype) * size,
+  splitOver(threads, end - begin, (end - begin) * dtypeBytes(call.dtype) * size,
             [&](int64_t from, int64_t to) {
               reduceRange(what, begin + from, begin + to, targets, 0);
             });
@@ -77,9 +78,7 @@ Status ThreadCommunicator::allGather(const Collective &call, const void *src,
   int64_t bytes = call.count * dtypeBytes(call.dtype);
   std::vector<const void *> sources = seat.offeredData();
   int64_t rows = call.outer * size;
-  int pieces = rows * bytes < threadBytes
-                   ? 1
-                   : std::max(world->options().threadsPerRank, 1);
+  int pieces = rows * bytes < threadBytes ? 1 : std::max(threads, 1);
   inParallel(pieces, [&](int64_t piece) {
     for (int64_t row = rows * piece / pieces; row < rows * (piece + 1) / pieces;
          ++row) {
@@ -106,8 +105,8 @@ Status ThreadCommunicator::reduceScatter(const Collective &call,
     int64_t first = (row * size + seat.member) * call.count;
     std::vector<void *> target{static_cast<char *>(dst) +
                                row * call.count * element};
-    splitOver(world->options().threadsPerRank, call.count,
-              call.count * element * size, [&](int64_t from, int64_t to) {
+    splitOver(threads, call.count, call.count * element * size,
+              [&](int64_t from, int64_t to) {
                 reduceRange(what, first + from, first + to, target, first);
               });
   }

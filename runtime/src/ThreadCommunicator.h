@@ -13,7 +13,9 @@ namespace tessera {
 
 class ThreadCommunicator final : public Communicator {
 public:
-  ThreadCommunicator(std::shared_ptr<ThreadWorld> world, int64_t rank);
+  /// In the background it has one thread and tells nobody where the rank is.
+  ThreadCommunicator(std::shared_ptr<ThreadWorld> world, int64_t rank,
+                     Lane lane = Lane::Program);
 
   Status allReduce(const Collective &call, void *data) override;
   Status allGather(const Collective &call, const void *src, void *dst) override;
@@ -27,7 +29,10 @@ public:
   void abort(const Status &status) override { world->abort(status); }
   Status failure() const override { return world->failure(); }
   bool failed() const override { return world->failed(); }
-  void reached(int64_t op) override { world->reached(rank, op); }
+  void reached(int64_t op) override {
+    if (lane == Lane::Program)
+      world->reached(rank, op);
+  }
   void entered() override { world->setInside(rank, true); }
   void left() override { world->setInside(rank, false); }
 
@@ -38,6 +43,8 @@ private:
 
   std::shared_ptr<ThreadWorld> world;
   int64_t rank;
+  Lane lane;
+  int threads;
   Meetings meetings;
 };
 

@@ -14,10 +14,10 @@ static constexpr std::chrono::milliseconds nap{20};
 ThreadWorld::ThreadWorld(ThreadWorldOptions options)
     : settings(std::move(options)), places(settings.mesh.ranks()) {}
 
-Rendezvous &ThreadWorld::group(int64_t rank, int64_t axes) {
+Rendezvous &ThreadWorld::group(int64_t rank, int64_t axes, Lane lane) {
   std::vector<int64_t> ranks = settings.mesh.group(rank, axes);
   std::lock_guard<std::mutex> lock(groupsMutex);
-  auto &slot = groups[{axes, ranks.front()}];
+  auto &slot = groups[static_cast<int>(lane)][{axes, ranks.front()}];
   if (!slot)
     slot = std::make_unique<Rendezvous>(std::move(ranks));
   return *slot;
@@ -54,7 +54,7 @@ bool ThreadWorld::someoneLeft(const Rendezvous &group, uint64_t round) const {
 Status ThreadWorld::meet(const Wait &wait) {
   Rendezvous &group = wait.group;
   uint64_t round = group.arrive(wait.member);
-  if (spin(group, round))
+  if (wait.spins ? spin(group, round) : group.complete(round))
     return {};
   Clock::time_point deadline = Clock::now() + settings.timeout;
   while (true) {

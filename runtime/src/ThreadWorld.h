@@ -15,6 +15,10 @@
 
 namespace tessera {
 
+/// Who calls a rank's collectives: its program, or the thread that runs what
+/// the program starts. Each meets its own kind.
+enum class Lane { Program, Background };
+
 struct ThreadWorldOptions {
   Mesh mesh;
   std::chrono::milliseconds timeout{60000};
@@ -32,6 +36,8 @@ struct Wait {
   const Offer &offer;
   /// "over axis 'tp'" or "from rank 0 to rank 1"
   std::string (*where)(const Mesh &, const Wait &);
+  /// The background leaves the cores to the programs.
+  bool spins = true;
 };
 
 class ThreadWorld {
@@ -40,7 +46,7 @@ public:
 
   const ThreadWorldOptions &options() const { return settings; }
   /// The group of `rank` over a set of axes; made on first use.
-  Rendezvous &group(int64_t rank, int64_t axes);
+  Rendezvous &group(int64_t rank, int64_t axes, Lane lane = Lane::Program);
   /// Members: the sender, the receiver.
   Rendezvous &channel(int64_t sender, int64_t receiver);
 
@@ -71,8 +77,9 @@ private:
   ThreadWorldOptions settings;
   std::deque<Place> places;
   std::mutex groupsMutex;
-  std::map<std::pair<int64_t, int64_t>, std::unique_ptr<Rendezvous>> groups,
-      channels;
+  using Groups =
+      std::map<std::pair<int64_t, int64_t>, std::unique_ptr<Rendezvous>>;
+  Groups groups[2], channels; ///< groups by lane
   std::atomic<bool> hasFailed{false};
   mutable std::mutex failureMutex;
   Status firstFailure;

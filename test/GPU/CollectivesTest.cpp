@@ -119,14 +119,14 @@ TEST(GpuCollectives, AllReduceHasTheBitsOfTheCpu) {
       for (int64_t reduction : {TSR_REDUCE_SUM, TSR_REDUCE_MAX})
         for (int64_t count : {1, 777, 40000})
           compare(
-              {&tsr_abi_api::all_reduce, {set, count, dtype, reduction, 1}});
+              {&tsr_abi_api::all_reduce, {set, count, dtype, reduction, 1, 0}});
 }
 
 TEST(GpuCollectives, AllGatherPutsRanksInOrder) {
   for (int64_t set : {1, 2, 3})
     for (int64_t outer : {1, 3})
       compare({&tsr_abi_api::all_gather,
-               {set, 125, TSR_DTYPE_F32, TSR_REDUCE_SUM, outer}});
+               {set, 125, TSR_DTYPE_F32, TSR_REDUCE_SUM, outer, 0}});
 }
 
 TEST(GpuCollectives, ReduceScatterHasTheBitsOfTheCpu) {
@@ -134,7 +134,79 @@ TEST(GpuCollectives, ReduceScatterHasTheBitsOfTheCpu) {
     for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16})
       for (int64_t outer : {1, 3})
         compare({&tsr_abi_api::reduce_scatter,
-                 {set, 250, dtype, TSR_REDUCE_SUM, outer}});
+                 {set, 250, dtype, TSR_REDUCE_SUM, outer, 0}});
+}
+
+/// Two sums, with copies beside and behind them.
+int32_t sumBeside(const Program &p, bool isAsync) {
+  const int64_t count = 40000, bytes = 4 * count;
+  void *a = p.at(0), *b = p.at(1 << 20), *c = p.at(2 << 20), *d = p.at(3 << 20);
+  const tsr_abi_api &api = *p.frame.api;
+  std::vector<int64_t> sum = {3, count,  TSR_DTYPE_F32, TSR_REDUCE_SUM,
+                              1, isAsync};
+  std::vector<int64_t> move = {1, bytes, bytes, bytes};
+  for (int round = 0; round < rounds; ++round)
+    for (int32_t code :
+         {p.call(api.all_reduce, {a}, sum), p.call(api.all_reduce, {b}, sum),
+          p.call(api.copy, {c, d}, move),
+          isAsync ? p.call(api.wait, {b}, {}) : 0,
+          p.call(api.copy, {b, c}, move),
+          isAsync ? p.call(api.wait, {a}, {}) : 0,
+          p.call(api.copy, {a, b}, move)})
+      if (code)
+        return code;
+  return 0;
+}
+
+TEST(GpuCollectives, WhatIsStartedAndWaitedForHasTheSameBits) {
+  std::vector<std::vector<Bytes>> results;
+  for (bool isAsync : {false, true}) {
+    WorldOptions options;
+    options.axes = axes;
+    options.arenaBytes = arenaBytes;
+    options.body = [&](const Program &p) { return sumBeside(p, isAsync); };
+    World world(options);
+    for (int64_t rank = 0; rank < 4; ++rank)
+      world.write(rank, 0, valuesOf(rank, TSR_DTYPE_F32, 2 << 20));
+    Status status = world.step();
+    ASSERT_TRUE(status.ok()) << status.message;
+    results.emplace_back();
+    for (int64_t rank = 0; rank < 4; ++rank)
+      results.back().push_back(world.read<unsigned char>(rank, 0, arenaBytes));
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+/// The third step is captured: the other stream must be part of it.
+TEST(GpuCollectives, ACapturedStepKeepsTheirOrder) {
+  World world(single(1 << 20, [](const Program &p) {
+    const tsr_abi_api &api = *p.frame.api;
+    std::vector<int64_t> gather = {1, 1000, TSR_DTYPE_F32, TSR_REDUCE_SUM,
+                                   1, 1};
+    for (int32_t code :
+         {p.call(api.all_gather, {p.at(0), p.at(1 << 16)}, gather),
+          p.call(api.fill, {p.at(1 << 18)}, {4000}),
+          p.call(api.wait, {p.at(1 << 16)}, {}),
+          p.call(api.copy, {p.at(1 << 16), p.at(1 << 17)},
+                 {1, 4000, 4000, 4000})})
+      if (code)
+        return code;
+    return 0;
+  }));
+  for (int step = 0; step < 5; ++step) {
+    std::vector<float> values(1000, static_cast<float>(step + 1));
+    world.write(0, 0, values);
+    Status status = world.step(step);
+    ASSERT_TRUE(status.ok()) << status.message;
+    EXPECT_EQ(world.read<float>(0, 1 << 17, 1000), values) << "step " << step;
+  }
+}
+
+TEST(GpuCollectives, WaitingForWhatWasNotStartedIsAnError) {
+  World world(single(1 << 12, [](const Program &p) {
+    return p.call(p.frame.api->wait, {p.at(0)}, {});
+  }));
+  EXPECT_NE(world.step().message.find("was not started"), std::string::npos);
 }
 
 TEST(GpuCollectives, DisagreementNamesBoth) {
@@ -143,7 +215,7 @@ TEST(GpuCollectives, DisagreementNamesBoth) {
   options.body = [](const Program &p) {
     int64_t count = p.frame.coordinates[1] ? 8 : 9;
     return p.call(p.frame.api->all_reduce, {p.at(0)},
-                  {2, count, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1});
+                  {2, count, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0});
   };
   World world(options);
   Status status = world.step();
@@ -159,7 +231,7 @@ TEST(GpuCollectives, MissingRankIsNamed) {
     bool leaves = p.frame.coordinates[0] == 1 && p.frame.coordinates[1] == 0;
     return leaves ? 0
                   : p.call(p.frame.api->all_reduce, {p.at(0)},
-                           {3, 8, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1});
+                           {3, 8, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0});
   };
   World world(options);
   Status status = world.step();

@@ -90,7 +90,7 @@ cudaError_t cudaFree(void *memory) { // waits for the device, as CUDA's does
     all = streams;
   }
   for (CUstream_st *stream : all)
-    if (memory && !stream->capturing)
+    if (memory && !stream->capture)
       stream->synchronize();
   std::free(memory);
   return cudaSuccess;
@@ -149,14 +149,16 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return stream->isIdle() ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  if (stream->capturing)
+  if (stream->capture)
     return cudaErrorStreamCaptureUnsupported;
   stream->synchronize();
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                 unsigned int) {
-  if (auto flag = event->latest)
+  if (event->capture) // the list is in order
+    stream->capture = event->capture;
+  else if (auto flag = event->latest)
     stream->push([flag] { flag->wait(); });
   return cudaSuccess;
 }
@@ -169,6 +171,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  event->capture = stream->capture;
+  if (stream->capture)
+    return cudaSuccess;
   auto flag = std::make_shared<Flag>();
   event->latest = flag;
   stream->push([flag] { flag->set(); });
@@ -176,12 +181,15 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  stream->capturing = true;
+  stream->capture = stream;
   stream->captured.clear();
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
-  stream->capturing = false;
+  std::lock_guard<std::mutex> lock(mutex);
+  for (CUstream_st *joined : streams)
+    if (joined->capture == stream)
+      joined->capture = nullptr;
   *graph = new CUgraph_st{std::move(stream->captured)};
   return cudaSuccess;
 }

@@ -37,8 +37,11 @@ private:
 using Work = std::function<void()>;
 using WorkList = std::vector<Work>;
 
+struct CUstream_st;
+
 struct CUevent_st {
   std::shared_ptr<Flag> latest;
+  CUstream_st *capture = nullptr; ///< the stream whose capture recorded it
 };
 
 struct CUstream_st {
@@ -48,10 +51,11 @@ struct CUstream_st {
     thread.join();
   }
 
-  /// While capturing, work is only listed.
+  /// While capturing, work is only listed: in the list of the stream that
+  /// began, in the order of the calls, which is one that the events allow.
   void push(Work work) {
-    if (capturing && work)
-      return captured.push_back(std::move(work));
+    if (capture && work)
+      return capture->captured.push_back(std::move(work));
     std::lock_guard<std::mutex> lock(mutex);
     queue.push_back(std::move(work));
     changed.notify_all();
@@ -65,7 +69,7 @@ struct CUstream_st {
     changed.wait(lock, [&] { return queue.empty(); });
   }
 
-  bool capturing = false;
+  CUstream_st *capture = nullptr; ///< what began; also another stream
   WorkList captured;
 
 private:

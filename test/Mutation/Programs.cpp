@@ -118,8 +118,10 @@ bool Programs::advance(ModuleOp module, Stage from, Stage to) {
       manager.addPass(createLocalizePass());
     if (isAhead(Stage::Lowered))
       buildLowerLocalPipeline(manager, passes);
-    if (isAhead(Stage::Planned))
+    if (isAhead(Stage::Planned)) {
+      buildCommunicatePipeline(manager, passes);
       buildMemoryPipeline(manager, passes);
+    }
   };
   return run(module, passesBetween);
 }

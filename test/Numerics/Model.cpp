@@ -73,6 +73,8 @@ std::string tessera::test::compileModel(const std::string &configPath,
   compile.zero = build.zero;
   compile.clip = build.clip;
   compile.keepValues = build.keepValues;
+  compile.bucketBytes = build.bucketBytes;
+  compile.overlap = build.overlap;
   compile.recompute = build.recompute;
   compile.recomputeLayers = build.recomputeLayers;
   compile.emulateGrid = build.emulateGrid;

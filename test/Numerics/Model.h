@@ -34,6 +34,8 @@ struct Build {
   int64_t sequence = 0; ///< 0: n_positions.
   double clip = 1.0;    ///< 0: no clipping.
   bool keepValues = false;
+  int64_t bucketBytes = int64_t(25) << 20;
+  bool overlap = true;
   std::string recompute = "none"; ///< As CompileOptions has it.
   int64_t recomputeLayers = -1;
   bool emulateGrid = false; ///< CUDA kernels, run by test/Emulator.

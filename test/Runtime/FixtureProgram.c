@@ -74,7 +74,7 @@ tsr_program_step(const tsr_abi_frame *frame) {
   if ((code = api->fill(frame->context, OP_FILL, gradient, fill)))
     return code;
   backward(frame, l);
-  int64_t scatter[] = {1, l.part, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1};
+  int64_t scatter[] = {1, l.part, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0};
   if ((code =
            api->reduce_scatter(frame->context, OP_SCATTER, gradient, scatter)))
     return code;
@@ -85,7 +85,7 @@ tsr_program_step(const tsr_abi_frame *frame) {
     AT(sums)[0] = NAN;
   void *sums[] = {AT(sums)};
   int64_t reduce[] = {3, fault == FAULT_DISAGREE ? 1 : 2, TSR_DTYPE_F32,
-                      TSR_REDUCE_SUM, 1};
+                      TSR_REDUCE_SUM, 1, 0};
   if ((code = api->all_reduce(frame->context, OP_SUMS, sums, reduce)))
     return code;
   *AT(loss) = AT(sums)[0];
@@ -95,7 +95,7 @@ tsr_program_step(const tsr_abi_frame *frame) {
   for (long i = 0; i < l.part; ++i)
     norm[0] += AT(scattered)[i] * AT(scattered)[i];
   void *norms[] = {norm};
-  int64_t one[] = {3, 1, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1};
+  int64_t one[] = {3, 1, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0};
   if ((code = api->all_reduce(frame->context, OP_NORM, norms, one)))
     return code;
   norm[0] = sqrtf(norm[0] + bias_gradient * bias_gradient);
@@ -110,7 +110,7 @@ tsr_program_step(const tsr_abi_frame *frame) {
                             AT(sums) + 1, 1)))
     return code;
   void *gather[] = {own, AT(gradient)};
-  int64_t parts[] = {1, l.part, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1};
+  int64_t parts[] = {1, l.part, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0};
   if ((code = api->all_gather(frame->context, OP_GATHER, gather, parts)))
     return code;
   void *copy[] = {AT(gradient), AT(w)};

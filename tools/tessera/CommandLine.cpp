@@ -21,6 +21,7 @@ private:
   void addSizes(CLI::App *sub);
   void addPlan(CLI::App *sub);
   void addMemory(CLI::App *sub);
+  void addCommunication(CLI::App *sub);
   void addOptimizer(CLI::App *sub);
   void addSchedule(CLI::App *sub);
   void addTraining(CLI::App *sub);
@@ -39,7 +40,7 @@ private:
   CLI::App app{"Tessera compiles a Transformer into a distributed training "
                "program and runs it",
                "tessera"};
-  std::string mesh, device = "cpu", memoryLimit;
+  std::string mesh, device = "cpu", memoryLimit, bucketSize;
   int64_t tensorParallel = 0, dataParallel = 0;
   std::vector<CLI::Option *> fixedOptions, scheduleOptions, minLrOptions;
   CLI::Option *resume = nullptr;
@@ -120,6 +121,7 @@ void CommandLine::addPlan(CLI::App *sub) {
                   "The most ranks that the mesh may have")
       ->check(positive());
   addMemory(sub);
+  addCommunication(sub);
   fixed(sub->add_option("--cpu", options.cpu,
                         "CPU to compile for, as LLVM names it"))
       ->capture_default_str();
@@ -148,6 +150,17 @@ void CommandLine::addMemory(CLI::App *sub) {
   fixed(sub->add_option("--memory-limit", memoryLimit,
                         "Most memory of a rank, e.g. 900MiB or 1.5GiB; a plan "
                         "that needs more is an error"));
+}
+
+void CommandLine::addCommunication(CLI::App *sub) {
+  fixed(sub->add_option("--bucket-size", bucketSize,
+                        "Most bytes of gradients that are reduced together; 0: "
+                        "each on its own"))
+      ->default_str("25MiB");
+  fixed(
+      sub->add_flag("--overlap,!--no-overlap", options.overlap,
+                    "Communicate while computing: start collectives early and "
+                    "wait late, or not"));
 }
 
 void CommandLine::addOptimizer(CLI::App *sub) {
@@ -207,6 +220,9 @@ void CommandLine::addTraining(CLI::App *sub) {
   sub->add_option("--load-weights", options.weights,
                   "Start from weights as transformers saves them")
       ->excludes(resume);
+  sub->add_option("--trace", options.trace,
+                  "Record one step after the first two: when each op ran, for "
+                  "ui.perfetto.dev");
   sub->add_option("--log", options.log, "Write a line of JSON per step");
   sub->add_option("--seed", options.seed,
                   "Of initial weights, dropout and the order of the data")
@@ -321,6 +337,12 @@ void CommandLine::checkMemory() {
     refuse("--memory-limit '" + memoryLimit +
            "' is no size; write bytes, or a number with KiB, MiB, GiB or TiB");
   options.memoryLimit = bytes.value_or(0);
+  std::optional<int64_t> bucket = parseBytes(bucketSize);
+  if (!bucketSize.empty() && !bucket && bucketSize != "0")
+    refuse("--bucket-size '" + bucketSize +
+           "' is no size; write 0, bytes, or a number with KiB, MiB or GiB");
+  if (!bucketSize.empty())
+    options.bucketBytes = bucket.value_or(0);
   if (options.recompute == "auto" && !bytes)
     refuse("--recompute auto needs --memory-limit");
   if (options.recomputeLayers >= 0 && options.recompute != "full")

@@ -23,6 +23,8 @@ static CompileOptions compileOptions(const DriverOptions &options) {
   compile.cpu = options.cpu;
   compile.device = options.device;
   compile.arch = options.arch;
+  compile.bucketBytes = options.bucketBytes;
+  compile.overlap = options.overlap;
   compile.recompute = options.recompute;
   compile.recomputeLayers = options.recomputeLayers;
   compile.memoryLimit = options.memoryLimit;

@@ -31,6 +31,8 @@ struct DriverOptions {
   std::string recompute = "none";
   int64_t recomputeLayers = -1; ///< -1: all.
   int64_t memoryLimit = 0;      ///< Bytes per rank; 0: none.
+  int64_t bucketBytes = int64_t(25) << 20;
+  bool overlap = true; ///< Of communication with computation.
   std::string dumpDir, reproducer;
   /// The first option given that a compiled artifact has fixed.
   std::string fixedByArtifact;
@@ -44,7 +46,7 @@ struct DriverOptions {
   // Training.
   std::vector<std::string> data;
   std::string dataFormat = "auto", communicator = "threads";
-  std::string checkpointDir, resumeDir, weights, log;
+  std::string checkpointDir, resumeDir, weights, log, trace;
   bool resumes = false;
   int64_t saveEvery = 0, seed = 0;
   int32_t threads = 0, timeoutMs = 0;

@@ -102,6 +102,12 @@ static CollectiveGroup groupOf(const json::Object &op) {
   group.reason = stringOf(&op, "reason");
   group.bytesOfCall = integerOf(&op, "bytes");
   group.calls = integerOf(&op, "times", 1);
+  if (const json::Object *beside = op.getObject("overlap")) {
+    group.asyncCalls = group.calls;
+    group.besideOps = group.calls * integerOf(beside, "ops");
+    group.besideFlops = static_cast<double>(group.calls) *
+                        beside->getNumber("flops").value_or(0);
+  }
   if (layer >= 0)
     group.layers.insert(layer);
   if (const json::Array *axes = op.getArray("axes"))
@@ -138,6 +144,9 @@ void Report::readOps(const json::Object &root) {
       continue;
     }
     same->calls += group.calls;
+    same->asyncCalls += group.asyncCalls;
+    same->besideOps += group.besideOps;
+    same->besideFlops += group.besideFlops;
     same->layers.insert(group.layers.begin(), group.layers.end());
   }
 }

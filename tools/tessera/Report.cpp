@@ -19,6 +19,15 @@ std::string CollectiveGroup::where() const {
   return range + "." + place;
 }
 
+std::string CollectiveGroup::overlap() const {
+  if (asyncCalls == 0)
+    return "-";
+  std::string text =
+      formatv("{0} ops, {1} flops", besideOps, countText(besideFlops));
+  return asyncCalls == calls ? text
+                             : formatv("{0} calls: {1}", asyncCalls, text);
+}
+
 std::string Report::headline() const {
   return formatv("{0}, {1} ({2} rank{3}), {4} parameters, {5} per rank",
                  family.empty() ? "model" : family,
@@ -32,13 +41,14 @@ std::string Report::collectivesText() const {
   if (collectives.empty())
     return "communication: none\n";
   Table table({"where", "phase", "axis", "collective", "calls", "bytes of one",
-               "bytes per step", "reason"});
+               "bytes per step", "computed beside", "reason"});
   int64_t total = 0;
   for (const CollectiveGroup &group : collectives) {
     table.add({group.where(), group.phase.empty() ? "-" : group.phase,
                group.axes, group.kind, std::to_string(group.calls),
                std::to_string(group.bytesOfCall),
-               std::to_string(group.bytesOfStep()), group.reason});
+               std::to_string(group.bytesOfStep()), group.overlap(),
+               group.reason});
     total += group.bytesOfStep();
   }
   return formatv("communication per step and rank: {0} in buffers\n{1}",
@@ -94,6 +104,9 @@ json::Value Report::json() const {
                      {"reason", g.reason},
                      {"calls", g.calls},
                      {"bytes_of_call", g.bytesOfCall},
+                     {"async_calls", g.asyncCalls},
+                     {"ops_beside", g.besideOps},
+                     {"flops_beside", g.besideFlops},
                      {"bytes_of_step", g.bytesOfStep()}});
   return json::Object{
       {"model", json::Object{{"family", family},

@@ -18,9 +18,14 @@ struct CollectiveGroup {
   std::set<int64_t> layers; ///< Empty: not in a layer.
   int64_t calls = 0;        ///< Per optimizer step, all layers.
   int64_t bytesOfCall = 0;  ///< The buffer, on each rank.
+  /// Asynchronous calls, and what is computed beside all of them.
+  int64_t asyncCalls = 0, besideOps = 0;
+  double besideFlops = 0;
   int64_t bytesOfStep() const { return calls * bytesOfCall; }
   /// "h.0-5.mlp".
   std::string where() const;
+  /// "6 ops, 1.2 G flops beside"; "-" if every call blocks.
+  std::string overlap() const;
 };
 
 struct Report {

@@ -19,9 +19,18 @@ static void onInterrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
+/// The first steps also fill caches and start threads.
+static constexpr int64_t kStepsBeforeTrace = 2;
+
 bool Training::step(Progress &progress) {
   int64_t number = tsr_session_next_step(session.get());
   tsr_step_result result = {};
+  bool isTraced =
+      !options.trace.empty() &&
+      number == std::min(firstStep + kStepsBeforeTrace, lastStep - 1);
+  if (isTraced &&
+      tsr_session_trace(session.get(), options.trace.c_str()) != TSR_OK)
+    return !printError(tsr_last_error());
   if (tsr_data_batch(data.get(), number, tsr_artifact_batch(artifact),
                      batch.data()) != TSR_OK ||
       tsr_session_step(session.get(), batch.data(), batch.size(), &result) !=

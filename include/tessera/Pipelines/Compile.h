@@ -26,6 +26,10 @@ struct CompileOptions {
   int64_t memoryLimit = 0;      ///< Bytes of a rank's arena; 0: no limit.
   bool sequenceParallel = false;
   int64_t zero = 0; ///< Stage of ZeRO over "dp", 0 to 3.
+  XX
+                        << 20; ///< Of one all-reduce; 0: no buckets.
+  /// Collectives are started early and waited for late.
+  bool overlap = true;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
   double weightDecay = 0.1; ///< Decoupled; none on biases and norms.
   double clip = 1.0;        ///< Largest gradient norm; 0: none.

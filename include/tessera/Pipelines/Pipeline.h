@@ -35,6 +35,13 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init(false)};
   Option<int64_t> zero{*this, "zero", llvm::cl::desc("Stage of ZeRO, 0 to 3"),
                        llvm::cl::init(0)};
+  Option<int64_t> bucketBytes{
+      *this, "bucket-bytes",
+      llvm::cl::desc("Most bytes that one all-reduce joins; 0: none"),
+      llvm::cl::init(int64_t(25) << 20)};
+  Option<bool> overlap{*this, "overlap",
+                       llvm::cl::desc("Collectives start early, end late"),
+                       llvm::cl::init(true)};
   Option<double> beta1{*this, "beta1", llvm::cl::init(0.9)};
   Option<double> beta2{*this, "beta2", llvm::cl::init(0.95)};
   Option<double> epsilon{*this, "epsilon", llvm::cl::init(1e-8)};
@@ -63,6 +70,9 @@ void buildLowerPipeline(mlir::OpPassManager &passes,
 /// Its second half: nn ops on local tensors -> rt program.
 void buildLowerLocalPipeline(mlir::OpPassManager &passes,
                              const PipelineOptions &options);
+/// rt program -> rt program with fewer and earlier collectives.
+void buildCommunicatePipeline(mlir::OpPassManager &passes,
+                              const PipelineOptions &options);
 /// rt program -> rt program with a memory plan, checked.
 void buildMemoryPipeline(mlir::OpPassManager &passes,
                          const PipelineOptions &options);

@@ -26,6 +26,9 @@ struct CallRecord {
   int64_t bytes = 0;
   llvm::SmallVector<llvm::StringRef> axes;
   dist::Collective collective = dist::Collective::None;
+  bool isAsync = false; ///< A collective that is waited for later.
+  /// Ops that compute between its start and its wait, and their flops.
+  int64_t besideOps = 0, besideFlops = 0;
 };
 
 /// Per optimizer step, of one rank.

@@ -127,6 +127,35 @@ def ErasePass : Pass<"dist-erase", "::mlir::ModuleOp"> {
   }];
 }
 
+def MergeCollectivesPass : Pass<"rt-merge-collectives", "::mlir::ModuleOp"> {
+  let summary = "Sums over several axes at once, and of several tensors at once";
+  let description = [{
+    Before: `@step` of rt ops. After: an all-reduce of an all-reduce is one over
+    the axes of both. All-reduces over the same axes whose results are not needed
+    before the last of them are one, of the tensors joined in memory, as long as
+    these are no larger than a bucket together: `bucket-bytes`, or less, so that
+    there are `least-buckets`.
+  }];
+  let options = [
+    Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400",
+           "The most bytes of a bucket; 0: no buckets">,
+    Option<"leastBuckets", "least-buckets", "int64_t", "8",
+           "Of what can be joined, at least 1">
+  ];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
+def OverlapCollectivesPass : Pass<"rt-overlap-collectives", "::mlir::ModuleOp"> {
+  let summary = "Starts collectives as soon as possible and waits late";
+  let description = [{
+    Before: `@step` of rt ops. After: a collective that has work to do between
+    the op that makes its last operand and the first op that needs its result is
+    `async`, stands behind the former, and has an `rt.wait` before the latter.
+    Nothing else moves.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
 def InsertCopiesPass : Pass<"rt-insert-copies", "::mlir::ModuleOp"> {
   let summary = "Inserts the copies that writing in place needs";
   let description = [{

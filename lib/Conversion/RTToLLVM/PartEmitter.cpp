@@ -100,6 +100,8 @@ Value PartEmitter::valueOf(const CallArgument &argument) {
 }
 
 Value PartEmitter::argumentTable(const RuntimeCall &call) {
+  if (call.arguments.empty())
+    return LLVM::ZeroOp::create(part.builder, part.loc, part.pointer);
   SmallVector<int64_t> values;
   for (const CallArgument &argument : call.arguments)
     if (argument.source == CallArgument::Constant)

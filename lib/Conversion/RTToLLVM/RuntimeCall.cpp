@@ -229,6 +229,7 @@ Call collective(rt::CollectiveOpInterface op, int64_t entry, int64_t outer,
   call.arguments[TSR_COLLECTIVE_DTYPE] = *dtype;
   call.arguments[TSR_COLLECTIVE_REDUCTION] = TSR_REDUCE_SUM;
   call.arguments[TSR_COLLECTIVE_OUTER] = outer;
+  call.arguments[TSR_COLLECTIVE_ASYNC] = op.getAsync();
   return call;
 }
 
@@ -258,6 +259,13 @@ Call alongDimension(OpTy op, Value chunk, int64_t entry, dist::MeshAttr mesh) {
   return call;
 }
 
+Call wait(rt::WaitOp op) {
+  RuntimeCall call;
+  call.entry = TSR_ENTRY_WAIT;
+  call.buffers = {op.getResult()};
+  return call;
+}
+
 } // namespace
 
 FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
@@ -278,6 +286,7 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
         return alongDimension(op, op.getResult(), TSR_ENTRY_REDUCE_SCATTER,
                               mesh);
       })
+      .Case([](rt::WaitOp op) { return wait(op); })
       .Default([](Operation *op) -> Call {
         return op->emitError() << "has no entry in the runtime";
       });

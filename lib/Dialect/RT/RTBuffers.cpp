@@ -83,6 +83,10 @@ dist::Collective ReduceScatterOp::getCollective() {
 }
 Value ReduceScatterOp::getWhole() { return getInput(); }
 
+OpOperand *WaitOp::getTiedOperand(unsigned result) {
+  return &getPendingMutable();
+}
+
 //===----------------------------------------------------------------------===//
 // Facts of the plan
 //===----------------------------------------------------------------------===//

@@ -91,6 +91,34 @@ static LogicalResult verifyPart(Operation *op, Value part, int64_t offset,
                            << outer;
 }
 
+LogicalResult WaitOp::verify() {
+  auto start = getPending().getDefiningOp<CollectiveOpInterface>();
+  if (!start || !start.getAsync())
+    return emitOpError() << "waits for a value that is not pending; only an "
+                            "asynchronous collective makes such a value";
+  if (start->getBlock() != (*this)->getBlock())
+    return emitOpError() << "waits in another block than the one in which the "
+                            "collective is started";
+  return success();
+}
+
+LogicalResult tessera::rt::verifyCollective(Operation *op) {
+  if (!cast<CollectiveOpInterface>(op).getAsync())
+    return success();
+  for (Value result : op->getResults()) {
+    for (Operation *user : result.getUsers())
+      if (!isa<WaitOp>(user))
+        return op->emitOpError() << "is pending, but '" << user->getName()
+                                 << "' reads its result; only rt.wait may";
+    if (!result.hasOneUse())
+      return op->emitOpError()
+             << "is started, but "
+             << (result.use_empty() ? "never" : "more than once")
+             << " waited for; give it one rt.wait";
+  }
+  return success();
+}
+
 LogicalResult ViewOp::verify() {
   return verifyPart(*this, getResult(), getOffset(), getSource());
 }

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* Raised whenever anything in this file or in the artifact layout changes. */
-#define TSR_ABI_VERSION 2
+#define TSR_ABI_VERSION 3
 
 /* ------------------------------------------------------------- artifact ---
  * A `.tsr` file is: this header (little endian), `metadata_bytes` of UTF-8
@@ -98,6 +98,7 @@ typedef struct tsr_abi_api {
   tsr_abi_entry all_reduce;
   tsr_abi_entry all_gather;
   tsr_abi_entry reduce_scatter;
+  tsr_abi_entry wait;
 } tsr_abi_api;
 
 /* Indices of the entries: a table of pointers behind `bytes`. */
@@ -111,7 +112,8 @@ enum {
   TSR_ENTRY_COPY,
   TSR_ENTRY_ALL_REDUCE,
   TSR_ENTRY_ALL_GATHER,
-  TSR_ENTRY_REDUCE_SCATTER
+  TSR_ENTRY_REDUCE_SCATTER,
+  TSR_ENTRY_WAIT
 };
 
 /* What one rank hands to its program, for one optimizer step. */
@@ -236,13 +238,20 @@ enum {
  * all_reduce: buffers: data, in place, COUNT elements.
  * all_gather: a dimension of the result is concatenated from the ranks:
  *   src is [OUTER, COUNT], dst is [OUTER, n, COUNT]. buffers: src, dst.
- * reduce_scatter: src is [OUTER, n, COUNT], dst is [OUTER, COUNT]. */
+ * reduce_scatter: src is [OUTER, n, COUNT], dst is [OUTER, COUNT].
+ * With ASYNC the call returns at once. Until `wait` returns nobody may write
+ * what the collective reads, or touch what it writes. Collectives that are
+ * started run one after the other, in the order of their starts, which is the
+ * same on all ranks.
+ * wait: until the collective is done whose last buffer is buffers[0]; args is
+ * null. A program waits for all that it starts. */
 enum {
   TSR_COLLECTIVE_AXES = 0,
   TSR_COLLECTIVE_COUNT,
   TSR_COLLECTIVE_DTYPE,
   TSR_COLLECTIVE_REDUCTION,
   TSR_COLLECTIVE_OUTER,
+  TSR_COLLECTIVE_ASYNC,
   TSR_COLLECTIVE_ARGS
 };
 

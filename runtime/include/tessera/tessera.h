@@ -114,6 +114,11 @@ tsr_status tsr_session_set_schedule(tsr_session *session,
  * TSR_INVALID_ARGUMENT names the first token id outside the vocabulary. */
 tsr_status tsr_session_step(tsr_session *session, const int32_t *tokens,
                             size_t count, tsr_step_result *out_result);
+/* The next step is recorded: when each op ran, per rank and thread, as JSON in
+ * Chrome's trace event format (ui.perfetto.dev reads it), written to `path`
+ * when the step has ended. TSR_IO of tsr_session_step: the step is done, but
+ * the file cannot be written. TSR_UNSUPPORTED on "cuda". */
+tsr_status tsr_session_trace(tsr_session *session, const char *path);
 /* The next step's number. */
 int64_t tsr_session_next_step(const tsr_session *session);
 

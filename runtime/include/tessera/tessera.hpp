@@ -91,6 +91,10 @@ public:
         tsr_session_step(get(), tokens.data(), tokens.size(), &result));
     return result;
   }
+  /// Records the next step as a Chrome trace.
+  void trace(const std::string &path) {
+    detail::check(tsr_session_trace(get(), path.c_str()));
+  }
   std::int64_t nextStep() const { return tsr_session_next_step(get()); }
 
   /// A global tensor of `count` elements, widened to f64.

@@ -15,6 +15,11 @@
 
 #include "tessera/Dialect/RT/RTDialect.h.inc"
 
+namespace tessera::rt {
+/// Emits an error if anything but one rt.wait reads a pending result.
+mlir::LogicalResult verifyCollective(mlir::Operation *op);
+} // namespace tessera::rt
+
 #include "tessera/Dialect/RT/RTInterfaces.h.inc"
 
 #define GET_OP_CLASSES

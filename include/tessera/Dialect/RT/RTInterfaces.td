@@ -33,7 +33,9 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::tessera::rt";
   let description = [{
     A call in which all ranks of a group take part: those that differ only on
-    the op's axes.
+    the op's axes. An asynchronous one returns at once; its results are pending
+    until `rt.wait`, the only op that may read them, and until then nothing may
+    write what it reads, or touch what it writes.
   }];
   let methods = [
     InterfaceMethod<"The mesh axes that the group spans.",
@@ -41,8 +43,13 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     InterfaceMethod<"What it does; decides what a rank sends.",
       "::tessera::dist::Collective", "getCollective", (ins)>,
     InterfaceMethod<"The operand or result that is whole on the axes.",
-      "::mlir::Value", "getWhole", (ins)>
+      "::mlir::Value", "getWhole", (ins)>,
+    InterfaceMethod<"Whether it returns before it is done.",
+      "bool", "getAsync", (ins)>,
+    InterfaceMethod<"Makes it return before it is done, or not.",
+      "void", "setAsync", (ins "bool":$async)>
   ];
+  let verify = [{ return ::tessera::rt::verifyCollective($_op); }];
 }
 
 #endif // TESSERA_DIALECT_RT_RTINTERFACES_TD

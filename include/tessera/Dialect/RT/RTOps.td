@@ -217,9 +217,23 @@ def RT_JoinOp : RT_Op<"join", [Pure]> {
 def RT_AllReduceOp : RT_Op<"all_reduce", [Pure, AllTypesMatch<["input", "result"]>, RT_Call<["getTiedOperand"]>,
                                            RT_Collective]> {
   let summary = "Sum or maximum over the ranks of mesh axes, in place";
-  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, BoolAttr:$maximum);
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, BoolAttr:$maximum, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input `over` $axes attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
+}
+
+def RT_WaitOp : RT_Op<"wait", [Pure, AllTypesMatch<["pending", "result"]>, RT_Call<["getTiedOperand"]>]> {
+  let summary = "Waits until an asynchronous collective is done";
+  let description = [{
+    The result is the collective's, in the same buffer. `inputs` are what the
+    collective reads elsewhere, so that it lives until here.
+  }];
+  let arguments = (ins AnyRankedTensor:$pending, Variadic<AnyRankedTensor>:$inputs);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $pending (`reading` `(` $inputs^ `:` type($inputs) `)`)? attr-dict `:` type($pending) `->` type($result)
+  }];
+  let hasVerifier = 1;
 }
 
 def RT_AllGatherOp : RT_Op<"all_gather", [Pure, RT_Call<>, RT_Collective]> {
@@ -227,17 +241,19 @@ def RT_AllGatherOp : RT_Op<"all_gather", [Pure, RT_Call<>, RT_Collective]> {
   let description = [{
     The ranks of the group are ordered as in the mesh.
   }];
-  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim,
+                       UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input `along` $dim `over` $axes attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input `along` $dim `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
 def RT_ReduceScatterOp : RT_Op<"reduce_scatter", [Pure, RT_Call<>, RT_Collective]> {
   let summary = "Sums over the ranks; each keeps its chunk of a dimension";
-  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim,
+                       UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input `along` $dim `over` $axes attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input `along` $dim `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 

@@ -1,4 +1,4 @@
-"""Memory and time of a step with --recompute none, selective and full, in turns. README.md says what the numbers mean."""
+"""Memory and time of a step compiled in several ways, measured in turns. README.md says what the numbers mean."""
 import argparse
 import json
 import pathlib
@@ -9,11 +9,16 @@ import tempfile
 from workers import Worker, in_turns
 
 HERE = pathlib.Path(__file__).resolve().parent
-MODES = ["none", "selective", "full"]
+VARIANTS = {
+    "recompute": {mode: ["--recompute", mode] for mode in ["none", "selective", "full"]},
+    "overlap": {"one by one": ["--no-overlap", "--bucket-size", "0"], "buckets": ["--no-overlap"],
+                "overlap": ["--overlap"]},
+}
 
 
 def parse():
-    parser = argparse.ArgumentParser(prog="bench/recompute.py", description=__doc__)
+    parser = argparse.ArgumentParser(prog="bench/variants.py", description=__doc__)
+    parser.add_argument("what", choices=sorted(VARIANTS))
     parser.add_argument("--bin", type=pathlib.Path, default=HERE.parent / "build/bin", help="folder of the built programs")
     parser.add_argument("--model", type=pathlib.Path, default=HERE / "configs/gpt2-124m/config.json")
     parser.add_argument("--size", default="4x256", help="batch x sequence")
@@ -26,44 +31,45 @@ def parse():
     return parser.parse_args()
 
 
-def arguments(options, mode):
+def arguments(options, variant):
     batch, sequence = options.size.split("x")
     return [options.model, "--batch", batch, "--seq-length", sequence, "--precision", options.precision, "--mesh",
-            options.mesh, "--recompute", mode]
+            options.mesh, *VARIANTS[options.what][variant]]
 
 
-def report(options, mode):
-    command = [options.bin / "tessera", "report", *arguments(options, mode), "--json"]
+def report(options, variant):
+    command = [options.bin / "tessera", "report", *arguments(options, variant), "--json"]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def worker(options, mode, folder):
-    path = pathlib.Path(folder) / f"{mode}.tsr"
-    subprocess.run([options.bin / "tessera", "compile", *arguments(options, mode), "-o", path], check=True,
+def worker(options, variant, folder):
+    path = pathlib.Path(folder) / f"{variant}.tsr"
+    subprocess.run([options.bin / "tessera", "compile", *arguments(options, variant), "-o", path], check=True,
                    stdout=subprocess.DEVNULL)
     return Worker([options.bin / "bench-steps", path, options.threads])
 
 
 def main():
     options = parse()
-    reports = {mode: report(options, mode) for mode in MODES}
+    variants = list(VARIANTS[options.what])
+    reports = {variant: report(options, variant) for variant in variants}
     times = {}
     if not options.report_only:
         with tempfile.TemporaryDirectory() as folder:
-            workers = {mode: worker(options, mode, folder) for mode in MODES}
+            workers = {variant: worker(options, variant, folder) for variant in variants}
             times = in_turns(workers, options.rounds, options.steps)
     print(f"{options.model.parent.name}, {options.size}, {options.precision}, {options.mesh}")
-    print("| mode | bytes of a rank | of these activations | flops of a rank | again, % | step, s | in processor time |")
+    print("| variant | bytes of a rank | of these activations | flops of a rank | again, % | step, s | in processor time |")
     print("|---|---|---|---|---|---|---|")
-    for mode in MODES:
-        r = reports[mode]
+    for variant in variants:
+        r = reports[variant]
         memory, again = r["memory"], r["recompute"]["flops_of_rank"]
         time = ["", ""]
         if times:
-            base, own = times["none"], times[mode]
+            base, own = times[variants[0]], times[variant]
             processor = statistics.median(own["processor_seconds"]) / statistics.median(base["processor_seconds"])
             time = [f"{own['median']:.3f} / {own['min']:.3f}", f"{processor:.3f}"]
-        print(f"| {mode} | {memory['bytes']} | {memory['by_kind']['activations']} | {r['flops_of_rank']:.0f} | "
+        print(f"| {variant} | {memory['bytes']} | {memory['by_kind']['activations']} | {r['flops_of_rank']:.0f} | "
               f"{100 * again / r['flops_of_rank']:.1f} | {time[0]} | {time[1]} |")
 
 

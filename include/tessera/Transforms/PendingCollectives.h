@@ -1,0 +1,38 @@
+//===- PendingCollectives.h - memory that a collective still uses ---------===//
+// For rt-check-memory: between its start and its rt.wait nothing may write what
+// a collective reads, or touch what it writes.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TRANSFORMS_PENDINGCOLLECTIVES_H
+#define TESSERA_TRANSFORMS_PENDINGCOLLECTIVES_H
+
+#include "tessera/Dialect/RT/RT.h"
+#include "tessera/Transforms/AbstractArena.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tessera::rt {
+
+class PendingCollectives {
+public:
+  void start(CollectiveOpInterface op, llvm::ArrayRef<ByteRange> reads,
+             llvm::ArrayRef<ByteRange> writes);
+  /// Each emits an error and fails where the program is wrong.
+  mlir::LogicalResult finish(WaitOp wait);
+  mlir::LogicalResult checkRead(mlir::Operation *op, ByteRange bytes) const;
+  mlir::LogicalResult checkWrite(mlir::Operation *op, ByteRange bytes) const;
+  /// At the end of a block: it has waited for all that it started.
+  mlir::LogicalResult checkNoneIn(mlir::Block &block) const;
+
+private:
+  struct Ranges {
+    llvm::SmallVector<ByteRange> reads, writes;
+  };
+  mlir::LogicalResult refuse(mlir::Operation *op, llvm::StringRef what,
+                             ByteRange bytes, mlir::Operation *start) const;
+
+  llvm::MapVector<mlir::Operation *, Ranges> started;
+};
+
+} // namespace tessera::rt
+
+#endif // TESSERA_TRANSFORMS_PENDINGCOLLECTIVES_H

@@ -1,0 +1,48 @@
+// What a started collective makes is for rt.wait alone.
+// RUN: tessera-opt %s -split-input-file -verify-diagnostics
+func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{is pending, but 'rt.copy' reads its result; only rt.wait may}}
+  %y = rt.all_reduce %x over ["dp"] async {maximum = false} : tensor<8xf32> -> tensor<8xf32>
+  %z = rt.copy %y : tensor<8xf32> -> tensor<8xf32>
+  return %z : tensor<8xf32>
+}
+
+// -----
+
+func.func @step(%x: tensor<8xf32>) {
+  // expected-error @below {{is started, but never waited for; give it one rt.wait}}
+  %y = rt.all_reduce %x over ["dp"] async {maximum = false} : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @step(%x: tensor<8xf32>) {
+  // expected-error @below {{is started, but more than once waited for; give it one rt.wait}}
+  %y = rt.all_reduce %x over ["dp"] async {maximum = false} : tensor<8xf32> -> tensor<8xf32>
+  %a = rt.wait %y : tensor<8xf32> -> tensor<8xf32>
+  %b = rt.wait %y : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @step(%x: tensor<8xf32>) {
+  %y = rt.all_reduce %x over ["dp"] {maximum = false} : tensor<8xf32> -> tensor<8xf32>
+  // expected-error @below {{waits for a value that is not pending; only an asynchronous collective makes such a value}}
+  %a = rt.wait %y : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @step(%x: tensor<8xf32>) {
+  %y = rt.all_reduce %x over ["dp"] async {maximum = false} : tensor<8xf32> -> tensor<8xf32>
+  rt.loop 2 init() : () -> () {
+  ^bb0(%i: i64):
+    // expected-error @below {{waits in another block than the one in which the collective is started}}
+    %a = rt.wait %y : tensor<8xf32> -> tensor<8xf32>
+    rt.yield
+  }
+  return
+}

@@ -1,0 +1,23 @@
+"""A trace of tessera train: usage check_trace.py FILE RANKS."""
+import json
+import sys
+
+events = json.load(open(sys.argv[1]))["traceEvents"]
+ranks = int(sys.argv[2])
+names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+assert sorted(set(names.values())) == ["communication", "program"], names
+threads = {}
+for event in events:
+    if event["ph"] == "X":
+        assert event["ts"] >= 0 and event["dur"] >= 0 and event["name"].startswith(event["cat"]), event
+        threads.setdefault((event["pid"], event["tid"]), []).append(event)
+assert sorted(threads) == [(rank, thread) for rank in range(ranks) for thread in range(2)], sorted(threads)
+for ops in threads.values():
+    for before, after in zip(ops, ops[1:]):
+        assert before["ts"] + before["dur"] <= after["ts"] + 0.01, (before, after)
+for rank in range(ranks):
+    started = {e["args"]["op"]: e for e in threads[rank, 0] if e["cat"] == "all_reduce"}
+    waits = sum(e["cat"] == "wait" for e in threads[rank, 0])
+    assert 0 < waits == len(threads[rank, 1]), "every started collective runs once and is waited for"
+    for event in threads[rank, 1]:
+        assert event["cat"] == "all_reduce" and event["ts"] >= started[event["args"]["op"]]["ts"], event
