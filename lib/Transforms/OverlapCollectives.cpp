@@ -16,7 +16,7 @@ using namespace tessera::rt;
 namespace {
 
 /// Names of memory, no work: they move along with what they name.
-bool isAlias(Operation *op) { return isa<ViewOp, JoinOp>(op); }
+bool isAlias(Operation *op) { return isa_and_nonnull<ViewOp, JoinOp>(op); }
 
 /// The op of `block` that is `user` or holds it.
 Operation *inBlock(Block *block, Operation *user) {
@@ -41,13 +41,16 @@ Operation *lastSource(Operation *op) {
   return last;
 }
 
+/// The operand whose buffer the only result takes; null if there is none.
+OpOperand *inPlaceOperand(CollectiveOpInterface op) {
+  auto call = cast<RuntimeCallOpInterface>(op.getOperation());
+  return call.getTiedOperand(0);
+}
+
 /// What a collective writes in place is read by nobody else.
 bool ownsWhatItWrites(CollectiveOpInterface op) {
-  auto call = cast<RuntimeCallOpInterface>(op.getOperation());
-  return llvm::all_of(op->getResults(), [&](OpResult result) {
-    OpOperand *tied = call.getTiedOperand(result.getResultNumber());
-    return !tied || tied->get().hasOneUse();
-  });
+  OpOperand *tied = inPlaceOperand(op);
+  return !tied || tied->get().hasOneUse();
 }
 
 /// The first op that needs a value's elements, through views and joins.
@@ -77,6 +80,8 @@ struct OverlapCollectivesPass
       return signalPassFailure();
     SmallVector<CollectiveOpInterface> all;
     step->walk([&](CollectiveOpInterface op) { all.push_back(op); });
+    fetched.clear();
+    summed.clear();
     for (CollectiveOpInterface op : all)
       overlap(op);
   }
@@ -84,7 +89,14 @@ struct OverlapCollectivesPass
   void overlap(CollectiveOpInterface op);
   void moveStart(Operation *op, Operation *behind);
   void moveAliases(Operation *op, Operation *behind);
-  void insertWaits(CollectiveOpInterface op, Operation *before);
+  Operation *insertWait(CollectiveOpInterface op, Operation *before);
+  Operation *prefetchPoint(CollectiveOpInterface op);
+  void limitPending(CollectiveOpInterface op, Operation *wait);
+
+  /// By block: the last collective of operands from outside, or its wait.
+  DenseMap<Block *, Operation *> fetched;
+  /// By block: the wait of the last sum of a tensor that is whole.
+  DenseMap<Block *, Operation *> summed;
 };
 
 /// Right behind `behind`, with the joins that it reads.
@@ -108,30 +120,52 @@ void OverlapCollectivesPass::moveAliases(Operation *op, Operation *behind) {
 }
 
 /// Users read what rt.wait returns; what is known of the result goes there.
-void OverlapCollectivesPass::insertWaits(CollectiveOpInterface op,
-                                         Operation *before) {
+Operation *OverlapCollectivesPass::insertWait(CollectiveOpInterface op,
+                                              Operation *before) {
   OpBuilder builder(before);
-  for (OpResult result : op->getResults()) {
-    OpOperand *tied = cast<RuntimeCallOpInterface>(op.getOperation())
-                          .getTiedOperand(result.getResultNumber());
-    SmallVector<Value> inputs;
-    for (OpOperand &operand : op->getOpOperands())
-      if (&operand != tied && isa<RankedTensorType>(operand.get().getType()))
-        inputs.push_back(operand.get());
-    auto wait =
-        WaitOp::create(builder, op->getLoc(), result.getType(), result, inputs);
-    result.replaceAllUsesExcept(wait.getResult(), wait);
-    for (StringRef name :
-         {StringRef(RTDialect::kKeepAttr), StringRef(RTDialect::kRoleAttr)})
-      if (Attribute entries = op->getAttr(name)) {
-        wait->setAttr(name, entries);
-        op->removeAttr(name);
-      }
-    if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
-      wait->setAttr(nn::NNDialect::kPhaseAttr, phase);
-    moveAliases(wait, wait);
-  }
+  OpOperand *tied = inPlaceOperand(op);
+  SmallVector<Value> inputs;
+  for (OpOperand &operand : op->getOpOperands())
+    if (&operand != tied && isa<RankedTensorType>(operand.get().getType()))
+      inputs.push_back(operand.get());
+  Value result = op->getResult(0);
+  auto wait =
+      WaitOp::create(builder, op->getLoc(), result.getType(), result, inputs);
+  result.replaceAllUsesExcept(wait.getResult(), wait);
+  for (StringRef name :
+       {StringRef(RTDialect::kKeepAttr), StringRef(RTDialect::kRoleAttr)})
+    if (Attribute entries = op->removeAttr(name))
+      wait->setAttr(name, entries);
+  if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
+    wait->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  moveAliases(wait, wait);
   op.setAsync(true);
+  return wait;
+}
+
+/// Where a collective of operands that were there before the block may start:
+/// behind the last one of its kind, so that one is on its way at a time, or
+/// where it stands. Null: its operands are made in the block.
+Operation *OverlapCollectivesPass::prefetchPoint(CollectiveOpInterface op) {
+  for (Value operand : op->getOperands())
+    if (operand.getDefiningOp() && operand.getParentBlock() == op->getBlock())
+      return nullptr;
+  Operation *last = fetched.lookup(op->getBlock());
+  return last && last->isBeforeInBlock(op) ? last : op->getPrevNode();
+}
+
+/// What is summed from a whole tensor holds on to it until the wait: it waits
+/// before the next such sum starts.
+void OverlapCollectivesPass::limitPending(CollectiveOpInterface op,
+                                          Operation *wait) {
+  if (!llvm::is_contained(op->getOperands(), op.getWhole()) ||
+      inPlaceOperand(op))
+    return;
+  Operation *&last = summed[op->getBlock()];
+  if (last && op->isBeforeInBlock(last) &&
+      last->getOperand(0).getDefiningOp()->isBeforeInBlock(op))
+    last->moveBefore(op);
+  last = wait;
 }
 
 /// Starts as soon as the operands exist and waits right before the first use,
@@ -139,7 +173,12 @@ void OverlapCollectivesPass::insertWaits(CollectiveOpInterface op,
 void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
   Block *block = op->getBlock();
   Operation *source = lastSource(op), *use = firstUse(block, op);
-  // One result, as all collectives have today; see insertWaits.
+  bool isFetched = !source && !inPlaceOperand(op);
+  if (isFetched) {
+    source = prefetchPoint(op);
+    fetched[block] = op;
+  }
+  // One result, as all collectives have today; see insertWait.
   if (!source || !use || op->getNumResults() != 1 || !ownsWhatItWrites(op))
     return;
   auto between =
@@ -147,7 +186,10 @@ void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
   if (llvm::none_of(between, isWork))
     return;
   moveStart(op, source);
-  insertWaits(op, use);
+  Operation *wait = insertWait(op, use);
+  limitPending(op, wait);
+  if (isFetched)
+    fetched[block] = wait;
 }
 
 } // namespace

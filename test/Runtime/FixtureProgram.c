@@ -84,8 +84,8 @@ tsr_program_step(const tsr_abi_frame *frame) {
   if (fault == FAULT_NAN)
     AT(sums)[0] = NAN;
   void *sums[] = {AT(sums)};
-  int64_t reduce[] = {3, fault == FAULT_DISAGREE ? 1 : 2, TSR_DTYPE_F32,
-                      TSR_REDUCE_SUM, 1, 0};
+  int64_t reduce[] = {
+      3, fault == FAULT_DISAGREE ? 1 : 2, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0};
   if ((code = api->all_reduce(frame->context, OP_SUMS, sums, reduce)))
     return code;
   *AT(loss) = AT(sums)[0];

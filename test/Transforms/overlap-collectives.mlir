@@ -1,5 +1,5 @@
 // A collective starts behind what makes its operand and is waited for before the first use, where there is work in between.
-// RUN: tessera-opt %s --rt-overlap-collectives | FileCheck %s
+// RUN: tessera-opt %s --split-input-file --rt-overlap-collectives | FileCheck %s
 !g = tensor<16xf32>
 module {
   func.func private @f(!g) -> !g
@@ -46,5 +46,35 @@ module {
     %x1 = rt.launch @f(%x) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
     %x2 = rt.all_reduce %x over ["dp"] {maximum = false} : !g -> !g
     return %a2, %b2, %c2, %e1, %x2 : !g, !g, !g, !g, !g
+  }
+}
+
+// -----
+
+!g = tensor<16xf32>
+module {
+  func.func private @f(!g) -> !g
+  // A parameter is gathered while the last one is used; a sum of whole tensors waits before the next one starts.
+  // CHECK-LABEL: func.func @step
+  // CHECK: %[[A:.*]] = rt.all_gather %{{.*}} along 0 over ["dp"] :
+  // CHECK-NEXT: %[[B:.*]] = rt.all_gather %{{.*}} along 0 over ["dp"] async
+  // CHECK-NEXT: %[[X:.*]] = rt.launch @f(%[[A]])
+  // CHECK-NEXT: %[[S:.*]] = rt.reduce_scatter %[[X]] along 0 over ["dp"] async
+  // CHECK-NEXT: %[[GOT:.*]] = rt.wait %[[B]] reading(%{{.*}} : tensor<8xf32>)
+  // CHECK-NEXT: %[[Y:.*]] = rt.launch @f(%[[GOT]])
+  // CHECK-NEXT: rt.wait %[[S]] reading(%[[X]] : tensor<16xf32>)
+  // CHECK-NEXT: %[[T:.*]] = rt.reduce_scatter %[[Y]] along 0 over ["dp"] async
+  // CHECK-NEXT: rt.zero
+  // CHECK-NEXT: rt.wait %[[T]]
+  // CHECK-NEXT: return
+  func.func @step(%p: tensor<8xf32>, %q: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, !g) {
+    %a = rt.all_gather %p along 0 over ["dp"] : tensor<8xf32> -> !g
+    %x = rt.launch @f(%a) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
+    %b = rt.all_gather %q along 0 over ["dp"] : tensor<8xf32> -> !g
+    %y = rt.launch @f(%b) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
+    %s = rt.reduce_scatter %x along 0 over ["dp"] : !g -> tensor<8xf32>
+    %t = rt.reduce_scatter %y along 0 over ["dp"] : !g -> tensor<8xf32>
+    %w = rt.zero : !g
+    return %s, %t, %w : tensor<8xf32>, tensor<8xf32>, !g
   }
 }

@@ -2,6 +2,7 @@
 
 #include "MemorySize.h"
 #include "Mesh.h"
+#include "NumberChecks.h"
 #include "Options.h"
 #include <CLI/CLI.hpp>
 
@@ -48,24 +49,6 @@ private:
 
 [[noreturn]] void refuse(const std::string &message) {
   throw CLI::ValidationError("error", message);
-}
-
-/// CLI11's own validators print the limits of double.
-CLI::Validator checkSign(const char *what, bool (*legal)(double)) {
-  return CLI::Validator(
-      [what, legal](std::string &text) {
-        double value = 0;
-        bool fits = CLI::detail::lexical_cast(text, value) && legal(value);
-        return fits ? std::string()
-                    : "must be " + std::string(what) + ", but is " + text;
-      },
-      "");
-}
-CLI::Validator positive() {
-  return checkSign("a number above 0", [](double v) { return v > 0; });
-}
-CLI::Validator notNegative() {
-  return checkSign("a number not below 0", [](double v) { return v >= 0; });
 }
 
 CLI::App *CommandLine::command(Command command, const char *name,
@@ -359,6 +342,9 @@ void CommandLine::check() {
   for (const CLI::Option *option : scheduleOptions)
     options.scheduleGiven |= option->count() > 0;
   options.resumes = resume->count() > 0;
+  if (!options.trace.empty() && options.device != "cpu")
+    refuse("--trace records ops on device 'cpu'; on '" + options.device +
+           "' use its own profiler, nsys");
   if (options.resumes && options.resumeDir.empty())
     options.resumeDir = options.checkpointDir;
   if (options.resumes && options.resumeDir.empty())

@@ -171,9 +171,6 @@ int tessera::runTrain(const DriverOptions &given) {
         "mesh " + options.mesh + " has " + std::to_string(options.meshRanks) +
         " ranks, but a run may start " + std::to_string(options.ranks) +
         "; use a smaller mesh or raise --ranks");
-  if (!options.trace.empty() && options.device != "cpu")
-    return printError("--trace records ops on device 'cpu'; on '" +
-                      options.device + "' use its own profiler, nsys");
   if (!filesExist(options))
     return 1;
   ArtifactFile artifact;

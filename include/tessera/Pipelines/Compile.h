@@ -26,8 +26,8 @@ struct CompileOptions {
   int64_t memoryLimit = 0;      ///< Bytes of a rank's arena; 0: no limit.
   bool sequenceParallel = false;
   int64_t zero = 0; ///< Stage of ZeRO over "dp", 0 to 3.
-  XX
-                        << 20; ///< Of one all-reduce; 0: no buckets.
+  /// Most bytes of gradients that are reduced together; 0: no buckets.
+  int64_t bucketBytes = int64_t(25) << 20;
   /// Collectives are started early and waited for late.
   bool overlap = true;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
