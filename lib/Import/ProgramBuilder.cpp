@@ -147,6 +147,7 @@ Value ProgramBuilder::attention(const Attention &heads) {
       heads.causal ? b.getUnitAttr() : UnitAttr(),
       b.getF64FloatAttr(heads.dropout), b.getI64IntegerAttr(dropoutStream()));
   (void)dist::setResultTypes(op);
+  op->setAttr(nn::NNDialect::kTagAttr, b.getStringAttr("attention"));
   return op.getOutput();
 }
 

@@ -88,6 +88,7 @@ void tessera::setOptions(PipelineOptions &passes,
   passes.microBatches = options.microBatches;
   passes.sequenceParallel = options.sequenceParallel;
   passes.zero = options.zero;
+  passes.contextParallel = options.contextParallel;
   passes.beta1 = options.beta1;
   passes.beta2 = options.beta2;
   passes.epsilon = options.epsilon;

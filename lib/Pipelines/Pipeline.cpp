@@ -16,7 +16,8 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   if (options.precision == "bf16")
     passes.addPass(createMixedPrecisionPass());
   passes.addPass(createDistributePass(
-      {options.mesh, options.sequenceParallel, options.zero > 0}));
+      {options.mesh, options.sequenceParallel, options.zero > 0,
+       options.contextParallel}));
   passes.addPass(createDifferentiatePass());
   if (options.recompute != "none")
     passes.addPass(

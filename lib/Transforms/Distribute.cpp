@@ -77,28 +77,48 @@ LogicalResult emitUnevenGroups(func::FuncOp func, StringRef name,
          << groups << " or " << queries << ", the largest below is " << largest;
 }
 
-/// Heads and sequences are units: they cannot be padded.
+/// What a letter of `nn.dims` counts that cannot be padded; empty: it can be.
+struct Unit {
+  StringRef what, of;
+  StringRef container, pieces; ///< "a batch with a multiple of 2 sequences"
+};
+Unit unitOf(char letter) {
+  switch (letter) {
+  case 'n':
+    return {"", "heads", "", ""};
+  case 'b':
+    return {"the batch", "sequences of a micro-batch", "a batch",
+            "sequences per micro-batch"};
+  case 's':
+    return {"a sequence", "tokens", "sequences", "tokens"};
+  default:
+    return {};
+  }
+}
+
+/// Heads, sequences and tokens are units: they cannot be padded.
 LogicalResult checkUnits(func::FuncOp func, StringRef name, StringRef dims,
                          RankedTensorType type, MeshAttr mesh) {
   for (auto [dim, letter] : llvm::enumerate(dims))
     for (StringAttr axis : axesOf(type, dim)) {
+      Unit unit = unitOf(letter);
       int64_t size = type.getDimSize(dim), ranks = mesh.getSize(axis);
       if (letter == 'r' && size % ranks != 0)
         return emitUnevenGroups(func, name, dims, type, {axis, ranks});
-      if ((letter != 'n' && letter != 'b') || size % ranks == 0)
+      if (unit.of.empty() || size % ranks == 0)
         continue;
-      bool isBatch = letter == 'b';
       auto diag = func.emitError();
-      if (isBatch)
-        diag << "the batch: " << size << " sequences of a micro-batch";
+      if (unit.what.empty())
+        diag << "'" << name << "'";
       else
-        diag << "'" << name << "': " << size << " heads";
-      diag << " cannot be split over mesh axis '" << axis.getValue()
+        diag << unit.what;
+      diag << ": " << size << " " << unit.of
+           << " cannot be split over mesh axis '" << axis.getValue()
            << "' of size " << ranks << "; use a size of '" << axis.getValue()
            << "' that divides " << size;
-      if (isBatch)
-        diag << ", or a batch with a multiple of " << ranks
-             << " sequences per micro-batch";
+      if (!unit.container.empty())
+        diag << ", or " << unit.container << " with a multiple of " << ranks
+             << " " << unit.pieces;
       return diag;
     }
   return success();
@@ -118,6 +138,7 @@ Plan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
   plan.mesh = parsed;
   plan.sequenceParallel = sequenceParallel;
   plan.shardsParameters = zero;
+  plan.exchangesHeads = contextParallel == "ulysses";
   plan.findStream(func.getBody());
   return plan;
 }

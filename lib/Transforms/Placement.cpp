@@ -17,6 +17,7 @@ static StringRef shardedLetters(StringRef axis) {
   return llvm::StringSwitch<StringRef>(axis)
       .Case("dp", "b")
       .Case("tp", "nfvg")
+      .Case("cp", "s")
       .Default("");
 }
 
@@ -87,10 +88,17 @@ void Plan::findStream(Region &program) {
 }
 
 std::optional<State> Plan::anchor(Operation *op, StringRef axis) const {
-  if (axis != "tp" || !stream.contains(op))
-    return std::nullopt;
-  constexpr int64_t sequence = 1; // of [batch, sequence, hidden]
-  return sequenceParallel ? State::sharded(sequence) : State{State::I};
+  // Of [batch, sequence, hidden] and [batch, sequence, heads, head size].
+  constexpr int64_t sequence = 1, heads = 2;
+  bool isStream = stream.contains(op);
+  auto tag = op->getAttrOfType<StringAttr>(nn::NNDialect::kTagAttr);
+  if (axis == "cp" && exchangesHeads && tag && tag.getValue() == "attention")
+    return State::sharded(heads);
+  if (axis == "cp" && isStream)
+    return State::sharded(sequence);
+  if (axis == "tp" && isStream)
+    return sequenceParallel ? State::sharded(sequence) : State{State::I};
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,8 +184,9 @@ std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
       wire += wireBytes(type, axis, state, active.contains(value), plan.mesh);
     type = after;
   }
-  bool moved = !path->empty() && stateOf(value.getType(), axis).isSharded();
   bool parameter = isParameter(value);
+  bool moved = !path->empty() && (stateOf(value.getType(), axis).isSharded() ||
+                                  (parameter && to.isSharded()));
   return Price{moved && parameter, moved && !parameter, wire,
                static_cast<int64_t>(path->size())};
 }

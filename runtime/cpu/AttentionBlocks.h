@@ -18,15 +18,23 @@ namespace TESSERA_CPU_TARGET {
 constexpr int64_t kBlock = kAttentionBlock;
 
 /// One square of scores: keys [key, key + keys) against queries [query,
-/// query + queries). On the diagonal (causal, key == query) whole vectors that
-/// the mask hides are neither computed nor read.
+/// query + queries). On the diagonal (causal, first key and query at the same
+/// position) whole vectors that the mask hides are neither computed nor read.
+/// Other squares that the mask cuts (queries from a slice whose start is no
+/// multiple of kBlock) are computed whole.
 struct Square {
   int64_t key, keys, query, queries;
-  bool diagonal;
+  int64_t shift; ///< Query j sees key r where r <= j + shift.
+  bool masked, diagonal;
 
-  /// Keys that some query of vector v sees.
+  /// Keys that some query of vector v sees, or more.
   template <typename T> int64_t keysSeen(int64_t v) const {
     return diagonal ? minimum(keys, (v + 1) * kLanes<T>) : keys;
+  }
+  /// First key that some query of vector v may not see.
+  template <typename T> int64_t maskedFrom(int64_t v) const {
+    const int64_t first = v * kLanes<T> + shift;
+    return first > 0 ? first : 0;
   }
   template <typename T> int64_t vectors() const {
     return ceilDiv(queries, kLanes<T>);
@@ -36,12 +44,16 @@ struct Square {
 /// The squares of one query block are those with key < keyEnd(...).
 static inline int64_t keyEnd(const AttentionProblem &p, int64_t query,
                              int64_t queries) {
-  return p.causal ? minimum(p.seqK, query + queries) : p.seqK;
+  return p.causal ? minimum(p.seqK, p.queryStart + query + queries) : p.seqK;
 }
 static inline Square squareAt(const AttentionProblem &p, int64_t key,
                               int64_t keyEnd, int64_t query, int64_t queries) {
-  return {key, minimum(kBlock, keyEnd - key), query, queries,
-          p.causal && key == query};
+  const int64_t keys = minimum(kBlock, keyEnd - key);
+  const int64_t shift = p.queryStart + query - key;
+  return {key,   keys,
+          query, queries,
+          shift, p.causal && shift < keys - 1,
+          p.causal && shift == 0};
 }
 
 /// out[key][query] = rows(key) . columns(query): the transposed products of
@@ -90,12 +102,13 @@ static void sumOverQueries(const Square &q, const T *s, Rows<T> values, T *out,
                 values.row, out + r * padded, padded, Start::Old);
 }
 
-/// Lanes of vector v (queries) that see key r of a diagonal square.
-template <typename T> static inline Vec<Int<T>> seesKey(int64_t r, int64_t v) {
+/// Lanes of vector v (queries) that see key r of a masked square.
+template <typename T>
+static inline Vec<Int<T>> seesKey(const Square &q, int64_t r, int64_t v) {
   Vec<Int<T>> lane;
   for (int i = 0; i < kLanes<T>; ++i)
     lane[i] = i;
-  return lane >= Int<T>(r - v * kLanes<T>);
+  return lane >= Int<T>(r - q.shift - v * kLanes<T>);
 }
 
 /// The dropout masks of vector v of a square, by key.

@@ -80,8 +80,8 @@ private:
     for (int64_t v = 0; v < square.vectors<T>(); ++v) {
       T *column = s + v * w;
       const int64_t seen = square.keysSeen<T>(v);
-      if (square.diagonal)
-        maskColumn(column, v, seen);
+      if (square.masked)
+        maskColumn(square, column, v, seen);
       const Vec<T> old = load<T>(rowMax + v * w);
       const Vec<T> top = maximumOf(column, seen, old);
       const Vec<T> sum = exponentials(column, seen, top);
@@ -96,11 +96,12 @@ private:
     return decays;
   }
 
-  static void maskColumn(T *column, int64_t v, int64_t seen) {
+  static void maskColumn(const Square &square, T *column, int64_t v,
+                         int64_t seen) {
     const Vec<T> hidden = broadcast(-T(__builtin_inf()));
-    for (int64_t r = v * kLanes<T>; r < seen; ++r) {
+    for (int64_t r = square.maskedFrom<T>(v); r < seen; ++r) {
       T *at = column + r * kBlock;
-      store<T>(at, seesKey<T>(r, v) ? load<T>(at) : hidden);
+      store<T>(at, seesKey<T>(square, r, v) ? load<T>(at) : hidden);
     }
   }
 

@@ -143,8 +143,8 @@ private:
         T *atP = probability + r * kBlock + v * w;
         T *atS = dScore + r * kBlock + v * w;
         Vec<T> e = exponential(load<T>(atP) - logSum), dP = load<T>(atS);
-        if (square.diagonal)
-          e = seesKey<T>(r, v) ? e : Vec<T>{};
+        if (square.masked)
+          e = seesKey<T>(square, r, v) ? e : Vec<T>{};
         Vec<T> kept = e;
         if (p.dropout.active) {
           const Vec<Int<T>> keep = lanes.keep(uint64_t(r));

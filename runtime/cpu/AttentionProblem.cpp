@@ -26,6 +26,9 @@ static std::string checkSizes(const AttentionProblem &p) {
   if (p.seqK < 1 || p.headDim < 1)
     return "attention: needs at least 1 key and head_dim 1, got " +
            text(p.seqK) + " and " + text(p.headDim);
+  if (p.queryStart < 0)
+    return "attention: queries start at position " + text(p.queryStart) +
+           "; it must be at least 0";
   const int64_t q = p.heads * p.headDim, kv = p.kvHeads * p.headDim;
   if (p.rowQ < q || p.rowO < q)
     return "attention: row strides of q and o are " + text(p.rowQ) + " and " +
@@ -44,7 +47,9 @@ static Dropout decodeDropout(const int64_t *args, double p) {
                          args[TSR_ATTENTION_STREAM]),
           args[TSR_ATTENTION_BATCH_START],
           args[TSR_ATTENTION_HEAD_START],
-          args[TSR_ATTENTION_HEADS_TOTAL]};
+          args[TSR_ATTENTION_HEADS_TOTAL],
+          args[TSR_ATTENTION_QUERY_START],
+          args[TSR_ATTENTION_QUERIES_TOTAL]};
 }
 
 int32_t tessera::decodeAttention(const int64_t *args, AttentionProblem *out,
@@ -65,6 +70,7 @@ int32_t tessera::decodeAttention(const int64_t *args, AttentionProblem *out,
   p.rowDV = args[TSR_ATTENTION_ROW_DV];
   p.rowDO = args[TSR_ATTENTION_ROW_DO];
   p.causal = args[TSR_ATTENTION_CAUSAL] != 0;
+  p.queryStart = args[TSR_ATTENTION_QUERY_START];
   p.scale = asDouble(args[TSR_ATTENTION_SCALE_BITS]);
   p.dtype = args[TSR_ATTENTION_DTYPE];
   const double dropped = asDouble(args[TSR_ATTENTION_DROPOUT_BITS]);

@@ -15,7 +15,7 @@ struct Dropout {
   uint64_t threshold; /* p * 2^32, rounded up */
   double keepScale;   /* 1 / (1 - p); 1 without dropout */
   uint64_t key;
-  int64_t batchStart, headStart, headsTotal;
+  int64_t batchStart, headStart, headsTotal, queryStart, queriesTotal;
 };
 
 /// Sizes and strides in elements, as in TSR_ATTENTION_*. Buffers that a
@@ -24,6 +24,7 @@ struct AttentionProblem {
   int64_t batch, heads, kvHeads, seqQ, seqK, headDim;
   int64_t rowQ, rowK, rowV, rowO, rowDQ, rowDK, rowDV, rowDO;
   bool causal;
+  int64_t queryStart; /* position of query 0 among the keys */
   double scale;
   int64_t dtype;
   Dropout dropout;

@@ -30,6 +30,7 @@ AttentionUnits AttentionUnits::forward(const AttentionProblem &p, int threads) {
   units.keys = p.seqK;
   units.queryChunks = chunksFor(units.heads, threads, units.items);
   units.causal = p.causal && p.group() == 1;
+  units.queryStart = p.queryStart;
   return units;
 }
 
@@ -69,7 +70,7 @@ AttentionUnit AttentionUnits::at(int64_t index) const {
   u.itemBegin = items * (chunk - keyChunks) / queryChunks;
   u.itemEnd = items * (chunk - keyChunks + 1) / queryChunks;
   if (causal)
-    u.keyEnd = std::min(keys, u.itemEnd * kAttentionBlock);
+    u.keyEnd = std::min(keys, queryStart + u.itemEnd * kAttentionBlock);
   return u;
 }
 

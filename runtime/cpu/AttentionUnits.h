@@ -30,6 +30,7 @@ private:
   int64_t queryChunks; /* chunks of items per head */
   int64_t keyChunks;   /* chunks of keys per head; 0: d_k, d_v in whole heads */
   bool causal, backwards;
+  int64_t queryStart;
 };
 
 /// What to run on each unit, and where.

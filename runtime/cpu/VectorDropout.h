@@ -118,8 +118,8 @@ static inline uint64_t dropoutIndex(const AttentionProblem &p, int64_t b,
   const Dropout &d = p.dropout;
   const uint64_t row = (uint64_t(d.batchStart + b) * uint64_t(d.headsTotal) +
                         uint64_t(d.headStart + head)) *
-                           uint64_t(p.seqQ) +
-                       uint64_t(query);
+                           uint64_t(d.queriesTotal) +
+                       uint64_t(d.queryStart + query);
   return row * uint64_t(p.seqK);
 }
 

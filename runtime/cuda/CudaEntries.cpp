@@ -103,6 +103,7 @@ const tsr_abi_api &cudaApi() {
                                   entryOf<TSR_ENTRY_ALL_REDUCE>,
                                   entryOf<TSR_ENTRY_ALL_GATHER>,
                                   entryOf<TSR_ENTRY_REDUCE_SCATTER>,
+                                  entryOf<TSR_ENTRY_ALL_TO_ALL>,
                                   entryOf<TSR_ENTRY_WAIT>};
   return api;
 }
@@ -199,6 +200,9 @@ Status CudaRank::runCollective(const Collective &what, const Call &call) {
     return collectives->allReduce(what, call.buffers[0]);
   if (call.entry == TSR_ENTRY_ALL_GATHER)
     return collectives->allGather(what, call.buffers[0], call.buffers[1]);
+  if (call.entry == TSR_ENTRY_ALL_TO_ALL)
+    return {TSR_UNSUPPORTED, "all_to_all is not supported on device 'cuda'; "
+                             "use --device cpu"};
   return collectives->reduceScatter(what, call.buffers[0], call.buffers[1]);
 }
 

@@ -23,6 +23,8 @@ struct Collective {
   int dtype = TSR_DTYPE_F32;
   int reduction = TSR_REDUCE_SUM;
   int64_t outer = 1;
+  int64_t rows = 1;          ///< of all_to_all
+  bool gathersOuter = false; ///< of all_to_all
 };
 
 /// One side of a point to point message. `peer` is a global rank.
@@ -44,6 +46,10 @@ public:
   /// src [outer, n, count] -> dst [outer, count].
   virtual Status reduceScatter(const Collective &call, const void *src,
                                void *dst) = 0;
+  /// src [outer, rows, n, count] -> dst [outer, n, rows, count] with
+  /// `gathersOuter`, else from the latter form to the former.
+  virtual Status allToAll(const Collective &call, const void *src,
+                          void *dst) = 0;
   /// data[count] of the group's member number `root` to all.
   virtual Status broadcast(const Collective &call, int64_t root,
                            void *data) = 0;

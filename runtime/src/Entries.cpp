@@ -131,6 +131,17 @@ int32_t wait(void *context, int64_t op, void *const *buffers, const int64_t *) {
     return rank.background->wait(buffers[0]);
   });
 }
+
+int32_t allToAll(void *context, int64_t op, void *const *buffers,
+                 const int64_t *args) {
+  return enter(context, op, [&](Rank &rank) {
+    Collective call = collectiveOf(op, args);
+    void *src = buffers[0], *dst = buffers[1];
+    return collect(rank, call, args, dst, [=](Communicator &communicator) {
+      return communicator.allToAll(call, src, dst);
+    });
+  });
+}
 } // namespace
 
 const tsr_abi_api &cpuApi() {
@@ -145,6 +156,7 @@ const tsr_abi_api &cpuApi() {
                                   allReduce,
                                   allGather,
                                   reduceScatter,
+                                  allToAll,
                                   wait};
   return api;
 }

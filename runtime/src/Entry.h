@@ -38,6 +38,8 @@ inline Collective collectiveOf(int64_t op, const int64_t *args) {
   call.dtype = static_cast<int>(args[TSR_COLLECTIVE_DTYPE]);
   call.reduction = static_cast<int>(args[TSR_COLLECTIVE_REDUCTION]);
   call.outer = args[TSR_COLLECTIVE_OUTER];
+  call.rows = args[TSR_COLLECTIVE_ROWS];
+  call.gathersOuter = args[TSR_COLLECTIVE_GATHERS_OUTER] != 0;
   return call;
 }
 

@@ -21,6 +21,7 @@ public:
   Status allGather(const Collective &call, const void *src, void *dst) override;
   Status reduceScatter(const Collective &call, const void *src,
                        void *dst) override;
+  Status allToAll(const Collective &call, const void *src, void *dst) override;
   Status broadcast(const Collective &call, int64_t root, void *data) override;
   Status barrier(const Collective &call) override;
   Status send(const Message &message, const void *data) override;

@@ -71,6 +71,7 @@ std::string tessera::test::compileModel(const std::string &configPath,
   compile.microBatches = build.microBatches;
   compile.sequenceParallel = build.sequenceParallel;
   compile.zero = build.zero;
+  compile.contextParallel = build.contextParallel;
   compile.clip = build.clip;
   compile.keepValues = build.keepValues;
   compile.bucketBytes = build.bucketBytes;

@@ -16,6 +16,7 @@ struct Strategy {
   const char *mesh = ""; ///< Empty: serial.
   bool sequenceParallel = false;
   int64_t zero = 0; ///< Stage.
+  const char *contextParallel = "all-gather";
 };
 
 /// How to compile a config.
@@ -23,11 +24,12 @@ struct Build {
   Build() = default;
   explicit Build(const Strategy &strategy)
       : mesh(strategy.mesh), sequenceParallel(strategy.sequenceParallel),
-        zero(strategy.zero) {}
+        zero(strategy.zero), contextParallel(strategy.contextParallel) {}
 
   std::string mesh; ///< Empty: serial.
   bool sequenceParallel = false;
   int64_t zero = 0;
+  std::string contextParallel = "all-gather";
   std::string precision = "f64"; ///< "f64", "f32" or "bf16".
   int64_t batch = 8;
   int64_t microBatches = 1;

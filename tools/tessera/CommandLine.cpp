@@ -96,6 +96,10 @@ void CommandLine::addPlan(CLI::App *sub) {
       ->check(positive());
   fixed(sub->add_flag("--sequence-parallel", options.sequenceParallel,
                       "Split activations between blocks over tp"));
+  fixed(sub->add_option("--context-parallel", options.contextParallel,
+                        "Attention over cp: all-gather (of keys and values) "
+                        "or ulysses (all-to-all of heads)"))
+      ->capture_default_str();
   fixed(sub->add_option("--zero", options.zero,
                         "Split over dp: 1 optimizer state, 2 also gradients, "
                         "3 also parameters (default: 0, nothing)"))
@@ -294,6 +298,10 @@ void CommandLine::checkMesh() {
   if (options.zero && axes.sizeOf("dp") == 1)
     refuse("--zero splits state over mesh axis 'dp', which has one rank; use a "
            "mesh with dp=2 or more, or leave it out");
+  if (options.contextParallel != "all-gather" &&
+      options.contextParallel != "ulysses")
+    refuse("--context-parallel " + options.contextParallel +
+           " is not supported; use all-gather or ulysses");
   options.mesh = axes.str();
   options.meshRanks = axes.ranks();
   if (options.ranks && options.meshRanks > options.ranks)

@@ -20,6 +20,7 @@ static CompileOptions compileOptions(const DriverOptions &options) {
   compile.precision = options.precision;
   compile.sequenceParallel = options.sequenceParallel;
   compile.zero = options.zero;
+  compile.contextParallel = options.contextParallel;
   compile.cpu = options.cpu;
   compile.device = options.device;
   compile.arch = options.arch;

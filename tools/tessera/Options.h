@@ -25,6 +25,7 @@ struct DriverOptions {
   int64_t meshRanks = 1; ///< Product of the mesh's sizes.
   int64_t ranks = 0;     ///< The most that a run may start.
   bool sequenceParallel = false;
+  std::string contextParallel = "all-gather";
   int64_t zero = 0; ///< Stage, 0 to 3.
   int64_t sequence = 0, batch = 0, microBatches = 0;
   std::string precision = "f32", cpu = "native", device = "cpu", arch = "sm_90";

@@ -17,6 +17,7 @@ static CompileOptions compileOptions(const DriverOptions &options,
   compile.mesh = options.mesh;
   compile.sequenceParallel = options.sequenceParallel;
   compile.zero = options.zero;
+  compile.contextParallel = options.contextParallel;
   compile.cpu = options.cpu;
   compile.device = options.device;
   compile.arch = options.arch;

@@ -33,6 +33,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "sequence-parallel",
       llvm::cl::desc("Split activations between blocks over tp"),
       llvm::cl::init(false)};
+  Option<std::string> contextParallel{
+      *this, "context-parallel",
+      llvm::cl::desc("Attention over cp: all-gather or ulysses"),
+      llvm::cl::init("all-gather")};
   Option<int64_t> zero{*this, "zero", llvm::cl::desc("Stage of ZeRO, 0 to 3"),
                        llvm::cl::init(0)};
   Option<int64_t> bucketBytes{

@@ -24,7 +24,7 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
     After: the module has `dist.mesh`; every value has a distribution, and every
     op obeys the typing rule. Parameters and data are placed by their `nn.dims`:
     `tp` shards heads (`n`), feed-forward (`f`) and vocabulary (`v`), `dp` the
-    batch (`b`). For each op and axis the cheapest row is chosen: sharded
+    batch (`b`), `cp` the sequence (`s`). For each op and axis the cheapest row is chosen: sharded
     parameters stay, then sharded values stay, then the fewest bytes; the
     residual stream (`nn.tag = "stream"`) is `I` on `tp`, or `S` of its sequence
     with `sequence-parallel`. With `zero` parameters rest `S` on `dp` and are
@@ -37,7 +37,9 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
     Option<"sequenceParallel", "sequence-parallel", "bool", "false",
            "Activations between blocks are split over tp">,
     Option<"zero", "zero", "bool", "false",
-           "Parameters and optimizer state are split over dp">
+           "Parameters and optimizer state are split over dp">,
+    Option<"contextParallel", "context-parallel", "std::string", "\"all-gather\"",
+           "Attention over cp: all-gather (of keys and values) or ulysses">
   ];
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }

@@ -21,6 +21,9 @@ struct Plan {
   dist::MeshAttr mesh;
   /// The residual stream is `S` of its sequence on `tp`, not `I`.
   bool sequenceParallel = false;
+  /// Attention under `cp` runs on whole sequences of some heads (DeepSpeed-
+  /// Ulysses, Jacobs et al. 2023), not on some queries and all keys.
+  bool exchangesHeads = false;
   /// Parameters rest `S` on `dp` and are gathered where they are used.
   bool shardsParameters = false;
 
@@ -68,7 +71,7 @@ public:
 private:
   /// In the order in which they count.
   struct Price {
-    int64_t parametersMoved = 0; ///< Sharded ones.
+    int64_t parametersMoved = 0; ///< Sharded ones, or whole ones sliced.
     int64_t valuesMoved = 0;     ///< Other sharded values.
     double bytes = 0;            ///< Sent, forward and backward.
     int64_t conversions = 0;

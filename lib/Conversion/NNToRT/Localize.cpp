@@ -48,6 +48,7 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
   Operation *reduce(OpBuilder &builder, ConvertOp op);
   Operation *gather(OpBuilder &builder, ConvertOp op);
   Operation *scatter(OpBuilder &builder, ConvertOp op);
+  Operation *exchange(OpBuilder &builder, ConvertOp op);
   void shrinkTypes(func::FuncOp func);
   RankedTensorType localType(Type type);
 
@@ -179,6 +180,8 @@ std::string reasonOf(ConvertOp op) {
     source = convert.getInput().getDefiningOp();
   if (op.getHow() == "all_reduce_max")
     return "largest logit over the split vocabulary";
+  if (op.getHow() == "all_to_all")
+    return "another dimension split";
   if (op.getHow() == "all_gather")
     return source ? "slices of an activation" : "shards of a parameter";
   bool isSummed = llvm::any_of(op->getUsers(), llvm::IsaPred<nn::YieldOp>);
@@ -266,6 +269,23 @@ Operation *LocalizePass::reduce(OpBuilder &b, ConvertOp op) {
   return reduced;
 }
 
+/// Null where chunks would need padding.
+Operation *LocalizePass::exchange(OpBuilder &b, ConvertOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  int64_t from = op.getFrom().where, to = op.getTo().where;
+  int64_t ranks = mesh.getSize(op.getAxis());
+  RankedTensorType before = localType(op.getInput().getType());
+  RankedTensorType after = localType(type);
+  if (before.getDimSize(from) * ranks != after.getDimSize(from) ||
+      after.getDimSize(to) * ranks != before.getDimSize(to))
+    return nullptr;
+  Operation *exchanged = rt::AllToAllOp::create(
+      b, op.getLoc(), type, op.getInput(), b.getStrArrayAttr({op.getAxis()}),
+      b.getI64IntegerAttr(from), b.getI64IntegerAttr(to));
+  exchanged->setAttr("reason", b.getStringAttr(reasonOf(op)));
+  return exchanged;
+}
+
 /// The local op that a conversion runs; null if there is none.
 Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
   StringRef how = op.getHow();
@@ -277,6 +297,8 @@ Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
     return gather(b, op);
   if (how == "reduce_scatter")
     return scatter(b, op);
+  if (how == "all_to_all")
+    return exchange(b, op);
   if (how == "first")
     return rt::FirstOp::create(b, op.getLoc(), input.getType(), input,
                                op.getAxisAttr());
@@ -301,9 +323,10 @@ LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
   OpBuilder builder(op);
   Operation *local = localOp(builder, op);
   if (!local)
-    return op.emitOpError() << "'" << how
-                            << "' cannot be lowered to the runtime yet; gather "
-                               "with all_gather and slice instead";
+    return op.emitOpError()
+           << "'" << how << "' needs dimensions that the " 
+           << mesh.getSize(op.getAxis()) << " ranks of axis '" << op.getAxis()
+           << "' divide; gather with all_gather and slice instead";
   inherit(local, op);
   op.replaceAllUsesWith(local->getResult(0));
   op.erase();

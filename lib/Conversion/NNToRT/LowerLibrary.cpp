@@ -214,12 +214,26 @@ FailureOr<HeadRange> headRange(OpBuilder &b, Operation *op, Value query,
   return HeadRange{queries * totalOf('g', shape[2]), startOf(b, loc, groups)};
 }
 
+/// Where the rank's queries lie in the sequence; all of them: no scalar, 0.
+struct QuerySlice {
+  Value start;
+  int64_t total = 0;
+};
+
+QuerySlice querySlice(OpBuilder &builder, Operation *op) {
+  std::optional<FactorSpan> span = spanOf(op, 's');
+  if (!span)
+    return {};
+  return {startOf(builder, op->getLoc(), span), span->total};
+}
+
 LogicalResult lowerAttention(nn::AttentionOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   Value q = op.getQuery(), k = op.getKey(), v = op.getValue();
   auto i = [&](int64_t x) { return b.getI64IntegerAttr(x); };
   int64_t batch = cast<RankedTensorType>(q.getType()).getDimSize(0);
+  QuerySlice slice = querySlice(b, op);
   FailureOr<HeadRange> heads = headRange(b, op, q, !op.getDropout().isZero());
   if (failed(heads))
     return failure();
@@ -227,7 +241,7 @@ LogicalResult lowerAttention(nn::AttentionOp op) {
       b, loc, op.getResultTypes(), q, k, v, batchStart(b, op, batch),
       heads->start, i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
       i(heads->total), op.getScaleAttr(), b.getBoolAttr(op.getCausal()),
-      op.getDropoutAttr(), op.getStreamAttr());
+      op.getDropoutAttr(), op.getStreamAttr(), slice.start, i(slice.total));
   inherit(lowered, op);
   op.replaceAllUsesWith(lowered);
   op.erase();
@@ -249,6 +263,7 @@ LogicalResult lowerAttentionGrad(nn::AttentionGradOp op) {
   Value q = op.getQuery(), k = op.getKey(), v = op.getValue();
   auto i = [&](int64_t x) { return b.getI64IntegerAttr(x); };
   int64_t batch = cast<RankedTensorType>(q.getType()).getDimSize(0);
+  QuerySlice slice = querySlice(b, op);
   FailureOr<HeadRange> heads = headRange(b, op, q, !op.getDropout().isZero());
   if (failed(heads))
     return failure();
@@ -258,7 +273,7 @@ LogicalResult lowerAttentionGrad(nn::AttentionGradOp op) {
       i(rowStride(k)), i(rowStride(v)), i(gradStride(op.getGradQuery())),
       i(gradStride(op.getGradKey())), i(gradStride(op.getGradValue())),
       i(heads->total), op.getScaleAttr(), b.getBoolAttr(op.getCausal()),
-      op.getDropoutAttr(), op.getStreamAttr());
+      op.getDropoutAttr(), op.getStreamAttr(), slice.start, i(slice.total));
   if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
     lowered->setAttr(nn::NNDialect::kPhaseAttr, phase);
   op.replaceAllUsesWith(lowered);
@@ -274,31 +289,49 @@ int64_t sliceElements(RankedTensorType whole, int64_t dim) {
   return elements;
 }
 
+/// Only attention reads and writes slices in place.
+Value contiguous(OpBuilder &builder, Operation *op, Value slice) {
+  auto copy = rt::CopyOp::create(builder, op->getLoc(), slice.getType(), slice);
+  if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
+    copy->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  return copy;
+}
+
+bool readsSlices(Operation *op) {
+  return isa<rt::AttentionOp, rt::AttentionGradOp>(op);
+}
+
 LogicalResult lowerUnstack(nn::UnstackOp op) {
-  for (Operation *user : op->getUsers())
-    if (!isa<rt::AttentionOp, rt::AttentionGradOp>(user))
-      return op.emitOpError() << "is read by '" << user->getName()
-                              << "'; only attention reads slices in place";
   OpBuilder b(op);
   auto type = cast<RankedTensorType>(op.getInput().getType());
+  for (Operation *user : op->getUsers())
+    if (!readsSlices(user) && op.getDim() + 3 != type.getRank())
+      return op.emitOpError()
+             << "cuts dimension " << op.getDim() << " of " << type << " for '"
+             << user->getName() << "'; it can be copied only from dimension "
+             << type.getRank() - 3;
   int64_t elements = sliceElements(type, op.getDim());
   for (auto [k, result] : llvm::enumerate(op.getResults())) {
     auto view = rt::ViewOp::create(
         b, op.getLoc(), result.getType(), op.getInput(), Value(),
         b.getI64IntegerAttr(k * elements), b.getI64IntegerAttr(0));
     view->setAttr("parts", b.getI64IntegerAttr(op.getNumResults()));
-    result.replaceAllUsesWith(view.getResult());
+    result.replaceUsesWithIf(view.getResult(), [](OpOperand &use) {
+      return readsSlices(use.getOwner());
+    });
+    if (!result.use_empty())
+      result.replaceAllUsesWith(contiguous(b, op, view));
   }
   op.erase();
   return success();
 }
 
-LogicalResult lowerStack(nn::StackOp op) {
-  for (Value part : op.getInputs())
-    if (!part.getDefiningOp<rt::AttentionGradOp>() || !part.hasOneUse())
-      return op.emitOpError() << "joins a part that is not written in place; "
-                                 "only gradients of attention are";
+void lowerStack(nn::StackOp op) {
   OpBuilder b(op);
+  for (OpOperand &part : op->getOpOperands())
+    if (!part.get().getDefiningOp<rt::AttentionGradOp>() ||
+        !part.get().hasOneUse())
+      part.set(contiguous(b, op, part.get()));
   int64_t elements = sliceElements(op.getType(), op.getDim());
   SmallVector<int64_t> offsets;
   for (unsigned k = 0; k < op.getInputs().size(); ++k)
@@ -308,7 +341,6 @@ LogicalResult lowerStack(nn::StackOp op) {
   inherit(join, op);
   op.replaceAllUsesWith(join.getResult());
   op.erase();
-  return success();
 }
 
 /// The first rows of a matrix are where the matrix starts.
@@ -352,7 +384,7 @@ struct LowerLibraryPass
     for (auto op : collect<nn::PrefixOp>(module))
       lowerPrefix(op);
     for (auto op : collect<nn::StackOp>(module))
-      failedOp |= failed(lowerStack(op));
+      lowerStack(op);
     if (failedOp)
       signalPassFailure();
   }

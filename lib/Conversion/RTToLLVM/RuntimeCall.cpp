@@ -119,6 +119,10 @@ LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
   args[TSR_ATTENTION_BATCH_START] = CallArgument::of(op.getBatchStart());
   args[TSR_ATTENTION_HEAD_START] = CallArgument::of(op.getHeadStart());
   args[TSR_ATTENTION_HEADS_TOTAL] = op.getHeadsTotal();
+  if (op.getQueryStart())
+    args[TSR_ATTENTION_QUERY_START] = CallArgument::of(op.getQueryStart());
+  int64_t total = op.getQueriesTotal();
+  args[TSR_ATTENTION_QUERIES_TOTAL] = total ? total : q.getDimSize(1);
   if (!op.getDropout().isZero()) {
     args[TSR_ATTENTION_SEED].source = CallArgument::Seed;
     args[TSR_ATTENTION_STEP].source = CallArgument::Step;
@@ -266,6 +270,33 @@ Call wait(rt::WaitOp op) {
   return call;
 }
 
+/// The outer of the two dimensions is gathered or scattered.
+Call allToAll(rt::AllToAllOp op, dist::MeshAttr mesh) {
+  RankedTensorType from = typeOf(op.getInput()), to = op.getType();
+  int64_t gathered = op.getGathered(), scattered = op.getScattered();
+  bool gathersOuter = gathered < scattered;
+  // The form in which chunks of the inner dimension stand side by side.
+  ArrayRef<int64_t> sizes = (gathersOuter ? from : to).getShape();
+  int64_t first = std::min(gathered, scattered);
+  int64_t second = std::max(gathered, scattered);
+  auto product = [&](int64_t begin, int64_t end) {
+    int64_t n = 1;
+    for (int64_t dim = begin; dim < end; ++dim)
+      n *= sizes[dim];
+    return n;
+  };
+  int64_t ranks = to.getDimSize(gathered) / from.getDimSize(gathered);
+  int64_t count = product(second, sizes.size()) / ranks;
+  Call call =
+      collective(op, TSR_ENTRY_ALL_TO_ALL, product(0, first), count, mesh);
+  if (failed(call))
+    return failure();
+  call->buffers = {op.getInput(), op.getResult()};
+  call->arguments[TSR_COLLECTIVE_ROWS] = product(first, second);
+  call->arguments[TSR_COLLECTIVE_GATHERS_OUTER] = gathersOuter;
+  return call;
+}
+
 } // namespace
 
 FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
@@ -282,6 +313,7 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
       .Case([&](rt::AllGatherOp op) {
         return alongDimension(op, op.getInput(), TSR_ENTRY_ALL_GATHER, mesh);
       })
+      .Case([&](rt::AllToAllOp op) { return allToAll(op, mesh); })
       .Case([&](rt::ReduceScatterOp op) {
         return alongDimension(op, op.getResult(), TSR_ENTRY_REDUCE_SCATTER,
                               mesh);

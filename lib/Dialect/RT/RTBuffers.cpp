@@ -87,6 +87,11 @@ OpOperand *WaitOp::getTiedOperand(unsigned result) {
   return &getPendingMutable();
 }
 
+dist::Collective AllToAllOp::getCollective() {
+  return dist::Collective::AllToAll;
+}
+Value AllToAllOp::getWhole() { return getInput(); }
+
 //===----------------------------------------------------------------------===//
 // Facts of the plan
 //===----------------------------------------------------------------------===//

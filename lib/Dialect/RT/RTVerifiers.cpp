@@ -172,6 +172,27 @@ LogicalResult ReduceScatterOp::verify() {
                       cast<RankedTensorType>(getType()), getDim());
 }
 
+LogicalResult AllToAllOp::verify() {
+  auto from = cast<RankedTensorType>(getInput().getType());
+  auto to = cast<RankedTensorType>(getType());
+  int64_t rank = from.getRank(), in = getGathered(), out = getScattered();
+  if (in >= rank || out >= rank || in == out)
+    return emitOpError() << "works from dimension " << in << " to " << out
+                         << " of " << from << "; they must be two of its "
+                         << rank;
+  SmallVector<int64_t> shape(from.getShape());
+  int64_t ranks = to.getRank() == rank ? to.getDimSize(in) / shape[in] : 0;
+  shape[in] *= ranks;
+  if (ranks > 0 && shape[out] % ranks == 0) {
+    shape[out] /= ranks;
+    if (from.clone(shape) == to)
+      return success();
+  }
+  return emitOpError() << "makes " << to << " of " << from
+                       << "; what dimension " << in << " gains, dimension "
+                       << out << " must lose";
+}
+
 LogicalResult SliceOp::verify() {
   return verifyAlong(*this, cast<RankedTensorType>(getInput().getType()),
                      cast<RankedTensorType>(getType()), getDim());

@@ -98,6 +98,7 @@ typedef struct tsr_abi_api {
   tsr_abi_entry all_reduce;
   tsr_abi_entry all_gather;
   tsr_abi_entry reduce_scatter;
+  tsr_abi_entry all_to_all;
   tsr_abi_entry wait;
 } tsr_abi_api;
 
@@ -113,6 +114,7 @@ enum {
   TSR_ENTRY_ALL_REDUCE,
   TSR_ENTRY_ALL_GATHER,
   TSR_ENTRY_REDUCE_SCATTER,
+  TSR_ENTRY_ALL_TO_ALL,
   TSR_ENTRY_WAIT
 };
 
@@ -168,11 +170,12 @@ enum {
  * K, V, O alike with their own row strides (so that Q, K, V may be slices of
  * one fused buffer). Query head n reads key/value head n / (HEADS / KV_HEADS).
  * LSE[b, n, s] (f32; f64 for f64 data) is the log-sum-exp of the scaled,
- * masked scores. CAUSAL: query s sees keys t <= s. SCALE_BITS and DROPOUT_BITS
+ * masked scores. CAUSAL: query s sees keys t <= QUERY_START + s: the queries are
+ * a slice of QUERIES_TOTAL positions. SCALE_BITS and DROPOUT_BITS
  * are the bits of doubles. Dropout keeps element (b, n, s, t) where
  * philox(index, key) >= p 2^32 and scales by 1/(1-p), with
- *   index = (((BATCH_START + b) * HEADS_TOTAL + HEAD_START + n) * SEQ_Q + s)
- *           * SEQ_K + t,   key = tsr_abi_stream(SEED, STEP, STREAM).
+ *   index = (((BATCH_START + b) * HEADS_TOTAL + HEAD_START + n) * QUERIES_TOTAL
+ *            + QUERY_START + s) * SEQ_K + t,   key = tsr_abi_stream(SEED, STEP, STREAM).
  * forward buffers:  q, k, v, o, lse
  * backward buffers: d_o, q, k, v, o, lse, d_q, d_k, d_v
  * (d_q, d_k, d_v have the row strides of q, k, v given as ROW_DQ...). */
@@ -201,6 +204,8 @@ enum {
   TSR_ATTENTION_BATCH_START,
   TSR_ATTENTION_HEAD_START,
   TSR_ATTENTION_HEADS_TOTAL,
+  TSR_ATTENTION_QUERY_START,
+  TSR_ATTENTION_QUERIES_TOTAL,
   TSR_ATTENTION_ARGS
 };
 
@@ -239,6 +244,11 @@ enum {
  * all_gather: a dimension of the result is concatenated from the ranks:
  *   src is [OUTER, COUNT], dst is [OUTER, n, COUNT]. buffers: src, dst.
  * reduce_scatter: src is [OUTER, n, COUNT], dst is [OUTER, COUNT].
+ * all_to_all: one dimension is gathered, another is scattered. With
+ *   GATHERS_OUTER the gathered one is the outer of the two: src is
+ *   [OUTER, ROWS, n, COUNT], dst is [OUTER, n, ROWS, COUNT], and rank r's
+ *   dst[:, k, :, :] is rank k's src[:, :, r, :]. Else the other way round.
+ *   buffers: src, dst.
  * With ASYNC the call returns at once. Until `wait` returns nobody may write
  * what the collective reads, or touch what it writes. Collectives that are
  * started run one after the other, in the order of their starts, which is the
@@ -252,6 +262,8 @@ enum {
   TSR_COLLECTIVE_REDUCTION,
   TSR_COLLECTIVE_OUTER,
   TSR_COLLECTIVE_ASYNC,
+  TSR_COLLECTIVE_ROWS,          /* all_to_all only, as the next */
+  TSR_COLLECTIVE_GATHERS_OUTER,
   TSR_COLLECTIVE_ARGS
 };
 

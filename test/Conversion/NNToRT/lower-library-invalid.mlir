@@ -25,16 +25,9 @@ func.func @batched_product(%x: tensor<2x4x8xf32>, %w: tensor<2x8x6xf32>) -> tens
 // -----
 
 func.func @a_kernel_reads_a_slice(%x: tensor<4x2x8xf32>) -> tensor<4x8xf32> {
-  // expected-error @+1 {{is read by 'nn.map'; only attention reads slices in place}}
+  // expected-error @+1 {{cuts dimension 1 of 'tensor<4x2x8xf32>' for 'nn.map'; it can be copied only from dimension 0}}
   %a, %b = nn.unstack %x along 1 : tensor<4x2x8xf32> -> tensor<4x8xf32>, tensor<4x8xf32>
   %y = nn.map gelu %a : tensor<4x8xf32> -> tensor<4x8xf32>
   return %y : tensor<4x8xf32>
 }
 
-// -----
-
-func.func @a_part_is_an_argument(%x: tensor<8xf32>) -> tensor<2x8xf32> {
-  // expected-error @+1 {{joins a part that is not written in place; only gradients of attention are}}
-  %y = nn.stack %x, %x along 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
-  return %y : tensor<2x8xf32>
-}

@@ -126,13 +126,16 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, RT_Call<["getOperandStride"]>,
   let summary = "Blocked attention, as TSR_ATTENTION of runtime/tessera/abi.h";
   let description = [{
     Operands may be strided views; `row_*` are the strides of a sequence
-    position in elements. Scalars place dropout in the global tensor.
+    position in elements. Scalars place the causal mask and dropout in the
+    global tensor: `query_start` (absent: 0) is the position of the first query
+    among `queries_total` (0: there are no others).
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
                        I64:$batch_start, I64:$head_start,
                        I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
                        I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
-                       F64Attr:$dropout, I64Attr:$stream);
+                       F64Attr:$dropout, I64Attr:$stream, Optional<I64>:$query_start,
+                       DefaultValuedAttr<I64Attr, "0">:$queries_total);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -147,7 +150,8 @@ def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, RT_Call<["getOperandStri
                        I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
                        I64Attr:$row_dq, I64Attr:$row_dk, I64Attr:$row_dv,
                        I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
-                       F64Attr:$dropout, I64Attr:$stream);
+                       F64Attr:$dropout, I64Attr:$stream, Optional<I64>:$query_start,
+                       DefaultValuedAttr<I64Attr, "0">:$queries_total);
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
                       AnyRankedTensor:$grad_value);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
@@ -254,6 +258,19 @@ def RT_ReduceScatterOp : RT_Op<"reduce_scatter", [Pure, RT_Call<>, RT_Collective
                        UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input `along` $dim `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def RT_AllToAllOp : RT_Op<"all_to_all", [Pure, RT_Call<>, RT_Collective]> {
+  let summary = "Gathers one dimension and scatters another";
+  let description = [{
+    The ranks' chunks of dimension `gathered` become whole; of dimension
+    `scattered` each rank keeps its chunk.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, ConfinedAttr<I64Attr, [IntNonNegative]>:$gathered,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$scattered, UnitAttr:$async);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `from` $gathered `to` $scattered `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
