@@ -15,9 +15,9 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PipelineOptions &options) {
   if (options.precision == "bf16")
     passes.addPass(createMixedPrecisionPass());
-  passes.addPass(createDistributePass(
-      {options.mesh, options.sequenceParallel, options.zero > 0,
-       options.contextParallel}));
+  passes.addPass(
+      createDistributePass({options.mesh, options.sequenceParallel,
+                            options.zero > 0, options.contextParallel}));
   passes.addPass(createDifferentiatePass());
   if (options.recompute != "none")
     passes.addPass(

@@ -73,31 +73,41 @@ static bool isElementwise(Operation *op) {
   });
 }
 
+static bool hasTag(Operation *op, StringRef name) {
+  auto tag = op->getAttrOfType<StringAttr>(nn::NNDialect::kTagAttr);
+  return tag && tag.getValue() == name;
+}
+
 void Plan::findStream(Region &program) {
-  for (Operation &op : llvm::reverse(program.front())) {
-    auto tag = op.getAttrOfType<StringAttr>(nn::NNDialect::kTagAttr);
-    bool feedsStream =
-        sequenceParallel && !op.use_empty() && isElementwise(&op) &&
-        llvm::all_of(op.getUsers(), [&](Operation *user) {
-          return stream.contains(user) && isElementwise(user) &&
-                 op.getResult(0).getType() == user->getResult(0).getType();
-        });
-    if (feedsStream || (tag && tag.getValue() == "stream"))
+  auto isPartOf = [&](Operation *op, Operation *user) {
+    auto shape = [](Operation *of) {
+      return cast<RankedTensorType>(of->getResult(0).getType()).getShape();
+    };
+    return (stream.contains(user) || branches.contains(user)) &&
+           isElementwise(user) && shape(op) == shape(user);
+  };
+  for (Operation &op : llvm::reverse(program.front().without_terminator()))
+    if (hasTag(&op, "stream"))
       stream.insert(&op);
-  }
+    else if (op.getNumResults() == 1 && !op.use_empty() &&
+             llvm::all_of(op.getUsers(),
+                          [&](Operation *user) { return isPartOf(&op, user); }))
+      branches.insert(&op);
 }
 
 std::optional<State> Plan::anchor(Operation *op, StringRef axis) const {
   // Of [batch, sequence, hidden] and [batch, sequence, heads, head size].
   constexpr int64_t sequence = 1, heads = 2;
-  bool isStream = stream.contains(op);
-  auto tag = op->getAttrOfType<StringAttr>(nn::NNDialect::kTagAttr);
-  if (axis == "cp" && exchangesHeads && tag && tag.getValue() == "attention")
-    return State::sharded(heads);
-  if (axis == "cp" && isStream)
+  bool isStream = stream.contains(op), isBranch = branches.contains(op);
+  if (axis == "cp" && hasTag(op, "attention"))
+    return State::sharded(exchangesHeads ? heads : sequence);
+  if (axis == "cp" && (isStream || isBranch))
+    return State::sharded(sequence);
+  if (axis == "tp" && sequenceParallel &&
+      (isStream || (isBranch && isElementwise(op))))
     return State::sharded(sequence);
   if (axis == "tp" && isStream)
-    return sequenceParallel ? State::sharded(sequence) : State{State::I};
+    return State{State::I};
   return std::nullopt;
 }
 
@@ -149,7 +159,7 @@ static double wireBytes(RankedTensorType type, StringRef axis, State to,
 
 Placement::Price &Placement::Price::operator+=(const Price &other) {
   parametersMoved += other.parametersMoved;
-  valuesMoved += other.valuesMoved;
+  valuesGathered += other.valuesGathered;
   bytes += other.bytes;
   conversions += other.conversions;
   return *this;
@@ -157,7 +167,8 @@ Placement::Price &Placement::Price::operator+=(const Price &other) {
 
 bool Placement::Price::operator<(const Price &other) const {
   auto key = [](const Price &p) {
-    return std::tie(p.parametersMoved, p.valuesMoved, p.bytes, p.conversions);
+    return std::tie(p.parametersMoved, p.valuesGathered, p.bytes,
+                    p.conversions);
   };
   return key(*this) < key(other);
 }
@@ -168,6 +179,7 @@ std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
   std::optional<SmallVector<State>> path = route(stateOf(type, axis), to);
   if (!path)
     return std::nullopt;
+  auto steps = static_cast<int64_t>(path->size());
   double wire = 0;
   Value here = value;
   for (State state : *path) {
@@ -184,11 +196,11 @@ std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
       wire += wireBytes(type, axis, state, active.contains(value), plan.mesh);
     type = after;
   }
-  bool parameter = isParameter(value);
-  bool moved = !path->empty() && (stateOf(value.getType(), axis).isSharded() ||
-                                  (parameter && to.isSharded()));
-  return Price{moved && parameter, moved && !parameter, wire,
-               static_cast<int64_t>(path->size())};
+  bool isSplit = stateOf(value.getType(), axis).isSharded();
+  bool changes = !path->empty();
+  if (isParameter(value))
+    return Price{changes && (isSplit || to.isSharded()), 0, wire, steps};
+  return Price{0, changes && isSplit && !to.isSharded(), wire, steps};
 }
 
 FailureOr<SmallVector<State>> Placement::choose(Operation *op,

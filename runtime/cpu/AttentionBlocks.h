@@ -50,9 +50,12 @@ static inline Square squareAt(const AttentionProblem &p, int64_t key,
                               int64_t keyEnd, int64_t query, int64_t queries) {
   const int64_t keys = minimum(kBlock, keyEnd - key);
   const int64_t shift = p.queryStart + query - key;
-  return {key,   keys,
-          query, queries,
-          shift, p.causal && shift < keys - 1,
+  return {key,
+          keys,
+          query,
+          queries,
+          shift,
+          p.causal && shift < keys - 1,
           p.causal && shift == 0};
 }
 

@@ -190,6 +190,45 @@ TEST(Communicator, AllGatherThenReduceScatterIsTimesTheGroup) {
   });
 }
 
+/// Element (o, row, part, i) of member m is m 10^6 + its index, with `parts`
+/// side by side inside of `rows`; both directions, there and back.
+TEST(Communicator, AllToAllTransposesPartsAndMembers) {
+  World world = makeWorld({{"dp", 2}, {"tp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    Delay delay(rank);
+    for (int round = 0; round < 40; ++round) {
+      int64_t axes = 1 + round % 3, outer = 1 + round % 2;
+      int64_t rows = 1 + round % 4, count = 1 + round % 5;
+      std::vector<int64_t> group = world.mesh.group(rank, axes);
+      auto size = static_cast<int64_t>(group.size());
+      Collective what = call(axes, count, TSR_DTYPE_I32);
+      what.outer = outer;
+      what.rows = rows;
+      what.gathersOuter = true;
+      std::vector<int32_t> own(outer * rows * size * count), all(own.size()),
+          back(own.size(), -1);
+      for (size_t i = 0; i < own.size(); ++i)
+        own[i] = static_cast<int32_t>(rank * 1000000 + i);
+      delay();
+      ASSERT_TRUE(
+          world.ranks[rank]->allToAll(what, own.data(), all.data()).ok());
+      int64_t me = std::find(group.begin(), group.end(), rank) - group.begin();
+      for (int64_t o = 0; o < outer; ++o)
+        for (int64_t k = 0; k < size; ++k)
+          for (int64_t row = 0; row < rows; ++row)
+            for (int64_t i = 0; i < count; ++i)
+              ASSERT_EQ(all[((o * size + k) * rows + row) * count + i],
+                        group[k] * 1000000 +
+                            ((o * rows + row) * size + me) * count + i);
+      what.gathersOuter = false;
+      delay();
+      ASSERT_TRUE(
+          world.ranks[rank]->allToAll(what, all.data(), back.data()).ok());
+      ASSERT_EQ(back, own);
+    }
+  });
+}
+
 TEST(Communicator, BroadcastAndBarrier) {
   World world = makeWorld({{"dp", 2}, {"tp", 2}});
   std::atomic<int> before{0};

@@ -38,15 +38,15 @@ struct Plan {
   /// Must the value, a parameter split over `dp`, be gathered before an op
   /// reads it?
   bool isGathered(mlir::Value value) const;
-  /// Finds the ops that make the residual stream, and those whose results only
-  /// such ops read, element by element: they have the stream's distribution.
+  /// Finds the ops that make the residual stream, and its branches: those whose
+  /// results only such ops read, element by element.
   void findStream(mlir::Region &program);
   /// The state that the result of an op must have on an axis.
   std::optional<dist::State> anchor(mlir::Operation *op,
                                     llvm::StringRef axis) const;
 
 private:
-  llvm::DenseSet<mlir::Operation *> stream;
+  llvm::DenseSet<mlir::Operation *> stream, branches;
 };
 
 /// Is it a parameter of the program, or a conversion of one?
@@ -72,7 +72,7 @@ private:
   /// In the order in which they count.
   struct Price {
     int64_t parametersMoved = 0; ///< Sharded ones, or whole ones sliced.
-    int64_t valuesMoved = 0;     ///< Other sharded values.
+    int64_t valuesGathered = 0;  ///< Other sharded values that become whole.
     double bytes = 0;            ///< Sent, forward and backward.
     int64_t conversions = 0;
 

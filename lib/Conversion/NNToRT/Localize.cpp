@@ -324,7 +324,7 @@ LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
   Operation *local = localOp(builder, op);
   if (!local)
     return op.emitOpError()
-           << "'" << how << "' needs dimensions that the " 
+           << "'" << how << "' needs dimensions that the "
            << mesh.getSize(op.getAxis()) << " ranks of axis '" << op.getAxis()
            << "' divide; gather with all_gather and slice instead";
   inherit(local, op);

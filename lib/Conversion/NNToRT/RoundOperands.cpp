@@ -23,13 +23,13 @@ void setPlace(OpBuilder &builder, Value value, Operation *user) {
       value.getParentBlock()->findAncestorOpInBlock(*user));
 }
 
-/// cast(all_gather(x)) -> all_gather(cast(x)): the same bits, and half the bytes
-/// sent and stored.
+/// cast(all_gather(x)) -> all_gather(cast(x)): the same bits, and half the
+/// bytes sent and stored.
 void roundBeforeGather(nn::CastOp cast) {
   auto gather = cast.getInput().getDefiningOp<rt::AllGatherOp>();
-  bool isNarrower = getElementTypeOrSelf(cast.getType()).getIntOrFloatBitWidth() <
-                    getElementTypeOrSelf(cast.getInput().getType())
-                        .getIntOrFloatBitWidth();
+  bool isNarrower =
+      getElementTypeOrSelf(cast.getType()).getIntOrFloatBitWidth() <
+      getElementTypeOrSelf(cast.getInput().getType()).getIntOrFloatBitWidth();
   if (!gather || !gather->hasOneUse() || !isNarrower)
     return;
   OpBuilder builder(gather);

@@ -170,15 +170,15 @@ enum {
  * K, V, O alike with their own row strides (so that Q, K, V may be slices of
  * one fused buffer). Query head n reads key/value head n / (HEADS / KV_HEADS).
  * LSE[b, n, s] (f32; f64 for f64 data) is the log-sum-exp of the scaled,
- * masked scores. CAUSAL: query s sees keys t <= QUERY_START + s: the queries are
- * a slice of QUERIES_TOTAL positions. SCALE_BITS and DROPOUT_BITS
- * are the bits of doubles. Dropout keeps element (b, n, s, t) where
- * philox(index, key) >= p 2^32 and scales by 1/(1-p), with
- *   index = (((BATCH_START + b) * HEADS_TOTAL + HEAD_START + n) * QUERIES_TOTAL
- *            + QUERY_START + s) * SEQ_K + t,   key = tsr_abi_stream(SEED, STEP, STREAM).
- * forward buffers:  q, k, v, o, lse
- * backward buffers: d_o, q, k, v, o, lse, d_q, d_k, d_v
- * (d_q, d_k, d_v have the row strides of q, k, v given as ROW_DQ...). */
+ * masked scores. CAUSAL: query s sees keys t <= QUERY_START + s: the queries
+ * are a slice of QUERIES_TOTAL positions. SCALE_BITS and DROPOUT_BITS are the
+ * bits of doubles. Dropout keeps element (b, n, s, t) where philox(index, key)
+ * >= p 2^32 and scales by 1/(1-p), with index = (((BATCH_START + b) *
+ * HEADS_TOTAL + HEAD_START + n) * QUERIES_TOTAL
+ *            + QUERY_START + s) * SEQ_K + t,   key = tsr_abi_stream(SEED, STEP,
+ * STREAM). forward buffers:  q, k, v, o, lse backward buffers: d_o, q, k, v, o,
+ * lse, d_q, d_k, d_v (d_q, d_k, d_v have the row strides of q, k, v given as
+ * ROW_DQ...). */
 enum {
   TSR_ATTENTION_BATCH = 0,
   TSR_ATTENTION_HEADS,
@@ -262,7 +262,7 @@ enum {
   TSR_COLLECTIVE_REDUCTION,
   TSR_COLLECTIVE_OUTER,
   TSR_COLLECTIVE_ASYNC,
-  TSR_COLLECTIVE_ROWS,          /* all_to_all only, as the next */
+  TSR_COLLECTIVE_ROWS, /* all_to_all only, as the next */
   TSR_COLLECTIVE_GATHERS_OUTER,
   TSR_COLLECTIVE_ARGS
 };

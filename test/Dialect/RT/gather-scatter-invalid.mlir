@@ -29,3 +29,19 @@ func.func @element_type(%x: tensor<4x6xf32>) {
   %y = rt.pad %x along 0 : tensor<4x6xf32> -> tensor<8x6xbf16>
   return
 }
+
+// -----
+
+func.func @unequal_exchange(%x: tensor<4x6xf32>) {
+  // expected-error @+1 {{makes 'tensor<8x2xf32>' of 'tensor<4x6xf32>'; what dimension 0 gains, dimension 1 must lose}}
+  %y = rt.all_to_all %x from 0 to 1 over ["tp"] : tensor<4x6xf32> -> tensor<8x2xf32>
+  return
+}
+
+// -----
+
+func.func @exchange_of_one_dimension(%x: tensor<4x6xf32>) {
+  // expected-error @+1 {{works from dimension 1 to 1 of 'tensor<4x6xf32>'; they must be two of its 2}}
+  %y = rt.all_to_all %x from 1 to 1 over ["tp"] : tensor<4x6xf32> -> tensor<4x6xf32>
+  return
+}

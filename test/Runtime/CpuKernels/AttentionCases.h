@@ -31,6 +31,16 @@ inline std::vector<AttentionCase> attentionCases(int64_t dtype) {
     shard.headStart = 6;
     shard.headsTotal = 12;
     add(shard);
+    AttentionCase slice{1, 2, 2, 128, 256, 16, causal, false, 0.2};
+    slice.queriesTotal = 256;
+    for (int64_t start : {64, 128, 100, 37}) { // a block's start, or not
+      slice.queryStart = start;
+      add(slice);
+    }
+    AttentionCase grouped{2, 4, 2, 70, 210, 24, causal};
+    grouped.queryStart = 140;
+    grouped.queriesTotal = 210;
+    add(grouped);
   }
   return cases;
 }

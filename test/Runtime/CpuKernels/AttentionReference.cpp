@@ -28,6 +28,7 @@ std::string AttentionCase::name() const {
          std::to_string(heads) + "/" + std::to_string(kvHeads) + " s" +
          std::to_string(seqQ) + "x" + std::to_string(seqK) + " d" +
          std::to_string(headDim) + (causal ? " causal" : "") +
+         (queryStart ? " from " + std::to_string(queryStart) : "") +
          (fused ? " fused" : "") +
          (dropout > 0 ? " dropout " + std::to_string(dropout) : "");
 }
@@ -47,18 +48,19 @@ AttentionData::AttentionData(const AttentionCase &c, unsigned seed) : c(c) {
   kBuffer.fillNormal(seed + 1);
   vBuffer.fillNormal(seed + 2);
   dO.fillNormal(seed + 3);
-  args = {c.batch,     c.heads,
-          c.kvHeads,   c.seqQ,
-          c.seqK,      c.headDim,
-          c.rowQ(),    c.rowKV(),
-          c.rowKV(),   c.rowO(),
-          c.rowQ(),    c.rowKV(),
-          c.rowKV(),   c.rowO(),
-          c.causal,    bitsOf(c.actualScale()),
-          c.dtype,     bitsOf(c.dropout),
-          kSeed,       kStep,
-          kStream,     c.batchStart,
-          c.headStart, c.headsTotal ? c.headsTotal : c.heads};
+  args = {c.batch,      c.heads,
+          c.kvHeads,    c.seqQ,
+          c.seqK,       c.headDim,
+          c.rowQ(),     c.rowKV(),
+          c.rowKV(),    c.rowO(),
+          c.rowQ(),     c.rowKV(),
+          c.rowKV(),    c.rowO(),
+          c.causal,     bitsOf(c.actualScale()),
+          c.dtype,      bitsOf(c.dropout),
+          kSeed,        kStep,
+          kStream,      c.batchStart,
+          c.headStart,  c.headsTotal ? c.headsTotal : c.heads,
+          c.queryStart, c.queriesTotal ? c.queriesTotal : c.seqQ};
 }
 
 void AttentionData::forward(int threads) {
@@ -144,9 +146,10 @@ AttentionReference::AttentionReference(const AttentionData &x) : c(x.c) {
 static double dropoutFactor(const AttentionCase &c, int64_t b, int64_t n,
                             int64_t s, int64_t t) {
   const int64_t total = c.headsTotal ? c.headsTotal : c.heads;
-  const int64_t index =
-      (((c.batchStart + b) * total + c.headStart + n) * c.seqQ + s) * c.seqK +
-      t;
+  const int64_t queries = c.queriesTotal ? c.queriesTotal : c.seqQ;
+  const int64_t row = ((c.batchStart + b) * total + c.headStart + n) * queries +
+                      c.queryStart + s;
+  const int64_t index = row * c.seqK + t;
   const uint32_t word =
       philox(uint64_t(index), tsr_abi_stream(kSeed, kStep, kStream));
   return double(word) >= c.dropout * 4294967296.0 ? 1 / (1 - c.dropout) : 0;
@@ -165,7 +168,8 @@ void AttentionReference::head(int64_t b, int64_t n) {
   std::vector<double> p(size_t(c.seqK)), factor(p), dP(p);
   for (int64_t s = 0; s < c.seqQ; ++s) {
     const size_t row = size_t(atQ(b, s, n, 0));
-    const size_t seen = size_t(c.causal ? std::min(c.seqK, s + 1) : c.seqK);
+    const size_t seen =
+        size_t(c.causal ? std::min(c.seqK, c.queryStart + s + 1) : c.seqK);
     const auto key = [&](size_t t) {
       return size_t(atKV(b, int64_t(t), kv, 0));
     };

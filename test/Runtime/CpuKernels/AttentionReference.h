@@ -17,6 +17,7 @@ struct AttentionCase {
   int64_t dtype = TSR_DTYPE_F32;
   int64_t batchStart = 0, headStart = 0, headsTotal = 0; /* 0: heads */
   double scale = 0;                                      /* 0: 1/sqrt(d) */
+  int64_t queryStart = 0, queriesTotal = 0;              /* 0: seqQ */
 
   int64_t qColumns() const { return heads * headDim; }
   int64_t kvColumns() const { return kvHeads * headDim; }
