@@ -30,6 +30,7 @@ constexpr int64_t kShrunkPositions = 16, kShrunkHeadSize = 8, kShrunkLayers = 2;
 using Imported = mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>;
 
 Imported importGPT2(const ConfigFile &file, const ImportOptions &options);
+Imported importBert(const ConfigFile &file, const ImportOptions &options);
 Imported importLlama(const ConfigFile &file, const ImportOptions &options);
 
 } // namespace tessera

@@ -55,6 +55,7 @@ static constexpr struct {
   llvm::StringLiteral type;
   Imported (*import)(const ConfigFile &, const ImportOptions &);
 } kFamilies[] = {{"gpt2", importGPT2},
+                 {"bert", importBert},
                  {"llama", importLlama},
                  {"mistral", importLlama},
                  {"qwen2", importLlama}};

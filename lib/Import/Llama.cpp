@@ -18,22 +18,15 @@ class LlamaBuilder : ProgramBuilder {
 public:
   LlamaBuilder(const LlamaConfig &config, const ProgramSizes &sizes,
                const ModelLocations &locations)
-      : ProgramBuilder(sizes, locations), config(config) {}
+      : ProgramBuilder(sizes, locations), config(config) {
+    initialDeviation = config.initializerRange;
+  }
 
   OwningOpRef<ModuleOp> build();
 
 private:
-  /// A matrix of this name, and its bias where it has one.
-  struct Projection {
-    std::string name;
-    StringRef spec, dims;
-    SmallVector<int64_t> shape, fileShape;
-    bool hasBias;
-  };
-
   DictionaryAttr waves(StringRef kind);
   Value norm(const std::string &name, Value x);
-  Value project(Value x, const Projection &projection);
   Value rotated(Value x);
   Value attention(Value x, const std::string &layer);
   Value mlp(Value x, const std::string &layer);
@@ -59,24 +52,6 @@ Value LlamaBuilder::norm(const std::string &name, Value x) {
                                    b.getF64FloatAttr(config.epsilon));
 }
 
-/// Rows of a matrix in files are what it gives: its letters that x lacks.
-Value LlamaBuilder::project(Value x, const Projection &p) {
-  Value w = parameter({p.name + ".weight", p.dims, p.shape, p.fileShape,
-                       normal(config.initializerRange), true});
-  Value y = einsum(p.spec, {x, w});
-  if (!p.hasBias)
-    return y;
-  dist::Signature sig = dist::Signature::parse(p.spec);
-  std::string dims = sig.out.substr(2);
-  ArrayRef<int64_t> shape = ArrayRef<int64_t>(p.shape).take_front(dims.size());
-  Value c = parameter({p.name + ".bias",
-                       dims,
-                       SmallVector<int64_t>(shape),
-                       {p.fileShape[0]},
-                       constant("zeros")});
-  return add(sig.out + "," + dims + "->" + sig.out, {y, c});
-}
-
 Value LlamaBuilder::rotated(Value x) {
   return nn::create<nn::RopeOp>(b, loc, x, cosines, sines, UnitAttr());
 }
@@ -90,19 +65,16 @@ Value LlamaBuilder::attention(Value x, const std::string &layer) {
   enter(layer + "self_attn", locations.layers);
   Value q = project(a, {name + "q_proj",
                         "bsh,grdh->bsgrd",
-                        "grdh",
                         {g, r, d, h},
                         {n * d, h},
                         config.queryBias});
   Value k = project(a, {name + "k_proj",
                         "bsh,gdh->bsgd",
-                        "gdh",
                         {g, d, h},
                         {g * d, h},
                         config.queryBias});
   Value v = project(a, {name + "v_proj",
                         "bsh,gdh->bsgd",
-                        "gdh",
                         {g, d, h},
                         {g * d, h},
                         config.queryBias});
@@ -111,7 +83,6 @@ Value LlamaBuilder::attention(Value x, const std::string &layer) {
        /*causal=*/true, config.attentionDropout});
   Value y = project(o, {name + "o_proj",
                         "bsgrd,hgrd->bsh",
-                        "hgrd",
                         {h, g, r, d},
                         {h, n * d},
                         config.outputBias});
@@ -126,21 +97,13 @@ Value LlamaBuilder::mlp(Value x, const std::string &layer) {
   Value a = norm("model." + layer + "post_attention_layernorm", x);
   enter(layer + "mlp", locations.layers);
   auto widen = [&](StringRef part) {
-    return project(a, {name + part.str(),
-                       "bsh,fh->bsf",
-                       "fh",
-                       {f, h},
-                       {f, h},
-                       config.mlpBias});
+    return project(
+        a, {name + part.str(), "bsh,fh->bsf", {f, h}, {f, h}, config.mlpBias});
   };
   Value gate = map(nn::Function::Silu, widen("gate_proj"));
   Value y = einsum("bsf,bsf->bsf", {gate, widen("up_proj")});
-  y = project(y, {name + "down_proj",
-                  "bsf,hf->bsh",
-                  "hf",
-                  {h, f},
-                  {h, f},
-                  config.mlpBias});
+  y = project(
+      y, {name + "down_proj", "bsf,hf->bsh", {h, f}, {h, f}, config.mlpBias});
   return stream(add("bsh,bsh->bsh", {x, y}));
 }
 
@@ -174,7 +137,7 @@ OwningOpRef<ModuleOp> LlamaBuilder::build() {
   Value ids = data("ids"), labels = data("labels");
   // The lookup itself is partial where the vocabulary is split.
   Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, embeddings);
-  x = stream(add("bsh->bsh", x));
+  x = stream(branch(x));
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     std::string prefix = "layers." + std::to_string(layer) + ".";
     x = mlp(attention(x, prefix), prefix);

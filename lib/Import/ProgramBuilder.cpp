@@ -13,15 +13,19 @@ void ProgramBuilder::begin(const ModelSizes &model) {
   auto number = [&](StringRef name, int64_t value) {
     return b.getNamedAttr(name, b.getI64IntegerAttr(value));
   };
+  SmallVector<NamedAttribute> attrs = {
+      b.getNamedAttr("family", b.getStringAttr(model.family)),
+      number("layers", model.layers),
+      number("vocabulary", model.vocabulary),
+      number("sequence", sizes.sequence),
+      number("batch", sizes.batch),
+      number("micro_batches", sizes.microBatches)};
+  if (model.maskToken)
+    attrs.push_back(number("mask_token", *model.maskToken));
+  if (model.tokenTypes)
+    attrs.push_back(number("token_types", *model.tokenTypes));
   module = ModuleOp::create(loc);
-  (*module)->setAttr(
-      nn::NNDialect::kModelAttr,
-      b.getDictionaryAttr(
-          {b.getNamedAttr("family", b.getStringAttr(model.family)),
-           number("layers", model.layers),
-           number("vocabulary", model.vocabulary),
-           number("sequence", sizes.sequence), number("batch", sizes.batch),
-           number("micro_batches", sizes.microBatches)}));
+  (*module)->setAttr(nn::NNDialect::kModelAttr, b.getDictionaryAttr(attrs));
   b.setInsertionPointToEnd(module->getBody());
   func = func::FuncOp::create(b, loc, "loss", b.getFunctionType({}, {}));
   b.setInsertionPointToEnd(func.addEntryBlock());
@@ -139,6 +143,23 @@ Value ProgramBuilder::layerNorm(StringRef name, Value x, double epsilon) {
                                      b.getF64FloatAttr(epsilon));
 }
 
+Value ProgramBuilder::project(Value x, const Projection &p) {
+  dist::Signature sig = dist::Signature::parse(p.spec);
+  Value w = parameter({p.name + ".weight", sig.ins[1], p.shape, p.fileShape,
+                       normal(initialDeviation), true});
+  Value y = einsum(p.spec, {x, w});
+  if (!p.hasBias)
+    return y;
+  std::string dims = sig.out.substr(2); // behind "bs"
+  ArrayRef<int64_t> shape = ArrayRef<int64_t>(p.shape).take_front(dims.size());
+  Value c = parameter({p.name + ".bias",
+                       dims,
+                       SmallVector<int64_t>(shape),
+                       {p.fileShape[0]},
+                       constant("zeros")});
+  return add(sig.out + "," + dims + "->" + sig.out, {y, c});
+}
+
 Value ProgramBuilder::attention(const Attention &heads) {
   Type unknown = RankedTensorType::get({}, b.getF32Type());
   auto op = nn::AttentionOp::create(
@@ -167,4 +188,15 @@ Value ProgramBuilder::crossEntropy(Value logits, Value labels) {
 Value ProgramBuilder::meanOverTokens(Value tokens) {
   return einsum("bs->", tokens,
                 1.0 / (static_cast<double>(sizes.batch) * sizes.sequence));
+}
+
+/// The count depends on data: it is a sum over the batch like the loss itself.
+Value ProgramBuilder::meanOverCounted(Value tokens, Value labels) {
+  Value counted = nn::create<nn::CountedOp>(b, loc, labels,
+                                            TypeAttr::get(sizes.elementType));
+  Value count = einsum("bs->", counted);
+  count.getDefiningOp()->setAttr(nn::NNDialect::kTagAttr,
+                                 b.getStringAttr("batch_total"));
+  Value sum = einsum("bs,bs->", {tokens, counted});
+  return einsum(",->", {sum, map(nn::Function::Reciprocal, count)});
 }

@@ -40,6 +40,9 @@ protected:
   struct ModelSizes {
     llvm::StringRef family;
     int64_t layers, vocabulary;
+    /// Of a masked language model: what stands for tokens to predict.
+    std::optional<int64_t> maskToken = std::nullopt;
+    std::optional<int64_t> tokenTypes = std::nullopt;
   };
 
   /// Starts @loss; `finish` ends it.
@@ -71,6 +74,17 @@ protected:
   /// With parameters NAME.weight and NAME.bias of the last dimension.
   mlir::Value layerNorm(llvm::StringRef name, mlir::Value x, double epsilon);
 
+  /// Parameters NAME.weight, and NAME.bias where there is one.
+  struct Projection {
+    std::string name;
+    /// "bsh,fh->bsf". Files hold a matrix with a row per element of the result:
+    /// its letters come first.
+    llvm::StringRef spec;
+    llvm::SmallVector<int64_t> shape, fileShape;
+    bool hasBias = false;
+  };
+  mlir::Value project(mlir::Value x, const Projection &projection);
+
   struct Attention {
     mlir::Value query, key, value;
     double scale;
@@ -78,6 +92,9 @@ protected:
     double dropout;
   };
   mlir::Value attention(const Attention &heads);
+  /// The value itself, for readers whose gradients add up before they meet
+  /// those of its other readers: a plan may convert it for them alone.
+  mlir::Value branch(mlir::Value x) { return add("bsh->bsh", x); }
   /// Marks a value of the residual stream, whose distribution a plan fixes.
   mlir::Value stream(mlir::Value x);
 
@@ -86,11 +103,15 @@ protected:
   mlir::Value crossEntropy(mlir::Value logits, mlir::Value labels);
   /// The mean of a value per token over all micro-batches.
   mlir::Value meanOverTokens(mlir::Value tokens);
+  /// The mean over those whose label counts, of all micro-batches.
+  mlir::Value meanOverCounted(mlir::Value tokens, mlir::Value labels);
 
   ProgramSizes sizes;
   ModelLocations locations;
   mlir::OpBuilder b;
   mlir::Location loc;
+  /// Of the normal deviates that projections start with.
+  double initialDeviation = 0.02;
 
 private:
   mlir::Value argument(unsigned index, mlir::Type type,

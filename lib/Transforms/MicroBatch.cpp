@@ -1,5 +1,6 @@
 //===- MicroBatch.cpp - runs forward and backward per micro-batch ---------===//
 
+#include "mlir/IR/IRMapping.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Program.h"
 #include "tessera/Transforms/Passes.h"
@@ -30,6 +31,8 @@ struct MicroBatchPass : tessera::impl::MicroBatchPassBase<MicroBatchPass> {
     }
     findPrologue(func);
     findEpilogue(func);
+    if (failed(sumTotals(func)))
+      return signalPassFailure();
     wrap(func);
   }
 
@@ -37,19 +40,59 @@ struct MicroBatchPass : tessera::impl::MicroBatchPassBase<MicroBatchPass> {
   bool isEpilogue(Operation *op) const;
   void findPrologue(func::FuncOp func);
   void findEpilogue(func::FuncOp func);
+  LogicalResult sumTotals(func::FuncOp func);
+  void findBetween(func::FuncOp func, ValueRange totals);
   SmallVector<Value> crossing(func::FuncOp func);
   void wrap(func::FuncOp func);
 
   /// Conversions and prefixes of parameters and tables; conversions of
   /// gradients and of the loss, and what spreads a prefix's gradient.
   SetVector<Operation *> prologue, epilogue;
+  /// What totals over the batch alone decide: conversions, reciprocals.
+  SetVector<Operation *> between;
 };
+
+bool isData(func::FuncOp func, Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument &&
+         func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kDataAttr);
+}
+
+SmallVector<Value> dataOf(func::FuncOp func) {
+  SmallVector<Value> data;
+  for (BlockArgument argument : func.getArguments())
+    if (isData(func, argument))
+      data.push_back(argument);
+  return data;
+}
+
+/// Ops that make `value` out of data, in program order; an error where it
+/// depends on anything else.
+FailureOr<SmallVector<Operation *>> sourcesOf(func::FuncOp func, Value value) {
+  SetVector<Operation *> found;
+  SmallVector<Value> todo = {value};
+  while (!todo.empty()) {
+    Value next = todo.pop_back_val();
+    if (isData(func, next))
+      continue;
+    Operation *op = next.getDefiningOp();
+    if (!op)
+      return emitError(value.getLoc())
+             << "a total over the batch depends on more than data: on an "
+                "argument of type "
+             << next.getType();
+    if (found.insert(op))
+      todo.append(op->operand_begin(), op->operand_end());
+  }
+  SmallVector<Operation *> ops(found.getArrayRef());
+  llvm::sort(ops,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return ops;
+}
 
 /// A parameter or a table: the same for every micro-batch.
 bool isFixed(func::FuncOp func, Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  return argument &&
-         !func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kDataAttr);
+  return isa<BlockArgument>(value) && !isData(func, value);
 }
 
 /// Stage 3 of ZeRO gathers parameters, and cuts them, in the body.
@@ -100,6 +143,59 @@ void MicroBatchPass::findEpilogue(func::FuncOp func) {
   }
 }
 
+/// The total of all micro-batches is known before the first one's backward: a
+/// loop of its own makes it, in front of all others.
+LogicalResult MicroBatchPass::sumTotals(func::FuncOp func) {
+  SmallVector<Operation *> tagged;
+  for (Operation &op : func.getOps())
+    if (op.getAttr(nn::NNDialect::kTagAttr) ==
+        StringAttr::get(&getContext(), "batch_total"))
+      tagged.push_back(&op);
+  if (tagged.empty())
+    return success();
+  OpBuilder builder = OpBuilder::atBlockBegin(&func.getBody().front());
+  SmallVector<Value> data = dataOf(func), yielded;
+  SmallVector<Type> types;
+  for (Operation *op : tagged)
+    types.push_back(op->getResult(0).getType());
+  auto loop = nn::MicroBatchesOp::create(
+      builder, func.getLoc(), types, builder.getI64IntegerAttr(count), data);
+  Block *inner = builder.createBlock(&loop.getBody());
+  IRMapping mapping;
+  for (Value value : data)
+    mapping.map(value, inner->addArgument(value.getType(), value.getLoc()));
+  for (Operation *op : tagged) {
+    auto sources = sourcesOf(func, op->getResult(0));
+    if (failed(sources))
+      return failure();
+    for (Operation *source : *sources)
+      if (!mapping.contains(source->getResult(0)))
+        builder.clone(*source, mapping);
+    yielded.push_back(mapping.lookup(op->getResult(0)));
+  }
+  nn::YieldOp::create(builder, func.getLoc(), yielded);
+  for (auto [op, total] : llvm::zip(tagged, loop.getResults())) {
+    op->getResult(0).replaceAllUsesWith(total);
+    op->erase();
+  }
+  prologue.insert(loop);
+  findBetween(func, loop.getResults());
+  return success();
+}
+
+void MicroBatchPass::findBetween(func::FuncOp func, ValueRange totals) {
+  DenseSet<Value> known(totals.begin(), totals.end());
+  for (Operation &op : func.getOps()) {
+    bool follows = op.getNumOperands() > 0 &&
+                   llvm::all_of(op.getOperands(),
+                                [&](Value v) { return known.contains(v); });
+    if (!follows)
+      continue;
+    between.insert(&op);
+    known.insert(op.result_begin(), op.result_end());
+  }
+}
+
 /// Values of the body that the epilogue or the return reads, in the order of
 /// the returned values that they lead to: the same on every mesh.
 SmallVector<Value> MicroBatchPass::crossing(func::FuncOp func) {
@@ -140,14 +236,10 @@ void MicroBatchPass::wrap(func::FuncOp func) {
   Operation *ret = block.getTerminator();
   SmallVector<Operation *> body;
   for (Operation &op : block.without_terminator())
-    if (!prologue.contains(&op) && !epilogue.contains(&op))
+    if (!prologue.contains(&op) && !epilogue.contains(&op) &&
+        !between.contains(&op))
       body.push_back(&op);
-  SmallVector<Value> yielded = crossing(func);
-  SmallVector<Value> data;
-  for (BlockArgument argument : block.getArguments())
-    if (func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kDataAttr))
-      data.push_back(argument);
-
+  SmallVector<Value> yielded = crossing(func), data = dataOf(func);
   OpBuilder builder(ret);
   auto loop = nn::MicroBatchesOp::create(
       builder, func.getLoc(), TypeRange(ValueRange(yielded)),
@@ -155,7 +247,9 @@ void MicroBatchPass::wrap(func::FuncOp func) {
   Block *inner = builder.createBlock(&loop.getBody());
   for (Value value : data) {
     Value slice = inner->addArgument(value.getType(), value.getLoc());
-    value.replaceAllUsesExcept(slice, loop);
+    value.replaceUsesWithIf(slice, [](OpOperand &use) {
+      return !isa<nn::MicroBatchesOp>(use.getOwner());
+    });
     value.setType(stacked(cast<RankedTensorType>(value.getType()), count));
   }
   for (Operation *op : body)

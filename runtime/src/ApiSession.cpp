@@ -73,6 +73,20 @@ tsr_status tsr_session_trace(tsr_session *session, const char *path) {
   });
 }
 
+tsr_status tsr_session_step_batch(tsr_session *session, const tsr_batch *batch,
+                                  tsr_step_result *out_result) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(batch, "batch");
+    tsr_batch given = takeOptions(batch, "tsr_batch");
+    requirePointer(given.ids, "ids");
+    requirePointer(given.labels, "labels");
+    tsr_step_result result = session->content.step(given);
+    if (out_result)
+      *out_result = result;
+  });
+}
+
 int64_t tsr_session_next_step(const tsr_session *session) {
   return session->content.nextStep();
 }

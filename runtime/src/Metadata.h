@@ -89,6 +89,10 @@ struct OpInfo {
 
 struct Model {
   int64_t vocabulary, sequence, batch, microBatches;
+  /// Of a masked language model, whose labels may be ignored: what stands for
+  /// tokens to predict.
+  std::optional<int64_t> maskToken;
+  int64_t tokenTypes = 0; ///< Legal ones are below; 0: it has none.
 };
 
 struct Optimizer {

@@ -38,6 +38,10 @@ Model parseModel(const JsonView &view) {
   if (model.batch % model.microBatches != 0)
     view.at("batch").refuse(concat("is ", model.batch, ", not a multiple of ",
                                    model.microBatches, " micro-batches"));
+  if (view.has("mask_token"))
+    model.maskToken = view.at("mask_token").integer(0, model.vocabulary - 1);
+  if (view.has("token_types"))
+    model.tokenTypes = view.at("token_types").integer(1, INT32_MAX);
   if (model.batch > maxCount / model.sequence)
     view.at("batch").refuse("times the sequence is too large");
   return model;
@@ -136,6 +140,7 @@ void checkInputs(const JsonView &view, const Metadata &metadata) {
       model.microBatches, model.batch / model.microBatches, model.sequence};
   checkInput(view, metadata, Role::Input, "ids", tokens);
   checkInput(view, metadata, Role::Input, "labels", tokens);
+  checkInput(view, metadata, Role::Input, "token_types", tokens);
   for (const char *name : {"lr", "bias_correction1", "bias_correction2"})
     checkInput(view, metadata, Role::Input, name, {});
   for (const char *name : {"loss", "grad_norm"})

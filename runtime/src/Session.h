@@ -22,6 +22,14 @@ struct SessionOptions {
   bool poison = false;
 };
 
+/// Gives the input's element at an index of [batch, sequence], C order.
+using TokenAt = std::function<int32_t(int64_t index)>;
+
+/// What one step reads.
+struct StepInputs {
+  TokenAt ids, labels, tokenTypes;
+};
+
 class Session {
 public:
   /// TSR_UNSUPPORTED, TSR_NOT_FOUND (plug-in), TSR_OUT_OF_MEMORY.
@@ -36,6 +44,7 @@ public:
   /// The next step that succeeds is recorded and written to `path`.
   /// TSR_UNSUPPORTED on devices that work behind the host's back.
   void traceNextStep(const std::string &path);
+  tsr_step_result step(const tsr_batch &batch);
 
   /// TSR_NOT_FOUND names what there is no tensor of.
   const TensorInfo &tensor(const std::string &role,
@@ -74,7 +83,12 @@ private:
                                         std::shared_ptr<Device> device,
                                         const CorePlan &plan);
   void checkTokens(const int32_t *tokens, size_t count) const;
-  void fillInputs(const int32_t *tokens);
+  void checkReady() const;
+  void checkRange(const char *what, const int32_t *values, int64_t limit) const;
+  void checkLabels(const int32_t *labels) const;
+  StepInputs inputsOf(const int32_t *tokens) const;
+  tsr_step_result stepOn(const StepInputs &inputs);
+  void fillInputs(const StepInputs &inputs);
   void fillScalar(const char *name, double value);
   double readScalar(const char *name) const;
   void runStep();

@@ -2,6 +2,7 @@
 //-----------------------------------===
 #include "Session.h"
 #include "Sharding.h"
+#include "TokenMask.h"
 
 #include <algorithm>
 #include <limits>
@@ -31,27 +32,72 @@ void Session::checkTokens(const int32_t *tokens, size_t count) const {
            "; use the tokenizer that the model was configured for");
 }
 
-/// Column `shift` onwards of every row of `tokens`, cut as the input is.
-static void fillTokens(Rank &rank, const TensorInfo *tensor,
-                       const int32_t *tokens, int64_t shift) {
-  if (!tensor)
+/// The input's element at every index of [batch, sequence].
+static void fillTokens(Rank &rank, const char *name, const TokenAt &at) {
+  const TensorInfo *tensor = rank.metadata->find(Role::Input, name);
+  if (!tensor || !at)
     return;
-  int64_t sequence = rank.metadata->model.sequence;
   writeShard(rank, *tensor, [&](int64_t first, int64_t count, double *out) {
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t row = (first + i) / sequence, column = (first + i) % sequence;
-      out[i] = tokens[row * (sequence + 1) + column + shift];
-    }
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = at(first + i);
   });
 }
 
-void Session::fillInputs(const int32_t *tokens) {
+/// A causal model predicts the next token, a masked one what is hidden.
+StepInputs Session::inputsOf(const int32_t *tokens) const {
+  int64_t sequence = metadata().model.sequence;
+  auto at = [=](int64_t index, int64_t shift) {
+    return tokens[index / sequence * (sequence + 1) + index % sequence + shift];
+  };
+  StepInputs inputs;
+  inputs.tokenTypes = [](int64_t) { return 0; };
+  if (!metadata().model.maskToken) {
+    inputs.ids = [=](int64_t index) { return at(index, 0); };
+    inputs.labels = [=](int64_t index) { return at(index, 1); };
+    return inputs;
+  }
+  TokenMask mask(metadata().model, seedValue, stepNumber);
+  inputs.ids = [=](int64_t index) { return mask.id(index, at(index, 0)); };
+  inputs.labels = [=](int64_t index) {
+    return mask.label(index, at(index, 0));
+  };
+  return inputs;
+}
+
+void Session::checkRange(const char *what, const int32_t *values,
+                         int64_t limit) const {
+  const Model &model = metadata().model;
+  for (int64_t i = 0; i < model.batch * model.sequence; ++i)
+    if (values[i] < 0 || values[i] >= limit)
+      fail(TSR_INVALID_ARGUMENT, what, " ", values[i], " at position ",
+           i % model.sequence, " of sequence ", i / model.sequence,
+           " is not in [0, ", limit, ")");
+}
+
+/// Negative labels are for models that ignore them, and one must count.
+void Session::checkLabels(const int32_t *labels) const {
+  const Model &model = metadata().model;
+  if (!model.maskToken)
+    return checkRange("label", labels, model.vocabulary);
+  int64_t counted = 0;
+  for (int64_t i = 0; i < model.batch * model.sequence; ++i) {
+    counted += labels[i] >= 0;
+    if (labels[i] >= model.vocabulary)
+      fail(TSR_INVALID_ARGUMENT, "label ", labels[i], " at position ",
+           i % model.sequence, " of sequence ", i / model.sequence,
+           " is outside of the vocabulary of ", model.vocabulary);
+  }
+  if (counted == 0)
+    fail(TSR_INVALID_ARGUMENT, "all labels are negative, which is ignored; at "
+                               "least one must count");
+}
+
+void Session::fillInputs(const StepInputs &inputs) {
   const Optimizer &optimizer = metadata().optimizer;
-  const TensorInfo *ids = metadata().find(Role::Input, "ids");
-  const TensorInfo *labels = metadata().find(Role::Input, "labels");
   onEveryRank([&](Rank &rank) {
-    fillTokens(rank, ids, tokens, 0);
-    fillTokens(rank, labels, tokens, 1);
+    fillTokens(rank, "ids", inputs.ids);
+    fillTokens(rank, "labels", inputs.labels);
+    fillTokens(rank, "token_types", inputs.tokenTypes);
   });
   fillScalar("lr", schedule.at(stepNumber));
   fillScalar("bias_correction1", biasCorrection(optimizer.beta1, stepNumber));
@@ -123,13 +169,8 @@ void Session::finishTrace() {
     rank->trace.reset();
 }
 
-tsr_step_result Session::step(const int32_t *tokens, size_t count) {
-  checkAlive();
-  if (!ready)
-    fail(TSR_INVALID_ARGUMENT, "the parameters are undefined; call "
-                               "tsr_session_init or tsr_session_load first");
-  checkTokens(tokens, count);
-  fillInputs(tokens);
+tsr_step_result Session::stepOn(const StepInputs &inputs) {
+  fillInputs(inputs);
   if (!tracePath.empty())
     startTrace();
   runStep();
@@ -141,6 +182,41 @@ tsr_step_result Session::step(const int32_t *tokens, size_t count) {
   if (!tracePath.empty())
     finishTrace();
   return result;
+}
+
+void Session::checkReady() const {
+  checkAlive();
+  if (!ready)
+    fail(TSR_INVALID_ARGUMENT, "the parameters are undefined; call "
+                               "tsr_session_init or tsr_session_load first");
+}
+
+tsr_step_result Session::step(const int32_t *tokens, size_t count) {
+  checkReady();
+  checkTokens(tokens, count);
+  return stepOn(inputsOf(tokens));
+}
+
+tsr_step_result Session::step(const tsr_batch &batch) {
+  checkReady();
+  checkRange("token", batch.ids, metadata().model.vocabulary);
+  checkLabels(batch.labels);
+  int64_t types = metadata().model.tokenTypes;
+  if (batch.token_types && types == 0)
+    fail(TSR_INVALID_ARGUMENT,
+         "the model has no token types; leave token_types NULL");
+  if (batch.token_types)
+    checkRange("token type", batch.token_types, types);
+  StepInputs inputs;
+  auto from = [](const int32_t *values) {
+    return [=](int64_t index) { return values[index]; };
+  };
+  inputs.ids = from(batch.ids);
+  inputs.labels = from(batch.labels);
+  inputs.tokenTypes = [](int64_t) { return 0; };
+  if (batch.token_types)
+    inputs.tokenTypes = from(batch.token_types);
+  return stepOn(inputs);
 }
 
 } // namespace tessera

@@ -100,9 +100,16 @@ Reference tessera::test::readReference(const std::string &directory) {
                                *step.getNumber("grad_norm"),
                                *step.getNumber("lr")});
   }
-  for (const json::Value &row : *record.getArray("tokens"))
-    for (const json::Value &token : *row.getAsArray())
-      reference.tokens.push_back(*token.getAsInteger());
+  auto read = [&](const char *name, Tokens &into) {
+    const json::Array *rows = record.getArray(name);
+    for (size_t k = 0; rows && k < rows->size(); ++k)
+      for (const json::Value &token : *(*rows)[k].getAsArray())
+        into.push_back(*token.getAsInteger());
+  };
+  read("tokens", reference.tokens);
+  read("ids", reference.ids);
+  read("labels", reference.labels);
+  read("token_types", reference.tokenTypes);
   reference.tensors = readTensors(directory + "/expected.safetensors");
   return reference;
 }

@@ -18,7 +18,8 @@ struct Reference {
   double lr, minLr, beta1, beta2, clip;
   int64_t totalSteps;
   std::vector<Step> steps;
-  Tokens tokens;
+  Tokens tokens;                         ///< Of a causal model.
+  Tokens ids, labels, tokenTypes;        ///< Of a masked one.
   std::map<std::string, Values> tensors; ///< Of expected.safetensors.
 
   double clipFactor(size_t step) const;

@@ -80,6 +80,16 @@ tsr_step_result Trainer::step(const Tokens &tokens) {
   return result;
 }
 
+tsr_step_result Trainer::step(const Tokens &ids, const Tokens &labels,
+                              const Tokens &tokenTypes) {
+  double none = std::numeric_limits<double>::quiet_NaN();
+  tsr_step_result result = {none, none, none, -1};
+  tsr_batch batch = {sizeof(tsr_batch), ids.data(), labels.data(),
+                     tokenTypes.data()};
+  ok(tsr_session_step_batch(session.get(), &batch, &result));
+  return result;
+}
+
 Values Trainer::read(const TensorName &tensor) {
   Values values(tensor.elements, std::numeric_limits<double>::quiet_NaN());
   ok(tsr_session_read(session.get(), tensor.role.c_str(), tensor.name.c_str(),

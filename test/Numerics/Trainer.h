@@ -39,7 +39,10 @@ public:
   void save(const std::string &directory);
   void load(const std::string &directory);
 
+  tsr_session *get() const { return session.get(); }
   tsr_step_result step(const Tokens &tokens);
+  tsr_step_result step(const Tokens &ids, const Tokens &labels,
+                       const Tokens &tokenTypes);
   Values read(const TensorName &tensor);
   void write(const TensorName &tensor, const Values &values);
 

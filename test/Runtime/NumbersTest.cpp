@@ -4,7 +4,9 @@
 #include "Initializer.h"
 #include "Philox.h"
 #include "Schedule.h"
+#include "TokenMask.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -64,6 +66,31 @@ TEST(Initializer, FormulaOfTheDocument) {
   EXPECT_DOUBLE_EQ(initialValue(init, key, 10),
                    std::sqrt(-2 * std::log(u1)) *
                        std::cos(2 * 3.14159265358979323846 * u2));
+}
+
+/// 15 of 100 tokens and one per sequence; 8 of 10 of them hidden.
+TEST(TokenMask, SharesOfTheDefinition) {
+  Model model = {1000, 128, 64, 1, 999};
+  TokenMask mask(model, 7, 3), next(model, 7, 4);
+  int64_t count = model.batch * model.sequence;
+  double predicted = 0, hidden = 0, kept = 0, moved = 0;
+  std::vector<int64_t> perSequence(model.batch, 0);
+  for (int64_t i = 0; i < count; ++i) {
+    int32_t token = static_cast<int32_t>(i % 998);
+    bool isPredicted = mask.label(i, token) == token;
+    EXPECT_TRUE(isPredicted || mask.label(i, token) == -100);
+    EXPECT_TRUE(isPredicted || mask.id(i, token) == token);
+    perSequence[i / model.sequence] += isPredicted;
+    predicted += isPredicted;
+    hidden += isPredicted && mask.id(i, token) == 999;
+    kept += isPredicted && mask.id(i, token) == token;
+    moved += mask.label(i, token) != next.label(i, token);
+  }
+  EXPECT_NEAR(predicted / count, 0.15 + 0.85 / 128, 0.015);
+  EXPECT_NEAR(hidden / predicted, 0.8, 0.05);
+  EXPECT_NEAR(kept / predicted, 0.1, 0.04);
+  EXPECT_GT(moved, predicted);
+  EXPECT_GE(*std::min_element(perSequence.begin(), perSequence.end()), 1);
 }
 
 TEST(DType, Bf16RoundsToNearestEven) {

@@ -205,7 +205,8 @@ bool Comparison::isNoise(const Tensor &tensor) const {
     return false;
   return tensor.name.find(":adamw") != std::string::npos ||
          (tensor.role == "parameter" &&
-          tensor.name.find("c_attn.bias") != std::string::npos);
+          (tensor.name.find("c_attn.bias") != std::string::npos ||
+           tensor.name.find("self.key.bias") != std::string::npos));
 }
 
 void Comparison::note(const Tensor &tensor, double error, int64_t step) {

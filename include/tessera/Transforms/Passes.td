@@ -83,6 +83,9 @@ def MicroBatchPass : Pass<"nn-micro-batch", "::mlir::ModuleOp"> {
     `nn.micro_batches`, so gradients are reduced once per step. With `zero` of
     2 a gradient is scattered as soon as it is whole, in every micro-batch; with
     3 parameters are also gathered there (Rajbhandari et al. 2020).
+    A value with
+    `nn.tag = "batch_total"`, made of data alone, is summed over all
+    micro-batches by a loop of its own before: the number of labels that count.
   }];
   let options = [
     Option<"count", "count", "int64_t", "1", "Micro-batches per step, at least 1">,

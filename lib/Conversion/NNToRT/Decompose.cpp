@@ -87,6 +87,15 @@ struct Statistics {
   Value mean, rstd;
 };
 
+/// A sum of one term says where a value branches, for gradients and plans; it
+/// computes nothing. What verify or a role keeps stays.
+bool isIdentity(nn::AddOp op) {
+  return op.getInputs().size() == 1 && op.getCoefficient(0) == 1.0 &&
+         op.getInputs()[0].getType() == op.getType() &&
+         !op->hasAttr(rt::RTDialect::kKeepAttr) &&
+         !op->hasAttr(rt::RTDialect::kRoleAttr);
+}
+
 struct DecomposePass : tessera::impl::DecomposePassBase<DecomposePass> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
@@ -107,8 +116,15 @@ struct DecomposePass : tessera::impl::DecomposePassBase<DecomposePass> {
         result = gradWeight(grad);
       else if (auto einsum = dyn_cast<nn::EinsumOp>(op))
         result = fullSum(einsum);
+      else if (auto add = dyn_cast<nn::AddOp>(op); add && isIdentity(add))
+        result = add.getInputs()[0];
       if (!result)
         continue;
+      if (result == op->getOperand(0)) {
+        op->getResult(0).replaceAllUsesWith(result);
+        op->erase();
+        continue;
+      }
       for (StringRef name : {StringRef(rt::RTDialect::kKeepAttr),
                              StringRef(rt::RTDialect::kRoleAttr)})
         if (Attribute attr = op->getAttr(name))

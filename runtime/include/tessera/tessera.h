@@ -83,8 +83,17 @@ typedef struct tsr_schedule {
   int64_t total_steps;
 } tsr_schedule;
 
+/* What one step reads, each [batch, sequence] in C order, for the whole global
+ * batch. */
+typedef struct tsr_batch {
+  size_t size; /* sizeof(tsr_batch) */
+  const int32_t *ids;
+  const int32_t *labels;      /* masked models ignore negative ones (-100) */
+  const int32_t *token_types; /* NULL: all 0; for models that have them */
+} tsr_batch;
+
 typedef struct tsr_step_result {
-  double loss; /* mean over all tokens of the global batch, before the update */
+  double loss;      /* mean over the global batch's labels, before the update */
   double grad_norm; /* global 2-norm of the gradient, before clipping */
   double lr;        /* used in this step */
   int64_t step;     /* number of this step, from 0 */
@@ -110,10 +119,17 @@ tsr_status tsr_session_init(tsr_session *session);
 tsr_status tsr_session_set_schedule(tsr_session *session,
                                     const tsr_schedule *schedule);
 /* One optimizer step. `tokens` is [batch, sequence + 1] in C order, for the
- * whole global batch: inputs are columns 0..sequence-1, labels 1..sequence.
+ * whole global batch: inputs are columns 0..sequence-1, labels 1..sequence. A
+ * masked language model gets columns 0..sequence-1, of which it hides some, by
+ * seed, step and place, and predicts them; its token types are all 0.
  * TSR_INVALID_ARGUMENT names the first token id outside the vocabulary. */
 tsr_status tsr_session_step(tsr_session *session, const int32_t *tokens,
                             size_t count, tsr_step_result *out_result);
+/* One optimizer step on inputs and labels of one's own. TSR_INVALID_ARGUMENT
+ * names what is out of range, and refuses a batch whose labels are all ignored.
+ */
+tsr_status tsr_session_step_batch(tsr_session *session, const tsr_batch *batch,
+                                  tsr_step_result *out_result);
 /* The next step is recorded: when each op ran, per rank and thread, as JSON in
  * Chrome's trace event format (ui.perfetto.dev reads it), written to `path`
  * when the step has ended. TSR_IO of tsr_session_step: the step is done, but

@@ -95,6 +95,16 @@ public:
   void trace(const std::string &path) {
     detail::check(tsr_session_trace(get(), path.c_str()));
   }
+  /// ids, labels, token types: [batch, sequence]; no token types: all 0.
+  tsr_step_result step(const std::vector<std::int32_t> &ids,
+                       const std::vector<std::int32_t> &labels,
+                       const std::vector<std::int32_t> &tokenTypes = {}) {
+    tsr_batch batch = {sizeof(tsr_batch), ids.data(), labels.data(),
+                       tokenTypes.empty() ? nullptr : tokenTypes.data()};
+    tsr_step_result result;
+    detail::check(tsr_session_step_batch(get(), &batch, &result));
+    return result;
+  }
   std::int64_t nextStep() const { return tsr_session_next_step(get()); }
 
   /// A global tensor of `count` elements, widened to f64.

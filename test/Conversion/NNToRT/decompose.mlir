@@ -70,6 +70,17 @@ func.func @both_norms(%x: !x, %w: !w, %b: !w) -> (!x, !x, !x) {
   return %y, %z, %dx : !x, !x, !x
 }
 
+// A sum of one term is that term.
+// CHECK-LABEL: @branch
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>
+func.func @branch(%x: !x) -> (!x, !x) {
+  // CHECK-NEXT: %[[TWICE:.*]] = nn.add "ab->ab" %[[X]] {coefs = array<f64: 2.000000e+00>}
+  // CHECK-NEXT: return %[[X]], %[[TWICE]]
+  %y = nn.add "ab->ab" %x : (!x) -> !x
+  %z = nn.add "ab->ab" %x {coefs = array<f64: 2.0>} : (!x) -> !x
+  return %y, %z : !x, !x
+}
+
 // CHECK-LABEL: @sum_of_squares
 func.func @sum_of_squares(%x: !x) -> tensor<f32> {
   // CHECK-NEXT: %[[ROWS:.*]] = nn.einsum "ab,ab->a" %{{.*}} {scale = 2.000000e+00 : f64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4xf32>

@@ -10,7 +10,7 @@ AdamW and the files are those of make_reference.py:
 config.json           as transformers wrote it
 weights.safetensors   initial parameters, as transformers wrote them
 expected.safetensors  "gradient.N.NAME" (before clipping) and "parameter.N.NAME" (after the update) of steps 1 and 2, F64
-expected.json         tokens, hyperparameters; loss, gradient norm and learning rate of both steps
+expected.json         tokens (of a masked model: ids, labels, token_types), hyperparameters; loss, gradient norm and learning rate of both steps
 """
 import json
 import math
@@ -38,6 +38,9 @@ FAMILIES = {
         **COMMON, "hidden_size": 32, "tie_word_embeddings": True,
         "rope_parameters": {"rope_type": "yarn", "rope_theta": 100.0, "factor": 2.0, "beta_slow": 0.1,
                             "original_max_position_embeddings": 4}}),
+    "bert": ("BertForMaskedLM", "BertConfig", {
+        "vocab_size": 37, "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "max_position_embeddings": 8, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}),
 }
 
 
@@ -52,26 +55,36 @@ def randomize(model):
     with torch.no_grad():
         for name, w in model.named_parameters():
             noise = torch.randn(w.shape, generator=generator, dtype=torch.float64)
-            w.copy_(0.2 * noise + (w.dim() == 1 and name.endswith("norm.weight")))
+            w.copy_(0.2 * noise + (w.dim() == 1 and name.lower().endswith("norm.weight")))
 
 
-def batch(config):
+def batch(config, masked):
+    """About a third of a masked model's labels counts, in each micro-batch another number of them. No token is padding, whose
+    embedding gets no gradient in transformers."""
     generator = torch.Generator().manual_seed(3)
-    return torch.randint(config.vocab_size, (base.BATCH, config.max_position_embeddings + 1), generator=generator)
+    shape = (base.BATCH, config.max_position_embeddings + (not masked))
+    tokens = torch.randint(int(masked), config.vocab_size, shape, generator=generator)
+    if not masked:
+        return {"tokens": tokens}
+    counts = torch.rand(shape, generator=generator) < torch.linspace(0.1, 0.6, base.BATCH)[:, None]
+    labels = torch.randint(config.vocab_size, shape, generator=generator).where(counts, torch.tensor(-100))
+    return {"ids": tokens, "labels": labels, "token_types": torch.randint(2, shape, generator=generator)}
 
 
-def loss(model, tokens):
-    """Mean cross-entropy of the next token."""
-    logits = model(input_ids=tokens[:, :-1]).logits
-    return -logits.log_softmax(-1).gather(-1, tokens[:, 1:, None]).mean()
+def loss(model, data):
+    """Mean cross-entropy of the next token, or of the labels of a masked model."""
+    if "labels" in data:
+        return model(input_ids=data["ids"], token_type_ids=data["token_types"], labels=data["labels"]).loss
+    logits = model(input_ids=data["tokens"][:, :-1]).logits
+    return -logits.log_softmax(-1).gather(-1, data["tokens"][:, 1:, None]).mean()
 
 
-def train(model, tokens):
+def train(model, data):
     p = dict(model.named_parameters())
     moments = {name: (torch.zeros_like(w), torch.zeros_like(w)) for name, w in p.items()}
     tensors, steps = {}, []
     for step in range(base.STEPS):
-        value = loss(model, tokens)
+        value = loss(model, data)
         grads = dict(zip(p, torch.autograd.grad(value, list(p.values()))))
         norm = math.sqrt(sum(float((g * g).sum()) for g in grads.values()))
         factor, lr = min(1.0, base.HYPER["clip"] / norm), base.learning_rate(step)
@@ -100,10 +113,10 @@ def make(family):
     weights = model.state_dict()
     model = getattr(transformers, architecture)(config).double()
     model.load_state_dict(weights)
-    tokens = batch(config)
-    tensors, steps = train(model, tokens)
+    data = batch(config, "Masked" in architecture)
+    tensors, steps = train(model, data)
     base.save(target / "expected.safetensors", tensors)
-    record = {"hyperparameters": base.HYPER, "steps": steps, "tokens": tokens.tolist()}
+    record = {"hyperparameters": base.HYPER, "steps": steps, **{name: x.tolist() for name, x in data.items()}}
     (target / "expected.json").write_text(json.dumps(record) + "\n")
     print(family, steps)
 

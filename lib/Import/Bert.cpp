@@ -1,0 +1,168 @@
+//===- Bert.cpp - builds the serial program of a BERT ---------------------===//
+// Devlin et al. 2018, as Hugging Face's BertForMaskedLM computes it without
+// padding. Letters: b batch, s sequence, h hidden, j hidden of the head, n
+// heads, d head size, f feed-forward, v vocabulary, p positions, k token types.
+//===----------------------------------------------------------------------===//
+
+#include "BertConfig.h"
+#include "Family.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+class BertBuilder : ProgramBuilder {
+public:
+  BertBuilder(const BertConfig &config, const ProgramSizes &sizes,
+              const ModelLocations &locations)
+      : ProgramBuilder(sizes, locations), config(config) {
+    initialDeviation = config.initializerRange;
+  }
+
+  OwningOpRef<ModuleOp> build();
+
+private:
+  Value linear(Value x, Projection p) {
+    p.hasBias = true;
+    return project(x, p);
+  }
+  Value table(StringRef name, StringRef dims, int64_t rows);
+  Value embed();
+  Value residual(const std::string &name, Value x, Value y);
+  Value attention(Value x, const std::string &layer);
+  Value mlp(Value x, const std::string &layer);
+  Value logits(Value x);
+
+  BertConfig config;
+  Value words, ids, tokenTypes, labels;
+};
+
+Value BertBuilder::table(StringRef name, StringRef dims, int64_t rows) {
+  return parameter({("bert.embeddings." + name + "_embeddings.weight").str(),
+                    dims,
+                    {rows, config.hidden},
+                    {},
+                    normal(config.initializerRange),
+                    true});
+}
+
+Value BertBuilder::embed() {
+  words = table("word", "vh", config.vocabulary);
+  Value positions = table("position", "ph", config.positions);
+  Value types = table("token_type", "kh", config.tokenTypes);
+  if (sizes.sequence < config.positions)
+    positions = nn::create<nn::PrefixOp>(b, loc, positions,
+                                         b.getI64IntegerAttr(sizes.sequence));
+  Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, words);
+  Value type = nn::create<nn::EmbeddingOp>(b, loc, tokenTypes, types);
+  x = stream(add("bsh,bsh,sh->bsh", {x, type, positions}));
+  x = stream(layerNorm("bert.embeddings.LayerNorm", x, config.epsilon));
+  return dropout(x, config.hiddenDropout);
+}
+
+/// LayerNorm(x + dropout(y)): what a block leaves is normalized.
+Value BertBuilder::residual(const std::string &name, Value x, Value y) {
+  y = dropout(y, config.hiddenDropout);
+  y = stream(add("bsh,bsh->bsh", {x, y}));
+  return stream(layerNorm(name + "LayerNorm", y, config.epsilon));
+}
+
+Value BertBuilder::attention(Value x, const std::string &layer) {
+  int64_t h = config.hidden, n = config.heads, d = config.headSize();
+  std::string name = "bert." + layer + "attention.";
+  enter(layer + "attention", locations.layers);
+  Value a = branch(x);
+  auto heads = [&](StringRef part) {
+    return linear(
+        a, {name + "self." + part.str(), "bsh,ndh->bsnd", {n, d, h}, {h, h}});
+  };
+  Value q = heads("query"), k = heads("key"), v = heads("value");
+  Value o =
+      ProgramBuilder::attention({q, k, v, 1 / std::sqrt(static_cast<double>(d)),
+                                 /*causal=*/false, config.attentionDropout});
+  Value y =
+      linear(o, {name + "output.dense", "bsnd,hnd->bsh", {h, n, d}, {h, h}});
+  return residual(name + "output.", x, y);
+}
+
+Value BertBuilder::mlp(Value x, const std::string &layer) {
+  int64_t h = config.hidden, f = config.inner;
+  std::string name = "bert." + layer;
+  enter(layer + "mlp", locations.layers);
+  Value y =
+      linear(x, {name + "intermediate.dense", "bsh,fh->bsf", {f, h}, {f, h}});
+  y = map(config.activation, y);
+  y = linear(y, {name + "output.dense", "bsf,hf->bsh", {h, f}, {h, f}});
+  return residual(name + "output.", x, y);
+}
+
+Value BertBuilder::logits(Value x) {
+  int64_t h = config.hidden, v = config.vocabulary;
+  enter("head", locations.embedding);
+  x = linear(
+      x, {"cls.predictions.transform.dense", "bsh,jh->bsj", {h, h}, {h, h}});
+  x = map(config.activation, x);
+  x = layerNorm("cls.predictions.transform.LayerNorm", x, config.epsilon);
+  Value w = words;
+  if (!config.tied)
+    w = parameter({"cls.predictions.decoder.weight",
+                   "vh",
+                   {v, h},
+                   {},
+                   normal(config.initializerRange),
+                   true});
+  Value c =
+      parameter({"cls.predictions.bias", "v", {v}, {}, constant("zeros")});
+  return add("bsv,v->bsv", {einsum("bsh,vh->bsv", {x, w}), c});
+}
+
+OwningOpRef<ModuleOp> BertBuilder::build() {
+  begin({"bert", config.layers, config.vocabulary, config.maskToken,
+         config.tokenTypes});
+  enter("embedding", locations.embedding);
+  ids = data("ids");
+  tokenTypes = data("token_types");
+  labels = data("labels");
+  Value x = embed();
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    std::string prefix = "encoder.layer." + std::to_string(layer) + ".";
+    x = mlp(attention(x, prefix), prefix);
+  }
+  Value scores = logits(x);
+  enter("loss", locations.embedding);
+  return finish(meanOverCounted(crossEntropy(scores, labels), labels));
+}
+
+void shrink(BertConfig &config) {
+  int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
+  config.layers = std::min(config.layers, kShrunkLayers);
+  config.hidden = config.heads * std::min(config.headSize(), kShrunkHeadSize);
+  config.inner = config.hidden * std::min<int64_t>(ratio, 4);
+  config.positions = std::min(config.positions, kShrunkPositions);
+  config.vocabulary = shrunkVocabulary(config.vocabulary);
+  config.maskToken = std::min(config.maskToken, config.vocabulary - 1);
+}
+
+} // namespace
+
+Imported tessera::importBert(const ConfigFile &file,
+                             const ImportOptions &options) {
+  FailureOr<BertConfig> config = readBert(file);
+  if (failed(config))
+    return failure();
+  if (options.shrink)
+    shrink(*config);
+  StringRef key = file.find("max_position_embeddings")
+                      ? "max_position_embeddings"
+                      : "model_type";
+  FailureOr<ProgramSizes> sizes =
+      chooseSizes(file, {key, config->positions}, options);
+  if (failed(sizes))
+    return failure();
+  return BertBuilder(*config, *sizes,
+                     {file.at("model_type"), file.at("vocab_size"),
+                      file.at("num_hidden_layers")})
+      .build();
+}

@@ -1,0 +1,107 @@
+//===- BertConfig.cpp - reads and checks the keys of a BERT config --------===//
+
+#include "BertConfig.h"
+#include "ConfigKeys.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static constexpr llvm::StringLiteral kRequired[] = {
+    "model_type",        "vocab_size",        "hidden_size",
+    "intermediate_size", "num_hidden_layers", "num_attention_heads"};
+
+static constexpr llvm::StringLiteral kOptional[] = {
+    "max_position_embeddings",      "type_vocab_size",     "hidden_act",
+    "hidden_dropout_prob",          "initializer_range",   "layer_norm_eps",
+    "attention_probs_dropout_prob", "tie_word_embeddings", "mask_token_id",
+    "position_embedding_type"};
+
+static constexpr llvm::StringLiteral kHarmless[] = {"classifier_dropout"};
+
+static constexpr llvm::StringLiteral kUnsupported[] = {"is_decoder"};
+
+static constexpr llvm::StringLiteral kArchitectures[] = {"BertForMaskedLM",
+                                                         "BertModel"};
+
+static const ConfigKeys kKeys = {
+    "BERT",        "a bidirectional BERT with its masked-LM head",
+    kRequired,     kOptional,
+    kHarmless,     kUnsupported,
+    kArchitectures};
+
+static LogicalResult readActivation(const ConfigFile &file,
+                                    nn::Function &function) {
+  std::string name = "gelu";
+  if (failed(file.read("hidden_act", name)))
+    return failure();
+  auto found =
+      llvm::StringSwitch<std::optional<nn::Function>>(name)
+          .Case("gelu", nn::Function::Gelu)
+          .Cases({"gelu_new", "gelu_pytorch_tanh"}, nn::Function::GeluTanh)
+          .Case("relu", nn::Function::Relu)
+          .Case("silu", nn::Function::Silu)
+          .Default(std::nullopt);
+  if (!found)
+    return file.error("hidden_act")
+           << "unknown activation '" << name
+           << "'; use gelu, gelu_new, gelu_pytorch_tanh, relu or silu";
+  function = *found;
+  return success();
+}
+
+static LogicalResult readSizes(const ConfigFile &file, BertConfig &config) {
+  Range<int64_t> size = {1, kMaximalSize};
+  if (failed(file.read("vocab_size", config.vocabulary, size)) ||
+      failed(file.read("hidden_size", config.hidden, size)) ||
+      failed(file.read("intermediate_size", config.inner, size)) ||
+      failed(
+          file.read("num_hidden_layers", config.layers, {1, kMaximalLayers})) ||
+      failed(file.read("num_attention_heads", config.heads, size)) ||
+      failed(file.read("max_position_embeddings", config.positions, size)) ||
+      failed(file.read("type_vocab_size", config.tokenTypes, size)))
+    return failure();
+  if (config.hidden % config.heads)
+    return file.error("num_attention_heads")
+           << "'hidden_size' = " << config.hidden
+           << " is not a multiple of 'num_attention_heads' = " << config.heads
+           << "; every head needs the same size, so change one of them";
+  config.maskToken = defaultMaskToken(config.vocabulary);
+  return file.read("mask_token_id", config.maskToken,
+                   {0, config.vocabulary - 1});
+}
+
+static LogicalResult readNumbers(const ConfigFile &file, BertConfig &config) {
+  Range<double> probability = {0, 1};
+  std::string positions = "absolute";
+  if (failed(file.read("hidden_dropout_prob", config.hiddenDropout,
+                       probability)) ||
+      failed(file.read("attention_probs_dropout_prob", config.attentionDropout,
+                       probability)) ||
+      failed(file.read("layer_norm_eps", config.epsilon, {0, 1})) ||
+      failed(
+          file.read("initializer_range", config.initializerRange, {0, 1000})) ||
+      failed(file.read("tie_word_embeddings", config.tied)) ||
+      failed(file.read("position_embedding_type", positions)))
+    return failure();
+  if (positions != "absolute")
+    return file.error("position_embedding_type")
+           << "position embeddings of type '" << positions
+           << "' are not supported; use absolute";
+  return success();
+}
+
+int64_t tessera::defaultMaskToken(int64_t vocabulary) {
+  constexpr int64_t kUncased = 30522, kCased = 28996, kMask = 103;
+  bool published = vocabulary == kUncased || vocabulary == kCased;
+  return published ? kMask : vocabulary - 1;
+}
+
+FailureOr<BertConfig> tessera::readBert(const ConfigFile &file) {
+  BertConfig config;
+  if (failed(checkKeys(file, kKeys)) || failed(readSizes(file, config)) ||
+      failed(readActivation(file, config.activation)) ||
+      failed(readNumbers(file, config)))
+    return failure();
+  return config;
+}

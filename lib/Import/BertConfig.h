@@ -1,0 +1,33 @@
+//===- BertConfig.h - a BERT as its config describes it -------------------===//
+
+#ifndef TESSERA_LIB_IMPORT_BERTCONFIG_H
+#define TESSERA_LIB_IMPORT_BERTCONFIG_H
+
+#include "ConfigFile.h"
+#include "tessera/Dialect/NN/NN.h"
+
+namespace tessera {
+
+/// The model; names and defaults are those of Hugging Face's BertConfig.
+struct BertConfig {
+  int64_t vocabulary = 0, positions = 512, hidden = 0, layers = 0, heads = 0;
+  int64_t inner = 0, tokenTypes = 2;
+  /// What stands for a token that is to be predicted.
+  int64_t maskToken = 0;
+  nn::Function activation = nn::Function::Gelu;
+  double hiddenDropout = 0.1, attentionDropout = 0.1;
+  double epsilon = 1e-12, initializerRange = 0.02;
+  bool tied = true;
+
+  int64_t headSize() const { return hidden / heads; }
+};
+
+mlir::FailureOr<BertConfig> readBert(const ConfigFile &file);
+
+/// The mask token where the config does not say: [MASK] of the vocabularies
+/// that BERT was published with, else the last token.
+int64_t defaultMaskToken(int64_t vocabulary);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_IMPORT_BERTCONFIG_H

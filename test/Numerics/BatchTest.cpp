@@ -1,0 +1,88 @@
+//===- BatchTest.cpp - inputs and labels of one's own ---------------------===//
+// What tsr_session_step_batch refuses, and that it is tsr_session_step where
+// both say the same.
+//===----------------------------------------------------------------------===//
+
+#include "Model.h"
+#include "Trainer.h"
+#include <gtest/gtest.h>
+
+using namespace tessera::test;
+
+namespace {
+
+constexpr size_t kBatch = 8, kSequence = 8, kTokens = kBatch * kSequence;
+
+class BatchTest : public ::testing::Test {
+protected:
+  static std::string compile(const char *family) {
+    Build build;
+    build.mesh = "dp=2";
+    return compileModel(std::string(REFERENCE_DIRECTORY) + "/" + family +
+                            "/config.json",
+                        build);
+  }
+  /// The message of a refused step.
+  std::string refusal(const char *family, const tsr_batch &batch) {
+    Trainer trainer(compile(family));
+    tsr_step_result result;
+    tsr_status status = tsr_session_step_batch(trainer.get(), &batch, &result);
+    EXPECT_EQ(status, TSR_INVALID_ARGUMENT);
+    return tsr_last_error();
+  }
+
+  Tokens ids = Tokens(kTokens, 1), labels = Tokens(kTokens, 2),
+         types = Tokens(kTokens, 0);
+  tsr_batch batch = {sizeof(tsr_batch), ids.data(), labels.data(), nullptr};
+};
+
+TEST_F(BatchTest, CausalStepOnItsOwnTokens) {
+  Trainer one(compile("llama")), other(compile("llama"));
+  Tokens tokens = one.randomTokens(1);
+  for (size_t k = 0; k < kTokens; ++k) {
+    ids[k] = tokens[k / kSequence * (kSequence + 1) + k % kSequence];
+    labels[k] = tokens[k / kSequence * (kSequence + 1) + k % kSequence + 1];
+  }
+  tsr_step_result result;
+  ASSERT_EQ(tsr_session_step_batch(other.get(), &batch, &result), TSR_OK);
+  EXPECT_EQ(one.step(tokens).loss, result.loss);
+}
+
+/// A masked model hides other tokens in every step.
+TEST_F(BatchTest, MaskedStepDependsOnTheStep) {
+  Trainer trainer(compile("bert"));
+  trainer.setSchedule(0, 0, 2);
+  Tokens tokens = trainer.randomTokens(1);
+  double first = trainer.step(tokens).loss;
+  EXPECT_GT(first, 0);
+  EXPECT_NE(first, trainer.step(tokens).loss);
+}
+
+TEST_F(BatchTest, IgnoredLabels) {
+  labels.assign(kTokens, -100);
+  EXPECT_EQ(refusal("bert", batch), "all labels are negative, which is "
+                                    "ignored; at least one must count");
+  EXPECT_EQ(refusal("llama", batch),
+            "label -100 at position 0 of sequence 0 is not in [0, 37)");
+}
+
+TEST_F(BatchTest, OutOfRange) {
+  ids[kSequence + 3] = 37;
+  EXPECT_EQ(refusal("bert", batch),
+            "token 37 at position 3 of sequence 1 is not in [0, 37)");
+  ids[kSequence + 3] = 1;
+  labels[2] = 40;
+  EXPECT_EQ(refusal("bert", batch), "label 40 at position 2 of sequence 0 is "
+                                    "outside of the vocabulary of 37");
+}
+
+TEST_F(BatchTest, TokenTypes) {
+  types[1] = 2;
+  batch.token_types = types.data();
+  EXPECT_EQ(refusal("bert", batch),
+            "token type 2 at position 1 of sequence 0 is not in [0, 2)");
+  EXPECT_EQ(refusal("llama", batch),
+            "the model has no token types; leave token_types NULL");
+}
+
+} // namespace
