@@ -232,7 +232,9 @@ Operation *LocalizePass::gather(OpBuilder &b, ConvertOp op) {
   gathered->setAttr("reason", b.getStringAttr(reasonOf(op)));
   if (!isPadded)
     return gathered;
-  inherit(gathered, op);
+  // What is read, kept or called a gradient is the result without padding.
+  if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
+    gathered->setAttr(nn::NNDialect::kPhaseAttr, phase);
   return rt::SliceOp::create(b, op.getLoc(), op.getType(),
                              gathered->getResult(0), b.getI64IntegerAttr(dim),
                              StringAttr());

@@ -1,6 +1,7 @@
 //===- OpBody.cpp - what an nn op computes per element --------------------===//
 
 #include "OpBody.h"
+#include "Padding.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
@@ -25,12 +26,6 @@ static std::optional<FactorSpan> paddedColumn(Operation *op,
   return isPadded ? span : std::nullopt;
 }
 
-/// Does 0 in the padding of the operand make something else than 0?
-static bool masksPadding(Operation *op) {
-  auto map = dyn_cast<nn::MapOp>(op);
-  return isa<nn::MaxOp>(op) || (map && map.getFunction() == nn::Function::Exp);
-}
-
 /// Where a rank's chunk starts in the whole dimension; null: at 0.
 Value OpBody::chunkStart(StringAttr axis, Type chunk, int64_t dim) {
   if (!axis)
@@ -46,8 +41,8 @@ void OpBody::prepare() {
   if (isa<nn::PickOp, nn::PickGradOp>(op))
     start = emitter.scalar(
         startOf(outer, loc, spanOf(op, member.space.factors.back())));
-  if (masksPadding(op))
-    if (auto span = paddedColumn(op, member.space))
+  if (auto span = paddedColumn(op, member.space))
+    if (masksPadding(op, member.space.factors.back()))
       valid = emitter.scalar(validOf(outer, loc, *span));
   if (auto embedding = dyn_cast<nn::EmbeddingOp>(op)) {
     std::optional<FactorSpan> span = spanOf(op, 'v');
@@ -149,6 +144,8 @@ static Value constantLike(OpBuilder &b, Location loc, Value like, double v) {
   return arith::ConstantOp::create(b, loc, b.getFloatAttr(like.getType(), v));
 }
 
+/// The value, or `padding` where the rank's slice has ended; most ops do not
+/// need it and have no `valid`.
 Value OpBody::maskPadding(OpBuilder &b, Value value, double padding) {
   if (!valid)
     return value;
@@ -353,12 +350,11 @@ Value OpBody::emit(OpBuilder &b, ValueRange x) {
   };
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](nn::EinsumOp e) { return products(b, e, x); })
-      .Case([&](nn::AddOp a) { return sums(b, a, x); })
+      .Case([&](nn::AddOp a) { return maskPadding(b, sums(b, a, x), 0.0); })
       .Case([&](nn::MapOp m) {
         double bound = m.getBound() ? m.getBound()->convertToDouble() : 0;
         Value y = emitFunction(b, loc, m.getFunction(), x[0], bound);
-        return m.getFunction() == nn::Function::Exp ? maskPadding(b, y, 0.0)
-                                                    : y;
+        return maskPadding(b, y, 0.0);
       })
       .Case([&](nn::MapGradOp m) -> Value {
         return arith::MulFOp::create(
@@ -380,5 +376,6 @@ Value OpBody::emit(OpBuilder &b, ValueRange x) {
                                               first, i64(b, loc, 0));
         return zeroUnless(isFirst, x[0]);
       })
-      .Default([&](Operation *) { return x[0]; }); // cast, broadcast
+      .Case([&](nn::BroadcastOp) { return maskPadding(b, x[0], 0.0); })
+      .Default([&](Operation *) { return x[0]; }); // cast
 }
