@@ -1,6 +1,13 @@
 #!/usr/bin/env bash
-# Sets up, builds and runs every test; the last line adds them up.
+# Sets up, builds and runs every test; the last line adds them up. With --full, before that, every combination of
+# strategies in test/Matrix/matrix.txt and 100 random configurations; each failure is printed as a command.
 set -euo pipefail
+full=
+case ${1:-} in
+  "") ;;
+  --full) full=1 ;;
+  *) echo "check: unknown argument '$1'; use --full or nothing" && exit 2 ;;
+esac
 cd "$(dirname "$0")/../.."
 bash tools/scripts/setup.sh
 echo "check: building"
@@ -9,6 +16,12 @@ bash tools/scripts/build.sh release -DTESSERA_BUILD_TESTS=ON
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 code=0
+if [ -n "$full" ]; then
+  echo "check: verifying combinations"
+  python3 test/Matrix/matrix.py || code=1
+  echo "check: verifying random configurations"
+  python3 test/Matrix/random_configurations.py || code=1
+fi
 echo "check: testing"
 ctest --test-dir build --no-tests=error -LE lit -j "$(nproc)" --output-junit "$results/ctest.xml" \
   >"$results/ctest.log" 2>&1 || code=1

@@ -1,0 +1,68 @@
+"""Verifies the combinations of matrix.txt: their results, their number, and what failed as commands that can be pasted.
+
+Exits with 1 if a combination fails, or is not refused as it should be.
+"""
+import argparse
+import os
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import verify
+
+HERE = os.path.relpath(os.path.dirname(__file__))
+
+
+def readTable(path):
+    """(kind, model, flags, expected message) of each line."""
+    for number, line in enumerate(open(path), 1):
+        line, _, message = line.partition("=>")
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if words[0] not in ("quick", "full", "refused") or len(words) < 2 or (words[0] == "refused") != bool(message):
+            sys.exit(f"{path}:{number}: write 'quick MODEL FLAGS', 'full MODEL FLAGS' or 'refused MODEL FLAGS => TEXT'")
+        yield words[0], words[1], words[2:], message.strip()
+
+
+def run(row, tessera, folder):
+    """(is it as the table says, line of the report, outcome)"""
+    kind, model, flags, message = row
+    start = time.monotonic()
+    stem, extension = os.path.splitext(model)
+    config = os.path.join(HERE, "models", stem + ".json")
+    handle = tempfile.NamedTemporaryFile(dir=folder, prefix=stem, suffix=".mlir", delete=False)
+    handle.close()
+    outcome = verify.verify(tessera, config, flags, handle.name if extension == ".mlir" else None)
+    if kind == "refused":
+        good = not outcome.ok and message in outcome.output
+        word = "refused" if good else "NOT REFUSED" if outcome.ok else "OTHER MESSAGE"
+    else:
+        good, word = outcome.ok, "ok" if outcome.ok else "FAILED"
+    return good, f"{word:8}{time.monotonic() - start:6.1f} s  {model:18} {' '.join(flags)}", outcome
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tessera", default=verify.defaultTessera(), help="the program (default: %(default)s)")
+    parser.add_argument("--table", default=os.path.join(HERE, "matrix.txt"), help="(default: %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="only lines 'quick' and 'refused'")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="at the same time (default: %(default)s)")
+    options = parser.parse_args()
+    rows = [row for row in readTable(options.table) if not options.quick or row[0] != "full"]
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+        for good, line, outcome in pool.map(lambda row: run(row, options.tessera, folder), rows):
+            print(line, flush=True)
+            if not good:
+                failed += 1
+                print("".join("    " + text + "\n" for text in outcome.output.splitlines()[-20:]), end="")
+                print(f"    again: {outcome.command}", flush=True)
+    refused = sum(row[0] == "refused" for row in rows)
+    print(f"matrix: {len(rows) - refused} combinations and {refused} refusals, {failed} failed")
+    return 1 if failed or not rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

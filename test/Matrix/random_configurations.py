@@ -1,0 +1,152 @@
+"""Verifies random valid configurations: model, mesh, flags. Of a failure it prints the smallest that still fails.
+
+The same seed gives the same configurations. Exits with 1 if one fails.
+"""
+import argparse
+import json
+import os
+import random
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+import verify
+
+MOST_RANKS = 8
+
+
+def draw(rng):
+    """A valid configuration: sizes that meshes divide where they must, anything elsewhere."""
+    dp, tp = rng.choice([(d, t) for d in range(1, 5) for t in (1, 2, 3, 4) if d * t <= MOST_RANKS])
+    micro = rng.choice([1, 1, 2, 3])
+    config = {
+        "family": rng.choice(["gpt2", "gpt2", "llama", "qwen2"]), "layers": rng.randint(1, 3),
+        "heads": tp * rng.randint(1, 3), "queries": rng.choice([1, 1, 2, 3, tp]), "head_size": rng.choice([2, 4, 6, 8]),
+        "vocabulary": rng.randint(2, 70), "positions": rng.randint(1, 16), "inner": rng.choice([0, rng.randint(2, 60)]),
+        "activation": rng.choice(["gelu_new", "gelu", "relu"]), "tied": rng.random() < 0.6,
+        "dropout": rng.choice([0.0, 0.0, 0.2]), "attention_dropout": rng.choice([0.0, 0.2]),
+        "dp": dp, "tp": tp, "tp_first": rng.random() < 0.2, "micro": micro, "batch": dp * micro * rng.randint(1, 2),
+        "zero": rng.randint(0, 3), "sequence_parallel": rng.random() < 0.5,
+        "recompute": rng.choice(["none", "none", "selective", "full"]), "recompute_layers": rng.choice([0, 1]),
+        "precision": rng.choice(["f32", "f32", "f32", "bf16", "f64"]), "clip": rng.random() < 0.8,
+        "program": rng.random() < 0.3,
+    }
+    return repaired(config)
+
+
+def repaired(config):
+    """The nearest configuration that Tessera accepts."""
+    config = dict(config)
+    config["zero"] *= config["dp"] > 1
+    config["sequence_parallel"] &= config["tp"] > 1
+    config["recompute_layers"] *= config["recompute"] == "full"
+    if config["family"] == "gpt2":
+        config["queries"] = 1
+    if config["heads"] % config["tp"] and config["queries"] % config["tp"]:
+        config["heads"] = config["tp"]
+    unit = config["dp"] * config["micro"]
+    config["batch"] = -(-config["batch"] // unit) * unit
+    return config
+
+
+def model(config):
+    """Its config.json. `heads` are key heads, each of `queries` query heads."""
+    heads = config["heads"] * config["queries"]
+    if config["family"] == "gpt2":
+        sizes = {
+            "n_layer": config["layers"], "n_head": heads, "n_embd": heads * config["head_size"], "n_positions": config["positions"],
+            "activation_function": config["activation"], "resid_pdrop": config["dropout"], "embd_pdrop": config["dropout"],
+            "attn_pdrop": config["attention_dropout"],
+        }
+        if config["inner"]:
+            sizes["n_inner"] = config["inner"]
+    else:
+        sizes = {
+            "num_hidden_layers": config["layers"], "num_attention_heads": heads, "num_key_value_heads": config["heads"],
+            "hidden_size": heads * config["head_size"], "max_position_embeddings": config["positions"], "hidden_act": "silu",
+            "intermediate_size": config["inner"] or 3 * config["head_size"],
+        }
+    shared = {"model_type": config["family"], "vocab_size": config["vocabulary"], "tie_word_embeddings": config["tied"]}
+    return json.dumps({**shared, **sizes})
+
+
+def flags(config):
+    axes = [f"{axis}={config[axis]}" for axis in ("dp", "tp") if config[axis] > 1]
+    words = ["--batch", str(config["batch"])]
+    if axes:
+        words += ["--mesh", ",".join(reversed(axes) if config["tp_first"] else axes)]
+    if config["micro"] > 1:
+        words += ["--micro-batches", str(config["micro"])]
+    if config["zero"]:
+        words += ["--zero", str(config["zero"])]
+    if config["sequence_parallel"]:
+        words += ["--sequence-parallel"]
+    if config["recompute"] != "none":
+        words += ["--recompute", config["recompute"]]
+    if config["recompute_layers"]:
+        words += ["--recompute-layers", str(config["recompute_layers"])]
+    if config["precision"] != "f32":
+        words += ["--precision", config["precision"]]
+    return words + ([] if config["clip"] else ["--clip", "0"])
+
+
+def run(config, tessera):
+    """How it ended; the command makes its own config.json."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "failing.json")
+        with open(path, "w") as file:
+            file.write(model(config))
+        program = os.path.join(folder, "failing.mlir") if config["program"] else None
+        outcome = verify.verify(tessera, path, flags(config), program)
+    outcome.command = f"echo '{model(config)}' > failing.json && " + outcome.command.replace(path, "failing.json")
+    return outcome
+
+
+# What makes a configuration smaller, the largest steps first.
+STEPS = [
+    ("family", "gpt2"), ("queries", 1), ("program", False), ("precision", "f32"), ("recompute", "none"), ("recompute_layers", 0), ("zero", 0),
+    ("sequence_parallel", False), ("micro", 1), ("clip", True), ("tp_first", False), ("dropout", 0.0), ("attention_dropout", 0.0),
+    ("tied", True), ("activation", "gelu_new"), ("inner", 0), ("dp", 1), ("tp", 1), ("dp", 2), ("tp", 2), ("layers", 1),
+    ("heads", 1), ("head_size", 2), ("positions", 1), ("positions", 2), ("vocabulary", 2), ("vocabulary", 4), ("batch", 1),
+]
+
+
+def shrink(config, kind, test):
+    """Takes every step after which `test` still fails in the same way, until none is left."""
+    changed = True
+    while changed:
+        changed = False
+        for key, value in STEPS:
+            smaller = repaired({**config, key: value})
+            grows = type(value) is int and smaller[key] >= config[key]
+            if smaller != config and not grows and test(smaller).kind == kind:
+                config, changed = smaller, True
+    return config
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tessera", default=verify.defaultTessera(), help="the program (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
+    parser.add_argument("--count", type=int, default=100, help="configurations (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="at the same time (default: %(default)s)")
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    configs = [draw(rng) for _ in range(options.count)]
+    failed = 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for number, (config, outcome) in enumerate(zip(configs, pool.map(lambda c: run(c, options.tessera), configs))):
+            print(f"{number:3} {'ok    ' if outcome.ok else 'FAILED'} {' '.join(flags(config))}", flush=True)
+            if outcome.ok:
+                continue
+            failed += 1
+            smallest = shrink(config, outcome.kind, lambda c: run(c, options.tessera))
+            last = run(smallest, options.tessera)
+            print("".join("    " + text + "\n" for text in last.output.splitlines()[-8:]), end="")
+            print(f"    again: {last.command}", flush=True)
+    print(f"random configurations: {options.count} with seed {options.seed}, {failed} failed")
+    return 1 if failed or not configs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
