@@ -74,10 +74,14 @@ bool Grouping::fits(KernelGroup &group, KernelMember &member) {
     return same ||
            (group.free && space.elements() == group.rows * group.columns);
   }
-  bool readsRow = llvm::any_of(member.op->getOperands(), [&](Value v) {
-    return group.produced.contains(v) &&
-           cast<RankedTensorType>(v.getType()).getNumElements() == group.rows;
-  });
+  // With one column a value of as many elements as rows may be a full one.
+  bool hasRows = group.columns > 1 || group.members.front().perRow;
+  bool readsRow =
+      hasRows && llvm::any_of(member.op->getOperands(), [&](Value v) {
+        return group.produced.contains(v) &&
+               cast<RankedTensorType>(v.getType()).getNumElements() ==
+                   group.rows;
+      });
   if (space.elements() == group.rows && readsRow) {
     member.perRow = true;
     return true;
