@@ -4,6 +4,7 @@
 #include "Mesh.h"
 #include "NumberChecks.h"
 #include "Options.h"
+#include "PipelineFlags.h"
 #include <CLI/CLI.hpp>
 
 using namespace tessera;
@@ -42,8 +43,9 @@ private:
                "program and runs it",
                "tessera"};
   std::string mesh, device = "cpu", memoryLimit, bucketSize;
-  int64_t tensorParallel = 0, dataParallel = 0;
-  std::vector<CLI::Option *> fixedOptions, scheduleOptions, minLrOptions;
+  int64_t tensorParallel = 0, dataParallel = 0, pipelineParallel = 0;
+  std::vector<CLI::Option *> fixedOptions, pipelineOptions, scheduleOptions,
+      minLrOptions;
   CLI::Option *resume = nullptr;
 };
 
@@ -104,6 +106,11 @@ void CommandLine::addPlan(CLI::App *sub) {
                         "Split over dp: 1 optimizer state, 2 also gradients, "
                         "3 also parameters (default: 0, nothing)"))
       ->check(CLI::IsMember({0, 1, 2, 3}));
+  fixed(sub->add_option("--pipeline-model-parallel-size", pipelineParallel,
+                        "The same as pp in --mesh"))
+      ->check(positive());
+  for (CLI::Option *option : addPipelineOptions(sub, options))
+    pipelineOptions.push_back(fixed(option));
   sub->add_option("--ranks", options.ranks,
                   "The most ranks that the mesh may have")
       ->check(positive());
@@ -268,6 +275,8 @@ CommandLine::CommandLine(DriverOptions &options) : options(options) {
     sub->option_defaults()->group("Options");
     sub->add_flag("--json", options.json, "Print JSON instead of text");
   }
+  report->add_option("--schedule-svg", options.scheduleSvg,
+                     "Draw the schedule of pipeline stages into this file");
 }
 
 /// The parser itself would only say that a subcommand is required.
@@ -288,6 +297,8 @@ void CommandLine::checkMesh() {
   std::string why = axes.parse(mesh);
   if (why.empty() && dataParallel)
     why = axes.add("dp", dataParallel);
+  if (why.empty() && pipelineParallel)
+    why = axes.add("pp", pipelineParallel);
   if (why.empty() && tensorParallel)
     why = axes.add("tp", tensorParallel);
   if (!why.empty())
@@ -302,6 +313,12 @@ void CommandLine::checkMesh() {
       options.contextParallel != "ulysses")
     refuse("--context-parallel " + options.contextParallel +
            " is not supported; use all-gather or ulysses");
+  std::string given;
+  for (const CLI::Option *option : pipelineOptions)
+    given = option->count() ? option->get_name() : given;
+  why = checkPipeline(options, axes, given);
+  if (!why.empty())
+    refuse(why);
   options.mesh = axes.str();
   options.meshRanks = axes.ranks();
   if (options.ranks && options.meshRanks > options.ranks)
@@ -341,8 +358,8 @@ void CommandLine::checkMemory() {
 }
 
 void CommandLine::check() {
-  checkMesh();
   checkDevice();
+  checkMesh();
   checkMemory();
   for (const CLI::Option *option : fixedOptions)
     if (option->count() && options.fixedByArtifact.empty())
