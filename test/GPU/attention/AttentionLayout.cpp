@@ -1,6 +1,7 @@
 //===- AttentionLayout.cpp - Calls in either layout -----------------------===//
 
 #include "AttentionSuite.h"
+#include <algorithm>
 
 using namespace tessera;
 using namespace tessera::test;
