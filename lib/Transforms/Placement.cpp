@@ -177,6 +177,18 @@ bool Placement::Price::operator<(const Price &other) const {
   return key(*this) < key(other);
 }
 
+/// An all-to-all moves only chunks that are equal on all ranks.
+bool Placement::exchangesPadding(RankedTensorType from, RankedTensorType to,
+                                 StringRef axis) const {
+  State before = stateOf(from, axis), after = stateOf(to, axis);
+  if (!before.isSharded() || !after.isSharded())
+    return false;
+  int64_t ranks = plan.mesh.getSize(axis);
+  SmallVector<int64_t> whole =
+      localShape(withState(from, axis, {State::I}), plan.mesh);
+  return whole[before.where] % ranks != 0 || whole[after.where] % ranks != 0;
+}
+
 std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
                                                  State to) const {
   auto type = cast<RankedTensorType>(value.getType());
@@ -190,7 +202,7 @@ std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
     RankedTensorType after = withState(type, axis, state);
     if (state.isSharded() && state.where >= type.getRank())
       return std::nullopt;
-    if (!checkLevels(after).empty())
+    if (!checkLevels(after).empty() || exchangesPadding(type, after, axis))
       return std::nullopt;
     auto it =
         here ? made.find({here.getAsOpaquePointer(), axis.str(), state.str()})

@@ -51,7 +51,9 @@ std::vector<int64_t> argsOf(const Sizes &s, int64_t seed, int64_t step) {
           /*stream=*/3,
           /*batch start=*/1,
           /*head start=*/2,
-          /*heads total=*/s.heads + 4};
+          /*heads total=*/s.heads + 4,
+          /*query start=*/0,
+          /*queries total=*/s.seqQ};
 }
 
 enum Place { Q, K, V, O, Lse, DO, DQ, DK, DV, Count };

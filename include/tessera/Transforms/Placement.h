@@ -89,6 +89,8 @@ private:
     bool operator<(const Price &other) const;
   };
 
+  bool exchangesPadding(mlir::RankedTensorType from, mlir::RankedTensorType to,
+                        llvm::StringRef axis) const;
   std::optional<Price> price(mlir::Value value, llvm::StringRef axis,
                              dist::State to) const;
   mlir::FailureOr<llvm::SmallVector<dist::State>>
