@@ -5,12 +5,12 @@
 #include "NumberChecks.h"
 #include "Options.h"
 #include "PipelineFlags.h"
+#include "StrategyFlags.h"
 #include <CLI/CLI.hpp>
 
 using namespace tessera;
 
 namespace {
-
 /// Declares the options and, after parsing, checks what concerns several.
 class CommandLine {
 public:
@@ -294,38 +294,22 @@ void CommandLine::checkCommand(const std::string &word) {
 
 void CommandLine::checkMesh() {
   Mesh axes;
-  std::string why = axes.parse(mesh);
-  if (why.empty() && dataParallel)
-    why = axes.add("dp", dataParallel);
-  if (why.empty() && pipelineParallel)
-    why = axes.add("pp", pipelineParallel);
-  if (why.empty() && tensorParallel)
-    why = axes.add("tp", tensorParallel);
-  if (!why.empty())
-    refuse(why);
-  if (options.sequenceParallel && axes.sizeOf("tp") == 1)
-    refuse("--sequence-parallel splits activations over mesh axis 'tp', which "
-           "has one rank; use a mesh with tp=2 or more, or leave it out");
-  if (options.zero && axes.sizeOf("dp") == 1)
-    refuse("--zero splits state over mesh axis 'dp', which has one rank; use a "
-           "mesh with dp=2 or more, or leave it out");
-  if (options.contextParallel != "all-gather" &&
-      options.contextParallel != "ulysses")
-    refuse("--context-parallel " + options.contextParallel +
-           " is not supported; use all-gather or ulysses");
-  std::string given;
+  std::string why = axes.parse(mesh), given;
+  for (auto [axis, size] :
+       {std::pair{"dp", dataParallel}, std::pair{"pp", pipelineParallel},
+        std::pair{"tp", tensorParallel}})
+    if (why.empty() && size)
+      why = axes.add(axis, size);
+  if (why.empty())
+    why = checkStrategies(options, axes);
   for (const CLI::Option *option : pipelineOptions)
     given = option->count() ? option->get_name() : given;
-  why = checkPipeline(options, axes, given);
+  if (why.empty())
+    why = checkPipeline(options, axes, given);
   if (!why.empty())
     refuse(why);
   options.mesh = axes.str();
   options.meshRanks = axes.ranks();
-  if (options.ranks && options.meshRanks > options.ranks)
-    refuse("mesh " + options.mesh + " has " +
-           std::to_string(options.meshRanks) + " ranks, but --ranks allows " +
-           std::to_string(options.ranks) +
-           "; use a smaller mesh or raise --ranks");
 }
 
 void CommandLine::checkDevice() {

@@ -113,7 +113,8 @@ void LocalizePass::rememberGradients(func::FuncOp func) {
                         builder.getNamedAttr("global", global)}));
     // rt-number-values keeps what nn ops make, not sums over ranks or
     // micro-batches.
-    if (keep && !result.getOwner()->hasAttr(rt::RTDialect::kKeepAttr))
+    DictionaryAttr kept = getResultEntry(result, rt::RTDialect::kKeepAttr);
+    if (keep && (!kept || kept.empty()))
       setResultEntry(
           result, rt::RTDialect::kKeepAttr,
           builder.getDictionaryAttr({builder.getNamedAttr("name", name),

@@ -13,7 +13,6 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-
 /// Carries what the report and verify need to the op that replaces another.
 void inherit(Operation *to, Operation *from) {
   for (StringRef name : {StringRef(nn::NNDialect::kPhaseAttr),
@@ -230,10 +229,9 @@ struct QuerySlice {
 };
 
 QuerySlice querySlice(OpBuilder &builder, Operation *op) {
-  std::optional<FactorSpan> span = spanOf(op, 's');
-  if (!span)
-    return {};
-  return {startOf(builder, op->getLoc(), span), span->total};
+  if (std::optional<FactorSpan> span = spanOf(op, 's'))
+    return {startOf(builder, op->getLoc(), span), span->total};
+  return {};
 }
 
 LogicalResult lowerAttention(nn::AttentionOp op) {
