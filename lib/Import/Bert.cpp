@@ -135,9 +135,9 @@ OwningOpRef<ModuleOp> BertBuilder::build() {
   return finish(meanOverCounted(crossEntropy(scores, labels), labels));
 }
 
-void shrink(BertConfig &config) {
+void shrink(BertConfig &config, int64_t layers) {
   int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
-  config.layers = std::min(config.layers, kShrunkLayers);
+  config.layers = std::min(config.layers, layers);
   config.hidden = config.heads * std::min(config.headSize(), kShrunkHeadSize);
   config.inner = config.hidden * std::min<int64_t>(ratio, 4);
   config.positions = std::min(config.positions, kShrunkPositions);
@@ -153,7 +153,7 @@ Imported tessera::importBert(const ConfigFile &file,
   if (failed(config))
     return failure();
   if (options.shrink)
-    shrink(*config);
+    shrink(*config, options.shrunkLayers);
   StringRef key = file.find("max_position_embeddings")
                       ? "max_position_embeddings"
                       : "model_type";

@@ -157,9 +157,9 @@ OwningOpRef<ModuleOp> GPT2Builder::build() {
 
 } // namespace
 
-static void shrink(GPT2Config &config) {
+static void shrink(GPT2Config &config, int64_t layers) {
   int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
-  config.layers = std::min(config.layers, kShrunkLayers);
+  config.layers = std::min(config.layers, layers);
   config.hidden = config.heads * std::min(config.headSize(), kShrunkHeadSize);
   config.inner = config.hidden * std::min<int64_t>(ratio, 4);
   config.positions = std::min(config.positions, kShrunkPositions);
@@ -172,7 +172,7 @@ Imported tessera::importGPT2(const ConfigFile &file,
   if (failed(config))
     return failure();
   if (options.shrink)
-    shrink(*config);
+    shrink(*config, options.shrunkLayers);
   FailureOr<ProgramSizes> sizes =
       chooseSizes(file, {"n_positions", config->positions}, options);
   if (failed(sizes))

@@ -148,9 +148,9 @@ OwningOpRef<ModuleOp> LlamaBuilder::build() {
 }
 
 /// Head counts stay; frequencies are those of the smaller heads.
-void shrink(LlamaConfig &config) {
+void shrink(LlamaConfig &config, int64_t layers) {
   int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
-  config.layers = std::min(config.layers, kShrunkLayers);
+  config.layers = std::min(config.layers, layers);
   config.headSize = std::min(config.headSize, kShrunkHeadSize);
   config.hidden = config.heads * config.headSize;
   config.inner = config.hidden * std::min<int64_t>(ratio, 4);
@@ -166,7 +166,7 @@ Imported tessera::importLlama(const ConfigFile &file,
   if (failed(config))
     return failure();
   if (options.shrink)
-    shrink(*config);
+    shrink(*config, options.shrunkLayers);
   StringRef key = file.find("max_position_embeddings")
                       ? "max_position_embeddings"
                       : "model_type";

@@ -89,6 +89,9 @@ void tessera::setOptions(PipelineOptions &passes,
   passes.sequenceParallel = options.sequenceParallel;
   passes.zero = options.zero;
   passes.contextParallel = options.contextParallel;
+  passes.schedule = options.schedule;
+  passes.virtualStages = options.virtualStages;
+  passes.stageLayers = options.stageLayers;
   passes.beta1 = options.beta1;
   passes.beta2 = options.beta2;
   passes.epsilon = options.epsilon;

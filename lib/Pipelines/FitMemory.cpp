@@ -63,8 +63,15 @@ LogicalResult Search::plan(Candidate &candidate) {
   buildMemoryPipeline(manager, passes);
   if (failed(manager.run(*copy)))
     return failure();
-  candidate.bytes =
-      (*copy)->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaAttr).getInt();
+  FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(*copy);
+  if (failed(steps))
+    return failure();
+  candidate.bytes = 0;
+  for (func::FuncOp step : *steps) {
+    Operation *owner = rt::arenaOwner(step);
+    auto arena = owner->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaAttr);
+    candidate.bytes = std::max(candidate.bytes, arena.getInt());
+  }
   return success();
 }
 

@@ -5,16 +5,39 @@
 #include "tessera/Conversion/KernelToLLVM/Passes.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Conversion/RTToLLVM/Passes.h"
+#include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Target/Passes.h"
 #include "tessera/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace tessera;
 
+/// Size of the axis of stages in "pp=2,dp=4"; dist-distribute refuses what is
+/// malformed.
+static int64_t stagesOf(StringRef mesh) {
+  SmallVector<StringRef> parts;
+  mesh.split(parts, ',');
+  int64_t stages = 1;
+  for (StringRef part : parts)
+    if (auto [name, size] = part.split('=');
+        name.trim() == dist::DistDialect::kStageAxis &&
+        size.trim().getAsInteger(10, stages))
+      return 1;
+  return stages;
+}
+
 void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PipelineOptions &options) {
   if (options.precision == "bf16")
     passes.addPass(createMixedPrecisionPass());
+  if (int64_t stages = stagesOf(options.mesh); stages > 1) {
+    AssignStagesPassOptions chunks;
+    chunks.stages = stages;
+    chunks.virtualStages = options.virtualStages;
+    chunks.layers.assign(options.stageLayers.begin(),
+                         options.stageLayers.end());
+    passes.addPass(createAssignStagesPass(chunks));
+  }
   passes.addPass(
       createDistributePass({options.mesh, options.sequenceParallel,
                             options.zero > 0, options.contextParallel}));
@@ -36,6 +59,10 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
 
 void tessera::buildLowerPipeline(OpPassManager &passes,
                                  const PipelineOptions &options) {
+  if (options.keepValues)
+    passes.addPass(createNumberValuesPass());
+  if (stagesOf(options.mesh) > 1)
+    passes.addPass(createSplitStagesPass({options.schedule}));
   passes.addPass(createLocalizePass({options.keepValues}));
   buildLowerLocalPipeline(passes, options);
 }
@@ -54,6 +81,10 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
 
 void tessera::buildCommunicatePipeline(OpPassManager &passes,
                                        const PipelineOptions &options) {
+  // Stages run different programs. Collectives that these start or join in
+  // different orders would wait for each other.
+  if (stagesOf(options.mesh) > 1)
+    return;
   passes.addPass(createMergeCollectivesPass({options.bucketBytes}));
   if (options.overlap)
     passes.addPass(createOverlapCollectivesPass());
@@ -65,6 +96,8 @@ void tessera::buildMemoryPipeline(OpPassManager &passes,
   passes.addPass(createInsertCopiesPass());
   passes.addPass(createPlanMemoryPass());
   passes.addPass(createCheckMemoryPass());
+  if (stagesOf(options.mesh) > 1)
+    passes.addPass(createCheckMessagesPass());
 }
 
 void tessera::buildCodePipeline(OpPassManager &passes,

@@ -20,11 +20,11 @@ struct AttachMetadataPass
   using AttachMetadataPassBase::AttachMetadataPassBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> step = rt::findStep(getOperation());
-    if (failed(step))
+    FailureOr<SmallVector<func::FuncOp>> steps = rt::findSteps(getOperation());
+    if (failed(steps))
       return signalPassFailure();
     FailureOr<llvm::json::Object> metadata =
-        buildMetadata(getOperation(), *step);
+        buildMetadata(getOperation(), *steps);
     if (failed(metadata))
       return signalPassFailure();
     std::string text =

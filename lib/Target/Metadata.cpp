@@ -5,6 +5,7 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Target/ProgramReport.h"
+#include <map>
 
 using namespace mlir;
 using namespace tessera;
@@ -22,21 +23,32 @@ struct TensorEntry {
 
 class MetadataBuilder {
 public:
-  MetadataBuilder(ModuleOp module, func::FuncOp step)
-      : module(module), step(step), mesh(dist::meshOf(step)) {}
+  MetadataBuilder(ModuleOp module, ArrayRef<func::FuncOp> steps)
+      : module(module), steps(steps), mesh(dist::meshOf(module)) {}
 
   FailureOr<json::Object> build();
 
 private:
+  LogicalResult addStep();
   LogicalResult addTensor(const TensorEntry &entry);
+  void addOffset(json::Object &tensor, int64_t offset);
+  bool isPipeline() const {
+    return steps[0]->hasAttr(rt::RTDialect::kStageAttr);
+  }
+  void addOptions(json::Object &metadata);
+  LogicalResult addArena(json::Object &metadata);
+  void addReports(json::Object &metadata);
   LogicalResult addArguments();
   LogicalResult addResults();
   LogicalResult addKept();
 
   ModuleOp module;
-  func::FuncOp step;
+  ArrayRef<func::FuncOp> steps;
   dist::MeshAttr mesh;
-  json::Array tensors;
+  func::FuncOp step; ///< The one being added, of this stage.
+  size_t stage = 0;
+  std::vector<json::Object> tensors;
+  std::map<std::pair<std::string, std::string>, size_t> known;
 };
 
 StringRef dtypeName(Type type) {
@@ -82,12 +94,16 @@ LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
   if (elements != local.getNumElements())
     return fail() << "has " << local.getNumElements() << " elements on a rank, "
                   << global << " means " << elements;
+  auto [it, isNew] =
+      known.insert({{entry.role.str(), entry.name.str()}, tensors.size()});
+  if (!isNew && isPipeline())
+    return addOffset(tensors[it->second], *offset), success();
   json::Object tensor{{"role", entry.role},
                       {"name", entry.name},
                       {"dtype", dtypeName(local.getElementType())},
                       {"shape", json::Array(global.getShape())},
-                      {"local_shape", json::Array(ArrayRef<int64_t>(shape))},
-                      {"offset", *offset}};
+                      {"local_shape", json::Array(ArrayRef<int64_t>(shape))}};
+  addOffset(tensor, *offset);
   addSharding(tensor, global);
   auto copyAttribute = [&](StringRef from, StringRef to) {
     if (Attribute value =
@@ -99,6 +115,17 @@ LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
     copyAttribute(nn::NNDialect::kInitAttr, "init");
   tensors.push_back(std::move(tensor));
   return success();
+}
+
+/// With stages: an offset for each, -1 where it has no such tensor.
+void MetadataBuilder::addOffset(json::Object &tensor, int64_t offset) {
+  if (!isPipeline()) {
+    tensor["offset"] = offset;
+    return;
+  }
+  if (!tensor.getArray("offsets"))
+    tensor["offsets"] = json::Array(std::vector<int64_t>(steps.size(), -1));
+  (*tensor.getArray("offsets"))[stage] = offset;
 }
 
 RankedTensorType globalType(Attribute attribute) {
@@ -187,30 +214,26 @@ LogicalResult MetadataBuilder::addKept() {
   return failure(walk.wasInterrupted());
 }
 
-json::Array opsJson(const ProgramReport &report) {
-  json::Array ops;
-  for (const CallRecord &call : report.calls) {
-    json::Object op{
-        {"op", call.op}, {"name", call.name}, {"phase", call.phase}};
-    if (call.layer >= 0)
-      op["layer"] = call.layer;
-    if (call.times != 1)
-      op["times"] = call.times;
-    if (call.flops != 0)
-      op["flops"] = call.flops;
-    if (!call.kernel.empty())
-      op["kernel"] = call.kernel;
-    if (!call.axes.empty()) {
-      op["axes"] = json::Array(call.axes);
-      op["bytes"] = call.bytes;
-      op["reason"] = call.reason;
-    }
-    if (call.isAsync)
-      op["overlap"] =
-          json::Object{{"ops", call.besideOps}, {"flops", call.besideFlops}};
-    ops.push_back(std::move(op));
+json::Object opJson(const CallRecord &call) {
+  json::Object op{{"op", call.op}, {"name", call.name}, {"phase", call.phase}};
+  if (call.layer >= 0)
+    op["layer"] = call.layer;
+  if (call.times != 1)
+    op["times"] = call.times;
+  if (call.flops != 0)
+    op["flops"] = call.flops;
+  if (!call.kernel.empty())
+    op["kernel"] = call.kernel;
+  if (!call.axes.empty()) {
+    op["axes"] = json::Array(call.axes);
+    op["bytes"] = call.bytes;
+    op["reason"] = call.reason;
   }
-  return ops;
+  if (call.isAsync) {
+    op["overlap"] =
+        json::Object{{"ops", call.besideOps}, {"flops", call.besideFlops}};
+  }
+  return op;
 }
 
 json::Object reportJson(const ProgramReport &report, int64_t ranks) {
@@ -243,36 +266,120 @@ json::Array meshJson(dist::MeshAttr mesh) {
   return axes;
 }
 
-FailureOr<json::Object> MetadataBuilder::build() {
-  auto arena = module->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaAttr);
-  Attribute kinds = module->getAttr(rt::RTDialect::kArenaByKindAttr);
-  if (!arena || !kinds)
-    return step.emitError() << "has no memory plan; run rt-plan-memory first";
-  if (failed(addArguments()) || failed(addResults()) || failed(addKept()))
-    return failure();
-  ProgramReport report = reportProgram(step, mesh);
-  json::Object metadata{{"format", 1}, {"producer", "tessera 0.1.0"}};
+void MetadataBuilder::addOptions(json::Object &metadata) {
   if (auto options = module->getAttrOfType<DictionaryAttr>(kOptionsAttr))
     for (NamedAttribute entry : options)
       metadata[entry.getName().getValue()] = toJson(entry.getValue());
   metadata["mesh"] = meshJson(mesh);
   if (Attribute model = module->getAttr(nn::NNDialect::kModelAttr))
     metadata["model"] = toJson(model);
-  metadata["arena"] =
-      json::Object{{"bytes", arena.getInt()}, {"by_kind", toJson(kinds)}};
-  metadata["tensors"] = std::move(tensors);
-  metadata["ops"] = opsJson(report);
-  json::Object totals = reportJson(report, mesh ? mesh.getRanks() : 1);
+  auto pipeline =
+      module->getAttrOfType<StringAttr>(rt::RTDialect::kPipelineAttr);
+  if (!pipeline)
+    return;
+  llvm::Expected<json::Value> parsed = json::parse(pipeline.getValue());
+  if (!parsed)
+    return llvm::consumeError(parsed.takeError());
+  metadata["pipeline"] = std::move(*parsed);
+  auto messages =
+      module->getAttrOfType<IntegerAttr>(rt::RTDialect::kMessagesAttr);
+  if (messages)
+    (*metadata.getObject("pipeline"))["messages"] = messages.getInt();
+}
+
+/// Of the stage that needs most; with stages also each one's.
+LogicalResult MetadataBuilder::addArena(json::Object &metadata) {
+  json::Object largest;
+  json::Array stages;
+  for (func::FuncOp step : steps) {
+    Operation *owner = rt::arenaOwner(step);
+    auto bytes = owner->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaAttr);
+    Attribute kinds = owner->getAttr(rt::RTDialect::kArenaByKindAttr);
+    if (!bytes || !kinds)
+      return step.emitError() << "has no memory plan; run rt-plan-memory first";
+    json::Object arena{{"bytes", bytes.getInt()}, {"by_kind", toJson(kinds)}};
+    if (largest.empty() || *largest.getInteger("bytes") < bytes.getInt())
+      largest = arena;
+    stages.push_back(std::move(arena));
+  }
+  if (isPipeline())
+    largest["stages"] = std::move(stages);
+  metadata["arena"] = std::move(largest);
+  return success();
+}
+
+LogicalResult MetadataBuilder::addStep() {
+  return success(succeeded(addArguments()) && succeeded(addResults()) &&
+                 succeeded(addKept()));
+}
+
+/// Sums of a stage's program are of the busiest stage; with stages also each
+/// one's.
+void MetadataBuilder::addReports(json::Object &metadata) {
+  int64_t ranks = (mesh ? mesh.getRanks() : 1) / int64_t(steps.size());
+  json::Array ops, stages;
+  ProgramReport busiest;
+  double flops = 0;
+  for (auto [number, step] : llvm::enumerate(steps)) {
+    ProgramReport report = reportProgram(step, mesh);
+    for (const CallRecord &call : report.calls) {
+      json::Object op = opJson(call);
+      if (isPipeline())
+        op["stage"] = number;
+      ops.push_back(std::move(op));
+    }
+    flops += static_cast<double>(report.flops() * ranks);
+    stages.push_back(reportJson(report, ranks));
+    if (number == 0 || busiest.flops() < report.flops())
+      busiest = std::move(report);
+  }
+  json::Object totals = reportJson(busiest, ranks);
+  if (isPipeline()) {
+    int64_t parameters = 0, tokens = 0;
+    for (const json::Object &tensor : tensors)
+      if (tensor.getString("role") == "parameter") {
+        int64_t elements = 1;
+        for (const json::Value &size : *tensor.getArray("shape"))
+          elements *= *size.getAsInteger();
+        parameters += elements;
+      }
+    for (const json::Value &stage : stages)
+      tokens =
+          std::max(tokens, *stage.getAsObject()->getInteger("tokens_per_step"));
+    totals["parameters"] = parameters;
+    totals["tokens_per_step"] = tokens;
+    totals["flops"] = static_cast<int64_t>(flops);
+    totals["stages"] = std::move(stages);
+  }
   if (auto extra = module->getAttrOfType<DictionaryAttr>("rt.report"))
     for (NamedAttribute entry : extra)
       totals[entry.getName().getValue()] = toJson(entry.getValue());
+  metadata["ops"] = std::move(ops);
   metadata["report"] = std::move(totals);
+}
+
+FailureOr<json::Object> MetadataBuilder::build() {
+  json::Object metadata{{"format", 1}, {"producer", "tessera 0.1.0"}};
+  addOptions(metadata);
+  if (failed(addArena(metadata)))
+    return failure();
+  for (func::FuncOp each : steps) {
+    step = each;
+    if (failed(addStep()))
+      return failure();
+    ++stage;
+  }
+  addReports(metadata);
+  json::Array list;
+  for (json::Object &tensor : tensors)
+    list.push_back(std::move(tensor));
+  metadata["tensors"] = std::move(list);
   return metadata;
 }
 
 } // namespace
 
 FailureOr<json::Object> tessera::buildMetadata(ModuleOp module,
-                                               func::FuncOp step) {
-  return MetadataBuilder(module, step).build();
+                                               ArrayRef<func::FuncOp> steps) {
+  return MetadataBuilder(module, steps).build();
 }

@@ -75,6 +75,14 @@ static CallRecord recordOf(Operation *op) {
     record.bytes = rt::bytesOf(whole);
     record.collective = collective.getCollective();
   }
+  if (auto axis = op->getAttrOfType<StringAttr>("axis")) {
+    Value moved = op->getNumResults() ? op->getResult(0) : op->getOperand(0);
+    record.axes.push_back(axis.getValue());
+    record.elements = cast<RankedTensorType>(moved.getType()).getNumElements();
+    record.bytes = rt::bytesOf(moved);
+    if (isa<rt::SendOp>(op)) // a receive sends nothing
+      record.collective = dist::Collective::Send;
+  }
   if (auto reason = op->getAttrOfType<StringAttr>("reason"))
     record.reason = reason;
   return record;

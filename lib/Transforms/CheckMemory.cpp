@@ -363,17 +363,19 @@ struct CheckMemoryPass : tessera::impl::CheckMemoryPassBase<CheckMemoryPass> {
   using CheckMemoryPassBase::CheckMemoryPassBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> step = findStep(getOperation());
-    if (failed(step))
+    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
+    if (failed(steps))
       return signalPassFailure();
-    auto bytes =
-        getOperation()->getAttrOfType<IntegerAttr>(RTDialect::kArenaAttr);
-    if (!bytes) {
-      step->emitError() << "has no arena; run rt-plan-memory first";
-      return signalPassFailure();
+    for (func::FuncOp step : *steps) {
+      auto bytes =
+          arenaOwner(step)->getAttrOfType<IntegerAttr>(RTDialect::kArenaAttr);
+      if (!bytes) {
+        step.emitError() << "has no arena; run rt-plan-memory first";
+        return signalPassFailure();
+      }
+      if (failed(Checker(step, bytes.getInt()).run()))
+        return signalPassFailure();
     }
-    if (failed(Checker(*step, bytes.getInt()).run()))
-      signalPassFailure();
   }
 };
 

@@ -4,6 +4,7 @@
 #include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/NN/Program.h"
 #include "tessera/Transforms/Passes.h"
+#include "tessera/Transforms/Stages.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_DIFFERENTIATEPASS
@@ -68,6 +69,8 @@ LogicalResult Differentiator::receive(Value value, Value grad) {
       builder, grad.getLoc(),
       builder.getStringAttr(letters + "," + letters + "->" + letters),
       ValueRange({sum, grad}), DenseF64ArrayAttr());
+  // The last of a value's gradients is made in its own chunk.
+  inheritChunk(sum.getDefiningOp(), value.getDefiningOp());
   return success();
 }
 
@@ -90,10 +93,14 @@ LogicalResult Differentiator::backward(Operation *op) {
   SmallVector<bool> wanted = llvm::map_to_vector(
       op->getOperands(), [&](Value v) { return active.contains(v); });
   SmallVector<Value> operandGrads(op->getNumOperands());
+  Operation *before = builder.getInsertionPoint()->getPrevNode();
   iface.buildBackward(builder, resultGrads, wanted, operandGrads);
   for (auto [k, grad] : llvm::enumerate(operandGrads))
     if (grad && wanted[k] && failed(receive(op->getOperand(k), grad)))
       return failure();
+  for (Operation *made = before->getNextNode();
+       made != &*builder.getInsertionPoint(); made = made->getNextNode())
+    inheritChunk(made, op);
   return success();
 }
 

@@ -163,6 +163,8 @@ LogicalResult DistributePass::placeArguments(func::FuncOp func,
     argument.setType(param ? plan.parameterAtRest(type, dims)
                            : plan.atRest(type, dims));
     if (param)
+      argument.setType(plan.atStage(argument));
+    if (param)
       place.markActive(argument);
   }
   return success();
@@ -174,7 +176,7 @@ LogicalResult DistributePass::returnInvariant(func::FuncOp func,
   Operation *ret = func.getBody().front().getTerminator();
   OpBuilder builder(ret);
   for (OpOperand &operand : ret->getOpOperands())
-    for (StringAttr axis : plan.mesh.getAxes())
+    for (StringAttr axis : plan.axes())
       operand.set(place.convert(builder, operand.get(), axis, {State::I}));
   func.setType(FunctionType::get(&getContext(),
                                  func.getBody().front().getArgumentTypes(),
@@ -193,6 +195,10 @@ LogicalResult DistributePass::distribute(func::FuncOp func, const Plan &plan) {
     if (!isa<DistributableOpInterface>(op))
       return op->emitOpError()
              << "cannot be distributed; only nn ops of a serial program can";
+    if (plan.stages() > 1 && !plan.stageOf(op))
+      return op->emitOpError()
+             << "has no chunk, but the mesh has " << plan.stages()
+             << " stages; run dist-assign-stages first";
     if (failed(place.place(op)))
       return failure();
   }

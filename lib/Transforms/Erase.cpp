@@ -1,5 +1,6 @@
 //===- Erase.cpp - erases every distribution and conversion ---------------===//
 
+#include "SinkSums.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Transforms/Passes.h"
@@ -63,6 +64,7 @@ struct ErasePass : tessera::impl::ErasePassBase<ErasePass> {
       op.erase();
     });
     getOperation().walk([](Operation *op) {
+      op->removeAttr(dist::DistDialect::kChunkAttr);
       for (Value result : op->getResults())
         eraseType(result);
       for (Region &region : op->getRegions())
@@ -71,6 +73,11 @@ struct ErasePass : tessera::impl::ErasePassBase<ErasePass> {
             eraseType(argument);
     });
     eraseRepeated(getOperation());
+    SmallVector<nn::MicroBatchesOp> loops;
+    getOperation().walk(
+        [&](nn::MicroBatchesOp loop) { loops.push_back(loop); });
+    for (nn::MicroBatchesOp loop : loops)
+      sinkSums(loop);
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isExternal())
         func.setType(FunctionType::get(

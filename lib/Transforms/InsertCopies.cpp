@@ -25,28 +25,36 @@ struct InsertCopiesPass
   static constexpr int kRounds = 8;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> step = findStep(getOperation());
-    if (failed(step))
+    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
+    if (failed(steps))
       return signalPassFailure();
-    copyKeptValues(*step);
-    for (int round = 0; round < kRounds; ++round) {
-      Liveness live(*step);
-      SmallVector<Conflict> conflicts = Buffers(*step, live).build();
-      if (conflicts.empty())
-        return;
-      for (const Conflict &conflict : conflicts)
-        if (conflict.remedy == Conflict::None)
-          return reportConflict(conflict), signalPassFailure();
-      for (const Conflict &conflict : conflicts)
-        copyOperand(conflict);
-    }
-    step->emitError() << "still needs copies after " << kRounds << " rounds";
-    signalPassFailure();
+    for (func::FuncOp step : *steps)
+      if (failed(insertCopies(step)))
+        return signalPassFailure();
   }
+
+  LogicalResult insertCopies(func::FuncOp step);
 
   void copyKeptValues(func::FuncOp func);
   void copyOperand(const Conflict &conflict);
 };
+
+LogicalResult InsertCopiesPass::insertCopies(func::FuncOp step) {
+  copyKeptValues(step);
+  for (int round = 0; round < kRounds; ++round) {
+    Liveness live(step);
+    SmallVector<Conflict> conflicts = Buffers(step, live).build();
+    if (conflicts.empty())
+      return success();
+    for (const Conflict &conflict : conflicts)
+      if (conflict.remedy == Conflict::None)
+        return reportConflict(conflict), failure();
+    for (const Conflict &conflict : conflicts)
+      copyOperand(conflict);
+  }
+  return step.emitError() << "still needs copies after " << kRounds
+                          << " rounds";
+}
 
 /// A kept value that its buffer outlives anyway needs no copy.
 bool needsSnapshot(OpResult result) {

@@ -123,8 +123,16 @@ bool Selection::leavesLayer(Operation *op) {
   });
 }
 
+/// What another stage sent is kept: to have it again it would have to be kept
+/// there.
+bool isReceived(Operation *op) {
+  auto convert = dyn_cast<dist::ConvertOp>(op);
+  return convert && convert.getTo().kind == dist::State::A &&
+         convert.getFrom().kind == dist::State::A;
+}
+
 bool Selection::mayRepeat(Operation *op) {
-  if (!op || leavesLayer(op))
+  if (!op || isReceived(op) || leavesLayer(op))
     return false;
   return repeated.contains(layerOf(op)) || isCheap(op);
 }

@@ -92,18 +92,21 @@ struct MergeCollectivesPass
   using MergeCollectivesPassBase::MergeCollectivesPassBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> step = findStep(getOperation());
-    if (failed(step))
+    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
+    if (failed(steps))
       return signalPassFailure();
     if (bucketBytes < 0 || leastBuckets < 1) {
-      step->emitError() << "cannot have " << leastBuckets.getValue()
-                        << " buckets of " << bucketBytes.getValue()
-                        << " bytes; use at least 1, of at least 0 bytes";
+      steps->front().emitError()
+          << "cannot have " << leastBuckets.getValue() << " buckets of "
+          << bucketBytes.getValue()
+          << " bytes; use at least 1, of at least 0 bytes";
       return signalPassFailure();
     }
-    step->walk([&](AllReduceOp op) { mergeAxes(op); });
     SmallVector<Block *> blocks;
-    step->walk([&](Block *block) { blocks.push_back(block); });
+    for (func::FuncOp step : *steps) {
+      step.walk([&](AllReduceOp op) { mergeAxes(op); });
+      step.walk([&](Block *block) { blocks.push_back(block); });
+    }
     for (Block *block : blocks)
       fillBuckets(*block);
   }

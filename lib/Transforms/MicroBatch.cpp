@@ -125,8 +125,10 @@ void MicroBatchPass::findPrologue(func::FuncOp func) {
 void MicroBatchPass::findEpilogue(func::FuncOp func) {
   SmallVector<Value> todo(
       func.getBody().front().getTerminator()->getOperands());
-  auto isConverted = [&](Value v) {
-    return v.getDefiningOp<dist::ConvertOp>() != nullptr;
+  std::function<bool(Value)> isConverted = [&](Value v) {
+    auto sum = v.getDefiningOp<nn::AddOp>();
+    return v.getDefiningOp<dist::ConvertOp>() ||
+           (sum && llvm::all_of(sum->getOperands(), isConverted));
   };
   while (!todo.empty()) {
     Operation *op = todo.pop_back_val().getDefiningOp();

@@ -75,15 +75,17 @@ bool isWork(Operation &op) {
 struct OverlapCollectivesPass
     : tessera::impl::OverlapCollectivesPassBase<OverlapCollectivesPass> {
   void runOnOperation() override {
-    FailureOr<func::FuncOp> step = findStep(getOperation());
-    if (failed(step))
+    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
+    if (failed(steps))
       return signalPassFailure();
-    SmallVector<CollectiveOpInterface> all;
-    step->walk([&](CollectiveOpInterface op) { all.push_back(op); });
-    fetched.clear();
-    summed.clear();
-    for (CollectiveOpInterface op : all)
-      overlap(op);
+    for (func::FuncOp step : *steps) {
+      SmallVector<CollectiveOpInterface> all;
+      step.walk([&](CollectiveOpInterface op) { all.push_back(op); });
+      fetched.clear();
+      summed.clear();
+      for (CollectiveOpInterface op : all)
+        overlap(op);
+    }
   }
 
   void overlap(CollectiveOpInterface op);

@@ -3,6 +3,7 @@
 #include "tessera/Transforms/Placement.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
+#include "tessera/Transforms/Stages.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -96,6 +97,8 @@ void Plan::findStream(Region &program) {
 }
 
 std::optional<State> Plan::anchor(Operation *op, StringRef axis) const {
+  if (axis == DistDialect::kStageAxis)
+    return stageOf(op);
   // Of [batch, sequence, hidden] and [batch, sequence, heads, head size].
   constexpr int64_t sequence = 1, heads = 2;
   bool isStream = stream.contains(op), isBranch = branches.contains(op);
@@ -126,6 +129,7 @@ Value Placement::convert(OpBuilder &builder, Value value, StringRef axis,
     Value &known = made[{source.getAsOpaquePointer(), axis.str(), state.str()}];
     if (!known) {
       known = ConvertOp::create(builder, source.getLoc(), source, axis, state);
+      inheritChunk(known.getDefiningOp(), &*builder.getInsertionPoint());
       if (active.contains(source))
         active.insert(known);
     }
@@ -220,7 +224,8 @@ FailureOr<SmallVector<State>> Placement::choose(Operation *op,
   Signature sig = cast<DistributableOpInterface>(op).getSignature(0);
   std::optional<State> wanted = plan.anchor(op, axis);
   std::optional<std::pair<Price, SmallVector<State>>> best;
-  for (Row &row : rows(sig, plan.mesh.getAxes().size(), /*stages=*/0)) {
+  int64_t stages = axis == DistDialect::kStageAxis ? plan.stages() : 0;
+  for (Row &row : rows(sig, plan.mesh.getAxes().size(), stages)) {
     if (wanted &&
         (wanted->kind != row.result.kind || wanted->where != row.result.where))
       continue;
@@ -257,12 +262,16 @@ void Placement::propagateActive(Operation *op) {
 LogicalResult Placement::place(Operation *op) {
   if (plan.mesh) {
     OpBuilder builder(op);
+    // At the stage that reads it: gradients are scattered before stages add.
+    std::optional<State> stage = plan.stageOf(op);
     for (OpOperand &operand : op->getOpOperands())
-      if (plan.isGathered(operand.get()))
+      if (plan.isGathered(operand.get())) {
+        if (stage)
+          operand.set(
+              convert(builder, operand.get(), DistDialect::kStageAxis, *stage));
         operand.set(convert(builder, operand.get(), "dp", {State::R}));
-    for (StringAttr axis : plan.mesh.getAxes()) {
-      if (plan.mesh.getSize(axis) == 1)
-        continue;
+      }
+    for (StringAttr axis : plan.axes()) {
       FailureOr<SmallVector<State>> states = choose(op, axis);
       if (failed(states))
         return failure();

@@ -65,7 +65,7 @@ public:
 
   void placeArguments();
   void placeTransients();
-  void annotate(ModuleOp module);
+  void annotate();
 
 private:
   int64_t offsetOf(Value value) const {
@@ -115,8 +115,8 @@ void Planner::placeTransients() {
   arena += bytes;
 }
 
-void Planner::annotate(ModuleOp module) {
-  Builder builder(module.getContext());
+void Planner::annotate() {
+  Builder builder(func.getContext());
   for (BlockArgument argument : func.getArguments())
     func.setArgAttr(argument.getArgNumber(), RTDialect::kOffsetAttr,
                     builder.getI64IntegerAttr(offsetOf(argument)));
@@ -132,31 +132,41 @@ void Planner::annotate(ModuleOp module) {
   NamedAttrList kinds;
   for (auto [name, bytes] : llvm::zip(kKindNames, byKind))
     kinds.set(name, builder.getI64IntegerAttr(bytes));
-  module->setAttr(RTDialect::kArenaAttr, builder.getI64IntegerAttr(arena));
-  module->setAttr(RTDialect::kArenaByKindAttr,
-                  kinds.getDictionary(module.getContext()));
+  Operation *owner = arenaOwner(func);
+  owner->setAttr(RTDialect::kArenaAttr, builder.getI64IntegerAttr(arena));
+  owner->setAttr(RTDialect::kArenaByKindAttr,
+                 kinds.getDictionary(func.getContext()));
 }
 
 struct PlanMemoryPass : tessera::impl::PlanMemoryPassBase<PlanMemoryPass> {
   using PlanMemoryPassBase::PlanMemoryPassBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> step = findStep(getOperation());
-    if (failed(step))
+    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
+    if (failed(steps))
       return signalPassFailure();
-    Liveness live(*step);
-    Buffers buffers(*step, live);
-    SmallVector<Conflict> conflicts = buffers.build();
-    for (const Conflict &conflict : conflicts)
-      reportConflict(conflict);
-    if (!conflicts.empty())
-      return signalPassFailure();
-    buffers.shareDyingInputs();
-    Planner planner(*step, buffers);
-    planner.placeArguments();
-    planner.placeTransients();
-    planner.annotate(getOperation());
+    for (func::FuncOp step : *steps)
+      if (failed(plan(step)))
+        return signalPassFailure();
   }
+
+  LogicalResult plan(func::FuncOp step);
 };
+
+LogicalResult PlanMemoryPass::plan(func::FuncOp step) {
+  Liveness live(step);
+  Buffers buffers(step, live);
+  SmallVector<Conflict> conflicts = buffers.build();
+  for (const Conflict &conflict : conflicts)
+    reportConflict(conflict);
+  if (!conflicts.empty())
+    return failure();
+  buffers.shareDyingInputs();
+  Planner planner(step, buffers);
+  planner.placeArguments();
+  planner.placeTransients();
+  planner.annotate();
+  return success();
+}
 
 } // namespace

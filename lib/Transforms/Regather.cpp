@@ -103,6 +103,8 @@ Operation *RegatherPass::replace(OpOperand &operand) {
     Operation *clone = builder.clone(*op, copy.values);
     if (Attribute phase = user->getAttr(nn::NNDialect::kPhaseAttr))
       clone->setAttr(nn::NNDialect::kPhaseAttr, phase);
+    if (Attribute chunk = user->getAttr(dist::DistDialect::kChunkAttr))
+      clone->setAttr(dist::DistDialect::kChunkAttr, chunk);
   }
   operand.set(copy.values.lookup(operand.get()));
   return path.front();

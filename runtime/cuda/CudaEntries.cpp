@@ -89,6 +89,16 @@ int32_t entryOf(void *context, int64_t op, void *const *buffers,
     return rank.enter({entry, op, buffers, args});
   });
 }
+
+/// Messages between pipeline stages.
+int32_t unsupported(void *context, int64_t op, void *const *, const int64_t *) {
+  CudaRank &rank = *static_cast<CudaRank *>(context);
+  return enterOp(rank.owner(), op, []() -> Status {
+    return {TSR_UNSUPPORTED,
+            "pipeline stages cannot exchange messages on device 'cuda' in this "
+            "version; use axes dp and tp, or --device cpu"};
+  });
+}
 } // namespace
 
 const tsr_abi_api &cudaApi() {
@@ -104,6 +114,9 @@ const tsr_abi_api &cudaApi() {
                                   entryOf<TSR_ENTRY_ALL_GATHER>,
                                   entryOf<TSR_ENTRY_REDUCE_SCATTER>,
                                   entryOf<TSR_ENTRY_ALL_TO_ALL>,
+                                  unsupported,
+                                  unsupported,
+                                  unsupported,
                                   entryOf<TSR_ENTRY_WAIT>};
   return api;
 }

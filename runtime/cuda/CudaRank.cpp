@@ -18,7 +18,7 @@ constexpr std::chrono::microseconds nap{50};
 CudaRank::CudaRank(Rank &rank, int device, std::shared_ptr<Image> image)
     : rank(rank), device(device), image(std::move(image)),
       communication(stream.get()) {
-  arena.allocate(rank.metadata->arenaBytes, "arena");
+  arena.allocate(rank.metadata->arenaBytesAt(rank.stage), "arena");
   zero(0, arena.size());
   workspaceNeeded = productWorkspaceBytes;
   if (const tsr_abi_device_image *code = rank.code->image())

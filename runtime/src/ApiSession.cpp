@@ -135,6 +135,11 @@ tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
     if (rank < 0 || rank >= ranks)
       fail(TSR_INVALID_ARGUMENT, "rank ", rank, " of ", ranks, " ranks");
     checkCount(tensor, count, tensor.localElements());
+    const Rank &holder = *session->content.ranks()[rank];
+    if (!holder.holds(tensor))
+      fail(TSR_NOT_FOUND, "rank ", rank, " at pipeline stage ", holder.stage,
+           " does not hold ", tensor.describe(), "; a rank at stage ",
+           tensor.firstStage(), " does");
     session->content.readLocal(rank, tensor, values);
   });
 }

@@ -11,7 +11,7 @@ namespace {
 class CpuRank final : public DeviceRank {
 public:
   explicit CpuRank(Rank &rank) : rank(rank) {
-    arena.allocate(rank.metadata->arenaBytes);
+    arena.allocate(rank.metadata->arenaBytesAt(rank.stage));
   }
   unsigned char *hostArena() const override { return arena.data(); }
   void read(int64_t offset, int64_t bytes, void *host) const override {

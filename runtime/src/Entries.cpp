@@ -142,6 +142,28 @@ int32_t allToAll(void *context, int64_t op, void *const *buffers,
     });
   });
 }
+
+int32_t send(void *context, int64_t op, void *const *buffers,
+             const int64_t *args) {
+  return enter(context, op, [&](Rank &rank) {
+    return rank.communicator->send(messageOf(rank, op, args), buffers[0]);
+  });
+}
+
+int32_t receive(void *context, int64_t op, void *const *buffers,
+                const int64_t *args) {
+  return enter(context, op, [&](Rank &rank) {
+    return rank.communicator->receive(messageOf(rank, op, args), buffers[0]);
+  });
+}
+
+int32_t broadcast(void *context, int64_t op, void *const *buffers,
+                  const int64_t *args) {
+  return enter(context, op, [&](Rank &rank) {
+    return rank.communicator->broadcast(collectiveOf(op, args),
+                                        args[TSR_COLLECTIVE_ROOT], buffers[0]);
+  });
+}
 } // namespace
 
 const tsr_abi_api &cpuApi() {
@@ -157,6 +179,9 @@ const tsr_abi_api &cpuApi() {
                                   allGather,
                                   reduceScatter,
                                   allToAll,
+                                  send,
+                                  receive,
+                                  broadcast,
                                   wait};
   return api;
 }

@@ -43,6 +43,13 @@ inline Collective collectiveOf(int64_t op, const int64_t *args) {
   return call;
 }
 
+/// The peer differs from the rank on one axis only.
+inline Message messageOf(const Rank &rank, int64_t op, const int64_t *args) {
+  std::vector<int64_t> peer = rank.coordinates;
+  peer[args[TSR_MESSAGE_AXIS]] = args[TSR_MESSAGE_PEER];
+  return {op, rank.metadata->mesh.rankAt(peer), args[TSR_MESSAGE_BYTES]};
+}
+
 /// What a program that returned `code` ends with.
 inline Status statusOfProgram(const Rank &rank, const ProgramStep &step,
                               int32_t code) {

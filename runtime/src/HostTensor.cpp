@@ -5,9 +5,9 @@
 namespace tessera {
 
 HostTensor::HostTensor(const Rank &rank, const TensorInfo &tensor)
-    : device(*rank.device), tensor(tensor) {
+    : device(*rank.device), tensor(tensor), offset(rank.offsetOf(tensor)) {
   if (unsigned char *arena = device.hostArena())
-    direct = arena + tensor.offset;
+    direct = arena + offset;
   else
     copy.resize(tensor.localBytes());
 }
@@ -15,7 +15,7 @@ HostTensor::HostTensor(const Rank &rank, const TensorInfo &tensor)
 HostTensor HostTensor::toRead(const Rank &rank, const TensorInfo &tensor) {
   HostTensor result(rank, tensor);
   if (!result.direct)
-    result.device.read(tensor.offset, tensor.localBytes(), result.copy.data());
+    result.device.read(result.offset, tensor.localBytes(), result.copy.data());
   return result;
 }
 
@@ -27,7 +27,7 @@ void HostTensor::zero() { std::memset(data(), 0, tensor.localBytes()); }
 
 void HostTensor::store() {
   if (!direct)
-    device.write(tensor.offset, tensor.localBytes(), copy.data());
+    device.write(offset, tensor.localBytes(), copy.data());
 }
 
 } // namespace tessera

@@ -12,7 +12,7 @@ namespace tessera {
 
 class HostTensor {
 public:
-  /// Its present values.
+  /// The rank holds the tensor. Its present values.
   static HostTensor toRead(const Rank &rank, const TensorInfo &tensor);
   /// To be filled and stored. A copy starts as zeros, the arena as it is: fill
   /// every element, or `zero` first.
@@ -28,6 +28,7 @@ private:
 
   DeviceRank &device;
   const TensorInfo &tensor;
+  int64_t offset; ///< in the rank's arena
   unsigned char *direct = nullptr;
   std::vector<unsigned char> copy;
 };

@@ -23,8 +23,14 @@ std::string describeCall(const Offer &offer) {
                 offer.call.reduction, ", root ", offer.root);
 }
 
-bool sameCall(const Offer &a, const Offer &b) {
-  return std::strcmp(a.kind, b.kind) == 0 && a.call.op == b.call.op &&
+/// Stages number the ops of programs of their own.
+bool sameOp(const Mesh &mesh, const Collective &a, const Collective &b) {
+  bool betweenStages = mesh.stageAxis >= 0 && ((a.axes >> mesh.stageAxis) & 1);
+  return betweenStages || a.op == b.op;
+}
+
+bool sameCall(const Mesh &mesh, const Offer &a, const Offer &b) {
+  return std::strcmp(a.kind, b.kind) == 0 && sameOp(mesh, a.call, b.call) &&
          a.call.count == b.call.count && a.call.dtype == b.call.dtype &&
          a.call.reduction == b.call.reduction && a.call.outer == b.call.outer &&
          a.root == b.root;
@@ -80,7 +86,7 @@ Status Meetings::checkOffers(const Seat &seat) const {
   const Offer &own = seat.group->offer(seat.member);
   for (int64_t i = 0; i < seat.group->size(); ++i) {
     const Offer &other = seat.group->offer(i);
-    if (sameCall(own, other))
+    if (sameCall(world.options().mesh, own, other))
       continue;
     world.abort(
         {TSR_INTERNAL,

@@ -21,6 +21,21 @@ std::vector<int64_t> Mesh::coordinates(int64_t rank) const {
   return result;
 }
 
+int64_t Mesh::rankAt(const std::vector<int64_t> &coordinates) const {
+  int64_t rank = 0;
+  for (size_t i = 0; i < axes.size(); ++i)
+    rank = rank * axes[i].size + coordinates[i];
+  return rank;
+}
+
+int64_t Mesh::stageOf(const std::vector<int64_t> &coordinates) const {
+  return stageAxis < 0 ? 0 : coordinates[stageAxis];
+}
+
+int64_t Mesh::stages() const {
+  return stageAxis < 0 ? 1 : axes[stageAxis].size;
+}
+
 std::vector<int64_t> Mesh::group(int64_t rank, int64_t axisSet) const {
   std::vector<int64_t> own = coordinates(rank), result;
   for (int64_t other = 0; other < ranks(); ++other) {
@@ -84,6 +99,15 @@ int64_t TensorInfo::localElements() const { return elementsOf(localShape); }
 int64_t TensorInfo::localBytes() const {
   return localElements() * dtypeBytes(dtype);
 }
+int64_t TensorInfo::offsetAt(int64_t stage) const {
+  return stageOffsets.empty() ? offset : stageOffsets[stage];
+}
+int64_t TensorInfo::firstStage() const {
+  int64_t stage = 0;
+  while (!isAt(stage))
+    ++stage;
+  return stage;
+}
 std::string TensorInfo::describe() const {
   return concat(roleName(role), " '", name, "'");
 }
@@ -98,6 +122,10 @@ bool Metadata::hasParameters() const {
     if (tensor.role == Role::Parameter)
       return true;
   return false;
+}
+
+int64_t Metadata::arenaBytesAt(int64_t stage) const {
+  return stageArenas.empty() ? arenaBytes : stageArenas[stage];
 }
 
 std::string Metadata::describeArena() const {

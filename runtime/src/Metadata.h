@@ -25,9 +25,15 @@ struct Axis {
 /// Named axes, the last varies fastest over ranks.
 struct Mesh {
   std::vector<Axis> axes;
+  /// The axis of pipeline stages, -1 if every rank runs the same program.
+  int64_t stageAxis = -1;
 
   int64_t ranks() const;
   std::vector<int64_t> coordinates(int64_t rank) const;
+  int64_t rankAt(const std::vector<int64_t> &coordinates) const;
+  /// 0 without stages.
+  int64_t stageOf(const std::vector<int64_t> &coordinates) const;
+  int64_t stages() const;
   /// Ranks that differ from `rank` only on the axes of the bit set, in order.
   std::vector<int64_t> group(int64_t rank, int64_t axisSet) const;
   /// "axis 'tp'" or "axes 'dp', 'tp'".
@@ -71,6 +77,9 @@ struct TensorInfo {
   int dtype;
   std::vector<int64_t> shape, fileShape, localShape;
   int64_t offset; ///< bytes from the start of the arena
+  /// The same by stage, -1 where a stage has no such tensor; empty: `offset`
+  /// everywhere.
+  std::vector<int64_t> stageOffsets;
   std::vector<Split> sharding;
   std::vector<int64_t> partial; ///< axis numbers
   std::optional<Initial> init;
@@ -78,6 +87,10 @@ struct TensorInfo {
   int64_t elements() const;
   int64_t localElements() const;
   int64_t localBytes() const;
+  int64_t offsetAt(int64_t stage) const;
+  bool isAt(int64_t stage) const { return offsetAt(stage) >= 0; }
+  /// The first stage that has it.
+  int64_t firstStage() const;
   /// "parameter 'transformer.wte.weight'"
   std::string describe() const;
 };
@@ -106,7 +119,8 @@ struct Metadata {
   Mesh mesh;
   Model model;
   Optimizer optimizer;
-  int64_t arenaBytes;
+  int64_t arenaBytes;               ///< of the rank that needs most
+  std::vector<int64_t> stageArenas; ///< of each stage's ranks
   /// What the arena holds at its fullest, largest first; may be empty.
   std::vector<std::pair<std::string, int64_t>> arenaKinds;
   std::vector<TensorInfo> tensors;
@@ -115,6 +129,7 @@ struct Metadata {
   /// Null if there is none.
   const TensorInfo *find(Role role, const std::string &name) const;
   bool hasParameters() const;
+  int64_t arenaBytesAt(int64_t stage) const;
   /// "gemm 'h.3.mlp.fc' of layer 3 (op 12)"
   std::string describeOp(int64_t op) const;
 
@@ -130,9 +145,8 @@ std::string describeShape(const std::vector<int64_t> &shape);
 
 /// Parses and checks; `source` names the file in errors (TSR_CORRUPT).
 Metadata parseMetadata(const std::string &source, const std::string &text);
-/// One entry of "tensors", checked against the mesh (ParseTensor.cpp).
-TensorInfo parseTensor(const JsonView &entry, const Mesh &mesh,
-                       int64_t arenaBytes);
+/// One entry of "tensors", checked against mesh and arenas (ParseTensor.cpp).
+TensorInfo parseTensor(const JsonView &entry, const Metadata &metadata);
 
 } // namespace tessera
 

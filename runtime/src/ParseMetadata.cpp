@@ -29,6 +29,14 @@ Mesh parseMesh(const JsonView &view) {
   return mesh;
 }
 
+void parseStageAxis(const JsonView &view, Mesh &mesh) {
+  for (size_t i = 0; i < mesh.axes.size(); ++i)
+    if (mesh.axes[i].name == view.text())
+      mesh.stageAxis = static_cast<int64_t>(i);
+  if (mesh.stageAxis < 0)
+    view.refuse("is '" + view.text() + "', which is no axis of the mesh");
+}
+
 Model parseModel(const JsonView &view) {
   Model model;
   model.vocabulary = view.at("vocabulary").integer(1, INT32_MAX);
@@ -79,6 +87,16 @@ OpInfo parseOp(const JsonView &view) {
 void parseArena(const JsonView &view, Metadata &metadata) {
   constexpr int64_t limit = int64_t(1) << 50;
   metadata.arenaBytes = view.at("bytes").integer(0, limit);
+  if (metadata.mesh.stageAxis >= 0) {
+    for (const JsonView &stage : view.at("stages").items())
+      metadata.stageArenas.push_back(
+          stage.at("bytes").integer(0, metadata.arenaBytes));
+    if (static_cast<int64_t>(metadata.stageArenas.size()) !=
+        metadata.mesh.stages())
+      view.at("stages").refuse(concat("has ", metadata.stageArenas.size(),
+                                      " entries for the ",
+                                      metadata.mesh.stages(), " stages"));
+  }
   if (!view.has("by_kind"))
     return;
   JsonView kinds = view.at("by_kind");
@@ -92,7 +110,7 @@ void parseArena(const JsonView &view, Metadata &metadata) {
 
 void parseTensors(const JsonView &view, Metadata &metadata) {
   for (const JsonView &item : view.items()) {
-    TensorInfo tensor = parseTensor(item, metadata.mesh, metadata.arenaBytes);
+    TensorInfo tensor = parseTensor(item, metadata);
     auto key = std::make_pair(tensor.role, tensor.name);
     if (!metadata.index.emplace(key, metadata.tensors.size()).second)
       item.refuse("repeats " + tensor.describe());
@@ -100,12 +118,26 @@ void parseTensors(const JsonView &view, Metadata &metadata) {
   }
 }
 
-void checkState(const JsonView &view, const Metadata &metadata) {
+/// State lives from step to step: it shares no memory.
+void checkApart(const JsonView &view, const Metadata &metadata, int64_t stage) {
   std::vector<const TensorInfo *> state;
+  for (const TensorInfo &tensor : metadata.tensors)
+    if (isState(tensor.role) && tensor.isAt(stage))
+      state.push_back(&tensor);
+  std::sort(state.begin(), state.end(), [&](auto *a, auto *b) {
+    return a->offsetAt(stage) < b->offsetAt(stage);
+  });
+  for (size_t i = 1; i < state.size(); ++i)
+    if (state[i - 1]->offsetAt(stage) + state[i - 1]->localBytes() >
+        state[i]->offsetAt(stage))
+      view.refuse(concat(state[i - 1]->describe(), " overlaps ",
+                         state[i]->describe(), " in the arena"));
+}
+
+void checkState(const JsonView &view, const Metadata &metadata) {
   for (const TensorInfo &tensor : metadata.tensors) {
     if (!isState(tensor.role))
       continue;
-    state.push_back(&tensor);
     const TensorInfo *parameter = metadata.find(Role::Parameter, tensor.name);
     if (!parameter || parameter->shape != tensor.shape ||
         parameter->fileShape != tensor.fileShape)
@@ -113,12 +145,8 @@ void checkState(const JsonView &view, const Metadata &metadata) {
     if (!tensor.partial.empty())
       view.refuse(tensor.describe() + " is state and cannot be partial");
   }
-  std::sort(state.begin(), state.end(),
-            [](auto *a, auto *b) { return a->offset < b->offset; });
-  for (size_t i = 1; i < state.size(); ++i)
-    if (state[i - 1]->offset + state[i - 1]->localBytes() > state[i]->offset)
-      view.refuse(concat(state[i - 1]->describe(), " overlaps ",
-                         state[i]->describe(), " in the arena"));
+  for (int64_t stage = 0; stage < metadata.mesh.stages(); ++stage)
+    checkApart(view, metadata, stage);
 }
 
 void checkInput(const JsonView &view, const Metadata &metadata, Role role,
@@ -159,6 +187,8 @@ Metadata parseMetadata(const std::string &source, const std::string &text) {
     for (const JsonView &item : root.at("target").at("features").items())
       metadata.features.push_back(item.text());
   metadata.mesh = parseMesh(root.at("mesh"));
+  if (root.has("pipeline"))
+    parseStageAxis(root.at("pipeline").at("axis"), metadata.mesh);
   metadata.model = parseModel(root.at("model"));
   metadata.optimizer = parseOptimizer(root.at("optimizer"));
   parseArena(root.at("arena"), metadata);

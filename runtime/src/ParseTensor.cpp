@@ -109,21 +109,43 @@ void checkLocalShape(const JsonView &entry, const Mesh &mesh,
                        ", the sharding makes it ", describeShape(expected)));
 }
 
-void checkPlace(const JsonView &entry, const TensorInfo &tensor,
-                int64_t arenaBytes) {
-  JsonView offset = entry.at("offset");
-  if (tensor.offset % dtypeBytes(tensor.dtype) != 0)
-    offset.refuse(concat("is ", tensor.offset, ", not a multiple of ",
-                         dtypeBytes(tensor.dtype)));
-  if (tensor.localBytes() > arenaBytes - tensor.offset)
-    offset.refuse(concat("is ", tensor.offset, ", with ", tensor.localBytes(),
-                         " bytes it leaves the arena of ", arenaBytes,
-                         " bytes"));
+void checkOffset(const JsonView &view, const TensorInfo &tensor, int64_t offset,
+                 int64_t arenaBytes) {
+  if (offset % dtypeBytes(tensor.dtype) != 0)
+    view.refuse(concat("is ", offset, ", not a multiple of ",
+                       dtypeBytes(tensor.dtype)));
+  if (tensor.localBytes() > arenaBytes - offset)
+    view.refuse(concat("is ", offset, ", with ", tensor.localBytes(),
+                       " bytes it leaves the arena of ", arenaBytes, " bytes"));
+}
+
+/// "offset", or with stages "offsets", -1 where a stage has none.
+void parsePlace(const JsonView &entry, const Metadata &metadata,
+                TensorInfo &tensor) {
+  if (metadata.mesh.stageAxis < 0) {
+    JsonView offset = entry.at("offset");
+    tensor.offset = offset.integer(0, metadata.arenaBytes);
+    return checkOffset(offset, tensor, tensor.offset, metadata.arenaBytes);
+  }
+  JsonView offsets = entry.at("offsets");
+  tensor.stageOffsets = offsets.integers(-1, metadata.arenaBytes);
+  int64_t stages = metadata.mesh.stages(), held = 0;
+  if (static_cast<int64_t>(tensor.stageOffsets.size()) != stages)
+    offsets.refuse(concat("has ", tensor.stageOffsets.size(),
+                          " entries for the ", stages, " stages"));
+  for (int64_t stage = 0; stage < stages; ++stage)
+    if (tensor.isAt(stage)) {
+      ++held;
+      checkOffset(offsets.items()[stage], tensor, tensor.stageOffsets[stage],
+                  metadata.arenaBytesAt(stage));
+    }
+  if (held == 0)
+    offsets.refuse("has no stage that holds the tensor");
+  tensor.offset = tensor.stageOffsets[tensor.firstStage()];
 }
 } // namespace
 
-TensorInfo parseTensor(const JsonView &entry, const Mesh &mesh,
-                       int64_t arenaBytes) {
+TensorInfo parseTensor(const JsonView &entry, const Metadata &metadata) {
   TensorInfo tensor;
   JsonView role = entry.at("role"), dtype = entry.at("dtype");
   if (!roleFromName(role.text()))
@@ -138,18 +160,17 @@ TensorInfo parseTensor(const JsonView &entry, const Mesh &mesh,
                          ? parseShape(entry.at("file_shape"))
                          : tensor.shape;
   tensor.localShape = parseShape(entry.at("local_shape"));
-  tensor.offset = entry.at("offset").integer(0, arenaBytes);
   if (elementsOf(tensor.fileShape) != tensor.elements())
     entry.at("file_shape")
         .refuse(concat("is ", describeShape(tensor.fileShape),
                        ", it must have the elements of ",
                        describeShape(tensor.shape)));
-  parsePlacement(entry, mesh, tensor);
+  parsePlacement(entry, metadata.mesh, tensor);
   if (entry.has("init"))
     tensor.init = parseInitial(entry.at("init"));
   checkFrequencies(entry, tensor);
-  checkLocalShape(entry, mesh, tensor);
-  checkPlace(entry, tensor, arenaBytes);
+  checkLocalShape(entry, metadata.mesh, tensor);
+  parsePlace(entry, metadata, tensor);
   return tensor;
 }
 

@@ -13,6 +13,7 @@ namespace tessera {
 struct Rank {
   int64_t number = 0;
   std::vector<int64_t> coordinates;
+  int64_t stage = 0; ///< of the pipeline
   std::shared_ptr<const Metadata> metadata;
   std::shared_ptr<const Code> code;
   std::shared_ptr<ThreadWorld> world;
@@ -26,6 +27,12 @@ struct Rank {
   std::unique_ptr<Background> background;
   std::unique_ptr<RankTrace> trace;   ///< null: nobody wants one
   std::unique_ptr<DeviceRank> device; ///< uses the rest: destroyed first
+
+  /// Whether the arena has a place for the tensor; its offset there.
+  bool holds(const TensorInfo &tensor) const { return tensor.isAt(stage); }
+  int64_t offsetOf(const TensorInfo &tensor) const {
+    return tensor.offsetAt(stage);
+  }
 };
 
 /// Runs one step on the rank's device; never throws. On a failure all ranks'

@@ -58,6 +58,7 @@ std::shared_ptr<Session::Core> Session::makeCore(const Artifact &artifact,
     auto rank = std::make_unique<Rank>();
     rank->number = number;
     rank->coordinates = core->metadata->mesh.coordinates(number);
+    rank->stage = core->metadata->mesh.stageOf(rank->coordinates);
     rank->metadata = core->metadata;
     rank->code = artifact.code;
     rank->world = core->world;

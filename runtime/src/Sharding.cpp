@@ -82,22 +82,29 @@ static bool isPartialOn(const TensorInfo &tensor, int64_t axis) {
   return std::count(tensor.partial.begin(), tensor.partial.end(), axis) != 0;
 }
 
+int64_t firstOnAxis(const TensorInfo &tensor, const Mesh &mesh, int64_t axis) {
+  return axis == mesh.stageAxis ? tensor.firstStage() : 0;
+}
+
 bool isFirstReplica(const TensorInfo &tensor, const Mesh &mesh,
                     const std::vector<int64_t> &coordinates) {
   for (size_t axis = 0; axis < mesh.axes.size(); ++axis) {
     bool sharded = std::any_of(
         tensor.sharding.begin(), tensor.sharding.end(),
         [&](const Split &s) { return s.axis == static_cast<int64_t>(axis); });
-    if (!sharded && !isPartialOn(tensor, axis) && coordinates[axis] != 0)
+    if (!sharded && !isPartialOn(tensor, axis) &&
+        coordinates[axis] != firstOnAxis(tensor, mesh, axis))
       return false;
   }
   return true;
 }
 
-bool isFirstAddend(const TensorInfo &tensor,
+bool isFirstAddend(const TensorInfo &tensor, const Mesh &mesh,
                    const std::vector<int64_t> &coordinates) {
-  return std::all_of(tensor.partial.begin(), tensor.partial.end(),
-                     [&](int64_t axis) { return coordinates[axis] == 0; });
+  return std::all_of(
+      tensor.partial.begin(), tensor.partial.end(), [&](int64_t axis) {
+        return coordinates[axis] == firstOnAxis(tensor, mesh, axis);
+      });
 }
 
 } // namespace tessera

@@ -57,12 +57,16 @@ private:
   int64_t globalStart = 0, rows = 1, length = 1, longest, pieces = 1;
 };
 
+/// The first coordinate on an axis that has anything of the tensor: a stage may
+/// have none.
+int64_t firstOnAxis(const TensorInfo &tensor, const Mesh &mesh, int64_t axis);
+
 /// True for one rank of all that hold equal copies; a partial tensor's addends
 /// are no copies of each other.
 bool isFirstReplica(const TensorInfo &tensor, const Mesh &mesh,
                     const std::vector<int64_t> &coordinates);
 /// True if the rank is the first on all axes over which the tensor is partial.
-bool isFirstAddend(const TensorInfo &tensor,
+bool isFirstAddend(const TensorInfo &tensor, const Mesh &mesh,
                    const std::vector<int64_t> &coordinates);
 
 } // namespace tessera

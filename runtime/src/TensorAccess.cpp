@@ -22,9 +22,10 @@ void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values) {
   int64_t element = dtypeBytes(tensor.dtype);
   std::vector<double> block(blockElements);
   for (const auto &rank : ranks) {
-    if (!isFirstReplica(tensor, rank->metadata->mesh, rank->coordinates))
+    if (!rank->holds(tensor) ||
+        !isFirstReplica(tensor, rank->metadata->mesh, rank->coordinates))
       continue;
-    bool first = isFirstAddend(tensor, rank->coordinates);
+    bool first = isFirstAddend(tensor, rank->metadata->mesh, rank->coordinates);
     ShardRuns runs = runsOf(*rank, tensor);
     HostTensor part = HostTensor::toRead(*rank, tensor);
     for (int64_t i = 0; i < runs.count(); ++i) {
@@ -42,7 +43,8 @@ void readGlobalBytes(const Ranks &ranks, const TensorInfo &tensor,
                      char *bytes) {
   int64_t element = dtypeBytes(tensor.dtype);
   for (const auto &rank : ranks) {
-    if (!isFirstReplica(tensor, rank->metadata->mesh, rank->coordinates))
+    if (!rank->holds(tensor) ||
+        !isFirstReplica(tensor, rank->metadata->mesh, rank->coordinates))
       continue;
     ShardRuns runs = runsOf(*rank, tensor);
     HostTensor part = HostTensor::toRead(*rank, tensor);
@@ -60,26 +62,30 @@ void readLocal(const Rank &rank, const TensorInfo &tensor, double *values) {
 }
 
 void writeScalar(Rank &rank, const TensorInfo &tensor, double value) {
+  if (!rank.holds(tensor))
+    return;
   unsigned char bytes[sizeof(double)];
   narrow(tensor.dtype, &value, bytes, 1);
-  rank.device->write(tensor.offset, dtypeBytes(tensor.dtype), bytes);
+  rank.device->write(rank.offsetOf(tensor), dtypeBytes(tensor.dtype), bytes);
 }
 
 double readScalar(const Rank &rank, const TensorInfo &tensor) {
   unsigned char bytes[sizeof(double)];
-  rank.device->read(tensor.offset, dtypeBytes(tensor.dtype), bytes);
+  rank.device->read(rank.offsetOf(tensor), dtypeBytes(tensor.dtype), bytes);
   double value;
   widen(tensor.dtype, bytes, &value, 1);
   return value;
 }
 
 void zeroTensor(const Rank &rank, const TensorInfo &tensor) {
-  rank.device->zero(tensor.offset, tensor.localBytes());
+  if (rank.holds(tensor))
+    rank.device->zero(rank.offsetOf(tensor), tensor.localBytes());
 }
 
 /// Whether the rank holds values of the tensor; zeroes it if not.
 static bool holdsValues(const Rank &rank, const TensorInfo &tensor) {
-  bool first = isFirstAddend(tensor, rank.coordinates);
+  bool first = rank.holds(tensor) &&
+               isFirstAddend(tensor, rank.metadata->mesh, rank.coordinates);
   if (!first)
     zeroTensor(rank, tensor);
   return first;

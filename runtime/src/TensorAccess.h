@@ -22,7 +22,7 @@ void readGlobalBytes(const Ranks &ranks, const TensorInfo &tensor, char *bytes);
 /// values[localElements], padding included.
 void readLocal(const Rank &rank, const TensorInfo &tensor, double *values);
 
-/// A tensor of one element.
+/// A tensor of one element; what a rank does not hold is not written.
 void writeScalar(Rank &rank, const TensorInfo &tensor, double value);
 double readScalar(const Rank &rank, const TensorInfo &tensor);
 /// Zeroes the rank's part.

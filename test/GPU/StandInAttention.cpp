@@ -37,7 +37,9 @@ AttentionProblem problemOf(const AttentionCall &call) {
                drops ? *call.key : 0,
                call.batchStart,
                call.headStart,
-               call.headsTotal};
+               call.headsTotal,
+               /*queryStart=*/0,
+               call.seqQ};
   return p;
 }
 } // namespace

@@ -72,6 +72,8 @@ std::string tessera::test::compileModel(const std::string &configPath,
   compile.sequenceParallel = build.sequenceParallel;
   compile.zero = build.zero;
   compile.contextParallel = build.contextParallel;
+  compile.schedule = build.schedule;
+  compile.virtualStages = build.virtualStages;
   compile.clip = build.clip;
   compile.keepValues = build.keepValues;
   compile.bucketBytes = build.bucketBytes;

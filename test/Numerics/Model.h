@@ -30,6 +30,8 @@ struct Build {
   bool sequenceParallel = false;
   int64_t zero = 0;
   std::string contextParallel = "all-gather";
+  std::string schedule = "1f1b"; ///< Of pp.
+  int64_t virtualStages = 1;
   std::string precision = "f64"; ///< "f64", "f32" or "bf16".
   int64_t batch = 8;
   int64_t microBatches = 1;

@@ -27,7 +27,7 @@ module attributes {rt.arena = 64 : i64, rt.arena_by_kind = {}} {
 
 // -----
 
-// expected-error @below {{has no function @step of one block}}
+// expected-error @below {{has no function @step}}
 module {}
 
 // -----

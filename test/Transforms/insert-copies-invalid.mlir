@@ -13,7 +13,7 @@ module {
 
 // -----
 
-// expected-error @below {{has no function @step of one block}}
+// expected-error @below {{has no function @step}}
 module {}
 
 // -----

@@ -56,7 +56,8 @@ def print_ops():
 
 
 def print_conversions():
-    states = [one_rule.I, one_rule.R, one_rule.P, one_rule.M, one_rule.S(0), one_rule.S(1)]
+    states = [one_rule.I, one_rule.R, one_rule.P, one_rule.M, one_rule.S(0), one_rule.S(1),
+              one_rule.At(0), one_rule.At(1)]
     for pair, collective in one_rule.CONVERSIONS.items():
         print("convert", *pair, collective or "none")
     for source in states:

@@ -19,11 +19,11 @@ done < <("$formatter" --dry-run -Werror "${cxx[@]}" 2>&1 | grep ': error: ' | cu
 
 # A layer and what it may include besides itself.
 declare -A allowed=(
-  [Dialect]="Dialect"
-  [Analysis]="Dialect Transforms" [Import]="Dialect" [Transforms]="Dialect"
+  [Dialect]="Dialect" [Schedule]="Schedule"
+  [Analysis]="Dialect Schedule Transforms" [Import]="Dialect" [Transforms]="Dialect Schedule"
   [Conversion]="Dialect abi.h" [Target]="Dialect abi.h"
   [Pipelines]="Dialect Analysis Import Transforms Conversion Target"
-  [tools]="Dialect Analysis Import Transforms Conversion Target Pipelines tessera.h tessera.hpp"
+  [tools]="Dialect Schedule Analysis Import Transforms Conversion Target Pipelines tessera.h tessera.hpp"
   [runtime]="tessera.h tessera.hpp abi.h"
 )
 layerOf() {

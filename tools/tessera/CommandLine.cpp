@@ -4,12 +4,13 @@
 #include "Mesh.h"
 #include "NumberChecks.h"
 #include "Options.h"
+#include "PipelineFlags.h"
+#include "StrategyFlags.h"
 #include <CLI/CLI.hpp>
 
 using namespace tessera;
 
 namespace {
-
 /// Declares the options and, after parsing, checks what concerns several.
 class CommandLine {
 public:
@@ -42,8 +43,9 @@ private:
                "program and runs it",
                "tessera"};
   std::string mesh, device = "cpu", memoryLimit, bucketSize;
-  int64_t tensorParallel = 0, dataParallel = 0;
-  std::vector<CLI::Option *> fixedOptions, scheduleOptions, minLrOptions;
+  int64_t tensorParallel = 0, dataParallel = 0, pipelineParallel = 0;
+  std::vector<CLI::Option *> fixedOptions, pipelineOptions, scheduleOptions,
+      minLrOptions;
   CLI::Option *resume = nullptr;
 };
 
@@ -104,6 +106,11 @@ void CommandLine::addPlan(CLI::App *sub) {
                         "Split over dp: 1 optimizer state, 2 also gradients, "
                         "3 also parameters (default: 0, nothing)"))
       ->check(CLI::IsMember({0, 1, 2, 3}));
+  fixed(sub->add_option("--pipeline-model-parallel-size", pipelineParallel,
+                        "The same as pp in --mesh"))
+      ->check(positive());
+  for (CLI::Option *option : addPipelineOptions(sub, options))
+    pipelineOptions.push_back(fixed(option));
   sub->add_option("--ranks", options.ranks,
                   "The most ranks that the mesh may have")
       ->check(positive());
@@ -268,6 +275,8 @@ CommandLine::CommandLine(DriverOptions &options) : options(options) {
     sub->option_defaults()->group("Options");
     sub->add_flag("--json", options.json, "Print JSON instead of text");
   }
+  report->add_option("--schedule-svg", options.scheduleSvg,
+                     "Draw the schedule of pipeline stages into this file");
 }
 
 /// The parser itself would only say that a subcommand is required.
@@ -285,30 +294,22 @@ void CommandLine::checkCommand(const std::string &word) {
 
 void CommandLine::checkMesh() {
   Mesh axes;
-  std::string why = axes.parse(mesh);
-  if (why.empty() && dataParallel)
-    why = axes.add("dp", dataParallel);
-  if (why.empty() && tensorParallel)
-    why = axes.add("tp", tensorParallel);
+  std::string why = axes.parse(mesh), given;
+  for (auto [axis, size] :
+       {std::pair{"dp", dataParallel}, std::pair{"pp", pipelineParallel},
+        std::pair{"tp", tensorParallel}})
+    if (why.empty() && size)
+      why = axes.add(axis, size);
+  if (why.empty())
+    why = checkStrategies(options, axes);
+  for (const CLI::Option *option : pipelineOptions)
+    given = option->count() ? option->get_name() : given;
+  if (why.empty())
+    why = checkPipeline(options, axes, given);
   if (!why.empty())
     refuse(why);
-  if (options.sequenceParallel && axes.sizeOf("tp") == 1)
-    refuse("--sequence-parallel splits activations over mesh axis 'tp', which "
-           "has one rank; use a mesh with tp=2 or more, or leave it out");
-  if (options.zero && axes.sizeOf("dp") == 1)
-    refuse("--zero splits state over mesh axis 'dp', which has one rank; use a "
-           "mesh with dp=2 or more, or leave it out");
-  if (options.contextParallel != "all-gather" &&
-      options.contextParallel != "ulysses")
-    refuse("--context-parallel " + options.contextParallel +
-           " is not supported; use all-gather or ulysses");
   options.mesh = axes.str();
   options.meshRanks = axes.ranks();
-  if (options.ranks && options.meshRanks > options.ranks)
-    refuse("mesh " + options.mesh + " has " +
-           std::to_string(options.meshRanks) + " ranks, but --ranks allows " +
-           std::to_string(options.ranks) +
-           "; use a smaller mesh or raise --ranks");
 }
 
 void CommandLine::checkDevice() {
@@ -341,8 +342,8 @@ void CommandLine::checkMemory() {
 }
 
 void CommandLine::check() {
-  checkMesh();
   checkDevice();
+  checkMesh();
   checkMemory();
   for (const CLI::Option *option : fixedOptions)
     if (option->count() && options.fixedByArtifact.empty())

@@ -21,6 +21,10 @@ static CompileOptions compileOptions(const DriverOptions &options) {
   compile.sequenceParallel = options.sequenceParallel;
   compile.zero = options.zero;
   compile.contextParallel = options.contextParallel;
+  if (!options.schedule.empty())
+    compile.schedule = options.schedule;
+  compile.virtualStages = options.virtualStages;
+  compile.stageLayers = options.stages;
   compile.cpu = options.cpu;
   compile.device = options.device;
   compile.arch = options.arch;

@@ -10,11 +10,11 @@ using namespace tessera;
 static constexpr int64_t kMaximalSize = 1 << 20;
 
 static std::string checkAxis(const std::string &axis, int64_t size) {
-  if (axis == "pp" || axis == "ep")
+  if (axis == "ep")
     return "mesh axis '" + axis +
-           "' is not supported by this version; use 'dp', 'cp' and 'tp'";
-  if (axis != "dp" && axis != "cp" && axis != "tp")
-    return "unknown mesh axis '" + axis + "'; use 'dp', 'cp' and 'tp'";
+           "' is not supported by this version; use 'pp', 'dp', 'cp' and 'tp'";
+  if (axis != "pp" && axis != "dp" && axis != "cp" && axis != "tp")
+    return "unknown mesh axis '" + axis + "'; use 'pp', 'dp', 'cp' and 'tp'";
   if (size < 1 || size > kMaximalSize)
     return "mesh axis '" + axis + "' has size " + std::to_string(size) +
            "; it must be in [1, " + std::to_string(kMaximalSize) + "]";

@@ -3,6 +3,7 @@
 #include "Commands.h"
 #include "Report.h"
 #include <algorithm>
+#include <map>
 
 using namespace llvm;
 using namespace tessera;
@@ -65,6 +66,11 @@ void Report::readTensors(const json::Object &root) {
     parameters += elementsOf(tensor->getArray("shape"));
     parametersOfRank += elementsOf(tensor->getArray("local_shape"));
   }
+  if (!pipeline)
+    return;
+  parametersOfRank = 0;
+  for (const PipelineReport::Stage &stage : pipeline->stages)
+    parametersOfRank = std::max(parametersOfRank, stage.parameters);
 }
 
 void Report::readArena(const json::Object &root) {
@@ -83,7 +89,7 @@ void Report::readArena(const json::Object &root) {
 static bool isCollective(StringRef op) {
   return op == "all_reduce" || op == "all_gather" || op == "reduce_scatter" ||
          op == "all_to_all" || op == "broadcast" || op == "send" ||
-         op == "recv";
+         op == "receive";
 }
 
 /// "h.3.mlp" -> "mlp"; other names stay.
@@ -121,13 +127,14 @@ void Report::readOps(const json::Object &root) {
   const json::Array *ops = root.getArray("ops");
   if (!ops)
     return;
+  std::map<int64_t, double> flopsOfStage;
   for (const json::Value &value : *ops) {
     const json::Object *op = value.getAsObject();
     if (!op)
       continue;
     double flops = op->getNumber("flops").value_or(0) *
                    static_cast<double>(integerOf(op, "times", 1));
-    flopsOfRank += flops;
+    flopsOfStage[integerOf(op, "stage")] += flops;
     if (stringOf(op, "phase") == "recompute")
       recomputedFlops += flops;
     if (!isCollective(stringOf(op, "op")))
@@ -149,6 +156,11 @@ void Report::readOps(const json::Object &root) {
     same->besideFlops += group.besideFlops;
     same->layers.insert(group.layers.begin(), group.layers.end());
   }
+  int64_t stages = pipeline ? pipeline->stages.size() : 1;
+  for (auto [stage, flops] : flopsOfStage) {
+    flopsOfRank = std::max(flopsOfRank, flops);
+    flopsOfAll += flops * static_cast<double>(ranks / stages);
+  }
 }
 
 bool Report::read(StringRef metadata) {
@@ -160,6 +172,8 @@ bool Report::read(StringRef metadata) {
   if (!root)
     return !printError("the artifact's metadata is not a JSON object");
   readModel(*root);
+  if (PipelineReport stages; stages.read(*root))
+    pipeline = std::move(stages);
   readTensors(*root);
   readArena(*root);
   readOps(*root);

@@ -51,8 +51,9 @@ std::string Report::collectivesText() const {
                group.reason});
     total += group.bytesOfStep();
   }
-  return formatv("communication per step and rank: {0} in buffers\n{1}",
-                 bytesText(total), table.str())
+  return formatv("communication per step and {0}: {1} in buffers\n{2}",
+                 pipeline ? "a rank of each stage" : "rank", bytesText(total),
+                 table.str())
       .str();
 }
 
@@ -71,8 +72,7 @@ std::string Report::text() const {
       << " on each rank)\n";
   if (flopsOfRank > 0)
     out << "flops per step: " << countText(flopsOfRank) << " on each rank, "
-        << countText(flopsOfRank * static_cast<double>(ranks))
-        << " over all ranks\n";
+        << countText(flopsOfAll) << " over all ranks\n";
   if (!recompute.empty())
     out << "recomputed in backward: " << recompute << ", "
         << countText(recomputedFlops)
@@ -85,6 +85,8 @@ std::string Report::text() const {
     table.add({kind, std::to_string(bytes), bytesText(bytes)});
   if (!table.empty())
     out << table.str();
+  if (pipeline)
+    out << pipeline->text();
   out << collectivesText();
   return text;
 }
@@ -108,7 +110,7 @@ json::Value Report::json() const {
                      {"ops_beside", g.besideOps},
                      {"flops_beside", g.besideFlops},
                      {"bytes_of_step", g.bytesOfStep()}});
-  return json::Object{
+  json::Object all{
       {"model", json::Object{{"family", family},
                              {"layers", layers},
                              {"vocabulary", vocabulary},
@@ -128,12 +130,33 @@ json::Value Report::json() const {
       {"memory",
        json::Object{{"bytes", arenaBytes}, {"by_kind", std::move(kinds)}}},
       {"collectives", std::move(groups)}};
+  if (pipeline)
+    all["pipeline"] = pipeline->json();
+  return all;
+}
+
+/// False after an error that has been printed.
+static bool writePicture(const Report &report, const std::string &path) {
+  if (!report.pipeline)
+    return !printError("--schedule-svg draws the schedule of pipeline stages, "
+                       "but the program has none; compile it with an axis pp");
+  std::error_code error;
+  raw_fd_ostream file(path, error);
+  file << report.pipeline->picture();
+  file.close();
+  if (error || file.has_error())
+    return !printError("cannot write '" + path +
+                       "': " + (error ? error : file.error()).message());
+  return true;
 }
 
 int tessera::runReport(const DriverOptions &options) {
   ArtifactFile artifact;
   Report report;
   if (!artifact.open(options) || !report.read(artifact.metadata()))
+    return 1;
+  if (!options.scheduleSvg.empty() &&
+      !writePicture(report, options.scheduleSvg))
     return 1;
   if (options.json)
     outs() << formatv("{0:2}", report.json()) << "\n";

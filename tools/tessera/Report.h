@@ -5,8 +5,10 @@
 #ifndef TESSERA_TOOLS_REPORT_H
 #define TESSERA_TOOLS_REPORT_H
 
+#include "PipelineReport.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/JSON.h"
+#include <optional>
 #include <set>
 #include <string>
 
@@ -40,12 +42,15 @@ struct Report {
   int64_t ranks = 1, layers = 0, vocabulary = 0, sequence = 0, batch = 0;
   int64_t microBatches = 1;
   int64_t parameters = 0, parametersOfRank = 0;
-  double flopsOfRank = 0;     ///< Per optimizer step; 0: not recorded.
+  double flopsOfRank = 0;     ///< Per optimizer step; 0: not recorded. Of the
+                              ///< busiest stage.
+  double flopsOfAll = 0;      ///< All ranks.
   double recomputedFlops = 0; ///< Of these, forward work done again.
   std::string recompute;      ///< "selective", "full, first 3 layers".
   int64_t arenaBytes = 0;
   llvm::SmallVector<std::pair<std::string, int64_t>> memory;
   llvm::SmallVector<CollectiveGroup> collectives;
+  std::optional<PipelineReport> pipeline; ///< Where there are stages.
 
 private:
   void readModel(const llvm::json::Object &root);

@@ -14,6 +14,7 @@ struct NumericCheck {
   double worst = 0;       ///< Largest relative difference of any value.
   std::string worstName;  ///< Which value has it.
   std::string difference; ///< The first value that differs; "" if none does.
+  int64_t messages = 0;   ///< Between stages, checked; 0: there are none.
 };
 
 /// Runs both artifacts on the same tokens from the same seed, all ranks in this

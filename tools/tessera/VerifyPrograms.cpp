@@ -7,6 +7,7 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Compile.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tessera;
@@ -18,6 +19,10 @@ static CompileOptions compileOptions(const DriverOptions &options,
   compile.sequenceParallel = options.sequenceParallel;
   compile.zero = options.zero;
   compile.contextParallel = options.contextParallel;
+  if (!options.schedule.empty())
+    compile.schedule = options.schedule;
+  compile.virtualStages = options.virtualStages;
+  compile.stageLayers = options.stages;
   compile.cpu = options.cpu;
   compile.device = options.device;
   compile.arch = options.arch;
@@ -103,6 +108,22 @@ static int64_t smallBatch(const DriverOptions &options) {
   return batch;
 }
 
+/// Layers enough for every chunk of the pipeline: a layer is two segments, and
+/// what is before and behind the layers is one each.
+static int64_t smallLayers(const DriverOptions &options) {
+  constexpr int64_t least = 2;
+  if (!options.stages.empty())
+    return std::accumulate(options.stages.begin(), options.stages.end(),
+                           int64_t(0));
+  Mesh mesh;
+  mesh.parse(options.mesh);
+  int64_t chunks = options.virtualStages;
+  for (const auto &[axis, size] : mesh.axes)
+    if (axis == "pp")
+      chunks *= size;
+  return std::max(least, (chunks - 1) / 2);
+}
+
 /// Above every element of a clipped gradient, and of a shrunk model's.
 static constexpr double kGradientScale = 1.0;
 
@@ -116,6 +137,7 @@ bool tessera::compileShrunk(const DriverOptions &options,
   import.elementType = precision == "f64" ? "f64" : "f32";
   if (!options.isProgram()) {
     import.shrink = true;
+    import.shrunkLayers = smallLayers(options);
     import.batch = smallBatch(options);
     import.microBatches = options.microBatches;
   }

@@ -20,9 +20,11 @@ struct ImportOptions {
   int64_t microBatches = 0; ///< Parts of a batch; default: 1.
   /// "f32" (default of a config) or "f64"; a .mlir program in f32 is widened.
   std::string elementType;
-  /// A small model of the same make, for `verify`: at most 2 layers, 16
-  /// positions, heads of 8; head count, biases and options stay. Configs only.
+  /// A small model of the same make, for `verify`: at most `shrunkLayers`
+  /// layers, 16 positions, heads of 8; head count, biases and options stay.
+  /// Configs only.
   bool shrink = false;
+  int64_t shrunkLayers = 2;
 };
 
 /// The module has `nn.model` and a function `@loss` for one micro-batch. `path`

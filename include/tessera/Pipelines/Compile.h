@@ -8,6 +8,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -32,6 +33,11 @@ struct CompileOptions {
   int64_t bucketBytes = int64_t(25) << 20;
   /// Collectives are started early and waited for late.
   bool overlap = true;
+  /// Of mesh axis pp: "gpipe", "1f1b", "interleaved" or "zero-bubble".
+  std::string schedule = "1f1b";
+  int64_t virtualStages = 1; ///< Chunks per stage of pp.
+  /// Layers of each chunk; empty: balanced by flops.
+  std::vector<int64_t> stageLayers;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
   double weightDecay = 0.1; ///< Decoupled; none on biases and norms.
   double clip = 1.0;        ///< Largest gradient norm; 0: none.

@@ -46,6 +46,15 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> overlap{*this, "overlap",
                        llvm::cl::desc("Collectives start early, end late"),
                        llvm::cl::init(true)};
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("Of pp: gpipe, 1f1b, interleaved, zero-bubble"),
+      llvm::cl::init("1f1b")};
+  Option<int64_t> virtualStages{*this, "virtual-stages",
+                                llvm::cl::desc("Chunks per stage of pp"),
+                                llvm::cl::init(1)};
+  ListOption<int64_t> stageLayers{*this, "stage-layers",
+                                  llvm::cl::desc("Layers of each chunk of pp")};
   Option<double> beta1{*this, "beta1", llvm::cl::init(0.9)};
   Option<double> beta2{*this, "beta2", llvm::cl::init(0.95)};
   Option<double> epsilon{*this, "epsilon", llvm::cl::init(1e-8)};

@@ -16,9 +16,10 @@ constexpr llvm::StringLiteral kOptionsAttr = "rt.options";
 /// On the module: the metadata as a string, after rt-attach-metadata.
 constexpr llvm::StringLiteral kMetadataAttr = "rt.metadata";
 
-/// Metadata of a planned program. Errors are diagnostics.
-mlir::FailureOr<llvm::json::Object> buildMetadata(mlir::ModuleOp module,
-                                                  mlir::func::FuncOp step);
+/// Metadata of a planned program, of its stages' programs where there are
+/// several. Errors are diagnostics.
+mlir::FailureOr<llvm::json::Object>
+buildMetadata(mlir::ModuleOp module, llvm::ArrayRef<mlir::func::FuncOp> steps);
 
 /// Integers, floats, strings, unit, arrays and dictionaries as JSON; null for
 /// other attributes.

@@ -17,6 +17,23 @@ def MixedPrecisionPass : Pass<"nn-mixed-precision", "::mlir::ModuleOp"> {
   }];
 }
 
+def AssignStagesPass : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
+  let summary = "Cuts the model into chunks, one after the other";
+  let description = [{
+    Before: a serial `@loss`. After: every op has `dist.chunk`. The program is
+    cut behind ops of the residual stream (`nn.tag = "stream"`) into
+    `stages * virtual-stages` chunks such that the most flops of a chunk are as
+    few as possible; or into chunks of as many layers as `layers` says. What
+    stands before the first layer is in the first chunk, what stands behind the
+    last in the last.
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "1", "Size of the axis pp, at least 1">,
+    Option<"virtualStages", "virtual-stages", "int64_t", "1", "Chunks per stage, at least 1">,
+    ListOption<"layers", "layers", "int64_t", "Layers of each chunk; none: by flops">
+  ];
+}
+
 def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
   let summary = "Distributes a serial program over a mesh by Megatron's rules";
   let description = [{
@@ -29,7 +46,8 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
     residual stream (`nn.tag = "stream"`) is `I` on `tp`, or `S` of its sequence
     with `sequence-parallel`. With `zero` parameters rest `S` on `dp` and are
     gathered (`S -> R`) before they are used. A value is converted once per axis
-    and state.
+    and state. On `pp`, an op of `dist.chunk` c is at `A(c mod pp)` and so is a
+    parameter that only this stage uses; others are `I`.
   }];
   let options = [
     Option<"mesh", "mesh", "std::string", "\"\"",
@@ -122,6 +140,34 @@ def AddOptimizerPass : Pass<"nn-add-optimizer", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
+def NumberValuesPass : Pass<"rt-number-values", "::mlir::ModuleOp"> {
+  let summary = "Gives every value a name by which runs are compared";
+  let description = [{
+    Before: `@step`, typed. After: ops remember number and global type of their
+    results in `rt.keep`. The serial and the parallel program have the same nn
+    ops in the same order, so equal numbers are equal values.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
+def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
+  let summary = "One program per pipeline stage, micro-batches in the order of a schedule";
+  let description = [{
+    Before: `@step`, typed, on a mesh with `pp`. After: `@step_0`, `@step_1`,
+    ..., with `rt.stage`: what is at `A(s)` or on all stages. The micro-batch
+    loop is unrolled in the order of the schedule; `A(s) -> A(t)` is `rt.send`
+    and `rt.receive`, `A(s) -> I` is `rt.broadcast`, other conversions from and
+    to a stage are nothing or zeros. All tasks and messages of all stages are in
+    one order, of which every stage keeps its part: no program can wait for
+    another in a circle. The module has the schedule in `rt.pipeline`.
+  }];
+  let options = [
+    Option<"schedule", "schedule", "std::string", "\"1f1b\"",
+           "gpipe, 1f1b, interleaved or zero-bubble">
+  ];
+  let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect"];
+}
+
 def ErasePass : Pass<"dist-erase", "::mlir::ModuleOp"> {
   let summary = "Erases every distribution and conversion";
   let description = [{
@@ -191,6 +237,17 @@ def CheckMemoryPass : Pass<"rt-check-memory", "::mlir::ModuleOp"> {
     Before: `@step` with offsets. After: unchanged. Follows the bytes of the
     arena through the program (loops twice) without looking at lifetimes, so it
     shares no reasoning with the plan.
+  }];
+}
+
+def CheckMessagesPass : Pass<"rt-check-messages", "::mlir::ModuleOp"> {
+  let summary = "Checks that no rank waits for ever";
+  let description = [{
+    Before: the lowered programs of all stages. After: unchanged; `rt.messages`
+    counts what was checked. Runs the sends, receives and collectives of all
+    ranks in program order, where a send ends when it is received. Ranks that
+    differ only on axes without messages run one program in step, so one of them
+    stands for all.
   }];
 }
 

@@ -41,6 +41,15 @@ struct Plan {
   /// Finds the ops that make the residual stream, and its branches: those whose
   /// results only such ops read, element by element.
   void findStream(mlir::Region &program);
+  /// The type at rest of a parameter at the one pipeline stage that uses it.
+  mlir::RankedTensorType atStage(mlir::BlockArgument parameter) const;
+  /// Axes of more than one rank, that of the stages first: what an op needs of
+  /// a value of another stage is converted where it is needed.
+  llvm::SmallVector<mlir::StringAttr> axes() const;
+  /// Stages of the pipeline; 1 without one.
+  int64_t stages() const;
+  /// The stage of an op's chunk; nullopt without pipeline or chunk.
+  std::optional<dist::State> stageOf(mlir::Operation *op) const;
   /// The state that the result of an op must have on an axis.
   std::optional<dist::State> anchor(mlir::Operation *op,
                                     llvm::StringRef axis) const;

@@ -87,6 +87,13 @@ Value tessera::validOf(OpBuilder &builder, Location loc,
   return valid;
 }
 
+Value tessera::microBatchOf(OpBuilder &builder, Operation *op) {
+  if (auto loop = op->getParentOfType<rt::LoopOp>())
+    return loop.getBody().getArgument(0);
+  auto number = op->getAttrOfType<IntegerAttr>(rt::RTDialect::kMicroBatchAttr);
+  return number ? i64(builder, op->getLoc(), number.getInt()) : Value();
+}
+
 DictionaryAttr tessera::getResultEntry(OpResult result, StringRef name) {
   auto entries = result.getOwner()->getAttrOfType<ArrayAttr>(name);
   unsigned k = result.getResultNumber();

@@ -18,37 +18,42 @@ namespace {
 
 struct FormKernelsPass : tessera::impl::FormKernelsPassBase<FormKernelsPass> {
   void runOnOperation() override {
-    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "step");
-    if (failed(found))
+    FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(getOperation());
+    if (failed(steps))
       return signalPassFailure();
-    func::FuncOp func = *found;
-    SmallVector<Block *> blocks = {&func.getBody().front()};
-    func.walk(
-        [&](rt::LoopOp loop) { blocks.push_back(&loop.getBody().front()); });
-    for (Block *block : blocks)
-      for (auto &group : formGroups(*block))
-        if (failed(replace(*group)))
-          return signalPassFailure();
-    func.walk([](nn::ConstantOp op) {
-      if (op->use_empty())
-        op.erase();
-    });
-    WalkResult left = func.walk([](Operation *op) {
-      if (!isa<nn::NNDialect>(op->getDialect()))
-        return WalkResult::advance();
-      op->emitOpError() << "has no lowering to the runtime";
-      return WalkResult::interrupt();
-    });
-    if (left.wasInterrupted())
-      signalPassFailure();
+    for (func::FuncOp step : *steps)
+      if (failed(formKernels(step)))
+        return signalPassFailure();
   }
 
+  LogicalResult formKernels(func::FuncOp func);
   LogicalResult replace(KernelGroup &group);
   StringRef share(func::FuncOp kernel, KernelGroup &group);
 
   /// Names of kernels by their text.
   llvm::StringMap<std::string> known;
 };
+
+LogicalResult FormKernelsPass::formKernels(func::FuncOp func) {
+  SmallVector<Block *> blocks = {&func.getBody().front()};
+  func.walk(
+      [&](rt::LoopOp loop) { blocks.push_back(&loop.getBody().front()); });
+  for (Block *block : blocks)
+    for (auto &group : formGroups(*block))
+      if (failed(replace(*group)))
+        return failure();
+  func.walk([](nn::ConstantOp op) {
+    if (op->use_empty())
+      op.erase();
+  });
+  WalkResult left = func.walk([](Operation *op) {
+    if (!isa<nn::NNDialect>(op->getDialect()))
+      return WalkResult::advance();
+    op->emitOpError() << "has no lowering to the runtime";
+    return WalkResult::interrupt();
+  });
+  return failure(left.wasInterrupted());
+}
 
 /// Equal kernels are shared: layers differ in operands only.
 StringRef FormKernelsPass::share(func::FuncOp kernel, KernelGroup &group) {

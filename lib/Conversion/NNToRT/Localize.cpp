@@ -4,7 +4,6 @@
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/NN/Program.h"
 
 namespace tessera {
@@ -23,24 +22,17 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
 
   void runOnOperation() override {
     mesh = meshOf(getOperation());
-    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "step");
-    if (failed(found))
+    FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(getOperation());
+    if (failed(steps))
       return signalPassFailure();
-    func::FuncOp func = *found;
-    rememberGlobals(func);
-    func.walk([&](DistributableOpInterface op) { recordSpans(op); });
-    if (keep)
-      rememberValues(func);
-    rememberGradients(func);
-    WalkResult lowered = func.walk(
-        [&](ConvertOp op) { return WalkResult(lowerConversion(op)); });
-    if (lowered.wasInterrupted())
-      return signalPassFailure();
-    shrinkTypes(func);
+    for (func::FuncOp step : *steps)
+      if (failed(localize(step)))
+        return signalPassFailure();
   }
 
+  LogicalResult localize(func::FuncOp func);
+
   void rememberGlobals(func::FuncOp func);
-  void rememberValues(func::FuncOp func);
   void rememberGradients(func::FuncOp func);
   void recordSpans(DistributableOpInterface op);
   LogicalResult lowerConversion(ConvertOp op);
@@ -55,6 +47,18 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
   MeshAttr mesh;
 };
 
+LogicalResult LocalizePass::localize(func::FuncOp func) {
+  rememberGlobals(func);
+  func.walk([&](DistributableOpInterface op) { recordSpans(op); });
+  rememberGradients(func);
+  WalkResult lowered =
+      func.walk([&](ConvertOp op) { return WalkResult(lowerConversion(op)); });
+  if (lowered.wasInterrupted())
+    return failure();
+  shrinkTypes(func);
+  return success();
+}
+
 RankedTensorType LocalizePass::localType(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return RankedTensorType::get(mesh ? localShape(tensor, mesh)
@@ -66,42 +70,6 @@ void LocalizePass::rememberGlobals(func::FuncOp func) {
   for (BlockArgument argument : func.getArguments())
     func.setArgAttr(argument.getArgNumber(), rt::RTDialect::kGlobalAttr,
                     TypeAttr::get(argument.getType()));
-}
-
-bool hasPartialMaximum(Type type) {
-  auto sharding = dyn_cast_or_null<ShardingAttr>(
-      cast<RankedTensorType>(type).getEncoding());
-  return sharding && llvm::any_of(sharding.getStates(), [](const AxisState &s) {
-           return s.state.kind == State::M;
-         });
-}
-
-/// Numbers the values of the program; the serial and the parallel program have
-/// the same nn ops in the same order, so equal numbers are equal values. The
-/// part of the model is for people: "17:einsum of h.1.mlp".
-void LocalizePass::rememberValues(func::FuncOp func) {
-  Builder builder(&getContext());
-  int64_t next = 0;
-  func.walk([&](DistributableOpInterface op) {
-    if (nn::isRecomputed(op)) // Not in the serial program.
-      return;
-    SmallVector<Attribute> kept;
-    for (Value result : op->getResults()) {
-      std::string name =
-          std::to_string(next++) + ":" + op->getName().stripDialect().str();
-      if (StringRef part = nn::partOf(op.getLoc()); !part.empty())
-        name += " of " + part.str();
-      // Candidates of a maximum denote nothing until they are compared.
-      if (isa<nn::MaxOp>(op) && hasPartialMaximum(result.getType())) {
-        kept.push_back(builder.getDictionaryAttr({}));
-        continue;
-      }
-      kept.push_back(builder.getDictionaryAttr(
-          {builder.getNamedAttr("name", builder.getStringAttr(name)),
-           builder.getNamedAttr("global", TypeAttr::get(result.getType()))}));
-    }
-    op->setAttr(rt::RTDialect::kKeepAttr, builder.getArrayAttr(kept));
-  });
 }
 
 /// The gradient that an update consumes: through adamw's first moment and the
@@ -143,9 +111,10 @@ void LocalizePass::rememberGradients(func::FuncOp func) {
                                              builder.getStringAttr("gradient")),
                         builder.getNamedAttr(nn::NNDialect::kParamAttr, name),
                         builder.getNamedAttr("global", global)}));
-    // rememberValues keeps what nn ops make, not sums over ranks or
+    // rt-number-values keeps what nn ops make, not sums over ranks or
     // micro-batches.
-    if (keep && !isa<DistributableOpInterface>(result.getOwner()))
+    DictionaryAttr kept = getResultEntry(result, rt::RTDialect::kKeepAttr);
+    if (keep && (!kept || kept.empty()))
       setResultEntry(
           result, rt::RTDialect::kKeepAttr,
           builder.getDictionaryAttr({builder.getNamedAttr("name", name),
@@ -335,8 +304,17 @@ LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
   return success();
 }
 
+/// Micro-batches of typed data are views along dimension 0, which no axis
+/// splits: so many local ones lie before them as global ones did.
+void scaleOffset(rt::ViewOp view, int64_t localElements) {
+  int64_t elements = view.getResult().getType().getNumElements();
+  view.setOffset(view.getOffset() / elements * localElements);
+}
+
 void LocalizePass::shrinkTypes(func::FuncOp func) {
   func.walk([&](Operation *op) {
+    if (auto view = dyn_cast<rt::ViewOp>(op))
+      scaleOffset(view, localType(view.getType()).getNumElements());
     for (Value result : op->getResults())
       if (isa<RankedTensorType>(result.getType()))
         result.setType(localType(result.getType()));

@@ -13,7 +13,6 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-
 /// Carries what the report and verify need to the op that replaces another.
 void inherit(Operation *to, Operation *from) {
   for (StringRef name : {StringRef(nn::NNDialect::kPhaseAttr),
@@ -23,17 +22,11 @@ void inherit(Operation *to, Operation *from) {
       to->setAttr(name, attr);
 }
 
-/// The iteration number of the micro-batch loop around an op; null outside.
-Value microBatchIndex(Operation *op) {
-  auto loop = op->getParentOfType<rt::LoopOp>();
-  return loop ? Value(loop.getBody().getArgument(0)) : Value();
-}
-
 /// Global index of the op's first sequence.
 Value batchStart(OpBuilder &builder, Operation *op, int64_t localBatch) {
   std::optional<FactorSpan> span = spanOf(op, 'b');
   Value start = startOf(builder, op->getLoc(), span);
-  Value index = microBatchIndex(op);
+  Value index = microBatchOf(builder, op);
   if (!index)
     return start;
   Value rows = i64(builder, op->getLoc(), span ? span->total : localBatch);
@@ -110,6 +103,20 @@ Operation *firstWriter(Value value) {
   return isa_and_nonnull<rt::ZeroOp>(op) ? op : nullptr;
 }
 
+/// From the op that makes `value` to its first writer, all make a sum now: what
+/// was to be compared with another program's value is no longer there.
+void forgetAddends(Value value) {
+  for (Operation *op = value.getDefiningOp(); op;) {
+    op->removeAttr(rt::RTDialect::kKeepAttr);
+    auto scatter = dyn_cast<rt::ScatterAddOp>(op);
+    auto gemm = dyn_cast<rt::GemmOp>(op);
+    Value into = scatter ? scatter.getTable()
+                 : gemm  ? gemm.getAccumulator()
+                         : Value();
+    op = into ? into.getDefiningOp() : nullptr;
+  }
+}
+
 bool isPlainSum(nn::AddOp op) {
   dist::Signature sig = dist::Signature::parse(op.getSpec());
   return sig.ins.size() == 2 && !op.getCoefs() && sig.ins[0] == sig.out &&
@@ -131,6 +138,7 @@ bool foldAccumulation(nn::AddOp op) {
   if (defined && defined->getBlock() == writer->getBlock() &&
       !defined->isBeforeInBlock(writer))
     return false;
+  forgetAddends(value);
   if (auto gemm = dyn_cast<rt::GemmOp>(writer))
     gemm.getAccumulatorMutable().assign(sum);
   else
@@ -221,10 +229,9 @@ struct QuerySlice {
 };
 
 QuerySlice querySlice(OpBuilder &builder, Operation *op) {
-  std::optional<FactorSpan> span = spanOf(op, 's');
-  if (!span)
-    return {};
-  return {startOf(builder, op->getLoc(), span), span->total};
+  if (std::optional<FactorSpan> span = spanOf(op, 's'))
+    return {startOf(builder, op->getLoc(), span), span->total};
+  return {};
 }
 
 LogicalResult lowerAttention(nn::AttentionOp op) {

@@ -76,11 +76,10 @@ void OpBody::prepare() {
   for (auto [d, f] : llvm::enumerate(member.space.factors)) {
     std::optional<FactorSpan> span = spanOf(op, f);
     Value begin = startOf(outer, loc, span);
-    auto loop = op->getParentOfType<rt::LoopOp>();
-    if (d == 0 && loop) {
+    Value index = d == 0 ? microBatchOf(outer, op) : Value();
+    if (index) {
       Value rows = i64(outer, loc, span ? span->total : member.space.sizes[0]);
-      Value skipped = arith::MulIOp::create(
-          outer, loc, loop.getBody().getArgument(0), rows);
+      Value skipped = arith::MulIOp::create(outer, loc, index, rows);
       begin = arith::AddIOp::create(outer, loc, begin, skipped);
     }
     starts.push_back(emitter.scalar(begin));

@@ -51,9 +51,13 @@ struct ConvertRTToLLVMPass
   using ConvertRTToLLVMPassBase::ConvertRTToLLVMPassBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> step = rt::findStep(getOperation());
-    if (failed(step) || failed(checkProgram(*step)) ||
-        failed(HostEmitter(getOperation(), *step).emit()))
+    FailureOr<SmallVector<func::FuncOp>> steps = rt::findSteps(getOperation());
+    if (failed(steps))
+      return signalPassFailure();
+    for (func::FuncOp step : *steps)
+      if (failed(checkProgram(step)))
+        return signalPassFailure();
+    if (failed(HostEmitter(getOperation(), *steps).emit()))
       signalPassFailure();
   }
 };

@@ -10,15 +10,53 @@ using namespace tessera;
 /// not linear in the blocks that a value lives through, does not matter.
 static constexpr unsigned kCallsPerPart = 64;
 
-HostEmitter::HostEmitter(ModuleOp module, func::FuncOp step)
-    : step(step), mesh(dist::meshOf(step)), symbols(module),
-      main(step, TSR_PROGRAM_STEP, 0), tables(main.function) {}
+HostEmitter::HostEmitter(ModuleOp module, ArrayRef<func::FuncOp> steps)
+    : steps(steps), mesh(dist::meshOf(module)), symbols(module),
+      main(steps.front(), TSR_PROGRAM_STEP, 0), program(&main),
+      tables(main.function) {}
 
 LogicalResult HostEmitter::emit() {
+  for (func::FuncOp step : steps) {
+    bool isStage = step->hasAttr(rt::RTDialect::kStageAttr);
+    if (failed(isStage ? emitStage(step) : emitBlock(step.getBody().front())))
+      return failure();
+  }
+  main.finish();
+  for (func::FuncOp step : steps)
+    step.erase();
+  return success();
+}
+
+/// if (coordinates[axis] == stage) return tsr_stage(frame);
+LogicalResult HostEmitter::emitStage(func::FuncOp step) {
+  auto number = step->getAttrOfType<IntegerAttr>(rt::RTDialect::kStageAttr);
+  int64_t axis = mesh ? mesh.getIndex(dist::DistDialect::kStageAxis) : -1;
+  if (axis < 0)
+    return step.emitError() << "is the program of a stage, but the mesh has no "
+                               "axis 'pp'";
+  StatusFunction stage(main.function,
+                       "tsr_stage_" + std::to_string(number.getInt()), 0);
+  stage.function.setLinkage(LLVM::Linkage::Internal);
+  program = &stage;
   if (failed(emitBlock(step.getBody().front())))
     return failure();
-  main.finish();
-  step.erase();
+  stage.finish();
+  program = &main;
+  OpBuilder &b = main.builder;
+  Location loc = main.loc;
+  Value all = main.field(offsetof(tsr_abi_frame, coordinates), main.pointer);
+  Value own = main.load(all, axis * sizeof(int64_t), main.i64);
+  Value isOwn = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, own,
+                                     main.constant(number.getInt()));
+  Block *here = b.getInsertionBlock();
+  Block *run = b.createBlock(main.exit), *next = b.createBlock(main.exit);
+  b.setInsertionPointToEnd(here);
+  LLVM::CondBrOp::create(b, loc, isOwn, run, next);
+  b.setInsertionPointToEnd(run);
+  auto call =
+      LLVM::CallOp::create(b, loc, stage.function, ValueRange(main.frame()));
+  LLVM::BrOp::create(b, loc, call.getResults(), main.exit);
+  b.setInsertionPointToEnd(next);
   return success();
 }
 
@@ -50,22 +88,22 @@ LogicalResult HostEmitter::emitPart(ArrayRef<rt::RuntimeCallOpInterface> ops) {
     if (failed(emitter.emit(op, nextOp++)))
       return failure();
   part.finish();
-  SmallVector<Value> operands = {main.frame()};
+  SmallVector<Value> operands = {program->frame()};
   llvm::append_range(operands, counters);
-  auto call =
-      LLVM::CallOp::create(main.builder, main.loc, part.function, operands);
-  main.stopUnlessZero(call.getResult());
+  auto call = LLVM::CallOp::create(program->builder, program->loc,
+                                   part.function, operands);
+  program->stopUnlessZero(call.getResult());
   return success();
 }
 
 LogicalResult HostEmitter::emitLoop(rt::LoopOp loop) {
-  OpBuilder &b = main.builder;
-  Location loc = main.loc;
+  OpBuilder &b = program->builder;
+  Location loc = program->loc;
   Block *before = b.getInsertionBlock();
-  Block *header = b.createBlock(main.exit, {main.i64}, {loc});
-  Block *body = b.createBlock(main.exit);
+  Block *header = b.createBlock(program->exit, {program->i64}, {loc});
+  Block *body = b.createBlock(program->exit);
   b.setInsertionPointToEnd(before);
-  LLVM::BrOp::create(b, loc, ValueRange(main.constant(0)), header);
+  LLVM::BrOp::create(b, loc, ValueRange(program->constant(0)), header);
 
   Value counter = header->getArgument(0);
   counters.push_back(counter);
@@ -73,14 +111,14 @@ LogicalResult HostEmitter::emitLoop(rt::LoopOp loop) {
   if (failed(emitBlock(loop.getBody().front())))
     return failure();
   counters.pop_back();
-  Value next = LLVM::AddOp::create(b, loc, counter, main.constant(1));
+  Value next = LLVM::AddOp::create(b, loc, counter, program->constant(1));
   LLVM::BrOp::create(b, loc, ValueRange(next), header);
 
-  Block *after = b.createBlock(main.exit);
+  Block *after = b.createBlock(program->exit);
   b.setInsertionPointToEnd(header);
   Value more = LLVM::ICmpOp::create(
       b, loc, LLVM::ICmpPredicate::slt, counter,
-      main.constant(static_cast<int64_t>(loop.getCount())));
+      program->constant(static_cast<int64_t>(loop.getCount())));
   LLVM::CondBrOp::create(b, loc, more, body, after);
   b.setInsertionPointToEnd(after);
   return success();

@@ -1,6 +1,6 @@
 //===- HostEmitter.h - code of tsr_program_step ---------------------------===//
 // Calls the parts of the program in order, with a counted loop around those of
-// a loop's body.
+// a loop's body. Of several stages' programs, a rank runs that of its stage.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_CONVERSION_RTTOLLVM_HOSTEMITTER_H
@@ -12,20 +12,23 @@ namespace tessera {
 
 class HostEmitter {
 public:
-  HostEmitter(mlir::ModuleOp module, mlir::func::FuncOp step);
+  /// `steps` as rt::findSteps gives them.
+  HostEmitter(mlir::ModuleOp module, llvm::ArrayRef<mlir::func::FuncOp> steps);
 
-  /// Replaces the program by its host code.
+  /// Replaces the programs by their host code.
   mlir::LogicalResult emit();
 
 private:
+  mlir::LogicalResult emitStage(mlir::func::FuncOp step);
   mlir::LogicalResult emitBlock(mlir::Block &block);
   mlir::LogicalResult emitPart(llvm::ArrayRef<rt::RuntimeCallOpInterface> ops);
   mlir::LogicalResult emitLoop(rt::LoopOp loop);
 
-  mlir::func::FuncOp step;
+  llvm::SmallVector<mlir::func::FuncOp> steps;
   dist::MeshAttr mesh;
   mlir::SymbolTable symbols; ///< Of the kernels.
   StatusFunction main;       ///< Behind its parts and their tables.
+  StatusFunction *program;   ///< What calls parts: main, or that of a stage.
   ConstantTables tables;
   llvm::SmallVector<mlir::Value> counters; ///< Of the loops being emitted.
   int64_t nextOp = 0;                      ///< Index in "ops" of the metadata.

@@ -297,6 +297,51 @@ Call allToAll(rt::AllToAllOp op, dist::MeshAttr mesh) {
   return call;
 }
 
+/// Of a send or receive.
+Call message(Operation *op, int entry, Value tensor, StringRef axis,
+             int64_t peer, dist::MeshAttr mesh) {
+  int64_t index = mesh ? mesh.getIndex(axis) : -1;
+  if (index < 0 || peer >= mesh.getSize(axis))
+    return op->emitError() << "has peer " << peer << " on axis '" << axis
+                           << "', which the mesh does not have";
+  RuntimeCall call;
+  call.entry = entry;
+  call.buffers = {tensor};
+  call.arguments.resize(TSR_MESSAGE_ARGS);
+  call.arguments[TSR_MESSAGE_AXIS] = index;
+  call.arguments[TSR_MESSAGE_PEER] = peer;
+  call.arguments[TSR_MESSAGE_BYTES] = rt::bytesOf(tensor);
+  return call;
+}
+
+Call send(rt::SendOp op, dist::MeshAttr mesh) {
+  return message(op, TSR_ENTRY_SEND, op.getInput(), op.getAxis(), op.getPeer(),
+                 mesh);
+}
+
+Call receive(rt::ReceiveOp op, dist::MeshAttr mesh) {
+  return message(op, TSR_ENTRY_RECEIVE, op.getResult(), op.getAxis(),
+                 op.getPeer(), mesh);
+}
+
+Call broadcast(rt::BroadcastOp op, dist::MeshAttr mesh) {
+  FailureOr<int64_t> dtype = dtypeOf(op, op.getResult());
+  FailureOr<int64_t> axes = axisBits(op, op.getAxes(), mesh);
+  if (failed(dtype) || failed(axes))
+    return failure();
+  RuntimeCall call;
+  call.entry = TSR_ENTRY_BROADCAST;
+  call.buffers = {op.getResult()};
+  call.arguments.resize(TSR_COLLECTIVE_ARGS);
+  call.arguments[TSR_COLLECTIVE_AXES] = *axes;
+  call.arguments[TSR_COLLECTIVE_COUNT] =
+      typeOf(op.getResult()).getNumElements();
+  call.arguments[TSR_COLLECTIVE_DTYPE] = *dtype;
+  call.arguments[TSR_COLLECTIVE_OUTER] = 1;
+  call.arguments[TSR_COLLECTIVE_ROOT] = op.getRoot();
+  return call;
+}
+
 } // namespace
 
 FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
@@ -319,6 +364,9 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
                               mesh);
       })
       .Case([](rt::WaitOp op) { return wait(op); })
+      .Case([&](rt::SendOp op) { return send(op, mesh); })
+      .Case([&](rt::ReceiveOp op) { return receive(op, mesh); })
+      .Case([&](rt::BroadcastOp op) { return broadcast(op, mesh); })
       .Default([](Operation *op) -> Call {
         return op->emitError() << "has no entry in the runtime";
       });

@@ -59,8 +59,10 @@ void ConvertOp::print(OpAsmPrinter &printer) {
 static std::string remedy(State from, State to) {
   if (from == to)
     return "it changes nothing: remove it";
-  if (from.kind == State::A || to.kind == State::A)
-    return "values at a pipeline stage cannot be converted yet";
+  if (from.kind == State::A)
+    return "a value at a stage goes to P, I or another stage first";
+  if (to.kind == State::A)
+    return "only I, R and a value at another stage can go to a stage";
   if (to.kind == State::M)
     return "only nn.max makes partial maxima";
   return "convert it to I first";
@@ -85,6 +87,8 @@ LogicalResult ConvertOp::verify() {
   if (withState(from, getAxis(), getTo()) != to)
     return emitOpError() << "changes more than axis '" << getAxis()
                          << "': " << from << " -> " << to;
+  if (failed(verifyAxes(*this, from)) || failed(verifyAxes(*this, to)))
+    return failure();
   for (RankedTensorType type : {from, to})
     if (std::string why = checkLevels(type); !why.empty())
       return emitOpError() << why;

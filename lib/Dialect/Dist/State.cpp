@@ -36,6 +36,11 @@ static constexpr ConversionRow kTable[] = {
     {State::R, State::P, "first", Collective::None},
     {State::S, State::S, "all_to_all", Collective::AllToAll},
     {State::M, State::I, "all_reduce_max", Collective::AllReduce},
+    {State::R, State::A, "keep", Collective::None},
+    {State::A, State::P, "place", Collective::None},
+    {State::A, State::A, "send", Collective::Send},
+    {State::I, State::A, "keep", Collective::None},
+    {State::A, State::I, "broadcast", Collective::Broadcast},
 };
 
 const ConversionRow *tessera::dist::findConversion(State from, State to) {
@@ -49,11 +54,16 @@ std::optional<llvm::SmallVector<State>> tessera::dist::route(State from,
                                                              State to) {
   if (from == to)
     return llvm::SmallVector<State>();
-  bool viaInvariant = (from.kind == State::P && to.kind == State::R) ||
-                      (from.kind == State::M && to.kind != State::I);
-  if (viaInvariant) {
-    llvm::SmallVector<State> path = {{State::I}};
-    std::optional<llvm::SmallVector<State>> rest = route({State::I}, to);
+  bool viaInvariant =
+      (from.kind == State::P && to.kind == State::R) ||
+      (from.kind == State::M && to.kind != State::I && to.kind != State::A);
+  // Gradients of all stages add as P, with one all-reduce, instead of a
+  // broadcast per stage.
+  bool viaReplicated = from.kind == State::I && to.kind == State::A;
+  if (viaInvariant || viaReplicated) {
+    State middle = {viaInvariant ? State::I : State::R};
+    llvm::SmallVector<State> path = {middle};
+    std::optional<llvm::SmallVector<State>> rest = route(middle, to);
     if (!rest)
       return std::nullopt;
     path.append(*rest);

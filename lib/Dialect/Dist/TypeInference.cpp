@@ -168,13 +168,19 @@ LogicalResult tessera::dist::setResultTypes(Operation *op) {
   return success();
 }
 
-static LogicalResult verifyAxesExist(Operation *op, Type type) {
+LogicalResult tessera::dist::verifyAxes(Operation *op, Type type) {
   MeshAttr mesh = meshOf(op);
-  for (const AxisState &s : statesOf(type))
-    if (!mesh || mesh.getIndex(s.axis.getValue()) < 0)
+  for (const AxisState &s : statesOf(type)) {
+    StringRef axis = s.axis.getValue();
+    if (!mesh || mesh.getIndex(axis) < 0)
       return op->emitOpError()
-             << "is distributed over axis '" << s.axis.getValue()
+             << "is distributed over axis '" << axis
              << "', which the module's dist.mesh does not have";
+    if (s.state.kind == State::A && s.state.where >= mesh.getSize(axis))
+      return op->emitOpError()
+             << "is at stage " << s.state.where << " of axis '" << axis
+             << "', which has " << mesh.getSize(axis) << " stages, from 0";
+  }
   return success();
 }
 
@@ -186,7 +192,7 @@ LogicalResult tessera::dist::verifyDistributable(Operation *op) {
     if (result.getType() != type)
       return op->emitOpError() << "has result type " << result.getType()
                                << ", but its operands give " << type;
-    if (failed(verifyAxesExist(op, type)))
+    if (failed(verifyAxes(op, type)))
       return failure();
   }
   return success();

@@ -1,6 +1,7 @@
 //===- Program.cpp - the nn program of a module ---------------------------===//
 
 #include "tessera/Dialect/NN/Program.h"
+#include <map>
 
 using namespace mlir;
 using namespace tessera;
@@ -30,4 +31,27 @@ FailureOr<func::FuncOp> tessera::nn::findProgram(ModuleOp module,
   if (failed(checkProgram(func)))
     return failure();
   return func;
+}
+
+/// rt.stage of rt::RTDialect, which includes this dialect.
+static constexpr StringLiteral kStageAttr = "rt.stage";
+
+FailureOr<SmallVector<func::FuncOp>> tessera::nn::findSteps(ModuleOp module) {
+  std::map<int64_t, func::FuncOp> stages;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (auto stage = func->getAttrOfType<IntegerAttr>(kStageAttr))
+      stages[stage.getInt()] = func;
+  if (stages.empty()) {
+    FailureOr<func::FuncOp> step = findProgram(module, "step");
+    if (failed(step))
+      return failure();
+    return SmallVector<func::FuncOp>{*step};
+  }
+  SmallVector<func::FuncOp> steps;
+  for (auto [stage, func] : stages) {
+    if (failed(checkProgram(func)))
+      return failure();
+    steps.push_back(func);
+  }
+  return steps;
 }

@@ -1,6 +1,7 @@
 //===- Program.cpp - the lowered program of a module ----------------------===//
 
 #include "tessera/Dialect/RT/Program.h"
+#include "tessera/Dialect/NN/Program.h"
 #include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
@@ -29,10 +30,7 @@ static LogicalResult checkOp(Operation *op) {
   return success();
 }
 
-FailureOr<func::FuncOp> tessera::rt::findStep(ModuleOp module) {
-  auto step = module.lookupSymbol<func::FuncOp>("step");
-  if (!step || !step.getBody().hasOneBlock())
-    return module.emitError() << "has no function @step of one block";
+static LogicalResult checkStep(func::FuncOp step) {
   WalkResult walk = step.walk([](Block *block) {
     for (BlockArgument argument : block->getArguments())
       if (failed(checkValue(argument)))
@@ -42,7 +40,15 @@ FailureOr<func::FuncOp> tessera::rt::findStep(ModuleOp module) {
         return WalkResult::interrupt();
     return WalkResult::advance();
   });
-  if (walk.wasInterrupted())
+  return failure(walk.wasInterrupted());
+}
+
+FailureOr<SmallVector<func::FuncOp>> tessera::rt::findSteps(ModuleOp module) {
+  FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(module);
+  if (failed(steps))
     return failure();
-  return step;
+  for (func::FuncOp step : *steps)
+    if (failed(checkStep(step)))
+      return failure();
+  return steps;
 }

@@ -92,6 +92,15 @@ dist::Collective AllToAllOp::getCollective() {
 }
 Value AllToAllOp::getWhole() { return getInput(); }
 
+OpOperand *BroadcastOp::getTiedOperand(unsigned result) {
+  return getInput() ? &getInputMutable()[0] : nullptr;
+}
+
+dist::Collective BroadcastOp::getCollective() {
+  return dist::Collective::Broadcast;
+}
+Value BroadcastOp::getWhole() { return getResult(); }
+
 //===----------------------------------------------------------------------===//
 // Facts of the plan
 //===----------------------------------------------------------------------===//
@@ -126,6 +135,10 @@ std::optional<int64_t> tessera::rt::offsetOf(Value tensor) {
   if (!offsets || index >= static_cast<size_t>(offsets.size()))
     return std::nullopt;
   return offsets[index];
+}
+
+Operation *tessera::rt::arenaOwner(Operation *step) {
+  return step->hasAttr(RTDialect::kStageAttr) ? step : step->getParentOp();
 }
 
 DictionaryAttr tessera::rt::resultEntry(Value result, StringRef attribute) {

@@ -99,6 +99,9 @@ typedef struct tsr_abi_api {
   tsr_abi_entry all_gather;
   tsr_abi_entry reduce_scatter;
   tsr_abi_entry all_to_all;
+  tsr_abi_entry send;
+  tsr_abi_entry receive;
+  tsr_abi_entry broadcast;
   tsr_abi_entry wait;
 } tsr_abi_api;
 
@@ -115,6 +118,9 @@ enum {
   TSR_ENTRY_ALL_GATHER,
   TSR_ENTRY_REDUCE_SCATTER,
   TSR_ENTRY_ALL_TO_ALL,
+  TSR_ENTRY_SEND,
+  TSR_ENTRY_RECEIVE,
+  TSR_ENTRY_BROADCAST,
   TSR_ENTRY_WAIT
 };
 
@@ -249,6 +255,8 @@ enum {
  *   [OUTER, ROWS, n, COUNT], dst is [OUTER, n, ROWS, COUNT], and rank r's
  *   dst[:, k, :, :] is rank k's src[:, :, r, :]. Else the other way round.
  *   buffers: src, dst.
+ * broadcast: buffers: data, in place; COUNT elements of the member whose
+ *   coordinate on the one axis in AXES is ROOT go to the others.
  * With ASYNC the call returns at once. Until `wait` returns nobody may write
  * what the collective reads, or touch what it writes. Collectives that are
  * started run one after the other, in the order of their starts, which is the
@@ -264,7 +272,18 @@ enum {
   TSR_COLLECTIVE_ASYNC,
   TSR_COLLECTIVE_ROWS, /* all_to_all only, as the next */
   TSR_COLLECTIVE_GATHERS_OUTER,
+  TSR_COLLECTIVE_ROOT,
   TSR_COLLECTIVE_ARGS
+};
+
+/* send, receive: BYTES bytes of buffers[0] to or from the rank whose coordinate
+ * on mesh axis number AXIS is PEER and whose others are this rank's. A send
+ * ends when the peer has received; messages of a pair meet in order. */
+enum {
+  TSR_MESSAGE_AXIS = 0,
+  TSR_MESSAGE_PEER,
+  TSR_MESSAGE_BYTES,
+  TSR_MESSAGE_ARGS
 };
 
 /* ---------------------------------------------------------- randomness ---

@@ -1,6 +1,6 @@
 // Global types become local shapes: slices of ceil(n / ranks); conversions become collectives or nothing.
 // RUN: tessera-opt %s --rt-localize -split-input-file | FileCheck %s --implicit-check-not=dist.convert
-// RUN: tessera-opt %s --rt-localize=keep -split-input-file | FileCheck %s --check-prefix=KEEP
+// RUN: tessera-opt %s --rt-number-values --rt-localize=keep -split-input-file | FileCheck %s --check-prefix=KEEP
 
 // CHECK-LABEL: @step
 // CHECK-SAME: tensor<2x8xf32> {rt.global = tensor<4x8xf32, #dist<dp: S(0)>>}

@@ -79,9 +79,29 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
-  func.func @stages_are_not_built_yet(%x: tensor<8x4xf32>) {
-    // expected-error @+1 {{has no conversion I -> A(0) on axis 'tp'; values at a pipeline stage cannot be converted yet}}
-    %y = dist.convert enter %x on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: A(0)>>
+  func.func @addends_to_a_stage(%x: tensor<8x4xf32, #dist<tp: P>>) {
+    // expected-error @+1 {{has no conversion P -> A(0) on axis 'tp'; only I, R and a value at another stage can go to a stage}}
+    %y = dist.convert keep %x on "tp" : tensor<8x4xf32, #dist<tp: P>> -> tensor<8x4xf32, #dist<tp: A(0)>>
+    return
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  func.func @from_a_stage_to_shards(%x: tensor<8x4xf32, #dist<tp: A(0)>>) {
+    // expected-error @+1 {{has no conversion A(0) -> S(0) on axis 'tp'; a value at a stage goes to P, I or another stage first}}
+    %y = dist.convert slice %x on "tp" : tensor<8x4xf32, #dist<tp: A(0)>> -> tensor<8x4xf32, #dist<tp: S(0)>>
+    return
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  func.func @a_stage_that_is_not_there(%x: tensor<8x4xf32, #dist<pp: A(0)>>) {
+    // expected-error @+1 {{is at stage 2 of axis 'pp', which has 2 stages, from 0}}
+    %y = dist.convert send %x on "pp" : tensor<8x4xf32, #dist<pp: A(0)>> -> tensor<8x4xf32, #dist<pp: A(2)>>
     return
   }
 }

@@ -1,5 +1,5 @@
 // Every row of the table of conversions, and the second level of a dimension that two axes cut.
-// RUN: tessera-opt %s | tessera-opt | FileCheck %s
+// RUN: tessera-opt -split-input-file %s | tessera-opt -split-input-file | FileCheck %s
 
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   // CHECK-LABEL: @invariant_to_replicated
@@ -106,6 +106,25 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
     %y = dist.convert slice %x on "dp" : tensor<8x4xf32, #dist<tp: S(0)>> -> tensor<8x4xf32, #dist<dp: S(0:1), tp: S(0)>>
     // CHECK: dist.convert all_gather %{{.*}} on "dp" : tensor<8x4xf32, #dist<dp: S(0:1), tp: S(0)>> -> tensor<8x4xf32, #dist<dp: R, tp: S(0)>>
     %z = dist.convert all_gather %y on "dp" : tensor<8x4xf32, #dist<dp: S(0:1), tp: S(0)>> -> tensor<8x4xf32, #dist<dp: R, tp: S(0)>>
+    return
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  // CHECK-LABEL: @stages
+  func.func @stages(%i: tensor<4xf32>, %r: tensor<4xf32, #dist<pp: R>>, %a: tensor<4xf32, #dist<pp: A(0)>>) {
+    // CHECK: dist.convert keep %{{.*}} on "pp" : tensor<4xf32> -> tensor<4xf32, #dist<pp: A(1)>>
+    %0 = dist.convert keep %i on "pp" : tensor<4xf32> -> tensor<4xf32, #dist<pp: A(1)>>
+    // CHECK: dist.convert keep %{{.*}} on "pp" : tensor<4xf32, #dist<pp: R>> -> tensor<4xf32, #dist<pp: A(1)>>
+    %1 = dist.convert keep %r on "pp" : tensor<4xf32, #dist<pp: R>> -> tensor<4xf32, #dist<pp: A(1)>>
+    // CHECK: dist.convert send %{{.*}} on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32, #dist<pp: A(1)>>
+    %2 = dist.convert send %a on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32, #dist<pp: A(1)>>
+    // CHECK: dist.convert place %{{.*}} on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32, #dist<pp: P>>
+    %3 = dist.convert place %a on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32, #dist<pp: P>>
+    // CHECK: dist.convert broadcast %{{.*}} on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32>
+    %4 = dist.convert broadcast %a on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32>
     return
   }
 }

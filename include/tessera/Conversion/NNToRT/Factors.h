@@ -40,6 +40,8 @@ mlir::Value startOf(mlir::OpBuilder &builder, mlir::Location loc,
 /// Valid elements of the rank's slice (i64), from 0 to chunk.
 mlir::Value validOf(mlir::OpBuilder &builder, mlir::Location loc,
                     const FactorSpan &span);
+/// Number of the micro-batch that an op works on (i64); null if there is one.
+mlir::Value microBatchOf(mlir::OpBuilder &builder, mlir::Operation *op);
 /// What an array attribute of an op (a dictionary per result) says of a result;
 /// empty where it says nothing.
 mlir::DictionaryAttr getResultEntry(mlir::OpResult result,

@@ -25,6 +25,11 @@ def Dist_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 0;
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral kMeshAttr = "dist.mesh";
+    /// The axis of pipeline stages.
+    static constexpr ::llvm::StringLiteral kStageAxis = "pp";
+    /// On ops: the chunk of the model they belong to. Chunk c of a pipeline of
+    /// p stages lives at stage c mod p.
+    static constexpr ::llvm::StringLiteral kChunkAttr = "dist.chunk";
     void registerAttributes();
     ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser,
                                      ::mlir::Type type) const override;

@@ -28,6 +28,10 @@ def Dist_ConvertOp : Op<Dist_Dialect, "convert",
     | `R -> I` | `leave` | `I -> P` |
     | `S(a) -> S(b)` | `all_to_all` | `S(b) -> S(a)` |
     | `M -> I` | `all_reduce_max` | none |
+    | `R -> A(s)`, `I -> A(s)` | `keep` (at stage s only) | `A(s) -> P`, `A(s) -> I` |
+    | `A(s) -> P` | `place` (zeros at the other stages) | `R -> A(s)` |
+    | `A(s) -> A(t)` | `send` | `A(t) -> A(s)` |
+    | `A(s) -> I` | `broadcast` | `I -> A(s)` |
 
     Example:
 

@@ -78,6 +78,8 @@ mlir::FailureOr<llvm::SmallVector<mlir::RankedTensorType>>
 inferResultTypes(mlir::Operation *op);
 /// Sets the result types to what the operands imply.
 mlir::LogicalResult setResultTypes(mlir::Operation *op);
+/// Emits an error unless the mesh has every axis and stage that a type names.
+mlir::LogicalResult verifyAxes(mlir::Operation *op, mlir::Type type);
 /// The verifier of every distributable op.
 mlir::LogicalResult verifyDistributable(mlir::Operation *op);
 

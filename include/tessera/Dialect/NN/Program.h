@@ -12,6 +12,10 @@ namespace tessera::nn {
 /// results. Emits an error where a module has none.
 mlir::FailureOr<mlir::func::FuncOp> findProgram(mlir::ModuleOp module,
                                                 llvm::StringRef name);
+/// The training step: `@step`, or a function per pipeline stage, those with
+/// `rt.stage`, in order of stages. Emits an error where a module has none.
+mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
+findSteps(mlir::ModuleOp module);
 /// Emits an error unless a function is such a program.
 mlir::LogicalResult checkProgram(mlir::func::FuncOp func);
 

@@ -8,9 +8,10 @@
 
 namespace tessera::rt {
 
-/// `@step`: one block, tensors of static shape in rt ops only. Emits an error
-/// where a module has none.
-mlir::FailureOr<mlir::func::FuncOp> findStep(mlir::ModuleOp module);
+/// The programs of nn::findSteps: one block each, tensors of static shape in rt
+/// ops only. Emits an error where a module has none.
+mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
+findSteps(mlir::ModuleOp module);
 
 } // namespace tessera::rt
 

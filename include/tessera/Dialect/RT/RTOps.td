@@ -20,8 +20,8 @@ def RT_Dialect : Dialect {
   let cppNamespace = "::tessera::rt";
   let summary = "The lowered program of one rank: a straight list of ops";
   let description = [{
-    `func @step` holds the program. Its tensors have local shapes and no
-    encoding. Scalars (i64) depend on the rank: its mesh coordinates, the
+    `func @step` holds the program, with pipeline stages one function each,
+    `@step_0`, `@step_1`, ... Its tensors have local shapes and no encoding. Scalars (i64) depend on the rank: its mesh coordinates, the
     micro-batch, the step. Kernels are private functions of `linalg` ops with
     `rt.schedule`; the memory plan stores offsets in `rt.offset` (an argument
     attribute) and `rt.offsets` (one per tensor result of an op).
@@ -40,7 +40,17 @@ def RT_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kMayShareAttr = "rt.may_share";
     /// On ops whose results have a role: [{nn.role, nn.param} per result].
     static constexpr ::llvm::StringLiteral kRoleAttr = "rt.role";
-    /// On the module: bytes of the arena, and of what it holds at the peak.
+    /// On functions: the pipeline stage that runs it; only where there are
+    /// several.
+    static constexpr ::llvm::StringLiteral kStageAttr = "rt.stage";
+    /// On ops: the micro-batch they work on, where it is no loop's iteration.
+    static constexpr ::llvm::StringLiteral kMicroBatchAttr = "rt.micro_batch";
+    /// On the module: messages and meetings that rt-check-messages has checked.
+    static constexpr ::llvm::StringLiteral kMessagesAttr = "rt.messages";
+    /// On the module: the pipeline schedule as JSON, docs/Artifact.md.
+    static constexpr ::llvm::StringLiteral kPipelineAttr = "rt.pipeline";
+    /// Bytes of the arena, and of what it holds at the peak: on the function of
+    /// a stage, else on the module.
     static constexpr ::llvm::StringLiteral kArenaAttr = "rt.arena";
     static constexpr ::llvm::StringLiteral kArenaByKindAttr = "rt.arena_by_kind";
   }];
@@ -334,5 +344,7 @@ def RT_YieldOp : RT_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"LoopOp
   let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
+
+include "tessera/Dialect/RT/RTStageOps.td"
 
 #endif // TESSERA_DIALECT_RT_RTOPS_TD

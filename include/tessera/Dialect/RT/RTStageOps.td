@@ -1,0 +1,39 @@
+//===- RTStageOps.td - between pipeline stages -------------*- tablegen -*-===//
+// Messages of one rank to its peer: the rank whose coordinates differ on one
+// mesh axis only. They are not pure: both sides must make them, in one order.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_RT_RTSTAGEOPS_TD
+#define TESSERA_DIALECT_RT_RTSTAGEOPS_TD
+
+defvar RT_Coordinate = ConfinedAttr<I64Attr, [IntNonNegative]>;
+
+def RT_SendOp : RT_Op<"send", [RT_Call<>]> {
+  let summary = "Sends a tensor to the rank at coordinate `peer` of an axis";
+  let description = [{
+    Ends when the peer has received it: the peer must make the matching
+    `rt.receive`, and messages between two ranks meet in order.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, RT_Coordinate:$peer, StrAttr:$axis);
+  let results = (outs);
+  let assemblyFormat = "$input `to` $peer `on` $axis attr-dict `:` type($input)";
+}
+
+def RT_ReceiveOp : RT_Op<"receive", [RT_Call<>]> {
+  let summary = "What the rank at coordinate `peer` of an axis sends";
+  let arguments = (ins RT_Coordinate:$peer, StrAttr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "`from` $peer `on` $axis attr-dict `:` type($result)";
+}
+
+def RT_BroadcastOp : RT_Op<"broadcast", [RT_Call<["getTiedOperand"]>, RT_Collective]> {
+  let summary = "The tensor of the rank at coordinate `root`, on all ranks of one axis";
+  let description = [{
+    Only the root has an operand; the result is its buffer.
+  }];
+  let arguments = (ins Optional<AnyRankedTensor>:$input, RT_Coordinate:$root, StrArrayAttr:$axes, UnitAttr:$async);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "($input^ `:` type($input))? `from` $root `over` $axes (`async` $async^)? attr-dict `->` type($result)";
+}
+
+#endif // TESSERA_DIALECT_RT_RTSTAGEOPS_TD

@@ -1,0 +1,17 @@
+//===- Picture.h - a schedule as SVG --------------------------------------===//
+
+#ifndef TESSERA_SCHEDULE_PICTURE_H
+#define TESSERA_SCHEDULE_PICTURE_H
+
+#include "tessera/Schedule/Simulation.h"
+
+namespace tessera::pipeline {
+
+/// A row per stage, a box per task with its micro-batch; later chunks of a
+/// stage are darker. The text is a complete SVG document.
+std::string drawSchedule(const Schedule &schedule,
+                         const Simulation &simulation);
+
+} // namespace tessera::pipeline
+
+#endif // TESSERA_SCHEDULE_PICTURE_H

@@ -1,0 +1,101 @@
+//===- Generators.cpp - the orders of tasks -------------------------------===//
+
+#include "Generators.h"
+#include <algorithm>
+
+namespace tessera::pipeline {
+
+/// All forward tasks, then all backward tasks (Huang et al. 2019, GPipe).
+Order gpipeOrder(const Shape &shape, int64_t stage) {
+  Order order;
+  for (Phase phase : {Phase::Forward, Phase::Backward})
+    for (int64_t j = 0; j < shape.microBatches; ++j)
+      order.push_back({phase, stage, j});
+  return order;
+}
+
+/// As many forward tasks as there are stages from here on, then a forward task
+/// behind each backward task (Narayanan et al. 2019, PipeDream-Flush).
+Order oneForwardOneBackwardOrder(const Shape &shape, int64_t stage) {
+  int64_t ahead = shape.stages - stage;
+  Order order;
+  for (int64_t j = 0; j < std::min(ahead, shape.microBatches); ++j)
+    order.push_back({Phase::Forward, stage, j});
+  for (int64_t j = 0; j < shape.microBatches; ++j) {
+    order.push_back({Phase::Backward, stage, j});
+    if (j + ahead < shape.microBatches)
+      order.push_back({Phase::Forward, stage, j + ahead});
+  }
+  return order;
+}
+
+namespace {
+
+/// Micro-batches that pass the chunks of a stage together. Groups of `stages`
+/// keep all stages busy; what is left over joins the first group: a short
+/// group would have to wait for itself.
+std::vector<int64_t> groupSizes(const Shape &shape) {
+  if (shape.microBatches <= shape.stages)
+    return {shape.microBatches};
+  std::vector<int64_t> sizes(shape.microBatches / shape.stages, shape.stages);
+  sizes.front() += shape.microBatches % shape.stages;
+  return sizes;
+}
+
+/// The tasks of one phase, group by group, chunk by chunk.
+Order grouped(const Shape &shape, int64_t stage, Phase phase) {
+  Order order;
+  int64_t first = 0;
+  for (int64_t size : groupSizes(shape)) {
+    for (int64_t k = 0; k < shape.virtualStages; ++k) {
+      int64_t part = phase == Phase::Forward ? k : shape.virtualStages - 1 - k;
+      for (int64_t j = first; j < first + size; ++j)
+        order.push_back({phase, part * shape.stages + stage, j});
+    }
+    first += size;
+  }
+  return order;
+}
+
+} // namespace
+
+/// Narayanan et al. 2021, section 2.2, with as many forward tasks ahead as
+/// Megatron-LM runs: two for each later stage, and a group for each chunk but
+/// the last.
+Order interleavedOrder(const Shape &shape, int64_t stage) {
+  Order forward = grouped(shape, stage, Phase::Forward);
+  Order backward = grouped(shape, stage, Phase::Backward);
+  int64_t total = static_cast<int64_t>(forward.size());
+  int64_t ahead =
+      std::min(total, 2 * (shape.stages - stage - 1) +
+                          (shape.virtualStages - 1) * groupSizes(shape)[0]);
+  Order order(forward.begin(), forward.begin() + ahead);
+  for (int64_t i = 0; i < total; ++i) {
+    if (ahead + i < total)
+      order.push_back(forward[ahead + i]);
+    order.push_back(backward[i]);
+  }
+  return order;
+}
+
+/// ZB-H1 (Qi et al. 2023, section 2): 1F1B whose gradients of parameters stage
+/// s makes s micro-batches late, in what would be the bubble at the end. No
+/// stage holds more micro-batches than the first stage of 1F1B.
+Order zeroBubbleOrder(const Shape &shape, int64_t stage) {
+  int64_t ahead = shape.stages - stage, late = 0;
+  Order order;
+  for (int64_t j = 0; j < std::min(ahead, shape.microBatches); ++j)
+    order.push_back({Phase::Forward, stage, j});
+  for (int64_t j = 0; j < shape.microBatches; ++j) {
+    order.push_back({Phase::Backward, stage, j});
+    if (j >= stage)
+      order.push_back({Phase::Weights, stage, late++});
+    if (j + ahead < shape.microBatches)
+      order.push_back({Phase::Forward, stage, j + ahead});
+  }
+  while (late < shape.microBatches)
+    order.push_back({Phase::Weights, stage, late++});
+  return order;
+}
+
+} // namespace tessera::pipeline

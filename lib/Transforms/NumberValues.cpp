@@ -1,0 +1,64 @@
+//===- NumberValues.cpp - names by which runs are compared ----------------===//
+
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Dialect/NN/Program.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "tessera/Transforms/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_NUMBERVALUESPASS
+#include "tessera/Transforms/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+
+namespace {
+
+struct NumberValuesPass
+    : tessera::impl::NumberValuesPassBase<NumberValuesPass> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "step");
+    if (failed(found))
+      return signalPassFailure();
+    int64_t next = 0;
+    (*found).walk([&](DistributableOpInterface op) { number(op, next); });
+  }
+
+  void number(Operation *op, int64_t &next);
+};
+
+bool hasPartialMaximum(Type type) {
+  auto sharding = dyn_cast_or_null<ShardingAttr>(
+      cast<RankedTensorType>(type).getEncoding());
+  return sharding && llvm::any_of(sharding.getStates(), [](const AxisState &s) {
+           return s.state.kind == State::M;
+         });
+}
+
+/// The part of the model is for people: "17:einsum of h.1.mlp".
+void NumberValuesPass::number(Operation *op, int64_t &next) {
+  if (nn::isRecomputed(op)) // Not in the serial program.
+    return;
+  Builder builder(&getContext());
+  SmallVector<Attribute> kept;
+  for (Value result : op->getResults()) {
+    std::string name =
+        std::to_string(next++) + ":" + op->getName().stripDialect().str();
+    if (StringRef part = nn::partOf(op->getLoc()); !part.empty())
+      name += " of " + part.str();
+    // Candidates of a maximum denote nothing until they are compared.
+    if (isa<nn::MaxOp>(op) && hasPartialMaximum(result.getType())) {
+      kept.push_back(builder.getDictionaryAttr({}));
+      continue;
+    }
+    kept.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr("name", builder.getStringAttr(name)),
+         builder.getNamedAttr("global", TypeAttr::get(result.getType()))}));
+  }
+  op->setAttr(rt::RTDialect::kKeepAttr, builder.getArrayAttr(kept));
+}
+
+} // namespace

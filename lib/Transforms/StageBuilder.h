@@ -1,0 +1,84 @@
+//===- StageBuilder.h - the program of one pipeline stage -----------------===//
+// Copies what a stage runs out of the typed step of all stages, in the global
+// order of tasks and transfers.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_TRANSFORMS_STAGEBUILDER_H
+#define TESSERA_LIB_TRANSFORMS_STAGEBUILDER_H
+
+#include "mlir/IR/IRMapping.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Schedule/Schedule.h"
+#include "tessera/Transforms/Passes.h"
+#include <map>
+
+namespace tessera {
+
+/// A conversion A(s) -> A(t) in the micro-batch loop.
+struct Transfer {
+  dist::ConvertOp op;
+  pipeline::Task producer; ///< Without micro-batch: what makes the value.
+};
+
+/// A task, or a transfer of one micro-batch.
+struct StepEvent {
+  double time = 0; ///< A task's begin, a transfer's earliest time.
+  bool isTask = false;
+  pipeline::Task task; ///< Of a transfer: only the micro-batch counts.
+  const Transfer *transfer = nullptr; ///< Null: a task.
+};
+
+/// The typed step, taken apart.
+struct StagedStep {
+  mlir::func::FuncOp step;
+  nn::MicroBatchesOp loop;
+  pipeline::Schedule schedule;
+  using Part = std::pair<pipeline::Phase, int64_t>; ///< And chunk.
+  std::map<Part, llvm::SmallVector<mlir::Operation *>> parts;
+  std::vector<Transfer> transfers;
+  /// In an order that all ranks can follow: what an event needs is before it.
+  std::vector<StepEvent> events;
+};
+
+class StageBuilder {
+public:
+  StageBuilder(StagedStep &staged, int64_t stage);
+
+  /// Adds the function behind the step's.
+  mlir::LogicalResult build();
+
+private:
+  void createFunction();
+  bool isHere(mlir::Type type) const;
+
+  mlir::LogicalResult emitOutside(mlir::Operation *op);
+  mlir::LogicalResult emitConversion(dist::ConvertOp op);
+  mlir::Value reduce(dist::ConvertOp op);
+  void emitPartial(mlir::Operation *op);
+  bool emitSum(nn::AddOp op);
+  void emitReturn(mlir::func::ReturnOp ret);
+
+  void emitLoop();
+  void emitTask(const pipeline::Task &task);
+  void emitTransfer(const StepEvent &event);
+  void accumulate(mlir::Operation *op, int64_t microBatch);
+
+  mlir::Operation *clone(mlir::Operation *op);
+  mlir::Operation *cloneInside(mlir::Operation *op, int64_t microBatch);
+  mlir::Value outside(mlir::Value value);
+  mlir::Value inside(mlir::Value value, int64_t microBatch);
+  mlir::Value slice(mlir::BlockArgument part, int64_t microBatch);
+  void removeUnusedData();
+
+  StagedStep &staged;
+  int64_t stage;
+  mlir::func::FuncOp func;
+  mlir::OpBuilder builder;
+  mlir::IRMapping outer;
+  std::vector<mlir::IRMapping> bodies; ///< By micro-batch.
+  llvm::DenseSet<mlir::Value> zeros;   ///< Partial values, 0 at this stage.
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_TRANSFORMS_STAGEBUILDER_H

@@ -1,0 +1,13 @@
+// Messages between stages, with and without a value to broadcast.
+// RUN: tessera-opt %s | tessera-opt | FileCheck %s
+func.func @messages(%x: tensor<8xf32>) {
+  // CHECK: rt.send %{{.*}} to 1 on "pp" : tensor<8xf32>
+  rt.send %x to 1 on "pp" : tensor<8xf32>
+  // CHECK: rt.receive from 1 on "pp" : tensor<8xf32>
+  %y = rt.receive from 1 on "pp" : tensor<8xf32>
+  // CHECK: rt.broadcast %{{.*}} : tensor<8xf32> from 0 over ["pp"] -> tensor<8xf32>
+  %z = rt.broadcast %x : tensor<8xf32> from 0 over ["pp"] -> tensor<8xf32>
+  // CHECK: rt.broadcast from 1 over ["pp"] -> tensor<8xf32>
+  %w = rt.broadcast from 1 over ["pp"] -> tensor<8xf32>
+  return
+}

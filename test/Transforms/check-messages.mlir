@@ -1,0 +1,72 @@
+// Programs that wait for each other are refused, with the ranks and ops that wait.
+// RUN: tessera-opt --split-input-file --verify-diagnostics --rt-check-messages %s
+
+// Both stages send first: with buffers it would work, until the messages are too large for them.
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  // expected-error @+1 {{ranks wait for each other: rank 0 in rt.send of h.0.mlp waits for rank 1; rank 1 in rt.send of h.1.mlp waits for rank 0}}
+  func.func @step_0(%x: tensor<8xf32>) attributes {rt.stage = 0 : i64} {
+    rt.send %x to 1 on "pp" : tensor<8xf32> loc("h.0.mlp")
+    %y = rt.receive from 1 on "pp" : tensor<8xf32>
+    return
+  }
+  func.func @step_1(%x: tensor<8xf32>) attributes {rt.stage = 1 : i64} {
+    rt.send %x to 0 on "pp" : tensor<8xf32> loc("h.1.mlp")
+    %y = rt.receive from 0 on "pp" : tensor<8xf32>
+    return
+  }
+}
+
+// -----
+
+// One program for all ranks: each sends to rank 1, rank 1 to itself.
+module attributes {dist.mesh = #dist.mesh<dp = 2>} {
+  // expected-error @+1 {{rank 0 in rt.send waits for rank 1; rank 1 in rt.send waits for rank 1}}
+  func.func @step(%x: tensor<8xf32>) {
+    rt.send %x to 1 on "dp" : tensor<8xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  // expected-error @+1 {{rank 0 in rt.send passes 32 bytes, but rank 1 in rt.receive passes 16 bytes}}
+  func.func @step_0(%x: tensor<8xf32>) attributes {rt.stage = 0 : i64} {
+    rt.send %x to 1 on "pp" : tensor<8xf32>
+    return
+  }
+  func.func @step_1() attributes {rt.stage = 1 : i64} {
+    %y = rt.receive from 0 on "pp" : tensor<4xf32>
+    return
+  }
+}
+
+// -----
+
+// A sum that one stage leaves out.
+module attributes {dist.mesh = #dist.mesh<pp = 2, dp = 2>} {
+  // expected-error @+1 {{rank 0 in rt.all_reduce waits for rank 1; rank 1 has ended}}
+  func.func @step_0(%x: tensor<8xf32>) attributes {rt.stage = 0 : i64} {
+    %s = rt.all_reduce %x over ["dp"] {maximum = false} : tensor<8xf32> -> tensor<8xf32>
+    %y = rt.all_reduce %s over ["pp"] {maximum = false} : tensor<8xf32> -> tensor<8xf32>
+    return
+  }
+  func.func @step_1() attributes {rt.stage = 1 : i64} {
+    return
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  func.func @step_0(%x: tensor<8xf32>) attributes {rt.stage = 0 : i64} {
+    rt.send %x to 1 on "pp" : tensor<8xf32>
+    %y = rt.receive from 1 on "pp" : tensor<8xf32>
+    return
+  }
+  func.func @step_1(%x: tensor<8xf32>) attributes {rt.stage = 1 : i64} {
+    %y = rt.receive from 0 on "pp" : tensor<8xf32>
+    rt.send %x to 0 on "pp" : tensor<8xf32>
+    return
+  }
+}

@@ -1,0 +1,24 @@
+//===- StrategyFlags.cpp - do the strategies fit the mesh? ----------------===//
+
+#include "StrategyFlags.h"
+
+using namespace tessera;
+
+std::string tessera::checkStrategies(const DriverOptions &options,
+                                     const Mesh &mesh) {
+  if (options.sequenceParallel && mesh.sizeOf("tp") == 1)
+    return "--sequence-parallel splits activations over mesh axis 'tp', which "
+           "has one rank; use a mesh with tp=2 or more, or leave it out";
+  if (options.zero && mesh.sizeOf("dp") == 1)
+    return "--zero splits state over mesh axis 'dp', which has one rank; use a "
+           "mesh with dp=2 or more, or leave it out";
+  if (options.contextParallel != "all-gather" &&
+      options.contextParallel != "ulysses")
+    return "--context-parallel " + options.contextParallel +
+           " is not supported; use all-gather or ulysses";
+  if (options.ranks && mesh.ranks() > options.ranks)
+    return "mesh " + mesh.str() + " has " + std::to_string(mesh.ranks()) +
+           " ranks, but --ranks allows " + std::to_string(options.ranks) +
+           "; use a smaller mesh or raise --ranks";
+  return "";
+}

@@ -1,0 +1,17 @@
+//===- StrategyFlags.h - do the strategies fit the mesh? ------------------===//
+
+#ifndef TESSERA_TOOLS_STRATEGYFLAGS_H
+#define TESSERA_TOOLS_STRATEGYFLAGS_H
+
+#include "Mesh.h"
+#include "Options.h"
+
+namespace tessera {
+
+/// Why --sequence-parallel, --zero, --context-parallel or --ranks do not fit
+/// the mesh, with the remedy; "" if they do.
+std::string checkStrategies(const DriverOptions &options, const Mesh &mesh);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_STRATEGYFLAGS_H
