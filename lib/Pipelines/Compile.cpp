@@ -147,9 +147,6 @@ static LogicalResult checkDevice(const CompileOptions &options,
   if (options.device == "cuda" && options.precision == "f64")
     return emitError() << "precision 'f64' is not supported on device 'cuda'; "
                           "use f32 or bf16, or --device cpu";
-  if (options.device == "cuda" && StringRef(options.mesh).contains("cp="))
-    return emitError() << "mesh axis 'cp' is not supported on device 'cuda'; "
-                          "use 'dp' and 'tp', or --device cpu";
   return success();
 }
 

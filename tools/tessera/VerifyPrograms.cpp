@@ -3,47 +3,19 @@
 #include "VerifyPrograms.h"
 #include "CompilerContext.h"
 #include "Mesh.h"
+#include "PlanOptions.h"
 #include "tessera/Analysis/Erasure.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Import/Import.h"
-#include "tessera/Pipelines/Compile.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace tessera;
 
-static CompileOptions compileOptions(const DriverOptions &options,
-                                     ModuleOp module) {
-  CompileOptions compile;
-  compile.mesh = options.mesh;
-  compile.sequenceParallel = options.sequenceParallel;
-  compile.zero = options.zero;
-  compile.contextParallel = options.contextParallel;
-  if (!options.schedule.empty())
-    compile.schedule = options.schedule;
-  compile.virtualStages = options.virtualStages;
-  compile.stageLayers = options.stages;
-  compile.cpu = options.cpu;
-  compile.device = options.device;
-  compile.arch = options.arch;
-  compile.bucketBytes = options.bucketBytes;
-  compile.overlap = options.overlap;
-  compile.recompute = options.recompute;
-  compile.recomputeLayers = options.recomputeLayers;
-  compile.beta1 = options.beta1;
-  compile.beta2 = options.beta2;
-  compile.weightDecay = options.weightDecay;
-  compile.clip = options.clip;
-  compile.reproducerPath = options.reproducer;
-  auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
-  if (auto count = model.getAs<IntegerAttr>("micro_batches"))
-    compile.microBatches = count.getInt();
-  return compile;
-}
-
 /// One rank, every value made once.
 static void makeSerial(CompileOptions &compile) {
   compile.mesh.clear();
+  compile.dumpDir.clear();
   compile.recompute = "none";
 }
 
@@ -63,9 +35,7 @@ bool tessera::chooseRecompute(DriverOptions &options) {
   OwningOpRef<ModuleOp> module = importWhole(compiler.context, options);
   if (!module)
     return false;
-  CompileOptions compile = compileOptions(options, *module);
-  compile.precision = options.precision;
-  compile.memoryLimit = options.memoryLimit;
+  CompileOptions compile = planOptions(options, *module);
   if (failed(fitMemory(*module, compile)))
     return false;
   options.recompute = compile.recompute;
@@ -82,7 +52,7 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
     OwningOpRef<ModuleOp> module = importWhole(compiler.context, options);
     if (!module)
       return false;
-    CompileOptions compile = compileOptions(options, *module);
+    CompileOptions compile = planOptions(options, *module);
     if (!isParallel)
       makeSerial(compile);
     if (failed(distributeToStep(*module, compile)))
@@ -144,12 +114,13 @@ bool tessera::compileShrunk(const DriverOptions &options,
   auto module = importModel(&compiler.context, options.model, import);
   if (failed(module))
     return false;
-  CompileOptions compile = compileOptions(options, **module);
+  CompileOptions compile = planOptions(options, **module);
   if (side == Side::Serial)
     makeSerial(compile);
   if (side == Side::Serial || precision == "f64")
     compile.device = "cpu";
   compile.precision = precision;
+  compile.memoryLimit = 0; // Of the whole model.
   compile.keepValues = true;
   // A small epsilon makes AdamW's first steps signs of gradients: of those that
   // bf16, or f32 in a program of full size, barely resolves, either sign. A

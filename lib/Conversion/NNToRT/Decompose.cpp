@@ -1,5 +1,6 @@
 //===- Decompose.cpp - norms and full sums --------------------------------===//
 
+#include "Marks.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/NN/NN.h"
 #include <map>
@@ -125,10 +126,7 @@ struct DecomposePass : tessera::impl::DecomposePassBase<DecomposePass> {
         op->erase();
         continue;
       }
-      for (StringRef name : {StringRef(rt::RTDialect::kKeepAttr),
-                             StringRef(rt::RTDialect::kRoleAttr)})
-        if (Attribute attr = op->getAttr(name))
-          result.getDefiningOp()->setAttr(name, attr);
+      inheritMarks(result.getDefiningOp(), op);
       op->getResult(0).replaceAllUsesWith(result);
       op->erase();
     }

@@ -1,5 +1,6 @@
 //===- ExpandMicroBatches.cpp - the micro-batch loop ----------------------===//
 
+#include "Marks.h"
 #include "tessera/Conversion/NNToRT/Factors.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/NN/NN.h"
@@ -73,10 +74,7 @@ void expandLoop(nn::MicroBatchesOp op) {
         ValueRange({sum, value}), DenseF64ArrayAttr()));
   }
   rt::YieldOp::create(builder, op.getLoc(), next);
-  for (StringRef name : {StringRef(rt::RTDialect::kRoleAttr),
-                         StringRef(rt::RTDialect::kKeepAttr)})
-    if (Attribute entries = op->getAttr(name))
-      loop->setAttr(name, entries);
+  inheritMarks(loop, op);
   op.replaceAllUsesWith(loop.getResults());
   op.erase();
 }

@@ -1,6 +1,7 @@
 //===- FormKernels.cpp - fuses what lies between library calls ------------===//
 
 #include "KernelWriter.h"
+#include "Marks.h"
 #include "tessera/Conversion/KernelToLLVM/BufferSharing.h"
 #include "tessera/Dialect/NN/Program.h"
 #include "llvm/ADT/StringMap.h"
@@ -98,8 +99,7 @@ LogicalResult FormKernelsPass::replace(KernelGroup &group) {
                            StringRef(rt::RTDialect::kRoleAttr)})
       if (DictionaryAttr entry = getResultEntry(cast<OpResult>(output), name))
         setResultEntry(cast<OpResult>(result), name, entry);
-  if (Attribute phase = last->getAttr(nn::NNDialect::kPhaseAttr))
-    launch->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  inheritPhase(launch, last);
   for (auto [output, result] : llvm::zip(emitter.outputs, launch.getOutputs()))
     output.replaceAllUsesWith(result);
   for (KernelMember &member : llvm::reverse(group.members))

@@ -1,5 +1,6 @@
 //===- Localize.cpp - global types become local shapes --------------------===//
 
+#include "Marks.h"
 #include "tessera/Conversion/NNToRT/Factors.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
@@ -172,15 +173,6 @@ std::string reasonOf(ConvertOp op) {
   return "addends of a product over a split dimension";
 }
 
-/// Carries what the report and verify need to the op that replaces another.
-void inherit(Operation *to, ConvertOp from) {
-  for (StringRef name : {StringRef(nn::NNDialect::kPhaseAttr),
-                         StringRef(rt::RTDialect::kRoleAttr),
-                         StringRef(rt::RTDialect::kKeepAttr)})
-    if (Attribute attr = from->getAttr(name))
-      to->setAttr(name, attr);
-}
-
 RankedTensorType resized(RankedTensorType type, int64_t dim, int64_t size) {
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] = size;
@@ -202,8 +194,7 @@ Operation *LocalizePass::gather(OpBuilder &b, ConvertOp op) {
   if (!isPadded)
     return gathered;
   // What is read, kept or called a gradient is the result without padding.
-  if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
-    gathered->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  inheritPhase(gathered, op);
   return rt::SliceOp::create(b, op.getLoc(), op.getType(),
                              gathered->getResult(0), b.getI64IntegerAttr(dim),
                              StringAttr());
@@ -220,8 +211,7 @@ Operation *LocalizePass::scatter(OpBuilder &b, ConvertOp op) {
   if (padded != whole) {
     auto pad = rt::PadOp::create(b, op.getLoc(), padded, input,
                                  b.getI64IntegerAttr(dim), StringAttr());
-    if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
-      pad->setAttr(nn::NNDialect::kPhaseAttr, phase);
+    inheritPhase(pad, op);
     input = pad;
   }
   Operation *scattered = rt::ReduceScatterOp::create(
@@ -298,7 +288,7 @@ LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
            << "'" << how << "' needs dimensions that the "
            << mesh.getSize(op.getAxis()) << " ranks of axis '" << op.getAxis()
            << "' divide; gather with all_gather and slice instead";
-  inherit(local, op);
+  inheritMarks(local, op);
   op.replaceAllUsesWith(local->getResult(0));
   op.erase();
   return success();

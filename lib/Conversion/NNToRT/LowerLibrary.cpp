@@ -1,6 +1,7 @@
 //===- LowerLibrary.cpp - ops that become library calls -------------------===//
 
 #include "GemmForm.h"
+#include "Marks.h"
 #include "tessera/Conversion/NNToRT/Factors.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 
@@ -13,15 +14,6 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-/// Carries what the report and verify need to the op that replaces another.
-void inherit(Operation *to, Operation *from) {
-  for (StringRef name : {StringRef(nn::NNDialect::kPhaseAttr),
-                         StringRef(rt::RTDialect::kKeepAttr),
-                         StringRef(rt::RTDialect::kRoleAttr)})
-    if (Attribute attr = from->getAttr(name))
-      to->setAttr(name, attr);
-}
-
 /// Global index of the op's first sequence.
 Value batchStart(OpBuilder &builder, Operation *op, int64_t localBatch) {
   std::optional<FactorSpan> span = spanOf(op, 'b');
@@ -55,7 +47,7 @@ LogicalResult lowerEinsum(nn::EinsumOp op) {
       op.getInputs()[form->b], Value(), Value(), i(form->m), i(form->n),
       i(form->k), i(form->lda()), i(form->ldb()), i(form->n),
       b.getBoolAttr(form->transA), b.getBoolAttr(form->transB));
-  inherit(gemm, op);
+  inheritMarks(gemm, op);
   op.replaceAllUsesWith(gemm.getC());
   op.erase();
   return success();
@@ -84,7 +76,7 @@ bool foldBias(nn::AddOp op) {
     return false;
   gemm->moveBefore(op);
   gemm.getBiasMutable().assign(biasLike(bias, gemm));
-  inherit(gemm, op);
+  inheritMarks(gemm, op);
   op.replaceAllUsesWith(gemm.getC());
   op.erase();
   return true;
@@ -143,7 +135,7 @@ bool foldAccumulation(nn::AddOp op) {
     gemm.getAccumulatorMutable().assign(sum);
   else
     writer->getResult(0).replaceAllUsesExcept(sum, op);
-  inherit(value.getDefiningOp(), op);
+  inheritMarks(value.getDefiningOp(), op);
   op.replaceAllUsesWith(value);
   op.erase();
   if (isa<rt::ZeroOp>(writer) && writer->use_empty())
@@ -165,7 +157,7 @@ void lowerEmbeddingGrad(nn::EmbeddingGradOp op) {
   auto scatter =
       rt::ScatterAddOp::create(b, loc, op.getType(), op.getGrad(), op.getIds(),
                                table, startOf(b, loc, span), valid);
-  inherit(scatter, op);
+  inheritMarks(scatter, op);
   op.replaceAllUsesWith(scatter.getResult());
   op.erase();
 }
@@ -249,7 +241,7 @@ LogicalResult lowerAttention(nn::AttentionOp op) {
       heads->start, i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
       i(heads->total), op.getScaleAttr(), b.getBoolAttr(op.getCausal()),
       op.getDropoutAttr(), op.getStreamAttr(), slice.start, i(slice.total));
-  inherit(lowered, op);
+  inheritMarks(lowered, op);
   op.replaceAllUsesWith(lowered);
   op.erase();
   return success();
@@ -281,8 +273,7 @@ LogicalResult lowerAttentionGrad(nn::AttentionGradOp op) {
       i(gradStride(op.getGradKey())), i(gradStride(op.getGradValue())),
       i(heads->total), op.getScaleAttr(), b.getBoolAttr(op.getCausal()),
       op.getDropoutAttr(), op.getStreamAttr(), slice.start, i(slice.total));
-  if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
-    lowered->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  inheritPhase(lowered, op);
   op.replaceAllUsesWith(lowered);
   op.erase();
   return success();
@@ -299,8 +290,7 @@ int64_t sliceElements(RankedTensorType whole, int64_t dim) {
 /// Only attention reads and writes slices in place.
 Value contiguous(OpBuilder &builder, Operation *op, Value slice) {
   auto copy = rt::CopyOp::create(builder, op->getLoc(), slice.getType(), slice);
-  if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
-    copy->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  inheritPhase(copy, op);
   return copy;
 }
 
@@ -345,7 +335,7 @@ void lowerStack(nn::StackOp op) {
     offsets.push_back(k * elements);
   auto join = rt::JoinOp::create(b, op.getLoc(), op.getType(), op.getInputs(),
                                  b.getDenseI64ArrayAttr(offsets));
-  inherit(join, op);
+  inheritMarks(join, op);
   op.replaceAllUsesWith(join.getResult());
   op.erase();
 }

@@ -194,39 +194,36 @@ Value OpBody::prefixRow(OpBuilder &b) {
   return rowOrZero(b, inside, row);
 }
 
-/// A row of the whole: (o, c n + j) for row (o, j) of a chunk of n.
-Value OpBody::sliceRow(OpBuilder &b, rt::SliceOp slice) {
+/// Row (o, j) of the result is row (o, j + shift) of the operand, 0 where that
+/// lies outside.
+Value OpBody::shiftedRow(OpBuilder &b, int64_t dim, Value shift) {
   Location loc = op->getLoc();
-  int64_t n = slice.getType().getDimSize(slice.getDim());
-  int64_t whole = cast<RankedTensorType>(slice.getInput().getType())
-                      .getDimSize(slice.getDim());
-  Value row = index64(b, loc, 0), size = i64(b, loc, n);
-  Value at = arith::RemUIOp::create(b, loc, row, size);
-  if (start)
-    at = arith::AddIOp::create(b, loc, at, start);
-  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at,
-                                       i64(b, loc, whole));
+  auto sizeOf = [&](Value value) {
+    return i64(b, loc, cast<RankedTensorType>(value.getType()).getDimSize(dim));
+  };
+  Value from = sizeOf(op->getOperand(0)), to = sizeOf(op->getResult(0));
+  Value row = index64(b, loc, 0);
+  Value at = arith::RemUIOp::create(b, loc, row, to);
+  if (shift)
+    at = arith::AddIOp::create(b, loc, at, shift);
+  // Unsigned: a negative row is too large.
+  Value inside =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at, from);
   Value outer = arith::MulIOp::create(
-      b, loc, arith::DivUIOp::create(b, loc, row, size), i64(b, loc, whole));
+      b, loc, arith::DivUIOp::create(b, loc, row, to), from);
   return rowOrZero(b, inside, arith::AddIOp::create(b, loc, outer, at));
 }
 
-/// A row of the chunk: (o, j - c n) for row (o, j) of the whole.
+Value OpBody::sliceRow(OpBuilder &b, rt::SliceOp slice) {
+  return shiftedRow(b, slice.getDim(), start);
+}
+
 Value OpBody::padRow(OpBuilder &b, rt::PadOp pad) {
-  Location loc = op->getLoc();
-  int64_t whole = pad.getType().getDimSize(pad.getDim());
-  int64_t n =
-      cast<RankedTensorType>(pad.getInput().getType()).getDimSize(pad.getDim());
-  Value row = index64(b, loc, 0), size = i64(b, loc, whole);
-  Value at = arith::RemUIOp::create(b, loc, row, size);
+  Value back;
   if (start)
-    at = arith::SubIOp::create(b, loc, at, start);
-  // Unsigned: a negative row is too large.
-  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at,
-                                       i64(b, loc, n));
-  Value outer = arith::MulIOp::create(
-      b, loc, arith::DivUIOp::create(b, loc, row, size), i64(b, loc, n));
-  return rowOrZero(b, inside, arith::AddIOp::create(b, loc, outer, at));
+    back =
+        arith::SubIOp::create(b, op->getLoc(), i64(b, op->getLoc(), 0), start);
+  return shiftedRow(b, pad.getDim(), back);
 }
 
 Value OpBody::dropout(OpBuilder &b, nn::DropoutOp dropout, Value x) {

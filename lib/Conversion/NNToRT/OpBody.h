@@ -31,6 +31,8 @@ private:
   mlir::Value lookUp(mlir::OpBuilder &builder, mlir::Value id);
   mlir::Value prefixRow(mlir::OpBuilder &builder);
   mlir::Value chunkStart(mlir::StringAttr axis, mlir::Type chunk, int64_t dim);
+  mlir::Value shiftedRow(mlir::OpBuilder &builder, int64_t dim,
+                         mlir::Value shift);
   mlir::Value sliceRow(mlir::OpBuilder &builder, rt::SliceOp slice);
   mlir::Value padRow(mlir::OpBuilder &builder, rt::PadOp pad);
   mlir::Value rowOrZero(mlir::OpBuilder &builder, mlir::Value inside,

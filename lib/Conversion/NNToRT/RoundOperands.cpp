@@ -1,5 +1,6 @@
 //===- RoundOperands.cpp - operands of products in lower precision --------===//
 
+#include "Marks.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
@@ -35,8 +36,7 @@ void roundBeforeGather(nn::CastOp cast) {
   OpBuilder builder(gather);
   auto shard = nn::create<nn::CastOp>(builder, cast.getLoc(), gather.getInput(),
                                       cast.getToAttr());
-  if (Attribute phase = gather->getAttr(nn::NNDialect::kPhaseAttr))
-    shard->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  inheritPhase(shard, gather);
   gather.getInputMutable().assign(shard);
   gather.getResult().setType(cast.getType());
   cast.replaceAllUsesWith(gather.getResult());
@@ -72,8 +72,7 @@ Value RoundOperandsPass::rounded(Value value, Type type, Operation *user) {
   auto op = nn::create<nn::CastOp>(builder, value.getLoc(), value,
                                    TypeAttr::get(type));
   Operation *like = value.getDefiningOp() ? value.getDefiningOp() : user;
-  if (Attribute phase = like->getAttr(nn::NNDialect::kPhaseAttr))
-    op->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  inheritPhase(op, like);
   return cast = op;
 }
 

@@ -1,0 +1,21 @@
+//===- Marks.h - what the report and verify read off an op ----------------===//
+// The op that replaces another carries the marks of it: its phase, the roles of
+// its results and which of them verify keeps.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CONVERSION_NNTORT_MARKS_H
+#define TESSERA_LIB_CONVERSION_NNTORT_MARKS_H
+
+#include "mlir/IR/Operation.h"
+
+namespace tessera {
+
+/// All marks, of an op with the same results.
+void inheritMarks(mlir::Operation *to, mlir::Operation *from);
+
+/// The phase alone, of an op that makes something on the way.
+void inheritPhase(mlir::Operation *to, mlir::Operation *from);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CONVERSION_NNTORT_MARKS_H
