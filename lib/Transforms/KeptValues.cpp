@@ -47,6 +47,14 @@ StringRef layerOf(Operation *op) {
   return layerIn(nn::partOf(op->getLoc()));
 }
 
+/// A rank that keeps its shard gathers the whole again (Korthikanti et al.
+/// 2022, section 4.2.2): no flops, and the bytes hide behind backward's
+/// products.
+bool isCheap(dist::Collective collective) {
+  return collective == dist::Collective::None ||
+         collective == dist::Collective::AllGather;
+}
+
 class Selection {
 public:
   Selection(func::FuncOp func, RepeatedLayers layers);
@@ -101,8 +109,8 @@ int64_t Selection::bytesOf(Value value) {
 
 bool Selection::isCheap(Operation *op) {
   if (auto convert = dyn_cast<dist::ConvertOp>(op))
-    return dist::findConversion(convert.getFrom(), convert.getTo())
-               ->collective == dist::Collective::None;
+    return ::isCheap(
+        dist::findConversion(convert.getFrom(), convert.getTo())->collective);
   int64_t made = 0, read = 0, flops = 0;
   for (Value result : op->getResults())
     made += bytesOf(result);

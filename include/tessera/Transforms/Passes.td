@@ -79,9 +79,9 @@ def RecomputePass : Pass<"nn-recompute", "::mlir::ModuleOp"> {
     Before: `@gradients` for one micro-batch. After: backward reads clones of
     forward ops (`nn.phase = "recompute"`), which stand right before their first
     use, in place of values that are not kept. `selective` repeats what is cheap
-    for its bytes: elementwise ops, dropout, norms; never a matrix product,
-    attention or a collective. `full` also repeats whole layers from what enters
-    them. Among what may be repeated the least bytes are kept (a minimum cut).
+    for its bytes: elementwise ops, dropout, norms, gathers of split activations;
+    never a matrix product, attention or another collective. `full` also repeats
+    whole layers from what enters them. Among what may be repeated the least bytes are kept (a minimum cut).
     Clones have the attributes of the op that they repeat, so dropout masks too
     are the same again.
   }];

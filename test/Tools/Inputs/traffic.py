@@ -7,13 +7,14 @@ al. 2020 (2 P elements in stages 1 and 2, at most 3 P in stage 3; state divided 
 import json
 import subprocess
 import sys
+import tempfile
 
 B, S, H, N = 4, 32, 64, 4
 SHARE = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1}  # times (n - 1) / n of the whole
 
 
-def report(*flags):
-    command = ["tessera", "report", sys.argv[1], "--json", "--batch", str(B), "--seq-length", str(S), *flags]
+def report(*flags, model=sys.argv[1], batch=B):
+    command = ["tessera", "report", model, "--json", "--batch", str(batch), "--seq-length", str(S), *flags]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -29,6 +30,29 @@ assert sent(sequence, "tp", B * S * H) == sent(tensor, "tp", B * S * H), "activa
 small = sent(sequence, "tp") - sent(sequence, "tp", B * S * H)
 assert 0 < small < B * S * H, f"norm weights, biases, positions: {small}"
 assert sequence["memory"]["bytes"] < tensor["memory"]["bytes"]
+
+
+
+def activations_of_layer(ranks):
+    """Bytes that one more layer keeps on a rank: bf16, split activations gathered again."""
+    config = json.load(open(sys.argv[1], encoding="utf-8"))
+    plans = []
+    for layers in 2, 3:
+        with tempfile.NamedTemporaryFile("w", suffix="config.json") as file:
+            json.dump(dict(config, n_layer=layers), file)
+            file.flush()
+            plans.append(report("--mesh", f"tp={ranks}", "--sequence-parallel", "--precision", "bf16",
+                                "--recompute", "selective", model=file.name, batch=4 * B))
+    few, many = plans
+    return many["memory"]["by_kind"]["activations"] - few["memory"]["by_kind"]["activations"]
+
+
+for ranks in 2, 4:
+    # Rounded weights, 24 h^2 bytes, are among them, so there are more tokens than elsewhere here.
+    assert activations_of_layer(ranks) <= 34 * 4 * B * S * H // ranks, (ranks, activations_of_layer(ranks))
+again = report("--mesh", f"tp={N}", "--sequence-parallel", "--recompute", "selective")
+products = 2 * 2 + 1  # split by columns: two of each layer, and the head
+assert sent(again, "tp", B * S * H) - sent(sequence, "tp", B * S * H) == products * B * S * H, "gathered again"
 
 plans = [report("--mesh", f"dp={N}", "--zero", str(stage)) for stage in range(4)]
 P = plans[0]["parameters"]
