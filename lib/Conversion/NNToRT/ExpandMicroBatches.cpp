@@ -63,9 +63,13 @@ void expandLoop(nn::MicroBatchesOp op) {
     sums.push_back(block->addArgument(zero.getType(), op.getLoc()));
   builder.setInsertionPointToEnd(block);
   SmallVector<Value> yielded = inlineBody(builder, op, block, index);
-  builder.setInsertionPointToEnd(block);
   SmallVector<Value> next;
   for (auto [sum, value] : llvm::zip(sums, yielded)) {
+    // At once: a gradient of one micro-batch is not kept.
+    builder.setInsertionPointToEnd(block);
+    if (Operation *made = value.getDefiningOp();
+        made && made->getBlock() == block)
+      builder.setInsertionPointAfter(made);
     int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
     std::string letters = dist::Signature::elementwise(rank, 1).out;
     next.push_back(nn::create<nn::AddOp>(
@@ -73,6 +77,7 @@ void expandLoop(nn::MicroBatchesOp op) {
         builder.getStringAttr(letters + "," + letters + "->" + letters),
         ValueRange({sum, value}), DenseF64ArrayAttr()));
   }
+  builder.setInsertionPointToEnd(block);
   rt::YieldOp::create(builder, op.getLoc(), next);
   inheritMarks(loop, op);
   op.replaceAllUsesWith(loop.getResults());

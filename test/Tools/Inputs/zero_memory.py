@@ -1,0 +1,29 @@
+"""Peak bytes of a rank under ZeRO in mixed precision, from `tessera report --json`.
+
+usage: zero_memory.py MODEL
+Rajbhandari et al. 2020, section 3: 4 P + 12 P / N bytes in stage 1, 2 P + 14 P / N in stage 2, 16 P / N in stage 3, for P
+parameters on N ranks. A plan also holds activations and the gradients that are not scattered yet: few of both here, in
+a deep model with few tokens. Gradients of several micro-batches add in f32, which stage 1 holds whole: 2 P more than
+sums in bf16, and 2 P / N more in stages 2 and 3 (less the parameters in bf16 that stage 3 does not keep).
+"""
+import json
+import subprocess
+import sys
+
+N = 4
+PUBLISHED = {1: 4 + 12 / N, 2: 2 + 14 / N, 3: 16 / N}
+SUMS_IN_F32 = {1: 6 + 12 / N, 2: 2 + 16 / N, 3: 16 / N}
+
+
+def bytes_of_parameter(stage, micro_batches):
+    command = ["tessera", "report", sys.argv[1], "--json", "--batch", str(N * micro_batches), "--seq-length", "8",
+               "--mesh", f"dp={N}", "--precision", "bf16", "--zero", str(stage), "--micro-batches", str(micro_batches)]
+    plan = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return plan["memory"]["bytes"] / plan["parameters"]
+
+
+for stage in 1, 2, 3:
+    once, twice = bytes_of_parameter(stage, 1), bytes_of_parameter(stage, 2)
+    assert once <= 1.05 * PUBLISHED[stage], (stage, once)
+    assert twice <= 1.1 * SUMS_IN_F32[stage], (stage, twice)
+print("zero memory ok")
