@@ -13,7 +13,22 @@ VARIANTS = {
     "recompute": {mode: ["--recompute", mode] for mode in ["none", "selective", "full"]},
     "overlap": {"one by one": ["--no-overlap", "--bucket-size", "0"], "buckets": ["--no-overlap"],
                 "overlap": ["--overlap"]},
+    "strategies": {
+        "serial": ["--mesh", "dp=1"],
+        "dp=2": ["--mesh", "dp=2"],
+        "tp=2": ["--mesh", "tp=2"],
+        "tp=2, sequence parallel": ["--mesh", "tp=2", "--sequence-parallel"],
+        "dp=2, ZeRO 1": ["--mesh", "dp=2", "--zero", "1"],
+        "dp=2, ZeRO 3": ["--mesh", "dp=2", "--zero", "3"],
+        "cp=2": ["--mesh", "cp=2"],
+        "cp=2, Ulysses": ["--mesh", "cp=2", "--context-parallel", "ulysses"],
+        "serial, 4 micro-batches": ["--mesh", "dp=1", "--micro-batches", "4"],
+        "pp=2, 1F1B": ["--mesh", "pp=2", "--micro-batches", "4"],
+        "pp=2, zero-bubble": ["--mesh", "pp=2", "--micro-batches", "4", "--schedule", "zero-bubble"],
+    },
 }
+# What a variant is compared with, where that is not the first.
+BASES = {name: "serial, 4 micro-batches" for name in ("pp=2, 1F1B", "pp=2, zero-bubble")}
 
 
 def parse():
@@ -33,8 +48,9 @@ def parse():
 
 def arguments(options, variant):
     batch, sequence = options.size.split("x")
-    return [options.model, "--batch", batch, "--seq-length", sequence, "--precision", options.precision, "--mesh",
-            options.mesh, *VARIANTS[options.what][variant]]
+    flags = VARIANTS[options.what][variant]
+    mesh = [] if "--mesh" in flags else ["--mesh", options.mesh]
+    return [options.model, "--batch", batch, "--seq-length", sequence, "--precision", options.precision, *mesh, *flags]
 
 
 def report(options, variant):
@@ -66,7 +82,7 @@ def main():
         memory, again = r["memory"], r["recompute"]["flops_of_rank"]
         time = ["", ""]
         if times:
-            base, own = times[variants[0]], times[variant]
+            base, own = times[BASES.get(variant, variants[0])], times[variant]
             processor = statistics.median(own["processor_seconds"]) / statistics.median(base["processor_seconds"])
             time = [f"{own['median']:.3f} / {own['min']:.3f}", f"{processor:.3f}"]
         print(f"| {variant} | {memory['bytes']} | {memory['by_kind']['activations']} | {r['flops_of_rank']:.0f} | "

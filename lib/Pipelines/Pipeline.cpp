@@ -1,6 +1,7 @@
 //===- Pipeline.cpp - the passes of the compiler, in order ----------------===//
 
 #include "tessera/Pipelines/Pipeline.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Transforms/Passes.h"
 #include "tessera/Conversion/KernelToLLVM/Passes.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
@@ -103,17 +104,17 @@ void tessera::buildMemoryPipeline(OpPassManager &passes,
 void tessera::buildCodePipeline(OpPassManager &passes,
                                 const PipelineOptions &options) {
   passes.addPass(createAttachMetadataPass());
-  KernelToLLVMPipelineOptions kernels;
-  kernels.vectorBits = options.vectorBits;
-  kernels.cuda = options.device == "cuda";
-  kernels.emulate = options.emulate;
   // Host code takes the addresses of kernels, so these come first.
-  if (kernels.cuda)
+  if (options.device == "cuda")
     passes.addPass(createConvertKernelToNVVMPass({options.emulate}));
   else
     passes.addPass(createConvertKernelToLLVMPass({options.vectorBits}));
+  passes.addPass(createLowerKernelsPass());
   passes.addPass(createConvertRTToLLVMPass());
-  buildKernelToLLVMPipeline(passes, kernels);
+  // Scalars are all that is left to convert.
+  passes.addPass(createArithToLLVMConversionPass());
+  if (options.emulate)
+    passes.addPass(createEmulateGridPass());
 }
 
 void tessera::buildCompilePipeline(OpPassManager &passes,

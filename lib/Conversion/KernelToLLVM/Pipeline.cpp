@@ -24,6 +24,9 @@ using namespace mlir;
 
 namespace tessera {
 
+#define GEN_PASS_DEF_LOWERKERNELSPASS
+#include "tessera/Conversion/KernelToLLVM/Passes.h.inc"
+
 namespace {
 #define GEN_PASS_REGISTRATION
 #include "tessera/Conversion/KernelToLLVM/Passes.h.inc"
@@ -39,12 +42,8 @@ static void addBFloat16Lowering(OpPassManager &kernels) {
   kernels.addPass(arith::createArithExpandOpsPass(expand));
 }
 
-void buildKernelToLLVMPipeline(OpPassManager &manager,
-                               const KernelToLLVMPipelineOptions &options) {
-  if (options.cuda)
-    manager.addPass(createConvertKernelToNVVMPass({options.emulate}));
-  else
-    manager.addPass(createConvertKernelToLLVMPass({options.vectorBits}));
+/// Kernels are functions of the LLVM dialect that hold ops of others.
+static void addLowering(OpPassManager &manager) {
   OpPassManager &kernels = manager.nest<LLVM::LLVMFuncOp>();
   kernels.addPass(createExpandKernelMathPass());
   addBFloat16Lowering(kernels);
@@ -60,6 +59,41 @@ void buildKernelToLLVMPipeline(OpPassManager &manager,
   manager.addPass(createConvertFuncToLLVMPass());
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
+}
+
+namespace {
+struct LowerKernelsPass : impl::LowerKernelsPassBase<LowerKernelsPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    OpPassManager pipeline(ModuleOp::getOperationName());
+    addLowering(pipeline);
+    pipeline.getDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    Block *body = getOperation().getBody();
+    OpBuilder builder = OpBuilder::atBlockEnd(body);
+    auto kernels = ModuleOp::create(builder, getOperation().getLoc());
+    for (Operation &op : llvm::make_early_inc_range(body->without_terminator()))
+      if (isa<LLVM::LLVMDialect>(op.getDialect()))
+        op.moveBefore(kernels.getBody(), kernels.getBody()->end());
+    OpPassManager pipeline(ModuleOp::getOperationName());
+    addLowering(pipeline);
+    if (failed(runPipeline(pipeline, kernels)))
+      return signalPassFailure();
+    body->getOperations().splice(body->end(),
+                                 kernels.getBody()->getOperations());
+    kernels.erase();
+  }
+};
+} // namespace
+
+void buildKernelToLLVMPipeline(OpPassManager &manager,
+                               const KernelToLLVMPipelineOptions &options) {
+  if (options.cuda)
+    manager.addPass(createConvertKernelToNVVMPass({options.emulate}));
+  else
+    manager.addPass(createConvertKernelToLLVMPass({options.vectorBits}));
+  addLowering(manager);
   if (options.emulate)
     manager.addPass(createEmulateGridPass());
 }

@@ -53,6 +53,16 @@ def ConvertKernelToNVVMPass : Pass<"convert-kernel-to-nvvm", "::mlir::ModuleOp">
   ];
 }
 
+def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
+  let summary = "Lower kernels alone to the LLVM dialect";
+  let description = [{
+    Before: kernels of convert-kernel-to-llvm or convert-kernel-to-nvvm beside
+    the lowered program. After: they are in the LLVM dialect; the program is as
+    it was. Meanwhile they stand in a module of their own: the program of a
+    large model is many times as long, and no pass here has to walk it.
+  }];
+}
+
 def EmulateGridPass : Pass<"emulate-grid", "::mlir::ModuleOp"> {
   let summary = "Turn CUDA kernels into host code that runs under an emulator";
   let description = [{
