@@ -1,7 +1,8 @@
 """A plain GPT-2 training step in PyTorch, as a worker of bench/run.py (see Worker.h).
 
-Usage: pytorch_gpt2.py config.json batch sequence f32|bf16 threads
-bf16 is torch.autocast. On the CPU, PyTorch's own `linear` calls the system's BLAS in fp32; where PyTorch also offers
+Usage: pytorch_gpt2.py config.json batch sequence f32|bf16 threads [cpu|cuda [eager|graphs|compile|compile+graphs]]
+bf16 is torch.autocast. On a GPU: the optimizer is fused, the vocabulary padded to a multiple of 64 as PyTorch's users
+do, `graphs` captures the whole step, `compile` is torch.compile of the model. On the CPU, PyTorch's own `linear` calls the system's BLAS in fp32; where PyTorch also offers
 oneDNN's, both are tried on one product of this shape and the faster is measured. The BLAS is Debian's choice: with
 `libopenblas0-pthread` installed F.linear is an order faster than with the reference BLAS.
 """
@@ -65,17 +66,37 @@ class Gpt2(nn.Module):
                 nn.init.normal_(parameter, std=0.02)
 
     def forward(self, ids):
-        x = self.wte(ids) + self.wpe(torch.arange(ids.shape[1]))
+        x = self.wte(ids) + self.wpe(torch.arange(ids.shape[1], device=ids.device))
         for layer in self.layers:
             x = layer(x)
         return Linear.function(self.ln_f(x), self.wte.weight, None)
 
 
-def adamw(model):
+def adamw(model, device):
     decayed = [p for p in model.parameters() if p.dim() == 2]
     others = [p for p in model.parameters() if p.dim() != 2]
     groups = [{"params": decayed, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95))
+    fused = {"fused": True, "capturable": True} if device == "cuda" else {}
+    return torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95), **fused)
+
+
+def captured(step):
+    """The step as one CUDA graph: what it reads and writes stays where it is."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step()
+
+    def replay():
+        graph.replay()
+        return loss
+
+    return replay
 
 
 def peak_resident():
@@ -84,25 +105,34 @@ def peak_resident():
 
 
 def main():
-    path, batch, sequence, precision, threads = sys.argv[1:]
+    path, batch, sequence, precision, threads = sys.argv[1:6]
+    device, mode = sys.argv[6:] + ["cpu", "eager"][len(sys.argv) - 6:]
     batch, sequence = int(batch), int(sequence)
     torch.set_num_threads(int(threads))
     torch.manual_seed(1)
     with open(path) as file:
         config = json.load(file)
-    model = Gpt2(config)
-    optimizer = adamw(model)
-    tokens = torch.randint(config["vocab_size"], (batch, sequence + 1))
+    tokens = torch.randint(config["vocab_size"], (batch, sequence + 1), device=device)
+    if device == "cuda":
+        config["vocab_size"] = -(-config["vocab_size"] // 64) * 64
+    model = Gpt2(config).to(device)
+    optimizer = adamw(model, device)
+    run = torch.compile(model) if "compile" in mode else model
 
-    def step():
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bf16"):
-            logits = model(tokens[:, :-1])
+    def queue():
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=precision == "bf16"):
+            logits = run(tokens[:, :-1])
             loss = F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        return loss.item()
+        return loss
+
+    work = captured(queue) if "graphs" in mode else queue
+
+    def step():
+        return work().item()
 
     def timed(function=step):
         start = time.perf_counter()
@@ -119,7 +149,7 @@ def main():
         return min(timed(products) for _ in range(5))
 
     linears = {"F.linear": F.linear}
-    if precision == "f32" and hasattr(torch._C._nn, "mkldnn_linear"):
+    if device == "cpu" and precision == "f32" and hasattr(torch._C._nn, "mkldnn_linear"):
         linears["oneDNN linear"] = onednn_linear
     trials = {name: trial(function) for name, function in linears.items()} if len(linears) > 1 else {}
     name = min(trials, key=trials.get, default="F.linear")
@@ -132,7 +162,9 @@ def main():
             start = time.process_time()
             seconds.append(timed())
             processor.append(time.process_time() - start)
-        print(json.dumps({"seconds": seconds, "processor_seconds": processor, "vmhwm": peak_resident()}), flush=True)
+        peak = torch.cuda.max_memory_allocated() if device == "cuda" else None
+        print(json.dumps({"seconds": seconds, "processor_seconds": processor, "vmhwm": peak_resident(),
+                          "peak_device": peak}), flush=True)
 
 
 if __name__ == "__main__":

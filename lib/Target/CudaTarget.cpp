@@ -15,6 +15,11 @@ namespace tessera {
 static constexpr const char *kTriple = "nvptx64-nvidia-cuda";
 /// bf16 matrix products and 16-byte asynchronous copies start here.
 static constexpr unsigned kOldest = 80;
+/// What LLVM chooses by itself from here on is newer than kLongParameters.
+static constexpr unsigned kBlackwell = 100;
+/// PTX 8.1 (CUDA 12.1) lifts the limit of 4352 bytes of parameters, which a sum
+/// over the gradients of some 45 layers exceeds.
+static constexpr const char *kLongParameters = "+ptx81";
 
 static const llvm::Target *findTarget(const llvm::Triple &triple,
                                       EmitError emitError) {
@@ -30,6 +35,14 @@ static const llvm::Target *findTarget(const llvm::Triple &triple,
   return target;
 }
 
+/// "sm_90a" is 90.
+static unsigned numberOf(StringRef arch) {
+  unsigned number = 0;
+  arch.consume_front("sm_");
+  arch.consumeInteger(10, number);
+  return number;
+}
+
 FailureOr<CudaTarget> CudaTarget::get(StringRef arch, EmitError emitError) {
   llvm::Triple triple(kTriple);
   const llvm::Target *target = findTarget(triple, emitError);
@@ -37,12 +50,8 @@ FailureOr<CudaTarget> CudaTarget::get(StringRef arch, EmitError emitError) {
     return failure();
   std::unique_ptr<llvm::MCSubtargetInfo> generic(
       target->createMCSubtargetInfo(triple, "", ""));
-  unsigned number = 0;
-  StringRef digits = arch;
-  bool isKnown = digits.consume_front("sm_") &&
-                 !digits.consumeInteger(10, number) &&
-                 generic->isCPUStringValid(arch);
-  if (isKnown && number >= kOldest)
+  bool isKnown = arch.starts_with("sm_") && generic->isCPUStringValid(arch);
+  if (isKnown && numberOf(arch) >= kOldest)
     return CudaTarget{arch.str()};
   return emitError() << "cuda architecture '" << arch << "' is "
                      << (isKnown ? "too old" : "unknown")
@@ -58,7 +67,8 @@ CudaTarget::createTargetMachine(EmitError emitError) const {
   if (!target)
     return nullptr;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, arch, "", llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+      triple, arch, numberOf(arch) < kBlackwell ? kLongParameters : "",
+      llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
   if (!machine)
     emitError() << "cannot create a code generator for '" << arch << "'";

@@ -7,6 +7,7 @@
 #define TESSERA_CUDA_COLLECTIVES_H
 
 #include "Communicator.h"
+#include "Device.h"
 
 #include <cuda_runtime_api.h>
 #include <memory>
@@ -23,8 +24,10 @@ public:
   virtual ~Collectives() = default;
 
   /// A call that will be made, and the making of what the calls noted so far
-  /// need: connections, memory. Ranks note the same.
-  virtual void note(const Collective &call) = 0;
+  /// need: connections, memory. The ranks of a group note it alike. `entry` is
+  /// one of TSR_ENTRY_*.
+  virtual void note(int entry, const Collective &call) = 0;
+  virtual void note(const Message &message) = 0;
   virtual Status connect() = 0;
 
   virtual Status allReduce(const Collective &call, void *data) = 0;
@@ -32,6 +35,12 @@ public:
                            void *dst) = 0;
   virtual Status reduceScatter(const Collective &call, const void *src,
                                void *dst) = 0;
+  virtual Status allToAll(const Collective &call, const void *src,
+                          void *dst) = 0;
+  virtual Status broadcast(const Collective &call, int64_t root,
+                           void *data) = 0;
+  virtual Status send(const Message &message, const void *data) = 0;
+  virtual Status receive(const Message &message, void *data) = 0;
 
   /// Whether calls may be captured into a CUDA graph: they need nothing of the
   /// host when the graph runs.
@@ -48,11 +57,12 @@ public:
 /// each other's memory.
 std::unique_ptr<Collectives> makeThreadCollectives(Rank &rank, int device,
                                                    cudaStream_t stream);
-/// One GPU per rank, through NCCL. TSR_UNSUPPORTED, TSR_NOT_FOUND.
-std::unique_ptr<Collectives> makeNcclCollectives(Rank &rank,
+/// One GPU per rank, through NCCL, in one process or a process per rank; the
+/// rank's communicator between hosts is what they find each other by.
+std::unique_ptr<Collectives> makeNcclCollectives(Rank &rank, int device,
                                                  cudaStream_t stream);
-/// Throws if `ranks` ranks on `devices` GPUs cannot use NCCL.
-void checkNccl(int64_t ranks, int devices);
+/// Throws if this process's ranks on its `devices` GPUs cannot use NCCL.
+void checkNccl(const LocalRanks &ranks, int devices);
 /// "2.28.3"; empty if there is none.
 std::string ncclVersion();
 

@@ -43,14 +43,19 @@ void CudaDevice::check(const DeviceRequest &request) const {
   if (std::string problem = driverProblem(); !problem.empty())
     fail(TSR_UNSUPPORTED, "device 'cuda': ", problem);
   int devices = deviceCount();
-  int64_t ranks = request.metadata.mesh.ranks();
   if (request.communicator == "nccl")
-    checkNccl(ranks, devices);
+    checkNccl(request.ranks, devices);
   else if (request.communicator != "threads")
     fail(TSR_UNSUPPORTED, "communicator '", request.communicator,
          "' is not in device 'cuda'; use 'threads' or 'nccl'");
-  for (int device = 0; device < std::min<int64_t>(devices, ranks); ++device)
-    checkMemory(request, device, (ranks - device + devices - 1) / devices);
+  else if (!request.hasAllRanks())
+    fail(TSR_UNSUPPORTED, "communicator 'threads' connects ranks of one "
+                          "process, here each has its own; use 'nccl'");
+  std::map<int, int64_t> ranksOf;
+  for (int64_t i = 0; i < request.ranks.count; ++i)
+    ++ranksOf[static_cast<int>((request.ranks.first + i) % devices)];
+  for (auto [device, ranks] : ranksOf)
+    checkMemory(request, device, ranks);
 }
 
 std::shared_ptr<Image> CudaDevice::imageOf(int device, const Code &code) {
@@ -67,7 +72,7 @@ std::shared_ptr<Image> CudaDevice::imageOf(int device, const Code &code) {
 }
 
 std::unique_ptr<DeviceRank> CudaDevice::openRank(Rank &rank) {
-  int device = static_cast<int>(rank.number % deviceCount());
+  int device = static_cast<int>(rank.localNumber % deviceCount());
   cuda::check(cudaSetDevice(device), "choosing a GPU");
   return std::make_unique<CudaRank>(rank, device, imageOf(device, *rank.code));
 }

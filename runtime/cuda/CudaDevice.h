@@ -13,7 +13,8 @@ namespace tessera::cuda {
 class CudaDevice final : public Device {
 public:
   void check(const DeviceRequest &request) const override;
-  /// Rank r runs on GPU r modulo their number; several may share one.
+  /// The machine's rank r runs on GPU r modulo their number; several of one
+  /// process may share one.
   std::unique_ptr<DeviceRank> openRank(Rank &rank) override;
   DeviceReport report() const override;
 

@@ -35,7 +35,11 @@ Arity arityOf(const Call &call) {
   case TSR_ENTRY_COPY:
     return {2, TSR_COPY_ARGS};
   case TSR_ENTRY_ALL_REDUCE:
+  case TSR_ENTRY_BROADCAST:
     return {1, TSR_COLLECTIVE_ARGS};
+  case TSR_ENTRY_SEND:
+  case TSR_ENTRY_RECEIVE:
+    return {1, TSR_MESSAGE_ARGS};
   case TSR_ENTRY_WAIT:
     return {1, 0};
   default:
@@ -48,8 +52,13 @@ bool isAttention(const Call &call) {
          call.entry == TSR_ENTRY_ATTENTION_BACKWARD;
 }
 
+bool isMessage(const Call &call) {
+  return call.entry == TSR_ENTRY_SEND || call.entry == TSR_ENTRY_RECEIVE;
+}
+
 bool isCollective(const Call &call) {
-  return call.entry >= TSR_ENTRY_ALL_REDUCE && call.entry != TSR_ENTRY_WAIT;
+  return call.entry >= TSR_ENTRY_ALL_REDUCE && call.entry != TSR_ENTRY_WAIT &&
+         !isMessage(call);
 }
 
 /// What may differ from step to step without being another program.
@@ -89,16 +98,6 @@ int32_t entryOf(void *context, int64_t op, void *const *buffers,
     return rank.enter({entry, op, buffers, args});
   });
 }
-
-/// Messages between pipeline stages.
-int32_t unsupported(void *context, int64_t op, void *const *, const int64_t *) {
-  CudaRank &rank = *static_cast<CudaRank *>(context);
-  return enterOp(rank.owner(), op, []() -> Status {
-    return {TSR_UNSUPPORTED,
-            "pipeline stages cannot exchange messages on device 'cuda' in this "
-            "version; use axes dp and tp, or --device cpu"};
-  });
-}
 } // namespace
 
 const tsr_abi_api &cudaApi() {
@@ -114,9 +113,9 @@ const tsr_abi_api &cudaApi() {
                                   entryOf<TSR_ENTRY_ALL_GATHER>,
                                   entryOf<TSR_ENTRY_REDUCE_SCATTER>,
                                   entryOf<TSR_ENTRY_ALL_TO_ALL>,
-                                  unsupported,
-                                  unsupported,
-                                  unsupported,
+                                  entryOf<TSR_ENTRY_SEND>,
+                                  entryOf<TSR_ENTRY_RECEIVE>,
+                                  entryOf<TSR_ENTRY_BROADCAST>,
                                   entryOf<TSR_ENTRY_WAIT>};
   return api;
 }
@@ -166,7 +165,9 @@ void CudaRank::noteWords(const Call &call) {
 
 void CudaRank::noteWorkspace(const Call &call) {
   if (isCollective(call))
-    collectives->note(collectiveOf(call.op, call.args));
+    collectives->note(call.entry, collectiveOf(call.op, call.args));
+  if (isMessage(call))
+    collectives->note(messageOf(rank, call.op, call.args));
   size_t bytes = 0;
   if (isAttention(call))
     bytes = workspaceOf(decodeAttentionCall(call.args), directionOf(call));
@@ -198,25 +199,38 @@ void CudaRank::queueAttention(const Call &call) {
 /// One that is not asynchronous is waited for at once.
 Status CudaRank::queueCollective(const Call &call) {
   communication.fork();
-  if (Status status = runCollective(collectiveOf(call.op, call.args), call);
+  if (Status status = isMessage(call) ? runMessage(call) : runCollective(call);
       !status.ok())
     return status;
   const void *target = call.buffers[arityOf(call).buffers - 1];
   communication.finish(target);
-  if (!call.args[TSR_COLLECTIVE_ASYNC])
+  if (isMessage(call) || !call.args[TSR_COLLECTIVE_ASYNC])
     communication.join(target);
   return {};
 }
 
-Status CudaRank::runCollective(const Collective &what, const Call &call) {
-  if (call.entry == TSR_ENTRY_ALL_REDUCE)
+Status CudaRank::runMessage(const Call &call) {
+  Message message = messageOf(rank, call.op, call.args);
+  return call.entry == TSR_ENTRY_SEND
+             ? collectives->send(message, call.buffers[0])
+             : collectives->receive(message, call.buffers[0]);
+}
+
+Status CudaRank::runCollective(const Call &call) {
+  Collective what = collectiveOf(call.op, call.args);
+  switch (call.entry) {
+  case TSR_ENTRY_ALL_REDUCE:
     return collectives->allReduce(what, call.buffers[0]);
-  if (call.entry == TSR_ENTRY_ALL_GATHER)
+  case TSR_ENTRY_ALL_GATHER:
     return collectives->allGather(what, call.buffers[0], call.buffers[1]);
-  if (call.entry == TSR_ENTRY_ALL_TO_ALL)
-    return {TSR_UNSUPPORTED, "all_to_all is not supported on device 'cuda'; "
-                             "use --device cpu"};
-  return collectives->reduceScatter(what, call.buffers[0], call.buffers[1]);
+  case TSR_ENTRY_REDUCE_SCATTER:
+    return collectives->reduceScatter(what, call.buffers[0], call.buffers[1]);
+  case TSR_ENTRY_ALL_TO_ALL:
+    return collectives->allToAll(what, call.buffers[0], call.buffers[1]);
+  default:
+    return collectives->broadcast(what, call.args[TSR_COLLECTIVE_ROOT],
+                                  call.buffers[0]);
+  }
 }
 
 Status CudaRank::queue(const Call &call) {

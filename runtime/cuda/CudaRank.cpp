@@ -24,7 +24,7 @@ CudaRank::CudaRank(Rank &rank, int device, std::shared_ptr<Image> image)
   if (const tsr_abi_device_image *code = rank.code->image())
     workspaceNeeded = std::max(workspaceNeeded, code->workspace_bytes);
   collectives = rank.communicatorName == "nccl"
-                    ? makeNcclCollectives(rank, communication.get())
+                    ? makeNcclCollectives(rank, device, communication.get())
                     : makeThreadCollectives(rank, device, communication.get());
   // What the program asks for is found now: better than in the first step.
   if (Status status = walk({rank.code->step(), 0, 0}, Walk::Note); !status.ok())

@@ -62,7 +62,8 @@ private:
   void queueLaunch(const Call &call);
   void queueAttention(const Call &call);
   Status queueCollective(const Call &call);
-  Status runCollective(const Collective &what, const Call &call);
+  Status runCollective(const Call &call);
+  Status runMessage(const Call &call);
   cudaError_t progress() const;
   const int64_t *takeWords(int64_t count);
 

@@ -8,11 +8,11 @@ static const char *const without =
     "communicator 'nccl' is not in this plug-in, which is built without "
     "nccl.h; install libnccl-dev and build again, or use 'threads'";
 
-std::unique_ptr<Collectives> makeNcclCollectives(Rank &, cudaStream_t) {
+std::unique_ptr<Collectives> makeNcclCollectives(Rank &, int, cudaStream_t) {
   fail(TSR_UNSUPPORTED, without);
 }
 
-void checkNccl(int64_t, int) { fail(TSR_UNSUPPORTED, without); }
+void checkNccl(const LocalRanks &, int) { fail(TSR_UNSUPPORTED, without); }
 
 std::string ncclVersion() { return ""; }
 

@@ -33,6 +33,11 @@ NcclLibrary open() {
   find(library, "ncclAllReduce", nccl.allReduce);
   find(library, "ncclAllGather", nccl.allGather);
   find(library, "ncclReduceScatter", nccl.reduceScatter);
+  find(library, "ncclBroadcast", nccl.broadcast);
+  find(library, "ncclSend", nccl.send);
+  find(library, "ncclRecv", nccl.recv);
+  find(library, "ncclGroupStart", nccl.groupStart);
+  find(library, "ncclGroupEnd", nccl.groupEnd);
   return nccl;
 }
 } // namespace

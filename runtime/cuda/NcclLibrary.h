@@ -20,6 +20,11 @@ struct NcclLibrary {
   decltype(&ncclAllReduce) allReduce;
   decltype(&ncclAllGather) allGather;
   decltype(&ncclReduceScatter) reduceScatter;
+  decltype(&ncclBroadcast) broadcast;
+  decltype(&ncclSend) send;
+  decltype(&ncclRecv) recv;
+  decltype(&ncclGroupStart) groupStart;
+  decltype(&ncclGroupEnd) groupEnd;
 
   /// Opened on first use; TSR_NOT_FOUND.
   static const NcclLibrary &get();

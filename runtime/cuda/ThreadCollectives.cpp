@@ -11,6 +11,7 @@
 #include "Rank.h"
 #include "Reduction.h"
 #include "Rows.h"
+#include "Slices.h"
 
 #include <algorithm>
 #include <map>
@@ -39,7 +40,12 @@ public:
   Status allGather(const Collective &call, const void *src, void *dst) override;
   Status reduceScatter(const Collective &call, const void *src,
                        void *dst) override;
-  void note(const Collective &) override {}
+  Status allToAll(const Collective &call, const void *src, void *dst) override;
+  Status broadcast(const Collective &call, int64_t root, void *data) override;
+  Status send(const Message &message, const void *data) override;
+  Status receive(const Message &message, void *data) override;
+  void note(int, const Collective &) override {}
+  void note(const Message &) override {}
   Status connect() override { return {}; }
   /// The meetings need the host, but a rank alone meets nobody.
   bool isCapturable() const override { return isAlone; }
@@ -57,6 +63,8 @@ private:
     std::vector<const Order *> others;
   };
   Place &placeOf(int64_t axes);
+  Place &channelOf(int64_t peer, bool sends);
+  void takePlace(Place &place, const Meetings::Seat &seat);
   Status open(Place &place, Offer offer);
   Status close(Place &place);
   void waitFor(const Place &place, Event Order::*event);
@@ -66,8 +74,9 @@ private:
   int device;
   cudaStream_t stream;
   bool isAlone;
-  std::set<int> reached;           ///< GPUs
-  std::map<int64_t, Place> places; ///< by set of axes
+  std::set<int> reached;                              ///< GPUs
+  std::map<int64_t, Place> places;                    ///< by set of axes
+  std::map<std::pair<int64_t, bool>, Place> channels; ///< by peer, direction
 };
 
 std::vector<const Order *> othersOf(const Meetings::Seat &seat) {
@@ -82,14 +91,28 @@ ThreadCollectives::Place &ThreadCollectives::placeOf(int64_t axes) {
   Place &place = places[axes];
   if (place.order)
     return place;
-  place.seat = meetings.seatOf(axes);
-  if (place.seat.size() > mostMembers)
-    fail(TSR_UNSUPPORTED, "a group of ", place.seat.size(),
+  Meetings::Seat seat = meetings.seatOf(axes);
+  if (seat.size() > mostMembers)
+    fail(TSR_UNSUPPORTED, "a group of ", seat.size(),
          " ranks is larger than the threads communicator's ", mostMembers,
          " on device 'cuda'; use a smaller axis");
+  takePlace(place, seat);
+  return place;
+}
+
+ThreadCollectives::Place &ThreadCollectives::channelOf(int64_t peer,
+                                                       bool sends) {
+  Place &place = channels[{peer, sends}];
+  if (!place.order)
+    takePlace(place,
+              sends ? meetings.channelTo(peer) : meetings.channelFrom(peer));
+  return place;
+}
+
+void ThreadCollectives::takePlace(Place &place, const Meetings::Seat &seat) {
+  place.seat = seat;
   place.order = std::make_unique<Order>();
   place.order->device = device;
-  return place;
 }
 
 /// Makes a peer's memory readable and writable from this GPU.
@@ -199,6 +222,70 @@ Status ThreadCollectives::reduceScatter(const Collective &call, const void *src,
                 0, buffersOf(place.seat), own},
                stream),
         "reducing");
+  return close(place);
+}
+
+Status ThreadCollectives::allToAll(const Collective &call, const void *src,
+                                   void *dst) {
+  Place &place = placeOf(call.axes);
+  Offer offer{"all_to_all", call, 0, const_cast<void *>(src), nullptr};
+  if (Status status = open(place, offer); !status.ok())
+    return status;
+  int64_t element = dtypeBytes(call.dtype), unit = call.count * element;
+  int64_t size = place.seat.size();
+  Slices from = sourceSlices(call, element), to = targetSlices(call, element);
+  // Of one outer index: rows of `unit` side by side in one of the two.
+  int64_t fromStride = call.gathersOuter ? size * unit : unit;
+  int64_t toStride = call.gathersOuter ? unit : size * unit;
+  std::vector<const void *> sources = place.seat.offeredData();
+  for (int64_t outer = 0; outer < call.outer; ++outer)
+    for (int64_t i = 0; i < size; ++i) {
+      int64_t base = outer * size * call.rows * unit;
+      copyRows({call.rows, unit,
+                static_cast<const char *>(sources[i]) + base +
+                    place.seat.member * from.bytes,
+                fromStride, static_cast<char *>(dst) + base + i * to.bytes,
+                toStride},
+               stream);
+    }
+  return close(place);
+}
+
+Status ThreadCollectives::broadcast(const Collective &call, int64_t root,
+                                    void *data) {
+  Place &place = placeOf(call.axes);
+  if (root < 0 || root >= place.seat.size())
+    return {TSR_INTERNAL, concat("broadcast from ", root, ", the group has ",
+                                 place.seat.size(), " members")};
+  if (Status status = open(place, {"broadcast", call, root, data, nullptr});
+      !status.ok())
+    return status;
+  if (place.seat.member != root)
+    copyRows({1, call.count * dtypeBytes(call.dtype),
+              place.seat.group->offer(root).data, 0, data, 0},
+             stream);
+  return close(place);
+}
+
+Status ThreadCollectives::send(const Message &message, const void *data) {
+  if (Status status = meetings.check(message); !status.ok())
+    return status;
+  Place &place = channelOf(message.peer, true);
+  Offer offer = Meetings::offerOf("send", message, const_cast<void *>(data));
+  if (Status status = open(place, offer); !status.ok())
+    return status;
+  return close(place);
+}
+
+Status ThreadCollectives::receive(const Message &message, void *data) {
+  if (Status status = meetings.check(message); !status.ok())
+    return status;
+  Place &place = channelOf(message.peer, false);
+  if (Status status = open(place, Meetings::offerOf("receive", message, data));
+      !status.ok())
+    return status;
+  copyRows({1, message.bytes, place.seat.group->offer(0).data, 0, data, 0},
+           stream);
   return close(place);
 }
 } // namespace

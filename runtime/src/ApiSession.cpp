@@ -5,6 +5,23 @@
 
 using namespace tessera;
 
+static ProcessOptions processOptions(const tsr_session_options &given) {
+  ProcessOptions result;
+  if (given.world_size == 0 && given.rank == 0)
+    return result;
+  result.worldSize = given.world_size;
+  result.rank = given.rank;
+  result.localRank = given.local_rank;
+  result.localSize = given.local_size;
+  if (given.rendezvous)
+    result.rendezvous = given.rendezvous;
+  if (given.rendezvous_timeout_ms != 0)
+    result.timeout = std::chrono::milliseconds(given.rendezvous_timeout_ms);
+  if (result.worldSize < 1)
+    checkProcessOptions(result);
+  return result;
+}
+
 static SessionOptions sessionOptions(const tsr_session_options *given) {
   tsr_session_options options = takeOptions(given, "tsr_session_options");
   SessionOptions result;
@@ -17,6 +34,7 @@ static SessionOptions sessionOptions(const tsr_session_options *given) {
     result.timeoutMs = options.timeout_ms;
   result.seed = options.seed;
   result.poison = options.poison != 0;
+  result.processes = processOptions(options);
   return result;
 }
 
@@ -87,6 +105,15 @@ tsr_status tsr_session_step_batch(tsr_session *session, const tsr_batch *batch,
   });
 }
 
+tsr_status tsr_session_largest(tsr_session *session, int32_t value,
+                               int32_t *out_largest) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(out_largest, "out_largest");
+    *out_largest = session->content.largest(value);
+  });
+}
+
 int64_t tsr_session_next_step(const tsr_session *session) {
   return session->content.nextStep();
 }
@@ -135,11 +162,6 @@ tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
     if (rank < 0 || rank >= ranks)
       fail(TSR_INVALID_ARGUMENT, "rank ", rank, " of ", ranks, " ranks");
     checkCount(tensor, count, tensor.localElements());
-    const Rank &holder = *session->content.ranks()[rank];
-    if (!holder.holds(tensor))
-      fail(TSR_NOT_FOUND, "rank ", rank, " at pipeline stage ", holder.stage,
-           " does not hold ", tensor.describe(), "; a rank at stage ",
-           tensor.firstStage(), " does");
     session->content.readLocal(rank, tensor, values);
   });
 }

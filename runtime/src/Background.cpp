@@ -1,7 +1,6 @@
 #include "Background.h"
 
 #include "SignalsBlocked.h"
-#include "ThreadCommunicator.h"
 
 #include <condition_variable>
 #include <deque>
@@ -20,10 +19,10 @@ struct Background::State {
     OpTrace *trace;
   };
 
-  State(std::shared_ptr<ThreadWorld> world, int64_t rank)
-      : communicator(std::move(world), rank, Lane::Background) {}
+  explicit State(std::unique_ptr<Communicator> communicator)
+      : communicator(std::move(communicator)) {}
 
-  ThreadCommunicator communicator;
+  std::unique_ptr<Communicator> communicator;
   std::mutex mutex;
   std::condition_variable wake, done;
   std::deque<Entry> queue; ///< the first one runs
@@ -32,8 +31,8 @@ struct Background::State {
   std::thread thread;
 };
 
-Background::Background(std::shared_ptr<ThreadWorld> world, int64_t rank)
-    : state(std::make_shared<State>(std::move(world), rank)) {
+Background::Background(std::unique_ptr<Communicator> communicator, int64_t rank)
+    : state(std::make_shared<State>(std::move(communicator))) {
   SignalsBlocked blocked;
   try {
     state->thread = std::thread(loop, state);
@@ -97,7 +96,7 @@ void Background::loop(const std::shared_ptr<State> &state) {
     {
       TracedOp traced(entry.trace, entry.op);
       try {
-        status = entry.job(state->communicator);
+        status = entry.job(*state->communicator);
       } catch (...) {
         status = currentStatus();
       }

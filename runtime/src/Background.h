@@ -14,14 +14,12 @@
 
 namespace tessera {
 
-class ThreadWorld;
-
 class Background {
 public:
   using Job = std::function<Status(Communicator &)>;
 
   /// TSR_OUT_OF_MEMORY if no thread can be started.
-  Background(std::shared_ptr<ThreadWorld> world, int64_t rank);
+  Background(std::unique_ptr<Communicator> communicator, int64_t rank);
   /// Waits for what runs.
   ~Background();
 

@@ -117,22 +117,42 @@ std::vector<Match> matchAll(const Metadata &metadata,
   parameters.insert(parameters.end(), moments.begin(), moments.end());
   return parameters;
 }
+
+/// A checkpoint that is checked against an artifact.
+struct Opened {
+  Opened(const Metadata &metadata, const std::string &path)
+      : manifest(checked(path)), model(concat(path, "/", modelFile)),
+        optimizer(concat(path, "/", optimizerFile)),
+        matches(matchAll(metadata, model, optimizer)) {}
+
+  Manifest manifest;
+  SafetensorsFile model, optimizer;
+  std::vector<Match> matches;
+
+private:
+  static Manifest checked(const std::string &path) {
+    Manifest manifest = openManifest(path);
+    for (const Manifest::File &expected : manifest.files)
+      checkFile(MappedFile(concat(path, "/", expected.name)), expected);
+    return manifest;
+  }
+};
 } // namespace
 
 void loadCheckpoint(Session &session, const std::string &directory) {
   session.checkAlive();
-  std::string checkpoint = findCheckpoint(directory);
-  Manifest manifest = openManifest(checkpoint);
-  for (const Manifest::File &expected : manifest.files)
-    checkFile(MappedFile(concat(checkpoint, "/", expected.name)), expected);
-  SafetensorsFile model(concat(checkpoint, "/", modelFile));
-  SafetensorsFile optimizer(concat(checkpoint, "/", optimizerFile));
-  std::vector<Match> matches = matchAll(session.metadata(), model, optimizer);
+  std::unique_ptr<Opened> checkpoint;
+  session.together([&] {
+    checkpoint =
+        std::make_unique<Opened>(session.metadata(), findCheckpoint(directory));
+  });
+  session.checkSame(concat("the step of the checkpoint in '", directory, "'"),
+                    checkpoint->manifest.step);
   session.onEveryRank([&](Rank &rank) {
-    for (const Match &match : matches)
+    for (const Match &match : checkpoint->matches)
       writeShardBytes(rank, *match.tensor, match.source->data);
   });
-  session.resumeAt(manifest.step, manifest.seed);
+  session.resumeAt(checkpoint->manifest.step, checkpoint->manifest.seed);
 }
 
 } // namespace tessera

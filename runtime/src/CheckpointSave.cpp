@@ -32,10 +32,42 @@ std::vector<const TensorInfo *> tensorsOf(const Metadata &metadata,
   return tensors;
 }
 
-/// Holds one global tensor at a time.
-Manifest::File writeTensors(const Session &session, const std::string &path,
-                            const char *name) {
-  std::vector<const TensorInfo *> tensors = tensorsOf(session.metadata(), name);
+/// Brings the state to the first process, tensor by tensor in the order of the
+/// files. If writing fails there, the rest still comes: the others send it.
+class Gathering {
+public:
+  explicit Gathering(const Session &session) : session(session) {
+    for (const char *file : {modelFile, optimizerFile})
+      for (const TensorInfo *tensor : tensorsOf(session.metadata(), file))
+        tensors.push_back(tensor);
+  }
+  ~Gathering() {
+    try {
+      while (!session.hasAllRanks() && next < tensors.size())
+        take();
+    } catch (...) { // the session is dead, and says so at its next call
+    }
+  }
+  /// The next tensor's bytes; in other processes than the first they are
+  /// undefined.
+  const std::vector<char> &take() {
+    const TensorInfo &tensor = *tensors[next++];
+    bytes.resize(
+        session.isFirst() ? tensor.elements() * dtypeBytes(tensor.dtype) : 0);
+    readGlobalBytes(session.ranks(), tensor, bytes.data());
+    return bytes;
+  }
+
+private:
+  const Session &session;
+  std::vector<const TensorInfo *> tensors;
+  size_t next = 0;
+  std::vector<char> bytes; ///< one global tensor at a time
+};
+
+Manifest::File writeTensors(const Metadata &metadata, Gathering &state,
+                            const std::string &path, const char *name) {
+  std::vector<const TensorInfo *> tensors = tensorsOf(metadata, name);
   std::vector<NewTensor> entries;
   for (const TensorInfo *tensor : tensors)
     entries.push_back({checkpointName(*tensor), dtypeFileName(tensor->dtype),
@@ -45,10 +77,8 @@ Manifest::File writeTensors(const Session &session, const std::string &path,
   WrittenFile file(path + "/" + name);
   std::string header = safetensorsHeader(entries);
   file.write(header.data(), header.size());
-  std::vector<char> bytes;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    bytes.resize(entries[i].bytes);
-    readGlobalBytes(session.ranks(), *tensors[i], bytes.data());
+    const std::vector<char> &bytes = state.take();
     file.write(bytes.data(), bytes.size());
   }
   file.finish();
@@ -60,13 +90,9 @@ void writeText(const std::string &path, const std::string &text) {
   file.write(text.data(), text.size());
   file.finish();
 }
-} // namespace
 
-void saveCheckpoint(Session &session, const std::string &directory) {
-  session.checkAlive();
-  if (!session.isReady())
-    fail(TSR_INVALID_ARGUMENT, "the parameters are undefined; call "
-                               "tsr_session_init or tsr_session_load first");
+void writeCheckpoint(const Session &session, Gathering &state,
+                     const std::string &directory) {
   createDirectories(directory);
   char name[32];
   std::snprintf(name, sizeof name, "step-%08lld",
@@ -74,11 +100,25 @@ void saveCheckpoint(Session &session, const std::string &directory) {
   Scratch scratch(concat(directory, "/.", name, ".tmp"));
   Manifest manifest{session.nextStep(), session.seed(), session.nextStep(), {}};
   for (const char *file : {modelFile, optimizerFile})
-    manifest.files.push_back(writeTensors(session, scratch.path, file));
+    manifest.files.push_back(
+        writeTensors(session.metadata(), state, scratch.path, file));
   writeText(scratch.path + "/" + manifestFile, writeManifest(manifest));
   syncDirectory(scratch.path);
   replaceDirectory(scratch.path, concat(directory, "/", name));
   syncDirectory(directory);
+}
+} // namespace
+
+void saveCheckpoint(Session &session, const std::string &directory) {
+  session.checkAlive();
+  if (!session.isReady())
+    fail(TSR_INVALID_ARGUMENT, "the parameters are undefined; call "
+                               "tsr_session_init or tsr_session_load first");
+  session.together([&] {
+    Gathering state(session);
+    if (session.isFirst())
+      writeCheckpoint(session, state, directory);
+  });
 }
 
 } // namespace tessera

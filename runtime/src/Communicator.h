@@ -12,6 +12,7 @@
 #include "tessera/abi.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace tessera {
 
@@ -33,6 +34,10 @@ struct Message {
   int64_t peer = 0;
   int64_t bytes = 0;
 };
+
+/// Who calls a rank's collectives: its program, or the thread that runs what
+/// the program starts. Each meets its own kind.
+enum class Lane { Program, Background };
 
 class Communicator {
 public:
@@ -65,6 +70,12 @@ public:
   /// OK until a rank failed.
   virtual Status failure() const = 0;
   virtual bool failed() const = 0;
+
+  /// An endpoint of the same rank for another lane, for one other thread.
+  virtual std::unique_ptr<Communicator> forLane(Lane lane) = 0;
+
+  /// "rank 1 is in ...; rank 2 has left the program": for diagnostics.
+  virtual std::string describeOthers() = 0;
 
   /// Progress of this rank, for diagnostics: it has reached `op`, or it has
   /// left the program, so that nobody needs to wait for it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 namespace tessera {
 
@@ -34,6 +35,13 @@ CorePlan planCores(int64_t ranks, int threads) {
     plan.pinned.emplace_back(first, first + plan.threadsPerRank);
   }
   return plan;
+}
+
+CorePlan planProcessCores(int64_t localSize, int threads) {
+  auto allowed = static_cast<int64_t>(allowedCores().size());
+  bool isBound = allowed < sysconf(_SC_NPROCESSORS_ONLN);
+  int64_t share = isBound ? allowed : std::max<int64_t>(allowed / localSize, 1);
+  return planCores(1, threads > 0 ? threads : static_cast<int>(share));
 }
 
 void pinThread(const std::vector<int> &cores) {

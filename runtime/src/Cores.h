@@ -20,6 +20,10 @@ struct CorePlan {
 /// would be pinned to the same cores.
 CorePlan planCores(int64_t ranks, int threads);
 
+/// Of a process with one rank beside others on this machine. 0 threads: its
+/// share of the cores, or all that the launcher left it.
+CorePlan planProcessCores(int64_t localSize, int threads);
+
 /// Pins the calling thread, and the threads it creates. Best effort.
 void pinThread(const std::vector<int> &cores);
 

@@ -37,10 +37,13 @@ private:
 class CpuDevice final : public Device {
 public:
   void check(const DeviceRequest &request) const override {
-    if (request.communicator != "threads")
+    const char *own = request.hasAllRanks() ? "threads" : "tcp";
+    if (request.communicator != own)
       fail(TSR_UNSUPPORTED, "communicator '", request.communicator,
-           "' is not in this runtime for device 'cpu'; use 'threads'");
-    checkMemory(request.metadata.arenaBytes, request.metadata.mesh.ranks());
+           "' does not connect ranks ",
+           request.hasAllRanks() ? "of one process" : "that are processes",
+           " on device 'cpu'; use '", own, "'");
+    checkMemory(request.metadata.arenaBytes, request.ranks.machine);
   }
   std::unique_ptr<DeviceRank> openRank(Rank &rank) override {
     return std::make_unique<CpuRank>(rank);

@@ -47,12 +47,21 @@ public:
   virtual std::string describe() const = 0;
 };
 
+/// Which ranks a process opens, by their numbers on this machine.
+struct LocalRanks {
+  int64_t first = 0, count = 1;
+  int64_t machine = 1; ///< ranks on this machine, in all processes
+};
+
 /// What a session asks of a device, before anything is allocated.
 struct DeviceRequest {
   std::string artifact; ///< path
   std::string communicator;
   const Metadata &metadata;
   const Code &code;
+  LocalRanks ranks;
+
+  bool hasAllRanks() const { return ranks.count == metadata.mesh.ranks(); }
 };
 
 /// A part of a device's software, for `tessera doctor`.

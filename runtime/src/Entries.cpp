@@ -85,7 +85,8 @@ Status collect(Rank &rank, const Collective &call, const int64_t *args,
   if (!args[TSR_COLLECTIVE_ASYNC])
     return run(*rank.communicator);
   if (!rank.background)
-    rank.background = std::make_unique<Background>(rank.world, rank.number);
+    rank.background = std::make_unique<Background>(
+        rank.communicator->forLane(Lane::Background), rank.number);
   rank.background->start(call.op, target, std::move(run),
                          rank.trace ? &rank.trace->background : nullptr);
   return {};

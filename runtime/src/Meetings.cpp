@@ -1,8 +1,6 @@
 #include "Meetings.h"
 
-#include "DType.h"
-
-#include <cstring>
+#include "Diagnosis.h"
 
 namespace tessera {
 
@@ -11,29 +9,9 @@ std::string overAxes(const Mesh &mesh, const Wait &wait) {
   return "over " + mesh.describe(wait.offer.call.axes);
 }
 
-bool isKnown(const Collective &call) {
-  return dtypeBytes(call.dtype) != 0 && call.count >= 0 && call.outer >= 0 &&
-         (call.reduction == TSR_REDUCE_SUM || call.reduction == TSR_REDUCE_MAX);
-}
-
-std::string describeCall(const Offer &offer) {
-  return concat(offer.kind, " of op ", offer.call.op, " with ",
-                offer.call.outer, " x ", offer.call.count, " ",
-                dtypeName(offer.call.dtype), ", reduction ",
-                offer.call.reduction, ", root ", offer.root);
-}
-
-/// Stages number the ops of programs of their own.
-bool sameOp(const Mesh &mesh, const Collective &a, const Collective &b) {
-  bool betweenStages = mesh.stageAxis >= 0 && ((a.axes >> mesh.stageAxis) & 1);
-  return betweenStages || a.op == b.op;
-}
-
-bool sameCall(const Mesh &mesh, const Offer &a, const Offer &b) {
-  return std::strcmp(a.kind, b.kind) == 0 && sameOp(mesh, a.call, b.call) &&
-         a.call.count == b.call.count && a.call.dtype == b.call.dtype &&
-         a.call.reduction == b.call.reduction && a.call.outer == b.call.outer &&
-         a.root == b.root;
+std::string fromTo(const Mesh &, const Wait &wait) {
+  const std::vector<int64_t> &ranks = wait.group.ranks();
+  return concat("from rank ", ranks[0], " to rank ", ranks[1]);
 }
 
 } // namespace
@@ -58,8 +36,25 @@ Meetings::Seat Meetings::seatOf(int64_t axes) {
 }
 
 Wait Meetings::waitAt(const Seat &seat) const {
-  return {*seat.group, seat.member, seat.group->offer(seat.member), overAxes,
-          lane == Lane::Program};
+  return {*seat.group, seat.member, seat.group->offer(seat.member),
+          seat.isChannel ? fromTo : overAxes, lane == Lane::Program};
+}
+
+Status Meetings::check(const Message &message) {
+  int64_t ranks = world.options().mesh.ranks();
+  if (message.peer < 0 || message.peer >= ranks || message.peer == rank ||
+      message.bytes < 0)
+    world.abort({TSR_INTERNAL,
+                 concat("rank ", rank, " exchanges ", message.bytes,
+                        " bytes with rank ", message.peer, " of ", ranks)});
+  return world.failure();
+}
+
+Offer Meetings::offerOf(const char *kind, const Message &message, void *data) {
+  Offer offer{kind, {}, 0, data};
+  offer.call.op = message.op;
+  offer.call.count = message.bytes;
+  return offer;
 }
 
 /// First meeting: everyone's buffer is ready, and all call the same.
@@ -70,7 +65,7 @@ Status Meetings::open(const Seat &seat, const Offer &offer) {
     world.reached(rank, offer.call.op);
   if (!isKnown(offer.call)) {
     world.abort({TSR_INTERNAL, concat("rank ", rank, " called an illegal ",
-                                      describeCall(offer))});
+                                      describeOffer(offer))});
     return world.failure();
   }
   seat.group->offer(seat.member) = offer;
@@ -82,18 +77,28 @@ Status Meetings::open(const Seat &seat, const Offer &offer) {
 /// Second meeting: nobody needs the others' buffers any more.
 Status Meetings::close(const Seat &seat) { return world.meet(waitAt(seat)); }
 
+Status Meetings::checkMessage(const Seat &seat) const {
+  const Offer &own = seat.group->offer(seat.member);
+  const Offer &other = seat.group->offer(1 - seat.member);
+  if (own.call.count != other.call.count)
+    world.abort(
+        {TSR_INTERNAL, concat("message ", fromTo({}, waitAt(seat)), ": ",
+                              own.kind, " of ", own.call.count, " bytes meets ",
+                              other.kind, " of ", other.call.count, " bytes")});
+  return world.failure();
+}
+
 Status Meetings::checkOffers(const Seat &seat) const {
+  if (seat.isChannel)
+    return checkMessage(seat);
   const Offer &own = seat.group->offer(seat.member);
   for (int64_t i = 0; i < seat.group->size(); ++i) {
     const Offer &other = seat.group->offer(i);
     if (sameCall(world.options().mesh, own, other))
       continue;
-    world.abort(
-        {TSR_INTERNAL,
-         concat("ranks disagree over ",
-                world.options().mesh.describe(own.call.axes), ": rank ", rank,
-                " called ", describeCall(own), ", rank ",
-                seat.group->ranks()[i], " called ", describeCall(other))});
+    world.abort({TSR_INTERNAL, describeDisagreement(
+                                   world.options().mesh.describe(own.call.axes),
+                                   rank, own, seat.group->ranks()[i], other)});
     return world.failure();
   }
   return {};

@@ -18,11 +18,19 @@ public:
   struct Seat {
     Rendezvous *group = nullptr;
     int64_t member = 0;
+    bool isChannel = false; ///< of messages: member 0 sends, member 1 receives
 
     int64_t size() const { return group->size(); }
     std::vector<const void *> offeredData() const;
   };
   Seat seatOf(int64_t axes);
+  Seat channelTo(int64_t peer) { return {&world.channel(rank, peer), 0, true}; }
+  Seat channelFrom(int64_t peer) {
+    return {&world.channel(peer, rank), 1, true};
+  }
+  /// Aborts the world if there is no such peer.
+  Status check(const Message &message);
+  static Offer offerOf(const char *kind, const Message &message, void *data);
   /// First meeting. Aborts the world if the call is illegal or not everyone's.
   Status open(const Seat &seat, const Offer &offer);
   /// Second meeting.
@@ -30,7 +38,7 @@ public:
 
 private:
   Status checkOffers(const Seat &seat) const;
-
+  Status checkMessage(const Seat &seat) const;
   Wait waitAt(const Seat &seat) const;
 
   ThreadWorld &world;

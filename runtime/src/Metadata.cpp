@@ -136,6 +136,8 @@ std::string Metadata::describeArena() const {
 }
 
 std::string Metadata::describeOp(int64_t op) const {
+  if (op == -1)
+    return "the session's state";
   if (op < 0 || op >= static_cast<int64_t>(ops.size()))
     return concat("op ", op);
   const OpInfo &info = ops[op];

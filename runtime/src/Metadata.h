@@ -130,7 +130,7 @@ struct Metadata {
   const TensorInfo *find(Role role, const std::string &name) const;
   bool hasParameters() const;
   int64_t arenaBytesAt(int64_t stage) const;
-  /// "gemm 'h.3.mlp.fc' of layer 3 (op 12)"
+  /// "gemm 'h.3.mlp.fc' of layer 3 (op 12)"; -1 is what no program asks for.
   std::string describeOp(int64_t op) const;
 
   /// "activations 6442450944, optimizer 1020054732" of `arenaKinds`.

@@ -12,15 +12,18 @@ namespace tessera {
 
 struct Rank {
   int64_t number = 0;
+  int64_t localNumber = 0; ///< among the ranks of this machine
   std::vector<int64_t> coordinates;
   int64_t stage = 0; ///< of the pipeline
   std::shared_ptr<const Metadata> metadata;
   std::shared_ptr<const Code> code;
+  /// Of ranks that are threads of one process; null where they are processes.
   std::shared_ptr<ThreadWorld> world;
   /// Of host memory; a device with memory of its own takes only failures and
   /// progress from it.
   std::unique_ptr<Communicator> communicator;
   std::string communicatorName;
+  std::chrono::milliseconds timeout{60000}; ///< of a collective
   int threads = 1;
   bool poison = false;
   /// Of host memory: runs what is started; made by the first such call.

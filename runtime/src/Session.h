@@ -3,24 +3,13 @@
 #ifndef TESSERA_RUNTIME_SESSION_H
 #define TESSERA_RUNTIME_SESSION_H
 
-#include "Artifact.h"
 #include "RankThreads.h"
 #include "Schedule.h"
-#include "TensorAccess.h"
-#include "ThreadWorld.h"
+#include "SessionCore.h"
 
 #include <string>
 
 namespace tessera {
-
-struct SessionOptions {
-  std::string device = "cpu";
-  std::string communicator = "threads";
-  int threads = 0;
-  int timeoutMs = 60000;
-  int64_t seed = 0;
-  bool poison = false;
-};
 
 /// Gives the input's element at an index of [batch, sequence], C order.
 using TokenAt = std::function<int32_t(int64_t index)>;
@@ -37,6 +26,8 @@ public:
   /// On a device that is open already.
   Session(const Artifact &artifact, const SessionOptions &options,
           std::shared_ptr<Device> device);
+  // With several processes what follows is collective where it says so: all
+  // processes make the same calls in the same order.
 
   void initialize();
   void setSchedule(const Schedule &next);
@@ -49,9 +40,13 @@ public:
   /// TSR_NOT_FOUND names what there is no tensor of.
   const TensorInfo &tensor(const std::string &role,
                            const std::string &name) const;
+  /// Collective.
   void read(const TensorInfo &tensor, double *values) const;
-  /// A parameter's master gets the same values, unrounded.
+  /// Collective: every process gives the same values. A parameter's master gets
+  /// the same values, unrounded.
   void write(const TensorInfo &tensor, const double *values);
+  /// TSR_INVALID_ARGUMENT: the rank is of another process; TSR_NOT_FOUND: its
+  /// stage has no such tensor.
   void readLocal(int64_t rank, const TensorInfo &tensor, double *values) const;
 
   const Metadata &metadata() const { return *core->metadata; }
@@ -63,7 +58,18 @@ public:
   /// The state is defined: parameters can be trained and saved.
   bool isReady() const { return ready; }
 
-  /// Runs `body` on every rank's thread; throws the first failure.
+  /// This process has the only ranks.
+  bool hasAllRanks() const { return core->world != nullptr; }
+  /// This process has rank 0: it gets what is gathered, and writes files.
+  bool isFirst() const { return core->ranks[0]->number == 0; }
+  /// Collective: runs `body` in each process; if it fails in one, all throw.
+  void together(const std::function<void()> &body) const;
+  /// Collective: the largest of all processes' values.
+  int32_t largest(int32_t value) const;
+  /// Collective: TSR_MISMATCH if the processes' values differ; `what` they are.
+  void checkSame(const std::string &what, int64_t value) const;
+
+  /// Runs `body` on every local rank's thread; throws the first failure.
   void onEveryRank(const std::function<void(Rank &)> &body);
   /// After the state was replaced: what comes next.
   void resumeAt(int64_t step, int64_t seed);
@@ -71,17 +77,8 @@ public:
   void checkAlive() const;
 
 private:
-  /// What a stuck rank's thread may still use when the session is gone.
-  struct Core {
-    std::shared_ptr<Device> device;
-    std::shared_ptr<const Metadata> metadata;
-    std::shared_ptr<ThreadWorld> world;
-    Ranks ranks;
-  };
-  static std::shared_ptr<Core> makeCore(const Artifact &artifact,
-                                        const SessionOptions &options,
-                                        std::shared_ptr<Device> device,
-                                        const CorePlan &plan);
+  Status gatherFailure(const Status &own) const;
+  Collective overAll(int64_t count, int dtype) const;
   void checkTokens(const int32_t *tokens, size_t count) const;
   void checkReady() const;
   void checkRange(const char *what, const int32_t *values, int64_t limit) const;
@@ -95,7 +92,7 @@ private:
   void startTrace();
   void finishTrace();
 
-  std::shared_ptr<Core> core;
+  std::shared_ptr<SessionCore> core;
   RankThreads threads;
   Schedule schedule;
   std::chrono::milliseconds timeout;

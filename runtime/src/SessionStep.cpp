@@ -131,14 +131,14 @@ void Session::runStep() {
     bool someDone = running < static_cast<int64_t>(core->ranks.size());
     if (someDone && firstDone == Clock::time_point{})
       firstDone = now;
-    if (someDone && !core->world->failed() && now - firstDone > timeout)
-      core->world->abortStragglers();
-    if (core->world->failed() && failedAt == Clock::time_point{})
+    if (someDone && !core->failed() && now - firstDone > timeout)
+      core->world->abortStragglers(); // one rank is never some of several
+    if (core->failed() && failedAt == Clock::time_point{})
       failedAt = now;
-    return core->world->failed() && now - failedAt > grace;
+    return core->failed() && now - failedAt > grace;
   };
   Status status = threads.run(job, giveUp);
-  death = core->world->failed() ? core->world->failure() : status;
+  death = core->failed() ? core->failure() : status;
   if (!death.ok())
     throw Error(death);
 }

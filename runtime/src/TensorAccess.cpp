@@ -1,7 +1,7 @@
 #include "TensorAccess.h"
 
 #include "DType.h"
-#include "HostTensor.h"
+#include "GatheredPart.h"
 #include "Sharding.h"
 #include "ThreadTeam.h"
 
@@ -18,17 +18,24 @@ static ShardRuns runsOf(const Rank &rank, const TensorInfo &tensor) {
                    blockElements);
 }
 
+/// Whether the rank at `place` has the tensor: not every stage does.
+static bool isHeld(const TensorInfo &tensor, const Mesh &mesh,
+                   const std::vector<int64_t> &place) {
+  return tensor.isAt(mesh.stageOf(place));
+}
+
 void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values) {
+  const Mesh &mesh = ranks[0]->metadata->mesh;
   int64_t element = dtypeBytes(tensor.dtype);
   std::vector<double> block(blockElements);
-  for (const auto &rank : ranks) {
-    if (!rank->holds(tensor) ||
-        !isFirstReplica(tensor, rank->metadata->mesh, rank->coordinates))
+  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+    std::vector<int64_t> place = mesh.coordinates(rank);
+    if (!isHeld(tensor, mesh, place) || !isFirstReplica(tensor, mesh, place))
       continue;
-    bool first = isFirstAddend(tensor, rank->metadata->mesh, rank->coordinates);
-    ShardRuns runs = runsOf(*rank, tensor);
-    HostTensor part = HostTensor::toRead(*rank, tensor);
-    for (int64_t i = 0; i < runs.count(); ++i) {
+    GatheredPart part(ranks, rank, tensor);
+    bool first = isFirstAddend(tensor, mesh, place);
+    ShardRuns runs(shardOf(tensor, mesh, place), blockElements);
+    for (int64_t i = 0; part.data() && i < runs.count(); ++i) {
       Run run = runs.at(i);
       const unsigned char *src = part.data() + run.local * element;
       double *dst = values + run.global;
@@ -41,14 +48,15 @@ void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values) {
 
 void readGlobalBytes(const Ranks &ranks, const TensorInfo &tensor,
                      char *bytes) {
+  const Mesh &mesh = ranks[0]->metadata->mesh;
   int64_t element = dtypeBytes(tensor.dtype);
-  for (const auto &rank : ranks) {
-    if (!rank->holds(tensor) ||
-        !isFirstReplica(tensor, rank->metadata->mesh, rank->coordinates))
+  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+    std::vector<int64_t> place = mesh.coordinates(rank);
+    if (!isHeld(tensor, mesh, place) || !isFirstReplica(tensor, mesh, place))
       continue;
-    ShardRuns runs = runsOf(*rank, tensor);
-    HostTensor part = HostTensor::toRead(*rank, tensor);
-    for (int64_t i = 0; i < runs.count(); ++i) {
+    GatheredPart part(ranks, rank, tensor);
+    ShardRuns runs(shardOf(tensor, mesh, place), blockElements);
+    for (int64_t i = 0; part.data() && i < runs.count(); ++i) {
       Run run = runs.at(i);
       std::memcpy(bytes + run.global * element,
                   part.data() + run.local * element, run.length * element);

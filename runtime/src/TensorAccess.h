@@ -15,6 +15,8 @@ namespace tessera {
 
 using Ranks = std::vector<std::unique_ptr<Rank>>;
 
+// Of the two that follow the process with rank 0 gets the result; with several
+// processes all make the same calls, and give nothing the others need not.
 /// values[elements]: shards put together, partial addends added in rank order.
 void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values);
 /// The stored bytes of a tensor that is not partial.

@@ -15,11 +15,6 @@ constexpr int64_t partElements = 64;
 // Below this a second thread costs more than it saves.
 constexpr int64_t threadBytes = int64_t(1) << 20;
 
-std::string fromTo(const Mesh &, const Wait &wait) {
-  const std::vector<int64_t> &ranks = wait.group.ranks();
-  return concat("from rank ", ranks[0], " to rank ", ranks[1]);
-}
-
 /// body(begin, end) over [0, count) on `threads` threads.
 template <class Body>
 void splitOver(int threads, int64_t count, int64_t bytes, const Body &body) {
@@ -172,52 +167,26 @@ Status ThreadCommunicator::barrier(const Collective &call) {
   return meetings.close(seat);
 }
 
-Status ThreadCommunicator::exchange(const Meetings::Seat &seat,
-                                    const Message &message, void *data) {
-  if (world->failed())
-    return world->failure();
-  world->reached(rank, message.op);
-  Offer &own = seat.group->offer(seat.member);
-  own = {seat.member == 0 ? "send" : "receive", {}, 0, data};
-  own.call.op = message.op;
-  own.call.count = message.bytes;
-  Wait wait{*seat.group, seat.member, own, fromTo};
-  if (Status status = world->meet(wait); !status.ok())
-    return status;
-  const Offer &other = seat.group->offer(1 - seat.member);
-  if (own.call.count != other.call.count) {
-    world->abort(
-        {TSR_INTERNAL, concat("message ", fromTo({}, wait), ": ", own.kind,
-                              " of ", own.call.count, " bytes meets ",
-                              other.kind, " of ", other.call.count, " bytes")});
-    return world->failure();
-  }
-  if (seat.member == 1)
-    std::memcpy(data, other.data, message.bytes);
-  return world->meet(wait);
-}
-
-Status ThreadCommunicator::checkPeer(const Message &message) {
-  int64_t ranks = world->options().mesh.ranks();
-  if (message.peer < 0 || message.peer >= ranks || message.peer == rank ||
-      message.bytes < 0)
-    world->abort({TSR_INTERNAL,
-                  concat("rank ", rank, " exchanges ", message.bytes,
-                         " bytes with rank ", message.peer, " of ", ranks)});
-  return world->failure();
-}
-
 Status ThreadCommunicator::send(const Message &message, const void *data) {
-  if (Status status = checkPeer(message); !status.ok())
+  if (Status status = meetings.check(message); !status.ok())
     return status;
-  return exchange({&world->channel(rank, message.peer), 0}, message,
-                  const_cast<void *>(data));
+  Meetings::Seat seat = meetings.channelTo(message.peer);
+  Offer offer = Meetings::offerOf("send", message, const_cast<void *>(data));
+  if (Status status = meetings.open(seat, offer); !status.ok())
+    return status;
+  return meetings.close(seat);
 }
 
 Status ThreadCommunicator::receive(const Message &message, void *data) {
-  if (Status status = checkPeer(message); !status.ok())
+  if (Status status = meetings.check(message); !status.ok())
     return status;
-  return exchange({&world->channel(message.peer, rank), 1}, message, data);
+  Meetings::Seat seat = meetings.channelFrom(message.peer);
+  if (Status status =
+          meetings.open(seat, Meetings::offerOf("receive", message, data));
+      !status.ok())
+    return status;
+  std::memcpy(data, seat.group->offer(0).data, message.bytes);
+  return meetings.close(seat);
 }
 
 } // namespace tessera

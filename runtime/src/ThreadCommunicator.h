@@ -30,6 +30,10 @@ public:
   void abort(const Status &status) override { world->abort(status); }
   Status failure() const override { return world->failure(); }
   bool failed() const override { return world->failed(); }
+  std::unique_ptr<Communicator> forLane(Lane lane) override {
+    return std::make_unique<ThreadCommunicator>(world, rank, lane);
+  }
+  std::string describeOthers() override { return world->describeOthers(rank); }
   void reached(int64_t op) override {
     if (lane == Lane::Program)
       world->reached(rank, op);
@@ -38,10 +42,6 @@ public:
   void left() override { world->setInside(rank, false); }
 
 private:
-  Status checkPeer(const Message &message);
-  Status exchange(const Meetings::Seat &seat, const Message &message,
-                  void *data);
-
   std::shared_ptr<ThreadWorld> world;
   int64_t rank;
   Lane lane;

@@ -73,62 +73,37 @@ Status ThreadWorld::meet(const Wait &wait) {
   return failure();
 }
 
-std::string ThreadWorld::describeMissing(int64_t rank) const {
-  int64_t op = places[rank].op.load();
-  std::string place = !places[rank].inside.load() ? "has left the program"
-                      : op < 0                    ? "has not reached an op"
-                               : concat("is in ", settings.describeOp(op));
-  return concat("rank ", rank, " is missing, it ", place);
+RankPlace ThreadWorld::placeOf(int64_t rank) const {
+  return {places[rank].inside.load(), places[rank].op.load()};
 }
 
-/// "rank 4 has arrived", "ranks 0, 1 and 3 have arrived".
-static std::string describeArrived(const std::vector<int64_t> &ranks) {
-  std::string list;
-  for (size_t i = 0; i < ranks.size(); ++i)
-    list += concat(i == 0                  ? ""
-                   : i + 1 == ranks.size() ? " and "
-                                           : ", ",
-                   ranks[i]);
-  return ranks.size() == 1 ? concat("rank ", list, " has arrived")
-                           : concat("ranks ", list, " have arrived");
+std::string ThreadWorld::missing(int64_t rank) const {
+  return describeMissing(rank, placeOf(rank), settings.describeOp);
 }
 
-/// An op of the artifact is named after its collective already.
-std::string ThreadWorld::describeCall(const Wait &wait) const {
-  std::string op = settings.describeOp(wait.offer.call.op);
-  bool named = op.rfind(concat(wait.offer.kind, " "), 0) == 0;
-  return concat(named ? op : concat(wait.offer.kind, " of ", op), " ",
-                wait.where(settings.mesh, wait));
+std::string ThreadWorld::describeOthers(int64_t rank) const {
+  std::string text;
+  for (int64_t other = 0; other < settings.mesh.ranks(); ++other)
+    if (other != rank)
+      text += concat(text.empty() ? "" : "; ", "rank ", other, " ",
+                     describePlace(placeOf(other), settings.describeOp));
+  return text;
 }
 
 std::string ThreadWorld::describe(const Wait &wait, uint64_t round,
                                   const std::string &why) const {
   const std::vector<int64_t> &ranks = wait.group.ranks();
   std::vector<int64_t> arrived;
-  std::string missing;
+  std::string absent;
   for (size_t i = 0; i < ranks.size(); ++i) {
     if (wait.group.hasArrived(i, round))
       arrived.push_back(ranks[i]);
     else
-      missing += concat(describeMissing(ranks[i]), "; ");
+      absent += concat(missing(ranks[i]), "; ");
   }
-  return concat(describeCall(wait), " ", why, ": ", missing,
+  return concat(describeCall(wait.offer, settings.describeOp), " ",
+                wait.where(settings.mesh, wait), " ", why, ": ", absent,
                 describeArrived(arrived));
-}
-
-void ThreadWorld::abort(const Status &status) {
-  std::lock_guard<std::mutex> lock(failureMutex);
-  if (hasFailed.load())
-    return;
-  firstFailure = status;
-  hasFailed.store(true, std::memory_order_release);
-}
-
-Status ThreadWorld::failure() const {
-  if (!failed())
-    return {};
-  std::lock_guard<std::mutex> lock(failureMutex);
-  return firstFailure;
 }
 
 void ThreadWorld::reached(int64_t rank, int64_t op) {
@@ -142,13 +117,13 @@ void ThreadWorld::setInside(int64_t rank, bool inside) {
 }
 
 void ThreadWorld::abortStragglers() {
-  std::string missing;
+  std::string absent;
   for (size_t rank = 0; rank < places.size(); ++rank)
     if (places[rank].inside.load())
-      missing += concat(missing.empty() ? "" : "; ", describeMissing(rank));
+      absent += concat(absent.empty() ? "" : "; ", missing(rank));
   abort({TSR_TIMEOUT,
          concat("the step did not finish within ", settings.timeout.count(),
-                " ms of the first rank: ", missing)});
+                " ms of the first rank: ", absent)});
 }
 
 } // namespace tessera

@@ -6,18 +6,14 @@
 #ifndef TESSERA_RUNTIME_THREADWORLD_H
 #define TESSERA_RUNTIME_THREADWORLD_H
 
+#include "Diagnosis.h"
+#include "FirstFailure.h"
 #include "Metadata.h"
-#include "Rendezvous.h"
 
-#include <functional>
 #include <map>
 #include <memory>
 
 namespace tessera {
-
-/// Who calls a rank's collectives: its program, or the thread that runs what
-/// the program starts. Each meets its own kind.
-enum class Lane { Program, Background };
 
 struct ThreadWorldOptions {
   Mesh mesh;
@@ -26,7 +22,7 @@ struct ThreadWorldOptions {
   /// Polls before a waiting rank sleeps; 0 where ranks outnumber cores.
   int spins = 0;
   /// Names an op for diagnostics.
-  std::function<std::string(int64_t)> describeOp;
+  DescribeOp describeOp;
 };
 
 /// A member that waits: the text is only made if the wait fails.
@@ -53,9 +49,12 @@ public:
   /// Arrives and waits for the others.
   Status meet(const Wait &wait);
 
-  void abort(const Status &status);
-  bool failed() const { return hasFailed.load(std::memory_order_acquire); }
-  Status failure() const;
+  void abort(const Status &status) { first.record(status); }
+  bool failed() const { return first.failed(); }
+  Status failure() const { return first.get(); }
+
+  /// Where all ranks but one are.
+  std::string describeOthers(int64_t rank) const;
 
   void reached(int64_t rank, int64_t op);
   void setInside(int64_t rank, bool inside);
@@ -69,8 +68,8 @@ private:
   };
   bool spin(const Rendezvous &group, uint64_t round) const;
   bool someoneLeft(const Rendezvous &group, uint64_t round) const;
-  std::string describeMissing(int64_t rank) const;
-  std::string describeCall(const Wait &wait) const;
+  RankPlace placeOf(int64_t rank) const;
+  std::string missing(int64_t rank) const;
   std::string describe(const Wait &wait, uint64_t round,
                        const std::string &why) const;
 
@@ -80,9 +79,7 @@ private:
   using Groups =
       std::map<std::pair<int64_t, int64_t>, std::unique_ptr<Rendezvous>>;
   Groups groups[2], channels; ///< groups by lane
-  std::atomic<bool> hasFailed{false};
-  mutable std::mutex failureMutex;
-  Status firstFailure;
+  FirstFailure first;
 };
 
 } // namespace tessera

@@ -59,11 +59,14 @@ std::string weightsFile(const std::string &path) {
 void loadWeights(Session &session, const std::string &path) {
   session.checkAlive();
   const Metadata &metadata = session.metadata();
-  SafetensorsFile file(weightsFile(path));
+  std::unique_ptr<SafetensorsFile> file;
   std::vector<Match> matches;
-  for (const TensorInfo &tensor : metadata.tensors)
-    if (tensor.role == Role::Parameter)
-      matches.push_back(matchParameter(tensor, metadata, file));
+  session.together([&] {
+    file = std::make_unique<SafetensorsFile>(weightsFile(path));
+    for (const TensorInfo &tensor : metadata.tensors)
+      if (tensor.role == Role::Parameter)
+        matches.push_back(matchParameter(tensor, metadata, *file));
+  });
   bool fresh = !session.isReady();
   session.onEveryRank([&](Rank &rank) {
     for (const Match &match : matches) {

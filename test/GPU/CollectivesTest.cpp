@@ -24,6 +24,11 @@ struct Case {
   std::vector<int64_t> args;
 };
 
+bool isInPlace(const Case &c) {
+  return c.entry == &tsr_abi_api::all_reduce ||
+         c.entry == &tsr_abi_api::broadcast;
+}
+
 using Bytes = std::vector<unsigned char>;
 
 /// Values of a rank, as f32, bf16 (upper halves) or small i32.
@@ -51,7 +56,7 @@ int32_t runCase(const Program &p, const Case &c) {
     if (int32_t code = p.call(p.frame.api->*c.entry, buffers, c.args))
       return code;
     // What one round gives is the next one's input.
-    if (c.entry != &tsr_abi_api::all_reduce)
+    if (!isInPlace(c))
       if (int32_t code =
               p.call(p.frame.api->copy, {p.at(targetAt), p.at(sourceAt)},
                      {1, 2000, 2000, 2000}))
@@ -68,16 +73,25 @@ Status runOnHost(Communicator &communicator, const Case &c, Bytes &arena) {
   call.dtype = static_cast<int>(c.args[TSR_COLLECTIVE_DTYPE]);
   call.reduction = static_cast<int>(c.args[TSR_COLLECTIVE_REDUCTION]);
   call.outer = c.args[TSR_COLLECTIVE_OUTER];
+  if (c.entry == &tsr_abi_api::all_to_all) {
+    call.rows = c.args[TSR_COLLECTIVE_ROWS];
+    call.gathersOuter = c.args[TSR_COLLECTIVE_GATHERS_OUTER] != 0;
+  }
   for (int round = 0; round < rounds; ++round) {
     void *source = arena.data(), *target = arena.data() + targetAt;
-    Status status = c.entry == &tsr_abi_api::all_reduce
-                        ? communicator.allReduce(call, source)
-                    : c.entry == &tsr_abi_api::all_gather
-                        ? communicator.allGather(call, source, target)
-                        : communicator.reduceScatter(call, source, target);
+    Status status =
+        c.entry == &tsr_abi_api::all_reduce
+            ? communicator.allReduce(call, source)
+        : c.entry == &tsr_abi_api::broadcast
+            ? communicator.broadcast(call, c.args[TSR_COLLECTIVE_ROOT], source)
+        : c.entry == &tsr_abi_api::all_gather
+            ? communicator.allGather(call, source, target)
+        : c.entry == &tsr_abi_api::all_to_all
+            ? communicator.allToAll(call, source, target)
+            : communicator.reduceScatter(call, source, target);
     if (!status.ok())
       return status;
-    if (c.entry != &tsr_abi_api::all_reduce)
+    if (!isInPlace(c))
       std::memcpy(source, target, 2000);
   }
   return {};
@@ -135,6 +149,69 @@ TEST(GpuCollectives, ReduceScatterHasTheBitsOfTheCpu) {
       for (int64_t outer : {1, 3})
         compare({&tsr_abi_api::reduce_scatter,
                  {set, 250, dtype, TSR_REDUCE_SUM, outer, 0}});
+}
+
+TEST(GpuCollectives, AllToAllPutsPiecesWhereTheCpuDoes) {
+  for (int64_t set : {1, 2, 3})
+    for (int64_t outer : {1, 3})
+      for (int64_t rows : {1, 2})
+        for (int64_t gathersOuter : {0, 1})
+          compare({&tsr_abi_api::all_to_all,
+                   {set, 11, TSR_DTYPE_BF16, TSR_REDUCE_SUM, outer, 0, rows,
+                    gathersOuter}});
+}
+
+TEST(GpuCollectives, BroadcastIsTheRootsBuffer) {
+  for (int64_t set : {1, 2})
+    for (int64_t root : {0, 1})
+      compare({&tsr_abi_api::broadcast,
+               {set, 333, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0, 0, 0, root}});
+}
+
+/// Round and round: what is received is sent on at once, a copy follows.
+int32_t passOn(const Program &p, int64_t bytesOfLast) {
+  int64_t own = p.frame.coordinates[1];
+  const tsr_abi_api &api = *p.frame.api;
+  for (int round = 0; round < rounds; ++round) {
+    int64_t bytes = own && round == rounds - 1 ? bytesOfLast : 4000;
+    std::vector<int64_t> peer = {1, 1 - own, bytes};
+    void *mine = p.at(sourceAt), *theirs = p.at(targetAt);
+    for (int32_t code :
+         {own ? p.call(api.receive, {theirs}, peer)
+              : p.call(api.send, {mine}, peer),
+          own ? p.call(api.send, {mine}, peer)
+              : p.call(api.receive, {theirs}, peer),
+          p.call(api.copy, {theirs, mine}, {1, 4000, 4000, 4000})})
+      if (code)
+        return code;
+  }
+  return 0;
+}
+
+TEST(GpuCollectives, MessagesAreExchangedInOrder) {
+  WorldOptions options;
+  options.axes = axes;
+  options.arenaBytes = arenaBytes;
+  options.body = [](const Program &p) { return passOn(p, 4000); };
+  World world(options);
+  for (int64_t rank = 0; rank < 4; ++rank)
+    world.write(rank, sourceAt, valuesOf(rank, TSR_DTYPE_F32, 4000));
+  Status status = world.step();
+  ASSERT_TRUE(status.ok()) << status.message;
+  for (int64_t rank = 0; rank < 4; ++rank) // an odd number of exchanges
+    EXPECT_EQ(world.read<unsigned char>(rank, sourceAt, 4000),
+              valuesOf(rank ^ 1, TSR_DTYPE_F32, 4000));
+}
+
+TEST(GpuCollectives, MessagesOfTwoSizesNameBoth) {
+  WorldOptions options;
+  options.axes = axes;
+  options.arenaBytes = arenaBytes;
+  options.body = [](const Program &p) { return passOn(p, 2000); };
+  World world(options);
+  std::string message = world.step().message;
+  EXPECT_NE(message.find("4000 bytes"), std::string::npos) << message;
+  EXPECT_NE(message.find("2000 bytes"), std::string::npos) << message;
 }
 
 /// Two sums, with copies beside and behind them.

@@ -8,6 +8,7 @@
 #include "Rank.h"
 #include "tessera/abi.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace gpu {
@@ -19,10 +20,14 @@ struct Program {
   void *at(int64_t offset) const { return frame.arena + offset; }
   int32_t call(tsr_abi_entry entry, std::vector<void *> buffers,
                std::vector<int64_t> args) const {
+    args.resize(std::max<size_t>(args.size(), TSR_COLLECTIVE_ARGS));
     return entry(frame.context, 0, buffers.data(), args.data());
   }
 };
 using Body = std::function<int32_t(const Program &)>;
+
+/// How ranks meet on the host; each rank is a thread in any case.
+enum class Hosts { Threads, Processes };
 
 struct WorldOptions {
   std::vector<tessera::Axis> axes;
@@ -31,6 +36,8 @@ struct WorldOptions {
   const tsr_abi_device_image *image = nullptr;
   bool poison = false;
   int timeoutMs = 20000;
+  const char *communicator = "threads";
+  Hosts hosts = Hosts::Threads;
 };
 
 /// One at a time: the body is the process's.
@@ -59,9 +66,14 @@ public:
 
 private:
   template <class Each> void onEveryRank(const Each &each);
+  void connectThreads(const WorldOptions &options);
+  void connectProcesses(const WorldOptions &options);
+  void openDevices(const WorldOptions &options);
+  tessera::DescribeOp describer() const;
+  tessera::Status failure() const { return ranks[0]->communicator->failure(); }
 
   std::shared_ptr<tessera::Metadata> metadata;
-  std::shared_ptr<tessera::ThreadWorld> world;
+  std::shared_ptr<tessera::Code> code;
   std::shared_ptr<tessera::Device> device;
   std::vector<std::unique_ptr<tessera::Rank>> ranks;
 };

@@ -3,12 +3,16 @@
 // code without a GPU: order between streams, captured steps, errors. It says
 // nothing about kernels, libraries or the real driver.
 
+#include "StandInControl.h"
 #include "StandInStream.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <set>
+
+std::atomic<int> standInDevices{2}; // ranks lie on several
+std::atomic<int> standInAllocations{0};
 
 namespace {
 std::mutex mutex;
@@ -47,7 +51,7 @@ cudaError_t cudaRuntimeGetVersion(int *version) {
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceCount(int *count) {
-  *count = 2; // ranks lie on several
+  *count = standInDevices;
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
@@ -59,7 +63,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
   *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : 0;
   return cudaSuccess;
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
+  properties->uuid.bytes[0] = static_cast<char>(device + 1);
   std::strcpy(properties->name, "stand-in");
   return cudaSuccess;
 }
@@ -79,6 +84,7 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
   return cudaSuccess;
 }
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
+  ++standInAllocations;
   *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   std::memset(*memory, 0xA5, std::min<size_t>(bytes, 1 << 20));
   return *memory ? cudaSuccess : cudaErrorMemoryAllocation;

@@ -33,7 +33,9 @@ World makeWorld(std::vector<Axis> axes, int timeoutMs = 60000) {
   for (int64_t rank = 0; rank < options.mesh.ranks(); ++rank)
     world.ranks.push_back(
         {std::make_unique<ThreadCommunicator>(world.shared, rank),
-         std::make_unique<Background>(world.shared, rank)});
+         std::make_unique<Background>(std::make_unique<ThreadCommunicator>(
+                                          world.shared, rank, Lane::Background),
+                                      rank)});
   return world;
 }
 

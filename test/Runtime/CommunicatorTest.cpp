@@ -1,38 +1,28 @@
-//===- CommunicatorTest.cpp - collectives of the thread communicator
-//----------===
+//===- CommunicatorTest.cpp - collectives of every communicator -------------===
 // Conformance: written against the Communicator interface; a new communicator
-// adds itself to `makeWorld`.
+// adds itself to CommunicatorWorld.
 //===------------------------------------------------------------------------===
+#include "CommunicatorWorld.h"
 #include "DType.h"
-#include "ThreadCommunicator.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <random>
 #include <thread>
 
 using namespace tessera;
+using namespace fixture;
 
 namespace {
 
-struct World {
-  Mesh mesh;
-  std::vector<std::unique_ptr<Communicator>> ranks;
+class Conformance : public ::testing::TestWithParam<Kind> {
+protected:
+  World makeWorld(std::vector<Axis> axes, int timeoutMs = 60000,
+                  int threads = 1) {
+    return World(GetParam(), {std::move(axes), timeoutMs, threads});
+  }
 };
-
-World makeWorld(std::vector<Axis> axes, int timeoutMs = 60000,
-                int threads = 1) {
-  World world;
-  world.mesh.axes = std::move(axes);
-  ThreadWorldOptions options;
-  options.mesh = world.mesh;
-  options.timeout = std::chrono::milliseconds(timeoutMs);
-  options.threadsPerRank = threads;
-  options.describeOp = [](int64_t op) { return concat("op ", op); };
-  auto shared = std::make_shared<ThreadWorld>(options);
-  for (int64_t rank = 0; rank < world.mesh.ranks(); ++rank)
-    world.ranks.push_back(std::make_unique<ThreadCommunicator>(shared, rank));
-  return world;
-}
+class CommunicatorFailure : public Conformance {};
 
 /// Runs body(rank) on a thread per rank.
 template <class Body> void onRanks(const World &world, const Body &body) {
@@ -67,7 +57,7 @@ private:
   std::mt19937 random;
 };
 
-TEST(Communicator, AllReduceSumsExactlyUnderRandomDelays) {
+TEST_P(Conformance, AllReduceSumsExactlyUnderRandomDelays) {
   World world = makeWorld({{"dp", 2}, {"tp", 3}});
   onRanks(world, [&](int64_t rank) {
     Delay delay(rank);
@@ -90,7 +80,7 @@ TEST(Communicator, AllReduceSumsExactlyUnderRandomDelays) {
   });
 }
 
-TEST(Communicator, AllReduceAddsInRankOrder) {
+TEST_P(Conformance, AllReduceAddsInRankOrder) {
   World world = makeWorld({{"tp", 3}});
   // In rank order (1e8 + 1) - 1e8 is 0; any other order gives 1.
   const float addends[] = {1e8f, 1.0f, -1e8f};
@@ -102,7 +92,7 @@ TEST(Communicator, AllReduceAddsInRankOrder) {
   });
 }
 
-TEST(Communicator, Bf16AddsInF32AndRoundsOnce) {
+TEST_P(Conformance, Bf16AddsInF32AndRoundsOnce) {
   World world = makeWorld({{"tp", 4}});
   // 256 + 1 + 1 + 1 = 259 in f32 -> 260 in bf16 (spacing 2, ties to even);
   // rounding after every addition would stay at 256.
@@ -116,8 +106,7 @@ TEST(Communicator, Bf16AddsInF32AndRoundsOnce) {
   });
 }
 
-template <class T> void checkMaximum(int dtype) {
-  World world = makeWorld({{"tp", 3}});
+template <class T> void checkMaximum(World world, int dtype) {
   onRanks(world, [&](int64_t rank) {
     std::vector<T> data(301);
     for (int i = 0; i < 301; ++i)
@@ -129,11 +118,17 @@ template <class T> void checkMaximum(int dtype) {
       ASSERT_EQ(data[i], static_cast<T>(50 - i));
   });
 }
-TEST(Communicator, MaximumOfF32) { checkMaximum<float>(TSR_DTYPE_F32); }
-TEST(Communicator, MaximumOfF64) { checkMaximum<double>(TSR_DTYPE_F64); }
-TEST(Communicator, MaximumOfI32) { checkMaximum<int32_t>(TSR_DTYPE_I32); }
+TEST_P(Conformance, MaximumOfF32) {
+  checkMaximum<float>(makeWorld({{"tp", 3}}), TSR_DTYPE_F32);
+}
+TEST_P(Conformance, MaximumOfF64) {
+  checkMaximum<double>(makeWorld({{"tp", 3}}), TSR_DTYPE_F64);
+}
+TEST_P(Conformance, MaximumOfI32) {
+  checkMaximum<int32_t>(makeWorld({{"tp", 3}}), TSR_DTYPE_I32);
+}
 
-TEST(Communicator, MaximumWithNanIsNan) {
+TEST_P(Conformance, MaximumWithNanIsNan) {
   World world = makeWorld({{"tp", 3}});
   onRanks(world, [&](int64_t rank) {
     float value = rank == 1 ? NAN : static_cast<float>(rank);
@@ -144,7 +139,7 @@ TEST(Communicator, MaximumWithNanIsNan) {
   });
 }
 
-TEST(Communicator, LargeAllReduceUsesTheRanksThreads) {
+TEST_P(Conformance, LargeAllReduceUsesTheRanksThreads) {
   World world = makeWorld({{"tp", 2}}, 60000, 2);
   constexpr int64_t count = 1'500'001;
   onRanks(world, [&](int64_t rank) {
@@ -159,7 +154,7 @@ TEST(Communicator, LargeAllReduceUsesTheRanksThreads) {
   });
 }
 
-TEST(Communicator, AllGatherThenReduceScatterIsTimesTheGroup) {
+TEST_P(Conformance, AllGatherThenReduceScatterIsTimesTheGroup) {
   World world = makeWorld({{"dp", 2}, {"tp", 3}});
   onRanks(world, [&](int64_t rank) {
     Delay delay(rank);
@@ -192,7 +187,7 @@ TEST(Communicator, AllGatherThenReduceScatterIsTimesTheGroup) {
 
 /// Element (o, row, part, i) of member m is m 10^6 + its index, with `parts`
 /// side by side inside of `rows`; both directions, there and back.
-TEST(Communicator, AllToAllTransposesPartsAndMembers) {
+TEST_P(Conformance, AllToAllTransposesPartsAndMembers) {
   World world = makeWorld({{"dp", 2}, {"tp", 3}});
   onRanks(world, [&](int64_t rank) {
     Delay delay(rank);
@@ -229,7 +224,7 @@ TEST(Communicator, AllToAllTransposesPartsAndMembers) {
   });
 }
 
-TEST(Communicator, BroadcastAndBarrier) {
+TEST_P(Conformance, BroadcastAndBarrier) {
   World world = makeWorld({{"dp", 2}, {"tp", 2}});
   std::atomic<int> before{0};
   onRanks(world, [&](int64_t rank) {
@@ -245,7 +240,7 @@ TEST(Communicator, BroadcastAndBarrier) {
   });
 }
 
-TEST(Communicator, MessagesArriveInOrder) {
+TEST_P(Conformance, MessagesArriveInOrder) {
   World world = makeWorld({{"pp", 3}});
   onRanks(world, [&](int64_t rank) {
     Delay delay(rank);
@@ -262,7 +257,7 @@ TEST(Communicator, MessagesArriveInOrder) {
   });
 }
 
-TEST(CommunicatorFailure, MessageOfOtherLength) {
+TEST_P(CommunicatorFailure, MessageOfOtherLength) {
   World world = makeWorld({{"pp", 2}});
   onRanks(world, [&](int64_t rank) {
     char data[16] = {};
@@ -274,7 +269,20 @@ TEST(CommunicatorFailure, MessageOfOtherLength) {
   });
 }
 
-TEST(CommunicatorFailure, MissingRankIsNamedByAll) {
+TEST_P(CommunicatorFailure, AllToAllOfTwoForms) {
+  World world = makeWorld({{"cp", 2}});
+  onRanks(world, [&](int64_t rank) {
+    Collective what = call(1, 2);
+    what.rows = 2;
+    what.gathersOuter = rank == 0;
+    std::vector<float> from(8), to(8);
+    Status status = world.ranks[rank]->allToAll(what, from.data(), to.data());
+    for (const char *part : {"gathers the outer", "gathers the inner"})
+      EXPECT_NE(status.message.find(part), std::string::npos) << status.message;
+  });
+}
+
+TEST_P(CommunicatorFailure, MissingRankIsNamedByAll) {
   World world = makeWorld({{"dp", 2}, {"tp", 2}}, 100);
   onRanks(world, [&](int64_t rank) {
     float value = 1;
@@ -292,7 +300,7 @@ TEST(CommunicatorFailure, MissingRankIsNamedByAll) {
   });
 }
 
-TEST(CommunicatorFailure, AbortReachesWaitingRanks) {
+TEST_P(CommunicatorFailure, AbortReachesWaitingRanks) {
   World world = makeWorld({{"tp", 3}});
   onRanks(world, [&](int64_t rank) {
     float value = 1;
@@ -308,7 +316,7 @@ TEST(CommunicatorFailure, AbortReachesWaitingRanks) {
   });
 }
 
-TEST(CommunicatorFailure, RankThatLeftIsNotWaitedFor) {
+TEST_P(CommunicatorFailure, RankThatLeftIsNotWaitedFor) {
   World world = makeWorld({{"tp", 2}});
   onRanks(world, [&](int64_t rank) {
     float value = 1;
@@ -322,7 +330,7 @@ TEST(CommunicatorFailure, RankThatLeftIsNotWaitedFor) {
   });
 }
 
-TEST(CommunicatorFailure, IllegalCallIsAnError) {
+TEST_P(CommunicatorFailure, IllegalCallIsAnError) {
   World world = makeWorld({{"tp", 2}});
   onRanks(world, [&](int64_t rank) {
     float value = 1;
@@ -330,5 +338,10 @@ TEST(CommunicatorFailure, IllegalCallIsAnError) {
               TSR_INTERNAL);
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(Every, Conformance,
+                         ::testing::Values(Kind::Threads, Kind::Tcp), nameOf);
+INSTANTIATE_TEST_SUITE_P(Every, CommunicatorFailure,
+                         ::testing::Values(Kind::Threads, Kind::Tcp), nameOf);
 
 } // namespace

@@ -55,8 +55,8 @@ TEST(DeviceChoice, UnknownDeviceIsRefused) {
 TEST(DeviceChoice, NcclIsRefusedOnTheCpu) {
   EXPECT_EQ(create("cpu", "cpu", "nccl"), TSR_UNSUPPORTED);
   EXPECT_CONTAINS(tsr_last_error(),
-                  "communicator 'nccl' is not in this runtime "
-                  "for device 'cpu'; use 'threads'");
+                  "communicator 'nccl' does not connect ranks of one "
+                  "process on device 'cpu'; use 'threads'");
 }
 
 TEST(DeviceChoice, CpuNeedsNothing) {

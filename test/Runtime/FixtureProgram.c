@@ -74,7 +74,8 @@ tsr_program_step(const tsr_abi_frame *frame) {
   if ((code = api->fill(frame->context, OP_FILL, gradient, fill)))
     return code;
   backward(frame, l);
-  int64_t scatter[] = {1, l.part, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0};
+  int64_t scatter[TSR_COLLECTIVE_ARGS] = {
+      1, l.part, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0};
   if ((code =
            api->reduce_scatter(frame->context, OP_SCATTER, gradient, scatter)))
     return code;
@@ -84,7 +85,7 @@ tsr_program_step(const tsr_abi_frame *frame) {
   if (fault == FAULT_NAN)
     AT(sums)[0] = NAN;
   void *sums[] = {AT(sums)};
-  int64_t reduce[] = {
+  int64_t reduce[TSR_COLLECTIVE_ARGS] = {
       3, fault == FAULT_DISAGREE ? 1 : 2, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0};
   if ((code = api->all_reduce(frame->context, OP_SUMS, sums, reduce)))
     return code;
@@ -95,7 +96,8 @@ tsr_program_step(const tsr_abi_frame *frame) {
   for (long i = 0; i < l.part; ++i)
     norm[0] += AT(scattered)[i] * AT(scattered)[i];
   void *norms[] = {norm};
-  int64_t one[] = {3, 1, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0};
+  int64_t one[TSR_COLLECTIVE_ARGS] = {3, 1, TSR_DTYPE_F32, TSR_REDUCE_SUM,
+                                      1, 0};
   if ((code = api->all_reduce(frame->context, OP_NORM, norms, one)))
     return code;
   norm[0] = sqrtf(norm[0] + bias_gradient * bias_gradient);
@@ -110,7 +112,8 @@ tsr_program_step(const tsr_abi_frame *frame) {
                             AT(sums) + 1, 1)))
     return code;
   void *gather[] = {own, AT(gradient)};
-  int64_t parts[] = {1, l.part, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0};
+  int64_t parts[TSR_COLLECTIVE_ARGS] = {
+      1, l.part, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0};
   if ((code = api->all_gather(frame->context, OP_GATHER, gather, parts)))
     return code;
   void *copy[] = {AT(gradient), AT(w)};

@@ -2,16 +2,20 @@
 # Everything that needs a GPU, in one call of at most ten minutes.
 #   gpu-check.sh --carry   on a machine with the compiler: writes build-gpu/carry, artifacts and what builds need
 #   gpu-check.sh           on one with a GPU, nvcc and cmake, but no LLVM and no network: builds the runtime, runs the
-#                          device's tests, trains carried artifacts beside the CPU's, measures steps, runs
-#                          compute-sanitizer; writes result.json and logs into $OUT, or build-gpu/out
-# Exit code 0: every check passed.
+#                          device's tests, trains carried artifacts beside the CPU's, runs compute-sanitizer, measures
+#                          GPT-2 of four sizes beside PyTorch; writes result.json and logs into $OUT, or build-gpu/out
+#   gpu-check.sh tests     without the measurements; gpu-check.sh bench [MODEL...]: those alone (124m 350m 774m 1558m)
+# Each check has a limit, and all together $SECONDS_AT_MOST (570): what has no time left is said to be skipped, what was
+# measured before stays. What is built is kept for the next call. Exit code 0: every check ran and passed.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 carry=$PWD/build-gpu/carry
 build=$PWD/build-gpu/build
 out=${OUT:-$PWD/build-gpu/out}
 tiny=examples/gpt2-tiny
-large=bench/configs/gpt2-124m/config.json
+most=${SECONDS_AT_MOST:-570}
+# Sequences of a step: what fits 80 GiB without recomputation.
+declare -A batches=([124m]=32 [350m]=16 [774m]=12 [1558m]=8)
 
 compile() { # name options...
   local name=$1
@@ -21,7 +25,7 @@ compile() { # name options...
 
 compile_artifacts() {
   mkdir -p "$carry/artifacts"
-  local precision mesh
+  local precision mesh model
   for precision in f32 bf16; do
     for mesh in serial tp=2 dp=2,tp=2; do
       local plan=(--batch 4 --seq-length 64 --precision $precision)
@@ -29,7 +33,10 @@ compile_artifacts() {
       compile tiny-$precision-$mesh.cpu $tiny "${plan[@]}" --cpu x86-64-v3
       compile tiny-$precision-$mesh.cuda $tiny "${plan[@]}" --device cuda:sm_90
     done
-    compile bench-$precision $large --batch 8 --seq-length 1024 --precision $precision --device cuda:sm_90
+  done
+  for model in "${!batches[@]}"; do
+    compile bench-$model bench/configs/gpt2-$model/config.json --batch "${batches[$model]}" --seq-length 1024 \
+      --precision bf16 --device cuda:sm_90
   done
 }
 
@@ -62,6 +69,13 @@ failures=0
 check() { # name seconds command...
   local name=$1 limit=$2 start=$SECONDS code
   shift 2
+  [ $((most - SECONDS)) -ge "$limit" ] || limit=$((most - SECONDS))
+  if [ "$limit" -lt 5 ]; then
+    printf '%s\tskipped\t0\n' "$name" >>"$results"
+    failures=$((failures + 1))
+    echo "gpu-check: $name was skipped, the $most s are over; run gpu-check.sh again with a part"
+    return 1
+  fi
   # A shell of its own: the command may be a function.
   timeout "$limit" bash -c '"$@"' check "$@" >"$out/$name.log" 2>&1
   code=$?
@@ -83,40 +97,48 @@ track() { # found, tolerance: 50 steps beside the CPU's artifact
   "$build/bin/gpu-track" "$carry/artifacts/$1.cpu.tsr" "$carry/artifacts/$1.cuda.tsr" 50 "$2"
 }
 
-steps() { # three turns of ten steps
-  printf '10\n10\n10\n' | "$build/bin/gpu-steps" "$carry/artifacts/$1.tsr" 1 cuda
-}
-
 export carry build
-export -f configure track steps
+export -f configure track
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader >"$out/gpu.txt" 2>&1
 export LD_LIBRARY_PATH=$carry/prefix/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-if check configure 60 configure && check build 240 cmake --build "$build" -j "$(nproc)"; then
+run_tests() {
   check device-tests 120 "$build/bin/GpuTests"
   check attention-tests 90 "$build/bin/tessera-attention-gpu-test"
   # Sums in another order: f32 drifts slowly, bf16 by its rounding.
-  for name in f32-serial f32-tp=2 f32-dp=2,tp=2; do check "track-$name" 60 track "tiny-$name" 2e-3; done
-  for name in bf16-serial bf16-tp=2 bf16-dp=2,tp=2; do check "track-$name" 60 track "tiny-$name" 3e-2; done
-  for precision in f32 bf16; do check steps-$precision 60 steps bench-$precision; done
+  for name in f32-serial f32-tp=2 f32-dp=2,tp=2; do check "track-$name" 30 track "tiny-$name" 2e-3; done
+  for name in bf16-serial bf16-tp=2 bf16-dp=2,tp=2; do check "track-$name" 30 track "tiny-$name" 3e-2; done
   if command -v compute-sanitizer >/dev/null; then
     for tool in memcheck racecheck; do
-      check sanitizer-$tool 90 compute-sanitizer --tool $tool --error-exitcode 9 "$build/bin/gpu-track" \
+      check sanitizer-$tool 60 compute-sanitizer --tool $tool --error-exitcode 9 "$build/bin/gpu-track" \
         "$carry/artifacts/tiny-f32-serial.cpu.tsr" "$carry/artifacts/tiny-f32-serial.cuda.tsr" 1 2e-3
     done
   else
     echo "gpu-check: compute-sanitizer is missing; memcheck and racecheck were not run"
   fi
+}
+
+part=${1:-all}
+[ $# -eq 0 ] || shift
+if check configure 60 configure && check build 240 cmake --build "$build" -j "$(nproc)"; then
+  [ "$part" = bench ] || run_tests
+  # The last: it takes what time there is.
+  [ "$part" = tests ] || check bench $((most - SECONDS)) python3 bench/gpu/run.py "$carry" "$build" "$out/bench.json" \
+    $((most - SECONDS - 10)) "$@"
 fi
 python3 - "$out" <<'PY'
-import json, sys
+import json, os, sys
 out = sys.argv[1]
 rows = [line.rstrip("\n").split("\t") for line in open(f"{out}/results.tsv")]
-checks = {name: {"exit_code": int(code), "seconds": int(seconds)} for name, code, seconds in rows}
+checks = {name: {"exit_code": code if code == "skipped" else int(code), "seconds": int(seconds)}
+          for name, code, seconds in rows}
 for name in checks:
-    if name.startswith(("steps-", "track-")):
+    if name.startswith("track-") and checks[name]["exit_code"] != "skipped":
         checks[name]["output"] = open(f"{out}/{name}.log").read()[-2000:]
-json.dump({"gpu": open(f"{out}/gpu.txt").read().strip(), "checks": checks}, open(f"{out}/result.json", "w"), indent=1)
+result = {"gpu": open(f"{out}/gpu.txt").read().strip(), "checks": checks}
+if "bench" in checks and os.path.exists(f"{out}/bench.json"):
+    result["bench"] = json.load(open(f"{out}/bench.json"))
+json.dump(result, open(f"{out}/result.json", "w"), indent=1)
 PY
 echo "gpu-check: $(wc -l <"$results") checks, $failures failed; $out/result.json"
 [ "$failures" -eq 0 ]

@@ -1,5 +1,6 @@
 //===- CommandLine.cpp - the command line of every subcommand -------------===//
 
+#include "LaunchOptions.h"
 #include "MemorySize.h"
 #include "Mesh.h"
 #include "NumberChecks.h"
@@ -42,7 +43,7 @@ private:
   CLI::App app{"Tessera compiles a Transformer into a distributed training "
                "program and runs it",
                "tessera"};
-  std::string mesh, device = "cpu", memoryLimit, bucketSize;
+  std::string mesh, rendezvous, device = "cpu", memoryLimit, bucketSize;
   int64_t tensorParallel = 0, dataParallel = 0, pipelineParallel = 0;
   std::vector<CLI::Option *> fixedOptions, pipelineOptions, scheduleOptions,
       minLrOptions;
@@ -224,13 +225,7 @@ void CommandLine::addTraining(CLI::App *sub) {
   sub->add_option("--threads", options.threads,
                   "Of all ranks together (default: all cores)")
       ->check(positive());
-  sub->add_option("--communicator", options.communicator,
-                  "threads; with --device cuda also nccl, a GPU per rank")
-      ->check(CLI::IsMember({"threads", "nccl"}))
-      ->capture_default_str();
-  sub->add_option("--timeout-ms", options.timeoutMs,
-                  "After which a collective fails (default: 60000)")
-      ->check(positive());
+  addLaunchOptions(sub, options, rendezvous, positive());
 }
 
 CommandLine::CommandLine(DriverOptions &options) : options(options) {
@@ -345,6 +340,8 @@ void CommandLine::check() {
   checkDevice();
   checkMesh();
   checkMemory();
+  if (std::string why = chooseLaunch(options, rendezvous); !why.empty())
+    refuse(why);
   for (const CLI::Option *option : fixedOptions)
     if (option->count() && options.fixedByArtifact.empty())
       options.fixedByArtifact = option->get_name();

@@ -19,6 +19,9 @@ int runTrain(const DriverOptions &options);
 /// Compiles the model of `options` to `path`; prints errors, returns false.
 bool compileModel(const DriverOptions &options, const std::string &path);
 
+/// Of several processes: errors begin with "rank N: " from here on.
+void setErrorRank(int64_t rank);
+
 /// Prints "error: message" and returns 1.
 int printError(const std::string &message);
 

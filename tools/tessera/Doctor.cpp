@@ -152,9 +152,8 @@ SmallVector<Finding> examine() {
       checkLinker(),
       checkMatrixLibrary(),
       {"communicator", State::Works, "threads: all ranks in one process", ""},
-      checkPlugin("communicator", "libtessera_mpi.so",
-                  "no runs over several processes or hosts",
-                  "not part of this version")};
+      {"communicator", State::Works,
+       "tcp: a process per rank, on the CPU (torchrun, srun)", ""}};
   examineCuda(findings);
   return findings;
 }

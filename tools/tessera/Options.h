@@ -6,6 +6,7 @@
 #ifndef TESSERA_TOOLS_OPTIONS_H
 #define TESSERA_TOOLS_OPTIONS_H
 
+#include "LaunchEnvironment.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -50,9 +51,11 @@ struct DriverOptions {
 
   // Training.
   std::vector<std::string> data;
-  std::string dataFormat = "auto", communicator = "threads";
+  std::string dataFormat = "auto", communicator;
   std::string checkpointDir, resumeDir, weights, log, trace;
   bool resumes = false;
+  Launch launch; ///< One of several processes, or alone.
+  int32_t rendezvousTimeoutMs = 0;
   int64_t saveEvery = 0, seed = 0;
   int32_t threads = 0, timeoutMs = 0;
 

@@ -12,10 +12,11 @@ static constexpr int64_t kPlainLines = 20;
 /// Weight of the newest step in the mean time of a step.
 static constexpr double kNewest = 0.1;
 
-Progress::Progress(int64_t first, int64_t last, int64_t tokens)
+Progress::Progress(int64_t first, int64_t last, int64_t tokens, Display display)
     : first(first), last(last), tokens(tokens),
       every(std::max<int64_t>(1, (last - first) / kPlainLines)),
-      terminal(isatty(STDOUT_FILENO)), start(Clock::now()), previous(start) {}
+      display(display), terminal(isatty(STDOUT_FILENO)), start(Clock::now()),
+      previous(start) {}
 
 double Progress::elapsed() const {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -47,6 +48,8 @@ void Progress::stepDone(const tsr_step_result &result) {
                        ? seconds
                        : (1 - kNewest) * secondsPerStep + kNewest * seconds;
   history.push_back(result.loss);
+  if (display == Display::Hidden)
+    return;
   bool isLast = result.step + 1 == last;
   if (terminal) {
     if (!isLast && now - shown < std::chrono::milliseconds(100))

@@ -12,10 +12,12 @@
 
 namespace tessera {
 
+enum class Display { Shown, Hidden };
+
 class Progress {
 public:
   /// Steps `first` to `last` - 1 are to come, each of `tokens` tokens.
-  Progress(int64_t first, int64_t last, int64_t tokens);
+  Progress(int64_t first, int64_t last, int64_t tokens, Display display);
 
   void stepDone(const tsr_step_result &result);
   /// Ends the rewritten line, before anything else is printed.
@@ -31,6 +33,7 @@ private:
   std::string line(const tsr_step_result &result) const;
 
   int64_t first, last, tokens, every;
+  Display display;
   bool terminal, open = false;
   Clock::time_point start, previous, shown;
   double secondsPerStep = 0;

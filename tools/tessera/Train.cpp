@@ -5,8 +5,10 @@
 #include "Commands.h"
 #include "Report.h"
 #include "Training.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/xxhash.h"
 #include <filesystem>
 
 using namespace tessera;
@@ -90,10 +92,20 @@ bool Training::openSession() {
   tsr_session_options wanted = {};
   wanted.size = sizeof wanted;
   wanted.device = options.device.c_str();
-  wanted.communicator = options.communicator.c_str();
+  if (!options.communicator.empty())
+    wanted.communicator = options.communicator.c_str();
   wanted.threads = options.threads;
   wanted.timeout_ms = options.timeoutMs;
   wanted.seed = options.seed;
+  const Launch &launch = options.launch;
+  if (!launch.isAlone()) {
+    wanted.world_size = static_cast<int32_t>(launch.worldSize);
+    wanted.rank = static_cast<int32_t>(launch.rank);
+    wanted.local_rank = static_cast<int32_t>(launch.localRank);
+    wanted.local_size = static_cast<int32_t>(launch.localSize);
+    wanted.rendezvous = launch.rendezvous.c_str();
+    wanted.rendezvous_timeout_ms = options.rendezvousTimeoutMs;
+  }
   tsr_session *created = nullptr;
   if (tsr_session_create(artifact, &wanted, &created) != TSR_OK)
     return !printError(tsr_last_error());
@@ -103,7 +115,7 @@ bool Training::openSession() {
 
 /// A checkpoint of another run would be taken for a later one of this run.
 bool Training::prepareDirectory() const {
-  if (options.checkpointDir.empty())
+  if (options.checkpointDir.empty() || !isFirst())
     return true;
   std::error_code error;
   std::filesystem::create_directories(options.checkpointDir, error);
@@ -146,24 +158,56 @@ bool Training::startParameters() {
                      "; raise --steps to train on");
 }
 
+/// Processes that train on different tokens would train nonsense: their first
+/// batches are compared, and the lengths of the data.
+bool Training::agreeOnData() {
+  if (options.launch.isAlone())
+    return true;
+  if (tsr_data_batch(data.get(), firstStep, tsr_artifact_batch(artifact),
+                     batch.data()) != TSR_OK)
+    return !printError(tsr_last_error());
+  uint64_t hash = llvm::xxh3_64bits(
+      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(batch.data()),
+                     batch.size() * sizeof(int32_t)));
+  hash += static_cast<uint64_t>(tsr_data_tokens(data.get()));
+  auto own = static_cast<int32_t>(hash & 0x3FFFFFFF);
+  int32_t largest = 0, negated = 0;
+  if (tsr_session_largest(session.get(), own, &largest) != TSR_OK ||
+      tsr_session_largest(session.get(), -own, &negated) != TSR_OK)
+    return !printError(tsr_last_error());
+  if (largest == -negated)
+    return true;
+  return !printError("the processes read different data; give all the same "
+                     "files, and a copy of them to each host");
+}
+
 /// The CPU is in the headline already.
 void Training::printDevice() const {
-  if (options.device != "cpu")
+  if (isFirst() && options.device != "cpu")
     std::printf("%s\n", tsr_session_device(session.get()));
 }
 
 bool Training::prepare() {
   LogMode mode = options.resumes ? LogMode::Append : LogMode::Replace;
-  if (!prepareDirectory() || !openSession() || !startParameters() ||
-      !openData() || !log.open(options.log, mode))
+  // With several processes the session comes first: ending it tells the others.
+  if (!openSession() || !prepareDirectory() || !startParameters() ||
+      !openData() || !log.open(isFirst() ? options.log : "", mode))
     return false;
   batch.resize(tsr_artifact_batch(artifact) *
                (tsr_artifact_sequence(artifact) + 1));
-  return true;
+  return agreeOnData();
+}
+
+static std::string processesText(const Launch &launch) {
+  return launch.isAlone()
+             ? ""
+             : ", " + std::to_string(launch.worldSize) + " processes";
 }
 
 int tessera::runTrain(const DriverOptions &given) {
   DriverOptions options = given;
+  if (!options.launch.isAlone())
+    setErrorRank(options.launch.rank);
   if (!options.ranks)
     options.ranks = kDefaultRanks;
   if (options.meshRanks > options.ranks)
@@ -180,7 +224,9 @@ int tessera::runTrain(const DriverOptions &given) {
   Training training(options, artifact.get());
   if (!training.prepare())
     return 1;
-  std::printf("training %s\n", report.headline().c_str());
+  if (options.launch.rank == 0)
+    std::printf("training %s%s\n", report.headline().c_str(),
+                processesText(options.launch).c_str());
   training.printDevice();
   return training.run() ? 0 : 1;
 }

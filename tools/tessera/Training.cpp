@@ -26,7 +26,7 @@ bool Training::step(Progress &progress) {
   int64_t number = tsr_session_next_step(session.get());
   tsr_step_result result = {};
   bool isTraced =
-      !options.trace.empty() &&
+      !options.trace.empty() && isFirst() &&
       number == std::min(firstStep + kStepsBeforeTrace, lastStep - 1);
   if (isTraced &&
       tsr_session_trace(session.get(), options.trace.c_str()) != TSR_OK)
@@ -68,23 +68,33 @@ bool Training::save(Progress &progress) {
   return true;
 }
 
+/// All processes stop after the same step.
+bool Training::agreeOnStopping() {
+  int32_t any = interrupted;
+  if (tsr_session_largest(session.get(), interrupted, &any) != TSR_OK)
+    return !printError(tsr_last_error());
+  stopping = any != 0;
+  return true;
+}
+
 bool Training::run() {
   interrupted = 0;
   std::signal(SIGINT, onInterrupt);
   std::signal(SIGTERM, onInterrupt);
-  Progress progress(firstStep, lastStep, tokensPerStep());
+  Progress progress(firstStep, lastStep, tokensPerStep(),
+                    isFirst() ? Display::Shown : Display::Hidden);
   bool works = true;
-  for (int64_t number = firstStep; works && number < lastStep && !interrupted;
+  for (int64_t number = firstStep; works && number < lastStep && !stopping;
        ++number) {
-    works = step(progress);
+    works = step(progress) && agreeOnStopping();
     bool due = options.saveEvery && (number + 1) % options.saveEvery == 0;
     if (works && due)
       works = save(progress);
   }
   works = works && save(progress);
   progress.finishLine();
-  if (works)
-    summarize(progress, interrupted);
+  if (works && isFirst())
+    summarize(progress);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   return works;
@@ -98,7 +108,7 @@ static double finalLoss(const std::vector<double> &losses) {
          static_cast<double>(count);
 }
 
-void Training::summarize(const Progress &progress, bool stopped) const {
+void Training::summarize(const Progress &progress) const {
   const std::vector<double> &losses = progress.losses();
   if (losses.empty())
     return;
@@ -115,7 +125,7 @@ void Training::summarize(const Progress &progress, bool stopped) const {
   if (savedStep >= 0)
     std::printf("checkpoint: %s/step-%08lld\n", options.checkpointDir.c_str(),
                 static_cast<long long>(savedStep));
-  if (stopped)
+  if (stopping)
     std::printf("stopped after step %lld of %lld%s\n",
                 static_cast<long long>(tsr_session_next_step(session.get())),
                 static_cast<long long>(lastStep),

@@ -24,6 +24,10 @@ public:
   bool run();
 
 private:
+  /// Of several processes: prints, logs, and makes the directory.
+  bool isFirst() const { return options.launch.rank == 0; }
+  bool agreeOnStopping();
+  bool agreeOnData();
   int64_t seedOfCheckpoint() const;
   bool openData();
   bool openSession();
@@ -31,7 +35,7 @@ private:
   bool prepareDirectory() const;
   bool step(Progress &progress);
   bool save(Progress &progress);
-  void summarize(const Progress &progress, bool interrupted) const;
+  void summarize(const Progress &progress) const;
   int64_t tokensPerStep() const {
     return tsr_artifact_batch(artifact) * tsr_artifact_sequence(artifact);
   }
@@ -47,7 +51,8 @@ private:
   StepLog log;
   std::vector<int32_t> batch;
   int64_t firstStep = 0, lastStep = 0, savedStep = -1;
-  double baseline = 0; ///< Loss of byte frequencies; 0: the data is no text.
+  bool stopping = false; ///< A process was interrupted.
+  double baseline = 0;   ///< Loss of byte frequencies; 0: the data is no text.
 };
 
 } // namespace tessera

@@ -64,14 +64,33 @@ typedef struct tsr_session tsr_session;
 typedef struct tsr_session_options {
   size_t size;              /* sizeof(tsr_session_options) */
   const char *device;       /* "cpu" (default when NULL), "cuda" */
-  const char *communicator; /* "threads" (default when NULL); with "cuda" also
-                               "nccl" */
-  int32_t threads;          /* threads for all ranks together; 0: all cores */
+  const char *communicator; /* all ranks in this process: "threads" (default
+                               when NULL), with "cuda" also "nccl"; a process
+                               per rank: "tcp" (the CPU's), "nccl" (CUDA's) */
+  int32_t threads;          /* threads for all ranks of this process; 0: all
+                               cores, shared between the machine's processes */
   int32_t timeout_ms;       /* of one collective; 0: 60000 */
   int64_t seed;             /* of initial values and dropout */
   int32_t poison;           /* not 0: fill the arena with NaN before use; on
                                "cuda" wait for each op, so that an error names it */
+  /* A process per rank: all processes create the session at the same time, with
+   * the same artifact and options but for `rank` and `local_rank`. */
+  int32_t world_size; /* processes = ranks of the mesh; 0 or 1: this process has
+                         all ranks */
+  int32_t rank;       /* of this process, from 0 */
+  int32_t local_rank; /* its number on its machine: which GPU it takes */
+  int32_t local_size; /* processes on its machine, which share the cores; 0:
+                         both are found by asking the others */
+  const char *rendezvous; /* "HOST:PORT": rank 0 listens there; the network
+                             must be one that you trust */
+  int32_t rendezvous_timeout_ms; /* until all have come; 0: 300000 */
 } tsr_session_options;
+
+/* With a process per rank these are collective, that is, all processes make the
+ * same calls in the same order: create, step, largest, read, write, save, load,
+ * load_weights. If one of them fails in one process it fails in all; a process
+ * that ends makes the others' next call, or the one they are in, fail with
+ * TSR_ABORTED. Files are written by rank 0 alone and read by all. */
 
 /* Learning rate of step t (from 0): linear warm-up over warmup_steps, then
  * cosine from lr to min_lr at total_steps, constant after. */
@@ -103,13 +122,15 @@ typedef struct tsr_step_result {
  * undefined until tsr_session_init or tsr_session_load. TSR_UNSUPPORTED: the
  * artifact is for another device, or the machine has no usable one;
  * TSR_NOT_FOUND: the device's plug-in is missing; TSR_MISMATCH: it is of
- * another build; TSR_OUT_OF_MEMORY says what is needed and what is free. */
+ * another build, or the processes do not agree; TSR_OUT_OF_MEMORY says what is
+ * needed and what is free; TSR_TIMEOUT names the ranks that did not come. */
 tsr_status tsr_session_create(const tsr_artifact *artifact,
                               const tsr_session_options *options,
                               tsr_session **out_session);
 void tsr_session_destroy(tsr_session *session);
 
-/* What rank 0 runs on and how, for people; owned by the session. */
+/* What the first rank of this process runs on and how, for people; owned by the
+ * session. */
 const char *tsr_session_device(const tsr_session *session);
 
 /* Draws the initial parameters from the session's seed (the same bits on every
@@ -135,6 +156,10 @@ tsr_status tsr_session_step_batch(tsr_session *session, const tsr_batch *batch,
  * when the step has ended. TSR_IO of tsr_session_step: the step is done, but
  * the file cannot be written. TSR_UNSUPPORTED on "cuda". */
 tsr_status tsr_session_trace(tsr_session *session, const char *path);
+/* The largest of all processes' values: to agree, say, on stopping. With all
+ * ranks in one process it is `value`. */
+tsr_status tsr_session_largest(tsr_session *session, int32_t value,
+                               int32_t *out_largest);
 /* The next step's number. */
 int64_t tsr_session_next_step(const tsr_session *session);
 
@@ -147,7 +172,8 @@ tsr_status tsr_session_write(tsr_session *session, const char *role,
                              const char *name, const double *values,
                              size_t count);
 /* What one rank holds of a tensor, padding and all: its local shape, widened to
- * f64. For tests and `tessera verify`. */
+ * f64. For tests and `tessera verify`. TSR_INVALID_ARGUMENT: the rank is of
+ * another process. */
 tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
                                   const char *role, const char *name,
                                   double *values, size_t count);

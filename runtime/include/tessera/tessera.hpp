@@ -105,6 +105,12 @@ public:
     detail::check(tsr_session_step_batch(get(), &batch, &result));
     return result;
   }
+  /// The largest of all processes' values.
+  std::int32_t largest(std::int32_t value) {
+    std::int32_t result = value;
+    detail::check(tsr_session_largest(get(), value, &result));
+    return result;
+  }
   std::int64_t nextStep() const { return tsr_session_next_step(get()); }
 
   /// A global tensor of `count` elements, widened to f64.

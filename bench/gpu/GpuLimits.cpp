@@ -1,0 +1,81 @@
+//===- GpuLimits.cpp - what this GPU does at its best ---------------------===//
+// Prints JSON: the rate of one large bf16 matrix product through the device's
+// own class, and of copying memory; medians. What step times are compared with.
+//===----------------------------------------------------------------------===//
+#include "Check.h"
+#include "DeviceMemory.h"
+#include "MatrixProducts.h"
+#include "tessera/abi.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+using namespace tessera;
+using namespace tessera::cuda;
+
+/// Median seconds of `repetitions`, after as many to warm up.
+template <class Work> static double secondsOf(cudaStream_t stream, Work work) {
+  constexpr int repetitions = 20;
+  cudaEvent_t start, end;
+  check(cudaEventCreate(&start), "making an event");
+  check(cudaEventCreate(&end), "making an event");
+  std::vector<float> milliseconds(repetitions);
+  for (int warm = 0; warm < repetitions; ++warm)
+    work();
+  for (float &one : milliseconds) {
+    check(cudaEventRecord(start, stream), "recording");
+    work();
+    check(cudaEventRecord(end, stream), "recording");
+    check(cudaEventSynchronize(end), "measuring");
+    check(cudaEventElapsedTime(&one, start, end), "measuring");
+  }
+  std::sort(milliseconds.begin(), milliseconds.end());
+  return milliseconds[repetitions / 2] * 1e-3;
+}
+
+/// Random bits would be NaNs: ones, which the power limit treats kindly, so the
+/// limit is rather too high than too low.
+static void fill(DeviceMemory &memory, cudaStream_t stream) {
+  std::vector<uint16_t> ones(memory.size() / 2, 0x3F80);
+  check(cudaMemcpyAsync(memory.data(), ones.data(), memory.size(),
+                        cudaMemcpyHostToDevice, stream),
+        "filling");
+  check(cudaStreamSynchronize(stream), "filling");
+}
+
+int main() try {
+  constexpr int64_t n = 8192, bytes = int64_t(1) << 30;
+  Stream stream;
+  DeviceMemory a, b, c, workspace, from, to;
+  for (DeviceMemory *matrix : {&a, &b, &c})
+    matrix->allocate(n * n * 2, "a matrix");
+  workspace.allocate(productWorkspaceBytes, "workspace");
+  from.allocate(bytes, "a copy");
+  to.allocate(bytes, "a copy");
+  fill(a, stream.get());
+  fill(b, stream.get());
+  GemmProblem problem{};
+  problem.m = problem.n = problem.k = n;
+  problem.lda = problem.ldb = problem.ldc = n;
+  problem.dtypeAB = problem.dtypeC = TSR_DTYPE_BF16;
+  problem.batch = 1;
+  problem.a = a.data();
+  problem.b = b.data();
+  problem.c = c.data();
+  MatrixProducts products;
+  double product = secondsOf(stream.get(), [&] {
+    products.run(problem, workspace.data(), stream.get());
+  });
+  double copy = secondsOf(stream.get(), [&] {
+    check(cudaMemcpyAsync(to.data(), from.data(), bytes,
+                          cudaMemcpyDeviceToDevice, stream.get()),
+          "copying");
+  });
+  std::printf("{\"matmul_tflops\": %.1f, \"copy_gbytes_per_second\": %.1f}\n",
+              2.0 * n * n * n / product * 1e-12, 2.0 * bytes / copy * 1e-9);
+  return 0;
+} catch (const Error &error) {
+  std::fprintf(stderr, "error: %s\n", error.what());
+  return 1;
+}

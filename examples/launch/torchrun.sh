@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# usage, on each host: HOSTS=2 HOST=0 MASTER=first-host torchrun.sh MODEL DATA [options of tessera train]
+# One host: leave HOSTS, HOST and MASTER out. Eight GPUs each: dp over hosts and pairs, tp=4 inside a host.
+set -euo pipefail
+model=$1 data=$2
+shift 2
+hosts=${HOSTS:-1}
+exec torchrun --no-python --nnodes "$hosts" --node-rank "${HOST:-0}" --nproc-per-node 8 \
+  --master-addr "${MASTER:-127.0.0.1}" --master-port 29500 \
+  "${TESSERA:-build/bin/tessera}" train "$model" --mesh "dp=$((hosts * 2)),tp=4" --data "$data" --device cuda \
+  --checkpoint-dir runs/torchrun "$@"

@@ -1,0 +1,12 @@
+//===- StandInControl.h - what a test asks and tells the stand-in of CUDA -===//
+#ifndef TESSERA_TEST_GPU_STANDINCONTROL_H
+#define TESSERA_TEST_GPU_STANDINCONTROL_H
+
+#include <atomic>
+
+/// GPUs that the stand-in shows.
+extern std::atomic<int> standInDevices;
+/// Calls that took device memory so far.
+extern std::atomic<int> standInAllocations;
+
+#endif // TESSERA_TEST_GPU_STANDINCONTROL_H
