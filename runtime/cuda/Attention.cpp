@@ -32,6 +32,8 @@ static AttentionCall callOf(const AttentionProblem &p, const int64_t *args) {
   call.batchStart = p.dropout.batchStart;
   call.headStart = p.dropout.headStart;
   call.headsTotal = p.dropout.headsTotal;
+  call.queryStart = p.queryStart;
+  call.queriesTotal = p.dropout.queriesTotal;
   return call;
 }
 
@@ -42,9 +44,6 @@ AttentionCall decodeAttentionCall(const int64_t *args) {
   std::string error;
   if (int32_t code = decodeAttention(args, &problem, &error))
     fail(static_cast<tsr_status>(code), error);
-  if (problem.queryStart != 0)
-    fail(TSR_UNSUPPORTED, "queries start at position ", problem.queryStart,
-         "; on device 'cuda' they must start at 0: use a mesh without 'cp'");
   AttentionCall call = callOf(problem, args);
   if (const char *why = checkAttention(call))
     fail(TSR_UNSUPPORTED, "attention: ", why);

@@ -38,8 +38,9 @@ AttentionProblem problemOf(const AttentionCall &call) {
                call.batchStart,
                call.headStart,
                call.headsTotal,
-               /*queryStart=*/0,
-               call.seqQ};
+               call.queryStart,
+               call.queriesTotal};
+  p.queryStart = call.queryStart;
   return p;
 }
 } // namespace

@@ -66,6 +66,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{"f64", "f64", "", 1, 1e-9},
                     Case{"f64_tp2_micro2", "f64", "tp=2", 2, 1e-9},
                     Case{"f64_dp2tp2", "f64", "dp=2,tp=2", 1, 1e-9},
+                    Case{"f64_cp2", "f64", "cp=2", 1, 1e-9},
+                    Case{"f64_pp2", "f64", "pp=2", 2, 1e-9},
                     Case{"f32", "f32", "", 1, 1e-3},
                     Case{"bf16", "bf16", "", 1, 3e-2},
                     Case{"llama_f64_tp4", "f64", "tp=4", 2, 1e-9, true},

@@ -43,9 +43,6 @@ std::string tessera::checkPipeline(DriverOptions &options, const Mesh &mesh,
                ? ""
                : given + " is about pipeline stages, but the mesh has "
                          "none; give it an axis pp, e.g. pp=2";
-  if (options.device == "cuda")
-    return "mesh axis 'pp' is not supported on device 'cuda' by this version; "
-           "use 'dp' and 'tp', or --device cpu";
   if (options.schedule.empty())
     options.schedule = options.virtualStages > 1 ? "interleaved" : "1f1b";
   pipeline::Shape shape{stages, options.virtualStages, 1};

@@ -14,8 +14,8 @@ std::vector<CLI::Option *> addPipelineOptions(CLI::App *sub,
                                               DriverOptions &options);
 
 /// Chooses the schedule where none is given. Why the options do not fit the
-/// mesh or the device, with the remedy; "" if they do. `given`: the name of one
-/// that is there, or "".
+/// mesh, with the remedy; "" if they do. `given`: the name of one that is
+/// there, or "".
 std::string checkPipeline(DriverOptions &options, const Mesh &mesh,
                           const std::string &given);
 

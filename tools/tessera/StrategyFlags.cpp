@@ -16,9 +16,6 @@ std::string tessera::checkStrategies(const DriverOptions &options,
       options.contextParallel != "ulysses")
     return "--context-parallel " + options.contextParallel +
            " is not supported; use all-gather or ulysses";
-  if (options.device == "cuda" && mesh.sizeOf("cp") > 1)
-    return "mesh axis 'cp' is not supported on device 'cuda'; use 'dp' and "
-           "'tp', or --device cpu";
   if (options.ranks && mesh.ranks() > options.ranks)
     return "mesh " + mesh.str() + " has " + std::to_string(mesh.ranks()) +
            " ranks, but --ranks allows " + std::to_string(options.ranks) +

@@ -28,6 +28,8 @@ static const char *checkSizes(const AttentionCall &c) {
     return "attention: batch and heads are at most 65535 on CUDA";
   if (c.seqQ > kMostPositions || c.seqK > kMostPositions)
     return "attention: sequences have less than 2^31 - 1024 positions on CUDA";
+  if (c.queryStart < 0 || c.queryStart > kMostPositions - c.seqQ)
+    return "attention: query positions are from 0 to 2^31 - 1024 on CUDA";
   return nullptr;
 }
 
@@ -90,6 +92,8 @@ AttentionParams tessera::cuda::makeParams(const AttentionCall &c,
   p.batchStart = c.batchStart;
   p.headStart = c.headStart;
   p.headsTotal = c.headsTotal;
+  p.queriesTotal = c.queriesTotal;
+  p.queryStart = int(c.queryStart);
   p.batch = int(c.batch);
   p.heads = int(c.heads);
   p.kvHeads = int(c.kvHeads);

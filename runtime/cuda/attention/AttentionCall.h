@@ -20,6 +20,7 @@ struct AttentionCall {
   int64_t dtype; /* TSR_DTYPE_F32 or TSR_DTYPE_BF16 */
   double dropout;
   int64_t batchStart, headStart, headsTotal;
+  int64_t queryStart, queriesTotal; /* the queries are a slice of these */
   const uint64_t *key; /* device memory, the dropout stream's key; null without
                           dropout */
 };

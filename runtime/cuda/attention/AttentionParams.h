@@ -25,8 +25,8 @@ struct AttentionParams {
   TensorRows q, k, v, o, dO, dQ, dK, dV;
   float *lse, *delta;
   const uint64_t *key;
-  int64_t batchStart, headStart, headsTotal;
-  int batch, heads, kvHeads, seqQ, seqK, headDim;
+  int64_t batchStart, headStart, headsTotal, queriesTotal;
+  int batch, heads, kvHeads, seqQ, seqK, headDim, queryStart;
   float scale, scaleLog2; /* scaleLog2: scale * log2(e), for 2^x */
   float keepScale;        /* 1 / (1 - p); 1 without dropout */
   uint32_t lastDropped;   /* words up to this one are dropped */

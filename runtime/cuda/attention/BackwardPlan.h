@@ -39,7 +39,7 @@ struct BackwardPlan {
 };
 
 ATTENTION_HOST_DEVICE constexpr ScorePlane planeOf(const AttentionParams &p) {
-  return {p.seqQ, p.seqK, p.causal};
+  return {p.seqQ, p.seqK, p.causal, p.queryStart};
 }
 
 template <Side S>

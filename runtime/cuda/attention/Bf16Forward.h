@@ -142,7 +142,7 @@ private:
     for (int e = 0; e < 4; ++e) {
       const int query = queryOf(block, lane, m, e);
       const int t = key + n * 8 + accumulatorColumn(lane, e);
-      if (t >= p.seqK || (p.causal && t > query))
+      if (t >= p.seqK || (p.causal && t > p.queryStart + query))
         s.at[m][n][e] = -__builtin_huge_valf();
     }
   }

@@ -34,8 +34,9 @@ scoreIndex(const AttentionParams &p, int b, int head, int query, int key) {
   const uint64_t globalHead =
       uint64_t(p.batchStart + b) * uint64_t(p.headsTotal) +
       uint64_t(p.headStart + head);
-  return (globalHead * uint64_t(p.seqQ) + uint64_t(query)) * uint64_t(p.seqK) +
-         uint64_t(key);
+  const uint64_t globalQuery =
+      globalHead * uint64_t(p.queriesTotal) + uint64_t(p.queryStart + query);
+  return globalQuery * uint64_t(p.seqK) + uint64_t(key);
 }
 
 /// The mask of one head.

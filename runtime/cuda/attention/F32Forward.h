@@ -89,7 +89,7 @@ private:
       ATTENTION_UNROLL
       for (int j = 0; j < kF32ScoresEach; ++j) {
         const int t = key + f32Column(Exec::thread(), j);
-        const bool hidden = t >= p.seqK || (p.causal && t > q);
+        const bool hidden = t >= p.seqK || (p.causal && t > p.queryStart + q);
         s.at[i][j] = hidden ? -__builtin_huge_valf() : s.at[i][j] * p.scaleLog2;
         top = Exec::maximum(top, s.at[i][j]);
       }

@@ -14,13 +14,15 @@ ATTENTION_HOST_DEVICE constexpr int ceilDiv(int a, int b) {
   return a / b + (a % b != 0);
 }
 
-/// Scores of one head: queries x keys.
+/// Scores of one head: queries x keys. Query 0 stands at position `start` of
+/// the keys: the queries may be a slice of them.
 struct ScorePlane {
   int seqQ, seqK;
   bool causal;
+  int start;
 
   ATTENTION_HOST_DEVICE constexpr bool visible(int query, int key) const {
-    return query < seqQ && key < seqK && (!causal || key <= query);
+    return query < seqQ && key < seqK && (!causal || key <= start + query);
   }
 };
 
@@ -40,7 +42,7 @@ keyTiles(const ScorePlane &plane, int query, int queries, int tile) {
   if (plane.causal) {
     const int last =
         query + queries < plane.seqQ ? query + queries : plane.seqQ;
-    end = last < end ? last : end;
+    end = plane.start + last < end ? plane.start + last : end;
   }
   return {0, ceilDiv(end, tile)};
 }
@@ -48,14 +50,15 @@ keyTiles(const ScorePlane &plane, int query, int queries, int tile) {
 /// Tiles of `tile` queries of which some see a key from `key` on.
 ATTENTION_HOST_DEVICE constexpr TileRange queryTiles(const ScorePlane &plane,
                                                      int key, int tile) {
-  return {plane.causal ? key / tile : 0, ceilDiv(plane.seqQ, tile)};
+  const int first = key > plane.start ? key - plane.start : 0;
+  return {plane.causal ? first / tile : 0, ceilDiv(plane.seqQ, tile)};
 }
 
 /// Whether some element of the rectangle is not visible.
 ATTENTION_HOST_DEVICE constexpr bool
 needsMask(const ScorePlane &plane, int query, int queries, int key, int keys) {
   return query + queries > plane.seqQ || key + keys > plane.seqK ||
-         (plane.causal && key + keys - 1 > query);
+         (plane.causal && key + keys - 1 > plane.start + query);
 }
 
 } // namespace tessera::cuda

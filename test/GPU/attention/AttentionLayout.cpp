@@ -1,7 +1,6 @@
 //===- AttentionLayout.cpp - Calls in either layout -----------------------===//
 
 #include "AttentionSuite.h"
-#include <algorithm>
 
 using namespace tessera;
 using namespace tessera::test;
@@ -41,6 +40,8 @@ static cuda::AttentionCall callOf(const AttentionData &x, const uint64_t *key) {
   c.batchStart = arg(TSR_ATTENTION_BATCH_START);
   c.headStart = arg(TSR_ATTENTION_HEAD_START);
   c.headsTotal = arg(TSR_ATTENTION_HEADS_TOTAL);
+  c.queryStart = arg(TSR_ATTENTION_QUERY_START);
+  c.queriesTotal = arg(TSR_ATTENTION_QUERIES_TOTAL);
   c.key = c.dropout > 0 ? key : nullptr;
   return c;
 }
@@ -144,11 +145,6 @@ std::vector<Layout> tessera::test::layoutsOf(const AttentionCase &c) {
 
 std::vector<AttentionCase> tessera::test::gpuAttentionCases(int64_t dtype) {
   std::vector<AttentionCase> cases = attentionCases(dtype);
-  // Slices of the queries are refused on device 'cuda'.
-  cases.erase(
-      std::remove_if(cases.begin(), cases.end(),
-                     [](const AttentionCase &c) { return c.queryStart != 0; }),
-      cases.end());
   const auto add = [&](AttentionCase c) {
     c.dtype = dtype;
     cases.push_back(c);

@@ -12,7 +12,7 @@ static AttentionCall plainCall() {
   c.batch = 2;
   c.heads = c.headsTotal = 4;
   c.kvHeads = 2;
-  c.seqQ = c.seqK = 64;
+  c.seqQ = c.seqK = c.queriesTotal = 64;
   c.headDim = 64;
   c.rowQ = c.rowO = c.rowDq = c.rowDo = 256;
   c.rowK = c.rowV = c.rowDk = c.rowDv = 128;
@@ -55,6 +55,8 @@ TEST(AttentionCall, RefusesWithAReason) {
             "attention: dropout is not in [0, 1)");
   EXPECT_EQ(why([](AttentionCall &c) { c.dropout = 0.5; }),
             "attention: dropout needs the key of its stream");
+  EXPECT_EQ(why([](AttentionCall &c) { c.queryStart = -1; }),
+            "attention: query positions are from 0 to 2^31 - 1024 on CUDA");
   AttentionCall c = plainCall();
   c.rowDk = 100;
   EXPECT_STREQ(checkAttentionGradients(c),

@@ -132,6 +132,8 @@ TEST(DropoutMask, IndexIsThatOfTheGlobalTensor) {
   p.batchStart = int64_t(1) << 33;
   p.headStart = 5;
   p.headsTotal = 9;
+  p.queryStart = 22;
+  p.queriesTotal = 33;
   p.seqQ = 11;
   p.seqK = 70000;
   for (int b = 0; b < 2; ++b)
@@ -139,8 +141,8 @@ TEST(DropoutMask, IndexIsThatOfTheGlobalTensor) {
       for (int query = 0; query < 11; ++query) {
         const uint64_t want =
             (((uint64_t(p.batchStart) + uint64_t(b)) * 9 + 5 + uint64_t(head)) *
-                 11 +
-             uint64_t(query)) *
+                 33 +
+             22 + uint64_t(query)) *
                 70000 +
             69999;
         EXPECT_EQ(scoreIndex(p, b, head, query, 69999), want);

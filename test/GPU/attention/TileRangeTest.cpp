@@ -2,6 +2,7 @@
 
 #include "BackwardPlan.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace tessera::cuda;
@@ -11,7 +12,8 @@ template <typename Check> static void forEachPlane(const Check &check) {
   for (bool causal : {false, true})
     for (int q = 1; q <= 40; q += 3)
       for (int k = 1; k <= 40; ++k)
-        check(ScorePlane{q, k, causal});
+        for (int start : {0, 5, 24})
+          check(ScorePlane{q, k, causal, start});
 }
 
 static bool anyVisible(const ScorePlane &p, int query, int queries, int key,
@@ -50,7 +52,7 @@ TEST(TileRange, QueryTilesAreThoseWithAVisibleElement) {
             const bool seen = anyVisible(p, t * tile, tile, key, rows);
             ASSERT_TRUE(in || !seen);
             // The tile of the diagonal may end before the first seen query.
-            ASSERT_TRUE(!in || seen || t == key / tile);
+            ASSERT_TRUE(!in || seen || t == std::max(key - p.start, 0) / tile);
           }
         }
   });
@@ -75,6 +77,7 @@ static AttentionParams paramsOf(const ScorePlane &plane, int heads,
   p.seqQ = plane.seqQ;
   p.seqK = plane.seqK;
   p.causal = plane.causal;
+  p.queryStart = plane.start;
   p.heads = heads;
   p.kvHeads = kvHeads;
   return p;
