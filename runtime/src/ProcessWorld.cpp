@@ -41,6 +41,7 @@ ProcessWorld::ProcessWorld(ProcessLinks given, ProcessWorldOptions options)
 ProcessWorld::~ProcessWorld() {
   own.inside.store(false);
   for (size_t peer = 0; peer < others.size(); ++peer) {
+    tellFailure(static_cast<int64_t>(peer));
     Message goodbye{Goodbye};
     goodbye.round = INT64_MAX;
     for (int lane : {0, 1})
@@ -88,11 +89,17 @@ void ProcessWorld::tell(int64_t peer, const Message &message,
   }
 }
 
+/// A peer must not take for the cause that this rank gave up.
+void ProcessWorld::tellFailure(int64_t peer) {
+  if (failed())
+    tell(peer, {Failed, failure().code}, failure().message);
+}
+
 void ProcessWorld::abort(const Status &status) {
   if (!first.record(status))
     return;
   for (size_t peer = 0; peer < others.size(); ++peer)
-    tell(static_cast<int64_t>(peer), {Failed, status.code}, status.message);
+    tellFailure(static_cast<int64_t>(peer));
 }
 
 void ProcessWorld::listen() {
@@ -138,6 +145,7 @@ void ProcessWorld::handle(int64_t peer, const Message &message,
     first.record({static_cast<tsr_status>(message.code), text});
     return;
   case Where: {
+    tellFailure(peer);
     Message here{Here};
     // In this order: a rank enters a round, sends its frames, and leaves.
     here.round = own.round.load();

@@ -94,6 +94,7 @@ private:
   void handle(int64_t peer, const Message &message, const std::string &text);
   void lost(int64_t peer);
   void tell(int64_t peer, const Message &message, const std::string &text);
+  void tellFailure(int64_t peer);
   void waitForGoodbyes() const;
 
   ProcessLinks links;

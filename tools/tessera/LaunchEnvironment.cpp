@@ -73,9 +73,21 @@ std::string tessera::firstHost(const std::string &nodeList) {
   return host + numbers.substr(0, numbers.find_first_of(",-]"));
 }
 
+/// Half of a launch is a mistake: every process would train for itself.
+static std::string missingHalf(Reader &reader) {
+  bool hasRank = reader.has("RANK"), hasSize = reader.has("WORLD_SIZE");
+  if (hasRank == hasSize || reader.text("WORLD_SIZE") == "1")
+    return "";
+  return std::string(hasRank ? "RANK" : "WORLD_SIZE") + " is set, but " +
+         (hasRank ? "WORLD_SIZE" : "RANK") +
+         " is not; set both, as launchers do, or neither";
+}
+
 std::string tessera::readLaunch(const Lookup &lookup, Launch &launch) {
   Reader reader(lookup);
   Launch read;
+  if (std::string why = missingHalf(reader); !why.empty())
+    return why;
   bool isTorchrun = reader.has("RANK") && reader.has("WORLD_SIZE");
   bool isSlurm = reader.has("SLURM_PROCID") && reader.has("SLURM_NTASKS");
   if (isTorchrun)
