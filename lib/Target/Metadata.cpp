@@ -255,7 +255,8 @@ json::Object reportJson(const ProgramReport &report, int64_t ranks) {
       {"communication_per_rank", std::move(communication)},
       {"kernels", report.kernels},
       {"launches", report.launches},
-      {"gemms", report.gemms}};
+      {"gemms", report.gemms},
+      {"causal_work", json::Array(report.causalWork)}};
 }
 
 json::Array meshJson(dist::MeshAttr mesh) {

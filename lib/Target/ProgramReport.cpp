@@ -114,6 +114,20 @@ static void addCall(ProgramReport &report, const CallRecord &call,
                        dist::ringShare(call.collective, ranks);
 }
 
+/// Query i of a causal sequence sees i + 1 keys, so later slices are more work.
+static void addCausalWork(ProgramReport &report, Operation *op) {
+  auto total = op->getAttrOfType<IntegerAttr>("queries_total");
+  auto causal = op->getAttrOfType<BoolAttr>("causal");
+  if (!total || !causal || !causal.getValue() || !report.causalWork.empty())
+    return;
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  double slice = static_cast<double>(type.getDimSize(1));
+  double all = static_cast<double>(total.getInt());
+  for (double start = 0; start + slice <= all; start += slice)
+    report.causalWork.push_back((slice * start + slice * (slice + 1) / 2) /
+                                (all * (all + 1) / 2));
+}
+
 static void addArguments(ProgramReport &report, func::FuncOp step) {
   for (BlockArgument argument : step.getArguments()) {
     unsigned index = argument.getArgNumber();
@@ -138,6 +152,7 @@ ProgramReport tessera::reportProgram(func::FuncOp step, dist::MeshAttr mesh) {
   step.getBody().walk<WalkOrder::PreOrder>([&](rt::RuntimeCallOpInterface op) {
     report.calls.push_back(recordOf(op));
     addCall(report, report.calls.back(), mesh);
+    addCausalWork(report, op);
     if (!report.calls.back().kernel.empty())
       kernels.insert(report.calls.back().kernel);
   });

@@ -139,6 +139,7 @@ Plan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
   plan.sequenceParallel = sequenceParallel;
   plan.shardsParameters = zero;
   plan.exchangesHeads = contextParallel == "ulysses";
+  plan.walksRing = contextParallel == "ring";
   plan.findStream(func.getBody());
   return plan;
 }

@@ -65,6 +65,7 @@ struct ErasePass : tessera::impl::ErasePassBase<ErasePass> {
     });
     getOperation().walk([](Operation *op) {
       op->removeAttr(dist::DistDialect::kChunkAttr);
+      op->removeAttr(dist::DistDialect::kRingAttr);
       for (Value result : op->getResults())
         eraseType(result);
       for (Region &region : op->getRegions())

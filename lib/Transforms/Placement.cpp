@@ -221,7 +221,7 @@ std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
 
 FailureOr<SmallVector<State>> Placement::choose(Operation *op,
                                                 StringRef axis) const {
-  Signature sig = cast<DistributableOpInterface>(op).getSignature(0);
+  Signature sig = cast<DistributableOpInterface>(op).getSignature(0).on(axis);
   std::optional<State> wanted = plan.anchor(op, axis);
   std::optional<std::pair<Price, SmallVector<State>>> best;
   int64_t stages = axis == DistDialect::kStageAxis ? plan.stages() : 0;
@@ -262,6 +262,9 @@ void Placement::propagateActive(Operation *op) {
 LogicalResult Placement::place(Operation *op) {
   if (plan.mesh) {
     OpBuilder builder(op);
+    if (plan.walksRing && plan.mesh.getSize("cp") > 1 &&
+        hasTag(op, "attention"))
+      op->setAttr(DistDialect::kRingAttr, builder.getStringAttr("cp"));
     // At the stage that reads it: gradients are scattered before stages add.
     std::optional<State> stage = plan.stageOf(op);
     for (OpOperand &operand : op->getOpOperands())

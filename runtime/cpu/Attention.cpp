@@ -4,6 +4,7 @@
 #include "CpuEntries.h"
 #include "CpuKernels.h"
 #include "Workspace.h"
+#include "tessera/abi.h"
 #include "tessera/tessera.h"
 
 #include <exception>
@@ -20,6 +21,16 @@ int32_t tessera::cpuAttention(int threads, void *const *buffers,
   p.v = buffers[2];
   p.o = buffers[3];
   p.lse = buffers[4];
+
+  if (p.slice && !p.earlier && p.causal && p.queryStart < 0) {
+    *error = "attention: query " +
+             std::to_string(args[TSR_ATTENTION_QUERY_START]) +
+             " sees no key of the first slice, which starts at " +
+             std::to_string(args[TSR_ATTENTION_KEY_START]);
+    return TSR_INVALID_ARGUMENT;
+  }
+  if (p.isHidden())
+    return 0; // earlier slices are all there is
 
   thread_local Workspace workspace;
   const CpuKernels &kernels = cpuKernels();

@@ -4,8 +4,10 @@
 #include "CpuEntries.h"
 #include "CpuKernels.h"
 #include "Workspace.h"
+#include "tessera/abi.h"
 #include "tessera/tessera.h"
 
+#include <cstring>
 #include <exception>
 
 using namespace tessera;
@@ -21,6 +23,26 @@ static int32_t checkGradients(const AttentionProblem &p, std::string *error) {
            ", at least " + std::to_string(q) + " (d_o, d_q) and " +
            std::to_string(kv) + " (d_k, d_v) are needed";
   return TSR_INVALID_ARGUMENT;
+}
+
+/// Sums over slices start from zero.
+static void zeroRows(void *data, int64_t rows, int64_t stride, int64_t columns,
+                     int64_t dtype) {
+  const size_t element =
+      dtype == TSR_DTYPE_F64 ? sizeof(double) : sizeof(float);
+  for (int64_t r = 0; r < rows; ++r)
+    std::memset(static_cast<char *>(data) + size_t(r * stride) * element, 0,
+                size_t(columns) * element);
+}
+
+static void startSums(const AttentionProblem &p) {
+  const int64_t q = p.heads * p.headDim, kv = p.kvHeads * p.headDim;
+  if (!p.earlier)
+    zeroRows(p.dQ, p.batch * p.seqQ, p.rowDQ, q, p.dtype);
+  if (p.earlierKeys)
+    return;
+  zeroRows(p.dK, p.batch * p.seqK, p.rowDK, kv, p.dtype);
+  zeroRows(p.dV, p.batch * p.seqK, p.rowDV, kv, p.dtype);
 }
 
 int32_t tessera::cpuAttentionBackward(int threads, void *const *buffers,
@@ -40,6 +62,11 @@ int32_t tessera::cpuAttentionBackward(int threads, void *const *buffers,
   p.dQ = buffers[6];
   p.dK = buffers[7];
   p.dV = buffers[8];
+
+  if (p.slice)
+    startSums(p);
+  if (p.isHidden())
+    return 0;
 
   thread_local Workspace workspace;
   const CpuKernels &kernels = cpuKernels();

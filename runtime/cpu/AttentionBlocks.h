@@ -122,7 +122,7 @@ static inline KeepLanes<T> keepLanes(const AttentionProblem &p,
   return {p.dropout,
           dropoutIndex(p, b, head, square.query + v * kLanes<T>) +
               uint64_t(square.key),
-          uint64_t(p.seqK)};
+          uint64_t(p.dropout.keysTotal)};
 }
 
 } // namespace TESSERA_CPU_TARGET

@@ -53,6 +53,8 @@ private:
       rowMax[i] = -T(__builtin_inf());
       rowSum[i] = 0;
     }
+    if (p.earlier)
+      loadEarlier(b, head, query, queries);
     const int64_t end = keyEnd(p, query, queries);
     for (int64_t key = 0; key < end; key += kBlock) {
       const Square square = squareAt(p, key, end, query, queries);
@@ -60,10 +62,11 @@ private:
       bool decays = softmax(square);
       if (p.dropout.active)
         drop(square, b, head);
-      if (decays && key > 0)
+      const bool begun = key > 0 || p.earlier;
+      if (decays && begun)
         decayOutput(queries);
       sumOverKeys<T>(square, s, from(values, key), out, padded,
-                     key > 0 ? Start::Old : Start::Zero);
+                     begun ? Start::Old : Start::Zero);
     }
     finish(b, head, query, queries);
   }
@@ -163,15 +166,43 @@ private:
       }
   }
 
-  void finish(int64_t b, int64_t head, int64_t query, int64_t queries) {
-    In *o = static_cast<In *>(p.o) + (b * p.seqQ + query) * p.rowO +
-            head * p.headDim;
-    T *lse = static_cast<T *>(p.lse) + (b * p.heads + head) * p.seqQ + query;
+  /// The softmax goes on as if the maximum of earlier scores were their
+  /// log-sum-exp: their sum is 1 then, and the output is already divided by it.
+  void loadEarlier(int64_t b, int64_t head, int64_t query, int64_t queries) {
+    const T *o = outputAt<T>(b, head, query), *lse = lseAt(b, head, query);
     for (int64_t r = 0; r < queries; ++r) {
-      writeRow<T, In>(out + r * padded, p.headDim,
-                      T(p.dropout.keepScale) / rowSum[r], o + r * p.rowO);
-      lse[r] = rowMax[r] + T(__builtin_log(double(rowSum[r])));
+      for (int64_t c = p.headDim; c < padded; ++c)
+        out[r * padded + c] = 0;
+      writeRow<T, T>(o + r * p.rowO, p.headDim, T(1 / p.dropout.keepScale),
+                     out + r * padded);
+      rowMax[r] = lse[r];
+      rowSum[r] = 1;
     }
+  }
+
+  void finish(int64_t b, int64_t head, int64_t query, int64_t queries) {
+    if (p.slice)
+      writeOutput(queries, outputAt<T>(b, head, query));
+    else
+      writeOutput(queries, outputAt<In>(b, head, query));
+    T *lse = lseAt(b, head, query);
+    for (int64_t r = 0; r < queries; ++r)
+      lse[r] = rowMax[r] + T(__builtin_log(double(rowSum[r])));
+  }
+
+  template <typename Out> void writeOutput(int64_t queries, Out *o) {
+    for (int64_t r = 0; r < queries; ++r)
+      writeRow<T, Out>(out + r * padded, p.headDim,
+                       T(p.dropout.keepScale) / rowSum[r], o + r * p.rowO);
+  }
+
+  template <typename Out>
+  Out *outputAt(int64_t b, int64_t head, int64_t query) const {
+    return static_cast<Out *>(p.o) + (b * p.seqQ + query) * p.rowO +
+           head * p.headDim;
+  }
+  T *lseAt(int64_t b, int64_t head, int64_t query) const {
+    return static_cast<T *>(p.lse) + (b * p.heads + head) * p.seqQ + query;
   }
 
   const AttentionProblem &p;

@@ -52,18 +52,26 @@ public:
     const int64_t blocks = ceilDiv(p.seqQ, kBlock);
     for (int64_t item = u.itemBegin; item < u.itemEnd; ++item)
       queryBlock(u.kvHead * p.group() + item / blocks, item % blocks * kBlock);
-    if (u.wantsKeys)
-      for (int64_t r = 0; r < count; ++r) {
-        writeRow<T, In>(dKeys + r * padded, p.headDim, T(p.scale),
-                        static_cast<In *>(p.dK) + (first + r) * p.rowDK +
-                            offset);
-        writeRow<T, In>(dValues + r * padded, p.headDim, T(1),
-                        static_cast<In *>(p.dV) + (first + r) * p.rowDV +
-                            offset);
-      }
+    if (!u.wantsKeys)
+      return;
+    give(dKeys, count, T(p.scale), p.dK, first * p.rowDK + offset, p.rowDK);
+    give(dValues, count, T(1), p.dV, first * p.rowDV + offset, p.rowDV);
   }
 
 private:
+  /// Rows of a gradient, `at` elements behind `out`: added to what is there
+  /// where it is a sum over slices.
+  void give(const T *rows, int64_t count, T factor, void *out, int64_t at,
+            int64_t stride) {
+    for (int64_t r = 0; r < count; ++r)
+      if (p.slice)
+        addRow<T>(rows + r * padded, p.headDim, factor,
+                  static_cast<T *>(out) + at + r * stride);
+      else
+        writeRow<T, In>(rows + r * padded, p.headDim, factor,
+                        static_cast<In *>(out) + at + r * stride);
+  }
+
   void queryBlock(int64_t head, int64_t query) {
     const int64_t queries = minimum(kBlock, p.seqQ - query);
     const int64_t end = minimum(u.keyEnd, keyEnd(p, query, queries));
@@ -89,11 +97,8 @@ private:
                        key > 0 ? Start::Old : Start::Zero);
     }
     if (u.wantsQueries)
-      for (int64_t r = 0; r < queries; ++r)
-        writeRow<T, In>(dQueries + r * padded, p.headDim, T(p.scale),
-                        static_cast<In *>(p.dQ) +
-                            (u.batch * p.seqQ + query + r) * p.rowDQ +
-                            head * p.headDim);
+      give(dQueries, queries, T(p.scale), p.dQ,
+           (u.batch * p.seqQ + query) * p.rowDQ + head * p.headDim, p.rowDQ);
   }
 
   /// Everything of a query block that does not depend on keys.

@@ -39,6 +39,17 @@ static std::string checkSizes(const AttentionProblem &p) {
   return "";
 }
 
+/// Of a slice of the keys.
+static std::string checkSlice(const AttentionProblem &p, const int64_t *args) {
+  const int64_t start = args[TSR_ATTENTION_KEY_START];
+  const int64_t total = args[TSR_ATTENTION_KEYS_TOTAL];
+  const auto text = [](int64_t x) { return std::to_string(x); };
+  if (start < 0 || start + p.seqK > total)
+    return "attention: keys " + text(start) + " to " + text(start + p.seqK) +
+           " are no slice of " + text(total);
+  return "";
+}
+
 static Dropout decodeDropout(const int64_t *args, double p) {
   return {p > 0,
           static_cast<uint64_t>(std::ceil(p * 4294967296.0)),
@@ -49,7 +60,10 @@ static Dropout decodeDropout(const int64_t *args, double p) {
           args[TSR_ATTENTION_HEAD_START],
           args[TSR_ATTENTION_HEADS_TOTAL],
           args[TSR_ATTENTION_QUERY_START],
-          args[TSR_ATTENTION_QUERIES_TOTAL]};
+          args[TSR_ATTENTION_QUERIES_TOTAL],
+          args[TSR_ATTENTION_KEY_START],
+          args[TSR_ATTENTION_KEYS_TOTAL] ? args[TSR_ATTENTION_KEYS_TOTAL]
+                                         : args[TSR_ATTENTION_SEQ_K]};
 }
 
 int32_t tessera::decodeAttention(const int64_t *args, AttentionProblem *out,
@@ -86,6 +100,12 @@ int32_t tessera::decodeAttention(const int64_t *args, AttentionProblem *out,
     return TSR_INVALID_ARGUMENT;
   }
   std::string message = checkSizes(p);
+  p.slice = args[TSR_ATTENTION_KEYS_TOTAL] != 0;
+  if (p.slice && message.empty())
+    message = checkSlice(p, args);
+  p.queryStart -= args[TSR_ATTENTION_KEY_START];
+  p.earlier = args[TSR_ATTENTION_EARLIER] != 0;
+  p.earlierKeys = args[TSR_ATTENTION_EARLIER_KEYS] != 0;
   if (!message.empty()) {
     *error = std::move(message);
     return TSR_INVALID_ARGUMENT;

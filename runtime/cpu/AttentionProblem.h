@@ -16,6 +16,7 @@ struct Dropout {
   double keepScale;   /* 1 / (1 - p); 1 without dropout */
   uint64_t key;
   int64_t batchStart, headStart, headsTotal, queryStart, queriesTotal;
+  int64_t keyStart, keysTotal;
 };
 
 /// Sizes and strides in elements, as in TSR_ATTENTION_*. Buffers that a
@@ -24,7 +25,11 @@ struct AttentionProblem {
   int64_t batch, heads, kvHeads, seqQ, seqK, headDim;
   int64_t rowQ, rowK, rowV, rowO, rowDQ, rowDK, rowDV, rowDO;
   bool causal;
-  int64_t queryStart; /* position of query 0 among the keys */
+  int64_t queryStart; /* position of query 0 among the keys; of a slice of
+                         keys it may lie before them */
+  bool slice;         /* o, d_q, d_k, d_v are sums over slices of keys */
+  bool earlier;       /* o and lse, or d_q, hold earlier slices */
+  bool earlierKeys;   /* d_k and d_v hold those of other queries */
   double scale;
   int64_t dtype;
   Dropout dropout;
@@ -35,6 +40,8 @@ struct AttentionProblem {
 
   /// Query heads that share a key/value head.
   int64_t group() const { return heads / kvHeads; }
+  /// No query sees any key.
+  bool isHidden() const { return causal && queryStart + seqQ <= 0; }
 };
 
 /// The unit of parallel work: one key/value head of one sequence, some of its

@@ -70,7 +70,8 @@ AttentionUnit AttentionUnits::at(int64_t index) const {
   u.itemBegin = items * (chunk - keyChunks) / queryChunks;
   u.itemEnd = items * (chunk - keyChunks + 1) / queryChunks;
   if (causal)
-    u.keyEnd = std::min(keys, queryStart + u.itemEnd * kAttentionBlock);
+    u.keyEnd =
+        std::clamp<int64_t>(queryStart + u.itemEnd * kAttentionBlock, 0, keys);
   return u;
 }
 

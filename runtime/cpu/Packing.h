@@ -100,6 +100,16 @@ static void writeRow(const T *src, int64_t columns, T factor, Out *dst) {
     dst[c] = Narrow<Out, T>::from(src[c] * factor);
 }
 
+/// dst += factor * src.
+template <typename T>
+static void addRow(const T *src, int64_t columns, T factor, T *dst) {
+  int64_t c = 0;
+  for (; c + kLanes<T> <= columns; c += kLanes<T>)
+    store<T>(dst + c, load<T>(dst + c) + load<T>(src + c) * factor);
+  for (; c < columns; ++c)
+    dst[c] += src[c] * factor;
+}
+
 } // namespace TESSERA_CPU_TARGET
 } // namespace tessera
 

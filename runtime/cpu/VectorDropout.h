@@ -112,7 +112,7 @@ private:
   Words index[kParts];
 };
 
-/// Index of element (b, head, query, 0) in the global tensor of scores.
+/// Index of element (b, head, query, first key) in the global tensor of scores.
 static inline uint64_t dropoutIndex(const AttentionProblem &p, int64_t b,
                                     int64_t head, int64_t query) {
   const Dropout &d = p.dropout;
@@ -120,7 +120,7 @@ static inline uint64_t dropoutIndex(const AttentionProblem &p, int64_t b,
                         uint64_t(d.headStart + head)) *
                            uint64_t(d.queriesTotal) +
                        uint64_t(d.queryStart + query);
-  return row * uint64_t(p.seqK);
+  return row * uint64_t(d.keysTotal) + uint64_t(d.keyStart);
 }
 
 } // namespace TESSERA_CPU_TARGET

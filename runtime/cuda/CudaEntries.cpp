@@ -94,9 +94,8 @@ template <int entry>
 int32_t entryOf(void *context, int64_t op, void *const *buffers,
                 const int64_t *args) {
   CudaRank &rank = *static_cast<CudaRank *>(context);
-  return enterOp(rank.owner(), op, [&] {
-    return rank.enter({entry, op, buffers, args});
-  });
+  return enterOp(rank.owner(), op,
+                 [&] { return rank.enter({entry, op, buffers, args}); });
 }
 } // namespace
 
@@ -116,7 +115,8 @@ const tsr_abi_api &cudaApi() {
                                   entryOf<TSR_ENTRY_SEND>,
                                   entryOf<TSR_ENTRY_RECEIVE>,
                                   entryOf<TSR_ENTRY_BROADCAST>,
-                                  entryOf<TSR_ENTRY_WAIT>};
+                                  entryOf<TSR_ENTRY_WAIT>,
+                                  entryOf<TSR_ENTRY_SHIFT>};
   return api;
 }
 
@@ -227,6 +227,9 @@ Status CudaRank::runCollective(const Call &call) {
     return collectives->reduceScatter(what, call.buffers[0], call.buffers[1]);
   case TSR_ENTRY_ALL_TO_ALL:
     return collectives->allToAll(what, call.buffers[0], call.buffers[1]);
+  case TSR_ENTRY_SHIFT:
+    return {TSR_UNSUPPORTED, "shift is not supported on device 'cuda'; use "
+                             "--device cpu"};
   default:
     return collectives->broadcast(what, call.args[TSR_COLLECTIVE_ROOT],
                                   call.buffers[0]);

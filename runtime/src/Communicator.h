@@ -39,6 +39,15 @@ struct Message {
 /// the program starts. Each meets its own kind.
 enum class Lane { Program, Background };
 
+/// One step around the ring of a group: `call.count` elements for the rank
+/// `next`, as many from the rank `previous` (global ranks).
+struct Shift {
+  Collective call;
+  int64_t next = 0, previous = 0;
+  /// Somebody in the ring sends first, somebody receives first.
+  bool sendsFirst = false;
+};
+
 class Communicator {
 public:
   virtual ~Communicator() = default;
@@ -63,6 +72,10 @@ public:
   /// same pair, in order; both sides must agree on the bytes.
   virtual Status send(const Message &message, const void *data) = 0;
   virtual Status receive(const Message &message, void *data) = 0;
+
+  /// src [count] of the rank before -> dst. Here: a send and a receive, whose
+  /// order leaves no ring in which all wait.
+  virtual Status shift(const Shift &call, const void *src, void *dst);
 
   /// Makes the present and future calls of all ranks fail with `status`; the
   /// first one wins.

@@ -144,6 +144,17 @@ int32_t allToAll(void *context, int64_t op, void *const *buffers,
   });
 }
 
+int32_t shift(void *context, int64_t op, void *const *buffers,
+              const int64_t *args) {
+  return enter(context, op, [&](Rank &rank) {
+    Shift call = shiftOf(rank, collectiveOf(op, args));
+    void *src = buffers[0], *dst = buffers[1];
+    return collect(rank, call.call, args, dst, [=](Communicator &communicator) {
+      return communicator.shift(call, src, dst);
+    });
+  });
+}
+
 int32_t send(void *context, int64_t op, void *const *buffers,
              const int64_t *args) {
   return enter(context, op, [&](Rank &rank) {
@@ -183,7 +194,8 @@ const tsr_abi_api &cpuApi() {
                                   send,
                                   receive,
                                   broadcast,
-                                  wait};
+                                  wait,
+                                  shift};
   return api;
 }
 

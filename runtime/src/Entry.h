@@ -50,6 +50,21 @@ inline Message messageOf(const Rank &rank, int64_t op, const int64_t *args) {
   return {op, rank.metadata->mesh.rankAt(peer), args[TSR_MESSAGE_BYTES]};
 }
 
+/// The neighbours on the one axis of a shift; those of even number send first.
+inline Shift shiftOf(const Rank &rank, const Collective &call) {
+  size_t axis = 0;
+  while (!((call.axes >> axis) & 1) && axis + 1 < rank.coordinates.size())
+    ++axis;
+  const Mesh &mesh = rank.metadata->mesh;
+  int64_t own = rank.coordinates[axis], size = mesh.axes[axis].size;
+  auto rankAt = [&](int64_t coordinate) {
+    std::vector<int64_t> peer = rank.coordinates;
+    peer[axis] = coordinate % size;
+    return mesh.rankAt(peer);
+  };
+  return {call, rankAt(own + 1), rankAt(own + size - 1), own % 2 == 0};
+}
+
 /// What a program that returned `code` ends with.
 inline Status statusOfProgram(const Rank &rank, const ProgramStep &step,
                               int32_t code) {

@@ -159,6 +159,24 @@ Status ThreadCommunicator::broadcast(const Collective &call, int64_t root,
   return meetings.close(seat);
 }
 
+Status ThreadCommunicator::shift(const Shift &shift, const void *src,
+                                 void *dst) {
+  const Collective &call = shift.call;
+  Meetings::Seat seat = meetings.seatOf(call.axes);
+  Offer offer{"shift", call, 0, const_cast<void *>(src)};
+  if (Status status = meetings.open(seat, offer); !status.ok())
+    return status;
+  int64_t size = seat.group->size(), element = dtypeBytes(call.dtype);
+  int64_t before = (seat.member + size - 1) % size;
+  const char *from = static_cast<const char *>(seat.offeredData()[before]);
+  splitOver(threads, call.count, call.count * element,
+            [&](int64_t begin, int64_t end) {
+              std::memcpy(static_cast<char *>(dst) + begin * element,
+                          from + begin * element, (end - begin) * element);
+            });
+  return meetings.close(seat);
+}
+
 Status ThreadCommunicator::barrier(const Collective &call) {
   Meetings::Seat seat = meetings.seatOf(call.axes);
   if (Status status = meetings.open(seat, {"barrier", call, 0, nullptr});

@@ -26,6 +26,8 @@ public:
   Status barrier(const Collective &call) override;
   Status send(const Message &message, const void *data) override;
   Status receive(const Message &message, void *data) override;
+  /// A meeting of its own lane: messages are of the program's.
+  Status shift(const Shift &call, const void *src, void *dst) override;
 
   void abort(const Status &status) override { world->abort(status); }
   Status failure() const override { return world->failure(); }

@@ -20,7 +20,6 @@ using namespace tessera::test;
 // Two micro-batches of two sequences per rank: every offset that a program can
 // have is one that matters.
 static constexpr int64_t kBatch = 8, kMicroBatches = 2;
-static constexpr const char *kMesh = "dp=2,tp=2";
 // The gradient is always clipped, so that its norm matters. AdamW's steps are
 // not signs of gradients: noise around 0 stays noise.
 static constexpr double kClip = 0.1, kEpsilon = 1e-6;
@@ -99,7 +98,8 @@ bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
   };
   if (!run(*serial, distribute))
     return false;
-  passes.mesh = kMesh;
+  passes.mesh = mesh;
+  passes.contextParallel = contextParallel;
   if (!run(*module, distribute))
     return false;
   (*module)->setAttr(kOptionsAttr, metadataOptions);

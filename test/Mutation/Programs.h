@@ -34,6 +34,9 @@ private:
 class Programs {
 public:
   Programs();
+  /// How the parallel program is split; to be set before `build`.
+  std::string mesh = "dp=2,tp=2", contextParallel = "all-gather";
+
   /// Compiles the serial program to `serialPath`. False after an error.
   bool build(KernelObjects &kernels, const std::string &serialPath);
 

@@ -14,12 +14,14 @@ using namespace tessera::test;
 namespace {
 
 const Strategy kContext = {"cp=2,tp=2", true, 0},
-               kUlysses = {"dp=2,cp=2", false, 1, "ulysses"};
+               kUlysses = {"dp=2,cp=2", false, 1, "ulysses"},
+               kRing = {"cp=2,tp=2", true, 0, "ring"},
+               kLongRing = {"cp=4", false, 0, "ring"};
 const Strategy kSequence = {"tp=4", true}, kZero1 = {"dp=2", false, 1},
                kZero2 = {"dp=4,tp=2", true, 2}, kZero3 = {"dp=2,tp=2", true, 3};
 const auto kMeshes = ::testing::Values(
     Strategy{"dp=2"}, Strategy{"tp=2"}, Strategy{"tp=4"}, Strategy{"dp=2,tp=2"},
-    kSequence, kZero1, kZero2, kZero3, kContext, kUlysses);
+    kSequence, kZero1, kZero2, kZero3, kContext, kUlysses, kRing, kLongRing);
 
 struct Dropout {
   double residual, embedding, attention;
@@ -83,8 +85,8 @@ std::string nameOf(const ::testing::TestParamInfo<Strategy> &info) {
       name += c;
   if (info.param.sequenceParallel)
     name += "_sequence";
-  if (info.param.contextParallel == std::string("ulysses"))
-    name += "_ulysses";
+  if (info.param.contextParallel != std::string("all-gather"))
+    name += std::string("_") + info.param.contextParallel;
   if (info.param.zero)
     name += "_zero" + std::to_string(info.param.zero);
   return name;

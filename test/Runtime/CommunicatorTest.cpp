@@ -257,6 +257,75 @@ TEST_P(Conformance, MessagesArriveInOrder) {
   });
 }
 
+/// A communicator with no shift of its own.
+class Messages final : public Communicator {
+public:
+  explicit Messages(Communicator &own) : own(own) {}
+  Status send(const Message &message, const void *data) override {
+    return own.send(message, data);
+  }
+  Status receive(const Message &message, void *data) override {
+    return own.receive(message, data);
+  }
+  Status allReduce(const Collective &, void *) override { return none(); }
+  Status allGather(const Collective &, const void *, void *) override {
+    return none();
+  }
+  Status reduceScatter(const Collective &, const void *, void *) override {
+    return none();
+  }
+  Status allToAll(const Collective &, const void *, void *) override {
+    return none();
+  }
+  Status broadcast(const Collective &, int64_t, void *) override {
+    return none();
+  }
+  Status barrier(const Collective &) override { return none(); }
+  void abort(const Status &status) override { own.abort(status); }
+  Status failure() const override { return own.failure(); }
+  bool failed() const override { return own.failed(); }
+  void reached(int64_t op) override { own.reached(op); }
+  void entered() override { own.entered(); }
+  void left() override { own.left(); }
+  std::unique_ptr<Communicator> forLane(Lane lane) override {
+    return own.forLane(lane);
+  }
+  std::string describeOthers() override { return own.describeOthers(); }
+
+private:
+  static Status none() { return {TSR_UNSUPPORTED, "not a message"}; }
+  Communicator &own;
+};
+
+/// Everything goes round once: after as many shifts as ranks it is back.
+void expectRing(Communicator &own, Shift shift, int64_t rank, int64_t ranks) {
+  Delay delay(rank);
+  for (int64_t count : {1, 65, 3000}) {
+    shift.call.count = count;
+    std::vector<int32_t> held(count, static_cast<int32_t>(rank)), next(count);
+    for (int64_t step = 1; step <= ranks; ++step) {
+      delay();
+      ASSERT_TRUE(own.shift(shift, held.data(), next.data()).ok());
+      held.swap(next);
+      auto from = static_cast<int32_t>((rank + ranks - step % ranks) % ranks);
+      ASSERT_EQ(held, std::vector<int32_t>(count, from));
+    }
+  }
+}
+
+TEST(Communicator, ShiftsGoRoundTheRing) {
+  for (int64_t ranks : {2, 3, 4, 5}) {
+    World world = makeWorld({{"cp", ranks}});
+    onRanks(world, [&](int64_t rank) {
+      Shift shift{call(1, 0, TSR_DTYPE_I32), (rank + 1) % ranks,
+                  (rank + ranks - 1) % ranks, rank % 2 == 0};
+      expectRing(*world.ranks[rank], shift, rank, ranks);
+      Messages messages(*world.ranks[rank]);
+      expectRing(messages, shift, rank, ranks);
+    });
+  }
+}
+
 TEST_P(CommunicatorFailure, MessageOfOtherLength) {
   World world = makeWorld({{"pp", 2}});
   onRanks(world, [&](int64_t rank) {

@@ -100,8 +100,8 @@ void CommandLine::addPlan(CLI::App *sub) {
   fixed(sub->add_flag("--sequence-parallel", options.sequenceParallel,
                       "Split activations between blocks over tp"));
   fixed(sub->add_option("--context-parallel", options.contextParallel,
-                        "Attention over cp: all-gather (of keys and values) "
-                        "or ulysses (all-to-all of heads)"))
+                        "Attention over cp: keys and values by all-gather, or "
+                        "in a ring; or ulysses (all-to-all of heads)"))
       ->capture_default_str();
   fixed(sub->add_option("--zero", options.zero,
                         "Split over dp: 1 optimizer state, 2 also gradients, "

@@ -88,8 +88,8 @@ void Report::readArena(const json::Object &root) {
 
 static bool isCollective(StringRef op) {
   return op == "all_reduce" || op == "all_gather" || op == "reduce_scatter" ||
-         op == "all_to_all" || op == "broadcast" || op == "send" ||
-         op == "receive";
+         op == "all_to_all" || op == "broadcast" || op == "shift" ||
+         op == "send" || op == "receive";
 }
 
 /// "h.3.mlp" -> "mlp"; other names stay.
@@ -163,6 +163,15 @@ void Report::readOps(const json::Object &root) {
   }
 }
 
+void Report::readCausalWork(const json::Object &root) {
+  const json::Object *numbers = root.getObject("report");
+  const json::Array *slices =
+      numbers ? numbers->getArray("causal_work") : nullptr;
+  if (slices)
+    for (const json::Value &share : *slices)
+      causalWork.push_back(share.getAsNumber().value_or(0));
+}
+
 bool Report::read(StringRef metadata) {
   Expected<json::Value> value = json::parse(metadata);
   if (!value)
@@ -177,5 +186,6 @@ bool Report::read(StringRef metadata) {
   readTensors(*root);
   readArena(*root);
   readOps(*root);
+  readCausalWork(*root);
   return true;
 }

@@ -57,6 +57,18 @@ std::string Report::collectivesText() const {
       .str();
 }
 
+std::string Report::causalWorkText() const {
+  std::string text;
+  raw_string_ostream out(text);
+  interleaveComma(causalWork, out, [&](double share) {
+    out << formatv("{0:f1} %", 100 * share);
+  });
+  double most = *llvm::max_element(causalWork);
+  out << formatv(" (the slowest has {0:f2} times the mean)",
+                 most * static_cast<double>(causalWork.size()));
+  return text;
+}
+
 std::string Report::text() const {
   std::string text;
   raw_string_ostream out(text);
@@ -78,6 +90,9 @@ std::string Report::text() const {
         << countText(recomputedFlops)
         << formatv(" of these flops ({0:f1} %)\n",
                    100 * recomputedFlops / std::max(flopsOfRank, 1.0));
+  if (causalWork.size() > 1)
+    out << "causal attention of the slices of a sequence: " << causalWorkText()
+        << "\n";
   out << "memory per rank: " << arenaBytes << " bytes ("
       << bytesText(arenaBytes) << ")\n";
   Table table({"kind", "bytes", ""});
@@ -125,6 +140,7 @@ json::Value Report::json() const {
       {"parameters", parameters},
       {"parameters_of_rank", parametersOfRank},
       {"flops_of_rank", flopsOfRank},
+      {"causal_work", json::Array(causalWork)},
       {"recompute",
        json::Object{{"mode", recompute}, {"flops_of_rank", recomputedFlops}}},
       {"memory",

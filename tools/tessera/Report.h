@@ -42,6 +42,8 @@ struct Report {
   int64_t ranks = 1, layers = 0, vocabulary = 0, sequence = 0, batch = 0;
   int64_t microBatches = 1;
   int64_t parameters = 0, parametersOfRank = 0;
+  /// Parts of causal attention, by slice of a sequence that ranks share.
+  std::vector<double> causalWork;
   double flopsOfRank = 0;     ///< Per optimizer step; 0: not recorded. Of the
                               ///< busiest stage.
   double flopsOfAll = 0;      ///< All ranks.
@@ -57,6 +59,8 @@ private:
   void readTensors(const llvm::json::Object &root);
   void readArena(const llvm::json::Object &root);
   void readOps(const llvm::json::Object &root);
+  void readCausalWork(const llvm::json::Object &root);
+  std::string causalWorkText() const;
   std::string collectivesText() const;
 };
 

@@ -13,9 +13,13 @@ std::string tessera::checkStrategies(const DriverOptions &options,
     return "--zero splits state over mesh axis 'dp', which has one rank; use a "
            "mesh with dp=2 or more, or leave it out";
   if (options.contextParallel != "all-gather" &&
-      options.contextParallel != "ulysses")
+      options.contextParallel != "ulysses" && options.contextParallel != "ring")
     return "--context-parallel " + options.contextParallel +
-           " is not supported; use all-gather or ulysses";
+           " is not supported; use all-gather, ulysses or ring";
+  if (options.contextParallel == "ring" && mesh.sizeOf("cp") == 1)
+    return "--context-parallel ring passes keys and values along mesh axis "
+           "'cp', which has one rank; use a mesh with cp=2 or more, or leave "
+           "it out";
   if (options.ranks && mesh.ranks() > options.ranks)
     return "mesh " + mesh.str() + " has " + std::to_string(mesh.ranks()) +
            " ranks, but --ranks allows " + std::to_string(options.ranks) +

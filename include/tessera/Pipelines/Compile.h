@@ -26,7 +26,8 @@ struct CompileOptions {
   int64_t recomputeLayers = -1; ///< "full": the first so many; -1: all.
   int64_t memoryLimit = 0;      ///< Bytes of a rank's arena; 0: no limit.
   bool sequenceParallel = false;
-  /// Attention over "cp": "all-gather" of keys and values, or "ulysses".
+  /// Attention over "cp": "all-gather" of keys and values, "ulysses" or
+  /// "ring".
   std::string contextParallel = "all-gather";
   int64_t zero = 0; ///< Stage of ZeRO over "dp", 0 to 3.
   /// Most bytes of gradients that are reduced together; 0: no buckets.

@@ -35,7 +35,7 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init(false)};
   Option<std::string> contextParallel{
       *this, "context-parallel",
-      llvm::cl::desc("Attention over cp: all-gather or ulysses"),
+      llvm::cl::desc("Attention over cp: all-gather, ulysses, ring"),
       llvm::cl::init("all-gather")};
   Option<int64_t> zero{*this, "zero", llvm::cl::desc("Stage of ZeRO, 0 to 3"),
                        llvm::cl::init(0)};

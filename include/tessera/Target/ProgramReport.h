@@ -46,6 +46,9 @@ struct ProgramReport {
   int64_t parametersPerRank = 0;          ///< What a rank stores.
   int64_t tokens = 0;                     ///< Per step, all ranks.
   int64_t kernels = 0, launches = 0, gemms = 0; ///< Launches, gemms: per step.
+  /// What part of causal attention each slice of a split sequence is; empty:
+  /// no sequence is split there.
+  std::vector<double> causalWork;
 
   int64_t flops() const {
     return forwardFlops + backwardFlops + recomputeFlops + optimizerFlops;

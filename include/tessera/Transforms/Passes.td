@@ -57,7 +57,7 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
     Option<"zero", "zero", "bool", "false",
            "Parameters and optimizer state are split over dp">,
     Option<"contextParallel", "context-parallel", "std::string", "\"all-gather\"",
-           "Attention over cp: all-gather (of keys and values) or ulysses">
+           "Attention over cp: all-gather (of keys and values), ulysses or ring">
   ];
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }

@@ -24,6 +24,9 @@ struct Plan {
   /// Attention under `cp` runs on whole sequences of some heads (DeepSpeed-
   /// Ulysses, Jacobs et al. 2023), not on some queries and all keys.
   bool exchangesHeads = false;
+  /// Or on some queries and some keys, passed on from rank to rank (ring
+  /// attention, Liu et al. 2023).
+  bool walksRing = false;
   /// Parameters rest `S` on `dp` and are gathered where they are used.
   bool shardsParameters = false;
 

@@ -1,5 +1,6 @@
 //===- LowerLibrary.cpp - ops that become library calls -------------------===//
 
+#include "AttentionOperands.h"
 #include "GemmForm.h"
 #include "Marks.h"
 #include "tessera/Conversion/NNToRT/Factors.h"
@@ -14,18 +15,6 @@ using namespace mlir;
 using namespace tessera;
 
 namespace {
-/// Global index of the op's first sequence.
-Value batchStart(OpBuilder &builder, Operation *op, int64_t localBatch) {
-  std::optional<FactorSpan> span = spanOf(op, 'b');
-  Value start = startOf(builder, op->getLoc(), span);
-  Value index = microBatchOf(builder, op);
-  if (!index)
-    return start;
-  Value rows = i64(builder, op->getLoc(), span ? span->total : localBatch);
-  return arith::AddIOp::create(
-      builder, op->getLoc(), start,
-      arith::MulIOp::create(builder, op->getLoc(), index, rows));
-}
 
 //===----------------------------------------------------------------------===//
 // Matrix products
@@ -166,54 +155,6 @@ void lowerEmbeddingGrad(nn::EmbeddingGradOp op) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Elements of a position of [b, s, heads.., d].
-int64_t rowElements(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() / (type.getDimSize(0) * type.getDimSize(1));
-}
-
-/// Elements between consecutive positions of an operand.
-int64_t rowStride(Value value) {
-  int64_t row = rowElements(value);
-  if (auto unstack = value.getDefiningOp<nn::UnstackOp>())
-    return row * unstack.getNumResults();
-  if (auto view = value.getDefiningOp<rt::ViewOp>())
-    if (auto parts = view->getAttrOfType<IntegerAttr>("parts"))
-      return row * parts.getInt();
-  return row;
-}
-
-/// The global number of heads, and the first of this rank.
-struct HeadRange {
-  int64_t total;
-  Value start;
-};
-
-/// Dropout counts heads from `start` on, so these must be neighbours.
-FailureOr<HeadRange> headRange(OpBuilder &b, Operation *op, Value query,
-                               bool drops) {
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(query.getType()).getShape();
-  bool grouped = shape.size() == 5;
-  Location loc = op->getLoc();
-  auto totalOf = [&](char factor, int64_t local) {
-    std::optional<FactorSpan> span = spanOf(op, factor);
-    return span ? span->total : local;
-  };
-  if (!grouped)
-    return HeadRange{totalOf('n', shape[2]), startOf(b, loc, spanOf(op, 'n'))};
-  if (drops && spanOf(op, 'r'))
-    return op->emitOpError()
-           << "drops attention weights of query heads that are split within "
-              "their groups; use a mesh axis no larger than the number of key "
-              "heads, or no attention dropout";
-  int64_t queries = totalOf('r', shape[3]);
-  std::optional<FactorSpan> groups = spanOf(op, 'g');
-  if (groups)
-    for (FactorSpan::Cut &cut : groups->cuts)
-      cut.chunk *= queries;
-  return HeadRange{queries * totalOf('g', shape[2]), startOf(b, loc, groups)};
-}
-
 /// Where the rank's queries lie in the sequence; all of them: no scalar, 0.
 struct QuerySlice {
   Value start;
@@ -287,7 +228,7 @@ int64_t sliceElements(RankedTensorType whole, int64_t dim) {
   return elements;
 }
 
-/// Only attention reads and writes slices in place.
+/// Only attention and copies read slices in place, only attention writes them.
 Value contiguous(OpBuilder &builder, Operation *op, Value slice) {
   auto copy = rt::CopyOp::create(builder, op->getLoc(), slice.getType(), slice);
   inheritPhase(copy, op);
@@ -295,7 +236,8 @@ Value contiguous(OpBuilder &builder, Operation *op, Value slice) {
 }
 
 bool readsSlices(Operation *op) {
-  return isa<rt::AttentionOp, rt::AttentionGradOp>(op);
+  return isa<rt::AttentionOp, rt::AttentionGradOp, rt::RingAttentionOp,
+             rt::RingAttentionGradOp, rt::CopyOp>(op);
 }
 
 LogicalResult lowerUnstack(nn::UnstackOp op) {

@@ -92,6 +92,15 @@ int64_t headsOf(RankedTensorType type) {
   return heads;
 }
 
+/// What the steps of a ring have beside what attention has.
+template <typename OpTy>
+void sliceArguments(OpTy op, SmallVectorImpl<CallArgument> &args) {
+  args[TSR_ATTENTION_KEY_START] = CallArgument::of(op.getKeyStart());
+  args[TSR_ATTENTION_KEYS_TOTAL] = op.getKeysTotal();
+  args[TSR_ATTENTION_EARLIER] = !op.getEarlier().empty();
+  args[TSR_ATTENTION_EARLIER_KEYS] = op.getEarlier().size() > 2;
+}
+
 /// What forward and backward of attention share.
 template <typename OpTy>
 LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
@@ -127,10 +136,14 @@ LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
     args[TSR_ATTENTION_SEED].source = CallArgument::Seed;
     args[TSR_ATTENTION_STEP].source = CallArgument::Step;
   }
+  if constexpr (llvm::is_one_of<OpTy, rt::RingAttentionOp,
+                                rt::RingAttentionGradOp>::value)
+    sliceArguments(op, args);
   return success();
 }
 
-Call attention(rt::AttentionOp op) {
+/// Of all keys or, in a ring, of a slice.
+template <typename OpTy> Call attention(OpTy op) {
   RuntimeCall call;
   call.entry = TSR_ENTRY_ATTENTION;
   call.buffers = {op.getQuery(), op.getKey(), op.getValue(), op.getOutput(),
@@ -140,7 +153,7 @@ Call attention(rt::AttentionOp op) {
   return call;
 }
 
-Call attentionGrad(rt::AttentionGradOp op) {
+template <typename OpTy> Call attentionGrad(OpTy op) {
   RuntimeCall call;
   call.entry = TSR_ENTRY_ATTENTION_BACKWARD;
   call.buffers = {op.getGrad(),      op.getQuery(),   op.getKey(),
@@ -148,11 +161,18 @@ Call attentionGrad(rt::AttentionGradOp op) {
                   op.getGradQuery(), op.getGradKey(), op.getGradValue()};
   if (failed(attentionArguments(op, call)))
     return failure();
-  call.arguments[TSR_ATTENTION_ROW_DQ] = op.getRowDq();
-  call.arguments[TSR_ATTENTION_ROW_DK] = op.getRowDk();
-  call.arguments[TSR_ATTENTION_ROW_DV] = op.getRowDv();
-  call.arguments[TSR_ATTENTION_ROW_DO] =
-      call.arguments[TSR_ATTENTION_ROW_O].constant;
+  auto &args = call.arguments;
+  args[TSR_ATTENTION_ROW_DO] = args[TSR_ATTENTION_ROW_O];
+  if constexpr (std::is_same_v<OpTy, rt::AttentionGradOp>) {
+    args[TSR_ATTENTION_ROW_DQ] = op.getRowDq();
+    args[TSR_ATTENTION_ROW_DK] = op.getRowDk();
+    args[TSR_ATTENTION_ROW_DV] = op.getRowDv();
+  } else {
+    RankedTensorType key = typeOf(op.getKey());
+    args[TSR_ATTENTION_ROW_DQ] = args[TSR_ATTENTION_ROW_O];
+    args[TSR_ATTENTION_ROW_DK] = headsOf(key) * key.getShape().back();
+    args[TSR_ATTENTION_ROW_DV] = args[TSR_ATTENTION_ROW_DK];
+  }
   return call;
 }
 
@@ -237,14 +257,27 @@ Call collective(rt::CollectiveOpInterface op, int64_t entry, int64_t outer,
   return call;
 }
 
+/// Of all elements at once.
+template <typename OpTy>
+Call ofWhole(OpTy op, int64_t entry, dist::MeshAttr mesh) {
+  return collective(op, entry, 1, typeOf(op.getResult()).getNumElements(),
+                    mesh);
+}
+
 Call allReduce(rt::AllReduceOp op, dist::MeshAttr mesh) {
-  int64_t elements = typeOf(op.getResult()).getNumElements();
-  Call call = collective(op, TSR_ENTRY_ALL_REDUCE, 1, elements, mesh);
+  Call call = ofWhole(op, TSR_ENTRY_ALL_REDUCE, mesh);
   if (failed(call))
     return failure();
   call->buffers = {op.getResult()};
   if (op.getMaximum())
     call->arguments[TSR_COLLECTIVE_REDUCTION] = TSR_REDUCE_MAX;
+  return call;
+}
+
+Call shift(rt::ShiftOp op, dist::MeshAttr mesh) {
+  Call call = ofWhole(op, TSR_ENTRY_SHIFT, mesh);
+  if (succeeded(call))
+    call->buffers = {op.getInput(), op.getResult()};
   return call;
 }
 
@@ -325,20 +358,11 @@ Call receive(rt::ReceiveOp op, dist::MeshAttr mesh) {
 }
 
 Call broadcast(rt::BroadcastOp op, dist::MeshAttr mesh) {
-  FailureOr<int64_t> dtype = dtypeOf(op, op.getResult());
-  FailureOr<int64_t> axes = axisBits(op, op.getAxes(), mesh);
-  if (failed(dtype) || failed(axes))
+  Call call = ofWhole(op, TSR_ENTRY_BROADCAST, mesh);
+  if (failed(call))
     return failure();
-  RuntimeCall call;
-  call.entry = TSR_ENTRY_BROADCAST;
-  call.buffers = {op.getResult()};
-  call.arguments.resize(TSR_COLLECTIVE_ARGS);
-  call.arguments[TSR_COLLECTIVE_AXES] = *axes;
-  call.arguments[TSR_COLLECTIVE_COUNT] =
-      typeOf(op.getResult()).getNumElements();
-  call.arguments[TSR_COLLECTIVE_DTYPE] = *dtype;
-  call.arguments[TSR_COLLECTIVE_OUTER] = 1;
-  call.arguments[TSR_COLLECTIVE_ROOT] = op.getRoot();
+  call->buffers = {op.getResult()};
+  call->arguments[TSR_COLLECTIVE_ROOT] = op.getRoot();
   return call;
 }
 
@@ -349,8 +373,10 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
   return TypeSwitch<Operation *, Call>(op)
       .Case([](rt::LaunchOp op) { return launch(op); })
       .Case([](rt::GemmOp op) { return gemm(op); })
-      .Case([](rt::AttentionOp op) { return attention(op); })
-      .Case([](rt::AttentionGradOp op) { return attentionGrad(op); })
+      .Case<rt::AttentionOp, rt::RingAttentionOp>(
+          [](auto op) { return attention(op); })
+      .Case<rt::AttentionGradOp, rt::RingAttentionGradOp>(
+          [](auto op) { return attentionGrad(op); })
       .Case([](rt::ScatterAddOp op) { return scatterAdd(op); })
       .Case([](rt::ZeroOp op) { return zero(op); })
       .Case([](rt::CopyOp op) { return copy(op); })
@@ -367,6 +393,7 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
       .Case([&](rt::SendOp op) { return send(op, mesh); })
       .Case([&](rt::ReceiveOp op) { return receive(op, mesh); })
       .Case([&](rt::BroadcastOp op) { return broadcast(op, mesh); })
+      .Case([&](rt::ShiftOp op) { return shift(op, mesh); })
       .Default([](Operation *op) -> Call {
         return op->emitError() << "has no entry in the runtime";
       });

@@ -88,6 +88,7 @@ double tessera::dist::ringShare(Collective collective, int64_t ranks) {
     return (n - 1) / (n * n);
   case Collective::Send:
   case Collective::Broadcast:
+  case Collective::Shift:
     return 1;
   }
   return 0;

@@ -132,7 +132,7 @@ static FailureOr<RankedTensorType> inferResultType(Operation *op,
     for (Value operand : op->getOperands())
       states.push_back(stateOf(operand.getType(), axis));
     std::string why;
-    std::optional<State> state = infer(sig, states, why);
+    std::optional<State> state = infer(sig.on(axis), states, why);
     if (!state) {
       InFlightDiagnostic diag = op->emitOpError() << "refuses ";
       llvm::interleaveComma(states, diag, [&](State s) { diag << s.str(); });

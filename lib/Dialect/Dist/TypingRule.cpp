@@ -32,6 +32,13 @@ Signature Signature::elementwise(int64_t rank, unsigned operands) {
   return sig;
 }
 
+Signature Signature::on(llvm::StringRef axis) const {
+  Signature sig = *this;
+  if (axis != ringAxis)
+    sig.ring.clear();
+  return sig;
+}
+
 Signature &Signature::linearInEach() {
   for (unsigned k = 0; k < ins.size(); ++k)
     linear.push_back({k});
@@ -57,9 +64,10 @@ static std::string factorsOf(const Signature &sig) {
   return factors;
 }
 
-static State splitAlong(const std::string &letters, char factor, int64_t level,
-                        State otherwise) {
-  size_t dim = letters.find(factor);
+/// Of the first of `factors` that the letters have.
+static State splitAlong(const std::string &letters, llvm::StringRef factors,
+                        int64_t level, State otherwise) {
+  size_t dim = letters.find_first_of(factors.str());
   return dim == std::string::npos ? otherwise : State::sharded(dim, level);
 }
 
@@ -74,17 +82,21 @@ llvm::SmallVector<Row> tessera::dist::rows(const Signature &sig, int64_t levels,
   same({State::R});
   for (int64_t stage = 0; stage < stages; ++stage)
     same({State::A, stage});
-  for (char factor : factorsOf(sig)) {
-    if (sig.whole.find(factor) != std::string::npos)
-      continue;
+  auto split = [&](llvm::StringRef factors) {
     for (int64_t level = 0; level < levels; ++level) {
       Row row;
       for (const std::string &letters : sig.ins)
-        row.operands.push_back(splitAlong(letters, factor, level, {State::R}));
-      row.result = splitAlong(sig.out, factor, level, {sig.reduces});
+        row.operands.push_back(splitAlong(letters, factors, level, {State::R}));
+      row.result = splitAlong(sig.out, factors, level, {sig.reduces});
       table.push_back(std::move(row));
     }
-  }
+  };
+  std::string factors = factorsOf(sig);
+  for (const char &factor : factors)
+    if (sig.whole.find(factor) == std::string::npos)
+      split(llvm::StringRef(&factor, 1));
+  if (!sig.ring.empty())
+    split(sig.ring);
   for (const auto &group : sig.linear) {
     Row row;
     for (unsigned k = 0; k < n; ++k)

@@ -87,6 +87,16 @@ Type LayerNormGradWeightOp::getResultElementType(unsigned) {
 
 static constexpr unsigned kLse = 1;
 
+/// A marked op may have some queries and some keys: it passes keys and values
+/// on along the ranks of the axis.
+static void addRing(Operation *op, Signature &sig) {
+  auto axis = op->getAttrOfType<StringAttr>(dist::DistDialect::kRingAttr);
+  if (!axis)
+    return;
+  sig.ring = "st";
+  sig.ringAxis = axis.str();
+}
+
 static bool isGrouped(Value query) { return rankOf(query) == 5; }
 
 Signature AttentionOp::getSignature(unsigned result) {
@@ -94,6 +104,7 @@ Signature AttentionOp::getSignature(unsigned result) {
   Signature sig = Signature::parse(grouped ? "bsgrd,btgd,btgc->bsgrc"
                                            : "bsnd,btnd,btnc->bsnc");
   sig.whole = "td";
+  addRing(*this, sig);
   if (result != kLse) {
     sig.linear = {{2}};
     return sig;
@@ -142,6 +153,8 @@ void AttentionOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
       builder, getLoc(), TypeRange{unknown, unknown, unknown}, resultGrads[0],
       getQuery(), getKey(), getValue(), getOutput(), getLse(), getScaleAttr(),
       getCausalAttr(), getDropoutAttr(), getStreamAttr());
+  if (Attribute ring = (*this)->getAttr(dist::DistDialect::kRingAttr))
+    grad->setAttr(dist::DistDialect::kRingAttr, ring);
   (void)dist::setResultTypes(grad);
   operandGrads[0] = grad.getGradQuery();
   operandGrads[1] = grad.getGradKey();
@@ -159,6 +172,7 @@ Signature AttentionGradOp::getSignature(unsigned result) {
                                : "bsnc,bsnd,btnd,btnc,bsnc,bns->");
   sig.out = grouped ? groupedOuts[result] : outs[result];
   sig.whole = "td";
+  addRing(*this, sig);
   sig.linear = {{0}};
   if (result == 2) {
     sig.unread = {4};

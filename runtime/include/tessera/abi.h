@@ -103,6 +103,7 @@ typedef struct tsr_abi_api {
   tsr_abi_entry receive;
   tsr_abi_entry broadcast;
   tsr_abi_entry wait;
+  tsr_abi_entry shift;
 } tsr_abi_api;
 
 /* Indices of the entries: a table of pointers behind `bytes`. */
@@ -121,7 +122,8 @@ enum {
   TSR_ENTRY_SEND,
   TSR_ENTRY_RECEIVE,
   TSR_ENTRY_BROADCAST,
-  TSR_ENTRY_WAIT
+  TSR_ENTRY_WAIT,
+  TSR_ENTRY_SHIFT
 };
 
 /* What one rank hands to its program, for one optimizer step. */
@@ -184,7 +186,14 @@ enum {
  *            + QUERY_START + s) * SEQ_K + t,   key = tsr_abi_stream(SEED, STEP,
  * STREAM). forward buffers:  q, k, v, o, lse backward buffers: d_o, q, k, v, o,
  * lse, d_q, d_k, d_v (d_q, d_k, d_v have the row strides of q, k, v given as
- * ROW_DQ...). */
+ * ROW_DQ...).
+ * With KEYS_TOTAL the keys are a slice, too: SEQ_K of so many positions, from
+ * KEY_START on; both count in the mask (keys KEY_START + t) and in the index of
+ * dropout. The result for all keys is made slice by slice; it is contiguous,
+ * and f32 where q is bf16. EARLIER is 0 for the first slice, of which a query
+ * must see a key; with 1, o and lse hold the result for the slices before and
+ * become that with this one. In backward o and lse are final, of q's type; with
+ * EARLIER d_q is added to what it holds, with EARLIER_KEYS d_k and d_v are. */
 enum {
   TSR_ATTENTION_BATCH = 0,
   TSR_ATTENTION_HEADS,
@@ -212,6 +221,10 @@ enum {
   TSR_ATTENTION_HEADS_TOTAL,
   TSR_ATTENTION_QUERY_START,
   TSR_ATTENTION_QUERIES_TOTAL,
+  TSR_ATTENTION_KEY_START,
+  TSR_ATTENTION_KEYS_TOTAL, /* 0: the keys are no slice */
+  TSR_ATTENTION_EARLIER,
+  TSR_ATTENTION_EARLIER_KEYS,
   TSR_ATTENTION_ARGS
 };
 
@@ -257,6 +270,8 @@ enum {
  *   buffers: src, dst.
  * broadcast: buffers: data, in place; COUNT elements of the member whose
  *   coordinate on the one axis in AXES is ROOT go to the others.
+ * shift: dst gets the COUNT elements of src of the member before, the first
+ *   member those of the last; AXES is one axis. buffers: src, dst.
  * With ASYNC the call returns at once. Until `wait` returns nobody may write
  * what the collective reads, or touch what it writes. Collectives that are
  * started run one after the other, in the order of their starts, which is the

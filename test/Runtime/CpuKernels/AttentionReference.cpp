@@ -61,6 +61,7 @@ AttentionData::AttentionData(const AttentionCase &c, unsigned seed) : c(c) {
           kStream,      c.batchStart,
           c.headStart,  c.headsTotal ? c.headsTotal : c.heads,
           c.queryStart, c.queriesTotal ? c.queriesTotal : c.seqQ};
+  args.resize(TSR_ATTENTION_ARGS);
 }
 
 void AttentionData::forward(int threads) {

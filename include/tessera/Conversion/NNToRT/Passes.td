@@ -47,6 +47,18 @@ def DecomposePass : Pass<"rt-decompose", "::mlir::ModuleOp"> {
   }];
 }
 
+def LowerRingsPass : Pass<"rt-lower-rings", "::mlir::ModuleOp"> {
+  let summary = "Attention over split keys becomes a ring: keys and values go from rank to rank";
+  let description = [{
+    Before: local nn ops; attention may have some of the keys only
+    (`dist.ring`). After: it is `rt.ring_attention` over the rank's own keys,
+    then over those of each rank before it, which `rt.shift` brings while the
+    last ones are used. In backward the gradients of keys and values travel
+    along and end where their keys are.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect"];
+}
+
 def LowerLibraryPass : Pass<"rt-lower-library", "::mlir::ModuleOp"> {
   let summary = "Matrix products, attention and lookups' gradients become library calls";
   let description = [{

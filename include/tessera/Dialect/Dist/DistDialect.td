@@ -30,6 +30,8 @@ def Dist_Dialect : Dialect {
     /// On ops: the chunk of the model they belong to. Chunk c of a pipeline of
     /// p stages lives at stage c mod p.
     static constexpr ::llvm::StringLiteral kChunkAttr = "dist.chunk";
+    /// On ops: the axis along whose ranks they pass operands on, in a ring.
+    static constexpr ::llvm::StringLiteral kRingAttr = "dist.ring";
     void registerAttributes();
     ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser,
                                      ::mlir::Type type) const override;

@@ -44,7 +44,8 @@ enum class Collective {
   ReduceScatter,
   AllToAll,
   Send,
-  Broadcast
+  Broadcast,
+  Shift
 };
 
 /// One row of the table of conversions.

@@ -28,6 +28,12 @@ struct Signature {
   /// Operands that this result does not depend on.
   llvm::SmallVector<unsigned> unread;
 
+  /// Two factors that may be split at once, alike, on axis `ringAxis`: the op
+  /// passes what has the second on from rank to rank. Empty: none.
+  std::string ring, ringAxis;
+
+  /// As it is on one axis.
+  Signature on(llvm::StringRef axis) const;
   bool reads(unsigned operand) const {
     return !llvm::is_contained(unread, operand);
   }

@@ -1,0 +1,61 @@
+//===- RTRingOps.td - attention over keys that come by -----*- tablegen -*-===//
+// Ring attention (Liu et al. 2023, arXiv 2310.01889): a rank has some queries;
+// the keys and values of all ranks pass by, one slice at a time.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_RT_RTRINGOPS_TD
+#define TESSERA_DIALECT_RT_RTRINGOPS_TD
+
+def RT_ShiftOp : RT_Op<"shift", [Pure, AllTypesMatch<["input", "result"]>, RT_Call<>, RT_Collective]> {
+  let summary = "The tensor of the rank before, in a ring along one axis";
+  let description = [{
+    Every rank gives its tensor to the next one; the last gives to the first.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, UnitAttr:$async);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
+}
+
+def RT_RingAttentionOp : RT_Op<"ring_attention", [Pure, RT_Call<["getTiedOperand", "getOperandStride"]>,
+                               DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+  let summary = "Attention over one slice of the keys, added to that of earlier slices";
+  let description = [{
+    As `rt.attention`, but keys are the positions from `key_start` on, of
+    `keys_total`. `earlier` is empty, or output and lse for the slices before:
+    the result takes their buffers. The output is f32 for bf16 queries. A slice
+    that the causal mask hides costs nothing.
+  }];
+  let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
+                       I64:$batch_start, I64:$head_start, I64:$query_start, I64:$key_start,
+                       Variadic<AnyRankedTensor>:$earlier,
+                       I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
+                       I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
+                       F64Attr:$dropout, I64Attr:$stream, I64Attr:$queries_total, I64Attr:$keys_total);
+  let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def RT_RingAttentionGradOp : RT_Op<"ring_attention_grad", [Pure, RT_Call<["getTiedOperand", "getOperandStride"]>,
+                               DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
+  let summary = "Backward of attention for one slice of the keys";
+  let description = [{
+    `output` and `lse` are those for all keys. `earlier` is empty, or the
+    query's gradient from the slices before, or also those of key and value
+    from other queries: results take their buffers and are added to them. All
+    are f32 for bf16 operands.
+  }];
+  let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$query, AnyRankedTensor:$key,
+                       AnyRankedTensor:$value, AnyRankedTensor:$output, AnyRankedTensor:$lse,
+                       I64:$batch_start, I64:$head_start, I64:$query_start, I64:$key_start,
+                       Variadic<AnyRankedTensor>:$earlier,
+                       I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
+                       I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
+                       F64Attr:$dropout, I64Attr:$stream, I64Attr:$queries_total, I64Attr:$keys_total);
+  let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
+                      AnyRankedTensor:$grad_value);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // TESSERA_DIALECT_RT_RTRINGOPS_TD

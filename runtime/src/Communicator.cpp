@@ -1,0 +1,21 @@
+//===- Communicator.cpp - what follows from the other calls ---------------===//
+
+#include "Communicator.h"
+
+#include "DType.h"
+
+namespace tessera {
+
+Status Communicator::shift(const Shift &shift, const void *src, void *dst) {
+  const Collective &call = shift.call;
+  int64_t bytes = call.count * dtypeBytes(call.dtype);
+  Message to{call.op, shift.next, bytes}, from{call.op, shift.previous, bytes};
+  if (!shift.sendsFirst)
+    if (Status status = receive(from, dst); !status.ok())
+      return status;
+  if (Status status = send(to, src); !status.ok())
+    return status;
+  return shift.sendsFirst ? receive(from, dst) : Status{};
+}
+
+} // namespace tessera

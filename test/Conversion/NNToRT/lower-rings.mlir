@@ -1,0 +1,80 @@
+// Keys and values go round; their gradients follow them and come home.
+// RUN: tessera-opt %s --split-input-file --rt-lower-rings --rt-lower-library | FileCheck %s
+
+!x = tensor<2x4x3x8xf32>
+!qkv = tensor<2x4x3x3x8xf32>
+!lse = tensor<2x3x4xf32>
+module attributes {dist.mesh = #dist.mesh<cp = 3>} {
+  // The slices of a fused projection are copied before they are sent; the first step reads them where they lie.
+  // CHECK-LABEL: @forward
+  func.func @forward(%qkv: !qkv) -> (!x, !lse) {
+    %q, %k, %v = nn.unstack %qkv along 2 : !qkv -> !x, !x, !x
+    // CHECK: %[[COPY:.*]] = rt.copy
+    // CHECK: %[[K1:.*]] = rt.shift %[[COPY]] over ["cp"] {reason = "keys of the next slice"}
+    // CHECK: %[[V1:.*]] = rt.shift
+    // CHECK: %[[O0:.*]], %[[L0:.*]] = rt.ring_attention {{.*}}keys_total = 12 : i64, queries_total = 12 : i64, row_k = 72 : i64, row_q = 72 : i64
+    // CHECK: %[[K2:.*]] = rt.shift %[[K1]] over ["cp"]
+    // CHECK: %[[V2:.*]] = rt.shift %[[V1]] over ["cp"]
+    // Rank r has what rank r - 1 had, modulo 3.
+    // CHECK: %[[RANK:.*]] = rt.coord "cp"
+    // CHECK: %[[AHEAD:.*]] = arith.addi %[[RANK]], %c2_i64
+    // CHECK: %[[OWNER:.*]] = arith.remui %[[AHEAD]], %c3_i64
+    // CHECK: %[[START:.*]] = arith.muli %[[OWNER]], %c4_i64
+    // CHECK: %[[O1:.*]], %[[L1:.*]] = rt.ring_attention %{{.*}}, %[[K1]], %[[V1]], %{{.*}}, %[[START]], %[[O0]], %[[L0]] {{.*}}row_k = 24 : i64, row_q = 72 : i64
+    // CHECK-NOT: rt.shift
+    // CHECK: rt.ring_attention %{{.*}}, %[[K2]], %[[V2]], %{{.*}}, %[[O1]], %[[L1]]
+    %o, %l = nn.attention %q, %k, %v {causal, dist.ring = "cp", scale = 0.25 : f64,
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}}} : (!x, !x, !x) -> (!x, !lse)
+    return %o, %l : !x, !lse
+  }
+}
+
+// -----
+
+!x = tensor<2x4x3x8xf32>
+!lse = tensor<2x3x4xf32>
+module attributes {dist.mesh = #dist.mesh<cp = 3>} {
+  // CHECK-LABEL: @backward
+  func.func @backward(%g: !x, %q: !x, %k: !x, %v: !x, %o: !x, %l: !lse) -> (!x, !x, !x) {
+    // CHECK: %[[Q0:.*]], %[[OWNK:.*]], %[[OWNV:.*]] = rt.ring_attention_grad
+    // Behind their own rank gradients of keys start anew, the query's go on.
+    // CHECK: %[[Q1:.*]], %[[DK1:.*]], %[[DV1:.*]] = rt.ring_attention_grad {{.*}}, %[[Q0]] {
+    // CHECK: %[[DK2:.*]] = rt.shift %[[DK1]] over ["cp"] {nn.phase = "backward", reason = "gradients that follow their keys"}
+    // CHECK: %[[DV2:.*]] = rt.shift %[[DV1]]
+    // CHECK: %[[Q2:.*]], %[[DK3:.*]], %[[DV3:.*]] = rt.ring_attention_grad {{.*}}, %[[Q1]], %[[DK2]], %[[DV2]] {
+    // CHECK: %[[HOME:.*]] = rt.shift %[[DK3]]
+    // CHECK: %[[DK:.*]] = nn.add "abcd,abcd->abcd" %[[OWNK]], %[[HOME]]
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, dist.ring = "cp", nn.phase = "backward", scale = 0.25 : f64,
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
+    // CHECK: return %[[Q2]], %[[DK]]
+    return %dq, %dk, %dv : !x, !x, !x
+  }
+}
+
+// -----
+
+!x = tensor<2x4x3x8xbf16>
+!lse = tensor<2x3x4xf32>
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  // Keys are sent in bf16, sums over slices are f32 and rounded once.
+  // CHECK-LABEL: @rounded_once
+  func.func @rounded_once(%q: !x, %k: !x, %v: !x) -> !x {
+    // CHECK: rt.shift {{.*}} -> tensor<2x4x3x8xbf16>
+    // CHECK: rt.ring_attention {{.*}} -> (tensor<2x4x3x8xf32>, tensor<2x3x4xf32>)
+    // CHECK: %[[SUM:.*]], %{{.*}} = rt.ring_attention {{.*}} -> (tensor<2x4x3x8xf32>, tensor<2x3x4xf32>)
+    // CHECK: nn.cast %[[SUM]] to bf16
+    %o, %l = nn.attention %q, %k, %v {dist.ring = "cp", scale = 0.25 : f64,
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
+    return %o : !x
+  }
+}
+
+// -----
+
+!x = tensor<2x4x3x8xf32>
+// CHECK-LABEL: @whole_keys_are_no_ring
+func.func @whole_keys_are_no_ring(%q: !x) -> !x {
+  // CHECK: rt.attention %
+  %o, %l = nn.attention %q, %q, %q {causal, dist.ring = "cp", scale = 0.25 : f64} : (!x, !x, !x) -> (!x, tensor<2x3x4xf32>)
+  return %o : !x
+}

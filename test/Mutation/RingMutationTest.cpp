@@ -1,0 +1,125 @@
+//===- RingMutationTest.cpp - a wrong ring does not verify ----------------===//
+// The training step of a two-layer GPT-2 with dropout, its attention a ring of
+// two ranks. Marks are taken away or moved, shifts left out, slices mistaken
+// for others, sums begun anew. No such program may pass for the serial one.
+//===----------------------------------------------------------------------===//
+
+#include "Judge.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "llvm/Support/FileSystem.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+class RingMutationTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("ring", directory));
+    judge.programs.mesh = "cp=2";
+    judge.programs.contextParallel = "ring";
+    ASSERT_TRUE(judge.start(kernels, (directory + "/").str()));
+  }
+  void TearDown() override { llvm::sys::fs::remove_directories(directory); }
+
+  void expectCaught(Stage stage, std::vector<Fate> by, unsigned number,
+                    const char *kind, std::function<void(Operation *)> change) {
+    Mutant mutant;
+    mutant.stage = stage;
+    mutant.apply = [=](ModuleOp module) { change(opsOf(module)[number]); };
+    Verdict verdict = judge.judge(mutant);
+    EXPECT_TRUE(llvm::is_contained(by, verdict.fate))
+        << kind << ": " << describe(opsOf(judge.programs.at(stage))[number])
+        << ", fate " << static_cast<int>(verdict.fate) << ", difference "
+        << verdict.difference;
+    ++mutants;
+  }
+  void lowered(unsigned number, const char *kind,
+               std::function<void(Operation *)> change) {
+    expectCaught(Stage::Lowered, {Fate::Types, Fate::Passes, Fate::Numerics},
+                 number, kind, std::move(change));
+  }
+  template <typename OpTy> void mutateStep(OpTy op, unsigned number);
+
+  llvm::SmallString<128> directory;
+  KernelObjects kernels;
+  Judge judge;
+  int mutants = 0;
+};
+
+TEST_F(RingMutationTest, TheProgramItselfTrainsAsTheSerialOne) {
+  Verdict verdict = judge.judgeOriginal();
+  EXPECT_EQ(verdict.fate, Fate::Equal) << verdict.difference;
+}
+
+TEST_F(RingMutationTest, MarksAreNeeded) {
+  for (auto [number, op] :
+       llvm::enumerate(opsOf(judge.programs.at(Stage::Typed)))) {
+    if (!op->hasAttr(dist::DistDialect::kRingAttr))
+      continue;
+    expectCaught(
+        Stage::Typed, {Fate::Types}, number, "mark removed",
+        [](Operation *op) { op->removeAttr(dist::DistDialect::kRingAttr); });
+    expectCaught(Stage::Typed, {Fate::Types}, number, "mark of another axis",
+                 [](Operation *op) {
+                   op->setAttr(dist::DistDialect::kRingAttr,
+                               StringAttr::get(op->getContext(), "tp"));
+                 });
+  }
+  EXPECT_EQ(mutants, 8) << "forward and backward of two layers";
+}
+
+TEST_F(RingMutationTest, EveryShiftIsNeeded) {
+  for (auto [number, op] :
+       llvm::enumerate(opsOf(judge.programs.at(Stage::Lowered))))
+    if (isa<rt::ShiftOp>(op))
+      lowered(number, "left out", [](Operation *op) {
+        op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+        op->erase();
+      });
+  EXPECT_EQ(mutants, 2 * (2 + 4)) << "keys and values; also their gradients";
+}
+
+template <typename OpTy>
+void RingMutationTest::mutateStep(OpTy op, unsigned number) {
+  lowered(number, "other keys", [](Operation *op) {
+    auto step = cast<OpTy>(op);
+    OpBuilder b(op);
+    Value one = arith::ConstantIntOp::create(b, op->getLoc(), 1, 64);
+    Value moved =
+        arith::AddIOp::create(b, op->getLoc(), step.getKeyStart(), one);
+    step.getKeyStartMutable().assign(moved);
+  });
+  lowered(number, "other number of keys", [](Operation *op) {
+    cast<OpTy>(op).setKeysTotal(cast<OpTy>(op).getKeysTotal() * 2);
+  });
+  lowered(number, "keys and values exchanged", [](Operation *op) {
+    auto step = cast<OpTy>(op);
+    Value key = step.getKey();
+    uint64_t row = step.getRowK();
+    step.getKeyMutable().assign(step.getValue());
+    step.getValueMutable().assign(key);
+    step.setRowK(step.getRowV());
+    step.setRowV(row);
+  });
+  if (!op.getEarlier().empty())
+    lowered(number, "begun anew",
+            [](Operation *op) { cast<OpTy>(op).getEarlierMutable().clear(); });
+}
+
+TEST_F(RingMutationTest, EveryStepIsTheRightOne) {
+  for (auto [number, op] :
+       llvm::enumerate(opsOf(judge.programs.at(Stage::Lowered)))) {
+    if (auto step = dyn_cast<rt::RingAttentionOp>(op))
+      mutateStep(step, number);
+    if (auto step = dyn_cast<rt::RingAttentionGradOp>(op))
+      mutateStep(step, number);
+  }
+  EXPECT_EQ(mutants, 2 * 2 * (3 + 4)) << "two steps, forward and backward";
+}
+
+} // namespace
