@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Judge.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "llvm/Support/FileSystem.h"

@@ -6,12 +6,12 @@
 
 !x = tensor<2x8x16xf32>
 !heads = tensor<2x8x4x4xf32>
-// CHECK-LABEL: @attention
+// CHECK-LABEL: @loss
 // CHECK-SAME: tensor<2x8x16xf32, #dist<cp: S(1)>>
-// ULYSSES-LABEL: @attention
-// RING-LABEL: @attention
-// BACK-LABEL: @attention
-func.func @attention(%x: !x {nn.data = "x", nn.dims = "bsh"}, %w: tensor<16x4x4xf32> {nn.param = "w", nn.dims = "hnd"},
+// ULYSSES-LABEL: @loss
+// RING-LABEL: @loss
+// BACK-LABEL: @gradients
+func.func @loss(%x: !x {nn.data = "x", nn.dims = "bsh"}, %w: tensor<16x4x4xf32> {nn.param = "w", nn.dims = "hnd"},
                      %o: tensor<4x4x16xf32> {nn.param = "o", nn.dims = "ndh"}) -> tensor<f32> {
   // CHECK: nn.einsum "bsh,hnd->bsnd" {{.*}} -> tensor<2x8x4x4xf32, #dist<cp: S(1), tp: S(2)>>
   %q = nn.einsum "bsh,hnd->bsnd" %x, %w : (!x, tensor<16x4x4xf32>) -> !heads

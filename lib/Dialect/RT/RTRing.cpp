@@ -64,7 +64,8 @@ static LogicalResult verifyEarlier(Operation *op, ValueRange earlier,
     InFlightDiagnostic diag = op->emitOpError()
                               << "has " << earlier.size()
                               << " results of earlier slices; it must be ";
-    llvm::interleave(counts, diag, [&](size_t n) { diag << n; }, " or ");
+    llvm::interleave(
+        counts, diag, [&](size_t n) { diag << n; }, " or ");
     return diag;
   }
   for (auto [value, result] : llvm::zip(earlier, op->getResults()))

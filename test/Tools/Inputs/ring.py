@@ -22,7 +22,7 @@ def shifted(plan, phase):
     return sum(c["bytes_of_step"] for c in plan["collectives"] if c["collective"] == "shift" and c["phase"] == phase)
 
 
-activations = {1: report()["memory"]["by_kind"]["activation"]}
+activations = {1: report()["memory"]["by_kind"]["activations"]}
 for n in 2, 4:
     plan = report("--mesh", f"cp={n}", "--context-parallel", "ring")
     whole = B * S * H * 4  # of keys, f32; values alike
@@ -31,7 +31,7 @@ for n in 2, 4:
     assert shifted(plan, "backward") == 2 * pass_around, (n, shifted(plan, "backward"))
     assert not any(c["collective"] == "all_gather" and c["bytes_of_call"] >= whole for c in plan["collectives"]), n
     gathered = report("--mesh", f"cp={n}")
-    activations[n] = plan["memory"]["by_kind"]["activation"]
+    activations[n] = plan["memory"]["by_kind"]["activations"]
     assert plan["memory"]["bytes"] < gathered["memory"]["bytes"], (n, plan["memory"], gathered["memory"])
     assert plan["causal_work"] == gathered["causal_work"] and abs(sum(plan["causal_work"]) - 1) < 1e-9
 assert activations[1] > 1.8 * activations[2] > 3.2 * activations[4], activations
