@@ -313,7 +313,7 @@ void expectRing(Communicator &own, Shift shift, int64_t rank, int64_t ranks) {
   }
 }
 
-TEST(Communicator, ShiftsGoRoundTheRing) {
+TEST_P(Conformance, ShiftsGoRoundTheRing) {
   for (int64_t ranks : {2, 3, 4, 5}) {
     World world = makeWorld({{"cp", ranks}});
     onRanks(world, [&](int64_t rank) {
