@@ -222,7 +222,13 @@ std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
 LogicalResult Placement::refuse(Operation *op, StringRef axis) const {
   InFlightDiagnostic error = op->emitOpError() << "has no legal distribution "
                                                << "on axis '" << axis << "'";
-  if (axis != "cp" || !hasTag(op, "attention") || !plan.exchangesHeads)
+  if (axis != "cp" || !hasTag(op, "attention"))
+    return error;
+  if (!plan.exchangesHeads && plan.sequenceParallel)
+    return error << ": its keys, of fewer heads than mesh axis 'tp' has ranks, "
+                    "are cut along the sequence over 'tp' as well; leave "
+                    "--sequence-parallel out, or use a smaller tp";
+  if (!plan.exchangesHeads)
     return error;
   constexpr int64_t heads = 2; // of keys [batch, sequence, heads, head size]
   auto keys = cast<RankedTensorType>(op->getOperand(1).getType());
