@@ -6,6 +6,7 @@
 #include "tessera/Dialect/RT/Program.h"
 #include "tessera/Schedule/Rendezvous.h"
 #include "tessera/Transforms/Passes.h"
+#include "tessera/Transforms/Stages.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tessera {
@@ -138,6 +139,8 @@ void CheckMessagesPass::addMessage(Operation *op, int64_t rank,
   event.kind = isa<rt::SendOp>(op) ? Event::Send : Event::Receive;
   event.peer = rankAt(peer);
   event.what = bytesOf(op);
+  if (auto name = op->getAttrOfType<StringAttr>(kMessageAttr))
+    event.what += " (" + name.str() + ")";
   event.name = nameOf(op);
   events.push_back(std::move(event));
 }

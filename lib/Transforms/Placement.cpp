@@ -219,6 +219,26 @@ std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
   return Price{0, changes && isSplit && !to.isSharded(), wire, steps};
 }
 
+LogicalResult Placement::refuse(Operation *op, StringRef axis) const {
+  InFlightDiagnostic error = op->emitOpError() << "has no legal distribution "
+                                               << "on axis '" << axis << "'";
+  if (axis != "cp" || !hasTag(op, "attention"))
+    return error;
+  if (!plan.exchangesHeads && plan.sequenceParallel)
+    return error << ": its keys, of fewer heads than mesh axis 'tp' has ranks, "
+                    "are cut along the sequence over 'tp' as well; leave "
+                    "--sequence-parallel out, or use a smaller tp";
+  if (!plan.exchangesHeads)
+    return error;
+  constexpr int64_t heads = 2; // of keys [batch, sequence, heads, head size]
+  auto keys = cast<RankedTensorType>(op->getOperand(1).getType());
+  return error << " of size " << plan.mesh.getSize(axis)
+               << ": it would exchange heads, but a rank has "
+               << localShape(keys, plan.mesh)[heads]
+               << " key heads, which it does not divide; use "
+                  "--context-parallel all-gather";
+}
+
 FailureOr<SmallVector<State>> Placement::choose(Operation *op,
                                                 StringRef axis) const {
   Signature sig = cast<DistributableOpInterface>(op).getSignature(0).on(axis);
@@ -241,8 +261,7 @@ FailureOr<SmallVector<State>> Placement::choose(Operation *op,
       best = {total, row.operands};
   }
   if (!best)
-    return op->emitOpError()
-           << "has no legal distribution on axis '" << axis << "'";
+    return refuse(op, axis);
   return best->second;
 }
 

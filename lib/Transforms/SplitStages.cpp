@@ -173,7 +173,8 @@ LogicalResult SplitStagesPass::collectTransfers() {
     auto task = taskOf.find(op.getOperand(0).getDefiningOp());
     if (task == taskOf.end())
       return op.emitOpError() << "passes on what no task of its stage makes";
-    staged.transfers.push_back({cast<ConvertOp>(op), task->second});
+    int64_t number = staged.transfers.size();
+    staged.transfers.push_back({cast<ConvertOp>(op), task->second, number});
   }
   return success();
 }

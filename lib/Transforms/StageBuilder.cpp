@@ -1,6 +1,8 @@
 //===- StageBuilder.cpp - the program of one pipeline stage ---------------===//
 
 #include "StageBuilder.h"
+#include "tessera/Transforms/Stages.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -187,8 +189,18 @@ void StageBuilder::emitPartial(Operation *op) {
     clone(op);
 }
 
+/// Verify compares what the last micro-batch adds, and this adds for all.
+bool StageBuilder::sumsMicroBatches(nn::AddOp op) const {
+  auto isSum = [&](Value term) {
+    while (auto convert = term.getDefiningOp<ConvertOp>())
+      term = convert.getInput();
+    return term.getDefiningOp() == staged.loop;
+  };
+  return bodies.size() > 1 && llvm::any_of(op.getInputs(), isSum);
+}
+
 /// add(x, 0) -> x: terms of other stages are left out. False where the rest
-/// would have another shape.
+/// would have another shape. A value that verify compares stays one.
 bool StageBuilder::emitSum(nn::AddOp op) {
   Signature sig = Signature::parse(op.getSpec());
   SmallVector<Value> terms;
@@ -205,7 +217,8 @@ bool StageBuilder::emitSum(nn::AddOp op) {
   for (char factor : sig.out)
     if (covered.find(factor) == std::string::npos)
       return false;
-  if (terms.size() == 1 && coefs[0] == 1.0 && spec == sig.out) {
+  bool isKept = op->hasAttr(rt::RTDialect::kKeepAttr) && !sumsMicroBatches(op);
+  if (terms.size() == 1 && coefs[0] == 1.0 && spec == sig.out && !isKept) {
     outer.map(op.getOutput(), terms[0]);
     return true;
   }
@@ -214,6 +227,8 @@ bool StageBuilder::emitSum(nn::AddOp op) {
       op.getCoefs() ? builder.getDenseF64ArrayAttr(coefs)
                     : DenseF64ArrayAttr());
   copy->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  if (!isKept)
+    copy->removeAttr(rt::RTDialect::kKeepAttr);
   outer.map(op.getOutput(), copy.getOutput());
   return true;
 }
@@ -259,6 +274,11 @@ void StageBuilder::emitTask(const pipeline::Task &task) {
   }
 }
 
+std::string StepEvent::message() const {
+  return llvm::formatv("value {0} of micro-batch {1}", transfer->number,
+                       task.microBatch);
+}
+
 void StageBuilder::emitTransfer(const StepEvent &event) {
   ConvertOp op = event.transfer->op;
   int64_t from = op.getFrom().where, to = op.getTo().where;
@@ -270,6 +290,7 @@ void StageBuilder::emitTransfer(const StepEvent &event) {
     message->setAttr("reason", builder.getStringAttr(
                                    phase ? "gradient for an earlier stage"
                                          : "activation for a later stage"));
+    message->setAttr(kMessageAttr, builder.getStringAttr(event.message()));
   };
   if (from == stage)
     annotate(rt::SendOp::create(

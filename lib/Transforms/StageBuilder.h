@@ -18,6 +18,7 @@ namespace tessera {
 struct Transfer {
   dist::ConvertOp op;
   pipeline::Task producer; ///< Without micro-batch: what makes the value.
+  int64_t number;          ///< Tells transfers apart.
 };
 
 /// A task, or a transfer of one micro-batch.
@@ -26,6 +27,9 @@ struct StepEvent {
   bool isTask = false;
   pipeline::Task task; ///< Of a transfer: only the micro-batch counts.
   const Transfer *transfer = nullptr; ///< Null: a task.
+
+  /// Of a transfer: what the sender and the receiver call it.
+  std::string message() const;
 };
 
 /// The typed step, taken apart.
@@ -56,6 +60,7 @@ private:
   mlir::Value reduce(dist::ConvertOp op);
   void emitPartial(mlir::Operation *op);
   bool emitSum(nn::AddOp op);
+  bool sumsMicroBatches(nn::AddOp op) const;
   void emitReturn(mlir::func::ReturnOp ret);
 
   void emitLoop();

@@ -13,22 +13,35 @@ from concurrent.futures import ThreadPoolExecutor
 import verify
 
 MOST_RANKS = 8
+FAMILIES = ["gpt2", "gpt2", "llama", "qwen2", "mistral", "bert"]
+AXES = ("pp", "dp", "cp", "tp")
+
+
+def drawMesh(rng):
+    """Sizes of axes; most meshes have two or three of them."""
+    sizes = dict.fromkeys(AXES, 1)
+    for axis in rng.sample(AXES, rng.randint(1, 3)):
+        ranks = sizes["pp"] * sizes["dp"] * sizes["cp"] * sizes["tp"]
+        sizes[axis] = rng.choice([size for size in (1, 2, 2, 3, 4) if ranks * size <= MOST_RANKS])
+    return sizes
 
 
 def draw(rng):
     """A valid configuration: sizes that meshes divide where they must, anything elsewhere."""
-    dp, tp = rng.choice([(d, t) for d in range(1, 5) for t in (1, 2, 3, 4) if d * t <= MOST_RANKS])
-    micro = rng.choice([1, 1, 2, 3])
+    mesh = drawMesh(rng)
+    micro = rng.choice([1, 1, 2, 3, 4])
     config = {
-        "family": rng.choice(["gpt2", "gpt2", "llama", "qwen2"]), "layers": rng.randint(1, 3),
-        "heads": tp * rng.randint(1, 3), "queries": rng.choice([1, 1, 2, 3, tp]), "head_size": rng.choice([2, 4, 6, 8]),
+        "family": rng.choice(FAMILIES), "layers": rng.randint(1, 3),
+        "heads": mesh["tp"] * rng.randint(1, 3), "queries": rng.choice([1, 1, 2, 3, mesh["tp"]]), "head_size": rng.choice([2, 4, 6, 8]),
         "vocabulary": rng.randint(2, 70), "positions": rng.randint(1, 16), "inner": rng.choice([0, rng.randint(2, 60)]),
         "activation": rng.choice(["gelu_new", "gelu", "relu"]), "tied": rng.random() < 0.6,
         "dropout": rng.choice([0.0, 0.0, 0.2]), "attention_dropout": rng.choice([0.0, 0.2]),
-        "dp": dp, "tp": tp, "tp_first": rng.random() < 0.2, "micro": micro, "batch": dp * micro * rng.randint(1, 2),
-        "zero": rng.randint(0, 3), "sequence_parallel": rng.random() < 0.5,
+        **mesh, "order": rng.choice([AXES, AXES, AXES, AXES[::-1]]), "micro": micro, "batch": mesh["dp"] * micro * rng.randint(1, 2),
+        "schedule": rng.choice(["gpipe", "1f1b", "zero-bubble", "interleaved"]), "virtual": rng.choice([2, 2, 3]),
+        "ulysses": rng.random() < 0.5, "zero": rng.randint(0, 3), "sequence_parallel": rng.random() < 0.5,
         "recompute": rng.choice(["none", "none", "selective", "full"]), "recompute_layers": rng.choice([0, 1]),
         "precision": rng.choice(["f32", "f32", "f32", "bf16", "f64"]), "clip": rng.random() < 0.8,
+        "overlap": rng.choice([[], [], ["--no-overlap"], ["--bucket-size", "0"], ["--bucket-size", "1KiB"]]),
         "program": rng.random() < 0.3,
     }
     return repaired(config)
@@ -37,13 +50,28 @@ def draw(rng):
 def repaired(config):
     """The nearest configuration that Tessera accepts."""
     config = dict(config)
+    if config["family"] == "bert":
+        config["pp"] = 1  # a mean over labels that count needs two loops over micro-batches
+    if config["pp"] == 1:
+        config["schedule"] = "1f1b"
+    if config["schedule"] != "interleaved":
+        config["virtual"] = 1
+    # An embedding, two residual branches a layer, a head: a chunk needs one of them.
+    config["layers"] = max(config["layers"], -(-(config["pp"] * config["virtual"] - 2) // 2))
+    if config["precision"] == "bf16" and config["activation"] == "relu":
+        config["activation"] = "gelu"  # its derivative jumps where rounding to bf16 changes a sign
     config["zero"] *= config["dp"] > 1
     config["sequence_parallel"] &= config["tp"] > 1
+    config["ulysses"] &= config["cp"] > 1
     config["recompute_layers"] *= config["recompute"] == "full"
-    if config["family"] == "gpt2":
+    if config["family"] in ("gpt2", "bert"):
         config["queries"] = 1
     if config["heads"] % config["tp"] and config["queries"] % config["tp"]:
         config["heads"] = config["tp"]
+    config["positions"] = -(-config["positions"] // config["cp"]) * config["cp"]
+    if config["ulysses"]:
+        unit = config["tp"] * config["cp"]
+        config["heads"] = -(-config["heads"] // unit) * unit
     unit = config["dp"] * config["micro"]
     config["batch"] = -(-config["batch"] // unit) * unit
     return config
@@ -52,9 +80,10 @@ def repaired(config):
 def model(config):
     """Its config.json. `heads` are key heads, each of `queries` query heads."""
     heads = config["heads"] * config["queries"]
+    width, inner = heads * config["head_size"], config["inner"] or 3 * config["head_size"]
     if config["family"] == "gpt2":
         sizes = {
-            "n_layer": config["layers"], "n_head": heads, "n_embd": heads * config["head_size"], "n_positions": config["positions"],
+            "n_layer": config["layers"], "n_head": heads, "n_embd": width, "n_positions": config["positions"],
             "activation_function": config["activation"], "resid_pdrop": config["dropout"], "embd_pdrop": config["dropout"],
             "attn_pdrop": config["attention_dropout"],
         }
@@ -62,21 +91,34 @@ def model(config):
             sizes["n_inner"] = config["inner"]
     else:
         sizes = {
-            "num_hidden_layers": config["layers"], "num_attention_heads": heads, "num_key_value_heads": config["heads"],
-            "hidden_size": heads * config["head_size"], "max_position_embeddings": config["positions"], "hidden_act": "silu",
-            "intermediate_size": config["inner"] or 3 * config["head_size"],
+            "num_hidden_layers": config["layers"], "num_attention_heads": heads, "hidden_size": width,
+            "max_position_embeddings": config["positions"], "intermediate_size": inner,
         }
+    if config["family"] == "bert":
+        sizes.update(hidden_act=config["activation"], hidden_dropout_prob=config["dropout"],
+                     attention_probs_dropout_prob=config["attention_dropout"])
+    elif config["family"] != "gpt2":
+        sizes.update(num_key_value_heads=config["heads"], hidden_act="silu")
     shared = {"model_type": config["family"], "vocab_size": config["vocabulary"], "tie_word_embeddings": config["tied"]}
     return json.dumps({**shared, **sizes})
 
 
+def meshOf(config):
+    return ",".join(f"{axis}={config[axis]}" for axis in config["order"] if config[axis] > 1)
+
+
 def flags(config):
-    axes = [f"{axis}={config[axis]}" for axis in ("dp", "tp") if config[axis] > 1]
     words = ["--batch", str(config["batch"])]
-    if axes:
-        words += ["--mesh", ",".join(reversed(axes) if config["tp_first"] else axes)]
+    if meshOf(config):
+        words += ["--mesh", meshOf(config)]
     if config["micro"] > 1:
         words += ["--micro-batches", str(config["micro"])]
+    if config["schedule"] != "1f1b":
+        words += ["--schedule", config["schedule"]]
+    if config["virtual"] > 1:
+        words += ["--virtual-stages", str(config["virtual"])]
+    if config["ulysses"]:
+        words += ["--context-parallel", "ulysses"]
     if config["zero"]:
         words += ["--zero", str(config["zero"])]
     if config["sequence_parallel"]:
@@ -87,7 +129,7 @@ def flags(config):
         words += ["--recompute-layers", str(config["recompute_layers"])]
     if config["precision"] != "f32":
         words += ["--precision", config["precision"]]
-    return words + ([] if config["clip"] else ["--clip", "0"])
+    return words + config["overlap"] + ([] if config["clip"] else ["--clip", "0"])
 
 
 def run(config, tessera):
@@ -105,8 +147,9 @@ def run(config, tessera):
 # What makes a configuration smaller, the largest steps first.
 STEPS = [
     ("family", "gpt2"), ("queries", 1), ("program", False), ("precision", "f32"), ("recompute", "none"), ("recompute_layers", 0), ("zero", 0),
-    ("sequence_parallel", False), ("micro", 1), ("clip", True), ("tp_first", False), ("dropout", 0.0), ("attention_dropout", 0.0),
-    ("tied", True), ("activation", "gelu_new"), ("inner", 0), ("dp", 1), ("tp", 1), ("dp", 2), ("tp", 2), ("layers", 1),
+    ("sequence_parallel", False), ("ulysses", False), ("overlap", []), ("schedule", "1f1b"), ("virtual", 1), ("micro", 1), ("clip", True),
+    ("order", AXES), ("dropout", 0.0), ("attention_dropout", 0.0), ("tied", True), ("activation", "gelu_new"), ("inner", 0),
+    ("pp", 1), ("dp", 1), ("cp", 1), ("tp", 1), ("pp", 2), ("dp", 2), ("cp", 2), ("tp", 2), ("layers", 1),
     ("heads", 1), ("head_size", 2), ("positions", 1), ("positions", 2), ("vocabulary", 2), ("vocabulary", 4), ("batch", 1),
 ]
 

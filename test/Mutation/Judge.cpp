@@ -21,7 +21,7 @@ bool Judge::start(KernelObjects &kernels, const std::string &prefix) {
   std::string path = scratch + "serial.tsr";
   if (!programs.build(kernels, path))
     return false;
-  auto outcome = train(path);
+  auto outcome = train(path, isMasked);
   llvm::sys::fs::remove(path);
   if (!outcome)
     return false;
@@ -30,20 +30,27 @@ bool Judge::start(KernelObjects &kernels, const std::string &prefix) {
   return true;
 }
 
+Verdict Judge::refusal() const {
+  bool isDeadlock = StringRef(programs.error()).starts_with("ranks wait");
+  return {isDeadlock ? Fate::Messages : Fate::Passes};
+}
+
 Verdict Judge::run(ModuleOp module, Stage stage) {
   if (stage < Stage::Lowered) {
     if (!programs.advance(module, stage, Stage::Lowered))
-      return {Fate::Passes};
+      return refusal();
     if (Programs::text(module) == loweredText)
       return {Fate::Same};
   }
   if (stage < Stage::Planned &&
       !programs.advance(module, Stage::Lowered, Stage::Planned))
-    return {Fate::Passes};
+    return refusal();
+  if (stage == Stage::Planned && !programs.check(module))
+    return refusal();
   std::string path = scratch + "mutant.tsr";
   if (!programs.compile(module, path))
-    return {Fate::Passes};
-  auto found = train(path);
+    return refusal();
+  auto found = train(path, isMasked);
   llvm::sys::fs::remove(path);
   if (!found)
     return {Fate::Numerics, INFINITY};
@@ -63,7 +70,8 @@ Verdict Judge::judge(const Mutant &mutant) {
   OwningOpRef<ModuleOp> copy = programs.at(mutant.stage).clone();
   mutant.apply(*copy);
   if (mutant.stage == Stage::Typed) {
-    if (failed(retype(copy->lookupSymbol<func::FuncOp>("step"))))
+    if (failed(mutant.retypes ? retype(copy->lookupSymbol<func::FuncOp>("step"))
+                              : verify(*copy)))
       return {Fate::Types};
     if (!compareErased(*copy, programs.serialStep()).empty())
       return {Fate::Erasure};

@@ -11,6 +11,7 @@ namespace tessera::test {
 enum class Fate {
   Types,    ///< The rule or a verifier refuses it.
   Erasure,  ///< Without distribution it is not the serial program.
+  Messages, ///< Ranks would wait for each other.
   Passes,   ///< A later pass, the memory check or the metadata refuses it.
   Numerics, ///< It trains differently, or fails.
   Equal,    ///< It trains as the serial program does.
@@ -26,6 +27,8 @@ struct Verdict {
 /// Judges mutants, one at a time; one per thread.
 class Judge {
 public:
+  explicit Judge(const Strategy &strategy)
+      : programs(strategy), isMasked(strategy.model == "bert") {}
   /// False after an error. `scratch` is the prefix of files that it may write.
   bool start(KernelObjects &kernels, const std::string &scratch);
 
@@ -39,7 +42,9 @@ public:
 
 private:
   Verdict run(mlir::ModuleOp module, Stage stage);
+  Verdict refusal() const;
 
+  bool isMasked; ///< The model has labels and token types of its own.
   std::string scratch, loweredText;
   Outcome wanted;
 };

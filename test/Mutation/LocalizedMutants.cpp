@@ -19,7 +19,7 @@ void changeSpan(Operation *op, unsigned number, char letter,
                 Mutants &mutants) {
   mutants.push_back(
       {Stage::Localized, kind, describe(op) + ", factor " + letter,
-       isa<nn::MaxOp>(op) ? kShiftCancels : "", [=](ModuleOp module) {
+       isa<nn::MaxOp>(op) ? kShiftCancels : "", "", true, [=](ModuleOp module) {
          Operation *op = opsOf(module)[number];
          FactorSpan span = *spanOf(op, letter);
          change(span);
@@ -36,9 +36,16 @@ void changeSpans(Operation *op, unsigned number, Mutants &mutants) {
     changeSpan(
         op, number, letter, "local size for a global one",
         [](FactorSpan &span) { span.total = span.chunk(); }, mutants);
+    // Of an unrolled loop, op by op; in a loop it matters for the others.
+    auto part = op->getAttrOfType<IntegerAttr>(rt::RTDialect::kMicroBatchAttr);
+    if (part && part.getInt() == 0)
+      mutants.back().mayBeRight = kFirstMicroBatch;
+    size_t sizes = mutants.size() - 1;
     changeSpan(
         op, number, letter, "slices of another size",
         [](FactorSpan &span) { --span.cuts.back().chunk; }, mutants);
+    if (!needsPlace(op))
+      mutants[sizes].mayBeRight = mutants.back().mayBeRight = kNoDropout;
   }
 }
 
@@ -76,6 +83,7 @@ std::string text(Type type) {
 /// The runtime fills parameters and data by these types; the program computes
 /// as before.
 void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
+  std::string program = step.getName().str();
   auto name =
       step.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kParamAttr);
   if (!name)
@@ -88,9 +96,9 @@ void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
     std::string otherText = text(other);
     mutants.push_back({Stage::Localized, "input filled for another placement",
                        name.str() + ", " + text(type) + " as " + otherText, "",
-                       [=](ModuleOp module) {
+                       "", true, [=](ModuleOp module) {
                          Type other = parseType(otherText, module.getContext());
-                         module.lookupSymbol<func::FuncOp>("step").setArgAttr(
+                         module.lookupSymbol<func::FuncOp>(program).setArgAttr(
                              index, rt::RTDialect::kGlobalAttr,
                              TypeAttr::get(other));
                        }});
@@ -107,8 +115,8 @@ test::localizedMutants(ModuleOp localized,
     if (op->hasAttr(rt::RTDialect::kFactorsAttr) &&
         isRead(op->getName().getStringRef()))
       changeSpans(op, number, mutants);
-  auto step = localized.lookupSymbol<func::FuncOp>("step");
-  for (unsigned k = 0; k < step.getNumArguments(); ++k)
-    placedElsewhere(step, k, mutants);
+  for (func::FuncOp step : programsOf(localized))
+    for (unsigned k = 0; k < step.getNumArguments(); ++k)
+      placedElsewhere(step, k, mutants);
   return mutants;
 }

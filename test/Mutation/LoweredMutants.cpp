@@ -1,5 +1,5 @@
 //===- LoweredMutants.cpp - changes of the program of one rank ------------===//
-// Below the types: collectives, and the scalars that tell a rank where it is.
+// Below the types: the scalars that tell a rank where it is.
 //===----------------------------------------------------------------------===//
 
 #include "Mutant.h"
@@ -137,13 +137,12 @@ public:
   Mutants run();
 
 private:
-  void allReduce(rt::AllReduceOp op, unsigned number);
-  void axesOf(rt::AllReduceOp op, unsigned number);
   void scalars(Operation *op, unsigned number);
   void attentionStream(Operation *op, unsigned number);
   Mutant &add(const std::string &kind, const std::string &what,
               std::function<void(ModuleOp)> apply) {
-    mutants.push_back({Stage::Lowered, kind, what, "", std::move(apply)});
+    mutants.push_back(
+        {Stage::Lowered, kind, what, "", "", true, std::move(apply)});
     return mutants.back();
   }
 
@@ -151,49 +150,6 @@ private:
   ArrayRef<StringAttr> axes;
   Mutants mutants;
 };
-
-void LoweredEnumeration::allReduce(rt::AllReduceOp op, unsigned number) {
-  add("all_reduce deleted, " + phaseOf(op), describe(op), [=](ModuleOp module) {
-    Operation *op = opsOf(module)[number];
-    op->getResult(0).replaceAllUsesWith(op->getOperand(0));
-    op->erase();
-  });
-  bool isShift = op.getMaximum();
-  add(isShift ? "all_reduce of sums for maxima"
-              : "all_reduce of maxima for sums",
-      describe(op),
-      [=](ModuleOp module) {
-        cast<rt::AllReduceOp>(opsOf(module)[number]).setMaximum(!isShift);
-      })
-      .right = isShift ? kShiftCancels : "";
-  axesOf(op, number);
-}
-
-/// Every other set of axes.
-void LoweredEnumeration::axesOf(rt::AllReduceOp op, unsigned number) {
-  for (unsigned set = 1; set < 1u << axes.size(); ++set) {
-    std::vector<std::string> names;
-    SmallVector<Attribute> attributes;
-    for (auto [k, axis] : llvm::enumerate(axes))
-      if (set >> k & 1) {
-        names.push_back(axis.str());
-        attributes.push_back(axis);
-      }
-    if (ArrayAttr::get(op.getContext(), attributes) == op.getAxes())
-      continue;
-    bool coversAll = llvm::all_of(op.getAxes(), [&](Attribute axis) {
-      return llvm::is_contained(attributes, axis);
-    });
-    add("all_reduce over other axes",
-        describe(op) + " over " + llvm::join(names, ","),
-        [=](ModuleOp module) {
-          SmallVector<StringRef> axes(names.begin(), names.end());
-          cast<rt::AllReduceOp>(opsOf(module)[number])
-              .setAxesAttr(Builder(module.getContext()).getStrArrayAttr(axes));
-        })
-        .right = op.getMaximum() && coversAll ? kShiftCancels : "";
-  }
-}
 
 /// The number of valid elements of a slice (validOf) is the only minimum.
 bool isValidCount(Value scalar) {
@@ -204,8 +160,17 @@ bool isValidCount(Value scalar) {
   });
 }
 
+bool isFirstStage(Operation *op) {
+  auto stage = op->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(
+      rt::RTDialect::kStageAttr);
+  return stage && stage.getInt() == 0;
+}
+
 /// Why an op may be wrong about what is padding.
 std::string whyRight(Operation *op, Value scalar, const ScalarChange &change) {
+  if (change.kind == ScalarChange::KeyOfRank &&
+      change.axis == dist::DistDialect::kStageAxis && isFirstStage(op))
+    return kFirstStage;
   if (!isValidCount(scalar))
     return "";
   auto launch = dyn_cast<rt::LaunchOp>(op);
@@ -218,6 +183,7 @@ std::string whyRight(Operation *op, Value scalar, const ScalarChange &change) {
 }
 
 void LoweredEnumeration::scalars(Operation *op, unsigned number) {
+  size_t first = mutants.size();
   for (OpOperand &operand : op->getOpOperands()) {
     if (!operand.get().getType().isInteger(64))
       continue;
@@ -234,6 +200,9 @@ void LoweredEnumeration::scalars(Operation *op, unsigned number) {
           })
           .right = whyRight(op, operand.get(), change);
   }
+  if (!needsPlace(op))
+    for (size_t k = first; k < mutants.size(); ++k)
+      mutants[k].mayBeRight = kNoDropout;
 }
 
 /// Attention makes its own keys.
@@ -243,13 +212,11 @@ void LoweredEnumeration::attentionStream(Operation *op, unsigned number) {
   add(change.row(), describe(op), [=](ModuleOp module) {
     opsOf(module)[number]->setAttr(
         "stream", Builder(module.getContext()).getI64IntegerAttr(stream));
-  });
+  }).mayBeRight = needsPlace(op) ? "" : kNoDropout;
 }
 
 Mutants LoweredEnumeration::run() {
   for (auto [number, op] : llvm::enumerate(opsOf(program))) {
-    if (auto reduce = dyn_cast<rt::AllReduceOp>(op))
-      allReduce(reduce, number);
     if (isa<rt::RuntimeCallOpInterface, rt::ViewOp>(op))
       scalars(op, number);
     if (auto loop = dyn_cast<rt::LoopOp>(op))
@@ -268,30 +235,4 @@ Mutants LoweredEnumeration::run() {
 
 Mutants test::loweredMutants(ModuleOp lowered) {
   return LoweredEnumeration(lowered).run();
-}
-
-/// The buffer keeps what was there before: a view of it, which is no call.
-Mutants test::plannedMutants(ModuleOp planned) {
-  Mutants mutants;
-  for (auto [number, op] : llvm::enumerate(opsOf(planned))) {
-    if (!isa<rt::ZeroOp, rt::CopyOp>(op))
-      continue;
-    mutants.push_back(
-        {Stage::Planned,
-         std::string(isa<rt::ZeroOp>(op) ? "buffer not zeroed"
-                                         : "buffer not copied"),
-         describe(op), "", [number = number](ModuleOp module) {
-           Operation *op = opsOf(module)[number];
-           OpBuilder b(op);
-           Value any = module.lookupSymbol<func::FuncOp>("step").getArgument(0);
-           auto view = rt::ViewOp::create(
-               b, op->getLoc(), op->getResult(0).getType(), any, Value(),
-               b.getI64IntegerAttr(0), b.getI64IntegerAttr(0));
-           view->setAttr(rt::RTDialect::kOffsetsAttr,
-                         op->getAttr(rt::RTDialect::kOffsetsAttr));
-           op->replaceAllUsesWith(view);
-           op->erase();
-         }});
-  }
-  return mutants;
 }

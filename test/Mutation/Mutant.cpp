@@ -7,10 +7,18 @@
 using namespace mlir;
 using namespace tessera;
 
+SmallVector<func::FuncOp> test::programsOf(ModuleOp module) {
+  return llvm::filter_to_vector(
+      module.getOps<func::FuncOp>(), [](func::FuncOp func) {
+        return !func->hasAttr(rt::RTDialect::kScheduleAttr);
+      });
+}
+
 std::vector<Operation *> test::opsOf(ModuleOp module) {
   std::vector<Operation *> ops;
-  module.lookupSymbol<func::FuncOp>("step").walk<WalkOrder::PreOrder>(
-      [&](Operation *op) { ops.push_back(op); });
+  for (func::FuncOp program : programsOf(module))
+    program.walk<WalkOrder::PreOrder>(
+        [&](Operation *op) { ops.push_back(op); });
   return ops;
 }
 
@@ -19,6 +27,13 @@ std::string test::phaseOf(Operation *op) {
     if (auto phase = op->getAttrOfType<StringAttr>(nn::NNDialect::kPhaseAttr))
       return phase.str();
   return "forward";
+}
+
+bool test::needsPlace(Operation *op) {
+  auto dropout = op->getAttrOfType<FloatAttr>("dropout");
+  bool isAttention = isa<nn::AttentionOp, nn::AttentionGradOp, rt::AttentionOp,
+                         rt::AttentionGradOp>(op);
+  return !isAttention || (dropout && dropout.getValueAsDouble() > 0);
 }
 
 std::string test::describe(Operation *op) {

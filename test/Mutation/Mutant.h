@@ -16,12 +16,17 @@ namespace tessera::test {
 
 /// What the compiler has made of the program when it is changed.
 enum class Stage { Typed, Localized, Lowered, Planned };
+constexpr int kStages = 4;
 
 struct Mutant {
   Stage stage = Stage::Typed;
   std::string kind;  ///< Row of the table.
   std::string what;  ///< The op and its change.
   std::string right; ///< Why it is another correct program; "": it is not.
+  /// Why it is one unless it is refused; "": see `right`.
+  std::string mayBeRight;
+  /// Typed: results get the types that follow from their operands.
+  bool retypes = true;
   /// Changes a copy of the program.
   std::function<void(mlir::ModuleOp)> apply;
 };
@@ -34,24 +39,47 @@ constexpr const char *kShiftCancels =
 constexpr const char *kNothingInPadding =
     "no token lies in the padding of the vocabulary";
 
-/// Ops of @step, in order.
+constexpr const char *kFirstMicroBatch =
+    "a batch's size says where later micro-batches begin; this is the first";
+constexpr const char *kNoDropout =
+    "attention without dropout does not ask where in batch and heads it is";
+constexpr const char *kFirstStage =
+    "at the first stage the coordinate that is added is 0";
+constexpr const char *kSameValue =
+    "a value that was repeated, viewed or broadcast is the same value";
+constexpr const char *kKeyBias =
+    "a key bias adds as much to all scores of a query: softmax cancels it";
+constexpr const char *kOrderIsFree =
+    "messages may also pass in this order: every rank gets what it waits for";
+
+/// Ops of @step, or of all stages' steps, in order.
 std::vector<mlir::Operation *> opsOf(mlir::ModuleOp module);
 /// "'rt.all_reduce' of h.0.mlp, backward".
 std::string describe(mlir::Operation *op);
+/// False for attention whose place in batch and heads only its dropout, of
+/// probability 0, would read.
+bool needsPlace(mlir::Operation *op);
 /// "forward", "backward" or "optimizer".
 std::string phaseOf(mlir::Operation *op);
 
-/// Conversions deleted, changed and rewired; inputs in another state.
+/// @step, or those of the stages: all functions that are no kernels.
+llvm::SmallVector<mlir::func::FuncOp> programsOf(mlir::ModuleOp module);
+
+/// Conversions deleted, changed, rewired and relabelled; results relabelled;
+/// inputs in another state.
 Mutants typedMutants(mlir::ModuleOp typed);
 /// Global sizes taken for local ones, inputs placed elsewhere. `isRead` says
 /// whether the factors of an op make a difference to the lowered program.
 Mutants
 localizedMutants(mlir::ModuleOp localized,
                  llvm::function_ref<bool(llvm::StringRef opName)> isRead);
-/// All-reduces deleted and changed, positions of a rank and keys of dropout
-/// replaced.
+/// Positions of a rank and keys of dropout replaced, loops shortened.
 Mutants loweredMutants(mlir::ModuleOp lowered);
-/// Calls that prepare a buffer skipped.
+/// Collectives deleted, with other operands, over other axes, of another kind.
+Mutants collectiveMutants(mlir::ModuleOp lowered);
+/// Messages left out, sent elsewhere, in another order.
+Mutants messageMutants(mlir::ModuleOp lowered);
+/// Calls that prepare a buffer skipped, collectives not waited for.
 Mutants plannedMutants(mlir::ModuleOp planned);
 
 } // namespace tessera::test

@@ -14,8 +14,9 @@ namespace tessera::test {
 using Outcome = std::map<std::string, std::vector<double>>;
 
 /// Trains from a fixed seed on fixed tokens, all ranks as threads, memory
-/// poisoned. Nullopt if the program cannot be loaded or fails.
-std::optional<Outcome> train(const std::string &artifactPath);
+/// poisoned; a masked model with labels and token types of its own. Nullopt if
+/// the program cannot be loaded or fails.
+std::optional<Outcome> train(const std::string &artifactPath, bool isMasked);
 
 /// Largest difference of any tensor, relative to its largest element.
 double difference(const Outcome &found, const Outcome &wanted);

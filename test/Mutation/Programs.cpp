@@ -12,17 +12,14 @@
 #include "tessera/Target/Artifact.h"
 #include "tessera/Target/Metadata.h"
 #include "tessera/Target/Passes.h"
+#include "tessera/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::test;
 
-// Two micro-batches of two sequences per rank: every offset that a program can
-// have is one that matters.
-static constexpr int64_t kBatch = 8, kMicroBatches = 2;
-// The gradient is always clipped, so that its norm matters. AdamW's steps are
-// not signs of gradients: noise around 0 stays noise.
-static constexpr double kClip = 0.1, kEpsilon = 1e-6;
+// Two sequences or more per rank and micro-batch.
+static constexpr int64_t kBatch = 8;
 
 std::shared_ptr<const ObjectCode>
 KernelObjects::get(const std::string &text,
@@ -46,39 +43,46 @@ static DialectRegistry compilerDialects() {
   return registry;
 }
 
-Programs::Programs()
-    : context(compilerDialects(), MLIRContext::Threading::DISABLED) {
+Programs::Programs(const Strategy &strategy)
+    : strategy(strategy),
+      context(compilerDialects(), MLIRContext::Threading::DISABLED) {
   // Refusals of mutants are results, not news.
-  context.getDiagEngine().registerHandler(
-      [](Diagnostic &) { return success(); });
-  passes.microBatches = kMicroBatches;
-  passes.clip = kClip;
-  passes.epsilon = kEpsilon;
+  context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
+    if (firstError.empty() &&
+        diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      firstError = diagnostic.str();
+    return success();
+  });
 }
 
-static OwningOpRef<ModuleOp> importSmallModel(MLIRContext &context) {
+OwningOpRef<ModuleOp> Programs::importModel() {
   ImportOptions options;
   options.batch = kBatch;
-  options.microBatches = kMicroBatches;
+  options.microBatches = passes.microBatches;
   options.elementType = "f64";
-  auto module = importModel(&context, MUTATION_CONFIG, options);
+  auto module = tessera::importModel(&context, strategy.configPath(), options);
   return succeeded(module) ? std::move(*module) : nullptr;
+}
+
+bool Programs::isPipeline() const {
+  return StringRef(strategy.mesh).contains("pp=");
 }
 
 bool Programs::run(ModuleOp module,
                    llvm::function_ref<void(OpPassManager &)> add) {
+  firstError.clear();
   PassManager manager(&context);
   add(manager);
   return succeeded(manager.run(module));
 }
 
 bool Programs::compileSerial(const std::string &path) {
-  OwningOpRef<ModuleOp> module = importSmallModel(context);
+  OwningOpRef<ModuleOp> module = importModel();
   CompileOptions compile;
   compile.precision = "f64";
-  compile.microBatches = kMicroBatches;
-  compile.clip = kClip;
-  compile.epsilon = kEpsilon;
+  compile.microBatches = passes.microBatches;
+  compile.clip = passes.clip;
+  compile.epsilon = passes.epsilon;
   if (!module || failed(compileToArtifact(*module, compile, path)))
     return false;
   metadataOptions = (*module)->getAttr(kOptionsAttr);
@@ -87,23 +91,33 @@ bool Programs::compileSerial(const std::string &path) {
 
 bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
   kernels = &objects;
-  OwningOpRef<ModuleOp> module = importSmallModel(context);
-  serial = importSmallModel(context);
+  if (!strategy.apply(passes)) {
+    firstError = "unknown flag";
+    return false;
+  }
+  OwningOpRef<ModuleOp> module = importModel();
+  serial = importModel();
+  if (!module || !serial || !compileSerial(serialPath))
+    return false;
   target = CpuTarget::get("native", [&] { return module->emitError(); });
-  if (!module || failed(target) || !compileSerial(serialPath))
+  if (failed(target))
     return false;
   passes.vectorBits = target->vectorBits;
   auto distribute = [&](OpPassManager &manager) {
     buildDistributePipeline(manager, passes);
   };
-  if (!run(*serial, distribute))
-    return false;
-  passes.mesh = mesh;
-  passes.contextParallel = contextParallel;
-  if (!run(*module, distribute))
+  PipelineOptions none;
+  none.microBatches = passes.microBatches;
+  none.clip = passes.clip;
+  none.epsilon = passes.epsilon;
+  if (!run(*serial,
+           [&](OpPassManager &manager) {
+             buildDistributePipeline(manager, none);
+           }) ||
+      !run(*module, distribute))
     return false;
   (*module)->setAttr(kOptionsAttr, metadataOptions);
-  for (int stage = 0; stage < 4; ++stage) {
+  for (int stage = 0; stage < kStages; ++stage) {
     if (stage > 0 && !advance(*module, Stage(stage - 1), Stage(stage)))
       return false;
     parallel[stage] = module->clone();
@@ -114,8 +128,11 @@ bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
 bool Programs::advance(ModuleOp module, Stage from, Stage to) {
   auto passesBetween = [&](OpPassManager &manager) {
     auto isAhead = [&](Stage stage) { return from < stage && stage <= to; };
-    if (isAhead(Stage::Localized))
+    if (isAhead(Stage::Localized)) {
+      if (isPipeline())
+        manager.addPass(createSplitStagesPass({passes.schedule}));
       manager.addPass(createLocalizePass());
+    }
     if (isAhead(Stage::Lowered))
       buildLowerLocalPipeline(manager, passes);
     if (isAhead(Stage::Planned)) {
@@ -124,6 +141,14 @@ bool Programs::advance(ModuleOp module, Stage from, Stage to) {
     }
   };
   return run(module, passesBetween);
+}
+
+bool Programs::check(ModuleOp module) {
+  return run(module, [&](OpPassManager &manager) {
+    manager.addPass(createCheckMemoryPass());
+    if (isPipeline())
+      manager.addPass(createCheckMessagesPass());
+  });
 }
 
 std::string Programs::text(ModuleOp lowered) {
@@ -152,7 +177,8 @@ std::shared_ptr<const ObjectCode> Programs::kernelsOf(ModuleOp module) {
     kernel.print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
   return kernels->get(key, [&]() -> FailureOr<ObjectCode> {
     OwningOpRef<ModuleOp> copy = module.clone();
-    copy->lookupSymbol<func::FuncOp>("step").erase();
+    for (func::FuncOp program : programsOf(*copy))
+      program.erase();
     KernelToLLVMPipelineOptions options;
     options.vectorBits = passes.vectorBits;
     if (!run(*copy, [&](OpPassManager &manager) {

@@ -8,6 +8,7 @@
 #define TESSERA_TEST_MUTATION_PROGRAMS_H
 
 #include "Mutant.h"
+#include "Strategy.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "tessera/Pipelines/Pipeline.h"
@@ -30,22 +31,24 @@ private:
   std::map<std::string, std::shared_ptr<const ObjectCode>> objects;
 };
 
-/// The two-layer model in a context of its own, for one thread.
+/// A strategy's program in a context of its own, for one thread.
 class Programs {
 public:
-  Programs();
-  /// How the parallel program is split; to be set before `build`.
-  std::string mesh = "dp=2,tp=2", contextParallel = "all-gather";
-
-  /// Compiles the serial program to `serialPath`. False after an error.
+  explicit Programs(const Strategy &strategy);
+  /// Compiles the serial program to `serialPath`. False after an error, which
+  /// `error` has.
   bool build(KernelObjects &kernels, const std::string &serialPath);
 
   /// The parallel program at a stage.
   mlir::ModuleOp at(Stage stage) { return *parallel[int(stage)]; }
+  /// The first error since the last call of `run`.
+  const std::string &error() const { return firstError; }
   /// The serial training step, not lowered.
   mlir::ModuleOp serialStep() { return *serial; }
   /// Runs the passes between two stages; false where one refuses.
   bool advance(mlir::ModuleOp module, Stage from, Stage to);
+  /// Are memory and messages of a planned program as they must be?
+  bool check(mlir::ModuleOp module);
   /// From Stage::Planned to an artifact; false where a pass refuses.
   bool compile(mlir::ModuleOp module, const std::string &path);
   /// The lowered program as text: equal programs run alike.
@@ -58,12 +61,17 @@ private:
   std::shared_ptr<const ObjectCode> kernelsOf(mlir::ModuleOp module);
   mlir::FailureOr<ObjectCode> link(mlir::ModuleOp module);
 
+  mlir::OwningOpRef<mlir::ModuleOp> importModel();
+  bool isPipeline() const;
+
+  const Strategy &strategy;
   KernelObjects *kernels = nullptr;
   mlir::MLIRContext context;
+  std::string firstError;
   PipelineOptions passes;
   mlir::FailureOr<CpuTarget> target = mlir::failure();
   mlir::OwningOpRef<mlir::ModuleOp> serial;
-  mlir::OwningOpRef<mlir::ModuleOp> parallel[4];
+  mlir::OwningOpRef<mlir::ModuleOp> parallel[kStages];
   mlir::Attribute metadataOptions;
 };
 

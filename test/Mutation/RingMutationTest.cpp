@@ -21,8 +21,6 @@ class RingMutationTest : public ::testing::Test {
 protected:
   void SetUp() override {
     ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("ring", directory));
-    judge.programs.mesh = "cp=2";
-    judge.programs.contextParallel = "ring";
     ASSERT_TRUE(judge.start(kernels, (directory + "/").str()));
   }
   void TearDown() override { llvm::sys::fs::remove_directories(directory); }
@@ -48,7 +46,8 @@ protected:
 
   llvm::SmallString<128> directory;
   KernelObjects kernels;
-  Judge judge;
+  const Strategy strategy{"gpt2", "cp=2", "--context-parallel ring"};
+  Judge judge{strategy};
   int mutants = 0;
 };
 

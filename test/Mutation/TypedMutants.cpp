@@ -11,8 +11,12 @@ using dist::State;
 namespace {
 
 /// States that a value could have on an axis.
-SmallVector<State> candidates(RankedTensorType type, StringRef axis) {
+SmallVector<State> candidates(RankedTensorType type, StringRef axis,
+                              dist::MeshAttr mesh) {
   SmallVector<State> states = {{State::I}, {State::R}, {State::P}};
+  if (axis == dist::DistDialect::kStageAxis)
+    for (int64_t stage = 0; stage < mesh.getSize(axis); ++stage)
+      states.push_back({State::A, stage});
   auto others = dist::withState(type, axis, {State::I});
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     states.push_back(State::sharded(dim, dist::axesOf(others, dim).size()));
@@ -21,20 +25,24 @@ SmallVector<State> candidates(RankedTensorType type, StringRef axis) {
 
 class TypedEnumeration {
 public:
-  explicit TypedEnumeration(ModuleOp program) : program(program) {}
+  explicit TypedEnumeration(ModuleOp program)
+      : program(program), mesh(dist::meshOf(program)) {}
   Mutants run();
 
 private:
   void deleted(dist::ConvertOp op, unsigned number);
   void changed(dist::ConvertOp op, unsigned number);
   void rewired(dist::ConvertOp op, unsigned number);
+  void relabelled(OpResult result, unsigned number);
   void placed(BlockArgument argument, StringRef axis);
   void add(const std::string &kind, const std::string &what,
            std::function<void(ModuleOp)> apply) {
-    mutants.push_back({Stage::Typed, kind, what, "", std::move(apply)});
+    mutants.push_back(
+        {Stage::Typed, kind, what, "", "", true, std::move(apply)});
   }
 
   ModuleOp program;
+  dist::MeshAttr mesh;
   std::vector<Operation *> ops;
   Mutants mutants;
 };
@@ -49,7 +57,7 @@ void TypedEnumeration::deleted(dist::ConvertOp op, unsigned number) {
 
 void TypedEnumeration::changed(dist::ConvertOp op, unsigned number) {
   auto type = cast<RankedTensorType>(op.getInput().getType());
-  for (State to : candidates(type, op.getAxis())) {
+  for (State to : candidates(type, op.getAxis(), mesh)) {
     if (to == op.getTo() || !dist::findConversion(op.getFrom(), to))
       continue;
     add("conversion of another kind, " + phaseOf(op),
@@ -84,10 +92,33 @@ void TypedEnumeration::rewired(dist::ConvertOp op, unsigned number) {
   }
 }
 
+/// The type says what the ranks do not hold.
+void TypedEnumeration::relabelled(OpResult result, unsigned number) {
+  auto type = dyn_cast<RankedTensorType>(result.getType());
+  if (!type)
+    return;
+  unsigned index = result.getResultNumber();
+  for (StringAttr axis : mesh.getAxes()) {
+    State from = dist::stateOf(type, axis);
+    bool isConversion = isa<dist::ConvertOp>(result.getOwner());
+    if (from.kind == State::I && !isConversion)
+      continue;
+    State to{from.kind == State::I ? State::R : State::I};
+    add(isConversion ? "conversion relabelled" : "result relabelled",
+        describe(result.getOwner()) + " to " + to.str() + " on " + axis.str(),
+        [=, name = axis.str()](ModuleOp module) {
+          Value value = opsOf(module)[number]->getResult(index);
+          value.setType(dist::withState(cast<RankedTensorType>(value.getType()),
+                                        name, to));
+        });
+    mutants.back().retypes = false;
+  }
+}
+
 void TypedEnumeration::placed(BlockArgument argument, StringRef axis) {
   auto type = cast<RankedTensorType>(argument.getType());
   unsigned index = argument.getArgNumber();
-  for (State state : candidates(type, axis)) {
+  for (State state : candidates(type, axis, mesh)) {
     auto other = dist::withState(type, axis, state);
     if (state == dist::stateOf(type, axis) || !dist::checkLevels(other).empty())
       continue;
@@ -113,6 +144,9 @@ Mutants TypedEnumeration::run() {
   eachConversion(&TypedEnumeration::deleted);
   eachConversion(&TypedEnumeration::changed);
   eachConversion(&TypedEnumeration::rewired);
+  for (unsigned number = 0; number < ops.size(); ++number)
+    for (OpResult result : ops[number]->getResults())
+      relabelled(result, number);
   auto step = program.lookupSymbol<func::FuncOp>("step");
   for (BlockArgument argument : step.getArguments())
     for (StringAttr axis : dist::meshOf(step).getAxes())

@@ -43,6 +43,23 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
 
 // -----
 
+// As many bytes, but of another micro-batch.
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  // expected-error @+1 {{rank 0 in rt.send passes 32 bytes (value 0 of micro-batch 1), but rank 1 in rt.receive passes 32 bytes (value 0 of micro-batch 0)}}
+  func.func @step_0(%x: tensor<8xf32>, %z: tensor<8xf32>) attributes {rt.stage = 0 : i64} {
+    rt.send %z to 1 on "pp" {rt.message = "value 0 of micro-batch 1"} : tensor<8xf32>
+    rt.send %x to 1 on "pp" {rt.message = "value 0 of micro-batch 0"} : tensor<8xf32>
+    return
+  }
+  func.func @step_1() attributes {rt.stage = 1 : i64} {
+    %x = rt.receive from 0 on "pp" {rt.message = "value 0 of micro-batch 0"} : tensor<8xf32>
+    %z = rt.receive from 0 on "pp" {rt.message = "value 0 of micro-batch 1"} : tensor<8xf32>
+    return
+  }
+}
+
+// -----
+
 // A sum that one stage leaves out.
 module attributes {dist.mesh = #dist.mesh<pp = 2, dp = 2>} {
   // expected-error @+1 {{rank 0 in rt.all_reduce waits for rank 1; rank 1 has ended}}

@@ -16,10 +16,10 @@
 // CHECK-NOT: nn.param = "b"
 // CHECK-SAME: nn.data = "x"
 // CHECK: rt.view %{{.*}} {offset = 0 : i64
-// CHECK: rt.send %{{.*}} to 1 on "pp" {reason = "activation for a later stage"}
+// CHECK: rt.send %{{.*}} to 1 on "pp" {reason = "activation for a later stage", rt.message = "value 0 of micro-batch 0"}
 // CHECK: rt.view %{{.*}} {offset = 32 : i64
 // CHECK: rt.send %{{.*}} to 1 on "pp"
-// CHECK: rt.receive from 1 on "pp" {nn.phase = "backward", reason = "gradient for an earlier stage"}
+// CHECK: rt.receive from 1 on "pp" {nn.phase = "backward", reason = "gradient for an earlier stage", rt.message = "value {{[0-9]+}} of micro-batch 0"}
 // CHECK: rt.receive from 1 on "pp"
 // CHECK: rt.broadcast from 1 over ["pp"]
 // CHECK: rt.all_reduce %{{.*}} over ["pp"] {{{.*}}reason = "gradient of a parameter that stages share"}

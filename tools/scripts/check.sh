@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs every test; the last line adds them up. With --full, before that, every combination of
-# strategies in test/Matrix/matrix.txt and 100 random configurations; each failure is printed as a command.
+# strategies in test/Matrix/matrix.txt and 100 random configurations, each failure printed as a command, and all mutants
+# of test/Mutation.
 set -euo pipefail
 full=
 case ${1:-} in
@@ -21,6 +22,8 @@ if [ -n "$full" ]; then
   python3 test/Matrix/matrix.py || code=1
   echo "check: verifying random configurations"
   python3 test/Matrix/random_configurations.py || code=1
+  echo "check: judging mutants"
+  build/bin/MutationTest --whole || code=1
 fi
 echo "check: testing"
 ctest --test-dir build --no-tests=error -LE lit -j "$(nproc)" --output-junit "$results/ctest.xml" \

@@ -9,6 +9,9 @@ std::string tessera::checkStrategies(const DriverOptions &options,
   if (options.sequenceParallel && mesh.sizeOf("tp") == 1)
     return "--sequence-parallel splits activations over mesh axis 'tp', which "
            "has one rank; use a mesh with tp=2 or more, or leave it out";
+  if (options.contextParallel == "ulysses" && mesh.sizeOf("cp") == 1)
+    return "--context-parallel ulysses exchanges heads over mesh axis 'cp', "
+           "which has one rank; use a mesh with cp=2 or more, or leave it out";
   if (options.zero && mesh.sizeOf("dp") == 1)
     return "--zero splits state over mesh axis 'dp', which has one rank; use a "
            "mesh with dp=2 or more, or leave it out";

@@ -98,6 +98,8 @@ private:
                              dist::State to) const;
   mlir::FailureOr<llvm::SmallVector<dist::State>>
   choose(mlir::Operation *op, llvm::StringRef axis) const;
+  /// The error of an op that no row of the rule fits.
+  mlir::LogicalResult refuse(mlir::Operation *op, llvm::StringRef axis) const;
   void propagateActive(mlir::Operation *op);
 
   Plan plan;

@@ -4,9 +4,14 @@
 #define TESSERA_TRANSFORMS_STAGES_H
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/StringRef.h"
 #include <optional>
 
 namespace tessera {
+
+/// On sends and receives: which value of which micro-batch. Of two messages
+/// with as many bytes, one may not be taken for the other.
+constexpr llvm::StringLiteral kMessageAttr = "rt.message";
 
 /// The chunk of an op (`dist.chunk`).
 std::optional<int64_t> chunkOf(mlir::Operation *op);

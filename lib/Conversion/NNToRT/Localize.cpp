@@ -5,6 +5,7 @@
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/NN/Program.h"
 
 namespace tessera {
@@ -74,14 +75,15 @@ void LocalizePass::rememberGlobals(func::FuncOp func) {
 }
 
 /// The gradient that an update consumes: through adamw's first moment and the
-/// clip factor.
+/// clip factor, if there is one. Other products are gradients themselves.
 Value gradientOf(Value updated) {
   auto adam = updated.getDefiningOp<nn::AdamWOp>();
   auto moment = adam ? adam.getMoment1().getDefiningOp<nn::AddOp>() : nullptr;
   if (!moment)
     return {};
   Value gradient = moment.getInputs()[1];
-  if (auto clipped = gradient.getDefiningOp<nn::EinsumOp>())
+  if (auto clipped = gradient.getDefiningOp<nn::EinsumOp>();
+      clipped && nn::phaseOf(clipped) == "optimizer")
     gradient = clipped.getInputs()[1];
   return gradient;
 }

@@ -114,7 +114,8 @@ Value OpBody::globalIndex(OpBuilder &b) {
     int64_t divisor = inColumns ? left : left / columns;
     if (divisor > 1)
       source = arith::DivUIOp::create(b, loc, source, i64(b, loc, divisor));
-    bool outermost = d == 0 || left * space.sizes[d] == columns;
+    // Rows of dimensions of size 1 behind the first are not the first's.
+    bool outermost = d == 0 || (inColumns && left * space.sizes[d] == columns);
     if (!outermost)
       source =
           arith::RemUIOp::create(b, loc, source, i64(b, loc, space.sizes[d]));

@@ -1,0 +1,34 @@
+//===- Court.h - all mutants of a program, judged on all cores ------------===//
+
+#ifndef TESSERA_TEST_MUTATION_COURT_H
+#define TESSERA_TEST_MUTATION_COURT_H
+
+#include "Judge.h"
+
+namespace tessera::test {
+
+/// One judge per thread; mutants are handed out one at a time.
+class Court {
+public:
+  /// `scratch`: a directory for the artifacts of mutants.
+  Court(const Strategy &strategy, KernelObjects &kernels, std::string scratch)
+      : strategy(strategy), kernels(kernels), scratch(std::move(scratch)) {}
+
+  /// Builds the program; false after an error, which fails the test.
+  bool start();
+  Mutants enumerate();
+  std::vector<Verdict> judge(const Mutants &mutants);
+
+private:
+  const Strategy &strategy;
+  KernelObjects &kernels;
+  std::string scratch;
+  std::vector<std::unique_ptr<Judge>> judges;
+};
+
+/// At most `count` mutants of each kind, evenly spread.
+Mutants sample(Mutants mutants, size_t count);
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_MUTATION_COURT_H

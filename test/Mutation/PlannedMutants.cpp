@@ -1,0 +1,63 @@
+//===- PlannedMutants.cpp - changes of a program with its memory plan -----===//
+
+#include "Mutant.h"
+#include "tessera/Dialect/RT/RT.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+/// The buffer keeps what was there before: a view of it, which is no call.
+static void skip(Operation *op) {
+  OpBuilder b(op);
+  Value any = op->getParentOfType<func::FuncOp>().getArgument(0);
+  auto view = rt::ViewOp::create(b, op->getLoc(), op->getResult(0).getType(),
+                                 any, Value(), b.getI64IntegerAttr(0),
+                                 b.getI64IntegerAttr(0));
+  view->setAttr(rt::RTDialect::kOffsetsAttr,
+                op->getAttr(rt::RTDialect::kOffsetsAttr));
+  op->replaceAllUsesWith(view);
+  op->erase();
+}
+
+/// What the collective writes is read at once.
+static void forgetWait(Operation *op) {
+  op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+  op->erase();
+}
+
+/// Another collective's wait, of the same type.
+static void swapWaits(Operation *op, Operation *other) {
+  Value first = op->getOperand(0), second = other->getOperand(0);
+  op->setOperand(0, second);
+  other->setOperand(0, first);
+}
+
+Mutants test::plannedMutants(ModuleOp planned) {
+  Mutants mutants;
+  auto add = [&](const std::string &kind, Operation *op,
+                 std::function<void(ModuleOp)> apply) {
+    mutants.push_back(
+        {Stage::Planned, kind, describe(op), "", "", true, std::move(apply)});
+  };
+  std::vector<Operation *> ops = opsOf(planned);
+  std::optional<unsigned> last;
+  for (auto [k, op] : llvm::enumerate(ops)) {
+    unsigned number = k;
+    if (isa<rt::ZeroOp, rt::CopyOp>(op))
+      add(isa<rt::ZeroOp>(op) ? "buffer not zeroed" : "buffer not copied", op,
+          [=](ModuleOp module) { skip(opsOf(module)[number]); });
+    if (!isa<rt::WaitOp>(op))
+      continue;
+    add("collective not waited for", op,
+        [=](ModuleOp module) { forgetWait(opsOf(module)[number]); });
+    if (last && ops[*last]->getBlock() == op->getBlock() &&
+        ops[*last]->getResultTypes() == op->getResultTypes())
+      add("wait for another collective", op, [=, before = *last](ModuleOp m) {
+        std::vector<Operation *> ops = opsOf(m);
+        swapWaits(ops[before], ops[number]);
+      });
+    last = number;
+  }
+  return mutants;
+}

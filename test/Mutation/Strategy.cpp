@@ -1,0 +1,86 @@
+//===- Strategy.cpp - a program whose mutants are judged ------------------===//
+
+#include "Strategy.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+using namespace tessera;
+using namespace tessera::test;
+
+// Two micro-batches: an offset that a program can have is one that matters.
+static constexpr int64_t kMicroBatches = 2;
+// The gradient is always clipped, so that its norm matters. AdamW's steps are
+// not signs of gradients: noise around 0 stays noise.
+static constexpr double kClip = 0.1, kEpsilon = 1e-6;
+
+std::string Strategy::configPath() const {
+  return std::string(MUTATION_FOLDER) + "/" + model + ".json";
+}
+
+static bool set(PipelineOptions &passes, llvm::StringRef flag,
+                llvm::StringRef value) {
+  auto integer = [&](auto &option) {
+    int64_t number = 0;
+    if (value.getAsInteger(10, number))
+      return false;
+    option = number;
+    return true;
+  };
+  auto text = [&](auto &option) {
+    option = value.str();
+    return true;
+  };
+  if (flag == "--zero")
+    return integer(passes.zero);
+  if (flag == "--micro-batches")
+    return integer(passes.microBatches);
+  if (flag == "--virtual-stages")
+    return integer(passes.virtualStages);
+  if (flag == "--schedule")
+    return text(passes.schedule);
+  if (flag == "--recompute")
+    return text(passes.recompute);
+  if (flag == "--context-parallel")
+    return text(passes.contextParallel);
+  return false;
+}
+
+bool Strategy::apply(PipelineOptions &passes) const {
+  passes.mesh = mesh;
+  passes.microBatches = kMicroBatches;
+  passes.clip = kClip;
+  passes.epsilon = kEpsilon;
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::StringRef(flags).split(words, ' ', -1, /*KeepEmpty=*/false);
+  for (size_t k = 0; k < words.size(); ++k) {
+    if (words[k] == "--sequence-parallel")
+      passes.sequenceParallel = true;
+    else if (k + 1 == words.size() || !set(passes, words[k], words[k + 1]))
+      return false;
+    else
+      ++k;
+  }
+  return true;
+}
+
+std::vector<Strategy> tessera::test::strategies() {
+  return {
+      {"gpt2", "dp=2,tp=2", ""},
+      {"gpt2", "dp=2,tp=2", "--sequence-parallel"},
+      {"gpt2", "dp=2,tp=2", "--zero 1"},
+      {"gpt2", "dp=2,tp=2", "--zero 2"},
+      {"gpt2", "dp=2,tp=2", "--sequence-parallel --zero 3 --recompute full",
+       true},
+      {"gpt2", "cp=2,tp=2", ""},
+      {"gpt2", "dp=2,cp=2", "--context-parallel ulysses --zero 3"},
+      {"gpt2", "pp=2,dp=2", "--zero 1", true},
+      {"gpt2", "pp=4", "--micro-batches 4"},
+      {"gpt2", "pp=2,tp=2", "--schedule interleaved --virtual-stages 2"},
+      {"gpt2", "pp=2,cp=2", "--schedule zero-bubble --recompute full"},
+      {"llama", "dp=2,tp=4", "--sequence-parallel --zero 2"},
+      {"llama", "cp=2,dp=2", "--context-parallel ulysses", true},
+      {"llama", "pp=2,dp=2", "--schedule 1f1b --recompute selective"},
+      {"bert", "dp=2,tp=2", "--sequence-parallel --zero 1"},
+      {"bert", "cp=2,dp=2", "--zero 2", true},
+  };
+}

@@ -1,0 +1,34 @@
+//===- Strategy.h - a program whose mutants are judged --------------------===//
+// A small model and what the compiler is told to make of it.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_MUTATION_STRATEGY_H
+#define TESSERA_TEST_MUTATION_STRATEGY_H
+
+#include "tessera/Pipelines/Pipeline.h"
+#include <string>
+#include <vector>
+
+namespace tessera::test {
+
+struct Strategy {
+  std::string model; ///< A config.json of this folder, without ".json".
+  std::string mesh;
+  /// As the driver's: "--zero 2 --sequence-parallel".
+  std::string flags;
+  bool quick = false; ///< In every run of the tests, a sample of its mutants.
+
+  std::string name() const {
+    return model + " " + mesh + (flags.empty() ? "" : " " + flags);
+  }
+  std::string configPath() const;
+  /// Tells the passes; false for a flag that they do not have.
+  bool apply(PipelineOptions &passes) const;
+};
+
+/// The programs of the table in docs/TheOneRule.md.
+std::vector<Strategy> strategies();
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_MUTATION_STRATEGY_H
