@@ -3,6 +3,7 @@
 #include "AttentionUnits.h"
 #include "CpuEntries.h"
 #include "CpuKernels.h"
+#include "PositionBias.h"
 #include "Workspace.h"
 #include "tessera/tessera.h"
 
@@ -20,8 +21,12 @@ int32_t tessera::cpuAttention(int threads, void *const *buffers,
   p.v = buffers[2];
   p.o = buffers[3];
   p.lse = buffers[4];
+  if (p.buckets != 0)
+    p.biasTable = buffers[5];
 
-  thread_local Workspace workspace;
+  thread_local Workspace workspace, biases;
+  if (int32_t status = preparePositionBias(&p, &biases, error))
+    return status;
   const CpuKernels &kernels = cpuKernels();
   return runAttentionUnits(p, AttentionUnits::forward(p, threads),
                            {kernels.attentionScratch[p.dtype],

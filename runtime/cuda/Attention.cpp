@@ -45,6 +45,10 @@ AttentionCall decodeAttentionCall(const int64_t *args) {
   if (problem.queryStart != 0)
     fail(TSR_UNSUPPORTED, "queries start at position ", problem.queryStart,
          "; on device 'cuda' they must start at 0: use a mesh without 'cp'");
+  if (problem.buckets != 0)
+    fail(TSR_UNSUPPORTED, "attention adds biases of ", problem.buckets,
+         " buckets of distances, which device 'cuda' does not; use --device "
+         "cpu");
   AttentionCall call = callOf(problem, args);
   if (const char *why = checkAttention(call))
     fail(TSR_UNSUPPORTED, "attention: ", why);

@@ -72,6 +72,7 @@ bool Training::openData() {
   wanted.size = sizeof wanted;
   wanted.format = options.dataFormat.c_str();
   wanted.sequence = tsr_artifact_sequence(artifact);
+  wanted.target = tsr_artifact_target(artifact);
   wanted.vocabulary = tsr_artifact_vocabulary(artifact);
   wanted.seed = options.resumes ? seedOfCheckpoint() : options.seed;
   std::vector<const char *> paths;
@@ -157,8 +158,7 @@ bool Training::prepare() {
   if (!prepareDirectory() || !openSession() || !startParameters() ||
       !openData() || !log.open(options.log, mode))
     return false;
-  batch.resize(tsr_artifact_batch(artifact) *
-               (tsr_artifact_sequence(artifact) + 1));
+  batch.resize(tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact));
   return true;
 }
 

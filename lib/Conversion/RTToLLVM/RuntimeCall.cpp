@@ -123,6 +123,9 @@ LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
     args[TSR_ATTENTION_QUERY_START] = CallArgument::of(op.getQueryStart());
   int64_t total = op.getQueriesTotal();
   args[TSR_ATTENTION_QUERIES_TOTAL] = total ? total : q.getDimSize(1);
+  if (Value table = op.getBiasTable())
+    args[TSR_ATTENTION_BUCKETS] = typeOf(table).getDimSize(0);
+  args[TSR_ATTENTION_MAX_DISTANCE] = op.getMaxDistance();
   if (!op.getDropout().isZero()) {
     args[TSR_ATTENTION_SEED].source = CallArgument::Seed;
     args[TSR_ATTENTION_STEP].source = CallArgument::Step;
@@ -135,6 +138,8 @@ Call attention(rt::AttentionOp op) {
   call.entry = TSR_ENTRY_ATTENTION;
   call.buffers = {op.getQuery(), op.getKey(), op.getValue(), op.getOutput(),
                   op.getLse()};
+  if (Value table = op.getBiasTable())
+    call.buffers.push_back(table);
   if (failed(attentionArguments(op, call)))
     return failure();
   return call;
@@ -146,6 +151,8 @@ Call attentionGrad(rt::AttentionGradOp op) {
   call.buffers = {op.getGrad(),      op.getQuery(),   op.getKey(),
                   op.getValue(),     op.getOutput(),  op.getLse(),
                   op.getGradQuery(), op.getGradKey(), op.getGradValue()};
+  if (Value table = op.getBiasTable())
+    call.buffers.append({table, op.getGradBiasTable()});
   if (failed(attentionArguments(op, call)))
     return failure();
   call.arguments[TSR_ATTENTION_ROW_DQ] = op.getRowDq();

@@ -184,7 +184,15 @@ enum {
  *            + QUERY_START + s) * SEQ_K + t,   key = tsr_abi_stream(SEED, STEP,
  * STREAM). forward buffers:  q, k, v, o, lse backward buffers: d_o, q, k, v, o,
  * lse, d_q, d_k, d_v (d_q, d_k, d_v have the row strides of q, k, v given as
- * ROW_DQ...). */
+ * ROW_DQ...).
+ * BUCKETS > 0: a table [BUCKETS, HEADS] in the type of LSE adds a bias by
+ * distance to the scaled scores: table[bucket(t - QUERY_START - s), n], where
+ * HEADS are the local ones. With m buckets of a direction (BUCKETS if CAUSAL,
+ * else half of them: keys behind the query have the second half) distance x is
+ * in bucket x below e = m/2, else in min(m - 1, e + floor(log(x/e) /
+ * log(MAX_DISTANCE/e) * (m - e))), in f32 (Raffel et al. 2020, as Hugging Face
+ * computes it). One more forward buffer: table; two more backward: table,
+ * d_table. */
 enum {
   TSR_ATTENTION_BATCH = 0,
   TSR_ATTENTION_HEADS,
@@ -212,6 +220,8 @@ enum {
   TSR_ATTENTION_HEADS_TOTAL,
   TSR_ATTENTION_QUERY_START,
   TSR_ATTENTION_QUERIES_TOTAL,
+  TSR_ATTENTION_BUCKETS,
+  TSR_ATTENTION_MAX_DISTANCE,
   TSR_ATTENTION_ARGS
 };
 
