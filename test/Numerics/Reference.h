@@ -19,8 +19,8 @@ struct Reference {
   int64_t totalSteps;
   std::vector<Step> steps;
   Tokens tokens; ///< Of a causal model.
-  /// Of a masked one; without types of an encoder-decoder model, `target` labels
-  /// a sequence.
+  /// Of a masked one; without types of an encoder-decoder model, `target`
+  /// labels a sequence.
   Tokens ids, labels, tokenTypes;
   int64_t target = 0;
   std::map<std::string, Values> tensors; ///< Of expected.safetensors.
