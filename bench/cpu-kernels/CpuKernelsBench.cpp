@@ -214,18 +214,20 @@ static int64_t bitsOf(double value) {
 static void benchAttention(int64_t batch, int64_t seq, int64_t heads,
                            int64_t dims, double dropout, int64_t dtype) {
   const int64_t width = heads * dims, row = 3 * width;
-  const int64_t args[] = {batch, heads,
-                          heads, seq,
-                          seq,   dims,
-                          row,   row,
-                          row,   width,
-                          row,   row,
-                          row,   width,
-                          1,     bitsOf(1 / std::sqrt(double(dims))),
-                          dtype, bitsOf(dropout),
-                          1,     2,
-                          3,     0,
-                          0,     heads};
+  const int64_t args[TSR_ATTENTION_ARGS] = {
+      batch, heads,
+      heads, seq,
+      seq,   dims,
+      row,   row,
+      row,   width,
+      row,   row,
+      row,   width,
+      1,     bitsOf(1 / std::sqrt(double(dims))),
+      dtype, bitsOf(dropout),
+      1,     2,
+      3,     0,
+      0,     heads,
+      0,     seq};
   const int64_t element = dtype == TSR_DTYPE_BF16 ? 2 : 4;
   const Memory qkv = filled(batch * seq * row, dtype);
   const Memory dQkv = filled(batch * seq * row, dtype);

@@ -59,7 +59,7 @@ static LogicalResult checkUnsupported(const ConfigFile &file,
   llvm::append_range(refused, kUnsupported);
   for (StringRef key : refused)
     if (const llvm::json::Value *value = file.find(key))
-      if (!isEmpty(*value))
+      if (!isEmpty(*value) && !llvm::is_contained(keys.optional, key))
         return file.error(key)
                << "'" << key
                << "' changes the model and is not supported; remove it to "

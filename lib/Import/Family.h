@@ -32,6 +32,7 @@ using Imported = mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>;
 Imported importGPT2(const ConfigFile &file, const ImportOptions &options);
 Imported importBert(const ConfigFile &file, const ImportOptions &options);
 Imported importLlama(const ConfigFile &file, const ImportOptions &options);
+Imported importT5(const ConfigFile &file, const ImportOptions &options);
 
 } // namespace tessera
 

@@ -54,11 +54,9 @@ int64_t tessera::shrunkVocabulary(int64_t vocabulary) {
 static constexpr struct {
   llvm::StringLiteral type;
   Imported (*import)(const ConfigFile &, const ImportOptions &);
-} kFamilies[] = {{"gpt2", importGPT2},
-                 {"bert", importBert},
-                 {"llama", importLlama},
-                 {"mistral", importLlama},
-                 {"qwen2", importLlama}};
+} kFamilies[] = {{"gpt2", importGPT2},   {"bert", importBert},
+                 {"llama", importLlama}, {"mistral", importLlama},
+                 {"qwen2", importLlama}, {"t5", importT5}};
 
 static Imported importConfig(MLIRContext *context, StringRef path,
                              const ImportOptions &options) {
@@ -70,6 +68,11 @@ static Imported importConfig(MLIRContext *context, StringRef path,
       failed(file->read("model_type", type)))
     return failure();
   std::string names;
+  if (options.target && type != "t5")
+    return file->error("model_type")
+           << "a target of " << options.target << " tokens is asked for, but '"
+           << type << "' has no decoder beside an encoder; leave out "
+           << "--decoder-seq-length";
   for (const auto &family : kFamilies) {
     if (type == family.type)
       return family.import(*file, options);
@@ -129,7 +132,8 @@ importMlir(MLIRContext *context, StringRef path, const ImportOptions &options) {
               "@loss; tessera import writes both";
   if (failed(checkSize(*module, "sequence", options.sequence)) ||
       failed(checkSize(*module, "batch", options.batch)) ||
-      failed(checkSize(*module, "micro_batches", options.microBatches)))
+      failed(checkSize(*module, "micro_batches", options.microBatches)) ||
+      (options.target && failed(checkSize(*module, "target", options.target))))
     return failure();
   if (failed(chooseElements(*module, loss, options.elementType)))
     return failure();

@@ -24,6 +24,10 @@ void ProgramBuilder::begin(const ModelSizes &model) {
     attrs.push_back(number("mask_token", *model.maskToken));
   if (model.tokenTypes)
     attrs.push_back(number("token_types", *model.tokenTypes));
+  if (model.target)
+    attrs.append({number("target", *model.target),
+                  number("start_token", *model.startToken),
+                  number("pad_token", *model.padToken)});
   module = ModuleOp::create(loc);
   (*module)->setAttr(nn::NNDialect::kModelAttr, b.getDictionaryAttr(attrs));
   b.setInsertionPointToEnd(module->getBody());
@@ -88,9 +92,10 @@ Value ProgramBuilder::table(StringRef name, StringRef dims,
   return value;
 }
 
-Value ProgramBuilder::data(StringRef name) {
+Value ProgramBuilder::data(StringRef name, int64_t length) {
   auto type = RankedTensorType::get(
-      {sizes.batch / sizes.microBatches, sizes.sequence}, b.getI32Type());
+      {sizes.batch / sizes.microBatches, length ? length : sizes.sequence},
+      b.getI32Type());
   NamedAttrList attrs;
   attrs.set(nn::NNDialect::kDataAttr, b.getStringAttr(name));
   attrs.set(nn::NNDialect::kDimsAttr, b.getStringAttr("bs"));
@@ -164,9 +169,10 @@ Value ProgramBuilder::attention(const Attention &heads) {
   Type unknown = RankedTensorType::get({}, b.getF32Type());
   auto op = nn::AttentionOp::create(
       b, loc, TypeRange{unknown, unknown}, heads.query, heads.key, heads.value,
-      b.getF64FloatAttr(heads.scale),
+      heads.biasTable, b.getF64FloatAttr(heads.scale),
       heads.causal ? b.getUnitAttr() : UnitAttr(),
-      b.getF64FloatAttr(heads.dropout), b.getI64IntegerAttr(dropoutStream()));
+      b.getF64FloatAttr(heads.dropout), b.getI64IntegerAttr(dropoutStream()),
+      b.getI64IntegerAttr(heads.maxDistance));
   (void)dist::setResultTypes(op);
   op->setAttr(nn::NNDialect::kTagAttr, b.getStringAttr("attention"));
   return op.getOutput();

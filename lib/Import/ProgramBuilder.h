@@ -43,6 +43,10 @@ protected:
     /// Of a masked language model: what stands for tokens to predict.
     std::optional<int64_t> maskToken = std::nullopt;
     std::optional<int64_t> tokenTypes = std::nullopt;
+    /// Of an encoder-decoder model: tokens of a target, what its first label is
+    /// predicted from, and what pads it.
+    std::optional<int64_t> target = std::nullopt, startToken = std::nullopt,
+                           padToken = std::nullopt;
   };
 
   /// Starts @loss; `finish` ends it.
@@ -59,8 +63,8 @@ protected:
   /// A constant that the runtime computes from `init`.
   mlir::Value table(llvm::StringRef name, llvm::StringRef dims,
                     llvm::ArrayRef<int64_t> shape, mlir::DictionaryAttr init);
-  /// i32 [sequences of a micro-batch, sequence].
-  mlir::Value data(llvm::StringRef name);
+  /// i32 [sequences of a micro-batch, length]; 0: of a sequence.
+  mlir::Value data(llvm::StringRef name, int64_t length = 0);
   mlir::DictionaryAttr normal(double std);
   mlir::DictionaryAttr constant(llvm::StringRef kind);
   int64_t dropoutStream() { return 2 * dropouts++ + 1; }
@@ -90,6 +94,9 @@ protected:
     double scale;
     bool causal;
     double dropout;
+    /// Biases by distance, [buckets, heads], farther ones as `maxDistance`.
+    mlir::Value biasTable = {};
+    int64_t maxDistance = 0;
   };
   mlir::Value attention(const Attention &heads);
   /// The value itself, for readers whose gradients add up before they meet

@@ -4,6 +4,7 @@
 #include "DumpIR.h"
 #include "FitMemory.h"
 #include "Reproducer.h"
+#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Target/Artifact.h"
 #include "tessera/Target/Metadata.h"
 #include "tessera/Target/SharedObject.h"
@@ -150,6 +151,19 @@ static LogicalResult checkDevice(const CompileOptions &options,
   return success();
 }
 
+/// The GPU's attention kernels add no bias.
+static LogicalResult checkBiases(ModuleOp module,
+                                 const CompileOptions &options) {
+  WalkResult found = module.walk([&](nn::AttentionOp op) {
+    if (options.device != "cuda" || !op.getBiasTable())
+      return WalkResult::advance();
+    op.emitOpError() << "adds biases by distance, which is not supported on "
+                        "device 'cuda'; use --device cpu";
+    return WalkResult::interrupt();
+  });
+  return failure(found.wasInterrupted());
+}
+
 /// A program for a GPU is a list of calls: it is compiled here and run
 /// elsewhere, so it asks for no more than what every such machine has.
 static std::string hostCpu(const CompileOptions &options) {
@@ -165,7 +179,8 @@ LogicalResult tessera::compileToArtifact(ModuleOp module,
   if (!llvm::is_contained({"f32", "bf16", "f64"}, options.precision))
     return module.emitError() << "precision '" << options.precision
                               << "' is not supported; use f32, bf16 or f64";
-  if (failed(checkDevice(options, emitError)))
+  if (failed(checkDevice(options, emitError)) ||
+      failed(checkBiases(module, options)))
     return failure();
   SharedObjectOptions code;
   if (options.device == "cuda") {

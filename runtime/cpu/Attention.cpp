@@ -3,6 +3,7 @@
 #include "AttentionUnits.h"
 #include "CpuEntries.h"
 #include "CpuKernels.h"
+#include "PositionBias.h"
 #include "Workspace.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
@@ -21,6 +22,8 @@ int32_t tessera::cpuAttention(int threads, void *const *buffers,
   p.v = buffers[2];
   p.o = buffers[3];
   p.lse = buffers[4];
+  if (p.buckets != 0)
+    p.biasTable = buffers[5];
 
   if (p.slice && !p.earlier && p.causal && p.queryStart < 0) {
     *error = "attention: query " +
@@ -32,7 +35,9 @@ int32_t tessera::cpuAttention(int threads, void *const *buffers,
   if (p.isHidden())
     return 0; // earlier slices are all there is
 
-  thread_local Workspace workspace;
+  thread_local Workspace workspace, biases;
+  if (int32_t status = preparePositionBias(&p, &biases, error))
+    return status;
   const CpuKernels &kernels = cpuKernels();
   return runAttentionUnits(p, AttentionUnits::forward(p, threads),
                            {kernels.attentionScratch[p.dtype],

@@ -3,6 +3,7 @@
 #include "AttentionUnits.h"
 #include "CpuEntries.h"
 #include "CpuKernels.h"
+#include "PositionBias.h"
 #include "Workspace.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
@@ -62,19 +63,30 @@ int32_t tessera::cpuAttentionBackward(int threads, void *const *buffers,
   p.dQ = buffers[6];
   p.dK = buffers[7];
   p.dV = buffers[8];
+  if (p.buckets != 0) {
+    p.biasTable = buffers[9];
+    p.dBiasTable = buffers[10];
+  }
 
   if (p.slice)
     startSums(p);
   if (p.isHidden())
     return 0;
 
-  thread_local Workspace workspace;
+  thread_local Workspace workspace, biases, gradients;
+  if (int32_t status = preparePositionBias(&p, &biases, error))
+    return status;
+  if (int32_t status = preparePositionGradient(&p, &gradients, error))
+    return status;
   const CpuKernels &kernels = cpuKernels();
-  return runAttentionUnits(p, AttentionUnits::backward(p, threads),
-                           {kernels.attentionBackwardScratch[p.dtype],
-                            kernels.attentionBackward[p.dtype], &workspace,
-                            threads},
-                           error);
+  const int32_t status = runAttentionUnits(
+      p, AttentionUnits::backward(p, threads),
+      {kernels.attentionBackwardScratch[p.dtype],
+       kernels.attentionBackward[p.dtype], &workspace, threads},
+      error);
+  if (status == 0)
+    finishPositionGradient(p);
+  return status;
 } catch (const std::exception &failure) {
   *error = std::string("attention_backward: ") + failure.what();
   return TSR_OUT_OF_MEMORY;

@@ -114,6 +114,21 @@ static inline Vec<Int<T>> seesKey(const Square &q, int64_t r, int64_t v) {
   return lane >= Int<T>(r - q.shift - v * kLanes<T>);
 }
 
+/// Biases of a square's first query and key on: query j and key r have
+/// element j - r.
+template <typename T>
+static inline const T *biasOf(const AttentionProblem &p, const Square &square,
+                              int64_t head) {
+  return static_cast<const T *>(p.bias) + head * p.biasRow +
+         p.distanceAt(square.query, square.key);
+}
+template <typename T>
+static inline T *biasGradientOf(const AttentionProblem &p, const Square &square,
+                                int64_t b, int64_t head) {
+  return static_cast<T *>(p.dBias) + (b * p.heads + head) * p.biasRow +
+         p.distanceAt(square.query, square.key);
+}
+
 /// The dropout masks of vector v of a square, by key.
 template <typename T>
 static inline KeepLanes<T> keepLanes(const AttentionProblem &p,

@@ -59,6 +59,8 @@ private:
     for (int64_t key = 0; key < end; key += kBlock) {
       const Square square = squareAt(p, key, end, query, queries);
       productByKey<T>(square, p.headDim, from(keys, key), queriesT, s);
+      if (p.bias)
+        addBias(square, head);
       bool decays = softmax(square);
       if (p.dropout.active)
         drop(square, b, head);
@@ -69,6 +71,15 @@ private:
                      begun ? Start::Old : Start::Zero);
     }
     finish(b, head, query, queries);
+  }
+
+  void addBias(const Square &square, int64_t head) {
+    const T *bias = biasOf<T>(p, square, head);
+    for (int64_t v = 0; v < square.vectors<T>(); ++v)
+      for (int64_t r = 0; r < square.keysSeen<T>(v); ++r) {
+        T *at = s + r * kBlock + v * kLanes<T>;
+        store<T>(at, load<T>(at) + load<T>(bias + v * kLanes<T> - r));
+      }
   }
 
   static Rows<T> from(Rows<T> rows, int64_t first) {

@@ -85,7 +85,11 @@ private:
       const Rows<T> v{values.data + at * values.row, values.row};
       productByKey<T>(square, p.headDim, k, queriesT, probability);
       productByKey<T>(square, p.headDim, v, gradientT, dScore);
+      if (p.bias)
+        addBias(square, head);
       scoreGradients(square, head);
+      if (p.bias)
+        biasGradient(square, head);
       if (u.wantsKeys) {
         sumOverQueries<T>(square, probability, gradientRows,
                           dValues + at * padded, padded);
@@ -135,6 +139,26 @@ private:
     for (; c < p.headDim; ++c)
       total += a[c] * T(widen(b[c]));
     return total;
+  }
+
+  void addBias(const Square &square, int64_t head) {
+    const T *bias = biasOf<T>(p, square, head);
+    for (int64_t v = 0; v < square.vectors<T>(); ++v)
+      for (int64_t r = 0; r < square.keysSeen<T>(v); ++r) {
+        T *at = probability + r * kBlock + v * kLanes<T>;
+        store<T>(at, load<T>(at) + load<T>(bias + v * kLanes<T> - r));
+      }
+  }
+
+  /// dS of lanes behind the last query is 0: their gradients are.
+  void biasGradient(const Square &square, int64_t head) {
+    T *sum = biasGradientOf<T>(p, square, u.batch, head);
+    for (int64_t v = 0; v < square.vectors<T>(); ++v)
+      for (int64_t r = 0; r < square.keysSeen<T>(v); ++r) {
+        T *at = sum + v * kLanes<T> - r;
+        store<T>(at,
+                 load<T>(at) + load<T>(dScore + r * kBlock + v * kLanes<T>));
+      }
   }
 
   /// In: scores and dO V^T. Out: P M and dS.

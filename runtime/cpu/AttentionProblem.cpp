@@ -36,6 +36,10 @@ static std::string checkSizes(const AttentionProblem &p) {
   if (p.rowK < kv || p.rowV < kv)
     return "attention: row strides of k and v are " + text(p.rowK) + " and " +
            text(p.rowV) + ", at least " + text(kv) + " is needed";
+  const int64_t exact = p.buckets / (p.causal ? 2 : 4);
+  if (p.buckets != 0 && (exact < 1 || p.maxDistance <= exact))
+    return "attention: " + text(p.buckets) + " buckets to distance " +
+           text(p.maxDistance) + " are not enough buckets or too near";
   return "";
 }
 
@@ -47,6 +51,9 @@ static std::string checkSlice(const AttentionProblem &p, const int64_t *args) {
   if (start < 0 || start + p.seqK > total)
     return "attention: keys " + text(start) + " to " + text(start + p.seqK) +
            " are no slice of " + text(total);
+  if (p.buckets != 0)
+    return "attention: a slice of the keys with biases by distance; give all "
+           "keys";
   return "";
 }
 
@@ -84,6 +91,8 @@ int32_t tessera::decodeAttention(const int64_t *args, AttentionProblem *out,
   p.rowDV = args[TSR_ATTENTION_ROW_DV];
   p.rowDO = args[TSR_ATTENTION_ROW_DO];
   p.causal = args[TSR_ATTENTION_CAUSAL] != 0;
+  p.buckets = args[TSR_ATTENTION_BUCKETS];
+  p.maxDistance = args[TSR_ATTENTION_MAX_DISTANCE];
   p.queryStart = args[TSR_ATTENTION_QUERY_START];
   p.scale = asDouble(args[TSR_ATTENTION_SCALE_BITS]);
   p.dtype = args[TSR_ATTENTION_DTYPE];

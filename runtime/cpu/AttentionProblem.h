@@ -37,7 +37,20 @@ struct AttentionProblem {
   void *o, *lse;
   const void *dO;
   void *dQ, *dK, *dV;
+  /// Of the bias by distance; 0 and null without one.
+  int64_t buckets, maxDistance;
+  const void *biasTable;
+  void *dBiasTable;
+  /// Its vectors (PositionBias.h), `biasRow` apart: [head][distance] and
+  /// [sequence][head][distance], in the type of lse.
+  int64_t biasRow;
+  const void *bias;
+  void *dBias;
 
+  /// Where the distance of a query and a key lies in a vector of biases.
+  int64_t distanceAt(int64_t query, int64_t key) const {
+    return query - key + seqK - 1;
+  }
   /// Query heads that share a key/value head.
   int64_t group() const { return heads / kvHeads; }
   /// No query sees any key.

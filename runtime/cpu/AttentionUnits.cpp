@@ -39,7 +39,8 @@ AttentionUnits AttentionUnits::backward(const AttentionProblem &p,
   AttentionUnits units = forward(p, threads);
   units.backwards = true;
   units.queryChunks = 1;
-  if (units.heads >= threads)
+  // The gradient of a bias adds over all queries and keys of a head.
+  if (units.heads >= threads || p.buckets != 0)
     return units;
   units.queryChunks = chunksFor(units.heads, threads, units.items);
   units.keyChunks = chunksFor(units.heads, threads, blocksOf(p.seqK));

@@ -44,6 +44,10 @@ AttentionCall decodeAttentionCall(const int64_t *args) {
   std::string error;
   if (int32_t code = decodeAttention(args, &problem, &error))
     fail(static_cast<tsr_status>(code), error);
+  if (problem.buckets != 0)
+    fail(TSR_UNSUPPORTED, "attention adds biases of ", problem.buckets,
+         " buckets of distances, which device 'cuda' does not; use --device "
+         "cpu");
   AttentionCall call = callOf(problem, args);
   if (const char *why = checkAttention(call))
     fail(TSR_UNSUPPORTED, "attention: ", why);

@@ -26,6 +26,14 @@ int64_t tsr_artifact_batch(const tsr_artifact *artifact) {
 int64_t tsr_artifact_sequence(const tsr_artifact *artifact) {
   return artifact->content.metadata->model.sequence;
 }
+int64_t tsr_artifact_target(const tsr_artifact *artifact) {
+  const std::optional<Decoder> &decoder =
+      artifact->content.metadata->model.decoder;
+  return decoder ? decoder->target : 0;
+}
+int64_t tsr_artifact_columns(const tsr_artifact *artifact) {
+  return artifact->content.metadata->model.columns();
+}
 int64_t tsr_artifact_vocabulary(const tsr_artifact *artifact) {
   return artifact->content.metadata->model.vocabulary;
 }

@@ -22,7 +22,7 @@ tsr_status tsr_data_open(const char *const *paths, size_t count,
       names.push_back(paths[i]);
     }
     DataOptions own{given.format ? given.format : "auto", given.sequence,
-                    given.vocabulary, given.seed};
+                    given.vocabulary, given.seed, given.target};
     *out_data = new tsr_data{Data(names, own)};
   });
 }

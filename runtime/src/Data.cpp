@@ -86,6 +86,9 @@ Data::Data(const std::vector<std::string> &paths, const DataOptions &given)
   if (options.sequence < 1 || options.vocabulary < 1)
     fail(TSR_INVALID_ARGUMENT, "sequence is ", options.sequence,
          " and vocabulary is ", options.vocabulary, ", both must be positive");
+  if (options.target < 0)
+    fail(TSR_INVALID_ARGUMENT, "target is ", options.target,
+         ", it must not be negative");
   if (paths.empty())
     fail(TSR_INVALID_ARGUMENT, "no data file is given");
   for (const std::string &path : paths) {
@@ -95,10 +98,11 @@ Data::Data(const std::vector<std::string> &paths, const DataOptions &given)
     if (part.count != 0)
       parts.push_back(std::move(part));
   }
-  if (total < options.sequence + 1)
+  if (total < options.columns())
     fail(TSR_INVALID_ARGUMENT, "the data (", paths.size(), " files, first '",
          paths[0], "') has ", total, " tokens, one sequence needs ",
-         options.sequence, " + 1; use more data or a shorter sequence");
+         options.sequence, " + ", options.columns() - options.sequence,
+         "; use more data or a shorter sequence");
 }
 
 void Data::checkToken(const Part &part, int64_t position, int32_t token) const {
@@ -131,13 +135,13 @@ void Data::batch(int64_t step, int64_t batch, int32_t *out) const {
       __builtin_add_overflow(last, batch, &last))
     fail(TSR_INVALID_ARGUMENT, "step is ", step, " and batch is ", batch,
          ", steps count from 0 and a batch has at least one sequence");
-  int64_t columns = options.sequence + 1;
+  int64_t columns = options.columns();
   std::vector<int32_t> tokens(columns * batch);
   for (int64_t row = 0; row < batch; ++row) {
     int64_t visit = step * batch + row, epoch = visit / sequences();
     uint64_t key = tsr_abi_stream(options.seed, epoch, orderStream);
     int64_t sequence = permute(visit % sequences(), sequences(), key);
-    copyTokens(sequence * options.sequence, columns,
+    copyTokens(sequence * options.stride(), columns,
                tokens.data() + row * columns);
   }
   std::copy(tokens.begin(), tokens.end(), out); // untouched on failure

@@ -14,19 +14,26 @@ namespace tessera {
 struct DataOptions {
   std::string format = "auto";
   int64_t sequence = 0, vocabulary = 0, seed = 0;
+  int64_t target = 0; ///< Tokens of a target behind each sequence; 0: none.
+
+  /// Tokens that a step reads, and from one record to the next.
+  int64_t columns() const { return sequence + (target ? target : 1); }
+  int64_t stride() const { return sequence + target; }
 };
 
 /// Files joined to one stream of tokens, cut into sequences of `sequence`
-/// tokens and the one behind; read in an order that is a permutation in each
-/// epoch.
+/// tokens and the one behind, or into pairs of a sequence and its target; read
+/// in an order that is a permutation in each epoch.
 class Data {
 public:
   /// TSR_NOT_FOUND, TSR_CORRUPT, TSR_INVALID_ARGUMENT.
   Data(const std::vector<std::string> &paths, const DataOptions &options);
 
   int64_t tokens() const { return total; }
-  int64_t sequences() const { return (total - 1) / options.sequence; }
-  /// out[batch, sequence + 1]. TSR_INVALID_ARGUMENT names the first token
+  int64_t sequences() const {
+    return (total - options.columns()) / options.stride() + 1;
+  }
+  /// out[batch, columns]. TSR_INVALID_ARGUMENT names the first token
   /// outside of the vocabulary.
   void batch(int64_t step, int64_t batch, int32_t *out) const;
 

@@ -100,12 +100,24 @@ struct OpInfo {
   int64_t layer = -1; ///< -1: outside the layers
 };
 
+/// Of an encoder-decoder model: its target sequence, the token that its first
+/// label is predicted from, and the one that pads targets.
+struct Decoder {
+  int64_t target, start, padding;
+};
+
 struct Model {
   int64_t vocabulary, sequence, batch, microBatches;
   /// Of a masked language model, whose labels may be ignored: what stands for
   /// tokens to predict.
   std::optional<int64_t> maskToken;
   int64_t tokenTypes = 0; ///< Legal ones are below; 0: it has none.
+  std::optional<Decoder> decoder;
+
+  /// Labels of a sequence, and the tokens that make its inputs and labels.
+  int64_t labels() const { return decoder ? decoder->target : sequence; }
+  int64_t columns() const { return sequence + (decoder ? labels() : 1); }
+  bool ignoresLabels() const { return maskToken || decoder; }
 };
 
 struct Optimizer {

@@ -50,7 +50,11 @@ Model parseModel(const JsonView &view) {
     model.maskToken = view.at("mask_token").integer(0, model.vocabulary - 1);
   if (view.has("token_types"))
     model.tokenTypes = view.at("token_types").integer(1, INT32_MAX);
-  if (model.batch > maxCount / model.sequence)
+  if (view.has("target"))
+    model.decoder = {view.at("target").integer(1, maxCount),
+                     view.at("start_token").integer(0, model.vocabulary - 1),
+                     view.at("pad_token").integer(0, model.vocabulary - 1)};
+  if (model.batch > maxCount / model.columns())
     view.at("batch").refuse("times the sequence is too large");
   return model;
 }
@@ -167,8 +171,10 @@ void checkInputs(const JsonView &view, const Metadata &metadata) {
   std::vector<int64_t> tokens = {
       model.microBatches, model.batch / model.microBatches, model.sequence};
   checkInput(view, metadata, Role::Input, "ids", tokens);
-  checkInput(view, metadata, Role::Input, "labels", tokens);
   checkInput(view, metadata, Role::Input, "token_types", tokens);
+  tokens.back() = model.labels();
+  checkInput(view, metadata, Role::Input, "labels", tokens);
+  checkInput(view, metadata, Role::Input, "decoder_ids", tokens);
   for (const char *name : {"lr", "bias_correction1", "bias_correction2"})
     checkInput(view, metadata, Role::Input, name, {});
   for (const char *name : {"loss", "grad_norm"})

@@ -16,7 +16,7 @@ using TokenAt = std::function<int32_t(int64_t index)>;
 
 /// What one step reads.
 struct StepInputs {
-  TokenAt ids, labels, tokenTypes;
+  TokenAt ids, labels, tokenTypes, decoderIds;
 };
 
 class Session {
@@ -82,7 +82,7 @@ private:
   void checkTokens(const int32_t *tokens, size_t count) const;
   void checkReady() const;
   void checkRange(const char *what, const int32_t *values, int64_t limit) const;
-  void checkLabels(const int32_t *labels) const;
+  void checkLabels(const TokenAt &labels) const;
   StepInputs inputsOf(const int32_t *tokens) const;
   tsr_step_result stepOn(const StepInputs &inputs);
   void fillInputs(const StepInputs &inputs);

@@ -18,12 +18,12 @@ static constexpr std::chrono::milliseconds longestGrace{2000};
 
 void Session::checkTokens(const int32_t *tokens, size_t count) const {
   const Model &model = metadata().model;
-  int64_t columns = model.sequence + 1;
+  int64_t columns = model.columns();
   size_t expected = static_cast<size_t>(model.batch * columns);
   if (count != expected)
     fail(TSR_INVALID_ARGUMENT, "the step got ", count, " tokens, it takes ",
-         expected, " = ", model.batch, " sequences of ", model.sequence,
-         " + 1 tokens");
+         expected, " = ", model.batch, " sequences of ", model.sequence, " + ",
+         columns - model.sequence, " tokens");
   for (size_t i = 0; i < count; ++i)
     if (tokens[i] < 0 || tokens[i] >= model.vocabulary)
       fail(TSR_INVALID_ARGUMENT, "token ", tokens[i], " at position ",
@@ -43,8 +43,40 @@ static void fillTokens(Rank &rank, const char *name, const TokenAt &at) {
   });
 }
 
-/// A causal model predicts the next token, a masked one what is hidden.
+/// The decoder predicts each label from those before it (Hugging Face's
+/// _shift_right): behind the start token, with padding for ignored ones.
+static TokenAt shiftedRight(const Decoder &decoder, const TokenAt &labels) {
+  return [=](int64_t index) {
+    if (index % decoder.target == 0)
+      return static_cast<int32_t>(decoder.start);
+    int32_t label = labels(index - 1);
+    return label < 0 ? static_cast<int32_t>(decoder.padding) : label;
+  };
+}
+
+/// Rows of a source and its target, whose padding is no label.
+static StepInputs pairs(const Model &model, const int32_t *tokens) {
+  constexpr int32_t ignored = -100;
+  const Decoder &decoder = *model.decoder;
+  int64_t sequence = model.sequence, columns = model.columns();
+  StepInputs inputs;
+  inputs.ids = [=](int64_t index) {
+    return tokens[index / sequence * columns + index % sequence];
+  };
+  inputs.labels = [=](int64_t index) {
+    int32_t token = tokens[index / decoder.target * columns + sequence +
+                           index % decoder.target];
+    return token == decoder.padding ? ignored : token;
+  };
+  inputs.decoderIds = shiftedRight(decoder, inputs.labels);
+  return inputs;
+}
+
+/// A causal model predicts the next token, a masked one what is hidden, a
+/// decoder the target.
 StepInputs Session::inputsOf(const int32_t *tokens) const {
+  if (metadata().model.decoder)
+    return pairs(metadata().model, tokens);
   int64_t sequence = metadata().model.sequence;
   auto at = [=](int64_t index, int64_t shift) {
     return tokens[index / sequence * (sequence + 1) + index % sequence + shift];
@@ -75,21 +107,22 @@ void Session::checkRange(const char *what, const int32_t *values,
 }
 
 /// Negative labels are for models that ignore them, and one must count.
-void Session::checkLabels(const int32_t *labels) const {
+void Session::checkLabels(const TokenAt &labels) const {
   const Model &model = metadata().model;
-  if (!model.maskToken)
-    return checkRange("label", labels, model.vocabulary);
-  int64_t counted = 0;
-  for (int64_t i = 0; i < model.batch * model.sequence; ++i) {
-    counted += labels[i] >= 0;
-    if (labels[i] >= model.vocabulary)
-      fail(TSR_INVALID_ARGUMENT, "label ", labels[i], " at position ",
-           i % model.sequence, " of sequence ", i / model.sequence,
-           " is outside of the vocabulary of ", model.vocabulary);
+  int64_t counted = 0, length = model.labels();
+  for (int64_t i = 0; i < model.batch * length; ++i) {
+    int32_t label = labels(i);
+    counted += label >= 0;
+    if (label >= model.vocabulary)
+      fail(TSR_INVALID_ARGUMENT, "label ", label, " at position ", i % length,
+           " of sequence ", i / length, " is outside of the vocabulary of ",
+           model.vocabulary);
   }
   if (counted == 0)
-    fail(TSR_INVALID_ARGUMENT, "all labels are negative, which is ignored; at "
-                               "least one must count");
+    fail(TSR_INVALID_ARGUMENT,
+         model.decoder ? "all labels are padding or negative, which is ignored;"
+                       : "all labels are negative, which is ignored;",
+         " at least one must count");
 }
 
 void Session::fillInputs(const StepInputs &inputs) {
@@ -98,6 +131,7 @@ void Session::fillInputs(const StepInputs &inputs) {
     fillTokens(rank, "ids", inputs.ids);
     fillTokens(rank, "labels", inputs.labels);
     fillTokens(rank, "token_types", inputs.tokenTypes);
+    fillTokens(rank, "decoder_ids", inputs.decoderIds);
   });
   fillScalar("lr", schedule.at(stepNumber));
   fillScalar("bias_correction1", biasCorrection(optimizer.beta1, stepNumber));
@@ -194,28 +228,37 @@ void Session::checkReady() const {
 tsr_step_result Session::step(const int32_t *tokens, size_t count) {
   checkReady();
   checkTokens(tokens, count);
-  return stepOn(inputsOf(tokens));
+  StepInputs inputs = inputsOf(tokens);
+  if (metadata().model.decoder)
+    checkLabels(inputs.labels);
+  return stepOn(inputs);
 }
 
 tsr_step_result Session::step(const tsr_batch &batch) {
   checkReady();
-  checkRange("token", batch.ids, metadata().model.vocabulary);
-  checkLabels(batch.labels);
-  int64_t types = metadata().model.tokenTypes;
+  const Model &model = metadata().model;
+  checkRange("token", batch.ids, model.vocabulary);
+  auto from = [](const int32_t *values) {
+    return [=](int64_t index) { return values[index]; };
+  };
+  if (model.ignoresLabels())
+    checkLabels(from(batch.labels));
+  else
+    checkRange("label", batch.labels, model.vocabulary);
+  int64_t types = model.tokenTypes;
   if (batch.token_types && types == 0)
     fail(TSR_INVALID_ARGUMENT,
          "the model has no token types; leave token_types NULL");
   if (batch.token_types)
     checkRange("token type", batch.token_types, types);
   StepInputs inputs;
-  auto from = [](const int32_t *values) {
-    return [=](int64_t index) { return values[index]; };
-  };
   inputs.ids = from(batch.ids);
   inputs.labels = from(batch.labels);
   inputs.tokenTypes = [](int64_t) { return 0; };
   if (batch.token_types)
     inputs.tokenTypes = from(batch.token_types);
+  if (model.decoder)
+    inputs.decoderIds = shiftedRight(*model.decoder, inputs.labels);
   return stepOn(inputs);
 }
 

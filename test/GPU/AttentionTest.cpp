@@ -53,7 +53,9 @@ std::vector<int64_t> argsOf(const Sizes &s, int64_t seed, int64_t step) {
           /*head start=*/2,
           /*heads total=*/s.heads + 4,
           /*query start=*/0,
-          /*queries total=*/s.seqQ};
+          /*queries total=*/s.seqQ,
+          /*buckets=*/0,
+          /*max distance=*/0};
 }
 
 enum Place { Q, K, V, O, Lse, DO, DQ, DK, DV, Count };

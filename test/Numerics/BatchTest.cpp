@@ -18,6 +18,7 @@ protected:
   static std::string compile(const char *family) {
     Build build;
     build.mesh = "dp=2";
+    build.sequence = kSequence;
     return compileModel(std::string(REFERENCE_DIRECTORY) + "/" + family +
                             "/config.json",
                         build);
@@ -64,6 +65,33 @@ TEST_F(BatchTest, IgnoredLabels) {
                                     "ignored; at least one must count");
   EXPECT_EQ(refusal("llama", batch),
             "label -100 at position 0 of sequence 0 is not in [0, 37)");
+}
+
+/// Rows of a source and its target, whose padding (0) is no label.
+TEST_F(BatchTest, EncoderDecoderStepOnItsOwnTokens) {
+  Trainer one(compile("t5")), other(compile("t5"));
+  Tokens tokens = one.randomTokens(1);
+  ASSERT_EQ(tokens.size(), 2 * kTokens);
+  tokens[kSequence + 3] = 0;
+  for (size_t k = 0; k < kTokens; ++k) {
+    size_t at = k / kSequence * 2 * kSequence + k % kSequence;
+    ids[k] = tokens[at];
+    labels[k] = tokens[at + kSequence] ? tokens[at + kSequence] : -100;
+  }
+  tsr_step_result result;
+  ASSERT_EQ(tsr_session_step_batch(other.get(), &batch, &result), TSR_OK);
+  EXPECT_EQ(one.step(tokens).loss, result.loss);
+}
+
+TEST_F(BatchTest, OnlyPaddingIsNoTarget) {
+  Trainer trainer(compile("t5"));
+  Tokens tokens(2 * kTokens, 0);
+  tsr_step_result result;
+  EXPECT_EQ(
+      tsr_session_step(trainer.get(), tokens.data(), tokens.size(), &result),
+      TSR_INVALID_ARGUMENT);
+  EXPECT_STREQ(tsr_last_error(), "all labels are padding or negative, which is "
+                                 "ignored; at least one must count");
 }
 
 TEST_F(BatchTest, OutOfRange) {

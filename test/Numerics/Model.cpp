@@ -58,6 +58,7 @@ std::string tessera::test::compileModel(const std::string &configPath,
   import.batch = build.batch;
   import.microBatches = build.microBatches;
   import.sequence = build.sequence;
+  import.target = build.target;
   // Mixed precision starts from an f32 program.
   import.elementType = build.precision == "bf16" ? "f32" : build.precision;
   auto module = importModel(&context, configPath, import);

@@ -110,6 +110,9 @@ Reference tessera::test::readReference(const std::string &directory) {
   read("ids", reference.ids);
   read("labels", reference.labels);
   read("token_types", reference.tokenTypes);
+  if (reference.tokenTypes.empty() && !reference.labels.empty())
+    reference.target =
+        reference.labels.size() / record.getArray("labels")->size();
   reference.tensors = readTensors(directory + "/expected.safetensors");
   return reference;
 }

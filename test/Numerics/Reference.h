@@ -18,8 +18,11 @@ struct Reference {
   double lr, minLr, beta1, beta2, clip;
   int64_t totalSteps;
   std::vector<Step> steps;
-  Tokens tokens;                         ///< Of a causal model.
-  Tokens ids, labels, tokenTypes;        ///< Of a masked one.
+  Tokens tokens; ///< Of a causal model.
+  /// Of a masked one; without types of an encoder-decoder model, `target`
+  /// labels a sequence.
+  Tokens ids, labels, tokenTypes;
+  int64_t target = 0;
   std::map<std::string, Values> tensors; ///< Of expected.safetensors.
 
   double clipFactor(size_t step) const;

@@ -19,14 +19,19 @@ namespace {
 /// Directory below REFERENCE_DIRECTORY, precision, mesh, micro-batches.
 using Case = std::tuple<const char *, const char *, const char *, int>;
 
+/// What a test may be called.
+std::string lettersOf(const std::string &text) {
+  std::string letters;
+  for (char c : text)
+    if (std::isalnum(c))
+      letters += c;
+  return letters;
+}
+
 std::string caseName(const ::testing::TestParamInfo<Case> &info) {
   auto [family, precision, mesh, micro] = info.param;
-  std::string name = std::string(*family ? family : "gpt2") + "_" + precision;
-  name += "_";
-  for (char c : std::string(*mesh ? mesh : "serial"))
-    if (std::isalnum(c))
-      name += c;
-  return name + "_micro" + std::to_string(micro);
+  return lettersOf(*family ? family : "gpt2") + "_" + precision + "_" +
+         lettersOf(*mesh ? mesh : "serial") + "_micro" + std::to_string(micro);
 }
 
 /// Elements [begin, end) of a parameter.
@@ -128,6 +133,7 @@ void ReferenceTest::run(bool keepValues) {
   build.precision = precision;
   build.microBatches = micro;
   build.keepValues = keepValues;
+  build.target = reference.target;
   std::string path = compileModel(directory + "/config.json", build);
   ASSERT_FALSE(path.empty());
   Trainer trainer(path);
@@ -175,9 +181,10 @@ TEST_P(WeightsTest, RoundTrip) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, WeightsTest,
-                         ::testing::Values("bert", "llama", "mistral", "qwen2"),
+                         ::testing::Values("bert", "llama", "mistral", "qwen2",
+                                           "t5", "t5-v1.1"),
                          [](const auto &info) {
-                           return std::string(info.param);
+                           return lettersOf(info.param);
                          });
 
 const auto kGPT2 = ::testing::Values("");
@@ -220,6 +227,27 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values("llama"), ::testing::Values("f64"),
                        ::testing::Values("tp=4", "dp=2,tp=2"), kParts),
     caseName);
+/// v1.0: one table, ReLU; v1.1: gated, a head of its own, heads that together
+/// are larger than the hidden size.
+INSTANTIATE_TEST_SUITE_P(
+    T5, ReferenceTest,
+    ::testing::Combine(::testing::Values("t5", "t5-v1.1"),
+                       ::testing::Values("f64"),
+                       ::testing::Values("", "tp=4", "dp=2,tp=2", "cp=2"),
+                       kParts),
+    caseName);
+INSTANTIATE_TEST_SUITE_P(T5Single, ReferenceTest,
+                         ::testing::Combine(::testing::Values("t5-v1.1"),
+                                            ::testing::Values("f32"),
+                                            ::testing::Values("", "dp=2,tp=2"),
+                                            ::testing::Values(2)),
+                         caseName);
+INSTANTIATE_TEST_SUITE_P(T5, KeptGradientsTest,
+                         ::testing::Combine(::testing::Values("t5", "t5-v1.1"),
+                                            ::testing::Values("f64"),
+                                            ::testing::Values("dp=2,tp=2"),
+                                            kParts),
+                         caseName);
 INSTANTIATE_TEST_SUITE_P(LikeLlama, ReferenceTest,
                          ::testing::Combine(::testing::Values("mistral",
                                                               "qwen2"),

@@ -105,7 +105,7 @@ void Trainer::write(const TensorName &tensor, const Values &values) {
 Tokens Trainer::randomTokens(uint32_t seed) const {
   std::mt19937 generator(seed);
   const tsr_artifact *a = artifact.get();
-  Tokens tokens(tsr_artifact_batch(a) * (tsr_artifact_sequence(a) + 1));
+  Tokens tokens(tsr_artifact_batch(a) * tsr_artifact_columns(a));
   for (int32_t &token : tokens)
     token = generator() % tsr_artifact_vocabulary(a);
   return tokens;

@@ -52,6 +52,38 @@ tsr_data_options options(int64_t sequence, int64_t vocabulary,
   return {0, format, sequence, vocabulary, seed};
 }
 
+/// Records of a source and its target share no token, and start at multiples of
+/// their length.
+TEST(Data, PairsAreRecords) {
+  TemporaryDirectory directory;
+  writeFile(directory / "a.bin", tokenBytes(0, 35)); // 5 records of 4 + 3
+  Stream stream;
+  tsr_data_options pairs = options(4, 2000);
+  pairs.target = 3;
+  ASSERT_EQ(stream.open({directory / "a.bin"}, pairs), TSR_OK)
+      << tsr_last_error();
+  std::vector<int32_t> tokens(5 * 7);
+  ASSERT_EQ(tsr_data_batch(stream.data, 0, 5, tokens.data()), TSR_OK);
+  std::set<int32_t> firsts;
+  for (int32_t row = 0; row < 5; ++row) {
+    firsts.insert(tokens[row * 7]);
+    EXPECT_EQ(tokens[row * 7] % 7, 0);
+    EXPECT_EQ(tokens[row * 7 + 6], tokens[row * 7] + 6);
+  }
+  EXPECT_EQ(firsts.size(), 5u);
+}
+
+TEST(Data, APairNeedsSourceAndTarget) {
+  TemporaryDirectory directory;
+  writeFile(directory / "a.bin", tokenBytes(0, 6));
+  Stream stream;
+  tsr_data_options pairs = options(4, 2000);
+  pairs.target = 3;
+  EXPECT_EQ(stream.open({directory / "a.bin"}, pairs), TSR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(tsr_last_error()).find("one sequence needs 4 + 3"),
+            std::string::npos);
+}
+
 TEST(Data, EachEpochVisitsEverySequenceOnce) {
   TemporaryDirectory directory;
   writeFile(directory / "a.bin", tokenBytes(0, 1003)); // 250 sequences of 4

@@ -63,23 +63,23 @@ CLI::App *CommandLine::command(Command command, const char *name,
 
 void CommandLine::addModel(CLI::App *sub) {
   sub->add_option("model", options.model,
-                  "Hugging Face config.json, a directory that holds one, an nn "
-                  ".mlir file, or a compiled .tsr")
+                  "Hugging Face config.json, its directory, nn .mlir or .tsr")
       ->required();
 }
 
 void CommandLine::addSizes(CLI::App *sub) {
   sub->option_defaults()->group("Sizes");
-  fixed(sub->add_option("--seq-length", options.sequence,
-                        "Tokens of a sequence (default: n_positions)"))
-      ->check(positive());
-  fixed(sub->add_option("--batch", options.batch,
-                        "Sequences of an optimizer step, over all ranks and "
-                        "micro-batches (default: 8)"))
-      ->check(positive());
-  fixed(sub->add_option("--micro-batches", options.microBatches,
-                        "Parts that a batch is cut into (default: 1)"))
-      ->check(positive());
+  auto count = [&](const char *name, int64_t &value, const char *what) {
+    fixed(sub->add_option(name, value, what))->check(positive());
+  };
+  count("--seq-length", options.sequence,
+        "Tokens of a sequence (default: n_positions)");
+  count("--decoder-seq-length", options.targetSequence,
+        "Tokens of a target of T5 (default: of a sequence)");
+  count("--batch", options.batch,
+        "Sequences of a step, over all ranks and micro-batches (default: 8)");
+  count("--micro-batches", options.microBatches,
+        "Parts that a batch is cut into (default: 1)");
   fixed(sub->add_option("--precision", options.precision,
                         "f32; bf16: bf16 storage and products, f32 elsewhere; "
                         "f64 (slow, to compare with)"))

@@ -19,9 +19,10 @@ bool tessera::compileModel(const DriverOptions &options,
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
   std::string element = options.precision == "f64" ? "f64" : "f32";
-  auto module = importModel(
-      &compiler.context, options.model,
-      {options.sequence, options.batch, options.microBatches, element});
+  auto module =
+      importModel(&compiler.context, options.model,
+                  {options.sequence, options.batch, options.microBatches,
+                   element, options.targetSequence});
   if (failed(module))
     return false;
   return succeeded(

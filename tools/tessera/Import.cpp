@@ -16,9 +16,10 @@ int tessera::runImport(const DriverOptions &options) {
     return printError("a serial program is imported in f32 or f64; give "
                       "--precision bf16 to tessera compile");
   CompilerContext compiler;
-  auto module = importModel(&compiler.context, options.model,
-                            {options.sequence, options.batch,
-                             options.microBatches, options.precision});
+  auto module =
+      importModel(&compiler.context, options.model,
+                  {options.sequence, options.batch, options.microBatches,
+                   options.precision, options.targetSequence});
   if (failed(module))
     return 1;
   bool toFile = !options.output.empty() && options.output != "-";

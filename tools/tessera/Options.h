@@ -29,8 +29,9 @@ struct DriverOptions {
   std::string contextParallel = "all-gather";
   int64_t zero = 0; ///< Stage, 0 to 3.
   int64_t sequence = 0, batch = 0, microBatches = 0;
-  std::string scheduleSvg; ///< report: a file for the picture.
-  std::string schedule;    ///< Of pp; "": none is needed.
+  int64_t targetSequence = 0; ///< Of an encoder-decoder model; 0: sequence.
+  std::string scheduleSvg;    ///< report: a file for the picture.
+  std::string schedule;       ///< Of pp; "": none is needed.
   int64_t virtualStages = 1;
   std::vector<int64_t> stages; ///< Layers of each chunk of pp; empty: by flops.
   std::string precision = "f32", cpu = "native", device = "cpu", arch = "sm_90";

@@ -34,6 +34,7 @@ void Report::readModel(const json::Object &root) {
   layers = integerOf(model, "layers");
   vocabulary = integerOf(model, "vocabulary");
   sequence = integerOf(model, "sequence");
+  target = integerOf(model, "target", 0);
   batch = integerOf(model, "batch");
   microBatches = integerOf(model, "micro_batches", 1);
   precision = stringOf(&root, "precision");

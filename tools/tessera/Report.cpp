@@ -74,7 +74,8 @@ std::string Report::text() const {
   raw_string_ostream out(text);
   out << "model: " << family << ", " << layers << " layers, vocabulary "
       << vocabulary << "\n";
-  out << "step: " << batch << " sequences of " << sequence << " tokens in "
+  out << "step: " << batch << " sequences of " << sequence << " tokens"
+      << (target ? " and targets of " + std::to_string(target) : "") << " in "
       << microBatches << " micro-batch" << (microBatches == 1 ? "" : "es")
       << "\n";
   out << "mesh: " << (mesh.empty() ? "serial" : mesh) << ", " << ranks

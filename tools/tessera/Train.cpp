@@ -74,6 +74,7 @@ bool Training::openData() {
   wanted.size = sizeof wanted;
   wanted.format = options.dataFormat.c_str();
   wanted.sequence = tsr_artifact_sequence(artifact);
+  wanted.target = tsr_artifact_target(artifact);
   wanted.vocabulary = tsr_artifact_vocabulary(artifact);
   wanted.seed = options.resumes ? seedOfCheckpoint() : options.seed;
   std::vector<const char *> paths;
@@ -193,8 +194,7 @@ bool Training::prepare() {
   if (!openSession() || !prepareDirectory() || !startParameters() ||
       !openData() || !log.open(isFirst() ? options.log : "", mode))
     return false;
-  batch.resize(tsr_artifact_batch(artifact) *
-               (tsr_artifact_sequence(artifact) + 1));
+  batch.resize(tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact));
   return agreeOnData();
 }
 

@@ -37,7 +37,8 @@ private:
   bool save(Progress &progress);
   void summarize(const Progress &progress) const;
   int64_t tokensPerStep() const {
-    return tsr_artifact_batch(artifact) * tsr_artifact_sequence(artifact);
+    return tsr_artifact_batch(artifact) *
+           (tsr_artifact_sequence(artifact) + tsr_artifact_target(artifact));
   }
 
   struct Destroy {

@@ -298,8 +298,7 @@ bool Comparison::run(int64_t step) {
 
 std::vector<int32_t> randomTokens(const tsr_artifact *artifact, int64_t step) {
   std::mt19937 generator(static_cast<uint32_t>(step));
-  int64_t count =
-      tsr_artifact_batch(artifact) * (tsr_artifact_sequence(artifact) + 1);
+  int64_t count = tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact);
   std::vector<int32_t> tokens(count);
   for (int32_t &token : tokens)
     token =

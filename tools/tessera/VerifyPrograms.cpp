@@ -21,10 +21,10 @@ static void makeSerial(CompileOptions &compile) {
 
 static OwningOpRef<ModuleOp> importWhole(MLIRContext &context,
                                          const DriverOptions &options) {
-  auto module =
-      importModel(&context, options.model,
-                  {options.sequence, options.batch, options.microBatches,
-                   options.precision == "f64" ? "f64" : "f32"});
+  auto module = importModel(
+      &context, options.model,
+      {options.sequence, options.batch, options.microBatches,
+       options.precision == "f64" ? "f64" : "f32", options.targetSequence});
   return succeeded(module) ? std::move(*module) : nullptr;
 }
 

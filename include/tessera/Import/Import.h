@@ -20,6 +20,9 @@ struct ImportOptions {
   int64_t microBatches = 0; ///< Parts of a batch; default: 1.
   /// "f32" (default of a config) or "f64"; a .mlir program in f32 is widened.
   std::string elementType;
+  /// Tokens of a target; default: those of a sequence. Encoder-decoder models
+  /// only.
+  int64_t target = 0;
   /// A small model of the same make, for `verify`: at most `shrunkLayers`
   /// layers, 16 positions, heads of 8; head count, biases and options stay.
   /// Configs only.

@@ -169,7 +169,6 @@ QuerySlice querySlice(OpBuilder &builder, Operation *op) {
 
 LogicalResult lowerAttention(nn::AttentionOp op) {
   OpBuilder b(op);
-  Location loc = op.getLoc();
   Value q = op.getQuery(), k = op.getKey(), v = op.getValue();
   auto i = [&](int64_t x) { return b.getI64IntegerAttr(x); };
   int64_t batch = cast<RankedTensorType>(q.getType()).getDimSize(0);
@@ -178,10 +177,11 @@ LogicalResult lowerAttention(nn::AttentionOp op) {
   if (failed(heads))
     return failure();
   auto lowered = rt::AttentionOp::create(
-      b, loc, op.getResultTypes(), q, k, v, batchStart(b, op, batch),
+      b, op.getLoc(), op.getResultTypes(), q, k, v, batchStart(b, op, batch),
       heads->start, i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
       i(heads->total), op.getScaleAttr(), b.getBoolAttr(op.getCausal()),
-      op.getDropoutAttr(), op.getStreamAttr(), slice.start, i(slice.total));
+      op.getDropoutAttr(), op.getStreamAttr(), slice.start, i(slice.total),
+      op.getBiasTable(), op.getMaxDistanceAttr());
   inheritMarks(lowered, op);
   op.replaceAllUsesWith(lowered);
   op.erase();
@@ -199,7 +199,6 @@ int64_t gradStride(Value grad) {
 
 LogicalResult lowerAttentionGrad(nn::AttentionGradOp op) {
   OpBuilder b(op);
-  Location loc = op.getLoc();
   Value q = op.getQuery(), k = op.getKey(), v = op.getValue();
   auto i = [&](int64_t x) { return b.getI64IntegerAttr(x); };
   int64_t batch = cast<RankedTensorType>(q.getType()).getDimSize(0);
@@ -208,12 +207,13 @@ LogicalResult lowerAttentionGrad(nn::AttentionGradOp op) {
   if (failed(heads))
     return failure();
   auto lowered = rt::AttentionGradOp::create(
-      b, loc, op.getResultTypes(), op.getGrad(), q, k, v, op.getOutput(),
-      op.getLse(), batchStart(b, op, batch), heads->start, i(rowStride(q)),
-      i(rowStride(k)), i(rowStride(v)), i(gradStride(op.getGradQuery())),
-      i(gradStride(op.getGradKey())), i(gradStride(op.getGradValue())),
-      i(heads->total), op.getScaleAttr(), b.getBoolAttr(op.getCausal()),
-      op.getDropoutAttr(), op.getStreamAttr(), slice.start, i(slice.total));
+      b, op.getLoc(), op.getResultTypes(), op.getGrad(), q, k, v,
+      op.getOutput(), op.getLse(), batchStart(b, op, batch), heads->start,
+      i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
+      i(gradStride(op.getGradQuery())), i(gradStride(op.getGradKey())),
+      i(gradStride(op.getGradValue())), i(heads->total), op.getScaleAttr(),
+      b.getBoolAttr(op.getCausal()), op.getDropoutAttr(), op.getStreamAttr(),
+      slice.start, i(slice.total), op.getBiasTable(), op.getMaxDistanceAttr());
   inheritPhase(lowered, op);
   op.replaceAllUsesWith(lowered);
   op.erase();

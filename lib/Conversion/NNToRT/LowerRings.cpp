@@ -68,6 +68,10 @@ template <typename OpTy> OpTy Ring::marked(OpTy made) {
 
 /// Slices are equal: sequences are units, see dist-distribute.
 template <typename OpTy> LogicalResult Ring::place(OpTy attention) {
+  if (attention.getBiasTable())
+    return op->emitOpError() << "adds biases by distance, which a ring of keys "
+                                "does not; use --context-parallel all-gather "
+                                "or ulysses";
   std::optional<FactorSpan> slice = spanOf(op, 's');
   dist::MeshAttr mesh = dist::meshOf(op);
   if (!slice || keys.cuts.size() != 1 || slice->cuts.size() != 1 ||

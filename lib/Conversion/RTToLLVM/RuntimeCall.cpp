@@ -92,6 +92,11 @@ int64_t headsOf(RankedTensorType type) {
   return heads;
 }
 
+/// A step of a ring; else attention to all keys.
+template <typename OpTy>
+constexpr bool isStep =
+    llvm::is_one_of<OpTy, rt::RingAttentionOp, rt::RingAttentionGradOp>::value;
+
 /// What the steps of a ring have beside what attention has.
 template <typename OpTy>
 void sliceArguments(OpTy op, SmallVectorImpl<CallArgument> &args) {
@@ -99,6 +104,14 @@ void sliceArguments(OpTy op, SmallVectorImpl<CallArgument> &args) {
   args[TSR_ATTENTION_KEYS_TOTAL] = op.getKeysTotal();
   args[TSR_ATTENTION_EARLIER] = !op.getEarlier().empty();
   args[TSR_ATTENTION_EARLIER_KEYS] = op.getEarlier().size() > 2;
+}
+
+/// What attention to all keys has beside what a step of a ring has.
+template <typename OpTy>
+void biasArguments(OpTy op, SmallVectorImpl<CallArgument> &args) {
+  if (Value table = op.getBiasTable())
+    args[TSR_ATTENTION_BUCKETS] = typeOf(table).getDimSize(0);
+  args[TSR_ATTENTION_MAX_DISTANCE] = op.getMaxDistance();
 }
 
 /// What forward and backward of attention share.
@@ -136,9 +149,10 @@ LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
     args[TSR_ATTENTION_SEED].source = CallArgument::Seed;
     args[TSR_ATTENTION_STEP].source = CallArgument::Step;
   }
-  if constexpr (llvm::is_one_of<OpTy, rt::RingAttentionOp,
-                                rt::RingAttentionGradOp>::value)
+  if constexpr (isStep<OpTy>)
     sliceArguments(op, args);
+  else
+    biasArguments(op, args);
   return success();
 }
 
@@ -148,6 +162,9 @@ template <typename OpTy> Call attention(OpTy op) {
   call.entry = TSR_ENTRY_ATTENTION;
   call.buffers = {op.getQuery(), op.getKey(), op.getValue(), op.getOutput(),
                   op.getLse()};
+  if constexpr (!isStep<OpTy>)
+    if (Value table = op.getBiasTable())
+      call.buffers.push_back(table);
   if (failed(attentionArguments(op, call)))
     return failure();
   return call;
@@ -159,11 +176,14 @@ template <typename OpTy> Call attentionGrad(OpTy op) {
   call.buffers = {op.getGrad(),      op.getQuery(),   op.getKey(),
                   op.getValue(),     op.getOutput(),  op.getLse(),
                   op.getGradQuery(), op.getGradKey(), op.getGradValue()};
+  if constexpr (!isStep<OpTy>)
+    if (Value table = op.getBiasTable())
+      call.buffers.append({table, op.getGradBiasTable()});
   if (failed(attentionArguments(op, call)))
     return failure();
   auto &args = call.arguments;
   args[TSR_ATTENTION_ROW_DO] = args[TSR_ATTENTION_ROW_O];
-  if constexpr (std::is_same_v<OpTy, rt::AttentionGradOp>) {
+  if constexpr (!isStep<OpTy>) {
     args[TSR_ATTENTION_ROW_DQ] = op.getRowDq();
     args[TSR_ATTENTION_ROW_DK] = op.getRowDk();
     args[TSR_ATTENTION_ROW_DV] = op.getRowDv();

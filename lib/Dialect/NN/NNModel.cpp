@@ -82,7 +82,7 @@ Type LayerNormGradWeightOp::getResultElementType(unsigned) {
 
 //===----------------------------------------------------------------------===//
 // attention: q "bsnd", k "btnd", v "btnc" -> o "bsnc", lse "bns"; with groups
-// of heads q "bsgrd", k "btgd", v "btgc" -> o "bsgrc", lse "bgrs"
+// of heads q "bsgrd", k "btgd", v "btgc" -> o "bsgrc", lse "bgrs"; bias "en"
 //===----------------------------------------------------------------------===//
 
 static constexpr unsigned kLse = 1;
@@ -103,7 +103,9 @@ Signature AttentionOp::getSignature(unsigned result) {
   bool grouped = isGrouped(getQuery());
   Signature sig = Signature::parse(grouped ? "bsgrd,btgd,btgc->bsgrc"
                                            : "bsnd,btnd,btnc->bsnc");
-  sig.whole = "td";
+  sig.whole = "tde";
+  if (getBiasTable())
+    sig.ins.push_back("en");
   addRing(*this, sig);
   if (result != kLse) {
     sig.linear = {{2}};
@@ -121,11 +123,43 @@ Type AttentionOp::getResultElementType(unsigned result) {
   return type;
 }
 
+/// A bias by distance: enough buckets, and a distance beyond the exact ones.
+template <typename OpTy> static LogicalResult verifyBias(OpTy op) {
+  int64_t farthest = op.getMaxDistance();
+  if (!op.getBiasTable()) {
+    if (farthest == 0)
+      return success();
+    return op.emitOpError() << "has max_distance = " << farthest
+                            << " but no table of biases; give both or none";
+  }
+  auto table = cast<RankedTensorType>(op.getBiasTable().getType());
+  if (isGrouped(op.getQuery()) || table.getRank() != 2)
+    return op.emitOpError() << "adds biases of a table of type " << table
+                            << "; it must be [buckets, heads], and heads must "
+                               "not be in groups";
+  int64_t sides = op.getCausal() ? 1 : 2, buckets = table.getDimSize(0);
+  int64_t exact = buckets / sides / 2;
+  if (buckets % sides != 0 || exact < 1 || farthest <= exact)
+    return op.emitOpError()
+           << "has " << buckets << " buckets to distance " << farthest
+           << "; it needs "
+           << (sides == 1 ? "at least 2" : "an even number, at least 4")
+           << " and a distance above " << std::max<int64_t>(exact, 1);
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
+  if (failed(verifyBias(*this)))
+    return failure();
   return verifyProbability(*this, "dropout", getDropout());
 }
 
 LogicalResult AttentionGradOp::verify() {
+  if (failed(verifyBias(*this)))
+    return failure();
+  if (!getBiasTable() != !getGradBiasTable())
+    return emitOpError() << "has a table of biases or its gradient alone; give "
+                            "both or none";
   return verifyProbability(*this, "dropout", getDropout());
 }
 
@@ -149,29 +183,41 @@ void AttentionOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
                                 ArrayRef<bool> wanted,
                                 MutableArrayRef<Value> operandGrads) {
   Type unknown = RankedTensorType::get({}, builder.getF32Type());
+  SmallVector<Type> types(getBiasTable() ? 4 : 3, unknown);
   auto grad = AttentionGradOp::create(
-      builder, getLoc(), TypeRange{unknown, unknown, unknown}, resultGrads[0],
-      getQuery(), getKey(), getValue(), getOutput(), getLse(), getScaleAttr(),
-      getCausalAttr(), getDropoutAttr(), getStreamAttr());
+      builder, getLoc(), types, resultGrads[0], getQuery(), getKey(),
+      getValue(), getOutput(), getLse(), getBiasTable(), getScaleAttr(),
+      getCausalAttr(), getDropoutAttr(), getStreamAttr(), getMaxDistanceAttr());
   if (Attribute ring = (*this)->getAttr(dist::DistDialect::kRingAttr))
     grad->setAttr(dist::DistDialect::kRingAttr, ring);
   (void)dist::setResultTypes(grad);
+  if (getBiasTable())
+    operandGrads[3] = grad.getGradBiasTable();
   operandGrads[0] = grad.getGradQuery();
   operandGrads[1] = grad.getGradKey();
   operandGrads[2] = grad.getGradValue();
 }
 
+/// Of the bias table: that of the table.
+Type AttentionGradOp::getResultElementType(unsigned result) {
+  constexpr unsigned biasTable = 3;
+  Value like = result == biasTable ? getBiasTable() : getGrad();
+  return getElementTypeOrSelf(like.getType());
+}
+
 /// Linear in the gradient, and in value and output together: the output is
 /// linear in the value. The value's own gradient reads neither.
 Signature AttentionGradOp::getSignature(unsigned result) {
-  static const char *const outs[] = {"bsnd", "btnd", "btnc"};
+  static const char *const outs[] = {"bsnd", "btnd", "btnc", "en"};
   static const char *const groupedOuts[] = {"bsgrd", "btgd", "btgc"};
   bool grouped = isGrouped(getQuery());
   Signature sig =
       Signature::parse(grouped ? "bsgrc,bsgrd,btgd,btgc,bsgrc,bgrs->"
                                : "bsnc,bsnd,btnd,btnc,bsnc,bns->");
   sig.out = grouped ? groupedOuts[result] : outs[result];
-  sig.whole = "td";
+  sig.whole = "tde";
+  if (getBiasTable())
+    sig.ins.push_back("en");
   addRing(*this, sig);
   sig.linear = {{0}};
   if (result == 2) {

@@ -1,5 +1,6 @@
 //===- RTVerifiers.cpp - what ODS cannot say ------------------------------===//
 
+#include "mlir/IR/TypeUtilities.h"
 #include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
@@ -62,11 +63,26 @@ static LogicalResult verifyHeads(Operation *op, ValueRange tensors) {
   return success();
 }
 
+/// The runtime reads and adds biases in the type of the scores.
+static LogicalResult verifyBias(Operation *op, Value table, Value lse) {
+  if (!table || getElementTypeOrSelf(table.getType()) ==
+                    getElementTypeOrSelf(lse.getType()))
+    return success();
+  return op->emitOpError() << "has biases of type " << table.getType()
+                           << "; their elements must be those of lse, "
+                           << getElementTypeOrSelf(lse.getType());
+}
+
 LogicalResult AttentionOp::verify() {
+  if (failed(verifyBias(*this, getBiasTable(), getLse())))
+    return failure();
   return verifyHeads(*this, {getQuery(), getKey(), getValue(), getOutput()});
 }
 
 LogicalResult AttentionGradOp::verify() {
+  if (failed(verifyBias(*this, getBiasTable(), getLse())) ||
+      failed(verifyBias(*this, getGradBiasTable(), getLse())))
+    return failure();
   return verifyHeads(*this, {getQuery(), getKey(), getValue(), getOutput(),
                              getGradQuery(), getGradKey(), getGradValue()});
 }

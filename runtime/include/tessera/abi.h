@@ -193,7 +193,15 @@ enum {
  * and f32 where q is bf16. EARLIER is 0 for the first slice, of which a query
  * must see a key; with 1, o and lse hold the result for the slices before and
  * become that with this one. In backward o and lse are final, of q's type; with
- * EARLIER d_q is added to what it holds, with EARLIER_KEYS d_k and d_v are. */
+ * EARLIER d_q is added to what it holds, with EARLIER_KEYS d_k and d_v are.
+ * BUCKETS > 0: a table [BUCKETS, HEADS] in the type of LSE adds a bias by
+ * distance to the scaled scores: table[bucket(t - QUERY_START - s), n], where
+ * HEADS are the local ones. With m buckets of a direction (BUCKETS if CAUSAL,
+ * else half of them: keys behind the query have the second half) distance x is
+ * in bucket x below e = m/2, else in min(m - 1, e + floor(log(x/e) /
+ * log(MAX_DISTANCE/e) * (m - e))), in f32 (Raffel et al. 2020, as Hugging Face
+ * computes it). One more forward buffer: table; two more backward: table,
+ * d_table. */
 enum {
   TSR_ATTENTION_BATCH = 0,
   TSR_ATTENTION_HEADS,
@@ -225,6 +233,8 @@ enum {
   TSR_ATTENTION_KEYS_TOTAL, /* 0: the keys are no slice */
   TSR_ATTENTION_EARLIER,
   TSR_ATTENTION_EARLIER_KEYS,
+  TSR_ATTENTION_BUCKETS,
+  TSR_ATTENTION_MAX_DISTANCE,
   TSR_ATTENTION_ARGS
 };
 

@@ -56,6 +56,11 @@ const char *tsr_artifact_metadata(const tsr_artifact *artifact);
 int64_t tsr_artifact_ranks(const tsr_artifact *artifact);
 int64_t tsr_artifact_batch(const tsr_artifact *artifact);
 int64_t tsr_artifact_sequence(const tsr_artifact *artifact);
+/* Tokens of a target sequence of an encoder-decoder model; 0: it is none. */
+int64_t tsr_artifact_target(const tsr_artifact *artifact);
+/* Tokens that tsr_session_step reads per sequence: sequence + 1, or of an
+ * encoder-decoder model sequence + target. */
+int64_t tsr_artifact_columns(const tsr_artifact *artifact);
 int64_t tsr_artifact_vocabulary(const tsr_artifact *artifact);
 
 /* ---- session: the ranks of one artifact, ready to train ---------------- */
@@ -103,11 +108,13 @@ typedef struct tsr_schedule {
 } tsr_schedule;
 
 /* What one step reads, each [batch, sequence] in C order, for the whole global
- * batch. */
+ * batch; labels of an encoder-decoder model are [batch, target], and its
+ * decoder reads them shifted right behind the start token. */
 typedef struct tsr_batch {
   size_t size; /* sizeof(tsr_batch) */
   const int32_t *ids;
-  const int32_t *labels;      /* masked models ignore negative ones (-100) */
+  const int32_t *labels;      /* masked and encoder-decoder models ignore
+                                 negative ones (-100) */
   const int32_t *token_types; /* NULL: all 0; for models that have them */
 } tsr_batch;
 
@@ -142,7 +149,9 @@ tsr_status tsr_session_set_schedule(tsr_session *session,
 /* One optimizer step. `tokens` is [batch, sequence + 1] in C order, for the
  * whole global batch: inputs are columns 0..sequence-1, labels 1..sequence. A
  * masked language model gets columns 0..sequence-1, of which it hides some, by
- * seed, step and place, and predicts them; its token types are all 0.
+ * seed, step and place, and predicts them; its token types are all 0. An
+ * encoder-decoder model gets [batch, sequence + target]: a source and its
+ * target, whose padding tokens are ignored as labels.
  * TSR_INVALID_ARGUMENT names the first token id outside the vocabulary. */
 tsr_status tsr_session_step(tsr_session *session, const int32_t *tokens,
                             size_t count, tsr_step_result *out_result);
@@ -207,6 +216,7 @@ typedef struct tsr_data_options {
   int64_t sequence;   /* tokens of one sequence */
   int64_t vocabulary; /* a larger token id is an error */
   int64_t seed;       /* of the order */
+  int64_t target;     /* tokens of a target behind each sequence; 0: none */
 } tsr_data_options;
 
 /* Memory-maps `paths` and joins them. TSR_NOT_FOUND; TSR_CORRUPT (bad header,
@@ -216,8 +226,10 @@ tsr_status tsr_data_open(const char *const *paths, size_t count,
 void tsr_data_destroy(tsr_data *data);
 /* Tokens in all files together. */
 int64_t tsr_data_tokens(const tsr_data *data);
-/* The global batch of a step, [batch, sequence + 1]; a function of the seed,
- * the step and the batch alone. Each epoch visits every sequence once. */
+/* The global batch of a step, [batch, sequence + 1], where the token behind a
+ * sequence is the first of the next, or with targets [batch, sequence + target]
+ * of records that share no token; a function of the seed, the step and the
+ * batch alone. Each epoch visits every sequence once. */
 tsr_status tsr_data_batch(const tsr_data *data, int64_t step, int64_t batch,
                           int32_t *out_tokens);
 

@@ -55,6 +55,10 @@ public:
   std::int64_t ranks() const { return tsr_artifact_ranks(get()); }
   std::int64_t batch() const { return tsr_artifact_batch(get()); }
   std::int64_t sequence() const { return tsr_artifact_sequence(get()); }
+  /// Of an encoder-decoder model; 0: it is none.
+  std::int64_t target() const { return tsr_artifact_target(get()); }
+  /// Tokens per sequence that a step reads.
+  std::int64_t columns() const { return tsr_artifact_columns(get()); }
   std::int64_t vocabulary() const { return tsr_artifact_vocabulary(get()); }
   const tsr_artifact *get() const { return handle.get(); }
 
@@ -84,7 +88,7 @@ public:
     schedule.size = sizeof schedule;
     detail::check(tsr_session_set_schedule(get(), &schedule));
   }
-  /// tokens: [batch, sequence + 1].
+  /// tokens: [batch, columns of the artifact].
   tsr_step_result step(const std::vector<std::int32_t> &tokens) {
     tsr_step_result result;
     detail::check(
@@ -95,7 +99,8 @@ public:
   void trace(const std::string &path) {
     detail::check(tsr_session_trace(get(), path.c_str()));
   }
-  /// ids, labels, token types: [batch, sequence]; no token types: all 0.
+  /// ids, labels, token types: [batch, sequence]; no token types: all 0. Labels
+  /// of an encoder-decoder model: [batch, target].
   tsr_step_result step(const std::vector<std::int32_t> &ids,
                        const std::vector<std::int32_t> &labels,
                        const std::vector<std::int32_t> &tokenTypes = {}) {
@@ -146,7 +151,7 @@ private:
 class Data {
 public:
   Data(const std::vector<std::string> &paths, tsr_data_options options)
-      : sequence(options.sequence) {
+      : columns(options.sequence + (options.target ? options.target : 1)) {
     options.size = sizeof options;
     std::vector<const char *> names;
     for (const std::string &path : paths)
@@ -157,17 +162,17 @@ public:
   }
 
   std::int64_t tokens() const { return tsr_data_tokens(get()); }
-  /// [batch, sequence + 1] of a step.
+  /// [batch, sequence + 1] of a step; with targets [batch, sequence + target].
   std::vector<std::int32_t> batch(std::int64_t step, std::int64_t size) const {
     std::vector<std::int32_t> tokens(
-        size > 0 ? static_cast<std::size_t>(size * (sequence + 1)) : 1);
+        size > 0 ? static_cast<std::size_t>(size * columns) : 1);
     detail::check(tsr_data_batch(get(), step, size, tokens.data()));
     return tokens;
   }
   const tsr_data *get() const { return handle.get(); }
 
 private:
-  std::int64_t sequence;
+  std::int64_t columns;
   detail::Handle<tsr_data> handle;
 };
 

@@ -10,7 +10,7 @@ AdamW and the files are those of make_reference.py:
 config.json           as transformers wrote it
 weights.safetensors   initial parameters, as transformers wrote them
 expected.safetensors  "gradient.N.NAME" (before clipping) and "parameter.N.NAME" (after the update) of steps 1 and 2, F64
-expected.json         tokens (of a masked model: ids, labels, token_types), hyperparameters; loss, gradient norm and learning rate of both steps
+expected.json         tokens (of a masked model: ids, labels, token_types; of T5: ids, labels), hyperparameters; loss, gradient norm and learning rate of both steps
 """
 import json
 import math
@@ -41,7 +41,18 @@ FAMILIES = {
     "bert": ("BertForMaskedLM", "BertConfig", {
         "vocab_size": 37, "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 4,
         "max_position_embeddings": 8, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}),
+    # Distances above max_distance occur, and heads that together are larger than the hidden size.
+    "t5": ("T5ForConditionalGeneration", "T5Config", {
+        "vocab_size": 37, "d_model": 16, "d_kv": 4, "d_ff": 20, "num_layers": 2, "num_heads": 4, "n_positions": 10,
+        "relative_attention_num_buckets": 8, "relative_attention_max_distance": 7, "dropout_rate": 0.0,
+        "feed_forward_proj": "relu", "decoder_start_token_id": 0}),
+    "t5-v1.1": ("T5ForConditionalGeneration", "T5Config", {
+        "vocab_size": 37, "d_model": 16, "d_kv": 6, "d_ff": 20, "num_layers": 1, "num_decoder_layers": 2, "num_heads": 4,
+        "n_positions": 10, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 7, "dropout_rate": 0.0,
+        "feed_forward_proj": "gated-gelu", "decoder_start_token_id": 0, "tie_word_embeddings": False}),
 }
+# Of T5: an eighth of the labels is ignored.
+TARGET = 8
 
 
 def compute_in_double():
@@ -71,8 +82,26 @@ def batch(config, masked):
     return {"ids": tokens, "labels": labels, "token_types": torch.randint(2, shape, generator=generator)}
 
 
+def pairs(config):
+    """Sources and targets; a decoder reads its labels shifted right."""
+    generator = torch.Generator().manual_seed(3)
+    ids = torch.randint(config.vocab_size, (base.BATCH, config.n_positions), generator=generator)
+    labels = torch.randint(config.vocab_size, (base.BATCH, TARGET), generator=generator)
+    ignored = torch.rand(labels.shape, generator=generator) < 0.125
+    return {"ids": ids, "labels": labels.where(~ignored, torch.tensor(-100))}
+
+
+def untie(model, family):
+    """transformers 5 ties what a T5 v1.1 has apart unless it reads both from a file."""
+    if family == "t5-v1.1":
+        model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
+    return model
+
+
 def loss(model, data):
-    """Mean cross-entropy of the next token, or of the labels of a masked model."""
+    """Mean cross-entropy of the next token, or of the labels of a masked or encoder-decoder model."""
+    if "token_types" not in data and "labels" in data:
+        return model(input_ids=data["ids"], labels=data["labels"]).loss
     if "labels" in data:
         return model(input_ids=data["ids"], token_type_ids=data["token_types"], labels=data["labels"]).loss
     logits = model(input_ids=data["tokens"][:, :-1]).logits
@@ -101,19 +130,22 @@ def make(family):
     import transformers
     architecture, configuration, keys = FAMILIES[family]
     config = getattr(transformers, configuration)(**keys, attn_implementation="eager")
-    model = getattr(transformers, architecture)(config)
+    model = untie(getattr(transformers, architecture)(config), family)
     randomize(model)
     target = base.HERE / family
     target.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         model.save_pretrained(scratch)
-        shutil.copy(pathlib.Path(scratch) / "config.json", target / "config.json")
+        text = (pathlib.Path(scratch) / "config.json").read_text()
+        if family == "t5-v1.1":  # as published: transformers 5 writes true
+            text = text.replace('"tie_word_embeddings": true', '"tie_word_embeddings": false')
+        (target / "config.json").write_text(text)
         shutil.copy(pathlib.Path(scratch) / "model.safetensors", target / "weights.safetensors")
     compute_in_double()
     weights = model.state_dict()
-    model = getattr(transformers, architecture)(config).double()
+    model = untie(getattr(transformers, architecture)(config).double(), family)
     model.load_state_dict(weights)
-    data = batch(config, "Masked" in architecture)
+    data = pairs(config) if "T5" in architecture else batch(config, "Masked" in architecture)
     tensors, steps = train(model, data)
     base.save(target / "expected.safetensors", tensors)
     record = {"hyperparameters": base.HYPER, "steps": steps, **{name: x.tolist() for name, x in data.items()}}

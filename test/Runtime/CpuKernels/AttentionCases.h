@@ -41,6 +41,16 @@ inline std::vector<AttentionCase> attentionCases(int64_t dtype) {
     grouped.queryStart = 140;
     grouped.queriesTotal = 210;
     add(grouped);
+    AttentionCase biased{2, 3, 3, 150, 150, 16, causal, true, 0.1};
+    biased.buckets = 32;
+    biased.maxDistance = 128;
+    add(biased);
+    AttentionCase biasedSlice{1, 2, 2, 70, 210, 24, causal};
+    biasedSlice.queryStart = 100;
+    biasedSlice.queriesTotal = 210;
+    biasedSlice.buckets = 8;
+    biasedSlice.maxDistance = 7;
+    add(biasedSlice);
   }
   return cases;
 }

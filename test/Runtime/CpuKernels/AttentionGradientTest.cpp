@@ -10,9 +10,9 @@ using namespace tessera;
 using namespace tessera::test;
 
 namespace {
-/// The largest errors of the three gradients, relative to 1 + |reference|.
+/// The largest errors of the gradients, relative to 1 + |reference|.
 struct Errors {
-  double q = 0, k = 0, v = 0;
+  double q = 0, k = 0, v = 0, table = 0;
 };
 } // namespace
 
@@ -23,6 +23,8 @@ static double errorOf(double got, double want) {
 static Errors errorsOf(const AttentionData &x, const AttentionReference &r) {
   const AttentionCase &c = x.c;
   Errors e;
+  for (int64_t i = 0; i < c.buckets * c.heads; ++i)
+    e.table = std::fmax(e.table, errorOf(x.dTable.get(i), r.dTable[size_t(i)]));
   for (int64_t b = 0; b < c.batch; ++b)
     for (int64_t d = 0; d < c.headDim; ++d) {
       for (int64_t s = 0; s < c.seqQ; ++s)
@@ -55,6 +57,8 @@ TEST(AttentionBackward, EqualsReferenceOnEveryTarget) {
         EXPECT_LT(e.q, eps) << c.name() << " " << cpuKernels().name;
         EXPECT_LT(e.k, eps) << c.name() << " " << cpuKernels().name;
         EXPECT_LT(e.v, eps) << c.name() << " " << cpuKernels().name;
+        // A bucket adds over all sequences, queries and keys.
+        EXPECT_LT(e.table, 10 * eps) << c.name() << " " << cpuKernels().name;
       }
     }
 }
@@ -68,7 +72,8 @@ TEST(AttentionBackward, ThreadsDoNotChangeABit) {
       many.forward(1);
       for (int threads : {2, 5}) {
         many.backward(threads);
-        EXPECT_TRUE(one.dQ == many.dQ && one.dK == many.dK && one.dV == many.dV)
+        EXPECT_TRUE(one.dQ == many.dQ && one.dK == many.dK &&
+                    one.dV == many.dV && one.dTable == many.dTable)
             << c.name() << ", " << threads << " threads";
       }
     }
@@ -108,12 +113,15 @@ TEST(AttentionBackward, EqualsCentralDifferences) {
     for (bool causal : {false, true}) {
       AttentionCase c{2, 4, 2, 9, 9, 6, causal, false, dropout};
       c.dtype = TSR_DTYPE_F64;
+      c.buckets = 8;
+      c.maxDistance = 6;
       AttentionData x(c, 31);
       x.forward(1);
       x.backward(1);
       expectDifferences(x, x.qBuffer, x.dQ, c.rowQ(), c.qColumns());
       expectDifferences(x, x.kBuffer, x.dK, c.rowKV(), c.kvColumns());
       expectDifferences(x, x.vBuffer, x.dV, c.rowKV(), c.kvColumns());
+      expectDifferences(x, x.table, x.dTable, c.heads, c.heads);
     }
 }
 

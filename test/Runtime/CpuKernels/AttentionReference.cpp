@@ -30,6 +30,7 @@ std::string AttentionCase::name() const {
          std::to_string(headDim) + (causal ? " causal" : "") +
          (queryStart ? " from " + std::to_string(queryStart) : "") +
          (fused ? " fused" : "") +
+         (buckets ? " buckets " + std::to_string(buckets) : "") +
          (dropout > 0 ? " dropout " + std::to_string(dropout) : "");
 }
 
@@ -44,6 +45,8 @@ AttentionData::AttentionData(const AttentionCase &c, unsigned seed) : c(c) {
   }
   o = dO = Buffer(c.dtype, c.batch * c.seqQ * c.rowO());
   lse = Buffer(lseType, c.batch * c.heads * c.seqQ);
+  table = dTable = Buffer(lseType, c.buckets * c.heads);
+  table.fillNormal(seed + 4);
   qBuffer.fillNormal(seed);
   kBuffer.fillNormal(seed + 1);
   vBuffer.fillNormal(seed + 2);
@@ -62,10 +65,13 @@ AttentionData::AttentionData(const AttentionCase &c, unsigned seed) : c(c) {
           c.headStart,  c.headsTotal ? c.headsTotal : c.heads,
           c.queryStart, c.queriesTotal ? c.queriesTotal : c.seqQ};
   args.resize(TSR_ATTENTION_ARGS);
+  args[TSR_ATTENTION_BUCKETS] = c.buckets;
+  args[TSR_ATTENTION_MAX_DISTANCE] = c.maxDistance;
 }
 
 void AttentionData::forward(int threads) {
-  void *buffers[] = {qBuffer.data(), kData(), vData(), o.data(), lse.data()};
+  void *buffers[] = {qBuffer.data(), kData(),    vData(),
+                     o.data(),       lse.data(), table.data()};
   std::string error;
   ASSERT_EQ(cpuAttention(threads, buffers, args.data(), &error), 0) << error;
 }
@@ -73,8 +79,9 @@ void AttentionData::forward(int threads) {
 void AttentionData::backward(int threads) {
   void *dKData = c.fused ? dQ.at(c.qColumns()) : dK.data();
   void *dVData = c.fused ? dQ.at(c.qColumns() + c.kvColumns()) : dV.data();
-  void *buffers[] = {dO.data(),  qBuffer.data(), kData(), vData(), o.data(),
-                     lse.data(), dQ.data(),      dKData,  dVData};
+  void *buffers[] = {dO.data(), qBuffer.data(), kData(),      vData(),
+                     o.data(),  lse.data(),     dQ.data(),    dKData,
+                     dVData,    table.data(),   dTable.data()};
   std::string error;
   ASSERT_EQ(cpuAttentionBackward(threads, buffers, args.data(), &error), 0)
       << error;
@@ -124,6 +131,9 @@ AttentionReference::AttentionReference(const AttentionData &x) : c(x.c) {
   dK.resize(size_t(c.batch * c.seqK * c.kvHeads * c.headDim));
   k = v = dV = dK;
   lse.resize(size_t(c.batch * c.heads * c.seqQ));
+  dTable.resize(size_t(c.buckets * c.heads));
+  for (int64_t i = 0; i < c.buckets * c.heads; ++i)
+    table.push_back(x.table.get(i));
   for (int64_t b = 0; b < c.batch; ++b)
     for (int64_t d = 0; d < c.headDim; ++d) {
       for (int64_t s = 0; s < c.seqQ; ++s)
@@ -163,6 +173,23 @@ static double dot(const double *a, const double *b, int64_t count) {
   return sum;
 }
 
+/// Raffel et al. 2020, section 2.1, with Hugging Face's formula.
+static int64_t bucketOf(const AttentionCase &c, int64_t s, int64_t t) {
+  int64_t behind = c.queryStart + s - t, first = 0, m = c.buckets;
+  if (!c.causal) {
+    m /= 2;
+    first = behind < 0 ? m : 0;
+    behind = std::abs(behind);
+  }
+  const int64_t exact = m / 2;
+  if (behind < exact)
+    return first + behind;
+  const float steps = std::log(float(behind) / float(exact)) /
+                      float(std::log(double(c.maxDistance) / double(exact))) *
+                      float(m - exact);
+  return first + std::min(m - 1, exact + int64_t(steps));
+}
+
 void AttentionReference::head(int64_t b, int64_t n) {
   const int64_t kv = n / (c.heads / c.kvHeads), dims = c.headDim;
   const double scale = c.actualScale();
@@ -175,8 +202,12 @@ void AttentionReference::head(int64_t b, int64_t n) {
       return size_t(atKV(b, int64_t(t), kv, 0));
     };
     double sum = 0, mean = 0; /* mean: sum over t of P M (dO . V) */
+    const auto bias = [&](size_t t) {
+      return size_t(bucketOf(c, s, int64_t(t)) * c.heads + n);
+    };
     for (size_t t = 0; t < seen; ++t)
-      sum += p[t] = std::exp(scale * dot(&q[row], &k[key(t)], dims));
+      sum += p[t] = std::exp(scale * dot(&q[row], &k[key(t)], dims) +
+                             (c.buckets ? table[bias(t)] : 0));
     lse[size_t((b * c.heads + n) * c.seqQ + s)] = std::log(sum);
     for (size_t t = 0; t < seen; ++t) {
       p[t] /= sum;
@@ -188,6 +219,8 @@ void AttentionReference::head(int64_t b, int64_t n) {
         dV[key(t) + d] += p[t] * factor[t] * dO[row + d];
       }
     }
+    for (size_t t = 0; t < seen && c.buckets; ++t)
+      dTable[bias(t)] += p[t] * (dP[t] - mean);
     for (size_t t = 0; t < seen; ++t)
       for (size_t d = 0; d < size_t(dims); ++d) {
         const double dS = p[t] * (dP[t] - mean) * scale;

@@ -18,6 +18,7 @@ struct AttentionCase {
   int64_t batchStart = 0, headStart = 0, headsTotal = 0; /* 0: heads */
   double scale = 0;                                      /* 0: 1/sqrt(d) */
   int64_t queryStart = 0, queriesTotal = 0;              /* 0: seqQ */
+  int64_t buckets = 0, maxDistance = 0;                  /* 0: no bias */
 
   int64_t qColumns() const { return heads * headDim; }
   int64_t kvColumns() const { return kvHeads * headDim; }
@@ -46,6 +47,7 @@ struct AttentionData {
   Buffer qBuffer, kBuffer, vBuffer; /* fused: only qBuffer */
   Buffer o, lse, dO;
   Buffer dQ, dK, dV; /* fused: only dQ */
+  Buffer table, dTable;
   std::vector<int64_t> args;
 
   void *kData() { return c.fused ? qBuffer.at(c.qColumns()) : kBuffer.data(); }
@@ -66,6 +68,7 @@ struct AttentionReference {
   int64_t atKV(int64_t b, int64_t s, int64_t n, int64_t d) const;
 
   AttentionCase c;
+  std::vector<double> table, dTable;
   std::vector<double> o, lse, dQ, dK, dV;
 
 private:

@@ -139,6 +139,14 @@ def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedEle
     2023) the query is [batch, sequence, key heads, queries per key head, head
     size], so is the output, and `lse` is [batch, key heads, queries, sequence].
 
+    A table [buckets, heads] adds a bias that depends on the distance of key and
+    query (Raffel et al. 2020, section 2.1): `table[bucket(j - i), n]` to the
+    score of query i and key j. Half of the buckets are exact distances, the
+    rest grow to `max_distance` and hold all that is farther; if not `causal`,
+    keys before and behind the query have half of the buckets each. The bias is
+    never a tensor [heads, queries, keys]: the table's gradient is [buckets,
+    heads] from every attention that reads it.
+
     Example:
 
     ```mlir
@@ -146,28 +154,39 @@ def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedEle
         : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
         -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
     ```
+
+    ```mlir
+    %o, %lse = nn.attention %q, %k, %v, %table {scale = 1.0 : f64, max_distance = 128 : i64}
+        : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<32x4xf32>)
+        -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+    ```
   }];
   let arguments = (ins NN_Heads:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
+                       Optional<AnyRankedTensor>:$bias_table,
                        F64Attr:$scale, UnitAttr:$causal,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
-                       DefaultValuedAttr<I64Attr, "0">:$stream);
+                       DefaultValuedAttr<I64Attr, "0">:$stream,
+                       DefaultValuedAttr<I64Attr, "0">:$max_distance);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
-def NN_AttentionGradOp : NN_Op<"attention_grad", [NN_Cost]> {
-  let summary = "Gradients of attention for query, key and value";
+def NN_AttentionGradOp : NN_Op<"attention_grad", [NN_Cost, NN_TypedElement]> {
+  let summary = "Gradients of attention for query, key, value and bias table";
   let description = [{
     Recomputes the probabilities from `lse` block by block (Dao 2023).
   }];
   let arguments = (ins AnyRankedTensor:$grad, NN_Heads:$query, AnyRankedTensor:$key,
                        AnyRankedTensor:$value, AnyRankedTensor:$output, AnyRankedTensor:$lse,
+                       Optional<AnyRankedTensor>:$bias_table,
                        F64Attr:$scale, UnitAttr:$causal,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
-                       DefaultValuedAttr<I64Attr, "0">:$stream);
+                       DefaultValuedAttr<I64Attr, "0">:$stream,
+                       DefaultValuedAttr<I64Attr, "0">:$max_distance);
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
-                      AnyRankedTensor:$grad_value);
+                      AnyRankedTensor:$grad_value,
+                      Optional<AnyRankedTensor>:$grad_bias_table);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }

@@ -131,27 +131,33 @@ def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
-def RT_AttentionOp : RT_Op<"attention", [Pure, RT_Call<["getOperandStride"]>,
+def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments, RT_Call<["getOperandStride"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Blocked attention, as TSR_ATTENTION of runtime/tessera/abi.h";
   let description = [{
     Operands may be strided views; `row_*` are the strides of a sequence
     position in elements. Scalars place the causal mask and dropout in the
     global tensor: `query_start` (absent: 0) is the position of the first query
-    among `queries_total` (0: there are no others).
+    among `queries_total` (0: there are no others). The table of a bias by
+    distance is in the type of `lse`; `max_distance` is 0 without one.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
                        I64:$batch_start, I64:$head_start,
                        I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
                        I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
                        F64Attr:$dropout, I64Attr:$stream, Optional<I64>:$query_start,
-                       DefaultValuedAttr<I64Attr, "0">:$queries_total);
+                       DefaultValuedAttr<I64Attr, "0">:$queries_total,
+                       Optional<AnyRankedTensor>:$bias_table,
+                       DefaultValuedAttr<I64Attr, "0">:$max_distance);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `,` $batch_start `,` $head_start (`,` $query_start^)?
+    (`bias` `(` $bias_table^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
-def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, RT_Call<["getOperandStride", "getResultStride"]>,
+def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, AttrSizedOperandSegments, RT_Call<["getOperandStride", "getResultStride"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Backward of attention; recomputes probabilities from lse";
   let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$query, AnyRankedTensor:$key,
@@ -161,10 +167,17 @@ def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, RT_Call<["getOperandStri
                        I64Attr:$row_dq, I64Attr:$row_dk, I64Attr:$row_dv,
                        I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
                        F64Attr:$dropout, I64Attr:$stream, Optional<I64>:$query_start,
-                       DefaultValuedAttr<I64Attr, "0">:$queries_total);
+                       DefaultValuedAttr<I64Attr, "0">:$queries_total,
+                       Optional<AnyRankedTensor>:$bias_table,
+                       DefaultValuedAttr<I64Attr, "0">:$max_distance);
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
-                      AnyRankedTensor:$grad_value);
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+                      AnyRankedTensor:$grad_value,
+                      Optional<AnyRankedTensor>:$grad_bias_table);
+  let assemblyFormat = [{
+    $grad `,` $query `,` $key `,` $value `,` $output `,` $lse `,` $batch_start `,` $head_start
+    (`,` $query_start^)? (`bias` `(` $bias_table^ `)`)? attr-dict
+    `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

@@ -1,0 +1,239 @@
+//===- T5.cpp - builds the serial program of a T5 -------------------------===//
+// Raffel et al. 2020 and its version 1.1, as Hugging Face's
+// T5ForConditionalGeneration computes them without padding masks. Letters: b
+// batch, s sequence, h hidden, n heads, d head size, f feed-forward, v
+// vocabulary, e buckets of distances.
+//===----------------------------------------------------------------------===//
+
+#include "ConfigKeys.h"
+#include "Family.h"
+#include "T5Config.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+class T5Builder : ProgramBuilder {
+public:
+  T5Builder(const T5Config &config, const ProgramSizes &sizes, int64_t target,
+            const ModelLocations &locations)
+      : ProgramBuilder(sizes, locations), config(config), target(target) {}
+
+  OwningOpRef<ModuleOp> build();
+
+private:
+  /// What a block attends to beside itself, and the biases of its stack.
+  struct Stack {
+    std::string name;
+    int64_t layers;
+    bool causal;
+    Value memory;    ///< The encoder's output; none in the encoder.
+    Value biasTable; ///< Of the first layer, for all.
+  };
+
+  double deviation(int64_t inputs) const {
+    return config.initializerFactor / std::sqrt(static_cast<double>(inputs));
+  }
+  Value norm(const std::string &name, Value x);
+  Value linear(Value x, double std, const Projection &projection);
+  Value residual(Value x, Value y);
+  Value heads(Value x, double std, const std::string &name);
+  void biases(Stack &stack, const std::string &name);
+  Value attention(Value x, const std::string &layer, StringRef kind,
+                  Stack &stack);
+  Value widen(Value x, const std::string &name);
+  Value feedForward(Value x, const std::string &layer);
+  Value embed(Value ids);
+  Value run(Value x, Stack stack);
+  Value logits(Value x);
+
+  T5Config config;
+  int64_t target;
+  Value embeddings;
+};
+
+Value T5Builder::norm(const std::string &name, Value x) {
+  // Not `constant`: a factor is the mean of deviates that are all the same.
+  NamedAttrList init(normal(0));
+  init.set("mean", b.getF64FloatAttr(config.initializerFactor));
+  DictionaryAttr start = config.initializerFactor == 1
+                             ? constant("ones")
+                             : init.getDictionary(b.getContext());
+  Value w = parameter({name + ".weight", "h", {config.hidden}, {}, start});
+  return nn::create<nn::RMSNormOp>(b, loc, x, w,
+                                   b.getF64FloatAttr(config.epsilon));
+}
+
+Value T5Builder::linear(Value x, double std, const Projection &projection) {
+  initialDeviation = std;
+  return project(x, projection);
+}
+
+Value T5Builder::residual(Value x, Value y) {
+  return stream(add("bsh,bsh->bsh", {x, dropout(y, config.dropout)}));
+}
+
+Value T5Builder::heads(Value x, double std, const std::string &name) {
+  int64_t h = config.hidden, n = config.heads, d = config.headSize;
+  return linear(x, std,
+                {name, "bsh,ndh->bsnd", {n, d, h}, {config.headsSize(), h}});
+}
+
+void T5Builder::biases(Stack &stack, const std::string &name) {
+  stack.biasTable = parameter({name + ".relative_attention_bias.weight",
+                               "en",
+                               {config.buckets, config.heads},
+                               {},
+                               normal(deviation(config.hidden)),
+                               true});
+}
+
+/// Attention is not scaled: the queries' initial deviation is.
+Value T5Builder::attention(Value x, const std::string &layer, StringRef kind,
+                           Stack &stack) {
+  int64_t h = config.hidden, n = config.heads, d = config.headSize;
+  bool crosses = kind == "EncDecAttention";
+  std::string name = layer + kind.str();
+  enter(layer + "layer_norm", locations.layers);
+  Value a = norm(layer + "layer_norm", x);
+  enter(name, locations.layers);
+  Value from = crosses ? stack.memory : a;
+  Value q = heads(a, deviation(h * d), name + ".q");
+  Value k = heads(from, deviation(h), name + ".k");
+  Value v = heads(from, deviation(h), name + ".v");
+  if (!crosses && !stack.biasTable)
+    biases(stack, name);
+  Value o = ProgramBuilder::attention(
+      {q, k, v, /*scale=*/1, stack.causal && !crosses, config.dropout,
+       crosses ? Value() : stack.biasTable, crosses ? 0 : config.maxDistance});
+  Value y = linear(
+      o, deviation(config.headsSize()),
+      {name + ".o", "bsnd,hnd->bsh", {h, n, d}, {h, config.headsSize()}});
+  return residual(x, y);
+}
+
+/// act(wi x), or act(wi_0 x) * wi_1 x (Shazeer 2020).
+Value T5Builder::widen(Value x, const std::string &name) {
+  int64_t h = config.hidden, f = config.inner;
+  auto in = [&](StringRef part) {
+    return linear(x, deviation(h),
+                  {name + part.str(), "bsh,fh->bsf", {f, h}, {f, h}});
+  };
+  if (!config.gated)
+    return map(config.activation, in(".wi"));
+  Value gate = map(config.activation, in(".wi_0"));
+  return einsum("bsf,bsf->bsf", {gate, in(".wi_1")});
+}
+
+Value T5Builder::feedForward(Value x, const std::string &layer) {
+  int64_t h = config.hidden, f = config.inner;
+  std::string name = layer + "DenseReluDense";
+  enter(layer + "layer_norm", locations.layers);
+  Value a = norm(layer + "layer_norm", x);
+  enter(name, locations.layers);
+  Value y = dropout(widen(a, name), config.dropout);
+  y = linear(y, deviation(f), {name + ".wo", "bsf,hf->bsh", {h, f}, {h, f}});
+  return residual(x, y);
+}
+
+Value T5Builder::embed(Value ids) {
+  Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, embeddings);
+  // The lookup itself is partial where the vocabulary is split.
+  return dropout(stream(branch(x)), config.dropout);
+}
+
+Value T5Builder::run(Value x, Stack stack) {
+  for (int64_t block = 0; block < stack.layers; ++block) {
+    std::string prefix =
+        stack.name + ".block." + std::to_string(block) + ".layer.";
+    x = attention(x, prefix + "0.", "SelfAttention", stack);
+    if (stack.memory)
+      x = attention(x, prefix + "1.", "EncDecAttention", stack);
+    x = feedForward(x, prefix + (stack.memory ? "2." : "1."));
+  }
+  enter(stack.name + ".final_layer_norm", locations.layers);
+  return dropout(norm(stack.name + ".final_layer_norm", x), config.dropout);
+}
+
+Value T5Builder::logits(Value x) {
+  enter("head", locations.embedding);
+  if (config.scalesOutput)
+    x = einsum("bsh->bsh", x,
+               1 / std::sqrt(static_cast<double>(config.hidden)));
+  Value w = embeddings;
+  if (!config.tied)
+    w = parameter({"lm_head.weight",
+                   "vh",
+                   {config.vocabulary, config.hidden},
+                   {},
+                   normal(config.initializerFactor),
+                   true});
+  return einsum("bsh,vh->bsv", {x, w});
+}
+
+OwningOpRef<ModuleOp> T5Builder::build() {
+  begin({"t5", config.encoderLayers + config.decoderLayers, config.vocabulary,
+         std::nullopt, std::nullopt, target, config.startToken,
+         config.padToken});
+  enter("embedding", locations.embedding);
+  embeddings = parameter({"shared.weight",
+                          "vh",
+                          {config.vocabulary, config.hidden},
+                          {},
+                          normal(config.initializerFactor),
+                          true});
+  Value ids = data("ids"), decoderIds = data("decoder_ids", target);
+  Value labels = data("labels", target);
+  Value memory = run(
+      embed(ids), {"encoder", config.encoderLayers, /*causal=*/false, {}, {}});
+  enter("embedding", locations.embedding);
+  Value x = run(embed(decoderIds),
+                {"decoder", config.decoderLayers, /*causal=*/true, memory, {}});
+  Value scores = logits(x);
+  enter("loss", locations.embedding);
+  return finish(meanOverCounted(crossEntropy(scores, labels), labels));
+}
+
+/// Head counts, buckets and options stay; all heads together stay smaller than
+/// the hidden size where they differ from it.
+void shrink(T5Config &config, int64_t layers) {
+  int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
+  bool differs = config.headsSize() != config.hidden;
+  config.encoderLayers = std::min(config.encoderLayers, layers);
+  config.decoderLayers = std::min(config.decoderLayers, layers);
+  config.hidden = config.heads * kShrunkHeadSize;
+  config.headSize = differs ? kShrunkHeadSize / 2 : kShrunkHeadSize;
+  config.inner = config.hidden * std::min<int64_t>(ratio, 4);
+  config.positions = std::min(config.positions, kShrunkPositions);
+  config.vocabulary = shrunkVocabulary(config.vocabulary);
+  config.padToken = std::min(config.padToken, config.vocabulary - 1);
+  config.startToken = std::min(config.startToken, config.vocabulary - 1);
+}
+
+} // namespace
+
+Imported tessera::importT5(const ConfigFile &file,
+                           const ImportOptions &options) {
+  FailureOr<T5Config> config = readT5(file);
+  if (failed(config))
+    return failure();
+  ImportOptions chosen = options;
+  if (options.shrink)
+    shrink(*config, options.shrunkLayers);
+  if (!chosen.sequence)
+    chosen.sequence = config->positions;
+  // Another length than the source's shows where one is taken for the other.
+  if (!chosen.target)
+    chosen.target =
+        options.shrink ? (chosen.sequence + 1) / 2 : chosen.sequence;
+  FailureOr<ProgramSizes> sizes =
+      chooseSizes(file, {"model_type", kMaximalSize}, chosen);
+  if (failed(sizes))
+    return failure();
+  return T5Builder(*config, *sizes, chosen.target,
+                   {file.at("model_type"), file.at("vocab_size"),
+                    file.at("num_layers")})
+      .build();
+}
