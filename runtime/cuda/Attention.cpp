@@ -44,6 +44,9 @@ AttentionCall decodeAttentionCall(const int64_t *args) {
   std::string error;
   if (int32_t code = decodeAttention(args, &problem, &error))
     fail(static_cast<tsr_status>(code), error);
+  if (problem.slice)
+    fail(TSR_UNSUPPORTED, "attention: slices of the keys are not supported on "
+                          "device 'cuda'; use --context-parallel all-gather");
   AttentionCall call = callOf(problem, args);
   if (const char *why = checkAttention(call))
     fail(TSR_UNSUPPORTED, "attention: ", why);
