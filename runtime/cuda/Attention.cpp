@@ -48,6 +48,9 @@ AttentionCall decodeAttentionCall(const int64_t *args) {
     fail(TSR_UNSUPPORTED, "attention adds biases of ", problem.buckets,
          " buckets of distances, which device 'cuda' does not; use --device "
          "cpu");
+  if (problem.slice)
+    fail(TSR_UNSUPPORTED, "attention: slices of the keys are not supported on "
+                          "device 'cuda'; use --context-parallel all-gather");
   AttentionCall call = callOf(problem, args);
   if (const char *why = checkAttention(call))
     fail(TSR_UNSUPPORTED, "attention: ", why);

@@ -39,7 +39,9 @@ AttentionProblem problemOf(const AttentionCall &call) {
                call.headStart,
                call.headsTotal,
                call.queryStart,
-               call.queriesTotal};
+               call.queriesTotal,
+               /*key start=*/0,
+               /*keys total=*/call.seqK};
   p.queryStart = call.queryStart;
   return p;
 }

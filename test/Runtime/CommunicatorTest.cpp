@@ -15,33 +15,6 @@ using namespace fixture;
 
 namespace {
 
-class Conformance : public ::testing::TestWithParam<Kind> {
-protected:
-  World makeWorld(std::vector<Axis> axes, int timeoutMs = 60000,
-                  int threads = 1) {
-    return World(GetParam(), {std::move(axes), timeoutMs, threads});
-  }
-};
-class CommunicatorFailure : public Conformance {};
-
-/// Runs body(rank) on a thread per rank.
-template <class Body> void onRanks(const World &world, const Body &body) {
-  std::vector<std::thread> threads;
-  for (size_t rank = 0; rank < world.ranks.size(); ++rank)
-    threads.emplace_back([&, rank] { body(static_cast<int64_t>(rank)); });
-  for (std::thread &thread : threads)
-    thread.join();
-}
-
-Collective call(int64_t axes, int64_t count, int dtype = TSR_DTYPE_F32) {
-  Collective result;
-  result.op = 1;
-  result.axes = axes;
-  result.count = count;
-  result.dtype = dtype;
-  return result;
-}
-
 class Delay {
 public:
   explicit Delay(int64_t rank) : random(rank + 1) {}
@@ -326,91 +299,7 @@ TEST_P(Conformance, ShiftsGoRoundTheRing) {
   }
 }
 
-TEST_P(CommunicatorFailure, MessageOfOtherLength) {
-  World world = makeWorld({{"pp", 2}});
-  onRanks(world, [&](int64_t rank) {
-    char data[16] = {};
-    Status status = rank == 0 ? world.ranks[0]->send({1, 1, 8}, data)
-                              : world.ranks[1]->receive({1, 0, 16}, data);
-    EXPECT_EQ(status.code, TSR_INTERNAL);
-    EXPECT_NE(status.message.find("8 bytes"), std::string::npos);
-    EXPECT_NE(status.message.find("16 bytes"), std::string::npos);
-  });
-}
-
-TEST_P(CommunicatorFailure, AllToAllOfTwoForms) {
-  World world = makeWorld({{"cp", 2}});
-  onRanks(world, [&](int64_t rank) {
-    Collective what = call(1, 2);
-    what.rows = 2;
-    what.gathersOuter = rank == 0;
-    std::vector<float> from(8), to(8);
-    Status status = world.ranks[rank]->allToAll(what, from.data(), to.data());
-    for (const char *part : {"gathers the outer", "gathers the inner"})
-      EXPECT_NE(status.message.find(part), std::string::npos) << status.message;
-  });
-}
-
-TEST_P(CommunicatorFailure, MissingRankIsNamedByAll) {
-  World world = makeWorld({{"dp", 2}, {"tp", 2}}, 100);
-  onRanks(world, [&](int64_t rank) {
-    float value = 1;
-    world.ranks[rank]->reached(7);
-    if (rank == 2)
-      return; // never arrives
-    Status status = world.ranks[rank]->allReduce(call(3, 1), &value);
-    EXPECT_EQ(status.code, TSR_TIMEOUT);
-    EXPECT_EQ(status.message,
-              "all_reduce of op 1 over axes 'dp', 'tp' did not finish within "
-              "100 ms: rank 2 is missing, it is in op 7; ranks 0, 1 and 3 have "
-              "arrived");
-    // And it stays so.
-    EXPECT_EQ(world.ranks[rank]->barrier(call(1, 0)).code, TSR_TIMEOUT);
-  });
-}
-
-TEST_P(CommunicatorFailure, AbortReachesWaitingRanks) {
-  World world = makeWorld({{"tp", 3}});
-  onRanks(world, [&](int64_t rank) {
-    float value = 1;
-    if (rank == 1) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      world.ranks[1]->abort({TSR_OUT_OF_MEMORY, "no more"});
-      world.ranks[1]->abort({TSR_INTERNAL, "a later one"});
-      return;
-    }
-    Status status = world.ranks[rank]->allReduce(call(1, 1), &value);
-    EXPECT_EQ(status.code, TSR_OUT_OF_MEMORY);
-    EXPECT_EQ(status.message, "no more");
-  });
-}
-
-TEST_P(CommunicatorFailure, RankThatLeftIsNotWaitedFor) {
-  World world = makeWorld({{"tp", 2}});
-  onRanks(world, [&](int64_t rank) {
-    float value = 1;
-    if (rank == 1)
-      return world.ranks[1]->left();
-    Status status = world.ranks[0]->allReduce(call(1, 1), &value);
-    EXPECT_EQ(status.code, TSR_INTERNAL);
-    EXPECT_EQ(status.message,
-              "all_reduce of op 1 over axis 'tp' cannot finish: rank 1 is "
-              "missing, it has left the program; rank 0 has arrived");
-  });
-}
-
-TEST_P(CommunicatorFailure, IllegalCallIsAnError) {
-  World world = makeWorld({{"tp", 2}});
-  onRanks(world, [&](int64_t rank) {
-    float value = 1;
-    EXPECT_EQ(world.ranks[rank]->allReduce(call(1, 1, 17), &value).code,
-              TSR_INTERNAL);
-  });
-}
-
 INSTANTIATE_TEST_SUITE_P(Every, Conformance,
-                         ::testing::Values(Kind::Threads, Kind::Tcp), nameOf);
-INSTANTIATE_TEST_SUITE_P(Every, CommunicatorFailure,
                          ::testing::Values(Kind::Threads, Kind::Tcp), nameOf);
 
 } // namespace

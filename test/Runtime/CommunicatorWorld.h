@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 #include <memory>
+#include <thread>
 
 namespace fixture {
 
@@ -30,6 +31,36 @@ struct World {
   tessera::Mesh mesh;
   std::vector<std::unique_ptr<tessera::Communicator>> ranks;
 };
+
+class Conformance : public ::testing::TestWithParam<Kind> {
+protected:
+  World makeWorld(std::vector<tessera::Axis> axes, int timeoutMs = 60000,
+                  int threads = 1) {
+    return World(GetParam(), {std::move(axes), timeoutMs, threads});
+  }
+};
+/// What fails; its tests are beside those of what works.
+class CommunicatorFailure : public Conformance {};
+
+/// Runs body(rank) on a thread per rank.
+template <class Body>
+inline void onRanks(const World &world, const Body &body) {
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < world.ranks.size(); ++rank)
+    threads.emplace_back([&, rank] { body(static_cast<int64_t>(rank)); });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+inline tessera::Collective call(int64_t axes, int64_t count,
+                                int dtype = TSR_DTYPE_F32) {
+  tessera::Collective result;
+  result.op = 1;
+  result.axes = axes;
+  result.count = count;
+  result.dtype = dtype;
+  return result;
+}
 
 /// "127.0.0.1:PORT" with a port that was free a moment ago.
 std::string freeRendezvous();
