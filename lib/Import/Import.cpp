@@ -54,11 +54,9 @@ int64_t tessera::shrunkVocabulary(int64_t vocabulary) {
 static constexpr struct {
   llvm::StringLiteral type;
   Imported (*import)(const ConfigFile &, const ImportOptions &);
-} kFamilies[] = {{"gpt2", importGPT2},
-                 {"bert", importBert},
-                 {"llama", importLlama},
-                 {"mistral", importLlama},
-                 {"qwen2", importLlama}};
+} kFamilies[] = {{"gpt2", importGPT2},   {"bert", importBert},
+                 {"llama", importLlama}, {"mistral", importLlama},
+                 {"qwen2", importLlama}, {"mixtral", importLlama}};
 
 static Imported importConfig(MLIRContext *context, StringRef path,
                              const ImportOptions &options) {

@@ -4,6 +4,7 @@
 #include "DumpIR.h"
 #include "FitMemory.h"
 #include "Reproducer.h"
+#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Target/Artifact.h"
 #include "tessera/Target/Metadata.h"
 #include "tessera/Target/SharedObject.h"
@@ -139,7 +140,13 @@ LogicalResult tessera::distributeToStep(ModuleOp module,
   return runReproducibly(manager, module, options);
 }
 
-static LogicalResult checkDevice(const CompileOptions &options,
+static bool hasExperts(ModuleOp module) {
+  return module
+      ->walk([](nn::RoutedOpInterface) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+static LogicalResult checkDevice(ModuleOp module, const CompileOptions &options,
                                  EmitError emitError) {
   if (options.device != "cpu" && options.device != "cuda")
     return emitError() << "device '" << options.device
@@ -147,6 +154,9 @@ static LogicalResult checkDevice(const CompileOptions &options,
   if (options.device == "cuda" && options.precision == "f64")
     return emitError() << "precision 'f64' is not supported on device 'cuda'; "
                           "use f32 or bf16, or --device cpu";
+  if (options.device == "cuda" && hasExperts(module))
+    return emitError() << "mixtures of experts are not supported on device "
+                          "'cuda'; use --device cpu";
   return success();
 }
 
@@ -165,7 +175,7 @@ LogicalResult tessera::compileToArtifact(ModuleOp module,
   if (!llvm::is_contained({"f32", "bf16", "f64"}, options.precision))
     return module.emitError() << "precision '" << options.precision
                               << "' is not supported; use f32, bf16 or f64";
-  if (failed(checkDevice(options, emitError)))
+  if (failed(checkDevice(module, options, emitError)))
     return failure();
   SharedObjectOptions code;
   if (options.device == "cuda") {

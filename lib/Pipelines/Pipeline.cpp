@@ -74,6 +74,7 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
   passes.addPass(createCSEPass());
   // No CSE behind it: what is normalized again in backward is meant to be.
   passes.addPass(createDecomposePass());
+  passes.addPass(createLowerExpertsPass());
   passes.addPass(createLowerLibraryPass());
   passes.addPass(createFormKernelsPass());
   passes.addPass(createCSEPass());

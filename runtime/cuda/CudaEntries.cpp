@@ -99,6 +99,15 @@ int32_t unsupported(void *context, int64_t op, void *const *, const int64_t *) {
             "version; use axes dp and tp, or --device cpu"};
   });
 }
+
+int32_t unroutable(void *context, int64_t op, void *const *, const int64_t *) {
+  CudaRank &rank = *static_cast<CudaRank *>(context);
+  return enterOp(rank.owner(), op, []() -> Status {
+    return {TSR_UNSUPPORTED,
+            "mixtures of experts are not supported on device 'cuda' in this "
+            "version; use --device cpu"};
+  });
+}
 } // namespace
 
 const tsr_abi_api &cudaApi() {
@@ -117,7 +126,8 @@ const tsr_abi_api &cudaApi() {
                                   unsupported,
                                   unsupported,
                                   unsupported,
-                                  entryOf<TSR_ENTRY_WAIT>};
+                                  entryOf<TSR_ENTRY_WAIT>,
+                                  unroutable};
   return api;
 }
 

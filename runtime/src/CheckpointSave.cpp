@@ -37,18 +37,20 @@ Manifest::File writeTensors(const Session &session, const std::string &path,
                             const char *name) {
   std::vector<const TensorInfo *> tensors = tensorsOf(session.metadata(), name);
   std::vector<NewTensor> entries;
-  for (const TensorInfo *tensor : tensors)
-    entries.push_back({checkpointName(*tensor), dtypeFileName(tensor->dtype),
-                       tensor->fileShape,
-                       static_cast<uint64_t>(tensor->elements() *
-                                             dtypeBytes(tensor->dtype))});
+  for (const TensorInfo *tensor : tensors) {
+    FileParts parts = filePartsOf(*tensor, checkpointName(*tensor));
+    uint64_t bytes = tensor->elements() * dtypeBytes(tensor->dtype);
+    for (const std::string &part : parts.names)
+      entries.push_back({part, dtypeFileName(tensor->dtype), parts.shape,
+                         bytes / parts.names.size()});
+  }
   WrittenFile file(path + "/" + name);
   std::string header = safetensorsHeader(entries);
   file.write(header.data(), header.size());
   std::vector<char> bytes;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    bytes.resize(entries[i].bytes);
-    readGlobalBytes(session.ranks(), *tensors[i], bytes.data());
+  for (const TensorInfo *tensor : tensors) {
+    bytes.resize(tensor->elements() * dtypeBytes(tensor->dtype));
+    readGlobalBytes(session.ranks(), *tensor, bytes.data());
     file.write(bytes.data(), bytes.size());
   }
   file.finish();

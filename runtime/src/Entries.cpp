@@ -136,6 +136,7 @@ int32_t allToAll(void *context, int64_t op, void *const *buffers,
                  const int64_t *args) {
   return enter(context, op, [&](Rank &rank) {
     Collective call = collectiveOf(op, args);
+    call.routing = routingOf(buffers[2], args);
     void *src = buffers[0], *dst = buffers[1];
     return collect(rank, call, args, dst, [=](Communicator &communicator) {
       return communicator.allToAll(call, src, dst);
@@ -182,7 +183,8 @@ const tsr_abi_api &cpuApi() {
                                   send,
                                   receive,
                                   broadcast,
-                                  wait};
+                                  wait,
+                                  computeEntry<cpuRouted>};
   return api;
 }
 

@@ -47,6 +47,15 @@ def DecomposePass : Pass<"rt-decompose", "::mlir::ModuleOp"> {
   }];
 }
 
+def LowerExpertsPass : Pass<"rt-lower-experts", "::mlir::ModuleOp"> {
+  let summary = "Routing, exchange and products of experts become library calls";
+  let description = [{
+    Before: local nn ops. After: `nn.top_k` and ops on rows [experts, batch,
+    sequence, ..] are `rt.routed`, which compute routed rows only.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
 def LowerLibraryPass : Pass<"rt-lower-library", "::mlir::ModuleOp"> {
   let summary = "Matrix products, attention and lookups' gradients become library calls";
   let description = [{
