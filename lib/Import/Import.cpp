@@ -56,7 +56,8 @@ static constexpr struct {
   Imported (*import)(const ConfigFile &, const ImportOptions &);
 } kFamilies[] = {{"gpt2", importGPT2},   {"bert", importBert},
                  {"llama", importLlama}, {"mistral", importLlama},
-                 {"qwen2", importLlama}, {"t5", importT5}};
+                 {"qwen2", importLlama}, {"mixtral", importLlama},
+                 {"t5", importT5}};
 
 static Imported importConfig(MLIRContext *context, StringRef path,
                              const ImportOptions &options) {

@@ -1,40 +1,17 @@
 //===- Llama.cpp - builds the serial program of a LLaMA -------------------===//
 // Touvron et al. 2023, as Hugging Face's LlamaForCausalLM computes it; Mistral
-// and Qwen2 differ in constants and biases. Letters: b batch, s sequence, h
+// and Qwen2 differ in constants and biases, Mixtral in its experts
+// (Mixtral.cpp). Letters: b batch, s sequence, h
 // hidden, g key heads, r query heads of each, d head size, e pairs of a head,
 // f feed-forward, v vocabulary.
 //===----------------------------------------------------------------------===//
 
 #include "Family.h"
-#include "LlamaConfig.h"
+#include "LlamaBuilder.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace tessera;
-
-namespace {
-
-class LlamaBuilder : ProgramBuilder {
-public:
-  LlamaBuilder(const LlamaConfig &config, const ProgramSizes &sizes,
-               const ModelLocations &locations)
-      : ProgramBuilder(sizes, locations), config(config) {
-    initialDeviation = config.initializerRange;
-  }
-
-  OwningOpRef<ModuleOp> build();
-
-private:
-  DictionaryAttr waves(StringRef kind);
-  Value norm(const std::string &name, Value x);
-  Value rotated(Value x);
-  Value attention(Value x, const std::string &layer);
-  Value mlp(Value x, const std::string &layer);
-  Value logits(Value x);
-
-  LlamaConfig config;
-  Value embeddings, cosines, sines;
-};
 
 /// Element [p, e] is scale * cos(p * frequencies[e]), or sin.
 DictionaryAttr LlamaBuilder::waves(StringRef kind) {
@@ -91,6 +68,8 @@ Value LlamaBuilder::attention(Value x, const std::string &layer) {
 
 /// down(silu(gate x) * up x) (Shazeer 2020).
 Value LlamaBuilder::mlp(Value x, const std::string &layer) {
+  if (config.experts)
+    return mixture(x, layer);
   int64_t h = config.hidden, f = config.inner;
   std::string name = "model." + layer + "mlp.";
   enter(layer + "post_attention_layernorm", locations.layers);
@@ -144,11 +123,11 @@ OwningOpRef<ModuleOp> LlamaBuilder::build() {
   }
   Value scores = logits(x);
   enter("loss", locations.embedding);
-  return finish(meanOverTokens(crossEntropy(scores, labels)));
+  return finish(withBalance(meanOverTokens(crossEntropy(scores, labels))));
 }
 
-/// Head counts stay; frequencies are those of the smaller heads.
-void shrink(LlamaConfig &config, int64_t layers) {
+/// Head counts and experts stay; frequencies are those of the smaller heads.
+static void shrink(LlamaConfig &config, int64_t layers) {
   int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
   config.layers = std::min(config.layers, layers);
   config.headSize = std::min(config.headSize, kShrunkHeadSize);
@@ -157,8 +136,6 @@ void shrink(LlamaConfig &config, int64_t layers) {
   config.positions = std::min(config.positions, kShrunkPositions);
   config.vocabulary = shrunkVocabulary(config.vocabulary);
 }
-
-} // namespace
 
 Imported tessera::importLlama(const ConfigFile &file,
                               const ImportOptions &options) {

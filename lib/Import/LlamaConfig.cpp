@@ -18,6 +18,11 @@ static constexpr llvm::StringLiteral kOptional[] = {
     "tie_word_embeddings", "sliding_window",    "use_sliding_window",
     "layer_types"};
 
+/// Of Mixtral only.
+static constexpr llvm::StringLiteral kExpertKeys[] = {
+    "num_local_experts", "num_experts_per_tok", "output_router_logits",
+    "router_aux_loss_coef", "router_jitter_noise"};
+
 static constexpr llvm::StringLiteral kHarmless[] = {"pretraining_tp",
                                                     "max_window_layers"};
 
@@ -28,12 +33,16 @@ static constexpr llvm::StringLiteral kMistral[] = {"MistralForCausalLM",
 static constexpr llvm::StringLiteral kQwen2[] = {"Qwen2ForCausalLM",
                                                  "Qwen2Model"};
 
+static constexpr llvm::StringLiteral kMixtral[] = {"MixtralForCausalLM",
+                                                   "MixtralModel"};
+
 /// What the families of this make differ in.
 struct Defaults {
   StringRef name;
   int64_t positions, keyHeads;
   bool queryBias;
   ArrayRef<llvm::StringLiteral> architectures;
+  double theta = 10000;
 };
 
 static Defaults defaultsOf(StringRef family) {
@@ -41,6 +50,8 @@ static Defaults defaultsOf(StringRef family) {
     return {"Mistral", 131072, 8, false, kMistral};
   if (family == "qwen2")
     return {"Qwen2", 32768, 32, true, kQwen2};
+  if (family == "mixtral")
+    return {"Mixtral", 131072, 8, false, kMixtral, 1e6};
   return {"LLaMA", 2048, 0, false, kLlama};
 }
 
@@ -114,6 +125,34 @@ static LogicalResult readOptions(const ConfigFile &file, LlamaConfig &config) {
   return success();
 }
 
+static constexpr int64_t kMaximalExperts = 4096;
+
+static LogicalResult readExperts(const ConfigFile &file, LlamaConfig &config) {
+  Experts experts;
+  bool balances = false;
+  double balance = 0.001, jitter = 0;
+  if (failed(file.read("num_local_experts", experts.count,
+                       {1, kMaximalExperts})) ||
+      failed(file.read("num_experts_per_tok", experts.perToken,
+                       {1, kMaximalExperts})) ||
+      failed(file.read("output_router_logits", balances)) ||
+      failed(file.read("router_aux_loss_coef", balance, {0, 1000})) ||
+      failed(file.read("router_jitter_noise", jitter, {0, 1})))
+    return failure();
+  if (experts.perToken > experts.count)
+    return file.error("num_experts_per_tok")
+           << "'num_experts_per_tok' = " << experts.perToken
+           << " is more than 'num_local_experts' = " << experts.count
+           << "; a token goes to at most all experts";
+  if (jitter != 0)
+    return file.error("router_jitter_noise")
+           << "'router_jitter_noise' = " << jitter
+           << " is not supported; use 0: tokens reach the router unchanged";
+  experts.balance = balances ? balance : 0;
+  config.experts = experts;
+  return success();
+}
+
 FailureOr<LlamaConfig> tessera::readLlama(const ConfigFile &file) {
   LlamaConfig config;
   if (failed(file.read("model_type", config.family)))
@@ -123,13 +162,19 @@ FailureOr<LlamaConfig> tessera::readLlama(const ConfigFile &file) {
   config.positions = defaults.positions;
   config.keyHeads = defaults.keyHeads;
   config.queryBias = defaults.queryBias;
+  SmallVector<llvm::StringLiteral> optional;
+  llvm::append_range(optional, kOptional);
+  if (config.family == "mixtral")
+    llvm::append_range(optional, kExpertKeys);
   ConfigKeys keys = {
-      defaults.name,         training, kRequired, kOptional, kHarmless, {},
+      defaults.name,         training, kRequired, optional, kHarmless, {},
       defaults.architectures};
   if (failed(checkKeys(file, keys)) || failed(readSizes(file, config)) ||
       failed(readOptions(file, config)))
     return failure();
-  FailureOr<RopeConfig> rope = readRope(file, config.positions);
+  if (config.family == "mixtral" && failed(readExperts(file, config)))
+    return failure();
+  FailureOr<RopeConfig> rope = readRope(file, config.positions, defaults.theta);
   if (failed(rope))
     return failure();
   config.rope = *rope;
@@ -158,12 +203,15 @@ static LogicalResult checkLayerTypes(const ConfigFile &file, bool &windowed) {
 
 LogicalResult tessera::checkWindow(const ConfigFile &file, int64_t sequence) {
   std::string family;
-  // Mistral has a window unless its config says null; Qwen2 where it asks.
+  // Mistral has a window unless its config says null, Mixtral where it gives
+  // one, Qwen2 where it asks.
   int64_t window = 4096;
   if (failed(file.read("model_type", family)) ||
       failed(file.read("sliding_window", window, {1, kMaximalSize})))
     return failure();
   bool windowed = family == "mistral" && !file.isNull("sliding_window");
+  if (family == "mixtral")
+    windowed = file.find("sliding_window") && !file.isNull("sliding_window");
   if (failed(file.read("use_sliding_window", windowed)) ||
       failed(checkLayerTypes(file, windowed)))
     return failure();

@@ -1,4 +1,4 @@
-//===- LlamaConfig.h - a LLaMA, Mistral or Qwen2 as its config says -------===//
+//===- LlamaConfig.h - a LLaMA, Mistral, Qwen2, Mixtral by its config -----===//
 
 #ifndef TESSERA_LIB_IMPORT_LLAMACONFIG_H
 #define TESSERA_LIB_IMPORT_LLAMACONFIG_H
@@ -7,15 +7,23 @@
 
 namespace tessera {
 
+/// Of a mixture: each token goes to `perToken` of `count` experts.
+struct Experts {
+  int64_t count = 8, perToken = 2;
+  /// Factor of the load-balance loss; 0: there is none.
+  double balance = 0;
+};
+
 /// The model; names and defaults are those of Hugging Face's LlamaConfig,
-/// MistralConfig and Qwen2Config.
+/// MistralConfig, Qwen2Config and MixtralConfig.
 struct LlamaConfig {
-  std::string family; ///< "llama", "mistral" or "qwen2".
+  std::string family; ///< "llama", "mistral", "qwen2" or "mixtral".
   int64_t vocabulary = 0, positions = 0, hidden = 0, layers = 0, inner = 0;
   int64_t heads = 0, keyHeads = 0, headSize = 0;
   double attentionDropout = 0, epsilon = 1e-6, initializerRange = 0.02;
   bool queryBias = false, outputBias = false, mlpBias = false, tied = false;
   RopeConfig rope;
+  std::optional<Experts> experts;
 
   int64_t queriesPerKey() const { return heads / keyHeads; }
 };

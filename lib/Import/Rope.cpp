@@ -166,8 +166,10 @@ static LogicalResult readNested(const ConfigFile &rope, RopeConfig &config) {
 }
 
 FailureOr<RopeConfig> tessera::readRope(const ConfigFile &file,
-                                        int64_t positions) {
+                                        int64_t positions,
+                                        double defaultTheta) {
   RopeConfig config;
+  config.theta = defaultTheta;
   config.originalPositions = static_cast<double>(positions);
   if (failed(file.read("rope_theta", config.theta, {1.0001, 1e15})))
     return failure();

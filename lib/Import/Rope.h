@@ -28,7 +28,8 @@ struct RopeConfig {
 };
 
 /// `positions` is max_position_embeddings.
-mlir::FailureOr<RopeConfig> readRope(const ConfigFile &file, int64_t positions);
+mlir::FailureOr<RopeConfig> readRope(const ConfigFile &file, int64_t positions,
+                                     double defaultTheta = 10000);
 
 } // namespace tessera
 

@@ -140,7 +140,25 @@ LogicalResult tessera::distributeToStep(ModuleOp module,
   return runReproducibly(manager, module, options);
 }
 
-static LogicalResult checkDevice(const CompileOptions &options,
+static bool hasExperts(ModuleOp module) {
+  return module
+      ->walk([](nn::RoutedOpInterface) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+/// The GPU's attention kernels add no bias.
+static LogicalResult checkBiases(ModuleOp module) {
+  WalkResult found = module.walk([](nn::AttentionOp op) {
+    if (!op.getBiasTable())
+      return WalkResult::advance();
+    op.emitOpError() << "adds biases by distance, which is not supported on "
+                        "device 'cuda'; use --device cpu";
+    return WalkResult::interrupt();
+  });
+  return failure(found.wasInterrupted());
+}
+
+static LogicalResult checkDevice(ModuleOp module, const CompileOptions &options,
                                  EmitError emitError) {
   if (options.device != "cpu" && options.device != "cuda")
     return emitError() << "device '" << options.device
@@ -148,20 +166,10 @@ static LogicalResult checkDevice(const CompileOptions &options,
   if (options.device == "cuda" && options.precision == "f64")
     return emitError() << "precision 'f64' is not supported on device 'cuda'; "
                           "use f32 or bf16, or --device cpu";
-  return success();
-}
-
-/// The GPU's attention kernels add no bias.
-static LogicalResult checkBiases(ModuleOp module,
-                                 const CompileOptions &options) {
-  WalkResult found = module.walk([&](nn::AttentionOp op) {
-    if (options.device != "cuda" || !op.getBiasTable())
-      return WalkResult::advance();
-    op.emitOpError() << "adds biases by distance, which is not supported on "
-                        "device 'cuda'; use --device cpu";
-    return WalkResult::interrupt();
-  });
-  return failure(found.wasInterrupted());
+  if (options.device == "cuda" && hasExperts(module))
+    return emitError() << "mixtures of experts are not supported on device "
+                          "'cuda'; use --device cpu";
+  return options.device == "cuda" ? checkBiases(module) : success();
 }
 
 /// A program for a GPU is a list of calls: it is compiled here and run
@@ -179,8 +187,7 @@ LogicalResult tessera::compileToArtifact(ModuleOp module,
   if (!llvm::is_contained({"f32", "bf16", "f64"}, options.precision))
     return module.emitError() << "precision '" << options.precision
                               << "' is not supported; use f32, bf16 or f64";
-  if (failed(checkDevice(options, emitError)) ||
-      failed(checkBiases(module, options)))
+  if (failed(checkDevice(module, options, emitError)))
     return failure();
   SharedObjectOptions code;
   if (options.device == "cuda") {

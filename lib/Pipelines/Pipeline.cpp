@@ -76,6 +76,7 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
   // No CSE behind it: what is normalized again in backward is meant to be.
   passes.addPass(createDecomposePass());
   passes.addPass(createLowerRingsPass());
+  passes.addPass(createLowerExpertsPass());
   passes.addPass(createLowerLibraryPass());
   passes.addPass(createFormKernelsPass());
   passes.addPass(createCSEPass());

@@ -74,6 +74,11 @@ static CallRecord recordOf(Operation *op) {
     record.elements = cast<RankedTensorType>(whole.getType()).getNumElements();
     record.bytes = rt::bytesOf(whole);
     record.collective = collective.getCollective();
+    // Of an exchange by gates, k of all experts' rows are sent.
+    if (auto share = op->getAttrOfType<DenseI64ArrayAttr>("share")) {
+      record.elements = record.elements / share[1] * share[0];
+      record.bytes = record.bytes / share[1] * share[0];
+    }
   }
   if (auto axis = op->getAttrOfType<StringAttr>("axis")) {
     Value moved = op->getNumResults() ? op->getResult(0) : op->getOperand(0);

@@ -91,22 +91,30 @@ Unit unitOf(char letter) {
             "sequences per micro-batch"};
   case 's':
     return {"a sequence", "tokens", "sequences", "tokens"};
+  case 'x':
+    return {"", "experts", "", ""};
   default:
     return {};
   }
 }
 
-/// Heads, sequences and tokens are units: they cannot be padded.
+/// Heads, experts, sequences and tokens are units: they cannot be padded.
 LogicalResult checkUnits(func::FuncOp func, StringRef name, StringRef dims,
                          RankedTensorType type, MeshAttr mesh) {
-  for (auto [dim, letter] : llvm::enumerate(dims))
+  for (auto [dim, letter] : llvm::enumerate(dims)) {
+    int64_t size = type.getDimSize(dim), all = 1;
     for (StringAttr axis : axesOf(type, dim)) {
       Unit unit = unitOf(letter);
-      int64_t size = type.getDimSize(dim), ranks = mesh.getSize(axis);
+      int64_t ranks = mesh.getSize(axis);
+      all *= ranks;
       if (letter == 'r' && size % ranks != 0)
         return emitUnevenGroups(func, name, dims, type, {axis, ranks});
-      if (unit.of.empty() || size % ranks == 0)
+      if (unit.of.empty())
         continue;
+      if (size % ranks == 0) {
+        size /= ranks;
+        continue;
+      }
       auto diag = func.emitError();
       if (unit.what.empty())
         diag << "'" << name << "'";
@@ -117,10 +125,11 @@ LogicalResult checkUnits(func::FuncOp func, StringRef name, StringRef dims,
            << "' of size " << ranks << "; use a size of '" << axis.getValue()
            << "' that divides " << size;
       if (!unit.container.empty())
-        diag << ", or " << unit.container << " with a multiple of " << ranks
+        diag << ", or " << unit.container << " with a multiple of " << all
              << " " << unit.pieces;
       return diag;
     }
+  }
   return success();
 }
 
@@ -185,7 +194,21 @@ LogicalResult DistributePass::returnInvariant(func::FuncOp func,
   return success();
 }
 
+/// Without experts `ep` would be another `dp`, and nothing else.
+LogicalResult checkExperts(func::FuncOp func, MeshAttr mesh) {
+  if (mesh.getSize("ep") == 1)
+    return success();
+  WalkResult found =
+      func.walk([](nn::RoutedOpInterface) { return WalkResult::interrupt(); });
+  if (found.wasInterrupted())
+    return success();
+  return func.emitError() << "mesh axis 'ep' splits experts, but the model has "
+                             "none; use 'dp' instead";
+}
+
 LogicalResult DistributePass::distribute(func::FuncOp func, const Plan &plan) {
+  if (failed(checkExperts(func, plan.mesh)))
+    return failure();
   Placement place(plan);
   if (failed(placeArguments(func, plan, place)))
     return failure();

@@ -19,6 +19,7 @@ static StringRef shardedLetters(StringRef axis) {
       .Case("dp", "b")
       .Case("tp", "nfvg")
       .Case("cp", "s")
+      .Case("ep", "bx")
       .Default("");
 }
 
@@ -32,10 +33,20 @@ static size_t shardedDim(RankedTensorType type, StringRef dims, StringRef axis,
   return uneven && dims[dim] == 'g' ? dims.find('r') : dim;
 }
 
+/// Of axes that cut the same dimension `ep` is the inner one, whatever the
+/// order of the mesh: only the innermost can be exchanged.
+static SmallVector<StringAttr> outermostFirst(MeshAttr mesh) {
+  SmallVector<StringAttr> axes(mesh.getAxes());
+  llvm::stable_sort(axes, [](StringAttr a, StringAttr b) {
+    return a.getValue() != "ep" && b.getValue() == "ep";
+  });
+  return axes;
+}
+
 RankedTensorType Plan::atRest(RankedTensorType type, StringRef dims) const {
   if (!mesh)
     return type;
-  for (StringAttr axis : mesh.getAxes()) {
+  for (StringAttr axis : outermostFirst(mesh)) {
     size_t dim = shardedDim(type, dims, axis, mesh.getSize(axis));
     if (dim != StringRef::npos && mesh.getSize(axis) > 1)
       type =
@@ -102,6 +113,13 @@ std::optional<State> Plan::anchor(Operation *op, StringRef axis) const {
   // Of [batch, sequence, hidden] and [batch, sequence, heads, head size].
   constexpr int64_t sequence = 1, heads = 2;
   bool isStream = stream.contains(op), isBranch = branches.contains(op);
+  // Tokens cross to experts and back; every rank of tp has a part of each.
+  if (axis == "ep" && hasTag(op, "dispatch"))
+    return State::sharded(1);
+  if (axis == "ep" && hasTag(op, "collect"))
+    return State::sharded(0);
+  if (axis == "tp" && hasTag(op, "dispatch"))
+    return State{State::R};
   if (axis == "cp" && hasTag(op, "attention"))
     return State::sharded(exchangesHeads ? heads : sequence);
   if (axis == "cp" && (isStream || isBranch))

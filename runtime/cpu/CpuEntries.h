@@ -38,6 +38,12 @@ int32_t cpuAttentionBackward(int threads, void *const *buffers,
 int32_t cpuScatterAdd(int threads, void *const *buffers, const int64_t *args,
                       std::string *error);
 
+/// Mixtures of experts; see TSR_ROUTED_* in abi.h. The result has the same bits
+/// for every number of threads, but those of products that oneDNN computes.
+/// Returns 0, or non-zero with the reason in *error. Never throws.
+int32_t cpuRouted(int threads, void *const *buffers, const int64_t *args,
+                  std::string *error);
+
 /// Runs `kernel` over [0, count) in at most `threads` contiguous ranges whose
 /// bounds are multiples of `grain` (the last may end at count).
 void cpuLaunch(int threads, tsr_abi_kernel kernel, void *const *buffers,

@@ -98,6 +98,15 @@ int32_t entryOf(void *context, int64_t op, void *const *buffers,
     return rank.enter({entry, op, buffers, args});
   });
 }
+
+int32_t unroutable(void *context, int64_t op, void *const *, const int64_t *) {
+  CudaRank &rank = *static_cast<CudaRank *>(context);
+  return enterOp(rank.owner(), op, []() -> Status {
+    return {TSR_UNSUPPORTED,
+            "mixtures of experts are not supported on device 'cuda' in this "
+            "version; use --device cpu"};
+  });
+}
 } // namespace
 
 const tsr_abi_api &cudaApi() {
@@ -117,7 +126,8 @@ const tsr_abi_api &cudaApi() {
                                   entryOf<TSR_ENTRY_RECEIVE>,
                                   entryOf<TSR_ENTRY_BROADCAST>,
                                   entryOf<TSR_ENTRY_WAIT>,
-                                  entryOf<TSR_ENTRY_SHIFT>};
+                                  entryOf<TSR_ENTRY_SHIFT>,
+                                  unroutable};
   return api;
 }
 

@@ -7,6 +7,7 @@
 #ifndef TESSERA_RUNTIME_CHECKPOINT_H
 #define TESSERA_RUNTIME_CHECKPOINT_H
 
+#include "Safetensors.h"
 #include "Session.h"
 
 #include <string>
@@ -44,6 +45,18 @@ constexpr const char *manifestFile = "manifest.json";
 /// The file of a state tensor and its name in there.
 const char *checkpointFile(const TensorInfo &tensor);
 std::string checkpointName(const TensorInfo &tensor);
+
+/// The tensors in which files hold one: itself, or, where its name has a `*`,
+/// its slices along dimension 0, under their numbers (experts of a mixture).
+struct FileParts {
+  std::vector<std::string> names;
+  std::vector<int64_t> shape; ///< of each
+};
+FileParts filePartsOf(const TensorInfo &tensor, const std::string &name);
+/// Elements [first, first + count) of tensors of one shape that lie behind each
+/// other.
+void widenParts(const std::vector<const FileTensor *> &parts, int64_t first,
+                int64_t count, double *out);
 
 } // namespace tessera
 

@@ -68,31 +68,51 @@ void checkFile(const MappedFile &file, const Manifest::File &expected) {
 /// A state tensor and where its values lie.
 struct Match {
   const TensorInfo *tensor;
-  const FileTensor *source;
+  std::vector<const FileTensor *> parts;
+
+  /// Its bytes behind each other; `scratch` holds them where the file does not.
+  const char *bytes(std::vector<char> &scratch) const {
+    if (parts.size() == 1)
+      return parts[0]->data;
+    scratch.clear();
+    for (const FileTensor *part : parts)
+      scratch.insert(scratch.end(), part->data, part->data + part->bytes);
+    return scratch.data();
+  }
 };
 
-Match matchTensor(const TensorInfo &tensor, const SafetensorsFile &file) {
-  std::string name = checkpointName(tensor), path = file.file().path();
+const FileTensor *matchPart(const TensorInfo &tensor, const std::string &name,
+                            const std::vector<int64_t> &shape,
+                            const SafetensorsFile &file) {
+  std::string path = file.file().path();
   const FileTensor *source = file.find(name);
   if (!source)
     fail(TSR_MISMATCH, "'", path, "' has no tensor '", name,
          "'; the checkpoint is of another model or optimizer");
-  if (source->shape != tensor.fileShape)
+  if (source->shape != shape)
     fail(TSR_MISMATCH, "'", path, "': '", name, "' has shape ",
          describeShape(source->shape), ", the artifact has ",
-         describeShape(tensor.fileShape));
+         describeShape(shape));
   if (source->dtype != dtypeFileName(tensor.dtype))
     fail(TSR_MISMATCH, "'", path, "': '", name, "' is ", source->dtype,
          ", the artifact has ", dtypeFileName(tensor.dtype),
          "; compile for that precision, or load its weights alone");
   checkFinite(path, name, *source);
-  return {&tensor, source};
+  return source;
+}
+
+Match matchTensor(const TensorInfo &tensor, const SafetensorsFile &file) {
+  Match match{&tensor, {}};
+  FileParts parts = filePartsOf(tensor, checkpointName(tensor));
+  for (const std::string &name : parts.names)
+    match.parts.push_back(matchPart(tensor, name, parts.shape, file));
+  return match;
 }
 
 void checkNoExtra(const SafetensorsFile &file, const std::vector<Match> &used) {
   std::set<const FileTensor *> known;
   for (const Match &match : used)
-    known.insert(match.source);
+    known.insert(match.parts.begin(), match.parts.end());
   for (const auto &[name, entry] : file.tensors()) {
     if (known.count(&entry) == 0)
       fail(TSR_MISMATCH, "'", file.file().path(), "' has a tensor '", name,
@@ -149,8 +169,9 @@ void loadCheckpoint(Session &session, const std::string &directory) {
   session.checkSame(concat("the step of the checkpoint in '", directory, "'"),
                     checkpoint->manifest.step);
   session.onEveryRank([&](Rank &rank) {
+    std::vector<char> scratch;
     for (const Match &match : checkpoint->matches)
-      writeShardBytes(rank, *match.tensor, match.source->data);
+      writeShardBytes(rank, *match.tensor, match.bytes(scratch));
   });
   session.resumeAt(checkpoint->manifest.step, checkpoint->manifest.seed);
 }

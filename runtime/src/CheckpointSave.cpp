@@ -69,11 +69,13 @@ Manifest::File writeTensors(const Metadata &metadata, Gathering &state,
                             const std::string &path, const char *name) {
   std::vector<const TensorInfo *> tensors = tensorsOf(metadata, name);
   std::vector<NewTensor> entries;
-  for (const TensorInfo *tensor : tensors)
-    entries.push_back({checkpointName(*tensor), dtypeFileName(tensor->dtype),
-                       tensor->fileShape,
-                       static_cast<uint64_t>(tensor->elements() *
-                                             dtypeBytes(tensor->dtype))});
+  for (const TensorInfo *tensor : tensors) {
+    FileParts parts = filePartsOf(*tensor, checkpointName(*tensor));
+    uint64_t bytes = tensor->elements() * dtypeBytes(tensor->dtype);
+    for (const std::string &part : parts.names)
+      entries.push_back({part, dtypeFileName(tensor->dtype), parts.shape,
+                         bytes / parts.names.size()});
+  }
   WrittenFile file(path + "/" + name);
   std::string header = safetensorsHeader(entries);
   file.write(header.data(), header.size());

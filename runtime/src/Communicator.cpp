@@ -4,7 +4,16 @@
 
 #include "DType.h"
 
+#include <cstring>
+
 namespace tessera {
+
+void Routing::clearUnsent(void *result, int64_t elementBytes) const {
+  int64_t bytes = rowElements * elementBytes;
+  for (int64_t row = 0; gates && row < experts * tokens; ++row)
+    if (!sends(row))
+      std::memset(static_cast<char *>(result) + row * bytes, 0, bytes);
+}
 
 Status Communicator::shift(const Shift &shift, const void *src, void *dst) {
   const Collective &call = shift.call;

@@ -16,6 +16,23 @@
 
 namespace tessera {
 
+/// Which rows of a result [experts, tokens, ..] are sent: those whose gate, of
+/// [tokens, experts], is not 0.
+struct Routing {
+  const void *gates = nullptr; ///< null: all rows
+  int64_t experts = 0, tokens = 0, rowElements = 0;
+  bool isDouble = false; ///< else f32
+
+  /// Whether row number expert * tokens + token is sent.
+  bool sends(int64_t row) const {
+    const int64_t at = row % tokens * experts + row / tokens;
+    return isDouble ? static_cast<const double *>(gates)[at] != 0
+                    : static_cast<const float *>(gates)[at] != 0;
+  }
+  /// Sets rows of a whole result that are not sent to zero.
+  void clearUnsent(void *result, int64_t elementBytes) const;
+};
+
 /// The arguments of a collective (abi.h), plus what diagnostics need.
 struct Collective {
   int64_t op = -1;   ///< index into the metadata's ops
@@ -26,6 +43,7 @@ struct Collective {
   int64_t outer = 1;
   int64_t rows = 1;          ///< of all_to_all
   bool gathersOuter = false; ///< of all_to_all
+  Routing routing;           ///< of all_to_all, the rank's own
 };
 
 /// One side of a point to point message. `peer` is a global rank.
@@ -61,7 +79,8 @@ public:
   virtual Status reduceScatter(const Collective &call, const void *src,
                                void *dst) = 0;
   /// src [outer, rows, n, count] -> dst [outer, n, rows, count] with
-  /// `gathersOuter`, else from the latter form to the former.
+  /// `gathersOuter`, else from the latter form to the former. Rows of dst that
+  /// are not sent are set to zero.
   virtual Status allToAll(const Collective &call, const void *src,
                           void *dst) = 0;
   /// data[count] of the group's member number `root` to all.

@@ -137,6 +137,7 @@ int32_t allToAll(void *context, int64_t op, void *const *buffers,
                  const int64_t *args) {
   return enter(context, op, [&](Rank &rank) {
     Collective call = collectiveOf(op, args);
+    call.routing = routingOf(buffers[2], args);
     void *src = buffers[0], *dst = buffers[1];
     return collect(rank, call, args, dst, [=](Communicator &communicator) {
       return communicator.allToAll(call, src, dst);
@@ -195,7 +196,8 @@ const tsr_abi_api &cpuApi() {
                                   receive,
                                   broadcast,
                                   wait,
-                                  shift};
+                                  shift,
+                                  computeEntry<cpuRouted>};
   return api;
 }
 

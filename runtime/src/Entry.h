@@ -43,6 +43,14 @@ inline Collective collectiveOf(int64_t op, const int64_t *args) {
   return call;
 }
 
+inline Routing routingOf(const void *gates, const int64_t *args) {
+  if (!gates)
+    return {};
+  return {gates, args[TSR_COLLECTIVE_GATED_EXPERTS],
+          args[TSR_COLLECTIVE_GATED_TOKENS], args[TSR_COLLECTIVE_GATED_ROW],
+          args[TSR_COLLECTIVE_DTYPE_GATES] == TSR_DTYPE_F64};
+}
+
 /// The peer differs from the rank on one axis only.
 inline Message messageOf(const Rank &rank, int64_t op, const int64_t *args) {
   std::vector<int64_t> peer = rank.coordinates;

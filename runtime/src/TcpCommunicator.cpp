@@ -258,6 +258,8 @@ Status TcpCommunicator::allToAll(const Collective &call, const void *src,
   for (int64_t i = 0; i < size; ++i)
     copyRows(to.count, to.bytes, arrived + i * bytes, to.bytes,
              static_cast<char *>(dst) + i * to.bytes, size * to.bytes);
+  // A sender does not know the gates of those who get its rows: all travel.
+  call.routing.clearUnsent(dst, dtypeBytes(call.dtype));
   return {};
 }
 

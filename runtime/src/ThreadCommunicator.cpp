@@ -108,6 +108,23 @@ Status ThreadCommunicator::reduceScatter(const Collective &call,
   return meetings.close(seat);
 }
 
+/// Copies a piece that starts `at` bytes into the result; of a routed one only
+/// the rows that are sent.
+static void copyRouted(const Collective &call, char *result, int64_t at,
+                       const char *source, int64_t bytes) {
+  if (!call.routing.gates) {
+    std::memcpy(result + at, source, bytes);
+    return;
+  }
+  const Routing &routing = call.routing;
+  int64_t rowBytes = routing.rowElements * dtypeBytes(call.dtype);
+  for (int64_t begin = 0; begin < bytes; begin += rowBytes)
+    if (routing.sends((at + begin) / rowBytes))
+      std::memcpy(result + at + begin, source + begin, rowBytes);
+    else
+      std::memset(result + at + begin, 0, rowBytes);
+}
+
 Status ThreadCommunicator::allToAll(const Collective &call, const void *src,
                                     void *dst) {
   Meetings::Seat seat = meetings.seatOf(call.axes);
@@ -133,9 +150,11 @@ Status ThreadCommunicator::allToAll(const Collective &call, const void *src,
           int64_t base = outer * size * call.rows;
           auto *source = static_cast<const char *>(sources[k]);
           auto *target = static_cast<char *>(dst);
-          for (int64_t row = 0; row < call.rows; ++row)
-            std::memcpy(target + (base + k * theirs + row * to) * bytes,
-                        source + (base + mine + row * from) * bytes, bytes);
+          for (int64_t row = 0; row < call.rows; ++row) {
+            int64_t at = (base + k * theirs + row * to) * bytes;
+            copyRouted(call, target, at,
+                       source + (base + mine + row * from) * bytes, bytes);
+          }
         }
       });
   return meetings.close(seat);

@@ -10,7 +10,7 @@ namespace {
 struct Match {
   const TensorInfo *parameter;
   const TensorInfo *master; ///< may be null
-  const FileTensor *source;
+  std::vector<const FileTensor *> parts;
 };
 
 /// `transformers` writes "transformer.wte.weight" from GPT2LMHeadModel and
@@ -25,23 +25,33 @@ const FileTensor *findByName(const SafetensorsFile &file,
   return file.find(prefix + name);
 }
 
-Match matchParameter(const TensorInfo &parameter, const Metadata &metadata,
-                     const SafetensorsFile &file) {
+const FileTensor *matchPart(const std::string &name,
+                            const std::vector<int64_t> &shape,
+                            const SafetensorsFile &file) {
   const std::string &path = file.file().path();
-  const FileTensor *source = findByName(file, parameter.name);
+  const FileTensor *source = findByName(file, name);
   if (!source)
-    fail(TSR_MISMATCH, "'", path, "' has no tensor '", parameter.name,
+    fail(TSR_MISMATCH, "'", path, "' has no tensor '", name,
          "', with or without 'transformer.'; it has ", file.tensors().size(),
          " others");
-  if (source->shape != parameter.fileShape)
-    fail(TSR_MISMATCH, "'", path, "': '", parameter.name, "' has shape ",
+  if (source->shape != shape)
+    fail(TSR_MISMATCH, "'", path, "': '", name, "' has shape ",
          describeShape(source->shape), ", the artifact has ",
-         describeShape(parameter.fileShape));
+         describeShape(shape));
   if (fileElementBytes(source->dtype) == 0)
-    fail(TSR_MISMATCH, "'", path, "': '", parameter.name, "' is ",
-         source->dtype, ", use F32, F64, BF16 or F16");
-  checkFinite(path, parameter.name, *source);
-  return {&parameter, metadata.find(Role::Master, parameter.name), source};
+    fail(TSR_MISMATCH, "'", path, "': '", name, "' is ", source->dtype,
+         ", use F32, F64, BF16 or F16");
+  checkFinite(path, name, *source);
+  return source;
+}
+
+Match matchParameter(const TensorInfo &parameter, const Metadata &metadata,
+                     const SafetensorsFile &file) {
+  Match match{&parameter, metadata.find(Role::Master, parameter.name), {}};
+  FileParts parts = filePartsOf(parameter, parameter.name);
+  for (const std::string &name : parts.names)
+    match.parts.push_back(matchPart(name, parts.shape, file));
+  return match;
 }
 
 std::string weightsFile(const std::string &path) {
@@ -71,7 +81,7 @@ void loadWeights(Session &session, const std::string &path) {
   session.onEveryRank([&](Rank &rank) {
     for (const Match &match : matches) {
       Source source = [&](int64_t first, int64_t count, double *out) {
-        widenFile(*match.source, first, count, out);
+        widenParts(match.parts, first, count, out);
       };
       writeShard(rank, *match.parameter, source,
                  roundedVia(metadata, *match.parameter));

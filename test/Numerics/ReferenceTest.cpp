@@ -181,7 +181,7 @@ TEST_P(WeightsTest, RoundTrip) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, WeightsTest,
-                         ::testing::Values("bert", "llama", "mistral", "qwen2",
+                         ::testing::Values("bert", "llama", "mistral", "mixtral", "qwen2",
                                            "t5", "t5-v1.1"),
                          [](const auto &info) {
                            return lettersOf(info.param);
@@ -255,5 +255,21 @@ INSTANTIATE_TEST_SUITE_P(LikeLlama, ReferenceTest,
                                             ::testing::Values("", "dp=2,tp=2"),
                                             ::testing::Values(2)),
                          caseName);
+
+/// Of one micro-batch: several have another load-balance loss each.
+INSTANTIATE_TEST_SUITE_P(
+    Mixtral, ReferenceTest,
+    ::testing::Combine(::testing::Values("mixtral"),
+                       ::testing::Values("f64", "f32"),
+                       ::testing::Values("", "tp=2", "ep=2", "ep=4",
+                                         "dp=2,ep=2", "ep=2,tp=2"),
+                       ::testing::Values(1)),
+    caseName);
+INSTANTIATE_TEST_SUITE_P(
+    Mixtral, KeptGradientsTest,
+    ::testing::Combine(::testing::Values("mixtral"), ::testing::Values("f64"),
+                       ::testing::Values("ep=2,tp=2", "ep=4,dp=2"),
+                       ::testing::Values(1)),
+    caseName);
 
 } // namespace

@@ -197,6 +197,46 @@ TEST_P(Conformance, AllToAllTransposesPartsAndMembers) {
   });
 }
 
+/// Rows [4 experts, 2 tokens a member, 3] and back: of both only those whose
+/// gate, on the member that gets them, is not 0.
+TEST_P(Conformance, AllToAllByGatesMovesRoutedRows) {
+  constexpr int64_t kTokens = 4, kExperts = 4, kRow = 3;
+  World world = makeWorld({{"ep", 2}});
+  auto isRouted = [](int64_t x, int64_t t) { return (x + t) % 3 != 0; };
+  onRanks(world, [&](int64_t rank) {
+    // Global experts and tokens of the result's first row.
+    auto gates = [&](int64_t x0, int64_t experts, int64_t t0, int64_t tokens) {
+      std::vector<float> made;
+      for (int64_t t = t0; t < t0 + tokens; ++t)
+        for (int64_t x = x0; x < x0 + experts; ++x)
+          made.push_back(isRouted(x, t) ? 0.5f : 0.0f);
+      return made;
+    };
+    std::vector<float> sent(kExperts * 2 * kRow, 7), got(sent.size(), -1),
+        back(sent.size(), -1);
+    Collective what = call(1, 2 * kRow, TSR_DTYPE_F32);
+    what.rows = 2;
+    std::vector<float> by = gates(2 * rank, 2, 0, kTokens);
+    what.routing = {by.data(), 2, kTokens, kRow, false};
+    ASSERT_TRUE(
+        world.ranks[rank]->allToAll(what, sent.data(), got.data()).ok());
+    for (size_t i = 0; i < got.size(); ++i) {
+      auto row = static_cast<int64_t>(i) / kRow;
+      bool moved = isRouted(2 * rank + row / kTokens, row % kTokens);
+      ASSERT_EQ(got[i], moved ? 7 : 0) << i;
+    }
+    by = gates(0, kExperts, 2 * rank, 2);
+    what.routing = {by.data(), kExperts, 2, kRow, false};
+    what.gathersOuter = true;
+    ASSERT_TRUE(
+        world.ranks[rank]->allToAll(what, got.data(), back.data()).ok());
+    for (size_t i = 0; i < back.size(); ++i) {
+      auto row = static_cast<int64_t>(i) / kRow;
+      ASSERT_EQ(back[i], isRouted(row / 2, 2 * rank + row % 2) ? 7 : 0) << i;
+    }
+  });
+}
+
 TEST_P(Conformance, BroadcastAndBarrier) {
   World world = makeWorld({{"dp", 2}, {"tp", 2}});
   std::atomic<int> before{0};

@@ -10,11 +10,10 @@ using namespace tessera;
 static constexpr int64_t kMaximalSize = 1 << 20;
 
 static std::string checkAxis(const std::string &axis, int64_t size) {
-  if (axis == "ep")
-    return "mesh axis '" + axis +
-           "' is not supported by this version; use 'pp', 'dp', 'cp' and 'tp'";
-  if (axis != "pp" && axis != "dp" && axis != "cp" && axis != "tp")
-    return "unknown mesh axis '" + axis + "'; use 'pp', 'dp', 'cp' and 'tp'";
+  if (axis != "pp" && axis != "dp" && axis != "cp" && axis != "ep" &&
+      axis != "tp")
+    return "unknown mesh axis '" + axis +
+           "'; use 'pp', 'dp', 'cp', 'ep' and 'tp'";
   if (size < 1 || size > kMaximalSize)
     return "mesh axis '" + axis + "' has size " + std::to_string(size) +
            "; it must be in [1, " + std::to_string(kMaximalSize) + "]";

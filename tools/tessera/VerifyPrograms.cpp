@@ -67,13 +67,13 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
   return true;
 }
 
-/// Two sequences per rank of `dp` and micro-batch.
+/// Two sequences per rank of `dp` and `ep` and micro-batch.
 static int64_t smallBatch(const DriverOptions &options) {
   Mesh mesh;
   mesh.parse(options.mesh);
   int64_t batch = 2 * std::max<int64_t>(1, options.microBatches);
   for (const auto &[axis, size] : mesh.axes)
-    if (axis == "dp")
+    if (axis == "dp" || axis == "ep")
       batch *= size;
   return batch;
 }

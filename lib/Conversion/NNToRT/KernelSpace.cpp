@@ -98,7 +98,8 @@ static bool isKernelOp(Operation *op) {
   return isa<nn::AddOp, nn::BroadcastOp, nn::MapOp, nn::MapGradOp, nn::CastOp,
              nn::DropoutOp, nn::PickOp, nn::PickGradOp, nn::MaxOp,
              nn::EmbeddingOp, nn::PrefixGradOp, nn::RopeOp, nn::CountedOp,
-             nn::AdamWOp, rt::FirstOp, rt::SliceOp, rt::PadOp>(op);
+             nn::RoutedOp, nn::AdamWOp, rt::FirstOp, rt::SliceOp, rt::PadOp>(
+      op);
 }
 
 /// The dimension that an op cuts or pads: rows end with it.

@@ -145,6 +145,20 @@ void LocalizePass::recordSpans(DistributableOpInterface op) {
   }
 }
 
+/// The gates by which everything that reads a value is routed: what they route
+/// nowhere is not read. Null if there are none, or several.
+Value gatesOfReaders(Value value) {
+  Value gates;
+  for (OpOperand &use : value.getUses()) {
+    auto reader = dyn_cast<nn::RoutedOpInterface>(use.getOwner());
+    if (!reader || !reader.readsRoutedRows(use.getOperandNumber()) ||
+        (gates && gates != reader.getGates()))
+      return {};
+    gates = reader.getGates();
+  }
+  return gates;
+}
+
 /// Why a conversion communicates, in the words of the report.
 std::string reasonOf(ConvertOp op) {
   Operation *source = op.getInput().getDefiningOp();
@@ -152,6 +166,8 @@ std::string reasonOf(ConvertOp op) {
     source = convert.getInput().getDefiningOp();
   if (op.getHow() == "all_reduce_max")
     return "largest logit over the split vocabulary";
+  if (op.getHow() == "all_to_all" && gatesOfReaders(op.getResult()))
+    return "tokens of experts, where these share them evenly";
   if (op.getHow() == "all_to_all")
     return "another dimension split";
   if (op.getHow() == "all_gather")
@@ -242,10 +258,20 @@ Operation *LocalizePass::exchange(OpBuilder &b, ConvertOp op) {
   if (before.getDimSize(from) * ranks != after.getDimSize(from) ||
       after.getDimSize(to) * ranks != before.getDimSize(to))
     return nullptr;
+  Value gates = gatesOfReaders(op.getResult());
+  Operation *made = gates ? gates.getDefiningOp() : nullptr;
+  // Gates are converted behind the rows that they route.
+  if (made && made->getBlock() == op->getBlock() && op->isBeforeInBlock(made))
+    b.setInsertionPointAfter(made);
   Operation *exchanged = rt::AllToAllOp::create(
-      b, op.getLoc(), type, op.getInput(), b.getStrArrayAttr({op.getAxis()}),
-      b.getI64IntegerAttr(from), b.getI64IntegerAttr(to));
+      b, op.getLoc(), type, op.getInput(), gates,
+      b.getStrArrayAttr({op.getAxis()}), b.getI64IntegerAttr(from),
+      b.getI64IntegerAttr(to));
   exchanged->setAttr("reason", b.getStringAttr(reasonOf(op)));
+  if (gates) {
+    nn::RoutedShare share = nn::routedShare(gates);
+    exchanged->setAttr("share", b.getDenseI64ArrayAttr({share.k, share.total}));
+  }
   return exchanged;
 }
 

@@ -367,6 +367,12 @@ Value OpBody::emit(OpBuilder &b, ValueRange x) {
       .Case([&](rt::PadOp p) { return padRow(b, p); })
       .Case([&](nn::RopeOp r) { return rotate(b, r); })
       .Case([&](nn::CountedOp c) { return counts(b, c, x[0]); })
+      .Case([&](nn::RoutedOp) -> Value {
+        Value zero = constantLike(b, loc, x[0], 0.0);
+        Value isRouted = arith::CmpFOp::create(
+            b, loc, arith::CmpFPredicate::UNE, x[0], zero);
+        return zeroUnless(isRouted, constantLike(b, loc, x[0], 1.0));
+      })
       .Case([&](nn::AdamWOp a) { return adamw(b, a, x); })
       .Case([&](rt::FirstOp) {
         Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,

@@ -46,12 +46,15 @@ void roundBeforeGather(nn::CastOp cast) {
 struct RoundOperandsPass
     : tessera::impl::RoundOperandsPassBase<RoundOperandsPass> {
   void runOnOperation() override {
-    getOperation().walk<WalkOrder::PreOrder>([&](nn::EinsumOp op) {
-      if (!op.getCompute())
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      auto compute = op->getAttrOfType<TypeAttr>("compute");
+      if (!compute)
         return;
+      auto routed = dyn_cast<nn::RoutedOpInterface>(op);
       for (OpOperand &operand : op->getOpOperands())
-        operand.set(rounded(operand.get(), *op.getCompute(), op));
-      op.removeComputeAttr();
+        if (!routed || operand.get() != routed.getGates())
+          operand.set(rounded(operand.get(), compute.getValue(), op));
+      op->removeAttr("compute");
     });
     getOperation().walk([](nn::CastOp cast) { roundBeforeGather(cast); });
   }

@@ -30,7 +30,7 @@ static int64_t bits(APFloat value) {
   return value.bitcastToAPInt().getSExtValue();
 }
 
-static FailureOr<int64_t> dtypeOf(Operation *op, Value value) {
+FailureOr<int64_t> tessera::dtypeOf(Operation *op, Value value) {
   Type type = typeOf(value).getElementType();
   if (type.isF32())
     return TSR_DTYPE_F32;
@@ -344,9 +344,20 @@ Call allToAll(rt::AllToAllOp op, dist::MeshAttr mesh) {
       collective(op, TSR_ENTRY_ALL_TO_ALL, product(0, first), count, mesh);
   if (failed(call))
     return failure();
-  call->buffers = {op.getInput(), op.getResult()};
+  call->buffers = {op.getInput(), op.getResult(), op.getGates()};
   call->arguments[TSR_COLLECTIVE_ROWS] = product(first, second);
   call->arguments[TSR_COLLECTIVE_GATHERS_OUTER] = gathersOuter;
+  if (!op.getGates())
+    return call;
+  FailureOr<int64_t> dtype = dtypeOf(op, op.getGates());
+  if (failed(dtype))
+    return failure();
+  ArrayRef<int64_t> gates = typeOf(op.getGates()).getShape();
+  call->arguments[TSR_COLLECTIVE_GATED_EXPERTS] = gates.back();
+  call->arguments[TSR_COLLECTIVE_GATED_TOKENS] = gates[0] * gates[1];
+  call->arguments[TSR_COLLECTIVE_GATED_ROW] =
+      to.getNumElements() / typeOf(op.getGates()).getNumElements();
+  call->arguments[TSR_COLLECTIVE_DTYPE_GATES] = *dtype;
   return call;
 }
 
@@ -398,6 +409,7 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
       .Case<rt::AttentionGradOp, rt::RingAttentionGradOp>(
           [](auto op) { return attentionGrad(op); })
       .Case([](rt::ScatterAddOp op) { return scatterAdd(op); })
+      .Case([](rt::RoutedOp op) { return routedCall(op); })
       .Case([](rt::ZeroOp op) { return zero(op); })
       .Case([](rt::CopyOp op) { return copy(op); })
       .Case([&](rt::AllReduceOp op) { return allReduce(op, mesh); })

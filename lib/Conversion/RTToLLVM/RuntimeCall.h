@@ -35,6 +35,10 @@ struct RuntimeCall {
 mlir::FailureOr<RuntimeCall> describeCall(rt::RuntimeCallOpInterface op,
                                           dist::MeshAttr mesh);
 
+/// Element type of a tensor, as TSR_DTYPE_*.
+mlir::FailureOr<int64_t> dtypeOf(mlir::Operation *op, mlir::Value value);
+mlir::FailureOr<RuntimeCall> routedCall(rt::RoutedOp op);
+
 } // namespace tessera
 
 #endif // TESSERA_LIB_CONVERSION_RTTOLLVM_RUNTIMECALL_H

@@ -8,6 +8,7 @@ using namespace tessera;
 using namespace tessera::rt;
 
 #include "tessera/Dialect/RT/RTDialect.cpp.inc"
+#include "tessera/Dialect/RT/RTEnums.cpp.inc"
 #define GET_OP_CLASSES
 #include "tessera/Dialect/RT/RTOps.cpp.inc"
 
@@ -35,4 +36,21 @@ int64_t AttentionOp::getFlops() {
 
 int64_t AttentionGradOp::getFlops() {
   return pairFlops(getQuery(), getKey(), getCausal(), 5);
+}
+
+/// Of the products of all rows with all of the rank's experts, those of the
+/// routed rows, where tokens share out evenly.
+int64_t RoutedOp::getFlops() {
+  bool isProduct = getKind() == RoutedKind::Product ||
+                   getKind() == RoutedKind::ProductGradWeight;
+  if (!isProduct)
+    return 0;
+  auto shapeOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getShape();
+  };
+  int64_t work = 2 * shapeOf(getInputs()[0]).back();
+  Value other = getKind() == RoutedKind::Product ? getResult() : getInputs()[1];
+  for (int64_t size : shapeOf(other))
+    work *= size;
+  return work / getTotal() * getK();
 }

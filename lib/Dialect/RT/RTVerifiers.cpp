@@ -188,6 +188,20 @@ LogicalResult ReduceScatterOp::verify() {
                       cast<RankedTensorType>(getType()), getDim());
 }
 
+/// Gates are [.., experts]; rows [experts, .., columns].
+static LogicalResult verifyGates(Operation *op, Value rows, Value gates) {
+  auto type = cast<RankedTensorType>(rows.getType());
+  auto routes = cast<RankedTensorType>(gates.getType());
+  ArrayRef<int64_t> shape = type.getShape(), by = routes.getShape();
+  if (shape.size() == by.size() + 1 && !by.empty() &&
+      shape.front() == by.back() &&
+      shape.drop_front().drop_back() == by.drop_back())
+    return success();
+  return op->emitOpError() << "routes rows " << type << " by gates " << routes
+                           << "; these must be the rows' [.., experts], those "
+                              "[experts, .., columns]";
+}
+
 LogicalResult AllToAllOp::verify() {
   auto from = cast<RankedTensorType>(getInput().getType());
   auto to = cast<RankedTensorType>(getType());
@@ -202,11 +216,53 @@ LogicalResult AllToAllOp::verify() {
   if (ranks > 0 && shape[out] % ranks == 0) {
     shape[out] /= ranks;
     if (from.clone(shape) == to)
-      return success();
+      return getGates() ? verifyGates(*this, getResult(), getGates())
+                        : success();
   }
   return emitOpError() << "makes " << to << " of " << from
                        << "; what dimension " << in << " gains, dimension "
                        << out << " must lose";
+}
+
+static LogicalResult verifyRouted(RoutedOp op) {
+  ValueRange in = op.getInputs();
+  switch (op.getKind()) {
+  case RoutedKind::TopK:
+    if (in[0].getType() == op.getType())
+      return success();
+    return op.emitOpError()
+           << "makes gates " << op.getType() << " of logits " << in[0].getType()
+           << "; the types must be the same";
+  case RoutedKind::Dispatch:
+    return verifyGates(op, op.getResult(), in[1]);
+  case RoutedKind::CollectGradGates:
+    return verifyGates(op, in[1], in[2]);
+  case RoutedKind::Product:
+    if (failed(verifyGates(op, op.getResult(), in[2])))
+      return failure();
+    return verifyGates(op, in[0], in[2]);
+  case RoutedKind::ProductGradWeight:
+    if (failed(verifyGates(op, in[1], in[2])))
+      return failure();
+    return verifyGates(op, in[0], in[2]);
+  case RoutedKind::Collect:
+    return verifyGates(op, in[0], in[1]);
+  }
+  return success();
+}
+
+LogicalResult RoutedOp::verify() {
+  bool isTopK = getKind() == RoutedKind::TopK;
+  bool isMove =
+      getKind() == RoutedKind::Dispatch || getKind() == RoutedKind::Collect;
+  size_t wanted = isTopK ? 1 : isMove ? 2 : 3;
+  if (getInputs().size() != wanted)
+    return emitOpError() << "has " << getInputs().size() << " inputs; '"
+                         << stringifyRoutedKind(getKind()) << "' has "
+                         << wanted;
+  if (cast<RankedTensorType>(getInputs().back().getType()).getRank() == 0)
+    return emitOpError() << "has gates of rank 0; they are [.., experts]";
+  return verifyRouted(*this);
 }
 
 LogicalResult SliceOp::verify() {

@@ -104,6 +104,7 @@ typedef struct tsr_abi_api {
   tsr_abi_entry broadcast;
   tsr_abi_entry wait;
   tsr_abi_entry shift;
+  tsr_abi_entry routed;
 } tsr_abi_api;
 
 /* Indices of the entries: a table of pointers behind `bytes`. */
@@ -123,7 +124,8 @@ enum {
   TSR_ENTRY_RECEIVE,
   TSR_ENTRY_BROADCAST,
   TSR_ENTRY_WAIT,
-  TSR_ENTRY_SHIFT
+  TSR_ENTRY_SHIFT,
+  TSR_ENTRY_ROUTED
 };
 
 /* What one rank hands to its program, for one optimizer step. */
@@ -277,7 +279,10 @@ enum {
  *   GATHERS_OUTER the gathered one is the outer of the two: src is
  *   [OUTER, ROWS, n, COUNT], dst is [OUTER, n, ROWS, COUNT], and rank r's
  *   dst[:, k, :, :] is rank k's src[:, :, r, :]. Else the other way round.
- *   buffers: src, dst.
+ *   buffers: src, dst, gates. Where gates are not null the result is
+ *   [GATED_EXPERTS, GATED_TOKENS, GATED_ROW] and gates are [GATED_TOKENS,
+ *   GATED_EXPERTS] of type DTYPE_GATES: rows whose gate is zero are not
+ *   moved, and are set to zero.
  * broadcast: buffers: data, in place; COUNT elements of the member whose
  *   coordinate on the one axis in AXES is ROOT go to the others.
  * shift: dst gets the COUNT elements of src of the member before, the first
@@ -286,7 +291,7 @@ enum {
  * what the collective reads, or touch what it writes. Collectives that are
  * started run one after the other, in the order of their starts, which is the
  * same on all ranks.
- * wait: until the collective is done whose last buffer is buffers[0]; args is
+ * wait: until the collective is done whose result is buffers[0]; args is
  * null. A program waits for all that it starts. */
 enum {
   TSR_COLLECTIVE_AXES = 0,
@@ -298,7 +303,50 @@ enum {
   TSR_COLLECTIVE_ROWS, /* all_to_all only, as the next */
   TSR_COLLECTIVE_GATHERS_OUTER,
   TSR_COLLECTIVE_ROOT,
+  TSR_COLLECTIVE_GATED_EXPERTS, /* all_to_all with gates only, as the next */
+  TSR_COLLECTIVE_GATED_TOKENS,
+  TSR_COLLECTIVE_GATED_ROW,
+  TSR_COLLECTIVE_DTYPE_GATES,
   TSR_COLLECTIVE_ARGS
+};
+
+/* routed: mixtures of experts. g are gates [TOKENS, EXPERTS] (f32, or f64 with
+ * f64 data), zero where a token t is not routed to an expert x; "rows" are
+ * [EXPERTS, TOKENS, ..]. Only rows whose gate is not zero are read or computed,
+ * the others of a result are set to zero. KIND:
+ * TOP_K: g[t, x] = exp(l[t, x]) / sum over the K largest of row t, else zero;
+ *   of equal logits the first is larger. buffers: l, g.
+ * DISPATCH: rows[x, t, :] = tokens[t, :], if WEIGHTED times g[t, x].
+ *   buffers: tokens, g, rows. COLUMNS elements of a row.
+ * COLLECT: tokens[t, :] = sum over x of rows[x, t, :], if WEIGHTED times
+ *   g[t, x]. buffers: rows, g, tokens.
+ * COLLECT_GRAD_GATES: dg[t, x] = sum over c of grad[t, c] rows[x, t, c].
+ *   buffers: grad, rows, g, dg.
+ * PRODUCT: c[x, t, :] = a[x, t, :] w[x]^T with w[x] of [COLUMNS, INNER], or
+ *   with TRANSPOSED of [INNER, COLUMNS]. buffers: a, w, g, c.
+ * PRODUCT_GRAD_WEIGHT: dw[x] of [COLUMNS, INNER] = sum over t of the products
+ *   grad[x, t, :]^T a[x, t, :]. buffers: grad, a, g, dw.
+ * DTYPE_IN is that of all operands but the gates, DTYPE_OUT the result's. */
+enum {
+  TSR_ROUTED_TOP_K = 0,
+  TSR_ROUTED_DISPATCH,
+  TSR_ROUTED_COLLECT,
+  TSR_ROUTED_COLLECT_GRAD_GATES,
+  TSR_ROUTED_PRODUCT,
+  TSR_ROUTED_PRODUCT_GRAD_WEIGHT
+};
+enum {
+  TSR_ROUTED_KIND = 0,
+  TSR_ROUTED_TOKENS,
+  TSR_ROUTED_EXPERTS,
+  TSR_ROUTED_COLUMNS,
+  TSR_ROUTED_INNER,
+  TSR_ROUTED_K,
+  TSR_ROUTED_WEIGHTED,
+  TSR_ROUTED_TRANSPOSED,
+  TSR_ROUTED_DTYPE_IN,
+  TSR_ROUTED_DTYPE_OUT,
+  TSR_ROUTED_ARGS
 };
 
 /* send, receive: BYTES bytes of buffers[0] to or from the rank whose coordinate

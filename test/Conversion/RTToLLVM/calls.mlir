@@ -87,7 +87,7 @@ module {
 
 // Axes are bits in the order of the mesh; equal argument lists are one global.
 // CHECK: llvm.mlir.global internal constant @tsr_arguments_{{.*}}(dense<32>
-// CHECK-NEXT: llvm.mlir.global internal constant @tsr_arguments_{{.*}}(dense<[2, 8, 0, 0, 1, 0, 0, 0, 0]>
+// CHECK-NEXT: llvm.mlir.global internal constant @tsr_arguments_{{.*}}(dense<[2, 8, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]>
 // CHECK-NOT: llvm.mlir.global
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @step() {

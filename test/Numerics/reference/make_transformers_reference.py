@@ -38,6 +38,10 @@ FAMILIES = {
         **COMMON, "hidden_size": 32, "tie_word_embeddings": True,
         "rope_parameters": {"rope_type": "yarn", "rope_theta": 100.0, "factor": 2.0, "beta_slow": 0.1,
                             "original_max_position_embeddings": 4}}),
+    "mixtral": ("MixtralForCausalLM", "MixtralConfig", {
+        **COMMON, "num_hidden_layers": 2, "num_local_experts": 4, "num_experts_per_tok": 2, "tie_word_embeddings": False,
+        "output_router_logits": True, "router_aux_loss_coef": 0.05,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}),
     "bert": ("BertForMaskedLM", "BertConfig", {
         "vocab_size": 37, "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 4,
         "max_position_embeddings": 8, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}),
@@ -99,13 +103,27 @@ def untie(model, family):
 
 
 def loss(model, data):
-    """Mean cross-entropy of the next token, or of the labels of a masked or encoder-decoder model."""
+    """Mean cross-entropy of the next token, or of the labels of a masked or encoder-decoder model; with experts plus the load-balance loss."""
     if "token_types" not in data and "labels" in data:
         return model(input_ids=data["ids"], labels=data["labels"]).loss
     if "labels" in data:
         return model(input_ids=data["ids"], token_type_ids=data["token_types"], labels=data["labels"]).loss
-    logits = model(input_ids=data["tokens"][:, :-1]).logits
-    return -logits.log_softmax(-1).gather(-1, data["tokens"][:, 1:, None]).mean()
+    made = model(input_ids=data["tokens"][:, :-1])
+    mean = -made.logits.log_softmax(-1).gather(-1, data["tokens"][:, 1:, None]).mean()
+    balances = getattr(model.config, "output_router_logits", False)
+    return mean + model.config.router_aux_loss_coef * made.aux_loss if balances else mean
+
+
+def in_files(name, tensor):
+    """Tensors under the names of files, those of all experts as one: transformers fuses in memory what it writes apart."""
+    name = name.replace(".mlp.gate.", ".block_sparse_moe.gate.")
+    if name.endswith(".mlp.experts.gate_up_proj"):
+        prefix = name.replace(".mlp.experts.gate_up_proj", ".block_sparse_moe.experts.*.")
+        gate, up = tensor.chunk(2, dim=1)
+        return {prefix + "w1.weight": gate.contiguous(), prefix + "w3.weight": up.contiguous()}
+    if name.endswith(".mlp.experts.down_proj"):
+        return {name.replace(".mlp.experts.down_proj", ".block_sparse_moe.experts.*.w2.weight"): tensor}
+    return {name: tensor}
 
 
 def train(model, data):
@@ -120,8 +138,10 @@ def train(model, data):
         with torch.no_grad():
             for name, w in p.items():
                 base.adamw(w, factor * grads[name], *moments[name], step, lr)
-                tensors[f"gradient.{step + 1}.{name}"] = grads[name]
-                tensors[f"parameter.{step + 1}.{name}"] = w.detach().clone()
+                for key, part in in_files(name, grads[name]).items():
+                    tensors[f"gradient.{step + 1}.{key}"] = part
+                for key, part in in_files(name, w.detach().clone()).items():
+                    tensors[f"parameter.{step + 1}.{key}"] = part
         steps.append({"loss": value.item(), "grad_norm": norm, "lr": lr})
     return tensors, steps
 
@@ -129,7 +149,7 @@ def train(model, data):
 def make(family):
     import transformers
     architecture, configuration, keys = FAMILIES[family]
-    config = getattr(transformers, configuration)(**keys, attn_implementation="eager")
+    config = getattr(transformers, configuration)(**keys, attn_implementation="eager", experts_implementation="eager")
     model = untie(getattr(transformers, architecture)(config), family)
     randomize(model)
     target = base.HERE / family

@@ -59,6 +59,15 @@ def LowerRingsPass : Pass<"rt-lower-rings", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect"];
 }
 
+def LowerExpertsPass : Pass<"rt-lower-experts", "::mlir::ModuleOp"> {
+  let summary = "Routing, exchange and products of experts become library calls";
+  let description = [{
+    Before: local nn ops. After: `nn.top_k` and ops on rows [experts, batch,
+    sequence, ..] are `rt.routed`, which compute routed rows only.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
 def LowerLibraryPass : Pass<"rt-lower-library", "::mlir::ModuleOp"> {
   let summary = "Matrix products, attention and lookups' gradients become library calls";
   let description = [{

@@ -29,6 +29,13 @@ bool hasBound(Function function);
 mlir::LogicalResult verifyProbability(mlir::Operation *op, llvm::StringRef name,
                                       const llvm::APFloat &value);
 
+/// Of how many experts, of how many, each token has a gate that is not 0; 1 of
+/// 1 where the op that makes the gates is not in sight.
+struct RoutedShare {
+  int64_t k = 1, total = 1;
+};
+RoutedShare routedShare(mlir::Value gates);
+
 /// Creates an op whose result types follow from its operands by the typing
 /// rule. The rule must accept them; the op's own verifier says so otherwise.
 template <typename OpTy, typename... Args>

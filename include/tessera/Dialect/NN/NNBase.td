@@ -20,8 +20,10 @@ def NN_Dialect : Dialect {
     in checkpoints), `nn.dims` (a letter per dimension, from which plans choose
     their sharding: `b` batch, `s` sequence, `h` hidden, `c` one of query, key,
     value, `n` heads, `g` key and value heads, `r` query heads of each of them,
-    `d` head size, `f` feed-forward, `v` vocabulary, `p` positions), `nn.init`,
-    `nn.file_shape`, `nn.decay`. Data are arguments with `nn.data`. Tables are
+    `d` head size, `f` feed-forward, `v` vocabulary, `p` positions, `x` experts,
+    `y` experts in a router),
+    `nn.init`, `nn.file_shape`, `nn.decay`. A `*` in a name stands for the index
+    of dimension 0, whose slices files hold one by one. Data are arguments with `nn.data`. Tables are
     arguments with `nn.table` (their name) that `nn.init` fixes: they are no
     parameters, and no file holds them.
   }];
@@ -71,6 +73,7 @@ defvar NN_Cost = DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>;
 defvar NN_TypedElement = DeclareOpInterfaceMethods<DistributableOpInterface,
                                                    ["getResultElementType"]>;
 defvar NN_Precision = DeclareOpInterfaceMethods<PrecisionOpInterface>;
+defvar NN_Routed = DeclareOpInterfaceMethods<RoutedOpInterface>;
 
 // ------------------------------------------------------------------ products
 

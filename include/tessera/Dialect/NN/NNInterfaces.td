@@ -56,4 +56,21 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   ];
 }
 
+def RoutedOpInterface : OpInterface<"RoutedOpInterface"> {
+  let cppNamespace = "::tessera::nn";
+  let description = [{
+    An op on tokens that gates [batch, sequence, experts] route: a token is an
+    expert's where its gate is not 0. Tensors [experts, batch, sequence, ..] are
+    0 elsewhere, and what is 0 there is neither computed nor sent.
+  }];
+  let methods = [
+    InterfaceMethod<"The operand that says which tokens are routed where.",
+      "::mlir::Value", "getGates", (ins)>,
+    InterfaceMethod<[{
+      Whether an operand is [experts, batch, sequence, ..], of which the op reads
+      the routed rows only.
+      }], "bool", "readsRoutedRows", (ins "unsigned":$operand)>
+  ];
+}
+
 #endif // TESSERA_DIALECT_NN_NNINTERFACES_TD

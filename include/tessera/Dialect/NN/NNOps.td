@@ -8,5 +8,6 @@
 
 include "tessera/Dialect/NN/NNMathOps.td"
 include "tessera/Dialect/NN/NNModelOps.td"
+include "tessera/Dialect/NN/NNExpertOps.td"
 
 #endif // TESSERA_DIALECT_NN_NNOPS_TD

@@ -14,6 +14,7 @@
 #include "tessera/Dialect/NN/NNInterfaces.h"
 
 #include "tessera/Dialect/RT/RTDialect.h.inc"
+#include "tessera/Dialect/RT/RTEnums.h.inc"
 
 namespace tessera::rt {
 /// Emits an error if anything but one rt.wait reads a pending result.

@@ -288,12 +288,18 @@ def RT_AllToAllOp : RT_Op<"all_to_all", [Pure, RT_Call<>, RT_Collective]> {
   let summary = "Gathers one dimension and scatters another";
   let description = [{
     The ranks' chunks of dimension `gathered` become whole; of dimension
-    `scattered` each rank keeps its chunk.
+    `scattered` each rank keeps its chunk. With `gates` [batch, sequence,
+    experts] of the result's chunks, rows of the result [experts, batch,
+    sequence, ..] whose gate is 0 are not sent and are 0.
   }];
-  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, ConfinedAttr<I64Attr, [IntNonNegative]>:$gathered,
+  let arguments = (ins AnyRankedTensor:$input, Optional<AnyRankedTensor>:$gates,
+                       StrArrayAttr:$axes, ConfinedAttr<I64Attr, [IntNonNegative]>:$gathered,
                        ConfinedAttr<I64Attr, [IntNonNegative]>:$scattered, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input `from` $gathered `to` $scattered `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = [{
+    $input (`by` $gates^ `:` type($gates))? `from` $gathered `to` $scattered `over` $axes (`async` $async^)?
+    attr-dict `:` type($input) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -360,5 +366,6 @@ def RT_YieldOp : RT_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"LoopOp
 
 include "tessera/Dialect/RT/RTStageOps.td"
 include "tessera/Dialect/RT/RTRingOps.td"
+include "tessera/Dialect/RT/RTExpertOps.td"
 
 #endif // TESSERA_DIALECT_RT_RTOPS_TD

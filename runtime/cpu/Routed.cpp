@@ -1,0 +1,166 @@
+//===- Routed.cpp - The entry `routed`: mixtures of experts ---------------===//
+// Threads share tokens: each row of a result is made by one thread, in order of
+// experts, so the bits do not depend on the number of threads.
+
+#include "Bf16.h"
+#include "CpuEntries.h"
+#include "RoutedProblem.h"
+#include "ThreadTeam.h"
+#include "tessera/tessera.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+
+using namespace tessera;
+
+namespace {
+float wide(float x) { return x; }
+double wide(double x) { return x; }
+float wide(Bf16 x) { return bf16ToFloat(x); }
+
+void narrow(float x, float &to) { to = x; }
+void narrow(double x, double &to) { to = x; }
+void narrow(float x, Bf16 &to) { to = floatToBf16(x); }
+
+/// `Gate` is also the type in which values are added.
+template <typename In, typename Out, typename Gate> class Work {
+public:
+  explicit Work(const RoutedProblem &p) : p(p) {}
+
+  void topK(int64_t t) const;
+  void dispatch(int64_t t) const;
+  void collect(int64_t t) const;
+  void gradGates(int64_t t) const;
+
+  void run(int64_t t) const {
+    switch (p.kind) {
+    case TSR_ROUTED_TOP_K:
+      return topK(t);
+    case TSR_ROUTED_DISPATCH:
+      return dispatch(t);
+    case TSR_ROUTED_COLLECT:
+      return collect(t);
+    default:
+      return gradGates(t);
+    }
+  }
+
+private:
+  Gate gate(int64_t t, int64_t x) const {
+    return static_cast<const Gate *>(p.gates)[t * p.experts + x];
+  }
+  /// Row of expert x and token t.
+  template <typename T> T *row(T *rows, int64_t x, int64_t t) const {
+    return rows + (x * p.tokens + t) * p.columns;
+  }
+
+  const RoutedProblem &p;
+};
+
+template <typename In, typename Out, typename Gate>
+void Work<In, Out, Gate>::topK(int64_t t) const {
+  const In *logits = static_cast<const In *>(p.first) + t * p.experts;
+  Out *gates = static_cast<Out *>(p.result) + t * p.experts;
+  // x is chosen if fewer than k come before it: larger ones, and equal ones of
+  // a lower index.
+  auto isChosen = [&](int64_t x) {
+    int64_t before = 0;
+    for (int64_t y = 0; y < p.experts; ++y)
+      before += wide(logits[y]) > wide(logits[x]) ||
+                (y < x && wide(logits[y]) == wide(logits[x]));
+    return before < p.k;
+  };
+  Gate top = wide(logits[0]), sum = 0;
+  for (int64_t x = 1; x < p.experts; ++x)
+    top = std::max<Gate>(top, wide(logits[x]));
+  for (int64_t x = 0; x < p.experts; ++x)
+    if (isChosen(x))
+      sum += std::exp(wide(logits[x]) - top);
+  for (int64_t x = 0; x < p.experts; ++x)
+    narrow(isChosen(x) ? std::exp(wide(logits[x]) - top) / sum : Gate(0),
+           gates[x]);
+}
+
+template <typename In, typename Out, typename Gate>
+void Work<In, Out, Gate>::dispatch(int64_t t) const {
+  const In *from = static_cast<const In *>(p.first) + t * p.columns;
+  for (int64_t x = 0; x < p.experts; ++x) {
+    Out *to = row(static_cast<Out *>(p.result), x, t);
+    const Gate g = gate(t, x);
+    if (g == 0) {
+      std::fill_n(to, p.columns, Out{});
+      continue;
+    }
+    const Gate factor = p.weighted ? g : Gate(1);
+    for (int64_t c = 0; c < p.columns; ++c)
+      narrow(factor * wide(from[c]), to[c]);
+  }
+}
+
+template <typename In, typename Out, typename Gate>
+void Work<In, Out, Gate>::collect(int64_t t) const {
+  Out *to = static_cast<Out *>(p.result) + t * p.columns;
+  for (int64_t c = 0; c < p.columns; ++c) {
+    Gate sum = 0;
+    for (int64_t x = 0; x < p.experts; ++x)
+      if (const Gate g = gate(t, x); g != 0)
+        sum += (p.weighted ? g : Gate(1)) *
+               wide(row(static_cast<const In *>(p.first), x, t)[c]);
+    narrow(sum, to[c]);
+  }
+}
+
+template <typename In, typename Out, typename Gate>
+void Work<In, Out, Gate>::gradGates(int64_t t) const {
+  const In *grad = static_cast<const In *>(p.first) + t * p.columns;
+  Gate *to = static_cast<Gate *>(p.result) + t * p.experts;
+  for (int64_t x = 0; x < p.experts; ++x) {
+    Gate sum = 0;
+    if (gate(t, x) != 0) {
+      const In *rows = row(static_cast<const In *>(p.second), x, t);
+      for (int64_t c = 0; c < p.columns; ++c)
+        sum += wide(grad[c]) * wide(rows[c]);
+    }
+    to[x] = sum;
+  }
+}
+
+template <typename In, typename Out, typename Gate>
+void runWork(const RoutedProblem &p, int threads) {
+  const Work<In, Out, Gate> work(p);
+  const int parts = static_cast<int>(
+      std::max<int64_t>(1, std::min<int64_t>(threads, p.tokens)));
+  inParallel(parts, [&](int64_t part) {
+    for (int64_t t = p.tokens * part / parts; t < p.tokens * (part + 1) / parts;
+         ++t)
+      work.run(t);
+  });
+}
+
+template <typename In> void runWork(const RoutedProblem &p, int threads) {
+  if (p.dtypeOut == TSR_DTYPE_BF16)
+    runWork<In, Bf16, float>(p, threads);
+  else
+    runWork<In, float, float>(p, threads);
+}
+} // namespace
+
+int32_t tessera::cpuRouted(int threads, void *const *buffers,
+                           const int64_t *args, std::string *error) try {
+  RoutedProblem p;
+  if (int32_t status = decodeRouted(args, buffers, &p, error))
+    return status;
+  if (p.kind >= TSR_ROUTED_PRODUCT)
+    return routedProduct(threads, p, error);
+  if (p.dtypeIn == TSR_DTYPE_F64)
+    runWork<double, double, double>(p, threads);
+  else if (p.dtypeIn == TSR_DTYPE_BF16)
+    runWork<Bf16>(p, threads);
+  else
+    runWork<float>(p, threads);
+  return 0;
+} catch (const std::exception &failure) {
+  *error = std::string("routed: ") + failure.what();
+  return TSR_INTERNAL;
+}
