@@ -181,8 +181,8 @@ TEST_P(WeightsTest, RoundTrip) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, WeightsTest,
-                         ::testing::Values("bert", "llama", "mistral", "mixtral", "qwen2",
-                                           "t5", "t5-v1.1"),
+                         ::testing::Values("bert", "llama", "mistral",
+                                           "mixtral", "qwen2", "t5", "t5-v1.1"),
                          [](const auto &info) {
                            return lettersOf(info.param);
                          });

@@ -37,6 +37,8 @@ mlir::FailureOr<RuntimeCall> describeCall(rt::RuntimeCallOpInterface op,
 
 /// Element type of a tensor, as TSR_DTYPE_*.
 mlir::FailureOr<int64_t> dtypeOf(mlir::Operation *op, mlir::Value value);
+/// Of attention and its gradient, in a ring or not.
+mlir::FailureOr<RuntimeCall> attentionCall(mlir::Operation *op);
 mlir::FailureOr<RuntimeCall> routedCall(rt::RoutedOp op);
 
 } // namespace tessera

@@ -146,11 +146,10 @@ std::vector<Layout> tessera::test::layoutsOf(const AttentionCase &c) {
 std::vector<AttentionCase> tessera::test::gpuAttentionCases(int64_t dtype) {
   std::vector<AttentionCase> cases = attentionCases(dtype);
   // Biases are refused on device 'cuda'.
-  cases.erase(std::remove_if(cases.begin(), cases.end(),
-                             [](const AttentionCase &c) {
-                               return c.buckets != 0;
-                             }),
-              cases.end());
+  cases.erase(
+      std::remove_if(cases.begin(), cases.end(),
+                     [](const AttentionCase &c) { return c.buckets != 0; }),
+      cases.end());
   const auto add = [&](AttentionCase c) {
     c.dtype = dtype;
     cases.push_back(c);
