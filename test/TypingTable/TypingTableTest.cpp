@@ -160,8 +160,9 @@ Operation *TypingTableTest::buildOne(const SharedOp &op, ValueRange in) {
     return nullptr;
   Type unknown = RankedTensorType::get({}, builder.getF32Type());
   auto attention = nn::AttentionOp::create(
-      builder, loc, TypeRange{unknown, unknown}, in[0], in[1], in[2], half,
-      builder.getUnitAttr(), builder.getF64FloatAttr(0),
+      builder, loc, TypeRange{unknown, unknown}, in[0], in[1], in[2],
+      /*biasTable=*/Value(), half, builder.getUnitAttr(),
+      builder.getF64FloatAttr(0), builder.getI64IntegerAttr(0),
       builder.getI64IntegerAttr(0));
   (void)dist::setResultTypes(attention);
   return attention;

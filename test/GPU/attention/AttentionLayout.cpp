@@ -2,6 +2,8 @@
 
 #include "AttentionSuite.h"
 
+#include <algorithm>
+
 using namespace tessera;
 using namespace tessera::test;
 
