@@ -1,5 +1,6 @@
 #include "CudaRank.h"
 
+#include "Calls.h"
 #include "Entry.h"
 
 #include <algorithm>
@@ -82,7 +83,8 @@ Status CudaRank::walk(const ProgramStep &step, Walk kind) {
     digest = CallDigest();
   }
   tsr_abi_frame frame{&cudaApi(),  this,      arena.data(),
-                      step.number, step.seed, rank.coordinates.data()};
+                      step.number, step.seed, rank.coordinates.data(),
+                      runCalls};
   return statusOfProgram(rank, step, step.program(&frame));
 }
 

@@ -1,6 +1,7 @@
 #include "CpuDevice.h"
 
 #include "Arena.h"
+#include "Calls.h"
 #include "Entry.h"
 
 #include <cstring>
@@ -58,7 +59,8 @@ std::shared_ptr<Device> makeCpuDevice() {
 
 Status runOnCpu(Rank &rank, unsigned char *arena, const ProgramStep &step) {
   tsr_abi_frame frame{&cpuApi(),   &rank,     arena,
-                      step.number, step.seed, rank.coordinates.data()};
+                      step.number, step.seed, rank.coordinates.data(),
+                      runCalls};
   return statusOfProgram(rank, step, step.program(&frame));
 }
 

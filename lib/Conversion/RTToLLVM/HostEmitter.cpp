@@ -6,25 +6,28 @@
 using namespace mlir;
 using namespace tessera;
 
-/// Calls in one function: few enough that LLVM's register allocator, which is
-/// not linear in the blocks that a value lives through, does not matter.
-static constexpr unsigned kCallsPerPart = 64;
-
 HostEmitter::HostEmitter(ModuleOp module, ArrayRef<func::FuncOp> steps)
     : steps(steps), mesh(dist::meshOf(module)), symbols(module),
-      main(steps.front(), TSR_PROGRAM_STEP, 0), program(&main),
+      main(steps.front(), TSR_PROGRAM_STEP), program(&main),
       tables(main.function) {}
 
 LogicalResult HostEmitter::emit() {
   for (func::FuncOp step : steps) {
     bool isStage = step->hasAttr(rt::RTDialect::kStageAttr);
-    if (failed(isStage ? emitStage(step) : emitBlock(step.getBody().front())))
+    if (failed(isStage ? emitStage(step) : emitProgram(main, step)))
       return failure();
   }
   main.finish();
+  tables.finish();
   for (func::FuncOp step : steps)
     step.erase();
   return success();
+}
+
+LogicalResult HostEmitter::emitProgram(StatusFunction &function,
+                                       func::FuncOp step) {
+  program = &function;
+  return emitBlock(step.getBody().front(), Scalars(function, mesh));
 }
 
 /// if (coordinates[axis] == stage) return tsr_stage(frame);
@@ -35,13 +38,11 @@ LogicalResult HostEmitter::emitStage(func::FuncOp step) {
     return step.emitError() << "is the program of a stage, but the mesh has no "
                                "axis 'pp'";
   StatusFunction stage(main.function,
-                       "tsr_stage_" + std::to_string(number.getInt()), 0);
+                       "tsr_stage_" + std::to_string(number.getInt()));
   stage.function.setLinkage(LLVM::Linkage::Internal);
-  program = &stage;
-  if (failed(emitBlock(step.getBody().front())))
+  if (failed(emitProgram(stage, step)))
     return failure();
   stage.finish();
-  program = &main;
   OpBuilder &b = main.builder;
   Location loc = main.loc;
   Value all = main.field(offsetof(tsr_abi_frame, coordinates), main.pointer);
@@ -60,43 +61,30 @@ LogicalResult HostEmitter::emitStage(func::FuncOp step) {
   return success();
 }
 
-LogicalResult HostEmitter::emitBlock(Block &block) {
-  SmallVector<rt::RuntimeCallOpInterface> part;
+LogicalResult HostEmitter::emitBlock(Block &block, Scalars scalars) {
+  std::optional<CallList> list(std::in_place, mesh, symbols, tables);
   auto flush = [&] {
-    LogicalResult result = part.empty() ? success() : emitPart(part);
-    part.clear();
-    return result;
+    if (list->size() > 0)
+      list->emit(*program, scalars, nextOp);
+    nextOp += list->size();
+    list.emplace(mesh, symbols, tables);
   };
   for (Operation &op : block) {
-    if (auto call = dyn_cast<rt::RuntimeCallOpInterface>(op))
-      part.push_back(call);
-    auto loop = dyn_cast<rt::LoopOp>(op);
-    if ((loop || part.size() == kCallsPerPart) && failed(flush()))
+    auto call = dyn_cast<rt::RuntimeCallOpInterface>(op);
+    if (call && failed(list->add(call)))
       return failure();
-    if (loop && failed(emitLoop(loop)))
+    auto loop = dyn_cast<rt::LoopOp>(op);
+    if (!loop)
+      continue;
+    flush();
+    if (failed(emitLoop(loop, scalars)))
       return failure();
   }
-  return flush();
-}
-
-LogicalResult HostEmitter::emitPart(ArrayRef<rt::RuntimeCallOpInterface> ops) {
-  StatusFunction part(main.function, "tsr_part_" + std::to_string(nextPart++),
-                      counters.size());
-  part.function.setLinkage(LLVM::Linkage::Internal);
-  PartEmitter emitter(part, mesh, symbols, tables);
-  for (rt::RuntimeCallOpInterface op : ops)
-    if (failed(emitter.emit(op, nextOp++)))
-      return failure();
-  part.finish();
-  SmallVector<Value> operands = {program->frame()};
-  llvm::append_range(operands, counters);
-  auto call = LLVM::CallOp::create(program->builder, program->loc,
-                                   part.function, operands);
-  program->stopUnlessZero(call.getResult());
+  flush();
   return success();
 }
 
-LogicalResult HostEmitter::emitLoop(rt::LoopOp loop) {
+LogicalResult HostEmitter::emitLoop(rt::LoopOp loop, const Scalars &scalars) {
   OpBuilder &b = program->builder;
   Location loc = program->loc;
   Block *before = b.getInsertionBlock();
@@ -106,11 +94,11 @@ LogicalResult HostEmitter::emitLoop(rt::LoopOp loop) {
   LLVM::BrOp::create(b, loc, ValueRange(program->constant(0)), header);
 
   Value counter = header->getArgument(0);
-  counters.push_back(counter);
   b.setInsertionPointToEnd(body);
-  if (failed(emitBlock(loop.getBody().front())))
+  Scalars inside = scalars;
+  inside.set(loop.getBody().getArgument(0), counter);
+  if (failed(emitBlock(loop.getBody().front(), inside)))
     return failure();
-  counters.pop_back();
   Value next = LLVM::AddOp::create(b, loc, counter, program->constant(1));
   LLVM::BrOp::create(b, loc, ValueRange(next), header);
 

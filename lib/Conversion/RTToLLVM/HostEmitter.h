@@ -1,12 +1,12 @@
 //===- HostEmitter.h - code of tsr_program_step ---------------------------===//
-// Calls the parts of the program in order, with a counted loop around those of
-// a loop's body. Of several stages' programs, a rank runs that of its stage.
+// Runs the program's lists of calls in order, with a counted loop around those
+// of a loop's body. Of several stages' programs, a rank runs that of its stage.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_CONVERSION_RTTOLLVM_HOSTEMITTER_H
 #define TESSERA_LIB_CONVERSION_RTTOLLVM_HOSTEMITTER_H
 
-#include "PartEmitter.h"
+#include "CallList.h"
 
 namespace tessera {
 
@@ -20,19 +20,19 @@ public:
 
 private:
   mlir::LogicalResult emitStage(mlir::func::FuncOp step);
-  mlir::LogicalResult emitBlock(mlir::Block &block);
-  mlir::LogicalResult emitPart(llvm::ArrayRef<rt::RuntimeCallOpInterface> ops);
-  mlir::LogicalResult emitLoop(rt::LoopOp loop);
+  mlir::LogicalResult emitProgram(StatusFunction &function,
+                                  mlir::func::FuncOp step);
+  /// With what is computed where it runs.
+  mlir::LogicalResult emitBlock(mlir::Block &block, Scalars scalars);
+  mlir::LogicalResult emitLoop(rt::LoopOp loop, const Scalars &scalars);
 
   llvm::SmallVector<mlir::func::FuncOp> steps;
   dist::MeshAttr mesh;
   mlir::SymbolTable symbols; ///< Of the kernels.
-  StatusFunction main;       ///< Behind its parts and their tables.
-  StatusFunction *program;   ///< What calls parts: main, or that of a stage.
-  ConstantTables tables;
-  llvm::SmallVector<mlir::Value> counters; ///< Of the loops being emitted.
-  int64_t nextOp = 0;                      ///< Index in "ops" of the metadata.
-  int64_t nextPart = 0;
+  StatusFunction main;       ///< Behind the stages and the lists.
+  StatusFunction *program;   ///< What runs lists: main, or that of a stage.
+  CallTables tables;
+  int64_t nextOp = 0; ///< Index in "ops" of the metadata.
 };
 
 } // namespace tessera

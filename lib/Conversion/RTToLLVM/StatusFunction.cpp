@@ -5,15 +5,12 @@
 using namespace mlir;
 using namespace tessera;
 
-StatusFunction::StatusFunction(Operation *position, StringRef name,
-                               unsigned iterations)
+StatusFunction::StatusFunction(Operation *position, StringRef name)
     : builder(position), loc(position->getLoc()),
       pointer(LLVM::LLVMPointerType::get(builder.getContext())),
       i64(builder.getI64Type()), i32(builder.getI32Type()) {
-  SmallVector<Type> inputs = {pointer};
-  inputs.append(iterations, i64);
-  function = LLVM::LLVMFuncOp::create(builder, loc, name,
-                                      LLVM::LLVMFunctionType::get(i32, inputs));
+  function = LLVM::LLVMFuncOp::create(
+      builder, loc, name, LLVM::LLVMFunctionType::get(i32, {pointer}));
   // A list of calls: nothing to optimize, and no pass may become quadratic.
   function.setOptimizeNone(true);
   function.setNoInline(true);
@@ -41,8 +38,11 @@ Value StatusFunction::load(Value base, int64_t bytes, Type type) {
 
 Value StatusFunction::field(int64_t bytes, Type type) {
   Value &value = fields[bytes];
-  if (!value)
+  if (!value) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&function.getBody().front());
     value = load(frame(), bytes, type);
+  }
   return value;
 }
 

@@ -1,5 +1,5 @@
 //===- StatusFunction.h - an LLVM function that stops at a status ---------===//
-// i32 f(tsr_abi_frame *frame, i64 iteration...): straight code with calls that
+// i32 f(tsr_abi_frame *frame): straight code and loops with calls that
 // return a status; the first that is not zero is returned at once.
 //===----------------------------------------------------------------------===//
 
@@ -14,18 +14,14 @@ namespace tessera {
 class StatusFunction {
 public:
   /// Stands before `position`; code is appended at `builder`.
-  StatusFunction(mlir::Operation *position, llvm::StringRef name,
-                 unsigned iterations);
+  StatusFunction(mlir::Operation *position, llvm::StringRef name);
 
   mlir::Value frame() { return function.getArgument(0); }
-  mlir::Value iteration(unsigned depth) {
-    return function.getArgument(depth + 1);
-  }
 
   mlir::Value constant(int64_t value);
   mlir::Value advance(mlir::Value pointer, int64_t bytes);
   mlir::Value load(mlir::Value pointer, int64_t bytes, mlir::Type type);
-  /// A field of the frame, loaded once. Its first use precedes all others.
+  /// A field of the frame, loaded once at the start.
   mlir::Value field(int64_t bytes, mlir::Type type);
   void store(mlir::Value value, mlir::Value table, int64_t index);
   /// Stack space for 8-byte slots, for the whole function.

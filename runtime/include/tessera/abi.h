@@ -128,6 +128,40 @@ enum {
   TSR_ENTRY_ROUTED
 };
 
+/* Most of a program is data: lists of calls, which the runtime makes one by
+ * one. A call is a tsr_abi_call, then a word for each buffer, then a word for
+ * each computed argument. */
+typedef struct tsr_abi_call {
+  int32_t entry;     /* TSR_ENTRY_* */
+  int32_t kernel;    /* its number; it is buffers[0]. -1: none */
+  int32_t buffers;   /* words behind this */
+  int32_t arguments; /* of the entry */
+  int32_t first;     /* of these in the table of all */
+  int32_t computed;  /* words behind those of buffers */
+} tsr_abi_call;
+
+/* A buffer's word: its offset in the arena, and above TSR_BUFFER_OFFSET_BITS
+ * the scalar that is added to it; scalar 0 is zero. */
+enum { TSR_BUFFER_OFFSET_BITS = 48, TSR_NO_BUFFER = -1 };
+
+/* A computed argument's word: its index, and above 32 bits the scalar that is
+ * added to what the table holds. */
+typedef struct tsr_abi_calls {
+  int64_t count;
+  int64_t first_op;         /* index of the first call in "ops" */
+  const void *words;        /* the calls, without gaps */
+  const int64_t *arguments; /* those of all lists */
+  void *const *kernels;
+} tsr_abi_calls;
+
+struct tsr_abi_frame;
+
+/* Makes the calls, up to the first status that is not zero, which it returns.
+ * `scalars` is what the program computed for this list. */
+typedef int32_t (*tsr_abi_run)(const struct tsr_abi_frame *frame,
+                               const tsr_abi_calls *calls,
+                               const int64_t *scalars);
+
 /* What one rank hands to its program, for one optimizer step. */
 typedef struct tsr_abi_frame {
   const tsr_abi_api *api;
@@ -136,6 +170,7 @@ typedef struct tsr_abi_frame {
   int64_t step;               /* optimizer step, from 0 */
   int64_t seed;               /* of dropout */
   const int64_t *coordinates; /* of the rank, one per mesh axis, mesh order */
+  tsr_abi_run run;
 } tsr_abi_frame;
 
 /* The symbol that a program exports: one optimizer step of one rank. */

@@ -1,25 +1,18 @@
 // RUN: tessera-opt --split-input-file --convert-rt-to-llvm %s | FileCheck %s
 
-// A call: buffers from the arena, constant arguments, the entry by its index
-// behind the table's size, and the status.
-// CHECK-LABEL: llvm.func internal @tsr_part_0(%{{.*}}: !llvm.ptr) -> i32
-// CHECK: llvm.alloca
-// CHECK: %[[ARENA:.*]] = llvm.load
-// CHECK: %[[B:.*]] = llvm.mlir.constant(256 : i64)
-// CHECK: llvm.getelementptr %[[ARENA]][%[[B]]]
-// CHECK: %[[NULL:.*]] = llvm.mlir.zero : !llvm.ptr
-// CHECK: llvm.store %[[NULL]]
-// CHECK: %[[T:.*]] = llvm.mlir.addressof @[[ARGS:tsr_arguments_[0-9]+]]
-// CHECK: %[[INDEX:.*]] = llvm.mlir.constant(16 : i64)
-// CHECK: %[[SLOT:.*]] = llvm.getelementptr %{{.*}}[%[[INDEX]]]
-// CHECK: %[[ENTRY:.*]] = llvm.load %[[SLOT]]
-// CHECK: %[[OP:.*]] = llvm.mlir.constant(0 : i64)
-// CHECK: %[[STATUS:.*]] = llvm.call %[[ENTRY]](%{{.*}}, %[[OP]], %{{.*}}, %[[T]])
+// A call is words: entry 2 without a kernel; 4 buffers, 15 arguments; the first of them, none computed; offsets 0, 256
+// and 768 of the arena, no bias. Arguments are in the table of all.
+// CHECK: llvm.mlir.global internal constant @tsr_calls_0_words(dense<[-4294967294, 64424509444, 0, 0, 256, 768, -1]>
+// CHECK: llvm.mlir.global internal constant @tsr_calls_0() {{.*}} !llvm.struct<(i64, i64, ptr, ptr, ptr)> {
+// CHECK-DAG: llvm.mlir.addressof @tsr_calls_0_words
+// CHECK-DAG: llvm.mlir.addressof @tsr_arguments
+// CHECK-DAG: llvm.mlir.zero : !llvm.ptr
+// CHECK: llvm.mlir.global internal constant @tsr_arguments(dense<[4, 8, 16, 16, 8, 8, 0, 0, 0, 0, 0, 1, 0, 0, 0]>
+// CHECK-LABEL: llvm.func @tsr_program_step(%{{.*}}: !llvm.ptr) -> i32
+// CHECK: %[[LIST:.*]] = llvm.mlir.addressof @tsr_calls_0
+// CHECK: %[[STATUS:.*]] = llvm.call %{{.*}}(%{{.*}}, %[[LIST]], %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
 // CHECK: llvm.icmp "eq" %[[STATUS]]
 // CHECK: llvm.cond_br %{{.*}}, ^{{.*}}, ^{{.*}}(%[[STATUS]] : i32)
-// CHECK: llvm.mlir.global internal constant @[[ARGS]](dense<[4, 8, 16, 16, 8, 8, 0, 0, 0, 0, 0, 1, 0, 0, 0]>
-// CHECK: llvm.func @tsr_program_step(%{{.*}}: !llvm.ptr) -> i32
-// CHECK: llvm.call @tsr_part_0(%{{.*}})
 module {
   func.func @step(%a: tensor<4x16xf32> {nn.param = "a", rt.offset = 0 : i64}, %b: tensor<16x8xf32> {nn.param = "b", rt.offset = 256 : i64}) {
     %c = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false, rt.offsets = array<i64: 768>} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
@@ -29,12 +22,15 @@ module {
 
 // -----
 
-// A launch passes its kernel first; scalars are computed in the part.
-// CHECK-LABEL: llvm.func internal @tsr_part_0
+// A launch names its kernel by number; its third argument is scalar 1, which the program computes.
+// CHECK: @tsr_calls_0_words(dense<[1, 12884901889, 4294967296, 0, 4294967298]>
+// CHECK: @tsr_arguments(dense<[8, 1, 0]>
+// CHECK: @tsr_kernels
 // CHECK: llvm.mlir.addressof @kernel
-// CHECK: llvm.load %{{.*}} -> i64
+// CHECK-LABEL: llvm.func @tsr_program_step
 // CHECK: %[[START:.*]] = arith.muli
 // CHECK: llvm.store %[[START]]
+// CHECK: llvm.mlir.addressof @tsr_calls_0
 module attributes {dist.mesh = #dist.mesh<dp = 1, tp = 2>} {
   llvm.func @kernel(!llvm.ptr, !llvm.ptr, i64, i64)
   func.func @step() {
@@ -48,17 +44,17 @@ module attributes {dist.mesh = #dist.mesh<dp = 1, tp = 2>} {
 
 // -----
 
-// A loop counts; its part gets the counter, with which views move.
-// CHECK-LABEL: llvm.func internal @tsr_part_0
-// CHECK-SAME: (%{{.*}}: !llvm.ptr, %[[I:.*]]: i64) -> i32
-// CHECK: %[[STRIDE:.*]] = llvm.mlir.constant(32 : i64)
-// CHECK: llvm.mul %[[I]], %[[STRIDE]]
-// CHECK: llvm.func @tsr_program_step
+// A loop counts; scalar 1, 32 times the counter, is added to the view's offset: 2 to the 48 and 0.
+// CHECK: @tsr_calls_0_words(dense<[-4294967289, {{[0-9]+}}, 0, 281474976710656, 128]>
+// CHECK-LABEL: llvm.func @tsr_program_step
 // CHECK: llvm.br ^[[HEAD:.*]](%{{.*}} : i64)
 // CHECK: ^[[HEAD]](%[[COUNTER:.*]]: i64):
 // CHECK: llvm.mlir.constant(3 : i64)
 // CHECK: llvm.icmp "slt" %[[COUNTER]]
-// CHECK: llvm.call @tsr_part_0(%{{.*}}, %[[COUNTER]])
+// CHECK: %[[STRIDE:.*]] = llvm.mlir.constant(32 : i64)
+// CHECK: %[[BYTES:.*]] = llvm.mul %[[COUNTER]], %[[STRIDE]]
+// CHECK: llvm.store %[[BYTES]]
+// CHECK: llvm.mlir.addressof @tsr_calls_0
 module {
   func.func @step(%x: tensor<3x8xf32> {nn.data = "ids", rt.offset = 0 : i64}) {
     rt.loop 3 init() : () -> () {
@@ -74,7 +70,7 @@ module {
 // -----
 
 // Rows with gaps: 8 rows of 32 bytes, 96 bytes apart, to contiguous ones.
-// CHECK: @tsr_arguments_{{.*}}(dense<[8, 32, 96, 32]>
+// CHECK: @tsr_arguments(dense<[8, 32, 96, 32]>
 module {
   func.func @step(%x: tensor<2x4x3x1x8xf32> {nn.data = "ids", rt.offset = 0 : i64}) {
     %v = rt.view %x {offset = 8 : i64, parts = 3 : i64, rt.offsets = array<i64: 32>} : tensor<2x4x3x1x8xf32> -> tensor<2x4x1x8xf32>
@@ -85,10 +81,8 @@ module {
 
 // -----
 
-// Axes are bits in the order of the mesh; equal argument lists are one global.
-// CHECK: llvm.mlir.global internal constant @tsr_arguments_{{.*}}(dense<32>
-// CHECK-NEXT: llvm.mlir.global internal constant @tsr_arguments_{{.*}}(dense<[2, 8, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]>
-// CHECK-NOT: llvm.mlir.global
+// Axes are bits in the order of the mesh; equal argument lists are in the table once.
+// CHECK: @tsr_arguments(dense<[32, 2, 8, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]>
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @step() {
     %a = rt.zero {rt.offsets = array<i64: 0>} : tensor<8xf32>
@@ -101,8 +95,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 // -----
 
 // Heads [2, 8] for queries [2, 4, 4]: the gathered dimension lies outside of the scattered one, and back.
-// CHECK: llvm.mlir.global internal constant @tsr_arguments_{{.*}}(dense<[1, 6, 0, 0, 2, 0, 4, 1, 0, 0, 0, 0, 0]>
-// CHECK: llvm.mlir.global internal constant @tsr_arguments_{{.*}}(dense<[1, 6, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0]>
+// CHECK: @tsr_arguments(dense<[1, 6, 0, 0, 2, 0, 4, 1, 0, 0, 0, 0, 0, 1, 6, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0]>
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   func.func @step(%x: tensor<2x4x4x3xf32> {rt.offset = 0 : i64}) {
     %y = rt.all_to_all %x from 1 to 2 over ["cp"] {rt.offsets = array<i64: 1024>} : tensor<2x4x4x3xf32> -> tensor<2x8x2x3xf32>

@@ -10,10 +10,10 @@ def ConvertRTToLLVMPass : Pass<"convert-rt-to-llvm", "::mlir::ModuleOp"> {
   let description = [{
     Before: `@step` with offsets; every kernel it launches is an `llvm.func`.
     After: `llvm.func @tsr_program_step(!llvm.ptr) -> i32` (runtime's abi.h)
-    calls the runtime once per op and returns at once what is not zero. Ops are
-    numbered in program order, as in the metadata. Integer arithmetic stays
-    `arith`. The function is not optimized: it is a list of calls, and its
-    compile time must stay linear.
+    hands lists of calls, which are data, to the runtime and returns at once
+    what is not zero. Ops are numbered in program order, as in the metadata.
+    Only what a rank computes (coordinates, loop counters) is code; integer
+    arithmetic stays `arith`.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::arith::ArithDialect"];
