@@ -38,13 +38,14 @@ private:
     buffers.clear();
     if (call.kernel >= 0)
       buffers.push_back(calls.kernels[call.kernel]);
+    for (const int64_t *end = words + call.buffers; words != end; ++words)
+      buffers.push_back(*words == TSR_NO_BUFFER ? nullptr : addressOf(*words));
+  }
+
+  unsigned char *addressOf(int64_t word) const {
     constexpr int64_t mask = (int64_t(1) << TSR_BUFFER_OFFSET_BITS) - 1;
-    for (const int64_t *end = words + call.buffers; words != end; ++words) {
-      int64_t offset =
-          (*words & mask) + scalars[*words >> TSR_BUFFER_OFFSET_BITS & 0xffff];
-      buffers.push_back(*words == TSR_NO_BUFFER ? nullptr
-                                                : frame.arena + offset);
-    }
+    return frame.arena + (word & mask) +
+           scalars[word >> TSR_BUFFER_OFFSET_BITS];
   }
 
   const int64_t *readArguments(const tsr_abi_call &call) {

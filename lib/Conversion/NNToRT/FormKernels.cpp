@@ -2,10 +2,10 @@
 
 #include "KernelWriter.h"
 #include "Marks.h"
+#include "mlir/IR/OperationSupport.h"
 #include "tessera/Conversion/KernelToLLVM/BufferSharing.h"
 #include "tessera/Dialect/NN/Program.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/Support/raw_ostream.h"
+#include <unordered_map>
 
 namespace tessera {
 #define GEN_PASS_DEF_FORMKERNELSPASS
@@ -19,6 +19,8 @@ namespace {
 
 struct FormKernelsPass : tessera::impl::FormKernelsPassBase<FormKernelsPass> {
   void runOnOperation() override {
+    known.clear();
+    kernels = 0;
     FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(getOperation());
     if (failed(steps))
       return signalPassFailure();
@@ -31,8 +33,9 @@ struct FormKernelsPass : tessera::impl::FormKernelsPassBase<FormKernelsPass> {
   LogicalResult replace(KernelGroup &group);
   StringRef share(func::FuncOp kernel, KernelGroup &group);
 
-  /// Names of kernels by their text.
-  llvm::StringMap<std::string> known;
+  /// Kernels by the hash of their ops.
+  std::unordered_map<size_t, SmallVector<func::FuncOp, 1>> known;
+  int64_t kernels = 0;
 };
 
 LogicalResult FormKernelsPass::formKernels(func::FuncOp func) {
@@ -56,24 +59,43 @@ LogicalResult FormKernelsPass::formKernels(func::FuncOp func) {
   return failure(left.wasInterrupted());
 }
 
+static size_t hashOf(func::FuncOp kernel) {
+  llvm::hash_code hash = hash_value(Type(kernel.getFunctionType()));
+  kernel.getBody().walk([&](Operation *op) {
+    hash =
+        llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                     op, OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
+}
+
+/// In everything but the name.
+static bool areEqual(func::FuncOp a, func::FuncOp b) {
+  return a.getFunctionType() == b.getFunctionType() &&
+         a.getArgAttrsAttr() == b.getArgAttrsAttr() &&
+         a->getDiscardableAttrDictionary() ==
+             b->getDiscardableAttrDictionary() &&
+         OperationEquivalence::isRegionEquivalentTo(
+             &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
+}
+
 /// Equal kernels are shared: layers differ in operands only.
 StringRef FormKernelsPass::share(func::FuncOp kernel, KernelGroup &group) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  // Otherwise printing numbers and verifies the whole module, per kernel.
-  kernel.print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
-  auto [it, isNew] = known.try_emplace(text);
-  if (!isNew) {
-    kernel.erase();
-    return it->second;
-  }
-  std::string name = "kernel_" + std::to_string(known.size() - 1);
+  SmallVector<func::FuncOp, 1> &alike = known[hashOf(kernel)];
+  for (func::FuncOp other : alike)
+    if (areEqual(kernel, other)) {
+      kernel.erase();
+      return other.getName();
+    }
+  std::string name = "kernel_" + std::to_string(kernels++);
   for (const KernelMember &member : group.members)
     if (name.size() < 48)
       name += "_" + member.op->getName().stripDialect().str();
-  it->second = name;
   kernel.setName(name);
-  return it->second;
+  alike.push_back(kernel);
+  return kernel.getName();
 }
 
 LogicalResult FormKernelsPass::replace(KernelGroup &group) {

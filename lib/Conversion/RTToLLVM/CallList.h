@@ -19,6 +19,8 @@ public:
 
   mlir::LogicalResult add(rt::RuntimeCallOpInterface op);
   int64_t size() const { return count; }
+  /// A word has 15 bits for the number of a scalar; the rest is for one call.
+  bool isFull() const { return slots.size() > 0x7000; }
   /// The calls run here; the first is number `firstOp` of the metadata's ops.
   void emit(StatusFunction &function, Scalars &scalars, int64_t firstOp);
 

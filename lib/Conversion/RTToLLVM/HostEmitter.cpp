@@ -74,9 +74,10 @@ LogicalResult HostEmitter::emitBlock(Block &block, Scalars scalars) {
     if (call && failed(list->add(call)))
       return failure();
     auto loop = dyn_cast<rt::LoopOp>(op);
+    if (loop || list->isFull())
+      flush();
     if (!loop)
       continue;
-    flush();
     if (failed(emitLoop(loop, scalars)))
       return failure();
   }
