@@ -81,7 +81,30 @@ TEST_F(RingMutationTest, EveryShiftIsNeeded) {
         op->getResult(0).replaceAllUsesWith(op->getOperand(0));
         op->erase();
       });
-  EXPECT_EQ(mutants, 2 * (2 + 4)) << "keys and values; also their gradients";
+  EXPECT_EQ(mutants, 2 * 2 * (2 + 4))
+      << "two chunks of keys and values; also of their gradients";
+}
+
+TEST_F(RingMutationTest, EveryZigzagHasItsChunks) {
+  for (auto [number, op] :
+       llvm::enumerate(opsOf(judge.programs.at(Stage::Lowered))))
+    if (isa<rt::ZigzagOp>(op))
+      lowered(number, "early and late exchanged", [](Operation *op) {
+        auto zigzag = cast<rt::ZigzagOp>(op);
+        Value early = zigzag.getEarly(), late = zigzag.getLate();
+        if (zigzag.makesWhole()) {
+          op->setOperands({late, early});
+          return;
+        }
+        SmallVector<OpOperand *> uses;
+        for (OpOperand &use : early.getUses())
+          uses.push_back(&use);
+        late.replaceAllUsesWith(early);
+        for (OpOperand *use : uses)
+          use->set(late);
+      });
+  EXPECT_EQ(mutants, 2 * (3 + 2 + 6 + 3))
+      << "q, k, v; output, lse; all of them and a gradient; d_q, d_k, d_v";
 }
 
 template <typename OpTy>
@@ -119,7 +142,9 @@ TEST_F(RingMutationTest, EveryStepIsTheRightOne) {
     if (auto step = dyn_cast<rt::RingAttentionGradOp>(op))
       mutateStep(step, number);
   }
-  EXPECT_EQ(mutants, 2 * 2 * (3 + 4)) << "two steps, forward and backward";
+  EXPECT_EQ(mutants, 2 * (2 * 6 * 3 + 4 + 5))
+      << "two steps of three pairs, forward and backward; all but the first of "
+         "some queries, in backward also of some keys, add to earlier ones";
 }
 
 } // namespace
