@@ -1,7 +1,8 @@
 //===- RingMutationTest.cpp - a wrong ring does not verify ----------------===//
 // The training step of a two-layer GPT-2 with dropout, its attention a ring of
-// two ranks. Marks are taken away or moved, shifts left out, slices mistaken
-// for others, sums begun anew. No such program may pass for the serial one.
+// two ranks. Marks are taken away or moved, shifts left out, chunks and slices
+// mistaken for others, sums begun anew. No such program may pass for the serial
+// one.
 //===----------------------------------------------------------------------===//
 
 #include "Judge.h"

@@ -16,13 +16,9 @@ FailureOr<RingSlices> RingSlices::of(Operation *op, const FactorSpan &keys,
   slices.causal = causal;
   if (keys.chunk() % slices.parts() == 0)
     return slices;
-  return op->emitOpError() << "is causal: a ring cuts its " << keys.total
-                           << " tokens into two chunks for each of "
-                           << slices.size << " ranks of mesh axis '"
-                           << slices.axis.getValue() << "'; use a multiple of "
-                           << 2 * slices.size
-                           << " tokens, or --context-parallel all-gather or "
-                              "ulysses";
+  return op->emitOpError() << "has " << keys.chunk() << " of " << keys.total
+                           << " keys on a rank; with a causal mask the number "
+                              "of a rank must be even";
 }
 
 /// With an early and a late chunk on each rank, late queries see all early

@@ -24,8 +24,7 @@ public:
     bool masked; ///< Where not, the mask hides nothing.
   };
 
-  /// For what replaces `op`. Error: 2 n chunks of a causal sequence must be
-  /// equal.
+  /// For what replaces `op`. Error: chunks must be equal.
   static mlir::FailureOr<RingSlices> of(mlir::Operation *op,
                                         const FactorSpan &keys, bool causal);
 
