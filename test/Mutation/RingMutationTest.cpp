@@ -135,15 +135,18 @@ void RingMutationTest::mutateStep(OpTy op, unsigned number) {
             [](Operation *op) { cast<OpTy>(op).getEarlierMutable().clear(); });
 }
 
+/// Of the first layer: the others have the same steps.
 TEST_F(RingMutationTest, EveryStepIsTheRightOne) {
   for (auto [number, op] :
        llvm::enumerate(opsOf(judge.programs.at(Stage::Lowered)))) {
+    if (!StringRef(nn::partOf(op->getLoc())).starts_with("h.0."))
+      continue;
     if (auto step = dyn_cast<rt::RingAttentionOp>(op))
       mutateStep(step, number);
     if (auto step = dyn_cast<rt::RingAttentionGradOp>(op))
       mutateStep(step, number);
   }
-  EXPECT_EQ(mutants, 2 * (2 * 6 * 3 + 4 + 5))
+  EXPECT_EQ(mutants, 2 * 6 * 3 + 4 + 5)
       << "two steps of three pairs, forward and backward; all but the first of "
          "some queries, in backward also of some keys, add to earlier ones";
 }

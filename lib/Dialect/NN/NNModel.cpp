@@ -149,11 +149,11 @@ template <typename OpTy> static LogicalResult verifyBias(OpTy op) {
 }
 
 /// A ring of keys behind a causal mask cuts each rank's slice into two chunks.
-/// Gradients have what is refused here, too.
+/// Gradients have what is refused here, too; biases refuse every ring.
 static LogicalResult verifyRing(AttentionOp op) {
   auto axis = op->getAttrOfType<StringAttr>(dist::DistDialect::kRingAttr);
   auto key = cast<RankedTensorType>(op.getKey().getType());
-  if (!axis || !op.getCausal() ||
+  if (!axis || !op.getCausal() || op.getBiasTable() ||
       dist::stateOf(key, axis).kind != dist::State::S)
     return success();
   int64_t ranks = dist::meshOf(op).getSize(axis), tokens = key.getDimSize(1);
