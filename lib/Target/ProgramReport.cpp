@@ -132,7 +132,10 @@ static void addCausalWork(ProgramReport &report, Operation *op) {
   for (double start = 0; start + slice <= all; start += slice)
     report.causalWork.push_back((slice * start + slice * (slice + 1) / 2) /
                                 (all * (all + 1) / 2));
-  if (!op->getOperand(0).getDefiningOp<rt::ZigzagOp>())
+  Value queries = op->getOperand(0);
+  if (auto view = queries.getDefiningOp<rt::ViewOp>())
+    queries = view.getSource();
+  if (!queries.getDefiningOp<rt::ZigzagOp>())
     return;
   std::vector<double> &work = report.causalWork;
   size_t ranks = work.size() / 2;

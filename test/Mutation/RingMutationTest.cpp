@@ -104,8 +104,9 @@ TEST_F(RingMutationTest, EveryZigzagHasItsChunks) {
         for (OpOperand *use : uses)
           use->set(late);
       });
-  EXPECT_EQ(mutants, 2 * (3 + 2 + 6 + 3))
-      << "q, k, v; output, lse; all of them and a gradient; d_q, d_k, d_v";
+  EXPECT_EQ(mutants, 2 * (1 + 2 + 4 + 3))
+      << "fused q, k, v; output, lse; all of them and a gradient; d_q, d_k, "
+         "d_v";
 }
 
 template <typename OpTy>

@@ -179,11 +179,11 @@ LogicalResult Ring::lower(nn::AttentionOp attention) {
     return failure();
   Type lse = attention.getLse().getType();
   int64_t positions = cast<RankedTensorType>(lse).getRank() - 1;
-  RingParts q = slices->split(attention.getQuery());
-  RingParts k = slices->split(attention.getKey());
-  RingParts v = slices->split(attention.getValue());
+  const auto parts = slices->split(attention.getQuery(), attention.getKey(),
+                                   attention.getValue());
+  const RingParts &q = parts[0];
   RingParts outputs(q.size()), lses(q.size());
-  walk(k, v, [&](const RingParts &k, const RingParts &v) {
+  walk(parts[1], parts[2], [&](const RingParts &k, const RingParts &v) {
     for (RingSlices::Pair next : slices->pairs()) {
       pair = next;
       Value query = q[pair.queries];
@@ -228,14 +228,14 @@ LogicalResult Ring::lower(nn::AttentionGradOp attention) {
   StringRef follow = "gradients that follow their keys";
   Value lse = attention.getLse();
   int64_t positions = cast<RankedTensorType>(lse.getType()).getRank() - 1;
-  RingParts q = slices->split(attention.getQuery());
-  RingParts k = slices->split(attention.getKey());
-  RingParts v = slices->split(attention.getValue());
+  const auto parts = slices->split(attention.getQuery(), attention.getKey(),
+                                   attention.getValue());
+  const RingParts &q = parts[0];
   RingParts grads = slices->split(attention.getGrad());
   RingParts outputs = slices->split(attention.getOutput());
   RingParts lses = slices->split(lse, positions);
-  RingParts gradQ(q.size()), gradK(k.size()), gradV(v.size()), ownK, ownV;
-  walk(k, v, [&](const RingParts &k, const RingParts &v) {
+  RingParts gradQ(q.size()), gradK(q.size()), gradV(q.size()), ownK, ownV;
+  walk(parts[1], parts[2], [&](const RingParts &k, const RingParts &v) {
     if (step == 1) {
       ownK = std::exchange(gradK, RingParts(k.size()));
       ownV = std::exchange(gradV, RingParts(v.size()));

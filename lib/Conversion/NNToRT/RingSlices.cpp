@@ -4,6 +4,7 @@
 #include "AttentionOperands.h"
 #include "Marks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
@@ -65,6 +66,27 @@ RingParts RingSlices::split(Value slice, int64_t dim) {
                                    b.getI64IntegerAttr(dim), UnitAttr());
   return llvm::to_vector_of<Value, 2>(
       marked(made, "balanced causal work").getOutputs());
+}
+
+/// unstack(x) -> the same of both chunks of x: one exchange instead of three,
+/// and no copies for them.
+std::array<RingParts, 3> RingSlices::split(Value query, Value key,
+                                           Value value) {
+  SmallVector<Value, 3> tensors = {query, key, value};
+  auto fused = query.getDefiningOp<nn::UnstackOp>();
+  if (!causal || !fused || fused.getDim() < 2 ||
+      !llvm::equal(fused.getResults(), tensors))
+    return {split(query), split(key), split(value)};
+  std::array<RingParts, 3> parts;
+  for (Value part : split(fused.getInput())) {
+    Type type = resized(query, 1, sizeOf(part, 1));
+    auto made = nn::UnstackOp::create(
+        b, op->getLoc(), TypeRange{type, type, type}, part, fused.getDimAttr());
+    inheritPhase(made, op);
+    for (auto [all, result] : llvm::zip(parts, made.getResults()))
+      all.push_back(result);
+  }
+  return parts;
 }
 
 Value RingSlices::join(const RingParts &parts, int64_t dim) {

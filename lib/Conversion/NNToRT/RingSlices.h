@@ -9,6 +9,7 @@
 #define TESSERA_LIB_CONVERSION_NNTORT_RINGSLICES_H
 
 #include "tessera/Conversion/NNToRT/Factors.h"
+#include <array>
 
 namespace tessera {
 
@@ -34,6 +35,9 @@ public:
 
   /// A tensor whose dimension `dim` is the rank's slice, to its parts.
   RingParts split(mlir::Value slice, int64_t dim = 1);
+  /// Queries, keys and values. A fused projection of them goes as one.
+  std::array<RingParts, 3> split(mlir::Value query, mlir::Value key,
+                                 mlir::Value value);
   mlir::Value join(const RingParts &parts, int64_t dim = 1);
   /// Parts of the rank before, in contiguous buffers; `what` they are.
   RingParts shift(const RingParts &parts, llvm::StringRef what);

@@ -89,23 +89,29 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   // CHECK-LABEL: @causal
   func.func @causal(%qkv: !qkv) -> (!x, !lse) {
     %q, %k, %v = nn.unstack %qkv along 2 : !qkv -> !x, !x, !x
-    // CHECK: %[[COPY:.*]] = rt.copy
-    // CHECK: %[[Q:.*]]:2 = rt.zigzag %[[COPY]] along 1 over ["cp"] {reason = "balanced causal work"} : tensor<2x4x3x8xf32> -> tensor<2x2x3x8xf32>, tensor<2x2x3x8xf32>
-    // CHECK: %[[K:.*]]:2 = rt.zigzag
-    // CHECK: %[[V:.*]]:2 = rt.zigzag
-    // CHECK: %[[EARLY:.*]] = rt.shift %[[K]]#0
-    // CHECK: %[[LATE:.*]] = rt.shift %[[K]]#1
+    // A fused projection goes as one, without copies.
+    // CHECK: %[[QKV:.*]]:2 = rt.zigzag %{{.*}} along 1 over ["cp"] {reason = "balanced causal work"} : tensor<2x4x3x3x8xf32> -> tensor<2x2x3x3x8xf32>, tensor<2x2x3x3x8xf32>
+    // CHECK: %[[QE:.*]] = rt.view %[[QKV]]#0 {offset = 0
+    // CHECK: %[[KE:.*]] = rt.view %[[QKV]]#0 {offset = 24
+    // CHECK: %[[VE:.*]] = rt.view %[[QKV]]#0 {offset = 48
+    // CHECK: %[[QL:.*]] = rt.view %[[QKV]]#1 {offset = 0
+    // CHECK: %[[KL:.*]] = rt.view %[[QKV]]#1 {offset = 24
+    // CHECK: %[[VL:.*]] = rt.view %[[QKV]]#1 {offset = 48
+    // CHECK: %[[COPY:.*]] = rt.copy %[[KE]]
+    // CHECK: %[[EARLY:.*]] = rt.shift %[[COPY]]
+    // CHECK: %[[COPY:.*]] = rt.copy %[[KL]]
+    // CHECK: %[[LATE:.*]] = rt.shift %[[COPY]]
     // Late chunks are counted from the end.
     // CHECK: %[[RANK:.*]] = rt.coord "cp"
     // CHECK: %[[BACK:.*]] = arith.subi %c3_i64, %[[RANK]]
     // CHECK: arith.muli %[[BACK]], %c2_i64
-    // CHECK: %[[OL:.*]], %[[LL:.*]] = rt.ring_attention %[[Q]]#1, %[[K]]#1, %[[V]]#1, %{{.*}} {causal = true
+    // CHECK: %[[OL:.*]], %[[LL:.*]] = rt.ring_attention %[[QL]], %[[KL]], %[[VL]], %{{.*}} {causal = true
     // Late queries see all early keys.
-    // CHECK: %[[OL1:.*]], %[[LL1:.*]] = rt.ring_attention %[[Q]]#1, %[[K]]#0, %[[V]]#0, %{{.*}}, %[[OL]], %[[LL]] {causal = false
-    // CHECK: %[[OE:.*]], %[[LE:.*]] = rt.ring_attention %[[Q]]#0, %[[K]]#0, %[[V]]#0, %{{.*}} {causal = true
-    // CHECK: rt.ring_attention %[[Q]]#1, %[[LATE]], {{.*}}, %[[OL1]], %[[LL1]] {causal = true
-    // CHECK: %[[OL2:.*]], %[[LL2:.*]] = rt.ring_attention %[[Q]]#1, %[[EARLY]], {{.*}} {causal = false
-    // CHECK: %[[OE1:.*]], %[[LE1:.*]] = rt.ring_attention %[[Q]]#0, %[[EARLY]], {{.*}}, %[[OE]], %[[LE]] {causal = true
+    // CHECK: %[[OL1:.*]], %[[LL1:.*]] = rt.ring_attention %[[QL]], %[[KE]], %[[VE]], %{{.*}}, %[[OL]], %[[LL]] {causal = false
+    // CHECK: %[[OE:.*]], %[[LE:.*]] = rt.ring_attention %[[QE]], %[[KE]], %[[VE]], %{{.*}} {causal = true
+    // CHECK: rt.ring_attention %[[QL]], %[[LATE]], {{.*}}, %[[OL1]], %[[LL1]] {causal = true
+    // CHECK: %[[OL2:.*]], %[[LL2:.*]] = rt.ring_attention %[[QL]], %[[EARLY]], {{.*}} {causal = false
+    // CHECK: %[[OE1:.*]], %[[LE1:.*]] = rt.ring_attention %[[QE]], %[[EARLY]], {{.*}}, %[[OE]], %[[LE]] {causal = true
     // CHECK: %[[O:.*]] = rt.zigzag %[[OE1]], %[[OL2]] along 1 over ["cp"] {{.*}} -> tensor<2x4x3x8xf32>
     // CHECK: %[[L:.*]] = rt.zigzag %[[LE1]], %[[LL2]] along 2 over ["cp"] {{.*}} -> tensor<2x3x4xf32>
     // CHECK: return %[[O]], %[[L]]
