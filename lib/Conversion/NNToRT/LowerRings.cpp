@@ -166,6 +166,11 @@ static Type lseOf(Value query, Type lse) {
   return RankedTensorType::get(shape, getElementTypeOrSelf(lse));
 }
 
+/// The dimension of positions in log-sum-exps.
+static int64_t positionsOf(Value lse) {
+  return cast<RankedTensorType>(lse.getType()).getRank() - 1;
+}
+
 /// Values that there are, of the results that a step adds to.
 static SmallVector<Value> existing(ArrayRef<Value> values) {
   return llvm::to_vector(llvm::make_filter_range(
@@ -178,7 +183,6 @@ LogicalResult Ring::lower(nn::AttentionOp attention) {
   if (failed(place(attention)))
     return failure();
   Type lse = attention.getLse().getType();
-  int64_t positions = cast<RankedTensorType>(lse).getRank() - 1;
   const auto parts = slices->split(attention.getQuery(), attention.getKey(),
                                    attention.getValue());
   const RingParts &q = parts[0];
@@ -197,7 +201,7 @@ LogicalResult Ring::lower(nn::AttentionOp attention) {
     }
   });
   Value results[] = {slices->join(narrow(outputs, q[0].getType())),
-                     slices->join(lses, positions)};
+                     slices->join(lses, positionsOf(attention.getLse()))};
   for (auto [old, value] : llvm::zip(attention.getResults(), results))
     if (DictionaryAttr kept = getResultEntry(old, rt::RTDialect::kKeepAttr))
       setResultEntry(cast<OpResult>(value), rt::RTDialect::kKeepAttr, kept);
@@ -227,13 +231,12 @@ LogicalResult Ring::lower(nn::AttentionGradOp attention) {
     return failure();
   StringRef follow = "gradients that follow their keys";
   Value lse = attention.getLse();
-  int64_t positions = cast<RankedTensorType>(lse.getType()).getRank() - 1;
   const auto parts = slices->split(attention.getQuery(), attention.getKey(),
                                    attention.getValue());
   const RingParts &q = parts[0];
   RingParts grads = slices->split(attention.getGrad());
   RingParts outputs = slices->split(attention.getOutput());
-  RingParts lses = slices->split(lse, positions);
+  RingParts lses = slices->split(lse, positionsOf(lse));
   RingParts gradQ(q.size()), gradK(q.size()), gradV(q.size()), ownK, ownV;
   walk(parts[1], parts[2], [&](const RingParts &k, const RingParts &v) {
     if (step == 1) {
