@@ -135,12 +135,12 @@ OwningOpRef<ModuleOp> BertBuilder::build() {
   return finish(meanOverCounted(crossEntropy(scores, labels), labels));
 }
 
-void shrink(BertConfig &config, int64_t layers) {
+void shrink(BertConfig &config, const ImportOptions &options) {
   int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
-  config.layers = std::min(config.layers, layers);
+  config.layers = std::min(config.layers, options.shrunkLayers);
   config.hidden = config.heads * std::min(config.headSize(), kShrunkHeadSize);
   config.inner = config.hidden * std::min<int64_t>(ratio, 4);
-  config.positions = std::min(config.positions, kShrunkPositions);
+  config.positions = std::min(config.positions, options.shrunkPositions);
   config.vocabulary = shrunkVocabulary(config.vocabulary);
   config.maskToken = std::min(config.maskToken, config.vocabulary - 1);
 }
@@ -153,7 +153,7 @@ Imported tessera::importBert(const ConfigFile &file,
   if (failed(config))
     return failure();
   if (options.shrink)
-    shrink(*config, options.shrunkLayers);
+    shrink(*config, options);
   StringRef key = file.find("max_position_embeddings")
                       ? "max_position_embeddings"
                       : "model_type";

@@ -25,7 +25,7 @@ mlir::FailureOr<ProgramSizes> chooseSizes(const ConfigFile &file,
 /// so that what a mesh leaves uneven stays uneven.
 int64_t shrunkVocabulary(int64_t vocabulary);
 /// Limits of a small model.
-constexpr int64_t kShrunkPositions = 16, kShrunkHeadSize = 8;
+constexpr int64_t kShrunkHeadSize = 8;
 
 using Imported = mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>;
 

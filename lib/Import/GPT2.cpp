@@ -157,12 +157,12 @@ OwningOpRef<ModuleOp> GPT2Builder::build() {
 
 } // namespace
 
-static void shrink(GPT2Config &config, int64_t layers) {
+static void shrink(GPT2Config &config, const ImportOptions &options) {
   int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
-  config.layers = std::min(config.layers, layers);
+  config.layers = std::min(config.layers, options.shrunkLayers);
   config.hidden = config.heads * std::min(config.headSize(), kShrunkHeadSize);
   config.inner = config.hidden * std::min<int64_t>(ratio, 4);
-  config.positions = std::min(config.positions, kShrunkPositions);
+  config.positions = std::min(config.positions, options.shrunkPositions);
   config.vocabulary = shrunkVocabulary(config.vocabulary);
 }
 
@@ -172,7 +172,7 @@ Imported tessera::importGPT2(const ConfigFile &file,
   if (failed(config))
     return failure();
   if (options.shrink)
-    shrink(*config, options.shrunkLayers);
+    shrink(*config, options);
   FailureOr<ProgramSizes> sizes =
       chooseSizes(file, {"n_positions", config->positions}, options);
   if (failed(sizes))

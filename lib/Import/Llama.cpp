@@ -127,13 +127,13 @@ OwningOpRef<ModuleOp> LlamaBuilder::build() {
 }
 
 /// Head counts and experts stay; frequencies are those of the smaller heads.
-static void shrink(LlamaConfig &config, int64_t layers) {
+static void shrink(LlamaConfig &config, const ImportOptions &options) {
   int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
-  config.layers = std::min(config.layers, layers);
+  config.layers = std::min(config.layers, options.shrunkLayers);
   config.headSize = std::min(config.headSize, kShrunkHeadSize);
   config.hidden = config.heads * config.headSize;
   config.inner = config.hidden * std::min<int64_t>(ratio, 4);
-  config.positions = std::min(config.positions, kShrunkPositions);
+  config.positions = std::min(config.positions, options.shrunkPositions);
   config.vocabulary = shrunkVocabulary(config.vocabulary);
 }
 
@@ -143,7 +143,7 @@ Imported tessera::importLlama(const ConfigFile &file,
   if (failed(config))
     return failure();
   if (options.shrink)
-    shrink(*config, options.shrunkLayers);
+    shrink(*config, options);
   StringRef key = file.find("max_position_embeddings")
                       ? "max_position_embeddings"
                       : "model_type";

@@ -120,6 +120,7 @@ static void addCall(ProgramReport &report, const CallRecord &call,
 }
 
 /// Query i of a causal sequence sees i + 1 keys, so later slices are more work.
+/// Of a zigzag a rank has an early and a late slice.
 static void addCausalWork(ProgramReport &report, Operation *op) {
   auto total = op->getAttrOfType<IntegerAttr>("queries_total");
   auto causal = op->getAttrOfType<BoolAttr>("causal");
@@ -131,6 +132,16 @@ static void addCausalWork(ProgramReport &report, Operation *op) {
   for (double start = 0; start + slice <= all; start += slice)
     report.causalWork.push_back((slice * start + slice * (slice + 1) / 2) /
                                 (all * (all + 1) / 2));
+  Value queries = op->getOperand(0);
+  if (auto view = queries.getDefiningOp<rt::ViewOp>())
+    queries = view.getSource();
+  if (!queries.getDefiningOp<rt::ZigzagOp>())
+    return;
+  std::vector<double> &work = report.causalWork;
+  size_t ranks = work.size() / 2;
+  for (size_t rank = 0; rank < ranks; ++rank)
+    work[rank] += work[work.size() - 1 - rank];
+  work.resize(ranks);
 }
 
 static void addArguments(ProgramReport &report, func::FuncOp step) {

@@ -127,7 +127,8 @@ const tsr_abi_api &cudaApi() {
                                   entryOf<TSR_ENTRY_BROADCAST>,
                                   entryOf<TSR_ENTRY_WAIT>,
                                   entryOf<TSR_ENTRY_SHIFT>,
-                                  unroutable};
+                                  unroutable,
+                                  entryOf<TSR_ENTRY_ZIGZAG>};
   return api;
 }
 
@@ -240,6 +241,9 @@ Status CudaRank::runCollective(const Call &call) {
     return collectives->allToAll(what, call.buffers[0], call.buffers[1]);
   case TSR_ENTRY_SHIFT:
     return {TSR_UNSUPPORTED, "shift is not supported on device 'cuda'; use "
+                             "--device cpu"};
+  case TSR_ENTRY_ZIGZAG:
+    return {TSR_UNSUPPORTED, "zigzag is not supported on device 'cuda'; use "
                              "--device cpu"};
   default:
     return collectives->broadcast(what, call.args[TSR_COLLECTIVE_ROOT],

@@ -27,4 +27,55 @@ Status Communicator::shift(const Shift &shift, const void *src, void *dst) {
   return shift.sendsFirst ? receive(from, dst) : Status{};
 }
 
+namespace {
+
+/// Half of each of `outer` rows of a slice.
+struct Half {
+  char *data;
+  int64_t rows, bytes;
+
+  char *row(int64_t number) const { return data + 2 * number * bytes; }
+  void copyTo(char *chunk) const {
+    for (int64_t i = 0; i < rows; ++i)
+      std::memcpy(chunk + i * bytes, row(i), bytes);
+  }
+  void copyFrom(const char *chunk) const {
+    for (int64_t i = 0; i < rows; ++i)
+      std::memcpy(row(i), chunk + i * bytes, bytes);
+  }
+};
+
+} // namespace
+
+Status Communicator::zigzag(const Zigzag &zigzag,
+                            const ZigzagBuffers &buffers) {
+  const Collective &call = zigzag.call;
+  const int64_t bytes = call.count * dtypeBytes(call.dtype);
+  const std::unique_ptr<char[]> packed(new char[size_t(call.outer * bytes)]);
+  for (int64_t number = 0; number < 2 * zigzag.size(); ++number) {
+    const int64_t slice = Zigzag::slicedAt(number);
+    const int64_t pair = zigzag.pairedAt(number);
+    const bool hasHalf = slice == zigzag.member,
+               hasChunk = pair == zigzag.member;
+    Half half{static_cast<char *>(buffers.whole) + number % 2 * bytes,
+              call.outer, bytes};
+    char *chunk =
+        hasChunk ? static_cast<char *>(buffers.chunk(zigzag.isEarly(number)))
+                 : packed.get();
+    if (hasHalf && !zigzag.makesWhole)
+      half.copyTo(chunk);
+    if (hasHalf != hasChunk) {
+      const bool sends = hasHalf != zigzag.makesWhole;
+      Message message{call.op, zigzag.ranks[size_t(hasHalf ? pair : slice)],
+                      call.outer * bytes};
+      Status status = sends ? send(message, chunk) : receive(message, chunk);
+      if (!status.ok())
+        return status;
+    }
+    if (hasHalf && zigzag.makesWhole)
+      half.copyFrom(chunk);
+  }
+  return {};
+}
+
 } // namespace tessera

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace tessera {
 
@@ -66,6 +67,31 @@ struct Shift {
   bool sendsFirst = false;
 };
 
+/// Between a member's slice [outer, 2, count] of 2 n chunks, those numbered
+/// 2 r and 2 r + 1, and its chunks r and 2 n - 1 - r, of [outer, count] each.
+struct Zigzag {
+  Collective call;
+  std::vector<int64_t> ranks; ///< global ranks of the group, in order
+  int64_t member = 0;         ///< this rank's place in it, r
+  bool makesWhole = false;    ///< else chunks of the slice
+
+  int64_t size() const { return static_cast<int64_t>(ranks.size()); }
+  /// Whose slice chunk number `chunk` is in; it is half number chunk % 2.
+  static int64_t slicedAt(int64_t chunk) { return chunk / 2; }
+  /// Who has it as an early or a late one.
+  int64_t pairedAt(int64_t chunk) const {
+    return isEarly(chunk) ? chunk : 2 * size() - 1 - chunk;
+  }
+  bool isEarly(int64_t chunk) const { return chunk < size(); }
+};
+
+/// A rank's buffers of a zigzag.
+struct ZigzagBuffers {
+  void *whole = nullptr, *early = nullptr, *late = nullptr;
+
+  void *chunk(bool isEarly) const { return isEarly ? early : late; }
+};
+
 class Communicator {
 public:
   virtual ~Communicator() = default;
@@ -95,6 +121,9 @@ public:
   /// src [count] of the rank before -> dst. Here: a send and a receive, whose
   /// order leaves no ring in which all wait.
   virtual Status shift(const Shift &call, const void *src, void *dst);
+  /// Here: messages in the order of chunks. All ranks have the same order, so
+  /// the first that has not been sent has nobody to wait for.
+  virtual Status zigzag(const Zigzag &call, const ZigzagBuffers &buffers);
 
   /// Makes the present and future calls of all ranks fail with `status`; the
   /// first one wins.

@@ -156,6 +156,19 @@ int32_t shift(void *context, int64_t op, void *const *buffers,
   });
 }
 
+int32_t zigzag(void *context, int64_t op, void *const *buffers,
+               const int64_t *args) {
+  return enter(context, op, [&](Rank &rank) {
+    Zigzag call = zigzagOf(rank, collectiveOf(op, args), args);
+    ZigzagBuffers own{buffers[0], buffers[1], buffers[2]};
+    void *target = call.makesWhole ? own.whole : own.early;
+    return collect(rank, call.call, args, target,
+                   [=](Communicator &communicator) {
+                     return communicator.zigzag(call, own);
+                   });
+  });
+}
+
 int32_t send(void *context, int64_t op, void *const *buffers,
              const int64_t *args) {
   return enter(context, op, [&](Rank &rank) {
@@ -197,7 +210,8 @@ const tsr_abi_api &cpuApi() {
                                   broadcast,
                                   wait,
                                   shift,
-                                  computeEntry<cpuRouted>};
+                                  computeEntry<cpuRouted>,
+                                  zigzag};
   return api;
 }
 

@@ -58,11 +58,17 @@ inline Message messageOf(const Rank &rank, int64_t op, const int64_t *args) {
   return {op, rank.metadata->mesh.rankAt(peer), args[TSR_MESSAGE_BYTES]};
 }
 
-/// The neighbours on the one axis of a shift; those of even number send first.
-inline Shift shiftOf(const Rank &rank, const Collective &call) {
+/// The one axis of a call.
+inline size_t axisOf(const Rank &rank, const Collective &call) {
   size_t axis = 0;
   while (!((call.axes >> axis) & 1) && axis + 1 < rank.coordinates.size())
     ++axis;
+  return axis;
+}
+
+/// The neighbours on the axis of a shift; those of even number send first.
+inline Shift shiftOf(const Rank &rank, const Collective &call) {
+  size_t axis = axisOf(rank, call);
   const Mesh &mesh = rank.metadata->mesh;
   int64_t own = rank.coordinates[axis], size = mesh.axes[axis].size;
   auto rankAt = [&](int64_t coordinate) {
@@ -71,6 +77,13 @@ inline Shift shiftOf(const Rank &rank, const Collective &call) {
     return mesh.rankAt(peer);
   };
   return {call, rankAt(own + 1), rankAt(own + size - 1), own % 2 == 0};
+}
+
+inline Zigzag zigzagOf(const Rank &rank, const Collective &call,
+                       const int64_t *args) {
+  return {call, rank.metadata->mesh.group(rank.number, call.axes),
+          rank.coordinates[axisOf(rank, call)],
+          args[TSR_COLLECTIVE_MAKES_WHOLE] != 0};
 }
 
 /// What a program that returned `code` ends with.

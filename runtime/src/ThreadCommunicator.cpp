@@ -196,6 +196,41 @@ Status ThreadCommunicator::shift(const Shift &shift, const void *src,
   return meetings.close(seat);
 }
 
+/// Each member copies what it gets from the others' buffers.
+Status ThreadCommunicator::zigzag(const Zigzag &zigzag,
+                                  const ZigzagBuffers &buffers) {
+  const Collective &call = zigzag.call;
+  Meetings::Seat seat = meetings.seatOf(call.axes);
+  const char *kind = zigzag.makesWhole ? "zigzag to slices" : "zigzag";
+  Offer offer{kind, call, 0, const_cast<ZigzagBuffers *>(&buffers)};
+  if (Status status = meetings.open(seat, offer); !status.ok())
+    return status;
+  const int64_t bytes = call.count * dtypeBytes(call.dtype);
+  std::vector<const void *> offered = seat.offeredData();
+  auto buffersOf = [&](int64_t member) -> const ZigzagBuffers & {
+    return *static_cast<const ZigzagBuffers *>(offered[size_t(member)]);
+  };
+  for (int64_t number = 0; number < 2 * zigzag.size(); ++number) {
+    const int64_t slice = Zigzag::slicedAt(number);
+    const int64_t pair = zigzag.pairedAt(number);
+    if ((zigzag.makesWhole ? slice : pair) != zigzag.member)
+      continue;
+    char *half =
+        static_cast<char *>(buffersOf(slice).whole) + number % 2 * bytes;
+    auto *chunk =
+        static_cast<char *>(buffersOf(pair).chunk(zigzag.isEarly(number)));
+    splitOver(threads, call.outer, call.outer * bytes,
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i)
+                  if (zigzag.makesWhole)
+                    std::memcpy(half + 2 * i * bytes, chunk + i * bytes, bytes);
+                  else
+                    std::memcpy(chunk + i * bytes, half + 2 * i * bytes, bytes);
+              });
+  }
+  return meetings.close(seat);
+}
+
 Status ThreadCommunicator::barrier(const Collective &call) {
   Meetings::Seat seat = meetings.seatOf(call.axes);
   if (Status status = meetings.open(seat, {"barrier", call, 0, nullptr});

@@ -28,6 +28,7 @@ public:
   Status receive(const Message &message, void *data) override;
   /// A meeting of its own lane: messages are of the program's.
   Status shift(const Shift &call, const void *src, void *dst) override;
+  Status zigzag(const Zigzag &call, const ZigzagBuffers &buffers) override;
 
   void abort(const Status &status) override { world->abort(status); }
   Status failure() const override { return world->failure(); }

@@ -270,7 +270,7 @@ TEST_P(Conformance, MessagesArriveInOrder) {
   });
 }
 
-/// A communicator with no shift of its own.
+/// A communicator with no shift or zigzag of its own.
 class Messages final : public Communicator {
 public:
   explicit Messages(Communicator &own) : own(own) {}
@@ -335,6 +335,52 @@ TEST_P(Conformance, ShiftsGoRoundTheRing) {
       expectRing(*world.ranks[rank], shift, rank, ranks);
       Messages messages(*world.ranks[rank]);
       expectRing(messages, shift, rank, ranks);
+    });
+  }
+}
+
+/// Element (row, chunk, i) is 1000 chunk + 100 row + i: rank r has chunks 2 r
+/// and 2 r + 1 in its slice, r and 2 n - 1 - r behind a zigzag; and back.
+void expectZigzag(Communicator &own, Zigzag zigzag, int64_t outer) {
+  int64_t count = zigzag.call.count = 3 + 40 * outer, r = zigzag.member;
+  zigzag.call.outer = outer;
+  std::vector<int32_t> slice, back(outer * 2 * count, -1),
+      chunks[2] = {std::vector<int32_t>(outer * count, -1),
+                   std::vector<int32_t>(outer * count, -1)};
+  auto element = [](int64_t row, int64_t chunk, int64_t i) {
+    return static_cast<int32_t>(1000 * chunk + 100 * row + i);
+  };
+  for (int64_t k = 0; k < outer * 2 * count; ++k)
+    slice.push_back(element(k / count / 2, 2 * r + k / count % 2, k % count));
+  ASSERT_TRUE(
+      own.zigzag(zigzag, {slice.data(), chunks[0].data(), chunks[1].data()})
+          .ok());
+  for (int64_t late : {0, 1})
+    for (int64_t k = 0; k < outer * count; ++k)
+      ASSERT_EQ(
+          chunks[late][k],
+          element(k / count, late ? 2 * zigzag.size() - 1 - r : r, k % count));
+  zigzag.makesWhole = true;
+  ASSERT_TRUE(
+      own.zigzag(zigzag, {back.data(), chunks[0].data(), chunks[1].data()})
+          .ok());
+  ASSERT_EQ(back, slice);
+}
+
+TEST_P(Conformance, ZigzagPairsEarlyAndLateChunks) {
+  for (const auto &[ranks, others] :
+       {std::pair<int64_t, int64_t>{2, 2}, {3, 1}, {4, 1}, {5, 1}}) {
+    World world = makeWorld({{"cp", ranks}, {"tp", others}});
+    onRanks(world, [&, others = others](int64_t rank) {
+      Delay delay(rank);
+      Zigzag zigzag{call(1, 0, TSR_DTYPE_I32), world.mesh.group(rank, 1),
+                    rank / others, false};
+      Messages messages(*world.ranks[rank]);
+      for (int64_t outer : {1, 5}) {
+        delay();
+        expectZigzag(*world.ranks[rank], zigzag, outer);
+        expectZigzag(messages, zigzag, outer);
+      }
     });
   }
 }

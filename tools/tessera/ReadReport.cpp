@@ -90,7 +90,7 @@ void Report::readArena(const json::Object &root) {
 static bool isCollective(StringRef op) {
   return op == "all_reduce" || op == "all_gather" || op == "reduce_scatter" ||
          op == "all_to_all" || op == "broadcast" || op == "shift" ||
-         op == "send" || op == "receive";
+         op == "zigzag" || op == "send" || op == "receive";
 }
 
 /// "h.3.mlp" -> "mlp"; other names stay.

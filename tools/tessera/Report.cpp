@@ -92,7 +92,7 @@ std::string Report::text() const {
         << formatv(" of these flops ({0:f1} %)\n",
                    100 * recomputedFlops / std::max(flopsOfRank, 1.0));
   if (causalWork.size() > 1)
-    out << "causal attention of the slices of a sequence: " << causalWorkText()
+    out << "causal attention of the ranks of a sequence: " << causalWorkText()
         << "\n";
   out << "memory per rank: " << arenaBytes << " bytes ("
       << bytesText(arenaBytes) << ")\n";

@@ -94,6 +94,21 @@ static int64_t smallLayers(const DriverOptions &options) {
   return std::max(least, (chunks - 1) / 2);
 }
 
+/// Short sequences that a ring can cut into chunks of its ranks; whether it can
+/// cut the whole ones is checked with the types.
+static void shrinkSequence(ImportOptions &import,
+                           const DriverOptions &options) {
+  if (options.contextParallel != "ring")
+    return;
+  Mesh mesh;
+  mesh.parse(options.mesh);
+  int64_t chunks = 2 * mesh.sizeOf("cp");
+  import.shrunkPositions =
+      std::max(chunks, import.shrunkPositions / chunks * chunks);
+  if (options.sequence)
+    import.sequence = std::min(options.sequence, import.shrunkPositions);
+}
+
 /// Above every element of a clipped gradient, and of a shrunk model's.
 static constexpr double kGradientScale = 1.0;
 
@@ -110,6 +125,7 @@ bool tessera::compileShrunk(const DriverOptions &options,
     import.shrunkLayers = smallLayers(options);
     import.batch = smallBatch(options);
     import.microBatches = options.microBatches;
+    shrinkSequence(import, options);
   }
   auto module = importModel(&compiler.context, options.model, import);
   if (failed(module))

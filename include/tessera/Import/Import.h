@@ -24,10 +24,11 @@ struct ImportOptions {
   /// only.
   int64_t target = 0;
   /// A small model of the same make, for `verify`: at most `shrunkLayers`
-  /// layers, 16 positions, heads of 8; head count, biases and options stay.
-  /// Configs only.
+  /// layers, `shrunkPositions` positions, heads of 8; head count, biases and
+  /// options stay. Configs only.
   bool shrink = false;
   int64_t shrunkLayers = 2;
+  int64_t shrunkPositions = 16;
 };
 
 /// The module has `nn.model` and a function `@loss` for one micro-batch. `path`

@@ -1,11 +1,12 @@
 //===- LowerRings.cpp - attention whose keys go from rank to rank ---------===//
 // Ring attention (Liu et al. 2023, arXiv 2310.01889). Ranks are those of one
-// mesh axis; rank r starts with the r-th slice of queries, keys and values.
+// mesh axis; rank r starts with the r-th slice of queries, keys and values, or
+// with what of them is its share of a causal sequence (RingSlices.h).
 //===----------------------------------------------------------------------===//
 
 #include "AttentionOperands.h"
 #include "Marks.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "RingSlices.h"
 #include "tessera/Conversion/NNToRT/Factors.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/NN/NN.h"
@@ -34,26 +35,26 @@ private:
       : op(op), b(op), loc(op->getLoc()), keys(std::move(keys)) {}
 
   template <typename OpTy> LogicalResult place(OpTy op);
-  Value contiguous(Value value);
-  Value shift(Value value, StringRef what);
-  Value keyStart(int64_t step);
   template <typename StepTy, typename OpTy>
-  StepTy makeStep(OpTy op, TypeRange types, ValueRange operands, int64_t step,
+  StepTy makeStep(OpTy op, TypeRange types, ValueRange operands,
                   ValueRange earlier);
   RankedTensorType sumType(Value like);
-  Value narrow(Value sum, Type type);
+  RingParts narrow(const RingParts &sums, Type type);
+  RingParts add(const RingParts &own, const RingParts &home);
+  template <typename Body> void walk(RingParts k, RingParts v, Body body);
   template <typename OpTy> OpTy marked(OpTy made);
 
   Operation *op;
   OpBuilder b;
   Location loc;
   FactorSpan keys;
-  int64_t ranks = 1;
+  std::optional<RingSlices> slices;
   HeadRange heads{};
-  Value batch, queryStart;
-  int64_t queries = 0;
+  Value batch;
+  FactorSpan queries;
+  int64_t step = 0; ///< That is made now, as the pair.
+  RingSlices::Pair pair{};
 };
-
 template <typename OpTy> std::optional<Ring> Ring::of(OpTy op) {
   std::optional<FactorSpan> keys = spanOf(op, 't');
   return keys ? std::optional(Ring(op, *keys)) : std::nullopt;
@@ -75,11 +76,16 @@ template <typename OpTy> LogicalResult Ring::place(OpTy attention) {
   std::optional<FactorSpan> slice = spanOf(op, 's');
   dist::MeshAttr mesh = dist::meshOf(op);
   if (!slice || keys.cuts.size() != 1 || slice->cuts.size() != 1 ||
-      slice->cuts[0].axis != keys.cuts[0].axis || keys.isPadded(mesh))
+      slice->cuts[0].axis != keys.cuts[0].axis || keys.isPadded(mesh) ||
+      (attention.getCausal() && slice->total != keys.total))
     return op->emitOpError()
            << "has " << keys.chunk() << " of " << keys.total
            << " keys on a rank; queries and keys must be split over the same "
               "one axis, into equal slices";
+  FailureOr<RingSlices> cut = RingSlices::of(op, keys, attention.getCausal());
+  if (failed(cut))
+    return failure();
+  slices = *cut;
   Value query = attention.getQuery();
   FailureOr<HeadRange> range =
       headRange(b, op, query, !attention.getDropout().isZero());
@@ -88,35 +94,8 @@ template <typename OpTy> LogicalResult Ring::place(OpTy attention) {
   heads = *range;
   batch =
       batchStart(b, op, cast<RankedTensorType>(query.getType()).getDimSize(0));
-  queryStart = startOf(b, loc, slice);
-  queries = slice->total;
-  ranks = mesh.getSize(keys.cuts[0].axis);
+  queries = *slice;
   return success();
-}
-
-/// Where the keys begin that a rank has in a step: those of rank r - step.
-Value Ring::keyStart(int64_t step) {
-  Value rank = rt::CoordOp::create(b, loc, b.getI64Type(), keys.cuts[0].axis);
-  if (step > 0) {
-    Value ahead =
-        arith::AddIOp::create(b, loc, rank, i64(b, loc, ranks - step));
-    rank = arith::RemUIOp::create(b, loc, ahead, i64(b, loc, ranks));
-  }
-  return arith::MulIOp::create(b, loc, rank, i64(b, loc, keys.chunk()));
-}
-
-Value Ring::contiguous(Value value) {
-  if (rowStride(value) == rowElements(value))
-    return value;
-  return marked(rt::CopyOp::create(b, loc, value.getType(), value));
-}
-
-Value Ring::shift(Value value, StringRef what) {
-  auto shifted = marked(rt::ShiftOp::create(
-      b, loc, value.getType(), value,
-      b.getStrArrayAttr({keys.cuts[0].axis.getValue()}), UnitAttr()));
-  shifted->setAttr("reason", b.getStringAttr(what));
-  return shifted;
 }
 
 /// Sums over slices of bf16 values are f32.
@@ -127,18 +106,24 @@ RankedTensorType Ring::sumType(Value like) {
              : type;
 }
 
-Value Ring::narrow(Value sum, Type type) {
+RingParts Ring::narrow(const RingParts &sums, Type type) {
   Type element = getElementTypeOrSelf(type);
-  if (getElementTypeOrSelf(sum.getType()) == element)
-    return sum;
-  return marked(nn::create<nn::CastOp>(b, loc, sum, TypeAttr::get(element)));
+  RingParts narrowed;
+  for (Value sum : sums)
+    narrowed.push_back(getElementTypeOrSelf(sum.getType()) == element
+                           ? sum
+                           : marked(nn::create<nn::CastOp>(
+                                 b, loc, sum, TypeAttr::get(element))));
+  return narrowed;
 }
 
 template <typename StepTy, typename OpTy>
 StepTy Ring::makeStep(OpTy from, TypeRange types, ValueRange operands,
-                      int64_t step, ValueRange earlier) {
+                      ValueRange earlier) {
   SmallVector<Value> all(operands);
-  llvm::append_values(all, batch, heads.start, queryStart, keyStart(step));
+  llvm::append_values(all, batch, heads.start,
+                      slices->start(0, pair.queries, queries.chunk()),
+                      slices->start(step, pair.keys, keys.chunk()));
   llvm::append_range(all, earlier);
   // Query, key and value stand before what only backward reads.
   unsigned first = operands.size() > 3 ? 1 : 0;
@@ -151,12 +136,45 @@ StepTy Ring::makeStep(OpTy from, TypeRange types, ValueRange operands,
   made.setRowVAttr(row(2));
   made.setHeadsTotalAttr(b.getI64IntegerAttr(heads.total));
   made.setScaleAttr(from.getScaleAttr());
-  made.setCausalAttr(b.getBoolAttr(from.getCausal()));
+  made.setCausalAttr(b.getBoolAttr(from.getCausal() && pair.masked));
   made.setDropoutAttr(from.getDropoutAttr());
   made.setStreamAttr(from.getStreamAttr());
-  made.setQueriesTotalAttr(b.getI64IntegerAttr(queries));
+  made.setQueriesTotalAttr(b.getI64IntegerAttr(queries.total));
   made.setKeysTotalAttr(b.getI64IntegerAttr(keys.total));
   return marked(made);
+}
+
+/// Has `body` make a step of the keys and values that are there; those of the
+/// next one are on their way before.
+template <typename Body> void Ring::walk(RingParts k, RingParts v, Body body) {
+  for (step = 0; step < slices->ranks(); ++step) {
+    RingParts nextK, nextV;
+    if (step + 1 < slices->ranks()) {
+      nextK = slices->shift(k, "keys of the next slice");
+      nextV = slices->shift(v, "values of the next slice");
+    }
+    body(k, v);
+    k = nextK;
+    v = nextV;
+  }
+}
+
+/// The log-sum-exps [b, heads.., s] of a part of the queries.
+static Type lseOf(Value query, Type lse) {
+  SmallVector<int64_t> shape(cast<RankedTensorType>(lse).getShape());
+  shape.back() = cast<RankedTensorType>(query.getType()).getDimSize(1);
+  return RankedTensorType::get(shape, getElementTypeOrSelf(lse));
+}
+
+/// The dimension of positions in log-sum-exps.
+static int64_t positionsOf(Value lse) {
+  return cast<RankedTensorType>(lse.getType()).getRank() - 1;
+}
+
+/// Values that there are, of the results that a step adds to.
+static SmallVector<Value> existing(ArrayRef<Value> values) {
+  return llvm::to_vector(llvm::make_filter_range(
+      values, [](Value value) { return value != nullptr; }));
 }
 
 /// attention(q, k, v) -> steps 0 .. n-1, step i with what i shifts of k and v
@@ -164,31 +182,45 @@ StepTy Ring::makeStep(OpTy from, TypeRange types, ValueRange operands,
 LogicalResult Ring::lower(nn::AttentionOp attention) {
   if (failed(place(attention)))
     return failure();
-  Value q = attention.getQuery(), k = attention.getKey(),
-        v = attention.getValue();
-  SmallVector<Type> types = {sumType(attention.getOutput()),
-                             attention.getLse().getType()};
-  SmallVector<Value> sums;
-  for (int64_t step = 0; step < ranks; ++step) {
-    Value nextK, nextV;
-    if (step + 1 < ranks) {
-      nextK = shift(contiguous(k), "keys of the next slice");
-      nextV = shift(contiguous(v), "values of the next slice");
+  Type lse = attention.getLse().getType();
+  const auto parts = slices->split(attention.getQuery(), attention.getKey(),
+                                   attention.getValue());
+  const RingParts &q = parts[0];
+  RingParts outputs(q.size()), lses(q.size());
+  walk(parts[1], parts[2], [&](const RingParts &k, const RingParts &v) {
+    for (RingSlices::Pair next : slices->pairs()) {
+      pair = next;
+      Value query = q[pair.queries];
+      Value &output = outputs[pair.queries], &sum = lses[pair.queries];
+      Type types[] = {sumType(query), lseOf(query, lse)};
+      auto made = makeStep<rt::RingAttentionOp>(
+          attention, types, {query, k[pair.keys], v[pair.keys]},
+          existing({output, sum}));
+      output = made.getOutput();
+      sum = made.getLse();
     }
-    auto made =
-        makeStep<rt::RingAttentionOp>(attention, types, {q, k, v}, step, sums);
-    sums = llvm::to_vector_of<Value>(made.getResults());
-    k = nextK;
-    v = nextV;
-  }
-  Value output = narrow(sums[0], attention.getOutput().getType());
-  for (auto [old, value] :
-       llvm::zip(attention.getResults(), ValueRange{output, sums[1]}))
+  });
+  Value results[] = {slices->join(narrow(outputs, q[0].getType())),
+                     slices->join(lses, positionsOf(attention.getLse()))};
+  for (auto [old, value] : llvm::zip(attention.getResults(), results))
     if (DictionaryAttr kept = getResultEntry(old, rt::RTDialect::kKeepAttr))
       setResultEntry(cast<OpResult>(value), rt::RTDialect::kKeepAttr, kept);
-  attention.replaceAllUsesWith(ValueRange{output, sums[1]});
+  attention.replaceAllUsesWith(ValueRange(results));
   attention.erase();
   return success();
+}
+
+RingParts Ring::add(const RingParts &own, const RingParts &home) {
+  RingParts sums;
+  for (auto [mine, others] : llvm::zip(own, home)) {
+    int64_t rank = cast<RankedTensorType>(mine.getType()).getRank();
+    std::string letters = dist::Signature::elementwise(rank, 1).out;
+    auto sum = nn::create<nn::AddOp>(
+        b, loc, b.getStringAttr(letters + "," + letters + "->" + letters),
+        ValueRange{mine, others}, DenseF64ArrayAttr());
+    sums.push_back(marked(sum));
+  }
+  return sums;
 }
 
 /// The gradients of keys and values follow them: those of a slice start at the
@@ -197,42 +229,40 @@ LogicalResult Ring::lower(nn::AttentionOp attention) {
 LogicalResult Ring::lower(nn::AttentionGradOp attention) {
   if (failed(place(attention)))
     return failure();
-  Value q = attention.getQuery(), k = attention.getKey(),
-        v = attention.getValue();
-  SmallVector<Type> types = {sumType(q), sumType(k), sumType(v)};
-  SmallVector<Value> own, sums;
-  for (int64_t step = 0; step < ranks; ++step) {
-    Value nextK, nextV;
-    if (step + 1 < ranks) {
-      nextK = shift(contiguous(k), "keys of the next slice");
-      nextV = shift(contiguous(v), "values of the next slice");
+  StringRef follow = "gradients that follow their keys";
+  Value lse = attention.getLse();
+  const auto parts = slices->split(attention.getQuery(), attention.getKey(),
+                                   attention.getValue());
+  const RingParts &q = parts[0];
+  RingParts grads = slices->split(attention.getGrad());
+  RingParts outputs = slices->split(attention.getOutput());
+  RingParts lses = slices->split(lse, positionsOf(lse));
+  RingParts gradQ(q.size()), gradK(q.size()), gradV(q.size()), ownK, ownV;
+  walk(parts[1], parts[2], [&](const RingParts &k, const RingParts &v) {
+    if (step == 1) {
+      ownK = std::exchange(gradK, RingParts(k.size()));
+      ownV = std::exchange(gradV, RingParts(v.size()));
+    } else if (step > 1) {
+      gradK = slices->shift(gradK, follow);
+      gradV = slices->shift(gradV, follow);
     }
-    for (Value &sum : MutableArrayRef(sums).drop_front(sums.empty() ? 0 : 1))
-      sum = shift(sum, "gradients that follow their keys");
-    auto made = makeStep<rt::RingAttentionGradOp>(attention, types,
-                                                  {attention.getGrad(), q, k, v,
-                                                   attention.getOutput(),
-                                                   attention.getLse()},
-                                                  step, sums);
-    sums = llvm::to_vector_of<Value>(made.getResults());
-    if (step == 0) {
-      own = sums;
-      sums.resize(1);
+    for (RingSlices::Pair next : slices->pairs()) {
+      pair = next;
+      unsigned i = pair.queries, j = pair.keys;
+      Type types[] = {sumType(q[i]), sumType(k[j]), sumType(v[j])};
+      auto made = makeStep<rt::RingAttentionGradOp>(
+          attention, types, {grads[i], q[i], k[j], v[j], outputs[i], lses[i]},
+          existing({gradQ[i], gradK[j], gradV[j]}));
+      gradQ[i] = made.getGradQuery();
+      gradK[j] = made.getGradKey();
+      gradV[j] = made.getGradValue();
     }
-    k = nextK;
-    v = nextV;
-  }
-  for (unsigned r : {1, 2}) {
-    Value home = shift(sums[r], "gradients that follow their keys");
-    int64_t rank = cast<RankedTensorType>(home.getType()).getRank();
-    std::string letters = dist::Signature::elementwise(rank, 1).out;
-    auto sum = nn::create<nn::AddOp>(
-        b, loc, b.getStringAttr(letters + "," + letters + "->" + letters),
-        ValueRange{own[r], home}, DenseF64ArrayAttr());
-    sums[r] = marked(sum);
-  }
+  });
+  gradK = add(ownK, slices->shift(gradK, follow));
+  gradV = add(ownV, slices->shift(gradV, follow));
+  const RingParts sums[] = {gradQ, gradK, gradV};
   for (auto [old, sum] : llvm::zip(attention.getResults(), sums))
-    old.replaceAllUsesWith(narrow(sum, old.getType()));
+    old.replaceAllUsesWith(slices->join(narrow(sum, old.getType())));
   attention.erase();
   return success();
 }

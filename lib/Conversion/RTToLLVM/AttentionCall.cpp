@@ -42,8 +42,9 @@ template <typename OpTy>
 void sliceArguments(OpTy op, SmallVectorImpl<CallArgument> &args) {
   args[TSR_ATTENTION_KEY_START] = CallArgument::of(op.getKeyStart());
   args[TSR_ATTENTION_KEYS_TOTAL] = op.getKeysTotal();
-  args[TSR_ATTENTION_EARLIER] = !op.getEarlier().empty();
-  args[TSR_ATTENTION_EARLIER_KEYS] = op.getEarlier().size() > 2;
+  args[TSR_ATTENTION_EARLIER] = op.getTiedOperand(0) != nullptr;
+  args[TSR_ATTENTION_EARLIER_KEYS] =
+      op->getNumResults() > 2 && op.getTiedOperand(2) != nullptr;
 }
 
 /// What attention to all keys has beside what a step of a ring has.

@@ -182,6 +182,19 @@ Call shift(rt::ShiftOp op, dist::MeshAttr mesh) {
   return call;
 }
 
+/// Of [outer, 2, count].
+Call zigzag(rt::ZigzagOp op, dist::MeshAttr mesh) {
+  ArrayRef<int64_t> sizes = typeOf(op.getEarly()).getShape();
+  int64_t outer = llvm::product_of(sizes.take_front(op.getDim()));
+  int64_t count = llvm::product_of(sizes.drop_front(op.getDim()));
+  Call call = collective(op, TSR_ENTRY_ZIGZAG, outer, count, mesh);
+  if (failed(call))
+    return failure();
+  call->buffers = {op.getWhole(), op.getEarly(), op.getLate()};
+  call->arguments[TSR_COLLECTIVE_MAKES_WHOLE] = op.makesWhole();
+  return call;
+}
+
 /// all_gather and reduce_scatter: a dimension of the whole is [ranks, chunk].
 template <typename OpTy>
 Call alongDimension(OpTy op, Value chunk, int64_t entry, dist::MeshAttr mesh) {
@@ -305,6 +318,7 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
       .Case([&](rt::ReceiveOp op) { return receive(op, mesh); })
       .Case([&](rt::BroadcastOp op) { return broadcast(op, mesh); })
       .Case([&](rt::ShiftOp op) { return shift(op, mesh); })
+      .Case([&](rt::ZigzagOp op) { return zigzag(op, mesh); })
       .Default([](Operation *op) -> Call {
         return op->emitError() << "has no entry in the runtime";
       });

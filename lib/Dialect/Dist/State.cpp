@@ -90,6 +90,8 @@ double tessera::dist::ringShare(Collective collective, int64_t ranks) {
   case Collective::Broadcast:
   case Collective::Shift:
     return 1;
+  case Collective::Zigzag: // of two chunks, the most that a rank sends
+    return ranks == 1 ? 0 : ranks == 2 ? 0.5 : 1;
   }
   return 0;
 }

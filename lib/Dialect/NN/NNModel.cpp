@@ -148,8 +148,27 @@ template <typename OpTy> static LogicalResult verifyBias(OpTy op) {
   return success();
 }
 
+/// A ring of keys behind a causal mask cuts each rank's slice into two chunks.
+/// Gradients have what is refused here, too; biases refuse every ring.
+static LogicalResult verifyRing(AttentionOp op) {
+  auto axis = op->getAttrOfType<StringAttr>(dist::DistDialect::kRingAttr);
+  auto key = cast<RankedTensorType>(op.getKey().getType());
+  if (!axis || !op.getCausal() || op.getBiasTable() ||
+      dist::stateOf(key, axis).kind != dist::State::S)
+    return success();
+  int64_t ranks = dist::meshOf(op).getSize(axis), tokens = key.getDimSize(1);
+  if (tokens % (2 * ranks) == 0)
+    return success();
+  return op.emitOpError()
+         << "is causal: a ring cuts its " << tokens
+         << " tokens into two chunks for each of " << ranks
+         << " ranks of mesh axis '" << axis.getValue()
+         << "'; use a multiple of " << 2 * ranks
+         << " tokens, or --context-parallel all-gather or ulysses";
+}
+
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyBias(*this)))
+  if (failed(verifyBias(*this)) || failed(verifyRing(*this)))
     return failure();
   return verifyProbability(*this, "dropout", getDropout());
 }

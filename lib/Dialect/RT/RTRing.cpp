@@ -10,12 +10,43 @@ using namespace tessera::rt;
 dist::Collective ShiftOp::getCollective() { return dist::Collective::Shift; }
 Value ShiftOp::getWhole() { return getResult(); }
 
+dist::Collective ZigzagOp::getCollective() { return dist::Collective::Zigzag; }
+Value ZigzagOp::getWhole() {
+  return makesWhole() ? Value(getOutputs()[0]) : getInputs()[0];
+}
+
+LogicalResult ZigzagOp::verify() {
+  size_t from = getInputs().size(), to = getOutputs().size();
+  if (from + to != 3 || from == 0 || to == 0)
+    return emitOpError() << "has " << from << " operands and " << to
+                         << " results; it must be 1 and 2, or 2 and 1";
+  if (getAxes().size() != 1)
+    return emitOpError() << "runs over " << getAxes().size()
+                         << " axes; it must be one";
+  auto whole = cast<RankedTensorType>(getWhole().getType());
+  auto chunk = cast<RankedTensorType>(getEarly().getType());
+  SmallVector<int64_t> wanted(chunk.getShape());
+  if (getDim() < wanted.size())
+    wanted[getDim()] *= 2;
+  if (getDim() < wanted.size() && getLate().getType() == chunk &&
+      whole == RankedTensorType::get(wanted, chunk.getElementType()))
+    return success();
+  return emitOpError() << "has chunks of " << chunk << " and "
+                       << getLate().getType() << " in " << whole
+                       << "; they must be its halves along dimension "
+                       << getDim();
+}
+
 OpOperand *RingAttentionOp::getTiedOperand(unsigned result) {
   return getEarlier().empty() ? nullptr : &getEarlierMutable()[result];
 }
 
+/// Of two, they are those of key and value.
 OpOperand *RingAttentionGradOp::getTiedOperand(unsigned result) {
-  return result < getEarlier().size() ? &getEarlierMutable()[result] : nullptr;
+  unsigned first = getEarlier().size() == 2 ? 1 : 0;
+  return result >= first && result - first < getEarlier().size()
+             ? &getEarlierMutable()[result - first]
+             : nullptr;
 }
 
 /// Of query, key and value, which stand behind `first` other operands.
@@ -57,8 +88,10 @@ static LogicalResult verifySums(Operation *op, Value query, Value sum) {
                            << sum.getType() << "; it must be of " << wanted;
 }
 
-/// `earlier` has one of `counts` values, of the types of the first results.
-static LogicalResult verifyEarlier(Operation *op, ValueRange earlier,
+/// `earlier` has one of `counts` values, of the types of the results that take
+/// their buffers.
+static LogicalResult verifyEarlier(RuntimeCallOpInterface op,
+                                   ValueRange earlier,
                                    ArrayRef<size_t> counts) {
   if (!llvm::is_contained(counts, earlier.size())) {
     InFlightDiagnostic diag = op->emitOpError()
@@ -68,11 +101,13 @@ static LogicalResult verifyEarlier(Operation *op, ValueRange earlier,
         counts, diag, [&](size_t n) { diag << n; }, " or ");
     return diag;
   }
-  for (auto [value, result] : llvm::zip(earlier, op->getResults()))
-    if (value.getType() != result.getType())
+  for (OpResult result : op->getResults()) {
+    OpOperand *tied = op.getTiedOperand(result.getResultNumber());
+    if (tied && tied->get().getType() != result.getType())
       return op->emitOpError()
-             << "adds " << result.getType() << " to " << value.getType()
+             << "adds " << result.getType() << " to " << tied->get().getType()
              << " of earlier slices; the types must be the same";
+  }
   return success();
 }
 
@@ -86,5 +121,5 @@ LogicalResult RingAttentionGradOp::verify() {
   for (Value sum : getResults())
     if (failed(verifySums(*this, getQuery(), sum)))
       return failure();
-  return verifyEarlier(*this, getEarlier(), {0, 1, 3});
+  return verifyEarlier(*this, getEarlier(), {0, 1, 2, 3});
 }

@@ -105,6 +105,7 @@ typedef struct tsr_abi_api {
   tsr_abi_entry wait;
   tsr_abi_entry shift;
   tsr_abi_entry routed;
+  tsr_abi_entry zigzag;
 } tsr_abi_api;
 
 /* Indices of the entries: a table of pointers behind `bytes`. */
@@ -125,7 +126,8 @@ enum {
   TSR_ENTRY_BROADCAST,
   TSR_ENTRY_WAIT,
   TSR_ENTRY_SHIFT,
-  TSR_ENTRY_ROUTED
+  TSR_ENTRY_ROUTED,
+  TSR_ENTRY_ZIGZAG
 };
 
 /* Most of a program is data: lists of calls, which the runtime makes one by
@@ -322,6 +324,10 @@ enum {
  *   coordinate on the one axis in AXES is ROOT go to the others.
  * shift: dst gets the COUNT elements of src of the member before, the first
  *   member those of the last; AXES is one axis. buffers: src, dst.
+ * zigzag: a dimension is cut into 2n chunks. Member r has chunks 2r and 2r + 1
+ *   in whole [OUTER, 2, COUNT]; in early and late [OUTER, COUNT] it has chunks
+ *   r and 2n - 1 - r. Makes the latter of the former, or with MAKES_WHOLE the
+ *   other way round. AXES is one axis. buffers: whole, early, late.
  * With ASYNC the call returns at once. Until `wait` returns nobody may write
  * what the collective reads, or touch what it writes. Collectives that are
  * started run one after the other, in the order of their starts, which is the
@@ -342,6 +348,7 @@ enum {
   TSR_COLLECTIVE_GATED_TOKENS,
   TSR_COLLECTIVE_GATED_ROW,
   TSR_COLLECTIVE_DTYPE_GATES,
+  TSR_COLLECTIVE_MAKES_WHOLE, /* zigzag only */
   TSR_COLLECTIVE_ARGS
 };
 

@@ -21,3 +21,15 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     return %o : !x
   }
 }
+
+// -----
+
+!x = tensor<2x3x3x8xf32>
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  func.func @odd(%q: !x) -> !x {
+    // expected-error @+1 {{has 3 of 6 keys on a rank; with a causal mask the number of a rank must be even}}
+    %o, %l = nn.attention %q, %q, %q {causal, scale = 0.25 : f64,
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 3>, total = 6 : i64}, t = {axes = ["cp"], chunks = array<i64: 3>, total = 6 : i64}}} : (!x, !x, !x) -> (!x, tensor<2x3x3xf32>)
+    return %o : !x
+  }
+}

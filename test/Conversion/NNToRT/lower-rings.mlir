@@ -1,4 +1,4 @@
-// Keys and values go round; their gradients follow them and come home.
+// Keys and values go round; their gradients follow them and come home. Causal attention has chunks of balanced work.
 // RUN: tessera-opt %s --split-input-file --rt-lower-rings --rt-lower-library | FileCheck %s
 
 !x = tensor<2x4x3x8xf32>
@@ -23,7 +23,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 3>} {
     // CHECK: %[[O1:.*]], %[[L1:.*]] = rt.ring_attention %{{.*}}, %[[K1]], %[[V1]], %{{.*}}, %[[START]], %[[O0]], %[[L0]] {{.*}}row_k = 24 : i64, row_q = 72 : i64
     // CHECK-NOT: rt.shift
     // CHECK: rt.ring_attention %{{.*}}, %[[K2]], %[[V2]], %{{.*}}, %[[O1]], %[[L1]]
-    %o, %l = nn.attention %q, %k, %v {causal, dist.ring = "cp", scale = 0.25 : f64,
+    %o, %l = nn.attention %q, %k, %v {dist.ring = "cp", scale = 0.25 : f64,
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}}} : (!x, !x, !x) -> (!x, !lse)
     return %o, %l : !x, !lse
   }
@@ -44,7 +44,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 3>} {
     // CHECK: %[[Q2:.*]], %[[DK3:.*]], %[[DV3:.*]] = rt.ring_attention_grad {{.*}}, %[[Q1]], %[[DK2]], %[[DV2]] {
     // CHECK: %[[HOME:.*]] = rt.shift %[[DK3]]
     // CHECK: %[[DK:.*]] = nn.add "abcd,abcd->abcd" %[[OWNK]], %[[HOME]]
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, dist.ring = "cp", nn.phase = "backward", scale = 0.25 : f64,
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {dist.ring = "cp", nn.phase = "backward", scale = 0.25 : f64,
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
     // CHECK: return %[[Q2]], %[[DK]]
     return %dq, %dk, %dv : !x, !x, !x
@@ -77,4 +77,75 @@ func.func @whole_keys_are_no_ring(%q: !x) -> !x {
   // CHECK: rt.attention %
   %o, %l = nn.attention %q, %q, %q {causal, dist.ring = "cp", scale = 0.25 : f64} : (!x, !x, !x) -> (!x, tensor<2x3x4xf32>)
   return %o : !x
+}
+
+// -----
+
+!qkv = tensor<2x4x3x3x8xf32>
+!x = tensor<2x4x3x8xf32>
+!lse = tensor<2x3x4xf32>
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  // Of 4 chunks rank r has number r and number 3 - r: the early and the late one of queries and keys.
+  // CHECK-LABEL: @causal
+  func.func @causal(%qkv: !qkv) -> (!x, !lse) {
+    %q, %k, %v = nn.unstack %qkv along 2 : !qkv -> !x, !x, !x
+    // A fused projection goes as one, without copies.
+    // CHECK: %[[QKV:.*]]:2 = rt.zigzag %{{.*}} along 1 over ["cp"] {reason = "balanced causal work"} : tensor<2x4x3x3x8xf32> -> tensor<2x2x3x3x8xf32>, tensor<2x2x3x3x8xf32>
+    // CHECK: %[[QE:.*]] = rt.view %[[QKV]]#0 {offset = 0
+    // CHECK: %[[KE:.*]] = rt.view %[[QKV]]#0 {offset = 24
+    // CHECK: %[[VE:.*]] = rt.view %[[QKV]]#0 {offset = 48
+    // CHECK: %[[QL:.*]] = rt.view %[[QKV]]#1 {offset = 0
+    // CHECK: %[[KL:.*]] = rt.view %[[QKV]]#1 {offset = 24
+    // CHECK: %[[VL:.*]] = rt.view %[[QKV]]#1 {offset = 48
+    // CHECK: %[[COPY:.*]] = rt.copy %[[KE]]
+    // CHECK: %[[EARLY:.*]] = rt.shift %[[COPY]]
+    // CHECK: %[[COPY:.*]] = rt.copy %[[KL]]
+    // CHECK: %[[LATE:.*]] = rt.shift %[[COPY]]
+    // Late chunks are counted from the end.
+    // CHECK: %[[RANK:.*]] = rt.coord "cp"
+    // CHECK: %[[BACK:.*]] = arith.subi %c3_i64, %[[RANK]]
+    // CHECK: arith.muli %[[BACK]], %c2_i64
+    // CHECK: %[[OL:.*]], %[[LL:.*]] = rt.ring_attention %[[QL]], %[[KL]], %[[VL]], %{{.*}} {causal = true
+    // Late queries see all early keys.
+    // CHECK: %[[OL1:.*]], %[[LL1:.*]] = rt.ring_attention %[[QL]], %[[KE]], %[[VE]], %{{.*}}, %[[OL]], %[[LL]] {causal = false
+    // CHECK: %[[OE:.*]], %[[LE:.*]] = rt.ring_attention %[[QE]], %[[KE]], %[[VE]], %{{.*}} {causal = true
+    // CHECK: rt.ring_attention %[[QL]], %[[LATE]], {{.*}}, %[[OL1]], %[[LL1]] {causal = true
+    // CHECK: %[[OL2:.*]], %[[LL2:.*]] = rt.ring_attention %[[QL]], %[[EARLY]], {{.*}} {causal = false
+    // CHECK: %[[OE1:.*]], %[[LE1:.*]] = rt.ring_attention %[[QE]], %[[EARLY]], {{.*}}, %[[OE]], %[[LE]] {causal = true
+    // CHECK: %[[O:.*]] = rt.zigzag %[[OE1]], %[[OL2]] along 1 over ["cp"] {{.*}} -> tensor<2x4x3x8xf32>
+    // CHECK: %[[L:.*]] = rt.zigzag %[[LE1]], %[[LL2]] along 2 over ["cp"] {{.*}} -> tensor<2x3x4xf32>
+    // CHECK: return %[[O]], %[[L]]
+    %o, %l = nn.attention %q, %k, %v {causal, dist.ring = "cp", scale = 0.25 : f64,
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
+    return %o, %l : !x, !lse
+  }
+}
+
+// -----
+
+!x = tensor<2x4x3x8xf32>
+!lse = tensor<2x3x4xf32>
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  // CHECK-LABEL: @causal_backward
+  func.func @causal_backward(%g: !x, %q: !x, %k: !x, %v: !x, %o: !x, %l: !lse) -> (!x, !x, !x) {
+    // CHECK-COUNT-6: rt.zigzag {{.*}}nn.phase = "backward"
+    // Late keys, then early keys of late queries, to which early queries add.
+    // CHECK: %[[QL:.*]], %[[OWNKL:.*]], %{{.*}} = rt.ring_attention_grad
+    // CHECK: %[[QL1:.*]], %[[K0:.*]], %[[V0:.*]] = rt.ring_attention_grad {{.*}}, %[[QL]] {causal = false
+    // CHECK: %[[QE:.*]], %[[OWNKE:.*]], %{{.*}} = rt.ring_attention_grad {{.*}}, %[[K0]], %[[V0]] {causal = true
+    // Behind their own rank gradients of keys start anew, the queries' go on.
+    // CHECK: %[[QL2:.*]], %[[KL:.*]], %[[VL:.*]] = rt.ring_attention_grad {{.*}}, %[[QL1]] {causal = true
+    // CHECK: %[[QL3:.*]], %[[K1:.*]], %[[V1:.*]] = rt.ring_attention_grad {{.*}}, %[[QL2]] {causal = false
+    // CHECK: %[[QE1:.*]], %[[KE:.*]], %[[VE:.*]] = rt.ring_attention_grad {{.*}}, %[[QE]], %[[K1]], %[[V1]] {causal = true
+    // CHECK: %[[HOMEE:.*]] = rt.shift %[[KE]]
+    // CHECK: %[[HOMEL:.*]] = rt.shift %[[KL]]
+    // CHECK: %[[DKE:.*]] = nn.add "abcd,abcd->abcd" %[[OWNKE]], %[[HOMEE]]
+    // CHECK: %[[DKL:.*]] = nn.add "abcd,abcd->abcd" %[[OWNKL]], %[[HOMEL]]
+    // CHECK: %[[DQ:.*]] = rt.zigzag %[[QE1]], %[[QL3]]
+    // CHECK: %[[DK:.*]] = rt.zigzag %[[DKE]], %[[DKL]]
+    // CHECK: return %[[DQ]], %[[DK]]
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, dist.ring = "cp", nn.phase = "backward", scale = 0.25 : f64,
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
+    return %dq, %dk, %dv : !x, !x, !x
+  }
 }

@@ -54,3 +54,16 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     return
   }
 }
+
+// -----
+
+!x = tensor<2x6x4x16xf32, #dist<cp: S(1)>>
+!lse = tensor<2x4x6xf32, #dist<cp: S(2)>>
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  func.func @odd_slices(%x: !x) {
+    %o, %l = nn.attention %x, %x, %x {dist.ring = "cp", scale = 0.25 : f64} : (!x, !x, !x) -> (!x, !lse)
+    // expected-error @+1 {{is causal: a ring cuts its 6 tokens into two chunks for each of 2 ranks of mesh axis 'cp'; use a multiple of 4 tokens, or --context-parallel all-gather or ulysses}}
+    %oc, %lc = nn.attention %x, %x, %x {causal, dist.ring = "cp", scale = 0.25 : f64} : (!x, !x, !x) -> (!x, !lse)
+    return
+  }
+}

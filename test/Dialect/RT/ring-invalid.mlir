@@ -32,8 +32,42 @@ func.func @rounded_sums(%x: !x, %s: i64) {
 
 !x = tensor<2x4x3x8xf32>
 !lse = tensor<2x3x4xf32>
-func.func @two_gradients(%x: !x, %l: !lse, %s: i64) {
-  // expected-error @+1 {{has 2 results of earlier slices; it must be 0 or 1 or 3}}
-  %q, %k, %v = rt.ring_attention_grad %x, %x, %x, %x, %x, %l, %s, %s, %s, %s, %x, %x {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64, row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64} : (!x, !x, !x, !x, !x, !lse, i64, i64, i64, i64, !x, !x) -> (!x, !x, !x)
+func.func @four_gradients(%x: !x, %l: !lse, %s: i64) {
+  // expected-error @+1 {{has 4 results of earlier slices; it must be 0 or 1 or 2 or 3}}
+  %q, %k, %v = rt.ring_attention_grad %x, %x, %x, %x, %x, %l, %s, %s, %s, %s, %x, %x, %x, %x {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64, row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64} : (!x, !x, !x, !x, !x, !lse, i64, i64, i64, i64, !x, !x, !x, !x) -> (!x, !x, !x)
+  return
+}
+
+// -----
+
+!x = tensor<2x4x3x8xf32>
+!lse = tensor<2x3x4xf32>
+func.func @gradient_of_a_query_for_a_key(%x: !x, %y: tensor<2x2x3x8xf32>, %l: !lse, %s: i64) {
+  // expected-error @+1 {{adds 'tensor<2x4x3x8xf32>' to 'tensor<2x2x3x8xf32>' of earlier slices; the types must be the same}}
+  %q, %k, %v = rt.ring_attention_grad %x, %x, %x, %x, %x, %l, %s, %s, %s, %s, %x, %y {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64, row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64} : (!x, !x, !x, !x, !x, !lse, i64, i64, i64, i64, !x, tensor<2x2x3x8xf32>) -> (!x, !x, !x)
+  return
+}
+
+// -----
+
+func.func @one_chunk(%x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{has 1 operands and 1 results; it must be 1 and 2, or 2 and 1}}
+  %a = rt.zigzag %x along 1 over ["cp"] : tensor<2x4x8xf32> -> tensor<2x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @two_axes(%x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{runs over 2 axes; it must be one}}
+  %a, %b = rt.zigzag %x along 1 over ["cp", "tp"] : tensor<2x4x8xf32> -> tensor<2x2x8xf32>, tensor<2x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @another_dimension(%x: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{has chunks of 'tensor<2x2x8xf32>' and 'tensor<2x2x8xf32>' in 'tensor<2x4x8xf32>'; they must be its halves along dimension 2}}
+  %a, %b = rt.zigzag %x along 2 over ["cp"] : tensor<2x4x8xf32> -> tensor<2x2x8xf32>, tensor<2x2x8xf32>
   return
 }

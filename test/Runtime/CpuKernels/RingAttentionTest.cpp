@@ -1,7 +1,8 @@
 //===- RingAttentionTest.cpp - Attention over slices of the keys ----------===//
 // What the ranks of a ring compute one after the other, on one thread: a rank
 // has one slice of the queries and meets the slices of the keys from its own
-// backwards. Together they must be attention of the whole.
+// backwards; or it has an early and a late slice, and meets such pairs of keys.
+// Together they must be attention of the whole.
 //===----------------------------------------------------------------------===//
 
 #include "AttentionCases.h"
@@ -15,11 +16,41 @@ using namespace tessera::test;
 
 namespace {
 
-/// A problem of one sequence whose positions `ranks` ranks share.
+/// Who computes what: one slice of the sequence for each of `ranks` ranks, or
+/// two that together are as much work behind a causal mask.
+struct Deal {
+  int64_t ranks;
+  bool isZigzag;
+
+  int64_t slices() const { return isZigzag ? 2 * ranks : ranks; }
+};
+
+/// A call: slices of queries and keys. Where not masked, all are visible.
+struct Step {
+  int64_t queries, keys;
+  bool masked;
+};
+
+/// The calls of a rank, in order.
+std::vector<Step> stepsOf(const Deal &deal, int64_t rank) {
+  std::vector<Step> steps;
+  const int64_t last = 2 * deal.ranks - 1;
+  for (int64_t step = 0; step < deal.ranks; ++step) {
+    const int64_t from = (rank + deal.ranks - step) % deal.ranks;
+    if (deal.isZigzag) {
+      steps.push_back({last - rank, last - from, true});
+      steps.push_back({last - rank, from, false});
+    }
+    steps.push_back({rank, from, true});
+  }
+  return steps;
+}
+
+/// A problem of one sequence whose positions ranks share.
 class Ring {
 public:
-  Ring(const AttentionCase &c, int64_t ranks)
-      : x(c, 31), reference(x), ranks(ranks), length(c.seqQ / ranks),
+  Ring(const AttentionCase &c, Deal deal)
+      : x(c, 31), reference(x), deal(deal), length(c.seqQ / deal.slices()),
         sums(c.dtype == TSR_DTYPE_F64 ? TSR_DTYPE_F64 : TSR_DTYPE_F32) {}
 
   /// 0: the tolerance of the type.
@@ -27,7 +58,7 @@ public:
   void backward();
 
 private:
-  std::vector<int64_t> argsOf(int64_t rank, int64_t slice) const;
+  std::vector<int64_t> argsOf(const Step &step) const;
   void compare(Buffer &found, int64_t at, const std::vector<double> &wanted,
                int64_t from, int64_t count, double eps = 0) const;
   int64_t rowQ() const { return x.c.qColumns(); }
@@ -35,18 +66,19 @@ private:
 
   AttentionData x;
   AttentionReference reference;
-  int64_t ranks, length, sums;
+  Deal deal;
+  int64_t length, sums;
 };
 
-std::vector<int64_t> Ring::argsOf(int64_t rank, int64_t slice) const {
+std::vector<int64_t> Ring::argsOf(const Step &step) const {
   std::vector<int64_t> args = x.args;
   args[TSR_ATTENTION_SEQ_Q] = args[TSR_ATTENTION_SEQ_K] = length;
-  args[TSR_ATTENTION_QUERY_START] = rank * length;
+  args[TSR_ATTENTION_QUERY_START] = step.queries * length;
   args[TSR_ATTENTION_QUERIES_TOTAL] = x.c.seqQ;
-  args[TSR_ATTENTION_KEY_START] = slice * length;
+  args[TSR_ATTENTION_KEY_START] = step.keys * length;
   args[TSR_ATTENTION_KEYS_TOTAL] = x.c.seqK;
-  args[TSR_ATTENTION_EARLIER] = slice != rank;
-  args[TSR_ATTENTION_ROW_DQ] = rowQ();
+  args[TSR_ATTENTION_CAUSAL] = x.c.causal && step.masked;
+  args[TSR_ATTENTION_ROW_O] = args[TSR_ATTENTION_ROW_DQ] = rowQ();
   args[TSR_ATTENTION_ROW_DK] = args[TSR_ATTENTION_ROW_DV] = rowKV();
   return args;
 }
@@ -61,72 +93,84 @@ void Ring::compare(Buffer &found, int64_t at, const std::vector<double> &wanted,
     ASSERT_FALSE(std::isnan(got)) << x.c.name();
     worst = std::fmax(worst, std::fabs(got - want) / (1 + std::fabs(want)));
   }
-  EXPECT_LT(worst, eps) << x.c.name() << " on " << ranks << " ranks";
+  EXPECT_LT(worst, eps) << x.c.name() << " on " << deal.ranks << " ranks"
+                        << (deal.isZigzag ? ", zigzag" : "");
 }
 
 void Ring::forward(double eps) {
-  for (int64_t rank = 0; rank < ranks; ++rank) {
-    Buffer o(sums, length * rowQ()), lse(sums, x.c.heads * length);
-    for (int64_t step = 0; step < ranks; ++step) {
-      const int64_t slice = (rank + ranks - step) % ranks;
-      std::vector<int64_t> args = argsOf(rank, slice);
-      args[TSR_ATTENTION_ROW_O] = rowQ();
-      void *buffers[] = {x.qBuffer.at(rank * length * x.c.rowQ()),
-                         x.kBuffer.at(slice * length * x.c.rowKV()),
-                         x.vBuffer.at(slice * length * x.c.rowKV()), o.data(),
-                         lse.data()};
+  const Buffer o(sums, length * rowQ()), lse(sums, x.c.heads * length);
+  std::vector<Buffer> outputs(size_t(deal.slices()), o),
+      lses(outputs.size(), lse);
+  std::vector<bool> begun(outputs.size(), false);
+  for (int64_t rank = 0; rank < deal.ranks; ++rank)
+    for (const Step &step : stepsOf(deal, rank)) {
+      const auto slice = size_t(step.queries);
+      std::vector<int64_t> args = argsOf(step);
+      args[TSR_ATTENTION_EARLIER] = begun[slice];
+      begun[slice] = true;
+      void *buffers[] = {x.qBuffer.at(step.queries * length * x.c.rowQ()),
+                         x.kBuffer.at(step.keys * length * x.c.rowKV()),
+                         x.vBuffer.at(step.keys * length * x.c.rowKV()),
+                         outputs[slice].data(), lses[slice].data()};
       std::string error;
       ASSERT_EQ(cpuAttention(2, buffers, args.data(), &error), 0) << error;
     }
-    compare(o, 0, reference.o, rank * length * rowQ(), length * rowQ(), eps);
+  for (int64_t slice = 0; slice < deal.slices(); ++slice) {
+    compare(outputs[size_t(slice)], 0, reference.o, slice * length * rowQ(),
+            length * rowQ(), eps);
     for (int64_t n = 0; n < x.c.heads; ++n)
-      compare(lse, n * length, reference.lse, n * x.c.seqQ + rank * length,
-              length, eps);
+      compare(lses[size_t(slice)], n * length, reference.lse,
+              n * x.c.seqQ + slice * length, length, eps);
   }
 }
 
 /// Gradients of keys and values begin behind their own rank and end there.
 void Ring::backward() {
   x.forward(1);
-  Buffer dK(sums, x.c.seqK * rowKV()), dV = dK;
-  std::vector<bool> begun(size_t(ranks), false);
-  for (int64_t rank = 0; rank < ranks; ++rank) {
-    Buffer dQ(sums, length * rowQ()), lse(sums, x.c.heads * length);
-    for (int64_t n = 0; n < x.c.heads; ++n)
-      for (int64_t s = 0; s < length; ++s)
-        lse.set(n * length + s, x.lse.get(n * x.c.seqQ + rank * length + s));
-    for (int64_t step = 0; step < ranks; ++step) {
-      const int64_t slice = (rank + ranks - step) % ranks;
-      std::vector<int64_t> args = argsOf(rank, slice);
-      args[TSR_ATTENTION_EARLIER_KEYS] = begun[size_t(slice)];
-      begun[size_t(slice)] = true;
-      void *buffers[] = {x.dO.at(rank * length * x.c.rowO()),
-                         x.qBuffer.at(rank * length * x.c.rowQ()),
-                         x.kBuffer.at(slice * length * x.c.rowKV()),
-                         x.vBuffer.at(slice * length * x.c.rowKV()),
-                         x.o.at(rank * length * x.c.rowO()),
+  Buffer dQ(sums, x.c.seqQ * rowQ()), dK(sums, x.c.seqK * rowKV()), dV = dK;
+  std::vector<bool> begunQ(size_t(deal.slices()), false), begunK = begunQ;
+  for (int64_t rank = 0; rank < deal.ranks; ++rank)
+    for (const Step &step : stepsOf(deal, rank)) {
+      Buffer lse(sums, x.c.heads * length);
+      for (int64_t n = 0; n < x.c.heads; ++n)
+        for (int64_t s = 0; s < length; ++s)
+          lse.set(n * length + s,
+                  x.lse.get(n * x.c.seqQ + step.queries * length + s));
+      std::vector<int64_t> args = argsOf(step);
+      args[TSR_ATTENTION_ROW_O] = x.args[TSR_ATTENTION_ROW_O];
+      args[TSR_ATTENTION_EARLIER] = begunQ[size_t(step.queries)];
+      args[TSR_ATTENTION_EARLIER_KEYS] = begunK[size_t(step.keys)];
+      begunQ[size_t(step.queries)] = begunK[size_t(step.keys)] = true;
+      void *buffers[] = {x.dO.at(step.queries * length * x.c.rowO()),
+                         x.qBuffer.at(step.queries * length * x.c.rowQ()),
+                         x.kBuffer.at(step.keys * length * x.c.rowKV()),
+                         x.vBuffer.at(step.keys * length * x.c.rowKV()),
+                         x.o.at(step.queries * length * x.c.rowO()),
                          lse.data(),
-                         dQ.data(),
-                         dK.at(slice * length * rowKV()),
-                         dV.at(slice * length * rowKV())};
+                         dQ.at(step.queries * length * rowQ()),
+                         dK.at(step.keys * length * rowKV()),
+                         dV.at(step.keys * length * rowKV())};
       std::string error;
       ASSERT_EQ(cpuAttentionBackward(2, buffers, args.data(), &error), 0)
           << error;
     }
-    compare(dQ, 0, reference.dQ, rank * length * rowQ(), length * rowQ());
-  }
+  compare(dQ, 0, reference.dQ, 0, dQ.size());
   compare(dK, 0, reference.dK, 0, dK.size());
   compare(dV, 0, reference.dV, 0, dV.size());
 }
 
 /// Slices of whole blocks, of less, of a block and a bit; grouped heads.
-std::vector<AttentionCase> casesOf(int64_t dtype, int64_t ranks) {
+std::vector<AttentionCase> casesOf(int64_t dtype, const Deal &deal) {
   std::vector<AttentionCase> cases;
   for (bool causal : {false, true})
-    for (int64_t length : ranks == 2 ? std::vector<int64_t>{1, 20, 65, 130}
-                                     : std::vector<int64_t>{20, 64})
+    for (int64_t length : deal.slices() == 2
+                              ? std::vector<int64_t>{1, 20, 65, 130}
+                              : std::vector<int64_t>{20, 64})
       for (double dropout : {0.0, 0.25}) {
-        AttentionCase c{1, 4, 2, length * ranks, length * ranks, 24, causal};
+        if (deal.isZigzag && !causal)
+          continue;
+        AttentionCase c{1, 4, 2, 0, 0, 24, causal};
+        c.seqQ = c.seqK = length * deal.slices();
         c.dropout = dropout;
         c.dtype = dtype;
         c.headStart = 2;
@@ -141,9 +185,9 @@ std::vector<AttentionCase> casesOf(int64_t dtype, int64_t ranks) {
 TEST(RingAttention, SlicesMakeTheWholeOnEveryTarget) {
   TargetScope restore;
   for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16, TSR_DTYPE_F64})
-    for (int64_t ranks : {2, 3})
-      for (const AttentionCase &c : casesOf(dtype, ranks)) {
-        Ring ring(c, ranks);
+    for (Deal deal : {Deal{2, false}, {3, false}, {2, true}, {3, true}})
+      for (const AttentionCase &c : casesOf(dtype, deal)) {
+        Ring ring(c, deal);
         for (CpuTarget target : cpuTargets()) {
           setCpuTarget(target);
           SCOPED_TRACE(cpuKernels().name);
@@ -161,7 +205,7 @@ TEST(RingAttention, LargeScoresDoNotOverflow) {
       AttentionCase c{1, 2, 2, 96, 96, 16, causal};
       c.dtype = dtype;
       c.scale = 60;
-      Ring(c, 3).forward(/*eps=*/dtype == TSR_DTYPE_F64 ? 1e-10 : 0.1);
+      Ring(c, {3, false}).forward(/*eps=*/dtype == TSR_DTYPE_F64 ? 1e-10 : 0.1);
     }
 }
 

@@ -2,15 +2,21 @@
 
 usage: ring.py MODEL
 Liu et al. 2023 (arXiv 2310.01889): keys and values of a rank visit all others, in backward together with their gradients.
+Before, a causal sequence is dealt out in chunks of equal work, and what comes of it goes back.
 """
 import json
+import struct
 import subprocess
 import sys
+import tempfile
 
 B, S = 4, 32
 with open(sys.argv[1]) as file:
     CONFIG = json.load(file)
-H, LAYERS = CONFIG["n_embd"], CONFIG["n_layer"]
+H, LAYERS, HEADS = CONFIG["n_embd"], CONFIG["n_layer"], CONFIG["n_head"]
+# Of its part of the array that is whole, the most that a rank sends.
+SENT = {"shift": lambda n: 1, "zigzag": lambda n: 1 / 2 if n == 2 else 1, "all_reduce": lambda n: 2 * (n - 1) / n,
+        "all_gather": lambda n: (n - 1) / n}
 
 
 def report(*flags):
@@ -18,25 +24,44 @@ def report(*flags):
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def shifted(plan, phase):
-    return sum(c["bytes_of_step"] for c in plan["collectives"] if c["collective"] == "shift" and c["phase"] == phase)
+def moved(plan, phase, kind="shift"):
+    return sum(c["bytes_of_step"] for c in plan["collectives"] if c["collective"] == kind and c["phase"] == phase)
+
+
+def compiled(*flags):
+    """The report of an artifact, with the bytes on the wire that it states."""
+    with tempfile.TemporaryDirectory() as folder:
+        artifact = f"{folder}/ring.tsr"
+        subprocess.run(["tessera", "compile", sys.argv[1], "--batch", str(B), "--seq-length", str(S), *flags,
+                        "-o", artifact], check=True, capture_output=True)
+        text = subprocess.run(["tessera", "report", artifact, "--json"], check=True, capture_output=True, text=True).stdout
+        with open(artifact, "rb") as file:
+            header = file.read(40)  # tsr_abi_header
+            metadata = json.loads(file.read(struct.unpack("<8sIIQQQ", header)[3]))
+    return json.loads(text), metadata["report"]["communication_per_rank"]["cp"]["ring_bytes_sent"]
 
 
 activations = {1: report()["memory"]["by_kind"]["activations"]}
 for n in 2, 4:
-    plan = report("--mesh", f"cp={n}", "--context-parallel", "ring")
+    plan, sent = compiled("--mesh", f"cp={n}", "--context-parallel", "ring")
     whole = B * S * H * 4  # of keys, f32; values alike
     pass_around = LAYERS * 2 * whole * (n - 1) // n
-    assert shifted(plan, "forward") == pass_around, (n, shifted(plan, "forward"), pass_around)
-    assert shifted(plan, "backward") == 2 * pass_around, (n, shifted(plan, "backward"))
+    assert moved(plan, "forward") == pass_around, (n, moved(plan, "forward"), pass_around)
+    assert moved(plan, "backward") == 2 * pass_around, (n, moved(plan, "backward"))
+    local, lse = whole // n, B * HEADS * S * 4 // n
+    assert moved(plan, "forward", "zigzag") == LAYERS * (4 * local + lse), n  # q, k, v, output
+    assert moved(plan, "backward", "zigzag") == LAYERS * (8 * local + lse), n  # these, gradients of all
+    wire = sum(c["bytes_of_step"] * SENT[c["collective"]](n) for c in plan["collectives"])
+    assert sent == wire, (n, sent, wire)
     assert not any(c["collective"] == "all_gather" and c["bytes_of_call"] >= whole for c in plan["collectives"]), n
     gathered = report("--mesh", f"cp={n}")
     activations[n] = plan["memory"]["by_kind"]["activations"]
     assert plan["memory"]["bytes"] < gathered["memory"]["bytes"], (n, plan["memory"], gathered["memory"])
-    assert plan["causal_work"] == gathered["causal_work"] and abs(sum(plan["causal_work"]) - 1) < 1e-9
+    assert all(abs(share * n - 1) < 1e-9 for share in plan["causal_work"]) and len(plan["causal_work"]) == n, plan
+    assert abs(sum(gathered["causal_work"]) - 1) < 1e-9 and gathered["causal_work"][-1] > 1.4 / n, gathered
 assert activations[1] > 1.8 * activations[2] > 3.2 * activations[4], activations
 again = report("--mesh", "cp=4", "--context-parallel", "ring", "--recompute", "full")
-assert shifted(again, "recompute") == shifted(again, "forward") > 0
+assert moved(again, "recompute") == moved(again, "forward") > 0
 halves = report("--mesh", "cp=4", "--context-parallel", "ring", "--precision", "bf16")
-assert 2 * shifted(halves, "forward") == pass_around
+assert 2 * moved(halves, "forward") == pass_around
 print("ring ok", activations)

@@ -53,7 +53,9 @@ def LowerRingsPass : Pass<"rt-lower-rings", "::mlir::ModuleOp"> {
     Before: local nn ops; attention may have some of the keys only
     (`dist.ring`). After: it is `rt.ring_attention` over the rank's own keys,
     then over those of each rank before it, which `rt.shift` brings while the
-    last ones are used. In backward the gradients of keys and values travel
+    last ones are used. With a causal mask they are two chunks, an early and a
+    late one, that `rt.zigzag` brings and takes back, so that every rank has the
+    same work in every step. In backward the gradients of keys and values travel
     along and end where their keys are.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect"];

@@ -45,7 +45,8 @@ enum class Collective {
   AllToAll,
   Send,
   Broadcast,
-  Shift
+  Shift,
+  Zigzag
 };
 
 /// One row of the table of conversions.

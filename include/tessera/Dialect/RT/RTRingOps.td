@@ -16,6 +16,30 @@ def RT_ShiftOp : RT_Op<"shift", [Pure, AllTypesMatch<["input", "result"]>, RT_Ca
   let assemblyFormat = "$input `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
 }
 
+def RT_ZigzagOp : RT_Op<"zigzag", [Pure, RT_Call<>, RT_Collective]> {
+  let summary = "Between a rank's slice of a dimension and chunks of balanced causal work";
+  let description = [{
+    With n ranks on the axis a dimension is cut into 2 n chunks. In whole slices
+    rank r has chunks 2 r and 2 r + 1, one behind the other; as two tensors it
+    has chunks r and 2 n - 1 - r: an early and a late one. One operand is a
+    whole slice and the results are its rank's two chunks, or two operands are
+    chunks and the result is a slice.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrArrayAttr:$axes,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$dim, UnitAttr:$async);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = [{
+    $inputs `along` $dim `over` $axes (`async` $async^)? attr-dict `:` type($inputs) `->` type($outputs)
+  }];
+  let extraClassDeclaration = [{
+    /// From chunks to the slice.
+    bool makesWhole() { return getInputs().size() == 2; }
+    ::mlir::Value getEarly() { return makesWhole() ? ::mlir::Value(getInputs()[0]) : getOutputs()[0]; }
+    ::mlir::Value getLate() { return makesWhole() ? ::mlir::Value(getInputs()[1]) : getOutputs()[1]; }
+  }];
+  let hasVerifier = 1;
+}
+
 def RT_RingAttentionOp : RT_Op<"ring_attention", [Pure, RT_Call<["getTiedOperand", "getOperandStride"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Attention over one slice of the keys, added to that of earlier slices";
@@ -41,9 +65,9 @@ def RT_RingAttentionGradOp : RT_Op<"ring_attention_grad", [Pure, RT_Call<["getTi
   let summary = "Backward of attention for one slice of the keys";
   let description = [{
     `output` and `lse` are those for all keys. `earlier` is empty, or the
-    query's gradient from the slices before, or also those of key and value
-    from other queries: results take their buffers and are added to them. All
-    are f32 for bf16 operands.
+    query's gradient from the slices before, or those of key and value from
+    other queries, or all three: results take their buffers and are added to
+    them. All are f32 for bf16 operands.
   }];
   let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$query, AnyRankedTensor:$key,
                        AnyRankedTensor:$value, AnyRankedTensor:$output, AnyRankedTensor:$lse,
