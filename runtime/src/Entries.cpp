@@ -197,7 +197,9 @@ const tsr_abi_api &cpuApi() {
                                   broadcast,
                                   wait,
                                   shift,
-                                  computeEntry<cpuRouted>};
+                                  computeEntry<cpuRouted>,
+                                  computeEntry<cpuChunkedGemm>,
+                                  computeEntry<cpuChunkedScatterAdd>};
   return api;
 }
 

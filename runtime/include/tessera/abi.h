@@ -105,6 +105,8 @@ typedef struct tsr_abi_api {
   tsr_abi_entry wait;
   tsr_abi_entry shift;
   tsr_abi_entry routed;
+  tsr_abi_entry chunked_gemm;
+  tsr_abi_entry chunked_scatter_add;
 } tsr_abi_api;
 
 /* Indices of the entries: a table of pointers behind `bytes`. */
@@ -125,7 +127,9 @@ enum {
   TSR_ENTRY_BROADCAST,
   TSR_ENTRY_WAIT,
   TSR_ENTRY_SHIFT,
-  TSR_ENTRY_ROUTED
+  TSR_ENTRY_ROUTED,
+  TSR_ENTRY_CHUNKED_GEMM,
+  TSR_ENTRY_CHUNKED_SCATTER_ADD
 };
 
 /* What one rank hands to its program, for one optimizer step. */
@@ -254,6 +258,23 @@ enum {
   TSR_SCATTER_ARGS
 };
 
+/* chunked_gemm, chunked_scatter_add: as gemm and scatter_add, but what is added
+ * is cut into CHUNKS equal pieces whose sums are added as a balanced tree,
+ * (0 + 1) + (2 + 3), before anything else (bias, then C; the table) is. The
+ * order depends on nothing but CHUNKS and the size of a chunk: ranks that have
+ * some of the chunks each and add their results neighbours first get the bits
+ * of one rank that has all. CHUNKS is a power of 2 that divides what is added.
+ * k of gemm is [OUTER, CHUNKS, rest], rows of scatter_add [CHUNKS, rest]. */
+enum {
+  TSR_CHUNKED_GEMM_CHUNKS = TSR_GEMM_ARGS,
+  TSR_CHUNKED_GEMM_OUTER,
+  TSR_CHUNKED_GEMM_ARGS
+};
+enum {
+  TSR_CHUNKED_SCATTER_CHUNKS = TSR_SCATTER_ARGS,
+  TSR_CHUNKED_SCATTER_ARGS
+};
+
 /* fill: set BYTES bytes of buffers[0] to zero. */
 enum { TSR_FILL_BYTES = 0, TSR_FILL_ARGS };
 
@@ -269,8 +290,9 @@ enum {
 
 /* Collectives run over the ranks that differ from this one only on the mesh
  * axes whose bits are set in AXES (bit i: axis i of the mesh). Ranks of a group
- * are ordered as in the mesh. Reductions add in rank order, so every rank gets
- * the same bits; bf16 adds in f32 and rounds once.
+ * are ordered as in the mesh. Reductions add in an order of ranks that is the
+ * same for all, so every rank gets the same bits; on the CPU neighbours first,
+ * as a balanced tree; bf16 adds in f32 and rounds once.
  * all_reduce: buffers: data, in place, COUNT elements.
  * all_gather: a dimension of the result is concatenated from the ranks:
  *   src is [OUTER, COUNT], dst is [OUTER, n, COUNT]. buffers: src, dst.
