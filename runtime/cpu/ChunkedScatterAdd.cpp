@@ -112,7 +112,7 @@ int32_t tessera::cpuChunkedScatterAdd(int threads, void *const *buffers,
   ScatterProblem s;
   if (int32_t status = decodeScatter(args, buffers, &s, error))
     return status;
-  const int64_t chunks = args[TSR_CHUNKED_SCATTER_CHUNKS];
+  const int64_t chunks = args[TSR_SCATTER_CHUNKS];
   *error = checkChunks("chunked_scatter_add", s.rows, chunks);
   if (s.dtypeSource != s.dtypeTable)
     *error = "chunked_scatter_add: dtypes " + std::to_string(s.dtypeSource) +

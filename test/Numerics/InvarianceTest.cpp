@@ -54,29 +54,29 @@ std::string compileFor(const std::string &config, const Case &how,
 
 /// Losses and norms of the steps, then all that a checkpoint holds, which says
 /// what it is where two runs differ.
-struct Run {
+struct Outcome {
   Values numbers;
   std::vector<std::pair<TensorName, Values>> state;
 };
 
-Run train(const std::string &artifact, int32_t threads = 0) {
+Outcome train(const std::string &artifact, int32_t threads = 0) {
   SessionSettings settings;
   settings.threads = threads;
   Trainer trainer(artifact, settings);
   trainer.setSchedule(1e-2, 1e-3, 6);
-  Run run;
+  Outcome outcome;
   for (uint32_t step = 0; step < 4; ++step) {
     tsr_step_result result = trainer.step(trainer.learnableTokens(step));
-    run.numbers.push_back(result.loss);
-    run.numbers.push_back(result.grad_norm);
+    outcome.numbers.push_back(result.loss);
+    outcome.numbers.push_back(result.grad_norm);
   }
   for (const char *role : {"parameter", "moment1", "moment2"})
     for (const TensorName &tensor : trainer.tensors(role))
-      run.state.emplace_back(tensor, trainer.read(tensor));
-  return run;
+      outcome.state.emplace_back(tensor, trainer.read(tensor));
+  return outcome;
 }
 
-void expectSameBits(const Run &found, const Run &wanted) {
+void expectSameBits(const Outcome &found, const Outcome &wanted) {
   EXPECT_EQ(found.numbers, wanted.numbers);
   ASSERT_EQ(found.state.size(), wanted.state.size());
   ASSERT_FALSE(found.state.empty());
@@ -120,37 +120,37 @@ INSTANTIATE_TEST_SUITE_P(Meshes, InvarianceTest,
                                            Case{"dp=2,tp=2", 1, "full"}),
                          nameOf);
 
-TEST(InvarianceTest, LlamaHasTheBitsOfOneRank) {
+TEST(BitsTest, LlamaHasTheBitsOfOneRank) {
   std::string config = llama();
-  Run serial = train(compileFor(config, {""}, kChunks));
+  Outcome serial = train(compileFor(config, {""}, kChunks));
   for (const char *mesh : {"tp=4", "dp=4", "dp=2,tp=2"}) {
     SCOPED_TRACE(mesh);
     expectSameBits(train(compileFor(config, {mesh}, kChunks)), serial);
   }
 }
 
-TEST(InvarianceTest, ThreadsDoNotChangeABit) {
+TEST(BitsTest, ThreadsDoNotChangeABit) {
   std::string artifact = compileFor(gpt2(), {"tp=2"}, kChunks);
   expectSameBits(train(artifact, 2), train(artifact, 7));
 }
 
 /// What the tests above would see if sums had no order.
-TEST(InvarianceTest, WithoutItBitsDiffer) {
+TEST(BitsTest, WithoutItBitsDiffer) {
   std::string config = gpt2();
-  Run serial = train(compileFor(config, {""}, 0));
+  Outcome serial = train(compileFor(config, {""}, 0));
   for (const char *mesh : {"tp=4", "dp=4"}) {
-    Run other = train(compileFor(config, {mesh}, 0));
+    Outcome other = train(compileFor(config, {mesh}, 0));
     EXPECT_NE(other.numbers, serial.numbers) << mesh;
     EXPECT_LE(relativeError(other.numbers, serial.numbers), 1e-4) << mesh;
   }
 }
 
 /// The number of chunks is part of what is computed.
-TEST(InvarianceTest, ChunksChangeBitsAndNothingElse) {
+TEST(BitsTest, ChunksChangeBitsAndNothingElse) {
   std::string config = gpt2();
-  Run eight = train(compileFor(config, {""}, 8));
-  Run two = train(compileFor(config, {""}, 2));
-  Run plain = train(compileFor(config, {""}, 0));
+  Outcome eight = train(compileFor(config, {""}, 8));
+  Outcome two = train(compileFor(config, {""}, 2));
+  Outcome plain = train(compileFor(config, {""}, 0));
   EXPECT_NE(eight.numbers, two.numbers);
   EXPECT_LE(relativeError(eight.numbers, plain.numbers), 1e-4);
   expectSameBits(train(compileFor(config, {"dp=2,tp=2"}, 2)), two);

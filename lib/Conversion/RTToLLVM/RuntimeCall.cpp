@@ -103,8 +103,7 @@ Call scatterAdd(rt::ScatterAddOp op) {
     return call;
   call.entry = TSR_ENTRY_CHUNKED_SCATTER_ADD;
   call.arguments.resize(TSR_CHUNKED_SCATTER_ARGS);
-  call.arguments[TSR_CHUNKED_SCATTER_CHUNKS] =
-      static_cast<int64_t>(*op.getChunks());
+  call.arguments[TSR_SCATTER_CHUNKS] = static_cast<int64_t>(*op.getChunks());
   return call;
 }
 

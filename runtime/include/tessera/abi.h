@@ -258,22 +258,17 @@ enum {
   TSR_SCATTER_ARGS
 };
 
-/* chunked_gemm, chunked_scatter_add: as gemm and scatter_add, but what is added
- * is cut into CHUNKS equal pieces whose sums are added as a balanced tree,
- * (0 + 1) + (2 + 3), before anything else (bias, then C; the table) is. The
- * order depends on nothing but CHUNKS and the size of a chunk: ranks that have
- * some of the chunks each and add their results neighbours first get the bits
- * of one rank that has all. CHUNKS is a power of 2 that divides what is added.
+/* chunked_gemm, chunked_scatter_add: as gemm and scatter_add, but CHUNKS equal
+ * pieces of what is added are summed one by one, and their sums as a balanced
+ * tree, (0 + 1) + (2 + 3), before bias, then C, or the table is added: ranks
+ * with parts of the tree get the bits of one with all. CHUNKS is a power of 2.
  * k of gemm is [OUTER, CHUNKS, rest], rows of scatter_add [CHUNKS, rest]. */
 enum {
   TSR_CHUNKED_GEMM_CHUNKS = TSR_GEMM_ARGS,
   TSR_CHUNKED_GEMM_OUTER,
   TSR_CHUNKED_GEMM_ARGS
 };
-enum {
-  TSR_CHUNKED_SCATTER_CHUNKS = TSR_SCATTER_ARGS,
-  TSR_CHUNKED_SCATTER_ARGS
-};
+enum { TSR_SCATTER_CHUNKS = TSR_SCATTER_ARGS, TSR_CHUNKED_SCATTER_ARGS };
 
 /* fill: set BYTES bytes of buffers[0] to zero. */
 enum { TSR_FILL_BYTES = 0, TSR_FILL_ARGS };
@@ -290,9 +285,8 @@ enum {
 
 /* Collectives run over the ranks that differ from this one only on the mesh
  * axes whose bits are set in AXES (bit i: axis i of the mesh). Ranks of a group
- * are ordered as in the mesh. Reductions add in an order of ranks that is the
- * same for all, so every rank gets the same bits; on the CPU neighbours first,
- * as a balanced tree; bf16 adds in f32 and rounds once.
+ * are ordered as in the mesh. Reductions add in that order, a tree on the CPU,
+ * so every rank gets the same bits; bf16 adds in f32 and rounds once.
  * all_reduce: buffers: data, in place, COUNT elements.
  * all_gather: a dimension of the result is concatenated from the ranks:
  *   src is [OUTER, COUNT], dst is [OUTER, n, COUNT]. buffers: src, dst.
