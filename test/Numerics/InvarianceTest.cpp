@@ -5,7 +5,7 @@
 
 #include "Model.h"
 #include "Trainer.h"
-#include "llvm/Support/FormatVariadic.h"
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace tessera::test;
@@ -76,12 +76,18 @@ Outcome train(const std::string &artifact, int32_t threads = 0) {
   return outcome;
 }
 
+/// Signs of zeros count, too.
+bool sameBits(const Values &a, const Values &b) {
+  return a.size() == b.size() &&
+         std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+}
+
 void expectSameBits(const Outcome &found, const Outcome &wanted) {
-  EXPECT_EQ(found.numbers, wanted.numbers);
+  EXPECT_TRUE(sameBits(found.numbers, wanted.numbers));
   ASSERT_EQ(found.state.size(), wanted.state.size());
   ASSERT_FALSE(found.state.empty());
   for (size_t k = 0; k < found.state.size(); ++k)
-    EXPECT_TRUE(found.state[k].second == wanted.state[k].second)
+    EXPECT_TRUE(sameBits(found.state[k].second, wanted.state[k].second))
         << wanted.state[k].first.role << " " << wanted.state[k].first.name
         << ": largest relative difference "
         << relativeError(found.state[k].second, wanted.state[k].second);
