@@ -13,6 +13,14 @@ VARIANTS = {
     "recompute": {mode: ["--recompute", mode] for mode in ["none", "selective", "full"]},
     "overlap": {"one by one": ["--no-overlap", "--bucket-size", "0"], "buckets": ["--no-overlap"],
                 "overlap": ["--overlap"]},
+    "invariance": {
+        "serial": ["--mesh", "dp=1"],
+        "serial, --layout-invariant": ["--mesh", "dp=1", "--layout-invariant"],
+        "tp=2": ["--mesh", "tp=2"],
+        "tp=2, --layout-invariant": ["--mesh", "tp=2", "--layout-invariant"],
+        "dp=2": ["--mesh", "dp=2"],
+        "dp=2, --layout-invariant": ["--mesh", "dp=2", "--layout-invariant"],
+    },
     "strategies": {
         "serial": ["--mesh", "dp=1"],
         "dp=2": ["--mesh", "dp=2"],
@@ -29,6 +37,7 @@ VARIANTS = {
 }
 # What a variant is compared with, where that is not the first.
 BASES = {name: "serial, 4 micro-batches" for name in ("pp=2, 1F1B", "pp=2, zero-bubble")}
+BASES |= {f"{mesh}, --layout-invariant": mesh for mesh in ("tp=2", "dp=2")} | {"tp=2": "tp=2", "dp=2": "dp=2"}
 
 
 def parse():

@@ -89,6 +89,7 @@ void tessera::setOptions(PipelineOptions &passes,
   passes.microBatches = options.microBatches;
   passes.sequenceParallel = options.sequenceParallel;
   passes.zero = options.zero;
+  passes.layoutInvariant = options.layoutInvariant;
   passes.contextParallel = options.contextParallel;
   passes.schedule = options.schedule;
   passes.virtualStages = options.virtualStages;
@@ -131,8 +132,40 @@ static LogicalResult runPasses(ModuleOp module, const CompileOptions &options,
   return runReproducibly(manager, module, options);
 }
 
+/// What sums of a fixed order do not reach yet, with the nearest that they do.
+static LogicalResult checkInvariance(const CompileOptions &options,
+                                     EmitError emitError) {
+  auto refuse = [&](const Twine &what, StringRef instead) {
+    return emitError() << "--layout-invariant does not support " << what << "; "
+                       << instead;
+  };
+  if (options.layoutInvariant == 0)
+    return success();
+  if (options.precision == "bf16")
+    return refuse("precision 'bf16'", "use f32");
+  if (options.device == "cuda")
+    return refuse("device 'cuda'", "use --device cpu");
+  if (options.sequenceParallel)
+    return refuse("--sequence-parallel, which adds over sequences on 'tp' and "
+                  "over the batch on 'dp'",
+                  "leave it out");
+  if (options.zero)
+    return refuse("--zero, which adds squares over 'dp'", "use --zero 0");
+  SmallVector<StringRef> axes;
+  StringRef(options.mesh).split(axes, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef axis : axes) {
+    auto [name, size] = axis.split('=');
+    bool isOne = size.trim() == "1";
+    if (!isOne && name.trim() != "dp" && name.trim() != "tp")
+      return refuse("mesh axis '" + name.trim() + "'", "use dp and tp");
+  }
+  return success();
+}
+
 LogicalResult tessera::distributeToStep(ModuleOp module,
                                         const CompileOptions &options) {
+  if (failed(checkInvariance(options, [&] { return module.emitError(); })))
+    return failure();
   PassManager manager(module.getContext(), module.getOperationName());
   PipelineOptions passes;
   setOptions(passes, options);
@@ -187,7 +220,8 @@ LogicalResult tessera::compileToArtifact(ModuleOp module,
   if (!llvm::is_contained({"f32", "bf16", "f64"}, options.precision))
     return module.emitError() << "precision '" << options.precision
                               << "' is not supported; use f32, bf16 or f64";
-  if (failed(checkDevice(module, options, emitError)))
+  if (failed(checkDevice(module, options, emitError)) ||
+      failed(checkInvariance(options, emitError)))
     return failure();
   SharedObjectOptions code;
   if (options.device == "cuda") {

@@ -31,6 +31,8 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PipelineOptions &options) {
   if (options.precision == "bf16")
     passes.addPass(createMixedPrecisionPass());
+  if (options.layoutInvariant)
+    passes.addPass(createFixOrderPass({options.layoutInvariant}));
   if (int64_t stages = stagesOf(options.mesh); stages > 1) {
     AssignStagesPassOptions chunks;
     chunks.stages = stages;
@@ -56,6 +58,8 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   adamw.weightDecay = options.weightDecay;
   adamw.clip = options.clip;
   passes.addPass(createAddOptimizerPass(adamw));
+  if (options.layoutInvariant)
+    passes.addPass(createMarkAddendsPass());
 }
 
 void tessera::buildLowerPipeline(OpPassManager &passes,

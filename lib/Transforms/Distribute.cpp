@@ -107,6 +107,15 @@ LogicalResult checkUnits(func::FuncOp func, StringRef name, StringRef dims,
       Unit unit = unitOf(letter);
       int64_t ranks = mesh.getSize(axis);
       all *= ranks;
+      if (letter == 'r' && chunksOf(func))
+        return func.emitError()
+               << "'" << name << "': " << type.getDimSize(dims.find('g'))
+               << " key heads cannot be split over mesh axis '"
+               << axis.getValue() << "' of size " << ranks
+               << ", and --layout-invariant does not split the queries of one; "
+                  "use a size of '"
+               << axis.getValue() << "' that divides "
+               << type.getDimSize(dims.find('g'));
       if (letter == 'r' && size % ranks != 0)
         return emitUnevenGroups(func, name, dims, type, {axis, ranks});
       if (unit.of.empty())

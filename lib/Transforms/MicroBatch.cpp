@@ -102,8 +102,11 @@ bool MicroBatchPass::isPrologue(Operation *op) const {
   return zero < 3 && isa<nn::PrefixOp>(op);
 }
 
-/// From stage 2 on gradients are scattered in the body.
+/// From stage 2 on gradients are scattered in the body. Sums of a fixed order
+/// are whole before those of micro-batches are added.
 bool MicroBatchPass::isEpilogue(Operation *op) const {
+  if (count > 1 && dist::chunksOf(op))
+    return false;
   if (auto convert = dyn_cast<dist::ConvertOp>(op))
     return zero < 2 || convert.getHow() != "reduce_scatter";
   return zero < 2 && isa<nn::PrefixGradOp>(op);
@@ -134,8 +137,9 @@ void MicroBatchPass::findEpilogue(func::FuncOp func) {
     Operation *op = todo.pop_back_val().getDefiningOp();
     if (!op || prologue.contains(op))
       continue;
-    bool sumOfConverted =
-        isa<nn::AddOp>(op) && llvm::all_of(op->getOperands(), isConverted);
+    bool sumOfConverted = isa<nn::AddOp>(op) &&
+                          (count == 1 || !dist::chunksOf(op)) &&
+                          llvm::all_of(op->getOperands(), isConverted);
     if (!isEpilogue(op) && !sumOfConverted)
       continue;
     epilogue.insert(op);

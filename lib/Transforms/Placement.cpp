@@ -143,7 +143,11 @@ Value Placement::convert(OpBuilder &builder, Value value, StringRef axis,
   if (!path)
     return value; // what reads it is refused by its verifier
   Value source = value;
+  bool sharesBackward = !chunksOf(builder.getInsertionBlock()->getParentOp());
   for (State state : *path) {
+    // Of several uses the gradients would add as addends.
+    if (!sharesBackward && state.kind == State::R && active.contains(source))
+      made.erase({source.getAsOpaquePointer(), axis.str(), state.str()});
     Value &known = made[{source.getAsOpaquePointer(), axis.str(), state.str()}];
     if (!known) {
       known = ConvertOp::create(builder, source.getLoc(), source, axis, state);
@@ -259,7 +263,7 @@ LogicalResult Placement::refuse(Operation *op, StringRef axis) const {
 
 FailureOr<SmallVector<State>> Placement::choose(Operation *op,
                                                 StringRef axis) const {
-  Signature sig = cast<DistributableOpInterface>(op).getSignature(0).on(axis);
+  Signature sig = signatureOn(op, 0, axis);
   std::optional<State> wanted = plan.anchor(op, axis);
   std::optional<std::pair<Price, SmallVector<State>>> best;
   int64_t stages = axis == DistDialect::kStageAxis ? plan.stages() : 0;

@@ -38,6 +38,15 @@ int32_t cpuAttentionBackward(int threads, void *const *buffers,
 int32_t cpuScatterAdd(int threads, void *const *buffers, const int64_t *args,
                       std::string *error);
 
+/// The two above with what is added cut into chunks; see TSR_CHUNKED_* in
+/// abi.h. The result has the same bits whatever else is computed at once: rows
+/// and columns, threads. Returns 0, or non-zero with the reason in *error.
+/// Never throws.
+int32_t cpuChunkedGemm(int threads, void *const *buffers, const int64_t *args,
+                       std::string *error);
+int32_t cpuChunkedScatterAdd(int threads, void *const *buffers,
+                             const int64_t *args, std::string *error);
+
 /// Mixtures of experts; see TSR_ROUTED_* in abi.h. The result has the same bits
 /// for every number of threads, but those of products that oneDNN computes.
 /// Returns 0, or non-zero with the reason in *error. Never throws.

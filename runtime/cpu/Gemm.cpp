@@ -35,16 +35,38 @@ GemmPath tessera::gemmPath(const GemmProblem &p) {
   return library ? GemmPath::Library : GemmPath::Blocked;
 }
 
+static int32_t run(int threads, const GemmProblem &p, std::string *error) {
+  if (p.m == 0 || p.n == 0 || p.batch == 0)
+    return 0;
+  if (p.k > 0 && p.chunks == 0 && gemmPath(p) == GemmPath::Library)
+    return libraryGemm(threads, p, error);
+  return blockedGemm(threads, p, error);
+}
+
+int32_t tessera::cpuChunkedGemm(int threads, void *const *buffers,
+                                const int64_t *args, std::string *error) try {
+  GemmProblem p;
+  if (int32_t status = decodeGemm(args, buffers, &p, error))
+    return status;
+  p.chunks = args[TSR_CHUNKED_GEMM_CHUNKS];
+  p.outer = args[TSR_CHUNKED_GEMM_OUTER];
+  const int64_t inner = p.outer > 0 && p.k % p.outer == 0 ? p.k / p.outer : -1;
+  *error = checkChunks("chunked_gemm", inner, p.chunks);
+  if (p.dtypeAB != p.dtypeC || p.dtypeAB == TSR_DTYPE_BF16)
+    *error = "chunked_gemm: dtypes " + std::to_string(p.dtypeAB) + " -> " +
+             std::to_string(p.dtypeC) + " are not supported; use f32 or f64";
+  return error->empty() ? run(threads, p, error) : TSR_INVALID_ARGUMENT;
+} catch (const std::exception &failure) {
+  *error = std::string("chunked_gemm: ") + failure.what();
+  return TSR_INTERNAL;
+}
+
 int32_t tessera::cpuGemm(int threads, void *const *buffers, const int64_t *args,
                          std::string *error) try {
   GemmProblem p;
   if (int32_t status = decodeGemm(args, buffers, &p, error))
     return status;
-  if (p.m == 0 || p.n == 0 || p.batch == 0)
-    return 0;
-  if (p.k > 0 && gemmPath(p) == GemmPath::Library)
-    return libraryGemm(threads, p, error);
-  return blockedGemm(threads, p, error);
+  return run(threads, p, error);
 } catch (const std::exception &failure) {
   *error = std::string("gemm: ") + failure.what();
   return TSR_INTERNAL;

@@ -25,6 +25,16 @@ static std::string checkSizes(const GemmProblem &p) {
   return p.ldc < p.n ? badLeading("c", p.ldc, p.n) : "";
 }
 
+std::string tessera::checkChunks(const char *entry, int64_t size,
+                                 int64_t chunks) {
+  const bool isPower = chunks > 0 && (chunks & (chunks - 1)) == 0;
+  if (isPower && size % chunks == 0)
+    return "";
+  return std::string(entry) + ": cannot cut " + std::to_string(size) +
+         " into " + std::to_string(chunks) +
+         " equal chunks; their number is a power of 2 that divides it";
+}
+
 int32_t tessera::decodeGemm(const int64_t *args, void *const *buffers,
                             GemmProblem *out, std::string *error) {
   const GemmProblem p{args[TSR_GEMM_M],

@@ -16,6 +16,8 @@ struct GemmProblem {
   const void *a, *b;
   void *c;
   const void *bias; /* may be null */
+  /* chunked_gemm: k is [outer, chunks, rest]; chunks 0: k is one chain. */
+  int64_t chunks = 0, outer = 1;
 };
 
 /// The rows and columns of C that one thread computes.
@@ -29,6 +31,9 @@ struct GemmRegion {
 /// Decodes and checks args; returns 0 or a tsr_status with *error set.
 int32_t decodeGemm(const int64_t *args, void *const *buffers, GemmProblem *out,
                    std::string *error);
+
+/// What is wrong with cutting `size` into chunks; empty: nothing.
+std::string checkChunks(const char *entry, int64_t size, int64_t chunks);
 
 /// The products that oneDNN computes: f32, and bf16 where the processor has
 /// fast bf16 instructions. Returns 0 or a tsr_status with *error set.

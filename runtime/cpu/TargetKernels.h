@@ -6,6 +6,7 @@
 #include "AttentionForward.h"
 #include "AttentionGradient.h"
 #include "BlockedGemm.h"
+#include "ChunkedGemm.h"
 #include "CpuKernels.h"
 
 namespace tessera {
@@ -25,6 +26,8 @@ struct Attention {
 };
 
 size_t gemmScratch(const GemmProblem &p, const GemmRegion &region) {
+  if (p.chunks > 0)
+    return chunkedScratch(p);
   size_t bytes = 0;
   withBlockedGemm(p, region, nullptr,
                   [&](const auto &gemm) { bytes = gemm.bytes(); });
@@ -32,6 +35,8 @@ size_t gemmScratch(const GemmProblem &p, const GemmRegion &region) {
 }
 
 void gemm(const GemmProblem &p, const GemmRegion &region, void *scratch) {
+  if (p.chunks > 0)
+    return chunkedGemm(p, region, scratch);
   withBlockedGemm(p, region, scratch, [](auto gemm) { gemm.run(); });
 }
 

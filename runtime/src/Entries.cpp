@@ -211,7 +211,9 @@ const tsr_abi_api &cpuApi() {
                                   wait,
                                   shift,
                                   computeEntry<cpuRouted>,
-                                  zigzag};
+                                  zigzag,
+                                  computeEntry<cpuChunkedGemm>,
+                                  computeEntry<cpuChunkedScatterAdd>};
   return api;
 }
 

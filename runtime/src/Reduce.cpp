@@ -43,25 +43,44 @@ struct Max {
   }
 };
 
+/// One block of all sources. Sums wait on a stack: two of equally many sources
+/// are added, as digits carry in a binary counter, what is left from the top.
+template <class T, class Wide, class Convert, class Op>
+TSR_INLINE void reduceTree(const Reduction &what, int64_t block, int64_t length,
+                           std::vector<Wide> &stack) {
+  size_t depth = 0, count = what.sources.size();
+  auto addTop = [&] {
+    Wide *right = stack.data() + --depth * blockElements;
+    Wide *left = right - blockElements;
+    for (int64_t i = 0; i < length; ++i)
+      left[i] = Op::apply(left[i], right[i]);
+  };
+  for (size_t s = 0; s < count; ++s) {
+    const T *source = static_cast<const T *>(what.sources[s]) + block;
+    if (stack.size() < (depth + 1) * blockElements)
+      stack.resize((depth + 1) * blockElements);
+    Wide *top = stack.data() + depth++ * blockElements;
+    for (int64_t i = 0; i < length; ++i)
+      top[i] = Convert::load(source[i]);
+    for (size_t pairs = s + 1; pairs % 2 == 0; pairs /= 2)
+      addTop();
+  }
+  while (depth > 1)
+    addTop();
+}
+
 /// Stored elements are T, sums are made in Wide.
 template <class T, class Wide, class Convert, class Op>
 TSR_INLINE void reduceBlocks(const Reduction &what, int64_t begin, int64_t end,
                              const std::vector<void *> &targets,
                              int64_t shift) {
-  alignas(64) Wide sum[blockElements];
+  std::vector<Wide> stack(2 * blockElements);
   alignas(64) T rounded[blockElements];
   for (int64_t block = begin; block < end; block += blockElements) {
     int64_t length = std::min(blockElements, end - block);
-    const T *first = static_cast<const T *>(what.sources[0]) + block;
+    reduceTree<T, Wide, Convert, Op>(what, block, length, stack);
     for (int64_t i = 0; i < length; ++i)
-      sum[i] = Convert::load(first[i]);
-    for (size_t s = 1; s < what.sources.size(); ++s) {
-      const T *source = static_cast<const T *>(what.sources[s]) + block;
-      for (int64_t i = 0; i < length; ++i)
-        sum[i] = Op::apply(sum[i], static_cast<Wide>(Convert::load(source[i])));
-    }
-    for (int64_t i = 0; i < length; ++i)
-      rounded[i] = Convert::store(sum[i]);
+      rounded[i] = Convert::store(stack[i]);
     for (void *target : targets)
       std::memcpy(static_cast<T *>(target) + (block - shift), rounded,
                   length * sizeof(T));

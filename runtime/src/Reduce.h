@@ -8,8 +8,10 @@
 
 namespace tessera {
 
-/// One reduction of `sources` in their order. Sums of bf16 are made in f32 and
-/// rounded once; a maximum with a NaN is NaN; i32 sums wrap.
+/// One reduction of `sources` in their order, neighbours first: the sum of 4 is
+/// (0 + 1) + (2 + 3), so ranks that add what smaller groups have added get the
+/// bits of one group. Sums of bf16 are made in f32 and rounded once; a maximum
+/// with a NaN is NaN; i32 sums wrap.
 struct Reduction {
   int dtype;
   int reduction;

@@ -43,7 +43,8 @@ struct Build {
   bool overlap = true;
   std::string recompute = "none"; ///< As CompileOptions has it.
   int64_t recomputeLayers = -1;
-  bool emulateGrid = false; ///< CUDA kernels, run by test/Emulator.
+  int64_t layoutInvariant = 0; ///< Chunks of sums of a fixed order.
+  bool emulateGrid = false;    ///< CUDA kernels, run by test/Emulator.
 };
 
 /// A new path in the process's scratch directory, which is removed at its end.

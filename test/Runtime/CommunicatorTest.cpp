@@ -65,6 +65,19 @@ TEST_P(Conformance, AllReduceAddsInRankOrder) {
   });
 }
 
+/// A group's sum is that of its halves: what --layout-invariant builds on.
+TEST_P(Conformance, AllReduceAddsNeighboursFirst) {
+  World world = makeWorld({{"tp", 4}});
+  // One rank after the other is 1.
+  const float addends[] = {1e8f, 1.0f, -1e8f, 1.0f};
+  onRanks(world, [&](int64_t rank) {
+    std::vector<float> data(1000, addends[rank]);
+    ASSERT_TRUE(world.ranks[rank]->allReduce(call(1, 1000), data.data()).ok());
+    for (float value : data)
+      ASSERT_EQ(value, (addends[0] + addends[1]) + (addends[2] + addends[3]));
+  });
+}
+
 TEST_P(Conformance, Bf16AddsInF32AndRoundsOnce) {
   World world = makeWorld({{"tp", 4}});
   // 256 + 1 + 1 + 1 = 259 in f32 -> 260 in bf16 (spacing 2, ties to even);

@@ -107,6 +107,7 @@ void CommandLine::addPlan(CLI::App *sub) {
                         "Split over dp: 1 optimizer state, 2 also gradients, "
                         "3 also parameters (default: 0, nothing)"))
       ->check(CLI::IsMember({0, 1, 2, 3}));
+  fixed(addInvariance(sub, options));
   fixed(sub->add_option("--pipeline-model-parallel-size", pipelineParallel,
                         "The same as pp in --mesh"))
       ->check(positive());

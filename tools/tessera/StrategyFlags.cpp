@@ -4,6 +4,12 @@
 
 using namespace tessera;
 
+CLI::Option *tessera::addInvariance(CLI::App *sub, DriverOptions &options) {
+  return sub->add_flag("--layout-invariant{8}", options.layoutInvariant,
+                       "The same bits on every mesh of dp and tp: sums are "
+                       "trees of so many chunks (default with it: 8)");
+}
+
 std::string tessera::checkStrategies(const DriverOptions &options,
                                      const Mesh &mesh) {
   if (options.sequenceParallel && mesh.sizeOf("tp") == 1)

@@ -5,8 +5,12 @@
 
 #include "Mesh.h"
 #include "Options.h"
+#include <CLI/CLI.hpp>
 
 namespace tessera {
+
+/// Adds --layout-invariant.
+CLI::Option *addInvariance(CLI::App *sub, DriverOptions &options);
 
 /// Why --sequence-parallel, --zero, --context-parallel or --ranks do not fit
 /// the mesh, with the remedy; "" if they do.

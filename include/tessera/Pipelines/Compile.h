@@ -30,6 +30,9 @@ struct CompileOptions {
   /// "ring".
   std::string contextParallel = "all-gather";
   int64_t zero = 0; ///< Stage of ZeRO over "dp", 0 to 3.
+  /// Sums are trees of so many chunks, so that every mesh gives the same bits;
+  /// a power of 2. 0: in any order.
+  int64_t layoutInvariant = 0;
   /// Most bytes of gradients that are reduced together; 0: no buckets.
   int64_t bucketBytes = int64_t(25) << 20;
   /// Collectives are started early and waited for late.

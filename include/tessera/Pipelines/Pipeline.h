@@ -39,6 +39,11 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init("all-gather")};
   Option<int64_t> zero{*this, "zero", llvm::cl::desc("Stage of ZeRO, 0 to 3"),
                        llvm::cl::init(0)};
+  Option<int64_t> layoutInvariant{
+      *this, "layout-invariant",
+      llvm::cl::desc("Chunks of sums that give the same bits on every mesh; 0: "
+                     "sums in any order"),
+      llvm::cl::init(0)};
   Option<int64_t> bucketBytes{
       *this, "bucket-bytes",
       llvm::cl::desc("Most bytes that one all-reduce joins; 0: none"),

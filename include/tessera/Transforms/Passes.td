@@ -17,6 +17,33 @@ def MixedPrecisionPass : Pass<"nn-mixed-precision", "::mlir::ModuleOp"> {
   }];
 }
 
+def FixOrderPass : Pass<"nn-fix-order", "::mlir::ModuleOp"> {
+  let summary = "Asks for sums in an order that no mesh changes";
+  let description = [{
+    Before: a serial `@loss`. After: the module has `dist.layout_invariant`, so
+    that the typing rule lets addends pass only through ops that round nothing;
+    what a sum scales by is an op behind it. docs/Invariance.md says why.
+  }];
+  let options = [
+    Option<"chunks", "chunks", "int64_t", "8",
+           "Most chunks of a sum, a power of 2: the most ranks that share it">
+  ];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def MarkAddendsPass : Pass<"nn-mark-addends", "::mlir::ModuleOp"> {
+  let summary = "Says of every sum which factor it adds in how many chunks";
+  let description = [{
+    Before: `@step`, typed, of a module with `dist.layout_invariant`. After: ops
+    that add up a factor which a mesh axis may split (by the letters of
+    `nn.dims`, so on every mesh the same) have it in `dist.addends`, with the
+    number of chunks: the largest power of 2 up to the module's that divides
+    its size. So do matrix products without such a factor, with none. Ranks that
+    cannot share the chunks evenly are an error.
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
 def AssignStagesPass : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
   let summary = "Cuts the model into chunks, one after the other";
   let description = [{
@@ -98,7 +125,8 @@ def MicroBatchPass : Pass<"nn-micro-batch", "::mlir::ModuleOp"> {
     Before: `@gradients`, for one micro-batch.
     After: data arguments have a leading dimension `count`; everything but the
     conversions of parameters, of their gradients and of the loss is inside
-    `nn.micro_batches`, so gradients are reduced once per step. With `zero` of
+    `nn.micro_batches`, so gradients are reduced once per step; with
+    `dist.layout_invariant` in every micro-batch. With `zero` of
     2 a gradient is scattered as soon as it is whole, in every micro-batch; with
     3 parameters are also gathered there (Rajbhandari et al. 2020).
     A value with

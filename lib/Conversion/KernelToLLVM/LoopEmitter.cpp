@@ -2,6 +2,7 @@
 
 #include "LoopEmitter.h"
 #include "VectorMemory.h"
+#include "tessera/Dialect/Dist/TypingRule.h"
 
 using namespace mlir;
 
@@ -79,7 +80,12 @@ void LoopEmitter::walkLanes(
 /// layer norm 88 % of copy bandwidth against 74 % in blocks of four).
 unsigned LoopEmitter::unrollOf(const Phase &phase) const {
   unsigned cost = stepCost(phase.inner);
-  if (phase.reductions.empty() || cost > 100)
+  if (phase.reductions.empty())
+    return 1;
+  // What else is in the kernel would change the order of its sums.
+  if (dist::chunksOf(func::FuncOp(kernel.func)))
+    return 4;
+  if (cost > 100)
     return 1;
   return cost > 24 ? 2 : 4;
 }

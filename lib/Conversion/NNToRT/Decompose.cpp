@@ -1,5 +1,6 @@
 //===- Decompose.cpp - norms and full sums --------------------------------===//
 
+#include "ChunkedSums.h"
 #include "Marks.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/NN/NN.h"
@@ -115,7 +116,10 @@ struct DecomposePass : tessera::impl::DecomposePassBase<DecomposePass> {
         result = gradInput(grad);
       else if (auto grad = dyn_cast<nn::RMSNormGradWeightOp>(op))
         result = gradWeight(grad);
-      else if (auto einsum = dyn_cast<nn::EinsumOp>(op))
+      else if (auto einsum = dyn_cast<nn::EinsumOp>(op);
+               einsum && isChunkedSum(einsum))
+        result = chunkedSum(einsum);
+      else if (einsum)
         result = fullSum(einsum);
       else if (auto add = dyn_cast<nn::AddOp>(op); add && isIdentity(add))
         result = add.getInputs()[0];
@@ -142,6 +146,8 @@ struct DecomposePass : tessera::impl::DecomposePassBase<DecomposePass> {
   Value gradWeight(nn::RMSNormGradWeightOp op);
   Value inverseRms(NormBuilder &b, APFloat epsilon);
   Value fullSum(nn::EinsumOp op);
+  Value chunkedSum(nn::EinsumOp op);
+  Value sumRows(NormBuilder &b, Operation *op, ValueRange factors);
 
   /// Statistics by input and epsilon: the backward reads the forward's.
   std::map<std::pair<void *, double>, Statistics> known;
@@ -187,8 +193,7 @@ Value DecomposePass::gradInput(nn::LayerNormGradInputOp op) {
 Value DecomposePass::gradWeight(nn::LayerNormGradWeightOp op) {
   NormBuilder b(op, op.getInput());
   Value n = normalized(b, op.getEpsilon());
-  return b.product(b.full + "," + b.full + "->" + b.h,
-                   {b.widened(op.getGrad()), n});
+  return sumRows(b, op, {b.widened(op.getGrad()), n});
 }
 
 /// 1 / sqrt(mean(x^2) + epsilon).
@@ -220,8 +225,29 @@ Value DecomposePass::gradInput(nn::RMSNormGradInputOp op) {
 Value DecomposePass::gradWeight(nn::RMSNormGradWeightOp op) {
   NormBuilder b(op, op.getInput());
   Value n = b.times(b.x, b.rows, inverseRms(b, op.getEpsilon()));
-  return b.product(b.full + "," + b.full + "->" + b.h,
-                   {b.widened(op.getGrad()), n});
+  return sumRows(b, op, {b.widened(op.getGrad()), n});
+}
+
+/// The sum over all rows of a product, in chunks where the op adds so.
+Value DecomposePass::sumRows(NormBuilder &b, Operation *op,
+                             ValueRange factors) {
+  Value sum = b.product(b.full + "," + b.full + "->" + b.h, factors);
+  auto einsum = sum.getDefiningOp<nn::EinsumOp>();
+  Attribute addends = op->getAttr(dist::DistDialect::kAddendsAttr);
+  if (!addends)
+    return sum;
+  einsum->setAttr(dist::DistDialect::kAddendsAttr, addends);
+  Value chunked = chunkedSum(einsum);
+  if (chunked)
+    einsum.erase();
+  return chunked;
+}
+
+Value DecomposePass::chunkedSum(nn::EinsumOp op) {
+  Value sum = lowerChunkedSum(op);
+  if (!sum)
+    signalPassFailure();
+  return sum;
 }
 
 /// A sum over everything runs in parallel over dimension 0, then over the rest.

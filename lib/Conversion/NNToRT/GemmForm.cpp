@@ -48,5 +48,8 @@ std::optional<GemmForm> tessera::gemmForm(nn::EinsumOp op) {
   form.transA = a != m + k;
   form.transB = b != k + n;
   form.nFactors = n;
+  form.kFactors = k;
+  for (char factor : k)
+    form.kSizes.push_back(sizeOf(StringRef(&factor, 1), a, va));
   return form;
 }

@@ -14,6 +14,8 @@ struct GemmForm {
   int64_t m = 1, n = 1, k = 1;
   bool transA = false, transB = false;
   std::string nFactors; ///< Letters of n, for folding a bias.
+  std::string kFactors;
+  llvm::SmallVector<int64_t> kSizes; ///< Of kFactors, one by one.
 
   int64_t lda() const { return transA ? m : k; }
   int64_t ldb() const { return transB ? k : n; }

@@ -37,6 +37,7 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
   void rememberGlobals(func::FuncOp func);
   void rememberGradients(func::FuncOp func);
   void recordSpans(DistributableOpInterface op);
+  void shareAddends(DistributableOpInterface op);
   LogicalResult lowerConversion(ConvertOp op);
   Operation *localOp(OpBuilder &builder, ConvertOp op);
   Operation *reduce(OpBuilder &builder, ConvertOp op);
@@ -51,7 +52,10 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
 
 LogicalResult LocalizePass::localize(func::FuncOp func) {
   rememberGlobals(func);
-  func.walk([&](DistributableOpInterface op) { recordSpans(op); });
+  func.walk([&](DistributableOpInterface op) {
+    recordSpans(op);
+    shareAddends(op);
+  });
   rememberGradients(func);
   WalkResult lowered =
       func.walk([&](ConvertOp op) { return WalkResult(lowerConversion(op)); });
@@ -298,6 +302,23 @@ Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
     return rt::PadOp::create(b, op.getLoc(), op.getType(), input,
                              along(op.getFrom()), op.getAxisAttr());
   return nullptr;
+}
+
+/// A rank adds its chunks of a factor that ranks share.
+void LocalizePass::shareAddends(DistributableOpInterface op) {
+  auto addends = op->getAttrOfType<DictionaryAttr>(DistDialect::kAddendsAttr);
+  if (!addends)
+    return;
+  Builder builder(&getContext());
+  NamedAttrList local;
+  for (NamedAttribute entry : addends) {
+    int64_t count = cast<IntegerAttr>(entry.getValue()).getInt();
+    if (auto span = spanOf(op, entry.getName().strref()[0]))
+      for (const FactorSpan::Cut &cut : span->cuts)
+        count /= mesh.getSize(cut.axis);
+    local.set(entry.getName(), builder.getI64IntegerAttr(count));
+  }
+  op->setAttr(DistDialect::kAddendsAttr, local.getDictionary(&getContext()));
 }
 
 /// The new ops have global types, which tell the next conversion where it

@@ -1,6 +1,7 @@
 //===- LowerLibrary.cpp - ops that become library calls -------------------===//
 
 #include "AttentionOperands.h"
+#include "ChunkedSums.h"
 #include "GemmForm.h"
 #include "Marks.h"
 #include "tessera/Conversion/NNToRT/Factors.h"
@@ -36,6 +37,10 @@ LogicalResult lowerEinsum(nn::EinsumOp op) {
       op.getInputs()[form->b], Value(), Value(), i(form->m), i(form->n),
       i(form->k), i(form->lda()), i(form->ldb()), i(form->n),
       b.getBoolAttr(form->transA), b.getBoolAttr(form->transB));
+  if (auto addends = addendsOf(op, form->kFactors, form->kSizes)) {
+    gemm.setChunks(addends->chunks);
+    gemm.setOuter(addends->outer);
+  }
   inheritMarks(gemm, op);
   op.replaceAllUsesWith(gemm.getC());
   op.erase();
@@ -104,6 +109,14 @@ bool isPlainSum(nn::AddOp op) {
          sig.ins[1] == sig.out;
 }
 
+/// Is the value what one op adds, to nothing else?
+bool addsAtOnce(Value value) {
+  if (auto scatter = value.getDefiningOp<rt::ScatterAddOp>())
+    return !!scatter.getTable().getDefiningOp<rt::ZeroOp>();
+  auto gemm = value.getDefiningOp<rt::GemmOp>();
+  return gemm && !gemm.getAccumulator();
+}
+
 /// add(acc, gemm(a, b)) -> gemm(a, b) into(acc), also through scatter_add.
 bool foldAccumulation(nn::AddOp op) {
   if (!isPlainSum(op))
@@ -112,6 +125,9 @@ bool foldAccumulation(nn::AddOp op) {
   Operation *writer = firstWriter(value);
   if (writer && value.getDefiningOp()->hasAttr(rt::RTDialect::kKeepAttr))
     return false; // verify compares the addend, not the sum
+  // (a + b) + c is not a + (b + c) in every bit.
+  if (dist::chunksOf(op) && !addsAtOnce(value))
+    return false;
   bool ownsSum = isa<BlockArgument>(sum) || firstWriter(sum);
   if (!writer || !ownsSum || !sum.hasOneUse())
     return false;
@@ -143,9 +159,13 @@ void lowerEmbeddingGrad(nn::EmbeddingGradOp op) {
   Value table = rt::ZeroOp::create(b, loc, op.getType());
   Value valid =
       span ? validOf(b, loc, *span) : i64(b, loc, op.getType().getDimSize(0));
+  ArrayRef<int64_t> tokens = op.getIds().getType().getShape();
+  IntegerAttr chunks;
+  if (std::optional<Addends> addends = addendsOf(op, "bs", tokens))
+    chunks = b.getI64IntegerAttr(addends->chunks);
   auto scatter =
       rt::ScatterAddOp::create(b, loc, op.getType(), op.getGrad(), op.getIds(),
-                               table, startOf(b, loc, span), valid);
+                               table, startOf(b, loc, span), valid, chunks);
   inheritMarks(scatter, op);
   op.replaceAllUsesWith(scatter.getResult());
   op.erase();

@@ -74,6 +74,13 @@ Call gemm(rt::GemmOp op) {
   call.arguments[TSR_GEMM_DTYPE_AB] = *in;
   call.arguments[TSR_GEMM_DTYPE_C] = *out;
   call.arguments[TSR_GEMM_BATCH] = 1;
+  if (!op.getChunks())
+    return call;
+  call.entry = TSR_ENTRY_CHUNKED_GEMM;
+  call.arguments.resize(TSR_CHUNKED_GEMM_ARGS);
+  call.arguments[TSR_CHUNKED_GEMM_CHUNKS] =
+      static_cast<int64_t>(*op.getChunks());
+  call.arguments[TSR_CHUNKED_GEMM_OUTER] = static_cast<int64_t>(op.getOuter());
   return call;
 }
 
@@ -92,6 +99,11 @@ Call scatterAdd(rt::ScatterAddOp op) {
   call.arguments[TSR_SCATTER_VALID] = CallArgument::of(op.getValid());
   call.arguments[TSR_SCATTER_DTYPE_SRC] = *in;
   call.arguments[TSR_SCATTER_DTYPE_TABLE] = *out;
+  if (!op.getChunks())
+    return call;
+  call.entry = TSR_ENTRY_CHUNKED_SCATTER_ADD;
+  call.arguments.resize(TSR_CHUNKED_SCATTER_ARGS);
+  call.arguments[TSR_SCATTER_CHUNKS] = static_cast<int64_t>(*op.getChunks());
   return call;
 }
 

@@ -76,6 +76,23 @@ std::string tessera::dist::checkLevels(RankedTensorType type) {
   return "";
 }
 
+int64_t tessera::dist::chunksOf(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  auto chunks =
+      module ? module->getAttrOfType<IntegerAttr>(DistDialect::kInvariantAttr)
+             : IntegerAttr();
+  return chunks ? chunks.getInt() : 0;
+}
+
+Signature tessera::dist::signatureOn(Operation *op, unsigned result,
+                                     StringRef axis) {
+  Signature sig =
+      cast<DistributableOpInterface>(op).getSignature(result).on(axis);
+  return chunksOf(op) ? sig.exact() : sig;
+}
+
 /// Sizes of the factors, from the operands.
 static FailureOr<llvm::MapVector<char, int64_t>>
 factorSizes(Operation *op, const Signature &sig) {
@@ -132,7 +149,8 @@ static FailureOr<RankedTensorType> inferResultType(Operation *op,
     for (Value operand : op->getOperands())
       states.push_back(stateOf(operand.getType(), axis));
     std::string why;
-    std::optional<State> state = infer(sig.on(axis), states, why);
+    std::optional<State> state =
+        infer(signatureOn(op, result, axis), states, why);
     if (!state) {
       InFlightDiagnostic diag = op->emitOpError() << "refuses ";
       llvm::interleaveComma(states, diag, [&](State s) { diag << s.str(); });

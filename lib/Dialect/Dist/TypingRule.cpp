@@ -39,6 +39,20 @@ Signature Signature::on(llvm::StringRef axis) const {
   return sig;
 }
 
+Signature Signature::exact() const {
+  Signature sig = *this;
+  if (moves)
+    return sig;
+  sig.linear.clear();
+  if (addsInChunks || reduces != State::P)
+    return sig;
+  for (const std::string &letters : ins)
+    for (char f : letters)
+      if (out.find(f) == std::string::npos)
+        sig.whole += f;
+  return sig;
+}
+
 Signature &Signature::linearInEach() {
   for (unsigned k = 0; k < ins.size(); ++k)
     linear.push_back({k});

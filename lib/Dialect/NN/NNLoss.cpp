@@ -24,6 +24,7 @@ Signature PickOp::getSignature(unsigned) {
   Signature sig = dropLast(getLogits());
   sig.ins.push_back(sig.out);
   sig.linear = {{0}};
+  sig.moves = true; // one rank has the element, the others 0
   return sig;
 }
 
@@ -42,6 +43,7 @@ Signature PickGradOp::getSignature(unsigned) {
   sig.out = whole;
   sig.linear = {{0}};
   sig.shapeOnly = {2};
+  sig.moves = true;
   return sig;
 }
 

@@ -73,6 +73,7 @@ Signature LayerNormGradWeightOp::getSignature(unsigned) {
   sig.out = h;
   sig.linear = {{0}};
   sig.whole = h;
+  sig.addsInChunks = true;
   return sig;
 }
 
@@ -255,6 +256,7 @@ Signature AttentionGradOp::getSignature(unsigned result) {
 Signature EmbeddingOp::getSignature(unsigned) {
   Signature sig = Signature::parse("bs,vh->bsh");
   sig.linear = {{1}};
+  sig.moves = true; // one rank has the row, the others 0
   return sig;
 }
 
@@ -274,6 +276,7 @@ Signature EmbeddingGradOp::getSignature(unsigned) {
   Signature sig = Signature::parse("bsh,bs,vh->vh");
   sig.linear = {{0}};
   sig.shapeOnly = {2};
+  sig.addsInChunks = true;
   return sig;
 }
 

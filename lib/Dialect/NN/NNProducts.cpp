@@ -2,6 +2,7 @@
 
 #include "tessera/Dialect/NN/NN.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tessera;
@@ -57,7 +58,12 @@ static LogicalResult verifyKeepsFactors(Operation *op, const Signature &sig) {
 //===----------------------------------------------------------------------===//
 
 Signature EinsumOp::getSignature(unsigned) {
-  return Signature::parse(getSpec()).linearInEach();
+  Signature sig = Signature::parse(getSpec()).linearInEach();
+  // Chunks are scaled before they are added: exactly, by a power of 2.
+  int exponent;
+  sig.addsInChunks =
+      std::abs(std::frexp(getScale().convertToDouble(), &exponent)) == 0.5;
+  return sig;
 }
 
 Type EinsumOp::getResultElementType(unsigned) {
@@ -168,7 +174,11 @@ void EinsumOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
 //===----------------------------------------------------------------------===//
 
 Signature AddOp::getSignature(unsigned) {
-  return Signature::parse(getSpec()).linearInAll();
+  Signature sig = Signature::parse(getSpec()).linearInAll();
+  sig.moves = getInputs().size() == 1 && getCoefficient(0) == 1.0 &&
+              getElementTypeOrSelf(getInputs()[0].getType()) ==
+                  getElementTypeOrSelf(getOutput().getType());
+  return sig;
 }
 
 LogicalResult AddOp::verify() {
@@ -212,6 +222,7 @@ Signature BroadcastOp::getSignature(unsigned) {
   Signature sig = Signature::parse(getSpec());
   sig.linear = {{0}};
   sig.shapeOnly = {1};
+  sig.moves = true;
   return sig;
 }
 

@@ -62,6 +62,7 @@ Signature RMSNormGradWeightOp::getSignature(unsigned) {
   Signature sig = normalized(getInput(), 2);
   sig.out = sig.whole;
   sig.linear = {{0}};
+  sig.addsInChunks = true;
   return sig;
 }
 

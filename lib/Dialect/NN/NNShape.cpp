@@ -20,6 +20,7 @@ Signature UnstackOp::getSignature(unsigned) {
   sig.ins = {stackedLetters(rank, getDim())};
   sig.out = Signature::elementwise(rank - 1, 1).out;
   sig.whole = "z";
+  sig.moves = true;
   return sig.linearInEach();
 }
 
@@ -50,6 +51,7 @@ Signature StackOp::getSignature(unsigned) {
   int64_t rank = cast<RankedTensorType>(getInputs()[0].getType()).getRank();
   Signature sig = Signature::elementwise(rank, getInputs().size());
   sig.out = stackedLetters(rank + 1, getDim());
+  sig.moves = true;
   return sig.linearInAll();
 }
 
@@ -76,6 +78,7 @@ int64_t StackOp::getNewFactorSize(char factor) {
 Signature PrefixOp::getSignature(unsigned) {
   Signature sig = Signature::parse("ph->sh");
   sig.whole = "ps";
+  sig.moves = true;
   return sig.linearInEach();
 }
 
@@ -105,5 +108,6 @@ Signature PrefixGradOp::getSignature(unsigned) {
   sig.whole = "ps";
   sig.linear = {{0}};
   sig.shapeOnly = {1};
+  sig.moves = true;
   return sig;
 }

@@ -42,6 +42,11 @@ LogicalResult GemmOp::verify() {
   for (const MatrixForm &matrix : matrices)
     if (failed(verifyMatrix(*this, matrix)))
       return failure();
+  int64_t chunks = getChunks().value_or(1), outer = getOuter();
+  if (chunks < 1 || outer < 1 || k % (chunks * outer) != 0)
+    return emitOpError() << "adds " << k << " products in " << outer
+                         << " times " << chunks
+                         << " chunks; these must be equal";
   if (getAccumulator() && getAccumulator().getType() != getC().getType())
     return emitOpError() << "accumulates " << getC().getType() << " into "
                          << getAccumulator().getType()

@@ -106,6 +106,8 @@ typedef struct tsr_abi_api {
   tsr_abi_entry shift;
   tsr_abi_entry routed;
   tsr_abi_entry zigzag;
+  tsr_abi_entry chunked_gemm;
+  tsr_abi_entry chunked_scatter_add;
 } tsr_abi_api;
 
 /* Indices of the entries: a table of pointers behind `bytes`. */
@@ -127,7 +129,9 @@ enum {
   TSR_ENTRY_WAIT,
   TSR_ENTRY_SHIFT,
   TSR_ENTRY_ROUTED,
-  TSR_ENTRY_ZIGZAG
+  TSR_ENTRY_ZIGZAG,
+  TSR_ENTRY_CHUNKED_GEMM,
+  TSR_ENTRY_CHUNKED_SCATTER_ADD
 };
 
 /* Most of a program is data: lists of calls, which the runtime makes one by
@@ -291,6 +295,18 @@ enum {
   TSR_SCATTER_ARGS
 };
 
+/* chunked_gemm, chunked_scatter_add: as gemm and scatter_add, but CHUNKS equal
+ * pieces of what is added are summed one by one, and their sums as a balanced
+ * tree, (0 + 1) + (2 + 3), before bias, then C, or the table is added: ranks
+ * with parts of the tree get the bits of one with all. CHUNKS is a power of 2.
+ * k of gemm is [OUTER, CHUNKS, rest], rows of scatter_add [CHUNKS, rest]. */
+enum {
+  TSR_CHUNKED_GEMM_CHUNKS = TSR_GEMM_ARGS,
+  TSR_CHUNKED_GEMM_OUTER,
+  TSR_CHUNKED_GEMM_ARGS
+};
+enum { TSR_SCATTER_CHUNKS = TSR_SCATTER_ARGS, TSR_CHUNKED_SCATTER_ARGS };
+
 /* fill: set BYTES bytes of buffers[0] to zero. */
 enum { TSR_FILL_BYTES = 0, TSR_FILL_ARGS };
 
@@ -306,8 +322,8 @@ enum {
 
 /* Collectives run over the ranks that differ from this one only on the mesh
  * axes whose bits are set in AXES (bit i: axis i of the mesh). Ranks of a group
- * are ordered as in the mesh. Reductions add in rank order, so every rank gets
- * the same bits; bf16 adds in f32 and rounds once.
+ * are ordered as in the mesh. Reductions add in that order, a tree on the CPU,
+ * so every rank gets the same bits; bf16 adds in f32 and rounds once.
  * all_reduce: buffers: data, in place, COUNT elements.
  * all_gather: a dimension of the result is concatenated from the ranks:
  *   src is [OUTER, COUNT], dst is [OUTER, n, COUNT]. buffers: src, dst.

@@ -32,6 +32,12 @@ def Dist_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kChunkAttr = "dist.chunk";
     /// On ops: the axis along whose ranks they pass operands on, in a ring.
     static constexpr ::llvm::StringLiteral kRingAttr = "dist.ring";
+    /// On modules: a sum over what a mesh may split is a balanced tree of at
+    /// most so many chunks, on every mesh the same; a power of 2.
+    static constexpr ::llvm::StringLiteral kInvariantAttr = "dist.layout_invariant";
+    /// On ops of such modules: the factor that is added in chunks, and in how
+    /// many, `{b = 8}`; in rt those of a rank. Empty: one chain.
+    static constexpr ::llvm::StringLiteral kAddendsAttr = "dist.addends";
     void registerAttributes();
     ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser,
                                      ::mlir::Type type) const override;

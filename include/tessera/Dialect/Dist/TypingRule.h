@@ -28,12 +28,21 @@ struct Signature {
   /// Operands that this result does not depend on.
   llvm::SmallVector<unsigned> unread;
 
+  /// Rounds nothing: what it makes of addends adds up to what it makes of their
+  /// sum, in every bit.
+  bool moves = false;
+  /// Contracts a factor in chunks where a module asks for it (`exact`).
+  bool addsInChunks = false;
+
   /// Two factors that may be split at once, alike, on axis `ringAxis`: the op
   /// passes what has the second on from rank to rank. Empty: none.
   std::string ring, ringAxis;
 
   /// As it is on one axis.
   Signature on(llvm::StringRef axis) const;
+  /// As it is where every mesh must give the same bits: addends come from
+  /// factors that are added in chunks, and only what moves them reads them.
+  Signature exact() const;
   bool reads(unsigned operand) const {
     return !llvm::is_contained(unread, operand);
   }
@@ -47,6 +56,13 @@ struct Signature {
   /// Linear in all operands together (sums).
   Signature &linearInAll();
 };
+
+/// The signature of a result of a distributable op on one axis, in its module.
+Signature signatureOn(mlir::Operation *op, unsigned result,
+                      llvm::StringRef axis);
+/// Of how many chunks sums of the module are trees (`dist.layout_invariant`);
+/// 0 where sums may be made in any order.
+int64_t chunksOf(mlir::Operation *op);
 
 /// States of the operands that an op accepts on one axis, and its result's.
 struct Row {

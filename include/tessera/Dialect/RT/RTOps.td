@@ -117,12 +117,24 @@ def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments,
   let summary = "Matrix product, as TSR_GEMM of runtime/tessera/abi.h";
   let description = [{
     `c[m,n] = op(a) op(b) (+ bias[n]) (+ accumulator)`. The result is
-    the accumulator's buffer where there is one.
+    the accumulator's buffer where there is one. With `chunks` k is
+    [`outer`, `chunks`, rest], and sums of chunks are added as a balanced tree
+    (TSR_CHUNKED_GEMM).
   }];
   let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, Optional<AnyRankedTensor>:$bias,
                        Optional<AnyRankedTensor>:$accumulator,
                        I64Attr:$m, I64Attr:$n, I64Attr:$k, I64Attr:$lda, I64Attr:$ldb, I64Attr:$ldc,
-                       BoolAttr:$trans_a, BoolAttr:$trans_b);
+                       BoolAttr:$trans_a, BoolAttr:$trans_b,
+                       OptionalAttr<I64Attr>:$chunks, DefaultValuedAttr<I64Attr, "1">:$outer);
+  let builders = [OpBuilder<(ins "::mlir::Type":$c, "::mlir::Value":$a, "::mlir::Value":$b,
+                                 "::mlir::Value":$bias, "::mlir::Value":$accumulator,
+                                 "::mlir::IntegerAttr":$m, "::mlir::IntegerAttr":$n,
+                                 "::mlir::IntegerAttr":$k, "::mlir::IntegerAttr":$lda,
+                                 "::mlir::IntegerAttr":$ldb, "::mlir::IntegerAttr":$ldc,
+                                 "::mlir::BoolAttr":$trans_a, "::mlir::BoolAttr":$trans_b), [{
+    build($_builder, $_state, c, a, b, bias, accumulator, m, n, k, lda, ldb, ldc, trans_a, trans_b,
+          ::mlir::IntegerAttr(), $_builder.getI64IntegerAttr(1));
+  }]>];
   let results = (outs AnyRankedTensor:$c);
   let assemblyFormat = [{
     $a `,` $b (`bias` `(` $bias^ `:` type($bias) `)`)? (`into` `(` $accumulator^ `:` type($accumulator) `)`)?
@@ -185,10 +197,11 @@ def RT_ScatterAddOp : RT_Op<"scatter_add", [Pure, AllTypesMatch<["table", "resul
   let summary = "Adds rows to a table by index; the result is the table's buffer";
   let description = [{
     Row `r` of `source` is added to row `ids[r] - start` where that lies in
-    [0, valid).
+    [0, valid). With `chunks` rows are [`chunks`, rest], and sums of chunks are
+    added as a balanced tree (TSR_CHUNKED_SCATTER_ADD).
   }];
   let arguments = (ins AnyRankedTensor:$source, AnyRankedTensor:$ids, AnyRankedTensor:$table,
-                       I64:$start, I64:$valid);
+                       I64:$start, I64:$valid, OptionalAttr<I64Attr>:$chunks);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $source `,` $ids `into` $table `at` $start `,` $valid attr-dict
