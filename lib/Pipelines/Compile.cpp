@@ -89,6 +89,7 @@ void tessera::setOptions(PipelineOptions &passes,
   passes.microBatches = options.microBatches;
   passes.sequenceParallel = options.sequenceParallel;
   passes.zero = options.zero;
+  passes.parameterServer = options.dpSync == "parameter-server";
   passes.contextParallel = options.contextParallel;
   passes.schedule = options.schedule;
   passes.virtualStages = options.virtualStages;

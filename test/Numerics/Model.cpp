@@ -72,6 +72,7 @@ std::string tessera::test::compileModel(const std::string &configPath,
   compile.microBatches = build.microBatches;
   compile.sequenceParallel = build.sequenceParallel;
   compile.zero = build.zero;
+  compile.dpSync = build.dpSync;
   compile.contextParallel = build.contextParallel;
   compile.schedule = build.schedule;
   compile.virtualStages = build.virtualStages;

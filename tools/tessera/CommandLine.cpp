@@ -107,6 +107,11 @@ void CommandLine::addPlan(CLI::App *sub) {
                         "Split over dp: 1 optimizer state, 2 also gradients, "
                         "3 also parameters (default: 0, nothing)"))
       ->check(CLI::IsMember({0, 1, 2, 3}));
+  fixed(sub->add_option("--dp-sync", options.dpSync,
+                        "Gradients over dp: all-reduce, or parameter-server: "
+                        "each parameter is updated by one rank"))
+      ->check(CLI::IsMember({"all-reduce", "parameter-server"}))
+      ->capture_default_str();
   fixed(sub->add_option("--pipeline-model-parallel-size", pipelineParallel,
                         "The same as pp in --mesh"))
       ->check(positive());

@@ -17,6 +17,7 @@ static void setStrategies(CompileOptions &compile,
   compile.mesh = options.mesh;
   compile.sequenceParallel = options.sequenceParallel;
   compile.zero = options.zero;
+  compile.dpSync = options.dpSync;
   compile.contextParallel = options.contextParallel;
   if (!options.schedule.empty())
     compile.schedule = options.schedule;

@@ -4,6 +4,23 @@
 
 using namespace tessera;
 
+static std::string checkServer(const DriverOptions &options, const Mesh &mesh) {
+  if (options.dpSync != "parameter-server")
+    return "";
+  if (mesh.sizeOf("dp") == 1)
+    return "--dp-sync parameter-server gives parameters to ranks of mesh axis "
+           "'dp', which has one rank; use a mesh with dp=2 or more, or leave "
+           "it out";
+  if (options.zero)
+    return "--dp-sync parameter-server updates whole parameters, --zero " +
+           std::to_string(options.zero) +
+           " slices of them; leave one of the two out";
+  if (mesh.sizeOf("pp") > 1)
+    return "--dp-sync parameter-server is not supported with mesh axis 'pp'; "
+           "use --dp-sync all-reduce, or 'tp' and 'cp'";
+  return "";
+}
+
 std::string tessera::checkStrategies(const DriverOptions &options,
                                      const Mesh &mesh) {
   if (options.sequenceParallel && mesh.sizeOf("tp") == 1)
@@ -15,6 +32,8 @@ std::string tessera::checkStrategies(const DriverOptions &options,
   if (options.zero && mesh.sizeOf("dp") == 1)
     return "--zero splits state over mesh axis 'dp', which has one rank; use a "
            "mesh with dp=2 or more, or leave it out";
+  if (std::string why = checkServer(options, mesh); !why.empty())
+    return why;
   if (options.contextParallel != "all-gather" &&
       options.contextParallel != "ulysses" && options.contextParallel != "ring")
     return "--context-parallel " + options.contextParallel +

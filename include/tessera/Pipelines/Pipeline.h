@@ -39,6 +39,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init("all-gather")};
   Option<int64_t> zero{*this, "zero", llvm::cl::desc("Stage of ZeRO, 0 to 3"),
                        llvm::cl::init(0)};
+  Option<bool> parameterServer{
+      *this, "parameter-server",
+      llvm::cl::desc("Each parameter is updated by one rank of dp"),
+      llvm::cl::init(false)};
   Option<int64_t> bucketBytes{
       *this, "bucket-bytes",
       llvm::cl::desc("Most bytes that one all-reduce joins; 0: none"),
