@@ -30,6 +30,11 @@ RankedTensorType ownerless(Type type) {
              : tensor;
 }
 
+void inheritPhase(Operation *op, Operation *from) {
+  if (Attribute phase = from->getAttr(nn::NNDialect::kPhaseAttr))
+    op->setAttr(nn::NNDialect::kPhaseAttr, phase);
+}
+
 /// Turns a copy of the step of all ranks into that of one.
 class OwnerBuilder {
 public:
@@ -49,6 +54,7 @@ private:
   void keep(ConvertOp op);
   void reduce(ConvertOp sum, ConvertOp kept);
   Value view(Value value, Type type);
+  Value zero(ConvertOp op);
   Value localSum(ConvertOp sum, StringRef message);
   void dropZeros(nn::AddOp op);
   void replace(ConvertOp op, Value value);
@@ -57,7 +63,7 @@ private:
   func::FuncOp func;
   Block &block;
   OpBuilder builder;
-  int64_t ranks, owner;
+  int64_t ranks, owner, reductions = 0;
   SmallVector<Operation *> dead; ///< In program order.
 };
 
@@ -81,6 +87,8 @@ LogicalResult OwnerBuilder::visit(Operation *op) {
   if (convert && convert.getAxis() == kAxis &&
       (convert.getFrom().kind == State::A || convert.getTo().kind == State::A))
     return lower(convert);
+  if (convert && convert.getInput().getDefiningOp<rt::ZeroOp>())
+    return replace(convert, zero(convert)), success();
   if (op->getNumResults() > 0 && isElsewhere(op->getResult(0).getType()))
     dead.push_back(op);
   else if (auto sum = dyn_cast<nn::AddOp>(op))
@@ -89,8 +97,11 @@ LogicalResult OwnerBuilder::visit(Operation *op) {
 }
 
 void OwnerBuilder::replace(ConvertOp op, Value value) {
+  auto unread = op.getInput().getDefiningOp<rt::ZeroOp>();
   op.getOutput().replaceAllUsesWith(value);
   op.erase();
+  if (unread && unread->use_empty())
+    unread.erase();
 }
 
 LogicalResult OwnerBuilder::lower(ConvertOp op) {
@@ -105,16 +116,14 @@ LogicalResult OwnerBuilder::lower(ConvertOp op) {
   if (to.kind == State::P) { // the others have 0
     if (mine)
       return replace(op, view(op.getInput(), op.getType())), success();
-    return replace(op, rt::ZeroOp::create(builder, op.getLoc(), op.getType())),
-           success();
+    return replace(op, zero(op)), success();
   }
   auto copy = rt::BroadcastOp::create(
       builder, op.getLoc(), ownerless(op.getType()),
       mine ? op.getInput() : Value(), builder.getI64IntegerAttr(from.where),
       builder.getStrArrayAttr({kAxis}));
   copy->setAttr("reason", builder.getStringAttr("parameter from its owner"));
-  if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
-    copy->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  inheritPhase(copy, op);
   return replace(op, copy.getResult()), success();
 }
 
@@ -137,7 +146,7 @@ void OwnerBuilder::keep(ConvertOp op) {
 
 void OwnerBuilder::reduce(ConvertOp sum, ConvertOp kept) {
   int64_t to = kept.getTo().where;
-  std::string message = "gradient of " + nn::partOf(sum.getLoc()).str();
+  std::string message = "gradient " + std::to_string(reductions++);
   if (to == owner) {
     replace(kept, localSum(sum, message));
   } else {
@@ -146,8 +155,7 @@ void OwnerBuilder::reduce(ConvertOp sum, ConvertOp kept) {
                                    builder.getStringAttr(kAxis));
     send->setAttr("reason", builder.getStringAttr("gradient for its owner"));
     send->setAttr(kMessageAttr, builder.getStringAttr(message));
-    if (Attribute phase = sum->getAttr(nn::NNDialect::kPhaseAttr))
-      send->setAttr(nn::NNDialect::kPhaseAttr, phase);
+    inheritPhase(send, sum);
   }
   dead.push_back(sum);
   if (to != owner)
@@ -161,16 +169,19 @@ Value OwnerBuilder::view(Value value, Type type) {
                             builder.getI64IntegerAttr(0));
 }
 
+/// What a conversion gives that has nothing to convert.
+Value OwnerBuilder::zero(ConvertOp op) {
+  builder.setInsertionPoint(op);
+  auto made = rt::ZeroOp::create(builder, op.getLoc(), op.getType());
+  inheritPhase(made, op);
+  return made;
+}
+
 /// In the order of ranks, as an all-reduce adds: the same bits.
 Value OwnerBuilder::localSum(ConvertOp sum, StringRef message) {
   Location loc = sum.getLoc();
   RankedTensorType type = sum.getOutput().getType();
   std::string letters = Signature::elementwise(type.getRank(), 1).out;
-  Attribute phase = sum->getAttr(nn::NNDialect::kPhaseAttr);
-  auto mark = [&](Operation *op) {
-    if (phase)
-      op->setAttr(nn::NNDialect::kPhaseAttr, phase);
-  };
   Value total;
   for (int64_t rank = 0; rank < ranks; ++rank) {
     Operation *part;
@@ -183,13 +194,13 @@ Value OwnerBuilder::localSum(ConvertOp sum, StringRef message) {
       part->setAttr("reason", builder.getStringAttr("gradient for its owner"));
       part->setAttr(kMessageAttr, builder.getStringAttr(message));
     }
-    mark(part);
+    inheritPhase(part, sum);
     if (total) {
       total = nn::create<nn::AddOp>(
           builder, loc,
           builder.getStringAttr(letters + "," + letters + "->" + letters),
           ValueRange({total, part->getResult(0)}), DenseF64ArrayAttr());
-      mark(total.getDefiningOp());
+      inheritPhase(total.getDefiningOp(), sum);
     } else {
       total = part->getResult(0);
     }

@@ -21,10 +21,10 @@ const Strategy kSequence = {"tp=4", true}, kZero1 = {"dp=2", false, 1},
                kZero2 = {"dp=4,tp=2", true, 2}, kZero3 = {"dp=2,tp=2", true, 3};
 const Strategy kServers = {"dp=2,tp=2", true, 0, "all-gather",
                            "parameter-server"};
-const auto kMeshes = ::testing::Values(
-    Strategy{"dp=2"}, Strategy{"tp=2"}, Strategy{"tp=4"}, Strategy{"dp=2,tp=2"},
-    kSequence, kZero1, kZero2, kZero3, kContext, kUlysses, kRing, kLongRing,
-    kServers);
+const auto kMeshes =
+    ::testing::Values(Strategy{"dp=2"}, Strategy{"tp=2"}, Strategy{"tp=4"},
+                      Strategy{"dp=2,tp=2"}, kSequence, kZero1, kZero2, kZero3,
+                      kContext, kUlysses, kRing, kLongRing, kServers);
 
 struct Dropout {
   double residual, embedding, attention;

@@ -107,11 +107,6 @@ void CommandLine::addPlan(CLI::App *sub) {
                         "Split over dp: 1 optimizer state, 2 also gradients, "
                         "3 also parameters (default: 0, nothing)"))
       ->check(CLI::IsMember({0, 1, 2, 3}));
-  fixed(sub->add_option("--dp-sync", options.dpSync,
-                        "Gradients over dp: all-reduce, or parameter-server: "
-                        "each parameter is updated by one rank"))
-      ->check(CLI::IsMember({"all-reduce", "parameter-server"}))
-      ->capture_default_str();
   fixed(sub->add_option("--pipeline-model-parallel-size", pipelineParallel,
                         "The same as pp in --mesh"))
       ->check(positive());
@@ -153,14 +148,17 @@ void CommandLine::addMemory(CLI::App *sub) {
 }
 
 void CommandLine::addCommunication(CLI::App *sub) {
+  fixed(sub->add_option("--dp-sync", options.dpSync,
+                        "How dp sums gradients: all-reduce, parameter-server"))
+      ->check(CLI::IsMember({"all-reduce", "parameter-server"}))
+      ->capture_default_str();
   fixed(sub->add_option("--bucket-size", bucketSize,
                         "Most bytes of gradients that are reduced together; 0: "
                         "each on its own"))
       ->default_str("25MiB");
-  fixed(
-      sub->add_flag("--overlap,!--no-overlap", options.overlap,
-                    "Communicate while computing: start collectives early and "
-                    "wait late, or not"));
+  fixed(sub->add_flag("--overlap,!--no-overlap", options.overlap,
+                      "Communicate while computing: start collectives early "
+                      "and wait late, or not"));
 }
 
 void CommandLine::addOptimizer(CLI::App *sub) {

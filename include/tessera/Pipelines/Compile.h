@@ -30,8 +30,8 @@ struct CompileOptions {
   /// "ring".
   std::string contextParallel = "all-gather";
   int64_t zero = 0; ///< Stage of ZeRO over "dp", 0 to 3.
-  /// Over "dp": "all-reduce" of gradients, or "parameter-server": each parameter
-  /// is updated by one rank.
+  /// Over "dp": "all-reduce" of gradients, or "parameter-server": each
+  /// parameter is updated by one rank.
   std::string dpSync = "all-reduce";
   /// Most bytes of gradients that are reduced together; 0: no buckets.
   int64_t bucketBytes = int64_t(25) << 20;
