@@ -90,6 +90,7 @@ void tessera::setOptions(PipelineOptions &passes,
   passes.sequenceParallel = options.sequenceParallel;
   passes.zero = options.zero;
   passes.layoutInvariant = options.layoutInvariant;
+  passes.parameterServer = options.dpSync == "parameter-server";
   passes.contextParallel = options.contextParallel;
   passes.schedule = options.schedule;
   passes.virtualStages = options.virtualStages;
@@ -151,6 +152,8 @@ static LogicalResult checkInvariance(const CompileOptions &options,
                   "leave it out");
   if (options.zero)
     return refuse("--zero, which adds squares over 'dp'", "use --zero 0");
+  if (options.dpSync != "all-reduce")
+    return refuse("--dp-sync " + options.dpSync, "use --dp-sync all-reduce");
   SmallVector<StringRef> axes;
   StringRef(options.mesh).split(axes, ',', -1, /*KeepEmpty=*/false);
   for (StringRef axis : axes) {

@@ -51,6 +51,8 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   if (options.zero == 3)
     passes.addPass(createRegatherPass());
   passes.addPass(createMicroBatchPass({options.microBatches, options.zero}));
+  if (options.parameterServer)
+    passes.addPass(createAssignOwnersPass());
   AddOptimizerPassOptions adamw;
   adamw.beta1 = options.beta1;
   adamw.beta2 = options.beta2;
@@ -68,6 +70,8 @@ void tessera::buildLowerPipeline(OpPassManager &passes,
     passes.addPass(createNumberValuesPass());
   if (stagesOf(options.mesh) > 1)
     passes.addPass(createSplitStagesPass({options.schedule}));
+  if (options.parameterServer)
+    passes.addPass(createSplitOwnersPass());
   passes.addPass(createLocalizePass({options.keepValues}));
   buildLowerLocalPipeline(passes, options);
 }
@@ -88,9 +92,9 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
 
 void tessera::buildCommunicatePipeline(OpPassManager &passes,
                                        const PipelineOptions &options) {
-  // Stages run different programs. Collectives that these start or join in
-  // different orders would wait for each other.
-  if (stagesOf(options.mesh) > 1)
+  // Stages, and owners, run different programs. Collectives that these start or
+  // join in different orders would wait for each other.
+  if (stagesOf(options.mesh) > 1 || options.parameterServer)
     return;
   passes.addPass(createMergeCollectivesPass({options.bucketBytes}));
   if (options.overlap)
@@ -103,7 +107,7 @@ void tessera::buildMemoryPipeline(OpPassManager &passes,
   passes.addPass(createInsertCopiesPass());
   passes.addPass(createPlanMemoryPass());
   passes.addPass(createCheckMemoryPass());
-  if (stagesOf(options.mesh) > 1)
+  if (stagesOf(options.mesh) > 1 || options.parameterServer)
     passes.addPass(createCheckMessagesPass());
 }
 

@@ -238,11 +238,17 @@ json::Object opJson(const CallRecord &call) {
 
 json::Object reportJson(const ProgramReport &report, int64_t ranks) {
   json::Object communication;
-  for (const auto &[axes, traffic] : report.traffic)
-    communication[axes] = json::Object{{"calls", traffic.calls},
-                                       {"elements", traffic.elements},
-                                       {"bytes", traffic.bytes},
-                                       {"ring_bytes_sent", traffic.ringBytes}};
+  for (const auto &[axes, traffic] : report.traffic) {
+    json::Object numbers{{"calls", traffic.calls},
+                         {"elements", traffic.elements},
+                         {"bytes", traffic.bytes},
+                         {"ring_bytes_sent", traffic.ringBytes}};
+    if (traffic.sent || traffic.received) {
+      numbers["sent"] = traffic.sent;
+      numbers["received"] = traffic.received;
+    }
+    communication[axes] = std::move(numbers);
+  }
   return json::Object{
       {"parameters", report.parameters},
       {"parameters_per_rank", report.parametersPerRank},

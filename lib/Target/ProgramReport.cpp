@@ -80,6 +80,8 @@ static CallRecord recordOf(Operation *op) {
       record.bytes = record.bytes / share[1] * share[0];
     }
   }
+  if (auto broadcast = dyn_cast<rt::BroadcastOp>(op))
+    record.isRoot = !!broadcast.getInput();
   if (auto axis = op->getAttrOfType<StringAttr>("axis")) {
     Value moved = op->getNumResults() ? op->getResult(0) : op->getOperand(0);
     record.axes.push_back(axis.getValue());
@@ -117,6 +119,12 @@ static void addCall(ProgramReport &report, const CallRecord &call,
   traffic.bytes += call.times * call.bytes;
   traffic.ringBytes += static_cast<double>(call.times * call.bytes) *
                        dist::ringShare(call.collective, ranks);
+  int64_t peers = call.op == "send"                       ? 1
+                  : call.op == "broadcast" && call.isRoot ? ranks - 1
+                                                          : 0;
+  traffic.sent += call.times * call.bytes * peers;
+  if (call.op == "receive" || (call.op == "broadcast" && !call.isRoot))
+    traffic.received += call.times * call.bytes;
 }
 
 /// Query i of a causal sequence sees i + 1 keys, so later slices are more work.

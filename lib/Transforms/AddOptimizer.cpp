@@ -53,6 +53,7 @@ private:
   template <typename OpTy, typename... Args> Value emit(Args &&...args);
   Value globalNorm();
   void update(const Parameter &p, Value clip);
+  Value atRest(Value updated, Value parameter);
   std::string lettersOf(Value value);
 
   func::FuncOp func;
@@ -107,7 +108,10 @@ void OptimizerBuilder::collectParameters() {
     params.push_back(p);
   }
   for (Parameter &p : params) {
+    // Like the gradient: they lie where the update happens.
     auto type = cast<RankedTensorType>(p.value.getType());
+    auto where = cast<RankedTensorType>(p.grad.getType()).getEncoding();
+    type = RankedTensorType::get(type.getShape(), type.getElementType(), where);
     p.moment1 = addArgument(type, "moment1", p.name);
     p.moment2 = addArgument(type, "moment2", p.name);
   }
@@ -169,6 +173,15 @@ Value OptimizerBuilder::globalNorm() {
   return map(nn::Function::Sqrt, sum(commas + "->", squares, {}), {});
 }
 
+/// An update at the parameter's owner goes to all that hold it.
+Value OptimizerBuilder::atRest(Value updated, Value parameter) {
+  if (dist::MeshAttr mesh = dist::meshOf(func))
+    for (StringAttr axis : mesh.getAxes())
+      updated = place.convert(builder, updated, axis,
+                              dist::stateOf(parameter.getType(), axis));
+  return updated;
+}
+
 void OptimizerBuilder::update(const Parameter &p, Value clip) {
   enter(p.name, p.value.getLoc());
   std::string d = lettersOf(p.grad), pair = d + "," + d + "->" + d;
@@ -182,7 +195,7 @@ void OptimizerBuilder::update(const Parameter &p, Value clip) {
       p.value, m, v, lr, correction1, correction2,
       builder.getF64FloatAttr(hyper.epsilon),
       builder.getF64FloatAttr(p.decays ? hyper.weightDecay : 0.0));
-  addResult(updated, "parameter", p.name);
+  addResult(atRest(updated, p.value), "parameter", p.name);
   addResult(m, "moment1", p.name);
   addResult(v, "moment2", p.name);
 }

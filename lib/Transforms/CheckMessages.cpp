@@ -76,7 +76,7 @@ std::string bytesOf(Operation *op) {
 void CheckMessagesPass::chooseAxes() {
   axes.clear();
   if (steps.front()->hasAttr(rt::RTDialect::kStageAttr))
-    axes.insert(dist::DistDialect::kStageAxis);
+    axes.insert(rt::stageAxisOf(steps.front()));
   for (func::FuncOp step : steps)
     step.walk([&](Operation *op) {
       if (auto send = dyn_cast<rt::SendOp>(op))

@@ -23,12 +23,26 @@ struct NumberValuesPass
     FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "step");
     if (failed(found))
       return signalPassFailure();
-    int64_t next = 0;
-    (*found).walk([&](DistributableOpInterface op) { number(op, next); });
+    MeshAttr mesh = meshOf(getOperation());
+    hasStages = mesh && mesh.getSize(DistDialect::kStageAxis) > 1;
+    (*found).walk([&](DistributableOpInterface op) { number(op); });
   }
 
-  void number(Operation *op, int64_t &next);
+  std::string nextNumber(Operation *op);
+  void number(Operation *op);
+
+  bool hasStages = false;
+  int64_t next = 0, sums = 0; ///< Sums since the last other value.
 };
+
+/// Sums of gradients are counted apart, behind the value before them: stages
+/// add in another order, which moves them.
+std::string NumberValuesPass::nextNumber(Operation *op) {
+  if (nn::isGradientSum(op))
+    return std::to_string(next) + "+" + std::to_string(sums++);
+  sums = 0;
+  return std::to_string(next++);
+}
 
 bool hasPartialMaximum(Type type) {
   auto sharding = dyn_cast_or_null<ShardingAttr>(
@@ -39,14 +53,15 @@ bool hasPartialMaximum(Type type) {
 }
 
 /// The part of the model is for people: "17:einsum of h.1.mlp".
-void NumberValuesPass::number(Operation *op, int64_t &next) {
-  if (nn::isRecomputed(op)) // Not in the serial program.
+void NumberValuesPass::number(Operation *op) {
+  // A repetition is not in the serial program, nor is what one stage adds up.
+  if (nn::isRecomputed(op) || (hasStages && nn::isGradientSum(op)))
     return;
   Builder builder(&getContext());
   SmallVector<Attribute> kept;
   for (Value result : op->getResults()) {
     std::string name =
-        std::to_string(next++) + ":" + op->getName().stripDialect().str();
+        nextNumber(op) + ":" + op->getName().stripDialect().str();
     if (StringRef part = nn::partOf(op->getLoc()); !part.empty())
       name += " of " + part.str();
     // Candidates of a maximum denote nothing until they are compared.

@@ -267,6 +267,9 @@ FailureOr<SmallVector<State>> Placement::choose(Operation *op,
   std::optional<State> wanted = plan.anchor(op, axis);
   std::optional<std::pair<Price, SmallVector<State>>> best;
   int64_t stages = axis == DistDialect::kStageAxis ? plan.stages() : 0;
+  for (Value operand : op->getOperands()) // an owner along another axis
+    if (State state = stateOf(operand.getType(), axis); state.kind == State::A)
+      stages = std::max(stages, state.where + 1);
   for (Row &row : rows(sig, plan.mesh.getAxes().size(), stages)) {
     if (wanted &&
         (wanted->kind != row.result.kind || wanted->where != row.result.where))

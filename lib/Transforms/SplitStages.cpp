@@ -67,6 +67,17 @@ bool isTransfer(Operation *op) {
          convert.getFrom().kind == State::A;
 }
 
+/// A total is one stage's, or of all.
+LogicalResult checkTotals(nn::MicroBatchesOp loop) {
+  for (Value total : loop.getResults())
+    if (State first = stageState(loop.getResult(0)), own = stageState(total);
+        own != first)
+      return loop.emitOpError()
+             << "adds up totals at " << first.str() << " and " << own.str()
+             << " on 'pp'; all must be at one stage";
+  return success();
+}
+
 LogicalResult SplitStagesPass::chooseSchedule() {
   func::FuncOp step = staged.step;
   MeshAttr mesh = meshOf(step);
@@ -74,12 +85,11 @@ LogicalResult SplitStagesPass::chooseSchedule() {
   if (!mesh || loops.empty())
     return step.emitError() << "has no mesh or no micro-batches to cut into "
                                "stages";
-  if (int64_t count = llvm::range_size(loops); count > 1)
-    return step.emitError() << "runs " << count
-                            << " loops over micro-batches (a mean over labels "
-                               "that count needs two); mesh axis 'pp' supports "
-                               "one: use 'dp', 'cp' and 'tp'";
-  staged.loop = *loops.begin();
+  for (nn::MicroBatchesOp loop : loops)
+    staged.loop = loop; // the last: those before it only add up data
+  for (nn::MicroBatchesOp loop : loops)
+    if (loop != staged.loop && failed(checkTotals(loop)))
+      return failure();
   std::optional<Kind> kind = kindFromName(schedule);
   if (!kind)
     return step.emitError()

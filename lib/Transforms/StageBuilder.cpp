@@ -17,12 +17,12 @@ static State stageState(Type type) {
 }
 
 /// A stage's program says nothing of stages any more.
-static RankedTensorType stageless(Type type) {
+RankedTensorType tessera::stageless(Type type) {
   return withState(cast<RankedTensorType>(type), DistDialect::kStageAxis,
                    {State::I});
 }
 
-static void forgetStages(Operation *op) {
+void tessera::forgetStages(Operation *op) {
   op->removeAttr(DistDialect::kChunkAttr);
   for (Value result : op->getResults())
     result.setType(stageless(result.getType()));
@@ -40,6 +40,8 @@ LogicalResult StageBuilder::build() {
       emitReturn(ret);
     else if (&op == staged.loop)
       emitLoop();
+    else if (auto totals = dyn_cast<nn::MicroBatchesOp>(op))
+      emitTotals(totals);
     else if (failed(emitOutside(&op)))
       return failure();
   }

@@ -44,6 +44,10 @@ struct StagedStep {
   std::vector<StepEvent> events;
 };
 
+/// A type, and the results of an op, in a stage's program.
+mlir::RankedTensorType stageless(mlir::Type type);
+void forgetStages(mlir::Operation *op);
+
 class StageBuilder {
 public:
   StageBuilder(StagedStep &staged, int64_t stage);
@@ -63,6 +67,7 @@ private:
   bool sumsMicroBatches(nn::AddOp op) const;
   void emitReturn(mlir::func::ReturnOp ret);
 
+  void emitTotals(nn::MicroBatchesOp loop);
   void emitLoop();
   void emitTask(const pipeline::Task &task);
   void emitTransfer(const StepEvent &event);

@@ -99,13 +99,21 @@ int32_t entryOf(void *context, int64_t op, void *const *buffers,
   });
 }
 
-int32_t unroutable(void *context, int64_t op, void *const *, const int64_t *) {
+int32_t refuse(void *context, int64_t op, const char *what) {
   CudaRank &rank = *static_cast<CudaRank *>(context);
-  return enterOp(rank.owner(), op, []() -> Status {
+  return enterOp(rank.owner(), op, [&]() -> Status {
     return {TSR_UNSUPPORTED,
-            "mixtures of experts are not supported on device 'cuda' in this "
-            "version; use --device cpu"};
+            concat(what, " are not supported on device 'cuda' in this version; "
+                         "use --device cpu")};
   });
+}
+
+int32_t routed(void *context, int64_t op, void *const *, const int64_t *) {
+  return refuse(context, op, "mixtures of experts");
+}
+
+int32_t chunked(void *context, int64_t op, void *const *, const int64_t *) {
+  return refuse(context, op, "sums in a fixed order");
 }
 } // namespace
 
@@ -127,8 +135,10 @@ const tsr_abi_api &cudaApi() {
                                   entryOf<TSR_ENTRY_BROADCAST>,
                                   entryOf<TSR_ENTRY_WAIT>,
                                   entryOf<TSR_ENTRY_SHIFT>,
-                                  unroutable,
-                                  entryOf<TSR_ENTRY_ZIGZAG>};
+                                  routed,
+                                  entryOf<TSR_ENTRY_ZIGZAG>,
+                                  chunked,
+                                  chunked};
   return api;
 }
 

@@ -44,6 +44,9 @@ void changeSpans(Operation *op, unsigned number, Mutants &mutants) {
     changeSpan(
         op, number, letter, "slices of another size",
         [](FactorSpan &span) { --span.cuts.back().chunk; }, mutants);
+    std::optional<FactorSpan> span = spanOf(op, letter);
+    if (isFirstAlong(op, span->cuts.back().axis.getValue()))
+      mutants.back().mayBeRight = kFirstStage;
     if (!needsPlace(op))
       mutants[sizes].mayBeRight = mutants.back().mayBeRight = kNoDropout;
   }

@@ -160,16 +160,11 @@ bool isValidCount(Value scalar) {
   });
 }
 
-bool isFirstStage(Operation *op) {
-  auto stage = op->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(
-      rt::RTDialect::kStageAttr);
-  return stage && stage.getInt() == 0;
-}
-
 /// Why an op may be wrong about what is padding.
 std::string whyRight(Operation *op, Value scalar, const ScalarChange &change) {
-  if (change.kind == ScalarChange::KeyOfRank &&
-      change.axis == dist::DistDialect::kStageAxis && isFirstStage(op))
+  bool isCoordinate = change.kind == ScalarChange::KeyOfRank ||
+                      change.kind == ScalarChange::CoordinateIsZero;
+  if (isCoordinate && isFirstAlong(op, change.axis))
     return kFirstStage;
   if (!isValidCount(scalar))
     return "";

@@ -2,6 +2,7 @@
 
 #include "Mutant.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/Program.h"
 #include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
@@ -34,6 +35,12 @@ bool test::needsPlace(Operation *op) {
   bool isAttention = isa<nn::AttentionOp, nn::AttentionGradOp, rt::AttentionOp,
                          rt::AttentionGradOp>(op);
   return !isAttention || (dropout && dropout.getValueAsDouble() > 0);
+}
+
+bool test::isFirstAlong(Operation *op, StringRef axis) {
+  auto step = op->getParentOfType<func::FuncOp>();
+  auto stage = step->getAttrOfType<IntegerAttr>(rt::RTDialect::kStageAttr);
+  return stage && stage.getInt() == 0 && rt::stageAxisOf(step) == axis;
 }
 
 std::string test::describe(Operation *op) {

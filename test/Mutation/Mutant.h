@@ -44,7 +44,7 @@ constexpr const char *kFirstMicroBatch =
 constexpr const char *kNoDropout =
     "attention without dropout does not ask where in batch and heads it is";
 constexpr const char *kFirstStage =
-    "at the first stage the coordinate that is added is 0";
+    "at the first stage, or owner, the coordinate that is added is 0";
 constexpr const char *kSameValue =
     "a value that was repeated, viewed or broadcast is the same value";
 constexpr const char *kKeyBias =
@@ -59,6 +59,8 @@ std::string describe(mlir::Operation *op);
 /// False for attention whose place in batch and heads only its dropout, of
 /// probability 0, would read.
 bool needsPlace(mlir::Operation *op);
+/// Is the op in the program of ranks whose coordinate on the axis is 0 alone?
+bool isFirstAlong(mlir::Operation *op, llvm::StringRef axis);
 /// "forward", "backward" or "optimizer".
 std::string phaseOf(mlir::Operation *op);
 

@@ -131,6 +131,8 @@ bool Programs::advance(ModuleOp module, Stage from, Stage to) {
     if (isAhead(Stage::Localized)) {
       if (isPipeline())
         manager.addPass(createSplitStagesPass({passes.schedule}));
+      if (passes.parameterServer)
+        manager.addPass(createSplitOwnersPass());
       manager.addPass(createLocalizePass());
     }
     if (isAhead(Stage::Lowered))
@@ -146,7 +148,7 @@ bool Programs::advance(ModuleOp module, Stage from, Stage to) {
 bool Programs::check(ModuleOp module) {
   return run(module, [&](OpPassManager &manager) {
     manager.addPass(createCheckMemoryPass());
-    if (isPipeline())
+    if (isPipeline() || passes.parameterServer)
       manager.addPass(createCheckMessagesPass());
   });
 }

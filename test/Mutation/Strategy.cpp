@@ -42,6 +42,10 @@ static bool set(PipelineOptions &passes, llvm::StringRef flag,
     return text(passes.recompute);
   if (flag == "--context-parallel")
     return text(passes.contextParallel);
+  if (flag == "--dp-sync") {
+    passes.parameterServer = true;
+    return value == "parameter-server";
+  }
   return false;
 }
 
@@ -71,6 +75,7 @@ std::vector<Strategy> tessera::test::strategies() {
       {"gpt2", "dp=2,tp=2", "--zero 2"},
       {"gpt2", "dp=2,tp=2", "--sequence-parallel --zero 3 --recompute full",
        true},
+      {"gpt2", "dp=2,tp=2", "--dp-sync parameter-server"},
       {"gpt2", "cp=2,tp=2", ""},
       {"gpt2", "dp=2,cp=2", "--context-parallel ulysses --zero 3"},
       {"gpt2", "pp=2,dp=2", "--zero 1", true},
@@ -82,5 +87,6 @@ std::vector<Strategy> tessera::test::strategies() {
       {"llama", "pp=2,dp=2", "--schedule 1f1b --recompute selective"},
       {"bert", "dp=2,tp=2", "--sequence-parallel --zero 1"},
       {"bert", "cp=2,dp=2", "--zero 2", true},
+      {"bert", "pp=2,dp=2", "--schedule zero-bubble"},
   };
 }

@@ -18,11 +18,13 @@ struct Case {
   /// divides small gradients by their own size.
   double tolerance;
   bool isLlama = false;
+  const char *dpSync = "all-reduce";
 };
 
 std::string compileFor(const Case &test, bool emulateGrid) {
   Build build;
   build.mesh = test.mesh;
+  build.dpSync = test.dpSync;
   build.precision = test.precision;
   build.microBatches = test.microBatches;
   build.emulateGrid = emulateGrid;
@@ -68,6 +70,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"f64_dp2tp2", "f64", "dp=2,tp=2", 1, 1e-9},
                     Case{"f64_cp2", "f64", "cp=2", 1, 1e-9},
                     Case{"f64_pp2", "f64", "pp=2", 2, 1e-9},
+                    Case{"f64_dp2_server", "f64", "dp=2", 2, 1e-9, false,
+                         "parameter-server"},
                     Case{"f32", "f32", "", 1, 1e-3},
                     Case{"bf16", "bf16", "", 1, 3e-2},
                     Case{"llama_f64_tp4", "f64", "tp=4", 2, 1e-9, true},

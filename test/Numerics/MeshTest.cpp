@@ -19,9 +19,12 @@ const Strategy kContext = {"cp=2,tp=2", true, 0},
                kLongRing = {"cp=4", false, 0, "ring"};
 const Strategy kSequence = {"tp=4", true}, kZero1 = {"dp=2", false, 1},
                kZero2 = {"dp=4,tp=2", true, 2}, kZero3 = {"dp=2,tp=2", true, 3};
-const auto kMeshes = ::testing::Values(
-    Strategy{"dp=2"}, Strategy{"tp=2"}, Strategy{"tp=4"}, Strategy{"dp=2,tp=2"},
-    kSequence, kZero1, kZero2, kZero3, kContext, kUlysses, kRing, kLongRing);
+const Strategy kServers = {"dp=2,tp=2", true, 0, "all-gather",
+                           "parameter-server"};
+const auto kMeshes =
+    ::testing::Values(Strategy{"dp=2"}, Strategy{"tp=2"}, Strategy{"tp=4"},
+                      Strategy{"dp=2,tp=2"}, kSequence, kZero1, kZero2, kZero3,
+                      kContext, kUlysses, kRing, kLongRing, kServers);
 
 struct Dropout {
   double residual, embedding, attention;
@@ -89,6 +92,8 @@ std::string nameOf(const ::testing::TestParamInfo<Strategy> &info) {
     name += std::string("_") + info.param.contextParallel;
   if (info.param.zero)
     name += "_zero" + std::to_string(info.param.zero);
+  if (info.param.dpSync != std::string("all-reduce"))
+    name += "_server";
   return name;
 }
 

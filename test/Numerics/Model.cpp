@@ -73,6 +73,7 @@ std::string tessera::test::compileModel(const std::string &configPath,
   compile.sequenceParallel = build.sequenceParallel;
   compile.zero = build.zero;
   compile.layoutInvariant = build.layoutInvariant;
+  compile.dpSync = build.dpSync;
   compile.contextParallel = build.contextParallel;
   compile.schedule = build.schedule;
   compile.virtualStages = build.virtualStages;

@@ -17,6 +17,7 @@ struct Strategy {
   bool sequenceParallel = false;
   int64_t zero = 0; ///< Stage.
   const char *contextParallel = "all-gather";
+  const char *dpSync = "all-reduce";
 };
 
 /// How to compile a config.
@@ -24,12 +25,14 @@ struct Build {
   Build() = default;
   explicit Build(const Strategy &strategy)
       : mesh(strategy.mesh), sequenceParallel(strategy.sequenceParallel),
-        zero(strategy.zero), contextParallel(strategy.contextParallel) {}
+        zero(strategy.zero), contextParallel(strategy.contextParallel),
+        dpSync(strategy.dpSync) {}
 
   std::string mesh; ///< Empty: serial.
   bool sequenceParallel = false;
   int64_t zero = 0;
   std::string contextParallel = "all-gather";
+  std::string dpSync = "all-reduce";
   std::string schedule = "1f1b"; ///< Of pp.
   int64_t virtualStages = 1;
   std::string precision = "f64"; ///< "f64", "f32" or "bf16".

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 #include <memory>
+#include <random>
 #include <thread>
 
 namespace fixture {
@@ -61,6 +62,22 @@ inline tessera::Collective call(int64_t axes, int64_t count,
   result.dtype = dtype;
   return result;
 }
+
+/// Ranks that are late at random.
+class Delay {
+public:
+  explicit Delay(int64_t rank) : random(rank + 1) {}
+  void operator()() {
+    unsigned draw = random() % 8;
+    if (draw == 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
+    else if (draw < 4)
+      std::this_thread::yield();
+  }
+
+private:
+  std::mt19937 random;
+};
 
 /// "127.0.0.1:PORT" with a port that was free a moment ago.
 std::string freeRendezvous();

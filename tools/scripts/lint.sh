@@ -24,7 +24,7 @@ declare -A allowed=(
   [Conversion]="Dialect abi.h" [Target]="Dialect abi.h"
   [Pipelines]="Dialect Analysis Import Transforms Conversion Target"
   [tools]="Dialect Schedule Analysis Import Transforms Conversion Target Pipelines tessera.h tessera.hpp"
-  [runtime]="tessera.h tessera.hpp abi.h"
+  [runtime]="tessera.h tessera.hpp abi.h abi_arguments.h"
 )
 layerOf() {
   case $1 in

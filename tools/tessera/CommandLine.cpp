@@ -97,17 +97,8 @@ void CommandLine::addPlan(CLI::App *sub) {
   fixed(sub->add_option("--data-parallel-size", dataParallel,
                         "The same as dp in --mesh"))
       ->check(positive());
-  fixed(sub->add_flag("--sequence-parallel", options.sequenceParallel,
-                      "Split activations between blocks over tp"));
-  fixed(sub->add_option("--context-parallel", options.contextParallel,
-                        "Attention over cp: keys and values by all-gather, or "
-                        "in a ring; or ulysses (all-to-all of heads)"))
-      ->capture_default_str();
-  fixed(sub->add_option("--zero", options.zero,
-                        "Split over dp: 1 optimizer state, 2 also gradients, "
-                        "3 also parameters (default: 0, nothing)"))
-      ->check(CLI::IsMember({0, 1, 2, 3}));
-  fixed(addInvariance(sub, options));
+  for (CLI::Option *option : addStrategies(sub, options))
+    fixed(option);
   fixed(sub->add_option("--pipeline-model-parallel-size", pipelineParallel,
                         "The same as pp in --mesh"))
       ->check(positive());
@@ -153,10 +144,9 @@ void CommandLine::addCommunication(CLI::App *sub) {
                         "Most bytes of gradients that are reduced together; 0: "
                         "each on its own"))
       ->default_str("25MiB");
-  fixed(
-      sub->add_flag("--overlap,!--no-overlap", options.overlap,
-                    "Communicate while computing: start collectives early and "
-                    "wait late, or not"));
+  fixed(sub->add_flag("--overlap,!--no-overlap", options.overlap,
+                      "Communicate while computing: start collectives early "
+                      "and wait late, or not"));
 }
 
 void CommandLine::addOptimizer(CLI::App *sub) {

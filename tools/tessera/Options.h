@@ -27,8 +27,9 @@ struct DriverOptions {
   int64_t ranks = 0;     ///< The most that a run may start.
   bool sequenceParallel = false;
   std::string contextParallel = "all-gather";
-  int64_t zero = 0;            ///< Stage, 0 to 3.
-  int64_t layoutInvariant = 0; ///< Chunks of a sum; 0: any order.
+  int64_t zero = 0;                  ///< Stage, 0 to 3.
+  int64_t layoutInvariant = 0;       ///< Chunks of a sum; 0: any order.
+  std::string dpSync = "all-reduce"; ///< Or "parameter-server".
   int64_t sequence = 0, batch = 0, microBatches = 0;
   int64_t targetSequence = 0; ///< Of an encoder-decoder model; 0: sequence.
   std::string scheduleSvg;    ///< report: a file for the picture.

@@ -18,6 +18,7 @@ static void setStrategies(CompileOptions &compile,
   compile.sequenceParallel = options.sequenceParallel;
   compile.zero = options.zero;
   compile.layoutInvariant = options.layoutInvariant;
+  compile.dpSync = options.dpSync;
   compile.contextParallel = options.contextParallel;
   if (!options.schedule.empty())
     compile.schedule = options.schedule;

@@ -138,7 +138,9 @@ void Report::readOps(const json::Object &root) {
     flopsOfStage[integerOf(op, "stage")] += flops;
     if (stringOf(op, "phase") == "recompute")
       recomputedFlops += flops;
-    if (!isCollective(stringOf(op, "op")))
+    // Of owners, who run much the same, only one is shown.
+    bool isShown = !owners || integerOf(op, "stage") == owners->busiest;
+    if (!isCollective(stringOf(op, "op")) || !isShown)
       continue;
     CollectiveGroup group = groupOf(*op);
     auto same = llvm::find_if(collectives, [&](const CollectiveGroup &g) {
@@ -157,7 +159,9 @@ void Report::readOps(const json::Object &root) {
     same->besideFlops += group.besideFlops;
     same->layers.insert(group.layers.begin(), group.layers.end());
   }
-  int64_t stages = pipeline ? pipeline->stages.size() : 1;
+  int64_t stages = pipeline ? pipeline->stages.size()
+                   : owners ? owners->owners.size()
+                            : 1;
   for (auto [stage, flops] : flopsOfStage) {
     flopsOfRank = std::max(flopsOfRank, flops);
     flopsOfAll += flops * static_cast<double>(ranks / stages);
@@ -184,6 +188,8 @@ bool Report::read(StringRef metadata) {
   readModel(*root);
   if (PipelineReport stages; stages.read(*root))
     pipeline = std::move(stages);
+  if (OwnersReport server; server.read(*root))
+    owners = std::move(server);
   readTensors(*root);
   readArena(*root);
   readOps(*root);

@@ -103,6 +103,8 @@ std::string Report::text() const {
     out << table.str();
   if (pipeline)
     out << pipeline->text();
+  if (owners)
+    out << owners->text();
   out << collectivesText();
   return text;
 }
@@ -149,6 +151,8 @@ json::Value Report::json() const {
       {"collectives", std::move(groups)}};
   if (pipeline)
     all["pipeline"] = pipeline->json();
+  if (owners)
+    all["parameter_server"] = owners->json();
   return all;
 }
 

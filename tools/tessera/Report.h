@@ -5,6 +5,7 @@
 #ifndef TESSERA_TOOLS_REPORT_H
 #define TESSERA_TOOLS_REPORT_H
 
+#include "OwnersReport.h"
 #include "PipelineReport.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/JSON.h"
@@ -54,6 +55,7 @@ struct Report {
   llvm::SmallVector<std::pair<std::string, int64_t>> memory;
   llvm::SmallVector<CollectiveGroup> collectives;
   std::optional<PipelineReport> pipeline; ///< Where there are stages.
+  std::optional<OwnersReport> owners;     ///< Where ranks own parameters.
 
 private:
   void readModel(const llvm::json::Object &root);

@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-/// Adds --layout-invariant.
-CLI::Option *addInvariance(CLI::App *sub, DriverOptions &options);
+/// Adds how work and state are split over the axes of the mesh.
+std::vector<CLI::Option *> addStrategies(CLI::App *sub, DriverOptions &options);
 
 /// Why --sequence-parallel, --zero, --context-parallel or --ranks do not fit
 /// the mesh, with the remedy; "" if they do.

@@ -17,6 +17,7 @@ static void makeSerial(CompileOptions &compile) {
   compile.mesh.clear();
   compile.dumpDir.clear();
   compile.recompute = "none";
+  compile.dpSync = "all-reduce";
 }
 
 static OwningOpRef<ModuleOp> importWhole(MLIRContext &context,

@@ -33,6 +33,9 @@ struct CompileOptions {
   /// Sums are trees of so many chunks, so that every mesh gives the same bits;
   /// a power of 2. 0: in any order.
   int64_t layoutInvariant = 0;
+  /// Over "dp": "all-reduce" of gradients, or "parameter-server": each
+  /// parameter is updated by one rank.
+  std::string dpSync = "all-reduce";
   /// Most bytes of gradients that are reduced together; 0: no buckets.
   int64_t bucketBytes = int64_t(25) << 20;
   /// Collectives are started early and waited for late.

@@ -44,6 +44,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("Chunks of sums that give the same bits on every mesh; 0: "
                      "sums in any order"),
       llvm::cl::init(0)};
+  Option<bool> parameterServer{
+      *this, "parameter-server",
+      llvm::cl::desc("Each parameter is updated by one rank of dp"),
+      llvm::cl::init(false)};
   Option<int64_t> bucketBytes{
       *this, "bucket-bytes",
       llvm::cl::desc("Most bytes that one all-reduce joins; 0: none"),

@@ -26,6 +26,7 @@ struct CallRecord {
   int64_t bytes = 0;
   llvm::SmallVector<llvm::StringRef> axes;
   dist::Collective collective = dist::Collective::None;
+  bool isRoot = false;  ///< Of a broadcast: has what the others get.
   bool isAsync = false; ///< A collective that is waited for later.
   /// Ops that compute between its start and its wait, and their flops.
   int64_t besideOps = 0, besideFlops = 0;
@@ -35,6 +36,8 @@ struct CallRecord {
 struct Traffic {
   int64_t calls = 0, elements = 0, bytes = 0;
   double ringBytes = 0; ///< That a rank sends with ring algorithms.
+  /// Of messages and broadcasts alone, each from its source to whom gets it.
+  int64_t sent = 0, received = 0;
 };
 
 struct ProgramReport {

@@ -149,6 +149,18 @@ def RegatherPass : Pass<"dist-regather", "::mlir::ModuleOp"> {
   }];
 }
 
+def AssignOwnersPass : Pass<"dist-assign-owners", "::mlir::ModuleOp"> {
+  let summary = "Gives each parameter one rank of dp that updates it";
+  let description = [{
+    Before: `@gradients` on a mesh whose axis `dp` has several ranks, parameters
+    `I` on it. After: each gradient is kept at one of these ranks, `A(o)`, as soon
+    as it is a sum; nn-add-optimizer then updates it there, and broadcasts. The
+    largest parameters first, each goes to the rank that owns the fewest bytes.
+    The ranks of `dp` are the servers of a parameter server (Li et al. 2014).
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
 def AddOptimizerPass : Pass<"nn-add-optimizer", "::mlir::ModuleOp"> {
   let summary = "Appends gradient clipping and AdamW";
   let description = [{
@@ -194,6 +206,19 @@ def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
            "gpipe, 1f1b, interleaved or zero-bubble">
   ];
   let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect"];
+}
+
+def SplitOwnersPass : Pass<"dist-split-owners", "::mlir::ModuleOp"> {
+  let summary = "One program per rank of dp, for the parameters that it owns";
+  let description = [{
+    Before: `@step`, typed, with values that are `A(o)` on `dp`. After: `@step_0`,
+    `@step_1`, ..., with `rt.stage` and `rt.stage_axis`. A sum that only `A(o)`
+    reads, `P -> I -> A(o)`, is `rt.send` to the owner, which adds what it
+    receives in the order of ranks; `A(o) -> I` is `rt.broadcast`; other
+    conversions from and to an owner are nothing or zeros. All programs have
+    messages in one order.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
 }
 
 def ErasePass : Pass<"dist-erase", "::mlir::ModuleOp"> {

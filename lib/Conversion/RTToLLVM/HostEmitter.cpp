@@ -1,6 +1,7 @@
 //===- HostEmitter.cpp - code of tsr_program_step -------------------------===//
 
 #include "HostEmitter.h"
+#include "tessera/Dialect/RT/Program.h"
 #include "tessera/abi.h"
 
 using namespace mlir;
@@ -33,10 +34,11 @@ LogicalResult HostEmitter::emitProgram(StatusFunction &function,
 /// if (coordinates[axis] == stage) return tsr_stage(frame);
 LogicalResult HostEmitter::emitStage(func::FuncOp step) {
   auto number = step->getAttrOfType<IntegerAttr>(rt::RTDialect::kStageAttr);
-  int64_t axis = mesh ? mesh.getIndex(dist::DistDialect::kStageAxis) : -1;
+  StringRef name = rt::stageAxisOf(step);
+  int64_t axis = mesh ? mesh.getIndex(name) : -1;
   if (axis < 0)
     return step.emitError() << "is the program of a stage, but the mesh has no "
-                               "axis 'pp'";
+                            << "axis '" << name << "'";
   StatusFunction stage(main.function,
                        "tsr_stage_" + std::to_string(number.getInt()));
   stage.function.setLinkage(LLVM::Linkage::Internal);

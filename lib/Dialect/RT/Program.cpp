@@ -1,11 +1,17 @@
 //===- Program.cpp - the lowered program of a module ----------------------===//
 
 #include "tessera/Dialect/RT/Program.h"
+#include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/Program.h"
 #include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
 using namespace tessera::rt;
+
+StringRef tessera::rt::stageAxisOf(func::FuncOp step) {
+  auto axis = step->getAttrOfType<StringAttr>(kStageAxisAttr);
+  return axis ? axis.getValue() : StringRef(dist::DistDialect::kStageAxis);
+}
 
 static LogicalResult checkValue(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());

@@ -1,6 +1,7 @@
 """What sequence parallelism and ZeRO send and store, from `tessera report --json`.
 
 usage: traffic.py MODEL
+Also what a parameter server's busiest rank sends and receives.
 Checks published counts: Korthikanti et al. 2022 (sequence parallelism sends what tensor parallelism does), Rajbhandari et
 al. 2020 (2 P elements in stages 1 and 2, at most 3 P in stage 3; state divided by N).
 """
@@ -68,4 +69,20 @@ for stage in 1, 2, 3:
     assert abs(kinds["weights"] - 4 * P / N) <= 4096, kinds
 peaks = [plan["memory"]["bytes"] for plan in plans]
 assert peaks[0] > peaks[1] >= peaks[2] > peaks[3], peaks
+
+server = report("--mesh", f"dp={N}", "--dp-sync", "parameter-server")
+owners, ring = server["parameter_server"]["owners"], server["parameter_server"]["all_reduce"]
+assert sum(owner["parameters"] for owner in owners) == P
+for owner in owners:
+    own = owner["parameters"]  # N - 1 ranks send gradients of these, and get them back; the others go to their owners
+    assert owner["sent"] == owner["received"] == 4 * ((N - 1) * own + P - own), owner
+    assert owner["optimizer_state"] == 8 * own
+assert ring["sent"] == ring["received"] == 2 * (N - 1) * 4 * P // N and ring["optimizer_state"] == 8 * P
+busiest = owners[server["parameter_server"]["busiest"]]
+assert busiest["sent"] > ring["sent"], "parameters are whole, so owners are never quite alike"
+assert server["memory"]["bytes"] == max(owner["memory"] for owner in owners)
+kinds = server["memory"]["by_kind"]
+most = max(owner["optimizer_state"] for owner in owners)
+assert plans[1]["memory"]["by_kind"]["optimizer"] < most and kinds["optimizer"] <= most + 4096, (most, kinds)
+assert server["memory"]["bytes"] < plans[0]["memory"]["bytes"]
 print("traffic ok")

@@ -22,6 +22,11 @@ inline bool isRecomputed(mlir::Operation *op) {
   return phaseOf(op) == kRecomputePhase;
 }
 
+/// An `nn.add` of backward whose terms have one shape and no coefficients: of
+/// gradients of one value, as nn-differentiate makes them. In which order they
+/// are added depends on which of them a pipeline stage has.
+bool isGradientSum(mlir::Operation *op);
+
 } // namespace tessera::nn
 
 #endif // TESSERA_DIALECT_NN_PHASE_H

@@ -8,6 +8,11 @@
 
 namespace tessera::rt {
 
+/// Of a program of `rt.stage`: the mesh axis along which it is number so many.
+/// Without it, that of pipeline stages.
+constexpr llvm::StringLiteral kStageAxisAttr = "rt.stage_axis";
+llvm::StringRef stageAxisOf(mlir::func::FuncOp step);
+
 /// The programs of nn::findSteps: one block each, tensors of static shape in rt
 /// ops only. Emits an error where a module has none.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>

@@ -1,0 +1,242 @@
+/*===- abi_arguments.h - what the runtime's entries are given
+--------------===*\
+ * Part of abi.h, which says what an entry is.
+\*===----------------------------------------------------------------------===*/
+#ifndef TESSERA_ABI_ARGUMENTS_H
+#define TESSERA_ABI_ARGUMENTS_H
+
+/* -------------------------------------------------- arguments of entries ---
+ * Sizes, strides and leading dimensions are in elements. */
+
+/* launch: run `kernel` over [0, COUNT) on the rank's threads, in ranges that
+ * are multiples of GRAIN (the last may be shorter). buffers[0] is the kernel,
+ * the rest are its buffers. Its scalars start at args[TSR_LAUNCH_SCALARS].
+ * In a program for an accelerator buffers[0] is a tsr_abi_device_kernel. */
+enum { TSR_LAUNCH_COUNT = 0, TSR_LAUNCH_GRAIN, TSR_LAUNCH_SCALARS };
+
+/* gemm: row-major C[m,n] = op(A) op(B) (+ C if ACCUMULATE) (+ bias[n] if bias
+ * is not null), for BATCH matrices at the given strides.
+ * op(A) is [m,k]; with TRANS_A, A is stored as [k,m]. op(B) is [k,n]; with
+ * TRANS_B, B is stored as [n,k]. A and B have dtype AB, C and bias dtype C.
+ * bf16 products accumulate in f32. buffers: a, b, c, bias (may be null). */
+enum {
+  TSR_GEMM_M = 0,
+  TSR_GEMM_N,
+  TSR_GEMM_K,
+  TSR_GEMM_LDA,
+  TSR_GEMM_LDB,
+  TSR_GEMM_LDC,
+  TSR_GEMM_TRANS_A,
+  TSR_GEMM_TRANS_B,
+  TSR_GEMM_ACCUMULATE,
+  TSR_GEMM_DTYPE_AB,
+  TSR_GEMM_DTYPE_C,
+  TSR_GEMM_BATCH,
+  TSR_GEMM_STRIDE_A,
+  TSR_GEMM_STRIDE_B,
+  TSR_GEMM_STRIDE_C,
+  TSR_GEMM_ARGS
+};
+
+/* attention: O = dropout(softmax(SCALE Q K^T + mask)) V per batch and head.
+ * Element (b, s, n, d) of Q lies at q[(b*SEQ_Q + s)*ROW_Q + n*HEAD_DIM + d];
+ * K, V, O alike with their own row strides (so that Q, K, V may be slices of
+ * one fused buffer). Query head n reads key/value head n / (HEADS / KV_HEADS).
+ * LSE[b, n, s] (f32; f64 for f64 data) is the log-sum-exp of the scaled,
+ * masked scores. CAUSAL: query s sees keys t <= QUERY_START + s: the queries
+ * are a slice of QUERIES_TOTAL positions. SCALE_BITS and DROPOUT_BITS are the
+ * bits of doubles. Dropout keeps element (b, n, s, t) where philox(index, key)
+ * >= p 2^32 and scales by 1/(1-p), with index = (((BATCH_START + b) *
+ * HEADS_TOTAL + HEAD_START + n) * QUERIES_TOTAL
+ *            + QUERY_START + s) * SEQ_K + t,   key = tsr_abi_stream(SEED, STEP,
+ * STREAM). forward buffers:  q, k, v, o, lse backward buffers: d_o, q, k, v, o,
+ * lse, d_q, d_k, d_v (d_q, d_k, d_v have the row strides of q, k, v given as
+ * ROW_DQ...).
+ * With KEYS_TOTAL the keys are a slice, too: SEQ_K of so many positions, from
+ * KEY_START on; both count in the mask (keys KEY_START + t) and in the index of
+ * dropout. The result for all keys is made slice by slice; it is contiguous,
+ * and f32 where q is bf16. EARLIER is 0 for the first slice, of which a query
+ * must see a key; with 1, o and lse hold the result for the slices before and
+ * become that with this one. In backward o and lse are final, of q's type; with
+ * EARLIER d_q is added to what it holds, with EARLIER_KEYS d_k and d_v are.
+ * BUCKETS > 0: a table [BUCKETS, HEADS] in the type of LSE adds a bias by
+ * distance to the scaled scores: table[bucket(t - QUERY_START - s), n], where
+ * HEADS are the local ones. With m buckets of a direction (BUCKETS if CAUSAL,
+ * else half of them: keys behind the query have the second half) distance x is
+ * in bucket x below e = m/2, else in min(m - 1, e + floor(log(x/e) /
+ * log(MAX_DISTANCE/e) * (m - e))), in f32 (Raffel et al. 2020, as Hugging Face
+ * computes it). One more forward buffer: table; two more backward: table,
+ * d_table. */
+enum {
+  TSR_ATTENTION_BATCH = 0,
+  TSR_ATTENTION_HEADS,
+  TSR_ATTENTION_KV_HEADS,
+  TSR_ATTENTION_SEQ_Q,
+  TSR_ATTENTION_SEQ_K,
+  TSR_ATTENTION_HEAD_DIM,
+  TSR_ATTENTION_ROW_Q,
+  TSR_ATTENTION_ROW_K,
+  TSR_ATTENTION_ROW_V,
+  TSR_ATTENTION_ROW_O,
+  TSR_ATTENTION_ROW_DQ,
+  TSR_ATTENTION_ROW_DK,
+  TSR_ATTENTION_ROW_DV,
+  TSR_ATTENTION_ROW_DO,
+  TSR_ATTENTION_CAUSAL,
+  TSR_ATTENTION_SCALE_BITS,
+  TSR_ATTENTION_DTYPE,
+  TSR_ATTENTION_DROPOUT_BITS,
+  TSR_ATTENTION_SEED,
+  TSR_ATTENTION_STEP,
+  TSR_ATTENTION_STREAM,
+  TSR_ATTENTION_BATCH_START,
+  TSR_ATTENTION_HEAD_START,
+  TSR_ATTENTION_HEADS_TOTAL,
+  TSR_ATTENTION_QUERY_START,
+  TSR_ATTENTION_QUERIES_TOTAL,
+  TSR_ATTENTION_KEY_START,
+  TSR_ATTENTION_KEYS_TOTAL, /* 0: the keys are no slice */
+  TSR_ATTENTION_EARLIER,
+  TSR_ATTENTION_EARLIER_KEYS,
+  TSR_ATTENTION_BUCKETS,
+  TSR_ATTENTION_MAX_DISTANCE,
+  TSR_ATTENTION_ARGS
+};
+
+/* scatter_add: table[ids[r] - START, :] += src[r, :] for r < ROWS where
+ * 0 <= ids[r] - START < VALID; other rows are skipped. table is
+ * [TABLE_ROWS, COLS]. Deterministic: rows are added in order of r.
+ * buffers: src (DTYPE_SRC), ids (i32), table (DTYPE_TABLE). */
+enum {
+  TSR_SCATTER_ROWS = 0,
+  TSR_SCATTER_COLS,
+  TSR_SCATTER_START,
+  TSR_SCATTER_VALID,
+  TSR_SCATTER_DTYPE_SRC,
+  TSR_SCATTER_DTYPE_TABLE,
+  TSR_SCATTER_ARGS
+};
+
+/* chunked_gemm, chunked_scatter_add: as gemm and scatter_add, but CHUNKS equal
+ * pieces of what is added are summed one by one, and their sums as a balanced
+ * tree, (0 + 1) + (2 + 3), before bias, then C, or the table is added: ranks
+ * with parts of the tree get the bits of one with all. CHUNKS is a power of 2.
+ * k of gemm is [OUTER, CHUNKS, rest], rows of scatter_add [CHUNKS, rest]. */
+enum {
+  TSR_CHUNKED_GEMM_CHUNKS = TSR_GEMM_ARGS,
+  TSR_CHUNKED_GEMM_OUTER,
+  TSR_CHUNKED_GEMM_ARGS
+};
+enum { TSR_SCATTER_CHUNKS = TSR_SCATTER_ARGS, TSR_CHUNKED_SCATTER_ARGS };
+
+/* fill: set BYTES bytes of buffers[0] to zero. */
+enum { TSR_FILL_BYTES = 0, TSR_FILL_ARGS };
+
+/* copy: rows of bytes, buffers: src, dst. Row i of ROWS rows of ROW_BYTES is
+ * read at src + i*SRC_STRIDE and written at dst + i*DST_STRIDE (bytes). */
+enum {
+  TSR_COPY_ROWS = 0,
+  TSR_COPY_ROW_BYTES,
+  TSR_COPY_SRC_STRIDE,
+  TSR_COPY_DST_STRIDE,
+  TSR_COPY_ARGS
+};
+
+/* Collectives run over the ranks that differ from this one only on the mesh
+ * axes whose bits are set in AXES (bit i: axis i of the mesh). Ranks of a group
+ * are ordered as in the mesh. Reductions add in that order, a tree on the CPU,
+ * so every rank gets the same bits; bf16 adds in f32 and rounds once.
+ * all_reduce: buffers: data, in place, COUNT elements.
+ * all_gather: a dimension of the result is concatenated from the ranks:
+ *   src is [OUTER, COUNT], dst is [OUTER, n, COUNT]. buffers: src, dst.
+ * reduce_scatter: src is [OUTER, n, COUNT], dst is [OUTER, COUNT].
+ * all_to_all: one dimension is gathered, another is scattered. With
+ *   GATHERS_OUTER the gathered one is the outer of the two: src is
+ *   [OUTER, ROWS, n, COUNT], dst is [OUTER, n, ROWS, COUNT], and rank r's
+ *   dst[:, k, :, :] is rank k's src[:, :, r, :]. Else the other way round.
+ *   buffers: src, dst, gates. Where gates are not null the result is
+ *   [GATED_EXPERTS, GATED_TOKENS, GATED_ROW] and gates are [GATED_TOKENS,
+ *   GATED_EXPERTS] of type DTYPE_GATES: rows whose gate is zero are not
+ *   moved, and are set to zero.
+ * broadcast: buffers: data, in place; COUNT elements of the member whose
+ *   coordinate on the one axis in AXES is ROOT go to the others.
+ * shift: dst gets the COUNT elements of src of the member before, the first
+ *   member those of the last; AXES is one axis. buffers: src, dst.
+ * zigzag: a dimension is cut into 2n chunks. Member r has chunks 2r and 2r + 1
+ *   in whole [OUTER, 2, COUNT]; in early and late [OUTER, COUNT] it has chunks
+ *   r and 2n - 1 - r. Makes the latter of the former, or with MAKES_WHOLE the
+ *   other way round. AXES is one axis. buffers: whole, early, late.
+ * With ASYNC the call returns at once. Until `wait` returns nobody may write
+ * what the collective reads, or touch what it writes. Collectives that are
+ * started run one after the other, in the order of their starts, which is the
+ * same on all ranks.
+ * wait: until the collective is done whose result is buffers[0]; args is
+ * null. A program waits for all that it starts. */
+enum {
+  TSR_COLLECTIVE_AXES = 0,
+  TSR_COLLECTIVE_COUNT,
+  TSR_COLLECTIVE_DTYPE,
+  TSR_COLLECTIVE_REDUCTION,
+  TSR_COLLECTIVE_OUTER,
+  TSR_COLLECTIVE_ASYNC,
+  TSR_COLLECTIVE_ROWS, /* all_to_all only, as the next */
+  TSR_COLLECTIVE_GATHERS_OUTER,
+  TSR_COLLECTIVE_ROOT,
+  TSR_COLLECTIVE_GATED_EXPERTS, /* all_to_all with gates only, as the next */
+  TSR_COLLECTIVE_GATED_TOKENS,
+  TSR_COLLECTIVE_GATED_ROW,
+  TSR_COLLECTIVE_DTYPE_GATES,
+  TSR_COLLECTIVE_MAKES_WHOLE, /* zigzag only */
+  TSR_COLLECTIVE_ARGS
+};
+
+/* routed: mixtures of experts. g are gates [TOKENS, EXPERTS] (f32, or f64 with
+ * f64 data), zero where a token t is not routed to an expert x; "rows" are
+ * [EXPERTS, TOKENS, ..]. Only rows whose gate is not zero are read or computed,
+ * the others of a result are set to zero. KIND:
+ * TOP_K: g[t, x] = exp(l[t, x]) / sum over the K largest of row t, else zero;
+ *   of equal logits the first is larger. buffers: l, g.
+ * DISPATCH: rows[x, t, :] = tokens[t, :], if WEIGHTED times g[t, x].
+ *   buffers: tokens, g, rows. COLUMNS elements of a row.
+ * COLLECT: tokens[t, :] = sum over x of rows[x, t, :], if WEIGHTED times
+ *   g[t, x]. buffers: rows, g, tokens.
+ * COLLECT_GRAD_GATES: dg[t, x] = sum over c of grad[t, c] rows[x, t, c].
+ *   buffers: grad, rows, g, dg.
+ * PRODUCT: c[x, t, :] = a[x, t, :] w[x]^T with w[x] of [COLUMNS, INNER], or
+ *   with TRANSPOSED of [INNER, COLUMNS]. buffers: a, w, g, c.
+ * PRODUCT_GRAD_WEIGHT: dw[x] of [COLUMNS, INNER] = sum over t of the products
+ *   grad[x, t, :]^T a[x, t, :]. buffers: grad, a, g, dw.
+ * DTYPE_IN is that of all operands but the gates, DTYPE_OUT the result's. */
+enum {
+  TSR_ROUTED_TOP_K = 0,
+  TSR_ROUTED_DISPATCH,
+  TSR_ROUTED_COLLECT,
+  TSR_ROUTED_COLLECT_GRAD_GATES,
+  TSR_ROUTED_PRODUCT,
+  TSR_ROUTED_PRODUCT_GRAD_WEIGHT
+};
+enum {
+  TSR_ROUTED_KIND = 0,
+  TSR_ROUTED_TOKENS,
+  TSR_ROUTED_EXPERTS,
+  TSR_ROUTED_COLUMNS,
+  TSR_ROUTED_INNER,
+  TSR_ROUTED_K,
+  TSR_ROUTED_WEIGHTED,
+  TSR_ROUTED_TRANSPOSED,
+  TSR_ROUTED_DTYPE_IN,
+  TSR_ROUTED_DTYPE_OUT,
+  TSR_ROUTED_ARGS
+};
+
+/* send, receive: BYTES bytes of buffers[0] to or from the rank whose coordinate
+ * on mesh axis number AXIS is PEER and whose others are this rank's. A send
+ * ends when the peer has received; messages of a pair meet in order. */
+enum {
+  TSR_MESSAGE_AXIS = 0,
+  TSR_MESSAGE_PEER,
+  TSR_MESSAGE_BYTES,
+  TSR_MESSAGE_ARGS
+};
+
+#endif /* TESSERA_ABI_ARGUMENTS_H */
