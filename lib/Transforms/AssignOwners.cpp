@@ -5,6 +5,7 @@
 
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/NN/Program.h"
 #include "tessera/Transforms/Passes.h"
 
@@ -100,6 +101,13 @@ ConvertOp sumOf(Value gradient) {
   return {};
 }
 
+Value keep(OpBuilder &builder, Value value, State at) {
+  auto kept = ConvertOp::create(builder, value.getLoc(), value, kAxis, at);
+  kept->setAttr(nn::NNDialect::kPhaseAttr,
+                builder.getStringAttr(nn::kBackwardPhase));
+  return kept.getOutput();
+}
+
 /// What is behind the sum is at the owner, too.
 LogicalResult AssignOwnersPass::keepAt(OpOperand &gradient, int64_t owner) {
   ConvertOp sum = sumOf(gradient.get());
@@ -111,17 +119,19 @@ LogicalResult AssignOwnersPass::keepAt(OpOperand &gradient, int64_t owner) {
     builder.setInsertionPoint(gradient.getOwner());
   OpOperand *use = sum ? &*source.use_begin() : &gradient;
   State at{State::A, owner};
-  auto kept = ConvertOp::create(builder, source.getLoc(), source, kAxis, at);
-  if (Operation *made = source.getDefiningOp())
-    if (Attribute phase = made->getAttr(nn::NNDialect::kPhaseAttr))
-      kept->setAttr(nn::NNDialect::kPhaseAttr, phase);
-  use->set(kept.getOutput());
+  use->set(keep(builder, source, at));
   for (Operation *op = use->getOwner(); !isa<func::ReturnOp>(op);
        op = *op->user_begin()) {
-    if (auto convert = dyn_cast<ConvertOp>(op))
+    if (auto convert = dyn_cast<ConvertOp>(op)) {
       convert.getOutput().setType(
           withState(cast<RankedTensorType>(convert.getType()), kAxis, at));
-    else if (failed(setResultTypes(op)))
+      continue;
+    }
+    builder.setInsertionPoint(op);
+    for (OpOperand &operand : op->getOpOperands()) // what lends its shape
+      if (stateOf(operand.get().getType(), kAxis) != at)
+        operand.set(keep(builder, operand.get(), at));
+    if (failed(setResultTypes(op)))
       return failure();
   }
   return success();

@@ -136,6 +136,8 @@ void OwnerBuilder::keep(ConvertOp op) {
     return reduce(sum, op);
   if (op.getTo().where != owner)
     return dead.push_back(op);
+  if (op.getFrom().kind == State::I)
+    return replace(op, op.getInput());
   // By way of R: what all hold alike is the value before that.
   auto enter = op.getFrom().kind == State::R ? sum : ConvertOp();
   bool entered =

@@ -17,7 +17,7 @@ void OwnersReport::readTensor(const json::Object &tensor) {
                     : tensor.getString("dtype") == "bf16" ? 2
                                                           : 4;
   if (role == "parameter")
-    gradientBytes += elements * element;
+    parameterBytes += elements * element;
   if (role != "moment1" && role != "moment2")
     return;
   stateBytes += elements * element;
@@ -56,8 +56,13 @@ bool OwnersReport::read(const json::Object &root) {
   return true;
 }
 
+/// A gradient is received n - 1 times by its owner, a parameter once by each of
+/// the others. Of positions that no sequence has there is no gradient to send.
 int64_t OwnersReport::ringBytes() const {
-  int64_t ranks = owners.size();
+  int64_t ranks = owners.size(), received = 0;
+  for (const Owner &owner : owners)
+    received += owner.received;
+  int64_t gradientBytes = received / (ranks - 1) - parameterBytes;
   return 2 * (ranks - 1) * gradientBytes / ranks;
 }
 

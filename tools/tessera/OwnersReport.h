@@ -27,7 +27,7 @@ struct OwnersReport {
   std::vector<Owner> owners;
   int64_t busiest = 0; ///< The owner that sends and receives most.
   /// What all parameters of a rank take, and their moments.
-  int64_t gradientBytes = 0, stateBytes = 0;
+  int64_t parameterBytes = 0, stateBytes = 0;
 
 private:
   void readTensor(const llvm::json::Object &tensor);
