@@ -71,22 +71,68 @@ int64_t bestFit(ArrayRef<std::pair<int64_t, int64_t>> taken, int64_t bytes) {
   return best < 0 ? top : best;
 }
 
+/// Extents that have an offset, in the order of offsets.
+class PlacedExtents {
+public:
+  PlacedExtents(ArrayRef<Extent> extents, const TimeIndex &index)
+      : extents(extents), index(index), state(extents.size(), Nowhere) {}
+
+  void add(unsigned number) {
+    auto isBelow = [&](unsigned a, unsigned b) {
+      return extents[a].offset < extents[b].offset;
+    };
+    byOffset.insert(llvm::upper_bound(byOffset, number, isBelow), number);
+    state[number] = Placed;
+  }
+
+  /// The memory, from the bottom, of what overlaps with an extent in time.
+  ArrayRef<std::pair<int64_t, int64_t>> takenDuring(const Extent &with) {
+    found.clear();
+    taken.clear();
+    index.forEachOverlap(with, [&](unsigned other) {
+      if (state[other] == Placed)
+        found.push_back(other);
+    });
+    // Few are sorted; of many the order is known.
+    constexpr size_t kFew = 8;
+    if (found.size() * kFew > byOffset.size()) {
+      for (unsigned other : found)
+        state[other] = Overlaps;
+      found.clear();
+      llvm::copy_if(byOffset, std::back_inserter(found),
+                    [&](unsigned other) { return state[other] == Overlaps; });
+      for (unsigned other : found)
+        state[other] = Placed;
+    } else {
+      llvm::sort(found, [&](unsigned a, unsigned b) {
+        return extents[a].offset < extents[b].offset;
+      });
+    }
+    for (unsigned other : found)
+      taken.push_back({extents[other].offset,
+                       extents[other].offset + paddedBytes(extents[other])});
+    return taken;
+  }
+
+private:
+  enum State : uint8_t { Nowhere, Placed, Overlaps };
+  ArrayRef<Extent> extents;
+  const TimeIndex &index;
+  std::vector<uint8_t> state;
+  std::vector<unsigned> byOffset;
+  SmallVector<unsigned> found;
+  SmallVector<std::pair<int64_t, int64_t>> taken;
+};
+
 int64_t place(MutableArrayRef<Extent> extents, const TimeIndex &index,
               ArrayRef<unsigned> order) {
-  SmallVector<std::pair<int64_t, int64_t>> taken;
-  std::vector<bool> placed(extents.size());
+  PlacedExtents placed(extents, index);
   int64_t total = 0;
   for (unsigned k : order) {
-    taken.clear();
-    index.forEachOverlap(extents[k], [&](unsigned other) {
-      if (placed[other])
-        taken.push_back({extents[other].offset,
-                         extents[other].offset + paddedBytes(extents[other])});
-    });
-    llvm::sort(taken);
-    extents[k].offset = bestFit(taken, paddedBytes(extents[k]));
-    placed[k] = true;
-    total = std::max(total, extents[k].offset + paddedBytes(extents[k]));
+    int64_t bytes = paddedBytes(extents[k]);
+    extents[k].offset = bestFit(placed.takenDuring(extents[k]), bytes);
+    placed.add(k);
+    total = std::max(total, extents[k].offset + bytes);
   }
   return total;
 }
