@@ -36,8 +36,10 @@ VARIANTS = {
     },
 }
 # What a variant is compared with, where that is not the first.
-BASES = {name: "serial, 4 micro-batches" for name in ("pp=2, 1F1B", "pp=2, zero-bubble")}
-BASES |= {f"{mesh}, --layout-invariant": mesh for mesh in ("tp=2", "dp=2")} | {"tp=2": "tp=2", "dp=2": "dp=2"}
+BASES = {
+    "strategies": {name: "serial, 4 micro-batches" for name in ("pp=2, 1F1B", "pp=2, zero-bubble")},
+    "invariance": {f"{mesh}, --layout-invariant": mesh for mesh in ("tp=2", "dp=2")} | {"tp=2": "tp=2", "dp=2": "dp=2"},
+}
 
 
 def parse():
@@ -91,7 +93,7 @@ def main():
         memory, again = r["memory"], r["recompute"]["flops_of_rank"]
         time = ["", ""]
         if times:
-            base, own = times[BASES.get(variant, variants[0])], times[variant]
+            base, own = times[BASES.get(options.what, {}).get(variant, variants[0])], times[variant]
             processor = statistics.median(own["processor_seconds"]) / statistics.median(base["processor_seconds"])
             time = [f"{own['median']:.3f} / {own['min']:.3f}", f"{processor:.3f}"]
         print(f"| {variant} | {memory['bytes']} | {memory['by_kind']['activations']} | {r['flops_of_rank']:.0f} | "

@@ -33,15 +33,14 @@ public:
 
   LogicalResult run() {
     createLookup();
-    SmallVector<LLVM::LLVMFuncOp> kernels, hosts;
+    SmallVector<LLVM::LLVMFuncOp> kernels;
     for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-      (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()) ? kernels
-                                                                     : hosts)
-          .push_back(function);
+      if (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+        kernels.push_back(function);
     for (LLVM::LLVMFuncOp kernel : kernels) {
       if (failed(replaceHardware(kernel)))
         return failure();
-      launchWrapper(kernel.getName(), hosts);
+      launchWrapper(kernel.getName());
       wrap(kernel);
     }
     for (auto global :
@@ -89,13 +88,15 @@ private:
     LLVM::ReturnOp::create(builder, loc, ValueRange{});
   }
 
-  /// The CPU's `launch` calls kernels: host code hands it the wrapper.
-  void launchWrapper(StringRef kernel, ArrayRef<LLVM::LLVMFuncOp> hosts) {
+  /// The CPU's `launch` calls kernels: the program's table has the wrapper.
+  void launchWrapper(StringRef kernel) {
     auto descriptor = FlatSymbolRefAttr::get(
         module.getContext(), tessera::deviceKernelSymbol(kernel));
     auto wrapper = FlatSymbolRefAttr::get(module.getContext(), kernel);
-    for (LLVM::LLVMFuncOp host : hosts)
-      host.walk([&](LLVM::AddressOfOp op) {
+    auto table =
+        module.lookupSymbol<LLVM::GlobalOp>(tessera::kKernelTableSymbol);
+    if (table)
+      table.walk([&](LLVM::AddressOfOp op) {
         if (op.getGlobalNameAttr() == descriptor)
           op.setGlobalNameAttr(wrapper);
       });

@@ -1,12 +1,12 @@
 //===- CallTables.cpp - what the lists of calls of a program share --------===//
 
 #include "CallTables.h"
+#include "tessera/Conversion/KernelToLLVM/DeviceKernel.h"
 
 using namespace mlir;
 using namespace tessera;
 
 static constexpr StringLiteral kArguments = "tsr_arguments";
-static constexpr StringLiteral kKernels = "tsr_kernels";
 
 int64_t CallTables::arguments(ArrayRef<int64_t> values) {
   auto [entry, isNew] = known.try_emplace(builder.getDenseI64ArrayAttr(values),
@@ -72,7 +72,7 @@ LLVM::GlobalOp CallTables::list(ArrayRef<int64_t> words, int64_t count,
   fill(global, [&]() -> SmallVector<Value> {
     return {integer(count), integer(firstOp), addressOf(content.getSymName()),
             addressOf(kArguments, !pool.empty()),
-            addressOf(kKernels, !kernels.empty())};
+            addressOf(kKernelTableSymbol, !kernels.empty())};
   });
   return global;
 }
@@ -83,7 +83,8 @@ void CallTables::finish() {
     create(kArguments, arrayOf(i64, pool.size()), contentOf(builder, pool));
   if (kernels.empty())
     return;
-  LLVM::GlobalOp global = create(kKernels, arrayOf(pointer, kernels.size()));
+  LLVM::GlobalOp global =
+      create(kKernelTableSymbol, arrayOf(pointer, kernels.size()));
   fill(global, [&] {
     SmallVector<Value> addresses;
     for (auto &[symbol, index] : kernels)

@@ -11,6 +11,10 @@ namespace tessera {
 /// The symbol of a kernel's tsr_abi_device_kernel in host code.
 std::string deviceKernelSymbol(llvm::StringRef kernel);
 
+/// The table of the kernels that a program launches; its lists of calls have
+/// their numbers.
+inline constexpr llvm::StringLiteral kKernelTableSymbol = "tsr_kernels";
+
 /// What programs of the pass emulate-grid call, in this order. They look for a
 /// table with the name kGridEmulatorSymbol in the process that loads them.
 struct GridEmulator {
