@@ -139,8 +139,14 @@ bool isReceived(Operation *op) {
          convert.getFrom().kind == dist::State::A;
 }
 
+/// The total over all micro-batches is made once, in front of them.
+bool isTotal(Operation *op) {
+  auto tag = op->getAttrOfType<StringAttr>(nn::NNDialect::kTagAttr);
+  return tag && tag.getValue() == "batch_total";
+}
+
 bool Selection::mayRepeat(Operation *op) {
-  if (!op || isReceived(op) || leavesLayer(op))
+  if (!op || isReceived(op) || isTotal(op) || leavesLayer(op))
     return false;
   return repeated.contains(layerOf(op)) || isCheap(op);
 }
