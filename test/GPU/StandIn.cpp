@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <set>
 
 std::atomic<int> standInDevices{2}; // ranks lie on several
@@ -16,7 +18,8 @@ std::atomic<int> standInAllocations{0};
 
 namespace {
 std::mutex mutex;
-std::set<CUstream_st *> streams;
+/// Shared with who waits for all streams while one of them is destroyed.
+std::map<CUstream_st *, std::shared_ptr<CUstream_st>> streams;
 std::set<void *> pinned;
 
 void copy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind,
@@ -90,12 +93,12 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
   return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 cudaError_t cudaFree(void *memory) { // waits for the device, as CUDA's does
-  std::set<CUstream_st *> all;
+  decltype(streams) all;
   {
     std::lock_guard<std::mutex> lock(mutex);
     all = streams;
   }
-  for (CUstream_st *stream : all)
+  for (const auto &[pointer, stream] : all)
     if (memory && !stream->capture)
       stream->synchronize();
   std::free(memory);
@@ -138,17 +141,19 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes,
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int) {
-  *stream = new CUstream_st;
+  auto made = std::make_shared<CUstream_st>();
+  *stream = made.get();
   std::lock_guard<std::mutex> lock(mutex);
-  streams.insert(*stream);
+  streams.emplace(made.get(), made);
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    streams.erase(stream);
+  std::shared_ptr<CUstream_st> last;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (auto known = streams.find(stream); known != streams.end()) {
+    last = known->second; // ends behind the lock
+    streams.erase(known);
   }
-  delete stream;
   return cudaSuccess;
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
@@ -193,7 +198,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
   std::lock_guard<std::mutex> lock(mutex);
-  for (CUstream_st *joined : streams)
+  for (const auto &[joined, owner] : streams)
     if (joined->capture == stream)
       joined->capture = nullptr;
   *graph = new CUgraph_st{std::move(stream->captured)};
