@@ -76,7 +76,8 @@ void ProcessWorld::entered() {
 void ProcessWorld::tell(int64_t peer, const Message &message,
                         const std::string &text) {
   const Socket &socket = links.peers[peer].control;
-  if (!socket || others[peer].gone.load())
+  // Who said goodbye still waits for ours.
+  if (!socket || (others[peer].gone.load() && !others[peer].goodbye.load()))
     return;
   Message sent = message;
   sent.textBytes = static_cast<int64_t>(text.size());
@@ -163,7 +164,7 @@ void ProcessWorld::handle(int64_t peer, const Message &message,
                     message.round,
                     {message.sent[0], message.sent[1]}};
     if (message.kind == Goodbye)
-      other.goodbye = other.gone = true;
+      other.gone = other.goodbye = true; // goodbye first: see tell
     return;
   }
   default:
