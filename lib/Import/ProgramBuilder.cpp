@@ -1,6 +1,7 @@
 //===- ProgramBuilder.cpp - what all model families build with ------------===//
 
 #include "ProgramBuilder.h"
+#include "tessera/Dialect/NN/Sum.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -202,7 +203,7 @@ Value ProgramBuilder::meanOverCounted(Value tokens, Value labels) {
                                             TypeAttr::get(sizes.elementType));
   Value count = einsum("bs->", counted);
   count.getDefiningOp()->setAttr(nn::NNDialect::kTagAttr,
-                                 b.getStringAttr("batch_total"));
+                                 b.getStringAttr(nn::kBatchTotalTag));
   Value sum = einsum("bs,bs->", {tokens, counted});
   return einsum(",->", {sum, map(nn::Function::Reciprocal, count)});
 }

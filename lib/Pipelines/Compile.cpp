@@ -154,14 +154,6 @@ static LogicalResult checkInvariance(const CompileOptions &options,
     return refuse("--zero, which adds squares over 'dp'", "use --zero 0");
   if (options.dpSync != "all-reduce")
     return refuse("--dp-sync " + options.dpSync, "use --dp-sync all-reduce");
-  SmallVector<StringRef> axes;
-  StringRef(options.mesh).split(axes, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef axis : axes) {
-    auto [name, size] = axis.split('=');
-    bool isOne = size.trim() == "1";
-    if (!isOne && name.trim() != "dp" && name.trim() != "tp")
-      return refuse("mesh axis '" + name.trim() + "'", "use dp and tp");
-  }
   return success();
 }
 

@@ -3,6 +3,7 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/NN/Program.h"
+#include "tessera/Dialect/NN/Sum.h"
 #include "tessera/Transforms/Passes.h"
 #include "tessera/Transforms/Stages.h"
 
@@ -64,11 +65,7 @@ LogicalResult Differentiator::receive(Value value, Value grad) {
     sum = grad;
     return success();
   }
-  auto letters = dist::Signature::elementwise(expected.getRank(), 1).out;
-  sum = nn::create<nn::AddOp>(
-      builder, grad.getLoc(),
-      builder.getStringAttr(letters + "," + letters + "->" + letters),
-      ValueRange({sum, grad}), DenseF64ArrayAttr());
+  sum = nn::sumOf(builder, grad.getLoc(), sum, grad);
   // The last of a value's gradients is made in its own chunk.
   inheritChunk(sum.getDefiningOp(), value.getDefiningOp());
   return success();

@@ -215,8 +215,21 @@ LogicalResult checkExperts(func::FuncOp func, MeshAttr mesh) {
                              "none; use 'dp' instead";
 }
 
+/// Sums of a fixed order are cut into chunks on these axes only.
+LogicalResult checkInvariance(func::FuncOp func, MeshAttr mesh) {
+  if (!chunksOf(func))
+    return success();
+  for (StringAttr axis : mesh.getAxes())
+    if (mesh.getSize(axis) > 1 && axis != "dp" && axis != "tp")
+      return func.emitError() << "--layout-invariant does not support mesh "
+                                 "axis '"
+                              << axis.getValue() << "'; use dp and tp";
+  return success();
+}
+
 LogicalResult DistributePass::distribute(func::FuncOp func, const Plan &plan) {
-  if (failed(checkExperts(func, plan.mesh)))
+  if (failed(checkExperts(func, plan.mesh)) ||
+      failed(checkInvariance(func, plan.mesh)))
     return failure();
   Placement place(plan);
   if (failed(placeArguments(func, plan, place)))

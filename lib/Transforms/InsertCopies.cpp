@@ -1,6 +1,7 @@
 //===- InsertCopies.cpp - makes writing in place legal --------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/Program.h"
 #include "tessera/Dialect/RT/RowLayout.h"
 #include "tessera/Transforms/Buffers.h"
@@ -77,8 +78,7 @@ void setEntry(OpResult result, StringRef name, Attribute entry) {
 
 CopyOp createCopy(OpBuilder &builder, Operation *like, Value value) {
   auto copy = CopyOp::create(builder, like->getLoc(), value.getType(), value);
-  if (Attribute phase = like->getAttr(nn::NNDialect::kPhaseAttr))
-    copy->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  nn::inheritPhase(copy, like);
   return copy;
 }
 

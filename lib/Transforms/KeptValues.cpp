@@ -4,6 +4,7 @@
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Dialect/NN/Sum.h"
 #include "tessera/Transforms/MinimumCut.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -142,7 +143,7 @@ bool isReceived(Operation *op) {
 /// The total over all micro-batches is made once, in front of them.
 bool isTotal(Operation *op) {
   auto tag = op->getAttrOfType<StringAttr>(nn::NNDialect::kTagAttr);
-  return tag && tag.getValue() == "batch_total";
+  return tag && tag.getValue() == nn::kBatchTotalTag;
 }
 
 bool Selection::mayRepeat(Operation *op) {

@@ -3,6 +3,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Program.h"
+#include "tessera/Dialect/NN/Sum.h"
 #include "tessera/Transforms/Passes.h"
 
 namespace tessera {
@@ -155,7 +156,7 @@ LogicalResult MicroBatchPass::sumTotals(func::FuncOp func) {
   SmallVector<Operation *> tagged;
   for (Operation &op : func.getOps())
     if (op.getAttr(nn::NNDialect::kTagAttr) ==
-        StringAttr::get(&getContext(), "batch_total"))
+        StringAttr::get(&getContext(), nn::kBatchTotalTag))
       tagged.push_back(&op);
   if (tagged.empty())
     return success();

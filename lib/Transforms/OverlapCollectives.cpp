@@ -1,6 +1,7 @@
 //===- OverlapCollectives.cpp - starts collectives early, waits late ------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/Program.h"
 #include "tessera/Transforms/Passes.h"
 
@@ -138,8 +139,7 @@ Operation *OverlapCollectivesPass::insertWait(CollectiveOpInterface op,
        {StringRef(RTDialect::kKeepAttr), StringRef(RTDialect::kRoleAttr)})
     if (Attribute entries = op->removeAttr(name))
       wait->setAttr(name, entries);
-  if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
-    wait->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  nn::inheritPhase(wait, op);
   moveAliases(wait, wait);
   op.setAsync(true);
   return wait;

@@ -2,6 +2,7 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/NN/Program.h"
 #include "tessera/Transforms/Passes.h"
 #include "tessera/Transforms/Placement.h"
@@ -101,8 +102,7 @@ Operation *RegatherPass::replace(OpOperand &operand) {
     if (copy.values.contains(op->getResult(0)))
       continue;
     Operation *clone = builder.clone(*op, copy.values);
-    if (Attribute phase = user->getAttr(nn::NNDialect::kPhaseAttr))
-      clone->setAttr(nn::NNDialect::kPhaseAttr, phase);
+    nn::inheritPhase(clone, user);
     if (Attribute chunk = user->getAttr(dist::DistDialect::kChunkAttr))
       clone->setAttr(dist::DistDialect::kChunkAttr, chunk);
   }

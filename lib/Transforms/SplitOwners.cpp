@@ -2,7 +2,9 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/NN/Program.h"
+#include "tessera/Dialect/NN/Sum.h"
 #include "tessera/Dialect/RT/Program.h"
 #include "tessera/Transforms/Passes.h"
 #include "tessera/Transforms/Stages.h"
@@ -30,11 +32,6 @@ RankedTensorType ownerless(Type type) {
              : tensor;
 }
 
-void inheritPhase(Operation *op, Operation *from) {
-  if (Attribute phase = from->getAttr(nn::NNDialect::kPhaseAttr))
-    op->setAttr(nn::NNDialect::kPhaseAttr, phase);
-}
-
 /// Turns a copy of the step of all ranks into that of one.
 class OwnerBuilder {
 public:
@@ -55,6 +52,7 @@ private:
   void reduce(ConvertOp sum, ConvertOp kept);
   Value view(Value value, Type type);
   Value zero(ConvertOp op);
+  Value addend(ConvertOp sum, int64_t rank, StringRef message);
   Value localSum(ConvertOp sum, StringRef message);
   void dropZeros(nn::AddOp op);
   void replace(ConvertOp op, Value value);
@@ -123,7 +121,7 @@ LogicalResult OwnerBuilder::lower(ConvertOp op) {
       mine ? op.getInput() : Value(), builder.getI64IntegerAttr(from.where),
       builder.getStrArrayAttr({kAxis}));
   copy->setAttr("reason", builder.getStringAttr("parameter from its owner"));
-  inheritPhase(copy, op);
+  nn::inheritPhase(copy, op);
   return replace(op, copy.getResult()), success();
 }
 
@@ -157,7 +155,7 @@ void OwnerBuilder::reduce(ConvertOp sum, ConvertOp kept) {
                                    builder.getStringAttr(kAxis));
     send->setAttr("reason", builder.getStringAttr("gradient for its owner"));
     send->setAttr(kMessageAttr, builder.getStringAttr(message));
-    inheritPhase(send, sum);
+    nn::inheritPhase(send, sum);
   }
   dead.push_back(sum);
   if (to != owner)
@@ -175,39 +173,44 @@ Value OwnerBuilder::view(Value value, Type type) {
 Value OwnerBuilder::zero(ConvertOp op) {
   builder.setInsertionPoint(op);
   auto made = rt::ZeroOp::create(builder, op.getLoc(), op.getType());
-  inheritPhase(made, op);
+  nn::inheritPhase(made, op);
   return made;
 }
 
-/// In the order of ranks, as an all-reduce adds: the same bits.
-Value OwnerBuilder::localSum(ConvertOp sum, StringRef message) {
-  Location loc = sum.getLoc();
+/// What a rank adds to the sum: its own, or what it is sent.
+Value OwnerBuilder::addend(ConvertOp sum, int64_t rank, StringRef message) {
   RankedTensorType type = sum.getOutput().getType();
-  std::string letters = Signature::elementwise(type.getRank(), 1).out;
-  Value total;
-  for (int64_t rank = 0; rank < ranks; ++rank) {
-    Operation *part;
-    if (rank == owner) {
-      part = view(sum.getInput(), type).getDefiningOp();
-    } else {
-      part = rt::ReceiveOp::create(builder, loc, type,
-                                   builder.getI64IntegerAttr(rank),
-                                   builder.getStringAttr(kAxis));
-      part->setAttr("reason", builder.getStringAttr("gradient for its owner"));
-      part->setAttr(kMessageAttr, builder.getStringAttr(message));
-    }
-    inheritPhase(part, sum);
-    if (total) {
-      total = nn::create<nn::AddOp>(
-          builder, loc,
-          builder.getStringAttr(letters + "," + letters + "->" + letters),
-          ValueRange({total, part->getResult(0)}), DenseF64ArrayAttr());
-      inheritPhase(total.getDefiningOp(), sum);
-    } else {
-      total = part->getResult(0);
-    }
+  if (rank == owner) {
+    Value own = view(sum.getInput(), type);
+    nn::inheritPhase(own.getDefiningOp(), sum);
+    return own;
   }
-  return total;
+  auto part = rt::ReceiveOp::create(builder, sum.getLoc(), type,
+                                    builder.getI64IntegerAttr(rank),
+                                    builder.getStringAttr(kAxis));
+  part->setAttr("reason", builder.getStringAttr("gradient for its owner"));
+  part->setAttr(kMessageAttr, builder.getStringAttr(message));
+  nn::inheritPhase(part, sum);
+  return part.getResult();
+}
+
+/// Neighbours first, as an all-reduce adds (runtime/src/Reduce.cpp): the same
+/// bits. Sums wait on a stack for another of as many ranks.
+Value OwnerBuilder::localSum(ConvertOp sum, StringRef message) {
+  SmallVector<Value> waiting;
+  auto addTop = [&] {
+    Value right = waiting.pop_back_val(), left = waiting.pop_back_val();
+    waiting.push_back(nn::sumOf(builder, sum.getLoc(), left, right));
+    nn::inheritPhase(waiting.back().getDefiningOp(), sum);
+  };
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    waiting.push_back(addend(sum, rank, message));
+    for (int64_t pairs = rank + 1; pairs % 2 == 0; pairs /= 2)
+      addTop();
+  }
+  while (waiting.size() > 1)
+    addTop();
+  return waiting.front();
 }
 
 /// add(x, 0) -> x + nothing: scalars of what others own.

@@ -1,6 +1,8 @@
 //===- StageBuilder.cpp - the program of one pipeline stage ---------------===//
 
 #include "StageBuilder.h"
+#include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Dialect/NN/Sum.h"
 #include "tessera/Transforms/Stages.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -171,8 +173,7 @@ Value StageBuilder::reduce(ConvertOp op) {
                builder.getStringAttr(
                    isScalar ? "sum of scalars of the stages"
                             : "gradient of a parameter that stages share"));
-  if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
-    sum->setAttr(nn::NNDialect::kPhaseAttr, phase);
+  nn::inheritPhase(sum, op);
   return sum;
 }
 
@@ -286,12 +287,12 @@ void StageBuilder::emitTransfer(const StepEvent &event) {
   int64_t from = op.getFrom().where, to = op.getTo().where;
   int64_t microBatch = event.task.microBatch;
   auto annotate = [&](Operation *message) {
-    Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr);
-    if (phase)
-      message->setAttr(nn::NNDialect::kPhaseAttr, phase);
-    message->setAttr("reason", builder.getStringAttr(
-                                   phase ? "gradient for an earlier stage"
-                                         : "activation for a later stage"));
+    nn::inheritPhase(message, op);
+    bool isForward = nn::phaseOf(op).empty();
+    message->setAttr(
+        "reason",
+        builder.getStringAttr(isForward ? "activation for a later stage"
+                                        : "gradient for an earlier stage"));
     message->setAttr(kMessageAttr, builder.getStringAttr(event.message()));
   };
   if (from == stage)
@@ -317,14 +318,8 @@ void StageBuilder::accumulate(Operation *op, int64_t microBatch) {
     Value value = inside(operand.get(), microBatch);
     Value sum = outer.lookupOrNull(result);
     if (sum) {
-      auto type = cast<RankedTensorType>(value.getType());
-      std::string letters = Signature::elementwise(type.getRank(), 1).out;
-      sum = nn::create<nn::AddOp>(
-          builder, value.getLoc(),
-          builder.getStringAttr(letters + "," + letters + "->" + letters),
-          ValueRange({sum, value}), DenseF64ArrayAttr());
-      if (Attribute phase = op->getAttr(nn::NNDialect::kPhaseAttr))
-        sum.getDefiningOp()->setAttr(nn::NNDialect::kPhaseAttr, phase);
+      sum = nn::sumOf(builder, value.getLoc(), sum, value);
+      nn::inheritPhase(sum.getDefiningOp(), op);
     }
     outer.map(result, sum ? sum : value);
   }

@@ -32,6 +32,11 @@ static inline Bf16 floatToBf16(float value) {
       static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
 }
 
+/// An element in the type it is computed in.
+static inline float wide(float x) { return x; }
+static inline double wide(double x) { return x; }
+static inline float wide(Bf16 x) { return bf16ToFloat(x); }
+
 } // namespace tessera
 
 #endif // TESSERA_CPU_BF16_H

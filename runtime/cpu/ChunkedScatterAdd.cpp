@@ -6,7 +6,6 @@
 #include "CpuEntries.h"
 #include "GemmProblem.h"
 #include "ScatterProblem.h"
-#include "ThreadTeam.h"
 #include "tessera/tessera.h"
 
 #include <algorithm>
@@ -121,14 +120,7 @@ int32_t tessera::cpuChunkedScatterAdd(int threads, void *const *buffers,
   if (!error->empty())
     return TSR_INVALID_ARGUMENT;
   const Additions additions(s);
-  // Borders on multiples of a cache line, so that no line has two writers.
-  constexpr int64_t kStep = 16;
-  const int64_t steps = (s.columns + kStep - 1) / kStep;
-  const int parts =
-      static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(threads, steps)));
-  inParallel(parts, [&](int64_t part) {
-    const int64_t begin = steps * part / parts * kStep;
-    const int64_t end = std::min(s.columns, steps * (part + 1) / parts * kStep);
+  overColumns(threads, s.columns, [&](int64_t begin, int64_t end) {
     if (s.dtypeSource == TSR_DTYPE_F64)
       addColumns<double>(s, additions, chunks, begin, end);
     else

@@ -15,10 +15,6 @@
 using namespace tessera;
 
 namespace {
-float wide(float x) { return x; }
-double wide(double x) { return x; }
-float wide(Bf16 x) { return bf16ToFloat(x); }
-
 void narrow(float x, float &to) { to = x; }
 void narrow(double x, double &to) { to = x; }
 void narrow(float x, Bf16 &to) { to = floatToBf16(x); }

@@ -6,19 +6,12 @@
 #include "Bf16.h"
 #include "CpuEntries.h"
 #include "ScatterProblem.h"
-#include "ThreadTeam.h"
 #include "tessera/tessera.h"
 
 #include <algorithm>
 #include <exception>
 
 using namespace tessera;
-
-namespace {
-float wide(float x) { return x; }
-double wide(double x) { return x; }
-float wide(Bf16 x) { return bf16ToFloat(x); }
-} // namespace
 
 template <typename Source, typename Table>
 static void addColumns(const ScatterProblem &s, int64_t begin, int64_t end) {
@@ -47,14 +40,7 @@ int32_t tessera::cpuScatterAdd(int threads, void *const *buffers,
   ScatterProblem s;
   if (int32_t status = decodeScatter(args, buffers, &s, error))
     return status;
-  // Borders on multiples of a cache line, so that no line has two writers.
-  constexpr int64_t kStep = 16;
-  const int64_t steps = (s.columns + kStep - 1) / kStep;
-  const int parts =
-      static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(threads, steps)));
-  inParallel(parts, [&](int64_t part) {
-    const int64_t begin = steps * part / parts * kStep;
-    const int64_t end = std::min(s.columns, steps * (part + 1) / parts * kStep);
+  overColumns(threads, s.columns, [&](int64_t begin, int64_t end) {
     if (s.dtypeSource == TSR_DTYPE_F64)
       addColumns<double>(s, s.dtypeTable, begin, end);
     else if (s.dtypeSource == TSR_DTYPE_BF16)

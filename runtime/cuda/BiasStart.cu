@@ -1,6 +1,6 @@
 //===- BiasStart.cu - C before a product ----------------------------------===//
 
-#include "Bf16.cuh"
+#include "Element.h"
 #include "MatrixProducts.h"
 #include "tessera/abi.h"
 

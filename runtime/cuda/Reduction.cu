@@ -1,7 +1,6 @@
-//===- Reduction.cu - elementwise, in rank order --------------------------===//
+//===- Reduction.cu - elementwise, neighbours first -----------------------===//
 
-#include "Bf16.cuh"
-#include "Reduction.h"
+#include "ReduceElement.h"
 #include "tessera/abi.h"
 
 namespace tessera::cuda {
@@ -10,35 +9,13 @@ namespace {
 constexpr int threads = 256;
 constexpr int64_t mostBlocks = 4096;
 
-struct Add {
-  template <class T> __device__ static T apply(T a, T b) { return a + b; }
-  __device__ static int32_t apply(int32_t a, int32_t b) {
-    return static_cast<int32_t>(static_cast<uint32_t>(a) +
-                                static_cast<uint32_t>(b));
-  }
-};
-struct Max {
-  template <class T> __device__ static T apply(T a, T b) {
-    return b > a || b != b ? b : a;
-  }
-};
-
 template <class T, class Op>
 __global__ void reduceKernel(__grid_constant__ const Reduction what) {
   int64_t total = what.outer * what.count;
   int64_t step = int64_t(gridDim.x) * blockDim.x;
   for (int64_t e = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; e < total;
-       e += step) {
-    int64_t from =
-        e / what.count * what.sourceStride + e % what.count + what.sourceOffset;
-    auto value = widen(static_cast<const T *>(what.sources.data[0])[from]);
-    for (int64_t s = 1; s < what.sources.count; ++s)
-      value = Op::apply(
-          value, widen(static_cast<const T *>(what.sources.data[s])[from]));
-    T rounded = Narrow<T>::from(value);
-    for (int64_t t = 0; t < what.targets.count; ++t)
-      static_cast<T *>(what.targets.data[t])[e + what.targetOffset] = rounded;
-  }
+       e += step)
+    reduceElement<T, Op>(what, e);
 }
 
 template <class T>

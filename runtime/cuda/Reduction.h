@@ -16,9 +16,10 @@ struct Buffers {
 };
 
 /// For o < outer, i < count: every target at o * count + i + targetOffset is
-/// the reduction of all sources, in their order, at o * sourceStride + i +
-/// sourceOffset. bf16 is reduced in f32 and rounded once, a maximum with a NaN
-/// is NaN, as in Reduce.h. A target may be a source at the same index.
+/// the reduction of all sources at o * sourceStride + i + sourceOffset, in the
+/// order and with the rounding of Reduce.h: neighbours first, bf16 in f32 and
+/// rounded once, a maximum with a NaN is NaN. A target may be a source at the
+/// same index.
 struct Reduction {
   int dtype, reduction;
   int64_t outer, count;

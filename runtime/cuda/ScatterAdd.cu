@@ -1,6 +1,6 @@
 //===- ScatterAdd.cu - rows added in order, without atomics ---------------===//
 
-#include "Bf16.cuh"
+#include "Element.h"
 #include "ScatterAdd.h"
 #include "tessera/abi.h"
 

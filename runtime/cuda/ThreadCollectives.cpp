@@ -2,7 +2,7 @@
 // The host threads meet twice, as on the CPU; what orders the GPU's work are
 // events: behind the first meeting a rank's stream waits for the others'
 // buffers, behind the second for their reading and writing. Each rank reduces
-// one part of all buffers, in rank order, and writes the result to all.
+// one part of all buffers, neighbours first, and writes the result to all.
 
 #include "Collectives.h"
 #include "DType.h"

@@ -1,5 +1,4 @@
-//===- CheckpointSave.cpp - tsr_session_save
-//----------------------------------===
+//===- CheckpointSave.cpp - tsr_session_save ------------------------------===//
 #include "Checkpoint.h"
 
 #include "DType.h"

@@ -96,7 +96,7 @@ class Communicator {
 public:
   virtual ~Communicator() = default;
 
-  /// data[count], in place; adds in rank order.
+  /// data[count], in place; adds neighbours first (Reduce.h).
   virtual Status allReduce(const Collective &call, void *data) = 0;
   /// src [outer, count] -> dst [outer, n, count].
   virtual Status allGather(const Collective &call, const void *src,

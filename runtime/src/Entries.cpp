@@ -1,5 +1,4 @@
-//===- Entries.cpp - the functions behind the CPU's table
-//---------------------===
+//===- Entries.cpp - the functions behind the CPU's table -----------------===//
 #include "../cpu/CpuEntries.h"
 #include "CpuDevice.h"
 #include "Entry.h"

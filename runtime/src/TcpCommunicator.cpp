@@ -106,7 +106,7 @@ Status TcpCommunicator::start(const Group &group, const Offer &offer) {
   return world->failure();
 }
 
-Status TcpCommunicator::meet(const Group &, const Offer &offer,
+Status TcpCommunicator::meet(const Offer &offer,
                              const std::vector<Transfer> &transfers) {
   TcpCall call{offer, "over " + world->options().mesh.describe(offer.call.axes),
                lane, differentCall};
@@ -127,8 +127,7 @@ Status TcpCommunicator::reduceWhole(const Group &group, const Collective &call,
       transfers.push_back(
           {group.ranks[i], data, bytes, all + i * bytes, bytes});
   }
-  if (Status status = meet(group, {"all_reduce", call}, transfers);
-      !status.ok())
+  if (Status status = meet({"all_reduce", call}, transfers); !status.ok())
     return status;
   reduceRange({call.dtype, call.reduction, sources}, 0, call.count, {data}, 0);
   return {};
@@ -156,11 +155,11 @@ Status TcpCommunicator::reduceParts(const Group &group, const Collective &call,
         {group.ranks[i], at, length, all + i * ownBytes, ownBytes});
     sums.push_back({group.ranks[i], ownData, ownBytes, at, length});
   }
-  if (Status status = meet(group, {"all_reduce", call}, addends); !status.ok())
+  if (Status status = meet({"all_reduce", call}, addends); !status.ok())
     return status;
   reduceOn(threads, {call.dtype, call.reduction, sources}, own.end - own.begin,
            {ownData});
-  return meet(group, {"all_reduce", call}, sums);
+  return meet({"all_reduce", call}, sums);
 }
 
 Status TcpCommunicator::allReduce(const Collective &call, void *data) {
@@ -186,8 +185,7 @@ Status TcpCommunicator::allGather(const Collective &call, const void *src,
   for (int64_t i = 0; i < group.size(); ++i)
     if (i != group.member)
       transfers.push_back({group.ranks[i], src, bytes, all + i * bytes, bytes});
-  if (Status status = meet(group, {"all_gather", call}, transfers);
-      !status.ok())
+  if (Status status = meet({"all_gather", call}, transfers); !status.ok())
     return status;
   for (int64_t i = 0; i < group.size(); ++i) {
     const void *from = i == group.member ? src : all + i * bytes;
@@ -223,8 +221,7 @@ Status TcpCommunicator::reduceScatter(const Collective &call, const void *src,
       transfers.push_back(
           {group.ranks[i], out, bytes, arrived + i * bytes, bytes});
   }
-  if (Status status = meet(group, {"reduce_scatter", call}, transfers);
-      !status.ok())
+  if (Status status = meet({"reduce_scatter", call}, transfers); !status.ok())
     return status;
   reduceOn(threads, {call.dtype, call.reduction, sources},
            call.outer * call.count, {dst});
@@ -252,8 +249,7 @@ Status TcpCommunicator::allToAll(const Collective &call, const void *src,
       transfers.push_back(
           {group.ranks[i], out, bytes, arrived + i * bytes, bytes});
   }
-  if (Status status = meet(group, {"all_to_all", call}, transfers);
-      !status.ok())
+  if (Status status = meet({"all_to_all", call}, transfers); !status.ok())
     return status;
   for (int64_t i = 0; i < size; ++i)
     copyRows(to.count, to.bytes, arrived + i * bytes, to.bytes,
@@ -280,7 +276,7 @@ Status TcpCommunicator::broadcast(const Collective &call, int64_t root,
     if (i != group.member)
       transfers.push_back(transfer);
   }
-  return meet(group, offer, transfers);
+  return meet(offer, transfers);
 }
 
 Status TcpCommunicator::barrier(const Collective &call) {
@@ -292,7 +288,7 @@ Status TcpCommunicator::barrier(const Collective &call) {
   for (int64_t i = 0; i < group.size(); ++i)
     if (i != group.member)
       transfers.push_back({group.ranks[i]});
-  return meet(group, offer, transfers);
+  return meet(offer, transfers);
 }
 
 Status TcpCommunicator::message(const char *kind, const Message &message,

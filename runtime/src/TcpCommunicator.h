@@ -1,7 +1,7 @@
 //===- TcpCommunicator.h - ranks that are processes -------------------------===
-// Collectives over sockets, with the bits of the thread communicator: sums are
-// in rank order, each made by one rank. Not for speed between hosts with fast
-// networks: it is the CPU's way, and what other libraries bootstrap with.
+// Collectives over sockets, with the bits of the thread communicator: sums add
+// neighbours first, each made by one rank. Not for speed between hosts with
+// fast networks: it is the CPU's way, and what other libraries bootstrap with.
 //===------------------------------------------------------------------------===
 #ifndef TESSERA_RUNTIME_TCPCOMMUNICATOR_H
 #define TESSERA_RUNTIME_TCPCOMMUNICATOR_H
@@ -51,8 +51,7 @@ private:
   };
   const Group &groupOf(int64_t axes);
   Status start(const Group &group, const Offer &offer);
-  Status meet(const Group &group, const Offer &offer,
-              const std::vector<Transfer> &transfers);
+  Status meet(const Offer &offer, const std::vector<Transfer> &transfers);
   Status reduceWhole(const Group &group, const Collective &call, void *data);
   Status reduceParts(const Group &group, const Collective &call, void *data);
   Status message(const char *kind, const Message &message, Transfer transfer);

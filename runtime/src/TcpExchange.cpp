@@ -90,7 +90,6 @@ public:
 
 private:
   bool isDone() const;
-  void pushAll(const std::vector<pollfd> &ready);
   void push(Partner &partner);
   void pull(Partner &partner);
   void arrived(Partner &partner);

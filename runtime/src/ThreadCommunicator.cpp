@@ -142,21 +142,21 @@ Status ThreadCommunicator::allToAll(const Collective &call, const void *src,
   int64_t mine =
       seat.member * (call.gathersOuter ? membersInner : membersOuter);
   int64_t theirs = call.gathersOuter ? membersOuter : membersInner;
-  splitOver(
-      world->options().threadsPerRank, call.outer * size,
-      call.outer * size * call.rows * bytes, [&](int64_t begin, int64_t end) {
-        for (int64_t part = begin; part < end; ++part) {
-          int64_t outer = part / size, k = part % size;
-          int64_t base = outer * size * call.rows;
-          auto *source = static_cast<const char *>(sources[k]);
-          auto *target = static_cast<char *>(dst);
-          for (int64_t row = 0; row < call.rows; ++row) {
-            int64_t at = (base + k * theirs + row * to) * bytes;
-            copyRouted(call, target, at,
-                       source + (base + mine + row * from) * bytes, bytes);
-          }
-        }
-      });
+  splitOver(threads, call.outer * size, call.outer * size * call.rows * bytes,
+            [&](int64_t begin, int64_t end) {
+              for (int64_t part = begin; part < end; ++part) {
+                int64_t outer = part / size, k = part % size;
+                int64_t base = outer * size * call.rows;
+                auto *source = static_cast<const char *>(sources[k]);
+                auto *target = static_cast<char *>(dst);
+                for (int64_t row = 0; row < call.rows; ++row) {
+                  int64_t at = (base + k * theirs + row * to) * bytes;
+                  copyRouted(call, target, at,
+                             source + (base + mine + row * from) * bytes,
+                             bytes);
+                }
+              }
+            });
   return meetings.close(seat);
 }
 

@@ -1,8 +1,8 @@
-//===- ThreadCommunicator.h - ranks that are threads of one process
-//----------===
+//===- ThreadCommunicator.h - ranks that are threads of one process -------===//
 // Reads and writes the peers' buffers directly. A reduction is cut over the
 // group: each rank reduces one part of all buffers, so a collective is two
-// meetings and no copy. Sums are in rank order, so all ranks get equal bits.
+// meetings and no copy. Sums add neighbours first, in the same order for all,
+// so all ranks get equal bits.
 //===------------------------------------------------------------------------===
 #ifndef TESSERA_RUNTIME_THREADCOMMUNICATOR_H
 #define TESSERA_RUNTIME_THREADCOMMUNICATOR_H

@@ -1,7 +1,7 @@
 //===- CollectivesTest.cpp - four thread ranks over device buffers --------===//
 // Every collective against the CPU's communicator on the same values: equal
-// bits, for both add in rank order. Rounds follow each other without a pause,
-// so that a missing event shows.
+// bits, for both add neighbours first. Rounds follow each other without a
+// pause, so that a missing event shows.
 
 #include "GpuWorld.h"
 #include "ThreadCommunicator.h"

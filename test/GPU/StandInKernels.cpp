@@ -1,13 +1,13 @@
 //===- StandInKernels.cpp - on the CPU, what the GPU's libraries compute --===//
-// The interfaces of MatrixProducts, ScatterAdd and Reduction in stream order.
+// The interfaces of MatrixProducts, ScatterAdd and Reduction in stream order;
+// a reduction is the GPU kernel's own code.
 
 #include "../../runtime/cuda/Check.h"
 #include "../../runtime/cuda/MatrixProducts.h"
-#include "../../runtime/cuda/Reduction.h"
+#include "../../runtime/cuda/ReduceElement.h"
 #include "../../runtime/cuda/ScatterAdd.h"
 #include "CpuEntries.h"
 #include "CudaDevice.h"
-#include "Reduce.h"
 #include "StandInStream.h"
 
 namespace tessera::cuda {
@@ -47,18 +47,30 @@ cudaError_t scatterAdd(const ScatterProblem &p, void *, cudaStream_t stream) {
   return cudaSuccess;
 }
 
+namespace {
+/// The kernel's code, element by element.
+template <class T> void reduceAll(const Reduction &what) {
+  for (int64_t e = 0; e < what.outer * what.count; ++e)
+    if (what.reduction == TSR_REDUCE_MAX)
+      reduceElement<T, Max>(what, e);
+    else
+      reduceElement<T, Add>(what, e);
+}
+} // namespace
+
 cudaError_t reduce(const Reduction &what, cudaStream_t stream) {
   stream->push([what] {
-    std::vector<const void *> sources(what.sources.data,
-                                      what.sources.data + what.sources.count);
-    std::vector<void *> targets(what.targets.data,
-                                what.targets.data + what.targets.count);
-    for (int64_t o = 0; o < what.outer; ++o) {
-      int64_t from = o * what.sourceStride + what.sourceOffset;
-      int64_t to = o * what.count + what.targetOffset;
-      reduceRange({what.dtype, what.reduction, sources}, from,
-                  from + what.count, targets, from - to);
+    switch (what.dtype) {
+    case TSR_DTYPE_F32:
+      return reduceAll<float>(what);
+    case TSR_DTYPE_BF16:
+      return reduceAll<Bf16>(what);
+    case TSR_DTYPE_F64:
+      return reduceAll<double>(what);
+    case TSR_DTYPE_I32:
+      return reduceAll<int32_t>(what);
     }
+    std::abort();
   });
   return cudaSuccess;
 }

@@ -40,7 +40,8 @@ TEST_P(Conformance, AllReduceSumsExactlyUnderRandomDelays) {
 
 TEST_P(Conformance, AllReduceAddsInRankOrder) {
   World world = makeWorld({{"tp", 3}});
-  // In rank order (1e8 + 1) - 1e8 is 0; any other order gives 1.
+  // Of three, neighbours first is rank order: (1e8 + 1) - 1e8 is 0; any other
+  // order gives 1.
   const float addends[] = {1e8f, 1.0f, -1e8f};
   onRanks(world, [&](int64_t rank) {
     std::vector<float> data(1000, addends[rank]);

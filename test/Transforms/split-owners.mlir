@@ -1,4 +1,4 @@
-// A program per owner: what others own is sent to them and comes back; sums of gradients are in the order of ranks.
+// A program per owner: what others own is sent to them and comes back; sums of gradients are neighbours first: of three ranks (0 + 1) + 2.
 // RUN: tessera-opt %s --dist-distribute=mesh=dp=3,tp=2 --nn-differentiate --nn-micro-batch --dist-assign-owners --nn-add-optimizer -o %t.mlir
 // RUN: tessera-opt %t.mlir --dist-split-owners -o %t.owners
 // RUN: FileCheck %s < %t.owners

@@ -214,7 +214,7 @@ def SplitOwnersPass : Pass<"dist-split-owners", "::mlir::ModuleOp"> {
     Before: `@step`, typed, with values that are `A(o)` on `dp`. After: `@step_0`,
     `@step_1`, ..., with `rt.stage` and `rt.stage_axis`. A sum that only `A(o)`
     reads, `P -> I -> A(o)`, is `rt.send` to the owner, which adds what it
-    receives in the order of ranks; `A(o) -> I` is `rt.broadcast`; other
+    receives neighbours first, as an all-reduce; `A(o) -> I` is `rt.broadcast`; other
     conversions from and to an owner are nothing or zeros. All programs have
     messages in one order.
   }];

@@ -1,5 +1,4 @@
-//===- AttentionOperands.cpp - where attention's operands lie
-//--------------===//
+//===- AttentionOperands.cpp - where attention's operands lie -------------===//
 
 #include "AttentionOperands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -4,6 +4,7 @@
 #include "tessera/Conversion/NNToRT/Factors.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Sum.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_EXPANDMICROBATCHESPASS
@@ -70,12 +71,7 @@ void expandLoop(nn::MicroBatchesOp op) {
     if (Operation *made = value.getDefiningOp();
         made && made->getBlock() == block)
       builder.setInsertionPointAfter(made);
-    int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
-    std::string letters = dist::Signature::elementwise(rank, 1).out;
-    next.push_back(nn::create<nn::AddOp>(
-        builder, value.getLoc(),
-        builder.getStringAttr(letters + "," + letters + "->" + letters),
-        ValueRange({sum, value}), DenseF64ArrayAttr()));
+    next.push_back(nn::sumOf(builder, value.getLoc(), sum, value));
   }
   builder.setInsertionPointToEnd(block);
   rt::YieldOp::create(builder, op.getLoc(), next);

@@ -10,6 +10,7 @@
 #include "tessera/Conversion/NNToRT/Factors.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Sum.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_LOWERRINGSPASS
@@ -55,6 +56,7 @@ private:
   int64_t step = 0; ///< That is made now, as the pair.
   RingSlices::Pair pair{};
 };
+
 template <typename OpTy> std::optional<Ring> Ring::of(OpTy op) {
   std::optional<FactorSpan> keys = spanOf(op, 't');
   return keys ? std::optional(Ring(op, *keys)) : std::nullopt;
@@ -213,12 +215,8 @@ LogicalResult Ring::lower(nn::AttentionOp attention) {
 RingParts Ring::add(const RingParts &own, const RingParts &home) {
   RingParts sums;
   for (auto [mine, others] : llvm::zip(own, home)) {
-    int64_t rank = cast<RankedTensorType>(mine.getType()).getRank();
-    std::string letters = dist::Signature::elementwise(rank, 1).out;
-    auto sum = nn::create<nn::AddOp>(
-        b, loc, b.getStringAttr(letters + "," + letters + "->" + letters),
-        ValueRange{mine, others}, DenseF64ArrayAttr());
-    sums.push_back(marked(sum));
+    sums.push_back(nn::sumOf(b, loc, mine, others));
+    inheritPhase(sums.back().getDefiningOp(), op);
   }
   return sums;
 }

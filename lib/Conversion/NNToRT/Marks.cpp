@@ -17,7 +17,3 @@ void tessera::inheritMarks(Operation *to, Operation *from) {
   inherit(to, from, rt::RTDialect::kRoleAttr);
   inherit(to, from, rt::RTDialect::kKeepAttr);
 }
-
-void tessera::inheritPhase(Operation *to, Operation *from) {
-  inherit(to, from, nn::NNDialect::kPhaseAttr);
-}

@@ -6,7 +6,7 @@
 #ifndef TESSERA_LIB_CONVERSION_NNTORT_MARKS_H
 #define TESSERA_LIB_CONVERSION_NNTORT_MARKS_H
 
-#include "mlir/IR/Operation.h"
+#include "tessera/Dialect/NN/Phase.h"
 
 namespace tessera {
 
@@ -14,7 +14,7 @@ namespace tessera {
 void inheritMarks(mlir::Operation *to, mlir::Operation *from);
 
 /// The phase alone, of an op that makes something on the way.
-void inheritPhase(mlir::Operation *to, mlir::Operation *from);
+using nn::inheritPhase;
 
 } // namespace tessera
 

@@ -15,6 +15,11 @@ bool nn::isGradientSum(Operation *op) {
                       [&](const std::string &in) { return in == sig.out; });
 }
 
+void nn::inheritPhase(Operation *to, Operation *from) {
+  if (Attribute phase = from->getAttr(NNDialect::kPhaseAttr))
+    to->setAttr(NNDialect::kPhaseAttr, phase);
+}
+
 StringRef nn::phaseOf(Operation *op) {
   for (; op; op = op->getParentOp())
     if (auto phase = op->getAttrOfType<StringAttr>(NNDialect::kPhaseAttr))

@@ -5,8 +5,8 @@
 #ifndef TESSERA_CUDA_ATTENTION_ATTENTIONPARAMS_H
 #define TESSERA_CUDA_ATTENTION_ATTENTIONPARAMS_H
 
+#include "../HostDevice.h"
 #include "AttentionCall.h"
-#include "HostDevice.h"
 
 namespace tessera::cuda {
 
@@ -16,7 +16,7 @@ struct TensorRows {
   int64_t row;
 
   template <typename T>
-  ATTENTION_HOST_DEVICE T *at(int64_t position, int64_t column) const {
+  TSR_HOST_DEVICE T *at(int64_t position, int64_t column) const {
     return static_cast<T *>(data) + position * row + column;
   }
 };
@@ -33,16 +33,16 @@ struct AttentionParams {
   bool causal, dropout;
   bool aligned; /* all rows and heads start at multiples of 16 bytes */
 
-  ATTENTION_HOST_DEVICE int group() const { return heads / kvHeads; }
+  TSR_HOST_DEVICE int group() const { return heads / kvHeads; }
   /// Row of position s of sequence b in q, o, dO, dQ; in k, v, dK, dV.
-  ATTENTION_HOST_DEVICE int64_t queryRow(int b, int s) const {
+  TSR_HOST_DEVICE int64_t queryRow(int b, int s) const {
     return int64_t(b) * seqQ + s;
   }
-  ATTENTION_HOST_DEVICE int64_t keyRow(int b, int s) const {
+  TSR_HOST_DEVICE int64_t keyRow(int b, int s) const {
     return int64_t(b) * seqK + s;
   }
   /// Index of query s in lse and delta.
-  ATTENTION_HOST_DEVICE int64_t statistic(int b, int head, int s) const {
+  TSR_HOST_DEVICE int64_t statistic(int b, int head, int s) const {
     return (int64_t(b) * heads + head) * seqQ + s;
   }
 };

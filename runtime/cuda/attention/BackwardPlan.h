@@ -29,23 +29,21 @@ struct BackwardPlan {
   int keyHead;
   int tile;
 
-  ATTENTION_HOST_DEVICE constexpr int steps() const {
-    return tiles.count() * heads;
-  }
-  ATTENTION_HOST_DEVICE constexpr BackwardStep step(int i) const {
+  TSR_HOST_DEVICE constexpr int steps() const { return tiles.count() * heads; }
+  TSR_HOST_DEVICE constexpr BackwardStep step(int i) const {
     return {firstHead + i / tiles.count(),
             (tiles.begin + i % tiles.count()) * tile};
   }
 };
 
-ATTENTION_HOST_DEVICE constexpr ScorePlane planeOf(const AttentionParams &p) {
+TSR_HOST_DEVICE constexpr ScorePlane planeOf(const AttentionParams &p) {
   return {p.seqQ, p.seqK, p.causal, p.queryStart};
 }
 
 template <Side S>
-ATTENTION_HOST_DEVICE constexpr BackwardPlan
-backwardPlan(const AttentionParams &p, int ownHead, int first, int rows,
-             int tile) {
+TSR_HOST_DEVICE constexpr BackwardPlan backwardPlan(const AttentionParams &p,
+                                                    int ownHead, int first,
+                                                    int rows, int tile) {
   const int group = p.heads / p.kvHeads;
   if (S == Side::Queries)
     return {keyTiles(planeOf(p), first, rows, tile), ownHead, 1,
@@ -56,8 +54,8 @@ backwardPlan(const AttentionParams &p, int ownHead, int first, int rows,
 
 /// Which tile of queries block x owns. Under causality later queries see more
 /// keys: they start first, so that short blocks fill the end of the grid.
-ATTENTION_HOST_DEVICE constexpr int queryTileOf(const AttentionParams &p,
-                                                int block, int blocks) {
+TSR_HOST_DEVICE constexpr int queryTileOf(const AttentionParams &p, int block,
+                                          int blocks) {
   return p.causal ? blocks - 1 - block : block;
 }
 
@@ -71,9 +69,9 @@ struct ScoreGradient {
 /// e), dS = P (M dP - delta) with M the dropout factor (Dao 2023, section
 /// 3.1.2). Where nothing is seen both are zero, whatever padding holds.
 template <typename Exec>
-ATTENTION_DEVICE ScoreGradient gradientOf(const AttentionParams &p, float s,
-                                          float dP, float lse, float delta,
-                                          bool seen, bool kept) {
+TSR_DEVICE ScoreGradient gradientOf(const AttentionParams &p, float s, float dP,
+                                    float lse, float delta, bool seen,
+                                    bool kept) {
   const float e = Exec::exp2(s * p.scaleLog2 - lse * 1.4426950408889634f);
   const float dS = e * ((kept ? dP * p.keepScale : 0.0f) - delta);
   return {seen && kept ? e : 0.0f, seen ? dS : 0.0f};

@@ -48,8 +48,7 @@ template <int D, Side S, bool Drop> struct Bf16Backward {
   };
 
   template <typename Exec>
-  static ATTENTION_DEVICE void run(const AttentionParams &p,
-                                   unsigned char *shared) {
+  static TSR_DEVICE void run(const AttentionParams &p, unsigned char *shared) {
     const int tile =
         kOwnsKeys ? Exec::blockX()
                   : queryTileOf(p, Exec::blockX(), ceilDiv(p.seqQ, kRows));
@@ -67,7 +66,7 @@ template <int D, Side S, bool Drop> struct Bf16Backward {
     DropoutMask mask = {};
     if (Drop)
       mask = dropoutMask(p, block.batch, plan.firstHead);
-    ATTENTION_NO_UNROLL
+    TSR_NO_UNROLL
     for (int i = 0; i < steps; ++i) {
       // After this barrier step i is there and step i-1 is not read any more.
       Exec::copyWait();
@@ -87,17 +86,17 @@ template <int D, Side S, bool Drop> struct Bf16Backward {
 private:
   /// Rows of own tensors from the block's first position on.
   template <typename T>
-  static ATTENTION_DEVICE TileView<T> ownView(const AttentionParams &p,
-                                              const Block &block,
-                                              const TensorRows &tensor) {
+  static TSR_DEVICE TileView<T> ownView(const AttentionParams &p,
+                                        const Block &block,
+                                        const TensorRows &tensor) {
     return kOwnsKeys
                ? keyView<T>(p, tensor, block.batch, block.ownHead, block.own)
                : queryView<T>(p, tensor, block.batch, block.ownHead, block.own);
   }
 
   template <typename Exec>
-  static ATTENTION_DEVICE void
-  loadOwn(const AttentionParams &p, const Block &block, unsigned char *tiles) {
+  static TSR_DEVICE void loadOwn(const AttentionParams &p, const Block &block,
+                                 unsigned char *tiles) {
     loadTile<Exec, kRows, D, kThreads>(
         tiles, ownView<const uint16_t>(p, block, kOwnsKeys ? p.k : p.q));
     loadTile<Exec, kRows, D, kThreads>(
@@ -106,10 +105,10 @@ private:
   }
 
   template <typename Exec>
-  static ATTENTION_DEVICE void
-  loadStage(const AttentionParams &p, const Block &block,
-            const BackwardPlan &plan, const BackwardStep &at,
-            unsigned char *stage) {
+  static TSR_DEVICE void loadStage(const AttentionParams &p, const Block &block,
+                                   const BackwardPlan &plan,
+                                   const BackwardStep &at,
+                                   unsigned char *stage) {
     const auto view = [&](const TensorRows &tensor) {
       return kOwnsKeys ? queryView<const uint16_t>(p, tensor, block.batch,
                                                    at.head, at.first)
@@ -130,13 +129,13 @@ private:
         from + p.statistic(block.batch, at.head, exists ? query : 0), exists);
   }
 
-  static ATTENTION_DEVICE void
-  start(const AttentionParams &p, const Block &block, int lane, State &state) {
+  static TSR_DEVICE void start(const AttentionParams &p, const Block &block,
+                               int lane, State &state) {
     clear(state.first);
     clear(state.second);
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int m = 0; m < kMTiles; ++m)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int half = 0; half < 2; ++half) {
       const int query = ownPosition(block, lane, m, half * 2);
       const bool reads = !kOwnsKeys && query < p.seqQ;
@@ -146,16 +145,16 @@ private:
     }
   }
 
-  static ATTENTION_DEVICE int ownPosition(const Block &block, int lane, int m,
-                                          int e) {
+  static TSR_DEVICE int ownPosition(const Block &block, int lane, int m,
+                                    int e) {
     return block.own + block.warpRow + m * 16 + accumulatorRow(lane, e);
   }
 
   template <typename Exec>
-  static ATTENTION_DEVICE void step(const AttentionParams &p,
-                                    const Block &block, const DropoutMask &mask,
-                                    int first, const unsigned char *own,
-                                    const unsigned char *stage, State &state) {
+  static TSR_DEVICE void step(const AttentionParams &p, const Block &block,
+                              const DropoutMask &mask, int first,
+                              const unsigned char *own,
+                              const unsigned char *stage, State &state) {
     Scores s, dP;
     productOfRows<Exec, D>(s, own, block.warpRow, stage);
     productOfRows<Exec, D>(dP, own + kOwnBytes, block.warpRow,
@@ -180,14 +179,14 @@ private:
 
   /// In: scores and dP. Out: P (zero where dropped) and dS.
   template <typename Exec, bool Masked>
-  static ATTENTION_DEVICE void
-  gradients(const AttentionParams &p, const Block &block,
-            const DropoutMask &mask, int first, const float *statistics,
-            const State &state, Scores &s, Scores &dP) {
+  static TSR_DEVICE void gradients(const AttentionParams &p, const Block &block,
+                                   const DropoutMask &mask, int first,
+                                   const float *statistics, const State &state,
+                                   Scores &s, Scores &dP) {
     const int lane = Exec::thread() % kWarp;
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int n = 0; n < kStream / 8; ++n)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int odd = 0; odd < 2; ++odd) {
       const int column = n * 8 + accumulatorColumn(lane, odd);
       float lse = 0, delta = 0;
@@ -195,9 +194,9 @@ private:
         lse = Exec::loadShared(statistics + column);
         delta = Exec::loadShared(statistics + kStream + column);
       }
-      ATTENTION_UNROLL
+      TSR_UNROLL
       for (int m = 0; m < kMTiles; ++m)
-        ATTENTION_UNROLL
+        TSR_UNROLL
       for (int half = 0; half < 2; ++half) {
         const int e = half * 2 + odd, streamed = first + column;
         const int own = ownPosition(block, lane, m, e);
@@ -217,13 +216,12 @@ private:
 
   /// The owned tiles become those of their gradients.
   template <typename Exec>
-  static ATTENTION_DEVICE void finish(const AttentionParams &p,
-                                      const Block &block, const State &state,
-                                      unsigned char *tiles) {
+  static TSR_DEVICE void finish(const AttentionParams &p, const Block &block,
+                                const State &state, unsigned char *tiles) {
     float first[kMTiles][2], second[kMTiles][2];
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int m = 0; m < kMTiles; ++m)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int half = 0; half < 2; ++half) {
       first[m][half] = p.scale;
       second[m][half] = p.keepScale;

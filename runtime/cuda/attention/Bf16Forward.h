@@ -43,8 +43,7 @@ template <int D, bool Drop> struct Bf16Forward {
   };
 
   template <typename Exec>
-  static ATTENTION_DEVICE void run(const AttentionParams &p,
-                                   unsigned char *shared) {
+  static TSR_DEVICE void run(const AttentionParams &p, unsigned char *shared) {
     const int head = Exec::blockY();
     const Block block = {
         Exec::blockZ(), head, head / p.group(),
@@ -62,7 +61,7 @@ template <int D, bool Drop> struct Bf16Forward {
     DropoutMask mask = {};
     if (Drop)
       mask = dropoutMask(p, block.batch, block.head);
-    ATTENTION_NO_UNROLL
+    TSR_NO_UNROLL
     for (int t = 0; t < tiles; ++t) {
       // After this barrier tile t is there and tile t-1 is not read any more.
       Exec::copyWait();
@@ -78,9 +77,8 @@ template <int D, bool Drop> struct Bf16Forward {
 
 private:
   template <typename Exec>
-  static ATTENTION_DEVICE void loadStage(const AttentionParams &p,
-                                         const Block &block, int key,
-                                         unsigned char *stage) {
+  static TSR_DEVICE void loadStage(const AttentionParams &p, const Block &block,
+                                   int key, unsigned char *stage) {
     loadTile<Exec, kKeys, D, kThreads>(
         stage,
         keyView<const uint16_t>(p, p.k, block.batch, block.keyHead, key));
@@ -89,11 +87,11 @@ private:
         keyView<const uint16_t>(p, p.v, block.batch, block.keyHead, key));
   }
 
-  static ATTENTION_DEVICE void start(State &state) {
+  static TSR_DEVICE void start(State &state) {
     clear(state.out);
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int m = 0; m < kMTiles; ++m)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int half = 0; half < 2; ++half) {
       state.top[m][half] = -__builtin_huge_valf();
       state.sum[m][half] = 0;
@@ -101,10 +99,10 @@ private:
   }
 
   template <typename Exec>
-  static ATTENTION_DEVICE void step(const AttentionParams &p,
-                                    const Block &block, const DropoutMask &mask,
-                                    int key, const unsigned char *queries,
-                                    const unsigned char *stage, State &state) {
+  static TSR_DEVICE void step(const AttentionParams &p, const Block &block,
+                              const DropoutMask &mask, int key,
+                              const unsigned char *queries,
+                              const unsigned char *stage, State &state) {
     Scores s;
     productOfRows<Exec, D>(s, queries, block.warpRow, stage);
     scaleScores(p, s);
@@ -118,27 +116,26 @@ private:
     addProduct<Exec, D>(state.out, probabilities, stage + kTileBytes);
   }
 
-  static ATTENTION_DEVICE void scaleScores(const AttentionParams &p,
-                                           Scores &s) {
-    ATTENTION_UNROLL
+  static TSR_DEVICE void scaleScores(const AttentionParams &p, Scores &s) {
+    TSR_UNROLL
     for (int m = 0; m < kMTiles; ++m)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int n = 0; n < kKeys / 8; ++n)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int e = 0; e < 4; ++e)
       s.at[m][n][e] *= p.scaleLog2;
   }
 
   /// Only keys are hidden: rows of queries that do not exist are not stored.
   template <typename Exec>
-  static ATTENTION_DEVICE void
-  hideScores(const AttentionParams &p, const Block &block, int key, Scores &s) {
+  static TSR_DEVICE void hideScores(const AttentionParams &p,
+                                    const Block &block, int key, Scores &s) {
     const int lane = Exec::thread() % kWarp;
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int m = 0; m < kMTiles; ++m)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int n = 0; n < kKeys / 8; ++n)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int e = 0; e < 4; ++e) {
       const int query = queryOf(block, lane, m, e);
       const int t = key + n * 8 + accumulatorColumn(lane, e);
@@ -149,22 +146,21 @@ private:
 
   /// Dropped after they have been summed, as the definition wants.
   template <typename Exec>
-  static ATTENTION_DEVICE void
-  dropScores(const Block &block, const DropoutMask &mask, int key, Scores &s) {
+  static TSR_DEVICE void dropScores(const Block &block, const DropoutMask &mask,
+                                    int key, Scores &s) {
     const int lane = Exec::thread() % kWarp;
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int m = 0; m < kMTiles; ++m)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int n = 0; n < kKeys / 8; ++n)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int e = 0; e < 4; ++e)
       if (!mask.keeps(queryOf(block, lane, m, e),
                       key + n * 8 + accumulatorColumn(lane, e)))
         s.at[m][n][e] = 0;
   }
 
-  static ATTENTION_DEVICE int queryOf(const Block &block, int lane, int m,
-                                      int e) {
+  static TSR_DEVICE int queryOf(const Block &block, int lane, int m, int e) {
     return block.query + block.warpRow + m * 16 + accumulatorRow(lane, e);
   }
 
@@ -172,13 +168,13 @@ private:
   /// tile holds, so the maximum is -inf only where all scores so far are; then
   /// the result is NaN, as on the CPU.
   template <typename Exec>
-  static ATTENTION_DEVICE void softmax(Scores &s, State &state) {
-    ATTENTION_UNROLL
+  static TSR_DEVICE void softmax(Scores &s, State &state) {
+    TSR_UNROLL
     for (int m = 0; m < kMTiles; ++m)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int half = 0; half < 2; ++half) {
       float top = state.top[m][half];
-      ATTENTION_UNROLL
+      TSR_UNROLL
       for (int n = 0; n < kKeys / 8; ++n)
         top = Exec::maximum(
             top, Exec::maximum(s.at[m][n][half * 2], s.at[m][n][half * 2 + 1]));
@@ -186,16 +182,16 @@ private:
       top = Exec::maximum(top, Exec::shuffleXor(top, 2));
       const float decay = Exec::exp2(state.top[m][half] - top);
       float sum = 0;
-      ATTENTION_UNROLL
+      TSR_UNROLL
       for (int n = 0; n < kKeys / 8; ++n)
-        ATTENTION_UNROLL
+        TSR_UNROLL
       for (int e = half * 2; e < half * 2 + 2; ++e) {
         s.at[m][n][e] = Exec::exp2(s.at[m][n][e] - top);
         sum += s.at[m][n][e];
       }
       state.top[m][half] = top;
       state.sum[m][half] = state.sum[m][half] * decay + sum;
-      ATTENTION_UNROLL
+      TSR_UNROLL
       for (int n = 0; n < D / 8; ++n) {
         state.out.at[m][n][half * 2] *= decay;
         state.out.at[m][n][half * 2 + 1] *= decay;
@@ -204,14 +200,13 @@ private:
   }
 
   template <typename Exec>
-  static ATTENTION_DEVICE void finish(const AttentionParams &p,
-                                      const Block &block, State &state,
-                                      unsigned char *shared) {
+  static TSR_DEVICE void finish(const AttentionParams &p, const Block &block,
+                                State &state, unsigned char *shared) {
     const int lane = Exec::thread() % kWarp;
     float factor[kMTiles][2];
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int m = 0; m < kMTiles; ++m)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int half = 0; half < 2; ++half) {
       float sum = state.sum[m][half];
       sum += Exec::shuffleXor(sum, 1);

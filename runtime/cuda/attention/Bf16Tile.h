@@ -12,9 +12,9 @@
 namespace tessera::cuda {
 
 /// The bits of up to 8 consecutive elements, the rest zero.
-ATTENTION_DEVICE Piece gatherPiece(const uint16_t *from, int count) {
+TSR_DEVICE Piece gatherPiece(const uint16_t *from, int count) {
   Piece piece = {};
-  ATTENTION_UNROLL
+  TSR_UNROLL
   for (int i = 0; i < kBf16PerPiece; ++i)
     if (i < count)
       piece.words[i / 2] |= uint32_t(from[i]) << (i % 2 * 16);
@@ -23,8 +23,8 @@ ATTENTION_DEVICE Piece gatherPiece(const uint16_t *from, int count) {
 
 /// Complete after Exec::copyWait() and a barrier.
 template <typename Exec, int Rows, int Columns, int Threads>
-ATTENTION_DEVICE void loadTile(unsigned char *tile,
-                               const TileView<const uint16_t> &from) {
+TSR_DEVICE void loadTile(unsigned char *tile,
+                         const TileView<const uint16_t> &from) {
   constexpr int pieces = Columns / kBf16PerPiece;
   static_assert(Threads % pieces == 0 && Rows % (Threads / pieces) == 0,
                 "equal work for all threads");
@@ -35,7 +35,7 @@ ATTENTION_DEVICE void loadTile(unsigned char *tile,
     const int piece = Exec::thread() % pieces, column = piece * kBf16PerPiece;
     const int rows = column < from.columns ? from.rows : 0;
     const uint16_t *at = from.at(firstRow, column);
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int n = 0; n < Rows / rowsAtOnce; ++n) {
       const int row = firstRow + n * rowsAtOnce;
       Exec::template copyAsync<16>(tile + pieceOffset<Columns>(row, piece), at,
@@ -44,7 +44,7 @@ ATTENTION_DEVICE void loadTile(unsigned char *tile,
     }
     return;
   }
-  ATTENTION_NO_UNROLL
+  TSR_NO_UNROLL
   for (int i = Exec::thread(); i < Rows * pieces; i += Threads) {
     const int row = i / pieces, column = i % pieces * kBf16PerPiece;
     const int count = row < from.rows ? from.columns - column : 0;
@@ -56,10 +56,10 @@ ATTENTION_DEVICE void loadTile(unsigned char *tile,
 
 /// Writes what exists of a tile; a barrier must precede.
 template <typename Exec, int Rows, int Columns, int Threads>
-ATTENTION_DEVICE void storeTile(const unsigned char *tile,
-                                const TileView<uint16_t> &to) {
+TSR_DEVICE void storeTile(const unsigned char *tile,
+                          const TileView<uint16_t> &to) {
   constexpr int pieces = Columns / kBf16PerPiece;
-  ATTENTION_NO_UNROLL
+  TSR_NO_UNROLL
   for (int i = Exec::thread(); i < Rows * pieces; i += Threads) {
     const int row = i / pieces, column = i % pieces * kBf16PerPiece;
     if (row >= to.rows || column >= to.columns)
@@ -71,7 +71,7 @@ ATTENTION_DEVICE void storeTile(const unsigned char *tile,
       *reinterpret_cast<Piece *>(at) = piece;
       continue;
     }
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int e = 0; e < kBf16PerPiece; ++e)
       if (column + e < to.columns)
         at[e] = uint16_t(piece.words[e / 2] >> (e % 2 * 16));
@@ -80,15 +80,15 @@ ATTENTION_DEVICE void storeTile(const unsigned char *tile,
 
 /// Rounds a warp's accumulators, times `factor`, into its rows of a tile.
 template <typename Exec, int Columns, int MTiles>
-ATTENTION_DEVICE void storeFragments(const Sums<MTiles, Columns / 8> &sums,
-                                     const float (&factor)[MTiles][2],
-                                     unsigned char *tile, int firstRow) {
+TSR_DEVICE void storeFragments(const Sums<MTiles, Columns / 8> &sums,
+                               const float (&factor)[MTiles][2],
+                               unsigned char *tile, int firstRow) {
   const int lane = Exec::thread() % kWarp;
-  ATTENTION_UNROLL
+  TSR_UNROLL
   for (int m = 0; m < MTiles; ++m)
-    ATTENTION_UNROLL
+    TSR_UNROLL
   for (int n = 0; n < Columns / 8; ++n)
-    ATTENTION_UNROLL
+    TSR_UNROLL
   for (int half = 0; half < 2; ++half) {
     const int row = firstRow + m * 16 + accumulatorRow(lane, half * 2);
     const int column = n * 8 + accumulatorColumn(lane, 0);

@@ -6,7 +6,7 @@
 #ifndef TESSERA_CUDA_ATTENTION_CUDAEXEC_CUH
 #define TESSERA_CUDA_ATTENTION_CUDAEXEC_CUH
 
-#include "HostDevice.h"
+#include "../HostDevice.h"
 
 #include <cstdint>
 
@@ -16,25 +16,24 @@ struct CudaExec {
   /// Of shared memory.
   using Address = uint32_t;
 
-  static ATTENTION_DEVICE int thread() { return int(threadIdx.x); }
-  static ATTENTION_DEVICE int blockX() { return int(blockIdx.x); }
-  static ATTENTION_DEVICE int blockY() { return int(blockIdx.y); }
-  static ATTENTION_DEVICE int blockZ() { return int(blockIdx.z); }
-  static ATTENTION_DEVICE void barrier() { __syncthreads(); }
+  static TSR_DEVICE int thread() { return int(threadIdx.x); }
+  static TSR_DEVICE int blockX() { return int(blockIdx.x); }
+  static TSR_DEVICE int blockY() { return int(blockIdx.y); }
+  static TSR_DEVICE int blockZ() { return int(blockIdx.z); }
+  static TSR_DEVICE void barrier() { __syncthreads(); }
 
-  template <typename T> static ATTENTION_DEVICE T loadShared(const T *from) {
+  template <typename T> static TSR_DEVICE T loadShared(const T *from) {
     return *from;
   }
   template <typename T>
-  static ATTENTION_DEVICE void storeShared(T *to, const T &value) {
+  static TSR_DEVICE void storeShared(T *to, const T &value) {
     *to = value;
   }
 
   /// Copies to shared memory, zeros where !exists: a copy of 0 bytes, which
   /// does not touch `from`. The 16-byte form bypasses L1.
   template <int Bytes>
-  static ATTENTION_DEVICE void copyAsync(void *to, const void *from,
-                                         bool exists) {
+  static TSR_DEVICE void copyAsync(void *to, const void *from, bool exists) {
     const uint32_t at = address(to);
     const int bytes = exists ? Bytes : 0;
     if constexpr (Bytes == 16)
@@ -47,21 +46,21 @@ struct CudaExec {
                    : "memory");
   }
   /// This thread's copies have arrived; a barrier shows them to the others.
-  static ATTENTION_DEVICE void copyWait() {
+  static TSR_DEVICE void copyWait() {
     asm volatile("cp.async.wait_all;\n" ::: "memory");
   }
 
-  static ATTENTION_DEVICE Address address(const void *generic) {
+  static TSR_DEVICE Address address(const void *generic) {
     return Address(__cvta_generic_to_shared(generic));
   }
-  static ATTENTION_DEVICE void loadMatrices(uint32_t (&out)[4], Address row) {
+  static TSR_DEVICE void loadMatrices(uint32_t (&out)[4], Address row) {
     asm volatile(
         "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\n"
         : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
         : "r"(row));
   }
-  static ATTENTION_DEVICE void loadMatricesTransposed(uint32_t (&out)[4],
-                                                      Address row) {
+  static TSR_DEVICE void loadMatricesTransposed(uint32_t (&out)[4],
+                                                Address row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, "
                  "%3}, [%4];\n"
                  : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
@@ -69,9 +68,8 @@ struct CudaExec {
   }
   /// sums (16 x 8) += a (16 x 16) b (16 x 8). Volatile, though it has no side
   /// effect: the compiler must not move a warp-wide instruction into a branch.
-  static ATTENTION_DEVICE void multiplyAdd(float (&sums)[4],
-                                           const uint32_t (&a)[4], uint32_t b0,
-                                           uint32_t b1) {
+  static TSR_DEVICE void multiplyAdd(float (&sums)[4], const uint32_t (&a)[4],
+                                     uint32_t b0, uint32_t b1) {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\n"
@@ -79,24 +77,22 @@ struct CudaExec {
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   }
 
-  static ATTENTION_DEVICE float shuffleXor(float x, int distance) {
+  static TSR_DEVICE float shuffleXor(float x, int distance) {
     return __shfl_xor_sync(0xffffffffu, x, distance);
   }
-  static ATTENTION_DEVICE float maximum(float a, float b) {
-    return fmaxf(a, b);
-  }
+  static TSR_DEVICE float maximum(float a, float b) { return fmaxf(a, b); }
   /// 2^x, relative error below 2^-22; 0 for -inf.
-  static ATTENTION_DEVICE float exp2(float x) {
+  static TSR_DEVICE float exp2(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
   }
-  static ATTENTION_DEVICE float log2(float x) { return log2f(x); }
-  static ATTENTION_DEVICE float bitsToFloat(uint32_t bits) {
+  static TSR_DEVICE float log2(float x) { return log2f(x); }
+  static TSR_DEVICE float bitsToFloat(uint32_t bits) {
     return __uint_as_float(bits);
   }
   /// Rounded to nearest even; `low` has the lower address.
-  static ATTENTION_DEVICE uint32_t packBf16(float low, float high) {
+  static TSR_DEVICE uint32_t packBf16(float low, float high) {
     uint32_t packed;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
     return packed;

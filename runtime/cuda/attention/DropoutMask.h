@@ -10,8 +10,7 @@
 
 namespace tessera::cuda {
 
-ATTENTION_HOST_DEVICE constexpr uint32_t philoxWord(uint64_t index,
-                                                    uint64_t key) {
+TSR_HOST_DEVICE constexpr uint32_t philoxWord(uint64_t index, uint64_t key) {
   uint32_t x0 = uint32_t(index), x1 = uint32_t(index >> 32), x2 = 0, x3 = 0;
   uint32_t k0 = uint32_t(key), k1 = uint32_t(key >> 32);
   for (int round = 0; round < 10; ++round) {
@@ -29,8 +28,8 @@ ATTENTION_HOST_DEVICE constexpr uint32_t philoxWord(uint64_t index,
 
 /// Index of element (b, head, query, key) of this rank's scores in the global
 /// tensor of scores. Wraps as the CPU's does.
-ATTENTION_HOST_DEVICE constexpr uint64_t
-scoreIndex(const AttentionParams &p, int b, int head, int query, int key) {
+TSR_HOST_DEVICE constexpr uint64_t scoreIndex(const AttentionParams &p, int b,
+                                              int head, int query, int key) {
   const uint64_t globalHead =
       uint64_t(p.batchStart + b) * uint64_t(p.headsTotal) +
       uint64_t(p.headStart + head);
@@ -46,7 +45,7 @@ struct DropoutMask {
   uint32_t lastDropped;
   uint32_t seqK;
 
-  ATTENTION_HOST_DEVICE constexpr bool keeps(int query, int t) const {
+  TSR_HOST_DEVICE constexpr bool keeps(int query, int t) const {
     return philoxWord(firstIndex + uint64_t(query) * seqK + uint64_t(t), key) >
            lastDropped;
   }
@@ -54,8 +53,7 @@ struct DropoutMask {
 
 /// Reads the key from device memory: it changes from step to step while a
 /// captured launch stays the same.
-ATTENTION_DEVICE DropoutMask dropoutMask(const AttentionParams &p, int b,
-                                         int head) {
+TSR_DEVICE DropoutMask dropoutMask(const AttentionParams &p, int b, int head) {
   return {*p.key, scoreIndex(p, b, head, 0, 0), p.lastDropped,
           uint32_t(p.seqK)};
 }

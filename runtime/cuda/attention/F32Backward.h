@@ -33,8 +33,7 @@ template <int D, Side S> struct F32Backward {
   };
 
   template <typename Exec>
-  static ATTENTION_DEVICE void run(const AttentionParams &p,
-                                   unsigned char *shared) {
+  static TSR_DEVICE void run(const AttentionParams &p, unsigned char *shared) {
     float *own = reinterpret_cast<float *>(shared);
     float *streamed = own + 2 * kOwn, *scores = streamed + 2 * kTile;
     const int tile =
@@ -54,7 +53,7 @@ template <int D, Side S> struct F32Backward {
     clear(state.first);
     clear(state.second);
     const int steps = plan.steps();
-    ATTENTION_NO_UNROLL
+    TSR_NO_UNROLL
     for (int i = 0; i < steps; ++i) {
       const BackwardStep at = plan.step(i);
       mask.firstIndex = scoreIndex(p, block.batch, at.head, 0, 0);
@@ -69,16 +68,16 @@ template <int D, Side S> struct F32Backward {
 
 private:
   template <typename T>
-  static ATTENTION_DEVICE TileView<T> ownView(const AttentionParams &p,
-                                              const Block &block,
-                                              const TensorRows &tensor) {
+  static TSR_DEVICE TileView<T> ownView(const AttentionParams &p,
+                                        const Block &block,
+                                        const TensorRows &tensor) {
     return kOwnsKeys
                ? keyView<T>(p, tensor, block.batch, block.ownHead, block.own)
                : queryView<T>(p, tensor, block.batch, block.ownHead, block.own);
   }
 
   template <typename Exec>
-  static ATTENTION_DEVICE void
+  static TSR_DEVICE void
   loadStreamed(const AttentionParams &p, const Block &block,
                const BackwardPlan &plan, const BackwardStep &at, float *tiles) {
     const auto view = [&](const TensorRows &tensor) {
@@ -93,10 +92,10 @@ private:
   }
 
   template <typename Exec>
-  static ATTENTION_DEVICE void
-  step(const AttentionParams &p, const Block &block, const DropoutMask &mask,
-       const BackwardStep &at, const float *own, const float *streamed,
-       float *scores, State &state) {
+  static TSR_DEVICE void step(const AttentionParams &p, const Block &block,
+                              const DropoutMask &mask, const BackwardStep &at,
+                              const float *own, const float *streamed,
+                              float *scores, State &state) {
     F32Scores s, dP;
     productOfF32Rows<Exec, D>(s, own, streamed);
     productOfF32Rows<Exec, D>(dP, own + kOwn, streamed + kTile);
@@ -114,15 +113,15 @@ private:
 
   /// In: scores and dP. Out: P (zero where dropped) and dS.
   template <typename Exec>
-  static ATTENTION_DEVICE void
-  gradients(const AttentionParams &p, const Block &block,
-            const DropoutMask &mask, const BackwardStep &at, F32Scores &s,
-            F32Scores &dP) {
+  static TSR_DEVICE void gradients(const AttentionParams &p, const Block &block,
+                                   const DropoutMask &mask,
+                                   const BackwardStep &at, F32Scores &s,
+                                   F32Scores &dP) {
     const float *lse = p.lse + p.statistic(block.batch, at.head, 0);
     const float *delta = p.delta + p.statistic(block.batch, at.head, 0);
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int i = 0; i < kF32RowsEach; ++i)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int j = 0; j < kF32ScoresEach; ++j) {
       const int own = block.own + f32Row(Exec::thread(), i);
       const int other = at.first + f32Column(Exec::thread(), j);
@@ -139,10 +138,10 @@ private:
   }
 
   template <typename Exec>
-  static ATTENTION_DEVICE void finish(const AttentionParams &p,
-                                      const Block &block, const State &state) {
+  static TSR_DEVICE void finish(const AttentionParams &p, const Block &block,
+                                const State &state) {
     float first[kF32RowsEach], second[kF32RowsEach];
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int i = 0; i < kF32RowsEach; ++i) {
       first[i] = p.scale;
       second[i] = p.keepScale;

@@ -29,8 +29,7 @@ template <int D> struct F32Forward {
   };
 
   template <typename Exec>
-  static ATTENTION_DEVICE void run(const AttentionParams &p,
-                                   unsigned char *shared) {
+  static TSR_DEVICE void run(const AttentionParams &p, unsigned char *shared) {
     float *queries = reinterpret_cast<float *>(shared);
     float *keys = queries + kQueries, *values = keys + kTile;
     float *scores = values + kTile;
@@ -47,7 +46,7 @@ template <int D> struct F32Forward {
         queries, queryView<const float>(p, p.q, batch, head, query));
     State state;
     start(state);
-    ATTENTION_NO_UNROLL
+    TSR_NO_UNROLL
     for (int key = 0; key < tiles * kF32Stream; key += kF32Stream) {
       Exec::barrier(); // the previous tile is not read any more
       loadF32Tile<Exec, kF32Stream, D>(
@@ -69,9 +68,9 @@ template <int D> struct F32Forward {
   }
 
 private:
-  static ATTENTION_DEVICE void start(State &state) {
+  static TSR_DEVICE void start(State &state) {
     clear(state.out);
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int i = 0; i < kF32RowsEach; ++i) {
       state.top[i] = -__builtin_huge_valf();
       state.sum[i] = 0;
@@ -80,43 +79,43 @@ private:
 
   /// See Bf16Forward::softmax; here eight lanes share a row.
   template <typename Exec>
-  static ATTENTION_DEVICE void softmax(const AttentionParams &p, int query,
-                                       int key, F32Scores &s, State &state) {
-    ATTENTION_UNROLL
+  static TSR_DEVICE void softmax(const AttentionParams &p, int query, int key,
+                                 F32Scores &s, State &state) {
+    TSR_UNROLL
     for (int i = 0; i < kF32RowsEach; ++i) {
       const int q = query + f32Row(Exec::thread(), i);
       float top = state.top[i];
-      ATTENTION_UNROLL
+      TSR_UNROLL
       for (int j = 0; j < kF32ScoresEach; ++j) {
         const int t = key + f32Column(Exec::thread(), j);
         const bool hidden = t >= p.seqK || (p.causal && t > p.queryStart + q);
         s.at[i][j] = hidden ? -__builtin_huge_valf() : s.at[i][j] * p.scaleLog2;
         top = Exec::maximum(top, s.at[i][j]);
       }
-      ATTENTION_UNROLL
+      TSR_UNROLL
       for (int distance = 1; distance < kF32Across; distance *= 2)
         top = Exec::maximum(top, Exec::shuffleXor(top, distance));
       const float decay = Exec::exp2(state.top[i] - top);
       float sum = 0;
-      ATTENTION_UNROLL
+      TSR_UNROLL
       for (int j = 0; j < kF32ScoresEach; ++j)
         sum += s.at[i][j] = Exec::exp2(s.at[i][j] - top);
       state.top[i] = top;
       state.sum[i] = state.sum[i] * decay + sum;
-      ATTENTION_UNROLL
+      TSR_UNROLL
       for (int j = 0; j < D / 32; ++j)
-        ATTENTION_UNROLL
+        TSR_UNROLL
       for (int e = 0; e < 4; ++e)
         state.out.at[i][j][e] *= decay;
     }
   }
 
   template <typename Exec>
-  static ATTENTION_DEVICE void drop(const DropoutMask &mask, int query, int key,
-                                    F32Scores &s) {
-    ATTENTION_UNROLL
+  static TSR_DEVICE void drop(const DropoutMask &mask, int query, int key,
+                              F32Scores &s) {
+    TSR_UNROLL
     for (int i = 0; i < kF32RowsEach; ++i)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int j = 0; j < kF32ScoresEach; ++j)
       if (!mask.keeps(query + f32Row(Exec::thread(), i),
                       key + f32Column(Exec::thread(), j)))
@@ -124,13 +123,13 @@ private:
   }
 
   template <typename Exec>
-  static ATTENTION_DEVICE void finish(const AttentionParams &p, int batch,
-                                      int head, int query, State &state) {
+  static TSR_DEVICE void finish(const AttentionParams &p, int batch, int head,
+                                int query, State &state) {
     float factor[kF32RowsEach];
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int i = 0; i < kF32RowsEach; ++i) {
       float sum = state.sum[i];
-      ATTENTION_UNROLL
+      TSR_UNROLL
       for (int distance = 1; distance < kF32Across; distance *= 2)
         sum += Exec::shuffleXor(sum, distance);
       factor[i] = sum == 0 ? 0 : p.keepScale / sum;

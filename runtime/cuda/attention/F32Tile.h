@@ -20,18 +20,16 @@ constexpr int kF32RowsEach = kF32Rows / kF32Down;       /* 4 */
 constexpr int kF32ScoresEach = kF32Stream / kF32Across; /* 4 */
 constexpr int kF32PerPiece = 4;
 
-ATTENTION_HOST_DEVICE constexpr int f32Pitch(int columns) {
-  return columns + 4;
-}
-ATTENTION_HOST_DEVICE constexpr int f32Row(int thread, int i) {
+TSR_HOST_DEVICE constexpr int f32Pitch(int columns) { return columns + 4; }
+TSR_HOST_DEVICE constexpr int f32Row(int thread, int i) {
   return thread / kF32Across + kF32Down * i;
 }
 /// Of scores.
-ATTENTION_HOST_DEVICE constexpr int f32Column(int thread, int j) {
+TSR_HOST_DEVICE constexpr int f32Column(int thread, int j) {
   return thread % kF32Across + kF32Across * j;
 }
 /// Of sums: the first of four.
-ATTENTION_HOST_DEVICE constexpr int f32SumColumn(int thread, int j) {
+TSR_HOST_DEVICE constexpr int f32SumColumn(int thread, int j) {
   return thread % kF32Across * 4 + kF32Across * 4 * j;
 }
 
@@ -42,22 +40,21 @@ template <int Columns> struct F32Sums {
   float at[kF32RowsEach][Columns / 32][4];
 };
 
-template <int Columns> ATTENTION_DEVICE void clear(F32Sums<Columns> &sums) {
-  ATTENTION_UNROLL
+template <int Columns> TSR_DEVICE void clear(F32Sums<Columns> &sums) {
+  TSR_UNROLL
   for (int i = 0; i < kF32RowsEach; ++i)
-    ATTENTION_UNROLL
+    TSR_UNROLL
   for (int j = 0; j < Columns / 32; ++j)
-    ATTENTION_UNROLL
+    TSR_UNROLL
   for (int e = 0; e < 4; ++e)
     sums.at[i][j][e] = 0;
 }
 
 /// Complete after Exec::copyWait() and a barrier.
 template <typename Exec, int Rows, int Columns>
-ATTENTION_DEVICE void loadF32Tile(float *tile,
-                                  const TileView<const float> &from) {
+TSR_DEVICE void loadF32Tile(float *tile, const TileView<const float> &from) {
   constexpr int pieces = Columns / kF32PerPiece;
-  ATTENTION_NO_UNROLL
+  TSR_NO_UNROLL
   for (int i = Exec::thread(); i < Rows * pieces; i += kF32Threads) {
     const int row = i / pieces, column = i % pieces * kF32PerPiece;
     float *to = tile + row * f32Pitch(Columns) + column;
@@ -67,7 +64,7 @@ ATTENTION_DEVICE void loadF32Tile(float *tile,
           to, exists ? from.at(row, column) : from.first, exists);
       continue;
     }
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int e = 0; e < kF32PerPiece; ++e) {
       const bool exists = row < from.rows && column + e < from.columns;
       Exec::template copyAsync<4>(
@@ -76,33 +73,31 @@ ATTENTION_DEVICE void loadF32Tile(float *tile,
   }
 }
 
-template <typename Exec>
-ATTENTION_DEVICE Float4 loadFloat4(const float *shared) {
+template <typename Exec> TSR_DEVICE Float4 loadFloat4(const float *shared) {
   return Exec::loadShared(reinterpret_cast<const Float4 *>(shared));
 }
 
 /// s = A B^T: rows of A are rows of s, rows of B its columns.
 template <typename Exec, int Columns>
-ATTENTION_DEVICE void productOfF32Rows(F32Scores &s, const float *a,
-                                       const float *b) {
+TSR_DEVICE void productOfF32Rows(F32Scores &s, const float *a, const float *b) {
   constexpr int pitch = f32Pitch(Columns);
   const float *atA = a + f32Row(Exec::thread(), 0) * pitch;
   const float *atB = b + f32Column(Exec::thread(), 0) * pitch;
   s = {};
-  ATTENTION_NO_UNROLL
+  TSR_NO_UNROLL
   for (int k = 0; k < Columns; k += 4) {
     Float4 left[kF32RowsEach], right[kF32ScoresEach];
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int i = 0; i < kF32RowsEach; ++i)
       left[i] = loadFloat4<Exec>(atA + i * kF32Down * pitch + k);
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int j = 0; j < kF32ScoresEach; ++j)
       right[j] = loadFloat4<Exec>(atB + j * kF32Across * pitch + k);
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int e = 0; e < 4; ++e)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int i = 0; i < kF32RowsEach; ++i)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int j = 0; j < kF32ScoresEach; ++j)
       s.at[i][j] += left[i].x[e] * right[j].x[e];
   }
@@ -110,10 +105,10 @@ ATTENTION_DEVICE void productOfF32Rows(F32Scores &s, const float *a,
 
 /// Lays scores out for addF32Product; a barrier must follow.
 template <typename Exec>
-ATTENTION_DEVICE void storeScores(const F32Scores &s, float *tile) {
-  ATTENTION_UNROLL
+TSR_DEVICE void storeScores(const F32Scores &s, float *tile) {
+  TSR_UNROLL
   for (int i = 0; i < kF32RowsEach; ++i)
-    ATTENTION_UNROLL
+    TSR_UNROLL
   for (int j = 0; j < kF32ScoresEach; ++j)
     Exec::storeShared(tile + f32Row(Exec::thread(), i) * f32Pitch(kF32Stream) +
                           f32Column(Exec::thread(), j),
@@ -122,26 +117,26 @@ ATTENTION_DEVICE void storeScores(const F32Scores &s, float *tile) {
 
 /// sums += scores B, both in shared memory.
 template <typename Exec, int Columns>
-ATTENTION_DEVICE void addF32Product(F32Sums<Columns> &sums, const float *scores,
-                                    const float *b) {
+TSR_DEVICE void addF32Product(F32Sums<Columns> &sums, const float *scores,
+                              const float *b) {
   constexpr int pitch = f32Pitch(kF32Stream);
   const float *atA = scores + f32Row(Exec::thread(), 0) * pitch;
   const float *atB = b + f32SumColumn(Exec::thread(), 0);
-  ATTENTION_NO_UNROLL
+  TSR_NO_UNROLL
   for (int k = 0; k < kF32Stream; k += 4) {
     Float4 left[kF32RowsEach];
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int i = 0; i < kF32RowsEach; ++i)
       left[i] = loadFloat4<Exec>(atA + i * kF32Down * pitch + k);
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int r = 0; r < 4; ++r)
-      ATTENTION_UNROLL
+      TSR_UNROLL
     for (int j = 0; j < Columns / 32; ++j) {
       const Float4 right =
           loadFloat4<Exec>(atB + (k + r) * f32Pitch(Columns) + j * 32);
-      ATTENTION_UNROLL
+      TSR_UNROLL
       for (int i = 0; i < kF32RowsEach; ++i)
-        ATTENTION_UNROLL
+        TSR_UNROLL
       for (int e = 0; e < 4; ++e)
         sums.at[i][j][e] += left[i].x[r] * right.x[e];
     }
@@ -150,17 +145,17 @@ ATTENTION_DEVICE void addF32Product(F32Sums<Columns> &sums, const float *scores,
 
 /// Writes the thread's sums times a factor per row.
 template <typename Exec, int Columns>
-ATTENTION_DEVICE void storeF32Sums(const F32Sums<Columns> &sums,
-                                   const float (&factor)[kF32RowsEach],
-                                   const TileView<float> &to) {
-  ATTENTION_UNROLL
+TSR_DEVICE void storeF32Sums(const F32Sums<Columns> &sums,
+                             const float (&factor)[kF32RowsEach],
+                             const TileView<float> &to) {
+  TSR_UNROLL
   for (int i = 0; i < kF32RowsEach; ++i)
-    ATTENTION_UNROLL
+    TSR_UNROLL
   for (int j = 0; j < Columns / 32; ++j) {
     const int row = f32Row(Exec::thread(), i);
     const int column = f32SumColumn(Exec::thread(), j);
     Float4 out;
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int e = 0; e < 4; ++e)
       out.x[e] = sums.at[i][j][e] * factor[i];
     if (row >= to.rows || column >= to.columns)
@@ -169,7 +164,7 @@ ATTENTION_DEVICE void storeF32Sums(const F32Sums<Columns> &sums,
       *reinterpret_cast<Float4 *>(to.at(row, column)) = out;
       continue;
     }
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int e = 0; e < 4; ++e)
       if (column + e < to.columns)
         *to.at(row, column + e) = out.x[e];

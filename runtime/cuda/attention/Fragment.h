@@ -7,7 +7,7 @@
 #ifndef TESSERA_CUDA_ATTENTION_FRAGMENT_H
 #define TESSERA_CUDA_ATTENTION_FRAGMENT_H
 
-#include "HostDevice.h"
+#include "../HostDevice.h"
 
 namespace tessera::cuda {
 
@@ -16,10 +16,10 @@ constexpr int kPieceBytes = 16; /* what cp.async and ldmatrix move at once */
 constexpr int kBf16PerPiece = 8;
 
 /// Element e (0..3) of a lane's accumulator of a 16 x 8 product.
-ATTENTION_HOST_DEVICE constexpr int accumulatorRow(int lane, int e) {
+TSR_HOST_DEVICE constexpr int accumulatorRow(int lane, int e) {
   return lane / 4 + (e / 2) * 8;
 }
-ATTENTION_HOST_DEVICE constexpr int accumulatorColumn(int lane, int e) {
+TSR_HOST_DEVICE constexpr int accumulatorColumn(int lane, int e) {
   return lane % 4 * 2 + e % 2;
 }
 
@@ -27,7 +27,7 @@ ATTENTION_HOST_DEVICE constexpr int accumulatorColumn(int lane, int e) {
 /// `Columns` columns. Rows are 128 or 256 bytes, so without the exclusive or a
 /// piece would lie in the same four banks in every row.
 template <int Columns>
-ATTENTION_HOST_DEVICE constexpr int pieceOffset(int row, int piece) {
+TSR_HOST_DEVICE constexpr int pieceOffset(int row, int piece) {
   static_assert(Columns == 64 || Columns == 128, "a row is 8 or 16 pieces");
   return (row * (Columns / kBf16PerPiece) + (piece ^ (row & 7))) * kPieceBytes;
 }
@@ -38,13 +38,13 @@ ATTENTION_HOST_DEVICE constexpr int pieceOffset(int row, int piece) {
 /// kTileAlignment.
 constexpr int kTileAlignment = 256;
 template <typename Address>
-ATTENTION_HOST_DEVICE constexpr Address blockRight(Address at, int blocks) {
+TSR_HOST_DEVICE constexpr Address blockRight(Address at, int blocks) {
   return at ^ Address(blocks * 2 * kPieceBytes);
 }
 
 /// Byte offset of element (row, column).
 template <int Columns>
-ATTENTION_HOST_DEVICE constexpr int elementOffset(int row, int column) {
+TSR_HOST_DEVICE constexpr int elementOffset(int row, int column) {
   return pieceOffset<Columns>(row, column / kBf16PerPiece) +
          column % kBf16PerPiece * 2;
 }
@@ -59,13 +59,13 @@ struct BlockRow {
 /// .trans that is the A operand of the block; with .trans the four registers
 /// are the B operands {b0, b1} of its columns 0-7, then of 8-15, where the
 /// block is stored [k][n].
-ATTENTION_HOST_DEVICE constexpr BlockRow rowsFirst(int lane) {
+TSR_HOST_DEVICE constexpr BlockRow rowsFirst(int lane) {
   return {lane % 16, lane / 16};
 }
 
 /// Matrices in the order (0,0), (0,8), (8,0), (8,8): without .trans the B
 /// operands {b0, b1} of rows 0-7, then of 8-15, of a block stored [n][k].
-ATTENTION_HOST_DEVICE constexpr BlockRow columnsFirst(int lane) {
+TSR_HOST_DEVICE constexpr BlockRow columnsFirst(int lane) {
   return {lane / 16 * 8 + lane % 8, lane / 8 % 2};
 }
 

@@ -20,7 +20,7 @@ template <typename T> struct RowDot {
   }
 
   template <typename Exec>
-  static ATTENTION_DEVICE void run(const AttentionParams &p, unsigned char *) {
+  static TSR_DEVICE void run(const AttentionParams &p, unsigned char *) {
     const int batch = Exec::blockZ(), head = Exec::blockY();
     const int query = Exec::blockX() * kRows + Exec::thread() / kLanes;
     const int column = Exec::thread() % kLanes * kPart;
@@ -29,7 +29,7 @@ template <typename T> struct RowDot {
       sum =
           partOf<Exec>(p, queryView<const T>(p, p.dO, batch, head, query),
                        queryView<const T>(p, p.o, batch, head, query), column);
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int distance = kLanes / 2; distance > 0; distance /= 2)
       sum += Exec::shuffleXor(sum, distance);
     if (column == 0 && query < p.seqQ)
@@ -38,12 +38,12 @@ template <typename T> struct RowDot {
 
 private:
   template <typename Exec>
-  static ATTENTION_DEVICE float partOf(const AttentionParams &p,
-                                       const TileView<const T> &a,
-                                       const TileView<const T> &b, int column) {
+  static TSR_DEVICE float partOf(const AttentionParams &p,
+                                 const TileView<const T> &a,
+                                 const TileView<const T> &b, int column) {
     constexpr int perPiece = 16 / sizeof(T);
     float sum = 0;
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int i = 0; i < kPart; i += perPiece) {
       if (column + i >= p.headDim)
         break;
@@ -53,7 +53,7 @@ private:
         sum += dot<Exec>(x, y, static_cast<T *>(nullptr));
         continue;
       }
-      ATTENTION_UNROLL
+      TSR_UNROLL
       for (int e = i; e < i + perPiece; ++e)
         if (column + e < p.headDim)
           sum += widen<Exec>(*a.at(0, column + e)) *
@@ -62,26 +62,23 @@ private:
     return sum;
   }
 
-  template <typename Exec> static ATTENTION_DEVICE float widen(float x) {
-    return x;
-  }
-  template <typename Exec> static ATTENTION_DEVICE float widen(uint16_t bits) {
+  template <typename Exec> static TSR_DEVICE float widen(float x) { return x; }
+  template <typename Exec> static TSR_DEVICE float widen(uint16_t bits) {
     return Exec::bitsToFloat(uint32_t(bits) << 16);
   }
 
   template <typename Exec>
-  static ATTENTION_DEVICE float dot(const Piece &x, const Piece &y, float *) {
+  static TSR_DEVICE float dot(const Piece &x, const Piece &y, float *) {
     float sum = 0;
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int i = 0; i < 4; ++i)
       sum += Exec::bitsToFloat(x.words[i]) * Exec::bitsToFloat(y.words[i]);
     return sum;
   }
   template <typename Exec>
-  static ATTENTION_DEVICE float dot(const Piece &x, const Piece &y,
-                                    uint16_t *) {
+  static TSR_DEVICE float dot(const Piece &x, const Piece &y, uint16_t *) {
     float sum = 0;
-    ATTENTION_UNROLL
+    TSR_UNROLL
     for (int i = 0; i < 4; ++i) {
       sum += Exec::bitsToFloat(x.words[i] << 16) *
              Exec::bitsToFloat(y.words[i] << 16);

@@ -6,11 +6,11 @@
 #ifndef TESSERA_CUDA_ATTENTION_TILERANGE_H
 #define TESSERA_CUDA_ATTENTION_TILERANGE_H
 
-#include "HostDevice.h"
+#include "../HostDevice.h"
 
 namespace tessera::cuda {
 
-ATTENTION_HOST_DEVICE constexpr int ceilDiv(int a, int b) {
+TSR_HOST_DEVICE constexpr int ceilDiv(int a, int b) {
   return a / b + (a % b != 0);
 }
 
@@ -21,7 +21,7 @@ struct ScorePlane {
   bool causal;
   int start;
 
-  ATTENTION_HOST_DEVICE constexpr bool visible(int query, int key) const {
+  TSR_HOST_DEVICE constexpr bool visible(int query, int key) const {
     return query < seqQ && key < seqK && (!causal || key <= start + query);
   }
 };
@@ -30,14 +30,14 @@ struct ScorePlane {
 struct TileRange {
   int begin, end;
 
-  ATTENTION_HOST_DEVICE constexpr int count() const {
+  TSR_HOST_DEVICE constexpr int count() const {
     return end > begin ? end - begin : 0;
   }
 };
 
 /// Tiles of `tile` keys of which queries [query, query + queries) see some.
-ATTENTION_HOST_DEVICE constexpr TileRange
-keyTiles(const ScorePlane &plane, int query, int queries, int tile) {
+TSR_HOST_DEVICE constexpr TileRange keyTiles(const ScorePlane &plane, int query,
+                                             int queries, int tile) {
   int end = plane.seqK;
   if (plane.causal) {
     const int last =
@@ -48,15 +48,15 @@ keyTiles(const ScorePlane &plane, int query, int queries, int tile) {
 }
 
 /// Tiles of `tile` queries of which some see a key from `key` on.
-ATTENTION_HOST_DEVICE constexpr TileRange queryTiles(const ScorePlane &plane,
-                                                     int key, int tile) {
+TSR_HOST_DEVICE constexpr TileRange queryTiles(const ScorePlane &plane, int key,
+                                               int tile) {
   const int first = key > plane.start ? key - plane.start : 0;
   return {plane.causal ? first / tile : 0, ceilDiv(plane.seqQ, tile)};
 }
 
 /// Whether some element of the rectangle is not visible.
-ATTENTION_HOST_DEVICE constexpr bool
-needsMask(const ScorePlane &plane, int query, int queries, int key, int keys) {
+TSR_HOST_DEVICE constexpr bool needsMask(const ScorePlane &plane, int query,
+                                         int queries, int key, int keys) {
   return query + queries > plane.seqQ || key + keys > plane.seqK ||
          (plane.causal && key + keys - 1 > plane.start + query);
 }

@@ -22,25 +22,25 @@ template <typename T> struct TileView {
   int rows, columns;
   bool aligned; /* 16-byte pieces may be moved, and are whole */
 
-  ATTENTION_DEVICE T *at(int r, int column) const {
+  TSR_DEVICE T *at(int r, int column) const {
     return first + int64_t(r) * row + column;
   }
 };
 
 /// Positions [s, end) of q, o, dO or dQ.
 template <typename T>
-ATTENTION_DEVICE TileView<T> queryView(const AttentionParams &p,
-                                       const TensorRows &tensor, int batch,
-                                       int head, int s) {
+TSR_DEVICE TileView<T> queryView(const AttentionParams &p,
+                                 const TensorRows &tensor, int batch, int head,
+                                 int s) {
   return {tensor.at<T>(p.queryRow(batch, s), int64_t(head) * p.headDim),
           tensor.row, p.seqQ - s, p.headDim, p.aligned};
 }
 
 /// Positions [s, end) of k, v, dK or dV.
 template <typename T>
-ATTENTION_DEVICE TileView<T> keyView(const AttentionParams &p,
-                                     const TensorRows &tensor, int batch,
-                                     int keyHead, int s) {
+TSR_DEVICE TileView<T> keyView(const AttentionParams &p,
+                               const TensorRows &tensor, int batch, int keyHead,
+                               int s) {
   return {tensor.at<T>(p.keyRow(batch, s), int64_t(keyHead) * p.headDim),
           tensor.row, p.seqK - s, p.headDim, p.aligned};
 }

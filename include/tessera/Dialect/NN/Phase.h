@@ -18,6 +18,9 @@ constexpr llvm::StringLiteral kRecomputePhase = "recompute";
 /// Of the op or of the nearest op around it; "" in the forward program.
 llvm::StringRef phaseOf(mlir::Operation *op);
 
+/// What is made on the way to `from`, or in its place, is of the same phase.
+void inheritPhase(mlir::Operation *to, mlir::Operation *from);
+
 inline bool isRecomputed(mlir::Operation *op) {
   return phaseOf(op) == kRecomputePhase;
 }
