@@ -92,13 +92,12 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
 
 void tessera::buildCommunicatePipeline(OpPassManager &passes,
                                        const PipelineOptions &options) {
-  // Stages, and owners, run different programs. Collectives that these start or
-  // join in different orders would wait for each other.
-  if (stagesOf(options.mesh) > 1 || options.parameterServer)
-    return;
   passes.addPass(createMergeCollectivesPass({options.bucketBytes}));
-  if (options.overlap)
-    passes.addPass(createOverlapCollectivesPass());
+  if (!options.overlap)
+    return;
+  passes.addPass(createOverlapCollectivesPass());
+  if (stagesOf(options.mesh) > 1 || options.parameterServer)
+    passes.addPass(createOverlapMessagesPass());
 }
 
 void tessera::buildMemoryPipeline(OpPassManager &passes,

@@ -40,15 +40,15 @@ static int64_t flopsOf(Operation *op) {
   return cost ? cost.getFlops() : 0;
 }
 
-/// What runs between the start of a collective and its wait.
-static void noteOverlap(CallRecord &record, rt::CollectiveOpInterface start) {
+/// What runs between the start of a call and its wait.
+static void noteOverlap(CallRecord &record, rt::AsyncOpInterface start) {
   if (!start.getAsync())
     return;
   record.isAsync = true;
   Operation *wait = *start->user_begin();
   for (Operation *op = start->getNextNode(); op != wait; op = op->getNextNode())
     op->walk([&](rt::RuntimeCallOpInterface call) {
-      if (isa<rt::CollectiveOpInterface, rt::WaitOp>(call.getOperation()))
+      if (isa<rt::AsyncOpInterface, rt::WaitOp>(call.getOperation()))
         return;
       ++record.besideOps;
       record.besideFlops += flopsOf(call);
@@ -63,8 +63,8 @@ static CallRecord recordOf(Operation *op) {
   record.layer = layerOf(record.name);
   record.times = timesOf(op);
   record.flops = flopsOf(op);
-  if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op))
-    noteOverlap(record, collective);
+  if (auto start = dyn_cast<rt::AsyncOpInterface>(op))
+    noteOverlap(record, start);
   if (auto launch = dyn_cast<rt::LaunchOp>(op))
     record.kernel = launch.getKernel();
   if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op)) {

@@ -45,7 +45,7 @@ private:
   LogicalResult visitLoop(LoopOp loop);
   LogicalResult visitReturn();
   LogicalResult checkPending(RuntimeCallOpInterface call);
-  void start(CollectiveOpInterface op);
+  void start(AsyncOpInterface op);
 
   LogicalResult read(OpOperand &operand);
   LogicalResult write(Operation *op, Value value);
@@ -187,7 +187,7 @@ LogicalResult Checker::checkPending(RuntimeCallOpInterface call) {
 }
 
 /// In-place operands are what is written, not what is read.
-void Checker::start(CollectiveOpInterface op) {
+void Checker::start(AsyncOpInterface op) {
   auto call = cast<RuntimeCallOpInterface>(op.getOperation());
   SmallVector<ByteRange> reads, writes;
   llvm::SmallPtrSet<OpOperand *, 2> tied;
@@ -218,9 +218,9 @@ LogicalResult Checker::visitCall(RuntimeCallOpInterface call) {
     if (resultEntry(result, RTDialect::kKeepAttr))
       kept.insert(result);
   }
-  if (auto collective = dyn_cast<CollectiveOpInterface>(call.getOperation());
-      collective && collective.getAsync())
-    start(collective);
+  if (auto started = dyn_cast<AsyncOpInterface>(call.getOperation());
+      started && started.getAsync())
+    start(started);
   return success();
 }
 

@@ -1,5 +1,9 @@
 //===- CheckMessages.cpp - no rank waits for ever -------------------------===//
 // Judges the programs that are emitted, not the schedule that they come from.
+// What runs beside the program counts where it is started, as if the program
+// waited there. If all ranks end so, they do as well when they wait later: of
+// the calls in the order in which they ended, the first that is left has all
+// its ranks, for these wait for earlier ones only.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
@@ -73,6 +77,11 @@ std::string bytesOf(Operation *op) {
   return std::to_string(rt::bytesOf(moved)) + " bytes";
 }
 
+/// A call of the program does not meet one that runs beside it.
+const char *laneOf(Operation *op) {
+  return cast<rt::AsyncOpInterface>(op).getAsync() ? " beside the program" : "";
+}
+
 void CheckMessagesPass::chooseAxes() {
   axes.clear();
   if (steps.front()->hasAttr(rt::RTDialect::kStageAttr))
@@ -141,6 +150,7 @@ void CheckMessagesPass::addMessage(Operation *op, int64_t rank,
   event.what = bytesOf(op);
   if (auto name = op->getAttrOfType<StringAttr>(kMessageAttr))
     event.what += " (" + name.str() + ")";
+  event.what += laneOf(op);
   event.name = nameOf(op);
   events.push_back(std::move(event));
 }
@@ -162,7 +172,8 @@ void CheckMessagesPass::addMeeting(Operation *op, ArrayAttr over, int64_t rank,
   }
   if (event.group.size() < 2)
     return;
-  event.what = op->getName().getStringRef().str() + " of " + bytesOf(op);
+  event.what =
+      op->getName().getStringRef().str() + " of " + bytesOf(op) + laneOf(op);
   event.name = nameOf(op);
   events.push_back(std::move(event));
 }

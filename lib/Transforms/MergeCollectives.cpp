@@ -23,12 +23,13 @@ struct Bucket {
   int64_t bytes = 0;
 };
 
-/// Parts of a bucket begin where kernels expect a buffer to begin.
+/// Parts of a bucket begin where kernels expect a buffer to begin. Ranks with
+/// other programs would have other buckets.
 bool mayJoin(AllReduceOp op, int64_t limit) {
   int64_t bytes = bytesOf(op.getInput());
   return !op.getMaximum() && !op.getAsync() && op.getInput().hasOneUse() &&
          !isa<BlockArgument>(op.getInput()) && bytes % kAlignment == 0 &&
-         bytes < limit;
+         bytes < limit && !crossesPrograms(op);
 }
 
 /// Finds the buckets of a block.
@@ -122,7 +123,8 @@ struct MergeCollectivesPass
 /// instead of twice.
 void MergeCollectivesPass::mergeAxes(AllReduceOp op) {
   auto inner = op.getInput().getDefiningOp<AllReduceOp>();
-  bool alike = inner && inner->hasOneUse() &&
+  bool alike = inner && inner->hasOneUse() && !crossesPrograms(op) &&
+               !crossesPrograms(inner) &&
                inner.getMaximum() == op.getMaximum() &&
                !resultEntry(inner.getResult(), RTDialect::kKeepAttr) &&
                inner->getBlock() == op->getBlock();

@@ -1,7 +1,6 @@
 //===- OverlapCollectives.cpp - starts collectives early, waits late ------===//
 
-#include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/NN/Phase.h"
+#include "AsyncCalls.h"
 #include "tessera/Dialect/RT/Program.h"
 #include "tessera/Transforms/Passes.h"
 
@@ -15,14 +14,6 @@ using namespace tessera;
 using namespace tessera::rt;
 
 namespace {
-
-/// Names of memory, no work: they move along with what they name.
-bool isAlias(Operation *op) { return isa_and_nonnull<ViewOp, JoinOp>(op); }
-
-/// The op of `block` that is `user` or holds it.
-Operation *inBlock(Block *block, Operation *user) {
-  return block->findAncestorOpInBlock(*user);
-}
 
 /// The last op of the block behind which all operands exist, where joins move
 /// along; null if one comes from outside of the block: it was there before.
@@ -42,35 +33,10 @@ Operation *lastSource(Operation *op) {
   return last;
 }
 
-/// The operand whose buffer the only result takes; null if there is none.
-OpOperand *inPlaceOperand(CollectiveOpInterface op) {
-  auto call = cast<RuntimeCallOpInterface>(op.getOperation());
-  return call.getTiedOperand(0);
-}
-
 /// What a collective writes in place is read by nobody else.
 bool ownsWhatItWrites(CollectiveOpInterface op) {
   OpOperand *tied = inPlaceOperand(op);
   return !tied || tied->get().hasOneUse();
-}
-
-/// The first op that needs a value's elements, through views and joins.
-Operation *firstUse(Block *block, Operation *op) {
-  Operation *first = nullptr;
-  for (Operation *user : op->getUsers()) {
-    Operation *use = inBlock(block, user);
-    if (isAlias(use))
-      use = firstUse(block, use);
-    if (use && (!first || use->isBeforeInBlock(first)))
-      first = use;
-  }
-  return first;
-}
-
-bool isWork(Operation &op) {
-  bool computes = isa<RuntimeCallOpInterface>(op) &&
-                  !isa<CollectiveOpInterface, WaitOp>(op);
-  return computes || op.getNumRegions() != 0;
 }
 
 struct OverlapCollectivesPass
@@ -85,14 +51,13 @@ struct OverlapCollectivesPass
       fetched.clear();
       summed.clear();
       for (CollectiveOpInterface op : all)
-        overlap(op);
+        if (!crossesPrograms(op))
+          overlap(op);
     }
   }
 
   void overlap(CollectiveOpInterface op);
   void moveStart(Operation *op, Operation *behind);
-  void moveAliases(Operation *op, Operation *behind);
-  Operation *insertWait(CollectiveOpInterface op, Operation *before);
   Operation *prefetchPoint(CollectiveOpInterface op);
   void limitPending(CollectiveOpInterface op, Operation *wait);
 
@@ -109,40 +74,6 @@ void OverlapCollectivesPass::moveStart(Operation *op, Operation *behind) {
     if (Operation *source = operand.getDefiningOp();
         isAlias(source) && behind->isBeforeInBlock(source))
       moveStart(source, behind);
-}
-
-/// Names of what an op makes stand behind `behind`.
-void OverlapCollectivesPass::moveAliases(Operation *op, Operation *behind) {
-  for (Operation *user : op->getUsers()) {
-    if (!isAlias(user) || user->getBlock() != behind->getBlock() ||
-        behind->isBeforeInBlock(user))
-      continue;
-    user->moveAfter(behind);
-    moveAliases(user, user);
-  }
-}
-
-/// Users read what rt.wait returns; what is known of the result goes there.
-Operation *OverlapCollectivesPass::insertWait(CollectiveOpInterface op,
-                                              Operation *before) {
-  OpBuilder builder(before);
-  OpOperand *tied = inPlaceOperand(op);
-  SmallVector<Value> inputs;
-  for (OpOperand &operand : op->getOpOperands())
-    if (&operand != tied && isa<RankedTensorType>(operand.get().getType()))
-      inputs.push_back(operand.get());
-  Value result = op->getResult(0);
-  auto wait =
-      WaitOp::create(builder, op->getLoc(), result.getType(), result, inputs);
-  result.replaceAllUsesExcept(wait.getResult(), wait);
-  for (StringRef name :
-       {StringRef(RTDialect::kKeepAttr), StringRef(RTDialect::kRoleAttr)})
-    if (Attribute entries = op->removeAttr(name))
-      wait->setAttr(name, entries);
-  nn::inheritPhase(wait, op);
-  moveAliases(wait, wait);
-  op.setAsync(true);
-  return wait;
 }
 
 /// Where a collective of operands that were there before the block may start:

@@ -10,8 +10,7 @@ static bool meetsAny(ArrayRef<ByteRange> ranges, ByteRange bytes) {
   return llvm::any_of(ranges, [&](ByteRange r) { return r.meets(bytes); });
 }
 
-void PendingCollectives::start(CollectiveOpInterface op,
-                               ArrayRef<ByteRange> reads,
+void PendingCollectives::start(AsyncOpInterface op, ArrayRef<ByteRange> reads,
                                ArrayRef<ByteRange> writes) {
   started[op] = {llvm::to_vector(reads), llvm::to_vector(writes)};
 }

@@ -11,7 +11,7 @@ void CollectiveStream::fork() {
 void CollectiveStream::join(const void *buffer) {
   auto found = done.find(buffer);
   if (found == done.end())
-    fail(TSR_INTERNAL, "waits for a collective that was not started");
+    fail(TSR_INTERNAL, "waits for what was not started");
   check(cudaStreamWaitEvent(program, found->second.get()),
         "waiting for a collective");
 }

@@ -226,7 +226,7 @@ Status CudaRank::queueCollective(const Call &call) {
     return status;
   const void *target = call.buffers[arityOf(call).buffers - 1];
   communication.finish(target);
-  if (isMessage(call) || !call.args[TSR_COLLECTIVE_ASYNC])
+  if (!call.args[isMessage(call) ? TSR_MESSAGE_ASYNC : TSR_COLLECTIVE_ASYNC])
     communication.join(target);
   return {};
 }

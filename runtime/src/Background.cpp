@@ -71,7 +71,7 @@ Status Background::wait(const void *buffer) {
   state->done.wait(lock, [&] { return !isQueued(); });
   auto found = state->finished.find(buffer);
   if (found == state->finished.end())
-    return {TSR_INTERNAL, "waits for a collective that was not started"};
+    return {TSR_INTERNAL, "waits for what was not started"};
   Status status = std::move(found->second);
   state->finished.erase(found);
   return status;

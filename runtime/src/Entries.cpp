@@ -77,18 +77,24 @@ int32_t copy(void *context, int64_t op, void *const *buffers,
   });
 }
 
-/// Runs a collective, or has the communication thread run it.
+/// Runs a call of the communicator, or has the communication thread run it.
 /// `target` names it for `wait`.
-Status collect(Rank &rank, const Collective &call, const int64_t *args,
-               const void *target, Background::Job run) {
-  if (!args[TSR_COLLECTIVE_ASYNC])
+Status communicate(Rank &rank, int64_t op, bool isAsync, const void *target,
+                   Background::Job run) {
+  if (!isAsync)
     return run(*rank.communicator);
   if (!rank.background)
     rank.background = std::make_unique<Background>(
         rank.communicator->forLane(Lane::Background), rank.number);
-  rank.background->start(call.op, target, std::move(run),
+  rank.background->start(op, target, std::move(run),
                          rank.trace ? &rank.trace->background : nullptr);
   return {};
+}
+
+Status collect(Rank &rank, const Collective &call, const int64_t *args,
+               const void *target, Background::Job run) {
+  return communicate(rank, call.op, args[TSR_COLLECTIVE_ASYNC] != 0, target,
+                     std::move(run));
 }
 
 int32_t allReduce(void *context, int64_t op, void *const *buffers,
@@ -127,7 +133,7 @@ int32_t reduceScatter(void *context, int64_t op, void *const *buffers,
 int32_t wait(void *context, int64_t op, void *const *buffers, const int64_t *) {
   return enter(context, op, [&](Rank &rank) -> Status {
     if (!rank.background)
-      return {TSR_INTERNAL, "waits for a collective that was not started"};
+      return {TSR_INTERNAL, "waits for what was not started"};
     return rank.background->wait(buffers[0]);
   });
 }
@@ -171,22 +177,36 @@ int32_t zigzag(void *context, int64_t op, void *const *buffers,
 int32_t send(void *context, int64_t op, void *const *buffers,
              const int64_t *args) {
   return enter(context, op, [&](Rank &rank) {
-    return rank.communicator->send(messageOf(rank, op, args), buffers[0]);
+    Message message = messageOf(rank, op, args);
+    const void *data = buffers[0];
+    return communicate(rank, op, args[TSR_MESSAGE_ASYNC] != 0, data,
+                       [=](Communicator &communicator) {
+                         return communicator.send(message, data);
+                       });
   });
 }
 
 int32_t receive(void *context, int64_t op, void *const *buffers,
                 const int64_t *args) {
   return enter(context, op, [&](Rank &rank) {
-    return rank.communicator->receive(messageOf(rank, op, args), buffers[0]);
+    Message message = messageOf(rank, op, args);
+    void *data = buffers[0];
+    return communicate(rank, op, args[TSR_MESSAGE_ASYNC] != 0, data,
+                       [=](Communicator &communicator) {
+                         return communicator.receive(message, data);
+                       });
   });
 }
 
 int32_t broadcast(void *context, int64_t op, void *const *buffers,
                   const int64_t *args) {
   return enter(context, op, [&](Rank &rank) {
-    return rank.communicator->broadcast(collectiveOf(op, args),
-                                        args[TSR_COLLECTIVE_ROOT], buffers[0]);
+    Collective call = collectiveOf(op, args);
+    int64_t root = args[TSR_COLLECTIVE_ROOT];
+    void *data = buffers[0];
+    return collect(rank, call, args, data, [=](Communicator &communicator) {
+      return communicator.broadcast(call, root, data);
+    });
   });
 }
 } // namespace

@@ -226,6 +226,20 @@ TEST(OverlapTest, OfSumsOverMicroBatchesChangesNoBit) {
   expectNoBitOfOverlap(build);
 }
 
+/// Messages of stages and to owners, and the buckets of a stage.
+TEST(OverlapTest, OfStagesAndOwnersChangesNoBit) {
+  Build stages;
+  stages.mesh = "pp=2,dp=2";
+  stages.microBatches = 3;
+  stages.batch = 12;
+  stages.zero = 3;
+  expectNoBitOfOverlap(stages);
+  Build owners;
+  owners.mesh = "dp=2,tp=2";
+  owners.dpSync = "parameter-server";
+  expectNoBitOfOverlap(owners);
+}
+
 /// Nothing is read before it is written: NaN would reach the loss.
 using PoisonTest = MeshTest;
 TEST_P(PoisonTest, PoisonedMemoryChangesNothing) {

@@ -1,4 +1,4 @@
-//===- BackgroundTest.cpp - collectives beside the program ----------------===//
+//===- BackgroundTest.cpp - collectives and messages beside the program ---===//
 // What is started has the result of a blocking call, whatever the program does
 // meanwhile, also over the same groups; failures reach the waits and name the
 // op that is pending.
@@ -84,6 +84,30 @@ TEST(Background, SumsWhileTheProgramSumsOverTheSameGroups) {
       ASSERT_EQ(a, std::vector<float>(300, wanted)) << "axes " << axes;
       ASSERT_EQ(b, std::vector<float>(5000, 40.0f));
       ASSERT_EQ(own, std::vector<float>(7, axes == 3 ? 400.0f : 200.0f));
+    }
+  });
+}
+
+/// What one rank starts first the other starts second; the program waits at the
+/// end.
+TEST(Background, MessagesPassBesideTheProgram) {
+  World world = makeWorld({{"pp", 2}});
+  onRanks(world, [&](int64_t rank, Place &place) {
+    for (int round = 0; round < 100; ++round) {
+      std::vector<float> out(3000, 1.0f + rank), in(3000, 0.0f);
+      Message message{1, 1 - rank, 12000};
+      auto send = [&](Communicator &c) { return c.send(message, out.data()); };
+      auto receive = [&](Communicator &c) {
+        return c.receive(message, in.data());
+      };
+      if (rank == 0)
+        place.background->start(1, out.data(), send, nullptr);
+      place.background->start(2, in.data(), receive, nullptr);
+      if (rank == 1)
+        place.background->start(1, out.data(), send, nullptr);
+      ASSERT_TRUE(place.background->wait(in.data()).ok());
+      ASSERT_TRUE(place.background->wait(out.data()).ok());
+      ASSERT_EQ(in, std::vector<float>(3000, 2.0f - rank));
     }
   });
 }

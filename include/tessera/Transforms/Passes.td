@@ -255,7 +255,18 @@ def OverlapCollectivesPass : Pass<"rt-overlap-collectives", "::mlir::ModuleOp"> 
     Before: `@step` of rt ops. After: a collective that has work to do between
     the op that makes its last operand and the first op that needs its result is
     `async`, stands behind the former, and has an `rt.wait` before the latter.
-    Nothing else moves.
+    Nothing else moves, and nothing in which ranks with different programs meet.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
+def OverlapMessagesPass : Pass<"rt-overlap-messages", "::mlir::ModuleOp"> {
+  let summary = "Messages between stages, or to owners, run beside the program";
+  let description = [{
+    Before: programs of rt ops with `rt.send` and `rt.receive`. After: all of
+    these are `async`. A receive starts right behind the message before it and is
+    waited for before its first use; a send is waited for before the tensor's
+    next reader, and before the next send. Messages keep their order.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }

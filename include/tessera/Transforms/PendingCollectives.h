@@ -14,7 +14,7 @@ namespace tessera::rt {
 
 class PendingCollectives {
 public:
-  void start(CollectiveOpInterface op, llvm::ArrayRef<ByteRange> reads,
+  void start(AsyncOpInterface op, llvm::ArrayRef<ByteRange> reads,
              llvm::ArrayRef<ByteRange> writes);
   /// Each emits an error and fails where the program is wrong.
   mlir::LogicalResult finish(WaitOp wait);

@@ -268,7 +268,7 @@ Call allToAll(rt::AllToAllOp op, dist::MeshAttr mesh) {
 }
 
 /// Of a send or receive.
-Call message(Operation *op, int entry, Value tensor, StringRef axis,
+Call message(rt::AsyncOpInterface op, int entry, Value tensor, StringRef axis,
              int64_t peer, dist::MeshAttr mesh) {
   int64_t index = mesh ? mesh.getIndex(axis) : -1;
   if (index < 0 || peer >= mesh.getSize(axis))
@@ -281,6 +281,7 @@ Call message(Operation *op, int entry, Value tensor, StringRef axis,
   call.arguments[TSR_MESSAGE_AXIS] = index;
   call.arguments[TSR_MESSAGE_PEER] = peer;
   call.arguments[TSR_MESSAGE_BYTES] = rt::bytesOf(tensor);
+  call.arguments[TSR_MESSAGE_ASYNC] = op.getAsync();
   return call;
 }
 

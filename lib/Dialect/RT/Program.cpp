@@ -13,6 +13,16 @@ StringRef tessera::rt::stageAxisOf(func::FuncOp step) {
   return axis ? axis.getValue() : StringRef(dist::DistDialect::kStageAxis);
 }
 
+bool tessera::rt::crossesPrograms(Operation *op) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  auto step = op->getParentOfType<func::FuncOp>();
+  if (!collective || !step->hasAttr(RTDialect::kStageAttr))
+    return false;
+  StringRef axis = stageAxisOf(step);
+  return llvm::any_of(collective.getAxes().getAsRange<StringAttr>(),
+                      [&](StringAttr own) { return own.getValue() == axis; });
+}
+
 static LogicalResult checkValue(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || (type.hasStaticShape() && type.getElementType().isIntOrFloat()))

@@ -95,6 +95,10 @@ dist::Collective AllToAllOp::getCollective() {
 }
 Value AllToAllOp::getWhole() { return getInput(); }
 
+OpOperand *SendOp::getTiedOperand(unsigned result) {
+  return &getInputMutable();
+}
+
 OpOperand *BroadcastOp::getTiedOperand(unsigned result) {
   return getInput() ? &getInputMutable()[0] : nullptr;
 }

@@ -113,18 +113,35 @@ static LogicalResult verifyPart(Operation *op, Value part, int64_t offset,
 }
 
 LogicalResult WaitOp::verify() {
-  auto start = getPending().getDefiningOp<CollectiveOpInterface>();
+  auto start = getPending().getDefiningOp<AsyncOpInterface>();
   if (!start || !start.getAsync())
     return emitOpError() << "waits for a value that is not pending; only an "
-                            "asynchronous collective makes such a value";
+                            "asynchronous call makes such a value";
   if (start->getBlock() != (*this)->getBlock())
     return emitOpError() << "waits in another block than the one in which the "
-                            "collective is started";
+                            "call is started";
   return success();
 }
 
-LogicalResult tessera::rt::verifyCollective(Operation *op) {
-  if (!cast<CollectiveOpInterface>(op).getAsync())
+void SendOp::build(OpBuilder &builder, OperationState &state, Value input,
+                   IntegerAttr peer, StringAttr axis, bool async) {
+  build(builder, state, async ? input.getType() : Type(), input, peer, axis,
+        async ? builder.getUnitAttr() : UnitAttr());
+}
+
+LogicalResult SendOp::verify() {
+  Value sent = getSent();
+  if (getAsync() && (!sent || sent.getType() != getInput().getType()))
+    return emitOpError() << "is asynchronous and gives its operand back: it "
+                            "has one result, of type "
+                         << getInput().getType();
+  if (!getAsync() && sent)
+    return emitOpError() << "has a result, but is not asynchronous";
+  return success();
+}
+
+LogicalResult tessera::rt::verifyAsync(Operation *op) {
+  if (!cast<AsyncOpInterface>(op).getAsync())
     return success();
   for (Value result : op->getResults()) {
     for (Operation *user : result.getUsers())

@@ -167,11 +167,12 @@ enum {
  *   r and 2n - 1 - r. Makes the latter of the former, or with MAKES_WHOLE the
  *   other way round. AXES is one axis. buffers: whole, early, late.
  * With ASYNC the call returns at once. Until `wait` returns nobody may write
- * what the collective reads, or touch what it writes. Collectives that are
- * started run one after the other, in the order of their starts, which is the
- * same on all ranks.
- * wait: until the collective is done whose result is buffers[0]; args is
- * null. A program waits for all that it starts. */
+ * what the collective reads, or touch what it writes. Collectives and messages
+ * that are started run one after the other, in the order of their starts, which
+ * is the same on all ranks of a collective.
+ * wait: until the collective or receive is done whose result is buffers[0], or
+ * the send of buffers[0]; args is null. A program waits for all that it
+ * starts. */
 enum {
   TSR_COLLECTIVE_AXES = 0,
   TSR_COLLECTIVE_COUNT,
@@ -231,11 +232,14 @@ enum {
 
 /* send, receive: BYTES bytes of buffers[0] to or from the rank whose coordinate
  * on mesh axis number AXIS is PEER and whose others are this rank's. A send
- * ends when the peer has received; messages of a pair meet in order. */
+ * ends when the peer has received; messages of a pair meet in order. With ASYNC
+ * the call returns at once, as that of a collective; then it is asynchronous at
+ * both ends. */
 enum {
   TSR_MESSAGE_AXIS = 0,
   TSR_MESSAGE_PEER,
   TSR_MESSAGE_BYTES,
+  TSR_MESSAGE_ASYNC,
   TSR_MESSAGE_ARGS
 };
 

@@ -1,11 +1,11 @@
-// A rank runs the program of its stage; messages are calls with the axis, the peer's coordinate and bytes.
+// A rank runs the program of its stage; messages are calls with the axis, the peer's coordinate, bytes, and whether they run beside the program.
 // RUN: tessera-opt --convert-rt-to-llvm %s | FileCheck %s
 
 // CHECK-LABEL: llvm.func internal @tsr_stage_0
 // CHECK: llvm.mlir.addressof @tsr_calls_0
 // CHECK-LABEL: llvm.func internal @tsr_stage_1
 // CHECK: llvm.mlir.addressof @tsr_calls_1
-// CHECK: @tsr_arguments(dense<[1, 1, 32, 1, 0, 32]>
+// CHECK: @tsr_arguments(dense<[1, 1, 32, 0, 1, 0, 32, 0]>
 // CHECK-LABEL: llvm.func @tsr_program_step
 // CHECK: %[[STAGE:.*]] = llvm.load %{{.*}} -> i64
 // CHECK: %[[ZERO:.*]] = llvm.mlir.constant(0 : i64)

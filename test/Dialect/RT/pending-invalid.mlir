@@ -29,7 +29,7 @@ func.func @step(%x: tensor<8xf32>) {
 
 func.func @step(%x: tensor<8xf32>) {
   %y = rt.all_reduce %x over ["dp"] {maximum = false} : tensor<8xf32> -> tensor<8xf32>
-  // expected-error @below {{waits for a value that is not pending; only an asynchronous collective makes such a value}}
+  // expected-error @below {{waits for a value that is not pending; only an asynchronous call makes such a value}}
   %a = rt.wait %y : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -40,9 +40,33 @@ func.func @step(%x: tensor<8xf32>) {
   %y = rt.all_reduce %x over ["dp"] async {maximum = false} : tensor<8xf32> -> tensor<8xf32>
   rt.loop 2 init() : () -> () {
   ^bb0(%i: i64):
-    // expected-error @below {{waits in another block than the one in which the collective is started}}
+    // expected-error @below {{waits in another block than the one in which the call is started}}
     %a = rt.wait %y : tensor<8xf32> -> tensor<8xf32>
     rt.yield
   }
   return
+}
+
+// -----
+
+func.func @step(%x: tensor<8xf32>) {
+  // expected-error @below {{is asynchronous and gives its operand back: it has one result, of type 'tensor<8xf32>'}}
+  rt.send %x to 1 on "pp" async : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @step(%x: tensor<8xf32>) {
+  // expected-error @below {{has a result, but is not asynchronous}}
+  %y = rt.send %x to 1 on "pp" : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @step() -> tensor<8xf32> {
+  // expected-error @below {{is pending, but 'func.return' reads its result; only rt.wait may}}
+  %x = rt.receive from 0 on "pp" async : tensor<8xf32>
+  return %x : tensor<8xf32>
 }

@@ -5,6 +5,12 @@ func.func @messages(%x: tensor<8xf32>) {
   rt.send %x to 1 on "pp" : tensor<8xf32>
   // CHECK: rt.receive from 1 on "pp" : tensor<8xf32>
   %y = rt.receive from 1 on "pp" : tensor<8xf32>
+  // CHECK: rt.send %{{.*}} to 1 on "pp" async : tensor<8xf32> -> tensor<8xf32>
+  %sent = rt.send %x to 1 on "pp" async : tensor<8xf32> -> tensor<8xf32>
+  %x1 = rt.wait %sent : tensor<8xf32> -> tensor<8xf32>
+  // CHECK: rt.receive from 1 on "pp" async : tensor<8xf32>
+  %got = rt.receive from 1 on "pp" async : tensor<8xf32>
+  %y1 = rt.wait %got : tensor<8xf32> -> tensor<8xf32>
   // CHECK: rt.broadcast %{{.*}} : tensor<8xf32> from 0 over ["pp"] -> tensor<8xf32>
   %z = rt.broadcast %x : tensor<8xf32> from 0 over ["pp"] -> tensor<8xf32>
   // CHECK: rt.broadcast from 1 over ["pp"] -> tensor<8xf32>

@@ -1,9 +1,10 @@
-"""A trace of tessera train: usage check_trace.py FILE RANKS."""
+"""A trace of tessera train: usage check_trace.py FILE RANKS KIND..., with the kinds of op that run beside the program."""
 import json
 import sys
 
 events = json.load(open(sys.argv[1]))["traceEvents"]
 ranks = int(sys.argv[2])
+kinds = sys.argv[3:]
 names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
 assert sorted(set(names.values())) == ["communication", "program"], names
 threads = {}
@@ -16,8 +17,9 @@ for ops in threads.values():
     for before, after in zip(ops, ops[1:]):
         assert before["ts"] + before["dur"] <= after["ts"] + 0.01, (before, after)
 for rank in range(ranks):
-    started = {e["args"]["op"]: e for e in threads[rank, 0] if e["cat"] == "all_reduce"}
+    started = {e["args"]["op"]: e for e in threads[rank, 0] if e["cat"] in kinds}
     waits = sum(e["cat"] == "wait" for e in threads[rank, 0])
-    assert 0 < waits == len(threads[rank, 1]), "every started collective runs once and is waited for"
+    assert 0 < waits == len(threads[rank, 1]), "every started call runs once and is waited for"
     for event in threads[rank, 1]:
-        assert event["cat"] == "all_reduce" and event["ts"] >= started[event["args"]["op"]]["ts"], event
+        assert event["cat"] in kinds and event["ts"] >= started[event["args"]["op"]]["ts"], event
+assert {e["cat"] for rank in range(ranks) for e in threads[rank, 1]} == set(kinds)

@@ -13,6 +13,9 @@ namespace tessera::rt {
 constexpr llvm::StringLiteral kStageAxisAttr = "rt.stage_axis";
 llvm::StringRef stageAxisOf(mlir::func::FuncOp step);
 
+/// Whether an op is a collective of ranks that run different programs.
+bool crossesPrograms(mlir::Operation *op);
+
 /// The programs of nn::findSteps: one block each, tensors of static shape in rt
 /// ops only. Emits an error where a module has none.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>

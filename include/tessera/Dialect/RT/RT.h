@@ -18,7 +18,7 @@
 
 namespace tessera::rt {
 /// Emits an error if anything but one rt.wait reads a pending result.
-mlir::LogicalResult verifyCollective(mlir::Operation *op);
+mlir::LogicalResult verifyAsync(mlir::Operation *op);
 } // namespace tessera::rt
 
 #include "tessera/Dialect/RT/RTInterfaces.h.inc"

@@ -29,13 +29,28 @@ def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
   ];
 }
 
-def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+def AsyncOpInterface : OpInterface<"AsyncOpInterface"> {
+  let cppNamespace = "::tessera::rt";
+  let description = [{
+    A call that may run beside the program. An asynchronous one returns at once;
+    its results are pending until `rt.wait`, the only op that may read them, and
+    until then nothing may write what it reads, or touch what it writes. Those
+    that a rank starts run one after the other, in the order of their starts.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether it returns before it is done.",
+      "bool", "getAsync", (ins)>,
+    InterfaceMethod<"Makes it return before it is done, or not.",
+      "void", "setAsync", (ins "bool":$async)>
+  ];
+  let verify = [{ return ::tessera::rt::verifyAsync($_op); }];
+}
+
+def CollectiveOpInterface : OpInterface<"CollectiveOpInterface", [AsyncOpInterface]> {
   let cppNamespace = "::tessera::rt";
   let description = [{
     A call in which all ranks of a group take part: those that differ only on
-    the op's axes. An asynchronous one returns at once; its results are pending
-    until `rt.wait`, the only op that may read them, and until then nothing may
-    write what it reads, or touch what it writes.
+    the op's axes.
   }];
   let methods = [
     InterfaceMethod<"The mesh axes that the group spans.",
@@ -43,13 +58,8 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     InterfaceMethod<"What it does; decides what a rank sends.",
       "::tessera::dist::Collective", "getCollective", (ins)>,
     InterfaceMethod<"The operand or result that is whole on the axes.",
-      "::mlir::Value", "getWhole", (ins)>,
-    InterfaceMethod<"Whether it returns before it is done.",
-      "bool", "getAsync", (ins)>,
-    InterfaceMethod<"Makes it return before it is done, or not.",
-      "void", "setAsync", (ins "bool":$async)>
+      "::mlir::Value", "getWhole", (ins)>
   ];
-  let verify = [{ return ::tessera::rt::verifyCollective($_op); }];
 }
 
 #endif // TESSERA_DIALECT_RT_RTINTERFACES_TD

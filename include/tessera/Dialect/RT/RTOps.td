@@ -262,11 +262,11 @@ def RT_AllReduceOp : RT_Op<"all_reduce", [Pure, AllTypesMatch<["input", "result"
   let assemblyFormat = "$input `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
 }
 
-def RT_WaitOp : RT_Op<"wait", [Pure, AllTypesMatch<["pending", "result"]>, RT_Call<["getTiedOperand"]>]> {
-  let summary = "Waits until an asynchronous collective is done";
+def RT_WaitOp : RT_Op<"wait", [AllTypesMatch<["pending", "result"]>, RT_Call<["getTiedOperand"]>]> {
+  let summary = "Waits until an asynchronous call is done";
   let description = [{
-    The result is the collective's, in the same buffer. `inputs` are what the
-    collective reads elsewhere, so that it lives until here.
+    The result is the call's, in the same buffer. `inputs` are what the call
+    reads elsewhere, so that it lives until here.
   }];
   let arguments = (ins AnyRankedTensor:$pending, Variadic<AnyRankedTensor>:$inputs);
   let results = (outs AnyRankedTensor:$result);

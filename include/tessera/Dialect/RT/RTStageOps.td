@@ -8,22 +8,29 @@
 
 defvar RT_Coordinate = ConfinedAttr<I64Attr, [IntNonNegative]>;
 
-def RT_SendOp : RT_Op<"send", [RT_Call<>]> {
+def RT_SendOp : RT_Op<"send", [RT_Call<["getTiedOperand"]>, AsyncOpInterface]> {
   let summary = "Sends a tensor to the rank at coordinate `peer` of an axis";
   let description = [{
     Ends when the peer has received it: the peer must make the matching
-    `rt.receive`, and messages between two ranks meet in order.
+    `rt.receive`, and messages between two ranks meet in order. A message is
+    asynchronous at both ends or at none; an asynchronous send gives its operand
+    back, in the same buffer, through `rt.wait`.
   }];
-  let arguments = (ins AnyRankedTensor:$input, RT_Coordinate:$peer, StrAttr:$axis);
-  let results = (outs);
-  let assemblyFormat = "$input `to` $peer `on` $axis attr-dict `:` type($input)";
+  let arguments = (ins AnyRankedTensor:$input, RT_Coordinate:$peer, StrAttr:$axis, UnitAttr:$async);
+  let results = (outs Optional<AnyRankedTensor>:$sent);
+  let assemblyFormat = [{
+    $input `to` $peer `on` $axis (`async` $async^)? attr-dict `:` type($input) (`->` type($sent)^)?
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::IntegerAttr":$peer, "::mlir::StringAttr":$axis,
+                                 CArg<"bool", "false">:$async)>];
+  let hasVerifier = 1;
 }
 
-def RT_ReceiveOp : RT_Op<"receive", [RT_Call<>]> {
+def RT_ReceiveOp : RT_Op<"receive", [RT_Call<>, AsyncOpInterface]> {
   let summary = "What the rank at coordinate `peer` of an axis sends";
-  let arguments = (ins RT_Coordinate:$peer, StrAttr:$axis);
+  let arguments = (ins RT_Coordinate:$peer, StrAttr:$axis, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "`from` $peer `on` $axis attr-dict `:` type($result)";
+  let assemblyFormat = "`from` $peer `on` $axis (`async` $async^)? attr-dict `:` type($result)";
 }
 
 def RT_BroadcastOp : RT_Op<"broadcast", [RT_Call<["getTiedOperand"]>, RT_Collective]> {

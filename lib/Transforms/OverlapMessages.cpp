@@ -1,0 +1,119 @@
+//===- OverlapMessages.cpp - messages beside the program ------------------===//
+// All messages or none: a send on the communication thread does not meet a
+// receive in the program. Messages keep their order, so ranks that did not wait
+// for each other for ever do not do so now (docs/Pipeline.md).
+//===----------------------------------------------------------------------===//
+
+#include "AsyncCalls.h"
+#include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Dialect/RT/Program.h"
+#include "tessera/Transforms/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_OVERLAPMESSAGESPASS
+#include "tessera/Transforms/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::rt;
+
+namespace {
+
+struct OverlapMessagesPass
+    : tessera::impl::OverlapMessagesPassBase<OverlapMessagesPass> {
+  void runOnOperation() override {
+    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
+    if (failed(steps))
+      return signalPassFailure();
+    for (func::FuncOp step : *steps) {
+      SmallVector<Operation *> messages;
+      step.walk([&](Operation *op) {
+        if (isa<SendOp, ReceiveOp>(op) &&
+            !cast<AsyncOpInterface>(op).getAsync())
+          messages.push_back(op);
+      });
+      started.clear();
+      for (Operation *op : messages) {
+        if (auto receive = dyn_cast<ReceiveOp>(op))
+          overlap(receive);
+        else
+          overlap(cast<SendOp>(op));
+      }
+    }
+  }
+
+  void overlap(ReceiveOp receive);
+  void overlap(SendOp send);
+  Operation *earliest(ReceiveOp receive);
+
+  /// By block: the start of the last message, the wait of the last send.
+  struct Last {
+    Operation *start = nullptr;
+    WaitOp sent;
+  };
+  DenseMap<Block *, Last> started;
+};
+
+/// A receive needs nothing of its rank. It may stand right behind the last
+/// message, but not before that in which ranks with other programs meet: those
+/// would be in another order.
+Operation *OverlapMessagesPass::earliest(ReceiveOp receive) {
+  Operation *first = receive;
+  Operation *last = started.lookup(receive->getBlock()).start;
+  if (!last)
+    return first;
+  auto isPassed = [](Operation *op) {
+    return op->getNumRegions() == 0 && !crossesPrograms(op);
+  };
+  while (first->getPrevNode() != last && isPassed(first->getPrevNode()))
+    first = first->getPrevNode();
+  return first;
+}
+
+/// Starts behind the last message, and is waited for before the first use.
+void OverlapMessagesPass::overlap(ReceiveOp receive) {
+  Block *block = receive->getBlock();
+  if (Operation *before = earliest(receive); before != receive)
+    receive->moveBefore(before);
+  Operation *use = firstUse(block, receive);
+  auto async = cast<AsyncOpInterface>(receive.getOperation());
+  insertWait(async, use ? use : receive->getNextNode());
+  started[block].start = receive;
+}
+
+/// The first op behind `op` that reads `value`; else the end of the block.
+Operation *nextReader(Operation *op, Value value) {
+  Block *block = op->getBlock();
+  Operation *next = block->getTerminator();
+  for (Operation *user : value.getUsers())
+    if (Operation *use = block->findAncestorOpInBlock(*user);
+        use && op->isBeforeInBlock(use) && use->isBeforeInBlock(next))
+      next = use;
+  return next;
+}
+
+/// Waits before somebody else reads the tensor, or before the next send: what
+/// is sent holds on to its memory until then.
+void OverlapMessagesPass::overlap(SendOp send) {
+  Block *block = send->getBlock();
+  Last &last = started[block];
+  if (last.sent && send->isBeforeInBlock(last.sent))
+    last.sent->moveBefore(send);
+  Value input = send.getInput();
+  OpBuilder builder(send);
+  auto async = SendOp::create(builder, send.getLoc(), input, send.getPeerAttr(),
+                              send.getAxisAttr(), /*async=*/true);
+  async->setDiscardableAttrs(send->getDiscardableAttrDictionary());
+  send.erase();
+  Operation *reader = nextReader(async, input);
+  WaitOp wait =
+      insertWait(cast<AsyncOpInterface>(async.getOperation()), reader);
+  input.replaceUsesWithIf(wait.getResult(), [&](OpOperand &use) {
+    Operation *user = block->findAncestorOpInBlock(*use.getOwner());
+    return user && wait->isBeforeInBlock(user);
+  });
+  last = {async, wait};
+}
+
+} // namespace
