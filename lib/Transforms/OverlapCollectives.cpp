@@ -101,6 +101,24 @@ void OverlapCollectivesPass::limitPending(CollectiveOpInterface op,
   last = wait;
 }
 
+/// Where to start instead of behind `source`: behind the last send before the
+/// use, for which another stage waits while calls run one after the other, and
+/// behind what has been put there.
+Operation *behindSends(Operation *source, Operation *use) {
+  Operation *op = use->getPrevNode();
+  while (op && op != source && !isa<SendOp>(op))
+    op = op->getPrevNode();
+  if (!op || op == source)
+    return source;
+  auto isStart = [](Operation *next) {
+    auto start = dyn_cast<CollectiveOpInterface>(next);
+    return isAlias(next) || (start && start.getAsync());
+  };
+  while (op->getNextNode() != use && isStart(op->getNextNode()))
+    op = op->getNextNode();
+  return op;
+}
+
 /// Starts as soon as the operands exist and waits right before the first use,
 /// if there is work in between.
 void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
@@ -114,6 +132,7 @@ void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
   // One result, as all collectives have today; see insertWait.
   if (!source || !use || op->getNumResults() != 1 || !ownsWhatItWrites(op))
     return;
+  source = behindSends(source, use);
   auto between =
       llvm::make_range(std::next(source->getIterator()), use->getIterator());
   if (llvm::none_of(between, isWork))

@@ -78,3 +78,30 @@ module {
     return %s, %t, %w : tensor<8xf32>, tensor<8xf32>, !g
   }
 }
+
+// -----
+
+!g = tensor<16xf32>
+module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
+  func.func private @f(!g) -> !g
+  // Another stage waits for what is sent, so a sum starts behind it; in a sum over stages ranks with other programs meet.
+  // CHECK-LABEL: func.func @step_1
+  // CHECK-NEXT: %[[A:.*]] = rt.zero
+  // CHECK-NEXT: %[[X:.*]] = rt.launch
+  // CHECK-NEXT: rt.send %[[X]]
+  // CHECK-NEXT: %[[PENDING:.*]] = rt.all_reduce %[[A]] over ["dp"] async
+  // CHECK-NEXT: %[[Y:.*]] = rt.launch
+  // CHECK-NEXT: rt.launch
+  // CHECK-NEXT: rt.all_reduce %[[Y]] over ["pp"] {maximum = false}
+  // CHECK-NEXT: rt.wait %[[PENDING]]
+  func.func @step_1(%p: !g) -> (!g, !g, !g) attributes {rt.stage = 1 : i64} {
+    %a = rt.zero : !g
+    %x = rt.launch @f(%p) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
+    rt.send %x to 0 on "pp" : !g
+    %y = rt.launch @f(%p) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
+    %z = rt.launch @f(%p) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
+    %y1 = rt.all_reduce %y over ["pp"] {maximum = false} : !g -> !g
+    %a1 = rt.all_reduce %a over ["dp"] {maximum = false} : !g -> !g
+    return %a1, %y1, %z : !g, !g, !g
+  }
+}

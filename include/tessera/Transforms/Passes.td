@@ -255,6 +255,8 @@ def OverlapCollectivesPass : Pass<"rt-overlap-collectives", "::mlir::ModuleOp"> 
     Before: `@step` of rt ops. After: a collective that has work to do between
     the op that makes its last operand and the first op that needs its result is
     `async`, stands behind the former, and has an `rt.wait` before the latter.
+    Where a message is sent in between it stands behind that: another stage waits
+    for it.
     Nothing else moves, and nothing in which ranks with different programs meet.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
