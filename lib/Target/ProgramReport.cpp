@@ -83,7 +83,7 @@ static CallRecord recordOf(Operation *op) {
   if (auto broadcast = dyn_cast<rt::BroadcastOp>(op))
     record.isRoot = !!broadcast.getInput();
   if (auto axis = op->getAttrOfType<StringAttr>("axis")) {
-    Value moved = op->getNumResults() ? op->getResult(0) : op->getOperand(0);
+    Value moved = isa<rt::SendOp>(op) ? op->getOperand(0) : op->getResult(0);
     record.axes.push_back(axis.getValue());
     record.elements = cast<RankedTensorType>(moved.getType()).getNumElements();
     record.bytes = rt::bytesOf(moved);

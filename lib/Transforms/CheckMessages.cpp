@@ -73,7 +73,7 @@ std::string nameOf(Operation *op) {
 }
 
 std::string bytesOf(Operation *op) {
-  Value moved = op->getNumResults() ? op->getResult(0) : op->getOperand(0);
+  Value moved = isa<rt::SendOp>(op) ? op->getOperand(0) : op->getResult(0);
   return std::to_string(rt::bytesOf(moved)) + " bytes";
 }
 

@@ -124,6 +124,16 @@ void MicroBatchPass::findPrologue(func::FuncOp func) {
   }
 }
 
+/// Whether gradients of another stage are in it: they are sent once, for all
+/// micro-batches.
+static bool isFromAnotherStage(Value value) {
+  if (auto sum = value.getDefiningOp<nn::AddOp>())
+    return llvm::any_of(sum->getOperands(), isFromAnotherStage);
+  auto convert = value.getDefiningOp<dist::ConvertOp>();
+  return convert && convert.getFrom().kind == dist::State::A &&
+         convert.getTo().kind == dist::State::A;
+}
+
 /// Linear ops between the body and the returned values: conversions, and sums
 /// of converted gradients.
 void MicroBatchPass::findEpilogue(func::FuncOp func) {
@@ -140,7 +150,8 @@ void MicroBatchPass::findEpilogue(func::FuncOp func) {
       continue;
     bool sumOfConverted = isa<nn::AddOp>(op) &&
                           (count == 1 || !dist::chunksOf(op)) &&
-                          llvm::all_of(op->getOperands(), isConverted);
+                          (llvm::all_of(op->getOperands(), isConverted) ||
+                           isFromAnotherStage(op->getResult(0)));
     if (!isEpilogue(op) && !sumOfConverted)
       continue;
     epilogue.insert(op);

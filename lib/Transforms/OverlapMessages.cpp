@@ -82,37 +82,39 @@ void OverlapMessagesPass::overlap(ReceiveOp receive) {
   started[block].start = receive;
 }
 
-/// The first op behind `op` that reads `value`; else the end of the block.
-Operation *nextReader(Operation *op, Value value) {
+/// The first op behind `op` that writes over `value`; else the end of the
+/// block.
+Operation *nextWriter(Operation *op, Value value) {
   Block *block = op->getBlock();
   Operation *next = block->getTerminator();
-  for (Operation *user : value.getUsers())
-    if (Operation *use = block->findAncestorOpInBlock(*user);
-        use && op->isBeforeInBlock(use) && use->isBeforeInBlock(next))
-      next = use;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = block->findAncestorOpInBlock(*use.getOwner());
+    auto call = dyn_cast<RuntimeCallOpInterface>(use.getOwner());
+    bool writes = user != use.getOwner() ||
+                  (call && llvm::any_of(call->getResults(), [&](OpResult r) {
+                     return call.getTiedOperand(r.getResultNumber()) == &use;
+                   }));
+    if (writes && user && op->isBeforeInBlock(user) &&
+        user->isBeforeInBlock(next))
+      next = user;
+  }
   return next;
 }
 
-/// Waits before somebody else reads the tensor, or before the next send: what
+/// Waits before somebody writes over the tensor, or before the next send: what
 /// is sent holds on to its memory until then.
 void OverlapMessagesPass::overlap(SendOp send) {
-  Block *block = send->getBlock();
-  Last &last = started[block];
+  Last &last = started[send->getBlock()];
   if (last.sent && send->isBeforeInBlock(last.sent))
     last.sent->moveBefore(send);
-  Value input = send.getInput();
   OpBuilder builder(send);
-  auto async = SendOp::create(builder, send.getLoc(), input, send.getPeerAttr(),
-                              send.getAxisAttr(), /*async=*/true);
+  auto async = SendOp::create(builder, send.getLoc(), send.getInput(),
+                              send.getPeerAttr(), send.getAxisAttr(),
+                              /*async=*/true);
   async->setDiscardableAttrs(send->getDiscardableAttrDictionary());
   send.erase();
-  Operation *reader = nextReader(async, input);
-  WaitOp wait =
-      insertWait(cast<AsyncOpInterface>(async.getOperation()), reader);
-  input.replaceUsesWithIf(wait.getResult(), [&](OpOperand &use) {
-    Operation *user = block->findAncestorOpInBlock(*use.getOwner());
-    return user && wait->isBeforeInBlock(user);
-  });
+  WaitOp wait = insertWait(cast<AsyncOpInterface>(async.getOperation()),
+                           nextWriter(async, async.getInput()));
   last = {async, wait};
 }
 

@@ -125,13 +125,24 @@ LogicalResult StageBuilder::emitConversion(ConvertOp op) {
   bool goes = to.kind == State::A && to.where == stage;
   if (from.kind == State::A && to.kind == State::A) {
     auto peer = [&](State s) { return builder.getI64IntegerAttr(s.where); };
+    auto annotate = [&](Operation *message) {
+      nn::inheritPhase(message, op);
+      bool isForward = nn::phaseOf(op).empty();
+      message->setAttr("reason", builder.getStringAttr(
+                                     isForward ? "parameter of another stage"
+                                               : "gradient of a parameter of "
+                                                 "another stage"));
+    };
     if (comes)
-      rt::SendOp::create(builder, op.getLoc(), outside(input), peer(to),
-                         op.getAxisAttr());
-    if (goes)
-      outer.map(output, Value(rt::ReceiveOp::create(
-                            builder, op.getLoc(), stageless(output.getType()),
-                            peer(from), op.getAxisAttr())));
+      annotate(rt::SendOp::create(builder, op.getLoc(), outside(input),
+                                  peer(to), op.getAxisAttr()));
+    if (!goes)
+      return success();
+    auto receive =
+        rt::ReceiveOp::create(builder, op.getLoc(), stageless(output.getType()),
+                              peer(from), op.getAxisAttr());
+    annotate(receive);
+    outer.map(output, receive.getResult());
     return success();
   }
   if (from.kind == State::A && to.kind == State::I) {

@@ -41,15 +41,17 @@ std::optional<State> Plan::stageOf(Operation *op) const {
   return State{State::A, *chunk % stages()};
 }
 
-/// Used at several stages, it is the same on all: its gradients are added.
+/// Used at several stages, it rests at the first and is sent to the others.
 RankedTensorType Plan::atStage(BlockArgument parameter) const {
   auto type = cast<RankedTensorType>(parameter.getType());
-  std::optional<State> home;
+  std::optional<int64_t> first;
   for (Operation *user : parameter.getUsers()) {
-    std::optional<State> stage = stageOf(user);
-    if (!stage || (home && *home != *stage))
+    std::optional<int64_t> chunk = chunkOf(user);
+    if (!chunk)
       return type;
-    home = stage;
+    first = std::min(first.value_or(*chunk), *chunk);
   }
-  return home ? withState(type, DistDialect::kStageAxis, *home) : type;
+  return first && stages() > 1 ? withState(type, DistDialect::kStageAxis,
+                                           {State::A, *first % stages()})
+                               : type;
 }

@@ -38,6 +38,7 @@ Arity arityOf(const Call &call) {
   case TSR_ENTRY_BROADCAST:
     return {1, TSR_COLLECTIVE_ARGS};
   case TSR_ENTRY_SEND:
+    return {2, TSR_MESSAGE_ARGS};
   case TSR_ENTRY_RECEIVE:
     return {1, TSR_MESSAGE_ARGS};
   case TSR_ENTRY_WAIT:

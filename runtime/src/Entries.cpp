@@ -178,8 +178,8 @@ int32_t send(void *context, int64_t op, void *const *buffers,
              const int64_t *args) {
   return enter(context, op, [&](Rank &rank) {
     Message message = messageOf(rank, op, args);
-    const void *data = buffers[0];
-    return communicate(rank, op, args[TSR_MESSAGE_ASYNC] != 0, data,
+    const void *data = buffers[0], *token = buffers[1];
+    return communicate(rank, op, args[TSR_MESSAGE_ASYNC] != 0, token,
                        [=](Communicator &communicator) {
                          return communicator.send(message, data);
                        });

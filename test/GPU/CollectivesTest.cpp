@@ -169,18 +169,21 @@ TEST(GpuCollectives, BroadcastIsTheRootsBuffer) {
 }
 
 /// Round and round: what is received is sent on at once, a copy follows.
-int32_t passOn(const Program &p, int64_t bytesOfLast) {
+int32_t passOn(const Program &p, int64_t bytesOfLast, bool isAsync = false) {
   int64_t own = p.frame.coordinates[1];
   const tsr_abi_api &api = *p.frame.api;
   for (int round = 0; round < rounds; ++round) {
     int64_t bytes = own && round == rounds - 1 ? bytesOfLast : 4000;
-    std::vector<int64_t> peer = {1, 1 - own, bytes};
-    void *mine = p.at(sourceAt), *theirs = p.at(targetAt);
+    std::vector<int64_t> peer = {1, 1 - own, bytes, isAsync};
+    void *mine = p.at(sourceAt), *theirs = p.at(targetAt),
+         *token = p.at(3 << 20);
     for (int32_t code :
          {own ? p.call(api.receive, {theirs}, peer)
-              : p.call(api.send, {mine}, peer),
-          own ? p.call(api.send, {mine}, peer)
+              : p.call(api.send, {mine, token}, peer),
+          own ? p.call(api.send, {mine, token}, peer)
               : p.call(api.receive, {theirs}, peer),
+          isAsync ? p.call(api.wait, {token}, {}) : 0,
+          isAsync ? p.call(api.wait, {theirs}, {}) : 0,
           p.call(api.copy, {theirs, mine}, {1, 4000, 4000, 4000})})
       if (code)
         return code;
@@ -188,11 +191,15 @@ int32_t passOn(const Program &p, int64_t bytesOfLast) {
   return 0;
 }
 
-TEST(GpuCollectives, MessagesAreExchangedInOrder) {
+class GpuMessages : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(InOrderAndBesideTheProgram, GpuMessages,
+                         testing::Bool());
+
+TEST_P(GpuMessages, AreExchangedInOrder) {
   WorldOptions options;
   options.axes = axes;
   options.arenaBytes = arenaBytes;
-  options.body = [](const Program &p) { return passOn(p, 4000); };
+  options.body = [](const Program &p) { return passOn(p, 4000, GetParam()); };
   World world(options);
   for (int64_t rank = 0; rank < 4; ++rank)
     world.write(rank, sourceAt, valuesOf(rank, TSR_DTYPE_F32, 4000));

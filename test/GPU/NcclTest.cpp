@@ -191,7 +191,8 @@ TEST_P(Nccl, MessagesMeetInOrder) {
       for (auto entry :
            {stage ? api.receive : api.send, stage ? api.send : api.receive})
         if (int32_t code = p.call(
-                entry, {p.at(entry == api.send ? inputAt : at + 4096)}, there))
+                entry, {p.at(entry == api.send ? inputAt : at + 4096), nullptr},
+                there))
           return code;
     }
     return 0;

@@ -94,8 +94,8 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
 module attributes {dist.mesh = #dist.mesh<pp = 2>} {
   // expected-error @+1 {{rank 0 in rt.send passes 32 bytes beside the program, but rank 1 in rt.receive passes 32 bytes}}
   func.func @step_0(%x: tensor<8xf32>) attributes {rt.stage = 0 : i64} {
-    %sent = rt.send %x to 1 on "pp" async : tensor<8xf32> -> tensor<8xf32>
-    %x1 = rt.wait %sent : tensor<8xf32> -> tensor<8xf32>
+    %sent = rt.send %x to 1 on "pp" async : tensor<8xf32> -> tensor<1xi8>
+    %x1 = rt.wait %sent reading(%x : tensor<8xf32>) : tensor<1xi8> -> tensor<1xi8>
     return
   }
   func.func @step_1() attributes {rt.stage = 1 : i64} {
@@ -110,16 +110,16 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
 module attributes {dist.mesh = #dist.mesh<pp = 2>} {
   // expected-error @+1 {{ranks wait for each other: rank 0 in rt.send waits for rank 1; rank 1 in rt.send waits for rank 0}}
   func.func @step_0(%x: tensor<8xf32>) attributes {rt.stage = 0 : i64} {
-    %sent = rt.send %x to 1 on "pp" async : tensor<8xf32> -> tensor<8xf32>
+    %sent = rt.send %x to 1 on "pp" async : tensor<8xf32> -> tensor<1xi8>
     %y = rt.receive from 1 on "pp" async : tensor<8xf32>
-    %x1 = rt.wait %sent : tensor<8xf32> -> tensor<8xf32>
+    %x1 = rt.wait %sent reading(%x : tensor<8xf32>) : tensor<1xi8> -> tensor<1xi8>
     %y1 = rt.wait %y : tensor<8xf32> -> tensor<8xf32>
     return
   }
   func.func @step_1(%x: tensor<8xf32>) attributes {rt.stage = 1 : i64} {
-    %sent = rt.send %x to 0 on "pp" async : tensor<8xf32> -> tensor<8xf32>
+    %sent = rt.send %x to 0 on "pp" async : tensor<8xf32> -> tensor<1xi8>
     %y = rt.receive from 0 on "pp" async : tensor<8xf32>
-    %x1 = rt.wait %sent : tensor<8xf32> -> tensor<8xf32>
+    %x1 = rt.wait %sent reading(%x : tensor<8xf32>) : tensor<1xi8> -> tensor<1xi8>
     %y1 = rt.wait %y : tensor<8xf32> -> tensor<8xf32>
     return
   }

@@ -8,13 +8,15 @@
 
 // UNKNOWN: error: schedule '2f2b' is unknown; use gpipe, 1f1b, interleaved or zero-bubble
 
-// `a` lives at stage 0, `b` at stage 1, the table `t` at both; the data where it is read.
+// `a` lives at stage 0, `b` at stage 1; the table `t`, which both read, at the first, which sends it once a step and
+// gets the sum of the gradients; the data where it is read.
 // CHECK: rt.pipeline = "{\22axis\22:\22pp\22
 // CHECK-LABEL: func.func @step_0
 // CHECK-SAME: {nn.dims = "hk", nn.param = "t"}
 // CHECK-SAME: {nn.dims = "hk", nn.param = "a"}
 // CHECK-NOT: nn.param = "b"
 // CHECK-SAME: nn.data = "x"
+// CHECK: rt.send %{{.*}} to 1 on "pp" {reason = "parameter of another stage"} : tensor<8x8xf32>
 // CHECK: rt.view %{{.*}} {offset = 0 : i64
 // CHECK: rt.send %{{.*}} to 1 on "pp" {reason = "activation for a later stage", rt.message = "value 0 of micro-batch 0"}
 // CHECK: rt.view %{{.*}} {offset = 32 : i64
@@ -22,17 +24,21 @@
 // CHECK: rt.receive from 1 on "pp" {nn.phase = "backward", reason = "gradient for an earlier stage", rt.message = "value {{[0-9]+}} of micro-batch 0"}
 // CHECK: rt.receive from 1 on "pp"
 // CHECK: rt.broadcast from 1 over ["pp"]
-// CHECK: rt.all_reduce %{{.*}} over ["pp"] {{{.*}}reason = "gradient of a parameter that stages share"}
+// CHECK: %[[OTHERS:.*]] = rt.receive from 1 on "pp" {nn.phase = "backward", reason = "gradient of a parameter of another stage"}
+// CHECK-NEXT: nn.add "ab,ab->ab" %[[OTHERS]]
 // CHECK: rt.all_reduce %{{.*}} over ["pp"] {{{.*}}reason = "sum of scalars of the stages"}
 // CHECK-LABEL: func.func @step_1
 // CHECK-NOT: nn.param = "a"
+// CHECK-NOT: nn.param = "t"
 // CHECK-SAME: nn.param = "b"
 // CHECK-NOT: nn.data
+// CHECK: rt.receive from 0 on "pp" {reason = "parameter of another stage"} : tensor<8x8xf32>
 // CHECK: rt.receive from 0 on "pp"
 // CHECK: rt.receive from 0 on "pp"
 // CHECK: rt.send %{{.*}} to 0 on "pp" {nn.phase = "backward"
 // CHECK: rt.send %{{.*}} to 0 on "pp" {nn.phase = "backward"
 // CHECK: rt.broadcast %{{.*}} : tensor<f32> from 1 over ["pp"]
+// CHECK: rt.send %{{.*}} to 0 on "pp" {nn.phase = "backward", reason = "gradient of a parameter of another stage"}
 // CHECK: rt.all_reduce %{{.*}} over ["pp"]
 
 // ALTERNATE-LABEL: func.func @step_1

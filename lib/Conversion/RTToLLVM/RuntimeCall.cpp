@@ -286,8 +286,11 @@ Call message(rt::AsyncOpInterface op, int entry, Value tensor, StringRef axis,
 }
 
 Call send(rt::SendOp op, dist::MeshAttr mesh) {
-  return message(op, TSR_ENTRY_SEND, op.getInput(), op.getAxis(), op.getPeer(),
-                 mesh);
+  Call call = message(op, TSR_ENTRY_SEND, op.getInput(), op.getAxis(),
+                      op.getPeer(), mesh);
+  if (succeeded(call))
+    call->buffers.push_back(op.getToken());
+  return call;
 }
 
 Call receive(rt::ReceiveOp op, dist::MeshAttr mesh) {

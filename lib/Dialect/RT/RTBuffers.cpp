@@ -95,10 +95,6 @@ dist::Collective AllToAllOp::getCollective() {
 }
 Value AllToAllOp::getWhole() { return getInput(); }
 
-OpOperand *SendOp::getTiedOperand(unsigned result) {
-  return &getInputMutable();
-}
-
 OpOperand *BroadcastOp::getTiedOperand(unsigned result) {
   return getInput() ? &getInputMutable()[0] : nullptr;
 }

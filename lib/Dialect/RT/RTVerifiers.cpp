@@ -123,21 +123,27 @@ LogicalResult WaitOp::verify() {
   return success();
 }
 
+static RankedTensorType tokenType(MLIRContext *context) {
+  return RankedTensorType::get({1}, IntegerType::get(context, 8));
+}
+
+bool tessera::rt::isToken(Type type) {
+  return type == tokenType(type.getContext());
+}
+
 void SendOp::build(OpBuilder &builder, OperationState &state, Value input,
                    IntegerAttr peer, StringAttr axis, bool async) {
-  build(builder, state, async ? input.getType() : Type(), input, peer, axis,
-        async ? builder.getUnitAttr() : UnitAttr());
+  build(builder, state, async ? tokenType(builder.getContext()) : Type(), input,
+        peer, axis, async ? builder.getUnitAttr() : UnitAttr());
 }
 
 LogicalResult SendOp::verify() {
-  Value sent = getSent();
-  if (getAsync() && (!sent || sent.getType() != getInput().getType()))
-    return emitOpError() << "is asynchronous and gives its operand back: it "
-                            "has one result, of type "
-                         << getInput().getType();
-  if (!getAsync() && sent)
-    return emitOpError() << "has a result, but is not asynchronous";
-  return success();
+  if (getAsync() == bool(getToken()))
+    return success();
+  return emitOpError() << (getAsync() ? "is asynchronous, but makes no token "
+                                        "to wait for; give it a tensor<1xi8>"
+                                      : "makes a token, but is not "
+                                        "asynchronous");
 }
 
 LogicalResult tessera::rt::verifyAsync(Operation *op) {

@@ -170,9 +170,8 @@ enum {
  * what the collective reads, or touch what it writes. Collectives and messages
  * that are started run one after the other, in the order of their starts, which
  * is the same on all ranks of a collective.
- * wait: until the collective or receive is done whose result is buffers[0], or
- * the send of buffers[0]; args is null. A program waits for all that it
- * starts. */
+ * wait: until the call is done whose result, or whose token, is buffers[0];
+ * args is null. A program waits for all that it starts. */
 enum {
   TSR_COLLECTIVE_AXES = 0,
   TSR_COLLECTIVE_COUNT,
@@ -230,11 +229,12 @@ enum {
   TSR_ROUTED_ARGS
 };
 
-/* send, receive: BYTES bytes of buffers[0] to or from the rank whose coordinate
- * on mesh axis number AXIS is PEER and whose others are this rank's. A send
- * ends when the peer has received; messages of a pair meet in order. With ASYNC
- * the call returns at once, as that of a collective; then it is asynchronous at
- * both ends. */
+/* send, receive: BYTES bytes of a buffer to or from the rank whose coordinate
+ * on mesh axis number AXIS is PEER and whose others are this rank's. buffers:
+ * data, of a send also a token, which nobody reads: the name to wait for. A
+ * send ends when the peer has received; messages of a pair meet in order. With
+ * ASYNC the call returns at once, as that of a collective; then it is
+ * asynchronous at both ends. */
 enum {
   TSR_MESSAGE_AXIS = 0,
   TSR_MESSAGE_PEER,

@@ -50,7 +50,7 @@ func.func @step(%x: tensor<8xf32>) {
 // -----
 
 func.func @step(%x: tensor<8xf32>) {
-  // expected-error @below {{is asynchronous and gives its operand back: it has one result, of type 'tensor<8xf32>'}}
+  // expected-error @below {{is asynchronous, but makes no token to wait for; give it a tensor<1xi8>}}
   rt.send %x to 1 on "pp" async : tensor<8xf32>
   return
 }
@@ -58,8 +58,16 @@ func.func @step(%x: tensor<8xf32>) {
 // -----
 
 func.func @step(%x: tensor<8xf32>) {
-  // expected-error @below {{has a result, but is not asynchronous}}
-  %y = rt.send %x to 1 on "pp" : tensor<8xf32> -> tensor<8xf32>
+  // expected-error @below {{makes a token, but is not asynchronous}}
+  %y = rt.send %x to 1 on "pp" : tensor<8xf32> -> tensor<1xi8>
+  return
+}
+
+// -----
+
+func.func @step(%x: tensor<8xf32>) {
+  // expected-error @below {{must be a token, tensor<1xi8>, but got 'tensor<8xf32>'}}
+  %y = rt.send %x to 1 on "pp" async : tensor<8xf32> -> tensor<8xf32>
   return
 }
 

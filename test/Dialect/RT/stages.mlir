@@ -5,9 +5,9 @@ func.func @messages(%x: tensor<8xf32>) {
   rt.send %x to 1 on "pp" : tensor<8xf32>
   // CHECK: rt.receive from 1 on "pp" : tensor<8xf32>
   %y = rt.receive from 1 on "pp" : tensor<8xf32>
-  // CHECK: rt.send %{{.*}} to 1 on "pp" async : tensor<8xf32> -> tensor<8xf32>
-  %sent = rt.send %x to 1 on "pp" async : tensor<8xf32> -> tensor<8xf32>
-  %x1 = rt.wait %sent : tensor<8xf32> -> tensor<8xf32>
+  // CHECK: rt.send %{{.*}} to 1 on "pp" async : tensor<8xf32> -> tensor<1xi8>
+  %sent = rt.send %x to 1 on "pp" async : tensor<8xf32> -> tensor<1xi8>
+  %x1 = rt.wait %sent reading(%x : tensor<8xf32>) : tensor<1xi8> -> tensor<1xi8>
   // CHECK: rt.receive from 1 on "pp" async : tensor<8xf32>
   %got = rt.receive from 1 on "pp" async : tensor<8xf32>
   %y1 = rt.wait %got : tensor<8xf32> -> tensor<8xf32>

@@ -19,6 +19,8 @@
 namespace tessera::rt {
 /// Emits an error if anything but one rt.wait reads a pending result.
 mlir::LogicalResult verifyAsync(mlir::Operation *op);
+/// Of a pending send.
+bool isToken(mlir::Type type);
 } // namespace tessera::rt
 
 #include "tessera/Dialect/RT/RTInterfaces.h.inc"

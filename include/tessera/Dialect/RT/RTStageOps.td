@@ -8,18 +8,21 @@
 
 defvar RT_Coordinate = ConfinedAttr<I64Attr, [IntNonNegative]>;
 
-def RT_SendOp : RT_Op<"send", [RT_Call<["getTiedOperand"]>, AsyncOpInterface]> {
+/// What a pending send makes: its name, nothing to read.
+def RT_Token : Type<CPred<"::tessera::rt::isToken($_self)">, "a token, tensor<1xi8>">;
+
+def RT_SendOp : RT_Op<"send", [RT_Call<>, AsyncOpInterface]> {
   let summary = "Sends a tensor to the rank at coordinate `peer` of an axis";
   let description = [{
     Ends when the peer has received it: the peer must make the matching
     `rt.receive`, and messages between two ranks meet in order. A message is
-    asynchronous at both ends or at none; an asynchronous send gives its operand
-    back, in the same buffer, through `rt.wait`.
+    asynchronous at both ends or at none; an asynchronous send makes a token for
+    `rt.wait`, and until that the operand may be read, but not be written.
   }];
   let arguments = (ins AnyRankedTensor:$input, RT_Coordinate:$peer, StrAttr:$axis, UnitAttr:$async);
-  let results = (outs Optional<AnyRankedTensor>:$sent);
+  let results = (outs Optional<RT_Token>:$token);
   let assemblyFormat = [{
-    $input `to` $peer `on` $axis (`async` $async^)? attr-dict `:` type($input) (`->` type($sent)^)?
+    $input `to` $peer `on` $axis (`async` $async^)? attr-dict `:` type($input) (`->` type($token)^)?
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::IntegerAttr":$peer, "::mlir::StringAttr":$axis,
                                  CArg<"bool", "false">:$async)>];
