@@ -27,6 +27,12 @@ static int64_t stagesOf(StringRef mesh) {
   return stages;
 }
 
+/// Stages, and owners, run different programs. Collectives that these start or
+/// join in different orders would wait for each other.
+static bool isOneProgram(const PipelineOptions &options) {
+  return stagesOf(options.mesh) <= 1 && !options.parameterServer;
+}
+
 void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PipelineOptions &options) {
   if (options.precision == "bf16")
@@ -78,7 +84,8 @@ void tessera::buildLowerPipeline(OpPassManager &passes,
 
 void tessera::buildLowerLocalPipeline(OpPassManager &passes,
                                       const PipelineOptions &options) {
-  passes.addPass(createExpandMicroBatchesPass());
+  passes.addPass(
+      createExpandMicroBatchesPass({options.overlap && isOneProgram(options)}));
   passes.addPass(createRoundOperandsPass());
   passes.addPass(createCSEPass());
   // No CSE behind it: what is normalized again in backward is meant to be.
@@ -92,9 +99,7 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
 
 void tessera::buildCommunicatePipeline(OpPassManager &passes,
                                        const PipelineOptions &options) {
-  // Stages, and owners, run different programs. Collectives that these start or
-  // join in different orders would wait for each other.
-  if (stagesOf(options.mesh) > 1 || options.parameterServer)
+  if (!isOneProgram(options))
     return;
   passes.addPass(createMergeCollectivesPass({options.bucketBytes}));
   if (options.overlap)
@@ -107,7 +112,7 @@ void tessera::buildMemoryPipeline(OpPassManager &passes,
   passes.addPass(createInsertCopiesPass());
   passes.addPass(createPlanMemoryPass());
   passes.addPass(createCheckMemoryPass());
-  if (stagesOf(options.mesh) > 1 || options.parameterServer)
+  if (!isOneProgram(options))
     passes.addPass(createCheckMessagesPass());
 }
 
