@@ -219,7 +219,16 @@ TEST_P(MeshTest, OverlapChangesNoBit) {
   expectNoBitOfOverlap(build);
 }
 
-TEST(OverlapTest, OfSumsOverMicroBatchesChangesNoBit) {
+/// The last of several micro-batches stands behind the loop of the others, or
+/// in it.
+TEST_P(MeshTest, OverlapOfMicroBatchesChangesNoBit) {
+  Build build(GetParam());
+  build.microBatches = 3;
+  build.batch = 12;
+  expectNoBitOfOverlap(build);
+}
+
+TEST(OverlapTest, OfTwoMicroBatchesChangesNoBit) {
   Build build;
   build.mesh = "dp=2,tp=2";
   build.microBatches = 2;
