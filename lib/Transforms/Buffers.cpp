@@ -325,10 +325,13 @@ void Buffers::shareAt(LaunchOp launch, OpResult result) {
     if (!dies || input.getType() != result.getType() || !fillsBuffer(input) ||
         !mayWriteOver(result, place))
       continue;
-    if (!isWhole && isFreeSince(buffer.begin, result))
-      return merge(place.buffer, places.at(result));
-    if (!isWhole)
+    // What a loop starts from is made right before it.
+    auto loop = input.getDefiningOp<LoopOp>();
+    int64_t since = loop ? live.positionOf(loop) : buffer.begin;
+    if (!isWhole && !isFreeSince(since, result))
       continue;
+    if (!isWhole)
+      return merge(place.buffer, places.at(result));
     merge(mine, place);
     // One result per dying buffer, even if nothing reads it.
     buffers[place.buffer].end =

@@ -95,9 +95,9 @@ module attributes {dist.mesh = #dist.mesh<dp = 2>} {
 // CHECK: rt.loop 2
 // CHECK-SAME: rt.offsets = array<i64: [[#FIRST]], [[#FIRST+64]]>
 // CHECK: rt.all_reduce
-// CHECK-SAME: rt.offsets = array<i64: [[#FIRST]]>
-// CHECK: rt.launch @add
 // CHECK-SAME: rt.offsets = array<i64: [[#FIRST+64]]>
+// CHECK: rt.launch @add
+// CHECK-SAME: rt.offsets = array<i64: [[#FIRST]]>
 // CHECK: rt.join
 // CHECK-SAME: rt.offsets = array<i64: [[#FIRST]]>
 !g = tensor<16xf32>
@@ -112,8 +112,8 @@ module {
       %b2 = rt.launch @add(%b1, %x) {count = 1 : i64, grain = 1 : i64} : (!g, !g) -> !g
       rt.yield %a2, %b2 : !g, !g
     }
-    %a3 = rt.all_reduce %sums#0 over ["tp"] {maximum = false} : !g -> !g
-    %b3 = rt.launch @add(%sums#1, %x) {count = 1 : i64, grain = 1 : i64} : (!g, !g) -> !g
+    %b3 = rt.all_reduce %sums#1 over ["tp"] {maximum = false} : !g -> !g
+    %a3 = rt.launch @add(%sums#0, %x) {count = 1 : i64, grain = 1 : i64} : (!g, !g) -> !g
     %all = rt.join %a3, %b3 {part_offsets = array<i64: 0, 16>} : (!g, !g) -> tensor<32xf32>
     %sum = rt.all_reduce %all over ["dp"] {maximum = false} : tensor<32xf32> -> tensor<32xf32>
     return %sum : tensor<32xf32>
