@@ -50,6 +50,7 @@ def parse():
     parser.add_argument("--size", default="4x256", help="batch x sequence")
     parser.add_argument("--precision", default="f32", choices=["f32", "bf16"])
     parser.add_argument("--mesh", default="dp=1")
+    parser.add_argument("--micro-batches", default="1")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=2)
@@ -60,8 +61,9 @@ def parse():
 def arguments(options, variant):
     batch, sequence = options.size.split("x")
     flags = VARIANTS[options.what][variant]
-    mesh = [] if "--mesh" in flags else ["--mesh", options.mesh]
-    return [options.model, "--batch", batch, "--seq-length", sequence, "--precision", options.precision, *mesh, *flags]
+    plan = [("--mesh", options.mesh), ("--micro-batches", options.micro_batches)]
+    given = [word for flag, value in plan if flag not in flags for word in (flag, value)]
+    return [options.model, "--batch", batch, "--seq-length", sequence, "--precision", options.precision, *given, *flags]
 
 
 def report(options, variant):
@@ -85,7 +87,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             workers = {variant: worker(options, variant, folder) for variant in variants}
             times = in_turns(workers, options.rounds, options.steps)
-    print(f"{options.model.parent.name}, {options.size}, {options.precision}, {options.mesh}")
+    print(f"{options.model.parent.name}, {options.size}, {options.precision}, {options.mesh}, "
+          f"{options.micro_batches} micro-batches")
     print("| variant | bytes of a rank | of these activations | flops of a rank | again, % | step, s | in processor time |")
     print("|---|---|---|---|---|---|---|")
     for variant in variants:

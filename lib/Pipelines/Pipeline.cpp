@@ -27,6 +27,11 @@ static int64_t stagesOf(StringRef mesh) {
   return stages;
 }
 
+/// Stages, and owners, run programs of their own and send each other messages.
+static bool isOneProgram(const PipelineOptions &options) {
+  return stagesOf(options.mesh) <= 1 && !options.parameterServer;
+}
+
 void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PipelineOptions &options) {
   if (options.precision == "bf16")
@@ -78,7 +83,8 @@ void tessera::buildLowerPipeline(OpPassManager &passes,
 
 void tessera::buildLowerLocalPipeline(OpPassManager &passes,
                                       const PipelineOptions &options) {
-  passes.addPass(createExpandMicroBatchesPass());
+  passes.addPass(
+      createExpandMicroBatchesPass({options.overlap && isOneProgram(options)}));
   passes.addPass(createRoundOperandsPass());
   passes.addPass(createCSEPass());
   // No CSE behind it: what is normalized again in backward is meant to be.
@@ -96,7 +102,7 @@ void tessera::buildCommunicatePipeline(OpPassManager &passes,
   if (!options.overlap)
     return;
   passes.addPass(createOverlapCollectivesPass());
-  if (stagesOf(options.mesh) > 1 || options.parameterServer)
+  if (!isOneProgram(options))
     passes.addPass(createOverlapMessagesPass());
 }
 
@@ -106,7 +112,7 @@ void tessera::buildMemoryPipeline(OpPassManager &passes,
   passes.addPass(createInsertCopiesPass());
   passes.addPass(createPlanMemoryPass());
   passes.addPass(createCheckMemoryPass());
-  if (stagesOf(options.mesh) > 1 || options.parameterServer)
+  if (!isOneProgram(options))
     passes.addPass(createCheckMessagesPass());
 }
 

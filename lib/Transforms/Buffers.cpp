@@ -239,13 +239,12 @@ bool Buffers::canTake(Value value, Place home, int64_t lastRead) const {
     return false;
   int64_t begin = buffers[place.buffer].begin;
   return lastRead < begin ||
-         (lastRead == begin && mayWriteOver(place.buffer, home));
+         (lastRead == begin &&
+          mayWriteOver(buffers[place.buffer].members.front(), home));
 }
 
-/// Whether the op that first writes `from` may write it over what it reads at
-/// `home`.
-bool Buffers::mayWriteOver(unsigned from, Place home) const {
-  Value first = buffers[from].members.front();
+/// Whether the op that makes `first` may write it over what it reads at `home`.
+bool Buffers::mayWriteOver(Value first, Place home) const {
   auto launch = first.getDefiningOp<LaunchOp>();
   auto kernel = launch ? symbols.lookup<func::FuncOp>(launch.getKernel())
                        : func::FuncOp();
@@ -297,23 +296,47 @@ void Buffers::visitReturn() {
 // Sharing
 //===----------------------------------------------------------------------===//
 
+/// Whether nothing else is in the bytes of `value` before its op runs, though
+/// its buffer is there since `begin`.
+bool Buffers::isFreeSince(int64_t begin, Value value) const {
+  Place place = places.at(value);
+  const Buffer &buffer = buffers[place.buffer];
+  int64_t end = place.offset + bytesOf(value);
+  auto isElsewhere = [&](Value member) {
+    int64_t offset = places.at(member).offset;
+    return live.begin(member) >= live.begin(value) || end <= offset ||
+           offset + bytesOf(member) <= place.offset;
+  };
+  return !buffer.argument && buffer.begin <= begin &&
+         layoutOf(value).isContiguous() &&
+         llvm::all_of(buffer.members, isElsewhere);
+}
+
+/// A result takes the buffer of an input that dies, or the input lies where the
+/// result will be: sums of micro-batches in the bucket that reduces the last.
 void Buffers::shareAt(LaunchOp launch, OpResult result) {
   int64_t position = live.positionOf(launch);
   unsigned mine = places.at(result).buffer;
-  if (!fillsBuffer(result) || buffers[mine].begin != position)
-    return;
+  bool isWhole = fillsBuffer(result) && buffers[mine].begin == position;
   for (Value input : launch.getInputs()) {
     Place place = places.at(input);
     const Buffer &buffer = buffers[place.buffer];
     bool dies = buffer.end == position && buffer.begin < position;
-    if (dies && input.getType() == result.getType() && fillsBuffer(input) &&
-        mayWriteOver(mine, place)) {
-      merge(mine, place);
-      // One result per dying buffer, even if nothing reads it.
-      buffers[place.buffer].end =
-          std::max(buffers[place.buffer].end, position + 1);
-      return;
-    }
+    if (!dies || input.getType() != result.getType() || !fillsBuffer(input) ||
+        !mayWriteOver(result, place))
+      continue;
+    // What a loop starts from is made right before it.
+    auto loop = input.getDefiningOp<LoopOp>();
+    int64_t since = loop ? live.positionOf(loop) : buffer.begin;
+    if (!isWhole && !isFreeSince(since, result))
+      continue;
+    if (!isWhole)
+      return merge(place.buffer, places.at(result));
+    merge(mine, place);
+    // One result per dying buffer, even if nothing reads it.
+    buffers[place.buffer].end =
+        std::max(buffers[place.buffer].end, position + 1);
+    return;
   }
 }
 

@@ -4,9 +4,11 @@
 
 #include "Mutant.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "tessera/Conversion/NNToRT/Factors.h"
 #include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
@@ -55,6 +57,18 @@ std::string ScalarChange::row() const {
   return "";
 }
 
+/// The number of a micro-batch in a loop of several, or that of a later one
+/// outside of loops, times its sequences.
+bool isMicroBatch(Value leaf) {
+  if (auto argument = dyn_cast<BlockArgument>(leaf)) {
+    auto loop = dyn_cast<rt::LoopOp>(argument.getOwner()->getParentOp());
+    return loop && loop.getCount() > 1;
+  }
+  auto rows = leaf.getDefiningOp<arith::MulIOp>();
+  return rows && getConstantIntValue(rows.getLhs()).value_or(0) > 0 &&
+         getConstantIntValue(rows.getRhs());
+}
+
 Value ScalarChange::replace(OpBuilder &b, Value leaf) const {
   Location loc = leaf.getLoc();
   auto coordinate = [&](const std::string &axis) -> Value {
@@ -65,7 +79,7 @@ Value ScalarChange::replace(OpBuilder &b, Value leaf) const {
     return i64(b, loc, 0);
   if (coord && coord.getAxis() == axis && kind == OtherCoordinate)
     return coordinate(other);
-  if (isa<BlockArgument>(leaf) && kind == FirstMicroBatch)
+  if (kind == FirstMicroBatch && isMicroBatch(leaf))
     return i64(b, loc, 0);
   if (leaf.getDefiningOp<rt::StepOp>() && kind == FirstStep)
     return i64(b, loc, 0);
@@ -113,7 +127,7 @@ std::vector<ScalarChange> changesOf(Value scalar, ArrayRef<StringAttr> axes) {
       for (StringAttr axis : axes)
         if (axis != coord.getAxisAttr())
           changes.push_back({ScalarChange::OtherCoordinate, own, axis.str()});
-    } else if (isa<BlockArgument>(value)) {
+    } else if (isMicroBatch(value)) {
       changes.push_back({ScalarChange::FirstMicroBatch, "", ""});
     } else if (value.getDefiningOp<rt::StepOp>()) {
       changes.push_back({ScalarChange::FirstStep, "", ""});
@@ -139,6 +153,8 @@ public:
 private:
   void scalars(Operation *op, unsigned number);
   void attentionStream(Operation *op, unsigned number);
+  void loopCount(rt::LoopOp loop, unsigned number);
+  void dataOf(rt::ViewOp view, unsigned number);
   Mutant &add(const std::string &kind, const std::string &what,
               std::function<void(ModuleOp)> apply) {
     mutants.push_back(
@@ -210,16 +226,36 @@ void LoweredEnumeration::attentionStream(Operation *op, unsigned number) {
   }).mayBeRight = needsPlace(op) ? "" : kNoDropout;
 }
 
+void LoweredEnumeration::loopCount(rt::LoopOp loop, unsigned number) {
+  int64_t count = static_cast<int64_t>(loop.getCount());
+  int64_t other = count > 1 ? count - 1 : 2;
+  add(count > 1 ? "micro-batch left out" : "micro-batch added twice",
+      describe(loop), [=](ModuleOp module) {
+        cast<rt::LoopOp>(opsOf(module)[number]).setCount(other);
+      });
+}
+
+/// A later micro-batch outside of loops.
+void LoweredEnumeration::dataOf(rt::ViewOp view, unsigned number) {
+  auto data = dyn_cast<BlockArgument>(view.getSource());
+  auto func = view->getParentOfType<func::FuncOp>();
+  if (!data || data.getParentRegion() != &func.getBody() ||
+      !func.getArgAttr(data.getArgNumber(), nn::NNDialect::kDataAttr) ||
+      view.getIndex() || view.getOffset() == 0)
+    return;
+  add("data of the first micro-batch", describe(view), [=](ModuleOp module) {
+    cast<rt::ViewOp>(opsOf(module)[number]).setOffset(0);
+  });
+}
+
 Mutants LoweredEnumeration::run() {
   for (auto [number, op] : llvm::enumerate(opsOf(program))) {
     if (isa<rt::RuntimeCallOpInterface, rt::ViewOp>(op))
       scalars(op, number);
     if (auto loop = dyn_cast<rt::LoopOp>(op))
-      add("micro-batch left out", describe(op),
-          [number = number](ModuleOp module) {
-            auto loop = cast<rt::LoopOp>(opsOf(module)[number]);
-            loop.setCount(loop.getCount() - 1);
-          });
+      loopCount(loop, number);
+    if (auto view = dyn_cast<rt::ViewOp>(op))
+      dataOf(view, number);
     if (isa<rt::AttentionOp, rt::AttentionGradOp>(op))
       attentionStream(op, number);
   }

@@ -219,7 +219,17 @@ TEST_P(MeshTest, OverlapChangesNoBit) {
   expectNoBitOfOverlap(build);
 }
 
-TEST(OverlapTest, OfSumsOverMicroBatchesChangesNoBit) {
+/// The last of several micro-batches stands behind the loop of the others, or
+/// in it.
+using MicroBatchTest = MeshTest;
+TEST_P(MicroBatchTest, OverlapChangesNoBit) {
+  Build build(GetParam());
+  build.microBatches = 3;
+  build.batch = 12;
+  expectNoBitOfOverlap(build);
+}
+
+TEST(OverlapTest, OfTwoMicroBatchesChangesNoBit) {
   Build build;
   build.mesh = "dp=2,tp=2";
   build.microBatches = 2;
@@ -273,6 +283,11 @@ TEST(PaddedShardsTest, DoNotChangeTheLoss) {
 
 INSTANTIATE_TEST_SUITE_P(Parallel, MeshTest, kMeshes, nameOf);
 INSTANTIATE_TEST_SUITE_P(Parallel, PoisonTest, kMeshes, nameOf);
+INSTANTIATE_TEST_SUITE_P(Parallel, MicroBatchTest,
+                         ::testing::Values(Strategy{"dp=2"},
+                                           Strategy{"dp=2,tp=2"}, kZero1,
+                                           kZero2, kUlysses),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Serial, PoisonTest, ::testing::Values(Strategy{}),
                          nameOf);
 

@@ -85,3 +85,37 @@ module attributes {dist.mesh = #dist.mesh<dp = 2>} {
     return %l : tensor<f32>
   }
 }
+
+// -----
+
+// A sum is written over the sum before it, inside of the bucket that holds it.
+// CHECK-LABEL: func.func @step
+// CHECK: rt.zero {rt.offsets = array<i64: [[#FIRST:]]>}
+// CHECK: rt.zero {rt.offsets = array<i64: [[#FIRST+64]]>}
+// CHECK: rt.loop 2
+// CHECK-SAME: rt.offsets = array<i64: [[#FIRST]], [[#FIRST+64]]>
+// CHECK: rt.all_reduce
+// CHECK-SAME: rt.offsets = array<i64: [[#FIRST+64]]>
+// CHECK: rt.launch @add
+// CHECK-SAME: rt.offsets = array<i64: [[#FIRST]]>
+// CHECK: rt.join
+// CHECK-SAME: rt.offsets = array<i64: [[#FIRST]]>
+!g = tensor<16xf32>
+module {
+  func.func private @add(!g, !g) -> !g attributes {rt.may_share = [array<i64: 0, 0>]}
+  func.func @step(%x: !g {nn.role = "x"}) -> (tensor<32xf32> {nn.role = "loss"}) {
+    %a = rt.zero : !g
+    %b = rt.zero : !g
+    %sums:2 = rt.loop 2 init(%a, %b) : (!g, !g) -> (!g, !g) {
+    ^bb0(%i: i64, %a1: !g, %b1: !g):
+      %a2 = rt.launch @add(%a1, %x) {count = 1 : i64, grain = 1 : i64} : (!g, !g) -> !g
+      %b2 = rt.launch @add(%b1, %x) {count = 1 : i64, grain = 1 : i64} : (!g, !g) -> !g
+      rt.yield %a2, %b2 : !g, !g
+    }
+    %b3 = rt.all_reduce %sums#1 over ["tp"] {maximum = false} : !g -> !g
+    %a3 = rt.launch @add(%sums#0, %x) {count = 1 : i64, grain = 1 : i64} : (!g, !g) -> !g
+    %all = rt.join %a3, %b3 {part_offsets = array<i64: 0, 16>} : (!g, !g) -> tensor<32xf32>
+    %sum = rt.all_reduce %all over ["dp"] {maximum = false} : tensor<32xf32> -> tensor<32xf32>
+    return %sum : tensor<32xf32>
+  }
+}

@@ -65,7 +65,8 @@ private:
   std::string whyNotInPlace(mlir::OpOperand &operand) const;
   bool fillsBuffer(mlir::Value value) const;
   bool canTake(mlir::Value value, Place home, int64_t lastRead) const;
-  bool mayWriteOver(unsigned from, Place home) const;
+  bool mayWriteOver(mlir::Value first, Place home) const;
+  bool isFreeSince(int64_t begin, mlir::Value value) const;
   int64_t lastReadInside(LoopOp loop, unsigned buffer) const;
   void report(mlir::OpOperand &operand, std::string why,
               Conflict::Remedy remedy = Conflict::CopyLast);

@@ -128,7 +128,8 @@ bool foldAccumulation(nn::AddOp op) {
   // (a + b) + c is not a + (b + c) in every bit.
   if (dist::chunksOf(op) && !addsAtOnce(value))
     return false;
-  bool ownsSum = isa<BlockArgument>(sum) || firstWriter(sum);
+  bool ownsSum = isa<BlockArgument>(sum) || firstWriter(sum) ||
+                 sum.getDefiningOp<rt::LoopOp>();
   if (!writer || !ownsSum || !sum.hasOneUse())
     return false;
   Operation *defined = sum.getDefiningOp();

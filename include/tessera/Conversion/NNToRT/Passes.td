@@ -23,8 +23,16 @@ def ExpandMicroBatchesPass : Pass<"rt-expand-micro-batches", "::mlir::ModuleOp">
   let summary = "The micro-batch loop becomes a loop with accumulators";
   let description = [{
     Before: `nn.micro_batches` on local tensors. After: its body inline (one
-    micro-batch), or an `rt.loop` that starts from zeros and adds.
+    micro-batch), or an `rt.loop` that starts from zeros and adds. With `peel`,
+    where a collective of backward reads such a sum, the loop leaves out the last
+    micro-batch, which stands behind it: each gradient's last sum is made in
+    straight code, with work behind it.
   }];
+  let options = [
+    Option<"peel", "peel", "bool", /*default=*/"false",
+           "The last micro-batch stands behind the loop, if gradients are "
+           "reduced">,
+  ];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
 
