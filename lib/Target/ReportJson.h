@@ -1,0 +1,19 @@
+//===- ReportJson.h - a program's numbers as JSON -------------------------===//
+// Entries of `ops` and `report` in docs/Artifact.md.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_TARGET_REPORTJSON_H
+#define TESSERA_LIB_TARGET_REPORTJSON_H
+
+#include "tessera/Target/ProgramReport.h"
+#include "llvm/Support/JSON.h"
+
+namespace tessera {
+
+llvm::json::Object opJson(const CallRecord &call);
+/// `ranks` run the program, each with its part of the data.
+llvm::json::Object reportJson(const ProgramReport &report, int64_t ranks);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_TARGET_REPORTJSON_H
