@@ -83,7 +83,9 @@ void expandLoop(nn::MicroBatchesOp op) {
 struct ExpandMicroBatchesPass
     : tessera::impl::ExpandMicroBatchesPassBase<ExpandMicroBatchesPass> {
   void runOnOperation() override {
-    getOperation().walk([](nn::MicroBatchesOp op) {
+    bool isUnchanged = true;
+    getOperation().walk([&](nn::MicroBatchesOp op) {
+      isUnchanged = false;
       if (op.getCount() > 1)
         return expandLoop(op);
       OpBuilder builder(op);
@@ -93,6 +95,8 @@ struct ExpandMicroBatchesPass
       op.replaceAllUsesWith(yielded);
       op.erase();
     });
+    if (isUnchanged)
+      markAllAnalysesPreserved();
   }
 };
 
