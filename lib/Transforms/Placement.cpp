@@ -281,6 +281,8 @@ FailureOr<SmallVector<State>> Placement::choose(Operation *op,
       if (!(possible = p.has_value()))
         break;
       total += *p;
+      if (best && !(total < best->first))
+        break; // prices only grow
     }
     if (possible && (!best || total < best->first))
       best = {total, row.operands};
