@@ -2,9 +2,11 @@
 
 #include "tessera/Target/Metadata.h"
 #include "ReportJson.h"
+#include "mlir/IR/Threading.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "llvm/ADT/StringExtras.h"
 #include <map>
 
 using namespace mlir;
@@ -37,6 +39,7 @@ private:
   }
   void addOptions(json::Object &metadata);
   LogicalResult addArena(json::Object &metadata);
+  std::vector<ProgramReport> reportSteps();
   void addReports(json::Object &metadata);
   void addStages(json::Object &totals, json::Array stages, double flops);
   LogicalResult addArguments();
@@ -292,31 +295,37 @@ void MetadataBuilder::addStages(json::Object &totals, json::Array stages,
   totals["stages"] = std::move(stages);
 }
 
+/// Of each step, and the list of all calls in `ops`.
+std::vector<ProgramReport> MetadataBuilder::reportSteps() {
+  std::vector<ProgramReport> reports(steps.size());
+  std::vector<std::string> texts(steps.size());
+  parallelFor(module.getContext(), 0, steps.size(), [&](size_t number) {
+    ProgramReport &report = reports[number];
+    report = reportProgram(steps[number], mesh);
+    texts[number] = opsJson(report.calls, isPipeline() ? std::optional(number)
+                                                       : std::nullopt);
+    report.calls = {}; // most of the memory
+  });
+  ops = "[" + llvm::join(texts, ",") + "]";
+  return reports;
+}
+
 /// Sums of a stage's program are of the busiest stage; with stages also each
 /// one's.
 void MetadataBuilder::addReports(json::Object &metadata) {
   int64_t ranks = (mesh ? mesh.getRanks() : 1) / int64_t(steps.size());
+  std::vector<ProgramReport> reports = reportSteps();
+  auto busiest = llvm::max_element(
+      reports, [](const ProgramReport &a, const ProgramReport &b) {
+        return a.flops() < b.flops();
+      });
   json::Array stages;
-  ProgramReport busiest;
   double flops = 0;
-  llvm::raw_string_ostream text(ops);
-  json::OStream list(text);
-  list.arrayBegin();
-  for (auto [number, step] : llvm::enumerate(steps)) {
-    ProgramReport report = reportProgram(step, mesh);
-    for (const CallRecord &call : report.calls) {
-      json::Object op = opJson(call);
-      if (isPipeline())
-        op["stage"] = number;
-      list.value(std::move(op));
-    }
+  for (const ProgramReport &report : reports) {
     flops += static_cast<double>(report.flops() * ranks);
     stages.push_back(reportJson(report, ranks));
-    if (number == 0 || busiest.flops() < report.flops())
-      busiest = std::move(report);
   }
-  list.arrayEnd();
-  json::Object totals = reportJson(busiest, ranks);
+  json::Object totals = reportJson(*busiest, ranks);
   if (isPipeline())
     addStages(totals, std::move(stages), flops);
   if (auto extra = module->getAttrOfType<DictionaryAttr>("rt.report"))

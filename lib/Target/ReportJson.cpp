@@ -2,28 +2,50 @@
 
 #include "ReportJson.h"
 
+using namespace tessera;
+using llvm::ArrayRef;
 namespace json = llvm::json;
 
-json::Object tessera::opJson(const CallRecord &call) {
-  json::Object op{{"op", call.op}, {"name", call.name}, {"phase", call.phase}};
-  if (call.layer >= 0)
-    op["layer"] = call.layer;
-  if (call.times != 1)
-    op["times"] = call.times;
-  if (call.flops != 0)
-    op["flops"] = call.flops;
-  if (!call.kernel.empty())
-    op["kernel"] = call.kernel;
+/// Keys are in order, as in a json::Object, which would be slower by far.
+static void writeOp(json::OStream &out, const CallRecord &call,
+                    std::optional<int64_t> stage) {
   if (!call.axes.empty()) {
-    op["axes"] = json::Array(call.axes);
-    op["bytes"] = call.bytes;
-    op["reason"] = call.reason;
+    out.attribute("axes", json::Array(call.axes));
+    out.attribute("bytes", call.bytes);
   }
-  if (call.isAsync) {
-    op["overlap"] =
-        json::Object{{"ops", call.besideOps}, {"flops", call.besideFlops}};
+  if (call.flops != 0)
+    out.attribute("flops", call.flops);
+  if (!call.kernel.empty())
+    out.attribute("kernel", call.kernel);
+  if (call.layer >= 0)
+    out.attribute("layer", call.layer);
+  out.attribute("name", call.name);
+  out.attribute("op", call.op);
+  if (call.isAsync)
+    out.attributeObject("overlap", [&] {
+      out.attribute("flops", call.besideFlops);
+      out.attribute("ops", call.besideOps);
+    });
+  out.attribute("phase", call.phase);
+  if (!call.axes.empty())
+    out.attribute("reason", call.reason);
+  if (stage)
+    out.attribute("stage", *stage);
+  if (call.times != 1)
+    out.attribute("times", call.times);
+}
+
+std::string tessera::opsJson(ArrayRef<CallRecord> calls,
+                             std::optional<int64_t> stage) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (const CallRecord &call : calls) {
+    if (!text.empty())
+      stream << ",";
+    json::OStream out(stream);
+    out.object([&] { writeOp(out, call, stage); });
   }
-  return op;
+  return text;
 }
 
 json::Object tessera::reportJson(const ProgramReport &report, int64_t ranks) {

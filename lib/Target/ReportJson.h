@@ -7,10 +7,14 @@
 
 #include "tessera/Target/ProgramReport.h"
 #include "llvm/Support/JSON.h"
+#include <optional>
+#include <string>
 
 namespace tessera {
 
-llvm::json::Object opJson(const CallRecord &call);
+/// Entries of a list, with commas between them. `stage`: whose they are.
+std::string opsJson(llvm::ArrayRef<CallRecord> calls,
+                    std::optional<int64_t> stage);
 /// `ranks` run the program, each with its part of the data.
 llvm::json::Object reportJson(const ProgramReport &report, int64_t ranks);
 
