@@ -286,6 +286,8 @@ FailureOr<SmallVector<State>> Placement::choose(Operation *op,
     }
     if (possible && (!best || total < best->first))
       best = {total, row.operands};
+    if (best && !(Price() < best->first))
+      break; // nothing is cheaper than no conversion
   }
   if (!best)
     return refuse(op, axis);
