@@ -112,6 +112,8 @@ static LogicalResult runReproducibly(PassManager &manager, ModuleOp module,
   if (options.reproducerPath.empty())
     return runWithReproducer(manager, module, temporaryReproducer(),
                              ReproducerPolicy::CrashesOnly);
+  // Only a crash of the thread that runs the passes is caught.
+  module.getContext()->disableMultithreading();
   return runWithReproducer(manager, module, options.reproducerPath,
                            ReproducerPolicy::Always);
 }

@@ -3,7 +3,6 @@
 #include "tessera/Dialect/RT/Program.h"
 #include "tessera/Target/Metadata.h"
 #include "tessera/Target/Passes.h"
-#include "llvm/Support/FormatVariadic.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_ATTACHMETADATAPASS
@@ -23,14 +22,11 @@ struct AttachMetadataPass
     FailureOr<SmallVector<func::FuncOp>> steps = rt::findSteps(getOperation());
     if (failed(steps))
       return signalPassFailure();
-    FailureOr<llvm::json::Object> metadata =
-        buildMetadata(getOperation(), *steps);
+    FailureOr<std::string> metadata = buildMetadata(getOperation(), *steps);
     if (failed(metadata))
       return signalPassFailure();
-    std::string text =
-        llvm::formatv("{0}", llvm::json::Value(std::move(*metadata)));
     getOperation()->setAttr(kMetadataAttr,
-                            StringAttr::get(&getContext(), text));
+                            StringAttr::get(&getContext(), *metadata));
   }
 };
 

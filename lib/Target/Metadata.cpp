@@ -1,10 +1,12 @@
 //===- Metadata.cpp - the JSON part of an artifact ------------------------===//
 
 #include "tessera/Target/Metadata.h"
+#include "ReportJson.h"
+#include "mlir/IR/Threading.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
-#include "tessera/Target/ProgramReport.h"
+#include "llvm/ADT/StringExtras.h"
 #include <map>
 
 using namespace mlir;
@@ -26,7 +28,7 @@ public:
   MetadataBuilder(ModuleOp module, ArrayRef<func::FuncOp> steps)
       : module(module), steps(steps), mesh(dist::meshOf(module)) {}
 
-  FailureOr<json::Object> build();
+  FailureOr<std::string> build();
 
 private:
   LogicalResult addStep();
@@ -37,7 +39,9 @@ private:
   }
   void addOptions(json::Object &metadata);
   LogicalResult addArena(json::Object &metadata);
+  std::vector<ProgramReport> reportSteps();
   void addReports(json::Object &metadata);
+  void addStages(json::Object &totals, json::Array stages, double flops);
   LogicalResult addArguments();
   LogicalResult addResults();
   LogicalResult addKept();
@@ -49,6 +53,9 @@ private:
   size_t stage = 0;
   std::vector<json::Object> tensors;
   std::map<std::pair<std::string, std::string>, size_t> known;
+  /// The list of calls, as text: a json::Object of each would be most of the
+  /// compiler's memory.
+  std::string ops;
 };
 
 StringRef dtypeName(Type type) {
@@ -214,57 +221,6 @@ LogicalResult MetadataBuilder::addKept() {
   return failure(walk.wasInterrupted());
 }
 
-json::Object opJson(const CallRecord &call) {
-  json::Object op{{"op", call.op}, {"name", call.name}, {"phase", call.phase}};
-  if (call.layer >= 0)
-    op["layer"] = call.layer;
-  if (call.times != 1)
-    op["times"] = call.times;
-  if (call.flops != 0)
-    op["flops"] = call.flops;
-  if (!call.kernel.empty())
-    op["kernel"] = call.kernel;
-  if (!call.axes.empty()) {
-    op["axes"] = json::Array(call.axes);
-    op["bytes"] = call.bytes;
-    op["reason"] = call.reason;
-  }
-  if (call.isAsync) {
-    op["overlap"] =
-        json::Object{{"ops", call.besideOps}, {"flops", call.besideFlops}};
-  }
-  return op;
-}
-
-json::Object reportJson(const ProgramReport &report, int64_t ranks) {
-  json::Object communication;
-  for (const auto &[axes, traffic] : report.traffic) {
-    json::Object numbers{{"calls", traffic.calls},
-                         {"elements", traffic.elements},
-                         {"bytes", traffic.bytes},
-                         {"ring_bytes_sent", traffic.ringBytes}};
-    if (traffic.sent || traffic.received) {
-      numbers["sent"] = traffic.sent;
-      numbers["received"] = traffic.received;
-    }
-    communication[axes] = std::move(numbers);
-  }
-  return json::Object{
-      {"parameters", report.parameters},
-      {"parameters_per_rank", report.parametersPerRank},
-      {"tokens_per_step", report.tokens},
-      {"flops_per_rank", json::Object{{"forward", report.forwardFlops},
-                                      {"backward", report.backwardFlops},
-                                      {"recompute", report.recomputeFlops},
-                                      {"optimizer", report.optimizerFlops}}},
-      {"flops", report.flops() * ranks},
-      {"communication_per_rank", std::move(communication)},
-      {"kernels", report.kernels},
-      {"launches", report.launches},
-      {"gemms", report.gemms},
-      {"causal_work", json::Array(report.causalWork)}};
-}
-
 json::Array meshJson(dist::MeshAttr mesh) {
   json::Array axes;
   if (mesh)
@@ -320,52 +276,88 @@ LogicalResult MetadataBuilder::addStep() {
                  succeeded(addKept()));
 }
 
+void MetadataBuilder::addStages(json::Object &totals, json::Array stages,
+                                double flops) {
+  int64_t parameters = 0, tokens = 0;
+  for (const json::Object &tensor : tensors)
+    if (tensor.getString("role") == "parameter") {
+      int64_t elements = 1;
+      for (const json::Value &size : *tensor.getArray("shape"))
+        elements *= *size.getAsInteger();
+      parameters += elements;
+    }
+  for (const json::Value &stage : stages)
+    tokens =
+        std::max(tokens, *stage.getAsObject()->getInteger("tokens_per_step"));
+  totals["parameters"] = parameters;
+  totals["tokens_per_step"] = tokens;
+  totals["flops"] = static_cast<int64_t>(flops);
+  totals["stages"] = std::move(stages);
+}
+
+/// Of each step, and the list of all calls in `ops`.
+std::vector<ProgramReport> MetadataBuilder::reportSteps() {
+  std::vector<ProgramReport> reports(steps.size());
+  std::vector<std::string> texts(steps.size());
+  parallelFor(module.getContext(), 0, steps.size(), [&](size_t number) {
+    ProgramReport &report = reports[number];
+    report = reportProgram(steps[number], mesh);
+    texts[number] = opsJson(report.calls, isPipeline() ? std::optional(number)
+                                                       : std::nullopt);
+    report.calls = {}; // most of the memory
+  });
+  ops = "[" + llvm::join(texts, ",") + "]";
+  return reports;
+}
+
 /// Sums of a stage's program are of the busiest stage; with stages also each
 /// one's.
 void MetadataBuilder::addReports(json::Object &metadata) {
   int64_t ranks = (mesh ? mesh.getRanks() : 1) / int64_t(steps.size());
-  json::Array ops, stages;
-  ProgramReport busiest;
+  std::vector<ProgramReport> reports = reportSteps();
+  auto busiest = llvm::max_element(
+      reports, [](const ProgramReport &a, const ProgramReport &b) {
+        return a.flops() < b.flops();
+      });
+  json::Array stages;
   double flops = 0;
-  for (auto [number, step] : llvm::enumerate(steps)) {
-    ProgramReport report = reportProgram(step, mesh);
-    for (const CallRecord &call : report.calls) {
-      json::Object op = opJson(call);
-      if (isPipeline())
-        op["stage"] = number;
-      ops.push_back(std::move(op));
-    }
+  for (const ProgramReport &report : reports) {
     flops += static_cast<double>(report.flops() * ranks);
     stages.push_back(reportJson(report, ranks));
-    if (number == 0 || busiest.flops() < report.flops())
-      busiest = std::move(report);
   }
-  json::Object totals = reportJson(busiest, ranks);
-  if (isPipeline()) {
-    int64_t parameters = 0, tokens = 0;
-    for (const json::Object &tensor : tensors)
-      if (tensor.getString("role") == "parameter") {
-        int64_t elements = 1;
-        for (const json::Value &size : *tensor.getArray("shape"))
-          elements *= *size.getAsInteger();
-        parameters += elements;
-      }
-    for (const json::Value &stage : stages)
-      tokens =
-          std::max(tokens, *stage.getAsObject()->getInteger("tokens_per_step"));
-    totals["parameters"] = parameters;
-    totals["tokens_per_step"] = tokens;
-    totals["flops"] = static_cast<int64_t>(flops);
-    totals["stages"] = std::move(stages);
-  }
+  json::Object totals = reportJson(*busiest, ranks);
+  if (isPipeline())
+    addStages(totals, std::move(stages), flops);
   if (auto extra = module->getAttrOfType<DictionaryAttr>("rt.report"))
     for (NamedAttribute entry : extra)
       totals[entry.getName().getValue()] = toJson(entry.getValue());
-  metadata["ops"] = std::move(ops);
   metadata["report"] = std::move(totals);
 }
 
-FailureOr<json::Object> MetadataBuilder::build() {
+/// In the order of keys, as a json::Object is printed.
+std::string textOf(json::Object metadata, StringRef ops) {
+  metadata["ops"] = nullptr;
+  SmallVector<std::pair<StringRef, json::Value *>> entries;
+  for (auto &[key, value] : metadata)
+    entries.push_back({key, &value});
+  llvm::sort(entries, llvm::less_first());
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  json::OStream out(stream);
+  out.object([&] {
+    for (auto &[key, value] : entries) {
+      out.attributeBegin(key);
+      if (key == "ops")
+        out.rawValue(ops);
+      else
+        out.value(*value);
+      out.attributeEnd();
+    }
+  });
+  return text;
+}
+
+FailureOr<std::string> MetadataBuilder::build() {
   json::Object metadata{{"format", 1}, {"producer", "tessera 0.1.0"}};
   addOptions(metadata);
   if (failed(addArena(metadata)))
@@ -378,15 +370,16 @@ FailureOr<json::Object> MetadataBuilder::build() {
   }
   addReports(metadata);
   json::Array list;
+  list.reserve(tensors.size());
   for (json::Object &tensor : tensors)
     list.push_back(std::move(tensor));
   metadata["tensors"] = std::move(list);
-  return metadata;
+  return textOf(std::move(metadata), ops);
 }
 
 } // namespace
 
-FailureOr<json::Object> tessera::buildMetadata(ModuleOp module,
-                                               ArrayRef<func::FuncOp> steps) {
+FailureOr<std::string> tessera::buildMetadata(ModuleOp module,
+                                              ArrayRef<func::FuncOp> steps) {
   return MetadataBuilder(module, steps).build();
 }

@@ -17,45 +17,6 @@ int64_t paddedBytes(const Extent &extent) {
   return llvm::alignTo(std::max<int64_t>(extent.bytes, 1), kAlignment);
 }
 
-/// Finds the extents that overlap one in time: sorted by begin, with the
-/// largest end of every block of a fixed size.
-class TimeIndex {
-public:
-  explicit TimeIndex(ArrayRef<Extent> extents) : extents(extents) {
-    order = llvm::to_vector(llvm::seq<unsigned>(0, extents.size()));
-    llvm::sort(order, [&](unsigned a, unsigned b) {
-      return std::pair(extents[a].begin, a) < std::pair(extents[b].begin, b);
-    });
-    for (unsigned k = 0; k < order.size(); ++k) {
-      if (k % kBlock == 0)
-        blockEnds.push_back(extents[order[k]].end);
-      blockEnds.back() = std::max(blockEnds.back(), extents[order[k]].end);
-    }
-  }
-
-  template <typename Fn> void forEachOverlap(const Extent &with, Fn fn) const {
-    for (unsigned block = 0; block < blockEnds.size(); ++block) {
-      unsigned first = block * kBlock;
-      if (extents[order[first]].begin > with.end)
-        return;
-      if (blockEnds[block] < with.begin)
-        continue;
-      unsigned last = std::min<size_t>(first + kBlock, order.size());
-      for (unsigned k = first; k < last; ++k) {
-        const Extent &extent = extents[order[k]];
-        if (extent.begin <= with.end && extent.end >= with.begin)
-          fn(order[k]);
-      }
-    }
-  }
-
-private:
-  static constexpr unsigned kBlock = 32;
-  ArrayRef<Extent> extents;
-  SmallVector<unsigned> order;
-  SmallVector<int64_t> blockEnds;
-};
-
 /// The offset of the tightest gap of at least `bytes` between taken ranges,
 /// which are sorted; behind them if there is none.
 int64_t bestFit(ArrayRef<std::pair<int64_t, int64_t>> taken, int64_t bytes) {
@@ -71,67 +32,65 @@ int64_t bestFit(ArrayRef<std::pair<int64_t, int64_t>> taken, int64_t bytes) {
   return best < 0 ? top : best;
 }
 
-/// Extents that have an offset, in the order of offsets.
+/// Extents that have an offset, in the order of offsets. Most of them overlap
+/// in time with some that live long, so they are all looked at, and what counts
+/// is that this is a pass over memory without branches.
 class PlacedExtents {
 public:
-  PlacedExtents(ArrayRef<Extent> extents, const TimeIndex &index)
-      : extents(extents), index(index), state(extents.size(), Nowhere) {}
-
-  void add(unsigned number) {
-    auto isBelow = [&](unsigned a, unsigned b) {
-      return extents[a].offset < extents[b].offset;
+  void add(const Extent &extent) {
+    auto isBelow = [](int64_t offset, const auto &placed) {
+      return offset < placed.offset;
     };
-    byOffset.insert(llvm::upper_bound(byOffset, number, isBelow), number);
-    state[number] = Placed;
+    auto isBelowAll = [&](int64_t offset, const Chunk &chunk) {
+      return isBelow(offset, chunk.front());
+    };
+    auto chunk = llvm::upper_bound(chunks, extent.offset, isBelowAll);
+    if (chunk != chunks.begin())
+      --chunk;
+    if (chunks.empty())
+      chunk = chunks.insert(chunk, Chunk());
+    chunk->insert(llvm::upper_bound(*chunk, extent.offset, isBelow),
+                  {extent.begin, extent.end, extent.offset,
+                   extent.offset + paddedBytes(extent)});
+    ++count;
+    if (chunk->size() < kMost)
+      return;
+    Chunk upper(chunk->begin() + kMost / 2, chunk->end());
+    chunk->resize(kMost / 2);
+    chunks.insert(chunk + 1, std::move(upper));
   }
 
   /// The memory, from the bottom, of what overlaps with an extent in time.
   ArrayRef<std::pair<int64_t, int64_t>> takenDuring(const Extent &with) {
-    found.clear();
-    taken.clear();
-    index.forEachOverlap(with, [&](unsigned other) {
-      if (state[other] == Placed)
-        found.push_back(other);
-    });
-    // Few are sorted; of many the order is known.
-    constexpr size_t kFew = 8;
-    if (found.size() * kFew > byOffset.size()) {
-      for (unsigned other : found)
-        state[other] = Overlaps;
-      found.clear();
-      llvm::copy_if(byOffset, std::back_inserter(found),
-                    [&](unsigned other) { return state[other] == Overlaps; });
-      for (unsigned other : found)
-        state[other] = Placed;
-    } else {
-      llvm::sort(found, [&](unsigned a, unsigned b) {
-        return extents[a].offset < extents[b].offset;
-      });
-    }
-    for (unsigned other : found)
-      taken.push_back({extents[other].offset,
-                       extents[other].offset + paddedBytes(extents[other])});
-    return taken;
+    taken.resize(count);
+    size_t found = 0;
+    for (const Chunk &chunk : chunks)
+      for (const Placed &placed : chunk) {
+        taken[found] = {placed.offset, placed.top};
+        found += (placed.begin <= with.end) & (placed.end >= with.begin);
+      }
+    return ArrayRef(taken).take_front(found);
   }
 
 private:
-  enum State : uint8_t { Nowhere, Placed, Overlaps };
-  ArrayRef<Extent> extents;
-  const TimeIndex &index;
-  std::vector<uint8_t> state;
-  std::vector<unsigned> byOffset;
-  SmallVector<unsigned> found;
-  SmallVector<std::pair<int64_t, int64_t>> taken;
+  struct Placed {
+    int64_t begin, end, offset, top;
+  };
+  /// Of so few that inserting one is cheap, and not empty.
+  using Chunk = std::vector<Placed>;
+  static constexpr size_t kMost = 128;
+  std::vector<Chunk> chunks;
+  size_t count = 0;
+  std::vector<std::pair<int64_t, int64_t>> taken; ///< Room for all.
 };
 
-int64_t place(MutableArrayRef<Extent> extents, const TimeIndex &index,
-              ArrayRef<unsigned> order) {
-  PlacedExtents placed(extents, index);
+int64_t place(MutableArrayRef<Extent> extents, ArrayRef<unsigned> order) {
+  PlacedExtents placed;
   int64_t total = 0;
   for (unsigned k : order) {
     int64_t bytes = paddedBytes(extents[k]);
     extents[k].offset = bestFit(placed.takenDuring(extents[k]), bytes);
-    placed.add(k);
+    placed.add(extents[k]);
     total = std::max(total, extents[k].offset + bytes);
   }
   return total;
@@ -159,7 +118,6 @@ Peak tessera::rt::findPeak(ArrayRef<Extent> extents) {
 
 int64_t tessera::rt::assignOffsets(MutableArrayRef<Extent> extents) {
   Peak peak = findPeak(extents);
-  TimeIndex index(extents);
   auto order = llvm::to_vector(llvm::seq<unsigned>(0, extents.size()));
   auto sortBy = [&](auto key) {
     llvm::stable_sort(order,
@@ -169,7 +127,7 @@ int64_t tessera::rt::assignOffsets(MutableArrayRef<Extent> extents) {
   sortBy([&](unsigned k) {
     return std::tuple(-extents[k].bytes, -lifetime(k), extents[k].begin);
   });
-  int64_t bySize = place(extents, index, order);
+  int64_t bySize = place(extents, order);
   if (bySize == peak.bytes)
     return bySize;
   // What is live at the peak, without gaps; the rest fits around it.
@@ -179,7 +137,7 @@ int64_t tessera::rt::assignOffsets(MutableArrayRef<Extent> extents) {
         extents[k].begin > peak.position || extents[k].end < peak.position;
     return std::tuple(misses, -lifetime(k), -extents[k].bytes);
   });
-  int64_t byPeak = place(other, index, order);
+  int64_t byPeak = place(other, order);
   if (byPeak >= bySize)
     return bySize;
   llvm::copy(other, extents.begin());

@@ -4,6 +4,7 @@
 // a read of another value's bytes.
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/Threading.h"
 #include "tessera/Dialect/RT/Program.h"
 #include "tessera/Dialect/RT/RowLayout.h"
 #include "tessera/Transforms/AbstractArena.h"
@@ -366,16 +367,17 @@ struct CheckMemoryPass : tessera::impl::CheckMemoryPassBase<CheckMemoryPass> {
     FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
     if (failed(steps))
       return signalPassFailure();
-    for (func::FuncOp step : *steps) {
-      auto bytes =
-          arenaOwner(step)->getAttrOfType<IntegerAttr>(RTDialect::kArenaAttr);
-      if (!bytes) {
-        step.emitError() << "has no arena; run rt-plan-memory first";
-        return signalPassFailure();
-      }
-      if (failed(Checker(step, bytes.getInt()).run()))
-        return signalPassFailure();
-    }
+    if (failed(failableParallelForEach(&getContext(), *steps, check)))
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+  static LogicalResult check(func::FuncOp step) {
+    auto bytes =
+        arenaOwner(step)->getAttrOfType<IntegerAttr>(RTDialect::kArenaAttr);
+    if (!bytes)
+      return step.emitError() << "has no arena; run rt-plan-memory first";
+    return Checker(step, bytes.getInt()).run();
   }
 };
 

@@ -1,5 +1,6 @@
 //===- InsertCopies.cpp - makes writing in place legal --------------------===//
 
+#include "mlir/IR/Threading.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/Program.h"
@@ -29,9 +30,10 @@ struct InsertCopiesPass
     FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
     if (failed(steps))
       return signalPassFailure();
-    for (func::FuncOp step : *steps)
-      if (failed(insertCopies(step)))
-        return signalPassFailure();
+    if (failed(failableParallelForEach(
+            &getContext(), *steps,
+            [&](func::FuncOp step) { return insertCopies(step); })))
+      signalPassFailure();
   }
 
   LogicalResult insertCopies(func::FuncOp step);

@@ -281,9 +281,13 @@ FailureOr<SmallVector<State>> Placement::choose(Operation *op,
       if (!(possible = p.has_value()))
         break;
       total += *p;
+      if (best && !(total < best->first))
+        break; // prices only grow
     }
     if (possible && (!best || total < best->first))
       best = {total, row.operands};
+    if (best && !(Price() < best->first))
+      break; // nothing is cheaper than no conversion
   }
   if (!best)
     return refuse(op, axis);

@@ -1,5 +1,6 @@
 //===- PlanMemory.cpp - gives every value an offset in one arena ----------===//
 
+#include "mlir/IR/Threading.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/Program.h"
@@ -145,9 +146,10 @@ struct PlanMemoryPass : tessera::impl::PlanMemoryPassBase<PlanMemoryPass> {
     FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
     if (failed(steps))
       return signalPassFailure();
-    for (func::FuncOp step : *steps)
-      if (failed(plan(step)))
-        return signalPassFailure();
+    if (failed(failableParallelForEach(
+            &getContext(), *steps,
+            [&](func::FuncOp step) { return plan(step); })))
+      signalPassFailure();
   }
 
   LogicalResult plan(func::FuncOp step);

@@ -322,11 +322,14 @@ void StageBuilder::emitTransfer(const StepEvent &event) {
 /// What the op yields to the loop's sums is added as soon as it is there.
 void StageBuilder::accumulate(Operation *op, int64_t microBatch) {
   Operation *yield = staged.loop.getBody().front().getTerminator();
-  for (OpOperand &operand : yield->getOpOperands()) {
-    if (operand.get().getDefiningOp() != op)
-      continue;
-    Value result = staged.loop.getResult(operand.getOperandNumber());
-    Value value = inside(operand.get(), microBatch);
+  SmallVector<unsigned> totals; // by use, as a pass over all would be quadratic
+  for (OpOperand &use : op->getUses())
+    if (use.getOwner() == yield)
+      totals.push_back(use.getOperandNumber());
+  llvm::sort(totals);
+  for (unsigned total : totals) {
+    Value result = staged.loop.getResult(total);
+    Value value = inside(yield->getOperand(total), microBatch);
     Value sum = outer.lookupOrNull(result);
     if (sum) {
       sum = nn::sumOf(builder, value.getLoc(), sum, value);

@@ -19,7 +19,7 @@ static LogicalResult printUnlocated(Diagnostic &diagnostic) {
 CompilerContext::CompilerContext() : CompilerContext(DialectRegistry()) {}
 
 CompilerContext::CompilerContext(const DialectRegistry &registry)
-    : context(registry, MLIRContext::Threading::DISABLED),
+    : context(registry, MLIRContext::Threading::ENABLED),
       located(sources, &context, llvm::errs()),
       unlocated(&context, printUnlocated) {
   // A whole module behind an error helps nobody; --dump-ir shows it.

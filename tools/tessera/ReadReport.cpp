@@ -1,6 +1,7 @@
 //===- ReadReport.cpp - reads an artifact's metadata ----------------------===//
 
 #include "Commands.h"
+#include "JsonList.h"
 #include "Report.h"
 #include <algorithm>
 #include <map>
@@ -124,13 +125,32 @@ static CollectiveGroup groupOf(const json::Object &op) {
   return group;
 }
 
-void Report::readOps(const json::Object &root) {
-  const json::Array *ops = root.getArray("ops");
-  if (!ops)
+void Report::readCollective(const json::Object &op) {
+  CollectiveGroup group = groupOf(op);
+  auto same = llvm::find_if(collectives, [&](const CollectiveGroup &g) {
+    return g.kind == group.kind && g.axes == group.axes &&
+           g.place == group.place && g.phase == group.phase &&
+           g.reason == group.reason && g.bytesOfCall == group.bytesOfCall &&
+           g.layers.empty() == group.layers.empty();
+  });
+  if (same == collectives.end()) {
+    collectives.push_back(std::move(group));
     return;
+  }
+  same->calls += group.calls;
+  same->asyncCalls += group.asyncCalls;
+  same->besideOps += group.besideOps;
+  same->besideFlops += group.besideFlops;
+  same->layers.insert(group.layers.begin(), group.layers.end());
+}
+
+Error Report::readOps(ArrayRef<StringRef> ops) {
   std::map<int64_t, double> flopsOfStage;
-  for (const json::Value &value : *ops) {
-    const json::Object *op = value.getAsObject();
+  for (StringRef text : ops) {
+    Expected<json::Value> value = json::parse(text);
+    if (!value)
+      return value.takeError();
+    const json::Object *op = value->getAsObject();
     if (!op)
       continue;
     double flops = op->getNumber("flops").value_or(0) *
@@ -140,24 +160,8 @@ void Report::readOps(const json::Object &root) {
       recomputedFlops += flops;
     // Of owners, who run much the same, only one is shown.
     bool isShown = !owners || integerOf(op, "stage") == owners->busiest;
-    if (!isCollective(stringOf(op, "op")) || !isShown)
-      continue;
-    CollectiveGroup group = groupOf(*op);
-    auto same = llvm::find_if(collectives, [&](const CollectiveGroup &g) {
-      return g.kind == group.kind && g.axes == group.axes &&
-             g.place == group.place && g.phase == group.phase &&
-             g.reason == group.reason && g.bytesOfCall == group.bytesOfCall &&
-             g.layers.empty() == group.layers.empty();
-    });
-    if (same == collectives.end()) {
-      collectives.push_back(std::move(group));
-      continue;
-    }
-    same->calls += group.calls;
-    same->asyncCalls += group.asyncCalls;
-    same->besideOps += group.besideOps;
-    same->besideFlops += group.besideFlops;
-    same->layers.insert(group.layers.begin(), group.layers.end());
+    if (isCollective(stringOf(op, "op")) && isShown)
+      readCollective(*op);
   }
   int64_t stages = pipeline ? pipeline->stages.size()
                    : owners ? owners->owners.size()
@@ -166,6 +170,7 @@ void Report::readOps(const json::Object &root) {
     flopsOfRank = std::max(flopsOfRank, flops);
     flopsOfAll += flops * static_cast<double>(ranks / stages);
   }
+  return Error::success();
 }
 
 void Report::readCausalWork(const json::Object &root) {
@@ -178,10 +183,14 @@ void Report::readCausalWork(const json::Object &root) {
 }
 
 bool Report::read(StringRef metadata) {
-  Expected<json::Value> value = json::parse(metadata);
-  if (!value)
+  auto isMalformed = [](Error error) {
     return !printError("the artifact's metadata is malformed: " +
-                       toString(value.takeError()));
+                       toString(std::move(error)));
+  };
+  JsonList ops = takeList(metadata, "ops");
+  Expected<json::Value> value = json::parse(ops.rest);
+  if (!value)
+    return isMalformed(value.takeError());
   const json::Object *root = value->getAsObject();
   if (!root)
     return !printError("the artifact's metadata is not a JSON object");
@@ -192,7 +201,8 @@ bool Report::read(StringRef metadata) {
     owners = std::move(server);
   readTensors(*root);
   readArena(*root);
-  readOps(*root);
+  if (Error error = readOps(ops.entries))
+    return isMalformed(std::move(error));
   readCausalWork(*root);
   return true;
 }

@@ -61,7 +61,8 @@ private:
   void readModel(const llvm::json::Object &root);
   void readTensors(const llvm::json::Object &root);
   void readArena(const llvm::json::Object &root);
-  void readOps(const llvm::json::Object &root);
+  void readCollective(const llvm::json::Object &op);
+  llvm::Error readOps(llvm::ArrayRef<llvm::StringRef> ops);
   void readCausalWork(const llvm::json::Object &root);
   std::string causalWorkText() const;
   std::string collectivesText() const;

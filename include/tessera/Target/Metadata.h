@@ -17,8 +17,8 @@ constexpr llvm::StringLiteral kOptionsAttr = "rt.options";
 constexpr llvm::StringLiteral kMetadataAttr = "rt.metadata";
 
 /// Metadata of a planned program, of its stages' programs where there are
-/// several. Errors are diagnostics.
-mlir::FailureOr<llvm::json::Object>
+/// several, as text. Errors are diagnostics.
+mlir::FailureOr<std::string>
 buildMetadata(mlir::ModuleOp module, llvm::ArrayRef<mlir::func::FuncOp> steps);
 
 /// Integers, floats, strings, unit, arrays and dictionaries as JSON; null for

@@ -139,7 +139,9 @@ struct ExpandMicroBatchesPass
   using ExpandMicroBatchesPassBase::ExpandMicroBatchesPassBase;
 
   void runOnOperation() override {
+    bool isUnchanged = true;
     getOperation().walk([&](nn::MicroBatchesOp op) {
+      isUnchanged = false;
       if (op.getCount() == 1)
         expandOne(op);
       else if (peel && llvm::any_of(op.getResults(), isReducedInBackward))
@@ -147,6 +149,8 @@ struct ExpandMicroBatchesPass
       else
         expandLoop(op, static_cast<int64_t>(op.getCount()));
     });
+    if (isUnchanged)
+      markAllAnalysesPreserved();
   }
 };
 

@@ -1,11 +1,10 @@
 //===- FormKernels.cpp - fuses what lies between library calls ------------===//
 
+#include "KernelSet.h"
 #include "KernelWriter.h"
 #include "Marks.h"
-#include "mlir/IR/OperationSupport.h"
-#include "tessera/Conversion/KernelToLLVM/BufferSharing.h"
+#include "mlir/IR/Threading.h"
 #include "tessera/Dialect/NN/Program.h"
-#include <unordered_map>
 
 namespace tessera {
 #define GEN_PASS_DEF_FORMKERNELSPASS
@@ -17,40 +16,38 @@ using namespace tessera;
 
 namespace {
 
-struct FormKernelsPass : tessera::impl::FormKernelsPassBase<FormKernelsPass> {
-  void runOnOperation() override {
-    known.clear();
-    kernels = 0;
-    FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(getOperation());
-    if (failed(steps))
-      return signalPassFailure();
-    for (func::FuncOp step : *steps)
-      if (failed(formKernels(step)))
-        return signalPassFailure();
-  }
+/// Forms the kernels of one step, in a module of its own: steps are worked on
+/// side by side.
+class StepKernels {
+public:
+  explicit StepKernels(func::FuncOp step)
+      : step(step), holder(ModuleOp::create(step.getLoc())) {}
 
-  LogicalResult formKernels(func::FuncOp func);
+  LogicalResult run();
+
+  KernelSet set;
+
+private:
   LogicalResult replace(KernelGroup &group);
-  StringRef share(func::FuncOp kernel, KernelGroup &group);
+  FailureOr<SharedKernel *> share(func::FuncOp func, const KernelGroup &group);
 
-  /// Kernels by the hash of their ops.
-  std::unordered_map<size_t, SmallVector<func::FuncOp, 1>> known;
-  int64_t kernels = 0;
+  func::FuncOp step;
+  OwningOpRef<ModuleOp> holder;
 };
 
-LogicalResult FormKernelsPass::formKernels(func::FuncOp func) {
-  SmallVector<Block *> blocks = {&func.getBody().front()};
-  func.walk(
+LogicalResult StepKernels::run() {
+  SmallVector<Block *> blocks = {&step.getBody().front()};
+  step.walk(
       [&](rt::LoopOp loop) { blocks.push_back(&loop.getBody().front()); });
   for (Block *block : blocks)
     for (auto &group : formGroups(*block))
       if (failed(replace(*group)))
         return failure();
-  func.walk([](nn::ConstantOp op) {
+  step.walk([](nn::ConstantOp op) {
     if (op->use_empty())
       op.erase();
   });
-  WalkResult left = func.walk([](Operation *op) {
+  WalkResult left = step.walk([](Operation *op) {
     if (!isa<nn::NNDialect>(op->getDialect()))
       return WalkResult::advance();
     op->emitOpError() << "has no lowering to the runtime";
@@ -59,63 +56,42 @@ LogicalResult FormKernelsPass::formKernels(func::FuncOp func) {
   return failure(left.wasInterrupted());
 }
 
-static size_t hashOf(func::FuncOp kernel) {
-  llvm::hash_code hash = hash_value(Type(kernel.getFunctionType()));
-  kernel.getBody().walk([&](Operation *op) {
-    hash =
-        llvm::hash_combine(hash, OperationEquivalence::computeHash(
-                                     op, OperationEquivalence::ignoreHashValue,
-                                     OperationEquivalence::ignoreHashValue,
-                                     OperationEquivalence::IgnoreLocations));
-  });
-  return hash;
-}
-
-/// In everything but the name.
-static bool areEqual(func::FuncOp a, func::FuncOp b) {
-  return a.getFunctionType() == b.getFunctionType() &&
-         a.getArgAttrsAttr() == b.getArgAttrsAttr() &&
-         a->getDiscardableAttrDictionary() ==
-             b->getDiscardableAttrDictionary() &&
-         OperationEquivalence::isRegionEquivalentTo(
-             &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
-}
-
-/// Equal kernels are shared: layers differ in operands only.
-StringRef FormKernelsPass::share(func::FuncOp kernel, KernelGroup &group) {
-  SmallVector<func::FuncOp, 1> &alike = known[hashOf(kernel)];
-  for (func::FuncOp other : alike)
-    if (areEqual(kernel, other)) {
-      kernel.erase();
-      return other.getName();
-    }
-  std::string name = "kernel_" + std::to_string(kernels++);
+FailureOr<SharedKernel *> StepKernels::share(func::FuncOp func,
+                                             const KernelGroup &group) {
+  auto [kernel, isNew] = set.insert(func, KernelSet::hashOf(func));
+  if (!isNew) {
+    func.erase();
+    return &kernel;
+  }
+  FailureOr<LaunchShape> shape = getLaunchShape(func);
+  if (failed(shape))
+    return group.members.back().op->emitOpError()
+           << "is in a kernel that cannot be generated";
+  kernel.shape = *shape;
   for (const KernelMember &member : group.members)
-    if (name.size() < 48)
-      name += "_" + member.op->getName().stripDialect().str();
-  kernel.setName(name);
-  alike.push_back(kernel);
-  return kernel.getName();
+    kernel.ops.push_back(member.op->getName().stripDialect());
+  return &kernel;
 }
 
-LogicalResult FormKernelsPass::replace(KernelGroup &group) {
+LogicalResult StepKernels::replace(KernelGroup &group) {
   Operation *last = group.members.back().op;
   OpBuilder builder(last);
-  KernelWriter emitter(group, builder, getOperation());
+  KernelWriter emitter(group, builder, *holder);
   if (failed(emitter.emit()))
     return failure();
   SmallVector<Type> types;
   for (Value output : emitter.outputs)
     types.push_back(output.getType());
-  FailureOr<LaunchShape> shape = getLaunchShape(emitter.func);
-  if (failed(shape))
-    return last->emitOpError() << "is in a kernel that cannot be generated";
-  StringRef name = share(emitter.func, group);
+  FailureOr<SharedKernel *> kernel = share(emitter.func, group);
+  if (failed(kernel))
+    return failure();
+  LaunchShape shape = (*kernel)->shape;
   auto launch = rt::LaunchOp::create(
       builder, last->getLoc(), types,
-      FlatSymbolRefAttr::get(&getContext(), name), emitter.inputs,
-      emitter.scalars, builder.getI64IntegerAttr(shape->count),
-      builder.getI64IntegerAttr(shape->grain));
+      FlatSymbolRefAttr::get((*kernel)->func.getNameAttr()), emitter.inputs,
+      emitter.scalars, builder.getI64IntegerAttr(shape.count),
+      builder.getI64IntegerAttr(shape.grain));
+  (*kernel)->launches.push_back(launch);
   for (auto [output, result] : llvm::zip(emitter.outputs, launch.getOutputs()))
     for (StringRef name : {StringRef(rt::RTDialect::kKeepAttr),
                            StringRef(rt::RTDialect::kRoleAttr)})
@@ -127,6 +103,43 @@ LogicalResult FormKernelsPass::replace(KernelGroup &group) {
   for (KernelMember &member : llvm::reverse(group.members))
     member.op->erase();
   return success();
+}
+
+struct FormKernelsPass : tessera::impl::FormKernelsPassBase<FormKernelsPass> {
+  void runOnOperation() override {
+    FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(getOperation());
+    if (failed(steps))
+      return signalPassFailure();
+    std::deque<StepKernels> formed(steps->begin(), steps->end());
+    if (failed(failableParallelForEach(
+            &getContext(), formed,
+            [](StepKernels &kernels) { return kernels.run(); })))
+      return signalPassFailure();
+    KernelSet all;
+    for (StepKernels &kernels : formed)
+      for (SharedKernel &kernel : kernels.set.kernels)
+        share(kernel, all);
+  }
+
+  void share(SharedKernel &kernel, KernelSet &all);
+};
+
+/// Steps share kernels, too. Their launches learn the name.
+void FormKernelsPass::share(SharedKernel &kernel, KernelSet &all) {
+  auto [shared, isNew] = all.insert(kernel.func, kernel.hash);
+  if (isNew) {
+    constexpr size_t kLongEnough = 48;
+    std::string name = "kernel_" + std::to_string(all.kernels.size() - 1);
+    for (StringRef op : kernel.ops)
+      if (name.size() < kLongEnough)
+        name += "_" + op.str();
+    kernel.func->remove();
+    getOperation().push_back(kernel.func);
+    kernel.func.setName(name);
+  }
+  auto symbol = FlatSymbolRefAttr::get(shared.func.getNameAttr());
+  for (rt::LaunchOp launch : kernel.launches)
+    launch.setKernelAttr(symbol);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 //===- Localize.cpp - global types become local shapes --------------------===//
 
 #include "Marks.h"
+#include "mlir/IR/Threading.h"
 #include "tessera/Conversion/NNToRT/Factors.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
@@ -27,9 +28,10 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
     FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(getOperation());
     if (failed(steps))
       return signalPassFailure();
-    for (func::FuncOp step : *steps)
-      if (failed(localize(step)))
-        return signalPassFailure();
+    if (failed(failableParallelForEach(
+            &getContext(), *steps,
+            [&](func::FuncOp step) { return localize(step); })))
+      signalPassFailure();
   }
 
   LogicalResult localize(func::FuncOp func);

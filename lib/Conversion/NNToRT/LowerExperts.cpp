@@ -74,6 +74,8 @@ struct LowerExpertsPass
     // From the end: gates are traced to an nn.top_k that is still there.
     for (Operation *op : llvm::reverse(ops))
       lower(op, *workOf(op), shareOf(op));
+    if (ops.empty())
+      markAllAnalysesPreserved();
   }
 };
 

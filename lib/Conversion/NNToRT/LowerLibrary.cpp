@@ -4,8 +4,10 @@
 #include "ChunkedSums.h"
 #include "GemmForm.h"
 #include "Marks.h"
+#include "mlir/IR/Threading.h"
 #include "tessera/Conversion/NNToRT/Factors.h"
 #include "tessera/Conversion/NNToRT/Passes.h"
+#include <atomic>
 
 namespace tessera {
 #define GEN_PASS_DEF_LOWERLIBRARYPASS
@@ -317,34 +319,43 @@ void lowerPrefix(nn::PrefixOp op) {
 // Pass
 //===----------------------------------------------------------------------===//
 
-template <typename OpTy> SmallVector<OpTy> collect(ModuleOp module) {
+template <typename OpTy> SmallVector<OpTy> collect(func::FuncOp func) {
   SmallVector<OpTy> ops;
-  module.walk([&](OpTy op) { ops.push_back(op); });
+  func.walk([&](OpTy op) { ops.push_back(op); });
   return ops;
+}
+
+LogicalResult lowerFunction(func::FuncOp func) {
+  bool failedOp = false;
+  for (auto op : collect<nn::EinsumOp>(func))
+    failedOp |= failed(lowerEinsum(op));
+  for (auto op : collect<nn::EmbeddingGradOp>(func))
+    lowerEmbeddingGrad(op);
+  for (auto op : collect<nn::AddOp>(func))
+    if (!foldBias(op))
+      foldAccumulation(op);
+  for (auto op : collect<nn::AttentionOp>(func))
+    failedOp |= failed(lowerAttention(op));
+  for (auto op : collect<nn::AttentionGradOp>(func))
+    failedOp |= failed(lowerAttentionGrad(op));
+  for (auto op : collect<nn::UnstackOp>(func))
+    failedOp |= failed(lowerUnstack(op));
+  for (auto op : collect<nn::PrefixOp>(func))
+    lowerPrefix(op);
+  for (auto op : collect<nn::StackOp>(func))
+    lowerStack(op);
+  return failure(failedOp);
 }
 
 struct LowerLibraryPass
     : tessera::impl::LowerLibraryPassBase<LowerLibraryPass> {
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    bool failedOp = false;
-    for (auto op : collect<nn::EinsumOp>(module))
-      failedOp |= failed(lowerEinsum(op));
-    for (auto op : collect<nn::EmbeddingGradOp>(module))
-      lowerEmbeddingGrad(op);
-    for (auto op : collect<nn::AddOp>(module))
-      if (!foldBias(op))
-        foldAccumulation(op);
-    for (auto op : collect<nn::AttentionOp>(module))
-      failedOp |= failed(lowerAttention(op));
-    for (auto op : collect<nn::AttentionGradOp>(module))
-      failedOp |= failed(lowerAttentionGrad(op));
-    for (auto op : collect<nn::UnstackOp>(module))
-      failedOp |= failed(lowerUnstack(op));
-    for (auto op : collect<nn::PrefixOp>(module))
-      lowerPrefix(op);
-    for (auto op : collect<nn::StackOp>(module))
-      lowerStack(op);
+    std::atomic<bool> failedOp = false;
+    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    parallelForEach(&getContext(), functions, [&](func::FuncOp func) {
+      if (failed(lowerFunction(func)))
+        failedOp = true;
+    });
     if (failedOp)
       signalPassFailure();
   }

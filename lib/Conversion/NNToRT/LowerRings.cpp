@@ -267,20 +267,28 @@ LogicalResult Ring::lower(nn::AttentionGradOp attention) {
 
 struct LowerRingsPass : tessera::impl::LowerRingsPassBase<LowerRingsPass> {
   template <typename OpTy> LogicalResult lowerAll() {
-    SmallVector<OpTy> ops;
-    getOperation().walk([&](OpTy op) { ops.push_back(op); });
-    for (OpTy op : ops)
+    std::vector<std::pair<OpTy, Ring>> rings;
+    getOperation().walk([&](OpTy op) {
       if (std::optional<Ring> ring = Ring::of(op))
-        if (failed(ring->lower(op)))
-          return failure();
+        rings.push_back({op, std::move(*ring)});
+    });
+    hasRings |= !rings.empty();
+    for (auto &[op, ring] : rings)
+      if (failed(ring.lower(op)))
+        return failure();
     return success();
   }
 
   void runOnOperation() override {
+    hasRings = false;
     if (failed(lowerAll<nn::AttentionOp>()) ||
         failed(lowerAll<nn::AttentionGradOp>()))
-      signalPassFailure();
+      return signalPassFailure();
+    if (!hasRings)
+      markAllAnalysesPreserved();
   }
+
+  bool hasRings = false;
 };
 
 } // namespace

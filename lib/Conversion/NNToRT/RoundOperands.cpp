@@ -46,17 +46,24 @@ void roundBeforeGather(nn::CastOp cast) {
 struct RoundOperandsPass
     : tessera::impl::RoundOperandsPassBase<RoundOperandsPass> {
   void runOnOperation() override {
+    bool isUnchanged = true;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       auto compute = op->getAttrOfType<TypeAttr>("compute");
       if (!compute)
         return;
+      isUnchanged = false;
       auto routed = dyn_cast<nn::RoutedOpInterface>(op);
       for (OpOperand &operand : op->getOpOperands())
         if (!routed || operand.get() != routed.getGates())
           operand.set(rounded(operand.get(), compute.getValue(), op));
       op->removeAttr("compute");
     });
-    getOperation().walk([](nn::CastOp cast) { roundBeforeGather(cast); });
+    getOperation().walk([&](nn::CastOp cast) {
+      isUnchanged = false;
+      roundBeforeGather(cast);
+    });
+    if (isUnchanged)
+      markAllAnalysesPreserved();
   }
 
   Value rounded(Value value, Type type, Operation *user);

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/Dist/Dist.h"
-#include "llvm/ADT/MapVector.h"
+#include <array>
 
 using namespace mlir;
 using namespace tessera::dist;
@@ -93,10 +93,21 @@ Signature tessera::dist::signatureOn(Operation *op, unsigned result,
   return chunksOf(op) ? sig.exact() : sig;
 }
 
-/// Sizes of the factors, from the operands.
-static FailureOr<llvm::MapVector<char, int64_t>>
-factorSizes(Operation *op, const Signature &sig) {
-  llvm::MapVector<char, int64_t> sizes;
+namespace {
+
+/// Sizes of the factors; 0 of those that no operand has.
+struct FactorSizes {
+  int64_t &operator[](char factor) {
+    return sizes[static_cast<unsigned char>(factor)];
+  }
+  std::array<int64_t, 256> sizes = {};
+};
+
+} // namespace
+
+/// From the operands.
+static FailureOr<FactorSizes> factorSizes(Operation *op, const Signature &sig) {
+  FactorSizes sizes;
   assert(sig.ins.size() == op->getNumOperands() && "the op's verifier counts");
   for (auto [k, letters] : llvm::enumerate(sig.ins)) {
     auto type = cast<RankedTensorType>(op->getOperand(k).getType());
@@ -108,10 +119,11 @@ factorSizes(Operation *op, const Signature &sig) {
       return op->emitOpError() << "operand " << k << " has type " << type
                                << "; all sizes must be static and above 0";
     for (auto [f, size] : llvm::zip(letters, type.getShape())) {
-      auto [it, isNew] = sizes.insert({f, size});
-      if (!isNew && it->second != size)
-        return op->emitOpError() << "sizes " << it->second << " and " << size
+      int64_t &known = sizes[f];
+      if (known != 0 && known != size)
+        return op->emitOpError() << "sizes " << known << " and " << size
                                  << " of factor '" << f << "' differ";
+      known = size;
     }
   }
   return sizes;
@@ -127,6 +139,22 @@ static SmallVector<StringAttr> axesIn(Operation *op) {
   return axes;
 }
 
+/// The result's state on one axis.
+static FailureOr<State> inferState(Operation *op, const Signature &sig,
+                                   StringAttr axis) {
+  SmallVector<State> states;
+  for (Value operand : op->getOperands())
+    states.push_back(stateOf(operand.getType(), axis));
+  std::string why;
+  if (std::optional<State> state = infer(sig, states, why))
+    return *state;
+  InFlightDiagnostic diag = op->emitOpError() << "refuses ";
+  llvm::interleaveComma(states, diag, [&](State s) { diag << s.str(); });
+  diag << " on axis '" << axis.getValue() << "'";
+  diag.attachNote() << why;
+  return diag;
+}
+
 static FailureOr<RankedTensorType> inferResultType(Operation *op,
                                                    unsigned result) {
   auto iface = cast<DistributableOpInterface>(op);
@@ -136,30 +164,26 @@ static FailureOr<RankedTensorType> inferResultType(Operation *op,
     return failure();
   SmallVector<int64_t> shape;
   for (char f : sig.out) {
-    auto it = sizes->find(f);
-    int64_t size = it == sizes->end() ? iface.getNewFactorSize(f) : it->second;
+    int64_t size = (*sizes)[f] ? (*sizes)[f] : iface.getNewFactorSize(f);
     if (size < 0)
       return op->emitOpError() << "factor '" << f << "' of the result is in no "
                                << "operand";
     shape.push_back(size);
   }
-  auto type = RankedTensorType::get(shape, iface.getResultElementType(result));
-  for (StringAttr axis : axesIn(op)) {
-    SmallVector<State> states;
-    for (Value operand : op->getOperands())
-      states.push_back(stateOf(operand.getType(), axis));
-    std::string why;
-    std::optional<State> state =
-        infer(signatureOn(op, result, axis), states, why);
-    if (!state) {
-      InFlightDiagnostic diag = op->emitOpError() << "refuses ";
-      llvm::interleaveComma(states, diag, [&](State s) { diag << s.str(); });
-      diag << " on axis '" << axis.getValue() << "'";
-      diag.attachNote() << why;
-      return diag;
-    }
-    type = withState(type, axis, *state);
+  SmallVector<StringAttr> axes = axesIn(op);
+  if (!axes.empty() && chunksOf(op))
+    sig = sig.exact();
+  SmallVector<AxisState> states;
+  for (StringAttr axis : axes) {
+    bool isAlike = sig.ring.empty() || sig.ringAxis == axis.getValue();
+    auto state = inferState(op, isAlike ? sig : sig.on(axis), axis);
+    if (failed(state))
+      return failure();
+    states.push_back({axis, *state});
   }
+  auto type = withStates(
+      RankedTensorType::get(shape, iface.getResultElementType(result)),
+      std::move(states));
   if (std::string why = checkLevels(type); !why.empty())
     return op->emitOpError() << why;
   return type;
@@ -187,8 +211,9 @@ LogicalResult tessera::dist::setResultTypes(Operation *op) {
 }
 
 LogicalResult tessera::dist::verifyAxes(Operation *op, Type type) {
-  MeshAttr mesh = meshOf(op);
-  for (const AxisState &s : statesOf(type)) {
+  ArrayRef<AxisState> states = statesOf(type);
+  MeshAttr mesh = states.empty() ? MeshAttr() : meshOf(op);
+  for (const AxisState &s : states) {
     StringRef axis = s.axis.getValue();
     if (!mesh || mesh.getIndex(axis) < 0)
       return op->emitOpError()

@@ -79,46 +79,61 @@ static std::string factorsOf(const Signature &sig) {
 }
 
 /// Of the first of `factors` that the letters have.
-static State splitAlong(const std::string &letters, llvm::StringRef factors,
+static State splitAlong(llvm::StringRef letters, llvm::StringRef factors,
                         int64_t level, State otherwise) {
-  size_t dim = letters.find_first_of(factors.str());
-  return dim == std::string::npos ? otherwise : State::sharded(dim, level);
+  size_t dim = letters.find_first_of(factors);
+  return dim == llvm::StringRef::npos ? otherwise : State::sharded(dim, level);
+}
+
+/// Visits the rows in order of preference until `visit` returns true. The row
+/// is reused: typing an op makes many and keeps one state.
+static void visitRows(const Signature &sig, int64_t levels, int64_t stages,
+                      llvm::function_ref<bool(const Row &)> visit) {
+  Row row;
+  auto same = [&](State s) {
+    row.operands.assign(sig.ins.size(), s);
+    row.result = s;
+    return visit(row);
+  };
+  auto split = [&](llvm::StringRef factors) {
+    for (int64_t level = 0; level < levels; ++level) {
+      for (auto [state, letters] : llvm::zip(row.operands, sig.ins))
+        state = splitAlong(letters, factors, level, {State::R});
+      row.result = splitAlong(sig.out, factors, level, {sig.reduces});
+      if (visit(row))
+        return true;
+    }
+    return false;
+  };
+  if (same({State::I}) || same({State::R}))
+    return;
+  for (int64_t stage = 0; stage < stages; ++stage)
+    if (same({State::A, stage}))
+      return;
+  std::string factors = factorsOf(sig);
+  for (const char &factor : factors)
+    if (sig.whole.find(factor) == std::string::npos &&
+        split(llvm::StringRef(&factor, 1)))
+      return;
+  if (!sig.ring.empty() && split(sig.ring))
+    return;
+  for (const auto &group : sig.linear) {
+    row.operands.assign(sig.ins.size(), {State::R});
+    for (unsigned k : group)
+      row.operands[k] = {State::P};
+    row.result = {State::P};
+    if (visit(row))
+      return;
+  }
 }
 
 llvm::SmallVector<Row> tessera::dist::rows(const Signature &sig, int64_t levels,
                                            int64_t stages) {
   llvm::SmallVector<Row> table;
-  unsigned n = sig.ins.size();
-  auto same = [&](State s) {
-    table.push_back({llvm::SmallVector<State>(n, s), s});
-  };
-  same({State::I});
-  same({State::R});
-  for (int64_t stage = 0; stage < stages; ++stage)
-    same({State::A, stage});
-  auto split = [&](llvm::StringRef factors) {
-    for (int64_t level = 0; level < levels; ++level) {
-      Row row;
-      for (const std::string &letters : sig.ins)
-        row.operands.push_back(splitAlong(letters, factors, level, {State::R}));
-      row.result = splitAlong(sig.out, factors, level, {sig.reduces});
-      table.push_back(std::move(row));
-    }
-  };
-  std::string factors = factorsOf(sig);
-  for (const char &factor : factors)
-    if (sig.whole.find(factor) == std::string::npos)
-      split(llvm::StringRef(&factor, 1));
-  if (!sig.ring.empty())
-    split(sig.ring);
-  for (const auto &group : sig.linear) {
-    Row row;
-    for (unsigned k = 0; k < n; ++k)
-      row.operands.push_back(
-          {llvm::is_contained(group, k) ? State::P : State::R});
-    row.result = {State::P};
-    table.push_back(std::move(row));
-  }
+  visitRows(sig, levels, stages, [&](const Row &row) {
+    table.push_back(row);
+    return false;
+  });
   return table;
 }
 
@@ -173,13 +188,15 @@ std::optional<State> tessera::dist::infer(const Signature &sig,
     if (s.kind == State::A)
       stages = std::max(stages, s.where + 1);
   }
-  for (const Row &row : rows(sig, levels, stages)) {
-    bool fits = true;
-    for (unsigned k = 0; k < seen.size() && fits; ++k)
-      fits = !sig.reads(k) || row.operands[k] == seen[k];
-    if (fits)
-      return row.result;
-  }
-  why = remedy(sig, seen);
-  return std::nullopt;
+  std::optional<State> found;
+  visitRows(sig, levels, stages, [&](const Row &row) {
+    for (unsigned k = 0; k < seen.size(); ++k)
+      if (sig.reads(k) && !(row.operands[k] == seen[k]))
+        return false;
+    found = row.result;
+    return true;
+  });
+  if (!found)
+    why = remedy(sig, seen);
+  return found;
 }

@@ -1,6 +1,7 @@
 //===- Program.cpp - the lowered program of a module ----------------------===//
 
 #include "tessera/Dialect/RT/Program.h"
+#include "mlir/IR/Threading.h"
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/Program.h"
 #include "tessera/Dialect/RT/RT.h"
@@ -63,8 +64,7 @@ FailureOr<SmallVector<func::FuncOp>> tessera::rt::findSteps(ModuleOp module) {
   FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(module);
   if (failed(steps))
     return failure();
-  for (func::FuncOp step : *steps)
-    if (failed(checkStep(step)))
-      return failure();
+  if (failed(failableParallelForEach(module.getContext(), *steps, checkStep)))
+    return failure();
   return steps;
 }

@@ -1,0 +1,78 @@
+//===- ReportJson.cpp - a program's numbers as JSON -----------------------===//
+
+#include "ReportJson.h"
+
+using namespace tessera;
+using llvm::ArrayRef;
+namespace json = llvm::json;
+
+/// Keys are in order, as in a json::Object, which would be slower by far.
+static void writeOp(json::OStream &out, const CallRecord &call,
+                    std::optional<int64_t> stage) {
+  if (!call.axes.empty()) {
+    out.attribute("axes", json::Array(call.axes));
+    out.attribute("bytes", call.bytes);
+  }
+  if (call.flops != 0)
+    out.attribute("flops", call.flops);
+  if (!call.kernel.empty())
+    out.attribute("kernel", call.kernel);
+  if (call.layer >= 0)
+    out.attribute("layer", call.layer);
+  out.attribute("name", call.name);
+  out.attribute("op", call.op);
+  if (call.isAsync)
+    out.attributeObject("overlap", [&] {
+      out.attribute("flops", call.besideFlops);
+      out.attribute("ops", call.besideOps);
+    });
+  out.attribute("phase", call.phase);
+  if (!call.axes.empty())
+    out.attribute("reason", call.reason);
+  if (stage)
+    out.attribute("stage", *stage);
+  if (call.times != 1)
+    out.attribute("times", call.times);
+}
+
+std::string tessera::opsJson(ArrayRef<CallRecord> calls,
+                             std::optional<int64_t> stage) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (const CallRecord &call : calls) {
+    if (!text.empty())
+      stream << ",";
+    json::OStream out(stream);
+    out.object([&] { writeOp(out, call, stage); });
+  }
+  return text;
+}
+
+json::Object tessera::reportJson(const ProgramReport &report, int64_t ranks) {
+  json::Object communication;
+  for (const auto &[axes, traffic] : report.traffic) {
+    json::Object numbers{{"calls", traffic.calls},
+                         {"elements", traffic.elements},
+                         {"bytes", traffic.bytes},
+                         {"ring_bytes_sent", traffic.ringBytes}};
+    if (traffic.sent || traffic.received) {
+      numbers["sent"] = traffic.sent;
+      numbers["received"] = traffic.received;
+    }
+    communication[axes] = std::move(numbers);
+  }
+  return json::Object{
+      {"parameters", report.parameters},
+      {"parameters_per_rank", report.parametersPerRank},
+      {"tokens_per_step", report.tokens},
+      {"flops_per_rank", json::Object{{"forward", report.forwardFlops},
+                                      {"backward", report.backwardFlops},
+                                      {"recompute", report.recomputeFlops},
+                                      {"optimizer", report.optimizerFlops}}},
+      {"flops", report.flops() * ranks},
+      {"communication_per_rank", std::move(communication)},
+      {"kernels", report.kernels},
+      {"launches", report.launches},
+      {"gemms", report.gemms},
+      {"causal_work", json::Array(report.causalWork)}};
+}
