@@ -52,6 +52,7 @@ private:
   func::FuncOp step; ///< The one being added, of this stage.
   size_t stage = 0;
   std::vector<json::Object> tensors;
+  std::vector<RankedTensorType> globals; ///< Their types, by number.
   std::map<std::pair<std::string, std::string>, size_t> known;
   /// The list of calls, as text: a json::Object of each would be most of the
   /// compiler's memory.
@@ -103,6 +104,11 @@ LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
                   << global << " means " << elements;
   auto [it, isNew] =
       known.insert({{entry.role.str(), entry.name.str()}, tensors.size()});
+  if (isNew)
+    globals.push_back(global);
+  else if (globals[it->second] != global)
+    return fail() << "is " << global << " here and " << globals[it->second]
+                  << " in another program; ranks must agree";
   if (!isNew && isPipeline())
     return addOffset(tensors[it->second], *offset), success();
   json::Object tensor{{"role", entry.role},

@@ -141,8 +141,14 @@ void CollectiveEnumeration::otherAxes(rt::CollectiveOpInterface op,
           opsOf(module)[number]->setAttr(
               "axes", Builder(module.getContext()).getStrArrayAttr(axes));
         })
-        .right = isShift(op) && coversAll ? kShiftCancels : "";
-    mutants.back().mayBeRight = mayBeKeyBias(op) ? kKeyBias : "";
+        .mayBeRight = mayBeKeyBias(op) ? kKeyBias : "";
+    if (!isShift(op) || !coversAll)
+      continue;
+    // Ranks with other programs do not join in.
+    auto step = op->getParentOfType<func::FuncOp>();
+    bool isAlone = step->hasAttr(rt::RTDialect::kStageAttr);
+    (isAlone ? mutants.back().mayBeRight : mutants.back().right) =
+        kShiftCancels;
   }
 }
 

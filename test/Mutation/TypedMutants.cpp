@@ -23,6 +23,27 @@ SmallVector<State> candidates(RankedTensorType type, StringRef axis,
   return states;
 }
 
+/// Both compute the same of the same, as recomputation does.
+bool isRepetition(OpResult a, OpResult b) {
+  auto withoutPhase = [](Operation *op) {
+    NamedAttrList attributes(op->getAttrDictionary());
+    attributes.erase(nn::NNDialect::kPhaseAttr);
+    return attributes.getDictionary(op->getContext());
+  };
+  Operation *first = a.getOwner(), *second = b.getOwner();
+  if (first->getName() != second->getName() ||
+      a.getResultNumber() != b.getResultNumber() ||
+      first->getNumOperands() != second->getNumOperands() ||
+      withoutPhase(first) != withoutPhase(second))
+    return false;
+  return llvm::all_of(
+      llvm::zip(first->getOperands(), second->getOperands()), [](auto pair) {
+        auto [x, y] = pair;
+        auto one = dyn_cast<OpResult>(x), other = dyn_cast<OpResult>(y);
+        return x == y || (one && other && isRepetition(one, other));
+      });
+}
+
 class TypedEnumeration {
 public:
   explicit TypedEnumeration(ModuleOp program)
@@ -83,11 +104,15 @@ void TypedEnumeration::rewired(dist::ConvertOp op, unsigned number) {
           result.getType() != op.getInput().getType())
         continue;
       unsigned index = result.getResultNumber();
-      return add("conversion of another value, " + phaseOf(op), describe(op),
-                 [=](ModuleOp module) {
-                   std::vector<Operation *> ops = opsOf(module);
-                   ops[number]->setOperand(0, ops[other]->getResult(index));
-                 });
+      add("conversion of another value, " + phaseOf(op), describe(op),
+          [=](ModuleOp module) {
+            std::vector<Operation *> ops = opsOf(module);
+            ops[number]->setOperand(0, ops[other]->getResult(index));
+          });
+      auto input = dyn_cast<OpResult>(op.getInput());
+      if (input && isRepetition(input, result))
+        mutants.back().mayBeRight = kSameValue;
+      return;
     }
   }
 }
