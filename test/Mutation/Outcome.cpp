@@ -160,7 +160,7 @@ double tessera::test::difference(const Outcome &found, const Outcome &wanted) {
       largest = std::max(
           {largest, std::fabs(values[k]), std::fabs(other->second[k])});
       double here = std::fabs(other->second[k] - values[k]);
-      if (std::isnan(here))
+      if (!std::isfinite(here))
         return kInfinite;
       error = std::max(error, here);
     }

@@ -67,3 +67,16 @@ module attributes {rt.arena = 64 : i64, rt.arena_by_kind = {}} {
     return
   }
 }
+
+// -----
+
+// Two stages fill the same input in two ways.
+module attributes {dist.mesh = #dist.mesh<pp = 2, dp = 2>, rt.options = {}} {
+  func.func @step_0(%x: tensor<4xf32> {nn.data = "x", rt.global = tensor<8xf32, #dist<dp: S(0)>>, rt.offset = 0 : i64}) attributes {rt.arena = 64 : i64, rt.arena_by_kind = {}, rt.stage = 0 : i64} {
+    return
+  }
+  // expected-error @below {{input 'x' is 'tensor<4xf32>' here and 'tensor<8xf32, #dist<dp: S(0)>>' in another program; ranks must agree}}
+  func.func @step_1(%x: tensor<4xf32> {nn.data = "x", rt.offset = 0 : i64}) attributes {rt.arena = 64 : i64, rt.arena_by_kind = {}, rt.stage = 1 : i64} {
+    return
+  }
+}
