@@ -105,6 +105,8 @@ void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
                              index, rt::RTDialect::kGlobalAttr,
                              TypeAttr::get(other));
                        }});
+    if (name.getValue().ends_with("key.bias"))
+      mutants.back().mayBeRight = kKeyBias;
   }
 }
 

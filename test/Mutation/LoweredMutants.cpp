@@ -176,6 +176,13 @@ bool isValidCount(Value scalar) {
   });
 }
 
+/// Reads or writes rows of a table, of which only the last shards have padding.
+bool looksUp(Operation *op) {
+  auto launch = dyn_cast<rt::LaunchOp>(op);
+  return isa<rt::ScatterAddOp>(op) ||
+         (launch && launch.getKernel().contains("embedding"));
+}
+
 /// Why an op may be wrong about what is padding.
 std::string whyRight(Operation *op, Value scalar, const ScalarChange &change) {
   bool isCoordinate = change.kind == ScalarChange::KeyOfRank ||
@@ -188,9 +195,10 @@ std::string whyRight(Operation *op, Value scalar, const ScalarChange &change) {
   StringRef kernel = launch ? launch.getKernel() : "";
   if (kernel.contains("max"))
     return kShiftCancels;
-  bool looksUp = kernel.contains("embedding") || isa<rt::ScatterAddOp>(op);
-  bool takesMore = change.kind == ScalarChange::CoordinateIsZero;
-  return looksUp && takesMore ? kNothingInPadding : "";
+  bool takesMore = change.kind == ScalarChange::CoordinateIsZero ||
+                   (change.kind == ScalarChange::OtherCoordinate &&
+                    isFirstAlong(op, change.other));
+  return looksUp(op) && takesMore ? kNothingInPadding : "";
 }
 
 void LoweredEnumeration::scalars(Operation *op, unsigned number) {
@@ -199,7 +207,7 @@ void LoweredEnumeration::scalars(Operation *op, unsigned number) {
     if (!operand.get().getType().isInteger(64))
       continue;
     unsigned index = operand.getOperandNumber();
-    for (const ScalarChange &change : changesOf(operand.get(), axes))
+    for (const ScalarChange &change : changesOf(operand.get(), axes)) {
       add(change.row(),
           describe(op) + ", operand " + std::to_string(index) + " " +
               change.axis + " " + change.other,
@@ -210,6 +218,11 @@ void LoweredEnumeration::scalars(Operation *op, unsigned number) {
                            rebuild(builder, op->getOperand(index), change));
           })
           .right = whyRight(op, operand.get(), change);
+      // Coordinates of a shorter axis may be those of shards without padding.
+      if (change.kind == ScalarChange::OtherCoordinate && looksUp(op) &&
+          isValidCount(operand.get()))
+        mutants.back().mayBeRight = kNothingInPadding;
+    }
   }
   if (!needsPlace(op))
     for (size_t k = first; k < mutants.size(); ++k)
