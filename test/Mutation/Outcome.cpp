@@ -18,7 +18,7 @@ constexpr int kSteps = 2;
 // Large enough that a wrong update of the first step shows in the second.
 constexpr double kLearningRate = 1e-2;
 // A mutant whose ranks wait for each other ends soon.
-constexpr int kTimeoutMs = 20000;
+constexpr int kTimeoutMs = 5000;
 
 struct Destroy {
   void operator()(tsr_artifact *object) { tsr_artifact_destroy(object); }
