@@ -161,6 +161,8 @@ void CollectiveEnumeration::otherKind(rt::AllReduceOp op, unsigned number) {
         cast<rt::AllReduceOp>(opsOf(module)[number]).setMaximum(!isMaximum);
       })
       .right = isMaximum ? kShiftCancels : "";
+  if (mayBeKeyBias(op))
+    mutants.back().mayBeRight = kKeyBias;
 }
 
 void CollectiveEnumeration::otherRoot(rt::BroadcastOp op, unsigned number) {
