@@ -1,7 +1,7 @@
 //===- ProgramBuilder.cpp - what all model families build with ------------===//
 
 #include "ProgramBuilder.h"
-#include "tessera/Dialect/NN/Sum.h"
+#include "tessera/Dialect/NN/Tag.h"
 
 using namespace mlir;
 using namespace tessera;

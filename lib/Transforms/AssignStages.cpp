@@ -6,6 +6,7 @@
 
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Program.h"
+#include "tessera/Dialect/NN/Tag.h"
 #include "tessera/Transforms/Passes.h"
 
 namespace tessera {
@@ -79,8 +80,7 @@ std::vector<Segment> AssignStagesPass::cut(func::FuncOp func) {
       segment.flops += static_cast<double>(cost.getFlops());
     if (StringRef layer = layerOf(nn::partOf(op.getLoc())); !layer.empty())
       segment.layer = layer;
-    auto tag = op.getAttrOfType<StringAttr>(nn::NNDialect::kTagAttr);
-    if (tag && tag.getValue() == "stream")
+    if (nn::hasTag(&op, "stream"))
       segments.emplace_back();
   }
   if (segments.back().ops.empty())

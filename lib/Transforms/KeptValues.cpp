@@ -4,7 +4,7 @@
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Phase.h"
-#include "tessera/Dialect/NN/Sum.h"
+#include "tessera/Dialect/NN/Tag.h"
 #include "tessera/Transforms/MinimumCut.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -141,10 +141,7 @@ bool isReceived(Operation *op) {
 }
 
 /// The total over all micro-batches is made once, in front of them.
-bool isTotal(Operation *op) {
-  auto tag = op->getAttrOfType<StringAttr>(nn::NNDialect::kTagAttr);
-  return tag && tag.getValue() == nn::kBatchTotalTag;
-}
+bool isTotal(Operation *op) { return nn::hasTag(op, nn::kBatchTotalTag); }
 
 bool Selection::mayRepeat(Operation *op) {
   if (!op || isReceived(op) || isTotal(op) || leavesLayer(op))

@@ -3,7 +3,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Program.h"
-#include "tessera/Dialect/NN/Sum.h"
+#include "tessera/Dialect/NN/Tag.h"
 #include "tessera/Transforms/Passes.h"
 
 namespace tessera {
@@ -166,8 +166,7 @@ void MicroBatchPass::findEpilogue(func::FuncOp func) {
 LogicalResult MicroBatchPass::sumTotals(func::FuncOp func) {
   SmallVector<Operation *> tagged;
   for (Operation &op : func.getOps())
-    if (op.getAttr(nn::NNDialect::kTagAttr) ==
-        StringAttr::get(&getContext(), nn::kBatchTotalTag))
+    if (nn::hasTag(&op, nn::kBatchTotalTag))
       tagged.push_back(&op);
   if (tagged.empty())
     return success();

@@ -3,11 +3,13 @@
 #include "tessera/Transforms/Placement.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
+#include "tessera/Dialect/NN/Tag.h"
 #include "tessera/Transforms/Stages.h"
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::dist;
+using nn::hasTag;
 
 //===----------------------------------------------------------------------===//
 // Plan
@@ -83,11 +85,6 @@ static bool isElementwise(Operation *op) {
   return llvm::all_of(sig.ins, [&](StringRef letters) {
     return letters.find_first_not_of(sig.out) == StringRef::npos;
   });
-}
-
-static bool hasTag(Operation *op, StringRef name) {
-  auto tag = op->getAttrOfType<StringAttr>(nn::NNDialect::kTagAttr);
-  return tag && tag.getValue() == name;
 }
 
 void Plan::findStream(Region &program) {

@@ -124,25 +124,12 @@ LogicalResult StageBuilder::emitConversion(ConvertOp op) {
   bool comes = from.kind == State::A && from.where == stage;
   bool goes = to.kind == State::A && to.where == stage;
   if (from.kind == State::A && to.kind == State::A) {
-    auto peer = [&](State s) { return builder.getI64IntegerAttr(s.where); };
-    auto annotate = [&](Operation *message) {
-      nn::inheritPhase(message, op);
-      bool isForward = nn::phaseOf(op).empty();
-      message->setAttr("reason", builder.getStringAttr(
-                                     isForward ? "parameter of another stage"
-                                               : "gradient of a parameter of "
-                                                 "another stage"));
-    };
-    if (comes)
-      annotate(rt::SendOp::create(builder, op.getLoc(), outside(input),
-                                  peer(to), op.getAxisAttr()));
-    if (!goes)
-      return success();
-    auto receive =
-        rt::ReceiveOp::create(builder, op.getLoc(), stageless(output.getType()),
-                              peer(from), op.getAxisAttr());
-    annotate(receive);
-    outer.map(output, receive.getResult());
+    Message message = emitMessage(
+        op, [&] { return outside(input); },
+        nn::phaseOf(op).empty() ? "parameter of another stage"
+                                : "gradient of a parameter of another stage");
+    if (goes)
+      outer.map(output, message.receive.getResult());
     return success();
   }
   if (from.kind == State::A && to.kind == State::I) {
@@ -173,17 +160,43 @@ LogicalResult StageBuilder::emitConversion(ConvertOp op) {
   return op.emitOpError() << "cannot be run by stages";
 }
 
+SmallVector<Operation *, 2> StageBuilder::Message::ends() {
+  SmallVector<Operation *, 2> ends;
+  if (send)
+    ends.push_back(send);
+  if (receive)
+    ends.push_back(receive);
+  return ends;
+}
+
+/// The end of A(s) -> A(t) that is here, if any.
+StageBuilder::Message
+StageBuilder::emitMessage(ConvertOp op, llvm::function_ref<Value()> input,
+                          StringRef reason) {
+  int64_t from = op.getFrom().where, to = op.getTo().where;
+  Message message;
+  if (from == stage)
+    message.send =
+        rt::SendOp::create(builder, op.getLoc(), input(),
+                           builder.getI64IntegerAttr(to), op.getAxisAttr());
+  if (to == stage)
+    message.receive = rt::ReceiveOp::create(
+        builder, op.getLoc(), stageless(op.getType()),
+        builder.getI64IntegerAttr(from), op.getAxisAttr());
+  for (Operation *end : message.ends()) {
+    nn::inheritPhase(end, op);
+    end->setAttr("reason", builder.getStringAttr(reason));
+  }
+  return message;
+}
+
 /// Over stages that have nothing to add, too: they wait for the others.
 Value StageBuilder::reduce(ConvertOp op) {
   Value input = outside(op.getInput());
   auto sum = rt::AllReduceOp::create(
       builder, op.getLoc(), input.getType(), input,
       builder.getStrArrayAttr({op.getAxis()}), builder.getBoolAttr(false));
-  bool isScalar = op.getOutput().getType().getRank() == 0;
-  sum->setAttr("reason",
-               builder.getStringAttr(
-                   isScalar ? "sum of scalars of the stages"
-                            : "gradient of a parameter that stages share"));
+  sum->setAttr("reason", builder.getStringAttr("sum of scalars of the stages"));
   nn::inheritPhase(sum, op);
   return sum;
 }
@@ -295,28 +308,15 @@ std::string StepEvent::message() const {
 
 void StageBuilder::emitTransfer(const StepEvent &event) {
   ConvertOp op = event.transfer->op;
-  int64_t from = op.getFrom().where, to = op.getTo().where;
   int64_t microBatch = event.task.microBatch;
-  auto annotate = [&](Operation *message) {
-    nn::inheritPhase(message, op);
-    bool isForward = nn::phaseOf(op).empty();
-    message->setAttr(
-        "reason",
-        builder.getStringAttr(isForward ? "activation for a later stage"
-                                        : "gradient for an earlier stage"));
-    message->setAttr(kMessageAttr, builder.getStringAttr(event.message()));
-  };
-  if (from == stage)
-    annotate(rt::SendOp::create(
-        builder, op.getLoc(), inside(op.getInput(), microBatch),
-        builder.getI64IntegerAttr(to), op.getAxisAttr()));
-  if (to != stage)
-    return;
-  auto receive =
-      rt::ReceiveOp::create(builder, op.getLoc(), stageless(op.getType()),
-                            builder.getI64IntegerAttr(from), op.getAxisAttr());
-  annotate(receive);
-  bodies[microBatch].map(op.getOutput(), receive.getResult());
+  Message message = emitMessage(
+      op, [&] { return inside(op.getInput(), microBatch); },
+      nn::phaseOf(op).empty() ? "activation for a later stage"
+                              : "gradient for an earlier stage");
+  for (Operation *end : message.ends())
+    end->setAttr(kMessageAttr, builder.getStringAttr(event.message()));
+  if (message.receive)
+    bodies[microBatch].map(op.getOutput(), message.receive.getResult());
 }
 
 /// What the op yields to the loop's sums is added as soon as it is there.

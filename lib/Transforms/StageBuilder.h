@@ -61,6 +61,14 @@ private:
 
   mlir::LogicalResult emitOutside(mlir::Operation *op);
   mlir::LogicalResult emitConversion(dist::ConvertOp op);
+  struct Message {
+    rt::SendOp send;
+    rt::ReceiveOp receive;
+    llvm::SmallVector<mlir::Operation *, 2> ends();
+  };
+  Message emitMessage(dist::ConvertOp op,
+                      llvm::function_ref<mlir::Value()> input,
+                      llvm::StringRef reason);
   mlir::Value reduce(dist::ConvertOp op);
   void emitPartial(mlir::Operation *op);
   bool emitSum(nn::AddOp op);

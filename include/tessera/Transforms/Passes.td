@@ -267,8 +267,8 @@ def OverlapMessagesPass : Pass<"rt-overlap-messages", "::mlir::ModuleOp"> {
   let description = [{
     Before: programs of rt ops with `rt.send` and `rt.receive`. After: all of
     these are `async`. A receive starts right behind the message before it and is
-    waited for before its first use; a send is waited for before the tensor's
-    next reader, and before the next send. Messages keep their order.
+    waited for before its first use; a send is waited for before the tensor is
+    written over, and before the next send: others may read it meanwhile. Messages keep their order.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
