@@ -55,7 +55,7 @@ bool Grouping::feedsColumnsOnly(Operation *op) {
   if (space->reduction == KernelSpace::Rows)
     only = true;
   else if (space->reduction == KernelSpace::None && !op->use_empty() &&
-           !op->getAttr("rt.keep") && space->split > 0)
+           !op->getAttr("rt.keep") && space->split != 0)
     only = llvm::all_of(op->getUsers(), [&](Operation *user) {
       return user->getBlock() == op->getBlock() && feedsColumnsOnly(user);
     });

@@ -89,3 +89,22 @@ func.func @step(%x: tensor<2x8x3x16xf32>, %c: tensor<8x8xf32>, %z: tensor<8x8xf3
   %y = nn.rope %m, %c, %z : (tensor<2x8x3x16xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<2x8x3x16xf32>
   return %y : tensor<2x8x3x16xf32>
 }
+
+// -----
+
+// A cast that only sums over rows read is made in their kernel, though it would fit the rows' kernel too: that one stays
+// open for the sum with the stream, and nobody stores the widened gradient.
+// CHECK-LABEL: func.func @step
+// CHECK-SAME:  %[[G:[^:]*]]: tensor<64x32xbf16>, %[[X:[^:]*]]: tensor<64x32xf32>, %[[STREAM:[^:]*]]: tensor<64x32xf32>
+// CHECK-DAG:   rt.launch @{{.*}}(%[[G]], %[[X]]) {{.*}} : (tensor<64x32xbf16>, tensor<64x32xf32>) -> tensor<32xf32>
+// CHECK-DAG:   rt.launch @{{.*}}(%[[G]], %[[STREAM]]) {{.*}} : (tensor<64x32xbf16>, tensor<64x32xf32>) -> tensor<64x32xf32>
+// CHECK-NOT:   rt.launch
+func.func @step(%g: tensor<64x32xbf16>, %x: tensor<64x32xf32>, %stream: tensor<64x32xf32>) -> (tensor<64x32xf32>, tensor<32xf32>) {
+  %wide = nn.cast %g to f32 : tensor<64x32xbf16> -> tensor<64x32xf32>
+  %mean = nn.einsum "ab->a" %wide : (tensor<64x32xf32>) -> tensor<64xf32>
+  %centered = nn.add "ab,a->ab" %wide, %mean {coefs = array<f64: 1.0, -1.0>} : (tensor<64x32xf32>, tensor<64xf32>) -> tensor<64x32xf32>
+  %again = nn.cast %g to f32 : tensor<64x32xbf16> -> tensor<64x32xf32>
+  %sum = nn.einsum "ab,ab->b" %again, %x : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<32xf32>
+  %y = nn.add "ab,ab->ab" %centered, %stream : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  return %y, %sum : tensor<64x32xf32>, tensor<32xf32>
+}

@@ -89,6 +89,17 @@ def LowerLibraryPass : Pass<"rt-lower-library", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect"];
 }
 
+def RecomputeElementwisePass : Pass<"rt-recompute-elementwise", "::mlir::ModuleOp"> {
+  let summary = "Kernels of backward compute again what is as cheap as to read";
+  let description = [{
+    Before: local nn ops between rt ops. After: a forward value that only kernels
+    read, and that a few elementwise ops make of one value of at most its size,
+    is made again where backward reads it: `exp(logits - max)` of a loss, a cast,
+    the activation of a gated layer. Kernels of forward do not store it, and
+    what it is made of is kept in its place. The same bits.
+  }];
+}
+
 def FormKernelsPass : Pass<"rt-form-kernels", "::mlir::ModuleOp"> {
   let summary = "What lies between library calls is fused into kernels";
   let description = [{

@@ -1,0 +1,147 @@
+//===- RecomputeElementwise.cpp - what kernels of backward compute again --===//
+// A value that is an elementwise function of one value of its size costs a
+// kernel of backward as much to read as what it is made of. So that is kept
+// instead, and the forward kernel need not store the function.
+//===----------------------------------------------------------------------===//
+
+#include "KernelSpace.h"
+#include "mlir/IR/IRMapping.h"
+#include "tessera/Conversion/NNToRT/Passes.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_RECOMPUTEELEMENTWISEPASS
+#include "tessera/Conversion/NNToRT/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// More ops than this would cost more than the memory traffic they save.
+constexpr size_t kMostOps = 4;
+
+int64_t elementsOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+int64_t bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
+}
+
+/// A result of the size of the space, from operands at the same place.
+bool isElementwise(Operation *op) {
+  std::optional<KernelSpace> space = kernelSpace(op);
+  if (!space || space->reduction != KernelSpace::None ||
+      op->getNumResults() != 1)
+    return false;
+  return llvm::none_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return readsTable(op, operand.getOperandNumber());
+  });
+}
+
+bool isForward(Operation *op) { return nn::phaseOf(op).empty(); }
+
+/// The forward ops that make a value of one other of its size.
+class Chain {
+public:
+  /// False if there is no such other value, or it is larger.
+  bool find(Value value) {
+    if (!visit(value.getDefiningOp()) || !root)
+      return false;
+    return bytesOf(root) <= bytesOf(value) && ops.size() <= kMostOps;
+  }
+
+  Value cloneBefore(Operation *reader, Value value) const {
+    OpBuilder builder(reader);
+    IRMapping map;
+    for (Operation *op : ops) {
+      Operation *clone = builder.clone(*op, map);
+      clone->removeAttr(nn::NNDialect::kPhaseAttr);
+      nn::inheritPhase(clone, reader);
+    }
+    return map.lookup(value);
+  }
+
+private:
+  /// Adds what makes the op's operands of its size, then the op.
+  bool visit(Operation *op) {
+    if (ops.contains(op))
+      return true;
+    for (Value operand : op->getOperands()) {
+      if (!isa<RankedTensorType>(operand.getType()))
+        return false;
+      if (elementsOf(operand) != elementsOf(op->getResult(0)))
+        continue;
+      Operation *maker = operand.getDefiningOp();
+      bool isMade = maker && maker->getBlock() == op->getBlock() &&
+                    isForward(maker) && isElementwise(maker);
+      if (isMade ? !visit(maker) : !setRoot(operand))
+        return false;
+    }
+    ops.insert(op);
+    return ops.size() <= kMostOps;
+  }
+
+  bool setRoot(Value value) {
+    bool isOther = root && root != value;
+    root = value;
+    return !isOther;
+  }
+
+  Value root;
+  llvm::SetVector<Operation *> ops;
+};
+
+struct RecomputeElementwisePass
+    : tessera::impl::RecomputeElementwisePassBase<RecomputeElementwisePass> {
+  void runOnOperation() override {
+    SmallVector<Operation *> made;
+    getOperation().walk([&](Operation *op) {
+      if (isForward(op) && isElementwise(op) && isMeantForKernels(op))
+        made.push_back(op);
+    });
+    // The last first: its chain holds those before it, which then are free.
+    for (Operation *op : llvm::reverse(made))
+      recompute(op->getResult(0));
+  }
+
+  bool isMeantForKernels(Operation *op);
+  void recompute(Value value);
+};
+
+/// Only kernels read it, and verify does not look at it: it need not be stored.
+bool RecomputeElementwisePass::isMeantForKernels(Operation *op) {
+  return !op->hasAttr(rt::RTDialect::kKeepAttr) &&
+         !op->hasAttr(rt::RTDialect::kRoleAttr) &&
+         llvm::all_of(op->getUsers(), [&](Operation *user) {
+           return user->getBlock() == op->getBlock() &&
+                  kernelSpace(user).has_value();
+         });
+}
+
+void RecomputeElementwisePass::recompute(Value value) {
+  SmallVector<OpOperand *> uses;
+  Operation *first = nullptr;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isForward(user))
+      continue;
+    uses.push_back(&use);
+    if (!first || user->isBeforeInBlock(first))
+      first = user;
+  }
+  Chain chain;
+  if (uses.empty() || !chain.find(value))
+    return;
+  Value again = chain.cloneBefore(first, value);
+  for (OpOperand *use : uses)
+    use->set(again);
+}
+
+} // namespace

@@ -1,0 +1,54 @@
+// What a kernel of backward can compute from one value of its size is not kept for it.
+// RUN: tessera-opt %s --rt-recompute-elementwise -split-input-file | FileCheck %s
+
+// exp(x - m), of a value and a smaller one: forward's is for forward alone.
+// CHECK-LABEL: func.func @step
+// CHECK-SAME:  (%[[X:.*]]: tensor<4x8xf32>, %[[M:.*]]: tensor<4xf32>
+// CHECK:       %[[SUM:.*]] = nn.einsum "ab->a"
+// CHECK:       rt.gemm
+// CHECK-NEXT:  %[[SHIFTED:.*]] = nn.add "ab,a->ab" %[[X]], %[[M]] {coefs = {{.*}}, nn.phase = "backward"}
+// CHECK-NEXT:  %[[EXP:.*]] = nn.map exp %[[SHIFTED]] {nn.phase = "backward"}
+// CHECK-NEXT:  nn.einsum "ab,a->ab" %[[EXP]], %[[SUM]]
+func.func @step(%x: tensor<4x8xf32>, %m: tensor<4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %shifted = nn.add "ab,a->ab" %x, %m {coefs = array<f64: 1.0, -1.0>} : (tensor<4x8xf32>, tensor<4xf32>) -> tensor<4x8xf32>
+  %exp = nn.map exp %shifted : tensor<4x8xf32> -> tensor<4x8xf32>
+  %sum = nn.einsum "ab->a" %exp : (tensor<4x8xf32>) -> tensor<4xf32>
+  %y = rt.gemm %w, %x {m = 4 : i64, n = 8 : i64, k = 4 : i64, lda = 4 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+  %grad = nn.einsum "ab,a->ab" %exp, %sum {nn.phase = "backward"} : (tensor<4x8xf32>, tensor<4xf32>) -> tensor<4x8xf32>
+  return %y, %grad : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+// Once for all readers.
+// CHECK-LABEL: func.func @step
+// CHECK-COUNT-2: nn.map silu
+// CHECK-NOT:     nn.map silu
+func.func @step(%x: tensor<4x8xbf16>, %u: tensor<4x8xbf16>) -> (tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16>) {
+  %silu = nn.map silu %x : tensor<4x8xbf16> -> tensor<4x8xbf16>
+  %y = nn.einsum "ab,ab->ab" %silu, %u : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  %a = nn.einsum "ab,ab->ab" %silu, %y {nn.phase = "backward"} : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  %b = nn.einsum "ab,ab->ab" %silu, %a {nn.phase = "backward"} : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  return %y, %a, %b : tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16>
+}
+
+// -----
+
+// Kept: a function of two values of its size; one that a matrix product reads anyway; one of a larger value; one that
+// verify compares.
+// CHECK-LABEL: func.func @step
+// CHECK:       nn.phase = "backward"
+// CHECK-COUNT-3: nn.einsum {{.*}}nn.phase = "backward"
+// CHECK-NEXT:  return
+func.func @step(%x: tensor<4x4xf32>, %u: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+  %two = nn.add "ab,ab->ab" %x, %u : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %read = nn.map gelu %x : tensor<4x4xf32> -> tensor<4x4xf32>
+  %narrow = nn.cast %x to bf16 : tensor<4x4xf32> -> tensor<4x4xbf16>
+  %seen = nn.map silu %x {rt.keep = [{}]} : tensor<4x4xf32> -> tensor<4x4xf32>
+  %y = rt.gemm %read, %x {m = 4 : i64, n = 4 : i64, k = 4 : i64, lda = 4 : i64, ldb = 4 : i64, ldc = 4 : i64, trans_a = false, trans_b = false} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %a = nn.einsum "ab,ab->ab" %two, %y {nn.phase = "backward"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b = nn.einsum "ab,ab->ab" %read, %y {nn.phase = "backward"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %c = nn.einsum "ab,ab->ab" %narrow, %narrow {element_type = f32, nn.phase = "backward"} : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xf32>
+  %d = nn.einsum "ab,ab->ab" %seen, %y {nn.phase = "backward"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %y, %a, %b, %c, %d : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
