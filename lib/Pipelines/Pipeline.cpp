@@ -92,7 +92,7 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
   passes.addPass(createLowerRingsPass());
   passes.addPass(createLowerExpertsPass());
   passes.addPass(createLowerLibraryPass());
-  passes.addPass(createRecomputeElementwisePass());
+  passes.addPass(createRecomputeElementwisePass({options.device == "cuda"}));
   passes.addPass(createFormKernelsPass());
   passes.addPass(createCSEPass());
 }

@@ -129,6 +129,11 @@ bool tessera::readsTable(Operation *op, unsigned operand) {
          (isa<nn::PrefixGradOp, rt::SliceOp, rt::PadOp>(op) && operand == 0);
 }
 
+bool tessera::lendsShape(Operation *op, unsigned operand) {
+  return isa<nn::BroadcastOp, nn::PickGradOp, nn::PrefixGradOp>(op) &&
+         operand + 1 == op->getNumOperands();
+}
+
 std::optional<KernelSpace> tessera::kernelSpace(Operation *op) {
   if (!isKernelOp(op))
     return std::nullopt;

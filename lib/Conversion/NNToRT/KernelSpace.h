@@ -45,6 +45,9 @@ struct KernelSpace {
 /// no kernel may hold the op and what makes the operand.
 bool readsTable(mlir::Operation *op, unsigned operand);
 
+/// Whether of an operand only the shape matters.
+bool lendsShape(mlir::Operation *op, unsigned operand);
+
 /// The space of an op that kernels can hold; nullopt for any other op.
 std::optional<KernelSpace> kernelSpace(mlir::Operation *op);
 

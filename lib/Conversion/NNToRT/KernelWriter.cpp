@@ -156,9 +156,9 @@ LogicalResult KernelWriter::emitMember(const KernelMember &member) {
   Location loc = op->getLoc();
   OpBody body(*this, member);
   body.prepare();
-  // The last operand of these lends only its shape.
-  bool lends = isa<nn::BroadcastOp, nn::PickGradOp, nn::PrefixGradOp>(op);
-  unsigned reads = op->getNumOperands() - (lends ? 1 : 0);
+  unsigned reads = op->getNumOperands();
+  if (lendsShape(op, reads - 1))
+    --reads;
   struct Operand {
     Value constant, table;
     int64_t cycle = 0;

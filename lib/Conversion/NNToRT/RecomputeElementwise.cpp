@@ -1,7 +1,8 @@
 //===- RecomputeElementwise.cpp - what kernels of backward compute again --===//
 // A value that is an elementwise function of one value of its size costs a
 // kernel of backward as much to read as what it is made of. So that is kept
-// instead, and the forward kernel need not store the function.
+// instead, and the forward kernel need not store the function. Where nothing
+// but the store is saved, a CPU is slower for exp and the like, a GPU is not.
 //===----------------------------------------------------------------------===//
 
 #include "KernelSpace.h"
@@ -52,9 +53,22 @@ class Chain {
 public:
   /// False if there is no such other value, or it is larger.
   bool find(Value value) {
-    if (!visit(value.getDefiningOp()) || !root)
-      return false;
-    return bytesOf(root) <= bytesOf(value) && ops.size() <= kMostOps;
+    return visit(value.getDefiningOp()) && root &&
+           bytesOf(root) <= bytesOf(value);
+  }
+
+  bool computesFunction() const {
+    return llvm::any_of(ops, [](Operation *op) { return isa<nn::MapOp>(op); });
+  }
+
+  /// Whether backward has what the value is made of, whatever becomes of it.
+  bool isRootKept() const {
+    return isa<BlockArgument>(root) ||
+           llvm::any_of(root.getUses(), [](OpOperand &use) {
+             Operation *user = use.getOwner();
+             return !isForward(user) &&
+                    !lendsShape(user, use.getOperandNumber());
+           });
   }
 
   Value cloneBefore(Operation *reader, Value value) const {
@@ -100,6 +114,8 @@ private:
 
 struct RecomputeElementwisePass
     : tessera::impl::RecomputeElementwisePassBase<RecomputeElementwisePass> {
+  using RecomputeElementwisePassBase::RecomputeElementwisePassBase;
+
   void runOnOperation() override {
     SmallVector<Operation *> made;
     getOperation().walk([&](Operation *op) {
@@ -138,6 +154,8 @@ void RecomputeElementwisePass::recompute(Value value) {
   }
   Chain chain;
   if (uses.empty() || !chain.find(value))
+    return;
+  if (chain.computesFunction() && !chain.isRootKept() && !functions)
     return;
   Value again = chain.cloneBefore(first, value);
   for (OpOperand *use : uses)

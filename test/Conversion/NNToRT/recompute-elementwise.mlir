@@ -1,15 +1,19 @@
 // What a kernel of backward can compute from one value of its size is not kept for it.
-// RUN: tessera-opt %s --rt-recompute-elementwise -split-input-file | FileCheck %s
+// RUN: tessera-opt %s --rt-recompute-elementwise=functions -split-input-file | FileCheck %s --check-prefixes=CHECK,GPU
+// RUN: tessera-opt %s --rt-recompute-elementwise -split-input-file | FileCheck %s --check-prefixes=CHECK,CPU
 
-// exp(x - m), of a value and a smaller one: forward's is for forward alone.
+// exp(x - m), of a value that nobody else keeps, and of a smaller one: where exp is cheap, forward's is for forward alone.
 // CHECK-LABEL: func.func @step
-// CHECK-SAME:  (%[[X:.*]]: tensor<4x8xf32>, %[[M:.*]]: tensor<4xf32>
+// CHECK-SAME:  %[[M:[^:]*]]: tensor<4xf32>
+// GPU:         %[[X:.*]] = rt.gemm
+// CPU:         %[[EXP:.*]] = nn.map exp
 // CHECK:       %[[SUM:.*]] = nn.einsum "ab->a"
 // CHECK:       rt.gemm
-// CHECK-NEXT:  %[[SHIFTED:.*]] = nn.add "ab,a->ab" %[[X]], %[[M]] {coefs = {{.*}}, nn.phase = "backward"}
-// CHECK-NEXT:  %[[EXP:.*]] = nn.map exp %[[SHIFTED]] {nn.phase = "backward"}
+// GPU-NEXT:    %[[SHIFTED:.*]] = nn.add "ab,a->ab" %[[X]], %[[M]] {coefs = {{.*}}, nn.phase = "backward"}
+// GPU-NEXT:    %[[EXP:.*]] = nn.map exp %[[SHIFTED]] {nn.phase = "backward"}
 // CHECK-NEXT:  nn.einsum "ab,a->ab" %[[EXP]], %[[SUM]]
-func.func @step(%x: tensor<4x8xf32>, %m: tensor<4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+func.func @step(%in: tensor<4x8xf32>, %m: tensor<4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %x = rt.gemm %w, %in {m = 4 : i64, n = 8 : i64, k = 4 : i64, lda = 4 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
   %shifted = nn.add "ab,a->ab" %x, %m {coefs = array<f64: 1.0, -1.0>} : (tensor<4x8xf32>, tensor<4xf32>) -> tensor<4x8xf32>
   %exp = nn.map exp %shifted : tensor<4x8xf32> -> tensor<4x8xf32>
   %sum = nn.einsum "ab->a" %exp : (tensor<4x8xf32>) -> tensor<4xf32>

@@ -94,10 +94,16 @@ def RecomputeElementwisePass : Pass<"rt-recompute-elementwise", "::mlir::ModuleO
   let description = [{
     Before: local nn ops between rt ops. After: a forward value that only kernels
     read, and that a few elementwise ops make of one value of at most its size,
-    is made again where backward reads it: `exp(logits - max)` of a loss, a cast,
-    the activation of a gated layer. Kernels of forward do not store it, and
-    what it is made of is kept in its place. The same bits.
+    is made again where backward reads it: a cast, the activation of a gated
+    layer; with `functions` also a function of a value that backward does not
+    keep otherwise, as `exp(logits - max)` of a loss: that saves forward's store
+    and no memory. Kernels of forward do not store it, and what it is made of is
+    kept in its place. The same bits.
   }];
+  let options = [
+    Option<"functions", "functions", "bool", /*default=*/"false",
+           "exp, tanh and the like cost less than a store">,
+  ];
 }
 
 def FormKernelsPass : Pass<"rt-form-kernels", "::mlir::ModuleOp"> {
