@@ -95,6 +95,8 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
   passes.addPass(createRecomputeElementwisePass({options.device == "cuda"}));
   passes.addPass(createFormKernelsPass());
   passes.addPass(createCSEPass());
+  if (options.device == "cuda")
+    passes.addPass(createPadRowsPass());
 }
 
 void tessera::buildCommunicatePipeline(OpPassManager &passes,

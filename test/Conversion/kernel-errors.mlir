@@ -15,6 +15,14 @@ func.func private @element(%x: tensor<4xf16>) -> tensor<4xf16> attributes {rt.sc
 
 // -----
 
+// expected-error @+1 {{kernel: 'tensor<8x4xf32, 1 : i64>' has an encoding; only #rt.row_stride is known}}
+func.func private @layout(%x: tensor<8x4xf32, 1 : i64>) -> tensor<8x4xf32> attributes {rt.schedule = "row"} {
+  %y = tensor.empty() : tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
 func.func private @transposed(%x: tensor<8x4xf32>) -> tensor<4x8xf32> attributes {rt.schedule = "row"} {
   %empty = tensor.empty() : tensor<4x8xf32>
   // expected-error @+1 {{kernel: an indexing map must be a projection such as (d0, d1) -> (d1)}}

@@ -9,6 +9,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Conversion/KernelToLLVM/Passes.h"
+#include "tessera/Dialect/RT/RT.h"
 #include "tessera/Target/SharedObject.h"
 #include <dlfcn.h>
 #include <fstream>
@@ -53,7 +54,7 @@ LoadedKernels LoadedKernels::compile(const std::string &text,
   mlir::MLIRContext context;
   context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect,
                       mlir::linalg::LinalgDialect, mlir::math::MathDialect,
-                      mlir::tensor::TensorDialect>();
+                      mlir::tensor::TensorDialect, tessera::rt::RTDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module)
     abort();

@@ -19,6 +19,7 @@ struct Case {
   double tolerance;
   bool isLlama = false;
   const char *dpSync = "all-reduce";
+  int64_t vocabulary = 61;
 };
 
 std::string compileFor(const Case &test, bool emulateGrid) {
@@ -29,7 +30,8 @@ std::string compileFor(const Case &test, bool emulateGrid) {
   build.microBatches = test.microBatches;
   build.emulateGrid = emulateGrid;
   std::string llama = std::string(REFERENCE_DIRECTORY) + "/llama/config.json";
-  return compileModel(test.isLlama ? llama : smallModelWithDropout(), build);
+  return compileModel(
+      test.isLlama ? llama : smallModelWithDropout(test.vocabulary), build);
 }
 
 /// The key bias has gradient 0: AdamW makes steps of its rounding noise.
@@ -65,17 +67,22 @@ TEST_P(GridTest, ThreeStepsEqualTheCpus) {
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, GridTest,
-    testing::Values(Case{"f64", "f64", "", 1, 1e-9},
-                    Case{"f64_tp2_micro2", "f64", "tp=2", 2, 1e-9},
-                    Case{"f64_dp2tp2", "f64", "dp=2,tp=2", 1, 1e-9},
-                    Case{"f64_cp2", "f64", "cp=2", 1, 1e-9},
-                    Case{"f64_pp2", "f64", "pp=2", 2, 1e-9},
-                    Case{"f64_dp2_server", "f64", "dp=2", 2, 1e-9, false,
-                         "parameter-server"},
-                    Case{"f32", "f32", "", 1, 1e-3},
-                    Case{"bf16", "bf16", "", 1, 3e-2},
-                    Case{"llama_f64_tp4", "f64", "tp=4", 2, 1e-9, true},
-                    Case{"llama_bf16", "bf16", "", 1, 3e-2, true}),
+    testing::Values(
+        Case{"f64", "f64", "", 1, 1e-9},
+        Case{"f64_tp2_micro2", "f64", "tp=2", 2, 1e-9},
+        Case{"f64_dp2tp2", "f64", "dp=2,tp=2", 1, 1e-9},
+        Case{"f64_cp2", "f64", "cp=2", 1, 1e-9},
+        Case{"f64_pp2", "f64", "pp=2", 2, 1e-9},
+        Case{"f64_dp2_server", "f64", "dp=2", 2, 1e-9, false,
+             "parameter-server"},
+        // Rows of logits are padded, with tp=2 shards too.
+        Case{"f64_padded_rows", "f64", "", 1, 1e-9, false, "all-reduce", 515},
+        Case{"f64_padded_rows_tp2", "f64", "tp=2", 2, 1e-9, false, "all-reduce",
+             1027},
+        Case{"bf16_padded_rows", "bf16", "", 1, 3e-2, false, "all-reduce", 515},
+        Case{"f32", "f32", "", 1, 1e-3}, Case{"bf16", "bf16", "", 1, 3e-2},
+        Case{"llama_f64_tp4", "f64", "tp=4", 2, 1e-9, true},
+        Case{"llama_bf16", "bf16", "", 1, 3e-2, true}),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

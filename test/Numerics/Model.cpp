@@ -41,12 +41,13 @@ std::string tessera::test::scratchFile(const std::string &name,
   return path;
 }
 
-std::string tessera::test::smallModelWithDropout() {
+std::string tessera::test::smallModelWithDropout(int64_t vocabulary) {
   return scratchFile("config.json",
                      R"({"model_type": "gpt2", "n_layer": 2, "n_head": 4,
-                         "n_embd": 32, "n_positions": 16, "vocab_size": 61,
-                         "resid_pdrop": 0.1, "embd_pdrop": 0.1,
-                         "attn_pdrop": 0.1})");
+                         "n_embd": 32, "n_positions": 16, "resid_pdrop": 0.1,
+                         "embd_pdrop": 0.1, "attn_pdrop": 0.1,
+                         "vocab_size": )" +
+                         std::to_string(vocabulary) + "}");
 }
 
 std::string tessera::test::compileModel(const std::string &configPath,

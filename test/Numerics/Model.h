@@ -56,7 +56,7 @@ std::string scratchPath(const std::string &name);
 std::string scratchFile(const std::string &name, const std::string &text);
 
 /// The config of two layers, 32 wide, with a vocabulary that no axis divides.
-std::string smallModelWithDropout();
+std::string smallModelWithDropout(int64_t vocabulary = 61);
 
 /// Path of the artifact; "" with a failed expectation if it does not compile.
 std::string compileModel(const std::string &configPath, const Build &build);

@@ -231,6 +231,23 @@ def ErasePass : Pass<"dist-erase", "::mlir::ModuleOp"> {
   }];
 }
 
+def PadRowsPass : Pass<"rt-pad-rows", "::mlir::ModuleOp"> {
+  let summary = "Rows of an odd length get padding, so that all begin aligned";
+  let description = [{
+    Before: rt ops and kernels. After: a value of rows of at least `least`
+    elements and no multiple of 8, that only matrix products and kernels make
+    and read, has `#rt.row_stride`, rows a multiple of `elements` apart: the logits of a vocabulary of 50257, and their gradient.
+    The library's products of bf16 need rows at multiples of 16 bytes to be
+    fast, and kernels can move 16 bytes at once. Nobody reads the padding.
+  }];
+  let options = [
+    Option<"elements", "elements", "int64_t", /*default=*/"64",
+           "Rows begin at multiples of this">,
+    Option<"least", "least", "int64_t", /*default=*/"512",
+           "Shorter rows stay as they are">,
+  ];
+}
+
 def MergeCollectivesPass : Pass<"rt-merge-collectives", "::mlir::ModuleOp"> {
   let summary = "Sums over several axes at once, and of several tensors at once";
   let description = [{

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 
 using namespace mlir;
 
@@ -60,9 +61,11 @@ Value BodyEmitter::address(Value tensor, Value base, Dims domain,
   Scope &rowScope = position.scope(kRow);
   Value &rowPointer = rowScope.pointers[base];
   if (!rowPointer) {
-    Value cols = constantI64(rowScope.builder, loc, kernel.cols);
+    Value stride =
+        constantI64(rowScope.builder, loc,
+                    rt::rowStrideOf(cast<RankedTensorType>(tensor.getType())));
     Value offset =
-        arith::MulIOp::create(rowScope.builder, loc, position.row, cols);
+        arith::MulIOp::create(rowScope.builder, loc, position.row, stride);
     rowPointer = advance(rowScope.builder, loc, base, type, offset);
   }
   return advance(builder, loc, rowPointer, type, position.column);

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 
 using namespace mlir;
 
@@ -24,24 +25,31 @@ GridEmitter::GridEmitter(const Kernel &kernel, bool hasLibm)
 /// A thread moves 16 bytes at once where rows stay aligned to them.
 void GridEmitter::chooseLanes() {
   unsigned bits = 8;
-  auto count = [&](Value tensor) {
-    if (kernel.domainOf(tensor) == kBoth)
-      bits = std::max(
-          bits,
-          cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth());
+  SmallVector<int64_t> strides;
+  bool hasColumns = false;
+  auto visit = [&](Value tensor) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    hasColumns |= kernel.domainOf(tensor) == kCol || kernel.isTable(tensor);
+    if (kernel.domainOf(tensor) != kBoth)
+      return;
+    bits = std::max(bits, type.getElementTypeBitWidth());
+    strides.push_back(rt::rowStrideOf(type));
   };
   func::FuncOp func = kernel.func;
   for (BlockArgument argument : func.getArguments())
     if (isa<TensorType>(argument.getType()))
-      count(argument);
-  llvm::for_each(kernel.results, count);
+      visit(argument);
+  llvm::for_each(kernel.results, visit);
   if (kernel.traversal == Traversal::Columns || bits == 8)
     return; // a warp reads neighbouring columns anyway
-  int64_t size = kernel.traversal == Traversal::Rows
-                     ? kernel.cols
-                     : kernel.rows * kernel.cols;
+  if (kernel.traversal == Traversal::Flat)
+    strides = {kernel.rows * kernel.cols};
+  // The last vector of a row may reach into its padding, not behind a column
+  // vector.
+  if (hasColumns)
+    strides.push_back(kernel.cols);
   lanes = 128 / bits;
-  while (size % lanes != 0)
+  while (llvm::any_of(strides, [&](int64_t n) { return n % lanes != 0; }))
     lanes /= 2;
 }
 

@@ -50,6 +50,7 @@ private:
   mlir::Value member() const { return groupIsWarp() ? lane : thread; }
   void allocateScratch(mlir::OpBuilder &builder, mlir::Value group);
   void emitRows() override;
+  mlir::Value existing(const Position &position);
   void emitRowLoop(const Phase &phase, Scope &rowScope, mlir::Value row);
 
   void emitColumns() override;

@@ -35,7 +35,7 @@ static int64_t scratchBytes(const Schedule &schedule, int64_t cols) {
 }
 
 void GridEmitter::chooseRowGroups() {
-  int64_t vectors = kernel.cols / lanes;
+  int64_t vectors = llvm::divideCeil(kernel.cols, lanes);
   int64_t groups = std::min(kWarpsPerBlock, kernel.rows);
   bool fits = scratchBytes(schedule, kernel.cols) * groups <= kMaxSharedBytes;
   if (vectors <= kWarpSteps * kWarp && fits) {
@@ -102,6 +102,20 @@ void GridEmitter::emitRows() {
   storeResults(kRow, position);
 }
 
+/// Which lanes are columns, not padding of the row; null: all.
+Value GridEmitter::existing(const Position &position) {
+  if (kernel.cols % lanes == 0)
+    return {};
+  OpBuilder &builder = position.scope(kCol).builder;
+  auto type = VectorType::get({lanes}, builder.getI64Type());
+  Value column = arith::AddIOp::create(
+      builder, loc, body.lanesOf(position.column, builder, lanes),
+      laneNumbers(builder, loc, type));
+  Value end = constantI64(builder, loc, kernel.cols);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, column,
+                               body.lanesOf(end, builder, lanes));
+}
+
 void GridEmitter::emitRowLoop(const Phase &phase, Scope &rowScope, Value row) {
   OpBuilder builder = rowScope.builder;
   Value first = arith::MulIOp::create(builder, loc, member(),
@@ -118,7 +132,8 @@ void GridEmitter::emitRowLoop(const Phase &phase, Scope &rowScope, Value row) {
                 loop.getInductionVar(),
                 lanes,
                 Value()};
-  LaneValues sums = emitStep(phase, step, loop.getRegionIterArgs(), Value());
+  LaneValues sums =
+      emitStep(phase, step, loop.getRegionIterArgs(), existing(step));
   if (!sums.empty())
     scf::YieldOp::create(laneScope.builder, loc, sums);
 

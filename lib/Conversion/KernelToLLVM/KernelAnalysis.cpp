@@ -6,6 +6,7 @@
 #include "KernelAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 
 using namespace mlir;
 
@@ -40,6 +41,9 @@ static LogicalResult checkBufferType(func::FuncOp func, Type type) {
     return func.emitOpError("kernel: ")
            << type << " is not a static tensor of rank 0 to 2 of f32, f64, "
            << "bf16, i32 or i64";
+  if (tensor.getEncoding() && !rt::hasPaddedRows(tensor))
+    return func.emitOpError("kernel: ")
+           << type << " has an encoding; only #rt.row_stride is known";
   return success();
 }
 
@@ -289,7 +293,8 @@ bool KernelAnalysis::isFlat() const {
       return false;
     for (Value operand : op->getOperands()) {
       Dims domain = kernel.domainOf(operand);
-      if (domain == kRow || domain == kCol)
+      if (domain == kRow || domain == kCol ||
+          rt::hasPaddedRows(operand.getType()))
         return false;
     }
     bool usesIndex = false;

@@ -48,6 +48,10 @@ bool isElementwise(Operation *op) {
 
 bool isForward(Operation *op) { return nn::phaseOf(op).empty(); }
 
+bool isReadInBackward(Operation *op) {
+  return !llvm::all_of(op->getUsers(), isForward);
+}
+
 /// The forward ops that make a value of one other of its size.
 class Chain {
 public:
@@ -119,7 +123,9 @@ struct RecomputeElementwisePass
   void runOnOperation() override {
     SmallVector<Operation *> made;
     getOperation().walk([&](Operation *op) {
-      if (isForward(op) && isElementwise(op) && isMeantForKernels(op))
+      // What an op costs to look at comes last: programs may be long.
+      if (isForward(op) && isReadInBackward(op) && isElementwise(op) &&
+          isMeantForKernels(op))
         made.push_back(op);
     });
     // The last first: its chain holds those before it, which then are free.

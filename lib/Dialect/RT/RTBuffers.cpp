@@ -2,6 +2,7 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -114,8 +115,12 @@ int64_t tessera::rt::elementBytesOf(Value tensor) {
 }
 
 int64_t tessera::rt::bytesOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getNumElements() *
-         elementBytesOf(tensor);
+  auto type = cast<RankedTensorType>(tensor.getType());
+  int64_t rows = 1;
+  if (type.getRank() > 0)
+    for (int64_t size : type.getShape().drop_back())
+      rows *= size;
+  return rows * rowStrideOf(type) * elementBytesOf(tensor);
 }
 
 std::optional<int64_t> tessera::rt::offsetOf(Value tensor) {

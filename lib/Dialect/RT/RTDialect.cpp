@@ -1,7 +1,9 @@
 //===- RTDialect.cpp - the rt dialect -------------------------------------===//
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -9,6 +11,8 @@ using namespace tessera::rt;
 
 #include "tessera/Dialect/RT/RTDialect.cpp.inc"
 #include "tessera/Dialect/RT/RTEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "tessera/Dialect/RT/RTAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "tessera/Dialect/RT/RTOps.cpp.inc"
 
@@ -17,6 +21,24 @@ void RTDialect::initialize() {
 #define GET_OP_LIST
 #include "tessera/Dialect/RT/RTOps.cpp.inc"
       >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "tessera/Dialect/RT/RTAttrs.cpp.inc"
+      >();
+}
+
+LogicalResult RowStrideAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type,
+    llvm::function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() < 2)
+    return emitError() << "a row stride needs a tensor of rows, of rank 2 or "
+                          "more, not of rank "
+                       << shape.size();
+  if (getStride() < shape.back())
+    return emitError() << "a row stride of " << getStride()
+                       << " is less than a row of " << shape.back()
+                       << " elements";
+  return success();
 }
 
 int64_t GemmOp::getFlops() { return 2 * getM() * getN() * getK(); }

@@ -2,6 +2,7 @@
 
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 
 using namespace mlir;
 using namespace tessera::rt;
@@ -24,6 +25,12 @@ static LogicalResult verifyMatrix(Operation *op, const MatrixForm &matrix) {
     return op->emitOpError()
            << "has a matrix " << matrix.name << " of " << matrix.rows << " x "
            << matrix.columns << ", but its type is " << type;
+  int64_t padded = rowStrideOf(type);
+  if (hasPaddedRows(type) && matrix.stride != padded)
+    return op->emitOpError()
+           << "has ld" << matrix.name << " = " << matrix.stride
+           << ", but rows of " << matrix.name << " lie " << padded
+           << " elements apart, as its type " << type << " says";
   if (matrix.stride < matrix.columns)
     return op->emitOpError()
            << "has ld" << matrix.name << " = " << matrix.stride

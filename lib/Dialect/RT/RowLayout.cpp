@@ -46,6 +46,23 @@ RowLayout tessera::rt::partLayout(RankedTensorType whole, RankedTensorType part,
   return contiguous;
 }
 
+bool tessera::rt::hasPaddedRows(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa_and_nonnull<RowStrideAttr>(tensor.getEncoding());
+}
+
+int64_t tessera::rt::rowStrideOf(RankedTensorType type) {
+  if (auto layout = dyn_cast_or_null<RowStrideAttr>(type.getEncoding()))
+    return layout.getStride();
+  return type.getRank() == 0 ? 1 : type.getShape().back();
+}
+
+RankedTensorType tessera::rt::withRowStride(RankedTensorType type,
+                                            int64_t stride) {
+  return RankedTensorType::get(type.getShape(), type.getElementType(),
+                               RowStrideAttr::get(type.getContext(), stride));
+}
+
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
@@ -84,10 +101,10 @@ static RowLayout layoutOfView(ViewOp view) {
 RowLayout tessera::rt::layoutOf(Value value) {
   if (auto view = value.getDefiningOp<ViewOp>())
     return layoutOfView(view);
-  int64_t elements = typeOf(value).getNumElements();
+  int64_t elements = bytesOf(value) / elementBytesOf(value);
   RowLayout contiguous = {1, elements, elements};
   auto call = value.getDefiningOp<RuntimeCallOpInterface>();
-  if (!call)
+  if (!call || hasPaddedRows(value.getType()))
     return contiguous;
   int64_t stride =
       call.getResultStride(cast<OpResult>(value).getResultNumber());

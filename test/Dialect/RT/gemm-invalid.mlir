@@ -61,3 +61,11 @@ func.func @rows_of_the_result_overlap(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>
   %c = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 4 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @layout_says_something_else(%a: tensor<4x16xf32, #rt.row_stride<24>>, %b: tensor<16x8xf32>) {
+  // expected-error @+1 {{has lda = 16, but rows of a lie 24 elements apart, as its type 'tensor<4x16xf32, #rt.row_stride<24>>' says}}
+  %c = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32, #rt.row_stride<24>>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return
+}

@@ -8,6 +8,7 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "tessera/Dialect/Dist/State.h"
@@ -24,6 +25,9 @@ bool isToken(mlir::Type type);
 } // namespace tessera::rt
 
 #include "tessera/Dialect/RT/RTInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "tessera/Dialect/RT/RTAttrs.h.inc"
 
 #define GET_OP_CLASSES
 #include "tessera/Dialect/RT/RTOps.h.inc"

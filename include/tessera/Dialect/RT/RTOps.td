@@ -12,6 +12,7 @@ include "tessera/Dialect/RT/RTInterfaces.td"
 include "mlir/IR/DialectBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -21,11 +22,13 @@ def RT_Dialect : Dialect {
   let summary = "The lowered program of one rank: a straight list of ops";
   let description = [{
     `func @step` holds the program, with pipeline stages one function each,
-    `@step_0`, `@step_1`, ... Its tensors have local shapes and no encoding. Scalars (i64) depend on the rank: its mesh coordinates, the
+    `@step_0`, `@step_1`, ... Its tensors have local shapes; an encoding only says how
+    rows lie in memory (`#rt.row_stride`). Scalars (i64) depend on the rank: its mesh coordinates, the
     micro-batch, the step. Kernels are private functions of `linalg` ops with
     `rt.schedule`; the memory plan stores offsets in `rt.offset` (an argument
     attribute) and `rt.offsets` (one per tensor result of an op).
   }];
+  let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral kScheduleAttr = "rt.schedule";
     static constexpr ::llvm::StringLiteral kOffsetAttr = "rt.offset";
@@ -54,6 +57,18 @@ def RT_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kArenaAttr = "rt.arena";
     static constexpr ::llvm::StringLiteral kArenaByKindAttr = "rt.arena_by_kind";
   }];
+}
+
+def RT_RowStrideAttr : AttrDef<RT_Dialect, "RowStride", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let mnemonic = "row_stride";
+  let summary = "Rows of a tensor, along its last dimension, begin every `stride` elements";
+  let description = [{
+    `tensor<8x50257xbf16, #rt.row_stride<50304>>`: what is behind the 50257th
+    element of a row is padding. Only matrix products, by their leading
+    dimensions, and kernels know of it.
+  }];
+  let parameters = (ins "int64_t":$stride);
+  let assemblyFormat = "`<` $stride `>`";
 }
 
 class RT_Op<string mnemonic, list<Trait> traits = []> : Op<RT_Dialect, mnemonic, traits>;

@@ -30,8 +30,19 @@ RowLayout partLayout(mlir::RankedTensorType whole, mlir::RankedTensorType part,
 RowLayout layoutIn(JoinOp join, unsigned part);
 
 /// How the elements of a value lie in memory: not contiguous for some views and
-/// for results with gaps.
+/// for results with gaps. Padding that the type states counts as elements.
 RowLayout layoutOf(mlir::Value value);
+
+/// Whether a type says `#rt.row_stride`.
+bool hasPaddedRows(mlir::Type type);
+
+/// Elements from one row, along the last dimension, to the next: the size of
+/// the row unless rows are padded.
+int64_t rowStrideOf(mlir::RankedTensorType type);
+
+/// The type with rows that begin every `stride` elements.
+mlir::RankedTensorType withRowStride(mlir::RankedTensorType type,
+                                     int64_t stride);
 
 } // namespace tessera::rt
 

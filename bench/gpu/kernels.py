@@ -1,0 +1,68 @@
+"""What the generated kernels of a CUDA program read and write in a step, counted from the program. Nothing is run.
+
+Usage: kernels.py [--bin BIN] [--top N] ARGUMENTS OF tessera compile
+A kernel's bytes are those of its operands and results, each once: over the copy rate of the GPU (`gpu-limits`) they are
+the least time it can take. Tables that a kernel reads by row count whole.
+"""
+import argparse
+import collections
+import pathlib
+import re
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+BYTES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "bf16": 2}
+TENSOR = re.compile(r"tensor<([^<>]*(?:<\d+>)?)>")
+KERNEL = re.compile(r"func\.func private @(\w+)\((.*?)\) -> (.*?) attributes \{(.*)\}")
+GRID = re.compile(r"@(\w+)_descriptor\(\)(.*?)llvm\.return", re.S)
+
+
+def size_of(tensor):
+    *dims, element = tensor.split(",")[0].split("x")
+    size = BYTES[element]
+    for dim in dims:
+        size *= int(dim)
+    return size
+
+
+def dump(options, folder):
+    command = [options.bin / "tessera", "compile", *options.arguments, "--device", "cuda", "-o", folder / "model.tsr",
+               "--dump-ir", folder / "ir"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+    def text(name):
+        return next((folder / "ir").glob(f"*-{name}.mlir")).read_text()
+
+    return text("rt-attach-metadata"), text("convert-kernel-to-nvvm")
+
+
+def kernels_of(program, code):
+    """(name, schedule, blocks, threads, bytes, launches) of each kernel. Launches in a loop over micro-batches count once."""
+    grids = {name: re.findall(r"constant\((\d+) : i64\)", body)[:2] for name, body in GRID.findall(code)}
+    launches = collections.Counter(re.findall(r"rt\.launch @(\w+)\(", program))
+    for name, arguments, results, attributes in KERNEL.findall(program):
+        schedule = re.search(r'rt\.schedule = "(\w+)"', attributes)
+        if schedule:
+            size = sum(map(size_of, TENSOR.findall(arguments) + TENSOR.findall(results)))
+            yield name, schedule[1], *grids[name], size, launches[name]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="bench/gpu/kernels.py", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=pathlib.Path, default=HERE.parent.parent / "build/bin", help="folder of tessera")
+    parser.add_argument("--top", type=int, default=12, help="kernels to list")
+    options, options.arguments = parser.parse_known_args()
+    with tempfile.TemporaryDirectory() as folder:
+        kernels = sorted(kernels_of(*dump(options, pathlib.Path(folder))), key=lambda k: -k[4] * k[5])
+    total = sum(size * count for *_, size, count in kernels)
+    print(f"{len(kernels)} kernels, {sum(k[5] for k in kernels)} launches, {total / 1e9:.2f} GB read and written\n")
+    print("| kernel | schedule | blocks x threads | MB | launches | share |")
+    print("|---|---|---|---|---|---|")
+    for name, schedule, blocks, threads, size, count in kernels[:options.top]:
+        print(f"| `{name}` | {schedule} | {blocks} x {threads} | {size / 1e6:.1f} | {count} | {size * count / total:.1%} |")
+
+
+if __name__ == "__main__":
+    main()
