@@ -136,7 +136,7 @@ void embedImage(llvm::Module &host, const DeviceImage &image) {
       size(image.ptx.size() + 1),
       cubin.empty() ? llvm::ConstantPointerNull::get(pointer)
                     : addBytes(host, "tsr_cubin", cubin, /*addNull=*/false),
-      size(cubin.size()), size(0)};
+      size(cubin.size()), size(image.workspaceBytes)};
   auto *value = llvm::ConstantStruct::getAnon(fields);
   auto *global = new llvm::GlobalVariable(
       host, value->getType(), /*isConstant=*/true,

@@ -11,6 +11,7 @@ namespace tessera {
 struct DeviceImage {
   std::string ptx;
   llvm::SmallVector<char> cubin;
+  int64_t workspaceBytes = 0; ///< the most that a kernel needs
 };
 
 /// Moves the functions with nvvm.kernel out of `module` and compiles them.

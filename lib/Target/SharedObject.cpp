@@ -108,13 +108,15 @@ static std::unique_ptr<llvm::Module> translate(ModuleOp module,
 }
 
 /// CUDA kernels by the image that holds them.
-static LogicalResult replaceKernels(llvm::Module &module,
-                                    const SharedObjectOptions &options,
-                                    EmitError emitError) {
+static LogicalResult replaceKernels(ModuleOp program, llvm::Module &module,
+                                    const SharedObjectOptions &options) {
+  auto emitError = [&] { return program.emitError(); };
   FailureOr<DeviceImage> image =
       compileDevice(module, *options.cuda, emitError);
   if (failed(image))
     return failure();
+  if (auto bytes = program->getAttrOfType<IntegerAttr>("rt.workspace_bytes"))
+    image->workspaceBytes = bytes.getInt();
   embedImage(module, *image);
   return options.ptxPath.empty()
              ? success()
@@ -134,7 +136,7 @@ emitObjects(ModuleOp module, const CpuTarget &target,
   std::unique_ptr<llvm::Module> kernels = translate(module, context);
   if (!kernels)
     return failure();
-  if (options.cuda && failed(replaceKernels(*kernels, options, emitError)))
+  if (options.cuda && failed(replaceKernels(module, *kernels, options)))
     return failure();
   kernels->setTargetTriple(llvm::Triple(target.triple));
   kernels->setDataLayout(machine->createDataLayout());

@@ -184,15 +184,30 @@ private:
   std::mt19937 random{1};
 };
 
-void run(void *thread, const void *kernel, void *const *buffers,
-         const int64_t *scalars, int64_t begin, int64_t end) {
+/// The workspace of this host thread; it holds nothing between launches: NaN.
+void *freshWorkspace(int64_t bytes) {
+  constexpr size_t alignment = 256; // cudaMalloc's
+  thread_local std::vector<char> memory;
+  memory.assign(bytes + alignment, char(0xFF));
+  auto address = reinterpret_cast<uintptr_t>(memory.data());
+  return reinterpret_cast<void *>((address + alignment - 1) &
+                                  ~uintptr_t(alignment - 1));
+}
+
+void run(void *const *threads, const void *kernel, int64_t workspaceBytes,
+         void *const *buffers, const int64_t *scalars, int64_t begin,
+         int64_t end) {
   if (begin != 0 || end == 0)
     return;
-  Launch launch{thread, static_cast<const tsr_abi_device_kernel *>(kernel), {}};
-  launch.arguments.assign(buffers, buffers + launch.kernel->buffers);
-  launch.arguments.push_back(const_cast<int64_t *>(scalars));
-  launch.arguments.push_back(nullptr); // no kernel has a workspace so far
-  BlockRun::current().runGrid(launch);
+  void *workspace = freshWorkspace(workspaceBytes);
+  for (auto *at = static_cast<const tsr_abi_device_kernel *>(kernel); at;
+       at = at->next) {
+    Launch launch{*threads++, at, {}};
+    launch.arguments.assign(buffers, buffers + at->buffers);
+    launch.arguments.push_back(const_cast<int64_t *>(scalars));
+    launch.arguments.push_back(workspace);
+    BlockRun::current().runGrid(launch);
+  }
 }
 
 int32_t shuffle(int32_t value, int32_t mask) {

@@ -58,6 +58,8 @@ public:
   void storeElement(mlir::Value tensor, mlir::Value base,
                     const Position &position);
   void storeScratch(mlir::Value tensor, const Position &position);
+  /// Of a vector of `lanes` elements; 0 for that of an element.
+  unsigned alignmentOf(mlir::Type element, unsigned lanes) const;
 
 private:
   mlir::Value splat(mlir::Value tensor, const Position &position);
@@ -72,8 +74,6 @@ private:
                            const Position &position);
   mlir::Value asI64(mlir::Value index, mlir::OpBuilder &builder);
   bool isLaneIndex(mlir::Value index) const;
-  /// Of a vector of `lanes` elements; 0 for that of an element.
-  unsigned alignmentOf(mlir::Type element, unsigned lanes) const;
 
   const Kernel &kernel;
   mlir::Location loc;

@@ -15,12 +15,19 @@ namespace tessera {
 } // namespace tessera
 
 using namespace mlir;
+using tessera::GridPart;
+using tessera::Stage;
 
 std::string tessera::deviceKernelSymbol(StringRef kernel) {
   return (kernel + "_descriptor").str();
 }
 
 namespace {
+
+/// Parameters that all kernels of a launch have.
+struct Parameters {
+  int64_t buffers = 0, scalars = 0;
+};
 
 /// Fills a tsr_abi_device_kernel; the fields stand in its order.
 class DescriptorBuilder {
@@ -29,8 +36,9 @@ public:
       : builder(builder), loc(loc),
         pointer(LLVM::LLVMPointerType::get(builder.getContext())) {}
 
-  void create(StringRef name, const tessera::GridShape &grid, int64_t buffers,
-              int64_t scalars) {
+  /// `next`: the kernel that runs behind it; empty for none.
+  void create(StringRef name, const tessera::GridShape &grid,
+              const Parameters &parameters, StringRef next) {
     Type i64 = builder.getI64Type();
     auto type = LLVM::LLVMStructType::getLiteral(
         builder.getContext(), {pointer, i64, i64, i64, i64, i64, pointer});
@@ -41,10 +49,13 @@ public:
     builder.createBlock(&global.getInitializerRegion());
     value = LLVM::UndefOp::create(builder, loc, type);
     insert(LLVM::AddressOfOp::create(builder, loc, pointer, text));
-    for (int64_t field :
-         {grid.blocks, grid.threads, grid.sharedBytes, buffers, scalars})
+    for (int64_t field : {grid.blocks, grid.threads, grid.sharedBytes,
+                          parameters.buffers, parameters.scalars})
       insert(LLVM::ConstantOp::create(builder, loc, i64, field));
-    insert(LLVM::ZeroOp::create(builder, loc, pointer));
+    insert(next.empty()
+               ? Value(LLVM::ZeroOp::create(builder, loc, pointer))
+               : LLVM::AddressOfOp::create(builder, loc, pointer,
+                                           tessera::deviceKernelSymbol(next)));
     LLVM::ReturnOp::create(builder, loc, value);
   }
 
@@ -75,19 +86,36 @@ struct ConvertKernelToNVVM
     : tessera::impl::ConvertKernelToNVVMPassBase<ConvertKernelToNVVM> {
   using ConvertKernelToNVVMPassBase::ConvertKernelToNVVMPassBase;
 
+  /// One kernel, or two of which the second runs behind the first.
+  SmallVector<GridPart> partsOf(const tessera::Kernel &kernel) {
+    std::string name = func::FuncOp(kernel.func).getName().str();
+    std::optional<tessera::RowSlices> slices = tessera::sliceRows(kernel);
+    if (!slices)
+      return {{name}};
+    workspaceBytes = std::max(workspaceBytes, slices->workspaceBytes);
+    return {{name, Stage::Partial, *slices},
+            {name + "_total", Stage::Total, *slices}};
+  }
+
   LogicalResult convert(func::FuncOp func) {
     FailureOr<tessera::Kernel> kernel = tessera::Kernel::analyze(func);
     if (failed(kernel))
       return failure();
-    tessera::GridEmitter emitter(*kernel, hasLibm);
-    if (failed(emitter.emit()))
-      return failure();
-    int64_t scalars = llvm::count_if(func.getArgumentTypes(), [](Type type) {
+    Parameters parameters;
+    parameters.scalars = llvm::count_if(func.getArgumentTypes(), [](Type type) {
       return !isa<TensorType>(type);
     });
-    int64_t buffers = func.getNumArguments() - scalars + kernel->results.size();
-    DescriptorBuilder(OpBuilder(func), func.getLoc())
-        .create(func.getName(), emitter.shape(), buffers, scalars);
+    parameters.buffers =
+        func.getNumArguments() - parameters.scalars + kernel->results.size();
+    SmallVector<GridPart> parts = partsOf(*kernel);
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      tessera::GridEmitter emitter(*kernel, part, hasLibm);
+      if (failed(emitter.emit()))
+        return failure();
+      DescriptorBuilder(OpBuilder(func), func.getLoc())
+          .create(part.name, emitter.shape(), parameters,
+                  i + 1 < parts.size() ? StringRef(parts[i + 1].name) : "");
+    }
     func.erase();
     return success();
   }
@@ -100,7 +128,14 @@ struct ConvertKernelToNVVM
     for (func::FuncOp func : kernels)
       if (failed(convert(func)))
         return signalPassFailure();
+    if (workspaceBytes > 0)
+      getOperation()->setAttr(
+          "rt.workspace_bytes",
+          Builder(&getContext()).getI64IntegerAttr(workspaceBytes));
   }
+
+  /// The most that a kernel needs.
+  int64_t workspaceBytes = 0;
 };
 
 } // namespace

@@ -8,6 +8,8 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tessera/Conversion/KernelToLLVM/DeviceKernel.h"
 #include "tessera/Conversion/KernelToLLVM/Passes.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tessera {
@@ -37,11 +39,15 @@ public:
     for (auto function : module.getOps<LLVM::LLVMFuncOp>())
       if (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
         kernels.push_back(function);
-    for (LLVM::LLVMFuncOp kernel : kernels) {
+    for (LLVM::LLVMFuncOp kernel : kernels)
       if (failed(replaceHardware(kernel)))
         return failure();
-      launchWrapper(kernel.getName());
-      wrap(kernel);
+    findFollowers(kernels);
+    for (LLVM::LLVMFuncOp kernel : kernels)
+      makeThread(kernel);
+    for (StringAttr first : firstKernels) {
+      launchWrapper(first);
+      wrap(first);
     }
     for (auto global :
          llvm::make_early_inc_range(module.getOps<LLVM::GlobalOp>()))
@@ -183,25 +189,71 @@ private:
     return success();
   }
 
-  /// `void k(buffers, scalars, begin, end)` (tsr_abi_kernel).
-  void wrap(LLVM::LLVMFuncOp kernel) {
-    Location loc = kernel.getLoc();
-    std::string name = kernel.getName().str();
-    kernel.setName(name + "_thread");
+  /// Whose descriptor names another kernel's, that one runs behind it.
+  void findFollowers(ArrayRef<LLVM::LLVMFuncOp> kernels) {
+    llvm::StringMap<StringAttr> kernelOf;
+    for (LLVM::LLVMFuncOp kernel : kernels) {
+      firstKernels.insert(kernel.getNameAttr());
+      kernelOf[tessera::deviceKernelSymbol(kernel.getName())] =
+          kernel.getNameAttr();
+    }
+    for (auto &[descriptor, kernel] : kernelOf)
+      module.lookupSymbol(descriptor)->walk([&](LLVM::AddressOfOp op) {
+        StringAttr next = kernelOf.lookup(op.getGlobalName());
+        if (!next)
+          return;
+        followers[kernel] = next;
+        firstKernels.remove(next);
+      });
+  }
+
+  static std::string threadSymbol(StringAttr kernel) {
+    return (kernel.getValue() + "_thread").str();
+  }
+
+  void makeThread(LLVM::LLVMFuncOp kernel) {
+    kernel.setName(threadSymbol(kernel.getNameAttr()));
     kernel->removeAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
     kernel->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName());
-    OpBuilder builder(kernel);
+  }
+
+  /// The functions that the threads of a kernel, and of those behind it, run.
+  Value threadTable(OpBuilder &builder, Location loc, StringAttr first) {
+    SmallVector<StringAttr> chain;
+    for (StringAttr kernel = first; kernel; kernel = followers.lookup(kernel))
+      chain.push_back(kernel);
+    Value size = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
+                                          int64_t(chain.size()));
+    Value table = LLVM::AllocaOp::create(builder, loc, pointer, pointer, size);
+    for (auto [i, kernel] : llvm::enumerate(chain)) {
+      Value thread = LLVM::AddressOfOp::create(builder, loc, pointer,
+                                               threadSymbol(kernel));
+      LLVM::StoreOp::create(
+          builder, loc, thread,
+          LLVM::GEPOp::create(builder, loc, pointer, pointer, table,
+                              ArrayRef<LLVM::GEPArg>{int32_t(i)}));
+    }
+    return table;
+  }
+
+  /// `void k(buffers, scalars, begin, end)` (tsr_abi_kernel).
+  void wrap(StringAttr name) {
+    auto thread = module.lookupSymbol<LLVM::LLVMFuncOp>(threadSymbol(name));
+    Location loc = thread.getLoc();
+    OpBuilder builder(thread);
     Type i64 = builder.getI64Type();
     auto type = LLVM::LLVMFunctionType::get(
         LLVM::LLVMVoidType::get(builder.getContext()),
         {pointer, pointer, i64, i64});
     auto wrapper = LLVM::LLVMFuncOp::create(builder, loc, name, type);
     builder.setInsertionPointToStart(wrapper.addEntryBlock(builder));
-    auto address = [&](StringRef symbol) -> Value {
-      return LLVM::AddressOfOp::create(builder, loc, pointer, symbol);
-    };
-    SmallVector<Value> operands = {address(kernel.getName()),
-                                   address(tessera::deviceKernelSymbol(name))};
+    auto bytes = module->getAttrOfType<IntegerAttr>("rt.workspace_bytes");
+    SmallVector<Value> operands = {
+        threadTable(builder, loc, name),
+        LLVM::AddressOfOp::create(builder, loc, pointer,
+                                  tessera::deviceKernelSymbol(name)),
+        LLVM::ConstantOp::create(builder, loc, i64,
+                                 bytes ? bytes.getInt() : 0)};
     llvm::append_range(operands, wrapper.getArguments());
     call(builder, loc, kRun, Type(), operands);
     LLVM::ReturnOp::create(builder, loc, ValueRange{});
@@ -209,6 +261,9 @@ private:
 
   ModuleOp module;
   Type pointer, i32;
+  /// Kernels that run behind no other, and who runs behind whom.
+  llvm::SetVector<StringAttr> firstKernels;
+  llvm::DenseMap<StringAttr, StringAttr> followers;
 };
 
 struct EmulateGrid : tessera::impl::EmulateGridPassBase<EmulateGrid> {

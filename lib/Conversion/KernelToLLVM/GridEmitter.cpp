@@ -6,7 +6,6 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "tessera/Dialect/RT/RowLayout.h"
 
 using namespace mlir;
 
@@ -16,41 +15,9 @@ namespace tessera {
 static constexpr const char *kSharedName = "tsr_shared";
 static constexpr unsigned kSharedSpace = 3;
 
-GridEmitter::GridEmitter(const Kernel &kernel, bool hasLibm)
-    : KernelEmitter(kernel), hasLibm(hasLibm) {
-  chooseLanes();
+GridEmitter::GridEmitter(const Kernel &kernel, GridPart part, bool hasLibm)
+    : KernelEmitter(kernel), part(std::move(part)), hasLibm(hasLibm) {
   body.alignVectors = true;
-}
-
-/// A thread moves 16 bytes at once where rows stay aligned to them.
-void GridEmitter::chooseLanes() {
-  unsigned bits = 8;
-  SmallVector<int64_t> strides;
-  bool hasColumns = false;
-  auto visit = [&](Value tensor) {
-    auto type = cast<RankedTensorType>(tensor.getType());
-    hasColumns |= kernel.domainOf(tensor) == kCol || kernel.isTable(tensor);
-    if (kernel.domainOf(tensor) != kBoth)
-      return;
-    bits = std::max(bits, type.getElementTypeBitWidth());
-    strides.push_back(rt::rowStrideOf(type));
-  };
-  func::FuncOp func = kernel.func;
-  for (BlockArgument argument : func.getArguments())
-    if (isa<TensorType>(argument.getType()))
-      visit(argument);
-  llvm::for_each(kernel.results, visit);
-  if (kernel.traversal == Traversal::Columns || bits == 8)
-    return; // a warp reads neighbouring columns anyway
-  if (kernel.traversal == Traversal::Flat)
-    strides = {kernel.rows * kernel.cols};
-  // The last vector of a row may reach into its padding, not behind a column
-  // vector.
-  if (hasColumns)
-    strides.push_back(kernel.cols);
-  lanes = 128 / bits;
-  while (llvm::any_of(strides, [&](int64_t n) { return n % lanes != 0; }))
-    lanes /= 2;
 }
 
 /// Instructions exist for these; other functions of f64 need libm.
@@ -96,14 +63,17 @@ LogicalResult GridEmitter::emit() {
   uniform.builder = guard(builder, isFirst);
   Position position;
   position.scopes[kNone] = &uniform;
-  storeResults(kNone, position);
+  if (part.stage != Stage::Partial)
+    storeResults(kNone, position);
   function->setAttr(
       NVVM::NVVMDialect::getMaxntidAttrName(),
       builder.getDenseI32ArrayAttr({static_cast<int32_t>(grid.threads)}));
   // Says that one block of a multiprocessor is enough: with its own estimate
   // ptxas spills a few registers for an occupancy that nobody asked for.
+  bool asksForFour =
+      part.stage == Stage::Partial && part.slices.residentBlocks == 4;
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                    builder.getI32IntegerAttr(1));
+                    builder.getI32IntegerAttr(asksForFour ? 4 : 1));
   return success();
 }
 
@@ -114,12 +84,13 @@ void GridEmitter::bindArguments() {
   size_t buffers =
       llvm::count_if(func.getArgumentTypes(), isBuffer) + kernel.results.size();
   Type pointer = LLVM::LLVMPointerType::get(context);
-  createFunction(SmallVector<Type>(buffers + 2, pointer));
+  createFunction(part.name, SmallVector<Type>(buffers + 2, pointer));
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
                     UnitAttr::get(context));
   OpBuilder &builder = uniform.builder;
   Type i64 = builder.getI64Type();
   Value scalars = function.getArgument(buffers);
+  workspace = function.getArgument(buffers + 1);
   unsigned next = 0;
   int64_t nextScalar = 0;
   for (BlockArgument argument : func.getArguments()) {
@@ -191,8 +162,7 @@ void GridEmitter::emitFlat() {
   int64_t size = isPlane                ? kernel.rows * kernel.cols
                  : kernel.outer == kCol ? kernel.cols
                                         : kernel.rows;
-  while (size % lanes != 0)
-    lanes /= 2;
+  lanes = lanesOfPlanes(kernel, size);
   constexpr int64_t threads = 256;
   grid.threads = threads;
   grid.blocks = llvm::divideCeil(size / lanes, threads);

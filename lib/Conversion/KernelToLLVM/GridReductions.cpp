@@ -82,6 +82,7 @@ Value GridEmitter::combineWarps(OpBuilder &builder, const Reduction &reduction,
   auto vector = cast<VectorType>(value.getType());
   Type element = vector.getElementType();
   int64_t row = kWarp * vector.getNumElements();
+  unsigned alignment = body.alignmentOf(element, vector.getNumElements());
   Value slots = sharedPointer(
       builder,
       constantI64(builder, loc, reserveShared(bytesOf(element) * row * warps)));
@@ -91,13 +92,13 @@ Value GridEmitter::combineWarps(OpBuilder &builder, const Reduction &reduction,
   Value offset =
       arith::MulIOp::create(builder, loc, warp, constantI64(builder, loc, row));
   store(builder, loc, value, advance(builder, loc, slots, element, offset),
-        Value());
+        Value(), alignment);
   NVVM::Barrier0Op::create(builder, loc);
   Value sum;
   for (int64_t i = 0; i < warps; ++i) {
     Value at = advance(builder, loc, slots, element,
                        constantI64(builder, loc, i * row));
-    Value part = loadLanes(builder, loc, at, vector, Value());
+    Value part = loadLanes(builder, loc, at, vector, Value(), alignment);
     sum = sum ? combine(builder, loc, reduction, sum, part) : part;
   }
   return sum;

@@ -19,8 +19,6 @@ namespace tessera {
 /// A warp takes rows of up to this many of its vectors.
 static constexpr int64_t kWarpSteps = 16;
 static constexpr int64_t kWarpsPerBlock = 8;
-/// What a block may take so that several share a multiprocessor.
-static constexpr int64_t kMaxSharedBytes = 48 << 10;
 
 static int64_t scratchBytes(const Schedule &schedule, int64_t cols) {
   int64_t bytes = 0;
@@ -35,6 +33,7 @@ static int64_t scratchBytes(const Schedule &schedule, int64_t cols) {
 }
 
 void GridEmitter::chooseRowGroups() {
+  lanes = lanesOfPlanes(kernel, lengthsOfRows(kernel));
   int64_t vectors = llvm::divideCeil(kernel.cols, lanes);
   int64_t groups = std::min(kWarpsPerBlock, kernel.rows);
   bool fits = scratchBytes(schedule, kernel.cols) * groups <= kMaxSharedBytes;

@@ -25,12 +25,12 @@ KernelEmitter::KernelEmitter(const Kernel &kernel)
       loc(func::FuncOp(kernel.func).getLoc()), body(kernel, loc),
       uniform(OpBuilder(func::FuncOp(kernel.func).getContext())) {}
 
-void KernelEmitter::createFunction(ArrayRef<Type> parameters) {
+void KernelEmitter::createFunction(StringRef name, ArrayRef<Type> parameters) {
   func::FuncOp func = kernel.func;
   OpBuilder builder(func);
   auto type = LLVM::LLVMFunctionType::get(
       LLVM::LLVMVoidType::get(builder.getContext()), parameters);
-  function = LLVM::LLVMFuncOp::create(builder, loc, func.getName(), type,
+  function = LLVM::LLVMFuncOp::create(builder, loc, name, type,
                                       LLVM::Linkage::Internal);
   builder.setInsertionPointToStart(function.addEntryBlock(builder));
   uniform.builder = OpBuilder(
@@ -85,12 +85,18 @@ LaneValues KernelEmitter::identities(const Phase &phase, unsigned lanes,
   return values;
 }
 
-LaneValues KernelEmitter::emitStep(const Phase &phase, const Position &position,
-                                   ValueRange carried, Value mask) {
+void KernelEmitter::evaluateStep(const Phase &phase, const Position &position) {
   for (linalg::GenericOp op : phase.inner)
     body.emitGeneric(op, position);
   for (unsigned i : phase.stores)
     body.element(kernel.results[i], position);
+  for (const Reduction &reduction : phase.reductions)
+    body.lookup(reduction.input, position);
+}
+
+LaneValues KernelEmitter::finishStep(const Phase &phase,
+                                     const Position &position,
+                                     ValueRange carried, Value mask) {
   for (unsigned i : phase.stores)
     body.storeElement(kernel.results[i], resultBuffers[i], position);
   for (Value value : phase.spills)
@@ -105,6 +111,12 @@ LaneValues KernelEmitter::emitStep(const Phase &phase, const Position &position,
         accumulate(builder, loc, reduction, accumulator, input, mask));
   }
   return updated;
+}
+
+LaneValues KernelEmitter::emitStep(const Phase &phase, const Position &position,
+                                   ValueRange carried, Value mask) {
+  evaluateStep(phase, position);
+  return finishStep(phase, position, carried, mask);
 }
 
 Value KernelEmitter::withInit(const Reduction &reduction, Value value,

@@ -26,9 +26,10 @@ protected:
   /// Scalars, then the kernel's traversal.
   void emitContent();
 
-  /// An llvm.func next to the kernel, under its name, with an empty body;
-  /// `uniform` then emits at its end.
-  void createFunction(llvm::ArrayRef<mlir::Type> parameters);
+  /// An llvm.func next to the kernel with an empty body; `uniform` then emits
+  /// at its end.
+  void createFunction(llvm::StringRef name,
+                      llvm::ArrayRef<mlir::Type> parameters);
   /// Scalars and what is computed from them alone.
   void emitUniform();
   /// Stores the results along `domain`.
@@ -36,8 +37,13 @@ protected:
   /// Accumulators at their identities.
   LaneValues identities(const Phase &phase, unsigned lanes,
                         mlir::OpBuilder &builder);
-  /// Evaluates one vector of a phase, stores what it stores, and returns the
-  /// updated accumulators; lanes outside `mask` keep theirs.
+  /// Evaluates one vector of a phase: what it stores and what it reduces.
+  void evaluateStep(const Phase &phase, const Position &position);
+  /// Stores what it stores, and returns the updated accumulators; lanes
+  /// outside `mask` keep theirs.
+  LaneValues finishStep(const Phase &phase, const Position &position,
+                        mlir::ValueRange carried, mlir::Value mask);
+  /// Both.
   LaneValues emitStep(const Phase &phase, const Position &position,
                       mlir::ValueRange carried, mlir::Value mask);
   /// Combines with the init operand, unless that is the identity.

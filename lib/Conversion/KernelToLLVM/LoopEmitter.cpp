@@ -16,7 +16,8 @@ LLVM::LLVMFuncOp LoopEmitter::emit() {
   MLIRContext *context = func::FuncOp(kernel.func).getContext();
   Type pointer = LLVM::LLVMPointerType::get(context);
   Type i64 = IntegerType::get(context, 64);
-  createFunction({pointer, pointer, i64, i64});
+  createFunction(func::FuncOp(kernel.func).getName(),
+                 {pointer, pointer, i64, i64});
   begin = function.getArgument(2);
   end = function.getArgument(3);
   bindArguments();

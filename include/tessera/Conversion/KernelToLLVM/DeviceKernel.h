@@ -18,11 +18,12 @@ inline constexpr llvm::StringLiteral kKernelTableSymbol = "tsr_kernels";
 /// What programs of the pass emulate-grid call, in this order. They look for a
 /// table with the name kGridEmulatorSymbol in the process that loads them.
 struct GridEmulator {
-  /// Runs `thread` in every thread of the kernel's grid for the one range of
-  /// [0, count) that begins at 0 and is not empty. The kernel is a
-  /// tsr_abi_device_kernel.
-  void (*run)(void *thread, const void *kernel, void *const *buffers,
-              const int64_t *scalars, int64_t begin, int64_t end);
+  /// Runs the kernel, a tsr_abi_device_kernel, and those behind it for the one
+  /// range of [0, count) that begins at 0 and is not empty. `threads` holds a
+  /// function for each, which runs in every thread of its grid.
+  void (*run)(void *const *threads, const void *kernel, int64_t workspaceBytes,
+              void *const *buffers, const int64_t *scalars, int64_t begin,
+              int64_t end);
   int32_t (*thread)();
   int32_t (*block)();
   /// The value of lane (own ^ mask) of the warp.
