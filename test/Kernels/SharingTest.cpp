@@ -17,9 +17,12 @@ protected:
                         mlir::tensor::TensorDialect>();
   }
   mlir::func::FuncOp parse(const char *file, const char *name) {
-    std::string text = instantiate(
-        file,
-        {{"R", "48"}, {"C", "48"}, {"T", "f32"}, {"V", "48"}, {"S", "48"}});
+    std::string text = instantiate(file, {{"R", "48"},
+                                          {"C", "48"},
+                                          {"T", "f32"},
+                                          {"V", "48"},
+                                          {"S", "48"},
+                                          {"LEAST", "0xFF800000"}});
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     return module->lookupSymbol<mlir::func::FuncOp>(name);
   }
@@ -58,6 +61,10 @@ TEST_F(Sharing, TablesAreNeverShared) {
 TEST_F(Sharing, ColumnAccumulatorsMayBeInPlace) {
   auto bias = parse("layer-norm.mlir.in", "bias_gradient");
   EXPECT_TRUE(tessera::mayShareBuffer(bias, 1, 0));
+  // ColumnSlicesTest runs this one so, in one kernel and in two.
+  auto scaled = parse("column-slices.mlir.in", "scaled");
+  EXPECT_TRUE(tessera::mayShareBuffer(scaled, 0, 0)) << "a plane";
+  EXPECT_TRUE(tessera::mayShareBuffer(scaled, 2, 1)) << "an accumulator";
 }
 
 TEST_F(Sharing, LaunchShapes) {

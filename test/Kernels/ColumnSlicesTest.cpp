@@ -1,0 +1,128 @@
+//===- ColumnSlicesTest.cpp - sums over many rows -------------------------===//
+// CUDA kernels cut so many rows into slices. Inputs are small integers, whose
+// sums are exact in any order.
+//===----------------------------------------------------------------------===//
+
+#include "KernelHarness.h"
+#include <limits>
+
+namespace {
+
+struct Shape {
+  int64_t rows, cols;
+};
+
+template <typename T> struct Name;
+template <> struct Name<float> {
+  static constexpr const char *type = "f32", *least = "0xFF800000";
+};
+template <> struct Name<double> {
+  static constexpr const char *type = "f64", *least = "0xFFF0000000000000";
+};
+
+LoadedKernels compileFor(Shape shape, const char *type, const char *least) {
+  return LoadedKernels::compile(
+      instantiate("column-slices.mlir.in", {{"R", std::to_string(shape.rows)},
+                                            {"C", std::to_string(shape.cols)},
+                                            {"T", type},
+                                            {"LEAST", least}}));
+}
+
+template <typename T> Array<T> integers(size_t size, unsigned seed) {
+  Array<T> result(size);
+  std::mt19937 engine(seed);
+  for (size_t i = 0; i < size; ++i)
+    result[i] = static_cast<T>(int(engine() % 9) - 4);
+  return result;
+}
+
+/// Inputs of `scaled`, and what it must give.
+template <typename T> struct Scaled {
+  Array<T> x, s, old, y, sum, half, top;
+  Array<int32_t> count;
+
+  explicit Scaled(Shape shape)
+      : x(integers<T>(shape.rows * shape.cols, 1)),
+        s(integers<T>(shape.rows, 2)), old(integers<T>(shape.cols, 3)),
+        y(x.size()), sum(old), half(old.size()), top(old.size()),
+        count(old.size()) {
+    for (int64_t c = 0; c < shape.cols; ++c) {
+      top[c] = -std::numeric_limits<T>::infinity();
+      count[c] = 0;
+      for (int64_t r = 0; r < shape.rows; ++r) {
+        T value = x[r * shape.cols + c] * s[r] + T(c);
+        y[r * shape.cols + c] = value;
+        sum[c] += value;
+        top[c] = std::max(top[c], value);
+        count[c] += value > 0;
+      }
+      half[c] = sum[c] / 2;
+    }
+  }
+};
+
+template <typename T> void checkScaled(Shape shape) {
+  Scaled<T> wanted(shape);
+  auto kernels = compileFor(shape, Name<T>::type, Name<T>::least);
+  Array<T> y(wanted.x.size()), sum(shape.cols), half(shape.cols),
+      top(shape.cols);
+  Array<int32_t> count(shape.cols);
+  auto expectAll = [&](const Array<T> &foundY, const Array<T> &foundSum) {
+    EXPECT_TRUE(sameBits(foundY, wanted.y) && sameBits(foundSum, wanted.sum));
+    EXPECT_TRUE(sameBits(half, wanted.half) && sameBits(top, wanted.top));
+    EXPECT_TRUE(sameBits(count, wanted.count));
+  };
+  runIn(kernels["scaled"],
+        {wanted.x.data(), wanted.s.data(), wanted.old.data(), y.data(),
+         sum.data(), half.data(), top.data(), count.data()},
+        {}, {0, shape.cols});
+  expectAll(y, sum);
+  Array<T> x(wanted.x), old(wanted.old);
+  runIn(kernels["scaled"],
+        {x.data(), wanted.s.data(), old.data(), x.data(), old.data(),
+         half.data(), top.data(), count.data()},
+        {}, {0, shape.cols});
+  expectAll(x, old);
+}
+
+void checkRounded(Shape shape) {
+  auto kernels = compileFor(shape, "f32", Name<float>::least);
+  auto x = integers<bfloat16>(shape.rows * shape.cols, 4);
+  auto w = integers<float>(shape.cols, 5);
+  Array<bfloat16> y(x.size()), wantedY(x.size());
+  Array<float> sum(shape.cols), wantedSum(shape.cols);
+  for (size_t i = 0; i < x.size(); ++i) {
+    wantedY[i] = float(x[i]) * w[i % shape.cols];
+    wantedSum[i % shape.cols] += float(wantedY[i]);
+  }
+  runIn(kernels["rounded"], {x.data(), w.data(), y.data(), sum.data()}, {},
+        {0, shape.cols});
+  EXPECT_TRUE(sameBits(y, wantedY));
+  EXPECT_TRUE(sameBits(sum, wantedSum));
+  runIn(kernels["rounded"], {x.data(), w.data(), x.data(), sum.data()}, {},
+        {0, shape.cols});
+  EXPECT_TRUE(sameBits(x, wantedY));
+  EXPECT_TRUE(sameBits(sum, wantedSum));
+}
+
+} // namespace
+
+class ColumnSlices : public testing::TestWithParam<Shape> {};
+
+TEST_P(ColumnSlices, SumsAreExact) {
+  checkScaled<float>(GetParam());
+  checkScaled<double>(GetParam());
+  checkRounded(GetParam());
+}
+
+// Rows: of whole slices; that leave the last one a rest, and groups of rows
+// too; the fewest that are cut. Columns: whole tiles of 16-byte vectors, a part
+// of a tile, vectors of 8 and of 2 bytes.
+INSTANTIATE_TEST_SUITE_P(Shapes, ColumnSlices,
+                         testing::Values(Shape{1536, 256}, Shape{1093, 264},
+                                         Shape{1030, 100}, Shape{1027, 7},
+                                         Shape{1023, 40}, Shape{1024, 40}),
+                         [](const auto &info) {
+                           return std::to_string(info.param.rows) + "x" +
+                                  std::to_string(info.param.cols);
+                         });
