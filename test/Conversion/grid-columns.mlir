@@ -1,11 +1,11 @@
-// Sums over rows: a block has 32 columns, 16 warps share the rows, and every thread adds the warps' sums in order.
+// Sums over rows: a block has 32 columns, 16 warps share the rows, four at once, and every thread adds the warps' sums in order.
 // RUN: tessera-opt %s --convert-kernel-to-nvvm | FileCheck %s
 
 #full = affine_map<(d0, d1) -> (d0, d1)>
 #col = affine_map<(d0, d1) -> (d1)>
 
 // CHECK-LABEL: llvm.func internal @bias_gradient(
-// CHECK:       %[[STEP:.*]] = arith.constant 16 : i64
+// CHECK:       %[[STEP:.*]] = arith.constant 64 : i64
 // CHECK:       scf.for {{.*}} step %[[STEP]]
 // CHECK:       llvm.mlir.addressof @tsr_shared : !llvm.ptr<3>
 // CHECK:       nvvm.barrier0
