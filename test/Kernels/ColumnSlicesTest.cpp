@@ -20,12 +20,16 @@ template <> struct Name<double> {
   static constexpr const char *type = "f64", *least = "0xFFF0000000000000";
 };
 
+std::string textOf(Shape shape, const char *type, const char *least) {
+  return instantiate("column-slices.mlir.in",
+                     {{"R", std::to_string(shape.rows)},
+                      {"C", std::to_string(shape.cols)},
+                      {"T", type},
+                      {"LEAST", least}});
+}
+
 LoadedKernels compileFor(Shape shape, const char *type, const char *least) {
-  return LoadedKernels::compile(
-      instantiate("column-slices.mlir.in", {{"R", std::to_string(shape.rows)},
-                                            {"C", std::to_string(shape.cols)},
-                                            {"T", type},
-                                            {"LEAST", least}}));
+  return LoadedKernels::compile(textOf(shape, type, least));
 }
 
 template <typename T> Array<T> integers(size_t size, unsigned seed) {
@@ -113,6 +117,46 @@ TEST_P(ColumnSlices, SumsAreExact) {
   checkScaled<float>(GetParam());
   checkScaled<double>(GetParam());
   checkRounded(GetParam());
+}
+
+TEST(ColumnSlicesImage, SaysTheWorkspaceOfItsKernels) {
+  auto imageOf = [](Shape shape) {
+    return LoadedKernels::compileImage(
+        textOf(shape, Name<float>::type, Name<float>::least));
+  };
+  // The three sums of `scaled`: 4 bytes for each of 16 slices and 256 columns.
+  constexpr int64_t oneSum = 16 * 256 * 4;
+  EXPECT_EQ(imageOf({1024, 256}).image().workspace_bytes, 3 * oneSum);
+  EXPECT_EQ(imageOf({1023, 256}).image().workspace_bytes, 0);
+}
+
+/// The PTX of a kernel.
+std::string bodyOf(const LoadedKernels &kernels, const std::string &name) {
+  std::string ptx = kernels.image().ptx;
+  size_t begin = ptx.find(".entry " + name + "(");
+  if (begin == std::string::npos)
+    return "";
+  return ptx.substr(begin, ptx.find("\n}", begin) - begin);
+}
+
+size_t countOf(const std::string &text, const std::string &word) {
+  size_t count = 0;
+  for (size_t at = text.find(word); at != std::string::npos;
+       at = text.find(word, at + 1))
+    ++count;
+  return count;
+}
+
+TEST(ColumnSlicesImage, ThreadsMove16Bytes) {
+  auto kernels = LoadedKernels::compileImage(
+      textOf({1024, 256}, Name<float>::type, Name<float>::least));
+  for (const char *name : {"scaled", "rounded"}) {
+    std::string body = bodyOf(kernels, name);
+    EXPECT_GE(countOf(body, "ld.global.v4.b32"), 4u) << name << " loads 4 rows";
+    EXPECT_GE(countOf(body, "st.global.v4.b32"), 4u) << name;
+    for (const char *narrow : {"global.b8", "global.u8", "global.b16"})
+      EXPECT_EQ(countOf(body, narrow), 0u) << name << ": " << narrow;
+  }
 }
 
 // Rows: of whole slices; that leave the last one a rest, and groups of rows

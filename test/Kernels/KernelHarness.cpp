@@ -49,8 +49,10 @@ static void *load(const llvm::SmallVector<char> &object) {
 /// The same tests, of CUDA kernels under the emulator.
 static bool testsGrid() { return getenv("TESSERA_TEST_GRID") != nullptr; }
 
-LoadedKernels LoadedKernels::compile(const std::string &text,
-                                     unsigned vectorBits) {
+static void *compileWith(const std::string &text,
+                         const tessera::KernelToLLVMPipelineOptions &pipeline,
+                         const tessera::CpuTarget &target,
+                         const tessera::SharedObjectOptions &options) {
   mlir::MLIRContext context;
   context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect,
                       mlir::linalg::LinalgDialect, mlir::math::MathDialect,
@@ -58,28 +60,60 @@ LoadedKernels LoadedKernels::compile(const std::string &text,
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module)
     abort();
-  auto emitError = [&] { return module->emitError(); };
+  mlir::PassManager manager(&context);
+  tessera::buildKernelToLLVMPipeline(manager, pipeline);
+  if (mlir::failed(manager.run(*module)))
+    abort();
+  auto object = tessera::emitSharedObject(*module, target, options);
+  void *handle = mlir::failed(object) ? nullptr : load(*object);
+  if (!handle)
+    abort();
+  return handle;
+}
+
+LoadedKernels LoadedKernels::compile(const std::string &text,
+                                     unsigned vectorBits) {
+  mlir::MLIRContext context;
+  auto emitError = [&] {
+    return mlir::emitError(mlir::UnknownLoc::get(&context));
+  };
   auto target = tessera::CpuTarget::get("native", emitError);
   if (mlir::failed(target))
     abort();
   if (vectorBits)
     target->vectorBits = vectorBits;
-  mlir::PassManager manager(&context);
-  tessera::KernelToLLVMPipelineOptions options;
-  options.vectorBits = target->vectorBits;
-  options.cuda = options.emulate = testsGrid();
-  tessera::buildKernelToLLVMPipeline(manager, options);
-  if (mlir::failed(manager.run(*module)))
-    abort();
-  tessera::SharedObjectOptions objectOptions;
-  objectOptions.exportKernels = true;
+  tessera::KernelToLLVMPipelineOptions pipeline;
+  pipeline.vectorBits = target->vectorBits;
+  pipeline.cuda = pipeline.emulate = testsGrid();
+  tessera::SharedObjectOptions options;
+  options.exportKernels = true;
   if (const char *path = getenv("TESSERA_KERNEL_IR"))
-    objectOptions.llvmIrPath = path;
-  auto object = tessera::emitSharedObject(*module, *target, objectOptions);
-  void *handle = mlir::failed(object) ? nullptr : load(*object);
-  if (!handle)
+    options.llvmIrPath = path;
+  return LoadedKernels(compileWith(text, pipeline, *target, options));
+}
+
+LoadedKernels LoadedKernels::compileImage(const std::string &text) {
+  mlir::MLIRContext context;
+  auto emitError = [&] {
+    return mlir::emitError(mlir::UnknownLoc::get(&context));
+  };
+  auto target = tessera::CpuTarget::get("native", emitError);
+  tessera::KernelToLLVMPipelineOptions pipeline;
+  pipeline.cuda = true;
+  tessera::SharedObjectOptions options;
+  auto cuda =
+      tessera::CudaTarget::get(tessera::CudaTarget::kDefault, emitError);
+  if (mlir::failed(target) || mlir::failed(cuda))
     abort();
-  return LoadedKernels(handle);
+  options.cuda = *cuda;
+  return LoadedKernels(compileWith(text, pipeline, *target, options));
+}
+
+const tsr_abi_device_image &LoadedKernels::image() const {
+  void *symbol = dlsym(handle, TSR_PROGRAM_IMAGE);
+  if (!symbol)
+    abort();
+  return *static_cast<const tsr_abi_device_image *>(symbol);
 }
 
 LoadedKernels::~LoadedKernels() {

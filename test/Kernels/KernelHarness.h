@@ -24,11 +24,14 @@ public:
   /// the test (and aborts it) where that is not possible.
   static LoadedKernels compile(const std::string &text,
                                unsigned vectorBits = 0);
+  /// Compiles for a GPU; the kernels are in the image and cannot be run.
+  static LoadedKernels compileImage(const std::string &text);
   ~LoadedKernels();
   LoadedKernels(LoadedKernels &&other) : handle(other.handle) {
     other.handle = nullptr;
   }
   tsr_abi_kernel operator[](const char *name) const;
+  const tsr_abi_device_image &image() const;
 
 private:
   explicit LoadedKernels(void *handle) : handle(handle) {}
