@@ -22,10 +22,15 @@ struct Kernel {
 
 float *floats(void *data) { return static_cast<float *>(data); }
 
+/// The kernels use the workspace behind its first 32 MiB.
+float *workspaceOf(const Launch &launch) {
+  return floats(launch.parameters[3]) + (32 << 20) / sizeof(float);
+}
+
 void affine(const Launch &launch) {
   auto *scalars = static_cast<const int64_t *>(launch.parameters[2]);
   for (int64_t i = 0; i < launch.count; ++i)
-    floats(launch.parameters[3])[i] =
+    workspaceOf(launch)[i] =
         floats(launch.parameters[0])[i] * static_cast<float>(scalars[0]);
 }
 
@@ -33,7 +38,7 @@ void finish(const Launch &launch) {
   auto *scalars = static_cast<const int64_t *>(launch.parameters[2]);
   for (int64_t i = 0; i < launch.count; ++i)
     floats(launch.parameters[1])[i] =
-        floats(launch.parameters[3])[i] + static_cast<float>(scalars[1]);
+        workspaceOf(launch)[i] + static_cast<float>(scalars[1]);
 }
 
 const Kernel kernels[] = {{"affine", 4, affine}, {"finish", 4, finish}};

@@ -79,13 +79,18 @@ LaneValues GridEmitter::emitRowGroup(OpBuilder &builder, const Phase &phase,
                                      LaneValues carried) {
   std::vector<Scope> scopes(2 * rows.size(), Scope(builder));
   SmallVector<Position> positions;
+  func::FuncOp func = kernel.func;
   for (auto [i, row] : llvm::enumerate(rows)) {
     Position &position = positions.emplace_back(column);
     position.scopes[kRow] = &scopes[2 * i];
     position.scopes[kBoth] = &scopes[2 * i + 1];
     position.row = row;
-    evaluateStep(phase, position);
+    for (BlockArgument argument : func.getArguments())
+      if (phase.reads.contains(argument) && kernel.domainOf(argument) == kBoth)
+        body.element(argument, position);
   }
+  for (const Position &position : positions)
+    evaluateStep(phase, position);
   for (const Position &position : positions)
     carried = finishStep(phase, position, carried, Value());
   return carried;

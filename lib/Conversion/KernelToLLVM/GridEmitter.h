@@ -82,8 +82,8 @@ private:
   LaneValues walkGroups(mlir::OpBuilder &builder, mlir::Value first,
                         mlir::Value end, int64_t group,
                         const LaneValues &carried, GroupBody emitGroup);
-  /// Evaluates a phase at some rows: first all that is loaded, then all that
-  /// is stored and added.
+  /// Evaluates a phase at some rows: first their planes are loaded, and last
+  /// comes what is stored and added.
   LaneValues emitRowGroup(mlir::OpBuilder &builder, const Phase &phase,
                           llvm::ArrayRef<mlir::Value> rows,
                           const Position &column, LaneValues carried);

@@ -63,9 +63,8 @@ static SmallVector<Value> planesOf(const Kernel &kernel, const Phase &phase) {
 }
 
 unsigned rowsInFlight(const Kernel &kernel, const Phase &phase) {
-  // Long bodies and many operands have enough loads, and need the registers.
-  unsigned cost = stepCost(phase.inner);
-  unsigned rows = cost <= kLongBody ? 4 : cost <= 2 * kLongBody ? 2 : 1;
+  // Long bodies and many operands need the registers.
+  unsigned rows = stepCost(phase.inner) <= kLongBody ? 4 : 2;
   constexpr unsigned loads = 8;
   while (rows > 1 && rows * planesOf(kernel, phase).size() > loads)
     rows /= 2;

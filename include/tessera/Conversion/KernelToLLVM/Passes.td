@@ -37,7 +37,10 @@ def ConvertKernelToNVVMPass : Pass<"convert-kernel-to-nvvm", "::mlir::ModuleOp">
     After: each kernel is an `llvm.func` of the same name with `nvvm.kernel`, of
     type `void (ptr buffers..., ptr scalars, ptr workspace)`, made of scf loops,
     arith, math and vector ops and nvvm's coordinates, shuffles and barriers;
-    beside it stands `@NAME_descriptor`, its `tsr_abi_device_kernel`.
+    beside it stands `@NAME_descriptor`, its `tsr_abi_device_kernel`. Sums along
+    columns over many rows are two kernels: `@NAME` adds the rows of each slice
+    into the workspace, `@NAME_total`, its `next`, adds those. The module's
+    `rt.workspace_bytes` is the most that one of them needs.
 
     Functions of f64 (exp, tanh, ...) are an error unless `has-libm` is set:
     PTX has none.
@@ -71,7 +74,7 @@ def EmulateGridPass : Pass<"emulate-grid", "::mlir::ModuleOp"> {
     After: each kernel's code is a host function `NAME_thread` in which
     coordinates, shuffles, barriers and shared memory are calls of an emulator
     (`GridEmulator`), and NAME is a `tsr_abi_kernel` that asks the emulator to
-    run the grid; host code launches that one. Tests use it to run CUDA kernels
+    run its grid and those of the kernels behind it; host code launches that one. Tests use it to run CUDA kernels
     without a GPU.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
