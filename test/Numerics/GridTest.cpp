@@ -20,6 +20,8 @@ struct Case {
   bool isLlama = false;
   const char *dpSync = "all-reduce";
   int64_t vocabulary = 61;
+  int64_t batch = 8;
+  uint32_t steps = 3;
 };
 
 std::string compileFor(const Case &test, bool emulateGrid) {
@@ -28,6 +30,7 @@ std::string compileFor(const Case &test, bool emulateGrid) {
   build.dpSync = test.dpSync;
   build.precision = test.precision;
   build.microBatches = test.microBatches;
+  build.batch = test.batch;
   build.emulateGrid = emulateGrid;
   std::string llama = std::string(REFERENCE_DIRECTORY) + "/llama/config.json";
   return compileModel(
@@ -41,14 +44,14 @@ bool isNoise(const std::string &role, const std::string &name) {
 
 class GridTest : public testing::TestWithParam<Case> {};
 
-TEST_P(GridTest, ThreeStepsEqualTheCpus) {
+TEST_P(GridTest, StepsEqualTheCpus) {
   SessionSettings poisoned;
   poisoned.poison = true;
   Trainer cpu(compileFor(GetParam(), false), poisoned);
   Trainer grid(compileFor(GetParam(), true), poisoned);
   for (Trainer *trainer : {&cpu, &grid})
     trainer->setSchedule(1e-2, 1e-2, 3);
-  for (uint32_t step = 0; step < 3; ++step) {
+  for (uint32_t step = 0; step < GetParam().steps; ++step) {
     Tokens tokens = cpu.randomTokens(step);
     tsr_step_result wanted = cpu.step(tokens), found = grid.step(tokens);
     EXPECT_NEAR(found.loss / wanted.loss, 1, GetParam().tolerance) << step;
@@ -80,6 +83,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"f64_padded_rows_tp2", "f64", "tp=2", 2, 1e-9, false, "all-reduce",
              1027},
         Case{"bf16_padded_rows", "bf16", "", 1, 3e-2, false, "all-reduce", 515},
+        // 1040 tokens: sums over them take two kernels.
+        Case{"f64_long", "f64", "", 1, 1e-9, false, "all-reduce", 61, 65, 1},
         Case{"f32", "f32", "", 1, 1e-3}, Case{"bf16", "bf16", "", 1, 3e-2},
         Case{"llama_f64_tp4", "f64", "tp=4", 2, 1e-9, true},
         Case{"llama_bf16", "bf16", "", 1, 3e-2, true}),

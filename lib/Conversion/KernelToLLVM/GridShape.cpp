@@ -97,17 +97,22 @@ static const Phase *onlyLoop(const Schedule &schedule) {
   return found && !found->reductions.empty() ? found : nullptr;
 }
 
-/// As many as have registers for what a step loads and adds up.
+/// As many as have registers for what a group of rows loads, stores and adds.
 static int64_t residentBlocks(const Kernel &kernel, const Phase &phase,
                               unsigned lanes) {
-  int64_t bytes = 0;
+  int64_t ofRow = 0, sums = 0;
   for (Value plane : planesOf(kernel, phase))
-    bytes += bytesOf(plane) * rowsInFlight(kernel, phase);
+    ofRow += bytesOf(plane);
+  for (unsigned i : phase.stores)
+    ofRow += bytesOf(kernel.results[i]);
   for (const Reduction &reduction : phase.reductions)
-    bytes += bytesOf(reduction.result());
-  // Four blocks leave 64 registers to a thread, some of them for addresses.
-  bool isSmall = bytes * lanes <= 40 * 4;
-  return isSmall && stepCost(phase.inner) <= kLongBody ? 4 : 2;
+    sums += bytesOf(reduction.result());
+  constexpr int64_t bytesOfRegister = 4;
+  int64_t registers =
+      (ofRow * rowsInFlight(kernel, phase) + sums) * lanes / bytesOfRegister;
+  // Four blocks leave 64 to a thread, which also has addresses and what the
+  // lanes have in common.
+  return registers <= 40 && stepCost(phase.inner) <= kLongBody ? 4 : 2;
 }
 
 std::optional<RowSlices> sliceRows(const Kernel &kernel) {
