@@ -165,7 +165,8 @@ TEST(ColumnSlicesImage, ThreadsMove16Bytes) {
 INSTANTIATE_TEST_SUITE_P(Shapes, ColumnSlices,
                          testing::Values(Shape{1536, 256}, Shape{1093, 264},
                                          Shape{1030, 100}, Shape{1027, 7},
-                                         Shape{1023, 40}, Shape{1024, 40}, Shape{17, 67588}),
+                                         Shape{1023, 40}, Shape{1024, 40},
+                                         Shape{17, 67588}),
                          [](const auto &info) {
                            return std::to_string(info.param.rows) + "x" +
                                   std::to_string(info.param.cols);
