@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace tessera {
 
-/// With fewer rows two launches cost more than idle multiprocessors.
+/// An estimate, not measured: where a second launch begins to pay.
 static constexpr int64_t kMinRows = 1024;
 static constexpr int64_t kMinRowsOfSlice = 64;
 
