@@ -40,7 +40,7 @@ private:
   bool mayPad(OpResult value);
   bool isMatrix(OpOperand &use) const;
   KernelOperand kernelOperand(rt::LaunchOp launch, unsigned number) const;
-  bool isPlane(const KernelOperand &operand) const;
+  bool isPlane(const KernelOperand &operand, Value value) const;
   void collect(rt::LaunchOp launch);
   void dropPartlyPadded();
   void padGemms(Value value, int64_t stride);
@@ -80,10 +80,11 @@ Type typeOfOperand(const KernelOperand &operand) {
                             : kernel.getResultTypes()[number - arguments];
 }
 
-/// Is the operand read, or made, row by row?
-bool PadRowsPass::isPlane(const KernelOperand &operand) const {
+/// Is the value read, or made, as it is, row by row?
+bool PadRowsPass::isPlane(const KernelOperand &operand, Value value) const {
   auto type = dyn_cast<RankedTensorType>(typeOfOperand(operand));
-  if (!type || type.getRank() != 2 || !isOdd(type))
+  if (!type || type.getRank() != 2 ||
+      type.getShape().back() != typeOf(value).getShape().back())
     return false;
   func::FuncOp kernel = operand.first;
   auto isGeneric = [](Operation *op) { return isa<linalg::GenericOp>(op); };
@@ -121,7 +122,7 @@ bool PadRowsPass::mayPad(OpResult value) {
   } else if (auto launch = dyn_cast<rt::LaunchOp>(op)) {
     KernelOperand result = kernelOperand(launch, value.getResultNumber());
     result.second += result.first.getNumArguments();
-    if (!isPlane(result))
+    if (!isPlane(result, value))
       return false;
   } else {
     return false;
@@ -130,7 +131,8 @@ bool PadRowsPass::mayPad(OpResult value) {
     if (isa<rt::GemmOp>(use.getOwner()))
       return isMatrix(use);
     auto launch = dyn_cast<rt::LaunchOp>(use.getOwner());
-    return launch && isPlane(kernelOperand(launch, use.getOperandNumber()));
+    return launch &&
+           isPlane(kernelOperand(launch, use.getOperandNumber()), value);
   });
 }
 

@@ -69,3 +69,27 @@ func.func @step(%x: tensor<8x8xf32>, %short: tensor<7x8xf32>, %even: tensor<16x8
   %d = rt.gemm %x, %w {rt.role = [{nn.role = "gradient"}], m = 8 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64, trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<9x8xf32> -> tensor<8x9xf32>
   return
 }
+
+// -----
+
+#full = affine_map<(d0, d1) -> (d0, d1)>
+
+// Rows of the kernel are not those of the product.
+// CHECK-LABEL: func.func @step
+// CHECK-NOT:   row_stride
+func.func @step(%x: tensor<2x3x8xf32>, %w: tensor<9x8xf32>) -> tensor<9x8xf32> {
+  %a = rt.gemm %x, %w {m = 6 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64, trans_a = false, trans_b = true} : tensor<2x3x8xf32>, tensor<9x8xf32> -> tensor<2x3x9xf32>
+  %b = rt.launch @double(%a) {count = 2 : i64, grain = 1 : i64} : (tensor<2x3x9xf32>) -> tensor<2x3x9xf32>
+  %c = rt.gemm %b, %x {m = 9 : i64, n = 8 : i64, k = 6 : i64, lda = 9 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = true, trans_b = false} : tensor<2x3x9xf32>, tensor<2x3x8xf32> -> tensor<9x8xf32>
+  return %c : tensor<9x8xf32>
+}
+func.func private @double(%x: tensor<2x27xf32>) -> tensor<2x27xf32> attributes {rt.schedule = "row"} {
+  %plane = tensor.empty() : tensor<2x27xf32>
+  %y = linalg.generic {indexing_maps = [#full, #full], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<2x27xf32>) outs(%plane : tensor<2x27xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %a, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<2x27xf32>
+  return %y : tensor<2x27xf32>
+}

@@ -236,7 +236,8 @@ def PadRowsPass : Pass<"rt-pad-rows", "::mlir::ModuleOp"> {
   let description = [{
     Before: rt ops and kernels. After: a value of rows of at least `least`
     elements and no multiple of 8, that only matrix products and kernels make
-    and read, has `#rt.row_stride`, rows a multiple of `elements` apart: the logits of a vocabulary of 50257, and their gradient.
+    and read, has `#rt.row_stride`, rows a multiple of `elements` apart: the
+    logits of a vocabulary of 50257, and their gradient.
     The library's products of bf16 need rows at multiples of 16 bytes to be
     fast, and kernels can move 16 bytes at once. Nobody reads the padding.
   }];
