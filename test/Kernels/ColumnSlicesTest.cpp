@@ -89,16 +89,25 @@ template <typename T> void checkScaled(Shape shape) {
   expectAll(x, old);
 }
 
-void checkRounded(Shape shape) {
-  auto kernels = compileFor(shape, "f32", Name<float>::least);
-  auto x = integers<bfloat16>(shape.rows * shape.cols, 4);
+/// Rows of planes begin every `stride` elements.
+void checkRounded(Shape shape, int64_t stride) {
+  std::string text = textOf(shape, "f32", Name<float>::least);
+  if (stride != shape.cols)
+    text = withRowStride(text,
+                         std::to_string(shape.rows) + "x" +
+                             std::to_string(shape.cols) + "xbf16",
+                         stride);
+  auto kernels = LoadedKernels::compile(text);
+  auto x = integers<bfloat16>(shape.rows * stride, 4);
   auto w = integers<float>(shape.cols, 5);
-  Array<bfloat16> y(x.size()), wantedY(x.size());
+  Array<bfloat16> y(x), wantedY(x);
   Array<float> sum(shape.cols), wantedSum(shape.cols);
-  for (size_t i = 0; i < x.size(); ++i) {
-    wantedY[i] = float(x[i]) * w[i % shape.cols];
-    wantedSum[i % shape.cols] += float(wantedY[i]);
-  }
+  for (int64_t r = 0; r < shape.rows; ++r)
+    for (int64_t c = 0; c < shape.cols; ++c) {
+      bfloat16 &value = wantedY[r * stride + c];
+      value = float(value) * w[c];
+      wantedSum[c] += float(value);
+    }
   runIn(kernels["rounded"], {x.data(), w.data(), y.data(), sum.data()}, {},
         {0, shape.cols});
   EXPECT_TRUE(sameBits(y, wantedY));
@@ -116,7 +125,11 @@ class ColumnSlices : public testing::TestWithParam<Shape> {};
 TEST_P(ColumnSlices, SumsAreExact) {
   checkScaled<float>(GetParam());
   checkScaled<double>(GetParam());
-  checkRounded(GetParam());
+  checkRounded(GetParam(), GetParam().cols);
+}
+
+TEST_P(ColumnSlices, PaddingOfRowsDoesNotCount) {
+  checkRounded(GetParam(), (GetParam().cols / 64 + 1) * 64);
 }
 
 TEST(ColumnSlicesImage, SaysTheWorkspaceOfItsKernels) {

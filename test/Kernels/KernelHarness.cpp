@@ -33,6 +33,17 @@ std::string instantiate(const std::string &file,
   return text;
 }
 
+std::string withRowStride(const std::string &text, const std::string &type,
+                          int64_t stride) {
+  std::string padded = text, from = "tensor<" + type + ">";
+  std::string to =
+      "tensor<" + type + ", #rt.row_stride<" + std::to_string(stride) + ">>";
+  for (size_t at = padded.find(from); at != std::string::npos;
+       at = padded.find(from, at + to.size()))
+    padded.replace(at, from.size(), to);
+  return padded;
+}
+
 static void *load(const llvm::SmallVector<char> &object) {
   char path[] = "/tmp/tessera-kernels-XXXXXX";
   int file = mkstemp(path);

@@ -18,6 +18,10 @@
 std::string instantiate(const std::string &file,
                         const std::map<std::string, std::string> &values);
 
+/// The text with rows of that type, RxCxT, beginning every `stride` elements.
+std::string withRowStride(const std::string &text, const std::string &type,
+                          int64_t stride);
+
 class LoadedKernels {
 public:
   /// Compiles for this machine, or with `vectorBits` for a narrower one; fails

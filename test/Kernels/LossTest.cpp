@@ -17,10 +17,7 @@ template <typename T> struct CrossEntropy {
       : rows(rows), cols(cols), stride(stride),
         x(Array<T>::random(rows * stride, 1, -9, 9)), labels(rows), loss(rows),
         lse(rows), max(rows, -1e30), softmax(rows * cols),
-        kernels(LoadedKernels::compile(padded(
-            instantiate("cross-entropy.mlir.in", {{"R", std::to_string(rows)},
-                                                  {"C", std::to_string(cols)},
-                                                  {"T", type}})))) {
+        kernels(LoadedKernels::compile(text(type))) {
     for (int64_t r = 0; r < rows; ++r) {
       std::fill(&x[r * stride + cols], &x[r * stride] + stride, NAN);
       labels[r] = r % 4 == 3 ? -1 : (r * 7919 + 11) % cols;
@@ -36,11 +33,13 @@ template <typename T> struct CrossEntropy {
     }
   }
 
-  /// The text with the type of planes saying where their rows begin.
-  std::string padded(std::string text) const {
-    size_t end = text.find('>', text.find("!plane = "));
-    std::string layout = ", #rt.row_stride<" + std::to_string(stride) + ">";
-    return stride == cols ? text : text.insert(end, layout);
+  std::string text(const std::string &type) const {
+    std::string r = std::to_string(rows), c = std::to_string(cols);
+    std::string contiguous =
+        instantiate("cross-entropy.mlir.in", {{"R", r}, {"C", c}, {"T", type}});
+    return stride == cols
+               ? contiguous
+               : withRowStride(contiguous, r + "x" + c + "x" + type, stride);
   }
 
   /// Without what is between the rows.
