@@ -32,11 +32,33 @@ std::string freeRendezvous() {
 struct Processes {
   int dp = 2, tp = 2;
   tsr_session_options options = {};
+  /// What goes wrong in a step, and on which rank.
+  int fault = FAULT_NONE, faultyRank = 0;
+};
+
+/// Ranks that are ready. Nobody begins before all are: a failure is told to
+/// all at once, also to those that are not in their step yet.
+class Start {
+public:
+  explicit Start(int ranks) : missing(ranks) {}
+  void wait() {
+    --missing;
+    while (missing > 0)
+      std::this_thread::yield();
+  }
+  /// A rank that did not get here keeps nobody.
+  void giveUp() { missing = 0; }
+
+private:
+  std::atomic<int> missing;
 };
 
 /// body(training, rank) for each process of the mesh.
 template <class Body> void onProcesses(Processes run, const Body &body) {
   std::string rendezvous = freeRendezvous();
+  Start start(run.dp * run.tp);
+  std::vector<double> fault(MAX_RANKS);
+  fault[run.faultyRank] = run.fault;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < run.dp * run.tp; ++rank)
     threads.emplace_back([&, rank] {
@@ -47,8 +69,11 @@ template <class Body> void onProcesses(Processes run, const Body &body) {
       options.rendezvous_timeout_ms = 20000;
       try {
         Training training(run.dp, run.tp, options);
+        training.write("value", "fault", fault);
+        start.wait();
         body(training, rank);
       } catch (const std::exception &error) {
+        start.giveUp();
         ADD_FAILURE() << "rank " << rank << ": " << error.what();
       }
     });
@@ -152,10 +177,7 @@ TEST(ProcessSession, CheckpointsMustBeTheSame) {
 }
 
 TEST(ProcessSession, FailureOfOneIsToldToAll) {
-  onProcesses({}, [&](Training &training, int) {
-    std::vector<double> fault(MAX_RANKS);
-    fault[3] = FAULT_GEMM;
-    training.write("value", "fault", fault);
+  onProcesses({2, 2, {}, FAULT_GEMM, 3}, [&](Training &training, int) {
     EXPECT_NE(training.step(0), TSR_OK);
     EXPECT_CONTAINS(tsr_last_error(), "on rank 3");
     EXPECT_EQ(training.step(1), TSR_ABORTED);
@@ -164,10 +186,7 @@ TEST(ProcessSession, FailureOfOneIsToldToAll) {
 
 TEST(ProcessSession, RankThatLeavesIsNamed) {
   std::atomic<int> done{0};
-  onProcesses({}, [&](Training &training, int rank) {
-    std::vector<double> fault(MAX_RANKS);
-    fault[2] = FAULT_LEAVE;
-    training.write("value", "fault", fault);
+  onProcesses({2, 2, {}, FAULT_LEAVE, 2}, [&](Training &training, int rank) {
     tsr_status status = training.step(0);
     ++done;
     while (rank == 2 && done.load() < 4) // its session stays open
@@ -180,12 +199,9 @@ TEST(ProcessSession, RankThatLeavesIsNamed) {
 }
 
 TEST(ProcessSession, StuckRankIsNamedWithItsOp) {
-  Processes run;
+  Processes run{2, 2, {}, FAULT_STALL, 1};
   run.options.timeout_ms = 300;
   onProcesses(run, [&](Training &training, int) {
-    std::vector<double> fault(MAX_RANKS);
-    fault[1] = FAULT_STALL;
-    training.write("value", "fault", fault);
     EXPECT_EQ(training.step(0), TSR_TIMEOUT);
     EXPECT_CONTAINS(tsr_last_error(), "rank 1 is missing, it is in ");
     EXPECT_CONTAINS(tsr_last_error(), "did not finish within 300 ms");
