@@ -227,7 +227,9 @@ Status CudaRank::queueCollective(const Call &call) {
     return status;
   const void *target = call.buffers[arityOf(call).buffers - 1];
   communication.finish(target);
-  if (!call.args[isMessage(call) ? TSR_MESSAGE_ASYNC : TSR_COLLECTIVE_ASYNC])
+  bool isAsync = isMessage(call) ? call.args[TSR_MESSAGE_ASYNC]
+                                 : call.args[TSR_COLLECTIVE_ASYNC];
+  if (!isAsync)
     communication.join(target);
   return {};
 }
