@@ -30,16 +30,18 @@ RankedTensorType typeOf(Value value) {
 /// An argument, then a result, of a kernel.
 using KernelOperand = std::pair<func::FuncOp, unsigned>;
 
-struct PadRowsPass : tessera::impl::PadRowsPassBase<PadRowsPass> {
-  using PadRowsPassBase::PadRowsPassBase;
-
-  void runOnOperation() override;
+class RowPadding {
+public:
+  RowPadding(ModuleOp module, int64_t elements, int64_t least)
+      : module(module), elements(elements), least(least) {}
+  void run();
 
 private:
   bool isOdd(Type type) const;
   bool mayPad(OpResult value);
   bool isMatrix(OpOperand &use) const;
-  KernelOperand kernelOperand(rt::LaunchOp launch, unsigned number) const;
+  KernelOperand kernelOperand(rt::LaunchOp launch, unsigned number);
+  KernelOperand kernelResult(rt::LaunchOp launch, unsigned number);
   bool isPlane(const KernelOperand &operand, Value value) const;
   void collect(rt::LaunchOp launch);
   void dropPartlyPadded();
@@ -51,13 +53,16 @@ private:
     return llvm::alignTo(row, elements);
   }
 
+  ModuleOp module;
+  int64_t elements, least;
+  SymbolTableCollection symbols;
   llvm::SetVector<Value> padded;
   /// What stands at an operand of a kernel in all its launches.
   llvm::MapVector<KernelOperand, SmallVector<Value>> operands;
 };
 
 /// Long rows, and not even eight bf16 fit them.
-bool PadRowsPass::isOdd(Type type) const {
+bool RowPadding::isOdd(Type type) const {
   auto tensor = dyn_cast<RankedTensorType>(type);
   constexpr int64_t kAligned = 8;
   return tensor && tensor.getRank() >= 2 && !tensor.getEncoding() &&
@@ -65,28 +70,35 @@ bool PadRowsPass::isOdd(Type type) const {
          tensor.getShape().back() % kAligned != 0;
 }
 
-KernelOperand PadRowsPass::kernelOperand(rt::LaunchOp launch,
-                                         unsigned number) const {
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+/// The kernel is null if it is not here.
+KernelOperand RowPadding::kernelOperand(rt::LaunchOp launch, unsigned number) {
+  auto kernel = symbols.lookupNearestSymbolFrom<func::FuncOp>(
       launch, launch.getKernelAttr());
-  return {kernel, number};
+  return {kernel && !kernel.isDeclaration() ? kernel : func::FuncOp(), number};
 }
 
-/// The type of an operand of a kernel; tensors come before scalars.
+KernelOperand RowPadding::kernelResult(rt::LaunchOp launch, unsigned number) {
+  auto [kernel, result] = kernelOperand(launch, number);
+  return {kernel, kernel ? kernel.getNumArguments() + result : result};
+}
+
+/// The type of an operand of a kernel; null if it has no such operand.
 Type typeOfOperand(const KernelOperand &operand) {
   auto [kernel, number] = operand;
+  if (!kernel || number >= kernel.getNumArguments() + kernel.getNumResults())
+    return {};
   unsigned arguments = kernel.getNumArguments();
   return number < arguments ? kernel.getArgumentTypes()[number]
                             : kernel.getResultTypes()[number - arguments];
 }
 
 /// Is the value read, or made, as it is, row by row?
-bool PadRowsPass::isPlane(const KernelOperand &operand, Value value) const {
-  auto type = dyn_cast<RankedTensorType>(typeOfOperand(operand));
+bool RowPadding::isPlane(const KernelOperand &operand, Value value) const {
+  func::FuncOp kernel = operand.first;
+  auto type = dyn_cast_or_null<RankedTensorType>(typeOfOperand(operand));
   if (!type || type.getRank() != 2 ||
       type.getShape().back() != typeOf(value).getShape().back())
     return false;
-  func::FuncOp kernel = operand.first;
   auto isGeneric = [](Operation *op) { return isa<linalg::GenericOp>(op); };
   if (operand.second < kernel.getNumArguments())
     return llvm::all_of(kernel.getArgument(operand.second).getUsers(),
@@ -97,7 +109,7 @@ bool PadRowsPass::isPlane(const KernelOperand &operand, Value value) const {
 }
 
 /// Is the value, of rows of `n`, stored as rows of `n` for the product?
-bool PadRowsPass::isMatrix(OpOperand &use) const {
+bool RowPadding::isMatrix(OpOperand &use) const {
   auto gemm = cast<rt::GemmOp>(use.getOwner());
   auto row = static_cast<uint64_t>(typeOf(use.get()).getShape().back());
   if (&use == &gemm.getAMutable())
@@ -109,7 +121,7 @@ bool PadRowsPass::isMatrix(OpOperand &use) const {
   return false;
 }
 
-bool PadRowsPass::mayPad(OpResult value) {
+bool RowPadding::mayPad(OpResult value) {
   if (!isOdd(value.getType()) ||
       rt::resultEntry(value, rt::RTDialect::kKeepAttr) ||
       rt::resultEntry(value, rt::RTDialect::kRoleAttr))
@@ -120,9 +132,7 @@ bool PadRowsPass::mayPad(OpResult value) {
     if (gemm.getN() != row || gemm.getLdc() != row || gemm.getAccumulator())
       return false;
   } else if (auto launch = dyn_cast<rt::LaunchOp>(op)) {
-    KernelOperand result = kernelOperand(launch, value.getResultNumber());
-    result.second += result.first.getNumArguments();
-    if (!isPlane(result, value))
+    if (!isPlane(kernelResult(launch, value.getResultNumber()), value))
       return false;
   } else {
     return false;
@@ -137,17 +147,15 @@ bool PadRowsPass::mayPad(OpResult value) {
 }
 
 /// Notes what stands at each operand of the kernel.
-void PadRowsPass::collect(rt::LaunchOp launch) {
-  KernelOperand first = kernelOperand(launch, 0);
-  unsigned arguments = first.first.getNumArguments();
+void RowPadding::collect(rt::LaunchOp launch) {
   for (auto [i, input] : llvm::enumerate(launch.getInputs()))
-    operands[{first.first, unsigned(i)}].push_back(input);
+    operands[kernelOperand(launch, i)].push_back(input);
   for (auto [i, output] : llvm::enumerate(launch.getOutputs()))
-    operands[{first.first, arguments + unsigned(i)}].push_back(output);
+    operands[kernelResult(launch, i)].push_back(output);
 }
 
 /// Where one launch of a kernel has no padding at an operand, none has.
-void PadRowsPass::dropPartlyPadded() {
+void RowPadding::dropPartlyPadded() {
   auto isPadded = [&](Value value) { return padded.contains(value); };
   for (bool changed = true; changed;) {
     changed = false;
@@ -160,7 +168,7 @@ void PadRowsPass::dropPartlyPadded() {
   }
 }
 
-void PadRowsPass::padGemms(Value value, int64_t stride) {
+void RowPadding::padGemms(Value value, int64_t stride) {
   if (auto gemm = value.getDefiningOp<rt::GemmOp>())
     gemm.setLdc(stride);
   for (OpOperand &use : value.getUses())
@@ -172,7 +180,7 @@ void PadRowsPass::padGemms(Value value, int64_t stride) {
     }
 }
 
-void PadRowsPass::padKernel(const KernelOperand &operand) {
+void RowPadding::padKernel(const KernelOperand &operand) {
   auto [kernel, number] = operand;
   auto type = cast<RankedTensorType>(typeOfOperand(operand));
   RankedTensorType layout = rt::withRowStride(type, strideOf(type));
@@ -191,13 +199,13 @@ void PadRowsPass::padKernel(const KernelOperand &operand) {
     result.setType(layout);
   }
   Operation *ret = kernel.getBody().front().getTerminator();
-  kernel.setType(FunctionType::get(&getContext(),
+  kernel.setType(FunctionType::get(module.getContext(),
                                    kernel.getBody().getArgumentTypes(),
                                    ret->getOperandTypes()));
 }
 
-void PadRowsPass::runOnOperation() {
-  getOperation().walk([&](Operation *op) {
+void RowPadding::run() {
+  module.walk([&](Operation *op) {
     for (OpResult result : op->getResults())
       if (mayPad(result))
         padded.insert(result);
@@ -215,5 +223,13 @@ void PadRowsPass::runOnOperation() {
     value.setType(rt::withRowStride(type, stride));
   }
 }
+
+struct PadRowsPass : tessera::impl::PadRowsPassBase<PadRowsPass> {
+  using PadRowsPassBase::PadRowsPassBase;
+
+  void runOnOperation() override {
+    RowPadding(getOperation(), elements, least).run();
+  }
+};
 
 } // namespace

@@ -93,3 +93,16 @@ func.func private @double(%x: tensor<2x27xf32>) -> tensor<2x27xf32> attributes {
   } -> tensor<2x27xf32>
   return %y : tensor<2x27xf32>
 }
+
+// -----
+
+// Nothing is known of a kernel that is elsewhere.
+// CHECK-LABEL: func.func @step
+// CHECK-NOT:   row_stride
+func.func @step(%x: tensor<8x8xf32>, %w: tensor<9x8xf32>) -> tensor<9x8xf32> {
+  %a = rt.gemm %x, %w {m = 8 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64, trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<9x8xf32> -> tensor<8x9xf32>
+  %b = rt.launch @elsewhere(%a) {count = 8 : i64, grain = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
+  %c = rt.gemm %b, %x {m = 9 : i64, n = 8 : i64, k = 8 : i64, lda = 9 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = true, trans_b = false} : tensor<8x9xf32>, tensor<8x8xf32> -> tensor<9x8xf32>
+  return %c : tensor<9x8xf32>
+}
+func.func private @elsewhere(tensor<8x9xf32>) -> tensor<8x9xf32>
