@@ -8,6 +8,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "tessera/Dialect/RT/Program.h"
 #include "tessera/abi.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -115,7 +116,7 @@ static LogicalResult replaceKernels(ModuleOp program, llvm::Module &module,
       compileDevice(module, *options.cuda, emitError);
   if (failed(image))
     return failure();
-  if (auto bytes = program->getAttrOfType<IntegerAttr>("rt.workspace_bytes"))
+  if (auto bytes = program->getAttrOfType<IntegerAttr>(rt::kWorkspaceAttr))
     image->workspaceBytes = bytes.getInt();
   embedImage(module, *image);
   return options.ptxPath.empty()

@@ -95,7 +95,7 @@ void Buffers::visitOperands(Operation *op) {
     if (!isa<RankedTensorType>(operand.get().getType()))
       continue;
     RowLayout layout = layoutOf(operand.get());
-    if (hasPaddedRows(operand.get().getType()) && !isa<GemmOp, LaunchOp>(op))
+    if (hasPaddedRows(operand.get().getType()) && !knowsPadding(operand))
       report(operand, "has padded rows, of which the op knows nothing",
              Conflict::None);
     if (layout.isContiguous())

@@ -21,8 +21,6 @@ constexpr int64_t kCheapFlopsPerByte = 2;
 /// And reads no more than so many bytes for each: not a sum or maximum of rows.
 constexpr int64_t kCheapReadsPerByte = 4;
 
-bool isForward(Operation *op) { return nn::phaseOf(op).empty(); }
-
 /// "h.3.mlp" -> "h.3"; "" for what is in no layer.
 StringRef layerIn(StringRef name) {
   for (size_t begin = 0; begin < name.size();) {
@@ -40,7 +38,7 @@ StringRef layerIn(StringRef name) {
 StringRef layerOf(Operation *op) {
   while (isa<dist::ConvertOp>(op)) {
     auto users = op->getUsers();
-    auto reader = llvm::find_if(users, isForward);
+    auto reader = llvm::find_if(users, nn::isForward);
     if (reader == users.end() || (*reader)->hasTrait<OpTrait::IsTerminator>())
       break;
     op = *reader;
@@ -127,7 +125,7 @@ bool Selection::isCheap(Operation *op) {
 bool Selection::leavesLayer(Operation *op) {
   StringRef layer = layerOf(op);
   return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    return isForward(user) && !user->hasTrait<OpTrait::IsTerminator>() &&
+    return nn::isForward(user) && !user->hasTrait<OpTrait::IsTerminator>() &&
            layerOf(user) != layer;
   });
 }
@@ -154,7 +152,8 @@ void Selection::findNeeded() {
   for (Operation &op : func.getBody().front())
     for (OpOperand &operand : op.getOpOperands())
       if (Operation *made = operand.get().getDefiningOp();
-          !isForward(&op) && reads(operand) && (!made || isForward(made)))
+          !nn::isForward(&op) && reads(operand) &&
+          (!made || nn::isForward(made)))
         values.insert(operand.get());
   for (size_t next = 0; next < values.size(); ++next)
     if (Operation *op = values[next].getDefiningOp(); op && mayRepeat(op))
@@ -183,7 +182,7 @@ llvm::DenseSet<Value> Selection::run() {
       cut.addSource(vertex[value]);
     }
     if (llvm::any_of(value.getUses(), [](OpOperand &use) {
-          return !isForward(use.getOwner()) && readsElements(use);
+          return !nn::isForward(use.getOwner()) && readsElements(use);
         }))
       cut.addSink(vertex[value]);
   }

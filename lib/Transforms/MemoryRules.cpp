@@ -2,6 +2,7 @@
 
 #include "tessera/Transforms/MemoryRules.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/RowLayout.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -38,6 +39,23 @@ bool tessera::rt::mayShare(func::FuncOp kernel, unsigned argument,
     auto pair = dyn_cast<DenseI64ArrayAttr>(attribute);
     return pair && pair.size() == 2 && pair[0] == argument && pair[1] == result;
   });
+}
+
+bool tessera::rt::knowsPadding(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  if (isa<GemmOp>(op))
+    return true; // its verifier compares leading dimensions
+  auto launch = dyn_cast<LaunchOp>(op);
+  auto kernel = launch ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+                             op, launch.getKernelAttr())
+                       : func::FuncOp();
+  unsigned number = operand.getOperandNumber();
+  if (!kernel || number >= kernel.getNumArguments())
+    return false;
+  auto argument = dyn_cast<RankedTensorType>(kernel.getArgumentTypes()[number]);
+  return argument &&
+         rowStrideOf(argument) ==
+             rowStrideOf(cast<RankedTensorType>(operand.get().getType()));
 }
 
 void tessera::rt::reportConflict(const Conflict &conflict) {

@@ -51,7 +51,7 @@ Kind kindOf(const Buffer &buffer) {
   bool forward = false, readLater = false;
   for (Value member : buffer.members) {
     Operation *op = member.getDefiningOp();
-    forward |= op && nn::phaseOf(op).empty() && !isa<LoopOp>(op);
+    forward |= op && nn::isForward(op) && !isa<LoopOp>(op);
     for (Operation *user : member.getUsers())
       readLater |=
           nn::phaseOf(user) == nn::kBackwardPhase || nn::isRecomputed(user);

@@ -129,7 +129,7 @@ LogicalResult SplitStagesPass::collect(Operation *op) {
            << "is at " << state.str() << " and "
            << (chunk ? "in chunk " + std::to_string(*chunk) : "in no chunk")
            << "; chunk c lives at stage c mod " << staged.schedule.shape.stages;
-  bool isForward = nn::phaseOf(op).empty();
+  bool isForward = nn::isForward(op);
   Task task{isForward ? Phase::Forward : Phase::Backward, *chunk, 0};
   taskOf[op] = task;
   staged.parts[{task.phase, task.chunk}].push_back(op);

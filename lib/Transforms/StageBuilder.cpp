@@ -126,8 +126,8 @@ LogicalResult StageBuilder::emitConversion(ConvertOp op) {
   if (from.kind == State::A && to.kind == State::A) {
     Message message = emitMessage(
         op, [&] { return outside(input); },
-        nn::phaseOf(op).empty() ? "parameter of another stage"
-                                : "gradient of a parameter of another stage");
+        nn::isForward(op) ? "parameter of another stage"
+                          : "gradient of a parameter of another stage");
     if (goes)
       outer.map(output, message.receive.getResult());
     return success();
@@ -311,8 +311,8 @@ void StageBuilder::emitTransfer(const StepEvent &event) {
   int64_t microBatch = event.task.microBatch;
   Message message = emitMessage(
       op, [&] { return inside(op.getInput(), microBatch); },
-      nn::phaseOf(op).empty() ? "activation for a later stage"
-                              : "gradient for an earlier stage");
+      nn::isForward(op) ? "activation for a later stage"
+                        : "gradient for an earlier stage");
   for (Operation *end : message.ends())
     end->setAttr(kMessageAttr, builder.getStringAttr(event.message()));
   if (message.receive)

@@ -17,6 +17,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+static void replaceAll(std::string &text, const std::string &from,
+                       const std::string &to) {
+  for (size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
 std::string instantiate(const std::string &file,
                         const std::map<std::string, std::string> &values) {
   std::ifstream stream(std::string(TESSERA_KERNELS) + "/" + file);
@@ -25,22 +32,16 @@ std::string instantiate(const std::string &file,
   content << stream.rdbuf();
   std::string text = content.str();
   for (const auto &[name, value] : values) {
-    std::string hole = "${" + name + "}";
-    for (size_t at = text.find(hole); at != std::string::npos;
-         at = text.find(hole, at + value.size()))
-      text.replace(at, hole.size(), value);
+    replaceAll(text, "${" + name + "}", value);
   }
   return text;
 }
 
 std::string withRowStride(const std::string &text, const std::string &type,
                           int64_t stride) {
-  std::string padded = text, from = "tensor<" + type + ">";
-  std::string to =
-      "tensor<" + type + ", #rt.row_stride<" + std::to_string(stride) + ">>";
-  for (size_t at = padded.find(from); at != std::string::npos;
-       at = padded.find(from, at + to.size()))
-    padded.replace(at, from.size(), to);
+  std::string layout = ", #rt.row_stride<" + std::to_string(stride) + ">";
+  std::string padded = text;
+  replaceAll(padded, "tensor<" + type + ">", "tensor<" + type + layout + ">");
   return padded;
 }
 

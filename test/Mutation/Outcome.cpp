@@ -19,6 +19,7 @@ constexpr int kSteps = 2;
 constexpr double kLearningRate = 1e-2;
 // A mutant whose ranks wait for each other ends soon.
 constexpr int kTimeoutMs = 5000;
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 struct Destroy {
   void operator()(tsr_artifact *object) { tsr_artifact_destroy(object); }
@@ -102,7 +103,7 @@ std::optional<double> agreed(tsr_session *session, const tsr_artifact *artifact,
     if (tsr_session_read_local(session, rank, "output", output, &own, 1))
       return std::nullopt;
     if (own != ofRank0)
-      return std::numeric_limits<double>::infinity();
+      return kInfinite;
   }
   return ofRank0;
 }
@@ -149,7 +150,6 @@ static double noiseOf(llvm::StringRef name) {
 }
 
 double tessera::test::difference(const Outcome &found, const Outcome &wanted) {
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
   double worst = 0;
   for (const auto &[name, values] : wanted) {
     auto other = found.find(name);

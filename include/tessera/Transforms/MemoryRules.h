@@ -17,6 +17,10 @@ updatedArguments(mlir::func::FuncOp func);
 /// the function): what rt-annotate-sharing found.
 bool mayShare(mlir::func::FuncOp kernel, unsigned argument, unsigned result);
 
+/// Whether the op reads an operand with padded rows (`#rt.row_stride`) where
+/// its type says that they begin.
+bool knowsPadding(mlir::OpOperand &operand);
+
 /// Emits the error that a conflict is where it cannot be resolved.
 void reportConflict(const Conflict &conflict);
 

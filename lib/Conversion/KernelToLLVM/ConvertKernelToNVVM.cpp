@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tessera/Conversion/KernelToLLVM/DeviceKernel.h"
 #include "tessera/Conversion/KernelToLLVM/Passes.h"
+#include "tessera/Dialect/RT/Program.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_CONVERTKERNELTONVVMPASS
@@ -130,7 +131,7 @@ struct ConvertKernelToNVVM
         return signalPassFailure();
     if (workspaceBytes > 0)
       getOperation()->setAttr(
-          "rt.workspace_bytes",
+          tessera::rt::kWorkspaceAttr,
           Builder(&getContext()).getI64IntegerAttr(workspaceBytes));
   }
 

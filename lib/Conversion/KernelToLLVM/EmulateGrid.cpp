@@ -8,6 +8,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tessera/Conversion/KernelToLLVM/DeviceKernel.h"
 #include "tessera/Conversion/KernelToLLVM/Passes.h"
+#include "tessera/Dialect/RT/Program.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -247,7 +248,8 @@ private:
         {pointer, pointer, i64, i64});
     auto wrapper = LLVM::LLVMFuncOp::create(builder, loc, name, type);
     builder.setInsertionPointToStart(wrapper.addEntryBlock(builder));
-    auto bytes = module->getAttrOfType<IntegerAttr>("rt.workspace_bytes");
+    auto bytes =
+        module->getAttrOfType<IntegerAttr>(tessera::rt::kWorkspaceAttr);
     SmallVector<Value> operands = {
         threadTable(builder, loc, name),
         LLVM::AddressOfOp::create(builder, loc, pointer,

@@ -38,15 +38,15 @@ unsigned lanesOfPlanes(const Kernel &kernel, ArrayRef<int64_t> lengths) {
 
 SmallVector<int64_t> lengthsOfRows(const Kernel &kernel) {
   SmallVector<int64_t> lengths;
-  bool isPadded = kernel.traversal == Traversal::Rows;
+  bool mayOverrun = kernel.traversal == Traversal::Rows;
   for (Value tensor : buffersOf(kernel)) {
     Dims domain = kernel.domainOf(tensor);
     if (domain == kBoth)
       lengths.push_back(
           rt::rowStrideOf(cast<RankedTensorType>(tensor.getType())));
-    isPadded &= domain != kCol && !kernel.isTable(tensor);
+    mayOverrun &= domain != kCol && !kernel.isTable(tensor);
   }
-  if (!isPadded)
+  if (!mayOverrun)
     lengths.push_back(kernel.cols);
   return lengths;
 }

@@ -30,11 +30,6 @@ int64_t elementsOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
-int64_t bytesOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * type.getElementTypeBitWidth() / 8;
-}
-
 /// A result of the size of the space, from operands at the same place.
 bool isElementwise(Operation *op) {
   std::optional<KernelSpace> space = kernelSpace(op);
@@ -46,10 +41,8 @@ bool isElementwise(Operation *op) {
   });
 }
 
-bool isForward(Operation *op) { return nn::phaseOf(op).empty(); }
-
 bool isReadInBackward(Operation *op) {
-  return !llvm::all_of(op->getUsers(), isForward);
+  return !llvm::all_of(op->getUsers(), nn::isForward);
 }
 
 /// The forward ops that make a value of one other of its size.
@@ -58,7 +51,7 @@ public:
   /// False if there is no such other value, or it is larger.
   bool find(Value value) {
     return visit(value.getDefiningOp()) && root &&
-           bytesOf(root) <= bytesOf(value);
+           rt::bytesOf(root) <= rt::bytesOf(value);
   }
 
   bool computesFunction() const {
@@ -70,9 +63,16 @@ public:
     return isa<BlockArgument>(root) ||
            llvm::any_of(root.getUses(), [](OpOperand &use) {
              Operation *user = use.getOwner();
-             return !isForward(user) &&
+             return !nn::isForward(user) &&
                     !lendsShape(user, use.getOperandNumber());
            });
+  }
+
+  /// What nobody reads any more; a value comes before what it is made of.
+  void eraseUnused() {
+    for (Operation *op : llvm::reverse(ops))
+      if (op->use_empty())
+        op->erase();
   }
 
   Value cloneBefore(Operation *reader, Value value) const {
@@ -88,9 +88,11 @@ public:
 
 private:
   /// Adds what makes the op's operands of its size, then the op.
-  bool visit(Operation *op) {
+  bool visit(Operation *op, size_t depth = 1) {
     if (ops.contains(op))
       return true;
+    if (depth > kMostOps)
+      return false;
     for (Value operand : op->getOperands()) {
       if (!isa<RankedTensorType>(operand.getType()))
         return false;
@@ -98,8 +100,8 @@ private:
         continue;
       Operation *maker = operand.getDefiningOp();
       bool isMade = maker && maker->getBlock() == op->getBlock() &&
-                    isForward(maker) && isElementwise(maker);
-      if (isMade ? !visit(maker) : !setRoot(operand))
+                    nn::isForward(maker) && isElementwise(maker);
+      if (isMade ? !visit(maker, depth + 1) : !setRoot(operand))
         return false;
     }
     ops.insert(op);
@@ -124,12 +126,12 @@ struct RecomputeElementwisePass
     SmallVector<Operation *> made;
     getOperation().walk([&](Operation *op) {
       // What an op costs to look at comes last: programs may be long.
-      if (isForward(op) && isReadInBackward(op) && isElementwise(op) &&
+      if (nn::isForward(op) && isReadInBackward(op) && isElementwise(op) &&
           isMeantForKernels(op))
         made.push_back(op);
     });
-    // The last first: its chain holds those before it, which then are free.
-    for (Operation *op : llvm::reverse(made))
+    // In order: a chain that is erased holds only ops that had their turn.
+    for (Operation *op : made)
       recompute(op->getResult(0));
   }
 
@@ -152,20 +154,21 @@ void RecomputeElementwisePass::recompute(Value value) {
   Operation *first = nullptr;
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
-    if (isForward(user))
+    if (nn::isForward(user))
       continue;
     uses.push_back(&use);
     if (!first || user->isBeforeInBlock(first))
       first = user;
   }
   Chain chain;
-  if (uses.empty() || !chain.find(value))
+  if (!chain.find(value))
     return;
   if (chain.computesFunction() && !chain.isRootKept() && !functions)
     return;
   Value again = chain.cloneBefore(first, value);
   for (OpOperand *use : uses)
     use->set(again);
+  chain.eraseUnused();
 }
 
 } // namespace

@@ -115,12 +115,8 @@ int64_t tessera::rt::elementBytesOf(Value tensor) {
 }
 
 int64_t tessera::rt::bytesOf(Value tensor) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  int64_t rows = 1;
-  if (type.getRank() > 0)
-    for (int64_t size : type.getShape().drop_back())
-      rows *= size;
-  return rows * rowStrideOf(type) * elementBytesOf(tensor);
+  return storedElementsOf(cast<RankedTensorType>(tensor.getType())) *
+         elementBytesOf(tensor);
 }
 
 std::optional<int64_t> tessera::rt::offsetOf(Value tensor) {

@@ -25,11 +25,10 @@ static LogicalResult verifyMatrix(Operation *op, const MatrixForm &matrix) {
     return op->emitOpError()
            << "has a matrix " << matrix.name << " of " << matrix.rows << " x "
            << matrix.columns << ", but its type is " << type;
-  int64_t padded = rowStrideOf(type);
-  if (hasPaddedRows(type) && matrix.stride != padded)
+  if (hasPaddedRows(type) && matrix.stride != rowStrideOf(type))
     return op->emitOpError()
            << "has ld" << matrix.name << " = " << matrix.stride
-           << ", but rows of " << matrix.name << " lie " << padded
+           << ", but rows of " << matrix.name << " lie " << rowStrideOf(type)
            << " elements apart, as its type " << type << " says";
   if (matrix.stride < matrix.columns)
     return op->emitOpError()

@@ -57,6 +57,12 @@ int64_t tessera::rt::rowStrideOf(RankedTensorType type) {
   return type.getRank() == 0 ? 1 : type.getShape().back();
 }
 
+int64_t tessera::rt::storedElementsOf(RankedTensorType type) {
+  if (!hasPaddedRows(type))
+    return type.getNumElements();
+  return product(type.getShape().drop_back()) * rowStrideOf(type);
+}
+
 RankedTensorType tessera::rt::withRowStride(RankedTensorType type,
                                             int64_t stride) {
   return RankedTensorType::get(type.getShape(), type.getElementType(),
@@ -101,7 +107,7 @@ static RowLayout layoutOfView(ViewOp view) {
 RowLayout tessera::rt::layoutOf(Value value) {
   if (auto view = value.getDefiningOp<ViewOp>())
     return layoutOfView(view);
-  int64_t elements = bytesOf(value) / elementBytesOf(value);
+  int64_t elements = storedElementsOf(typeOf(value));
   RowLayout contiguous = {1, elements, elements};
   auto call = value.getDefiningOp<RuntimeCallOpInterface>();
   if (!call || hasPaddedRows(value.getType()))

@@ -56,3 +56,18 @@ func.func @step(%x: tensor<4x4xf32>, %u: tensor<4x4xf32>) -> (tensor<4x4xf32>, t
   %d = nn.einsum "ab,ab->ab" %seen, %y {nn.phase = "backward"} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %y, %a, %b, %c, %d : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// Of what backward alone reads nothing is left in forward.
+// CHECK-LABEL: func.func @step
+// CHECK-SAME:  %[[X:[^:]*]]: tensor<4x8xbf16>
+// CHECK-NEXT:  %[[WIDE:.*]] = nn.cast %[[X]] to f32 {nn.phase = "backward"}
+// CHECK-NEXT:  %[[HALF:.*]] = nn.add "ab->ab" %[[WIDE]] {{.*}}nn.phase = "backward"
+// CHECK-NEXT:  nn.einsum "ab,ab->ab" %[[HALF]], %[[HALF]]
+func.func @step(%x: tensor<4x8xbf16>) -> tensor<4x8xf32> {
+  %wide = nn.cast %x to f32 : tensor<4x8xbf16> -> tensor<4x8xf32>
+  %half = nn.add "ab->ab" %wide {coefs = array<f64: 0.5>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = nn.einsum "ab,ab->ab" %half, %half {nn.phase = "backward"} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}

@@ -21,6 +21,8 @@ llvm::StringRef phaseOf(mlir::Operation *op);
 /// What is made on the way to `from`, or in its place, is of the same phase.
 void inheritPhase(mlir::Operation *to, mlir::Operation *from);
 
+inline bool isForward(mlir::Operation *op) { return phaseOf(op).empty(); }
+
 inline bool isRecomputed(mlir::Operation *op) {
   return phaseOf(op) == kRecomputePhase;
 }

@@ -13,6 +13,10 @@ namespace tessera::rt {
 constexpr llvm::StringLiteral kStageAxisAttr = "rt.stage_axis";
 llvm::StringRef stageAxisOf(mlir::func::FuncOp step);
 
+/// On a module: the most workspace that one of its CUDA kernels needs, in
+/// bytes.
+constexpr llvm::StringLiteral kWorkspaceAttr = "rt.workspace_bytes";
+
 /// Whether an op is a collective of ranks that run different programs.
 bool crossesPrograms(mlir::Operation *op);
 

@@ -40,6 +40,9 @@ bool hasPaddedRows(mlir::Type type);
 /// the row unless rows are padded.
 int64_t rowStrideOf(mlir::RankedTensorType type);
 
+/// Elements that a tensor takes in memory, padding of rows included.
+int64_t storedElementsOf(mlir::RankedTensorType type);
+
 /// The type with rows that begin every `stride` elements.
 mlir::RankedTensorType withRowStride(mlir::RankedTensorType type,
                                      int64_t stride);
