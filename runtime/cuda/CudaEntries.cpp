@@ -193,10 +193,18 @@ void CudaRank::noteWorkspace(const Call &call) {
     collectives->note(messageOf(rank, call.op, call.args));
   size_t bytes = 0;
   if (isAttention(call))
-    bytes = workspaceOf(decodeAttentionCall(call.args), directionOf(call));
+    bytes = attentionWorkspaceOf(call);
   if (call.entry == TSR_ENTRY_SCATTER_ADD)
     bytes = scatterWorkspace(scatterOf(call));
   workspaceNeeded = std::max(workspaceNeeded, static_cast<int64_t>(bytes));
+}
+
+size_t CudaRank::attentionWorkspaceOf(const Call &call) {
+  AttentionCall problem = decodeAttentionCall(call.args);
+  Direction direction = directionOf(call);
+  return cudnn.takes(problem, direction, call.buffers)
+             ? cudnn.workspaceOf(problem, direction)
+             : workspaceOf(problem, direction);
 }
 
 const int64_t *CudaRank::takeWords(int64_t count) {
@@ -215,7 +223,11 @@ void CudaRank::queueAttention(const Call &call) {
   AttentionCall problem = decodeAttentionCall(call.args);
   if (problem.dropout > 0)
     problem.key = reinterpret_cast<const uint64_t *>(takeWords(1));
-  runAttention(problem, directionOf(call), call.buffers, workspace.data(),
+  Direction direction = directionOf(call);
+  if (cudnn.takes(problem, direction, call.buffers))
+    return cudnn.run(problem, direction, call.buffers, workspace.data(),
+                     stream.get());
+  runAttention(problem, direction, call.buffers, workspace.data(),
                stream.get());
 }
 

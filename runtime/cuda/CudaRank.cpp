@@ -206,6 +206,8 @@ std::string CudaRank::describe() const {
              properties.major, ".", properties.minor, ", driver for CUDA ",
              versionText(driver), "; ",
              image ? image->origin() : std::string("no generated kernels"));
+  if (std::string attention = cudnn.describe(); !attention.empty())
+    text += "; " + attention;
   if (rank.metadata->mesh.ranks() > 1)
     text += "; " + collectives->describe();
   if (!graph.trouble().empty())

@@ -16,6 +16,7 @@
 #include "Rank.h"
 #include "StepGraph.h"
 #include "StepTable.h"
+#include "cudnn/CudnnAttention.h"
 
 namespace tessera::cuda {
 
@@ -58,6 +59,7 @@ private:
   void note(const Call &call);
   void noteWords(const Call &call);
   void noteWorkspace(const Call &call);
+  size_t attentionWorkspaceOf(const Call &call);
   Status queue(const Call &call);
   void queueLaunch(const Call &call);
   void queueAttention(const Call &call);
@@ -75,6 +77,7 @@ private:
   DeviceMemory arena, workspace, words;
   PinnedMemory pinned; ///< as long as `words`
   MatrixProducts products;
+  CudnnAttention cudnn;
   std::unique_ptr<Collectives> collectives;
   StepTable table;
   CallDigest digest;

@@ -6,6 +6,8 @@
 
 /// GPUs that the stand-in shows.
 extern std::atomic<int> standInDevices;
+/// Major compute capability of all.
+extern std::atomic<int> standInMajor;
 /// Calls that took device memory so far.
 extern std::atomic<int> standInAllocations;
 
