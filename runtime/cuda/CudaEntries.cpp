@@ -7,6 +7,7 @@
 #include "ScatterAdd.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tessera::cuda {
 
@@ -66,6 +67,12 @@ bool isCollective(const Call &call) {
 bool varies(const Call &call, int64_t index) {
   return isAttention(call) &&
          (index == TSR_ATTENTION_SEED || index == TSR_ATTENTION_STEP);
+}
+
+double dropoutOf(const Call &call) {
+  double dropout;
+  std::memcpy(&dropout, &call.args[TSR_ATTENTION_DROPOUT_BITS], sizeof dropout);
+  return dropout;
 }
 
 Direction directionOf(const Call &call) {
@@ -148,6 +155,10 @@ Status CudaRank::enter(const Call &call) {
     note(call);
     return {};
   }
+  if (walking == Walk::Prepare) {
+    prepareFor(call);
+    return {};
+  }
   Status status = queue(call);
   // With poison an error belongs to the op that is waited for here.
   for (cudaStream_t each : {stream.get(), communication.get()})
@@ -165,20 +176,14 @@ void CudaRank::note(const Call &call) {
     if (!varies(call, i))
       digest.add(call.args[i]);
   noteWords(call);
-  noteWorkspace(call);
 }
 
 void CudaRank::noteWords(const Call &call) {
   if (call.entry == TSR_ENTRY_LAUNCH) {
     auto &kernel = *static_cast<const tsr_abi_device_kernel *>(call.buffers[0]);
-    if (!image)
-      fail(TSR_CORRUPT, "the program launches '", kernel.name,
-           "' but has no " TSR_PROGRAM_IMAGE "; compile the model again");
-    for (const tsr_abi_device_kernel *at = &kernel; at; at = at->next)
-      image->find(*at);
     table.put(call.args + TSR_LAUNCH_SCALARS, kernel.scalars);
   }
-  if (!isAttention(call) || decodeAttentionCall(call.args).dropout <= 0)
+  if (!isAttention(call) || dropoutOf(call) <= 0)
     return;
   auto key = static_cast<int64_t>(tsr_abi_stream(
       call.args[TSR_ATTENTION_SEED], call.args[TSR_ATTENTION_STEP],
@@ -186,7 +191,18 @@ void CudaRank::noteWords(const Call &call) {
   table.put(&key, 1);
 }
 
-void CudaRank::noteWorkspace(const Call &call) {
+void CudaRank::findKernels(const tsr_abi_device_kernel &kernel) {
+  if (!image)
+    fail(TSR_CORRUPT, "the program launches '", kernel.name,
+         "' but has no " TSR_PROGRAM_IMAGE "; compile the model again");
+  for (const tsr_abi_device_kernel *at = &kernel; at; at = at->next)
+    image->find(*at);
+}
+
+/// What is missing or not supported is found here, before any work.
+void CudaRank::prepareFor(const Call &call) {
+  if (call.entry == TSR_ENTRY_LAUNCH)
+    findKernels(*static_cast<const tsr_abi_device_kernel *>(call.buffers[0]));
   if (isCollective(call))
     collectives->note(call.entry, collectiveOf(call.op, call.args));
   if (isMessage(call))
