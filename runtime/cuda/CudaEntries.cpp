@@ -23,7 +23,7 @@ Arity arityOf(const Call &call) {
                     ->buffers,
             TSR_LAUNCH_SCALARS};
   case TSR_ENTRY_GEMM:
-    return {4, TSR_GEMM_ARGS};
+    return {6, TSR_GEMM_ARGS};
   case TSR_ENTRY_ATTENTION:
     return {5, TSR_ATTENTION_ARGS};
   case TSR_ENTRY_ATTENTION_BACKWARD:
@@ -95,9 +95,8 @@ template <int entry>
 int32_t entryOf(void *context, int64_t op, void *const *buffers,
                 const int64_t *args) {
   CudaRank &rank = *static_cast<CudaRank *>(context);
-  return enterOp(rank.owner(), op, [&] {
-    return rank.enter({entry, op, buffers, args});
-  });
+  return enterOp(rank.owner(), op,
+                 [&] { return rank.enter({entry, op, buffers, args}); });
 }
 
 int32_t refuse(void *context, int64_t op, const char *what) {

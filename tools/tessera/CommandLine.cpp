@@ -115,6 +115,10 @@ void CommandLine::addPlan(CLI::App *sub) {
   sub->add_option("--device", device,
                   "cpu, cuda, or cuda:ARCH for another than cuda:sm_90")
       ->capture_default_str();
+  fixed(sub->add_flag("--gemm-epilogues,!--no-gemm-epilogues",
+                      options.gemmEpilogues,
+                      "With cuda: matrix products apply GELU (tanh) and its "
+                      "gradient and sum bias gradients, or kernels do"));
   fixed(sub->add_option("--dump-ir", options.dumpDir,
                         "Write the program after each pass to this directory"));
   fixed(sub->add_option("--reproducer", options.reproducer,
