@@ -11,6 +11,7 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_GEMMEPILOGUESPASS
@@ -132,18 +133,27 @@ bool hasRowsAsTerms(OpOperand &use, rt::GemmOp gemm) {
          gemm.getLdb() == gemm.getN();
 }
 
-/// Are all readers of the value behind the product, or can those that are not
-/// be moved there?
-bool canFollow(Value value, rt::GemmOp gemm) {
-  auto isBehind = [&](Operation *user) {
-    Operation *there = gemm->getBlock()->findAncestorOpInBlock(*user);
-    return there && gemm->isBeforeInBlock(there);
-  };
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    return isBehind(user) ||
-           (user->getBlock() == gemm->getBlock() && isPure(user) &&
-            llvm::all_of(user->getUsers(), isBehind));
-  });
+/// What reads the value, and what reads that, before the product: to be moved
+/// behind it, in order. nullopt if something must stay.
+std::optional<SmallVector<Operation *>> earlyReaders(Value value,
+                                                     rt::GemmOp gemm) {
+  constexpr size_t kMost = 8;
+  llvm::SetVector<Operation *> early;
+  SmallVector<Value> values = {value};
+  while (!values.empty())
+    for (Operation *user : values.pop_back_val().getUsers()) {
+      Operation *there = gemm->getBlock()->findAncestorOpInBlock(*user);
+      if (there && gemm->isBeforeInBlock(there))
+        continue;
+      if (there != user || !isPure(user) || early.size() == kMost)
+        return std::nullopt;
+      if (early.insert(user))
+        llvm::append_range(values, user->getResults());
+    }
+  SmallVector<Operation *> ordered = early.takeVector();
+  llvm::sort(ordered,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return ordered;
 }
 
 /// Where a product reads the rows that `op` adds and can make their sums.
@@ -156,7 +166,7 @@ OpOperand *productOfTerms(nn::EinsumOp op) {
         getElementTypeOrSelf(gemm.getC()) != getElementTypeOrSelf(op))
       continue;
     bool isA = &use == &gemm.getAMutable();
-    if (count == (isA ? gemm.getM() : gemm.getN()) && canFollow(op, gemm))
+    if (count == (isA ? gemm.getM() : gemm.getN()) && earlyReaders(op, gemm))
       return &use;
   }
   return nullptr;
@@ -182,9 +192,9 @@ void foldSums(nn::EinsumOp op) {
   epilogue.sumsOf = rt::GemmOperandAttr::get(
       op.getContext(), isA ? rt::GemmOperand::A : rt::GemmOperand::B);
   rt::GemmOp made = createWith(builder, gemm, epilogue);
-  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
-    if (user->getBlock() == made->getBlock() && user->isBeforeInBlock(made))
-      user->moveAfter(made);
+  SmallVector<Operation *> early = *earlyReaders(op, gemm);
+  for (Operation *reader : llvm::reverse(early))
+    reader->moveAfter(gemm);
   replace(gemm.getC(), made.getC());
   gemm.erase();
   replace(op, made.getSums());
