@@ -1,0 +1,33 @@
+//===- EpilogueStandInTest.cpp - which way an epilogue is computed --------===//
+// With the stand-in of the library, which can be told to have no epilogues.
+
+#include "EpilogueCase.h"
+#include "StandInControl.h"
+
+using namespace gpu;
+
+namespace {
+
+class GpuEpilogueStandIn : public testing::Test {
+protected:
+  ~GpuEpilogueStandIn() override { standInEpilogues = true; }
+};
+
+TEST_F(GpuEpilogueStandIn, KernelsDoWhatTheLibraryDoesNot) {
+  standInEpilogues = false;
+  for (const EpilogueCase &c : epilogueCases())
+    compareEpilogue(c);
+}
+
+/// The library is asked for one product in either case.
+TEST_F(GpuEpilogueStandIn, OneProductWithOrWithoutEpilogues) {
+  for (bool has : {true, false}) {
+    standInEpilogues = has;
+    int before = standInProducts;
+    compareEpilogue({8, 16, 8, TSR_DTYPE_BF16, TSR_DTYPE_BF16,
+                     TSR_GEMM_EPILOGUE_GELU, 0, false, false, true});
+    EXPECT_EQ(standInProducts - before, 1);
+  }
+}
+
+} // namespace
