@@ -99,10 +99,10 @@ static LogicalResult verifyEpilogue(GemmOp op) {
   if ((op.getBias() && !saves) || (op.getAccumulator() && !sums) ||
       op.getChunks())
     return op.emitOpError()
-           << (saves    ? "saves the product, which has neither an accumulator"
+           << (saves    ? "saves the product, which has no accumulator"
                : isGrad ? "has gelu_grad, which has no bias, no accumulator"
-                        : "sums an operand, which has neither a bias")
-           << (isGrad ? " and no chunks" : " nor chunks");
+                        : "sums an operand, which has no bias")
+           << " and no chunks";
   int64_t matrix = op.getM() * op.getN();
   int64_t line =
       sums && *op.getSumsOf() == GemmOperand::A ? op.getM() : op.getN();
