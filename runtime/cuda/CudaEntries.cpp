@@ -95,8 +95,9 @@ template <int entry>
 int32_t entryOf(void *context, int64_t op, void *const *buffers,
                 const int64_t *args) {
   CudaRank &rank = *static_cast<CudaRank *>(context);
-  return enterOp(rank.owner(), op,
-                 [&] { return rank.enter({entry, op, buffers, args}); });
+  return enterOp(rank.owner(), op, [&] {
+    return rank.enter({entry, op, buffers, args});
+  });
 }
 
 int32_t refuse(void *context, int64_t op, const char *what) {
