@@ -2,6 +2,7 @@
 
 Usage: run.py CARRY BUILD OUTPUT.json SECONDS [MODEL...]
 CARRY holds artifacts/bench-MODEL.tsr (tools/scripts/gpu-check.sh --carry), BUILD bin/gpu-steps and bin/gpu-limits.
+Artifacts bench-MODEL-VARIANT.tsr are the same model compiled otherwise, measured behind it.
 Every measurement has a part of the time that is left; OUTPUT is written after each, so what was measured stays when
 the time ends. PyTorch is measured eager, with CUDA graphs, with torch.compile and with both; the fastest counts.
 """
@@ -70,8 +71,7 @@ def rates(seconds, tokens, flops, limit):
     return result
 
 
-def measure_tessera(carry, build, model, limit, seconds, log):
-    artifact = carry / "artifacts" / f"bench-{model}.tsr"
+def measure_tessera(artifact, build, limit, seconds, log):
     ready, times, _ = run_worker([build / "bin/gpu-steps", artifact, 1, "cuda"], seconds, log)
     report = ready["report"]
     result = rates(times, report["tokens_per_step"], report["flops"], limit)
@@ -122,15 +122,19 @@ class Run:
     def model(self, model):
         entry = self.result["models"].setdefault(model, {})
         limit = self.result["limits"].get("matmul_tflops")
+        artifacts = self.carry / "artifacts"
         ready = {}
 
         def tessera(seconds, log):
-            result, about = measure_tessera(self.carry, self.build, model, limit, seconds, log)
+            result, about = measure_tessera(artifacts / f"bench-{model}.tsr", self.build, limit, seconds, log)
             ready.update(about)
             return result
 
         if not self.attempt(entry, "tessera", 60, tessera):
             return
+        for variant in sorted(artifacts.glob(f"bench-{model}-*.tsr")):
+            self.attempt(entry, "tessera " + variant.stem.removeprefix(f"bench-{model}-"), 30, lambda seconds, log:
+                         measure_tessera(variant, self.build, limit, seconds, log)[0])
         for mode in MODES:
             # The rest of the models must have their turn.
             self.attempt(entry, "pytorch " + mode, 75 if "compile" in mode else 30,

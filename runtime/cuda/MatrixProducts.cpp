@@ -234,6 +234,7 @@ MatrixProducts::Plan &MatrixProducts::planOf(const GemmProblem &problem) {
     plan->isFound = chooseWithEpilogue(*plan, problem);
   else
     choosePlain(*plan, problem);
+  missing += hasEpilogue(problem) && !plan->isFound;
   slot = std::move(plan);
   return *slot;
 }

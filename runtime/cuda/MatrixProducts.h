@@ -28,6 +28,9 @@ public:
   /// `workspace`: productWorkspaceBytes of device memory. Throws.
   void run(const GemmProblem &problem, void *workspace, cudaStream_t stream);
 
+  /// Forms of products so far whose epilogue the library does not have.
+  int64_t missingEpilogues() const { return missing; }
+
 private:
   struct Plan;
   using Key = std::array<int64_t, 24>;
@@ -43,6 +46,7 @@ private:
 
   cublasLtHandle_t handle = nullptr;
   std::map<Key, std::unique_ptr<Plan>> plans;
+  int64_t missing = 0;
 };
 
 /// C = (ACCUMULATE ? C : 0) + bias, for products that have no terms or whose

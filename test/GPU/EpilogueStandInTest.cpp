@@ -30,4 +30,23 @@ TEST_F(GpuEpilogueStandIn, OneProductWithOrWithoutEpilogues) {
   }
 }
 
+TEST_F(GpuEpilogueStandIn, TheDeviceSaysWhatTheLibraryLacks) {
+  for (bool has : {true, false}) {
+    standInEpilogues = has;
+    EpilogueOperands x({8, 16, 8, TSR_DTYPE_F32, TSR_DTYPE_F32,
+                        TSR_GEMM_EPILOGUE_NONE, TSR_GEMM_SUMS_B});
+    World world(single(1 << 19, [&](const Program &program) {
+      std::vector<void *> all;
+      for (size_t i = 0; i < x.buffers.size(); ++i)
+        all.push_back(program.at(epiloguePlace(i)));
+      return program.call(program.frame.api->gemm, x.pick(all), x.args);
+    }));
+    ASSERT_TRUE(world.step().ok());
+    EXPECT_EQ(world.describe().find("no epilogue for 1 forms of products") !=
+                  std::string::npos,
+              !has)
+        << world.describe();
+  }
+}
+
 } // namespace
