@@ -116,12 +116,15 @@ void foldGeluGrad(nn::MapGradOp op) {
 
 /// Would a kernel that adds rows read what `op` reads? An elementwise op for
 /// such sums only is computed in their kernel.
-bool feedsSums(Operation *op) {
+bool feedsSums(Operation *op, unsigned depth = 0) {
+  constexpr unsigned kDeepest = 4;
   if (sumsRows(op))
     return true;
   std::optional<KernelSpace> space = kernelSpace(op);
   return space && space->reduction == KernelSpace::None && !op->use_empty() &&
-         llvm::all_of(op->getUsers(), feedsSums);
+         depth < kDeepest && llvm::all_of(op->getUsers(), [&](Operation *user) {
+           return feedsSums(user, depth + 1);
+         });
 }
 
 /// Is `use`, of rows that are added, an operand whose rows are k of the
