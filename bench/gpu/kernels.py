@@ -2,7 +2,8 @@
 
 Usage: kernels.py [--bin BIN] [--top N] ARGUMENTS OF tessera compile
 A kernel's bytes are those of its operands and results, each once: over the copy rate of the GPU (`gpu-limits`) they are
-the least time it can take. Tables that a kernel reads by row count whole.
+the least time it can take. Tables that a kernel reads by row count whole. What the library's products read and write
+for an epilogue (GELU's input, sums of an operand) is told apart: a kernel would do it otherwise.
 """
 import argparse
 import collections
@@ -15,6 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 BYTES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "bf16": 2}
 TENSOR = re.compile(r"tensor<([^<>]*(?:<\d+>)?)>")
 KERNEL = re.compile(r"func\.func private @(\w+)\((.*?)\) -> (.*?) attributes \{(.*)\}")
+EPILOGUE = re.compile(r"rt\.gemm .*(?:gelu_grad\(%[\w#]+ : |saving |sums )tensor<([^<>]*)>")
 GRID = re.compile(r"@(\w+)_descriptor\(\)(.*?)llvm\.return", re.S)
 
 
@@ -55,9 +57,12 @@ def main():
     parser.add_argument("--top", type=int, default=12, help="kernels to list")
     options, options.arguments = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as folder:
-        kernels = sorted(kernels_of(*dump(options, pathlib.Path(folder))), key=lambda k: -k[4] * k[5])
+        program, code = dump(options, pathlib.Path(folder))
+    kernels = sorted(kernels_of(program, code), key=lambda k: -k[4] * k[5])
+    epilogues = list(map(size_of, EPILOGUE.findall(program)))
     total = sum(size * count for *_, size, count in kernels)
-    print(f"{len(kernels)} kernels, {sum(k[5] for k in kernels)} launches, {total / 1e9:.2f} GB read and written\n")
+    print(f"{len(kernels)} kernels, {sum(k[5] for k in kernels)} launches, {total / 1e9:.2f} GB read and written")
+    print(f"{len(epilogues)} epilogues of products, {sum(epilogues) / 1e9:.2f} GB\n")
     print("| kernel | schedule | blocks x threads | MB | launches | share |")
     print("|---|---|---|---|---|---|")
     for name, schedule, blocks, threads, size, count in kernels[:options.top]:

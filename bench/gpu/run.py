@@ -2,6 +2,7 @@
 
 Usage: run.py CARRY BUILD OUTPUT.json SECONDS [MODEL...]
 CARRY holds artifacts/bench-MODEL.tsr (tools/scripts/gpu-check.sh --carry), BUILD bin/gpu-steps and bin/gpu-limits.
+Artifacts bench-MODEL-VARIANT.tsr are the same model compiled otherwise, measured behind it.
 Every measurement has a part of the time that is left; OUTPUT is written after each, so what was measured stays when
 the time ends. Tessera is also measured without cuDNN's attention. PyTorch is measured eager, with CUDA graphs, with
 torch.compile and with both; the fastest counts.
@@ -72,8 +73,7 @@ def rates(seconds, tokens, flops, limit):
     return result
 
 
-def measure_tessera(carry, build, model, limit, seconds, log, environment=None):
-    artifact = carry / "artifacts" / f"bench-{model}.tsr"
+def measure_tessera(artifact, build, limit, seconds, log, environment=None):
     ready, times, _ = run_worker([build / "bin/gpu-steps", artifact, 1, "cuda"], seconds, log, environment)
     report = ready["report"]
     result = rates(times, report["tokens_per_step"], report["flops"], limit)
@@ -124,18 +124,22 @@ class Run:
     def model(self, model):
         entry = self.result["models"].setdefault(model, {})
         limit = self.result["limits"].get("matmul_tflops")
+        artifacts = self.carry / "artifacts"
+        artifact = artifacts / f"bench-{model}.tsr"
         ready = {}
 
         def tessera(seconds, log):
-            result, about = measure_tessera(self.carry, self.build, model, limit, seconds, log)
+            result, about = measure_tessera(artifact, self.build, limit, seconds, log)
             ready.update(about)
             return result
 
         if not self.attempt(entry, "tessera", 60, tessera):
             return
-        self.attempt(entry, "tessera without cuDNN", 30,
-                     lambda seconds, log: measure_tessera(self.carry, self.build, model, limit, seconds, log,
-                                                          {"TESSERA_CUDNN": "off"})[0])
+        self.attempt(entry, "tessera without cuDNN", 30, lambda seconds, log:
+                     measure_tessera(artifact, self.build, limit, seconds, log, {"TESSERA_CUDNN": "off"})[0])
+        for variant in sorted(artifacts.glob(f"bench-{model}-*.tsr")):
+            self.attempt(entry, "tessera " + variant.stem.removeprefix(f"bench-{model}-"), 30, lambda seconds, log:
+                         measure_tessera(variant, self.build, limit, seconds, log)[0])
         for mode in MODES:
             # The rest of the models must have their turn.
             self.attempt(entry, "pytorch " + mode, 75 if "compile" in mode else 30,

@@ -49,7 +49,8 @@ int main(int argc, char **argv) {
     check(tsr_session_step(session, tokens.data(), tokens.size(), &result));
     loss = result.loss;
   });
-  std::cerr << "last loss " << loss << "\n";
+  std::cerr << "last loss " << loss << "\n"
+            << tsr_session_device(session) << "\n";
   tsr_session_destroy(session);
   tsr_artifact_destroy(artifact);
   return loss == loss ? 0 : 1;

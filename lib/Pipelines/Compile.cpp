@@ -104,6 +104,7 @@ void tessera::setOptions(PipelineOptions &passes,
   passes.keepValues = options.keepValues;
   passes.bucketBytes = options.bucketBytes;
   passes.overlap = options.overlap;
+  passes.gemmEpilogues = options.gemmEpilogues;
   passes.recompute = options.recompute;
   passes.recomputeLayers = options.recomputeLayers;
 }

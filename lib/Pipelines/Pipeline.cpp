@@ -92,6 +92,8 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
   passes.addPass(createLowerRingsPass());
   passes.addPass(createLowerExpertsPass());
   passes.addPass(createLowerLibraryPass());
+  if (options.device == "cuda" && options.gemmEpilogues)
+    passes.addPass(createGemmEpiloguesPass());
   passes.addPass(createRecomputeElementwisePass({options.device == "cuda"}));
   passes.addPass(createFormKernelsPass());
   passes.addPass(createCSEPass());

@@ -129,7 +129,8 @@ bool RowPadding::mayPad(OpResult value) {
   Operation *op = value.getOwner();
   if (auto gemm = dyn_cast<rt::GemmOp>(op)) {
     auto row = static_cast<uint64_t>(typeOf(value).getShape().back());
-    if (gemm.getN() != row || gemm.getLdc() != row || gemm.getAccumulator())
+    if (value != gemm.getC() || gemm.getN() != row || gemm.getLdc() != row ||
+        gemm.getAccumulator())
       return false;
   } else if (auto launch = dyn_cast<rt::LaunchOp>(op)) {
     if (!isPlane(kernelResult(launch, value.getResultNumber()), value))

@@ -48,6 +48,10 @@ int32_t tessera::cpuChunkedGemm(int threads, void *const *buffers,
   GemmProblem p;
   if (int32_t status = decodeGemm(args, buffers, &p, error))
     return status;
+  if (p.epilogue || p.sumsOf) {
+    *error = "chunked_gemm: has no epilogues and sums";
+    return TSR_INVALID_ARGUMENT;
+  }
   p.chunks = args[TSR_CHUNKED_GEMM_CHUNKS];
   p.outer = args[TSR_CHUNKED_GEMM_OUTER];
   const int64_t inner = p.outer > 0 && p.k % p.outer == 0 ? p.k / p.outer : -1;
@@ -66,7 +70,10 @@ int32_t tessera::cpuGemm(int threads, void *const *buffers, const int64_t *args,
   GemmProblem p;
   if (int32_t status = decodeGemm(args, buffers, &p, error))
     return status;
-  return run(threads, p, error);
+  if (int32_t status = run(threads, plainProduct(p), error))
+    return status;
+  gemmEpilogue(threads, p);
+  return 0;
 } catch (const std::exception &failure) {
   *error = std::string("gemm: ") + failure.what();
   return TSR_INTERNAL;

@@ -25,6 +25,46 @@ static std::string checkSizes(const GemmProblem &p) {
   return p.ldc < p.n ? badLeading("c", p.ldc, p.n) : "";
 }
 
+static std::string checkEpilogue(const GemmProblem &p) {
+  if (p.epilogue == TSR_GEMM_EPILOGUE_NONE && p.sumsOf == TSR_GEMM_SUMS_NONE)
+    return "";
+  const bool isGelu = p.epilogue == TSR_GEMM_EPILOGUE_GELU;
+  const bool isGrad = p.epilogue == TSR_GEMM_EPILOGUE_GELU_GRAD;
+  const bool sums = p.sumsOf == TSR_GEMM_SUMS_A || p.sumsOf == TSR_GEMM_SUMS_B;
+  if (isGelu + isGrad + sums != 1 || (p.epilogue && p.sumsOf))
+    return "gemm: epilogue " + std::to_string(p.epilogue) + " with sums " +
+           std::to_string(p.sumsOf) +
+           "; there are gelu (1) and gelu_grad (2), or sums of a (1) or b (2)";
+  const char *name = isGelu ? "gelu" : isGrad ? "gelu_grad" : "sums";
+  if (p.batch != 1)
+    return std::string("gemm: ") + name + " of a batch of " +
+           std::to_string(p.batch) + "; it must be 1";
+  if ((p.bias && !isGelu) || (p.accumulate && !sums))
+    return std::string("gemm: ") + name + " cannot have " +
+           (p.bias && !isGelu ? "a bias" : "an accumulator");
+  if (!(sums ? p.sums : p.aux))
+    return std::string("gemm: ") + name + " without its buffer";
+  return !sums && p.ldaux < p.n ? badLeading("aux", p.ldaux, p.n) : "";
+}
+
+GemmTerms tessera::termsOf(const GemmProblem &p) {
+  if (p.sumsOf == TSR_GEMM_SUMS_A)
+    return {p.a, p.m, p.transA ? 1 : p.lda, p.k, p.transA ? p.lda : 1};
+  return {p.b, p.n, p.transB ? p.ldb : 1, p.k, p.transB ? 1 : p.ldb};
+}
+
+GemmProblem tessera::plainProduct(const GemmProblem &problem) {
+  GemmProblem plain = problem;
+  if (problem.epilogue == TSR_GEMM_EPILOGUE_GELU) {
+    plain.c = problem.aux;
+    plain.ldc = problem.ldaux;
+  }
+  plain.epilogue = TSR_GEMM_EPILOGUE_NONE;
+  plain.sumsOf = TSR_GEMM_SUMS_NONE;
+  plain.aux = plain.sums = nullptr;
+  return plain;
+}
+
 std::string tessera::checkChunks(const char *entry, int64_t size,
                                  int64_t chunks) {
   const bool isPower = chunks > 0 && (chunks & (chunks - 1)) == 0;
@@ -37,25 +77,30 @@ std::string tessera::checkChunks(const char *entry, int64_t size,
 
 int32_t tessera::decodeGemm(const int64_t *args, void *const *buffers,
                             GemmProblem *out, std::string *error) {
-  const GemmProblem p{args[TSR_GEMM_M],
-                      args[TSR_GEMM_N],
-                      args[TSR_GEMM_K],
-                      args[TSR_GEMM_LDA],
-                      args[TSR_GEMM_LDB],
-                      args[TSR_GEMM_LDC],
-                      args[TSR_GEMM_TRANS_A] != 0,
-                      args[TSR_GEMM_TRANS_B] != 0,
-                      args[TSR_GEMM_ACCUMULATE] != 0,
-                      args[TSR_GEMM_DTYPE_AB],
-                      args[TSR_GEMM_DTYPE_C],
-                      args[TSR_GEMM_BATCH],
-                      args[TSR_GEMM_STRIDE_A],
-                      args[TSR_GEMM_STRIDE_B],
-                      args[TSR_GEMM_STRIDE_C],
-                      buffers[0],
-                      buffers[1],
-                      buffers[2],
-                      buffers[3]};
+  GemmProblem p{args[TSR_GEMM_M],
+                args[TSR_GEMM_N],
+                args[TSR_GEMM_K],
+                args[TSR_GEMM_LDA],
+                args[TSR_GEMM_LDB],
+                args[TSR_GEMM_LDC],
+                args[TSR_GEMM_TRANS_A] != 0,
+                args[TSR_GEMM_TRANS_B] != 0,
+                args[TSR_GEMM_ACCUMULATE] != 0,
+                args[TSR_GEMM_DTYPE_AB],
+                args[TSR_GEMM_DTYPE_C],
+                args[TSR_GEMM_BATCH],
+                args[TSR_GEMM_STRIDE_A],
+                args[TSR_GEMM_STRIDE_B],
+                args[TSR_GEMM_STRIDE_C],
+                buffers[0],
+                buffers[1],
+                buffers[2],
+                buffers[3]};
+  p.epilogue = args[TSR_GEMM_EPILOGUE];
+  p.ldaux = args[TSR_GEMM_LD_AUX];
+  p.sumsOf = args[TSR_GEMM_SUMS];
+  p.aux = p.epilogue ? buffers[4] : nullptr;
+  p.sums = p.sumsOf ? buffers[5] : nullptr;
   const bool same = p.dtypeAB == p.dtypeC &&
                     (p.dtypeAB == TSR_DTYPE_F32 ||
                      p.dtypeAB == TSR_DTYPE_BF16 || p.dtypeAB == TSR_DTYPE_F64);
@@ -67,6 +112,8 @@ int32_t tessera::decodeGemm(const int64_t *args, void *const *buffers,
     return TSR_UNSUPPORTED;
   }
   std::string message = checkSizes(p);
+  if (message.empty())
+    message = checkEpilogue(p);
   if (!message.empty()) {
     *error = std::move(message);
     return TSR_INVALID_ARGUMENT;

@@ -18,6 +18,9 @@ struct GemmProblem {
   const void *bias; /* may be null */
   /* chunked_gemm: k is [outer, chunks, rest]; chunks 0: k is one chain. */
   int64_t chunks = 0, outer = 1;
+  /* TSR_GEMM_EPILOGUE_*, TSR_GEMM_SUMS_* */
+  int64_t epilogue = 0, ldaux = 0, sumsOf = 0;
+  void *aux = nullptr, *sums = nullptr;
 };
 
 /// The rows and columns of C that one thread computes.
@@ -44,6 +47,21 @@ int32_t libraryGemm(int threads, const GemmProblem &problem,
 /// The bits of the result do not depend on the number of threads.
 int32_t blockedGemm(int threads, const GemmProblem &problem,
                     std::string *error);
+
+/// What follows a product that has an epilogue or sums. The product itself is
+/// the problem's `plainProduct`.
+void gemmEpilogue(int threads, const GemmProblem &problem);
+
+/// What is summed beside a product: `count` sums, of numbers `step` elements
+/// apart, each of `terms` that lie `termStep` apart.
+struct GemmTerms {
+  const void *data;
+  int64_t count, step, terms, termStep;
+};
+GemmTerms termsOf(const GemmProblem &problem);
+
+/// The problem without epilogue and sums: with GELU its result is aux.
+GemmProblem plainProduct(const GemmProblem &problem);
 
 /// Which of the two computes a product; fixed by its types and the processor.
 enum class GemmPath { Library, Blocked };

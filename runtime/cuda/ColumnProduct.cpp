@@ -1,5 +1,7 @@
 #include "ColumnProduct.h"
 
+#include "tessera/abi.h"
+
 namespace tessera::cuda {
 
 ColumnProduct columnProduct(const GemmProblem &p) {
@@ -23,6 +25,10 @@ ColumnProduct columnProduct(const GemmProblem &p) {
   result.c = {p.n, p.m, p.ldc, p.strideC, false, p.c};
   result.accumulate = p.accumulate;
   result.bias = p.bias;
+  result.epilogue = p.epilogue;
+  result.aux = {p.n, p.m, p.ldaux, 0, false, p.aux};
+  result.sums = p.sums;
+  result.sumsOfFirst = p.sumsOf == TSR_GEMM_SUMS_B;
   return result;
 }
 

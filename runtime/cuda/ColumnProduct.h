@@ -18,12 +18,18 @@ struct ColumnMatrix {
 };
 
 /// C[m, n] = op(first)[m, k] op(second)[k, n] (+ C) (+ bias[m] in each column).
+/// With an epilogue (TSR_GEMM_EPILOGUE_*) `aux` is what it saves or reads; sums
+/// over k are those of op(first), [m], or of op(second), [n].
 struct ColumnProduct {
   int64_t m, n, k, batch;
   ColumnMatrix first, second;
   ColumnMatrix c; ///< its data is written
   bool accumulate;
   const void *bias; ///< may be null
+  int64_t epilogue;
+  ColumnMatrix aux;
+  void *sums; ///< null: none
+  bool sumsOfFirst;
 };
 
 ColumnProduct columnProduct(const GemmProblem &problem);

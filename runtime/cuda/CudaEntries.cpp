@@ -24,7 +24,7 @@ Arity arityOf(const Call &call) {
                     ->buffers,
             TSR_LAUNCH_SCALARS};
   case TSR_ENTRY_GEMM:
-    return {4, TSR_GEMM_ARGS};
+    return {6, TSR_GEMM_ARGS};
   case TSR_ENTRY_ATTENTION:
     return {5, TSR_ATTENTION_ARGS};
   case TSR_ENTRY_ATTENTION_BACKWARD:

@@ -215,6 +215,9 @@ std::string CudaRank::describe() const {
     text += "; " + collectives->describe();
   if (!graph.trouble().empty())
     text += "; " + graph.trouble();
+  if (int64_t missing = products.missingEpilogues())
+    text += concat("; cublasLt has no epilogue for ", missing,
+                   " forms of products, kernels follow them");
   return text;
 }
 

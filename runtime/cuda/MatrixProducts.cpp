@@ -26,6 +26,22 @@ int64_t alignmentOf(const void *data) {
   return static_cast<int64_t>(address & (~address + 1));
 }
 
+/// The library sums its operands A and B over k as bias gradients.
+cublasLtEpilogue_t epilogueOf(const ColumnProduct &p) {
+  if (p.epilogue == TSR_GEMM_EPILOGUE_GELU)
+    return p.bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS
+                  : CUBLASLT_EPILOGUE_GELU_AUX;
+  if (p.epilogue == TSR_GEMM_EPILOGUE_GELU_GRAD)
+    return CUBLASLT_EPILOGUE_DGELU;
+  if (p.sums)
+    return p.sumsOfFirst ? CUBLASLT_EPILOGUE_BGRADA : CUBLASLT_EPILOGUE_BGRADB;
+  return p.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+bool hasEpilogue(const GemmProblem &problem) {
+  return problem.epilogue || problem.sumsOf;
+}
+
 struct Layout {
   cublasLtMatrixLayout_t layout = nullptr;
   ~Layout() {
@@ -82,6 +98,8 @@ struct MatrixProducts::Plan {
   Layout first, second, c;
   cublasLtMatmulAlgo_t algorithm;
   bool biasInProduct = false;
+  /// With an epilogue: false if kernels follow the plain product.
+  bool isFound = false;
 
   ~Plan() {
     if (description)
@@ -108,11 +126,21 @@ struct MatrixProducts::Plan {
     second.create(p.second, p.batch, problem.dtypeAB);
     c.create(p.c, p.batch, problem.dtypeC);
   }
-  void setBias(const GemmProblem &problem) {
-    biasInProduct = true;
-    set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+  void setEpilogue(const GemmProblem &problem, const ColumnProduct &p) {
+    biasInProduct = p.bias != nullptr;
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogueOf(p));
     set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, dataType(problem.dtypeC));
-    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, problem.bias);
+    if (p.epilogue)
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p.aux.ld);
+    setPointers(p);
+  }
+  /// Those that the description holds; they vary from call to call.
+  void setPointers(const ColumnProduct &p) {
+    if (p.epilogue)
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, p.aux.data);
+    const void *vector = p.sums ? p.sums : p.bias;
+    if (p.sums || biasInProduct)
+      set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
   }
   void unsetBias() {
     biasInProduct = false;
@@ -149,7 +177,11 @@ MatrixProducts::Key MatrixProducts::keyOf(const GemmProblem &p) {
           alignmentOf(p.b),
           alignmentOf(p.c),
           p.bias ? alignmentOf(p.bias) : 0,
-          0};
+          p.epilogue,
+          p.ldaux,
+          p.aux ? alignmentOf(p.aux) : 0,
+          p.sumsOf,
+          p.sums ? alignmentOf(p.sums) : 0};
 }
 
 /// Asks the library for its best algorithm; false if it has none.
@@ -167,24 +199,42 @@ bool MatrixProducts::choose(Plan &plan, const GemmProblem &problem) {
   return true;
 }
 
+/// False where the library lacks the epilogue for the types and alignment.
+bool MatrixProducts::chooseWithEpilogue(Plan &plan,
+                                        const GemmProblem &problem) {
+  // cublasLt.h, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD.
+  constexpr int64_t auxMultiple = 8;
+  if (problem.epilogue && problem.ldaux % auxMultiple != 0)
+    return false;
+  plan.setEpilogue(problem, columnProduct(problem));
+  return choose(plan, problem);
+}
+
+void MatrixProducts::choosePlain(Plan &plan, const GemmProblem &problem) {
+  if (problem.bias) {
+    plan.setEpilogue(problem, columnProduct(problem));
+    if (choose(plan, problem))
+      return;
+    plan.unsetBias();
+  }
+  if (!choose(plan, problem))
+    fail(TSR_UNSUPPORTED, "cublasLt has no algorithm for gemm with m ",
+         problem.m, ", n ", problem.n, ", k ", problem.k, ", dtypes ",
+         problem.dtypeAB, " -> ", problem.dtypeC, ", leading dimensions ",
+         problem.lda, ", ", problem.ldb, ", ", problem.ldc);
+}
+
 MatrixProducts::Plan &MatrixProducts::planOf(const GemmProblem &problem) {
   std::unique_ptr<Plan> &slot = plans[keyOf(problem)];
   if (slot)
     return *slot;
   auto plan = std::make_unique<Plan>();
   plan->describe(problem, columnProduct(problem));
-  bool found = false;
-  if (problem.bias) {
-    plan->setBias(problem);
-    found = choose(*plan, problem);
-    if (!found)
-      plan->unsetBias();
-  }
-  if (!found && !choose(*plan, problem))
-    fail(TSR_UNSUPPORTED, "cublasLt has no algorithm for gemm with m ",
-         problem.m, ", n ", problem.n, ", k ", problem.k, ", dtypes ",
-         problem.dtypeAB, " -> ", problem.dtypeC, ", leading dimensions ",
-         problem.lda, ", ", problem.ldb, ", ", problem.ldc);
+  if (hasEpilogue(problem))
+    plan->isFound = chooseWithEpilogue(*plan, problem);
+  else
+    choosePlain(*plan, problem);
+  missing += hasEpilogue(problem) && !plan->isFound;
   slot = std::move(plan);
   return *slot;
 }
@@ -192,12 +242,22 @@ MatrixProducts::Plan &MatrixProducts::planOf(const GemmProblem &problem) {
 void MatrixProducts::product(const GemmProblem &problem, void *workspace,
                              cudaStream_t stream) {
   Plan &plan = planOf(problem);
+  if (hasEpilogue(problem)) {
+    if (plan.isFound)
+      return multiply(plan, problem, problem.accumulate, workspace, stream);
+    product(plainProduct(problem), workspace, stream);
+    return check(followProduct(problem, stream), "an epilogue");
+  }
   bool started = problem.bias && !plan.biasInProduct;
   if (started)
     check(startFromBias(problem, stream), "adding a bias");
-  if (plan.biasInProduct)
-    plan.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, problem.bias);
-  bool accumulates = problem.accumulate || started;
+  multiply(plan, problem, problem.accumulate || started, workspace, stream);
+}
+
+void MatrixProducts::multiply(Plan &plan, const GemmProblem &problem,
+                              bool accumulates, void *workspace,
+                              cudaStream_t stream) {
+  plan.setPointers(columnProduct(problem));
   const double wideOne = 1, wideBeta = accumulates;
   const float one = 1, beta = accumulates;
   bool wide = problem.dtypeC == TSR_DTYPE_F64;
@@ -213,10 +273,11 @@ void MatrixProducts::product(const GemmProblem &problem, void *workspace,
 
 void MatrixProducts::run(const GemmProblem &problem, void *workspace,
                          cudaStream_t stream) {
-  if (problem.m == 0 || problem.n == 0 || problem.batch == 0)
-    return;
-  if (problem.k == 0)
-    return check(startFromBias(problem, stream), "starting from a bias");
+  bool isEmpty = problem.m == 0 || problem.n == 0 || problem.batch == 0;
+  if (!isEmpty && problem.k == 0)
+    check(startFromBias(plainProduct(problem), stream), "starting from a bias");
+  if (isEmpty || problem.k == 0)
+    return check(followProduct(problem, stream), "an epilogue");
   if (problem.batch == 1 || problem.strideC != 0)
     return product(problem, workspace, stream);
   // One C for all: they follow each other.

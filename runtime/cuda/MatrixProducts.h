@@ -16,7 +16,8 @@ namespace tessera::cuda {
 constexpr int64_t productWorkspaceBytes = int64_t(32) << 20;
 
 /// Products of one rank. f32 without TF32, bf16 with sums in f32, f64. The
-/// library's choice is asked for once per shape, types and alignment.
+/// library's choice is asked for once per shape, types, alignment and epilogue;
+/// where it has none with the epilogue, kernels follow the product.
 class MatrixProducts {
 public:
   MatrixProducts();
@@ -27,22 +28,34 @@ public:
   /// `workspace`: productWorkspaceBytes of device memory. Throws.
   void run(const GemmProblem &problem, void *workspace, cudaStream_t stream);
 
+  /// Forms of products so far whose epilogue the library does not have.
+  int64_t missingEpilogues() const { return missing; }
+
 private:
   struct Plan;
-  using Key = std::array<int64_t, 20>;
+  using Key = std::array<int64_t, 24>;
   static Key keyOf(const GemmProblem &problem);
   Plan &planOf(const GemmProblem &problem);
   bool choose(Plan &plan, const GemmProblem &problem);
+  bool chooseWithEpilogue(Plan &plan, const GemmProblem &problem);
+  void choosePlain(Plan &plan, const GemmProblem &problem);
+  void multiply(Plan &plan, const GemmProblem &problem, bool accumulates,
+                void *workspace, cudaStream_t stream);
   void product(const GemmProblem &problem, void *workspace,
                cudaStream_t stream);
 
   cublasLtHandle_t handle = nullptr;
   std::map<Key, std::unique_ptr<Plan>> plans;
+  int64_t missing = 0;
 };
 
 /// C = (ACCUMULATE ? C : 0) + bias, for products that have no terms or whose
-/// bias the library does not add. BiasStart.cu.
+/// bias the library does not add. ProductKernels.cu.
 cudaError_t startFromBias(const GemmProblem &problem, cudaStream_t stream);
+
+/// What follows the problem's `plainProduct` where the library has no epilogue.
+/// ProductKernels.cu.
+cudaError_t followProduct(const GemmProblem &problem, cudaStream_t stream);
 
 } // namespace tessera::cuda
 

@@ -29,7 +29,10 @@ Session::Session(const Artifact &artifact, const SessionOptions &options,
       fillTables(rank);
     });
   });
-  deviceDescription = core->ranks[0]->device->describe();
+}
+
+const std::string &Session::deviceText() const {
+  return deviceDescription = core->ranks[0]->device->describe();
 }
 
 void Session::checkAlive() const {

@@ -53,8 +53,8 @@ public:
   const Ranks &ranks() const { return core->ranks; }
   int64_t nextStep() const { return stepNumber; }
   int64_t seed() const { return seedValue; }
-  /// What runs rank 0, for people.
-  const std::string &deviceText() const { return deviceDescription; }
+  /// What runs rank 0, for people; steps may have shown more of the device.
+  const std::string &deviceText() const;
   /// The state is defined: parameters can be trained and saved.
   bool isReady() const { return ready; }
 
@@ -99,8 +99,8 @@ private:
   int64_t seedValue;
   int64_t stepNumber = 0;
   bool ready = false;
-  std::string deviceDescription;
-  std::string tracePath; ///< empty: no trace is wanted
+  mutable std::string deviceDescription; ///< the last that was asked for
+  std::string tracePath;                 ///< empty: no trace is wanted
   Status death;
 };
 

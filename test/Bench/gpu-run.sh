@@ -5,7 +5,8 @@ set -euo pipefail
 source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/bin"
+mkdir -p "$work/bin" "$work/artifacts"
+touch "$work/artifacts/bench-124m.tsr" "$work/artifacts/bench-124m-no-gemm-epilogues.tsr"
 cat >"$work/bin/gpu-limits" <<'EOF'
 #!/bin/sh
 echo '{"matmul_tflops": 800.0, "copy_gbytes_per_second": 4000.0}'
@@ -34,6 +35,8 @@ assert tessera["tokens_per_second"] == 204800 and tessera["tflops"] == 400, tess
 assert tessera["share_of_matmul_limit"] == 0.5 and tessera["memory_bytes"] == 7, tessera
 without = out["models"]["124m"]["tessera without cuDNN"]
 assert without["tokens_per_second"] == 102400, without
+variant = out["models"]["124m"]["tessera no-gemm-epilogues"]
+assert variant == tessera, variant
 # There is no GPU, so PyTorch fails or is missing: said, and no ratio is made up.
 assert all("error" in value for name, value in out["models"]["124m"].items() if name.startswith("pytorch")), out
 assert "times_pytorch" not in out["models"]["124m"], out

@@ -34,7 +34,8 @@ struct Operands {
             lda,        ldb,       ldc,
             transA,     transB,    (p.flags & 4) != 0,
             p.types.ab, p.types.c, p.batch,
-            strideA,    strideB,   strideC};
+            strideA,    strideB,   strideC,
+            0,          0,         0};
     a = Buffer(p.types.ab, strideA * p.batch);
     b = Buffer(p.types.ab, strideB * p.batch);
     c = Buffer(p.types.c, strideC * p.batch);
@@ -60,11 +61,11 @@ std::vector<unsigned char> bytesOf(Buffer &buffer) {
 void compare(const Product &p) {
   Operands x(p);
   World world(single(4 << 20, [&](const Program &program) {
-    return program.call(program.frame.api->gemm,
-                        {program.at(places[0]), program.at(places[1]),
-                         program.at(places[2]),
-                         p.flags & 8 ? program.at(places[3]) : nullptr},
-                        x.args);
+    return program.call(
+        program.frame.api->gemm,
+        {program.at(places[0]), program.at(places[1]), program.at(places[2]),
+         p.flags & 8 ? program.at(places[3]) : nullptr, nullptr, nullptr},
+        x.args);
   }));
   Buffer *buffers[] = {&x.a, &x.b, &x.c, &x.bias};
   for (int i = 0; i < 4; ++i)
@@ -115,7 +116,8 @@ TEST(GpuProduct, RefusalIsTheCpus) {
   x.args[TSR_GEMM_LDA] = 5;
   World other(single(4096, [&](const Program &program) {
     return program.call(program.frame.api->gemm,
-                        {program.at(0), program.at(0), program.at(0), nullptr},
+                        {program.at(0), program.at(0), program.at(0), nullptr,
+                         nullptr, nullptr},
                         x.args);
   }));
   tessera::Status status = other.step();

@@ -22,5 +22,9 @@ inline bool standInIsIdle() {
 }
 /// Calls that took device memory so far.
 extern std::atomic<int> standInAllocations;
+/// Whether the stand-in's library has epilogues beside the bias.
+extern std::atomic<bool> standInEpilogues;
+/// Products that its library was asked for so far.
+extern std::atomic<int> standInProducts;
 
 #endif // TESSERA_TEST_GPU_STANDINCONTROL_H

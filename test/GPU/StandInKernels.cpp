@@ -1,9 +1,8 @@
 //===- StandInKernels.cpp - on the CPU, what the GPU's libraries compute --===//
-// The interfaces of MatrixProducts, ScatterAdd and Reduction in stream order;
+// The interfaces of ScatterAdd and Reduction in stream order;
 // a reduction is the GPU kernel's own code.
 
 #include "../../runtime/cuda/Check.h"
-#include "../../runtime/cuda/MatrixProducts.h"
 #include "../../runtime/cuda/ReduceElement.h"
 #include "../../runtime/cuda/ScatterAdd.h"
 #include "CpuEntries.h"
@@ -11,24 +10,6 @@
 #include "StandInStream.h"
 
 namespace tessera::cuda {
-
-struct MatrixProducts::Plan {};
-MatrixProducts::MatrixProducts() {}
-MatrixProducts::~MatrixProducts() {}
-
-void MatrixProducts::run(const GemmProblem &p, void *, cudaStream_t stream) {
-  stream->push([p] {
-    std::vector<int64_t> args = {p.m,          p.n,       p.k,      p.lda,
-                                 p.ldb,        p.ldc,     p.transA, p.transB,
-                                 p.accumulate, p.dtypeAB, p.dtypeC, p.batch,
-                                 p.strideA,    p.strideB, p.strideC};
-    void *buffers[] = {const_cast<void *>(p.a), const_cast<void *>(p.b), p.c,
-                       const_cast<void *>(p.bias)};
-    std::string error;
-    if (cpuGemm(1, buffers, args.data(), &error) != 0)
-      std::abort();
-  });
-}
 
 size_t scatterWorkspace(const ScatterProblem &p) {
   return static_cast<size_t>(p.rows) * 16;

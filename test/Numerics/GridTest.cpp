@@ -17,29 +17,36 @@ struct Case {
   /// Sums are taken in another order: rounding of the precision, and AdamW
   /// divides small gradients by their own size.
   double tolerance;
-  bool isLlama = false;
+  /// Of test/Numerics/reference; empty: a small GPT-2 with dropout.
+  std::string family = "";
   const char *dpSync = "all-reduce";
   int64_t vocabulary = 61;
   int64_t batch = 8;
   uint32_t steps = 3;
+  int64_t zero = 0;
 };
 
 std::string compileFor(const Case &test, bool emulateGrid) {
   Build build;
   build.mesh = test.mesh;
   build.dpSync = test.dpSync;
+  build.zero = test.zero;
   build.precision = test.precision;
   build.microBatches = test.microBatches;
   build.batch = test.batch;
   build.emulateGrid = emulateGrid;
-  std::string llama = std::string(REFERENCE_DIRECTORY) + "/llama/config.json";
+  std::string reference =
+      std::string(REFERENCE_DIRECTORY) + "/" + test.family + "/config.json";
   return compileModel(
-      test.isLlama ? llama : smallModelWithDropout(test.vocabulary), build);
+      test.family.empty() ? smallModelWithDropout(test.vocabulary) : reference,
+      build);
 }
 
 /// The key bias has gradient 0: AdamW makes steps of its rounding noise.
 bool isNoise(const std::string &role, const std::string &name) {
-  return role == "parameter" && name.find("c_attn.bias") != std::string::npos;
+  return role == "parameter" &&
+         (name.find("c_attn.bias") != std::string::npos ||
+          name.find("k_proj.bias") != std::string::npos);
 }
 
 class GridTest : public testing::TestWithParam<Case> {};
@@ -76,18 +83,21 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"f64_dp2tp2", "f64", "dp=2,tp=2", 1, 1e-9},
         Case{"f64_cp2", "f64", "cp=2", 1, 1e-9},
         Case{"f64_pp2", "f64", "pp=2", 2, 1e-9},
-        Case{"f64_dp2_server", "f64", "dp=2", 2, 1e-9, false,
-             "parameter-server"},
+        Case{"f64_dp2_server", "f64", "dp=2", 2, 1e-9, "", "parameter-server"},
         // Rows of logits are padded, with tp=2 shards too.
-        Case{"f64_padded_rows", "f64", "", 1, 1e-9, false, "all-reduce", 515},
-        Case{"f64_padded_rows_tp2", "f64", "tp=2", 2, 1e-9, false, "all-reduce",
+        Case{"f64_padded_rows", "f64", "", 1, 1e-9, "", "all-reduce", 515},
+        Case{"f64_padded_rows_tp2", "f64", "tp=2", 2, 1e-9, "", "all-reduce",
              1027},
-        Case{"bf16_padded_rows", "bf16", "", 1, 3e-2, false, "all-reduce", 515},
+        Case{"bf16_padded_rows", "bf16", "", 1, 3e-2, "", "all-reduce", 515},
         // 1040 tokens: sums over them take two kernels.
-        Case{"f64_long", "f64", "", 1, 1e-9, false, "all-reduce", 61, 65, 1},
+        Case{"f64_long", "f64", "", 1, 1e-9, "", "all-reduce", 61, 65, 1},
         Case{"f32", "f32", "", 1, 1e-3}, Case{"bf16", "bf16", "", 1, 3e-2},
-        Case{"llama_f64_tp4", "f64", "tp=4", 2, 1e-9, true},
-        Case{"llama_bf16", "bf16", "", 1, 3e-2, true}),
+        Case{"llama_f64_tp4", "f64", "tp=4", 2, 1e-9, "llama"},
+        Case{"qwen2_f64", "f64", "", 2, 1e-9, "qwen2"},
+        // Sums of bias gradients are scattered in each micro-batch.
+        Case{"f64_dp2_zero2", "f64", "dp=2", 2, 1e-9, "", "all-reduce", 61, 8,
+             3, 2},
+        Case{"llama_bf16", "bf16", "", 1, 3e-2, "llama"}),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

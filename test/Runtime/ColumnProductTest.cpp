@@ -3,6 +3,7 @@
 // libraries must give the row-major result of abi.h.
 #include "../../runtime/cuda/ColumnProduct.h"
 #include "../../runtime/cuda/StepTable.h"
+#include "tessera/abi.h"
 
 #include <gtest/gtest.h>
 #include <vector>
@@ -87,6 +88,36 @@ TEST(ColumnProduct, IsTheRowMajorProduct) {
     expected(p, wanted.data());
     ASSERT_EQ(c, wanted) << "flags " << flags;
   }
+}
+
+/// Of the swapped operands, in the terms of the row-major product.
+TEST(ColumnProduct, SumsAndAuxAreThoseOfTheRowMajorProduct) {
+  const int64_t m = 5, n = 7, k = 3;
+  std::vector<float> a = integers(m * k, 1), b = integers(k * n, 2);
+  float aux = 0, sums = 0;
+  for (bool transA : {false, true})
+    for (int64_t of : {TSR_GEMM_SUMS_A, TSR_GEMM_SUMS_B}) {
+      GemmProblem p{};
+      p.m = m, p.n = n, p.k = k, p.batch = 1;
+      p.transA = transA, p.lda = transA ? m : k, p.ldb = n, p.ldc = n;
+      p.a = a.data(), p.b = b.data(), p.ldaux = 9, p.aux = &aux;
+      p.sums = &sums, p.sumsOf = of;
+      ColumnProduct product = columnProduct(p);
+      EXPECT_EQ(product.sumsOfFirst, of == TSR_GEMM_SUMS_B);
+      EXPECT_EQ(product.aux.ld, 9);
+      EXPECT_EQ(product.aux.rows, n); // a column is a row of C
+      EXPECT_EQ(product.aux.columns, m);
+      GemmTerms terms = termsOf(p);
+      const ColumnMatrix &summed =
+          product.sumsOfFirst ? product.first : product.second;
+      ASSERT_EQ(terms.count, product.sumsOfFirst ? product.m : product.n);
+      for (int64_t i = 0; i < terms.count; ++i)
+        for (int64_t t = 0; t < k; ++t)
+          EXPECT_EQ(static_cast<const float *>(
+                        terms.data)[i * terms.step + t * terms.termStep],
+                    product.sumsOfFirst ? element(summed, 0, i, t)
+                                        : element(summed, 0, t, i));
+    }
 }
 
 TEST(StepTable, SecondWalkFindsTheWordsOfTheFirst) {

@@ -42,15 +42,19 @@ public:
   }
   void poison() override { arena.poison(); }
   tessera::Status run(const tessera::ProgramStep &step) override {
+    ++steps;
     return tessera::runOnCpu(rank, arena.data(), step);
   }
-  std::string describe() const override { return "detached"; }
+  std::string describe() const override {
+    return "detached, " + std::to_string(steps) + " steps";
+  }
 
 private:
   tessera::Rank &rank;
   Reach reach;
   Traffic &traffic;
   tessera::Arena arena;
+  int steps = 0;
 };
 
 class DetachedDevice final : public tessera::Device {

@@ -119,6 +119,13 @@ INSTANTIATE_TEST_SUITE_P(Meshes, DetachedOnMesh,
                                   std::to_string(info.param.tp);
                          });
 
+TEST(Device, DescribesItselfAsItIsNow) {
+  Trained x({1, 1}, std::make_shared<DetachedDevice>());
+  EXPECT_EQ(x.session->deviceText(), "detached, 0 steps");
+  x.step(0);
+  EXPECT_EQ(x.session->deviceText(), "detached, 1 steps");
+}
+
 TEST(Device, AddressableArenasAreNotCopied) {
   auto device = std::make_shared<DetachedDevice>(Reach::Addressable);
   Trained trained({2, 2}, device);

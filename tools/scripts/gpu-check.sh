@@ -38,6 +38,8 @@ compile_artifacts() {
     compile bench-$model bench/configs/gpt2-$model/config.json --batch "${batches[$model]}" --seq-length 1024 \
       --precision bf16 --device cuda:sm_90
   done
+  compile bench-124m-no-gemm-epilogues bench/configs/gpt2-124m/config.json --batch "${batches[124m]}" \
+    --seq-length 1024 --precision bf16 --device cuda:sm_90 --no-gemm-epilogues
 }
 
 # Debian's headers and libraries that a GPU machine may lack.

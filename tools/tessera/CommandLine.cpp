@@ -46,7 +46,7 @@ private:
   std::string mesh, rendezvous, device = "cpu", memoryLimit, bucketSize;
   int64_t tensorParallel = 0, dataParallel = 0, pipelineParallel = 0;
   std::vector<CLI::Option *> fixedOptions, pipelineOptions, scheduleOptions,
-      minLrOptions;
+      minLrOptions, epilogueOptions;
   CLI::Option *resume = nullptr;
 };
 
@@ -115,6 +115,10 @@ void CommandLine::addPlan(CLI::App *sub) {
   sub->add_option("--device", device,
                   "cpu, cuda, or cuda:ARCH for another than cuda:sm_90")
       ->capture_default_str();
+  epilogueOptions.push_back(fixed(sub->add_flag(
+      "--gemm-epilogues,!--no-gemm-epilogues", options.gemmEpilogues,
+      "With cuda: GELU (tanh) and bias gradients are part "
+      "of matrix products, or kernels")));
   fixed(sub->add_option("--dump-ir", options.dumpDir,
                         "Write the program after each pass to this directory"));
   fixed(sub->add_option("--reproducer", options.reproducer,
@@ -307,6 +311,9 @@ void CommandLine::checkDevice() {
   bool isCuda = options.device == "cuda" && !options.arch.empty();
   if (!isCuda && (options.device != "cpu" || hasArch))
     refuse("unknown device '" + device + "'; use cpu, cuda or cuda:sm_90");
+  for (const CLI::Option *option : epilogueOptions)
+    if (option->count() && !isCuda)
+      refuse("--gemm-epilogues needs --device cuda; on the CPU kernels do it");
 }
 
 void CommandLine::checkMemory() {

@@ -41,7 +41,8 @@ struct DriverOptions {
   int64_t recomputeLayers = -1; ///< -1: all.
   int64_t memoryLimit = 0;      ///< Bytes per rank; 0: none.
   int64_t bucketBytes = int64_t(25) << 20;
-  bool overlap = true; ///< Of communication with computation.
+  bool overlap = true;       ///< Of communication with computation.
+  bool gemmEpilogues = true; ///< With cuda: GELU and sums in products.
   std::string dumpDir, reproducer;
   /// The first option given that a compiled artifact has fixed.
   std::string fixedByArtifact;

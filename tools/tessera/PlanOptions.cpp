@@ -26,6 +26,7 @@ static void setStrategies(CompileOptions &compile,
   compile.stageLayers = options.stages;
   compile.bucketBytes = options.bucketBytes;
   compile.overlap = options.overlap;
+  compile.gemmEpilogues = options.gemmEpilogues;
   compile.recompute = options.recompute;
   compile.recomputeLayers = options.recomputeLayers;
   compile.memoryLimit = options.memoryLimit;

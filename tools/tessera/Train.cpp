@@ -183,9 +183,13 @@ bool Training::agreeOnData() {
 }
 
 /// The CPU is in the headline already.
-void Training::printDevice() const {
-  if (isFirst() && options.device != "cpu")
-    std::printf("%s\n", tsr_session_device(session.get()));
+void Training::printDevice() {
+  if (!isFirst() || options.device == "cpu")
+    return;
+  std::string text = tsr_session_device(session.get());
+  if (text != device)
+    std::printf("%s\n", text.c_str());
+  device = text;
 }
 
 bool Training::prepare() {
@@ -228,5 +232,7 @@ int tessera::runTrain(const DriverOptions &given) {
     std::printf("training %s%s\n", report.headline().c_str(),
                 processesText(options.launch).c_str());
   training.printDevice();
-  return training.run() ? 0 : 1;
+  bool isDone = training.run();
+  training.printDevice();
+  return isDone ? 0 : 1;
 }

@@ -18,8 +18,8 @@ public:
 
   /// Opens data, log and session; draws, loads or restores the parameters.
   bool prepare();
-  /// What an accelerator is and how it is used.
-  void printDevice() const;
+  /// What an accelerator is and how it is used, if that is news.
+  void printDevice();
   /// Steps until the end or an interrupt; saves, plots.
   bool run();
 
@@ -47,6 +47,7 @@ private:
   };
   const DriverOptions &options;
   const tsr_artifact *artifact;
+  std::string device; ///< What was printed of it.
   std::unique_ptr<tsr_session, Destroy> session;
   std::unique_ptr<tsr_data, Destroy> data;
   StepLog log;

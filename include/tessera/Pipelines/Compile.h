@@ -40,6 +40,9 @@ struct CompileOptions {
   int64_t bucketBytes = int64_t(25) << 20;
   /// Collectives are started early and waited for late.
   bool overlap = true;
+  /// With "cuda": matrix products apply GELU and sum bias gradients, as far as
+  /// the library can.
+  bool gemmEpilogues = true;
   /// Of mesh axis pp: "gpipe", "1f1b", "interleaved" or "zero-bubble".
   std::string schedule = "1f1b";
   int64_t virtualStages = 1; ///< Chunks per stage of pp.

@@ -55,6 +55,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> overlap{*this, "overlap",
                        llvm::cl::desc("Collectives start early, end late"),
                        llvm::cl::init(true)};
+  Option<bool> gemmEpilogues{
+      *this, "gemm-epilogues",
+      llvm::cl::desc("cuda: products apply GELU and sum bias gradients"),
+      llvm::cl::init(true)};
   Option<std::string> schedule{
       *this, "schedule",
       llvm::cl::desc("Of pp: gpipe, 1f1b, interleaved, zero-bubble"),

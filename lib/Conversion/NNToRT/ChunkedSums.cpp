@@ -125,10 +125,13 @@ Value SumBuilder::run() {
   int64_t k = llvm::product_of(each), n = llvm::product_of(sizes(sig.out));
   Addends addends = *addendsOf(op, added, each);
   auto i = [&](int64_t v) { return b.getI64IntegerAttr(v); };
-  return rt::GemmOp::create(
-      b, op.getLoc(), op.getType(), ones(k), value, Value(), Value(), i(1),
-      i(n), i(k), i(k), i(byColumn ? n : k), i(n), b.getBoolAttr(false),
-      b.getBoolAttr(!byColumn), i(addends.chunks), i(addends.outer));
+  auto gemm =
+      rt::GemmOp::create(b, op.getLoc(), op.getType(), ones(k), value, i(1),
+                         i(n), i(k), i(k), i(byColumn ? n : k), i(n),
+                         b.getBoolAttr(false), b.getBoolAttr(!byColumn));
+  gemm.setChunks(addends.chunks);
+  gemm.setOuter(addends.outer);
+  return gemm.getC();
 }
 
 } // namespace

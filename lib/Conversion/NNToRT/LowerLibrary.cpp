@@ -36,9 +36,9 @@ LogicalResult lowerEinsum(nn::EinsumOp op) {
   auto i = [&](int64_t v) { return b.getI64IntegerAttr(v); };
   auto gemm = rt::GemmOp::create(
       b, op.getLoc(), op.getType(), op.getInputs()[form->a],
-      op.getInputs()[form->b], Value(), Value(), i(form->m), i(form->n),
-      i(form->k), i(form->lda()), i(form->ldb()), i(form->n),
-      b.getBoolAttr(form->transA), b.getBoolAttr(form->transB));
+      op.getInputs()[form->b], i(form->m), i(form->n), i(form->k),
+      i(form->lda()), i(form->ldb()), i(form->n), b.getBoolAttr(form->transA),
+      b.getBoolAttr(form->transB));
   if (auto addends = addendsOf(op, form->kFactors, form->kSizes)) {
     gemm.setChunks(addends->chunks);
     gemm.setOuter(addends->outer);
@@ -51,7 +51,7 @@ LogicalResult lowerEinsum(nn::EinsumOp op) {
 
 /// The bias in the type of the product; cast outside of loops.
 Value biasLike(Value bias, rt::GemmOp gemm) {
-  Type type = getElementTypeOrSelf(gemm.getType());
+  Type type = getElementTypeOrSelf(gemm.getC());
   if (getElementTypeOrSelf(bias.getType()) == type)
     return bias;
   OpBuilder b(bias.getParentBlock()->findAncestorOpInBlock(*gemm));

@@ -60,7 +60,9 @@ Call gemm(rt::GemmOp op) {
     return failure();
   RuntimeCall call;
   call.entry = TSR_ENTRY_GEMM;
-  call.buffers = {op.getA(), op.getB(), op.getC(), op.getBias()};
+  Value aux = op.getSaved() ? op.getSaved() : op.getGeluInput();
+  call.buffers = {op.getA(),    op.getB(), op.getC(),
+                  op.getBias(), aux,       op.getSums()};
   call.arguments.resize(TSR_GEMM_ARGS);
   call.arguments[TSR_GEMM_M] = op.getM();
   call.arguments[TSR_GEMM_N] = op.getN();
@@ -74,6 +76,15 @@ Call gemm(rt::GemmOp op) {
   call.arguments[TSR_GEMM_DTYPE_AB] = *in;
   call.arguments[TSR_GEMM_DTYPE_C] = *out;
   call.arguments[TSR_GEMM_BATCH] = 1;
+  call.arguments[TSR_GEMM_EPILOGUE] = op.getSaved() ? TSR_GEMM_EPILOGUE_GELU
+                                      : op.getGeluInput()
+                                          ? TSR_GEMM_EPILOGUE_GELU_GRAD
+                                          : TSR_GEMM_EPILOGUE_NONE;
+  call.arguments[TSR_GEMM_LD_AUX] = aux ? op.getN() : 0;
+  call.arguments[TSR_GEMM_SUMS] = !op.getSumsOf() ? TSR_GEMM_SUMS_NONE
+                                  : *op.getSumsOf() == rt::GemmOperand::A
+                                      ? TSR_GEMM_SUMS_A
+                                      : TSR_GEMM_SUMS_B;
   if (!op.getChunks())
     return call;
   call.entry = TSR_ENTRY_CHUNKED_GEMM;

@@ -14,18 +14,6 @@ using namespace tessera::rt;
 // Facts of the ops
 //===----------------------------------------------------------------------===//
 
-OpOperand *GemmOp::getTiedOperand(unsigned result) {
-  return getAccumulator() ? &getAccumulatorMutable()[0] : nullptr;
-}
-
-int64_t GemmOp::getOperandStride(unsigned operand) {
-  return operand == 0 ? getLda() : operand == 1 ? getLdb() : 0;
-}
-
-int64_t GemmOp::getResultStride(unsigned result) {
-  return getLdc() == getN() ? 0 : getLdc();
-}
-
 int64_t AttentionOp::getOperandStride(unsigned operand) {
   switch (operand) {
   case 0:

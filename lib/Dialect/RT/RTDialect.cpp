@@ -41,8 +41,6 @@ LogicalResult RowStrideAttr::verifyEncoding(
   return success();
 }
 
-int64_t GemmOp::getFlops() { return 2 * getM() * getN() * getK(); }
-
 /// `products` matrix products per pair of query and key; a causal mask hides
 /// half of the pairs. Queries are [batch, sequence, heads, head size].
 static int64_t pairFlops(Value query, Value key, bool causal,

@@ -7,59 +7,6 @@
 using namespace mlir;
 using namespace tessera::rt;
 
-namespace {
-
-/// A matrix of a product, as its attributes describe it.
-struct MatrixForm {
-  StringRef name;
-  Value tensor;
-  int64_t rows, columns, stride;
-};
-
-} // namespace
-
-static LogicalResult verifyMatrix(Operation *op, const MatrixForm &matrix) {
-  auto type = cast<RankedTensorType>(matrix.tensor.getType());
-  if (type.hasStaticShape() &&
-      type.getNumElements() != matrix.rows * matrix.columns)
-    return op->emitOpError()
-           << "has a matrix " << matrix.name << " of " << matrix.rows << " x "
-           << matrix.columns << ", but its type is " << type;
-  if (hasPaddedRows(type) && matrix.stride != rowStrideOf(type))
-    return op->emitOpError()
-           << "has ld" << matrix.name << " = " << matrix.stride
-           << ", but rows of " << matrix.name << " lie " << rowStrideOf(type)
-           << " elements apart, as its type " << type << " says";
-  if (matrix.stride < matrix.columns)
-    return op->emitOpError()
-           << "has ld" << matrix.name << " = " << matrix.stride
-           << ", but a row of " << matrix.name << " has " << matrix.columns
-           << " elements; it must be at least that";
-  return success();
-}
-
-LogicalResult GemmOp::verify() {
-  int64_t m = getM(), n = getN(), k = getK();
-  bool transA = getTransA(), transB = getTransB();
-  const MatrixForm matrices[] = {
-      {"a", getA(), transA ? k : m, transA ? m : k, int64_t(getLda())},
-      {"b", getB(), transB ? n : k, transB ? k : n, int64_t(getLdb())},
-      {"c", getC(), m, n, int64_t(getLdc())}};
-  for (const MatrixForm &matrix : matrices)
-    if (failed(verifyMatrix(*this, matrix)))
-      return failure();
-  int64_t chunks = getChunks().value_or(1), outer = getOuter();
-  if (chunks < 1 || outer < 1 || k % (chunks * outer) != 0)
-    return emitOpError() << "adds " << k << " products in " << outer
-                         << " times " << chunks
-                         << " chunks; these must be equal";
-  if (getAccumulator() && getAccumulator().getType() != getC().getType())
-    return emitOpError() << "accumulates " << getC().getType() << " into "
-                         << getAccumulator().getType()
-                         << "; the types must be the same";
-  return success();
-}
-
 /// Queries, keys and values are [batch, sequence, heads, head size]; what
 /// queries have may be grouped by key heads.
 static LogicalResult verifyHeads(Operation *op, ValueRange tensors) {

@@ -18,7 +18,15 @@ enum { TSR_LAUNCH_COUNT = 0, TSR_LAUNCH_GRAIN, TSR_LAUNCH_SCALARS };
  * is not null), for BATCH matrices at the given strides.
  * op(A) is [m,k]; with TRANS_A, A is stored as [k,m]. op(B) is [k,n]; with
  * TRANS_B, B is stored as [n,k]. A and B have dtype AB, C and bias dtype C.
- * bf16 products accumulate in f32. buffers: a, b, c, bias (may be null). */
+ * bf16 products accumulate in f32. With BATCH 1 one of these may be asked for:
+ * EPILOGUE GELU: aux[m,n] becomes op(A) op(B) (+ bias), and C its gelu_tanh;
+ * EPILOGUE GELU_GRAD: C = op(A) op(B) * gelu_tanh'(aux), without bias;
+ *   neither has ACCUMULATE. gelu_tanh(x) = 0.5 x (1 + tanh(sqrt(2/pi) (x +
+ *   0.044715 x^3))). aux has dtype C and rows LD_AUX apart. What the function
+ *   is taken of, and what it is multiplied by, may be rounded to dtype C first.
+ * SUMS A: sums[m] = sum over k of op(A); SUMS B: sums[n] = that of op(B); of
+ *   dtype C, without bias and EPILOGUE.
+ * buffers: a, b, c, bias, aux, sums; null where there is none. */
 enum {
   TSR_GEMM_M = 0,
   TSR_GEMM_N,
@@ -35,8 +43,17 @@ enum {
   TSR_GEMM_STRIDE_A,
   TSR_GEMM_STRIDE_B,
   TSR_GEMM_STRIDE_C,
+  TSR_GEMM_EPILOGUE,
+  TSR_GEMM_LD_AUX,
+  TSR_GEMM_SUMS,
   TSR_GEMM_ARGS
 };
+enum {
+  TSR_GEMM_EPILOGUE_NONE = 0,
+  TSR_GEMM_EPILOGUE_GELU,
+  TSR_GEMM_EPILOGUE_GELU_GRAD
+};
+enum { TSR_GEMM_SUMS_NONE = 0, TSR_GEMM_SUMS_A, TSR_GEMM_SUMS_B };
 
 /* attention: O = dropout(softmax(SCALE Q K^T + mask)) V per batch and head.
  * Element (b, s, n, d) of Q lies at q[(b*SEQ_Q + s)*ROW_Q + n*HEAD_DIM + d];

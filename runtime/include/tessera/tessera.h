@@ -136,8 +136,9 @@ tsr_status tsr_session_create(const tsr_artifact *artifact,
                               tsr_session **out_session);
 void tsr_session_destroy(tsr_session *session);
 
-/* What the first rank of this process runs on and how, for people; owned by the
- * session. */
+/* What the first rank of this process runs on and how, for people; after steps
+ * also what the device found it lacks. Owned by the session until the next
+ * call of this function. */
 const char *tsr_session_device(const tsr_session *session);
 
 /* Draws the initial parameters from the session's seed (the same bits on every

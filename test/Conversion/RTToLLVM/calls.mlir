@@ -1,13 +1,13 @@
 // RUN: tessera-opt --split-input-file --convert-rt-to-llvm %s | FileCheck %s
 
-// A call is words: entry 2 without a kernel; 4 buffers, 15 arguments; the first of them, none computed; offsets 0, 256
-// and 768 of the arena, no bias. Arguments are in the table of all.
-// CHECK: llvm.mlir.global internal constant @tsr_calls_0_words(dense<[-4294967294, 64424509444, 0, 0, 256, 768, -1]>
+// A call is words: entry 2 without a kernel; 6 buffers, 18 arguments; the first of them, none computed; offsets 0, 256
+// and 768 of the arena, no bias, nothing beside the product. Arguments are in the table of all.
+// CHECK: llvm.mlir.global internal constant @tsr_calls_0_words(dense<[-4294967294, 77309411334, 0, 0, 256, 768, -1, -1, -1]>
 // CHECK: llvm.mlir.global internal constant @tsr_calls_0() {{.*}} !llvm.struct<(i64, i64, ptr, ptr, ptr)> {
 // CHECK-DAG: llvm.mlir.addressof @tsr_calls_0_words
 // CHECK-DAG: llvm.mlir.addressof @tsr_arguments
 // CHECK-DAG: llvm.mlir.zero : !llvm.ptr
-// CHECK: llvm.mlir.global internal constant @tsr_arguments(dense<[4, 8, 16, 16, 8, 8, 0, 0, 0, 0, 0, 1, 0, 0, 0]>
+// CHECK: llvm.mlir.global internal constant @tsr_arguments(dense<[4, 8, 16, 16, 8, 8, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]>
 // CHECK-LABEL: llvm.func @tsr_program_step(%{{.*}}: !llvm.ptr) -> i32
 // CHECK: %[[LIST:.*]] = llvm.mlir.addressof @tsr_calls_0
 // CHECK: %[[STATUS:.*]] = llvm.call %{{.*}}(%{{.*}}, %[[LIST]], %{{.*}}) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
@@ -16,6 +16,21 @@
 module {
   func.func @step(%a: tensor<4x16xf32> {nn.param = "a", rt.offset = 0 : i64}, %b: tensor<16x8xf32> {nn.param = "b", rt.offset = 256 : i64}) {
     %c = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false, rt.offsets = array<i64: 768>} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+    return
+  }
+}
+
+// -----
+
+// What is beside products: the saved sum (epilogue 1), what is multiplied by (2), sums of b (2).
+// CHECK: @tsr_calls_0_words(dense<[{{.*}}, 0, 256, 768, -1, 1024, -1, {{.*}}, 0, 256, 1280, -1, 1024, -1, {{.*}}, 0, 256, 1536, -1, -1, 1792]>
+// CHECK: @tsr_arguments(dense<[{{.*}}, 1, 8, 0, {{.*}}, 2, 8, 0, {{.*}}, 0, 0, 2]>
+// CHECK-LABEL: llvm.func @tsr_program_step
+module {
+  func.func @step(%a: tensor<4x16xf32> {nn.param = "a", rt.offset = 0 : i64}, %b: tensor<16x8xf32> {nn.param = "b", rt.offset = 256 : i64}) {
+    %y, %p = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false, rt.offsets = array<i64: 768, 1024>} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> saving tensor<4x8xf32>
+    %d = rt.gemm %a, %b gelu_grad(%p : tensor<4x8xf32>) {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false, rt.offsets = array<i64: 1280>} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+    %w, %s = rt.gemm %a, %b summing b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false, rt.offsets = array<i64: 1536, 1792>} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> sums tensor<8xf32>
     return
   }
 }

@@ -69,3 +69,67 @@ func.func @layout_says_something_else(%a: tensor<4x16xf32, #rt.row_stride<24>>, 
   %c = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32, #rt.row_stride<24>>, tensor<16x8xf32> -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+func.func @saves_and_multiplies(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>, %x: tensor<4x8xf32>) {
+  // expected-error @+1 {{does 2 things of saving, gelu_grad and summing; it can do one}}
+  %c, %p = rt.gemm %a, %b gelu_grad(%x : tensor<4x8xf32>) {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> saving tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @sums_of_nothing(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @+1 {{has sums, but not of what; say summing a or summing b}}
+  %c, %s = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> sums tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @sums_without_result(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @+1 {{sums an operand, but has no result for the sums}}
+  %c = rt.gemm %a, %b summing b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @gradient_with_bias(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>, %x: tensor<4x8xf32>, %bias: tensor<8xf32>) {
+  // expected-error @+1 {{has gelu_grad, which has no bias, no accumulator and no chunks}}
+  %c = rt.gemm %a, %b bias(%bias : tensor<8xf32>) gelu_grad(%x : tensor<4x8xf32>) {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @saves_what_is_added_to(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>, %acc: tensor<4x8xf32>) {
+  // expected-error @+1 {{saves the product, which has no accumulator and no chunks}}
+  %c, %p = rt.gemm %a, %b into(%acc : tensor<4x8xf32>) {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> saving tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @sums_with_bias(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>, %bias: tensor<8xf32>) {
+  // expected-error @+1 {{sums an operand, which has no bias and no chunks}}
+  %c, %s = rt.gemm %a, %b bias(%bias : tensor<8xf32>) summing b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> sums tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @sums_of_the_other_operand(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @+1 {{has sums of type 'tensor<8xf32>'; it must have 4 contiguous elements of 'f32', the type of c}}
+  %c, %s = rt.gemm %a, %b summing a {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> sums tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @saves_another_type(%a: tensor<4x16xbf16>, %b: tensor<16x8xbf16>) {
+  // expected-error @+1 {{has saved of type 'tensor<4x8xf32>'; it must have 32 contiguous elements of 'bf16', the type of c}}
+  %c, %p = rt.gemm %a, %b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xbf16>, tensor<16x8xbf16> -> tensor<4x8xbf16> saving tensor<4x8xf32>
+  return
+}

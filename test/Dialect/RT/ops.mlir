@@ -40,6 +40,12 @@ func.func @collectives(%x: tensor<8xf32>) {
 func.func @library(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>, %bias: tensor<8xf32>, %acc: tensor<4x8xf32>, %ids: tensor<4xi32>, %i: i64) {
   // CHECK: rt.gemm %{{.*}}, %{{.*}} bias(%{{.*}} : tensor<8xf32>) into(%{{.*}} : tensor<4x8xf32>)
   %c = rt.gemm %a, %b bias(%bias : tensor<8xf32>) into(%acc : tensor<4x8xf32>) {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  // CHECK: rt.gemm %{{.*}}, %{{.*}} bias(%{{.*}} : tensor<8xf32>) {{{.*}}} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> saving tensor<4x8xf32>
+  %y, %p = rt.gemm %a, %b bias(%bias : tensor<8xf32>) {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> saving tensor<4x8xf32>
+  // CHECK: rt.gemm %{{.*}}, %{{.*}} gelu_grad(%{{.*}} : tensor<4x8xf32>) {{{.*}}} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  %dp = rt.gemm %a, %b gelu_grad(%p : tensor<4x8xf32>) {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  // CHECK: rt.gemm %{{.*}}, %{{.*}} summing b {{{.*}}} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> sums tensor<8xf32>
+  %dw, %db = rt.gemm %a, %b summing b {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> sums tensor<8xf32>
   // CHECK: rt.scatter_add %{{.*}}, %{{.*}} into %{{.*}} at %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<4xi32>, tensor<16x8xf32> -> tensor<16x8xf32>
   %s = rt.scatter_add %c, %ids into %b at %i, %i : tensor<4x8xf32>, tensor<4xi32>, tensor<16x8xf32> -> tensor<16x8xf32>
   // CHECK: rt.launch @kernel(%{{.*}}) scalars(%{{.*}}) {count = 4 : i64, grain = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>

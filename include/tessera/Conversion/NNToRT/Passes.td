@@ -89,6 +89,19 @@ def LowerLibraryPass : Pass<"rt-lower-library", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect"];
 }
 
+def GemmEpiloguesPass : Pass<"rt-gemm-epilogues", "::mlir::ModuleOp"> {
+  let summary = "GELU, its gradient and bias gradients become part of matrix products";
+  let description = [{
+    Before: local nn ops between rt ops. After: where a product makes what only
+    GELU (tanh) needs at once, the product applies it and saves its own result
+    for backward; where only GELU's gradient reads a product, the product
+    multiplies by it; where rows are summed that are also the terms of a
+    product, the product makes the sums. Kernels that do more, and GELU (erf),
+    which the library does not have, stay.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
 def RecomputeElementwisePass : Pass<"rt-recompute-elementwise", "::mlir::ModuleOp"> {
   let summary = "Kernels of backward compute again what is as cheap as to read";
   let description = [{

@@ -10,6 +10,7 @@
 include "tessera/Dialect/NN/NNInterfaces.td"
 include "tessera/Dialect/RT/RTInterfaces.td"
 include "mlir/IR/DialectBase.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/TensorEncoding.td"
@@ -126,7 +127,12 @@ def RT_LaunchOp : RT_Op<"launch", [Pure, AttrSizedOperandSegments, RT_Call<>]> {
   }];
 }
 
-def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments,
+def RT_GemmOperand : I32EnumAttr<"GemmOperand", "an operand of a matrix product", [
+    I32EnumAttrCase<"A", 0, "a">, I32EnumAttrCase<"B", 1, "b">]> {
+  let cppNamespace = "::tessera::rt";
+}
+
+def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments, AttrSizedResultSegments,
                                RT_Call<["getTiedOperand", "getOperandStride", "getResultStride"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Matrix product, as TSR_GEMM of runtime/tessera/abi.h";
@@ -134,26 +140,32 @@ def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments,
     `c[m,n] = op(a) op(b) (+ bias[n]) (+ accumulator)`. The result is
     the accumulator's buffer where there is one. With `chunks` k is
     [`outer`, `chunks`, rest], and sums of chunks are added as a balanced tree
-    (TSR_CHUNKED_GEMM).
+    (TSR_CHUNKED_GEMM). What the library does beside the product, one of:
+    with the result `saved` that is the product with its bias, and `c` is
+    gelu_tanh of it; with the operand `gelu_grad(x)` `c` is the product times
+    gelu_tanh'(x); `summing a` makes `sums` [m] of op(a) over k, `summing b` those
+    of op(b), [n]. `saved` and x are contiguous.
   }];
   let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, Optional<AnyRankedTensor>:$bias,
-                       Optional<AnyRankedTensor>:$accumulator,
+                       Optional<AnyRankedTensor>:$accumulator, Optional<AnyRankedTensor>:$gelu_input,
                        I64Attr:$m, I64Attr:$n, I64Attr:$k, I64Attr:$lda, I64Attr:$ldb, I64Attr:$ldc,
                        BoolAttr:$trans_a, BoolAttr:$trans_b,
-                       OptionalAttr<I64Attr>:$chunks, DefaultValuedAttr<I64Attr, "1">:$outer);
+                       OptionalAttr<I64Attr>:$chunks, DefaultValuedAttr<I64Attr, "1">:$outer,
+                       OptionalAttr<RT_GemmOperand>:$sums_of);
   let builders = [OpBuilder<(ins "::mlir::Type":$c, "::mlir::Value":$a, "::mlir::Value":$b,
-                                 "::mlir::Value":$bias, "::mlir::Value":$accumulator,
                                  "::mlir::IntegerAttr":$m, "::mlir::IntegerAttr":$n,
                                  "::mlir::IntegerAttr":$k, "::mlir::IntegerAttr":$lda,
                                  "::mlir::IntegerAttr":$ldb, "::mlir::IntegerAttr":$ldc,
                                  "::mlir::BoolAttr":$trans_a, "::mlir::BoolAttr":$trans_b), [{
-    build($_builder, $_state, c, a, b, bias, accumulator, m, n, k, lda, ldb, ldc, trans_a, trans_b,
-          ::mlir::IntegerAttr(), $_builder.getI64IntegerAttr(1));
+    build($_builder, $_state, c, ::mlir::Type(), ::mlir::Type(), a, b, ::mlir::Value(), ::mlir::Value(),
+          ::mlir::Value(), m, n, k, lda, ldb, ldc, trans_a, trans_b, ::mlir::IntegerAttr(),
+          $_builder.getI64IntegerAttr(1), GemmOperandAttr());
   }]>];
-  let results = (outs AnyRankedTensor:$c);
+  let results = (outs AnyRankedTensor:$c, Optional<AnyRankedTensor>:$saved, Optional<AnyRankedTensor>:$sums);
   let assemblyFormat = [{
     $a `,` $b (`bias` `(` $bias^ `:` type($bias) `)`)? (`into` `(` $accumulator^ `:` type($accumulator) `)`)?
-    attr-dict `:` type($a) `,` type($b) `->` type($c)
+    (`gelu_grad` `(` $gelu_input^ `:` type($gelu_input) `)`)? (`summing` $sums_of^)?
+    attr-dict `:` type($a) `,` type($b) `->` type($c) (`saving` type($saved)^)? (`sums` type($sums)^)?
   }];
   let hasVerifier = 1;
 }
