@@ -1,6 +1,7 @@
 //===- GridTest.cpp - a step with CUDA kernels equals the CPU's -----------===//
 // The program and every fused kernel are those that a GPU gets, run thread by
-// thread by the emulator; products, attention and collectives are the CPU's.
+// thread by the emulator; products, attention, experts and collectives are the
+// CPU's.
 //===----------------------------------------------------------------------===//
 
 #include "Model.h"
@@ -17,7 +18,8 @@ struct Case {
   /// Sums are taken in another order: rounding of the precision, and AdamW
   /// divides small gradients by their own size.
   double tolerance;
-  bool isLlama = false;
+  /// A model of the references instead of GPT-2 with dropout.
+  const char *reference = nullptr;
   const char *dpSync = "all-reduce";
   int64_t vocabulary = 61;
   int64_t batch = 8;
@@ -32,9 +34,10 @@ std::string compileFor(const Case &test, bool emulateGrid) {
   build.microBatches = test.microBatches;
   build.batch = test.batch;
   build.emulateGrid = emulateGrid;
-  std::string llama = std::string(REFERENCE_DIRECTORY) + "/llama/config.json";
-  return compileModel(
-      test.isLlama ? llama : smallModelWithDropout(test.vocabulary), build);
+  return compileModel(test.reference ? std::string(REFERENCE_DIRECTORY) + "/" +
+                                           test.reference + "/config.json"
+                                     : smallModelWithDropout(test.vocabulary),
+                      build);
 }
 
 /// The key bias has gradient 0: AdamW makes steps of its rounding noise.
@@ -76,18 +79,21 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"f64_dp2tp2", "f64", "dp=2,tp=2", 1, 1e-9},
         Case{"f64_cp2", "f64", "cp=2", 1, 1e-9},
         Case{"f64_pp2", "f64", "pp=2", 2, 1e-9},
-        Case{"f64_dp2_server", "f64", "dp=2", 2, 1e-9, false,
+        Case{"f64_dp2_server", "f64", "dp=2", 2, 1e-9, nullptr,
              "parameter-server"},
         // Rows of logits are padded, with tp=2 shards too.
-        Case{"f64_padded_rows", "f64", "", 1, 1e-9, false, "all-reduce", 515},
-        Case{"f64_padded_rows_tp2", "f64", "tp=2", 2, 1e-9, false, "all-reduce",
-             1027},
-        Case{"bf16_padded_rows", "bf16", "", 1, 3e-2, false, "all-reduce", 515},
+        Case{"f64_padded_rows", "f64", "", 1, 1e-9, nullptr, "all-reduce", 515},
+        Case{"f64_padded_rows_tp2", "f64", "tp=2", 2, 1e-9, nullptr,
+             "all-reduce", 1027},
+        Case{"bf16_padded_rows", "bf16", "", 1, 3e-2, nullptr, "all-reduce",
+             515},
         // 1040 tokens: sums over them take two kernels.
-        Case{"f64_long", "f64", "", 1, 1e-9, false, "all-reduce", 61, 65, 1},
+        Case{"f64_long", "f64", "", 1, 1e-9, nullptr, "all-reduce", 61, 65, 1},
         Case{"f32", "f32", "", 1, 1e-3}, Case{"bf16", "bf16", "", 1, 3e-2},
-        Case{"llama_f64_tp4", "f64", "tp=4", 2, 1e-9, true},
-        Case{"llama_bf16", "bf16", "", 1, 3e-2, true}),
+        Case{"llama_f64_tp4", "f64", "tp=4", 2, 1e-9, "llama"},
+        Case{"llama_bf16", "bf16", "", 1, 3e-2, "llama"},
+        Case{"mixtral_f64_ep2tp2", "f64", "ep=2,tp=2", 2, 1e-9, "mixtral"},
+        Case{"mixtral_bf16_ep2", "bf16", "ep=2", 1, 3e-2, "mixtral"}),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

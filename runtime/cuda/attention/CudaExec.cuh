@@ -80,6 +80,11 @@ struct CudaExec {
   static TSR_DEVICE float shuffleXor(float x, int distance) {
     return __shfl_xor_sync(0xffffffffu, x, distance);
   }
+  /// Bit l: what lane l brings.
+  static TSR_DEVICE uint32_t ballot(bool bit) {
+    return __ballot_sync(0xffffffffu, bit);
+  }
+  static TSR_DEVICE int countBits(uint32_t bits) { return __popc(bits); }
   static TSR_DEVICE float maximum(float a, float b) { return fmaxf(a, b); }
   /// 2^x, relative error below 2^-22; 0 for -inf.
   static TSR_DEVICE float exp2(float x) {

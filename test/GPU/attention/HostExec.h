@@ -46,6 +46,8 @@ struct HostExec {
   static void multiplyAdd(float (&sums)[4], const uint32_t (&a)[4], uint32_t b0,
                           uint32_t b1);
   static float shuffleXor(float x, int distance);
+  static uint32_t ballot(bool bit);
+  static int countBits(uint32_t bits) { return __builtin_popcount(bits); }
 
   static float maximum(float a, float b) { return std::fmax(a, b); }
   static float exp2(float x) { return std::exp2(x); }
