@@ -49,6 +49,14 @@ struct CudaExec {
   static TSR_DEVICE void copyWait() {
     asm volatile("cp.async.wait_all;\n" ::: "memory");
   }
+  /// This thread's copies since the last group are one, empty or not.
+  static TSR_DEVICE void copyGroup() {
+    asm volatile("cp.async.commit_group;\n" ::: "memory");
+  }
+  /// Groups have arrived but for the last `Pending`.
+  template <int Pending> static TSR_DEVICE void copyWaitGroups() {
+    asm volatile("cp.async.wait_group %0;\n" ::"n"(Pending) : "memory");
+  }
 
   static TSR_DEVICE Address address(const void *generic) {
     return Address(__cvta_generic_to_shared(generic));

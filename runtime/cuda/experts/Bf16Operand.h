@@ -12,7 +12,7 @@
 
 namespace tessera::cuda {
 
-constexpr int kProductThreads = 256;
+constexpr int kProductThreads = 128;
 constexpr int kProductTile = 128, kProductDeep = 64;
 constexpr int kOperandBytes = kProductTile * kProductDeep * 2;
 
@@ -36,7 +36,7 @@ template <bool ByRows> struct Bf16Operand {
   }
 
   /// Copies the tile at k; finds the rows of the next one, which takes a while
-  /// that products fill. Complete after Exec::copyWait() and a barrier.
+  /// that products fill. Complete when its group has arrived, behind a barrier.
   template <typename Exec> TSR_DEVICE void load(unsigned char *tile, int k) {
     const int row = Exec::thread() / kPieces, piece = Exec::thread() % kPieces;
     const int column = (ByRows ? k : first) + piece * kBf16PerPiece;

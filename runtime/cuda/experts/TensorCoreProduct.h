@@ -1,7 +1,7 @@
 //===- TensorCoreProduct.h - Listed rows on tensor cores ------*- C++ -*-===//
-// A block of 8 warps owns 128 x 128 of an expert's result, a warp 32 x 64, and
-// streams k in steps of 64 through stages of shared memory. bf16 operands, sums
-// in f32 in order of k.
+// A block of 4 warps owns 128 x 128 of an expert's result, a warp 64 x 64: what
+// it reads of shared memory per product is least that way. k streams in steps
+// of 64 through three stages. bf16 operands, sums in f32 in order of k.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_CUDA_EXPERTS_TENSORCOREPRODUCT_H
 #define TESSERA_CUDA_EXPERTS_TENSORCOREPRODUCT_H
@@ -15,9 +15,9 @@ namespace tessera::cuda {
 
 template <Product P, typename Out> struct TensorCoreProduct {
   static constexpr int kThreads = kProductThreads, kMinBlocks = 2;
-  static constexpr int kStages = 2, kStageBytes = 2 * kOperandBytes;
+  static constexpr int kStages = 3, kStageBytes = 2 * kOperandBytes;
   static constexpr int kSharedBytes = kStages * kStageBytes;
-  static constexpr int kMTiles = 2, kNTiles = 8; /* of a warp, 16 x 8 each */
+  static constexpr int kMTiles = 4, kNTiles = 8; /* of a warp, 16 x 8 each */
   static constexpr int kWarpsAcross = kProductTile / (kNTiles * 8);
   using Left = Bf16Operand<kLeftIsByRows<P>>;
   using Right = Bf16Operand<kRightIsByRows<P>>;
@@ -39,22 +39,26 @@ template <Product P, typename Out> struct TensorCoreProduct {
     right.template start<Exec>(rightOf<P, uint16_t>(p, tile.expert),
                                tile.column);
     const int steps = ceilDiv(tile.k, kProductDeep);
+    // One group per step, empty where there is none.
     auto load = [&](int s) {
-      unsigned char *stage = shared + s % kStages * kStageBytes;
-      left.template load<Exec>(stage, s * kProductDeep);
-      right.template load<Exec>(stage + kOperandBytes, s * kProductDeep);
+      if (s < steps) {
+        unsigned char *stage = shared + s % kStages * kStageBytes;
+        left.template load<Exec>(stage, s * kProductDeep);
+        right.template load<Exec>(stage + kOperandBytes, s * kProductDeep);
+      }
+      Exec::copyGroup();
     };
     Sum sums;
     clear(sums);
-    if (steps > 0)
-      load(0);
+    TSR_UNROLL
+    for (int s = 0; s < kStages - 1; ++s)
+      load(s);
     TSR_NO_UNROLL
     for (int s = 0; s < steps; ++s) {
       // Behind this barrier stage s is there and s - 1 is not read any more.
-      Exec::copyWait();
+      Exec::template copyWaitGroups<kStages - 2>();
       Exec::barrier();
-      if (s + 1 < steps)
-        load(s + 1);
+      load(s + kStages - 1);
       multiply<Exec>(sums, shared + s % kStages * kStageBytes);
     }
     finish<Exec>(p, tile, sums, shared);

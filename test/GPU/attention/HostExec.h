@@ -37,6 +37,10 @@ struct HostExec {
     block().shared.copy(thread(), to, from, Bytes, exists);
   }
   static void copyWait() { block().shared.wait(thread()); }
+  static void copyGroup() { block().shared.group(thread()); }
+  template <int Pending> static void copyWaitGroups() {
+    block().shared.waitGroups(thread(), Pending);
+  }
 
   static Address address(const void *at) {
     return reinterpret_cast<uintptr_t>(at);
