@@ -16,8 +16,10 @@ constexpr int kProductThreads = 128;
 constexpr int kProductTile = 128, kProductDeep = 64;
 constexpr int kOperandBytes = kProductTile * kProductDeep * 2;
 
-/// What a thread copies of each tile: a piece of `kEach` rows.
-template <bool ByRows> struct Bf16Operand {
+/// What a thread copies of each tile: a piece of `kEach` rows. Aligned: rows
+/// are whole pieces, which are copied asynchronously; else elements are
+/// gathered.
+template <bool ByRows, bool Aligned> struct Bf16Operand {
   static constexpr int kRows = ByRows ? kProductTile : kProductDeep;
   static constexpr int kColumns = ByRows ? kProductDeep : kProductTile;
   static constexpr int kPieces = kColumns / kBf16PerPiece;
@@ -35,32 +37,36 @@ template <bool ByRows> struct Bf16Operand {
     find<Exec>(ByRows ? first : 0);
   }
 
-  /// Copies the tile at k; finds the rows of the next one, which takes a while
-  /// that products fill. Complete when its group has arrived, behind a barrier.
+  /// Copies the tile at k, whose rows have been found. Complete when its group
+  /// has arrived, behind a barrier.
   template <typename Exec> TSR_DEVICE void load(unsigned char *tile, int k) {
     const int row = Exec::thread() / kPieces, piece = Exec::thread() % kPieces;
     const int column = (ByRows ? k : first) + piece * kBf16PerPiece;
-    if (from.aligned) {
-      TSR_UNROLL
-      for (int i = 0; i < kEach; ++i) {
-        const bool exists = numbers[i] >= 0 && column < from.columns;
-        Exec::template copyAsync<16>(
-            tile + pieceOffset<kColumns>(row + i * kRowsAtOnce, piece),
-            exists ? from.at(numbers[i], column) : from.data, exists);
-      }
-    } else {
-      TSR_UNROLL
-      for (int i = 0; i < kEach; ++i) {
-        const int count = numbers[i] >= 0 ? from.columns - column : 0;
-        Exec::storeShared(
-            reinterpret_cast<Piece *>(
-                tile + pieceOffset<kColumns>(row + i * kRowsAtOnce, piece)),
-            gatherPiece(count > 0 ? from.at(numbers[i], column) : from.data,
-                        count));
-      }
+    TSR_UNROLL
+    for (int i = 0; i < kEach; ++i) {
+      unsigned char *to =
+          tile + pieceOffset<kColumns>(row + i * kRowsAtOnce, piece);
+      const bool exists = numbers[i] >= 0 && column < from.columns;
+      // Where nothing exists the address is not looked at.
+      const uint16_t *at = from.at(numbers[i], column);
+      if constexpr (Aligned)
+        Exec::template copyAsync<16>(to, at, exists);
+      else
+        Exec::storeShared(reinterpret_cast<Piece *>(to),
+                          gatherPiece(at, exists ? from.columns - column : 0));
     }
+  }
+
+  /// Finds the rows of the tile at k, a step ahead: products fill the wait.
+  template <typename Exec> TSR_DEVICE void seek(int k) {
     if (!ByRows)
-      find<Exec>(k + kProductDeep);
+      find<Exec>(k);
+  }
+  /// The same where another operand has the same list.
+  template <typename Other> TSR_DEVICE void seekAs(const Other &other) {
+    TSR_UNROLL
+    for (int i = 0; i < kEach; ++i)
+      numbers[i] = other.numbers[i];
   }
 
   /// A operands of the 16 x 16 blocks at `at` and below, at step `k` of 16.

@@ -21,7 +21,6 @@ template <typename T> struct Matrix {
   const T *data;
   const int *list;
   int rows, columns;
-  bool aligned; /* rows are whole pieces of 16 bytes, at such */
 
   /// -1: there is no such row.
   TSR_DEVICE int number(int r) const {
@@ -40,8 +39,7 @@ template <Product P, typename T>
 TSR_DEVICE Matrix<T> leftOf(const RoutedParams &p, int expert) {
   const int width = P == Product::GradWeight ? p.columns : p.inner;
   return {p.row(static_cast<const T *>(p.first), expert, 0, width),
-          p.lists + int64_t(expert) * p.tokens, p.counts[expert], width,
-          p.firstAligned};
+          p.lists + int64_t(expert) * p.tokens, p.counts[expert], width};
 }
 
 template <Product P, typename T>
@@ -49,12 +47,11 @@ TSR_DEVICE Matrix<T> rightOf(const RoutedParams &p, int expert) {
   const T *data = static_cast<const T *>(p.second);
   if constexpr (P == Product::GradWeight)
     return {p.row(data, expert, 0, p.inner),
-            p.lists + int64_t(expert) * p.tokens, p.counts[expert], p.inner,
-            p.secondAligned};
+            p.lists + int64_t(expert) * p.tokens, p.counts[expert], p.inner};
   else
     return {data + int64_t(expert) * p.columns * p.inner, nullptr,
             P == Product::Plain ? p.columns : p.inner,
-            P == Product::Plain ? p.inner : p.columns, p.secondAligned};
+            P == Product::Plain ? p.inner : p.columns};
 }
 
 /// A block's part of an expert's result; m: rows of it that are computed.

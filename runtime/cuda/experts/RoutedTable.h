@@ -14,10 +14,15 @@
 
 namespace tessera::cuda {
 
-template <typename In, Product P, typename Out>
-using ProductKernel =
-    std::conditional_t<std::is_same_v<In, Bf16>, TensorCoreProduct<P, Out>,
-                       F32Product<P>>;
+template <typename In, typename Out, Product P, typename Launcher>
+typename Launcher::Status runTiles(const RoutedParams &p, const Launcher &on) {
+  if constexpr (std::is_same_v<In, float>)
+    return on.template run<F32Product<P>>(p);
+  else if (p.firstAligned && p.secondAligned)
+    return on.template run<TensorCoreProduct<P, Out, true>>(p);
+  else
+    return on.template run<TensorCoreProduct<P, Out, false>>(p);
+}
 
 /// Lists first. Rows that are not routed become zero beside those that are.
 /// Launcher: `Status run<Kernel>(params)`, where Status() is success.
@@ -30,13 +35,12 @@ typename Launcher::Status runProduct(const RoutedProblem &call,
   if (status != Status())
     return status;
   if (call.kind == TSR_ROUTED_PRODUCT_GRAD_WEIGHT)
-    return on.template run<ProductKernel<In, Product::GradWeight, Out>>(p);
+    return runTiles<In, Out, Product::GradWeight>(p, on);
   status = on.template run<ZeroUnrouted>(unroutedOf(call));
   if (status != Status())
     return status;
-  return call.transposed
-             ? on.template run<ProductKernel<In, Product::Transposed, Out>>(p)
-             : on.template run<ProductKernel<In, Product::Plain, Out>>(p);
+  return call.transposed ? runTiles<In, Out, Product::Transposed>(p, on)
+                         : runTiles<In, Out, Product::Plain>(p, on);
 }
 
 template <typename In, typename Out, typename Launcher>

@@ -13,14 +13,15 @@
 
 namespace tessera::cuda {
 
-template <Product P, typename Out> struct TensorCoreProduct {
+/// Aligned: rows of both operands are whole pieces of 16 bytes.
+template <Product P, typename Out, bool Aligned> struct TensorCoreProduct {
   static constexpr int kThreads = kProductThreads, kMinBlocks = 2;
   static constexpr int kStages = 3, kStageBytes = 2 * kOperandBytes;
   static constexpr int kSharedBytes = kStages * kStageBytes;
   static constexpr int kMTiles = 4, kNTiles = 8; /* of a warp, 16 x 8 each */
   static constexpr int kWarpsAcross = kProductTile / (kNTiles * 8);
-  using Left = Bf16Operand<kLeftIsByRows<P>>;
-  using Right = Bf16Operand<kRightIsByRows<P>>;
+  using Left = Bf16Operand<kLeftIsByRows<P>, Aligned>;
+  using Right = Bf16Operand<kRightIsByRows<P>, Aligned>;
   using Sum = Sums<kMTiles, kNTiles>;
 
   static Grid grid(const RoutedParams &p) {
@@ -45,6 +46,11 @@ template <Product P, typename Out> struct TensorCoreProduct {
         unsigned char *stage = shared + s % kStages * kStageBytes;
         left.template load<Exec>(stage, s * kProductDeep);
         right.template load<Exec>(stage + kOperandBytes, s * kProductDeep);
+        left.template seek<Exec>((s + 1) * kProductDeep);
+        if constexpr (P == Product::GradWeight)
+          right.seekAs(left);
+        else
+          right.template seek<Exec>((s + 1) * kProductDeep);
       }
       Exec::copyGroup();
     };
