@@ -18,7 +18,8 @@ struct Types {
 };
 constexpr Types kTypes[] = {{TSR_DTYPE_F32, TSR_DTYPE_F32},
                             {TSR_DTYPE_BF16, TSR_DTYPE_F32},
-                            {TSR_DTYPE_BF16, TSR_DTYPE_BF16}};
+                            {TSR_DTYPE_BF16, TSR_DTYPE_BF16},
+                            {TSR_DTYPE_F32, TSR_DTYPE_BF16}};
 
 bool isRouted(const RoutedSizes &s, int64_t t, int64_t x) {
   switch (s.routes) {
@@ -141,7 +142,9 @@ void tessera::test::expectEqualsCpu(const RoutedBackend &backend,
                                     const RoutedSizes &sizes) {
   for (Types types : kTypes) {
     compareRows(backend, sizes, types);
-    compareProducts(backend, sizes, types);
+    // The CPU has no products of f32 into bf16 either.
+    if (types.in == TSR_DTYPE_BF16 || types.out == TSR_DTYPE_F32)
+      compareProducts(backend, sizes, types);
   }
 }
 
