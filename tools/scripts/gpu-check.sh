@@ -125,6 +125,7 @@ run_tests() {
     check "track-mixtral-f32-$mesh" 30 track "mixtral-f32-$mesh" 2e-3
     check "track-mixtral-bf16-$mesh" 30 track "mixtral-bf16-$mesh" 3e-2 10
   done
+  check speed-experts 30 "$build/bin/gpu-experts"
   if command -v compute-sanitizer >/dev/null; then
     for tool in memcheck racecheck; do
       check sanitizer-$tool 60 compute-sanitizer --tool $tool --error-exitcode 9 "$build/bin/gpu-track" \
@@ -150,7 +151,7 @@ rows = [line.rstrip("\n").split("\t") for line in open(f"{out}/results.tsv")]
 checks = {name: {"exit_code": code if code == "skipped" else int(code), "seconds": int(seconds)}
           for name, code, seconds in rows}
 for name in checks:
-    if name.startswith("track-") and checks[name]["exit_code"] != "skipped":
+    if name.startswith(("track-", "speed-")) and checks[name]["exit_code"] != "skipped":
         checks[name]["output"] = open(f"{out}/{name}.log").read()[-2000:]
 result = {"gpu": open(f"{out}/gpu.txt").read().strip(), "checks": checks}
 if "bench" in checks and os.path.exists(f"{out}/bench.json"):
