@@ -6,12 +6,9 @@
 #include "../../runtime/cuda/MatrixProducts.h"
 #include "../../runtime/cuda/ReduceElement.h"
 #include "../../runtime/cuda/ScatterAdd.h"
-#include "../../runtime/cuda/experts/RoutedKernels.h"
 #include "CpuEntries.h"
 #include "CudaDevice.h"
 #include "StandInStream.h"
-
-#include <cstring>
 
 namespace tessera::cuda {
 
@@ -46,38 +43,6 @@ cudaError_t scatterAdd(const ScatterProblem &p, void *, cudaStream_t stream) {
     std::string error;
     if (cpuScatterAdd(1, buffers, args.data(), &error) != 0)
       std::abort();
-  });
-  return cudaSuccess;
-}
-
-/// What is reserved for lists is overwritten, as the kernels do.
-cudaError_t routed(const RoutedProblem &p, void *workspace,
-                   cudaStream_t stream) {
-  stream->push([p, workspace] {
-    std::memset(workspace, 0xEE, routedWorkspace(p));
-    std::vector<int64_t> args = {p.kind,    p.tokens,  p.experts,  p.columns,
-                                 p.inner,   p.k,       p.weighted, p.transposed,
-                                 p.dtypeIn, p.dtypeOut};
-    void *buffers[4] = {};
-    void **at = buffers;
-    for (const void *each :
-         {p.first, p.second, p.gates, static_cast<const void *>(p.result)})
-      if (each)
-        *at++ = const_cast<void *>(each);
-    std::string error;
-    if (cpuRouted(1, buffers, args.data(), &error) != 0)
-      std::abort();
-  });
-  return cudaSuccess;
-}
-
-cudaError_t zeroUnrouted(const GatedRows &g, cudaStream_t stream) {
-  stream->push([g] {
-    for (int64_t row = 0; row < g.experts * g.tokens; ++row)
-      if (static_cast<const float *>(
-              g.gates)[row % g.tokens * g.experts + row / g.tokens] == 0)
-        std::memset(static_cast<char *>(g.rows) + row * g.rowBytes, 0,
-                    g.rowBytes);
   });
   return cudaSuccess;
 }
