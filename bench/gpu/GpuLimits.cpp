@@ -2,37 +2,16 @@
 // Prints JSON: the rate of one large bf16 matrix product through the device's
 // own class, and of copying memory; medians. What step times are compared with.
 //===----------------------------------------------------------------------===//
-#include "Check.h"
 #include "DeviceMemory.h"
+#include "DeviceTime.h"
 #include "MatrixProducts.h"
 #include "tessera/abi.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <vector>
 
 using namespace tessera;
 using namespace tessera::cuda;
-
-/// Median seconds of `repetitions`, after as many to warm up.
-template <class Work> static double secondsOf(cudaStream_t stream, Work work) {
-  constexpr int repetitions = 20;
-  cudaEvent_t start, end;
-  check(cudaEventCreate(&start), "making an event");
-  check(cudaEventCreate(&end), "making an event");
-  std::vector<float> milliseconds(repetitions);
-  for (int warm = 0; warm < repetitions; ++warm)
-    work();
-  for (float &one : milliseconds) {
-    check(cudaEventRecord(start, stream), "recording");
-    work();
-    check(cudaEventRecord(end, stream), "recording");
-    check(cudaEventSynchronize(end), "measuring");
-    check(cudaEventElapsedTime(&one, start, end), "measuring");
-  }
-  std::sort(milliseconds.begin(), milliseconds.end());
-  return milliseconds[repetitions / 2] * 1e-3;
-}
 
 /// Random bits would be NaNs: ones, which the power limit treats kindly, so the
 /// limit is rather too high than too low.
@@ -45,6 +24,7 @@ static void fill(DeviceMemory &memory, cudaStream_t stream) {
 }
 
 int main() try {
+  constexpr int repetitions = 20;
   constexpr int64_t n = 8192, bytes = int64_t(1) << 30;
   Stream stream;
   DeviceMemory a, b, c, workspace, from, to;
@@ -64,10 +44,10 @@ int main() try {
   problem.b = b.data();
   problem.c = c.data();
   MatrixProducts products;
-  double product = secondsOf(stream.get(), [&] {
+  double product = secondsOf(stream.get(), repetitions, [&] {
     products.run(problem, workspace.data(), stream.get());
   });
-  double copy = secondsOf(stream.get(), [&] {
+  double copy = secondsOf(stream.get(), repetitions, [&] {
     check(cudaMemcpyAsync(to.data(), from.data(), bytes,
                           cudaMemcpyDeviceToDevice, stream.get()),
           "copying");

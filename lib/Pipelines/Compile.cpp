@@ -172,12 +172,6 @@ LogicalResult tessera::distributeToStep(ModuleOp module,
   return runReproducibly(manager, module, options);
 }
 
-static bool hasExperts(ModuleOp module) {
-  return module
-      ->walk([](nn::RoutedOpInterface) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
 /// The GPU's attention kernels add no bias.
 static LogicalResult checkBiases(ModuleOp module) {
   WalkResult found = module.walk([](nn::AttentionOp op) {
@@ -199,9 +193,6 @@ static LogicalResult checkDevice(ModuleOp module, const CompileOptions &options,
       !options.emulateGrid)
     return emitError() << "precision 'f64' is not supported on device 'cuda'; "
                           "use f32 or bf16, or --device cpu";
-  if (options.device == "cuda" && hasExperts(module))
-    return emitError() << "mixtures of experts are not supported on device "
-                          "'cuda'; use --device cpu";
   return options.device == "cuda" ? checkBiases(module) : success();
 }
 

@@ -4,6 +4,7 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Target/Metadata.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -55,7 +56,18 @@ static void noteOverlap(CallRecord &record, rt::AsyncOpInterface start) {
     });
 }
 
-static CallRecord recordOf(Operation *op) {
+/// Whether an exchange by gates sends every row, as a GPU does: who is routed
+/// is not known where messages get their sizes.
+static bool sendsAllRows(func::FuncOp step) {
+  auto module = step->getParentOfType<ModuleOp>();
+  auto options = module->getAttrOfType<DictionaryAttr>(kOptionsAttr);
+  auto target =
+      options ? options.getAs<DictionaryAttr>("target") : DictionaryAttr();
+  auto device = target ? target.getAs<StringAttr>("device") : StringAttr();
+  return device && device == "cuda";
+}
+
+static CallRecord recordOf(Operation *op, bool sendsAllRows) {
   CallRecord record;
   record.op = op->getName().stripDialect();
   record.name = nn::partOf(op->getLoc());
@@ -75,7 +87,8 @@ static CallRecord recordOf(Operation *op) {
     record.bytes = rt::bytesOf(whole);
     record.collective = collective.getCollective();
     // Of an exchange by gates, k of all experts' rows are sent.
-    if (auto share = op->getAttrOfType<DenseI64ArrayAttr>("share")) {
+    auto share = op->getAttrOfType<DenseI64ArrayAttr>("share");
+    if (share && !sendsAllRows) {
       record.elements = record.elements / share[1] * share[0];
       record.bytes = record.bytes / share[1] * share[0];
     }
@@ -92,6 +105,8 @@ static CallRecord recordOf(Operation *op) {
   }
   if (auto reason = op->getAttrOfType<StringAttr>("reason"))
     record.reason = reason;
+  if (sendsAllRows && op->hasAttr("share"))
+    record.reason = "rows of experts, all of them";
   return record;
 }
 
@@ -173,8 +188,9 @@ static void addArguments(ProgramReport &report, func::FuncOp step) {
 ProgramReport tessera::reportProgram(func::FuncOp step, dist::MeshAttr mesh) {
   ProgramReport report;
   llvm::StringSet<> kernels;
+  const bool allRows = sendsAllRows(step);
   step.getBody().walk<WalkOrder::PreOrder>([&](rt::RuntimeCallOpInterface op) {
-    report.calls.push_back(recordOf(op));
+    report.calls.push_back(recordOf(op, allRows));
     addCall(report, report.calls.back(), mesh);
     addCausalWork(report, op);
     if (!report.calls.back().kernel.empty())

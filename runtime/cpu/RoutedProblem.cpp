@@ -10,6 +10,13 @@ static bool isFloat(int64_t dtype) {
   return dtype >= TSR_DTYPE_F32 && dtype <= TSR_DTYPE_F64;
 }
 
+// top_k makes gates; dispatch and collect have one operand beside them.
+int tessera::operandsOfRouted(int64_t kind) {
+  if (kind == TSR_ROUTED_TOP_K)
+    return 1;
+  return kind == TSR_ROUTED_DISPATCH || kind == TSR_ROUTED_COLLECT ? 2 : 3;
+}
+
 int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
                               RoutedProblem *out, std::string *error) {
   const int64_t kind = args[TSR_ROUTED_KIND];
@@ -39,11 +46,7 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
              std::to_string(args[TSR_ROUTED_EXPERTS]) + " experts";
     return TSR_INVALID_ARGUMENT;
   }
-  // top_k makes gates; dispatch and collect have one operand beside them.
-  const int operands =
-      isTopK
-          ? 1
-          : (kind == TSR_ROUTED_DISPATCH || kind == TSR_ROUTED_COLLECT ? 2 : 3);
+  const int operands = operandsOfRouted(kind);
   *out = {kind,
           args[TSR_ROUTED_TOKENS],
           args[TSR_ROUTED_EXPERTS],

@@ -17,6 +17,9 @@ struct RoutedProblem {
   void *result;
 };
 
+/// The buffers of a kind, gates among them, before its result; at most 3.
+int operandsOfRouted(int64_t kind);
+
 /// Decodes and checks args; returns 0 or a tsr_status with *error set.
 int32_t decodeRouted(const int64_t *args, void *const *buffers,
                      RoutedProblem *out, std::string *error);

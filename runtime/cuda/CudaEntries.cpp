@@ -2,9 +2,11 @@
 
 #include "Attention.h"
 #include "CudaRank.h"
+#include "DType.h"
 #include "Entry.h"
 #include "Rows.h"
 #include "ScatterAdd.h"
+#include "experts/RoutedKernels.h"
 
 #include <algorithm>
 #include <cstring>
@@ -35,6 +37,10 @@ Arity arityOf(const Call &call) {
     return {1, TSR_FILL_ARGS};
   case TSR_ENTRY_COPY:
     return {2, TSR_COPY_ARGS};
+  case TSR_ENTRY_ROUTED:
+    return {operandsOfRouted(call.args[TSR_ROUTED_KIND]) + 1, TSR_ROUTED_ARGS};
+  case TSR_ENTRY_ALL_TO_ALL:
+    return {3, TSR_COLLECTIVE_ARGS};
   case TSR_ENTRY_ALL_REDUCE:
   case TSR_ENTRY_BROADCAST:
     return {1, TSR_COLLECTIVE_ARGS};
@@ -60,7 +66,7 @@ bool isMessage(const Call &call) {
 
 bool isCollective(const Call &call) {
   return call.entry >= TSR_ENTRY_ALL_REDUCE && call.entry != TSR_ENTRY_WAIT &&
-         !isMessage(call);
+         call.entry != TSR_ENTRY_ROUTED && !isMessage(call);
 }
 
 /// What may differ from step to step without being another program.
@@ -98,6 +104,37 @@ ScatterProblem scatterOf(const Call &call) {
   return problem;
 }
 
+RoutedProblem routedOf(const Call &call) {
+  auto problem = decoded<RoutedProblem>(call, decodeRouted);
+  if (std::string why = checkRouted(problem); !why.empty())
+    fail(TSR_UNSUPPORTED, why);
+  return problem;
+}
+
+/// Of an all_to_all with gates; the gates are null if it has none.
+GatedRows gatedOf(const Call &call) {
+  if (!call.buffers[2])
+    return {};
+  Routing routing = routingOf(call.buffers[2], call.args);
+  if (routing.isDouble)
+    fail(TSR_UNSUPPORTED, "all_to_all by gates of f64 is not supported on "
+                          "device 'cuda'; use f32 or bf16");
+  GatedRows rows{routing.gates, routing.experts, routing.tokens,
+                 routing.rowElements * dtypeBytes(static_cast<int>(
+                                           call.args[TSR_COLLECTIVE_DTYPE])),
+                 call.buffers[1]};
+  if (std::string why = checkGatedRows(rows); !why.empty())
+    fail(TSR_UNSUPPORTED, why);
+  return rows;
+}
+
+/// What a collective writes, or a message's last buffer.
+const void *targetOf(const Call &call) {
+  return call
+      .buffers[call.entry == TSR_ENTRY_ALL_TO_ALL ? 1
+                                                  : arityOf(call).buffers - 1];
+}
+
 template <int entry>
 int32_t entryOf(void *context, int64_t op, void *const *buffers,
                 const int64_t *args) {
@@ -114,10 +151,6 @@ int32_t refuse(void *context, int64_t op, const char *what) {
             concat(what, " are not supported on device 'cuda' in this version; "
                          "use --device cpu")};
   });
-}
-
-int32_t routed(void *context, int64_t op, void *const *, const int64_t *) {
-  return refuse(context, op, "mixtures of experts");
 }
 
 int32_t chunked(void *context, int64_t op, void *const *, const int64_t *) {
@@ -143,7 +176,7 @@ const tsr_abi_api &cudaApi() {
                                   entryOf<TSR_ENTRY_BROADCAST>,
                                   entryOf<TSR_ENTRY_WAIT>,
                                   entryOf<TSR_ENTRY_SHIFT>,
-                                  routed,
+                                  entryOf<TSR_ENTRY_ROUTED>,
                                   entryOf<TSR_ENTRY_ZIGZAG>,
                                   chunked,
                                   chunked};
@@ -212,6 +245,10 @@ void CudaRank::prepareFor(const Call &call) {
     bytes = attentionWorkspaceOf(call);
   if (call.entry == TSR_ENTRY_SCATTER_ADD)
     bytes = scatterWorkspace(scatterOf(call));
+  if (call.entry == TSR_ENTRY_ROUTED)
+    bytes = routedWorkspace(routedOf(call));
+  if (call.entry == TSR_ENTRY_ALL_TO_ALL)
+    gatedOf(call);
   workspaceNeeded = std::max(workspaceNeeded, static_cast<int64_t>(bytes));
 }
 
@@ -253,7 +290,7 @@ Status CudaRank::queueCollective(const Call &call) {
   if (Status status = isMessage(call) ? runMessage(call) : runCollective(call);
       !status.ok())
     return status;
-  const void *target = call.buffers[arityOf(call).buffers - 1];
+  const void *target = targetOf(call);
   communication.finish(target);
   bool isAsync = isMessage(call) ? call.args[TSR_MESSAGE_ASYNC]
                                  : call.args[TSR_COLLECTIVE_ASYNC];
@@ -279,7 +316,7 @@ Status CudaRank::runCollective(const Call &call) {
   case TSR_ENTRY_REDUCE_SCATTER:
     return collectives->reduceScatter(what, call.buffers[0], call.buffers[1]);
   case TSR_ENTRY_ALL_TO_ALL:
-    return collectives->allToAll(what, call.buffers[0], call.buffers[1]);
+    return runAllToAll(call, what);
   case TSR_ENTRY_SHIFT:
     return {TSR_UNSUPPORTED, "shift is not supported on device 'cuda'; use "
                              "--device cpu"};
@@ -290,6 +327,16 @@ Status CudaRank::runCollective(const Call &call) {
     return collectives->broadcast(what, call.args[TSR_COLLECTIVE_ROOT],
                                   call.buffers[0]);
   }
+}
+
+/// Sizes must be known when a step is captured: all rows are sent, and those
+/// whose gate is zero are set to zero where they arrive.
+Status CudaRank::runAllToAll(const Call &call, const Collective &what) {
+  Status status = collectives->allToAll(what, call.buffers[0], call.buffers[1]);
+  if (!status.ok() || !call.buffers[2])
+    return status;
+  return statusOf(zeroUnrouted(gatedOf(call), communication.get()),
+                  "zeroing rows that are not routed");
 }
 
 Status CudaRank::queue(const Call &call) {
@@ -308,6 +355,8 @@ Status CudaRank::queue(const Call &call) {
   case TSR_ENTRY_SCATTER_ADD:
     return statusOf(scatterAdd(scatterOf(call), workspace.data(), on),
                     "scatter_add");
+  case TSR_ENTRY_ROUTED:
+    return statusOf(routed(routedOf(call), workspace.data(), on), "routed");
   case TSR_ENTRY_FILL:
     if (call.args[TSR_FILL_BYTES] <= 0)
       return {};

@@ -67,6 +67,7 @@ private:
   void queueAttention(const Call &call);
   Status queueCollective(const Call &call);
   Status runCollective(const Call &call);
+  Status runAllToAll(const Call &call, const Collective &what);
   Status runMessage(const Call &call);
   cudaError_t progress() const;
   const int64_t *takeWords(int64_t count);

@@ -3,7 +3,8 @@
 // workspace, streams, captured steps, collectives. CUDA is replaced by the
 // stand-ins of this folder, whose streams are late at random, and generated
 // kernels by the same kernels run thread by thread. So the results have the
-// bits of the same kernels run by the CPU's runtime, one after the other.
+// bits of the same kernels run by the CPU's runtime, one after the other; those
+// of experts, whose kernels are the device's own, are near.
 //===----------------------------------------------------------------------===//
 
 #include "Model.h"
@@ -97,6 +98,20 @@ INSTANTIATE_TEST_SUITE_P(
                          [](Case &test) { test.contextParallel = "ulysses"; }),
                     Case{"f32_pp2", "f32", "pp=2", nullptr, 2},
                     Case{"llama_bf16_tp2", "bf16", "tp=2", "llama", 2},
+                    // The experts' own kernels, whose sums have other orders.
+                    with({"mixtral_f32_ep2tp2", "f32", "ep=2,tp=2", "mixtral",
+                          2},
+                         [](Case &test) { test.tolerance = 1e-4; }),
+                    with({"mixtral_bf16_ep2", "bf16", "ep=2", "mixtral"},
+                         [](Case &test) { test.tolerance = 3e-2; }),
+                    with({"mixtral_f32_pp2", "f32", "pp=2", "mixtral", 2},
+                         [](Case &test) { test.tolerance = 1e-4; }),
+                    with({"mixtral_f32_ep2_nccl", "f32", "ep=2", "mixtral"},
+                         [](Case &test) {
+                           test.communicator = "nccl";
+                           test.says = "nccl";
+                           test.tolerance = 1e-4;
+                         }),
                     with({"bf16_cudnn", "bf16", "tp=2", "."},
                          [](Case &test) {
                            test.says = "attention by cuDNN";

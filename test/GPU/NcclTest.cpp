@@ -165,6 +165,44 @@ TEST_P(Nccl, AllToAllTransposesPartsAndMembers) {
   EXPECT_EQ(nccl.mismatches, 0);
 }
 
+/// Result [2 experts, 2 members * 3 tokens, rows of 5], the experts scattered.
+/// Tokens go to the expert of their number's parity.
+TEST_P(Nccl, AllToAllByGatesBringsZerosForOthers) {
+  constexpr int64_t experts = 2, each = 3, row = 5, tokens = 2 * each;
+  World world(options([&](const Program &p) {
+    std::vector<int64_t> args = {
+        2,       each * row, TSR_DTYPE_F32, TSR_REDUCE_SUM, 1, 0, experts, 0, 0,
+        experts, tokens,     row,           TSR_DTYPE_F32};
+    return p.call(p.frame.api->all_to_all,
+                  {p.at(inputAt), p.at(outputAt), p.at(backAt)}, args);
+  }));
+  std::vector<float> gates;
+  for (int64_t t = 0; t < tokens; ++t)
+    for (int64_t x = 0; x < experts; ++x)
+      gates.push_back(t % 2 == x ? 0.5f : 0);
+  const int64_t all = experts * tokens * row;
+  for (int64_t step = 0; step < 4; ++step) { // the last ones as a graph
+    for (int64_t rank = 0; rank < 4; ++rank) {
+      world.write(rank, inputAt, inputOf(rank, all));
+      world.write(rank, backAt, gates);
+    }
+    Status status = world.step(step);
+    ASSERT_TRUE(status.ok()) << status.message;
+    for (int64_t rank = 0; rank < 4; ++rank) {
+      std::vector<int64_t> group = world.mesh().group(rank, 2);
+      std::vector<float> wanted;
+      for (int64_t x = 0; x < experts; ++x)
+        for (int64_t t = 0; t < tokens; ++t)
+          for (int64_t c = 0; c < row; ++c) {
+            int64_t from = (rank % 2 * experts + x) * each + t % each;
+            wanted.push_back(
+                t % 2 == x ? valueOf(group[t / each], from * row + c) : 0);
+          }
+      EXPECT_EQ(world.read<float>(rank, outputAt, all), wanted);
+    }
+  }
+}
+
 TEST_P(Nccl, BroadcastFromEachMember) {
   for (int64_t root : {0, 1}) {
     World world(options([&](const Program &p) {

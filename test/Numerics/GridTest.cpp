@@ -1,6 +1,7 @@
 //===- GridTest.cpp - a step with CUDA kernels equals the CPU's -----------===//
 // The program and every fused kernel are those that a GPU gets, run thread by
-// thread by the emulator; products, attention and collectives are the CPU's.
+// thread by the emulator; products, attention, experts and collectives are the
+// CPU's.
 //===----------------------------------------------------------------------===//
 
 #include "Model.h"
@@ -97,7 +98,9 @@ INSTANTIATE_TEST_SUITE_P(
         // Sums of bias gradients are scattered in each micro-batch.
         Case{"f64_dp2_zero2", "f64", "dp=2", 2, 1e-9, "", "all-reduce", 61, 8,
              3, 2},
-        Case{"llama_bf16", "bf16", "", 1, 3e-2, "llama"}),
+        Case{"llama_bf16", "bf16", "", 1, 3e-2, "llama"},
+        Case{"mixtral_f64_ep2tp2", "f64", "ep=2,tp=2", 2, 1e-9, "mixtral"},
+        Case{"mixtral_bf16_ep2", "bf16", "ep=2", 1, 3e-2, "mixtral"}),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

@@ -49,6 +49,14 @@ struct CudaExec {
   static TSR_DEVICE void copyWait() {
     asm volatile("cp.async.wait_all;\n" ::: "memory");
   }
+  /// This thread's copies since the last group are one, empty or not.
+  static TSR_DEVICE void copyGroup() {
+    asm volatile("cp.async.commit_group;\n" ::: "memory");
+  }
+  /// Groups have arrived but for the last `Pending`.
+  template <int Pending> static TSR_DEVICE void copyWaitGroups() {
+    asm volatile("cp.async.wait_group %0;\n" ::"n"(Pending) : "memory");
+  }
 
   static TSR_DEVICE Address address(const void *generic) {
     return Address(__cvta_generic_to_shared(generic));
@@ -80,6 +88,11 @@ struct CudaExec {
   static TSR_DEVICE float shuffleXor(float x, int distance) {
     return __shfl_xor_sync(0xffffffffu, x, distance);
   }
+  /// Bit l: what lane l brings.
+  static TSR_DEVICE uint32_t ballot(bool bit) {
+    return __ballot_sync(0xffffffffu, bit);
+  }
+  static TSR_DEVICE int countBits(uint32_t bits) { return __popc(bits); }
   static TSR_DEVICE float maximum(float a, float b) { return fmaxf(a, b); }
   /// 2^x, relative error below 2^-22; 0 for -inf.
   static TSR_DEVICE float exp2(float x) {

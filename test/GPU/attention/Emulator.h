@@ -1,4 +1,4 @@
-//===- Emulator.h - Grids of the attention kernels on a CPU -----*- C++ -*-===//
+//===- Emulator.h - Grids of our kernels on a CPU ---------------*- C++ -*-===//
 #ifndef TESSERA_TEST_EMULATOR_H
 #define TESSERA_TEST_EMULATOR_H
 
@@ -7,12 +7,14 @@
 
 namespace tessera::test {
 
-/// A launcher for KernelTable.h; its status is the first defect found.
+/// A launcher for KernelTable.h and RoutedTable.h; its status is the first
+/// defect found.
 struct Emulator {
   using Status = std::string;
   Order order = Order::Forward;
 
-  template <typename Kernel> Status run(const cuda::AttentionParams &p) const {
+  template <typename Kernel, typename Params>
+  Status run(const Params &p) const {
     const cuda::Grid grid = Kernel::grid(p);
     HostBlock block(Kernel::kThreads, Kernel::kSharedBytes, order);
     for (int z = 0; z < grid.z; ++z)

@@ -12,7 +12,7 @@
 
 using namespace tessera::test;
 
-HostBlock *HostBlock::current = nullptr;
+thread_local HostBlock *HostBlock::current = nullptr;
 
 static constexpr size_t kStackBytes = 256 * 1024;
 static constexpr int kLanes = 32;

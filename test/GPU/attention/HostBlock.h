@@ -32,8 +32,9 @@ public:
   std::string run(Index index,
                   const std::function<void(unsigned char *)> &body);
 
-  /// The block whose thread is running; only valid inside of `body`.
-  static HostBlock *current;
+  /// The block whose thread is running; only valid inside of `body`. Host
+  /// threads may each run one.
+  static thread_local HostBlock *current;
 
   Index index;
   int thread = 0; /* that runs */

@@ -82,6 +82,35 @@ TEST(HostBlock, CopiesArriveWhenWaitedFor) {
               "");
 }
 
+TEST(HostBlock, GroupsOfCopiesArriveInOrder) {
+  static const float source[64] = {7};
+  const auto readAfter = [](int which) {
+    return defectOf([which](float *x) {
+      const int t = HostExec::thread();
+      for (int i = 0; i < 2; ++i) {
+        HostExec::copyAsync<4>(x + 64 * i + t, source + t, true);
+        HostExec::copyGroup();
+      }
+      HostExec::copyWaitGroups<1>();
+      HostExec::barrier();
+      HostExec::loadShared(x + 64 * which);
+      HostExec::copyWaitGroups<0>();
+    });
+  };
+  EXPECT_EQ(readAfter(0), "");
+  EXPECT_EQ(readAfter(1), "a read of a copy in flight");
+}
+
+TEST(HostExec, BallotIsABitOfEachLane) {
+  EXPECT_EQ(defectOf([](float *) {
+              const int lane = HostExec::thread() % 32;
+              const uint32_t all = HostExec::ballot(lane % 3 == 0);
+              EXPECT_EQ(all, 0x49249249u);
+              EXPECT_EQ(HostExec::countBits(all), 11);
+            }),
+            "");
+}
+
 TEST(HostBlock, FindsThreadsLeftBehind) {
   EXPECT_EQ(defectOf([](float *) {
               if (HostExec::thread() != 5)

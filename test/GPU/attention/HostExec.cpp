@@ -20,6 +20,10 @@ struct ShuffleSlot {
   float value, result;
   int distance;
 };
+struct BallotSlot {
+  bool bit;
+  uint32_t all;
+};
 } // namespace
 
 /// Element (row, column) of 8 x 8 matrix i: lane 8 i + row points at the row.
@@ -116,4 +120,18 @@ float HostExec::shuffleXor(float x, int distance) {
   ShuffleSlot slot{x, 0, distance};
   block().meet(shuffle, &slot);
   return slot.result;
+}
+
+static void vote(void *const *slots) {
+  uint32_t all = 0;
+  for (int lane = 0; lane < kLanes; ++lane)
+    all |= uint32_t(static_cast<const BallotSlot *>(slots[lane])->bit) << lane;
+  for (int lane = 0; lane < kLanes; ++lane)
+    static_cast<BallotSlot *>(slots[lane])->all = all;
+}
+
+uint32_t HostExec::ballot(bool bit) {
+  BallotSlot slot{bit, 0};
+  block().meet(vote, &slot);
+  return slot.all;
 }

@@ -37,6 +37,10 @@ struct HostExec {
     block().shared.copy(thread(), to, from, Bytes, exists);
   }
   static void copyWait() { block().shared.wait(thread()); }
+  static void copyGroup() { block().shared.group(thread()); }
+  template <int Pending> static void copyWaitGroups() {
+    block().shared.waitGroups(thread(), Pending);
+  }
 
   static Address address(const void *at) {
     return reinterpret_cast<uintptr_t>(at);
@@ -46,6 +50,8 @@ struct HostExec {
   static void multiplyAdd(float (&sums)[4], const uint32_t (&a)[4], uint32_t b0,
                           uint32_t b1);
   static float shuffleXor(float x, int distance);
+  static uint32_t ballot(bool bit);
+  static int countBits(uint32_t bits) { return __builtin_popcount(bits); }
 
   static float maximum(float a, float b) { return std::fmax(a, b); }
   static float exp2(float x) { return std::exp2(x); }

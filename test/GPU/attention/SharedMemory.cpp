@@ -2,6 +2,7 @@
 
 #include "SharedMemory.h"
 
+#include <cstddef>
 #include <cstring>
 
 using namespace tessera::test;
@@ -10,7 +11,8 @@ static constexpr size_t kAlignment = 1024;
 
 SharedMemory::SharedMemory(int size, int threads)
     : storage(size_t(size) + kAlignment), bytes(size_t(size)),
-      state(size_t(size) / 4), copies(size_t(threads)) {
+      state(size_t(size) / 4), copies(size_t(threads)),
+      groups(size_t(threads)) {
   const uintptr_t at = reinterpret_cast<uintptr_t>(storage.data());
   base = storage.data() + (kAlignment - at % kAlignment) % kAlignment;
 }
@@ -30,6 +32,7 @@ void SharedMemory::start() {
     word = {kNobody, kNobody, -1, -1, false};
   for (std::vector<Copy> &list : copies)
     list.clear();
+  groups.assign(groups.size(), 0);
 }
 
 void SharedMemory::finish() {
@@ -101,12 +104,26 @@ void SharedMemory::copy(int thread, void *to, const void *from, int count,
   std::memset(to, 0xff, size_t(count));
   for (; first < end; ++first)
     state[first].inFlight = true;
-  copies[size_t(thread)].push_back(
-      {static_cast<unsigned char *>(to), from, count, exists});
+  copies[size_t(thread)].push_back({static_cast<unsigned char *>(to), from,
+                                    count, exists, groups[size_t(thread)]});
 }
 
+void SharedMemory::group(int thread) { ++groups[size_t(thread)]; }
+
 void SharedMemory::wait(int thread) {
-  for (const Copy &copy : copies[size_t(thread)]) {
+  arrive(thread, groups[size_t(thread)] + 1);
+}
+
+void SharedMemory::waitGroups(int thread, int pending) {
+  arrive(thread, groups[size_t(thread)] - pending);
+}
+
+/// Copies are in order of their groups.
+void SharedMemory::arrive(int thread, int groupsEnd) {
+  std::vector<Copy> &list = copies[size_t(thread)];
+  size_t done = 0;
+  for (; done < list.size() && list[done].group < groupsEnd; ++done) {
+    const Copy &copy = list[done];
     if (copy.exists)
       std::memcpy(copy.to, copy.from, size_t(copy.bytes));
     else
@@ -118,7 +135,7 @@ void SharedMemory::wait(int thread) {
       state[first].written = epoch; // visible to others behind a barrier
     }
   }
-  copies[size_t(thread)].clear();
+  list.erase(list.begin(), list.begin() + std::ptrdiff_t(done));
 }
 
 void SharedMemory::readRows(const void *const *rows) {

@@ -29,6 +29,10 @@ public:
   /// An asynchronous copy: its words are garbage until `thread` waits.
   void copy(int thread, void *to, const void *from, int bytes, bool exists);
   void wait(int thread);
+  /// The copies since the last call are a group, empty or not; the groups but
+  /// the last `pending` arrive.
+  void group(int thread);
+  void waitGroups(int thread, int pending);
   /// Eight rows of 16 bytes that the hardware reads at once.
   void readRows(const void *const *rows);
 
@@ -44,7 +48,10 @@ private:
     const void *from;
     int bytes;
     bool exists;
+    int group;
   };
+
+  void arrive(int thread, int groupsEnd);
 
   /// The words of [at, at + bytes); reports what is out of bounds or crooked.
   bool words(const void *at, int bytes, size_t *first, size_t *end);
@@ -54,6 +61,7 @@ private:
   size_t bytes;
   std::vector<Word> state;
   std::vector<std::vector<Copy>> copies; /* by thread */
+  std::vector<int> groups;               /* by thread: how many so far */
   int64_t epoch = 0;
   std::string firstDefect;
 };

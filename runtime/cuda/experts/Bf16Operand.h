@@ -1,0 +1,131 @@
+//===- Bf16Operand.h - An operand's tiles, from memory to lanes -*- C++ -*-===//
+// 128 rows or columns of a matrix by 64 of k, streamed through shared memory.
+// Where k runs along the matrix's rows in memory a tile is [128][64]; else it
+// is [64][128] and ldmatrix transposes. Either has 16 KiB and Fragment.h's
+// swizzle.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CUDA_EXPERTS_BF16OPERAND_H
+#define TESSERA_CUDA_EXPERTS_BF16OPERAND_H
+
+#include "../attention/Bf16Tile.h"
+#include "ProductTiles.h"
+
+namespace tessera::cuda {
+
+constexpr int kProductThreads = 128;
+constexpr int kProductTile = 128, kProductDeep = 64;
+constexpr int kOperandBytes = kProductTile * kProductDeep * 2;
+
+/// What a thread copies of each tile: a piece of `kEach` rows. Aligned: rows
+/// are whole pieces, which are copied asynchronously; else elements are
+/// gathered.
+template <bool ByRows, bool Aligned> struct Bf16Operand {
+  static constexpr int kRows = ByRows ? kProductTile : kProductDeep;
+  static constexpr int kColumns = ByRows ? kProductDeep : kProductTile;
+  static constexpr int kPieces = kColumns / kBf16PerPiece;
+  static constexpr int kRowsAtOnce = kProductThreads / kPieces;
+  static constexpr int kEach = kRows / kRowsAtOnce;
+
+  Matrix<uint16_t> from;
+  int first; /* row or column of the matrix, the tile's first beside k */
+  int numbers[kEach];
+
+  template <typename Exec>
+  TSR_DEVICE void start(const Matrix<uint16_t> &matrix, int tileFirst) {
+    from = matrix;
+    first = tileFirst;
+    find<Exec>(ByRows ? first : 0);
+  }
+
+  /// Copies the tile at k, whose rows have been found. Complete when its group
+  /// has arrived, behind a barrier.
+  template <typename Exec> TSR_DEVICE void load(unsigned char *tile, int k) {
+    const int row = Exec::thread() / kPieces, piece = Exec::thread() % kPieces;
+    const int column = (ByRows ? k : first) + piece * kBf16PerPiece;
+    TSR_UNROLL
+    for (int i = 0; i < kEach; ++i) {
+      unsigned char *to =
+          tile + pieceOffset<kColumns>(row + i * kRowsAtOnce, piece);
+      const bool exists = numbers[i] >= 0 && column < from.columns;
+      // Where nothing exists the address is not looked at.
+      const uint16_t *at = from.at(numbers[i], column);
+      if constexpr (Aligned)
+        Exec::template copyAsync<16>(to, at, exists);
+      else
+        Exec::storeShared(reinterpret_cast<Piece *>(to),
+                          gatherPiece(at, exists ? from.columns - column : 0));
+    }
+  }
+
+  /// Finds the rows of the tile at k, a step ahead: products fill the wait.
+  template <typename Exec> TSR_DEVICE void seek(int k) {
+    if (!ByRows)
+      find<Exec>(k);
+  }
+  /// The same where another operand has the same list.
+  template <typename Other> TSR_DEVICE void seekAs(const Other &other) {
+    TSR_UNROLL
+    for (int i = 0; i < kEach; ++i)
+      numbers[i] = other.numbers[i];
+  }
+
+  /// A operands of the 16 x 16 blocks at `at` and below, at step `k` of 16.
+  template <typename Exec, int MTiles>
+  static TSR_DEVICE void left(uint32_t (&out)[MTiles][4],
+                              typename Exec::Address at, int k) {
+    TSR_UNROLL
+    for (int m = 0; m < MTiles; ++m)
+      if constexpr (ByRows)
+        Exec::loadMatrices(out[m], blockRight(at, k) + m * 16 * kColumns * 2);
+      else
+        Exec::loadMatricesTransposed(out[m],
+                                     blockRight(at, m) + k * 16 * kColumns * 2);
+  }
+  /// B operands of 16 columns, the n-th from `at` on, at step `k` of 16.
+  template <typename Exec>
+  static TSR_DEVICE void right(uint32_t (&out)[4], typename Exec::Address at,
+                               int n, int k) {
+    if constexpr (ByRows)
+      Exec::loadMatrices(out, blockRight(at, k) + n * 16 * kColumns * 2);
+    else
+      Exec::loadMatricesTransposed(out,
+                                   blockRight(at, n) + k * 16 * kColumns * 2);
+  }
+
+  /// Of the warp whose part of the tile begins at `begin`: `at` of left.
+  template <typename Exec>
+  static TSR_DEVICE typename Exec::Address
+  leftAddress(const unsigned char *tile, int begin) {
+    const int lane = Exec::thread() % kWarp;
+    return address<Exec>(tile, begin,
+                         ByRows ? rowsFirst(lane) : columnsFirst(lane));
+  }
+  template <typename Exec>
+  static TSR_DEVICE typename Exec::Address
+  rightAddress(const unsigned char *tile, int begin) {
+    const int lane = Exec::thread() % kWarp;
+    return address<Exec>(tile, begin,
+                         ByRows ? columnsFirst(lane) : rowsFirst(lane));
+  }
+
+private:
+  template <typename Exec> TSR_DEVICE void find(int r) {
+    const int row = r + Exec::thread() / kPieces;
+    TSR_UNROLL
+    for (int i = 0; i < kEach; ++i)
+      numbers[i] = from.number(row + i * kRowsAtOnce);
+  }
+
+  /// A block that is right of another is at an exclusive or of its address.
+  template <typename Exec>
+  static TSR_DEVICE typename Exec::Address
+  address(const unsigned char *tile, int begin, const BlockRow &lane) {
+    const auto at =
+        blockAddress<Exec, kColumns>(tile, ByRows ? begin : 0, lane);
+    return ByRows ? at : blockRight(at, begin / 16);
+  }
+};
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_EXPERTS_BF16OPERAND_H

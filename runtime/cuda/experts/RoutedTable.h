@@ -1,0 +1,79 @@
+//===- RoutedTable.h - Which kernels a call runs ----------------*- C++ -*-===//
+// The choice by kind and dtypes, and the order of launches. The launcher is a
+// parameter: a stream on a GPU (RoutedKernels.cu), an emulator in tests.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CUDA_EXPERTS_ROUTEDTABLE_H
+#define TESSERA_CUDA_EXPERTS_ROUTEDTABLE_H
+
+#include "F32Product.h"
+#include "RoutedCall.h"
+#include "RoutedRows.h"
+#include "Routing.h"
+#include "TensorCoreProduct.h"
+#include "tessera/abi.h"
+
+namespace tessera::cuda {
+
+template <typename In, typename Out, Product P, typename Launcher>
+typename Launcher::Status runTiles(const RoutedParams &p, const Launcher &on) {
+  if constexpr (std::is_same_v<In, float>)
+    return on.template run<F32Product<P>>(p);
+  else if (p.firstAligned && p.secondAligned)
+    return on.template run<TensorCoreProduct<P, Out, true>>(p);
+  else
+    return on.template run<TensorCoreProduct<P, Out, false>>(p);
+}
+
+/// Lists first. Rows that are not routed become zero beside those that are.
+/// Launcher: `Status run<Kernel>(params)`, where Status() is success.
+template <typename In, typename Out, typename Launcher>
+typename Launcher::Status runProduct(const RoutedProblem &call,
+                                     const RoutedParams &p,
+                                     const Launcher &on) {
+  using Status = typename Launcher::Status;
+  Status status = on.template run<ListRows>(p);
+  if (status != Status())
+    return status;
+  if (call.kind == TSR_ROUTED_PRODUCT_GRAD_WEIGHT)
+    return runTiles<In, Out, Product::GradWeight>(p, on);
+  status = on.template run<ZeroUnrouted>(unroutedOf(call));
+  if (status != Status())
+    return status;
+  return call.transposed ? runTiles<In, Out, Product::Transposed>(p, on)
+                         : runTiles<In, Out, Product::Plain>(p, on);
+}
+
+template <typename In, typename Out, typename Launcher>
+typename Launcher::Status runRouted(const RoutedProblem &call,
+                                    const RoutedParams &p, const Launcher &on) {
+  switch (call.kind) {
+  case TSR_ROUTED_TOP_K:
+    return on.template run<TopK<In>>(p);
+  case TSR_ROUTED_DISPATCH:
+    return on.template run<Dispatch<In, Out>>(p);
+  case TSR_ROUTED_COLLECT:
+    return on.template run<Collect<In, Out>>(p);
+  case TSR_ROUTED_COLLECT_GRAD_GATES:
+    return on.template run<CollectGradGates<In>>(p);
+  default:
+    return runProduct<In, Out>(call, p, on);
+  }
+}
+
+/// Requires checkRouted(call) to be "".
+template <typename Launcher>
+typename Launcher::Status runRouted(const RoutedProblem &call, void *workspace,
+                                    const Launcher &on) {
+  const RoutedParams p = makeRoutedParams(call, workspace);
+  const bool bf16In = call.dtypeIn == TSR_DTYPE_BF16;
+  const bool bf16Out = call.dtypeOut == TSR_DTYPE_BF16;
+  if (bf16In)
+    return bf16Out ? runRouted<Bf16, Bf16>(call, p, on)
+                   : runRouted<Bf16, float>(call, p, on);
+  return bf16Out ? runRouted<float, Bf16>(call, p, on)
+                 : runRouted<float, float>(call, p, on);
+}
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_EXPERTS_ROUTEDTABLE_H

@@ -1,0 +1,124 @@
+//===- Routing.h - Gates, and who is routed where ---------------*- C++ -*-===//
+#ifndef TESSERA_CUDA_EXPERTS_ROUTING_H
+#define TESSERA_CUDA_EXPERTS_ROUTING_H
+
+#include "../attention/TileRange.h"
+#include "RoutedRows.h"
+
+#include <cmath>
+
+namespace tessera::cuda {
+
+/// A warp makes the gates of a token; lanes share the experts.
+template <typename In> struct TopK : WarpPerRow {
+  static Grid grid(const RoutedParams &p) { return gridOf(p.tokens); }
+
+  template <typename Exec>
+  static TSR_DEVICE void run(const RoutedParams &p, unsigned char *) {
+    const int64_t token = WarpPerRow::row<Exec>();
+    if (token >= p.tokens)
+      return;
+    const In *logits = static_cast<const In *>(p.first) + token * p.experts;
+    float *gates = static_cast<float *>(p.result) + token * p.experts;
+    const int lane = Exec::thread() % kWarp;
+    float top = widen(logits[0]);
+    for (int x = lane; x < p.experts; x += kWarp)
+      top = Exec::maximum(top, widen(logits[x]));
+    TSR_UNROLL
+    for (int distance = kWarp / 2; distance > 0; distance /= 2)
+      top = Exec::maximum(top, Exec::shuffleXor(top, distance));
+    float sum = 0;
+    for (int x = lane; x < p.experts; x += kWarp) {
+      const float e =
+          isChosen(p, logits, x) ? expf(widen(logits[x]) - top) : 0.0f;
+      sum += e;
+      gates[x] = e;
+    }
+    TSR_UNROLL
+    for (int distance = kWarp / 2; distance > 0; distance /= 2)
+      sum += Exec::shuffleXor(sum, distance);
+    for (int x = lane; x < p.experts; x += kWarp)
+      if (gates[x] != 0) // zero stays zero, also where the sum is NaN
+        gates[x] /= sum;
+  }
+
+private:
+  /// Fewer than k come before x: larger ones, and equal ones of a lower index.
+  static TSR_DEVICE bool isChosen(const RoutedParams &p, const In *logits,
+                                  int x) {
+    const float own = widen(logits[x]);
+    int before = 0;
+    for (int y = 0; y < p.experts; ++y) {
+      const float other = widen(logits[y]);
+      before += other > own || (y < x && other == own);
+    }
+    return before < p.k;
+  }
+};
+
+/// A block lists an expert's tokens, in order: warps count those of their
+/// stretch, then write them behind those of the warps before. No atomics.
+struct ListRows {
+  static constexpr int kThreads = 512, kMinBlocks = 1;
+  static constexpr int kWarps = kThreads / kWarp;
+  static constexpr int kSharedBytes = kWarps * 4;
+  static constexpr int kAhead = 4; /* gates of a lane loaded before use */
+  static constexpr int kTurn = kAhead * kWarp;
+
+  static Grid grid(const RoutedParams &p) { return {p.experts, 1, 1}; }
+
+  template <typename Exec>
+  static TSR_DEVICE void run(const RoutedParams &p, unsigned char *shared) {
+    int *counts = reinterpret_cast<int *>(shared);
+    const int expert = Exec::blockX(), warp = Exec::thread() / kWarp;
+    const int lane = Exec::thread() % kWarp;
+    const int stretch = ceilDiv(p.tokens, kWarps * kTurn) * kTurn;
+    const int64_t begin = int64_t(warp) * stretch;
+    int count = 0;
+    overTokens<Exec>(p, expert, begin, stretch, [&](int, uint32_t routed) {
+      count += Exec::countBits(routed);
+    });
+    if (lane == 0)
+      Exec::storeShared(counts + warp, count);
+    Exec::barrier();
+    int before = 0, all = 0;
+    for (int w = 0; w < kWarps; ++w) {
+      const int each = Exec::loadShared(counts + w);
+      before += w < warp ? each : 0;
+      all += each;
+    }
+    if (Exec::thread() == 0)
+      p.counts[expert] = all;
+    int *list = p.lists + int64_t(expert) * p.tokens;
+    overTokens<Exec>(p, expert, begin, stretch, [&](int t, uint32_t routed) {
+      if (routed >> lane & 1)
+        list[before + Exec::countBits(routed & ((1u << lane) - 1))] = t;
+      before += Exec::countBits(routed);
+    });
+  }
+
+private:
+  /// body(token of the lane, mask of the warp's lanes that are routed).
+  template <typename Exec, typename Body>
+  static TSR_DEVICE void overTokens(const RoutedParams &p, int expert,
+                                    int64_t begin, int stretch,
+                                    const Body &body) {
+    const int64_t wanted = begin + stretch;
+    const int end = int(wanted < p.tokens ? wanted : p.tokens);
+    for (int64_t t = begin; t < end; t += kTurn) {
+      const int first = int(t) + Exec::thread() % kWarp;
+      bool routed[kAhead];
+      TSR_UNROLL
+      for (int i = 0; i < kAhead; ++i)
+        routed[i] =
+            first + i * kWarp < end && p.gate(first + i * kWarp, expert) != 0;
+      TSR_UNROLL
+      for (int i = 0; i < kAhead; ++i)
+        body(first + i * kWarp, Exec::ballot(routed[i]));
+    }
+  }
+};
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_EXPERTS_ROUTING_H
