@@ -176,18 +176,6 @@ static bool hasExperts(ModuleOp module) {
       .wasInterrupted();
 }
 
-/// The GPU's attention kernels add no bias.
-static LogicalResult checkBiases(ModuleOp module) {
-  WalkResult found = module.walk([](nn::AttentionOp op) {
-    if (!op.getBiasTable())
-      return WalkResult::advance();
-    op.emitOpError() << "adds biases by distance, which is not supported on "
-                        "device 'cuda'; use --device cpu";
-    return WalkResult::interrupt();
-  });
-  return failure(found.wasInterrupted());
-}
-
 static LogicalResult checkDevice(ModuleOp module, const CompileOptions &options,
                                  EmitError emitError) {
   if (options.device != "cpu" && options.device != "cuda")
@@ -199,7 +187,7 @@ static LogicalResult checkDevice(ModuleOp module, const CompileOptions &options,
   if (options.device == "cuda" && hasExperts(module))
     return emitError() << "mixtures of experts are not supported on device "
                           "'cuda'; use --device cpu";
-  return options.device == "cuda" ? checkBiases(module) : success();
+  return success();
 }
 
 /// A program for a GPU is a list of calls: it is compiled here and run

@@ -24,10 +24,10 @@ Arity arityOf(const Call &call) {
             TSR_LAUNCH_SCALARS};
   case TSR_ENTRY_GEMM:
     return {4, TSR_GEMM_ARGS};
-  case TSR_ENTRY_ATTENTION:
-    return {5, TSR_ATTENTION_ARGS};
+  case TSR_ENTRY_ATTENTION: // with biases also their table
+    return {call.args[TSR_ATTENTION_BUCKETS] ? 6 : 5, TSR_ATTENTION_ARGS};
   case TSR_ENTRY_ATTENTION_BACKWARD:
-    return {9, TSR_ATTENTION_ARGS};
+    return {call.args[TSR_ATTENTION_BUCKETS] ? 11 : 9, TSR_ATTENTION_ARGS};
   case TSR_ENTRY_SCATTER_ADD:
     return {3, TSR_SCATTER_ARGS};
   case TSR_ENTRY_FILL:

@@ -18,6 +18,8 @@ struct Sizes {
   int64_t batch, heads, kvHeads, seqQ, seqK, headDim;
   bool causal;
   double dropout;
+  int64_t buckets = 0, maxDistance = 0;
+  int64_t queryStart = 0;
 };
 
 int64_t bitsOf(double value) {
@@ -52,28 +54,42 @@ std::vector<int64_t> argsOf(const Sizes &s, int64_t seed, int64_t step) {
                                /*batch start=*/1,
                                /*head start=*/2,
                                /*heads total=*/s.heads + 4,
-                               /*query start=*/0,
-                               /*queries total=*/s.seqQ};
-  args.resize(TSR_ATTENTION_ARGS); // No slice, no biases.
+                               s.queryStart,
+                               /*queries total=*/s.queryStart + s.seqQ};
+  args.resize(TSR_ATTENTION_ARGS);
+  args[TSR_ATTENTION_BUCKETS] = s.buckets;
+  args[TSR_ATTENTION_MAX_DISTANCE] = s.maxDistance;
   return args;
 }
 
-enum Place { Q, K, V, O, Lse, DO, DQ, DK, DV, Count };
+enum Place { Q, K, V, O, Lse, DO, DQ, DK, DV, Table, DTable, Count };
 constexpr int64_t spacing = 1 << 18;
 
 std::vector<int64_t> countsOf(const Sizes &s) {
   int64_t q = s.batch * s.seqQ * s.heads * s.headDim;
   int64_t kv = s.batch * s.seqK * s.kvHeads * s.headDim;
-  return {q, kv, kv, q, s.batch * s.heads * s.seqQ, q, q, kv, kv};
+  return {q,
+          kv,
+          kv,
+          q,
+          s.batch * s.heads * s.seqQ,
+          q,
+          q,
+          kv,
+          kv,
+          s.buckets * s.heads,
+          s.buckets * s.heads};
 }
 
 using Call = std::function<int32_t(std::vector<void *>, bool backward)>;
 
-/// Forward, then backward with what forward gave.
+/// Forward, then backward with what forward gave. Without a bias the entries
+/// take no table.
 int32_t attend(const std::vector<void *> &b, const Call &call) {
-  if (int32_t code = call({b[Q], b[K], b[V], b[O], b[Lse]}, false))
+  if (int32_t code = call({b[Q], b[K], b[V], b[O], b[Lse], b[Table]}, false))
     return code;
-  return call({b[DO], b[Q], b[K], b[V], b[O], b[Lse], b[DQ], b[DK], b[DV]},
+  return call({b[DO], b[Q], b[K], b[V], b[O], b[Lse], b[DQ], b[DK], b[DV],
+               b[Table], b[DTable]},
               true);
 }
 
@@ -115,7 +131,7 @@ void compare(const Sizes &s) {
                      }),
               0)
         << error;
-    for (int place : {O, Lse, DQ, DK, DV}) {
+    for (int place : {O, Lse, DQ, DK, DV, DTable}) {
       auto got = world.read<float>(0, place * spacing, counts[place]);
       // Sums of up to a few hundred terms in f32, in another order.
       for (int64_t i = 0; i < counts[place]; ++i)
@@ -129,6 +145,11 @@ TEST(GpuAttention, FollowsTheCpu) {
   compare({2, 4, 4, 70, 70, 32, true, 0});
   compare({1, 4, 2, 33, 65, 64, false, 0});
   compare({2, 2, 2, 64, 64, 64, true, 0.25});
+}
+
+TEST(GpuAttention, AddsBiasesByDistance) {
+  compare({2, 3, 3, 70, 90, 32, false, 0.1, 32, 128});
+  compare({1, 2, 2, 65, 130, 64, true, 0, 32, 64, /*queryStart=*/65});
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "../../runtime/cuda/attention/AttentionKernels.h"
 #include "AttentionUnits.h"
 #include "CpuKernels.h"
+#include "PositionBias.h"
 #include "StandInStream.h"
 
 #include <cmath>
@@ -43,6 +44,8 @@ AttentionProblem problemOf(const AttentionCall &call) {
                /*key start=*/0,
                /*keys total=*/call.seqK};
   p.queryStart = call.queryStart;
+  p.buckets = call.buckets;
+  p.maxDistance = call.maxDistance;
   return p;
 }
 } // namespace
@@ -57,12 +60,14 @@ size_t attentionWorkspace(const AttentionCall &call, bool backward) {
 
 cudaError_t attentionForward(const AttentionCall &call, const void *q,
                              const void *k, const void *v, void *o, void *lse,
-                             void *, cudaStream_t stream) {
+                             const void *table, void *, cudaStream_t stream) {
   stream->push([=] {
     AttentionProblem p = problemOf(call);
     p.q = q, p.k = k, p.v = v, p.o = o, p.lse = lse;
-    Workspace workspace;
+    p.biasTable = table;
+    Workspace workspace, biases;
     std::string error;
+    preparePositionBias(&p, &biases, &error);
     runAttentionUnits(p, AttentionUnits::forward(p, 1),
                       {cpuKernels().attentionScratch[p.dtype],
                        cpuKernels().attention[p.dtype], &workspace, 1},
@@ -74,18 +79,23 @@ cudaError_t attentionForward(const AttentionCall &call, const void *q,
 cudaError_t attentionBackward(const AttentionCall &call, const void *dO,
                               const void *q, const void *k, const void *v,
                               const void *o, const void *lse, void *dQ,
-                              void *dK, void *dV, void *, cudaStream_t stream) {
+                              void *dK, void *dV, const void *table,
+                              void *dTable, void *, cudaStream_t stream) {
   stream->push([=] {
     AttentionProblem p = problemOf(call);
     p.q = q, p.k = k, p.v = v, p.dO = dO;
     p.o = const_cast<void *>(o), p.lse = const_cast<void *>(lse);
     p.dQ = dQ, p.dK = dK, p.dV = dV;
-    Workspace workspace;
+    p.biasTable = table, p.dBiasTable = dTable;
+    Workspace workspace, biases, gradients;
     std::string error;
+    preparePositionBias(&p, &biases, &error);
+    preparePositionGradient(&p, &gradients, &error);
     runAttentionUnits(p, AttentionUnits::backward(p, 1),
                       {cpuKernels().attentionBackwardScratch[p.dtype],
                        cpuKernels().attentionBackward[p.dtype], &workspace, 1},
                       &error);
+    finishPositionGradient(p);
   });
   return cudaSuccess;
 }

@@ -17,7 +17,8 @@ struct Case {
   /// Sums are taken in another order: rounding of the precision, and AdamW
   /// divides small gradients by their own size.
   double tolerance;
-  bool isLlama = false;
+  /// In the directory of reference models; the small GPT-2 if there is none.
+  const char *reference = nullptr;
   const char *dpSync = "all-reduce";
   int64_t vocabulary = 61;
   int64_t batch = 8;
@@ -32,9 +33,11 @@ std::string compileFor(const Case &test, bool emulateGrid) {
   build.microBatches = test.microBatches;
   build.batch = test.batch;
   build.emulateGrid = emulateGrid;
-  std::string llama = std::string(REFERENCE_DIRECTORY) + "/llama/config.json";
-  return compileModel(
-      test.isLlama ? llama : smallModelWithDropout(test.vocabulary), build);
+  if (!test.reference)
+    return compileModel(smallModelWithDropout(test.vocabulary), build);
+  return compileModel(std::string(REFERENCE_DIRECTORY) + "/" + test.reference +
+                          "/config.json",
+                      build);
 }
 
 /// The key bias has gradient 0: AdamW makes steps of its rounding noise.
@@ -76,18 +79,21 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"f64_dp2tp2", "f64", "dp=2,tp=2", 1, 1e-9},
         Case{"f64_cp2", "f64", "cp=2", 1, 1e-9},
         Case{"f64_pp2", "f64", "pp=2", 2, 1e-9},
-        Case{"f64_dp2_server", "f64", "dp=2", 2, 1e-9, false,
+        Case{"f64_dp2_server", "f64", "dp=2", 2, 1e-9, nullptr,
              "parameter-server"},
         // Rows of logits are padded, with tp=2 shards too.
-        Case{"f64_padded_rows", "f64", "", 1, 1e-9, false, "all-reduce", 515},
-        Case{"f64_padded_rows_tp2", "f64", "tp=2", 2, 1e-9, false, "all-reduce",
-             1027},
-        Case{"bf16_padded_rows", "bf16", "", 1, 3e-2, false, "all-reduce", 515},
+        Case{"f64_padded_rows", "f64", "", 1, 1e-9, nullptr, "all-reduce", 515},
+        Case{"f64_padded_rows_tp2", "f64", "tp=2", 2, 1e-9, nullptr,
+             "all-reduce", 1027},
+        Case{"bf16_padded_rows", "bf16", "", 1, 3e-2, nullptr, "all-reduce",
+             515},
         // 1040 tokens: sums over them take two kernels.
-        Case{"f64_long", "f64", "", 1, 1e-9, false, "all-reduce", 61, 65, 1},
+        Case{"f64_long", "f64", "", 1, 1e-9, nullptr, "all-reduce", 61, 65, 1},
         Case{"f32", "f32", "", 1, 1e-3}, Case{"bf16", "bf16", "", 1, 3e-2},
-        Case{"llama_f64_tp4", "f64", "tp=4", 2, 1e-9, true},
-        Case{"llama_bf16", "bf16", "", 1, 3e-2, true}),
+        Case{"llama_f64_tp4", "f64", "tp=4", 2, 1e-9, "llama"},
+        Case{"llama_bf16", "bf16", "", 1, 3e-2, "llama"},
+        Case{"t5_f64_tp2", "f64", "tp=2", 2, 1e-9, "t5"},
+        Case{"t5_bf16", "bf16", "", 1, 3e-2, "t5"}),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

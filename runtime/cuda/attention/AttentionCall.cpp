@@ -2,12 +2,15 @@
 
 #include "AttentionCall.h"
 #include "AttentionParams.h"
+#include "PositionBucket.h"
 #include "tessera/abi.h"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 
 using namespace tessera::cuda;
+using tessera::PositionBuckets;
 
 /// Positions are ints in the kernels, with room for the last tile.
 static constexpr int64_t kMostPositions = (int64_t(1) << 31) - 1024;
@@ -33,6 +36,23 @@ static const char *checkSizes(const AttentionCall &c) {
   return nullptr;
 }
 
+static PositionBuckets bucketsOf(const AttentionCall &c) {
+  return {c.buckets, c.maxDistance, c.causal};
+}
+
+static const char *checkBias(const AttentionCall &c) {
+  const PositionBuckets buckets = bucketsOf(c);
+  if (c.buckets < 0 || buckets.exact() < 1 || c.maxDistance <= buckets.exact())
+    return "attention: not enough buckets of distances, or too near";
+  if (buckets.ofDirection() - buckets.exact() > kMostFarBuckets)
+    return "attention: distances of one direction have at most 128 buckets on "
+           "CUDA";
+  if (c.queryStart + c.seqQ > kMostPositions - c.seqK)
+    return "attention: with biases queries and keys have less than 2^31 - 1024 "
+           "positions together on CUDA";
+  return nullptr;
+}
+
 const char *tessera::cuda::checkAttention(const AttentionCall &c) {
   if (c.dtype != TSR_DTYPE_F32 && c.dtype != TSR_DTYPE_BF16)
     return "attention: the dtype on CUDA is f32 or bf16";
@@ -47,7 +67,7 @@ const char *tessera::cuda::checkAttention(const AttentionCall &c) {
     return "attention: dropout is not in [0, 1)";
   if (c.dropout > 0 && !c.key)
     return "attention: dropout needs the key of its stream";
-  return nullptr;
+  return c.buckets != 0 ? checkBias(c) : nullptr;
 }
 
 const char *tessera::cuda::checkAttentionGradients(const AttentionCall &c) {
@@ -60,9 +80,65 @@ const char *tessera::cuda::checkAttentionGradients(const AttentionCall &c) {
   return nullptr;
 }
 
+/// First distance of a far bucket, at most the one from which on all are in the
+/// last. The float arithmetic is monotonous.
+static int64_t beginOf(const PositionBuckets &buckets, int64_t bucket) {
+  int64_t low = buckets.exact(), high = buckets.maxDistance;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (buckets.at(middle) >= bucket)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+static int asPosition(int64_t x) { return int(std::min(x, kMostPositions)); }
+
+/// All but its buffers.
+static DistanceBias biasOf(const AttentionCall &c) {
+  DistanceBias bias = {};
+  if (c.buckets == 0)
+    return bias;
+  const PositionBuckets buckets = bucketsOf(c);
+  bias.buckets = int(c.buckets);
+  bias.exact = int(buckets.exact());
+  bias.perDirection = int(buckets.ofDirection());
+  bias.causal = c.causal;
+  for (int i = 0; i < bias.perDirection - bias.exact; ++i)
+    bias.beginOf[i] = asPosition(beginOf(buckets, bias.exact + i));
+  const int64_t furthest = c.queryStart + c.seqQ + c.seqK;
+  bias.behind = int(std::min(c.maxDistance, furthest));
+  bias.ahead = c.causal ? 0 : bias.behind;
+  bias.row = int(c.seqQ + c.seqK - 1) + 2 * kBiasMargin;
+  bias.blockRows = biasRows(c.dtype == TSR_DTYPE_BF16, c.headDim);
+  bias.parts = c.batch * ((c.seqQ + bias.blockRows - 1) / bias.blockRows);
+  return bias;
+}
+
+static int64_t statistics(const AttentionCall &c) {
+  return c.batch * c.heads * c.seqQ;
+}
+
+/// delta, the vectors by distance, the sums.
 size_t tessera::cuda::attentionWorkspace(const AttentionCall &c,
                                          bool backward) {
-  return backward ? size_t(c.batch * c.heads * c.seqQ) * sizeof(float) : 0;
+  const DistanceBias bias = biasOf(c);
+  int64_t floats = c.heads * bias.row;
+  if (backward)
+    floats += statistics(c) + c.heads * bias.parts * bias.entries();
+  return size_t(floats) * sizeof(float);
+}
+
+static DistanceBias withBuffers(DistanceBias bias, const AttentionCall &c,
+                                const AttentionBuffers &b) {
+  float *workspace = static_cast<float *>(b.workspace);
+  bias.table = static_cast<const float *>(b.table);
+  bias.dTable = static_cast<float *>(b.dTable);
+  bias.byDistance = b.dO ? workspace + statistics(c) : workspace;
+  bias.sums = bias.byDistance + c.heads * bias.row;
+  return bias;
 }
 
 /// Whether every 16-byte piece of the rows is aligned. Absent tensors are.
@@ -88,6 +164,8 @@ AttentionParams tessera::cuda::makeParams(const AttentionCall &c,
   p.dV = rows(b.dV, c.rowDv);
   p.lse = static_cast<float *>(const_cast<void *>(b.lse));
   p.delta = static_cast<float *>(b.workspace);
+  if (c.buckets != 0)
+    p.bias = withBuffers(biasOf(c), c, b);
   p.key = c.key;
   p.batchStart = c.batchStart;
   p.headStart = c.headStart;

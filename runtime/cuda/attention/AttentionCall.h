@@ -21,6 +21,7 @@ struct AttentionCall {
   double dropout;
   int64_t batchStart, headStart, headsTotal;
   int64_t queryStart, queriesTotal; /* the queries are a slice of these */
+  int64_t buckets, maxDistance;     /* of a bias by distance; 0 without one */
   const uint64_t *key; /* device memory, the dropout stream's key; null without
                           dropout */
 };

@@ -7,6 +7,7 @@
 
 #include "../HostDevice.h"
 #include "AttentionCall.h"
+#include "DistanceBias.h"
 
 namespace tessera::cuda {
 
@@ -21,6 +22,9 @@ struct TensorRows {
   }
 };
 
+/// What a call asks for besides plain attention: kernels without pay nothing.
+enum class Form { Plain, Biased };
+
 struct AttentionParams {
   TensorRows q, k, v, o, dO, dQ, dK, dV;
   float *lse, *delta;
@@ -32,6 +36,7 @@ struct AttentionParams {
   uint32_t lastDropped;   /* words up to this one are dropped */
   bool causal, dropout;
   bool aligned; /* all rows and heads start at multiples of 16 bytes */
+  DistanceBias bias;
 
   TSR_HOST_DEVICE int group() const { return heads / kvHeads; }
   /// Row of position s of sequence b in q, o, dO, dQ; in k, v, dK, dV.
@@ -40,6 +45,12 @@ struct AttentionParams {
   }
   TSR_HOST_DEVICE int64_t keyRow(int b, int s) const {
     return int64_t(b) * seqK + s;
+  }
+  /// Bias of (query, key), times log2(e). Its neighbours are those of the next
+  /// query and of the key before.
+  TSR_HOST_DEVICE const float *biasAt(int head, int query, int key) const {
+    return bias.byDistance + int64_t(head) * bias.row +
+           (query - key + seqK - 1 + kBiasMargin);
   }
   /// Index of query s in lse and delta.
   TSR_HOST_DEVICE int64_t statistic(int b, int head, int s) const {
@@ -53,6 +64,8 @@ struct AttentionBuffers {
   const void *o, *lse, *dO; /* forward writes o and lse */
   void *dQ, *dK, *dV;
   void *workspace;
+  const void *table; /* with biases */
+  void *dTable;
 };
 
 /// Requires checkAttention(call) to be null.

@@ -16,12 +16,14 @@ namespace tessera::cuda {
 /// D: head_dim, padded. Drop: with dropout. Two row tiles per warp halve the
 /// reads of shared memory per product; the counters of dropout leave registers
 /// for one. Tile sizes are the largest for which ptxas spills nothing (sm_90).
-template <int D, bool Drop> struct Bf16Forward {
+template <int D, bool Drop, Form F> struct Bf16Forward {
   static constexpr int kMTiles = Drop ? 1 : 2;
   static constexpr int kWarps = 8 / kMTiles;
   static constexpr int kThreads = kWarps * kWarp;
   static constexpr int kRows = kWarps * kMTiles * 16;
-  static constexpr int kKeys = D == 128 && !Drop ? 32 : 64;
+  static constexpr bool kAddsBias = F == Form::Biased;
+  static constexpr int kKeys =
+      (D == 128 && !Drop) || (D == 64 && Drop && kAddsBias) ? 32 : 64;
   static constexpr int kMinBlocks = D == 64 ? 2 : 1;
   static constexpr int kTileBytes = kKeys * D * 2, kQueryBytes = kRows * D * 2;
   static constexpr int kSharedBytes = kQueryBytes + 4 * kTileBytes;
@@ -106,6 +108,8 @@ private:
     Scores s;
     productOfRows<Exec, D>(s, queries, block.warpRow, stage);
     scaleScores(p, s);
+    if (kAddsBias)
+      addBias<Exec>(p, block, key, s);
     if (needsMask(planeOf(p), block.query, kRows, key, kKeys))
       hideScores<Exec>(p, block, key, s);
     softmax<Exec>(s, state);
@@ -124,6 +128,27 @@ private:
       TSR_UNROLL
     for (int e = 0; e < 4; ++e)
       s.at[m][n][e] *= p.scaleLog2;
+  }
+
+  /// Elements of a diagonal of 8 x 8 pieces share their biases.
+  template <typename Exec>
+  static TSR_DEVICE void addBias(const AttentionParams &p, const Block &block,
+                                 int key, Scores &s) {
+    const int lane = Exec::thread() % kWarp;
+    const float *bias = p.biasAt(block.head, queryOf(block, lane, 0, 0),
+                                 key + accumulatorColumn(lane, 0));
+    TSR_UNROLL
+    for (int diagonal = 1 - kKeys / 8; diagonal < 2 * kMTiles; ++diagonal)
+      TSR_UNROLL
+    for (int odd = 0; odd < 2; ++odd) {
+      const float b = Exec::loadConstant(bias + diagonal * 8 - odd);
+      TSR_UNROLL
+      for (int row = 0; row < 2 * kMTiles; ++row) {
+        const int n = row - diagonal;
+        if (n >= 0 && n < kKeys / 8)
+          s.at[row / 2][n][row % 2 * 2 + odd] += b;
+      }
+    }
   }
 
   /// Only keys are hidden: rows of queries that do not exist are not stored.

@@ -12,7 +12,7 @@
 namespace tessera::cuda {
 
 /// D: head_dim, padded to 32, 64 or 128.
-template <int D> struct F32Forward {
+template <int D, Form F> struct F32Forward {
   static constexpr int kThreads = kF32Threads, kMinBlocks = 2;
   static constexpr int kQueries = kF32Rows * f32Pitch(D); /* floats */
   static constexpr int kTile = kF32Stream * f32Pitch(D);
@@ -57,7 +57,7 @@ template <int D> struct F32Forward {
       Exec::barrier();
       F32Scores s;
       productOfF32Rows<Exec, D>(s, queries, keys);
-      softmax<Exec>(p, query, key, s, state);
+      softmax<Exec>(p, head, query, key, s, state);
       if (p.dropout)
         drop<Exec>(mask, query, key, s);
       storeScores<Exec>(s, scores);
@@ -79,8 +79,12 @@ private:
 
   /// See Bf16Forward::softmax; here eight lanes share a row.
   template <typename Exec>
-  static TSR_DEVICE void softmax(const AttentionParams &p, int query, int key,
-                                 F32Scores &s, State &state) {
+  static TSR_DEVICE void softmax(const AttentionParams &p, int head, int query,
+                                 int key, F32Scores &s, State &state) {
+    const float *bias = nullptr; /* of the thread's first query and key */
+    if (F == Form::Biased)
+      bias = p.biasAt(head, query + f32Row(Exec::thread(), 0),
+                      key + f32Column(Exec::thread(), 0));
     TSR_UNROLL
     for (int i = 0; i < kF32RowsEach; ++i) {
       const int q = query + f32Row(Exec::thread(), i);
@@ -89,7 +93,12 @@ private:
       for (int j = 0; j < kF32ScoresEach; ++j) {
         const int t = key + f32Column(Exec::thread(), j);
         const bool hidden = t >= p.seqK || (p.causal && t > p.queryStart + q);
-        s.at[i][j] = hidden ? -__builtin_huge_valf() : s.at[i][j] * p.scaleLog2;
+        float b = 0;
+        if (F == Form::Biased)
+          b = Exec::loadConstant(bias + i * kF32Down - j * kF32Across);
+        s.at[i][j] = hidden              ? -__builtin_huge_valf()
+                     : F == Form::Biased ? s.at[i][j] * p.scaleLog2 + b
+                                         : s.at[i][j] * p.scaleLog2;
         top = Exec::maximum(top, s.at[i][j]);
       }
       TSR_UNROLL

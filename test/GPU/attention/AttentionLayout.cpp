@@ -2,8 +2,6 @@
 
 #include "AttentionSuite.h"
 
-#include <algorithm>
-
 using namespace tessera;
 using namespace tessera::test;
 
@@ -20,7 +18,7 @@ static double asDouble(int64_t bits) {
 
 static cuda::AttentionCall callOf(const AttentionData &x, const uint64_t *key) {
   const auto arg = [&](int i) { return x.args[size_t(i)]; };
-  cuda::AttentionCall c;
+  cuda::AttentionCall c{};
   c.batch = arg(TSR_ATTENTION_BATCH);
   c.heads = arg(TSR_ATTENTION_HEADS);
   c.kvHeads = arg(TSR_ATTENTION_KV_HEADS);
@@ -44,6 +42,8 @@ static cuda::AttentionCall callOf(const AttentionData &x, const uint64_t *key) {
   c.headsTotal = arg(TSR_ATTENTION_HEADS_TOTAL);
   c.queryStart = arg(TSR_ATTENTION_QUERY_START);
   c.queriesTotal = arg(TSR_ATTENTION_QUERIES_TOTAL);
+  c.buckets = arg(TSR_ATTENTION_BUCKETS);
+  c.maxDistance = arg(TSR_ATTENTION_MAX_DISTANCE);
   c.key = c.dropout > 0 ? key : nullptr;
   return c;
 }
@@ -60,7 +60,9 @@ static AttentionOperands given(AttentionData &x, const uint64_t *key) {
           {&x.dO, 0},
           {&x.dQ, 0},
           {fused ? &x.dQ : &x.dK, fused ? k : 0},
-          {fused ? &x.dQ : &x.dV, fused ? v : 0}};
+          {fused ? &x.dQ : &x.dV, fused ? v : 0},
+          {&x.table, 0},
+          {&x.dTable, 0}};
 }
 
 namespace {
@@ -140,18 +142,14 @@ void tessera::test::runBackward(Backend &on, AttentionData &data,
 }
 
 std::vector<Layout> tessera::test::layoutsOf(const AttentionCase &c) {
-  if (c.headDim % (c.dtype == TSR_DTYPE_BF16 ? 8 : 4) != 0)
+  // How rows are read has nothing to do with biases.
+  if (c.buckets != 0 || c.headDim % (c.dtype == TSR_DTYPE_BF16 ? 8 : 4) != 0)
     return {Layout::Given};
   return {Layout::Given, Layout::Aligned};
 }
 
 std::vector<AttentionCase> tessera::test::gpuAttentionCases(int64_t dtype) {
   std::vector<AttentionCase> cases = attentionCases(dtype);
-  // Biases are refused on device 'cuda'.
-  cases.erase(
-      std::remove_if(cases.begin(), cases.end(),
-                     [](const AttentionCase &c) { return c.buckets != 0; }),
-      cases.end());
   const auto add = [&](AttentionCase c) {
     c.dtype = dtype;
     cases.push_back(c);
@@ -160,6 +158,17 @@ std::vector<AttentionCase> tessera::test::gpuAttentionCases(int64_t dtype) {
     add({1, 4, 1, 150, 150, 64, causal, true});
     add({1, 2, 1, 129, 257, 128, causal, false, 0.2});
     add({2, 2, 2, 33, 96, 112, causal});
+    // Biases: tiles wholly in the last bucket; one tile of wide heads.
+    AttentionCase far{1, 1, 1, 133, 290, 64, causal};
+    far.queryStart = causal ? 157 : 0;
+    far.queriesTotal = 290;
+    far.buckets = 32;
+    far.maxDistance = 128;
+    add(far);
+    AttentionCase wide{2, 1, 1, 40, 70, 72, causal, false, causal ? 0.2 : 0};
+    wide.buckets = 32;
+    wide.maxDistance = 20;
+    add(wide);
   }
   AttentionCase negative{1, 1, 1, 70, 70, 48, true};
   negative.scale = -0.3;

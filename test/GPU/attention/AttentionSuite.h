@@ -24,6 +24,7 @@ struct Tensor {
 struct AttentionOperands {
   cuda::AttentionCall call; /* its key is in host memory */
   Tensor q, k, v, o, lse, dO, dQ, dK, dV;
+  Tensor table, dTable; /* without a bias empty */
 };
 
 /// Runs calls; fails the test where that is impossible.
