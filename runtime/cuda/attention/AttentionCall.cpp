@@ -31,8 +31,12 @@ static const char *checkSizes(const AttentionCall &c) {
     return "attention: batch and heads are at most 65535 on CUDA";
   if (c.seqQ > kMostPositions || c.seqK > kMostPositions)
     return "attention: sequences have less than 2^31 - 1024 positions on CUDA";
-  if (c.queryStart < 0 || c.queryStart > kMostPositions - c.seqQ)
+  if (c.queryStart + c.keyStart < 0 ||
+      c.queryStart + c.keyStart > kMostPositions - c.seqQ)
     return "attention: query positions are from 0 to 2^31 - 1024 on CUDA";
+  if (c.keysTotal != 0 && (c.keyStart < 0 || c.keysTotal > kMostPositions ||
+                           c.keyStart > c.keysTotal - c.seqK))
+    return "attention: the keys are no slice of at most 2^31 - 1024 positions";
   return nullptr;
 }
 
@@ -41,6 +45,8 @@ static PositionBuckets bucketsOf(const AttentionCall &c) {
 }
 
 static const char *checkBias(const AttentionCall &c) {
+  if (c.keysTotal != 0)
+    return "attention: a slice of the keys with biases by distance";
   const PositionBuckets buckets = bucketsOf(c);
   if (c.buckets < 0 || buckets.exact() < 1 || c.maxDistance <= buckets.exact())
     return "attention: not enough buckets of distances, or too near";
@@ -68,6 +74,12 @@ const char *tessera::cuda::checkAttention(const AttentionCall &c) {
   if (c.dropout > 0 && !c.key)
     return "attention: dropout needs the key of its stream";
   return c.buckets != 0 ? checkBias(c) : nullptr;
+}
+
+const char *tessera::cuda::checkAttentionSlice(const AttentionCall &c) {
+  if (c.keysTotal != 0 && !c.earlier && c.causal && c.queryStart < 0)
+    return "attention: a query sees no key of the first slice";
+  return nullptr;
 }
 
 const char *tessera::cuda::checkAttentionGradients(const AttentionCall &c) {
@@ -151,6 +163,16 @@ static TensorRows rows(const void *data, int64_t row) {
   return {const_cast<void *>(data), row};
 }
 
+/// Of batch, head, query and key 0.
+static uint64_t firstScore(const AttentionCall &c, uint64_t headScores,
+                           int64_t keysTotal) {
+  const uint64_t head =
+      uint64_t(c.batchStart) * uint64_t(c.headsTotal) + uint64_t(c.headStart);
+  return head * headScores +
+         uint64_t(c.queryStart + c.keyStart) * uint64_t(keysTotal) +
+         uint64_t(c.keyStart);
+}
+
 AttentionParams tessera::cuda::makeParams(const AttentionCall &c,
                                           const AttentionBuffers &b) {
   AttentionParams p{};
@@ -167,10 +189,13 @@ AttentionParams tessera::cuda::makeParams(const AttentionCall &c,
   if (c.buckets != 0)
     p.bias = withBuffers(biasOf(c), c, b);
   p.key = c.key;
-  p.batchStart = c.batchStart;
-  p.headStart = c.headStart;
   p.headsTotal = c.headsTotal;
-  p.queriesTotal = c.queriesTotal;
+  p.keysTotal = c.keysTotal != 0 ? c.keysTotal : c.seqK;
+  p.headScores = uint64_t(c.queriesTotal) * uint64_t(p.keysTotal);
+  p.firstScore = firstScore(c, p.headScores, p.keysTotal);
+  p.slice = c.keysTotal != 0;
+  p.earlier = c.earlier;
+  p.earlierKeys = c.earlierKeys;
   p.queryStart = int(c.queryStart);
   p.batch = int(c.batch);
   p.heads = int(c.heads);

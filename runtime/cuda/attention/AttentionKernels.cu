@@ -13,7 +13,7 @@ cudaError_t tessera::cuda::attentionForward(const AttentionCall &call,
                                             const void *v, void *o, void *lse,
                                             const void *table, void *workspace,
                                             cudaStream_t stream) {
-  if (checkAttention(call))
+  if (checkAttention(call) || checkAttentionSlice(call))
     return cudaErrorInvalidValue;
   AttentionBuffers buffers = {};
   buffers.q = q;

@@ -11,6 +11,9 @@
 
 namespace tessera::cuda {
 
+/// Exponentials are powers of 2.
+constexpr float kLog2E = 1.4426950408889634f, kLn2 = 0.6931471805599453f;
+
 /// Rows of a tensor [batch, seq, heads, headDim]; strides in elements.
 struct TensorRows {
   void *data;
@@ -23,18 +26,22 @@ struct TensorRows {
 };
 
 /// What a call asks for besides plain attention: kernels without pay nothing.
-enum class Form { Plain, Biased };
+enum class Form { Plain, Biased, Slice };
 
 struct AttentionParams {
   TensorRows q, k, v, o, dO, dQ, dK, dV;
   float *lse, *delta;
   const uint64_t *key;
-  int64_t batchStart, headStart, headsTotal, queriesTotal;
+  /// Of dropout: index of the call's first score among all, scores of a head of
+  /// all, heads of all, keys of all. Indices wrap as the CPU's do.
+  uint64_t firstScore, headScores;
+  int64_t headsTotal, keysTotal;
   int batch, heads, kvHeads, seqQ, seqK, headDim, queryStart;
   float scale, scaleLog2; /* scaleLog2: scale * log2(e), for 2^x */
   float keepScale;        /* 1 / (1 - p); 1 without dropout */
   uint32_t lastDropped;   /* words up to this one are dropped */
   bool causal, dropout;
+  bool slice, earlier, earlierKeys; /* as in AttentionCall */
   bool aligned; /* all rows and heads start at multiples of 16 bytes */
   DistanceBias bias;
 

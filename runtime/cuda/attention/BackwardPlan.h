@@ -73,7 +73,7 @@ template <typename Exec, Form F>
 TSR_DEVICE ScoreGradient gradientOf(const AttentionParams &p, float s,
                                     float bias, float dP, float lse,
                                     float delta, bool seen, bool kept) {
-  float power = s * p.scaleLog2 - lse * 1.4426950408889634f;
+  float power = s * p.scaleLog2 - lse * kLog2E;
   if (F == Form::Biased)
     power += bias;
   const float e = Exec::exp2(power);

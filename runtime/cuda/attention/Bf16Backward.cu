@@ -26,5 +26,13 @@ INSTANCE(Bf16Backward<128, Side::Queries, false, Form::Biased>);
 INSTANCE(Bf16Backward<128, Side::Queries, true, Form::Biased>);
 INSTANCE(Bf16Backward<128, Side::Keys, false, Form::Biased>);
 INSTANCE(Bf16Backward<128, Side::Keys, true, Form::Biased>);
+INSTANCE(Bf16Backward<64, Side::Queries, false, Form::Slice>);
+INSTANCE(Bf16Backward<64, Side::Queries, true, Form::Slice>);
+INSTANCE(Bf16Backward<64, Side::Keys, false, Form::Slice>);
+INSTANCE(Bf16Backward<64, Side::Keys, true, Form::Slice>);
+INSTANCE(Bf16Backward<128, Side::Queries, false, Form::Slice>);
+INSTANCE(Bf16Backward<128, Side::Queries, true, Form::Slice>);
+INSTANCE(Bf16Backward<128, Side::Keys, false, Form::Slice>);
+INSTANCE(Bf16Backward<128, Side::Keys, true, Form::Slice>);
 
 } // namespace tessera::cuda

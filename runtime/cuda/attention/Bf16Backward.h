@@ -12,6 +12,7 @@
 #define TESSERA_CUDA_ATTENTION_BF16BACKWARD_H
 
 #include "BackwardPlan.h"
+#include "Bf16Rows.h"
 #include "Bf16Tile.h"
 #include "DiagonalSums.h"
 #include "DropoutMask.h"
@@ -68,6 +69,8 @@ template <int D, Side S, bool Drop, Form F> struct Bf16Backward {
                          Exec::thread() / kWarp * kMTiles * 16};
     const BackwardPlan plan =
         backwardPlan<S>(p, block.ownHead, block.own, kRows, kStream);
+    if (plan.steps() == 0 && addsToEarlier(p))
+      return;
     unsigned char *stages = shared + kStages;
     loadOwn<Exec>(p, block, shared);
     const int steps = plan.steps();
@@ -272,6 +275,23 @@ private:
           s.at[m][n][e]);
   }
 
+  static TSR_DEVICE bool addsToEarlier(const AttentionParams &p) {
+    return F == Form::Slice && (kOwnsKeys ? p.earlierKeys : p.earlier);
+  }
+
+  /// Sums over slices, in f32.
+  template <typename Exec, bool Adds>
+  static TSR_DEVICE void
+  give(const AttentionParams &p, const Block &block, const State &state,
+       const float (&first)[kMTiles][2], const float (&second)[kMTiles][2]) {
+    storeRows<Exec, D, Adds>(state.first, first,
+                             ownView<float>(p, block, kOwnsKeys ? p.dK : p.dQ),
+                             block.warpRow);
+    if (kOwnsKeys)
+      storeRows<Exec, D, Adds>(state.second, second,
+                               ownView<float>(p, block, p.dV), block.warpRow);
+  }
+
   /// The owned tiles become those of their gradients.
   template <typename Exec>
   static TSR_DEVICE void finish(const AttentionParams &p, const Block &block,
@@ -286,6 +306,10 @@ private:
     }
     // Without a step nobody has waited for the owned tiles to arrive.
     Exec::copyWait();
+    if (F == Form::Slice)
+      return addsToEarlier(p)
+                 ? give<Exec, true>(p, block, state, first, second)
+                 : give<Exec, false>(p, block, state, first, second);
     Exec::barrier();
     storeFragments<Exec, D>(state.first, first, tiles, block.warpRow);
     if (kOwnsKeys)

@@ -16,5 +16,9 @@ INSTANCE(Bf16Forward<64, false, Form::Biased>);
 INSTANCE(Bf16Forward<64, true, Form::Biased>);
 INSTANCE(Bf16Forward<128, false, Form::Biased>);
 INSTANCE(Bf16Forward<128, true, Form::Biased>);
+INSTANCE(Bf16Forward<64, false, Form::Slice>);
+INSTANCE(Bf16Forward<64, true, Form::Slice>);
+INSTANCE(Bf16Forward<128, false, Form::Slice>);
+INSTANCE(Bf16Forward<128, true, Form::Slice>);
 
 } // namespace tessera::cuda

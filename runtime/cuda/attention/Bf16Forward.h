@@ -8,6 +8,7 @@
 #define TESSERA_CUDA_ATTENTION_BF16FORWARD_H
 
 #include "BackwardPlan.h"
+#include "Bf16Rows.h"
 #include "Bf16Tile.h"
 #include "DropoutMask.h"
 
@@ -23,7 +24,7 @@ template <int D, bool Drop, Form F> struct Bf16Forward {
   static constexpr int kRows = kWarps * kMTiles * 16;
   static constexpr bool kAddsBias = F == Form::Biased;
   static constexpr int kKeys =
-      (D == 128 && !Drop) || (D == 64 && Drop && kAddsBias) ? 32 : 64;
+      (D == 128 && !Drop) || (D == 64 && Drop && F != Form::Plain) ? 32 : 64;
   static constexpr int kMinBlocks = D == 64 ? 2 : 1;
   static constexpr int kTileBytes = kKeys * D * 2, kQueryBytes = kRows * D * 2;
   static constexpr int kSharedBytes = kQueryBytes + 4 * kTileBytes;
@@ -53,6 +54,8 @@ template <int D, bool Drop, Form F> struct Bf16Forward {
         Exec::thread() / kWarp * kMTiles * 16};
     unsigned char *stages = shared + kQueryBytes;
     const int tiles = keyTiles(planeOf(p), block.query, kRows, kKeys).count();
+    if (F == Form::Slice && p.earlier && tiles == 0)
+      return;
 
     loadTile<Exec, kRows, D, kThreads>(
         shared, queryView<const uint16_t>(p, p.q, block.batch, block.head,
@@ -60,6 +63,8 @@ template <int D, bool Drop, Form F> struct Bf16Forward {
     loadStage<Exec>(p, block, 0, stages);
     State state;
     start(state);
+    if (F == Form::Slice && p.earlier)
+      startEarlier<Exec>(p, block, state);
     DropoutMask mask = {};
     if (Drop)
       mask = dropoutMask(p, block.batch, block.head);
@@ -98,6 +103,32 @@ private:
       state.top[m][half] = -__builtin_huge_valf();
       state.sum[m][half] = 0;
     }
+  }
+
+  /// As if the maximum of earlier scores were their log-sum-exp: their sum is 1
+  /// then, which one lane of a row has.
+  template <typename Exec>
+  static TSR_DEVICE void startEarlier(const AttentionParams &p,
+                                      const Block &block, State &state) {
+    loadRows<Exec, D>(state.out, 1 / p.keepScale,
+                      outputOf<const float>(p, block), block.warpRow);
+    const int lane = Exec::thread() % kWarp;
+    TSR_UNROLL
+    for (int m = 0; m < kMTiles; ++m)
+      TSR_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      const int query = queryOf(block, lane, m, half * 2);
+      if (query < p.seqQ)
+        state.top[m][half] =
+            p.lse[p.statistic(block.batch, block.head, query)] * kLog2E;
+      state.sum[m][half] = lane % 4 == 0 ? 1 : 0;
+    }
+  }
+
+  template <typename T>
+  static TSR_DEVICE TileView<T> outputOf(const AttentionParams &p,
+                                         const Block &block) {
+    return queryView<T>(p, p.o, block.batch, block.head, block.query);
   }
 
   template <typename Exec>
@@ -240,15 +271,16 @@ private:
       const int query = queryOf(block, lane, m, half * 2);
       if (lane % 4 == 0 && query < p.seqQ)
         p.lse[p.statistic(block.batch, block.head, query)] =
-            (state.top[m][half] + Exec::log2(sum)) * 0.6931471805599453f;
+            (state.top[m][half] + Exec::log2(sum)) * kLn2;
     }
+    if (F == Form::Slice)
+      return storeRows<Exec, D, false>(
+          state.out, factor, outputOf<float>(p, block), block.warpRow);
     // The queries' tile becomes the output's.
     Exec::barrier();
     storeFragments<Exec, D>(state.out, factor, shared, block.warpRow);
     Exec::barrier();
-    storeTile<Exec, kRows, D, kThreads>(
-        shared,
-        queryView<uint16_t>(p, p.o, block.batch, block.head, block.query));
+    storeTile<Exec, kRows, D, kThreads>(shared, outputOf<uint16_t>(p, block));
   }
 };
 

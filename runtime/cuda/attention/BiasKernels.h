@@ -23,8 +23,7 @@ struct SpreadBias {
       return;
     const int distance = p.queryStart + i - kBiasMargin - (p.seqK - 1);
     p.bias.byDistance[int64_t(head) * p.bias.row + i] =
-        p.bias.table[p.bias.bucketOf(distance) * p.heads + head] *
-        1.4426950408889634f;
+        p.bias.table[p.bias.bucketOf(distance) * p.heads + head] * kLog2E;
   }
 };
 

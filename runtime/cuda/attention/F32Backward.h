@@ -49,6 +49,8 @@ template <int D, Side S, Form F> struct F32Backward {
     const Block block = {Exec::blockZ(), Exec::blockY(), tile * kF32Rows};
     const BackwardPlan plan =
         backwardPlan<S>(p, block.ownHead, block.own, kF32Rows, kF32Stream);
+    if (plan.steps() == 0 && addsToEarlier(p))
+      return;
     DropoutMask mask = {};
     if (p.dropout)
       mask = dropoutMask(p, block.batch, plan.firstHead);
@@ -174,10 +176,26 @@ private:
       second[i] = p.keepScale;
     }
     Exec::copyWait(); // without a step nobody has
-    storeF32Sums<Exec>(state.first, first,
-                       ownView<float>(p, block, kOwnsKeys ? p.dK : p.dQ));
+    if (addsToEarlier(p))
+      give<Exec, true>(p, block, state, first, second);
+    else
+      give<Exec, false>(p, block, state, first, second);
+  }
+
+  static TSR_DEVICE bool addsToEarlier(const AttentionParams &p) {
+    return F == Form::Slice && (kOwnsKeys ? p.earlierKeys : p.earlier);
+  }
+
+  template <typename Exec, bool Adds>
+  static TSR_DEVICE void give(const AttentionParams &p, const Block &block,
+                              const State &state,
+                              const float (&first)[kF32RowsEach],
+                              const float (&second)[kF32RowsEach]) {
+    storeF32Sums<Exec, Adds>(state.first, first,
+                             ownView<float>(p, block, kOwnsKeys ? p.dK : p.dQ));
     if (kOwnsKeys)
-      storeF32Sums<Exec>(state.second, second, ownView<float>(p, block, p.dV));
+      storeF32Sums<Exec, Adds>(state.second, second,
+                               ownView<float>(p, block, p.dV));
   }
 };
 

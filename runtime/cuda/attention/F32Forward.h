@@ -38,6 +38,8 @@ template <int D, Form F> struct F32Forward {
     const int query =
         queryTileOf(p, Exec::blockX(), ceilDiv(p.seqQ, kF32Rows)) * kF32Rows;
     const int tiles = keyTiles(planeOf(p), query, kF32Rows, kF32Stream).count();
+    if (F == Form::Slice && p.earlier && tiles == 0)
+      return;
     DropoutMask mask = {};
     if (p.dropout)
       mask = dropoutMask(p, batch, head);
@@ -46,6 +48,8 @@ template <int D, Form F> struct F32Forward {
         queries, queryView<const float>(p, p.q, batch, head, query));
     State state;
     start(state);
+    if (F == Form::Slice && p.earlier)
+      startEarlier<Exec>(p, batch, head, query, state);
     TSR_NO_UNROLL
     for (int key = 0; key < tiles * kF32Stream; key += kF32Stream) {
       Exec::barrier(); // the previous tile is not read any more
@@ -74,6 +78,22 @@ private:
     for (int i = 0; i < kF32RowsEach; ++i) {
       state.top[i] = -__builtin_huge_valf();
       state.sum[i] = 0;
+    }
+  }
+
+  /// As if the maximum of earlier scores were their log-sum-exp: their sum is 1
+  /// then, which one lane of a row has.
+  template <typename Exec>
+  static TSR_DEVICE void startEarlier(const AttentionParams &p, int batch,
+                                      int head, int query, State &state) {
+    loadF32Sums<Exec>(state.out, 1 / p.keepScale,
+                      queryView<const float>(p, p.o, batch, head, query));
+    TSR_UNROLL
+    for (int i = 0; i < kF32RowsEach; ++i) {
+      const int q = query + f32Row(Exec::thread(), i);
+      if (q < p.seqQ)
+        state.top[i] = p.lse[p.statistic(batch, head, q)] * kLog2E;
+      state.sum[i] = f32Column(Exec::thread(), 0) == 0 ? 1 : 0;
     }
   }
 
@@ -145,10 +165,10 @@ private:
       const int q = query + f32Row(Exec::thread(), i);
       if (f32Column(Exec::thread(), 0) == 0 && q < p.seqQ)
         p.lse[p.statistic(batch, head, q)] =
-            (state.top[i] + Exec::log2(sum)) * 0.6931471805599453f;
+            (state.top[i] + Exec::log2(sum)) * kLn2;
     }
-    storeF32Sums<Exec>(state.out, factor,
-                       queryView<float>(p, p.o, batch, head, query));
+    storeF32Sums<Exec, false>(state.out, factor,
+                              queryView<float>(p, p.o, batch, head, query));
   }
 };
 

@@ -32,5 +32,14 @@ INSTANCE(F32Backward<128, Side::Queries, Form::Biased>);
 INSTANCE(F32Backward<32, Side::Keys, Form::Biased>);
 INSTANCE(F32Backward<64, Side::Keys, Form::Biased>);
 INSTANCE(F32Backward<128, Side::Keys, Form::Biased>);
+INSTANCE(F32Forward<32, Form::Slice>);
+INSTANCE(F32Forward<64, Form::Slice>);
+INSTANCE(F32Forward<128, Form::Slice>);
+INSTANCE(F32Backward<32, Side::Queries, Form::Slice>);
+INSTANCE(F32Backward<64, Side::Queries, Form::Slice>);
+INSTANCE(F32Backward<128, Side::Queries, Form::Slice>);
+INSTANCE(F32Backward<32, Side::Keys, Form::Slice>);
+INSTANCE(F32Backward<64, Side::Keys, Form::Slice>);
+INSTANCE(F32Backward<128, Side::Keys, Form::Slice>);
 
 } // namespace tessera::cuda

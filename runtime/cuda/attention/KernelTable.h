@@ -77,6 +77,8 @@ typename Launcher::Status runSides(const AttentionParams &p, bool bf16,
 template <typename Launcher>
 typename Launcher::Status runForward(const AttentionParams &p, bool bf16,
                                      const Launcher &on) {
+  if (p.slice)
+    return runForwardOf<Form::Slice>(p, bf16, on);
   if (p.bias.buckets == 0)
     return runForwardOf<Form::Plain>(p, bf16, on);
   typename Launcher::Status status = on.template run<SpreadBias>(p);
@@ -104,6 +106,8 @@ typename Launcher::Status runBackward(const AttentionParams &p, bool bf16,
                                           : on.template run<RowDot<float>>(p);
   if (status != typename Launcher::Status())
     return status;
+  if (p.slice)
+    return runSides<Form::Slice>(p, bf16, on);
   return p.bias.buckets == 0 ? runSides<Form::Plain>(p, bf16, on)
                              : runBiasedSides(p, bf16, on);
 }

@@ -5,7 +5,7 @@
 using namespace tessera;
 using namespace tessera::test;
 
-static uint64_t keyOf(const AttentionData &x) {
+uint64_t tessera::test::dropoutKeyOf(const AttentionData &x) {
   return tsr_abi_stream(x.args[TSR_ATTENTION_SEED], x.args[TSR_ATTENTION_STEP],
                         x.args[TSR_ATTENTION_STREAM]);
 }
@@ -16,8 +16,10 @@ static double asDouble(int64_t bits) {
   return value;
 }
 
-static cuda::AttentionCall callOf(const AttentionData &x, const uint64_t *key) {
-  const auto arg = [&](int i) { return x.args[size_t(i)]; };
+cuda::AttentionCall
+tessera::test::attentionCallOf(const std::vector<int64_t> &args,
+                               const uint64_t *key) {
+  const auto arg = [&](int i) { return args[size_t(i)]; };
   cuda::AttentionCall c{};
   c.batch = arg(TSR_ATTENTION_BATCH);
   c.heads = arg(TSR_ATTENTION_HEADS);
@@ -40,7 +42,11 @@ static cuda::AttentionCall callOf(const AttentionData &x, const uint64_t *key) {
   c.batchStart = arg(TSR_ATTENTION_BATCH_START);
   c.headStart = arg(TSR_ATTENTION_HEAD_START);
   c.headsTotal = arg(TSR_ATTENTION_HEADS_TOTAL);
-  c.queryStart = arg(TSR_ATTENTION_QUERY_START);
+  c.keyStart = arg(TSR_ATTENTION_KEY_START);
+  c.keysTotal = arg(TSR_ATTENTION_KEYS_TOTAL);
+  c.earlier = arg(TSR_ATTENTION_EARLIER) != 0;
+  c.earlierKeys = arg(TSR_ATTENTION_EARLIER_KEYS) != 0;
+  c.queryStart = arg(TSR_ATTENTION_QUERY_START) - c.keyStart;
   c.queriesTotal = arg(TSR_ATTENTION_QUERIES_TOTAL);
   c.buckets = arg(TSR_ATTENTION_BUCKETS);
   c.maxDistance = arg(TSR_ATTENTION_MAX_DISTANCE);
@@ -51,7 +57,7 @@ static cuda::AttentionCall callOf(const AttentionData &x, const uint64_t *key) {
 static AttentionOperands given(AttentionData &x, const uint64_t *key) {
   const int64_t k = x.c.qColumns(), v = k + x.c.kvColumns();
   const bool fused = x.c.fused;
-  return {callOf(x, key),
+  return {attentionCallOf(x.args, key),
           {&x.qBuffer, 0},
           {fused ? &x.qBuffer : &x.kBuffer, fused ? k : 0},
           {fused ? &x.qBuffer : &x.vBuffer, fused ? v : 0},
@@ -123,7 +129,7 @@ private:
 
 void tessera::test::runForward(Backend &on, AttentionData &data,
                                Layout layout) {
-  const uint64_t key = keyOf(data);
+  const uint64_t key = dropoutKeyOf(data);
   if (layout == Layout::Given)
     return on.forward(given(data, &key));
   Aligned aligned(given(data, &key));
@@ -133,7 +139,7 @@ void tessera::test::runForward(Backend &on, AttentionData &data,
 
 void tessera::test::runBackward(Backend &on, AttentionData &data,
                                 Layout layout) {
-  const uint64_t key = keyOf(data);
+  const uint64_t key = dropoutKeyOf(data);
   if (layout == Layout::Given)
     return on.backward(given(data, &key));
   Aligned aligned(given(data, &key));

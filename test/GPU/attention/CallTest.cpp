@@ -67,6 +67,19 @@ TEST(AttentionCall, RefusesWithAReason) {
             }),
             "attention: with biases queries and keys have less than 2^31 - "
             "1024 positions together on CUDA");
+  EXPECT_EQ(why([](AttentionCall &c) { c.keyStart = 1, c.keysTotal = 64; }),
+            "attention: the keys are no slice of at most 2^31 - 1024 "
+            "positions");
+  AttentionCall hidden = plainCall();
+  hidden.causal = true;
+  hidden.keyStart = 64;
+  hidden.keysTotal = 128;
+  hidden.queryStart = -64;
+  EXPECT_STREQ(checkAttention(hidden), nullptr);
+  EXPECT_STREQ(checkAttentionSlice(hidden),
+               "attention: a query sees no key of the first slice");
+  hidden.earlier = true;
+  EXPECT_STREQ(checkAttentionSlice(hidden), nullptr);
   AttentionCall c = plainCall();
   c.rowDk = 100;
   EXPECT_STREQ(checkAttentionGradients(c),

@@ -18,6 +18,7 @@ public:
 
   void forward(const AttentionOperands &x) override {
     ASSERT_EQ(cuda::checkAttention(x.call), nullptr);
+    ASSERT_EQ(cuda::checkAttentionSlice(x.call), nullptr);
     cuda::AttentionBuffers buffers = {};
     inputs(x, &buffers);
     std::vector<float> workspace = workspaceOf(x.call, false);
@@ -76,6 +77,9 @@ TEST_P(EmulatedAttention, ForwardEqualsReference) {
 }
 TEST_P(EmulatedAttention, BackwardEqualsReference) {
   expectBackwardEqualsReference(backend, GetParam());
+}
+TEST_P(EmulatedAttention, SlicesMakeTheWhole) {
+  expectSlicesMakeTheWhole(backend, GetParam());
 }
 TEST_P(EmulatedAttention, MaskIsPhiloxOfGlobalIndex) {
   expectMaskIsPhiloxOfGlobalIndex(backend, GetParam());

@@ -101,6 +101,9 @@ TEST_P(GpuAttention, ForwardEqualsReference) {
 TEST_P(GpuAttention, BackwardEqualsReference) {
   expectBackwardEqualsReference(backend, GetParam());
 }
+TEST_P(GpuAttention, SlicesMakeTheWhole) {
+  expectSlicesMakeTheWhole(backend, GetParam());
+}
 TEST_P(GpuAttention, MaskIsPhiloxOfGlobalIndex) {
   expectMaskIsPhiloxOfGlobalIndex(backend, GetParam());
 }
