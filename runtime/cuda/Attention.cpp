@@ -36,6 +36,12 @@ static AttentionCall callOf(const AttentionProblem &p, const int64_t *args) {
   call.queriesTotal = p.dropout.queriesTotal;
   call.buckets = p.buckets;
   call.maxDistance = p.maxDistance;
+  if (p.slice) {
+    call.keyStart = p.dropout.keyStart;
+    call.keysTotal = p.dropout.keysTotal;
+  }
+  call.earlier = p.earlier;
+  call.earlierKeys = p.earlierKeys;
   return call;
 }
 
@@ -46,9 +52,6 @@ AttentionCall decodeAttentionCall(const int64_t *args) {
   std::string error;
   if (int32_t code = decodeAttention(args, &problem, &error))
     fail(static_cast<tsr_status>(code), error);
-  if (problem.slice)
-    fail(TSR_UNSUPPORTED, "attention: slices of the keys are not supported on "
-                          "device 'cuda'; use --context-parallel all-gather");
   AttentionCall call = callOf(problem, args);
   if (const char *why = checkAttention(call))
     fail(TSR_UNSUPPORTED, "attention: ", why);
@@ -64,6 +67,9 @@ void runAttention(const AttentionCall &call, Direction direction,
   const bool biased = call.buckets != 0,
              forward = direction == Direction::Forward;
   void *table = biased ? b[forward ? 5 : 9] : nullptr;
+  const char *why = forward ? checkAttentionSlice(call) : nullptr;
+  if (why)
+    fail(TSR_INVALID_ARGUMENT, why);
   void *dTable = biased && !forward ? b[10] : nullptr;
   cudaError_t error =
       forward

@@ -37,6 +37,8 @@ Arity arityOf(const Call &call) {
   case TSR_ENTRY_ALL_REDUCE:
   case TSR_ENTRY_BROADCAST:
     return {1, TSR_COLLECTIVE_ARGS};
+  case TSR_ENTRY_ZIGZAG:
+    return {3, TSR_COLLECTIVE_ARGS};
   case TSR_ENTRY_SEND:
     return {2, TSR_MESSAGE_ARGS};
   case TSR_ENTRY_RECEIVE:
@@ -60,6 +62,13 @@ bool isMessage(const Call &call) {
 bool isCollective(const Call &call) {
   return call.entry >= TSR_ENTRY_ALL_REDUCE && call.entry != TSR_ENTRY_WAIT &&
          !isMessage(call);
+}
+
+/// What a program waits for.
+const void *targetOf(const Call &call) {
+  if (call.entry == TSR_ENTRY_ZIGZAG)
+    return call.buffers[call.args[TSR_COLLECTIVE_MAKES_WHOLE] ? 0 : 1];
+  return call.buffers[arityOf(call).buffers - 1];
 }
 
 /// What may differ from step to step without being another program.
@@ -225,7 +234,7 @@ Status CudaRank::queueCollective(const Call &call) {
   if (Status status = isMessage(call) ? runMessage(call) : runCollective(call);
       !status.ok())
     return status;
-  const void *target = call.buffers[arityOf(call).buffers - 1];
+  const void *target = targetOf(call);
   communication.finish(target);
   bool isAsync = isMessage(call) ? call.args[TSR_MESSAGE_ASYNC]
                                  : call.args[TSR_COLLECTIVE_ASYNC];
@@ -253,11 +262,12 @@ Status CudaRank::runCollective(const Call &call) {
   case TSR_ENTRY_ALL_TO_ALL:
     return collectives->allToAll(what, call.buffers[0], call.buffers[1]);
   case TSR_ENTRY_SHIFT:
-    return {TSR_UNSUPPORTED, "shift is not supported on device 'cuda'; use "
-                             "--device cpu"};
+    return collectives->shift(shiftOf(rank, what), call.buffers[0],
+                              call.buffers[1]);
   case TSR_ENTRY_ZIGZAG:
-    return {TSR_UNSUPPORTED, "zigzag is not supported on device 'cuda'; use "
-                             "--device cpu"};
+    return collectives->zigzag(
+        zigzagOf(rank, what, call.args),
+        {call.buffers[0], call.buffers[1], call.buffers[2]});
   default:
     return collectives->broadcast(what, call.args[TSR_COLLECTIVE_ROOT],
                                   call.buffers[0]);

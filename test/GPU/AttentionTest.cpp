@@ -20,6 +20,7 @@ struct Sizes {
   double dropout;
   int64_t buckets = 0, maxDistance = 0;
   int64_t queryStart = 0;
+  int64_t slices = 1; ///< of the keys, one call after the other
 };
 
 int64_t bitsOf(double value) {
@@ -28,7 +29,8 @@ int64_t bitsOf(double value) {
   return bits;
 }
 
-std::vector<int64_t> argsOf(const Sizes &s, int64_t seed, int64_t step) {
+std::vector<int64_t> argsOf(const Sizes &s, int64_t seed, int64_t step,
+                            int64_t slice) {
   int64_t q = s.heads * s.headDim, kv = s.kvHeads * s.headDim;
   std::vector<int64_t> args = {s.batch,
                                s.heads,
@@ -59,6 +61,12 @@ std::vector<int64_t> argsOf(const Sizes &s, int64_t seed, int64_t step) {
   args.resize(TSR_ATTENTION_ARGS);
   args[TSR_ATTENTION_BUCKETS] = s.buckets;
   args[TSR_ATTENTION_MAX_DISTANCE] = s.maxDistance;
+  if (s.slices == 1)
+    return args;
+  args[TSR_ATTENTION_SEQ_K] = s.seqK / s.slices;
+  args[TSR_ATTENTION_KEY_START] = slice * (s.seqK / s.slices);
+  args[TSR_ATTENTION_KEYS_TOTAL] = s.seqK;
+  args[TSR_ATTENTION_EARLIER] = slice > 0;
   return args;
 }
 
@@ -81,16 +89,27 @@ std::vector<int64_t> countsOf(const Sizes &s) {
           s.buckets * s.heads};
 }
 
-using Call = std::function<int32_t(std::vector<void *>, bool backward)>;
+using Call =
+    std::function<int32_t(std::vector<void *>, bool backward, int64_t slice)>;
 
 /// Forward, then backward with what forward gave. Without a bias the entries
 /// take no table.
-int32_t attend(const std::vector<void *> &b, const Call &call) {
-  if (int32_t code = call({b[Q], b[K], b[V], b[O], b[Lse], b[Table]}, false))
-    return code;
-  return call({b[DO], b[Q], b[K], b[V], b[O], b[Lse], b[DQ], b[DK], b[DV],
-               b[Table], b[DTable]},
-              true);
+int32_t attend(const Sizes &s, const std::vector<void *> &b, const Call &call) {
+  const int64_t keys = s.seqK / s.slices * s.kvHeads * s.headDim;
+  auto part = [&](Place place, int64_t slice) -> void * {
+    return static_cast<float *>(b[place]) + slice * keys;
+  };
+  for (int64_t i = 0; i < s.slices; ++i)
+    if (int32_t code = call(
+            {b[Q], part(K, i), part(V, i), b[O], b[Lse], b[Table]}, false, i))
+      return code;
+  for (int64_t i = 0; i < s.slices; ++i)
+    if (int32_t code =
+            call({b[DO], b[Q], part(K, i), part(V, i), b[O], b[Lse], b[DQ],
+                  part(DK, i), part(DV, i), b[Table], b[DTable]},
+                 true, i))
+      return code;
+  return 0;
 }
 
 void compare(const Sizes &s) {
@@ -98,12 +117,12 @@ void compare(const Sizes &s) {
     std::vector<void *> buffers;
     for (int place = 0; place < Count; ++place)
       buffers.push_back(p.at(place * spacing));
-    std::vector<int64_t> args = argsOf(s, p.frame.seed, p.frame.step);
-    return attend(buffers, [&](std::vector<void *> b, bool backward) {
-      return p.call(backward ? p.frame.api->attention_backward
-                             : p.frame.api->attention,
-                    b, args);
-    });
+    return attend(
+        s, buffers, [&](std::vector<void *> b, bool backward, int64_t slice) {
+          return p.call(backward ? p.frame.api->attention_backward
+                                 : p.frame.api->attention,
+                        b, argsOf(s, p.frame.seed, p.frame.step, slice));
+        });
   }));
   std::vector<int64_t> counts = countsOf(s);
   std::vector<std::vector<float>> host(Count);
@@ -121,13 +140,13 @@ void compare(const Sizes &s) {
     std::vector<void *> buffers;
     for (std::vector<float> &values : host)
       buffers.push_back(values.data());
-    std::vector<int64_t> args = argsOf(s, 17, step);
     std::string error;
-    ASSERT_EQ(attend(buffers,
-                     [&](std::vector<void *> b, bool backward) {
+    ASSERT_EQ(attend(s, buffers,
+                     [&](std::vector<void *> b, bool backward, int64_t slice) {
                        auto entry = backward ? tessera::cpuAttentionBackward
                                              : tessera::cpuAttention;
-                       return entry(1, b.data(), args.data(), &error);
+                       return entry(1, b.data(),
+                                    argsOf(s, 17, step, slice).data(), &error);
                      }),
               0)
         << error;
@@ -150,6 +169,32 @@ TEST(GpuAttention, FollowsTheCpu) {
 TEST(GpuAttention, AddsBiasesByDistance) {
   compare({2, 3, 3, 70, 90, 32, false, 0.1, 32, 128});
   compare({1, 2, 2, 65, 130, 64, true, 0, 32, 64, /*queryStart=*/65});
+}
+
+/// The second half of the keys is hidden from the first queries, or from all.
+TEST(GpuAttention, AddsUpSlicesOfTheKeys) {
+  Sizes s{1, 4, 2, 60, 120, 32, true, 0.2};
+  s.slices = 2;
+  for (int64_t start : {0, 50, 60}) {
+    s.queryStart = start;
+    compare(s);
+  }
+  s.causal = false;
+  compare(s);
+}
+
+TEST(GpuAttention, AFirstSliceThatIsHiddenIsRefused) {
+  Sizes s{1, 2, 2, 32, 64, 16, true, 0};
+  s.slices = 2;
+  World world(single(Count * spacing, [&](const Program &p) {
+    std::vector<int64_t> args = argsOf(s, 0, 0, /*slice=*/1);
+    args[TSR_ATTENTION_EARLIER] = 0;
+    return p.call(p.frame.api->attention,
+                  {p.at(0), p.at(spacing), p.at(2 * spacing), p.at(3 * spacing),
+                   p.at(4 * spacing)},
+                  args);
+  }));
+  EXPECT_NE(world.step().message.find("first slice"), std::string::npos);
 }
 
 } // namespace
