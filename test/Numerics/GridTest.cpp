@@ -23,12 +23,14 @@ struct Case {
   int64_t vocabulary = 61;
   int64_t batch = 8;
   uint32_t steps = 3;
+  const char *contextParallel = "all-gather";
 };
 
 std::string compileFor(const Case &test, bool emulateGrid) {
   Build build;
   build.mesh = test.mesh;
   build.dpSync = test.dpSync;
+  build.contextParallel = test.contextParallel;
   build.precision = test.precision;
   build.microBatches = test.microBatches;
   build.batch = test.batch;
@@ -78,6 +80,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"f64_tp2_micro2", "f64", "tp=2", 2, 1e-9},
         Case{"f64_dp2tp2", "f64", "dp=2,tp=2", 1, 1e-9},
         Case{"f64_cp2", "f64", "cp=2", 1, 1e-9},
+        Case{"f64_cp2_ring", "f64", "cp=2", 1, 1e-9, nullptr, "all-reduce", 61,
+             8, 3, "ring"},
         Case{"f64_pp2", "f64", "pp=2", 2, 1e-9},
         Case{"f64_dp2_server", "f64", "dp=2", 2, 1e-9, nullptr,
              "parameter-server"},
