@@ -34,6 +34,14 @@ compile_artifacts() {
       compile tiny-$precision-$mesh.cuda $tiny "${plan[@]}" --device cuda:sm_90
     done
   done
+  # Biases by distance; keys that go around a ring.
+  for plan in "t5-f32 examples/t5-tiny --precision f32" "t5-bf16 examples/t5-tiny --precision bf16 --mesh tp=2" \
+    "ring-f32 $tiny --precision f32 --mesh cp=2 --context-parallel ring" \
+    "ring-bf16 $tiny --precision bf16 --mesh cp=2 --context-parallel ring"; do
+    read -r -a plan <<<"$plan"
+    compile "${plan[0]}.cpu" "${plan[@]:1}" --batch 4 --seq-length 64 --cpu x86-64-v3
+    compile "${plan[0]}.cuda" "${plan[@]:1}" --batch 4 --seq-length 64 --device cuda:sm_90
+  done
   for model in "${!batches[@]}"; do
     compile bench-$model bench/configs/gpt2-$model/config.json --batch "${batches[$model]}" --seq-length 1024 \
       --precision bf16 --device cuda:sm_90
@@ -108,6 +116,8 @@ run_tests() {
   # Sums in another order: f32 drifts slowly, bf16 by its rounding.
   for name in f32-serial f32-tp=2 f32-dp=2,tp=2; do check "track-$name" 30 track "tiny-$name" 2e-3; done
   for name in bf16-serial bf16-tp=2 bf16-dp=2,tp=2; do check "track-$name" 30 track "tiny-$name" 3e-2; done
+  for name in t5-f32 ring-f32; do check "track-$name" 30 track "$name" 2e-3; done
+  for name in t5-bf16 ring-bf16; do check "track-$name" 30 track "$name" 3e-2; done
   if command -v compute-sanitizer >/dev/null; then
     for tool in memcheck racecheck; do
       check sanitizer-$tool 60 compute-sanitizer --tool $tool --error-exitcode 9 "$build/bin/gpu-track" \
