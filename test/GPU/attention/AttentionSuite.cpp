@@ -88,8 +88,8 @@ void tessera::test::expectBackwardEqualsReference(Backend &on, int64_t dtype) {
   for (const AttentionCase &c : gpuAttentionCases(dtype)) {
     AttentionData x(c, 21);
     const AttentionReference reference(x);
+    x.forward(1); // on the CPU: it is not what is tested
     for (Layout layout : layoutsOf(c)) {
-      runForward(on, x, layout);
       runBackward(on, x, layout);
       compareBackward(x, reference, nameOf(c, layout));
     }
