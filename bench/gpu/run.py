@@ -3,9 +3,11 @@
 Usage: run.py CARRY BUILD OUTPUT.json SECONDS [MODEL...]
 CARRY holds artifacts/bench-MODEL.tsr (tools/scripts/gpu-check.sh --carry), BUILD bin/gpu-steps and bin/gpu-limits.
 Every measurement has a part of the time that is left; OUTPUT is written after each, so what was measured stays when
-the time ends. PyTorch is measured eager, with CUDA graphs, with torch.compile and with both; the fastest counts.
+the time ends. Tessera is also measured without cuDNN's attention. PyTorch is measured eager, with CUDA graphs, with
+torch.compile and with both; the fastest counts.
 """
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -28,11 +30,11 @@ class Clock:
         return self.end - time.monotonic()
 
 
-def run_worker(command, limit, log):
+def run_worker(command, limit, log, environment=None):
     """What a worker of bench/Worker.h says when it is ready, and the seconds of its steps. Raises on failure."""
     with open(log, "w") as errors:
         process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=errors, text=True)
+                                   stderr=errors, text=True, env={**os.environ, **(environment or {})})
         killer = threading.Timer(max(limit, 1), process.kill)
         killer.start()
         try:
@@ -70,9 +72,9 @@ def rates(seconds, tokens, flops, limit):
     return result
 
 
-def measure_tessera(carry, build, model, limit, seconds, log):
+def measure_tessera(carry, build, model, limit, seconds, log, environment=None):
     artifact = carry / "artifacts" / f"bench-{model}.tsr"
-    ready, times, _ = run_worker([build / "bin/gpu-steps", artifact, 1, "cuda"], seconds, log)
+    ready, times, _ = run_worker([build / "bin/gpu-steps", artifact, 1, "cuda"], seconds, log, environment)
     report = ready["report"]
     result = rates(times, report["tokens_per_step"], report["flops"], limit)
     result["memory_bytes"] = ready["arena"]["bytes"]
@@ -104,7 +106,7 @@ class Run:
         try:
             if seconds < 5:
                 raise RuntimeError("no time left")
-            value = function(seconds, f"{self.output}.{name}.log".replace("+", "-"))
+            value = function(seconds, f"{self.output}.{name}.log".replace("+", "-").replace(" ", "-"))
         except (RuntimeError, OSError, KeyError) as error:
             value = {"error": str(error)}
         entry[name] = value
@@ -131,6 +133,9 @@ class Run:
 
         if not self.attempt(entry, "tessera", 60, tessera):
             return
+        self.attempt(entry, "tessera without cuDNN", 30,
+                     lambda seconds, log: measure_tessera(self.carry, self.build, model, limit, seconds, log,
+                                                          {"TESSERA_CUDNN": "off"})[0])
         for mode in MODES:
             # The rest of the models must have their turn.
             self.attempt(entry, "pytorch " + mode, 75 if "compile" in mode else 30,

@@ -86,6 +86,7 @@ void tessera::setOptions(PipelineOptions &passes,
   passes.precision = options.precision;
   passes.device = options.emulateGrid ? "cuda" : options.device;
   passes.emulate = options.emulateGrid;
+  passes.emulateLaunches = options.emulateGrid && options.device == "cuda";
   passes.microBatches = options.microBatches;
   passes.sequenceParallel = options.sequenceParallel;
   passes.zero = options.zero;
@@ -181,7 +182,8 @@ static LogicalResult checkDevice(ModuleOp module, const CompileOptions &options,
   if (options.device != "cpu" && options.device != "cuda")
     return emitError() << "device '" << options.device
                        << "' is not supported; use cpu or cuda";
-  if (options.device == "cuda" && options.precision == "f64")
+  if (options.device == "cuda" && options.precision == "f64" &&
+      !options.emulateGrid)
     return emitError() << "precision 'f64' is not supported on device 'cuda'; "
                           "use f32 or bf16, or --device cpu";
   if (options.device == "cuda" && hasExperts(module))
@@ -194,7 +196,8 @@ static LogicalResult checkDevice(ModuleOp module, const CompileOptions &options,
 /// elsewhere, so it asks for no more than what every such machine has.
 static std::string hostCpu(const CompileOptions &options) {
   bool isChosen = options.cpu != "native";
-  return options.device == "cuda" && !isChosen ? "x86-64-v2" : options.cpu;
+  bool isElsewhere = options.device == "cuda" && !options.emulateGrid;
+  return isElsewhere && !isChosen ? "x86-64-v2" : options.cpu;
 }
 
 LogicalResult tessera::compileToArtifact(ModuleOp module,
@@ -209,7 +212,8 @@ LogicalResult tessera::compileToArtifact(ModuleOp module,
       failed(checkInvariance(options, emitError)))
     return failure();
   SharedObjectOptions code;
-  if (options.device == "cuda") {
+  code.exportEmulated = options.emulateGrid;
+  if (options.device == "cuda" && !options.emulateGrid) {
     FailureOr<CudaTarget> cuda = CudaTarget::get(options.arch, emitError);
     if (failed(cuda))
       return failure();

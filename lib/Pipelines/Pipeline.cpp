@@ -132,7 +132,7 @@ void tessera::buildCodePipeline(OpPassManager &passes,
   // Scalars are all that is left to convert.
   passes.addPass(createArithToLLVMConversionPass());
   if (options.emulate)
-    passes.addPass(createEmulateGridPass());
+    passes.addPass(createEmulateGridPass({options.emulateLaunches}));
 }
 
 void tessera::buildCompilePipeline(OpPassManager &passes,

@@ -21,6 +21,11 @@ using namespace mlir;
 
 namespace tessera {
 
+/// Names that the pass emulate-grid gives.
+static bool isEmulated(StringRef name) {
+  return name.ends_with("_thread") || name.ends_with("_descriptor");
+}
+
 /// Only what is asked for is visible; the rest is hidden rather than internal,
 /// since host code and kernels become two objects.
 static void setLinkage(llvm::Module &module,
@@ -31,7 +36,8 @@ static void setLinkage(llvm::Module &module,
       continue;
     bool isExported = global.getName() == TSR_PROGRAM_STEP ||
                       global.getName() == TSR_PROGRAM_IMAGE ||
-                      options.exportKernels;
+                      options.exportKernels ||
+                      (options.exportEmulated && isEmulated(global.getName()));
     global.setLinkage(llvm::GlobalValue::ExternalLinkage);
     global.setVisibility(isExported ? llvm::GlobalValue::DefaultVisibility
                                     : llvm::GlobalValue::HiddenVisibility);

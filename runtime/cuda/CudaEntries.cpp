@@ -7,6 +7,7 @@
 #include "ScatterAdd.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tessera::cuda {
 
@@ -75,6 +76,12 @@ const void *targetOf(const Call &call) {
 bool varies(const Call &call, int64_t index) {
   return isAttention(call) &&
          (index == TSR_ATTENTION_SEED || index == TSR_ATTENTION_STEP);
+}
+
+double dropoutOf(const Call &call) {
+  double dropout;
+  std::memcpy(&dropout, &call.args[TSR_ATTENTION_DROPOUT_BITS], sizeof dropout);
+  return dropout;
 }
 
 Direction directionOf(const Call &call) {
@@ -157,6 +164,10 @@ Status CudaRank::enter(const Call &call) {
     note(call);
     return {};
   }
+  if (walking == Walk::Prepare) {
+    prepareFor(call);
+    return {};
+  }
   Status status = queue(call);
   // With poison an error belongs to the op that is waited for here.
   for (cudaStream_t each : {stream.get(), communication.get()})
@@ -174,20 +185,14 @@ void CudaRank::note(const Call &call) {
     if (!varies(call, i))
       digest.add(call.args[i]);
   noteWords(call);
-  noteWorkspace(call);
 }
 
 void CudaRank::noteWords(const Call &call) {
   if (call.entry == TSR_ENTRY_LAUNCH) {
     auto &kernel = *static_cast<const tsr_abi_device_kernel *>(call.buffers[0]);
-    if (!image)
-      fail(TSR_CORRUPT, "the program launches '", kernel.name,
-           "' but has no " TSR_PROGRAM_IMAGE "; compile the model again");
-    for (const tsr_abi_device_kernel *at = &kernel; at; at = at->next)
-      image->find(*at);
     table.put(call.args + TSR_LAUNCH_SCALARS, kernel.scalars);
   }
-  if (!isAttention(call) || decodeAttentionCall(call.args).dropout <= 0)
+  if (!isAttention(call) || dropoutOf(call) <= 0)
     return;
   auto key = static_cast<int64_t>(tsr_abi_stream(
       call.args[TSR_ATTENTION_SEED], call.args[TSR_ATTENTION_STEP],
@@ -195,17 +200,36 @@ void CudaRank::noteWords(const Call &call) {
   table.put(&key, 1);
 }
 
-void CudaRank::noteWorkspace(const Call &call) {
+void CudaRank::findKernels(const tsr_abi_device_kernel &kernel) {
+  if (!image)
+    fail(TSR_CORRUPT, "the program launches '", kernel.name,
+         "' but has no " TSR_PROGRAM_IMAGE "; compile the model again");
+  for (const tsr_abi_device_kernel *at = &kernel; at; at = at->next)
+    image->find(*at);
+}
+
+/// What is missing or not supported is found here, before any work.
+void CudaRank::prepareFor(const Call &call) {
+  if (call.entry == TSR_ENTRY_LAUNCH)
+    findKernels(*static_cast<const tsr_abi_device_kernel *>(call.buffers[0]));
   if (isCollective(call))
     collectives->note(call.entry, collectiveOf(call.op, call.args));
   if (isMessage(call))
     collectives->note(messageOf(rank, call.op, call.args));
   size_t bytes = 0;
   if (isAttention(call))
-    bytes = workspaceOf(decodeAttentionCall(call.args), directionOf(call));
+    bytes = attentionWorkspaceOf(call);
   if (call.entry == TSR_ENTRY_SCATTER_ADD)
     bytes = scatterWorkspace(scatterOf(call));
   workspaceNeeded = std::max(workspaceNeeded, static_cast<int64_t>(bytes));
+}
+
+size_t CudaRank::attentionWorkspaceOf(const Call &call) {
+  AttentionCall problem = decodeAttentionCall(call.args);
+  Direction direction = directionOf(call);
+  return cudnn.takes(problem, direction, call.buffers)
+             ? cudnn.workspaceOf(problem, direction)
+             : workspaceOf(problem, direction);
 }
 
 const int64_t *CudaRank::takeWords(int64_t count) {
@@ -224,7 +248,11 @@ void CudaRank::queueAttention(const Call &call) {
   AttentionCall problem = decodeAttentionCall(call.args);
   if (problem.dropout > 0)
     problem.key = reinterpret_cast<const uint64_t *>(takeWords(1));
-  runAttention(problem, directionOf(call), call.buffers, workspace.data(),
+  Direction direction = directionOf(call);
+  if (cudnn.takes(problem, direction, call.buffers))
+    return cudnn.run(problem, direction, call.buffers, workspace.data(),
+                     stream.get());
+  runAttention(problem, direction, call.buffers, workspace.data(),
                stream.get());
 }
 

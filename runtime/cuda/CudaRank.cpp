@@ -28,9 +28,7 @@ CudaRank::CudaRank(Rank &rank, int device, std::shared_ptr<Image> image)
                     ? makeNcclCollectives(rank, device, communication.get())
                     : makeThreadCollectives(rank, device, communication.get());
   // What the program asks for is found now: better than in the first step.
-  if (Status status = walk({rank.code->step(), 0, 0}, Walk::Note); !status.ok())
-    throw Error(status);
-  if (Status status = prepare(); !status.ok())
+  if (Status status = note({rank.code->step(), 0, 0}); !status.ok())
     throw Error(status);
   check(cudaStreamSynchronize(stream.get()), "starting a rank");
 }
@@ -88,8 +86,15 @@ Status CudaRank::walk(const ProgramStep &step, Walk kind) {
   return statusOfProgram(rank, step, step.program(&frame));
 }
 
-/// Behind the first walk: memory for what it noted, and the words' copy.
-Status CudaRank::prepare() {
+/// The first walk and, for new calls, what they need; the words' copy.
+Status CudaRank::note(const ProgramStep &step) {
+  if (Status status = walk(step, Walk::Note); !status.ok())
+    return status;
+  if (digest.value() != preparedDigest) {
+    if (Status status = walk(step, Walk::Prepare); !status.ok())
+      return status;
+    preparedDigest = digest.value();
+  }
   if (workspaceNeeded > workspace.size()) {
     graph.drop();
     check(cudaStreamSynchronize(stream.get()), "waiting for the workspace");
@@ -148,9 +153,7 @@ Status CudaRank::capture(const ProgramStep &step) {
 
 Status CudaRank::runStep(const ProgramStep &step) {
   use();
-  if (Status status = walk(step, Walk::Note); !status.ok())
-    return status;
-  if (Status status = prepare(); !status.ok())
+  if (Status status = note(step); !status.ok())
     return status;
   return queueStep(step);
 }
@@ -206,6 +209,8 @@ std::string CudaRank::describe() const {
              properties.major, ".", properties.minor, ", driver for CUDA ",
              versionText(driver), "; ",
              image ? image->origin() : std::string("no generated kernels"));
+  if (std::string attention = cudnn.describe(); !attention.empty())
+    text += "; " + attention;
   if (rank.metadata->mesh.ranks() > 1)
     text += "; " + collectives->describe();
   if (!graph.trouble().empty())

@@ -1,9 +1,10 @@
 //===- CudaRank.h - one rank on a GPU ---------------------------*- C++ -*-===//
 // A step walks the host program twice: the first walk only notes what varies
-// from step to step and what workspace is needed, the second queues the work on
-// the rank's stream, collectives on one of their own beside it. From the third
-// step with the same calls on, a captured graph takes the place of the second
-// walk where the collectives allow it.
+// from step to step, the second queues the work on the rank's stream,
+// collectives on one of their own beside it. Calls that are new are walked in
+// between, for the workspace, kernels and communicators that they need. From
+// the third step with the same calls on, a captured graph takes the place of
+// the second walk where the collectives allow it.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_CUDA_CUDARANK_H
 #define TESSERA_CUDA_CUDARANK_H
@@ -16,6 +17,7 @@
 #include "Rank.h"
 #include "StepGraph.h"
 #include "StepTable.h"
+#include "cudnn/CudnnAttention.h"
 
 namespace tessera::cuda {
 
@@ -45,19 +47,21 @@ public:
   Rank &owner() const { return rank; }
 
 private:
-  enum class Walk { Note, Queue };
+  enum class Walk { Note, Prepare, Queue };
   void use() const;
   Status walk(const ProgramStep &step, Walk kind);
   Status runStep(const ProgramStep &step);
   Status queueStep(const ProgramStep &step);
   Status capture(const ProgramStep &step);
-  Status prepare();
+  Status note(const ProgramStep &step);
   void sendWords();
   Status waitForStream(const ProgramStep &step);
 
   void note(const Call &call);
   void noteWords(const Call &call);
-  void noteWorkspace(const Call &call);
+  void findKernels(const tsr_abi_device_kernel &kernel);
+  void prepareFor(const Call &call);
+  size_t attentionWorkspaceOf(const Call &call);
   Status queue(const Call &call);
   void queueLaunch(const Call &call);
   void queueAttention(const Call &call);
@@ -75,12 +79,14 @@ private:
   DeviceMemory arena, workspace, words;
   PinnedMemory pinned; ///< as long as `words`
   MatrixProducts products;
+  CudnnAttention cudnn;
   std::unique_ptr<Collectives> collectives;
   StepTable table;
   CallDigest digest;
   int64_t workspaceNeeded = 0;
   Walk walking = Walk::Note;
   StepGraph graph;
+  uint64_t preparedDigest = 0; ///< of the last calls that were prepared for
   uint64_t queuedDigest = 0; ///< of the last step that was queued call by call
 };
 

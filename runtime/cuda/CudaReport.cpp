@@ -2,9 +2,9 @@
 
 #include "Collectives.h"
 #include "CudaDevice.h"
+#include "cudnn/CudnnAttention.h"
 
 #include <cublasLt.h>
-#include <dlfcn.h>
 
 namespace tessera::cuda {
 
@@ -48,17 +48,12 @@ DevicePart productsPart() {
       "", ""};
 }
 
-/// Not used by this version, and said so: a user may wonder.
+/// The version, where attention uses it.
 DevicePart cudnnPart() {
-  std::string text;
-  if (void *library = dlopen("libcudnn.so.9", RTLD_LAZY | RTLD_LOCAL)) {
-    auto version =
-        reinterpret_cast<size_t (*)()>(dlsym(library, "cudnnGetVersion"));
-    size_t number = version ? version() : 0;
-    text = concat(number / 10000, ".", number % 10000 / 100, ".", number % 100,
-                  ", not used by this version");
-  }
-  return {"cudnn", text, "nothing: attention has its own kernels", ""};
+  std::string absence = CudnnAttention::absence();
+  return {"cudnn", absence.empty() ? CudnnAttention::version() : "",
+          concat("attention by Tessera's kernels: ", absence),
+          "apt-get install libcudnn9-dev-cuda-13, and build the plug-in again"};
 }
 
 DevicePart attentionPart() {

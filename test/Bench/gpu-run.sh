@@ -14,9 +14,11 @@ cat >"$work/bin/gpu-steps" <<'EOF'
 #!/bin/sh
 case $1 in *350m*) echo 'no such artifact' >&2; exit 1 ;; esac
 echo '{"report": {"flops": 8e12, "tokens_per_step": 4096}, "model": {"batch": 4, "sequence": 1024}, "arena": {"bytes": 7}}'
+second=0.02
+[ "${TESSERA_CUDNN:-on}" = on ] || second=0.04
 while read -r count; do
-  printf '{"seconds": [0.02'
-  i=1; while [ $i -lt "$count" ]; do printf ', 0.02'; i=$((i + 1)); done
+  printf '{"seconds": [%s' $second
+  i=1; while [ $i -lt "$count" ]; do printf ', %s' $second; i=$((i + 1)); done
   echo ']}'
 done
 EOF
@@ -30,6 +32,8 @@ assert out["limits"]["matmul_tflops"] == 800, out
 tessera = out["models"]["124m"]["tessera"]
 assert tessera["tokens_per_second"] == 204800 and tessera["tflops"] == 400, tessera
 assert tessera["share_of_matmul_limit"] == 0.5 and tessera["memory_bytes"] == 7, tessera
+without = out["models"]["124m"]["tessera without cuDNN"]
+assert without["tokens_per_second"] == 102400, without
 # There is no GPU, so PyTorch fails or is missing: said, and no ratio is made up.
 assert all("error" in value for name, value in out["models"]["124m"].items() if name.startswith("pytorch")), out
 assert "times_pytorch" not in out["models"]["124m"], out

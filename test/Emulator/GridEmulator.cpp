@@ -7,6 +7,10 @@
 // the process with a message: on a GPU it would hang or compute garbage.
 //===----------------------------------------------------------------------===//
 
+// Fibers jump between stacks with longjmp, which makes no system calls as
+// swapcontext does. The fortified longjmp refuses that.
+#undef _FORTIFY_SOURCE
+
 #include "tessera/Conversion/KernelToLLVM/DeviceKernel.h"
 #include "tessera/abi.h"
 
@@ -14,8 +18,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <random>
+#include <setjmp.h>
 #include <ucontext.h>
 #include <vector>
 
@@ -27,8 +33,10 @@ constexpr size_t kStackBytes = 64 << 10;
 enum class Place { Ready, AtShuffle, AtWarpBarrier, AtBarrier, Done };
 
 struct Fiber {
-  ucontext_t context;
+  ucontext_t context; ///< of its first turn
+  jmp_buf resumed;    ///< of the others
   std::unique_ptr<char[]> stack;
+  bool isStarted = false;
   Place place = Place::Done;
   int32_t posted = 0, mask = 0, received = 0;
 };
@@ -69,7 +77,8 @@ public:
   void runGrid(const Launch &next) {
     launch = next;
     threads = int(launch.kernel->threads);
-    fibers.resize(std::max<size_t>(fibers.size(), threads));
+    while (int(fibers.size()) < threads)
+      fibers.emplace_back();
     for (block = 0; block < launch.kernel->blocks; ++block)
       runBlock();
   }
@@ -80,28 +89,34 @@ public:
 
   /// Leaves the running thread until the scheduler lets it go on.
   void waitAt(Place place) {
-    fibers[self].place = place;
-    swapcontext(&fibers[self].context, &scheduler);
+    Fiber &own = fibers[self];
+    own.place = place;
+    if (_setjmp(own.resumed) == 0)
+      _longjmp(scheduler, 1);
   }
 
   Fiber &fiber() { return fibers[self]; }
 
 private:
+  /// A fiber's stack serves one thread after the other.
   static void start() {
     BlockRun &run = current();
-    callThread(run.launch.thread, run.launch.arguments);
-    run.waitAt(Place::Done);
+    while (true) {
+      callThread(run.launch.thread, run.launch.arguments);
+      run.waitAt(Place::Done);
+    }
   }
 
   void prepare(Fiber &fiber) {
-    if (!fiber.stack)
-      fiber.stack = std::make_unique<char[]>(kStackBytes);
+    fiber.place = Place::Ready;
+    if (fiber.stack)
+      return;
+    fiber.stack = std::make_unique<char[]>(kStackBytes);
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack.get();
     fiber.context.uc_stack.ss_size = kStackBytes;
     fiber.context.uc_link = nullptr;
     makecontext(&fiber.context, start, 0);
-    fiber.place = Place::Ready;
   }
 
   void runBlock() {
@@ -149,11 +164,20 @@ private:
       die("lanes of a warp do not all come to a shuffle or warp barrier");
   }
 
+  [[noreturn]] static void enter(Fiber &fiber) {
+    if (fiber.isStarted)
+      _longjmp(fiber.resumed, 1);
+    fiber.isStarted = true;
+    setcontext(&fiber.context);
+    std::abort();
+  }
+
   void resume(int lane) {
     if (fibers[lane].place != Place::Ready)
       return;
     self = lane;
-    swapcontext(&scheduler, &fibers[lane].context);
+    if (_setjmp(scheduler) == 0)
+      enter(fibers[lane]);
   }
 
   void exchange(int begin, int end) {
@@ -179,8 +203,8 @@ private:
 
   Launch launch;
   int threads = 0;
-  std::vector<Fiber> fibers;
-  ucontext_t scheduler;
+  std::deque<Fiber> fibers;
+  jmp_buf scheduler;
   std::mt19937 random{1};
 };
 
@@ -226,6 +250,15 @@ void *sharedMemory() {
 }
 
 } // namespace
+
+/// One kernel, for a device that launches: its parameters are the buffers, the
+/// address of the scalars and that of the workspace.
+extern "C" __attribute__((visibility("default"), used)) void
+tsr_emulate_launch(void *thread, const tsr_abi_device_kernel *kernel,
+                   void *const *parameters) {
+  BlockRun::current().runGrid(
+      {thread, kernel, {parameters, parameters + kernel->buffers + 2}});
+}
 
 /// Programs of emulate-grid find it by its name.
 extern "C" __attribute__((visibility("default"), used))

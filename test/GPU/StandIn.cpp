@@ -14,6 +14,7 @@
 #include <set>
 
 std::atomic<int> standInDevices{2}; // ranks lie on several
+std::atomic<int> standInMajor{9};
 std::atomic<int> standInAllocations{0};
 
 namespace {
@@ -63,7 +64,8 @@ cudaError_t cudaGetDevice(int *device) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
-  *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : 0;
+  *value =
+      attribute == cudaDevAttrComputeCapabilityMajor ? standInMajor.load() : 0;
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
@@ -218,6 +220,8 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  if (standInIsIdle())
+    return cudaSuccess;
   for (const Work &work : executable->work)
     stream->push(work);
   return cudaSuccess;

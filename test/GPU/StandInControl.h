@@ -3,9 +3,23 @@
 #define TESSERA_TEST_GPU_STANDINCONTROL_H
 
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 
 /// GPUs that the stand-in shows.
 extern std::atomic<int> standInDevices;
+/// Major compute capability of all.
+extern std::atomic<int> standInMajor;
+/// TESSERA_STANDIN=idle in the environment: kernels of any name do nothing, a
+/// captured step does not run, and work is done when it is queued. For
+/// bench/gpu/host.py, which times the host.
+inline bool standInIsIdle() {
+  static const bool isIdle = [] {
+    const char *mode = std::getenv("TESSERA_STANDIN");
+    return mode && std::strcmp(mode, "idle") == 0;
+  }();
+  return isIdle;
+}
 /// Calls that took device memory so far.
 extern std::atomic<int> standInAllocations;
 

@@ -1,10 +1,15 @@
-//===- StandInDriver.cpp - the driver's modules, with two known kernels ---===//
-// affine and finish are those of LaunchTest.cpp's PTX.
+//===- StandInDriver.cpp - the driver's modules ---------------------------===//
+// PTX has two known kernels, those of LaunchTest.cpp. An image that is
+// "emulated" lies in a program whose kernels are host code (emulate-grid); they
+// run where the executable brings test/Emulator.
 
+#include "StandInControl.h"
 #include "StandInStream.h"
+#include "tessera/abi.h"
 
 #include <cstring>
 #include <cuda.h>
+#include <dlfcn.h>
 #include <map>
 #include <string>
 
@@ -18,6 +23,16 @@ struct Kernel {
   const char *name;
   int parameters;
   void (*run)(const Launch &);
+  /// Of an emulated kernel.
+  void *thread = nullptr;
+  const tsr_abi_device_kernel *descriptor = nullptr;
+};
+
+/// The program of an emulated image; null: PTX.
+struct Module {
+  void *program = nullptr;
+  std::map<std::string, Kernel> kernels;
+  std::mutex mutex;
 };
 
 float *floats(void *data) { return static_cast<float *>(data); }
@@ -43,23 +58,66 @@ void finish(const Launch &launch) {
 
 const Kernel kernels[] = {{"affine", 4, affine}, {"finish", 4, finish}};
 
-CUresult moduleLoadDataEx(CUmodule *module, const void *image, unsigned int,
+CUresult moduleLoadDataEx(CUmodule *result, const void *image, unsigned int,
                           CUjit_option *, void **) {
-  if (!std::strstr(static_cast<const char *>(image), ".version"))
+  auto *text = static_cast<const char *>(image);
+  auto module = std::make_unique<Module>();
+  Dl_info where;
+  if (std::strcmp(text, "emulated") == 0 && dladdr(image, &where))
+    module->program = dlopen(where.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  else if (std::strncmp(text,
+                        "\x7f"
+                        "ELF",
+                        4) == 0)
+    return CUDA_ERROR_INVALID_IMAGE; // a cubin
+  else if (!std::strstr(text, ".version"))
     return CUDA_ERROR_INVALID_PTX;
-  *module = reinterpret_cast<CUmodule>(1);
+  *result = reinterpret_cast<CUmodule>(module.release());
   return CUDA_SUCCESS;
 }
 
-CUresult moduleUnload(CUmodule) { return CUDA_SUCCESS; }
+CUresult moduleUnload(CUmodule module) {
+  auto *loaded = reinterpret_cast<Module *>(module);
+  if (loaded->program)
+    dlclose(loaded->program);
+  delete loaded;
+  return CUDA_SUCCESS;
+}
 
-CUresult moduleGetFunction(CUfunction *function, CUmodule, const char *name) {
+const Kernel *findEmulated(Module &module, const std::string &name) {
+  std::lock_guard<std::mutex> lock(module.mutex);
+  Kernel &kernel = module.kernels[name];
+  kernel.thread = dlsym(module.program, (name + "_thread").c_str());
+  kernel.descriptor = static_cast<const tsr_abi_device_kernel *>(
+      dlsym(module.program, (name + "_descriptor").c_str()));
+  if (!kernel.thread || !kernel.descriptor)
+    return nullptr;
+  kernel.parameters = static_cast<int>(kernel.descriptor->buffers) + 2;
+  return &kernel;
+}
+
+const Kernel *findKnown(const char *name) {
+  static const Kernel nothing{"", 0, [](const Launch &) {}};
   for (const Kernel &kernel : kernels)
-    if (std::strcmp(kernel.name, name) == 0) {
-      *function = reinterpret_cast<CUfunction>(const_cast<Kernel *>(&kernel));
-      return CUDA_SUCCESS;
-    }
-  return CUDA_ERROR_NOT_FOUND;
+    if (std::strcmp(kernel.name, name) == 0)
+      return &kernel;
+  return standInIsIdle() ? &nothing : nullptr;
+}
+
+CUresult moduleGetFunction(CUfunction *function, CUmodule in,
+                           const char *name) {
+  auto &module = *reinterpret_cast<Module *>(in);
+  const Kernel *found =
+      module.program ? findEmulated(module, name) : findKnown(name);
+  *function = reinterpret_cast<CUfunction>(const_cast<Kernel *>(found));
+  return found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+void runEmulated(const Kernel &kernel, const Launch &launch) {
+  static auto *emulate = reinterpret_cast<void (*)(
+      void *, const tsr_abi_device_kernel *, void *const *)>(
+      dlsym(RTLD_DEFAULT, "tsr_emulate_launch"));
+  emulate(kernel.thread, kernel.descriptor, launch.parameters.data());
 }
 
 CUresult funcSetAttribute(CUfunction, CUfunction_attribute, int) {
@@ -74,7 +132,12 @@ CUresult launchKernel(CUfunction function, unsigned int blocks, unsigned int,
   Launch launch{int64_t(blocks) * threads, {}};
   for (int i = 0; i < kernel.parameters; ++i)
     launch.parameters.push_back(*static_cast<void **>(parameters[i]));
-  stream->push([&kernel, launch] { kernel.run(launch); });
+  stream->push([&kernel, launch] {
+    if (kernel.thread)
+      runEmulated(kernel, launch);
+    else
+      kernel.run(launch);
+  });
   return CUDA_SUCCESS;
 }
 

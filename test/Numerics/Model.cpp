@@ -85,6 +85,7 @@ std::string tessera::test::compileModel(const std::string &configPath,
   compile.recompute = build.recompute;
   compile.recomputeLayers = build.recomputeLayers;
   compile.emulateGrid = build.emulateGrid;
+  compile.device = build.device;
   std::string path = scratchPath("model.tsr");
   if (succeeded(compileToArtifact(**module, compile, path)))
     return path;

@@ -48,6 +48,7 @@ struct Build {
   int64_t recomputeLayers = -1;
   int64_t layoutInvariant = 0; ///< Chunks of sums of a fixed order.
   bool emulateGrid = false;    ///< CUDA kernels, run by test/Emulator.
+  std::string device = "cpu";
 };
 
 /// A new path in the process's scratch directory, which is removed at its end.

@@ -26,6 +26,8 @@ Trainer::Trainer(const std::string &artifactPath,
   options.seed = settings.seed;
   options.poison = settings.poison;
   options.threads = settings.threads;
+  options.device = settings.device;
+  options.communicator = settings.communicator;
   tsr_session *created = nullptr;
   if (!ok(tsr_session_create(loaded, &options, &created)))
     return;

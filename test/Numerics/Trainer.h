@@ -25,6 +25,8 @@ struct SessionSettings {
   int64_t seed = 1;
   bool poison = false;
   int32_t threads = 0; ///< 0: all cores.
+  const char *device = "cpu";
+  const char *communicator = nullptr; ///< Null: threads.
 };
 
 /// Initialised from its seed; step 0.

@@ -54,7 +54,8 @@ struct CompileOptions {
   /// Give every value of the program its own buffer, named in the artifact as
   /// role "value", so that `verify` can compare it. Larger and slower.
   bool keepValues = false;
-  /// CUDA kernels in a program for the CPU: for tests, which bring an emulator.
+  /// CUDA kernels as code of the CPU: for tests, which bring an emulator and,
+  /// for device "cuda", a device.
   bool emulateGrid = false;
   std::string dumpDir; ///< If set: IR after each pass, numbered files.
   /// If set: a pass that fails leaves its input here. Else only one that

@@ -78,6 +78,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> emulate{*this, "emulate",
                        llvm::cl::desc("Host code of CUDA kernels, for tests"),
                        llvm::cl::init(false)};
+  Option<bool> emulateLaunches{
+      *this, "emulate-launches",
+      llvm::cl::desc("With emulate: a device's launches, for tests"),
+      llvm::cl::init(false)};
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("Width of a vector register"),
                               llvm::cl::init(512)};

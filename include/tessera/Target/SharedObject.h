@@ -16,6 +16,8 @@ struct SharedObjectOptions {
   /// Exports all that is defined; otherwise `tsr_program_step`
   /// alone is visible.
   bool exportKernels = false;
+  /// Exports kernels that emulate-grid left to a device.
+  bool exportEmulated = false;
   /// Of the functions with nvvm.kernel, if there are any.
   std::optional<CudaTarget> cuda;
   /// The linker; empty: ld.lld of LLVM 22, else of the PATH.

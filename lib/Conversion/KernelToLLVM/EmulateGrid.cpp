@@ -9,6 +9,7 @@
 #include "tessera/Conversion/KernelToLLVM/DeviceKernel.h"
 #include "tessera/Conversion/KernelToLLVM/Passes.h"
 #include "tessera/Dialect/RT/Program.h"
+#include "tessera/abi.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -29,8 +30,8 @@ class Emulation {
   static constexpr const char *kTable = "tsr_emulator_table";
 
 public:
-  explicit Emulation(ModuleOp module)
-      : module(module),
+  Emulation(ModuleOp module, bool launches)
+      : module(module), launches(launches),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
         i32(IntegerType::get(module.getContext(), 32)) {}
 
@@ -46,10 +47,10 @@ public:
     findFollowers(kernels);
     for (LLVM::LLVMFuncOp kernel : kernels)
       makeThread(kernel);
-    for (StringAttr first : firstKernels) {
-      launchWrapper(first);
-      wrap(first);
-    }
+    if (launches)
+      createImage();
+    else
+      wrapKernels();
     for (auto global :
          llvm::make_early_inc_range(module.getOps<LLVM::GlobalOp>()))
       if (global.getAddrSpace() != 0)
@@ -66,12 +67,7 @@ private:
     LLVM::GlobalOp::create(builder, loc, pointer, /*isConstant=*/false,
                            LLVM::Linkage::Internal, kTable,
                            LLVM::ZeroAttr::get(module.getContext()));
-    std::string text = tessera::kGridEmulatorSymbol.str() + '\0';
-    LLVM::GlobalOp::create(
-        builder, loc,
-        LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
-        /*isConstant=*/true, LLVM::Linkage::Internal, "tsr_emulator_name",
-        builder.getStringAttr(text));
+    createText(builder, "tsr_emulator_name", tessera::kGridEmulatorSymbol);
     auto dlsym = LLVM::LLVMFuncOp::create(
         builder, loc, "dlsym",
         LLVM::LLVMFunctionType::get(pointer, {pointer, pointer}));
@@ -93,6 +89,52 @@ private:
         builder, loc, found.getResult(),
         LLVM::AddressOfOp::create(builder, loc, pointer, kTable));
     LLVM::ReturnOp::create(builder, loc, ValueRange{});
+  }
+
+  void createText(OpBuilder &builder, StringRef name, StringRef value) {
+    std::string text = value.str() + '\0';
+    LLVM::GlobalOp::create(
+        builder, module.getLoc(),
+        LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
+        /*isConstant=*/true, LLVM::Linkage::Internal, name,
+        builder.getStringAttr(text));
+  }
+
+  /// A tsr_abi_device_image without code: the device looks into the program.
+  void createImage() {
+    constexpr StringLiteral text = "emulated";
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    Location loc = module.getLoc();
+    createText(builder, "tsr_emulated", text);
+    Type i64 = builder.getI64Type();
+    auto type = LLVM::LLVMStructType::getLiteral(
+        module.getContext(), {pointer, i64, pointer, i64, i64});
+    auto image = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true,
+                                        LLVM::Linkage::External,
+                                        TSR_PROGRAM_IMAGE, Attribute());
+    builder.createBlock(&image.getInitializerRegion());
+    auto number = [&](int64_t value) -> Value {
+      return LLVM::ConstantOp::create(builder, loc, i64, value);
+    };
+    auto bytes =
+        module->getAttrOfType<IntegerAttr>(tessera::rt::kWorkspaceAttr);
+    Value ptx =
+        LLVM::AddressOfOp::create(builder, loc, pointer, "tsr_emulated");
+    Value cubin = LLVM::ZeroOp::create(builder, loc, pointer);
+    Value fields[] = {ptx, number(text.size() + 1), cubin, number(0),
+                      number(bytes ? bytes.getInt() : 0)};
+    Value value = LLVM::UndefOp::create(builder, loc, type);
+    for (auto [i, field] : llvm::enumerate(fields))
+      value = LLVM::InsertValueOp::create(builder, loc, value, field, i);
+    LLVM::ReturnOp::create(builder, loc, value);
+  }
+
+  /// For the CPU's `launch`.
+  void wrapKernels() {
+    for (StringAttr first : firstKernels) {
+      launchWrapper(first);
+      wrap(first);
+    }
   }
 
   /// The CPU's `launch` calls kernels: the program's table has the wrapper.
@@ -262,6 +304,7 @@ private:
   }
 
   ModuleOp module;
+  bool launches;
   Type pointer, i32;
   /// Kernels that run behind no other, and who runs behind whom.
   llvm::SetVector<StringAttr> firstKernels;
@@ -269,8 +312,10 @@ private:
 };
 
 struct EmulateGrid : tessera::impl::EmulateGridPassBase<EmulateGrid> {
+  using EmulateGridPassBase::EmulateGridPassBase;
+
   void runOnOperation() override {
-    if (failed(Emulation(getOperation()).run()))
+    if (failed(Emulation(getOperation(), launches).run()))
       signalPassFailure();
   }
 };

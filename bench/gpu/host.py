@@ -1,0 +1,52 @@
+"""What the host does for a step on a GPU whose graph is captured, without a GPU.
+
+Usage: host.py [MODEL...]   (124m 350m 774m 1558m; default: all)
+Compiles GPT-2 for CUDA and steps it on the device's own host code, with the stand-ins of test/GPU in the place of CUDA:
+an idle GPU, which runs nothing that is captured. So a step's time is the walk over the program, the copy of its scalars,
+the tokens and the result. How many calls a step has does not depend on the batch: it is small here. Prints the median,
+and that of the walk's share per call, of 200 steps. Needs a build with tests.
+"""
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = SOURCE / "build"
+DEVICE = BUILD / "test/GPU/standin-device"
+STEPS, WARM = 200, 5
+
+
+def compile_model(model, directory):
+    artifact = directory / f"{model}.tsr"
+    config = SOURCE / "bench/configs" / f"gpt2-{model}" / "config.json"
+    subprocess.run([BUILD / "bin/tessera", "compile", config, "--batch", "1", "--seq-length", "64", "--precision", "bf16",
+                    "--device", "cuda", "-o", artifact], check=True, stdout=subprocess.DEVNULL)
+    return artifact
+
+
+def steps(artifact):
+    """The seconds of each step; the first ones capture the graph."""
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(DEVICE), "TESSERA_STANDIN": "idle"}
+    done = subprocess.run([BUILD / "bin/gpu-steps", artifact, "1", "cuda"], input=f"{WARM}\n{STEPS}\n", text=True,
+                          capture_output=True, env=environment, check=False)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    if len(lines) != 3:
+        sys.exit(f"host: {artifact.name}: {done.stderr.strip()}")
+    return len(lines[0]["ops"]), lines[2]["seconds"]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        for model in sys.argv[1:] or ["124m", "350m", "774m", "1558m"]:
+            calls, seconds = steps(compile_model(model, pathlib.Path(directory)))
+            median = statistics.median(seconds) * 1e6
+            print(f"gpt2-{model}: {calls} calls, {median:.0f} microseconds per step "
+                  f"({median * 1e3 / calls:.0f} ns per call, fastest {min(seconds) * 1e6:.0f})", flush=True)
+
+
+if __name__ == "__main__":
+    main()
