@@ -172,18 +172,6 @@ LogicalResult tessera::distributeToStep(ModuleOp module,
   return runReproducibly(manager, module, options);
 }
 
-/// The GPU's attention kernels add no bias.
-static LogicalResult checkBiases(ModuleOp module) {
-  WalkResult found = module.walk([](nn::AttentionOp op) {
-    if (!op.getBiasTable())
-      return WalkResult::advance();
-    op.emitOpError() << "adds biases by distance, which is not supported on "
-                        "device 'cuda'; use --device cpu";
-    return WalkResult::interrupt();
-  });
-  return failure(found.wasInterrupted());
-}
-
 static LogicalResult checkDevice(ModuleOp module, const CompileOptions &options,
                                  EmitError emitError) {
   if (options.device != "cpu" && options.device != "cuda")
@@ -193,7 +181,7 @@ static LogicalResult checkDevice(ModuleOp module, const CompileOptions &options,
       !options.emulateGrid)
     return emitError() << "precision 'f64' is not supported on device 'cuda'; "
                           "use f32 or bf16, or --device cpu";
-  return options.device == "cuda" ? checkBiases(module) : success();
+  return success();
 }
 
 /// A program for a GPU is a list of calls: it is compiled here and run

@@ -1,29 +1,17 @@
 //===- PositionBias.cpp - Attention's bias by distance --------------------===//
 
 #include "PositionBias.h"
+#include "PositionBucket.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <cstring>
 
 using namespace tessera;
 
 int64_t tessera::positionBucket(const AttentionProblem &p, int64_t behind) {
-  const int64_t buckets = p.causal ? p.buckets : p.buckets / 2;
-  const int64_t exact = buckets / 2;
-  const int64_t first = !p.causal && behind < 0 ? buckets : 0;
-  const int64_t distance =
-      p.causal ? std::max<int64_t>(behind, 0) : std::abs(behind);
-  if (distance < exact)
-    return first + distance;
-  // In f32, as the published models were trained.
-  const float share = std::log(float(distance) / float(exact)) /
-                      float(std::log(double(p.maxDistance) / double(exact)));
-  const int64_t far = int64_t(share * float(buckets - exact));
-  return first + std::min(buckets - 1, exact + far);
+  return PositionBuckets{p.buckets, p.maxDistance, p.causal}.at(behind);
 }
 
 /// Distances that occur, and room for the last vector of lanes.

@@ -34,6 +34,14 @@ static AttentionCall callOf(const AttentionProblem &p, const int64_t *args) {
   call.headsTotal = p.dropout.headsTotal;
   call.queryStart = p.queryStart;
   call.queriesTotal = p.dropout.queriesTotal;
+  call.buckets = p.buckets;
+  call.maxDistance = p.maxDistance;
+  if (p.slice) {
+    call.keyStart = p.dropout.keyStart;
+    call.keysTotal = p.dropout.keysTotal;
+  }
+  call.earlier = p.earlier;
+  call.earlierKeys = p.earlierKeys;
   return call;
 }
 
@@ -44,13 +52,6 @@ AttentionCall decodeAttentionCall(const int64_t *args) {
   std::string error;
   if (int32_t code = decodeAttention(args, &problem, &error))
     fail(static_cast<tsr_status>(code), error);
-  if (problem.buckets != 0)
-    fail(TSR_UNSUPPORTED, "attention adds biases of ", problem.buckets,
-         " buckets of distances, which device 'cuda' does not; use --device "
-         "cpu");
-  if (problem.slice)
-    fail(TSR_UNSUPPORTED, "attention: slices of the keys are not supported on "
-                          "device 'cuda'; use --context-parallel all-gather");
   AttentionCall call = callOf(problem, args);
   if (const char *why = checkAttention(call))
     fail(TSR_UNSUPPORTED, "attention: ", why);
@@ -63,12 +64,19 @@ size_t workspaceOf(const AttentionCall &call, Direction direction) {
 
 void runAttention(const AttentionCall &call, Direction direction,
                   void *const *b, void *workspace, cudaStream_t stream) {
+  const bool biased = call.buckets != 0,
+             forward = direction == Direction::Forward;
+  void *table = biased ? b[forward ? 5 : 9] : nullptr;
+  const char *why = forward ? checkAttentionSlice(call) : nullptr;
+  if (why)
+    fail(TSR_INVALID_ARGUMENT, why);
+  void *dTable = biased && !forward ? b[10] : nullptr;
   cudaError_t error =
-      direction == Direction::Forward
-          ? attentionForward(call, b[0], b[1], b[2], b[3], b[4], workspace,
-                             stream)
+      forward
+          ? attentionForward(call, b[0], b[1], b[2], b[3], b[4], table,
+                             workspace, stream)
           : attentionBackward(call, b[0], b[1], b[2], b[3], b[4], b[5], b[6],
-                              b[7], b[8], workspace, stream);
+                              b[7], b[8], table, dTable, workspace, stream);
   check(error, "attention");
 }
 

@@ -39,6 +39,9 @@ public:
                           void *dst) = 0;
   virtual Status broadcast(const Collective &call, int64_t root,
                            void *data) = 0;
+  /// src of the rank before -> dst.
+  virtual Status shift(const Shift &call, const void *src, void *dst) = 0;
+  virtual Status zigzag(const Zigzag &call, const ZigzagBuffers &own) = 0;
   virtual Status send(const Message &message, const void *data) = 0;
   virtual Status receive(const Message &message, void *data) = 0;
 

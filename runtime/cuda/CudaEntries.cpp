@@ -27,10 +27,10 @@ Arity arityOf(const Call &call) {
             TSR_LAUNCH_SCALARS};
   case TSR_ENTRY_GEMM:
     return {6, TSR_GEMM_ARGS};
-  case TSR_ENTRY_ATTENTION:
-    return {5, TSR_ATTENTION_ARGS};
+  case TSR_ENTRY_ATTENTION: // with biases also their table
+    return {call.args[TSR_ATTENTION_BUCKETS] ? 6 : 5, TSR_ATTENTION_ARGS};
   case TSR_ENTRY_ATTENTION_BACKWARD:
-    return {9, TSR_ATTENTION_ARGS};
+    return {call.args[TSR_ATTENTION_BUCKETS] ? 11 : 9, TSR_ATTENTION_ARGS};
   case TSR_ENTRY_SCATTER_ADD:
     return {3, TSR_SCATTER_ARGS};
   case TSR_ENTRY_FILL:
@@ -44,6 +44,8 @@ Arity arityOf(const Call &call) {
   case TSR_ENTRY_ALL_REDUCE:
   case TSR_ENTRY_BROADCAST:
     return {1, TSR_COLLECTIVE_ARGS};
+  case TSR_ENTRY_ZIGZAG:
+    return {3, TSR_COLLECTIVE_ARGS};
   case TSR_ENTRY_SEND:
     return {2, TSR_MESSAGE_ARGS};
   case TSR_ENTRY_RECEIVE:
@@ -67,6 +69,13 @@ bool isMessage(const Call &call) {
 bool isCollective(const Call &call) {
   return call.entry >= TSR_ENTRY_ALL_REDUCE && call.entry != TSR_ENTRY_WAIT &&
          call.entry != TSR_ENTRY_ROUTED && !isMessage(call);
+}
+
+/// What a program waits for.
+const void *targetOf(const Call &call) {
+  if (call.entry == TSR_ENTRY_ZIGZAG)
+    return call.buffers[call.args[TSR_COLLECTIVE_MAKES_WHOLE] ? 0 : 1];
+  return call.buffers[arityOf(call).buffers - 1];
 }
 
 /// What may differ from step to step without being another program.
@@ -318,11 +327,12 @@ Status CudaRank::runCollective(const Call &call) {
   case TSR_ENTRY_ALL_TO_ALL:
     return runAllToAll(call, what);
   case TSR_ENTRY_SHIFT:
-    return {TSR_UNSUPPORTED, "shift is not supported on device 'cuda'; use "
-                             "--device cpu"};
+    return collectives->shift(shiftOf(rank, what), call.buffers[0],
+                              call.buffers[1]);
   case TSR_ENTRY_ZIGZAG:
-    return {TSR_UNSUPPORTED, "zigzag is not supported on device 'cuda'; use "
-                             "--device cpu"};
+    return collectives->zigzag(
+        zigzagOf(rank, what, call.args),
+        {call.buffers[0], call.buffers[1], call.buffers[2]});
   default:
     return collectives->broadcast(what, call.args[TSR_COLLECTIVE_ROOT],
                                   call.buffers[0]);

@@ -27,6 +27,8 @@ NcclCollectives::Group &NcclCollectives::groupOf(int64_t axes) {
 
 void NcclCollectives::note(int entry, const Collective &call) {
   int64_t elements = groupOf(call.axes).size() * call.outer * call.count;
+  if (entry == TSR_ENTRY_ZIGZAG)
+    elements = 2 * call.outer * call.count; // the halves of a slice
   if (entry == TSR_ENTRY_ALL_TO_ALL)
     elements *= 2 * call.rows; // what goes out, behind it what comes in
   else if (call.outer == 1)

@@ -31,6 +31,8 @@ public:
                        void *dst) override;
   Status allToAll(const Collective &call, const void *src, void *dst) override;
   Status broadcast(const Collective &call, int64_t root, void *data) override;
+  Status shift(const Shift &call, const void *src, void *dst) override;
+  Status zigzag(const Zigzag &call, const ZigzagBuffers &own) override;
   Status send(const Message &message, const void *data) override;
   Status receive(const Message &message, void *data) override;
   bool isCapturable() const override { return true; }
@@ -57,6 +59,11 @@ private:
   Status connectGroup(int64_t axes, Group &group);
   Group &use(int64_t op, int64_t axes);
   Status swap(const Group &group, const char *out, char *in, int64_t bytes);
+  /// A half of a slice and the chunk that it is, one of them here.
+  struct Part;
+  std::vector<Part> partsOf(const Zigzag &call, const ZigzagBuffers &own);
+  Status exchange(const Group &group, const Zigzag &call,
+                  const std::vector<Part> &parts);
   Status copyOwn(int64_t bytes, const void *src, void *dst);
   std::string describeTimeout() const;
   void abortAll();

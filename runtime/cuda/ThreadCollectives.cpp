@@ -42,6 +42,8 @@ public:
                        void *dst) override;
   Status allToAll(const Collective &call, const void *src, void *dst) override;
   Status broadcast(const Collective &call, int64_t root, void *data) override;
+  Status shift(const Shift &call, const void *src, void *dst) override;
+  Status zigzag(const Zigzag &call, const ZigzagBuffers &own) override;
   Status send(const Message &message, const void *data) override;
   Status receive(const Message &message, void *data) override;
   void note(int, const Collective &) override {}
@@ -264,6 +266,50 @@ Status ThreadCollectives::broadcast(const Collective &call, int64_t root,
     copyRows({1, call.count * dtypeBytes(call.dtype),
               place.seat.group->offer(root).data, 0, data, 0},
              stream);
+  return close(place);
+}
+
+Status ThreadCollectives::shift(const Shift &shift, const void *src,
+                                void *dst) {
+  const Collective &call = shift.call;
+  Place &place = placeOf(call.axes);
+  Offer offer{"shift", call, 0, const_cast<void *>(src), nullptr};
+  if (Status status = open(place, offer); !status.ok())
+    return status;
+  int64_t size = place.seat.size();
+  int64_t before = (place.seat.member + size - 1) % size;
+  copyRows({1, call.count * dtypeBytes(call.dtype),
+            place.seat.offeredData()[size_t(before)], 0, dst, 0},
+           stream);
+  return close(place);
+}
+
+/// What is offered are the places of the buffers: they lie in the host's memory
+/// and are read between the meetings.
+Status ThreadCollectives::zigzag(const Zigzag &zigzag,
+                                 const ZigzagBuffers &own) {
+  const Collective &call = zigzag.call;
+  Place &place = placeOf(call.axes);
+  const char *kind = zigzag.makesWhole ? "zigzag to slices" : "zigzag";
+  Offer offer{kind, call, 0, const_cast<ZigzagBuffers *>(&own), nullptr};
+  if (Status status = open(place, offer); !status.ok())
+    return status;
+  const int64_t bytes = call.count * dtypeBytes(call.dtype);
+  std::vector<const void *> offered = place.seat.offeredData();
+  auto buffersOf = [&](int64_t member) -> const ZigzagBuffers & {
+    return *static_cast<const ZigzagBuffers *>(offered[size_t(member)]);
+  };
+  for (int64_t number = 0; number < 2 * zigzag.size(); ++number) {
+    const int64_t slice = Zigzag::slicedAt(number);
+    const int64_t pair = zigzag.pairedAt(number);
+    char *half =
+        static_cast<char *>(buffersOf(slice).whole) + number % 2 * bytes;
+    void *chunk = buffersOf(pair).chunk(zigzag.isEarly(number));
+    if (zigzag.makesWhole && slice == zigzag.member)
+      copyRows({call.outer, bytes, chunk, bytes, half, 2 * bytes}, stream);
+    if (!zigzag.makesWhole && pair == zigzag.member)
+      copyRows({call.outer, bytes, half, 2 * bytes, chunk, bytes}, stream);
+  }
   return close(place);
 }
 

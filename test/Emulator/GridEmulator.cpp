@@ -57,7 +57,7 @@ void callWith(void *function, void *const *arguments,
 
 template <size_t count = 2>
 void callThread(void *function, const std::vector<void *> &arguments) {
-  constexpr size_t most = 40;
+  constexpr size_t most = 64;
   if (arguments.size() == count)
     return callWith(function, arguments.data(),
                     std::make_index_sequence<count>());

@@ -94,9 +94,12 @@ INSTANTIATE_TEST_SUITE_P(
                     with({"f32_tp2_sequence", "f32", "tp=2"},
                          [](Case &test) { test.sequenceParallel = true; }),
                     Case{"f32_cp2", "f32", "cp=2"},
+                    with({"f32_cp2_ring", "f32", "cp=2"},
+                         [](Case &test) { test.contextParallel = "ring"; }),
                     with({"f32_cp2_ulysses", "f32", "cp=2"},
                          [](Case &test) { test.contextParallel = "ulysses"; }),
                     Case{"f32_pp2", "f32", "pp=2", nullptr, 2},
+                    Case{"t5_f32_tp2", "f32", "tp=2", "t5"},
                     Case{"llama_bf16_tp2", "bf16", "tp=2", "llama", 2},
                     // The experts' own kernels, whose sums have other orders.
                     with({"mixtral_f32_ep2tp2", "f32", "ep=2,tp=2", "mixtral",

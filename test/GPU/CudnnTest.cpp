@@ -34,10 +34,10 @@ AttentionCall callOf(int64_t batch) {
 /// Random bf16, aligned to 64 bytes.
 class Buffers {
 public:
-  Buffers() : memory(count * size), random(3) {
+  Buffers() : memory(count * size + 32), random(3) {
     std::normal_distribution<float> normal;
-    for (uint16_t &value : memory)
-      value = tessera::floatToBf16(normal(random));
+    for (int64_t i = 0; i < count * size; ++i)
+      start()[i] = tessera::floatToBf16(normal(random));
     for (int64_t i = 0; i < count; ++i)
       pointers.push_back(start() + i * size);
   }
@@ -79,6 +79,12 @@ TEST(Cudnn, LeavesWhatItsGraphsDoNotSay) {
   call.queryStart = 4;
   expectRefusal(call, "the queries do not start with the keys");
   call = callOf(2);
+  call.buckets = 32, call.maxDistance = 128;
+  expectRefusal(call, "there is a bias by distance");
+  call = callOf(2);
+  call.keysTotal = 40;
+  expectRefusal(call, "the keys are a slice");
+  call = callOf(2);
   call.headDim = 12;
   expectRefusal(call, "head_dim is not a multiple of 8 up to 128");
   expectRefusal(callOf(0), "there are no queries");
@@ -101,11 +107,10 @@ TEST(Cudnn, LeavesRowsThatAreNotAligned) {
 }
 
 /// The gradients, computed with so many bytes for scores.
-std::vector<uint16_t> gradients(Buffers buffers, int64_t mostStoredScores) {
+std::vector<uint16_t> gradients(int64_t mostStoredScores) {
+  Buffers buffers; // a copy would lie elsewhere
   CudnnAttention attention(mostStoredScores);
   AttentionCall call = callOf(6);
-  for (int64_t i = 0; i < Buffers::count; ++i)
-    buffers.pointers[i] = buffers.start() + i * Buffers::size;
   auto **forward = buffers.pointers.data() + 1;
   auto **backward = buffers.pointers.data();
   CUstream_st stream;
@@ -121,11 +126,10 @@ std::vector<uint16_t> gradients(Buffers buffers, int64_t mostStoredScores) {
 }
 
 TEST(Cudnn, ABatchInPartsHasTheSameBits) {
-  Buffers buffers;
   constexpr int64_t perSequence = 4 * 64 * 64 * 2;
-  std::vector<uint16_t> whole = gradients(buffers, 6 * perSequence);
-  EXPECT_EQ(whole, gradients(buffers, 4 * perSequence)); // two parts
-  EXPECT_EQ(whole, gradients(buffers, perSequence));
+  std::vector<uint16_t> whole = gradients(6 * perSequence);
+  EXPECT_EQ(whole, gradients(4 * perSequence)); // two parts
+  EXPECT_EQ(whole, gradients(perSequence));
 }
 
 TEST(Cudnn, WorkspaceFollowsTheParts) {

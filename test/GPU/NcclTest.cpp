@@ -1,7 +1,7 @@
 //===- NcclTest.cpp - the device's use of NCCL, with a stand-in for it ----===//
 // Ranks are threads; between hosts they meet as threads or as processes do.
 
-#include "GpuWorld.h"
+#include "RingSuite.h"
 #include "StandInControl.h"
 #include "StandInNccl.h"
 
@@ -201,6 +201,19 @@ TEST_P(Nccl, AllToAllByGatesBringsZerosForOthers) {
       EXPECT_EQ(world.read<float>(rank, outputAt, all), wanted);
     }
   }
+}
+
+/// Rings of two and of three: with three, two halves of a slice go to one rank.
+TEST_P(Nccl, RingsPassOnAndDealOut) {
+  for (int64_t ranks : {2, 3})
+    for (bool isAsync : {false, true}) {
+      WorldOptions ring = options({});
+      ring.axes = {{"dp", ranks == 2 ? 2 : 1}, {"cp", ranks}};
+      expectShiftGivesToTheNext(ring, isAsync);
+      expectZigzagDealsTwoChunks(ring, isAsync);
+    }
+  EXPECT_EQ(nccl.mismatches, 0);
+  EXPECT_GT(nccl.ran, 0);
 }
 
 TEST_P(Nccl, BroadcastFromEachMember) {

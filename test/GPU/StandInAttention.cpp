@@ -4,9 +4,11 @@
 #include "../../runtime/cuda/attention/AttentionKernels.h"
 #include "AttentionUnits.h"
 #include "CpuKernels.h"
+#include "PositionBias.h"
 #include "StandInStream.h"
 
 #include <cmath>
+#include <cstring>
 
 namespace tessera::cuda {
 
@@ -38,14 +40,37 @@ AttentionProblem problemOf(const AttentionCall &call) {
                call.batchStart,
                call.headStart,
                call.headsTotal,
-               call.queryStart,
+               call.queryStart + call.keyStart,
                call.queriesTotal,
-               /*key start=*/0,
-               /*keys total=*/call.seqK};
+               call.keyStart,
+               call.keysTotal ? call.keysTotal : call.seqK};
+  p.slice = call.keysTotal != 0;
+  p.earlier = call.earlier;
+  p.earlierKeys = call.earlierKeys;
   p.queryStart = call.queryStart;
+  p.buckets = call.buckets;
+  p.maxDistance = call.maxDistance;
   return p;
 }
+
+/// Sums over slices start from zero; they are contiguous f32.
+void startSums(const AttentionProblem &p) {
+  const auto zero = [](void *data, int64_t elements) {
+    std::memset(data, 0, size_t(elements) * sizeof(float));
+  };
+  if (!p.earlier)
+    zero(p.dQ, p.batch * p.seqQ * p.rowDQ);
+  if (p.earlierKeys)
+    return;
+  zero(p.dK, p.batch * p.seqK * p.rowDK);
+  zero(p.dV, p.batch * p.seqK * p.rowDV);
+}
 } // namespace
+
+const char *checkAttentionSlice(const AttentionCall &call) {
+  bool isHidden = call.keysTotal && !call.earlier && call.queryStart < 0;
+  return isHidden && call.causal ? "the first slice is hidden" : nullptr;
+}
 
 const char *checkAttention(const AttentionCall &call) {
   return call.headDim > 256 ? "the head is wider than 256" : nullptr;
@@ -57,12 +82,16 @@ size_t attentionWorkspace(const AttentionCall &call, bool backward) {
 
 cudaError_t attentionForward(const AttentionCall &call, const void *q,
                              const void *k, const void *v, void *o, void *lse,
-                             void *, cudaStream_t stream) {
+                             const void *table, void *, cudaStream_t stream) {
   stream->push([=] {
     AttentionProblem p = problemOf(call);
     p.q = q, p.k = k, p.v = v, p.o = o, p.lse = lse;
-    Workspace workspace;
+    p.biasTable = table;
+    if (p.isHidden())
+      return;
+    Workspace workspace, biases;
     std::string error;
+    preparePositionBias(&p, &biases, &error);
     runAttentionUnits(p, AttentionUnits::forward(p, 1),
                       {cpuKernels().attentionScratch[p.dtype],
                        cpuKernels().attention[p.dtype], &workspace, 1},
@@ -74,18 +103,27 @@ cudaError_t attentionForward(const AttentionCall &call, const void *q,
 cudaError_t attentionBackward(const AttentionCall &call, const void *dO,
                               const void *q, const void *k, const void *v,
                               const void *o, const void *lse, void *dQ,
-                              void *dK, void *dV, void *, cudaStream_t stream) {
+                              void *dK, void *dV, const void *table,
+                              void *dTable, void *, cudaStream_t stream) {
   stream->push([=] {
     AttentionProblem p = problemOf(call);
     p.q = q, p.k = k, p.v = v, p.dO = dO;
     p.o = const_cast<void *>(o), p.lse = const_cast<void *>(lse);
     p.dQ = dQ, p.dK = dK, p.dV = dV;
-    Workspace workspace;
+    p.biasTable = table, p.dBiasTable = dTable;
+    if (p.slice)
+      startSums(p);
+    if (p.isHidden())
+      return;
+    Workspace workspace, biases, gradients;
     std::string error;
+    preparePositionBias(&p, &biases, &error);
+    preparePositionGradient(&p, &gradients, &error);
     runAttentionUnits(p, AttentionUnits::backward(p, 1),
                       {cpuKernels().attentionBackwardScratch[p.dtype],
                        cpuKernels().attentionBackward[p.dtype], &workspace, 1},
                       &error);
+    finishPositionGradient(p);
   });
   return cudaSuccess;
 }

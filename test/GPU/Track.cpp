@@ -43,7 +43,7 @@ public:
 
   /// A pattern that can be learnt: each token follows from the one before.
   std::vector<int32_t> tokens(unsigned step) const {
-    int64_t length = tsr_artifact_sequence(artifact) + 1;
+    int64_t length = tsr_artifact_columns(artifact);
     std::vector<int32_t> all(tsr_artifact_batch(artifact) * length);
     std::mt19937 random(step);
     int64_t vocabulary = tsr_artifact_vocabulary(artifact);

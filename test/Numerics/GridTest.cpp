@@ -25,6 +25,7 @@ struct Case {
   int64_t batch = 8;
   uint32_t steps = 3;
   int64_t zero = 0;
+  const char *contextParallel = "all-gather";
 };
 
 std::string compileFor(const Case &test, bool emulateGrid) {
@@ -32,6 +33,7 @@ std::string compileFor(const Case &test, bool emulateGrid) {
   build.mesh = test.mesh;
   build.dpSync = test.dpSync;
   build.zero = test.zero;
+  build.contextParallel = test.contextParallel;
   build.precision = test.precision;
   build.microBatches = test.microBatches;
   build.batch = test.batch;
@@ -83,6 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"f64_tp2_micro2", "f64", "tp=2", 2, 1e-9},
         Case{"f64_dp2tp2", "f64", "dp=2,tp=2", 1, 1e-9},
         Case{"f64_cp2", "f64", "cp=2", 1, 1e-9},
+        Case{"f64_cp2_ring", "f64", "cp=2", 1, 1e-9, "", "all-reduce", 61, 8, 3,
+             0, "ring"},
         Case{"f64_pp2", "f64", "pp=2", 2, 1e-9},
         Case{"f64_dp2_server", "f64", "dp=2", 2, 1e-9, "", "parameter-server"},
         // Rows of logits are padded, with tp=2 shards too.
@@ -100,7 +104,9 @@ INSTANTIATE_TEST_SUITE_P(
              3, 2},
         Case{"llama_bf16", "bf16", "", 1, 3e-2, "llama"},
         Case{"mixtral_f64_ep2tp2", "f64", "ep=2,tp=2", 2, 1e-9, "mixtral"},
-        Case{"mixtral_bf16_ep2", "bf16", "ep=2", 1, 3e-2, "mixtral"}),
+        Case{"mixtral_bf16_ep2", "bf16", "ep=2", 1, 3e-2, "mixtral"},
+        Case{"t5_f64_tp2", "f64", "tp=2", 2, 1e-9, "t5"},
+        Case{"t5_bf16", "bf16", "", 1, 3e-2, "t5"}),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

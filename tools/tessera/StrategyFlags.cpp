@@ -65,9 +65,6 @@ std::string tessera::checkStrategies(const DriverOptions &options,
     return "--context-parallel ring passes keys and values along mesh axis "
            "'cp', which has one rank; use a mesh with cp=2 or more, or leave "
            "it out";
-  if (options.contextParallel == "ring" && options.device == "cuda")
-    return "--context-parallel ring is not supported on device 'cuda'; use "
-           "all-gather or ulysses";
   if (options.ranks && mesh.ranks() > options.ranks)
     return "mesh " + mesh.str() + " has " + std::to_string(mesh.ranks()) +
            " ranks, but --ranks allows " + std::to_string(options.ranks) +

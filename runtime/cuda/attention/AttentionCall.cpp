@@ -2,12 +2,15 @@
 
 #include "AttentionCall.h"
 #include "AttentionParams.h"
+#include "PositionBucket.h"
 #include "tessera/abi.h"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 
 using namespace tessera::cuda;
+using tessera::PositionBuckets;
 
 /// Positions are ints in the kernels, with room for the last tile.
 static constexpr int64_t kMostPositions = (int64_t(1) << 31) - 1024;
@@ -28,8 +31,31 @@ static const char *checkSizes(const AttentionCall &c) {
     return "attention: batch and heads are at most 65535 on CUDA";
   if (c.seqQ > kMostPositions || c.seqK > kMostPositions)
     return "attention: sequences have less than 2^31 - 1024 positions on CUDA";
-  if (c.queryStart < 0 || c.queryStart > kMostPositions - c.seqQ)
+  if (c.queryStart + c.keyStart < 0 ||
+      c.queryStart + c.keyStart > kMostPositions - c.seqQ)
     return "attention: query positions are from 0 to 2^31 - 1024 on CUDA";
+  if (c.keysTotal != 0 && (c.keyStart < 0 || c.keysTotal > kMostPositions ||
+                           c.keyStart > c.keysTotal - c.seqK))
+    return "attention: the keys are no slice of at most 2^31 - 1024 positions";
+  return nullptr;
+}
+
+static PositionBuckets bucketsOf(const AttentionCall &c) {
+  return {c.buckets, c.maxDistance, c.causal};
+}
+
+static const char *checkBias(const AttentionCall &c) {
+  if (c.keysTotal != 0)
+    return "attention: a slice of the keys with biases by distance";
+  const PositionBuckets buckets = bucketsOf(c);
+  if (c.buckets < 0 || buckets.exact() < 1 || c.maxDistance <= buckets.exact())
+    return "attention: not enough buckets of distances, or too near";
+  if (buckets.ofDirection() - buckets.exact() > kMostFarBuckets)
+    return "attention: distances of one direction have at most 128 buckets on "
+           "CUDA";
+  if (c.queryStart + c.seqQ > kMostPositions - c.seqK)
+    return "attention: with biases queries and keys have less than 2^31 - 1024 "
+           "positions together on CUDA";
   return nullptr;
 }
 
@@ -47,6 +73,12 @@ const char *tessera::cuda::checkAttention(const AttentionCall &c) {
     return "attention: dropout is not in [0, 1)";
   if (c.dropout > 0 && !c.key)
     return "attention: dropout needs the key of its stream";
+  return c.buckets != 0 ? checkBias(c) : nullptr;
+}
+
+const char *tessera::cuda::checkAttentionSlice(const AttentionCall &c) {
+  if (c.keysTotal != 0 && !c.earlier && c.causal && c.queryStart < 0)
+    return "attention: a query sees no key of the first slice";
   return nullptr;
 }
 
@@ -60,9 +92,65 @@ const char *tessera::cuda::checkAttentionGradients(const AttentionCall &c) {
   return nullptr;
 }
 
+/// First distance of a far bucket, at most the one from which on all are in the
+/// last. The float arithmetic is monotonous.
+static int64_t beginOf(const PositionBuckets &buckets, int64_t bucket) {
+  int64_t low = buckets.exact(), high = buckets.maxDistance;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (buckets.at(middle) >= bucket)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+static int asPosition(int64_t x) { return int(std::min(x, kMostPositions)); }
+
+/// All but its buffers.
+static DistanceBias biasOf(const AttentionCall &c) {
+  DistanceBias bias = {};
+  if (c.buckets == 0)
+    return bias;
+  const PositionBuckets buckets = bucketsOf(c);
+  bias.buckets = int(c.buckets);
+  bias.exact = int(buckets.exact());
+  bias.perDirection = int(buckets.ofDirection());
+  bias.causal = c.causal;
+  for (int i = 0; i < bias.perDirection - bias.exact; ++i)
+    bias.beginOf[i] = asPosition(beginOf(buckets, bias.exact + i));
+  const int64_t furthest = c.queryStart + c.seqQ + c.seqK;
+  bias.behind = int(std::min(c.maxDistance, furthest));
+  bias.ahead = c.causal ? 0 : bias.behind;
+  bias.row = int(c.seqQ + c.seqK - 1) + 2 * kBiasMargin;
+  bias.blockRows = biasRows(c.dtype == TSR_DTYPE_BF16, c.headDim);
+  bias.parts = c.batch * ((c.seqQ + bias.blockRows - 1) / bias.blockRows);
+  return bias;
+}
+
+static int64_t statistics(const AttentionCall &c) {
+  return c.batch * c.heads * c.seqQ;
+}
+
+/// delta, the vectors by distance, the sums.
 size_t tessera::cuda::attentionWorkspace(const AttentionCall &c,
                                          bool backward) {
-  return backward ? size_t(c.batch * c.heads * c.seqQ) * sizeof(float) : 0;
+  const DistanceBias bias = biasOf(c);
+  int64_t floats = c.heads * bias.row;
+  if (backward)
+    floats += statistics(c) + c.heads * bias.parts * bias.entries();
+  return size_t(floats) * sizeof(float);
+}
+
+static DistanceBias withBuffers(DistanceBias bias, const AttentionCall &c,
+                                const AttentionBuffers &b) {
+  float *workspace = static_cast<float *>(b.workspace);
+  bias.table = static_cast<const float *>(b.table);
+  bias.dTable = static_cast<float *>(b.dTable);
+  bias.byDistance = b.dO ? workspace + statistics(c) : workspace;
+  bias.sums = bias.byDistance + c.heads * bias.row;
+  return bias;
 }
 
 /// Whether every 16-byte piece of the rows is aligned. Absent tensors are.
@@ -73,6 +161,16 @@ static bool isAligned(const TensorRows &t, int64_t perPiece) {
 
 static TensorRows rows(const void *data, int64_t row) {
   return {const_cast<void *>(data), row};
+}
+
+/// Of batch, head, query and key 0.
+static uint64_t firstScore(const AttentionCall &c, uint64_t headScores,
+                           int64_t keysTotal) {
+  const uint64_t head =
+      uint64_t(c.batchStart) * uint64_t(c.headsTotal) + uint64_t(c.headStart);
+  return head * headScores +
+         uint64_t(c.queryStart + c.keyStart) * uint64_t(keysTotal) +
+         uint64_t(c.keyStart);
 }
 
 AttentionParams tessera::cuda::makeParams(const AttentionCall &c,
@@ -88,11 +186,16 @@ AttentionParams tessera::cuda::makeParams(const AttentionCall &c,
   p.dV = rows(b.dV, c.rowDv);
   p.lse = static_cast<float *>(const_cast<void *>(b.lse));
   p.delta = static_cast<float *>(b.workspace);
+  if (c.buckets != 0)
+    p.bias = withBuffers(biasOf(c), c, b);
   p.key = c.key;
-  p.batchStart = c.batchStart;
-  p.headStart = c.headStart;
   p.headsTotal = c.headsTotal;
-  p.queriesTotal = c.queriesTotal;
+  p.keysTotal = c.keysTotal != 0 ? c.keysTotal : c.seqK;
+  p.headScores = uint64_t(c.queriesTotal) * uint64_t(p.keysTotal);
+  p.firstScore = firstScore(c, p.headScores, p.keysTotal);
+  p.slice = c.keysTotal != 0;
+  p.earlier = c.earlier;
+  p.earlierKeys = c.earlierKeys;
   p.queryStart = int(c.queryStart);
   p.batch = int(c.batch);
   p.heads = int(c.heads);

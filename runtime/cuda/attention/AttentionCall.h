@@ -21,6 +21,11 @@ struct AttentionCall {
   double dropout;
   int64_t batchStart, headStart, headsTotal;
   int64_t queryStart, queriesTotal; /* the queries are a slice of these */
+  int64_t buckets, maxDistance;     /* of a bias by distance; 0 without one */
+  /// The keys are a slice of `keysTotal` from keyStart on; queryStart counts
+  /// from there. Results are sums over slices, in f32; 0: they are no slice.
+  int64_t keyStart, keysTotal;
+  bool earlier, earlierKeys; /* o and lse, or dQ; dK and dV hold sums */
   const uint64_t *key; /* device memory, the dropout stream's key; null without
                           dropout */
 };
@@ -29,7 +34,8 @@ struct AttentionCall {
 /// lives for ever. The strides of gradients are not looked at.
 const char *checkAttention(const AttentionCall &call);
 
-/// The same for what only backward uses.
+/// The same for what only forward asks for, and what only backward uses.
+const char *checkAttentionSlice(const AttentionCall &call);
 const char *checkAttentionGradients(const AttentionCall &call);
 
 /// Bytes of device memory, 16-byte aligned, that hold nothing between calls.

@@ -11,9 +11,9 @@ using namespace tessera::cuda;
 cudaError_t tessera::cuda::attentionForward(const AttentionCall &call,
                                             const void *q, const void *k,
                                             const void *v, void *o, void *lse,
-                                            void *workspace,
+                                            const void *table, void *workspace,
                                             cudaStream_t stream) {
-  if (checkAttention(call))
+  if (checkAttention(call) || checkAttentionSlice(call))
     return cudaErrorInvalidValue;
   AttentionBuffers buffers = {};
   buffers.q = q;
@@ -22,6 +22,7 @@ cudaError_t tessera::cuda::attentionForward(const AttentionCall &call,
   buffers.o = o;
   buffers.lse = lse;
   buffers.workspace = workspace;
+  buffers.table = table;
   return runForward(makeParams(call, buffers), call.dtype == TSR_DTYPE_BF16,
                     CudaLaunch{stream});
 }
@@ -29,10 +30,11 @@ cudaError_t tessera::cuda::attentionForward(const AttentionCall &call,
 cudaError_t tessera::cuda::attentionBackward(
     const AttentionCall &call, const void *dO, const void *q, const void *k,
     const void *v, const void *o, const void *lse, void *dQ, void *dK, void *dV,
-    void *workspace, cudaStream_t stream) {
+    const void *table, void *dTable, void *workspace, cudaStream_t stream) {
   if (checkAttention(call) || checkAttentionGradients(call))
     return cudaErrorInvalidValue;
-  const AttentionBuffers buffers = {q, k, v, o, lse, dO, dQ, dK, dV, workspace};
+  const AttentionBuffers buffers = {q,  k,  v,  o,         lse,   dO,
+                                    dQ, dK, dV, workspace, table, dTable};
   return runBackward(makeParams(call, buffers), call.dtype == TSR_DTYPE_BF16,
                      CudaLaunch{stream});
 }

@@ -13,16 +13,21 @@
 namespace tessera::cuda {
 
 /// Writes o [batch, seqQ, heads, headDim] and lse (f32 [batch, heads, seqQ]).
+/// `workspace` has attentionWorkspace(call, false) bytes; `table` is null
+/// without a bias.
 /// cudaErrorInvalidValue where checkAttention has an objection.
 cudaError_t attentionForward(const AttentionCall &call, const void *q,
                              const void *k, const void *v, void *o, void *lse,
-                             void *workspace, cudaStream_t stream);
+                             const void *table, void *workspace,
+                             cudaStream_t stream);
 
-/// Writes dQ, dK, dV. `workspace` has attentionWorkspace(call, true) bytes.
+/// Writes dQ, dK, dV and, with a bias, dTable. `workspace` has
+/// attentionWorkspace(call, true) bytes.
 cudaError_t attentionBackward(const AttentionCall &call, const void *dO,
                               const void *q, const void *k, const void *v,
                               const void *o, const void *lse, void *dQ,
-                              void *dK, void *dV, void *workspace,
+                              void *dK, void *dV, const void *table,
+                              void *dTable, void *workspace,
                               cudaStream_t stream);
 
 } // namespace tessera::cuda

@@ -7,8 +7,12 @@
 
 #include "../HostDevice.h"
 #include "AttentionCall.h"
+#include "DistanceBias.h"
 
 namespace tessera::cuda {
+
+/// Exponentials are powers of 2.
+constexpr float kLog2E = 1.4426950408889634f, kLn2 = 0.6931471805599453f;
 
 /// Rows of a tensor [batch, seq, heads, headDim]; strides in elements.
 struct TensorRows {
@@ -21,17 +25,25 @@ struct TensorRows {
   }
 };
 
+/// What a call asks for besides plain attention: kernels without pay nothing.
+enum class Form { Plain, Biased, Slice };
+
 struct AttentionParams {
   TensorRows q, k, v, o, dO, dQ, dK, dV;
   float *lse, *delta;
   const uint64_t *key;
-  int64_t batchStart, headStart, headsTotal, queriesTotal;
+  /// Of dropout: index of the call's first score among all, scores of a head of
+  /// all, heads of all, keys of all. Indices wrap as the CPU's do.
+  uint64_t firstScore, headScores;
+  int64_t headsTotal, keysTotal;
   int batch, heads, kvHeads, seqQ, seqK, headDim, queryStart;
   float scale, scaleLog2; /* scaleLog2: scale * log2(e), for 2^x */
   float keepScale;        /* 1 / (1 - p); 1 without dropout */
   uint32_t lastDropped;   /* words up to this one are dropped */
   bool causal, dropout;
+  bool slice, earlier, earlierKeys; /* as in AttentionCall */
   bool aligned; /* all rows and heads start at multiples of 16 bytes */
+  DistanceBias bias;
 
   TSR_HOST_DEVICE int group() const { return heads / kvHeads; }
   /// Row of position s of sequence b in q, o, dO, dQ; in k, v, dK, dV.
@@ -40,6 +52,12 @@ struct AttentionParams {
   }
   TSR_HOST_DEVICE int64_t keyRow(int b, int s) const {
     return int64_t(b) * seqK + s;
+  }
+  /// Bias of (query, key), times log2(e). Its neighbours are those of the next
+  /// query and of the key before.
+  TSR_HOST_DEVICE const float *biasAt(int head, int query, int key) const {
+    return bias.byDistance + int64_t(head) * bias.row +
+           (query - key + seqK - 1 + kBiasMargin);
   }
   /// Index of query s in lse and delta.
   TSR_HOST_DEVICE int64_t statistic(int b, int head, int s) const {
@@ -53,6 +71,8 @@ struct AttentionBuffers {
   const void *o, *lse, *dO; /* forward writes o and lse */
   void *dQ, *dK, *dV;
   void *workspace;
+  const void *table; /* with biases */
+  void *dTable;
 };
 
 /// Requires checkAttention(call) to be null.

@@ -65,14 +65,18 @@ struct ScoreGradient {
   float dScore;      /* of the scaled score */
 };
 
+/// The bias is of Form::Biased, times log2(e), and 0 elsewhere.
 /// From score s (not scaled) and dP = dO . V: P = 2^(s scale log2 e - lse log2
 /// e), dS = P (M dP - delta) with M the dropout factor (Dao 2023, section
 /// 3.1.2). Where nothing is seen both are zero, whatever padding holds.
-template <typename Exec>
-TSR_DEVICE ScoreGradient gradientOf(const AttentionParams &p, float s, float dP,
-                                    float lse, float delta, bool seen,
-                                    bool kept) {
-  const float e = Exec::exp2(s * p.scaleLog2 - lse * 1.4426950408889634f);
+template <typename Exec, Form F>
+TSR_DEVICE ScoreGradient gradientOf(const AttentionParams &p, float s,
+                                    float bias, float dP, float lse,
+                                    float delta, bool seen, bool kept) {
+  float power = s * p.scaleLog2 - lse * kLog2E;
+  if (F == Form::Biased)
+    power += bias;
+  const float e = Exec::exp2(power);
   const float dS = e * ((kept ? dP * p.keepScale : 0.0f) - delta);
   return {seen && kept ? e : 0.0f, seen ? dS : 0.0f};
 }

@@ -10,13 +10,29 @@ namespace tessera::cuda {
   template cudaError_t CudaLaunch::launch<__VA_ARGS__>(                        \
       const AttentionParams &, cudaStream_t)
 INSTANCE(RowDot<uint16_t>);
-INSTANCE(Bf16Backward<64, Side::Queries, false>);
-INSTANCE(Bf16Backward<64, Side::Queries, true>);
-INSTANCE(Bf16Backward<64, Side::Keys, false>);
-INSTANCE(Bf16Backward<64, Side::Keys, true>);
-INSTANCE(Bf16Backward<128, Side::Queries, false>);
-INSTANCE(Bf16Backward<128, Side::Queries, true>);
-INSTANCE(Bf16Backward<128, Side::Keys, false>);
-INSTANCE(Bf16Backward<128, Side::Keys, true>);
+INSTANCE(Bf16Backward<64, Side::Queries, false, Form::Plain>);
+INSTANCE(Bf16Backward<64, Side::Queries, true, Form::Plain>);
+INSTANCE(Bf16Backward<64, Side::Keys, false, Form::Plain>);
+INSTANCE(Bf16Backward<64, Side::Keys, true, Form::Plain>);
+INSTANCE(Bf16Backward<128, Side::Queries, false, Form::Plain>);
+INSTANCE(Bf16Backward<128, Side::Queries, true, Form::Plain>);
+INSTANCE(Bf16Backward<128, Side::Keys, false, Form::Plain>);
+INSTANCE(Bf16Backward<128, Side::Keys, true, Form::Plain>);
+INSTANCE(Bf16Backward<64, Side::Queries, false, Form::Biased>);
+INSTANCE(Bf16Backward<64, Side::Queries, true, Form::Biased>);
+INSTANCE(Bf16Backward<64, Side::Keys, false, Form::Biased>);
+INSTANCE(Bf16Backward<64, Side::Keys, true, Form::Biased>);
+INSTANCE(Bf16Backward<128, Side::Queries, false, Form::Biased>);
+INSTANCE(Bf16Backward<128, Side::Queries, true, Form::Biased>);
+INSTANCE(Bf16Backward<128, Side::Keys, false, Form::Biased>);
+INSTANCE(Bf16Backward<128, Side::Keys, true, Form::Biased>);
+INSTANCE(Bf16Backward<64, Side::Queries, false, Form::Slice>);
+INSTANCE(Bf16Backward<64, Side::Queries, true, Form::Slice>);
+INSTANCE(Bf16Backward<64, Side::Keys, false, Form::Slice>);
+INSTANCE(Bf16Backward<64, Side::Keys, true, Form::Slice>);
+INSTANCE(Bf16Backward<128, Side::Queries, false, Form::Slice>);
+INSTANCE(Bf16Backward<128, Side::Queries, true, Form::Slice>);
+INSTANCE(Bf16Backward<128, Side::Keys, false, Form::Slice>);
+INSTANCE(Bf16Backward<128, Side::Keys, true, Form::Slice>);
 
 } // namespace tessera::cuda

@@ -12,17 +12,22 @@
 #define TESSERA_CUDA_ATTENTION_BF16BACKWARD_H
 
 #include "BackwardPlan.h"
+#include "Bf16Rows.h"
 #include "Bf16Tile.h"
+#include "DiagonalSums.h"
 #include "DropoutMask.h"
 
 namespace tessera::cuda {
 
-template <int D, Side S, bool Drop> struct Bf16Backward {
+template <int D, Side S, bool Drop, Form F> struct Bf16Backward {
   static constexpr bool kOwnsKeys = S == Side::Keys;
+  static constexpr bool kAddsBias = F == Form::Biased;
+  static constexpr bool kSumsBias = kAddsBias && !kOwnsKeys;
   /// For head_dim 64 chosen so that 12 or 16 warps fit a multiprocessor without
   /// a spill (sm_90); for 128 the accumulators leave room for 8.
-  static constexpr int kMTiles = 1, kWarps = D == 64 && kOwnsKeys ? 4 : 8;
-  static constexpr int kMinBlocks = D == 128 ? 1 : kOwnsKeys ? 3 : 2;
+  static constexpr bool kSmall = D == 64 && (kOwnsKeys || kAddsBias);
+  static constexpr int kMTiles = 1, kWarps = kSmall ? 4 : 8;
+  static constexpr int kMinBlocks = D == 128 ? 1 : kSmall ? 3 : 2;
   static constexpr int kThreads = kWarps * kWarp;
   static constexpr int kRows = kWarps * kMTiles * 16;
   static constexpr int kStream = 32;
@@ -30,7 +35,15 @@ template <int D, Side S, bool Drop> struct Bf16Backward {
   /// Of one stage: lse and delta of the streamed queries.
   static constexpr int kStatistics = kOwnsKeys ? kStream * 2 : 0;
   static constexpr int kStageBytes = 2 * kTileBytes + kStatistics * 4;
-  static constexpr int kSharedBytes = 2 * kOwnBytes + 2 * kStageBytes;
+  /// Scores that are summed along diagonals, which the pitch lays into other
+  /// banks: an odd one, and 9 so that a warp's rows meet at most twice.
+  static constexpr int kPitch = kStream + 9;
+  static constexpr int kScoreBytes = kSumsBias ? kRows * kPitch * 4 : 0;
+  static constexpr int kStages = 2 * kOwnBytes, kStagesBytes = 2 * kStageBytes;
+  static constexpr int kSharedBytes = kStages + kStagesBytes + kScoreBytes;
+  static_assert(!kSumsBias || kRows == biasRows(true, D), "");
+  static_assert(kStream == kBiasStream, "");
+  using BiasSums = DiagonalSums<kRows, kPitch, kThreads>;
 
   static Grid grid(const AttentionParams &p) {
     return {ceilDiv(kOwnsKeys ? p.seqK : p.seqQ, kRows),
@@ -56,7 +69,9 @@ template <int D, Side S, bool Drop> struct Bf16Backward {
                          Exec::thread() / kWarp * kMTiles * 16};
     const BackwardPlan plan =
         backwardPlan<S>(p, block.ownHead, block.own, kRows, kStream);
-    unsigned char *stages = shared + 2 * kOwnBytes;
+    if (plan.steps() == 0 && addsToEarlier(p))
+      return;
+    unsigned char *stages = shared + kStages;
     loadOwn<Exec>(p, block, shared);
     const int steps = plan.steps();
     if (steps > 0)
@@ -66,6 +81,11 @@ template <int D, Side S, bool Drop> struct Bf16Backward {
     DropoutMask mask = {};
     if (Drop)
       mask = dropoutMask(p, block.batch, plan.firstHead);
+    float *scores = reinterpret_cast<float *>(stages + kStagesBytes);
+    BiasSums sums = {};
+    if (kSumsBias)
+      sums = BiasSums::template start<Exec>(p, block.batch, block.ownHead,
+                                            block.own);
     TSR_NO_UNROLL
     for (int i = 0; i < steps; ++i) {
       // After this barrier step i is there and step i-1 is not read any more.
@@ -75,10 +95,16 @@ template <int D, Side S, bool Drop> struct Bf16Backward {
         loadStage<Exec>(p, block, plan, plan.step(i + 1),
                         stages + (i + 1) % 2 * kStageBytes);
       const BackwardStep at = plan.step(i);
-      if (Drop)
+      if (Drop && kOwnsKeys)
         mask.firstIndex = scoreIndex(p, block.batch, at.head, 0, 0);
-      step<Exec>(p, block, mask, at.first, shared, stages + i % 2 * kStageBytes,
-                 state);
+      const float biasSum =
+          kSumsBias ? sums.template read<Exec>(p, at.first) : 0;
+      step<Exec>(p, block, mask, at, shared, stages + i % 2 * kStageBytes,
+                 scores, state);
+      if (kSumsBias) {
+        Exec::barrier();
+        sums.template add<Exec>(p, at.first, biasSum, scores);
+      }
     }
     finish<Exec>(p, block, state, shared);
   }
@@ -151,10 +177,11 @@ private:
   }
 
   template <typename Exec>
-  static TSR_DEVICE void step(const AttentionParams &p, const Block &block,
-                              const DropoutMask &mask, int first,
-                              const unsigned char *own,
-                              const unsigned char *stage, State &state) {
+  static TSR_DEVICE void
+  step(const AttentionParams &p, const Block &block, const DropoutMask &mask,
+       const BackwardStep &at, const unsigned char *own,
+       const unsigned char *stage, float *scores, State &state) {
+    const int first = at.first;
     Scores s, dP;
     productOfRows<Exec, D>(s, own, block.warpRow, stage);
     productOfRows<Exec, D>(dP, own + kOwnBytes, block.warpRow,
@@ -165,9 +192,11 @@ private:
         kOwnsKeys ? needsMask(planeOf(p), first, kStream, block.own, kRows)
                   : needsMask(planeOf(p), block.own, kRows, first, kStream);
     if (masked)
-      gradients<Exec, true>(p, block, mask, first, statistics, state, s, dP);
+      gradients<Exec, true>(p, block, mask, at, statistics, state, s, dP);
     else
-      gradients<Exec, false>(p, block, mask, first, statistics, state, s, dP);
+      gradients<Exec, false>(p, block, mask, at, statistics, state, s, dP);
+    if (kSumsBias)
+      storeScores<Exec>(block, dP, scores);
     Operand<kMTiles, kStream / 16> left;
     if (kOwnsKeys) {
       toOperand<Exec>(s, left);
@@ -180,10 +209,14 @@ private:
   /// In: scores and dP. Out: P (zero where dropped) and dS.
   template <typename Exec, bool Masked>
   static TSR_DEVICE void gradients(const AttentionParams &p, const Block &block,
-                                   const DropoutMask &mask, int first,
+                                   const DropoutMask &mask,
+                                   const BackwardStep &at,
                                    const float *statistics, const State &state,
                                    Scores &s, Scores &dP) {
-    const int lane = Exec::thread() % kWarp;
+    const int lane = Exec::thread() % kWarp, first = at.first;
+    const float *bias = nullptr; /* of the lane's first element */
+    if (kAddsBias)
+      bias = biasOf(p, block, at, lane);
     TSR_UNROLL
     for (int n = 0; n < kStream / 8; ++n)
       TSR_UNROLL
@@ -202,16 +235,61 @@ private:
         const int own = ownPosition(block, lane, m, e);
         const int query = kOwnsKeys ? streamed : own;
         const int key = kOwnsKeys ? own : streamed;
+        float b = 0;
+        if (kAddsBias)
+          b = Exec::loadConstant(bias + (kOwnsKeys ? 1 : -1) *
+                                            (n * 8 + odd - m * 16 - half * 8));
         const ScoreGradient g =
-            gradientOf<Exec>(p, s.at[m][n][e], dP.at[m][n][e],
-                             kOwnsKeys ? lse : state.lse[m][half],
-                             kOwnsKeys ? delta : state.delta[m][half],
-                             !Masked || planeOf(p).visible(query, key),
-                             !Drop || mask.keeps(query, key));
+            gradientOf<Exec, F>(p, s.at[m][n][e], b, dP.at[m][n][e],
+                                kOwnsKeys ? lse : state.lse[m][half],
+                                kOwnsKeys ? delta : state.delta[m][half],
+                                !Masked || planeOf(p).visible(query, key),
+                                !Drop || mask.keeps(query, key));
         s.at[m][n][e] = g.probability;
         dP.at[m][n][e] = g.dScore;
       }
     }
+  }
+
+  static TSR_DEVICE const float *biasOf(const AttentionParams &p,
+                                        const Block &block,
+                                        const BackwardStep &at, int lane) {
+    const int own = ownPosition(block, lane, 0, 0);
+    const int other = at.first + accumulatorColumn(lane, 0);
+    return p.biasAt(at.head, kOwnsKeys ? other : own, kOwnsKeys ? own : other);
+  }
+
+  template <typename Exec>
+  static TSR_DEVICE void storeScores(const Block &block, const Scores &s,
+                                     float *tile) {
+    const int lane = Exec::thread() % kWarp;
+    TSR_UNROLL
+    for (int m = 0; m < kMTiles; ++m)
+      TSR_UNROLL
+    for (int n = 0; n < kStream / 8; ++n)
+      TSR_UNROLL
+    for (int e = 0; e < 4; ++e)
+      Exec::storeShared(
+          tile + (block.warpRow + m * 16 + accumulatorRow(lane, e)) * kPitch +
+              n * 8 + accumulatorColumn(lane, e),
+          s.at[m][n][e]);
+  }
+
+  static TSR_DEVICE bool addsToEarlier(const AttentionParams &p) {
+    return F == Form::Slice && (kOwnsKeys ? p.earlierKeys : p.earlier);
+  }
+
+  /// Sums over slices, in f32.
+  template <typename Exec, bool Adds>
+  static TSR_DEVICE void
+  give(const AttentionParams &p, const Block &block, const State &state,
+       const float (&first)[kMTiles][2], const float (&second)[kMTiles][2]) {
+    storeRows<Exec, D, Adds>(state.first, first,
+                             ownView<float>(p, block, kOwnsKeys ? p.dK : p.dQ),
+                             block.warpRow);
+    if (kOwnsKeys)
+      storeRows<Exec, D, Adds>(state.second, second,
+                               ownView<float>(p, block, p.dV), block.warpRow);
   }
 
   /// The owned tiles become those of their gradients.
@@ -228,6 +306,10 @@ private:
     }
     // Without a step nobody has waited for the owned tiles to arrive.
     Exec::copyWait();
+    if (F == Form::Slice)
+      return addsToEarlier(p)
+                 ? give<Exec, true>(p, block, state, first, second)
+                 : give<Exec, false>(p, block, state, first, second);
     Exec::barrier();
     storeFragments<Exec, D>(state.first, first, tiles, block.warpRow);
     if (kOwnsKeys)

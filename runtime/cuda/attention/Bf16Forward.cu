@@ -8,9 +8,17 @@ namespace tessera::cuda {
 #define INSTANCE(...)                                                          \
   template cudaError_t CudaLaunch::launch<__VA_ARGS__>(                        \
       const AttentionParams &, cudaStream_t)
-INSTANCE(Bf16Forward<64, false>);
-INSTANCE(Bf16Forward<64, true>);
-INSTANCE(Bf16Forward<128, false>);
-INSTANCE(Bf16Forward<128, true>);
+INSTANCE(Bf16Forward<64, false, Form::Plain>);
+INSTANCE(Bf16Forward<64, true, Form::Plain>);
+INSTANCE(Bf16Forward<128, false, Form::Plain>);
+INSTANCE(Bf16Forward<128, true, Form::Plain>);
+INSTANCE(Bf16Forward<64, false, Form::Biased>);
+INSTANCE(Bf16Forward<64, true, Form::Biased>);
+INSTANCE(Bf16Forward<128, false, Form::Biased>);
+INSTANCE(Bf16Forward<128, true, Form::Biased>);
+INSTANCE(Bf16Forward<64, false, Form::Slice>);
+INSTANCE(Bf16Forward<64, true, Form::Slice>);
+INSTANCE(Bf16Forward<128, false, Form::Slice>);
+INSTANCE(Bf16Forward<128, true, Form::Slice>);
 
 } // namespace tessera::cuda

@@ -8,6 +8,7 @@
 #define TESSERA_CUDA_ATTENTION_BF16FORWARD_H
 
 #include "BackwardPlan.h"
+#include "Bf16Rows.h"
 #include "Bf16Tile.h"
 #include "DropoutMask.h"
 
@@ -16,12 +17,14 @@ namespace tessera::cuda {
 /// D: head_dim, padded. Drop: with dropout. Two row tiles per warp halve the
 /// reads of shared memory per product; the counters of dropout leave registers
 /// for one. Tile sizes are the largest for which ptxas spills nothing (sm_90).
-template <int D, bool Drop> struct Bf16Forward {
+template <int D, bool Drop, Form F> struct Bf16Forward {
   static constexpr int kMTiles = Drop ? 1 : 2;
   static constexpr int kWarps = 8 / kMTiles;
   static constexpr int kThreads = kWarps * kWarp;
   static constexpr int kRows = kWarps * kMTiles * 16;
-  static constexpr int kKeys = D == 128 && !Drop ? 32 : 64;
+  static constexpr bool kAddsBias = F == Form::Biased;
+  static constexpr int kKeys =
+      (D == 128 && !Drop) || (D == 64 && Drop && F != Form::Plain) ? 32 : 64;
   static constexpr int kMinBlocks = D == 64 ? 2 : 1;
   static constexpr int kTileBytes = kKeys * D * 2, kQueryBytes = kRows * D * 2;
   static constexpr int kSharedBytes = kQueryBytes + 4 * kTileBytes;
@@ -51,6 +54,8 @@ template <int D, bool Drop> struct Bf16Forward {
         Exec::thread() / kWarp * kMTiles * 16};
     unsigned char *stages = shared + kQueryBytes;
     const int tiles = keyTiles(planeOf(p), block.query, kRows, kKeys).count();
+    if (F == Form::Slice && p.earlier && tiles == 0)
+      return;
 
     loadTile<Exec, kRows, D, kThreads>(
         shared, queryView<const uint16_t>(p, p.q, block.batch, block.head,
@@ -58,6 +63,8 @@ template <int D, bool Drop> struct Bf16Forward {
     loadStage<Exec>(p, block, 0, stages);
     State state;
     start(state);
+    if (F == Form::Slice && p.earlier)
+      startEarlier<Exec>(p, block, state);
     DropoutMask mask = {};
     if (Drop)
       mask = dropoutMask(p, block.batch, block.head);
@@ -98,6 +105,32 @@ private:
     }
   }
 
+  /// As if the maximum of earlier scores were their log-sum-exp: their sum is 1
+  /// then, which one lane of a row has.
+  template <typename Exec>
+  static TSR_DEVICE void startEarlier(const AttentionParams &p,
+                                      const Block &block, State &state) {
+    loadRows<Exec, D>(state.out, 1 / p.keepScale,
+                      outputOf<const float>(p, block), block.warpRow);
+    const int lane = Exec::thread() % kWarp;
+    TSR_UNROLL
+    for (int m = 0; m < kMTiles; ++m)
+      TSR_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      const int query = queryOf(block, lane, m, half * 2);
+      if (query < p.seqQ)
+        state.top[m][half] =
+            p.lse[p.statistic(block.batch, block.head, query)] * kLog2E;
+      state.sum[m][half] = lane % 4 == 0 ? 1 : 0;
+    }
+  }
+
+  template <typename T>
+  static TSR_DEVICE TileView<T> outputOf(const AttentionParams &p,
+                                         const Block &block) {
+    return queryView<T>(p, p.o, block.batch, block.head, block.query);
+  }
+
   template <typename Exec>
   static TSR_DEVICE void step(const AttentionParams &p, const Block &block,
                               const DropoutMask &mask, int key,
@@ -106,6 +139,8 @@ private:
     Scores s;
     productOfRows<Exec, D>(s, queries, block.warpRow, stage);
     scaleScores(p, s);
+    if (kAddsBias)
+      addBias<Exec>(p, block, key, s);
     if (needsMask(planeOf(p), block.query, kRows, key, kKeys))
       hideScores<Exec>(p, block, key, s);
     softmax<Exec>(s, state);
@@ -124,6 +159,27 @@ private:
       TSR_UNROLL
     for (int e = 0; e < 4; ++e)
       s.at[m][n][e] *= p.scaleLog2;
+  }
+
+  /// Elements of a diagonal of 8 x 8 pieces share their biases.
+  template <typename Exec>
+  static TSR_DEVICE void addBias(const AttentionParams &p, const Block &block,
+                                 int key, Scores &s) {
+    const int lane = Exec::thread() % kWarp;
+    const float *bias = p.biasAt(block.head, queryOf(block, lane, 0, 0),
+                                 key + accumulatorColumn(lane, 0));
+    TSR_UNROLL
+    for (int diagonal = 1 - kKeys / 8; diagonal < 2 * kMTiles; ++diagonal)
+      TSR_UNROLL
+    for (int odd = 0; odd < 2; ++odd) {
+      const float b = Exec::loadConstant(bias + diagonal * 8 - odd);
+      TSR_UNROLL
+      for (int row = 0; row < 2 * kMTiles; ++row) {
+        const int n = row - diagonal;
+        if (n >= 0 && n < kKeys / 8)
+          s.at[row / 2][n][row % 2 * 2 + odd] += b;
+      }
+    }
   }
 
   /// Only keys are hidden: rows of queries that do not exist are not stored.
@@ -215,15 +271,16 @@ private:
       const int query = queryOf(block, lane, m, half * 2);
       if (lane % 4 == 0 && query < p.seqQ)
         p.lse[p.statistic(block.batch, block.head, query)] =
-            (state.top[m][half] + Exec::log2(sum)) * 0.6931471805599453f;
+            (state.top[m][half] + Exec::log2(sum)) * kLn2;
     }
+    if (F == Form::Slice)
+      return storeRows<Exec, D, false>(
+          state.out, factor, outputOf<float>(p, block), block.warpRow);
     // The queries' tile becomes the output's.
     Exec::barrier();
     storeFragments<Exec, D>(state.out, factor, shared, block.warpRow);
     Exec::barrier();
-    storeTile<Exec, kRows, D, kThreads>(
-        shared,
-        queryView<uint16_t>(p, p.o, block.batch, block.head, block.query));
+    storeTile<Exec, kRows, D, kThreads>(shared, outputOf<uint16_t>(p, block));
   }
 };
 

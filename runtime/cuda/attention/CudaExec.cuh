@@ -30,6 +30,11 @@ struct CudaExec {
     *to = value;
   }
 
+  /// Of global memory that nobody writes while the kernel runs.
+  static TSR_DEVICE float loadConstant(const float *from) {
+    return __ldg(from);
+  }
+
   /// Copies to shared memory, zeros where !exists: a copy of 0 bytes, which
   /// does not touch `from`. The 16-byte form bypasses L1.
   template <int Bytes>

@@ -27,15 +27,12 @@ TSR_HOST_DEVICE constexpr uint32_t philoxWord(uint64_t index, uint64_t key) {
 }
 
 /// Index of element (b, head, query, key) of this rank's scores in the global
-/// tensor of scores. Wraps as the CPU's does.
+/// tensor of scores.
 TSR_HOST_DEVICE constexpr uint64_t scoreIndex(const AttentionParams &p, int b,
                                               int head, int query, int key) {
-  const uint64_t globalHead =
-      uint64_t(p.batchStart + b) * uint64_t(p.headsTotal) +
-      uint64_t(p.headStart + head);
-  const uint64_t globalQuery =
-      globalHead * uint64_t(p.queriesTotal) + uint64_t(p.queryStart + query);
-  return globalQuery * uint64_t(p.seqK) + uint64_t(key);
+  const uint64_t heads = uint64_t(b) * uint64_t(p.headsTotal) + uint64_t(head);
+  return p.firstScore + heads * p.headScores +
+         uint64_t(query) * uint64_t(p.keysTotal) + uint64_t(key);
 }
 
 /// The mask of one head.
@@ -43,11 +40,11 @@ struct DropoutMask {
   uint64_t key;        /* of the stream */
   uint64_t firstIndex; /* of the head's element (0, 0) */
   uint32_t lastDropped;
-  uint32_t seqK;
+  uint32_t keysTotal;
 
   TSR_HOST_DEVICE constexpr bool keeps(int query, int t) const {
-    return philoxWord(firstIndex + uint64_t(query) * seqK + uint64_t(t), key) >
-           lastDropped;
+    return philoxWord(firstIndex + uint64_t(query) * keysTotal + uint64_t(t),
+                      key) > lastDropped;
   }
 };
 
@@ -55,7 +52,7 @@ struct DropoutMask {
 /// captured launch stays the same.
 TSR_DEVICE DropoutMask dropoutMask(const AttentionParams &p, int b, int head) {
   return {*p.key, scoreIndex(p, b, head, 0, 0), p.lastDropped,
-          uint32_t(p.seqK)};
+          uint32_t(p.keysTotal)};
 }
 
 } // namespace tessera::cuda

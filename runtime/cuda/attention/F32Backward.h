@@ -7,18 +7,25 @@
 #define TESSERA_CUDA_ATTENTION_F32BACKWARD_H
 
 #include "BackwardPlan.h"
+#include "DiagonalSums.h"
 #include "DropoutMask.h"
 #include "F32Tile.h"
 
 namespace tessera::cuda {
 
-template <int D, Side S> struct F32Backward {
+template <int D, Side S, Form F> struct F32Backward {
   static constexpr bool kOwnsKeys = S == Side::Keys;
+  static constexpr bool kAddsBias = F == Form::Biased;
+  static constexpr bool kSumsBias = kAddsBias && !kOwnsKeys;
   static constexpr int kThreads = kF32Threads, kMinBlocks = 2;
   static constexpr int kOwn = kF32Rows * f32Pitch(D); /* floats */
   static constexpr int kTile = kF32Stream * f32Pitch(D);
   static constexpr int kScores = kF32Rows * f32Pitch(kF32Stream);
   static constexpr int kSharedBytes = (2 * kOwn + 2 * kTile + kScores) * 4;
+
+  static_assert(kF32Rows == biasRows(false, D) && kF32Stream == kBiasStream,
+                "");
+  using BiasSums = DiagonalSums<kF32Rows, f32Pitch(kF32Stream), kThreads>;
 
   static Grid grid(const AttentionParams &p) {
     return {ceilDiv(kOwnsKeys ? p.seqK : p.seqQ, kF32Rows),
@@ -42,6 +49,8 @@ template <int D, Side S> struct F32Backward {
     const Block block = {Exec::blockZ(), Exec::blockY(), tile * kF32Rows};
     const BackwardPlan plan =
         backwardPlan<S>(p, block.ownHead, block.own, kF32Rows, kF32Stream);
+    if (plan.steps() == 0 && addsToEarlier(p))
+      return;
     DropoutMask mask = {};
     if (p.dropout)
       mask = dropoutMask(p, block.batch, plan.firstHead);
@@ -52,6 +61,10 @@ template <int D, Side S> struct F32Backward {
     State state;
     clear(state.first);
     clear(state.second);
+    BiasSums sums = {};
+    if (kSumsBias)
+      sums = BiasSums::template start<Exec>(p, block.batch, block.ownHead,
+                                            block.own);
     const int steps = plan.steps();
     TSR_NO_UNROLL
     for (int i = 0; i < steps; ++i) {
@@ -59,9 +72,13 @@ template <int D, Side S> struct F32Backward {
       mask.firstIndex = scoreIndex(p, block.batch, at.head, 0, 0);
       Exec::barrier(); // the previous tiles are not read any more
       loadStreamed<Exec>(p, block, plan, at, streamed);
+      const float biasSum =
+          kSumsBias ? sums.template read<Exec>(p, at.first) : 0;
       Exec::copyWait();
       Exec::barrier();
       step<Exec>(p, block, mask, at, own, streamed, scores, state);
+      if (kSumsBias)
+        sums.template add<Exec>(p, at.first, biasSum, scores);
     }
     finish<Exec>(p, block, state);
   }
@@ -119,6 +136,15 @@ private:
                                    F32Scores &dP) {
     const float *lse = p.lse + p.statistic(block.batch, at.head, 0);
     const float *delta = p.delta + p.statistic(block.batch, at.head, 0);
+    const float *bias = nullptr; /* of the thread's first element */
+    constexpr int biasDown = kOwnsKeys ? -kF32Down : kF32Down;
+    constexpr int biasAcross = kOwnsKeys ? kF32Across : -kF32Across;
+    if (kAddsBias) {
+      const int own = block.own + f32Row(Exec::thread(), 0);
+      const int other = at.first + f32Column(Exec::thread(), 0);
+      bias =
+          p.biasAt(at.head, kOwnsKeys ? other : own, kOwnsKeys ? own : other);
+    }
     TSR_UNROLL
     for (int i = 0; i < kF32RowsEach; ++i)
       TSR_UNROLL
@@ -128,8 +154,11 @@ private:
       const int query = kOwnsKeys ? other : own;
       const int key = kOwnsKeys ? own : other;
       const bool exists = query < p.seqQ;
-      const ScoreGradient g = gradientOf<Exec>(
-          p, s.at[i][j], dP.at[i][j], exists ? lse[query] : 0,
+      float b = 0;
+      if (kAddsBias)
+        b = Exec::loadConstant(bias + i * biasDown + j * biasAcross);
+      const ScoreGradient g = gradientOf<Exec, F>(
+          p, s.at[i][j], b, dP.at[i][j], exists ? lse[query] : 0,
           exists ? delta[query] : 0, planeOf(p).visible(query, key),
           !p.dropout || mask.keeps(query, key));
       s.at[i][j] = g.probability;
@@ -147,10 +176,26 @@ private:
       second[i] = p.keepScale;
     }
     Exec::copyWait(); // without a step nobody has
-    storeF32Sums<Exec>(state.first, first,
-                       ownView<float>(p, block, kOwnsKeys ? p.dK : p.dQ));
+    if (addsToEarlier(p))
+      give<Exec, true>(p, block, state, first, second);
+    else
+      give<Exec, false>(p, block, state, first, second);
+  }
+
+  static TSR_DEVICE bool addsToEarlier(const AttentionParams &p) {
+    return F == Form::Slice && (kOwnsKeys ? p.earlierKeys : p.earlier);
+  }
+
+  template <typename Exec, bool Adds>
+  static TSR_DEVICE void give(const AttentionParams &p, const Block &block,
+                              const State &state,
+                              const float (&first)[kF32RowsEach],
+                              const float (&second)[kF32RowsEach]) {
+    storeF32Sums<Exec, Adds>(state.first, first,
+                             ownView<float>(p, block, kOwnsKeys ? p.dK : p.dQ));
     if (kOwnsKeys)
-      storeF32Sums<Exec>(state.second, second, ownView<float>(p, block, p.dV));
+      storeF32Sums<Exec, Adds>(state.second, second,
+                               ownView<float>(p, block, p.dV));
   }
 };
 

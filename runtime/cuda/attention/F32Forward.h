@@ -12,7 +12,7 @@
 namespace tessera::cuda {
 
 /// D: head_dim, padded to 32, 64 or 128.
-template <int D> struct F32Forward {
+template <int D, Form F> struct F32Forward {
   static constexpr int kThreads = kF32Threads, kMinBlocks = 2;
   static constexpr int kQueries = kF32Rows * f32Pitch(D); /* floats */
   static constexpr int kTile = kF32Stream * f32Pitch(D);
@@ -38,6 +38,8 @@ template <int D> struct F32Forward {
     const int query =
         queryTileOf(p, Exec::blockX(), ceilDiv(p.seqQ, kF32Rows)) * kF32Rows;
     const int tiles = keyTiles(planeOf(p), query, kF32Rows, kF32Stream).count();
+    if (F == Form::Slice && p.earlier && tiles == 0)
+      return;
     DropoutMask mask = {};
     if (p.dropout)
       mask = dropoutMask(p, batch, head);
@@ -46,6 +48,8 @@ template <int D> struct F32Forward {
         queries, queryView<const float>(p, p.q, batch, head, query));
     State state;
     start(state);
+    if (F == Form::Slice && p.earlier)
+      startEarlier<Exec>(p, batch, head, query, state);
     TSR_NO_UNROLL
     for (int key = 0; key < tiles * kF32Stream; key += kF32Stream) {
       Exec::barrier(); // the previous tile is not read any more
@@ -57,7 +61,7 @@ template <int D> struct F32Forward {
       Exec::barrier();
       F32Scores s;
       productOfF32Rows<Exec, D>(s, queries, keys);
-      softmax<Exec>(p, query, key, s, state);
+      softmax<Exec>(p, head, query, key, s, state);
       if (p.dropout)
         drop<Exec>(mask, query, key, s);
       storeScores<Exec>(s, scores);
@@ -77,10 +81,30 @@ private:
     }
   }
 
+  /// As if the maximum of earlier scores were their log-sum-exp: their sum is 1
+  /// then, which one lane of a row has.
+  template <typename Exec>
+  static TSR_DEVICE void startEarlier(const AttentionParams &p, int batch,
+                                      int head, int query, State &state) {
+    loadF32Sums<Exec>(state.out, 1 / p.keepScale,
+                      queryView<const float>(p, p.o, batch, head, query));
+    TSR_UNROLL
+    for (int i = 0; i < kF32RowsEach; ++i) {
+      const int q = query + f32Row(Exec::thread(), i);
+      if (q < p.seqQ)
+        state.top[i] = p.lse[p.statistic(batch, head, q)] * kLog2E;
+      state.sum[i] = f32Column(Exec::thread(), 0) == 0 ? 1 : 0;
+    }
+  }
+
   /// See Bf16Forward::softmax; here eight lanes share a row.
   template <typename Exec>
-  static TSR_DEVICE void softmax(const AttentionParams &p, int query, int key,
-                                 F32Scores &s, State &state) {
+  static TSR_DEVICE void softmax(const AttentionParams &p, int head, int query,
+                                 int key, F32Scores &s, State &state) {
+    const float *bias = nullptr; /* of the thread's first query and key */
+    if (F == Form::Biased)
+      bias = p.biasAt(head, query + f32Row(Exec::thread(), 0),
+                      key + f32Column(Exec::thread(), 0));
     TSR_UNROLL
     for (int i = 0; i < kF32RowsEach; ++i) {
       const int q = query + f32Row(Exec::thread(), i);
@@ -89,7 +113,12 @@ private:
       for (int j = 0; j < kF32ScoresEach; ++j) {
         const int t = key + f32Column(Exec::thread(), j);
         const bool hidden = t >= p.seqK || (p.causal && t > p.queryStart + q);
-        s.at[i][j] = hidden ? -__builtin_huge_valf() : s.at[i][j] * p.scaleLog2;
+        float b = 0;
+        if (F == Form::Biased)
+          b = Exec::loadConstant(bias + i * kF32Down - j * kF32Across);
+        s.at[i][j] = hidden              ? -__builtin_huge_valf()
+                     : F == Form::Biased ? s.at[i][j] * p.scaleLog2 + b
+                                         : s.at[i][j] * p.scaleLog2;
         top = Exec::maximum(top, s.at[i][j]);
       }
       TSR_UNROLL
@@ -136,10 +165,10 @@ private:
       const int q = query + f32Row(Exec::thread(), i);
       if (f32Column(Exec::thread(), 0) == 0 && q < p.seqQ)
         p.lse[p.statistic(batch, head, q)] =
-            (state.top[i] + Exec::log2(sum)) * 0.6931471805599453f;
+            (state.top[i] + Exec::log2(sum)) * kLn2;
     }
-    storeF32Sums<Exec>(state.out, factor,
-                       queryView<float>(p, p.o, batch, head, query));
+    storeF32Sums<Exec, false>(state.out, factor,
+                              queryView<float>(p, p.o, batch, head, query));
   }
 };
 

@@ -1,5 +1,6 @@
-//===- F32Kernels.cu - Instances for f32 ----------------------------------===//
+//===- F32Kernels.cu - Instances for f32, and for biases ------------------===//
 
+#include "BiasKernels.h"
 #include "F32Backward.h"
 #include "F32Forward.h"
 #include "Launch.cuh"
@@ -10,15 +11,35 @@ namespace tessera::cuda {
 #define INSTANCE(...)                                                          \
   template cudaError_t CudaLaunch::launch<__VA_ARGS__>(                        \
       const AttentionParams &, cudaStream_t)
+INSTANCE(SpreadBias);
+INSTANCE(GatherBias);
 INSTANCE(RowDot<float>);
-INSTANCE(F32Forward<32>);
-INSTANCE(F32Forward<64>);
-INSTANCE(F32Forward<128>);
-INSTANCE(F32Backward<32, Side::Queries>);
-INSTANCE(F32Backward<64, Side::Queries>);
-INSTANCE(F32Backward<128, Side::Queries>);
-INSTANCE(F32Backward<32, Side::Keys>);
-INSTANCE(F32Backward<64, Side::Keys>);
-INSTANCE(F32Backward<128, Side::Keys>);
+INSTANCE(F32Forward<32, Form::Plain>);
+INSTANCE(F32Forward<64, Form::Plain>);
+INSTANCE(F32Forward<128, Form::Plain>);
+INSTANCE(F32Backward<32, Side::Queries, Form::Plain>);
+INSTANCE(F32Backward<64, Side::Queries, Form::Plain>);
+INSTANCE(F32Backward<128, Side::Queries, Form::Plain>);
+INSTANCE(F32Backward<32, Side::Keys, Form::Plain>);
+INSTANCE(F32Backward<64, Side::Keys, Form::Plain>);
+INSTANCE(F32Backward<128, Side::Keys, Form::Plain>);
+INSTANCE(F32Forward<32, Form::Biased>);
+INSTANCE(F32Forward<64, Form::Biased>);
+INSTANCE(F32Forward<128, Form::Biased>);
+INSTANCE(F32Backward<32, Side::Queries, Form::Biased>);
+INSTANCE(F32Backward<64, Side::Queries, Form::Biased>);
+INSTANCE(F32Backward<128, Side::Queries, Form::Biased>);
+INSTANCE(F32Backward<32, Side::Keys, Form::Biased>);
+INSTANCE(F32Backward<64, Side::Keys, Form::Biased>);
+INSTANCE(F32Backward<128, Side::Keys, Form::Biased>);
+INSTANCE(F32Forward<32, Form::Slice>);
+INSTANCE(F32Forward<64, Form::Slice>);
+INSTANCE(F32Forward<128, Form::Slice>);
+INSTANCE(F32Backward<32, Side::Queries, Form::Slice>);
+INSTANCE(F32Backward<64, Side::Queries, Form::Slice>);
+INSTANCE(F32Backward<128, Side::Queries, Form::Slice>);
+INSTANCE(F32Backward<32, Side::Keys, Form::Slice>);
+INSTANCE(F32Backward<64, Side::Keys, Form::Slice>);
+INSTANCE(F32Backward<128, Side::Keys, Form::Slice>);
 
 } // namespace tessera::cuda

@@ -143,8 +143,30 @@ TSR_DEVICE void addF32Product(F32Sums<Columns> &sums, const float *scores,
   }
 }
 
-/// Writes the thread's sums times a factor per row.
+/// sums = factor times rows of global memory.
 template <typename Exec, int Columns>
+TSR_DEVICE void loadF32Sums(F32Sums<Columns> &sums, float factor,
+                            const TileView<const float> &from) {
+  TSR_UNROLL
+  for (int i = 0; i < kF32RowsEach; ++i)
+    TSR_UNROLL
+  for (int j = 0; j < Columns / 32; ++j) {
+    const int row = f32Row(Exec::thread(), i);
+    const int column = f32SumColumn(Exec::thread(), j);
+    TSR_UNROLL
+    for (int e = 0; e < 4; ++e) {
+      const bool exists = row < from.rows && column + e < from.columns;
+      sums.at[i][j][e] = exists ? *from.at(row, column + e) * factor : 0;
+    }
+  }
+}
+
+TSR_DEVICE Float4 sumOf(const Float4 &a, const Float4 &b) {
+  return {{a.x[0] + b.x[0], a.x[1] + b.x[1], a.x[2] + b.x[2], a.x[3] + b.x[3]}};
+}
+
+/// Writes the thread's sums times a factor per row; where Adds, adds them.
+template <typename Exec, bool Adds, int Columns>
 TSR_DEVICE void storeF32Sums(const F32Sums<Columns> &sums,
                              const float (&factor)[kF32RowsEach],
                              const TileView<float> &to) {
@@ -160,6 +182,8 @@ TSR_DEVICE void storeF32Sums(const F32Sums<Columns> &sums,
       out.x[e] = sums.at[i][j][e] * factor[i];
     if (row >= to.rows || column >= to.columns)
       continue;
+    if (Adds && to.aligned)
+      out = sumOf(out, *reinterpret_cast<const Float4 *>(to.at(row, column)));
     if (to.aligned) {
       *reinterpret_cast<Float4 *>(to.at(row, column)) = out;
       continue;
@@ -167,7 +191,8 @@ TSR_DEVICE void storeF32Sums(const F32Sums<Columns> &sums,
     TSR_UNROLL
     for (int e = 0; e < 4; ++e)
       if (column + e < to.columns)
-        *to.at(row, column + e) = out.x[e];
+        *to.at(row, column + e) =
+            Adds ? *to.at(row, column + e) + out.x[e] : out.x[e];
   }
 }
 

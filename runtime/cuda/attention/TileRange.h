@@ -10,12 +10,14 @@
 
 namespace tessera::cuda {
 
+/// Rounded up, also below zero.
 TSR_HOST_DEVICE constexpr int ceilDiv(int a, int b) {
-  return a / b + (a % b != 0);
+  return a / b + (a % b > 0);
 }
 
 /// Scores of one head: queries x keys. Query 0 stands at position `start` of
-/// the keys: the queries may be a slice of them.
+/// the keys: the queries may be a slice of them. Where the keys are a slice,
+/// too, it may lie before them.
 struct ScorePlane {
   int seqQ, seqK;
   bool causal;

@@ -47,6 +47,10 @@ const char *checkGraphAttention(const AttentionCall &c) {
     return "the type is not bf16";
   if (c.dropout > 0)
     return "there is dropout, whose bits are Tessera's own";
+  if (c.buckets != 0)
+    return "there is a bias by distance";
+  if (c.keysTotal != 0)
+    return "the keys are a slice";
   if (c.causal && c.queryStart != 0)
     return "the queries do not start with the keys";
   if (c.headDim % 8 != 0 || c.headDim > 128)

@@ -2,12 +2,10 @@
 
 #include "AttentionSuite.h"
 
-#include <algorithm>
-
 using namespace tessera;
 using namespace tessera::test;
 
-static uint64_t keyOf(const AttentionData &x) {
+uint64_t tessera::test::dropoutKeyOf(const AttentionData &x) {
   return tsr_abi_stream(x.args[TSR_ATTENTION_SEED], x.args[TSR_ATTENTION_STEP],
                         x.args[TSR_ATTENTION_STREAM]);
 }
@@ -18,9 +16,11 @@ static double asDouble(int64_t bits) {
   return value;
 }
 
-static cuda::AttentionCall callOf(const AttentionData &x, const uint64_t *key) {
-  const auto arg = [&](int i) { return x.args[size_t(i)]; };
-  cuda::AttentionCall c;
+cuda::AttentionCall
+tessera::test::attentionCallOf(const std::vector<int64_t> &args,
+                               const uint64_t *key) {
+  const auto arg = [&](int i) { return args[size_t(i)]; };
+  cuda::AttentionCall c{};
   c.batch = arg(TSR_ATTENTION_BATCH);
   c.heads = arg(TSR_ATTENTION_HEADS);
   c.kvHeads = arg(TSR_ATTENTION_KV_HEADS);
@@ -42,8 +42,14 @@ static cuda::AttentionCall callOf(const AttentionData &x, const uint64_t *key) {
   c.batchStart = arg(TSR_ATTENTION_BATCH_START);
   c.headStart = arg(TSR_ATTENTION_HEAD_START);
   c.headsTotal = arg(TSR_ATTENTION_HEADS_TOTAL);
-  c.queryStart = arg(TSR_ATTENTION_QUERY_START);
+  c.keyStart = arg(TSR_ATTENTION_KEY_START);
+  c.keysTotal = arg(TSR_ATTENTION_KEYS_TOTAL);
+  c.earlier = arg(TSR_ATTENTION_EARLIER) != 0;
+  c.earlierKeys = arg(TSR_ATTENTION_EARLIER_KEYS) != 0;
+  c.queryStart = arg(TSR_ATTENTION_QUERY_START) - c.keyStart;
   c.queriesTotal = arg(TSR_ATTENTION_QUERIES_TOTAL);
+  c.buckets = arg(TSR_ATTENTION_BUCKETS);
+  c.maxDistance = arg(TSR_ATTENTION_MAX_DISTANCE);
   c.key = c.dropout > 0 ? key : nullptr;
   return c;
 }
@@ -51,7 +57,7 @@ static cuda::AttentionCall callOf(const AttentionData &x, const uint64_t *key) {
 static AttentionOperands given(AttentionData &x, const uint64_t *key) {
   const int64_t k = x.c.qColumns(), v = k + x.c.kvColumns();
   const bool fused = x.c.fused;
-  return {callOf(x, key),
+  return {attentionCallOf(x.args, key),
           {&x.qBuffer, 0},
           {fused ? &x.qBuffer : &x.kBuffer, fused ? k : 0},
           {fused ? &x.qBuffer : &x.vBuffer, fused ? v : 0},
@@ -60,7 +66,9 @@ static AttentionOperands given(AttentionData &x, const uint64_t *key) {
           {&x.dO, 0},
           {&x.dQ, 0},
           {fused ? &x.dQ : &x.dK, fused ? k : 0},
-          {fused ? &x.dQ : &x.dV, fused ? v : 0}};
+          {fused ? &x.dQ : &x.dV, fused ? v : 0},
+          {&x.table, 0},
+          {&x.dTable, 0}};
 }
 
 namespace {
@@ -121,7 +129,7 @@ private:
 
 void tessera::test::runForward(Backend &on, AttentionData &data,
                                Layout layout) {
-  const uint64_t key = keyOf(data);
+  const uint64_t key = dropoutKeyOf(data);
   if (layout == Layout::Given)
     return on.forward(given(data, &key));
   Aligned aligned(given(data, &key));
@@ -131,7 +139,7 @@ void tessera::test::runForward(Backend &on, AttentionData &data,
 
 void tessera::test::runBackward(Backend &on, AttentionData &data,
                                 Layout layout) {
-  const uint64_t key = keyOf(data);
+  const uint64_t key = dropoutKeyOf(data);
   if (layout == Layout::Given)
     return on.backward(given(data, &key));
   Aligned aligned(given(data, &key));
@@ -140,18 +148,14 @@ void tessera::test::runBackward(Backend &on, AttentionData &data,
 }
 
 std::vector<Layout> tessera::test::layoutsOf(const AttentionCase &c) {
-  if (c.headDim % (c.dtype == TSR_DTYPE_BF16 ? 8 : 4) != 0)
+  // How rows are read has nothing to do with biases.
+  if (c.buckets != 0 || c.headDim % (c.dtype == TSR_DTYPE_BF16 ? 8 : 4) != 0)
     return {Layout::Given};
   return {Layout::Given, Layout::Aligned};
 }
 
 std::vector<AttentionCase> tessera::test::gpuAttentionCases(int64_t dtype) {
   std::vector<AttentionCase> cases = attentionCases(dtype);
-  // Biases are refused on device 'cuda'.
-  cases.erase(
-      std::remove_if(cases.begin(), cases.end(),
-                     [](const AttentionCase &c) { return c.buckets != 0; }),
-      cases.end());
   const auto add = [&](AttentionCase c) {
     c.dtype = dtype;
     cases.push_back(c);
@@ -160,6 +164,17 @@ std::vector<AttentionCase> tessera::test::gpuAttentionCases(int64_t dtype) {
     add({1, 4, 1, 150, 150, 64, causal, true});
     add({1, 2, 1, 129, 257, 128, causal, false, 0.2});
     add({2, 2, 2, 33, 96, 112, causal});
+    // Biases: tiles wholly in the last bucket; one tile of wide heads.
+    AttentionCase far{1, 1, 1, 133, 290, 64, causal};
+    far.queryStart = causal ? 157 : 0;
+    far.queriesTotal = 290;
+    far.buckets = 32;
+    far.maxDistance = 128;
+    add(far);
+    AttentionCase wide{2, 1, 1, 40, 70, 72, causal, false, causal ? 0.2 : 0};
+    wide.buckets = 32;
+    wide.maxDistance = 20;
+    add(wide);
   }
   AttentionCase negative{1, 1, 1, 70, 70, 48, true};
   negative.scale = -0.3;

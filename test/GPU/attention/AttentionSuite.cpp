@@ -78,14 +78,18 @@ static void compareBackward(const AttentionData &x, const AttentionReference &r,
   EXPECT_LT(worst[0], eps) << "d_q " << name;
   EXPECT_LT(worst[1], eps) << "d_k " << name;
   EXPECT_LT(worst[2], eps) << "d_v " << name;
+  double table = 0;
+  for (size_t i = 0; i < r.dTable.size(); ++i)
+    table = std::fmax(table, errorOf(x.dTable.get(int64_t(i)), r.dTable[i]));
+  EXPECT_LT(table, eps) << "d_table " << name;
 }
 
 void tessera::test::expectBackwardEqualsReference(Backend &on, int64_t dtype) {
   for (const AttentionCase &c : gpuAttentionCases(dtype)) {
     AttentionData x(c, 21);
     const AttentionReference reference(x);
+    x.forward(1); // on the CPU: it is not what is tested
     for (Layout layout : layoutsOf(c)) {
-      runForward(on, x, layout);
       runBackward(on, x, layout);
       compareBackward(x, reference, nameOf(c, layout));
     }
@@ -179,17 +183,27 @@ void tessera::test::expectGapsAreUntouched(Backend &on, int64_t dtype) {
   }
 }
 
+static AttentionCase biasedCase(int64_t dtype) {
+  AttentionCase c{2, 2, 2, 70, 140, 32, false, false, 0, dtype};
+  c.buckets = 16;
+  c.maxDistance = 40;
+  return c;
+}
+
 void tessera::test::expectSameBits(Backend &one, Backend &other,
                                    int64_t dtype) {
   for (const AttentionCase &c :
        {AttentionCase{1, 4, 2, 130, 130, 64, true, true, 0.1, dtype},
-        AttentionCase{1, 2, 1, 70, 140, 128, false, false, 0, dtype}}) {
+        AttentionCase{1, 2, 1, 70, 140, 128, false, false, 0, dtype},
+        biasedCase(dtype)}) {
     AttentionData x(c, 5), y(c, 5);
     runForward(one, x, Layout::Given);
     runForward(other, y, Layout::Given);
     EXPECT_TRUE(x.o == y.o && x.lse == y.lse) << c.name();
     runBackward(one, x, Layout::Given);
     runBackward(other, y, Layout::Given);
-    EXPECT_TRUE(x.dQ == y.dQ && x.dK == y.dK && x.dV == y.dV) << c.name();
+    EXPECT_TRUE(x.dQ == y.dQ && x.dK == y.dK && x.dV == y.dV &&
+                x.dTable == y.dTable)
+        << c.name();
   }
 }

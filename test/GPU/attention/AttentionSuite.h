@@ -24,7 +24,13 @@ struct Tensor {
 struct AttentionOperands {
   cuda::AttentionCall call; /* its key is in host memory */
   Tensor q, k, v, o, lse, dO, dQ, dK, dV;
+  Tensor table, dTable; /* without a bias empty */
 };
+
+/// TSR_ATTENTION_* as the entries hand them on.
+cuda::AttentionCall attentionCallOf(const std::vector<int64_t> &args,
+                                    const uint64_t *key);
+uint64_t dropoutKeyOf(const AttentionData &data);
 
 /// Runs calls; fails the test where that is impossible.
 class Backend {
@@ -44,6 +50,7 @@ std::vector<Layout> layoutsOf(const AttentionCase &c);
 
 void expectForwardEqualsReference(Backend &on, int64_t dtype);
 void expectBackwardEqualsReference(Backend &on, int64_t dtype);
+void expectSlicesMakeTheWhole(Backend &on, int64_t dtype);
 void expectMaskIsPhiloxOfGlobalIndex(Backend &on, int64_t dtype);
 void expectUnseenKeysHaveGradientZero(Backend &on, int64_t dtype);
 void expectLargeScoresDoNotOverflow(Backend &on, int64_t dtype);

@@ -57,6 +57,29 @@ TEST(AttentionCall, RefusesWithAReason) {
             "attention: dropout needs the key of its stream");
   EXPECT_EQ(why([](AttentionCall &c) { c.queryStart = -1; }),
             "attention: query positions are from 0 to 2^31 - 1024 on CUDA");
+  EXPECT_EQ(why([](AttentionCall &c) { c.buckets = 3, c.maxDistance = 9; }),
+            "attention: not enough buckets of distances, or too near");
+  EXPECT_EQ(why([](AttentionCall &c) { c.buckets = 258, c.maxDistance = 999; }),
+            "attention: distances of one direction have at most 128 buckets on "
+            "CUDA");
+  EXPECT_EQ(why([](AttentionCall &c) {
+              c.buckets = 32, c.maxDistance = 128, c.seqQ = c.seqK = 1 << 30;
+            }),
+            "attention: with biases queries and keys have less than 2^31 - "
+            "1024 positions together on CUDA");
+  EXPECT_EQ(why([](AttentionCall &c) { c.keyStart = 1, c.keysTotal = 64; }),
+            "attention: the keys are no slice of at most 2^31 - 1024 "
+            "positions");
+  AttentionCall hidden = plainCall();
+  hidden.causal = true;
+  hidden.keyStart = 64;
+  hidden.keysTotal = 128;
+  hidden.queryStart = -64;
+  EXPECT_STREQ(checkAttention(hidden), nullptr);
+  EXPECT_STREQ(checkAttentionSlice(hidden),
+               "attention: a query sees no key of the first slice");
+  hidden.earlier = true;
+  EXPECT_STREQ(checkAttentionSlice(hidden), nullptr);
   AttentionCall c = plainCall();
   c.rowDk = 100;
   EXPECT_STREQ(checkAttentionGradients(c),
@@ -67,6 +90,18 @@ TEST(AttentionCall, RefusesWithAReason) {
 TEST(AttentionCall, WorkspaceIsOneFloatPerRowInBackward) {
   EXPECT_EQ(attentionWorkspace(plainCall(), false), 0u);
   EXPECT_EQ(attentionWorkspace(plainCall(), true), 2u * 4 * 64 * 4);
+}
+
+/// The distances of 64 queries and 64 keys with 128 on either side; in backward
+/// the sums of two blocks, each of 95 diagonals twice and 127 distances.
+TEST(AttentionCall, WorkspaceOfABiasIsLinearInTheSequence) {
+  AttentionCall c = plainCall();
+  c.buckets = 32;
+  c.maxDistance = 64;
+  const size_t vectors = 4 * (64 + 63 + 256) * 4;
+  EXPECT_EQ(attentionWorkspace(c, false), vectors);
+  EXPECT_EQ(attentionWorkspace(c, true),
+            2u * 4 * 64 * 4 + vectors + 4u * 2 * (2 * 95 + 127) * 4);
 }
 
 TEST(AttentionParams, KnowWhetherRowsAreAligned) {

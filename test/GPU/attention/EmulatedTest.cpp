@@ -6,6 +6,7 @@
 #include "KernelTable.h"
 
 #include <gtest/gtest.h>
+#include <limits>
 
 using namespace tessera;
 using namespace tessera::test;
@@ -17,8 +18,11 @@ public:
 
   void forward(const AttentionOperands &x) override {
     ASSERT_EQ(cuda::checkAttention(x.call), nullptr);
+    ASSERT_EQ(cuda::checkAttentionSlice(x.call), nullptr);
     cuda::AttentionBuffers buffers = {};
     inputs(x, &buffers);
+    std::vector<float> workspace = workspaceOf(x.call, false);
+    buffers.workspace = workspace.data();
     const std::string defect =
         cuda::runForward(cuda::makeParams(x.call, buffers),
                          x.call.dtype == TSR_DTYPE_BF16, emulator);
@@ -33,7 +37,8 @@ public:
     buffers.dQ = at(x.dQ);
     buffers.dK = at(x.dK);
     buffers.dV = at(x.dV);
-    std::vector<float> workspace(cuda::attentionWorkspace(x.call, true) / 4);
+    buffers.dTable = at(x.dTable);
+    std::vector<float> workspace = workspaceOf(x.call, true);
     buffers.workspace = workspace.data();
     const std::string defect =
         cuda::runBackward(cuda::makeParams(x.call, buffers),
@@ -42,6 +47,12 @@ public:
   }
 
 private:
+  /// Of what nobody has written there must be no trace.
+  static std::vector<float> workspaceOf(const cuda::AttentionCall &call,
+                                        bool backward) {
+    return std::vector<float>(cuda::attentionWorkspace(call, backward) / 4,
+                              std::numeric_limits<float>::quiet_NaN());
+  }
   static void *at(const Tensor &t) { return t.buffer->at(t.offset); }
   static void inputs(const AttentionOperands &x, cuda::AttentionBuffers *b) {
     b->q = at(x.q);
@@ -49,6 +60,7 @@ private:
     b->v = at(x.v);
     b->o = at(x.o);
     b->lse = at(x.lse);
+    b->table = at(x.table);
   }
 
   Emulator emulator;
@@ -65,6 +77,9 @@ TEST_P(EmulatedAttention, ForwardEqualsReference) {
 }
 TEST_P(EmulatedAttention, BackwardEqualsReference) {
   expectBackwardEqualsReference(backend, GetParam());
+}
+TEST_P(EmulatedAttention, SlicesMakeTheWhole) {
+  expectSlicesMakeTheWhole(backend, GetParam());
 }
 TEST_P(EmulatedAttention, MaskIsPhiloxOfGlobalIndex) {
   expectMaskIsPhiloxOfGlobalIndex(backend, GetParam());

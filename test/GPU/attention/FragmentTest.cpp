@@ -128,26 +128,30 @@ TEST(DropoutMask, EqualsTheCpu) {
 }
 
 TEST(DropoutMask, IndexIsThatOfTheGlobalTensor) {
-  AttentionParams p{};
-  p.batchStart = int64_t(1) << 33;
-  p.headStart = 5;
-  p.headsTotal = 9;
-  p.queryStart = 22;
-  p.queriesTotal = 33;
-  p.seqQ = 11;
-  p.seqK = 70000;
+  AttentionCall c{};
+  c.kvHeads = 1;
+  c.batchStart = int64_t(1) << 33;
+  c.headStart = 5;
+  c.headsTotal = 9;
+  c.queriesTotal = 33;
+  c.seqQ = 11;
+  c.seqK = 300; // from 69700 on
+  c.keyStart = 69700;
+  c.keysTotal = 70000;
+  c.queryStart = 22 - c.keyStart;
+  const AttentionParams p = makeParams(c, {});
   for (int b = 0; b < 2; ++b)
     for (int head = 0; head < 3; ++head)
       for (int query = 0; query < 11; ++query) {
         const uint64_t want =
-            (((uint64_t(p.batchStart) + uint64_t(b)) * 9 + 5 + uint64_t(head)) *
+            (((uint64_t(c.batchStart) + uint64_t(b)) * 9 + 5 + uint64_t(head)) *
                  33 +
              22 + uint64_t(query)) *
                 70000 +
             69999;
-        EXPECT_EQ(scoreIndex(p, b, head, query, 69999), want);
+        EXPECT_EQ(scoreIndex(p, b, head, query, 299), want);
         const DropoutMask mask{1, scoreIndex(p, b, head, 0, 0), 1u << 31,
                                70000};
-        EXPECT_EQ(mask.keeps(query, 69999), philox(want, 1) > (1u << 31));
+        EXPECT_EQ(mask.keeps(query, 299), philox(want, 1) > (1u << 31));
       }
 }

@@ -72,9 +72,10 @@ class GpuBackend : public Backend {
 public:
   void forward(const AttentionOperands &x) override {
     DeviceCopies device(x);
-    check(cuda::attentionForward(
-        device.call, device.at(x.q), device.at(x.k), device.at(x.v),
-        device.at(x.o), device.at(x.lse), device.workspace(false), nullptr));
+    check(cuda::attentionForward(device.call, device.at(x.q), device.at(x.k),
+                                 device.at(x.v), device.at(x.o),
+                                 device.at(x.lse), device.at(x.table),
+                                 device.workspace(false), nullptr));
     device.copyBack();
   }
   void backward(const AttentionOperands &x) override {
@@ -82,7 +83,8 @@ public:
     check(cuda::attentionBackward(
         device.call, device.at(x.dO), device.at(x.q), device.at(x.k),
         device.at(x.v), device.at(x.o), device.at(x.lse), device.at(x.dQ),
-        device.at(x.dK), device.at(x.dV), device.workspace(true), nullptr));
+        device.at(x.dK), device.at(x.dV), device.at(x.table),
+        device.at(x.dTable), device.workspace(true), nullptr));
     device.copyBack();
   }
 };
@@ -98,6 +100,9 @@ TEST_P(GpuAttention, ForwardEqualsReference) {
 }
 TEST_P(GpuAttention, BackwardEqualsReference) {
   expectBackwardEqualsReference(backend, GetParam());
+}
+TEST_P(GpuAttention, SlicesMakeTheWhole) {
+  expectSlicesMakeTheWhole(backend, GetParam());
 }
 TEST_P(GpuAttention, MaskIsPhiloxOfGlobalIndex) {
   expectMaskIsPhiloxOfGlobalIndex(backend, GetParam());

@@ -32,6 +32,7 @@ struct HostExec {
     block().shared.write(thread(), to, sizeof(T));
     *to = value;
   }
+  static float loadConstant(const float *from) { return *from; }
   template <int Bytes>
   static void copyAsync(void *to, const void *from, bool exists) {
     block().shared.copy(thread(), to, from, Bytes, exists);

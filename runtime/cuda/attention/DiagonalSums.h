@@ -1,0 +1,65 @@
+//===- DiagonalSums.h - The gradient of a bias, by distance -----*- C++ -*-===//
+// Scores of one distance form a diagonal of a tile. A thread adds a diagonal's
+// d_scores, from shared memory, to what the block has for their distance.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_CUDA_ATTENTION_DIAGONALSUMS_H
+#define TESSERA_CUDA_ATTENTION_DIAGONALSUMS_H
+
+#include "TileRange.h"
+#include "TileView.h"
+
+namespace tessera::cuda {
+
+/// Of one block: Rows queries, in tiles of kBiasStream keys laid out in shared
+/// memory with rows `Pitch` floats apart. One thread per diagonal, at least.
+template <int Rows, int Pitch, int Threads> struct DiagonalSums {
+  static constexpr int kDiagonals = Rows + kBiasStream - 1;
+  static_assert(kDiagonals <= Threads, "a thread for every diagonal");
+
+  float *sums;  /* of the block */
+  int distance; /* of the thread's diagonal from key 0 on; any without one */
+
+  /// Clears the sums; a barrier must follow. `query`: the block's first.
+  template <typename Exec>
+  static TSR_DEVICE DiagonalSums start(const AttentionParams &p, int batch,
+                                       int head, int query) {
+    const int tiles = ceilDiv(p.seqQ, Rows);
+    float *sums = p.bias.sumsOf(head, int64_t(batch) * tiles + query / Rows);
+    for (int i = Exec::thread(); i < p.bias.entries(); i += Threads)
+      sums[i] = 0;
+    return {sums, p.queryStart + query + Exec::thread() - (kBiasStream - 1)};
+  }
+
+  /// The sum that the tile from `key` on adds to: asked for early, since it
+  /// comes from device memory. A barrier must have followed the last `add`.
+  template <typename Exec>
+  TSR_DEVICE float read(const AttentionParams &p, int key) const {
+    return Exec::thread() < kDiagonals ? *entry<Exec>(p, key) : 0;
+  }
+
+  /// `old`: what `read` gave.
+  template <typename Exec>
+  TSR_DEVICE void add(const AttentionParams &p, int key, float old,
+                      const float *tile) const {
+    const int diagonal = Exec::thread();
+    if (diagonal >= kDiagonals)
+      return;
+    TSR_UNROLL
+    for (int column = 0; column < kBiasStream; ++column) {
+      const int row = diagonal - (kBiasStream - 1) + column;
+      if (row >= 0 && row < Rows)
+        old += Exec::loadShared(tile + row * Pitch + column);
+    }
+    *entry<Exec>(p, key) = old;
+  }
+
+private:
+  template <typename Exec>
+  TSR_DEVICE float *entry(const AttentionParams &p, int key) const {
+    return sums + p.bias.entryOf(distance - key, Exec::thread());
+  }
+};
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_CUDA_ATTENTION_DIAGONALSUMS_H
