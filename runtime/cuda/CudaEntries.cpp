@@ -75,6 +75,8 @@ bool isCollective(const Call &call) {
 const void *targetOf(const Call &call) {
   if (call.entry == TSR_ENTRY_ZIGZAG)
     return call.buffers[call.args[TSR_COLLECTIVE_MAKES_WHOLE] ? 0 : 1];
+  if (call.entry == TSR_ENTRY_ALL_TO_ALL) // gates are behind it
+    return call.buffers[1];
   return call.buffers[arityOf(call).buffers - 1];
 }
 
@@ -135,13 +137,6 @@ GatedRows gatedOf(const Call &call) {
   if (std::string why = checkGatedRows(rows); !why.empty())
     fail(TSR_UNSUPPORTED, why);
   return rows;
-}
-
-/// What a collective writes, or a message's last buffer.
-const void *targetOf(const Call &call) {
-  return call
-      .buffers[call.entry == TSR_ENTRY_ALL_TO_ALL ? 1
-                                                  : arityOf(call).buffers - 1];
 }
 
 template <int entry>
