@@ -246,7 +246,7 @@ void MatrixProducts::product(const GemmProblem &problem, void *workspace,
     if (plan.isFound)
       return multiply(plan, problem, problem.accumulate, workspace, stream);
     product(plainProduct(problem), workspace, stream);
-    return check(followProduct(problem, stream), "an epilogue");
+    return check(followProduct(problem, workspace, stream), "an epilogue");
   }
   bool started = problem.bias && !plan.biasInProduct;
   if (started)
@@ -277,7 +277,7 @@ void MatrixProducts::run(const GemmProblem &problem, void *workspace,
   if (!isEmpty && problem.k == 0)
     check(startFromBias(plainProduct(problem), stream), "starting from a bias");
   if (isEmpty || problem.k == 0)
-    return check(followProduct(problem, stream), "an epilogue");
+    return check(followProduct(problem, workspace, stream), "an epilogue");
   if (problem.batch == 1 || problem.strideC != 0)
     return product(problem, workspace, stream);
   // One C for all: they follow each other.

@@ -54,8 +54,9 @@ private:
 cudaError_t startFromBias(const GemmProblem &problem, cudaStream_t stream);
 
 /// What follows the problem's `plainProduct` where the library has no epilogue.
-/// ProductKernels.cu.
-cudaError_t followProduct(const GemmProblem &problem, cudaStream_t stream);
+/// `workspace`: productWorkspaceBytes, for parts of sums. ProductKernels.cu.
+cudaError_t followProduct(const GemmProblem &problem, void *workspace,
+                          cudaStream_t stream);
 
 } // namespace tessera::cuda
 

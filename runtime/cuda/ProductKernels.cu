@@ -4,6 +4,8 @@
 #include "ProductElements.h"
 #include "tessera/abi.h"
 
+#include <algorithm>
+
 namespace tessera::cuda {
 
 namespace {
@@ -33,20 +35,35 @@ __global__ void geluKernel(GeluRows rows, int64_t count, T *c, const T *aux) {
     geluElement(rows, c, aux, i);
 }
 
-/// Terms are shared out to rows of threads, whose sums are added in order.
-template <class In, class Out>
-__global__ void sumsKernel(GemmTerms terms, Out *sums) {
-  using Wide = decltype(widen(In()));
+/// One slice of the terms of each sum: every gridDim.y-th group of sumRows of
+/// them. They are shared out to rows of threads, whose sums are added in order.
+template <class In, class Wide>
+__global__ void slicesKernel(GemmTerms terms, Wide *slices) {
   __shared__ Wide parts[sumRows][sumColumns];
   int64_t i = int64_t(blockIdx.x) * sumColumns + threadIdx.x;
+  int64_t first = int64_t(blockIdx.y) * sumRows + threadIdx.y;
+  int64_t stride = int64_t(gridDim.y) * sumRows;
   parts[threadIdx.y][threadIdx.x] =
-      i < terms.count ? sumTerms<In>(terms, i, threadIdx.y, sumRows) : Wide(0);
+      i < terms.count ? sumTerms<In>(terms, i, first, stride) : Wide(0);
   __syncthreads();
   if (threadIdx.y != 0 || i >= terms.count)
     return;
   Wide sum = 0;
   for (int row = 0; row < sumRows; ++row)
     sum += parts[row][threadIdx.x];
+  slices[blockIdx.y * terms.count + i] = sum;
+}
+
+/// Slices are added in order.
+template <class Wide, class Out>
+__global__ void sumsKernel(const Wide *slices, int64_t count, int sliceCount,
+                           Out *sums) {
+  int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= count)
+    return;
+  Wide sum = 0;
+  for (int slice = 0; slice < sliceCount; ++slice)
+    sum += slices[slice * count + i];
   sums[i] = Narrow<Out>::from(sum);
 }
 
@@ -62,31 +79,44 @@ template <class T> void launchGelu(const GemmProblem &p, cudaStream_t stream) {
       rows, p.m * p.n, static_cast<T *>(p.c), static_cast<const T *>(p.aux));
 }
 
+/// As many slices as have enough terms each and fit the workspace.
+int64_t slicesOf(const GemmTerms &terms, int64_t wideBytes) {
+  constexpr int64_t most = 64, leastTerms = 16 * sumRows;
+  int64_t room = productWorkspaceBytes / (terms.count * wideBytes);
+  return std::max<int64_t>(1, std::min({most, terms.terms / leastTerms, room}));
+}
+
 template <class In, class Out>
-void launchSums(const GemmProblem &p, cudaStream_t stream) {
+void launchSums(const GemmProblem &p, void *workspace, cudaStream_t stream) {
+  using Wide = decltype(widen(In()));
   GemmTerms terms = termsOf(p);
   auto blocks =
       static_cast<unsigned>((terms.count + sumColumns - 1) / sumColumns);
-  sumsKernel<In, Out><<<blocks, dim3(sumColumns, sumRows), 0, stream>>>(
-      terms, static_cast<Out *>(p.sums));
+  auto count = static_cast<unsigned>(slicesOf(terms, sizeof(Wide)));
+  auto *slices = static_cast<Wide *>(workspace);
+  slicesKernel<In>
+      <<<dim3(blocks, count), dim3(sumColumns, sumRows), 0, stream>>>(terms,
+                                                                      slices);
+  sumsKernel<<<unsigned((terms.count + threads - 1) / threads), threads, 0,
+               stream>>>(slices, terms.count, int(count),
+                         static_cast<Out *>(p.sums));
 }
 
-void launchSums(const GemmProblem &p, cudaStream_t stream) {
+void launchSums(const GemmProblem &p, void *workspace, cudaStream_t stream) {
   if (p.dtypeAB == TSR_DTYPE_F64)
-    return launchSums<double, double>(p, stream);
+    return launchSums<double, double>(p, workspace, stream);
   if (p.dtypeAB == TSR_DTYPE_F32)
-    return launchSums<float, float>(p, stream);
+    return launchSums<float, float>(p, workspace, stream);
   if (p.dtypeC == TSR_DTYPE_F32)
-    return launchSums<Bf16, float>(p, stream);
-  return launchSums<Bf16, Bf16>(p, stream);
+    return launchSums<Bf16, float>(p, workspace, stream);
+  return launchSums<Bf16, Bf16>(p, workspace, stream);
 }
 } // namespace
 
 cudaError_t startFromBias(const GemmProblem &problem, cudaStream_t stream) {
   GemmProblem p = problem;
   if (p.strideC == 0)
-    p.batch =
-        1; // one C for all: without a bias it stays, with one it is added once
+    p.batch = 1; // one C for all: a bias is added once
   if (p.dtypeC == TSR_DTYPE_F64)
     launchStart<double>(p, stream);
   else if (p.dtypeC == TSR_DTYPE_BF16)
@@ -96,10 +126,13 @@ cudaError_t startFromBias(const GemmProblem &problem, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
-cudaError_t followProduct(const GemmProblem &p, cudaStream_t stream) {
+cudaError_t followProduct(const GemmProblem &p, void *workspace,
+                          cudaStream_t stream) {
   if (p.sumsOf) {
+    if (termsOf(p).count > productWorkspaceBytes / int64_t(sizeof(double)))
+      return cudaErrorInvalidValue;
     if (termsOf(p).count > 0)
-      launchSums(p, stream);
+      launchSums(p, workspace, stream);
   } else if (p.epilogue && p.m * p.n > 0) {
     if (p.dtypeC == TSR_DTYPE_F64)
       launchGelu<double>(p, stream);

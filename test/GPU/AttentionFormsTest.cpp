@@ -2,11 +2,10 @@
 // Forward and backward in one program, against the CPU's entries: biases by
 // distance, and keys that come slice by slice.
 
+#include "AttentionSizes.h"
 #include "CpuEntries.h"
 #include "GpuWorld.h"
 
-#include <cmath>
-#include <cstring>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -14,51 +13,14 @@ using namespace gpu;
 
 namespace {
 
-struct Sizes {
-  int64_t batch, heads, kvHeads, seqQ, seqK, headDim;
-  bool causal;
-  double dropout;
+struct Sizes : AttentionSizes {
   int64_t buckets = 0, maxDistance = 0;
-  int64_t queryStart = 0;
   int64_t slices = 1; ///< of the keys, one call after the other
 };
 
-int64_t bitsOf(double value) {
-  int64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
 std::vector<int64_t> argsOf(const Sizes &s, int64_t seed, int64_t step,
                             int64_t slice) {
-  int64_t q = s.heads * s.headDim, kv = s.kvHeads * s.headDim;
-  std::vector<int64_t> args = {s.batch,
-                               s.heads,
-                               s.kvHeads,
-                               s.seqQ,
-                               s.seqK,
-                               s.headDim,
-                               q,
-                               kv,
-                               kv,
-                               q,
-                               q,
-                               kv,
-                               kv,
-                               q,
-                               s.causal,
-                               bitsOf(1 / std::sqrt(double(s.headDim))),
-                               TSR_DTYPE_F32,
-                               bitsOf(s.dropout),
-                               seed,
-                               step,
-                               /*stream=*/3,
-                               /*batch start=*/1,
-                               /*head start=*/2,
-                               /*heads total=*/s.heads + 4,
-                               s.queryStart,
-                               /*queries total=*/s.queryStart + s.seqQ};
-  args.resize(TSR_ATTENTION_ARGS);
+  std::vector<int64_t> args = gpu::argsOf(s, seed, step);
   args[TSR_ATTENTION_BUCKETS] = s.buckets;
   args[TSR_ATTENTION_MAX_DISTANCE] = s.maxDistance;
   if (s.slices == 1)
@@ -74,19 +36,9 @@ enum Place { Q, K, V, O, Lse, DO, DQ, DK, DV, Table, DTable, Count };
 constexpr int64_t spacing = 1 << 18;
 
 std::vector<int64_t> countsOf(const Sizes &s) {
-  int64_t q = s.batch * s.seqQ * s.heads * s.headDim;
-  int64_t kv = s.batch * s.seqK * s.kvHeads * s.headDim;
-  return {q,
-          kv,
-          kv,
-          q,
-          s.batch * s.heads * s.seqQ,
-          q,
-          q,
-          kv,
-          kv,
-          s.buckets * s.heads,
-          s.buckets * s.heads};
+  int64_t q = s.queryElements(), kv = s.keyElements();
+  int64_t table = s.buckets * s.heads;
+  return {q, kv, kv, q, s.statistics(), q, q, kv, kv, table, table};
 }
 
 using Call =
@@ -161,13 +113,15 @@ void compare(const Sizes &s) {
 }
 
 TEST(GpuAttentionForms, AddsBiasesByDistance) {
-  compare({2, 3, 3, 70, 90, 32, false, 0.1, 32, 128});
-  compare({1, 2, 2, 65, 130, 64, true, 0, 32, 64, /*queryStart=*/65});
+  compare({{2, 3, 3, 70, 90, 32, false, 0.1}, 32, 128});
+  compare({{1, 2, 2, 65, 130, 64, true, 0, TSR_DTYPE_F32, /*queryStart=*/65},
+           32,
+           64});
 }
 
 /// The second half of the keys is hidden from the first queries, or from all.
 TEST(GpuAttentionForms, AddsUpSlicesOfTheKeys) {
-  Sizes s{1, 4, 2, 60, 120, 32, true, 0.2};
+  Sizes s{{1, 4, 2, 60, 120, 32, true, 0.2}};
   s.slices = 2;
   for (int64_t start : {0, 50, 60}) {
     s.queryStart = start;
@@ -178,7 +132,7 @@ TEST(GpuAttentionForms, AddsUpSlicesOfTheKeys) {
 }
 
 TEST(GpuAttentionForms, AFirstSliceThatIsHiddenIsRefused) {
-  Sizes s{1, 2, 2, 32, 64, 16, true, 0};
+  Sizes s{{1, 2, 2, 32, 64, 16, true, 0}};
   s.slices = 2;
   World world(single(Count * spacing, [&](const Program &p) {
     std::vector<int64_t> args = argsOf(s, 0, 0, /*slice=*/1);

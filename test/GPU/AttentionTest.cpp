@@ -3,13 +3,12 @@
 // dropout is another in each step, also when the step is a captured graph. bf16
 // without dropout is cuDNN's where there is one.
 
+#include "AttentionSizes.h"
 #include "CpuEntries.h"
 #include "DType.h"
 #include "GpuWorld.h"
 #include "cudnn/CudnnAttention.h"
 
-#include <cmath>
-#include <cstring>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -18,58 +17,14 @@ using tessera::cuda::CudnnAttention;
 
 namespace {
 
-struct Sizes {
-  int64_t batch, heads, kvHeads, seqQ, seqK, headDim;
-  bool causal;
-  double dropout;
-  int64_t dtype = TSR_DTYPE_F32;
-};
-
-int64_t bitsOf(double value) {
-  int64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-std::vector<int64_t> argsOf(const Sizes &s, int64_t seed, int64_t step) {
-  int64_t q = s.heads * s.headDim, kv = s.kvHeads * s.headDim;
-  std::vector<int64_t> args = {s.batch,
-                               s.heads,
-                               s.kvHeads,
-                               s.seqQ,
-                               s.seqK,
-                               s.headDim,
-                               q,
-                               kv,
-                               kv,
-                               q,
-                               q,
-                               kv,
-                               kv,
-                               q,
-                               s.causal,
-                               bitsOf(1 / std::sqrt(double(s.headDim))),
-                               s.dtype,
-                               bitsOf(s.dropout),
-                               seed,
-                               step,
-                               /*stream=*/3,
-                               /*batch start=*/1,
-                               /*head start=*/2,
-                               /*heads total=*/s.heads + 4,
-                               /*query start=*/0,
-                               /*queries total=*/s.seqQ};
-  args.resize(TSR_ATTENTION_ARGS); // No slice, no biases.
-  return args;
-}
+using Sizes = AttentionSizes;
 
 enum Place { Q, K, V, O, Lse, DO, DQ, DK, DV, Count };
 constexpr int64_t spacing = 1 << 18;
 
 std::vector<int64_t> countsOf(const Sizes &s) {
-  int64_t q = s.batch * s.seqQ * s.heads * s.headDim;
-  int64_t kv = s.batch * s.seqK * s.kvHeads * s.headDim;
-  return {q, kv, kv, q, s.batch * s.heads * s.seqQ, q, q, kv, kv};
+  int64_t q = s.queryElements(), kv = s.keyElements();
+  return {q, kv, kv, q, s.statistics(), q, q, kv, kv};
 }
 
 using Call = std::function<int32_t(std::vector<void *>, bool backward)>;

@@ -9,6 +9,7 @@
 
 #include "Model.h"
 #include "Trainer.h"
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace tessera::test;
@@ -28,6 +29,11 @@ struct Case {
   const char *communicator = "threads";
   /// Part of what the device says of itself.
   const char *says = "stand-in";
+
+  /// Ranks that are threads meet on the host: their steps are not captured.
+  bool hasGraph() const {
+    return mesh[0] == 0 || std::strcmp(communicator, "nccl") == 0;
+  }
 };
 
 std::string compileFor(const Case &test, const char *device) {
@@ -64,8 +70,9 @@ TEST_P(CudaProgramTest, StepsAreThoseOfTheCpu) {
   Trainer device(compileFor(GetParam(), "cuda"), onDevice);
   std::string about = tsr_session_device(device.get());
   EXPECT_NE(about.find(GetParam().says), std::string::npos) << about;
-  // Enough for a step that is captured, and for one that is only launched.
-  for (uint32_t step = 0; step < 4; ++step) {
+  // With a graph the second step is captured, the third only launched.
+  const uint32_t steps = GetParam().hasGraph() ? 3 : 2;
+  for (uint32_t step = 0; step < steps; ++step) {
     SCOPED_TRACE(step);
     Tokens tokens = cpu.randomTokens(step);
     tsr_step_result wanted = cpu.step(tokens), found = device.step(tokens);
@@ -105,15 +112,11 @@ INSTANTIATE_TEST_SUITE_P(
                     with({"mixtral_f32_ep2tp2", "f32", "ep=2,tp=2", "mixtral",
                           2},
                          [](Case &test) { test.tolerance = 1e-4; }),
-                    with({"mixtral_bf16_ep2", "bf16", "ep=2", "mixtral"},
-                         [](Case &test) { test.tolerance = 3e-2; }),
-                    with({"mixtral_f32_pp2", "f32", "pp=2", "mixtral", 2},
-                         [](Case &test) { test.tolerance = 1e-4; }),
-                    with({"mixtral_f32_ep2_nccl", "f32", "ep=2", "mixtral"},
+                    with({"mixtral_bf16_ep2_nccl", "bf16", "ep=2", "mixtral"},
                          [](Case &test) {
                            test.communicator = "nccl";
                            test.says = "nccl";
-                           test.tolerance = 1e-4;
+                           test.tolerance = 3e-2;
                          }),
                     with({"bf16_cudnn", "bf16", "tp=2", "."},
                          [](Case &test) {

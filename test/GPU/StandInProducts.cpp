@@ -48,7 +48,7 @@ cudaError_t startFromBias(const GemmProblem &p, cudaStream_t stream) {
   return cudaSuccess;
 }
 
-cudaError_t followProduct(const GemmProblem &p, cudaStream_t stream) {
+cudaError_t followProduct(const GemmProblem &p, void *, cudaStream_t stream) {
   stream->push([p] {
     if (p.epilogue)
       return withTypeOfC(p, [&](auto type) { geluAll<decltype(type)>(p); });

@@ -86,8 +86,8 @@ private:
       lock.unlock();
       if (!work)
         return;
-      if (random() % 4 == 0)
-        std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
+      if (random() % 8 == 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 100));
       work();
       lock.lock();
       queue.pop_front();
