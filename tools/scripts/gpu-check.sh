@@ -74,11 +74,14 @@ if [ "${1:-}" = --carry ]; then
   rm -rf "$carry"
   compile_artifacts
   copy_packages || exit 1
+  # Packed: what travels to the other machine may be limited.
+  tar -C "$carry" -czf "$carry/packed.tar.gz" artifacts prefix && rm -rf "$carry/artifacts" "$carry/prefix" || exit 1
   echo "gpu-check: carry build-gpu/carry ($(du -sh "$carry" | cut -f1)) beside the sources"
   exit 0
 fi
 
 [ -d "$carry" ] || { echo "gpu-check: build-gpu/carry is missing; run gpu-check.sh --carry where the compiler is" >&2; exit 1; }
+[ -d "$carry/prefix" ] || tar -C "$carry" -xzf "$carry/packed.tar.gz" || exit 1
 mkdir -p "$out"
 results=$out/results.tsv
 : >"$results"
