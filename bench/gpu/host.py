@@ -1,6 +1,6 @@
 """What the host does for a step on a GPU whose graph is captured, without a GPU.
 
-Usage: host.py [MODEL...]   (124m 350m 774m 1558m; default: all)
+Usage: host.py [MODEL...]   (124m 350m 774m; default: all)
 Compiles GPT-2 for CUDA and steps it on the device's own host code, with the stand-ins of test/GPU in the place of CUDA:
 an idle GPU, which runs nothing that is captured. So a step's time is the walk over the program, the copy of its scalars,
 the tokens and the result. How many calls a step has does not depend on the batch: it is small here. Prints the median,
@@ -41,7 +41,7 @@ def steps(artifact):
 
 def main():
     with tempfile.TemporaryDirectory() as directory:
-        for model in sys.argv[1:] or ["124m", "350m", "774m", "1558m"]:
+        for model in sys.argv[1:] or ["124m", "350m", "774m"]:
             calls, seconds = steps(compile_model(model, pathlib.Path(directory)))
             median = statistics.median(seconds) * 1e6
             print(f"gpt2-{model}: {calls} calls, {median:.0f} microseconds per step "
