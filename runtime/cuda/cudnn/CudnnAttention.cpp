@@ -143,6 +143,7 @@ struct CudnnAttention::State {
   cudnnHandle_t handle = nullptr;
   std::map<Key, Plan> plans;
   bool isUsed = false;
+  std::optional<bool> isDeterministic; ///< backward; asked when it is needed
   std::set<std::string> refusals;
 
   ~State() {
@@ -154,6 +155,12 @@ struct CudnnAttention::State {
   bool refuse(const std::string &why) {
     refusals.insert(why);
     return false;
+  }
+
+  bool hasBackward() {
+    if (!isDeterministic)
+      isDeterministic = hasDeterministicBackward();
+    return *isDeterministic;
   }
 
   void open() {
@@ -180,7 +187,10 @@ struct CudnnAttention::State {
               concat("the scores of a sequence need more than ",
                      mostStoredScores, " bytes")};
     try {
-      return {find(part, direction), part.batch, "cuDNN has no engine"};
+      std::optional<ExecutionPlan> plan = find(part, direction);
+      std::string why =
+          plan ? "" : "cuDNN has no engine: " + cudnn->lastError();
+      return {std::move(plan), part.batch, why};
     } catch (const Error &error) {
       return {std::nullopt, 0, error.status.message};
     }
@@ -222,7 +232,7 @@ bool CudnnAttention::takes(const AttentionCall &call, Direction direction,
     return state->refuse(why);
   if (!isAligned(call, direction, buffers))
     return state->refuse("rows do not begin at multiples of 16 bytes");
-  if (direction == Direction::Backward && !hasDeterministicBackward())
+  if (direction == Direction::Backward && !state->hasBackward())
     return state->refuse("backward would not always give the same bits, which "
                          "it does on compute capability 9");
   const State::Plan &plan = state->planOf(call, direction);

@@ -63,15 +63,20 @@ const CudnnLibrary *CudnnLibrary::find() { return found().library.get(); }
 
 const std::string &CudnnLibrary::version() { return found().version; }
 
+std::string CudnnLibrary::lastError() const {
+  char text[512] = "";
+  getLastErrorString(text, sizeof text);
+  return text;
+}
+
 void CudnnLibrary::check(cudnnStatus_t status, const char *what) const {
   if (status == CUDNN_STATUS_SUCCESS)
     return;
-  char details[512] = "";
-  getLastErrorString(details, sizeof details);
+  std::string details = lastError();
   bool unsupported = status >= CUDNN_STATUS_NOT_SUPPORTED &&
                      status < CUDNN_STATUS_INTERNAL_ERROR;
   fail(unsupported ? TSR_UNSUPPORTED : TSR_INTERNAL, "cudnn: ", what, ": ",
-       getErrorString(status), details[0] ? ": " : "", details);
+       getErrorString(status), details.empty() ? "" : ": ", details);
 }
 
 } // namespace tessera::cuda

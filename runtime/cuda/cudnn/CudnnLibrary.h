@@ -27,6 +27,8 @@ struct CudnnLibrary {
   /// "9.19.0"; empty where there is no cuDNN at all.
   static const std::string &version();
 
+  /// What it last said on this thread; may be empty.
+  std::string lastError() const;
   /// Throws TSR_INTERNAL, TSR_UNSUPPORTED for what the library cannot do.
   void check(cudnnStatus_t status, const char *what) const;
 };

@@ -1,7 +1,5 @@
 #include "GraphBuilder.h"
 
-#include <algorithm>
-
 namespace tessera::cuda {
 
 namespace {
