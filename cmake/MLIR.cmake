@@ -19,11 +19,26 @@ target_include_directories(TesseraMLIR INTERFACE
 target_compile_options(TesseraMLIR INTERFACE -fvisibility=default -fno-rtti -fno-exceptions -Wall -Wextra -Wno-unused-parameter)
 target_link_libraries(TesseraMLIR INTERFACE MLIR LLVM)
 
+# MLIR's headers, parsed once: that is nine tenths of compiling a source, half a minute for some. Programs are compiled
+# like libraries, which one precompiled header needs. -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON goes without.
+set(CMAKE_CXX_COMPILE_OPTIONS_PIE ${CMAKE_CXX_COMPILE_OPTIONS_PIC})
+add_library(TesseraMLIRHeaders STATIC cmake/MLIRHeaders.cpp)
+target_link_libraries(TesseraMLIRHeaders PRIVATE TesseraMLIR)
+target_precompile_headers(TesseraMLIRHeaders PRIVATE cmake/MLIRHeaders.h)
+
+# For every target that TesseraMLIR's flags reach.
+function(tessera_use_mlir_headers)
+  foreach(target IN LISTS ARGN)
+    target_precompile_headers(${target} REUSE_FROM TesseraMLIRHeaders)
+  endforeach()
+endfunction()
+
 # tessera_add_library(NAME source... [LINK library...] [DEPENDS target...])
 function(tessera_add_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC TesseraMLIR ${ARG_LINK})
+  tessera_use_mlir_headers(${name})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()

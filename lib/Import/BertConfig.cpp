@@ -51,7 +51,7 @@ static LogicalResult readActivation(const ConfigFile &file,
 }
 
 static LogicalResult readSizes(const ConfigFile &file, BertConfig &config) {
-  Range<int64_t> size = {1, kMaximalSize};
+  Bounds<int64_t> size = {1, kMaximalSize};
   if (failed(file.read("vocab_size", config.vocabulary, size)) ||
       failed(file.read("hidden_size", config.hidden, size)) ||
       failed(file.read("intermediate_size", config.inner, size)) ||
@@ -72,7 +72,7 @@ static LogicalResult readSizes(const ConfigFile &file, BertConfig &config) {
 }
 
 static LogicalResult readNumbers(const ConfigFile &file, BertConfig &config) {
-  Range<double> probability = {0, 1};
+  Bounds<double> probability = {0, 1};
   std::string positions = "absolute";
   if (failed(file.read("hidden_dropout_prob", config.hiddenDropout,
                        probability)) ||

@@ -121,7 +121,7 @@ LogicalResult ConfigFile::wrongType(StringRef key, StringRef wanted) const {
 }
 
 LogicalResult ConfigFile::read(StringRef key, int64_t &value,
-                               Range<int64_t> legal) const {
+                               Bounds<int64_t> legal) const {
   const llvm::json::Value *found = find(key);
   if (!found)
     return success();
@@ -137,7 +137,7 @@ LogicalResult ConfigFile::read(StringRef key, int64_t &value,
 }
 
 LogicalResult ConfigFile::read(StringRef key, double &value,
-                               Range<double> legal) const {
+                               Bounds<double> legal) const {
   const llvm::json::Value *found = find(key);
   if (!found)
     return success();

@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-template <typename T> struct Range { T least, most; };
+template <typename T> struct Bounds { T least, most; };
 
 class ConfigFile {
 public:
@@ -33,10 +33,10 @@ public:
 
   mlir::LogicalResult require(llvm::ArrayRef<llvm::StringLiteral> keys) const;
   mlir::LogicalResult read(llvm::StringRef key, int64_t &value,
-                           Range<int64_t> legal) const;
+                           Bounds<int64_t> legal) const;
   /// `legal` is closed below and open above.
   mlir::LogicalResult read(llvm::StringRef key, double &value,
-                           Range<double> legal) const;
+                           Bounds<double> legal) const;
   mlir::LogicalResult read(llvm::StringRef key, bool &value) const;
   mlir::LogicalResult read(llvm::StringRef key, std::string &value) const;
 

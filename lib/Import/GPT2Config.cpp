@@ -59,7 +59,7 @@ static LogicalResult readActivation(const ConfigFile &file,
 }
 
 static LogicalResult readSizes(const ConfigFile &file, GPT2Config &config) {
-  Range<int64_t> size = {1, kMaximalSize};
+  Bounds<int64_t> size = {1, kMaximalSize};
   if (failed(file.read("vocab_size", config.vocabulary, size)) ||
       failed(file.read("n_positions", config.positions, size)) ||
       failed(file.read("n_embd", config.hidden, size)) ||
@@ -80,7 +80,7 @@ static LogicalResult readSizes(const ConfigFile &file, GPT2Config &config) {
 }
 
 static LogicalResult readNumbers(const ConfigFile &file, GPT2Config &config) {
-  Range<double> probability = {0, 1};
+  Bounds<double> probability = {0, 1};
   return success(
       succeeded(
           file.read("resid_pdrop", config.residualDropout, probability)) &&

@@ -56,7 +56,7 @@ static Defaults defaultsOf(StringRef family) {
 }
 
 static LogicalResult readHeads(const ConfigFile &file, LlamaConfig &config) {
-  Range<int64_t> size = {1, kMaximalSize};
+  Bounds<int64_t> size = {1, kMaximalSize};
   bool hasSize = file.find("head_dim");
   if (failed(file.read("num_key_value_heads", config.keyHeads, size)) ||
       failed(file.read("head_dim", config.headSize, {2, 65536})))
@@ -87,7 +87,7 @@ static LogicalResult readHeads(const ConfigFile &file, LlamaConfig &config) {
 }
 
 static LogicalResult readSizes(const ConfigFile &file, LlamaConfig &config) {
-  Range<int64_t> size = {1, kMaximalSize};
+  Bounds<int64_t> size = {1, kMaximalSize};
   if (failed(file.read("vocab_size", config.vocabulary, size)) ||
       failed(file.read("hidden_size", config.hidden, size)) ||
       failed(file.read("intermediate_size", config.inner, size)) ||

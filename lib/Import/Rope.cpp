@@ -101,7 +101,7 @@ static constexpr llvm::StringLiteral kKeys[] = {
     "mscale",           "mscale_all_dim",
     "truncate",         "partial_rotary_factor"};
 
-static constexpr Range<double> kFactors = {1e-6, 1e9};
+static constexpr Bounds<double> kFactors = {1e-6, 1e9};
 
 static LogicalResult readKind(const ConfigFile &rope, RopeConfig &config) {
   std::string kind = "default";

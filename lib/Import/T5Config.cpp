@@ -66,7 +66,7 @@ static LogicalResult readFeedForward(const ConfigFile &file, T5Config &config) {
 }
 
 static LogicalResult readSizes(const ConfigFile &file, T5Config &config) {
-  Range<int64_t> size = {1, kMaximalSize}, layers = {1, kMaximalLayers};
+  Bounds<int64_t> size = {1, kMaximalSize}, layers = {1, kMaximalLayers};
   if (failed(file.read("vocab_size", config.vocabulary, size)) ||
       failed(file.read("d_model", config.hidden, size)) ||
       failed(file.read("d_kv", config.headSize, {1, 65536})) ||
@@ -102,7 +102,7 @@ static LogicalResult readBuckets(const ConfigFile &file, T5Config &config) {
 }
 
 static LogicalResult readTokens(const ConfigFile &file, T5Config &config) {
-  Range<int64_t> token = {0, config.vocabulary - 1};
+  Bounds<int64_t> token = {0, config.vocabulary - 1};
   bool encoderDecoder = true;
   if (failed(file.read("is_encoder_decoder", encoderDecoder)) ||
       failed(file.read("pad_token_id", config.padToken, token)))

@@ -8,6 +8,13 @@
 using namespace mlir;
 using namespace tessera::dist;
 
+// For dialects without a parser of their own.
+[[maybe_unused]] static OptionalParseResult
+generatedAttributeParser(AsmParser &parser, StringRef *mnemonic, Type type,
+                         Attribute &value);
+[[maybe_unused]] static LogicalResult
+generatedAttributePrinter(Attribute def, AsmPrinter &printer);
+
 #define GET_ATTRDEF_CLASSES
 #include "tessera/Dialect/Dist/DistAttrs.cpp.inc"
 
