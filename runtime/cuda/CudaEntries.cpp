@@ -14,63 +14,6 @@
 namespace tessera::cuda {
 
 namespace {
-/// Buffers and arguments of an entry; a launch says its own.
-struct Arity {
-  int64_t buffers, args;
-};
-
-Arity arityOf(const Call &call) {
-  switch (call.entry) {
-  case TSR_ENTRY_LAUNCH:
-    return {1 + static_cast<const tsr_abi_device_kernel *>(call.buffers[0])
-                    ->buffers,
-            TSR_LAUNCH_SCALARS};
-  case TSR_ENTRY_GEMM:
-    return {6, TSR_GEMM_ARGS};
-  case TSR_ENTRY_ATTENTION: // with biases also their table
-    return {call.args[TSR_ATTENTION_BUCKETS] ? 6 : 5, TSR_ATTENTION_ARGS};
-  case TSR_ENTRY_ATTENTION_BACKWARD:
-    return {call.args[TSR_ATTENTION_BUCKETS] ? 11 : 9, TSR_ATTENTION_ARGS};
-  case TSR_ENTRY_SCATTER_ADD:
-    return {3, TSR_SCATTER_ARGS};
-  case TSR_ENTRY_FILL:
-    return {1, TSR_FILL_ARGS};
-  case TSR_ENTRY_COPY:
-    return {2, TSR_COPY_ARGS};
-  case TSR_ENTRY_ROUTED:
-    return {operandsOfRouted(call.args[TSR_ROUTED_KIND]) + 1, TSR_ROUTED_ARGS};
-  case TSR_ENTRY_ALL_TO_ALL:
-    return {3, TSR_COLLECTIVE_ARGS};
-  case TSR_ENTRY_ALL_REDUCE:
-  case TSR_ENTRY_BROADCAST:
-    return {1, TSR_COLLECTIVE_ARGS};
-  case TSR_ENTRY_ZIGZAG:
-    return {3, TSR_COLLECTIVE_ARGS};
-  case TSR_ENTRY_SEND:
-    return {2, TSR_MESSAGE_ARGS};
-  case TSR_ENTRY_RECEIVE:
-    return {1, TSR_MESSAGE_ARGS};
-  case TSR_ENTRY_WAIT:
-    return {1, 0};
-  default:
-    return {2, TSR_COLLECTIVE_ARGS};
-  }
-}
-
-bool isAttention(const Call &call) {
-  return call.entry == TSR_ENTRY_ATTENTION ||
-         call.entry == TSR_ENTRY_ATTENTION_BACKWARD;
-}
-
-bool isMessage(const Call &call) {
-  return call.entry == TSR_ENTRY_SEND || call.entry == TSR_ENTRY_RECEIVE;
-}
-
-bool isCollective(const Call &call) {
-  return call.entry >= TSR_ENTRY_ALL_REDUCE && call.entry != TSR_ENTRY_WAIT &&
-         call.entry != TSR_ENTRY_ROUTED && !isMessage(call);
-}
-
 /// What a program waits for.
 const void *targetOf(const Call &call) {
   if (call.entry == TSR_ENTRY_ZIGZAG)
@@ -78,18 +21,6 @@ const void *targetOf(const Call &call) {
   if (call.entry == TSR_ENTRY_ALL_TO_ALL) // gates are behind it
     return call.buffers[1];
   return call.buffers[arityOf(call).buffers - 1];
-}
-
-/// What may differ from step to step without being another program.
-bool varies(const Call &call, int64_t index) {
-  return isAttention(call) &&
-         (index == TSR_ATTENTION_SEED || index == TSR_ATTENTION_STEP);
-}
-
-double dropoutOf(const Call &call) {
-  double dropout;
-  std::memcpy(&dropout, &call.args[TSR_ATTENTION_DROPOUT_BITS], sizeof dropout);
-  return dropout;
 }
 
 Direction directionOf(const Call &call) {
@@ -189,7 +120,7 @@ const tsr_abi_api &cudaApi() {
 
 Status CudaRank::enter(const Call &call) {
   if (walking == Walk::Note) {
-    note(call);
+    notes.note(call);
     return {};
   }
   if (walking == Walk::Prepare) {
@@ -204,30 +135,6 @@ Status CudaRank::enter(const Call &call) {
   return status;
 }
 
-void CudaRank::note(const Call &call) {
-  Arity arity = arityOf(call);
-  digest.add(int64_t(call.entry));
-  for (int64_t i = 0; i < arity.buffers; ++i)
-    digest.add(call.buffers[i]);
-  for (int64_t i = 0; i < arity.args; ++i)
-    if (!varies(call, i))
-      digest.add(call.args[i]);
-  noteWords(call);
-}
-
-void CudaRank::noteWords(const Call &call) {
-  if (call.entry == TSR_ENTRY_LAUNCH) {
-    auto &kernel = *static_cast<const tsr_abi_device_kernel *>(call.buffers[0]);
-    table.put(call.args + TSR_LAUNCH_SCALARS, kernel.scalars);
-  }
-  if (!isAttention(call) || dropoutOf(call) <= 0)
-    return;
-  auto key = static_cast<int64_t>(tsr_abi_stream(
-      call.args[TSR_ATTENTION_SEED], call.args[TSR_ATTENTION_STEP],
-      call.args[TSR_ATTENTION_STREAM]));
-  table.put(&key, 1);
-}
-
 void CudaRank::findKernels(const tsr_abi_device_kernel &kernel) {
   if (!image)
     fail(TSR_CORRUPT, "the program launches '", kernel.name,
@@ -239,13 +146,13 @@ void CudaRank::findKernels(const tsr_abi_device_kernel &kernel) {
 /// What is missing or not supported is found here, before any work.
 void CudaRank::prepareFor(const Call &call) {
   if (call.entry == TSR_ENTRY_LAUNCH)
-    findKernels(*static_cast<const tsr_abi_device_kernel *>(call.buffers[0]));
-  if (isCollective(call))
+    findKernels(kernelOf(call.buffers));
+  if (isCollective(call.entry))
     collectives->note(call.entry, collectiveOf(call.op, call.args));
-  if (isMessage(call))
+  if (isMessage(call.entry))
     collectives->note(messageOf(rank, call.op, call.args));
   size_t bytes = 0;
-  if (isAttention(call))
+  if (isAttention(call.entry))
     bytes = attentionWorkspaceOf(call);
   if (call.entry == TSR_ENTRY_SCATTER_ADD)
     bytes = scatterWorkspace(scatterOf(call));
@@ -265,13 +172,13 @@ size_t CudaRank::attentionWorkspaceOf(const Call &call) {
 }
 
 const int64_t *CudaRank::takeWords(int64_t count) {
-  if (!table.has(count))
+  if (!notes.words().has(count))
     fail(TSR_INTERNAL, "the program made other calls when it was walked again");
-  return table.take(count);
+  return notes.words().take(count);
 }
 
 void CudaRank::queueLaunch(const Call &call) {
-  auto &kernel = *static_cast<const tsr_abi_device_kernel *>(call.buffers[0]);
+  auto &kernel = kernelOf(call.buffers);
   image->launch(kernel, call.buffers + 1, takeWords(kernel.scalars),
                 workspace.data(), stream.get());
 }
@@ -291,13 +198,14 @@ void CudaRank::queueAttention(const Call &call) {
 /// One that is not asynchronous is waited for at once.
 Status CudaRank::queueCollective(const Call &call) {
   communication.fork();
-  if (Status status = isMessage(call) ? runMessage(call) : runCollective(call);
+  if (Status status =
+          isMessage(call.entry) ? runMessage(call) : runCollective(call);
       !status.ok())
     return status;
   const void *target = targetOf(call);
   communication.finish(target);
-  bool isAsync = isMessage(call) ? call.args[TSR_MESSAGE_ASYNC]
-                                 : call.args[TSR_COLLECTIVE_ASYNC];
+  bool isAsync = isMessage(call.entry) ? call.args[TSR_MESSAGE_ASYNC]
+                                       : call.args[TSR_COLLECTIVE_ASYNC];
   if (!isAsync)
     communication.join(target);
   return {};

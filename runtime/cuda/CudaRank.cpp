@@ -11,14 +11,20 @@
 namespace tessera::cuda {
 
 namespace {
-// Questions before a rank that waits for its GPU sleeps in between.
-constexpr int spinPolls = 2000;
-constexpr std::chrono::microseconds nap{50};
+/// tsr_abi_run of walks that note.
+int32_t noteCalls(const tsr_abi_frame *frame, const tsr_abi_calls *calls,
+                  const int64_t *scalars) {
+  CudaRank &rank = *static_cast<CudaRank *>(frame->context);
+  return enterOp(rank.owner(), calls->first_op, [&]() -> Status {
+    rank.noteList(*frame, *calls, scalars);
+    return {};
+  });
+}
 } // namespace
 
 CudaRank::CudaRank(Rank &rank, int device, std::shared_ptr<Image> image)
     : rank(rank), device(device), image(std::move(image)),
-      communication(stream.get()) {
+      communication(stream.get()), uploads(rank), results(rank) {
   arena.allocate(rank.metadata->arenaBytesAt(rank.stage), "arena");
   zero(0, arena.size());
   workspaceNeeded = productWorkspaceBytes;
@@ -43,6 +49,8 @@ CudaRank::~CudaRank() {
 void CudaRank::use() const { check(cudaSetDevice(device), "choosing the GPU"); }
 
 void CudaRank::read(int64_t offset, int64_t bytes, void *host) const {
+  if (results.read(offset, bytes, host))
+    return;
   use();
   check(cudaMemcpyAsync(host, arena.data() + offset, bytes,
                         cudaMemcpyDeviceToHost, stream.get()),
@@ -50,9 +58,13 @@ void CudaRank::read(int64_t offset, int64_t bytes, void *host) const {
   check(cudaStreamSynchronize(stream.get()), "reading the arena");
 }
 
-// The host memory is pageable: it has been read when the call returns.
+unsigned char *CudaRank::stage(int64_t bytes) { return uploads.take(bytes); }
+
+// Staged memory stays as it is until the next step has ended; other is
+// pageable, and has been read when the call returns.
 void CudaRank::write(int64_t offset, int64_t bytes, const void *host) {
   use();
+  results.forget();
   check(cudaMemcpyAsync(arena.data() + offset, host, bytes,
                         cudaMemcpyHostToDevice, stream.get()),
         "writing the arena");
@@ -62,6 +74,7 @@ void CudaRank::zero(int64_t offset, int64_t bytes) {
   if (bytes == 0)
     return;
   use();
+  results.forget();
   check(cudaMemsetAsync(arena.data() + offset, 0, bytes, stream.get()),
         "zeroing the arena");
 }
@@ -70,19 +83,22 @@ void CudaRank::poison() {
   if (arena.size() == 0)
     return;
   use();
+  results.forget();
   check(cudaMemsetAsync(arena.data(), 0xFF, arena.size(), stream.get()),
         "poisoning the arena");
 }
 
 Status CudaRank::walk(const ProgramStep &step, Walk kind) {
   walking = kind;
-  if (kind == Walk::Note) {
-    table.clear();
-    digest = CallDigest();
-  }
-  tsr_abi_frame frame{&cudaApi(),  this,      arena.data(),
-                      step.number, step.seed, rank.coordinates.data(),
-                      runCalls};
+  if (kind == Walk::Note)
+    notes.clear();
+  tsr_abi_frame frame{&cudaApi(),
+                      this,
+                      arena.data(),
+                      step.number,
+                      step.seed,
+                      rank.coordinates.data(),
+                      kind == Walk::Note ? noteCalls : runCalls};
   return statusOfProgram(rank, step, step.program(&frame));
 }
 
@@ -90,10 +106,10 @@ Status CudaRank::walk(const ProgramStep &step, Walk kind) {
 Status CudaRank::note(const ProgramStep &step) {
   if (Status status = walk(step, Walk::Note); !status.ok())
     return status;
-  if (digest.value() != preparedDigest) {
+  if (notes.calls() != preparedDigest) {
     if (Status status = walk(step, Walk::Prepare); !status.ok())
       return status;
-    preparedDigest = digest.value();
+    preparedDigest = notes.calls();
   }
   if (workspaceNeeded > workspace.size()) {
     graph.drop();
@@ -105,7 +121,7 @@ Status CudaRank::note(const ProgramStep &step) {
 }
 
 void CudaRank::sendWords() {
-  const std::vector<int64_t> &values = table.values();
+  const std::vector<int64_t> &values = notes.words().values();
   auto bytes = static_cast<int64_t>(values.size() * sizeof(int64_t));
   if (bytes > words.size()) {
     graph.drop();
@@ -118,12 +134,12 @@ void CudaRank::sendWords() {
                           cudaMemcpyHostToDevice, stream.get()),
           "copying the step's scalars");
   }
-  table.begin(reinterpret_cast<const int64_t *>(words.data()));
+  notes.words().begin(reinterpret_cast<const int64_t *>(words.data()));
 }
 
 /// The work of a step, after its words are on their way.
 Status CudaRank::queueStep(const ProgramStep &step) {
-  uint64_t calls = digest.value();
+  uint64_t calls = notes.calls();
   bool captures =
       collectives->isCapturable() && !rank.poison && graph.trouble().empty();
   if (captures && graph.holds(calls)) {
@@ -138,21 +154,29 @@ Status CudaRank::queueStep(const ProgramStep &step) {
       graph.launch(stream.get());
       return {};
     }
-    table.begin(reinterpret_cast<const int64_t *>(words.data()));
+    notes.words().begin(reinterpret_cast<const int64_t *>(words.data()));
   }
   queuedDigest = calls;
-  return walk(step, Walk::Queue);
+  return queueCalls(step);
+}
+
+Status CudaRank::queueCalls(const ProgramStep &step) {
+  Status status = walk(step, Walk::Queue);
+  if (status.ok())
+    results.queue(arena.data(), stream.get());
+  return status;
 }
 
 Status CudaRank::capture(const ProgramStep &step) {
   graph.begin(stream.get());
-  Status status = walk(step, Walk::Queue);
-  graph.end(stream.get(), digest.value());
+  Status status = queueCalls(step);
+  graph.end(stream.get(), notes.calls());
   return status;
 }
 
 Status CudaRank::runStep(const ProgramStep &step) {
   use();
+  results.forget();
   if (Status status = note(step); !status.ok())
     return status;
   return queueStep(step);
@@ -164,24 +188,36 @@ cudaError_t CudaRank::progress() const {
   return error == cudaSuccess ? cudaStreamQuery(communication.get()) : error;
 }
 
+Status CudaRank::failureOf(const ProgramStep &step, cudaError_t error) const {
+  return {TSR_INTERNAL,
+          concat("step ", step.number, " of rank ", rank.number,
+                 " failed on GPU ", device, ": ", errorText(error),
+                 rank.poison ? ""
+                             : "; set `poison` in tsr_session_options to "
+                               "learn which op")};
+}
+
 /// Also after a failure: what is queued uses the arenas of all ranks.
 Status CudaRank::waitForStream(const ProgramStep &step) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
   collectives->startWaiting();
-  for (int polls = 0;; ++polls) {
+  while (true) {
     cudaError_t error = progress();
-    if (error == cudaSuccess)
+    StepWait::Duration waited = Clock::now() - start;
+    if (error == cudaSuccess) {
+      wait.ended(waited);
       return collectives->poll();
+    }
     if (error != cudaErrorNotReady)
-      return {TSR_INTERNAL,
-              concat("step ", step.number, " of rank ", rank.number,
-                     " failed on GPU ", device, ": ", errorText(error),
-                     rank.poison ? ""
-                                 : "; set `poison` in tsr_session_options to "
-                                   "learn which op")};
+      return failureOf(step, error);
     if (Status status = collectives->poll(); !status.ok())
       return status;
-    if (polls > spinPolls)
+    StepWait::Duration nap = wait.napAfter(waited);
+    if (nap > StepWait::Duration(0))
       std::this_thread::sleep_for(nap);
+    else
+      std::this_thread::yield();
   }
 }
 
@@ -196,7 +232,11 @@ Status CudaRank::run(const ProgramStep &step) {
   if (!status.ok() && !rank.communicator->failed())
     rank.communicator->abort(status);
   Status finished = waitForStream(step);
-  return status.ok() ? finished : status;
+  if (!status.ok() || !finished.ok())
+    return status.ok() ? finished : status;
+  uploads.release();
+  results.hold();
+  return {};
 }
 
 std::string CudaRank::describe() const {

@@ -1,10 +1,10 @@
 //===- CudaRank.h - one rank on a GPU ---------------------------*- C++ -*-===//
 // A step walks the host program twice: the first walk only notes what varies
-// from step to step, the second queues the work on the rank's stream,
-// collectives on one of their own beside it. Calls that are new are walked in
-// between, for the workspace, kernels and communicators that they need. From
-// the third step with the same calls on, a captured graph takes the place of
-// the second walk where the collectives allow it.
+// from step to step (StepNotes.h), the second queues the work on the rank's
+// stream, collectives on one of their own beside it. Calls that are new are
+// walked in between, for the workspace, kernels and communicators that they
+// need. From the third step with the same calls on, a captured graph takes the
+// place of the second walk where the collectives allow it.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_CUDA_CUDARANK_H
 #define TESSERA_CUDA_CUDARANK_H
@@ -12,22 +12,16 @@
 #include "CollectiveStream.h"
 #include "Collectives.h"
 #include "DeviceMemory.h"
+#include "HostCopies.h"
 #include "Image.h"
 #include "MatrixProducts.h"
 #include "Rank.h"
 #include "StepGraph.h"
-#include "StepTable.h"
+#include "StepNotes.h"
+#include "StepWait.h"
 #include "cudnn/CudnnAttention.h"
 
 namespace tessera::cuda {
-
-/// A program's call of an entry; `entry` is one of TSR_ENTRY_*.
-struct Call {
-  int entry;
-  int64_t op;
-  void *const *buffers;
-  const int64_t *args;
-};
 
 class CudaRank final : public DeviceRank {
 public:
@@ -36,6 +30,7 @@ public:
 
   unsigned char *hostArena() const override { return nullptr; }
   void read(int64_t offset, int64_t bytes, void *host) const override;
+  unsigned char *stage(int64_t bytes) override;
   void write(int64_t offset, int64_t bytes, const void *host) override;
   void zero(int64_t offset, int64_t bytes) override;
   void poison() override;
@@ -44,6 +39,11 @@ public:
 
   /// From the ABI's entries: notes or queues, as the walk goes.
   Status enter(const Call &call);
+  /// From a walk that notes.
+  void noteList(const tsr_abi_frame &frame, const tsr_abi_calls &calls,
+                const int64_t *scalars) {
+    notes.note(frame, calls, scalars);
+  }
   Rank &owner() const { return rank; }
 
 private:
@@ -55,10 +55,10 @@ private:
   Status capture(const ProgramStep &step);
   Status note(const ProgramStep &step);
   void sendWords();
+  Status queueCalls(const ProgramStep &step);
+  Status failureOf(const ProgramStep &step, cudaError_t error) const;
   Status waitForStream(const ProgramStep &step);
 
-  void note(const Call &call);
-  void noteWords(const Call &call);
   void findKernels(const tsr_abi_device_kernel &kernel);
   void prepareFor(const Call &call);
   size_t attentionWorkspaceOf(const Call &call);
@@ -79,14 +79,16 @@ private:
   CollectiveStream communication;
   DeviceMemory arena, workspace, words;
   PinnedMemory pinned; ///< as long as `words`
+  Uploads uploads;
+  StepResults results;
   MatrixProducts products;
   CudnnAttention cudnn;
   std::unique_ptr<Collectives> collectives;
-  StepTable table;
-  CallDigest digest;
+  StepNotes notes;
   int64_t workspaceNeeded = 0;
   Walk walking = Walk::Note;
   StepGraph graph;
+  StepWait wait;
   uint64_t preparedDigest = 0; ///< of the last calls that were prepared for
   uint64_t queuedDigest = 0; ///< of the last step that was queued call by call
 };

@@ -14,18 +14,18 @@ namespace tessera::cuda {
 
 class StepTable {
 public:
-  /// Before the first walk.
+  /// Before the walk that notes.
   void clear() { words.clear(); }
   void put(const int64_t *values, int64_t count) {
     words.insert(words.end(), values, values + count);
   }
 
-  /// Before the second walk; `address` is where the words lie on the device.
+  /// Before a walk that queues; `address` is where the words lie on the device.
   void begin(const int64_t *address) {
     next = address;
     end = address + words.size();
   }
-  /// Whether the first walk put as much.
+  /// Whether that walk put as much.
   bool has(int64_t count) const { return end - next >= count; }
   const int64_t *take(int64_t count) {
     const int64_t *taken = next;

@@ -38,6 +38,10 @@ public:
   /// written.
   virtual void read(int64_t offset, int64_t bytes, void *host) const = 0;
   virtual void write(int64_t offset, int64_t bytes, const void *host) = 0;
+  /// Host memory that the device copies from faster than from other, to be
+  /// filled and given to `write` once, before the next step; null: there is
+  /// none (left).
+  virtual unsigned char *stage(int64_t) { return nullptr; }
   virtual void zero(int64_t offset, int64_t bytes) = 0;
   /// Sets all bits: every floating point element is NaN, every integer -1.
   virtual void poison() = 0;

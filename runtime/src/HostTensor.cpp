@@ -4,30 +4,34 @@
 
 namespace tessera {
 
-HostTensor::HostTensor(const Rank &rank, const TensorInfo &tensor)
+HostTensor::HostTensor(const Rank &rank, const TensorInfo &tensor, Use use)
     : device(*rank.device), tensor(tensor), offset(rank.offsetOf(tensor)) {
-  if (unsigned char *arena = device.hostArena())
-    direct = arena + offset;
-  else
-    copy.resize(tensor.localBytes());
+  if (unsigned char *arena = device.hostArena()) {
+    host = arena + offset;
+    return;
+  }
+  host = use == Use::Write ? device.stage(tensor.localBytes()) : nullptr;
+  if (host)
+    return;
+  copy.resize(tensor.localBytes());
+  host = copy.data();
+  if (use == Use::Read)
+    device.read(offset, tensor.localBytes(), host);
 }
 
 HostTensor HostTensor::toRead(const Rank &rank, const TensorInfo &tensor) {
-  HostTensor result(rank, tensor);
-  if (!result.direct)
-    result.device.read(result.offset, tensor.localBytes(), result.copy.data());
-  return result;
+  return HostTensor(rank, tensor, Use::Read);
 }
 
 HostTensor HostTensor::toWrite(const Rank &rank, const TensorInfo &tensor) {
-  return HostTensor(rank, tensor);
+  return HostTensor(rank, tensor, Use::Write);
 }
 
 void HostTensor::zero() { std::memset(data(), 0, tensor.localBytes()); }
 
 void HostTensor::store() {
-  if (!direct)
-    device.write(offset, tensor.localBytes(), copy.data());
+  if (!device.hostArena())
+    device.write(offset, tensor.localBytes(), host);
 }
 
 } // namespace tessera

@@ -14,22 +14,26 @@ class HostTensor {
 public:
   /// The rank holds the tensor. Its present values.
   static HostTensor toRead(const Rank &rank, const TensorInfo &tensor);
-  /// To be filled and stored. A copy starts as zeros, the arena as it is: fill
-  /// every element, or `zero` first.
+  /// To be filled and stored. Starts as anything: fill every element, or `zero`
+  /// first.
   static HostTensor toWrite(const Rank &rank, const TensorInfo &tensor);
 
-  unsigned char *data() { return direct ? direct : copy.data(); }
+  HostTensor(HostTensor &&) = default;
+  HostTensor(const HostTensor &) = delete;
+
+  unsigned char *data() { return host; }
   void zero();
   /// Writes a copy back.
   void store();
 
 private:
-  HostTensor(const Rank &rank, const TensorInfo &tensor);
+  enum class Use { Read, Write };
+  HostTensor(const Rank &rank, const TensorInfo &tensor, Use use);
 
   DeviceRank &device;
   const TensorInfo &tensor;
-  int64_t offset; ///< in the rank's arena
-  unsigned char *direct = nullptr;
+  int64_t offset;      ///< in the rank's arena
+  unsigned char *host; ///< the arena, the device's, or `copy`
   std::vector<unsigned char> copy;
 };
 

@@ -2,6 +2,7 @@
 
 #include "SignalsBlocked.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -14,15 +15,42 @@ using namespace std::chrono_literals;
 struct RankThreads::State {
   std::mutex mutex;
   std::condition_variable wake, done;
+  std::chrono::microseconds spin;
   Job job;
-  uint64_t round = 0;
+  std::atomic<uint64_t> round{0}; ///< written under the mutex
   int64_t pending = 0;
   bool stopping = false;
   std::vector<Status> results;
+
+  /// Copies the job of round `number`. False: the threads stop.
+  bool awaitJob(uint64_t number, Job &copy) {
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point end = Clock::now() + spin;
+    while (round < number && Clock::now() < end)
+      std::this_thread::yield();
+    std::unique_lock<std::mutex> lock(mutex);
+    wake.wait(lock, [&] { return stopping || round >= number; });
+    copy = job;
+    return round >= number;
+  }
+
+  /// Wakes outside of the mutex: who wakes would meet it at once.
+  void finish(int64_t rank, Status status) {
+    bool isLast;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      results[rank] = std::move(status);
+      isLast = --pending == 0;
+    }
+    if (isLast)
+      done.notify_all();
+  }
 };
 
-RankThreads::RankThreads(int64_t ranks, const CorePlan &plan)
+RankThreads::RankThreads(int64_t ranks, const CorePlan &plan,
+                         std::chrono::microseconds spin)
     : state(std::make_shared<State>()) {
+  state->spin = spin;
   state->results.resize(ranks);
   SignalsBlocked blocked;
   try {
@@ -60,14 +88,8 @@ void RankThreads::stop() {
 void RankThreads::loop(std::shared_ptr<State> state, int64_t rank,
                        std::vector<int> cores) {
   pinThread(cores);
-  std::unique_lock<std::mutex> lock(state->mutex);
-  for (uint64_t round = 1;; ++round) {
-    state->wake.wait(lock,
-                     [&] { return state->stopping || state->round >= round; });
-    if (state->round < round)
-      return;
-    Job job = state->job;
-    lock.unlock();
+  Job job;
+  for (uint64_t round = 1; state->awaitJob(round, job); ++round) {
     Status status;
     try {
       job(rank);
@@ -75,10 +97,7 @@ void RankThreads::loop(std::shared_ptr<State> state, int64_t rank,
       status = currentStatus();
     }
     job = nullptr; // what it holds may be destroyed here
-    lock.lock();
-    state->results[rank] = std::move(status);
-    if (--state->pending == 0)
-      state->done.notify_all();
+    state->finish(rank, std::move(status));
   }
 }
 
@@ -89,7 +108,9 @@ Status RankThreads::run(Job job, const std::function<bool(int64_t)> &giveUp) {
   state->job = std::move(job);
   state->pending = static_cast<int64_t>(threads.size());
   ++state->round;
+  lock.unlock();
   state->wake.notify_all();
+  lock.lock();
   auto finished = [&] { return state->pending == 0; };
   while (!state->done.wait_for(lock, giveUp ? 20ms : 1h, finished))
     if (giveUp && giveUp(state->pending))

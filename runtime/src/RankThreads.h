@@ -9,6 +9,7 @@
 #include "Cores.h"
 #include "Status.h"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -17,7 +18,9 @@ namespace tessera {
 
 class RankThreads {
 public:
-  RankThreads(int64_t ranks, const CorePlan &plan);
+  /// `spin`: how long a thread looks for its next job before it sleeps.
+  RankThreads(int64_t ranks, const CorePlan &plan,
+              std::chrono::microseconds spin);
   RankThreads(const RankThreads &) = delete;
   RankThreads &operator=(const RankThreads &) = delete;
   /// Waits a moment for threads that were given up.

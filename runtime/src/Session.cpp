@@ -6,13 +6,21 @@
 
 namespace tessera {
 
+// While a rank's thread prepares the next step, an accelerator waits; on the
+// CPU spinning would take the cores that compute.
+static std::chrono::microseconds spinOf(const SessionCore &core) {
+  bool hasCores = core.metadata->device != "cpu" && !core.cores.oversubscribed;
+  return std::chrono::microseconds(hasCores ? 50 : 0);
+}
+
 Session::Session(const Artifact &artifact, const SessionOptions &options)
     : Session(artifact, options, nullptr) {}
 
 Session::Session(const Artifact &artifact, const SessionOptions &options,
                  std::shared_ptr<Device> device)
     : core(makeCore(artifact, options, std::move(device))),
-      threads(static_cast<int64_t>(core->ranks.size()), core->cores),
+      threads(static_cast<int64_t>(core->ranks.size()), core->cores,
+              spinOf(*core)),
       schedule(scheduleOf(core->metadata->optimizer)),
       timeout(options.timeoutMs), seedValue(options.seed),
       ready(!core->metadata->hasParameters()) {

@@ -11,13 +11,7 @@
 
 namespace tessera {
 
-/// Gives the input's element at an index of [batch, sequence], C order.
-using TokenAt = std::function<int32_t(int64_t index)>;
-
-/// What one step reads.
-struct StepInputs {
-  TokenAt ids, labels, tokenTypes, decoderIds;
-};
+struct StepInputs;
 
 class Session {
 public:
@@ -77,18 +71,17 @@ public:
   void checkAlive() const;
 
 private:
+  class Watch;
   Status gatherFailure(const Status &own) const;
   Collective overAll(int64_t count, int dtype) const;
   void checkTokens(const int32_t *tokens, size_t count) const;
   void checkReady() const;
   void checkRange(const char *what, const int32_t *values, int64_t limit) const;
-  void checkLabels(const TokenAt &labels) const;
-  StepInputs inputsOf(const int32_t *tokens) const;
+  void checkLabels(const Tokens &given) const;
   tsr_step_result stepOn(const StepInputs &inputs);
-  void fillInputs(const StepInputs &inputs);
-  void fillScalar(const char *name, double value);
+  void fillInputs(Rank &rank, const StepInputs &inputs) const;
   double readScalar(const char *name) const;
-  void runStep();
+  void runStep(const StepInputs &inputs);
   void startTrace();
   void finishTrace();
 

@@ -1,10 +1,10 @@
 //===- SessionStep.cpp - one optimizer step
 //-----------------------------------===
 #include "Session.h"
-#include "Sharding.h"
-#include "TokenMask.h"
+#include "StepInputs.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <utility>
 
@@ -24,6 +24,8 @@ void Session::checkTokens(const int32_t *tokens, size_t count) const {
     fail(TSR_INVALID_ARGUMENT, "the step got ", count, " tokens, it takes ",
          expected, " = ", model.batch, " sequences of ", model.sequence, " + ",
          columns - model.sequence, " tokens");
+  if (areWithin(tokens, model.batch * columns, model.vocabulary))
+    return;
   for (size_t i = 0; i < count; ++i)
     if (tokens[i] < 0 || tokens[i] >= model.vocabulary)
       fail(TSR_INVALID_ARGUMENT, "token ", tokens[i], " at position ",
@@ -32,73 +34,11 @@ void Session::checkTokens(const int32_t *tokens, size_t count) const {
            "; use the tokenizer that the model was configured for");
 }
 
-/// The input's element at every index of [batch, sequence].
-static void fillTokens(Rank &rank, const char *name, const TokenAt &at) {
-  const TensorInfo *tensor = rank.metadata->find(Role::Input, name);
-  if (!tensor || !at)
-    return;
-  writeShard(rank, *tensor, [&](int64_t first, int64_t count, double *out) {
-    for (int64_t i = 0; i < count; ++i)
-      out[i] = at(first + i);
-  });
-}
-
-/// The decoder predicts each label from those before it (Hugging Face's
-/// _shift_right): behind the start token, with padding for ignored ones.
-static TokenAt shiftedRight(const Decoder &decoder, const TokenAt &labels) {
-  return [=](int64_t index) {
-    if (index % decoder.target == 0)
-      return static_cast<int32_t>(decoder.start);
-    int32_t label = labels(index - 1);
-    return label < 0 ? static_cast<int32_t>(decoder.padding) : label;
-  };
-}
-
-/// Rows of a source and its target, whose padding is no label.
-static StepInputs pairs(const Model &model, const int32_t *tokens) {
-  constexpr int32_t ignored = -100;
-  const Decoder &decoder = *model.decoder;
-  int64_t sequence = model.sequence, columns = model.columns();
-  StepInputs inputs;
-  inputs.ids = [=](int64_t index) {
-    return tokens[index / sequence * columns + index % sequence];
-  };
-  inputs.labels = [=](int64_t index) {
-    int32_t token = tokens[index / decoder.target * columns + sequence +
-                           index % decoder.target];
-    return token == decoder.padding ? ignored : token;
-  };
-  inputs.decoderIds = shiftedRight(decoder, inputs.labels);
-  return inputs;
-}
-
-/// A causal model predicts the next token, a masked one what is hidden, a
-/// decoder the target.
-StepInputs Session::inputsOf(const int32_t *tokens) const {
-  if (metadata().model.decoder)
-    return pairs(metadata().model, tokens);
-  int64_t sequence = metadata().model.sequence;
-  auto at = [=](int64_t index, int64_t shift) {
-    return tokens[index / sequence * (sequence + 1) + index % sequence + shift];
-  };
-  StepInputs inputs;
-  inputs.tokenTypes = [](int64_t) { return 0; };
-  if (!metadata().model.maskToken) {
-    inputs.ids = [=](int64_t index) { return at(index, 0); };
-    inputs.labels = [=](int64_t index) { return at(index, 1); };
-    return inputs;
-  }
-  TokenMask mask(metadata().model, seedValue, stepNumber);
-  inputs.ids = [=](int64_t index) { return mask.id(index, at(index, 0)); };
-  inputs.labels = [=](int64_t index) {
-    return mask.label(index, at(index, 0));
-  };
-  return inputs;
-}
-
 void Session::checkRange(const char *what, const int32_t *values,
                          int64_t limit) const {
   const Model &model = metadata().model;
+  if (areWithin(values, model.batch * model.sequence, limit))
+    return;
   for (int64_t i = 0; i < model.batch * model.sequence; ++i)
     if (values[i] < 0 || values[i] >= limit)
       fail(TSR_INVALID_ARGUMENT, what, " ", values[i], " at position ",
@@ -107,16 +47,17 @@ void Session::checkRange(const char *what, const int32_t *values,
 }
 
 /// Negative labels are for models that ignore them, and one must count.
-void Session::checkLabels(const TokenAt &labels) const {
+void Session::checkLabels(const Tokens &given) const {
   const Model &model = metadata().model;
   int64_t counted = 0, length = model.labels();
+  std::vector<int32_t> labels(model.batch * length);
+  given(0, model.batch * length, labels.data());
   for (int64_t i = 0; i < model.batch * length; ++i) {
-    int32_t label = labels(i);
-    counted += label >= 0;
-    if (label >= model.vocabulary)
-      fail(TSR_INVALID_ARGUMENT, "label ", label, " at position ", i % length,
-           " of sequence ", i / length, " is outside of the vocabulary of ",
-           model.vocabulary);
+    counted += labels[i] >= 0;
+    if (labels[i] >= model.vocabulary)
+      fail(TSR_INVALID_ARGUMENT, "label ", labels[i], " at position ",
+           i % length, " of sequence ", i / length,
+           " is outside of the vocabulary of ", model.vocabulary);
   }
   if (counted == 0)
     fail(TSR_INVALID_ARGUMENT,
@@ -125,25 +66,29 @@ void Session::checkLabels(const TokenAt &labels) const {
          " at least one must count");
 }
 
-void Session::fillInputs(const StepInputs &inputs) {
-  const Optimizer &optimizer = metadata().optimizer;
-  onEveryRank([&](Rank &rank) {
-    fillTokens(rank, "ids", inputs.ids);
-    fillTokens(rank, "labels", inputs.labels);
-    fillTokens(rank, "token_types", inputs.tokenTypes);
-    fillTokens(rank, "decoder_ids", inputs.decoderIds);
-  });
-  fillScalar("lr", schedule.at(stepNumber));
-  fillScalar("bias_correction1", biasCorrection(optimizer.beta1, stepNumber));
-  fillScalar("bias_correction2", biasCorrection(optimizer.beta2, stepNumber));
+static void fillTokens(const Rank &rank, const char *name,
+                       const Tokens &tokens) {
+  const TensorInfo *tensor = rank.metadata->find(Role::Input, name);
+  if (tensor && tokens)
+    writeTokens(rank, *tensor, tokens);
 }
 
-void Session::fillScalar(const char *name, double value) {
-  const TensorInfo *tensor = metadata().find(Role::Input, name);
-  if (!tensor)
-    return;
-  for (auto &rank : core->ranks)
-    writeScalar(*rank, *tensor, value);
+static void fillScalar(Rank &rank, const char *name, double value) {
+  if (const TensorInfo *tensor = rank.metadata->find(Role::Input, name))
+    writeScalar(rank, *tensor, value);
+}
+
+void Session::fillInputs(Rank &rank, const StepInputs &inputs) const {
+  const Optimizer &optimizer = metadata().optimizer;
+  fillTokens(rank, "ids", inputs.ids);
+  fillTokens(rank, "labels", inputs.labels);
+  fillTokens(rank, "token_types", inputs.tokenTypes);
+  fillTokens(rank, "decoder_ids", inputs.decoderIds);
+  fillScalar(rank, "lr", schedule.at(stepNumber));
+  fillScalar(rank, "bias_correction1",
+             biasCorrection(optimizer.beta1, stepNumber));
+  fillScalar(rank, "bias_correction2",
+             biasCorrection(optimizer.beta2, stepNumber));
 }
 
 double Session::readScalar(const char *name) const {
@@ -152,26 +97,61 @@ double Session::readScalar(const char *name) const {
                 : std::numeric_limits<double>::quiet_NaN();
 }
 
-void Session::runStep() {
-  for (auto &rank : core->ranks)
-    rank->communicator->entered();
-  auto job = [core = core, step = stepNumber, seed = seedValue](int64_t rank) {
-    runProgram(*core->ranks[rank], step, seed);
-  };
-  auto grace = std::min(timeout, longestGrace);
-  Clock::time_point failedAt{}, firstDone{};
-  auto giveUp = [&](int64_t running) {
+/// When a step whose ranks do not all come back is given up. The inputs belong
+/// to the caller: not before all ranks have read them.
+class Session::Watch {
+public:
+  Watch(const Session &session)
+      : core(*session.core), timeout(session.timeout) {}
+
+  void filled() { ++ranksFilled; }
+
+  bool givesUp(int64_t running) {
+    auto ranks = static_cast<int64_t>(core.ranks.size());
+    if (ranksFilled < ranks)
+      return false;
     Clock::time_point now = Clock::now();
-    bool someDone = running < static_cast<int64_t>(core->ranks.size());
+    bool someDone = running < ranks;
     if (someDone && firstDone == Clock::time_point{})
       firstDone = now;
-    if (someDone && !core->failed() && now - firstDone > timeout)
-      core->world->abortStragglers(); // one rank is never some of several
-    if (core->failed() && failedAt == Clock::time_point{})
+    if (someDone && !core.failed() && now - firstDone > timeout)
+      core.world->abortStragglers(); // one rank is never some of several
+    if (core.failed() && failedAt == Clock::time_point{})
       failedAt = now;
-    return core->failed() && now - failedAt > grace;
+    return core.failed() && now - failedAt > std::min(timeout, longestGrace);
+  }
+
+private:
+  const SessionCore &core;
+  std::chrono::milliseconds timeout;
+  std::atomic<int64_t> ranksFilled{0};
+  Clock::time_point failedAt{}, firstDone{};
+};
+
+void Session::runStep(const StepInputs &inputs) {
+  for (auto &rank : core->ranks)
+    rank->communicator->entered();
+  Watch watch(*this);
+  auto fill = [&](Rank &rank) {
+    try {
+      fillInputs(rank, inputs);
+    } catch (...) {
+      Status why = currentStatus();
+      rank.communicator->abort(
+          {why.code,
+           concat("the inputs of rank ", rank.number, ": ", why.message)});
+    }
+    watch.filled();
   };
-  Status status = threads.run(job, giveUp);
+  // Of what is the caller's only `fill` makes use.
+  auto job = [core = core, &fill, step = stepNumber,
+              seed = seedValue](int64_t number) {
+    Rank &rank = *core->ranks[number];
+    fill(rank);
+    runProgram(rank, step, seed);
+  };
+  Status status =
+      threads.run(job, [&](int64_t running) { return watch.givesUp(running); });
   death = core->failed() ? core->failure() : status;
   if (!death.ok())
     throw Error(death);
@@ -204,10 +184,9 @@ void Session::finishTrace() {
 }
 
 tsr_step_result Session::stepOn(const StepInputs &inputs) {
-  fillInputs(inputs);
   if (!tracePath.empty())
     startTrace();
-  runStep();
+  runStep(inputs);
   tsr_step_result result;
   result.loss = readScalar("loss");
   result.grad_norm = readScalar("grad_norm");
@@ -228,7 +207,7 @@ void Session::checkReady() const {
 tsr_step_result Session::step(const int32_t *tokens, size_t count) {
   checkReady();
   checkTokens(tokens, count);
-  StepInputs inputs = inputsOf(tokens);
+  StepInputs inputs = inputsOf(metadata().model, tokens, seedValue, stepNumber);
   if (metadata().model.decoder)
     checkLabels(inputs.labels);
   return stepOn(inputs);
@@ -238,11 +217,9 @@ tsr_step_result Session::step(const tsr_batch &batch) {
   checkReady();
   const Model &model = metadata().model;
   checkRange("token", batch.ids, model.vocabulary);
-  auto from = [](const int32_t *values) {
-    return [=](int64_t index) { return values[index]; };
-  };
+  StepInputs inputs = inputsOf(model, batch);
   if (model.ignoresLabels())
-    checkLabels(from(batch.labels));
+    checkLabels(inputs.labels);
   else
     checkRange("label", batch.labels, model.vocabulary);
   int64_t types = model.tokenTypes;
@@ -251,14 +228,6 @@ tsr_step_result Session::step(const tsr_batch &batch) {
          "the model has no token types; leave token_types NULL");
   if (batch.token_types)
     checkRange("token type", batch.token_types, types);
-  StepInputs inputs;
-  inputs.ids = from(batch.ids);
-  inputs.labels = from(batch.labels);
-  inputs.tokenTypes = [](int64_t) { return 0; };
-  if (batch.token_types)
-    inputs.tokenTypes = from(batch.token_types);
-  if (model.decoder)
-    inputs.decoderIds = shiftedRight(*model.decoder, inputs.labels);
   return stepOn(inputs);
 }
 

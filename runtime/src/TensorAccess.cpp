@@ -133,8 +133,10 @@ void writeShard(const Rank &rank, const TensorInfo &tensor,
   part.store();
 }
 
-void writeShardBytes(const Rank &rank, const TensorInfo &tensor,
-                     const char *bytes) {
+/// fill(run, bytes): one contiguous run after the other, where it is to lie.
+template <class Fill>
+static void fillShard(const Rank &rank, const TensorInfo &tensor,
+                      const Fill &fill) {
   if (!holdsValues(rank, tensor))
     return;
   HostTensor part = partToWrite(rank, tensor);
@@ -142,10 +144,27 @@ void writeShardBytes(const Rank &rank, const TensorInfo &tensor,
   int64_t element = dtypeBytes(tensor.dtype);
   for (int64_t i = 0; i < runs.count(); ++i) {
     Run run = runs.at(i);
-    std::memcpy(part.data() + run.local * element, bytes + run.global * element,
-                run.length * element);
+    fill(run, part.data() + run.local * element);
   }
   part.store();
+}
+
+void writeTokens(const Rank &rank, const TensorInfo &tensor,
+                 const Tokens &tokens) {
+  if (tensor.dtype != TSR_DTYPE_I32)
+    fail(TSR_CORRUPT, "input '", tensor.name, "' has elements of type ",
+         dtypeName(tensor.dtype), ", tokens are i32");
+  fillShard(rank, tensor, [&](const Run &run, unsigned char *out) {
+    tokens(run.global, run.length, reinterpret_cast<int32_t *>(out));
+  });
+}
+
+void writeShardBytes(const Rank &rank, const TensorInfo &tensor,
+                     const char *bytes) {
+  int64_t element = dtypeBytes(tensor.dtype);
+  fillShard(rank, tensor, [&](const Run &run, unsigned char *out) {
+    std::memcpy(out, bytes + run.global * element, run.length * element);
+  });
 }
 
 } // namespace tessera

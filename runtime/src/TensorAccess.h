@@ -39,6 +39,12 @@ using Source = std::function<void(int64_t first, int64_t count, double *out)>;
 /// or negative. Runs on the rank's threads.
 void writeShard(const Rank &rank, const TensorInfo &tensor,
                 const Source &source, int via = -1);
+/// Gives elements [first, first + count) of a global tensor of i32.
+using Tokens = std::function<void(int64_t first, int64_t count, int32_t *out)>;
+
+/// The same of a tensor of i32, in place.
+void writeTokens(const Rank &rank, const TensorInfo &tensor,
+                 const Tokens &tokens);
 /// The same from stored bytes; `bytes` is the whole global tensor.
 void writeShardBytes(const Rank &rank, const TensorInfo &tensor,
                      const char *bytes);

@@ -37,6 +37,7 @@ World::World(const WorldOptions &options) {
   metadata->device = "cuda";
   metadata->mesh.axes = options.axes;
   metadata->arenaBytes = options.arenaBytes;
+  metadata->tensors = options.tensors;
   metadata->ops.push_back({"test", "here", -1});
   code = std::make_shared<Code>(program, options.image);
   device = std::make_shared<cuda::CudaDevice>();

@@ -34,6 +34,7 @@ struct WorldOptions {
   std::vector<tessera::Axis> axes;
   int64_t arenaBytes = 1 << 16;
   Body body;
+  std::vector<tessera::TensorInfo> tensors{};
   const tsr_abi_device_image *image = nullptr;
   bool poison = false;
   int timeoutMs = 20000;

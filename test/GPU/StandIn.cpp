@@ -11,7 +11,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <set>
+#include <sys/mman.h>
 
 std::atomic<int> standInDevices{2}; // ranks lie on several
 std::atomic<int> standInMajor{9};
@@ -21,19 +21,24 @@ namespace {
 std::mutex mutex;
 /// Shared with who waits for all streams while one of them is destroyed.
 std::map<CUstream_st *, std::shared_ptr<CUstream_st>> streams;
-std::set<void *> pinned;
+std::map<const char *, size_t> pinned; ///< with its bytes
+
+bool isPinned(const char *memory) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto behind = pinned.upper_bound(memory);
+  if (behind == pinned.begin())
+    return false;
+  auto [base, bytes] = *std::prev(behind);
+  return memory < base + bytes;
+}
 
 void copy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind,
           cudaStream_t stream) {
-  bool isPinned;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    isPinned = pinned.count(const_cast<void *>(src)) != 0;
-  }
-  if (kind != cudaMemcpyHostToDevice || isPinned)
-    return stream->push([=] { std::memcpy(dst, src, bytes); });
-  // Pageable memory has been read when the call returns.
   auto *from = static_cast<const char *>(src);
+  if (kind != cudaMemcpyHostToDevice || isPinned(from))
+    return stream->push([=] { std::memcpy(dst, src, bytes); });
+  // Pageable memory has been read when the call returns, by the host: that of
+  // an idle GPU does so, too.
   std::vector<char> staged(from, from + bytes);
   stream->push([=] { std::memcpy(dst, staged.data(), bytes); });
 }
@@ -85,11 +90,16 @@ const char *cudaGetErrorString(cudaError_t) { return "stand-in error"; }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
-  *available = *total = size_t(1) << 34;
+  *available = *total = size_t(1) << (standInIsIdle() ? 38 : 34);
   return cudaSuccess;
 }
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
   ++standInAllocations;
+  if (standInIsIdle()) { // zero, and not there before it is used
+    *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return *memory == MAP_FAILED ? cudaErrorMemoryAllocation : cudaSuccess;
+  }
   *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   std::memset(*memory, 0xA5, std::min<size_t>(bytes, 1 << 20));
   return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -103,18 +113,19 @@ cudaError_t cudaFree(void *memory) { // waits for the device, as CUDA's does
   for (const auto &[pointer, stream] : all)
     if (memory && !stream->capture)
       stream->synchronize();
-  std::free(memory);
+  if (!standInIsIdle())
+    std::free(memory);
   return cudaSuccess;
 }
 cudaError_t cudaMallocHost(void **memory, size_t bytes) {
   *memory = std::malloc(bytes);
   std::lock_guard<std::mutex> lock(mutex);
-  pinned.insert(*memory);
+  pinned[static_cast<char *>(*memory)] = bytes;
   return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void *memory) {
   std::lock_guard<std::mutex> lock(mutex);
-  pinned.erase(memory);
+  pinned.erase(static_cast<char *>(memory));
   std::free(memory);
   return cudaSuccess;
 }

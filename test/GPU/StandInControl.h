@@ -10,9 +10,9 @@
 extern std::atomic<int> standInDevices;
 /// Major compute capability of all.
 extern std::atomic<int> standInMajor;
-/// TESSERA_STANDIN=idle in the environment: kernels of any name do nothing, a
-/// captured step does not run, and work is done when it is queued. For
-/// bench/gpu/host.py, which times the host.
+/// TESSERA_STANDIN=idle in the environment: what is queued is done at once, by
+/// doing nothing, kernels of any name are found, and there is memory of any
+/// size, all zero. For bench/gpu/host.py, which times the host.
 inline bool standInIsIdle() {
   static const bool isIdle = [] {
     const char *mode = std::getenv("TESSERA_STANDIN");

@@ -59,7 +59,7 @@ struct CUstream_st {
     if (capture && work)
       return capture->captured.push_back(std::move(work));
     if (standInIsIdle() && work)
-      return work(); // a GPU that is done at once
+      return; // a GPU that does nothing is done at once
     std::lock_guard<std::mutex> lock(mutex);
     queue.push_back(std::move(work));
     changed.notify_all();

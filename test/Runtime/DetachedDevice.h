@@ -16,14 +16,18 @@ namespace fixture {
 
 struct Traffic {
   std::atomic<int64_t> reads{0}, writes{0};
+  std::atomic<int64_t> staged{0}; ///< of the writes
 };
 
-enum class Reach { Detached, Addressable };
+/// Staged: the host writes through memory of the device's.
+enum class Reach { Detached, Staged, Addressable };
 
 class DetachedRank final : public tessera::DeviceRank {
 public:
-  DetachedRank(tessera::Rank &rank, Reach reach, Traffic &traffic)
-      : rank(rank), reach(reach), traffic(traffic) {
+  using OnWrite = std::function<void(tessera::Rank &)>;
+  DetachedRank(tessera::Rank &rank, Reach reach, Traffic &traffic,
+               const OnWrite &onWrite)
+      : rank(rank), reach(reach), traffic(traffic), onWrite(onWrite) {
     arena.allocate(rank.metadata->arenaBytes);
   }
   unsigned char *hostArena() const override {
@@ -33,8 +37,17 @@ public:
     ++traffic.reads;
     std::memcpy(host, arena.data() + offset, bytes);
   }
+  unsigned char *stage(int64_t bytes) override {
+    if (reach != Reach::Staged)
+      return nullptr;
+    staging.assign(bytes, 0xA5);
+    return staging.data();
+  }
   void write(int64_t offset, int64_t bytes, const void *host) override {
+    if (onWrite)
+      onWrite(rank);
     ++traffic.writes;
+    traffic.staged += host == staging.data();
     std::memcpy(arena.data() + offset, host, bytes);
   }
   void zero(int64_t offset, int64_t bytes) override {
@@ -53,7 +66,9 @@ private:
   tessera::Rank &rank;
   Reach reach;
   Traffic &traffic;
+  const OnWrite &onWrite;
   tessera::Arena arena;
+  std::vector<unsigned char> staging;
   int steps = 0;
 };
 
@@ -68,13 +83,13 @@ public:
   std::unique_ptr<tessera::DeviceRank> openRank(tessera::Rank &rank) override {
     if (onOpen)
       onOpen(rank);
-    return std::make_unique<DetachedRank>(rank, reach, traffic);
+    return std::make_unique<DetachedRank>(rank, reach, traffic, onWrite);
   }
   tessera::DeviceReport report() const override { return {}; }
 
   Traffic traffic;
   std::function<void(const tessera::DeviceRequest &)> onCheck;
-  std::function<void(tessera::Rank &)> onOpen;
+  std::function<void(tessera::Rank &)> onOpen, onWrite;
 
 private:
   Reach reach;

@@ -77,8 +77,40 @@ TEST_P(DetachedOnMesh, TrainsToTheBitsOfTheCpu) {
   EXPECT_GT(device->traffic.writes, 0);
 }
 
+TEST_P(DetachedOnMesh, StagedTokensTrainTheSame) {
+  auto device = std::make_shared<DetachedDevice>(Reach::Staged);
+  Trained staged(GetParam(), device, true), host(GetParam(), makeCpuDevice());
+  int64_t before = device->traffic.staged;
+  for (int64_t i = 0; i < 3; ++i)
+    EXPECT_EQ(staged.step(i).loss, host.step(i).loss);
+  EXPECT_EQ(staged.state(), host.state());
+  int64_t ranks = GetParam().dp * GetParam().tp;
+  EXPECT_EQ(device->traffic.staged - before, 3 * ranks * 2); // ids, labels
+}
+
+/// One rank gets no tokens: the others must not wait for it.
+TEST_P(DetachedOnMesh, RankWithoutInputsEndsTheStep) {
+  auto device = std::make_shared<DetachedDevice>();
+  Trained trained(GetParam(), device);
+  trained.step(0);
+  int64_t last = GetParam().dp * GetParam().tp - 1;
+  device->onWrite = [=](Rank &rank) {
+    if (rank.number == last)
+      fail(TSR_INTERNAL, "the link is down");
+  };
+  for (const char *expected : {"the link is down", "the link is down"})
+    try {
+      trained.step(1);
+      FAIL() << "no error";
+    } catch (const Error &error) {
+      EXPECT_NE(error.status.message.find(expected), std::string::npos)
+          << error.status.message;
+    }
+}
+
 TEST_P(DetachedOnMesh, WritesPartsAndPadding) {
-  Trained detached(GetParam(), std::make_shared<DetachedDevice>(), true);
+  Trained detached(GetParam(), std::make_shared<DetachedDevice>(Reach::Staged),
+                   true);
   Trained host(GetParam(), makeCpuDevice(), true);
   std::vector<double> values(V);
   for (int i = 0; i < V; ++i)
