@@ -4,7 +4,8 @@ Usage: run.py CARRY BUILD OUTPUT.json SECONDS [MODEL...]
 CARRY holds artifacts/bench-MODEL.tsr (tools/scripts/gpu-check.sh --carry), BUILD bin/gpu-steps and bin/gpu-limits.
 Artifacts bench-MODEL-VARIANT.tsr are the same model compiled otherwise, measured behind it.
 Every measurement has a part of the time that is left; OUTPUT is written after each, so what was measured stays when
-the time ends. Tessera is also measured without cuDNN's attention. PyTorch is measured eager, with CUDA graphs, with
+the time ends. Tessera's ops are timed one by one (op_times.py), and it is also measured
+without cuDNN's attention. PyTorch is measured eager, with CUDA graphs, with
 torch.compile and with both; the fastest counts.
 """
 import json
@@ -15,6 +16,8 @@ import subprocess
 import sys
 import threading
 import time
+
+import op_times
 
 MODELS = ["124m", "350m", "774m", "1558m"]
 MODES = ["compile+graphs", "compile", "graphs", "eager"]
@@ -107,11 +110,15 @@ class Run:
             if seconds < 5:
                 raise RuntimeError("no time left")
             value = function(seconds, f"{self.output}.{name}.log".replace("+", "-").replace(" ", "-"))
-        except (RuntimeError, OSError, KeyError) as error:
+        except (RuntimeError, OSError, KeyError, ValueError, subprocess.TimeoutExpired) as error:
             value = {"error": str(error)}
         entry[name] = value
         self.save()
-        print(name, json.dumps(value), flush=True)
+        if "ops" in value:
+            print(name, json.dumps({key: part for key, part in value.items() if key != "ops"}), flush=True)
+            print(op_times.table(value), flush=True)
+        else:
+            print(name, json.dumps(value), flush=True)
         return "error" not in value
 
     def limits(self, seconds, log):
@@ -135,6 +142,8 @@ class Run:
 
         if not self.attempt(entry, "tessera", 60, tessera):
             return
+        self.attempt(entry, "ops", 30, lambda seconds, log:
+                     op_times.measure(artifact, self.build, self.result["limits"], seconds, log))
         self.attempt(entry, "tessera without cuDNN", 30, lambda seconds, log:
                      measure_tessera(artifact, self.build, limit, seconds, log, {"TESSERA_CUDNN": "off"})[0])
         for variant in sorted(artifacts.glob(f"bench-{model}-*.tsr")):

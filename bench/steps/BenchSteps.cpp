@@ -1,6 +1,7 @@
 //===- BenchSteps.cpp - Optimizer steps of an artifact, timed -------------===//
-// Usage: bench-steps model.tsr threads [device]
-// A worker (Worker.h); a repetition is one step on random tokens.
+// Usage: bench-steps model.tsr threads [device [trace.json]]
+// A worker (Worker.h); a repetition is one step on random tokens. At the end
+// one more step is recorded (tsr_session_trace).
 //===----------------------------------------------------------------------===//
 #include "../Worker.h"
 
@@ -28,8 +29,8 @@ static std::vector<int32_t> randomTokens(const tsr_artifact *artifact) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3 && argc != 4) {
-    std::cerr << "usage: bench-steps model.tsr threads [device]\n";
+  if (argc < 3 || argc > 5) {
+    std::cerr << "usage: bench-steps model.tsr threads [device [trace.json]]\n";
     return 2;
   }
   tsr_artifact *artifact = nullptr;
@@ -38,17 +39,22 @@ int main(int argc, char **argv) {
   tsr_session_options options = {};
   options.size = sizeof options;
   options.threads = std::atoi(argv[2]);
-  options.device = argc == 4 ? argv[3] : nullptr;
+  options.device = argc > 3 ? argv[3] : nullptr;
   check(tsr_session_create(artifact, &options, &session));
   check(tsr_session_init(session));
 
   const std::vector<int32_t> tokens = randomTokens(artifact);
   double loss = 0;
-  bench::serve(tsr_artifact_metadata(artifact), [&] {
+  auto step = [&] {
     tsr_step_result result;
     check(tsr_session_step(session, tokens.data(), tokens.size(), &result));
     loss = result.loss;
-  });
+  };
+  bench::serve(tsr_artifact_metadata(artifact), step);
+  if (argc > 4) {
+    check(tsr_session_trace(session, argv[4]));
+    step();
+  }
   std::cerr << "last loss " << loss << "\n"
             << tsr_session_device(session) << "\n";
   tsr_session_destroy(session);

@@ -67,6 +67,17 @@ static bool sendsAllRows(func::FuncOp step) {
   return device && device == "cuda";
 }
 
+/// Operands and results, each once.
+static int64_t bytesMovedBy(rt::LaunchOp launch) {
+  int64_t bytes = 0;
+  for (ValueRange values :
+       {ValueRange(launch->getOperands()), ValueRange(launch->getResults())})
+    for (Value value : values)
+      if (isa<RankedTensorType>(value.getType()))
+        bytes += rt::bytesOf(value);
+  return bytes;
+}
+
 static CallRecord recordOf(Operation *op, bool sendsAllRows) {
   CallRecord record;
   record.op = op->getName().stripDialect();
@@ -77,8 +88,10 @@ static CallRecord recordOf(Operation *op, bool sendsAllRows) {
   record.flops = flopsOf(op);
   if (auto start = dyn_cast<rt::AsyncOpInterface>(op))
     noteOverlap(record, start);
-  if (auto launch = dyn_cast<rt::LaunchOp>(op))
+  if (auto launch = dyn_cast<rt::LaunchOp>(op)) {
     record.kernel = launch.getKernel();
+    record.bytes = bytesMovedBy(launch);
+  }
   if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op)) {
     for (auto axis : collective.getAxes().getAsRange<StringAttr>())
       record.axes.push_back(axis.getValue());

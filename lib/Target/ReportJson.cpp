@@ -9,10 +9,10 @@ namespace json = llvm::json;
 /// Keys are in order, as in a json::Object, which would be slower by far.
 static void writeOp(json::OStream &out, const CallRecord &call,
                     std::optional<int64_t> stage) {
-  if (!call.axes.empty()) {
+  if (!call.axes.empty())
     out.attribute("axes", json::Array(call.axes));
+  if (call.bytes != 0 || !call.axes.empty())
     out.attribute("bytes", call.bytes);
-  }
   if (call.flops != 0)
     out.attribute("flops", call.flops);
   if (!call.kernel.empty())

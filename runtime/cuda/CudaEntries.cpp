@@ -198,10 +198,14 @@ void CudaRank::queueAttention(const Call &call) {
 /// One that is not asynchronous is waited for at once.
 Status CudaRank::queueCollective(const Call &call) {
   communication.fork();
-  if (Status status =
-          isMessage(call.entry) ? runMessage(call) : runCollective(call);
-      !status.ok())
+  if (times)
+    times->begin(call.op, communication.get());
+  Status status =
+      isMessage(call.entry) ? runMessage(call) : runCollective(call);
+  if (!status.ok())
     return status;
+  if (times)
+    times->end(communication.get());
   const void *target = targetOf(call);
   communication.finish(target);
   bool isAsync = isMessage(call.entry) ? call.args[TSR_MESSAGE_ASYNC]
@@ -253,6 +257,21 @@ Status CudaRank::runAllToAll(const Call &call, const Collective &what) {
 }
 
 Status CudaRank::queue(const Call &call) {
+  if (call.entry == TSR_ENTRY_WAIT) {
+    communication.join(call.buffers[0]);
+    return {};
+  }
+  if (isCollective(call.entry) || isMessage(call.entry))
+    return queueCollective(call);
+  if (!times)
+    return queueOnProgram(call);
+  times->begin(call.op, stream.get());
+  Status status = queueOnProgram(call);
+  times->end(stream.get());
+  return status;
+}
+
+Status CudaRank::queueOnProgram(const Call &call) {
   cudaStream_t on = stream.get();
   switch (call.entry) {
   case TSR_ENTRY_LAUNCH:
@@ -282,11 +301,8 @@ Status CudaRank::queue(const Call &call) {
               call.args[TSR_COPY_DST_STRIDE]},
              on);
     return {};
-  case TSR_ENTRY_WAIT:
-    communication.join(call.buffers[0]);
-    return {};
   default:
-    return queueCollective(call);
+    return {TSR_INTERNAL, concat("entry ", call.entry, " is unknown")};
   }
 }
 

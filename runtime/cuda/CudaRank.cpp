@@ -140,8 +140,8 @@ void CudaRank::sendWords() {
 /// The work of a step, after its words are on their way.
 Status CudaRank::queueStep(const ProgramStep &step) {
   uint64_t calls = notes.calls();
-  bool captures =
-      collectives->isCapturable() && !rank.poison && graph.trouble().empty();
+  bool captures = collectives->isCapturable() && !rank.poison && !times &&
+                  graph.trouble().empty();
   if (captures && graph.holds(calls)) {
     graph.launch(stream.get());
     return {};
@@ -222,6 +222,21 @@ Status CudaRank::waitForStream(const ProgramStep &step) {
 }
 
 Status CudaRank::run(const ProgramStep &step) {
+  // What is asked for is the GPU's part, not the host's (Entry.h).
+  std::unique_ptr<RankTrace> trace = std::move(rank.trace);
+  if (!trace)
+    return runAndWait(step);
+  use();
+  times = std::make_unique<OpTimes>(stream.get());
+  Status status = runAndWait(step);
+  if (status.ok())
+    times->report(*trace);
+  times.reset();
+  rank.trace = std::move(trace);
+  return status;
+}
+
+Status CudaRank::runAndWait(const ProgramStep &step) {
   Status status;
   try {
     status = runStep(step);

@@ -15,6 +15,7 @@
 #include "HostCopies.h"
 #include "Image.h"
 #include "MatrixProducts.h"
+#include "OpTimes.h"
 #include "Rank.h"
 #include "StepGraph.h"
 #include "StepNotes.h"
@@ -51,6 +52,7 @@ private:
   void use() const;
   Status walk(const ProgramStep &step, Walk kind);
   Status runStep(const ProgramStep &step);
+  Status runAndWait(const ProgramStep &step);
   Status queueStep(const ProgramStep &step);
   Status capture(const ProgramStep &step);
   Status note(const ProgramStep &step);
@@ -63,6 +65,7 @@ private:
   void prepareFor(const Call &call);
   size_t attentionWorkspaceOf(const Call &call);
   Status queue(const Call &call);
+  Status queueOnProgram(const Call &call);
   void queueLaunch(const Call &call);
   void queueAttention(const Call &call);
   Status queueCollective(const Call &call);
@@ -87,6 +90,7 @@ private:
   StepNotes notes;
   int64_t workspaceNeeded = 0;
   Walk walking = Walk::Note;
+  std::unique_ptr<OpTimes> times; ///< of a step that is traced
   StepGraph graph;
   StepWait wait;
   uint64_t preparedDigest = 0; ///< of the last calls that were prepared for

@@ -42,8 +42,10 @@ void PinnedMemory::allocate(int64_t size) {
         "allocating pinned host memory");
 }
 
-Event::Event() {
-  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+Event::Event(Kind kind) {
+  check(cudaEventCreateWithFlags(&event, kind == Kind::Time
+                                             ? cudaEventDefault
+                                             : cudaEventDisableTiming),
         "creating an event");
 }
 

@@ -42,10 +42,11 @@ private:
   void *base = nullptr;
 };
 
-/// Orders streams; no timing.
+/// Orders streams.
 class Event {
 public:
-  Event();
+  enum class Kind { Order, Time };
+  explicit Event(Kind kind = Kind::Order);
   Event(const Event &) = delete;
   Event &operator=(const Event &) = delete;
   ~Event() { cudaEventDestroy(event); }

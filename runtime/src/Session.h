@@ -27,7 +27,6 @@ public:
   void setSchedule(const Schedule &next);
   tsr_step_result step(const int32_t *tokens, size_t count);
   /// The next step that succeeds is recorded and written to `path`.
-  /// TSR_UNSUPPORTED on devices that work behind the host's back.
   void traceNextStep(const std::string &path);
   tsr_step_result step(const tsr_batch &batch);
 

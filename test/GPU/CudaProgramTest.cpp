@@ -9,10 +9,15 @@
 
 #include "Model.h"
 #include "Trainer.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <cstring>
 #include <gtest/gtest.h>
+#include <map>
+#include <set>
 
 using namespace tessera::test;
+namespace json = llvm::json;
 
 namespace {
 
@@ -86,6 +91,60 @@ TEST_P(CudaProgramTest, StepsAreThoseOfTheCpu) {
       EXPECT_EQ(device.read(tensor), cpu.read(tensor))
           << role << " " << tensor.name;
 }
+
+/// Ops of a trace by thread: 0 is the program's stream, 1 the collectives'.
+std::map<int64_t, std::multiset<int64_t>> opsOf(const std::string &trace,
+                                                int64_t rank) {
+  std::map<int64_t, std::multiset<int64_t>> ops;
+  auto file = llvm::MemoryBuffer::getFile(trace);
+  if (!file)
+    return ops;
+  const json::Value root = cantFail(json::parse((*file)->getBuffer()));
+  for (const json::Value &value :
+       *root.getAsObject()->getArray("traceEvents")) {
+    const json::Object &event = *value.getAsObject();
+    if (*event.getString("ph") != "X" || *event.getInteger("pid") != rank)
+      continue;
+    EXPECT_GE(*event.getNumber("dur"), 0);
+    ops[*event.getInteger("tid")].insert(
+        *event.getObject("args")->getInteger("op"));
+  }
+  return ops;
+}
+
+class TracedStep : public testing::TestWithParam<const char *> {};
+
+/// A step that is traced is not a captured one, has the same bits, and tells of
+/// each op once, in its stream; the next one is captured again.
+TEST_P(TracedStep, TellsOfEveryOp) {
+  Case test = {"traced", "f32", GetParam()};
+  SessionSettings onDevice;
+  onDevice.device = "cuda";
+  std::string artifact = compileFor(test, "cuda");
+  Trainer cpu(compileFor(test, "cpu")), device(artifact, onDevice);
+  std::string path = artifact + ".json";
+  for (uint32_t step = 0; step < 5; ++step) {
+    Tokens tokens = cpu.randomTokens(step);
+    if (step == 3)
+      ASSERT_EQ(tsr_session_trace(device.get(), path.c_str()), TSR_OK);
+    EXPECT_EQ(device.step(tokens).loss, cpu.step(tokens).loss) << step;
+  }
+  std::map<int64_t, std::multiset<int64_t>> wanted;
+  const json::Array ops = device.ops();
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const json::Object &op = *ops[i].getAsObject();
+    bool isCollective = op.getArray("axes") != nullptr;
+    if (*op.getString("op") != "wait")
+      wanted[isCollective].insert(static_cast<int64_t>(i));
+  }
+  for (int64_t rank = 0; rank < (GetParam()[0] ? 2 : 1); ++rank)
+    EXPECT_EQ(opsOf(path, rank), wanted) << "rank " << rank;
+}
+
+INSTANTIATE_TEST_SUITE_P(Meshes, TracedStep, testing::Values("", "dp=2"),
+                         [](const auto &info) {
+                           return info.param[0] ? "dp2" : "serial";
+                         });
 
 Case with(Case test, void (*change)(Case &)) {
   change(test);

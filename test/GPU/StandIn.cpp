@@ -204,6 +204,13 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaSuccess;
 }
 
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start,
+                                 cudaEvent_t end) {
+  auto time = end->latest->setAt() - start->latest->setAt();
+  *milliseconds = std::chrono::duration<float, std::milli>(time).count();
+  return cudaSuccess;
+}
+
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   stream->capture = stream;
   stream->captured.clear();

@@ -7,6 +7,7 @@
 
 #include "StandInControl.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <cuda_runtime_api.h>
 #include <deque>
@@ -23,6 +24,7 @@ public:
   void set() {
     std::lock_guard<std::mutex> lock(mutex);
     isSet = true;
+    time = std::chrono::steady_clock::now();
     changed.notify_all();
   }
   void wait() {
@@ -30,10 +32,17 @@ public:
     changed.wait(lock, [&] { return isSet; });
   }
 
+  /// When it was set, which it is.
+  std::chrono::steady_clock::time_point setAt() {
+    std::lock_guard<std::mutex> lock(mutex);
+    return time;
+  }
+
 private:
   std::mutex mutex;
   std::condition_variable changed;
   bool isSet = false;
+  std::chrono::steady_clock::time_point time;
 };
 
 using Work = std::function<void()>;

@@ -50,6 +50,11 @@ void Trainer::listTensors() {
   }
 }
 
+json::Array Trainer::ops() const {
+  auto metadata = json::parse(tsr_artifact_metadata(artifact.get()));
+  return *llvm::cantFail(std::move(metadata)).getAsObject()->getArray("ops");
+}
+
 std::vector<TensorName> Trainer::tensors(const std::string &role) const {
   std::vector<TensorName> found;
   for (const TensorName &tensor : all)

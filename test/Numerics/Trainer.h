@@ -6,6 +6,7 @@
 #define TESSERA_TEST_NUMERICS_TRAINER_H
 
 #include "tessera/tessera.h"
+#include "llvm/Support/JSON.h"
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,6 +51,8 @@ public:
 
   /// Tensors of one role, in the artifact's order.
   std::vector<TensorName> tensors(const std::string &role) const;
+  /// The calls of a step, as the artifact lists them.
+  llvm::json::Array ops() const;
   /// Random tokens of a step: any, or a pattern that a model can learn.
   Tokens randomTokens(uint32_t seed) const;
   Tokens learnableTokens(uint32_t seed) const;

@@ -3,7 +3,8 @@
 #   gpu-check.sh --carry   on a machine with the compiler: writes build-gpu/carry, artifacts and what builds need
 #   gpu-check.sh           on one with a GPU, nvcc and cmake, but no LLVM and no network: builds the runtime, runs the
 #                          device's tests, trains carried artifacts beside the CPU's, runs compute-sanitizer, measures
-#                          GPT-2 of four sizes beside PyTorch; writes result.json and logs into $OUT, or build-gpu/out
+#                          GPT-2 of four sizes beside PyTorch and the time of each op; writes result.json and logs into
+#                          build-gpu/out. Where $OUT names a folder it gets the result and the logs, packed: two files
 #   gpu-check.sh tests     without the measurements; gpu-check.sh bench [MODEL...]: those alone (124m 350m 774m 1558m)
 # Each check has a limit, and all together $SECONDS_AT_MOST (570): what has no time left is said to be skipped, what was
 # measured before stays. What is built is kept for the next call. Exit code 0: every check ran and passed.
@@ -11,7 +12,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 carry=$PWD/build-gpu/carry
 build=$PWD/build-gpu/build
-out=${OUT:-$PWD/build-gpu/out}
+out=$PWD/build-gpu/out
 tiny=examples/gpt2-tiny
 most=${SECONDS_AT_MOST:-570}
 # Sequences of a step: what fits 80 GiB without recomputation.
@@ -82,6 +83,7 @@ fi
 
 [ -d "$carry" ] || { echo "gpu-check: build-gpu/carry is missing; run gpu-check.sh --carry where the compiler is" >&2; exit 1; }
 [ -d "$carry/prefix" ] || tar -C "$carry" -xzf "$carry/packed.tar.gz" || exit 1
+rm -rf "$out"
 mkdir -p "$out"
 results=$out/results.tsv
 : >"$results"
@@ -151,15 +153,9 @@ run_tests() {
   fi
 }
 
-part=${1:-all}
-[ $# -eq 0 ] || shift
-if check configure 60 configure && check build 240 cmake --build "$build" -j "$(nproc)"; then
-  [ "$part" = bench ] || run_tests
-  # The last: it takes what time there is.
-  [ "$part" = tests ] || check bench $((most - SECONDS)) python3 bench/gpu/run.py "$carry" "$build" "$out/bench.json" \
-    $((most - SECONDS - 10)) "$@"
-fi
-python3 - "$out" <<'PY'
+# What there is so far: the bench may be ended by who called.
+summarize() {
+  python3 - "$out" <<'PY'
 import json, os, sys
 out = sys.argv[1]
 rows = [line.rstrip("\n").split("\t") for line in open(f"{out}/results.tsv")]
@@ -173,5 +169,18 @@ if "bench" in checks and os.path.exists(f"{out}/bench.json"):
     result["bench"] = json.load(open(f"{out}/bench.json"))
 json.dump(result, open(f"{out}/result.json", "w"), indent=1)
 PY
-echo "gpu-check: $(wc -l <"$results") checks, $failures failed; $out/result.json"
+  [ -z "${OUT:-}" ] || { mkdir -p "$OUT" && cp "$out/result.json" "$OUT" && tar -C "$out" -czf "$OUT/logs.tar.gz" .; }
+}
+
+part=${1:-all}
+[ $# -eq 0 ] || shift
+if check configure 60 configure && check build 240 cmake --build "$build" -j "$(nproc)"; then
+  [ "$part" = bench ] || run_tests
+  summarize
+  # The last: it takes what time there is.
+  [ "$part" = tests ] || check bench $((most - SECONDS)) python3 bench/gpu/run.py "$carry" "$build" "$out/bench.json" \
+    $((most - SECONDS - 10)) "$@"
+fi
+summarize
+echo "gpu-check: $(wc -l <"$results") checks, $failures failed; ${OUT:-$out}/result.json"
 [ "$failures" -eq 0 ]

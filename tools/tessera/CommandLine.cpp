@@ -346,9 +346,6 @@ void CommandLine::check() {
   for (const CLI::Option *option : scheduleOptions)
     options.scheduleGiven |= option->count() > 0;
   options.resumes = resume->count() > 0;
-  if (!options.trace.empty() && options.device != "cpu")
-    refuse("--trace records ops on device 'cpu'; on '" + options.device +
-           "' use its own profiler, nsys");
   if (options.resumes && options.resumeDir.empty())
     options.resumeDir = options.checkpointDir;
   if (options.resumes && options.resumeDir.empty())

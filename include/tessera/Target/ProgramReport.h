@@ -23,7 +23,7 @@ struct CallRecord {
   int64_t times = 1;      ///< Per optimizer step.
   int64_t flops = 0;      ///< Of one call; a multiply-add is two.
   int64_t elements = 0;   ///< Of the array that is whole, of a collective.
-  int64_t bytes = 0;
+  int64_t bytes = 0;      ///< Of that array; of what a launch reads and writes.
   llvm::SmallVector<llvm::StringRef> axes;
   dist::Collective collective = dist::Collective::None;
   bool isRoot = false;  ///< Of a broadcast: has what the others get.

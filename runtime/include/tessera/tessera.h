@@ -163,8 +163,10 @@ tsr_status tsr_session_step_batch(tsr_session *session, const tsr_batch *batch,
                                   tsr_step_result *out_result);
 /* The next step is recorded: when each op ran, per rank and thread, as JSON in
  * Chrome's trace event format (ui.perfetto.dev reads it), written to `path`
- * when the step has ended. TSR_IO of tsr_session_step: the step is done, but
- * the file cannot be written. TSR_UNSUPPORTED on "cuda". */
+ * when the step has ended. On "cuda" it is the GPU's time of each op, in the
+ * streams of program and communication, and the step is not a captured one.
+ * TSR_IO of tsr_session_step: the step is done, but the file cannot be
+ * written. */
 tsr_status tsr_session_trace(tsr_session *session, const char *path);
 /* The largest of all processes' values: to agree, say, on stopping. With all
  * ranks in one process it is `value`. */
