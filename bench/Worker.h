@@ -1,4 +1,4 @@
-//===- Worker.h - Protocol between bench/run.py and a program --*- C++ -*-===//
+//===- Worker.h - Protocol between bench/run.py and a program ---*- C++ -*-===//
 // A worker gets ready, prints one line of JSON, and then for each number N that
 // it reads does N repetitions and prints {"seconds": [...],
 // "processor_seconds": [...], "vmhwm": bytes}. Workers live side by side, so

@@ -14,7 +14,7 @@ include(AddMLIR)
 add_library(TesseraMLIR INTERFACE)
 target_include_directories(TesseraMLIR SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_include_directories(TesseraMLIR INTERFACE
-  ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR}/runtime/include)
+  ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR}/runtime/include)
 # TypeIDs of op traits are merged with libMLIR.so's by the linker: they must be visible.
 target_compile_options(TesseraMLIR INTERFACE -fvisibility=default -fno-rtti -fno-exceptions -Wall -Wextra -Wno-unused-parameter)
 target_link_libraries(TesseraMLIR INTERFACE MLIR LLVM)
@@ -33,12 +33,17 @@ function(tessera_use_mlir_headers)
   endforeach()
 endfunction()
 
+# Most of compiling a source is reading MLIR's headers and instantiating their templates, so several sources of a
+# library are compiled as one. OFF compiles each alone: slower from scratch, faster after a change of one file.
+option(TESSERA_UNITY_BUILD "Compile several sources of the compiler at a time" ON)
+
 # tessera_add_library(NAME source... [LINK library...] [DEPENDS target...])
 function(tessera_add_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC TesseraMLIR ${ARG_LINK})
   tessera_use_mlir_headers(${name})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${TESSERA_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 8)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()

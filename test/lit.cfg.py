@@ -8,7 +8,7 @@ import lit.formats
 config.name = "Tessera"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Runtime", "GPU", "Numerics", "Inputs", "CMakeLists.txt"]
+config.excludes = ["Runtime", "Numerics", "Inputs", "CMakeLists.txt"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.tessera_obj_root, "test")
 

@@ -5,7 +5,7 @@
 // in turns with memcpy of the same footprint; medians.
 //===----------------------------------------------------------------------===//
 
-#include "KernelHarness.h"
+#include "test/Codegen/Kernels/KernelHarness.h"
 #include <algorithm>
 #include <functional>
 #include <time.h>

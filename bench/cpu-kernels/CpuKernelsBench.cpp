@@ -3,10 +3,10 @@
 // GFLOP/s, medians. Every row is measured in turns with its neighbours in the
 // same run, because the machine's rate drifts.
 
-#include "Bf16.h"
-#include "CpuEntries.h"
+#include "runtime/cpu/Bf16.h"
+#include "runtime/cpu/CpuEntries.h"
 
-#include "CpuKernels.h"
+#include "runtime/cpu/CpuKernels.h"
 
 #include <algorithm>
 #include <chrono>

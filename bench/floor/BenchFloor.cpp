@@ -3,8 +3,8 @@
 // A worker (Worker.h); a repetition is all weight products of one step. The
 // first line holds each shape's rate and the machine's copy bandwidth.
 //===----------------------------------------------------------------------===//
-#include "../Worker.h"
-#include "Products.h"
+#include "bench/Worker.h"
+#include "bench/floor/Products.h"
 
 #include <algorithm>
 #include <cstdlib>

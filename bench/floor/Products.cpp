@@ -1,5 +1,5 @@
 //===- Products.cpp - Matrix products of a GPT-2 step, in oneDNN ----------===//
-#include "Products.h"
+#include "bench/floor/Products.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,11 +1,11 @@
-//===- Products.h - Matrix products of a GPT-2 step, in oneDNN -*- C++ -*-===//
+//===- Products.h - Matrix products of a GPT-2 step, in oneDNN --*- C++ -*-===//
 // The weight products of one step: forward, input gradient and weight gradient
 // of every linear layer and of the tied output projection. Attention's own
 // products are not among them. Every weight and gradient has memory of its own,
 // as in training; activations share.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_BENCH_PRODUCTS_H
-#define TESSERA_BENCH_PRODUCTS_H
+#ifndef TESSERA_BENCH_FLOOR_PRODUCTS_H
+#define TESSERA_BENCH_FLOOR_PRODUCTS_H
 
 #include <cstdint>
 #include <functional>
@@ -64,4 +64,4 @@ private:
 };
 
 } // namespace bench
-#endif // TESSERA_BENCH_PRODUCTS_H
+#endif // TESSERA_BENCH_FLOOR_PRODUCTS_H

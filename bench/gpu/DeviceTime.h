@@ -1,8 +1,8 @@
 //===- DeviceTime.h - How long queued work takes ----------------*- C++ -*-===//
-#ifndef TESSERA_BENCH_DEVICETIME_H
-#define TESSERA_BENCH_DEVICETIME_H
+#ifndef TESSERA_BENCH_GPU_DEVICETIME_H
+#define TESSERA_BENCH_GPU_DEVICETIME_H
 
-#include "Check.h"
+#include "runtime/cuda/Check.h"
 
 #include <algorithm>
 #include <vector>
@@ -32,4 +32,4 @@ double secondsOf(cudaStream_t stream, int repetitions, const Work &work) {
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_BENCH_DEVICETIME_H
+#endif // TESSERA_BENCH_GPU_DEVICETIME_H

@@ -3,9 +3,9 @@
 // goes to 2 of 8 experts, in bf16: the rate of each product over routed rows,
 // zeros and lists included, and of moving rows to experts; medians.
 //===----------------------------------------------------------------------===//
-#include "DeviceMemory.h"
-#include "DeviceTime.h"
-#include "experts/RoutedKernels.h"
+#include "bench/gpu/DeviceTime.h"
+#include "runtime/cuda/DeviceMemory.h"
+#include "runtime/cuda/experts/RoutedKernels.h"
 #include "tessera/abi.h"
 
 #include <cstdio>

@@ -2,9 +2,9 @@
 // Prints JSON: the rate of one large bf16 matrix product through the device's
 // own class, and of copying memory; medians. What step times are compared with.
 //===----------------------------------------------------------------------===//
-#include "DeviceMemory.h"
-#include "DeviceTime.h"
-#include "MatrixProducts.h"
+#include "bench/gpu/DeviceTime.h"
+#include "runtime/cuda/DeviceMemory.h"
+#include "runtime/cuda/products/MatrixProducts.h"
 #include "tessera/abi.h"
 
 #include <cstdio>

@@ -2,7 +2,7 @@
 
 Usage: host.py [MODEL...]   (124m 350m 774m; default: all)
 Compiles GPT-2 for CUDA, with the batches of bench/gpu/run.py, and steps it on the device's own host code, with the
-stand-ins of test/GPU in the place of CUDA: an idle GPU, which runs nothing that is captured. So the time of
+stand-ins of test/Runtime/cuda in the place of CUDA: an idle GPU, which runs nothing that is captured. So the time of
 tsr_session_step is the host's part: checking and placing the tokens, waking the rank's thread, the walk over the program,
 its scalars, the result. What the driver's own calls take is not in it. Prints the median of 5000 steps. Needs a build with
 tests, and memory for the model's parameters and optimizer state.
@@ -17,7 +17,7 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = SOURCE / "build"
-DEVICE = BUILD / "test/GPU/standin-device"
+DEVICE = BUILD / "test/Runtime/cuda/standin-device"
 STEPS, WARM = 5000, 50
 BATCHES = {"124m": 32, "350m": 16, "774m": 12}
 

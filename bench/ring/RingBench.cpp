@@ -6,7 +6,7 @@
 // because the machine's rate drifts. Messages are not in it.
 //===----------------------------------------------------------------------===//
 
-#include "CpuEntries.h"
+#include "runtime/cpu/CpuEntries.h"
 #include "tessera/abi.h"
 
 #include <algorithm>

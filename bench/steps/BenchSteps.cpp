@@ -3,7 +3,7 @@
 // A worker (Worker.h); a repetition is one step on random tokens. At the end
 // one more step is recorded (tsr_session_trace).
 //===----------------------------------------------------------------------===//
-#include "../Worker.h"
+#include "bench/Worker.h"
 
 #include <cstdlib>
 #include <random>

@@ -4,8 +4,8 @@
 // heads, d head size, f feed-forward, v vocabulary, p positions, k token types.
 //===----------------------------------------------------------------------===//
 
-#include "BertConfig.h"
-#include "Family.h"
+#include "lib/Import/BertConfig.h"
+#include "lib/Import/Family.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 //===- BertConfig.cpp - reads and checks the keys of a BERT config --------===//
 
-#include "BertConfig.h"
-#include "ConfigKeys.h"
+#include "lib/Import/BertConfig.h"
+#include "lib/Import/ConfigKeys.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;

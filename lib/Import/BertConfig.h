@@ -1,9 +1,9 @@
-//===- BertConfig.h - a BERT as its config describes it -------------------===//
+//===- BertConfig.h - a BERT as its config describes it ---------*- C++ -*-===//
 
 #ifndef TESSERA_LIB_IMPORT_BERTCONFIG_H
 #define TESSERA_LIB_IMPORT_BERTCONFIG_H
 
-#include "ConfigFile.h"
+#include "lib/Import/ConfigFile.h"
 #include "tessera/Dialect/NN/NN.h"
 
 namespace tessera {

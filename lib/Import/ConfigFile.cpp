@@ -1,6 +1,6 @@
 //===- ConfigFile.cpp - a JSON object whose keys have locations -----------===//
 
-#include "ConfigFile.h"
+#include "lib/Import/ConfigFile.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 

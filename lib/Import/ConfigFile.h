@@ -1,4 +1,4 @@
-//===- ConfigFile.h - a JSON object whose keys have locations -------------===//
+//===- ConfigFile.h - a JSON object whose keys have locations ---*- C++ -*-===//
 // Readers leave their result untouched where a key is absent or null, and emit
 // an error at the key where its value is unusable.
 //===----------------------------------------------------------------------===//

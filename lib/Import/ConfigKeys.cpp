@@ -1,6 +1,6 @@
 //===- ConfigKeys.cpp - which keys of a config a family knows -------------===//
 
-#include "ConfigKeys.h"
+#include "lib/Import/ConfigKeys.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 

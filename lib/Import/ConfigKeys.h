@@ -1,9 +1,9 @@
-//===- ConfigKeys.h - which keys of a config a family knows ---------------===//
+//===- ConfigKeys.h - which keys of a config a family knows -----*- C++ -*-===//
 
 #ifndef TESSERA_LIB_IMPORT_CONFIGKEYS_H
 #define TESSERA_LIB_IMPORT_CONFIGKEYS_H
 
-#include "ConfigFile.h"
+#include "lib/Import/ConfigFile.h"
 
 namespace tessera {
 

@@ -1,10 +1,10 @@
-//===- Family.h - what an importer of a model family makes ----------------===//
+//===- Family.h - what an importer of a model family makes ------*- C++ -*-===//
 
 #ifndef TESSERA_LIB_IMPORT_FAMILY_H
 #define TESSERA_LIB_IMPORT_FAMILY_H
 
-#include "ConfigFile.h"
-#include "ProgramBuilder.h"
+#include "lib/Import/ConfigFile.h"
+#include "lib/Import/ProgramBuilder.h"
 #include "tessera/Import/Import.h"
 
 namespace tessera {

@@ -4,8 +4,8 @@
 // size, f feed-forward, v vocabulary, p positions.
 //===----------------------------------------------------------------------===//
 
-#include "GPT2.h"
-#include "Family.h"
+#include "lib/Import/GPT2.h"
+#include "lib/Import/Family.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,9 +1,9 @@
-//===- GPT2.h - a GPT-2 as its config describes it ------------------------===//
+//===- GPT2.h - a GPT-2 as its config describes it --------------*- C++ -*-===//
 
 #ifndef TESSERA_LIB_IMPORT_GPT2_H
 #define TESSERA_LIB_IMPORT_GPT2_H
 
-#include "ConfigFile.h"
+#include "lib/Import/ConfigFile.h"
 #include "tessera/Dialect/NN/NN.h"
 
 namespace tessera {

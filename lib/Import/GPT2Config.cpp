@@ -1,7 +1,7 @@
 //===- GPT2Config.cpp - reads and checks the keys of a GPT-2 config -------===//
 
-#include "ConfigKeys.h"
-#include "GPT2.h"
+#include "lib/Import/ConfigKeys.h"
+#include "lib/Import/GPT2.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;

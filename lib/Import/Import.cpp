@@ -1,8 +1,8 @@
 //===- Import.cpp - model descriptions to nn modules ----------------------===//
 
 #include "tessera/Import/Import.h"
-#include "Family.h"
-#include "Widen.h"
+#include "lib/Import/Family.h"
+#include "lib/Import/Widen.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"

@@ -6,8 +6,8 @@
 // f feed-forward, v vocabulary.
 //===----------------------------------------------------------------------===//
 
-#include "Family.h"
-#include "LlamaBuilder.h"
+#include "lib/Import/Family.h"
+#include "lib/Import/LlamaBuilder.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,10 +1,10 @@
-//===- LlamaBuilder.h - builds the serial program of a LLaMA --------------===//
+//===- LlamaBuilder.h - builds the serial program of a LLaMA ----*- C++ -*-===//
 
 #ifndef TESSERA_LIB_IMPORT_LLAMABUILDER_H
 #define TESSERA_LIB_IMPORT_LLAMABUILDER_H
 
-#include "LlamaConfig.h"
-#include "ProgramBuilder.h"
+#include "lib/Import/LlamaConfig.h"
+#include "lib/Import/ProgramBuilder.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 //===- LlamaConfig.cpp - reads and checks the keys of a LLaMA config ------===//
 
-#include "LlamaConfig.h"
-#include "ConfigKeys.h"
+#include "lib/Import/LlamaConfig.h"
+#include "lib/Import/ConfigKeys.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -3,7 +3,7 @@
 #ifndef TESSERA_LIB_IMPORT_LLAMACONFIG_H
 #define TESSERA_LIB_IMPORT_LLAMACONFIG_H
 
-#include "Rope.h"
+#include "lib/Import/Rope.h"
 
 namespace tessera {
 

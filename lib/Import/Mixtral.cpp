@@ -4,7 +4,7 @@
 // Letters beside Llama.cpp's: x experts, y experts in the router's weight.
 //===----------------------------------------------------------------------===//
 
-#include "LlamaBuilder.h"
+#include "lib/Import/LlamaBuilder.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -1,6 +1,6 @@
 //===- ProgramBuilder.cpp - what all model families build with ------------===//
 
-#include "ProgramBuilder.h"
+#include "lib/Import/ProgramBuilder.h"
 #include "tessera/Dialect/NN/Tag.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-//===- ProgramBuilder.h - what all model families build with --------------===//
+//===- ProgramBuilder.h - what all model families build with ----*- C++ -*-===//
 // Makes the serial program @loss of a model: arguments (parameters first, then
 // tables, then data), ops with the location of their part, and the loss. A
 // family derives from it and says how its parts are put together. Letters:

@@ -2,7 +2,7 @@
 // As transformers' modeling_rope_utils.py computes them, in f64.
 //===----------------------------------------------------------------------===//
 
-#include "Rope.h"
+#include "lib/Import/Rope.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
-//===- Rope.h - the rotation frequencies of a config ----------------------===//
+//===- Rope.h - the rotation frequencies of a config ------------*- C++ -*-===//
 
 #ifndef TESSERA_LIB_IMPORT_ROPE_H
 #define TESSERA_LIB_IMPORT_ROPE_H
 
-#include "ConfigFile.h"
+#include "lib/Import/ConfigFile.h"
 #include <vector>
 
 namespace tessera {

@@ -5,9 +5,9 @@
 // vocabulary, e buckets of distances.
 //===----------------------------------------------------------------------===//
 
-#include "ConfigKeys.h"
-#include "Family.h"
-#include "T5Config.h"
+#include "lib/Import/ConfigKeys.h"
+#include "lib/Import/Family.h"
+#include "lib/Import/T5Config.h"
 #include <cmath>
 
 using namespace mlir;

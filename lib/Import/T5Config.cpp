@@ -1,7 +1,7 @@
 //===- T5Config.cpp - reads and checks the keys of a T5 config ------------===//
 
-#include "T5Config.h"
-#include "ConfigKeys.h"
+#include "lib/Import/T5Config.h"
+#include "lib/Import/ConfigKeys.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;

@@ -1,9 +1,9 @@
-//===- T5Config.h - a checked T5 config -----------------------------------===//
+//===- T5Config.h - a checked T5 config -------------------------*- C++ -*-===//
 
 #ifndef TESSERA_LIB_IMPORT_T5CONFIG_H
 #define TESSERA_LIB_IMPORT_T5CONFIG_H
 
-#include "ConfigFile.h"
+#include "lib/Import/ConfigFile.h"
 #include "tessera/Dialect/NN/NN.h"
 
 namespace tessera {

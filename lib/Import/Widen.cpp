@@ -1,6 +1,6 @@
 //===- Widen.cpp - a program in f64 ---------------------------------------===//
 
-#include "Widen.h"
+#include "lib/Import/Widen.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"

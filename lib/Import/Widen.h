@@ -1,4 +1,4 @@
-//===- Widen.h - a program in f64 -----------------------------------------===//
+//===- Widen.h - a program in f64 -------------------------------*- C++ -*-===//
 
 #ifndef TESSERA_LIB_IMPORT_WIDEN_H
 #define TESSERA_LIB_IMPORT_WIDEN_H

@@ -1,13 +1,13 @@
 //===- Compile.cpp - from an nn module to an artifact ---------------------===//
 
 #include "tessera/Pipelines/Compile.h"
-#include "DumpIR.h"
-#include "FitMemory.h"
-#include "Reproducer.h"
+#include "lib/Pipelines/DumpIR.h"
+#include "lib/Pipelines/FitMemory.h"
+#include "lib/Pipelines/Reproducer.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Target/Artifact.h"
-#include "tessera/Target/Metadata.h"
+#include "tessera/Target/MetadataJson.h"
 #include "tessera/Target/SharedObject.h"
+#include "tessera/Target/WriteArtifact.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"

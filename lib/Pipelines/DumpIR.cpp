@@ -1,6 +1,6 @@
 //===- DumpIR.cpp - the IR after each pass, as files ----------------------===//
 
-#include "DumpIR.h"
+#include "lib/Pipelines/DumpIR.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"

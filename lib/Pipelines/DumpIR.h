@@ -1,4 +1,4 @@
-//===- DumpIR.h - the IR after each pass, as files ------------------------===//
+//===- DumpIR.h - the IR after each pass, as files --------------*- C++ -*-===//
 
 #ifndef TESSERA_LIB_PIPELINES_DUMPIR_H
 #define TESSERA_LIB_PIPELINES_DUMPIR_H

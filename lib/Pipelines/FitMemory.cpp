@@ -2,11 +2,11 @@
 // The memory plan is exact, so what fits is found by making plans.
 //===----------------------------------------------------------------------===//
 
-#include "FitMemory.h"
+#include "lib/Pipelines/FitMemory.h"
 #include "mlir/Pass/PassManager.h"
-#include "tessera/Dialect/NN/Program.h"
+#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RT.h"
-#include "tessera/Transforms/KeptValues.h"
+#include "tessera/Distribute/KeptValues.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-//===- FitMemory.h - plans that fit into the memory of a rank -------------===//
+//===- FitMemory.h - plans that fit into the memory of a rank ---*- C++ -*-===//
 
 #ifndef TESSERA_LIB_PIPELINES_FITMEMORY_H
 #define TESSERA_LIB_PIPELINES_FITMEMORY_H

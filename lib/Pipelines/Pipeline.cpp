@@ -3,12 +3,15 @@
 #include "tessera/Pipelines/Pipeline.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Transforms/Passes.h"
-#include "tessera/Conversion/KernelToLLVM/Passes.h"
-#include "tessera/Conversion/NNToRT/Passes.h"
-#include "tessera/Conversion/RTToLLVM/Passes.h"
+#include "tessera/Codegen/Calls/Passes.h"
+#include "tessera/Codegen/Kernels/Passes.h"
+#include "tessera/Communicate/Passes.h"
 #include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Distribute/Passes.h"
+#include "tessera/Lower/Passes.h"
+#include "tessera/Memory/Passes.h"
+#include "tessera/Partition/Passes.h"
 #include "tessera/Target/Passes.h"
-#include "tessera/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -11,16 +11,19 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "tessera/Conversion/KernelToLLVM/Passes.h"
-#include "tessera/Conversion/NNToRT/Passes.h"
-#include "tessera/Conversion/RTToLLVM/Passes.h"
+#include "tessera/Codegen/Calls/Passes.h"
+#include "tessera/Codegen/Kernels/Passes.h"
+#include "tessera/Communicate/Passes.h"
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Distribute/Passes.h"
+#include "tessera/Lower/Passes.h"
+#include "tessera/Memory/Passes.h"
+#include "tessera/Partition/Passes.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/Pipelines/Pipeline.h"
 #include "tessera/Target/Passes.h"
-#include "tessera/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -34,10 +37,13 @@ void tessera::registerCompilerDialects(DialectRegistry &registry) {
 }
 
 void tessera::registerCompilerPasses() {
-  registerTransformsPasses();
-  registerNNToRTPasses();
-  registerRTToLLVMPasses();
+  registerDistributePasses();
+  registerPartitionPasses();
+  registerLowerPasses();
+  registerCommunicatePasses();
+  registerMemoryPasses();
   registerKernelToLLVMPasses();
+  registerCallCodegenPasses();
   registerTargetPasses();
   PassPipelineRegistration<PipelineOptions>("tessera-distribute",
                                             "nn to a typed training step",

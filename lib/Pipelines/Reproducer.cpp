@@ -1,6 +1,6 @@
 //===- Reproducer.cpp - the input of a pass that crashed ------------------===//
 
-#include "Reproducer.h"
+#include "lib/Pipelines/Reproducer.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -1,4 +1,4 @@
-//===- Reproducer.h - the input of a pass that crashed --------------------===//
+//===- Reproducer.h - the input of a pass that crashed ----------*- C++ -*-===//
 
 #ifndef TESSERA_LIB_PIPELINES_REPRODUCER_H
 #define TESSERA_LIB_PIPELINES_REPRODUCER_H

@@ -1,6 +1,6 @@
 //===- Generators.cpp - the orders of tasks -------------------------------===//
 
-#include "Generators.h"
+#include "lib/Schedule/Generators.h"
 #include <algorithm>
 
 namespace tessera::pipeline {

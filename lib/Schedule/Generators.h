@@ -1,4 +1,4 @@
-//===- Generators.h - one function per kind of schedule -------------------===//
+//===- Generators.h - one function per kind of schedule ---------*- C++ -*-===//
 
 #ifndef TESSERA_LIB_SCHEDULE_GENERATORS_H
 #define TESSERA_LIB_SCHEDULE_GENERATORS_H

@@ -1,6 +1,6 @@
 //===- Schedule.cpp - kinds of schedules ----------------------------------===//
 
-#include "Generators.h"
+#include "lib/Schedule/Generators.h"
 #include <tuple>
 
 namespace tessera::pipeline {

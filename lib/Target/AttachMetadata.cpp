@@ -1,7 +1,7 @@
 //===- AttachMetadata.cpp - stores the metadata on the module -------------===//
 
-#include "tessera/Dialect/RT/Program.h"
-#include "tessera/Target/Metadata.h"
+#include "tessera/Dialect/RT/RTProgram.h"
+#include "tessera/Target/MetadataJson.h"
 #include "tessera/Target/Passes.h"
 
 namespace tessera {

@@ -1,7 +1,7 @@
 //===- AttributeJson.cpp - attributes as JSON -----------------------------===//
 
 #include "mlir/IR/BuiltinAttributes.h"
-#include "tessera/Target/Metadata.h"
+#include "tessera/Target/MetadataJson.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 //===- CpuTarget.cpp - the CPU that code is generated for -----------------===//
 
-#include "tessera/Target/CpuTarget.h"
+#include "lib/Target/CpuTarget.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"

@@ -1,6 +1,6 @@
 //===- CudaTarget.cpp - the GPU that kernels are generated for ------------===//
 
-#include "tessera/Target/CudaTarget.h"
+#include "lib/Target/CudaTarget.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"

@@ -1,8 +1,8 @@
 //===- DeviceImage.cpp - CUDA kernels as data of the host program ---------===//
 
-#include "DeviceImage.h"
-#include "Optimizer.h"
-#include "Process.h"
+#include "lib/Target/DeviceImage.h"
+#include "lib/Target/Optimizer.h"
+#include "lib/Target/Process.h"
 #include "tessera/abi.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/LegacyPassManager.h"

@@ -2,7 +2,7 @@
 #ifndef TESSERA_LIB_TARGET_DEVICEIMAGE_H
 #define TESSERA_LIB_TARGET_DEVICEIMAGE_H
 
-#include "tessera/Target/CudaTarget.h"
+#include "lib/Target/CudaTarget.h"
 #include "llvm/IR/Module.h"
 
 namespace tessera {

@@ -1,6 +1,6 @@
 //===- Linker.cpp - object code to a shared object ------------------------===//
 
-#include "Process.h"
+#include "lib/Target/Process.h"
 #include "tessera/Target/SharedObject.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"

@@ -1,6 +1,6 @@
 //===- Optimizer.cpp - LLVM's optimiser, kept cheap -----------------------===//
 
-#include "Optimizer.h"
+#include "lib/Target/Optimizer.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"

@@ -1,6 +1,6 @@
 //===- Process.cpp - other programs, and the files between ----------------===//
 
-#include "Process.h"
+#include "lib/Target/Process.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"

@@ -2,7 +2,7 @@
 #ifndef TESSERA_LIB_TARGET_PROCESS_H
 #define TESSERA_LIB_TARGET_PROCESS_H
 
-#include "tessera/Target/CpuTarget.h"
+#include "lib/Target/CpuTarget.h"
 #include "llvm/Support/FileUtilities.h"
 
 namespace tessera {

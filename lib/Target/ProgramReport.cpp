@@ -1,10 +1,10 @@
 //===- ProgramReport.cpp - what a lowered program does, in numbers --------===//
 
-#include "tessera/Target/ProgramReport.h"
+#include "lib/Target/ProgramReport.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/RT.h"
-#include "tessera/Target/Metadata.h"
+#include "tessera/Target/MetadataJson.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 

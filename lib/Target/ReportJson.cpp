@@ -1,6 +1,6 @@
 //===- ReportJson.cpp - a program's numbers as JSON -----------------------===//
 
-#include "ReportJson.h"
+#include "lib/Target/ReportJson.h"
 
 using namespace tessera;
 using llvm::ArrayRef;

@@ -1,11 +1,11 @@
-//===- ReportJson.h - a program's numbers as JSON -------------------------===//
+//===- ReportJson.h - a program's numbers as JSON ---------------*- C++ -*-===//
 // Entries of `ops` and `report` in docs/Artifact.md.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_TARGET_REPORTJSON_H
 #define TESSERA_LIB_TARGET_REPORTJSON_H
 
-#include "tessera/Target/ProgramReport.h"
+#include "lib/Target/ProgramReport.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 #include <string>

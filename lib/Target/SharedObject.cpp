@@ -1,14 +1,14 @@
 //===- SharedObject.cpp - machine code of a program -----------------------===//
 
 #include "tessera/Target/SharedObject.h"
-#include "DeviceImage.h"
-#include "Optimizer.h"
-#include "Process.h"
+#include "lib/Target/DeviceImage.h"
+#include "lib/Target/Optimizer.h"
+#include "lib/Target/Process.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "tessera/Dialect/RT/Program.h"
+#include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/abi.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"

@@ -1,10 +1,10 @@
 //===- Attention.cpp - The entry `attention` ------------------------------===//
 
-#include "AttentionUnits.h"
-#include "CpuEntries.h"
-#include "CpuKernels.h"
-#include "PositionBias.h"
-#include "Workspace.h"
+#include "runtime/cpu/AttentionUnits.h"
+#include "runtime/cpu/CpuEntries.h"
+#include "runtime/cpu/CpuKernels.h"
+#include "runtime/cpu/PositionBias.h"
+#include "runtime/cpu/Workspace.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 

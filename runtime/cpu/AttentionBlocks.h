@@ -1,16 +1,16 @@
-//===- AttentionBlocks.h - What both directions of attention share -*- C++ -*-//
+//===- AttentionBlocks.h - What both directions of attention share --------===//
 // Scores are kept transposed, [key][query], so that a softmax row is a lane:
 // maxima and sums need no horizontal operation, and keys, values and output
 // gradients are read as they lie in memory; only queries are transposed.
 // Included only by the Target*.cpp files, see Simd.h.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_ATTENTIONBLOCKS_H
-#define TESSERA_CPU_ATTENTIONBLOCKS_H
+#ifndef TESSERA_RUNTIME_CPU_ATTENTIONBLOCKS_H
+#define TESSERA_RUNTIME_CPU_ATTENTIONBLOCKS_H
 
-#include "AttentionProblem.h"
-#include "MicroKernel.h"
-#include "Packing.h"
-#include "VectorDropout.h"
+#include "runtime/cpu/AttentionProblem.h"
+#include "runtime/cpu/MicroKernel.h"
+#include "runtime/cpu/Packing.h"
+#include "runtime/cpu/VectorDropout.h"
 
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
@@ -143,4 +143,4 @@ static inline KeepLanes<T> keepLanes(const AttentionProblem &p,
 } // namespace TESSERA_CPU_TARGET
 } // namespace tessera
 
-#endif // TESSERA_CPU_ATTENTIONBLOCKS_H
+#endif // TESSERA_RUNTIME_CPU_ATTENTIONBLOCKS_H

@@ -3,10 +3,10 @@
 // algorithm 1): per query block a running maximum and sum, never an s x s
 // matrix. Included only by the Target*.cpp files, see Simd.h.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_ATTENTIONFORWARD_H
-#define TESSERA_CPU_ATTENTIONFORWARD_H
+#ifndef TESSERA_RUNTIME_CPU_ATTENTIONFORWARD_H
+#define TESSERA_RUNTIME_CPU_ATTENTIONFORWARD_H
 
-#include "AttentionBlocks.h"
+#include "runtime/cpu/AttentionBlocks.h"
 
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
@@ -226,4 +226,4 @@ private:
 } // namespace TESSERA_CPU_TARGET
 } // namespace tessera
 
-#endif // TESSERA_CPU_ATTENTIONFORWARD_H
+#endif // TESSERA_RUNTIME_CPU_ATTENTIONFORWARD_H

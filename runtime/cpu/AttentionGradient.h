@@ -6,10 +6,10 @@
 // d_q adds over keys in order; d_k, d_v add over heads of the group, then query
 // blocks in order. Included only by the Target*.cpp files, see Simd.h.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_ATTENTIONGRADIENT_H
-#define TESSERA_CPU_ATTENTIONGRADIENT_H
+#ifndef TESSERA_RUNTIME_CPU_ATTENTIONGRADIENT_H
+#define TESSERA_RUNTIME_CPU_ATTENTIONGRADIENT_H
 
-#include "AttentionBlocks.h"
+#include "runtime/cpu/AttentionBlocks.h"
 
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
@@ -199,4 +199,4 @@ private:
 } // namespace TESSERA_CPU_TARGET
 } // namespace tessera
 
-#endif // TESSERA_CPU_ATTENTIONGRADIENT_H
+#endif // TESSERA_RUNTIME_CPU_ATTENTIONGRADIENT_H

@@ -1,6 +1,6 @@
 //===- AttentionProblem.cpp - Decodes and checks attention's arguments ----===//
 
-#include "AttentionProblem.h"
+#include "runtime/cpu/AttentionProblem.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 

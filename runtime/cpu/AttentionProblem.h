@@ -1,8 +1,8 @@
 //===- AttentionProblem.h - The arguments of attention, decoded -*- C++ -*-===//
 // What the entries hand to the kernels: plain numbers, checked once.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_ATTENTIONPROBLEM_H
-#define TESSERA_CPU_ATTENTIONPROBLEM_H
+#ifndef TESSERA_RUNTIME_CPU_ATTENTIONPROBLEM_H
+#define TESSERA_RUNTIME_CPU_ATTENTIONPROBLEM_H
 
 #include <cstdint>
 #include <string>
@@ -78,4 +78,4 @@ int32_t decodeAttention(const int64_t *args, AttentionProblem *out,
 
 } // namespace tessera
 
-#endif // TESSERA_CPU_ATTENTIONPROBLEM_H
+#endif // TESSERA_RUNTIME_CPU_ATTENTIONPROBLEM_H

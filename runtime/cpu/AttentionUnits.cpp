@@ -1,7 +1,7 @@
 //===- AttentionUnits.cpp - Cuts attention into parallel units ------------===//
 
-#include "AttentionUnits.h"
-#include "ThreadTeam.h"
+#include "runtime/cpu/AttentionUnits.h"
+#include "runtime/support/ThreadTeam.h"
 #include "tessera/tessera.h"
 
 #include <algorithm>

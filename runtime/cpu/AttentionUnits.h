@@ -2,11 +2,11 @@
 // Where there are fewer key/value heads than threads, a head is cut further, so
 // that no thread is idle. The cut never changes a bit of the result.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_ATTENTIONUNITS_H
-#define TESSERA_CPU_ATTENTIONUNITS_H
+#ifndef TESSERA_RUNTIME_CPU_ATTENTIONUNITS_H
+#define TESSERA_RUNTIME_CPU_ATTENTIONUNITS_H
 
-#include "AttentionProblem.h"
-#include "Workspace.h"
+#include "runtime/cpu/AttentionProblem.h"
+#include "runtime/cpu/Workspace.h"
 
 namespace tessera {
 
@@ -48,4 +48,4 @@ int32_t runAttentionUnits(const AttentionProblem &p,
 
 } // namespace tessera
 
-#endif // TESSERA_CPU_ATTENTIONUNITS_H
+#endif // TESSERA_RUNTIME_CPU_ATTENTIONUNITS_H

@@ -2,8 +2,8 @@
 // Scalar conversions. Internal linkage on purpose: files compiled for different
 // instruction sets include this, and the linker must not merge their copies.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_BF16_H
-#define TESSERA_CPU_BF16_H
+#ifndef TESSERA_RUNTIME_CPU_BF16_H
+#define TESSERA_RUNTIME_CPU_BF16_H
 
 #include <cstdint>
 
@@ -39,4 +39,4 @@ static inline float wide(Bf16 x) { return bf16ToFloat(x); }
 
 } // namespace tessera
 
-#endif // TESSERA_CPU_BF16_H
+#endif // TESSERA_RUNTIME_CPU_BF16_H

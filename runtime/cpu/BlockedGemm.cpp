@@ -1,9 +1,9 @@
 //===- BlockedGemm.cpp - Our own products, on a rank's threads ------------===//
 
-#include "CpuKernels.h"
-#include "GemmRegions.h"
-#include "ThreadTeam.h"
-#include "Workspace.h"
+#include "runtime/cpu/CpuKernels.h"
+#include "runtime/cpu/GemmRegions.h"
+#include "runtime/cpu/Workspace.h"
+#include "runtime/support/ThreadTeam.h"
 #include "tessera/tessera.h"
 
 #include <algorithm>

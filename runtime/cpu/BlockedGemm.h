@@ -5,12 +5,12 @@
 // region, so the result does not depend on the number of threads.
 // Included only by the Target*.cpp files, see Simd.h.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_BLOCKEDGEMM_H
-#define TESSERA_CPU_BLOCKEDGEMM_H
+#ifndef TESSERA_RUNTIME_CPU_BLOCKEDGEMM_H
+#define TESSERA_RUNTIME_CPU_BLOCKEDGEMM_H
 
-#include "GemmProblem.h"
-#include "MicroKernel.h"
-#include "Packing.h"
+#include "runtime/cpu/GemmProblem.h"
+#include "runtime/cpu/MicroKernel.h"
+#include "runtime/cpu/Packing.h"
 
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
@@ -197,4 +197,4 @@ static void withBlockedGemm(const GemmProblem &p, const GemmRegion &region,
 } // namespace TESSERA_CPU_TARGET
 } // namespace tessera
 
-#endif // TESSERA_CPU_BLOCKEDGEMM_H
+#endif // TESSERA_RUNTIME_CPU_BLOCKEDGEMM_H

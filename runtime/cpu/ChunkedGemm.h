@@ -6,10 +6,10 @@
 // sums that wait, one per level, to stay in cache.
 // Included only by the Target*.cpp files, see Simd.h.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_CHUNKEDGEMM_H
-#define TESSERA_CPU_CHUNKEDGEMM_H
+#ifndef TESSERA_RUNTIME_CPU_CHUNKEDGEMM_H
+#define TESSERA_RUNTIME_CPU_CHUNKEDGEMM_H
 
-#include "BlockedGemm.h"
+#include "runtime/cpu/BlockedGemm.h"
 
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
@@ -117,4 +117,4 @@ static void chunkedGemm(const GemmProblem &p, const GemmRegion &region,
 } // namespace TESSERA_CPU_TARGET
 } // namespace tessera
 
-#endif // TESSERA_CPU_CHUNKEDGEMM_H
+#endif // TESSERA_RUNTIME_CPU_CHUNKEDGEMM_H

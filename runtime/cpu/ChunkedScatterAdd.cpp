@@ -3,9 +3,9 @@
 // without rows for a row of the table is left out: its sum would be +0, which
 // changes no bit of what it is added to, as no sum here is -0.
 
-#include "CpuEntries.h"
-#include "GemmProblem.h"
-#include "ScatterProblem.h"
+#include "runtime/cpu/CpuEntries.h"
+#include "runtime/cpu/GemmProblem.h"
+#include "runtime/cpu/ScatterProblem.h"
 #include "tessera/tessera.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 // several rank threads at once, each with its own team of threads
 // (ThreadTeam.h).
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_CPUENTRIES_H
-#define TESSERA_CPU_CPUENTRIES_H
+#ifndef TESSERA_RUNTIME_CPU_CPUENTRIES_H
+#define TESSERA_RUNTIME_CPU_CPUENTRIES_H
 
 #include "tessera/abi.h"
 
@@ -60,4 +60,4 @@ void cpuLaunch(int threads, tsr_abi_kernel kernel, void *const *buffers,
 
 } // namespace tessera
 
-#endif // TESSERA_CPU_CPUENTRIES_H
+#endif // TESSERA_RUNTIME_CPU_CPUENTRIES_H

@@ -1,6 +1,6 @@
 //===- CpuKernels.cpp - Chooses the kernels for this processor ------------===//
 
-#include "CpuKernels.h"
+#include "runtime/cpu/CpuKernels.h"
 
 #include <atomic>
 

@@ -3,11 +3,11 @@
 // the compiler's baseline is). The best set that the processor has is chosen
 // once; tests may choose another.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_CPUKERNELS_H
-#define TESSERA_CPU_CPUKERNELS_H
+#ifndef TESSERA_RUNTIME_CPU_CPUKERNELS_H
+#define TESSERA_RUNTIME_CPU_CPUKERNELS_H
 
-#include "AttentionProblem.h"
-#include "GemmProblem.h"
+#include "runtime/cpu/AttentionProblem.h"
+#include "runtime/cpu/GemmProblem.h"
 
 #include <cstddef>
 
@@ -49,4 +49,4 @@ extern const CpuKernels kernels;
 
 } // namespace tessera
 
-#endif // TESSERA_CPU_CPUKERNELS_H
+#endif // TESSERA_RUNTIME_CPU_CPUKERNELS_H

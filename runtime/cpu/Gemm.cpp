@@ -1,7 +1,7 @@
 //===- Gemm.cpp - The entry `gemm` ----------------------------------------===//
 
-#include "CpuEntries.h"
-#include "GemmProblem.h"
+#include "runtime/cpu/CpuEntries.h"
+#include "runtime/cpu/GemmProblem.h"
 #include "tessera/tessera.h"
 
 #include <exception>

@@ -1,6 +1,6 @@
 //===- GemmCache.cpp - oneDNN primitives, made once per product -----------===//
 
-#include "GemmCache.h"
+#include "runtime/cpu/GemmCache.h"
 #include "tessera/abi.h"
 
 #include <new>

@@ -3,11 +3,11 @@
 // it. Each thread has its own cache: no lock, and the memory objects,
 // whose pointers change from call to call, are not shared.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_GEMMCACHE_H
-#define TESSERA_CPU_GEMMCACHE_H
+#ifndef TESSERA_RUNTIME_CPU_GEMMCACHE_H
+#define TESSERA_RUNTIME_CPU_GEMMCACHE_H
 
-#include "GemmProblem.h"
-#include "Workspace.h"
+#include "runtime/cpu/GemmProblem.h"
+#include "runtime/cpu/Workspace.h"
 
 #include <map>
 #include <memory>
@@ -52,4 +52,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_CPU_GEMMCACHE_H
+#endif // TESSERA_RUNTIME_CPU_GEMMCACHE_H

@@ -2,9 +2,9 @@
 // For programs that were compiled for a device whose library has them: right
 // first, a loop behind the product.
 
-#include "Bf16.h"
-#include "GemmProblem.h"
-#include "ThreadTeam.h"
+#include "runtime/cpu/Bf16.h"
+#include "runtime/cpu/GemmProblem.h"
+#include "runtime/support/ThreadTeam.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 

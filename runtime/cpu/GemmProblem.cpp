@@ -1,6 +1,6 @@
 //===- GemmProblem.cpp - Decodes and checks the arguments of gemm ---------===//
 
-#include "GemmProblem.h"
+#include "runtime/cpu/GemmProblem.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 

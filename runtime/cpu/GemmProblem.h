@@ -1,6 +1,6 @@
 //===- GemmProblem.h - The arguments of gemm, decoded -----------*- C++ -*-===//
-#ifndef TESSERA_CPU_GEMMPROBLEM_H
-#define TESSERA_CPU_GEMMPROBLEM_H
+#ifndef TESSERA_RUNTIME_CPU_GEMMPROBLEM_H
+#define TESSERA_RUNTIME_CPU_GEMMPROBLEM_H
 
 #include <cstdint>
 #include <string>
@@ -69,4 +69,4 @@ GemmPath gemmPath(const GemmProblem &problem);
 
 } // namespace tessera
 
-#endif // TESSERA_CPU_GEMMPROBLEM_H
+#endif // TESSERA_RUNTIME_CPU_GEMMPROBLEM_H

@@ -1,6 +1,6 @@
 //===- GemmRegions.cpp - Cuts a product into regions of C -----------------===//
 
-#include "GemmRegions.h"
+#include "runtime/cpu/GemmRegions.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 //===- GemmRegions.h - Cuts a product into regions of C ---------*- C++ -*-===//
-#ifndef TESSERA_CPU_GEMMREGIONS_H
-#define TESSERA_CPU_GEMMREGIONS_H
+#ifndef TESSERA_RUNTIME_CPU_GEMMREGIONS_H
+#define TESSERA_RUNTIME_CPU_GEMMREGIONS_H
 
-#include "GemmProblem.h"
+#include "runtime/cpu/GemmProblem.h"
 
 namespace tessera {
 
@@ -29,4 +29,4 @@ GemmProblem matrixOf(const GemmProblem &p, int64_t index);
 
 } // namespace tessera
 
-#endif // TESSERA_CPU_GEMMREGIONS_H
+#endif // TESSERA_RUNTIME_CPU_GEMMREGIONS_H

@@ -1,7 +1,7 @@
 //===- Launch.cpp - Runs a fused kernel on a rank's threads ---------------===//
 
-#include "CpuEntries.h"
-#include "ThreadTeam.h"
+#include "runtime/cpu/CpuEntries.h"
+#include "runtime/support/ThreadTeam.h"
 
 void tessera::cpuLaunch(int threads, tsr_abi_kernel kernel,
                         void *const *buffers, const int64_t *scalars,

@@ -2,9 +2,9 @@
 // oneDNN computes regions of C, each on one of the rank's threads: its own
 // threads would be OpenMP's, see ThreadTeam.h.
 
-#include "GemmCache.h"
-#include "GemmRegions.h"
-#include "ThreadTeam.h"
+#include "runtime/cpu/GemmCache.h"
+#include "runtime/cpu/GemmRegions.h"
+#include "runtime/support/ThreadTeam.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 

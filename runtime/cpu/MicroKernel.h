@@ -4,10 +4,10 @@
 // multiply-adds over k in order, whatever the tile it falls into.
 // Included only by the Target*.cpp files, see Simd.h.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_MICROKERNEL_H
-#define TESSERA_CPU_MICROKERNEL_H
+#ifndef TESSERA_RUNTIME_CPU_MICROKERNEL_H
+#define TESSERA_RUNTIME_CPU_MICROKERNEL_H
 
-#include "Simd.h"
+#include "runtime/cpu/Simd.h"
 
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
@@ -111,4 +111,4 @@ static void multiply(int64_t m, int64_t vectors, int64_t k, Strided<T> a,
 } // namespace TESSERA_CPU_TARGET
 } // namespace tessera
 
-#endif // TESSERA_CPU_MICROKERNEL_H
+#endif // TESSERA_RUNTIME_CPU_MICROKERNEL_H

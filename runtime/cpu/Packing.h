@@ -2,10 +2,10 @@
 // Between matrices in memory and the blocks that the register tiles read.
 // Included only by the Target*.cpp files, see Simd.h.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_PACKING_H
-#define TESSERA_CPU_PACKING_H
+#ifndef TESSERA_RUNTIME_CPU_PACKING_H
+#define TESSERA_RUNTIME_CPU_PACKING_H
 
-#include "VectorMath.h"
+#include "runtime/cpu/VectorMath.h"
 
 #include <cstddef>
 
@@ -113,4 +113,4 @@ static void addRow(const T *src, int64_t columns, T factor, T *dst) {
 } // namespace TESSERA_CPU_TARGET
 } // namespace tessera
 
-#endif // TESSERA_CPU_PACKING_H
+#endif // TESSERA_RUNTIME_CPU_PACKING_H

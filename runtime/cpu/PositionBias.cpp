@@ -1,7 +1,7 @@
 //===- PositionBias.cpp - Attention's bias by distance --------------------===//
 
-#include "PositionBias.h"
-#include "PositionBucket.h"
+#include "runtime/cpu/PositionBias.h"
+#include "runtime/cpu/PositionBucket.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 

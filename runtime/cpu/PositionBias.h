@@ -3,11 +3,11 @@
 // - 1 numbers: queries, the lanes of a score vector, are neighbours in it. No
 // heads x queries x keys tensor exists, forward or backward.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_POSITIONBIAS_H
-#define TESSERA_CPU_POSITIONBIAS_H
+#ifndef TESSERA_RUNTIME_CPU_POSITIONBIAS_H
+#define TESSERA_RUNTIME_CPU_POSITIONBIAS_H
 
-#include "AttentionProblem.h"
-#include "Workspace.h"
+#include "runtime/cpu/AttentionProblem.h"
+#include "runtime/cpu/Workspace.h"
 
 namespace tessera {
 
@@ -27,4 +27,4 @@ void finishPositionGradient(const AttentionProblem &p);
 
 } // namespace tessera
 
-#endif // TESSERA_CPU_POSITIONBIAS_H
+#endif // TESSERA_RUNTIME_CPU_POSITIONBIAS_H

@@ -2,8 +2,8 @@
 // The formula of TSR_ATTENTION_BUCKETS, for all devices: the float arithmetic
 // decides where a bucket begins, so it is done by the host's library alone.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_POSITIONBUCKET_H
-#define TESSERA_CPU_POSITIONBUCKET_H
+#ifndef TESSERA_RUNTIME_CPU_POSITIONBUCKET_H
+#define TESSERA_RUNTIME_CPU_POSITIONBUCKET_H
 
 #include <algorithm>
 #include <cmath>
@@ -39,4 +39,4 @@ struct PositionBuckets {
 
 } // namespace tessera
 
-#endif // TESSERA_CPU_POSITIONBUCKET_H
+#endif // TESSERA_RUNTIME_CPU_POSITIONBUCKET_H

@@ -2,10 +2,10 @@
 // Threads share tokens: each row of a result is made by one thread, in order of
 // experts, so the bits do not depend on the number of threads.
 
-#include "Bf16.h"
-#include "CpuEntries.h"
-#include "RoutedProblem.h"
-#include "ThreadTeam.h"
+#include "runtime/cpu/Bf16.h"
+#include "runtime/cpu/CpuEntries.h"
+#include "runtime/cpu/RoutedProblem.h"
+#include "runtime/support/ThreadTeam.h"
 #include "tessera/tessera.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 //===- RoutedProblem.cpp - Decodes the arguments of routed ----------------===//
 
-#include "RoutedProblem.h"
+#include "runtime/cpu/RoutedProblem.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 

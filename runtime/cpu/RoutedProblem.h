@@ -1,6 +1,6 @@
 //===- RoutedProblem.h - The arguments of routed, decoded -------*- C++ -*-===//
-#ifndef TESSERA_CPU_ROUTEDPROBLEM_H
-#define TESSERA_CPU_ROUTEDPROBLEM_H
+#ifndef TESSERA_RUNTIME_CPU_ROUTEDPROBLEM_H
+#define TESSERA_RUNTIME_CPU_ROUTEDPROBLEM_H
 
 #include <cstdint>
 #include <string>
@@ -31,4 +31,4 @@ int32_t routedProduct(int threads, const RoutedProblem &problem,
 
 } // namespace tessera
 
-#endif // TESSERA_CPU_ROUTEDPROBLEM_H
+#endif // TESSERA_RUNTIME_CPU_ROUTEDPROBLEM_H

@@ -1,9 +1,9 @@
 //===- RoutedProduct.cpp - Matrix products of routed rows -----------------===//
 
-#include "CpuEntries.h"
-#include "RoutedProblem.h"
-#include "ThreadTeam.h"
-#include "Workspace.h"
+#include "runtime/cpu/CpuEntries.h"
+#include "runtime/cpu/RoutedProblem.h"
+#include "runtime/cpu/Workspace.h"
+#include "runtime/support/ThreadTeam.h"
 #include "tessera/tessera.h"
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 // element is summed by one thread in order of rows, so no atomics are needed
 // and the bits do not depend on the number of threads.
 
-#include "Bf16.h"
-#include "CpuEntries.h"
-#include "ScatterProblem.h"
+#include "runtime/cpu/Bf16.h"
+#include "runtime/cpu/CpuEntries.h"
+#include "runtime/cpu/ScatterProblem.h"
 #include "tessera/tessera.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 //===- ScatterProblem.cpp - Decodes the arguments of scatter_add ----------===//
 
-#include "ScatterProblem.h"
+#include "runtime/cpu/ScatterProblem.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 

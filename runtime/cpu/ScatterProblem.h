@@ -1,8 +1,8 @@
 //===- ScatterProblem.h - The arguments of scatter_add, decoded -*- C++ -*-===//
-#ifndef TESSERA_CPU_SCATTERPROBLEM_H
-#define TESSERA_CPU_SCATTERPROBLEM_H
+#ifndef TESSERA_RUNTIME_CPU_SCATTERPROBLEM_H
+#define TESSERA_RUNTIME_CPU_SCATTERPROBLEM_H
 
-#include "ThreadTeam.h"
+#include "runtime/support/ThreadTeam.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -38,4 +38,4 @@ void overColumns(int threads, int64_t columns, const Body &body) {
 
 } // namespace tessera
 
-#endif // TESSERA_CPU_SCATTERPROBLEM_H
+#endif // TESSERA_RUNTIME_CPU_SCATTERPROBLEM_H

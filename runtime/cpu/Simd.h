@@ -1,17 +1,17 @@
-//===- Simd.h - Vectors of the instruction set being compiled for -*- C++ -*-=//
+//===- Simd.h - Vectors of the instruction set being compiled for ---------===//
 // Included only by the Target*.cpp files, which define TESSERA_CPU_TARGET (the
 // namespace) and are compiled with that target's flags. Everything lives in the
 // target's namespace and uses no inline function of the standard library, so
 // that the linker cannot mix code of two instruction sets.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_SIMD_H
-#define TESSERA_CPU_SIMD_H
+#ifndef TESSERA_RUNTIME_CPU_SIMD_H
+#define TESSERA_RUNTIME_CPU_SIMD_H
 
 #ifndef TESSERA_CPU_TARGET
 #error "define TESSERA_CPU_TARGET before including Simd.h"
 #endif
 
-#include "Bf16.h"
+#include "runtime/cpu/Bf16.h"
 
 #include <cstdint>
 
@@ -113,4 +113,4 @@ template <> struct NarrowStore<Bf16, float> {
 } // namespace TESSERA_CPU_TARGET
 } // namespace tessera
 
-#endif // TESSERA_CPU_SIMD_H
+#endif // TESSERA_RUNTIME_CPU_SIMD_H

@@ -1,4 +1,4 @@
-//===- TargetAvx2.cpp - Kernels for AVX2 ---===//
+//===- TargetAvx2.cpp - Kernels for AVX2 ----------------------------------===//
 
 #define TESSERA_CPU_TARGET avx2
-#include "TargetKernels.h"
+#include "runtime/cpu/TargetKernels.h"

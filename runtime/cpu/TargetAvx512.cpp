@@ -1,4 +1,4 @@
-//===- TargetAvx512.cpp - Kernels for AVX-512 ---===//
+//===- TargetAvx512.cpp - Kernels for AVX-512 -----------------------------===//
 
 #define TESSERA_CPU_TARGET avx512
-#include "TargetKernels.h"
+#include "runtime/cpu/TargetKernels.h"

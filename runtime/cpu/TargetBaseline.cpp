@@ -1,4 +1,4 @@
-//===- TargetBaseline.cpp - Kernels for the compiler's baseline ---===//
+//===- TargetBaseline.cpp - Kernels for the compiler's baseline -----------===//
 
 #define TESSERA_CPU_TARGET baseline
-#include "TargetKernels.h"
+#include "runtime/cpu/TargetKernels.h"

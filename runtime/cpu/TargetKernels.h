@@ -3,11 +3,11 @@
 //===----------------------------------------------------------------------===//
 #include "tessera/abi.h"
 
-#include "AttentionForward.h"
-#include "AttentionGradient.h"
-#include "BlockedGemm.h"
-#include "ChunkedGemm.h"
-#include "CpuKernels.h"
+#include "runtime/cpu/AttentionForward.h"
+#include "runtime/cpu/AttentionGradient.h"
+#include "runtime/cpu/BlockedGemm.h"
+#include "runtime/cpu/ChunkedGemm.h"
+#include "runtime/cpu/CpuKernels.h"
 
 namespace tessera {
 namespace TESSERA_CPU_TARGET {

@@ -2,11 +2,11 @@
 // Philox.h for kLanes indices at once; the bits are the same.
 // Included only by the Target*.cpp files, see Simd.h.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_VECTORDROPOUT_H
-#define TESSERA_CPU_VECTORDROPOUT_H
+#ifndef TESSERA_RUNTIME_CPU_VECTORDROPOUT_H
+#define TESSERA_RUNTIME_CPU_VECTORDROPOUT_H
 
-#include "AttentionProblem.h"
-#include "VectorMath.h"
+#include "runtime/cpu/AttentionProblem.h"
+#include "runtime/cpu/VectorMath.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -126,4 +126,4 @@ static inline uint64_t dropoutIndex(const AttentionProblem &p, int64_t b,
 } // namespace TESSERA_CPU_TARGET
 } // namespace tessera
 
-#endif // TESSERA_CPU_VECTORDROPOUT_H
+#endif // TESSERA_RUNTIME_CPU_VECTORDROPOUT_H

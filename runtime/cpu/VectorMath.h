@@ -1,10 +1,10 @@
 //===- VectorMath.h - exp and transposition on vectors ----------*- C++ -*-===//
 // Included only by the Target*.cpp files, see Simd.h.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_VECTORMATH_H
-#define TESSERA_CPU_VECTORMATH_H
+#ifndef TESSERA_RUNTIME_CPU_VECTORMATH_H
+#define TESSERA_RUNTIME_CPU_VECTORMATH_H
 
-#include "Simd.h"
+#include "runtime/cpu/Simd.h"
 
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
@@ -102,4 +102,4 @@ template <typename T> static inline void transpose(Vec<T> *v) {
 } // namespace TESSERA_CPU_TARGET
 } // namespace tessera
 
-#endif // TESSERA_CPU_VECTORMATH_H
+#endif // TESSERA_RUNTIME_CPU_VECTORMATH_H

@@ -2,8 +2,8 @@
 // Each entry keeps one Workspace per rank thread, so that a step allocates
 // nothing after the first. Memory is freed when the rank's thread ends.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CPU_WORKSPACE_H
-#define TESSERA_CPU_WORKSPACE_H
+#ifndef TESSERA_RUNTIME_CPU_WORKSPACE_H
+#define TESSERA_RUNTIME_CPU_WORKSPACE_H
 
 #include <cstddef>
 #include <cstdlib>
@@ -37,4 +37,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_CPU_WORKSPACE_H
+#endif // TESSERA_RUNTIME_CPU_WORKSPACE_H

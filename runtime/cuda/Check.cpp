@@ -1,4 +1,4 @@
-#include "Check.h"
+#include "runtime/cuda/Check.h"
 
 namespace tessera::cuda {
 

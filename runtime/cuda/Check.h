@@ -1,8 +1,8 @@
 //===- Check.h - CUDA's error codes as the runtime's errors -----*- C++ -*-===//
-#ifndef TESSERA_CUDA_CHECK_H
-#define TESSERA_CUDA_CHECK_H
+#ifndef TESSERA_RUNTIME_CUDA_CHECK_H
+#define TESSERA_RUNTIME_CUDA_CHECK_H
 
-#include "Status.h"
+#include "runtime/support/Status.h"
 
 #include <cuda_runtime_api.h>
 
@@ -19,4 +19,4 @@ void check(cudaError_t error, const char *what);
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_CHECK_H
+#endif // TESSERA_RUNTIME_CUDA_CHECK_H

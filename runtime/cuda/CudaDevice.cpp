@@ -1,7 +1,7 @@
-#include "CudaDevice.h"
+#include "runtime/cuda/CudaDevice.h"
 
-#include "Check.h"
-#include "CudaRank.h"
+#include "runtime/cuda/Check.h"
+#include "runtime/cuda/step/CudaRank.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 //===- CudaDevice.h - the GPUs of this machine ------------------*- C++ -*-===//
-#ifndef TESSERA_CUDA_CUDADEVICE_H
-#define TESSERA_CUDA_CUDADEVICE_H
+#ifndef TESSERA_RUNTIME_CUDA_CUDADEVICE_H
+#define TESSERA_RUNTIME_CUDA_CUDADEVICE_H
 
-#include "Image.h"
-#include "Rank.h"
+#include "runtime/cuda/Image.h"
+#include "runtime/device/Rank.h"
 
 #include <map>
 #include <mutex>
@@ -28,4 +28,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_CUDADEVICE_H
+#endif // TESSERA_RUNTIME_CUDA_CUDADEVICE_H

@@ -1,12 +1,12 @@
 //===- CudaEntries.cpp - the functions behind the GPU's table -------------===//
 
-#include "Attention.h"
-#include "CudaRank.h"
-#include "DType.h"
-#include "Entry.h"
-#include "Rows.h"
-#include "ScatterAdd.h"
-#include "experts/RoutedKernels.h"
+#include "runtime/calls/Entry.h"
+#include "runtime/cuda/ScatterAdd.h"
+#include "runtime/cuda/StridedCopy.h"
+#include "runtime/cuda/attention/Attention.h"
+#include "runtime/cuda/experts/RoutedKernels.h"
+#include "runtime/cuda/step/CudaRank.h"
+#include "runtime/support/DType.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 //===- CudaReport.cpp - what of CUDA this machine has ---------------------===//
 
-#include "Collectives.h"
-#include "CudaDevice.h"
-#include "cudnn/CudnnAttention.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/collectives/Collectives.h"
+#include "runtime/cuda/cudnn/CudnnAttention.h"
 
 #include <cublasLt.h>
 

@@ -1,4 +1,4 @@
-#include "DeviceMemory.h"
+#include "runtime/cuda/DeviceMemory.h"
 
 namespace tessera::cuda {
 

@@ -1,8 +1,8 @@
 //===- DeviceMemory.h - owned CUDA objects ----------------------*- C++ -*-===//
-#ifndef TESSERA_CUDA_DEVICEMEMORY_H
-#define TESSERA_CUDA_DEVICEMEMORY_H
+#ifndef TESSERA_RUNTIME_CUDA_DEVICEMEMORY_H
+#define TESSERA_RUNTIME_CUDA_DEVICEMEMORY_H
 
-#include "Check.h"
+#include "runtime/cuda/Check.h"
 
 #include <cstdint>
 
@@ -74,4 +74,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_DEVICEMEMORY_H
+#endif // TESSERA_RUNTIME_CUDA_DEVICEMEMORY_H

@@ -1,6 +1,6 @@
-#include "Driver.h"
+#include "runtime/cuda/Driver.h"
 
-#include "Check.h"
+#include "runtime/cuda/Check.h"
 
 namespace tessera::cuda {
 

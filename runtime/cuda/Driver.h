@@ -2,10 +2,10 @@
 // The driver is found at run time: the plug-in loads and explains itself on
 // machines without one.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_DRIVER_H
-#define TESSERA_CUDA_DRIVER_H
+#ifndef TESSERA_RUNTIME_CUDA_DRIVER_H
+#define TESSERA_RUNTIME_CUDA_DRIVER_H
 
-#include "Status.h"
+#include "runtime/support/Status.h"
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -38,4 +38,4 @@ std::string versionText(int version);
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_DRIVER_H
+#endif // TESSERA_RUNTIME_CUDA_DRIVER_H

@@ -1,10 +1,10 @@
-//===- Element.h - elements, bf16 as the runtime rounds it -----*- C++ -*-===//
+//===- Element.h - elements, bf16 as the runtime rounds it ------*- C++ -*-===//
 // The same integer operations as DType.h: the CPU and the GPU give equal bits.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ELEMENT_H
-#define TESSERA_CUDA_ELEMENT_H
+#ifndef TESSERA_RUNTIME_CUDA_ELEMENT_H
+#define TESSERA_RUNTIME_CUDA_ELEMENT_H
 
-#include "HostDevice.h"
+#include "runtime/cuda/HostDevice.h"
 
 #include <cstdint>
 #include <cstring>
@@ -42,4 +42,4 @@ template <> struct Narrow<Bf16> {
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ELEMENT_H
+#endif // TESSERA_RUNTIME_CUDA_ELEMENT_H

@@ -4,8 +4,8 @@
 // kernels are templates over an execution policy: CudaExec.cuh on the GPU,
 // HostExec.h in the tests.) These macros make it compile in both worlds.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_HOSTDEVICE_H
-#define TESSERA_CUDA_HOSTDEVICE_H
+#ifndef TESSERA_RUNTIME_CUDA_HOSTDEVICE_H
+#define TESSERA_RUNTIME_CUDA_HOSTDEVICE_H
 
 #if defined(__CUDACC__)
 /// Index arithmetic: also evaluated by the compiler and by the launcher.
@@ -22,4 +22,4 @@
 #define TSR_NO_UNROLL
 #endif
 
-#endif // TESSERA_CUDA_HOSTDEVICE_H
+#endif // TESSERA_RUNTIME_CUDA_HOSTDEVICE_H

@@ -1,6 +1,6 @@
-#include "Image.h"
+#include "runtime/cuda/Image.h"
 
-#include "Check.h"
+#include "runtime/cuda/Check.h"
 
 #include <cstring>
 #include <vector>

@@ -2,10 +2,10 @@
 // Loaded once per GPU: the cubin where it fits, else PTX through the driver's
 // compiler.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_IMAGE_H
-#define TESSERA_CUDA_IMAGE_H
+#ifndef TESSERA_RUNTIME_CUDA_IMAGE_H
+#define TESSERA_RUNTIME_CUDA_IMAGE_H
 
-#include "Driver.h"
+#include "runtime/cuda/Driver.h"
 #include "tessera/abi.h"
 
 #include <map>
@@ -43,4 +43,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_IMAGE_H
+#endif // TESSERA_RUNTIME_CUDA_IMAGE_H

@@ -1,7 +1,7 @@
 //===- Plugin.cpp - the one function that the runtime finds ---------------===//
 
-#include "CudaDevice.h"
-#include "DevicePlugin.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/device/DevicePlugin.h"
 
 using namespace tessera;
 

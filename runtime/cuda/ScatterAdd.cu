@@ -1,7 +1,7 @@
 //===- ScatterAdd.cu - rows added in order, without atomics ---------------===//
 
-#include "Element.h"
-#include "ScatterAdd.h"
+#include "runtime/cuda/Element.h"
+#include "runtime/cuda/ScatterAdd.h"
 #include "tessera/abi.h"
 
 #include <cub/device/device_radix_sort.cuh>

@@ -1,8 +1,8 @@
 //===- ScatterAdd.h - the gradient of an embedding lookup -------*- C++ -*-===//
-#ifndef TESSERA_CUDA_SCATTERADD_H
-#define TESSERA_CUDA_SCATTERADD_H
+#ifndef TESSERA_RUNTIME_CUDA_SCATTERADD_H
+#define TESSERA_RUNTIME_CUDA_SCATTERADD_H
 
-#include "ScatterProblem.h"
+#include "runtime/cpu/ScatterProblem.h"
 
 #include <cstddef>
 #include <cuda_runtime_api.h>
@@ -19,4 +19,4 @@ cudaError_t scatterAdd(const ScatterProblem &problem, void *workspace,
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_SCATTERADD_H
+#endif // TESSERA_RUNTIME_CUDA_SCATTERADD_H

@@ -2,10 +2,10 @@
 // Where types are gone. Messages of stages are in MessageMutants.cpp.
 //===----------------------------------------------------------------------===//
 
-#include "Mutant.h"
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "test/Mutation/Mutant.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;

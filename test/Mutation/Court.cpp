@@ -1,6 +1,6 @@
 //===- Court.cpp - all mutants of a program, judged on all cores ----------===//
 
-#include "Court.h"
+#include "test/Mutation/Court.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <atomic>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-//===- Court.h - all mutants of a program, judged on all cores ------------===//
+//===- Court.h - all mutants of a program, judged on all cores --*- C++ -*-===//
 
 #ifndef TESSERA_TEST_MUTATION_COURT_H
 #define TESSERA_TEST_MUTATION_COURT_H
 
-#include "Judge.h"
+#include "test/Mutation/Judge.h"
 
 namespace tessera::test {
 

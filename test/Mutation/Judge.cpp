@@ -1,9 +1,9 @@
 //===- Judge.cpp - what catches a mutant ----------------------------------===//
 
-#include "Judge.h"
+#include "test/Mutation/Judge.h"
 #include "mlir/IR/Verifier.h"
-#include "tessera/Analysis/Erasure.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Distribute/Erasure.h"
 #include "llvm/Support/FileSystem.h"
 #include <cmath>
 

@@ -1,10 +1,10 @@
-//===- Judge.h - what catches a mutant ------------------------------------===//
+//===- Judge.h - what catches a mutant --------------------------*- C++ -*-===//
 
 #ifndef TESSERA_TEST_MUTATION_JUDGE_H
 #define TESSERA_TEST_MUTATION_JUDGE_H
 
-#include "Outcome.h"
-#include "Programs.h"
+#include "test/Mutation/Outcome.h"
+#include "test/Mutation/Programs.h"
 
 namespace tessera::test {
 

@@ -1,6 +1,6 @@
 //===- KillTable.cpp - who caught which mutants ---------------------------===//
 
-#include "KillTable.h"
+#include "test/Mutation/KillTable.h"
 #include <gtest/gtest.h>
 #include <numeric>
 

@@ -1,9 +1,9 @@
-//===- KillTable.h - who caught which mutants -----------------------------===//
+//===- KillTable.h - who caught which mutants -------------------*- C++ -*-===//
 
 #ifndef TESSERA_TEST_MUTATION_KILLTABLE_H
 #define TESSERA_TEST_MUTATION_KILLTABLE_H
 
-#include "Judge.h"
+#include "test/Mutation/Judge.h"
 #include <map>
 
 namespace tessera::test {

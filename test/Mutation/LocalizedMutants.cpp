@@ -1,10 +1,10 @@
 //===- LocalizedMutants.cpp - changes of what a rank knows of the whole ---===//
 
-#include "Mutant.h"
 #include "mlir/AsmParser/AsmParser.h"
-#include "tessera/Conversion/NNToRT/Factors.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Partition/Factors.h"
+#include "test/Mutation/Mutant.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -2,14 +2,14 @@
 // Below the types: the scalars that tell a rank where it is.
 //===----------------------------------------------------------------------===//
 
-#include "Mutant.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
-#include "tessera/Conversion/NNToRT/Factors.h"
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Partition/Factors.h"
+#include "test/Mutation/Mutant.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -1,9 +1,9 @@
 //===- Mutant.cpp - one change of a program -------------------------------===//
 
-#include "Mutant.h"
+#include "test/Mutation/Mutant.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/RT/Program.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Dialect/RT/RTProgram.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -1,4 +1,4 @@
-//===- Mutant.h - one change of a program ---------------------------------===//
+//===- Mutant.h - one change of a program -----------------------*- C++ -*-===//
 // A mutant names its ops by their number in @step, so that it can be applied to
 // any copy of the program, in any context.
 //===----------------------------------------------------------------------===//

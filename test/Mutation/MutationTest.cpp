@@ -12,8 +12,8 @@
 //   --sample=N              of these, at most N of a kind and program
 //===----------------------------------------------------------------------===//
 
-#include "Court.h"
-#include "KillTable.h"
+#include "test/Mutation/Court.h"
+#include "test/Mutation/KillTable.h"
 #include "llvm/Support/FileSystem.h"
 #include <chrono>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 //===- Outcome.cpp - what two training steps leave ------------------------===//
 
-#include "Outcome.h"
+#include "test/Mutation/Outcome.h"
 #include "tessera/tessera.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"

@@ -1,4 +1,4 @@
-//===- Outcome.h - what two training steps leave --------------------------===//
+//===- Outcome.h - what two training steps leave ----------------*- C++ -*-===//
 
 #ifndef TESSERA_TEST_MUTATION_OUTCOME_H
 #define TESSERA_TEST_MUTATION_OUTCOME_H

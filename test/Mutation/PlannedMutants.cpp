@@ -1,7 +1,7 @@
 //===- PlannedMutants.cpp - changes of a program with its memory plan -----===//
 
-#include "Mutant.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "test/Mutation/Mutant.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -1,18 +1,18 @@
 //===- Programs.cpp - the program at every stage, and mutants of it -------===//
 
-#include "Programs.h"
+#include "test/Mutation/Programs.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Pass/PassManager.h"
-#include "tessera/Conversion/KernelToLLVM/Passes.h"
-#include "tessera/Conversion/NNToRT/Passes.h"
-#include "tessera/Conversion/RTToLLVM/Passes.h"
+#include "tessera/Codegen/Calls/Passes.h"
+#include "tessera/Codegen/Kernels/Passes.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Distribute/Passes.h"
 #include "tessera/Import/Import.h"
+#include "tessera/Lower/Passes.h"
 #include "tessera/Pipelines/Compile.h"
-#include "tessera/Target/Artifact.h"
-#include "tessera/Target/Metadata.h"
+#include "tessera/Target/MetadataJson.h"
 #include "tessera/Target/Passes.h"
-#include "tessera/Transforms/Passes.h"
+#include "tessera/Target/WriteArtifact.h"
 
 using namespace mlir;
 using namespace tessera;

@@ -7,12 +7,12 @@
 #ifndef TESSERA_TEST_MUTATION_PROGRAMS_H
 #define TESSERA_TEST_MUTATION_PROGRAMS_H
 
-#include "Mutant.h"
-#include "Strategy.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "tessera/Pipelines/Pipeline.h"
 #include "tessera/Target/SharedObject.h"
+#include "test/Mutation/Mutant.h"
+#include "test/Mutation/Strategy.h"
 #include <map>
 #include <mutex>
 

@@ -5,10 +5,10 @@
 // one.
 //===----------------------------------------------------------------------===//
 
-#include "Judge.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "test/Mutation/Judge.h"
 #include "llvm/Support/FileSystem.h"
 #include <gtest/gtest.h>
 

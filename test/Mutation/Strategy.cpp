@@ -1,6 +1,6 @@
 //===- Strategy.cpp - a program whose mutants are judged ------------------===//
 
-#include "Strategy.h"
+#include "test/Mutation/Strategy.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 

@@ -1,4 +1,4 @@
-//===- Strategy.h - a program whose mutants are judged --------------------===//
+//===- Strategy.h - a program whose mutants are judged ----------*- C++ -*-===//
 // A small model and what the compiler is told to make of it.
 //===----------------------------------------------------------------------===//
 

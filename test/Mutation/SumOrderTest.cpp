@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Parser/Parser.h"
-#include "tessera/Analysis/Erasure.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Distribute/Erasure.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Compile.h"
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 //===- TypedMutants.cpp - changes of the typed training step --------------===//
 
-#include "Mutant.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "test/Mutation/Mutant.h"
 
 using namespace mlir;
 using namespace tessera;

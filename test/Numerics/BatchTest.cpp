@@ -3,8 +3,8 @@
 // both say the same.
 //===----------------------------------------------------------------------===//
 
-#include "Model.h"
-#include "Trainer.h"
+#include "test/Numerics/Model.h"
+#include "test/Numerics/Trainer.h"
 #include <gtest/gtest.h>
 
 using namespace tessera::test;

@@ -4,8 +4,8 @@
 // losses are those of step 0, reloaded from one checkpoint.
 //===----------------------------------------------------------------------===//
 
-#include "Model.h"
-#include "Trainer.h"
+#include "test/Numerics/Model.h"
+#include "test/Numerics/Trainer.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <gtest/gtest.h>

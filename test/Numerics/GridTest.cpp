@@ -4,8 +4,8 @@
 // CPU's.
 //===----------------------------------------------------------------------===//
 
-#include "Model.h"
-#include "Trainer.h"
+#include "test/Numerics/Model.h"
+#include "test/Numerics/Trainer.h"
 #include <gtest/gtest.h>
 
 using namespace tessera::test;

@@ -3,8 +3,8 @@
 // steps in f32 are those of the serial run, bit for bit; without, they are not.
 //===----------------------------------------------------------------------===//
 
-#include "Model.h"
-#include "Trainer.h"
+#include "test/Numerics/Model.h"
+#include "test/Numerics/Trainer.h"
 #include <cstring>
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 // to the bit where nothing is summed in another order.
 //===----------------------------------------------------------------------===//
 
-#include "Model.h"
-#include "Trainer.h"
+#include "test/Numerics/Model.h"
+#include "test/Numerics/Trainer.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <gtest/gtest.h>

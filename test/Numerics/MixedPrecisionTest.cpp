@@ -1,7 +1,7 @@
 //===- MixedPrecisionTest.cpp - bf16 products train as f32 ones do --------===//
 
-#include "Model.h"
-#include "Trainer.h"
+#include "test/Numerics/Model.h"
+#include "test/Numerics/Trainer.h"
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>

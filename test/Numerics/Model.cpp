@@ -1,6 +1,6 @@
 //===- Model.cpp - a model of a test, compiled ----------------------------===//
 
-#include "Model.h"
+#include "test/Numerics/Model.h"
 #include "mlir/IR/MLIRContext.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Compile.h"

@@ -1,4 +1,4 @@
-//===- Model.h - a model of a test, compiled ------------------------------===//
+//===- Model.h - a model of a test, compiled --------------------*- C++ -*-===//
 // Configs as text, compiled to artifacts in a directory that lives as long as
 // the test's process.
 //===----------------------------------------------------------------------===//
@@ -47,7 +47,8 @@ struct Build {
   std::string recompute = "none"; ///< As CompileOptions has it.
   int64_t recomputeLayers = -1;
   int64_t layoutInvariant = 0; ///< Chunks of sums of a fixed order.
-  bool emulateGrid = false;    ///< CUDA kernels, run by test/Emulator.
+  bool emulateGrid = false;    ///< CUDA kernels, run by
+                               ///< test/Codegen/Kernels/Gpu/GridEmulator.cpp.
   std::string device = "cpu";
 };
 

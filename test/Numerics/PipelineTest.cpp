@@ -4,8 +4,8 @@
 // parameters and moments. In f64, where only the order of sums differs.
 //===----------------------------------------------------------------------===//
 
-#include "Model.h"
-#include "Trainer.h"
+#include "test/Numerics/Model.h"
+#include "test/Numerics/Trainer.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 // kernels, the same dropout masks. So has all that follows from it.
 //===----------------------------------------------------------------------===//
 
-#include "Model.h"
-#include "Trainer.h"
+#include "test/Numerics/Model.h"
+#include "test/Numerics/Trainer.h"
 #include <gtest/gtest.h>
 
 using namespace tessera::test;

@@ -1,6 +1,6 @@
 //===- Reference.cpp - what PyTorch computed ------------------------------===//
 
-#include "Reference.h"
+#include "test/Numerics/Reference.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -1,4 +1,4 @@
-//===- Reference.h - what PyTorch computed --------------------------------===//
+//===- Reference.h - what PyTorch computed ----------------------*- C++ -*-===//
 // The files that reference/make_reference.py wrote; the script says what is in
 // them.
 //===----------------------------------------------------------------------===//
@@ -6,7 +6,7 @@
 #ifndef TESSERA_TEST_NUMERICS_REFERENCE_H
 #define TESSERA_TEST_NUMERICS_REFERENCE_H
 
-#include "Trainer.h"
+#include "test/Numerics/Trainer.h"
 #include <map>
 
 namespace tessera::test {

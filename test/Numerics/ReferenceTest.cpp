@@ -5,8 +5,8 @@
 // (make_transformers_reference.py, the other families) computed in f64.
 //===----------------------------------------------------------------------===//
 
-#include "Reference.h"
-#include "Model.h"
+#include "test/Numerics/Reference.h"
+#include "test/Numerics/Model.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <optional>

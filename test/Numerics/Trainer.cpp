@@ -1,6 +1,6 @@
 //===- Trainer.cpp - a session of the runtime, in a test ------------------===//
 
-#include "Trainer.h"
+#include "test/Numerics/Trainer.h"
 #include "llvm/Support/JSON.h"
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-//===- Trainer.h - a session of the runtime, in a test --------------------===//
+//===- Trainer.h - a session of the runtime, in a test ----------*- C++ -*-===//
 // Every failure of the C API is a failed expectation with its message.
 //===----------------------------------------------------------------------===//
 

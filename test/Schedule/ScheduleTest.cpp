@@ -1,7 +1,7 @@
 //===- ScheduleTest.cpp - every schedule of every small shape -------------===//
 
+#include "tessera/Schedule/Deadlock.h"
 #include "tessera/Schedule/Picture.h"
-#include "tessera/Schedule/Rendezvous.h"
 #include "tessera/Schedule/Simulation.h"
 #include <algorithm>
 #include <functional>

@@ -1,6 +1,6 @@
 //===- JsonListTest.cpp - a long list of a JSON object --------------------===//
 
-#include "../../tools/tessera/JsonList.h"
+#include "tools/tessera/report/JsonList.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- LaunchEnvironmentTest.cpp - torchrun's and Slurm's variables -------===//
 
-#include "../../tools/tessera/LaunchEnvironment.h"
+#include "tools/tessera/options/LaunchEnvironment.h"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -3,11 +3,11 @@
 // `dist.convert` verifies these and no others.
 //===----------------------------------------------------------------------===//
 
-#include "Rows.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "test/TypingTable/Rows.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 //===- Rows.cpp - reads the specification's typing table ------------------===//
 
-#include "Rows.h"
+#include "test/TypingTable/Rows.h"
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>

@@ -1,4 +1,4 @@
-//===- Rows.h - the specification's typing table --------------------------===//
+//===- Rows.h - the specification's typing table ----------------*- C++ -*-===//
 // Reads rows.txt, which make_rows.py wrote from the executable specification;
 // the script says what its lines mean.
 //===----------------------------------------------------------------------===//

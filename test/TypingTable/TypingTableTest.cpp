@@ -5,11 +5,11 @@
 // gradients of each row have the dual states.
 //===----------------------------------------------------------------------===//
 
-#include "Rows.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "test/TypingTable/Rows.h"
 #include "llvm/ADT/StringExtras.h"
 #include <gtest/gtest.h>
 

@@ -29,8 +29,9 @@ passes() {
   echo
   echo "By the folder that declares them; [Architecture.md](../Architecture.md) tells their order."
   local group
-  for group in Transforms:"On \`nn\`, \`dist\` and the memory of \`rt\`" Conversion/NNToRT:"From \`nn\` to \`rt\`" \
-    Target:"Metadata" Conversion/KernelToLLVM:"From kernels to LLVM" Conversion/RTToLLVM:"From \`rt\` to LLVM"; do
+  for group in Distribute:"From a serial model to a typed training step" Partition:"One program per rank" \
+    Lower:"From \`nn\` to \`rt\`" Communicate:"When collectives and messages run" Memory:"Where every buffer lies" \
+    Codegen/Kernels:"From kernels to LLVM" Codegen/Calls:"From \`rt\` to host code" Target:"Metadata"; do
     printf '\n## %s\n\n`include/tessera/%s/Passes.td`\n' "${group#*:}" "${group%%:*}"
     generate -gen-pass-doc "include/tessera/${group%%:*}/Passes.td"
   done

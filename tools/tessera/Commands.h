@@ -1,11 +1,11 @@
-//===- Commands.h - one function per subcommand ---------------------------===//
+//===- Commands.h - one function per subcommand -----------------*- C++ -*-===//
 // Each returns the exit code: 0, or 1 after an error has been printed.
 //===----------------------------------------------------------------------===//
 
-#ifndef TESSERA_TOOLS_COMMANDS_H
-#define TESSERA_TOOLS_COMMANDS_H
+#ifndef TESSERA_TOOLS_TESSERA_COMMANDS_H
+#define TESSERA_TOOLS_TESSERA_COMMANDS_H
 
-#include "Options.h"
+#include "tools/tessera/options/Options.h"
 
 namespace tessera {
 
@@ -16,15 +16,6 @@ int runReport(const DriverOptions &options);
 int runVerify(const DriverOptions &options);
 int runTrain(const DriverOptions &options);
 
-/// Compiles the model of `options` to `path`; prints errors, returns false.
-bool compileModel(const DriverOptions &options, const std::string &path);
-
-/// Of several processes: errors begin with "rank N: " from here on.
-void setErrorRank(int64_t rank);
-
-/// Prints "error: message" and returns 1.
-int printError(const std::string &message);
-
 } // namespace tessera
 
-#endif // TESSERA_TOOLS_COMMANDS_H
+#endif // TESSERA_TOOLS_TESSERA_COMMANDS_H

@@ -1,33 +1,15 @@
 //===- Compile.cpp - tessera compile --------------------------------------===//
 
-#include "ArtifactFile.h"
-#include "Commands.h"
-#include "CompilerContext.h"
-#include "PlanOptions.h"
-#include "Report.h"
-#include "tessera/Import/Import.h"
+#include "tools/tessera/Commands.h"
+#include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/input/CompileModel.h"
+#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/report/Report.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
 
-using namespace mlir;
 using namespace tessera;
-
-bool tessera::compileModel(const DriverOptions &options,
-                           const std::string &path) {
-  DialectRegistry registry;
-  registerCompilerDialects(registry);
-  CompilerContext compiler(registry);
-  std::string element = options.precision == "f64" ? "f64" : "f32";
-  auto module =
-      importModel(&compiler.context, options.model,
-                  {options.sequence, options.batch, options.microBatches,
-                   element, options.targetSequence});
-  if (failed(module))
-    return false;
-  return succeeded(
-      compileToArtifact(**module, planOptions(options, **module), path));
-}
 
 int tessera::runCompile(const DriverOptions &options) {
   if (options.isArtifact())

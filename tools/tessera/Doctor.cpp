@@ -3,10 +3,10 @@
 // a later step needs is a note, not a failure.
 //===----------------------------------------------------------------------===//
 
-#include "Commands.h"
-#include "DeviceReport.h"
-#include "Table.h"
 #include "tessera/tessera.h"
+#include "tools/tessera/Commands.h"
+#include "tools/tessera/report/DeviceReport.h"
+#include "tools/tessera/report/Table.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"

@@ -1,9 +1,10 @@
 //===- Import.cpp - tessera import ----------------------------------------===//
 
 #include "tessera/Import/Import.h"
-#include "Commands.h"
-#include "CompilerContext.h"
 #include "mlir/Support/FileUtilities.h"
+#include "tools/tessera/Commands.h"
+#include "tools/tessera/input/CompilerContext.h"
+#include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;

@@ -1,10 +1,11 @@
 //===- Train.cpp - tessera train ------------------------------------------===//
 
-#include "ArtifactFile.h"
-#include "ByteEntropy.h"
-#include "Commands.h"
-#include "Report.h"
-#include "Training.h"
+#include "tools/tessera/Commands.h"
+#include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/report/Report.h"
+#include "tools/tessera/train/ByteEntropy.h"
+#include "tools/tessera/train/Training.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"

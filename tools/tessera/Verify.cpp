@@ -2,10 +2,11 @@
 // Is the parallel program the serial one? By types, by erasure, by numbers.
 //===----------------------------------------------------------------------===//
 
-#include "Commands.h"
-#include "Table.h"
-#include "VerifyNumerics.h"
-#include "VerifyPrograms.h"
+#include "tools/tessera/Commands.h"
+#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/report/Table.h"
+#include "tools/tessera/verify/VerifyNumerics.h"
+#include "tools/tessera/verify/VerifyPrograms.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,22 +1,11 @@
 //===- main.cpp - the driver ----------------------------------------------===//
 
-#include "Commands.h"
-#include "DeviceReport.h"
+#include "tools/tessera/Commands.h"
+#include "tools/tessera/report/DeviceReport.h"
+#include "tools/tessera/report/PrintError.h"
 #include <csignal>
-#include <cstdio>
 
 using namespace tessera;
-
-static std::string errorPrefix;
-
-void tessera::setErrorRank(int64_t rank) {
-  errorPrefix = "rank " + std::to_string(rank) + ": ";
-}
-
-int tessera::printError(const std::string &message) {
-  std::fprintf(stderr, "%serror: %s\n", errorPrefix.c_str(), message.c_str());
-  return 1;
-}
 
 /// What stands between the user and the device that was asked for, or "". Told
 /// before minutes of compilation.

@@ -1,4 +1,4 @@
-//===- Import.h - model descriptions to nn modules ------------------------===//
+//===- Import.h - model descriptions to nn modules --------------*- C++ -*-===//
 // Reads a Hugging Face config.json (GPT-2) or an nn .mlir file. All errors are
 // diagnostics of the context, with the line and column of the key at fault.
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- Compile.h - from an nn module to an artifact -----------------------===//
+//===- Compile.h - from an nn module to an artifact -------------*- C++ -*-===//
 // The story of the compiler, as one call. `tessera compile`, `report`, `verify`
 // and `train` all go through it.
 //===----------------------------------------------------------------------===//

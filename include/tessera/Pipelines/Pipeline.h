@@ -1,4 +1,4 @@
-//===- Pipeline.h - the passes of the compiler, in order ------------------===//
+//===- Pipeline.h - the passes of the compiler, in order --------*- C++ -*-===//
 // The story of the compiler; each stage is also a pipeline of tessera-opt.
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Picture.h - a schedule as SVG --------------------------------------===//
+//===- Picture.h - a schedule as SVG ----------------------------*- C++ -*-===//
 
 #ifndef TESSERA_SCHEDULE_PICTURE_H
 #define TESSERA_SCHEDULE_PICTURE_H

@@ -1,4 +1,4 @@
-//===- Schedule.h - what each pipeline stage does when --------------------===//
+//===- Schedule.h - what each pipeline stage does when ----------*- C++ -*-===//
 // A model is cut into stages * virtualStages chunks; chunk c lives at stage
 // c mod stages. A schedule is the order of the tasks of every stage. This
 // library knows nothing of programs: only chunks and micro-batches.

@@ -1,4 +1,4 @@
-//===- Simulation.h - when the tasks of a schedule run --------------------===//
+//===- Simulation.h - when the tasks of a schedule run ----------*- C++ -*-===//
 // Every stage runs its tasks in order, each as soon as what it depends on has
 // ended. Messages take no time, so what is idle is the schedule's own bubble.
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- Passes.h - what goes into an artifact ------------------------------===//
+//===- Passes.h - what goes into an artifact --------------------*- C++ -*-===//
 
 #ifndef TESSERA_TARGET_PASSES_H
 #define TESSERA_TARGET_PASSES_H

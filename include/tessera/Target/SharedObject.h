@@ -5,8 +5,8 @@
 #ifndef TESSERA_TARGET_SHAREDOBJECT_H
 #define TESSERA_TARGET_SHAREDOBJECT_H
 
+#include "lib/Target/CudaTarget.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "tessera/Target/CudaTarget.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 

@@ -1,8 +1,8 @@
 //===- AttentionCall.cpp - Checks a call and makes its parameters ---------===//
 
-#include "AttentionCall.h"
-#include "AttentionParams.h"
-#include "PositionBucket.h"
+#include "runtime/cuda/attention/AttentionCall.h"
+#include "runtime/cpu/PositionBucket.h"
+#include "runtime/cuda/attention/AttentionParams.h"
 #include "tessera/abi.h"
 
 #include <algorithm>

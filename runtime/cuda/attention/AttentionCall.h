@@ -2,8 +2,8 @@
 // What the entries hand to the kernels, free of CUDA's headers so that the
 // checks are tested anywhere. Semantics: TSR_ATTENTION_* in tessera/abi.h.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_ATTENTIONCALL_H
-#define TESSERA_CUDA_ATTENTION_ATTENTIONCALL_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_ATTENTIONCALL_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_ATTENTIONCALL_H
 
 #include <cstddef>
 #include <cstdint>
@@ -43,4 +43,4 @@ size_t attentionWorkspace(const AttentionCall &call, bool backward);
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_ATTENTIONCALL_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_ATTENTIONCALL_H

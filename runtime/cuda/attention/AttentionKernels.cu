@@ -1,9 +1,9 @@
 //===- AttentionKernels.cu - The entries ----------------------------------===//
 // A .cu file because the table needs the kernels' types; it instantiates none.
 
-#include "AttentionKernels.h"
-#include "KernelTable.h"
-#include "Launch.h"
+#include "runtime/cuda/attention/AttentionKernels.h"
+#include "runtime/cuda/attention/KernelTable.h"
+#include "runtime/cuda/attention/Launch.h"
 #include "tessera/abi.h"
 
 using namespace tessera::cuda;

@@ -3,10 +3,10 @@
 // atomics: the bits of a result depend on nothing but the inputs. Launches are
 // asynchronous on the stream; no entry allocates or synchronises.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_ATTENTIONKERNELS_H
-#define TESSERA_CUDA_ATTENTION_ATTENTIONKERNELS_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_ATTENTIONKERNELS_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_ATTENTIONKERNELS_H
 
-#include "AttentionCall.h"
+#include "runtime/cuda/attention/AttentionCall.h"
 
 #include <cuda_runtime_api.h>
 
@@ -32,4 +32,4 @@ cudaError_t attentionBackward(const AttentionCall &call, const void *dO,
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_ATTENTIONKERNELS_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_ATTENTIONKERNELS_H

@@ -2,12 +2,12 @@
 // An AttentionCall with its buffers, reduced to what kernels compute with. One
 // struct for all kernels; it travels as a kernel parameter.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_ATTENTIONPARAMS_H
-#define TESSERA_CUDA_ATTENTION_ATTENTIONPARAMS_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_ATTENTIONPARAMS_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_ATTENTIONPARAMS_H
 
-#include "../HostDevice.h"
-#include "AttentionCall.h"
-#include "DistanceBias.h"
+#include "runtime/cuda/HostDevice.h"
+#include "runtime/cuda/attention/AttentionCall.h"
+#include "runtime/cuda/attention/DistanceBias.h"
 
 namespace tessera::cuda {
 
@@ -81,4 +81,4 @@ AttentionParams makeParams(const AttentionCall &call,
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_ATTENTIONPARAMS_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_ATTENTIONPARAMS_H

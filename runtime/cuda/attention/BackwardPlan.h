@@ -5,11 +5,11 @@
 // the queries of every head that shares them (d_k, d_v). The other side of the
 // same five products (Dao 2023, algorithm 2), so both are one kernel body.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_BACKWARDPLAN_H
-#define TESSERA_CUDA_ATTENTION_BACKWARDPLAN_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_BACKWARDPLAN_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_BACKWARDPLAN_H
 
-#include "AttentionParams.h"
-#include "TileRange.h"
+#include "runtime/cuda/attention/AttentionParams.h"
+#include "runtime/cuda/attention/TileRange.h"
 
 namespace tessera::cuda {
 
@@ -83,4 +83,4 @@ TSR_DEVICE ScoreGradient gradientOf(const AttentionParams &p, float s,
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_BACKWARDPLAN_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_BACKWARDPLAN_H

@@ -1,8 +1,8 @@
 //===- Bf16Backward.cu - Instances for bf16, backward ---------------------===//
 
-#include "Bf16Backward.h"
-#include "Launch.cuh"
-#include "RowDot.h"
+#include "runtime/cuda/attention/Bf16Backward.h"
+#include "runtime/cuda/attention/Launch.cuh"
+#include "runtime/cuda/attention/RowDot.h"
 
 namespace tessera::cuda {
 

@@ -8,14 +8,14 @@
 // S = X Y^T and dP = X' Y'^T have owned positions as rows, so P and dS are left
 // operands as they come out of the tensor cores.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_BF16BACKWARD_H
-#define TESSERA_CUDA_ATTENTION_BF16BACKWARD_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_BF16BACKWARD_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_BF16BACKWARD_H
 
-#include "BackwardPlan.h"
-#include "Bf16Rows.h"
-#include "Bf16Tile.h"
-#include "DiagonalSums.h"
-#include "DropoutMask.h"
+#include "runtime/cuda/attention/BackwardPlan.h"
+#include "runtime/cuda/attention/Bf16Rows.h"
+#include "runtime/cuda/attention/Bf16Tile.h"
+#include "runtime/cuda/attention/DiagonalSums.h"
+#include "runtime/cuda/attention/DropoutMask.h"
 
 namespace tessera::cuda {
 
@@ -326,4 +326,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_BF16BACKWARD_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_BF16BACKWARD_H

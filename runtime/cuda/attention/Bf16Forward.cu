@@ -1,7 +1,7 @@
 //===- Bf16Forward.cu - Instances for bf16, forward -----------------------===//
 
-#include "Bf16Forward.h"
-#include "Launch.cuh"
+#include "runtime/cuda/attention/Bf16Forward.h"
+#include "runtime/cuda/attention/Launch.cuh"
 
 namespace tessera::cuda {
 

@@ -4,13 +4,13 @@
 // share the queries, not the keys, so that no reduction crosses warps (section
 // 3.3). The sum is divided once, at the end (section 3.1).
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_BF16FORWARD_H
-#define TESSERA_CUDA_ATTENTION_BF16FORWARD_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_BF16FORWARD_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_BF16FORWARD_H
 
-#include "BackwardPlan.h"
-#include "Bf16Rows.h"
-#include "Bf16Tile.h"
-#include "DropoutMask.h"
+#include "runtime/cuda/attention/BackwardPlan.h"
+#include "runtime/cuda/attention/Bf16Rows.h"
+#include "runtime/cuda/attention/Bf16Tile.h"
+#include "runtime/cuda/attention/DropoutMask.h"
 
 namespace tessera::cuda {
 
@@ -286,4 +286,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_BF16FORWARD_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_BF16FORWARD_H

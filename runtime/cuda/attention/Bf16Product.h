@@ -4,10 +4,10 @@
 // lane's elements of an A operand of 16 x 16 (Dao 2023, section 3.3; PTX ISA,
 // "Matrix Fragments for mma.m16n8k16").
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_BF16PRODUCT_H
-#define TESSERA_CUDA_ATTENTION_BF16PRODUCT_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_BF16PRODUCT_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_BF16PRODUCT_H
 
-#include "Fragment.h"
+#include "runtime/cuda/attention/Fragment.h"
 
 #include <cstdint>
 
@@ -111,4 +111,4 @@ TSR_DEVICE void toOperand(const Sums<MTiles, NTiles> &sums,
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_BF16PRODUCT_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_BF16PRODUCT_H

@@ -3,11 +3,11 @@
 // go between a warp's registers and global memory, two elements at a time: four
 // lanes move 32 bytes of a row.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_BF16ROWS_H
-#define TESSERA_CUDA_ATTENTION_BF16ROWS_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_BF16ROWS_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_BF16ROWS_H
 
-#include "Bf16Product.h"
-#include "TileView.h"
+#include "runtime/cuda/attention/Bf16Product.h"
+#include "runtime/cuda/attention/TileView.h"
 
 namespace tessera::cuda {
 
@@ -87,4 +87,4 @@ TSR_DEVICE void storeRows(const Sums<MTiles, Columns / 8> &sums,
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_BF16ROWS_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_BF16ROWS_H

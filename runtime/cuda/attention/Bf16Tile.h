@@ -3,11 +3,11 @@
 // swizzled as Fragment.h says. Loads are asynchronous where rows are aligned;
 // elsewhere (odd strides or head_dim) elements are gathered one by one.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_BF16TILE_H
-#define TESSERA_CUDA_ATTENTION_BF16TILE_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_BF16TILE_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_BF16TILE_H
 
-#include "Bf16Product.h"
-#include "TileView.h"
+#include "runtime/cuda/attention/Bf16Product.h"
+#include "runtime/cuda/attention/TileView.h"
 
 namespace tessera::cuda {
 
@@ -102,4 +102,4 @@ TSR_DEVICE void storeFragments(const Sums<MTiles, Columns / 8> &sums,
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_BF16TILE_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_BF16TILE_H

@@ -1,9 +1,9 @@
 //===- BiasKernels.h - Before and behind attention with a bias --*- C++ -*-===//
-#ifndef TESSERA_CUDA_ATTENTION_BIASKERNELS_H
-#define TESSERA_CUDA_ATTENTION_BIASKERNELS_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_BIASKERNELS_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_BIASKERNELS_H
 
-#include "TileRange.h"
-#include "TileView.h"
+#include "runtime/cuda/attention/TileRange.h"
+#include "runtime/cuda/attention/TileView.h"
 
 namespace tessera::cuda {
 
@@ -66,4 +66,4 @@ struct GatherBias {
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_BIASKERNELS_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_BIASKERNELS_H

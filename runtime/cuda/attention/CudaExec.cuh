@@ -6,7 +6,7 @@
 #ifndef TESSERA_CUDA_ATTENTION_CUDAEXEC_CUH
 #define TESSERA_CUDA_ATTENTION_CUDAEXEC_CUH
 
-#include "../HostDevice.h"
+#include "runtime/cuda/HostDevice.h"
 
 #include <cstdint>
 

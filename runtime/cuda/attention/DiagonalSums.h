@@ -2,11 +2,11 @@
 // Scores of one distance form a diagonal of a tile. A thread adds a diagonal's
 // d_scores, from shared memory, to what the block has for their distance.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_DIAGONALSUMS_H
-#define TESSERA_CUDA_ATTENTION_DIAGONALSUMS_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_DIAGONALSUMS_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_DIAGONALSUMS_H
 
-#include "TileRange.h"
-#include "TileView.h"
+#include "runtime/cuda/attention/TileRange.h"
+#include "runtime/cuda/attention/TileView.h"
 
 namespace tessera::cuda {
 
@@ -62,4 +62,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_DIAGONALSUMS_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_DIAGONALSUMS_H

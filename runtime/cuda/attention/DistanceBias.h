@@ -4,10 +4,10 @@
 // start. Backward adds d_scores along diagonals, a vector per block of queries
 // in the workspace, and then those by bucket: no atomics, one order.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_DISTANCEBIAS_H
-#define TESSERA_CUDA_ATTENTION_DISTANCEBIAS_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_DISTANCEBIAS_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_DISTANCEBIAS_H
 
-#include "../HostDevice.h"
+#include "runtime/cuda/HostDevice.h"
 
 #include <cstdint>
 
@@ -82,4 +82,4 @@ struct DistanceBias {
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_DISTANCEBIAS_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_DISTANCEBIAS_H

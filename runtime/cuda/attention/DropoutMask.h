@@ -3,10 +3,10 @@
 // word of Philox4x32-10 (Salmon et al. 2011, section 3.3) at its global index
 // is past the threshold; tessera/abi.h fixes index, counter and key.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_DROPOUTMASK_H
-#define TESSERA_CUDA_ATTENTION_DROPOUTMASK_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_DROPOUTMASK_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_DROPOUTMASK_H
 
-#include "AttentionParams.h"
+#include "runtime/cuda/attention/AttentionParams.h"
 
 namespace tessera::cuda {
 
@@ -57,4 +57,4 @@ TSR_DEVICE DropoutMask dropoutMask(const AttentionParams &p, int b, int head) {
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_DROPOUTMASK_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_DROPOUTMASK_H

@@ -3,13 +3,13 @@
 // tensors and streams 32 of two others. P and dS take turns in one tile of
 // scores, so that two blocks fit a multiprocessor.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_F32BACKWARD_H
-#define TESSERA_CUDA_ATTENTION_F32BACKWARD_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_F32BACKWARD_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_F32BACKWARD_H
 
-#include "BackwardPlan.h"
-#include "DiagonalSums.h"
-#include "DropoutMask.h"
-#include "F32Tile.h"
+#include "runtime/cuda/attention/BackwardPlan.h"
+#include "runtime/cuda/attention/DiagonalSums.h"
+#include "runtime/cuda/attention/DropoutMask.h"
+#include "runtime/cuda/attention/F32Tile.h"
 
 namespace tessera::cuda {
 
@@ -201,4 +201,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_F32BACKWARD_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_F32BACKWARD_H

@@ -2,12 +2,12 @@
 // FlashAttention-2 (Dao 2023), algorithm 1, on plain multiply-adds: a block
 // owns 64 queries and streams tiles of 32 keys and values.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_F32FORWARD_H
-#define TESSERA_CUDA_ATTENTION_F32FORWARD_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_F32FORWARD_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_F32FORWARD_H
 
-#include "BackwardPlan.h"
-#include "DropoutMask.h"
-#include "F32Tile.h"
+#include "runtime/cuda/attention/BackwardPlan.h"
+#include "runtime/cuda/attention/DropoutMask.h"
+#include "runtime/cuda/attention/F32Tile.h"
 
 namespace tessera::cuda {
 
@@ -174,4 +174,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_F32FORWARD_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_F32FORWARD_H

@@ -1,10 +1,10 @@
 //===- F32Kernels.cu - Instances for f32, and for biases ------------------===//
 
-#include "BiasKernels.h"
-#include "F32Backward.h"
-#include "F32Forward.h"
-#include "Launch.cuh"
-#include "RowDot.h"
+#include "runtime/cuda/attention/BiasKernels.h"
+#include "runtime/cuda/attention/F32Backward.h"
+#include "runtime/cuda/attention/F32Forward.h"
+#include "runtime/cuda/attention/Launch.cuh"
+#include "runtime/cuda/attention/RowDot.h"
 
 namespace tessera::cuda {
 

@@ -6,10 +6,10 @@
 // apart, so that 8 lanes reading pieces of 16 bytes from 8 rows meet all 32
 // banks once.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_F32TILE_H
-#define TESSERA_CUDA_ATTENTION_F32TILE_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_F32TILE_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_F32TILE_H
 
-#include "TileView.h"
+#include "runtime/cuda/attention/TileView.h"
 
 namespace tessera::cuda {
 
@@ -198,4 +198,4 @@ TSR_DEVICE void storeF32Sums(const F32Sums<Columns> &sums,
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_F32TILE_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_F32TILE_H

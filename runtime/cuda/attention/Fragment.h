@@ -4,10 +4,10 @@
 // load instruction: ldmatrix"), and the swizzle of shared memory that lets
 // ldmatrix read eight rows at once from different banks.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_FRAGMENT_H
-#define TESSERA_CUDA_ATTENTION_FRAGMENT_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_FRAGMENT_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_FRAGMENT_H
 
-#include "../HostDevice.h"
+#include "runtime/cuda/HostDevice.h"
 
 namespace tessera::cuda {
 
@@ -71,4 +71,4 @@ TSR_HOST_DEVICE constexpr BlockRow columnsFirst(int lane) {
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_FRAGMENT_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_FRAGMENT_H

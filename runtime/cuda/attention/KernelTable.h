@@ -3,15 +3,15 @@
 // The launcher is a parameter: a stream on a GPU (Launch.h), an emulator in
 // tests.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_KERNELTABLE_H
-#define TESSERA_CUDA_ATTENTION_KERNELTABLE_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_KERNELTABLE_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_KERNELTABLE_H
 
-#include "Bf16Backward.h"
-#include "Bf16Forward.h"
-#include "BiasKernels.h"
-#include "F32Backward.h"
-#include "F32Forward.h"
-#include "RowDot.h"
+#include "runtime/cuda/attention/Bf16Backward.h"
+#include "runtime/cuda/attention/Bf16Forward.h"
+#include "runtime/cuda/attention/BiasKernels.h"
+#include "runtime/cuda/attention/F32Backward.h"
+#include "runtime/cuda/attention/F32Forward.h"
+#include "runtime/cuda/attention/RowDot.h"
 
 namespace tessera::cuda {
 
@@ -114,4 +114,4 @@ typename Launcher::Status runBackward(const AttentionParams &p, bool bf16,
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_KERNELTABLE_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_KERNELTABLE_H

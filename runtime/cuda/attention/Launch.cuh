@@ -2,8 +2,8 @@
 #ifndef TESSERA_CUDA_ATTENTION_LAUNCH_CUH
 #define TESSERA_CUDA_ATTENTION_LAUNCH_CUH
 
-#include "CudaExec.cuh"
-#include "Launch.h"
+#include "runtime/cuda/attention/CudaExec.cuh"
+#include "runtime/cuda/attention/Launch.h"
 
 namespace tessera::cuda {
 

@@ -2,10 +2,10 @@
 // The launcher that KernelTable.h is given on a GPU. The template is
 // instantiated in the .cu files, one per family, so that they compile apart.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_LAUNCH_H
-#define TESSERA_CUDA_ATTENTION_LAUNCH_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_LAUNCH_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_LAUNCH_H
 
-#include "AttentionParams.h"
+#include "runtime/cuda/attention/AttentionParams.h"
 
 #include <cuda_runtime_api.h>
 
@@ -25,4 +25,4 @@ struct CudaLaunch {
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_LAUNCH_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_LAUNCH_H

@@ -2,11 +2,11 @@
 // What backward needs of the output: the mean of dP under P (Dao 2023, section
 // 3.1.2). Sixteen lanes share a row of at most 128 columns, eight each.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_ROWDOT_H
-#define TESSERA_CUDA_ATTENTION_ROWDOT_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_ROWDOT_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_ROWDOT_H
 
-#include "TileRange.h"
-#include "TileView.h"
+#include "runtime/cuda/attention/TileRange.h"
+#include "runtime/cuda/attention/TileView.h"
 
 namespace tessera::cuda {
 
@@ -91,4 +91,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_ROWDOT_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_ROWDOT_H

@@ -3,10 +3,10 @@
 // is never loaded (FlashAttention-2, Dao 2023, section 3.1.1, "causal
 // masking"); only tiles with a hidden or missing element test their elements.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_ATTENTION_TILERANGE_H
-#define TESSERA_CUDA_ATTENTION_TILERANGE_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_TILERANGE_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_TILERANGE_H
 
-#include "../HostDevice.h"
+#include "runtime/cuda/HostDevice.h"
 
 namespace tessera::cuda {
 
@@ -65,4 +65,4 @@ TSR_HOST_DEVICE constexpr bool needsMask(const ScorePlane &plane, int query,
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_TILERANGE_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_TILERANGE_H

@@ -1,8 +1,8 @@
 //===- TileView.h - Rows of a tensor that make a tile -----------*- C++ -*-===//
-#ifndef TESSERA_CUDA_ATTENTION_TILEVIEW_H
-#define TESSERA_CUDA_ATTENTION_TILEVIEW_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_TILEVIEW_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_TILEVIEW_H
 
-#include "AttentionParams.h"
+#include "runtime/cuda/attention/AttentionParams.h"
 
 namespace tessera::cuda {
 
@@ -53,4 +53,4 @@ struct Grid {
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_ATTENTION_TILEVIEW_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_TILEVIEW_H

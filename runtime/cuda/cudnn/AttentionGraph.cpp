@@ -1,4 +1,4 @@
-#include "AttentionGraph.h"
+#include "runtime/cuda/cudnn/AttentionGraph.h"
 
 #include "tessera/abi.h"
 

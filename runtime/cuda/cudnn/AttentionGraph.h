@@ -3,11 +3,11 @@
 // backend documentation, "Fused Flash Attention fprop" and "bprop"): their
 // order of operations matters as much as their meaning.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_CUDNN_ATTENTIONGRAPH_H
-#define TESSERA_CUDA_CUDNN_ATTENTIONGRAPH_H
+#ifndef TESSERA_RUNTIME_CUDA_CUDNN_ATTENTIONGRAPH_H
+#define TESSERA_RUNTIME_CUDA_CUDNN_ATTENTIONGRAPH_H
 
-#include "../attention/AttentionCall.h"
-#include "GraphBuilder.h"
+#include "runtime/cuda/attention/AttentionCall.h"
+#include "runtime/cuda/cudnn/GraphBuilder.h"
 
 namespace tessera::cuda {
 
@@ -37,4 +37,4 @@ void buildBackward(GraphBuilder &graph, const AttentionCall &call);
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_CUDNN_ATTENTIONGRAPH_H
+#endif // TESSERA_RUNTIME_CUDA_CUDNN_ATTENTIONGRAPH_H

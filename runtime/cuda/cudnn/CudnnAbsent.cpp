@@ -1,5 +1,5 @@
 //===- CudnnAbsent.cpp - a plug-in built without cuDNN's headers ----------===//
-#include "CudnnAttention.h"
+#include "runtime/cuda/cudnn/CudnnAttention.h"
 
 namespace tessera::cuda {
 

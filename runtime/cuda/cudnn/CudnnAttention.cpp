@@ -1,8 +1,8 @@
-#include "CudnnAttention.h"
+#include "runtime/cuda/cudnn/CudnnAttention.h"
 
-#include "../Check.h"
-#include "AttentionGraph.h"
-#include "ExecutionPlan.h"
+#include "runtime/cuda/Check.h"
+#include "runtime/cuda/cudnn/AttentionGraph.h"
+#include "runtime/cuda/cudnn/ExecutionPlan.h"
 
 #include <array>
 #include <cstdlib>

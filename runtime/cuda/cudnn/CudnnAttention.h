@@ -1,8 +1,8 @@
 //===- CudnnAttention.h - attention through cuDNN ---------------*- C++ -*-===//
-#ifndef TESSERA_CUDA_CUDNN_CUDNNATTENTION_H
-#define TESSERA_CUDA_CUDNN_CUDNNATTENTION_H
+#ifndef TESSERA_RUNTIME_CUDA_CUDNN_CUDNNATTENTION_H
+#define TESSERA_RUNTIME_CUDA_CUDNN_CUDNNATTENTION_H
 
-#include "../Attention.h"
+#include "runtime/cuda/attention/Attention.h"
 
 #include <map>
 #include <memory>
@@ -50,4 +50,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_CUDNN_CUDNNATTENTION_H
+#endif // TESSERA_RUNTIME_CUDA_CUDNN_CUDNNATTENTION_H

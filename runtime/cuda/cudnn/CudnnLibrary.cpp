@@ -1,6 +1,6 @@
-#include "CudnnLibrary.h"
+#include "runtime/cuda/cudnn/CudnnLibrary.h"
 
-#include "Status.h"
+#include "runtime/support/Status.h"
 
 #include <dlfcn.h>
 #include <memory>

@@ -1,6 +1,6 @@
 //===- CudnnLibrary.h - cuDNN, found at run time ----------------*- C++ -*-===//
-#ifndef TESSERA_CUDA_CUDNN_CUDNNLIBRARY_H
-#define TESSERA_CUDA_CUDNN_CUDNNLIBRARY_H
+#ifndef TESSERA_RUNTIME_CUDA_CUDNN_CUDNNLIBRARY_H
+#define TESSERA_RUNTIME_CUDA_CUDNN_CUDNNLIBRARY_H
 
 #include <cudnn_graph.h>
 #include <string>
@@ -35,4 +35,4 @@ struct CudnnLibrary {
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_CUDNN_CUDNNLIBRARY_H
+#endif // TESSERA_RUNTIME_CUDA_CUDNN_CUDNNLIBRARY_H

@@ -1,4 +1,4 @@
-#include "Descriptor.h"
+#include "runtime/cuda/cudnn/Descriptor.h"
 
 namespace tessera::cuda {
 

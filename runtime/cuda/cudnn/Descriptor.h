@@ -1,8 +1,8 @@
 //===- Descriptor.h - an object of cuDNN's graph interface ------*- C++ -*-===//
-#ifndef TESSERA_CUDA_CUDNN_DESCRIPTOR_H
-#define TESSERA_CUDA_CUDNN_DESCRIPTOR_H
+#ifndef TESSERA_RUNTIME_CUDA_CUDNN_DESCRIPTOR_H
+#define TESSERA_RUNTIME_CUDA_CUDNN_DESCRIPTOR_H
 
-#include "CudnnLibrary.h"
+#include "runtime/cuda/cudnn/CudnnLibrary.h"
 
 #include <cstdint>
 #include <utility>
@@ -42,4 +42,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_CUDNN_DESCRIPTOR_H
+#endif // TESSERA_RUNTIME_CUDA_CUDNN_DESCRIPTOR_H

@@ -1,6 +1,6 @@
-#include "ExecutionPlan.h"
+#include "runtime/cuda/cudnn/ExecutionPlan.h"
 
-#include "Status.h"
+#include "runtime/support/Status.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 //===- ExecutionPlan.h - how cuDNN computes a graph -------------*- C++ -*-===//
-#ifndef TESSERA_CUDA_CUDNN_EXECUTIONPLAN_H
-#define TESSERA_CUDA_CUDNN_EXECUTIONPLAN_H
+#ifndef TESSERA_RUNTIME_CUDA_CUDNN_EXECUTIONPLAN_H
+#define TESSERA_RUNTIME_CUDA_CUDNN_EXECUTIONPLAN_H
 
-#include "GraphBuilder.h"
+#include "runtime/cuda/cudnn/GraphBuilder.h"
 
 #include <optional>
 
@@ -44,4 +44,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_CUDNN_EXECUTIONPLAN_H
+#endif // TESSERA_RUNTIME_CUDA_CUDNN_EXECUTIONPLAN_H

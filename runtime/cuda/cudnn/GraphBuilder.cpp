@@ -1,4 +1,4 @@
-#include "GraphBuilder.h"
+#include "runtime/cuda/cudnn/GraphBuilder.h"
 
 namespace tessera::cuda {
 

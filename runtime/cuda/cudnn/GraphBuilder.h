@@ -2,10 +2,10 @@
 // Tensors have four dimensions [batch, heads, rows, columns] with strides in
 // elements. Arithmetic is f32; virtual tensors are never stored.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_CUDNN_GRAPHBUILDER_H
-#define TESSERA_CUDA_CUDNN_GRAPHBUILDER_H
+#ifndef TESSERA_RUNTIME_CUDA_CUDNN_GRAPHBUILDER_H
+#define TESSERA_RUNTIME_CUDA_CUDNN_GRAPHBUILDER_H
 
-#include "Descriptor.h"
+#include "runtime/cuda/cudnn/Descriptor.h"
 
 #include <array>
 #include <deque>
@@ -91,4 +91,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_CUDNN_GRAPHBUILDER_H
+#endif // TESSERA_RUNTIME_CUDA_CUDNN_GRAPHBUILDER_H

@@ -4,11 +4,11 @@
 // is [64][128] and ldmatrix transposes. Either has 16 KiB and Fragment.h's
 // swizzle.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_EXPERTS_BF16OPERAND_H
-#define TESSERA_CUDA_EXPERTS_BF16OPERAND_H
+#ifndef TESSERA_RUNTIME_CUDA_EXPERTS_BF16OPERAND_H
+#define TESSERA_RUNTIME_CUDA_EXPERTS_BF16OPERAND_H
 
-#include "../attention/Bf16Tile.h"
-#include "ProductTiles.h"
+#include "runtime/cuda/attention/Bf16Tile.h"
+#include "runtime/cuda/experts/ProductTiles.h"
 
 namespace tessera::cuda {
 
@@ -128,4 +128,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_EXPERTS_BF16OPERAND_H
+#endif // TESSERA_RUNTIME_CUDA_EXPERTS_BF16OPERAND_H

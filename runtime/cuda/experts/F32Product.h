@@ -4,10 +4,10 @@
 // whatever their order in memory. 128 threads form 8 x 16; each owns rows
 // 4 ty + (0..3) of both halves of 64 and columns 4 tx + (0..3).
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_EXPERTS_F32PRODUCT_H
-#define TESSERA_CUDA_EXPERTS_F32PRODUCT_H
+#ifndef TESSERA_RUNTIME_CUDA_EXPERTS_F32PRODUCT_H
+#define TESSERA_RUNTIME_CUDA_EXPERTS_F32PRODUCT_H
 
-#include "ProductTiles.h"
+#include "runtime/cuda/experts/ProductTiles.h"
 
 namespace tessera::cuda {
 
@@ -125,4 +125,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_EXPERTS_F32PRODUCT_H
+#endif // TESSERA_RUNTIME_CUDA_EXPERTS_F32PRODUCT_H

@@ -3,12 +3,12 @@
 // every expert, for the host does not know the counts; blocks behind an
 // expert's count end at once.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_EXPERTS_PRODUCTTILES_H
-#define TESSERA_CUDA_EXPERTS_PRODUCTTILES_H
+#ifndef TESSERA_RUNTIME_CUDA_EXPERTS_PRODUCTTILES_H
+#define TESSERA_RUNTIME_CUDA_EXPERTS_PRODUCTTILES_H
 
-#include "../attention/TileRange.h"
-#include "../attention/TileView.h"
-#include "RoutedParams.h"
+#include "runtime/cuda/attention/TileRange.h"
+#include "runtime/cuda/attention/TileView.h"
+#include "runtime/cuda/experts/RoutedParams.h"
 
 namespace tessera::cuda {
 
@@ -108,4 +108,4 @@ TSR_DEVICE T *resultRow(const RoutedParams &p, int expert, int r) {
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_EXPERTS_PRODUCTTILES_H
+#endif // TESSERA_RUNTIME_CUDA_EXPERTS_PRODUCTTILES_H

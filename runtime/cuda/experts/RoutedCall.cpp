@@ -1,6 +1,6 @@
 //===- RoutedCall.cpp - Checks a call and makes its parameters ------------===//
 
-#include "RoutedCall.h"
+#include "runtime/cuda/experts/RoutedCall.h"
 #include "tessera/abi.h"
 
 #include <algorithm>

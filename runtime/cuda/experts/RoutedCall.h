@@ -2,11 +2,11 @@
 // Checks a call and makes its parameters, free of CUDA's headers so that it is
 // tested anywhere. Semantics: TSR_ROUTED_* in tessera/abi_arguments.h.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_EXPERTS_ROUTEDCALL_H
-#define TESSERA_CUDA_EXPERTS_ROUTEDCALL_H
+#ifndef TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDCALL_H
+#define TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDCALL_H
 
-#include "RoutedParams.h"
-#include "RoutedProblem.h"
+#include "runtime/cpu/RoutedProblem.h"
+#include "runtime/cuda/experts/RoutedParams.h"
 
 #include <cstddef>
 #include <string>
@@ -38,4 +38,4 @@ UnroutedRows unroutedOf(const GatedRows &rows);
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_EXPERTS_ROUTEDCALL_H
+#endif // TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDCALL_H

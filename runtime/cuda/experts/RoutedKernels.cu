@@ -1,8 +1,8 @@
 //===- RoutedKernels.cu - Kernel bodies become kernels --------------------===//
 
-#include "../attention/CudaExec.cuh"
-#include "RoutedKernels.h"
-#include "RoutedTable.h"
+#include "runtime/cuda/attention/CudaExec.cuh"
+#include "runtime/cuda/experts/RoutedKernels.h"
+#include "runtime/cuda/experts/RoutedTable.h"
 
 namespace tessera::cuda {
 

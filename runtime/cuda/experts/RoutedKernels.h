@@ -1,8 +1,8 @@
 //===- RoutedKernels.h - Experts on a stream --------------------*- C++ -*-===//
-#ifndef TESSERA_CUDA_EXPERTS_ROUTEDKERNELS_H
-#define TESSERA_CUDA_EXPERTS_ROUTEDKERNELS_H
+#ifndef TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDKERNELS_H
+#define TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDKERNELS_H
 
-#include "RoutedCall.h"
+#include "runtime/cuda/experts/RoutedCall.h"
 
 #include <cuda_runtime_api.h>
 
@@ -19,4 +19,4 @@ cudaError_t zeroUnrouted(const GatedRows &rows, cudaStream_t stream);
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_EXPERTS_ROUTEDKERNELS_H
+#endif // TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDKERNELS_H

@@ -2,10 +2,10 @@
 // A RoutedProblem (TSR_ROUTED_*) with its row lists, reduced to what kernels
 // compute with. One struct for all kernels; it travels as a kernel parameter.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_EXPERTS_ROUTEDPARAMS_H
-#define TESSERA_CUDA_EXPERTS_ROUTEDPARAMS_H
+#ifndef TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDPARAMS_H
+#define TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDPARAMS_H
 
-#include "../HostDevice.h"
+#include "runtime/cuda/HostDevice.h"
 
 #include <cstdint>
 
@@ -44,4 +44,4 @@ struct UnroutedRows {
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_EXPERTS_ROUTEDPARAMS_H
+#endif // TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDPARAMS_H

@@ -3,11 +3,11 @@
 // gates' gradient. What they move is bound by memory; sums over experts are
 // taken in their order, as on the CPU.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_EXPERTS_ROUTEDROWS_H
-#define TESSERA_CUDA_EXPERTS_ROUTEDROWS_H
+#ifndef TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDROWS_H
+#define TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDROWS_H
 
-#include "RoutedParams.h"
-#include "RowValues.h"
+#include "runtime/cuda/experts/RoutedParams.h"
+#include "runtime/cuda/experts/RowValues.h"
 
 namespace tessera::cuda {
 
@@ -142,4 +142,4 @@ struct ZeroUnrouted : WarpPerRow {
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_EXPERTS_ROUTEDROWS_H
+#endif // TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDROWS_H

@@ -2,14 +2,14 @@
 // The choice by kind and dtypes, and the order of launches. The launcher is a
 // parameter: a stream on a GPU (RoutedKernels.cu), an emulator in tests.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_EXPERTS_ROUTEDTABLE_H
-#define TESSERA_CUDA_EXPERTS_ROUTEDTABLE_H
+#ifndef TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDTABLE_H
+#define TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDTABLE_H
 
-#include "F32Product.h"
-#include "RoutedCall.h"
-#include "RoutedRows.h"
-#include "Routing.h"
-#include "TensorCoreProduct.h"
+#include "runtime/cuda/experts/F32Product.h"
+#include "runtime/cuda/experts/RoutedCall.h"
+#include "runtime/cuda/experts/RoutedRows.h"
+#include "runtime/cuda/experts/Routing.h"
+#include "runtime/cuda/experts/TensorCoreProduct.h"
 #include "tessera/abi.h"
 
 namespace tessera::cuda {
@@ -76,4 +76,4 @@ typename Launcher::Status runRouted(const RoutedProblem &call, void *workspace,
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_EXPERTS_ROUTEDTABLE_H
+#endif // TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDTABLE_H

@@ -1,9 +1,9 @@
 //===- Routing.h - Gates, and who is routed where ---------------*- C++ -*-===//
-#ifndef TESSERA_CUDA_EXPERTS_ROUTING_H
-#define TESSERA_CUDA_EXPERTS_ROUTING_H
+#ifndef TESSERA_RUNTIME_CUDA_EXPERTS_ROUTING_H
+#define TESSERA_RUNTIME_CUDA_EXPERTS_ROUTING_H
 
-#include "../attention/TileRange.h"
-#include "RoutedRows.h"
+#include "runtime/cuda/attention/TileRange.h"
+#include "runtime/cuda/experts/RoutedRows.h"
 
 #include <cmath>
 
@@ -121,4 +121,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_EXPERTS_ROUTING_H
+#endif // TESSERA_RUNTIME_CUDA_EXPERTS_ROUTING_H

@@ -2,12 +2,12 @@
 // A warp takes a row: eight elements per lane where rows are aligned, else one,
 // so that neighbours read neighbours.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_EXPERTS_ROWVALUES_H
-#define TESSERA_CUDA_EXPERTS_ROWVALUES_H
+#ifndef TESSERA_RUNTIME_CUDA_EXPERTS_ROWVALUES_H
+#define TESSERA_RUNTIME_CUDA_EXPERTS_ROWVALUES_H
 
-#include "../Element.h"
-#include "../attention/Fragment.h"
-#include "../attention/TileView.h"
+#include "runtime/cuda/Element.h"
+#include "runtime/cuda/attention/Fragment.h"
+#include "runtime/cuda/attention/TileView.h"
 
 namespace tessera::cuda {
 
@@ -87,4 +87,4 @@ TSR_DEVICE void overColumns(int columns, bool aligned, const Body &body) {
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_EXPERTS_ROWVALUES_H
+#endif // TESSERA_RUNTIME_CUDA_EXPERTS_ROWVALUES_H

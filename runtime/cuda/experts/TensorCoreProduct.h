@@ -1,13 +1,13 @@
-//===- TensorCoreProduct.h - Listed rows on tensor cores ------*- C++ -*-===//
+//===- TensorCoreProduct.h - Listed rows on tensor cores --------*- C++ -*-===//
 // A block of 4 warps owns 128 x 128 of an expert's result, a warp 64 x 64: what
 // it reads of shared memory per product is least that way. k streams in steps
 // of 64 through three stages. bf16 operands, sums in f32 in order of k.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_CUDA_EXPERTS_TENSORCOREPRODUCT_H
-#define TESSERA_CUDA_EXPERTS_TENSORCOREPRODUCT_H
+#ifndef TESSERA_RUNTIME_CUDA_EXPERTS_TENSORCOREPRODUCT_H
+#define TESSERA_RUNTIME_CUDA_EXPERTS_TENSORCOREPRODUCT_H
 
-#include "Bf16Operand.h"
-#include "RowValues.h"
+#include "runtime/cuda/experts/Bf16Operand.h"
+#include "runtime/cuda/experts/RowValues.h"
 
 #include <type_traits>
 
@@ -199,4 +199,4 @@ private:
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_CUDA_EXPERTS_TENSORCOREPRODUCT_H
+#endif // TESSERA_RUNTIME_CUDA_EXPERTS_TENSORCOREPRODUCT_H

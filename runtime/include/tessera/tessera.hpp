@@ -1,9 +1,8 @@
-//===- tessera.hpp - C++ wrapper of the C API
-//-----------------------------------===
+//===- tessera.hpp - C++ wrapper of the C API -------------------*- C++ -*-===//
 // Header only, C++17. Owns the objects and turns status codes into exceptions,
 // which are thrown on the caller's side: nothing but C crosses the library's
 // boundary. Thread-safety as in tessera.h.
-//===------------------------------------------------------------------------===
+//===----------------------------------------------------------------------===//
 #ifndef TESSERA_HPP
 #define TESSERA_HPP
 

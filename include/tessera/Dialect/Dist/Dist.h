@@ -1,4 +1,4 @@
-//===- Dist.h - the dist dialect ------------------------------------------===//
+//===- Dist.h - the dist dialect --------------------------------*- C++ -*-===//
 
 #ifndef TESSERA_DIALECT_DIST_DIST_H
 #define TESSERA_DIALECT_DIST_DIST_H

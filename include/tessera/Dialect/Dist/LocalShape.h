@@ -1,4 +1,4 @@
-//===- LocalShape.h - what one rank holds of a global tensor --------------===//
+//===- LocalShape.h - what one rank holds of a global tensor ----*- C++ -*-===//
 // An axis of n ranks cuts a dimension of size d into chunks of ceil(d / n);
 // local arrays have the size of the first chunk on every rank.
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- State.h - the state of a value on one mesh axis --------------------===//
+//===- State.h - the state of a value on one mesh axis ----------*- C++ -*-===//
 // States, their duals and the table of conversions between them; the reference
 // is the executable specification (docs/TheOneRule.md).
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- TypingRule.h - the one rule ----------------------------------------===//
+//===- TypingRule.h - the one rule ------------------------------*- C++ -*-===//
 // Which states of operands an op accepts on a mesh axis, and the state of its
 // result. Everything an op says of itself for this is its Signature.
 //===----------------------------------------------------------------------===//

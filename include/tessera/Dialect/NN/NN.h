@@ -1,4 +1,4 @@
-//===- NN.h - the nn dialect ----------------------------------------------===//
+//===- NN.h - the nn dialect ------------------------------------*- C++ -*-===//
 
 #ifndef TESSERA_DIALECT_NN_NN_H
 #define TESSERA_DIALECT_NN_NN_H

@@ -1,4 +1,4 @@
-//===- NNInterfaces.h - backward, cost and precision of an op ------------===//
+//===- NNInterfaces.h - backward, cost and precision of an op ---*- C++ -*-===//
 
 #ifndef TESSERA_DIALECT_NN_NNINTERFACES_H
 #define TESSERA_DIALECT_NN_NNINTERFACES_H

@@ -1,4 +1,4 @@
-//===- NNInterfaces.td - backward, cost and precision of an op -*- tablegen -*-===//
+//===- NNInterfaces.td - backward, cost and precision of an op ------------===//
 
 #ifndef TESSERA_DIALECT_NN_NNINTERFACES_TD
 #define TESSERA_DIALECT_NN_NNINTERFACES_TD

@@ -1,4 +1,4 @@
-//===- NNModelOps.td - layers, loss, optimizer, micro-batches *- tablegen -*-===//
+//===- NNModelOps.td - layers, loss, optimizer, micro-batches -------------===//
 
 #ifndef TESSERA_DIALECT_NN_NNMODELOPS_TD
 #define TESSERA_DIALECT_NN_NNMODELOPS_TD

@@ -1,4 +1,4 @@
-//===- Sum.h - totals of two ----------------------------------------------===//
+//===- Sum.h - totals of two ------------------------------------*- C++ -*-===//
 
 #ifndef TESSERA_DIALECT_NN_SUM_H
 #define TESSERA_DIALECT_NN_SUM_H

@@ -1,4 +1,4 @@
-//===- Tag.h - what an op is to the strategies ----------------------------===//
+//===- Tag.h - what an op is to the strategies ------------------*- C++ -*-===//
 
 #ifndef TESSERA_DIALECT_NN_TAG_H
 #define TESSERA_DIALECT_NN_TAG_H

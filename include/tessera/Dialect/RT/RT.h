@@ -1,4 +1,4 @@
-//===- RT.h - the rt dialect ----------------------------------------------===//
+//===- RT.h - the rt dialect ------------------------------------*- C++ -*-===//
 
 #ifndef TESSERA_DIALECT_RT_RT_H
 #define TESSERA_DIALECT_RT_RT_H
@@ -33,6 +33,9 @@ bool isToken(mlir::Type type);
 #include "tessera/Dialect/RT/RTOps.h.inc"
 
 namespace tessera::rt {
+
+/// Buffers start at multiples of so many bytes.
+inline constexpr int64_t kAlignment = 64;
 
 /// Bytes of one element of a tensor, and of all.
 int64_t elementBytesOf(mlir::Value tensor);

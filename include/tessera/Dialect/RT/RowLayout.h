@@ -1,4 +1,4 @@
-//===- RowLayout.h - how a part lies inside a tensor ----------------------===//
+//===- RowLayout.h - how a part lies inside a tensor ------------*- C++ -*-===//
 // A view or a part of a join is a number of equal rows at equal distances. The
 // layout follows from the two shapes and the offsets of the part's siblings.
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,104 @@
+//===- Passes.td - from kernels to LLVM --------------------*- tablegen -*-===//
+
+#ifndef TESSERA_CODEGEN_KERNELS_PASSES_TD
+#define TESSERA_CODEGEN_KERNELS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertKernelToLLVMPass : Pass<"convert-kernel-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Turn fused kernels into vectorised functions of the kernel ABI";
+  let description = [{
+    Before: functions with `rt.schedule = "row"` or `"column"` hold
+    linalg.generic ops on tensors over one (rows, columns) iteration space.
+
+    After: each is an internal `llvm.func` of the same name and of type
+    `void (ptr buffers, ptr scalars, i64 begin, i64 end)` (`tsr_abi_kernel`),
+    made of scf loops and arith, math and vector ops on vectors. Everything
+    else in the module is left as it was.
+
+    A kernel that is not supported is an error that says why.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", "512",
+           "Width of a vector register: 128, 256 or 512">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+def ConvertKernelToNVVMPass : Pass<"convert-kernel-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "Turn fused kernels into CUDA kernels with a fixed grid";
+  let description = [{
+    Before: as convert-kernel-to-llvm.
+
+    After: each kernel is an `llvm.func` of the same name with `nvvm.kernel`, of
+    type `void (ptr buffers..., ptr scalars, ptr workspace)`, made of scf loops,
+    arith, math and vector ops and nvvm's coordinates, shuffles and barriers;
+    beside it stands `@NAME_descriptor`, its `tsr_abi_device_kernel`. Sums along
+    columns over many rows are two kernels: `@NAME` adds the rows of each slice
+    into the workspace, `@NAME_total`, its `next`, adds those. The module's
+    `rt.workspace_bytes` is the most that one of them needs.
+
+    Functions of f64 (exp, tanh, ...) are an error unless `has-libm` is set:
+    PTX has none.
+  }];
+  let options = [
+    Option<"hasLibm", "has-libm", "bool", "false",
+           "Leave functions of f64 to libm: for the emulator">,
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
+  let summary = "Lower kernels alone to the LLVM dialect";
+  let description = [{
+    Before: kernels of convert-kernel-to-llvm or convert-kernel-to-nvvm beside
+    the lowered program. After: they are in the LLVM dialect; the program is as
+    it was. Meanwhile they stand in a module of their own: the program of a
+    large model is many times as long, and no pass here has to walk it.
+  }];
+}
+
+def EmulateGridPass : Pass<"emulate-grid", "::mlir::ModuleOp"> {
+  let summary = "Turn CUDA kernels into host code that runs under an emulator";
+  let description = [{
+    Before: the LLVM dialect, with kernels of convert-kernel-to-nvvm.
+
+    After: each kernel's code is a host function `NAME_thread` in which
+    coordinates, shuffles, barriers and shared memory are calls of an emulator
+    (`GridEmulator`), and NAME is a `tsr_abi_kernel` that asks the emulator to
+    run its grid and those of the kernels behind it; host code launches that one. With `launches` host code goes on
+    launching device kernels, of an image (`tsr_program_image`) that says "emulated": the device of a test finds
+    `NAME_thread` and `NAME_descriptor` in the program. Tests use it to run CUDA kernels without a GPU.
+  }];
+  let options = [
+    Option<"launches", "launches", "bool", "false",
+           "Leave launches to a device, which finds the threads' functions">,
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def ExpandKernelMathPass : Pass<"expand-kernel-math", "::mlir::LLVM::LLVMFuncOp"> {
+  let summary = "Expand f32 math functions into polynomials";
+  let description = [{
+    Before: math ops on f32 or bf16, scalars or vectors.
+
+    After: exp, log, tanh, erf, cos, sin and rsqrt of f32 are arith and
+    math.fma ops, exact to 4 ulp over the whole range, with IEEE results for
+    NaN, infinities and zeros. Those of bf16 are computed in f32. Those of f64
+    are left to libm, one call per lane.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+}
+
+#endif // TESSERA_CODEGEN_KERNELS_PASSES_TD

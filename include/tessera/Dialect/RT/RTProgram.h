@@ -1,0 +1,30 @@
+//===- RTProgram.h - the lowered program of a module ------------*- C++ -*-===//
+
+#ifndef TESSERA_DIALECT_RT_RTPROGRAM_H
+#define TESSERA_DIALECT_RT_RTPROGRAM_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tessera::rt {
+
+/// Of a program of `rt.stage`: the mesh axis along which it is number so many.
+/// Without it, that of pipeline stages.
+constexpr llvm::StringLiteral kStageAxisAttr = "rt.stage_axis";
+llvm::StringRef stageAxisOf(mlir::func::FuncOp step);
+
+/// On a module: the most workspace that one of its CUDA kernels needs, in
+/// bytes.
+constexpr llvm::StringLiteral kWorkspaceAttr = "rt.workspace_bytes";
+
+/// Whether an op is a collective of ranks that run different programs.
+bool crossesPrograms(mlir::Operation *op);
+
+/// The programs of nn::findSteps: one block each, tensors of static shape in rt
+/// ops only. Emits an error where a module has none.
+mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
+findSteps(mlir::ModuleOp module);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_DIALECT_RT_RTPROGRAM_H

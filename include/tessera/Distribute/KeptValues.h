@@ -1,0 +1,34 @@
+//===- KeptValues.h - what stays in memory from forward to backward -------===//
+// Of what backward reads, the least bytes that are kept so that the rest can be
+// computed again by ops that may be repeated: a minimum cut.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DISTRIBUTE_KEPTVALUES_H
+#define TESSERA_DISTRIBUTE_KEPTVALUES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tessera {
+
+/// Layers whose ops may be repeated at any cost; elsewhere, only cheap ones.
+struct RepeatedLayers {
+  /// The first so many in program order; all if negative.
+  int64_t count = 0;
+};
+
+/// Names of the layers ("h.3") that locations name, in program order.
+llvm::SmallVector<llvm::StringRef> layersOf(mlir::func::FuncOp func);
+
+/// The values of the forward program that are computed again in backward.
+/// `func` is @gradients: forward ops, then backward ops, in one block. Values
+/// that depend on parameters alone are kept; so is what one layer hands to
+/// another.
+llvm::DenseSet<mlir::Value> valuesToRecompute(mlir::func::FuncOp func,
+                                              RepeatedLayers layers);
+
+/// Whether an op reads the elements of an operand, not only its shape.
+bool readsElements(mlir::OpOperand &operand);
+
+} // namespace tessera
+
+#endif // TESSERA_DISTRIBUTE_KEPTVALUES_H

@@ -1,0 +1,193 @@
+//===- Passes.td - from a serial model to a typed training step -----------===//
+
+#ifndef TESSERA_DISTRIBUTE_PASSES_TD
+#define TESSERA_DISTRIBUTE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def MixedPrecisionPass : Pass<"nn-mixed-precision", "::mlir::ModuleOp"> {
+  let summary = "Matrix products in bf16, everything else in f32";
+  let description = [{
+    Before: a serial `@loss` in f32. After: every matrix product has
+    `compute = bf16` and states the element type of its result. Values that only
+    matrix products read, directly or through ops that keep the type (bias,
+    activation, attention, dropout), are bf16. Parameters, the residual stream,
+    what a norm reads and the loss stay f32, and so do their gradients, which
+    have the element type of their value. docs/Precision.md says why.
+  }];
+}
+
+def FixOrderPass : Pass<"nn-fix-order", "::mlir::ModuleOp"> {
+  let summary = "Asks for sums in an order that no mesh changes";
+  let description = [{
+    Before: a serial `@loss`. After: the module has `dist.layout_invariant`, so
+    that the typing rule lets addends pass only through ops that round nothing;
+    what a sum scales by is an op behind it. docs/Invariance.md says why.
+  }];
+  let options = [
+    Option<"chunks", "chunks", "int64_t", "8",
+           "Most chunks of a sum, a power of 2: the most ranks that share it">
+  ];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def AssignStagesPass : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
+  let summary = "Cuts the model into chunks, one after the other";
+  let description = [{
+    Before: a serial `@loss`. After: every op has `dist.chunk`. The program is
+    cut behind ops of the residual stream (`nn.tag = "stream"`) into
+    `stages * virtual-stages` chunks such that the most flops of a chunk are as
+    few as possible; or into chunks of as many layers as `layers` says. What
+    stands before the first layer is in the first chunk, what stands behind the
+    last in the last.
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "1", "Size of the axis pp, at least 1">,
+    Option<"virtualStages", "virtual-stages", "int64_t", "1", "Chunks per stage, at least 1">,
+    ListOption<"layers", "layers", "int64_t", "Layers of each chunk; none: by flops">
+  ];
+}
+
+def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
+  let summary = "Distributes a serial program over a mesh by Megatron's rules";
+  let description = [{
+    Before: functions of `nn` ops without distribution.
+    After: the module has `dist.mesh`; every value has a distribution, and every
+    op obeys the typing rule. Parameters and data are placed by their `nn.dims`:
+    `tp` shards heads (`n`), feed-forward (`f`) and vocabulary (`v`), `dp` the
+    batch (`b`), `cp` the sequence (`s`). For each op and axis the cheapest row is chosen: sharded
+    parameters stay, then sharded values stay, then the fewest bytes; the
+    residual stream (`nn.tag = "stream"`) is `I` on `tp`, or `S` of its sequence
+    with `sequence-parallel`. With `zero` parameters rest `S` on `dp` and are
+    gathered (`S -> R`) before they are used. A value is converted once per axis
+    and state. On `pp`, an op of `dist.chunk` c is at `A(c mod pp)` and so is a
+    parameter that only this stage uses; others are `I`.
+  }];
+  let options = [
+    Option<"mesh", "mesh", "std::string", "\"\"",
+           "Axes and sizes, e.g. \"dp=2,tp=4\"; the last varies fastest">,
+    Option<"sequenceParallel", "sequence-parallel", "bool", "false",
+           "Activations between blocks are split over tp">,
+    Option<"zero", "zero", "bool", "false",
+           "Parameters and optimizer state are split over dp">,
+    Option<"contextParallel", "context-parallel", "std::string", "\"all-gather\"",
+           "Attention over cp: all-gather (of keys and values), ulysses or ring">
+  ];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def DifferentiatePass : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Appends the backward program";
+  let description = [{
+    Before: a function `@loss` whose one result is a scalar, `I` on every axis.
+    After: `@gradients` returns the loss and the gradient of every parameter. The
+    gradients of a value's uses are added before the conversion of the value is
+    transposed. A gradient whose distribution is not the dual of its value's is
+    an error.
+  }];
+}
+
+def RecomputePass : Pass<"nn-recompute", "::mlir::ModuleOp"> {
+  let summary = "Computes forward values again in backward instead of keeping them";
+  let description = [{
+    Before: `@gradients` for one micro-batch. After: backward reads clones of
+    forward ops (`nn.phase = "recompute"`), which stand right before their first
+    use, in place of values that are not kept. `selective` repeats what is cheap
+    for its bytes: elementwise ops, dropout, norms, gathers of split activations;
+    never a matrix product, attention or another collective. `full` also repeats
+    whole layers from what enters them. Among what may be repeated the least bytes are kept (a minimum cut).
+    Clones have the attributes of the op that they repeat, so dropout masks too
+    are the same again.
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"none\"", "none, selective, full">,
+    Option<"layers", "layers", "int64_t", "-1",
+           "full: so many layers from the first; -1: all">
+  ];
+}
+
+def RegatherPass : Pass<"dist-regather", "::mlir::ModuleOp"> {
+  let summary = "Gathers parameters anew where they are used again";
+  let description = [{
+    Before: `@gradients`, in which a parameter is gathered once (`S -> R`), before
+    its first use. After: it is gathered before each run of uses between which
+    another parameter is gathered, in backward too, so that a gathered parameter
+    lives no longer than one part of the model. Stage 3 of ZeRO.
+  }];
+}
+
+def MicroBatchPass : Pass<"nn-micro-batch", "::mlir::ModuleOp"> {
+  let summary = "Runs forward and backward once per micro-batch";
+  let description = [{
+    Before: `@gradients`, for one micro-batch.
+    After: data arguments have a leading dimension `count`; everything but the
+    conversions of parameters, of their gradients and of the loss is inside
+    `nn.micro_batches`, so gradients are reduced once per step; with
+    `dist.layout_invariant` in every micro-batch. With `zero` of
+    2 a gradient is scattered as soon as it is whole, in every micro-batch; with
+    3 parameters are also gathered there (Rajbhandari et al. 2020).
+    A value with
+    `nn.tag = "batch_total"`, made of data alone, is summed over all
+    micro-batches by a loop of its own before: the number of labels that count.
+  }];
+  let options = [
+    Option<"count", "count", "int64_t", "1", "Micro-batches per step, at least 1">,
+    Option<"zero", "zero", "int64_t", "0", "Stage of ZeRO, 0 to 3">
+  ];
+}
+
+def AssignOwnersPass : Pass<"dist-assign-owners", "::mlir::ModuleOp"> {
+  let summary = "Gives each parameter one rank of dp that updates it";
+  let description = [{
+    Before: `@gradients` on a mesh whose axis `dp` has several ranks, parameters
+    `I` on it. After: each gradient is kept at one of these ranks, `A(o)`, as soon
+    as it is a sum; nn-add-optimizer then updates it there, and broadcasts. The
+    largest parameters first, each goes to the rank that owns the fewest bytes.
+    The ranks of `dp` are the servers of a parameter server (Li et al. 2014).
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def AddOptimizerPass : Pass<"nn-add-optimizer", "::mlir::ModuleOp"> {
+  let summary = "Appends gradient clipping and AdamW";
+  let description = [{
+    Before: `@gradients`.
+    After: `@step` takes and returns parameters and moments, takes the learning
+    rate and the bias corrections, and returns loss and gradient norm. Decay
+    acts on parameters with `nn.decay`. The norm counts every parameter once on
+    every mesh.
+  }];
+  let options = [
+    Option<"beta1", "beta1", "double", "0.9", "Decay of the first moment">,
+    Option<"beta2", "beta2", "double", "0.95", "Decay of the second moment">,
+    Option<"epsilon", "epsilon", "double", "1e-8", "Added to the root of the second moment">,
+    Option<"weightDecay", "weight-decay", "double", "0.1", "Decoupled weight decay">,
+    Option<"clip", "clip", "double", "1.0", "Largest global gradient norm; 0: no clipping">
+  ];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def MarkAddendsPass : Pass<"nn-mark-addends", "::mlir::ModuleOp"> {
+  let summary = "Says of every sum which factor it adds in how many chunks";
+  let description = [{
+    Before: `@step`, typed, of a module with `dist.layout_invariant`. After: ops
+    that add up a factor which a mesh axis may split (by the letters of
+    `nn.dims`, so on every mesh the same) have it in `dist.addends`, with the
+    number of chunks: the largest power of 2 up to the module's that divides
+    its size. So do matrix products without such a factor, with none. Ranks that
+    cannot share the chunks evenly are an error.
+  }];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
+def ErasePass : Pass<"dist-erase", "::mlir::ModuleOp"> {
+  let summary = "Erases every distribution and conversion";
+  let description = [{
+    Before: a distributed program. After: the serial program it denotes. Used by
+    `tessera verify`: the result must be the serial program, op for op. An op
+    that nn-recompute added goes if an earlier one is the same: name, attributes
+    (but for the phase) and erased operands. Otherwise it stays.
+  }];
+}
+
+#endif // TESSERA_DISTRIBUTE_PASSES_TD

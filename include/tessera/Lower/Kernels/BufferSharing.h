@@ -1,0 +1,28 @@
+//===- BufferSharing.h - what a memory planner asks of a kernel -*- C++ -*-===//
+// Which results may overwrite an argument, and how a launch may be split.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_LOWER_KERNELS_BUFFERSHARING_H
+#define TESSERA_LOWER_KERNELS_BUFFERSHARING_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tessera {
+
+/// True if result `result` may have the same memory as argument `argument`
+/// (both numbered as in the function): same type, and no element of the
+/// argument is read after the result's element is written. False for a
+/// function that is not a supported kernel.
+bool mayShareBuffer(mlir::func::FuncOp kernel, unsigned argument,
+                    unsigned result);
+
+/// How [0, count) of a kernel may be split: at multiples of `grain`, which
+/// keeps cache lines and vectors whole. The results do not depend on it.
+struct LaunchShape {
+  int64_t count = 0;
+  int64_t grain = 1;
+};
+mlir::FailureOr<LaunchShape> getLaunchShape(mlir::func::FuncOp kernel);
+
+} // namespace tessera
+
+#endif // TESSERA_LOWER_KERNELS_BUFFERSHARING_H

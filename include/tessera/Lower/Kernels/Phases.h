@@ -1,0 +1,45 @@
+//===- Phases.h - fused loops of a kernel -----------------------*- C++ -*-===//
+// Splits a kernel into phases. A phase is one loop over the inner dimension;
+// what later phases need of it is stored, reloaded, spilled or recomputed.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_LOWER_KERNELS_PHASES_H
+#define TESSERA_LOWER_KERNELS_PHASES_H
+
+#include "tessera/Lower/Kernels/Kernel.h"
+
+namespace tessera {
+
+struct Phase {
+  /// Ops over the outer dimension alone, evaluated before the loop.
+  llvm::SmallVector<mlir::linalg::GenericOp> before;
+  /// Ops evaluated at every step of the loop, in program order.
+  llvm::SmallVector<mlir::linalg::GenericOp> inner;
+  llvm::SmallVector<Reduction> reductions;
+  /// Numbers of the 2-D results that the loop stores.
+  llvm::SmallVector<unsigned> stores;
+  /// Values that the loop keeps in the row scratch for a later phase.
+  llvm::SmallVector<mlir::Value> spills;
+  /// Arguments, and values of earlier phases, that the loop loads.
+  llvm::DenseSet<mlir::Value> reads, reloads;
+
+  bool hasLoop() const {
+    return !reductions.empty() || !stores.empty() || !spills.empty();
+  }
+};
+
+struct Schedule {
+  /// Ops on scalars, evaluated once.
+  llvm::SmallVector<mlir::linalg::GenericOp> uniform;
+  llvm::SmallVector<Phase, 2> phases;
+};
+
+/// Cheap values are recomputed in later phases; others are spilled while the
+/// scratch of a row stays below 128 KiB.
+Schedule planPhases(const Kernel &kernel);
+
+/// The number of vector operations that one step of `ops` costs, roughly.
+unsigned stepCost(llvm::ArrayRef<mlir::linalg::GenericOp> ops);
+
+} // namespace tessera
+
+#endif // TESSERA_LOWER_KERNELS_PHASES_H

@@ -1,0 +1,30 @@
+//===- Deadlock.h - can programs that wait for each other end? --*- C++ -*-===//
+// Ranks run lists of events. A send ends when its receive takes it, a meeting
+// when all members of its group are there: nothing is buffered. What ends so
+// ends on every communicator.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SCHEDULE_DEADLOCK_H
+#define TESSERA_SCHEDULE_DEADLOCK_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::pipeline {
+
+struct Event {
+  enum Kind { Send, Receive, Meeting } kind = Meeting;
+  int64_t peer = 0;           ///< Of a send or receive: the other rank.
+  std::vector<int64_t> group; ///< Of a meeting: its members, ascending.
+  /// What both sides must agree on: kind of collective, bytes.
+  std::string what;
+  std::string name; ///< For people: "send of h.1.mlp".
+};
+
+/// "" if all programs end; else who waits for whom, where.
+std::string findDeadlock(const std::vector<std::vector<Event>> &programs);
+
+} // namespace tessera::pipeline
+
+#endif // TESSERA_SCHEDULE_DEADLOCK_H

@@ -1,0 +1,30 @@
+//===- MetadataJson.h - the JSON part of an artifact ------------*- C++ -*-===//
+// docs/Artifact.md describes it; the runtime and `tessera report` read it.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TARGET_METADATAJSON_H
+#define TESSERA_TARGET_METADATAJSON_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/JSON.h"
+
+namespace tessera {
+
+/// On the module: what the user chose (a dictionary whose entries become top
+/// level entries of the metadata: precision, target, optimizer).
+constexpr llvm::StringLiteral kOptionsAttr = "rt.options";
+/// On the module: the metadata as a string, after rt-attach-metadata.
+constexpr llvm::StringLiteral kMetadataAttr = "rt.metadata";
+
+/// Metadata of a planned program, of its stages' programs where there are
+/// several, as text. Errors are diagnostics.
+mlir::FailureOr<std::string>
+buildMetadata(mlir::ModuleOp module, llvm::ArrayRef<mlir::func::FuncOp> steps);
+
+/// Integers, floats, strings, unit, arrays and dictionaries as JSON; null for
+/// other attributes.
+llvm::json::Value toJson(mlir::Attribute attribute);
+
+} // namespace tessera
+
+#endif // TESSERA_TARGET_METADATAJSON_H

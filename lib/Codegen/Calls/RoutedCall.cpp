@@ -1,0 +1,45 @@
+//===- RoutedCall.cpp - work on routed rows as a call of the runtime ------===//
+
+#include "lib/Codegen/Calls/RuntimeCall.h"
+#include "tessera/abi.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+static int64_t tokensOf(Value gates) {
+  return llvm::product_of(shapeOf(gates).drop_back());
+}
+
+/// Sizes are those of the tensors: gates or logits [.., experts], rows with
+/// their columns last, of products also the other matrix's.
+FailureOr<RuntimeCall> tessera::routedCall(rt::RoutedOp op) {
+  Value first = op.getInputs().front(), gates = op.getInputs().back();
+  FailureOr<int64_t> in = dtypeOf(op, first), out = dtypeOf(op, op.getResult());
+  if (failed(in) || failed(out))
+    return failure();
+  int64_t experts = shapeOf(gates).back();
+  RuntimeCall call;
+  call.entry = TSR_ENTRY_ROUTED;
+  llvm::append_range(call.buffers, op.getInputs());
+  call.buffers.push_back(op.getResult());
+  call.arguments.resize(TSR_ROUTED_ARGS);
+  call.arguments[TSR_ROUTED_KIND] = static_cast<int64_t>(op.getKind());
+  call.arguments[TSR_ROUTED_TOKENS] = tokensOf(gates);
+  call.arguments[TSR_ROUTED_EXPERTS] = experts;
+  bool isProduct = op.getKind() == rt::RoutedKind::Product;
+  bool isGrad = op.getKind() == rt::RoutedKind::ProductGradWeight;
+  Value columns = isProduct ? op.getResult() : first;
+  Value inner = isGrad ? op.getInputs()[1] : first;
+  call.arguments[TSR_ROUTED_COLUMNS] = shapeOf(columns).back();
+  call.arguments[TSR_ROUTED_INNER] = shapeOf(inner).back();
+  call.arguments[TSR_ROUTED_K] = op.getK();
+  call.arguments[TSR_ROUTED_WEIGHTED] = op.getWeighted();
+  call.arguments[TSR_ROUTED_TRANSPOSED] = op.getTransposed();
+  call.arguments[TSR_ROUTED_DTYPE_IN] = *in;
+  call.arguments[TSR_ROUTED_DTYPE_OUT] = *out;
+  return call;
+}

@@ -1,0 +1,46 @@
+//===- RuntimeCall.h - one op as one call of the runtime --------*- C++ -*-===//
+// What an op passes to which entry (runtime's abi.h), before any code exists.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_CODEGEN_CALLS_RUNTIMECALL_H
+#define TESSERA_LIB_CODEGEN_CALLS_RUNTIMECALL_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Dialect/RT/RT.h"
+
+namespace tessera {
+
+/// An integer that is known now, or a value of the program, or the frame's.
+struct CallArgument {
+  enum Source { Constant, Scalar, Seed, Step } source = Constant;
+  int64_t constant = 0;
+  mlir::Value scalar;
+
+  CallArgument() = default;
+  CallArgument(int64_t constant) : constant(constant) {}
+  /// A scalar of the program, as a constant where it is one.
+  static CallArgument of(mlir::Value scalar);
+};
+
+struct RuntimeCall {
+  int entry = 0;
+  /// buffers[0] of a launch; the tensors follow.
+  mlir::FlatSymbolRefAttr kernel;
+  llvm::SmallVector<mlir::Value> buffers; ///< Null values are null pointers.
+  llvm::SmallVector<CallArgument> arguments;
+};
+
+/// The call that an op is; an error for what the runtime has no entry for.
+mlir::FailureOr<RuntimeCall> describeCall(rt::RuntimeCallOpInterface op,
+                                          dist::MeshAttr mesh);
+
+/// Element type of a tensor, as TSR_DTYPE_*.
+mlir::FailureOr<int64_t> dtypeOf(mlir::Operation *op, mlir::Value value);
+/// Of attention and its gradient, in a ring or not.
+mlir::FailureOr<RuntimeCall> attentionCall(mlir::Operation *op);
+mlir::FailureOr<RuntimeCall> routedCall(rt::RoutedOp op);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CODEGEN_CALLS_RUNTIMECALL_H

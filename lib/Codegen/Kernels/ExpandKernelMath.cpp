@@ -1,0 +1,111 @@
+//===- ExpandKernelMath.cpp - f32 math functions as polynomials -----------===//
+
+#include "lib/Codegen/Kernels/Polynomials.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "tessera/Codegen/Kernels/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_EXPANDKERNELMATHPASS
+#include "tessera/Codegen/Kernels/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using tessera::FloatBuilder;
+
+namespace {
+
+using Emit = Value (*)(FloatBuilder &, Value);
+
+/// f(x : f32) -> a polynomial of x.
+template <typename Op, Emit emit> struct ExpandFunction : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "not f32");
+    FloatBuilder builder(rewriter, op.getLoc(), op.getType());
+    rewriter.replaceOp(op, emit(builder, op.getOperand()));
+    return success();
+  }
+};
+
+/// rsqrt(x) -> 1 / sqrt(x): two correctly rounded instructions.
+struct ExpandRsqrt : OpRewritePattern<math::RsqrtOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::RsqrtOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "not f32");
+    FloatBuilder builder(rewriter, op.getLoc(), op.getType());
+    Value root = math::SqrtOp::create(rewriter, op.getLoc(), op.getOperand());
+    rewriter.replaceOp(op, builder.div(builder.constant(1.0f), root));
+    return success();
+  }
+};
+
+/// tanh(x) + 1 -> 2 / (1 + exp(-2x)): one branch of tanh, and exact where the
+/// sum would cancel (x far below 0).
+struct ExpandTanhPlusOne : OpRewritePattern<arith::AddFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::AddFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto tanh = op.getLhs().getDefiningOp<math::TanhOp>();
+    Value other = op.getRhs();
+    if (!tanh) {
+      tanh = op.getRhs().getDefiningOp<math::TanhOp>();
+      other = op.getLhs();
+    }
+    if (!tanh || !tanh->hasOneUse() || !matchPattern(other, m_OneFloat()) ||
+        !getElementTypeOrSelf(op.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "not tanh(x : f32) + 1");
+    FloatBuilder builder(rewriter, op.getLoc(), op.getType());
+    rewriter.replaceOp(op, emitTanhPlusOne(builder, tanh.getOperand()));
+    return success();
+  }
+};
+
+/// maximumf(a, b) -> isnan(a) ? a : a > b ? a : b, one max instruction and a
+/// blend (minimumf alike). Which of two zeros is returned is not specified.
+template <typename Op, arith::CmpFPredicate predicate>
+struct ExpandExtremum : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value a = op.getLhs(), b = op.getRhs();
+    Value isA = arith::CmpFOp::create(rewriter, loc, predicate, a, b);
+    Value chosen = arith::SelectOp::create(rewriter, loc, isA, a, b);
+    Value isNan =
+        arith::CmpFOp::create(rewriter, loc, arith::CmpFPredicate::UNO, a, a);
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isNan, a, chosen);
+    return success();
+  }
+};
+
+struct ExpandKernelMath
+    : tessera::impl::ExpandKernelMathPassBase<ExpandKernelMath> {
+  void runOnOperation() override {
+    // Sums with tanh first: its own expansion would hide them.
+    RewritePatternSet sums(&getContext()), functions(&getContext());
+    sums.add<ExpandTanhPlusOne>(&getContext());
+    populateMathF32ExpansionPatterns(functions, [](StringRef) { return true; });
+    functions.add<ExpandFunction<math::ExpOp, tessera::emitExp>,
+                  ExpandFunction<math::LogOp, tessera::emitLog>,
+                  ExpandFunction<math::TanhOp, tessera::emitTanh>,
+                  ExpandFunction<math::ErfOp, tessera::emitErf>,
+                  ExpandFunction<math::CosOp, tessera::emitCos>,
+                  ExpandFunction<math::SinOp, tessera::emitSin>, ExpandRsqrt,
+                  ExpandExtremum<arith::MaximumFOp, arith::CmpFPredicate::OGT>,
+                  ExpandExtremum<arith::MinimumFOp, arith::CmpFPredicate::OLT>>(
+        &getContext());
+    for (RewritePatternSet *patterns : {&sums, &functions})
+      if (failed(applyPatternsGreedily(getOperation(), std::move(*patterns))))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

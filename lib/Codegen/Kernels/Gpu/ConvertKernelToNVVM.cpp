@@ -1,0 +1,142 @@
+//===- ConvertKernelToNVVM.cpp - kernels to CUDA kernels ------------------===//
+
+#include "lib/Codegen/Kernels/Gpu/GridEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tessera/Codegen/Kernels/DeviceKernel.h"
+#include "tessera/Codegen/Kernels/Passes.h"
+#include "tessera/Dialect/RT/RTProgram.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_CONVERTKERNELTONVVMPASS
+#include "tessera/Codegen/Kernels/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using tessera::GridPart;
+using tessera::Stage;
+
+std::string tessera::deviceKernelSymbol(StringRef kernel) {
+  return (kernel + "_descriptor").str();
+}
+
+namespace {
+
+/// Parameters that all kernels of a launch have.
+struct Parameters {
+  int64_t buffers = 0, scalars = 0;
+};
+
+/// Fills a tsr_abi_device_kernel; the fields stand in its order.
+class DescriptorBuilder {
+public:
+  DescriptorBuilder(OpBuilder builder, Location loc)
+      : builder(builder), loc(loc),
+        pointer(LLVM::LLVMPointerType::get(builder.getContext())) {}
+
+  /// `next`: the kernel that runs behind it; empty for none.
+  void create(StringRef name, const tessera::GridShape &grid,
+              const Parameters &parameters, StringRef next) {
+    Type i64 = builder.getI64Type();
+    auto type = LLVM::LLVMStructType::getLiteral(
+        builder.getContext(), {pointer, i64, i64, i64, i64, i64, pointer});
+    auto text = createName(name);
+    auto global = LLVM::GlobalOp::create(
+        builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+        tessera::deviceKernelSymbol(name), Attribute());
+    builder.createBlock(&global.getInitializerRegion());
+    value = LLVM::UndefOp::create(builder, loc, type);
+    insert(LLVM::AddressOfOp::create(builder, loc, pointer, text));
+    for (int64_t field : {grid.blocks, grid.threads, grid.sharedBytes,
+                          parameters.buffers, parameters.scalars})
+      insert(LLVM::ConstantOp::create(builder, loc, i64, field));
+    insert(next.empty()
+               ? Value(LLVM::ZeroOp::create(builder, loc, pointer))
+               : LLVM::AddressOfOp::create(builder, loc, pointer,
+                                           tessera::deviceKernelSymbol(next)));
+    LLVM::ReturnOp::create(builder, loc, value);
+  }
+
+private:
+  std::string createName(StringRef name) {
+    std::string symbol = (name + "_name").str();
+    std::string text = name.str() + '\0';
+    LLVM::GlobalOp::create(
+        builder, loc,
+        LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
+        /*isConstant=*/true, LLVM::Linkage::Internal, symbol,
+        builder.getStringAttr(text));
+    return symbol;
+  }
+
+  void insert(Value field) {
+    value = LLVM::InsertValueOp::create(builder, loc, value, field, next++);
+  }
+
+  OpBuilder builder;
+  Location loc;
+  Type pointer;
+  Value value;
+  int64_t next = 0;
+};
+
+struct ConvertKernelToNVVM
+    : tessera::impl::ConvertKernelToNVVMPassBase<ConvertKernelToNVVM> {
+  using ConvertKernelToNVVMPassBase::ConvertKernelToNVVMPassBase;
+
+  /// One kernel, or two of which the second runs behind the first.
+  SmallVector<GridPart> partsOf(const tessera::Kernel &kernel) {
+    std::string name = func::FuncOp(kernel.func).getName().str();
+    std::optional<tessera::RowSlices> slices = tessera::sliceRows(kernel);
+    if (!slices)
+      return {{name}};
+    workspaceBytes = std::max(workspaceBytes, slices->workspaceBytes);
+    return {{name, Stage::Partial, *slices},
+            {name + "_total", Stage::Total, *slices}};
+  }
+
+  LogicalResult convert(func::FuncOp func) {
+    FailureOr<tessera::Kernel> kernel = tessera::Kernel::analyze(func);
+    if (failed(kernel))
+      return failure();
+    Parameters parameters;
+    parameters.scalars = llvm::count_if(func.getArgumentTypes(), [](Type type) {
+      return !isa<TensorType>(type);
+    });
+    parameters.buffers =
+        func.getNumArguments() - parameters.scalars + kernel->results.size();
+    SmallVector<GridPart> parts = partsOf(*kernel);
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      tessera::GridEmitter emitter(*kernel, part, hasLibm);
+      if (failed(emitter.emit()))
+        return failure();
+      DescriptorBuilder(OpBuilder(func), func.getLoc())
+          .create(part.name, emitter.shape(), parameters,
+                  i + 1 < parts.size() ? StringRef(parts[i + 1].name) : "");
+    }
+    func.erase();
+    return success();
+  }
+
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> kernels;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (func->hasAttr("rt.schedule"))
+        kernels.push_back(func);
+    for (func::FuncOp func : kernels)
+      if (failed(convert(func)))
+        return signalPassFailure();
+    if (workspaceBytes > 0)
+      getOperation()->setAttr(
+          tessera::rt::kWorkspaceAttr,
+          Builder(&getContext()).getI64IntegerAttr(workspaceBytes));
+  }
+
+  /// The most that a kernel needs.
+  int64_t workspaceBytes = 0;
+};
+
+} // namespace

@@ -1,0 +1,150 @@
+//===- GridShape.cpp - the grid of a kernel -------------------------------===//
+
+#include "lib/Codegen/Kernels/Gpu/GridShape.h"
+#include "lib/Codegen/Kernels/Gpu/GridEmitter.h"
+#include "tessera/Dialect/RT/RowLayout.h"
+
+using namespace mlir;
+
+namespace tessera {
+
+/// An estimate, not measured: where a second launch begins to pay.
+static constexpr int64_t kMinRows = 1024;
+static constexpr int64_t kMinRowsOfSlice = 64;
+
+static SmallVector<Value> buffersOf(const Kernel &kernel) {
+  SmallVector<Value> buffers(kernel.results);
+  func::FuncOp func = kernel.func;
+  for (BlockArgument argument : func.getArguments())
+    if (isa<TensorType>(argument.getType()))
+      buffers.push_back(argument);
+  return buffers;
+}
+
+unsigned lanesOfPlanes(const Kernel &kernel, ArrayRef<int64_t> lengths) {
+  unsigned bits = 8;
+  for (Value tensor : buffersOf(kernel))
+    if (kernel.domainOf(tensor) == kBoth)
+      bits = std::max(
+          bits,
+          cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth());
+  if (bits == 8)
+    return 1;
+  unsigned lanes = 128 / bits;
+  while (llvm::any_of(lengths, [&](int64_t n) { return n % lanes != 0; }))
+    lanes /= 2;
+  return lanes;
+}
+
+SmallVector<int64_t> lengthsOfRows(const Kernel &kernel) {
+  SmallVector<int64_t> lengths;
+  bool mayOverrun = kernel.traversal == Traversal::Rows;
+  for (Value tensor : buffersOf(kernel)) {
+    Dims domain = kernel.domainOf(tensor);
+    if (domain == kBoth)
+      lengths.push_back(
+          rt::rowStrideOf(cast<RankedTensorType>(tensor.getType())));
+    mayOverrun &= domain != kCol && !kernel.isTable(tensor);
+  }
+  if (!mayOverrun)
+    lengths.push_back(kernel.cols);
+  return lengths;
+}
+
+/// Bodies of more operations are bound by arithmetic rather than by memory.
+static constexpr unsigned kLongBody = 12;
+
+static SmallVector<Value> planesOf(const Kernel &kernel, const Phase &phase) {
+  SmallVector<Value> planes;
+  for (Value read : phase.reads)
+    if (kernel.domainOf(read) == kBoth)
+      planes.push_back(read);
+  return planes;
+}
+
+unsigned rowsInFlight(const Kernel &kernel, const Phase &phase) {
+  // Long bodies and many operands need the registers.
+  unsigned rows = stepCost(phase.inner) <= kLongBody ? 4 : 2;
+  constexpr unsigned loads = 8;
+  while (rows > 1 && rows * planesOf(kernel, phase).size() > loads)
+    rows /= 2;
+  return rows;
+}
+
+static int64_t bytesOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth() / 8;
+}
+
+int64_t sharedBytesOfSums(const Schedule &schedule, int64_t warps,
+                          unsigned lanes) {
+  int64_t bytes = 0;
+  for (const Phase &phase : schedule.phases)
+    for (const Reduction &reduction : phase.reductions)
+      bytes += bytesOf(reduction.result()) * GridEmitter::kWarp * lanes * warps;
+  return bytes;
+}
+
+/// The phase whose loop is all there is to do over the rows; or null.
+static const Phase *onlyLoop(const Schedule &schedule) {
+  const Phase *found = nullptr;
+  for (const Phase &phase : schedule.phases) {
+    if (!phase.hasLoop())
+      continue;
+    if (found)
+      return nullptr;
+    found = &phase;
+  }
+  return found && !found->reductions.empty() ? found : nullptr;
+}
+
+/// As many as have registers for what a group of rows loads, stores and adds.
+static int64_t residentBlocks(const Kernel &kernel, const Phase &phase,
+                              unsigned lanes) {
+  int64_t ofRow = 0, sums = 0;
+  for (Value plane : planesOf(kernel, phase))
+    ofRow += bytesOf(plane);
+  for (unsigned i : phase.stores)
+    ofRow += bytesOf(kernel.results[i]);
+  for (const Reduction &reduction : phase.reductions)
+    sums += bytesOf(reduction.result());
+  constexpr int64_t bytesOfRegister = 4;
+  int64_t registers =
+      (ofRow * rowsInFlight(kernel, phase) + sums) * lanes / bytesOfRegister;
+  // Four blocks leave 64 to a thread, which also has addresses and what the
+  // lanes have in common.
+  return registers <= 40 && stepCost(phase.inner) <= kLongBody ? 4 : 2;
+}
+
+std::optional<RowSlices> sliceRows(const Kernel &kernel) {
+  if (kernel.traversal != Traversal::Columns || kernel.rows < kMinRows)
+    return std::nullopt;
+  Schedule schedule = planPhases(kernel);
+  const Phase *phase = onlyLoop(schedule);
+  if (!phase)
+    return std::nullopt;
+  constexpr int64_t warps = GridEmitter::kWarpsOfSlice;
+  RowSlices slices;
+  slices.lanes = lanesOfPlanes(kernel, lengthsOfRows(kernel));
+  while (slices.lanes > 1 &&
+         sharedBytesOfSums(schedule, warps, slices.lanes) > kMaxSharedBytes)
+    slices.lanes /= 2;
+  int64_t tiles =
+      llvm::divideCeil(kernel.cols, GridEmitter::kWarp * slices.lanes);
+  slices.residentBlocks = residentBlocks(kernel, *phase, slices.lanes);
+  int64_t wanted = std::min(kMultiprocessors * slices.residentBlocks / tiles,
+                            kernel.rows / kMinRowsOfSlice);
+  if (wanted < 2)
+    return std::nullopt;
+  slices.rows = llvm::alignTo(llvm::divideCeil(kernel.rows, wanted),
+                              warps * rowsInFlight(kernel, *phase));
+  slices.count = llvm::divideCeil(kernel.rows, slices.rows);
+  constexpr int64_t lineBytes = 256;
+  for (const Reduction &reduction : phase->reductions) {
+    slices.offsets.push_back(slices.workspaceBytes);
+    slices.workspaceBytes += llvm::alignTo(
+        slices.count * kernel.cols * bytesOf(reduction.result()), lineBytes);
+  }
+  return slices;
+}
+
+} // namespace tessera

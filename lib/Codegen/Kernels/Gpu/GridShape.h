@@ -1,0 +1,61 @@
+//===- GridShape.h - the grid of a kernel -----------------------*- C++ -*-===//
+// How many threads compute a kernel, and whether one kernel or two.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_LIB_CODEGEN_KERNELS_GPU_GRIDSHAPE_H
+#define TESSERA_LIB_CODEGEN_KERNELS_GPU_GRIDSHAPE_H
+
+#include "tessera/Lower/Kernels/Phases.h"
+
+namespace tessera {
+
+/// Of an H100.
+constexpr int64_t kMultiprocessors = 132;
+/// What a block may take so that several share a multiprocessor.
+constexpr int64_t kMaxSharedBytes = 48 << 10;
+
+/// A one-dimensional grid, fixed at compile time.
+struct GridShape {
+  int64_t blocks = 1;
+  int64_t threads = 32;    ///< of a block
+  int64_t sharedBytes = 0; ///< dynamic shared memory of a block
+};
+
+/// What one CUDA kernel computes of a fused kernel.
+enum class Stage {
+  Whole,
+  Partial, ///< sums along columns of each slice of rows, to the workspace
+  Total    ///< from those sums, the results along columns
+};
+
+/// Rows cut into slices, so that sums along few columns fill a GPU.
+struct RowSlices {
+  int64_t count = 0;
+  int64_t rows = 0;   ///< of each slice; the last may have fewer
+  unsigned lanes = 1; ///< neighbouring columns of a thread
+  /// Blocks of a multiprocessor, which all run at the same time.
+  int64_t residentBlocks = 1;
+  /// Where the sums of each reduction begin: [count, columns] of its type.
+  llvm::SmallVector<int64_t> offsets;
+  int64_t workspaceBytes = 0;
+};
+
+/// Nothing for a kernel that is better computed by one grid: with few rows,
+/// with enough columns, or with several loops over the rows.
+std::optional<RowSlices> sliceRows(const Kernel &kernel);
+
+/// Elements of the widest 2-D operand that a thread moves as 16 bytes; fewer
+/// where one of the lengths would leave a rest.
+unsigned lanesOfPlanes(const Kernel &kernel, llvm::ArrayRef<int64_t> lengths);
+/// What the lanes of a row must divide: from each of its rows in memory to the
+/// next, and the columns, unless the last vector may reach into padding. Sums
+/// along columns and vectors of columns have none.
+llvm::SmallVector<int64_t> lengthsOfRows(const Kernel &kernel);
+/// Rows that a warp of a column kernel loads before it uses them: up to 4.
+unsigned rowsInFlight(const Kernel &kernel, const Phase &phase);
+/// Shared memory in which the warps of a block meet.
+int64_t sharedBytesOfSums(const Schedule &schedule, int64_t warps,
+                          unsigned lanes);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_CODEGEN_KERNELS_GPU_GRIDSHAPE_H

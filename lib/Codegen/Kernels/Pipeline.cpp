@@ -1,0 +1,109 @@
+//===- Pipeline.cpp - kernels and host code to the LLVM dialect -----------===//
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "tessera/Codegen/Kernels/Passes.h"
+
+using namespace mlir;
+
+namespace tessera {
+
+#define GEN_PASS_DEF_LOWERKERNELSPASS
+#include "tessera/Codegen/Kernels/Passes.h.inc"
+
+namespace {
+#define GEN_PASS_REGISTRATION
+#include "tessera/Codegen/Kernels/Passes.h.inc"
+} // namespace
+
+/// No vector unit computes in bf16: widen operands, round results.
+static void addBFloat16Lowering(OpPassManager &kernels) {
+  arith::ArithEmulateUnsupportedFloatsOptions emulate;
+  emulate.sourceTypeStrs = {"bf16"};
+  kernels.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  kernels.addPass(arith::createArithExpandOpsPass(expand));
+}
+
+/// Kernels are functions of the LLVM dialect that hold ops of others.
+static void addLowering(OpPassManager &manager) {
+  OpPassManager &kernels = manager.nest<LLVM::LLVMFuncOp>();
+  kernels.addPass(createExpandKernelMathPass());
+  addBFloat16Lowering(kernels);
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  manager.addPass(createSCFToControlFlowPass());
+  manager.addPass(createConvertMathToLLVMPass());
+  // What has no intrinsic (f64 only): one call per lane.
+  manager.addPass(createConvertMathToLibmPass());
+  manager.addPass(createConvertVectorToLLVMPass());
+  manager.addPass(createArithToLLVMConversionPass());
+  manager.addPass(createConvertIndexToLLVMPass());
+  manager.addPass(createConvertFuncToLLVMPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+}
+
+namespace {
+struct LowerKernelsPass : impl::LowerKernelsPassBase<LowerKernelsPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    OpPassManager pipeline(ModuleOp::getOperationName());
+    addLowering(pipeline);
+    pipeline.getDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    Block *body = getOperation().getBody();
+    OpBuilder builder = OpBuilder::atBlockEnd(body);
+    auto kernels = ModuleOp::create(builder, getOperation().getLoc());
+    for (Operation &op : llvm::make_early_inc_range(body->without_terminator()))
+      if (isa<LLVM::LLVMDialect>(op.getDialect()))
+        op.moveBefore(kernels.getBody(), kernels.getBody()->end());
+    OpPassManager pipeline(ModuleOp::getOperationName());
+    addLowering(pipeline);
+    if (failed(runPipeline(pipeline, kernels)))
+      return signalPassFailure();
+    body->getOperations().splice(body->end(),
+                                 kernels.getBody()->getOperations());
+    kernels.erase();
+  }
+};
+} // namespace
+
+void buildKernelToLLVMPipeline(OpPassManager &manager,
+                               const KernelToLLVMPipelineOptions &options) {
+  if (options.cuda)
+    manager.addPass(createConvertKernelToNVVMPass({options.emulate}));
+  else
+    manager.addPass(createConvertKernelToLLVMPass({options.vectorBits}));
+  addLowering(manager);
+  if (options.emulate)
+    manager.addPass(createEmulateGridPass());
+}
+
+void registerKernelToLLVMPasses() {
+  registerKernelCodegenPasses();
+  PassPipelineRegistration<KernelToLLVMPipelineOptions>(
+      "kernel-to-llvm-pipeline",
+      "Lower kernels and host code entirely to the LLVM dialect",
+      buildKernelToLLVMPipeline);
+}
+
+} // namespace tessera

@@ -1,0 +1,64 @@
+//===- AsyncCalls.cpp - the uses and the wait of an asynchronous call -----===//
+
+#include "lib/Communicate/AsyncCalls.h"
+#include "tessera/Dialect/NN/Phase.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::rt;
+
+bool rt::isAlias(Operation *op) { return isa_and_nonnull<ViewOp, JoinOp>(op); }
+
+bool rt::isWork(Operation &op) {
+  bool computes =
+      isa<RuntimeCallOpInterface>(op) && !isa<AsyncOpInterface, WaitOp>(op);
+  return computes || op.getNumRegions() != 0;
+}
+
+Operation *rt::firstUse(Block *block, Operation *op) {
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers()) {
+    Operation *use = block->findAncestorOpInBlock(*user);
+    if (isAlias(use))
+      use = firstUse(block, use);
+    if (use && (!first || use->isBeforeInBlock(first)))
+      first = use;
+  }
+  return first;
+}
+
+void rt::moveAliases(Operation *op, Operation *behind) {
+  for (Operation *user : op->getUsers()) {
+    if (!isAlias(user) || user->getBlock() != behind->getBlock() ||
+        behind->isBeforeInBlock(user))
+      continue;
+    user->moveAfter(behind);
+    moveAliases(user, user);
+  }
+}
+
+OpOperand *rt::inPlaceOperand(AsyncOpInterface op) {
+  auto call = cast<RuntimeCallOpInterface>(op.getOperation());
+  return call.getTiedOperand(0);
+}
+
+WaitOp rt::insertWait(AsyncOpInterface op, Operation *before) {
+  OpBuilder builder(before);
+  OpOperand *tied = inPlaceOperand(op);
+  SmallVector<Value> inputs;
+  for (OpOperand &operand : op->getOpOperands())
+    if (&operand != tied && isa<RankedTensorType>(operand.get().getType()))
+      inputs.push_back(operand.get());
+  Value result = op->getResult(0);
+  auto wait =
+      WaitOp::create(builder, op->getLoc(), result.getType(), result, inputs);
+  result.replaceAllUsesExcept(wait.getResult(), wait);
+  for (StringRef name :
+       {StringRef(RTDialect::kKeepAttr), StringRef(RTDialect::kRoleAttr)})
+    if (Attribute entries = op->removeAttr(name))
+      wait->setAttr(name, entries);
+  nn::inheritPhase(wait, op);
+  moveAliases(wait, wait);
+  op.setAsync(true);
+  return wait;
+}

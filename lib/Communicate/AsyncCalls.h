@@ -1,0 +1,32 @@
+//===- AsyncCalls.h - the uses and the wait of an asynchronous call -------===//
+
+#ifndef TESSERA_LIB_COMMUNICATE_ASYNCCALLS_H
+#define TESSERA_LIB_COMMUNICATE_ASYNCCALLS_H
+
+#include "tessera/Dialect/RT/RT.h"
+
+namespace tessera::rt {
+
+/// Names of memory, no work: they move along with what they name.
+bool isAlias(mlir::Operation *op);
+
+/// Whether an op computes, itself or in its regions: what a call runs beside.
+bool isWork(mlir::Operation &op);
+
+/// The first op of the block that needs the elements of what `op` makes,
+/// through views and joins; null if there is none.
+mlir::Operation *firstUse(mlir::Block *block, mlir::Operation *op);
+
+/// Names of what an op makes stand behind `behind`.
+void moveAliases(mlir::Operation *op, mlir::Operation *behind);
+
+/// The operand whose buffer the only result takes; null if there is none.
+mlir::OpOperand *inPlaceOperand(AsyncOpInterface op);
+
+/// Makes a call of one result asynchronous, with a wait before `before`. Users
+/// read what the wait returns; what is known of the result goes there.
+WaitOp insertWait(AsyncOpInterface op, mlir::Operation *before);
+
+} // namespace tessera::rt
+
+#endif // TESSERA_LIB_COMMUNICATE_ASYNCCALLS_H

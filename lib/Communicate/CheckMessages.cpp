@@ -1,0 +1,181 @@
+//===- CheckMessages.cpp - no rank waits for ever -------------------------===//
+// Judges the programs that are emitted, not the schedule that they come from.
+// What runs beside the program counts where it is started, as if the program
+// waited there. If all ranks end so, they do as well when they wait later: of
+// the calls in the order in which they ended, the first that is left has all
+// its ranks, for these wait for earlier ones only.
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Communicate/Passes.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/RTProgram.h"
+#include "tessera/Distribute/Stages.h"
+#include "tessera/Schedule/Deadlock.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_CHECKMESSAGESPASS
+#include "tessera/Communicate/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using pipeline::Event;
+
+namespace {
+
+struct CheckMessagesPass
+    : tessera::impl::CheckMessagesPassBase<CheckMessagesPass> {
+  void runOnOperation() override {
+    FailureOr<SmallVector<func::FuncOp>> found = rt::findSteps(getOperation());
+    if (failed(found))
+      return signalPassFailure();
+    steps = *found;
+    mesh = dist::meshOf(getOperation());
+    if (!mesh)
+      return;
+    chooseAxes();
+    std::vector<std::vector<Event>> programs;
+    for (int64_t rank = 0; rank < ranks(); ++rank)
+      programs.push_back(eventsOf(rank));
+    std::string why = pipeline::findDeadlock(programs);
+    if (!why.empty()) {
+      steps.front().emitError() << "ranks wait for each other: " << why;
+      return signalPassFailure();
+    }
+    int64_t count = 0;
+    for (const std::vector<Event> &events : programs)
+      count += events.size();
+    getOperation()->setAttr(rt::RTDialect::kMessagesAttr,
+                            Builder(&getContext()).getI64IntegerAttr(count));
+  }
+
+  void chooseAxes();
+  int64_t ranks() const;
+  SmallVector<int64_t> coordinates(int64_t rank) const;
+  int64_t rankAt(ArrayRef<int64_t> coordinates) const;
+  std::vector<Event> eventsOf(int64_t rank);
+  void visit(Block &block, int64_t rank, std::vector<Event> &events);
+  void addMessage(Operation *op, int64_t rank, std::vector<Event> &events);
+  void addMeeting(Operation *op, ArrayAttr over, int64_t rank,
+                  std::vector<Event> &events);
+
+  SmallVector<func::FuncOp> steps;
+  dist::MeshAttr mesh;
+  llvm::SetVector<StringRef> axes; ///< Whose ranks are told apart.
+};
+
+/// "rt.send of h.1.mlp"
+std::string nameOf(Operation *op) {
+  std::string name = op->getName().getStringRef().str();
+  StringRef part = nn::partOf(op->getLoc());
+  return part.empty() ? name : name + " of " + part.str();
+}
+
+std::string bytesOf(Operation *op) {
+  Value moved = isa<rt::SendOp>(op) ? op->getOperand(0) : op->getResult(0);
+  return std::to_string(rt::bytesOf(moved)) + " bytes";
+}
+
+/// A call of the program does not meet one that runs beside it.
+const char *laneOf(Operation *op) {
+  return cast<rt::AsyncOpInterface>(op).getAsync() ? " beside the program" : "";
+}
+
+void CheckMessagesPass::chooseAxes() {
+  axes.clear();
+  if (steps.front()->hasAttr(rt::RTDialect::kStageAttr))
+    axes.insert(rt::stageAxisOf(steps.front()));
+  for (func::FuncOp step : steps)
+    step.walk([&](Operation *op) {
+      if (auto send = dyn_cast<rt::SendOp>(op))
+        axes.insert(send.getAxis());
+      if (auto receive = dyn_cast<rt::ReceiveOp>(op))
+        axes.insert(receive.getAxis());
+    });
+}
+
+int64_t CheckMessagesPass::ranks() const {
+  int64_t count = 1;
+  for (StringRef axis : axes)
+    count *= mesh.getSize(axis);
+  return count;
+}
+
+SmallVector<int64_t> CheckMessagesPass::coordinates(int64_t rank) const {
+  SmallVector<int64_t> at(axes.size());
+  for (size_t k = axes.size(); k-- > 0; rank /= mesh.getSize(axes[k]))
+    at[k] = rank % mesh.getSize(axes[k]);
+  return at;
+}
+
+int64_t CheckMessagesPass::rankAt(ArrayRef<int64_t> at) const {
+  int64_t rank = 0;
+  for (size_t k = 0; k < axes.size(); ++k)
+    rank = rank * mesh.getSize(axes[k]) + at[k];
+  return rank;
+}
+
+std::vector<Event> CheckMessagesPass::eventsOf(int64_t rank) {
+  std::vector<Event> events;
+  func::FuncOp step = steps.front();
+  if (step->hasAttr(rt::RTDialect::kStageAttr))
+    step = steps[coordinates(rank)[0]];
+  visit(step.getBody().front(), rank, events);
+  return events;
+}
+
+void CheckMessagesPass::visit(Block &block, int64_t rank,
+                              std::vector<Event> &events) {
+  for (Operation &op : block) {
+    if (auto loop = dyn_cast<rt::LoopOp>(op))
+      for (uint64_t k = 0; k < loop.getCount(); ++k)
+        visit(loop.getBody().front(), rank, events);
+    else if (isa<rt::SendOp, rt::ReceiveOp>(op))
+      addMessage(&op, rank, events);
+    else if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op))
+      addMeeting(&op, collective.getAxes(), rank, events);
+  }
+}
+
+void CheckMessagesPass::addMessage(Operation *op, int64_t rank,
+                                   std::vector<Event> &events) {
+  auto axis = op->getAttrOfType<StringAttr>("axis");
+  SmallVector<int64_t> peer = coordinates(rank);
+  auto position = llvm::find(axes, axis.getValue()) - axes.begin();
+  peer[position] = op->getAttrOfType<IntegerAttr>("peer").getInt();
+  Event event;
+  event.kind = isa<rt::SendOp>(op) ? Event::Send : Event::Receive;
+  event.peer = rankAt(peer);
+  event.what = bytesOf(op);
+  if (auto name = op->getAttrOfType<StringAttr>(kMessageAttr))
+    event.what += " (" + name.str() + ")";
+  event.what += laneOf(op);
+  event.name = nameOf(op);
+  events.push_back(std::move(event));
+}
+
+void CheckMessagesPass::addMeeting(Operation *op, ArrayAttr over, int64_t rank,
+                                   std::vector<Event> &events) {
+  SmallVector<int64_t> own = coordinates(rank);
+  auto isOver = [&](StringRef axis) {
+    return llvm::is_contained(over, StringAttr::get(&getContext(), axis));
+  };
+  Event event;
+  for (int64_t other = 0; other < ranks(); ++other) {
+    SmallVector<int64_t> at = coordinates(other);
+    bool member = true;
+    for (size_t k = 0; k < axes.size(); ++k)
+      member &= at[k] == own[k] || isOver(axes[k]);
+    if (member)
+      event.group.push_back(other);
+  }
+  if (event.group.size() < 2)
+    return;
+  event.what =
+      op->getName().getStringRef().str() + " of " + bytesOf(op) + laneOf(op);
+  event.name = nameOf(op);
+  events.push_back(std::move(event));
+}
+
+} // namespace

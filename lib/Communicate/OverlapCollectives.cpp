@@ -1,0 +1,147 @@
+//===- OverlapCollectives.cpp - starts collectives early, waits late ------===//
+
+#include "lib/Communicate/AsyncCalls.h"
+#include "tessera/Communicate/Passes.h"
+#include "tessera/Dialect/RT/RTProgram.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_OVERLAPCOLLECTIVESPASS
+#include "tessera/Communicate/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::rt;
+
+namespace {
+
+/// The last op of the block behind which all operands exist, where joins move
+/// along; null if one comes from outside of the block: it was there before.
+Operation *lastSource(Operation *op) {
+  Operation *last = nullptr;
+  for (Value operand : op->getOperands()) {
+    Operation *source = operand.getDefiningOp();
+    if (!source || source->getBlock() != op->getBlock())
+      return nullptr;
+    if (isAlias(source))
+      source = lastSource(source);
+    if (!source)
+      return nullptr;
+    if (!last || last->isBeforeInBlock(source))
+      last = source;
+  }
+  return last;
+}
+
+/// What a collective writes in place is read by nobody else.
+bool ownsWhatItWrites(CollectiveOpInterface op) {
+  OpOperand *tied = inPlaceOperand(op);
+  return !tied || tied->get().hasOneUse();
+}
+
+struct OverlapCollectivesPass
+    : tessera::impl::OverlapCollectivesPassBase<OverlapCollectivesPass> {
+  void runOnOperation() override {
+    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
+    if (failed(steps))
+      return signalPassFailure();
+    for (func::FuncOp step : *steps) {
+      SmallVector<CollectiveOpInterface> all;
+      step.walk([&](CollectiveOpInterface op) { all.push_back(op); });
+      fetched.clear();
+      summed.clear();
+      for (CollectiveOpInterface op : all)
+        if (!crossesPrograms(op))
+          overlap(op);
+    }
+  }
+
+  void overlap(CollectiveOpInterface op);
+  void moveStart(Operation *op, Operation *behind);
+  Operation *prefetchPoint(CollectiveOpInterface op);
+  void limitPending(CollectiveOpInterface op, Operation *wait);
+
+  /// By block: the last collective of operands from outside, or its wait.
+  DenseMap<Block *, Operation *> fetched;
+  /// By block: the wait of the last sum of a tensor that is whole.
+  DenseMap<Block *, Operation *> summed;
+};
+
+/// Right behind `behind`, with the joins that it reads.
+void OverlapCollectivesPass::moveStart(Operation *op, Operation *behind) {
+  op->moveAfter(behind);
+  for (Value operand : op->getOperands())
+    if (Operation *source = operand.getDefiningOp();
+        isAlias(source) && behind->isBeforeInBlock(source))
+      moveStart(source, behind);
+}
+
+/// Where a collective of operands that were there before the block may start:
+/// behind the last one of its kind, so that one is on its way at a time, or
+/// where it stands. Null: its operands are made in the block.
+Operation *OverlapCollectivesPass::prefetchPoint(CollectiveOpInterface op) {
+  for (Value operand : op->getOperands())
+    if (operand.getDefiningOp() && operand.getParentBlock() == op->getBlock())
+      return nullptr;
+  Operation *last = fetched.lookup(op->getBlock());
+  return last && last->isBeforeInBlock(op) ? last : op->getPrevNode();
+}
+
+/// What is summed from a whole tensor holds on to it until the wait: it waits
+/// before the next such sum starts.
+void OverlapCollectivesPass::limitPending(CollectiveOpInterface op,
+                                          Operation *wait) {
+  if (!llvm::is_contained(op->getOperands(), op.getWhole()) ||
+      inPlaceOperand(op))
+    return;
+  Operation *&last = summed[op->getBlock()];
+  if (last && op->isBeforeInBlock(last) &&
+      last->getOperand(0).getDefiningOp()->isBeforeInBlock(op))
+    last->moveBefore(op);
+  last = wait;
+}
+
+/// Where to start instead of behind `source`: behind the last send before the
+/// use, for which another stage waits while calls run one after the other, and
+/// behind what has been put there.
+Operation *behindSends(Operation *source, Operation *use) {
+  Operation *op = use->getPrevNode();
+  while (op && op != source && !isa<SendOp>(op))
+    op = op->getPrevNode();
+  if (!op || op == source)
+    return source;
+  auto isStart = [](Operation *next) {
+    auto start = dyn_cast<CollectiveOpInterface>(next);
+    return isAlias(next) || (start && start.getAsync());
+  };
+  while (op->getNextNode() != use && isStart(op->getNextNode()))
+    op = op->getNextNode();
+  return op;
+}
+
+/// Starts as soon as the operands exist and waits right before the first use,
+/// if there is work in between.
+void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
+  Block *block = op->getBlock();
+  Operation *source = lastSource(op), *use = firstUse(block, op);
+  bool isFetched = !source && !inPlaceOperand(op);
+  if (isFetched) {
+    source = prefetchPoint(op);
+    fetched[block] = op;
+  }
+  // One result, as all collectives have today; see insertWait.
+  if (!source || !use || op->getNumResults() != 1 || !ownsWhatItWrites(op))
+    return;
+  source = behindSends(source, use);
+  auto between =
+      llvm::make_range(std::next(source->getIterator()), use->getIterator());
+  if (llvm::none_of(between, isWork))
+    return;
+  moveStart(op, source);
+  Operation *wait = insertWait(op, use);
+  limitPending(op, wait);
+  if (isFetched)
+    fetched[block] = wait;
+}
+
+} // namespace

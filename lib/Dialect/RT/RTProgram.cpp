@@ -1,0 +1,70 @@
+//===- RTProgram.cpp - the lowered program of a module --------------------===//
+
+#include "tessera/Dialect/RT/RTProgram.h"
+#include "mlir/IR/Threading.h"
+#include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/RT/RT.h"
+
+using namespace mlir;
+using namespace tessera::rt;
+
+StringRef tessera::rt::stageAxisOf(func::FuncOp step) {
+  auto axis = step->getAttrOfType<StringAttr>(kStageAxisAttr);
+  return axis ? axis.getValue() : StringRef(dist::DistDialect::kStageAxis);
+}
+
+bool tessera::rt::crossesPrograms(Operation *op) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  auto step = op->getParentOfType<func::FuncOp>();
+  if (!collective || !step->hasAttr(RTDialect::kStageAttr))
+    return false;
+  StringRef axis = stageAxisOf(step);
+  return llvm::any_of(collective.getAxes().getAsRange<StringAttr>(),
+                      [&](StringAttr own) { return own.getValue() == axis; });
+}
+
+static LogicalResult checkValue(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || (type.hasStaticShape() && type.getElementType().isIntOrFloat()))
+    return success();
+  return emitError(value.getLoc())
+         << "has type " << type
+         << "; the memory plan needs static shapes of numbers";
+}
+
+/// Only rt ops have rules for their buffers.
+static LogicalResult checkOp(Operation *op) {
+  auto isTensor = [](Type type) { return isa<TensorType>(type); };
+  bool onTensors = llvm::any_of(op->getOperandTypes(), isTensor) ||
+                   llvm::any_of(op->getResultTypes(), isTensor);
+  if (onTensors && !isa<RuntimeCallOpInterface, ViewOp, JoinOp, LoopOp, YieldOp,
+                        func::ReturnOp>(op))
+    return op->emitError() << "is not an op of the lowered program";
+  for (Value result : op->getResults())
+    if (failed(checkValue(result)))
+      return failure();
+  return success();
+}
+
+static LogicalResult checkStep(func::FuncOp step) {
+  WalkResult walk = step.walk([](Block *block) {
+    for (BlockArgument argument : block->getArguments())
+      if (failed(checkValue(argument)))
+        return WalkResult::interrupt();
+    for (Operation &op : *block)
+      if (failed(checkOp(&op)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+FailureOr<SmallVector<func::FuncOp>> tessera::rt::findSteps(ModuleOp module) {
+  FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(module);
+  if (failed(steps))
+    return failure();
+  if (failed(failableParallelForEach(module.getContext(), *steps, checkStep)))
+    return failure();
+  return steps;
+}

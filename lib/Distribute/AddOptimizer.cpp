@@ -1,0 +1,270 @@
+//===- AddOptimizer.cpp - appends clipping and AdamW ----------------------===//
+
+#include "lib/Distribute/Placement.h"
+#include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Distribute/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_ADDOPTIMIZERPASS
+#include "tessera/Distribute/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// A parameter as the optimizer sees it.
+struct Parameter {
+  Value value, grad, moment1, moment2;
+  StringAttr name;
+  bool decays;
+};
+
+struct Hyperparameters {
+  double beta1, beta2, epsilon, weightDecay, clip;
+};
+
+/// The optimizer's ops have no anchors: their operands say where they run.
+Plan planOn(dist::MeshAttr mesh) {
+  Plan plan;
+  plan.mesh = mesh;
+  return plan;
+}
+
+class OptimizerBuilder {
+public:
+  OptimizerBuilder(func::FuncOp func, Hyperparameters hyper)
+      : func(func), ret(func.getBody().front().getTerminator()), builder(ret),
+        loc(ret->getLoc()), place(planOn(dist::meshOf(func))), hyper(hyper) {}
+
+  LogicalResult run();
+
+private:
+  Value addArgument(RankedTensorType type, StringRef role, StringAttr name);
+  void addResult(Value value, StringRef role, StringAttr name);
+  LogicalResult checkGradients();
+  void collectParameters();
+  void enter(StringRef part, Location file);
+  void markPhase(Operation *op);
+  Value product(const Twine &spec, ValueRange inputs);
+  Value sum(const Twine &spec, ValueRange inputs, ArrayRef<double> coefs);
+  Value map(nn::Function function, Value input, FloatAttr bound);
+  template <typename OpTy, typename... Args> Value emit(Args &&...args);
+  Value globalNorm();
+  void update(const Parameter &p, Value clip);
+  Value atRest(Value updated, Value parameter);
+  std::string lettersOf(Value value);
+
+  func::FuncOp func;
+  Operation *ret;
+  OpBuilder builder;
+  Location loc;
+  Placement place;
+  Hyperparameters hyper;
+  SmallVector<Parameter> params;
+  Value lr, correction1, correction2;
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> resultAttrs;
+  bool failedToPlace = false;
+};
+
+DictionaryAttr roleAttrs(Builder &builder, StringRef role, StringAttr name) {
+  SmallVector<NamedAttribute> attrs = {builder.getNamedAttr(
+      nn::NNDialect::kRoleAttr, builder.getStringAttr(role))};
+  if (name)
+    attrs.push_back(builder.getNamedAttr(nn::NNDialect::kParamAttr, name));
+  return builder.getDictionaryAttr(attrs);
+}
+
+Value OptimizerBuilder::addArgument(RankedTensorType type, StringRef role,
+                                    StringAttr name) {
+  SmallVector<NamedAttribute> attrs = {builder.getNamedAttr(
+      nn::NNDialect::kRoleAttr, builder.getStringAttr(role))};
+  if (name)
+    attrs.push_back(builder.getNamedAttr("nn.of", name));
+  unsigned index = func.getNumArguments();
+  (void)func.insertArgument(index, type, builder.getDictionaryAttr(attrs),
+                            func.getLoc());
+  return func.getArgument(index);
+}
+
+void OptimizerBuilder::addResult(Value value, StringRef role, StringAttr name) {
+  results.push_back(value);
+  resultAttrs.push_back(roleAttrs(builder, role, name));
+}
+
+void OptimizerBuilder::collectParameters() {
+  unsigned next = 1; // result 0 is the loss
+  for (unsigned k = 0, n = func.getNumArguments(); k < n; ++k) {
+    auto name = func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kParamAttr);
+    if (!name)
+      continue;
+    Parameter p;
+    p.value = func.getArgument(k);
+    p.name = name;
+    p.grad = ret->getOperand(next++);
+    p.decays = !!func.getArgAttr(k, nn::NNDialect::kDecayAttr);
+    params.push_back(p);
+  }
+  for (Parameter &p : params) {
+    // Like the gradient: they lie where the update happens.
+    auto type = cast<RankedTensorType>(p.value.getType());
+    auto where = cast<RankedTensorType>(p.grad.getType()).getEncoding();
+    type = RankedTensorType::get(type.getShape(), type.getElementType(), where);
+    p.moment1 = addArgument(type, "moment1", p.name);
+    p.moment2 = addArgument(type, "moment2", p.name);
+  }
+  auto scalar = RankedTensorType::get(
+      {}, getElementTypeOrSelf(ret->getOperand(0).getType()));
+  lr = addArgument(scalar, "lr", {});
+  correction1 = addArgument(scalar, "bias_correction1", {});
+  correction2 = addArgument(scalar, "bias_correction2", {});
+}
+
+/// What follows belongs to a part of the model: reports and errors name it.
+void OptimizerBuilder::enter(StringRef part, Location file) {
+  loc = NameLoc::get(builder.getStringAttr(part), file);
+}
+
+template <typename OpTy, typename... Args>
+Value OptimizerBuilder::emit(Args &&...args) {
+  Type unknown = RankedTensorType::get({}, builder.getF32Type());
+  auto op = OpTy::create(builder, loc, unknown, std::forward<Args>(args)...);
+  if (failed(place.place(op)))
+    failedToPlace = true;
+  return op.getOutput();
+}
+
+Value OptimizerBuilder::product(const Twine &spec, ValueRange inputs) {
+  return emit<nn::EinsumOp>(builder.getStringAttr(spec), inputs,
+                            builder.getF64FloatAttr(1.0), TypeAttr());
+}
+
+Value OptimizerBuilder::sum(const Twine &spec, ValueRange inputs,
+                            ArrayRef<double> coefs) {
+  return emit<nn::AddOp>(builder.getStringAttr(spec), inputs,
+                         coefs.empty() ? DenseF64ArrayAttr()
+                                       : builder.getDenseF64ArrayAttr(coefs));
+}
+
+Value OptimizerBuilder::map(nn::Function function, Value input,
+                            FloatAttr bound) {
+  return emit<nn::MapOp>(nn::FunctionAttr::get(builder.getContext(), function),
+                         input, bound);
+}
+
+std::string OptimizerBuilder::lettersOf(Value value) {
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  return dist::Signature::elementwise(rank, 1).out;
+}
+
+/// sqrt of the sum of squares. Each scalar is partial on every axis before the
+/// sum, so nothing is counted twice and one all-reduce per axis is left.
+Value OptimizerBuilder::globalNorm() {
+  SmallVector<Value> squares;
+  for (const Parameter &p : params) {
+    enter(p.name, p.value.getLoc());
+    std::string d = lettersOf(p.grad);
+    squares.push_back(product(d + "," + d + "->", {p.grad, p.grad}));
+  }
+  enter("grad_norm", ret->getLoc());
+  std::string commas(squares.size() - 1, ',');
+  return map(nn::Function::Sqrt, sum(commas + "->", squares, {}), {});
+}
+
+/// An update at the parameter's owner goes to all that hold it.
+Value OptimizerBuilder::atRest(Value updated, Value parameter) {
+  if (dist::MeshAttr mesh = dist::meshOf(func))
+    for (StringAttr axis : mesh.getAxes())
+      updated = place.convert(builder, updated, axis,
+                              dist::stateOf(parameter.getType(), axis));
+  return updated;
+}
+
+void OptimizerBuilder::update(const Parameter &p, Value clip) {
+  enter(p.name, p.value.getLoc());
+  std::string d = lettersOf(p.grad), pair = d + "," + d + "->" + d;
+  Value g = p.grad;
+  if (clip)
+    g = product("," + d + "->" + d, {clip, g});
+  Value square = product(pair, {g, g});
+  Value m = sum(pair, {p.moment1, g}, {hyper.beta1, 1 - hyper.beta1});
+  Value v = sum(pair, {p.moment2, square}, {hyper.beta2, 1 - hyper.beta2});
+  Value updated = emit<nn::AdamWOp>(
+      p.value, m, v, lr, correction1, correction2,
+      builder.getF64FloatAttr(hyper.epsilon),
+      builder.getF64FloatAttr(p.decays ? hyper.weightDecay : 0.0));
+  addResult(atRest(updated, p.value), "parameter", p.name);
+  addResult(m, "moment1", p.name);
+  addResult(v, "moment2", p.name);
+}
+
+/// All ops behind `op` (null: all), conversions as well.
+void OptimizerBuilder::markPhase(Operation *op) {
+  op = op ? op->getNextNode() : &ret->getBlock()->front();
+  for (; op != ret; op = op->getNextNode())
+    op->setAttr(nn::NNDialect::kPhaseAttr, builder.getStringAttr("optimizer"));
+}
+
+/// A gradient per parameter, in their order, behind the loss.
+LogicalResult OptimizerBuilder::checkGradients() {
+  unsigned parameters = 0;
+  for (unsigned k = 0; k < func.getNumArguments(); ++k)
+    parameters += !!func.getArgAttr(k, nn::NNDialect::kParamAttr);
+  if (parameters == 0)
+    return func.emitError() << "has no parameter: no argument has nn.param";
+  if (ret->getNumOperands() == parameters + 1)
+    return success();
+  return func.emitError() << "returns " << ret->getNumOperands()
+                          << " values, but the loss and the gradients of "
+                          << parameters << " parameters are " << parameters + 1
+                          << "; run nn-differentiate first";
+}
+
+LogicalResult OptimizerBuilder::run() {
+  if (failed(checkGradients()))
+    return failure();
+  Operation *before = ret->getPrevNode();
+  collectParameters();
+  addResult(ret->getOperand(0), "loss", {});
+  Value norm = globalNorm();
+  if (dist::MeshAttr mesh = dist::meshOf(func))
+    for (StringAttr axis : mesh.getAxes())
+      norm = place.convert(builder, norm, axis, {dist::State::I});
+  addResult(norm, "grad_norm", {});
+  Value clip;
+  if (hyper.clip > 0)
+    clip = map(nn::Function::ClipFactor, norm,
+               builder.getF64FloatAttr(hyper.clip));
+  for (const Parameter &p : params)
+    update(p, clip);
+  if (failedToPlace)
+    return failure();
+  markPhase(before);
+  ret->setOperands(results);
+  func.setType(FunctionType::get(func.getContext(),
+                                 func.getFunctionType().getInputs(),
+                                 ret->getOperandTypes()));
+  func.setAllResultAttrs(resultAttrs);
+  func.setName("step");
+  return success();
+}
+
+struct AddOptimizerPass
+    : tessera::impl::AddOptimizerPassBase<AddOptimizerPass> {
+  using AddOptimizerPassBase::AddOptimizerPassBase;
+
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> found =
+        nn::findProgram(getOperation(), "gradients");
+    if (failed(found))
+      return signalPassFailure();
+    func::FuncOp func = *found;
+    Hyperparameters hyper = {beta1, beta2, epsilon, weightDecay, clip};
+    if (failed(OptimizerBuilder(func, hyper).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

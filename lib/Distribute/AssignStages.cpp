@@ -1,0 +1,158 @@
+//===- AssignStages.cpp - cuts the model into chunks ----------------------===//
+// The program between two values of the residual stream is a segment; a chunk
+// is some consecutive segments. Backward costs twice the forward, so only the
+// forward program is weighed.
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/Tag.h"
+#include "tessera/Distribute/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_ASSIGNSTAGESPASS
+#include "tessera/Distribute/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+struct Segment {
+  SmallVector<Operation *> ops;
+  double flops = 0;
+  StringRef layer; ///< "h.3"; "" outside of the layers.
+};
+
+struct AssignStagesPass
+    : tessera::impl::AssignStagesPassBase<AssignStagesPass> {
+  using AssignStagesPassBase::AssignStagesPassBase;
+
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "loss");
+    if (failed(found))
+      return signalPassFailure();
+    std::vector<Segment> segments = cut(*found);
+    FailureOr<std::vector<int64_t>> chunks =
+        layers.empty() ? balance(*found, segments) : count(*found, segments);
+    if (failed(chunks))
+      return signalPassFailure();
+    Builder builder(&getContext());
+    for (auto [segment, chunk] : llvm::zip(segments, *chunks))
+      for (Operation *op : segment.ops)
+        op->setAttr(dist::DistDialect::kChunkAttr,
+                    builder.getI64IntegerAttr(chunk));
+  }
+
+  std::vector<Segment> cut(func::FuncOp func);
+  FailureOr<std::vector<int64_t>> balance(func::FuncOp func,
+                                          ArrayRef<Segment> segments);
+  FailureOr<std::vector<int64_t>> count(func::FuncOp func,
+                                        ArrayRef<Segment> segments);
+  int64_t chunkCount() const { return stages * virtualStages; }
+  std::string plan() const {
+    return "pp=" + std::to_string(stages) + " with " +
+           std::to_string(virtualStages) + " virtual stage" +
+           (virtualStages == 1 ? "" : "s");
+  }
+};
+
+/// "h.3.mlp" -> "h.3"; "" if no component is a number.
+StringRef layerOf(StringRef name) {
+  size_t end = 0;
+  while (end < name.size()) {
+    size_t dot = std::min(name.find('.', end), name.size());
+    int64_t number;
+    if (!name.slice(end, dot).getAsInteger(10, number))
+      return name.take_front(dot);
+    end = dot + 1;
+  }
+  return "";
+}
+
+std::vector<Segment> AssignStagesPass::cut(func::FuncOp func) {
+  std::vector<Segment> segments(1);
+  for (Operation &op : func.getBody().front().without_terminator()) {
+    Segment &segment = segments.back();
+    segment.ops.push_back(&op);
+    if (auto cost = dyn_cast<nn::CostOpInterface>(op))
+      segment.flops += static_cast<double>(cost.getFlops());
+    if (StringRef layer = layerOf(nn::partOf(op.getLoc())); !layer.empty())
+      segment.layer = layer;
+    if (nn::hasTag(&op, "stream"))
+      segments.emplace_back();
+  }
+  if (segments.back().ops.empty())
+    segments.pop_back();
+  return segments;
+}
+
+/// Fewest flops of the largest chunk, then fewest squares of flops, so that
+/// chunks below the largest are alike too. best[k][n]: the first n segments in
+/// k chunks.
+FailureOr<std::vector<int64_t>>
+AssignStagesPass::balance(func::FuncOp func, ArrayRef<Segment> segments) {
+  int64_t n = segments.size(), chunks = chunkCount();
+  if (chunks > n)
+    return func.emitError()
+           << "has " << n << " segments between values of the residual stream, "
+           << "but " << plan() << " needs " << chunks
+           << ", one per chunk at least; use fewer stages or virtual stages";
+  using Cost = std::pair<double, double>;
+  std::vector<double> sums(n + 1, 0);
+  for (int64_t k = 0; k < n; ++k)
+    sums[k + 1] = sums[k] + segments[k].flops;
+  constexpr double never = std::numeric_limits<double>::infinity();
+  std::vector<std::vector<Cost>> best(chunks + 1,
+                                      std::vector<Cost>(n + 1, {never, never}));
+  std::vector<std::vector<int64_t>> from(chunks + 1,
+                                         std::vector<int64_t>(n + 1, 0));
+  best[0][0] = {0, 0};
+  for (int64_t k = 1; k <= chunks; ++k)
+    for (int64_t end = k; end <= n; ++end)
+      for (int64_t begin = k - 1; begin < end; ++begin) {
+        double flops = sums[end] - sums[begin];
+        Cost cost = {std::max(best[k - 1][begin].first, flops),
+                     best[k - 1][begin].second + flops * flops};
+        if (cost < best[k][end]) {
+          best[k][end] = cost;
+          from[k][end] = begin;
+        }
+      }
+  std::vector<int64_t> result(n);
+  for (int64_t k = chunks, end = n; k > 0; end = from[k--][end])
+    std::fill(result.begin() + from[k][end], result.begin() + end, k - 1);
+  return result;
+}
+
+FailureOr<std::vector<int64_t>>
+AssignStagesPass::count(func::FuncOp func, ArrayRef<Segment> segments) {
+  int64_t wanted = std::accumulate(layers.begin(), layers.end(), int64_t(0));
+  std::vector<int64_t> result;
+  int64_t layer = -1, chunk = 0, left = layers.front();
+  StringRef last;
+  for (const Segment &segment : segments) {
+    if (!segment.layer.empty() && segment.layer != last) {
+      last = segment.layer;
+      ++layer;
+      while (left == 0 && chunk + 1 < static_cast<int64_t>(layers.size()))
+        left = layers[++chunk];
+      --left;
+    }
+    result.push_back(chunk);
+  }
+  if (static_cast<int64_t>(layers.size()) != chunkCount() ||
+      llvm::any_of(layers, [](int64_t n) { return n < 1; }))
+    return func.emitError()
+           << "is to be cut into " << layers.size() << " parts, but " << plan()
+           << " has " << chunkCount()
+           << " chunks; give each its number of layers, at least 1";
+  if (wanted != layer + 1)
+    return func.emitError() << "has " << layer + 1 << " layers, but " << wanted
+                            << " are given to stages; they must be "
+                            << "the same";
+  return result;
+}
+
+} // namespace

@@ -1,0 +1,254 @@
+//===- Distribute.cpp - distributes a serial program over a mesh ----------===//
+
+#include "lib/Distribute/Placement.h"
+#include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Distribute/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_DISTRIBUTEPASS
+#include "tessera/Distribute/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+
+namespace {
+
+/// "dp=2,tp=4" as an attribute; null and an error where it is malformed.
+MeshAttr parseMesh(ModuleOp module, StringRef text) {
+  SmallVector<StringAttr> axes;
+  SmallVector<int64_t> sizes;
+  SmallVector<StringRef> parts;
+  text.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    auto [name, size] = part.split('=');
+    int64_t value;
+    if (name.trim().empty() || size.trim().getAsInteger(10, value)) {
+      module.emitError() << "mesh '" << text
+                         << "' is malformed; write it as dp=2,tp=4";
+      return {};
+    }
+    axes.push_back(StringAttr::get(module.getContext(), name.trim()));
+    sizes.push_back(value);
+  }
+  if (failed(MeshAttr::verify([&] { return module.emitError(); }, axes, sizes)))
+    return {};
+  return MeshAttr::get(module.getContext(), axes, sizes);
+}
+
+struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
+  using DistributePassBase::DistributePassBase;
+
+  void runOnOperation() override {
+    MeshAttr parsed = parseMesh(getOperation(), mesh);
+    if (!parsed)
+      return signalPassFailure();
+    getOperation()->setAttr(DistDialect::kMeshAttr, parsed);
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (failed(nn::checkProgram(func)) ||
+          failed(distribute(func, planOf(func, parsed))))
+        return signalPassFailure();
+  }
+
+  Plan planOf(func::FuncOp func, MeshAttr parsed);
+  LogicalResult distribute(func::FuncOp func, const Plan &plan);
+  LogicalResult placeArguments(func::FuncOp func, const Plan &plan,
+                               Placement &place);
+  LogicalResult returnInvariant(func::FuncOp func, const Plan &plan,
+                                Placement &place);
+};
+
+/// Neither the key heads nor the query heads of each share out evenly.
+LogicalResult emitUnevenGroups(func::FuncOp func, StringRef name,
+                               StringRef dims, RankedTensorType type,
+                               std::pair<StringAttr, int64_t> axis) {
+  int64_t groups = type.getDimSize(dims.find('g'));
+  int64_t queries = type.getDimSize(dims.find('r'));
+  int64_t largest = 1;
+  for (int64_t n = 2; n < axis.second; ++n)
+    if (groups % n == 0 || queries % n == 0)
+      largest = n;
+  return func.emitError()
+         << "'" << name << "': " << groups << " key heads with " << queries
+         << " query heads each cannot be split over mesh axis '"
+         << axis.first.getValue() << "' of size " << axis.second
+         << "; use a size of '" << axis.first.getValue() << "' that divides "
+         << groups << " or " << queries << ", the largest below is " << largest;
+}
+
+/// What a letter of `nn.dims` counts that cannot be padded; empty: it can be.
+struct Unit {
+  StringRef what, of;
+  StringRef container, pieces; ///< "a batch with a multiple of 2 sequences"
+};
+Unit unitOf(char letter) {
+  switch (letter) {
+  case 'n':
+    return {"", "heads", "", ""};
+  case 'b':
+    return {"the batch", "sequences of a micro-batch", "a batch",
+            "sequences per micro-batch"};
+  case 's':
+    return {"a sequence", "tokens", "sequences", "tokens"};
+  case 'x':
+    return {"", "experts", "", ""};
+  default:
+    return {};
+  }
+}
+
+/// Heads, experts, sequences and tokens are units: they cannot be padded.
+LogicalResult checkUnits(func::FuncOp func, StringRef name, StringRef dims,
+                         RankedTensorType type, MeshAttr mesh) {
+  for (auto [dim, letter] : llvm::enumerate(dims)) {
+    int64_t size = type.getDimSize(dim), all = 1;
+    for (StringAttr axis : axesOf(type, dim)) {
+      Unit unit = unitOf(letter);
+      int64_t ranks = mesh.getSize(axis);
+      all *= ranks;
+      if (letter == 'r' && chunksOf(func))
+        return func.emitError()
+               << "'" << name << "': " << type.getDimSize(dims.find('g'))
+               << " key heads cannot be split over mesh axis '"
+               << axis.getValue() << "' of size " << ranks
+               << ", and --layout-invariant does not split the queries of one; "
+                  "use a size of '"
+               << axis.getValue() << "' that divides "
+               << type.getDimSize(dims.find('g'));
+      if (letter == 'r' && size % ranks != 0)
+        return emitUnevenGroups(func, name, dims, type, {axis, ranks});
+      if (unit.of.empty())
+        continue;
+      if (size % ranks == 0) {
+        size /= ranks;
+        continue;
+      }
+      auto diag = func.emitError();
+      if (unit.what.empty())
+        diag << "'" << name << "'";
+      else
+        diag << unit.what;
+      diag << ": " << size << " " << unit.of
+           << " cannot be split over mesh axis '" << axis.getValue()
+           << "' of size " << ranks << "; use a size of '" << axis.getValue()
+           << "' that divides " << size;
+      if (!unit.container.empty())
+        diag << ", or " << unit.container << " with a multiple of " << all
+             << " " << unit.pieces;
+      return diag;
+    }
+  }
+  return success();
+}
+
+LogicalResult checkDims(func::FuncOp func, unsigned argument, StringRef dims) {
+  auto type = cast<RankedTensorType>(func.getArgument(argument).getType());
+  if (type.getRank() == static_cast<int64_t>(dims.size()))
+    return success();
+  return func.emitError() << "argument #" << argument << " has rank "
+                          << type.getRank() << ", but its nn.dims '" << dims
+                          << "' name " << dims.size() << " dimensions";
+}
+
+Plan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
+  Plan plan;
+  plan.mesh = parsed;
+  plan.sequenceParallel = sequenceParallel;
+  plan.shardsParameters = zero;
+  plan.exchangesHeads = contextParallel == "ulysses";
+  plan.walksRing = contextParallel == "ring";
+  plan.findStream(func.getBody());
+  return plan;
+}
+
+LogicalResult DistributePass::placeArguments(func::FuncOp func,
+                                             const Plan &plan,
+                                             Placement &place) {
+  for (BlockArgument argument : func.getArguments()) {
+    unsigned k = argument.getArgNumber();
+    auto dims = func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kDimsAttr);
+    auto param =
+        func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kParamAttr);
+    if (!dims)
+      continue;
+    if (failed(checkDims(func, k, dims)))
+      return failure();
+    auto type = cast<RankedTensorType>(argument.getType());
+    StringRef name = param ? param.getValue() : StringRef("data");
+    if (failed(
+            checkUnits(func, name, dims, plan.atRest(type, dims), plan.mesh)))
+      return failure();
+    argument.setType(param ? plan.parameterAtRest(type, dims)
+                           : plan.atRest(type, dims));
+    if (param)
+      argument.setType(plan.atStage(argument));
+    if (param)
+      place.markActive(argument);
+  }
+  return success();
+}
+
+LogicalResult DistributePass::returnInvariant(func::FuncOp func,
+                                              const Plan &plan,
+                                              Placement &place) {
+  Operation *ret = func.getBody().front().getTerminator();
+  OpBuilder builder(ret);
+  for (OpOperand &operand : ret->getOpOperands())
+    for (StringAttr axis : plan.axes())
+      operand.set(place.convert(builder, operand.get(), axis, {State::I}));
+  func.setType(FunctionType::get(&getContext(),
+                                 func.getBody().front().getArgumentTypes(),
+                                 ret->getOperandTypes()));
+  return success();
+}
+
+/// Without experts `ep` would be another `dp`, and nothing else.
+LogicalResult checkExperts(func::FuncOp func, MeshAttr mesh) {
+  if (mesh.getSize("ep") == 1)
+    return success();
+  WalkResult found =
+      func.walk([](nn::RoutedOpInterface) { return WalkResult::interrupt(); });
+  if (found.wasInterrupted())
+    return success();
+  return func.emitError() << "mesh axis 'ep' splits experts, but the model has "
+                             "none; use 'dp' instead";
+}
+
+/// Sums of a fixed order are cut into chunks on these axes only.
+LogicalResult checkInvariance(func::FuncOp func, MeshAttr mesh) {
+  if (!chunksOf(func))
+    return success();
+  for (StringAttr axis : mesh.getAxes())
+    if (mesh.getSize(axis) > 1 && axis != "dp" && axis != "tp")
+      return func.emitError() << "--layout-invariant does not support mesh "
+                                 "axis '"
+                              << axis.getValue() << "'; use dp and tp";
+  return success();
+}
+
+LogicalResult DistributePass::distribute(func::FuncOp func, const Plan &plan) {
+  if (failed(checkExperts(func, plan.mesh)) ||
+      failed(checkInvariance(func, plan.mesh)))
+    return failure();
+  Placement place(plan);
+  if (failed(placeArguments(func, plan, place)))
+    return failure();
+  SmallVector<Operation *> ops;
+  for (Operation &op : func.getBody().front().without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : ops) {
+    if (!isa<DistributableOpInterface>(op))
+      return op->emitOpError()
+             << "cannot be distributed; only nn ops of a serial program can";
+    if (plan.stages() > 1 && !plan.stageOf(op))
+      return op->emitOpError()
+             << "has no chunk, but the mesh has " << plan.stages()
+             << " stages; run dist-assign-stages first";
+    if (failed(place.place(op)))
+      return failure();
+  }
+  return returnInvariant(func, plan, place);
+}
+
+} // namespace

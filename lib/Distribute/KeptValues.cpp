@@ -1,0 +1,218 @@
+//===- KeptValues.cpp - what stays in memory from forward to backward -----===//
+
+#include "tessera/Distribute/KeptValues.h"
+#include "lib/Distribute/MinimumCut.h"
+#include "tessera/Dialect/Dist/LocalShape.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Dialect/NN/Tag.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// An op is cheap if it computes no more than so many flops for each byte of
+/// its results: elementwise ops have up to 1 (a product of bf16), matrix
+/// products the size of the contracted dimension.
+constexpr int64_t kCheapFlopsPerByte = 2;
+/// And reads no more than so many bytes for each: not a sum or maximum of rows.
+constexpr int64_t kCheapReadsPerByte = 4;
+
+/// "h.3.mlp" -> "h.3"; "" for what is in no layer.
+StringRef layerIn(StringRef name) {
+  for (size_t begin = 0; begin < name.size();) {
+    size_t end = std::min(name.find('.', begin), name.size());
+    int64_t number;
+    if (!name.slice(begin, end).getAsInteger(10, number))
+      return name.take_front(end);
+    begin = end + 1;
+  }
+  return "";
+}
+
+/// A conversion belongs to the layer that reads its result: sequence parallel
+/// layers gather what the last one hands to them.
+StringRef layerOf(Operation *op) {
+  while (isa<dist::ConvertOp>(op)) {
+    auto users = op->getUsers();
+    auto reader = llvm::find_if(users, nn::isForward);
+    if (reader == users.end() || (*reader)->hasTrait<OpTrait::IsTerminator>())
+      break;
+    op = *reader;
+  }
+  return layerIn(nn::partOf(op->getLoc()));
+}
+
+/// A rank that keeps its shard gathers the whole again (Korthikanti et al.
+/// 2022, section 4.2.2): no flops, and the bytes hide behind backward's
+/// products.
+bool isCheap(dist::Collective collective) {
+  return collective == dist::Collective::None ||
+         collective == dist::Collective::AllGather;
+}
+
+class Selection {
+public:
+  Selection(func::FuncOp func, RepeatedLayers layers);
+  llvm::DenseSet<Value> run();
+
+private:
+  void findDataDependent();
+  void findNeeded();
+  bool mayRepeat(Operation *op);
+  bool leavesLayer(Operation *op);
+  bool isCheap(Operation *op);
+  int64_t bytesOf(Value value);
+  /// Reads what is computed from data.
+  bool reads(OpOperand &operand) {
+    return dependent.contains(operand.get()) && readsElements(operand);
+  }
+
+  func::FuncOp func;
+  dist::MeshAttr mesh;
+  llvm::DenseSet<StringRef> repeated;
+  llvm::DenseSet<Value> dependent; ///< On data, so different each time.
+  llvm::SetVector<Value> values;   ///< Vertices: those that backward needs.
+};
+
+Selection::Selection(func::FuncOp func, RepeatedLayers layers)
+    : func(func), mesh(dist::meshOf(func)) {
+  SmallVector<StringRef> all = layersOf(func);
+  size_t count = layers.count < 0 ? all.size() : layers.count;
+  for (StringRef layer : ArrayRef(all).take_front(std::min(count, all.size())))
+    repeated.insert(layer);
+}
+
+void Selection::findDataDependent() {
+  for (BlockArgument argument : func.getArguments())
+    if (func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kDataAttr))
+      dependent.insert(argument);
+  for (Operation &op : func.getBody().front())
+    if (llvm::any_of(op.getOperands(),
+                     [&](Value v) { return dependent.contains(v); }))
+      dependent.insert(op.result_begin(), op.result_end());
+}
+
+/// Elements on one rank, in bytes.
+int64_t Selection::bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t elements = 1;
+  for (int64_t size : mesh ? dist::localShape(type, mesh)
+                           : SmallVector<int64_t>(type.getShape()))
+    elements *= size;
+  return dist::bytesOf(type.getElementType(), elements);
+}
+
+bool Selection::isCheap(Operation *op) {
+  if (auto convert = dyn_cast<dist::ConvertOp>(op))
+    return ::isCheap(
+        dist::findConversion(convert.getFrom(), convert.getTo())->collective);
+  int64_t made = 0, read = 0, flops = 0;
+  for (Value result : op->getResults())
+    made += bytesOf(result);
+  for (OpOperand &operand : op->getOpOperands())
+    if (reads(operand))
+      read += bytesOf(operand.get());
+  if (auto cost = dyn_cast<nn::CostOpInterface>(op))
+    flops = cost.getFlops() / (mesh ? mesh.getRanks() : 1);
+  return flops <= kCheapFlopsPerByte * made &&
+         read <= kCheapReadsPerByte * made;
+}
+
+bool Selection::leavesLayer(Operation *op) {
+  StringRef layer = layerOf(op);
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return nn::isForward(user) && !user->hasTrait<OpTrait::IsTerminator>() &&
+           layerOf(user) != layer;
+  });
+}
+
+/// What another stage sent is kept: to have it again it would have to be kept
+/// there.
+bool isReceived(Operation *op) {
+  auto convert = dyn_cast<dist::ConvertOp>(op);
+  return convert && convert.getTo().kind == dist::State::A &&
+         convert.getFrom().kind == dist::State::A;
+}
+
+/// The total over all micro-batches is made once, in front of them.
+bool isTotal(Operation *op) { return nn::hasTag(op, nn::kBatchTotalTag); }
+
+bool Selection::mayRepeat(Operation *op) {
+  if (!op || isReceived(op) || isTotal(op) || leavesLayer(op))
+    return false;
+  return repeated.contains(layerOf(op)) || isCheap(op);
+}
+
+/// What backward reads, and what that could be computed from.
+void Selection::findNeeded() {
+  for (Operation &op : func.getBody().front())
+    for (OpOperand &operand : op.getOpOperands())
+      if (Operation *made = operand.get().getDefiningOp();
+          !nn::isForward(&op) && reads(operand) &&
+          (!made || nn::isForward(made)))
+        values.insert(operand.get());
+  for (size_t next = 0; next < values.size(); ++next)
+    if (Operation *op = values[next].getDefiningOp(); op && mayRepeat(op))
+      for (OpOperand &operand : op->getOpOperands())
+        if (reads(operand))
+          values.insert(operand.get());
+}
+
+llvm::DenseSet<Value> Selection::run() {
+  findDataDependent();
+  findNeeded();
+  SmallVector<int64_t> costs;
+  llvm::DenseMap<Value, unsigned> vertex;
+  for (Value value : values) {
+    vertex[value] = costs.size();
+    costs.push_back(bytesOf(value));
+  }
+  MinimumCut cut(costs);
+  for (Value value : values) {
+    Operation *op = value.getDefiningOp();
+    if (mayRepeat(op)) {
+      for (OpOperand &operand : op->getOpOperands())
+        if (reads(operand))
+          cut.addEdge(vertex[operand.get()], vertex[value]);
+    } else {
+      cut.addSource(vertex[value]);
+    }
+    if (llvm::any_of(value.getUses(), [](OpOperand &use) {
+          return !nn::isForward(use.getOwner()) && readsElements(use);
+        }))
+      cut.addSink(vertex[value]);
+  }
+  cut.solve();
+  llvm::DenseSet<Value> again;
+  for (Value value : values)
+    if (cut.isBehind(vertex[value]))
+      again.insert(value);
+  return again;
+}
+
+} // namespace
+
+SmallVector<StringRef> tessera::layersOf(func::FuncOp func) {
+  llvm::SetVector<StringRef> layers;
+  for (Operation &op : func.getBody().front())
+    if (StringRef layer = layerOf(&op); !layer.empty())
+      layers.insert(layer);
+  return llvm::to_vector(layers);
+}
+
+llvm::DenseSet<Value> tessera::valuesToRecompute(func::FuncOp func,
+                                                 RepeatedLayers layers) {
+  return Selection(func, layers).run();
+}
+
+bool tessera::readsElements(OpOperand &operand) {
+  auto op = dyn_cast<dist::DistributableOpInterface>(operand.getOwner());
+  if (!op || op->getNumResults() == 0)
+    return true;
+  return !llvm::is_contained(op.getSignature(0).shapeOnly,
+                             operand.getOperandNumber());
+}

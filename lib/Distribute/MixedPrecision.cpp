@@ -1,0 +1,150 @@
+//===- MixedPrecision.cpp - matrix products in bf16 -----------------------===//
+// Which values may be bf16 is the largest set that is closed under two rules:
+// all readers may read the value rounded, and its op can make it rounded.
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Distribute/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_MIXEDPRECISIONPASS
+#include "tessera/Distribute/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using nn::PrecisionOpInterface;
+
+namespace {
+
+bool isF32(Value value) {
+  return getElementTypeOrSelf(value.getType()).isF32();
+}
+
+bool isProduct(Operation *op) {
+  auto precision = dyn_cast<PrecisionOpInterface>(op);
+  return precision && precision.mayRoundOperands(/*resultIsRounded=*/false);
+}
+
+/// The values of a function that are stored in bf16.
+class RoundedValues {
+public:
+  explicit RoundedValues(func::FuncOp func);
+
+  bool contains(Value value) const { return values.contains(value); }
+
+private:
+  bool resultsAreRounded(Operation *op) const;
+  bool mayReadRounded(Operation *reader) const;
+  bool canMakeRounded(Operation *op) const;
+
+  DenseSet<Value> values;
+};
+
+RoundedValues::RoundedValues(func::FuncOp func) {
+  SmallVector<OpResult> candidates;
+  func.walk([&](Operation *op) {
+    for (OpResult result : op->getResults())
+      if (isF32(result) && !result.use_empty())
+        candidates.push_back(result);
+  });
+  values.insert(candidates.begin(), candidates.end());
+  for (bool changed = true; changed;) {
+    size_t before = candidates.size();
+    // Readers come behind: in this order a rule that breaks at the end of a
+    // chain of ops breaks all of it at once.
+    for (OpResult value : llvm::reverse(candidates))
+      if (!canMakeRounded(value.getOwner()) ||
+          !llvm::all_of(value.getUsers(),
+                        [&](Operation *op) { return mayReadRounded(op); }))
+        values.erase(value);
+    llvm::erase_if(candidates, [&](Value v) { return !values.contains(v); });
+    changed = candidates.size() != before;
+  }
+}
+
+bool RoundedValues::resultsAreRounded(Operation *op) const {
+  bool isRead = false;
+  for (Value result : op->getResults())
+    if (!result.use_empty()) {
+      isRead = true;
+      if (!values.contains(result))
+        return false;
+    }
+  return isRead;
+}
+
+bool RoundedValues::mayReadRounded(Operation *reader) const {
+  if (auto precision = dyn_cast<PrecisionOpInterface>(reader))
+    return precision.mayRoundOperands(resultsAreRounded(reader));
+  return resultsAreRounded(reader);
+}
+
+/// An op without a choice has the type of its first operand; its other operands
+/// that are no parameters follow.
+bool RoundedValues::canMakeRounded(Operation *op) const {
+  if (isa<PrecisionOpInterface>(op))
+    return true;
+  bool isFirst = true;
+  for (Value operand : op->getOperands()) {
+    if (!isF32(operand))
+      continue;
+    bool isParameter = isa<BlockArgument>(operand);
+    if (!values.contains(operand) && (isFirst || !isParameter))
+      return false;
+    isFirst = false;
+  }
+  return !isFirst;
+}
+
+struct MixedPrecisionPass
+    : tessera::impl::MixedPrecisionPassBase<MixedPrecisionPass> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "loss");
+    if (failed(found))
+      return signalPassFailure();
+    func::FuncOp func = *found;
+    if (failed(checkParameters(func)))
+      return signalPassFailure();
+    RoundedValues rounded(func);
+    for (Operation &op : func.getBody().front().without_terminator())
+      if (failed(assign(&op, rounded)))
+        return signalPassFailure();
+  }
+
+  LogicalResult checkParameters(func::FuncOp func);
+  LogicalResult assign(Operation *op, const RoundedValues &rounded);
+};
+
+LogicalResult MixedPrecisionPass::checkParameters(func::FuncOp func) {
+  for (BlockArgument argument : func.getArguments()) {
+    auto name = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  nn::NNDialect::kParamAttr);
+    if (name && !isF32(argument))
+      return func.emitError()
+             << "parameter " << name << " has elements of "
+             << getElementTypeOrSelf(argument.getType())
+             << ", mixed precision needs f32; import the model in f32";
+  }
+  return success();
+}
+
+LogicalResult MixedPrecisionPass::assign(Operation *op,
+                                         const RoundedValues &rounded) {
+  auto iface = dyn_cast<dist::DistributableOpInterface>(op);
+  if (!iface)
+    return op->emitOpError() << "is no op of a serial program";
+  Builder builder(op);
+  if (auto precision = dyn_cast<PrecisionOpInterface>(op)) {
+    bool isRounded = rounded.contains(op->getResult(0));
+    if (isProduct(op))
+      precision.setOperandRounding(builder.getBF16Type());
+    if (isRounded || isProduct(op))
+      precision.setResultElementType(isRounded ? Type(builder.getBF16Type())
+                                               : Type(builder.getF32Type()));
+  }
+  return dist::setResultTypes(op);
+}
+
+} // namespace

@@ -1,0 +1,334 @@
+//===- Placement.cpp - gives ops their distribution -----------------------===//
+
+#include "lib/Distribute/Placement.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Dialect/Dist/LocalShape.h"
+#include "tessera/Dialect/NN/Tag.h"
+#include "tessera/Distribute/Stages.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+using nn::hasTag;
+
+//===----------------------------------------------------------------------===//
+// Plan
+//===----------------------------------------------------------------------===//
+
+/// Letters of `nn.dims` that an axis shards.
+static StringRef shardedLetters(StringRef axis) {
+  return llvm::StringSwitch<StringRef>(axis)
+      .Case("dp", "b")
+      .Case("tp", "nfvg")
+      .Case("cp", "s")
+      .Case("ep", "bx")
+      .Default("");
+}
+
+/// The dimension of a value at rest that an axis shards, or npos. Key heads
+/// that do not share out evenly stay whole, and each one's query heads are
+/// split: the gradients of the keys then add over the axis.
+static size_t shardedDim(RankedTensorType type, StringRef dims, StringRef axis,
+                         int64_t ranks) {
+  size_t dim = dims.find_first_of(shardedLetters(axis));
+  bool uneven = dim != StringRef::npos && type.getDimSize(dim) % ranks != 0;
+  return uneven && dims[dim] == 'g' ? dims.find('r') : dim;
+}
+
+/// Of axes that cut the same dimension `ep` is the inner one, whatever the
+/// order of the mesh: only the innermost can be exchanged.
+static SmallVector<StringAttr> outermostFirst(MeshAttr mesh) {
+  SmallVector<StringAttr> axes(mesh.getAxes());
+  llvm::stable_sort(axes, [](StringAttr a, StringAttr b) {
+    return a.getValue() != "ep" && b.getValue() == "ep";
+  });
+  return axes;
+}
+
+RankedTensorType Plan::atRest(RankedTensorType type, StringRef dims) const {
+  if (!mesh)
+    return type;
+  for (StringAttr axis : outermostFirst(mesh)) {
+    size_t dim = shardedDim(type, dims, axis, mesh.getSize(axis));
+    if (dim != StringRef::npos && mesh.getSize(axis) > 1)
+      type =
+          withState(type, axis, State::sharded(dim, axesOf(type, dim).size()));
+  }
+  return type;
+}
+
+RankedTensorType Plan::parameterAtRest(RankedTensorType type,
+                                       StringRef dims) const {
+  RankedTensorType rest = atRest(type, dims);
+  if (!mesh || !shardsParameters || mesh.getSize("dp") == 1 ||
+      type.getRank() == 0)
+    return rest;
+  auto dp = StringAttr::get(type.getContext(), "dp");
+  SmallVector<int64_t> local = localShape(rest, mesh);
+  auto *whole = llvm::find_if(
+      local, [&](int64_t size) { return size % mesh.getSize(dp) == 0; });
+  int64_t dim = whole == local.end() ? 0 : whole - local.begin();
+  return withState(rest, dp, State::sharded(dim, axesOf(rest, dim).size()));
+}
+
+bool Plan::isGathered(Value value) const {
+  return shardsParameters && isParameter(value) &&
+         stateOf(value.getType(), "dp").isSharded();
+}
+
+/// Every operand's factors are among the result's.
+static bool isElementwise(Operation *op) {
+  auto iface = dyn_cast<DistributableOpInterface>(op);
+  if (!iface || op->getNumResults() != 1)
+    return false;
+  Signature sig = iface.getSignature(0);
+  return llvm::all_of(sig.ins, [&](StringRef letters) {
+    return letters.find_first_not_of(sig.out) == StringRef::npos;
+  });
+}
+
+void Plan::findStream(Region &program) {
+  auto isPartOf = [&](Operation *op, Operation *user) {
+    auto shape = [](Operation *of) {
+      return cast<RankedTensorType>(of->getResult(0).getType()).getShape();
+    };
+    return (stream.contains(user) || branches.contains(user)) &&
+           isElementwise(user) && shape(op) == shape(user);
+  };
+  for (Operation &op : llvm::reverse(program.front().without_terminator()))
+    if (hasTag(&op, "stream"))
+      stream.insert(&op);
+    else if (op.getNumResults() == 1 && !op.use_empty() &&
+             llvm::all_of(op.getUsers(),
+                          [&](Operation *user) { return isPartOf(&op, user); }))
+      branches.insert(&op);
+}
+
+std::optional<State> Plan::anchor(Operation *op, StringRef axis) const {
+  if (axis == DistDialect::kStageAxis)
+    return stageOf(op);
+  // Of [batch, sequence, hidden] and [batch, sequence, heads, head size].
+  constexpr int64_t sequence = 1, heads = 2;
+  bool isStream = stream.contains(op), isBranch = branches.contains(op);
+  // Tokens cross to experts and back; every rank of tp has a part of each.
+  if (axis == "ep" && hasTag(op, "dispatch"))
+    return State::sharded(1);
+  if (axis == "ep" && hasTag(op, "collect"))
+    return State::sharded(0);
+  if (axis == "tp" && hasTag(op, "dispatch"))
+    return State{State::R};
+  if (axis == "cp" && hasTag(op, "attention"))
+    return State::sharded(exchangesHeads ? heads : sequence);
+  if (axis == "cp" && (isStream || isBranch))
+    return State::sharded(sequence);
+  if (axis == "tp" && sequenceParallel &&
+      (isStream || (isBranch && isElementwise(op))))
+    return State::sharded(sequence);
+  if (axis == "tp" && isStream)
+    return State{State::I};
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+Value Placement::convert(OpBuilder &builder, Value value, StringRef axis,
+                         State to) {
+  std::optional<SmallVector<State>> path =
+      route(stateOf(value.getType(), axis), to);
+  if (!path)
+    return value; // what reads it is refused by its verifier
+  Value source = value;
+  bool sharesBackward = !chunksOf(builder.getInsertionBlock()->getParentOp());
+  for (State state : *path) {
+    // Of several uses the gradients would add as addends.
+    if (!sharesBackward && state.kind == State::R && active.contains(source))
+      made.erase({source.getAsOpaquePointer(), axis.str(), state.str()});
+    Value &known = made[{source.getAsOpaquePointer(), axis.str(), state.str()}];
+    if (!known) {
+      known = ConvertOp::create(builder, source.getLoc(), source, axis, state);
+      inheritChunk(known.getDefiningOp(), &*builder.getInsertionPoint());
+      if (active.contains(source))
+        active.insert(known);
+    }
+    source = known;
+  }
+  return source;
+}
+
+bool tessera::isParameter(Value value) {
+  while (auto convert = value.getDefiningOp<ConvertOp>())
+    value = convert.getInput();
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return false;
+  auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return func &&
+         func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr);
+}
+
+/// Ring bytes of a conversion, and of its backward where a gradient flows.
+static double wireBytes(RankedTensorType type, StringRef axis, State to,
+                        bool differentiated, MeshAttr mesh) {
+  State from = stateOf(type, axis);
+  int64_t n = mesh.getSize(axis);
+  double ring = ringShare(findConversion(from, to)->collective, n);
+  if (differentiated)
+    if (const ConversionRow *back = findConversion(dual(to), dual(from)))
+      ring += ringShare(back->collective, n);
+  return ring * wholeBytes(type, mesh, axis);
+}
+
+Placement::Price &Placement::Price::operator+=(const Price &other) {
+  parametersMoved += other.parametersMoved;
+  valuesGathered += other.valuesGathered;
+  bytes += other.bytes;
+  conversions += other.conversions;
+  return *this;
+}
+
+bool Placement::Price::operator<(const Price &other) const {
+  auto key = [](const Price &p) {
+    return std::tie(p.parametersMoved, p.valuesGathered, p.bytes,
+                    p.conversions);
+  };
+  return key(*this) < key(other);
+}
+
+/// An all-to-all moves only chunks that are equal on all ranks.
+bool Placement::exchangesPadding(RankedTensorType from, RankedTensorType to,
+                                 StringRef axis) const {
+  State before = stateOf(from, axis), after = stateOf(to, axis);
+  if (!before.isSharded() || !after.isSharded())
+    return false;
+  int64_t ranks = plan.mesh.getSize(axis);
+  SmallVector<int64_t> whole =
+      localShape(withState(from, axis, {State::I}), plan.mesh);
+  return whole[before.where] % ranks != 0 || whole[after.where] % ranks != 0;
+}
+
+std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
+                                                 State to) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  std::optional<SmallVector<State>> path = route(stateOf(type, axis), to);
+  if (!path)
+    return std::nullopt;
+  auto steps = static_cast<int64_t>(path->size());
+  double wire = 0;
+  Value here = value;
+  for (State state : *path) {
+    RankedTensorType after = withState(type, axis, state);
+    if (state.isSharded() && state.where >= type.getRank())
+      return std::nullopt;
+    if (!checkLevels(after).empty() || exchangesPadding(type, after, axis))
+      return std::nullopt;
+    auto it =
+        here ? made.find({here.getAsOpaquePointer(), axis.str(), state.str()})
+             : made.end();
+    here = it == made.end() ? Value() : it->second;
+    if (!here)
+      wire += wireBytes(type, axis, state, active.contains(value), plan.mesh);
+    type = after;
+  }
+  bool isSplit = stateOf(value.getType(), axis).isSharded();
+  bool changes = !path->empty();
+  if (isParameter(value))
+    return Price{changes && (isSplit || to.isSharded()), 0, wire, steps};
+  return Price{0, changes && isSplit && !to.isSharded(), wire, steps};
+}
+
+LogicalResult Placement::refuse(Operation *op, StringRef axis) const {
+  InFlightDiagnostic error = op->emitOpError() << "has no legal distribution "
+                                               << "on axis '" << axis << "'";
+  if (axis != "cp" || !hasTag(op, "attention"))
+    return error;
+  if (!plan.exchangesHeads && plan.sequenceParallel)
+    return error << ": its keys, of fewer heads than mesh axis 'tp' has ranks, "
+                    "are cut along the sequence over 'tp' as well; leave "
+                    "--sequence-parallel out, or use a smaller tp";
+  if (!plan.exchangesHeads)
+    return error;
+  constexpr int64_t heads = 2; // of keys [batch, sequence, heads, head size]
+  auto keys = cast<RankedTensorType>(op->getOperand(1).getType());
+  return error << " of size " << plan.mesh.getSize(axis)
+               << ": it would exchange heads, but a rank has "
+               << localShape(keys, plan.mesh)[heads]
+               << " key heads, which it does not divide; use "
+                  "--context-parallel all-gather";
+}
+
+FailureOr<SmallVector<State>> Placement::choose(Operation *op,
+                                                StringRef axis) const {
+  Signature sig = signatureOn(op, 0, axis);
+  std::optional<State> wanted = plan.anchor(op, axis);
+  std::optional<std::pair<Price, SmallVector<State>>> best;
+  int64_t stages = axis == DistDialect::kStageAxis ? plan.stages() : 0;
+  for (Value operand : op->getOperands()) // an owner along another axis
+    if (State state = stateOf(operand.getType(), axis); state.kind == State::A)
+      stages = std::max(stages, state.where + 1);
+  for (Row &row : rows(sig, plan.mesh.getAxes().size(), stages)) {
+    if (wanted &&
+        (wanted->kind != row.result.kind || wanted->where != row.result.where))
+      continue;
+    Price total;
+    bool possible = true;
+    for (auto [operand, state] : llvm::zip(op->getOperands(), row.operands)) {
+      std::optional<Price> p = price(operand, axis, state);
+      if (!(possible = p.has_value()))
+        break;
+      total += *p;
+      if (best && !(total < best->first))
+        break; // prices only grow
+    }
+    if (possible && (!best || total < best->first))
+      best = {total, row.operands};
+    if (best && !(Price() < best->first))
+      break; // nothing is cheaper than no conversion
+  }
+  if (!best)
+    return refuse(op, axis);
+  return best->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+void Placement::propagateActive(Operation *op) {
+  if (!isa<nn::DifferentiableOpInterface>(op))
+    return;
+  bool differentiated = llvm::any_of(
+      op->getOperands(), [&](Value v) { return active.contains(v); });
+  if (differentiated)
+    active.insert(op->result_begin(), op->result_end());
+}
+
+LogicalResult Placement::place(Operation *op) {
+  if (plan.mesh) {
+    OpBuilder builder(op);
+    if (plan.walksRing && plan.mesh.getSize("cp") > 1 &&
+        hasTag(op, "attention"))
+      op->setAttr(DistDialect::kRingAttr, builder.getStringAttr("cp"));
+    // At the stage that reads it: gradients are scattered before stages add.
+    std::optional<State> stage = plan.stageOf(op);
+    for (OpOperand &operand : op->getOpOperands())
+      if (plan.isGathered(operand.get())) {
+        if (stage)
+          operand.set(
+              convert(builder, operand.get(), DistDialect::kStageAxis, *stage));
+        operand.set(convert(builder, operand.get(), "dp", {State::R}));
+      }
+    for (StringAttr axis : plan.axes()) {
+      FailureOr<SmallVector<State>> states = choose(op, axis);
+      if (failed(states))
+        return failure();
+      for (auto [operand, state] : llvm::zip(op->getOpOperands(), *states))
+        operand.set(convert(builder, operand.get(), axis, state));
+    }
+  }
+  if (failed(setResultTypes(op)))
+    return failure();
+  propagateActive(op);
+  return success();
+}

@@ -1,0 +1,112 @@
+//===- Placement.h - gives ops their distribution ---------------*- C++ -*-===//
+// The distributor: for each op and mesh axis, the cheapest legal row of the
+// typing rule, and the conversions that lead to it. Used for the forward
+// program and for the optimizer; backward programs are never placed, their
+// distribution follows from the forward one.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_DISTRIBUTE_PLACEMENT_H
+#define TESSERA_LIB_DISTRIBUTE_PLACEMENT_H
+
+#include "tessera/Dialect/NN/NN.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include <map>
+#include <tuple>
+
+namespace tessera {
+
+/// The decisions of a plan that the rule leaves open.
+struct Plan {
+  dist::MeshAttr mesh;
+  /// The residual stream is `S` of its sequence on `tp`, not `I`.
+  bool sequenceParallel = false;
+  /// Attention under `cp` runs on whole sequences of some heads (DeepSpeed-
+  /// Ulysses, Jacobs et al. 2023), not on some queries and all keys.
+  bool exchangesHeads = false;
+  /// Or on some queries and some keys, passed on from rank to rank (ring
+  /// attention, Liu et al. 2023).
+  bool walksRing = false;
+  /// Parameters rest `S` on `dp` and are gathered where they are used.
+  bool shardsParameters = false;
+
+  /// Where a data tensor rests between steps. `dims` holds a letter per
+  /// dimension.
+  mlir::RankedTensorType atRest(mlir::RankedTensorType type,
+                                llvm::StringRef dims) const;
+  /// Where a parameter rests: with `shardsParameters` also split over `dp`,
+  /// in the first dimension that needs no padding, else in the first.
+  mlir::RankedTensorType parameterAtRest(mlir::RankedTensorType type,
+                                         llvm::StringRef dims) const;
+  /// Must the value, a parameter split over `dp`, be gathered before an op
+  /// reads it?
+  bool isGathered(mlir::Value value) const;
+  /// Finds the ops that make the residual stream, and its branches: those whose
+  /// results only such ops read, element by element.
+  void findStream(mlir::Region &program);
+  /// The type at rest of a parameter at the one pipeline stage that uses it.
+  mlir::RankedTensorType atStage(mlir::BlockArgument parameter) const;
+  /// Axes of more than one rank, that of the stages first: what an op needs of
+  /// a value of another stage is converted where it is needed.
+  llvm::SmallVector<mlir::StringAttr> axes() const;
+  /// Stages of the pipeline; 1 without one.
+  int64_t stages() const;
+  /// The stage of an op's chunk; nullopt without pipeline or chunk.
+  std::optional<dist::State> stageOf(mlir::Operation *op) const;
+  /// The state that the result of an op must have on an axis.
+  std::optional<dist::State> anchor(mlir::Operation *op,
+                                    llvm::StringRef axis) const;
+
+private:
+  llvm::DenseSet<mlir::Operation *> stream, branches;
+};
+
+/// Is it a parameter of the program, or a conversion of one?
+bool isParameter(mlir::Value value);
+
+class Placement {
+public:
+  explicit Placement(Plan plan) : plan(std::move(plan)) {}
+
+  /// Marks a value whose gradient will be asked for: a conversion of it is paid
+  /// for twice.
+  void markActive(mlir::Value value) { active.insert(value); }
+
+  /// Converts the operands of `op` so that the typing rule accepts it, and sets
+  /// its result types. Fails with an error where no row is legal.
+  mlir::LogicalResult place(mlir::Operation *op);
+
+  /// The value in another state; conversions are made once and shared.
+  mlir::Value convert(mlir::OpBuilder &builder, mlir::Value value,
+                      llvm::StringRef axis, dist::State to);
+
+private:
+  /// In the order in which they count.
+  struct Price {
+    int64_t parametersMoved = 0; ///< Sharded ones, or whole ones sliced.
+    int64_t valuesGathered = 0;  ///< Other sharded values that become whole.
+    double bytes = 0;            ///< Sent, forward and backward.
+    int64_t conversions = 0;
+
+    Price &operator+=(const Price &other);
+    bool operator<(const Price &other) const;
+  };
+
+  bool exchangesPadding(mlir::RankedTensorType from, mlir::RankedTensorType to,
+                        llvm::StringRef axis) const;
+  std::optional<Price> price(mlir::Value value, llvm::StringRef axis,
+                             dist::State to) const;
+  mlir::FailureOr<llvm::SmallVector<dist::State>>
+  choose(mlir::Operation *op, llvm::StringRef axis) const;
+  /// The error of an op that no row of the rule fits.
+  mlir::LogicalResult refuse(mlir::Operation *op, llvm::StringRef axis) const;
+  void propagateActive(mlir::Operation *op);
+
+  Plan plan;
+  llvm::DenseSet<mlir::Value> active;
+  std::map<std::tuple<void *, std::string, std::string>, mlir::Value> made;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_DISTRIBUTE_PLACEMENT_H

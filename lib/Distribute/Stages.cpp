@@ -1,0 +1,57 @@
+//===- Stages.cpp - chunks of the model on pipeline stages ----------------===//
+// The part of a plan that is about `pp`: an op lives at the stage of its chunk,
+// a parameter where it is used.
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Distribute/Stages.h"
+#include "lib/Distribute/Placement.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+
+std::optional<int64_t> tessera::chunkOf(Operation *op) {
+  auto chunk = op->getAttrOfType<IntegerAttr>(DistDialect::kChunkAttr);
+  return chunk ? std::optional(chunk.getInt()) : std::nullopt;
+}
+
+void tessera::inheritChunk(Operation *op, Operation *from) {
+  Attribute chunk = from ? from->getAttr(DistDialect::kChunkAttr) : nullptr;
+  if (chunk && !chunkOf(op))
+    op->setAttr(DistDialect::kChunkAttr, chunk);
+}
+
+SmallVector<StringAttr> Plan::axes() const {
+  SmallVector<StringAttr> axes;
+  for (StringAttr axis : mesh.getAxes())
+    if (mesh.getSize(axis) > 1)
+      axes.insert(axis == DistDialect::kStageAxis ? axes.begin() : axes.end(),
+                  axis);
+  return axes;
+}
+
+int64_t Plan::stages() const {
+  return mesh ? mesh.getSize(DistDialect::kStageAxis) : 1;
+}
+
+std::optional<State> Plan::stageOf(Operation *op) const {
+  std::optional<int64_t> chunk = chunkOf(op);
+  if (stages() == 1 || !chunk)
+    return std::nullopt;
+  return State{State::A, *chunk % stages()};
+}
+
+/// Used at several stages, it rests at the first and is sent to the others.
+RankedTensorType Plan::atStage(BlockArgument parameter) const {
+  auto type = cast<RankedTensorType>(parameter.getType());
+  std::optional<int64_t> first;
+  for (Operation *user : parameter.getUsers()) {
+    std::optional<int64_t> chunk = chunkOf(user);
+    if (!chunk)
+      return type;
+    first = std::min(first.value_or(*chunk), *chunk);
+  }
+  return first && stages() > 1 ? withState(type, DistDialect::kStageAxis,
+                                           {State::A, *first % stages()})
+                               : type;
+}

@@ -1,0 +1,36 @@
+//===- AttentionOperands.h - where attention's operands lie -----*- C++ -*-===//
+// In memory: strides of views of a fused projection. In the global tensors: the
+// first sequence, head and position, on which masks and dropout depend.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_LOWER_ATTENTIONOPERANDS_H
+#define TESSERA_LIB_LOWER_ATTENTIONOPERANDS_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Support/LLVM.h"
+
+namespace tessera {
+
+/// Global index of the op's first sequence.
+mlir::Value batchStart(mlir::OpBuilder &builder, mlir::Operation *op,
+                       int64_t localBatch);
+/// Elements of a position of [b, s, heads.., d].
+int64_t rowElements(mlir::Value value);
+/// Elements between consecutive positions of an operand.
+int64_t rowStride(mlir::Value value);
+
+/// The global number of heads, and the first of this rank.
+struct HeadRange {
+  int64_t total;
+  mlir::Value start;
+};
+
+/// Dropout counts heads from `start` on, so these must be neighbours: fails
+/// with an error where it `drops` and they are not.
+mlir::FailureOr<HeadRange> headRange(mlir::OpBuilder &builder,
+                                     mlir::Operation *op, mlir::Value query,
+                                     bool drops);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_LOWER_ATTENTIONOPERANDS_H

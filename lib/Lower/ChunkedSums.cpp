@@ -1,0 +1,139 @@
+//===- ChunkedSums.cpp - sums in an order that no mesh changes ------------===//
+
+#include "lib/Lower/ChunkedSums.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "tessera/Partition/Marks.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static DictionaryAttr addendsAttr(Operation *op) {
+  return op->getAttrOfType<DictionaryAttr>(dist::DistDialect::kAddendsAttr);
+}
+
+std::optional<Addends> tessera::addendsOf(Operation *op, StringRef letters,
+                                          ArrayRef<int64_t> sizes) {
+  DictionaryAttr attr = addendsAttr(op);
+  if (!attr)
+    return std::nullopt;
+  Addends addends;
+  if (attr.empty())
+    return addends;
+  NamedAttribute entry = *attr.begin();
+  addends.chunks = cast<IntegerAttr>(entry.getValue()).getInt();
+  size_t before = letters.find(entry.getName().strref());
+  for (int64_t size : sizes.take_front(before))
+    addends.outer *= size;
+  return addends;
+}
+
+bool tessera::isChunkedSum(nn::EinsumOp op) {
+  DictionaryAttr attr = addendsAttr(op);
+  return attr && !attr.empty() && !op.isContraction();
+}
+
+namespace {
+
+class SumBuilder {
+public:
+  explicit SumBuilder(nn::EinsumOp op)
+      : op(op), b(op), sig(dist::Signature::parse(op.getSpec())) {}
+
+  Value run();
+
+private:
+  Value emit(const std::string &spec, ValueRange inputs, double scale);
+  Value terms();
+  Value ones(int64_t count);
+  void addOtherFactors(char chunked);
+  SmallVector<int64_t> sizes(StringRef of) const;
+
+  nn::EinsumOp op;
+  OpBuilder b;
+  dist::Signature sig;
+  std::string letters; ///< Of `value`.
+  Value value;
+};
+
+Value SumBuilder::emit(const std::string &spec, ValueRange inputs,
+                       double scale) {
+  auto made =
+      nn::create<nn::EinsumOp>(b, op.getLoc(), b.getStringAttr(spec), inputs,
+                               b.getF64FloatAttr(scale), TypeAttr());
+  inheritPhase(made, op);
+  return made;
+}
+
+/// What is added, of all factors, scaled.
+Value SumBuilder::terms() {
+  letters = *llvm::max_element(sig.ins, [](const auto &x, const auto &y) {
+    return x.size() < y.size();
+  });
+  double scale = op.getScale().convertToDouble();
+  if (op.getInputs().size() == 1 && scale == 1.0)
+    return op.getInputs()[0];
+  std::string ins = op.getSpec().split("->").first.str();
+  return emit(ins + "->" + letters, op.getInputs(), scale);
+}
+
+Value SumBuilder::ones(int64_t count) {
+  Type element = getElementTypeOrSelf(value.getType());
+  Value one = nn::create<nn::ConstantOp>(b, op.getLoc(), b.getF64FloatAttr(1.0),
+                                         TypeAttr::get(element));
+  Value like = rt::ZeroOp::create(b, op.getLoc(),
+                                  RankedTensorType::get({count}, element));
+  return nn::create<nn::BroadcastOp>(b, op.getLoc(), b.getStringAttr(",k->k"),
+                                     one, like);
+}
+
+SmallVector<int64_t> SumBuilder::sizes(StringRef of) const {
+  auto shape = cast<RankedTensorType>(value.getType()).getShape();
+  SmallVector<int64_t> found;
+  for (char letter : of)
+    found.push_back(shape[letters.find(letter)]);
+  return found;
+}
+
+/// Of a sum over everything the factors that are not cut are added before, in
+/// order: those behind the one that is, then those in front of it.
+void SumBuilder::addOtherFactors(char chunked) {
+  size_t at = letters.find(chunked);
+  std::string front = letters.substr(0, at + 1), last(1, chunked);
+  if (front != letters)
+    value = emit(letters + "->" + front, value, 1.0);
+  if (front != last)
+    value = emit(front + "->" + last, value, 1.0);
+  letters = last;
+}
+
+Value SumBuilder::run() {
+  value = terms();
+  if (sig.out.empty())
+    addOtherFactors(addendsAttr(op).begin()->getName().strref()[0]);
+  std::string added;
+  for (char letter : letters)
+    if (!StringRef(sig.out).contains(letter))
+      added += letter;
+  bool byColumn = letters == added + sig.out;
+  if (!byColumn && letters != sig.out + added) {
+    op.emitOpError() << "'" << op.getSpec()
+                     << "' adds neither its first nor its last factors; order "
+                        "them so";
+    return {};
+  }
+  SmallVector<int64_t> each = sizes(added);
+  int64_t k = llvm::product_of(each), n = llvm::product_of(sizes(sig.out));
+  Addends addends = *addendsOf(op, added, each);
+  auto i = [&](int64_t v) { return b.getI64IntegerAttr(v); };
+  auto gemm =
+      rt::GemmOp::create(b, op.getLoc(), op.getType(), ones(k), value, i(1),
+                         i(n), i(k), i(k), i(byColumn ? n : k), i(n),
+                         b.getBoolAttr(false), b.getBoolAttr(!byColumn));
+  gemm.setChunks(addends.chunks);
+  gemm.setOuter(addends.outer);
+  return gemm.getC();
+}
+
+} // namespace
+
+Value tessera::lowerChunkedSum(nn::EinsumOp op) { return SumBuilder(op).run(); }

@@ -1,0 +1,234 @@
+//===- KernelGroups.cpp - which ops share a kernel ------------------------===//
+
+#include "lib/Lower/Kernels/KernelGroups.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "tessera/Dialect/NN/NN.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Shortest row, if there are that many elements, of a kernel whose ops leave
+/// the split open: long enough for vectors, short enough to share rows out.
+constexpr int64_t kFreeColumns = 512;
+
+class Grouping {
+public:
+  std::vector<std::unique_ptr<KernelGroup>> run(Block &block);
+
+private:
+  bool feedsColumnsOnly(Operation *op);
+  bool readsMadeTable(Operation *op);
+  void visit(Operation *op);
+  SmallVector<KernelGroup *> candidates(Operation *op);
+  bool tryJoin(KernelGroup &group, const KernelMember &member);
+  bool fits(KernelGroup &group, KernelMember &member);
+  void start(KernelMember member);
+  void add(KernelGroup &group, const KernelMember &member);
+  void closeReadGroups(Operation *op, KernelGroup *except);
+  void mergeReadGroups(Operation *op, KernelGroup &into);
+
+  std::vector<std::unique_ptr<KernelGroup>> groups;
+  /// The open group that makes a value, and those that read it. Groups are
+  /// found through values, so that time stays linear in the program.
+  DenseMap<Value, KernelGroup *> makers;
+  DenseMap<Value, SmallVector<KernelGroup *, 2>> readers;
+  DenseMap<Operation *, bool> columnOnly;
+};
+
+bool isBig(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getNumElements() > 1;
+}
+
+/// Elementwise ops that only column reductions read are computed there, again
+/// and again, instead of being stored.
+bool Grouping::feedsColumnsOnly(Operation *op) {
+  auto [it, isNew] = columnOnly.try_emplace(op, false);
+  if (!isNew)
+    return it->second;
+  std::optional<KernelSpace> space = kernelSpace(op);
+  if (!space || space->factors.size() < 2)
+    return false;
+  bool only = false;
+  if (space->reduction == KernelSpace::Rows)
+    only = true;
+  else if (space->reduction == KernelSpace::None && !op->use_empty() &&
+           !op->getAttr("rt.keep") && space->split != 0)
+    only = llvm::all_of(op->getUsers(), [&](Operation *user) {
+      return user->getBlock() == op->getBlock() && feedsColumnsOnly(user);
+    });
+  columnOnly[op] = only;
+  return only;
+}
+
+/// Sets what the member would be in the group; false if it does not fit.
+bool Grouping::fits(KernelGroup &group, KernelMember &member) {
+  const KernelSpace &space = member.space;
+  bool column = feedsColumnsOnly(member.op);
+  if (column != (group.schedule == KernelGroup::Column))
+    return false;
+  if (space.split >= 0) {
+    bool same = space.rows() == group.rows && space.columns() == group.columns;
+    return same ||
+           (group.free && space.elements() == group.rows * group.columns);
+  }
+  // With one column a value of as many elements as rows may be a full one.
+  bool hasRows = group.columns > 1 || group.members.front().perRow;
+  bool readsRow =
+      hasRows && llvm::any_of(member.op->getOperands(), [&](Value v) {
+        return group.produced.contains(v) &&
+               cast<RankedTensorType>(v.getType()).getNumElements() ==
+                   group.rows;
+      });
+  if (space.elements() == group.rows && readsRow) {
+    member.perRow = true;
+    return true;
+  }
+  return space.elements() == group.rows * group.columns && group.columns > 1;
+}
+
+/// Open groups that make or read an operand, the latest first.
+SmallVector<KernelGroup *> Grouping::candidates(Operation *op) {
+  SmallVector<KernelGroup *> found;
+  for (Value operand : op->getOperands()) {
+    if (!isBig(operand))
+      continue;
+    if (KernelGroup *maker = makers.lookup(operand))
+      found.push_back(maker);
+    if (auto it = readers.find(operand); it != readers.end()) {
+      llvm::erase_if(it->second, [](KernelGroup *g) { return !g->open; });
+      found.append(it->second.begin(), it->second.end());
+    }
+  }
+  llvm::sort(found, [](auto *a, auto *b) { return a->number > b->number; });
+  found.erase(llvm::unique(found), found.end());
+  return found;
+}
+
+bool Grouping::tryJoin(KernelGroup &group, const KernelMember &candidate) {
+  KernelMember member = candidate;
+  if (!fits(group, member))
+    return false;
+  if (member.space.split >= 0 && group.free) {
+    group.rows = member.space.rows();
+    group.columns = member.space.columns();
+    group.free = false;
+  }
+  add(group, member);
+  return true;
+}
+
+void Grouping::add(KernelGroup &group, const KernelMember &member) {
+  group.members.push_back(member);
+  for (Value operand : member.op->getOperands())
+    if (isBig(operand) && group.read.insert(operand).second)
+      readers[operand].push_back(&group);
+  for (Value result : member.op->getResults()) {
+    group.produced.insert(result);
+    makers[result] = &group;
+  }
+}
+
+void Grouping::start(KernelMember member) {
+  auto group = std::make_unique<KernelGroup>();
+  KernelSpace &space = member.space;
+  if (feedsColumnsOnly(member.op))
+    group->schedule = KernelGroup::Column;
+  if (space.split >= 0) {
+    group->rows = space.rows();
+    group->columns = space.columns();
+  } else if (space.elements() == 1) {
+    member.perRow = true;
+  } else {
+    int64_t columns = 1;
+    for (int64_t size : llvm::reverse(space.sizes))
+      if (columns < kFreeColumns)
+        columns *= size;
+    group->free = true;
+    group->columns = columns;
+    group->rows = space.elements() / columns;
+  }
+  group->number = groups.size();
+  add(*group, member);
+  groups.push_back(std::move(group));
+}
+
+void Grouping::closeReadGroups(Operation *op, KernelGroup *except) {
+  for (Value operand : op->getOperands()) {
+    auto it = makers.find(operand);
+    if (it == makers.end() || it->second == except)
+      continue;
+    KernelGroup *group = it->second;
+    group->open = false;
+    for (Value value : group->produced)
+      makers.erase(value);
+  }
+  // Ops with regions read what their bodies read.
+  for (Region &region : op->getRegions())
+    for (Operation &inner : region.getOps())
+      closeReadGroups(&inner, except);
+}
+
+/// Groups over the same rows and columns that `op`, a member of `into`, reads:
+/// nothing else has read them, so they can run where `op` stands.
+void Grouping::mergeReadGroups(Operation *op, KernelGroup &into) {
+  bool merged = false;
+  for (Value operand : op->getOperands()) {
+    KernelGroup *group = makers.lookup(operand);
+    bool same = group && group != &into && group->schedule == into.schedule &&
+                group->rows == into.rows && group->columns == into.columns &&
+                !group->free;
+    if (!same)
+      continue;
+    for (const KernelMember &member : group->members)
+      add(into, member);
+    group->members.clear();
+    group->open = false;
+    merged = true;
+  }
+  if (merged)
+    llvm::stable_sort(into.members, [](const auto &a, const auto &b) {
+      return a.op->isBeforeInBlock(b.op);
+    });
+}
+
+/// Is a table of the op made by a group that is still open?
+bool Grouping::readsMadeTable(Operation *op) {
+  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return readsTable(op, operand.getOperandNumber()) &&
+           makers.contains(operand.get());
+  });
+}
+
+void Grouping::visit(Operation *op) {
+  std::optional<KernelSpace> space = kernelSpace(op);
+  if (!space)
+    return closeReadGroups(op, nullptr);
+  KernelMember member{op, *space};
+  if (readsMadeTable(op)) {
+    closeReadGroups(op, nullptr);
+    return start(member);
+  }
+  for (KernelGroup *group : candidates(op))
+    if (tryJoin(*group, member)) {
+      mergeReadGroups(op, *group);
+      return closeReadGroups(op, group);
+    }
+  closeReadGroups(op, nullptr);
+  start(member);
+}
+
+std::vector<std::unique_ptr<KernelGroup>> Grouping::run(Block &block) {
+  for (Operation &op : block)
+    visit(&op);
+  llvm::erase_if(groups, [](auto &group) { return group->members.empty(); });
+  return std::move(groups);
+}
+
+} // namespace
+
+std::vector<std::unique_ptr<KernelGroup>> tessera::formGroups(Block &block) {
+  return Grouping().run(block);
+}

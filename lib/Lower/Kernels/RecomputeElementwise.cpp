@@ -1,0 +1,174 @@
+//===- RecomputeElementwise.cpp - what kernels of backward compute again --===//
+// A value that is an elementwise function of one value of its size costs a
+// kernel of backward as much to read as what it is made of. So that is kept
+// instead, and the forward kernel need not store the function. Where nothing
+// but the store is saved, a CPU is slower for exp and the like, a GPU is not.
+//===----------------------------------------------------------------------===//
+
+#include "lib/Lower/Kernels/KernelSpace.h"
+#include "mlir/IR/IRMapping.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "tessera/Lower/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_RECOMPUTEELEMENTWISEPASS
+#include "tessera/Lower/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// More ops than this would cost more than the memory traffic they save.
+constexpr size_t kMostOps = 4;
+
+int64_t elementsOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+/// A result of the size of the space, from operands at the same place.
+bool isElementwise(Operation *op) {
+  std::optional<KernelSpace> space = kernelSpace(op);
+  if (!space || space->reduction != KernelSpace::None ||
+      op->getNumResults() != 1)
+    return false;
+  return llvm::none_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return readsTable(op, operand.getOperandNumber());
+  });
+}
+
+bool isReadInBackward(Operation *op) {
+  return !llvm::all_of(op->getUsers(), nn::isForward);
+}
+
+/// The forward ops that make a value of one other of its size.
+class Chain {
+public:
+  /// False if there is no such other value, or it is larger.
+  bool find(Value value) {
+    return visit(value.getDefiningOp()) && root &&
+           rt::bytesOf(root) <= rt::bytesOf(value);
+  }
+
+  bool computesFunction() const {
+    return llvm::any_of(ops, [](Operation *op) { return isa<nn::MapOp>(op); });
+  }
+
+  /// Whether backward has what the value is made of, whatever becomes of it.
+  bool isRootKept() const {
+    return isa<BlockArgument>(root) ||
+           llvm::any_of(root.getUses(), [](OpOperand &use) {
+             Operation *user = use.getOwner();
+             return !nn::isForward(user) &&
+                    !lendsShape(user, use.getOperandNumber());
+           });
+  }
+
+  /// What nobody reads any more; a value comes before what it is made of.
+  void eraseUnused() {
+    for (Operation *op : llvm::reverse(ops))
+      if (op->use_empty())
+        op->erase();
+  }
+
+  Value cloneBefore(Operation *reader, Value value) const {
+    OpBuilder builder(reader);
+    IRMapping map;
+    for (Operation *op : ops) {
+      Operation *clone = builder.clone(*op, map);
+      clone->removeAttr(nn::NNDialect::kPhaseAttr);
+      nn::inheritPhase(clone, reader);
+    }
+    return map.lookup(value);
+  }
+
+private:
+  /// Adds what makes the op's operands of its size, then the op.
+  bool visit(Operation *op, size_t depth = 1) {
+    if (ops.contains(op))
+      return true;
+    if (depth > kMostOps)
+      return false;
+    for (Value operand : op->getOperands()) {
+      if (!isa<RankedTensorType>(operand.getType()))
+        return false;
+      if (elementsOf(operand) != elementsOf(op->getResult(0)))
+        continue;
+      Operation *maker = operand.getDefiningOp();
+      bool isMade = maker && maker->getBlock() == op->getBlock() &&
+                    nn::isForward(maker) && isElementwise(maker);
+      if (isMade ? !visit(maker, depth + 1) : !setRoot(operand))
+        return false;
+    }
+    ops.insert(op);
+    return ops.size() <= kMostOps;
+  }
+
+  bool setRoot(Value value) {
+    bool isOther = root && root != value;
+    root = value;
+    return !isOther;
+  }
+
+  Value root;
+  llvm::SetVector<Operation *> ops;
+};
+
+struct RecomputeElementwisePass
+    : tessera::impl::RecomputeElementwisePassBase<RecomputeElementwisePass> {
+  using RecomputeElementwisePassBase::RecomputeElementwisePassBase;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> made;
+    getOperation().walk([&](Operation *op) {
+      // What an op costs to look at comes last: programs may be long.
+      if (nn::isForward(op) && isReadInBackward(op) && isElementwise(op) &&
+          isMeantForKernels(op))
+        made.push_back(op);
+    });
+    // In order: a chain that is erased holds only ops that had their turn.
+    for (Operation *op : made)
+      recompute(op->getResult(0));
+  }
+
+  bool isMeantForKernels(Operation *op);
+  void recompute(Value value);
+};
+
+/// Only kernels read it, and verify does not look at it: it need not be stored.
+bool RecomputeElementwisePass::isMeantForKernels(Operation *op) {
+  return !op->hasAttr(rt::RTDialect::kKeepAttr) &&
+         !op->hasAttr(rt::RTDialect::kRoleAttr) &&
+         llvm::all_of(op->getUsers(), [&](Operation *user) {
+           return user->getBlock() == op->getBlock() &&
+                  kernelSpace(user).has_value();
+         });
+}
+
+void RecomputeElementwisePass::recompute(Value value) {
+  SmallVector<OpOperand *> uses;
+  Operation *first = nullptr;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (nn::isForward(user))
+      continue;
+    uses.push_back(&use);
+    if (!first || user->isBeforeInBlock(first))
+      first = user;
+  }
+  Chain chain;
+  if (!chain.find(value))
+    return;
+  if (chain.computesFunction() && !chain.isRootKept() && !functions)
+    return;
+  Value again = chain.cloneBefore(first, value);
+  for (OpOperand *use : uses)
+    use->set(again);
+  chain.eraseUnused();
+}
+
+} // namespace

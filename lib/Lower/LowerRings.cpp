@@ -1,0 +1,294 @@
+//===- LowerRings.cpp - attention whose keys go from rank to rank ---------===//
+// Ring attention (Liu et al. 2023, arXiv 2310.01889). Ranks are those of one
+// mesh axis; rank r starts with the r-th slice of queries, keys and values, or
+// with what of them is its share of a causal sequence (RingSlices.h).
+//===----------------------------------------------------------------------===//
+
+#include "lib/Lower/AttentionOperands.h"
+#include "lib/Lower/RingSlices.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Sum.h"
+#include "tessera/Lower/Passes.h"
+#include "tessera/Partition/Factors.h"
+#include "tessera/Partition/Marks.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_LOWERRINGSPASS
+#include "tessera/Lower/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// What forward and backward of one attention share.
+class Ring {
+public:
+  /// Null where keys are not split.
+  template <typename OpTy> static std::optional<Ring> of(OpTy op);
+
+  LogicalResult lower(nn::AttentionOp op);
+  LogicalResult lower(nn::AttentionGradOp op);
+
+private:
+  Ring(Operation *op, FactorSpan keys)
+      : op(op), b(op), loc(op->getLoc()), keys(std::move(keys)) {}
+
+  template <typename OpTy> LogicalResult place(OpTy op);
+  template <typename StepTy, typename OpTy>
+  StepTy makeStep(OpTy op, TypeRange types, ValueRange operands,
+                  ValueRange earlier);
+  RankedTensorType sumType(Value like);
+  RingParts narrow(const RingParts &sums, Type type);
+  RingParts add(const RingParts &own, const RingParts &home);
+  template <typename Body> void walk(RingParts k, RingParts v, Body body);
+  template <typename OpTy> OpTy marked(OpTy made);
+
+  Operation *op;
+  OpBuilder b;
+  Location loc;
+  FactorSpan keys;
+  std::optional<RingSlices> slices;
+  HeadRange heads{};
+  Value batch;
+  FactorSpan queries;
+  int64_t step = 0; ///< That is made now, as the pair.
+  RingSlices::Pair pair{};
+};
+
+template <typename OpTy> std::optional<Ring> Ring::of(OpTy op) {
+  std::optional<FactorSpan> keys = spanOf(op, 't');
+  return keys ? std::optional(Ring(op, *keys)) : std::nullopt;
+}
+
+/// Carries the phase to what replaces the op: forward and backward shift the
+/// same keys, and neither keeps them for the other.
+template <typename OpTy> OpTy Ring::marked(OpTy made) {
+  inheritPhase(made, op);
+  return made;
+}
+
+/// Slices are equal: sequences are units, see dist-distribute.
+template <typename OpTy> LogicalResult Ring::place(OpTy attention) {
+  if (attention.getBiasTable())
+    return op->emitOpError() << "adds biases by distance, which a ring of keys "
+                                "does not; use --context-parallel all-gather "
+                                "or ulysses";
+  std::optional<FactorSpan> slice = spanOf(op, 's');
+  dist::MeshAttr mesh = dist::meshOf(op);
+  if (!slice || keys.cuts.size() != 1 || slice->cuts.size() != 1 ||
+      slice->cuts[0].axis != keys.cuts[0].axis || keys.isPadded(mesh) ||
+      (attention.getCausal() && slice->total != keys.total))
+    return op->emitOpError()
+           << "has " << keys.chunk() << " of " << keys.total
+           << " keys on a rank; queries and keys must be split over the same "
+              "one axis, into equal slices";
+  FailureOr<RingSlices> cut = RingSlices::of(op, keys, attention.getCausal());
+  if (failed(cut))
+    return failure();
+  slices = *cut;
+  Value query = attention.getQuery();
+  FailureOr<HeadRange> range =
+      headRange(b, op, query, !attention.getDropout().isZero());
+  if (failed(range))
+    return failure();
+  heads = *range;
+  batch =
+      batchStart(b, op, cast<RankedTensorType>(query.getType()).getDimSize(0));
+  queries = *slice;
+  return success();
+}
+
+/// Sums over slices of bf16 values are f32.
+RankedTensorType Ring::sumType(Value like) {
+  auto type = cast<RankedTensorType>(like.getType());
+  return type.getElementType().isBF16()
+             ? RankedTensorType::get(type.getShape(), b.getF32Type())
+             : type;
+}
+
+RingParts Ring::narrow(const RingParts &sums, Type type) {
+  Type element = getElementTypeOrSelf(type);
+  RingParts narrowed;
+  for (Value sum : sums)
+    narrowed.push_back(getElementTypeOrSelf(sum.getType()) == element
+                           ? sum
+                           : marked(nn::create<nn::CastOp>(
+                                 b, loc, sum, TypeAttr::get(element))));
+  return narrowed;
+}
+
+template <typename StepTy, typename OpTy>
+StepTy Ring::makeStep(OpTy from, TypeRange types, ValueRange operands,
+                      ValueRange earlier) {
+  SmallVector<Value> all(operands);
+  llvm::append_values(all, batch, heads.start,
+                      slices->start(0, pair.queries, queries.chunk()),
+                      slices->start(step, pair.keys, keys.chunk()));
+  llvm::append_range(all, earlier);
+  // Query, key and value stand before what only backward reads.
+  unsigned first = operands.size() > 3 ? 1 : 0;
+  auto row = [&](unsigned k) {
+    return b.getI64IntegerAttr(rowStride(operands[first + k]));
+  };
+  auto made = StepTy::create(b, loc, types, all, ArrayRef<NamedAttribute>());
+  made.setRowQAttr(row(0));
+  made.setRowKAttr(row(1));
+  made.setRowVAttr(row(2));
+  made.setHeadsTotalAttr(b.getI64IntegerAttr(heads.total));
+  made.setScaleAttr(from.getScaleAttr());
+  made.setCausalAttr(b.getBoolAttr(from.getCausal() && pair.masked));
+  made.setDropoutAttr(from.getDropoutAttr());
+  made.setStreamAttr(from.getStreamAttr());
+  made.setQueriesTotalAttr(b.getI64IntegerAttr(queries.total));
+  made.setKeysTotalAttr(b.getI64IntegerAttr(keys.total));
+  return marked(made);
+}
+
+/// Has `body` make a step of the keys and values that are there; those of the
+/// next one are on their way before.
+template <typename Body> void Ring::walk(RingParts k, RingParts v, Body body) {
+  for (step = 0; step < slices->ranks(); ++step) {
+    RingParts nextK, nextV;
+    if (step + 1 < slices->ranks()) {
+      nextK = slices->shift(k, "keys of the next slice");
+      nextV = slices->shift(v, "values of the next slice");
+    }
+    body(k, v);
+    k = nextK;
+    v = nextV;
+  }
+}
+
+/// The log-sum-exps [b, heads.., s] of a part of the queries.
+static Type lseOf(Value query, Type lse) {
+  SmallVector<int64_t> shape(cast<RankedTensorType>(lse).getShape());
+  shape.back() = cast<RankedTensorType>(query.getType()).getDimSize(1);
+  return RankedTensorType::get(shape, getElementTypeOrSelf(lse));
+}
+
+/// The dimension of positions in log-sum-exps.
+static int64_t positionsOf(Value lse) {
+  return cast<RankedTensorType>(lse.getType()).getRank() - 1;
+}
+
+/// Values that there are, of the results that a step adds to.
+static SmallVector<Value> existing(ArrayRef<Value> values) {
+  return llvm::to_vector(llvm::make_filter_range(
+      values, [](Value value) { return value != nullptr; }));
+}
+
+/// attention(q, k, v) -> steps 0 .. n-1, step i with what i shifts of k and v
+/// brought: n-1 times a rank's keys and values instead of all of them at once.
+LogicalResult Ring::lower(nn::AttentionOp attention) {
+  if (failed(place(attention)))
+    return failure();
+  Type lse = attention.getLse().getType();
+  const auto parts = slices->split(attention.getQuery(), attention.getKey(),
+                                   attention.getValue());
+  const RingParts &q = parts[0];
+  RingParts outputs(q.size()), lses(q.size());
+  walk(parts[1], parts[2], [&](const RingParts &k, const RingParts &v) {
+    for (RingSlices::Pair next : slices->pairs()) {
+      pair = next;
+      Value query = q[pair.queries];
+      Value &output = outputs[pair.queries], &sum = lses[pair.queries];
+      Type types[] = {sumType(query), lseOf(query, lse)};
+      auto made = makeStep<rt::RingAttentionOp>(
+          attention, types, {query, k[pair.keys], v[pair.keys]},
+          existing({output, sum}));
+      output = made.getOutput();
+      sum = made.getLse();
+    }
+  });
+  Value results[] = {slices->join(narrow(outputs, q[0].getType())),
+                     slices->join(lses, positionsOf(attention.getLse()))};
+  for (auto [old, value] : llvm::zip(attention.getResults(), results))
+    if (DictionaryAttr kept = getResultEntry(old, rt::RTDialect::kKeepAttr))
+      setResultEntry(cast<OpResult>(value), rt::RTDialect::kKeepAttr, kept);
+  attention.replaceAllUsesWith(ValueRange(results));
+  attention.erase();
+  return success();
+}
+
+RingParts Ring::add(const RingParts &own, const RingParts &home) {
+  RingParts sums;
+  for (auto [mine, others] : llvm::zip(own, home)) {
+    sums.push_back(nn::sumOf(b, loc, mine, others));
+    inheritPhase(sums.back().getDefiningOp(), op);
+  }
+  return sums;
+}
+
+/// The gradients of keys and values follow them: those of a slice start at the
+/// rank behind its own, gain an addend at each and come home in n-1 shifts,
+/// where the addend of its own queries has been since the first step.
+LogicalResult Ring::lower(nn::AttentionGradOp attention) {
+  if (failed(place(attention)))
+    return failure();
+  StringRef follow = "gradients that follow their keys";
+  Value lse = attention.getLse();
+  const auto parts = slices->split(attention.getQuery(), attention.getKey(),
+                                   attention.getValue());
+  const RingParts &q = parts[0];
+  RingParts grads = slices->split(attention.getGrad());
+  RingParts outputs = slices->split(attention.getOutput());
+  RingParts lses = slices->split(lse, positionsOf(lse));
+  RingParts gradQ(q.size()), gradK(q.size()), gradV(q.size()), ownK, ownV;
+  walk(parts[1], parts[2], [&](const RingParts &k, const RingParts &v) {
+    if (step == 1) {
+      ownK = std::exchange(gradK, RingParts(k.size()));
+      ownV = std::exchange(gradV, RingParts(v.size()));
+    } else if (step > 1) {
+      gradK = slices->shift(gradK, follow);
+      gradV = slices->shift(gradV, follow);
+    }
+    for (RingSlices::Pair next : slices->pairs()) {
+      pair = next;
+      unsigned i = pair.queries, j = pair.keys;
+      Type types[] = {sumType(q[i]), sumType(k[j]), sumType(v[j])};
+      auto made = makeStep<rt::RingAttentionGradOp>(
+          attention, types, {grads[i], q[i], k[j], v[j], outputs[i], lses[i]},
+          existing({gradQ[i], gradK[j], gradV[j]}));
+      gradQ[i] = made.getGradQuery();
+      gradK[j] = made.getGradKey();
+      gradV[j] = made.getGradValue();
+    }
+  });
+  gradK = add(ownK, slices->shift(gradK, follow));
+  gradV = add(ownV, slices->shift(gradV, follow));
+  const RingParts sums[] = {gradQ, gradK, gradV};
+  for (auto [old, sum] : llvm::zip(attention.getResults(), sums))
+    old.replaceAllUsesWith(slices->join(narrow(sum, old.getType())));
+  attention.erase();
+  return success();
+}
+
+struct LowerRingsPass : tessera::impl::LowerRingsPassBase<LowerRingsPass> {
+  template <typename OpTy> LogicalResult lowerAll() {
+    std::vector<std::pair<OpTy, Ring>> rings;
+    getOperation().walk([&](OpTy op) {
+      if (std::optional<Ring> ring = Ring::of(op))
+        rings.push_back({op, std::move(*ring)});
+    });
+    hasRings |= !rings.empty();
+    for (auto &[op, ring] : rings)
+      if (failed(ring.lower(op)))
+        return failure();
+    return success();
+  }
+
+  void runOnOperation() override {
+    hasRings = false;
+    if (failed(lowerAll<nn::AttentionOp>()) ||
+        failed(lowerAll<nn::AttentionGradOp>()))
+      return signalPassFailure();
+    if (!hasRings)
+      markAllAnalysesPreserved();
+  }
+
+  bool hasRings = false;
+};
+
+} // namespace

@@ -1,0 +1,89 @@
+//===- RoundOperands.cpp - operands of products in lower precision --------===//
+
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "tessera/Lower/Passes.h"
+#include "tessera/Partition/Marks.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_ROUNDOPERANDSPASS
+#include "tessera/Lower/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Right behind the value, so that the kernel that makes it can round it too.
+/// An argument is rounded before its first use: then it is still in the cache.
+void setPlace(OpBuilder &builder, Value value, Operation *user) {
+  if (Operation *made = value.getDefiningOp())
+    return builder.setInsertionPointAfter(made);
+  builder.setInsertionPoint(
+      value.getParentBlock()->findAncestorOpInBlock(*user));
+}
+
+/// cast(all_gather(x)) -> all_gather(cast(x)): the same bits, and half the
+/// bytes sent and stored.
+void roundBeforeGather(nn::CastOp cast) {
+  auto gather = cast.getInput().getDefiningOp<rt::AllGatherOp>();
+  bool isNarrower =
+      getElementTypeOrSelf(cast.getType()).getIntOrFloatBitWidth() <
+      getElementTypeOrSelf(cast.getInput().getType()).getIntOrFloatBitWidth();
+  if (!gather || !gather->hasOneUse() || !isNarrower)
+    return;
+  OpBuilder builder(gather);
+  auto shard = nn::create<nn::CastOp>(builder, cast.getLoc(), gather.getInput(),
+                                      cast.getToAttr());
+  inheritPhase(shard, gather);
+  gather.getInputMutable().assign(shard);
+  gather.getResult().setType(cast.getType());
+  cast.replaceAllUsesWith(gather.getResult());
+  cast.erase();
+}
+
+struct RoundOperandsPass
+    : tessera::impl::RoundOperandsPassBase<RoundOperandsPass> {
+  void runOnOperation() override {
+    bool isUnchanged = true;
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      auto compute = op->getAttrOfType<TypeAttr>("compute");
+      if (!compute)
+        return;
+      isUnchanged = false;
+      auto routed = dyn_cast<nn::RoutedOpInterface>(op);
+      for (OpOperand &operand : op->getOpOperands())
+        if (!routed || operand.get() != routed.getGates())
+          operand.set(rounded(operand.get(), compute.getValue(), op));
+      op->removeAttr("compute");
+    });
+    getOperation().walk([&](nn::CastOp cast) {
+      isUnchanged = false;
+      roundBeforeGather(cast);
+    });
+    if (isUnchanged)
+      markAllAnalysesPreserved();
+  }
+
+  Value rounded(Value value, Type type, Operation *user);
+
+  DenseMap<std::pair<Value, Type>, Value> known;
+};
+
+Value RoundOperandsPass::rounded(Value value, Type type, Operation *user) {
+  if (getElementTypeOrSelf(value.getType()) == type)
+    return value;
+  Value &cast = known[{value, type}];
+  if (cast)
+    return cast;
+  OpBuilder builder(user);
+  setPlace(builder, value, user);
+  auto op = nn::create<nn::CastOp>(builder, value.getLoc(), value,
+                                   TypeAttr::get(type));
+  Operation *like = value.getDefiningOp() ? value.getDefiningOp() : user;
+  inheritPhase(op, like);
+  return cast = op;
+}
+
+} // namespace

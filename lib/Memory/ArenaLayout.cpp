@@ -1,0 +1,146 @@
+//===- ArenaLayout.cpp - offsets of buffers in one arena ------------------===//
+
+#include "lib/Memory/ArenaLayout.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+
+using namespace tessera::rt;
+using llvm::ArrayRef;
+using llvm::MutableArrayRef;
+using llvm::SmallVector;
+
+namespace {
+
+int64_t paddedBytes(const Extent &extent) {
+  return llvm::alignTo(std::max<int64_t>(extent.bytes, 1), kAlignment);
+}
+
+/// The offset of the tightest gap of at least `bytes` between taken ranges,
+/// which are sorted; behind them if there is none.
+int64_t bestFit(ArrayRef<std::pair<int64_t, int64_t>> taken, int64_t bytes) {
+  int64_t best = -1, bestGap = 0, top = 0;
+  for (auto [begin, end] : taken) {
+    int64_t gap = begin - top;
+    if (gap >= bytes && (best < 0 || gap < bestGap)) {
+      best = top;
+      bestGap = gap;
+    }
+    top = std::max(top, end);
+  }
+  return best < 0 ? top : best;
+}
+
+/// Extents that have an offset, in the order of offsets. Most of them overlap
+/// in time with some that live long, so they are all looked at, and what counts
+/// is that this is a pass over memory without branches.
+class PlacedExtents {
+public:
+  void add(const Extent &extent) {
+    auto isBelow = [](int64_t offset, const auto &placed) {
+      return offset < placed.offset;
+    };
+    auto isBelowAll = [&](int64_t offset, const Chunk &chunk) {
+      return isBelow(offset, chunk.front());
+    };
+    auto chunk = llvm::upper_bound(chunks, extent.offset, isBelowAll);
+    if (chunk != chunks.begin())
+      --chunk;
+    if (chunks.empty())
+      chunk = chunks.insert(chunk, Chunk());
+    chunk->insert(llvm::upper_bound(*chunk, extent.offset, isBelow),
+                  {extent.begin, extent.end, extent.offset,
+                   extent.offset + paddedBytes(extent)});
+    ++count;
+    if (chunk->size() < kMost)
+      return;
+    Chunk upper(chunk->begin() + kMost / 2, chunk->end());
+    chunk->resize(kMost / 2);
+    chunks.insert(chunk + 1, std::move(upper));
+  }
+
+  /// The memory, from the bottom, of what overlaps with an extent in time.
+  ArrayRef<std::pair<int64_t, int64_t>> takenDuring(const Extent &with) {
+    taken.resize(count);
+    size_t found = 0;
+    for (const Chunk &chunk : chunks)
+      for (const Placed &placed : chunk) {
+        taken[found] = {placed.offset, placed.top};
+        found += (placed.begin <= with.end) & (placed.end >= with.begin);
+      }
+    return ArrayRef(taken).take_front(found);
+  }
+
+private:
+  struct Placed {
+    int64_t begin, end, offset, top;
+  };
+  /// Of so few that inserting one is cheap, and not empty.
+  using Chunk = std::vector<Placed>;
+  static constexpr size_t kMost = 128;
+  std::vector<Chunk> chunks;
+  size_t count = 0;
+  std::vector<std::pair<int64_t, int64_t>> taken; ///< Room for all.
+};
+
+int64_t place(MutableArrayRef<Extent> extents, ArrayRef<unsigned> order) {
+  PlacedExtents placed;
+  int64_t total = 0;
+  for (unsigned k : order) {
+    int64_t bytes = paddedBytes(extents[k]);
+    extents[k].offset = bestFit(placed.takenDuring(extents[k]), bytes);
+    placed.add(extents[k]);
+    total = std::max(total, extents[k].offset + bytes);
+  }
+  return total;
+}
+
+} // namespace
+
+Peak tessera::rt::findPeak(ArrayRef<Extent> extents) {
+  // (position, bytes): what ends at a position is freed behind it.
+  SmallVector<std::pair<int64_t, int64_t>> events;
+  for (const Extent &extent : extents) {
+    events.push_back({extent.begin, paddedBytes(extent)});
+    events.push_back({extent.end + 1, -paddedBytes(extent)});
+  }
+  llvm::sort(events);
+  Peak peak;
+  int64_t live = 0;
+  for (auto [position, bytes] : events) {
+    live += bytes;
+    if (live > peak.bytes)
+      peak = {live, position};
+  }
+  return peak;
+}
+
+int64_t tessera::rt::assignOffsets(MutableArrayRef<Extent> extents) {
+  Peak peak = findPeak(extents);
+  auto order = llvm::to_vector(llvm::seq<unsigned>(0, extents.size()));
+  auto sortBy = [&](auto key) {
+    llvm::stable_sort(order,
+                      [&](unsigned a, unsigned b) { return key(a) < key(b); });
+  };
+  auto lifetime = [&](unsigned k) { return extents[k].end - extents[k].begin; };
+  sortBy([&](unsigned k) {
+    return std::tuple(-extents[k].bytes, -lifetime(k), extents[k].begin);
+  });
+  int64_t bySize = place(extents, order);
+  if (bySize == peak.bytes)
+    return bySize;
+  // What is live at the peak, without gaps; the rest fits around it.
+  SmallVector<Extent> other(extents.begin(), extents.end());
+  sortBy([&](unsigned k) {
+    bool misses =
+        extents[k].begin > peak.position || extents[k].end < peak.position;
+    return std::tuple(misses, -lifetime(k), -extents[k].bytes);
+  });
+  int64_t byPeak = place(other, order);
+  if (byPeak >= bySize)
+    return bySize;
+  llvm::copy(other, extents.begin());
+  return byPeak;
+}

@@ -1,0 +1,371 @@
+//===- Localize.cpp - global types become local shapes --------------------===//
+
+#include "mlir/IR/Threading.h"
+#include "tessera/Dialect/Dist/LocalShape.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Partition/Factors.h"
+#include "tessera/Partition/Marks.h"
+#include "tessera/Partition/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_LOCALIZEPASS
+#include "tessera/Partition/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+
+namespace {
+
+struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
+  using LocalizePassBase::LocalizePassBase;
+
+  void runOnOperation() override {
+    mesh = meshOf(getOperation());
+    FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(getOperation());
+    if (failed(steps))
+      return signalPassFailure();
+    if (failed(failableParallelForEach(
+            &getContext(), *steps,
+            [&](func::FuncOp step) { return localize(step); })))
+      signalPassFailure();
+  }
+
+  LogicalResult localize(func::FuncOp func);
+
+  void rememberGlobals(func::FuncOp func);
+  void rememberGradients(func::FuncOp func);
+  void recordSpans(DistributableOpInterface op);
+  void shareAddends(DistributableOpInterface op);
+  LogicalResult lowerConversion(ConvertOp op);
+  Operation *localOp(OpBuilder &builder, ConvertOp op);
+  Operation *reduce(OpBuilder &builder, ConvertOp op);
+  Operation *gather(OpBuilder &builder, ConvertOp op);
+  Operation *scatter(OpBuilder &builder, ConvertOp op);
+  Operation *exchange(OpBuilder &builder, ConvertOp op);
+  void shrinkTypes(func::FuncOp func);
+  RankedTensorType localType(Type type);
+
+  MeshAttr mesh;
+};
+
+LogicalResult LocalizePass::localize(func::FuncOp func) {
+  rememberGlobals(func);
+  func.walk([&](DistributableOpInterface op) {
+    recordSpans(op);
+    shareAddends(op);
+  });
+  rememberGradients(func);
+  WalkResult lowered =
+      func.walk([&](ConvertOp op) { return WalkResult(lowerConversion(op)); });
+  if (lowered.wasInterrupted())
+    return failure();
+  shrinkTypes(func);
+  return success();
+}
+
+RankedTensorType LocalizePass::localType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get(mesh ? localShape(tensor, mesh)
+                                    : SmallVector<int64_t>(tensor.getShape()),
+                               tensor.getElementType());
+}
+
+void LocalizePass::rememberGlobals(func::FuncOp func) {
+  for (BlockArgument argument : func.getArguments())
+    func.setArgAttr(argument.getArgNumber(), rt::RTDialect::kGlobalAttr,
+                    TypeAttr::get(argument.getType()));
+}
+
+/// The gradient that an update consumes: through adamw's first moment and the
+/// clip factor, if there is one. Other products are gradients themselves.
+Value gradientOf(Value updated) {
+  auto adam = updated.getDefiningOp<nn::AdamWOp>();
+  auto moment = adam ? adam.getMoment1().getDefiningOp<nn::AddOp>() : nullptr;
+  if (!moment)
+    return {};
+  Value gradient = moment.getInputs()[1];
+  if (auto clipped = gradient.getDefiningOp<nn::EinsumOp>();
+      clipped && nn::phaseOf(clipped) == "optimizer")
+    gradient = clipped.getInputs()[1];
+  return gradient;
+}
+
+/// Marks the op that makes each gradient, for the memory map and for reading
+/// it.
+void LocalizePass::rememberGradients(func::FuncOp func) {
+  Builder builder(&getContext());
+  Operation *ret = func.getBody().front().getTerminator();
+  for (auto [k, value] : llvm::enumerate(ret->getOperands())) {
+    Value gradient = gradientOf(value);
+    if (!gradient)
+      continue;
+    TypeAttr global = TypeAttr::get(gradient.getType());
+    // A conversion that only renames the state makes no buffer.
+    while (auto convert = gradient.getDefiningOp<ConvertOp>()) {
+      if (convert.getHow() != "leave" && convert.getHow() != "enter")
+        break;
+      gradient = convert.getInput();
+    }
+    auto result = dyn_cast<OpResult>(gradient);
+    if (!result)
+      continue;
+    Attribute name = func.getResultAttr(k, nn::NNDialect::kParamAttr);
+    setResultEntry(result, rt::RTDialect::kRoleAttr,
+                   builder.getDictionaryAttr(
+                       {builder.getNamedAttr(nn::NNDialect::kRoleAttr,
+                                             builder.getStringAttr("gradient")),
+                        builder.getNamedAttr(nn::NNDialect::kParamAttr, name),
+                        builder.getNamedAttr("global", global)}));
+    // rt-number-values keeps what nn ops make, not sums over ranks or
+    // micro-batches.
+    DictionaryAttr kept = getResultEntry(result, rt::RTDialect::kKeepAttr);
+    if (keep && (!kept || kept.empty()))
+      setResultEntry(
+          result, rt::RTDialect::kKeepAttr,
+          builder.getDictionaryAttr({builder.getNamedAttr("name", name),
+                                     builder.getNamedAttr("global", global)}));
+  }
+}
+
+void LocalizePass::recordSpans(DistributableOpInterface op) {
+  for (unsigned r = 0; r < op->getNumResults(); ++r) {
+    Signature sig = op.getSignature(r);
+    for (auto [k, letters] : llvm::enumerate(sig.ins)) {
+      auto type = cast<RankedTensorType>(op->getOperand(k).getType());
+      for (auto [dim, letter] : llvm::enumerate(letters)) {
+        FactorSpan span;
+        span.total = type.getDimSize(dim);
+        for (StringAttr axis : axesOf(type, dim)) {
+          int64_t outer = span.cuts.empty() ? span.total : span.chunk();
+          span.cuts.push_back(
+              {axis, llvm::divideCeil(outer, mesh.getSize(axis))});
+        }
+        if (!span.cuts.empty())
+          setSpan(op, letter, span);
+      }
+    }
+  }
+}
+
+/// The gates by which everything that reads a value is routed: what they route
+/// nowhere is not read. Null if there are none, or several.
+Value gatesOfReaders(Value value) {
+  Value gates;
+  for (OpOperand &use : value.getUses()) {
+    auto reader = dyn_cast<nn::RoutedOpInterface>(use.getOwner());
+    if (!reader || !reader.readsRoutedRows(use.getOperandNumber()) ||
+        (gates && gates != reader.getGates()))
+      return {};
+    gates = reader.getGates();
+  }
+  return gates;
+}
+
+/// Why a conversion communicates, in the words of the report.
+std::string reasonOf(ConvertOp op) {
+  Operation *source = op.getInput().getDefiningOp();
+  while (auto convert = dyn_cast_or_null<ConvertOp>(source))
+    source = convert.getInput().getDefiningOp();
+  if (op.getHow() == "all_reduce_max")
+    return "largest logit over the split vocabulary";
+  if (op.getHow() == "all_to_all" && gatesOfReaders(op.getResult()))
+    return "tokens of experts, where these share them evenly";
+  if (op.getHow() == "all_to_all")
+    return "another dimension split";
+  if (op.getHow() == "all_gather")
+    return source ? "slices of an activation" : "shards of a parameter";
+  bool isSummed = llvm::any_of(op->getUsers(), llvm::IsaPred<nn::YieldOp>);
+  if (isSummed && op.getHow() == "reduce_scatter")
+    return "gradient summed over the batch";
+  for (Operation *user : op->getUsers())
+    if (isa<nn::EinsumOp, nn::AdamWOp>(user) &&
+        user->getAttr(nn::NNDialect::kPhaseAttr) ==
+            StringAttr::get(op.getContext(), "optimizer") &&
+        cast<RankedTensorType>(op.getType()).getRank() > 0)
+      return "gradient summed over the batch";
+  if (isa_and_nonnull<nn::EmbeddingOp>(source))
+    return "lookup in a split vocabulary";
+  if (cast<RankedTensorType>(op.getType()).getRank() == 0)
+    return "sum of scalars";
+  if (auto einsum = dyn_cast_or_null<nn::EinsumOp>(source))
+    if (einsum.getInputs().size() == 1)
+      return "sum over a split dimension";
+  return "addends of a product over a split dimension";
+}
+
+RankedTensorType resized(RankedTensorType type, int64_t dim, int64_t size) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = size;
+  return type.clone(shape);
+}
+
+/// Chunks are gathered with their padding, which is then cut off.
+Operation *LocalizePass::gather(OpBuilder &b, ConvertOp op) {
+  int64_t dim = op.getFrom().where;
+  RankedTensorType part = localType(op.getInput().getType());
+  RankedTensorType whole = localType(op.getType());
+  RankedTensorType padded =
+      resized(whole, dim, part.getDimSize(dim) * mesh.getSize(op.getAxis()));
+  bool isPadded = padded != whole;
+  Operation *gathered = rt::AllGatherOp::create(
+      b, op.getLoc(), isPadded ? padded : op.getType(), op.getInput(),
+      b.getStrArrayAttr({op.getAxis()}), b.getI64IntegerAttr(dim));
+  gathered->setAttr("reason", b.getStringAttr(reasonOf(op)));
+  if (!isPadded)
+    return gathered;
+  // What is read, kept or called a gradient is the result without padding.
+  inheritPhase(gathered, op);
+  return rt::SliceOp::create(b, op.getLoc(), op.getType(),
+                             gathered->getResult(0), b.getI64IntegerAttr(dim),
+                             StringAttr());
+}
+
+/// The ranks' chunks are equal: the whole is padded to their sum first.
+Operation *LocalizePass::scatter(OpBuilder &b, ConvertOp op) {
+  int64_t dim = op.getTo().where;
+  Value input = op.getInput();
+  RankedTensorType part = localType(op.getType());
+  RankedTensorType whole = localType(input.getType());
+  RankedTensorType padded =
+      resized(whole, dim, part.getDimSize(dim) * mesh.getSize(op.getAxis()));
+  if (padded != whole) {
+    auto pad = rt::PadOp::create(b, op.getLoc(), padded, input,
+                                 b.getI64IntegerAttr(dim), StringAttr());
+    inheritPhase(pad, op);
+    input = pad;
+  }
+  Operation *scattered = rt::ReduceScatterOp::create(
+      b, op.getLoc(), op.getType(), input, b.getStrArrayAttr({op.getAxis()}),
+      b.getI64IntegerAttr(dim));
+  scattered->setAttr("reason", b.getStringAttr(reasonOf(op)));
+  return scattered;
+}
+
+Operation *LocalizePass::reduce(OpBuilder &b, ConvertOp op) {
+  Operation *reduced =
+      rt::AllReduceOp::create(b, op.getLoc(), op.getInput().getType(),
+                              op.getInput(), b.getStrArrayAttr({op.getAxis()}),
+                              b.getBoolAttr(op.getHow() == "all_reduce_max"));
+  reduced->setAttr("reason", b.getStringAttr(reasonOf(op)));
+  return reduced;
+}
+
+/// Null where chunks would need padding.
+Operation *LocalizePass::exchange(OpBuilder &b, ConvertOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  int64_t from = op.getFrom().where, to = op.getTo().where;
+  int64_t ranks = mesh.getSize(op.getAxis());
+  RankedTensorType before = localType(op.getInput().getType());
+  RankedTensorType after = localType(type);
+  if (before.getDimSize(from) * ranks != after.getDimSize(from) ||
+      after.getDimSize(to) * ranks != before.getDimSize(to))
+    return nullptr;
+  Value gates = gatesOfReaders(op.getResult());
+  Operation *made = gates ? gates.getDefiningOp() : nullptr;
+  // Gates are converted behind the rows that they route.
+  if (made && made->getBlock() == op->getBlock() && op->isBeforeInBlock(made))
+    b.setInsertionPointAfter(made);
+  Operation *exchanged = rt::AllToAllOp::create(
+      b, op.getLoc(), type, op.getInput(), gates,
+      b.getStrArrayAttr({op.getAxis()}), b.getI64IntegerAttr(from),
+      b.getI64IntegerAttr(to));
+  exchanged->setAttr("reason", b.getStringAttr(reasonOf(op)));
+  if (gates) {
+    nn::RoutedShare share = nn::routedShare(gates);
+    exchanged->setAttr("share", b.getDenseI64ArrayAttr({share.k, share.total}));
+  }
+  return exchanged;
+}
+
+/// The local op that a conversion runs; null if there is none.
+Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
+  StringRef how = op.getHow();
+  Value input = op.getInput();
+  auto along = [&](State state) { return b.getI64IntegerAttr(state.where); };
+  if (how == "all_reduce" || how == "all_reduce_max")
+    return reduce(b, op);
+  if (how == "all_gather")
+    return gather(b, op);
+  if (how == "reduce_scatter")
+    return scatter(b, op);
+  if (how == "all_to_all")
+    return exchange(b, op);
+  if (how == "first")
+    return rt::FirstOp::create(b, op.getLoc(), input.getType(), input,
+                               op.getAxisAttr());
+  if (how == "slice")
+    return rt::SliceOp::create(b, op.getLoc(), op.getType(), input,
+                               along(op.getTo()), op.getAxisAttr());
+  if (how == "pad")
+    return rt::PadOp::create(b, op.getLoc(), op.getType(), input,
+                             along(op.getFrom()), op.getAxisAttr());
+  return nullptr;
+}
+
+/// A rank adds its chunks of a factor that ranks share.
+void LocalizePass::shareAddends(DistributableOpInterface op) {
+  auto addends = op->getAttrOfType<DictionaryAttr>(DistDialect::kAddendsAttr);
+  if (!addends)
+    return;
+  Builder builder(&getContext());
+  NamedAttrList local;
+  for (NamedAttribute entry : addends) {
+    int64_t count = cast<IntegerAttr>(entry.getValue()).getInt();
+    if (auto span = spanOf(op, entry.getName().strref()[0]))
+      for (const FactorSpan::Cut &cut : span->cuts)
+        count /= mesh.getSize(cut.axis);
+    local.set(entry.getName(), builder.getI64IntegerAttr(count));
+  }
+  op->setAttr(DistDialect::kAddendsAttr, local.getDictionary(&getContext()));
+}
+
+/// The new ops have global types, which tell the next conversion where it
+/// starts, until all types shrink.
+LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
+  StringRef how = op.getHow();
+  if (how == "enter" || how == "leave") {
+    op.replaceAllUsesWith(op.getInput());
+    op.erase();
+    return success();
+  }
+  OpBuilder builder(op);
+  Operation *local = localOp(builder, op);
+  if (!local)
+    return op.emitOpError()
+           << "'" << how << "' needs dimensions that the "
+           << mesh.getSize(op.getAxis()) << " ranks of axis '" << op.getAxis()
+           << "' divide; gather with all_gather and slice instead";
+  inheritMarks(local, op);
+  op.replaceAllUsesWith(local->getResult(0));
+  op.erase();
+  return success();
+}
+
+/// Micro-batches of typed data are views along dimension 0, which no axis
+/// splits: so many local ones lie before them as global ones did.
+void scaleOffset(rt::ViewOp view, int64_t localElements) {
+  int64_t elements = view.getResult().getType().getNumElements();
+  view.setOffset(view.getOffset() / elements * localElements);
+}
+
+void LocalizePass::shrinkTypes(func::FuncOp func) {
+  func.walk([&](Operation *op) {
+    if (auto view = dyn_cast<rt::ViewOp>(op))
+      scaleOffset(view, localType(view.getType()).getNumElements());
+    for (Value result : op->getResults())
+      if (isa<RankedTensorType>(result.getType()))
+        result.setType(localType(result.getType()));
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        argument.setType(localType(argument.getType()));
+  });
+  Block &block = func.getBody().front();
+  func.setType(FunctionType::get(&getContext(), block.getArgumentTypes(),
+                                 block.getTerminator()->getOperandTypes()));
+}
+
+} // namespace

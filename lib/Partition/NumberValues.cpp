@@ -1,0 +1,79 @@
+//===- NumberValues.cpp - names by which runs are compared ----------------===//
+
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "tessera/Partition/Passes.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_NUMBERVALUESPASS
+#include "tessera/Partition/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+
+namespace {
+
+struct NumberValuesPass
+    : tessera::impl::NumberValuesPassBase<NumberValuesPass> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "step");
+    if (failed(found))
+      return signalPassFailure();
+    MeshAttr mesh = meshOf(getOperation());
+    hasStages = mesh && mesh.getSize(DistDialect::kStageAxis) > 1;
+    (*found).walk([&](DistributableOpInterface op) { number(op); });
+  }
+
+  std::string nextNumber(Operation *op);
+  void number(Operation *op);
+
+  bool hasStages = false;
+  int64_t next = 0, sums = 0; ///< Sums since the last other value.
+};
+
+/// Sums of gradients are counted apart, behind the value before them: stages
+/// add in another order, which moves them.
+std::string NumberValuesPass::nextNumber(Operation *op) {
+  if (nn::isGradientSum(op))
+    return std::to_string(next) + "+" + std::to_string(sums++);
+  sums = 0;
+  return std::to_string(next++);
+}
+
+bool hasPartialMaximum(Type type) {
+  auto sharding = dyn_cast_or_null<ShardingAttr>(
+      cast<RankedTensorType>(type).getEncoding());
+  return sharding && llvm::any_of(sharding.getStates(), [](const AxisState &s) {
+           return s.state.kind == State::M;
+         });
+}
+
+/// The part of the model is for people: "17:einsum of h.1.mlp".
+void NumberValuesPass::number(Operation *op) {
+  // A repetition is not in the serial program, nor is what one stage adds up.
+  if (nn::isRecomputed(op) || (hasStages && nn::isGradientSum(op)))
+    return;
+  Builder builder(&getContext());
+  SmallVector<Attribute> kept;
+  for (Value result : op->getResults()) {
+    std::string name =
+        nextNumber(op) + ":" + op->getName().stripDialect().str();
+    if (StringRef part = nn::partOf(op->getLoc()); !part.empty())
+      name += " of " + part.str();
+    // Candidates of a maximum denote nothing until they are compared.
+    if (isa<nn::MaxOp>(op) && hasPartialMaximum(result.getType())) {
+      kept.push_back(builder.getDictionaryAttr({}));
+      continue;
+    }
+    kept.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr("name", builder.getStringAttr(name)),
+         builder.getNamedAttr("global", TypeAttr::get(result.getType()))}));
+  }
+  op->setAttr(rt::RTDialect::kKeepAttr, builder.getArrayAttr(kept));
+}
+
+} // namespace

@@ -1,0 +1,246 @@
+//===- SplitStages.cpp - one program per pipeline stage -------------------===//
+
+#include "lib/Partition/StageBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Distribute/Stages.h"
+#include "tessera/Schedule/Simulation.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_SPLITSTAGESPASS
+#include "tessera/Partition/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+using namespace tessera::pipeline;
+namespace json = llvm::json;
+
+namespace {
+
+struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
+  using SplitStagesPassBase::SplitStagesPassBase;
+
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "step");
+    if (failed(found))
+      return signalPassFailure();
+    staged.step = *found;
+    if (failed(chooseSchedule()) || failed(collectParts()))
+      return signalPassFailure();
+    if (staged.schedule.splitsBackward())
+      splitBackward();
+    if (failed(collectTransfers()) || failed(orderEvents()))
+      return signalPassFailure();
+    for (int64_t stage = 0; stage < staged.schedule.shape.stages; ++stage)
+      if (failed(StageBuilder(staged, stage).build()))
+        return signalPassFailure();
+    getOperation()->setAttr(rt::RTDialect::kPipelineAttr,
+                            StringAttr::get(&getContext(), describe()));
+    staged.step.erase();
+  }
+
+  LogicalResult chooseSchedule();
+  LogicalResult collectParts();
+  LogicalResult collect(Operation *op);
+  void splitBackward();
+  LogicalResult collectTransfers();
+  LogicalResult orderEvents();
+  std::string describe();
+
+  StagedStep staged;
+  DenseMap<Operation *, Task> taskOf; ///< Without micro-batch.
+  Simulation simulation;
+};
+
+State stageState(Value value) {
+  return stateOf(value.getType(), DistDialect::kStageAxis);
+}
+
+bool isTransfer(Operation *op) {
+  auto convert = dyn_cast<ConvertOp>(op);
+  return convert && convert.getAxis() == DistDialect::kStageAxis &&
+         convert.getFrom().kind == State::A;
+}
+
+/// A total is one stage's, or of all.
+LogicalResult checkTotals(nn::MicroBatchesOp loop) {
+  for (Value total : loop.getResults())
+    if (State first = stageState(loop.getResult(0)), own = stageState(total);
+        own != first)
+      return loop.emitOpError()
+             << "adds up totals at " << first.str() << " and " << own.str()
+             << " on 'pp'; all must be at one stage";
+  return success();
+}
+
+LogicalResult SplitStagesPass::chooseSchedule() {
+  func::FuncOp step = staged.step;
+  MeshAttr mesh = meshOf(step);
+  auto loops = step.getOps<nn::MicroBatchesOp>();
+  if (!mesh || loops.empty())
+    return step.emitError() << "has no mesh or no micro-batches to cut into "
+                               "stages";
+  for (nn::MicroBatchesOp loop : loops)
+    staged.loop = loop; // the last: those before it only add up data
+  for (nn::MicroBatchesOp loop : loops)
+    if (loop != staged.loop && failed(checkTotals(loop)))
+      return failure();
+  std::optional<Kind> kind = kindFromName(schedule);
+  if (!kind)
+    return step.emitError()
+           << "schedule '" << schedule.getValue()
+           << "' is unknown; use gpipe, 1f1b, interleaved or zero-bubble";
+  int64_t stages = mesh.getSize(DistDialect::kStageAxis), chunks = 0;
+  for (Operation &op : staged.loop.getBody().front())
+    chunks = std::max(chunks, chunkOf(&op).value_or(-1) + 1);
+  Shape shape{stages, llvm::divideCeil(std::max<int64_t>(chunks, 1), stages),
+              static_cast<int64_t>(staged.loop.getCount())};
+  if (std::string why = checkShape(*kind, shape); !why.empty())
+    return step.emitError() << why;
+  staged.schedule = makeSchedule(*kind, shape);
+  simulation = simulate(staged.schedule, Times::equal(shape));
+  if (!simulation.error.empty())
+    return step.emitError() << "schedule '" << schedule.getValue()
+                            << "' is wrong: " << simulation.error;
+  return success();
+}
+
+/// The part that an op belongs to. Conversions to a stage, data and constants
+/// belong to none.
+LogicalResult SplitStagesPass::collect(Operation *op) {
+  State state = stageState(op->getResult(0));
+  if (state.kind == State::I || state.kind == State::R)
+    return success();
+  if (state.kind != State::A)
+    return op->emitOpError() << "is " << state.str()
+                             << " on 'pp' inside of a micro-batch; what stages "
+                                "share must be outside";
+  auto convert = dyn_cast<ConvertOp>(op);
+  if (convert && convert.getAxis() == DistDialect::kStageAxis)
+    return success();
+  std::optional<int64_t> chunk = chunkOf(op);
+  if (!chunk || *chunk % staged.schedule.shape.stages != state.where)
+    return op->emitOpError()
+           << "is at " << state.str() << " and "
+           << (chunk ? "in chunk " + std::to_string(*chunk) : "in no chunk")
+           << "; chunk c lives at stage c mod " << staged.schedule.shape.stages;
+  bool isForward = nn::isForward(op);
+  Task task{isForward ? Phase::Forward : Phase::Backward, *chunk, 0};
+  taskOf[op] = task;
+  staged.parts[{task.phase, task.chunk}].push_back(op);
+  return success();
+}
+
+LogicalResult SplitStagesPass::collectParts() {
+  for (Operation &op : staged.loop.getBody().front().without_terminator())
+    if (failed(collect(&op)))
+      return failure();
+  return success();
+}
+
+/// Gradients of parameters: what only yields read, or sums and conversions of
+/// such gradients, in the same chunk.
+void SplitStagesPass::splitBackward() {
+  DenseSet<Operation *> weights;
+  auto isSum = [&](Operation *op) { // reads gradients only
+    return llvm::all_of(op->getOperands(), [&](Value v) {
+      auto it = taskOf.find(v.getDefiningOp());
+      return it != taskOf.end() && it->second.phase == Phase::Backward;
+    });
+  };
+  for (auto &[part, ops] : staged.parts) {
+    if (part.first != Phase::Backward)
+      continue;
+    for (Operation *op : llvm::reverse(ops)) {
+      bool only = llvm::all_of(op->getUsers(), [&](Operation *user) {
+        return isa<nn::YieldOp>(user) ||
+               (weights.contains(user) && isSum(user) &&
+                taskOf.lookup(user).chunk == part.second);
+      });
+      if (only)
+        weights.insert(op);
+    }
+  }
+  decltype(staged.parts) parts;
+  for (auto &[part, ops] : staged.parts)
+    for (Operation *op : ops) {
+      if (weights.contains(op))
+        taskOf[op].phase = Phase::Weights;
+      parts[{taskOf[op].phase, part.second}].push_back(op);
+    }
+  staged.parts = std::move(parts);
+}
+
+LogicalResult SplitStagesPass::collectTransfers() {
+  for (Operation &op : staged.loop.getBody().front().without_terminator()) {
+    if (!isTransfer(&op))
+      continue;
+    auto task = taskOf.find(op.getOperand(0).getDefiningOp());
+    if (task == taskOf.end())
+      return op.emitOpError() << "passes on what no task of its stage makes";
+    int64_t number = staged.transfers.size();
+    staged.transfers.push_back({cast<ConvertOp>(op), task->second, number});
+  }
+  return success();
+}
+
+/// Tasks at their begin, transfers as soon as their value is there: before the
+/// task that needs it, behind the one that makes it, at both ranks.
+LogicalResult SplitStagesPass::orderEvents() {
+  for (const auto &[task, time] : simulation.tasks)
+    staged.events.push_back({time.begin, true, task, nullptr});
+  for (const Transfer &transfer : staged.transfers)
+    for (int64_t j = 0; j < staged.schedule.shape.microBatches; ++j) {
+      Task producer = transfer.producer;
+      producer.microBatch = j;
+      staged.events.push_back(
+          {simulation.tasks.at(producer).end, false, producer, &transfer});
+    }
+  llvm::stable_sort(staged.events, [](const auto &a, const auto &b) {
+    return std::make_pair(a.time, a.isTask) < std::make_pair(b.time, b.isTask);
+  });
+  return success();
+}
+
+/// The schedule as docs/Artifact.md describes it.
+std::string SplitStagesPass::describe() {
+  const Shape &shape = staged.schedule.shape;
+  json::Array chunks, orders;
+  for (int64_t chunk = 0; chunk < shape.chunks(); ++chunk) {
+    StringRef first, last;
+    double flops = 0;
+    for (Operation *op : staged.parts[{Phase::Forward, chunk}]) {
+      StringRef part = nn::partOf(op->getLoc());
+      first = first.empty() ? part : first;
+      last = part.empty() ? last : part;
+      if (auto cost = dyn_cast<nn::CostOpInterface>(op))
+        flops += static_cast<double>(cost.getFlops());
+    }
+    chunks.push_back(json::Object{{"stage", shape.stageOf(chunk)},
+                                  {"first", first},
+                                  {"last", last},
+                                  {"forward_flops", flops}});
+  }
+  for (const std::vector<Task> &tasks : staged.schedule.stages) {
+    json::Array order;
+    for (const Task &task : tasks)
+      order.push_back(task.str());
+    orders.push_back(std::move(order));
+  }
+  json::Object pipeline{{"axis", DistDialect::kStageAxis},
+                        {"schedule", kindName(staged.schedule.kind)},
+                        {"stages", shape.stages},
+                        {"virtual_stages", shape.virtualStages},
+                        {"micro_batches", shape.microBatches},
+                        {"bubble", simulation.bubble},
+                        {"chunks", std::move(chunks)},
+                        {"order", std::move(orders)}};
+  return llvm::formatv("{0}", json::Value(std::move(pipeline)));
+}
+
+} // namespace

@@ -1,0 +1,387 @@
+//===- StageBuilder.cpp - the program of one pipeline stage ---------------===//
+
+#include "lib/Partition/StageBuilder.h"
+#include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Dialect/NN/Sum.h"
+#include "tessera/Distribute/Stages.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::dist;
+
+StageBuilder::StageBuilder(StagedStep &staged, int64_t stage)
+    : staged(staged), stage(stage), builder(staged.step.getContext()),
+      bodies(staged.schedule.shape.microBatches) {}
+
+static State stageState(Type type) {
+  return stateOf(type, DistDialect::kStageAxis);
+}
+
+/// A stage's program says nothing of stages any more.
+RankedTensorType tessera::stageless(Type type) {
+  return withState(cast<RankedTensorType>(type), DistDialect::kStageAxis,
+                   {State::I});
+}
+
+void tessera::forgetStages(Operation *op) {
+  op->removeAttr(DistDialect::kChunkAttr);
+  for (Value result : op->getResults())
+    result.setType(stageless(result.getType()));
+}
+
+bool StageBuilder::isHere(Type type) const {
+  State state = stageState(type);
+  return state.kind != State::A || state.where == stage;
+}
+
+LogicalResult StageBuilder::build() {
+  createFunction();
+  for (Operation &op : staged.step.getBody().front()) {
+    if (auto ret = dyn_cast<func::ReturnOp>(op))
+      emitReturn(ret);
+    else if (&op == staged.loop)
+      emitLoop();
+    else if (auto totals = dyn_cast<nn::MicroBatchesOp>(op))
+      emitTotals(totals);
+    else if (failed(emitOutside(&op)))
+      return failure();
+  }
+  removeUnusedData();
+  return success();
+}
+
+void StageBuilder::createFunction() {
+  func::FuncOp step = staged.step;
+  builder.setInsertionPoint(step);
+  func = func::FuncOp::create(builder, step.getLoc(),
+                              "step_" + std::to_string(stage),
+                              builder.getFunctionType({}, {}));
+  func->setAttr(rt::RTDialect::kStageAttr, builder.getI64IntegerAttr(stage));
+  Block *block = func.addEntryBlock();
+  SmallVector<DictionaryAttr> attrs;
+  for (BlockArgument argument : step.getArguments()) {
+    if (!isHere(argument.getType()))
+      continue;
+    outer.map(argument, block->addArgument(stageless(argument.getType()),
+                                           argument.getLoc()));
+    DictionaryAttr dictionary = step.getArgAttrDict(argument.getArgNumber());
+    attrs.push_back(dictionary ? dictionary : builder.getDictionaryAttr({}));
+  }
+  func.setType(builder.getFunctionType(block->getArgumentTypes(), {}));
+  func.setAllArgAttrs(attrs);
+  builder.setInsertionPointToEnd(block);
+}
+
+/// Ids that only the first stage reads, labels that only the last one does,
+/// tables that only layers read.
+void StageBuilder::removeUnusedData() {
+  for (unsigned k = func.getNumArguments(); k-- > 0;)
+    if (func.getArgument(k).use_empty() &&
+        (func.getArgAttr(k, nn::NNDialect::kDataAttr) ||
+         func.getArgAttr(k, nn::NNDialect::kTableAttr)))
+      (void)func.eraseArgument(k);
+}
+
+//===----------------------------------------------------------------------===//
+// Outside of the micro-batch loop
+//===----------------------------------------------------------------------===//
+
+Value StageBuilder::outside(Value value) {
+  if (Value known = outer.lookupOrNull(value))
+    return known;
+  assert(zeros.contains(value) && "typing: only partial values can be 0 here");
+  Value zero =
+      rt::ZeroOp::create(builder, value.getLoc(), stageless(value.getType()));
+  outer.map(value, zero);
+  return zero;
+}
+
+Operation *StageBuilder::clone(Operation *op) {
+  for (Value operand : op->getOperands())
+    outside(operand);
+  Operation *copy = builder.clone(*op, outer);
+  forgetStages(copy);
+  return copy;
+}
+
+LogicalResult StageBuilder::emitOutside(Operation *op) {
+  auto convert = dyn_cast<ConvertOp>(op);
+  if (convert && convert.getAxis() == DistDialect::kStageAxis)
+    return emitConversion(convert);
+  if (op->getNumResults() == 0 || !isHere(op->getResult(0).getType()))
+    return success();
+  if (stageState(op->getResult(0).getType()).kind == State::P)
+    emitPartial(op);
+  else
+    clone(op);
+  return success();
+}
+
+LogicalResult StageBuilder::emitConversion(ConvertOp op) {
+  State from = op.getFrom(), to = op.getTo();
+  Value input = op.getInput(), output = op.getOutput();
+  bool comes = from.kind == State::A && from.where == stage;
+  bool goes = to.kind == State::A && to.where == stage;
+  if (from.kind == State::A && to.kind == State::A) {
+    Message message = emitMessage(
+        op, [&] { return outside(input); },
+        nn::isForward(op) ? "parameter of another stage"
+                          : "gradient of a parameter of another stage");
+    if (goes)
+      outer.map(output, message.receive.getResult());
+    return success();
+  }
+  if (from.kind == State::A && to.kind == State::I) {
+    auto copy = rt::BroadcastOp::create(
+        builder, op.getLoc(), stageless(output.getType()),
+        comes ? outside(input) : Value(), builder.getI64IntegerAttr(from.where),
+        builder.getStrArrayAttr({op.getAxis()}));
+    copy->setAttr("reason", builder.getStringAttr("result of one stage"));
+    outer.map(output, copy.getResult());
+    return success();
+  }
+  if (to.kind == State::A)
+    return goes ? (outer.map(output, outside(input)), success()) : success();
+  if (to.kind == State::P) { // one stage has the value, the others 0
+    bool mine = from.kind == State::A ? comes : stage == 0;
+    if (mine)
+      outer.map(output, outside(input));
+    else
+      zeros.insert(output);
+    return success();
+  }
+  if (from.kind == State::P && to.kind == State::I) {
+    outer.map(output, reduce(op));
+    return success();
+  }
+  if (from.kind == State::I || from.kind == State::R)
+    return outer.map(output, outside(input)), success();
+  return op.emitOpError() << "cannot be run by stages";
+}
+
+SmallVector<Operation *, 2> StageBuilder::Message::ends() {
+  SmallVector<Operation *, 2> ends;
+  if (send)
+    ends.push_back(send);
+  if (receive)
+    ends.push_back(receive);
+  return ends;
+}
+
+/// The end of A(s) -> A(t) that is here, if any.
+StageBuilder::Message
+StageBuilder::emitMessage(ConvertOp op, llvm::function_ref<Value()> input,
+                          StringRef reason) {
+  int64_t from = op.getFrom().where, to = op.getTo().where;
+  Message message;
+  if (from == stage)
+    message.send =
+        rt::SendOp::create(builder, op.getLoc(), input(),
+                           builder.getI64IntegerAttr(to), op.getAxisAttr());
+  if (to == stage)
+    message.receive = rt::ReceiveOp::create(
+        builder, op.getLoc(), stageless(op.getType()),
+        builder.getI64IntegerAttr(from), op.getAxisAttr());
+  for (Operation *end : message.ends()) {
+    nn::inheritPhase(end, op);
+    end->setAttr("reason", builder.getStringAttr(reason));
+  }
+  return message;
+}
+
+/// Over stages that have nothing to add, too: they wait for the others.
+Value StageBuilder::reduce(ConvertOp op) {
+  Value input = outside(op.getInput());
+  auto sum = rt::AllReduceOp::create(
+      builder, op.getLoc(), input.getType(), input,
+      builder.getStrArrayAttr({op.getAxis()}), builder.getBoolAttr(false));
+  sum->setAttr("reason", builder.getStringAttr("sum of scalars of the stages"));
+  nn::inheritPhase(sum, op);
+  return sum;
+}
+
+/// An op is linear in its partial operands: of zeros it makes 0.
+void StageBuilder::emitPartial(Operation *op) {
+  bool isZero = true;
+  for (Value operand : op->getOperands())
+    isZero &= stageState(operand.getType()).kind != State::P ||
+              zeros.contains(operand);
+  if (isZero) {
+    zeros.insert(op->result_begin(), op->result_end());
+    return;
+  }
+  auto sum = dyn_cast<nn::AddOp>(op);
+  if (!sum || !emitSum(sum))
+    clone(op);
+}
+
+/// Verify compares what the last micro-batch adds, and this adds for all.
+bool StageBuilder::sumsMicroBatches(nn::AddOp op) const {
+  auto isSum = [&](Value term) {
+    while (auto convert = term.getDefiningOp<ConvertOp>())
+      term = convert.getInput();
+    return term.getDefiningOp() == staged.loop;
+  };
+  return bodies.size() > 1 && llvm::any_of(op.getInputs(), isSum);
+}
+
+/// add(x, 0) -> x: terms of other stages are left out. False where the rest
+/// would have another shape. A value that verify compares stays one.
+bool StageBuilder::emitSum(nn::AddOp op) {
+  Signature sig = Signature::parse(op.getSpec());
+  SmallVector<Value> terms;
+  SmallVector<double> coefs;
+  std::string spec, covered;
+  for (auto [k, term] : llvm::enumerate(op.getInputs())) {
+    if (zeros.contains(term))
+      continue;
+    terms.push_back(outside(term));
+    coefs.push_back(op.getCoefs() ? (*op.getCoefs())[k] : 1.0);
+    spec += (terms.size() == 1 ? "" : ",") + sig.ins[k];
+    covered += sig.ins[k];
+  }
+  for (char factor : sig.out)
+    if (covered.find(factor) == std::string::npos)
+      return false;
+  bool isKept = op->hasAttr(rt::RTDialect::kKeepAttr) && !sumsMicroBatches(op);
+  if (terms.size() == 1 && coefs[0] == 1.0 && spec == sig.out && !isKept) {
+    outer.map(op.getOutput(), terms[0]);
+    return true;
+  }
+  auto copy = nn::create<nn::AddOp>(
+      builder, op.getLoc(), builder.getStringAttr(spec + "->" + sig.out), terms,
+      op.getCoefs() ? builder.getDenseF64ArrayAttr(coefs)
+                    : DenseF64ArrayAttr());
+  copy->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  if (!isKept)
+    copy->removeAttr(rt::RTDialect::kKeepAttr);
+  outer.map(op.getOutput(), copy.getOutput());
+  return true;
+}
+
+void StageBuilder::emitReturn(func::ReturnOp ret) {
+  SmallVector<Value> values;
+  SmallVector<DictionaryAttr> attrs;
+  func::FuncOp step = staged.step;
+  for (auto [k, value] : llvm::enumerate(ret.getOperands())) {
+    if (!isHere(value.getType()))
+      continue;
+    values.push_back(outside(value));
+    DictionaryAttr dictionary = step.getResultAttrDict(k);
+    attrs.push_back(dictionary ? dictionary : builder.getDictionaryAttr({}));
+  }
+  func::ReturnOp::create(builder, ret.getLoc(), values);
+  func.setType(builder.getFunctionType(func.getArgumentTypes(),
+                                       TypeRange(ValueRange(values))));
+  func.setAllResultAttrs(attrs);
+}
+
+//===----------------------------------------------------------------------===//
+// Micro-batches
+//===----------------------------------------------------------------------===//
+
+void StageBuilder::emitLoop() {
+  for (const StepEvent &event : staged.events) {
+    if (event.isTask &&
+        staged.schedule.shape.stageOf(event.task.chunk) == stage)
+      emitTask(event.task);
+    else if (!event.isTask)
+      emitTransfer(event);
+  }
+}
+
+void StageBuilder::emitTask(const pipeline::Task &task) {
+  auto part = staged.parts.find({task.phase, task.chunk});
+  if (part == staged.parts.end())
+    return;
+  for (Operation *op : part->second) {
+    cloneInside(op, task.microBatch);
+    accumulate(op, task.microBatch);
+  }
+}
+
+std::string StepEvent::message() const {
+  return llvm::formatv("value {0} of micro-batch {1}", transfer->number,
+                       task.microBatch);
+}
+
+void StageBuilder::emitTransfer(const StepEvent &event) {
+  ConvertOp op = event.transfer->op;
+  int64_t microBatch = event.task.microBatch;
+  Message message = emitMessage(
+      op, [&] { return inside(op.getInput(), microBatch); },
+      nn::isForward(op) ? "activation for a later stage"
+                        : "gradient for an earlier stage");
+  for (Operation *end : message.ends())
+    end->setAttr(kMessageAttr, builder.getStringAttr(event.message()));
+  if (message.receive)
+    bodies[microBatch].map(op.getOutput(), message.receive.getResult());
+}
+
+/// What the op yields to the loop's sums is added as soon as it is there.
+void StageBuilder::accumulate(Operation *op, int64_t microBatch) {
+  Operation *yield = staged.loop.getBody().front().getTerminator();
+  SmallVector<unsigned> totals; // by use, as a pass over all would be quadratic
+  for (OpOperand &use : op->getUses())
+    if (use.getOwner() == yield)
+      totals.push_back(use.getOperandNumber());
+  llvm::sort(totals);
+  for (unsigned total : totals) {
+    Value result = staged.loop.getResult(total);
+    Value value = inside(yield->getOperand(total), microBatch);
+    Value sum = outer.lookupOrNull(result);
+    if (sum) {
+      sum = nn::sumOf(builder, value.getLoc(), sum, value);
+      nn::inheritPhase(sum.getDefiningOp(), op);
+    }
+    outer.map(result, sum ? sum : value);
+  }
+}
+
+Value StageBuilder::slice(BlockArgument part, int64_t microBatch) {
+  RankedTensorType type = stageless(part.getType());
+  Value data = staged.loop.getData()[part.getArgNumber()];
+  return rt::ViewOp::create(
+      builder, part.getLoc(), type, outside(data), Value(),
+      builder.getI64IntegerAttr(microBatch * type.getNumElements()),
+      builder.getI64IntegerAttr(0));
+}
+
+/// Data, constants and their conversions belong to no task: they are made
+/// where they are first used.
+Value StageBuilder::inside(Value value, int64_t microBatch) {
+  IRMapping &body = bodies[microBatch];
+  if (Value known = body.lookupOrNull(value))
+    return known;
+  Operation *made = value.getDefiningOp();
+  Block *block = &staged.loop.getBody().front();
+  if (value.getParentBlock() != block)
+    return outside(value);
+  auto convert = dyn_cast_or_null<ConvertOp>(made);
+  if (!made)
+    body.map(value, slice(cast<BlockArgument>(value), microBatch));
+  else if (convert && convert.getAxis() == DistDialect::kStageAxis)
+    body.map(value, inside(convert.getInput(), microBatch));
+  else
+    cloneInside(made, microBatch);
+  return body.lookup(value);
+}
+
+Operation *StageBuilder::cloneInside(Operation *op, int64_t microBatch) {
+  IRMapping &body = bodies[microBatch];
+  IRMapping operands;
+  for (Value operand : op->getOperands())
+    operands.map(operand, inside(operand, microBatch));
+  Operation *copy = builder.clone(*op, operands);
+  forgetStages(copy);
+  int64_t count = bodies.size();
+  if (count > 1)
+    copy->setAttr(rt::RTDialect::kMicroBatchAttr,
+                  builder.getI64IntegerAttr(microBatch));
+  if (microBatch + 1 < count) // as a loop, verify sees the last one
+    copy->removeAttr(rt::RTDialect::kKeepAttr);
+  for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
+    body.map(from, to);
+  return copy;
+}

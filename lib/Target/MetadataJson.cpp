@@ -1,0 +1,391 @@
+//===- MetadataJson.cpp - the JSON part of an artifact --------------------===//
+
+#include "tessera/Target/MetadataJson.h"
+#include "lib/Target/ReportJson.h"
+#include "mlir/IR/Threading.h"
+#include "tessera/Dialect/Dist/LocalShape.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "llvm/ADT/StringExtras.h"
+#include <map>
+
+using namespace mlir;
+using namespace tessera;
+namespace json = llvm::json;
+
+namespace {
+
+/// A named buffer of the arena.
+struct TensorEntry {
+  StringRef role, name;
+  Value value;
+  RankedTensorType global;   ///< Null: the local type, the same on all ranks.
+  DictionaryAttr attributes; ///< Of a parameter: init and shape in files.
+};
+
+class MetadataBuilder {
+public:
+  MetadataBuilder(ModuleOp module, ArrayRef<func::FuncOp> steps)
+      : module(module), steps(steps), mesh(dist::meshOf(module)) {}
+
+  FailureOr<std::string> build();
+
+private:
+  LogicalResult addStep();
+  LogicalResult addTensor(const TensorEntry &entry);
+  void addOffset(json::Object &tensor, int64_t offset);
+  bool isPipeline() const {
+    return steps[0]->hasAttr(rt::RTDialect::kStageAttr);
+  }
+  void addOptions(json::Object &metadata);
+  LogicalResult addArena(json::Object &metadata);
+  std::vector<ProgramReport> reportSteps();
+  void addReports(json::Object &metadata);
+  void addStages(json::Object &totals, json::Array stages, double flops);
+  LogicalResult addArguments();
+  LogicalResult addResults();
+  LogicalResult addKept();
+
+  ModuleOp module;
+  ArrayRef<func::FuncOp> steps;
+  dist::MeshAttr mesh;
+  func::FuncOp step; ///< The one being added, of this stage.
+  size_t stage = 0;
+  std::vector<json::Object> tensors;
+  std::vector<RankedTensorType> globals; ///< Their types, by number.
+  std::map<std::pair<std::string, std::string>, size_t> known;
+  /// The list of calls, as text: a json::Object of each would be most of the
+  /// compiler's memory.
+  std::string ops;
+};
+
+StringRef dtypeName(Type type) {
+  return type.isF32()         ? "f32"
+         : type.isBF16()      ? "bf16"
+         : type.isF64()       ? "f64"
+         : type.isInteger(32) ? "i32"
+                              : "";
+}
+
+/// Axes that split a dimension, outermost first; axes that hold addends.
+void addSharding(json::Object &tensor, RankedTensorType type) {
+  json::Array sharding, partial;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    for (StringAttr axis : dist::axesOf(type, dim))
+      sharding.push_back(json::Object{{"axis", axis.getValue()}, {"dim", dim}});
+  if (auto states = dyn_cast_or_null<dist::ShardingAttr>(type.getEncoding()))
+    for (const dist::AxisState &state : states.getStates())
+      if (state.state.kind == dist::State::P)
+        partial.push_back(state.axis.getValue());
+  tensor["sharding"] = std::move(sharding);
+  tensor["partial"] = std::move(partial);
+}
+
+LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
+  auto local = cast<RankedTensorType>(entry.value.getType());
+  RankedTensorType global = entry.global ? entry.global : local;
+  SmallVector<int64_t> shape = mesh ? dist::localShape(global, mesh)
+                                    : SmallVector<int64_t>(global.getShape());
+  std::optional<int64_t> offset = rt::offsetOf(entry.value);
+  auto fail = [&]() {
+    return emitError(entry.value.getLoc())
+           << entry.role << " '" << entry.name << "' ";
+  };
+  if (!offset)
+    return fail() << "has no offset; run rt-plan-memory first";
+  if (dtypeName(local.getElementType()).empty())
+    return fail() << "has elements of " << local.getElementType()
+                  << "; artifacts know f32, bf16, f64 and i32";
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    elements *= size;
+  if (elements != local.getNumElements())
+    return fail() << "has " << local.getNumElements() << " elements on a rank, "
+                  << global << " means " << elements;
+  auto [it, isNew] =
+      known.insert({{entry.role.str(), entry.name.str()}, tensors.size()});
+  if (isNew)
+    globals.push_back(global);
+  else if (globals[it->second] != global)
+    return fail() << "is " << global << " here and " << globals[it->second]
+                  << " in another program; ranks must agree";
+  if (!isNew && isPipeline())
+    return addOffset(tensors[it->second], *offset), success();
+  json::Object tensor{{"role", entry.role},
+                      {"name", entry.name},
+                      {"dtype", dtypeName(local.getElementType())},
+                      {"shape", json::Array(global.getShape())},
+                      {"local_shape", json::Array(ArrayRef<int64_t>(shape))}};
+  addOffset(tensor, *offset);
+  addSharding(tensor, global);
+  auto copyAttribute = [&](StringRef from, StringRef to) {
+    if (Attribute value =
+            entry.attributes ? entry.attributes.get(from) : nullptr)
+      tensor[to] = toJson(value);
+  };
+  copyAttribute(nn::NNDialect::kFileShapeAttr, "file_shape");
+  if (entry.role == "parameter" || entry.role == "input")
+    copyAttribute(nn::NNDialect::kInitAttr, "init");
+  tensors.push_back(std::move(tensor));
+  return success();
+}
+
+/// With stages: an offset for each, -1 where it has no such tensor.
+void MetadataBuilder::addOffset(json::Object &tensor, int64_t offset) {
+  if (!isPipeline()) {
+    tensor["offset"] = offset;
+    return;
+  }
+  if (!tensor.getArray("offsets"))
+    tensor["offsets"] = json::Array(std::vector<int64_t>(steps.size(), -1));
+  (*tensor.getArray("offsets"))[stage] = offset;
+}
+
+RankedTensorType globalType(Attribute attribute) {
+  auto type = dyn_cast_or_null<TypeAttr>(attribute);
+  return type ? dyn_cast<RankedTensorType>(type.getValue()) : nullptr;
+}
+
+/// Attributes of the parameter of that name.
+DictionaryAttr parameterAttributes(func::FuncOp step, StringAttr name) {
+  for (unsigned index = 0; index < step.getNumArguments(); ++index)
+    if (step.getArgAttr(index, nn::NNDialect::kParamAttr) == name)
+      return step.getArgAttrDict(index);
+  return {};
+}
+
+LogicalResult MetadataBuilder::addArguments() {
+  for (BlockArgument argument : step.getArguments()) {
+    DictionaryAttr attrs = step.getArgAttrDict(argument.getArgNumber());
+    auto string = [&](StringRef name) {
+      return attrs ? attrs.getAs<StringAttr>(name) : StringAttr();
+    };
+    TensorEntry entry{"input", "", argument, nullptr, attrs};
+    if (attrs)
+      entry.global = globalType(attrs.get(rt::RTDialect::kGlobalAttr));
+    auto role = string(nn::NNDialect::kRoleAttr);
+    if (auto name = string(nn::NNDialect::kParamAttr)) {
+      entry.role = "parameter";
+      entry.name = name;
+    } else if (auto of = string("nn.of"); of && role) {
+      entry.role = role;
+      entry.name = of;
+      // Moments are stored in the shape of their parameter.
+      entry.attributes = parameterAttributes(step, of);
+    } else if (auto data = string(nn::NNDialect::kDataAttr)) {
+      entry.name = data;
+    } else if (auto table = string(nn::NNDialect::kTableAttr)) {
+      entry.name = table;
+    } else if (role) {
+      entry.name = role;
+    } else {
+      return step.emitError()
+             << "argument #" << argument.getArgNumber()
+             << " is no parameter, moment, data, table or scalar";
+    }
+    if (failed(addTensor(entry)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult MetadataBuilder::addResults() {
+  Operation *ret = step.getBody().front().getTerminator();
+  for (OpOperand &operand : ret->getOpOperands()) {
+    auto role = step.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
+                                                     nn::NNDialect::kRoleAttr);
+    bool isOutput = role && (role == "loss" || role == "grad_norm");
+    if (isOutput &&
+        failed(addTensor({"output", role, operand.get(), nullptr, {}})))
+      return failure();
+  }
+  return success();
+}
+
+/// What rt.keep keeps until the end of the step, for `tessera verify`.
+LogicalResult MetadataBuilder::addKept() {
+  WalkResult walk = step.getBody().walk([&](Operation *op) {
+    for (OpResult result : op->getResults()) {
+      DictionaryAttr keep = rt::resultEntry(result, rt::RTDialect::kKeepAttr);
+      auto name = keep ? keep.getAs<StringAttr>("name") : StringAttr();
+      if (!name)
+        continue;
+      TensorEntry entry{
+          "value", name, result, globalType(keep.get("global")), {}};
+      DictionaryAttr role = rt::resultEntry(result, rt::RTDialect::kRoleAttr);
+      auto param = role ? role.getAs<StringAttr>(nn::NNDialect::kParamAttr)
+                        : StringAttr();
+      if (param) {
+        entry.role = "gradient";
+        entry.name = param;
+      }
+      if (failed(addTensor(entry)))
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+json::Array meshJson(dist::MeshAttr mesh) {
+  json::Array axes;
+  if (mesh)
+    for (auto [axis, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
+      axes.push_back(json::Object{{"axis", axis.getValue()}, {"size", size}});
+  return axes;
+}
+
+void MetadataBuilder::addOptions(json::Object &metadata) {
+  if (auto options = module->getAttrOfType<DictionaryAttr>(kOptionsAttr))
+    for (NamedAttribute entry : options)
+      metadata[entry.getName().getValue()] = toJson(entry.getValue());
+  metadata["mesh"] = meshJson(mesh);
+  if (Attribute model = module->getAttr(nn::NNDialect::kModelAttr))
+    metadata["model"] = toJson(model);
+  auto pipeline =
+      module->getAttrOfType<StringAttr>(rt::RTDialect::kPipelineAttr);
+  if (!pipeline)
+    return;
+  llvm::Expected<json::Value> parsed = json::parse(pipeline.getValue());
+  if (!parsed)
+    return llvm::consumeError(parsed.takeError());
+  metadata["pipeline"] = std::move(*parsed);
+  auto messages =
+      module->getAttrOfType<IntegerAttr>(rt::RTDialect::kMessagesAttr);
+  if (messages)
+    (*metadata.getObject("pipeline"))["messages"] = messages.getInt();
+}
+
+/// Of the stage that needs most; with stages also each one's.
+LogicalResult MetadataBuilder::addArena(json::Object &metadata) {
+  json::Object largest;
+  json::Array stages;
+  for (func::FuncOp step : steps) {
+    Operation *owner = rt::arenaOwner(step);
+    auto bytes = owner->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaAttr);
+    Attribute kinds = owner->getAttr(rt::RTDialect::kArenaByKindAttr);
+    if (!bytes || !kinds)
+      return step.emitError() << "has no memory plan; run rt-plan-memory first";
+    json::Object arena{{"bytes", bytes.getInt()}, {"by_kind", toJson(kinds)}};
+    if (largest.empty() || *largest.getInteger("bytes") < bytes.getInt())
+      largest = arena;
+    stages.push_back(std::move(arena));
+  }
+  if (isPipeline())
+    largest["stages"] = std::move(stages);
+  metadata["arena"] = std::move(largest);
+  return success();
+}
+
+LogicalResult MetadataBuilder::addStep() {
+  return success(succeeded(addArguments()) && succeeded(addResults()) &&
+                 succeeded(addKept()));
+}
+
+void MetadataBuilder::addStages(json::Object &totals, json::Array stages,
+                                double flops) {
+  int64_t parameters = 0, tokens = 0;
+  for (const json::Object &tensor : tensors)
+    if (tensor.getString("role") == "parameter") {
+      int64_t elements = 1;
+      for (const json::Value &size : *tensor.getArray("shape"))
+        elements *= *size.getAsInteger();
+      parameters += elements;
+    }
+  for (const json::Value &stage : stages)
+    tokens =
+        std::max(tokens, *stage.getAsObject()->getInteger("tokens_per_step"));
+  totals["parameters"] = parameters;
+  totals["tokens_per_step"] = tokens;
+  totals["flops"] = static_cast<int64_t>(flops);
+  totals["stages"] = std::move(stages);
+}
+
+/// Of each step, and the list of all calls in `ops`.
+std::vector<ProgramReport> MetadataBuilder::reportSteps() {
+  std::vector<ProgramReport> reports(steps.size());
+  std::vector<std::string> texts(steps.size());
+  parallelFor(module.getContext(), 0, steps.size(), [&](size_t number) {
+    ProgramReport &report = reports[number];
+    report = reportProgram(steps[number], mesh);
+    texts[number] = opsJson(report.calls, isPipeline() ? std::optional(number)
+                                                       : std::nullopt);
+    report.calls = {}; // most of the memory
+  });
+  ops = "[" + llvm::join(texts, ",") + "]";
+  return reports;
+}
+
+/// Sums of a stage's program are of the busiest stage; with stages also each
+/// one's.
+void MetadataBuilder::addReports(json::Object &metadata) {
+  int64_t ranks = (mesh ? mesh.getRanks() : 1) / int64_t(steps.size());
+  std::vector<ProgramReport> reports = reportSteps();
+  auto busiest = llvm::max_element(
+      reports, [](const ProgramReport &a, const ProgramReport &b) {
+        return a.flops() < b.flops();
+      });
+  json::Array stages;
+  double flops = 0;
+  for (const ProgramReport &report : reports) {
+    flops += static_cast<double>(report.flops() * ranks);
+    stages.push_back(reportJson(report, ranks));
+  }
+  json::Object totals = reportJson(*busiest, ranks);
+  if (isPipeline())
+    addStages(totals, std::move(stages), flops);
+  if (auto extra = module->getAttrOfType<DictionaryAttr>("rt.report"))
+    for (NamedAttribute entry : extra)
+      totals[entry.getName().getValue()] = toJson(entry.getValue());
+  metadata["report"] = std::move(totals);
+}
+
+/// In the order of keys, as a json::Object is printed.
+std::string textOf(json::Object metadata, StringRef ops) {
+  metadata["ops"] = nullptr;
+  SmallVector<std::pair<StringRef, json::Value *>> entries;
+  for (auto &[key, value] : metadata)
+    entries.push_back({key, &value});
+  llvm::sort(entries, llvm::less_first());
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  json::OStream out(stream);
+  out.object([&] {
+    for (auto &[key, value] : entries) {
+      out.attributeBegin(key);
+      if (key == "ops")
+        out.rawValue(ops);
+      else
+        out.value(*value);
+      out.attributeEnd();
+    }
+  });
+  return text;
+}
+
+FailureOr<std::string> MetadataBuilder::build() {
+  json::Object metadata{{"format", 1}, {"producer", "tessera 0.1.0"}};
+  addOptions(metadata);
+  if (failed(addArena(metadata)))
+    return failure();
+  for (func::FuncOp each : steps) {
+    step = each;
+    if (failed(addStep()))
+      return failure();
+    ++stage;
+  }
+  addReports(metadata);
+  json::Array list;
+  list.reserve(tensors.size());
+  for (json::Object &tensor : tensors)
+    list.push_back(std::move(tensor));
+  metadata["tensors"] = std::move(list);
+  return textOf(std::move(metadata), ops);
+}
+
+} // namespace
+
+FailureOr<std::string> tessera::buildMetadata(ModuleOp module,
+                                              ArrayRef<func::FuncOp> steps) {
+  return MetadataBuilder(module, steps).build();
+}

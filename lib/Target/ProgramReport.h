@@ -1,0 +1,65 @@
+//===- ProgramReport.h - what a lowered program does, in numbers ----------===//
+// Walks `@step` of one rank: every call with its work and its traffic, and
+// their sums per optimizer step. What is counted is what runs.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LIB_TARGET_PROGRAMREPORT_H
+#define TESSERA_LIB_TARGET_PROGRAMREPORT_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Dialect/Dist/Dist.h"
+#include <map>
+
+namespace tessera {
+
+/// One call of the runtime, in the order of its number.
+struct CallRecord {
+  llvm::StringRef op;     ///< Without dialect: "all_reduce".
+  llvm::StringRef name;   ///< From the location: "h.3.mlp"; may be empty.
+  llvm::StringRef phase;  ///< "forward", "backward", "recompute", "optimizer".
+  llvm::StringRef kernel; ///< Of a launch.
+  llvm::StringRef reason; ///< Of a collective.
+  int64_t layer = -1;     ///< First number in the name; -1: none.
+  int64_t times = 1;      ///< Per optimizer step.
+  int64_t flops = 0;      ///< Of one call; a multiply-add is two.
+  int64_t elements = 0;   ///< Of the array that is whole, of a collective.
+  int64_t bytes = 0;      ///< Of that array; of what a launch reads and writes.
+  llvm::SmallVector<llvm::StringRef> axes;
+  dist::Collective collective = dist::Collective::None;
+  bool isRoot = false;  ///< Of a broadcast: has what the others get.
+  bool isAsync = false; ///< A collective that is waited for later.
+  /// Ops that compute between its start and its wait, and their flops.
+  int64_t besideOps = 0, besideFlops = 0;
+};
+
+/// Per optimizer step, of one rank.
+struct Traffic {
+  int64_t calls = 0, elements = 0, bytes = 0;
+  double ringBytes = 0; ///< That a rank sends with ring algorithms.
+  /// Of messages and broadcasts alone, each from its source to whom gets it.
+  int64_t sent = 0, received = 0;
+};
+
+struct ProgramReport {
+  std::vector<CallRecord> calls;
+  int64_t forwardFlops = 0, backwardFlops = 0, optimizerFlops = 0;
+  int64_t recomputeFlops = 0; ///< Forward work done again in backward.
+  std::map<std::string, Traffic> traffic; ///< By axes: "tp" or "dp,tp".
+  int64_t parameters = 0;                 ///< Global, padding not counted.
+  int64_t parametersPerRank = 0;          ///< What a rank stores.
+  int64_t tokens = 0;                     ///< Per step, all ranks.
+  int64_t kernels = 0, launches = 0, gemms = 0; ///< Launches, gemms: per step.
+  /// What part of causal attention each slice of a split sequence is; empty:
+  /// no sequence is split there.
+  std::vector<double> causalWork;
+
+  int64_t flops() const {
+    return forwardFlops + backwardFlops + recomputeFlops + optimizerFlops;
+  }
+};
+
+ProgramReport reportProgram(mlir::func::FuncOp step, dist::MeshAttr mesh);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_TARGET_PROGRAMREPORT_H

@@ -1,0 +1,190 @@
+//===- ApiSession.cpp - tsr_session_* of the C API ------------------------===//
+#include "runtime/api/Api.h"
+#include "runtime/checkpoint/Checkpoint.h"
+
+using namespace tessera;
+
+static ProcessOptions processOptions(const tsr_session_options &given) {
+  ProcessOptions result;
+  if (given.world_size == 0 && given.rank == 0)
+    return result;
+  result.worldSize = given.world_size;
+  result.rank = given.rank;
+  result.localRank = given.local_rank;
+  result.localSize = given.local_size;
+  if (given.rendezvous)
+    result.rendezvous = given.rendezvous;
+  if (given.rendezvous_timeout_ms != 0)
+    result.timeout = std::chrono::milliseconds(given.rendezvous_timeout_ms);
+  if (result.worldSize < 1)
+    checkProcessOptions(result);
+  return result;
+}
+
+static SessionOptions sessionOptions(const tsr_session_options *given) {
+  tsr_session_options options = takeOptions(given, "tsr_session_options");
+  SessionOptions result;
+  if (options.device)
+    result.device = options.device;
+  if (options.communicator)
+    result.communicator = options.communicator;
+  result.threads = options.threads;
+  if (options.timeout_ms != 0)
+    result.timeoutMs = options.timeout_ms;
+  result.seed = options.seed;
+  result.poison = options.poison != 0;
+  result.processes = processOptions(options);
+  return result;
+}
+
+tsr_status tsr_session_create(const tsr_artifact *artifact,
+                              const tsr_session_options *options,
+                              tsr_session **out_session) {
+  return guarded([&] {
+    requirePointer(artifact, "artifact");
+    requirePointer(out_session, "out_session");
+    *out_session = new tsr_session(artifact->content, sessionOptions(options));
+  });
+}
+
+const char *tsr_session_device(const tsr_session *session) {
+  return session->content.deviceText().c_str();
+}
+
+void tsr_session_destroy(tsr_session *session) { delete session; }
+
+tsr_status tsr_session_init(tsr_session *session) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    session->content.initialize();
+  });
+}
+
+tsr_status tsr_session_set_schedule(tsr_session *session,
+                                    const tsr_schedule *schedule) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(schedule, "schedule");
+    tsr_schedule given = takeOptions(schedule, "tsr_schedule");
+    session->content.setSchedule(
+        {given.lr, given.min_lr, given.warmup_steps, given.total_steps});
+  });
+}
+
+tsr_status tsr_session_step(tsr_session *session, const int32_t *tokens,
+                            size_t count, tsr_step_result *out_result) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(tokens, "tokens");
+    tsr_step_result result = session->content.step(tokens, count);
+    if (out_result)
+      *out_result = result;
+  });
+}
+
+tsr_status tsr_session_trace(tsr_session *session, const char *path) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(path, "path");
+    session->content.traceNextStep(path);
+  });
+}
+
+tsr_status tsr_session_step_batch(tsr_session *session, const tsr_batch *batch,
+                                  tsr_step_result *out_result) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(batch, "batch");
+    tsr_batch given = takeOptions(batch, "tsr_batch");
+    requirePointer(given.ids, "ids");
+    requirePointer(given.labels, "labels");
+    tsr_step_result result = session->content.step(given);
+    if (out_result)
+      *out_result = result;
+  });
+}
+
+tsr_status tsr_session_largest(tsr_session *session, int32_t value,
+                               int32_t *out_largest) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(out_largest, "out_largest");
+    *out_largest = session->content.largest(value);
+  });
+}
+
+int64_t tsr_session_next_step(const tsr_session *session) {
+  return session->content.nextStep();
+}
+
+static const TensorInfo &find(tsr_session *session, const char *role,
+                              const char *name, const void *values) {
+  requirePointer(session, "session");
+  requirePointer(role, "role");
+  requirePointer(name, "name");
+  requirePointer(values, "values");
+  return session->content.tensor(role, name);
+}
+
+static void checkCount(const TensorInfo &tensor, size_t count,
+                       int64_t expected) {
+  if (count != static_cast<size_t>(expected))
+    fail(TSR_INVALID_ARGUMENT, tensor.describe(), " has ", expected,
+         " elements, the call gives room for ", count);
+}
+
+tsr_status tsr_session_read(tsr_session *session, const char *role,
+                            const char *name, double *values, size_t count) {
+  return guarded([&] {
+    const TensorInfo &tensor = find(session, role, name, values);
+    checkCount(tensor, count, tensor.elements());
+    session->content.read(tensor, values);
+  });
+}
+
+tsr_status tsr_session_write(tsr_session *session, const char *role,
+                             const char *name, const double *values,
+                             size_t count) {
+  return guarded([&] {
+    const TensorInfo &tensor = find(session, role, name, values);
+    checkCount(tensor, count, tensor.elements());
+    session->content.write(tensor, values);
+  });
+}
+
+tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
+                                  const char *role, const char *name,
+                                  double *values, size_t count) {
+  return guarded([&] {
+    const TensorInfo &tensor = find(session, role, name, values);
+    int64_t ranks = session->content.metadata().mesh.ranks();
+    if (rank < 0 || rank >= ranks)
+      fail(TSR_INVALID_ARGUMENT, "rank ", rank, " of ", ranks, " ranks");
+    checkCount(tensor, count, tensor.localElements());
+    session->content.readLocal(rank, tensor, values);
+  });
+}
+
+tsr_status tsr_session_save(tsr_session *session, const char *directory) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(directory, "directory");
+    saveCheckpoint(session->content, directory);
+  });
+}
+
+tsr_status tsr_session_load(tsr_session *session, const char *directory) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(directory, "directory");
+    loadCheckpoint(session->content, directory);
+  });
+}
+
+tsr_status tsr_session_load_weights(tsr_session *session, const char *path) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(path, "path");
+    loadWeights(session->content, path);
+  });
+}

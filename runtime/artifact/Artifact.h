@@ -1,0 +1,27 @@
+//===- Artifact.h - a loaded .tsr file --------------------------*- C++ -*-===//
+// Header, metadata and code, all checked. Metadata and code are shared with the
+// sessions, which may outlive the artifact.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_ARTIFACT_ARTIFACT_H
+#define TESSERA_RUNTIME_ARTIFACT_ARTIFACT_H
+
+#include "runtime/artifact/Code.h"
+#include "runtime/artifact/Metadata.h"
+
+#include <memory>
+
+namespace tessera {
+
+struct Artifact {
+  std::string path;
+  std::string text; ///< the metadata as it lies in the file
+  std::shared_ptr<const Metadata> metadata;
+  std::shared_ptr<const Code> code;
+};
+
+/// TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT.
+Artifact loadArtifact(const std::string &path);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_ARTIFACT_ARTIFACT_H

@@ -1,0 +1,165 @@
+//===- Metadata.h - what an artifact says about its program -----*- C++ -*-===//
+// The metadata of docs/Artifact.md, parsed and checked: what lies in these
+// structs is consistent (shapes, offsets inside the arena, known axes), so the
+// rest of the runtime need not look again.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_ARTIFACT_METADATA_H
+#define TESSERA_RUNTIME_ARTIFACT_METADATA_H
+
+#include "runtime/support/Json.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+struct Axis {
+  std::string name;
+  int64_t size;
+};
+
+/// Named axes, the last varies fastest over ranks.
+struct Mesh {
+  std::vector<Axis> axes;
+  /// The axis of pipeline stages, -1 if every rank runs the same program.
+  int64_t stageAxis = -1;
+
+  int64_t ranks() const;
+  std::vector<int64_t> coordinates(int64_t rank) const;
+  int64_t rankAt(const std::vector<int64_t> &coordinates) const;
+  /// 0 without stages.
+  int64_t stageOf(const std::vector<int64_t> &coordinates) const;
+  int64_t stages() const;
+  /// Ranks that differ from `rank` only on the axes of the bit set, in order.
+  std::vector<int64_t> group(int64_t rank, int64_t axisSet) const;
+  /// "axis 'tp'" or "axes 'dp', 'tp'".
+  std::string describe(int64_t axisSet) const;
+};
+
+enum class Role {
+  Parameter,
+  Master,
+  Moment1,
+  Moment2,
+  Gradient,
+  Input,
+  Output,
+  Value
+};
+const char *roleName(Role role);
+std::optional<Role> roleFromName(const std::string &name);
+/// Parameters and optimizer state: what lives from step to step.
+bool isState(Role role);
+
+struct Initial {
+  enum Kind { Normal, Zeros, Ones, Cosines, Sines } kind = Zeros;
+  double mean = 0, std = 0;
+  int64_t stream = 0;
+  /// Cosines, Sines: element [p, e] is scale * cos(p * frequencies[e]).
+  std::vector<double> frequencies;
+  double scale = 1;
+};
+
+/// `dim` is cut over mesh axis number `axis`.
+struct Split {
+  int64_t axis;
+  int64_t dim;
+};
+
+/// A named buffer in every rank's arena. Shapes are as in docs/Artifact.md.
+struct TensorInfo {
+  Role role;
+  std::string name;
+  int dtype;
+  std::vector<int64_t> shape, fileShape, localShape;
+  int64_t offset; ///< bytes from the start of the arena
+  /// The same by stage, -1 where a stage has no such tensor; empty: `offset`
+  /// everywhere.
+  std::vector<int64_t> stageOffsets;
+  std::vector<Split> sharding;
+  std::vector<int64_t> partial; ///< axis numbers
+  std::optional<Initial> init;
+
+  int64_t elements() const;
+  int64_t localElements() const;
+  int64_t localBytes() const;
+  int64_t offsetAt(int64_t stage) const;
+  bool isAt(int64_t stage) const { return offsetAt(stage) >= 0; }
+  /// The first stage that has it.
+  int64_t firstStage() const;
+  /// "parameter 'transformer.wte.weight'"
+  std::string describe() const;
+};
+
+struct OpInfo {
+  std::string op, name;
+  int64_t layer = -1; ///< -1: outside the layers
+};
+
+/// Of an encoder-decoder model: its target sequence, the token that its first
+/// label is predicted from, and the one that pads targets.
+struct Decoder {
+  int64_t target, start, padding;
+};
+
+struct Model {
+  int64_t vocabulary, sequence, batch, microBatches;
+  /// Of a masked language model, whose labels may be ignored: what stands for
+  /// tokens to predict.
+  std::optional<int64_t> maskToken;
+  int64_t tokenTypes = 0; ///< Legal ones are below; 0: it has none.
+  std::optional<Decoder> decoder;
+
+  /// Labels of a sequence, and the tokens that make its inputs and labels.
+  int64_t labels() const { return decoder ? decoder->target : sequence; }
+  int64_t columns() const { return sequence + (decoder ? labels() : 1); }
+  bool ignoresLabels() const { return maskToken || decoder; }
+};
+
+struct Optimizer {
+  double beta1, beta2, lr, minLr;
+  int64_t warmupSteps, totalSteps;
+};
+
+struct Metadata {
+  std::string device;
+  std::vector<std::string> features;
+  Mesh mesh;
+  Model model;
+  Optimizer optimizer;
+  int64_t arenaBytes;               ///< of the rank that needs most
+  std::vector<int64_t> stageArenas; ///< of each stage's ranks
+  /// What the arena holds at its fullest, largest first; may be empty.
+  std::vector<std::pair<std::string, int64_t>> arenaKinds;
+  std::vector<TensorInfo> tensors;
+  std::vector<OpInfo> ops;
+
+  /// Null if there is none.
+  const TensorInfo *find(Role role, const std::string &name) const;
+  bool hasParameters() const;
+  int64_t arenaBytesAt(int64_t stage) const;
+  /// "gemm 'h.3.mlp.fc' of layer 3 (op 12)"; -1 is what no program asks for.
+  std::string describeOp(int64_t op) const;
+
+  /// "activations 6442450944, optimizer 1020054732" of `arenaKinds`.
+  std::string describeArena() const;
+
+  std::map<std::pair<Role, std::string>, size_t> index;
+};
+
+int64_t elementsOf(const std::vector<int64_t> &shape);
+/// "[2, 3]"
+std::string describeShape(const std::vector<int64_t> &shape);
+
+/// Parses and checks; `source` names the file in errors (TSR_CORRUPT).
+Metadata parseMetadata(const std::string &source, const std::string &text);
+/// One entry of "tensors", checked against mesh and arenas (ParseTensor.cpp).
+TensorInfo parseTensor(const JsonView &entry, const Metadata &metadata);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_ARTIFACT_METADATA_H

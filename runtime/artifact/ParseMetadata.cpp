@@ -1,0 +1,208 @@
+//===- ParseMetadata.cpp - the metadata but for its tensors ---------------===//
+#include "runtime/artifact/Metadata.h"
+#include "runtime/support/Status.h"
+#include "tessera/abi.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+
+namespace {
+constexpr int64_t maxRanks = 1 << 16;
+constexpr size_t maxAxes = 16;
+constexpr int64_t maxCount = int64_t(1) << 40;
+
+Mesh parseMesh(const JsonView &view) {
+  Mesh mesh;
+  for (const JsonView &item : view.items()) {
+    Axis axis{item.at("axis").text(), item.at("size").integer(1, maxRanks)};
+    for (const Axis &other : mesh.axes)
+      if (other.name == axis.name)
+        item.refuse("repeats the axis '" + axis.name + "'");
+    mesh.axes.push_back(std::move(axis));
+    if (mesh.axes.size() > maxAxes || mesh.ranks() > maxRanks)
+      view.refuse(
+          concat("has more than ", maxAxes, " axes or ", maxRanks, " ranks"));
+  }
+  return mesh;
+}
+
+void parseStageAxis(const JsonView &view, Mesh &mesh) {
+  for (size_t i = 0; i < mesh.axes.size(); ++i)
+    if (mesh.axes[i].name == view.text())
+      mesh.stageAxis = static_cast<int64_t>(i);
+  if (mesh.stageAxis < 0)
+    view.refuse("is '" + view.text() + "', which is no axis of the mesh");
+}
+
+Model parseModel(const JsonView &view) {
+  Model model;
+  model.vocabulary = view.at("vocabulary").integer(1, INT32_MAX);
+  model.sequence = view.at("sequence").integer(1, maxCount);
+  model.batch = view.at("batch").integer(1, maxCount);
+  model.microBatches = view.at("micro_batches").integer(1, maxCount);
+  if (model.batch % model.microBatches != 0)
+    view.at("batch").refuse(concat("is ", model.batch, ", not a multiple of ",
+                                   model.microBatches, " micro-batches"));
+  if (view.has("mask_token"))
+    model.maskToken = view.at("mask_token").integer(0, model.vocabulary - 1);
+  if (view.has("token_types"))
+    model.tokenTypes = view.at("token_types").integer(1, INT32_MAX);
+  if (view.has("target"))
+    model.decoder = {view.at("target").integer(1, maxCount),
+                     view.at("start_token").integer(0, model.vocabulary - 1),
+                     view.at("pad_token").integer(0, model.vocabulary - 1)};
+  if (model.batch > maxCount / model.columns())
+    view.at("batch").refuse("times the sequence is too large");
+  return model;
+}
+
+double parseFinite(const JsonView &view, double low, double high) {
+  double value = view.number();
+  if (!(value >= low && value <= high))
+    view.refuse(concat("is ", value, ", must be in [", low, ", ", high, "]"));
+  return value;
+}
+
+Optimizer parseOptimizer(const JsonView &view) {
+  Optimizer optimizer;
+  // A beta of 1 would make the bias correction infinite.
+  optimizer.beta1 = parseFinite(view.at("beta1"), 0, std::nextafter(1.0, 0.0));
+  optimizer.beta2 = parseFinite(view.at("beta2"), 0, std::nextafter(1.0, 0.0));
+  optimizer.lr = parseFinite(view.at("lr"), 0, 1e30);
+  optimizer.minLr = parseFinite(view.at("min_lr"), 0, 1e30);
+  optimizer.warmupSteps = view.at("warmup_steps").integer(0, maxCount);
+  optimizer.totalSteps = view.at("total_steps").integer(0, INT64_MAX);
+  return optimizer;
+}
+
+OpInfo parseOp(const JsonView &view) {
+  OpInfo op;
+  op.op = view.at("op").text();
+  if (view.has("name"))
+    op.name = view.at("name").text();
+  if (view.has("layer"))
+    op.layer = view.at("layer").integer(-1, maxCount);
+  return op;
+}
+
+void parseArena(const JsonView &view, Metadata &metadata) {
+  constexpr int64_t limit = int64_t(1) << 50;
+  metadata.arenaBytes = view.at("bytes").integer(0, limit);
+  if (metadata.mesh.stageAxis >= 0) {
+    for (const JsonView &stage : view.at("stages").items())
+      metadata.stageArenas.push_back(
+          stage.at("bytes").integer(0, metadata.arenaBytes));
+    if (static_cast<int64_t>(metadata.stageArenas.size()) !=
+        metadata.mesh.stages())
+      view.at("stages").refuse(concat("has ", metadata.stageArenas.size(),
+                                      " entries for the ",
+                                      metadata.mesh.stages(), " stages"));
+  }
+  if (!view.has("by_kind"))
+    return;
+  JsonView kinds = view.at("by_kind");
+  for (const char *kind : {"weights", "gradients", "optimizer", "activations",
+                           "workspace", "inputs"})
+    if (kinds.has(kind))
+      metadata.arenaKinds.emplace_back(kind, kinds.at(kind).integer(0, limit));
+  std::stable_sort(metadata.arenaKinds.begin(), metadata.arenaKinds.end(),
+                   [](auto &a, auto &b) { return a.second > b.second; });
+}
+
+void parseTensors(const JsonView &view, Metadata &metadata) {
+  for (const JsonView &item : view.items()) {
+    TensorInfo tensor = parseTensor(item, metadata);
+    auto key = std::make_pair(tensor.role, tensor.name);
+    if (!metadata.index.emplace(key, metadata.tensors.size()).second)
+      item.refuse("repeats " + tensor.describe());
+    metadata.tensors.push_back(std::move(tensor));
+  }
+}
+
+/// State lives from step to step: it shares no memory.
+void checkApart(const JsonView &view, const Metadata &metadata, int64_t stage) {
+  std::vector<const TensorInfo *> state;
+  for (const TensorInfo &tensor : metadata.tensors)
+    if (isState(tensor.role) && tensor.isAt(stage))
+      state.push_back(&tensor);
+  std::sort(state.begin(), state.end(), [&](auto *a, auto *b) {
+    return a->offsetAt(stage) < b->offsetAt(stage);
+  });
+  for (size_t i = 1; i < state.size(); ++i)
+    if (state[i - 1]->offsetAt(stage) + state[i - 1]->localBytes() >
+        state[i]->offsetAt(stage))
+      view.refuse(concat(state[i - 1]->describe(), " overlaps ",
+                         state[i]->describe(), " in the arena"));
+}
+
+void checkState(const JsonView &view, const Metadata &metadata) {
+  for (const TensorInfo &tensor : metadata.tensors) {
+    if (!isState(tensor.role))
+      continue;
+    const TensorInfo *parameter = metadata.find(Role::Parameter, tensor.name);
+    if (!parameter || parameter->shape != tensor.shape ||
+        parameter->fileShape != tensor.fileShape)
+      view.refuse(tensor.describe() + " has no parameter of its shape");
+    if (!tensor.partial.empty())
+      view.refuse(tensor.describe() + " is state and cannot be partial");
+  }
+  for (int64_t stage = 0; stage < metadata.mesh.stages(); ++stage)
+    checkApart(view, metadata, stage);
+}
+
+void checkInput(const JsonView &view, const Metadata &metadata, Role role,
+                const char *name, const std::vector<int64_t> &shape) {
+  const TensorInfo *tensor = metadata.find(role, name);
+  if (!tensor)
+    return;
+  bool isInteger = tensor->dtype == TSR_DTYPE_I32;
+  if (tensor->shape != shape || isInteger == shape.empty())
+    view.refuse(concat(tensor->describe(), " must be ",
+                       shape.empty() ? "floating point " : "i32 ",
+                       describeShape(shape), ", it is ",
+                       describeShape(tensor->shape)));
+}
+
+void checkInputs(const JsonView &view, const Metadata &metadata) {
+  const Model &model = metadata.model;
+  std::vector<int64_t> tokens = {
+      model.microBatches, model.batch / model.microBatches, model.sequence};
+  checkInput(view, metadata, Role::Input, "ids", tokens);
+  checkInput(view, metadata, Role::Input, "token_types", tokens);
+  tokens.back() = model.labels();
+  checkInput(view, metadata, Role::Input, "labels", tokens);
+  checkInput(view, metadata, Role::Input, "decoder_ids", tokens);
+  for (const char *name : {"lr", "bias_correction1", "bias_correction2"})
+    checkInput(view, metadata, Role::Input, name, {});
+  for (const char *name : {"loss", "grad_norm"})
+    checkInput(view, metadata, Role::Output, name, {});
+}
+} // namespace
+
+Metadata parseMetadata(const std::string &source, const std::string &text) {
+  nlohmann::json parsed =
+      parseJson(source, text.data(), text.data() + text.size());
+  JsonView root(parsed, source);
+  root.at("format").integer(1, 1);
+  Metadata metadata;
+  metadata.device = root.at("target").at("device").text();
+  if (root.at("target").has("features"))
+    for (const JsonView &item : root.at("target").at("features").items())
+      metadata.features.push_back(item.text());
+  metadata.mesh = parseMesh(root.at("mesh"));
+  if (root.has("pipeline"))
+    parseStageAxis(root.at("pipeline").at("axis"), metadata.mesh);
+  metadata.model = parseModel(root.at("model"));
+  metadata.optimizer = parseOptimizer(root.at("optimizer"));
+  parseArena(root.at("arena"), metadata);
+  parseTensors(root.at("tensors"), metadata);
+  for (const JsonView &item : root.at("ops").items())
+    metadata.ops.push_back(parseOp(item));
+  checkState(root.at("tensors"), metadata);
+  checkInputs(root.at("tensors"), metadata);
+  return metadata;
+}
+
+} // namespace tessera

@@ -1,0 +1,81 @@
+#include "runtime/calls/CpuDevice.h"
+
+#include "runtime/calls/Calls.h"
+#include "runtime/calls/Entry.h"
+#include "runtime/device/Arena.h"
+
+#include <cstring>
+
+namespace tessera {
+
+namespace {
+class CpuRank final : public DeviceRank {
+public:
+  explicit CpuRank(Rank &rank) : rank(rank) {
+    arena.allocate(rank.metadata->arenaBytesAt(rank.stage));
+  }
+  unsigned char *hostArena() const override { return arena.data(); }
+  void read(int64_t offset, int64_t bytes, void *host) const override {
+    std::memcpy(host, arena.data() + offset, bytes);
+  }
+  void write(int64_t offset, int64_t bytes, const void *host) override {
+    std::memcpy(arena.data() + offset, host, bytes);
+  }
+  void zero(int64_t offset, int64_t bytes) override {
+    std::memset(arena.data() + offset, 0, bytes);
+  }
+  void poison() override { arena.poison(); }
+  Status run(const ProgramStep &step) override {
+    return runOnCpu(rank, arena.data(), step);
+  }
+  std::string describe() const override { return "cpu"; }
+
+private:
+  Rank &rank;
+  Arena arena;
+};
+
+class CpuDevice final : public Device {
+public:
+  void check(const DeviceRequest &request) const override {
+    const char *own = request.hasAllRanks() ? "threads" : "tcp";
+    if (request.communicator != own)
+      fail(TSR_UNSUPPORTED, "communicator '", request.communicator,
+           "' does not connect ranks ",
+           request.hasAllRanks() ? "of one process" : "that are processes",
+           " on device 'cpu'; use '", own, "'");
+    checkMemory(request.metadata.arenaBytes, request.ranks.machine);
+  }
+  std::unique_ptr<DeviceRank> openRank(Rank &rank) override {
+    return std::make_unique<CpuRank>(rank);
+  }
+  DeviceReport report() const override { return {}; }
+};
+} // namespace
+
+std::shared_ptr<Device> makeCpuDevice() {
+  return std::make_shared<CpuDevice>();
+}
+
+Status runOnCpu(Rank &rank, unsigned char *arena, const ProgramStep &step) {
+  tsr_abi_frame frame{&cpuApi(),   &rank,     arena,
+                      step.number, step.seed, rank.coordinates.data(),
+                      runCalls};
+  return statusOfProgram(rank, step, step.program(&frame));
+}
+
+void runProgram(Rank &rank, int64_t step, int64_t seed) noexcept {
+  Status status;
+  try {
+    status = rank.device->run({rank.code->step(), step, seed});
+  } catch (...) {
+    status = currentStatus();
+  }
+  if (!status.ok() && !rank.communicator->failed())
+    rank.communicator->abort(status);
+  if (rank.background)
+    rank.background->drain();
+  rank.communicator->left();
+}
+
+} // namespace tessera

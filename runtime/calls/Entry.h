@@ -1,0 +1,102 @@
+//===- Entry.h - the border between generated code and the runtime --------===//
+#ifndef TESSERA_RUNTIME_CALLS_ENTRY_H
+#define TESSERA_RUNTIME_CALLS_ENTRY_H
+
+#include "runtime/device/Rank.h"
+
+namespace tessera {
+
+/// Runs `body`, which returns a Status; nothing leaves but 0 or 1. A failure
+/// aborts the communicator with a message that names the op and the rank.
+template <class Body>
+int32_t enterOp(Rank &rank, int64_t op, const Body &body) noexcept {
+  rank.communicator->reached(op);
+  if (rank.communicator->failed())
+    return 1;
+  Status status;
+  TracedOp traced(rank.trace ? &rank.trace->program : nullptr, op);
+  try {
+    status = body();
+  } catch (...) {
+    status = currentStatus();
+  }
+  if (status.ok())
+    return 0;
+  if (!rank.communicator->failed())
+    rank.communicator->abort(
+        {status.code, concat(rank.metadata->describeOp(op), " on rank ",
+                             rank.number, ": ", status.message)});
+  return 1;
+}
+
+inline Collective collectiveOf(int64_t op, const int64_t *args) {
+  Collective call;
+  call.op = op;
+  call.axes = args[TSR_COLLECTIVE_AXES];
+  call.count = args[TSR_COLLECTIVE_COUNT];
+  call.dtype = static_cast<int>(args[TSR_COLLECTIVE_DTYPE]);
+  call.reduction = static_cast<int>(args[TSR_COLLECTIVE_REDUCTION]);
+  call.outer = args[TSR_COLLECTIVE_OUTER];
+  call.rows = args[TSR_COLLECTIVE_ROWS];
+  call.gathersOuter = args[TSR_COLLECTIVE_GATHERS_OUTER] != 0;
+  return call;
+}
+
+inline Routing routingOf(const void *gates, const int64_t *args) {
+  if (!gates)
+    return {};
+  return {gates, args[TSR_COLLECTIVE_GATED_EXPERTS],
+          args[TSR_COLLECTIVE_GATED_TOKENS], args[TSR_COLLECTIVE_GATED_ROW],
+          args[TSR_COLLECTIVE_DTYPE_GATES] == TSR_DTYPE_F64};
+}
+
+/// The peer differs from the rank on one axis only.
+inline Message messageOf(const Rank &rank, int64_t op, const int64_t *args) {
+  std::vector<int64_t> peer = rank.coordinates;
+  peer[args[TSR_MESSAGE_AXIS]] = args[TSR_MESSAGE_PEER];
+  return {op, rank.metadata->mesh.rankAt(peer), args[TSR_MESSAGE_BYTES]};
+}
+
+/// The one axis of a call.
+inline size_t axisOf(const Rank &rank, const Collective &call) {
+  size_t axis = 0;
+  while (!((call.axes >> axis) & 1) && axis + 1 < rank.coordinates.size())
+    ++axis;
+  return axis;
+}
+
+/// The neighbours on the axis of a shift; those of even number send first.
+inline Shift shiftOf(const Rank &rank, const Collective &call) {
+  size_t axis = axisOf(rank, call);
+  const Mesh &mesh = rank.metadata->mesh;
+  int64_t own = rank.coordinates[axis], size = mesh.axes[axis].size;
+  auto rankAt = [&](int64_t coordinate) {
+    std::vector<int64_t> peer = rank.coordinates;
+    peer[axis] = coordinate % size;
+    return mesh.rankAt(peer);
+  };
+  return {call, rankAt(own + 1), rankAt(own + size - 1), own % 2 == 0};
+}
+
+inline Zigzag zigzagOf(const Rank &rank, const Collective &call,
+                       const int64_t *args) {
+  return {call, rank.metadata->mesh.group(rank.number, call.axes),
+          rank.coordinates[axisOf(rank, call)],
+          args[TSR_COLLECTIVE_MAKES_WHOLE] != 0};
+}
+
+/// What a program that returned `code` ends with.
+inline Status statusOfProgram(const Rank &rank, const ProgramStep &step,
+                              int32_t code) {
+  if (code == 0)
+    return {};
+  if (rank.communicator->failed())
+    return rank.communicator->failure();
+  return {TSR_INTERNAL,
+          concat("the program of rank ", rank.number, " stopped with code ",
+                 code, " in step ", step.number)};
+}
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_CALLS_ENTRY_H

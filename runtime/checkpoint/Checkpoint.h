@@ -1,0 +1,62 @@
+//===- Checkpoint.h - saving and restoring a session ------------*- C++ -*-===//
+// DIR/step-NNNNNNNN/{model,optimizer}.safetensors and manifest.json, global
+// tensors in their file shapes. A step directory appears whole or not at all;
+// nothing is written into a session before everything is checked.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_CHECKPOINT_CHECKPOINT_H
+#define TESSERA_RUNTIME_CHECKPOINT_CHECKPOINT_H
+
+#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/session/Session.h"
+
+#include <string>
+
+namespace tessera {
+
+/// TSR_IO; TSR_INVALID_ARGUMENT if the state is undefined.
+void saveCheckpoint(Session &session, const std::string &directory);
+/// `directory`: a step directory, or the parent of some. TSR_NOT_FOUND,
+/// TSR_CORRUPT, TSR_MISMATCH.
+void loadCheckpoint(Session &session, const std::string &directory);
+/// Parameters alone from a safetensors file, or from DIR/model.safetensors.
+void loadWeights(Session &session, const std::string &path);
+
+/// What a checkpoint says beside its tensors.
+struct Manifest {
+  struct File {
+    std::string name;
+    uint64_t bytes;
+    std::string hash;
+  };
+  int64_t step, seed, nextDataStep;
+  std::vector<File> files;
+};
+
+std::string writeManifest(const Manifest &manifest);
+/// TSR_CORRUPT: `source` is no manifest or is altered (it holds its own hash).
+Manifest readManifest(const std::string &source, const char *begin,
+                      const char *end);
+
+constexpr const char *modelFile = "model.safetensors";
+constexpr const char *optimizerFile = "optimizer.safetensors";
+constexpr const char *manifestFile = "manifest.json";
+
+/// The file of a state tensor and its name in there.
+const char *checkpointFile(const TensorInfo &tensor);
+std::string checkpointName(const TensorInfo &tensor);
+
+/// The tensors in which files hold one: itself, or, where its name has a `*`,
+/// its slices along dimension 0, under their numbers (experts of a mixture).
+struct FileParts {
+  std::vector<std::string> names;
+  std::vector<int64_t> shape; ///< of each
+};
+FileParts filePartsOf(const TensorInfo &tensor, const std::string &name);
+/// Elements [first, first + count) of tensors of one shape that lie behind each
+/// other.
+void widenParts(const std::vector<const FileTensor *> &parts, int64_t first,
+                int64_t count, double *out);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_CHECKPOINT_CHECKPOINT_H

@@ -1,0 +1,178 @@
+//===- CheckpointLoad.cpp - tsr_session_load ------------------------------===//
+#include "runtime/checkpoint/Checkpoint.h"
+
+#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/support/DType.h"
+
+#include <set>
+
+namespace tessera {
+
+namespace {
+/// The number of a step directory, -1 for other names.
+int64_t stepOf(const std::string &name) {
+  const std::string prefix = "step-";
+  if (name.compare(0, prefix.size(), prefix) != 0 ||
+      name.size() < prefix.size() + 8 || name.size() > prefix.size() + 18)
+    return -1;
+  int64_t step = 0;
+  for (size_t i = prefix.size(); i < name.size(); ++i) {
+    if (name[i] < '0' || name[i] > '9')
+      return -1;
+    step = step * 10 + (name[i] - '0');
+  }
+  return step;
+}
+
+/// `directory` itself, or its newest step directory that was completed.
+std::string findCheckpoint(const std::string &directory) {
+  if (!isDirectory(directory))
+    fail(TSR_NOT_FOUND, "there is no directory '", directory, "'");
+  if (isFile(concat(directory, "/", manifestFile)))
+    return directory;
+  std::string best;
+  int64_t newest = -1;
+  for (const std::string &name : listDirectory(directory)) {
+    int64_t step = stepOf(name);
+    if (step <= newest ||
+        !isFile(concat(directory, "/", name, "/", manifestFile)))
+      continue;
+    newest = step;
+    best = concat(directory, "/", name);
+  }
+  if (newest < 0)
+    fail(TSR_NOT_FOUND, "'", directory,
+         "' holds no checkpoint (no step-NNNNNNNN with a ", manifestFile, ")");
+  return best;
+}
+
+Manifest openManifest(const std::string &checkpoint) {
+  MappedFile file(concat(checkpoint, "/", manifestFile));
+  return readManifest(concat("'", file.path(), "'"), file.data(),
+                      file.data() + file.size());
+}
+
+void checkFile(const MappedFile &file, const Manifest::File &expected) {
+  if (file.size() != expected.bytes)
+    fail(TSR_CORRUPT, "'", file.path(), "' has ", file.size(),
+         " bytes, the manifest says ", expected.bytes,
+         "; it is torn, load an older checkpoint");
+  std::string hash = hashText(hashBytes(file.data(), file.size()));
+  if (hash != expected.hash)
+    fail(TSR_CORRUPT, "'", file.path(), "' has hash ", hash,
+         ", the manifest says ", expected.hash,
+         "; it is altered, load an older checkpoint");
+}
+
+/// A state tensor and where its values lie.
+struct Match {
+  const TensorInfo *tensor;
+  std::vector<const FileTensor *> parts;
+
+  /// Its bytes behind each other; `scratch` holds them where the file does not.
+  const char *bytes(std::vector<char> &scratch) const {
+    if (parts.size() == 1)
+      return parts[0]->data;
+    scratch.clear();
+    for (const FileTensor *part : parts)
+      scratch.insert(scratch.end(), part->data, part->data + part->bytes);
+    return scratch.data();
+  }
+};
+
+const FileTensor *matchPart(const TensorInfo &tensor, const std::string &name,
+                            const std::vector<int64_t> &shape,
+                            const SafetensorsFile &file) {
+  std::string path = file.file().path();
+  const FileTensor *source = file.find(name);
+  if (!source)
+    fail(TSR_MISMATCH, "'", path, "' has no tensor '", name,
+         "'; the checkpoint is of another model or optimizer");
+  if (source->shape != shape)
+    fail(TSR_MISMATCH, "'", path, "': '", name, "' has shape ",
+         describeShape(source->shape), ", the artifact has ",
+         describeShape(shape));
+  if (source->dtype != dtypeFileName(tensor.dtype))
+    fail(TSR_MISMATCH, "'", path, "': '", name, "' is ", source->dtype,
+         ", the artifact has ", dtypeFileName(tensor.dtype),
+         "; compile for that precision, or load its weights alone");
+  checkFinite(path, name, *source);
+  return source;
+}
+
+Match matchTensor(const TensorInfo &tensor, const SafetensorsFile &file) {
+  Match match{&tensor, {}};
+  FileParts parts = filePartsOf(tensor, checkpointName(tensor));
+  for (const std::string &name : parts.names)
+    match.parts.push_back(matchPart(tensor, name, parts.shape, file));
+  return match;
+}
+
+void checkNoExtra(const SafetensorsFile &file, const std::vector<Match> &used) {
+  std::set<const FileTensor *> known;
+  for (const Match &match : used)
+    known.insert(match.parts.begin(), match.parts.end());
+  for (const auto &[name, entry] : file.tensors()) {
+    if (known.count(&entry) == 0)
+      fail(TSR_MISMATCH, "'", file.file().path(), "' has a tensor '", name,
+           "' that the artifact has not; the checkpoint is of another model "
+           "or optimizer");
+  }
+}
+
+std::vector<Match> matchAll(const Metadata &metadata,
+                            const SafetensorsFile &model,
+                            const SafetensorsFile &optimizer) {
+  std::vector<Match> parameters, moments;
+  for (const TensorInfo &tensor : metadata.tensors) {
+    if (!isState(tensor.role))
+      continue;
+    bool isParameter = tensor.role == Role::Parameter;
+    (isParameter ? parameters : moments)
+        .push_back(matchTensor(tensor, isParameter ? model : optimizer));
+  }
+  checkNoExtra(model, parameters);
+  checkNoExtra(optimizer, moments);
+  parameters.insert(parameters.end(), moments.begin(), moments.end());
+  return parameters;
+}
+
+/// A checkpoint that is checked against an artifact.
+struct Opened {
+  Opened(const Metadata &metadata, const std::string &path)
+      : manifest(checked(path)), model(concat(path, "/", modelFile)),
+        optimizer(concat(path, "/", optimizerFile)),
+        matches(matchAll(metadata, model, optimizer)) {}
+
+  Manifest manifest;
+  SafetensorsFile model, optimizer;
+  std::vector<Match> matches;
+
+private:
+  static Manifest checked(const std::string &path) {
+    Manifest manifest = openManifest(path);
+    for (const Manifest::File &expected : manifest.files)
+      checkFile(MappedFile(concat(path, "/", expected.name)), expected);
+    return manifest;
+  }
+};
+} // namespace
+
+void loadCheckpoint(Session &session, const std::string &directory) {
+  session.checkAlive();
+  std::unique_ptr<Opened> checkpoint;
+  session.together([&] {
+    checkpoint =
+        std::make_unique<Opened>(session.metadata(), findCheckpoint(directory));
+  });
+  session.checkSame(concat("the step of the checkpoint in '", directory, "'"),
+                    checkpoint->manifest.step);
+  session.onEveryRank([&](Rank &rank) {
+    std::vector<char> scratch;
+    for (const Match &match : checkpoint->matches)
+      writeShardBytes(rank, *match.tensor, match.bytes(scratch));
+  });
+  session.resumeAt(checkpoint->manifest.step, checkpoint->manifest.seed);
+}
+
+} // namespace tessera

@@ -1,0 +1,63 @@
+//===- Safetensors.h - the checkpoint file format ---------------*- C++ -*-===//
+// Eight bytes of header length, a JSON header, raw little-endian data
+// (https://github.com/huggingface/safetensors, README "Format"). Reading trusts
+// nothing; writing is tensor by tensor.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_CHECKPOINT_SAFETENSORS_H
+#define TESSERA_RUNTIME_CHECKPOINT_SAFETENSORS_H
+
+#include "runtime/support/File.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+struct FileTensor {
+  std::string dtype; ///< "F32", "BF16", ...
+  std::vector<int64_t> shape;
+  const char *data;
+  uint64_t bytes;
+
+  int64_t elements() const;
+};
+
+/// A mapped file. TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT.
+class SafetensorsFile {
+public:
+  explicit SafetensorsFile(const std::string &path);
+
+  const MappedFile &file() const { return mapped; }
+  const std::map<std::string, FileTensor> &tensors() const { return entries; }
+  /// Null if there is none.
+  const FileTensor *find(const std::string &name) const;
+
+private:
+  MappedFile mapped;
+  std::map<std::string, FileTensor> entries;
+};
+
+/// Element types that can be widened: F32, F64, BF16, F16. 0 for others.
+int64_t fileElementBytes(const std::string &dtype);
+/// Elements [first, first + count) of a tensor of such a type.
+void widenFile(const FileTensor &tensor, int64_t first, int64_t count,
+               double *out);
+/// TSR_CORRUPT names the first element that is NaN or infinite.
+void checkFinite(const std::string &path, const std::string &name,
+                 const FileTensor &tensor);
+
+struct NewTensor {
+  std::string name;
+  std::string dtype;
+  std::vector<int64_t> shape;
+  uint64_t bytes;
+};
+
+/// The length and header of a file with these tensors, in this order; their
+/// data follows in the same order.
+std::string safetensorsHeader(const std::vector<NewTensor> &tensors);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_CHECKPOINT_SAFETENSORS_H

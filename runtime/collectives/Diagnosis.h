@@ -1,0 +1,46 @@
+//===- Diagnosis.h - what is said of a collective that fails ----*- C++ -*-===//
+// The same words for threads of one process and for processes.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_COLLECTIVES_DIAGNOSIS_H
+#define TESSERA_RUNTIME_COLLECTIVES_DIAGNOSIS_H
+
+#include "runtime/artifact/Metadata.h"
+#include "runtime/collectives/thread/Rendezvous.h"
+
+#include <functional>
+
+namespace tessera {
+
+/// Names an op of the program.
+using DescribeOp = std::function<std::string(int64_t)>;
+
+/// Types, sizes and reduction are such as exist.
+bool isKnown(const Collective &call);
+bool sameCall(const Mesh &mesh, const Offer &a, const Offer &b);
+/// "all_reduce of op 3 with 1 x 8 f32, reduction 0, root 0"
+std::string describeOffer(const Offer &offer);
+/// "all_reduce 'h.3.mlp' of layer 3 (op 12)": the collective by its op.
+std::string describeCall(const Offer &offer, const DescribeOp &describeOp);
+/// "ranks disagree over axis 'tp': rank 0 called ..., rank 1 called ..."
+std::string describeDisagreement(const std::string &axes, int64_t rank,
+                                 const Offer &own, int64_t other,
+                                 const Offer &theirs);
+
+/// Where a rank is.
+struct RankPlace {
+  bool inside = true; ///< of the program
+  int64_t op = -1;    ///< -1: it has not reached one
+};
+/// "is in gemm ...", "has left the program"
+std::string describePlace(const RankPlace &place, const DescribeOp &describeOp);
+/// "rank 2 is missing, it is in ..."
+std::string describeMissing(int64_t rank, const RankPlace &place,
+                            const DescribeOp &describeOp);
+/// "rank 4", "ranks 0, 1 and 3"
+std::string describeRanks(const std::vector<int64_t> &ranks);
+/// "rank 4 has arrived", "ranks 0, 1 and 3 have arrived".
+std::string describeArrived(const std::vector<int64_t> &ranks);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_COLLECTIVES_DIAGNOSIS_H

@@ -1,0 +1,27 @@
+//===- Reduce.h - elementwise reductions of several buffers -----*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_COLLECTIVES_REDUCE_H
+#define TESSERA_RUNTIME_COLLECTIVES_REDUCE_H
+
+#include <cstdint>
+#include <vector>
+
+namespace tessera {
+
+/// One reduction of `sources` in their order, neighbours first: the sum of 4 is
+/// (0 + 1) + (2 + 3), so ranks that add what smaller groups have added get the
+/// bits of one group. Sums of bf16 are made in f32 and rounded once; a maximum
+/// with a NaN is NaN; i32 sums wrap.
+struct Reduction {
+  int dtype;
+  int reduction;
+  const std::vector<const void *> &sources;
+};
+
+/// For i in [begin, end): every targets[t][i - shift] = reduction over s of
+/// sources[s][i]. Targets may be sources: blocks are computed aside first.
+void reduceRange(const Reduction &what, int64_t begin, int64_t end,
+                 const std::vector<void *> &targets, int64_t shift);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_COLLECTIVES_REDUCE_H

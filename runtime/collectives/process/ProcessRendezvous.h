@@ -1,0 +1,47 @@
+//===- ProcessRendezvous.h - how processes find each other ------*- C++ -*-===//
+// Rank 0 listens; the others tell it where they listen and what they believe;
+// when all have come and agree, everyone gets the table and connects to
+// everyone, twice: for data, and for control.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_COLLECTIVES_PROCESS_PROCESSRENDEZVOUS_H
+#define TESSERA_RUNTIME_COLLECTIVES_PROCESS_PROCESSRENDEZVOUS_H
+
+#include "runtime/collectives/process/Socket.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tessera {
+
+struct ProcessOptions {
+  int64_t worldSize = 1; ///< processes
+  int64_t rank = 0;      ///< of this one
+  /// Its number among the processes of its host, and how many they are; size 0:
+  /// found from the hosts' identities.
+  int64_t localRank = 0, localSize = 0;
+  std::string rendezvous; ///< "host:port", where rank 0 listens
+  std::chrono::milliseconds timeout{300000};
+};
+
+/// TSR_INVALID_ARGUMENT.
+void checkProcessOptions(const ProcessOptions &options);
+
+/// What must be the same in all processes, as (name, value).
+using Agreement = std::vector<std::pair<std::string, std::string>>;
+
+struct ProcessLink {
+  Socket data, background, control; ///< data by lane
+};
+
+struct ProcessLinks {
+  std::vector<ProcessLink> peers; ///< by rank; the own one is not connected
+  int64_t localRank = 0, localSize = 1;
+};
+
+/// TSR_TIMEOUT names who did not come; TSR_MISMATCH who does not agree; TSR_IO.
+ProcessLinks joinProcesses(const ProcessOptions &options,
+                           const Agreement &agreement);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_COLLECTIVES_PROCESS_PROCESSRENDEZVOUS_H

@@ -1,0 +1,112 @@
+//===- ProcessWorld.h - what a process knows of the others ------*- C++ -*-===//
+// One rank per process. A thread of its own listens on the control connections:
+// it takes the others' failures, notices a process that ends, and answers where
+// this rank is, however busy the rank may be.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_COLLECTIVES_PROCESS_PROCESSWORLD_H
+#define TESSERA_RUNTIME_COLLECTIVES_PROCESS_PROCESSWORLD_H
+
+#include "runtime/artifact/Metadata.h"
+#include "runtime/collectives/Diagnosis.h"
+#include "runtime/collectives/FirstFailure.h"
+#include "runtime/collectives/process/ProcessRendezvous.h"
+
+#include <deque>
+#include <thread>
+
+namespace tessera {
+
+struct ProcessWorldOptions {
+  Mesh mesh;
+  int64_t rank = 0;
+  std::chrono::milliseconds timeout{60000};
+  DescribeOp describeOp;
+};
+
+class ProcessWorld {
+public:
+  ProcessWorld(ProcessLinks links, ProcessWorldOptions options);
+  ProcessWorld(const ProcessWorld &) = delete;
+  ProcessWorld &operator=(const ProcessWorld &) = delete;
+  /// Says goodbye; a healthy one waits for the others' goodbye, so that nothing
+  /// on the way is lost, but not for long.
+  ~ProcessWorld();
+
+  const ProcessWorldOptions &options() const { return settings; }
+  /// A peer's data connection.
+  const Socket &data(int64_t peer, Lane lane) const {
+    const ProcessLink &link = links.peers[peer];
+    return lane == Lane::Program ? link.data : link.background;
+  }
+
+  /// Tells the others, too.
+  void abort(const Status &status);
+  bool failed() const { return first.failed(); }
+  Status failure() const { return first.get(); }
+
+  void reached(int64_t op) { own.op.store(op, std::memory_order_relaxed); }
+  void entered();
+  void left() { own.inside.store(false); }
+
+  /// This rank sent a call's frame to a peer, or has one of it.
+  void countSent(int64_t peer, Lane lane) {
+    ++others[peer].sent[static_cast<int>(lane)];
+  }
+  void countReceived(int64_t peer, Lane lane) {
+    ++others[peer].received[static_cast<int>(lane)];
+  }
+
+  /// Asks where a peer is; the answer comes some time later.
+  void ask(int64_t peer);
+  /// By its last answer the peer is out of the program, and no frame of it is
+  /// on the way.
+  bool hasLeft(int64_t peer, Lane lane);
+  /// The process has ended, or closed its session; its last words may still be
+  /// on their way to `failure`.
+  bool isGone(int64_t peer) const { return others[peer].gone.load(); }
+  /// "rank 2 is missing, it is in ..."; asks, and waits a moment.
+  std::string missing(int64_t peer);
+  /// Where all other ranks are; asks.
+  std::string describeOthers();
+
+private:
+  struct Own {
+    std::atomic<bool> inside{true};
+    std::atomic<int64_t> op{-1}, round{0};
+  };
+  /// What a peer said last.
+  struct Answer {
+    int64_t number = 0; ///< 0: nothing yet
+    RankPlace place;
+    int64_t round = -1, sentToUs[2] = {0, 0}; ///< by lane
+  };
+  struct Other {
+    std::atomic<int64_t> sent[2] = {}, received[2] = {}; ///< by lane
+    std::atomic<bool> gone{false}, goodbye{false};
+    std::mutex answering;
+    Answer answer;
+  };
+  struct Message;
+  Answer answerOf(int64_t peer);
+  std::string whereIs(int64_t peer);
+  void listen();
+  void take(int64_t peer);
+  void handle(int64_t peer, const Message &message, const std::string &text);
+  void lost(int64_t peer);
+  void tell(int64_t peer, const Message &message, const std::string &text);
+  void tellFailure(int64_t peer);
+  void waitForGoodbyes() const;
+
+  ProcessLinks links;
+  ProcessWorldOptions settings;
+  FirstFailure first;
+  Own own;
+  std::deque<Other> others; ///< by rank
+  std::mutex telling;
+  std::atomic<bool> stopping{false};
+  std::thread listener;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_COLLECTIVES_PROCESS_PROCESSWORLD_H

@@ -1,0 +1,253 @@
+#include "runtime/collectives/process/Socket.h"
+
+#include "runtime/support/Status.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+namespace tessera {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+static constexpr uint32_t longestText = 1 << 20;
+// Between two attempts to reach a side that does not listen yet.
+static constexpr std::chrono::milliseconds retryAfter{50};
+
+int millisecondsUntil(Deadline deadline) {
+  auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+  return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 1 << 30));
+}
+
+void Socket::close() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+  descriptor = -1;
+}
+
+std::string Address::text() const {
+  bool brackets = host.find(':') != std::string::npos;
+  return concat(brackets ? "[" : "", host, brackets ? "]" : "", ":", port);
+}
+
+Address parseAddress(const std::string &text) {
+  size_t colon = text.rfind(':');
+  std::string host = text.substr(0, colon == std::string::npos ? 0 : colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
+  std::string digits = colon == std::string::npos ? "" : text.substr(colon + 1);
+  bool isNumber = !digits.empty() && digits.size() < 6 &&
+                  digits.find_first_not_of("0123456789") == std::string::npos;
+  int port = isNumber ? std::stoi(digits) : 0;
+  if (host.empty() || port < 1 || port > 65535)
+    fail(TSR_INVALID_ARGUMENT, "the rendezvous is '", text,
+         "', expected HOST:PORT with a port of 1 to 65535");
+  return {host, port};
+}
+
+/// Small messages go at once; nothing is inherited by children.
+static Socket prepared(int descriptor) {
+  Socket socket(descriptor);
+  if (!socket)
+    return socket;
+  int on = 1;
+  fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return socket;
+}
+
+/// A listening socket of a family, or an invalid one with errno.
+static Socket listenAs(int family, int port) {
+  Socket socket = prepared(::socket(family, SOCK_STREAM, 0));
+  if (!socket)
+    return socket;
+  int on = 1, off = 0;
+  setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in6 six{};
+  sockaddr_in four{};
+  six.sin6_family = AF_INET6;
+  six.sin6_port = four.sin_port = htons(static_cast<uint16_t>(port));
+  four.sin_family = AF_INET;
+  bool isSix = family == AF_INET6;
+  if (isSix)
+    setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  auto *address = isSix ? reinterpret_cast<sockaddr *>(&six)
+                        : reinterpret_cast<sockaddr *>(&four);
+  socklen_t bytes = isSix ? sizeof six : sizeof four;
+  if (bind(socket.get(), address, bytes) != 0 ||
+      listen(socket.get(), SOMAXCONN) != 0)
+    return Socket();
+  return socket;
+}
+
+Socket listenOn(int port) {
+  Socket socket = listenAs(AF_INET6, port);
+  if (!socket && errno != EADDRINUSE)
+    socket = listenAs(AF_INET, port);
+  if (!socket)
+    fail(TSR_IO, "cannot listen on port ", port, ": ", std::strerror(errno),
+         "; choose another port for the rendezvous");
+  return socket;
+}
+
+int portOf(const Socket &listener) {
+  sockaddr_storage address{};
+  socklen_t bytes = sizeof address;
+  getsockname(listener.get(), reinterpret_cast<sockaddr *>(&address), &bytes);
+  return ntohs(address.ss_family == AF_INET6
+                   ? reinterpret_cast<sockaddr_in6 *>(&address)->sin6_port
+                   : reinterpret_cast<sockaddr_in *>(&address)->sin_port);
+}
+
+std::string peerHost(const Socket &socket) {
+  sockaddr_storage address{};
+  socklen_t bytes = sizeof address;
+  char host[NI_MAXHOST] = "";
+  auto *any = reinterpret_cast<sockaddr *>(&address);
+  if (getpeername(socket.get(), any, &bytes) == 0)
+    getnameinfo(any, bytes, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
+  std::string text = host;
+  const std::string mapped = "::ffff:"; // IPv4 on a socket for both
+  return text.rfind(mapped, 0) == 0 ? text.substr(mapped.size()) : text;
+}
+
+bool isLoopback(const std::string &host) {
+  return host.rfind("127.", 0) == 0 || host == "::1";
+}
+
+/// Waits until the socket is ready for `events`; false at the deadline.
+static bool waitFor(const Socket &socket, short events, Deadline deadline) {
+  pollfd entry{socket.get(), events, 0};
+  while (true) {
+    int ready = poll(&entry, 1, millisecondsUntil(deadline));
+    if (ready > 0)
+      return true;
+    if (ready == 0 && Clock::now() >= deadline)
+      return false;
+    if (ready < 0 && errno != EINTR)
+      fail(TSR_IO, "waiting for a process: ", std::strerror(errno));
+  }
+}
+
+/// One attempt at one address; the reason if it fails.
+static Socket tryConnect(const addrinfo &to, Deadline deadline,
+                         std::string *why) {
+  Socket socket = prepared(::socket(to.ai_family, SOCK_STREAM, 0));
+  int flags = socket ? fcntl(socket.get(), F_GETFL) : 0, error = 0;
+  if (socket)
+    fcntl(socket.get(), F_SETFL, flags | O_NONBLOCK);
+  if (!socket || (connect(socket.get(), to.ai_addr, to.ai_addrlen) != 0 &&
+                  errno != EINPROGRESS)) {
+    *why = std::strerror(errno);
+    return Socket();
+  }
+  socklen_t bytes = sizeof error;
+  if (!waitFor(socket, POLLOUT, std::min(deadline, Clock::now() + 5s)))
+    error = ETIMEDOUT;
+  else
+    getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes);
+  if (error != 0) {
+    *why = std::strerror(error);
+    return Socket();
+  }
+  fcntl(socket.get(), F_SETFL, flags);
+  return socket;
+}
+
+Socket connectTo(const Address &address, const std::string &what,
+                 Deadline deadline) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  std::string why = "no time";
+  do {
+    addrinfo *found = nullptr;
+    int code =
+        getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(),
+                    &hints, &found);
+    std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found,
+                                                             freeaddrinfo);
+    if (code != 0)
+      why = gai_strerror(code);
+    for (addrinfo *to = found; to; to = to->ai_next)
+      if (Socket socket = tryConnect(*to, deadline, &why))
+        return socket;
+    std::this_thread::sleep_for(retryAfter);
+  } while (Clock::now() < deadline);
+  fail(TSR_TIMEOUT, "cannot reach ", what, " at ", address.text(), ": ", why);
+}
+
+Socket acceptFrom(const Socket &listener, Deadline deadline) {
+  while (waitFor(listener, POLLIN, deadline))
+    if (Socket socket = prepared(accept(listener.get(), nullptr, nullptr)))
+      return socket;
+  return Socket();
+}
+
+[[noreturn]] static void failLink(const Socket &socket, ssize_t result) {
+  int code = errno;
+  fail(TSR_IO, "the connection to ", peerHost(socket), " broke: ",
+       result == 0 ? "closed by the other side" : std::strerror(code));
+}
+
+void sendAll(const Socket &socket, const void *data, size_t bytes,
+             Deadline deadline) {
+  auto *from = static_cast<const char *>(data);
+  while (bytes > 0) {
+    if (!waitFor(socket, POLLOUT, deadline))
+      fail(TSR_TIMEOUT, peerHost(socket), " does not read");
+    ssize_t sent = send(socket.get(), from, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+      continue;
+    if (sent <= 0)
+      failLink(socket, sent);
+    from += sent;
+    bytes -= static_cast<size_t>(sent);
+  }
+}
+
+void receiveAll(const Socket &socket, void *data, size_t bytes,
+                Deadline deadline) {
+  auto *to = static_cast<char *>(data);
+  while (bytes > 0) {
+    if (!waitFor(socket, POLLIN, deadline))
+      fail(TSR_TIMEOUT, peerHost(socket), " does not answer");
+    ssize_t got = recv(socket.get(), to, bytes, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+      continue;
+    if (got <= 0)
+      failLink(socket, got);
+    to += got;
+    bytes -= static_cast<size_t>(got);
+  }
+}
+
+void sendText(const Socket &socket, const std::string &text,
+              Deadline deadline) {
+  auto bytes = static_cast<uint32_t>(text.size());
+  sendAll(socket, &bytes, sizeof bytes, deadline);
+  sendAll(socket, text.data(), text.size(), deadline);
+}
+
+std::string receiveText(const Socket &socket, Deadline deadline) {
+  uint32_t bytes = 0;
+  receiveAll(socket, &bytes, sizeof bytes, deadline);
+  if (bytes > longestText)
+    fail(TSR_IO, peerHost(socket), " is no process of Tessera");
+  std::string text(bytes, '\0');
+  receiveAll(socket, text.data(), bytes, deadline);
+  return text;
+}
+
+} // namespace tessera

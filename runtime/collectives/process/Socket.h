@@ -1,0 +1,73 @@
+//===- Socket.h - TCP between the processes of a session --------*- C++ -*-===//
+// Closed when destroyed; every wait has a deadline. Failures are Errors with
+// TSR_IO, or TSR_TIMEOUT, that name the other side.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_COLLECTIVES_PROCESS_SOCKET_H
+#define TESSERA_RUNTIME_COLLECTIVES_PROCESS_SOCKET_H
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace tessera {
+
+using Deadline = std::chrono::steady_clock::time_point;
+/// For poll(2): at least 0.
+int millisecondsUntil(Deadline deadline);
+
+class Socket {
+public:
+  Socket() = default;
+  explicit Socket(int descriptor) : descriptor(descriptor) {}
+  Socket(Socket &&other) noexcept
+      : descriptor(std::exchange(other.descriptor, -1)) {}
+  Socket &operator=(Socket &&other) noexcept {
+    std::swap(descriptor, other.descriptor);
+    return *this;
+  }
+  ~Socket() { close(); }
+
+  int get() const { return descriptor; }
+  explicit operator bool() const { return descriptor >= 0; }
+  void close();
+
+private:
+  int descriptor = -1;
+};
+
+struct Address {
+  std::string host;
+  int port = 0;
+
+  std::string text() const;
+};
+/// "node0:29501", "[::1]:29501". TSR_INVALID_ARGUMENT.
+Address parseAddress(const std::string &text);
+
+/// On all interfaces; port 0: any that is free.
+Socket listenOn(int port);
+int portOf(const Socket &listener);
+/// The other side's address, in numbers.
+std::string peerHost(const Socket &socket);
+bool isLoopback(const std::string &host);
+
+/// Tries until the deadline: the other side may not listen yet. `what` names
+/// it in the error.
+Socket connectTo(const Address &address, const std::string &what,
+                 Deadline deadline);
+/// Invalid after the deadline.
+Socket acceptFrom(const Socket &listener, Deadline deadline);
+
+/// Throw at the deadline, and if the other side closes.
+void sendAll(const Socket &socket, const void *data, size_t bytes,
+             Deadline deadline);
+void receiveAll(const Socket &socket, void *data, size_t bytes,
+                Deadline deadline);
+/// A text with its length, at most 1 MiB.
+void sendText(const Socket &socket, const std::string &text, Deadline deadline);
+std::string receiveText(const Socket &socket, Deadline deadline);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_COLLECTIVES_PROCESS_SOCKET_H

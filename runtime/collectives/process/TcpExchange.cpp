@@ -1,0 +1,268 @@
+#include "runtime/collectives/process/TcpExchange.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace tessera {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+namespace {
+// A failure elsewhere is noticed within this time.
+constexpr int napMs = 20;
+// Peers that let us wait are asked where they are after this time, and then
+// every second.
+constexpr std::chrono::milliseconds askAfter{200}, askAgain{1000};
+// What a lost connection waits for the control connection's word about it.
+constexpr std::chrono::milliseconds lastWords{1000};
+
+constexpr uint64_t frameMagic = 0x5453523146524D45; // "TSR1FRME"
+
+/// Precedes the bytes of a call.
+struct Frame {
+  uint64_t magic = frameMagic;
+  char kind[16] = {};
+  int64_t op, axes, count, dtype, reduction, outer, rows, gathersOuter, root;
+};
+
+Frame frameOf(const Offer &offer) {
+  Frame frame{};
+  frame.magic = frameMagic;
+  std::strncpy(frame.kind, offer.kind, sizeof frame.kind - 1);
+  frame.op = offer.call.op;
+  frame.axes = offer.call.axes;
+  frame.count = offer.call.count;
+  frame.dtype = offer.call.dtype;
+  frame.reduction = offer.call.reduction;
+  frame.outer = offer.call.outer;
+  frame.rows = offer.call.rows;
+  frame.gathersOuter = offer.call.gathersOuter;
+  frame.root = offer.root;
+  return frame;
+}
+
+/// `kind` points into the frame.
+Offer offerOf(const Frame &frame) {
+  Offer offer;
+  offer.kind = frame.kind;
+  offer.call.op = frame.op;
+  offer.call.axes = frame.axes;
+  offer.call.count = frame.count;
+  offer.call.dtype = static_cast<int>(frame.dtype);
+  offer.call.reduction = static_cast<int>(frame.reduction);
+  offer.call.outer = frame.outer;
+  offer.call.rows = frame.rows;
+  offer.call.gathersOuter = frame.gathersOuter != 0;
+  offer.root = frame.root;
+  return offer;
+}
+
+/// One peer's part of a call.
+struct Partner {
+  const Transfer &transfer;
+  Frame sent, got{};
+  int64_t out = 0, in = 0; ///< bytes done, the frame's first
+  bool broken = false;
+
+  bool sendsMore() const {
+    return out < int64_t(sizeof sent) + transfer.outBytes;
+  }
+  bool receivesMore() const {
+    return in < int64_t(sizeof got) + transfer.inBytes;
+  }
+  bool hasArrived() const { return in >= int64_t(sizeof got); }
+};
+
+class Exchange {
+public:
+  Exchange(ProcessWorld &world, const TcpCall &call,
+           const std::vector<Transfer> &transfers)
+      : world(world), call(call) {
+    for (const Transfer &transfer : transfers)
+      partners.push_back({transfer, frameOf(call.offer)});
+  }
+
+  Status run();
+
+private:
+  bool isDone() const;
+  void push(Partner &partner);
+  void pull(Partner &partner);
+  void arrived(Partner &partner);
+  std::vector<pollfd> interests() const;
+  void checkProgress();
+  void askMissing();
+  void fail(tsr_status code, const std::string &why);
+  void failBroken(const Partner &partner);
+
+  ProcessWorld &world;
+  const TcpCall &call;
+  std::vector<Partner> partners;
+  Clock::time_point start = Clock::now(), nextQuestion = start + askAfter;
+};
+
+bool Exchange::isDone() const {
+  return std::none_of(partners.begin(), partners.end(),
+                      [](const Partner &partner) {
+                        return partner.sendsMore() || partner.receivesMore();
+                      });
+}
+
+void Exchange::push(Partner &partner) {
+  const Socket &socket = world.data(partner.transfer.peer, call.lane);
+  while (partner.sendsMore()) {
+    auto header = static_cast<int64_t>(sizeof partner.sent);
+    bool inFrame = partner.out < header;
+    auto *from =
+        inFrame ? reinterpret_cast<const char *>(&partner.sent) + partner.out
+                : static_cast<const char *>(partner.transfer.out) +
+                      (partner.out - header);
+    int64_t bytes =
+        (inFrame ? header : header + partner.transfer.outBytes) - partner.out;
+    int more = inFrame && partner.transfer.outBytes > 0 ? MSG_MORE : 0;
+    if (partner.out == 0)
+      world.countSent(partner.transfer.peer, call.lane);
+    ssize_t sent = send(socket.get(), from, static_cast<size_t>(bytes),
+                        MSG_NOSIGNAL | MSG_DONTWAIT | more);
+    if (sent > 0) {
+      partner.out += sent;
+      continue;
+    }
+    partner.broken = errno != EAGAIN && errno != EINTR;
+    return;
+  }
+}
+
+void Exchange::pull(Partner &partner) {
+  const Socket &socket = world.data(partner.transfer.peer, call.lane);
+  while (partner.receivesMore()) {
+    auto header = static_cast<int64_t>(sizeof partner.got);
+    bool inFrame = partner.in < header;
+    char *to = inFrame ? reinterpret_cast<char *>(&partner.got) + partner.in
+                       : static_cast<char *>(partner.transfer.in) +
+                             (partner.in - header);
+    int64_t bytes =
+        (inFrame ? header : header + partner.transfer.inBytes) - partner.in;
+    ssize_t got =
+        recv(socket.get(), to, static_cast<size_t>(bytes), MSG_DONTWAIT);
+    if (got > 0) {
+      partner.in += got;
+      if (inFrame && partner.hasArrived())
+        arrived(partner);
+      if (world.failed())
+        return;
+      continue;
+    }
+    partner.broken = got == 0 || (errno != EAGAIN && errno != EINTR);
+    return;
+  }
+}
+
+void Exchange::arrived(Partner &partner) {
+  world.countReceived(partner.transfer.peer, call.lane);
+  partner.got.kind[sizeof partner.got.kind - 1] = 0;
+  std::string why =
+      partner.got.magic == frameMagic
+          ? call.objection(world, call, offerOf(partner.got),
+                           partner.transfer.peer)
+          : concat("rank ", partner.transfer.peer, " sent what is no frame");
+  if (!why.empty())
+    world.abort({TSR_INTERNAL, why});
+}
+
+std::vector<pollfd> Exchange::interests() const {
+  std::vector<pollfd> entries;
+  for (const Partner &partner : partners) {
+    int events = (partner.sendsMore() ? POLLOUT : 0) |
+                 (partner.receivesMore() ? POLLIN : 0);
+    bool waits = events && !partner.broken;
+    entries.push_back(
+        {waits ? world.data(partner.transfer.peer, call.lane).get() : -1,
+         static_cast<short>(events), 0});
+  }
+  return entries;
+}
+
+/// Who is missing, and where; who has arrived.
+void Exchange::fail(tsr_status code, const std::string &why) {
+  std::string absent;
+  std::vector<int64_t> present{world.options().rank};
+  for (const Partner &partner : partners) {
+    if (partner.hasArrived())
+      present.push_back(partner.transfer.peer);
+    else
+      absent += world.missing(partner.transfer.peer) + "; ";
+  }
+  std::sort(present.begin(), present.end());
+  world.abort(
+      {code,
+       concat(describeCall(call.offer, world.options().describeOp), " ",
+              call.where, " ", why, ": ", absent, describeArrived(present),
+              absent.empty() ? ", but not all of their data" : "")});
+}
+
+/// The control connection knows more, if it speaks.
+void Exchange::failBroken(const Partner &partner) {
+  Deadline deadline = Clock::now() + lastWords;
+  int64_t peer = partner.transfer.peer;
+  while (!world.failed() && !world.isGone(peer) && Clock::now() < deadline)
+    std::this_thread::sleep_for(1ms);
+  if (!world.failed())
+    fail(TSR_ABORTED, "cannot finish");
+}
+
+void Exchange::askMissing() {
+  nextQuestion = Clock::now() + askAgain;
+  for (const Partner &partner : partners)
+    if (!partner.hasArrived())
+      world.ask(partner.transfer.peer);
+}
+
+void Exchange::checkProgress() {
+  for (const Partner &partner : partners) {
+    if (partner.broken)
+      return failBroken(partner);
+    if (!partner.hasArrived() &&
+        world.hasLeft(partner.transfer.peer, call.lane))
+      return fail(TSR_INTERNAL, "cannot finish");
+  }
+  if (Clock::now() - start >= world.options().timeout)
+    return fail(TSR_TIMEOUT, concat("did not finish within ",
+                                    world.options().timeout.count(), " ms"));
+  if (Clock::now() >= nextQuestion)
+    askMissing();
+}
+
+Status Exchange::run() {
+  for (Partner &partner : partners)
+    push(partner);
+  while (!world.failed() && !isDone()) {
+    std::vector<pollfd> entries = interests();
+    int nap =
+        std::min(napMs, millisecondsUntil(start + world.options().timeout));
+    poll(entries.data(), entries.size(), nap);
+    for (size_t i = 0; i < partners.size() && !world.failed(); ++i) {
+      if (entries[i].revents & (POLLIN | POLLHUP | POLLERR))
+        pull(partners[i]);
+      if (entries[i].revents & (POLLOUT | POLLERR))
+        push(partners[i]);
+    }
+    if (!world.failed() && !isDone())
+      checkProgress();
+  }
+  return world.failure();
+}
+} // namespace
+
+Status exchange(ProcessWorld &world, const TcpCall &call,
+                const std::vector<Transfer> &transfers) {
+  if (world.failed())
+    return world.failure();
+  return Exchange(world, call, transfers).run();
+}
+
+} // namespace tessera

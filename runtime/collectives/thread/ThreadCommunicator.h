@@ -1,0 +1,57 @@
+//===- ThreadCommunicator.h - ranks that are threads of one process -------===//
+// Reads and writes the peers' buffers directly. A reduction is cut over the
+// group: each rank reduces one part of all buffers, so a collective is two
+// meetings and no copy. Sums add neighbours first, in the same order for all,
+// so all ranks get equal bits.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_COLLECTIVES_THREAD_THREADCOMMUNICATOR_H
+#define TESSERA_RUNTIME_COLLECTIVES_THREAD_THREADCOMMUNICATOR_H
+
+#include "runtime/collectives/thread/Meetings.h"
+
+namespace tessera {
+
+class ThreadCommunicator final : public Communicator {
+public:
+  /// In the background it has one thread and tells nobody where the rank is.
+  ThreadCommunicator(std::shared_ptr<ThreadWorld> world, int64_t rank,
+                     Lane lane = Lane::Program);
+
+  Status allReduce(const Collective &call, void *data) override;
+  Status allGather(const Collective &call, const void *src, void *dst) override;
+  Status reduceScatter(const Collective &call, const void *src,
+                       void *dst) override;
+  Status allToAll(const Collective &call, const void *src, void *dst) override;
+  Status broadcast(const Collective &call, int64_t root, void *data) override;
+  Status barrier(const Collective &call) override;
+  Status send(const Message &message, const void *data) override;
+  Status receive(const Message &message, void *data) override;
+  /// A meeting of its own lane: messages are of the program's.
+  Status shift(const Shift &call, const void *src, void *dst) override;
+  Status zigzag(const Zigzag &call, const ZigzagBuffers &buffers) override;
+
+  void abort(const Status &status) override { world->abort(status); }
+  Status failure() const override { return world->failure(); }
+  bool failed() const override { return world->failed(); }
+  std::unique_ptr<Communicator> forLane(Lane lane) override {
+    return std::make_unique<ThreadCommunicator>(world, rank, lane);
+  }
+  std::string describeOthers() override { return world->describeOthers(rank); }
+  void reached(int64_t op) override {
+    if (lane == Lane::Program)
+      world->reached(rank, op);
+  }
+  void entered() override { world->setInside(rank, true); }
+  void left() override { world->setInside(rank, false); }
+
+private:
+  std::shared_ptr<ThreadWorld> world;
+  int64_t rank;
+  Lane lane;
+  int threads;
+  Meetings meetings;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_COLLECTIVES_THREAD_THREADCOMMUNICATOR_H

@@ -1,0 +1,129 @@
+#include "runtime/collectives/thread/ThreadWorld.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace tessera {
+
+using Clock = std::chrono::steady_clock;
+
+// A failure elsewhere is noticed by sleepers within this time.
+static constexpr std::chrono::milliseconds nap{20};
+
+ThreadWorld::ThreadWorld(ThreadWorldOptions options)
+    : settings(std::move(options)), places(settings.mesh.ranks()) {}
+
+Rendezvous &ThreadWorld::group(int64_t rank, int64_t axes, Lane lane) {
+  std::vector<int64_t> ranks = settings.mesh.group(rank, axes);
+  std::lock_guard<std::mutex> lock(groupsMutex);
+  auto &slot = groups[static_cast<int>(lane)][{axes, ranks.front()}];
+  if (!slot)
+    slot = std::make_unique<Rendezvous>(std::move(ranks));
+  return *slot;
+}
+
+Rendezvous &ThreadWorld::channel(int64_t sender, int64_t receiver) {
+  std::lock_guard<std::mutex> lock(groupsMutex);
+  auto &slot = channels[{sender, receiver}];
+  if (!slot)
+    slot = std::make_unique<Rendezvous>(std::vector<int64_t>{sender, receiver});
+  return *slot;
+}
+
+bool ThreadWorld::spin(const Rendezvous &group, uint64_t round) const {
+  for (int i = 0; i < settings.spins; ++i) {
+    if (group.complete(round))
+      return true;
+#if defined(__x86_64__)
+    _mm_pause();
+#endif
+  }
+  return group.complete(round);
+}
+
+bool ThreadWorld::someoneLeft(const Rendezvous &group, uint64_t round) const {
+  const std::vector<int64_t> &ranks = group.ranks();
+  for (size_t i = 0; i < ranks.size(); ++i)
+    // In this order: a rank arrives before it leaves.
+    if (!places[ranks[i]].inside.load() && !group.hasArrived(i, round))
+      return true;
+  return false;
+}
+
+Status ThreadWorld::meet(const Wait &wait) {
+  Rendezvous &group = wait.group;
+  uint64_t round = group.arrive(wait.member);
+  if (wait.spins ? spin(group, round) : group.complete(round))
+    return {};
+  Clock::time_point deadline = Clock::now() + settings.timeout;
+  while (true) {
+    group.sleep(round, std::min(nap, settings.timeout));
+    if (group.complete(round))
+      return {};
+    if (failed())
+      break;
+    if (someoneLeft(group, round))
+      abort({TSR_INTERNAL, describe(wait, round, "cannot finish")});
+    else if (Clock::now() >= deadline)
+      abort({TSR_TIMEOUT, describe(wait, round,
+                                   concat("did not finish within ",
+                                          settings.timeout.count(), " ms"))});
+  }
+  return failure();
+}
+
+RankPlace ThreadWorld::placeOf(int64_t rank) const {
+  return {places[rank].inside.load(), places[rank].op.load()};
+}
+
+std::string ThreadWorld::missing(int64_t rank) const {
+  return describeMissing(rank, placeOf(rank), settings.describeOp);
+}
+
+std::string ThreadWorld::describeOthers(int64_t rank) const {
+  std::string text;
+  for (int64_t other = 0; other < settings.mesh.ranks(); ++other)
+    if (other != rank)
+      text += concat(text.empty() ? "" : "; ", "rank ", other, " ",
+                     describePlace(placeOf(other), settings.describeOp));
+  return text;
+}
+
+std::string ThreadWorld::describe(const Wait &wait, uint64_t round,
+                                  const std::string &why) const {
+  const std::vector<int64_t> &ranks = wait.group.ranks();
+  std::vector<int64_t> arrived;
+  std::string absent;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (wait.group.hasArrived(i, round))
+      arrived.push_back(ranks[i]);
+    else
+      absent += concat(missing(ranks[i]), "; ");
+  }
+  return concat(describeCall(wait.offer, settings.describeOp), " ",
+                wait.where(settings.mesh, wait), " ", why, ": ", absent,
+                describeArrived(arrived));
+}
+
+void ThreadWorld::reached(int64_t rank, int64_t op) {
+  places[rank].op.store(op, std::memory_order_relaxed);
+}
+
+void ThreadWorld::setInside(int64_t rank, bool inside) {
+  if (inside)
+    places[rank].op.store(-1, std::memory_order_relaxed);
+  places[rank].inside.store(inside);
+}
+
+void ThreadWorld::abortStragglers() {
+  std::string absent;
+  for (size_t rank = 0; rank < places.size(); ++rank)
+    if (places[rank].inside.load())
+      absent += concat(absent.empty() ? "" : "; ", missing(rank));
+  abort({TSR_TIMEOUT,
+         concat("the step did not finish within ", settings.timeout.count(),
+                " ms of the first rank: ", absent)});
+}
+
+} // namespace tessera

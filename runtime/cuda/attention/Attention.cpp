@@ -1,0 +1,102 @@
+#include "runtime/cuda/attention/Attention.h"
+
+#include "runtime/cpu/AttentionProblem.h"
+#include "runtime/cuda/Check.h"
+#include "tessera/abi.h"
+
+#include <cstring>
+
+namespace tessera::cuda {
+
+static AttentionCall callOf(const AttentionProblem &p, const int64_t *args) {
+  AttentionCall call{};
+  call.batch = p.batch;
+  call.heads = p.heads;
+  call.kvHeads = p.kvHeads;
+  call.seqQ = p.seqQ;
+  call.seqK = p.seqK;
+  call.headDim = p.headDim;
+  call.rowQ = p.rowQ;
+  call.rowK = p.rowK;
+  call.rowV = p.rowV;
+  call.rowO = p.rowO;
+  call.rowDq = p.rowDQ;
+  call.rowDk = p.rowDK;
+  call.rowDv = p.rowDV;
+  call.rowDo = p.rowDO;
+  call.causal = p.causal;
+  call.scale = p.scale;
+  call.dtype = p.dtype;
+  std::memcpy(&call.dropout, &args[TSR_ATTENTION_DROPOUT_BITS],
+              sizeof call.dropout);
+  call.batchStart = p.dropout.batchStart;
+  call.headStart = p.dropout.headStart;
+  call.headsTotal = p.dropout.headsTotal;
+  call.queryStart = p.queryStart;
+  call.queriesTotal = p.dropout.queriesTotal;
+  call.buckets = p.buckets;
+  call.maxDistance = p.maxDistance;
+  if (p.slice) {
+    call.keyStart = p.dropout.keyStart;
+    call.keysTotal = p.dropout.keysTotal;
+  }
+  call.earlier = p.earlier;
+  call.earlierKeys = p.earlierKeys;
+  return call;
+}
+
+#ifdef TESSERA_CUDA_ATTENTION
+
+AttentionCall decodeAttentionCall(const int64_t *args) {
+  AttentionProblem problem;
+  std::string error;
+  if (int32_t code = decodeAttention(args, &problem, &error))
+    fail(static_cast<tsr_status>(code), error);
+  AttentionCall call = callOf(problem, args);
+  if (const char *why = checkAttention(call))
+    fail(TSR_UNSUPPORTED, "attention: ", why);
+  return call;
+}
+
+size_t workspaceOf(const AttentionCall &call, Direction direction) {
+  return attentionWorkspace(call, direction == Direction::Backward);
+}
+
+void runAttention(const AttentionCall &call, Direction direction,
+                  void *const *b, void *workspace, cudaStream_t stream) {
+  const bool biased = call.buckets != 0,
+             forward = direction == Direction::Forward;
+  void *table = biased ? b[forward ? 5 : 9] : nullptr;
+  const char *why = forward ? checkAttentionSlice(call) : nullptr;
+  if (why)
+    fail(TSR_INVALID_ARGUMENT, why);
+  void *dTable = biased && !forward ? b[10] : nullptr;
+  cudaError_t error =
+      forward
+          ? attentionForward(call, b[0], b[1], b[2], b[3], b[4], table,
+                             workspace, stream)
+          : attentionBackward(call, b[0], b[1], b[2], b[3], b[4], b[5], b[6],
+                              b[7], b[8], table, dTable, workspace, stream);
+  check(error, "attention");
+}
+
+#else
+
+AttentionCall decodeAttentionCall(const int64_t *args) {
+  AttentionProblem problem;
+  std::string error;
+  if (int32_t code = decodeAttention(args, &problem, &error))
+    fail(static_cast<tsr_status>(code), error);
+  (void)callOf(problem, args);
+  fail(TSR_UNSUPPORTED, "attention: this plug-in is built without attention "
+                        "kernels; build it from a complete source tree");
+}
+
+size_t workspaceOf(const AttentionCall &, Direction) { return 0; }
+
+void runAttention(const AttentionCall &, Direction, void *const *, void *,
+                  cudaStream_t) {}
+
+#endif
+
+} // namespace tessera::cuda

@@ -1,0 +1,74 @@
+//===- Collectives.h - collectives in stream order --------------*- C++ -*-===//
+// Like Communicator, but calls only queue work on the rank's stream. Buffers
+// are device memory. Every rank of a group makes the same calls in the same
+// order.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_CUDA_COLLECTIVES_COLLECTIVES_H
+#define TESSERA_RUNTIME_CUDA_COLLECTIVES_COLLECTIVES_H
+
+#include "runtime/collectives/Communicator.h"
+#include "runtime/device/Device.h"
+
+#include <cuda_runtime_api.h>
+#include <memory>
+#include <string>
+
+namespace tessera {
+struct Rank;
+}
+
+namespace tessera::cuda {
+
+class Collectives {
+public:
+  virtual ~Collectives() = default;
+
+  /// A call that will be made, and the making of what the calls noted so far
+  /// need: connections, memory. The ranks of a group note it alike. `entry` is
+  /// one of TSR_ENTRY_*.
+  virtual void note(int entry, const Collective &call) = 0;
+  virtual void note(const Message &message) = 0;
+  virtual Status connect() = 0;
+
+  virtual Status allReduce(const Collective &call, void *data) = 0;
+  virtual Status allGather(const Collective &call, const void *src,
+                           void *dst) = 0;
+  virtual Status reduceScatter(const Collective &call, const void *src,
+                               void *dst) = 0;
+  virtual Status allToAll(const Collective &call, const void *src,
+                          void *dst) = 0;
+  virtual Status broadcast(const Collective &call, int64_t root,
+                           void *data) = 0;
+  /// src of the rank before -> dst.
+  virtual Status shift(const Shift &call, const void *src, void *dst) = 0;
+  virtual Status zigzag(const Zigzag &call, const ZigzagBuffers &own) = 0;
+  virtual Status send(const Message &message, const void *data) = 0;
+  virtual Status receive(const Message &message, void *data) = 0;
+
+  /// Whether calls may be captured into a CUDA graph: they need nothing of the
+  /// host when the graph runs.
+  virtual bool isCapturable() const = 0;
+  /// The rank begins to wait for its stream: from here a time-out counts.
+  virtual void startWaiting() {}
+  /// A failure of queued work, while the rank waits.
+  virtual Status poll() = 0;
+  /// For people.
+  virtual std::string describe() const = 0;
+};
+
+/// Ranks are threads of this process; they share one GPU or several that reach
+/// each other's memory.
+std::unique_ptr<Collectives> makeThreadCollectives(Rank &rank, int device,
+                                                   cudaStream_t stream);
+/// One GPU per rank, through NCCL, in one process or a process per rank; the
+/// rank's communicator between hosts is what they find each other by.
+std::unique_ptr<Collectives> makeNcclCollectives(Rank &rank, int device,
+                                                 cudaStream_t stream);
+/// Throws if this process's ranks on its `devices` GPUs cannot use NCCL.
+void checkNccl(const LocalRanks &ranks, int devices);
+/// "2.28.3"; empty if there is none.
+std::string ncclVersion();
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_RUNTIME_CUDA_COLLECTIVES_COLLECTIVES_H

@@ -1,0 +1,279 @@
+#include "runtime/cuda/step/CudaRank.h"
+
+#include "runtime/calls/Calls.h"
+#include "runtime/calls/Entry.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace tessera::cuda {
+
+namespace {
+/// tsr_abi_run of walks that note.
+int32_t noteCalls(const tsr_abi_frame *frame, const tsr_abi_calls *calls,
+                  const int64_t *scalars) {
+  CudaRank &rank = *static_cast<CudaRank *>(frame->context);
+  return enterOp(rank.owner(), calls->first_op, [&]() -> Status {
+    rank.noteList(*frame, *calls, scalars);
+    return {};
+  });
+}
+} // namespace
+
+CudaRank::CudaRank(Rank &rank, int device, std::shared_ptr<Image> image)
+    : rank(rank), device(device), image(std::move(image)),
+      communication(stream.get()), uploads(rank), results(rank) {
+  arena.allocate(rank.metadata->arenaBytesAt(rank.stage), "arena");
+  zero(0, arena.size());
+  workspaceNeeded = productWorkspaceBytes;
+  if (const tsr_abi_device_image *code = rank.code->image())
+    workspaceNeeded = std::max(workspaceNeeded, code->workspace_bytes);
+  collectives = rank.communicatorName == "nccl"
+                    ? makeNcclCollectives(rank, device, communication.get())
+                    : makeThreadCollectives(rank, device, communication.get());
+  // What the program asks for is found now: better than in the first step.
+  if (Status status = note({rank.code->step(), 0, 0}); !status.ok())
+    throw Error(status);
+  check(cudaStreamSynchronize(stream.get()), "starting a rank");
+}
+
+CudaRank::~CudaRank() {
+  cudaSetDevice(device);
+  cudaStreamSynchronize(stream.get());
+  cudaStreamSynchronize(communication.get());
+  graph.drop();
+}
+
+void CudaRank::use() const { check(cudaSetDevice(device), "choosing the GPU"); }
+
+void CudaRank::read(int64_t offset, int64_t bytes, void *host) const {
+  if (results.read(offset, bytes, host))
+    return;
+  use();
+  check(cudaMemcpyAsync(host, arena.data() + offset, bytes,
+                        cudaMemcpyDeviceToHost, stream.get()),
+        "reading the arena");
+  check(cudaStreamSynchronize(stream.get()), "reading the arena");
+}
+
+unsigned char *CudaRank::stage(int64_t bytes) { return uploads.take(bytes); }
+
+// Staged memory stays as it is until the next step has ended; other is
+// pageable, and has been read when the call returns.
+void CudaRank::write(int64_t offset, int64_t bytes, const void *host) {
+  use();
+  results.forget();
+  check(cudaMemcpyAsync(arena.data() + offset, host, bytes,
+                        cudaMemcpyHostToDevice, stream.get()),
+        "writing the arena");
+}
+
+void CudaRank::zero(int64_t offset, int64_t bytes) {
+  if (bytes == 0)
+    return;
+  use();
+  results.forget();
+  check(cudaMemsetAsync(arena.data() + offset, 0, bytes, stream.get()),
+        "zeroing the arena");
+}
+
+void CudaRank::poison() {
+  if (arena.size() == 0)
+    return;
+  use();
+  results.forget();
+  check(cudaMemsetAsync(arena.data(), 0xFF, arena.size(), stream.get()),
+        "poisoning the arena");
+}
+
+Status CudaRank::walk(const ProgramStep &step, Walk kind) {
+  walking = kind;
+  if (kind == Walk::Note)
+    notes.clear();
+  tsr_abi_frame frame{&cudaApi(),
+                      this,
+                      arena.data(),
+                      step.number,
+                      step.seed,
+                      rank.coordinates.data(),
+                      kind == Walk::Note ? noteCalls : runCalls};
+  return statusOfProgram(rank, step, step.program(&frame));
+}
+
+/// The first walk and, for new calls, what they need; the words' copy.
+Status CudaRank::note(const ProgramStep &step) {
+  if (Status status = walk(step, Walk::Note); !status.ok())
+    return status;
+  if (notes.calls() != preparedDigest) {
+    if (Status status = walk(step, Walk::Prepare); !status.ok())
+      return status;
+    preparedDigest = notes.calls();
+  }
+  if (workspaceNeeded > workspace.size()) {
+    graph.drop();
+    check(cudaStreamSynchronize(stream.get()), "waiting for the workspace");
+    workspace.allocate(workspaceNeeded, "workspace");
+  }
+  sendWords();
+  return collectives->connect();
+}
+
+void CudaRank::sendWords() {
+  const std::vector<int64_t> &values = notes.words().values();
+  auto bytes = static_cast<int64_t>(values.size() * sizeof(int64_t));
+  if (bytes > words.size()) {
+    graph.drop();
+    words.allocate(bytes, "scalars");
+    pinned.allocate(bytes);
+  }
+  if (bytes > 0) {
+    std::memcpy(pinned.data(), values.data(), bytes);
+    check(cudaMemcpyAsync(words.data(), pinned.data(), bytes,
+                          cudaMemcpyHostToDevice, stream.get()),
+          "copying the step's scalars");
+  }
+  notes.words().begin(reinterpret_cast<const int64_t *>(words.data()));
+}
+
+/// The work of a step, after its words are on their way.
+Status CudaRank::queueStep(const ProgramStep &step) {
+  uint64_t calls = notes.calls();
+  bool captures = collectives->isCapturable() && !rank.poison && !times &&
+                  graph.trouble().empty();
+  if (captures && graph.holds(calls)) {
+    graph.launch(stream.get());
+    return {};
+  }
+  // Once call by call: libraries allocate and choose on first use.
+  if (captures && queuedDigest == calls) {
+    if (Status status = capture(step); !status.ok())
+      return status;
+    if (graph.holds(calls)) {
+      graph.launch(stream.get());
+      return {};
+    }
+    notes.words().begin(reinterpret_cast<const int64_t *>(words.data()));
+  }
+  queuedDigest = calls;
+  return queueCalls(step);
+}
+
+Status CudaRank::queueCalls(const ProgramStep &step) {
+  Status status = walk(step, Walk::Queue);
+  if (status.ok())
+    results.queue(arena.data(), stream.get());
+  return status;
+}
+
+Status CudaRank::capture(const ProgramStep &step) {
+  graph.begin(stream.get());
+  Status status = queueCalls(step);
+  graph.end(stream.get(), notes.calls());
+  return status;
+}
+
+Status CudaRank::runStep(const ProgramStep &step) {
+  use();
+  results.forget();
+  if (Status status = note(step); !status.ok())
+    return status;
+  return queueStep(step);
+}
+
+/// The program's stream ends behind the other, unless the step broke off.
+cudaError_t CudaRank::progress() const {
+  cudaError_t error = cudaStreamQuery(stream.get());
+  return error == cudaSuccess ? cudaStreamQuery(communication.get()) : error;
+}
+
+Status CudaRank::failureOf(const ProgramStep &step, cudaError_t error) const {
+  return {TSR_INTERNAL,
+          concat("step ", step.number, " of rank ", rank.number,
+                 " failed on GPU ", device, ": ", errorText(error),
+                 rank.poison ? ""
+                             : "; set `poison` in tsr_session_options to "
+                               "learn which op")};
+}
+
+/// Also after a failure: what is queued uses the arenas of all ranks.
+Status CudaRank::waitForStream(const ProgramStep &step) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+  collectives->startWaiting();
+  while (true) {
+    cudaError_t error = progress();
+    StepWait::Duration waited = Clock::now() - start;
+    if (error == cudaSuccess) {
+      wait.ended(waited);
+      return collectives->poll();
+    }
+    if (error != cudaErrorNotReady)
+      return failureOf(step, error);
+    if (Status status = collectives->poll(); !status.ok())
+      return status;
+    StepWait::Duration nap = wait.napAfter(waited);
+    if (nap > StepWait::Duration(0))
+      std::this_thread::sleep_for(nap);
+    else
+      std::this_thread::yield();
+  }
+}
+
+Status CudaRank::run(const ProgramStep &step) {
+  // What is asked for is the GPU's part, not the host's (Entry.h).
+  std::unique_ptr<RankTrace> trace = std::move(rank.trace);
+  if (!trace)
+    return runAndWait(step);
+  use();
+  times = std::make_unique<OpTimes>(stream.get());
+  Status status = runAndWait(step);
+  if (status.ok())
+    times->report(*trace);
+  times.reset();
+  rank.trace = std::move(trace);
+  return status;
+}
+
+Status CudaRank::runAndWait(const ProgramStep &step) {
+  Status status;
+  try {
+    status = runStep(step);
+  } catch (...) {
+    status = currentStatus();
+  }
+  // The others must know before this rank waits for work that waits for them.
+  if (!status.ok() && !rank.communicator->failed())
+    rank.communicator->abort(status);
+  Status finished = waitForStream(step);
+  if (!status.ok() || !finished.ok())
+    return status.ok() ? finished : status;
+  uploads.release();
+  results.hold();
+  return {};
+}
+
+std::string CudaRank::describe() const {
+  cudaDeviceProp properties{};
+  cudaGetDeviceProperties(&properties, device);
+  int driver = 0;
+  cudaDriverGetVersion(&driver);
+  std::string text =
+      concat("GPU ", device, ": ", properties.name, ", compute capability ",
+             properties.major, ".", properties.minor, ", driver for CUDA ",
+             versionText(driver), "; ",
+             image ? image->origin() : std::string("no generated kernels"));
+  if (std::string attention = cudnn.describe(); !attention.empty())
+    text += "; " + attention;
+  if (rank.metadata->mesh.ranks() > 1)
+    text += "; " + collectives->describe();
+  if (!graph.trouble().empty())
+    text += "; " + graph.trouble();
+  if (int64_t missing = products.missingEpilogues())
+    text += concat("; cublasLt has no epilogue for ", missing,
+                   " forms of products, kernels follow them");
+  return text;
+}
+
+} // namespace tessera::cuda

@@ -1,0 +1,106 @@
+//===- CudaRank.h - one rank on a GPU ---------------------------*- C++ -*-===//
+// A step walks the host program twice: the first walk only notes what varies
+// from step to step (StepNotes.h), the second queues the work on the rank's
+// stream, collectives on one of their own beside it. Calls that are new are
+// walked in between, for the workspace, kernels and communicators that they
+// need. From the third step with the same calls on, a captured graph takes the
+// place of the second walk where the collectives allow it.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_CUDA_STEP_CUDARANK_H
+#define TESSERA_RUNTIME_CUDA_STEP_CUDARANK_H
+
+#include "runtime/cuda/DeviceMemory.h"
+#include "runtime/cuda/Image.h"
+#include "runtime/cuda/collectives/CollectiveStream.h"
+#include "runtime/cuda/collectives/Collectives.h"
+#include "runtime/cuda/cudnn/CudnnAttention.h"
+#include "runtime/cuda/products/MatrixProducts.h"
+#include "runtime/cuda/step/HostCopies.h"
+#include "runtime/cuda/step/OpTimes.h"
+#include "runtime/cuda/step/StepGraph.h"
+#include "runtime/cuda/step/StepNotes.h"
+#include "runtime/cuda/step/StepWait.h"
+#include "runtime/device/Rank.h"
+
+namespace tessera::cuda {
+
+class CudaRank final : public DeviceRank {
+public:
+  CudaRank(Rank &rank, int device, std::shared_ptr<Image> image);
+  ~CudaRank() override;
+
+  unsigned char *hostArena() const override { return nullptr; }
+  void read(int64_t offset, int64_t bytes, void *host) const override;
+  unsigned char *stage(int64_t bytes) override;
+  void write(int64_t offset, int64_t bytes, const void *host) override;
+  void zero(int64_t offset, int64_t bytes) override;
+  void poison() override;
+  Status run(const ProgramStep &step) override;
+  std::string describe() const override;
+
+  /// From the ABI's entries: notes or queues, as the walk goes.
+  Status enter(const Call &call);
+  /// From a walk that notes.
+  void noteList(const tsr_abi_frame &frame, const tsr_abi_calls &calls,
+                const int64_t *scalars) {
+    notes.note(frame, calls, scalars);
+  }
+  Rank &owner() const { return rank; }
+
+private:
+  enum class Walk { Note, Prepare, Queue };
+  void use() const;
+  Status walk(const ProgramStep &step, Walk kind);
+  Status runStep(const ProgramStep &step);
+  Status runAndWait(const ProgramStep &step);
+  Status queueStep(const ProgramStep &step);
+  Status capture(const ProgramStep &step);
+  Status note(const ProgramStep &step);
+  void sendWords();
+  Status queueCalls(const ProgramStep &step);
+  Status failureOf(const ProgramStep &step, cudaError_t error) const;
+  Status waitForStream(const ProgramStep &step);
+
+  void findKernels(const tsr_abi_device_kernel &kernel);
+  void prepareFor(const Call &call);
+  size_t attentionWorkspaceOf(const Call &call);
+  Status queue(const Call &call);
+  Status queueOnProgram(const Call &call);
+  void queueLaunch(const Call &call);
+  void queueAttention(const Call &call);
+  Status queueCollective(const Call &call);
+  Status runCollective(const Call &call);
+  Status runAllToAll(const Call &call, const Collective &what);
+  Status runMessage(const Call &call);
+  cudaError_t progress() const;
+  const int64_t *takeWords(int64_t count);
+
+  Rank &rank;
+  int device;
+  std::shared_ptr<Image> image; ///< null: the program has no kernels
+  Stream stream;
+  CollectiveStream communication;
+  DeviceMemory arena, workspace, words;
+  PinnedMemory pinned; ///< as long as `words`
+  Uploads uploads;
+  StepResults results;
+  MatrixProducts products;
+  CudnnAttention cudnn;
+  std::unique_ptr<Collectives> collectives;
+  StepNotes notes;
+  int64_t workspaceNeeded = 0;
+  Walk walking = Walk::Note;
+  std::unique_ptr<OpTimes> times; ///< of a step that is traced
+  StepGraph graph;
+  StepWait wait;
+  uint64_t preparedDigest = 0; ///< of the last calls that were prepared for
+  uint64_t queuedDigest = 0; ///< of the last step that was queued call by call
+};
+
+/// The table that programs on a GPU call (CudaEntries.cpp); its context is a
+/// CudaRank.
+const tsr_abi_api &cudaApi();
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_RUNTIME_CUDA_STEP_CUDARANK_H

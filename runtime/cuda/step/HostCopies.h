@@ -1,0 +1,53 @@
+//===- HostCopies.h - what a step takes from and leaves on the host -------===//
+// Pinned memory: the GPU copies while the host goes on, a captured step too.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_CUDA_STEP_HOSTCOPIES_H
+#define TESSERA_RUNTIME_CUDA_STEP_HOSTCOPIES_H
+
+#include "runtime/cuda/DeviceMemory.h"
+#include "runtime/device/Rank.h"
+
+namespace tessera::cuda {
+
+/// Room for all inputs of a step.
+class Uploads {
+public:
+  explicit Uploads(const Rank &rank);
+
+  /// Null: there is not as much left before the next `release`.
+  unsigned char *take(int64_t bytes);
+  /// When the GPU has read what was taken.
+  void release() { taken = 0; }
+
+private:
+  PinnedMemory memory;
+  int64_t size = 0, taken = 0;
+};
+
+/// The small outputs of a step, its loss for one, on the host when it ends:
+/// reading them waits for nothing.
+class StepResults {
+public:
+  explicit StepResults(const Rank &rank);
+
+  /// At the end of a step's work.
+  void queue(const unsigned char *arena, cudaStream_t stream) const;
+  /// What was queued is here; until the arena may differ from it.
+  void hold() { isHeld = true; }
+  void forget() { isHeld = false; }
+  /// False: not here; `host` is as it was.
+  bool read(int64_t offset, int64_t bytes, void *host) const;
+
+private:
+  struct Result {
+    int64_t offset, bytes; ///< in the arena
+    int64_t at;            ///< in `memory`
+  };
+  std::vector<Result> results;
+  PinnedMemory memory;
+  bool isHeld = false;
+};
+
+} // namespace tessera::cuda
+
+#endif // TESSERA_RUNTIME_CUDA_STEP_HOSTCOPIES_H

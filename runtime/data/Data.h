@@ -1,0 +1,62 @@
+//===- Data.h - token streams -----------------------------------*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_DATA_DATA_H
+#define TESSERA_RUNTIME_DATA_DATA_H
+
+#include "runtime/support/File.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+struct DataOptions {
+  std::string format = "auto";
+  int64_t sequence = 0, vocabulary = 0, seed = 0;
+  int64_t target = 0; ///< Tokens of a target behind each sequence; 0: none.
+
+  /// Tokens that a step reads, and from one record to the next.
+  int64_t columns() const { return sequence + (target ? target : 1); }
+  int64_t stride() const { return sequence + target; }
+};
+
+/// Files joined to one stream of tokens, cut into sequences of `sequence`
+/// tokens and the one behind, or into pairs of a sequence and its target; read
+/// in an order that is a permutation in each epoch.
+class Data {
+public:
+  /// TSR_NOT_FOUND, TSR_CORRUPT, TSR_INVALID_ARGUMENT.
+  Data(const std::vector<std::string> &paths, const DataOptions &options);
+
+  int64_t tokens() const { return total; }
+  int64_t sequences() const {
+    return (total - options.columns()) / options.stride() + 1;
+  }
+  /// out[batch, columns]. TSR_INVALID_ARGUMENT names the first token
+  /// outside of the vocabulary.
+  void batch(int64_t step, int64_t batch, int32_t *out) const;
+
+private:
+  struct Part {
+    std::unique_ptr<MappedFile> file;
+    const char *data;
+    int64_t width; ///< bytes of a token
+    int64_t first; ///< position of its first token in the stream
+    int64_t count;
+  };
+  Part openPart(const std::string &path) const;
+  void copyTokens(int64_t first, int64_t count, int32_t *out) const;
+  void checkToken(const Part &part, int64_t position, int32_t token) const;
+
+  DataOptions options;
+  std::vector<Part> parts;
+  int64_t total = 0;
+};
+
+/// Element `index` of a pseudo-random permutation of [0, size); `key` chooses
+/// it. Constant memory and expected constant time.
+int64_t permute(int64_t index, int64_t size, uint64_t key);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_DATA_DATA_H

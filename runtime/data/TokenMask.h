@@ -1,0 +1,32 @@
+//===- TokenMask.h - which tokens a masked language model predicts --------===//
+// Devlin et al. 2018, section 3.1: of every sequence one position, and every
+// other one with probability 0.15, is predicted. There the model sees the mask
+// token (0.8), a random token (0.1) or the token itself. A function of seed,
+// step and position: the same on every mesh.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_DATA_TOKENMASK_H
+#define TESSERA_RUNTIME_DATA_TOKENMASK_H
+
+#include "runtime/artifact/Metadata.h"
+
+namespace tessera {
+
+class TokenMask {
+public:
+  TokenMask(const Model &model, int64_t seed, int64_t step);
+
+  /// What the model sees at position `index` of [batch, sequence].
+  int32_t id(int64_t index, int32_t token) const;
+  /// What it is to predict there, or -100.
+  int32_t label(int64_t index, int32_t token) const;
+
+private:
+  bool isPredicted(int64_t index) const;
+
+  Model model;
+  uint64_t key;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_DATA_TOKENMASK_H

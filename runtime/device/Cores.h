@@ -1,0 +1,31 @@
+//===- Cores.h - how ranks share the machine's cores ------------*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_DEVICE_CORES_H
+#define TESSERA_RUNTIME_DEVICE_CORES_H
+
+#include <cstdint>
+#include <vector>
+
+namespace tessera {
+
+struct CorePlan {
+  int threadsPerRank = 1;
+  bool oversubscribed = false; ///< more ranks than cores: waits must not spin
+  /// Cores of every rank; empty where ranks are not pinned.
+  std::vector<std::vector<int>> pinned;
+};
+
+/// `threads` for all ranks together, 0: every core this process may use. Ranks
+/// are pinned only when they take the whole machine: otherwise other processes
+/// would be pinned to the same cores.
+CorePlan planCores(int64_t ranks, int threads);
+
+/// Of a process with one rank beside others on this machine. 0 threads: its
+/// share of the cores, or all that the launcher left it.
+CorePlan planProcessCores(int64_t localSize, int threads);
+
+/// Pins the calling thread, and the threads it creates. Best effort.
+void pinThread(const std::vector<int> &cores);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_DEVICE_CORES_H

@@ -1,0 +1,101 @@
+//===- Device.h - where ranks compute and keep their memory -----*- C++ -*-===//
+// The seam between the core and its devices: `cpu` is part of the core, others
+// are plug-ins (DevicePlugin.h). What a device refuses it throws as Error; the
+// core never follows an arena address that `hostArena` does not give.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_DEVICE_DEVICE_H
+#define TESSERA_RUNTIME_DEVICE_DEVICE_H
+
+#include "runtime/artifact/Code.h"
+#include "runtime/artifact/Metadata.h"
+#include "runtime/support/Status.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+struct Rank;
+
+/// One optimizer step of one rank.
+struct ProgramStep {
+  tsr_abi_program program;
+  int64_t number;
+  int64_t seed;
+};
+
+/// A rank's memory and its way to run a program. Calls come from any thread,
+/// one at a time, and take effect in order; what is passed may be reused when
+/// they return.
+class DeviceRank {
+public:
+  virtual ~DeviceRank() = default;
+
+  /// The arena where the host can read and write it; null where it cannot.
+  virtual unsigned char *hostArena() const = 0;
+  /// Copies `bytes` bytes at `offset` of the arena. Reads as zero until
+  /// written.
+  virtual void read(int64_t offset, int64_t bytes, void *host) const = 0;
+  virtual void write(int64_t offset, int64_t bytes, const void *host) = 0;
+  /// Host memory that the device copies from faster than from other, to be
+  /// filled and given to `write` once, before the next step; null: there is
+  /// none (left).
+  virtual unsigned char *stage(int64_t) { return nullptr; }
+  virtual void zero(int64_t offset, int64_t bytes) = 0;
+  /// Sets all bits: every floating point element is NaN, every integer -1.
+  virtual void poison() = 0;
+  /// Runs the program and waits for all that it started.
+  virtual Status run(const ProgramStep &step) = 0;
+  /// What runs the rank, for people: "NVIDIA H200 (sm_90) number 0, ..."
+  virtual std::string describe() const = 0;
+};
+
+/// Which ranks a process opens, by their numbers on this machine.
+struct LocalRanks {
+  int64_t first = 0, count = 1;
+  int64_t machine = 1; ///< ranks on this machine, in all processes
+};
+
+/// What a session asks of a device, before anything is allocated.
+struct DeviceRequest {
+  std::string artifact; ///< path
+  std::string communicator;
+  const Metadata &metadata;
+  const Code &code;
+  LocalRanks ranks;
+
+  bool hasAllRanks() const { return ranks.count == metadata.mesh.ranks(); }
+};
+
+/// A part of a device's software, for `tessera doctor`.
+struct DevicePart {
+  std::string what;
+  std::string version; ///< empty: not found
+  std::string without; ///< what does not work without it
+  std::string remedy;
+};
+
+struct DeviceReport {
+  std::string problem; ///< why no session can be made; empty if one can
+  std::vector<DevicePart> parts;
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+
+  /// Throws if the artifact cannot run here: features, memory, communicator.
+  virtual void check(const DeviceRequest &request) const = 0;
+  /// The rank's device and arena; runs on the rank's thread, all ranks at once.
+  /// The rank outlives the result.
+  virtual std::unique_ptr<DeviceRank> openRank(Rank &rank) = 0;
+  virtual DeviceReport report() const = 0;
+};
+
+/// `cpu`.
+std::shared_ptr<Device> makeCpuDevice();
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_DEVICE_DEVICE_H

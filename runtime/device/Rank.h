@@ -1,0 +1,46 @@
+//===- Rank.h - one rank of a session ---------------------------*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_DEVICE_RANK_H
+#define TESSERA_RUNTIME_DEVICE_RANK_H
+
+#include "runtime/collectives/Communicator.h"
+#include "runtime/collectives/thread/ThreadWorld.h"
+#include "runtime/device/Background.h"
+#include "runtime/device/Device.h"
+
+namespace tessera {
+
+struct Rank {
+  int64_t number = 0;
+  int64_t localNumber = 0; ///< among the ranks of this machine
+  std::vector<int64_t> coordinates;
+  int64_t stage = 0; ///< of the pipeline
+  std::shared_ptr<const Metadata> metadata;
+  std::shared_ptr<const Code> code;
+  /// Of ranks that are threads of one process; null where they are processes.
+  std::shared_ptr<ThreadWorld> world;
+  /// Of host memory; a device with memory of its own takes only failures and
+  /// progress from it.
+  std::unique_ptr<Communicator> communicator;
+  std::string communicatorName;
+  std::chrono::milliseconds timeout{60000}; ///< of a collective
+  int threads = 1;
+  bool poison = false;
+  /// Of host memory: runs what is started; made by the first such call.
+  std::unique_ptr<Background> background;
+  std::unique_ptr<RankTrace> trace;   ///< null: nobody wants one
+  std::unique_ptr<DeviceRank> device; ///< uses the rest: destroyed first
+
+  /// Whether the arena has a place for the tensor; its offset there.
+  bool holds(const TensorInfo &tensor) const { return tensor.isAt(stage); }
+  int64_t offsetOf(const TensorInfo &tensor) const {
+    return tensor.offsetAt(stage);
+  }
+};
+
+/// Runs one step on the rank's device; never throws. On a failure all ranks'
+/// collectives fail too.
+void runProgram(Rank &rank, int64_t step, int64_t seed) noexcept;
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_DEVICE_RANK_H

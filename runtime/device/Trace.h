@@ -1,0 +1,59 @@
+//===- Trace.h - when each op of a step ran ---------------------*- C++ -*-===//
+// Of one step: begin and end of every op, per rank and thread, as Chrome's
+// trace event format has it (chrome://tracing, ui.perfetto.dev).
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_DEVICE_TRACE_H
+#define TESSERA_RUNTIME_DEVICE_TRACE_H
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+struct Metadata;
+
+/// What one thread did; written by that thread alone.
+struct OpTrace {
+  using Clock = std::chrono::steady_clock;
+  struct Event {
+    int64_t op;
+    Clock::time_point begin, end;
+  };
+  std::vector<Event> events;
+};
+
+/// Notes an op from here to the end of the scope; nothing if there is no trace.
+class TracedOp {
+public:
+  TracedOp(OpTrace *trace, int64_t op) : trace(trace), op(op) {
+    if (trace)
+      begin = OpTrace::Clock::now();
+  }
+  TracedOp(const TracedOp &) = delete;
+  TracedOp &operator=(const TracedOp &) = delete;
+  ~TracedOp() {
+    if (trace)
+      trace->events.push_back({op, begin, OpTrace::Clock::now()});
+  }
+
+private:
+  OpTrace *trace;
+  int64_t op;
+  OpTrace::Clock::time_point begin;
+};
+
+/// The threads of a rank.
+struct RankTrace {
+  OpTrace program, background;
+};
+
+/// Writes the traces of all ranks, in order. Times count from the first event.
+/// Throws where the file cannot be written.
+void writeTrace(const std::string &path, const Metadata &metadata,
+                const std::vector<const RankTrace *> &ranks);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_DEVICE_TRACE_H

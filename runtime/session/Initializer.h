@@ -1,0 +1,27 @@
+//===- Initializer.h - initial parameters -----------------------*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_SESSION_INITIALIZER_H
+#define TESSERA_RUNTIME_SESSION_INITIALIZER_H
+
+#include "runtime/device/Rank.h"
+
+namespace tessera {
+
+/// Element `index` (global, row-major) of a parameter, before rounding: normal
+/// deviates are Box-Muller (1958) over two Philox words, as in
+/// docs/Artifact.md. `key` is tsr_abi_stream(seed, -1, init.stream).
+double initialValue(const Initial &init, uint64_t key, int64_t index);
+
+/// Draws the rank's parameters and masters, zeroes its moments.
+/// TSR_INVALID_ARGUMENT if a parameter has no `init`.
+void initializeState(const Rank &rank, int64_t seed);
+/// Computes the tables of the program: inputs with an `init`.
+void fillTables(const Rank &rank);
+/// Zeroes the rank's moments.
+void zeroMoments(const Rank &rank);
+/// The type that values of `tensor` are rounded to before its own: its
+/// master's, or -1 if it has none.
+int roundedVia(const Metadata &metadata, const TensorInfo &tensor);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_SESSION_INITIALIZER_H

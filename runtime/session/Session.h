@@ -1,0 +1,100 @@
+//===- Session.h - the ranks of an artifact, in training --------*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_SESSION_SESSION_H
+#define TESSERA_RUNTIME_SESSION_SESSION_H
+
+#include "runtime/session/LearningRate.h"
+#include "runtime/session/RankThreads.h"
+#include "runtime/session/SessionCore.h"
+
+#include <string>
+
+namespace tessera {
+
+struct StepInputs;
+
+class Session {
+public:
+  /// TSR_UNSUPPORTED, TSR_NOT_FOUND (plug-in), TSR_OUT_OF_MEMORY.
+  Session(const Artifact &artifact, const SessionOptions &options);
+  /// On a device that is open already.
+  Session(const Artifact &artifact, const SessionOptions &options,
+          std::shared_ptr<Device> device);
+  // With several processes what follows is collective where it says so: all
+  // processes make the same calls in the same order.
+
+  void initialize();
+  void setSchedule(const Schedule &next);
+  tsr_step_result step(const int32_t *tokens, size_t count);
+  /// The next step that succeeds is recorded and written to `path`.
+  void traceNextStep(const std::string &path);
+  tsr_step_result step(const tsr_batch &batch);
+
+  /// TSR_NOT_FOUND names what there is no tensor of.
+  const TensorInfo &tensor(const std::string &role,
+                           const std::string &name) const;
+  /// Collective.
+  void read(const TensorInfo &tensor, double *values) const;
+  /// Collective: every process gives the same values. A parameter's master gets
+  /// the same values, unrounded.
+  void write(const TensorInfo &tensor, const double *values);
+  /// TSR_INVALID_ARGUMENT: the rank is of another process; TSR_NOT_FOUND: its
+  /// stage has no such tensor.
+  void readLocal(int64_t rank, const TensorInfo &tensor, double *values) const;
+
+  const Metadata &metadata() const { return *core->metadata; }
+  const Ranks &ranks() const { return core->ranks; }
+  int64_t nextStep() const { return stepNumber; }
+  int64_t seed() const { return seedValue; }
+  /// What runs rank 0, for people; steps may have shown more of the device.
+  const std::string &deviceText() const;
+  /// The state is defined: parameters can be trained and saved.
+  bool isReady() const { return ready; }
+
+  /// This process has the only ranks.
+  bool hasAllRanks() const { return core->world != nullptr; }
+  /// This process has rank 0: it gets what is gathered, and writes files.
+  bool isFirst() const { return core->ranks[0]->number == 0; }
+  /// Collective: runs `body` in each process; if it fails in one, all throw.
+  void together(const std::function<void()> &body) const;
+  /// Collective: the largest of all processes' values.
+  int32_t largest(int32_t value) const;
+  /// Collective: TSR_MISMATCH if the processes' values differ; `what` they are.
+  void checkSame(const std::string &what, int64_t value) const;
+
+  /// Runs `body` on every local rank's thread; throws the first failure.
+  void onEveryRank(const std::function<void(Rank &)> &body);
+  /// After the state was replaced: what comes next.
+  void resumeAt(int64_t step, int64_t seed);
+  /// TSR_ABORTED with the first message once a step has failed.
+  void checkAlive() const;
+
+private:
+  class Watch;
+  Status gatherFailure(const Status &own) const;
+  Collective overAll(int64_t count, int dtype) const;
+  void checkTokens(const int32_t *tokens, size_t count) const;
+  void checkReady() const;
+  void checkRange(const char *what, const int32_t *values, int64_t limit) const;
+  void checkLabels(const Tokens &given) const;
+  tsr_step_result stepOn(const StepInputs &inputs);
+  void fillInputs(Rank &rank, const StepInputs &inputs) const;
+  double readScalar(const char *name) const;
+  void runStep(const StepInputs &inputs);
+  void startTrace();
+  void finishTrace();
+
+  std::shared_ptr<SessionCore> core;
+  RankThreads threads;
+  Schedule schedule;
+  std::chrono::milliseconds timeout;
+  int64_t seedValue;
+  int64_t stepNumber = 0;
+  bool ready = false;
+  mutable std::string deviceDescription; ///< the last that was asked for
+  std::string tracePath;                 ///< empty: no trace is wanted
+  Status death;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_SESSION_SESSION_H

@@ -1,0 +1,158 @@
+#include "runtime/session/SessionCore.h"
+
+#include "runtime/collectives/process/TcpCommunicator.h"
+#include "runtime/collectives/thread/ThreadCommunicator.h"
+#include "runtime/device/DevicePlugin.h"
+#include "runtime/support/File.h"
+#include "runtime/support/HostFeatures.h"
+
+namespace tessera {
+
+// Polls before a rank that waits goes to sleep: some tens of microseconds, the
+// time of a short collective.
+static constexpr int spinPolls = 2000;
+
+static void checkOptions(const Artifact &artifact,
+                         const SessionOptions &options) {
+  checkDeviceName(options.device);
+  const std::string &own = artifact.metadata->device;
+  if (own != options.device)
+    fail(TSR_UNSUPPORTED, "'", artifact.path, "' is compiled for device '", own,
+         "', the session asks for '", options.device,
+         "'; run it with --device ", own, " or compile it with --device ",
+         options.device);
+  if (options.threads < 0 || options.timeoutMs < 0)
+    fail(TSR_INVALID_ARGUMENT, "threads is ", options.threads,
+         " and timeout_ms is ", options.timeoutMs, ", neither may be negative");
+  // The program's host code runs here whatever the device.
+  checkHostFeatures(artifact.path, artifact.metadata->features);
+}
+
+static void checkProcesses(const Artifact &artifact,
+                           const ProcessOptions &options) {
+  checkProcessOptions(options);
+  int64_t ranks = artifact.metadata->mesh.ranks();
+  if (options.worldSize != ranks)
+    fail(TSR_INVALID_ARGUMENT, "'", artifact.path, "' has a mesh of ", ranks,
+         ranks == 1 ? " rank" : " ranks", ", but there are ", options.worldSize,
+         " processes; start one process per rank, or one for all ranks");
+}
+
+static std::string communicatorOf(const SessionOptions &options) {
+  if (!options.communicator.empty())
+    return options.communicator;
+  return options.processes.worldSize == 1 ? "threads"
+         : options.device == "cpu"        ? "tcp"
+                                          : "nccl";
+}
+
+static std::unique_ptr<Rank> makeRank(const Artifact &artifact,
+                                      const SessionOptions &options,
+                                      int64_t number) {
+  auto rank = std::make_unique<Rank>();
+  rank->number = rank->localNumber = number;
+  rank->coordinates = artifact.metadata->mesh.coordinates(number);
+  rank->stage = artifact.metadata->mesh.stageOf(rank->coordinates);
+  rank->metadata = artifact.metadata;
+  rank->code = artifact.code;
+  rank->communicatorName = communicatorOf(options);
+  rank->poison = options.poison;
+  rank->timeout = std::chrono::milliseconds(options.timeoutMs);
+  return rank;
+}
+
+static DescribeOp describerOf(const Artifact &artifact) {
+  return [metadata = artifact.metadata](int64_t op) {
+    return metadata->describeOp(op);
+  };
+}
+
+static void addThreadRanks(SessionCore &core, const Artifact &artifact,
+                           const SessionOptions &options) {
+  const Mesh &mesh = artifact.metadata->mesh;
+  core.cores = planCores(mesh.ranks(), options.threads);
+  core.device->check({artifact.path,
+                      communicatorOf(options),
+                      *artifact.metadata,
+                      *artifact.code,
+                      {0, mesh.ranks(), mesh.ranks()}});
+  ThreadWorldOptions world;
+  world.mesh = mesh;
+  world.timeout = std::chrono::milliseconds(options.timeoutMs);
+  world.threadsPerRank = core.cores.threadsPerRank;
+  world.spins = core.cores.oversubscribed ? 0 : spinPolls;
+  world.describeOp = describerOf(artifact);
+  core.world = std::make_shared<ThreadWorld>(std::move(world));
+  for (int64_t number = 0; number < mesh.ranks(); ++number) {
+    auto rank = makeRank(artifact, options, number);
+    rank->world = core.world;
+    rank->communicator =
+        std::make_unique<ThreadCommunicator>(core.world, number);
+    rank->threads = core.cores.threadsPerRank;
+    core.ranks.push_back(std::move(rank));
+  }
+}
+
+/// What would train nonsense if it differed.
+static Agreement agreementOf(const Artifact &artifact,
+                             const SessionOptions &options) {
+  // Machines may differ in what code is compiled for them, not in the plan.
+  nlohmann::json plan = parseJson(artifact.path, artifact.text.data(),
+                                  artifact.text.data() + artifact.text.size());
+  plan.erase("target");
+  std::string text = plan.dump();
+  return {{"device", options.device},
+          {"communicator", communicatorOf(options)},
+          {"seed", std::to_string(options.seed)},
+          {"a program with the hash",
+           hashText(hashBytes(text.data(), text.size()))}};
+}
+
+static void addProcessRank(SessionCore &core, const Artifact &artifact,
+                           const SessionOptions &options) {
+  const ProcessOptions &processes = options.processes;
+  checkProcesses(artifact, processes);
+  ProcessLinks links = joinProcesses(processes, agreementOf(artifact, options));
+  int64_t localRank = links.localRank, localSize = links.localSize;
+  core.cores = planProcessCores(localSize, options.threads);
+  auto world = std::make_shared<ProcessWorld>(
+      std::move(links),
+      ProcessWorldOptions{artifact.metadata->mesh, processes.rank,
+                          std::chrono::milliseconds(options.timeoutMs),
+                          describerOf(artifact)});
+  auto rank = makeRank(artifact, options, processes.rank);
+  rank->localNumber = localRank;
+  rank->threads = core.cores.threadsPerRank;
+  rank->communicator = std::make_unique<TcpCommunicator>(world, rank->threads);
+  core.ranks.push_back(std::move(rank));
+  try {
+    core.device->check({artifact.path,
+                        communicatorOf(options),
+                        *artifact.metadata,
+                        *artifact.code,
+                        {localRank, 1, localSize}});
+  } catch (const Error &error) {
+    world->abort({error.status.code,
+                  concat("rank ", processes.rank, ": ", error.status.message)});
+    throw;
+  }
+}
+
+std::shared_ptr<SessionCore> makeCore(const Artifact &artifact,
+                                      const SessionOptions &options,
+                                      std::shared_ptr<Device> device) {
+  if (!device) {
+    checkOptions(artifact, options);
+    device = openDevice(options.device);
+  }
+  auto core = std::make_shared<SessionCore>();
+  core->device = std::move(device);
+  core->metadata = artifact.metadata;
+  if (options.processes.worldSize > 1)
+    addProcessRank(*core, artifact, options);
+  else
+    addThreadRanks(*core, artifact, options);
+  return core;
+}
+
+} // namespace tessera

@@ -1,0 +1,47 @@
+//===- SessionCore.h - the ranks of a session in this process ---*- C++ -*-===//
+// Either all ranks of the mesh, as threads, or the one rank of this process.
+// Held by every rank's thread: one that is stuck may still use it when the
+// session is gone.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_SESSION_SESSIONCORE_H
+#define TESSERA_RUNTIME_SESSION_SESSIONCORE_H
+
+#include "runtime/artifact/Artifact.h"
+#include "runtime/collectives/process/ProcessRendezvous.h"
+#include "runtime/device/Cores.h"
+#include "runtime/session/TensorAccess.h"
+
+namespace tessera {
+
+struct SessionOptions {
+  std::string device = "cpu";
+  /// "": "threads" in one process, else "tcp" on the CPU and "nccl" on CUDA.
+  std::string communicator;
+  int threads = 0;
+  int timeoutMs = 60000;
+  int64_t seed = 0;
+  bool poison = false;
+  ProcessOptions processes;
+};
+
+struct SessionCore {
+  std::shared_ptr<Device> device;
+  std::shared_ptr<const Metadata> metadata;
+  std::shared_ptr<ThreadWorld> world; ///< null where ranks are processes
+  CorePlan cores;
+  Ranks ranks;
+
+  Communicator &communicator() const { return *ranks[0]->communicator; }
+  bool failed() const { return communicator().failed(); }
+  Status failure() const { return communicator().failure(); }
+};
+
+/// Checks, meets the other processes, and makes the ranks without their
+/// devices. `device`: null opens the one that the options name.
+std::shared_ptr<SessionCore> makeCore(const Artifact &artifact,
+                                      const SessionOptions &options,
+                                      std::shared_ptr<Device> device);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_SESSION_SESSIONCORE_H

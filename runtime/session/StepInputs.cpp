@@ -1,0 +1,122 @@
+//===- StepInputs.cpp - the tokens that one step reads --------------------===//
+#include "runtime/session/StepInputs.h"
+
+#include "runtime/data/TokenMask.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+/// Columns [shift, shift + length) of rows of `columns` tokens.
+static Tokens windowOf(const int32_t *tokens, int64_t columns, int64_t length,
+                       int64_t shift) {
+  return [=](int64_t first, int64_t count, int32_t *out) {
+    while (count > 0) {
+      int64_t row = first / length, column = first % length;
+      int64_t part = std::min(count, length - column);
+      std::copy_n(tokens + row * columns + column + shift, part, out);
+      first += part;
+      count -= part;
+      out += part;
+    }
+  };
+}
+
+static Tokens from(const int32_t *values) {
+  return [=](int64_t first, int64_t count, int32_t *out) {
+    std::copy_n(values + first, count, out);
+  };
+}
+
+static void fillZeros(int64_t, int64_t count, int32_t *out) {
+  std::fill_n(out, count, 0);
+}
+
+/// `change(index, token)` in the place of every token.
+template <class Change>
+static Tokens changed(const Tokens &tokens, const Change &change) {
+  return [=](int64_t first, int64_t count, int32_t *out) {
+    tokens(first, count, out);
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = change(first + i, out[i]);
+  };
+}
+
+/// The decoder predicts each label from those before it (Hugging Face's
+/// _shift_right): behind the start token, with padding for ignored ones.
+static Tokens shiftedRight(const Decoder &decoder, const Tokens &labels) {
+  auto start = static_cast<int32_t>(decoder.start);
+  auto padding = static_cast<int32_t>(decoder.padding);
+  return
+      [=, target = decoder.target](int64_t first, int64_t count, int32_t *out) {
+        int64_t skipped = first == 0; // no label is before it
+        labels(first - 1 + skipped, count - skipped, out + skipped);
+        for (int64_t i = 0; i < count; ++i) {
+          bool starts = (first + i) % target == 0;
+          out[i] = starts ? start : out[i] < 0 ? padding : out[i];
+        }
+      };
+}
+
+/// Rows of a source and its target, whose padding is no label.
+static StepInputs pairsOf(const Model &model, const int32_t *tokens) {
+  constexpr int32_t ignored = -100;
+  const Decoder &decoder = *model.decoder;
+  int64_t columns = model.columns();
+  StepInputs inputs;
+  inputs.ids = windowOf(tokens, columns, model.sequence, 0);
+  inputs.labels =
+      changed(windowOf(tokens, columns, decoder.target, model.sequence),
+              [padding = decoder.padding](int64_t, int32_t token) {
+                return token == padding ? ignored : token;
+              });
+  inputs.decoderIds = shiftedRight(decoder, inputs.labels);
+  return inputs;
+}
+
+StepInputs inputsOf(const Model &model, const int32_t *tokens, int64_t seed,
+                    int64_t step) {
+  if (model.decoder)
+    return pairsOf(model, tokens);
+  auto window = [&](int64_t shift) {
+    return windowOf(tokens, model.sequence + 1, model.sequence, shift);
+  };
+  StepInputs inputs;
+  inputs.tokenTypes = fillZeros;
+  if (!model.maskToken) {
+    inputs.ids = window(0);
+    inputs.labels = window(1);
+    return inputs;
+  }
+  TokenMask mask(model, seed, step);
+  inputs.ids = changed(window(0), [=](int64_t index, int32_t token) {
+    return mask.id(index, token);
+  });
+  inputs.labels = changed(window(0), [=](int64_t index, int32_t token) {
+    return mask.label(index, token);
+  });
+  return inputs;
+}
+
+StepInputs inputsOf(const Model &model, const tsr_batch &batch) {
+  StepInputs inputs;
+  inputs.ids = from(batch.ids);
+  inputs.labels = from(batch.labels);
+  inputs.tokenTypes = fillZeros;
+  if (batch.token_types)
+    inputs.tokenTypes = from(batch.token_types);
+  if (model.decoder)
+    inputs.decoderIds = shiftedRight(*model.decoder, inputs.labels);
+  return inputs;
+}
+
+// Without a branch in the loop, which the compiler so does in vectors. A
+// negative value is a large one.
+bool areWithin(const int32_t *values, int64_t count, int64_t limit) {
+  bool bad = false;
+  for (int64_t i = 0; i < count; ++i)
+    bad |= static_cast<uint32_t>(values[i]) >= static_cast<uint64_t>(limit);
+  return !bad;
+}
+
+} // namespace tessera

@@ -1,0 +1,30 @@
+//===- StepInputs.h - the tokens that one step reads ------------*- C++ -*-===//
+// Given by ranges, not element by element: between two steps a GPU waits.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_SESSION_STEPINPUTS_H
+#define TESSERA_RUNTIME_SESSION_STEPINPUTS_H
+
+#include "runtime/session/TensorAccess.h"
+
+namespace tessera {
+
+/// What an input holds at [batch, sequence], C order.
+struct StepInputs {
+  Tokens ids, labels, tokenTypes, decoderIds; ///< empty: the model has none
+};
+
+/// Of [batch, Model::columns()] tokens, which must outlive the result. A causal
+/// model predicts the next token, a masked one what is hidden in step `step`, a
+/// decoder the target.
+StepInputs inputsOf(const Model &model, const int32_t *tokens, int64_t seed,
+                    int64_t step);
+
+/// Of inputs that the caller gives one by one; they must outlive the result.
+StepInputs inputsOf(const Model &model, const tsr_batch &batch);
+
+/// Whether all are in [0, limit).
+bool areWithin(const int32_t *values, int64_t count, int64_t limit);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_SESSION_STEPINPUTS_H

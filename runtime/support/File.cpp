@@ -1,0 +1,171 @@
+#include "runtime/support/File.h"
+
+#include "runtime/support/Status.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tessera {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] static void failErrno(const char *what, const std::string &path) {
+  int code = errno;
+  fail(code == ENOENT ? TSR_NOT_FOUND : TSR_IO, what, " '", path,
+       "': ", std::strerror(code));
+}
+
+uint64_t hashBytes(const void *data, size_t bytes) {
+  return XXH3_64bits(data, bytes);
+}
+
+std::string hashText(uint64_t hash) {
+  const char *digits = "0123456789abcdef";
+  std::string text(16, '0');
+  for (int i = 15; i >= 0; --i, hash >>= 4)
+    text[i] = digits[hash & 15];
+  return text;
+}
+
+MappedFile::MappedFile(const std::string &path) : name(path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0)
+    failErrno("cannot read", path);
+  if (!S_ISREG(info.st_mode))
+    fail(TSR_IO, "cannot read '", path, "': it is not a regular file");
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    failErrno("cannot read", path);
+  length = static_cast<size_t>(info.st_size);
+  void *mapped = nullptr;
+  if (length != 0)
+    mapped = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  int code = errno;
+  close(descriptor);
+  errno = code;
+  if (mapped == MAP_FAILED)
+    failErrno("cannot map", path);
+  bytes = static_cast<const char *>(mapped);
+}
+
+MappedFile::~MappedFile() {
+  if (bytes)
+    munmap(const_cast<char *>(bytes), length);
+}
+
+struct WrittenFile::Hasher {
+  XXH3_state_t state;
+};
+
+WrittenFile::WrittenFile(const std::string &path)
+    : name(path), hasher(std::make_unique<Hasher>()) {
+  XXH3_64bits_reset(&hasher->state);
+  descriptor =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0)
+    failErrno("cannot create", path);
+}
+
+WrittenFile::~WrittenFile() {
+  if (descriptor >= 0)
+    close(descriptor);
+}
+
+void WrittenFile::write(const void *data, size_t count) {
+  const char *cursor = static_cast<const char *>(data);
+  XXH3_64bits_update(&hasher->state, data, count);
+  while (count != 0) {
+    ssize_t done =
+        ::write(descriptor, cursor, std::min<size_t>(count, size_t(1) << 30));
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done < 0)
+      fail(TSR_IO, "cannot write '", name, "' after ", written,
+           " bytes: ", std::strerror(errno));
+    cursor += done;
+    count -= done;
+    written += done;
+  }
+}
+
+void WrittenFile::finish() {
+  if (fsync(descriptor) != 0)
+    fail(TSR_IO, "cannot sync '", name, "': ", std::strerror(errno));
+  int closed = close(descriptor);
+  descriptor = -1;
+  if (closed != 0)
+    fail(TSR_IO, "cannot close '", name, "': ", std::strerror(errno));
+}
+
+uint64_t WrittenFile::hash() const {
+  return XXH3_64bits_digest(&hasher->state);
+}
+
+bool isDirectory(const std::string &path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+bool isFile(const std::string &path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+void createDirectories(const std::string &path) {
+  std::error_code code;
+  fs::create_directories(path, code);
+  if (code || !isDirectory(path))
+    fail(TSR_IO, "cannot create directory '", path,
+         "': ", code ? code.message() : "a file of that name exists");
+}
+
+void removeDirectory(const std::string &path) noexcept {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+void syncDirectory(const std::string &path) {
+  int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    failErrno("cannot open directory", path);
+  int synced = fsync(descriptor), code = errno;
+  close(descriptor);
+  // Some file systems cannot sync a directory (EINVAL); nothing more can be
+  // done there.
+  if (synced != 0 && code != EINVAL)
+    fail(TSR_IO, "cannot sync directory '", path, "': ", std::strerror(code));
+}
+
+void replaceDirectory(const std::string &from, const std::string &to) {
+  if (rename(from.c_str(), to.c_str()) == 0)
+    return;
+  bool exists = errno == ENOTEMPTY || errno == EEXIST;
+  if (exists && renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(),
+                          RENAME_EXCHANGE) == 0)
+    return removeDirectory(from);
+  fail(TSR_IO, "cannot rename '", from, "' to '", to,
+       "': ", std::strerror(errno));
+}
+
+std::vector<std::string> listDirectory(const std::string &path) {
+  std::error_code code;
+  std::vector<std::string> names;
+  fs::directory_iterator it(path, code), end;
+  for (; !code && it != end; it.increment(code))
+    names.push_back(it->path().filename().string());
+  if (code)
+    fail(TSR_IO, "cannot list '", path, "': ", code.message());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+} // namespace tessera

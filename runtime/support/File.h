@@ -1,0 +1,75 @@
+//===- File.h - mapped files, checked writes --------------------*- C++ -*-===//
+// Reading is by mmap, writing is counted, hashed and synced. Every failure is
+// an Error that names the path and the system's reason.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_SUPPORT_FILE_H
+#define TESSERA_RUNTIME_SUPPORT_FILE_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+uint64_t hashBytes(const void *data, size_t bytes);
+/// 16 hexadecimal digits.
+std::string hashText(uint64_t hash);
+
+/// A whole regular file, read-only. TSR_NOT_FOUND, TSR_IO.
+class MappedFile {
+public:
+  explicit MappedFile(const std::string &path);
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+  ~MappedFile();
+
+  const std::string &path() const { return name; }
+  const char *data() const { return bytes; }
+  size_t size() const { return length; }
+
+private:
+  std::string name;
+  const char *bytes = nullptr;
+  size_t length = 0;
+};
+
+/// A new file that is written from start to end. TSR_IO.
+class WrittenFile {
+public:
+  explicit WrittenFile(const std::string &path);
+  WrittenFile(const WrittenFile &) = delete;
+  WrittenFile &operator=(const WrittenFile &) = delete;
+  ~WrittenFile();
+
+  void write(const void *data, size_t count);
+  /// Syncs and closes; without it the content may be lost.
+  void finish();
+  uint64_t size() const { return written; }
+  /// XXH3-64 of what was written.
+  uint64_t hash() const;
+
+private:
+  struct Hasher;
+  std::string name;
+  int descriptor = -1;
+  uint64_t written = 0;
+  std::unique_ptr<Hasher> hasher;
+};
+
+bool isDirectory(const std::string &path);
+bool isFile(const std::string &path);
+/// Also the missing parents.
+void createDirectories(const std::string &path);
+/// Removes a directory and the files in it; silent, for clean-up.
+void removeDirectory(const std::string &path) noexcept;
+/// Makes the names in a directory durable.
+void syncDirectory(const std::string &path);
+/// Moves `from` to `to`, atomically; an existing directory `to` is replaced.
+void replaceDirectory(const std::string &from, const std::string &to);
+std::vector<std::string> listDirectory(const std::string &path);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_SUPPORT_FILE_H

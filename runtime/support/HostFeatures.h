@@ -1,0 +1,18 @@
+//===- HostFeatures.h - does this processor have what the code needs ------===//
+#ifndef TESSERA_RUNTIME_SUPPORT_HOSTFEATURES_H
+#define TESSERA_RUNTIME_SUPPORT_HOSTFEATURES_H
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// TSR_UNSUPPORTED if this processor lacks one of `features` (LLVM's names,
+/// with or without '+'): better a message than SIGILL. Names it cannot check
+/// pass.
+void checkHostFeatures(const std::string &artifact,
+                       const std::vector<std::string> &features);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_SUPPORT_HOSTFEATURES_H

@@ -1,0 +1,83 @@
+#include "runtime/support/Json.h"
+
+#include "runtime/support/Status.h"
+
+namespace tessera {
+
+using nlohmann::json;
+
+json parseJson(const std::string &source, const char *begin, const char *end) {
+  try {
+    return json::parse(begin, end);
+  } catch (const json::exception &error) {
+    fail(TSR_CORRUPT, source, " is not JSON: ", error.what());
+  }
+}
+
+void JsonView::refuse(const std::string &what) const {
+  fail(TSR_CORRUPT, source, ": '", path.empty() ? "the whole" : path, "' ",
+       what);
+}
+
+JsonView JsonView::at(const char *key) const {
+  if (!value->is_object())
+    refuse(concat("must be an object, it is ", value->type_name()));
+  auto it = value->find(key);
+  JsonView child(*value, source);
+  child.path = path.empty() ? key : path + "." + key;
+  if (it == value->end())
+    child.refuse("is missing");
+  child.value = &*it;
+  return child;
+}
+
+bool JsonView::has(const char *key) const {
+  return value->is_object() && value->contains(key) &&
+         !value->at(key).is_null();
+}
+
+std::vector<JsonView> JsonView::items() const {
+  if (!value->is_array())
+    refuse(concat("must be an array, it is ", value->type_name()));
+  std::vector<JsonView> result;
+  result.reserve(value->size());
+  for (size_t i = 0; i < value->size(); ++i) {
+    JsonView child((*value)[i], source);
+    child.path = path + "[" + std::to_string(i) + "]";
+    result.push_back(std::move(child));
+  }
+  return result;
+}
+
+int64_t JsonView::integer(int64_t low, int64_t high) const {
+  bool isInteger = value->is_number_integer();
+  bool tooLarge = value->is_number_unsigned() &&
+                  value->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX);
+  if (!isInteger || tooLarge)
+    refuse(concat("must be an integer, it is ", value->type_name()));
+  int64_t number = value->get<int64_t>();
+  if (number < low || number > high)
+    refuse(concat("is ", number, ", must be in [", low, ", ", high, "]"));
+  return number;
+}
+
+double JsonView::number() const {
+  if (!value->is_number())
+    refuse(concat("must be a number, it is ", value->type_name()));
+  return value->get<double>();
+}
+
+const std::string &JsonView::text() const {
+  if (!value->is_string())
+    refuse(concat("must be a string, it is ", value->type_name()));
+  return value->get_ref<const std::string &>();
+}
+
+std::vector<int64_t> JsonView::integers(int64_t low, int64_t high) const {
+  std::vector<int64_t> result;
+  for (const JsonView &item : items())
+    result.push_back(item.integer(low, high));
+  return result;
+}
+
+} // namespace tessera

@@ -1,0 +1,66 @@
+//===- Status.h - errors inside the runtime ---------------------*- C++ -*-===//
+// Inside, failures are thrown as Error (or returned as Status where generated
+// code or another thread is above). `guarded` turns them into a code at the C
+// boundary, so that nothing crosses it.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_SUPPORT_STATUS_H
+#define TESSERA_RUNTIME_SUPPORT_STATUS_H
+
+#include "tessera/tessera.h"
+
+#include <exception>
+#include <locale>
+#include <new>
+#include <sstream>
+#include <string>
+#include <utility>
+
+namespace tessera {
+
+struct [[nodiscard]] Status {
+  tsr_status code = TSR_OK;
+  std::string message;
+
+  bool ok() const { return code == TSR_OK; }
+};
+
+class Error : public std::exception {
+public:
+  explicit Error(Status status) : status(std::move(status)) {}
+  const char *what() const noexcept override { return status.message.c_str(); }
+
+  Status status;
+};
+
+/// The parts written one behind the other, independent of the user's locale.
+template <class... Parts> std::string concat(const Parts &...parts) {
+  std::ostringstream stream;
+  stream.imbue(std::locale::classic());
+  (stream << ... << parts);
+  return stream.str();
+}
+
+template <class... Parts>
+[[noreturn]] void fail(tsr_status code, const Parts &...parts) {
+  throw Error(Status{code, concat(parts...)});
+}
+
+/// The exception being handled, as a status. Only inside a catch block.
+Status currentStatus() noexcept;
+
+/// Records `status` as this thread's last error if it is one.
+tsr_status report(const Status &status) noexcept;
+
+/// Runs `body` at the C boundary: no exception leaves it.
+template <class Body> tsr_status guarded(Body &&body) noexcept {
+  try {
+    body();
+    return TSR_OK;
+  } catch (...) {
+    return report(currentStatus());
+  }
+}
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_SUPPORT_STATUS_H

@@ -1,0 +1,41 @@
+//===- WrapperTest.cpp - tessera.hpp and the C header ---------------------===//
+#include "tessera/tessera.hpp"
+#include "test/Runtime/fixture/Fixture.h"
+#include "test/Runtime/fixture/FixtureLayout.h"
+
+#include <gtest/gtest.h>
+
+extern "C" int tessera_c_calls(void);
+
+namespace {
+
+TEST(CHeader, CompilesAndLinksAsC) { EXPECT_TRUE(tessera_c_calls()); }
+
+TEST(Wrapper, TrainsAndSaves) {
+  fixture::TemporaryDirectory directory;
+  tessera::Artifact artifact(
+      fixture::writeArtifact(directory / "model.tsr", 2, 2));
+  EXPECT_EQ(artifact.ranks(), 4);
+  tessera::Session session(artifact);
+  session.init();
+  session.write("value", "fault", std::vector<double>(MAX_RANKS));
+  EXPECT_EQ(session.step(fixture::tokensOf(0)).step, 0);
+  session.save(directory / "checkpoints");
+  std::vector<double> w = session.read("parameter", "transformer.w", V);
+  session.init();
+  session.load(directory / "checkpoints");
+  EXPECT_EQ(session.read("parameter", "transformer.w", V), w);
+  EXPECT_EQ(session.nextStep(), 1);
+}
+
+TEST(Wrapper, ThrowsCodeAndMessage) {
+  try {
+    tessera::Artifact("/nonexistent/model.tsr");
+    FAIL();
+  } catch (const tessera::Exception &error) {
+    EXPECT_EQ(error.status(), TSR_NOT_FOUND);
+    EXPECT_NE(std::string(error.what()).find("model.tsr"), std::string::npos);
+  }
+}
+
+} // namespace

@@ -1,0 +1,217 @@
+//===- ArtifactTest.cpp - loading, damage ---------------------------------===//
+#include "tessera/abi.h"
+#include "test/Runtime/fixture/Fixture.h"
+
+#include <cstring>
+#include <elf.h>
+#include <gtest/gtest.h>
+
+using namespace fixture;
+using nlohmann::json;
+
+namespace {
+
+#define EXPECT_CONTAINS(text, part)                                            \
+  EXPECT_NE(std::string(text).find(part), std::string::npos)                   \
+      << "'" << (part) << "' is not in: " << (text)
+
+class ArtifactFile : public ::testing::Test {
+protected:
+  tsr_status load(const std::string &content) {
+    std::string path = directory / "model.tsr";
+    writeFile(path, content);
+    tsr_artifact *artifact = nullptr;
+    tsr_status status = tsr_artifact_load(path.c_str(), &artifact);
+    EXPECT_EQ(artifact != nullptr, status == TSR_OK);
+    tsr_artifact_destroy(artifact);
+    return status;
+  }
+  /// With a hash that is right: what is wrong is in the content.
+  tsr_status loadChanged(const Change &change) {
+    json metadata = metadataOf(2, 2);
+    change(metadata);
+    return load(artifactOf(metadata.dump(), codeOf(2, 2)));
+  }
+
+  TemporaryDirectory directory;
+  std::string good = artifactOf(metadataOf(2, 2).dump(), codeOf(2, 2));
+};
+
+TEST_F(ArtifactFile, GoodOneLoads) {
+  std::string path = writeArtifact(directory / "good.tsr", 2, 2);
+  tsr_artifact *artifact = nullptr;
+  ASSERT_EQ(tsr_artifact_load(path.c_str(), &artifact), TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(tsr_artifact_ranks(artifact), 4);
+  EXPECT_EQ(tsr_artifact_batch(artifact), 8);
+  EXPECT_EQ(tsr_artifact_sequence(artifact), 4);
+  EXPECT_EQ(tsr_artifact_vocabulary(artifact), 10);
+  EXPECT_EQ(json::parse(tsr_artifact_metadata(artifact)), metadataOf(2, 2));
+  tsr_artifact_destroy(artifact);
+}
+
+TEST_F(ArtifactFile, AbsentOneIsNotFound) {
+  tsr_artifact *artifact = nullptr;
+  EXPECT_EQ(tsr_artifact_load((directory / "absent").c_str(), &artifact),
+            TSR_NOT_FOUND);
+  EXPECT_EQ(tsr_artifact_load(directory.path.c_str(), &artifact), TSR_IO);
+  EXPECT_EQ(tsr_artifact_load(nullptr, &artifact), TSR_INVALID_ARGUMENT);
+  tsr_artifact_destroy(nullptr);
+}
+
+TEST_F(ArtifactFile, EveryTruncationIsCorrupt) {
+  for (size_t length = 0; length < 200; ++length)
+    ASSERT_EQ(load(good.substr(0, length)), TSR_CORRUPT) << length;
+  for (size_t length = 200; length < good.size(); length += 997)
+    ASSERT_EQ(load(good.substr(0, length)), TSR_CORRUPT) << length;
+  EXPECT_EQ(load(good + "x"), TSR_CORRUPT);
+}
+
+TEST_F(ArtifactFile, EveryFlippedBitIsCorrupt) {
+  for (size_t position = 0; position < good.size();
+       position += position < 60 ? 1 : 613) {
+    std::string changed = good;
+    changed[position] ^= 1 << (position % 8);
+    ASSERT_EQ(load(changed), TSR_CORRUPT) << position;
+  }
+}
+
+TEST_F(ArtifactFile, OtherVersionNamesBoth) {
+  std::string changed = good;
+  changed[8] = 77;
+  EXPECT_EQ(load(changed), TSR_CORRUPT);
+  EXPECT_CONTAINS(tsr_last_error(), "ABI version 77, this runtime has " +
+                                        std::to_string(TSR_ABI_VERSION));
+}
+
+TEST_F(ArtifactFile, LengthsThatOverflowAreCorrupt) {
+  std::string changed = good;
+  uint64_t huge = UINT64_MAX - 10;
+  std::memcpy(&changed[16], &huge, 8);
+  EXPECT_EQ(load(changed), TSR_CORRUPT);
+}
+
+TEST_F(ArtifactFile, MetadataThatIsNotJson) {
+  EXPECT_EQ(load(artifactOf("{", codeOf(2, 2))), TSR_CORRUPT);
+  EXPECT_EQ(load(artifactOf("[]", codeOf(2, 2))), TSR_CORRUPT);
+  EXPECT_EQ(load(artifactOf("", codeOf(2, 2))), TSR_CORRUPT);
+  EXPECT_EQ(load(artifactOf(std::string(100000, '['), codeOf(2, 2))),
+            TSR_CORRUPT);
+  EXPECT_EQ(load(artifactOf("\"\xFF\"", codeOf(2, 2))), TSR_CORRUPT);
+}
+
+TEST_F(ArtifactFile, CodeThatIsNotAProgram) {
+  std::string metadata = metadataOf(2, 2).dump(), code = codeOf(2, 2);
+  EXPECT_EQ(load(artifactOf(metadata, "")), TSR_CORRUPT);
+  EXPECT_EQ(load(artifactOf(metadata, "not an ELF file, but long enough for "
+                                      "its header of 64 bytes at least")),
+            TSR_CORRUPT);
+  // Behind the headers, before the segments.
+  EXPECT_EQ(load(artifactOf(metadata, code.substr(0, 1500))), TSR_CORRUPT);
+  EXPECT_CONTAINS(tsr_last_error(), "a segment outside of the file");
+  std::string renamed = code;
+  for (size_t at = 0;
+       (at = renamed.find("tsr_program_step", at)) != std::string::npos;)
+    renamed[at] = 'x';
+  EXPECT_EQ(load(artifactOf(metadata, renamed)), TSR_CORRUPT);
+  EXPECT_CONTAINS(tsr_last_error(), "has no 'tsr_program_step'");
+  std::string foreign = code;
+  foreign[offsetof(Elf64_Ehdr, e_machine)] ^= 64;
+  EXPECT_EQ(load(artifactOf(metadata, foreign)), TSR_CORRUPT);
+}
+
+/// Each entry of the metadata removed, and replaced by values of other types.
+void mutate(json &root, json &value, const std::function<void()> &check) {
+  const json replacements[] = {
+      nullptr,         -1, 1.5, "x", json::array({1, "y"}), json::object(),
+      int64_t(1) << 60};
+  for (const json &replacement : replacements) {
+    json saved = value;
+    value = replacement;
+    check();
+    value = saved;
+  }
+  if (!value.is_structured())
+    return;
+  for (auto it = value.begin(); it != value.end(); ++it)
+    mutate(root, *it, check);
+}
+
+TEST_F(ArtifactFile, NoMetadataCrashesTheLoader) {
+  json metadata = metadataOf(2, 2);
+  std::string code = codeOf(2, 2);
+  int refused = 0, all = 0;
+  mutate(metadata, metadata, [&] {
+    ++all;
+    tsr_status status = load(artifactOf(metadata.dump(), code));
+    EXPECT_TRUE(status == TSR_OK || status == TSR_CORRUPT);
+    refused += status == TSR_CORRUPT;
+  });
+  EXPECT_GT(refused, all / 2);
+}
+
+TEST_F(ArtifactFile, WrongMetadataIsNamed) {
+  struct {
+    Change change;
+    const char *message;
+  } cases[] = {
+      {[](json &m) { m.erase("mesh"); }, "'mesh' is missing"},
+      {[](json &m) { m["format"] = 2; }, "'format' is 2"},
+      {[](json &m) { m["tensors"][0]["offset"] = "a"; },
+       "'tensors[0].offset' must be an integer, it is string"},
+      {[](json &m) { m["tensors"][0]["offset"] = 1 << 20; },
+       "'tensors[0].offset' is 1048576"},
+      {[](json &m) { m["tensors"][0]["offset"] = 2; }, "not a multiple of 4"},
+      {[](json &m) { m["tensors"][0]["local_shape"] = {4}; },
+       "is [4], the sharding makes it [5]"},
+      {[](json &m) {
+         m["tensors"][0]["file_shape"] = {3, 3};
+       },
+       "is [3, 3], it must have the elements of [10]"},
+      {[](json &m) { m["tensors"][0]["sharding"][0]["axis"] = "xp"; },
+       "'xp', which is no axis"},
+      {[](json &m) { m["tensors"][0]["partial"] = {"tp"}; },
+       "names an axis that the tensor already uses"},
+      {[](json &m) { m["tensors"][0]["dtype"] = "f8"; }, "'f8'"},
+      {[](json &m) { m["tensors"][0]["role"] = "weight"; }, "no role"},
+      {[](json &m) { m["tensors"][1]["offset"] = 0; }, "overlaps"},
+      {[](json &m) { m["tensors"].push_back(m["tensors"][11]); },
+       "repeats value 'fault'"},
+      {[](json &m) { m["tensors"].erase(0); },
+       "moment1 'transformer.w' has no parameter of its shape"},
+      {[](json &m) { m["tensors"][12]["dtype"] = "f32"; }, "input 'ids' must"},
+      {[](json &m) { m["model"]["micro_batches"] = 3; },
+       "is 8, not a multiple of 3"},
+      {[](json &m) { m["optimizer"]["beta1"] = 1.0; }, "'optimizer.beta1'"},
+      {[](json &m) { m["mesh"][1]["axis"] = "dp"; }, "repeats the axis 'dp'"},
+      {[](json &m) { m["arena"]["bytes"] = -1; }, "'arena.bytes' is -1"}};
+  for (const auto &c : cases) {
+    EXPECT_EQ(loadChanged(c.change), TSR_CORRUPT) << c.message;
+    EXPECT_CONTAINS(tsr_last_error(), c.message);
+  }
+}
+
+TEST_F(ArtifactFile, TwoProgramsAreKeptApart) {
+  // The loader must not take the second for the first, which has its path.
+  Training serial(1, 1), wide(1, 4), square(2, 2);
+  tsr_step_result one, two, three;
+  ASSERT_EQ(serial.step(0, &one), TSR_OK) << tsr_last_error();
+  ASSERT_EQ(wide.step(0, &two), TSR_OK) << tsr_last_error();
+  ASSERT_EQ(square.step(0, &three), TSR_OK) << tsr_last_error();
+  EXPECT_NEAR(one.loss, two.loss, 1e-6);
+  EXPECT_NEAR(one.loss, three.loss, 1e-6);
+}
+
+TEST_F(ArtifactFile, CodeForAnotherProcessorIsRefused) {
+  tsr_session *session = nullptr;
+  tsr_artifact *artifact = nullptr;
+  std::string path = writeArtifact(directory / "f.tsr", 1, 1, [](json &m) {
+    m["target"]["device"] = "cuda";
+  });
+  ASSERT_EQ(tsr_artifact_load(path.c_str(), &artifact), TSR_OK);
+  EXPECT_EQ(tsr_session_create(artifact, nullptr, &session), TSR_UNSUPPORTED);
+  EXPECT_CONTAINS(tsr_last_error(), "compiled for device 'cuda'");
+  tsr_artifact_destroy(artifact);
+}
+
+} // namespace

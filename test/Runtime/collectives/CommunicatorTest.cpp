@@ -1,0 +1,258 @@
+//===- CommunicatorTest.cpp - collectives of every communicator -----------===//
+// Conformance: written against the Communicator interface; a new communicator
+// adds itself to CommunicatorWorld.
+//===----------------------------------------------------------------------===//
+#include "runtime/support/DType.h"
+#include "test/Runtime/collectives/CommunicatorWorld.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+#include <thread>
+
+using namespace tessera;
+using namespace fixture;
+
+namespace {
+
+TEST_P(Conformance, AllReduceSumsExactlyUnderRandomDelays) {
+  World world = makeWorld({{"dp", 2}, {"tp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    Delay delay(rank);
+    for (int round = 0; round < 200; ++round) {
+      int64_t axes = 1 + round % 3, count = 1 + (round * 37) % 500;
+      std::vector<float> data(count);
+      for (int64_t i = 0; i < count; ++i)
+        data[i] = static_cast<float>((rank + 1) * (i + round) % 1000);
+      delay();
+      ASSERT_TRUE(
+          world.ranks[rank]->allReduce(call(axes, count), data.data()).ok());
+      for (int64_t i = 0; i < count; ++i) {
+        float expected = 0;
+        for (int64_t other : world.mesh.group(rank, axes))
+          expected += static_cast<float>((other + 1) * (i + round) % 1000);
+        ASSERT_EQ(data[i], expected) << "round " << round << " element " << i;
+      }
+      delay();
+    }
+  });
+}
+
+TEST_P(Conformance, AllReduceAddsInRankOrder) {
+  World world = makeWorld({{"tp", 3}});
+  // Of three, neighbours first is rank order: (1e8 + 1) - 1e8 is 0; any other
+  // order gives 1.
+  const float addends[] = {1e8f, 1.0f, -1e8f};
+  onRanks(world, [&](int64_t rank) {
+    std::vector<float> data(1000, addends[rank]);
+    ASSERT_TRUE(world.ranks[rank]->allReduce(call(1, 1000), data.data()).ok());
+    for (float value : data)
+      ASSERT_EQ(value, (addends[0] + addends[1]) + addends[2]);
+  });
+}
+
+/// A group's sum is that of its halves: what --layout-invariant builds on.
+TEST_P(Conformance, AllReduceAddsNeighboursFirst) {
+  World world = makeWorld({{"tp", 4}});
+  // One rank after the other is 1.
+  const float addends[] = {1e8f, 1.0f, -1e8f, 1.0f};
+  onRanks(world, [&](int64_t rank) {
+    std::vector<float> data(1000, addends[rank]);
+    ASSERT_TRUE(world.ranks[rank]->allReduce(call(1, 1000), data.data()).ok());
+    for (float value : data)
+      ASSERT_EQ(value, (addends[0] + addends[1]) + (addends[2] + addends[3]));
+  });
+}
+
+TEST_P(Conformance, Bf16AddsInF32AndRoundsOnce) {
+  World world = makeWorld({{"tp", 4}});
+  // 256 + 1 + 1 + 1 = 259 in f32 -> 260 in bf16 (spacing 2, ties to even);
+  // rounding after every addition would stay at 256.
+  onRanks(world, [&](int64_t rank) {
+    std::vector<uint16_t> data(777, floatToBf16(rank == 0 ? 256.0f : 1.0f));
+    ASSERT_TRUE(world.ranks[rank]
+                    ->allReduce(call(1, 777, TSR_DTYPE_BF16), data.data())
+                    .ok());
+    for (uint16_t bits : data)
+      ASSERT_EQ(bf16ToFloat(bits), 260.0f);
+  });
+}
+
+template <class T> void checkMaximum(World world, int dtype) {
+  onRanks(world, [&](int64_t rank) {
+    std::vector<T> data(301);
+    for (int i = 0; i < 301; ++i)
+      data[i] = static_cast<T>(i % 3 == rank ? 50 - i : -1000);
+    Collective what = call(1, 301, dtype);
+    what.reduction = TSR_REDUCE_MAX;
+    ASSERT_TRUE(world.ranks[rank]->allReduce(what, data.data()).ok());
+    for (int i = 0; i < 301; ++i)
+      ASSERT_EQ(data[i], static_cast<T>(50 - i));
+  });
+}
+TEST_P(Conformance, MaximumOfF32) {
+  checkMaximum<float>(makeWorld({{"tp", 3}}), TSR_DTYPE_F32);
+}
+TEST_P(Conformance, MaximumOfF64) {
+  checkMaximum<double>(makeWorld({{"tp", 3}}), TSR_DTYPE_F64);
+}
+TEST_P(Conformance, MaximumOfI32) {
+  checkMaximum<int32_t>(makeWorld({{"tp", 3}}), TSR_DTYPE_I32);
+}
+
+TEST_P(Conformance, MaximumWithNanIsNan) {
+  World world = makeWorld({{"tp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    float value = rank == 1 ? NAN : static_cast<float>(rank);
+    Collective what = call(1, 1);
+    what.reduction = TSR_REDUCE_MAX;
+    ASSERT_TRUE(world.ranks[rank]->allReduce(what, &value).ok());
+    ASSERT_TRUE(std::isnan(value));
+  });
+}
+
+TEST_P(Conformance, LargeAllReduceUsesTheRanksThreads) {
+  World world = makeWorld({{"tp", 2}}, 60000, 2);
+  constexpr int64_t count = 1'500'001;
+  onRanks(world, [&](int64_t rank) {
+    std::vector<double> data(count);
+    for (int64_t i = 0; i < count; ++i)
+      data[i] = static_cast<double>(rank == 0 ? i : 2 * i);
+    ASSERT_TRUE(world.ranks[rank]
+                    ->allReduce(call(1, count, TSR_DTYPE_F64), data.data())
+                    .ok());
+    for (int64_t i = 0; i < count; ++i)
+      ASSERT_EQ(data[i], static_cast<double>(3 * i));
+  });
+}
+
+TEST_P(Conformance, AllGatherThenReduceScatterIsTimesTheGroup) {
+  World world = makeWorld({{"dp", 2}, {"tp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    Delay delay(rank);
+    for (int round = 0; round < 60; ++round) {
+      int64_t axes = 1 + round % 3, outer = 1 + round % 4, count = 1 + round;
+      int64_t size = world.mesh.group(rank, axes).size();
+      Collective what = call(axes, count, TSR_DTYPE_I32);
+      what.outer = outer;
+      std::vector<int32_t> own(outer * count), all(outer * size * count),
+          back(outer * count, -1);
+      for (size_t i = 0; i < own.size(); ++i)
+        own[i] = static_cast<int32_t>(rank * 1000 + i);
+      delay();
+      ASSERT_TRUE(
+          world.ranks[rank]->allGather(what, own.data(), all.data()).ok());
+      std::vector<int64_t> group = world.mesh.group(rank, axes);
+      for (int64_t o = 0; o < outer; ++o)
+        for (int64_t g = 0; g < size; ++g)
+          for (int64_t i = 0; i < count; ++i)
+            ASSERT_EQ(all[(o * size + g) * count + i],
+                      group[g] * 1000 + o * count + i);
+      delay();
+      ASSERT_TRUE(
+          world.ranks[rank]->reduceScatter(what, all.data(), back.data()).ok());
+      for (size_t i = 0; i < own.size(); ++i)
+        ASSERT_EQ(back[i], own[i] * size);
+    }
+  });
+}
+
+/// Element (o, row, part, i) of member m is m 10^6 + its index, with `parts`
+/// side by side inside of `rows`; both directions, there and back.
+TEST_P(Conformance, AllToAllTransposesPartsAndMembers) {
+  World world = makeWorld({{"dp", 2}, {"tp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    Delay delay(rank);
+    for (int round = 0; round < 40; ++round) {
+      int64_t axes = 1 + round % 3, outer = 1 + round % 2;
+      int64_t rows = 1 + round % 4, count = 1 + round % 5;
+      std::vector<int64_t> group = world.mesh.group(rank, axes);
+      auto size = static_cast<int64_t>(group.size());
+      Collective what = call(axes, count, TSR_DTYPE_I32);
+      what.outer = outer;
+      what.rows = rows;
+      what.gathersOuter = true;
+      std::vector<int32_t> own(outer * rows * size * count), all(own.size()),
+          back(own.size(), -1);
+      for (size_t i = 0; i < own.size(); ++i)
+        own[i] = static_cast<int32_t>(rank * 1000000 + i);
+      delay();
+      ASSERT_TRUE(
+          world.ranks[rank]->allToAll(what, own.data(), all.data()).ok());
+      int64_t me = std::find(group.begin(), group.end(), rank) - group.begin();
+      for (int64_t o = 0; o < outer; ++o)
+        for (int64_t k = 0; k < size; ++k)
+          for (int64_t row = 0; row < rows; ++row)
+            for (int64_t i = 0; i < count; ++i)
+              ASSERT_EQ(all[((o * size + k) * rows + row) * count + i],
+                        group[k] * 1000000 +
+                            ((o * rows + row) * size + me) * count + i);
+      what.gathersOuter = false;
+      delay();
+      ASSERT_TRUE(
+          world.ranks[rank]->allToAll(what, all.data(), back.data()).ok());
+      ASSERT_EQ(back, own);
+    }
+  });
+}
+
+/// Rows [4 experts, 2 tokens a member, 3] and back: of both only those whose
+/// gate, on the member that gets them, is not 0.
+TEST_P(Conformance, AllToAllByGatesMovesRoutedRows) {
+  constexpr int64_t kTokens = 4, kExperts = 4, kRow = 3;
+  World world = makeWorld({{"ep", 2}});
+  auto isRouted = [](int64_t x, int64_t t) { return (x + t) % 3 != 0; };
+  onRanks(world, [&](int64_t rank) {
+    // Global experts and tokens of the result's first row.
+    auto gates = [&](int64_t x0, int64_t experts, int64_t t0, int64_t tokens) {
+      std::vector<float> made;
+      for (int64_t t = t0; t < t0 + tokens; ++t)
+        for (int64_t x = x0; x < x0 + experts; ++x)
+          made.push_back(isRouted(x, t) ? 0.5f : 0.0f);
+      return made;
+    };
+    std::vector<float> sent(kExperts * 2 * kRow, 7), got(sent.size(), -1),
+        back(sent.size(), -1);
+    Collective what = call(1, 2 * kRow, TSR_DTYPE_F32);
+    what.rows = 2;
+    std::vector<float> by = gates(2 * rank, 2, 0, kTokens);
+    what.routing = {by.data(), 2, kTokens, kRow, false};
+    ASSERT_TRUE(
+        world.ranks[rank]->allToAll(what, sent.data(), got.data()).ok());
+    for (size_t i = 0; i < got.size(); ++i) {
+      auto row = static_cast<int64_t>(i) / kRow;
+      bool moved = isRouted(2 * rank + row / kTokens, row % kTokens);
+      ASSERT_EQ(got[i], moved ? 7 : 0) << i;
+    }
+    by = gates(0, kExperts, 2 * rank, 2);
+    what.routing = {by.data(), kExperts, 2, kRow, false};
+    what.gathersOuter = true;
+    ASSERT_TRUE(
+        world.ranks[rank]->allToAll(what, got.data(), back.data()).ok());
+    for (size_t i = 0; i < back.size(); ++i) {
+      auto row = static_cast<int64_t>(i) / kRow;
+      ASSERT_EQ(back[i], isRouted(row / 2, 2 * rank + row % 2) ? 7 : 0) << i;
+    }
+  });
+}
+
+TEST_P(Conformance, BroadcastAndBarrier) {
+  World world = makeWorld({{"dp", 2}, {"tp", 2}});
+  std::atomic<int> before{0};
+  onRanks(world, [&](int64_t rank) {
+    int32_t data[2] = {static_cast<int32_t>(rank), 5};
+    ASSERT_TRUE(
+        world.ranks[rank]->broadcast(call(1, 2, TSR_DTYPE_I32), 1, data).ok());
+    EXPECT_EQ(data[0], 2 + rank % 2); // of the member with dp = 1
+    Delay delay(rank);
+    delay();
+    ++before;
+    ASSERT_TRUE(world.ranks[rank]->barrier(call(3, 0)).ok());
+    EXPECT_EQ(before.load(), 4);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Conformance,
+                         ::testing::Values(Kind::Threads, Kind::Tcp), nameOf);
+
+} // namespace

@@ -1,0 +1,90 @@
+//===- CommunicatorWorld.h - all ranks' communicators in one test ---------===//
+#ifndef TESSERA_TEST_RUNTIME_COLLECTIVES_COMMUNICATORWORLD_H
+#define TESSERA_TEST_RUNTIME_COLLECTIVES_COMMUNICATORWORLD_H
+
+#include "runtime/artifact/Metadata.h"
+#include "runtime/collectives/Communicator.h"
+#include "runtime/collectives/process/ProcessRendezvous.h"
+
+#include <gtest/gtest.h>
+#include <memory>
+#include <random>
+#include <thread>
+
+namespace fixture {
+
+/// Tcp: what processes would have, here on threads of one.
+enum class Kind { Threads, Tcp };
+std::string nameOf(const ::testing::TestParamInfo<Kind> &info);
+
+struct WorldSettings {
+  std::vector<tessera::Axis> axes;
+  int timeoutMs = 60000;
+  int threads = 1;
+};
+
+struct World {
+  World(Kind kind, WorldSettings settings);
+  World(World &&) = default;
+  /// All at once: processes end together.
+  ~World();
+
+  tessera::Mesh mesh;
+  std::vector<std::unique_ptr<tessera::Communicator>> ranks;
+};
+
+class Conformance : public ::testing::TestWithParam<Kind> {
+protected:
+  World makeWorld(std::vector<tessera::Axis> axes, int timeoutMs = 60000,
+                  int threads = 1) {
+    return World(GetParam(), {std::move(axes), timeoutMs, threads});
+  }
+};
+/// What fails; its tests are beside those of what works.
+class CommunicatorFailure : public Conformance {};
+
+/// Runs body(rank) on a thread per rank.
+template <class Body>
+inline void onRanks(const World &world, const Body &body) {
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < world.ranks.size(); ++rank)
+    threads.emplace_back([&, rank] { body(static_cast<int64_t>(rank)); });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+inline tessera::Collective call(int64_t axes, int64_t count,
+                                int dtype = TSR_DTYPE_F32) {
+  tessera::Collective result;
+  result.op = 1;
+  result.axes = axes;
+  result.count = count;
+  result.dtype = dtype;
+  return result;
+}
+
+/// Ranks that are late at random.
+class Delay {
+public:
+  explicit Delay(int64_t rank) : random(rank + 1) {}
+  void operator()() {
+    unsigned draw = random() % 8;
+    if (draw == 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
+    else if (draw < 4)
+      std::this_thread::yield();
+  }
+
+private:
+  std::mt19937 random;
+};
+
+/// "127.0.0.1:PORT" with a port that was free a moment ago.
+std::string freeRendezvous();
+/// Of a test: short deadlines.
+tessera::ProcessOptions processOf(int64_t rank, int64_t size,
+                                  const std::string &rendezvous);
+
+} // namespace fixture
+
+#endif // TESSERA_TEST_RUNTIME_COLLECTIVES_COMMUNICATORWORLD_H

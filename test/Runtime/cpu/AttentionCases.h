@@ -1,0 +1,78 @@
+//===- AttentionCases.h - The problems both attention tests run -*- C++ -*-===//
+#ifndef TESSERA_TEST_RUNTIME_CPU_ATTENTIONCASES_H
+#define TESSERA_TEST_RUNTIME_CPU_ATTENTIONCASES_H
+
+#include "runtime/cpu/CpuKernels.h"
+#include "test/Runtime/cpu/AttentionReference.h"
+
+namespace tessera::test {
+
+/// Shapes around the block size (64) and the vector sizes, grouped heads,
+/// cross attention, fused buffers, dropout.
+inline std::vector<AttentionCase> attentionCases(int64_t dtype) {
+  std::vector<AttentionCase> cases;
+  const auto add = [&](AttentionCase c) {
+    c.dtype = dtype;
+    cases.push_back(c);
+  };
+  for (bool causal : {false, true}) {
+    add({1, 1, 1, 1, 1, 1, causal});
+    add({2, 3, 3, 17, 17, 5, causal});
+    add({1, 2, 2, 64, 64, 64, causal});
+    add({1, 2, 1, 65, 65, 64, causal, true});
+    add({2, 4, 2, 130, 130, 24, causal, true});
+    add({1, 6, 2, 200, 200, 16, causal, false, 0.25});
+    add({1, 2, 2, 129, 129, 80, causal, true, 0.5});
+    add({1, 2, 2, 40, 150, 33, causal});
+    add({1, 2, 2, 150, 40, 32, causal, false, 0.1});
+    add({1, 1, 1, 260, 260, 128, causal});
+    AttentionCase shard{2, 2, 2, 70, 70, 8, causal, false, 0.3};
+    shard.batchStart = 4;
+    shard.headStart = 6;
+    shard.headsTotal = 12;
+    add(shard);
+    AttentionCase slice{1, 2, 2, 128, 256, 16, causal, false, 0.2};
+    slice.queriesTotal = 256;
+    for (int64_t start : {64, 128, 100, 37}) { // a block's start, or not
+      slice.queryStart = start;
+      add(slice);
+    }
+    AttentionCase grouped{2, 4, 2, 70, 210, 24, causal};
+    grouped.queryStart = 140;
+    grouped.queriesTotal = 210;
+    add(grouped);
+    AttentionCase biased{2, 3, 3, 150, 150, 16, causal, true, 0.1};
+    biased.buckets = 32;
+    biased.maxDistance = 128;
+    add(biased);
+    AttentionCase biasedSlice{1, 2, 2, 70, 210, 24, causal};
+    biasedSlice.queryStart = 100;
+    biasedSlice.queriesTotal = 210;
+    biasedSlice.buckets = 8;
+    biasedSlice.maxDistance = 7;
+    add(biasedSlice);
+  }
+  return cases;
+}
+
+inline std::vector<CpuTarget> cpuTargets() {
+  std::vector<CpuTarget> targets;
+  for (int t = 0; t <= int(bestCpuTarget()); ++t)
+    targets.push_back(CpuTarget(t));
+  return targets;
+}
+
+/// Restores the best target at the end of a test.
+struct TargetScope {
+  ~TargetScope() { setCpuTarget(bestCpuTarget()); }
+};
+
+/// Errors grow with the terms of a sum, not with their number of digits: the
+/// tolerance is absolute, for values of the order of 1. bf16 keeps 8 bits.
+inline double tolerance(int64_t dtype) {
+  return dtype == TSR_DTYPE_F64 ? 1e-12 : dtype == TSR_DTYPE_F32 ? 2e-5 : 3e-2;
+}
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_RUNTIME_CPU_ATTENTIONCASES_H

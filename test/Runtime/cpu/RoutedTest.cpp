@@ -1,0 +1,223 @@
+//===- RoutedTest.cpp - Work on the rows of experts -----------------------===//
+// Against naive sums over all rows that are routed. The others hold NaN: they
+// are not read, and are zero in results.
+
+#include "runtime/cpu/CpuEntries.h"
+#include "test/Runtime/cpu/TestBuffer.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+constexpr int64_t kTokens = 37, kExperts = 5, kColumns = 19, kInner = 12;
+
+struct Types {
+  int64_t in, out;
+  int64_t gates() const {
+    return in == TSR_DTYPE_F64 ? TSR_DTYPE_F64 : TSR_DTYPE_F32;
+  }
+};
+const Types kTypes[] = {{TSR_DTYPE_F32, TSR_DTYPE_F32},
+                        {TSR_DTYPE_BF16, TSR_DTYPE_F32},
+                        {TSR_DTYPE_F64, TSR_DTYPE_F64}};
+
+/// Small integers, so that sums are exact. The last expert gets no token.
+Buffer makeGates(Types types) {
+  Buffer gates(types.gates(), kTokens * kExperts);
+  for (int64_t t = 0; t < kTokens; ++t)
+    for (int64_t x = 0; x < kExperts; ++x)
+      gates.set(t * kExperts + x,
+                x + 1 < kExperts && (t + 2 * x) % 3 == 0 ? double(x + 1) : 0);
+  return gates;
+}
+
+double gateOf(const Buffer &gates, int64_t x, int64_t t) {
+  return gates.get(t * kExperts + x);
+}
+
+/// Rows [experts, tokens, columns].
+Buffer makeRows(int64_t dtype, const Buffer &gates, int64_t columns, int seed) {
+  Buffer rows(dtype, kExperts * kTokens * columns);
+  rows.fillIntegers(seed, 5);
+  for (int64_t row = 0; row < kExperts * kTokens; ++row)
+    for (int64_t c = 0; c < columns; ++c)
+      if (gateOf(gates, row / kTokens, row % kTokens) == 0)
+        rows.set(row * columns + c, std::numeric_limits<double>::quiet_NaN());
+  return rows;
+}
+
+struct Call {
+  int64_t kind, columns, inner;
+  bool weighted, transposed;
+};
+
+void run(const Call &call, Types types, std::vector<Buffer *> operands) {
+  std::vector<void *> buffers;
+  for (Buffer *operand : operands)
+    buffers.push_back(operand->data());
+  int64_t args[TSR_ROUTED_ARGS] = {};
+  args[TSR_ROUTED_KIND] = call.kind;
+  args[TSR_ROUTED_TOKENS] = kTokens;
+  args[TSR_ROUTED_EXPERTS] = kExperts;
+  args[TSR_ROUTED_COLUMNS] = call.columns;
+  args[TSR_ROUTED_INNER] = call.inner;
+  args[TSR_ROUTED_K] = 2;
+  args[TSR_ROUTED_WEIGHTED] = call.weighted;
+  args[TSR_ROUTED_TRANSPOSED] = call.transposed;
+  args[TSR_ROUTED_DTYPE_IN] = types.in;
+  args[TSR_ROUTED_DTYPE_OUT] = types.out;
+  std::string error;
+  ASSERT_EQ(cpuRouted(2, buffers.data(), args, &error), 0) << error;
+}
+} // namespace
+
+TEST(Routed, GatesAreTheSoftmaxOverTheLargest) {
+  const Types types = {TSR_DTYPE_F64, TSR_DTYPE_F64};
+  Buffer logits(types.in, kTokens * kExperts), gates(types.in, logits.size());
+  logits.fillIntegers(3, 3); // with many ties: the first of equals is chosen
+  run({TSR_ROUTED_TOP_K, 0, 0, false, false}, types, {&logits, &gates});
+  for (int64_t t = 0; t < kTokens; ++t) {
+    double sum = 0;
+    int routed = 0;
+    for (int64_t x = 0; x < kExperts; ++x) {
+      const double l = logits.get(t * kExperts + x);
+      int before = 0;
+      for (int64_t y = 0; y < kExperts; ++y) {
+        const double other = logits.get(t * kExperts + y);
+        before += other > l || (other == l && y < x);
+      }
+      EXPECT_EQ(gateOf(gates, x, t) != 0, before < 2) << t << " " << x;
+      sum += gateOf(gates, x, t);
+      routed += gateOf(gates, x, t) != 0;
+    }
+    EXPECT_EQ(routed, 2);
+    EXPECT_NEAR(sum, 1, 1e-15);
+  }
+}
+
+TEST(Routed, DispatchCopiesRoutedTokens) {
+  for (const Types types : kTypes)
+    for (bool weighted : {false, true}) {
+      Buffer gates = makeGates(types), tokens(types.in, kTokens * kColumns);
+      tokens.fillIntegers(5, 5);
+      Buffer rows(types.in, kExperts * kTokens * kColumns);
+      run({TSR_ROUTED_DISPATCH, kColumns, 0, weighted, false},
+          {types.in, types.in}, {&tokens, &gates, &rows});
+      for (int64_t i = 0; i < rows.size(); ++i) {
+        const int64_t row = i / kColumns, t = row % kTokens;
+        const double g = gateOf(gates, row / kTokens, t);
+        const double factor = weighted ? g : g != 0;
+        ASSERT_EQ(rows.get(i),
+                  factor * tokens.get(t * kColumns + i % kColumns));
+      }
+    }
+}
+
+TEST(Routed, CollectAddsRoutedRows) {
+  for (const Types types : kTypes)
+    for (bool weighted : {false, true}) {
+      Buffer gates = makeGates(types);
+      Buffer rows = makeRows(types.in, gates, kColumns, 7);
+      Buffer tokens(types.out, kTokens * kColumns);
+      run({TSR_ROUTED_COLLECT, kColumns, 0, weighted, false}, types,
+          {&rows, &gates, &tokens});
+      for (int64_t i = 0; i < tokens.size(); ++i) {
+        const int64_t t = i / kColumns;
+        double want = 0;
+        for (int64_t x = 0; x < kExperts; ++x)
+          if (const double g = gateOf(gates, x, t); g != 0)
+            want += (weighted ? g : 1) *
+                    rows.get((x * kTokens + t) * kColumns + i % kColumns);
+        ASSERT_EQ(tokens.get(i), want);
+      }
+    }
+}
+
+TEST(Routed, GradientOfGatesIsOfRoutedRows) {
+  for (const Types types : kTypes) {
+    Buffer gates = makeGates(types);
+    Buffer rows = makeRows(types.in, gates, kColumns, 7);
+    Buffer grad(types.in, kTokens * kColumns),
+        found(types.gates(), gates.size());
+    grad.fillIntegers(9, 5);
+    run({TSR_ROUTED_COLLECT_GRAD_GATES, kColumns, 0, false, false},
+        {types.in, types.gates()}, {&grad, &rows, &gates, &found});
+    for (int64_t t = 0; t < kTokens; ++t)
+      for (int64_t x = 0; x < kExperts; ++x) {
+        double want = 0;
+        for (int64_t c = 0; gateOf(gates, x, t) != 0 && c < kColumns; ++c)
+          want += grad.get(t * kColumns + c) *
+                  rows.get((x * kTokens + t) * kColumns + c);
+        ASSERT_EQ(gateOf(found, x, t), want);
+      }
+  }
+}
+
+TEST(Routed, ProductsAreOfRoutedRows) {
+  for (const Types types : kTypes)
+    for (bool transposed : {false, true}) {
+      Buffer gates = makeGates(types);
+      Buffer rows = makeRows(types.in, gates, kInner, 7);
+      Buffer weight(types.in, kExperts * kColumns * kInner);
+      weight.fillIntegers(11, 5);
+      Buffer found(types.out, kExperts * kTokens * kColumns);
+      run({TSR_ROUTED_PRODUCT, kColumns, kInner, false, transposed}, types,
+          {&rows, &weight, &gates, &found});
+      for (int64_t i = 0; i < found.size(); ++i) {
+        const int64_t row = i / kColumns, x = row / kTokens, n = i % kColumns;
+        double want = 0;
+        for (int64_t k = 0; gateOf(gates, x, row % kTokens) != 0 && k < kInner;
+             ++k)
+          want += rows.get(row * kInner + k) *
+                  weight.get(x * kColumns * kInner +
+                             (transposed ? k * kColumns + n : n * kInner + k));
+        ASSERT_EQ(found.get(i), want) << i;
+      }
+    }
+}
+
+TEST(Routed, GradientOfWeightsIsOfRoutedRows) {
+  for (const Types types : kTypes) {
+    Buffer gates = makeGates(types);
+    Buffer grad = makeRows(types.in, gates, kColumns, 7);
+    Buffer rows = makeRows(types.in, gates, kInner, 8);
+    Buffer found(types.out, kExperts * kColumns * kInner);
+    run({TSR_ROUTED_PRODUCT_GRAD_WEIGHT, kColumns, kInner, false, false}, types,
+        {&grad, &rows, &gates, &found});
+    for (int64_t i = 0; i < found.size(); ++i) {
+      const int64_t x = i / (kColumns * kInner), n = i / kInner % kColumns;
+      double want = 0;
+      for (int64_t t = 0; t < kTokens; ++t)
+        if (gateOf(gates, x, t) != 0)
+          want += grad.get((x * kTokens + t) * kColumns + n) *
+                  rows.get((x * kTokens + t) * kInner + i % kInner);
+      ASSERT_EQ(found.get(i), want) << i;
+    }
+  }
+}
+
+TEST(Routed, RefusesWhatItCannotDo) {
+  int64_t args[TSR_ROUTED_ARGS] = {};
+  void *buffers[4] = {};
+  std::string error;
+  args[TSR_ROUTED_KIND] = 6;
+  EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
+  EXPECT_EQ(error, "routed: unknown kind 6");
+  args[TSR_ROUTED_KIND] = TSR_ROUTED_TOP_K;
+  args[TSR_ROUTED_DTYPE_IN] = TSR_DTYPE_F64;
+  EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
+  EXPECT_EQ(error, "routed: dtypes 2 -> 0 are not supported; both are f32 (0) "
+                   "or bf16 (1), or both f64 (2)");
+  args[TSR_ROUTED_DTYPE_IN] = TSR_DTYPE_F32;
+  args[TSR_ROUTED_EXPERTS] = 3;
+  args[TSR_ROUTED_K] = 4;
+  EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
+  EXPECT_EQ(error, "routed: 4 of 3 experts");
+  args[TSR_ROUTED_TOKENS] = -1;
+  EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
+  EXPECT_EQ(error, "routed: negative size -1");
+}

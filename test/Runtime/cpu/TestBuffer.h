@@ -1,0 +1,79 @@
+//===- TestBuffer.h - Typed buffers with values in double -------*- C++ -*-===//
+#ifndef TESSERA_TEST_RUNTIME_CPU_TESTBUFFER_H
+#define TESSERA_TEST_RUNTIME_CPU_TESTBUFFER_H
+
+#include "runtime/cpu/Bf16.h"
+#include "tessera/abi.h"
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace tessera::test {
+
+/// A buffer of some TSR_DTYPE_*, read and written as double. Filled with a
+/// signalling pattern first: reading what nobody wrote gives NaN.
+class Buffer {
+public:
+  Buffer() = default;
+  Buffer(int64_t dtype, int64_t count)
+      : dtype(dtype), bytes(size_t(count) * elementBytes(dtype), 0xff) {}
+
+  static size_t elementBytes(int64_t dtype) {
+    return dtype == TSR_DTYPE_F64 ? 8 : dtype == TSR_DTYPE_BF16 ? 2 : 4;
+  }
+  int64_t size() const { return int64_t(bytes.size() / elementBytes(dtype)); }
+  void *data() { return bytes.data(); }
+  void *at(int64_t i) { return bytes.data() + size_t(i) * elementBytes(dtype); }
+  bool operator==(const Buffer &other) const { return bytes == other.bytes; }
+
+  double get(int64_t i) const {
+    const unsigned char *p = bytes.data() + size_t(i) * elementBytes(dtype);
+    if (dtype == TSR_DTYPE_F64)
+      return read<double>(p);
+    if (dtype == TSR_DTYPE_BF16)
+      return bf16ToFloat(read<Bf16>(p));
+    return read<float>(p);
+  }
+  void set(int64_t i, double value) {
+    if (dtype == TSR_DTYPE_F64)
+      std::memcpy(at(i), &value, 8);
+    const float single = float(value);
+    if (dtype == TSR_DTYPE_F32)
+      std::memcpy(at(i), &single, 4);
+    const Bf16 half = floatToBf16(single);
+    if (dtype == TSR_DTYPE_BF16)
+      std::memcpy(at(i), &half, 2);
+  }
+  void fill(double value) {
+    for (int64_t i = 0; i < size(); ++i)
+      set(i, value);
+  }
+  /// Small integers: sums of products are exact in every type and order.
+  void fillIntegers(unsigned seed, int bound) {
+    std::mt19937 random(seed);
+    for (int64_t i = 0; i < size(); ++i)
+      set(i, int(random() % unsigned(2 * bound + 1)) - bound);
+  }
+  void fillNormal(unsigned seed, double deviation = 1) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal(0, deviation);
+    for (int64_t i = 0; i < size(); ++i)
+      set(i, normal(random));
+  }
+
+private:
+  template <typename T> static T read(const void *p) {
+    T value;
+    std::memcpy(&value, p, sizeof(T));
+    return value;
+  }
+
+  int64_t dtype = 0;
+  std::vector<unsigned char> bytes;
+};
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_RUNTIME_CPU_TESTBUFFER_H

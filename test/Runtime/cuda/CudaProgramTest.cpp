@@ -1,0 +1,193 @@
+//===- CudaProgramTest.cpp - compiled programs on the device --------------===//
+// What --device cuda compiles, run by the device's own host code: walks, words,
+// workspace, streams, captured steps, collectives. CUDA is replaced by the
+// stand-ins of this folder, whose streams are late at random, and generated
+// kernels by the same kernels run thread by thread. So the results have the
+// bits of the same kernels run by the CPU's runtime, one after the other; those
+// of experts, whose kernels are the device's own, are near.
+//===----------------------------------------------------------------------===//
+
+#include "test/Numerics/Model.h"
+#include "test/Numerics/Trainer.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <cstring>
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+
+using namespace tessera::test;
+namespace json = llvm::json;
+
+namespace {
+
+struct Case {
+  const char *name, *precision, *mesh;
+  /// Under the reference directory; null: a GPT-2 with dropout.
+  const char *model = nullptr;
+  int64_t microBatches = 1;
+  int64_t zero = 0;
+  const char *contextParallel = "all-gather";
+  bool sequenceParallel = false;
+  /// Of the device: libraries that round in other places. 0: the same bits.
+  double tolerance = 0;
+  const char *communicator = "threads";
+  /// Part of what the device says of itself.
+  const char *says = "stand-in";
+
+  /// Ranks that are threads meet on the host: their steps are not captured.
+  bool hasGraph() const {
+    return mesh[0] == 0 || std::strcmp(communicator, "nccl") == 0;
+  }
+};
+
+std::string compileFor(const Case &test, const char *device) {
+  Build build;
+  build.mesh = test.mesh;
+  build.precision = test.precision;
+  build.microBatches = test.microBatches;
+  build.zero = test.zero;
+  build.contextParallel = test.contextParallel;
+  build.sequenceParallel = test.sequenceParallel;
+  build.emulateGrid = true;
+  build.device = device;
+  return compileModel(test.model ? std::string(REFERENCE_DIRECTORY) + "/" +
+                                       test.model + "/config.json"
+                                 : smallModelWithDropout(),
+                      build);
+}
+
+class CudaProgramTest : public testing::TestWithParam<Case> {
+protected:
+  void expectEqual(double found, double wanted, const char *what) {
+    if (GetParam().tolerance == 0)
+      EXPECT_EQ(found, wanted) << what;
+    else
+      EXPECT_NEAR(found / wanted, 1, GetParam().tolerance) << what;
+  }
+};
+
+TEST_P(CudaProgramTest, StepsAreThoseOfTheCpu) {
+  SessionSettings onCpu, onDevice;
+  onDevice.device = "cuda";
+  onDevice.communicator = GetParam().communicator;
+  Trainer cpu(compileFor(GetParam(), "cpu"), onCpu);
+  Trainer device(compileFor(GetParam(), "cuda"), onDevice);
+  std::string about = tsr_session_device(device.get());
+  EXPECT_NE(about.find(GetParam().says), std::string::npos) << about;
+  // With a graph the second step is captured, the third only launched.
+  const uint32_t steps = GetParam().hasGraph() ? 3 : 2;
+  for (uint32_t step = 0; step < steps; ++step) {
+    SCOPED_TRACE(step);
+    Tokens tokens = cpu.randomTokens(step);
+    tsr_step_result wanted = cpu.step(tokens), found = device.step(tokens);
+    expectEqual(found.loss, wanted.loss, "loss");
+    expectEqual(found.grad_norm, wanted.grad_norm, "gradient norm");
+  }
+  if (GetParam().tolerance != 0)
+    return;
+  for (const char *role : {"parameter", "moment1"})
+    for (const TensorName &tensor : cpu.tensors(role))
+      EXPECT_EQ(device.read(tensor), cpu.read(tensor))
+          << role << " " << tensor.name;
+}
+
+/// Ops of a trace by thread: 0 is the program's stream, 1 the collectives'.
+std::map<int64_t, std::multiset<int64_t>> opsOf(const std::string &trace,
+                                                int64_t rank) {
+  std::map<int64_t, std::multiset<int64_t>> ops;
+  auto file = llvm::MemoryBuffer::getFile(trace);
+  if (!file)
+    return ops;
+  const json::Value root = cantFail(json::parse((*file)->getBuffer()));
+  for (const json::Value &value :
+       *root.getAsObject()->getArray("traceEvents")) {
+    const json::Object &event = *value.getAsObject();
+    if (*event.getString("ph") != "X" || *event.getInteger("pid") != rank)
+      continue;
+    EXPECT_GE(*event.getNumber("dur"), 0);
+    ops[*event.getInteger("tid")].insert(
+        *event.getObject("args")->getInteger("op"));
+  }
+  return ops;
+}
+
+class TracedStep : public testing::TestWithParam<const char *> {};
+
+/// A step that is traced is not a captured one, has the same bits, and tells of
+/// each op once, in its stream; the next one is captured again.
+TEST_P(TracedStep, TellsOfEveryOp) {
+  Case test = {"traced", "f32", GetParam()};
+  SessionSettings onDevice;
+  onDevice.device = "cuda";
+  std::string artifact = compileFor(test, "cuda");
+  Trainer cpu(compileFor(test, "cpu")), device(artifact, onDevice);
+  std::string path = artifact + ".json";
+  for (uint32_t step = 0; step < 5; ++step) {
+    Tokens tokens = cpu.randomTokens(step);
+    if (step == 3)
+      ASSERT_EQ(tsr_session_trace(device.get(), path.c_str()), TSR_OK);
+    EXPECT_EQ(device.step(tokens).loss, cpu.step(tokens).loss) << step;
+  }
+  std::map<int64_t, std::multiset<int64_t>> wanted;
+  const json::Array ops = device.ops();
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const json::Object &op = *ops[i].getAsObject();
+    bool isCollective = op.getArray("axes") != nullptr;
+    if (*op.getString("op") != "wait")
+      wanted[isCollective].insert(static_cast<int64_t>(i));
+  }
+  for (int64_t rank = 0; rank < (GetParam()[0] ? 2 : 1); ++rank)
+    EXPECT_EQ(opsOf(path, rank), wanted) << "rank " << rank;
+}
+
+INSTANTIATE_TEST_SUITE_P(Meshes, TracedStep, testing::Values("", "dp=2"),
+                         [](const auto &info) {
+                           return info.param[0] ? "dp2" : "serial";
+                         });
+
+Case with(Case test, void (*change)(Case &)) {
+  change(test);
+  return test;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, CudaProgramTest,
+    testing::Values(Case{"f32", "f32", ""}, Case{"bf16", "bf16", ""},
+                    Case{"f32_tp2_micro2", "f32", "tp=2", nullptr, 2},
+                    Case{"bf16_dp2tp2", "bf16", "dp=2,tp=2"},
+                    Case{"f32_dp2_zero3", "f32", "dp=2", nullptr, 1, 3},
+                    with({"f32_tp2_sequence", "f32", "tp=2"},
+                         [](Case &test) { test.sequenceParallel = true; }),
+                    Case{"f32_cp2", "f32", "cp=2"},
+                    with({"f32_cp2_ring", "f32", "cp=2"},
+                         [](Case &test) { test.contextParallel = "ring"; }),
+                    with({"f32_cp2_ulysses", "f32", "cp=2"},
+                         [](Case &test) { test.contextParallel = "ulysses"; }),
+                    Case{"f32_pp2", "f32", "pp=2", nullptr, 2},
+                    Case{"t5_f32_tp2", "f32", "tp=2", "t5"},
+                    Case{"llama_bf16_tp2", "bf16", "tp=2", "llama", 2},
+                    // The experts' own kernels, whose sums have other orders.
+                    with({"mixtral_f32_ep2tp2", "f32", "ep=2,tp=2", "mixtral",
+                          2},
+                         [](Case &test) { test.tolerance = 1e-4; }),
+                    with({"mixtral_bf16_ep2_nccl", "bf16", "ep=2", "mixtral"},
+                         [](Case &test) {
+                           test.communicator = "nccl";
+                           test.says = "nccl";
+                           test.tolerance = 3e-2;
+                         }),
+                    with({"bf16_cudnn", "bf16", "tp=2", "."},
+                         [](Case &test) {
+                           test.says = "attention by cuDNN";
+                           test.tolerance = 3e-2;
+                         }),
+                    with({"f32_dp2_nccl", "f32", "dp=2"},
+                         [](Case &test) {
+                           test.communicator = "nccl";
+                           test.says = "nccl";
+                           test.tolerance = 1e-3;
+                         })),
+    [](const auto &info) { return std::string(info.param.name); });
+
+} // namespace

@@ -1,0 +1,129 @@
+//===- ProductTest.cpp - gemm on the GPU against the CPU's ----------------===//
+
+#include "runtime/cpu/CpuEntries.h"
+#include "test/Runtime/cpu/TestBuffer.h"
+#include "test/Runtime/cuda/GpuWorld.h"
+
+#include <gtest/gtest.h>
+
+using namespace gpu;
+using tessera::test::Buffer;
+
+namespace {
+
+struct Types {
+  int64_t ab, c;
+};
+
+struct Product {
+  int64_t m, n, k;
+  Types types;
+  int flags; ///< 1: trans_a, 2: trans_b, 4: accumulate, 8: bias, 16: padded
+  int64_t batch = 1;
+};
+
+struct Operands {
+  explicit Operands(const Product &p) {
+    int64_t pad = p.flags & 16 ? 3 : 0;
+    bool transA = p.flags & 1, transB = p.flags & 2;
+    int64_t lda = (transA ? p.m : p.k) + pad, ldb = (transB ? p.k : p.n) + pad;
+    int64_t ldc = p.n + pad;
+    int64_t strideA = (transA ? p.k : p.m) * lda;
+    int64_t strideB = (transB ? p.n : p.k) * ldb, strideC = p.m * ldc;
+    args = {p.m,        p.n,       p.k,
+            lda,        ldb,       ldc,
+            transA,     transB,    (p.flags & 4) != 0,
+            p.types.ab, p.types.c, p.batch,
+            strideA,    strideB,   strideC,
+            0,          0,         0};
+    a = Buffer(p.types.ab, strideA * p.batch);
+    b = Buffer(p.types.ab, strideB * p.batch);
+    c = Buffer(p.types.c, strideC * p.batch);
+    bias = Buffer(p.types.c, p.n);
+    // Integers: sums are exact in every order, so equality is asked for.
+    a.fillIntegers(1, 3);
+    b.fillIntegers(2, 3);
+    c.fillIntegers(3, 3);
+    bias.fillIntegers(4, 3);
+  }
+  std::vector<int64_t> args;
+  Buffer a, b, c, bias;
+};
+
+constexpr int64_t places[] = {0, 1 << 20, 2 << 20, 3 << 20};
+
+std::vector<unsigned char> bytesOf(Buffer &buffer) {
+  auto *data = static_cast<unsigned char *>(buffer.data());
+  return {data, data + buffer.size() *
+                           (static_cast<unsigned char *>(buffer.at(1)) - data)};
+}
+
+void compare(const Product &p) {
+  Operands x(p);
+  World world(single(4 << 20, [&](const Program &program) {
+    return program.call(
+        program.frame.api->gemm,
+        {program.at(places[0]), program.at(places[1]), program.at(places[2]),
+         p.flags & 8 ? program.at(places[3]) : nullptr, nullptr, nullptr},
+        x.args);
+  }));
+  Buffer *buffers[] = {&x.a, &x.b, &x.c, &x.bias};
+  for (int i = 0; i < 4; ++i)
+    world.write(0, places[i], bytesOf(*buffers[i]));
+  tessera::Status status = world.step();
+  ASSERT_TRUE(status.ok()) << status.message;
+  void *host[] = {x.a.data(), x.b.data(), x.c.data(),
+                  p.flags & 8 ? x.bias.data() : nullptr};
+  std::string error;
+  ASSERT_EQ(tessera::cpuGemm(1, host, x.args.data(), &error), 0) << error;
+  std::vector<unsigned char> wanted = bytesOf(x.c);
+  ASSERT_EQ(world.read<unsigned char>(0, places[2], wanted.size()), wanted)
+      << "m " << p.m << " n " << p.n << " k " << p.k << " types " << p.types.ab
+      << " " << p.types.c << " flags " << p.flags << " batch " << p.batch;
+}
+
+const Types types[] = {{TSR_DTYPE_F32, TSR_DTYPE_F32},
+                       {TSR_DTYPE_BF16, TSR_DTYPE_F32},
+                       {TSR_DTYPE_BF16, TSR_DTYPE_BF16},
+                       {TSR_DTYPE_F64, TSR_DTYPE_F64}};
+
+TEST(GpuProduct, AllFormsAndTypesAreExact) {
+  for (const Types &type : types)
+    for (int flags = 0; flags < 32; ++flags)
+      compare({24, 40, 16, type, flags});
+}
+
+TEST(GpuProduct, OddShapesAreExact) {
+  const int64_t shapes[][3] = {
+      {1, 1, 1}, {7, 65, 33}, {13, 1, 300}, {1, 70, 9}};
+  for (const auto &s : shapes)
+    for (const Types &type : types)
+      for (int flags : {0, 3, 12, 31})
+        compare({s[0], s[1], s[2], type, flags});
+}
+
+TEST(GpuProduct, BatchesAndNoTermsAreExact) {
+  for (const Types &type : types)
+    for (int flags : {0, 1, 2, 15, 28}) {
+      compare({9, 20, 17, type, flags, 3});
+      compare({5, 7, 0, type, flags});
+    }
+}
+
+TEST(GpuProduct, RefusalIsTheCpus) {
+  World world(single(4096, [](const Program &) { return 0; }));
+  Operands x({4, 5, 6, types[0], 0});
+  x.args[TSR_GEMM_LDA] = 5;
+  World other(single(4096, [&](const Program &program) {
+    return program.call(program.frame.api->gemm,
+                        {program.at(0), program.at(0), program.at(0), nullptr,
+                         nullptr, nullptr},
+                        x.args);
+  }));
+  tessera::Status status = other.step();
+  EXPECT_NE(status.message.find("leading dimension of a is 5, at least 6"),
+            std::string::npos)
+      << status.message;
+}
+
+} // namespace

@@ -1,0 +1,131 @@
+//===- StandInAttention.cpp - the CPU's attention in stream order ---------===//
+// The key of dropout is read when the work runs, as a kernel would.
+
+#include "runtime/cpu/AttentionUnits.h"
+#include "runtime/cpu/CpuKernels.h"
+#include "runtime/cpu/PositionBias.h"
+#include "runtime/cuda/attention/AttentionKernels.h"
+#include "test/Runtime/cuda/StandInStream.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace tessera::cuda {
+
+namespace {
+AttentionProblem problemOf(const AttentionCall &call) {
+  AttentionProblem p{};
+  p.batch = call.batch;
+  p.heads = call.heads;
+  p.kvHeads = call.kvHeads;
+  p.seqQ = call.seqQ;
+  p.seqK = call.seqK;
+  p.headDim = call.headDim;
+  p.rowQ = call.rowQ;
+  p.rowK = call.rowK;
+  p.rowV = call.rowV;
+  p.rowO = call.rowO;
+  p.rowDQ = call.rowDq;
+  p.rowDK = call.rowDk;
+  p.rowDV = call.rowDv;
+  p.rowDO = call.rowDo;
+  p.causal = call.causal;
+  p.scale = call.scale;
+  p.dtype = call.dtype;
+  bool drops = call.dropout > 0;
+  p.dropout = {drops,
+               static_cast<uint64_t>(std::ceil(call.dropout * 4294967296.0)),
+               1 / (1 - call.dropout),
+               drops ? *call.key : 0,
+               call.batchStart,
+               call.headStart,
+               call.headsTotal,
+               call.queryStart + call.keyStart,
+               call.queriesTotal,
+               call.keyStart,
+               call.keysTotal ? call.keysTotal : call.seqK};
+  p.slice = call.keysTotal != 0;
+  p.earlier = call.earlier;
+  p.earlierKeys = call.earlierKeys;
+  p.queryStart = call.queryStart;
+  p.buckets = call.buckets;
+  p.maxDistance = call.maxDistance;
+  return p;
+}
+
+/// Sums over slices start from zero; they are contiguous f32.
+void startSums(const AttentionProblem &p) {
+  const auto zero = [](void *data, int64_t elements) {
+    std::memset(data, 0, size_t(elements) * sizeof(float));
+  };
+  if (!p.earlier)
+    zero(p.dQ, p.batch * p.seqQ * p.rowDQ);
+  if (p.earlierKeys)
+    return;
+  zero(p.dK, p.batch * p.seqK * p.rowDK);
+  zero(p.dV, p.batch * p.seqK * p.rowDV);
+}
+} // namespace
+
+const char *checkAttentionSlice(const AttentionCall &call) {
+  bool isHidden = call.keysTotal && !call.earlier && call.queryStart < 0;
+  return isHidden && call.causal ? "the first slice is hidden" : nullptr;
+}
+
+const char *checkAttention(const AttentionCall &call) {
+  return call.headDim > 256 ? "the head is wider than 256" : nullptr;
+}
+
+size_t attentionWorkspace(const AttentionCall &call, bool backward) {
+  return static_cast<size_t>(call.seqQ * (backward ? 8 : 4));
+}
+
+cudaError_t attentionForward(const AttentionCall &call, const void *q,
+                             const void *k, const void *v, void *o, void *lse,
+                             const void *table, void *, cudaStream_t stream) {
+  stream->push([=] {
+    AttentionProblem p = problemOf(call);
+    p.q = q, p.k = k, p.v = v, p.o = o, p.lse = lse;
+    p.biasTable = table;
+    if (p.isHidden())
+      return;
+    Workspace workspace, biases;
+    std::string error;
+    preparePositionBias(&p, &biases, &error);
+    runAttentionUnits(p, AttentionUnits::forward(p, 1),
+                      {cpuKernels().attentionScratch[p.dtype],
+                       cpuKernels().attention[p.dtype], &workspace, 1},
+                      &error);
+  });
+  return cudaSuccess;
+}
+
+cudaError_t attentionBackward(const AttentionCall &call, const void *dO,
+                              const void *q, const void *k, const void *v,
+                              const void *o, const void *lse, void *dQ,
+                              void *dK, void *dV, const void *table,
+                              void *dTable, void *, cudaStream_t stream) {
+  stream->push([=] {
+    AttentionProblem p = problemOf(call);
+    p.q = q, p.k = k, p.v = v, p.dO = dO;
+    p.o = const_cast<void *>(o), p.lse = const_cast<void *>(lse);
+    p.dQ = dQ, p.dK = dK, p.dV = dV;
+    p.biasTable = table, p.dBiasTable = dTable;
+    if (p.slice)
+      startSums(p);
+    if (p.isHidden())
+      return;
+    Workspace workspace, biases, gradients;
+    std::string error;
+    preparePositionBias(&p, &biases, &error);
+    preparePositionGradient(&p, &gradients, &error);
+    runAttentionUnits(p, AttentionUnits::backward(p, 1),
+                      {cpuKernels().attentionBackwardScratch[p.dtype],
+                       cpuKernels().attentionBackward[p.dtype], &workspace, 1},
+                      &error);
+    finishPositionGradient(p);
+  });
+  return cudaSuccess;
+}
+
+} // namespace tessera::cuda

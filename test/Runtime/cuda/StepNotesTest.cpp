@@ -1,0 +1,160 @@
+//===- StepNotesTest.cpp - lists of calls, looked at and seen whole -------===//
+// What a list leaves to every step must tell the same of it as its calls, made
+// one by one: the same words, and the same answer to whether two steps call the
+// same.
+#include "runtime/cuda/step/StepNotes.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace tessera;
+using namespace tessera::cuda;
+
+namespace {
+
+constexpr int64_t scalarCount = 9; // the first is zero
+
+const tsr_abi_device_kernel silent = {"silent", 1, 32, 0, 2, 0, nullptr};
+const tsr_abi_device_kernel counting = {"counting", 1, 32, 0, 1, 3, nullptr};
+
+/// A list whose calls take scalars here and there, as the compiler writes it.
+class RandomList {
+public:
+  explicit RandomList(uint32_t seed) : random(seed) {
+    int64_t count = 1 + pick(12);
+    for (int64_t i = 0; i < count; ++i)
+      addCall();
+    list = {count, 0, words.data(), arguments.data(), kernels};
+  }
+  RandomList(const RandomList &) = delete;
+
+  const tsr_abi_calls &calls() const { return list; }
+
+private:
+  int64_t pick(int64_t below) { return static_cast<int64_t>(random() % below); }
+
+  void addCall() {
+    switch (pick(5)) {
+    case 0:
+      return add(TSR_ENTRY_LAUNCH, 0, 2, TSR_LAUNCH_SCALARS);
+    case 1:
+      return add(TSR_ENTRY_LAUNCH, 1, 1, TSR_LAUNCH_SCALARS + 3);
+    case 2:
+      return add(TSR_ENTRY_FILL, -1, 1, TSR_FILL_ARGS);
+    case 3:
+      return add(TSR_ENTRY_ATTENTION, -1, 5, TSR_ATTENTION_ARGS);
+    default:
+      return add(TSR_ENTRY_ATTENTION_BACKWARD, -1, 9, TSR_ATTENTION_ARGS);
+    }
+  }
+
+  void add(int32_t entry, int32_t kernel, int32_t buffers, int32_t args) {
+    auto first = static_cast<int32_t>(arguments.size());
+    for (int32_t i = 0; i < args; ++i)
+      arguments.push_back(pick(5));
+    if (isAttention(entry)) {
+      double dropout = pick(2) ? 0.25 : 0;
+      std::memcpy(&arguments[first + TSR_ATTENTION_DROPOUT_BITS], &dropout,
+                  sizeof dropout);
+      arguments[first + TSR_ATTENTION_BUCKETS] = 0;
+    }
+    std::vector<int64_t> computed;
+    for (int64_t i = 0; i < args; ++i)
+      if (pick(4) == 0 && i != TSR_ATTENTION_DROPOUT_BITS &&
+          i != TSR_ATTENTION_BUCKETS)
+        computed.push_back(i | (1 + pick(scalarCount - 1)) << 32);
+    tsr_abi_call call = {entry, kernel, buffers,
+                         args,  first,  static_cast<int32_t>(computed.size())};
+    int64_t head[3];
+    std::memcpy(head, &call, sizeof head);
+    words.insert(words.end(), head, head + 3);
+    for (int32_t i = 0; i < buffers; ++i)
+      words.push_back(wordOfBuffer());
+    words.insert(words.end(), computed.begin(), computed.end());
+  }
+
+  int64_t wordOfBuffer() {
+    int64_t kind = pick(4);
+    if (kind == 0)
+      return TSR_NO_BUFFER;
+    int64_t scalar = kind == 1 ? 1 + pick(scalarCount - 1) : 0;
+    return 64 * pick(8) | scalar << TSR_BUFFER_OFFSET_BITS;
+  }
+
+  std::mt19937 random;
+  std::vector<int64_t> words, arguments;
+  void *kernels[2] = {const_cast<tsr_abi_device_kernel *>(&silent),
+                      const_cast<tsr_abi_device_kernel *>(&counting)};
+  tsr_abi_calls list{};
+};
+
+struct Noted {
+  uint64_t calls;
+  std::vector<int64_t> words;
+};
+
+Noted noted(StepNotes &notes) {
+  return {notes.calls(), notes.words().values()};
+}
+
+class Lists : public ::testing::TestWithParam<uint32_t> {
+protected:
+  Lists() { frame.arena = arena; }
+
+  Noted asList(const int64_t *scalars) {
+    known.clear();
+    known.note(frame, list.calls(), scalars);
+    return noted(known);
+  }
+  Noted callByCall(const int64_t *scalars) {
+    StepNotes notes;
+    CallReader reader(frame.arena, list.calls(), scalars);
+    for (int64_t i = 0; i < list.calls().count; ++i) {
+      reader.read();
+      notes.note({reader.call().entry, i, reader.buffers(), reader.args()});
+    }
+    return noted(notes);
+  }
+
+  alignas(64) unsigned char arena[4096];
+  tsr_abi_frame frame{};
+  RandomList list{GetParam()};
+  StepNotes known; ///< the list after the first time
+};
+
+TEST_P(Lists, TellWhatTheirCallsTell) {
+  int64_t scalars[scalarCount] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+  Noted list = asList(scalars), calls = callByCall(scalars);
+  EXPECT_EQ(list.words, calls.words);
+  EXPECT_EQ(asList(scalars).calls, list.calls) << "the second time";
+  for (int64_t changed = 1; changed < scalarCount; ++changed) {
+    scalars[changed] += 64;
+    Noted otherList = asList(scalars), otherCalls = callByCall(scalars);
+    EXPECT_EQ(otherList.words, otherCalls.words) << "scalar " << changed;
+    EXPECT_EQ(otherList.calls == list.calls, otherCalls.calls == calls.calls)
+        << "scalar " << changed;
+    scalars[changed] -= 64;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, Lists, ::testing::Range(0u, 200u));
+
+TEST(StepNotes, ListsOfTheSameScalarsAreOtherCalls) {
+  alignas(64) unsigned char arena[4096];
+  tsr_abi_frame frame{};
+  frame.arena = arena;
+  RandomList one(1), two(2);
+  int64_t scalars[scalarCount] = {};
+  StepNotes notes;
+  notes.note(frame, one.calls(), scalars);
+  uint64_t first = notes.calls();
+  notes.note(frame, two.calls(), scalars);
+  uint64_t both = notes.calls();
+  notes.clear();
+  notes.note(frame, two.calls(), scalars);
+  EXPECT_NE(notes.calls(), first);
+  notes.note(frame, one.calls(), scalars);
+  EXPECT_NE(notes.calls(), both) << "in the other order";
+}
+
+} // namespace

@@ -1,0 +1,76 @@
+//===- HostBlock.h - A thread block on a CPU --------------------*- C++ -*-===//
+// Runs the threads of a block as fibers, switched at barriers, warp-wide
+// operations and nowhere else, in a chosen order. Shared memory is watched: it
+// reports races between barriers, reads of what nobody wrote or of copies in
+// flight, and bank conflicts of ldmatrix, which a CPU would not notice.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_TEST_RUNTIME_CUDA_ATTENTION_HOSTBLOCK_H
+#define TESSERA_TEST_RUNTIME_CUDA_ATTENTION_HOSTBLOCK_H
+
+#include "test/Runtime/cuda/attention/SharedMemory.h"
+
+#include <functional>
+#include <memory>
+#include <setjmp.h>
+#include <string>
+#include <ucontext.h>
+#include <vector>
+
+namespace tessera::test {
+
+/// In which order threads that can run do.
+enum class Order { Forward, Backward, Shuffled };
+
+class HostBlock {
+public:
+  HostBlock(int threads, int sharedBytes, Order order);
+
+  struct Index {
+    int x, y, z;
+  };
+  /// Runs `body` on every thread. Returns the first defect found, or "".
+  std::string run(Index index,
+                  const std::function<void(unsigned char *)> &body);
+
+  /// The block whose thread is running; only valid inside of `body`. Host
+  /// threads may each run one.
+  static thread_local HostBlock *current;
+
+  Index index;
+  int thread = 0; /* that runs */
+  SharedMemory shared;
+
+  void barrier();
+  /// All lanes of a warp meet. Each brings its slot and an operation, the same
+  /// for all; the last lane applies it to the 32 slots, then all go on.
+  using WarpOperation = void (*)(void *const *slots);
+  void meet(WarpOperation operation, void *slot);
+
+private:
+  enum class State { Ready, AtBarrier, InWarp, Done };
+  struct Fiber {
+    ucontext_t context; /* of the first turn */
+    jmp_buf resumed;    /* of the others */
+    bool started;
+    std::unique_ptr<unsigned char[]> stack;
+    State state;
+    WarpOperation operation;
+    void *slot;
+  };
+
+  static void enter();
+  void wait(State state);
+  void resume(int next);
+  bool resumeReady();
+  bool releaseBarrier();
+  void releaseWarp();
+
+  std::vector<Fiber> fibers;
+  std::vector<int> order;
+  jmp_buf scheduler;
+  const std::function<void(unsigned char *)> *body = nullptr;
+};
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_RUNTIME_CUDA_ATTENTION_HOSTBLOCK_H

@@ -1,0 +1,71 @@
+//===- SharedMemory.h - Shared memory that is watched -----------*- C++ -*-===//
+// Remembers per word who wrote and read it since the last barrier. Kernels here
+// order shared memory by barriers of the whole block only, so two threads that
+// touch a word between two barriers, one of them writing, race.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_TEST_RUNTIME_CUDA_ATTENTION_SHAREDMEMORY_H
+#define TESSERA_TEST_RUNTIME_CUDA_ATTENTION_SHAREDMEMORY_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera::test {
+
+class SharedMemory {
+public:
+  SharedMemory(int bytes, int threads);
+
+  unsigned char *data() { return base; }
+  const std::string &defect() const { return firstDefect; }
+  void report(const std::string &what);
+
+  void start();
+  void barrier() { ++epoch; }
+  void finish();
+
+  void read(int thread, const void *at, int bytes);
+  void write(int thread, const void *at, int bytes);
+  /// An asynchronous copy: its words are garbage until `thread` waits.
+  void copy(int thread, void *to, const void *from, int bytes, bool exists);
+  void wait(int thread);
+  /// The copies since the last call are a group, empty or not; the groups but
+  /// the last `pending` arrive.
+  void group(int thread);
+  void waitGroups(int thread, int pending);
+  /// Eight rows of 16 bytes that the hardware reads at once.
+  void readRows(const void *const *rows);
+
+private:
+  static constexpr int kNobody = -1, kSeveral = -2;
+  struct Word {
+    int writer, reader;
+    int64_t written, wasRead; /* epochs */
+    bool inFlight;
+  };
+  struct Copy {
+    unsigned char *to;
+    const void *from;
+    int bytes;
+    bool exists;
+    int group;
+  };
+
+  void arrive(int thread, int groupsEnd);
+
+  /// The words of [at, at + bytes); reports what is out of bounds or crooked.
+  bool words(const void *at, int bytes, size_t *first, size_t *end);
+
+  std::vector<unsigned char> storage;
+  unsigned char *base;
+  size_t bytes;
+  std::vector<Word> state;
+  std::vector<std::vector<Copy>> copies; /* by thread */
+  std::vector<int> groups;               /* by thread: how many so far */
+  int64_t epoch = 0;
+  std::string firstDefect;
+};
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_RUNTIME_CUDA_ATTENTION_SHAREDMEMORY_H

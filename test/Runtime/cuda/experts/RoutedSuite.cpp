@@ -1,0 +1,182 @@
+//===- RoutedSuite.cpp - What every backend of routed must do -------------===//
+
+#include "test/Runtime/cuda/experts/RoutedSuite.h"
+#include "runtime/cpu/CpuEntries.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+constexpr int64_t kGuard = 64; /* elements behind a result: nobody's */
+
+struct Types {
+  int64_t in, out;
+};
+constexpr Types kTypes[] = {{TSR_DTYPE_F32, TSR_DTYPE_F32},
+                            {TSR_DTYPE_BF16, TSR_DTYPE_F32},
+                            {TSR_DTYPE_BF16, TSR_DTYPE_BF16},
+                            {TSR_DTYPE_F32, TSR_DTYPE_BF16}};
+
+bool isRouted(const RoutedSizes &s, int64_t t, int64_t x) {
+  switch (s.routes) {
+  case Routes::Mixed: // the last expert gets nothing, others less and less
+    return x + 1 < std::max<int64_t>(s.experts, 2) &&
+           (t * (x + 3) + x) % (x + 2) == 0;
+  case Routes::One:
+    return x == s.experts / 2;
+  case Routes::All:
+    return true;
+  case Routes::Nobody:
+    return false;
+  }
+  return false;
+}
+
+Buffer gatesOf(const RoutedSizes &s) {
+  Buffer gates(TSR_DTYPE_F32, s.tokens * s.experts);
+  for (int64_t t = 0; t < s.tokens; ++t)
+    for (int64_t x = 0; x < s.experts; ++x)
+      gates.set(t * s.experts + x,
+                isRouted(s, t, x) ? double((t + x) % 3 + 1) : 0);
+  return gates;
+}
+
+Buffer integers(int64_t dtype, int64_t count, unsigned seed) {
+  Buffer values(dtype, count);
+  values.fillIntegers(seed, 3);
+  return values;
+}
+
+/// Rows [experts, tokens, width].
+Buffer rowsOf(const RoutedSizes &s, int64_t dtype, int64_t width,
+              unsigned seed) {
+  Buffer rows = integers(dtype, s.experts * s.tokens * width, seed);
+  for (int64_t row = 0; row < s.experts * s.tokens; ++row)
+    for (int64_t c = 0; c < width; ++c)
+      if (!isRouted(s, row % s.tokens, row / s.tokens))
+        rows.set(row * width + c, std::numeric_limits<double>::quiet_NaN());
+  return rows;
+}
+
+std::vector<int64_t> argsOf(const RoutedSizes &s, int64_t kind, Types types) {
+  std::vector<int64_t> args(TSR_ROUTED_ARGS);
+  args[TSR_ROUTED_KIND] = kind;
+  args[TSR_ROUTED_TOKENS] = s.tokens;
+  args[TSR_ROUTED_EXPERTS] = s.experts;
+  args[TSR_ROUTED_COLUMNS] = s.columns;
+  args[TSR_ROUTED_INNER] = s.inner;
+  args[TSR_ROUTED_K] = std::min<int64_t>(s.experts, 2);
+  args[TSR_ROUTED_DTYPE_IN] = types.in;
+  args[TSR_ROUTED_DTYPE_OUT] = types.out;
+  return args;
+}
+
+std::vector<void *> pointers(std::vector<Buffer> &buffers) {
+  std::vector<void *> result;
+  for (Buffer &buffer : buffers)
+    result.push_back(buffer.data());
+  return result;
+}
+
+/// Operands, then the result of both backends and its guard.
+void compare(const RoutedBackend &backend, const std::vector<int64_t> &args,
+             const std::vector<Buffer> &operands, int64_t count) {
+  std::vector<Buffer> found = operands;
+  found.emplace_back(args[TSR_ROUTED_DTYPE_OUT], count + kGuard);
+  std::vector<Buffer> wanted = found;
+  std::string error;
+  ASSERT_EQ(cpuRouted(1, pointers(wanted).data(), args.data(), &error), 0)
+      << error;
+  backend(args, found);
+  std::string call = "kind, tokens, experts, columns, inner, ..:";
+  for (int64_t arg : args)
+    call += " " + std::to_string(arg);
+  for (int64_t i = 0; i < count; ++i)
+    ASSERT_EQ(found.back().get(i), wanted.back().get(i)) << call << " at " << i;
+  for (int64_t i = count; i < count + kGuard; ++i)
+    ASSERT_TRUE(std::isnan(found.back().get(i))) << call << " behind its end";
+}
+
+void compareRows(const RoutedBackend &backend, const RoutedSizes &s,
+                 Types types) {
+  const Buffer gates = gatesOf(s);
+  const int64_t tokens = s.tokens * s.columns, rows = s.experts * tokens;
+  for (bool weighted : {false, true}) {
+    std::vector<int64_t> args = argsOf(s, TSR_ROUTED_DISPATCH, types);
+    args[TSR_ROUTED_WEIGHTED] = weighted;
+    compare(backend, args, {integers(types.in, tokens, 1), gates}, rows);
+    args[TSR_ROUTED_KIND] = TSR_ROUTED_COLLECT;
+    compare(backend, args, {rowsOf(s, types.in, s.columns, 2), gates}, tokens);
+  }
+  if (types.out == TSR_DTYPE_F32)
+    compare(backend, argsOf(s, TSR_ROUTED_COLLECT_GRAD_GATES, types),
+            {integers(types.in, tokens, 3), rowsOf(s, types.in, s.columns, 4),
+             gates},
+            gates.size());
+}
+
+void compareProducts(const RoutedBackend &backend, const RoutedSizes &s,
+                     Types types) {
+  const Buffer gates = gatesOf(s);
+  const int64_t weights = s.experts * s.columns * s.inner;
+  for (bool transposed : {false, true}) {
+    std::vector<int64_t> args = argsOf(s, TSR_ROUTED_PRODUCT, types);
+    args[TSR_ROUTED_TRANSPOSED] = transposed;
+    compare(backend, args,
+            {rowsOf(s, types.in, s.inner, 5), integers(types.in, weights, 6),
+             gates},
+            s.experts * s.tokens * s.columns);
+  }
+  compare(backend, argsOf(s, TSR_ROUTED_PRODUCT_GRAD_WEIGHT, types),
+          {rowsOf(s, types.in, s.columns, 7), rowsOf(s, types.in, s.inner, 8),
+           gates},
+          weights);
+}
+} // namespace
+
+void tessera::test::expectEqualsCpu(const RoutedBackend &backend,
+                                    const RoutedSizes &sizes) {
+  for (Types types : kTypes) {
+    compareRows(backend, sizes, types);
+    // The CPU has no products of f32 into bf16 either.
+    if (types.in == TSR_DTYPE_BF16 || types.out == TSR_DTYPE_F32)
+      compareProducts(backend, sizes, types);
+  }
+}
+
+void tessera::test::expectGatesOfCpu(const RoutedBackend &backend,
+                                     int64_t tokens, int64_t experts,
+                                     int64_t k) {
+  for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16}) {
+    const RoutedSizes sizes = {tokens, experts, 0, 0, Routes::All};
+    std::vector<int64_t> args =
+        argsOf(sizes, TSR_ROUTED_TOP_K, {dtype, TSR_DTYPE_F32});
+    args[TSR_ROUTED_K] = k;
+    std::vector<Buffer> found = {integers(dtype, tokens * experts, 9),
+                                 Buffer(TSR_DTYPE_F32, tokens * experts)};
+    std::vector<Buffer> wanted = found;
+    std::string error;
+    ASSERT_EQ(cpuRouted(1, pointers(wanted).data(), args.data(), &error), 0);
+    backend(args, found);
+    for (int64_t i = 0; i < tokens * experts; ++i) {
+      const double gate = wanted[1].get(i);
+      // exp of other libraries, and sums in another order.
+      ASSERT_NEAR(found[1].get(i), gate, 1e-6 * gate)
+          << experts << " experts, " << k << " chosen, at " << i;
+    }
+  }
+}
+
+const std::vector<RoutedSizes> &tessera::test::routedSizes() {
+  static const std::vector<RoutedSizes> sizes = {
+      {300, 3, 136, 72, Routes::Mixed}, {37, 5, 19, 12, Routes::Mixed},
+      {130, 4, 64, 128, Routes::One},   {129, 2, 8, 200, Routes::All},
+      {20, 3, 24, 16, Routes::Nobody},  {1, 1, 1, 1, Routes::All},
+      {2500, 2, 8, 8, Routes::Mixed},   {5, 2, 16, 0, Routes::All},
+      {0, 2, 16, 8, Routes::All}};
+  return sizes;
+}

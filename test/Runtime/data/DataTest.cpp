@@ -1,0 +1,192 @@
+//===- DataTest.cpp - token streams ---------------------------------------===//
+#include "test/Runtime/fixture/Fixture.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace fixture;
+
+namespace {
+
+#define EXPECT_CONTAINS(text, part)                                            \
+  EXPECT_NE(std::string(text).find(part), std::string::npos)                   \
+      << "'" << (part) << "' is not in: " << (text)
+
+std::string tokenBytes(int begin, int end) {
+  std::string bytes;
+  for (int i = begin; i < end; ++i) {
+    bytes.push_back(static_cast<char>(i & 255));
+    bytes.push_back(static_cast<char>(i >> 8));
+  }
+  return bytes;
+}
+
+std::string llmcFile(int32_t version, int32_t tokens, const std::string &data) {
+  int32_t header[256] = {20240520, version, tokens};
+  return std::string(reinterpret_cast<char *>(header), sizeof header) + data;
+}
+
+class Stream {
+public:
+  ~Stream() { tsr_data_destroy(data); }
+  tsr_status open(std::vector<std::string> names, tsr_data_options options) {
+    std::vector<const char *> paths;
+    for (const std::string &name : names)
+      paths.push_back(name.c_str());
+    options.size = sizeof options;
+    return tsr_data_open(paths.data(), paths.size(), &options, &data);
+  }
+  std::vector<int32_t> batch(int64_t step, int64_t batch, int64_t sequence) {
+    std::vector<int32_t> tokens(batch * (sequence + 1));
+    EXPECT_EQ(tsr_data_batch(data, step, batch, tokens.data()), TSR_OK)
+        << tsr_last_error();
+    return tokens;
+  }
+
+  tsr_data *data = nullptr;
+};
+
+tsr_data_options options(int64_t sequence, int64_t vocabulary,
+                         const char *format = nullptr, int64_t seed = 0) {
+  return {0, format, sequence, vocabulary, seed};
+}
+
+/// Records of a source and its target share no token, and start at multiples of
+/// their length.
+TEST(Data, PairsAreRecords) {
+  TemporaryDirectory directory;
+  writeFile(directory / "a.bin", tokenBytes(0, 35)); // 5 records of 4 + 3
+  Stream stream;
+  tsr_data_options pairs = options(4, 2000);
+  pairs.target = 3;
+  ASSERT_EQ(stream.open({directory / "a.bin"}, pairs), TSR_OK)
+      << tsr_last_error();
+  std::vector<int32_t> tokens(5 * 7);
+  ASSERT_EQ(tsr_data_batch(stream.data, 0, 5, tokens.data()), TSR_OK);
+  std::set<int32_t> firsts;
+  for (int32_t row = 0; row < 5; ++row) {
+    firsts.insert(tokens[row * 7]);
+    EXPECT_EQ(tokens[row * 7] % 7, 0);
+    EXPECT_EQ(tokens[row * 7 + 6], tokens[row * 7] + 6);
+  }
+  EXPECT_EQ(firsts.size(), 5u);
+}
+
+TEST(Data, APairNeedsSourceAndTarget) {
+  TemporaryDirectory directory;
+  writeFile(directory / "a.bin", tokenBytes(0, 6));
+  Stream stream;
+  tsr_data_options pairs = options(4, 2000);
+  pairs.target = 3;
+  EXPECT_EQ(stream.open({directory / "a.bin"}, pairs), TSR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(tsr_last_error()).find("one sequence needs 4 + 3"),
+            std::string::npos);
+}
+
+TEST(Data, EachEpochVisitsEverySequenceOnce) {
+  TemporaryDirectory directory;
+  writeFile(directory / "a.bin", tokenBytes(0, 1003)); // 250 sequences of 4
+  Stream stream;
+  ASSERT_EQ(stream.open({directory / "a.bin"}, options(4, 2000)), TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(tsr_data_tokens(stream.data), 1003);
+  std::vector<std::vector<int32_t>> orders;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    std::vector<int32_t> order;
+    for (int step = 0; step < 25; ++step) {
+      std::vector<int32_t> tokens = stream.batch(epoch * 25 + step, 10, 4);
+      for (int row = 0; row < 10; ++row) {
+        for (int i = 0; i < 5; ++i)
+          ASSERT_EQ(tokens[row * 5 + i], tokens[row * 5] + i);
+        ASSERT_EQ(tokens[row * 5] % 4, 0);
+        order.push_back(tokens[row * 5]);
+      }
+    }
+    EXPECT_EQ(std::set<int32_t>(order.begin(), order.end()).size(), 250u);
+    orders.push_back(order);
+  }
+  EXPECT_NE(orders[0], orders[1]);
+  EXPECT_FALSE(std::is_sorted(orders[0].begin(), orders[0].end()));
+}
+
+TEST(Data, OrderIsAFunctionOfSeedAndStep) {
+  TemporaryDirectory directory;
+  writeFile(directory / "a.bin", tokenBytes(0, 401));
+  Stream one, two, other;
+  ASSERT_EQ(one.open({directory / "a.bin"}, options(4, 2000)), TSR_OK);
+  ASSERT_EQ(two.open({directory / "a.bin"}, options(4, 2000)), TSR_OK);
+  ASSERT_EQ(other.open({directory / "a.bin"}, options(4, 2000, nullptr, 5)),
+            TSR_OK);
+  one.batch(0, 8, 4);
+  EXPECT_EQ(one.batch(17, 8, 4), two.batch(17, 8, 4));
+  EXPECT_NE(one.batch(17, 8, 4), other.batch(17, 8, 4));
+  // A batch of 8 is two batches of 4.
+  std::vector<int32_t> whole = one.batch(3, 8, 4), half = one.batch(6, 4, 4);
+  EXPECT_TRUE(std::equal(half.begin(), half.end(), whole.begin()));
+}
+
+TEST(Data, OneSequenceIsEnough) {
+  TemporaryDirectory directory;
+  writeFile(directory / "a.txt", "hello");
+  Stream stream;
+  ASSERT_EQ(stream.open({directory / "a.txt"}, options(4, 256)), TSR_OK);
+  EXPECT_EQ(stream.batch(3, 1, 4),
+            (std::vector<int32_t>{'h', 'e', 'l', 'l', 'o'}));
+}
+
+TEST(Data, FilesAreJoined) {
+  TemporaryDirectory directory;
+  writeFile(directory / "a.bin", tokenBytes(0, 3));
+  writeFile(directory / "empty.bin", "");
+  writeFile(directory / "b.bin", llmcFile(1, 4, tokenBytes(3, 7)));
+  Stream stream;
+  ASSERT_EQ(stream.open({directory / "a.bin", directory / "empty.bin",
+                         directory / "b.bin"},
+                        options(6, 256)),
+            TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(stream.batch(0, 1, 6), (std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6}));
+}
+
+TEST(Data, ErrorsNameFileAndNumbers) {
+  TemporaryDirectory directory;
+  writeFile(directory / "odd.bin", "abc");
+  writeFile(directory / "torn.bin", llmcFile(1, 50, tokenBytes(0, 40)));
+  writeFile(directory / "new.bin", llmcFile(7, 40, tokenBytes(0, 40)));
+  writeFile(directory / "short.txt", "abcd");
+  struct {
+    const char *name, *format;
+    tsr_status status;
+    const char *message;
+  } cases[] = {
+      {"absent.bin", nullptr, TSR_NOT_FOUND, "absent.bin"},
+      {"odd.bin", nullptr, TSR_CORRUPT, "has 3 bytes"},
+      {"torn.bin", nullptr, TSR_CORRUPT, "says it has 50 tokens"},
+      {"new.bin", nullptr, TSR_CORRUPT, "version 7, supported is 1"},
+      {"short.txt", "llmc", TSR_CORRUPT, "no llm.c header"},
+      {"short.txt", nullptr, TSR_INVALID_ARGUMENT, "has 4 tokens"},
+      {"short.txt", "json", TSR_INVALID_ARGUMENT, "'json' is no data format"}};
+  for (const auto &c : cases) {
+    Stream stream;
+    EXPECT_EQ(stream.open({directory / c.name}, options(4, 256, c.format)),
+              c.status)
+        << c.name;
+    EXPECT_CONTAINS(tsr_last_error(), c.message);
+    EXPECT_EQ(stream.data, nullptr);
+  }
+}
+
+TEST(Data, TokenOutsideOfTheVocabularyIsNamed) {
+  TemporaryDirectory directory;
+  writeFile(directory / "a.bin", tokenBytes(0, 9));
+  Stream stream;
+  ASSERT_EQ(stream.open({directory / "a.bin"}, options(8, 7)), TSR_OK);
+  int32_t tokens[9] = {-5};
+  EXPECT_EQ(tsr_data_batch(stream.data, 0, 1, tokens), TSR_INVALID_ARGUMENT);
+  EXPECT_CONTAINS(tsr_last_error(), "token 7 at position 7 of '");
+  EXPECT_EQ(tokens[0], -5); // untouched
+  EXPECT_EQ(tsr_data_batch(stream.data, -1, 1, tokens), TSR_INVALID_ARGUMENT);
+  EXPECT_EQ(tsr_data_batch(stream.data, 0, 0, tokens), TSR_INVALID_ARGUMENT);
+}
+
+} // namespace

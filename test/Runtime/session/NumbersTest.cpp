@@ -1,0 +1,154 @@
+//===- NumbersTest.cpp - random numbers, element types, schedule ----------===//
+#include "runtime/data/TokenMask.h"
+#include "runtime/session/Initializer.h"
+#include "runtime/session/LearningRate.h"
+#include "runtime/support/DType.h"
+#include "runtime/support/Philox.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace tessera;
+
+namespace {
+
+TEST(Philox, KnownAnswer) {
+  // Random123's kat_vectors, philox4x32-10, counter and key zero.
+  EXPECT_EQ(philox(0, 0), 0x6627E8D5u);
+}
+
+TEST(Philox, AllIndexAndKeyBitsMatter) {
+  for (int bit = 0; bit < 64; ++bit) {
+    EXPECT_NE(philox(uint64_t(1) << bit, 0), philox(0, 0));
+    EXPECT_NE(philox(0, uint64_t(1) << bit), philox(0, 0));
+  }
+}
+
+/// Tables of rotary positions: element (p, e) of a row-major table.
+TEST(Initializer, WavesAreOfThePositionTimesTheFrequency) {
+  Initial init;
+  init.kind = Initial::Cosines;
+  init.frequencies = {1.0, 0.25, 1e-3};
+  init.scale = 2;
+  EXPECT_EQ(initialValue(init, 0, 0), 2.0);
+  EXPECT_EQ(initialValue(init, 0, 3 * 100001 + 2), 2 * std::cos(100001 * 1e-3));
+  init.kind = Initial::Sines;
+  EXPECT_EQ(initialValue(init, 0, 3 * 7 + 1), 2 * std::sin(1.75));
+}
+
+TEST(Initializer, NormalHasItsMoments) {
+  Initial init;
+  init.kind = Initial::Normal;
+  init.mean = 3;
+  init.std = 0.5;
+  constexpr int count = 100000;
+  double sum = 0, squares = 0;
+  for (int i = 0; i < count; ++i) {
+    double x = initialValue(init, tsr_abi_stream(1, -1, 2), i) - 3;
+    sum += x;
+    squares += x * x;
+  }
+  // Six standard errors of the mean and of the variance.
+  EXPECT_NEAR(sum / count, 0, 6 * 0.5 / std::sqrt(count));
+  EXPECT_NEAR(squares / count, 0.25, 6 * 0.25 * std::sqrt(2.0 / count));
+}
+
+TEST(Initializer, FormulaOfTheDocument) {
+  Initial init;
+  init.kind = Initial::Normal;
+  init.std = 1;
+  uint64_t key = tsr_abi_stream(7, -1, 4);
+  double u1 = (philox(20, key) + 1.0) / 4294967296.0;
+  double u2 = philox(21, key) / 4294967296.0;
+  EXPECT_DOUBLE_EQ(initialValue(init, key, 10),
+                   std::sqrt(-2 * std::log(u1)) *
+                       std::cos(2 * 3.14159265358979323846 * u2));
+}
+
+/// 15 of 100 tokens and one per sequence; 8 of 10 of them hidden.
+TEST(TokenMask, SharesOfTheDefinition) {
+  Model model = {1000, 128, 64, 1, 999};
+  TokenMask mask(model, 7, 3), next(model, 7, 4);
+  int64_t count = model.batch * model.sequence;
+  double predicted = 0, hidden = 0, kept = 0, moved = 0;
+  std::vector<int64_t> perSequence(model.batch, 0);
+  for (int64_t i = 0; i < count; ++i) {
+    int32_t token = static_cast<int32_t>(i % 998);
+    bool isPredicted = mask.label(i, token) == token;
+    EXPECT_TRUE(isPredicted || mask.label(i, token) == -100);
+    EXPECT_TRUE(isPredicted || mask.id(i, token) == token);
+    perSequence[i / model.sequence] += isPredicted;
+    predicted += isPredicted;
+    hidden += isPredicted && mask.id(i, token) == 999;
+    kept += isPredicted && mask.id(i, token) == token;
+    moved += mask.label(i, token) != next.label(i, token);
+  }
+  EXPECT_NEAR(predicted / count, 0.15 + 0.85 / 128, 0.015);
+  EXPECT_NEAR(hidden / predicted, 0.8, 0.05);
+  EXPECT_NEAR(kept / predicted, 0.1, 0.04);
+  EXPECT_GT(moved, predicted);
+  EXPECT_GE(*std::min_element(perSequence.begin(), perSequence.end()), 1);
+}
+
+TEST(DType, Bf16RoundsToNearestEven) {
+  EXPECT_EQ(bf16ToFloat(floatToBf16(257.0f)), 256.0f); // tie, to even
+  EXPECT_EQ(bf16ToFloat(floatToBf16(259.0f)), 260.0f); // tie, to even
+  EXPECT_EQ(bf16ToFloat(floatToBf16(257.1f)), 258.0f);
+  EXPECT_TRUE(std::isnan(bf16ToFloat(floatToBf16(NAN))));
+  EXPECT_TRUE(std::isnan(bf16ToFloat(floatToBf16(floatFromBits(0x7F800001)))));
+  EXPECT_EQ(bf16ToFloat(floatToBf16(std::numeric_limits<float>::max())),
+            INFINITY);
+}
+
+TEST(DType, DoubleToBf16RoundsOnce) {
+  // A little above the tie 257: through float it would become the tie.
+  double value = 257 + 1e-9;
+  EXPECT_EQ(static_cast<float>(value), 257.0f);
+  EXPECT_EQ(bf16ToFloat(doubleToBf16(value)), 258.0f);
+  EXPECT_EQ(bf16ToFloat(doubleToBf16(259 - 1e-9)), 258.0f);
+  EXPECT_EQ(bf16ToFloat(doubleToBf16(-value)), -258.0f);
+}
+
+TEST(DType, F16Widens) {
+  EXPECT_EQ(f16ToFloat(0x3C00), 1.0f);
+  EXPECT_EQ(f16ToFloat(0xC500), -5.0f);
+  EXPECT_EQ(f16ToFloat(0x0001), std::ldexp(1.0f, -24));
+  EXPECT_EQ(f16ToFloat(0x7BFF), 65504.0f);
+  EXPECT_EQ(f16ToFloat(0x7C00), INFINITY);
+  EXPECT_TRUE(std::isnan(f16ToFloat(0x7C01)));
+  EXPECT_TRUE(std::signbit(f16ToFloat(0x8000)));
+}
+
+TEST(DType, IntegersSaturate) {
+  const double values[] = {1e20, -1e20, 2.5, NAN};
+  int32_t narrowed[4];
+  narrow(TSR_DTYPE_I32, values, narrowed, 4);
+  EXPECT_EQ(narrowed[0], std::numeric_limits<int32_t>::max());
+  EXPECT_EQ(narrowed[1], std::numeric_limits<int32_t>::min());
+  EXPECT_EQ(narrowed[2], 2);
+  EXPECT_EQ(narrowed[3], 0);
+}
+
+TEST(Schedule, WarmsUpThenFollowsTheCosine) {
+  Schedule schedule{1.0, 0.1, 4, 12};
+  EXPECT_DOUBLE_EQ(schedule.at(0), 0.25);
+  EXPECT_DOUBLE_EQ(schedule.at(3), 1.0);
+  EXPECT_DOUBLE_EQ(schedule.at(4), 1.0);
+  EXPECT_DOUBLE_EQ(schedule.at(8), 0.55);
+  EXPECT_DOUBLE_EQ(schedule.at(12), 0.1);
+  EXPECT_DOUBLE_EQ(schedule.at(1000000), 0.1);
+}
+
+TEST(Schedule, NoWarmUpAndNoSteps) {
+  EXPECT_DOUBLE_EQ((Schedule{1.0, 0.1, 0, 10}.at(0)), 1.0);
+  EXPECT_DOUBLE_EQ((Schedule{1.0, 0.1, 0, 0}.at(0)), 0.1);
+}
+
+TEST(Schedule, BiasCorrectionOfTheFirstStep) {
+  EXPECT_DOUBLE_EQ(biasCorrection(0.9, 0), 1 / (1 - 0.9));
+  EXPECT_DOUBLE_EQ(biasCorrection(0.9, 1), 1 / (1 - 0.9 * 0.9));
+}
+
+} // namespace

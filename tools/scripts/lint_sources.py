@@ -1,0 +1,101 @@
+"""Checks of sources that need their text: where includes point, banners, header guards, names of headers.
+
+Called by lint.sh with the sources as arguments; prints one line per offence.
+"""
+import os
+import re
+import sys
+
+# Rooms of the compiler, in the order in which a program passes through. A room may include those before it.
+COMPILER = ["Dialect", "Schedule", "Import", "Distribute", "Partition", "Lower", "Communicate", "Memory", "Codegen",
+            "Target", "Pipelines", "tools"]
+# These may include only what is named here.
+NARROW = {"Dialect": [], "Schedule": [], "Import": ["Dialect"], "Target": ["Dialect"]}
+# Rooms of the runtime, likewise. `cpu` and `cuda` hold devices' entries.
+RUNTIME = ["support", "artifact", "collectives", "cpu", "device", "calls", "data", "session", "checkpoint", "api"]
+CUDA = RUNTIME[:RUNTIME.index("calls") + 1] + ["cuda"]
+PUBLIC = {"tessera.h", "tessera.hpp", "abi.h", "abi_arguments.h", "abi_entries.def"}
+ABI = {"abi.h", "abi_arguments.h", "abi_entries.def"}
+ROOTS = ("", "include/", "runtime/include/")
+
+
+def room(path):
+    """The room of a file of the repository, or of an include that is written as its path."""
+    path = re.sub(r"^include/", "", path)
+    if path.startswith("tessera/"):
+        name = path[len("tessera/"):]
+        return ("public", name) if name in PUBLIC else ("compiler", name.split("/")[0])
+    parts = path.split("/")
+    if parts[0] == "lib":
+        return "compiler", parts[1]
+    if parts[0] == "tools":
+        return "compiler", "tools"
+    if parts[0] == "runtime":
+        return ("public", parts[-1]) if parts[1] == "include" else ("runtime", parts[1])
+    return parts[0], ""
+
+
+def allowed(source, target):
+    """Whether a file of room `source` may include one of room `target`; else what it may include."""
+    kind, name = source
+    if kind == "compiler":
+        rooms = NARROW.get(name, COMPILER[:COMPILER.index(name)]) + [name]
+        public = PUBLIC if name == "tools" else ABI if name in ("Codegen", "Target") else set()
+        return target[0] == "compiler" and target[1] in rooms or target[0] == "public" and target[1] in public, rooms
+    if kind == "runtime":
+        rooms = CUDA if name == "cuda" else RUNTIME[:RUNTIME.index(name) + 1]
+        return target[0] == "runtime" and target[1] in rooms or target[0] == "public", rooms
+    return True, []
+
+
+def includes(path, text):
+    for match in re.finditer(r'^\s*#?\s*include "([^"]+)"', text, re.M):
+        target = match.group(1)
+        if target.startswith(("mlir/", "llvm/", "lld/")) or target.endswith(".inc"):
+            continue
+        if "/" not in target or not any(os.path.exists(root + target) for root in ROOTS):
+            yield f"includes: {path} includes \"{target}\"; write its path from the repository's root, or tessera/..."
+            continue
+        good, rooms = allowed(room(path), room(target))
+        if not good:
+            yield f"includes: {path} includes {target}; its room may include: {' '.join(rooms)}"
+
+
+def banner(path, text):
+    first = text.split("\n", 1)[0]
+    if not first.startswith("//==="):
+        return
+    expected = rf"//===-+ {re.escape(os.path.basename(path))} - \S.*-+(\*- (C\+\+|tablegen) -\*-)?===//"
+    if len(first) != 80 or not re.fullmatch(expected, first):
+        yield f"banner: {path} begins with '{first}'; it should be '//===- NAME - what it is ---===//' in 80 columns"
+
+
+def guard(path, text):
+    if not path.endswith(".h") or path.startswith(("runtime/include/", "cmake/")):
+        return
+    name = re.sub(r"^include/", "", path)
+    name = name if name.startswith("tessera/") else "tessera/" + name
+    expected = re.sub(r"\W", "_", name).upper()
+    if "#ifndef " in text and f"#ifndef {expected}\n#define {expected}\n" not in text:
+        yield f"guard: {path} has another guard than {expected}"
+
+
+def main(paths):
+    headers = {}
+    for path in paths:
+        if not os.path.exists(path):
+            continue
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for check in (includes, banner, guard):
+            yield from check(path, text)
+        if path.endswith(".h") and os.path.basename(path) != "Passes.h":
+            headers.setdefault(os.path.basename(path), []).append(path)
+    for name, places in headers.items():
+        if len(places) > 1:
+            yield f"name: {name} is a header in several places: {' '.join(places)}"
+
+
+if __name__ == "__main__":
+    for offence in main(sys.argv[1:]):
+        print(offence)

@@ -1,0 +1,48 @@
+//===- ArtifactFile.cpp - the artifact that a command works on ------------===//
+
+#include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/input/CompileModel.h"
+#include "tools/tessera/report/PrintError.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/JSON.h"
+
+using namespace tessera;
+
+bool ArtifactFile::load(const std::string &path) {
+  tsr_artifact *loaded = nullptr;
+  if (tsr_artifact_load(path.c_str(), &loaded) != TSR_OK)
+    return !printError(tsr_last_error());
+  artifact.reset(loaded);
+  return true;
+}
+
+bool ArtifactFile::open(const DriverOptions &options) {
+  if (!options.isArtifact()) {
+    llvm::SmallString<128> path;
+    if (auto error = llvm::sys::fs::createTemporaryFile("tessera", "tsr", path))
+      return !printError("cannot create a temporary file: " + error.message());
+    llvm::FileRemover remover(path);
+    return compileModel(options, path.str().str()) && load(path.str().str());
+  }
+  if (!load(options.model))
+    return false;
+  int64_t ranks = tsr_artifact_ranks(get());
+  if (options.ranks && ranks > options.ranks)
+    return !printError("'" + options.model + "' was compiled for " +
+                       std::to_string(ranks) + " ranks, but --ranks allows " +
+                       std::to_string(options.ranks) +
+                       "; compile it for a smaller mesh or raise --ranks");
+  return true;
+}
+
+std::string ArtifactFile::device() const {
+  auto parsed = llvm::json::parse(metadata());
+  if (!parsed) {
+    llvm::consumeError(parsed.takeError());
+    return "cpu";
+  }
+  const llvm::json::Object *root = parsed->getAsObject();
+  const llvm::json::Object *target = root ? root->getObject("target") : nullptr;
+  return target ? target->getString("device").value_or("cpu").str() : "cpu";
+}

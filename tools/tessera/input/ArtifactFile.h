@@ -1,0 +1,38 @@
+//===- ArtifactFile.h - the artifact that a command works on ----*- C++ -*-===//
+// Either a file that was named, or one that is compiled to a temporary file and
+// removed once it is loaded. Errors are printed.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_INPUT_ARTIFACTFILE_H
+#define TESSERA_TOOLS_TESSERA_INPUT_ARTIFACTFILE_H
+
+#include "tessera/tessera.h"
+#include "tools/tessera/options/Options.h"
+#include <memory>
+
+namespace tessera {
+
+class ArtifactFile {
+public:
+  bool load(const std::string &path);
+  /// Loads, or compiles and loads, the model of `options`.
+  bool open(const DriverOptions &options);
+
+  const tsr_artifact *get() const { return artifact.get(); }
+  const char *metadata() const { return tsr_artifact_metadata(get()); }
+
+  /// What it is compiled for: "cpu" or "cuda".
+  std::string device() const;
+
+private:
+  struct Destroy {
+    void operator()(tsr_artifact *object) const {
+      tsr_artifact_destroy(object);
+    }
+  };
+  std::unique_ptr<tsr_artifact, Destroy> artifact;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_INPUT_ARTIFACTFILE_H

@@ -1,0 +1,27 @@
+//===- CompilerContext.cpp - an MLIR context that prints its diagnostics --===//
+
+#include "tools/tessera/input/CompilerContext.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static LogicalResult printUnlocated(Diagnostic &diagnostic) {
+  if (!isa<UnknownLoc>(diagnostic.getLocation()) ||
+      diagnostic.getSeverity() != DiagnosticSeverity::Error)
+    return failure(); // the next handler prints it
+  llvm::errs() << "error: " << diagnostic.str() << "\n";
+  for (Diagnostic &note : diagnostic.getNotes())
+    llvm::errs() << "note: " << note.str() << "\n";
+  return success();
+}
+
+CompilerContext::CompilerContext() : CompilerContext(DialectRegistry()) {}
+
+CompilerContext::CompilerContext(const DialectRegistry &registry)
+    : context(registry, MLIRContext::Threading::ENABLED),
+      located(sources, &context, llvm::errs()),
+      unlocated(&context, printUnlocated) {
+  // A whole module behind an error helps nobody; --dump-ir shows it.
+  context.printOpOnDiagnostic(false);
+}

@@ -1,0 +1,29 @@
+//===- CompilerContext.h - an MLIR context that prints its diagnostics ----===//
+
+#ifndef TESSERA_TOOLS_TESSERA_INPUT_COMPILERCONTEXT_H
+#define TESSERA_TOOLS_TESSERA_INPUT_COMPILERCONTEXT_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace tessera {
+
+/// Diagnostics go to standard error as "file:line:column: error: ..." with the
+/// line, or as "error: ..." where there is no file.
+class CompilerContext {
+public:
+  CompilerContext();
+  explicit CompilerContext(const mlir::DialectRegistry &registry);
+
+  mlir::MLIRContext context;
+
+private:
+  llvm::SourceMgr sources;
+  mlir::SourceMgrDiagnosticHandler located;
+  mlir::ScopedDiagnosticHandler unlocated;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_INPUT_COMPILERCONTEXT_H

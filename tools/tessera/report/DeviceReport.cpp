@@ -1,0 +1,39 @@
+//===- DeviceReport.cpp - what the runtime says of a device ---------------===//
+
+#include "tools/tessera/report/DeviceReport.h"
+#include "tessera/tessera.h"
+#include "llvm/Support/JSON.h"
+
+using namespace llvm;
+using namespace tessera;
+
+static std::string textOf(const json::Object &object, StringRef key) {
+  return object.getString(key).value_or("").str();
+}
+
+DeviceReport tessera::readDeviceReport(const char *device) {
+  DeviceReport report;
+  const char *text = nullptr;
+  if (tsr_device_report(device, &text) != TSR_OK) {
+    report.problem = tsr_last_error();
+    return report;
+  }
+  report.hasPlugin = true;
+  Expected<json::Value> parsed = json::parse(text);
+  const json::Object *root = parsed ? parsed->getAsObject() : nullptr;
+  if (!root) {
+    consumeError(parsed.takeError());
+    report.problem = "the plug-in's report is no JSON";
+    return report;
+  }
+  report.problem = textOf(*root, "problem");
+  if (!report.problem.empty())
+    report.problem = "device '" + std::string(device) + "': " + report.problem;
+  if (const json::Array *parts = root->getArray("parts"))
+    for (const json::Value &value : *parts)
+      if (const json::Object *part = value.getAsObject())
+        report.parts.push_back({textOf(*part, "what"), textOf(*part, "version"),
+                                textOf(*part, "without"),
+                                textOf(*part, "remedy")});
+  return report;
+}

@@ -1,0 +1,25 @@
+//===- DeviceReport.h - what the runtime says of a device -------*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_REPORT_DEVICEREPORT_H
+#define TESSERA_TOOLS_TESSERA_REPORT_DEVICEREPORT_H
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// tsr_device_report, read. Without a plug-in `parts` is empty.
+struct DeviceReport {
+  struct Part {
+    std::string what, version, without, remedy;
+  };
+  bool hasPlugin = false;
+  std::string problem; ///< Why nothing can run there; "": it can.
+  std::vector<Part> parts;
+};
+
+DeviceReport readDeviceReport(const char *device);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_REPORT_DEVICEREPORT_H

@@ -1,0 +1,40 @@
+//===- OwnersReport.h - a parameter server over dp, in numbers --*- C++ -*-===//
+// What each rank of `dp` owns, sends and receives, beside what an all-reduce of
+// the same gradients would.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_REPORT_OWNERSREPORT_H
+#define TESSERA_TOOLS_TESSERA_REPORT_OWNERSREPORT_H
+
+#include "llvm/Support/JSON.h"
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+struct OwnersReport {
+  /// Of the parameters of one rank; bytes per optimizer step.
+  struct Owner {
+    int64_t tensors = 0, elements = 0, stateBytes = 0;
+    int64_t sent = 0, received = 0, arenaBytes = 0;
+  };
+
+  /// False where the metadata has no owners.
+  bool read(const llvm::json::Object &root);
+  std::string text() const;
+  llvm::json::Object json() const;
+
+  std::vector<Owner> owners;
+  int64_t busiest = 0; ///< The owner that sends and receives most.
+  /// What all parameters of a rank take, and their moments.
+  int64_t parameterBytes = 0, stateBytes = 0;
+
+private:
+  void readTensor(const llvm::json::Object &tensor);
+  /// A ring sends, and receives, 2 (n - 1) / n of the gradients.
+  int64_t ringBytes() const;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_REPORT_OWNERSREPORT_H

@@ -1,0 +1,40 @@
+//===- PipelineReport.h - the stages of an artifact -------------*- C++ -*-===//
+// Reads the schedule of docs/Artifact.md's "pipeline" and simulates it.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_REPORT_PIPELINEREPORT_H
+#define TESSERA_TOOLS_TESSERA_REPORT_PIPELINEREPORT_H
+
+#include "tessera/Schedule/Simulation.h"
+#include "llvm/Support/JSON.h"
+
+namespace tessera {
+
+struct PipelineReport {
+  /// Of one rank of the stage.
+  struct Stage {
+    std::string chunks; ///< "embedding - h.1.mlp, h.4.attn - h.5.mlp".
+    int64_t parameters = 0, arenaBytes = 0, bytesSent = 0;
+    double flops = 0;
+  };
+
+  /// False where the metadata has no pipeline, or none that can be simulated.
+  bool read(const llvm::json::Object &root);
+  std::string text() const;
+  llvm::json::Object json() const;
+  /// The schedule as SVG, its times by the flops of the chunks.
+  std::string picture() const;
+
+  pipeline::Schedule schedule;
+  pipeline::Simulation alike;   ///< All chunks take the same time.
+  pipeline::Simulation byFlops; ///< A chunk's time is its flops.
+  std::vector<Stage> stages;
+
+private:
+  bool readSchedule(const llvm::json::Object &pipeline);
+  void readStages(const llvm::json::Object &root);
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_REPORT_PIPELINEREPORT_H

@@ -1,0 +1,19 @@
+//===- PrintError.h - errors of the driver ----------------------*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_REPORT_PRINTERROR_H
+#define TESSERA_TOOLS_TESSERA_REPORT_PRINTERROR_H
+
+#include <cstdint>
+#include <string>
+
+namespace tessera {
+
+/// In a run of several processes: prefixes all later errors with "rank N: ".
+void setErrorRank(int64_t rank);
+
+/// Prints "error: message" to standard error and returns 1.
+int printError(const std::string &message);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_REPORT_PRINTERROR_H

@@ -1,0 +1,70 @@
+//===- Progress.cpp - what a run shows while it runs ----------------------===//
+
+#include "tools/tessera/train/Progress.h"
+#include "tools/tessera/report/Table.h"
+#include <algorithm>
+#include <cstdio>
+#include <unistd.h>
+
+using namespace tessera;
+
+static constexpr int64_t kPlainLines = 20;
+/// Weight of the newest step in the mean time of a step.
+static constexpr double kNewest = 0.1;
+
+Progress::Progress(int64_t first, int64_t last, int64_t tokens, Display display)
+    : first(first), last(last), tokens(tokens),
+      every(std::max<int64_t>(1, (last - first) / kPlainLines)),
+      display(display), terminal(isatty(STDOUT_FILENO)), start(Clock::now()),
+      previous(start) {}
+
+double Progress::elapsed() const {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double Progress::tokensPerSecond() const {
+  return secondsPerStep > 0 ? static_cast<double>(tokens) / secondsPerStep : 0;
+}
+
+std::string Progress::line(const tsr_step_result &result) const {
+  double left = secondsPerStep * static_cast<double>(last - result.step - 1);
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "step %*lld/%lld  loss %7.4f  grad norm %8.4f  %6.0f tokens/s  "
+                "%s left",
+                static_cast<int>(std::to_string(last).size()),
+                static_cast<long long>(result.step + 1),
+                static_cast<long long>(last), result.loss, result.grad_norm,
+                tokensPerSecond(), durationText(left).c_str());
+  return text;
+}
+
+void Progress::stepDone(const tsr_step_result &result) {
+  Clock::time_point now = Clock::now();
+  double seconds = std::chrono::duration<double>(now - previous).count();
+  previous = now;
+  // The first step also warms caches up; it says little about the others.
+  secondsPerStep = history.size() < 2
+                       ? seconds
+                       : (1 - kNewest) * secondsPerStep + kNewest * seconds;
+  history.push_back(result.loss);
+  if (display == Display::Hidden)
+    return;
+  bool isLast = result.step + 1 == last;
+  if (terminal) {
+    if (!isLast && now - shown < std::chrono::milliseconds(100))
+      return;
+    shown = now;
+    std::printf("\r%s\033[K", line(result).c_str());
+    open = true;
+  } else if (isLast || (result.step - first) % every == 0) {
+    std::printf("%s\n", line(result).c_str());
+  }
+  std::fflush(stdout);
+}
+
+void Progress::finishLine() {
+  if (open)
+    std::printf("\n");
+  open = false;
+}

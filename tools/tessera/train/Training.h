@@ -1,0 +1,62 @@
+//===- Training.h - one run of tessera train --------------------*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_TRAIN_TRAINING_H
+#define TESSERA_TOOLS_TESSERA_TRAIN_TRAINING_H
+
+#include "tools/tessera/options/Options.h"
+#include "tools/tessera/train/Progress.h"
+#include "tools/tessera/train/StepLog.h"
+#include <memory>
+
+namespace tessera {
+
+/// Every member prints its errors and returns false after one.
+class Training {
+public:
+  Training(const DriverOptions &options, const tsr_artifact *artifact)
+      : options(options), artifact(artifact) {}
+
+  /// Opens data, log and session; draws, loads or restores the parameters.
+  bool prepare();
+  /// What an accelerator is and how it is used, if that is news.
+  void printDevice();
+  /// Steps until the end or an interrupt; saves, plots.
+  bool run();
+
+private:
+  /// Of several processes: prints, logs, and makes the directory.
+  bool isFirst() const { return options.launch.rank == 0; }
+  bool agreeOnStopping();
+  bool agreeOnData();
+  int64_t seedOfCheckpoint() const;
+  bool openData();
+  bool openSession();
+  bool startParameters();
+  bool prepareDirectory() const;
+  bool step(Progress &progress);
+  bool save(Progress &progress);
+  void summarize(const Progress &progress) const;
+  int64_t tokensPerStep() const {
+    return tsr_artifact_batch(artifact) *
+           (tsr_artifact_sequence(artifact) + tsr_artifact_target(artifact));
+  }
+
+  struct Destroy {
+    void operator()(tsr_session *object) const { tsr_session_destroy(object); }
+    void operator()(tsr_data *object) const { tsr_data_destroy(object); }
+  };
+  const DriverOptions &options;
+  const tsr_artifact *artifact;
+  std::string device; ///< What was printed of it.
+  std::unique_ptr<tsr_session, Destroy> session;
+  std::unique_ptr<tsr_data, Destroy> data;
+  StepLog log;
+  std::vector<int32_t> batch;
+  int64_t firstStep = 0, lastStep = 0, savedStep = -1;
+  bool stopping = false; ///< A process was interrupted.
+  double baseline = 0;   ///< Loss of byte frequencies; 0: the data is no text.
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_TRAIN_TRAINING_H

@@ -1,0 +1,38 @@
+//===- VerifyPrograms.h - the serial and the parallel program ---*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_VERIFY_VERIFYPROGRAMS_H
+#define TESSERA_TOOLS_TESSERA_VERIFY_VERIFYPROGRAMS_H
+
+#include "tools/tessera/options/Options.h"
+#include <string>
+
+namespace tessera {
+
+/// What the typed program says without a run.
+struct TypeCheck {
+  int64_t ops = 0, conversions = 0;
+  /// How the erased program differs from the serial one; "" if it does not.
+  std::string difference;
+};
+
+/// Replaces `--recompute auto` by what it chooses for the model of full size
+/// and checks the memory limit. False after an error that has been printed.
+bool chooseRecompute(DriverOptions &options);
+
+/// Builds the typed training step of the model for its mesh and for none, with
+/// the verifier on after every pass, and compares them by erasure. False after
+/// an error that has been printed.
+bool checkTypes(const DriverOptions &options, TypeCheck &check);
+
+/// The serial program runs on the CPU, in f64 the parallel one too.
+enum class Side { Serial, Parallel };
+
+/// Compiles a small model of the same make, every value kept. The batch is that
+/// of `options`' mesh on both sides. A program (.mlir) keeps its sizes: they
+/// stand in every op. False after an error that has been printed.
+bool compileShrunk(const DriverOptions &options, const std::string &precision,
+                   const std::string &path, Side side);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_VERIFY_VERIFYPROGRAMS_H
