@@ -72,7 +72,7 @@ std::string nameOf(Operation *op) {
   return part.empty() ? name : name + " of " + part.str();
 }
 
-std::string bytesOf(Operation *op) {
+std::string bytesText(Operation *op) {
   Value moved = isa<rt::SendOp>(op) ? op->getOperand(0) : op->getResult(0);
   return std::to_string(rt::bytesOf(moved)) + " bytes";
 }
@@ -147,7 +147,7 @@ void CheckMessagesPass::addMessage(Operation *op, int64_t rank,
   Event event;
   event.kind = isa<rt::SendOp>(op) ? Event::Send : Event::Receive;
   event.peer = rankAt(peer);
-  event.what = bytesOf(op);
+  event.what = bytesText(op);
   if (auto name = op->getAttrOfType<StringAttr>(kMessageAttr))
     event.what += " (" + name.str() + ")";
   event.what += laneOf(op);
@@ -173,7 +173,7 @@ void CheckMessagesPass::addMeeting(Operation *op, ArrayAttr over, int64_t rank,
   if (event.group.size() < 2)
     return;
   event.what =
-      op->getName().getStringRef().str() + " of " + bytesOf(op) + laneOf(op);
+      op->getName().getStringRef().str() + " of " + bytesText(op) + laneOf(op);
   event.name = nameOf(op);
   events.push_back(std::move(event));
 }

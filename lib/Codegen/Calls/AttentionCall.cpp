@@ -9,10 +9,6 @@
 using namespace mlir;
 using namespace tessera;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 static int64_t bits(APFloat value) {
   bool losesInfo = false;
   value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,

@@ -19,7 +19,7 @@ CallArgument CallArgument::of(Value scalar) {
   return argument;
 }
 
-static RankedTensorType typeOf(Value value) {
+RankedTensorType tessera::typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 

@@ -35,6 +35,9 @@ struct RuntimeCall {
 mlir::FailureOr<RuntimeCall> describeCall(rt::RuntimeCallOpInterface op,
                                           dist::MeshAttr mesh);
 
+/// The type of a value that is a tensor.
+mlir::RankedTensorType typeOf(mlir::Value value);
+
 /// Element type of a tensor, as TSR_DTYPE_*.
 mlir::FailureOr<int64_t> dtypeOf(mlir::Operation *op, mlir::Value value);
 /// Of attention and its gradient, in a ring or not.
