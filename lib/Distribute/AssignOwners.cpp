@@ -8,6 +8,7 @@
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Distribute/Passes.h"
+#include "tessera/Options/MeshAxis.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_ASSIGNOWNERSPASS
@@ -20,7 +21,7 @@ using namespace tessera::dist;
 
 namespace {
 
-constexpr StringLiteral kAxis = "dp";
+constexpr StringLiteral kAxis = kDataAxis;
 
 struct AssignOwnersPass
     : tessera::impl::AssignOwnersPassBase<AssignOwnersPass> {

@@ -3,6 +3,7 @@
 #include "lib/Distribute/Placement.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Passes.h"
+#include "tessera/Options/MeshAxis.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_DISTRIBUTEPASS
@@ -205,7 +206,7 @@ LogicalResult DistributePass::returnInvariant(func::FuncOp func,
 
 /// Without experts `ep` would be another `dp`, and nothing else.
 LogicalResult checkExperts(func::FuncOp func, MeshAttr mesh) {
-  if (mesh.getSize("ep") == 1)
+  if (mesh.getSize(kExpertAxis) == 1)
     return success();
   WalkResult found =
       func.walk([](nn::RoutedOpInterface) { return WalkResult::interrupt(); });
@@ -220,7 +221,7 @@ LogicalResult checkInvariance(func::FuncOp func, MeshAttr mesh) {
   if (!chunksOf(func))
     return success();
   for (StringAttr axis : mesh.getAxes())
-    if (mesh.getSize(axis) > 1 && axis != "dp" && axis != "tp")
+    if (mesh.getSize(axis) > 1 && axis != kDataAxis && axis != kTensorAxis)
       return func.emitError() << "--layout-invariant does not support mesh "
                                  "axis '"
                               << axis.getValue() << "'; use dp and tp";

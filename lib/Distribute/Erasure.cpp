@@ -5,6 +5,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Distribute/Passes.h"
+#include "tessera/Options/MeshAxis.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -93,7 +94,7 @@ std::string tessera::compareErased(ModuleOp parallel, ModuleOp serial,
   std::string why =
       Comparison().blocks(left.getBody().front(), right.getBody().front());
   dist::MeshAttr mesh = dist::meshOf(parallel);
-  if (why.empty() || !mesh || mesh.getSize(dist::DistDialect::kStageAxis) == 1)
+  if (why.empty() || !mesh || mesh.getSize(kPipelineAxis) == 1)
     return why;
   // Stages add up their own gradients of what they share first.
   OwningOpRef<ModuleOp> ordered = serial.clone();

@@ -5,6 +5,7 @@
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/Tag.h"
 #include "tessera/Distribute/Stages.h"
+#include "tessera/Options/MeshAxis.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -18,10 +19,10 @@ using nn::hasTag;
 /// Letters of `nn.dims` that an axis shards.
 static StringRef shardedLetters(StringRef axis) {
   return llvm::StringSwitch<StringRef>(axis)
-      .Case("dp", "b")
-      .Case("tp", "nfvg")
-      .Case("cp", "s")
-      .Case("ep", "bx")
+      .Case(kDataAxis, "b")
+      .Case(kTensorAxis, "nfvg")
+      .Case(kContextAxis, "s")
+      .Case(kExpertAxis, "bx")
       .Default("");
 }
 
@@ -40,7 +41,7 @@ static size_t shardedDim(RankedTensorType type, StringRef dims, StringRef axis,
 static SmallVector<StringAttr> outermostFirst(MeshAttr mesh) {
   SmallVector<StringAttr> axes(mesh.getAxes());
   llvm::stable_sort(axes, [](StringAttr a, StringAttr b) {
-    return a.getValue() != "ep" && b.getValue() == "ep";
+    return a.getValue() != kExpertAxis && b.getValue() == kExpertAxis;
   });
   return axes;
 }
@@ -60,10 +61,10 @@ RankedTensorType Plan::atRest(RankedTensorType type, StringRef dims) const {
 RankedTensorType Plan::parameterAtRest(RankedTensorType type,
                                        StringRef dims) const {
   RankedTensorType rest = atRest(type, dims);
-  if (!mesh || !shardsParameters || mesh.getSize("dp") == 1 ||
+  if (!mesh || !shardsParameters || mesh.getSize(kDataAxis) == 1 ||
       type.getRank() == 0)
     return rest;
-  auto dp = StringAttr::get(type.getContext(), "dp");
+  auto dp = StringAttr::get(type.getContext(), kDataAxis);
   SmallVector<int64_t> local = localShape(rest, mesh);
   auto *whole = llvm::find_if(
       local, [&](int64_t size) { return size % mesh.getSize(dp) == 0; });
@@ -73,7 +74,7 @@ RankedTensorType Plan::parameterAtRest(RankedTensorType type,
 
 bool Plan::isGathered(Value value) const {
   return shardsParameters && isParameter(value) &&
-         stateOf(value.getType(), "dp").isSharded();
+         stateOf(value.getType(), kDataAxis).isSharded();
 }
 
 /// Every operand's factors are among the result's.
@@ -105,26 +106,26 @@ void Plan::findStream(Region &program) {
 }
 
 std::optional<State> Plan::anchor(Operation *op, StringRef axis) const {
-  if (axis == DistDialect::kStageAxis)
+  if (axis == kPipelineAxis)
     return stageOf(op);
   // Of [batch, sequence, hidden] and [batch, sequence, heads, head size].
   constexpr int64_t sequence = 1, heads = 2;
   bool isStream = stream.contains(op), isBranch = branches.contains(op);
   // Tokens cross to experts and back; every rank of tp has a part of each.
-  if (axis == "ep" && hasTag(op, "dispatch"))
+  if (axis == kExpertAxis && hasTag(op, "dispatch"))
     return State::sharded(1);
-  if (axis == "ep" && hasTag(op, "collect"))
+  if (axis == kExpertAxis && hasTag(op, "collect"))
     return State::sharded(0);
-  if (axis == "tp" && hasTag(op, "dispatch"))
+  if (axis == kTensorAxis && hasTag(op, "dispatch"))
     return State{State::R};
-  if (axis == "cp" && hasTag(op, "attention"))
+  if (axis == kContextAxis && hasTag(op, "attention"))
     return State::sharded(exchangesHeads ? heads : sequence);
-  if (axis == "cp" && (isStream || isBranch))
+  if (axis == kContextAxis && (isStream || isBranch))
     return State::sharded(sequence);
-  if (axis == "tp" && sequenceParallel &&
+  if (axis == kTensorAxis && sequenceParallel &&
       (isStream || (isBranch && isElementwise(op))))
     return State::sharded(sequence);
-  if (axis == "tp" && isStream)
+  if (axis == kTensorAxis && isStream)
     return State{State::I};
   return std::nullopt;
 }
@@ -241,7 +242,7 @@ std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
 LogicalResult Placement::refuse(Operation *op, StringRef axis) const {
   InFlightDiagnostic error = op->emitOpError() << "has no legal distribution "
                                                << "on axis '" << axis << "'";
-  if (axis != "cp" || !hasTag(op, "attention"))
+  if (axis != kContextAxis || !hasTag(op, "attention"))
     return error;
   if (!plan.exchangesHeads && plan.sequenceParallel)
     return error << ": its keys, of fewer heads than mesh axis 'tp' has ranks, "
@@ -263,7 +264,7 @@ FailureOr<SmallVector<State>> Placement::choose(Operation *op,
   Signature sig = signatureOn(op, 0, axis);
   std::optional<State> wanted = plan.anchor(op, axis);
   std::optional<std::pair<Price, SmallVector<State>>> best;
-  int64_t stages = axis == DistDialect::kStageAxis ? plan.stages() : 0;
+  int64_t stages = axis == kPipelineAxis ? plan.stages() : 0;
   for (Value operand : op->getOperands()) // an owner along another axis
     if (State state = stateOf(operand.getType(), axis); state.kind == State::A)
       stages = std::max(stages, state.where + 1);
@@ -307,17 +308,16 @@ void Placement::propagateActive(Operation *op) {
 LogicalResult Placement::place(Operation *op) {
   if (plan.mesh) {
     OpBuilder builder(op);
-    if (plan.walksRing && plan.mesh.getSize("cp") > 1 &&
+    if (plan.walksRing && plan.mesh.getSize(kContextAxis) > 1 &&
         hasTag(op, "attention"))
-      op->setAttr(DistDialect::kRingAttr, builder.getStringAttr("cp"));
+      op->setAttr(DistDialect::kRingAttr, builder.getStringAttr(kContextAxis));
     // At the stage that reads it: gradients are scattered before stages add.
     std::optional<State> stage = plan.stageOf(op);
     for (OpOperand &operand : op->getOpOperands())
       if (plan.isGathered(operand.get())) {
         if (stage)
-          operand.set(
-              convert(builder, operand.get(), DistDialect::kStageAxis, *stage));
-        operand.set(convert(builder, operand.get(), "dp", {State::R}));
+          operand.set(convert(builder, operand.get(), kPipelineAxis, *stage));
+        operand.set(convert(builder, operand.get(), kDataAxis, {State::R}));
       }
     for (StringAttr axis : plan.axes()) {
       FailureOr<SmallVector<State>> states = choose(op, axis);

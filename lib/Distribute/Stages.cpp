@@ -5,6 +5,7 @@
 
 #include "tessera/Distribute/Stages.h"
 #include "lib/Distribute/Placement.h"
+#include "tessera/Options/MeshAxis.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -25,14 +26,11 @@ SmallVector<StringAttr> Plan::axes() const {
   SmallVector<StringAttr> axes;
   for (StringAttr axis : mesh.getAxes())
     if (mesh.getSize(axis) > 1)
-      axes.insert(axis == DistDialect::kStageAxis ? axes.begin() : axes.end(),
-                  axis);
+      axes.insert(axis == kPipelineAxis ? axes.begin() : axes.end(), axis);
   return axes;
 }
 
-int64_t Plan::stages() const {
-  return mesh ? mesh.getSize(DistDialect::kStageAxis) : 1;
-}
+int64_t Plan::stages() const { return mesh ? mesh.getSize(kPipelineAxis) : 1; }
 
 std::optional<State> Plan::stageOf(Operation *op) const {
   std::optional<int64_t> chunk = chunkOf(op);
@@ -51,7 +49,7 @@ RankedTensorType Plan::atStage(BlockArgument parameter) const {
       return type;
     first = std::min(first.value_or(*chunk), *chunk);
   }
-  return first && stages() > 1 ? withState(type, DistDialect::kStageAxis,
-                                           {State::A, *first % stages()})
-                               : type;
+  return first && stages() > 1
+             ? withState(type, kPipelineAxis, {State::A, *first % stages()})
+             : type;
 }

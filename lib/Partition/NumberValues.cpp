@@ -4,6 +4,7 @@
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Options/MeshAxis.h"
 #include "tessera/Partition/Passes.h"
 
 namespace tessera {
@@ -24,7 +25,7 @@ struct NumberValuesPass
     if (failed(found))
       return signalPassFailure();
     MeshAttr mesh = meshOf(getOperation());
-    hasStages = mesh && mesh.getSize(DistDialect::kStageAxis) > 1;
+    hasStages = mesh && mesh.getSize(kPipelineAxis) > 1;
     (*found).walk([&](DistributableOpInterface op) { number(op); });
   }
 

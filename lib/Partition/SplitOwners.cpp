@@ -7,6 +7,7 @@
 #include "tessera/Dialect/NN/Sum.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Distribute/Stages.h"
+#include "tessera/Options/MeshAxis.h"
 #include "tessera/Partition/Passes.h"
 
 namespace tessera {
@@ -20,7 +21,7 @@ using namespace tessera::dist;
 
 namespace {
 
-constexpr StringLiteral kAxis = "dp";
+constexpr StringLiteral kAxis = kDataAxis;
 
 State ownerState(Type type) { return stateOf(type, kAxis); }
 

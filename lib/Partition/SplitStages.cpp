@@ -5,6 +5,7 @@
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Distribute/Stages.h"
+#include "tessera/Options/MeshAxis.h"
 #include "tessera/Schedule/Simulation.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -58,12 +59,12 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
 };
 
 State stageState(Value value) {
-  return stateOf(value.getType(), DistDialect::kStageAxis);
+  return stateOf(value.getType(), kPipelineAxis);
 }
 
 bool isTransfer(Operation *op) {
   auto convert = dyn_cast<ConvertOp>(op);
-  return convert && convert.getAxis() == DistDialect::kStageAxis &&
+  return convert && convert.getAxis() == kPipelineAxis &&
          convert.getFrom().kind == State::A;
 }
 
@@ -95,7 +96,7 @@ LogicalResult SplitStagesPass::chooseSchedule() {
     return step.emitError()
            << "schedule '" << schedule.getValue()
            << "' is unknown; use gpipe, 1f1b, interleaved or zero-bubble";
-  int64_t stages = mesh.getSize(DistDialect::kStageAxis), chunks = 0;
+  int64_t stages = mesh.getSize(kPipelineAxis), chunks = 0;
   for (Operation &op : staged.loop.getBody().front())
     chunks = std::max(chunks, chunkOf(&op).value_or(-1) + 1);
   Shape shape{stages, llvm::divideCeil(std::max<int64_t>(chunks, 1), stages),
@@ -121,7 +122,7 @@ LogicalResult SplitStagesPass::collect(Operation *op) {
                              << " on 'pp' inside of a micro-batch; what stages "
                                 "share must be outside";
   auto convert = dyn_cast<ConvertOp>(op);
-  if (convert && convert.getAxis() == DistDialect::kStageAxis)
+  if (convert && convert.getAxis() == kPipelineAxis)
     return success();
   std::optional<int64_t> chunk = chunkOf(op);
   if (!chunk || *chunk % staged.schedule.shape.stages != state.where)
@@ -232,7 +233,7 @@ std::string SplitStagesPass::describe() {
       order.push_back(task.str());
     orders.push_back(std::move(order));
   }
-  json::Object pipeline{{"axis", DistDialect::kStageAxis},
+  json::Object pipeline{{"axis", kPipelineAxis},
                         {"schedule", kindName(staged.schedule.kind)},
                         {"stages", shape.stages},
                         {"virtual_stages", shape.virtualStages},

@@ -4,6 +4,7 @@
 #include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/NN/Sum.h"
 #include "tessera/Distribute/Stages.h"
+#include "tessera/Options/MeshAxis.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -14,14 +15,11 @@ StageBuilder::StageBuilder(StagedStep &staged, int64_t stage)
     : staged(staged), stage(stage), builder(staged.step.getContext()),
       bodies(staged.schedule.shape.microBatches) {}
 
-static State stageState(Type type) {
-  return stateOf(type, DistDialect::kStageAxis);
-}
+static State stageState(Type type) { return stateOf(type, kPipelineAxis); }
 
 /// A stage's program says nothing of stages any more.
 RankedTensorType tessera::stageless(Type type) {
-  return withState(cast<RankedTensorType>(type), DistDialect::kStageAxis,
-                   {State::I});
+  return withState(cast<RankedTensorType>(type), kPipelineAxis, {State::I});
 }
 
 void tessera::forgetStages(Operation *op) {
@@ -107,7 +105,7 @@ Operation *StageBuilder::clone(Operation *op) {
 
 LogicalResult StageBuilder::emitOutside(Operation *op) {
   auto convert = dyn_cast<ConvertOp>(op);
-  if (convert && convert.getAxis() == DistDialect::kStageAxis)
+  if (convert && convert.getAxis() == kPipelineAxis)
     return emitConversion(convert);
   if (op->getNumResults() == 0 || !isHere(op->getResult(0).getType()))
     return success();
@@ -361,7 +359,7 @@ Value StageBuilder::inside(Value value, int64_t microBatch) {
   auto convert = dyn_cast_or_null<ConvertOp>(made);
   if (!made)
     body.map(value, slice(cast<BlockArgument>(value), microBatch));
-  else if (convert && convert.getAxis() == DistDialect::kStageAxis)
+  else if (convert && convert.getAxis() == kPipelineAxis)
     body.map(value, inside(convert.getInput(), microBatch));
   else
     cloneInside(made, microBatch);

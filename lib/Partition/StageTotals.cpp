@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Partition/StageBuilder.h"
+#include "tessera/Options/MeshAxis.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -33,7 +34,7 @@ void StageBuilder::emitTotals(nn::MicroBatchesOp loop) {
                  inner->addArgument(stageless(part.getType()), part.getLoc()));
   for (Operation &op : body) {
     auto convert = dyn_cast<ConvertOp>(op);
-    if (convert && convert.getAxis() == DistDialect::kStageAxis)
+    if (convert && convert.getAxis() == kPipelineAxis)
       values.map(convert.getOutput(), values.lookup(convert.getInput()));
     else
       forgetStages(builder.clone(op, values));

@@ -10,6 +10,7 @@
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Lower/Passes.h"
 #include "tessera/Memory/Passes.h"
+#include "tessera/Options/MeshAxis.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Target/Passes.h"
 
@@ -24,8 +25,7 @@ static int64_t stagesOf(StringRef mesh) {
   int64_t stages = 1;
   for (StringRef part : parts)
     if (auto [name, size] = part.split('=');
-        name.trim() == dist::DistDialect::kStageAxis &&
-        size.trim().getAsInteger(10, stages))
+        name.trim() == kPipelineAxis && size.trim().getAsInteger(10, stages))
       return 1;
   return stages;
 }

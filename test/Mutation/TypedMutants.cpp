@@ -1,6 +1,7 @@
 //===- TypedMutants.cpp - changes of the typed training step --------------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Options/MeshAxis.h"
 #include "test/Mutation/Mutant.h"
 
 using namespace mlir;
@@ -14,7 +15,7 @@ namespace {
 SmallVector<State> candidates(RankedTensorType type, StringRef axis,
                               dist::MeshAttr mesh) {
   SmallVector<State> states = {{State::I}, {State::R}, {State::P}};
-  if (axis == dist::DistDialect::kStageAxis)
+  if (axis == kPipelineAxis)
     for (int64_t stage = 0; stage < mesh.getSize(axis); ++stage)
       states.push_back({State::A, stage});
   auto others = dist::withState(type, axis, {State::I});

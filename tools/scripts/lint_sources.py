@@ -7,10 +7,11 @@ import re
 import sys
 
 # Rooms of the compiler, in the order in which a program passes through. A room may include those before it.
-COMPILER = ["Dialect", "Schedule", "Import", "Distribute", "Partition", "Lower", "Communicate", "Memory", "Codegen",
-            "Target", "Pipelines", "tools"]
+COMPILER = ["Options", "Dialect", "Schedule", "Import", "Distribute", "Partition", "Lower", "Communicate", "Memory",
+            "Codegen", "Target", "Pipelines", "tools"]
 # These may include only what is named here.
-NARROW = {"Dialect": [], "Schedule": [], "Import": ["Dialect"], "Target": ["Dialect"]}
+NARROW = {"Options": ["Schedule"], "Dialect": ["Options"], "Schedule": [], "Import": ["Options", "Dialect"],
+          "Target": ["Options", "Dialect"]}
 # Rooms of the runtime, likewise. `cpu` and `cuda` hold devices' entries.
 RUNTIME = ["support", "artifact", "collectives", "cpu", "device", "calls", "data", "session", "checkpoint", "api"]
 CUDA = RUNTIME[:RUNTIME.index("calls") + 1] + ["cuda"]

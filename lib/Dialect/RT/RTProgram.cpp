@@ -5,13 +5,14 @@
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Options/MeshAxis.h"
 
 using namespace mlir;
 using namespace tessera::rt;
 
 StringRef tessera::rt::stageAxisOf(func::FuncOp step) {
   auto axis = step->getAttrOfType<StringAttr>(kStageAxisAttr);
-  return axis ? axis.getValue() : StringRef(dist::DistDialect::kStageAxis);
+  return axis ? axis.getValue() : StringRef(tessera::kPipelineAxis);
 }
 
 bool tessera::rt::crossesPrograms(Operation *op) {

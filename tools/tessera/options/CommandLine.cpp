@@ -1,5 +1,6 @@
 //===- CommandLine.cpp - the command line of every subcommand -------------===//
 
+#include "tessera/Options/MeshAxis.h"
 #include "tools/tessera/options/LaunchOptions.h"
 #include "tools/tessera/options/MemorySize.h"
 #include "tools/tessera/options/Mesh.h"
@@ -285,9 +286,9 @@ void CommandLine::checkCommand(const std::string &word) {
 void CommandLine::checkMesh() {
   Mesh axes;
   std::string why = axes.parse(mesh), given;
-  for (auto [axis, size] :
-       {std::pair{"dp", dataParallel}, std::pair{"pp", pipelineParallel},
-        std::pair{"tp", tensorParallel}})
+  for (auto [axis, size] : {std::pair{kDataAxis, dataParallel},
+                            std::pair{kPipelineAxis, pipelineParallel},
+                            std::pair{kTensorAxis, tensorParallel}})
     if (why.empty() && size)
       why = axes.add(axis, size);
   if (why.empty())

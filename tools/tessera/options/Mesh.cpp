@@ -1,6 +1,7 @@
 //===- Mesh.cpp - the mesh that the command line asks for -----------------===//
 
 #include "tools/tessera/options/Mesh.h"
+#include "tessera/Options/MeshAxis.h"
 #include <algorithm>
 #include <sstream>
 
@@ -10,8 +11,8 @@ using namespace tessera;
 static constexpr int64_t kMaximalSize = 1 << 20;
 
 static std::string checkAxis(const std::string &axis, int64_t size) {
-  if (axis != "pp" && axis != "dp" && axis != "cp" && axis != "ep" &&
-      axis != "tp")
+  if (axis != kPipelineAxis && axis != kDataAxis && axis != kContextAxis &&
+      axis != kExpertAxis && axis != kTensorAxis)
     return "unknown mesh axis '" + axis +
            "'; use 'pp', 'dp', 'cp', 'ep' and 'tp'";
   if (size < 1 || size > kMaximalSize)
@@ -57,7 +58,7 @@ std::string Mesh::add(const std::string &axis, int64_t size) {
            ", but its alias says " + std::to_string(size) + "; give one";
   }
   // Tensor parallel groups are neighbours: tp varies fastest.
-  axes.insert(axis == "tp" ? axes.end() : axes.begin(), {axis, size});
+  axes.insert(axis == kTensorAxis ? axes.end() : axes.begin(), {axis, size});
   return "";
 }
 

@@ -1,6 +1,7 @@
 //===- PipelineFlags.cpp - the command line of pipeline parallelism -------===//
 
 #include "tools/tessera/options/PipelineFlags.h"
+#include "tessera/Options/MeshAxis.h"
 #include "tessera/Schedule/Schedule.h"
 
 using namespace tessera;
@@ -37,7 +38,7 @@ std::string tessera::checkPipeline(DriverOptions &options, const Mesh &mesh,
                                    const std::string &given) {
   int64_t stages = 1;
   for (const auto &[axis, size] : mesh.axes)
-    stages = axis == "pp" ? size : stages;
+    stages = axis == kPipelineAxis ? size : stages;
   if (stages == 1)
     return given.empty()
                ? ""

@@ -1,6 +1,7 @@
 //===- StrategyFlags.cpp - do the strategies fit the mesh? ----------------===//
 
 #include "tools/tessera/options/StrategyFlags.h"
+#include "tessera/Options/MeshAxis.h"
 
 using namespace tessera;
 
@@ -30,7 +31,7 @@ std::vector<CLI::Option *> tessera::addStrategies(CLI::App *sub,
 static std::string checkServer(const DriverOptions &options, const Mesh &mesh) {
   if (options.dpSync != "parameter-server")
     return "";
-  if (mesh.sizeOf("dp") == 1)
+  if (mesh.sizeOf(kDataAxis) == 1)
     return "--dp-sync parameter-server gives parameters to ranks of mesh axis "
            "'dp', which has one rank; use a mesh with dp=2 or more, or leave "
            "it out";
@@ -38,7 +39,7 @@ static std::string checkServer(const DriverOptions &options, const Mesh &mesh) {
     return "--dp-sync parameter-server updates whole parameters, --zero " +
            std::to_string(options.zero) +
            " slices of them; leave one of the two out";
-  if (mesh.sizeOf("pp") > 1)
+  if (mesh.sizeOf(kPipelineAxis) > 1)
     return "--dp-sync parameter-server is not supported with mesh axis 'pp'; "
            "use --dp-sync all-reduce, or 'tp' and 'cp'";
   return "";
@@ -46,13 +47,13 @@ static std::string checkServer(const DriverOptions &options, const Mesh &mesh) {
 
 std::string tessera::checkStrategies(const DriverOptions &options,
                                      const Mesh &mesh) {
-  if (options.sequenceParallel && mesh.sizeOf("tp") == 1)
+  if (options.sequenceParallel && mesh.sizeOf(kTensorAxis) == 1)
     return "--sequence-parallel splits activations over mesh axis 'tp', which "
            "has one rank; use a mesh with tp=2 or more, or leave it out";
-  if (options.contextParallel == "ulysses" && mesh.sizeOf("cp") == 1)
+  if (options.contextParallel == "ulysses" && mesh.sizeOf(kContextAxis) == 1)
     return "--context-parallel ulysses exchanges heads over mesh axis 'cp', "
            "which has one rank; use a mesh with cp=2 or more, or leave it out";
-  if (options.zero && mesh.sizeOf("dp") == 1)
+  if (options.zero && mesh.sizeOf(kDataAxis) == 1)
     return "--zero splits state over mesh axis 'dp', which has one rank; use a "
            "mesh with dp=2 or more, or leave it out";
   if (std::string why = checkServer(options, mesh); !why.empty())
@@ -61,7 +62,7 @@ std::string tessera::checkStrategies(const DriverOptions &options,
       options.contextParallel != "ulysses" && options.contextParallel != "ring")
     return "--context-parallel " + options.contextParallel +
            " is not supported; use all-gather, ulysses or ring";
-  if (options.contextParallel == "ring" && mesh.sizeOf("cp") == 1)
+  if (options.contextParallel == "ring" && mesh.sizeOf(kContextAxis) == 1)
     return "--context-parallel ring passes keys and values along mesh axis "
            "'cp', which has one rank; use a mesh with cp=2 or more, or leave "
            "it out";

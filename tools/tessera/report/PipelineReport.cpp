@@ -1,6 +1,7 @@
 //===- PipelineReport.cpp - the stages of an artifact ---------------------===//
 
 #include "tools/tessera/report/PipelineReport.h"
+#include "tessera/Options/MeshAxis.h"
 #include "tessera/Schedule/Picture.h"
 #include "tools/tessera/report/Table.h"
 #include "llvm/ADT/StringExtras.h"
@@ -64,7 +65,7 @@ void PipelineReport::readStages(const json::Object &root) {
     for (const auto &[phase, flops] : *numbers.getObject("flops_per_rank"))
       stage.flops += flops.getAsNumber().value_or(0);
     const json::Object *traffic =
-        numbers.getObject("communication_per_rank")->getObject("pp");
+        numbers.getObject("communication_per_rank")->getObject(kPipelineAxis);
     if (traffic)
       stage.bytesSent = static_cast<int64_t>(
           traffic->getNumber("ring_bytes_sent").value_or(0));

@@ -4,6 +4,7 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Distribute/Erasure.h"
 #include "tessera/Import/Import.h"
+#include "tessera/Options/MeshAxis.h"
 #include "tools/tessera/input/CompilerContext.h"
 #include "tools/tessera/options/Mesh.h"
 #include "tools/tessera/options/PlanOptions.h"
@@ -74,7 +75,7 @@ static int64_t smallBatch(const DriverOptions &options) {
   mesh.parse(options.mesh);
   int64_t batch = 2 * std::max<int64_t>(1, options.microBatches);
   for (const auto &[axis, size] : mesh.axes)
-    if (axis == "dp" || axis == "ep")
+    if (axis == kDataAxis || axis == kExpertAxis)
       batch *= size;
   return batch;
 }
@@ -90,7 +91,7 @@ static int64_t smallLayers(const DriverOptions &options) {
   mesh.parse(options.mesh);
   int64_t chunks = options.virtualStages;
   for (const auto &[axis, size] : mesh.axes)
-    if (axis == "pp")
+    if (axis == kPipelineAxis)
       chunks *= size;
   return std::max(least, (chunks - 1) / 2);
 }
@@ -103,7 +104,7 @@ static void shrinkSequence(ImportOptions &import,
     return;
   Mesh mesh;
   mesh.parse(options.mesh);
-  int64_t chunks = 2 * mesh.sizeOf("cp");
+  int64_t chunks = 2 * mesh.sizeOf(kContextAxis);
   import.shrunkPositions =
       std::max(chunks, import.shrunkPositions / chunks * chunks);
   if (options.sequence)

@@ -1,0 +1,19 @@
+//===- MeshAxis.h - the axes that a mesh may have ---------------*- C++ -*-===//
+// Programs name axes by text, options by MeshAxis; both come from this table.
+// It needs no MLIR.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_OPTIONS_MESHAXIS_H
+#define TESSERA_OPTIONS_MESHAXIS_H
+
+namespace tessera {
+
+inline constexpr char kPipelineAxis[] = "pp"; ///< Splits the layers.
+inline constexpr char kDataAxis[] = "dp";     ///< Splits the batch.
+inline constexpr char kContextAxis[] = "cp";  ///< Splits the sequence.
+inline constexpr char kExpertAxis[] = "ep";   ///< Splits experts and the batch.
+inline constexpr char kTensorAxis[] = "tp";   ///< Splits heads and features.
+
+} // namespace tessera
+
+#endif // TESSERA_OPTIONS_MESHAXIS_H
