@@ -3,7 +3,7 @@
 #include "lib/Distribute/Placement.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Passes.h"
-#include "tessera/Options/MeshAxis.h"
+#include "tessera/Options/PlanOptions.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_DISTRIBUTEPASS
@@ -17,24 +17,18 @@ using namespace tessera::dist;
 namespace {
 
 /// "dp=2,tp=4" as an attribute; null and an error where it is malformed.
-MeshAttr parseMesh(ModuleOp module, StringRef text) {
+MeshAttr parseMesh(ModuleOp module, const std::string &text) {
+  MeshShape shape;
+  if (std::string why = shape.parse(text); !why.empty()) {
+    module.emitError() << why;
+    return {};
+  }
   SmallVector<StringAttr> axes;
   SmallVector<int64_t> sizes;
-  SmallVector<StringRef> parts;
-  text.split(parts, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef part : parts) {
-    auto [name, size] = part.split('=');
-    int64_t value;
-    if (name.trim().empty() || size.trim().getAsInteger(10, value)) {
-      module.emitError() << "mesh '" << text
-                         << "' is malformed; write it as dp=2,tp=4";
-      return {};
-    }
-    axes.push_back(StringAttr::get(module.getContext(), name.trim()));
-    sizes.push_back(value);
+  for (const MeshShape::Axis &axis : shape.axes) {
+    axes.push_back(StringAttr::get(module.getContext(), nameOf(axis.axis)));
+    sizes.push_back(axis.size);
   }
-  if (failed(MeshAttr::verify([&] { return module.emitError(); }, axes, sizes)))
-    return {};
   return MeshAttr::get(module.getContext(), axes, sizes);
 }
 
@@ -157,8 +151,8 @@ Plan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
   plan.mesh = parsed;
   plan.sequenceParallel = sequenceParallel;
   plan.shardsParameters = zero;
-  plan.exchangesHeads = contextParallel == "ulysses";
-  plan.walksRing = contextParallel == "ring";
+  plan.exchangesHeads = contextParallel == nameOf(ContextParallel::Ulysses);
+  plan.walksRing = contextParallel == nameOf(ContextParallel::Ring);
   plan.findStream(func.getBody());
   return plan;
 }

@@ -2,9 +2,10 @@
 
 #include "tessera/Pipelines/Compile.h"
 #include "lib/Pipelines/DumpIR.h"
-#include "lib/Pipelines/FitMemory.h"
 #include "lib/Pipelines/Reproducer.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Pipelines/FitMemory.h"
+#include "tessera/Pipelines/Pipeline.h"
 #include "tessera/Target/MetadataJson.h"
 #include "tessera/Target/SharedObject.h"
 #include "tessera/Target/WriteArtifact.h"
@@ -43,8 +44,7 @@ static ArrayAttr usedFeatures(Builder &builder, const CpuTarget &target,
 }
 
 /// What the user chose, as it will stand in the metadata.
-static DictionaryAttr optionsAttr(Builder &builder,
-                                  const CompileOptions &options,
+static DictionaryAttr optionsAttr(Builder &builder, const PlanOptions &plan,
                                   const CpuTarget &target,
                                   EmitError emitError) {
   auto real = [&](StringRef name, double value) {
@@ -57,128 +57,92 @@ static DictionaryAttr optionsAttr(Builder &builder,
     return builder.getNamedAttr(name, builder.getStringAttr(value));
   };
   auto optimizer = builder.getDictionaryAttr(
-      {string("kind", "adamw"), real("beta1", options.beta1),
-       real("beta2", options.beta2), real("eps", options.epsilon),
-       real("weight_decay", options.weightDecay), real("clip", options.clip),
-       real("lr", options.lr), real("min_lr", options.minLr),
-       integer("warmup_steps", options.warmupSteps),
-       integer("total_steps", options.totalSteps)});
+      {string("kind", "adamw"), real("beta1", plan.optimizer.beta1),
+       real("beta2", plan.optimizer.beta2), real("eps", plan.optimizer.epsilon),
+       real("weight_decay", plan.optimizer.weightDecay),
+       real("clip", plan.optimizer.clip), real("lr", plan.learningRate.largest),
+       real("min_lr", plan.learningRate.smallest),
+       integer("warmup_steps", plan.learningRate.warmupSteps),
+       integer("total_steps", plan.learningRate.totalSteps)});
   SmallVector<NamedAttribute> device = {
-      string("device", options.device), string("triple", target.triple),
-      string("cpu", target.cpu),
+      string("device", nameOf(plan.device.target.kind)),
+      string("triple", target.triple), string("cpu", target.cpu),
       builder.getNamedAttr("features",
                            usedFeatures(builder, target, emitError))};
-  if (options.device == "cuda")
-    device.push_back(string("arch", options.arch));
-  auto recompute =
-      builder.getDictionaryAttr({string("mode", options.recompute),
-                                 integer("layers", options.recomputeLayers)});
+  if (plan.device.target.isCuda())
+    device.push_back(string("arch", plan.device.target.arch));
+  auto recompute = builder.getDictionaryAttr(
+      {string("mode", nameOf(plan.memory.recompute)),
+       integer("layers", plan.memory.recomputeLayers)});
   return builder.getDictionaryAttr(
-      {string("precision", options.precision),
+      {string("precision", nameOf(plan.precision)),
        builder.getNamedAttr("recompute", recompute),
        builder.getNamedAttr("optimizer", optimizer),
        builder.getNamedAttr("target", builder.getDictionaryAttr(device))});
 }
 
-void tessera::setOptions(PipelineOptions &passes,
-                         const CompileOptions &options) {
-  passes.mesh = options.mesh;
-  passes.precision = options.precision;
-  passes.device = options.emulateGrid ? "cuda" : options.device;
-  passes.emulate = options.emulateGrid;
-  passes.emulateLaunches = options.emulateGrid && options.device == "cuda";
-  passes.microBatches = options.microBatches;
-  passes.sequenceParallel = options.sequenceParallel;
-  passes.zero = options.zero;
-  passes.layoutInvariant = options.layoutInvariant;
-  passes.parameterServer = options.dpSync == "parameter-server";
-  passes.contextParallel = options.contextParallel;
-  passes.schedule = options.schedule;
-  passes.virtualStages = options.virtualStages;
-  passes.stageLayers = options.stageLayers;
-  passes.beta1 = options.beta1;
-  passes.beta2 = options.beta2;
-  passes.epsilon = options.epsilon;
-  passes.weightDecay = options.weightDecay;
-  passes.clip = options.clip;
-  passes.keepValues = options.keepValues;
-  passes.bucketBytes = options.bucketBytes;
-  passes.overlap = options.overlap;
-  passes.gemmEpilogues = options.gemmEpilogues;
-  passes.recompute = options.recompute;
-  passes.recomputeLayers = options.recomputeLayers;
-}
-
 static LogicalResult runReproducibly(PassManager &manager, ModuleOp module,
-                                     const CompileOptions &options) {
-  if (options.reproducerPath.empty())
+                                     const PlanOptions &plan) {
+  if (plan.debugging.reproducer.empty())
     return runWithReproducer(manager, module, temporaryReproducer(),
                              ReproducerPolicy::CrashesOnly);
   // Only a crash of the thread that runs the passes is caught.
   module.getContext()->disableMultithreading();
-  return runWithReproducer(manager, module, options.reproducerPath,
+  return runWithReproducer(manager, module, plan.debugging.reproducer,
                            ReproducerPolicy::Always);
 }
 
-static LogicalResult runPasses(ModuleOp module, const CompileOptions &options,
-                               const CpuTarget &target) {
+static LogicalResult runPasses(ModuleOp module, const PlanOptions &plan) {
   PassManager manager(module.getContext(), module.getOperationName());
   manager.enableVerifier(true);
-  if (!options.dumpDir.empty()) {
-    auto dump = std::make_unique<DumpIR>(options.dumpDir);
+  if (!plan.debugging.dumpDirectory.empty()) {
+    auto dump = std::make_unique<DumpIR>(plan.debugging.dumpDirectory);
     if (failed(dump->start(module)))
       return failure();
     manager.addInstrumentation(std::move(dump));
   }
-  PipelineOptions passes;
-  setOptions(passes, options);
-  passes.vectorBits = target.vectorBits;
-  buildCompilePipeline(manager, passes);
-  return runReproducibly(manager, module, options);
+  buildCompilePipeline(manager, plan);
+  return runReproducibly(manager, module, plan);
 }
 
 /// What sums of a fixed order do not reach yet, with the nearest that they do.
-static LogicalResult checkInvariance(const CompileOptions &options,
+static LogicalResult checkInvariance(const PlanOptions &plan,
                                      EmitError emitError) {
   auto refuse = [&](const Twine &what, StringRef instead) {
     return emitError() << "--layout-invariant does not support " << what << "; "
                        << instead;
   };
-  if (options.layoutInvariant == 0)
+  const StrategyOptions &strategies = plan.strategies;
+  if (strategies.layoutInvariant == 0)
     return success();
-  if (options.precision == "bf16")
+  if (plan.precision == Precision::BF16)
     return refuse("precision 'bf16'", "use f32");
-  if (options.device == "cuda")
+  if (plan.device.target.isCuda())
     return refuse("device 'cuda'", "use --device cpu");
-  if (options.sequenceParallel)
+  if (strategies.sequenceParallel)
     return refuse("--sequence-parallel, which adds over sequences on 'tp' and "
                   "over the batch on 'dp'",
                   "leave it out");
-  if (options.zero)
+  if (strategies.zero != ZeroStage::None)
     return refuse("--zero, which adds squares over 'dp'", "use --zero 0");
-  if (options.dpSync != "all-reduce")
-    return refuse("--dp-sync " + options.dpSync, "use --dp-sync all-reduce");
+  if (strategies.dpSync != DpSync::AllReduce)
+    return refuse("--dp-sync " + Twine(nameOf(strategies.dpSync)),
+                  "use --dp-sync all-reduce");
   return success();
 }
 
 LogicalResult tessera::distributeToStep(ModuleOp module,
-                                        const CompileOptions &options) {
-  if (failed(checkInvariance(options, [&] { return module.emitError(); })))
+                                        const PlanOptions &plan) {
+  if (failed(checkInvariance(plan, [&] { return module.emitError(); })))
     return failure();
   PassManager manager(module.getContext(), module.getOperationName());
-  PipelineOptions passes;
-  setOptions(passes, options);
-  buildDistributePipeline(manager, passes);
-  return runReproducibly(manager, module, options);
+  buildDistributePipeline(manager, plan);
+  return runReproducibly(manager, module, plan);
 }
 
-static LogicalResult checkDevice(ModuleOp module, const CompileOptions &options,
-                                 EmitError emitError) {
-  if (options.device != "cpu" && options.device != "cuda")
-    return emitError() << "device '" << options.device
-                       << "' is not supported; use cpu or cuda";
-  if (options.device == "cuda" && options.precision == "f64" &&
-      !options.emulateGrid)
+static LogicalResult checkDevice(const PlanOptions &plan, EmitError emitError) {
+  if (plan.device.target.isCuda() && plan.precision == Precision::F64 &&
+      !plan.device.emulateGrid)
     return emitError() << "precision 'f64' is not supported on device 'cuda'; "
                           "use f32 or bf16, or --device cpu";
   return success();
@@ -186,42 +150,40 @@ static LogicalResult checkDevice(ModuleOp module, const CompileOptions &options,
 
 /// A program for a GPU is a list of calls: it is compiled here and run
 /// elsewhere, so it asks for no more than what every such machine has.
-static std::string hostCpu(const CompileOptions &options) {
-  bool isChosen = options.cpu != "native";
-  bool isElsewhere = options.device == "cuda" && !options.emulateGrid;
-  return isElsewhere && !isChosen ? "x86-64-v2" : options.cpu;
+static std::string hostCpu(const DeviceOptions &device) {
+  bool isChosen = device.cpu != DeviceOptions().cpu;
+  bool isElsewhere = device.target.isCuda() && !device.emulateGrid;
+  return isElsewhere && !isChosen ? "x86-64-v2" : device.cpu;
 }
 
 LogicalResult tessera::compileToArtifact(ModuleOp module,
-                                         const CompileOptions &given,
+                                         const PlanOptions &given,
                                          StringRef path) {
-  CompileOptions options = given;
+  PlanOptions plan = given;
+  const DeviceOptions &device = plan.device;
   auto emitError = [&] { return module.emitError(); };
-  if (!llvm::is_contained({"f32", "bf16", "f64"}, options.precision))
-    return module.emitError() << "precision '" << options.precision
-                              << "' is not supported; use f32, bf16 or f64";
-  if (failed(checkDevice(module, options, emitError)) ||
-      failed(checkInvariance(options, emitError)))
+  if (failed(checkDevice(plan, emitError)) ||
+      failed(checkInvariance(plan, emitError)))
     return failure();
   SharedObjectOptions code;
-  code.exportEmulated = options.emulateGrid;
-  if (options.device == "cuda" && !options.emulateGrid) {
-    FailureOr<CudaTarget> cuda = CudaTarget::get(options.arch, emitError);
+  code.exportEmulated = device.emulateGrid;
+  if (device.target.isCuda() && !device.emulateGrid) {
+    FailureOr<CudaTarget> cuda = CudaTarget::get(device.target.arch, emitError);
     if (failed(cuda))
       return failure();
     code.cuda = *cuda;
-    if (!options.dumpDir.empty())
-      code.ptxPath = options.dumpDir + "/kernels.ptx";
+    if (!plan.debugging.dumpDirectory.empty())
+      code.ptxPath = plan.debugging.dumpDirectory + "/kernels.ptx";
   }
-  FailureOr<CpuTarget> target = CpuTarget::get(hostCpu(options), emitError);
+  FailureOr<CpuTarget> target = CpuTarget::get(hostCpu(device), emitError);
   if (failed(target))
     return failure();
-  if (failed(fitMemory(module, options)))
+  plan.device.vectorBits = target->vectorBits;
+  if (failed(fitMemory(module, plan)))
     return failure();
   Builder builder(module.getContext());
-  module->setAttr(kOptionsAttr,
-                  optionsAttr(builder, options, *target, emitError));
-  if (failed(runPasses(module, options, *target)))
+  module->setAttr(kOptionsAttr, optionsAttr(builder, plan, *target, emitError));
+  if (failed(runPasses(module, plan)))
     return failure();
   auto metadata = module->getAttrOfType<StringAttr>(kMetadataAttr);
   FailureOr<SmallVector<char>> object = emitSharedObject(module, *target, code);

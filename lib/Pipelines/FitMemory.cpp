@@ -2,11 +2,12 @@
 // The memory plan is exact, so what fits is found by making plans.
 //===----------------------------------------------------------------------===//
 
-#include "lib/Pipelines/FitMemory.h"
+#include "tessera/Pipelines/FitMemory.h"
 #include "mlir/Pass/PassManager.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Distribute/KeptValues.h"
+#include "tessera/Pipelines/Pipeline.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -16,17 +17,18 @@ namespace {
 
 /// A way to recompute and the arena that it needs.
 struct Candidate {
-  std::string mode;
-  int64_t layers = -1; ///< Of "full"; -1: all.
+  Recompute mode = Recompute::None;
+  int64_t layers = -1; ///< Of Full; -1: all.
   int64_t bytes = 0;
 };
 
 class Search {
 public:
-  Search(ModuleOp module, const CompileOptions &options)
+  Search(ModuleOp module, const PlanOptions &options)
       : module(module), options(options) {}
 
-  LogicalResult plan(Candidate &candidate);
+  /// Finds the bytes that a candidate needs.
+  LogicalResult measure(Candidate &candidate);
   /// The fitting candidate that repeats least, or the smallest of all.
   FailureOr<Candidate> find(int64_t limit);
 
@@ -34,7 +36,7 @@ private:
   FailureOr<Candidate> findLayers(int64_t limit, Candidate best);
 
   ModuleOp module;
-  CompileOptions options;
+  PlanOptions options;
 };
 
 std::string bytesText(int64_t bytes) {
@@ -43,24 +45,22 @@ std::string bytesText(int64_t bytes) {
 }
 
 std::string describe(const Candidate &candidate) {
-  std::string text = "--recompute " + candidate.mode;
-  if (candidate.mode == "full" && candidate.layers >= 0)
+  std::string text = std::string("--recompute ") + nameOf(candidate.mode);
+  if (candidate.mode == Recompute::Full && candidate.layers >= 0)
     text += " --recompute-layers " + std::to_string(candidate.layers);
   return text;
 }
 
-LogicalResult Search::plan(Candidate &candidate) {
-  options.recompute = candidate.mode;
-  options.recomputeLayers = candidate.layers;
+LogicalResult Search::measure(Candidate &candidate) {
+  options.memory.recompute = candidate.mode;
+  options.memory.recomputeLayers = candidate.layers;
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager manager(module.getContext(), module.getOperationName());
   manager.enableVerifier(false);
-  PipelineOptions passes;
-  setOptions(passes, options);
-  buildDistributePipeline(manager, passes);
-  buildLowerPipeline(manager, passes);
-  buildCommunicatePipeline(manager, passes);
-  buildMemoryPipeline(manager, passes);
+  buildDistributePipeline(manager, options);
+  buildLowerPipeline(manager, options);
+  buildCommunicatePipeline(manager, options);
+  buildMemoryPipeline(manager, options);
   if (failed(manager.run(*copy)))
     return failure();
   FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(*copy);
@@ -79,8 +79,8 @@ LogicalResult Search::plan(Candidate &candidate) {
 FailureOr<Candidate> Search::findLayers(int64_t limit, Candidate best) {
   int64_t tooFew = 0;
   while (best.layers - tooFew > 1) {
-    Candidate middle = {"full", (tooFew + best.layers) / 2};
-    if (failed(plan(middle)))
+    Candidate middle = {Recompute::Full, (tooFew + best.layers) / 2};
+    if (failed(measure(middle)))
       return failure();
     if (middle.bytes <= limit)
       best = middle;
@@ -94,26 +94,27 @@ FailureOr<Candidate> Search::find(int64_t limit) {
   FailureOr<func::FuncOp> loss = nn::findProgram(module, "loss");
   if (failed(loss))
     return failure();
-  Candidate none = {"none"}, selective = {"selective"};
-  if (failed(plan(none)))
+  Candidate none, selective = {Recompute::Selective};
+  if (failed(measure(none)))
     return failure();
   if (none.bytes <= limit)
     return none;
-  if (failed(plan(selective)))
+  if (failed(measure(selective)))
     return failure();
   Candidate smallest = selective.bytes < none.bytes ? selective : none;
   if (smallest.bytes <= limit)
     return smallest;
-  Candidate full = {"full", static_cast<int64_t>(layersOf(*loss).size())};
+  Candidate full = {Recompute::Full,
+                    static_cast<int64_t>(layersOf(*loss).size())};
   if (full.layers == 0)
     return smallest;
-  if (failed(plan(full)))
+  if (failed(measure(full)))
     return failure();
   // The last layer's activations are needed at once: where they are larger than
   // the logits, repeating it only adds to them.
-  Candidate butOne = {"full", full.layers - 1};
+  Candidate butOne = {Recompute::Full, full.layers - 1};
   if (full.bytes > limit && butOne.layers > 0) {
-    if (failed(plan(butOne)))
+    if (failed(measure(butOne)))
       return failure();
     full = butOne.bytes < full.bytes ? butOne : full;
   }
@@ -124,24 +125,25 @@ FailureOr<Candidate> Search::find(int64_t limit) {
 
 } // namespace
 
-LogicalResult tessera::fitMemory(ModuleOp module, CompileOptions &options) {
-  bool isAuto = options.recompute == "auto";
-  if (options.memoryLimit == 0)
+LogicalResult tessera::fitMemory(ModuleOp module, PlanOptions &plan) {
+  MemoryOptions &memory = plan.memory;
+  bool isAuto = memory.recompute == Recompute::Auto;
+  if (memory.limit == 0)
     return isAuto ? module.emitError() << "--recompute auto fits a plan into "
                                           "memory; say how much there is with "
                                           "--memory-limit"
                   : success();
-  Search search(module, options);
-  Candidate given = {options.recompute, options.recomputeLayers};
-  if (!isAuto && failed(search.plan(given)))
+  Search search(module, plan);
+  Candidate given = {memory.recompute, memory.recomputeLayers};
+  if (!isAuto && failed(search.measure(given)))
     return failure();
-  if (!isAuto && given.bytes <= options.memoryLimit)
+  if (!isAuto && given.bytes <= memory.limit)
     return success();
-  FailureOr<Candidate> found = search.find(options.memoryLimit);
+  FailureOr<Candidate> found = search.find(memory.limit);
   if (failed(found))
     return failure();
-  bool fits = found->bytes <= options.memoryLimit;
-  std::string limit = bytesText(options.memoryLimit);
+  bool fits = found->bytes <= memory.limit;
+  std::string limit = bytesText(memory.limit);
   if (!fits)
     return module.emitError()
            << "the smallest plan (" << describe(*found) << ") needs "
@@ -152,7 +154,7 @@ LogicalResult tessera::fitMemory(ModuleOp module, CompileOptions &options) {
            << "the plan needs " << bytesText(given.bytes)
            << " on each rank, --memory-limit is " << limit << "; "
            << describe(*found) << " needs " << bytesText(found->bytes);
-  options.recompute = found->mode;
-  options.recomputeLayers = found->layers;
+  memory.recompute = found->mode;
+  memory.recomputeLayers = found->layers;
   return success();
 }

@@ -10,84 +10,80 @@
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Lower/Passes.h"
 #include "tessera/Memory/Passes.h"
-#include "tessera/Options/MeshAxis.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Target/Passes.h"
 
 using namespace mlir;
 using namespace tessera;
 
-/// Size of the axis of stages in "pp=2,dp=4"; dist-distribute refuses what is
-/// malformed.
-static int64_t stagesOf(StringRef mesh) {
-  SmallVector<StringRef> parts;
-  mesh.split(parts, ',');
-  int64_t stages = 1;
-  for (StringRef part : parts)
-    if (auto [name, size] = part.split('=');
-        name.trim() == kPipelineAxis && size.trim().getAsInteger(10, stages))
-      return 1;
-  return stages;
+static int64_t stagesOf(const PlanOptions &plan) {
+  return plan.mesh.sizeOf(MeshAxis::Pipeline);
+}
+
+static bool hasOwners(const PlanOptions &plan) {
+  return plan.strategies.dpSync == DpSync::ParameterServer;
 }
 
 /// Stages, and owners, run programs of their own and send each other messages.
-static bool isOneProgram(const PipelineOptions &options) {
-  return stagesOf(options.mesh) <= 1 && !options.parameterServer;
+static bool isOneProgram(const PlanOptions &plan) {
+  return stagesOf(plan) <= 1 && !hasOwners(plan);
 }
 
 void tessera::buildDistributePipeline(OpPassManager &passes,
-                                      const PipelineOptions &options) {
-  if (options.precision == "bf16")
+                                      const PlanOptions &plan) {
+  const StrategyOptions &strategies = plan.strategies;
+  const auto zero = static_cast<int64_t>(strategies.zero);
+  if (plan.precision == Precision::BF16)
     passes.addPass(createMixedPrecisionPass());
-  if (options.layoutInvariant)
-    passes.addPass(createFixOrderPass({options.layoutInvariant}));
-  if (int64_t stages = stagesOf(options.mesh); stages > 1) {
+  if (strategies.layoutInvariant)
+    passes.addPass(createFixOrderPass({strategies.layoutInvariant}));
+  if (int64_t stages = stagesOf(plan); stages > 1) {
     AssignStagesPassOptions chunks;
     chunks.stages = stages;
-    chunks.virtualStages = options.virtualStages;
-    chunks.layers.assign(options.stageLayers.begin(),
-                         options.stageLayers.end());
+    chunks.virtualStages = plan.stages.virtualStages;
+    chunks.layers.assign(plan.stages.layers.begin(), plan.stages.layers.end());
     passes.addPass(createAssignStagesPass(chunks));
   }
   passes.addPass(
-      createDistributePass({options.mesh, options.sequenceParallel,
-                            options.zero > 0, options.contextParallel}));
+      createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
+                            zero > 0, nameOf(strategies.contextParallel)}));
   passes.addPass(createDifferentiatePass());
-  if (options.recompute != "none")
-    passes.addPass(
-        createRecomputePass({options.recompute, options.recomputeLayers}));
-  if (options.zero == 3)
+  if (plan.memory.recompute != Recompute::None)
+    passes.addPass(createRecomputePass(
+        {nameOf(plan.memory.recompute), plan.memory.recomputeLayers}));
+  if (strategies.zero == ZeroStage::Parameters)
     passes.addPass(createRegatherPass());
-  passes.addPass(createMicroBatchPass({options.microBatches, options.zero}));
-  if (options.parameterServer)
+  passes.addPass(createMicroBatchPass(
+      {std::max<int64_t>(1, plan.sizes.microBatches), zero}));
+  if (hasOwners(plan))
     passes.addPass(createAssignOwnersPass());
   AddOptimizerPassOptions adamw;
-  adamw.beta1 = options.beta1;
-  adamw.beta2 = options.beta2;
-  adamw.epsilon = options.epsilon;
-  adamw.weightDecay = options.weightDecay;
-  adamw.clip = options.clip;
+  adamw.beta1 = plan.optimizer.beta1;
+  adamw.beta2 = plan.optimizer.beta2;
+  adamw.epsilon = plan.optimizer.epsilon;
+  adamw.weightDecay = plan.optimizer.weightDecay;
+  adamw.clip = plan.optimizer.clip;
   passes.addPass(createAddOptimizerPass(adamw));
-  if (options.layoutInvariant)
+  if (strategies.layoutInvariant)
     passes.addPass(createMarkAddendsPass());
 }
 
 void tessera::buildLowerPipeline(OpPassManager &passes,
-                                 const PipelineOptions &options) {
-  if (options.keepValues)
+                                 const PlanOptions &plan) {
+  if (plan.debugging.keepValues)
     passes.addPass(createNumberValuesPass());
-  if (stagesOf(options.mesh) > 1)
-    passes.addPass(createSplitStagesPass({options.schedule}));
-  if (options.parameterServer)
+  if (stagesOf(plan) > 1)
+    passes.addPass(createSplitStagesPass({nameOf(plan.stages.schedule)}));
+  if (hasOwners(plan))
     passes.addPass(createSplitOwnersPass());
-  passes.addPass(createLocalizePass({options.keepValues}));
-  buildLowerLocalPipeline(passes, options);
+  passes.addPass(createLocalizePass({plan.debugging.keepValues}));
+  buildLowerLocalPipeline(passes, plan);
 }
 
 void tessera::buildLowerLocalPipeline(OpPassManager &passes,
-                                      const PipelineOptions &options) {
-  passes.addPass(
-      createExpandMicroBatchesPass({options.overlap && isOneProgram(options)}));
+                                      const PlanOptions &plan) {
+  passes.addPass(createExpandMicroBatchesPass(
+      {plan.communication.overlap && isOneProgram(plan)}));
   passes.addPass(createRoundOperandsPass());
   passes.addPass(createCSEPass());
   // No CSE behind it: what is normalized again in backward is meant to be.
@@ -95,56 +91,58 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
   passes.addPass(createLowerRingsPass());
   passes.addPass(createLowerExpertsPass());
   passes.addPass(createLowerLibraryPass());
-  if (options.device == "cuda" && options.gemmEpilogues)
+  if (plan.device.hasCudaKernels() && plan.device.gemmEpilogues)
     passes.addPass(createGemmEpiloguesPass());
-  passes.addPass(createRecomputeElementwisePass({options.device == "cuda"}));
+  passes.addPass(
+      createRecomputeElementwisePass({plan.device.hasCudaKernels()}));
   passes.addPass(createFormKernelsPass());
   passes.addPass(createCSEPass());
-  if (options.device == "cuda")
+  if (plan.device.hasCudaKernels())
     passes.addPass(createPadRowsPass());
 }
 
 void tessera::buildCommunicatePipeline(OpPassManager &passes,
-                                       const PipelineOptions &options) {
-  passes.addPass(createMergeCollectivesPass({options.bucketBytes}));
-  if (!options.overlap)
+                                       const PlanOptions &plan) {
+  passes.addPass(createMergeCollectivesPass({plan.communication.bucketBytes}));
+  if (!plan.communication.overlap)
     return;
   passes.addPass(createOverlapCollectivesPass());
-  if (!isOneProgram(options))
+  if (!isOneProgram(plan))
     passes.addPass(createOverlapMessagesPass());
 }
 
 void tessera::buildMemoryPipeline(OpPassManager &passes,
-                                  const PipelineOptions &options) {
+                                  const PlanOptions &plan) {
   passes.addPass(createAnnotateSharingPass());
   passes.addPass(createInsertCopiesPass());
   passes.addPass(createPlanMemoryPass());
   passes.addPass(createCheckMemoryPass());
-  if (!isOneProgram(options))
+  if (!isOneProgram(plan))
     passes.addPass(createCheckMessagesPass());
 }
 
 void tessera::buildCodePipeline(OpPassManager &passes,
-                                const PipelineOptions &options) {
+                                const PlanOptions &plan) {
   passes.addPass(createAttachMetadataPass());
   // Host code takes the addresses of kernels, so these come first.
-  if (options.device == "cuda")
-    passes.addPass(createConvertKernelToNVVMPass({options.emulate}));
+  if (plan.device.hasCudaKernels())
+    passes.addPass(createConvertKernelToNVVMPass({plan.device.emulateGrid}));
   else
-    passes.addPass(createConvertKernelToLLVMPass({options.vectorBits}));
+    passes.addPass(createConvertKernelToLLVMPass(
+        {static_cast<unsigned>(plan.device.vectorBits)}));
   passes.addPass(createLowerKernelsPass());
   passes.addPass(createConvertRTToLLVMPass());
   // Scalars are all that is left to convert.
   passes.addPass(createArithToLLVMConversionPass());
-  if (options.emulate)
-    passes.addPass(createEmulateGridPass({options.emulateLaunches}));
+  if (plan.device.emulateGrid)
+    passes.addPass(createEmulateGridPass({plan.device.target.isCuda()}));
 }
 
 void tessera::buildCompilePipeline(OpPassManager &passes,
-                                   const PipelineOptions &options) {
-  buildDistributePipeline(passes, options);
-  buildLowerPipeline(passes, options);
-  buildCommunicatePipeline(passes, options);
-  buildMemoryPipeline(passes, options);
-  buildCodePipeline(passes, options);
+                                   const PlanOptions &plan) {
+  buildDistributePipeline(passes, plan);
+  buildLowerPipeline(passes, plan);
+  buildCommunicatePipeline(passes, plan);
+  buildMemoryPipeline(passes, plan);
+  buildCodePipeline(passes, plan);
 }

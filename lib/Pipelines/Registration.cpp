@@ -10,6 +10,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Codegen/Calls/Passes.h"
 #include "tessera/Codegen/Kernels/Passes.h"
@@ -20,13 +21,92 @@
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Lower/Passes.h"
 #include "tessera/Memory/Passes.h"
+#include "tessera/Options/PlanFlags.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/Pipelines/Pipeline.h"
 #include "tessera/Target/Passes.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace tessera;
+
+namespace {
+
+/// The text of an option, checked as the driver checks its flag.
+struct FlagParser : llvm::cl::parser<std::string> {
+  using parser::parser;
+
+  static bool parse(llvm::cl::Option &option, StringRef name, StringRef text,
+                    std::string &value) {
+    value = text.str();
+    PlanOptions scratch;
+    std::string why = setFlag(scratch, name.str(), value);
+    return !why.empty() && option.error(why);
+  }
+};
+
+/// PlanFlags.def as options of the named pipelines. Switches are bool, so that
+/// they need no value; all else is text.
+struct PipelineFlags : PassPipelineOptions<PipelineFlags> {
+  template <typename Field>
+  using FlagOption =
+      std::conditional_t<std::is_same_v<Field, bool>, Option<bool>,
+                         Option<std::string, FlagParser>>;
+
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  FlagOption<decltype(PlanOptions().FIELD)> NAME{                              \
+      *this, dashed(#NAME), llvm::cl::desc(HELP),                              \
+      llvm::cl::init(initial(FlagCheck::CHECK, PlanOptions().FIELD))};
+#define PASS_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+  Option<bool> parameterServer{
+      *this, "parameter-server",
+      llvm::cl::desc("The same as dp-sync=parameter-server")};
+
+  PlanOptions plan() const {
+    PlanOptions plan;
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  assign(plan.FIELD, FlagCheck::CHECK, NAME.getValue());
+#define PASS_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+    if (parameterServer)
+      plan.strategies.dpSync = DpSync::ParameterServer;
+    return plan;
+  }
+
+private:
+  static StringRef dashed(const char *name) {
+    // Options keep a reference to their name, and there are several sets.
+    static llvm::StringSet<> names;
+    return names.insert(StringRef(flagName(name)).drop_front(2))
+        .first->getKey();
+  }
+  static bool initial(FlagCheck, bool value) { return value; }
+  template <typename Field>
+  static std::string initial(FlagCheck check, const Field &value) {
+    return flagText(check, value);
+  }
+  static void assign(bool &field, FlagCheck, bool value) { field = value; }
+  /// A default may be what nobody can ask for; it stays.
+  template <typename Field>
+  static void assign(Field &field, FlagCheck check, const std::string &text) {
+    Field value = field;
+    if (readFlag("", check, text, value).empty())
+      field = value;
+  }
+};
+
+using BuildPipeline = void (*)(OpPassManager &, const PlanOptions &);
+
+void registerPipeline(StringRef name, StringRef what, BuildPipeline build) {
+  PassPipelineRegistration<PipelineFlags>(
+      name, what, [build](OpPassManager &passes, const PipelineFlags &flags) {
+        build(passes, flags.plan());
+      });
+}
+
+} // namespace
 
 void tessera::registerCompilerDialects(DialectRegistry &registry) {
   registry.insert<nn::NNDialect, dist::DistDialect, rt::RTDialect>();
@@ -45,22 +125,18 @@ void tessera::registerCompilerPasses() {
   registerKernelToLLVMPasses();
   registerCallCodegenPasses();
   registerTargetPasses();
-  PassPipelineRegistration<PipelineOptions>("tessera-distribute",
-                                            "nn to a typed training step",
-                                            buildDistributePipeline);
-  PassPipelineRegistration<PipelineOptions>(
-      "tessera-lower", "A typed training step to the program of one rank",
-      buildLowerPipeline);
-  PassPipelineRegistration<PipelineOptions>("tessera-communicate",
-                                            "Fewer and earlier collectives",
-                                            buildCommunicatePipeline);
-  PassPipelineRegistration<PipelineOptions>(
-      "tessera-memory", "The memory plan of a lowered program, checked",
-      buildMemoryPipeline);
-  PassPipelineRegistration<PipelineOptions>(
-      "tessera-code", "A planned program to the LLVM dialect",
-      buildCodePipeline);
-  PassPipelineRegistration<PipelineOptions>(
-      "tessera-compile", "nn to the LLVM dialect: all stages",
-      buildCompilePipeline);
+  registerPipeline("tessera-distribute", "nn to a typed training step",
+                   buildDistributePipeline);
+  registerPipeline("tessera-lower",
+                   "A typed training step to the program of one rank",
+                   buildLowerPipeline);
+  registerPipeline("tessera-communicate", "Fewer and earlier collectives",
+                   buildCommunicatePipeline);
+  registerPipeline("tessera-memory",
+                   "The memory plan of a lowered program, checked",
+                   buildMemoryPipeline);
+  registerPipeline("tessera-code", "A planned program to the LLVM dialect",
+                   buildCodePipeline);
+  registerPipeline("tessera-compile", "nn to the LLVM dialect: all stages",
+                   buildCompilePipeline);
 }

@@ -9,15 +9,14 @@ namespace {
 
 struct KindEntry {
   Kind kind;
-  const char *name;
   Order (*order)(const Shape &, int64_t);
 };
 
 constexpr KindEntry kKinds[] = {
-    {Kind::GPipe, "gpipe", gpipeOrder},
-    {Kind::OneForwardOneBackward, "1f1b", oneForwardOneBackwardOrder},
-    {Kind::Interleaved, "interleaved", interleavedOrder},
-    {Kind::ZeroBubble, "zero-bubble", zeroBubbleOrder},
+    {Kind::GPipe, gpipeOrder},
+    {Kind::OneForwardOneBackward, oneForwardOneBackwardOrder},
+    {Kind::Interleaved, interleavedOrder},
+    {Kind::ZeroBubble, zeroBubbleOrder},
 };
 
 const KindEntry &entryOf(Kind kind) { return kKinds[static_cast<int>(kind)]; }
@@ -39,13 +38,10 @@ std::string Task::str() const {
          std::to_string(chunk);
 }
 
-const char *kindName(Kind kind) { return entryOf(kind).name; }
+const char *kindName(Kind kind) { return nameOf(kind); }
 
 std::optional<Kind> kindFromName(const std::string &name) {
-  for (const KindEntry &entry : kKinds)
-    if (name == entry.name)
-      return entry.kind;
-  return std::nullopt;
+  return fromName<Kind>(name);
 }
 
 std::string checkShape(Kind kind, const Shape &shape) {

@@ -4,6 +4,7 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Options/PlanOptions.h"
 #include "tessera/Target/MetadataJson.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -64,7 +65,7 @@ static bool sendsAllRows(func::FuncOp step) {
   auto target =
       options ? options.getAs<DictionaryAttr>("target") : DictionaryAttr();
   auto device = target ? target.getAs<StringAttr>("device") : StringAttr();
-  return device && device == "cuda";
+  return device && device == nameOf(DeviceKind::Cuda);
 }
 
 /// Operands and results, each once.

@@ -58,14 +58,18 @@ Programs::Programs(const Strategy &strategy)
 OwningOpRef<ModuleOp> Programs::importModel() {
   ImportOptions options;
   options.batch = kBatch;
-  options.microBatches = passes.microBatches;
+  options.microBatches = plan.sizes.microBatches;
   options.elementType = "f64";
   auto module = tessera::importModel(&context, strategy.configPath(), options);
   return succeeded(module) ? std::move(*module) : nullptr;
 }
 
 bool Programs::isPipeline() const {
-  return StringRef(strategy.mesh).contains("pp=");
+  return plan.mesh.sizeOf(MeshAxis::Pipeline) > 1;
+}
+
+bool Programs::hasOwners() const {
+  return plan.strategies.dpSync == DpSync::ParameterServer;
 }
 
 bool Programs::run(ModuleOp module,
@@ -78,11 +82,11 @@ bool Programs::run(ModuleOp module,
 
 bool Programs::compileSerial(const std::string &path) {
   OwningOpRef<ModuleOp> module = importModel();
-  CompileOptions compile;
-  compile.precision = "f64";
-  compile.microBatches = passes.microBatches;
-  compile.clip = passes.clip;
-  compile.epsilon = passes.epsilon;
+  PlanOptions compile;
+  compile.precision = Precision::F64;
+  compile.sizes.microBatches = plan.sizes.microBatches;
+  compile.optimizer.clip = plan.optimizer.clip;
+  compile.optimizer.epsilon = plan.optimizer.epsilon;
   if (!module || failed(compileToArtifact(*module, compile, path)))
     return false;
   metadataOptions = (*module)->getAttr(kOptionsAttr);
@@ -91,10 +95,9 @@ bool Programs::compileSerial(const std::string &path) {
 
 bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
   kernels = &objects;
-  if (!strategy.apply(passes)) {
-    firstError = "unknown flag";
+  firstError = strategy.apply(plan);
+  if (!firstError.empty())
     return false;
-  }
   OwningOpRef<ModuleOp> module = importModel();
   serial = importModel();
   if (!module || !serial || !compileSerial(serialPath))
@@ -102,14 +105,14 @@ bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
   target = CpuTarget::get("native", [&] { return module->emitError(); });
   if (failed(target))
     return false;
-  passes.vectorBits = target->vectorBits;
+  plan.device.vectorBits = target->vectorBits;
   auto distribute = [&](OpPassManager &manager) {
-    buildDistributePipeline(manager, passes);
+    buildDistributePipeline(manager, plan);
   };
-  PipelineOptions none;
-  none.microBatches = passes.microBatches;
-  none.clip = passes.clip;
-  none.epsilon = passes.epsilon;
+  PlanOptions none;
+  none.sizes.microBatches = plan.sizes.microBatches;
+  none.optimizer.clip = plan.optimizer.clip;
+  none.optimizer.epsilon = plan.optimizer.epsilon;
   if (!run(*serial,
            [&](OpPassManager &manager) {
              buildDistributePipeline(manager, none);
@@ -130,16 +133,16 @@ bool Programs::advance(ModuleOp module, Stage from, Stage to) {
     auto isAhead = [&](Stage stage) { return from < stage && stage <= to; };
     if (isAhead(Stage::Localized)) {
       if (isPipeline())
-        manager.addPass(createSplitStagesPass({passes.schedule}));
-      if (passes.parameterServer)
+        manager.addPass(createSplitStagesPass({nameOf(plan.stages.schedule)}));
+      if (hasOwners())
         manager.addPass(createSplitOwnersPass());
       manager.addPass(createLocalizePass());
     }
     if (isAhead(Stage::Lowered))
-      buildLowerLocalPipeline(manager, passes);
+      buildLowerLocalPipeline(manager, plan);
     if (isAhead(Stage::Planned)) {
-      buildCommunicatePipeline(manager, passes);
-      buildMemoryPipeline(manager, passes);
+      buildCommunicatePipeline(manager, plan);
+      buildMemoryPipeline(manager, plan);
     }
   };
   return run(module, passesBetween);
@@ -148,7 +151,7 @@ bool Programs::advance(ModuleOp module, Stage from, Stage to) {
 bool Programs::check(ModuleOp module) {
   return run(module, [&](OpPassManager &manager) {
     manager.addPass(createCheckMemoryPass());
-    if (isPipeline() || passes.parameterServer)
+    if (isPipeline() || hasOwners())
       manager.addPass(createCheckMessagesPass());
   });
 }
@@ -182,7 +185,7 @@ std::shared_ptr<const ObjectCode> Programs::kernelsOf(ModuleOp module) {
     for (func::FuncOp program : programsOf(*copy))
       program.erase();
     KernelToLLVMPipelineOptions options;
-    options.vectorBits = passes.vectorBits;
+    options.vectorBits = plan.device.vectorBits;
     if (!run(*copy, [&](OpPassManager &manager) {
           buildKernelToLLVMPipeline(manager, options);
         }))

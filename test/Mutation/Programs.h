@@ -63,12 +63,13 @@ private:
 
   mlir::OwningOpRef<mlir::ModuleOp> importModel();
   bool isPipeline() const;
+  bool hasOwners() const;
 
   const Strategy &strategy;
   KernelObjects *kernels = nullptr;
   mlir::MLIRContext context;
   std::string firstError;
-  PipelineOptions passes;
+  PlanOptions plan;
   mlir::FailureOr<CpuTarget> target = mlir::failure();
   mlir::OwningOpRef<mlir::ModuleOp> serial;
   mlir::OwningOpRef<mlir::ModuleOp> parallel[kStages];

@@ -59,9 +59,9 @@ protected:
     context.getDiagEngine().registerHandler(
         [](Diagnostic &) { return success(); });
     serial = step({});
-    CompileOptions options;
-    options.mesh = "dp=2,tp=2";
-    options.recompute = "full";
+    PlanOptions options;
+    options.mesh.parse("dp=2,tp=2");
+    options.memory.recompute = Recompute::Full;
     parallel = step(options);
     parallel->walk([&](Operation *op) {
       if (op->hasAttr(nn::NNDialect::kPhaseAttr) && nn::isRecomputed(op))
@@ -69,7 +69,7 @@ protected:
     });
   }
 
-  OwningOpRef<ModuleOp> step(const CompileOptions &options) {
+  OwningOpRef<ModuleOp> step(const PlanOptions &options) {
     ImportOptions import;
     import.batch = 4;
     auto module = importModel(&context, MUTATION_CONFIG, import);

@@ -1,6 +1,7 @@
 //===- Strategy.cpp - a program whose mutants are judged ------------------===//
 
 #include "test/Mutation/Strategy.h"
+#include "tessera/Options/PlanFlags.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -17,54 +18,22 @@ std::string Strategy::configPath() const {
   return std::string(MUTATION_FOLDER) + "/" + model + ".json";
 }
 
-static bool set(PipelineOptions &passes, llvm::StringRef flag,
-                llvm::StringRef value) {
-  auto integer = [&](auto &option) {
-    int64_t number = 0;
-    if (value.getAsInteger(10, number))
-      return false;
-    option = number;
-    return true;
-  };
-  auto text = [&](auto &option) {
-    option = value.str();
-    return true;
-  };
-  if (flag == "--zero")
-    return integer(passes.zero);
-  if (flag == "--micro-batches")
-    return integer(passes.microBatches);
-  if (flag == "--virtual-stages")
-    return integer(passes.virtualStages);
-  if (flag == "--schedule")
-    return text(passes.schedule);
-  if (flag == "--recompute")
-    return text(passes.recompute);
-  if (flag == "--context-parallel")
-    return text(passes.contextParallel);
-  if (flag == "--dp-sync") {
-    passes.parameterServer = true;
-    return value == "parameter-server";
-  }
-  return false;
-}
-
-bool Strategy::apply(PipelineOptions &passes) const {
-  passes.mesh = mesh;
-  passes.microBatches = kMicroBatches;
-  passes.clip = kClip;
-  passes.epsilon = kEpsilon;
+std::string Strategy::apply(PlanOptions &plan) const {
+  plan.sizes.microBatches = kMicroBatches;
+  plan.optimizer.clip = kClip;
+  plan.optimizer.epsilon = kEpsilon;
+  if (std::string why = plan.mesh.parse(mesh); !why.empty())
+    return why;
   llvm::SmallVector<llvm::StringRef> words;
   llvm::StringRef(flags).split(words, ' ', -1, /*KeepEmpty=*/false);
   for (size_t k = 0; k < words.size(); ++k) {
-    if (words[k] == "--sequence-parallel")
-      passes.sequenceParallel = true;
-    else if (k + 1 == words.size() || !set(passes, words[k], words[k + 1]))
-      return false;
-    else
-      ++k;
+    std::string name = words[k].drop_front(2).str(), value = "true";
+    if (k + 1 < words.size() && !words[k + 1].starts_with("--"))
+      value = words[++k].str();
+    if (std::string why = setFlag(plan, name, value); !why.empty())
+      return why;
   }
-  return true;
+  return "";
 }
 
 std::vector<Strategy> tessera::test::strategies() {

@@ -5,7 +5,7 @@
 #ifndef TESSERA_TEST_MUTATION_STRATEGY_H
 #define TESSERA_TEST_MUTATION_STRATEGY_H
 
-#include "tessera/Pipelines/Pipeline.h"
+#include "tessera/Options/PlanOptions.h"
 #include <string>
 #include <vector>
 
@@ -22,8 +22,8 @@ struct Strategy {
     return model + " " + mesh + (flags.empty() ? "" : " " + flags);
   }
   std::string configPath() const;
-  /// Tells the passes; false for a flag that they do not have.
-  bool apply(PipelineOptions &passes) const;
+  /// Sets the options of the passes. Returns what is wrong with a flag, or "".
+  std::string apply(PlanOptions &plan) const;
 };
 
 /// The programs of the table in docs/TheOneRule.md.

@@ -49,9 +49,9 @@ protected:
   }
 
   OwningOpRef<ModuleOp> step(const std::string &mesh) {
-    CompileOptions options;
-    options.mesh = mesh;
-    options.microBatches = 2;
+    PlanOptions options;
+    EXPECT_EQ(options.mesh.parse(mesh), "");
+    options.sizes.microBatches = 2;
     ImportOptions import;
     import.batch = 4;
     import.microBatches = 2;

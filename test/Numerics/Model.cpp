@@ -3,6 +3,7 @@
 #include "test/Numerics/Model.h"
 #include "mlir/IR/MLIRContext.h"
 #include "tessera/Import/Import.h"
+#include "tessera/Options/PlanFlags.h"
 #include "tessera/Pipelines/Compile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -50,6 +51,31 @@ std::string tessera::test::smallModelWithDropout(int64_t vocabulary) {
                          std::to_string(vocabulary) + "}");
 }
 
+static PlanOptions planOf(const Build &build) {
+  PlanOptions plan;
+  for (auto [flag, text] :
+       {std::pair<const char *, std::string>{"mesh", build.mesh},
+        {"precision", build.precision},
+        {"zero", std::to_string(build.zero)},
+        {"dp-sync", build.dpSync},
+        {"context-parallel", build.contextParallel},
+        {"schedule", build.schedule},
+        {"recompute", build.recompute},
+        {"device", build.device}})
+    EXPECT_EQ(setFlag(plan, flag, text), "");
+  plan.sizes.microBatches = build.microBatches;
+  plan.strategies.sequenceParallel = build.sequenceParallel;
+  plan.strategies.layoutInvariant = build.layoutInvariant;
+  plan.stages.virtualStages = build.virtualStages;
+  plan.optimizer.clip = build.clip;
+  plan.debugging.keepValues = build.keepValues;
+  plan.communication.bucketBytes = build.bucketBytes;
+  plan.communication.overlap = build.overlap;
+  plan.memory.recomputeLayers = build.recomputeLayers;
+  plan.device.emulateGrid = build.emulateGrid;
+  return plan;
+}
+
 std::string tessera::test::compileModel(const std::string &configPath,
                                         const Build &build) {
   mlir::DialectRegistry registry;
@@ -67,27 +93,9 @@ std::string tessera::test::compileModel(const std::string &configPath,
     ADD_FAILURE() << configPath << " cannot be imported";
     return "";
   }
-  CompileOptions compile;
-  compile.mesh = build.mesh;
-  compile.precision = build.precision;
-  compile.microBatches = build.microBatches;
-  compile.sequenceParallel = build.sequenceParallel;
-  compile.zero = build.zero;
-  compile.layoutInvariant = build.layoutInvariant;
-  compile.dpSync = build.dpSync;
-  compile.contextParallel = build.contextParallel;
-  compile.schedule = build.schedule;
-  compile.virtualStages = build.virtualStages;
-  compile.clip = build.clip;
-  compile.keepValues = build.keepValues;
-  compile.bucketBytes = build.bucketBytes;
-  compile.overlap = build.overlap;
-  compile.recompute = build.recompute;
-  compile.recomputeLayers = build.recomputeLayers;
-  compile.emulateGrid = build.emulateGrid;
-  compile.device = build.device;
+  PlanOptions plan = planOf(build);
   std::string path = scratchPath("model.tsr");
-  if (succeeded(compileToArtifact(**module, compile, path)))
+  if (succeeded(compileToArtifact(**module, plan, path)))
     return path;
   ADD_FAILURE() << configPath << " cannot be compiled for mesh '" << build.mesh
                 << "' in " << build.precision;

@@ -44,7 +44,7 @@ struct Build {
   bool keepValues = false;
   int64_t bucketBytes = int64_t(25) << 20;
   bool overlap = true;
-  std::string recompute = "none"; ///< As CompileOptions has it.
+  std::string recompute = "none"; ///< As the flag has it.
   int64_t recomputeLayers = -1;
   int64_t layoutInvariant = 0; ///< Chunks of sums of a fixed order.
   bool emulateGrid = false;    ///< CUDA kernels, run by

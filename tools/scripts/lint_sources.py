@@ -10,7 +10,7 @@ import sys
 COMPILER = ["Options", "Dialect", "Schedule", "Import", "Distribute", "Partition", "Lower", "Communicate", "Memory",
             "Codegen", "Target", "Pipelines", "tools"]
 # These may include only what is named here.
-NARROW = {"Options": ["Schedule"], "Dialect": ["Options"], "Schedule": [], "Import": ["Options", "Dialect"],
+NARROW = {"Options": [], "Dialect": ["Options"], "Schedule": ["Options"], "Import": ["Options", "Dialect"],
           "Target": ["Options", "Dialect"]}
 # Rooms of the runtime, likewise. `cpu` and `cuda` hold devices' entries.
 RUNTIME = ["support", "artifact", "collectives", "cpu", "device", "calls", "data", "session", "checkpoint", "api"]

@@ -5,7 +5,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_COMMANDS_H
 #define TESSERA_TOOLS_TESSERA_COMMANDS_H
 
-#include "tools/tessera/options/Options.h"
+#include "tools/tessera/options/DriverOptions.h"
 
 namespace tessera {
 

@@ -121,7 +121,7 @@ Finding checkPlugin(StringRef what, const char *library, StringRef without,
 
 /// The driver and the libraries, as the plug-in that uses them finds them.
 void examineCuda(SmallVector<Finding> &findings) {
-  DeviceReport report = readDeviceReport("cuda");
+  DeviceReport report = readDeviceReport(DeviceKind::Cuda);
   if (!report.hasPlugin) {
     findings.push_back(checkPlugin(
         "cuda driver", "libcuda.so.1", "no GPU can be used",

@@ -3,6 +3,7 @@
 #include "tessera/Import/Import.h"
 #include "mlir/Support/FileUtilities.h"
 #include "tools/tessera/Commands.h"
+#include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/input/CompilerContext.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -13,14 +14,12 @@ int tessera::runImport(const DriverOptions &options) {
   if (options.isArtifact())
     return printError("'" + options.model +
                       "' is compiled already; import reads a config.json");
-  if (options.precision == "bf16")
+  if (options.plan.precision == Precision::BF16)
     return printError("a serial program is imported in f32 or f64; give "
                       "--precision bf16 to tessera compile");
   CompilerContext compiler;
   auto module =
-      importModel(&compiler.context, options.model,
-                  {options.sequence, options.batch, options.microBatches,
-                   options.precision, options.targetSequence});
+      importModel(&compiler.context, options.model, importOptions(options));
   if (failed(module))
     return 1;
   bool toFile = !options.output.empty() && options.output != "-";

@@ -30,7 +30,7 @@ public:
 
 private:
   bool types();
-  bool numerics(const std::string &precision);
+  bool numerics(Precision precision);
   int report() const;
 
   const DriverOptions &options;
@@ -67,7 +67,7 @@ struct Temporary {
   }
 };
 
-bool Verification::numerics(const std::string &precision) {
+bool Verification::numerics(Precision precision) {
   Temporary serial, parallel;
   if (!serial.create() || !parallel.create())
     return false;
@@ -80,7 +80,7 @@ bool Verification::numerics(const std::string &precision) {
   if (!compareRuns(serial.path.str().str(), parallel.path.str().str(),
                    precision, check))
     return false;
-  if (check.messages && precision == "f64")
+  if (check.messages && precision == Precision::F64)
     verdicts.push_back(
         {"messages",
          llvm::formatv(
@@ -89,7 +89,7 @@ bool Verification::numerics(const std::string &precision) {
              check.messages),
          ""});
   verdicts.push_back(
-      {precision,
+      {nameOf(precision),
        llvm::formatv(
            "{0} values over {1} steps, largest difference {2:e1} ({3}){4}",
            check.values, check.steps, check.worst, check.worstName,
@@ -131,9 +131,10 @@ int Verification::report() const {
 int Verification::run() {
   if (!types())
     return 1;
-  if (!numerics("f64"))
+  if (!numerics(Precision::F64))
     return 1;
-  if (options.precision != "f64" && !numerics(options.precision))
+  if (options.plan.precision != Precision::F64 &&
+      !numerics(options.plan.precision))
     return 1;
   return report();
 }

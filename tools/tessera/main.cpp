@@ -13,8 +13,9 @@ static std::string deviceProblem(const DriverOptions &options) {
   // Compiling for a GPU needs none.
   bool runs =
       options.command == Command::Train || options.command == Command::Verify;
-  return options.device == "cuda" && runs ? readDeviceReport("cuda").problem
-                                          : "";
+  return options.plan.device.target.isCuda() && runs
+             ? readDeviceReport(DeviceKind::Cuda).problem
+             : "";
 }
 
 /// Makes a file that grows beyond `ulimit -f` an error of its write, with a

@@ -6,6 +6,8 @@
 #ifndef TESSERA_OPTIONS_MESHAXIS_H
 #define TESSERA_OPTIONS_MESHAXIS_H
 
+#include "tessera/Options/Names.h"
+
 namespace tessera {
 
 inline constexpr char kPipelineAxis[] = "pp"; ///< Splits the layers.
@@ -13,6 +15,16 @@ inline constexpr char kDataAxis[] = "dp";     ///< Splits the batch.
 inline constexpr char kContextAxis[] = "cp";  ///< Splits the sequence.
 inline constexpr char kExpertAxis[] = "ep";   ///< Splits experts and the batch.
 inline constexpr char kTensorAxis[] = "tp";   ///< Splits heads and features.
+
+enum class MeshAxis { Pipeline, Data, Context, Expert, Tensor };
+
+template <> struct Names<MeshAxis> {
+  static constexpr Name<MeshAxis> table[] = {
+      {MeshAxis::Pipeline, kPipelineAxis}, {MeshAxis::Data, kDataAxis},
+      {MeshAxis::Context, kContextAxis},   {MeshAxis::Expert, kExpertAxis},
+      {MeshAxis::Tensor, kTensorAxis},
+  };
+};
 
 } // namespace tessera
 

@@ -7,6 +7,7 @@
 #ifndef TESSERA_SCHEDULE_SCHEDULE_H
 #define TESSERA_SCHEDULE_SCHEDULE_H
 
+#include "tessera/Options/ScheduleKind.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,7 +34,7 @@ struct Task {
   std::string str() const;
 };
 
-enum class Kind { GPipe, OneForwardOneBackward, Interleaved, ZeroBubble };
+using Kind = ScheduleKind;
 /// "gpipe", "1f1b", "interleaved", "zero-bubble".
 const char *kindName(Kind kind);
 std::optional<Kind> kindFromName(const std::string &name);

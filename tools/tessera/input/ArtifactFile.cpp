@@ -36,13 +36,15 @@ bool ArtifactFile::open(const DriverOptions &options) {
   return true;
 }
 
-std::string ArtifactFile::device() const {
+DeviceKind ArtifactFile::device() const {
   auto parsed = llvm::json::parse(metadata());
   if (!parsed) {
     llvm::consumeError(parsed.takeError());
-    return "cpu";
+    return DeviceKind::Cpu;
   }
   const llvm::json::Object *root = parsed->getAsObject();
   const llvm::json::Object *target = root ? root->getObject("target") : nullptr;
-  return target ? target->getString("device").value_or("cpu").str() : "cpu";
+  auto name = target ? target->getString("device") : std::nullopt;
+  return fromName<DeviceKind>(name.value_or("").str())
+      .value_or(DeviceKind::Cpu);
 }

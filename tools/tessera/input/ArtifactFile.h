@@ -7,7 +7,7 @@
 #define TESSERA_TOOLS_TESSERA_INPUT_ARTIFACTFILE_H
 
 #include "tessera/tessera.h"
-#include "tools/tessera/options/Options.h"
+#include "tools/tessera/options/DriverOptions.h"
 #include <memory>
 
 namespace tessera {
@@ -21,8 +21,8 @@ public:
   const tsr_artifact *get() const { return artifact.get(); }
   const char *metadata() const { return tsr_artifact_metadata(get()); }
 
-  /// What it is compiled for: "cpu" or "cuda".
-  std::string device() const;
+  /// What it is compiled for.
+  DeviceKind device() const;
 
 private:
   struct Destroy {

@@ -1,25 +1,38 @@
 //===- CompileModel.cpp - from a model to an artifact ---------------------===//
 
 #include "tools/tessera/input/CompileModel.h"
-#include "tessera/Import/Import.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Pipelines/Compile.h"
 #include "tools/tessera/input/CompilerContext.h"
-#include "tools/tessera/options/PlanOptions.h"
 
 using namespace mlir;
 using namespace tessera;
+
+ImportOptions tessera::importOptions(const DriverOptions &options) {
+  const SizeOptions &sizes = options.plan.sizes;
+  bool isDouble = options.plan.precision == Precision::F64;
+  return {sizes.sequence, sizes.batch, sizes.microBatches,
+          nameOf(isDouble ? Precision::F64 : Precision::F32),
+          sizes.targetSequence};
+}
+
+PlanOptions tessera::planOf(const DriverOptions &options, ModuleOp module) {
+  PlanOptions plan = options.plan;
+  auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
+  auto count = model.getAs<IntegerAttr>("micro_batches");
+  plan.sizes.microBatches = count ? count.getInt() : 1;
+  return plan;
+}
 
 bool tessera::compileModel(const DriverOptions &options,
                            const std::string &path) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
-  std::string element = options.precision == "f64" ? "f64" : "f32";
   auto module =
-      importModel(&compiler.context, options.model,
-                  {options.sequence, options.batch, options.microBatches,
-                   element, options.targetSequence});
+      importModel(&compiler.context, options.model, importOptions(options));
   if (failed(module))
     return false;
   return succeeded(
-      compileToArtifact(**module, planOptions(options, **module), path));
+      compileToArtifact(**module, planOf(options, **module), path));
 }

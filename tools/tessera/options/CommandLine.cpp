@@ -1,18 +1,94 @@
 //===- CommandLine.cpp - the command line of every subcommand -------------===//
 
-#include "tessera/Options/MeshAxis.h"
-#include "tools/tessera/options/LaunchOptions.h"
-#include "tools/tessera/options/MemorySize.h"
-#include "tools/tessera/options/Mesh.h"
-#include "tools/tessera/options/NumberChecks.h"
-#include "tools/tessera/options/Options.h"
-#include "tools/tessera/options/PipelineFlags.h"
-#include "tools/tessera/options/StrategyFlags.h"
+#include "tessera/Options/PlanFlags.h"
+#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/options/HelpText.h"
+#include "tools/tessera/options/PlanChecks.h"
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 
 using namespace tessera;
 
 namespace {
+
+[[noreturn]] void refuse(const std::string &message) {
+  throw CLI::ValidationError("error", message);
+}
+
+void refuseUnless(const std::string &why) {
+  if (!why.empty())
+    refuse(why);
+}
+
+/// The sections of the table that a command has.
+enum class Extent { Sizes, Plan };
+
+/// Whether an option is fixed in a .tsr file or may differ in its run.
+enum class Fate { Compiled, Replaceable };
+
+//===----------------------------------------------------------------------===//
+// Options by type
+//===----------------------------------------------------------------------===//
+
+template <typename T> std::string valueName(FlagCheck, const T &) {
+  std::string names;
+  for (const auto &row : Names<T>::table)
+    names += (names.empty() ? "" : ",") + std::string(row.name);
+  return "{" + names + "}";
+}
+std::string valueName(FlagCheck check, int64_t) {
+  bool isSize = check == FlagCheck::Size || check == FlagCheck::SizeOrZero;
+  return isSize ? "SIZE" : "INT";
+}
+std::string valueName(FlagCheck, int32_t) { return "INT"; }
+std::string valueName(FlagCheck, double) { return "FLOAT"; }
+std::string valueName(FlagCheck, const std::string &) { return "TEXT"; }
+std::string valueName(FlagCheck, const std::vector<int64_t> &) {
+  return "INT,...";
+}
+std::string valueName(FlagCheck, const MeshShape &) { return "AXIS=SIZE,..."; }
+std::string valueName(FlagCheck, const DeviceTarget &) { return "DEVICE"; }
+
+template <typename T>
+CLI::Option *declare(CLI::App *sub, const std::string &flag, FlagCheck check,
+                     T &value, const std::string &help) {
+  CLI::Option *option = sub->add_option_function<std::string>(
+      flag,
+      [=, &value](const std::string &text) {
+        refuseUnless(readFlag(flag, check, text, value));
+      },
+      help);
+  option->type_name(valueName(check, value));
+  if (help.find("(default") == std::string::npos)
+    option->default_str(flagText(check, value));
+  return option;
+}
+
+CLI::Option *declare(CLI::App *sub, const std::string &flag, FlagCheck check,
+                     std::vector<int64_t> &value, const std::string &help) {
+  return sub
+      ->add_option_function<std::vector<std::string>>(
+          flag,
+          [=, &value](const std::vector<std::string> &parts) {
+            refuseUnless(
+                readFlag(flag, check, CLI::detail::join(parts, ","), value));
+          },
+          help)
+      ->delimiter(',')
+      ->type_name(valueName(check, value));
+}
+
+/// What is on by default can be turned off.
+CLI::Option *declare(CLI::App *sub, const std::string &flag, FlagCheck,
+                     bool &value, const std::string &help) {
+  return sub->add_flag(value ? flag + ",!--no-" + flag.substr(2) : flag, value,
+                       help);
+}
+
+//===----------------------------------------------------------------------===//
+// CommandLine
+//===----------------------------------------------------------------------===//
+
 /// Declares the options and, after parsing, checks what concerns several.
 class CommandLine {
 public:
@@ -20,40 +96,42 @@ public:
   bool parse(int argc, char **argv, int &exitCode);
 
 private:
+  struct Flag {
+    std::string name;
+    const CLI::Option *option;
+    Fate fate;
+  };
+
   CLI::App *command(Command command, const char *name, const char *what);
   void addModel(CLI::App *sub);
-  void addSizes(CLI::App *sub);
-  void addPlan(CLI::App *sub);
-  void addMemory(CLI::App *sub);
-  void addCommunication(CLI::App *sub);
-  void addOptimizer(CLI::App *sub);
-  void addSchedule(CLI::App *sub);
+  void addPlan(CLI::App *sub, Extent extent);
+  void addMeshAlias(CLI::App *sub, MeshAxis axis, const char *name);
   void addTraining(CLI::App *sub);
-  /// An option that a .tsr file has fixed.
-  CLI::Option *fixed(CLI::Option *option) {
-    fixedOptions.push_back(option);
-    return option;
+  void addLaunch(CLI::App *sub);
+  void addOutput(CLI::App *sub, const char *what);
+  void keep(const std::string &name, const CLI::Option *option, Fate fate) {
+    flags.push_back({name, option, fate});
   }
+  bool isGiven(const std::string &name) const;
+
   void checkCommand(const std::string &word);
   void check();
   void checkMesh();
-  void checkDevice();
-  void checkMemory();
+  void checkStages();
+  void checkLaunch();
+  void checkLearningRate();
+  void checkCheckpoints();
+  void checkArtifact();
 
   DriverOptions &options;
   CLI::App app{"Tessera compiles a Transformer into a distributed training "
                "program and runs it",
                "tessera"};
-  std::string mesh, rendezvous, device = "cpu", memoryLimit, bucketSize;
-  int64_t tensorParallel = 0, dataParallel = 0, pipelineParallel = 0;
-  std::vector<CLI::Option *> fixedOptions, pipelineOptions, scheduleOptions,
-      minLrOptions, epilogueOptions;
+  std::string rendezvous;
+  std::map<MeshAxis, int64_t> aliases; ///< Sizes of axes; 0: not given.
+  std::vector<Flag> flags;             ///< Of the table, of all commands.
   CLI::Option *resume = nullptr;
 };
-
-[[noreturn]] void refuse(const std::string &message) {
-  throw CLI::ValidationError("error", message);
-}
 
 CLI::App *CommandLine::command(Command command, const char *name,
                                const char *what) {
@@ -68,125 +146,32 @@ void CommandLine::addModel(CLI::App *sub) {
       ->required();
 }
 
-void CommandLine::addSizes(CLI::App *sub) {
-  sub->option_defaults()->group("Sizes");
-  auto count = [&](const char *name, int64_t &value, const char *what) {
-    fixed(sub->add_option(name, value, what))->check(positive());
-  };
-  count("--seq-length", options.sequence,
-        "Tokens of a sequence (default: n_positions)");
-  count("--decoder-seq-length", options.targetSequence,
-        "Tokens of a target of T5 (default: of a sequence)");
-  count("--batch", options.batch,
-        "Sequences of a step, over all ranks and micro-batches (default: 8)");
-  count("--micro-batches", options.microBatches,
-        "Parts that a batch is cut into (default: 1)");
-  fixed(sub->add_option("--precision", options.precision,
-                        "f32; bf16: bf16 storage and products, f32 elsewhere; "
-                        "f64 (slow, to compare with)"))
-      ->check(CLI::IsMember({"f32", "bf16", "f64"}))
-      ->capture_default_str();
+void CommandLine::addMeshAlias(CLI::App *sub, MeshAxis axis, const char *name) {
+  std::string flag = flagName(name);
+  std::string help = "The same as " + std::string(nameOf(axis)) +
+                     " in --mesh (default: as there)";
+  keep(flag, declare(sub, flag, FlagCheck::Positive, aliases[axis], help),
+       Fate::Compiled);
 }
 
-void CommandLine::addPlan(CLI::App *sub) {
-  sub->option_defaults()->group("Plan");
-  fixed(sub->add_option("--mesh", mesh,
-                        "Axes and sizes, e.g. dp=2,tp=4 (default: one rank)"));
-  fixed(sub->add_option("--tensor-model-parallel-size", tensorParallel,
-                        "The same as tp in --mesh"))
-      ->check(positive());
-  fixed(sub->add_option("--data-parallel-size", dataParallel,
-                        "The same as dp in --mesh"))
-      ->check(positive());
-  for (CLI::Option *option : addStrategies(sub, options))
-    fixed(option);
-  fixed(sub->add_option("--pipeline-model-parallel-size", pipelineParallel,
-                        "The same as pp in --mesh"))
-      ->check(positive());
-  for (CLI::Option *option : addPipelineOptions(sub, options))
-    pipelineOptions.push_back(fixed(option));
-  sub->add_option("--ranks", options.ranks,
-                  "The most ranks that the mesh may have")
-      ->check(positive());
-  addMemory(sub);
-  addCommunication(sub);
-  fixed(sub->add_option("--cpu", options.cpu,
-                        "CPU to compile for, as LLVM names it"))
-      ->capture_default_str();
-  sub->add_option("--device", device,
-                  "cpu, cuda, or cuda:ARCH for another than cuda:sm_90")
-      ->capture_default_str();
-  epilogueOptions.push_back(fixed(sub->add_flag(
-      "--gemm-epilogues,!--no-gemm-epilogues", options.gemmEpilogues,
-      "With cuda: GELU (tanh) and bias gradients are part "
-      "of matrix products, or kernels")));
-  fixed(sub->add_option("--dump-ir", options.dumpDir,
-                        "Write the program after each pass to this directory"));
-  fixed(sub->add_option("--reproducer", options.reproducer,
-                        "Write the input of a pass that fails to this file "
-                        "(default: only of one that crashes, to a temporary "
-                        "file)"));
-}
-
-void CommandLine::addMemory(CLI::App *sub) {
-  fixed(sub->add_option("--recompute", options.recompute,
-                        "What backward computes again instead of keeping it: "
-                        "none; selective: what is cheap; full: layers; auto: "
-                        "the least that fits into --memory-limit"))
-      ->check(CLI::IsMember({"none", "selective", "full", "auto"}))
-      ->capture_default_str();
-  fixed(sub->add_option("--recompute-layers", options.recomputeLayers,
-                        "With --recompute full: the first so many layers "
-                        "(default: all)"))
-      ->check(notNegative());
-  fixed(sub->add_option("--memory-limit", memoryLimit,
-                        "Most memory of a rank, e.g. 900MiB or 1.5GiB; a plan "
-                        "that needs more is an error"));
-}
-
-void CommandLine::addCommunication(CLI::App *sub) {
-  fixed(sub->add_option("--bucket-size", bucketSize,
-                        "Most bytes of gradients that are reduced together; 0: "
-                        "each on its own"))
-      ->default_str("25MiB");
-  fixed(sub->add_flag("--overlap,!--no-overlap", options.overlap,
-                      "Communicate while computing: start collectives early "
-                      "and wait late, or not"));
-}
-
-void CommandLine::addOptimizer(CLI::App *sub) {
-  sub->option_defaults()->group("Optimizer");
-  auto number = [&](const char *name, double &value, const char *what) {
-    fixed(sub->add_option(name, value, what))
-        ->check(notNegative())
-        ->capture_default_str();
-  };
-  number("--weight-decay", options.weightDecay,
-         "Decoupled decay of matrices and embeddings");
-  number("--clip", options.clip, "Largest gradient norm; 0: none");
-  for (auto [name, value] : {std::pair{"--beta1", &options.beta1},
-                             std::pair{"--beta2", &options.beta2}})
-    fixed(sub->add_option(name, *value, "Decay of a moment of the gradient"))
-        ->check(CLI::Range(0.0, 0.999999))
-        ->capture_default_str();
-}
-
-void CommandLine::addSchedule(CLI::App *sub) {
-  sub->option_defaults()->group("Schedule");
-  auto add = [&](const char *name, auto &value, const char *what) {
-    CLI::Option *option = sub->add_option(name, value, what);
-    option->check(notNegative());
-    scheduleOptions.push_back(option);
-    return option;
-  };
-  add("--lr", options.lr, "Largest learning rate")->capture_default_str();
-  minLrOptions.push_back(add("--min-lr", options.minLr,
-                             "Learning rate at the end (default: --lr / 10)"));
-  add("--warmup-steps", options.warmupSteps, "Steps of linear warm-up")
-      ->capture_default_str();
-  add("--steps", options.steps, "Optimizer steps, those before --resume too")
-      ->check(positive())
-      ->capture_default_str();
+/// The options of PlanFlags.def; of a serial program its sizes alone.
+void CommandLine::addPlan(CLI::App *sub, Extent extent) {
+  PlanOptions &plan = options.plan;
+#define PLAN_GROUP(TITLE)                                                      \
+  if (extent == Extent::Sizes && TITLE != std::string("Sizes"))                \
+    return;                                                                    \
+  sub->option_defaults()->group(TITLE);
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  keep(flagName(#NAME),                                                        \
+       declare(sub, flagName(#NAME), FlagCheck::CHECK, plan.FIELD, HELP),      \
+       Fate::FATE);
+#define DRIVER_FLAG PLAN_FLAG
+#define PLAN_SWITCH(FIELD, NAME, VALUE, HELP)                                  \
+  keep(flagName(#NAME),                                                        \
+       sub->add_flag(flagName(#NAME) + "{" #VALUE "}", plan.FIELD, HELP),      \
+       Fate::Compiled);
+#define MESH_ALIAS(AXIS, NAME) addMeshAlias(sub, MeshAxis::AXIS, #NAME);
+#include "tessera/Options/PlanFlags.def"
 }
 
 void CommandLine::addTraining(CLI::App *sub) {
@@ -201,9 +186,8 @@ void CommandLine::addTraining(CLI::App *sub) {
       ->capture_default_str();
   sub->add_option("--checkpoint-dir", options.checkpointDir,
                   "Where checkpoints go; one is written at the end");
-  sub->add_option("--save-every", options.saveEvery,
-                  "Steps between checkpoints (default: only at the end)")
-      ->check(positive());
+  declare(sub, "--save-every", FlagCheck::Positive, options.saveEvery,
+          "Steps between checkpoints (default: only at the end)");
   resume = sub->add_option("--resume", options.resumeDir,
                            "Continue from the newest checkpoint of a directory "
                            "(default: --checkpoint-dir)")
@@ -216,16 +200,38 @@ void CommandLine::addTraining(CLI::App *sub) {
                   "ui.perfetto.dev");
   sub->add_option("--log", options.log, "Write a line of JSON per step");
   sub->add_option("--seed", options.seed,
-                  "Of initial weights, dropout and the order of the data")
+                  "Seed of initial weights, dropout and the order of the data")
       ->capture_default_str();
-  sub->add_option("--threads", options.threads,
-                  "Of all ranks together (default: all cores)")
-      ->check(positive());
-  addLaunchOptions(sub, options, rendezvous, positive());
+  declare(sub, "--threads", FlagCheck::Positive, options.threads,
+          "Threads of all ranks together (default: all cores)");
+  addLaunch(sub);
+}
+
+/// Whether a run is one process or several.
+void CommandLine::addLaunch(CLI::App *sub) {
+  sub->add_option(
+         "--communicator", options.communicator,
+         "threads: ranks of one process; tcp: a process per rank; nccl: "
+         "a GPU per rank (default: threads; of processes tcp or nccl)")
+      ->check(CLI::IsMember({"threads", "nccl", "tcp"}));
+  declare(sub, "--timeout-ms", FlagCheck::Positive, options.timeoutMs,
+          "Time after which a collective fails (default: 60000)");
+  sub->add_option("--rendezvous", rendezvous,
+                  "HOST:PORT where rank 0 of several processes listens "
+                  "(default: MASTER_ADDR and MASTER_PORT + 1)");
+  declare(sub, "--rendezvous-timeout-ms", FlagCheck::Positive,
+          options.rendezvousTimeoutMs,
+          "Time to wait for all processes (default: 300000)");
+}
+
+void CommandLine::addOutput(CLI::App *sub, const char *what) {
+  sub->option_defaults()->group("Output");
+  sub->add_option("-o,--output", options.output, what);
 }
 
 CommandLine::CommandLine(DriverOptions &options) : options(options) {
   app.require_subcommand(1);
+  app.formatter(std::make_shared<HelpFormatter>());
   app.failure_message([](const CLI::App *, const CLI::Error &error) {
     std::string what = error.what();
     if (!what.empty())
@@ -248,26 +254,34 @@ CommandLine::CommandLine(DriverOptions &options) : options(options) {
   CLI::App *train = command(Command::Train, "train", "Train a model");
   for (CLI::App *sub : {import, compile, report, verify, train}) {
     addModel(sub);
-    addSizes(sub);
+    addPlan(sub, sub == import ? Extent::Sizes : Extent::Plan);
   }
   for (CLI::App *sub : {compile, report, verify, train}) {
-    addPlan(sub);
-    addOptimizer(sub);
-    addSchedule(sub);
+    sub->option_defaults()->group("Plan");
+    declare(sub, "--ranks", FlagCheck::Positive, options.ranks,
+            "The most ranks that the mesh may have (default: no limit; of a "
+            "run 256)");
   }
   addTraining(train);
-  for (CLI::App *sub : {import, compile}) {
-    sub->option_defaults()->group("Options");
-    sub->add_option("-o,--output", options.output,
-                    sub == import ? "Output file (default: standard output)"
-                                  : "Output file (default: model.tsr)");
-  }
+  addOutput(import, "Output file (default: standard output)");
+  addOutput(compile, "Output file (default: model.tsr)");
   for (CLI::App *sub : {doctor, report, verify}) {
-    sub->option_defaults()->group("Options");
+    sub->option_defaults()->group("Output");
     sub->add_flag("--json", options.json, "Print JSON instead of text");
   }
   report->add_option("--schedule-svg", options.scheduleSvg,
                      "Draw the schedule of pipeline stages into this file");
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+bool CommandLine::isGiven(const std::string &name) const {
+  for (const Flag &flag : flags)
+    if (flag.name == name && flag.option->count())
+      return true;
+  return false;
 }
 
 /// The parser itself would only say that a subcommand is required.
@@ -283,69 +297,66 @@ void CommandLine::checkCommand(const std::string &word) {
   refuse("unknown command '" + word + "'; use one of " + names);
 }
 
+/// The innermost axis of the aliases comes first: each goes outside of those
+/// that are there.
 void CommandLine::checkMesh() {
-  Mesh axes;
-  std::string why = axes.parse(mesh), given;
-  for (auto [axis, size] : {std::pair{kDataAxis, dataParallel},
-                            std::pair{kPipelineAxis, pipelineParallel},
-                            std::pair{kTensorAxis, tensorParallel}})
-    if (why.empty() && size)
-      why = axes.add(axis, size);
-  if (why.empty())
-    why = checkStrategies(options, axes);
-  for (const CLI::Option *option : pipelineOptions)
-    given = option->count() ? option->get_name() : given;
-  if (why.empty())
-    why = checkPipeline(options, axes, given);
-  if (!why.empty())
-    refuse(why);
-  options.mesh = axes.str();
-  options.meshRanks = axes.ranks();
+  for (auto alias = aliases.rbegin(); alias != aliases.rend(); ++alias)
+    if (alias->second)
+      refuseUnless(options.plan.mesh.add(alias->first, alias->second));
+  int64_t ranks = options.plan.mesh.ranks();
+  if (options.ranks && ranks > options.ranks)
+    refuse("mesh " + options.plan.mesh.str() + " has " + std::to_string(ranks) +
+           " ranks, but --ranks allows " + std::to_string(options.ranks) +
+           "; use a smaller mesh or raise --ranks");
 }
 
-void CommandLine::checkDevice() {
-  size_t colon = device.find(':');
-  options.device = device.substr(0, colon);
-  bool hasArch = colon != std::string::npos;
-  if (hasArch)
-    options.arch = device.substr(colon + 1);
-  bool isCuda = options.device == "cuda" && !options.arch.empty();
-  if (!isCuda && (options.device != "cpu" || hasArch))
-    refuse("unknown device '" + device + "'; use cpu, cuda or cuda:sm_90");
-  for (const CLI::Option *option : epilogueOptions)
-    if (option->count() && !isCuda)
-      refuse("--gemm-epilogues needs --device cuda; on the CPU kernels do it");
+/// Chooses the schedule where none is given.
+void CommandLine::checkStages() {
+  StageOptions &stages = options.plan.stages;
+  if (!isGiven("--schedule") && stages.virtualStages > 1)
+    stages.schedule = ScheduleKind::Interleaved;
+  if (options.plan.mesh.sizeOf(MeshAxis::Pipeline) > 1)
+    return;
+  for (const char *name : {"--schedule", "--virtual-stages", "--stages"})
+    if (isGiven(name))
+      refuse(std::string(name) +
+             " is about pipeline stages, but the mesh has none; give it an "
+             "axis pp, e.g. pp=2");
 }
 
-void CommandLine::checkMemory() {
-  std::optional<int64_t> bytes = parseBytes(memoryLimit);
-  if (!memoryLimit.empty() && !bytes)
-    refuse("--memory-limit '" + memoryLimit +
-           "' is no size; write bytes, or a number with KiB, MiB, GiB or TiB");
-  options.memoryLimit = bytes.value_or(0);
-  std::optional<int64_t> bucket = parseBytes(bucketSize);
-  if (!bucketSize.empty() && !bucket && bucketSize != "0")
-    refuse("--bucket-size '" + bucketSize +
-           "' is no size; write 0, bytes, or a number with KiB, MiB or GiB");
-  if (!bucketSize.empty())
-    options.bucketBytes = bucket.value_or(0);
-  if (options.recompute == "auto" && !bytes)
-    refuse("--recompute auto needs --memory-limit");
-  if (options.recomputeLayers >= 0 && options.recompute != "full")
-    refuse("--recompute-layers needs --recompute full");
+/// Only a run is done by several processes.
+void CommandLine::checkLaunch() {
+  if (options.command != Command::Train)
+    return;
+  Launch &launch = options.launch;
+  refuseUnless(readLaunch(std::getenv, launch));
+  if (launch.isAlone()) {
+    if (!rendezvous.empty() || options.communicator == "tcp")
+      refuse("--rendezvous and --communicator tcp are for several processes, "
+             "but RANK and WORLD_SIZE are not set; start with torchrun or "
+             "srun");
+    return;
+  }
+  if (!rendezvous.empty())
+    launch.rendezvous = rendezvous;
+  if (options.communicator == "threads")
+    refuse("--communicator threads is for one process, but the environment "
+           "says that there are " +
+           std::to_string(launch.worldSize) +
+           " (WORLD_SIZE or SLURM_NTASKS); start one process, or leave it out");
 }
 
-void CommandLine::check() {
-  checkDevice();
-  checkMesh();
-  checkMemory();
-  if (std::string why = chooseLaunch(options, rendezvous); !why.empty())
-    refuse(why);
-  for (const CLI::Option *option : fixedOptions)
-    if (option->count() && options.fixedByArtifact.empty())
-      options.fixedByArtifact = option->get_name();
-  for (const CLI::Option *option : scheduleOptions)
-    options.scheduleGiven |= option->count() > 0;
+void CommandLine::checkLearningRate() {
+  LearningRateOptions &rate = options.plan.learningRate;
+  if (!isGiven("--min-lr"))
+    rate.smallest = rate.largest / 10;
+  if (rate.smallest > rate.largest)
+    refuse("--min-lr is larger than --lr; lower it or raise --lr");
+  for (const char *name : {"--lr", "--min-lr", "--warmup-steps", "--steps"})
+    options.learningRateGiven |= isGiven(name);
+}
+
+void CommandLine::checkCheckpoints() {
   options.resumes = resume->count() > 0;
   if (options.resumes && options.resumeDir.empty())
     options.resumeDir = options.checkpointDir;
@@ -353,20 +364,37 @@ void CommandLine::check() {
     refuse("--resume needs a directory; name one, or give --checkpoint-dir");
   if (options.saveEvery && options.checkpointDir.empty())
     refuse("--save-every needs --checkpoint-dir");
-  bool minLrGiven = false;
-  for (const CLI::Option *option : minLrOptions)
-    minLrGiven |= option->count() > 0;
-  if (!minLrGiven)
-    options.minLr = options.lr / 10;
-  if (options.minLr > options.lr)
-    refuse("--min-lr is larger than --lr; lower it or raise --lr");
+}
+
+void CommandLine::checkArtifact() {
+  for (const Flag &flag : flags)
+    if (flag.fate == Fate::Compiled && flag.option->count() &&
+        options.fixedByArtifact.empty())
+      options.fixedByArtifact = flag.name;
   if (options.isArtifact() && !options.fixedByArtifact.empty())
     refuse("'" + options.model + "' is compiled already, so " +
            options.fixedByArtifact +
            " cannot change it; give the config.json instead");
 }
 
+void CommandLine::check() {
+  if (isGiven("--gemm-epilogues") && !options.plan.device.target.isCuda())
+    refuse("--gemm-epilogues needs --device cuda; on the CPU kernels do it");
+  checkMesh();
+  checkStages();
+  refuseUnless(checkPlan(options.plan));
+  checkLaunch();
+  checkCheckpoints();
+  checkLearningRate();
+  checkArtifact();
+}
+
 bool CommandLine::parse(int argc, char **argv, int &exitCode) {
+  if (argc == 2 && argv[1] == std::string("--help-markdown")) {
+    std::cout << helpAsMarkdown(app);
+    exitCode = 0;
+    return false;
+  }
   try {
     if (argc > 1)
       checkCommand(argv[1]);

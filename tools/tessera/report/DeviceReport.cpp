@@ -11,10 +11,10 @@ static std::string textOf(const json::Object &object, StringRef key) {
   return object.getString(key).value_or("").str();
 }
 
-DeviceReport tessera::readDeviceReport(const char *device) {
+DeviceReport tessera::readDeviceReport(DeviceKind device) {
   DeviceReport report;
   const char *text = nullptr;
-  if (tsr_device_report(device, &text) != TSR_OK) {
+  if (tsr_device_report(nameOf(device), &text) != TSR_OK) {
     report.problem = tsr_last_error();
     return report;
   }
@@ -28,7 +28,8 @@ DeviceReport tessera::readDeviceReport(const char *device) {
   }
   report.problem = textOf(*root, "problem");
   if (!report.problem.empty())
-    report.problem = "device '" + std::string(device) + "': " + report.problem;
+    report.problem =
+        "device '" + std::string(nameOf(device)) + "': " + report.problem;
   if (const json::Array *parts = root->getArray("parts"))
     for (const json::Value &value : *parts)
       if (const json::Object *part = value.getAsObject())

@@ -3,6 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_REPORT_DEVICEREPORT_H
 #define TESSERA_TOOLS_TESSERA_REPORT_DEVICEREPORT_H
 
+#include "tessera/Options/PlanOptions.h"
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ struct DeviceReport {
   std::vector<Part> parts;
 };
 
-DeviceReport readDeviceReport(const char *device);
+DeviceReport readDeviceReport(DeviceKind device);
 
 } // namespace tessera
 

@@ -1,6 +1,6 @@
 //===- LossCurve.cpp - a plot of the loss in plain characters -------------===//
 
-#include "tools/tessera/train/Progress.h"
+#include "tools/tessera/train/LossCurve.h"
 #include <algorithm>
 #include <cmath>
 

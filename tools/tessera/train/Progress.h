@@ -40,11 +40,6 @@ private:
   std::vector<double> history;
 };
 
-/// A plot in plain characters, `height` lines; `baseline` (0: none) is drawn as
-/// a line of dashes.
-std::string lossCurve(const std::vector<double> &losses, int64_t firstStep,
-                      double baseline, int width, int height);
-
 } // namespace tessera
 
 #endif // TESSERA_TOOLS_TESSERA_TRAIN_PROGRESS_H

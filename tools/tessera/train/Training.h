@@ -3,7 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_TRAIN_TRAINING_H
 #define TESSERA_TOOLS_TESSERA_TRAIN_TRAINING_H
 
-#include "tools/tessera/options/Options.h"
+#include "tools/tessera/options/DriverOptions.h"
 #include "tools/tessera/train/Progress.h"
 #include "tools/tessera/train/StepLog.h"
 #include <memory>

@@ -25,8 +25,10 @@ constexpr double kShrunkLayers = 2, kShrunkTokens = 512;
 /// element. f64: sums in another order, through 2 layers and 3 steps. f32 and
 /// bf16: their rounding unit times the longest chain of sums and of exp and
 /// rsqrt around them.
-double toleranceOf(const std::string &precision) {
-  return precision == "f64" ? 1e-9 : precision == "f32" ? 2e-3 : 1e-1;
+double toleranceOf(Precision precision) {
+  return precision == Precision::F64   ? 1e-9
+         : precision == Precision::F32 ? 2e-3
+                                       : 1e-1;
 }
 
 /// How much more rounding a program of this size piles up than a shrunk one:
@@ -49,8 +51,8 @@ double growthOf(const ArtifactFile &artifact) {
 
 /// Elements below this share of 1 count as 0: values that are 0 in exact
 /// arithmetic (the gradient of attention's key bias) hold only rounding noise.
-double floorOf(const std::string &precision) {
-  return precision == "f64" ? 1e-6 : 1e-3;
+double floorOf(Precision precision) {
+  return precision == Precision::F64 ? 1e-6 : 1e-3;
 }
 
 struct Tensor {
@@ -99,8 +101,7 @@ bool Run::open(const std::string &path) {
   options.size = sizeof(options);
   options.seed = 1;
   options.poison = 1;
-  const std::string device = artifact.device();
-  options.device = device.c_str();
+  options.device = nameOf(artifact.device());
   if (tsr_session_create(artifact.get(), &options, &opened))
     return fail();
   session.reset(opened);
@@ -215,7 +216,7 @@ bool Run::copiesAgree(const Tensor &tensor, bool &agree) {
 /// Compares the state of two runs after a step.
 class Comparison {
 public:
-  Comparison(Run &serial, Run &parallel, const std::string &precision,
+  Comparison(Run &serial, Run &parallel, Precision precision,
              NumericCheck &check)
       : serial(serial), parallel(parallel), precision(precision), check(check),
         tolerance(toleranceOf(precision) * growthOf(serial.artifact)) {}
@@ -228,7 +229,7 @@ private:
   bool isNoise(const Tensor &tensor) const;
 
   Run &serial, &parallel;
-  const std::string &precision;
+  Precision precision;
   NumericCheck &check;
   double tolerance;
 };
@@ -237,7 +238,7 @@ private:
 /// for the key part of attention's bias, it makes steps of rounding noise. The
 /// gradient and the moments are compared.
 bool Comparison::isNoise(const Tensor &tensor) const {
-  if (precision == "f64")
+  if (precision == Precision::F64)
     return false;
   return tensor.name.find(":adamw") != std::string::npos ||
          (tensor.role == "parameter" &&
@@ -309,8 +310,8 @@ std::vector<int32_t> randomTokens(const tsr_artifact *artifact, int64_t step) {
 } // namespace
 
 bool tessera::compareRuns(const std::string &serialPath,
-                          const std::string &parallelPath,
-                          const std::string &precision, NumericCheck &check) {
+                          const std::string &parallelPath, Precision precision,
+                          NumericCheck &check) {
   Run serial, parallel;
   if (!serial.open(serialPath) || !parallel.open(parallelPath))
     return false;

@@ -3,6 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_VERIFY_VERIFYNUMERICS_H
 #define TESSERA_TOOLS_TESSERA_VERIFY_VERIFYNUMERICS_H
 
+#include "tessera/Options/PlanOptions.h"
 #include <cstdint>
 #include <string>
 
@@ -22,7 +23,7 @@ struct NumericCheck {
 /// program order. `precision` sets the tolerance. False after an error that has
 /// been printed.
 bool compareRuns(const std::string &serialPath, const std::string &parallelPath,
-                 const std::string &precision, NumericCheck &check);
+                 Precision precision, NumericCheck &check);
 
 } // namespace tessera
 

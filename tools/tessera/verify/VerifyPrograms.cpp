@@ -4,29 +4,26 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Distribute/Erasure.h"
 #include "tessera/Import/Import.h"
-#include "tessera/Options/MeshAxis.h"
+#include "tessera/Pipelines/Compile.h"
+#include "tessera/Pipelines/FitMemory.h"
+#include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/input/CompilerContext.h"
-#include "tools/tessera/options/Mesh.h"
-#include "tools/tessera/options/PlanOptions.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace tessera;
 
 /// One rank, every value made once.
-static void makeSerial(CompileOptions &compile) {
-  compile.mesh.clear();
-  compile.dumpDir.clear();
-  compile.recompute = "none";
-  compile.dpSync = "all-reduce";
+static void makeSerial(PlanOptions &plan) {
+  plan.mesh = {};
+  plan.debugging.dumpDirectory.clear();
+  plan.memory.recompute = Recompute::None;
+  plan.strategies.dpSync = DpSync::AllReduce;
 }
 
 static OwningOpRef<ModuleOp> importWhole(MLIRContext &context,
                                          const DriverOptions &options) {
-  auto module = importModel(
-      &context, options.model,
-      {options.sequence, options.batch, options.microBatches,
-       options.precision == "f64" ? "f64" : "f32", options.targetSequence});
+  auto module = importModel(&context, options.model, importOptions(options));
   return succeeded(module) ? std::move(*module) : nullptr;
 }
 
@@ -37,11 +34,10 @@ bool tessera::chooseRecompute(DriverOptions &options) {
   OwningOpRef<ModuleOp> module = importWhole(compiler.context, options);
   if (!module)
     return false;
-  CompileOptions compile = planOptions(options, *module);
-  if (failed(fitMemory(*module, compile)))
+  PlanOptions plan = planOf(options, *module);
+  if (failed(fitMemory(*module, plan)))
     return false;
-  options.recompute = compile.recompute;
-  options.recomputeLayers = compile.recomputeLayers;
+  options.plan.memory = plan.memory;
   return true;
 }
 
@@ -54,10 +50,10 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
     OwningOpRef<ModuleOp> module = importWhole(compiler.context, options);
     if (!module)
       return false;
-    CompileOptions compile = planOptions(options, *module);
+    PlanOptions plan = planOf(options, *module);
     if (!isParallel)
-      makeSerial(compile);
-    if (failed(distributeToStep(*module, compile)))
+      makeSerial(plan);
+    if (failed(distributeToStep(*module, plan)))
       return false;
     programs[isParallel] = std::move(module);
   }
@@ -70,80 +66,69 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
 }
 
 /// Two sequences per rank of `dp` and `ep` and micro-batch.
-static int64_t smallBatch(const DriverOptions &options) {
-  Mesh mesh;
-  mesh.parse(options.mesh);
-  int64_t batch = 2 * std::max<int64_t>(1, options.microBatches);
-  for (const auto &[axis, size] : mesh.axes)
-    if (axis == kDataAxis || axis == kExpertAxis)
-      batch *= size;
-  return batch;
+static int64_t smallBatch(const PlanOptions &plan) {
+  return 2 * std::max<int64_t>(1, plan.sizes.microBatches) *
+         plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
 }
 
 /// Layers enough for every chunk of the pipeline: a layer is two segments, and
-/// what is before and behind the layers is one each.
-static int64_t smallLayers(const DriverOptions &options) {
+/// what is before and after the layers is one each.
+static int64_t smallLayers(const PlanOptions &plan) {
   constexpr int64_t least = 2;
-  if (!options.stages.empty())
-    return std::accumulate(options.stages.begin(), options.stages.end(),
+  const StageOptions &stages = plan.stages;
+  if (!stages.layers.empty())
+    return std::accumulate(stages.layers.begin(), stages.layers.end(),
                            int64_t(0));
-  Mesh mesh;
-  mesh.parse(options.mesh);
-  int64_t chunks = options.virtualStages;
-  for (const auto &[axis, size] : mesh.axes)
-    if (axis == kPipelineAxis)
-      chunks *= size;
+  int64_t chunks = stages.virtualStages * plan.mesh.sizeOf(MeshAxis::Pipeline);
   return std::max(least, (chunks - 1) / 2);
 }
 
 /// Short sequences that a ring can cut into chunks of its ranks; whether it can
 /// cut the whole ones is checked with the types.
-static void shrinkSequence(ImportOptions &import,
-                           const DriverOptions &options) {
-  if (options.contextParallel != "ring")
+static void shrinkSequence(ImportOptions &import, const PlanOptions &plan) {
+  if (plan.strategies.contextParallel != ContextParallel::Ring)
     return;
-  Mesh mesh;
-  mesh.parse(options.mesh);
-  int64_t chunks = 2 * mesh.sizeOf(kContextAxis);
+  int64_t chunks = 2 * plan.mesh.sizeOf(MeshAxis::Context);
   import.shrunkPositions =
       std::max(chunks, import.shrunkPositions / chunks * chunks);
-  if (options.sequence)
-    import.sequence = std::min(options.sequence, import.shrunkPositions);
+  if (plan.sizes.sequence)
+    import.sequence = std::min(plan.sizes.sequence, import.shrunkPositions);
 }
 
 /// Above every element of a clipped gradient, and of a shrunk model's.
 static constexpr double kGradientScale = 1.0;
 
-bool tessera::compileShrunk(const DriverOptions &options,
-                            const std::string &precision,
+bool tessera::compileShrunk(const DriverOptions &options, Precision precision,
                             const std::string &path, Side side) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
   ImportOptions import;
-  import.elementType = precision == "f64" ? "f64" : "f32";
+  import.elementType =
+      nameOf(precision == Precision::F64 ? precision : Precision::F32);
   if (!options.isProgram()) {
     import.shrink = true;
-    import.shrunkLayers = smallLayers(options);
-    import.batch = smallBatch(options);
-    import.microBatches = options.microBatches;
-    shrinkSequence(import, options);
+    import.shrunkLayers = smallLayers(options.plan);
+    import.batch = smallBatch(options.plan);
+    import.microBatches = options.plan.sizes.microBatches;
+    shrinkSequence(import, options.plan);
   }
   auto module = importModel(&compiler.context, options.model, import);
   if (failed(module))
     return false;
-  CompileOptions compile = planOptions(options, **module);
+  PlanOptions plan = planOf(options, **module);
   if (side == Side::Serial)
-    makeSerial(compile);
-  if (side == Side::Serial || precision == "f64")
-    compile.device = "cpu";
-  compile.precision = precision;
-  compile.memoryLimit = 0; // Of the whole model.
-  compile.keepValues = true;
+    makeSerial(plan);
+  if (side == Side::Serial || precision == Precision::F64)
+    plan.device.target = {};
+  plan.precision = precision;
+  plan.memory.limit = 0; // Of the whole model.
+  plan.debugging.keepValues = true;
   // A small epsilon makes AdamW's first steps signs of gradients: of those that
   // bf16, or f32 in a program of full size, barely resolves, either sign. A
   // large one keeps what is compared proportional to the gradients.
-  if (precision == "bf16" || (precision == "f32" && options.isProgram()))
-    compile.epsilon = kGradientScale;
-  return succeeded(compileToArtifact(**module, compile, path));
+  if (precision == Precision::BF16 ||
+      (precision == Precision::F32 && options.isProgram()))
+    plan.optimizer.epsilon = kGradientScale;
+  return succeeded(compileToArtifact(**module, plan, path));
 }

@@ -3,7 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_VERIFY_VERIFYPROGRAMS_H
 #define TESSERA_TOOLS_TESSERA_VERIFY_VERIFYPROGRAMS_H
 
-#include "tools/tessera/options/Options.h"
+#include "tools/tessera/options/DriverOptions.h"
 #include <string>
 
 namespace tessera {
@@ -30,7 +30,7 @@ enum class Side { Serial, Parallel };
 /// Compiles a small model of the same make, every value kept. The batch is that
 /// of `options`' mesh on both sides. A program (.mlir) keeps its sizes: they
 /// stand in every op. False after an error that has been printed.
-bool compileShrunk(const DriverOptions &options, const std::string &precision,
+bool compileShrunk(const DriverOptions &options, Precision precision,
                    const std::string &path, Side side);
 
 } // namespace tessera

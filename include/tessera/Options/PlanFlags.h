@@ -1,0 +1,75 @@
+//===- PlanFlags.h - text to options and back -------------------*- C++ -*-===//
+// What a flag of PlanFlags.def may be given, for every user of the table. It
+// needs no MLIR.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_OPTIONS_PLANFLAGS_H
+#define TESSERA_OPTIONS_PLANFLAGS_H
+
+#include "tessera/Options/PlanOptions.h"
+#include <type_traits>
+
+namespace tessera {
+
+enum class FlagCheck {
+  Any,         ///< Whatever the type accepts.
+  Positive,    ///< A number above 0.
+  NotNegative, ///< A number not below 0.
+  BelowOne,    ///< A number from 0 to 0.999999.
+  Size,        ///< "900MiB": bytes, at least one.
+  SizeOrZero
+};
+
+/// A flag as users write it: "--seq-length" of seq_length.
+std::string flagName(const char *name);
+
+/// Reads what a flag is given. Returns what is wrong with it, or "".
+std::string readFlag(const std::string &flag, FlagCheck check,
+                     const std::string &text, bool &value);
+std::string readFlag(const std::string &flag, FlagCheck check,
+                     const std::string &text, int64_t &value);
+std::string readFlag(const std::string &flag, FlagCheck check,
+                     const std::string &text, int32_t &value);
+std::string readFlag(const std::string &flag, FlagCheck check,
+                     const std::string &text, double &value);
+std::string readFlag(const std::string &flag, FlagCheck check,
+                     const std::string &text, std::string &value);
+/// Numbers with commas between them.
+std::string readFlag(const std::string &flag, FlagCheck check,
+                     const std::string &text, std::vector<int64_t> &value);
+std::string readFlag(const std::string &flag, FlagCheck check,
+                     const std::string &text, MeshShape &value);
+std::string readFlag(const std::string &flag, FlagCheck check,
+                     const std::string &text, DeviceTarget &value);
+template <typename Enum, typename = std::enable_if_t<std::is_enum_v<Enum>>>
+std::string readFlag(const std::string &flag, FlagCheck,
+                     const std::string &text, Enum &value) {
+  std::optional<Enum> known = fromName<Enum>(text);
+  if (!known)
+    return flag + " " + text + " is not supported; use " + listNames<Enum>();
+  value = *known;
+  return "";
+}
+
+/// A value as readFlag takes it.
+std::string flagText(FlagCheck check, bool value);
+std::string flagText(FlagCheck check, int64_t value);
+std::string flagText(FlagCheck check, int32_t value);
+std::string flagText(FlagCheck check, double value);
+std::string flagText(FlagCheck check, const std::string &value);
+std::string flagText(FlagCheck check, const std::vector<int64_t> &value);
+std::string flagText(FlagCheck check, const MeshShape &value);
+std::string flagText(FlagCheck check, const DeviceTarget &value);
+template <typename Enum, typename = std::enable_if_t<std::is_enum_v<Enum>>>
+std::string flagText(FlagCheck, Enum value) {
+  return nameOf(value);
+}
+
+/// Sets the option of a flag, "zero" or "layout-invariant", that a pipeline
+/// has. Returns what is wrong, or "".
+std::string setFlag(PlanOptions &plan, const std::string &name,
+                    const std::string &text);
+
+} // namespace tessera
+
+#endif // TESSERA_OPTIONS_PLANFLAGS_H

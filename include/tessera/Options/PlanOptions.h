@@ -1,0 +1,171 @@
+//===- PlanOptions.h - what can be asked of a compiled program --*- C++ -*-===//
+// The options that the driver, the pipelines and the compiler share, as plain
+// data. PlanFlags.def gives each its flag. It needs no MLIR.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_OPTIONS_PLANOPTIONS_H
+#define TESSERA_OPTIONS_PLANOPTIONS_H
+
+#include "tessera/Options/MeshShape.h"
+#include "tessera/Options/ScheduleKind.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// BF16 is mixed: storage of activations and products in bf16, the rest in f32.
+enum class Precision { F32, BF16, F64 };
+template <> struct Names<Precision> {
+  static constexpr Name<Precision> table[] = {{Precision::F32, "f32"},
+                                              {Precision::BF16, "bf16"},
+                                              {Precision::F64, "f64"}};
+};
+
+/// How attention over `cp` gets keys and values of other ranks.
+enum class ContextParallel { AllGather, Ulysses, Ring };
+template <> struct Names<ContextParallel> {
+  static constexpr Name<ContextParallel> table[] = {
+      {ContextParallel::AllGather, "all-gather"},
+      {ContextParallel::Ulysses, "ulysses"},
+      {ContextParallel::Ring, "ring"}};
+};
+
+/// What is split over `dp`; each stage includes those before it.
+enum class ZeroStage { None, OptimizerState, Gradients, Parameters };
+template <> struct Names<ZeroStage> {
+  static constexpr Name<ZeroStage> table[] = {{ZeroStage::None, "0"},
+                                              {ZeroStage::OptimizerState, "1"},
+                                              {ZeroStage::Gradients, "2"},
+                                              {ZeroStage::Parameters, "3"}};
+};
+
+/// How `dp` sums gradients. With a parameter server each parameter is updated
+/// by one rank.
+enum class DpSync { AllReduce, ParameterServer };
+template <> struct Names<DpSync> {
+  static constexpr Name<DpSync> table[] = {
+      {DpSync::AllReduce, "all-reduce"},
+      {DpSync::ParameterServer, "parameter-server"}};
+};
+
+/// What backward computes again instead of keeping it. Auto is the least that
+/// fits into the memory limit.
+enum class Recompute { None, Selective, Full, Auto };
+template <> struct Names<Recompute> {
+  static constexpr Name<Recompute> table[] = {
+      {Recompute::None, "none"},
+      {Recompute::Selective, "selective"},
+      {Recompute::Full, "full"},
+      {Recompute::Auto, "auto"}};
+};
+
+enum class DeviceKind { Cpu, Cuda };
+template <> struct Names<DeviceKind> {
+  static constexpr Name<DeviceKind> table[] = {{DeviceKind::Cpu, "cpu"},
+                                               {DeviceKind::Cuda, "cuda"}};
+};
+
+/// "cpu", "cuda" or "cuda:sm_90".
+struct DeviceTarget {
+  DeviceKind kind = DeviceKind::Cpu;
+  std::string arch = "sm_90"; ///< Of CUDA.
+
+  bool isCuda() const { return kind == DeviceKind::Cuda; }
+};
+
+/// Sizes of the model's step. 0: the model's own, or a default of the importer.
+struct SizeOptions {
+  int64_t sequence = 0;       ///< Tokens.
+  int64_t targetSequence = 0; ///< Of an encoder-decoder model.
+  int64_t batch = 0; ///< Sequences of a step, all ranks and micro-batches.
+  int64_t microBatches = 0;
+};
+
+/// How work and state are split over the axes of the mesh.
+struct StrategyOptions {
+  bool sequenceParallel = false;
+  ContextParallel contextParallel = ContextParallel::AllGather;
+  ZeroStage zero = ZeroStage::None;
+  DpSync dpSync = DpSync::AllReduce;
+  /// Sums are trees of so many chunks, so that every mesh gives the same bits;
+  /// a power of 2. 0: in any order.
+  int64_t layoutInvariant = 0;
+};
+
+/// Of mesh axis `pp`.
+struct StageOptions {
+  ScheduleKind schedule = ScheduleKind::OneForwardOneBackward;
+  int64_t virtualStages = 1; ///< Chunks per stage.
+  /// Layers of each chunk; empty: balanced by flops.
+  std::vector<int64_t> layers;
+};
+
+struct MemoryOptions {
+  Recompute recompute = Recompute::None;
+  int64_t recomputeLayers = -1; ///< Full: the first so many; -1: all.
+  int64_t limit = 0;            ///< Bytes of a rank's arena; 0: no limit.
+};
+
+struct CommunicationOptions {
+  /// Most bytes of gradients that are reduced together; 0: no buckets.
+  int64_t bucketBytes = int64_t(25) << 20;
+  /// Collectives are started early and waited for late.
+  bool overlap = true;
+};
+
+struct DeviceOptions {
+  DeviceTarget target;
+  /// LLVM's name of the CPU; with CUDA that of the host program.
+  std::string cpu = "native";
+  int64_t vectorBits = 512; ///< Width of the vector registers of that CPU.
+  /// With CUDA: matrix products apply GELU and sum bias gradients, as far as
+  /// the library can.
+  bool gemmEpilogues = true;
+  /// CUDA kernels as code of the CPU: for tests, which bring an emulator and,
+  /// for CUDA, a device.
+  bool emulateGrid = false;
+
+  bool hasCudaKernels() const { return target.isCuda() || emulateGrid; }
+};
+
+/// AdamW.
+struct OptimizerOptions {
+  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
+  double weightDecay = 0.1; ///< Decoupled; none on biases and norms.
+  double clip = 1.0;        ///< Largest gradient norm; 0: none.
+};
+
+/// Stored in the artifact; a run may replace it (runtime/tessera.h).
+struct LearningRateOptions {
+  double largest = 1e-3, smallest = 1e-4;
+  int64_t warmupSteps = 0, totalSteps = 0;
+};
+
+struct DebuggingOptions {
+  std::string dumpDirectory; ///< If set: IR after each pass, numbered files.
+  /// If set: a pass that fails leaves its input here. Else only one that
+  /// crashes does, in a temporary file.
+  std::string reproducer;
+  /// Give every value of the program its own buffer, named in the artifact as
+  /// role "value", so that `verify` can compare it. Larger and slower.
+  bool keepValues = false;
+};
+
+struct PlanOptions {
+  SizeOptions sizes;
+  Precision precision = Precision::F32;
+  MeshShape mesh;
+  StrategyOptions strategies;
+  StageOptions stages;
+  MemoryOptions memory;
+  CommunicationOptions communication;
+  DeviceOptions device;
+  OptimizerOptions optimizer;
+  LearningRateOptions learningRate;
+  DebuggingOptions debugging;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_OPTIONS_PLANOPTIONS_H

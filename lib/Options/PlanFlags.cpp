@@ -1,0 +1,236 @@
+//===- PlanFlags.cpp - text to options and back ---------------------------===//
+
+#include "tessera/Options/PlanFlags.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <sstream>
+
+using namespace tessera;
+
+namespace {
+
+constexpr double kAlmostOne = 0.999999;
+
+constexpr struct {
+  const char *suffix;
+  double bytes;
+} kUnits[] = {{"", 1},         {"B", 1},        {"KiB", 0x1p10},
+              {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+
+/// "4096", "900MiB", "1.5 GiB": bytes, rounded down; nullopt for anything else
+/// and for less than a byte.
+std::optional<int64_t> parseBytes(const std::string &text) {
+  char *end = nullptr;
+  double number = std::strtod(text.c_str(), &end);
+  if (end == text.c_str())
+    return std::nullopt;
+  while (*end == ' ')
+    ++end;
+  for (const auto &unit : kUnits) {
+    double bytes = number * unit.bytes;
+    // The comparisons are also false for NaN.
+    if (std::strcmp(end, unit.suffix) == 0 && bytes >= 1 && bytes < 0x1p62)
+      return static_cast<int64_t>(bytes);
+  }
+  return std::nullopt;
+}
+
+std::string readSize(const std::string &flag, FlagCheck check,
+                     const std::string &text, int64_t &value) {
+  bool mayBeZero = check == FlagCheck::SizeOrZero;
+  std::optional<int64_t> bytes = parseBytes(text);
+  if (mayBeZero && text == "0")
+    bytes = 0;
+  if (!bytes)
+    return flag + " '" + text + "' is no size; write " +
+           (mayBeZero ? "0, " : "") +
+           "bytes, or a number with KiB, MiB, GiB or TiB";
+  value = *bytes;
+  return "";
+}
+
+bool isLegal(FlagCheck check, double value) {
+  switch (check) {
+  case FlagCheck::Positive:
+    return value > 0;
+  case FlagCheck::NotNegative:
+    return value >= 0;
+  case FlagCheck::BelowOne:
+    return value >= 0 && value <= kAlmostOne;
+  default:
+    return true;
+  }
+}
+
+const char *describe(FlagCheck check) {
+  switch (check) {
+  case FlagCheck::Positive:
+    return "a number above 0";
+  case FlagCheck::NotNegative:
+    return "a number not below 0";
+  case FlagCheck::BelowOne:
+    return "a number from 0 to 0.999999";
+  default:
+    return "a number";
+  }
+}
+
+std::string refuseNumber(const std::string &flag, FlagCheck check,
+                         const std::string &text) {
+  return flag + ": must be " + describe(check) + ", but is " + text;
+}
+
+} // namespace
+
+std::string tessera::flagName(const char *name) {
+  std::string text = std::string("--") + name;
+  std::replace(text.begin(), text.end(), '_', '-');
+  return text;
+}
+
+std::string tessera::readFlag(const std::string &flag, FlagCheck,
+                              const std::string &text, bool &value) {
+  if (text != "true" && text != "false")
+    return flag + " must be true or false, but is " + text;
+  value = text == "true";
+  return "";
+}
+
+std::string tessera::readFlag(const std::string &flag, FlagCheck check,
+                              const std::string &text, int64_t &value) {
+  if (check == FlagCheck::Size || check == FlagCheck::SizeOrZero)
+    return readSize(flag, check, text, value);
+  char *end = nullptr;
+  errno = 0;
+  int64_t number = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end || errno ||
+      !isLegal(check, static_cast<double>(number)))
+    return refuseNumber(flag, check, text);
+  value = number;
+  return "";
+}
+
+std::string tessera::readFlag(const std::string &flag, FlagCheck check,
+                              const std::string &text, int32_t &value) {
+  int64_t wide = 0;
+  if (std::string why = readFlag(flag, check, text, wide); !why.empty())
+    return why;
+  value = static_cast<int32_t>(wide);
+  if (value == wide)
+    return "";
+  return flag + ": must be " + describe(check) + " and at most " +
+         std::to_string(std::numeric_limits<int32_t>::max()) + ", but is " +
+         text;
+}
+
+std::string tessera::readFlag(const std::string &flag, FlagCheck check,
+                              const std::string &text, double &value) {
+  char *end = nullptr;
+  double number = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end || !isLegal(check, number))
+    return refuseNumber(flag, check, text);
+  value = number;
+  return "";
+}
+
+std::string tessera::readFlag(const std::string &, FlagCheck,
+                              const std::string &text, std::string &value) {
+  value = text;
+  return "";
+}
+
+std::string tessera::readFlag(const std::string &flag, FlagCheck check,
+                              const std::string &text,
+                              std::vector<int64_t> &value) {
+  value.clear();
+  std::istringstream stream(text);
+  std::string part;
+  while (std::getline(stream, part, ',')) {
+    value.push_back(0);
+    if (std::string why = readFlag(flag, check, part, value.back());
+        !why.empty())
+      return why;
+  }
+  return "";
+}
+
+std::string tessera::readFlag(const std::string &, FlagCheck,
+                              const std::string &text, MeshShape &value) {
+  return value.parse(text);
+}
+
+std::string tessera::readFlag(const std::string &, FlagCheck,
+                              const std::string &text, DeviceTarget &value) {
+  size_t colon = text.find(':');
+  bool hasArch = colon != std::string::npos;
+  std::optional<DeviceKind> kind = fromName<DeviceKind>(text.substr(0, colon));
+  bool isLegal =
+      kind &&
+      (!hasArch || (*kind == DeviceKind::Cuda && colon + 1 < text.size()));
+  if (!isLegal)
+    return "unknown device '" + text + "'; use cpu, cuda or cuda:sm_90";
+  value.kind = *kind;
+  if (hasArch)
+    value.arch = text.substr(colon + 1);
+  return "";
+}
+
+std::string tessera::flagText(FlagCheck, bool value) {
+  return value ? "true" : "false";
+}
+
+std::string tessera::flagText(FlagCheck check, int64_t value) {
+  std::string text = std::to_string(value);
+  if (value == 0 ||
+      (check != FlagCheck::Size && check != FlagCheck::SizeOrZero))
+    return text;
+  for (const auto &unit : kUnits)
+    if (value % static_cast<int64_t>(unit.bytes) == 0)
+      text = std::to_string(value / static_cast<int64_t>(unit.bytes)) +
+             unit.suffix;
+  return text;
+}
+
+std::string tessera::flagText(FlagCheck, int32_t value) {
+  return std::to_string(value);
+}
+
+std::string tessera::flagText(FlagCheck, double value) {
+  std::ostringstream stream;
+  stream << value;
+  return stream.str();
+}
+
+std::string tessera::flagText(FlagCheck, const std::string &value) {
+  return value;
+}
+
+std::string tessera::flagText(FlagCheck, const std::vector<int64_t> &value) {
+  std::string text;
+  for (int64_t number : value)
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
+std::string tessera::flagText(FlagCheck, const MeshShape &value) {
+  return value.str();
+}
+
+std::string tessera::flagText(FlagCheck, const DeviceTarget &value) {
+  std::string kind = nameOf(value.kind);
+  bool hasArch = value.isCuda() && value.arch != DeviceTarget().arch;
+  return hasArch ? kind + ":" + value.arch : kind;
+}
+
+std::string tessera::setFlag(PlanOptions &plan, const std::string &name,
+                             const std::string &text) {
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  if (flagName(#NAME) == "--" + name)                                          \
+    return readFlag("--" + name, FlagCheck::CHECK, text, plan.FIELD);
+#define PASS_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+  return "unknown flag '" + name + "'";
+}

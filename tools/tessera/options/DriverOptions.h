@@ -1,0 +1,66 @@
+//===- DriverOptions.h - what the command line says -------------*- C++ -*-===//
+// Plain data between the parser of the command line, which knows no MLIR, and
+// the commands, which know no parser. 0 and "" mean: not given.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_OPTIONS_DRIVEROPTIONS_H
+#define TESSERA_TOOLS_TESSERA_OPTIONS_DRIVEROPTIONS_H
+
+#include "tessera/Options/PlanOptions.h"
+#include "tools/tessera/options/LaunchEnvironment.h"
+
+namespace tessera {
+
+enum class Command { Doctor, Import, Compile, Report, Verify, Train };
+
+struct DriverOptions {
+  /// A run has a length, unlike a program that is only compiled.
+  DriverOptions() {
+    plan.learningRate.warmupSteps = 10;
+    plan.learningRate.totalSteps = 100;
+  }
+
+  Command command = Command::Doctor;
+  std::string model;  ///< config.json, directory, .mlir or .tsr.
+  std::string output; ///< -o; "" or "-": standard output.
+  bool json = false;
+  std::string scheduleSvg; ///< report: a file for the picture.
+
+  PlanOptions plan;
+  int64_t ranks = 0; ///< The most that a run may start.
+  /// The first option given that a compiled artifact has fixed.
+  std::string fixedByArtifact;
+  bool learningRateGiven = false; ///< Overrides that of an artifact.
+
+  // Training.
+  std::vector<std::string> data;
+  std::string dataFormat = "auto", communicator;
+  std::string checkpointDir, resumeDir, weights, log, trace;
+  bool resumes = false;
+  Launch launch; ///< One of several processes, or alone.
+  int32_t rendezvousTimeoutMs = 0;
+  int64_t saveEvery = 0, seed = 0;
+  int32_t threads = 0, timeoutMs = 0;
+
+  bool isArtifact() const { return modelEndsWith(".tsr"); }
+  /// An nn program, whose sizes are fixed, rather than a config.
+  bool isProgram() const {
+    return modelEndsWith(".mlir") || modelEndsWith(".mlirbc");
+  }
+
+private:
+  bool modelEndsWith(const std::string &extension) const {
+    return model.size() > extension.size() &&
+           model.compare(model.size() - extension.size(), std::string::npos,
+                         extension) == 0;
+  }
+};
+
+/// Parses and checks. Returns true to go on; otherwise the program ends with
+/// `exitCode` (help and errors are printed already).
+bool parseCommandLine(int argc, char **argv, DriverOptions &options,
+                      int &exitCode);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_OPTIONS_DRIVEROPTIONS_H

@@ -1,0 +1,79 @@
+//===- PlanChecks.cpp - do the options of a plan go together? -------------===//
+
+#include "tools/tessera/options/PlanChecks.h"
+#include "tessera/Schedule/Schedule.h"
+
+using namespace tessera;
+
+static std::string checkServer(const PlanOptions &plan) {
+  if (plan.strategies.dpSync != DpSync::ParameterServer)
+    return "";
+  if (plan.mesh.sizeOf(MeshAxis::Data) == 1)
+    return "--dp-sync parameter-server gives parameters to ranks of mesh axis "
+           "'dp', which has one rank; use a mesh with dp=2 or more, or leave "
+           "it out";
+  if (plan.strategies.zero != ZeroStage::None)
+    return "--dp-sync parameter-server updates whole parameters, --zero " +
+           std::string(nameOf(plan.strategies.zero)) +
+           " slices of them; leave one of the two out";
+  if (plan.mesh.sizeOf(MeshAxis::Pipeline) > 1)
+    return "--dp-sync parameter-server is not supported with mesh axis 'pp'; "
+           "use --dp-sync all-reduce, or 'tp' and 'cp'";
+  return "";
+}
+
+static std::string checkContextParallel(const PlanOptions &plan) {
+  if (plan.mesh.sizeOf(MeshAxis::Context) > 1)
+    return "";
+  const char *remedy = " mesh axis 'cp', which has one rank; use a mesh with "
+                       "cp=2 or more, or leave it out";
+  switch (plan.strategies.contextParallel) {
+  case ContextParallel::AllGather:
+    return "";
+  case ContextParallel::Ulysses:
+    return std::string("--context-parallel ulysses exchanges heads over") +
+           remedy;
+  case ContextParallel::Ring:
+    return std::string("--context-parallel ring passes keys and values along") +
+           remedy;
+  }
+  return "";
+}
+
+static std::string checkStrategies(const PlanOptions &plan) {
+  if (plan.strategies.sequenceParallel &&
+      plan.mesh.sizeOf(MeshAxis::Tensor) == 1)
+    return "--sequence-parallel splits activations over mesh axis 'tp', which "
+           "has one rank; use a mesh with tp=2 or more, or leave it out";
+  if (plan.strategies.zero != ZeroStage::None &&
+      plan.mesh.sizeOf(MeshAxis::Data) == 1)
+    return "--zero splits state over mesh axis 'dp', which has one rank; use a "
+           "mesh with dp=2 or more, or leave it out";
+  if (std::string why = checkServer(plan); !why.empty())
+    return why;
+  return checkContextParallel(plan);
+}
+
+static std::string checkStages(const PlanOptions &plan) {
+  int64_t stages = plan.mesh.sizeOf(MeshAxis::Pipeline);
+  if (stages == 1)
+    return "";
+  return pipeline::checkShape(plan.stages.schedule,
+                              {stages, plan.stages.virtualStages, 1});
+}
+
+static std::string checkMemory(const MemoryOptions &memory) {
+  if (memory.recompute == Recompute::Auto && memory.limit == 0)
+    return "--recompute auto needs --memory-limit";
+  if (memory.recomputeLayers >= 0 && memory.recompute != Recompute::Full)
+    return "--recompute-layers needs --recompute full";
+  return "";
+}
+
+std::string tessera::checkPlan(const PlanOptions &plan) {
+  if (std::string why = checkStrategies(plan); !why.empty())
+    return why;
+  if (std::string why = checkStages(plan); !why.empty())
+    return why;
+  return checkMemory(plan.memory);
+}
