@@ -19,7 +19,9 @@ for ops in threads.values():
 for rank in range(ranks):
     started = {e["args"]["op"]: e for e in threads[rank, 0] if e["cat"] in kinds}
     waits = sum(e["cat"] == "wait" for e in threads[rank, 0])
-    assert 0 < waits == len(threads[rank, 1]), "every started call runs once and is waited for"
+    # Every started call runs once and is waited for.
+    assert 0 < waits == len(threads[rank, 1]), (waits, len(threads[rank, 1]))
     for event in threads[rank, 1]:
         assert event["cat"] in kinds and event["ts"] >= started[event["args"]["op"]]["ts"], event
-assert {e["cat"] for rank in range(ranks) for e in threads[rank, 1]} == set(kinds)
+beside = {e["cat"] for rank in range(ranks) for e in threads[rank, 1]}
+assert beside == set(kinds), (beside, kinds)

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+from expect import expect
+
 B, S = 4, 32
 with open(sys.argv[1]) as file:
     CONFIG = json.load(file)
@@ -46,22 +48,28 @@ for n in 2, 4:
     plan, sent = compiled("--mesh", f"cp={n}", "--context-parallel", "ring")
     whole = B * S * H * 4  # of keys, f32; values alike
     pass_around = LAYERS * 2 * whole * (n - 1) // n
-    assert moved(plan, "forward") == pass_around, (n, moved(plan, "forward"), pass_around)
-    assert moved(plan, "backward") == 2 * pass_around, (n, moved(plan, "backward"))
+    expect(f"shifted forward over {n} ranks", moved(plan, "forward"), "==", pass_around)
+    expect(f"shifted backward over {n} ranks", moved(plan, "backward"), "==", 2 * pass_around)
     local, lse = whole // n, B * HEADS * S * 4 // n
-    assert moved(plan, "forward", "zigzag") == LAYERS * (4 * local + lse), n  # q, k, v, output
-    assert moved(plan, "backward", "zigzag") == LAYERS * (8 * local + lse), n  # these, gradients of all
+    # Forward q, k, v and the output; backward these and the gradients of all.
+    expect(f"dealt out forward over {n} ranks", moved(plan, "forward", "zigzag"), "==", LAYERS * (4 * local + lse))
+    expect(f"dealt out backward over {n} ranks", moved(plan, "backward", "zigzag"), "==", LAYERS * (8 * local + lse))
     wire = sum(c["bytes_of_step"] * SENT[c["collective"]](n) for c in plan["collectives"])
-    assert sent == wire, (n, sent, wire)
-    assert not any(c["collective"] == "all_gather" and c["bytes_of_call"] >= whole for c in plan["collectives"]), n
+    expect(f"sent over {n} ranks", sent, "==", wire)
+    gathers = [c["bytes_of_call"] for c in plan["collectives"] if c["collective"] == "all_gather"]
+    expect("the largest all-gather", max(gathers, default=0), "<", whole)
     gathered = report("--mesh", f"cp={n}")
     activations[n] = plan["memory"]["by_kind"]["activations"]
-    assert plan["memory"]["bytes"] < gathered["memory"]["bytes"], (n, plan["memory"], gathered["memory"])
-    assert all(abs(share * n - 1) < 1e-9 for share in plan["causal_work"]) and len(plan["causal_work"]) == n, plan
-    assert abs(sum(gathered["causal_work"]) - 1) < 1e-9 and gathered["causal_work"][-1] > 1.4 / n, gathered
-assert activations[1] > 1.8 * activations[2] > 3.2 * activations[4], activations
+    expect(f"memory with {n} ranks", plan["memory"]["bytes"], "<", gathered["memory"]["bytes"])
+    expect("slices of causal work", len(plan["causal_work"]), "==", n)
+    expect("the most uneven slice", max(abs(share * n - 1) for share in plan["causal_work"]), "<", 1e-9)
+    expect("causal work beyond the whole", abs(sum(gathered["causal_work"]) - 1), "<", 1e-9)
+    expect("the last slice without dealing out", gathered["causal_work"][-1], ">", 1.4 / n)
+expect("activations of one rank", activations[1], ">", 1.8 * activations[2])
+expect("activations of two ranks", 1.8 * activations[2], ">", 3.2 * activations[4])
 again = report("--mesh", "cp=4", "--context-parallel", "ring", "--recompute", "full")
-assert moved(again, "recompute") == moved(again, "forward") > 0
+expect("shifted again", moved(again, "recompute"), "==", moved(again, "forward"))
+expect("shifted again", moved(again, "recompute"), ">", 0)
 halves = report("--mesh", "cp=4", "--context-parallel", "ring", "--precision", "bf16")
-assert 2 * moved(halves, "forward") == pass_around
+expect("shifted in bf16, twice", 2 * moved(halves, "forward"), "==", pass_around)
 print("ring ok", activations)

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+from expect import expect
+
 B, S, H, N = 4, 32, 64, 4
 SHARE = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1}  # times (n - 1) / n of the whole
 
@@ -27,11 +29,11 @@ def sent(plan, axis, least=0):
 
 tensor = report("--mesh", f"tp={N}")
 sequence = report("--mesh", f"tp={N}", "--sequence-parallel")
-assert sent(sequence, "tp", B * S * H) == sent(tensor, "tp", B * S * H), "activations"
+expect("activations sent", sent(sequence, "tp", B * S * H), "==", sent(tensor, "tp", B * S * H))
 small = sent(sequence, "tp") - sent(sequence, "tp", B * S * H)
-assert 0 < small < B * S * H, f"norm weights, biases, positions: {small}"
-assert sequence["memory"]["bytes"] < tensor["memory"]["bytes"]
-
+expect("norm weights, biases and positions sent", small, ">", 0)
+expect("norm weights, biases and positions sent", small, "<", B * S * H)
+expect("memory", sequence["memory"]["bytes"], "<", tensor["memory"]["bytes"])
 
 
 def activations_of_layer(ranks):
@@ -50,39 +52,46 @@ def activations_of_layer(ranks):
 
 for ranks in 2, 4:
     # Rounded weights, 24 h^2 bytes, are among them, so there are more tokens than elsewhere here.
-    assert activations_of_layer(ranks) <= 34 * 4 * B * S * H // ranks, (ranks, activations_of_layer(ranks))
+    expect(f"activations of a layer on {ranks} ranks", activations_of_layer(ranks), "<=", 34 * 4 * B * S * H // ranks)
 again = report("--mesh", f"tp={N}", "--sequence-parallel", "--recompute", "selective")
 products = 2 * 2 + 1  # split by columns: two of each layer, and the head
-assert sent(again, "tp", B * S * H) - sent(sequence, "tp", B * S * H) == products * B * S * H, "gathered again"
+expect("gathered again", sent(again, "tp", B * S * H) - sent(sequence, "tp", B * S * H), "==", products * B * S * H)
 
 plans = [report("--mesh", f"dp={N}", "--zero", str(stage)) for stage in range(4)]
 P = plans[0]["parameters"]
 scalars = 2 * 2  # loss and gradient norm
-assert sent(plans[0], "dp") == 2 * P + scalars // 2, sent(plans[0], "dp")
+expect("sent without ZeRO", sent(plans[0], "dp"), "==", 2 * P + scalars // 2)
 for stage in 1, 2:
-    assert sent(plans[stage], "dp") == 2 * P + scalars, (stage, sent(plans[stage], "dp"))
-assert 2 * P < sent(plans[3], "dp") <= 3 * P + scalars
+    expect(f"sent in stage {stage}", sent(plans[stage], "dp"), "==", 2 * P + scalars)
+expect("sent in stage 3", sent(plans[3], "dp"), ">", 2 * P)
+expect("sent in stage 3", sent(plans[3], "dp"), "<=", 3 * P + scalars)
 for stage in 1, 2, 3:
     kinds = plans[stage]["memory"]["by_kind"]
-    assert plans[stage]["parameters_of_rank"] == P // N
-    assert abs(kinds["optimizer"] - 8 * P / N) <= 4096, kinds  # two moments, aligned
-    assert abs(kinds["weights"] - 4 * P / N) <= 4096, kinds
+    expect(f"parameters in stage {stage}", plans[stage]["parameters_of_rank"], "==", P // N)
+    # Two moments, aligned.
+    expect(f"optimizer state beyond 8 P / N in stage {stage}", abs(kinds["optimizer"] - 8 * P / N), "<=", 4096)
+    expect(f"weights beyond 4 P / N in stage {stage}", abs(kinds["weights"] - 4 * P / N), "<=", 4096)
 peaks = [plan["memory"]["bytes"] for plan in plans]
 assert peaks[0] > peaks[1] >= peaks[2] > peaks[3], peaks
 
 server = report("--mesh", f"dp={N}", "--dp-sync", "parameter-server")
 owners, ring = server["parameter_server"]["owners"], server["parameter_server"]["all_reduce"]
-assert sum(owner["parameters"] for owner in owners) == P
+expect("parameters of all owners", sum(owner["parameters"] for owner in owners), "==", P)
 for owner in owners:
     own = owner["parameters"]  # N - 1 ranks send gradients of these, and get them back; the others go to their owners
-    assert owner["sent"] == owner["received"] == 4 * ((N - 1) * own + P - own), owner
-    assert owner["optimizer_state"] == 8 * own
-assert ring["sent"] == ring["received"] == 2 * (N - 1) * 4 * P // N and ring["optimizer_state"] == 8 * P
+    for direction in "sent", "received":
+        expect(f"{direction} by an owner", owner[direction], "==", 4 * ((N - 1) * own + P - own))
+    expect("optimizer state of an owner", owner["optimizer_state"], "==", 8 * own)
+for direction in "sent", "received":
+    expect(f"{direction} in a ring", ring[direction], "==", 2 * (N - 1) * 4 * P // N)
+expect("optimizer state without owners", ring["optimizer_state"], "==", 8 * P)
 busiest = owners[server["parameter_server"]["busiest"]]
-assert busiest["sent"] > ring["sent"], "parameters are whole, so owners are never quite alike"
-assert server["memory"]["bytes"] == max(owner["memory"] for owner in owners)
+# Parameters are whole, so owners are never quite alike.
+expect("sent by the busiest owner", busiest["sent"], ">", ring["sent"])
+expect("memory", server["memory"]["bytes"], "==", max(owner["memory"] for owner in owners))
 kinds = server["memory"]["by_kind"]
 most = max(owner["optimizer_state"] for owner in owners)
-assert plans[1]["memory"]["by_kind"]["optimizer"] < most and kinds["optimizer"] <= most + 4096, (most, kinds)
-assert server["memory"]["bytes"] < plans[0]["memory"]["bytes"]
+expect("optimizer state of ZeRO", plans[1]["memory"]["by_kind"]["optimizer"], "<", most)
+expect("optimizer state", kinds["optimizer"], "<=", most + 4096)
+expect("memory", server["memory"]["bytes"], "<", plans[0]["memory"]["bytes"])
 print("traffic ok")
