@@ -38,7 +38,7 @@ static constexpr llvm::StringLiteral kHarmless[] = {
     "add_cross_attention",
     "quantization_config"};
 
-/// In no family that is built.
+/// Keys that no family supports.
 static constexpr llvm::StringLiteral kUnsupported[] = {
     "add_cross_attention", "is_encoder_decoder", "pruned_heads",
     "quantization_config"};

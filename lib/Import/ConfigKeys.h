@@ -15,7 +15,7 @@ struct ConfigKeys {
   llvm::StringRef family;   ///< As messages name it: "GPT-2".
   llvm::StringRef training; ///< What remains: "a decoder-only GPT-2".
   llvm::ArrayRef<llvm::StringLiteral> required, optional;
-  /// Of this family, beside those that every family ignores.
+  /// Ignored in this family, besides those that every family ignores.
   llvm::ArrayRef<llvm::StringLiteral> harmless;
   /// Change the model wherever their value is not empty or false.
   llvm::ArrayRef<llvm::StringLiteral> unsupported;

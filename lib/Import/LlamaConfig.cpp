@@ -18,7 +18,7 @@ static constexpr llvm::StringLiteral kOptional[] = {
     "tie_word_embeddings", "sliding_window",    "use_sliding_window",
     "layer_types"};
 
-/// Of Mixtral only.
+/// Keys of Mixtral only.
 static constexpr llvm::StringLiteral kExpertKeys[] = {
     "num_local_experts", "num_experts_per_tok", "output_router_logits",
     "router_aux_loss_coef", "router_jitter_noise"};

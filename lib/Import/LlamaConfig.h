@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// Of a mixture: each token goes to `perToken` of `count` experts.
+/// In a mixture each token goes to `perToken` of `count` experts.
 struct Experts {
   int64_t count = 8, perToken = 2;
   /// Factor of the load-balance loss; 0: there is none.

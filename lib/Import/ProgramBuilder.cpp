@@ -156,7 +156,7 @@ Value ProgramBuilder::project(Value x, const Projection &p) {
   Value y = einsum(p.spec, {x, w});
   if (!p.hasBias)
     return y;
-  std::string dims = sig.out.substr(2); // behind "bs"
+  std::string dims = sig.out.substr(2); // after "bs"
   ArrayRef<int64_t> shape = ArrayRef<int64_t>(p.shape).take_front(dims.size());
   Value c = parameter({p.name + ".bias",
                        dims,

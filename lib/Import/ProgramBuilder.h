@@ -40,7 +40,7 @@ protected:
   struct ModelSizes {
     llvm::StringRef family;
     int64_t layers, vocabulary;
-    /// Of a masked language model: what stands for tokens to predict.
+    /// What stands for the tokens that a masked language model predicts.
     std::optional<int64_t> maskToken = std::nullopt;
     std::optional<int64_t> tokenTypes = std::nullopt;
     /// Of an encoder-decoder model: tokens of a target, what its first label is
@@ -75,7 +75,7 @@ protected:
                   llvm::ArrayRef<double> coefs = {});
   mlir::Value map(nn::Function function, mlir::Value x);
   mlir::Value dropout(mlir::Value x, double p);
-  /// With parameters NAME.weight and NAME.bias of the last dimension.
+  /// Its parameters NAME.weight and NAME.bias have the last dimension.
   mlir::Value layerNorm(llvm::StringRef name, mlir::Value x, double epsilon);
 
   /// Parameters NAME.weight, and NAME.bias where there is one.
@@ -117,7 +117,7 @@ protected:
   ModelLocations locations;
   mlir::OpBuilder b;
   mlir::Location loc;
-  /// Of the normal deviates that projections start with.
+  /// Standard deviation of the initial values of projections.
   double initialDeviation = 0.02;
 
 private:

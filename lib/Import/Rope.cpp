@@ -1,5 +1,5 @@
 //===- Rope.cpp - the rotation frequencies of a config --------------------===//
-// As transformers' modeling_rope_utils.py computes them, in f64.
+// Computes in f64 what transformers' modeling_rope_utils.py does.
 //===----------------------------------------------------------------------===//
 
 #include "lib/Import/Rope.h"
@@ -107,7 +107,7 @@ static LogicalResult readKind(const ConfigFile &rope, RopeConfig &config) {
   std::string kind = "default";
   if (failed(rope.read("type", kind)) || failed(rope.read("rope_type", kind)))
     return failure();
-  // Dynamic scaling starts behind max_position_embeddings, where no sequence
+  // Dynamic scaling starts after max_position_embeddings, where no sequence
   // ends.
   auto found = llvm::StringSwitch<std::optional<RopeConfig::Kind>>(kind)
                    .Cases({"default", "dynamic"}, RopeConfig::Default)

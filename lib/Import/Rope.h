@@ -16,7 +16,7 @@ struct RopeConfig {
   double lowFrequencyFactor = 1, highFrequencyFactor = 4;
   /// Positions that the unscaled model was trained on.
   double originalPositions = 0;
-  /// Of yarn; 0: from the factor.
+  /// Of yarn. 0: computed from the factor.
   double attentionFactor = 0;
   double betaFast = 32, betaSlow = 1, mscale = 0, mscaleAllDim = 0;
   bool truncates = true;

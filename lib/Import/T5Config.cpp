@@ -59,7 +59,7 @@ static LogicalResult readFeedForward(const ConfigFile &file, T5Config &config) {
   if (!found)
     return file.error("feed_forward_proj")
            << "unknown activation '" << text
-           << "'; use relu, gelu, gelu_new or silu, or one of them behind "
+           << "'; use relu, gelu, gelu_new or silu, or one of them after "
               "'gated-'";
   config.activation = *found;
   return success();

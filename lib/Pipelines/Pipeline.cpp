@@ -86,7 +86,7 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
       {plan.communication.overlap && isOneProgram(plan)}));
   passes.addPass(createRoundOperandsPass());
   passes.addPass(createCSEPass());
-  // No CSE behind it: what is normalized again in backward is meant to be.
+  // No CSE after it: backward normalizes again on purpose.
   passes.addPass(createDecomposePass());
   passes.addPass(createLowerRingsPass());
   passes.addPass(createLowerExpertsPass());

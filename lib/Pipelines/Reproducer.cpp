@@ -72,8 +72,8 @@ LogicalResult tessera::runWithReproducer(PassManager &manager, ModuleOp module,
   manager.addInstrumentation(std::make_unique<FailureObserver>(failure));
   ScopedDiagnosticHandler handler(
       module.getContext(), [&](Diagnostic &diagnostic) -> LogicalResult {
-        // Behind the error that explains a failure only the pass manager
-        // speaks, of a reproducer that is not there.
+        // After the error that explains a failure the pass manager alone
+        // reports something: a reproducer that was not written.
         if (failure.isExplained())
           return success();
         failure.hasErrors |=

@@ -20,7 +20,7 @@ struct TensorEntry {
   StringRef role, name;
   Value value;
   RankedTensorType global;   ///< Null: the local type, the same on all ranks.
-  DictionaryAttr attributes; ///< Of a parameter: init and shape in files.
+  DictionaryAttr attributes; ///< A parameter's init and shape in files.
 };
 
 class MetadataBuilder {
@@ -67,7 +67,7 @@ StringRef dtypeName(Type type) {
                               : "";
 }
 
-/// Axes that split a dimension, outermost first; axes that hold addends.
+/// Axes that split a dimension, outermost first; axes that hold partial sums.
 void addSharding(json::Object &tensor, RankedTensorType type) {
   json::Array sharding, partial;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
@@ -130,7 +130,8 @@ LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
   return success();
 }
 
-/// With stages: an offset for each, -1 where it has no such tensor.
+/// A program with stages has an offset for each, -1 where the stage has no such
+/// tensor.
 void MetadataBuilder::addOffset(json::Object &tensor, int64_t offset) {
   if (!isPipeline()) {
     tensor["offset"] = offset;
@@ -256,7 +257,7 @@ void MetadataBuilder::addOptions(json::Object &metadata) {
     (*metadata.getObject("pipeline"))["messages"] = messages.getInt();
 }
 
-/// Of the stage that needs most; with stages also each one's.
+/// Writes the arena of the stage that needs most and, with stages, each one's.
 LogicalResult MetadataBuilder::addArena(json::Object &metadata) {
   json::Object largest;
   json::Array stages;
@@ -301,7 +302,7 @@ void MetadataBuilder::addStages(json::Object &totals, json::Array stages,
   totals["stages"] = std::move(stages);
 }
 
-/// Of each step, and the list of all calls in `ops`.
+/// Reports on each step, and lists all calls in `ops`.
 std::vector<ProgramReport> MetadataBuilder::reportSteps() {
   std::vector<ProgramReport> reports(steps.size());
   std::vector<std::string> texts(steps.size());
@@ -340,7 +341,7 @@ void MetadataBuilder::addReports(json::Object &metadata) {
   metadata["report"] = std::move(totals);
 }
 
-/// In the order of keys, as a json::Object is printed.
+/// Writes entries in the order of keys, as a json::Object is printed.
 std::string textOf(json::Object metadata, StringRef ops) {
   metadata["ops"] = nullptr;
   SmallVector<std::pair<StringRef, json::Value *>> entries;

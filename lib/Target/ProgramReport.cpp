@@ -100,7 +100,7 @@ static CallRecord recordOf(Operation *op, bool sendsAllRows) {
     record.elements = cast<RankedTensorType>(whole.getType()).getNumElements();
     record.bytes = rt::bytesOf(whole);
     record.collective = collective.getCollective();
-    // Of an exchange by gates, k of all experts' rows are sent.
+    // An exchange by gates sends the rows of k of all experts.
     auto share = op->getAttrOfType<DenseI64ArrayAttr>("share");
     if (share && !sendsAllRows) {
       record.elements = record.elements / share[1] * share[0];
@@ -157,7 +157,7 @@ static void addCall(ProgramReport &report, const CallRecord &call,
 }
 
 /// Query i of a causal sequence sees i + 1 keys, so later slices are more work.
-/// Of a zigzag a rank has an early and a late slice.
+/// In a zigzag a rank has an early and a late slice.
 static void addCausalWork(ProgramReport &report, Operation *op) {
   auto total = op->getAttrOfType<IntegerAttr>("queries_total");
   auto causal = op->getAttrOfType<BoolAttr>("causal");

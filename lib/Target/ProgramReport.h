@@ -36,7 +36,7 @@ struct CallRecord {
 struct Traffic {
   int64_t calls = 0, elements = 0, bytes = 0;
   double ringBytes = 0; ///< That a rank sends with ring algorithms.
-  /// Of messages and broadcasts alone, each from its source to whom gets it.
+  /// Bytes of messages and broadcasts alone, from the source to each receiver.
   int64_t sent = 0, received = 0;
 };
 

@@ -12,7 +12,7 @@ using namespace tessera;
 /// A rank is a thread; more than this is a slip of the finger.
 static constexpr int64_t kDefaultRanks = 256;
 
-/// Told before minutes of compilation.
+/// A missing file is an error before minutes of compilation.
 static bool filesExist(const DriverOptions &options) {
   std::vector<std::string> paths = options.data;
   if (!options.weights.empty())

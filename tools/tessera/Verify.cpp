@@ -83,10 +83,9 @@ bool Verification::numerics(Precision precision) {
   if (check.messages && precision == Precision::F64)
     verdicts.push_back(
         {"messages",
-         llvm::formatv(
-             "{0} sends, receives and meetings of stages end, nothing "
-             "being buffered",
-             check.messages),
+         llvm::formatv("{0} sends, receives and barriers of stages end, though "
+                       "nothing is buffered",
+                       check.messages),
          ""});
   verdicts.push_back(
       {nameOf(precision),

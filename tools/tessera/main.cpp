@@ -7,7 +7,7 @@
 
 using namespace tessera;
 
-/// What stands between the user and the device that was asked for, or "". Told
+/// Why the device that was asked for cannot be used, or "". The user learns it
 /// before minutes of compilation.
 static std::string deviceProblem(const DriverOptions &options) {
   // Compiling for a GPU needs none.

@@ -1,6 +1,6 @@
 """Starts the command of its arguments and crashes it between two passes.
 
-The IR behind the first pass is a FIFO that nobody reads: the thread that runs the passes waits there until it gets SIGSEGV.
+The IR after the first pass is a FIFO that nobody reads: the thread that runs the passes waits there until it gets SIGSEGV.
 """
 import ctypes
 import os

@@ -1,6 +1,6 @@
 //===- ArtifactFile.h - the artifact that a command works on ----*- C++ -*-===//
-// Either a file that was named, or one that is compiled to a temporary file and
-// removed once it is loaded. Errors are printed.
+// It is a file that was named, or a temporary one that a model is compiled to
+// and that is removed once it is loaded. Errors are printed.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_INPUT_ARTIFACTFILE_H

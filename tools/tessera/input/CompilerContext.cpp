@@ -22,6 +22,6 @@ CompilerContext::CompilerContext(const DialectRegistry &registry)
     : context(registry, MLIRContext::Threading::ENABLED),
       located(sources, &context, llvm::errs()),
       unlocated(&context, printUnlocated) {
-  // A whole module behind an error helps nobody; --dump-ir shows it.
+  // A whole module after an error helps nobody; --dump-ir shows it.
   context.printOpOnDiagnostic(false);
 }

@@ -8,21 +8,21 @@ using namespace tessera;
 
 constexpr StringLiteral kSpace = " \t\r\n";
 
-/// The position behind the string that begins at `at`.
+/// The position after the string that begins at `at`.
 static size_t skipString(StringRef text, size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at)
     at += text[at] == '\\';
   return std::min(at + 1, text.size());
 }
 
-/// The position behind the value that begins at `at`.
+/// The position after the value that begins at `at`.
 static size_t skipValue(StringRef text, size_t at) {
   int64_t depth = 0;
   while (at < text.size()) {
     char c = text[at];
     bool opens = c == '{' || c == '[', closes = c == '}' || c == ']';
     if (depth == 0 && (closes || c == ','))
-      return at; // behind a number or word
+      return at; // after a number or word
     at = c == '"' ? skipString(text, at) : at + 1;
     depth += opens - closes;
     if (depth == 0 && (closes || c == '"'))
@@ -38,12 +38,12 @@ static size_t findValue(StringRef object, StringRef name) {
     size_t key = object.find_first_not_of(kSpace, at + 1);
     if (key == StringRef::npos || object[key] != '"')
       return StringRef::npos;
-    size_t behind = skipString(object, key);
-    size_t colon = object.find_first_not_of(kSpace, behind);
+    size_t after = skipString(object, key);
+    size_t colon = object.find_first_not_of(kSpace, after);
     if (colon == StringRef::npos || object[colon] != ':')
       return StringRef::npos;
     size_t value = object.find_first_not_of(kSpace, colon + 1);
-    if (object.slice(key + 1, behind - 1) == name)
+    if (object.slice(key + 1, after - 1) == name)
       return value;
     at = object.find_first_not_of(kSpace, skipValue(object, value));
     if (at != StringRef::npos && object[at] != ',')

@@ -1,6 +1,6 @@
 //===- OwnersReport.h - a parameter server over dp, in numbers --*- C++ -*-===//
-// What each rank of `dp` owns, sends and receives, beside what an all-reduce of
-// the same gradients would.
+// Compares what each rank of `dp` owns, sends and receives with an all-reduce
+// of the same gradients.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_REPORT_OWNERSREPORT_H
@@ -13,7 +13,7 @@
 namespace tessera {
 
 struct OwnersReport {
-  /// Of the parameters of one rank; bytes per optimizer step.
+  /// What the parameters of one rank take; bytes are per optimizer step.
   struct Owner {
     int64_t tensors = 0, elements = 0, stateBytes = 0;
     int64_t sent = 0, received = 0, arenaBytes = 0;

@@ -11,7 +11,7 @@
 namespace tessera {
 
 struct PipelineReport {
-  /// Of one rank of the stage.
+  /// What one rank of the stage holds and does.
   struct Stage {
     std::string chunks; ///< "embedding - h.1.mlp, h.4.attn - h.5.mlp".
     int64_t parameters = 0, arenaBytes = 0, bytesSent = 0;

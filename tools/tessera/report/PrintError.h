@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// In a run of several processes: prefixes all later errors with "rank N: ".
+/// Prefixes all later errors with "rank N: ", for a run of several processes.
 void setErrorRank(int64_t rank);
 
 /// Prints "error: message" to standard error and returns 1.

@@ -170,7 +170,7 @@ Error Report::readOps(ArrayRef<StringRef> ops) {
     flopsOfStage[integerOf(op, "stage")] += flops;
     if (stringOf(op, "phase") == "recompute")
       recomputedFlops += flops;
-    // Of owners, who run much the same, only one is shown.
+    // Owners run much the same programs, so only one is shown.
     bool isShown = !owners || integerOf(op, "stage") == owners->busiest;
     if (isCollective(stringOf(op, "op")) && isShown)
       readCollective(*op);

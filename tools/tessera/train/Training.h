@@ -24,7 +24,7 @@ public:
   bool run();
 
 private:
-  /// Of several processes: prints, logs, and makes the directory.
+  /// Whether this process prints, logs and makes the directory.
   bool isFirst() const { return options.launch.rank == 0; }
   bool agreeOnStopping();
   bool agreeOnData();

@@ -1,0 +1,80 @@
+//===- PlanFlagsTest.cpp - the table of flags -----------------------------===//
+
+#include "tessera/Options/PlanFlags.h"
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace tessera;
+
+namespace {
+
+TEST(PlanFlags, EachNameIsDeclaredOnce) {
+  std::set<std::string> names;
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  EXPECT_TRUE(names.insert(flagName(#NAME)).second) << flagName(#NAME);
+#define DRIVER_FLAG PLAN_FLAG
+#define PASS_FLAG PLAN_FLAG
+#define MESH_ALIAS(AXIS, NAME)                                                 \
+  EXPECT_TRUE(names.insert(flagName(#NAME)).second) << flagName(#NAME);
+#include "tessera/Options/PlanFlags.def"
+}
+
+/// Nobody can ask for what stands for a flag that is not given.
+bool isRealChoice(FlagCheck check, const std::string &text) {
+  bool needsMore = check == FlagCheck::Positive || check == FlagCheck::Size;
+  return text != "-1" && !(text == "0" && needsMore);
+}
+
+template <typename Field>
+void expectReadBack(const char *name, FlagCheck check, const Field &value) {
+  std::string text = flagText(check, value);
+  if (!isRealChoice(check, text))
+    return;
+  Field read = value;
+  EXPECT_EQ(readFlag(name, check, text, read), "");
+  EXPECT_EQ(flagText(check, read), text);
+}
+
+TEST(PlanFlags, WhatIsPrintedIsRead) {
+  PlanOptions plan;
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  expectReadBack(#NAME, FlagCheck::CHECK, plan.FIELD);
+#define DRIVER_FLAG PLAN_FLAG
+#define PASS_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+}
+
+TEST(PlanFlags, SetsWhatIsNamed) {
+  PlanOptions plan;
+  EXPECT_EQ(setFlag(plan, "mesh", "pp=2, tp=4"), "");
+  EXPECT_EQ(plan.mesh.str(), "pp=2,tp=4");
+  EXPECT_EQ(plan.mesh.ranks(), 8);
+  EXPECT_EQ(plan.mesh.sizeOf(MeshAxis::Data), 1);
+  EXPECT_EQ(setFlag(plan, "zero", "3"), "");
+  EXPECT_EQ(plan.strategies.zero, ZeroStage::Parameters);
+  EXPECT_EQ(setFlag(plan, "device", "cuda:sm_80"), "");
+  EXPECT_TRUE(plan.device.target.isCuda());
+  EXPECT_EQ(plan.device.target.arch, "sm_80");
+  EXPECT_EQ(setFlag(plan, "bucket-size", "1.5KiB"), "");
+  EXPECT_EQ(plan.communication.bucketBytes, 1536);
+  EXPECT_EQ(setFlag(plan, "stages", "3,1"), "");
+  EXPECT_EQ(plan.stages.layers, (std::vector<int64_t>{3, 1}));
+}
+
+TEST(PlanFlags, RefusesWithARemedy) {
+  PlanOptions plan;
+  EXPECT_EQ(setFlag(plan, "schedule", "2f2b"),
+            "--schedule 2f2b is not supported; use gpipe, 1f1b, interleaved or "
+            "zero-bubble");
+  EXPECT_EQ(setFlag(plan, "mesh", "xp=2"),
+            "unknown mesh axis 'xp'; use 'pp', 'dp', 'cp', 'ep' and 'tp'");
+  EXPECT_EQ(setFlag(plan, "beta1", "1"),
+            "--beta1: must be a number from 0 to 0.999999, but is 1");
+  EXPECT_EQ(setFlag(plan, "virtual-stages", "2x"),
+            "--virtual-stages: must be a number above 0, but is 2x");
+  EXPECT_EQ(setFlag(plan, "device", "cpu:sm_80"),
+            "unknown device 'cpu:sm_80'; use cpu, cuda or cuda:sm_90");
+  EXPECT_EQ(setFlag(plan, "no-such", "1"), "unknown flag 'no-such'");
+}
+
+} // namespace
