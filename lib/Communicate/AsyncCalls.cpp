@@ -1,13 +1,15 @@
 //===- AsyncCalls.cpp - the uses and the wait of an asynchronous call -----===//
 
 #include "lib/Communicate/AsyncCalls.h"
-#include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Dialect/NN/Marks.h"
 
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::rt;
 
-bool rt::isAlias(Operation *op) { return isa_and_nonnull<ViewOp, JoinOp>(op); }
+bool rt::isAlias(Operation *op) {
+  return isa_and_nonnull<ViewOp, ConcatOp>(op);
+}
 
 bool rt::isWork(Operation &op) {
   bool computes =

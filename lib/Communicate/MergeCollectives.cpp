@@ -144,7 +144,7 @@ void MergeCollectivesPass::mergeAxes(AllReduceOp op) {
 }
 
 /// add(all_reduce(a), all_reduce(b)) in one message: views of
-/// all_reduce(join(a, b)).
+/// all_reduce(concat(a, b)).
 void MergeCollectivesPass::reduceTogether(Bucket &bucket) {
   AllReduceOp last = bucket.members.back();
   OpBuilder builder(last);
@@ -161,8 +161,8 @@ void MergeCollectivesPass::reduceTogether(Bucket &bucket) {
                    last->getLoc());
   auto type =
       RankedTensorType::get({elements}, last.getType().getElementType());
-  Value whole = JoinOp::create(builder, loc, type, parts,
-                               builder.getDenseI64ArrayAttr(offsets));
+  Value whole = ConcatOp::create(builder, loc, type, parts,
+                                 builder.getDenseI64ArrayAttr(offsets));
   auto sum = AllReduceOp::create(builder, loc, type, whole, last.getAxesAttr(),
                                  last.getMaximumAttr());
   for (StringRef name :

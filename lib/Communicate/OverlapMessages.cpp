@@ -6,7 +6,7 @@
 
 #include "lib/Communicate/AsyncCalls.h"
 #include "tessera/Communicate/Passes.h"
-#include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 
 namespace tessera {

@@ -204,7 +204,7 @@ void OptimizerBuilder::update(const Parameter &p, Value clip) {
 void OptimizerBuilder::markPhase(Operation *op) {
   op = op ? op->getNextNode() : &ret->getBlock()->front();
   for (; op != ret; op = op->getNextNode())
-    op->setAttr(nn::NNDialect::kPhaseAttr, builder.getStringAttr("optimizer"));
+    nn::setPhase(op, nn::Phase::Optimizer);
 }
 
 /// A gradient per parameter, in their order, behind the loss.

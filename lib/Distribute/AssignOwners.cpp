@@ -4,9 +4,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/Dist/LocalShape.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
-#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Options/MeshAxis.h"
 
@@ -104,8 +104,7 @@ ConvertOp sumOf(Value gradient) {
 
 Value keep(OpBuilder &builder, Value value, State at) {
   auto kept = ConvertOp::create(builder, value.getLoc(), value, kAxis, at);
-  kept->setAttr(nn::NNDialect::kPhaseAttr,
-                builder.getStringAttr(nn::kBackwardPhase));
+  nn::setPhase(kept, nn::Phase::Backward);
   return kept.getOutput();
 }
 

@@ -4,9 +4,9 @@
 // forward program is weighed.
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
-#include "tessera/Dialect/NN/Tag.h"
 #include "tessera/Distribute/Passes.h"
 
 namespace tessera {
@@ -80,7 +80,7 @@ std::vector<Segment> AssignStagesPass::cut(func::FuncOp func) {
       segment.flops += static_cast<double>(cost.getFlops());
     if (StringRef layer = layerOf(nn::partOf(op.getLoc())); !layer.empty())
       segment.layer = layer;
-    if (nn::hasTag(&op, "stream"))
+    if (nn::hasTag(&op, nn::Tag::Stream))
       segments.emplace_back();
   }
   if (segments.back().ops.empty())

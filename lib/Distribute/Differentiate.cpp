@@ -1,9 +1,8 @@
 //===- Differentiate.cpp - appends the backward program -------------------===//
 
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
-#include "tessera/Dialect/NN/Phase.h"
-#include "tessera/Dialect/NN/Sum.h"
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Distribute/Stages.h"
 
@@ -159,8 +158,7 @@ LogicalResult Differentiator::run() {
                                                  nn::NNDialect::kParamAttr);
   for (Operation *op = last->getNextNode(); op != block.getTerminator();
        op = op->getNextNode())
-    op->setAttr(nn::NNDialect::kPhaseAttr,
-                builder.getStringAttr(nn::kBackwardPhase));
+    nn::setPhase(op, nn::Phase::Backward);
   returnGradients();
   return success();
 }

@@ -1,8 +1,8 @@
 //===- Erase.cpp - erases every distribution and conversion ---------------===//
 
 #include "lib/Distribute/SinkSums.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Distribute/Passes.h"
 
 namespace tessera {

@@ -114,10 +114,11 @@ std::string tessera::compareErased(ModuleOp parallel, ModuleOp serial,
 static LogicalResult retypeConversion(dist::ConvertOp op, dist::State to) {
   dist::State from = op.getFrom();
   const dist::ConversionRow *row = dist::findConversion(from, to);
-  if (!row || row->how != op.getHow())
+  if (!row || row->kind != op.getKind())
     return op.emitOpError()
            << "has no conversion " << from.str() << " -> " << to.str()
-           << " that is called '" << op.getHow() << "'";
+           << " that is called '" << dist::stringifyConversionKind(op.getKind())
+           << "'";
   auto type = dist::withState(cast<RankedTensorType>(op.getInput().getType()),
                               op.getAxis(), to);
   if (std::string why = dist::checkLevels(type); !why.empty())

@@ -3,9 +3,8 @@
 #include "tessera/Distribute/KeptValues.h"
 #include "lib/Distribute/MinimumCut.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/NN/Phase.h"
-#include "tessera/Dialect/NN/Tag.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -139,7 +138,7 @@ bool isReceived(Operation *op) {
 }
 
 /// The total over all micro-batches is made once, in front of them.
-bool isTotal(Operation *op) { return nn::hasTag(op, nn::kBatchTotalTag); }
+bool isTotal(Operation *op) { return nn::hasTag(op, nn::Tag::BatchTotal); }
 
 bool Selection::mayRepeat(Operation *op) {
   if (!op || isReceived(op) || isTotal(op) || leavesLayer(op))

@@ -1,9 +1,9 @@
 //===- MicroBatch.cpp - runs forward and backward per micro-batch ---------===//
 
 #include "mlir/IR/IRMapping.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
-#include "tessera/Dialect/NN/Tag.h"
 #include "tessera/Distribute/Passes.h"
 
 namespace tessera {
@@ -99,7 +99,7 @@ bool isFixed(func::FuncOp func, Value value) {
 /// Stage 3 of ZeRO gathers parameters, and cuts them, in the body.
 bool MicroBatchPass::isPrologue(Operation *op) const {
   if (auto convert = dyn_cast<dist::ConvertOp>(op))
-    return zero < 3 || convert.getHow() != "all_gather";
+    return zero < 3 || convert.getKind() != dist::ConversionKind::AllGather;
   return zero < 3 && isa<nn::PrefixOp>(op);
 }
 
@@ -109,7 +109,7 @@ bool MicroBatchPass::isEpilogue(Operation *op) const {
   if (count > 1 && dist::chunksOf(op))
     return false;
   if (auto convert = dyn_cast<dist::ConvertOp>(op))
-    return zero < 2 || convert.getHow() != "reduce_scatter";
+    return zero < 2 || convert.getKind() != dist::ConversionKind::ReduceScatter;
   return zero < 2 && isa<nn::PrefixGradOp>(op);
 }
 
@@ -166,7 +166,7 @@ void MicroBatchPass::findEpilogue(func::FuncOp func) {
 LogicalResult MicroBatchPass::sumTotals(func::FuncOp func) {
   SmallVector<Operation *> tagged;
   for (Operation &op : func.getOps())
-    if (nn::hasTag(&op, nn::kBatchTotalTag))
+    if (nn::hasTag(&op, nn::Tag::BatchTotal))
       tagged.push_back(&op);
   if (tagged.empty())
     return success();

@@ -3,7 +3,7 @@
 #include "lib/Distribute/Placement.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
-#include "tessera/Dialect/NN/Tag.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Distribute/Stages.h"
 #include "tessera/Options/MeshAxis.h"
 
@@ -97,7 +97,7 @@ void Plan::findStream(Region &program) {
            isElementwise(user) && shape(op) == shape(user);
   };
   for (Operation &op : llvm::reverse(program.front().without_terminator()))
-    if (hasTag(&op, "stream"))
+    if (hasTag(&op, nn::Tag::Stream))
       stream.insert(&op);
     else if (op.getNumResults() == 1 && !op.use_empty() &&
              llvm::all_of(op.getUsers(),
@@ -112,13 +112,13 @@ std::optional<State> Plan::anchor(Operation *op, StringRef axis) const {
   constexpr int64_t sequence = 1, heads = 2;
   bool isStream = stream.contains(op), isBranch = branches.contains(op);
   // Tokens cross to experts and back; every rank of tp has a part of each.
-  if (axis == kExpertAxis && hasTag(op, "dispatch"))
+  if (axis == kExpertAxis && hasTag(op, nn::Tag::Dispatch))
     return State::sharded(1);
-  if (axis == kExpertAxis && hasTag(op, "collect"))
+  if (axis == kExpertAxis && hasTag(op, nn::Tag::Collect))
     return State::sharded(0);
-  if (axis == kTensorAxis && hasTag(op, "dispatch"))
+  if (axis == kTensorAxis && hasTag(op, nn::Tag::Dispatch))
     return State{State::R};
-  if (axis == kContextAxis && hasTag(op, "attention"))
+  if (axis == kContextAxis && hasTag(op, nn::Tag::Attention))
     return State::sharded(exchangesHeads ? heads : sequence);
   if (axis == kContextAxis && (isStream || isBranch))
     return State::sharded(sequence);
@@ -242,7 +242,7 @@ std::optional<Placement::Price> Placement::price(Value value, StringRef axis,
 LogicalResult Placement::refuse(Operation *op, StringRef axis) const {
   InFlightDiagnostic error = op->emitOpError() << "has no legal distribution "
                                                << "on axis '" << axis << "'";
-  if (axis != kContextAxis || !hasTag(op, "attention"))
+  if (axis != kContextAxis || !hasTag(op, nn::Tag::Attention))
     return error;
   if (!plan.exchangesHeads && plan.sequenceParallel)
     return error << ": its keys, of fewer heads than mesh axis 'tp' has ranks, "
@@ -309,7 +309,7 @@ LogicalResult Placement::place(Operation *op) {
   if (plan.mesh) {
     OpBuilder builder(op);
     if (plan.walksRing && plan.mesh.getSize(kContextAxis) > 1 &&
-        hasTag(op, "attention"))
+        hasTag(op, nn::Tag::Attention))
       op->setAttr(DistDialect::kRingAttr, builder.getStringAttr(kContextAxis));
     // At the stage that reads it: gradients are scattered before stages add.
     std::optional<State> stage = plan.stageOf(op);

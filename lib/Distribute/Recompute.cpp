@@ -1,9 +1,9 @@
 //===- Recompute.cpp - computes forward values again in backward ----------===//
 
 #include "mlir/IR/IRMapping.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
-#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Distribute/KeptValues.h"
 #include "tessera/Distribute/Passes.h"
 
@@ -31,7 +31,7 @@ struct RecomputePass : tessera::impl::RecomputePassBase<RecomputePass> {
       repeated.count = layers;
     again = valuesToRecompute(*func, repeated);
     for (Operation &op : llvm::make_early_inc_range(func->getBody().front()))
-      if (nn::phaseOf(&op) == nn::kBackwardPhase)
+      if (nn::phaseOf(&op) == nn::Phase::Backward)
         for (OpOperand &operand : op.getOpOperands())
           if (again.contains(operand.get()) && readsElements(operand))
             operand.set(cloneBefore(&op, operand.get()));
@@ -70,8 +70,7 @@ Value RecomputePass::cloneBefore(Operation *reader, Value value) {
   OpBuilder builder(reader);
   for (Operation *op : ordered) {
     Operation *clone = builder.clone(*op, clones);
-    clone->setAttr(nn::NNDialect::kPhaseAttr,
-                   builder.getStringAttr(nn::kRecomputePhase));
+    nn::setPhase(clone, nn::Phase::Recompute);
   }
   return clones.lookup(value);
 }

@@ -2,9 +2,9 @@
 
 #include "lib/Distribute/Placement.h"
 #include "mlir/IR/IRMapping.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
-#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Distribute/Passes.h"
 
 namespace tessera {
@@ -19,7 +19,7 @@ namespace {
 
 bool isGather(Operation *op) {
   auto convert = dyn_cast_or_null<dist::ConvertOp>(op);
-  return convert && convert.getHow() == "all_gather" &&
+  return convert && convert.getKind() == dist::ConversionKind::AllGather &&
          isParameter(convert.getInput());
 }
 

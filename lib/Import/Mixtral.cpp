@@ -5,13 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Import/LlamaBuilder.h"
+#include "tessera/Dialect/NN/Marks.h"
 
 using namespace mlir;
 using namespace tessera;
 
-static Value tagged(Value value, StringRef tag) {
-  Operation *op = value.getDefiningOp();
-  op->setAttr(nn::NNDialect::kTagAttr, StringAttr::get(op->getContext(), tag));
+static Value tagged(Value value, nn::Tag tag) {
+  nn::setTag(value.getDefiningOp(), tag);
   return value;
 }
 
@@ -56,7 +56,7 @@ Value LlamaBuilder::mixture(Value x, const std::string &layer) {
   std::string name = "model." + layer + "block_sparse_moe.";
   Value gates = route(a, name);
   Value rows = tagged(nn::create<nn::DispatchOp>(b, loc, a, gates, UnitAttr()),
-                      "dispatch");
+                      nn::Tag::Dispatch);
   auto part = [&](Value in, StringRef which, bool widens) {
     return expertLinear(in, gates, name + "experts.*." + which.str(), widens);
   };
@@ -64,7 +64,7 @@ Value LlamaBuilder::mixture(Value x, const std::string &layer) {
   Value inner = einsum("xbsf,xbsf->xbsf", {gate, part(rows, "w3", true)});
   Value y = tagged(nn::create<nn::CollectOp>(b, loc, part(inner, "w2", false),
                                              gates, b.getUnitAttr()),
-                   "collect");
+                   nn::Tag::Collect);
   return stream(add("bsh,bsh->bsh", {x, y}));
 }
 

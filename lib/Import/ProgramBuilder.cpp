@@ -1,7 +1,7 @@
 //===- ProgramBuilder.cpp - what all model families build with ------------===//
 
 #include "lib/Import/ProgramBuilder.h"
-#include "tessera/Dialect/NN/Tag.h"
+#include "tessera/Dialect/NN/Marks.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -135,8 +135,7 @@ Value ProgramBuilder::dropout(Value x, double p) {
 }
 
 Value ProgramBuilder::stream(Value x) {
-  x.getDefiningOp()->setAttr(nn::NNDialect::kTagAttr,
-                             b.getStringAttr("stream"));
+  nn::setTag(x.getDefiningOp(), nn::Tag::Stream);
   return x;
 }
 
@@ -175,7 +174,7 @@ Value ProgramBuilder::attention(const Attention &heads) {
       b.getF64FloatAttr(heads.dropout), b.getI64IntegerAttr(dropoutStream()),
       b.getI64IntegerAttr(heads.maxDistance));
   (void)dist::setResultTypes(op);
-  op->setAttr(nn::NNDialect::kTagAttr, b.getStringAttr("attention"));
+  nn::setTag(op, nn::Tag::Attention);
   return op.getOutput();
 }
 
@@ -202,8 +201,7 @@ Value ProgramBuilder::meanOverCounted(Value tokens, Value labels) {
   Value counted = nn::create<nn::CountedOp>(b, loc, labels,
                                             TypeAttr::get(sizes.elementType));
   Value count = einsum("bs->", counted);
-  count.getDefiningOp()->setAttr(nn::NNDialect::kTagAttr,
-                                 b.getStringAttr(nn::kBatchTotalTag));
+  nn::setTag(count.getDefiningOp(), nn::Tag::BatchTotal);
   Value sum = einsum("bs,bs->", {tokens, counted});
   return einsum(",->", {sum, map(nn::Function::Reciprocal, count)});
 }

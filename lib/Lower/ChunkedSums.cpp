@@ -2,13 +2,13 @@
 
 #include "lib/Lower/ChunkedSums.h"
 #include "tessera/Dialect/RT/RT.h"
-#include "tessera/Partition/Marks.h"
+#include "tessera/Dialect/RT/ResultMarks.h"
 
 using namespace mlir;
 using namespace tessera;
 
 static DictionaryAttr addendsAttr(Operation *op) {
-  return op->getAttrOfType<DictionaryAttr>(dist::DistDialect::kAddendsAttr);
+  return op->getAttrOfType<DictionaryAttr>(dist::DistDialect::kChunkedSumsAttr);
 }
 
 std::optional<Addends> tessera::addendsOf(Operation *op, StringRef letters,

@@ -11,7 +11,7 @@ namespace tessera {
 struct Addends {
   int64_t chunks = 1, outer = 1;
 };
-/// As `dist.addends` says, for the contracted letters in their order in
+/// As `dist.chunked_sums` says, for the contracted letters in their order in
 /// memory; nullopt without it.
 std::optional<Addends> addendsOf(mlir::Operation *op, llvm::StringRef letters,
                                  llvm::ArrayRef<int64_t> sizes);

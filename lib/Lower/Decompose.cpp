@@ -2,8 +2,8 @@
 
 #include "lib/Lower/ChunkedSums.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/ResultMarks.h"
 #include "tessera/Lower/Passes.h"
-#include "tessera/Partition/Marks.h"
 #include <map>
 
 namespace tessera {
@@ -233,10 +233,10 @@ Value DecomposePass::sumRows(NormBuilder &b, Operation *op,
                              ValueRange factors) {
   Value sum = b.product(b.full + "," + b.full + "->" + b.h, factors);
   auto einsum = sum.getDefiningOp<nn::EinsumOp>();
-  Attribute addends = op->getAttr(dist::DistDialect::kAddendsAttr);
+  Attribute addends = op->getAttr(dist::DistDialect::kChunkedSumsAttr);
   if (!addends)
     return sum;
-  einsum->setAttr(dist::DistDialect::kAddendsAttr, addends);
+  einsum->setAttr(dist::DistDialect::kChunkedSumsAttr, addends);
   Value chunked = chunkedSum(einsum);
   if (chunked)
     einsum.erase();

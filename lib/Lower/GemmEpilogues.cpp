@@ -7,8 +7,8 @@
 
 #include "lib/Lower/Kernels/KernelSpace.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Dialect/RT/ResultMarks.h"
 #include "tessera/Lower/Passes.h"
 #include "tessera/Partition/Factors.h"
 #include "llvm/ADT/SetVector.h"

@@ -2,8 +2,8 @@
 
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Dialect/RT/ResultMarks.h"
 #include "tessera/Lower/Passes.h"
-#include "tessera/Partition/Marks.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tessera {

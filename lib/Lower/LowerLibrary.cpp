@@ -4,9 +4,9 @@
 #include "lib/Lower/ChunkedSums.h"
 #include "lib/Lower/GemmForm.h"
 #include "mlir/IR/Threading.h"
+#include "tessera/Dialect/RT/ResultMarks.h"
 #include "tessera/Lower/Passes.h"
 #include "tessera/Partition/Factors.h"
-#include "tessera/Partition/Marks.h"
 #include <atomic>
 
 namespace tessera {
@@ -211,7 +211,8 @@ LogicalResult lowerAttention(nn::AttentionOp op) {
   return success();
 }
 
-/// Gradients that a stack joins are written in place, with its row stride.
+/// Gradients that a stack concatenates are written in place, with its row
+/// stride.
 int64_t gradStride(Value grad) {
   int64_t row = rowElements(grad);
   if (!grad.hasOneUse())
@@ -298,10 +299,11 @@ void lowerStack(nn::StackOp op) {
   SmallVector<int64_t> offsets;
   for (unsigned k = 0; k < op.getInputs().size(); ++k)
     offsets.push_back(k * elements);
-  auto join = rt::JoinOp::create(b, op.getLoc(), op.getType(), op.getInputs(),
-                                 b.getDenseI64ArrayAttr(offsets));
-  inheritMarks(join, op);
-  op.replaceAllUsesWith(join.getResult());
+  auto concat =
+      rt::ConcatOp::create(b, op.getLoc(), op.getType(), op.getInputs(),
+                           b.getDenseI64ArrayAttr(offsets));
+  inheritMarks(concat, op);
+  op.replaceAllUsesWith(concat.getResult());
   op.erase();
 }
 

@@ -7,10 +7,9 @@
 #include "lib/Lower/AttentionOperands.h"
 #include "lib/Lower/RingSlices.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/NN/Sum.h"
+#include "tessera/Dialect/RT/ResultMarks.h"
 #include "tessera/Lower/Passes.h"
 #include "tessera/Partition/Factors.h"
-#include "tessera/Partition/Marks.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_LOWERRINGSPASS

@@ -5,7 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
-#include "tessera/Partition/Marks.h"
+#include "tessera/Dialect/RT/ResultMarks.h"
 
 using namespace mlir;
 using namespace tessera;

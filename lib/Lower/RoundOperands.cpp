@@ -2,8 +2,8 @@
 
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Dialect/RT/ResultMarks.h"
 #include "tessera/Lower/Passes.h"
-#include "tessera/Partition/Marks.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_ROUNDOPERANDSPASS

@@ -81,7 +81,7 @@ void Buffers::visit(Operation *op) {
   visitOperands(op);
   TypeSwitch<Operation *>(op)
       .Case([&](ViewOp view) { visitView(view); })
-      .Case([&](JoinOp join) { visitJoin(join); })
+      .Case([&](ConcatOp concat) { visitConcat(concat); })
       .Case([&](LoopOp loop) { visitLoop(loop); })
       .Case([&](RuntimeCallOpInterface call) { visitResults(call); });
 }
@@ -89,7 +89,7 @@ void Buffers::visit(Operation *op) {
 /// Operands with gaps between their rows are copied for ops that do not know.
 void Buffers::visitOperands(Operation *op) {
   auto call = dyn_cast<RuntimeCallOpInterface>(op);
-  if (isa<JoinOp, CopyOp>(op))
+  if (isa<ConcatOp, CopyOp>(op))
     return;
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<RankedTensorType>(operand.get().getType()))
@@ -151,23 +151,24 @@ static bool isWrittenAs(Value part, const RowLayout &layout) {
                       cast<OpResult>(part).getResultNumber()) == layout.stride);
 }
 
-/// Parts move into the join's buffer: what they were written in place of moves
-/// along.
-void Buffers::visitJoin(JoinOp join) {
-  add(join.getResult());
-  unsigned whole = places[join.getResult()].buffer;
-  for (OpOperand &part : join->getOpOperands()) {
+/// Parts move into the concatenation's buffer: what they were written in place
+/// of moves along.
+void Buffers::visitConcat(ConcatOp concat) {
+  add(concat.getResult());
+  unsigned whole = places[concat.getResult()].buffer;
+  for (OpOperand &part : concat->getOpOperands()) {
     unsigned index = part.getOperandNumber();
     Place from = places.at(part.get());
-    RowLayout layout = layoutIn(join, index);
+    RowLayout layout = layoutIn(concat, index);
     bool written = isWrittenAs(part.get(), layout);
     bool alone = buffers[from.buffer].members.size() == 1;
-    if (!written || part.get().getParentBlock() != join->getBlock() ||
+    if (!written || part.get().getParentBlock() != concat->getBlock() ||
         !fillsBuffer(part.get()) || (!layout.isContiguous() && !alone)) {
-      report(part, "cannot be written inside the join by its producer");
+      report(part,
+             "cannot be written inside the concatenation by its producer");
       continue;
     }
-    int64_t bytes = join.getPartOffsets()[index] * elementBytesOf(part.get());
+    int64_t bytes = concat.getPartOffsets()[index] * elementBytesOf(part.get());
     merge(from.buffer, {whole, bytes});
   }
 }

@@ -53,7 +53,7 @@ private:
   void visitOperands(mlir::Operation *op);
   void visitResults(RuntimeCallOpInterface call);
   void visitView(ViewOp view);
-  void visitJoin(JoinOp join);
+  void visitConcat(ConcatOp concat);
   void visitLoop(LoopOp loop);
   void visitYield(LoopOp loop);
   void visitReturn();

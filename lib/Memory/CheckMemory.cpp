@@ -42,7 +42,7 @@ private:
   LogicalResult visitBlock(Block &block);
   LogicalResult visitCall(RuntimeCallOpInterface call);
   LogicalResult visitView(ViewOp view);
-  LogicalResult visitJoin(JoinOp join);
+  LogicalResult visitConcat(ConcatOp concat);
   LogicalResult visitLoop(LoopOp loop);
   LogicalResult visitReturn();
   LogicalResult checkPending(RuntimeCallOpInterface call);
@@ -57,15 +57,16 @@ private:
                              StringRef what);
   ByteRange bytesOfValue(Value value);
   int64_t contentFor(Value value);
-  int64_t contentOf(JoinOp join);
-  void adopt(JoinOp join, Value part);
+  int64_t contentOf(ConcatOp concat);
+  void adopt(ConcatOp concat, Value part);
 
   func::FuncOp func;
   int64_t arenaBytes;
   SymbolTable symbols;
   AbstractArena arena;
   llvm::DenseMap<Value, Held> held;
-  llvm::DenseMap<Operation *, int64_t> joins; ///< Content of joins being built.
+  llvm::DenseMap<Operation *, int64_t>
+      concats; ///< Content of concats being built.
   llvm::SetVector<Value> kept;
   PendingCollectives pending;
   int64_t contents = 0;
@@ -84,19 +85,20 @@ LogicalResult Checker::expectOffset(Operation *op, Value value, int64_t offset,
                          << ", it must lie at byte " << offset;
 }
 
-/// Parts of a join share one content: together they are the joined value.
+/// Parts of a concatenation share one content: together they are the joined
+/// value.
 int64_t Checker::contentFor(Value value) {
   for (OpOperand &use : value.getUses()) {
-    auto join = dyn_cast<JoinOp>(use.getOwner());
-    if (!join || join->getBlock() != value.getParentBlock())
+    auto concat = dyn_cast<ConcatOp>(use.getOwner());
+    if (!concat || concat->getBlock() != value.getParentBlock())
       continue;
-    return contentOf(join);
+    return contentOf(concat);
   }
   return ++contents;
 }
 
-int64_t Checker::contentOf(JoinOp join) {
-  int64_t &content = joins[join];
+int64_t Checker::contentOf(ConcatOp concat) {
+  int64_t &content = concats[concat];
   if (content == 0)
     content = ++contents;
   return content;
@@ -239,32 +241,32 @@ LogicalResult Checker::visitView(ViewOp view) {
 }
 
 /// A part that a loop made had other contents in each iteration; from here on
-/// its bytes are the join's.
-void Checker::adopt(JoinOp join, Value part) {
-  int64_t content = contentOf(join);
+/// its bytes are the concatenation's.
+void Checker::adopt(ConcatOp concat, Value part) {
+  int64_t content = contentOf(concat);
   Held &own = held[part];
   if (own.content == content)
     return;
   own.content = content;
-  arena.write(own.bytes, content, join);
+  arena.write(own.bytes, content, concat);
 }
 
-LogicalResult Checker::visitJoin(JoinOp join) {
-  ByteRange bytes = bytesOfValue(join.getResult());
-  for (OpOperand &part : join->getOpOperands()) {
-    int64_t offset = join.getPartOffsets()[part.getOperandNumber()];
-    if (failed(expectOffset(join, part.get(),
+LogicalResult Checker::visitConcat(ConcatOp concat) {
+  ByteRange bytes = bytesOfValue(concat.getResult());
+  for (OpOperand &part : concat->getOpOperands()) {
+    int64_t offset = concat.getPartOffsets()[part.getOperandNumber()];
+    if (failed(expectOffset(concat, part.get(),
                             bytes.begin + offset * elementBytesOf(part.get()),
-                            "a part of a join")) ||
+                            "a part of a concatenation")) ||
         failed(read(part)))
       return failure();
-    adopt(join, part.get());
+    adopt(concat, part.get());
   }
-  int64_t content = joins.lookup(join);
-  held[join.getResult()] = {bytes, content};
-  joins.erase(join);
+  int64_t content = concats.lookup(concat);
+  held[concat.getResult()] = {bytes, content};
+  concats.erase(concat);
   if (arena.findOther(bytes, content))
-    return join.emitError()
+    return concat.emitError()
            << "has bytes in " << bytes.str() << " that no part writes";
   return success();
 }
@@ -299,7 +301,7 @@ LogicalResult Checker::visitLoop(LoopOp loop) {
 LogicalResult Checker::visit(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](ViewOp view) { return visitView(view); })
-      .Case([&](JoinOp join) { return visitJoin(join); })
+      .Case([&](ConcatOp concat) { return visitConcat(concat); })
       .Case([&](LoopOp loop) { return visitLoop(loop); })
       .Case([&](RuntimeCallOpInterface call) { return visitCall(call); })
       .Default([](Operation *) { return success(); });

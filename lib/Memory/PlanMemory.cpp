@@ -3,8 +3,8 @@
 #include "lib/Memory/ArenaLayout.h"
 #include "lib/Memory/MemoryRules.h"
 #include "mlir/IR/Threading.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Memory/Passes.h"
 #include "llvm/Support/MathExtras.h"
@@ -54,7 +54,7 @@ Kind kindOf(const Buffer &buffer) {
     forward |= op && nn::isForward(op) && !isa<LoopOp>(op);
     for (Operation *user : member.getUsers())
       readLater |=
-          nn::phaseOf(user) == nn::kBackwardPhase || nn::isRecomputed(user);
+          nn::phaseOf(user) == nn::Phase::Backward || nn::isRecomputed(user);
   }
   return forward && readLater ? Activations : Workspace;
 }

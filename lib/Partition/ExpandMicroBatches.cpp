@@ -1,9 +1,8 @@
 //===- ExpandMicroBatches.cpp - the micro-batch loop ----------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/NN/Sum.h"
+#include "tessera/Dialect/RT/ResultMarks.h"
 #include "tessera/Partition/Factors.h"
-#include "tessera/Partition/Marks.h"
 #include "tessera/Partition/Passes.h"
 
 namespace tessera {
@@ -112,7 +111,7 @@ rt::LoopOp expandLoop(nn::MicroBatchesOp op, int64_t count) {
 bool isReducedInBackward(Value sum) {
   return llvm::any_of(sum.getUsers(), [](Operation *user) {
     return isa<rt::CollectiveOpInterface>(user) &&
-           nn::phaseOf(user) == nn::kBackwardPhase;
+           nn::phaseOf(user) == nn::Phase::Backward;
   });
 }
 

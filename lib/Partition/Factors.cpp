@@ -93,22 +93,3 @@ Value tessera::microBatchOf(OpBuilder &builder, Operation *op) {
   auto number = op->getAttrOfType<IntegerAttr>(rt::RTDialect::kMicroBatchAttr);
   return number ? i64(builder, op->getLoc(), number.getInt()) : Value();
 }
-
-DictionaryAttr tessera::getResultEntry(OpResult result, StringRef name) {
-  auto entries = result.getOwner()->getAttrOfType<ArrayAttr>(name);
-  unsigned k = result.getResultNumber();
-  return entries && k < entries.size() ? dyn_cast<DictionaryAttr>(entries[k])
-                                       : DictionaryAttr();
-}
-
-void tessera::setResultEntry(OpResult result, StringRef name,
-                             DictionaryAttr entry) {
-  Operation *op = result.getOwner();
-  SmallVector<Attribute> entries;
-  for (OpResult other : op->getResults()) {
-    DictionaryAttr known = getResultEntry(other, name);
-    entries.push_back(known ? known : DictionaryAttr::get(op->getContext()));
-  }
-  entries[result.getResultNumber()] = entry;
-  op->setAttr(name, ArrayAttr::get(op->getContext(), entries));
-}

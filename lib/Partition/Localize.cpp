@@ -2,11 +2,11 @@
 
 #include "mlir/IR/Threading.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
-#include "tessera/Dialect/NN/Phase.h"
+#include "tessera/Dialect/RT/ResultMarks.h"
 #include "tessera/Partition/Factors.h"
-#include "tessera/Partition/Marks.h"
 #include "tessera/Partition/Passes.h"
 
 namespace tessera {
@@ -89,9 +89,14 @@ Value gradientOf(Value updated) {
     return {};
   Value gradient = moment.getInputs()[1];
   if (auto clipped = gradient.getDefiningOp<nn::EinsumOp>();
-      clipped && nn::phaseOf(clipped) == "optimizer")
+      clipped && nn::phaseOf(clipped) == nn::Phase::Optimizer)
     gradient = clipped.getInputs()[1];
   return gradient;
+}
+
+/// Whether a conversion changes the state only, and not what a rank holds.
+bool renamesOnly(ConversionKind kind) {
+  return kind == ConversionKind::Enter || kind == ConversionKind::Leave;
 }
 
 /// Marks the op that makes each gradient, for the memory map and for reading
@@ -106,7 +111,7 @@ void LocalizePass::rememberGradients(func::FuncOp func) {
     TypeAttr global = TypeAttr::get(gradient.getType());
     // A conversion that only renames the state makes no buffer.
     while (auto convert = gradient.getDefiningOp<ConvertOp>()) {
-      if (convert.getHow() != "leave" && convert.getHow() != "enter")
+      if (!renamesOnly(convert.getKind()))
         break;
       gradient = convert.getInput();
     }
@@ -170,21 +175,21 @@ std::string reasonOf(ConvertOp op) {
   Operation *source = op.getInput().getDefiningOp();
   while (auto convert = dyn_cast_or_null<ConvertOp>(source))
     source = convert.getInput().getDefiningOp();
-  if (op.getHow() == "all_reduce_max")
+  if (op.getKind() == ConversionKind::AllReduceMax)
     return "largest logit over the split vocabulary";
-  if (op.getHow() == "all_to_all" && gatesOfReaders(op.getResult()))
+  if (op.getKind() == ConversionKind::AllToAll &&
+      gatesOfReaders(op.getResult()))
     return "tokens of experts, where these share them evenly";
-  if (op.getHow() == "all_to_all")
+  if (op.getKind() == ConversionKind::AllToAll)
     return "another dimension split";
-  if (op.getHow() == "all_gather")
+  if (op.getKind() == ConversionKind::AllGather)
     return source ? "slices of an activation" : "shards of a parameter";
   bool isSummed = llvm::any_of(op->getUsers(), llvm::IsaPred<nn::YieldOp>);
-  if (isSummed && op.getHow() == "reduce_scatter")
+  if (isSummed && op.getKind() == ConversionKind::ReduceScatter)
     return "gradient summed over the batch";
   for (Operation *user : op->getUsers())
     if (isa<nn::EinsumOp, nn::AdamWOp>(user) &&
-        user->getAttr(nn::NNDialect::kPhaseAttr) ==
-            StringAttr::get(op.getContext(), "optimizer") &&
+        nn::phaseOf(user) == nn::Phase::Optimizer &&
         cast<RankedTensorType>(op.getType()).getRank() > 0)
       return "gradient summed over the batch";
   if (isa_and_nonnull<nn::EmbeddingOp>(source))
@@ -246,10 +251,10 @@ Operation *LocalizePass::scatter(OpBuilder &b, ConvertOp op) {
 }
 
 Operation *LocalizePass::reduce(OpBuilder &b, ConvertOp op) {
-  Operation *reduced =
-      rt::AllReduceOp::create(b, op.getLoc(), op.getInput().getType(),
-                              op.getInput(), b.getStrArrayAttr({op.getAxis()}),
-                              b.getBoolAttr(op.getHow() == "all_reduce_max"));
+  Operation *reduced = rt::AllReduceOp::create(
+      b, op.getLoc(), op.getInput().getType(), op.getInput(),
+      b.getStrArrayAttr({op.getAxis()}),
+      b.getBoolAttr(op.getKind() == ConversionKind::AllReduceMax));
   reduced->setAttr("reason", b.getStringAttr(reasonOf(op)));
   return reduced;
 }
@@ -283,32 +288,36 @@ Operation *LocalizePass::exchange(OpBuilder &b, ConvertOp op) {
 
 /// The local op that a conversion runs; null if there is none.
 Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
-  StringRef how = op.getHow();
   Value input = op.getInput();
   auto along = [&](State state) { return b.getI64IntegerAttr(state.where); };
-  if (how == "all_reduce" || how == "all_reduce_max")
+  switch (op.getKind()) {
+  case ConversionKind::AllReduce:
+  case ConversionKind::AllReduceMax:
     return reduce(b, op);
-  if (how == "all_gather")
+  case ConversionKind::AllGather:
     return gather(b, op);
-  if (how == "reduce_scatter")
+  case ConversionKind::ReduceScatter:
     return scatter(b, op);
-  if (how == "all_to_all")
+  case ConversionKind::AllToAll:
     return exchange(b, op);
-  if (how == "first")
+  case ConversionKind::ReplicatedToPartial:
     return rt::FirstOp::create(b, op.getLoc(), input.getType(), input,
                                op.getAxisAttr());
-  if (how == "slice")
+  case ConversionKind::AllSlice:
     return rt::SliceOp::create(b, op.getLoc(), op.getType(), input,
                                along(op.getTo()), op.getAxisAttr());
-  if (how == "pad")
+  case ConversionKind::ShardedToPartial:
     return rt::PadOp::create(b, op.getLoc(), op.getType(), input,
                              along(op.getFrom()), op.getAxisAttr());
-  return nullptr;
+  default: // dist-split-stages and dist-split-owners lower the others.
+    return nullptr;
+  }
 }
 
 /// A rank adds its chunks of a factor that ranks share.
 void LocalizePass::shareAddends(DistributableOpInterface op) {
-  auto addends = op->getAttrOfType<DictionaryAttr>(DistDialect::kAddendsAttr);
+  auto addends =
+      op->getAttrOfType<DictionaryAttr>(DistDialect::kChunkedSumsAttr);
   if (!addends)
     return;
   Builder builder(&getContext());
@@ -320,14 +329,14 @@ void LocalizePass::shareAddends(DistributableOpInterface op) {
         count /= mesh.getSize(cut.axis);
     local.set(entry.getName(), builder.getI64IntegerAttr(count));
   }
-  op->setAttr(DistDialect::kAddendsAttr, local.getDictionary(&getContext()));
+  op->setAttr(DistDialect::kChunkedSumsAttr,
+              local.getDictionary(&getContext()));
 }
 
 /// The new ops have global types, which tell the next conversion where it
 /// starts, until all types shrink.
 LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
-  StringRef how = op.getHow();
-  if (how == "enter" || how == "leave") {
+  if (renamesOnly(op.getKind())) {
     op.replaceAllUsesWith(op.getInput());
     op.erase();
     return success();
@@ -336,9 +345,10 @@ LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
   Operation *local = localOp(builder, op);
   if (!local)
     return op.emitOpError()
-           << "'" << how << "' needs dimensions that the "
-           << mesh.getSize(op.getAxis()) << " ranks of axis '" << op.getAxis()
-           << "' divide; gather with all_gather and slice instead";
+           << "'" << stringifyConversionKind(op.getKind())
+           << "' needs dimensions that the " << mesh.getSize(op.getAxis())
+           << " ranks of axis '" << op.getAxis()
+           << "' divide; use all_gather and all_slice instead";
   inheritMarks(local, op);
   op.replaceAllUsesWith(local->getResult(0));
   op.erase();

@@ -1,8 +1,8 @@
 //===- NumberValues.cpp - names by which runs are compared ----------------===//
 
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
-#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Options/MeshAxis.h"
 #include "tessera/Partition/Passes.h"

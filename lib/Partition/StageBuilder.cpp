@@ -1,8 +1,8 @@
 //===- StageBuilder.cpp - the program of one pipeline stage ---------------===//
 
 #include "lib/Partition/StageBuilder.h"
-#include "tessera/Dialect/NN/Phase.h"
-#include "tessera/Dialect/NN/Sum.h"
+#include "tessera/Dialect/NN/Marks.h"
+#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Distribute/Stages.h"
 #include "tessera/Options/MeshAxis.h"
 #include "llvm/Support/FormatVariadic.h"

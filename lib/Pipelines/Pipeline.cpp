@@ -65,7 +65,7 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   adamw.clip = plan.optimizer.clip;
   passes.addPass(createAddOptimizerPass(adamw));
   if (strategies.layoutInvariant)
-    passes.addPass(createMarkAddendsPass());
+    passes.addPass(createMarkChunkedSumsPass());
 }
 
 void tessera::buildLowerPipeline(OpPassManager &passes,

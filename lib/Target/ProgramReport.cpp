@@ -1,8 +1,8 @@
 //===- ProgramReport.cpp - what a lowered program does, in numbers --------===//
 
 #include "lib/Target/ProgramReport.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Options/PlanOptions.h"
 #include "tessera/Target/MetadataJson.h"
@@ -22,11 +22,6 @@ static int64_t layerOf(StringRef name) {
     name = rest;
   }
   return -1;
-}
-
-static StringRef phaseOf(Operation *op) {
-  StringRef phase = nn::phaseOf(op);
-  return phase.empty() ? "forward" : phase;
 }
 
 static int64_t timesOf(Operation *op) {
@@ -83,7 +78,7 @@ static CallRecord recordOf(Operation *op, bool sendsAllRows) {
   CallRecord record;
   record.op = op->getName().stripDialect();
   record.name = nn::partOf(op->getLoc());
-  record.phase = phaseOf(op);
+  record.phase = nn::phaseOf(op);
   record.layer = layerOf(record.name);
   record.times = timesOf(op);
   record.flops = flopsOf(op);
@@ -127,14 +122,20 @@ static CallRecord recordOf(Operation *op, bool sendsAllRows) {
 static void addCall(ProgramReport &report, const CallRecord &call,
                     dist::MeshAttr mesh) {
   int64_t flops = call.flops * call.times;
-  if (call.phase == nn::kRecomputePhase)
-    report.recomputeFlops += flops;
-  else if (call.phase == nn::kBackwardPhase)
-    report.backwardFlops += flops;
-  else if (call.phase == "optimizer")
-    report.optimizerFlops += flops;
-  else
+  switch (call.phase) {
+  case nn::Phase::Forward:
     report.forwardFlops += flops;
+    break;
+  case nn::Phase::Backward:
+    report.backwardFlops += flops;
+    break;
+  case nn::Phase::Recompute:
+    report.recomputeFlops += flops;
+    break;
+  case nn::Phase::Optimizer:
+    report.optimizerFlops += flops;
+    break;
+  }
   report.launches += call.op == "launch" ? call.times : 0;
   report.gemms += call.op == "gemm" ? call.times : 0;
   if (call.axes.empty())

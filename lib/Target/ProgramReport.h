@@ -7,16 +7,16 @@
 #define TESSERA_LIB_TARGET_PROGRAMREPORT_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Dialect/NN/NN.h"
 #include <map>
 
 namespace tessera {
 
 /// One call of the runtime, in the order of its number.
 struct CallRecord {
-  llvm::StringRef op;     ///< Without dialect: "all_reduce".
-  llvm::StringRef name;   ///< From the location: "h.3.mlp"; may be empty.
-  llvm::StringRef phase;  ///< "forward", "backward", "recompute", "optimizer".
+  llvm::StringRef op;   ///< Without dialect: "all_reduce".
+  llvm::StringRef name; ///< From the location: "h.3.mlp"; may be empty.
+  nn::Phase phase = nn::Phase::Forward;
   llvm::StringRef kernel; ///< Of a launch.
   llvm::StringRef reason; ///< Of a collective.
   int64_t layer = -1;     ///< First number in the name; -1: none.

@@ -26,7 +26,7 @@ static void writeOp(json::OStream &out, const CallRecord &call,
       out.attribute("flops", call.besideFlops);
       out.attribute("ops", call.besideOps);
     });
-  out.attribute("phase", call.phase);
+  out.attribute("phase", nn::stringifyPhase(call.phase));
   if (!call.axes.empty())
     out.attribute("reason", call.reason);
   if (stage)

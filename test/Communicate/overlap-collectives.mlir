@@ -6,15 +6,15 @@ module {
   // CHECK-LABEL: func.func @step
   func.func @step() -> (!g, !g, !g, !g, !g) {
     // CHECK: %[[A:.*]] = rt.zero
-    // CHECK-NEXT: %[[PENDING:.*]] = rt.all_reduce %[[A]] over ["dp"] async {maximum = false, nn.phase = "backward"}
+    // CHECK-NEXT: %[[PENDING:.*]] = rt.all_reduce %[[A]] over ["dp"] async {maximum = false, nn.phase = #nn.phase<backward>}
     // CHECK-NEXT: %[[WORK:.*]] = rt.zero
     // CHECK-NEXT: rt.launch @f(%[[WORK]])
-    // CHECK-NEXT: %[[DONE:.*]] = rt.wait %[[PENDING]] {nn.phase = "backward", rt.role = [{nn.param = "a"}]} : tensor<16xf32> -> tensor<16xf32>
+    // CHECK-NEXT: %[[DONE:.*]] = rt.wait %[[PENDING]] {nn.phase = #nn.phase<backward>, rt.role = [{nn.param = "a"}]} : tensor<16xf32> -> tensor<16xf32>
     // CHECK-NEXT: rt.launch @f(%[[DONE]])
     %a = rt.zero : !g
     %w = rt.zero : !g
     %w1 = rt.launch @f(%w) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
-    %a1 = rt.all_reduce %a over ["dp"] {maximum = false, nn.phase = "backward", rt.role = [{nn.param = "a"}]} : !g -> !g
+    %a1 = rt.all_reduce %a over ["dp"] {maximum = false, nn.phase = #nn.phase<backward>, rt.role = [{nn.param = "a"}]} : !g -> !g
     %a2 = rt.launch @f(%a1) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
     // Nothing to do meanwhile.
     // CHECK: rt.all_reduce %{{.*}} over ["tp"] {maximum = false}
@@ -22,11 +22,11 @@ module {
     %b = rt.zero : !g
     %b1 = rt.all_reduce %b over ["tp"] {maximum = false} : !g -> !g
     %b2 = rt.launch @f(%b1) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
-    // The join moves along with its sum, the views of the sum with the wait.
+    // The concatenation moves along with its sum, the views of the sum with the wait.
     // CHECK: %[[C:.*]] = rt.zero
     // CHECK: %[[D:.*]] = rt.zero
-    // CHECK-NEXT: %[[JOIN:.*]] = rt.join %[[C]], %[[D]]
-    // CHECK-NEXT: %[[SUM:.*]] = rt.all_reduce %[[JOIN]] over ["dp"] async
+    // CHECK-NEXT: %[[WHOLE:.*]] = rt.concat %[[C]], %[[D]]
+    // CHECK-NEXT: %[[SUM:.*]] = rt.all_reduce %[[WHOLE]] over ["dp"] async
     // CHECK-NEXT: rt.zero
     // CHECK-NEXT: rt.launch
     // CHECK-NEXT: %[[BOTH:.*]] = rt.wait %[[SUM]]
@@ -36,8 +36,8 @@ module {
     %d = rt.zero : !g
     %e = rt.zero : !g
     %e1 = rt.launch @f(%e) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
-    %join = rt.join %c, %d {part_offsets = array<i64: 0, 16>} : (!g, !g) -> tensor<32xf32>
-    %sum = rt.all_reduce %join over ["dp"] {maximum = false} : tensor<32xf32> -> tensor<32xf32>
+    %whole = rt.concat %c, %d {part_offsets = array<i64: 0, 16>} : (!g, !g) -> tensor<32xf32>
+    %sum = rt.all_reduce %whole over ["dp"] {maximum = false} : tensor<32xf32> -> tensor<32xf32>
     %c1 = rt.view %sum {offset = 0 : i64} : tensor<32xf32> -> !g
     %c2 = rt.launch @f(%c1) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
     // What is read by others as well cannot be summed in place while they read.

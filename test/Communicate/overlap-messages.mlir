@@ -7,12 +7,12 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
   // CHECK-LABEL: func.func @step_0
   // CHECK-NEXT: %[[A:.*]] = rt.launch @f
   // CHECK-NEXT: %[[SENT:.*]] = rt.send %[[A]] to 1 on "pp" async {rt.message = "a"} : tensor<16xf32> -> tensor<1xi8>
-  // CHECK-NEXT: %[[GOT:.*]] = rt.receive from 1 on "pp" async {nn.phase = "backward"}
+  // CHECK-NEXT: %[[GOT:.*]] = rt.receive from 1 on "pp" async {nn.phase = #nn.phase<backward>}
   // CHECK-NEXT: %[[B:.*]] = rt.launch @f
   // The memory of what is sent is free for the next one.
   // CHECK-NEXT: rt.wait %[[SENT]] reading(%[[A]] : tensor<16xf32>)
   // CHECK-NEXT: %[[SENT2:.*]] = rt.send %[[B]] to 1 on "pp" async
-  // CHECK-NEXT: %[[C:.*]] = rt.wait %[[GOT]] {nn.phase = "backward"}
+  // CHECK-NEXT: %[[C:.*]] = rt.wait %[[GOT]] {nn.phase = #nn.phase<backward>}
   // CHECK-NEXT: rt.launch @f(%[[C]])
   // CHECK-NEXT: rt.wait %[[SENT2]]
   // CHECK-NEXT: return
@@ -20,7 +20,7 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
     %a = rt.launch @f(%x) {count = 1 : i64, grain = 1 : i64} : (!x) -> !x
     rt.send %a to 1 on "pp" {rt.message = "a"} : !x
     %b = rt.launch @f(%x) {count = 1 : i64, grain = 1 : i64} : (!x) -> !x
-    %c = rt.receive from 1 on "pp" {nn.phase = "backward"} : !x
+    %c = rt.receive from 1 on "pp" {nn.phase = #nn.phase<backward>} : !x
     rt.send %b to 1 on "pp" : !x
     %d = rt.launch @f(%c) {count = 1 : i64, grain = 1 : i64} : (!x) -> !x
     return %d : !x

@@ -16,10 +16,10 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 }
 // CHECK: nn.einsum "a,a->" {{.*}} -> tensor<f32, #dist<tp: P>>
 // CHECK: nn.einsum "a,a->" {{.*}} -> tensor<f32>
-// CHECK: dist.convert first %{{.*}} on "tp" {{.*}} : tensor<f32> -> tensor<f32, #dist<tp: P>>
+// CHECK: dist.convert replicated_to_partial %{{.*}} on "tp" {{.*}} : tensor<f32> -> tensor<f32, #dist<tp: P>>
 // CHECK: nn.add ",->" {{.*}} -> tensor<f32, #dist<tp: P>>
 // CHECK: dist.convert all_reduce
-// CHECK: %[[NORM:.*]] = nn.map sqrt {{.*}} {nn.phase = "optimizer"} : tensor<f32> -> tensor<f32>
+// CHECK: %[[NORM:.*]] = nn.map sqrt {{.*}} {nn.phase = #nn.phase<optimizer>} : tensor<f32> -> tensor<f32>
 // CHECK-NOT: all_reduce
 // CHECK: nn.map clip_factor %[[NORM]] {bound = 2.000000e+00 : f64
 // CHECK: nn.add "a,a->a" {{.*}} {coefs = array<f64: 5.000000e-01, 5.000000e-01>

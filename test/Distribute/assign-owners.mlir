@@ -9,17 +9,17 @@
 // SLICES: error: returns S(0) on 'dp'; owners have whole parameters: leave ZeRO out
 
 // CHECK: %[[DOWN:.*]] = dist.convert all_reduce {{.*}} on "dp" {{.*}} : tensor<16x5xf32, #dist<dp: P, tp: S(0)>>
-// CHECK: dist.convert keep %[[DOWN]] on "dp" {{.*}} -> tensor<16x5xf32, #dist<dp: A(1), tp: S(0)>>
+// CHECK: dist.convert replicated_to_stage %[[DOWN]] on "dp" {{.*}} -> tensor<16x5xf32, #dist<dp: A(1), tp: S(0)>>
 // CHECK: %[[UP:.*]] = dist.convert all_reduce {{.*}} on "dp" {{.*}} : tensor<7x16xf32, #dist<dp: P, tp: S(1)>>
-// CHECK: dist.convert keep %[[UP]] on "dp" {{.*}} -> tensor<7x16xf32, #dist<dp: A(0), tp: S(1)>>
-// CHECK: dist.convert keep %{{.*}} on "dp" {{.*}} -> tensor<7xf32, #dist<dp: A(1)>>
+// CHECK: dist.convert replicated_to_stage %[[UP]] on "dp" {{.*}} -> tensor<7x16xf32, #dist<dp: A(0), tp: S(1)>>
+// CHECK: dist.convert replicated_to_stage %{{.*}} on "dp" {{.*}} -> tensor<7xf32, #dist<dp: A(1)>>
 
 // An owner's squares are addends of the norm; parameters are I before and behind the step, moments are not.
 // UPDATE: @step(
 // UPDATE-SAME: tensor<7xf32> {nn.dims = "h", nn.param = "scale"}
 // UPDATE-SAME: tensor<7xf32, #dist<dp: A(1)>> {nn.of = "scale", nn.role = "moment1"}
 // UPDATE-SAME: tensor<7x16xf32, #dist<dp: A(0), tp: S(1)>> {nn.of = "up", nn.role = "moment1"}
-// UPDATE: dist.convert place %{{.*}} on "dp" {{.*}} : tensor<f32, #dist<dp: A(1)>> -> tensor<f32, #dist<dp: P>>
+// UPDATE: dist.convert stage_to_partial %{{.*}} on "dp" {{.*}} : tensor<f32, #dist<dp: A(1)>> -> tensor<f32, #dist<dp: P>>
 // UPDATE: nn.adamw
 // UPDATE: dist.convert broadcast %{{.*}} on "dp" {{.*}} : tensor<7xf32, #dist<dp: A(1)>> -> tensor<7xf32>
 func.func @loss(%x: tensor<4x7xf32> {nn.data = "x", nn.dims = "bh"}, %scale: tensor<7xf32> {nn.param = "scale", nn.dims = "h"},

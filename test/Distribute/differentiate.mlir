@@ -12,12 +12,12 @@ module attributes {dist.mesh = #dist.mesh<dp = 2>} {
     // CHECK: %[[LOSS:.*]] = dist.convert all_reduce
     // CHECK-NOT: nn.phase
     %loss = dist.convert all_reduce %s on "dp" : tensor<f32, #dist<dp: P>> -> tensor<f32>
-    // CHECK: %[[ONE:.*]] = nn.constant 1.000000e+00 f32 {nn.phase = "backward"}
-    // CHECK: dist.convert enter %[[ONE]] on "dp" {nn.phase = "backward"} : tensor<f32> -> tensor<f32, #dist<dp: R>>
+    // CHECK: %[[ONE:.*]] = nn.constant 1.000000e+00 f32 {nn.phase = #nn.phase<backward>}
+    // CHECK: dist.convert enter %[[ONE]] on "dp" {nn.phase = #nn.phase<backward>} : tensor<f32> -> tensor<f32, #dist<dp: R>>
     // CHECK: %[[A:.*]] = nn.einsum {{.*}} -> tensor<8xf32, #dist<dp: P>>
     // CHECK: %[[B:.*]] = nn.einsum "bh->h" {{.*}} -> tensor<8xf32, #dist<dp: P>>
     // CHECK: %[[SUM:.*]] = nn.add "a,a->a" %[[A]], %[[B]]
-    // CHECK: %[[GRAD:.*]] = dist.convert all_reduce %[[SUM]] on "dp" {nn.phase = "backward"} : tensor<8xf32, #dist<dp: P>> -> tensor<8xf32>
+    // CHECK: %[[GRAD:.*]] = dist.convert all_reduce %[[SUM]] on "dp" {nn.phase = #nn.phase<backward>} : tensor<8xf32, #dist<dp: P>> -> tensor<8xf32>
     // CHECK-NEXT: return %[[LOSS]], %[[GRAD]]
     return %loss : tensor<f32>
   }

@@ -46,7 +46,7 @@ func.func @op_of_another_dialect(%x: tensor<8xf32>) -> tensor<8xf32> {
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 4>} {
   func.func @inner_level_is_in_the_way(%x: !x) -> !x {
     // expected-error @+1 {{has no legal distribution on axis 'tp'}}
-    %y = nn.map relu %x {nn.tag = "stream"} : !x -> !x
+    %y = nn.map relu %x {nn.tag = #nn.tag<stream>} : !x -> !x
     return %y : !x
   }
 }

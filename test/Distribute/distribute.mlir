@@ -21,7 +21,7 @@ func.func @column_then_row(%x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"}, 
   %y = nn.einsum "bf,fh->bh" %a, %down : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
   // CHECK-NEXT: dist.convert all_reduce %{{.*}} on "tp" : tensor<4x8xf32, #dist<dp: S(0), tp: P>> -> tensor<4x8xf32, #dist<dp: S(0)>>
   // CHECK-NEXT: nn.add {{.*}} -> tensor<4x8xf32, #dist<dp: S(0)>>
-  %r = nn.add "bh,bh->bh" %x, %y {nn.tag = "stream"} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %r = nn.add "bh,bh->bh" %x, %y {nn.tag = #nn.tag<stream>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: dist.convert all_reduce %{{.*}} on "dp" : tensor<f32, #dist<dp: P>> -> tensor<f32>
   // CHECK-NEXT: return %{{.*}} : tensor<f32>
   %loss = nn.einsum "bh->" %r : (tensor<4x8xf32>) -> tensor<f32>

@@ -17,7 +17,7 @@ func.func @mixture(%x: !x {nn.data = "x", nn.dims = "bsh"}, %router: tensor<4x16
   // CHECK: nn.top_k 2 of {{.*}} -> tensor<4x8x4xf32, #dist<dp: S(0), ep: S(0:1)>>
   %g = nn.top_k 2 of %l : !gates -> !gates
   // CHECK: nn.dispatch {{.*}} -> tensor<4x4x8x16xf32, #dist<dp: S(1), ep: S(1:1), tp: R>>
-  %r = nn.dispatch %x by %g {nn.tag = "dispatch"} : (!x, !gates) -> !rows
+  %r = nn.dispatch %x by %g {nn.tag = #nn.tag<dispatch>} : (!x, !gates) -> !rows
   // CHECK: dist.convert all_to_all {{.*}} on "ep" : tensor<4x4x8x16xf32, #dist<dp: S(1), ep: S(1:1), tp: R>> -> tensor<4x4x8x16xf32, #dist<dp: S(1), ep: S(0), tp: R>>
   // CHECK: dist.convert all_to_all {{.*}} on "ep" : tensor<4x8x4xf32, #dist<dp: S(0), ep: S(0:1){{.*}}>> -> tensor<4x8x4xf32, #dist<dp: S(0), ep: S(2){{.*}}>>
   // CHECK-NOT: dist.convert enter %arg2 on "ep"
@@ -28,9 +28,9 @@ func.func @mixture(%x: !x {nn.data = "x", nn.dims = "bsh"}, %router: tensor<4x16
   // Addends cross ep, and are summed over tp when there is one row a token.
   // CHECK: dist.convert all_to_all {{.*}} on "ep" : tensor<4x4x8x16xf32, #dist<dp: S(1), ep: S(0), tp: P>> -> tensor<4x4x8x16xf32, #dist<dp: S(1), ep: S(1:1), tp: P>>
   // CHECK: nn.collect {{.*}} -> tensor<4x8x16xf32, #dist<dp: S(0), ep: S(0:1), tp: P>>
-  %y = nn.collect %o by %g weighted {nn.tag = "collect"} : (!rows, !gates) -> !x
+  %y = nn.collect %o by %g weighted {nn.tag = #nn.tag<collect>} : (!rows, !gates) -> !x
   // CHECK: dist.convert all_reduce {{.*}} on "tp" : tensor<4x8x16xf32,
-  %z = nn.add "bsh,bsh->bsh" %x, %y {nn.tag = "stream"} : (!x, !x) -> !x
+  %z = nn.add "bsh,bsh->bsh" %x, %y {nn.tag = #nn.tag<stream>} : (!x, !x) -> !x
   %loss = nn.einsum "bsh->" %z : (!x) -> tensor<f32>
   return %loss : tensor<f32>
 }

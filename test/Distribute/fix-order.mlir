@@ -7,9 +7,9 @@
 module {
   // CHECK-LABEL: @mean
   // CHECK: %[[SUM:.*]] = nn.einsum "bs->" %arg0 : (tensor<2x8xf32>) -> tensor<f32>
-  // CHECK: nn.einsum "->" %[[SUM]] {nn.tag = "stream", scale = 1.000000e-01 : f64}
+  // CHECK: nn.einsum "->" %[[SUM]] {nn.tag = #nn.tag<stream>, scale = 1.000000e-01 : f64}
   func.func @mean(%x: tensor<2x8xf32>) -> tensor<f32> {
-    %y = nn.einsum "bs->" %x {scale = 1.0e-01 : f64, nn.tag = "stream"} : (tensor<2x8xf32>) -> tensor<f32>
+    %y = nn.einsum "bs->" %x {scale = 1.0e-01 : f64, nn.tag = #nn.tag<stream>} : (tensor<2x8xf32>) -> tensor<f32>
     return %y : tensor<f32>
   }
   // CHECK-LABEL: @scaled

@@ -19,7 +19,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2>} {
     // CHECK: %[[LOSS:.*]] = dist.convert all_reduce %[[SUM]] on "dp"
     // CHECK-NEXT: return %[[LOSS]]
     %m = nn.counted %labels as f32 : tensor<4x8xi32, #dist<dp: S(0)>> -> tensor<4x8xf32, #dist<dp: S(0)>>
-    %n = nn.einsum "bs->" %m {nn.tag = "batch_total"} : (tensor<4x8xf32, #dist<dp: S(0)>>) -> tensor<f32, #dist<dp: P>>
+    %n = nn.einsum "bs->" %m {nn.tag = #nn.tag<batch_total>} : (tensor<4x8xf32, #dist<dp: S(0)>>) -> tensor<f32, #dist<dp: P>>
     %c = dist.convert all_reduce %n on "dp" : tensor<f32, #dist<dp: P>> -> tensor<f32>
     %s = nn.einsum "bs,bs->" %m, %m : (tensor<4x8xf32, #dist<dp: S(0)>>, tensor<4x8xf32, #dist<dp: S(0)>>) -> tensor<f32, #dist<dp: P>>
     %r = nn.map reciprocal %c : tensor<f32> -> tensor<f32>
@@ -34,6 +34,6 @@ module attributes {dist.mesh = #dist.mesh<dp = 2>} {
 
 func.func @gradients(%w: tensor<4xf32> {nn.param = "w", nn.dims = "h"}) -> tensor<f32> {
   // expected-error @+1 {{a total over the batch depends on more than data: on an argument of type 'tensor<4xf32>'}}
-  %n = nn.einsum "a->" %w {nn.tag = "batch_total"} : (tensor<4xf32>) -> tensor<f32>
+  %n = nn.einsum "a->" %w {nn.tag = #nn.tag<batch_total>} : (tensor<4xf32>) -> tensor<f32>
   return %n : tensor<f32>
 }

@@ -12,29 +12,29 @@
 // CHEAP: %[[P1:.*]] = nn.einsum "bh,hf->bf" %[[X1]],
 // What the products made is kept; the activation and its dropout are made again, the last layer's first.
 // CHEAP-NOT: recompute
-// CHEAP: nn.einsum {{.*}}nn.phase = "backward"}
-// CHEAP: %[[A1:.*]] = nn.map relu %[[P1]] {nn.phase = "recompute"}
-// CHEAP-NEXT: %[[D1:.*]] = nn.dropout %[[A1]] {nn.phase = "recompute", p = 1.000000e-01 : f64, stream = 3 : i64}
-// CHEAP-NEXT: nn.einsum "bh,bf->fh" %{{.*}}, %[[D1]] {{.*}}nn.phase = "backward"}
-// CHEAP: nn.map_grad relu %{{.*}}, %[[P1]] {nn.phase = "backward"}
-// CHEAP: %[[A0:.*]] = nn.map relu %[[P0]] {nn.phase = "recompute"}
-// CHEAP-NEXT: %[[D0:.*]] = nn.dropout %[[A0]] {nn.phase = "recompute", p = 1.000000e-01 : f64, stream = 1 : i64}
-// CHEAP-NEXT: nn.einsum "bh,bf->fh" %{{.*}}, %[[D0]] {{.*}}nn.phase = "backward"}
+// CHEAP: nn.einsum {{.*}}nn.phase = #nn.phase<backward>}
+// CHEAP: %[[A1:.*]] = nn.map relu %[[P1]] {nn.phase = #nn.phase<recompute>}
+// CHEAP-NEXT: %[[D1:.*]] = nn.dropout %[[A1]] {nn.phase = #nn.phase<recompute>, p = 1.000000e-01 : f64, stream = 3 : i64}
+// CHEAP-NEXT: nn.einsum "bh,bf->fh" %{{.*}}, %[[D1]] {{.*}}nn.phase = #nn.phase<backward>}
+// CHEAP: nn.map_grad relu %{{.*}}, %[[P1]] {nn.phase = #nn.phase<backward>}
+// CHEAP: %[[A0:.*]] = nn.map relu %[[P0]] {nn.phase = #nn.phase<recompute>}
+// CHEAP-NEXT: %[[D0:.*]] = nn.dropout %[[A0]] {nn.phase = #nn.phase<recompute>, p = 1.000000e-01 : f64, stream = 1 : i64}
+// CHEAP-NEXT: nn.einsum "bh,bf->fh" %{{.*}}, %[[D0]] {{.*}}nn.phase = #nn.phase<backward>}
 // CHEAP-NOT: recompute
 
 // ONE: %[[X1:.*]] = nn.einsum "bf,fh->bh"
 // ONE: %[[P1:.*]] = nn.einsum "bh,hf->bf" %[[X1]],
 // ONE-NOT: nn.einsum {{.*}}"recompute"
-// ONE: nn.map relu %[[P1]] {nn.phase = "recompute"}
-// ONE: %[[P0:.*]] = nn.einsum "bh,hf->bf" %{{.*}} {nn.phase = "recompute"}
-// ONE-NEXT: nn.map relu %[[P0]] {nn.phase = "recompute"}
-// ONE: nn.map_grad relu %{{.*}}, %[[P0]] {nn.phase = "backward"}
+// ONE: nn.map relu %[[P1]] {nn.phase = #nn.phase<recompute>}
+// ONE: %[[P0:.*]] = nn.einsum "bh,hf->bf" %{{.*}} {nn.phase = #nn.phase<recompute>}
+// ONE-NEXT: nn.map relu %[[P0]] {nn.phase = #nn.phase<recompute>}
+// ONE: nn.map_grad relu %{{.*}}, %[[P0]] {nn.phase = #nn.phase<backward>}
 
 // What a layer hands on is kept.
 // ALL: %[[X1:.*]] = nn.einsum "bf,fh->bh"
-// ALL: %[[P1:.*]] = nn.einsum "bh,hf->bf" %[[X1]], %{{.*}} {nn.phase = "recompute"}
-// ALL: nn.map_grad relu %{{.*}}, %[[P1]] {nn.phase = "backward"}
-// ALL: nn.einsum "bh,hf->bf" %{{.*}} {nn.phase = "recompute"}
+// ALL: %[[P1:.*]] = nn.einsum "bh,hf->bf" %[[X1]], %{{.*}} {nn.phase = #nn.phase<recompute>}
+// ALL: nn.map_grad relu %{{.*}}, %[[P1]] {nn.phase = #nn.phase<backward>}
+// ALL: nn.einsum "bh,hf->bf" %{{.*}} {nn.phase = #nn.phase<recompute>}
 // ALL-NOT: nn.einsum {{.*}}"recompute"
 module {
   func.func @loss(%w: tensor<8x32xf32> {nn.param = "w"}, %v: tensor<32x8xf32> {nn.param = "v"}, %x: tensor<4x8xf32> {nn.data = "x"}) -> tensor<f32> {

@@ -7,8 +7,8 @@
 func.func @block(%x: !x {nn.data = "x", nn.dims = "bsh"}, %g: tensor<8xf32> {nn.param = "g", nn.dims = "h"}, %b: tensor<8xf32> {nn.param = "b", nn.dims = "h"},
                  %up: tensor<8x16xf32> {nn.param = "up", nn.dims = "hf"}, %down: tensor<16x8xf32> {nn.param = "down", nn.dims = "fh"},
                  %c: tensor<8xf32> {nn.param = "c", nn.dims = "h"}) -> tensor<f32> {
-  // CHECK: %[[X:.*]] = dist.convert slice %{{.*}} on "tp" : tensor<4x6x8xf32> -> tensor<4x6x8xf32, #dist<tp: S(1)>>
-  %s = nn.map gelu %x {nn.tag = "stream"} : !x -> !x
+  // CHECK: %[[X:.*]] = dist.convert all_slice %{{.*}} on "tp" : tensor<4x6x8xf32> -> tensor<4x6x8xf32, #dist<tp: S(1)>>
+  %s = nn.map gelu %x {nn.tag = #nn.tag<stream>} : !x -> !x
   // Norm weights enter: their gradients will be reduced.
   // CHECK-COUNT-2: dist.convert enter %{{.*}} on "tp" : tensor<8xf32> -> tensor<8xf32, #dist<tp: R>>
   // CHECK: nn.layer_norm {{.*}} -> tensor<4x6x8xf32, #dist<tp: S(1)>>
@@ -24,7 +24,7 @@ func.func @block(%x: !x {nn.data = "x", nn.dims = "bsh"}, %g: tensor<8xf32> {nn.
   // CHECK-NEXT: nn.dropout {{.*}} -> tensor<4x6x8xf32, #dist<tp: S(1)>>
   %z = nn.dropout %y {p = 1.0e-01 : f64, stream = 1 : i64} : !x -> !x
   // CHECK-NEXT: nn.add {{.*}} -> tensor<4x6x8xf32, #dist<tp: S(1)>>
-  %r = nn.add "bsh,bsh->bsh" %s, %z {nn.tag = "stream"} : (!x, !x) -> !x
+  %r = nn.add "bsh,bsh->bsh" %s, %z {nn.tag = #nn.tag<stream>} : (!x, !x) -> !x
   %loss = nn.einsum "bsh->" %r : (!x) -> tensor<f32>
   return %loss : tensor<f32>
 }

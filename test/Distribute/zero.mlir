@@ -28,9 +28,9 @@
 // THREE: dist.convert all_gather %[[SCALE:.*]] on "dp" : tensor<7xf32
 // THREE: dist.convert all_gather %[[UP:.*]] on "dp" : tensor<7x16xf32
 // THREE: dist.convert all_gather %[[DOWN:.*]] on "dp" : tensor<16x5xf32
-// THREE: nn.phase = "backward"
+// THREE: nn.phase = #nn.phase<backward>
 // THREE-NOT: all_gather %[[DOWN]]
-// THREE: dist.convert all_gather %[[UP]] on "dp" {nn.phase = "backward"}
+// THREE: dist.convert all_gather %[[UP]] on "dp" {nn.phase = #nn.phase<backward>}
 // THREE-NOT: all_gather
 // THREE: nn.yield
 !x = tensor<4x7xf32>

@@ -8,16 +8,16 @@
 // CHECK-LABEL: @forward
 // CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[W:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<8xf32>
 func.func @forward(%x: !x, %w: !w, %b: !w) -> tensor<4x8xbf16> {
-  // CHECK-NEXT: %[[MEAN:.*]] = nn.einsum "ab->a" %[[X]] {nn.phase = "forward", scale = 1.250000e-01 : f64}
+  // CHECK-NEXT: %[[MEAN:.*]] = nn.einsum "ab->a" %[[X]] {nn.phase = #nn.phase<forward>, scale = 1.250000e-01 : f64}
   // CHECK-NEXT: %[[C:.*]] = nn.add "ab,a->ab" %[[X]], %[[MEAN]] {coefs = array<f64: 1.000000e+00, -1.000000e+00>
-  // CHECK-NEXT: %[[VAR:.*]] = nn.einsum "ab,ab->a" %[[C]], %[[C]] {nn.phase = "forward", scale = 1.250000e-01 : f64}
+  // CHECK-NEXT: %[[VAR:.*]] = nn.einsum "ab,ab->a" %[[C]], %[[C]] {nn.phase = #nn.phase<forward>, scale = 1.250000e-01 : f64}
   // CHECK-NEXT: %[[RSTD:.*]] = nn.map rsqrt %[[VAR]] {bound = 1.000000e-03 : f64
   // CHECK: %[[N:.*]] = nn.einsum "ab,a->ab" %{{.*}}, %[[RSTD]]
   // CHECK-NEXT: %[[S:.*]] = nn.einsum "ab,b->ab" %[[N]], %[[W]]
   // CHECK-NEXT: %[[Y:.*]] = nn.add "ab,b->ab" %[[S]], %[[B]]
-  // CHECK-NEXT: %[[ROUNDED:.*]] = nn.cast %[[Y]] to bf16 {nn.phase = "forward", rt.keep = [{name = "y"}]}
+  // CHECK-NEXT: %[[ROUNDED:.*]] = nn.cast %[[Y]] to bf16 {nn.phase = #nn.phase<forward>, rt.keep = [{name = "y"}]}
   // CHECK-NEXT: return %[[ROUNDED]]
-  %y = nn.layer_norm %x, %w, %b {epsilon = 1.0e-3 : f64, element_type = bf16, nn.phase = "forward", rt.keep = [{name = "y"}]} : (!x, !w, !w) -> tensor<4x8xbf16>
+  %y = nn.layer_norm %x, %w, %b {epsilon = 1.0e-3 : f64, element_type = bf16, nn.phase = #nn.phase<forward>, rt.keep = [{name = "y"}]} : (!x, !w, !w) -> tensor<4x8xbf16>
   return %y : tensor<4x8xbf16>
 }
 

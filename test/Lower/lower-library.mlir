@@ -4,10 +4,10 @@
 // CHECK-LABEL: @product_with_bias
 // CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[W:.*]]: tensor<8x6xf32>, %[[B:.*]]: tensor<6xf32>
 func.func @product_with_bias(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>, %b: tensor<6xf32>) -> tensor<4x6xf32> {
-  // CHECK-NEXT: rt.gemm %[[X]], %[[W]] bias(%[[B]] : tensor<6xf32>) {k = 8 : i64, lda = 8 : i64, ldb = 6 : i64, ldc = 6 : i64, m = 4 : i64, n = 6 : i64, nn.phase = "forward", trans_a = false, trans_b = false}
+  // CHECK-NEXT: rt.gemm %[[X]], %[[W]] bias(%[[B]] : tensor<6xf32>) {k = 8 : i64, lda = 8 : i64, ldb = 6 : i64, ldc = 6 : i64, m = 4 : i64, n = 6 : i64, nn.phase = #nn.phase<forward>, trans_a = false, trans_b = false}
   // CHECK-NEXT: return
   %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
-  %z = nn.add "bf,f->bf" %y, %b {nn.phase = "forward"} : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
+  %z = nn.add "bf,f->bf" %y, %b {nn.phase = #nn.phase<forward>} : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
   return %z : tensor<4x6xf32>
 }
 
@@ -66,7 +66,7 @@ func.func @attention_on_views(%qkv: !qkv, %g: !x) -> !qkv {
   %o, %l = nn.attention %q, %k, %v {causal, scale = 0.25 : f64, rt.factors = {n = {axes = ["tp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
   // CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = rt.attention_grad {{.*}} row_dk = 192 : i64, row_dq = 192 : i64, row_dv = 192 : i64
   %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, scale = 0.25 : f64} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
-  // CHECK: rt.join %[[DQ]], %[[DK]], %[[DV]] {part_offsets = array<i64: 0, 64, 128>}
+  // CHECK: rt.concat %[[DQ]], %[[DK]], %[[DV]] {part_offsets = array<i64: 0, 64, 128>}
   %d = nn.stack %dq, %dk, %dv along 2 : (!x, !x, !x) -> !qkv
   return %d : !qkv
 }

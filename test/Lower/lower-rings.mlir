@@ -39,12 +39,12 @@ module attributes {dist.mesh = #dist.mesh<cp = 3>} {
     // CHECK: %[[Q0:.*]], %[[OWNK:.*]], %[[OWNV:.*]] = rt.ring_attention_grad
     // Behind their own rank gradients of keys start anew, the query's go on.
     // CHECK: %[[Q1:.*]], %[[DK1:.*]], %[[DV1:.*]] = rt.ring_attention_grad {{.*}}, %[[Q0]] {
-    // CHECK: %[[DK2:.*]] = rt.shift %[[DK1]] over ["cp"] {nn.phase = "backward", reason = "gradients that follow their keys"}
+    // CHECK: %[[DK2:.*]] = rt.shift %[[DK1]] over ["cp"] {nn.phase = #nn.phase<backward>, reason = "gradients that follow their keys"}
     // CHECK: %[[DV2:.*]] = rt.shift %[[DV1]]
     // CHECK: %[[Q2:.*]], %[[DK3:.*]], %[[DV3:.*]] = rt.ring_attention_grad {{.*}}, %[[Q1]], %[[DK2]], %[[DV2]] {
     // CHECK: %[[HOME:.*]] = rt.shift %[[DK3]]
     // CHECK: %[[DK:.*]] = nn.add "abcd,abcd->abcd" %[[OWNK]], %[[HOME]]
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {dist.ring = "cp", nn.phase = "backward", scale = 0.25 : f64,
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {dist.ring = "cp", nn.phase = #nn.phase<backward>, scale = 0.25 : f64,
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
     // CHECK: return %[[Q2]], %[[DK]]
     return %dq, %dk, %dv : !x, !x, !x
@@ -128,7 +128,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   // CHECK-LABEL: @causal_backward
   func.func @causal_backward(%g: !x, %q: !x, %k: !x, %v: !x, %o: !x, %l: !lse) -> (!x, !x, !x) {
-    // CHECK-COUNT-6: rt.zigzag {{.*}}nn.phase = "backward"
+    // CHECK-COUNT-6: rt.zigzag {{.*}}nn.phase = #nn.phase<backward>
     // Late keys, then early keys of late queries, to which early queries add.
     // CHECK: %[[QL:.*]], %[[OWNKL:.*]], %{{.*}} = rt.ring_attention_grad
     // CHECK: %[[QL1:.*]], %[[K0:.*]], %[[V0:.*]] = rt.ring_attention_grad {{.*}}, %[[QL]] {causal = false
@@ -144,7 +144,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     // CHECK: %[[DQ:.*]] = rt.zigzag %[[QE1]], %[[QL3]]
     // CHECK: %[[DK:.*]] = rt.zigzag %[[DKE]], %[[DKL]]
     // CHECK: return %[[DQ]], %[[DK]]
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, dist.ring = "cp", nn.phase = "backward", scale = 0.25 : f64,
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, dist.ring = "cp", nn.phase = #nn.phase<backward>, scale = 0.25 : f64,
       rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
     return %dq, %dk, %dv : !x, !x, !x
   }

@@ -62,7 +62,7 @@ module attributes {rt.arena = 320 : i64} {
       rt.yield %y : tensor<16xf32>
     }
     %c = rt.zero {rt.offsets = array<i64: 64>} : tensor<16xf32>
-    %j = rt.join %l, %c {part_offsets = array<i64: 0, 16>, rt.offsets = array<i64: 0>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+    %j = rt.concat %l, %c {part_offsets = array<i64: 0, 16>, rt.offsets = array<i64: 0>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
     %q = rt.all_reduce %j over ["dp"] async {maximum = false, rt.offsets = array<i64: 0>} : tensor<32xf32> -> tensor<32xf32>
     %d = rt.zero {rt.offsets = array<i64: 128>} : tensor<8xf32>
     %w = rt.wait %q {rt.offsets = array<i64: 0>} : tensor<32xf32> -> tensor<32xf32>

@@ -12,10 +12,10 @@ module {
     %x1 = rt.launch @f(%x0) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<256xf32>
     %x2 = rt.launch @f(%x1) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<256xf32>
     %x3 = rt.launch @f(%x2) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<256xf32>
-    %g3 = rt.launch @f(%x3) {count = 256 : i64, grain = 1 : i64, nn.phase = "backward"} : (tensor<256xf32>) -> tensor<256xf32>
-    %g2 = rt.launch @b(%g3, %x2) {count = 256 : i64, grain = 1 : i64, nn.phase = "backward"} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
-    %g1 = rt.launch @b(%g2, %x1) {count = 256 : i64, grain = 1 : i64, nn.phase = "backward"} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
-    %g0 = rt.launch @b(%g1, %x0) {count = 256 : i64, grain = 1 : i64, nn.phase = "backward"} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+    %g3 = rt.launch @f(%x3) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>) -> tensor<256xf32>
+    %g2 = rt.launch @b(%g3, %x2) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+    %g1 = rt.launch @b(%g2, %x1) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+    %g0 = rt.launch @b(%g1, %x0) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
     %l = rt.launch @sum(%g0) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<f32>
     return %l : tensor<f32>
   }
@@ -34,10 +34,10 @@ module {
     %x1 = rt.launch @f(%x0) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<256xf32>
     %x2 = rt.launch @f(%x1) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<256xf32>
     %x3 = rt.launch @f(%x2) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<256xf32>
-    %g3 = rt.launch @f(%x3) {count = 256 : i64, grain = 1 : i64, nn.phase = "backward"} : (tensor<256xf32>) -> tensor<256xf32>
-    %g2 = rt.launch @b(%g3, %x2) {count = 256 : i64, grain = 1 : i64, nn.phase = "backward"} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
-    %g1 = rt.launch @b(%g2, %x1) {count = 256 : i64, grain = 1 : i64, nn.phase = "backward"} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
-    %g0 = rt.launch @b(%g1, %x0) {count = 256 : i64, grain = 1 : i64, nn.phase = "backward"} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+    %g3 = rt.launch @f(%x3) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>) -> tensor<256xf32>
+    %g2 = rt.launch @b(%g3, %x2) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+    %g1 = rt.launch @b(%g2, %x1) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+    %g0 = rt.launch @b(%g1, %x0) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
     %l = rt.launch @sum(%g0) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<f32>
     return %l : tensor<f32>
   }
@@ -50,7 +50,7 @@ module {
 module {
   func.func private @sum(tensor<256xf32>) -> tensor<f32>
   func.func @step() -> (tensor<f32> {nn.role = "loss"}) {
-    %g = rt.zero {nn.phase = "backward", rt.role = [{nn.role = "gradient", nn.param = "w"}]} : tensor<256xf32>
+    %g = rt.zero {nn.phase = #nn.phase<backward>, rt.role = [{nn.role = "gradient", nn.param = "w"}]} : tensor<256xf32>
     %l = rt.launch @sum(%g) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<f32>
     return %l : tensor<f32>
   }

@@ -35,13 +35,13 @@ module {
 
 // -----
 
-// Views lie in their source, parts in their join, also those with gaps.
+// Views lie in their source, parts in their concatenation, also those with gaps.
 // CHECK-LABEL: func.func @step
 // CHECK: rt.zero {rt.offsets = array<i64: [[SOURCE:[0-9]+]]>}
 // CHECK: rt.view %{{.*}} {offset = 16 : i64, rt.offsets = array<i64: 64>}
 // CHECK: rt.copy {{.*}}rt.offsets = array<i64: [[J:[0-9]+]]>
 // CHECK: rt.copy {{.*}}rt.offsets = array<i64: 288>
-// CHECK: rt.join {{.*}}rt.offsets = array<i64: 256>
+// CHECK: rt.concat {{.*}}rt.offsets = array<i64: 256>
 module {
   func.func private @sum(tensor<4x2x8xf32>) -> tensor<f32>
   func.func @step() -> (tensor<f32> {nn.role = "loss"}) {
@@ -50,7 +50,7 @@ module {
     %q = rt.view %a {offset = 32 : i64} : tensor<2x4x8xf32> -> tensor<4x8xf32>
     %p0 = rt.copy %q : tensor<4x8xf32> -> tensor<4x8xf32>
     %p1 = rt.copy %q : tensor<4x8xf32> -> tensor<4x8xf32>
-    %j = rt.join %p0, %p1 {part_offsets = array<i64: 0, 8>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x2x8xf32>
+    %j = rt.concat %p0, %p1 {part_offsets = array<i64: 0, 8>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x2x8xf32>
     %s = rt.launch @sum(%j) {count = 8 : i64, grain = 1 : i64} : (tensor<4x2x8xf32>) -> tensor<f32>
     return %s : tensor<f32>
   }
@@ -98,7 +98,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2>} {
 // CHECK-SAME: rt.offsets = array<i64: [[#FIRST+64]]>
 // CHECK: rt.launch @add
 // CHECK-SAME: rt.offsets = array<i64: [[#FIRST]]>
-// CHECK: rt.join
+// CHECK: rt.concat
 // CHECK-SAME: rt.offsets = array<i64: [[#FIRST]]>
 !g = tensor<16xf32>
 module {
@@ -114,7 +114,7 @@ module {
     }
     %b3 = rt.all_reduce %sums#1 over ["tp"] {maximum = false} : !g -> !g
     %a3 = rt.launch @add(%sums#0, %x) {count = 1 : i64, grain = 1 : i64} : (!g, !g) -> !g
-    %all = rt.join %a3, %b3 {part_offsets = array<i64: 0, 16>} : (!g, !g) -> tensor<32xf32>
+    %all = rt.concat %a3, %b3 {part_offsets = array<i64: 0, 16>} : (!g, !g) -> tensor<32xf32>
     %sum = rt.all_reduce %all over ["dp"] {maximum = false} : tensor<32xf32> -> tensor<32xf32>
     return %sum : tensor<32xf32>
   }

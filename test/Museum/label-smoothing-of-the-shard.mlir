@@ -29,8 +29,8 @@
 module attributes {nn.model = {batch = 4 : i64, family = "smoothed", layers = 1 : i64, micro_batches = 1 : i64, sequence = 6 : i64, vocabulary = 7 : i64}} {
   func.func @loss(%table: tensor<7x8xf32> {nn.decay, nn.dims = "vh", nn.file_shape = [7, 8], nn.init = {kind = "normal", mean = 0.0 : f64, std = 0.5 : f64, stream = 0 : i64}, nn.param = "table"},
                   %ids: tensor<4x6xi32> {nn.data = "ids", nn.dims = "bs"}, %labels: tensor<4x6xi32> {nn.data = "labels", nn.dims = "bs"}) -> tensor<f32> {
-    %x = nn.embedding %ids, %table {nn.tag = "stream"} : (tensor<4x6xi32>, tensor<7x8xf32>) -> !x
-    %y = nn.map gelu %x {nn.tag = "stream"} : !x -> !x
+    %x = nn.embedding %ids, %table {nn.tag = #nn.tag<stream>} : (tensor<4x6xi32>, tensor<7x8xf32>) -> !x
+    %y = nn.map gelu %x {nn.tag = #nn.tag<stream>} : !x -> !x
     %logits = nn.einsum "bsh,vh->bsv" %y, %table : (!x, tensor<7x8xf32>) -> !logits
     %max = nn.max %logits : !logits -> !tokens
     %shifted = nn.add "bsv,bs->bsv" %logits, %max {coefs = array<f64: 1.0, -1.0>} : (!logits, !tokens) -> !logits

@@ -52,7 +52,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 4>} {
   func.func @repaired(%matrix: !split, %bias: tensor<8xf32>) {
     %a = nn.einsum "ab,ab->" %matrix, %matrix : (!split, !split) -> !addend
     %b = nn.einsum "a,a->" %bias, %bias : (tensor<8xf32>, tensor<8xf32>) -> tensor<f32>
-    %once = dist.convert first %b on "tp" : tensor<f32> -> !addend
+    %once = dist.convert replicated_to_partial %b on "tp" : tensor<f32> -> !addend
     %sum = nn.add ",->" %a, %once : (!addend, !addend) -> !addend
     %total = dist.convert all_reduce %sum on "tp" : !addend -> tensor<f32>
     %norm = nn.map sqrt %total : tensor<f32> -> tensor<f32>

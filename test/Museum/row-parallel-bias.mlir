@@ -34,7 +34,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 !p = tensor<8x64xf32, #dist<tp: P>>
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @repaired(%x: !p, %b: tensor<64xf32>) {
-    %once = dist.convert first %b on "tp" : tensor<64xf32> -> tensor<64xf32, #dist<tp: P>>
+    %once = dist.convert replicated_to_partial %b on "tp" : tensor<64xf32> -> tensor<64xf32, #dist<tp: P>>
     %y = nn.add "bf,f->bf" %x, %once : (!p, tensor<64xf32, #dist<tp: P>>) -> !p
     %z = dist.convert all_reduce %y on "tp" : !p -> tensor<8x64xf32>
     return

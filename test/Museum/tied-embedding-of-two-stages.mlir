@@ -17,9 +17,9 @@
 !last = tensor<64x8xf32, #dist<pp: A(1), dp: P>>
 module attributes {dist.mesh = #dist.mesh<pp = 2, dp = 2>} {
   func.func @scattered_before_stages_add(%of_lookup: !first, %of_logits: !last) {
-    %a = dist.convert place %of_lookup on "pp" : !first -> tensor<64x8xf32, #dist<pp: P, dp: P>>
+    %a = dist.convert stage_to_partial %of_lookup on "pp" : !first -> tensor<64x8xf32, #dist<pp: P, dp: P>>
     %scattered = dist.convert reduce_scatter %a on "dp" : tensor<64x8xf32, #dist<pp: P, dp: P>> -> tensor<64x8xf32, #dist<pp: P, dp: S(0)>>
-    %b = dist.convert place %of_logits on "pp" : !last -> tensor<64x8xf32, #dist<pp: P, dp: P>>
+    %b = dist.convert stage_to_partial %of_logits on "pp" : !last -> tensor<64x8xf32, #dist<pp: P, dp: P>>
     // expected-error @+2 {{refuses S(0), P on axis 'dp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
     %g = nn.add "vh,vh->vh" %scattered, %b : (tensor<64x8xf32, #dist<pp: P, dp: S(0)>>, tensor<64x8xf32, #dist<pp: P, dp: P>>) -> tensor<64x8xf32, #dist<pp: P, dp: P>>
@@ -34,9 +34,9 @@ module attributes {dist.mesh = #dist.mesh<pp = 2, dp = 2>} {
 !addend = tensor<64x8xf32, #dist<pp: P>>
 module attributes {dist.mesh = #dist.mesh<pp = 2>} {
   func.func @summed_before_the_last_stage_is_done(%of_lookup: !first, %of_logits: !last) {
-    %a = dist.convert place %of_lookup on "pp" : !first -> !addend
+    %a = dist.convert stage_to_partial %of_lookup on "pp" : !first -> !addend
     %sum = dist.convert all_reduce %a on "pp" : !addend -> tensor<64x8xf32>
-    %b = dist.convert place %of_logits on "pp" : !last -> !addend
+    %b = dist.convert stage_to_partial %of_logits on "pp" : !last -> !addend
     // expected-error @+2 {{refuses I, P on axis 'pp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter) or make the I operand partial}}
     %g = nn.add "vh,vh->vh" %sum, %b : (tensor<64x8xf32>, !addend) -> tensor<64x8xf32>
@@ -64,8 +64,8 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
 !addend = tensor<64x8xf32, #dist<pp: P, dp: P>>
 module attributes {dist.mesh = #dist.mesh<pp = 2, dp = 2>} {
   func.func @repaired(%of_lookup: !first, %of_logits: !last) {
-    %a = dist.convert place %of_lookup on "pp" : !first -> !addend
-    %b = dist.convert place %of_logits on "pp" : !last -> !addend
+    %a = dist.convert stage_to_partial %of_lookup on "pp" : !first -> !addend
+    %b = dist.convert stage_to_partial %of_logits on "pp" : !last -> !addend
     %g = nn.add "vh,vh->vh" %a, %b : (!addend, !addend) -> !addend
     %sum = dist.convert all_reduce %g on "pp" : !addend -> tensor<64x8xf32, #dist<dp: P>>
     %slice = dist.convert reduce_scatter %sum on "dp" : tensor<64x8xf32, #dist<dp: P>> -> tensor<64x8xf32, #dist<dp: S(0)>>

@@ -1,7 +1,7 @@
 //===- Mutant.cpp - one change of a program -------------------------------===//
 
 #include "test/Mutation/Mutant.h"
-#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 
@@ -24,10 +24,7 @@ std::vector<Operation *> test::opsOf(ModuleOp module) {
 }
 
 std::string test::phaseOf(Operation *op) {
-  for (; op && !isa<func::FuncOp>(op); op = op->getParentOp())
-    if (auto phase = op->getAttrOfType<StringAttr>(nn::NNDialect::kPhaseAttr))
-      return phase.str();
-  return "forward";
+  return nn::stringifyPhase(nn::phaseOf(op)).str();
 }
 
 bool test::needsPlace(Operation *op) {
@@ -48,7 +45,8 @@ std::string test::describe(Operation *op) {
   if (auto launch = dyn_cast<rt::LaunchOp>(op))
     text += " @" + launch.getKernel().str();
   if (auto convert = dyn_cast<dist::ConvertOp>(op))
-    text += " " + convert.getHow().str() + " on " + convert.getAxis().str();
+    text += " " + dist::stringifyConversionKind(convert.getKind()).str() +
+            " on " + convert.getAxis().str();
   StringRef part = nn::partOf(op->getLoc());
   return text + "'" + (part.empty() ? "" : " of " + part.str()) + ", " +
          phaseOf(op);

@@ -6,8 +6,8 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Distribute/Erasure.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Compile.h"

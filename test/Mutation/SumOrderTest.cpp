@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Parser/Parser.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Distribute/Erasure.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Compile.h"
@@ -43,7 +43,8 @@ protected:
 
   static std::string add(StringRef name, StringRef left, StringRef right) {
     return (name + " = nn.add \"a,a->a\" " + left + ", " + right +
-            " {nn.phase = \"backward\"} : (tensor<4xf32>, tensor<4xf32>) -> "
+            " {nn.phase = #nn.phase<backward>} : (tensor<4xf32>, "
+            "tensor<4xf32>) -> "
             "tensor<4xf32>\n")
         .str();
   }

@@ -8,7 +8,7 @@ module {
 
 module @all_to_all attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @step(%x: tensor<8x3xf32, #dist<tp: S(0)>>) {
-    // expected-error @+1 {{'all_to_all' needs dimensions that the 2 ranks of axis 'tp' divide; gather with all_gather and slice instead}}
+    // expected-error @+1 {{'all_to_all' needs dimensions that the 2 ranks of axis 'tp' divide; use all_gather and all_slice instead}}
     %y = dist.convert all_to_all %x on "tp" : tensor<8x3xf32, #dist<tp: S(0)>> -> tensor<8x3xf32, #dist<tp: S(1)>>
     return
   }

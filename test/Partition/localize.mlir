@@ -32,7 +32,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     // CHECK: rt.all_reduce %[[M]] over ["tp"] {maximum = true, reason = "largest logit over the split vocabulary"}
     %top = dist.convert all_reduce_max %m on "tp" : tensor<4xf32, #dist<tp: M>> -> tensor<4xf32>
     // CHECK: rt.first %{{.*}} on "tp" : tensor<8xf32> -> tensor<8xf32>
-    %first = dist.convert first %r on "tp" : tensor<8xf32, #dist<tp: R>> -> tensor<8xf32, #dist<tp: P>>
+    %first = dist.convert replicated_to_partial %r on "tp" : tensor<8xf32, #dist<tp: R>> -> tensor<8xf32, #dist<tp: P>>
     // CHECK-NEXT: return
     %same = dist.convert leave %r on "tp" : tensor<8xf32, #dist<tp: R>> -> tensor<8xf32>
     return
@@ -55,9 +55,9 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     // CHECK-NEXT: rt.reduce_scatter %[[P]] along 0 over ["tp"] {{.*}} : tensor<6x2xf32> -> tensor<3x2xf32>
     %2 = dist.convert reduce_scatter %p on "tp" : tensor<5x2xf32, #dist<tp: P>> -> tensor<5x2xf32, #dist<tp: S(0)>>
     // CHECK: %[[S:.*]] = rt.slice %{{.*}} along 1 on "tp" : tensor<4x7x2xf32> -> tensor<4x4x2xf32>
-    %3 = dist.convert slice %i on "tp" : tensor<4x7x2xf32> -> tensor<4x7x2xf32, #dist<tp: S(1)>>
+    %3 = dist.convert all_slice %i on "tp" : tensor<4x7x2xf32> -> tensor<4x7x2xf32, #dist<tp: S(1)>>
     // CHECK: rt.pad %[[S]] along 1 on "tp" : tensor<4x4x2xf32> -> tensor<4x7x2xf32>
-    %4 = dist.convert pad %3 on "tp" : tensor<4x7x2xf32, #dist<tp: S(1)>> -> tensor<4x7x2xf32, #dist<tp: P>>
+    %4 = dist.convert sharded_to_partial %3 on "tp" : tensor<4x7x2xf32, #dist<tp: S(1)>> -> tensor<4x7x2xf32, #dist<tp: P>>
     return
   }
 }

@@ -10,12 +10,12 @@
 // CHECK: nn.add {{.*}}coefs{{.*}}name = "2:add"
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @step(%x: tensor<4xf32>) {
-    %0 = nn.map gelu %x {nn.phase = "backward"} : tensor<4xf32> -> tensor<4xf32>
-    %1 = nn.add "a,a->a" %x, %0 {nn.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %2 = nn.add "a,a->a" %x, %1 {nn.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %3 = nn.map relu %2 {nn.phase = "backward"} : tensor<4xf32> -> tensor<4xf32>
-    %4 = nn.add "a,a->a" %x, %3 {nn.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %5 = nn.add "a,a->a" %x, %4 {coefs = array<f64: 1.0, 2.0>, nn.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %0 = nn.map gelu %x {nn.phase = #nn.phase<backward>} : tensor<4xf32> -> tensor<4xf32>
+    %1 = nn.add "a,a->a" %x, %0 {nn.phase = #nn.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %2 = nn.add "a,a->a" %x, %1 {nn.phase = #nn.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %3 = nn.map relu %2 {nn.phase = #nn.phase<backward>} : tensor<4xf32> -> tensor<4xf32>
+    %4 = nn.add "a,a->a" %x, %3 {nn.phase = #nn.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %5 = nn.add "a,a->a" %x, %4 {coefs = array<f64: 1.0, 2.0>, nn.phase = #nn.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return
   }
 }
@@ -29,9 +29,9 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 // CHECK: nn.map relu {{.*}}name = "1:map"
 module attributes {dist.mesh = #dist.mesh<pp = 2>} {
   func.func @step(%x: tensor<4xf32>) {
-    %0 = nn.map gelu %x {nn.phase = "backward"} : tensor<4xf32> -> tensor<4xf32>
-    %1 = nn.add "a,a->a" %x, %0 {nn.phase = "backward"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %2 = nn.map relu %1 {nn.phase = "backward"} : tensor<4xf32> -> tensor<4xf32>
+    %0 = nn.map gelu %x {nn.phase = #nn.phase<backward>} : tensor<4xf32> -> tensor<4xf32>
+    %1 = nn.add "a,a->a" %x, %0 {nn.phase = #nn.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %2 = nn.map relu %1 {nn.phase = #nn.phase<backward>} : tensor<4xf32> -> tensor<4xf32>
     return
   }
 }

@@ -31,7 +31,7 @@ func.func @reduced(%x: !x) -> !g {
     %work = nn.map gelu %d : tensor<4x8xf32> -> tensor<4x8xf32>
     nn.yield %y : !g
   }
-  %all = rt.all_reduce %sum over ["dp"] {maximum = false, nn.phase = "backward"} : !g -> !g
+  %all = rt.all_reduce %sum over ["dp"] {maximum = false, nn.phase = #nn.phase<backward>} : !g -> !g
   return %all : !g
 }
 

@@ -16,13 +16,13 @@
 // CHECK-SAME: tensor<7x16xf32, #dist<tp: S(1)>> {nn.of = "a", nn.role = "moment1"}
 // CHECK-NOT: nn.of = "b"
 // CHECK-SAME: rt.stage = 0 : i64, rt.stage_axis = "dp"
-// CHECK: rt.send %{{.*}} to 1 on "dp" {nn.phase = "backward", reason = "gradient for its owner", rt.message = "gradient 0"} : tensor<16x5xf32, #dist<dp: P, tp: S(0)>>
-// CHECK: %[[OWN:.*]] = rt.view %{{.*}} {nn.phase = "backward", offset = 0 : i64} : tensor<7x16xf32, #dist<dp: P, tp: S(1)>> -> tensor<7x16xf32, #dist<tp: S(1)>>
-// CHECK: %[[ONE:.*]] = rt.receive from 1 on "dp" {nn.phase = "backward", reason = "gradient for its owner", rt.message = "gradient 1"}
+// CHECK: rt.send %{{.*}} to 1 on "dp" {nn.phase = #nn.phase<backward>, reason = "gradient for its owner", rt.message = "gradient 0"} : tensor<16x5xf32, #dist<dp: P, tp: S(0)>>
+// CHECK: %[[OWN:.*]] = rt.view %{{.*}} {nn.phase = #nn.phase<backward>, offset = 0 : i64} : tensor<7x16xf32, #dist<dp: P, tp: S(1)>> -> tensor<7x16xf32, #dist<tp: S(1)>>
+// CHECK: %[[ONE:.*]] = rt.receive from 1 on "dp" {nn.phase = #nn.phase<backward>, reason = "gradient for its owner", rt.message = "gradient 1"}
 // CHECK: %[[TWO:.*]] = nn.add "ab,ab->ab" %[[OWN]], %[[ONE]]
 // CHECK: %[[LAST:.*]] = rt.receive from 2 on "dp"
 // CHECK: nn.add "ab,ab->ab" %[[TWO]], %[[LAST]]
-// CHECK: nn.add "->" %{{.*}} {nn.phase = "optimizer"} : (tensor<f32, #dist<dp: P, tp: P>>)
+// CHECK: nn.add "->" %{{.*}} {nn.phase = #nn.phase<optimizer>} : (tensor<f32, #dist<dp: P, tp: P>>)
 // CHECK: nn.adamw
 // CHECK: rt.broadcast %{{.*}} : tensor<7x16xf32, #dist<tp: S(1)>> from 0 over ["dp"]
 // CHECK-NOT: nn.adamw

@@ -16,11 +16,11 @@
 // CHECK: rt.receive from 0 on "pp"
 func.func @loss(%x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"}, %labels: tensor<4xi32> {nn.data = "labels", nn.dims = "b"},
                 %a: tensor<8x8xf32> {nn.param = "a", nn.dims = "hk"}, %b: tensor<8x8xf32> {nn.param = "b", nn.dims = "hk"}) -> tensor<f32> {
-  %0 = nn.einsum "bh,hk->bk" %x, %a {nn.tag = "stream"} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %0 = nn.einsum "bh,hk->bk" %x, %a {nn.tag = #nn.tag<stream>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %1 = nn.einsum "bh,hk->bk" %0, %b : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %2 = nn.counted %labels as f32 : tensor<4xi32> -> tensor<4xf32>
   %3 = nn.einsum "bh,b->" %1, %2 : (tensor<4x8xf32>, tensor<4xf32>) -> tensor<f32>
-  %4 = nn.einsum "b->" %2 {nn.tag = "batch_total"} : (tensor<4xf32>) -> tensor<f32>
+  %4 = nn.einsum "b->" %2 {nn.tag = #nn.tag<batch_total>} : (tensor<4xf32>) -> tensor<f32>
   %5 = nn.map reciprocal %4 : tensor<f32> -> tensor<f32>
   %6 = nn.einsum ",->" %3, %5 : (tensor<f32>, tensor<f32>) -> tensor<f32>
   return %6 : tensor<f32>
@@ -32,12 +32,12 @@ func.func @loss(%x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"}, %labels: te
 func.func @loss(%x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"}, %labels: tensor<4xi32> {nn.data = "labels", nn.dims = "b"},
                 %a: tensor<8x8xf32> {nn.param = "a", nn.dims = "hk"}, %b: tensor<8x8xf32> {nn.param = "b", nn.dims = "hk"}) -> tensor<f32> {
   %m = nn.counted %labels as f32 : tensor<4xi32> -> tensor<4xf32>
-  %n = nn.einsum "b->" %m {nn.tag = "batch_total"} : (tensor<4xf32>) -> tensor<f32>
+  %n = nn.einsum "b->" %m {nn.tag = #nn.tag<batch_total>} : (tensor<4xf32>) -> tensor<f32>
   %y = nn.einsum "bh,->bh" %x, %n : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
-  %0 = nn.einsum "bh,hk->bk" %y, %a {nn.tag = "stream"} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %0 = nn.einsum "bh,hk->bk" %y, %a {nn.tag = #nn.tag<stream>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %1 = nn.einsum "bh,hk->bk" %0, %b : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %2 = nn.counted %labels as f32 : tensor<4xi32> -> tensor<4xf32>
-  %3 = nn.einsum "b->" %2 {nn.tag = "batch_total"} : (tensor<4xf32>) -> tensor<f32>
+  %3 = nn.einsum "b->" %2 {nn.tag = #nn.tag<batch_total>} : (tensor<4xf32>) -> tensor<f32>
   %4 = nn.einsum "bh,->" %1, %3 : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
   return %4 : tensor<f32>
 }

@@ -21,10 +21,10 @@
 // CHECK: rt.send %{{.*}} to 1 on "pp" {reason = "activation for a later stage", rt.message = "value 0 of micro-batch 0"}
 // CHECK: rt.view %{{.*}} {offset = 32 : i64
 // CHECK: rt.send %{{.*}} to 1 on "pp"
-// CHECK: rt.receive from 1 on "pp" {nn.phase = "backward", reason = "gradient for an earlier stage", rt.message = "value {{[0-9]+}} of micro-batch 0"}
+// CHECK: rt.receive from 1 on "pp" {nn.phase = #nn.phase<backward>, reason = "gradient for an earlier stage", rt.message = "value {{[0-9]+}} of micro-batch 0"}
 // CHECK: rt.receive from 1 on "pp"
 // CHECK: rt.broadcast from 1 over ["pp"]
-// CHECK: %[[OTHERS:.*]] = rt.receive from 1 on "pp" {nn.phase = "backward", reason = "gradient of a parameter of another stage"}
+// CHECK: %[[OTHERS:.*]] = rt.receive from 1 on "pp" {nn.phase = #nn.phase<backward>, reason = "gradient of a parameter of another stage"}
 // CHECK-NEXT: nn.add "ab,ab->ab" %[[OTHERS]]
 // CHECK: rt.all_reduce %{{.*}} over ["pp"] {{{.*}}reason = "sum of scalars of the stages"}
 // CHECK-LABEL: func.func @step_1
@@ -35,10 +35,10 @@
 // CHECK: rt.receive from 0 on "pp" {reason = "parameter of another stage"} : tensor<8x8xf32>
 // CHECK: rt.receive from 0 on "pp"
 // CHECK: rt.receive from 0 on "pp"
-// CHECK: rt.send %{{.*}} to 0 on "pp" {nn.phase = "backward"
-// CHECK: rt.send %{{.*}} to 0 on "pp" {nn.phase = "backward"
+// CHECK: rt.send %{{.*}} to 0 on "pp" {nn.phase = #nn.phase<backward>
+// CHECK: rt.send %{{.*}} to 0 on "pp" {nn.phase = #nn.phase<backward>
 // CHECK: rt.broadcast %{{.*}} : tensor<f32> from 1 over ["pp"]
-// CHECK: rt.send %{{.*}} to 0 on "pp" {nn.phase = "backward", reason = "gradient of a parameter of another stage"}
+// CHECK: rt.send %{{.*}} to 0 on "pp" {nn.phase = #nn.phase<backward>, reason = "gradient of a parameter of another stage"}
 // CHECK: rt.all_reduce %{{.*}} over ["pp"]
 
 // ALTERNATE-LABEL: func.func @step_1
@@ -55,9 +55,9 @@
 func.func @loss(%t: tensor<8x8xf32> {nn.param = "t", nn.dims = "hk"}, %a: tensor<8x8xf32> {nn.param = "a", nn.dims = "hk"},
                 %b: tensor<8x8xf32> {nn.param = "b", nn.dims = "hk"}, %x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"}) -> tensor<f32> {
   %0 = nn.einsum "bh,hk->bk" %x, %t : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-  %1 = nn.einsum "bh,hk->bk" %0, %a {nn.tag = "stream"} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = nn.einsum "bh,hk->bk" %0, %a {nn.tag = #nn.tag<stream>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %2 = nn.einsum "bh,hk->bk" %1, %b : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-  %3 = nn.einsum "bh,hk->bk" %2, %t {nn.tag = "stream"} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %3 = nn.einsum "bh,hk->bk" %2, %t {nn.tag = #nn.tag<stream>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %4 = nn.map gelu %3 : tensor<4x8xf32> -> tensor<4x8xf32>
   %5 = nn.einsum "bh->" %4 : (tensor<4x8xf32>) -> tensor<f32>
   return %5 : tensor<f32>

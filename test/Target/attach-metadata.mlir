@@ -27,7 +27,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>, nn.model = {family = 
     %y = rt.gemm %x, %w {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false,
                          rt.offsets = array<i64: 128>, rt.keep = [{name = "y", global = tensor<4x8xf32, #dist<tp: P>>}]}
         : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> loc("h.3.mlp")
-    %r = rt.all_reduce %y over ["tp"] {maximum = false, reason = "because", nn.phase = "backward", rt.offsets = array<i64: 128>} : tensor<4x8xf32> -> tensor<4x8xf32> loc("h.3.mlp")
+    %r = rt.all_reduce %y over ["tp"] {maximum = false, reason = "because", nn.phase = #nn.phase<backward>, rt.offsets = array<i64: 128>} : tensor<4x8xf32> -> tensor<4x8xf32> loc("h.3.mlp")
     rt.loop 3 init() : () -> () {
     ^bb0(%i: i64):
       %z = rt.zero {rt.offsets = array<i64: 256>} : tensor<4xf32>

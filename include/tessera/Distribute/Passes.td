@@ -35,7 +35,7 @@ def AssignStagesPass : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
   let summary = "Cuts the model into chunks, one after the other";
   let description = [{
     Before: a serial `@loss`. After: every op has `dist.chunk`. The program is
-    cut behind ops of the residual stream (`nn.tag = "stream"`) into
+    cut behind ops of the residual stream (`nn.tag = #nn.tag<stream>`) into
     `stages * virtual-stages` chunks such that the most flops of a chunk are as
     few as possible; or into chunks of as many layers as `layers` says. What
     stands before the first layer is in the first chunk, what stands behind the
@@ -57,7 +57,7 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
     `tp` shards heads (`n`), feed-forward (`f`) and vocabulary (`v`), `dp` the
     batch (`b`), `cp` the sequence (`s`). For each op and axis the cheapest row is chosen: sharded
     parameters stay, then sharded values stay, then the fewest bytes; the
-    residual stream (`nn.tag = "stream"`) is `I` on `tp`, or `S` of its sequence
+    residual stream (`nn.tag = #nn.tag<stream>`) is `I` on `tp`, or `S` of its sequence
     with `sequence-parallel`. With `zero` parameters rest `S` on `dp` and are
     gathered (`S -> R`) before they are used. A value is converted once per axis
     and state. On `pp`, an op of `dist.chunk` c is at `A(c mod pp)` and so is a
@@ -91,7 +91,7 @@ def RecomputePass : Pass<"nn-recompute", "::mlir::ModuleOp"> {
   let summary = "Computes forward values again in backward instead of keeping them";
   let description = [{
     Before: `@gradients` for one micro-batch. After: backward reads clones of
-    forward ops (`nn.phase = "recompute"`), which stand right before their first
+    forward ops (`nn.phase = #nn.phase<recompute>`), which stand right before their first
     use, in place of values that are not kept. `selective` repeats what is cheap
     for its bytes: elementwise ops, dropout, norms, gathers of split activations;
     never a matrix product, attention or another collective. `full` also repeats
@@ -127,7 +127,7 @@ def MicroBatchPass : Pass<"nn-micro-batch", "::mlir::ModuleOp"> {
     2 a gradient is scattered as soon as it is whole, in every micro-batch; with
     3 parameters are also gathered there (Rajbhandari et al. 2020).
     A value with
-    `nn.tag = "batch_total"`, made of data alone, is summed over all
+    `nn.tag = #nn.tag<batch_total>`, made of data alone, is summed over all
     micro-batches by a loop of its own before: the number of labels that count.
   }];
   let options = [
@@ -167,12 +167,12 @@ def AddOptimizerPass : Pass<"nn-add-optimizer", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
-def MarkAddendsPass : Pass<"nn-mark-addends", "::mlir::ModuleOp"> {
+def MarkChunkedSumsPass : Pass<"nn-mark-chunked-sums", "::mlir::ModuleOp"> {
   let summary = "Says of every sum which factor it adds in how many chunks";
   let description = [{
     Before: `@step`, typed, of a module with `dist.layout_invariant`. After: ops
     that add up a factor which a mesh axis may split (by the letters of
-    `nn.dims`, so on every mesh the same) have it in `dist.addends`, with the
+    `nn.dims`, so on every mesh the same) have it in `dist.chunked_sums`, with the
     number of chunks: the largest power of 2 up to the module's that divides
     its size. So do matrix products without such a factor, with none. Ranks that
     cannot share the chunks evenly are an error.

@@ -20,7 +20,7 @@ def InsertCopiesPass : Pass<"rt-insert-copies", "::mlir::ModuleOp"> {
   let description = [{
     Before: `@step` of rt ops on tensors in SSA form.
     After: every alias rule of docs/MemoryPlan.md holds: what an op writes in
-    place dies there, parts of a join are written by their producers, and loops
+    place dies there, parts of a concatenation are written by their producers, and loops
     write their next values over the last ones. A kept value (`rt.keep`) that
     would be overwritten is a copy. An update that cannot be written over its
     parameter is an error.

@@ -42,12 +42,6 @@ mlir::Value validOf(mlir::OpBuilder &builder, mlir::Location loc,
                     const FactorSpan &span);
 /// Number of the micro-batch that an op works on (i64); null if there is one.
 mlir::Value microBatchOf(mlir::OpBuilder &builder, mlir::Operation *op);
-/// What an array attribute of an op (a dictionary per result) says of a result;
-/// empty where it says nothing.
-mlir::DictionaryAttr getResultEntry(mlir::OpResult result,
-                                    llvm::StringRef name);
-void setResultEntry(mlir::OpResult result, llvm::StringRef name,
-                    mlir::DictionaryAttr entry);
 /// An i64 constant.
 mlir::Value i64(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
 

@@ -175,11 +175,14 @@ LogicalResult ShardingAttr::verifyEncoding(
 Attribute DistDialect::parseAttribute(DialectAsmParser &parser,
                                       Type type) const {
   StringRef body = parser.getFullSymbolSpec();
-  if (!body.starts_with("mesh"))
-    return ShardingAttr::parse(parser, type);
-  if (parser.parseKeyword("mesh"))
-    return {};
-  return MeshAttr::parse(parser, type);
+  StringRef kind = ConversionKindAttr::getMnemonic();
+  if (body.starts_with(kind))
+    return parser.parseKeyword(kind) ? Attribute()
+                                     : ConversionKindAttr::parse(parser, type);
+  if (body.starts_with("mesh"))
+    return parser.parseKeyword("mesh") ? Attribute()
+                                       : MeshAttr::parse(parser, type);
+  return ShardingAttr::parse(parser, type);
 }
 
 void DistDialect::printAttribute(Attribute attr,
@@ -187,6 +190,10 @@ void DistDialect::printAttribute(Attribute attr,
   if (auto mesh = dyn_cast<MeshAttr>(attr)) {
     printer << "mesh";
     return mesh.print(printer);
+  }
+  if (auto kind = dyn_cast<ConversionKindAttr>(attr)) {
+    printer << ConversionKindAttr::getMnemonic() << " ";
+    return kind.print(printer);
   }
   cast<ShardingAttr>(attr).print(printer);
 }

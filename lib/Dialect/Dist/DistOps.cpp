@@ -27,32 +27,7 @@ void ConvertOp::build(OpBuilder &builder, OperationState &state, Value input,
   auto type = cast<RankedTensorType>(input.getType());
   const ConversionRow *row = findConversion(stateOf(type, axis), to);
   build(builder, state, withState(type, axis, to), input,
-        row ? StringRef(row->how) : StringRef("none"), axis);
-}
-
-/// `dist.convert all_reduce %x on "tp" : type -> type`
-ParseResult ConvertOp::parse(OpAsmParser &parser, OperationState &result) {
-  StringRef how;
-  OpAsmParser::UnresolvedOperand input;
-  StringAttr axis;
-  Type from, to;
-  if (parser.parseKeyword(&how) || parser.parseOperand(input) ||
-      parser.parseKeyword("on") ||
-      parser.parseAttribute(axis, parser.getBuilder().getNoneType()) ||
-      parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
-      parser.parseType(from) || parser.parseArrow() || parser.parseType(to) ||
-      parser.resolveOperand(input, from, result.operands))
-    return failure();
-  result.addAttribute("how", parser.getBuilder().getStringAttr(how));
-  result.addAttribute("axis", axis);
-  result.addTypes(to);
-  return success();
-}
-
-void ConvertOp::print(OpAsmPrinter &printer) {
-  printer << " " << getHow() << " " << getInput() << " on " << getAxisAttr();
-  printer.printOptionalAttrDict((*this)->getAttrs(), {"how", "axis"});
-  printer << " : " << getInput().getType() << " -> " << getOutput().getType();
+        row ? row->kind : ConversionKind::Enter, axis);
 }
 
 /// What to do about a conversion that the table lacks.
@@ -80,10 +55,11 @@ LogicalResult ConvertOp::verify() {
     return emitOpError() << "has no conversion " << getFrom().str() << " -> "
                          << getTo().str() << " on axis '" << getAxis() << "'; "
                          << remedy(getFrom(), getTo());
-  if (row->how != getHow())
-    return emitOpError() << "is called '" << getHow() << "', but "
-                         << getFrom().str() << " -> " << getTo().str()
-                         << " is '" << row->how << "'";
+  if (row->kind != getKind())
+    return emitOpError() << "is called '" << stringifyConversionKind(getKind())
+                         << "', but " << getFrom().str() << " -> "
+                         << getTo().str() << " is '"
+                         << stringifyConversionKind(row->kind) << "'";
   if (withState(from, getAxis(), getTo()) != to)
     return emitOpError() << "changes more than axis '" << getAxis()
                          << "': " << from << " -> " << to;

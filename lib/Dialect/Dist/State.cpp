@@ -4,6 +4,8 @@
 
 using namespace tessera::dist;
 
+#include "tessera/Dialect/Dist/DistEnums.cpp.inc"
+
 std::string State::str() const {
   static const char *const names[] = {"I", "R", "S", "P", "M", "A"};
   std::string text = names[kind];
@@ -21,26 +23,27 @@ State tessera::dist::dual(State state) {
   return state;
 }
 
-// A row and its backward are both in the table: it is closed under duality.
+// The backward of every row but that of a maximum is in the table too.
 static constexpr ConversionRow kTable[] = {
-    {State::I, State::R, "enter", Collective::None},
-    {State::P, State::I, "all_reduce", Collective::AllReduce},
-    {State::S, State::R, "all_gather", Collective::AllGather},
-    {State::P, State::S, "reduce_scatter", Collective::ReduceScatter},
-    {State::I, State::S, "slice", Collective::None},
-    {State::S, State::I, "all_gather", Collective::AllGather},
-    {State::I, State::P, "first", Collective::None},
-    {State::R, State::I, "leave", Collective::None},
-    {State::R, State::S, "slice", Collective::None},
-    {State::S, State::P, "pad", Collective::None},
-    {State::R, State::P, "first", Collective::None},
-    {State::S, State::S, "all_to_all", Collective::AllToAll},
-    {State::M, State::I, "all_reduce_max", Collective::AllReduce},
-    {State::R, State::A, "keep", Collective::None},
-    {State::A, State::P, "place", Collective::None},
-    {State::A, State::A, "send", Collective::Send},
-    {State::I, State::A, "keep", Collective::None},
-    {State::A, State::I, "broadcast", Collective::Broadcast},
+    {State::I, State::R, ConversionKind::Enter, Collective::None},
+    {State::P, State::I, ConversionKind::AllReduce, Collective::AllReduce},
+    {State::S, State::R, ConversionKind::AllGather, Collective::AllGather},
+    {State::P, State::S, ConversionKind::ReduceScatter,
+     Collective::ReduceScatter},
+    {State::I, State::S, ConversionKind::AllSlice, Collective::None},
+    {State::S, State::I, ConversionKind::AllGather, Collective::AllGather},
+    {State::I, State::P, ConversionKind::ReplicatedToPartial, Collective::None},
+    {State::R, State::I, ConversionKind::Leave, Collective::None},
+    {State::R, State::S, ConversionKind::AllSlice, Collective::None},
+    {State::S, State::P, ConversionKind::ShardedToPartial, Collective::None},
+    {State::R, State::P, ConversionKind::ReplicatedToPartial, Collective::None},
+    {State::S, State::S, ConversionKind::AllToAll, Collective::AllToAll},
+    {State::M, State::I, ConversionKind::AllReduceMax, Collective::AllReduce},
+    {State::R, State::A, ConversionKind::ReplicatedToStage, Collective::None},
+    {State::A, State::P, ConversionKind::StageToPartial, Collective::None},
+    {State::A, State::A, ConversionKind::Send, Collective::Send},
+    {State::I, State::A, ConversionKind::ReplicatedToStage, Collective::None},
+    {State::A, State::I, ConversionKind::Broadcast, Collective::Broadcast},
 };
 
 const ConversionRow *tessera::dist::findConversion(State from, State to) {

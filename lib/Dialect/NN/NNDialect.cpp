@@ -2,6 +2,7 @@
 
 #include "mlir/IR/DialectImplementation.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -9,6 +10,8 @@ using namespace tessera::nn;
 
 #include "tessera/Dialect/NN/NNDialect.cpp.inc"
 #include "tessera/Dialect/NN/NNEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "tessera/Dialect/NN/NNAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "tessera/Dialect/NN/NNOps.cpp.inc"
 
@@ -29,4 +32,17 @@ void NNDialect::initialize() {
 #define GET_OP_LIST
 #include "tessera/Dialect/NN/NNOps.cpp.inc"
       >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "tessera/Dialect/NN/NNAttrs.cpp.inc"
+      >();
+}
+
+Value tessera::nn::sumOf(OpBuilder &builder, Location loc, Value a, Value b) {
+  int64_t rank = cast<RankedTensorType>(a.getType()).getRank();
+  std::string letters = dist::Signature::elementwise(rank, 1).out;
+  return nn::create<AddOp>(
+      builder, loc,
+      builder.getStringAttr(letters + "," + letters + "->" + letters),
+      ValueRange({a, b}), DenseF64ArrayAttr());
 }

@@ -39,8 +39,8 @@ static LogicalResult checkOp(Operation *op) {
   auto isTensor = [](Type type) { return isa<TensorType>(type); };
   bool onTensors = llvm::any_of(op->getOperandTypes(), isTensor) ||
                    llvm::any_of(op->getResultTypes(), isTensor);
-  if (onTensors && !isa<RuntimeCallOpInterface, ViewOp, JoinOp, LoopOp, YieldOp,
-                        func::ReturnOp>(op))
+  if (onTensors && !isa<RuntimeCallOpInterface, ViewOp, ConcatOp, LoopOp,
+                        YieldOp, func::ReturnOp>(op))
     return op->emitError() << "is not an op of the lowered program";
   for (Value result : op->getResults())
     if (failed(checkValue(result)))

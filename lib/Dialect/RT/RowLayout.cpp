@@ -73,14 +73,14 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-RowLayout tessera::rt::layoutIn(JoinOp join, unsigned part) {
-  RankedTensorType type = typeOf(join.getParts()[part]);
+RowLayout tessera::rt::layoutIn(ConcatOp concat, unsigned part) {
+  RankedTensorType type = typeOf(concat.getParts()[part]);
   SmallVector<int64_t> offsets;
   for (auto [sibling, offset] :
-       llvm::zip(join.getParts(), join.getPartOffsets()))
+       llvm::zip(concat.getParts(), concat.getPartOffsets()))
     if (sibling.getType() == type)
       offsets.push_back(offset);
-  return partLayout(typeOf(join.getResult()), type, offsets);
+  return partLayout(typeOf(concat.getResult()), type, offsets);
 }
 
 static RowLayout layoutOfView(ViewOp view) {
@@ -117,8 +117,8 @@ RowLayout tessera::rt::layoutOf(Value value) {
   if (stride == 0 && !isa<CopyOp>(call))
     return contiguous;
   for (OpOperand &use : value.getUses())
-    if (auto join = dyn_cast<JoinOp>(use.getOwner()))
-      return layoutIn(join, use.getOperandNumber());
-  // Gaps, but of no join: refused later.
+    if (auto concat = dyn_cast<ConcatOp>(use.getOwner()))
+      return layoutIn(concat, use.getOperandNumber());
+  // Gaps, but of no concatenation: refused later.
   return stride == 0 ? contiguous : RowLayout{2, elements / 2, stride};
 }

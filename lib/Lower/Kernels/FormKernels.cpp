@@ -4,7 +4,7 @@
 #include "lib/Lower/Kernels/KernelWriter.h"
 #include "mlir/IR/Threading.h"
 #include "tessera/Dialect/NN/NNProgram.h"
-#include "tessera/Partition/Marks.h"
+#include "tessera/Dialect/RT/ResultMarks.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_FORMKERNELSPASS

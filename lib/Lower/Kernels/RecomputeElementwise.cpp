@@ -7,8 +7,8 @@
 
 #include "lib/Lower/Kernels/KernelSpace.h"
 #include "mlir/IR/IRMapping.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/NN/Phase.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Lower/Passes.h"
 #include "llvm/ADT/SetVector.h"

@@ -71,7 +71,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @maxima_come_from_max_only(%x: tensor<8x4xf32>) {
     // expected-error @+1 {{has no conversion I -> M on axis 'tp'; only nn.max makes partial maxima}}
-    %y = dist.convert first %x on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: M>>
+    %y = dist.convert replicated_to_partial %x on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: M>>
     return
   }
 }
@@ -81,7 +81,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @addends_to_a_stage(%x: tensor<8x4xf32, #dist<tp: P>>) {
     // expected-error @+1 {{has no conversion P -> A(0) on axis 'tp'; only I, R and a value at another stage can go to a stage}}
-    %y = dist.convert keep %x on "tp" : tensor<8x4xf32, #dist<tp: P>> -> tensor<8x4xf32, #dist<tp: A(0)>>
+    %y = dist.convert replicated_to_stage %x on "tp" : tensor<8x4xf32, #dist<tp: P>> -> tensor<8x4xf32, #dist<tp: A(0)>>
     return
   }
 }
@@ -91,7 +91,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @from_a_stage_to_shards(%x: tensor<8x4xf32, #dist<tp: A(0)>>) {
     // expected-error @+1 {{has no conversion A(0) -> S(0) on axis 'tp'; a value at a stage goes to P, I or another stage first}}
-    %y = dist.convert slice %x on "tp" : tensor<8x4xf32, #dist<tp: A(0)>> -> tensor<8x4xf32, #dist<tp: S(0)>>
+    %y = dist.convert all_slice %x on "tp" : tensor<8x4xf32, #dist<tp: A(0)>> -> tensor<8x4xf32, #dist<tp: S(0)>>
     return
   }
 }
@@ -160,7 +160,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @invariant_to_sharded_by_another_name(%x: tensor<8x4xf32>) {
-    // expected-error @+1 {{is called 'enter', but I -> S(0) is 'slice'}}
+    // expected-error @+1 {{is called 'enter', but I -> S(0) is 'all_slice'}}
     %y = dist.convert enter %x on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: S(0)>>
     return
   }
@@ -170,7 +170,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @replicated_to_sharded_by_another_name(%x: tensor<8x4xf32, #dist<tp: R>>) {
-    // expected-error @+1 {{is called 'enter', but R -> S(0) is 'slice'}}
+    // expected-error @+1 {{is called 'enter', but R -> S(0) is 'all_slice'}}
     %y = dist.convert enter %x on "tp" : tensor<8x4xf32, #dist<tp: R>> -> tensor<8x4xf32, #dist<tp: S(0)>>
     return
   }
@@ -180,7 +180,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @sharded_to_partial_by_another_name(%x: tensor<8x4xf32, #dist<tp: S(0)>>) {
-    // expected-error @+1 {{is called 'all_gather', but S(0) -> P is 'pad'}}
+    // expected-error @+1 {{is called 'all_gather', but S(0) -> P is 'sharded_to_partial'}}
     %y = dist.convert all_gather %x on "tp" : tensor<8x4xf32, #dist<tp: S(0)>> -> tensor<8x4xf32, #dist<tp: P>>
     return
   }
@@ -190,7 +190,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @invariant_to_partial_by_another_name(%x: tensor<8x4xf32>) {
-    // expected-error @+1 {{is called 'enter', but I -> P is 'first'}}
+    // expected-error @+1 {{is called 'enter', but I -> P is 'replicated_to_partial'}}
     %y = dist.convert enter %x on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: P>>
     return
   }
@@ -200,7 +200,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @replicated_to_partial_by_another_name(%x: tensor<8x4xf32, #dist<tp: R>>) {
-    // expected-error @+1 {{is called 'enter', but R -> P is 'first'}}
+    // expected-error @+1 {{is called 'enter', but R -> P is 'replicated_to_partial'}}
     %y = dist.convert enter %x on "tp" : tensor<8x4xf32, #dist<tp: R>> -> tensor<8x4xf32, #dist<tp: P>>
     return
   }
@@ -220,8 +220,8 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @sharded_to_other_dimension_by_another_name(%x: tensor<8x4xf32, #dist<tp: S(0)>>) {
-    // expected-error @+1 {{is called 'slice', but S(0) -> S(1) is 'all_to_all'}}
-    %y = dist.convert slice %x on "tp" : tensor<8x4xf32, #dist<tp: S(0)>> -> tensor<8x4xf32, #dist<tp: S(1)>>
+    // expected-error @+1 {{is called 'all_slice', but S(0) -> S(1) is 'all_to_all'}}
+    %y = dist.convert all_slice %x on "tp" : tensor<8x4xf32, #dist<tp: S(0)>> -> tensor<8x4xf32, #dist<tp: S(1)>>
     return
   }
 }
@@ -251,7 +251,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @shape_is_local(%x: tensor<8x4xf32>) {
     // expected-error @+1 {{changes more than axis 'tp': 'tensor<8x4xf32>' -> 'tensor<4x4xf32, #dist<tp: S(0)>>'}}
-    %y = dist.convert slice %x on "tp" : tensor<8x4xf32> -> tensor<4x4xf32, #dist<tp: S(0)>>
+    %y = dist.convert all_slice %x on "tp" : tensor<8x4xf32> -> tensor<4x4xf32, #dist<tp: S(0)>>
     return
   }
 }
@@ -281,7 +281,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @level_is_skipped(%x: tensor<8x4xf32>) {
     // expected-error @+1 {{dimension 0 is not sharded at levels 0, 1, ...}}
-    %y = dist.convert slice %x on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: S(0:1)>>
+    %y = dist.convert all_slice %x on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: S(0:1)>>
     return
   }
 }

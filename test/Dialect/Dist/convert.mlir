@@ -39,36 +39,36 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 
   // CHECK-LABEL: @invariant_to_sharded
   func.func @invariant_to_sharded(%x: tensor<8x4xf32>) {
-    // CHECK: dist.convert slice %{{.*}} on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: S(0)>>
-    %y = dist.convert slice %x on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: S(0)>>
+    // CHECK: dist.convert all_slice %{{.*}} on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: S(0)>>
+    %y = dist.convert all_slice %x on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: S(0)>>
     return
   }
 
   // CHECK-LABEL: @replicated_to_sharded
   func.func @replicated_to_sharded(%x: tensor<8x4xf32, #dist<tp: R>>) {
-    // CHECK: dist.convert slice %{{.*}} on "tp" : tensor<8x4xf32, #dist<tp: R>> -> tensor<8x4xf32, #dist<tp: S(0)>>
-    %y = dist.convert slice %x on "tp" : tensor<8x4xf32, #dist<tp: R>> -> tensor<8x4xf32, #dist<tp: S(0)>>
+    // CHECK: dist.convert all_slice %{{.*}} on "tp" : tensor<8x4xf32, #dist<tp: R>> -> tensor<8x4xf32, #dist<tp: S(0)>>
+    %y = dist.convert all_slice %x on "tp" : tensor<8x4xf32, #dist<tp: R>> -> tensor<8x4xf32, #dist<tp: S(0)>>
     return
   }
 
   // CHECK-LABEL: @sharded_to_partial
   func.func @sharded_to_partial(%x: tensor<8x4xf32, #dist<tp: S(0)>>) {
-    // CHECK: dist.convert pad %{{.*}} on "tp" : tensor<8x4xf32, #dist<tp: S(0)>> -> tensor<8x4xf32, #dist<tp: P>>
-    %y = dist.convert pad %x on "tp" : tensor<8x4xf32, #dist<tp: S(0)>> -> tensor<8x4xf32, #dist<tp: P>>
+    // CHECK: dist.convert sharded_to_partial %{{.*}} on "tp" : tensor<8x4xf32, #dist<tp: S(0)>> -> tensor<8x4xf32, #dist<tp: P>>
+    %y = dist.convert sharded_to_partial %x on "tp" : tensor<8x4xf32, #dist<tp: S(0)>> -> tensor<8x4xf32, #dist<tp: P>>
     return
   }
 
   // CHECK-LABEL: @invariant_to_partial
   func.func @invariant_to_partial(%x: tensor<8x4xf32>) {
-    // CHECK: dist.convert first %{{.*}} on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: P>>
-    %y = dist.convert first %x on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: P>>
+    // CHECK: dist.convert replicated_to_partial %{{.*}} on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: P>>
+    %y = dist.convert replicated_to_partial %x on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: P>>
     return
   }
 
   // CHECK-LABEL: @replicated_to_partial
   func.func @replicated_to_partial(%x: tensor<8x4xf32, #dist<tp: R>>) {
-    // CHECK: dist.convert first %{{.*}} on "tp" : tensor<8x4xf32, #dist<tp: R>> -> tensor<8x4xf32, #dist<tp: P>>
-    %y = dist.convert first %x on "tp" : tensor<8x4xf32, #dist<tp: R>> -> tensor<8x4xf32, #dist<tp: P>>
+    // CHECK: dist.convert replicated_to_partial %{{.*}} on "tp" : tensor<8x4xf32, #dist<tp: R>> -> tensor<8x4xf32, #dist<tp: P>>
+    %y = dist.convert replicated_to_partial %x on "tp" : tensor<8x4xf32, #dist<tp: R>> -> tensor<8x4xf32, #dist<tp: P>>
     return
   }
 
@@ -102,8 +102,8 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 
   // CHECK-LABEL: @inner_level_is_added_and_removed
   func.func @inner_level_is_added_and_removed(%x: tensor<8x4xf32, #dist<tp: S(0)>>) {
-    // CHECK: dist.convert slice %{{.*}} on "dp" : tensor<8x4xf32, #dist<tp: S(0)>> -> tensor<8x4xf32, #dist<dp: S(0:1), tp: S(0)>>
-    %y = dist.convert slice %x on "dp" : tensor<8x4xf32, #dist<tp: S(0)>> -> tensor<8x4xf32, #dist<dp: S(0:1), tp: S(0)>>
+    // CHECK: dist.convert all_slice %{{.*}} on "dp" : tensor<8x4xf32, #dist<tp: S(0)>> -> tensor<8x4xf32, #dist<dp: S(0:1), tp: S(0)>>
+    %y = dist.convert all_slice %x on "dp" : tensor<8x4xf32, #dist<tp: S(0)>> -> tensor<8x4xf32, #dist<dp: S(0:1), tp: S(0)>>
     // CHECK: dist.convert all_gather %{{.*}} on "dp" : tensor<8x4xf32, #dist<dp: S(0:1), tp: S(0)>> -> tensor<8x4xf32, #dist<dp: R, tp: S(0)>>
     %z = dist.convert all_gather %y on "dp" : tensor<8x4xf32, #dist<dp: S(0:1), tp: S(0)>> -> tensor<8x4xf32, #dist<dp: R, tp: S(0)>>
     return
@@ -115,14 +115,14 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 module attributes {dist.mesh = #dist.mesh<pp = 2>} {
   // CHECK-LABEL: @stages
   func.func @stages(%i: tensor<4xf32>, %r: tensor<4xf32, #dist<pp: R>>, %a: tensor<4xf32, #dist<pp: A(0)>>) {
-    // CHECK: dist.convert keep %{{.*}} on "pp" : tensor<4xf32> -> tensor<4xf32, #dist<pp: A(1)>>
-    %0 = dist.convert keep %i on "pp" : tensor<4xf32> -> tensor<4xf32, #dist<pp: A(1)>>
-    // CHECK: dist.convert keep %{{.*}} on "pp" : tensor<4xf32, #dist<pp: R>> -> tensor<4xf32, #dist<pp: A(1)>>
-    %1 = dist.convert keep %r on "pp" : tensor<4xf32, #dist<pp: R>> -> tensor<4xf32, #dist<pp: A(1)>>
+    // CHECK: dist.convert replicated_to_stage %{{.*}} on "pp" : tensor<4xf32> -> tensor<4xf32, #dist<pp: A(1)>>
+    %0 = dist.convert replicated_to_stage %i on "pp" : tensor<4xf32> -> tensor<4xf32, #dist<pp: A(1)>>
+    // CHECK: dist.convert replicated_to_stage %{{.*}} on "pp" : tensor<4xf32, #dist<pp: R>> -> tensor<4xf32, #dist<pp: A(1)>>
+    %1 = dist.convert replicated_to_stage %r on "pp" : tensor<4xf32, #dist<pp: R>> -> tensor<4xf32, #dist<pp: A(1)>>
     // CHECK: dist.convert send %{{.*}} on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32, #dist<pp: A(1)>>
     %2 = dist.convert send %a on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32, #dist<pp: A(1)>>
-    // CHECK: dist.convert place %{{.*}} on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32, #dist<pp: P>>
-    %3 = dist.convert place %a on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32, #dist<pp: P>>
+    // CHECK: dist.convert stage_to_partial %{{.*}} on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32, #dist<pp: P>>
+    %3 = dist.convert stage_to_partial %a on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32, #dist<pp: P>>
     // CHECK: dist.convert broadcast %{{.*}} on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32>
     %4 = dist.convert broadcast %a on "pp" : tensor<4xf32, #dist<pp: A(0)>> -> tensor<4xf32>
     return

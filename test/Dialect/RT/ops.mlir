@@ -22,8 +22,8 @@ func.func @buffers(%i: i64) {
   %c = rt.copy %z : tensor<2x8xf32> -> tensor<2x8xf32>
   // CHECK: rt.view %{{.*}}[%{{.*}}] {offset = 0 : i64, stride = 8 : i64} : tensor<2x8xf32> -> tensor<8xf32>
   %v = rt.view %c[%i] {offset = 0 : i64, stride = 8 : i64} : tensor<2x8xf32> -> tensor<8xf32>
-  // CHECK: rt.join %{{.*}}, %{{.*}} {part_offsets = array<i64: 0, 8>} : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
-  %j = rt.join %v, %v {part_offsets = array<i64: 0, 8>} : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  // CHECK: rt.concat %{{.*}}, %{{.*}} {part_offsets = array<i64: 0, 8>} : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  %j = rt.concat %v, %v {part_offsets = array<i64: 0, 8>} : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
   return
 }
 

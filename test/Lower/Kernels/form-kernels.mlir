@@ -3,14 +3,14 @@
 
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: %[[X:.*]]: tensor<64x32xf32>, %[[B:.*]]: tensor<32xf32>
-// CHECK-NEXT: %[[Y:.*]] = rt.launch @[[NAME:.*]](%[[X]], %[[B]]) {count = 64 : i64, grain = {{[0-9]+}} : i64, nn.phase = "forward", rt.role = [{nn.role = "gradient"}]} : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
+// CHECK-NEXT: %[[Y:.*]] = rt.launch @[[NAME:.*]](%[[X]], %[[B]]) {count = 64 : i64, grain = {{[0-9]+}} : i64, nn.phase = #nn.phase<forward>, rt.role = [{nn.role = "gradient"}]} : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
 // CHECK-NEXT: return %[[Y]]
 // CHECK: func.func private @[[NAME]](
 // CHECK-SAME: rt.schedule = "row"
 // CHECK: linalg.generic
 func.func @step(%x: tensor<64x32xf32>, %b: tensor<32xf32>) -> tensor<64x32xf32> {
   %y = nn.add "ab,b->ab" %x, %b : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
-  %z = nn.map gelu %y {nn.phase = "forward", rt.role = [{nn.role = "gradient"}]} : tensor<64x32xf32> -> tensor<64x32xf32>
+  %z = nn.map gelu %y {nn.phase = #nn.phase<forward>, rt.role = [{nn.role = "gradient"}]} : tensor<64x32xf32> -> tensor<64x32xf32>
   return %z : tensor<64x32xf32>
 }
 

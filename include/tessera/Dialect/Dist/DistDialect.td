@@ -8,6 +8,7 @@
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/TensorEncoding.td"
 include "mlir/IR/DialectBase.td"
+include "mlir/IR/EnumAttr.td"
 
 def Dist_Dialect : Dialect {
   let name = "dist";
@@ -16,8 +17,8 @@ def Dist_Dialect : Dialect {
   let description = [{
     A tensor's encoding `#dist<dp: S(0), tp: P>` says what the ranks of each
     mesh axis hold: `I` invariant, `R` replicated, `S(d)` their slice of
-    dimension `d`, `P` an addend, `M` a candidate of a maximum, `A(s)` the value
-    at pipeline stage `s` only. An axis that is not named is `I`; a tensor
+    dimension `d`, `P` a partial sum, `M` a partial maximum, `A(s)` the value at
+    pipeline stage `s` only. An axis that is not named is `I`; a tensor
     without encoding is `I` everywhere. Shapes are global. Only `dist.convert`
     changes a state; every other op is typed by one rule (docs/TheOneRule.md).
     The mesh is the module attribute `dist.mesh`.
@@ -35,9 +36,10 @@ def Dist_Dialect : Dialect {
     /// On modules: a sum over what a mesh may split is a balanced tree of at
     /// most so many chunks, on every mesh the same; a power of 2.
     static constexpr ::llvm::StringLiteral kInvariantAttr = "dist.layout_invariant";
-    /// On ops of such modules: the factor that is added in chunks, and in how
-    /// many, `{b = 8}`; in rt those of a rank. Empty: one chain.
-    static constexpr ::llvm::StringLiteral kAddendsAttr = "dist.addends";
+    /// On ops of such modules: the factor whose sum is made in chunks, and the
+    /// number of chunks, `{b = 8}`; in rt, the number that a rank has. If it is
+    /// empty, the sum is one chain.
+    static constexpr ::llvm::StringLiteral kChunkedSumsAttr = "dist.chunked_sums";
     void registerAttributes();
     ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser,
                                      ::mlir::Type type) const override;
@@ -45,6 +47,29 @@ def Dist_Dialect : Dialect {
                         ::mlir::DialectAsmPrinter &printer) const override;
   }];
 }
+
+/// What a conversion does. State.cpp holds the table from states to kinds.
+def Dist_ConversionKind : I32EnumAttr<"ConversionKind", "kind of a conversion", [
+    I32EnumAttrCase<"Enter", 0, "enter">,
+    I32EnumAttrCase<"Leave", 1, "leave">,
+    I32EnumAttrCase<"AllReduce", 2, "all_reduce">,
+    I32EnumAttrCase<"AllGather", 3, "all_gather">,
+    I32EnumAttrCase<"ReduceScatter", 4, "reduce_scatter">,
+    I32EnumAttrCase<"AllSlice", 5, "all_slice">,
+    I32EnumAttrCase<"ReplicatedToPartial", 6, "replicated_to_partial">,
+    I32EnumAttrCase<"ShardedToPartial", 7, "sharded_to_partial">,
+    I32EnumAttrCase<"AllToAll", 8, "all_to_all">,
+    I32EnumAttrCase<"AllReduceMax", 9, "all_reduce_max">,
+    I32EnumAttrCase<"ReplicatedToStage", 10, "replicated_to_stage">,
+    I32EnumAttrCase<"StageToPartial", 11, "stage_to_partial">,
+    I32EnumAttrCase<"Send", 12, "send">,
+    I32EnumAttrCase<"Broadcast", 13, "broadcast">]> {
+  let cppNamespace = "::tessera::dist";
+  let genSpecializedAttr = 0;
+}
+
+def Dist_ConversionKindAttr
+    : EnumAttr<Dist_Dialect, Dist_ConversionKind, "conversion_kind">;
 
 def Dist_MeshAttr : AttrDef<Dist_Dialect, "Mesh"> {
   let mnemonic = "mesh";

@@ -12,6 +12,8 @@
 #include <optional>
 #include <string>
 
+#include "tessera/Dialect/Dist/DistEnums.h.inc"
+
 namespace tessera::dist {
 
 /// What the ranks of one mesh axis hold of a value.
@@ -52,7 +54,7 @@ enum class Collective {
 /// One row of the table of conversions.
 struct ConversionRow {
   State::Kind from, to;
-  llvm::StringLiteral how;
+  ConversionKind kind;
   Collective collective;
 };
 

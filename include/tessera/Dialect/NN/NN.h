@@ -16,6 +16,9 @@
 #include "tessera/Dialect/NN/NNDialect.h.inc"
 #include "tessera/Dialect/NN/NNEnums.h.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "tessera/Dialect/NN/NNAttrs.h.inc"
+
 #define GET_OP_CLASSES
 #include "tessera/Dialect/NN/NNOps.h.inc"
 
@@ -45,6 +48,10 @@ OpTy create(mlir::OpBuilder &builder, mlir::Location loc, Args &&...args) {
   (void)dist::setResultTypes(op);
   return op;
 }
+
+/// a + b, an `nn.add` of two values of one type.
+mlir::Value sumOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
+                  mlir::Value b);
 
 /// The part of the model that a location names, from the outside in:
 /// "h.3.mlp"; "" if none.

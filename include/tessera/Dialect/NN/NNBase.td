@@ -27,6 +27,8 @@ def NN_Dialect : Dialect {
     arguments with `nn.table` (their name) that `nn.init` fixes: they are no
     parameters, and no file holds them.
   }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral kParamAttr = "nn.param";
     static constexpr ::llvm::StringLiteral kDataAttr = "nn.data";

@@ -23,7 +23,7 @@ def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
       [{ return 0; }]>,
     InterfaceMethod<[{
       Elements between the rows of a result; 0 where it is contiguous. A result
-      with gaps is a part of an `rt.join`.
+      with gaps is a part of an `rt.concat`.
       }], "int64_t", "getResultStride", (ins "unsigned":$result), "",
       [{ return 0; }]>
   ];

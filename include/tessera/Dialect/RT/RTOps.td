@@ -267,7 +267,7 @@ def RT_ViewOp : RT_Op<"view", [Pure]> {
   let hasVerifier = 1;
 }
 
-def RT_JoinOp : RT_Op<"join", [Pure]> {
+def RT_ConcatOp : RT_Op<"concat", [Pure]> {
   let summary = "A tensor whose parts were written in place by their producer";
   let description = [{
     Part `k` starts `offsets[k]` elements into the result. Its producer writes

@@ -1,6 +1,7 @@
 //===- RowLayout.h - how a part lies inside a tensor ------------*- C++ -*-===//
-// A view or a part of a join is a number of equal rows at equal distances. The
-// layout follows from the two shapes and the offsets of the part's siblings.
+// A view or a part of a concatenation is a number of equal rows at equal
+// distances. The layout follows from the two shapes and the offsets of the
+// part's siblings.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_DIALECT_RT_ROWLAYOUT_H
@@ -26,8 +27,8 @@ struct RowLayout {
 RowLayout partLayout(mlir::RankedTensorType whole, mlir::RankedTensorType part,
                      llvm::ArrayRef<int64_t> offsets);
 
-/// Layout of a part of a join, inside the join's result.
-RowLayout layoutIn(JoinOp join, unsigned part);
+/// Layout of a part of a concatenation, inside the concatenation's result.
+RowLayout layoutIn(ConcatOp concat, unsigned part);
 
 /// How the elements of a value lie in memory: not contiguous for some views and
 /// for results with gaps. Padding that the type states counts as elements.

@@ -1,17 +1,17 @@
 // A factor that a mesh may split is added in chunks: as many as divide it.
-// RUN: tessera-opt %s --split-input-file --nn-mark-addends --verify-diagnostics | FileCheck %s
+// RUN: tessera-opt %s --split-input-file --nn-mark-chunked-sums --verify-diagnostics | FileCheck %s
 
 module attributes {dist.layout_invariant = 8 : i64} {
   // CHECK-LABEL: @step
   func.func @step(%x: tensor<4x8x16xf32> {nn.dims = "bsh"}, %w: tensor<16x24xf32> {nn.dims = "hf"}) -> (tensor<16x16xf32>, tensor<24xf32>, tensor<4x8xf32>) {
     // Over hidden: nothing to split, but a product of a fixed order all the same.
-    // CHECK: nn.einsum "bsh,hf->bsf" {{.*}} {dist.addends = {}}
+    // CHECK: nn.einsum "bsh,hf->bsf" {{.*}} {dist.chunked_sums = {}}
     %y = nn.einsum "bsh,hf->bsf" %x, %w : (tensor<4x8x16xf32>, tensor<16x24xf32>) -> tensor<4x8x24xf32>
-    // CHECK: nn.einsum "bsf,hf->bsh" {{.*}} {dist.addends = {f = 8 : i64}}
+    // CHECK: nn.einsum "bsf,hf->bsh" {{.*}} {dist.chunked_sums = {f = 8 : i64}}
     %z = nn.einsum "bsf,hf->bsh" %y, %w : (tensor<4x8x24xf32>, tensor<16x24xf32>) -> tensor<4x8x16xf32>
-    // CHECK: nn.einsum "bsh,bsg->hg" {{.*}} {dist.addends = {b = 4 : i64}}
+    // CHECK: nn.einsum "bsh,bsg->hg" {{.*}} {dist.chunked_sums = {b = 4 : i64}}
     %dw = nn.einsum "bsh,bsg->hg" %z, %x : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<16x16xf32>
-    // CHECK: nn.einsum "bsf->f" {{.*}} {dist.addends = {b = 4 : i64}}
+    // CHECK: nn.einsum "bsf->f" {{.*}} {dist.chunked_sums = {b = 4 : i64}}
     %db = nn.einsum "bsf->f" %y : (tensor<4x8x24xf32>) -> tensor<24xf32>
     // A sum over what no mesh splits is left to kernels.
     // CHECK: nn.einsum "bsh->bs" %{{[0-9]+}} : (

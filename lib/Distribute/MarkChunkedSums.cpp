@@ -1,4 +1,4 @@
-//===- MarkAddends.cpp - which factor each sum adds in chunks -------------===//
+//===- MarkChunkedSums.cpp - which sums are added in chunks ---------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Dialect/NN/NN.h"
@@ -7,7 +7,7 @@
 #include <map>
 
 namespace tessera {
-#define GEN_PASS_DEF_MARKADDENDSPASS
+#define GEN_PASS_DEF_MARKCHUNKEDSUMSPASS
 #include "tessera/Distribute/Passes.h.inc"
 } // namespace tessera
 
@@ -148,7 +148,7 @@ LogicalResult Marker::mark(DistributableOpInterface op) {
   }
   auto einsum = dyn_cast<nn::EinsumOp>(*op);
   if (!entry.empty() || (einsum && einsum.isContraction()))
-    op->setAttr(DistDialect::kAddendsAttr,
+    op->setAttr(DistDialect::kChunkedSumsAttr,
                 entry.getDictionary(op.getContext()));
   return success();
 }
@@ -174,7 +174,8 @@ LogicalResult Marker::run() {
   return failure(walked.wasInterrupted());
 }
 
-struct MarkAddendsPass : tessera::impl::MarkAddendsPassBase<MarkAddendsPass> {
+struct MarkChunkedSumsPass
+    : tessera::impl::MarkChunkedSumsPassBase<MarkChunkedSumsPass> {
   void runOnOperation() override {
     FailureOr<func::FuncOp> step = nn::findProgram(getOperation(), "step");
     if (failed(step) || failed(Marker(*step).run()))

@@ -1,0 +1,38 @@
+//===- Marks.h - phase and tag of an op -------------------------*- C++ -*-===//
+// `nn.phase` says to which part of the training step an op belongs, `nn.tag`
+// what it is to the strategies (NNMarks.td).
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_NN_MARKS_H
+#define TESSERA_DIALECT_NN_MARKS_H
+
+#include "tessera/Dialect/NN/NN.h"
+
+namespace tessera::nn {
+
+/// The phase of the op or of the nearest op around it that has one.
+Phase phaseOf(mlir::Operation *op);
+void setPhase(mlir::Operation *op, Phase phase);
+
+/// What is made on the way to `from`, or in its place, is of the same phase.
+void inheritPhase(mlir::Operation *to, mlir::Operation *from);
+
+inline bool isForward(mlir::Operation *op) {
+  return phaseOf(op) == Phase::Forward;
+}
+
+inline bool isRecomputed(mlir::Operation *op) {
+  return phaseOf(op) == Phase::Recompute;
+}
+
+bool hasTag(mlir::Operation *op, Tag tag);
+void setTag(mlir::Operation *op, Tag tag);
+
+/// Whether an op adds gradients of one value, as nn-differentiate does: an
+/// `nn.add` of backward whose terms have one shape and no coefficients. The
+/// order of the terms depends on which of them a pipeline stage has.
+bool isGradientSum(mlir::Operation *op);
+
+} // namespace tessera::nn
+
+#endif // TESSERA_DIALECT_NN_MARKS_H

@@ -1,0 +1,49 @@
+//===- NNMarks.td - what an op says beside its result ------*- tablegen -*-===//
+// Marks are discardable attributes: they do not change what an op computes.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_NN_NNMARKS_TD
+#define TESSERA_DIALECT_NN_NNMARKS_TD
+
+include "tessera/Dialect/NN/NNBase.td"
+
+def NN_Phase : I32EnumAttr<"Phase", "part of the training step that an op belongs to", [
+    I32EnumAttrCase<"Forward", 0, "forward">,
+    I32EnumAttrCase<"Backward", 1, "backward">,
+    I32EnumAttrCase<"Recompute", 2, "recompute">,
+    I32EnumAttrCase<"Optimizer", 3, "optimizer">]> {
+  let cppNamespace = "::tessera::nn";
+  let genSpecializedAttr = 0;
+}
+
+def NN_PhaseAttr : EnumAttr<NN_Dialect, NN_Phase, "phase"> {
+  let description = [{
+    `nn.phase = #nn.phase<backward>`, on nn ops and on the ops that they are
+    lowered to. An op without it belongs to the forward program. `recompute` is
+    forward work that backward repeats; the mark also keeps such an op different
+    from the one that it repeats, so that CSE does not merge the two.
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def NN_Tag : I32EnumAttr<"Tag", "role of an op in a parallel strategy", [
+    I32EnumAttrCase<"Stream", 0, "stream">,
+    I32EnumAttrCase<"Attention", 1, "attention">,
+    I32EnumAttrCase<"Dispatch", 2, "dispatch">,
+    I32EnumAttrCase<"Collect", 3, "collect">,
+    I32EnumAttrCase<"BatchTotal", 4, "batch_total">]> {
+  let cppNamespace = "::tessera::nn";
+  let genSpecializedAttr = 0;
+}
+
+def NN_TagAttr : EnumAttr<NN_Dialect, NN_Tag, "tag"> {
+  let description = [{
+    `nn.tag = #nn.tag<stream>` tells the strategies what an op is: `stream` makes
+    a value of the residual stream, `attention` is an attention, `dispatch` and
+    `collect` move tokens to experts and back, and `batch_total` makes a scalar
+    that is summed over all micro-batches before the first one runs.
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
+#endif // TESSERA_DIALECT_NN_NNMARKS_TD

@@ -1,0 +1,29 @@
+//===- ResultMarks.h - what report and verify read --------------*- C++ -*-===//
+// An op that replaces another carries its marks: its phase, the roles of its
+// results (`rt.role`) and which of them verify keeps (`rt.keep`). Both array
+// attributes hold a dictionary per result.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_RT_RESULTMARKS_H
+#define TESSERA_DIALECT_RT_RESULTMARKS_H
+
+#include "tessera/Dialect/NN/Marks.h"
+
+namespace tessera {
+
+/// Copies all marks to an op with the same results.
+void inheritMarks(mlir::Operation *to, mlir::Operation *from);
+
+/// Copies the phase alone, to an op that makes something on the way.
+using nn::inheritPhase;
+
+/// What an array attribute of an op says of a result; null where it has no
+/// entry, empty where the entry says nothing.
+mlir::DictionaryAttr getResultEntry(mlir::OpResult result,
+                                    llvm::StringRef name);
+void setResultEntry(mlir::OpResult result, llvm::StringRef name,
+                    mlir::DictionaryAttr entry);
+
+} // namespace tessera
+
+#endif // TESSERA_DIALECT_RT_RESULTMARKS_H
