@@ -91,7 +91,7 @@ LogicalResult SplitStagesPass::chooseSchedule() {
   for (nn::MicroBatchesOp loop : loops)
     if (loop != staged.loop && failed(checkTotals(loop)))
       return failure();
-  std::optional<Kind> kind = kindFromName(schedule);
+  std::optional<ScheduleKind> kind = fromName<ScheduleKind>(schedule);
   if (!kind)
     return step.emitError()
            << "schedule '" << schedule.getValue()
@@ -131,9 +131,9 @@ LogicalResult SplitStagesPass::collect(Operation *op) {
            << (chunk ? "in chunk " + std::to_string(*chunk) : "in no chunk")
            << "; chunk c lives at stage c mod " << staged.schedule.shape.stages;
   bool isForward = nn::isForward(op);
-  Task task{isForward ? Phase::Forward : Phase::Backward, *chunk, 0};
+  Task task{isForward ? TaskKind::Forward : TaskKind::Backward, *chunk, 0};
   taskOf[op] = task;
-  staged.parts[{task.phase, task.chunk}].push_back(op);
+  staged.parts[{task.kind, task.chunk}].push_back(op);
   return success();
 }
 
@@ -151,11 +151,11 @@ void SplitStagesPass::splitBackward() {
   auto isSum = [&](Operation *op) { // reads gradients only
     return llvm::all_of(op->getOperands(), [&](Value v) {
       auto it = taskOf.find(v.getDefiningOp());
-      return it != taskOf.end() && it->second.phase == Phase::Backward;
+      return it != taskOf.end() && it->second.kind == TaskKind::Backward;
     });
   };
   for (auto &[part, ops] : staged.parts) {
-    if (part.first != Phase::Backward)
+    if (part.first != TaskKind::Backward)
       continue;
     for (Operation *op : llvm::reverse(ops)) {
       bool only = llvm::all_of(op->getUsers(), [&](Operation *user) {
@@ -171,8 +171,8 @@ void SplitStagesPass::splitBackward() {
   for (auto &[part, ops] : staged.parts)
     for (Operation *op : ops) {
       if (weights.contains(op))
-        taskOf[op].phase = Phase::Weights;
-      parts[{taskOf[op].phase, part.second}].push_back(op);
+        taskOf[op].kind = TaskKind::Weights;
+      parts[{taskOf[op].kind, part.second}].push_back(op);
     }
   staged.parts = std::move(parts);
 }
@@ -215,7 +215,7 @@ std::string SplitStagesPass::describe() {
   for (int64_t chunk = 0; chunk < shape.chunks(); ++chunk) {
     StringRef first, last;
     double flops = 0;
-    for (Operation *op : staged.parts[{Phase::Forward, chunk}]) {
+    for (Operation *op : staged.parts[{TaskKind::Forward, chunk}]) {
       StringRef part = nn::partOf(op->getLoc());
       first = first.empty() ? part : first;
       last = part.empty() ? last : part;
@@ -234,7 +234,7 @@ std::string SplitStagesPass::describe() {
     orders.push_back(std::move(order));
   }
   json::Object pipeline{{"axis", kPipelineAxis},
-                        {"schedule", kindName(staged.schedule.kind)},
+                        {"schedule", nameOf(staged.schedule.kind)},
                         {"stages", shape.stages},
                         {"virtual_stages", shape.virtualStages},
                         {"micro_batches", shape.microBatches},

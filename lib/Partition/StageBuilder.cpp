@@ -290,7 +290,7 @@ void StageBuilder::emitLoop() {
 }
 
 void StageBuilder::emitTask(const pipeline::Task &task) {
-  auto part = staged.parts.find({task.phase, task.chunk});
+  auto part = staged.parts.find({task.kind, task.chunk});
   if (part == staged.parts.end())
     return;
   for (Operation *op : part->second) {

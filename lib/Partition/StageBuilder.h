@@ -9,7 +9,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Partition/Passes.h"
-#include "tessera/Schedule/Schedule.h"
+#include "tessera/Schedule/PipelineSchedule.h"
 #include <map>
 
 namespace tessera {
@@ -36,8 +36,8 @@ struct StepEvent {
 struct StagedStep {
   mlir::func::FuncOp step;
   nn::MicroBatchesOp loop;
-  pipeline::Schedule schedule;
-  using Part = std::pair<pipeline::Phase, int64_t>; ///< And chunk.
+  pipeline::PipelineSchedule schedule;
+  using Part = std::pair<pipeline::TaskKind, int64_t>; ///< And chunk.
   std::map<Part, llvm::SmallVector<mlir::Operation *>> parts;
   std::vector<Transfer> transfers;
   /// In an order that all ranks can follow: what an event needs is before it.

@@ -8,9 +8,9 @@ namespace tessera::pipeline {
 /// All forward tasks, then all backward tasks (Huang et al. 2019, GPipe).
 Order gpipeOrder(const Shape &shape, int64_t stage) {
   Order order;
-  for (Phase phase : {Phase::Forward, Phase::Backward})
+  for (TaskKind kind : {TaskKind::Forward, TaskKind::Backward})
     for (int64_t j = 0; j < shape.microBatches; ++j)
-      order.push_back({phase, stage, j});
+      order.push_back({kind, stage, j});
   return order;
 }
 
@@ -20,11 +20,11 @@ Order oneForwardOneBackwardOrder(const Shape &shape, int64_t stage) {
   int64_t ahead = shape.stages - stage;
   Order order;
   for (int64_t j = 0; j < std::min(ahead, shape.microBatches); ++j)
-    order.push_back({Phase::Forward, stage, j});
+    order.push_back({TaskKind::Forward, stage, j});
   for (int64_t j = 0; j < shape.microBatches; ++j) {
-    order.push_back({Phase::Backward, stage, j});
+    order.push_back({TaskKind::Backward, stage, j});
     if (j + ahead < shape.microBatches)
-      order.push_back({Phase::Forward, stage, j + ahead});
+      order.push_back({TaskKind::Forward, stage, j + ahead});
   }
   return order;
 }
@@ -42,15 +42,16 @@ std::vector<int64_t> groupSizes(const Shape &shape) {
   return sizes;
 }
 
-/// The tasks of one phase, group by group, chunk by chunk.
-Order grouped(const Shape &shape, int64_t stage, Phase phase) {
+/// The tasks of one kind, group by group, chunk by chunk.
+Order grouped(const Shape &shape, int64_t stage, TaskKind kind) {
   Order order;
   int64_t first = 0;
   for (int64_t size : groupSizes(shape)) {
     for (int64_t k = 0; k < shape.virtualStages; ++k) {
-      int64_t part = phase == Phase::Forward ? k : shape.virtualStages - 1 - k;
+      int64_t part =
+          kind == TaskKind::Forward ? k : shape.virtualStages - 1 - k;
       for (int64_t j = first; j < first + size; ++j)
-        order.push_back({phase, part * shape.stages + stage, j});
+        order.push_back({kind, part * shape.stages + stage, j});
     }
     first += size;
   }
@@ -63,8 +64,8 @@ Order grouped(const Shape &shape, int64_t stage, Phase phase) {
 /// Megatron-LM runs: two for each later stage, and a group for each chunk but
 /// the last.
 Order interleavedOrder(const Shape &shape, int64_t stage) {
-  Order forward = grouped(shape, stage, Phase::Forward);
-  Order backward = grouped(shape, stage, Phase::Backward);
+  Order forward = grouped(shape, stage, TaskKind::Forward);
+  Order backward = grouped(shape, stage, TaskKind::Backward);
   int64_t total = static_cast<int64_t>(forward.size());
   int64_t ahead =
       std::min(total, 2 * (shape.stages - stage - 1) +
@@ -85,16 +86,16 @@ Order zeroBubbleOrder(const Shape &shape, int64_t stage) {
   int64_t ahead = shape.stages - stage, late = 0;
   Order order;
   for (int64_t j = 0; j < std::min(ahead, shape.microBatches); ++j)
-    order.push_back({Phase::Forward, stage, j});
+    order.push_back({TaskKind::Forward, stage, j});
   for (int64_t j = 0; j < shape.microBatches; ++j) {
-    order.push_back({Phase::Backward, stage, j});
+    order.push_back({TaskKind::Backward, stage, j});
     if (j >= stage)
-      order.push_back({Phase::Weights, stage, late++});
+      order.push_back({TaskKind::Weights, stage, late++});
     if (j + ahead < shape.microBatches)
-      order.push_back({Phase::Forward, stage, j + ahead});
+      order.push_back({TaskKind::Forward, stage, j + ahead});
   }
   while (late < shape.microBatches)
-    order.push_back({Phase::Weights, stage, late++});
+    order.push_back({TaskKind::Weights, stage, late++});
   return order;
 }
 

@@ -3,7 +3,7 @@
 #ifndef TESSERA_LIB_SCHEDULE_GENERATORS_H
 #define TESSERA_LIB_SCHEDULE_GENERATORS_H
 
-#include "tessera/Schedule/Schedule.h"
+#include "tessera/Schedule/PipelineSchedule.h"
 
 namespace tessera::pipeline {
 

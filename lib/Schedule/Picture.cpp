@@ -25,20 +25,21 @@ std::string format(const char *pattern, ...) {
   return text;
 }
 
-/// Hue by phase, lightness by the chunk's turn at its stage.
-std::string colorOf(Phase phase, int64_t turn, int64_t turns) {
+/// Hue by kind, lightness by the chunk's turn at its stage.
+std::string colorOf(TaskKind kind, int64_t turn, int64_t turns) {
   static const int hues[] = {212, 28, 130};
   int64_t darker = turns > 1 ? 26 * turn / (turns - 1) : 0;
-  return format("hsl(%d,65%%,%d%%)", hues[static_cast<int>(phase)],
+  return format("hsl(%d,65%%,%d%%)", hues[static_cast<int>(kind)],
                 static_cast<int>(80 - darker));
 }
 
-std::string legend(const Schedule &schedule, const Simulation &simulation) {
+std::string legend(const PipelineSchedule &schedule,
+                   const Simulation &simulation) {
   const Shape &shape = schedule.shape;
   std::string text = format(
       "<text x=\"%g\" y=\"18\">%s: %lld stages x %lld chunks, %lld "
       "micro-batches, bubble %.1f %%</text>\n",
-      kLeft, kindName(schedule.kind), static_cast<long long>(shape.stages),
+      kLeft, nameOf(schedule.kind), static_cast<long long>(shape.stages),
       static_cast<long long>(shape.virtualStages),
       static_cast<long long>(shape.microBatches), 100 * simulation.bubble);
   const char *names[] = {"forward",
@@ -49,7 +50,7 @@ std::string legend(const Schedule &schedule, const Simulation &simulation) {
   for (int k = 0; k < (schedule.splitsBackward() ? 3 : 2); ++k) {
     text += format("<rect x=\"%g\" y=\"25\" width=\"12\" height=\"12\" "
                    "fill=\"%s\"/><text x=\"%g\" y=\"35\">%s</text>\n",
-                   x, colorOf(static_cast<Phase>(k), 0, 1).c_str(), x + 16,
+                   x, colorOf(static_cast<TaskKind>(k), 0, 1).c_str(), x + 16,
                    names[k]);
     x += 40 + 7.0 * static_cast<double>(std::string(names[k]).size());
   }
@@ -58,7 +59,7 @@ std::string legend(const Schedule &schedule, const Simulation &simulation) {
 
 } // namespace
 
-std::string drawSchedule(const Schedule &schedule,
+std::string drawSchedule(const PipelineSchedule &schedule,
                          const Simulation &simulation) {
   double shortest = simulation.length;
   for (const auto &[task, time] : simulation.tasks)
@@ -87,8 +88,8 @@ std::string drawSchedule(const Schedule &schedule,
           "micro-batch %lld</title></rect><text x=\"%.2f\" y=\"%g\" "
           "text-anchor=\"middle\">%lld</text>\n",
           x, y, w, kRow,
-          colorOf(task.phase, turn, schedule.shape.virtualStages).c_str(),
-          phaseName(task.phase), static_cast<long long>(task.chunk),
+          colorOf(task.kind, turn, schedule.shape.virtualStages).c_str(),
+          taskKindName(task.kind), static_cast<long long>(task.chunk),
           static_cast<long long>(task.microBatch), x + w / 2, y + 18,
           static_cast<long long>(task.microBatch));
     }

@@ -15,7 +15,7 @@ namespace {
 
 class Simulator {
 public:
-  Simulator(const Schedule &schedule, const Times &times)
+  Simulator(const PipelineSchedule &schedule, const Times &times)
       : schedule(schedule), times(times), next(schedule.stages.size()),
         free(schedule.stages.size()) {}
 
@@ -27,7 +27,7 @@ private:
   bool advance(size_t stage);
   void measure();
 
-  const Schedule &schedule;
+  const PipelineSchedule &schedule;
   const Times &times;
   std::vector<size_t> next;
   std::vector<double> free;
@@ -36,9 +36,9 @@ private:
 
 double Simulator::durationOf(const Task &task) const {
   size_t chunk = task.chunk;
-  if (task.phase == Phase::Forward)
+  if (task.kind == TaskKind::Forward)
     return times.forward[chunk];
-  if (task.phase == Phase::Weights)
+  if (task.kind == TaskKind::Weights)
     return times.weights[chunk];
   return times.backward[chunk] +
          (schedule.splitsBackward() ? 0 : times.weights[chunk]);
@@ -56,16 +56,16 @@ std::string Simulator::checkTasks() const {
                std::to_string(shape.stageOf(task.chunk));
       ++seen[task];
     }
-  std::vector<Phase> phases = {Phase::Forward, Phase::Backward};
+  std::vector<TaskKind> kinds = {TaskKind::Forward, TaskKind::Backward};
   if (schedule.splitsBackward())
-    phases.push_back(Phase::Weights);
-  for (Phase phase : phases)
+    kinds.push_back(TaskKind::Weights);
+  for (TaskKind kind : kinds)
     for (int64_t chunk = 0; chunk < shape.chunks(); ++chunk)
       for (int64_t j = 0; j < shape.microBatches; ++j)
-        if (Task task{phase, chunk, j}; seen[task] != 1)
+        if (Task task{kind, chunk, j}; seen[task] != 1)
           return "task " + task.str() + " is there " +
                  std::to_string(seen[task]) + " times instead of once";
-  if (seen.size() != phases.size() * shape.chunks() * shape.microBatches)
+  if (seen.size() != kinds.size() * shape.chunks() * shape.microBatches)
     return "the schedule has tasks of other chunks or micro-batches";
   return "";
 }
@@ -90,12 +90,13 @@ bool Simulator::advance(size_t stage) {
 
 void Simulator::measure() {
   double busy = 0;
-  Phase last = schedule.splitsBackward() ? Phase::Weights : Phase::Backward;
+  TaskKind last =
+      schedule.splitsBackward() ? TaskKind::Weights : TaskKind::Backward;
   for (const std::vector<Task> &tasks : schedule.stages) {
     int64_t held = 0, most = 0;
     for (const Task &task : tasks) {
       busy += durationOf(task);
-      held += task.phase == Phase::Forward ? 1 : task.phase == last ? -1 : 0;
+      held += task.kind == TaskKind::Forward ? 1 : task.kind == last ? -1 : 0;
       most = std::max(most, held);
     }
     result.inFlight.push_back(most);
@@ -126,15 +127,15 @@ Simulation Simulator::run() {
 
 } // namespace
 
-Simulation simulate(const Schedule &schedule, const Times &times) {
+Simulation simulate(const PipelineSchedule &schedule, const Times &times) {
   return Simulator(schedule, times).run();
 }
 
-double bubbleFormula(Kind kind, const Shape &shape) {
+double bubbleFormula(ScheduleKind kind, const Shape &shape) {
   double p = static_cast<double>(shape.stages);
   double v = static_cast<double>(shape.virtualStages);
   double m = static_cast<double>(shape.microBatches);
-  if (kind != Kind::ZeroBubble)
+  if (kind != ScheduleKind::ZeroBubble)
     return (p - 1) / (v * m + p - 1);
   double idle = p - 1 + std::max(0.0, p - m);
   return idle / (3 * m + idle);

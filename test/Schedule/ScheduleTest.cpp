@@ -14,16 +14,18 @@ namespace {
 constexpr int64_t kStages = 8, kMicroBatches = 16, kVirtualStages = 4;
 
 /// Every kind for every shape that it can have.
-void forEachSchedule(const std::function<void(const Schedule &)> &visit) {
-  for (Kind kind : {Kind::GPipe, Kind::OneForwardOneBackward, Kind::Interleaved,
-                    Kind::ZeroBubble})
+void forEachSchedule(
+    const std::function<void(const PipelineSchedule &)> &visit) {
+  for (ScheduleKind kind :
+       {ScheduleKind::GPipe, ScheduleKind::OneForwardOneBackward,
+        ScheduleKind::Interleaved, ScheduleKind::ZeroBubble})
     for (int64_t p = 1; p <= kStages; ++p)
       for (int64_t v = 1; v <= kVirtualStages; ++v)
         for (int64_t m = 1; m <= kMicroBatches; ++m) {
           Shape shape{p, v, m};
           if (!checkShape(kind, shape).empty())
             continue;
-          SCOPED_TRACE(std::string(kindName(kind)) + " p=" + std::to_string(p) +
+          SCOPED_TRACE(std::string(nameOf(kind)) + " p=" + std::to_string(p) +
                        " v=" + std::to_string(v) + " m=" + std::to_string(m));
           visit(makeSchedule(kind, shape));
         }
@@ -31,7 +33,7 @@ void forEachSchedule(const std::function<void(const Schedule &)> &visit) {
 
 TEST(ScheduleTest, TasksAreThereOnceAndEnd) {
   int64_t schedules = 0;
-  forEachSchedule([&](const Schedule &schedule) {
+  forEachSchedule([&](const PipelineSchedule &schedule) {
     ++schedules;
     Simulation run = simulate(schedule, Times::equal(schedule.shape));
     EXPECT_EQ(run.error, "");
@@ -43,11 +45,11 @@ TEST(ScheduleTest, TasksAreThereOnceAndEnd) {
 }
 
 TEST(ScheduleTest, BubblesAreTheFormulas) {
-  forEachSchedule([](const Schedule &schedule) {
+  forEachSchedule([](const PipelineSchedule &schedule) {
     const Shape &shape = schedule.shape;
     double formula = bubbleFormula(schedule.kind, shape);
     double found = simulate(schedule, Times::equal(shape)).bubble;
-    bool isBound = schedule.kind == Kind::Interleaved &&
+    bool isBound = schedule.kind == ScheduleKind::Interleaved &&
                    shape.microBatches % shape.stages != 0;
     if (isBound)
       EXPECT_GE(found, formula - 1e-12);
@@ -58,7 +60,7 @@ TEST(ScheduleTest, BubblesAreTheFormulas) {
 
 /// Activations of so many micro-batches are in memory at once.
 TEST(ScheduleTest, MicroBatchesInFlightAreBounded) {
-  forEachSchedule([](const Schedule &schedule) {
+  forEachSchedule([](const PipelineSchedule &schedule) {
     const Shape &shape = schedule.shape;
     int64_t p = shape.stages, v = shape.virtualStages, m = shape.microBatches;
     std::vector<int64_t> found =
@@ -66,9 +68,10 @@ TEST(ScheduleTest, MicroBatchesInFlightAreBounded) {
     for (int64_t stage = 0; stage < p; ++stage) {
       int64_t ahead = p - stage;
       int64_t group = m < p ? m : p + m % p;
-      int64_t most = schedule.kind == Kind::GPipe                   ? m
-                     : schedule.kind == Kind::OneForwardOneBackward ? ahead
-                     : schedule.kind == Kind::ZeroBubble
+      int64_t most = schedule.kind == ScheduleKind::GPipe ? m
+                     : schedule.kind == ScheduleKind::OneForwardOneBackward
+                         ? ahead
+                     : schedule.kind == ScheduleKind::ZeroBubble
                          ? p
                          : 2 * (ahead - 1) + (v - 1) * group + 1;
       EXPECT_LE(found[stage], std::min(most, m * v)) << "stage " << stage;
@@ -78,7 +81,7 @@ TEST(ScheduleTest, MicroBatchesInFlightAreBounded) {
 
 /// A rank's tasks and messages in the order in which all ranks' are sorted by
 /// time: what dist-split-stages makes.
-std::vector<std::vector<Event>> programsOf(const Schedule &schedule) {
+std::vector<std::vector<Event>> programsOf(const PipelineSchedule &schedule) {
   struct Timed {
     double time;
     int64_t from, to;
@@ -107,16 +110,17 @@ std::vector<std::vector<Event>> programsOf(const Schedule &schedule) {
 }
 
 TEST(ScheduleTest, NoScheduleDeadlocks) {
-  forEachSchedule([](const Schedule &schedule) {
+  forEachSchedule([](const PipelineSchedule &schedule) {
     EXPECT_EQ(findDeadlock(programsOf(schedule)), "");
   });
 }
 
 TEST(ScheduleTest, WrongSchedulesAreRefused) {
-  Schedule schedule = makeSchedule(Kind::OneForwardOneBackward, {2, 1, 2});
+  PipelineSchedule schedule =
+      makeSchedule(ScheduleKind::OneForwardOneBackward, {2, 1, 2});
   Times times = Times::equal(schedule.shape);
-  Schedule missing = schedule, twice = schedule, moved = schedule,
-           circle = schedule;
+  PipelineSchedule missing = schedule, twice = schedule, moved = schedule,
+                   circle = schedule;
   missing.stages[1].pop_back();
   EXPECT_EQ(simulate(missing, times).error,
             "task B1.1 is there 0 times instead of once");
@@ -131,20 +135,20 @@ TEST(ScheduleTest, WrongSchedulesAreRefused) {
 }
 
 TEST(ScheduleTest, KindsAndShapesMustFit) {
-  EXPECT_EQ(checkShape(Kind::GPipe, {2, 2, 4}),
+  EXPECT_EQ(checkShape(ScheduleKind::GPipe, {2, 2, 4}),
             "schedule 'gpipe' has 1 chunk per stage, but 2 virtual stages are "
             "asked for; use schedule 'interleaved'");
-  EXPECT_EQ(checkShape(Kind::Interleaved, {2, 1, 4}),
+  EXPECT_EQ(checkShape(ScheduleKind::Interleaved, {2, 1, 4}),
             "schedule 'interleaved' has several chunks per stage, but 1 "
             "virtual stages are asked for; use 2 or more virtual stages, or "
             "schedule '1f1b'");
   for (const char *name : {"gpipe", "1f1b", "interleaved", "zero-bubble"})
-    EXPECT_EQ(kindName(*kindFromName(name)), std::string(name));
-  EXPECT_FALSE(kindFromName("2f2b"));
+    EXPECT_EQ(nameOf(*fromName<ScheduleKind>(name)), std::string(name));
+  EXPECT_FALSE(fromName<ScheduleKind>("2f2b"));
 }
 
 TEST(ScheduleTest, ThePictureHasABoxPerTask) {
-  Schedule schedule = makeSchedule(Kind::ZeroBubble, {2, 1, 3});
+  PipelineSchedule schedule = makeSchedule(ScheduleKind::ZeroBubble, {2, 1, 3});
   std::string svg =
       drawSchedule(schedule, simulate(schedule, Times::equal(schedule.shape)));
   size_t boxes = 0;

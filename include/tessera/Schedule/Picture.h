@@ -9,7 +9,7 @@ namespace tessera::pipeline {
 
 /// A row per stage, a box per task with its micro-batch; later chunks of a
 /// stage are darker. The text is a complete SVG document.
-std::string drawSchedule(const Schedule &schedule,
+std::string drawSchedule(const PipelineSchedule &schedule,
                          const Simulation &simulation);
 
 } // namespace tessera::pipeline

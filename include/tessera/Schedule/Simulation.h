@@ -6,7 +6,7 @@
 #ifndef TESSERA_SCHEDULE_SIMULATION_H
 #define TESSERA_SCHEDULE_SIMULATION_H
 
-#include "tessera/Schedule/Schedule.h"
+#include "tessera/Schedule/PipelineSchedule.h"
 #include <map>
 
 namespace tessera::pipeline {
@@ -38,7 +38,7 @@ struct Simulation {
 };
 
 /// Also checks that every task is there once.
-Simulation simulate(const Schedule &schedule, const Times &times);
+Simulation simulate(const PipelineSchedule &schedule, const Times &times);
 
 /// The bubble's share for chunks of equal time, from the literature: GPipe
 /// (Huang et al. 2019) and 1F1B (p-1)/(m+p-1); interleaved (Narayanan et al.
@@ -46,7 +46,7 @@ Simulation simulate(const Schedule &schedule, const Times &times);
 /// (p-1)/(3m+p-1) where m is at least p, and (p-1 + p-m) idle units of
 /// 3m+p-1 + p-m below.
 /// Interleaved, where p does not divide m: a lower bound.
-double bubbleFormula(Kind kind, const Shape &shape);
+double bubbleFormula(ScheduleKind kind, const Shape &shape);
 
 } // namespace tessera::pipeline
 

@@ -1,7 +1,7 @@
 //===- PlanChecks.cpp - do the options of a plan go together? -------------===//
 
 #include "tools/tessera/options/PlanChecks.h"
-#include "tessera/Schedule/Schedule.h"
+#include "tessera/Schedule/PipelineSchedule.h"
 
 using namespace tessera;
 

@@ -11,12 +11,13 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::pipeline;
 
-/// "F2.0": phase, micro-batch, chunk.
+/// "F2.0": kind, micro-batch, chunk.
 static bool parseTask(StringRef text, Task &task) {
   auto [number, chunk] = text.drop_front(!text.empty()).split('.');
-  for (Phase phase : {Phase::Forward, Phase::Backward, Phase::Weights})
-    if (text.starts_with(phaseName(phase)))
-      task.phase = phase;
+  for (TaskKind kind :
+       {TaskKind::Forward, TaskKind::Backward, TaskKind::Weights})
+    if (text.starts_with(taskKindName(kind)))
+      task.kind = kind;
   return !number.getAsInteger(10, task.microBatch) &&
          !chunk.getAsInteger(10, task.chunk);
 }
@@ -25,7 +26,8 @@ bool PipelineReport::readSchedule(const json::Object &pipeline) {
   auto number = [&](StringRef key) {
     return pipeline.getInteger(key).value_or(0);
   };
-  auto kind = kindFromName(pipeline.getString("schedule").value_or("").str());
+  auto kind =
+      fromName<ScheduleKind>(pipeline.getString("schedule").value_or("").str());
   const json::Array *orders = pipeline.getArray("order");
   schedule.shape = {number("stages"), number("virtual_stages"),
                     number("micro_batches")};
@@ -94,7 +96,7 @@ std::string PipelineReport::text() const {
   std::string text = formatv(
       "pipeline: {0}, {1} stages of {2} chunk{3}, {4} micro-batches; bubble "
       "{5:f1} % if all chunks take the same time, {6:f1} % by their flops\n",
-      kindName(schedule.kind), shape.stages, shape.virtualStages,
+      nameOf(schedule.kind), shape.stages, shape.virtualStages,
       shape.virtualStages == 1 ? "" : "s", shape.microBatches,
       100 * alike.bubble, 100 * byFlops.bubble);
   Table table({"stage", "holds", "parameters", "memory", "flops", "in flight",
@@ -116,7 +118,7 @@ json::Object PipelineReport::json() const {
                                 {"flops", stage.flops},
                                 {"in_flight", alike.inFlight[number]},
                                 {"bytes_sent", stage.bytesSent}});
-  return json::Object{{"schedule", kindName(schedule.kind)},
+  return json::Object{{"schedule", nameOf(schedule.kind)},
                       {"virtual_stages", schedule.shape.virtualStages},
                       {"micro_batches", schedule.shape.microBatches},
                       {"bubble", alike.bubble},

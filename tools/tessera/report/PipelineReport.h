@@ -25,7 +25,7 @@ struct PipelineReport {
   /// The schedule as SVG, its times by the flops of the chunks.
   std::string picture() const;
 
-  pipeline::Schedule schedule;
+  pipeline::PipelineSchedule schedule;
   pipeline::Simulation alike;   ///< All chunks take the same time.
   pipeline::Simulation byFlops; ///< A chunk's time is its flops.
   std::vector<Stage> stages;
