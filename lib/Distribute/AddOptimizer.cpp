@@ -1,6 +1,7 @@
 //===- AddOptimizer.cpp - appends clipping and AdamW ----------------------===//
 
 #include "lib/Distribute/Placement.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Passes.h"
 
@@ -26,8 +27,8 @@ struct Hyperparameters {
 };
 
 /// The optimizer's ops have no anchors: their operands say where they run.
-Plan planOn(dist::MeshAttr mesh) {
-  Plan plan;
+ShardingPlan planOn(dist::MeshAttr mesh) {
+  ShardingPlan plan;
   plan.mesh = mesh;
   return plan;
 }
@@ -53,7 +54,7 @@ private:
   template <typename OpTy, typename... Args> Value emit(Args &&...args);
   Value globalNorm();
   void update(const Parameter &p, Value clip);
-  Value atRest(Value updated, Value parameter);
+  Value toResting(Value updated, Value parameter);
   std::string lettersOf(Value value);
 
   func::FuncOp func;
@@ -174,7 +175,7 @@ Value OptimizerBuilder::globalNorm() {
 }
 
 /// An update at the parameter's owner goes to all that hold it.
-Value OptimizerBuilder::atRest(Value updated, Value parameter) {
+Value OptimizerBuilder::toResting(Value updated, Value parameter) {
   if (dist::MeshAttr mesh = dist::meshOf(func))
     for (StringAttr axis : mesh.getAxes())
       updated = place.convert(builder, updated, axis,
@@ -195,7 +196,7 @@ void OptimizerBuilder::update(const Parameter &p, Value clip) {
       p.value, m, v, lr, correction1, correction2,
       builder.getF64FloatAttr(hyper.epsilon),
       builder.getF64FloatAttr(p.decays ? hyper.weightDecay : 0.0));
-  addResult(atRest(updated, p.value), "parameter", p.name);
+  addResult(toResting(updated, p.value), "parameter", p.name);
   addResult(m, "moment1", p.name);
   addResult(v, "moment2", p.name);
 }

@@ -46,11 +46,11 @@ struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
         return signalPassFailure();
   }
 
-  Plan planOf(func::FuncOp func, MeshAttr parsed);
-  LogicalResult distribute(func::FuncOp func, const Plan &plan);
-  LogicalResult placeArguments(func::FuncOp func, const Plan &plan,
+  ShardingPlan planOf(func::FuncOp func, MeshAttr parsed);
+  LogicalResult distribute(func::FuncOp func, const ShardingPlan &plan);
+  LogicalResult placeArguments(func::FuncOp func, const ShardingPlan &plan,
                                Placement &place);
-  LogicalResult returnInvariant(func::FuncOp func, const Plan &plan,
+  LogicalResult returnInvariant(func::FuncOp func, const ShardingPlan &plan,
                                 Placement &place);
 };
 
@@ -146,8 +146,8 @@ LogicalResult checkDims(func::FuncOp func, unsigned argument, StringRef dims) {
                           << "' name " << dims.size() << " dimensions";
 }
 
-Plan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
-  Plan plan;
+ShardingPlan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
+  ShardingPlan plan;
   plan.mesh = parsed;
   plan.sequenceParallel = sequenceParallel;
   plan.shardsParameters = zero;
@@ -158,7 +158,7 @@ Plan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
 }
 
 LogicalResult DistributePass::placeArguments(func::FuncOp func,
-                                             const Plan &plan,
+                                             const ShardingPlan &plan,
                                              Placement &place) {
   for (BlockArgument argument : func.getArguments()) {
     unsigned k = argument.getArgNumber();
@@ -172,10 +172,10 @@ LogicalResult DistributePass::placeArguments(func::FuncOp func,
     auto type = cast<RankedTensorType>(argument.getType());
     StringRef name = param ? param.getValue() : StringRef("data");
     if (failed(
-            checkUnits(func, name, dims, plan.atRest(type, dims), plan.mesh)))
+            checkUnits(func, name, dims, plan.resting(type, dims), plan.mesh)))
       return failure();
-    argument.setType(param ? plan.parameterAtRest(type, dims)
-                           : plan.atRest(type, dims));
+    argument.setType(param ? plan.restingParameter(type, dims)
+                           : plan.resting(type, dims));
     if (param)
       argument.setType(plan.atStage(argument));
     if (param)
@@ -185,7 +185,7 @@ LogicalResult DistributePass::placeArguments(func::FuncOp func,
 }
 
 LogicalResult DistributePass::returnInvariant(func::FuncOp func,
-                                              const Plan &plan,
+                                              const ShardingPlan &plan,
                                               Placement &place) {
   Operation *ret = func.getBody().front().getTerminator();
   OpBuilder builder(ret);
@@ -222,7 +222,8 @@ LogicalResult checkInvariance(func::FuncOp func, MeshAttr mesh) {
   return success();
 }
 
-LogicalResult DistributePass::distribute(func::FuncOp func, const Plan &plan) {
+LogicalResult DistributePass::distribute(func::FuncOp func,
+                                         const ShardingPlan &plan) {
   if (failed(checkExperts(func, plan.mesh)) ||
       failed(checkInvariance(func, plan.mesh)))
     return failure();

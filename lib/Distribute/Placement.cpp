@@ -13,7 +13,7 @@ using namespace tessera::dist;
 using nn::hasTag;
 
 //===----------------------------------------------------------------------===//
-// Plan
+// Sharding plan
 //===----------------------------------------------------------------------===//
 
 /// Letters of `nn.dims` that an axis shards.
@@ -26,9 +26,9 @@ static StringRef shardedLetters(StringRef axis) {
       .Default("");
 }
 
-/// The dimension of a value at rest that an axis shards, or npos. Key heads
-/// that do not share out evenly stay whole, and each one's query heads are
-/// split: the gradients of the keys then add over the axis.
+/// The dimension that an axis shards in the resting sharding of a value, or
+/// npos. Key heads that the axis does not divide stay whole, and the query
+/// heads of each are split: the gradients of the keys then add over the axis.
 static size_t shardedDim(RankedTensorType type, StringRef dims, StringRef axis,
                          int64_t ranks) {
   size_t dim = dims.find_first_of(shardedLetters(axis));
@@ -46,7 +46,8 @@ static SmallVector<StringAttr> outermostFirst(MeshAttr mesh) {
   return axes;
 }
 
-RankedTensorType Plan::atRest(RankedTensorType type, StringRef dims) const {
+RankedTensorType ShardingPlan::resting(RankedTensorType type,
+                                       StringRef dims) const {
   if (!mesh)
     return type;
   for (StringAttr axis : outermostFirst(mesh)) {
@@ -58,9 +59,9 @@ RankedTensorType Plan::atRest(RankedTensorType type, StringRef dims) const {
   return type;
 }
 
-RankedTensorType Plan::parameterAtRest(RankedTensorType type,
-                                       StringRef dims) const {
-  RankedTensorType rest = atRest(type, dims);
+RankedTensorType ShardingPlan::restingParameter(RankedTensorType type,
+                                                StringRef dims) const {
+  RankedTensorType rest = resting(type, dims);
   if (!mesh || !shardsParameters || mesh.getSize(kDataAxis) == 1 ||
       type.getRank() == 0)
     return rest;
@@ -72,7 +73,7 @@ RankedTensorType Plan::parameterAtRest(RankedTensorType type,
   return withState(rest, dp, State::sharded(dim, axesOf(rest, dim).size()));
 }
 
-bool Plan::isGathered(Value value) const {
+bool ShardingPlan::isGathered(Value value) const {
   return shardsParameters && isParameter(value) &&
          stateOf(value.getType(), kDataAxis).isSharded();
 }
@@ -88,7 +89,7 @@ static bool isElementwise(Operation *op) {
   });
 }
 
-void Plan::findStream(Region &program) {
+void ShardingPlan::findStream(Region &program) {
   auto isPartOf = [&](Operation *op, Operation *user) {
     auto shape = [](Operation *of) {
       return cast<RankedTensorType>(of->getResult(0).getType()).getShape();
@@ -105,26 +106,24 @@ void Plan::findStream(Region &program) {
       branches.insert(&op);
 }
 
-std::optional<State> Plan::anchor(Operation *op, StringRef axis) const {
+std::optional<State> ShardingPlan::anchor(Operation *op, StringRef axis) const {
   if (axis == kPipelineAxis)
     return stageOf(op);
-  // Of [batch, sequence, hidden] and [batch, sequence, heads, head size].
-  constexpr int64_t sequence = 1, heads = 2;
   bool isStream = stream.contains(op), isBranch = branches.contains(op);
   // Tokens cross to experts and back; every rank of tp has a part of each.
   if (axis == kExpertAxis && hasTag(op, nn::Tag::Dispatch))
-    return State::sharded(1);
+    return State::sharded(kRoutedBatchDim);
   if (axis == kExpertAxis && hasTag(op, nn::Tag::Collect))
-    return State::sharded(0);
+    return State::sharded(kBatchDim);
   if (axis == kTensorAxis && hasTag(op, nn::Tag::Dispatch))
     return State{State::R};
   if (axis == kContextAxis && hasTag(op, nn::Tag::Attention))
-    return State::sharded(exchangesHeads ? heads : sequence);
+    return State::sharded(exchangesHeads ? kHeadsDim : kSequenceDim);
   if (axis == kContextAxis && (isStream || isBranch))
-    return State::sharded(sequence);
+    return State::sharded(kSequenceDim);
   if (axis == kTensorAxis && sequenceParallel &&
       (isStream || (isBranch && isElementwise(op))))
-    return State::sharded(sequence);
+    return State::sharded(kSequenceDim);
   if (axis == kTensorAxis && isStream)
     return State{State::I};
   return std::nullopt;
@@ -139,11 +138,11 @@ Value Placement::convert(OpBuilder &builder, Value value, StringRef axis,
   std::optional<SmallVector<State>> path =
       route(stateOf(value.getType(), axis), to);
   if (!path)
-    return value; // what reads it is refused by its verifier
+    return value; // The verifier refuses the op that reads it.
   Value source = value;
   bool sharesBackward = !chunksOf(builder.getInsertionBlock()->getParentOp());
   for (State state : *path) {
-    // Of several uses the gradients would add as addends.
+    // The gradients of several uses would add as partial sums.
     if (!sharesBackward && state.kind == State::R && active.contains(source))
       made.erase({source.getAsOpaquePointer(), axis.str(), state.str()});
     Value &known = made[{source.getAsOpaquePointer(), axis.str(), state.str()}];
@@ -250,11 +249,10 @@ LogicalResult Placement::refuse(Operation *op, StringRef axis) const {
                     "--sequence-parallel out, or use a smaller tp";
   if (!plan.exchangesHeads)
     return error;
-  constexpr int64_t heads = 2; // of keys [batch, sequence, heads, head size]
   auto keys = cast<RankedTensorType>(op->getOperand(1).getType());
   return error << " of size " << plan.mesh.getSize(axis)
                << ": it would exchange heads, but a rank has "
-               << localShape(keys, plan.mesh)[heads]
+               << localShape(keys, plan.mesh)[kHeadsDim]
                << " key heads, which it does not divide; use "
                   "--context-parallel all-gather";
 }

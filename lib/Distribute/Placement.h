@@ -16,8 +16,16 @@
 
 namespace tessera {
 
-/// The decisions of a plan that the rule leaves open.
-struct Plan {
+/// Dimensions of an activation: [batch, sequence, hidden], or [batch, sequence,
+/// heads, head size] in attention.
+enum ActivationDim : int64_t { kBatchDim = 0, kSequenceDim = 1, kHeadsDim = 2 };
+
+/// Dimensions of rows that are routed to experts: [experts, batch, sequence,
+/// ...].
+enum RoutedDim : int64_t { kExpertDim = 0, kRoutedBatchDim = 1 };
+
+/// The decisions that the typing rule leaves open.
+struct ShardingPlan {
   dist::MeshAttr mesh;
   /// The residual stream is `S` of its sequence on `tp`, not `I`.
   bool sequenceParallel = false;
@@ -30,21 +38,22 @@ struct Plan {
   /// Parameters rest `S` on `dp` and are gathered where they are used.
   bool shardsParameters = false;
 
-  /// Where a data tensor rests between steps. `dims` holds a letter per
+  /// The resting sharding of a data tensor. `dims` holds a letter per
   /// dimension.
-  mlir::RankedTensorType atRest(mlir::RankedTensorType type,
-                                llvm::StringRef dims) const;
-  /// Where a parameter rests: with `shardsParameters` also split over `dp`,
-  /// in the first dimension that needs no padding, else in the first.
-  mlir::RankedTensorType parameterAtRest(mlir::RankedTensorType type,
-                                         llvm::StringRef dims) const;
-  /// Must the value, a parameter split over `dp`, be gathered before an op
-  /// reads it?
+  mlir::RankedTensorType resting(mlir::RankedTensorType type,
+                                 llvm::StringRef dims) const;
+  /// The resting sharding of a parameter. With `shardsParameters` it is also
+  /// split over `dp`, in the first dimension that needs no padding, or in the
+  /// first of all where each needs some.
+  mlir::RankedTensorType restingParameter(mlir::RankedTensorType type,
+                                          llvm::StringRef dims) const;
+  /// Whether the value is a parameter split over `dp`, which is gathered before
+  /// an op reads it.
   bool isGathered(mlir::Value value) const;
   /// Finds the ops that make the residual stream, and its branches: those whose
   /// results only such ops read, element by element.
   void findStream(mlir::Region &program);
-  /// The type at rest of a parameter at the one pipeline stage that uses it.
+  /// The resting type of a parameter that one pipeline stage alone uses.
   mlir::RankedTensorType atStage(mlir::BlockArgument parameter) const;
   /// Axes of more than one rank, that of the stages first: what an op needs of
   /// a value of another stage is converted where it is needed.
@@ -61,12 +70,12 @@ private:
   llvm::DenseSet<mlir::Operation *> stream, branches;
 };
 
-/// Is it a parameter of the program, or a conversion of one?
+/// Whether a value is a parameter of the program or a conversion of one.
 bool isParameter(mlir::Value value);
 
 class Placement {
 public:
-  explicit Placement(Plan plan) : plan(std::move(plan)) {}
+  explicit Placement(ShardingPlan plan) : plan(std::move(plan)) {}
 
   /// Marks a value whose gradient will be asked for: a conversion of it is paid
   /// for twice.
@@ -102,7 +111,7 @@ private:
   mlir::LogicalResult refuse(mlir::Operation *op, llvm::StringRef axis) const;
   void propagateActive(mlir::Operation *op);
 
-  Plan plan;
+  ShardingPlan plan;
   llvm::DenseSet<mlir::Value> active;
   std::map<std::tuple<void *, std::string, std::string>, mlir::Value> made;
 };

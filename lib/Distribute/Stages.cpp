@@ -22,7 +22,7 @@ void tessera::inheritChunk(Operation *op, Operation *from) {
     op->setAttr(DistDialect::kChunkAttr, chunk);
 }
 
-SmallVector<StringAttr> Plan::axes() const {
+SmallVector<StringAttr> ShardingPlan::axes() const {
   SmallVector<StringAttr> axes;
   for (StringAttr axis : mesh.getAxes())
     if (mesh.getSize(axis) > 1)
@@ -30,9 +30,11 @@ SmallVector<StringAttr> Plan::axes() const {
   return axes;
 }
 
-int64_t Plan::stages() const { return mesh ? mesh.getSize(kPipelineAxis) : 1; }
+int64_t ShardingPlan::stages() const {
+  return mesh ? mesh.getSize(kPipelineAxis) : 1;
+}
 
-std::optional<State> Plan::stageOf(Operation *op) const {
+std::optional<State> ShardingPlan::stageOf(Operation *op) const {
   std::optional<int64_t> chunk = chunkOf(op);
   if (stages() == 1 || !chunk)
     return std::nullopt;
@@ -40,7 +42,7 @@ std::optional<State> Plan::stageOf(Operation *op) const {
 }
 
 /// Used at several stages, it rests at the first and is sent to the others.
-RankedTensorType Plan::atStage(BlockArgument parameter) const {
+RankedTensorType ShardingPlan::atStage(BlockArgument parameter) const {
   auto type = cast<RankedTensorType>(parameter.getType());
   std::optional<int64_t> first;
   for (Operation *user : parameter.getUsers()) {
