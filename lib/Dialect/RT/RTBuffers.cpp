@@ -14,84 +14,9 @@ using namespace tessera::rt;
 // Facts of the ops
 //===----------------------------------------------------------------------===//
 
-int64_t AttentionOp::getOperandStride(unsigned operand) {
-  switch (operand) {
-  case 0:
-    return getRowQ();
-  case 1:
-    return getRowK();
-  case 2:
-    return getRowV();
-  default:
-    return 0;
-  }
-}
-
-int64_t AttentionGradOp::getOperandStride(unsigned operand) {
-  switch (operand) {
-  case 1:
-    return getRowQ();
-  case 2:
-    return getRowK();
-  case 3:
-    return getRowV();
-  default:
-    return 0;
-  }
-}
-
-int64_t AttentionGradOp::getResultStride(unsigned result) {
-  constexpr unsigned biasTable = 3;
-  if (result == biasTable)
-    return 0;
-  const uint64_t strides[] = {getRowDq(), getRowDk(), getRowDv()};
-  auto type = cast<RankedTensorType>(getResult(result).getType());
-  int64_t row =
-      type.getNumElements() / (type.getDimSize(0) * type.getDimSize(1));
-  int64_t stride = strides[result];
-  return stride == row ? 0 : stride;
-}
-
 OpOperand *ScatterAddOp::getTiedOperand(unsigned result) {
   return &getTableMutable();
 }
-
-OpOperand *AllReduceOp::getTiedOperand(unsigned result) {
-  return &getInputMutable();
-}
-
-dist::Collective AllReduceOp::getCollective() {
-  return dist::Collective::AllReduce;
-}
-Value AllReduceOp::getWhole() { return getResult(); }
-
-dist::Collective AllGatherOp::getCollective() {
-  return dist::Collective::AllGather;
-}
-Value AllGatherOp::getWhole() { return getResult(); }
-
-dist::Collective ReduceScatterOp::getCollective() {
-  return dist::Collective::ReduceScatter;
-}
-Value ReduceScatterOp::getWhole() { return getInput(); }
-
-OpOperand *WaitOp::getTiedOperand(unsigned result) {
-  return &getPendingMutable();
-}
-
-dist::Collective AllToAllOp::getCollective() {
-  return dist::Collective::AllToAll;
-}
-Value AllToAllOp::getWhole() { return getInput(); }
-
-OpOperand *BroadcastOp::getTiedOperand(unsigned result) {
-  return getInput() ? &getInputMutable()[0] : nullptr;
-}
-
-dist::Collective BroadcastOp::getCollective() {
-  return dist::Collective::Broadcast;
-}
-Value BroadcastOp::getWhole() { return getResult(); }
 
 //===----------------------------------------------------------------------===//
 // Facts of the plan

@@ -69,3 +69,22 @@ FailureOr<SmallVector<func::FuncOp>> tessera::rt::findSteps(ModuleOp module) {
     return failure();
   return steps;
 }
+
+LogicalResult LoopOp::verify() {
+  Block &body = getBody().front();
+  TypeRange carried = getInits().getTypes();
+  if (body.getNumArguments() == 0 ||
+      !body.getArgument(0).getType().isInteger(64))
+    return emitOpError() << "has no iteration number (i64) as first argument";
+  SmallVector<Type> arguments(llvm::drop_begin(body.getArgumentTypes()));
+  auto check = [&](TypeRange types, StringRef what) -> LogicalResult {
+    if (types == carried)
+      return success();
+    return emitOpError() << "carries (" << carried << ") but " << what << " ("
+                         << types << ")";
+  };
+  if (failed(check(arguments, "its body has")) ||
+      failed(check(body.getTerminator()->getOperandTypes(), "yields")))
+    return failure();
+  return check(getResultTypes(), "returns");
+}

@@ -1,0 +1,101 @@
+//===- RTAttention.cpp - attention and its gradient -----------------------===//
+
+#include "mlir/IR/TypeUtilities.h"
+#include "tessera/Dialect/RT/RT.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::rt;
+
+int64_t AttentionOp::getOperandStride(unsigned operand) {
+  switch (operand) {
+  case 0:
+    return getRowQ();
+  case 1:
+    return getRowK();
+  case 2:
+    return getRowV();
+  default:
+    return 0;
+  }
+}
+
+int64_t AttentionGradOp::getOperandStride(unsigned operand) {
+  switch (operand) {
+  case 1:
+    return getRowQ();
+  case 2:
+    return getRowK();
+  case 3:
+    return getRowV();
+  default:
+    return 0;
+  }
+}
+
+int64_t AttentionGradOp::getResultStride(unsigned result) {
+  constexpr unsigned biasTable = 3;
+  if (result == biasTable)
+    return 0;
+  const uint64_t strides[] = {getRowDq(), getRowDk(), getRowDv()};
+  auto type = cast<RankedTensorType>(getResult(result).getType());
+  int64_t row =
+      type.getNumElements() / (type.getDimSize(0) * type.getDimSize(1));
+  int64_t stride = strides[result];
+  return stride == row ? 0 : stride;
+}
+
+/// `products` matrix products per pair of query and key; a causal mask hides
+/// half of the pairs. Queries are [batch, sequence, heads, head size].
+static int64_t pairFlops(Value query, Value key, bool causal,
+                         int64_t products) {
+  auto q = cast<RankedTensorType>(query.getType());
+  int64_t keys = cast<RankedTensorType>(key.getType()).getDimSize(1);
+  return products * 2 * q.getNumElements() * keys / (causal ? 2 : 1);
+}
+
+int64_t AttentionOp::getFlops() {
+  return pairFlops(getQuery(), getKey(), getCausal(), 2);
+}
+
+int64_t AttentionGradOp::getFlops() {
+  return pairFlops(getQuery(), getKey(), getCausal(), 5);
+}
+
+/// Queries, keys and values are [batch, sequence, heads, head size]; what
+/// queries have may be grouped by key heads.
+static LogicalResult verifyHeads(Operation *op, ValueRange tensors) {
+  for (Value tensor : tensors) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    if (type.getRank() != 4 && type.getRank() != 5)
+      return op->emitOpError()
+             << "has an operand or result of rank " << type.getRank()
+             << "; it must be 4: batch, sequence, heads, head size, or 5 with "
+                "groups of heads";
+  }
+  return success();
+}
+
+/// The runtime reads and adds biases in the type of the scores.
+static LogicalResult verifyBias(Operation *op, Value table, Value lse) {
+  if (!table || getElementTypeOrSelf(table.getType()) ==
+                    getElementTypeOrSelf(lse.getType()))
+    return success();
+  return op->emitOpError() << "has biases of type " << table.getType()
+                           << "; their elements must be those of lse, "
+                           << getElementTypeOrSelf(lse.getType());
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyBias(*this, getBiasTable(), getLse())))
+    return failure();
+  return verifyHeads(*this, {getQuery(), getKey(), getValue(), getOutput()});
+}
+
+LogicalResult AttentionGradOp::verify() {
+  if (failed(verifyBias(*this, getBiasTable(), getLse())) ||
+      failed(verifyBias(*this, getGradBiasTable(), getLse())))
+    return failure();
+  return verifyHeads(*this, {getQuery(), getKey(), getValue(), getOutput(),
+                             getGradQuery(), getGradKey(), getGradValue()});
+}

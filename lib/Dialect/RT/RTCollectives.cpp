@@ -1,0 +1,149 @@
+//===- RTCollectives.cpp - collectives, messages and waits ----------------===//
+
+#include "lib/Dialect/RT/ShapeChecks.h"
+#include "tessera/Dialect/RT/RT.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::rt;
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+OpOperand *AllReduceOp::getTiedOperand(unsigned result) {
+  return &getInputMutable();
+}
+
+dist::Collective AllReduceOp::getCollective() {
+  return dist::Collective::AllReduce;
+}
+Value AllReduceOp::getWhole() { return getResult(); }
+
+dist::Collective AllGatherOp::getCollective() {
+  return dist::Collective::AllGather;
+}
+Value AllGatherOp::getWhole() { return getResult(); }
+
+dist::Collective ReduceScatterOp::getCollective() {
+  return dist::Collective::ReduceScatter;
+}
+Value ReduceScatterOp::getWhole() { return getInput(); }
+
+OpOperand *WaitOp::getTiedOperand(unsigned result) {
+  return &getPendingMutable();
+}
+
+dist::Collective AllToAllOp::getCollective() {
+  return dist::Collective::AllToAll;
+}
+Value AllToAllOp::getWhole() { return getInput(); }
+
+OpOperand *BroadcastOp::getTiedOperand(unsigned result) {
+  return getInput() ? &getInputMutable()[0] : nullptr;
+}
+
+dist::Collective BroadcastOp::getCollective() {
+  return dist::Collective::Broadcast;
+}
+Value BroadcastOp::getWhole() { return getResult(); }
+
+/// The whole has a chunk per rank.
+static LogicalResult verifyChunks(Operation *op, RankedTensorType whole,
+                                  RankedTensorType chunk, uint64_t dim) {
+  if (failed(verifyAlong(op, chunk, whole, dim)))
+    return failure();
+  int64_t size = whole.getDimSize(dim), part = chunk.getDimSize(dim);
+  if (part > 0 && size % part == 0)
+    return success();
+  return op->emitOpError() << "has chunks of " << part << " in dimension "
+                           << dim << " of size " << size
+                           << "; it must be a multiple";
+}
+
+LogicalResult AllGatherOp::verify() {
+  return verifyChunks(*this, cast<RankedTensorType>(getType()),
+                      cast<RankedTensorType>(getInput().getType()), getDim());
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  return verifyChunks(*this, cast<RankedTensorType>(getInput().getType()),
+                      cast<RankedTensorType>(getType()), getDim());
+}
+
+LogicalResult AllToAllOp::verify() {
+  auto from = cast<RankedTensorType>(getInput().getType());
+  auto to = cast<RankedTensorType>(getType());
+  int64_t rank = from.getRank(), in = getGathered(), out = getScattered();
+  if (in >= rank || out >= rank || in == out)
+    return emitOpError() << "works from dimension " << in << " to " << out
+                         << " of " << from << "; they must be two of its "
+                         << rank;
+  SmallVector<int64_t> shape(from.getShape());
+  int64_t ranks = to.getRank() == rank ? to.getDimSize(in) / shape[in] : 0;
+  shape[in] *= ranks;
+  if (ranks > 0 && shape[out] % ranks == 0) {
+    shape[out] /= ranks;
+    if (from.clone(shape) == to)
+      return getGates() ? verifyGates(*this, getResult(), getGates())
+                        : success();
+  }
+  return emitOpError() << "makes " << to << " of " << from
+                       << "; what dimension " << in << " gains, dimension "
+                       << out << " must lose";
+}
+
+//===----------------------------------------------------------------------===//
+// Asynchronous calls
+//===----------------------------------------------------------------------===//
+
+LogicalResult WaitOp::verify() {
+  auto start = getPending().getDefiningOp<AsyncOpInterface>();
+  if (!start || !start.getAsync())
+    return emitOpError() << "waits for a value that is not pending; only an "
+                            "asynchronous call makes such a value";
+  if (start->getBlock() != (*this)->getBlock())
+    return emitOpError() << "waits in another block than the one in which the "
+                            "call is started";
+  return success();
+}
+
+static RankedTensorType tokenType(MLIRContext *context) {
+  return RankedTensorType::get({1}, IntegerType::get(context, 8));
+}
+
+bool tessera::rt::isToken(Type type) {
+  return type == tokenType(type.getContext());
+}
+
+void SendOp::build(OpBuilder &builder, OperationState &state, Value input,
+                   IntegerAttr peer, StringAttr axis, bool async) {
+  build(builder, state, async ? tokenType(builder.getContext()) : Type(), input,
+        peer, axis, async ? builder.getUnitAttr() : UnitAttr());
+}
+
+LogicalResult SendOp::verify() {
+  if (getAsync() == bool(getToken()))
+    return success();
+  return emitOpError() << (getAsync() ? "is asynchronous, but makes no token "
+                                        "to wait for; give it a tensor<1xi8>"
+                                      : "makes a token, but is not "
+                                        "asynchronous");
+}
+
+LogicalResult tessera::rt::verifyAsync(Operation *op) {
+  if (!cast<AsyncOpInterface>(op).getAsync())
+    return success();
+  for (Value result : op->getResults()) {
+    for (Operation *user : result.getUsers())
+      if (!isa<WaitOp>(user))
+        return op->emitOpError() << "is pending, but '" << user->getName()
+                                 << "' reads its result; only rt.wait may";
+    if (!result.hasOneUse())
+      return op->emitOpError()
+             << "is started, but "
+             << (result.use_empty() ? "never" : "more than once")
+             << " waited for; give it one rt.wait";
+  }
+  return success();
+}
