@@ -130,8 +130,8 @@ void OptimizerBuilder::enter(StringRef part, Location file) {
 
 template <typename OpTy, typename... Args>
 Value OptimizerBuilder::emit(Args &&...args) {
-  Type unknown = RankedTensorType::get({}, builder.getF32Type());
-  auto op = OpTy::create(builder, loc, unknown, std::forward<Args>(args)...);
+  auto op =
+      nn::createUntyped<OpTy>(builder, loc, 1, std::forward<Args>(args)...);
   if (failed(place.place(op)))
     failedToPlace = true;
   return op.getOutput();

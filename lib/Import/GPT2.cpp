@@ -56,11 +56,8 @@ Value GPT2Builder::heads(Value qkv, int64_t layer) {
   double scale = config.scaleAttention ? 1.0 / std::sqrt(config.headSize()) : 1;
   if (config.scaleByLayer)
     scale /= layer + 1;
-  Type unknown = RankedTensorType::get({}, b.getF32Type());
-  auto parts =
-      nn::UnstackOp::create(b, loc, TypeRange{unknown, unknown, unknown}, qkv,
-                            b.getI64IntegerAttr(2));
-  (void)dist::setResultTypes(parts);
+  auto parts = nn::createWithResults<nn::UnstackOp>(b, loc, 3, qkv,
+                                                    b.getI64IntegerAttr(2));
   return ProgramBuilder::attention({parts.getResult(0), parts.getResult(1),
                                     parts.getResult(2), scale, /*causal=*/true,
                                     config.attentionDropout});

@@ -166,14 +166,12 @@ Value ProgramBuilder::project(Value x, const Projection &p) {
 }
 
 Value ProgramBuilder::attention(const Attention &heads) {
-  Type unknown = RankedTensorType::get({}, b.getF32Type());
-  auto op = nn::AttentionOp::create(
-      b, loc, TypeRange{unknown, unknown}, heads.query, heads.key, heads.value,
-      heads.biasTable, b.getF64FloatAttr(heads.scale),
+  auto op = nn::createWithResults<nn::AttentionOp>(
+      b, loc, 2, heads.query, heads.key, heads.value, heads.biasTable,
+      b.getF64FloatAttr(heads.scale),
       heads.causal ? b.getUnitAttr() : UnitAttr(),
       b.getF64FloatAttr(heads.dropout), b.getI64IntegerAttr(dropoutStream()),
       b.getI64IntegerAttr(heads.maxDistance));
-  (void)dist::setResultTypes(op);
   nn::setTag(op, nn::Tag::Attention);
   return op.getOutput();
 }

@@ -158,14 +158,11 @@ Operation *TypingTableTest::buildOne(const SharedOp &op, ValueRange in) {
                                    in[4], in[5], half, half);
   if (op.kind != "attention")
     return nullptr;
-  Type unknown = RankedTensorType::get({}, builder.getF32Type());
-  auto attention = nn::AttentionOp::create(
-      builder, loc, TypeRange{unknown, unknown}, in[0], in[1], in[2],
+  return nn::createWithResults<nn::AttentionOp>(
+      builder, loc, 2, in[0], in[1], in[2],
       /*biasTable=*/Value(), half, builder.getUnitAttr(),
       builder.getF64FloatAttr(0), builder.getI64IntegerAttr(0),
       builder.getI64IntegerAttr(0));
-  (void)dist::setResultTypes(attention);
-  return attention;
 }
 
 /// The op on new arguments; for `map`, one op per function.

@@ -202,10 +202,9 @@ int64_t AttentionGradOp::getFlops() {
 void AttentionOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
                                 ArrayRef<bool> wanted,
                                 MutableArrayRef<Value> operandGrads) {
-  Type unknown = RankedTensorType::get({}, builder.getF32Type());
-  SmallVector<Type> types(getBiasTable() ? 4 : 3, unknown);
-  auto grad = AttentionGradOp::create(
-      builder, getLoc(), types, resultGrads[0], getQuery(), getKey(),
+  unsigned grads = getBiasTable() ? 4 : 3;
+  auto grad = nn::createUntyped<AttentionGradOp>(
+      builder, getLoc(), grads, resultGrads[0], getQuery(), getKey(),
       getValue(), getOutput(), getLse(), getBiasTable(), getScaleAttr(),
       getCausalAttr(), getDropoutAttr(), getStreamAttr(), getMaxDistanceAttr());
   if (Attribute ring = (*this)->getAttr(dist::DistDialect::kRingAttr))

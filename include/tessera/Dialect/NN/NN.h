@@ -39,14 +39,37 @@ struct RoutedShare {
 };
 RoutedShare routedShare(mlir::Value gates);
 
+/// Creates an op whose results have no types yet; the caller makes it typed
+/// with dist::setResultTypes or by placing it. A static type inference is not
+/// enough: types depend on the op's signature, on `dist.ring` and on the
+/// module.
+template <typename OpTy, typename... Args>
+OpTy createUntyped(mlir::OpBuilder &builder, mlir::Location loc,
+                   unsigned results, Args &&...args) {
+  mlir::Type none = mlir::RankedTensorType::get({}, builder.getF32Type());
+  if constexpr (OpTy::template hasTrait<mlir::OpTrait::OneResult>())
+    return OpTy::create(builder, loc, none, std::forward<Args>(args)...);
+  else
+    return OpTy::create(builder, loc,
+                        llvm::SmallVector<mlir::Type>(results, none),
+                        std::forward<Args>(args)...);
+}
+
 /// Creates an op whose result types follow from its operands by the typing
 /// rule. The rule must accept them; the op's own verifier says so otherwise.
 template <typename OpTy, typename... Args>
-OpTy create(mlir::OpBuilder &builder, mlir::Location loc, Args &&...args) {
-  mlir::Type unknown = mlir::RankedTensorType::get({}, builder.getF32Type());
-  auto op = OpTy::create(builder, loc, unknown, std::forward<Args>(args)...);
+OpTy createWithResults(mlir::OpBuilder &builder, mlir::Location loc,
+                       unsigned results, Args &&...args) {
+  auto op =
+      createUntyped<OpTy>(builder, loc, results, std::forward<Args>(args)...);
   (void)dist::setResultTypes(op);
   return op;
+}
+
+/// Creates such an op of one result.
+template <typename OpTy, typename... Args>
+OpTy create(mlir::OpBuilder &builder, mlir::Location loc, Args &&...args) {
+  return createWithResults<OpTy>(builder, loc, 1, std::forward<Args>(args)...);
 }
 
 /// a + b, an `nn.add` of two values of one type.
