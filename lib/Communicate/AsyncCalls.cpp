@@ -29,12 +29,12 @@ Operation *rt::firstUse(Block *block, Operation *op) {
   return first;
 }
 
-void rt::moveAliases(Operation *op, Operation *behind) {
+void rt::moveAliases(Operation *op, Operation *place) {
   for (Operation *user : op->getUsers()) {
-    if (!isAlias(user) || user->getBlock() != behind->getBlock() ||
-        behind->isBeforeInBlock(user))
+    if (!isAlias(user) || user->getBlock() != place->getBlock() ||
+        place->isBeforeInBlock(user))
       continue;
-    user->moveAfter(behind);
+    user->moveAfter(place);
     moveAliases(user, user);
   }
 }

@@ -17,8 +17,8 @@ bool isWork(mlir::Operation &op);
 /// through views and joins; null if there is none.
 mlir::Operation *firstUse(mlir::Block *block, mlir::Operation *op);
 
-/// Names of what an op makes stand behind `behind`.
-void moveAliases(mlir::Operation *op, mlir::Operation *behind);
+/// Moves the aliases of an op's results to right after `place`.
+void moveAliases(mlir::Operation *op, mlir::Operation *place);
 
 /// The operand whose buffer the only result takes; null if there is none.
 mlir::OpOperand *inPlaceOperand(AsyncOpInterface op);

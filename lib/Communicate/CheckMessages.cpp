@@ -57,8 +57,8 @@ struct CheckMessagesPass
   std::vector<Event> eventsOf(int64_t rank);
   void visit(Block &block, int64_t rank, std::vector<Event> &events);
   void addMessage(Operation *op, int64_t rank, std::vector<Event> &events);
-  void addMeeting(Operation *op, ArrayAttr over, int64_t rank,
-                  std::vector<Event> &events);
+  void addCollective(Operation *op, ArrayAttr over, int64_t rank,
+                     std::vector<Event> &events);
 
   SmallVector<func::FuncOp> steps;
   dist::MeshAttr mesh;
@@ -77,7 +77,7 @@ std::string bytesText(Operation *op) {
   return std::to_string(rt::bytesOf(moved)) + " bytes";
 }
 
-/// A call of the program does not meet one that runs beside it.
+/// A call of the program does not pair up with one that runs beside it.
 const char *laneOf(Operation *op) {
   return cast<rt::AsyncOpInterface>(op).getAsync() ? " beside the program" : "";
 }
@@ -134,7 +134,7 @@ void CheckMessagesPass::visit(Block &block, int64_t rank,
     else if (isa<rt::SendOp, rt::ReceiveOp>(op))
       addMessage(&op, rank, events);
     else if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op))
-      addMeeting(&op, collective.getAxes(), rank, events);
+      addCollective(&op, collective.getAxes(), rank, events);
   }
 }
 
@@ -155,8 +155,9 @@ void CheckMessagesPass::addMessage(Operation *op, int64_t rank,
   events.push_back(std::move(event));
 }
 
-void CheckMessagesPass::addMeeting(Operation *op, ArrayAttr over, int64_t rank,
-                                   std::vector<Event> &events) {
+void CheckMessagesPass::addCollective(Operation *op, ArrayAttr over,
+                                      int64_t rank,
+                                      std::vector<Event> &events) {
   SmallVector<int64_t> own = coordinates(rank);
   auto isOver = [&](StringRef axis) {
     return llvm::is_contained(over, StringAttr::get(&getContext(), axis));

@@ -15,8 +15,9 @@ using namespace tessera::rt;
 
 namespace {
 
-/// The last op of the block behind which all operands exist, where joins move
-/// along; null if one comes from outside of the block: it was there before.
+/// The last op of the block after which all operands exist, where
+/// concatenations move along; null if one comes from outside of the block: it
+/// was there before.
 Operation *lastSource(Operation *op) {
   Operation *last = nullptr;
   for (Value operand : op->getOperands()) {
@@ -33,7 +34,7 @@ Operation *lastSource(Operation *op) {
   return last;
 }
 
-/// What a collective writes in place is read by nobody else.
+/// Nothing else reads what a collective writes in place.
 bool ownsWhatItWrites(CollectiveOpInterface op) {
   OpOperand *tied = inPlaceOperand(op);
   return !tied || tied->get().hasOneUse();
@@ -57,7 +58,7 @@ struct OverlapCollectivesPass
   }
 
   void overlap(CollectiveOpInterface op);
-  void moveStart(Operation *op, Operation *behind);
+  void moveStart(Operation *op, Operation *place);
   Operation *prefetchPoint(CollectiveOpInterface op);
   void limitPending(CollectiveOpInterface op, Operation *wait);
 
@@ -67,17 +68,18 @@ struct OverlapCollectivesPass
   DenseMap<Block *, Operation *> summed;
 };
 
-/// Right behind `behind`, with the joins that it reads.
-void OverlapCollectivesPass::moveStart(Operation *op, Operation *behind) {
-  op->moveAfter(behind);
+/// Moves a collective to right after `place`, with the concatenations that it
+/// reads.
+void OverlapCollectivesPass::moveStart(Operation *op, Operation *place) {
+  op->moveAfter(place);
   for (Value operand : op->getOperands())
     if (Operation *source = operand.getDefiningOp();
-        isAlias(source) && behind->isBeforeInBlock(source))
-      moveStart(source, behind);
+        isAlias(source) && place->isBeforeInBlock(source))
+      moveStart(source, place);
 }
 
 /// Where a collective of operands that were there before the block may start:
-/// behind the last one of its kind, so that one is on its way at a time, or
+/// after the last one of its kind, so that one is on its way at a time, or
 /// where it stands. Null: its operands are made in the block.
 Operation *OverlapCollectivesPass::prefetchPoint(CollectiveOpInterface op) {
   for (Value operand : op->getOperands())
@@ -101,10 +103,10 @@ void OverlapCollectivesPass::limitPending(CollectiveOpInterface op,
   last = wait;
 }
 
-/// Where to start instead of behind `source`: behind the last send before the
+/// Where to start instead of after `source`: after the last send before the
 /// use, for which another stage waits while calls run one after the other, and
-/// behind what has been put there.
-Operation *behindSends(Operation *source, Operation *use) {
+/// after what has been put there.
+Operation *afterSends(Operation *source, Operation *use) {
   Operation *op = use->getPrevNode();
   while (op && op != source && !isa<SendOp>(op))
     op = op->getPrevNode();
@@ -132,7 +134,7 @@ void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
   // One result, as all collectives have today; see insertWait.
   if (!source || !use || op->getNumResults() != 1 || !ownsWhatItWrites(op))
     return;
-  source = behindSends(source, use);
+  source = afterSends(source, use);
   auto between =
       llvm::make_range(std::next(source->getIterator()), use->getIterator());
   if (llvm::none_of(between, isWork))

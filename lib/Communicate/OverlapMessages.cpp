@@ -1,7 +1,7 @@
 //===- OverlapMessages.cpp - messages beside the program ------------------===//
-// All messages or none: a send on the communication thread does not meet a
-// receive in the program. Messages keep their order, so ranks that did not wait
-// for each other for ever do not do so now (docs/Pipeline.md).
+// All messages or none: a send on the communication thread does not pair up
+// with a receive in the program. Messages keep their order, so ranks that did
+// not wait for each other for ever do not do so now (docs/Pipeline.md).
 //===----------------------------------------------------------------------===//
 
 #include "lib/Communicate/AsyncCalls.h"
@@ -55,8 +55,8 @@ struct OverlapMessagesPass
   DenseMap<Block *, Last> started;
 };
 
-/// A receive needs nothing of its rank. It may stand right behind the last
-/// message, but not before that in which ranks with other programs meet: those
+/// A receive needs nothing of its rank. It may stand right after the last
+/// message, but not before a collective of ranks with other programs: those
 /// would be in another order.
 Operation *OverlapMessagesPass::earliest(ReceiveOp receive) {
   Operation *first = receive;
@@ -71,7 +71,8 @@ Operation *OverlapMessagesPass::earliest(ReceiveOp receive) {
   return first;
 }
 
-/// Starts behind the last message, and is waited for before the first use.
+/// A receive starts after the last message and is waited for before its first
+/// use.
 void OverlapMessagesPass::overlap(ReceiveOp receive) {
   Block *block = receive->getBlock();
   if (Operation *before = earliest(receive); before != receive)
@@ -82,7 +83,7 @@ void OverlapMessagesPass::overlap(ReceiveOp receive) {
   started[block].start = receive;
 }
 
-/// The first op behind `op` that writes over `value`; else the end of the
+/// The first op after `op` that writes over `value`; else the end of the
 /// block.
 Operation *nextWriter(Operation *op, Value value) {
   Block *block = op->getBlock();

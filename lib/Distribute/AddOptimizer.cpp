@@ -123,7 +123,8 @@ void OptimizerBuilder::collectParameters() {
   correction2 = addArgument(scalar, "bias_correction2", {});
 }
 
-/// What follows belongs to a part of the model: reports and errors name it.
+/// Names the part of the model that the next ops belong to, for reports and
+/// errors.
 void OptimizerBuilder::enter(StringRef part, Location file) {
   loc = NameLoc::get(builder.getStringAttr(part), file);
 }
@@ -174,7 +175,8 @@ Value OptimizerBuilder::globalNorm() {
   return map(nn::Function::Sqrt, sum(commas + "->", squares, {}), {});
 }
 
-/// An update at the parameter's owner goes to all that hold it.
+/// Converts an updated parameter to its resting sharding: an update at the
+/// owner goes to all ranks that hold the parameter.
 Value OptimizerBuilder::toResting(Value updated, Value parameter) {
   if (dist::MeshAttr mesh = dist::meshOf(func))
     for (StringAttr axis : mesh.getAxes())
@@ -201,14 +203,14 @@ void OptimizerBuilder::update(const Parameter &p, Value clip) {
   addResult(v, "moment2", p.name);
 }
 
-/// All ops behind `op` (null: all), conversions as well.
+/// Marks all ops after `op` (all ops if it is null), conversions as well.
 void OptimizerBuilder::markPhase(Operation *op) {
   op = op ? op->getNextNode() : &ret->getBlock()->front();
   for (; op != ret; op = op->getNextNode())
     nn::setPhase(op, nn::Phase::Optimizer);
 }
 
-/// A gradient per parameter, in their order, behind the loss.
+/// A gradient per parameter, in their order, after the loss.
 LogicalResult OptimizerBuilder::checkGradients() {
   unsigned parameters = 0;
   for (unsigned k = 0; k < func.getNumArguments(); ++k)

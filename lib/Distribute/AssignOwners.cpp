@@ -108,7 +108,7 @@ Value keep(OpBuilder &builder, Value value, State at) {
   return kept.getOutput();
 }
 
-/// What is behind the sum is at the owner, too.
+/// The ops after the sum are at the owner, too.
 LogicalResult AssignOwnersPass::keepAt(OpOperand &gradient, int64_t owner) {
   ConvertOp sum = sumOf(gradient.get());
   Value source = sum ? sum.getOutput() : gradient.get();

@@ -22,7 +22,8 @@ bool contracts(nn::EinsumOp op) {
   });
 }
 
-/// scale * sum x -> scale * (sum x): addends are scaled behind their sum.
+/// scale * sum x -> scale * (sum x): scale factors are applied after
+/// the reduction of partial sums.
 void splitScale(nn::EinsumOp op) {
   std::string out = dist::Signature::parse(op.getSpec()).out;
   OpBuilder builder(op);
@@ -36,7 +37,7 @@ void splitScale(nn::EinsumOp op) {
   op.getOutput().replaceAllUsesExcept(scaled.getOutput(), scaled);
 }
 
-/// What adds over the batch in a kernel of its own.
+/// Refuses ops that add over the batch in a kernel of their own.
 LogicalResult check(Operation *op) {
   if (isa<nn::RoutedOpInterface>(op))
     return op->emitOpError() << "adds in an order that the mesh decides; "

@@ -46,7 +46,7 @@ StringRef layerOf(Operation *op) {
 }
 
 /// A rank that keeps its shard gathers the whole again (Korthikanti et al.
-/// 2022, section 4.2.2): no flops, and the bytes hide behind backward's
+/// 2022, section 4.2.2): no flops, and the bytes hide beside backward's
 /// products.
 bool isCheap(dist::Collective collective) {
   return collective == dist::Collective::None ||

@@ -49,7 +49,7 @@ struct MicroBatchPass : tessera::impl::MicroBatchPassBase<MicroBatchPass> {
   /// Conversions and prefixes of parameters and tables; conversions of
   /// gradients and of the loss, and what spreads a prefix's gradient.
   SetVector<Operation *> prologue, epilogue;
-  /// What totals over the batch alone decide: conversions, reciprocals.
+  /// Ops that depend on totals over the batch alone: conversions, reciprocals.
   SetVector<Operation *> between;
 };
 
@@ -103,8 +103,8 @@ bool MicroBatchPass::isPrologue(Operation *op) const {
   return zero < 3 && isa<nn::PrefixOp>(op);
 }
 
-/// From stage 2 on gradients are scattered in the body. Sums of a fixed order
-/// are whole before those of micro-batches are added.
+/// From stage 2 of ZeRO on, gradients are scattered in the body. Sums of a
+/// fixed order are whole before those of micro-batches are added.
 bool MicroBatchPass::isEpilogue(Operation *op) const {
   if (count > 1 && dist::chunksOf(op))
     return false;

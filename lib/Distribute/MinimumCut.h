@@ -22,7 +22,7 @@ public:
   void addSource(unsigned vertex);
   void addSink(unsigned vertex);
 
-  /// Of several cheapest cuts the one nearest to the sinks.
+  /// If several cuts are cheapest, this is the one nearest to the sinks.
   void solve();
   /// The vertex is part of the cut.
   bool isCut(unsigned vertex) const;

@@ -52,7 +52,7 @@ RoundedValues::RoundedValues(func::FuncOp func) {
   values.insert(candidates.begin(), candidates.end());
   for (bool changed = true; changed;) {
     size_t before = candidates.size();
-    // Readers come behind: in this order a rule that breaks at the end of a
+    // Readers come later: in this order a rule that breaks at the end of a
     // chain of ops breaks all of it at once.
     for (OpResult value : llvm::reverse(candidates))
       if (!canMakeRounded(value.getOwner()) ||

@@ -36,8 +36,8 @@ static size_t shardedDim(RankedTensorType type, StringRef dims, StringRef axis,
   return uneven && dims[dim] == 'g' ? dims.find('r') : dim;
 }
 
-/// Of axes that cut the same dimension `ep` is the inner one, whatever the
-/// order of the mesh: only the innermost can be exchanged.
+/// Among the axes that cut the same dimension `ep` is the inner one, whatever
+/// the order of the mesh: only the innermost can be exchanged.
 static SmallVector<StringAttr> outermostFirst(MeshAttr mesh) {
   SmallVector<StringAttr> axes(mesh.getAxes());
   llvm::stable_sort(axes, [](StringAttr a, StringAttr b) {
@@ -309,7 +309,8 @@ LogicalResult Placement::place(Operation *op) {
     if (plan.walksRing && plan.mesh.getSize(kContextAxis) > 1 &&
         hasTag(op, nn::Tag::Attention))
       op->setAttr(DistDialect::kRingAttr, builder.getStringAttr(kContextAxis));
-    // At the stage that reads it: gradients are scattered before stages add.
+    // The gather is at the stage that reads the parameter, so that gradients
+    // are scattered before stages add.
     std::optional<State> stage = plan.stageOf(op);
     for (OpOperand &operand : op->getOpOperands())
       if (plan.isGathered(operand.get())) {

@@ -32,8 +32,8 @@ struct ShardingPlan {
   /// Attention under `cp` runs on whole sequences of some heads (DeepSpeed-
   /// Ulysses, Jacobs et al. 2023), not on some queries and all keys.
   bool exchangesHeads = false;
-  /// Or on some queries and some keys, passed on from rank to rank (ring
-  /// attention, Liu et al. 2023).
+  /// Attention under `cp` runs on some queries and some keys, which ranks pass
+  /// on (ring attention, Liu et al. 2023).
   bool walksRing = false;
   /// Parameters rest `S` on `dp` and are gathered where they are used.
   bool shardsParameters = false;
@@ -90,7 +90,7 @@ public:
                       llvm::StringRef axis, dist::State to);
 
 private:
-  /// In the order in which they count.
+  /// Costs of a conversion, in the order in which they count.
   struct Price {
     int64_t parametersMoved = 0; ///< Sharded ones, or whole ones sliced.
     int64_t valuesGathered = 0;  ///< Other sharded values that become whole.

@@ -21,7 +21,8 @@ private:
 
   nn::MicroBatchesOp loop;
   Block &body;
-  /// What stands outside for a sum, and what one micro-batch adds to it.
+  /// The value that replaces a sum outside of the loop, and the term that one
+  /// micro-batch adds to it.
   DenseMap<Value, Value> inside;
   SmallVector<Value> sums; ///< The keys of `inside`, in order.
   SmallVector<nn::AddOp> sunk;

@@ -15,7 +15,7 @@ namespace tessera::rt {
 struct ByteRange {
   int64_t begin = 0, end = 0;
 
-  bool meets(ByteRange other) const {
+  bool overlaps(ByteRange other) const {
     return begin < other.end && other.begin < end;
   }
   std::string str() const {

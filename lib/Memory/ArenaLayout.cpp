@@ -19,7 +19,7 @@ int64_t paddedBytes(const Extent &extent) {
 }
 
 /// The offset of the tightest gap of at least `bytes` between taken ranges,
-/// which are sorted; behind them if there is none.
+/// which are sorted; after them if there is none.
 int64_t bestFit(ArrayRef<std::pair<int64_t, int64_t>> taken, int64_t bytes) {
   int64_t best = -1, bestGap = 0, top = 0;
   for (auto [begin, end] : taken) {
@@ -77,7 +77,7 @@ private:
   struct Placed {
     int64_t begin, end, offset, top;
   };
-  /// Of so few that inserting one is cheap, and not empty.
+  /// A chunk is not empty, and so short that inserting into it is cheap.
   using Chunk = std::vector<Placed>;
   static constexpr size_t kMost = 128;
   std::vector<Chunk> chunks;
@@ -100,7 +100,7 @@ int64_t place(MutableArrayRef<Extent> extents, ArrayRef<unsigned> order) {
 } // namespace
 
 Peak tessera::rt::findPeak(ArrayRef<Extent> extents) {
-  // (position, bytes): what ends at a position is freed behind it.
+  // (position, bytes): what ends at a position is freed after it.
   SmallVector<std::pair<int64_t, int64_t>> events;
   for (const Extent &extent : extents) {
     events.push_back({extent.begin, paddedBytes(extent)});

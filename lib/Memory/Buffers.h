@@ -30,8 +30,8 @@ struct Buffer {
 struct Conflict {
   mlir::OpOperand *operand;
   std::string why;
-  /// Before the op (last of all copies there), or before them, because other
-  /// values that the op takes are written over the operand.
+  /// A copy right before the op, after the other copies there; or before them,
+  /// where other values that the op takes are written over the operand.
   enum Remedy { CopyLast, CopyFirst, None } remedy = CopyLast;
 };
 

@@ -159,7 +159,7 @@ LogicalResult Checker::checkApart(RuntimeCallOpInterface call,
     bool moves = operand.get().getDefiningOp<ViewOp>() != nullptr;
     ByteRange source =
         moves ? held.at(operand.get()).bytes : bytesOfValue(operand.get());
-    if (bytes.meets(source) && !mayOverlap(call, operand, result))
+    if (bytes.overlaps(source) && !mayOverlap(call, operand, result))
       return call->emitError()
              << "result #" << result.getResultNumber() << " at bytes "
              << bytes.str() << " overlaps operand #"
@@ -167,7 +167,7 @@ LogicalResult Checker::checkApart(RuntimeCallOpInterface call,
   }
   for (OpResult other : call->getResults())
     if (other.getResultNumber() < result.getResultNumber() &&
-        bytes.meets(held.at(other).bytes) &&
+        bytes.overlaps(held.at(other).bytes) &&
         held.at(other).content != contentFor(result))
       return call->emitError()
              << "results #" << other.getResultNumber() << " and #"
@@ -189,7 +189,7 @@ LogicalResult Checker::checkPending(RuntimeCallOpInterface call) {
   return success();
 }
 
-/// In-place operands are what is written, not what is read.
+/// In-place operands are written, not read.
 void Checker::start(AsyncOpInterface op) {
   auto call = cast<RuntimeCallOpInterface>(op.getOperation());
   SmallVector<ByteRange> reads, writes;

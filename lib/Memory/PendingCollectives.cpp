@@ -7,7 +7,7 @@ using namespace tessera;
 using namespace tessera::rt;
 
 static bool meetsAny(ArrayRef<ByteRange> ranges, ByteRange bytes) {
-  return llvm::any_of(ranges, [&](ByteRange r) { return r.meets(bytes); });
+  return llvm::any_of(ranges, [&](ByteRange r) { return r.overlaps(bytes); });
 }
 
 void PendingCollectives::start(AsyncOpInterface op, ArrayRef<ByteRange> reads,

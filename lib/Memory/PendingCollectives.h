@@ -16,7 +16,7 @@ class PendingCollectives {
 public:
   void start(AsyncOpInterface op, llvm::ArrayRef<ByteRange> reads,
              llvm::ArrayRef<ByteRange> writes);
-  /// Each emits an error and fails where the program is wrong.
+  /// Each function emits an error and fails where the program is wrong.
   mlir::LogicalResult finish(WaitOp wait);
   mlir::LogicalResult checkRead(mlir::Operation *op, ByteRange bytes) const;
   mlir::LogicalResult checkWrite(mlir::Operation *op, ByteRange bytes) const;

@@ -59,7 +59,7 @@ void addTo(ValueRange sums, Block &body) {
   }
 }
 
-/// What is said of the op's results goes to the values that replace them.
+/// The marks of the op's results go to the values that replace them.
 void moveEntries(nn::MicroBatchesOp op, ArrayRef<Value> values,
                  StringRef name) {
   for (auto [result, value] : llvm::zip(op->getResults(), values)) {
@@ -107,7 +107,7 @@ rt::LoopOp expandLoop(nn::MicroBatchesOp op, int64_t count) {
 }
 
 /// A gradient is reduced: its collective may run beside the backward pass that
-/// makes the last addend.
+/// makes the last term.
 bool isReducedInBackward(Value sum) {
   return llvm::any_of(sum.getUsers(), [](Operation *user) {
     return isa<rt::CollectiveOpInterface>(user) &&
@@ -115,7 +115,7 @@ bool isReducedInBackward(Value sum) {
   });
 }
 
-/// The last micro-batch stands behind a loop of the others. Verify sees it, and
+/// The last micro-batch follows a loop of the others. Verify sees it, and
 /// the sums of all, as in a loop.
 void expandPeeled(nn::MicroBatchesOp op) {
   int64_t others = static_cast<int64_t>(op.getCount()) - 1;

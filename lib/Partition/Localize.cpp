@@ -39,7 +39,7 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
   void rememberGlobals(func::FuncOp func);
   void rememberGradients(func::FuncOp func);
   void recordSpans(DistributableOpInterface op);
-  void shareAddends(DistributableOpInterface op);
+  void shareChunks(DistributableOpInterface op);
   LogicalResult lowerConversion(ConvertOp op);
   Operation *localOp(OpBuilder &builder, ConvertOp op);
   Operation *reduce(OpBuilder &builder, ConvertOp op);
@@ -56,7 +56,7 @@ LogicalResult LocalizePass::localize(func::FuncOp func) {
   rememberGlobals(func);
   func.walk([&](DistributableOpInterface op) {
     recordSpans(op);
-    shareAddends(op);
+    shareChunks(op);
   });
   rememberGradients(func);
   WalkResult lowered =
@@ -170,7 +170,7 @@ Value gatesOfReaders(Value value) {
   return gates;
 }
 
-/// Why a conversion communicates, in the words of the report.
+/// Why a conversion communicates, as the report says it.
 std::string reasonOf(ConvertOp op) {
   Operation *source = op.getInput().getDefiningOp();
   while (auto convert = dyn_cast_or_null<ConvertOp>(source))
@@ -199,7 +199,7 @@ std::string reasonOf(ConvertOp op) {
   if (auto einsum = dyn_cast_or_null<nn::EinsumOp>(source))
     if (einsum.getInputs().size() == 1)
       return "sum over a split dimension";
-  return "addends of a product over a split dimension";
+  return "partial sums of a product over a split dimension";
 }
 
 RankedTensorType resized(RankedTensorType type, int64_t dim, int64_t size) {
@@ -259,7 +259,7 @@ Operation *LocalizePass::reduce(OpBuilder &b, ConvertOp op) {
   return reduced;
 }
 
-/// Null where chunks would need padding.
+/// Returns null where chunks would need padding.
 Operation *LocalizePass::exchange(OpBuilder &b, ConvertOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   int64_t from = op.getFrom().where, to = op.getTo().where;
@@ -271,7 +271,7 @@ Operation *LocalizePass::exchange(OpBuilder &b, ConvertOp op) {
     return nullptr;
   Value gates = gatesOfReaders(op.getResult());
   Operation *made = gates ? gates.getDefiningOp() : nullptr;
-  // Gates are converted behind the rows that they route.
+  // Gates are converted after the rows that they route.
   if (made && made->getBlock() == op->getBlock() && op->isBeforeInBlock(made))
     b.setInsertionPointAfter(made);
   Operation *exchanged = rt::AllToAllOp::create(
@@ -315,14 +315,14 @@ Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
 }
 
 /// A rank adds its chunks of a factor that ranks share.
-void LocalizePass::shareAddends(DistributableOpInterface op) {
-  auto addends =
+void LocalizePass::shareChunks(DistributableOpInterface op) {
+  auto chunks =
       op->getAttrOfType<DictionaryAttr>(DistDialect::kChunkedSumsAttr);
-  if (!addends)
+  if (!chunks)
     return;
   Builder builder(&getContext());
   NamedAttrList local;
-  for (NamedAttribute entry : addends) {
+  for (NamedAttribute entry : chunks) {
     int64_t count = cast<IntegerAttr>(entry.getValue()).getInt();
     if (auto span = spanOf(op, entry.getName().strref()[0]))
       for (const FactorSpan::Cut &cut : span->cuts)

@@ -36,7 +36,7 @@ struct NumberValuesPass
   int64_t next = 0, sums = 0; ///< Sums since the last other value.
 };
 
-/// Sums of gradients are counted apart, behind the value before them: stages
+/// Sums of gradients are counted apart, after the value before them: stages
 /// add in another order, which moves them.
 std::string NumberValuesPass::nextNumber(Operation *op) {
   if (nn::isGradientSum(op))

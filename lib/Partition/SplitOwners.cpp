@@ -52,7 +52,7 @@ private:
   void reduce(ConvertOp sum, ConvertOp kept);
   Value view(Value value, Type type);
   Value zero(ConvertOp op);
-  Value addend(ConvertOp sum, int64_t rank, StringRef message);
+  Value term(ConvertOp sum, int64_t rank, StringRef message);
   Value localSum(ConvertOp sum, StringRef message);
   void dropZeros(nn::AddOp op);
   void replace(ConvertOp op, Value value);
@@ -125,8 +125,9 @@ LogicalResult OwnerBuilder::lower(ConvertOp op) {
   return replace(op, copy.getResult()), success();
 }
 
-/// keep(all_reduce(x)) -> the sum at the owner of what the others send: a rank
-/// sends x once, and its owner receives n - 1 times as much.
+/// replicated_to_stage(all_reduce(x)) -> the sum at the owner of what the
+/// others send: a rank sends x once, and its owner receives n - 1 times as
+/// much.
 void OwnerBuilder::keep(ConvertOp op) {
   auto sum = op.getInput().getDefiningOp<ConvertOp>();
   if (sum && sum.getAxis() == kAxis && sum.getFrom().kind == State::P &&
@@ -136,7 +137,7 @@ void OwnerBuilder::keep(ConvertOp op) {
     return dead.push_back(op);
   if (op.getFrom().kind == State::I)
     return replace(op, op.getInput());
-  // By way of R: what all hold alike is the value before that.
+  // The value may be converted through R, which changes nothing on a rank.
   auto enter = op.getFrom().kind == State::R ? sum : ConvertOp();
   bool entered =
       enter && enter.getAxis() == kAxis && enter.getFrom().kind == State::I;
@@ -169,7 +170,7 @@ Value OwnerBuilder::view(Value value, Type type) {
                             builder.getI64IntegerAttr(0));
 }
 
-/// What a conversion gives that has nothing to convert.
+/// The result of a conversion that has nothing to convert.
 Value OwnerBuilder::zero(ConvertOp op) {
   builder.setInsertionPoint(op);
   auto made = rt::ZeroOp::create(builder, op.getLoc(), op.getType());
@@ -177,8 +178,8 @@ Value OwnerBuilder::zero(ConvertOp op) {
   return made;
 }
 
-/// What a rank adds to the sum: its own, or what it is sent.
-Value OwnerBuilder::addend(ConvertOp sum, int64_t rank, StringRef message) {
+/// The term of a rank: its own value, or a value that it is sent.
+Value OwnerBuilder::term(ConvertOp sum, int64_t rank, StringRef message) {
   RankedTensorType type = sum.getOutput().getType();
   if (rank == owner) {
     Value own = view(sum.getInput(), type);
@@ -204,7 +205,7 @@ Value OwnerBuilder::localSum(ConvertOp sum, StringRef message) {
     nn::inheritPhase(waiting.back().getDefiningOp(), sum);
   };
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    waiting.push_back(addend(sum, rank, message));
+    waiting.push_back(term(sum, rank, message));
     for (int64_t pairs = rank + 1; pairs % 2 == 0; pairs /= 2)
       addTop();
   }
@@ -239,7 +240,7 @@ void OwnerBuilder::dropZeros(nn::AddOp op) {
       term.getDefiningOp()->erase();
 }
 
-/// What another rank computes, holds and returns.
+/// Erases what another rank computes, holds and returns.
 void OwnerBuilder::removeElsewhere() {
   Operation *ret = block.getTerminator();
   for (unsigned k = ret->getNumOperands(); k-- > 0;)

@@ -68,7 +68,7 @@ bool isTransfer(Operation *op) {
          convert.getFrom().kind == State::A;
 }
 
-/// A total is one stage's, or of all.
+/// Refuses totals that are not all at one stage, or all at every stage.
 LogicalResult checkTotals(nn::MicroBatchesOp loop) {
   for (Value total : loop.getResults())
     if (State first = stageState(loop.getResult(0)), own = stageState(total);
@@ -191,7 +191,7 @@ LogicalResult SplitStagesPass::collectTransfers() {
 }
 
 /// Tasks at their begin, transfers as soon as their value is there: before the
-/// task that needs it, behind the one that makes it, at both ranks.
+/// task that needs it and after the one that makes it, at both ranks.
 LogicalResult SplitStagesPass::orderEvents() {
   for (const auto &[task, time] : simulation.tasks)
     staged.events.push_back({time.begin, true, task, nullptr});

@@ -188,7 +188,8 @@ StageBuilder::emitMessage(ConvertOp op, llvm::function_ref<Value()> input,
   return message;
 }
 
-/// Over stages that have nothing to add, too: they wait for the others.
+/// A reduction also runs at stages that have nothing to add: they wait for the
+/// others.
 Value StageBuilder::reduce(ConvertOp op) {
   Value input = outside(op.getInput());
   auto sum = rt::AllReduceOp::create(

@@ -52,7 +52,7 @@ class StageBuilder {
 public:
   StageBuilder(StagedStep &staged, int64_t stage);
 
-  /// Adds the function behind the step's.
+  /// Adds the function after the step's.
   mlir::LogicalResult build();
 
 private:

@@ -51,7 +51,8 @@ bool Ranks::exchange(int64_t rank, const Event &event) {
 bool Ranks::meet(const Event &event) {
   for (int64_t member : event.group) {
     const Event *other = head(member);
-    if (!other || other->kind != Event::Meeting || other->group != event.group)
+    if (!other || other->kind != Event::Collective ||
+        other->group != event.group)
       return false;
     if (other->what != event.what) {
       mismatch = describe(event.group.front()) + " and " + describe(member) +
@@ -68,7 +69,8 @@ bool Ranks::advance(int64_t rank) {
   const Event *event = head(rank);
   if (!event || !mismatch.empty())
     return false;
-  return event->kind == Event::Meeting ? meet(*event) : exchange(rank, *event);
+  return event->kind == Event::Collective ? meet(*event)
+                                          : exchange(rank, *event);
 }
 
 std::string Ranks::describe(int64_t rank) const {
@@ -87,10 +89,10 @@ std::string Ranks::describeStop(int64_t rank) const {
       return text + "rank " + std::to_string(rank) + " has ended";
     seen.push_back(rank);
     int64_t other = event->peer;
-    if (event->kind == Event::Meeting)
+    if (event->kind == Event::Collective)
       for (int64_t member : event->group)
         if (const Event *at = head(member);
-            !at || at->kind != Event::Meeting || at->group != event->group)
+            !at || at->kind != Event::Collective || at->group != event->group)
           other = member;
     text += describe(rank) + " waits for rank " + std::to_string(other) + "; ";
     rank = other;

@@ -15,7 +15,7 @@ Order gpipeOrder(const Shape &shape, int64_t stage) {
 }
 
 /// As many forward tasks as there are stages from here on, then a forward task
-/// behind each backward task (Narayanan et al. 2019, PipeDream-Flush).
+/// after each backward task (Narayanan et al. 2019, PipeDream-Flush).
 Order oneForwardOneBackwardOrder(const Shape &shape, int64_t stage) {
   int64_t ahead = shape.stages - stage;
   Order order;

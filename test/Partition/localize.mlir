@@ -25,7 +25,7 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @step(%x: tensor<4x8xf32, #dist<tp: S(1)>>, %w: tensor<8x6xf32, #dist<tp: S(0)>>, %r: tensor<8xf32, #dist<tp: R>>) {
     // CHECK: %[[Y:.*]] = nn.einsum
     %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<4x8xf32, #dist<tp: S(1)>>, tensor<8x6xf32, #dist<tp: S(0)>>) -> tensor<4x6xf32, #dist<tp: P>>
-    // CHECK: rt.all_reduce %[[Y]] over ["tp"] {maximum = false, reason = "addends of a product over a split dimension"} : tensor<4x6xf32> -> tensor<4x6xf32>
+    // CHECK: rt.all_reduce %[[Y]] over ["tp"] {maximum = false, reason = "partial sums of a product over a split dimension"} : tensor<4x6xf32> -> tensor<4x6xf32>
     %sum = dist.convert all_reduce %y on "tp" : tensor<4x6xf32, #dist<tp: P>> -> tensor<4x6xf32>
     // CHECK: %[[M:.*]] = nn.max %{{.*}} : tensor<4x4xf32> -> tensor<4xf32>
     %m = nn.max %x : tensor<4x8xf32, #dist<tp: S(1)>> -> tensor<4xf32, #dist<tp: M>>

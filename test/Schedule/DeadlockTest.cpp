@@ -14,7 +14,7 @@ Event receive(int64_t from, const char *what = "x") {
   return {Event::Receive, from, {}, what, "receive"};
 }
 Event meeting(std::vector<int64_t> group, const char *what = "sum") {
-  return {Event::Meeting, 0, group, what, "sum"};
+  return {Event::Collective, 0, group, what, "sum"};
 }
 
 TEST(DeadlockTest, MatchingProgramsEnd) {
@@ -45,7 +45,7 @@ TEST(DeadlockTest, AMissingPartner) {
             "rank 0 in sum waits for rank 2; rank 2 has ended");
 }
 
-TEST(DeadlockTest, AMeetingInTheWrongOrder) {
+TEST(DeadlockTest, ACollectiveInTheWrongOrder) {
   EXPECT_EQ(
       findDeadlock({{send(1), meeting({0, 1})}, {meeting({0, 1}), receive(0)}}),
       "rank 0 in send waits for rank 1; rank 1 in sum waits for rank 0");

@@ -8,17 +8,18 @@ include "mlir/Pass/PassBase.td"
 def MergeCollectivesPass : Pass<"rt-merge-collectives", "::mlir::ModuleOp"> {
   let summary = "Sums over several axes at once, and of several tensors at once";
   let description = [{
-    Before: `@step` of rt ops. After: an all-reduce of an all-reduce is one over
-    the axes of both. All-reduces over the same axes whose results are not needed
-    before the last of them are one, of the tensors joined in memory, as long as
-    these are no larger than a bucket together: `bucket-bytes`, or less, so that
-    there are `least-buckets`.
+    Before: `@step` of rt ops. After: an all-reduce of an all-reduce is one
+    all-reduce over the axes of both. All-reduces over the same axes, whose
+    results are not needed before the last of them, are one all-reduce of a
+    bucket: their tensors lie one after the other in memory (`rt.concat`). A
+    bucket has at most `bucket-bytes`, and less where that is needed to have
+    `least-buckets`.
   }];
   let options = [
     Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400",
-           "The most bytes of a bucket; 0: no buckets">,
+           "Largest size of a bucket; 0 for no buckets">,
     Option<"leastBuckets", "least-buckets", "int64_t", "8",
-           "Of what can be joined, at least 1">
+           "Smallest number of buckets, at least 1">
   ];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
@@ -28,10 +29,10 @@ def OverlapCollectivesPass : Pass<"rt-overlap-collectives", "::mlir::ModuleOp"> 
   let description = [{
     Before: `@step` of rt ops. After: a collective that has work to do between
     the op that makes its last operand and the first op that needs its result is
-    `async`, stands behind the former, and has an `rt.wait` before the latter.
-    Where a message is sent in between it stands behind that: another stage waits
-    for it.
-    Nothing else moves, and nothing in which ranks with different programs meet.
+    `async`: it starts right after the former, and its `rt.wait` stands before
+    the latter. Where a message is sent in between, the collective starts after
+    that, as another stage waits for the message. Nothing else moves; collectives
+    of ranks with different programs stay where they are.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
@@ -40,9 +41,10 @@ def OverlapMessagesPass : Pass<"rt-overlap-messages", "::mlir::ModuleOp"> {
   let summary = "Messages between stages, or to owners, run beside the program";
   let description = [{
     Before: programs of rt ops with `rt.send` and `rt.receive`. After: all of
-    these are `async`. A receive starts right behind the message before it and is
-    waited for before its first use; a send is waited for before the tensor is
-    written over, and before the next send: others may read it meanwhile. Messages keep their order.
+    these are `async`. A receive starts right after the message before it and is
+    waited for before its first use. A send is waited for before the tensor is
+    overwritten and before the next send; other ops may read the tensor
+    meanwhile. Messages keep their order.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
@@ -51,10 +53,10 @@ def CheckMessagesPass : Pass<"rt-check-messages", "::mlir::ModuleOp"> {
   let summary = "Checks that no rank waits for ever";
   let description = [{
     Before: the lowered programs of all stages. After: unchanged; `rt.messages`
-    counts what was checked. Runs the sends, receives and collectives of all
-    ranks in program order, where a send ends when it is received. Ranks that
-    differ only on axes without messages run one program in step, so one of them
-    stands for all.
+    counts what was checked. The pass runs the sends, receives and collectives of
+    all ranks in program order, where a send ends when it is received. Ranks that
+    differ only on axes without messages run the same program in step, so that
+    one of them represents all.
   }];
 }
 

@@ -1,6 +1,6 @@
 //===- KeptValues.h - what stays in memory from forward to backward -------===//
-// Of what backward reads, the least bytes that are kept so that the rest can be
-// computed again by ops that may be repeated: a minimum cut.
+// A minimum cut finds the fewest bytes to keep for backward: ops that may be
+// repeated compute the other values that it reads again.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_DISTRIBUTE_KEPTVALUES_H

@@ -21,12 +21,13 @@ def FixOrderPass : Pass<"nn-fix-order", "::mlir::ModuleOp"> {
   let summary = "Asks for sums in an order that no mesh changes";
   let description = [{
     Before: a serial `@loss`. After: the module has `dist.layout_invariant`, so
-    that the typing rule lets addends pass only through ops that round nothing;
-    what a sum scales by is an op behind it. docs/Invariance.md says why.
+    that the typing rule lets partial sums pass only through ops that round
+    nothing. Scale factors are applied after the reduction, by ops of their own.
+    docs/Invariance.md says why.
   }];
   let options = [
     Option<"chunks", "chunks", "int64_t", "8",
-           "Most chunks of a sum, a power of 2: the most ranks that share it">
+           "Largest number of chunks of a sum, and so of ranks that share it; a power of 2">
   ];
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
@@ -34,17 +35,17 @@ def FixOrderPass : Pass<"nn-fix-order", "::mlir::ModuleOp"> {
 def AssignStagesPass : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
   let summary = "Cuts the model into chunks, one after the other";
   let description = [{
-    Before: a serial `@loss`. After: every op has `dist.chunk`. The program is
-    cut behind ops of the residual stream (`nn.tag = #nn.tag<stream>`) into
-    `stages * virtual-stages` chunks such that the most flops of a chunk are as
-    few as possible; or into chunks of as many layers as `layers` says. What
-    stands before the first layer is in the first chunk, what stands behind the
-    last in the last.
+    Before: a serial `@loss`. After: every op has `dist.chunk`. The pass cuts the
+    program after ops of the residual stream (`nn.tag = #nn.tag<stream>`) into
+    `stages * virtual-stages` chunks, so that the largest chunk has as few flops
+    as possible, or into chunks with the numbers of layers that `layers` lists.
+    The ops before the first layer are in the first chunk, and those after the
+    last layer in the last chunk.
   }];
   let options = [
     Option<"stages", "stages", "int64_t", "1", "Size of the axis pp, at least 1">,
     Option<"virtualStages", "virtual-stages", "int64_t", "1", "Chunks per stage, at least 1">,
-    ListOption<"layers", "layers", "int64_t", "Layers of each chunk; none: by flops">
+    ListOption<"layers", "layers", "int64_t", "Number of layers of each chunk; if empty, the pass balances flops">
   ];
 }
 
@@ -55,11 +56,12 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
     After: the module has `dist.mesh`; every value has a distribution, and every
     op obeys the typing rule. Parameters and data are placed by their `nn.dims`:
     `tp` shards heads (`n`), feed-forward (`f`) and vocabulary (`v`), `dp` the
-    batch (`b`), `cp` the sequence (`s`). For each op and axis the cheapest row is chosen: sharded
-    parameters stay, then sharded values stay, then the fewest bytes; the
-    residual stream (`nn.tag = #nn.tag<stream>`) is `I` on `tp`, or `S` of its sequence
-    with `sequence-parallel`. With `zero` parameters rest `S` on `dp` and are
-    gathered (`S -> R`) before they are used. A value is converted once per axis
+    batch (`b`), `cp` the sequence (`s`). For each op and axis the pass chooses
+    the cheapest row: sharded parameters stay, then sharded values stay, then the
+    fewest bytes. The residual stream (`nn.tag = #nn.tag<stream>`) is `I` on `tp`,
+    or `S` of its sequence with `sequence-parallel`. With `zero` the resting
+    sharding of parameters is `S` on `dp`, and they are gathered (`S -> R`) before
+    they are used. A value is converted once per axis
     and state. On `pp`, an op of `dist.chunk` c is at `A(c mod pp)` and so is a
     parameter that only this stage uses; others are `I`.
   }];
@@ -91,18 +93,19 @@ def RecomputePass : Pass<"nn-recompute", "::mlir::ModuleOp"> {
   let summary = "Computes forward values again in backward instead of keeping them";
   let description = [{
     Before: `@gradients` for one micro-batch. After: backward reads clones of
-    forward ops (`nn.phase = #nn.phase<recompute>`), which stand right before their first
-    use, in place of values that are not kept. `selective` repeats what is cheap
-    for its bytes: elementwise ops, dropout, norms, gathers of split activations;
-    never a matrix product, attention or another collective. `full` also repeats
-    whole layers from what enters them. Among what may be repeated the least bytes are kept (a minimum cut).
-    Clones have the attributes of the op that they repeat, so dropout masks too
+    forward ops (`nn.phase = #nn.phase<recompute>`) in place of values that are
+    not kept; a clone stands right before its first use. `selective` repeats ops
+    that are cheap for their bytes: elementwise ops, dropout, norms, gathers of
+    split activations. It never repeats a matrix product, attention or another
+    collective. `full` also repeats whole layers from their inputs. Among the
+    values that may be repeated, the pass keeps the fewest bytes (a minimum cut).
+    Clones have the attributes of the ops that they repeat, so that dropout masks
     are the same again.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"none\"", "none, selective, full">,
     Option<"layers", "layers", "int64_t", "-1",
-           "full: so many layers from the first; -1: all">
+           "With full: the number of layers, from the first; -1 for all">
   ];
 }
 
@@ -112,7 +115,7 @@ def RegatherPass : Pass<"dist-regather", "::mlir::ModuleOp"> {
     Before: `@gradients`, in which a parameter is gathered once (`S -> R`), before
     its first use. After: it is gathered before each run of uses between which
     another parameter is gathered, in backward too, so that a gathered parameter
-    lives no longer than one part of the model. Stage 3 of ZeRO.
+    lives no longer than one part of the model. This is stage 3 of ZeRO.
   }];
 }
 
@@ -123,12 +126,12 @@ def MicroBatchPass : Pass<"nn-micro-batch", "::mlir::ModuleOp"> {
     After: data arguments have a leading dimension `count`; everything but the
     conversions of parameters, of their gradients and of the loss is inside
     `nn.micro_batches`, so gradients are reduced once per step; with
-    `dist.layout_invariant` in every micro-batch. With `zero` of
+    `dist.layout_invariant` they are reduced in every micro-batch. With `zero` of
     2 a gradient is scattered as soon as it is whole, in every micro-batch; with
-    3 parameters are also gathered there (Rajbhandari et al. 2020).
-    A value with
-    `nn.tag = #nn.tag<batch_total>`, made of data alone, is summed over all
-    micro-batches by a loop of its own before: the number of labels that count.
+    3 parameters are also gathered there (Rajbhandari et al. 2020). A value with
+    `nn.tag = #nn.tag<batch_total>`, such as the number of labels that count,
+    depends on data alone. A loop of its own sums it over all micro-batches
+    first.
   }];
   let options = [
     Option<"count", "count", "int64_t", "1", "Micro-batches per step, at least 1">,
@@ -141,8 +144,9 @@ def AssignOwnersPass : Pass<"dist-assign-owners", "::mlir::ModuleOp"> {
   let description = [{
     Before: `@gradients` on a mesh whose axis `dp` has several ranks, parameters
     `I` on it. After: each gradient is kept at one of these ranks, `A(o)`, as soon
-    as it is a sum; nn-add-optimizer then updates it there, and broadcasts. The
-    largest parameters first, each goes to the rank that owns the fewest bytes.
+    as it is a sum; nn-add-optimizer then updates the parameter there and
+    broadcasts it. Parameters are assigned in order of size, the largest first;
+    each goes to the rank that owns the fewest bytes so far.
     The ranks of `dp` are the servers of a parameter server (Li et al. 2014).
   }];
   let dependentDialects = ["::tessera::dist::DistDialect"];
@@ -162,20 +166,21 @@ def AddOptimizerPass : Pass<"nn-add-optimizer", "::mlir::ModuleOp"> {
     Option<"beta2", "beta2", "double", "0.95", "Decay of the second moment">,
     Option<"epsilon", "epsilon", "double", "1e-8", "Added to the root of the second moment">,
     Option<"weightDecay", "weight-decay", "double", "0.1", "Decoupled weight decay">,
-    Option<"clip", "clip", "double", "1.0", "Largest global gradient norm; 0: no clipping">
+    Option<"clip", "clip", "double", "1.0", "Largest global gradient norm; 0 for no clipping">
   ];
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
 def MarkChunkedSumsPass : Pass<"nn-mark-chunked-sums", "::mlir::ModuleOp"> {
-  let summary = "Says of every sum which factor it adds in how many chunks";
+  let summary = "Marks every sum with the factor that it adds in chunks";
   let description = [{
     Before: `@step`, typed, of a module with `dist.layout_invariant`. After: ops
-    that add up a factor which a mesh axis may split (by the letters of
-    `nn.dims`, so on every mesh the same) have it in `dist.chunked_sums`, with the
-    number of chunks: the largest power of 2 up to the module's that divides
-    its size. So do matrix products without such a factor, with none. Ranks that
-    cannot share the chunks evenly are an error.
+    that contract a factor which a mesh axis may split have it in
+    `dist.chunked_sums`, with the number of chunks: the largest power of 2, up to
+    the module's, that divides its size. The letters of `nn.dims` tell which
+    factors these are, so that the marks are the same on every mesh. A matrix
+    product without such a factor has an empty mark. A mesh whose ranks cannot
+    share the chunks evenly is an error.
   }];
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
@@ -185,8 +190,8 @@ def ErasePass : Pass<"dist-erase", "::mlir::ModuleOp"> {
   let description = [{
     Before: a distributed program. After: the serial program it denotes. Used by
     `tessera verify`: the result must be the serial program, op for op. An op
-    that nn-recompute added goes if an earlier one is the same: name, attributes
-    (but for the phase) and erased operands. Otherwise it stays.
+    that nn-recompute added is erased if an earlier op has the same name,
+    attributes (except for the phase) and erased operands. Otherwise it stays.
   }];
 }
 

@@ -6,7 +6,7 @@
 include "mlir/Pass/PassBase.td"
 
 def AnnotateSharingPass : Pass<"rt-annotate-sharing", "::mlir::ModuleOp"> {
-  let summary = "Say which results a kernel may write over its arguments";
+  let summary = "Says which results a kernel may write over its arguments";
   let description = [{
     Before: kernels, functions with `rt.schedule`. After: each has
     `rt.may_share`, the list of [argument, result] that may have the same memory
@@ -19,11 +19,11 @@ def InsertCopiesPass : Pass<"rt-insert-copies", "::mlir::ModuleOp"> {
   let summary = "Inserts the copies that writing in place needs";
   let description = [{
     Before: `@step` of rt ops on tensors in SSA form.
-    After: every alias rule of docs/MemoryPlan.md holds: what an op writes in
-    place dies there, parts of a concatenation are written by their producers, and loops
-    write their next values over the last ones. A kept value (`rt.keep`) that
-    would be overwritten is a copy. An update that cannot be written over its
-    parameter is an error.
+    After: every alias rule of docs/MemoryPlan.md holds. A value that an op writes
+    in place is not read later, parts of a concatenation are written by their
+    producers, and loops write their next values over the last ones. A kept value
+    (`rt.keep`) that would be overwritten is a copy. An update that cannot be
+    written over its parameter is an error.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
@@ -35,16 +35,16 @@ def PlanMemoryPass : Pass<"rt-plan-memory", "::mlir::ModuleOp"> {
     After: arguments have `rt.offset`, ops with tensor results `rt.offsets`, in
     bytes; the module has `rt.arena` and `rt.arena_by_kind`. Parameters and
     moments come first, then inputs, then values, which share memory where their
-    lifetimes do not meet.
+    lifetimes do not overlap.
   }];
 }
 
 def CheckMemoryPass : Pass<"rt-check-memory", "::mlir::ModuleOp"> {
   let summary = "Checks that every read sees the value that was written";
   let description = [{
-    Before: `@step` with offsets. After: unchanged. Follows the bytes of the
-    arena through the program (loops twice) without looking at lifetimes, so it
-    shares no reasoning with the plan.
+    Before: `@step` with offsets. After: unchanged. The pass follows the bytes of
+    the arena through the program (loops twice). It does not look at lifetimes,
+    so that it shares no reasoning with the plan.
   }];
 }
 

@@ -21,10 +21,11 @@ def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
     Before: `@step`, typed, on a mesh with `pp`. After: `@step_0`, `@step_1`,
     ..., with `rt.stage`: what is at `A(s)` or on all stages. The micro-batch
     loop is unrolled in the order of the schedule; `A(s) -> A(t)` is `rt.send`
-    and `rt.receive`, `A(s) -> I` is `rt.broadcast`, other conversions from and
-    to a stage are nothing or zeros. All tasks and messages of all stages are in
-    one order, of which every stage keeps its part: no program can wait for
-    another in a circle. The module has the schedule in `rt.pipeline`.
+    and `rt.receive`, `A(s) -> I` is `rt.broadcast`; other conversions from and
+    to a stage become nothing or zeros. All tasks and messages of all stages are
+    in one order, of which every stage keeps its part, so that programs cannot
+    wait for each other in a circle. The module has the schedule in
+    `rt.pipeline`.
   }];
   let options = [
     Option<"schedule", "schedule", "std::string", "\"1f1b\"",
@@ -39,9 +40,9 @@ def SplitOwnersPass : Pass<"dist-split-owners", "::mlir::ModuleOp"> {
     Before: `@step`, typed, with values that are `A(o)` on `dp`. After: `@step_0`,
     `@step_1`, ..., with `rt.stage` and `rt.stage_axis`. A sum that only `A(o)`
     reads, `P -> I -> A(o)`, is `rt.send` to the owner, which adds what it
-    receives neighbours first, as an all-reduce; `A(o) -> I` is `rt.broadcast`; other
-    conversions from and to an owner are nothing or zeros. All programs have
-    messages in one order.
+    receives in the order of an all-reduce, neighbours first. `A(o) -> I` is
+    `rt.broadcast`; other conversions from and to an owner become nothing or
+    zeros. All programs have their messages in one order.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
@@ -65,14 +66,13 @@ def ExpandMicroBatchesPass : Pass<"rt-expand-micro-batches", "::mlir::ModuleOp">
   let description = [{
     Before: `nn.micro_batches` on local tensors. After: its body inline (one
     micro-batch), or an `rt.loop` that starts from zeros and adds. With `peel`,
-    where a collective of backward reads such a sum, the loop leaves out the last
-    micro-batch, which stands behind it: each gradient's last sum is made in
-    straight code, with work behind it.
+    where a collective of backward reads such a sum, the last micro-batch is
+    taken out of the loop and follows it: the last sum of each gradient is then
+    made in straight-line code, with work after it.
   }];
   let options = [
     Option<"peel", "peel", "bool", /*default=*/"false",
-           "The last micro-batch stands behind the loop, if gradients are "
-           "reduced">,
+           "The last micro-batch follows the loop, if gradients are reduced">,
   ];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }

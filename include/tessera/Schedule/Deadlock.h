@@ -1,7 +1,7 @@
 //===- Deadlock.h - can programs that wait for each other end? --*- C++ -*-===//
-// Ranks run lists of events. A send ends when its receive takes it, a meeting
-// when all members of its group are there: nothing is buffered. What ends so
-// ends on every communicator.
+// Ranks run lists of events. A send ends when its receive takes it, and a
+// collective when all members of its group have come to it: nothing is
+// buffered. Programs that end this way end on every communicator.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_SCHEDULE_DEADLOCK_H
@@ -14,9 +14,9 @@
 namespace tessera::pipeline {
 
 struct Event {
-  enum Kind { Send, Receive, Meeting } kind = Meeting;
+  enum Kind { Send, Receive, Collective } kind = Collective;
   int64_t peer = 0;           ///< Of a send or receive: the other rank.
-  std::vector<int64_t> group; ///< Of a meeting: its members, ascending.
+  std::vector<int64_t> group; ///< Of a collective: its members, ascending.
   /// What both sides must agree on: kind of collective, bytes.
   std::string what;
   std::string name; ///< For people: "send of h.1.mlp".

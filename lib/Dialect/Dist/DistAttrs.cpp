@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace tessera::dist;
 
-// For dialects without a parser of their own.
+// TableGen defines these; the dialect has a parser and a printer of its own.
 [[maybe_unused]] static OptionalParseResult
 generatedAttributeParser(AsmParser &parser, StringRef *mnemonic, Type type,
                          Attribute &value);
@@ -94,12 +94,12 @@ int64_t MeshAttr::getSize(StringRef axis) const {
 //===----------------------------------------------------------------------===//
 
 static ParseResult parseState(AsmParser &parser, State &state) {
-  StringRef word;
+  StringRef name;
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&word))
+  if (parser.parseKeyword(&name))
     return failure();
   std::optional<State::Kind> kind =
-      llvm::StringSwitch<std::optional<State::Kind>>(word)
+      llvm::StringSwitch<std::optional<State::Kind>>(name)
           .Case("I", State::I)
           .Case("R", State::R)
           .Case("S", State::S)
@@ -110,7 +110,7 @@ static ParseResult parseState(AsmParser &parser, State &state) {
   if (!kind)
     return parser.emitError(loc) << "expected a state I, R, S(dimension), P, M "
                                     "or A(stage), found '"
-                                 << word << "'";
+                                 << name << "'";
   state = {*kind};
   if (*kind != State::S && *kind != State::A)
     return success();

@@ -105,7 +105,7 @@ struct FactorSizes {
 
 } // namespace
 
-/// From the operands.
+/// The sizes of the factors, which follow from the operands.
 static FailureOr<FactorSizes> factorSizes(Operation *op, const Signature &sig) {
   FactorSizes sizes;
   assert(sig.ins.size() == op->getNumOperands() && "the op's verifier counts");

@@ -7,8 +7,8 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::rt;
 
-/// Of the products of all rows with all of the rank's experts, those of the
-/// routed rows, where tokens share out evenly.
+/// Counts the products of routed rows alone, where each expert gets the same
+/// number of tokens.
 int64_t RoutedOp::getFlops() {
   bool isProduct = getKind() == RoutedKind::Product ||
                    getKind() == RoutedKind::ProductGradWeight;

@@ -41,7 +41,7 @@ OpOperand *RingAttentionOp::getTiedOperand(unsigned result) {
   return getEarlier().empty() ? nullptr : &getEarlierMutable()[result];
 }
 
-/// Of two, they are those of key and value.
+/// Two sums are those of key and value.
 OpOperand *RingAttentionGradOp::getTiedOperand(unsigned result) {
   unsigned first = getEarlier().size() == 2 ? 1 : 0;
   return result >= first && result - first < getEarlier().size()
@@ -49,7 +49,7 @@ OpOperand *RingAttentionGradOp::getTiedOperand(unsigned result) {
              : nullptr;
 }
 
-/// Of query, key and value, which stand behind `first` other operands.
+/// The stride of query, key or value, which come after `first` other operands.
 template <typename OpTy>
 static int64_t strideOf(OpTy op, unsigned operand, unsigned first) {
   const uint64_t rows[] = {op.getRowQ(), op.getRowK(), op.getRowV()};
@@ -78,7 +78,7 @@ int64_t RingAttentionOp::getFlops() { return flopsOf(*this, 2); }
 
 int64_t RingAttentionGradOp::getFlops() { return flopsOf(*this, 5); }
 
-/// What holds sums over slices: f32 where operands are bf16.
+/// Sums over slices are f32 where operands are bf16.
 static LogicalResult verifySums(Operation *op, Value query, Value sum) {
   Type type = getElementTypeOrSelf(query.getType());
   Type wanted = type.isBF16() ? Float32Type::get(op->getContext()) : type;

@@ -28,15 +28,16 @@ def Dist_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kMeshAttr = "dist.mesh";
     /// The axis of pipeline stages.
     static constexpr ::llvm::StringLiteral kStageAxis = "pp";
-    /// On ops: the chunk of the model they belong to. Chunk c of a pipeline of
-    /// p stages lives at stage c mod p.
+    /// On an op: the chunk of the model that it belongs to. Chunk c of a
+    /// pipeline of p stages lives at stage c mod p.
     static constexpr ::llvm::StringLiteral kChunkAttr = "dist.chunk";
-    /// On ops: the axis along whose ranks they pass operands on, in a ring.
+    /// On an op: the mesh axis along which it passes operands on, in a ring.
     static constexpr ::llvm::StringLiteral kRingAttr = "dist.ring";
-    /// On modules: a sum over what a mesh may split is a balanced tree of at
-    /// most so many chunks, on every mesh the same; a power of 2.
+    /// On a module: the largest number of chunks of a sum, a power of 2. A sum
+    /// over a factor that a mesh may split is a balanced tree of chunks, the same
+    /// on every mesh.
     static constexpr ::llvm::StringLiteral kInvariantAttr = "dist.layout_invariant";
-    /// On ops of such modules: the factor whose sum is made in chunks, and the
+    /// On an op of such a module: the factor whose sum is made in chunks, and the
     /// number of chunks, `{b = 8}`; in rt, the number that a rank has. If it is
     /// empty, the sum is one chain.
     static constexpr ::llvm::StringLiteral kChunkedSumsAttr = "dist.chunked_sums";

@@ -9,10 +9,10 @@ def DistributableOpInterface : OpInterface<"DistributableOpInterface"> {
   let cppNamespace = "::tessera::dist";
   let description = [{
     An op on distributed tensors. It states its signature: the factors of its
-    operands and results, in which operands it is linear, which factors stay
-    whole. Shapes and distributions of its results follow by the one rule and
-    are verified against it, after the op's own verifier: that one refuses
-    attributes from which no signature follows.
+    operands and results, the operands in which it is linear, and the factors
+    that stay whole. The typing rule derives shapes and distributions of its
+    results from the signature, and the verifier compares them. It runs after
+    the op's own verifier, which refuses attributes that give no signature.
   }];
   let methods = [
     InterfaceMethod<"Signature of one result: factors, linear groups.",
@@ -32,7 +32,7 @@ def DistributableOpInterface : OpInterface<"DistributableOpInterface"> {
         return -1;
       }]>
   ];
-  let verifyWithRegions = 1; // behind the op's own verifier
+  let verifyWithRegions = 1; // Runs after the op's own verifier.
   let verify = [{ return ::tessera::dist::verifyDistributable($_op); }];
 }
 

@@ -21,27 +21,30 @@ struct Signature {
   llvm::SmallVector<llvm::SmallVector<unsigned>> linear;
   /// Factors that must stay whole.
   std::string whole;
-  /// What contracting a split factor leaves: an addend or a partial maximum.
+  /// The state that contracting a split factor gives: a partial sum or a
+  /// partial maximum.
   State::Kind reduces = State::P;
   /// Operands that lend only their shape; a partial one counts as replicated.
   llvm::SmallVector<unsigned> shapeOnly;
   /// Operands that this result does not depend on.
   llvm::SmallVector<unsigned> unread;
 
-  /// Rounds nothing: what it makes of addends adds up to what it makes of their
-  /// sum, in every bit.
+  /// Whether the op rounds nothing: its results for partial sums add up to its
+  /// result for their sum, bit for bit.
   bool moves = false;
-  /// Contracts a factor in chunks where a module asks for it (`exact`).
+  /// Whether the op contracts a factor in chunks where a module asks for it
+  /// (`exact`).
   bool addsInChunks = false;
 
   /// Two factors that may be split at once, alike, on axis `ringAxis`: the op
   /// passes what has the second on from rank to rank. Empty: none.
   std::string ring, ringAxis;
 
-  /// As it is on one axis.
+  /// The signature on one axis.
   Signature on(llvm::StringRef axis) const;
-  /// As it is where every mesh must give the same bits: addends come from
-  /// factors that are added in chunks, and only what moves them reads them.
+  /// The signature where every mesh must give the same bits: partial sums come
+  /// from factors that are added in chunks, and only ops that move them read
+  /// them.
   Signature exact() const;
   bool reads(unsigned operand) const {
     return !llvm::is_contained(unread, operand);
@@ -51,17 +54,17 @@ struct Signature {
   static Signature parse(llvm::StringRef spec);
   /// An op that works element by element on `operands` tensors of a rank.
   static Signature elementwise(int64_t rank, unsigned operands);
-  /// Linear in each operand, the others held fixed (products).
+  /// The op is linear in each operand, with the others held fixed (products).
   Signature &linearInEach();
-  /// Linear in all operands together (sums).
+  /// The op is linear in all operands together (sums).
   Signature &linearInAll();
 };
 
 /// The signature of a result of a distributable op on one axis, in its module.
 Signature signatureOn(mlir::Operation *op, unsigned result,
                       llvm::StringRef axis);
-/// Of how many chunks sums of the module are trees (`dist.layout_invariant`);
-/// 0 where sums may be made in any order.
+/// The number of chunks of the module's sums (`dist.layout_invariant`); 0 where
+/// sums may be made in any order.
 int64_t chunksOf(mlir::Operation *op);
 
 /// States of the operands that an op accepts on one axis, and its result's.
@@ -71,7 +74,8 @@ struct Row {
 };
 
 /// All rows of a signature, in order of preference: the same work everywhere,
-/// one factor split, addends. `stages` > 0 adds rows at one pipeline stage.
+/// one factor split, partial sums. `stages` > 0 adds rows at one pipeline
+/// stage.
 llvm::SmallVector<Row> rows(const Signature &sig, int64_t levels,
                             int64_t stages);
 

@@ -20,7 +20,7 @@
 namespace tessera::rt {
 /// Emits an error if anything but one rt.wait reads a pending result.
 mlir::LogicalResult verifyAsync(mlir::Operation *op);
-/// Of a pending send.
+/// Whether a type is that of a pending send.
 bool isToken(mlir::Type type);
 } // namespace tessera::rt
 
@@ -37,7 +37,7 @@ namespace tessera::rt {
 /// Buffers start at multiples of so many bytes.
 inline constexpr int64_t kAlignment = 64;
 
-/// Bytes of one element of a tensor, and of all.
+/// The bytes of one element of a tensor, and of all of its elements.
 int64_t elementBytesOf(mlir::Value tensor);
 int64_t bytesOf(mlir::Value tensor);
 

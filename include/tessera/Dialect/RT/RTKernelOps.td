@@ -17,7 +17,7 @@ def RT_SliceOp : RT_Op<"slice", [Pure]> {
   let description = [{
     `result[.., j, ..] = input[.., c n + j, ..]` in dimension `dim`, where c is
     the rank's coordinate on `axis` (0 without) and n the result's size there;
-    zeros behind the input's end.
+    zeros after the input's end.
   }];
   let arguments = (ins AnyRankedTensor:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim,
                        OptionalAttr<StrAttr>:$axis);
@@ -31,7 +31,7 @@ def RT_PadOp : RT_Op<"pad", [Pure]> {
   let description = [{
     `result[.., c n + j, ..] = input[.., j, ..]` in dimension `dim`, where c is
     the rank's coordinate on `axis` (0 without) and n the input's size there;
-    what lies behind the result's end is dropped.
+    what lies after the result's end is dropped.
   }];
   let arguments = (ins AnyRankedTensor:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim,
                        OptionalAttr<StrAttr>:$axis);

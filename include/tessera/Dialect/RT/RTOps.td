@@ -34,22 +34,22 @@ def RT_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kScheduleAttr = "rt.schedule";
     static constexpr ::llvm::StringLiteral kOffsetAttr = "rt.offset";
     static constexpr ::llvm::StringLiteral kOffsetsAttr = "rt.offsets";
-    /// On function arguments: the global, distributed type (TypeAttr).
+    /// On a function argument: its global, distributed type (TypeAttr).
     static constexpr ::llvm::StringLiteral kGlobalAttr = "rt.global";
-    /// On local nn ops: the spans of split factors, {letter: #span}.
+    /// On a local nn op: the spans of split factors, {letter: #span}.
     static constexpr ::llvm::StringLiteral kFactorsAttr = "rt.factors";
-    /// On ops whose results verify compares: [{name, global type} per result].
+    /// On an op whose results verify compares: [{name, global type} per result].
     static constexpr ::llvm::StringLiteral kKeepAttr = "rt.keep";
-    /// On kernels: [[argument, result]] that may have the same memory.
+    /// On a kernel: [[argument, result]] that may have the same memory.
     static constexpr ::llvm::StringLiteral kMayShareAttr = "rt.may_share";
-    /// On ops whose results have a role: [{nn.role, nn.param} per result].
+    /// On an op whose results have a role: [{nn.role, nn.param} per result].
     static constexpr ::llvm::StringLiteral kRoleAttr = "rt.role";
-    /// On functions: the pipeline stage that runs it; only where there are
+    /// On a function: the pipeline stage that runs it; only where there are
     /// several.
     static constexpr ::llvm::StringLiteral kStageAttr = "rt.stage";
-    /// On ops: the micro-batch they work on, where it is no loop's iteration.
+    /// On an op: its micro-batch, where that is no loop's iteration.
     static constexpr ::llvm::StringLiteral kMicroBatchAttr = "rt.micro_batch";
-    /// On the module: messages and meetings that rt-check-messages has checked.
+    /// On the module: messages and collectives that rt-check-messages has checked.
     static constexpr ::llvm::StringLiteral kMessagesAttr = "rt.messages";
     /// On the module: the pipeline schedule as JSON, docs/Artifact.md.
     static constexpr ::llvm::StringLiteral kPipelineAttr = "rt.pipeline";
@@ -64,7 +64,7 @@ def RT_RowStrideAttr : AttrDef<RT_Dialect, "RowStride", [DeclareAttrInterfaceMet
   let mnemonic = "row_stride";
   let summary = "Rows of a tensor, along its last dimension, begin every `stride` elements";
   let description = [{
-    `tensor<8x50257xbf16, #rt.row_stride<50304>>`: what is behind the 50257th
+    `tensor<8x50257xbf16, #rt.row_stride<50304>>`: what comes after the 50257th
     element of a row is padding. Only matrix products, by their leading
     dimensions, and kernels know of it.
   }];

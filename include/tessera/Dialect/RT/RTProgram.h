@@ -8,8 +8,8 @@
 
 namespace tessera::rt {
 
-/// Of a program of `rt.stage`: the mesh axis along which it is number so many.
-/// Without it, that of pipeline stages.
+/// On a program with `rt.stage`: the mesh axis along which programs are
+/// numbered. Without it, this is the axis of pipeline stages.
 constexpr llvm::StringLiteral kStageAxisAttr = "rt.stage_axis";
 llvm::StringRef stageAxisOf(mlir::func::FuncOp step);
 

@@ -20,7 +20,7 @@ def RT_ZigzagOp : RT_Op<"zigzag", [Pure, RT_Call<>, RT_Collective]> {
   let summary = "Between a rank's slice of a dimension and chunks of balanced causal work";
   let description = [{
     With n ranks on the axis a dimension is cut into 2 n chunks. In whole slices
-    rank r has chunks 2 r and 2 r + 1, one behind the other; as two tensors it
+    rank r has chunks 2 r and 2 r + 1, one after the other; as two tensors it
     has chunks r and 2 n - 1 - r: an early and a late one. One operand is a
     whole slice and the results are its rank's two chunks, or two operands are
     chunks and the result is a slice.
@@ -32,7 +32,7 @@ def RT_ZigzagOp : RT_Op<"zigzag", [Pure, RT_Call<>, RT_Collective]> {
     $inputs `along` $dim `over` $axes (`async` $async^)? attr-dict `:` type($inputs) `->` type($outputs)
   }];
   let extraClassDeclaration = [{
-    /// From chunks to the slice.
+    /// Whether the op makes a slice of chunks, and not chunks of a slice.
     bool makesWhole() { return getInputs().size() == 2; }
     ::mlir::Value getEarly() { return makesWhole() ? ::mlir::Value(getInputs()[0]) : getOutputs()[0]; }
     ::mlir::Value getLate() { return makesWhole() ? ::mlir::Value(getInputs()[1]) : getOutputs()[1]; }

@@ -8,14 +8,14 @@
 
 defvar RT_Coordinate = ConfinedAttr<I64Attr, [IntNonNegative]>;
 
-/// What a pending send makes: its name, nothing to read.
+/// The result of a pending send: it names the send and holds no data.
 def RT_Token : Type<CPred<"::tessera::rt::isToken($_self)">, "a token, tensor<1xi8>">;
 
 def RT_SendOp : RT_Op<"send", [RT_Call<>, AsyncOpInterface]> {
   let summary = "Sends a tensor to the rank at coordinate `peer` of an axis";
   let description = [{
     Ends when the peer has received it: the peer must make the matching
-    `rt.receive`, and messages between two ranks meet in order. A message is
+    `rt.receive`, and messages between two ranks pair up in order. A message is
     asynchronous at both ends or at none; an asynchronous send makes a token for
     `rt.wait`, and until that the operand may be read, but not be written.
   }];

@@ -11,14 +11,14 @@
 
 namespace tessera::rt {
 
-/// In elements.
+/// Rows of equal length at equal distances. All numbers count elements.
 struct RowLayout {
   int64_t rows = 1;
   int64_t rowElements = 0;
   int64_t stride = 0;
 
   bool isContiguous() const { return rows == 1 || rowElements == stride; }
-  /// From the first element to behind the last.
+  /// The number of elements from the first to the last, both included.
   int64_t span() const { return (rows - 1) * stride + rowElements; }
 };
 
