@@ -22,13 +22,16 @@ module {
     %use = rt.copy %m2 : !g -> !g
     // CHECK: %[[A:.*]] = rt.zero
     // CHECK-NEXT: %[[B:.*]] = rt.zero
-    // CHECK-NEXT: %[[WHOLE:.*]] = rt.concat %[[A]], %[[B]] {part_offsets = array<i64: 0, 16>} : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
-    // CHECK-NEXT: %[[SUM:.*]] = rt.all_reduce %[[WHOLE]] over ["dp"] {maximum = false, nn.phase = #nn.phase<backward>, reason = "batch"} : tensor<32xf32>
+    // CHECK-NEXT: %[[WHOLE:.*]] = rt.concat %[[A]], %[[B]] {part_offsets = array<i64: 0, 16>}
+    // CHECK-SAME: : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+    // CHECK-NEXT: %[[SUM:.*]] = rt.all_reduce %[[WHOLE]] over ["dp"]
+    // CHECK-SAME: {maximum = false, nn.phase = #nn.phase<backward>, reason = "batch"} : tensor<32xf32>
     // CHECK-DAG: %[[VA:.*]] = rt.view %[[SUM]] {offset = 0 : i64, rt.role = [{nn.param = "a"}]} : tensor<32xf32> -> tensor<16xf32>
     // CHECK-DAG: %[[VB:.*]] = rt.view %[[SUM]] {offset = 16 : i64} : tensor<32xf32> -> tensor<16xf32>
     // ALONE-COUNT-2: rt.all_reduce %{{.*}} over ["dp"] {maximum = false, nn.phase = #nn.phase<backward>
     %a = rt.zero : !g
-    %a1 = rt.all_reduce %a over ["dp"] {maximum = false, nn.phase = #nn.phase<backward>, reason = "batch", rt.role = [{nn.param = "a"}]} : !g -> !g
+    %a1 = rt.all_reduce %a over ["dp"]
+        {maximum = false, nn.phase = #nn.phase<backward>, reason = "batch", rt.role = [{nn.param = "a"}]} : !g -> !g
     %b = rt.zero : !g
     %b1 = rt.all_reduce %b over ["dp"] {maximum = false, nn.phase = #nn.phase<backward>, reason = "batch"} : !g -> !g
     // Read before the next one: a bucket of its own.

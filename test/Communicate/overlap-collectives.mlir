@@ -1,4 +1,5 @@
-// A collective starts behind what makes its operand and is waited for before the first use, where there is work in between.
+// A collective starts after what makes its operand and is waited for before the first use, where
+// there is work in between.
 // RUN: tessera-opt %s --split-input-file --rt-overlap-collectives | FileCheck %s
 !g = tensor<16xf32>
 module {
@@ -6,15 +7,18 @@ module {
   // CHECK-LABEL: func.func @step
   func.func @step() -> (!g, !g, !g, !g, !g) {
     // CHECK: %[[A:.*]] = rt.zero
-    // CHECK-NEXT: %[[PENDING:.*]] = rt.all_reduce %[[A]] over ["dp"] async {maximum = false, nn.phase = #nn.phase<backward>}
+    // CHECK-NEXT: %[[PENDING:.*]] = rt.all_reduce %[[A]] over ["dp"] async
+    // CHECK-SAME: {maximum = false, nn.phase = #nn.phase<backward>}
     // CHECK-NEXT: %[[WORK:.*]] = rt.zero
     // CHECK-NEXT: rt.launch @f(%[[WORK]])
-    // CHECK-NEXT: %[[DONE:.*]] = rt.wait %[[PENDING]] {nn.phase = #nn.phase<backward>, rt.role = [{nn.param = "a"}]} : tensor<16xf32> -> tensor<16xf32>
+    // CHECK-NEXT: %[[DONE:.*]] = rt.wait %[[PENDING]] {nn.phase = #nn.phase<backward>, rt.role = [{nn.param = "a"}]}
+    // CHECK-SAME: : tensor<16xf32> -> tensor<16xf32>
     // CHECK-NEXT: rt.launch @f(%[[DONE]])
     %a = rt.zero : !g
     %w = rt.zero : !g
     %w1 = rt.launch @f(%w) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
-    %a1 = rt.all_reduce %a over ["dp"] {maximum = false, nn.phase = #nn.phase<backward>, rt.role = [{nn.param = "a"}]} : !g -> !g
+    %a1 = rt.all_reduce %a over ["dp"] {maximum = false, nn.phase = #nn.phase<backward>, rt.role = [{nn.param = "a"}]}
+        : !g -> !g
     %a2 = rt.launch @f(%a1) {count = 1 : i64, grain = 1 : i64} : (!g) -> !g
     // Nothing to do meanwhile.
     // CHECK: rt.all_reduce %{{.*}} over ["tp"] {maximum = false}
@@ -84,7 +88,8 @@ module {
 !g = tensor<16xf32>
 module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
   func.func private @f(!g) -> !g
-  // Another stage waits for what is sent, so a sum starts behind it; in a sum over stages ranks with other programs meet.
+  // Another stage waits for what is sent, so a sum starts after it; in a sum over stages ranks with
+  // other programs meet.
   // CHECK-LABEL: func.func @step_1
   // CHECK-NEXT: %[[A:.*]] = rt.zero
   // CHECK-NEXT: %[[X:.*]] = rt.launch

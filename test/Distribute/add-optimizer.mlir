@@ -6,11 +6,14 @@
 // CHECK-SAME: {nn.of = "w", nn.role = "moment1"}
 // CHECK-SAME: {nn.of = "w", nn.role = "moment2"}
 // CHECK-SAME: {nn.of = "b", nn.role = "moment1"}
-// CHECK-SAME: tensor<f32> {nn.role = "lr"}, %{{.*}}: tensor<f32> {nn.role = "bias_correction1"}, %{{.*}}: tensor<f32> {nn.role = "bias_correction2"}
-// CHECK-SAME: -> (tensor<f32> {nn.role = "loss"}, tensor<f32> {nn.role = "grad_norm"}, tensor<8xf32, #dist<tp: S(0)>> {nn.param = "w", nn.role = "parameter"}
+// CHECK-SAME: tensor<f32> {nn.role = "lr"}, %{{.*}}: tensor<f32> {nn.role = "bias_correction1"}, %{{.*}}: tensor<f32>
+// CHECK-SAME: {nn.role = "bias_correction2"}
+// CHECK-SAME: -> (tensor<f32> {nn.role = "loss"}, tensor<f32> {nn.role = "grad_norm"}, tensor<8xf32, #dist<tp: S(0)>>
+// CHECK-SAME: {nn.param = "w", nn.role = "parameter"}
 !w = tensor<8xf32, #dist<tp: S(0)>>
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @gradients(%w: !w {nn.param = "w", nn.decay}, %b: tensor<4xf32> {nn.param = "b"}, %loss: tensor<f32>, %dw: !w, %db: tensor<4xf32>) -> (tensor<f32>, !w, tensor<4xf32>) {
+  func.func @gradients(%w: !w {nn.param = "w", nn.decay}, %b: tensor<4xf32> {nn.param = "b"}, %loss: tensor<f32>,
+      %dw: !w, %db: tensor<4xf32>) -> (tensor<f32>, !w, tensor<4xf32>) {
     return %loss, %dw, %db : tensor<f32>, !w, tensor<4xf32>
   }
 }

@@ -1,6 +1,7 @@
 // Parameters, data and the residual stream are placed; conversions follow, each made once.
 // RUN: tessera-opt %s --dist-distribute=mesh=dp=2,tp=2 | FileCheck %s
-// RUN: tessera-opt %s --dist-distribute=mesh=dp=1,tp=1 | FileCheck %s --check-prefix=ONE --implicit-check-not=dist.convert
+// RUN: tessera-opt %s --dist-distribute=mesh=dp=1,tp=1 \
+// RUN:   | FileCheck %s --check-prefix=ONE --implicit-check-not=dist.convert
 
 // CHECK: module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>}
 // ONE: module attributes {dist.mesh = #dist.mesh<dp = 1, tp = 1>}
@@ -9,7 +10,8 @@
 // CHECK-SAME: tensor<4x8xf32, #dist<dp: S(0)>>
 // CHECK-SAME: tensor<8x16xf32, #dist<tp: S(1)>> {nn.dims = "hf", nn.param = "up"}
 // CHECK-SAME: tensor<16x8xf32, #dist<tp: S(0)>> {nn.dims = "fh", nn.param = "down"}
-func.func @column_then_row(%x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"}, %up: tensor<8x16xf32> {nn.param = "up", nn.dims = "hf"},
+func.func @column_then_row(%x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"},
+    %up: tensor<8x16xf32> {nn.param = "up", nn.dims = "hf"},
                            %down: tensor<16x8xf32> {nn.param = "down", nn.dims = "fh"}) -> tensor<f32> {
   // CHECK-DAG: dist.convert enter %{{.*}} on "dp" : tensor<8x16xf32, #dist<tp: S(1)>> -> tensor<8x16xf32, #dist<dp: R, tp: S(1)>>
   // CHECK-DAG: dist.convert enter %{{.*}} on "tp" : tensor<4x8xf32, #dist<dp: S(0)>> -> tensor<4x8xf32, #dist<dp: S(0), tp: R>>
@@ -19,7 +21,8 @@ func.func @column_then_row(%x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"}, 
   %a = nn.map gelu %h : tensor<4x16xf32> -> tensor<4x16xf32>
   // CHECK: nn.einsum "bf,fh->bh" {{.*}} -> tensor<4x8xf32, #dist<dp: S(0), tp: P>>
   %y = nn.einsum "bf,fh->bh" %a, %down : (tensor<4x16xf32>, tensor<16x8xf32>) -> tensor<4x8xf32>
-  // CHECK-NEXT: dist.convert all_reduce %{{.*}} on "tp" : tensor<4x8xf32, #dist<dp: S(0), tp: P>> -> tensor<4x8xf32, #dist<dp: S(0)>>
+  // CHECK-NEXT: dist.convert all_reduce %{{.*}} on "tp" : tensor<4x8xf32, #dist<dp: S(0), tp: P>>
+  // CHECK-SAME: -> tensor<4x8xf32, #dist<dp: S(0)>>
   // CHECK-NEXT: nn.add {{.*}} -> tensor<4x8xf32, #dist<dp: S(0)>>
   %r = nn.add "bh,bh->bh" %x, %y {nn.tag = #nn.tag<stream>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: dist.convert all_reduce %{{.*}} on "dp" : tensor<f32, #dist<dp: P>> -> tensor<f32>
@@ -29,7 +32,8 @@ func.func @column_then_row(%x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"}, 
 }
 
 // CHECK-LABEL: @used_twice_converted_once
-func.func @used_twice_converted_once(%x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"}, %w: tensor<8xf32> {nn.param = "w", nn.dims = "h"}) -> tensor<4x8xf32> {
+func.func @used_twice_converted_once(%x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"},
+    %w: tensor<8xf32> {nn.param = "w", nn.dims = "h"}) -> tensor<4x8xf32> {
   // CHECK: dist.convert enter %{{.*}} on "dp"
   // CHECK-NOT: dist.convert enter
   %y = nn.add "bh,h->bh" %x, %w : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>

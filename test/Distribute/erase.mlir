@@ -11,8 +11,10 @@ module attributes {dist.mesh = #dist.mesh<dp = 2>, nn.model = {family = "gpt2"}}
     %sum = nn.micro_batches 2 of (%all) : (tensor<2x4x8xf32, #dist<dp: S(1)>>) -> tensor<f32, #dist<dp: P>> {
     // CHECK-NEXT: ^bb0(%[[ONE:.*]]: tensor<4x8xf32>):
     ^bb0(%x: !x):
-      // CHECK-NEXT: %[[Y:.*]] = nn.einsum "bh,h->" %[[ONE]], %[[W]] {nn.phase = #nn.phase<forward>} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<f32>
-      %y = nn.einsum "bh,h->" %x, %r {nn.phase = #nn.phase<forward>} : (!x, tensor<8xf32, #dist<dp: R>>) -> tensor<f32, #dist<dp: P>>
+      // CHECK-NEXT: %[[Y:.*]] = nn.einsum "bh,h->" %[[ONE]], %[[W]] {nn.phase = #nn.phase<forward>}
+      // CHECK-SAME: : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<f32>
+      %y = nn.einsum "bh,h->" %x, %r {nn.phase = #nn.phase<forward>}
+          : (!x, tensor<8xf32, #dist<dp: R>>) -> tensor<f32, #dist<dp: P>>
       // CHECK-NEXT: nn.yield %[[Y]] : tensor<f32>
       nn.yield %y : tensor<f32, #dist<dp: P>>
     }

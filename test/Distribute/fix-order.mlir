@@ -1,4 +1,4 @@
-// Addends are scaled behind their sum; the module says in how many chunks sums are made.
+// Scale factors are applied after the reduction; the module says in how many chunks sums are made.
 // RUN: tessera-opt %s --nn-fix-order=chunks=4 | FileCheck %s
 // RUN: not tessera-opt %s --nn-fix-order=chunks=6 2>&1 | FileCheck %s --check-prefix=ODD
 

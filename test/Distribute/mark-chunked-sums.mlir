@@ -3,7 +3,8 @@
 
 module attributes {dist.layout_invariant = 8 : i64} {
   // CHECK-LABEL: @step
-  func.func @step(%x: tensor<4x8x16xf32> {nn.dims = "bsh"}, %w: tensor<16x24xf32> {nn.dims = "hf"}) -> (tensor<16x16xf32>, tensor<24xf32>, tensor<4x8xf32>) {
+  func.func @step(%x: tensor<4x8x16xf32> {nn.dims = "bsh"},
+      %w: tensor<16x24xf32> {nn.dims = "hf"}) -> (tensor<16x16xf32>, tensor<24xf32>, tensor<4x8xf32>) {
     // Over hidden: nothing to split, but a product of a fixed order all the same.
     // CHECK: nn.einsum "bsh,hf->bsf" {{.*}} {dist.chunked_sums = {}}
     %y = nn.einsum "bsh,hf->bsf" %x, %w : (tensor<4x8x16xf32>, tensor<16x24xf32>) -> tensor<4x8x24xf32>

@@ -1,4 +1,5 @@
-// A total over the batch is summed over all micro-batches in a loop of its own; what follows from it alone stands between.
+// A total over the batch is summed over all micro-batches in a loop of its own; what follows from
+// it alone stands between.
 // RUN: tessera-opt %s --nn-micro-batch=count=2 -split-input-file -verify-diagnostics | FileCheck %s
 
 module attributes {dist.mesh = #dist.mesh<dp = 2>} {
@@ -19,9 +20,11 @@ module attributes {dist.mesh = #dist.mesh<dp = 2>} {
     // CHECK: %[[LOSS:.*]] = dist.convert all_reduce %[[SUM]] on "dp"
     // CHECK-NEXT: return %[[LOSS]]
     %m = nn.counted %labels as f32 : tensor<4x8xi32, #dist<dp: S(0)>> -> tensor<4x8xf32, #dist<dp: S(0)>>
-    %n = nn.einsum "bs->" %m {nn.tag = #nn.tag<batch_total>} : (tensor<4x8xf32, #dist<dp: S(0)>>) -> tensor<f32, #dist<dp: P>>
+    %n = nn.einsum "bs->" %m {nn.tag = #nn.tag<batch_total>}
+        : (tensor<4x8xf32, #dist<dp: S(0)>>) -> tensor<f32, #dist<dp: P>>
     %c = dist.convert all_reduce %n on "dp" : tensor<f32, #dist<dp: P>> -> tensor<f32>
-    %s = nn.einsum "bs,bs->" %m, %m : (tensor<4x8xf32, #dist<dp: S(0)>>, tensor<4x8xf32, #dist<dp: S(0)>>) -> tensor<f32, #dist<dp: P>>
+    %s = nn.einsum "bs,bs->" %m, %m
+        : (tensor<4x8xf32, #dist<dp: S(0)>>, tensor<4x8xf32, #dist<dp: S(0)>>) -> tensor<f32, #dist<dp: P>>
     %r = nn.map reciprocal %c : tensor<f32> -> tensor<f32>
     %e = dist.convert enter %r on "dp" : tensor<f32> -> tensor<f32, #dist<dp: R>>
     %l = nn.einsum ",->" %s, %e : (tensor<f32, #dist<dp: P>>, tensor<f32, #dist<dp: R>>) -> tensor<f32, #dist<dp: P>>

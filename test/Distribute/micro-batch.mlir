@@ -1,9 +1,11 @@
-// The body runs once per micro-batch of the data; parameters are converted before it, sums reduced behind it.
+// The body runs once per micro-batch of the data; parameters are converted before it, sums reduced after it.
 // RUN: tessera-opt %s --nn-micro-batch=count=2 | FileCheck %s
 // RUN: tessera-opt %s --nn-micro-batch | FileCheck %s --check-prefix=ONE
 
-// CHECK: func.func @gradients(%{{.*}}: tensor<8xf32> {nn.param = "w"}, %{{.*}}: tensor<2x4x8xf32, #dist<dp: S(1)>> {nn.data = "x"})
-// ONE: func.func @gradients(%{{.*}}: tensor<8xf32> {nn.param = "w"}, %{{.*}}: tensor<1x4x8xf32, #dist<dp: S(1)>> {nn.data = "x"})
+// CHECK: func.func @gradients(%{{.*}}: tensor<8xf32> {nn.param = "w"}, %{{.*}}: tensor<2x4x8xf32, #dist<dp: S(1)>>
+// CHECK-SAME: {nn.data = "x"})
+// ONE: func.func @gradients(%{{.*}}: tensor<8xf32> {nn.param = "w"}, %{{.*}}: tensor<1x4x8xf32, #dist<dp: S(1)>>
+// ONE-SAME: {nn.data = "x"})
 // ONE: nn.micro_batches 1 of
 !x = tensor<4x8xf32, #dist<dp: S(0)>>
 module attributes {dist.mesh = #dist.mesh<dp = 2>} {

@@ -14,11 +14,13 @@
 // CHEAP-NOT: recompute
 // CHEAP: nn.einsum {{.*}}nn.phase = #nn.phase<backward>}
 // CHEAP: %[[A1:.*]] = nn.map relu %[[P1]] {nn.phase = #nn.phase<recompute>}
-// CHEAP-NEXT: %[[D1:.*]] = nn.dropout %[[A1]] {nn.phase = #nn.phase<recompute>, p = 1.000000e-01 : f64, stream = 3 : i64}
+// CHEAP-NEXT: %[[D1:.*]] = nn.dropout %[[A1]] {nn.phase = #nn.phase<recompute>, p = 1.000000e-01 : f64, stream = 3
+// CHEAP-SAME: : i64}
 // CHEAP-NEXT: nn.einsum "bh,bf->fh" %{{.*}}, %[[D1]] {{.*}}nn.phase = #nn.phase<backward>}
 // CHEAP: nn.map_grad relu %{{.*}}, %[[P1]] {nn.phase = #nn.phase<backward>}
 // CHEAP: %[[A0:.*]] = nn.map relu %[[P0]] {nn.phase = #nn.phase<recompute>}
-// CHEAP-NEXT: %[[D0:.*]] = nn.dropout %[[A0]] {nn.phase = #nn.phase<recompute>, p = 1.000000e-01 : f64, stream = 1 : i64}
+// CHEAP-NEXT: %[[D0:.*]] = nn.dropout %[[A0]] {nn.phase = #nn.phase<recompute>, p = 1.000000e-01 : f64, stream = 1
+// CHEAP-SAME: : i64}
 // CHEAP-NEXT: nn.einsum "bh,bf->fh" %{{.*}}, %[[D0]] {{.*}}nn.phase = #nn.phase<backward>}
 // CHEAP-NOT: recompute
 
@@ -37,7 +39,8 @@
 // ALL: nn.einsum "bh,hf->bf" %{{.*}} {nn.phase = #nn.phase<recompute>}
 // ALL-NOT: nn.einsum {{.*}}"recompute"
 module {
-  func.func @loss(%w: tensor<8x32xf32> {nn.param = "w"}, %v: tensor<32x8xf32> {nn.param = "v"}, %x: tensor<4x8xf32> {nn.data = "x"}) -> tensor<f32> {
+  func.func @loss(%w: tensor<8x32xf32> {nn.param = "w"}, %v: tensor<32x8xf32> {nn.param = "v"},
+      %x: tensor<4x8xf32> {nn.data = "x"}) -> tensor<f32> {
     %p0 = nn.einsum "bh,hf->bf" %x, %w : (tensor<4x8xf32>, tensor<8x32xf32>) -> tensor<4x32xf32> loc("h.0.mlp")
     %a0 = nn.map relu %p0 : tensor<4x32xf32> -> tensor<4x32xf32> loc("h.0.mlp")
     %d0 = nn.dropout %a0 {p = 0.1 : f64, stream = 1 : i64} : tensor<4x32xf32> -> tensor<4x32xf32> loc("h.0.mlp")

@@ -7,7 +7,8 @@
 #all = affine_map<(r, c) -> (r, c)>
 #row = affine_map<(r, c) -> (c)>
 module {
-  func.func private @add_row(%x: tensor<4x4xf32>, %b: tensor<4xf32>) -> tensor<4x4xf32> attributes {rt.schedule = "row"} {
+  func.func private @add_row(%x: tensor<4x4xf32>,
+      %b: tensor<4xf32>) -> tensor<4x4xf32> attributes {rt.schedule = "row"} {
     %e = tensor.empty() : tensor<4x4xf32>
     %y = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]}
         ins(%x, %b : tensor<4x4xf32>, tensor<4xf32>) outs(%e : tensor<4x4xf32>) {

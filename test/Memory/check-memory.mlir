@@ -7,7 +7,8 @@ module attributes {rt.arena = 128 : i64} {
     // expected-note @below {{bytes [16, 48) are written here}}
     %b = rt.zero {rt.offsets = array<i64: 16>} : tensor<8xf32>
     // expected-error @below {{operand #0 at bytes [0, 32) no longer holds its value}}
-    %s = rt.launch @add(%a, %b) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 64>} : (tensor<8xf32>, tensor<8xf32>) -> tensor<f32>
+    %s = rt.launch @add(%a, %b) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 64>}
+        : (tensor<8xf32>, tensor<8xf32>) -> tensor<f32>
     return %s : tensor<f32>
   }
 }
@@ -24,10 +25,13 @@ module attributes {rt.arena = 256 : i64} {
     %l = rt.loop 2 init(%z) attributes {rt.offsets = array<i64: 128>} : (tensor<f32>) -> tensor<f32> {
     ^bb0(%i: i64, %acc: tensor<f32>):
       // expected-error @below {{operand #0 at bytes [0, 32) no longer holds its value}}
-      %t = rt.launch @f(%x) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 64>} : (tensor<8xf32>) -> tensor<8xf32>
+      %t = rt.launch @f(%x) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 64>}
+          : (tensor<8xf32>) -> tensor<8xf32>
       // expected-note @below {{bytes [0, 32) are written here}}
-      %u = rt.launch @f(%t) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32>
-      %n = rt.launch @g(%acc, %u) {count = 1 : i64, grain = 1 : i64, rt.offsets = array<i64: 128>} : (tensor<f32>, tensor<8xf32>) -> tensor<f32>
+      %u = rt.launch @f(%t) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 0>}
+          : (tensor<8xf32>) -> tensor<8xf32>
+      %n = rt.launch @g(%acc, %u) {count = 1 : i64, grain = 1 : i64, rt.offsets = array<i64: 128>}
+          : (tensor<f32>, tensor<8xf32>) -> tensor<f32>
       rt.yield %n : tensor<f32>
     }
     return %l : tensor<f32>
@@ -42,8 +46,10 @@ module attributes {rt.arena = 64 : i64} {
   func.func @step() -> (tensor<f32> {nn.role = "loss"}) {
     %a = rt.zero {rt.offsets = array<i64: 0>} : tensor<8xf32>
     // expected-error @below {{result #0 at bytes [0, 32) overlaps operand #0 at bytes [0, 32)}}
-    %b = rt.launch @f(%a) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32>
-    %s = rt.launch @sum(%b) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 32>} : (tensor<8xf32>) -> tensor<f32>
+    %b = rt.launch @f(%a) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 0>}
+        : (tensor<8xf32>) -> tensor<8xf32>
+    %s = rt.launch @sum(%b) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 32>}
+        : (tensor<8xf32>) -> tensor<f32>
     return %s : tensor<f32>
   }
 }
@@ -76,7 +82,8 @@ module attributes {rt.arena = 768 : i64} {
   func.func @step() -> (tensor<2x4x1x8xf32> {nn.role = "loss"}) {
     %a = rt.zero {rt.offsets = array<i64: 0>} : tensor<2x4x3x1x8xf32>
     // expected-error @below {{covers elements [20, 196) of a tensor of 192 elements}}
-    %v = rt.view %a {offset = 20 : i64, parts = 3 : i64, rt.offsets = array<i64: 80>} : tensor<2x4x3x1x8xf32> -> tensor<2x4x1x8xf32>
+    %v = rt.view %a {offset = 20 : i64, parts = 3 : i64, rt.offsets = array<i64: 80>}
+        : tensor<2x4x3x1x8xf32> -> tensor<2x4x1x8xf32>
     return %v : tensor<2x4x1x8xf32>
   }
 }

@@ -41,9 +41,12 @@ module {
 module {
   func.func @step(%x: tensor<4x8xf32>, %w: tensor<9x8xf32>) -> tensor<4x9xf32, #rt.row_stride<16>> {
     // expected-note @below {{the value is here}}
-    %y = rt.gemm %x, %w {m = 4 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 16 : i64, trans_a = false, trans_b = true} : tensor<4x8xf32>, tensor<9x8xf32> -> tensor<4x9xf32, #rt.row_stride<16>>
+    %y = rt.gemm %x, %w
+        {m = 4 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 16 : i64, trans_a = false,
+        trans_b = true} : tensor<4x8xf32>, tensor<9x8xf32> -> tensor<4x9xf32, #rt.row_stride<16>>
     // expected-error @below {{operand #0 has padded rows, of which the op knows nothing}}
-    %s = rt.all_reduce %y over ["tp"] {maximum = false} : tensor<4x9xf32, #rt.row_stride<16>> -> tensor<4x9xf32, #rt.row_stride<16>>
+    %s = rt.all_reduce %y over ["tp"] {maximum = false}
+        : tensor<4x9xf32, #rt.row_stride<16>> -> tensor<4x9xf32, #rt.row_stride<16>>
     return %s : tensor<4x9xf32, #rt.row_stride<16>>
   }
 }
@@ -55,9 +58,12 @@ module {
   func.func private @double(tensor<4x9xf32>) -> tensor<4x9xf32>
   func.func @step(%x: tensor<4x8xf32>, %w: tensor<9x8xf32>) -> tensor<4x9xf32> {
     // expected-note @below {{the value is here}}
-    %y = rt.gemm %x, %w {m = 4 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 16 : i64, trans_a = false, trans_b = true} : tensor<4x8xf32>, tensor<9x8xf32> -> tensor<4x9xf32, #rt.row_stride<16>>
+    %y = rt.gemm %x, %w
+        {m = 4 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 16 : i64, trans_a = false,
+        trans_b = true} : tensor<4x8xf32>, tensor<9x8xf32> -> tensor<4x9xf32, #rt.row_stride<16>>
     // expected-error @below {{operand #0 has padded rows, of which the op knows nothing}}
-    %z = rt.launch @double(%y) {count = 4 : i64, grain = 1 : i64} : (tensor<4x9xf32, #rt.row_stride<16>>) -> tensor<4x9xf32>
+    %z = rt.launch @double(%y) {count = 4 : i64, grain = 1 : i64}
+        : (tensor<4x9xf32, #rt.row_stride<16>>) -> tensor<4x9xf32>
     return %z : tensor<4x9xf32>
   }
 }

@@ -100,7 +100,8 @@ module {
 module {
   func.func @step() -> (tensor<f32> {nn.role = "loss"}) {
     %a = rt.zero : tensor<f32>
-    %r = rt.all_reduce %a over ["tp"] {maximum = false, rt.keep = [{name = "x", global = tensor<f32>}]} : tensor<f32> -> tensor<f32>
+    %r = rt.all_reduce %a over ["tp"] {maximum = false, rt.keep = [{name = "x", global = tensor<f32>}]}
+        : tensor<f32> -> tensor<f32>
     return %r : tensor<f32>
   }
 }

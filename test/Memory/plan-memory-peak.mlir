@@ -2,7 +2,8 @@
 
 // Forward keeps x0, x1, x2, x3 of 1024 bytes; while the gradient of x3 is
 // computed five arrays are needed, and never more: 5 * 1024 bytes.
-// CHECK: rt.arena = 5120 : i64, rt.arena_by_kind = {activations = 4096 : i64, gradients = 0 : i64, inputs = 0 : i64, optimizer = 0 : i64, weights = 0 : i64, workspace = 1024 : i64}
+// CHECK: rt.arena = 5120 : i64, rt.arena_by_kind = {activations = 4096 : i64, gradients = 0 : i64, inputs = 0
+// CHECK-SAME: : i64, optimizer = 0 : i64, weights = 0 : i64, workspace = 1024 : i64}
 module {
   func.func private @f(tensor<256xf32>) -> tensor<256xf32>
   func.func private @b(tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
@@ -12,10 +13,14 @@ module {
     %x1 = rt.launch @f(%x0) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<256xf32>
     %x2 = rt.launch @f(%x1) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<256xf32>
     %x3 = rt.launch @f(%x2) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<256xf32>
-    %g3 = rt.launch @f(%x3) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>) -> tensor<256xf32>
-    %g2 = rt.launch @b(%g3, %x2) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
-    %g1 = rt.launch @b(%g2, %x1) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
-    %g0 = rt.launch @b(%g1, %x0) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+    %g3 = rt.launch @f(%x3) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>}
+        : (tensor<256xf32>) -> tensor<256xf32>
+    %g2 = rt.launch @b(%g3, %x2) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>}
+        : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+    %g1 = rt.launch @b(%g2, %x1) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>}
+        : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+    %g0 = rt.launch @b(%g1, %x0) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>}
+        : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
     %l = rt.launch @sum(%g0) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<f32>
     return %l : tensor<f32>
   }
@@ -27,17 +32,22 @@ module {
 // CHECK: rt.arena = 4096 : i64
 module {
   func.func private @f(tensor<256xf32>) -> tensor<256xf32> attributes {rt.may_share = [array<i64: 0, 0>]}
-  func.func private @b(tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32> attributes {rt.may_share = [array<i64: 0, 0>, array<i64: 1, 0>]}
+  func.func private @b(tensor<256xf32>,
+      tensor<256xf32>) -> tensor<256xf32> attributes {rt.may_share = [array<i64: 0, 0>, array<i64: 1, 0>]}
   func.func private @sum(tensor<256xf32>) -> tensor<f32>
   func.func @step() -> (tensor<f32> {nn.role = "loss"}) {
     %x0 = rt.zero : tensor<256xf32>
     %x1 = rt.launch @f(%x0) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<256xf32>
     %x2 = rt.launch @f(%x1) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<256xf32>
     %x3 = rt.launch @f(%x2) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<256xf32>
-    %g3 = rt.launch @f(%x3) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>) -> tensor<256xf32>
-    %g2 = rt.launch @b(%g3, %x2) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
-    %g1 = rt.launch @b(%g2, %x1) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
-    %g0 = rt.launch @b(%g1, %x0) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+    %g3 = rt.launch @f(%x3) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>}
+        : (tensor<256xf32>) -> tensor<256xf32>
+    %g2 = rt.launch @b(%g3, %x2) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>}
+        : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+    %g1 = rt.launch @b(%g2, %x1) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>}
+        : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
+    %g0 = rt.launch @b(%g1, %x0) {count = 256 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>}
+        : (tensor<256xf32>, tensor<256xf32>) -> tensor<256xf32>
     %l = rt.launch @sum(%g0) {count = 256 : i64, grain = 1 : i64} : (tensor<256xf32>) -> tensor<f32>
     return %l : tensor<f32>
   }

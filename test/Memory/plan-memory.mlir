@@ -11,7 +11,8 @@
 // CHECK: rt.zero {rt.offsets = array<i64: 256>}
 module {
   func.func @step(%lr: tensor<f32> {nn.role = "lr"}, %w: tensor<4xf32> {nn.param = "w"},
-                  %m: tensor<4xf32> {nn.role = "moment1", nn.of = "w"}, %v: tensor<4xf32> {nn.role = "moment2", nn.of = "w"})
+                  %m: tensor<4xf32> {nn.role = "moment1", nn.of = "w"},
+                  %v: tensor<4xf32> {nn.role = "moment2", nn.of = "w"})
       -> (tensor<f32> {nn.role = "loss"}) {
     %l = rt.zero : tensor<f32>
     return %l : tensor<f32>

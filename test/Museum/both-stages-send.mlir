@@ -1,9 +1,11 @@
 // Two pipeline stages send to each other first, and neither receives.
 //
-// What went wrong: receives were moved to where their value is used, so that both ranks of an interleaved schedule stood in a send whose receive came
-// behind the other's send. Swapping the order at one of the ranks moved the deadlock to the next pair of messages.
+// What went wrong: receives were moved to where their value is used, so that both ranks of an
+// interleaved schedule stood in a send whose receive came after the other's send. Swapping the
+// order at one of the ranks moved the deadlock to the next pair of messages.
 // Where: https://github.com/pytorch/pytorch/issues/172668
-// Here: both ends of a message are emitted together, in one global order; rt-check-messages runs the emitted programs without buffers.
+// Here: both ends of a message are emitted together, in one global order; rt-check-messages runs
+// the emitted programs without buffers.
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics --rt-check-messages
 
 // rank 0: send F1, receive F0 of chunk 2; rank 1: send F0, receive F1.

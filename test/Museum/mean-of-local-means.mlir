@@ -1,10 +1,13 @@
 // The loss is a mean of local means, or it is scaled once more for context parallelism.
 //
-// What went wrong: ranks (and micro-batches) with different numbers of tokens count each of them with the same weight, because each divides by
-// its own count; and a loss that was already summed over ranks is multiplied or divided by their number once more.
-// Where: https://github.com/NVIDIA/Megatron-LM/issues/906 and https://github.com/NVIDIA/Megatron-LM/issues/673 (context parallelism),
+// What went wrong: ranks (and micro-batches) with different numbers of tokens count each of them
+// with the same weight, because each divides by its own count; and a loss that was already summed
+// over ranks is multiplied or divided by their number once more.
+// Where: https://github.com/NVIDIA/Megatron-LM/issues/906 and
+// https://github.com/NVIDIA/Megatron-LM/issues/673 (context parallelism),
 //   https://github.com/huggingface/transformers/issues/24725 (micro-batches)
-// Here: a count over split tokens is `P` as the sum is; a quotient of two addends does not type. The global count divides once.
+// Here: a count over split tokens is `P` as the sum is; a quotient of two partial sums does not
+// type. The global count divides once.
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics
 
 !tokens = tensor<2x8xf32, #dist<dp: S(0), tp: S(1)>>

@@ -1,9 +1,11 @@
 // A sum that is not finished, used as if it were.
 //
-// What went wrong: DTensor knows that a value is `Partial`, but ops that are not linear, or that add something to it, ran on each
-// rank's addend: a scalar was added on every rank, maxima and norms were taken of addends. Nothing failed; the numbers were wrong.
+// What went wrong: DTensor knows that a value is `Partial`, but ops that are not linear, or that
+// add something to it, ran on each rank's partial sum: a scalar was added on every rank, maxima and
+// norms were taken of partial sums. Nothing failed; the numbers were wrong.
 // Where: https://github.com/pytorch/pytorch/issues/163193, https://github.com/pytorch/pytorch/pull/165962
-// Here: `P` is a state of the type. Only what is linear in it accepts it, and there is no conversion that only renames it.
+// Here: `P` is a state of the type. Only what is linear in it accepts it, and there is no
+// conversion that only renames it.
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics
 
 !addends = tensor<8x64xf32, #dist<tp: P>>
@@ -18,9 +20,11 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @product_claims_to_be_whole(%x: tensor<8x64xf32, #dist<tp: S(1)>>, %w: tensor<64x16xf32, #dist<tp: S(0)>>) {
+  func.func @product_claims_to_be_whole(%x: tensor<8x64xf32, #dist<tp: S(1)>>,
+      %w: tensor<64x16xf32, #dist<tp: S(0)>>) {
     // expected-error @+1 {{has result type 'tensor<8x16xf32, #dist<tp: R>>', but its operands give 'tensor<8x16xf32, #dist<tp: P>>'}}
-    %y = nn.einsum "bf,fh->bh" %x, %w : (tensor<8x64xf32, #dist<tp: S(1)>>, tensor<64x16xf32, #dist<tp: S(0)>>) -> tensor<8x16xf32, #dist<tp: R>>
+    %y = nn.einsum "bf,fh->bh" %x, %w
+        : (tensor<8x64xf32, #dist<tp: S(1)>>, tensor<64x16xf32, #dist<tp: S(0)>>) -> tensor<8x16xf32, #dist<tp: R>>
     return
   }
 }

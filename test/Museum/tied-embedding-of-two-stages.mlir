@@ -1,11 +1,13 @@
-// The gradients of a table that the first and the last pipeline stage use are added too early, or slices of one to all of the other.
+// The gradients of a table that the first and the last pipeline stage use are added too early, or
+// slices of one to all of the other.
 //
-// What went wrong: gradients were scattered over dp before those of the two stages were added; as the table lies elsewhere in the buffers of the two
-// stages, a rank added a slice of one to an unreduced addend of the other. In another version the sum over dp began before the last stage's
-// gradient was complete.
+// What went wrong: gradients were scattered over dp before those of the two stages were added; as
+// the table lies elsewhere in the buffers of the two stages, a rank added a slice of one to an
+// unreduced partial sum of the other. In another version the sum over dp began before the last
+// stage's gradient was complete.
 // Where: https://github.com/NVIDIA/Megatron-LM/issues/844, https://github.com/NVIDIA/Megatron-LM/issues/1012
-// Here: the stages' gradients are addends on `pp`, and on `dp` in whatever state they are; equal states add, others do not, and a sum that is done has
-// another type than its addends.
+// Here: the stages' gradients are partial sums on `pp`, and on `dp` in whatever state they are;
+// equal states add, others do not, and a sum that is done has another type than its partial sums.
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics
 // RUN: tessera verify %S/Inputs/three-layers.json --mesh pp=2,dp=2 --zero 1 --micro-batches 2 | FileCheck %s
 // RUN: tessera verify %S/Inputs/three-layers.json --mesh pp=3 --batch 6 --micro-batches 3 | FileCheck %s
@@ -18,11 +20,14 @@
 module attributes {dist.mesh = #dist.mesh<pp = 2, dp = 2>} {
   func.func @scattered_before_stages_add(%of_lookup: !first, %of_logits: !last) {
     %a = dist.convert stage_to_partial %of_lookup on "pp" : !first -> tensor<64x8xf32, #dist<pp: P, dp: P>>
-    %scattered = dist.convert reduce_scatter %a on "dp" : tensor<64x8xf32, #dist<pp: P, dp: P>> -> tensor<64x8xf32, #dist<pp: P, dp: S(0)>>
+    %scattered = dist.convert reduce_scatter %a on "dp"
+        : tensor<64x8xf32, #dist<pp: P, dp: P>> -> tensor<64x8xf32, #dist<pp: P, dp: S(0)>>
     %b = dist.convert stage_to_partial %of_logits on "pp" : !last -> tensor<64x8xf32, #dist<pp: P, dp: P>>
     // expected-error @+2 {{refuses S(0), P on axis 'dp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
-    %g = nn.add "vh,vh->vh" %scattered, %b : (tensor<64x8xf32, #dist<pp: P, dp: S(0)>>, tensor<64x8xf32, #dist<pp: P, dp: P>>) -> tensor<64x8xf32, #dist<pp: P, dp: P>>
+    %g = nn.add "vh,vh->vh" %scattered, %b
+        : (tensor<64x8xf32, #dist<pp: P, dp: S(0)>>, tensor<64x8xf32, #dist<pp: P, dp: P>>)
+        -> tensor<64x8xf32, #dist<pp: P, dp: P>>
     return
   }
 }
@@ -68,7 +73,8 @@ module attributes {dist.mesh = #dist.mesh<pp = 2, dp = 2>} {
     %b = dist.convert stage_to_partial %of_logits on "pp" : !last -> !addend
     %g = nn.add "vh,vh->vh" %a, %b : (!addend, !addend) -> !addend
     %sum = dist.convert all_reduce %g on "pp" : !addend -> tensor<64x8xf32, #dist<dp: P>>
-    %slice = dist.convert reduce_scatter %sum on "dp" : tensor<64x8xf32, #dist<dp: P>> -> tensor<64x8xf32, #dist<dp: S(0)>>
+    %slice = dist.convert reduce_scatter %sum on "dp"
+        : tensor<64x8xf32, #dist<dp: P>> -> tensor<64x8xf32, #dist<dp: S(0)>>
     return
   }
 }

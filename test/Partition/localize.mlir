@@ -7,12 +7,17 @@
 // CHECK-SAME: tensor<8x5xf32> {rt.global = tensor<8x9xf32, #dist<tp: S(1)>>}
 // CHECK-SAME: -> tensor<2x5xf32>
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
-  func.func @step(%x: tensor<4x8xf32, #dist<dp: S(0)>>, %w: tensor<8x9xf32, #dist<tp: S(1)>>) -> tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>> {
+  func.func @step(%x: tensor<4x8xf32, #dist<dp: S(0)>>,
+      %w: tensor<8x9xf32, #dist<tp: S(1)>>) -> tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>> {
     %0 = dist.convert enter %x on "tp" : tensor<4x8xf32, #dist<dp: S(0)>> -> tensor<4x8xf32, #dist<dp: S(0), tp: R>>
     %1 = dist.convert enter %w on "dp" : tensor<8x9xf32, #dist<tp: S(1)>> -> tensor<8x9xf32, #dist<dp: R, tp: S(1)>>
-    // CHECK-NEXT: nn.einsum "bh,hv->bv" %{{.*}} {rt.factors = {b = {axes = ["dp"], chunks = array<i64: 2>, total = 4 : i64}, v = {axes = ["tp"], chunks = array<i64: 5>, total = 9 : i64}}} : (tensor<2x8xf32>, tensor<8x5xf32>) -> tensor<2x5xf32>
+    // CHECK-NEXT: nn.einsum "bh,hv->bv" %{{.*}} {rt.factors = {b = {axes = ["dp"], chunks = array<i64: 2>, total = 4
+    // CHECK-SAME: : i64}, v = {axes = ["tp"], chunks = array<i64: 5>, total = 9 : i64}}}
+    // CHECK-SAME: : (tensor<2x8xf32>, tensor<8x5xf32>) -> tensor<2x5xf32>
     // KEEP: nn.einsum {{.*}} rt.keep = [{global = tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>>, name = "0:einsum"}]
-    %2 = nn.einsum "bh,hv->bv" %0, %1 : (tensor<4x8xf32, #dist<dp: S(0), tp: R>>, tensor<8x9xf32, #dist<dp: R, tp: S(1)>>) -> tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>>
+    %2 = nn.einsum "bh,hv->bv" %0, %1
+        : (tensor<4x8xf32, #dist<dp: S(0), tp: R>>, tensor<8x9xf32, #dist<dp: R, tp: S(1)>>)
+        -> tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>>
     return %2 : tensor<4x9xf32, #dist<dp: S(0), tp: S(1)>>
   }
 }
@@ -22,10 +27,14 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 // Each conversion that can be lowered; what communicates says why.
 // CHECK-LABEL: @step
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @step(%x: tensor<4x8xf32, #dist<tp: S(1)>>, %w: tensor<8x6xf32, #dist<tp: S(0)>>, %r: tensor<8xf32, #dist<tp: R>>) {
+  func.func @step(%x: tensor<4x8xf32, #dist<tp: S(1)>>, %w: tensor<8x6xf32, #dist<tp: S(0)>>,
+      %r: tensor<8xf32, #dist<tp: R>>) {
     // CHECK: %[[Y:.*]] = nn.einsum
-    %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<4x8xf32, #dist<tp: S(1)>>, tensor<8x6xf32, #dist<tp: S(0)>>) -> tensor<4x6xf32, #dist<tp: P>>
-    // CHECK: rt.all_reduce %[[Y]] over ["tp"] {maximum = false, reason = "partial sums of a product over a split dimension"} : tensor<4x6xf32> -> tensor<4x6xf32>
+    %y = nn.einsum "bh,hf->bf" %x, %w
+        : (tensor<4x8xf32, #dist<tp: S(1)>>, tensor<8x6xf32, #dist<tp: S(0)>>) -> tensor<4x6xf32, #dist<tp: P>>
+    // CHECK: rt.all_reduce %[[Y]] over ["tp"]
+    // CHECK-SAME: {maximum = false, reason = "partial sums of a product over a split dimension"} : tensor<4x6xf32>
+    // CHECK-SAME: -> tensor<4x6xf32>
     %sum = dist.convert all_reduce %y on "tp" : tensor<4x6xf32, #dist<tp: P>> -> tensor<4x6xf32>
     // CHECK: %[[M:.*]] = nn.max %{{.*}} : tensor<4x4xf32> -> tensor<4xf32>
     %m = nn.max %x : tensor<4x8xf32, #dist<tp: S(1)>> -> tensor<4xf32, #dist<tp: M>>
@@ -41,10 +50,11 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 
 // -----
 
-// Chunks move whole: padding is added before a scatter and cut off behind a gather.
+// Chunks move whole: padding is added before a scatter and cut off after a gather.
 // CHECK-LABEL: @step
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @step(%even: tensor<4x8xf32, #dist<tp: S(1)>>, %odd: tensor<4x7x2xf32, #dist<tp: S(1)>>, %p: tensor<5x2xf32, #dist<tp: P>>,
+  func.func @step(%even: tensor<4x8xf32, #dist<tp: S(1)>>, %odd: tensor<4x7x2xf32, #dist<tp: S(1)>>,
+      %p: tensor<5x2xf32, #dist<tp: P>>,
                   %i: tensor<4x7x2xf32>) {
     // CHECK: rt.all_gather %{{.*}} along 1 over ["tp"] {{.*}} : tensor<4x4xf32> -> tensor<4x8xf32>
     %0 = dist.convert all_gather %even on "tp" : tensor<4x8xf32, #dist<tp: S(1)>> -> tensor<4x8xf32, #dist<tp: R>>
@@ -57,7 +67,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     // CHECK: %[[S:.*]] = rt.slice %{{.*}} along 1 on "tp" : tensor<4x7x2xf32> -> tensor<4x4x2xf32>
     %3 = dist.convert all_slice %i on "tp" : tensor<4x7x2xf32> -> tensor<4x7x2xf32, #dist<tp: S(1)>>
     // CHECK: rt.pad %[[S]] along 1 on "tp" : tensor<4x4x2xf32> -> tensor<4x7x2xf32>
-    %4 = dist.convert sharded_to_partial %3 on "tp" : tensor<4x7x2xf32, #dist<tp: S(1)>> -> tensor<4x7x2xf32, #dist<tp: P>>
+    %4 = dist.convert sharded_to_partial %3 on "tp"
+        : tensor<4x7x2xf32, #dist<tp: S(1)>> -> tensor<4x7x2xf32, #dist<tp: P>>
     return
   }
 }
@@ -68,7 +79,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 // CHECK-LABEL: @step
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @step(%x: tensor<9xf32, #dist<dp: S(0), tp: S(0:1)>>) {
-    // CHECK: nn.map gelu %{{.*}} {rt.factors = {a = {axes = ["dp", "tp"], chunks = array<i64: 5, 3>, total = 9 : i64}}} : tensor<3xf32> -> tensor<3xf32>
+    // CHECK: nn.map gelu %{{.*}} {rt.factors = {a = {axes = ["dp", "tp"], chunks = array<i64: 5, 3>, total = 9
+    // CHECK-SAME: : i64}}} : tensor<3xf32> -> tensor<3xf32>
     %y = nn.map gelu %x : tensor<9xf32, #dist<dp: S(0), tp: S(0:1)>> -> tensor<9xf32, #dist<dp: S(0), tp: S(0:1)>>
     return
   }

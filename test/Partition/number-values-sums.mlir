@@ -1,4 +1,4 @@
-// Sums of gradients have numbers of their own, behind the value before; with stages, which add in another order, none.
+// Sums of gradients have numbers of their own, after the value before; with stages, which add in another order, none.
 // RUN: tessera-opt %s --rt-number-values -split-input-file | FileCheck %s
 
 // CHECK-LABEL: @step
@@ -15,7 +15,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     %2 = nn.add "a,a->a" %x, %1 {nn.phase = #nn.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     %3 = nn.map relu %2 {nn.phase = #nn.phase<backward>} : tensor<4xf32> -> tensor<4xf32>
     %4 = nn.add "a,a->a" %x, %3 {nn.phase = #nn.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    %5 = nn.add "a,a->a" %x, %4 {coefs = array<f64: 1.0, 2.0>, nn.phase = #nn.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %5 = nn.add "a,a->a" %x, %4 {coefs = array<f64: 1.0, 2.0>, nn.phase = #nn.phase<backward>}
+        : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     return
   }
 }

@@ -1,5 +1,7 @@
-// The last micro-batch stands behind a loop of the others where backward reduces a sum: the same order of addends, and verify sees the last one.
-// RUN: tessera-opt %s --split-input-file --rt-expand-micro-batches=peel | FileCheck %s --implicit-check-not=nn.micro_batches
+// The last micro-batch stands after a loop of the others where backward reduces a sum: the same
+// order of partial sums, and verify sees the last one.
+// RUN: tessera-opt %s --split-input-file --rt-expand-micro-batches=peel \
+// RUN:   | FileCheck %s --implicit-check-not=nn.micro_batches
 // RUN: tessera-opt %s --split-input-file --rt-expand-micro-batches | FileCheck %s --check-prefix=LOOP
 !x = tensor<3x4x8xf32>
 !g = tensor<8xf32>
@@ -21,10 +23,12 @@ func.func @reduced(%x: !x) -> !g {
   // CHECK: %[[LAST:.*]] = rt.view %[[X]] {offset = 64 : i64, stride = 32 : i64}
   // CHECK-NEXT: %[[D2:.*]] = nn.dropout %[[LAST]] {{.*}}rt.micro_batch = 2 : i64
   // CHECK-NEXT: %[[Y2:.*]] = nn.einsum "bh->h" %[[D2]] {rt.keep = [{name = "3"}], rt.micro_batch = 2 : i64}
-  // CHECK-NEXT: %[[ALL:.*]] = nn.add "a,a->a" %[[SUM]], %[[Y2]] {rt.keep = [{name = "w"}], rt.role = [{nn.role = "gradient"}]}
+  // CHECK-NEXT: %[[ALL:.*]] = nn.add "a,a->a" %[[SUM]], %[[Y2]]
+  // CHECK-SAME: {rt.keep = [{name = "w"}], rt.role = [{nn.role = "gradient"}]}
   // CHECK-NEXT: nn.map gelu
   // CHECK-NEXT: rt.all_reduce %[[ALL]]
-  %sum = nn.micro_batches 3 of (%x) attributes {rt.keep = [{name = "w"}], rt.role = [{nn.role = "gradient"}]} : (!x) -> !g {
+  %sum = nn.micro_batches 3 of (%x) attributes {rt.keep = [{name = "w"}], rt.role = [{nn.role = "gradient"}]}
+      : (!x) -> !g {
   ^bb0(%part: tensor<4x8xf32>):
     %d = nn.dropout %part {p = 0.1 : f64, stream = 1 : i64} : tensor<4x8xf32> -> tensor<4x8xf32>
     %y = nn.einsum "bh->h" %d {rt.keep = [{name = "3"}]} : (tensor<4x8xf32>) -> !g

@@ -1,5 +1,7 @@
-// A program per owner: what others own is sent to them and comes back; sums of gradients are neighbours first: of three ranks (0 + 1) + 2.
-// RUN: tessera-opt %s --dist-distribute=mesh=dp=3,tp=2 --nn-differentiate --nn-micro-batch --dist-assign-owners --nn-add-optimizer -o %t.mlir
+// A program per owner: what others own is sent to them and comes back; sums of gradients are
+// neighbours first: of three ranks (0 + 1) + 2.
+// RUN: tessera-opt %s --dist-distribute=mesh=dp=3,tp=2 --nn-differentiate --nn-micro-batch --dist-assign-owners \
+// RUN:   --nn-add-optimizer -o %t.mlir
 // RUN: tessera-opt %t.mlir --dist-split-owners -o %t.owners
 // RUN: FileCheck %s < %t.owners
 // RUN: not tessera-opt %t.owners --dist-split-owners 2>&1 | FileCheck %s --check-prefix=TWICE
@@ -16,9 +18,13 @@
 // CHECK-SAME: tensor<7x16xf32, #dist<tp: S(1)>> {nn.of = "a", nn.role = "moment1"}
 // CHECK-NOT: nn.of = "b"
 // CHECK-SAME: rt.stage = 0 : i64, rt.stage_axis = "dp"
-// CHECK: rt.send %{{.*}} to 1 on "dp" {nn.phase = #nn.phase<backward>, reason = "gradient for its owner", rt.message = "gradient 0"} : tensor<16x5xf32, #dist<dp: P, tp: S(0)>>
-// CHECK: %[[OWN:.*]] = rt.view %{{.*}} {nn.phase = #nn.phase<backward>, offset = 0 : i64} : tensor<7x16xf32, #dist<dp: P, tp: S(1)>> -> tensor<7x16xf32, #dist<tp: S(1)>>
-// CHECK: %[[ONE:.*]] = rt.receive from 1 on "dp" {nn.phase = #nn.phase<backward>, reason = "gradient for its owner", rt.message = "gradient 1"}
+// CHECK: rt.send %{{.*}} to 1 on "dp"
+// CHECK-SAME: {nn.phase = #nn.phase<backward>, reason = "gradient for its owner", rt.message = "gradient 0"}
+// CHECK-SAME: : tensor<16x5xf32, #dist<dp: P, tp: S(0)>>
+// CHECK: %[[OWN:.*]] = rt.view %{{.*}} {nn.phase = #nn.phase<backward>, offset = 0 : i64}
+// CHECK-SAME: : tensor<7x16xf32, #dist<dp: P, tp: S(1)>> -> tensor<7x16xf32, #dist<tp: S(1)>>
+// CHECK: %[[ONE:.*]] = rt.receive from 1 on "dp"
+// CHECK-SAME: {nn.phase = #nn.phase<backward>, reason = "gradient for its owner", rt.message = "gradient 1"}
 // CHECK: %[[TWO:.*]] = nn.add "ab,ab->ab" %[[OWN]], %[[ONE]]
 // CHECK: %[[LAST:.*]] = rt.receive from 2 on "dp"
 // CHECK: nn.add "ab,ab->ab" %[[TWO]], %[[LAST]]
@@ -39,7 +45,8 @@
 // CHECK: %[[ZERO:.*]] = rt.zero
 // CHECK: nn.add "->" %[[ZERO]]
 // CHECK-NOT: nn.adamw
-func.func @loss(%x: tensor<6x7xf32> {nn.data = "x", nn.dims = "bh"}, %a: tensor<7x16xf32> {nn.param = "a", nn.dims = "hf"},
+func.func @loss(%x: tensor<6x7xf32> {nn.data = "x", nn.dims = "bh"},
+    %a: tensor<7x16xf32> {nn.param = "a", nn.dims = "hf"},
                 %b: tensor<16x5xf32> {nn.param = "b", nn.dims = "fh"}) -> tensor<f32> {
   %h = nn.einsum "bh,hf->bf" %x, %a : (tensor<6x7xf32>, tensor<7x16xf32>) -> tensor<6x16xf32>
   %g = nn.map gelu %h : tensor<6x16xf32> -> tensor<6x16xf32>

@@ -1,5 +1,6 @@
 // One program per stage: what it holds, its messages in the order of the schedule, sums over stages outside.
-// RUN: tessera-opt %s --dist-assign-stages=stages=2 --dist-distribute=mesh=pp=2 --nn-differentiate --nn-micro-batch=count=2 --nn-add-optimizer=clip=0 -o %t.mlir
+// RUN: tessera-opt %s --dist-assign-stages=stages=2 --dist-distribute=mesh=pp=2 --nn-differentiate \
+// RUN:   --nn-micro-batch=count=2 --nn-add-optimizer=clip=0 -o %t.mlir
 // RUN: tessera-opt %t.mlir --dist-split-stages=schedule=gpipe -o %t.gpipe
 // RUN: FileCheck %s < %t.gpipe
 // RUN: tessera-opt %t.mlir --dist-split-stages=schedule=1f1b | FileCheck %s --check-prefix=ALTERNATE
@@ -18,13 +19,17 @@
 // CHECK-SAME: nn.data = "x"
 // CHECK: rt.send %{{.*}} to 1 on "pp" {reason = "parameter of another stage"} : tensor<8x8xf32>
 // CHECK: rt.view %{{.*}} {offset = 0 : i64
-// CHECK: rt.send %{{.*}} to 1 on "pp" {reason = "activation for a later stage", rt.message = "value 0 of micro-batch 0"}
+// CHECK: rt.send %{{.*}} to 1 on "pp"
+// CHECK-SAME: {reason = "activation for a later stage", rt.message = "value 0 of micro-batch 0"}
 // CHECK: rt.view %{{.*}} {offset = 32 : i64
 // CHECK: rt.send %{{.*}} to 1 on "pp"
-// CHECK: rt.receive from 1 on "pp" {nn.phase = #nn.phase<backward>, reason = "gradient for an earlier stage", rt.message = "value {{[0-9]+}} of micro-batch 0"}
+// CHECK: rt.receive from 1 on "pp"
+// CHECK-SAME: {nn.phase = #nn.phase<backward>, reason = "gradient for an earlier stage", rt.message = "value
+// CHECK-SAME: {{[0-9]+}} of micro-batch 0"}
 // CHECK: rt.receive from 1 on "pp"
 // CHECK: rt.broadcast from 1 over ["pp"]
-// CHECK: %[[OTHERS:.*]] = rt.receive from 1 on "pp" {nn.phase = #nn.phase<backward>, reason = "gradient of a parameter of another stage"}
+// CHECK: %[[OTHERS:.*]] = rt.receive from 1 on "pp"
+// CHECK-SAME: {nn.phase = #nn.phase<backward>, reason = "gradient of a parameter of another stage"}
 // CHECK-NEXT: nn.add "ab,ab->ab" %[[OTHERS]]
 // CHECK: rt.all_reduce %{{.*}} over ["pp"] {{{.*}}reason = "sum of scalars of the stages"}
 // CHECK-LABEL: func.func @step_1
@@ -38,7 +43,8 @@
 // CHECK: rt.send %{{.*}} to 0 on "pp" {nn.phase = #nn.phase<backward>
 // CHECK: rt.send %{{.*}} to 0 on "pp" {nn.phase = #nn.phase<backward>
 // CHECK: rt.broadcast %{{.*}} : tensor<f32> from 1 over ["pp"]
-// CHECK: rt.send %{{.*}} to 0 on "pp" {nn.phase = #nn.phase<backward>, reason = "gradient of a parameter of another stage"}
+// CHECK: rt.send %{{.*}} to 0 on "pp"
+// CHECK-SAME: {nn.phase = #nn.phase<backward>, reason = "gradient of a parameter of another stage"}
 // CHECK: rt.all_reduce %{{.*}} over ["pp"]
 
 // ALTERNATE-LABEL: func.func @step_1
@@ -47,13 +53,15 @@
 // ALTERNATE: nn.map gelu %{{.*}} {rt.micro_batch = 1
 // ALTERNATE: rt.send %{{.*}} to 0
 
-// The last stage makes the gradient of its parameter one micro-batch late, behind what it sends.
+// The last stage makes the gradient of its parameter one micro-batch late, after what it sends.
 // ZERO-LABEL: func.func @step_1
 // ZERO: rt.send %{{.*}} to 0
 // ZERO-NOT: nn.einsum "bk,bh->hk" {{.*}}rt.micro_batch = 0
 // ZERO: rt.send %{{.*}} to 0
-func.func @loss(%t: tensor<8x8xf32> {nn.param = "t", nn.dims = "hk"}, %a: tensor<8x8xf32> {nn.param = "a", nn.dims = "hk"},
-                %b: tensor<8x8xf32> {nn.param = "b", nn.dims = "hk"}, %x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"}) -> tensor<f32> {
+func.func @loss(%t: tensor<8x8xf32> {nn.param = "t", nn.dims = "hk"},
+    %a: tensor<8x8xf32> {nn.param = "a", nn.dims = "hk"},
+                %b: tensor<8x8xf32> {nn.param = "b", nn.dims = "hk"},
+                %x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"}) -> tensor<f32> {
   %0 = nn.einsum "bh,hk->bk" %x, %t : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %1 = nn.einsum "bh,hk->bk" %0, %a {nn.tag = #nn.tag<stream>} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %2 = nn.einsum "bh,hk->bk" %1, %b : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>

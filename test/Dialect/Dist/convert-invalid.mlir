@@ -81,7 +81,8 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @addends_to_a_stage(%x: tensor<8x4xf32, #dist<tp: P>>) {
     // expected-error @+1 {{has no conversion P -> A(0) on axis 'tp'; only I, R and a value at another stage can go to a stage}}
-    %y = dist.convert replicated_to_stage %x on "tp" : tensor<8x4xf32, #dist<tp: P>> -> tensor<8x4xf32, #dist<tp: A(0)>>
+    %y = dist.convert replicated_to_stage %x on "tp"
+        : tensor<8x4xf32, #dist<tp: P>> -> tensor<8x4xf32, #dist<tp: A(0)>>
     return
   }
 }
@@ -271,7 +272,8 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @outer_level_first(%x: tensor<8x4xf32, #dist<dp: S(0:1), tp: S(0)>>) {
     // expected-error @+1 {{dimension 0 is not sharded at levels 0, 1, ...: convert the innermost axis first}}
-    %y = dist.convert all_gather %x on "tp" : tensor<8x4xf32, #dist<dp: S(0:1), tp: S(0)>> -> tensor<8x4xf32, #dist<dp: S(0:1), tp: R>>
+    %y = dist.convert all_gather %x on "tp"
+        : tensor<8x4xf32, #dist<dp: S(0:1), tp: S(0)>> -> tensor<8x4xf32, #dist<dp: S(0:1), tp: R>>
     return
   }
 }

@@ -1,4 +1,5 @@
-// Where every mesh must give the same bits, addends reach nothing that rounds: what adds, scales or maps them needs their sum.
+// Where every mesh must give the same bits, partial sums reach nothing that rounds: what adds,
+// scales or maps them needs their sum.
 // RUN: tessera-opt %s --split-input-file --verify-diagnostics
 
 !p = tensor<4x8xf32, #dist<tp: P>>
@@ -7,7 +8,8 @@
 module attributes {dist.layout_invariant = 8 : i64, dist.mesh = #dist.mesh<tp = 2>} {
   func.func @accepted(%s: !s, %p: !p, %like: tensor<4x8x2xf32, #dist<tp: R>>) -> !part {
     %sum = nn.einsum "bv->b" %s : (!s) -> !part
-    %moved = nn.broadcast "bv,bvx->bvx" %p like %like : (!p, tensor<4x8x2xf32, #dist<tp: R>>) -> tensor<4x8x2xf32, #dist<tp: P>>
+    %moved = nn.broadcast "bv,bvx->bvx" %p like %like
+        : (!p, tensor<4x8x2xf32, #dist<tp: R>>) -> tensor<4x8x2xf32, #dist<tp: P>>
     return %sum : !part
   }
 }

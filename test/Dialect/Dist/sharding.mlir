@@ -3,8 +3,11 @@
 // RUN: tessera-opt %s | tessera-opt | FileCheck %s
 
 module attributes {dist.mesh = #dist.mesh<pp = 2, dp = 2, tp = 2>} {
-  // CHECK: @each_state(%{{.*}}: tensor<8xf32, #dist<dp: R>>, %{{.*}}: tensor<8xf32, #dist<dp: S(0)>>, %{{.*}}: tensor<8xf32, #dist<dp: P>>, %{{.*}}: tensor<8xf32, #dist<dp: M>>, %{{.*}}: tensor<8xf32, #dist<pp: A(1)>>)
-  func.func @each_state(%r: tensor<8xf32, #dist<dp: R>>, %s: tensor<8xf32, #dist<dp: S(0)>>, %p: tensor<8xf32, #dist<dp: P>>,
+  // CHECK: @each_state(%{{.*}}: tensor<8xf32, #dist<dp: R>>, %{{.*}}: tensor<8xf32, #dist<dp: S(0)>>,
+  // CHECK-SAME: %{{.*}}: tensor<8xf32, #dist<dp: P>>, %{{.*}}: tensor<8xf32, #dist<dp: M>>, %{{.*}}: tensor<8xf32,
+  // CHECK-SAME: #dist<pp: A(1)>>)
+  func.func @each_state(%r: tensor<8xf32, #dist<dp: R>>, %s: tensor<8xf32, #dist<dp: S(0)>>,
+      %p: tensor<8xf32, #dist<dp: P>>,
                         %m: tensor<8xf32, #dist<dp: M>>, %a: tensor<8xf32, #dist<pp: A(1)>>) {
     return
   }
@@ -19,7 +22,8 @@ module attributes {dist.mesh = #dist.mesh<pp = 2, dp = 2, tp = 2>} {
     return
   }
 
-  // CHECK: @two_levels(%{{.*}}: tensor<8xf32, #dist<dp: S(0:1), tp: S(0)>>) -> tensor<8xf32, #dist<dp: S(0:1), tp: S(0)>>
+  // CHECK: @two_levels(%{{.*}}: tensor<8xf32, #dist<dp: S(0:1), tp: S(0)>>)
+  // CHECK-SAME: -> tensor<8xf32, #dist<dp: S(0:1), tp: S(0)>>
   func.func @two_levels(%x: tensor<8xf32, #dist<tp: S(0), dp: S(0:1)>>) -> tensor<8xf32, #dist<dp: S(0:1), tp: S(0)>> {
     return %x : tensor<8xf32, #dist<dp: S(0:1), tp: S(0)>>
   }

@@ -71,7 +71,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @bias_on_every_rank(%x: tensor<8x64xf32, #dist<tp: P>>, %y: tensor<64xf32, #dist<tp: R>>) {
     // expected-error @+2 {{refuses P, R on axis 'tp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
-    %z = nn.add "bf,f->bf" %x, %y : (tensor<8x64xf32, #dist<tp: P>>, tensor<64xf32, #dist<tp: R>>) -> tensor<8x64xf32, #dist<tp: P>>
+    %z = nn.add "bf,f->bf" %x, %y
+        : (tensor<8x64xf32, #dist<tp: P>>, tensor<64xf32, #dist<tp: R>>) -> tensor<8x64xf32, #dist<tp: P>>
     return
   }
 }
@@ -90,10 +91,12 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @slices_of_different_dimensions(%x: tensor<8x4xf32, #dist<tp: S(0)>>, %y: tensor<8x4xf32, #dist<tp: S(1)>>) {
+  func.func @slices_of_different_dimensions(%x: tensor<8x4xf32, #dist<tp: S(0)>>,
+      %y: tensor<8x4xf32, #dist<tp: S(1)>>) {
     // expected-error @+2 {{refuses S(0), S(1) on axis 'tp'}}
     // expected-note @+1 {{only one factor may be sharded, alike in all operands: all_gather or all_to_all one of them}}
-    %z = nn.add "ab,ab->ab" %x, %y : (tensor<8x4xf32, #dist<tp: S(0)>>, tensor<8x4xf32, #dist<tp: S(1)>>) -> tensor<8x4xf32, #dist<tp: S(0)>>
+    %z = nn.add "ab,ab->ab" %x, %y
+        : (tensor<8x4xf32, #dist<tp: S(0)>>, tensor<8x4xf32, #dist<tp: S(1)>>) -> tensor<8x4xf32, #dist<tp: S(0)>>
     return
   }
 }

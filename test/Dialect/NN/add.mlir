@@ -17,9 +17,11 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   }
 
   // CHECK-LABEL: @addends
-  func.func @addends(%x: tensor<8x64xf32, #dist<tp: P>>, %bias: tensor<64xf32, #dist<tp: P>>) -> tensor<8x64xf32, #dist<tp: P>> {
+  func.func @addends(%x: tensor<8x64xf32, #dist<tp: P>>,
+      %bias: tensor<64xf32, #dist<tp: P>>) -> tensor<8x64xf32, #dist<tp: P>> {
     // CHECK: -> tensor<8x64xf32, #dist<tp: P>>
-    %y = nn.add "bf,f->bf" %x, %bias : (tensor<8x64xf32, #dist<tp: P>>, tensor<64xf32, #dist<tp: P>>) -> tensor<8x64xf32, #dist<tp: P>>
+    %y = nn.add "bf,f->bf" %x, %bias
+        : (tensor<8x64xf32, #dist<tp: P>>, tensor<64xf32, #dist<tp: P>>) -> tensor<8x64xf32, #dist<tp: P>>
     return %y : tensor<8x64xf32, #dist<tp: P>>
   }
 }

@@ -8,7 +8,8 @@
 !lse = tensor<2x4x8xf32>
 func.func @nothing_is_kept(%g: !g, %q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse) {
   // expected-error @+1 {{has dropout = 1.000000e+00; it must be in [0, 1)}}
-  %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {dropout = 1.0 : f64, scale = 0.25 : f64} : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+  %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {dropout = 1.0 : f64, scale = 0.25 : f64}
+      : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
   return
 }
 
@@ -22,7 +23,8 @@ func.func @nothing_is_kept(%g: !g, %q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse) {
 !lse = tensor<2x8x4xf32>
 func.func @lse_in_another_order(%g: !g, %q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse) {
   // expected-error @+1 {{sizes 4 and 8 of factor 'n' differ}}
-  %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64} : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+  %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64}
+      : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
   return
 }
 
@@ -38,7 +40,9 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @head_size_is_split(%g: !g, %q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse) {
     // expected-error @+2 {{refuses R, S(3), S(3), R, R, R on axis 'tp'}}
     // expected-note @+1 {{operand 1 shards dimension 3, which this op needs whole: all_gather it first}}
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64} : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x4x16xf32>)
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64}
+        : (!g, !q, !k, !v, !o, !lse)
+        -> (tensor<2x8x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x4x16xf32>)
     return
   }
 }
@@ -55,7 +59,9 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @gradient_and_value_are_partial(%g: !g, %q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse) {
     // expected-error @+2 {{refuses P, R, R, P, P, R on axis 'tp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64} : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x8x4x16xf32, #dist<tp: P>>)
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64}
+        : (!g, !q, !k, !v, !o, !lse)
+        -> (tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x8x4x16xf32, #dist<tp: P>>)
     return
   }
 }
@@ -72,7 +78,9 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @value_did_not_enter(%g: !g, %q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse) {
     // expected-error @+2 {{refuses R, R, R, I, R, R on axis 'tp'}}
     // expected-note @+1 {{an I operand stands next to a varying one: enter or slice it first}}
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64} : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32, #dist<tp: R>>, tensor<2x8x4x16xf32, #dist<tp: R>>, tensor<2x8x4x16xf32, #dist<tp: R>>)
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64}
+        : (!g, !q, !k, !v, !o, !lse)
+        -> (tensor<2x8x4x16xf32, #dist<tp: R>>, tensor<2x8x4x16xf32, #dist<tp: R>>, tensor<2x8x4x16xf32, #dist<tp: R>>)
     return
   }
 }
@@ -88,7 +96,9 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @gradient_of_the_query_is_not_reduced_yet(%g: !g, %q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse) {
     // expected-error @+1 {{has result type 'tensor<2x8x4x16xf32>', but its operands give 'tensor<2x8x4x16xf32, #dist<tp: P>>'}}
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64} : (!g, !q, !k, !v, !o, !lse) -> (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x8x4x16xf32, #dist<tp: P>>)
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, scale = 0.25 : f64}
+        : (!g, !q, !k, !v, !o, !lse)
+        -> (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x8x4x16xf32, #dist<tp: P>>)
     return
   }
 }

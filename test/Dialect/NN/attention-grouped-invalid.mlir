@@ -2,7 +2,9 @@
 
 func.func @other_groups(%q: tensor<2x8x2x4x16xf32>, %k: tensor<2x8x4x16xf32>) {
   // expected-error @+1 {{sizes 2 and 4 of factor 'g' differ}}
-  %o, %l = nn.attention %q, %k, %k {scale = 0.25 : f64} : (tensor<2x8x2x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x2x4x16xf32>, tensor<2x2x4x8xf32>)
+  %o, %l = nn.attention %q, %k, %k {scale = 0.25 : f64}
+      : (tensor<2x8x2x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      -> (tensor<2x8x2x4x16xf32>, tensor<2x2x4x8xf32>)
   return
 }
 
@@ -13,7 +15,9 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @keys_do_not_enter(%q: tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>, %k: tensor<2x8x2x16xf32>) {
     // expected-error @+2 {{refuses S(3), I, I on axis 'tp'}}
     // expected-note @+1 {{an I operand stands next to a varying one: enter or slice it first}}
-    %o, %l = nn.attention %q, %k, %k {scale = 0.25 : f64} : (tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>) -> (tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>, tensor<2x2x4x8xf32, #dist<tp: S(2)>>)
+    %o, %l = nn.attention %q, %k, %k {scale = 0.25 : f64}
+        : (tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>)
+        -> (tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>, tensor<2x2x4x8xf32, #dist<tp: S(2)>>)
     return
   }
 }
@@ -21,9 +25,14 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @key_gradients_are_addends(%q: tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>, %k: tensor<2x8x2x16xf32, #dist<tp: R>>, %l: tensor<2x2x4x8xf32, #dist<tp: S(2)>>) {
+  func.func @key_gradients_are_addends(%q: tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>,
+      %k: tensor<2x8x2x16xf32, #dist<tp: R>>, %l: tensor<2x2x4x8xf32, #dist<tp: S(2)>>) {
     // expected-error @+1 {{has result type 'tensor<2x8x2x16xf32, #dist<tp: R>>', but its operands give 'tensor<2x8x2x16xf32, #dist<tp: P>>'}}
-    %dq, %dk, %dv = nn.attention_grad %q, %q, %k, %k, %q, %l {scale = 0.25 : f64} : (tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x2x16xf32, #dist<tp: R>>, tensor<2x8x2x16xf32, #dist<tp: R>>, tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>, tensor<2x2x4x8xf32, #dist<tp: S(2)>>) -> (tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x2x16xf32, #dist<tp: R>>, tensor<2x8x2x16xf32, #dist<tp: P>>)
+    %dq, %dk, %dv = nn.attention_grad %q, %q, %k, %k, %q, %l {scale = 0.25 : f64}
+        : (tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>,
+        tensor<2x8x2x16xf32, #dist<tp: R>>, tensor<2x8x2x16xf32, #dist<tp: R>>, tensor<2x8x2x4x16xf32,
+        #dist<tp: S(3)>>, tensor<2x2x4x8xf32, #dist<tp: S(2)>>) -> (tensor<2x8x2x4x16xf32, #dist<tp: S(3)>>,
+        tensor<2x8x2x16xf32, #dist<tp: R>>, tensor<2x8x2x16xf32, #dist<tp: P>>)
     return
   }
 }

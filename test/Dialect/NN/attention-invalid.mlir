@@ -2,7 +2,8 @@
 
 func.func @nothing_is_kept(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>) {
   // expected-error @+1 {{has dropout = 1.000000e+00; it must be in [0, 1)}}
-  %o, %lse = nn.attention %q, %k, %v {dropout = 1.0 : f64, scale = 0.25 : f64} : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  %o, %lse = nn.attention %q, %k, %v {dropout = 1.0 : f64, scale = 0.25 : f64}
+      : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
   return
 }
 
@@ -10,7 +11,8 @@ func.func @nothing_is_kept(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %
 
 func.func @heads_are_missing(%q: tensor<2x8x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>) {
   // expected-error @+1 {{operand #0 must be tensor [batch, sequence, heads, head size], or with groups of heads}}
-  %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64} : (tensor<2x8x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64}
+      : (tensor<2x8x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
   return
 }
 
@@ -18,7 +20,8 @@ func.func @heads_are_missing(%q: tensor<2x8x16xf32>, %k: tensor<2x8x4x16xf32>, %
 
 func.func @other_heads(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x2x16xf32>, %v: tensor<2x8x2x16xf32>) {
   // expected-error @+1 {{sizes 4 and 2 of factor 'n' differ}}
-  %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64} : (tensor<2x8x4x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64}
+      : (tensor<2x8x4x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
   return
 }
 
@@ -26,7 +29,8 @@ func.func @other_heads(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x2x16xf32>, %v: t
 
 func.func @fewer_values_than_keys(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x4x4x16xf32>) {
   // expected-error @+1 {{sizes 8 and 4 of factor 't' differ}}
-  %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64} : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x4x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64}
+      : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x4x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
   return
 }
 
@@ -34,17 +38,22 @@ func.func @fewer_values_than_keys(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16x
 
 func.func @lse_in_another_order(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>) {
   // expected-error @+1 {{has result type 'tensor<2x8x4xf32>', but its operands give 'tensor<2x4x8xf32>'}}
-  %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64} : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x8x4xf32>)
+  %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64}
+      : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x8x4xf32>)
   return
 }
 
 // -----
 
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
-  func.func @keys_are_split(%q: tensor<2x8x4x16xf32, #dist<cp: S(1)>>, %k: tensor<2x8x4x16xf32, #dist<cp: S(1)>>, %v: tensor<2x8x4x16xf32, #dist<cp: S(1)>>) {
+  func.func @keys_are_split(%q: tensor<2x8x4x16xf32, #dist<cp: S(1)>>, %k: tensor<2x8x4x16xf32, #dist<cp: S(1)>>,
+      %v: tensor<2x8x4x16xf32, #dist<cp: S(1)>>) {
     // expected-error @+2 {{refuses S(1), S(1), S(1) on axis 'cp'}}
     // expected-note @+1 {{operand 1 shards dimension 1, which this op needs whole: all_gather it first}}
-    %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64} : (tensor<2x8x4x16xf32, #dist<cp: S(1)>>, tensor<2x8x4x16xf32, #dist<cp: S(1)>>, tensor<2x8x4x16xf32, #dist<cp: S(1)>>) -> (tensor<2x8x4x16xf32, #dist<cp: S(1)>>, tensor<2x4x8xf32, #dist<cp: S(2)>>)
+    %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64}
+        : (tensor<2x8x4x16xf32, #dist<cp: S(1)>>, tensor<2x8x4x16xf32, #dist<cp: S(1)>>,
+        tensor<2x8x4x16xf32, #dist<cp: S(1)>>) -> (tensor<2x8x4x16xf32, #dist<cp: S(1)>>, tensor<2x4x8xf32,
+        #dist<cp: S(2)>>)
     return
   }
 }
@@ -52,10 +61,13 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @head_size_is_split(%q: tensor<2x8x4x16xf32, #dist<tp: S(3)>>, %k: tensor<2x8x4x16xf32, #dist<tp: S(3)>>, %v: tensor<2x8x4x16xf32, #dist<tp: R>>) {
+  func.func @head_size_is_split(%q: tensor<2x8x4x16xf32, #dist<tp: S(3)>>, %k: tensor<2x8x4x16xf32, #dist<tp: S(3)>>,
+      %v: tensor<2x8x4x16xf32, #dist<tp: R>>) {
     // expected-error @+2 {{refuses S(3), S(3), R on axis 'tp'}}
     // expected-note @+1 {{operand 0 shards dimension 3, which this op needs whole: all_gather it first}}
-    %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64} : (tensor<2x8x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x4x16xf32, #dist<tp: R>>) -> (tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x4x8xf32, #dist<tp: P>>)
+    %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64}
+        : (tensor<2x8x4x16xf32, #dist<tp: S(3)>>, tensor<2x8x4x16xf32, #dist<tp: S(3)>>,
+        tensor<2x8x4x16xf32, #dist<tp: R>>) -> (tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x4x8xf32, #dist<tp: P>>)
     return
   }
 }
@@ -63,10 +75,13 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @scores_of_addends(%q: tensor<2x8x4x16xf32, #dist<tp: P>>, %k: tensor<2x8x4x16xf32, #dist<tp: R>>, %v: tensor<2x8x4x16xf32, #dist<tp: R>>) {
+  func.func @scores_of_addends(%q: tensor<2x8x4x16xf32, #dist<tp: P>>, %k: tensor<2x8x4x16xf32, #dist<tp: R>>,
+      %v: tensor<2x8x4x16xf32, #dist<tp: R>>) {
     // expected-error @+2 {{refuses P, R, R on axis 'tp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
-    %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64} : (tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x8x4x16xf32, #dist<tp: R>>, tensor<2x8x4x16xf32, #dist<tp: R>>) -> (tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x4x8xf32>)
+    %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64}
+        : (tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x8x4x16xf32, #dist<tp: R>>, tensor<2x8x4x16xf32, #dist<tp: R>>)
+        -> (tensor<2x8x4x16xf32, #dist<tp: P>>, tensor<2x4x8xf32>)
     return
   }
 }
@@ -74,10 +89,13 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @heads_split_in_the_query_only(%q: tensor<2x8x4x16xf32, #dist<tp: S(2)>>, %k: tensor<2x8x4x16xf32>, %v: tensor<2x8x4x16xf32>) {
+  func.func @heads_split_in_the_query_only(%q: tensor<2x8x4x16xf32, #dist<tp: S(2)>>, %k: tensor<2x8x4x16xf32>,
+      %v: tensor<2x8x4x16xf32>) {
     // expected-error @+2 {{refuses S(2), I, I on axis 'tp'}}
     // expected-note @+1 {{an I operand stands next to a varying one: enter or slice it first}}
-    %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64} : (tensor<2x8x4x16xf32, #dist<tp: S(2)>>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32, #dist<tp: S(2)>>, tensor<2x4x8xf32, #dist<tp: S(1)>>)
+    %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64}
+        : (tensor<2x8x4x16xf32, #dist<tp: S(2)>>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+        -> (tensor<2x8x4x16xf32, #dist<tp: S(2)>>, tensor<2x4x8xf32, #dist<tp: S(1)>>)
     return
   }
 }

@@ -6,7 +6,8 @@
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   func.func @slices(%q: !x, %k: !x, %v: !x, %g: !x) {
     %o, %lse = nn.attention %q, %k, %v {causal, dist.ring = "cp", scale = 0.25 : f64} : (!x, !x, !x) -> (!x, !lse)
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, dist.ring = "cp", scale = 0.25 : f64} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse {causal, dist.ring = "cp", scale = 0.25 : f64}
+        : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
     return
   }
   // It need not: whole keys are no ring.
@@ -50,7 +51,8 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   func.func @whole_queries(%q: !r, %x: !x) {
     // expected-error @+2 {{refuses R, S(1), S(1) on axis 'cp'}}
     // expected-note @+1 {{operand 1 shards dimension 1}}
-    %o, %lse = nn.attention %q, %x, %x {causal, dist.ring = "cp", scale = 0.25 : f64} : (!r, !x, !x) -> (!r, tensor<2x4x8xf32, #dist<cp: R>>)
+    %o, %lse = nn.attention %q, %x, %x {causal, dist.ring = "cp", scale = 0.25 : f64}
+        : (!r, !x, !x) -> (!r, tensor<2x4x8xf32, #dist<cp: R>>)
     return
   }
 }

@@ -44,7 +44,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @invariant_to_a_sharded_one(%g: tensor<2x8xf32>, %x: tensor<2x8x64xf32, #dist<tp: S(2)>>) {
     // expected-error @+2 {{refuses I, S(2) on axis 'tp'}}
     // expected-note @+1 {{an I operand stands next to a varying one: enter or slice it first}}
-    %y = nn.broadcast "bs,bsv->bsv" %g like %x : (tensor<2x8xf32>, tensor<2x8x64xf32, #dist<tp: S(2)>>) -> tensor<2x8x64xf32, #dist<tp: S(2)>>
+    %y = nn.broadcast "bs,bsv->bsv" %g like %x
+        : (tensor<2x8xf32>, tensor<2x8x64xf32, #dist<tp: S(2)>>) -> tensor<2x8x64xf32, #dist<tp: S(2)>>
     return
   }
 }
@@ -55,7 +56,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @addends_are_not_split(%g: tensor<2x8xf32, #dist<tp: P>>, %x: tensor<2x8x64xf32, #dist<tp: S(2)>>) {
     // expected-error @+2 {{refuses P, S(2) on axis 'tp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
-    %y = nn.broadcast "bs,bsv->bsv" %g like %x : (tensor<2x8xf32, #dist<tp: P>>, tensor<2x8x64xf32, #dist<tp: S(2)>>) -> tensor<2x8x64xf32, #dist<tp: S(2)>>
+    %y = nn.broadcast "bs,bsv->bsv" %g like %x
+        : (tensor<2x8xf32, #dist<tp: P>>, tensor<2x8x64xf32, #dist<tp: S(2)>>) -> tensor<2x8x64xf32, #dist<tp: S(2)>>
     return
   }
 }

@@ -124,7 +124,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @weight_did_not_enter(%x: tensor<8x16xf32, #dist<tp: S(0)>>, %w: tensor<16x64xf32>) {
     // expected-error @+2 {{refuses S(0), I on axis 'tp'}}
     // expected-note @+1 {{an I operand stands next to a varying one: enter or slice it first}}
-    %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<8x16xf32, #dist<tp: S(0)>>, tensor<16x64xf32>) -> tensor<8x64xf32, #dist<tp: S(0)>>
+    %y = nn.einsum "bh,hf->bf" %x, %w
+        : (tensor<8x16xf32, #dist<tp: S(0)>>, tensor<16x64xf32>) -> tensor<8x64xf32, #dist<tp: S(0)>>
     return
   }
 }
@@ -135,7 +136,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @invariant_with_replicated(%x: tensor<8x16xf32>, %w: tensor<16x64xf32, #dist<tp: R>>) {
     // expected-error @+2 {{refuses I, R on axis 'tp'}}
     // expected-note @+1 {{an I operand stands next to a varying one: enter or slice it first}}
-    %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<8x16xf32>, tensor<16x64xf32, #dist<tp: R>>) -> tensor<8x64xf32, #dist<tp: R>>
+    %y = nn.einsum "bh,hf->bf" %x, %w
+        : (tensor<8x16xf32>, tensor<16x64xf32, #dist<tp: R>>) -> tensor<8x64xf32, #dist<tp: R>>
     return
   }
 }
@@ -146,7 +148,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @partial_with_invariant(%x: tensor<8x16xf32, #dist<tp: P>>, %w: tensor<16x64xf32>) {
     // expected-error @+2 {{refuses P, I on axis 'tp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter) or make the I operand partial}}
-    %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<8x16xf32, #dist<tp: P>>, tensor<16x64xf32>) -> tensor<8x64xf32, #dist<tp: P>>
+    %y = nn.einsum "bh,hf->bf" %x, %w
+        : (tensor<8x16xf32, #dist<tp: P>>, tensor<16x64xf32>) -> tensor<8x64xf32, #dist<tp: P>>
     return
   }
 }
@@ -157,7 +160,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @partial_times_partial(%x: tensor<8x16xf32, #dist<tp: P>>, %w: tensor<16x64xf32, #dist<tp: P>>) {
     // expected-error @+2 {{refuses P, P on axis 'tp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
-    %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<8x16xf32, #dist<tp: P>>, tensor<16x64xf32, #dist<tp: P>>) -> tensor<8x64xf32, #dist<tp: P>>
+    %y = nn.einsum "bh,hf->bf" %x, %w
+        : (tensor<8x16xf32, #dist<tp: P>>, tensor<16x64xf32, #dist<tp: P>>) -> tensor<8x64xf32, #dist<tp: P>>
     return
   }
 }
@@ -168,7 +172,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @partial_times_sharded(%x: tensor<8x16xf32, #dist<tp: P>>, %w: tensor<16x64xf32, #dist<tp: S(1)>>) {
     // expected-error @+2 {{refuses P, S(1) on axis 'tp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
-    %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<8x16xf32, #dist<tp: P>>, tensor<16x64xf32, #dist<tp: S(1)>>) -> tensor<8x64xf32, #dist<tp: P>>
+    %y = nn.einsum "bh,hf->bf" %x, %w
+        : (tensor<8x16xf32, #dist<tp: P>>, tensor<16x64xf32, #dist<tp: S(1)>>) -> tensor<8x64xf32, #dist<tp: P>>
     return
   }
 }
@@ -179,7 +184,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @different_factors_split(%x: tensor<8x16xf32, #dist<tp: S(1)>>, %w: tensor<16x64xf32, #dist<tp: S(1)>>) {
     // expected-error @+2 {{refuses S(1), S(1) on axis 'tp'}}
     // expected-note @+1 {{only one factor may be sharded, alike in all operands: all_gather or all_to_all one of them}}
-    %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<8x16xf32, #dist<tp: S(1)>>, tensor<16x64xf32, #dist<tp: S(1)>>) -> tensor<8x64xf32, #dist<tp: P>>
+    %y = nn.einsum "bh,hf->bf" %x, %w
+        : (tensor<8x16xf32, #dist<tp: S(1)>>, tensor<16x64xf32, #dist<tp: S(1)>>) -> tensor<8x64xf32, #dist<tp: P>>
     return
   }
 }
@@ -201,7 +207,8 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
   func.func @two_stages(%x: tensor<8xf32, #dist<pp: A(0)>>, %w: tensor<8xf32, #dist<pp: A(1)>>) {
     // expected-error @+2 {{refuses A(0), A(1) on axis 'pp'}}
     // expected-note @+1 {{operands at a pipeline stage must all be at the same one}}
-    %y = nn.einsum "b,b->b" %x, %w : (tensor<8xf32, #dist<pp: A(0)>>, tensor<8xf32, #dist<pp: A(1)>>) -> tensor<8xf32, #dist<pp: A(1)>>
+    %y = nn.einsum "b,b->b" %x, %w
+        : (tensor<8xf32, #dist<pp: A(0)>>, tensor<8xf32, #dist<pp: A(1)>>) -> tensor<8xf32, #dist<pp: A(1)>>
     return
   }
 }
@@ -211,7 +218,8 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @result_is_not_reduced_yet(%x: tensor<8x16xf32, #dist<tp: S(1)>>, %w: tensor<16x64xf32, #dist<tp: S(0)>>) {
     // expected-error @+1 {{has result type 'tensor<8x64xf32>', but its operands give 'tensor<8x64xf32, #dist<tp: P>>'}}
-    %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<8x16xf32, #dist<tp: S(1)>>, tensor<16x64xf32, #dist<tp: S(0)>>) -> tensor<8x64xf32>
+    %y = nn.einsum "bh,hf->bf" %x, %w
+        : (tensor<8x16xf32, #dist<tp: S(1)>>, tensor<16x64xf32, #dist<tp: S(0)>>) -> tensor<8x64xf32>
     return
   }
 }

@@ -19,21 +19,26 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   // CHECK-LABEL: @rounded_product
   func.func @rounded_product(%x: tensor<8x16xbf16>, %w: tensor<16x64xf32>) -> tensor<8x64xf32> {
     // CHECK: nn.einsum "bh,hf->bf" %{{.*}}, %{{.*}} {compute = bf16, element_type = f32}
-    %y = nn.einsum "bh,hf->bf" %x, %w {compute = bf16, element_type = f32} : (tensor<8x16xbf16>, tensor<16x64xf32>) -> tensor<8x64xf32>
+    %y = nn.einsum "bh,hf->bf" %x, %w {compute = bf16, element_type = f32}
+        : (tensor<8x16xbf16>, tensor<16x64xf32>) -> tensor<8x64xf32>
     return %y : tensor<8x64xf32>
   }
 
   // CHECK-LABEL: @columns
-  func.func @columns(%x: tensor<8x16xf32, #dist<tp: R>>, %w: tensor<16x64xf32, #dist<tp: S(1)>>) -> tensor<8x64xf32, #dist<tp: S(1)>> {
+  func.func @columns(%x: tensor<8x16xf32, #dist<tp: R>>,
+      %w: tensor<16x64xf32, #dist<tp: S(1)>>) -> tensor<8x64xf32, #dist<tp: S(1)>> {
     // CHECK: -> tensor<8x64xf32, #dist<tp: S(1)>>
-    %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<8x16xf32, #dist<tp: R>>, tensor<16x64xf32, #dist<tp: S(1)>>) -> tensor<8x64xf32, #dist<tp: S(1)>>
+    %y = nn.einsum "bh,hf->bf" %x, %w
+        : (tensor<8x16xf32, #dist<tp: R>>, tensor<16x64xf32, #dist<tp: S(1)>>) -> tensor<8x64xf32, #dist<tp: S(1)>>
     return %y : tensor<8x64xf32, #dist<tp: S(1)>>
   }
 
   // CHECK-LABEL: @rows_leave_an_addend
-  func.func @rows_leave_an_addend(%x: tensor<8x16xf32, #dist<tp: S(1)>>, %w: tensor<16x64xf32, #dist<tp: S(0)>>) -> tensor<8x64xf32, #dist<tp: P>> {
+  func.func @rows_leave_an_addend(%x: tensor<8x16xf32, #dist<tp: S(1)>>,
+      %w: tensor<16x64xf32, #dist<tp: S(0)>>) -> tensor<8x64xf32, #dist<tp: P>> {
     // CHECK: -> tensor<8x64xf32, #dist<tp: P>>
-    %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<8x16xf32, #dist<tp: S(1)>>, tensor<16x64xf32, #dist<tp: S(0)>>) -> tensor<8x64xf32, #dist<tp: P>>
+    %y = nn.einsum "bh,hf->bf" %x, %w
+        : (tensor<8x16xf32, #dist<tp: S(1)>>, tensor<16x64xf32, #dist<tp: S(0)>>) -> tensor<8x64xf32, #dist<tp: P>>
     return %y : tensor<8x64xf32, #dist<tp: P>>
   }
 }

@@ -25,9 +25,11 @@ func.func @table_is_no_matrix(%ids: tensor<2x8xi32>, %table: tensor<64xf32>) {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @split_vocabulary_leaves_addends(%ids: tensor<2x8xi32, #dist<tp: R>>, %table: tensor<64x16xf32, #dist<tp: S(0)>>) {
+  func.func @split_vocabulary_leaves_addends(%ids: tensor<2x8xi32, #dist<tp: R>>,
+      %table: tensor<64x16xf32, #dist<tp: S(0)>>) {
     // expected-error @+1 {{has result type 'tensor<2x8x16xf32, #dist<tp: R>>', but its operands give 'tensor<2x8x16xf32, #dist<tp: P>>'}}
-    %y = nn.embedding %ids, %table : (tensor<2x8xi32, #dist<tp: R>>, tensor<64x16xf32, #dist<tp: S(0)>>) -> tensor<2x8x16xf32, #dist<tp: R>>
+    %y = nn.embedding %ids, %table
+        : (tensor<2x8xi32, #dist<tp: R>>, tensor<64x16xf32, #dist<tp: S(0)>>) -> tensor<2x8x16xf32, #dist<tp: R>>
     return
   }
 }
@@ -38,7 +40,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @indices_did_not_enter(%ids: tensor<2x8xi32>, %table: tensor<64x16xf32, #dist<tp: S(0)>>) {
     // expected-error @+2 {{refuses I, S(0) on axis 'tp'}}
     // expected-note @+1 {{an I operand stands next to a varying one: enter or slice it first}}
-    %y = nn.embedding %ids, %table : (tensor<2x8xi32>, tensor<64x16xf32, #dist<tp: S(0)>>) -> tensor<2x8x16xf32, #dist<tp: P>>
+    %y = nn.embedding %ids, %table
+        : (tensor<2x8xi32>, tensor<64x16xf32, #dist<tp: S(0)>>) -> tensor<2x8x16xf32, #dist<tp: P>>
     return
   }
 }
@@ -49,7 +52,8 @@ module attributes {dist.mesh = #dist.mesh<dp = 2>} {
   func.func @table_did_not_enter(%ids: tensor<2x8xi32, #dist<dp: S(0)>>, %table: tensor<64x16xf32>) {
     // expected-error @+2 {{refuses S(0), I on axis 'dp'}}
     // expected-note @+1 {{an I operand stands next to a varying one: enter or slice it first}}
-    %y = nn.embedding %ids, %table : (tensor<2x8xi32, #dist<dp: S(0)>>, tensor<64x16xf32>) -> tensor<2x8x16xf32, #dist<dp: S(0)>>
+    %y = nn.embedding %ids, %table
+        : (tensor<2x8xi32, #dist<dp: S(0)>>, tensor<64x16xf32>) -> tensor<2x8x16xf32, #dist<dp: S(0)>>
     return
   }
 }
@@ -60,7 +64,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @partial_table_of_an_invariant_index(%ids: tensor<2x8xi32>, %table: tensor<64x16xf32, #dist<tp: P>>) {
     // expected-error @+2 {{refuses I, P on axis 'tp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter) or make the I operand partial}}
-    %y = nn.embedding %ids, %table : (tensor<2x8xi32>, tensor<64x16xf32, #dist<tp: P>>) -> tensor<2x8x16xf32, #dist<tp: P>>
+    %y = nn.embedding %ids, %table
+        : (tensor<2x8xi32>, tensor<64x16xf32, #dist<tp: P>>) -> tensor<2x8x16xf32, #dist<tp: P>>
     return
   }
 }

@@ -1,4 +1,4 @@
-// A split vocabulary gives addends, and its gradient is split alike.
+// A split vocabulary gives partial sums, and its gradient is split alike.
 // RUN: tessera-opt %s | tessera-opt | FileCheck %s
 
 !table = tensor<64x16xf32, #dist<tp: S(0)>>

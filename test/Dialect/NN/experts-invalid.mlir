@@ -1,4 +1,4 @@
-// Tokens and experts that meet in different states, addends in gates, too few experts.
+// Tokens and experts that meet in different states, partial sums in gates, too few experts.
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics
 
 func.func @more_than_all(%l: tensor<4x8x4xf32>) {
@@ -9,7 +9,7 @@ func.func @more_than_all(%l: tensor<4x8x4xf32>) {
 
 // -----
 
-// Which logits are the largest is not known of addends.
+// Which logits are the largest is not known of partial sums.
 !addend = tensor<4x8x4xf32, #dist<tp: P>>
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @partial_logits(%l: !addend) {

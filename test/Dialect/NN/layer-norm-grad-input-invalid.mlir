@@ -2,7 +2,8 @@
 
 func.func @nothing_to_normalize(%g: tensor<f32>, %x: tensor<f32>, %w: tensor<16xf32>) {
   // expected-error @+1 {{operand #1 must be ranked tensor with at least 1 dimension}}
-  %y = nn.layer_norm_grad_input %g, %x, %w {epsilon = 1.0e-5 : f64} : (tensor<f32>, tensor<f32>, tensor<16xf32>) -> tensor<f32>
+  %y = nn.layer_norm_grad_input %g, %x, %w {epsilon = 1.0e-5 : f64}
+      : (tensor<f32>, tensor<f32>, tensor<16xf32>) -> tensor<f32>
   return
 }
 
@@ -10,17 +11,21 @@ func.func @nothing_to_normalize(%g: tensor<f32>, %x: tensor<f32>, %w: tensor<16x
 
 func.func @gradient_of_another_shape(%g: tensor<2x8x8xf32>, %x: tensor<2x8x16xf32>, %w: tensor<16xf32>) {
   // expected-error @+1 {{sizes 8 and 16 of factor 'c' differ}}
-  %y = nn.layer_norm_grad_input %g, %x, %w {epsilon = 1.0e-5 : f64} : (tensor<2x8x8xf32>, tensor<2x8x16xf32>, tensor<16xf32>) -> tensor<2x8x16xf32>
+  %y = nn.layer_norm_grad_input %g, %x, %w {epsilon = 1.0e-5 : f64}
+      : (tensor<2x8x8xf32>, tensor<2x8x16xf32>, tensor<16xf32>) -> tensor<2x8x16xf32>
   return
 }
 
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @normalized_dimension_is_split(%g: tensor<2x8x16xf32, #dist<tp: S(2)>>, %x: tensor<2x8x16xf32, #dist<tp: S(2)>>, %w: tensor<16xf32, #dist<tp: S(0)>>) {
+  func.func @normalized_dimension_is_split(%g: tensor<2x8x16xf32, #dist<tp: S(2)>>,
+      %x: tensor<2x8x16xf32, #dist<tp: S(2)>>, %w: tensor<16xf32, #dist<tp: S(0)>>) {
     // expected-error @+2 {{refuses S(2), S(2), S(0) on axis 'tp'}}
     // expected-note @+1 {{operand 0 shards dimension 2, which this op needs whole: all_gather it first}}
-    %y = nn.layer_norm_grad_input %g, %x, %w {epsilon = 1.0e-5 : f64} : (tensor<2x8x16xf32, #dist<tp: S(2)>>, tensor<2x8x16xf32, #dist<tp: S(2)>>, tensor<16xf32, #dist<tp: S(0)>>) -> tensor<2x8x16xf32, #dist<tp: S(2)>>
+    %y = nn.layer_norm_grad_input %g, %x, %w {epsilon = 1.0e-5 : f64}
+        : (tensor<2x8x16xf32, #dist<tp: S(2)>>, tensor<2x8x16xf32, #dist<tp: S(2)>>, tensor<16xf32, #dist<tp: S(0)>>)
+        -> tensor<2x8x16xf32, #dist<tp: S(2)>>
     return
   }
 }
@@ -28,10 +33,13 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @gradient_and_weight_are_partial(%g: tensor<2x8x16xf32, #dist<tp: P>>, %x: tensor<2x8x16xf32, #dist<tp: R>>, %w: tensor<16xf32, #dist<tp: P>>) {
+  func.func @gradient_and_weight_are_partial(%g: tensor<2x8x16xf32, #dist<tp: P>>,
+      %x: tensor<2x8x16xf32, #dist<tp: R>>, %w: tensor<16xf32, #dist<tp: P>>) {
     // expected-error @+2 {{refuses P, R, P on axis 'tp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
-    %y = nn.layer_norm_grad_input %g, %x, %w {epsilon = 1.0e-5 : f64} : (tensor<2x8x16xf32, #dist<tp: P>>, tensor<2x8x16xf32, #dist<tp: R>>, tensor<16xf32, #dist<tp: P>>) -> tensor<2x8x16xf32, #dist<tp: P>>
+    %y = nn.layer_norm_grad_input %g, %x, %w {epsilon = 1.0e-5 : f64}
+        : (tensor<2x8x16xf32, #dist<tp: P>>, tensor<2x8x16xf32, #dist<tp: R>>, tensor<16xf32, #dist<tp: P>>)
+        -> tensor<2x8x16xf32, #dist<tp: P>>
     return
   }
 }
@@ -39,10 +47,13 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @nonlinear_in_the_input(%g: tensor<2x8x16xf32, #dist<tp: R>>, %x: tensor<2x8x16xf32, #dist<tp: P>>, %w: tensor<16xf32, #dist<tp: R>>) {
+  func.func @nonlinear_in_the_input(%g: tensor<2x8x16xf32, #dist<tp: R>>, %x: tensor<2x8x16xf32, #dist<tp: P>>,
+      %w: tensor<16xf32, #dist<tp: R>>) {
     // expected-error @+2 {{refuses R, P, R on axis 'tp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
-    %y = nn.layer_norm_grad_input %g, %x, %w {epsilon = 1.0e-5 : f64} : (tensor<2x8x16xf32, #dist<tp: R>>, tensor<2x8x16xf32, #dist<tp: P>>, tensor<16xf32, #dist<tp: R>>) -> tensor<2x8x16xf32, #dist<tp: P>>
+    %y = nn.layer_norm_grad_input %g, %x, %w {epsilon = 1.0e-5 : f64}
+        : (tensor<2x8x16xf32, #dist<tp: R>>, tensor<2x8x16xf32, #dist<tp: P>>, tensor<16xf32, #dist<tp: R>>)
+        -> tensor<2x8x16xf32, #dist<tp: P>>
     return
   }
 }

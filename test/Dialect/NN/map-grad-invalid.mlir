@@ -36,7 +36,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @nonlinear_in_the_input(%g: tensor<8xf32, #dist<tp: R>>, %x: tensor<8xf32, #dist<tp: P>>) {
     // expected-error @+2 {{refuses R, P on axis 'tp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
-    %y = nn.map_grad gelu %g, %x : (tensor<8xf32, #dist<tp: R>>, tensor<8xf32, #dist<tp: P>>) -> tensor<8xf32, #dist<tp: P>>
+    %y = nn.map_grad gelu %g, %x
+        : (tensor<8xf32, #dist<tp: R>>, tensor<8xf32, #dist<tp: P>>) -> tensor<8xf32, #dist<tp: P>>
     return
   }
 }

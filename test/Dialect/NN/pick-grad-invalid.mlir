@@ -25,10 +25,13 @@ func.func @other_sequences(%g: tensor<2x8xf32>, %labels: tensor<2x4xi32>, %x: te
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @gradient_did_not_enter(%g: tensor<2x8xf32>, %labels: tensor<2x8xi32, #dist<tp: R>>, %x: tensor<2x8x64xf32, #dist<tp: S(2)>>) {
+  func.func @gradient_did_not_enter(%g: tensor<2x8xf32>, %labels: tensor<2x8xi32, #dist<tp: R>>,
+      %x: tensor<2x8x64xf32, #dist<tp: S(2)>>) {
     // expected-error @+2 {{refuses I, R, S(2) on axis 'tp'}}
     // expected-note @+1 {{an I operand stands next to a varying one: enter or slice it first}}
-    %y = nn.pick_grad %g, %labels like %x : (tensor<2x8xf32>, tensor<2x8xi32, #dist<tp: R>>, tensor<2x8x64xf32, #dist<tp: S(2)>>) -> tensor<2x8x64xf32, #dist<tp: S(2)>>
+    %y = nn.pick_grad %g, %labels like %x
+        : (tensor<2x8xf32>, tensor<2x8xi32, #dist<tp: R>>, tensor<2x8x64xf32, #dist<tp: S(2)>>)
+        -> tensor<2x8x64xf32, #dist<tp: S(2)>>
     return
   }
 }
@@ -36,10 +39,13 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @addends_for_split_logits(%g: tensor<2x8xf32, #dist<tp: P>>, %labels: tensor<2x8xi32, #dist<tp: R>>, %x: tensor<2x8x64xf32, #dist<tp: S(2)>>) {
+  func.func @addends_for_split_logits(%g: tensor<2x8xf32, #dist<tp: P>>, %labels: tensor<2x8xi32, #dist<tp: R>>,
+      %x: tensor<2x8x64xf32, #dist<tp: S(2)>>) {
     // expected-error @+2 {{refuses P, R, S(2) on axis 'tp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
-    %y = nn.pick_grad %g, %labels like %x : (tensor<2x8xf32, #dist<tp: P>>, tensor<2x8xi32, #dist<tp: R>>, tensor<2x8x64xf32, #dist<tp: S(2)>>) -> tensor<2x8x64xf32, #dist<tp: S(2)>>
+    %y = nn.pick_grad %g, %labels like %x
+        : (tensor<2x8xf32, #dist<tp: P>>, tensor<2x8xi32, #dist<tp: R>>, tensor<2x8x64xf32, #dist<tp: S(2)>>)
+        -> tensor<2x8x64xf32, #dist<tp: S(2)>>
     return
   }
 }

@@ -25,7 +25,8 @@ func.func @other_sequences(%x: tensor<2x8x64xf32>, %labels: tensor<2x4xi32>) {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @split_vocabulary_leaves_addends(%x: tensor<2x8x64xf32, #dist<tp: S(2)>>, %labels: tensor<2x8xi32, #dist<tp: R>>) {
+  func.func @split_vocabulary_leaves_addends(%x: tensor<2x8x64xf32, #dist<tp: S(2)>>,
+      %labels: tensor<2x8xi32, #dist<tp: R>>) {
     // expected-error @+1 {{has result type 'tensor<2x8xf32>', but its operands give 'tensor<2x8xf32, #dist<tp: P>>'}}
     %y = nn.pick %x, %labels : (tensor<2x8x64xf32, #dist<tp: S(2)>>, tensor<2x8xi32, #dist<tp: R>>) -> tensor<2x8xf32>
     return

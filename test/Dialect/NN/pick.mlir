@@ -1,4 +1,4 @@
-// The target's logit stays an addend over a split vocabulary; its gradient is split like the logits.
+// The target's logit stays a partial sum over a split vocabulary; its gradient is split like the logits.
 // RUN: tessera-opt %s | tessera-opt | FileCheck %s
 
 !logits = tensor<2x8x64xf32, #dist<tp: S(2)>>

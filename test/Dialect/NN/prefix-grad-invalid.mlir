@@ -20,7 +20,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @rows_of_the_gradient_are_split(%g: tensor<4x4xf32, #dist<tp: S(0)>>, %x: tensor<8x4xf32, #dist<tp: R>>) {
     // expected-error @+2 {{refuses S(0), R on axis 'tp'}}
     // expected-note @+1 {{operand 0 shards dimension 0, which this op needs whole: all_gather it first}}
-    %y = nn.prefix_grad %g like %x : (tensor<4x4xf32, #dist<tp: S(0)>>, tensor<8x4xf32, #dist<tp: R>>) -> tensor<8x4xf32>
+    %y = nn.prefix_grad %g like %x
+        : (tensor<4x4xf32, #dist<tp: S(0)>>, tensor<8x4xf32, #dist<tp: R>>) -> tensor<8x4xf32>
     return
   }
 }

@@ -29,7 +29,9 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   func.func @local_positions(%x: tensor<2x8x4x16xf32, #dist<cp: S(1)>>, %c: tensor<8x8xf32, #dist<cp: R>>) {
     // expected-error @+2 {{refuses S(1), R, R on axis 'cp'}}
     // expected-note @+1 {{only one factor may be sharded, alike in all operands}}
-    %y = nn.rope %x, %c, %c : (tensor<2x8x4x16xf32, #dist<cp: S(1)>>, tensor<8x8xf32, #dist<cp: R>>, tensor<8x8xf32, #dist<cp: R>>) -> tensor<2x8x4x16xf32, #dist<cp: S(1)>>
+    %y = nn.rope %x, %c, %c
+        : (tensor<2x8x4x16xf32, #dist<cp: S(1)>>, tensor<8x8xf32, #dist<cp: R>>, tensor<8x8xf32, #dist<cp: R>>)
+        -> tensor<2x8x4x16xf32, #dist<cp: S(1)>>
     return
   }
 }
@@ -40,7 +42,9 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @halves_of_heads(%x: tensor<2x8x4x16xf32, #dist<tp: S(3)>>, %c: tensor<8x8xf32, #dist<tp: R>>) {
     // expected-error @+2 {{refuses S(3), R, R on axis 'tp'}}
     // expected-note @+1 {{operand 0 shards dimension 3, which this op needs whole: all_gather it first}}
-    %y = nn.rope %x, %c, %c : (tensor<2x8x4x16xf32, #dist<tp: S(3)>>, tensor<8x8xf32, #dist<tp: R>>, tensor<8x8xf32, #dist<tp: R>>) -> tensor<2x8x4x16xf32, #dist<tp: S(3)>>
+    %y = nn.rope %x, %c, %c
+        : (tensor<2x8x4x16xf32, #dist<tp: S(3)>>, tensor<8x8xf32, #dist<tp: R>>, tensor<8x8xf32, #dist<tp: R>>)
+        -> tensor<2x8x4x16xf32, #dist<tp: S(3)>>
     return
   }
 }

@@ -3,10 +3,12 @@
 
 // CHECK-LABEL: @heads
 func.func @heads(%x: tensor<2x8x4x16xf32>, %q: tensor<2x8x4x3x16xf32>, %c: tensor<8x8xf32>, %z: tensor<8x8xf32>) {
-  // CHECK: nn.rope %{{.*}}, %{{.*}}, %{{.*}} : (tensor<2x8x4x16xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<2x8x4x16xf32>
+  // CHECK: nn.rope %{{.*}}, %{{.*}}, %{{.*}} : (tensor<2x8x4x16xf32>, tensor<8x8xf32>, tensor<8x8xf32>)
+  // CHECK-SAME: -> tensor<2x8x4x16xf32>
   %y = nn.rope %x, %c, %z : (tensor<2x8x4x16xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<2x8x4x16xf32>
   // CHECK: nn.rope {{.*}} {inverse} : (tensor<2x8x4x3x16xf32>
-  %r = nn.rope %q, %c, %z {inverse} : (tensor<2x8x4x3x16xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<2x8x4x3x16xf32>
+  %r = nn.rope %q, %c, %z {inverse}
+      : (tensor<2x8x4x3x16xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<2x8x4x3x16xf32>
   return
 }
 

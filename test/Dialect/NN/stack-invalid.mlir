@@ -52,7 +52,8 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @addend_with_replicated(%x: tensor<8xf32, #dist<tp: P>>, %y: tensor<8xf32, #dist<tp: R>>) {
     // expected-error @+2 {{refuses P, R on axis 'tp'}}
     // expected-note @+1 {{reduce the partial operand first (all_reduce, reduce_scatter)}}
-    %z = nn.stack %x, %y along 0 : (tensor<8xf32, #dist<tp: P>>, tensor<8xf32, #dist<tp: R>>) -> tensor<2x8xf32, #dist<tp: P>>
+    %z = nn.stack %x, %y along 0
+        : (tensor<8xf32, #dist<tp: P>>, tensor<8xf32, #dist<tp: R>>) -> tensor<2x8xf32, #dist<tp: P>>
     return
   }
 }

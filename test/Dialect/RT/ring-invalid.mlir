@@ -4,7 +4,10 @@
 !lse = tensor<2x3x4xf32>
 func.func @half_of_a_result(%x: !x, %s: i64) {
   // expected-error @+1 {{has 1 results of earlier slices; it must be 0 or 2}}
-  %o, %l = rt.ring_attention %x, %x, %x, %s, %s, %s, %s, %x {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64, row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64} : (!x, !x, !x, i64, i64, i64, i64, !x) -> (!x, !lse)
+  %o, %l = rt.ring_attention %x, %x, %x, %s, %s, %s, %s, %x
+      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+      : i64} : (!x, !x, !x, i64, i64, i64, i64, !x) -> (!x, !lse)
   return
 }
 
@@ -14,7 +17,10 @@ func.func @half_of_a_result(%x: !x, %s: i64) {
 !lse = tensor<2x3x4xf32>
 func.func @another_shape(%x: !x, %l0: !lse, %s: i64) {
   // expected-error @+1 {{adds 'tensor<2x4x3x8xf32>' to 'tensor<2x3x4xf32>' of earlier slices; the types must be the same}}
-  %o, %l = rt.ring_attention %x, %x, %x, %s, %s, %s, %s, %l0, %l0 {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64, row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64} : (!x, !x, !x, i64, i64, i64, i64, !lse, !lse) -> (!x, !lse)
+  %o, %l = rt.ring_attention %x, %x, %x, %s, %s, %s, %s, %l0, %l0
+      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+      : i64} : (!x, !x, !x, i64, i64, i64, i64, !lse, !lse) -> (!x, !lse)
   return
 }
 
@@ -24,7 +30,10 @@ func.func @another_shape(%x: !x, %l0: !lse, %s: i64) {
 !lse = tensor<2x3x4xf32>
 func.func @rounded_sums(%x: !x, %s: i64) {
   // expected-error @+1 {{has queries of 'bf16' and a result of 'tensor<2x4x3x8xbf16>'; it must be of 'f32'}}
-  %o, %l = rt.ring_attention %x, %x, %x, %s, %s, %s, %s {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64, row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64} : (!x, !x, !x, i64, i64, i64, i64) -> (!x, !lse)
+  %o, %l = rt.ring_attention %x, %x, %x, %s, %s, %s, %s
+      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+      : i64} : (!x, !x, !x, i64, i64, i64, i64) -> (!x, !lse)
   return
 }
 
@@ -34,7 +43,10 @@ func.func @rounded_sums(%x: !x, %s: i64) {
 !lse = tensor<2x3x4xf32>
 func.func @four_gradients(%x: !x, %l: !lse, %s: i64) {
   // expected-error @+1 {{has 4 results of earlier slices; it must be 0 or 1 or 2 or 3}}
-  %q, %k, %v = rt.ring_attention_grad %x, %x, %x, %x, %x, %l, %s, %s, %s, %s, %x, %x, %x, %x {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64, row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64} : (!x, !x, !x, !x, !x, !lse, i64, i64, i64, i64, !x, !x, !x, !x) -> (!x, !x, !x)
+  %q, %k, %v = rt.ring_attention_grad %x, %x, %x, %x, %x, %l, %s, %s, %s, %s, %x, %x, %x, %x
+      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+      : i64} : (!x, !x, !x, !x, !x, !lse, i64, i64, i64, i64, !x, !x, !x, !x) -> (!x, !x, !x)
   return
 }
 
@@ -44,7 +56,10 @@ func.func @four_gradients(%x: !x, %l: !lse, %s: i64) {
 !lse = tensor<2x3x4xf32>
 func.func @gradient_of_a_query_for_a_key(%x: !x, %y: tensor<2x2x3x8xf32>, %l: !lse, %s: i64) {
   // expected-error @+1 {{adds 'tensor<2x4x3x8xf32>' to 'tensor<2x2x3x8xf32>' of earlier slices; the types must be the same}}
-  %q, %k, %v = rt.ring_attention_grad %x, %x, %x, %x, %x, %l, %s, %s, %s, %s, %x, %y {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64, row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0 : i64} : (!x, !x, !x, !x, !x, !lse, i64, i64, i64, i64, !x, tensor<2x2x3x8xf32>) -> (!x, !x, !x)
+  %q, %k, %v = rt.ring_attention_grad %x, %x, %x, %x, %x, %l, %s, %s, %s, %s, %x, %y
+      {causal = true, dropout = 0.0 : f64, heads_total = 3 : i64, keys_total = 8 : i64, queries_total = 8 : i64,
+      row_k = 24 : i64, row_q = 24 : i64, row_v = 24 : i64, scale = 1.0 : f64, stream = 0
+      : i64} : (!x, !x, !x, !x, !x, !lse, i64, i64, i64, i64, !x, tensor<2x2x3x8xf32>) -> (!x, !x, !x)
   return
 }
 

@@ -10,7 +10,8 @@ func.func @too_few(%t: tensor<2x8x16xf32>) {
 
 func.func @other_gates(%t: tensor<2x8x16xf32>, %g: tensor<2x8x3xf32>) {
   // expected-error @+1 {{routes rows 'tensor<4x2x8x16xf32>' by gates 'tensor<2x8x3xf32>'; these must be the rows' [.., experts], those [experts, .., columns]}}
-  %r = rt.routed dispatch %t, %g {k = 2 : i64, total = 3 : i64} : (tensor<2x8x16xf32>, tensor<2x8x3xf32>) -> tensor<4x2x8x16xf32>
+  %r = rt.routed dispatch %t, %g {k = 2 : i64, total = 3 : i64}
+      : (tensor<2x8x16xf32>, tensor<2x8x3xf32>) -> tensor<4x2x8x16xf32>
   return
 }
 
@@ -34,6 +35,7 @@ func.func @other_type(%l: tensor<2x4xf32>) {
 
 func.func @gates_of_the_sender(%r: tensor<4x2x8x16xf32>, %g: tensor<2x8x4xf32>) {
   // expected-error @+1 {{routes rows 'tensor<2x4x8x16xf32>' by gates 'tensor<2x8x4xf32>'}}
-  %s = rt.all_to_all %r by %g : tensor<2x8x4xf32> from 1 to 0 over ["ep"] : tensor<4x2x8x16xf32> -> tensor<2x4x8x16xf32>
+  %s = rt.all_to_all %r by %g : tensor<2x8x4xf32> from 1 to 0 over ["ep"]
+      : tensor<4x2x8x16xf32> -> tensor<2x4x8x16xf32>
   return
 }
