@@ -19,9 +19,9 @@ def RT_RoutedOp : RT_Op<"routed", [Pure, RT_Call<>,
                                    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Work on routed rows, as TSR_ROUTED of runtime/tessera/abi.h";
   let description = [{
-    Its sizes are those of its tensors. The last input are the gates
-    [.., experts]; work is done only where they are not 0. `k` is the number of
-    experts, of `total` on all ranks, that a token is routed to.
+    The sizes are those of the tensors. The last input holds the gates
+    [.., experts]; work is done only where they are not 0. A token is routed to
+    `k` experts of the `total` on all ranks.
   }];
   let arguments = (ins RT_RoutedKind:$kind, Variadic<AnyRankedTensor>:$inputs,
                        RT_Positive:$k, RT_Positive:$total, UnitAttr:$weighted, UnitAttr:$transposed);

@@ -8,17 +8,18 @@ include "mlir/IR/OpBase.td"
 def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
   let cppNamespace = "::tessera::rt";
   let description = [{
-    An op that one call of the runtime executes. It reads its tensor operands,
-    then writes its results; what deviates from contiguous buffers of their own
-    is said here. Their order in the program numbers "ops" of the metadata.
+    An op that one call of the runtime executes. It reads its tensor operands and
+    then writes its results. Operands and results have contiguous buffers of
+    their own unless a method of this interface says otherwise. The order of
+    these ops in the program numbers the "ops" of the metadata.
   }];
   let methods = [
     InterfaceMethod<"The operand whose buffer a result takes, or null.",
       "::mlir::OpOperand *", "getTiedOperand", (ins "unsigned":$result), "",
       [{ return nullptr; }]>,
     InterfaceMethod<[{
-      Elements between the rows that the op assumes for an operand; 0 where it
-      needs a contiguous one.
+      Elements between the rows that the op assumes for an operand; 0 where the
+      operand must be contiguous.
       }], "int64_t", "getOperandStride", (ins "unsigned":$operand), "",
       [{ return 0; }]>,
     InterfaceMethod<[{
@@ -32,15 +33,16 @@ def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
 def AsyncOpInterface : OpInterface<"AsyncOpInterface"> {
   let cppNamespace = "::tessera::rt";
   let description = [{
-    A call that may run beside the program. An asynchronous one returns at once;
-    its results are pending until `rt.wait`, the only op that may read them, and
-    until then nothing may write what it reads, or touch what it writes. Those
-    that a rank starts run one after the other, in the order of their starts.
+    A call that may run beside the program. An asynchronous call returns at once.
+    Its results are pending until `rt.wait`, the only op that may read them; until
+    then no op may write what the call reads, or read or write what it writes.
+    The asynchronous calls of a rank run one after the other, in the order in
+    which they start.
   }];
   let methods = [
-    InterfaceMethod<"Whether it returns before it is done.",
+    InterfaceMethod<"Whether the call returns before it is done.",
       "bool", "getAsync", (ins)>,
-    InterfaceMethod<"Makes it return before it is done, or not.",
+    InterfaceMethod<"Sets whether the call returns before it is done.",
       "void", "setAsync", (ins "bool":$async)>
   ];
   let verify = [{ return ::tessera::rt::verifyAsync($_op); }];
@@ -49,13 +51,13 @@ def AsyncOpInterface : OpInterface<"AsyncOpInterface"> {
 def CollectiveOpInterface : OpInterface<"CollectiveOpInterface", [AsyncOpInterface]> {
   let cppNamespace = "::tessera::rt";
   let description = [{
-    A call in which all ranks of a group take part: those that differ only on
-    the op's axes.
+    A call in which all ranks of a group take part. The ranks of a group differ
+    only on the op's axes.
   }];
   let methods = [
     InterfaceMethod<"The mesh axes that the group spans.",
       "::mlir::ArrayAttr", "getAxes", (ins)>,
-    InterfaceMethod<"What it does; decides what a rank sends.",
+    InterfaceMethod<"The collective, which decides what a rank sends.",
       "::tessera::dist::Collective", "getCollective", (ins)>,
     InterfaceMethod<"The operand or result that is whole on the axes.",
       "::mlir::Value", "getWhole", (ins)>

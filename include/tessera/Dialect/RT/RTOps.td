@@ -22,12 +22,12 @@ def RT_Dialect : Dialect {
   let cppNamespace = "::tessera::rt";
   let summary = "The lowered program of one rank: a straight list of ops";
   let description = [{
-    `func @step` holds the program, with pipeline stages one function each,
-    `@step_0`, `@step_1`, ... Its tensors have local shapes; an encoding only says how
-    rows lie in memory (`#rt.row_stride`). Scalars (i64) depend on the rank: its mesh coordinates, the
-    micro-batch, the step. Kernels are private functions of `linalg` ops with
-    `rt.schedule`; the memory plan stores offsets in `rt.offset` (an argument
-    attribute) and `rt.offsets` (one per tensor result of an op).
+    `func @step` holds the program; each pipeline stage has a function of its own,
+    `@step_0`, `@step_1`, ... Tensors have local shapes; an encoding only says how
+    rows lie in memory (`#rt.row_stride`). Scalars (i64) depend on the rank: its
+    mesh coordinates, the micro-batch, the step. Kernels are private functions of
+    `linalg` ops with `rt.schedule`. The memory plan stores offsets in `rt.offset`
+    (an argument attribute) and `rt.offsets` (one per tensor result of an op).
   }];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
@@ -49,7 +49,8 @@ def RT_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kStageAttr = "rt.stage";
     /// On an op: its micro-batch, where that is no loop's iteration.
     static constexpr ::llvm::StringLiteral kMicroBatchAttr = "rt.micro_batch";
-    /// On the module: messages and collectives that rt-check-messages has checked.
+    /// On the module: the messages and collectives that rt-check-messages has
+    /// checked.
     static constexpr ::llvm::StringLiteral kMessagesAttr = "rt.messages";
     /// On the module: the pipeline schedule as JSON, docs/Artifact.md.
     static constexpr ::llvm::StringLiteral kPipelineAttr = "rt.pipeline";
@@ -60,7 +61,8 @@ def RT_Dialect : Dialect {
   }];
 }
 
-def RT_RowStrideAttr : AttrDef<RT_Dialect, "RowStride", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+def RT_RowStrideAttr : AttrDef<RT_Dialect, "RowStride",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let mnemonic = "row_stride";
   let summary = "Rows of a tensor, along its last dimension, begin every `stride` elements";
   let description = [{
@@ -123,7 +125,8 @@ def RT_LaunchOp : RT_Op<"launch", [Pure, AttrSizedOperandSegments, RT_Call<>]> {
                        RT_I64s:$scalars, RT_Positive:$count, RT_Positive:$grain);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = [{
-    $kernel `(` $inputs `)` (`scalars` `(` $scalars^ `)`)? attr-dict `:` functional-type($inputs, $outputs)
+    $kernel `(` $inputs `)` (`scalars` `(` $scalars^ `)`)? attr-dict
+    `:` functional-type($inputs, $outputs)
   }];
 }
 
@@ -140,11 +143,11 @@ def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments, AttrSizedResultSe
     `c[m,n] = op(a) op(b) (+ bias[n]) (+ accumulator)`. The result is
     the accumulator's buffer where there is one. With `chunks` k is
     [`outer`, `chunks`, rest], and sums of chunks are added as a balanced tree
-    (TSR_CHUNKED_GEMM). What the library does beside the product, one of:
-    with the result `saved` that is the product with its bias, and `c` is
-    gelu_tanh of it; with the operand `gelu_grad(x)` `c` is the product times
-    gelu_tanh'(x); `summing a` makes `sums` [m] of op(a) over k, `summing b` those
-    of op(b), [n]. `saved` and x are contiguous.
+    (TSR_CHUNKED_GEMM). An op has at most one epilogue. With the result `saved`,
+    that is the product with its bias, and `c` is gelu_tanh of it. With the operand
+    `gelu_grad(x)`, `c` is the product times gelu_tanh'(x). `summing a` makes
+    `sums` [m] of op(a) over k, and `summing b` makes `sums` [n] of op(b). `saved`
+    and x are contiguous.
   }];
   let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, Optional<AnyRankedTensor>:$bias,
                        Optional<AnyRankedTensor>:$accumulator, Optional<AnyRankedTensor>:$gelu_input,
@@ -161,11 +164,14 @@ def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments, AttrSizedResultSe
           ::mlir::Value(), m, n, k, lda, ldb, ldc, trans_a, trans_b, ::mlir::IntegerAttr(),
           $_builder.getI64IntegerAttr(1), GemmOperandAttr());
   }]>];
-  let results = (outs AnyRankedTensor:$c, Optional<AnyRankedTensor>:$saved, Optional<AnyRankedTensor>:$sums);
+  let results = (outs AnyRankedTensor:$c, Optional<AnyRankedTensor>:$saved,
+                      Optional<AnyRankedTensor>:$sums);
   let assemblyFormat = [{
-    $a `,` $b (`bias` `(` $bias^ `:` type($bias) `)`)? (`into` `(` $accumulator^ `:` type($accumulator) `)`)?
+    $a `,` $b (`bias` `(` $bias^ `:` type($bias) `)`)?
+    (`into` `(` $accumulator^ `:` type($accumulator) `)`)?
     (`gelu_grad` `(` $gelu_input^ `:` type($gelu_input) `)`)? (`summing` $sums_of^)?
-    attr-dict `:` type($a) `,` type($b) `->` type($c) (`saving` type($saved)^)? (`sums` type($sums)^)?
+    attr-dict `:` type($a) `,` type($b) `->` type($c) (`saving` type($saved)^)?
+    (`sums` type($sums)^)?
   }];
   let hasVerifier = 1;
 }
@@ -176,8 +182,8 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments, RT_Call
   let description = [{
     Operands may be strided views; `row_*` are the strides of a sequence
     position in elements. Scalars place the causal mask and dropout in the
-    global tensor: `query_start` (absent: 0) is the position of the first query
-    among `queries_total` (0: there are no others). The table of a bias by
+    global tensor: `query_start` (0 when absent) is the position of the first
+    query among `queries_total` (0 if there are no others). The table of a bias by
     distance is in the type of `lse`; `max_distance` is 0 without one.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
@@ -254,8 +260,8 @@ def RT_CopyOp : RT_Op<"copy", [Pure, AllTypesMatch<["input", "result"]>, RT_Call
 def RT_ViewOp : RT_Op<"view", [Pure]> {
   let summary = "A part of a tensor in the same memory";
   let description = [{
-    Starts `offset + index * stride` elements into `source` (index: the
-    micro-batch, 0 when absent). Consecutive sequence positions may be further
+    The view starts `offset + index * stride` elements into `source`; `index` is
+    the micro-batch, or 0 when absent. Consecutive sequence positions may be further
     apart than the view's own size: the consumer knows the row stride.
   }];
   let arguments = (ins AnyRankedTensor:$source, Optional<I64>:$index, I64Attr:$offset,
@@ -270,8 +276,8 @@ def RT_ViewOp : RT_Op<"view", [Pure]> {
 def RT_ConcatOp : RT_Op<"concat", [Pure]> {
   let summary = "A tensor whose parts were written in place by their producer";
   let description = [{
-    Part `k` starts `offsets[k]` elements into the result. Its producer writes
-    it there: the memory plan places parts inside the result.
+    Part `k` starts `part_offsets[k]` elements into the result. The memory plan
+    places parts inside the result, so that their producers write them there.
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$parts, DenseI64ArrayAttr:$part_offsets);
   let results = (outs AnyRankedTensor:$result);
@@ -292,13 +298,14 @@ def RT_AllReduceOp : RT_Op<"all_reduce", [Pure, AllTypesMatch<["input", "result"
 def RT_WaitOp : RT_Op<"wait", [AllTypesMatch<["pending", "result"]>, RT_Call<["getTiedOperand"]>]> {
   let summary = "Waits until an asynchronous call is done";
   let description = [{
-    The result is the call's, in the same buffer. `inputs` are what the call
-    reads elsewhere, so that it lives until here.
+    The result is that of the call, in the same buffer. `inputs` are the other
+    tensors that the call reads, which must live until here.
   }];
   let arguments = (ins AnyRankedTensor:$pending, Variadic<AnyRankedTensor>:$inputs);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $pending (`reading` `(` $inputs^ `:` type($inputs) `)`)? attr-dict `:` type($pending) `->` type($result)
+    $pending (`reading` `(` $inputs^ `:` type($inputs) `)`)? attr-dict
+    `:` type($pending) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -308,27 +315,33 @@ def RT_AllGatherOp : RT_Op<"all_gather", [Pure, RT_Call<>, RT_Collective]> {
   let description = [{
     The ranks of the group are ordered as in the mesh.
   }];
-  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim,
-                       UnitAttr:$async);
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$dim, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input `along` $dim `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = [{
+    $input `along` $dim `over` $axes (`async` $async^)? attr-dict
+    `:` type($input) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
 def RT_ReduceScatterOp : RT_Op<"reduce_scatter", [Pure, RT_Call<>, RT_Collective]> {
   let summary = "Sums over the ranks; each keeps its chunk of a dimension";
-  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim,
-                       UnitAttr:$async);
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$dim, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input `along` $dim `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = [{
+    $input `along` $dim `over` $axes (`async` $async^)? attr-dict
+    `:` type($input) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
 def RT_AllToAllOp : RT_Op<"all_to_all", [Pure, RT_Call<>, RT_Collective]> {
   let summary = "Gathers one dimension and scatters another";
   let description = [{
-    The ranks' chunks of dimension `gathered` become whole; of dimension
-    `scattered` each rank keeps its chunk. With `gates` [batch, sequence,
+    The ranks' chunks of dimension `gathered` become whole, and each rank keeps
+    its chunk of dimension `scattered`. With `gates` [batch, sequence,
     experts] of the result's chunks, rows of the result [experts, batch,
     sequence, ..] whose gate is 0 are not sent and are 0.
   }];
@@ -337,8 +350,8 @@ def RT_AllToAllOp : RT_Op<"all_to_all", [Pure, RT_Call<>, RT_Collective]> {
                        ConfinedAttr<I64Attr, [IntNonNegative]>:$scattered, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $input (`by` $gates^ `:` type($gates))? `from` $gathered `to` $scattered `over` $axes (`async` $async^)?
-    attr-dict `:` type($input) `->` type($result)
+    $input (`by` $gates^ `:` type($gates))? `from` $gathered `to` $scattered `over` $axes
+    (`async` $async^)? attr-dict `:` type($input) `->` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -9,7 +9,7 @@
 def RT_ShiftOp : RT_Op<"shift", [Pure, AllTypesMatch<["input", "result"]>, RT_Call<>, RT_Collective]> {
   let summary = "The tensor of the rank before, in a ring along one axis";
   let description = [{
-    Every rank gives its tensor to the next one; the last gives to the first.
+    Every rank sends its tensor to the next rank, and the last to the first.
   }];
   let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
@@ -17,7 +17,7 @@ def RT_ShiftOp : RT_Op<"shift", [Pure, AllTypesMatch<["input", "result"]>, RT_Ca
 }
 
 def RT_ZigzagOp : RT_Op<"zigzag", [Pure, RT_Call<>, RT_Collective]> {
-  let summary = "Between a rank's slice of a dimension and chunks of balanced causal work";
+  let summary = "Converts a rank's slice of a dimension and chunks of balanced causal work";
   let description = [{
     With n ranks on the axis a dimension is cut into 2 n chunks. In whole slices
     rank r has chunks 2 r and 2 r + 1, one after the other; as two tensors it
@@ -29,7 +29,8 @@ def RT_ZigzagOp : RT_Op<"zigzag", [Pure, RT_Call<>, RT_Collective]> {
                        ConfinedAttr<I64Attr, [IntNonNegative]>:$dim, UnitAttr:$async);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = [{
-    $inputs `along` $dim `over` $axes (`async` $async^)? attr-dict `:` type($inputs) `->` type($outputs)
+    $inputs `along` $dim `over` $axes (`async` $async^)? attr-dict
+    `:` type($inputs) `->` type($outputs)
   }];
   let extraClassDeclaration = [{
     /// Whether the op makes a slice of chunks, and not chunks of a slice.
@@ -44,9 +45,9 @@ def RT_RingAttentionOp : RT_Op<"ring_attention", [Pure, RT_Call<["getTiedOperand
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Attention over one slice of the keys, added to that of earlier slices";
   let description = [{
-    As `rt.attention`, but keys are the positions from `key_start` on, of
-    `keys_total`. `earlier` is empty, or output and lse for the slices before:
-    the result takes their buffers. The output is f32 for bf16 queries. A slice
+    Like `rt.attention`, but the keys are those at the positions from `key_start`
+    on, of `keys_total`. `earlier` is empty, or the output and lse for the slices
+    before, whose buffers the results take. The output is f32 for bf16 queries. A slice
     that the causal mask hides costs nothing.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,

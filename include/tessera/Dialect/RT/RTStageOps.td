@@ -14,10 +14,10 @@ def RT_Token : Type<CPred<"::tessera::rt::isToken($_self)">, "a token, tensor<1x
 def RT_SendOp : RT_Op<"send", [RT_Call<>, AsyncOpInterface]> {
   let summary = "Sends a tensor to the rank at coordinate `peer` of an axis";
   let description = [{
-    Ends when the peer has received it: the peer must make the matching
-    `rt.receive`, and messages between two ranks pair up in order. A message is
-    asynchronous at both ends or at none; an asynchronous send makes a token for
-    `rt.wait`, and until that the operand may be read, but not be written.
+    The send ends when the peer has received the tensor. The peer must make the
+    matching `rt.receive`, and messages between two ranks pair up in order. A
+    message is asynchronous at both ends or at neither. An asynchronous send makes
+    a token for `rt.wait`; until then the operand may be read, but not written.
   }];
   let arguments = (ins AnyRankedTensor:$input, RT_Coordinate:$peer, StrAttr:$axis, UnitAttr:$async);
   let results = (outs Optional<RT_Token>:$token);
@@ -30,7 +30,7 @@ def RT_SendOp : RT_Op<"send", [RT_Call<>, AsyncOpInterface]> {
 }
 
 def RT_ReceiveOp : RT_Op<"receive", [RT_Call<>, AsyncOpInterface]> {
-  let summary = "What the rank at coordinate `peer` of an axis sends";
+  let summary = "Receives a tensor from the rank at coordinate `peer` of an axis";
   let arguments = (ins RT_Coordinate:$peer, StrAttr:$axis, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "`from` $peer `on` $axis (`async` $async^)? attr-dict `:` type($result)";
@@ -43,7 +43,10 @@ def RT_BroadcastOp : RT_Op<"broadcast", [RT_Call<["getTiedOperand"]>, RT_Collect
   }];
   let arguments = (ins Optional<AnyRankedTensor>:$input, RT_Coordinate:$root, StrArrayAttr:$axes, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "($input^ `:` type($input))? `from` $root `over` $axes (`async` $async^)? attr-dict `->` type($result)";
+  let assemblyFormat = [{
+    ($input^ `:` type($input))? `from` $root `over` $axes (`async` $async^)? attr-dict
+    `->` type($result)
+  }];
 }
 
 #endif // TESSERA_DIALECT_RT_RTSTAGEOPS_TD
