@@ -1,9 +1,9 @@
 //===- CheckMessages.cpp - no rank waits for ever -------------------------===//
-// Judges the programs that are emitted, not the schedule that they come from.
-// What runs beside the program counts where it is started, as if the program
-// waited there. If all ranks end so, they do as well when they wait later: of
-// the calls in the order in which they ended, the first that is left has all
-// its ranks, for these wait for earlier ones only.
+// The check is of the programs that are emitted, not of the schedule that they
+// come from. An asynchronous call counts where it starts, as if the program
+// waited there. If all ranks end this way, they also end when they wait later:
+// take the calls in the order in which they ended here; all ranks of the first
+// one that is left have come to it, as they wait for earlier calls only.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Communicate/Passes.h"

@@ -63,7 +63,8 @@ void Filling::add(AllReduceOp op) {
   bucket.bytes += bytes;
 }
 
-/// What an op reads must have been reduced before it.
+/// Ends the buckets of the values that an op reads, which must be reduced
+/// before it.
 void Filling::closeReadBy(Operation &op) {
   for (auto &[key, bucket] : open) {
     bool reads = llvm::any_of(bucket.members, [&](AllReduceOp member) {

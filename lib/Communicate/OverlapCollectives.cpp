@@ -89,7 +89,7 @@ Operation *OverlapCollectivesPass::prefetchPoint(CollectiveOpInterface op) {
   return last && last->isBeforeInBlock(op) ? last : op->getPrevNode();
 }
 
-/// What is summed from a whole tensor holds on to it until the wait: it waits
+/// A sum of a whole tensor keeps the tensor alive until its wait, so it waits
 /// before the next such sum starts.
 void OverlapCollectivesPass::limitPending(CollectiveOpInterface op,
                                           Operation *wait) {
@@ -121,8 +121,8 @@ Operation *afterSends(Operation *source, Operation *use) {
   return op;
 }
 
-/// Starts as soon as the operands exist and waits right before the first use,
-/// if there is work in between.
+/// Starts a collective as soon as its operands exist and waits right before the
+/// first use, if there is work in between.
 void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
   Block *block = op->getBlock();
   Operation *source = lastSource(op), *use = firstUse(block, op);

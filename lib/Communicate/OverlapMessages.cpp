@@ -102,8 +102,8 @@ Operation *nextWriter(Operation *op, Value value) {
   return next;
 }
 
-/// Waits before somebody writes over the tensor, or before the next send: what
-/// is sent holds on to its memory until then.
+/// A send waits before another op writes over the tensor, or before the next
+/// send: the tensor keeps its memory until then.
 void OverlapMessagesPass::overlap(SendOp send) {
   Last &last = started[send->getBlock()];
   if (last.sent && send->isBeforeInBlock(last.sent))

@@ -109,7 +109,7 @@ void OptimizerBuilder::collectParameters() {
     params.push_back(p);
   }
   for (Parameter &p : params) {
-    // Like the gradient: they lie where the update happens.
+    // The moments are placed like the gradient, where the update happens.
     auto type = cast<RankedTensorType>(p.value.getType());
     auto where = cast<RankedTensorType>(p.grad.getType()).getEncoding();
     type = RankedTensorType::get(type.getShape(), type.getElementType(), where);
@@ -161,8 +161,9 @@ std::string OptimizerBuilder::lettersOf(Value value) {
   return dist::Signature::elementwise(rank, 1).out;
 }
 
-/// sqrt of the sum of squares. Each scalar is partial on every axis before the
-/// sum, so nothing is counted twice and one all-reduce per axis is left.
+/// Makes the square root of the sum of squares. Each scalar is partial on every
+/// axis before the sum, so that nothing is counted twice and one all-reduce per
+/// axis is left.
 Value OptimizerBuilder::globalNorm() {
   SmallVector<Value> squares;
   for (const Parameter &p : params) {
@@ -210,7 +211,8 @@ void OptimizerBuilder::markPhase(Operation *op) {
     nn::setPhase(op, nn::Phase::Optimizer);
 }
 
-/// A gradient per parameter, in their order, after the loss.
+/// Checks that the function returns the loss and then a gradient per parameter,
+/// in their order.
 LogicalResult OptimizerBuilder::checkGradients() {
   unsigned parameters = 0;
   for (unsigned k = 0; k < func.getNumArguments(); ++k)

@@ -59,8 +59,9 @@ LogicalResult AssignOwnersPass::check(func::FuncOp func) {
   return success();
 }
 
-/// Number of a returned gradient, and its owner: the largest first, to the
-/// rank that has the fewest bytes so far (of equal ones the first).
+/// Maps the number of a returned gradient to its owner. The largest parameter
+/// comes first; each goes to the rank that has the fewest bytes so far (the
+/// first of equal ranks).
 SmallVector<std::pair<unsigned, int64_t>>
 AssignOwnersPass::owners(Operation *ret) {
   SmallVector<std::pair<unsigned, int64_t>> result;
@@ -108,7 +109,7 @@ Value keep(OpBuilder &builder, Value value, State at) {
   return kept.getOutput();
 }
 
-/// The ops after the sum are at the owner, too.
+/// Gives the ops after the sum to the owner, too.
 LogicalResult AssignOwnersPass::keepAt(OpOperand &gradient, int64_t owner) {
   ConvertOp sum = sumOf(gradient.get());
   Value source = sum ? sum.getOutput() : gradient.get();

@@ -88,9 +88,9 @@ std::vector<Segment> AssignStagesPass::cut(func::FuncOp func) {
   return segments;
 }
 
-/// Fewest flops of the largest chunk, then fewest squares of flops, so that
-/// chunks below the largest are alike too. best[k][n]: the first n segments in
-/// k chunks.
+/// Minimizes the flops of the largest chunk, then the sum of squares of flops,
+/// so that the smaller chunks are alike too. best[k][n] is the best cut of the
+/// first n segments into k chunks.
 FailureOr<std::vector<int64_t>>
 AssignStagesPass::balance(func::FuncOp func, ArrayRef<Segment> segments) {
   int64_t n = segments.size(), chunks = chunkCount();

@@ -54,7 +54,8 @@ struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
                                 Placement &place);
 };
 
-/// Neither the key heads nor the query heads of each share out evenly.
+/// Emits the error of an axis that divides neither the key heads nor the query
+/// heads of each.
 LogicalResult emitUnevenGroups(func::FuncOp func, StringRef name,
                                StringRef dims, RankedTensorType type,
                                std::pair<StringAttr, int64_t> axis) {
@@ -72,7 +73,8 @@ LogicalResult emitUnevenGroups(func::FuncOp func, StringRef name,
          << groups << " or " << queries << ", the largest below is " << largest;
 }
 
-/// What a letter of `nn.dims` counts that cannot be padded; empty: it can be.
+/// The units that a letter of `nn.dims` counts, which cannot be padded; empty
+/// if the dimension can be padded.
 struct Unit {
   StringRef what, of;
   StringRef container, pieces; ///< "a batch with a multiple of 2 sequences"
@@ -198,7 +200,7 @@ LogicalResult DistributePass::returnInvariant(func::FuncOp func,
   return success();
 }
 
-/// Without experts `ep` would be another `dp`, and nothing else.
+/// Refuses `ep` without experts, where it would only be another `dp`.
 LogicalResult checkExperts(func::FuncOp func, MeshAttr mesh) {
   if (mesh.getSize(kExpertAxis) == 1)
     return success();
@@ -210,7 +212,7 @@ LogicalResult checkExperts(func::FuncOp func, MeshAttr mesh) {
                              "none; use 'dp' instead";
 }
 
-/// Sums of a fixed order are cut into chunks on these axes only.
+/// Refuses other axes: only these cut sums of a fixed order into chunks.
 LogicalResult checkInvariance(func::FuncOp func, MeshAttr mesh) {
   if (!chunksOf(func))
     return success();

@@ -20,7 +20,7 @@ void eraseType(Value value) {
     value.setType(dist::erased(type));
 }
 
-/// Whether one op repeats another: all but the phase is the same.
+/// Whether one op repeats another: everything except the phase is the same.
 bool repeats(Operation *clone, Operation *op) {
   NamedAttrList left(clone->getDiscardableAttrDictionary());
   NamedAttrList right(op->getDiscardableAttrDictionary());
@@ -45,7 +45,7 @@ Operation *findRepeated(Operation *clone) {
   return nullptr;
 }
 
-/// In program order, so that operands have been replaced.
+/// Goes in program order, so that operands have been replaced.
 void eraseRepeated(ModuleOp module) {
   module.walk([](Operation *op) {
     if (!nn::isRecomputed(op))

@@ -93,7 +93,7 @@ bool isTerm(Operation *op) {
          (*op->user_begin())->getBlock() == op->getBlock();
 }
 
-/// Terms of a sum, and the sums that it is made of, itself last.
+/// Collects the terms of a sum and the sums that it is made of, itself last.
 void collect(nn::AddOp sum, SmallVector<Value> &terms,
              SmallVector<Operation *> &sums) {
   SmallVector<std::pair<nn::AddOp, unsigned>> path = {{sum, 0}};
@@ -113,7 +113,7 @@ void collect(nn::AddOp sum, SmallVector<Value> &terms,
   }
 }
 
-/// Arguments of the block first, and what is from outside of it.
+/// Orders arguments of the block and values from outside of it first.
 bool isMadeBefore(Value a, Value b, Block *block) {
   auto here = [&](Value v) {
     return v.getDefiningOp() && v.getParentBlock() == block;
@@ -181,7 +181,7 @@ std::string tessera::compareErased(ModuleOp parallel, ModuleOp serial,
   dist::MeshAttr mesh = dist::meshOf(parallel);
   if (why.empty() || !mesh || mesh.getSize(kPipelineAxis) == 1)
     return why;
-  // Stages add up their own gradients of what they share first.
+  // Stages first add their own gradients of the values that they share.
   OwningOpRef<ModuleOp> ordered = serial.clone();
   right = ordered->lookupSymbol<func::FuncOp>(name);
   orderSums(left);

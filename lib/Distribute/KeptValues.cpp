@@ -17,7 +17,8 @@ namespace {
 /// its results: elementwise ops have up to 1 (a product of bf16), matrix
 /// products the size of the contracted dimension.
 constexpr int64_t kCheapFlopsPerByte = 2;
-/// And reads no more than so many bytes for each: not a sum or maximum of rows.
+/// A cheap op also reads no more than so many bytes for each byte of its
+/// results, unlike a sum or maximum of rows.
 constexpr int64_t kCheapReadsPerByte = 4;
 
 /// "h.3.mlp" -> "h.3"; "" for what is in no layer.
@@ -65,7 +66,7 @@ private:
   bool leavesLayer(Operation *op);
   bool isCheap(Operation *op);
   int64_t bytesOf(Value value);
-  /// Reads what is computed from data.
+  /// Whether the op reads a value that is computed from data.
   bool reads(OpOperand &operand) {
     return dependent.contains(operand.get()) && readsElements(operand);
   }
@@ -95,7 +96,7 @@ void Selection::findDataDependent() {
       dependent.insert(op.result_begin(), op.result_end());
 }
 
-/// Elements on one rank, in bytes.
+/// The bytes of a value on one rank.
 int64_t Selection::bytesOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   int64_t elements = 1;
@@ -129,15 +130,16 @@ bool Selection::leavesLayer(Operation *op) {
   });
 }
 
-/// What another stage sent is kept: to have it again it would have to be kept
-/// there.
+/// A value that another stage sent is kept: to send it again, that stage would
+/// have to keep it.
 bool isReceived(Operation *op) {
   auto convert = dyn_cast<dist::ConvertOp>(op);
   return convert && convert.getTo().kind == dist::State::A &&
          convert.getFrom().kind == dist::State::A;
 }
 
-/// The total over all micro-batches is made once, in front of them.
+/// Whether the op makes a total, which is summed over all micro-batches before
+/// them.
 bool isTotal(Operation *op) { return nn::hasTag(op, nn::Tag::BatchTotal); }
 
 bool Selection::mayRepeat(Operation *op) {
@@ -146,7 +148,8 @@ bool Selection::mayRepeat(Operation *op) {
   return repeated.contains(layerOf(op)) || isCheap(op);
 }
 
-/// What backward reads, and what that could be computed from.
+/// Finds the values that backward reads, and those that they could be computed
+/// from.
 void Selection::findNeeded() {
   for (Operation &op : func.getBody().front())
     for (OpOperand &operand : op.getOpOperands())

@@ -60,7 +60,7 @@ StringRef Marker::dimsOf(Value value) {
   return it->second;
 }
 
-/// Data has a dimension of micro-batches in front.
+/// The letters of data, whose first dimension is that of micro-batches.
 void Marker::nameArguments() {
   for (BlockArgument argument : func.getArguments()) {
     auto named = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),

@@ -96,7 +96,8 @@ bool isFixed(func::FuncOp func, Value value) {
   return isa<BlockArgument>(value) && !isData(func, value);
 }
 
-/// Stage 3 of ZeRO gathers parameters, and cuts them, in the body.
+/// Whether an op of the prologue stays outside of the body: stage 3 of ZeRO
+/// gathers and slices parameters in the body.
 bool MicroBatchPass::isPrologue(Operation *op) const {
   if (auto convert = dyn_cast<dist::ConvertOp>(op))
     return zero < 3 || convert.getKind() != dist::ConversionKind::AllGather;
@@ -124,8 +125,8 @@ void MicroBatchPass::findPrologue(func::FuncOp func) {
   }
 }
 
-/// Whether gradients of another stage are in it: they are sent once, for all
-/// micro-batches.
+/// Whether the value has gradients of another stage in it, which are sent once
+/// for all micro-batches.
 static bool isFromAnotherStage(Value value) {
   if (auto sum = value.getDefiningOp<nn::AddOp>())
     return llvm::any_of(sum->getOperands(), isFromAnotherStage);
@@ -161,8 +162,8 @@ void MicroBatchPass::findEpilogue(func::FuncOp func) {
   }
 }
 
-/// The total of all micro-batches is known before the first one's backward: a
-/// loop of its own makes it, in front of all others.
+/// Sums totals of all micro-batches in a loop of its own, before the others, as
+/// backward of the first micro-batch needs them.
 LogicalResult MicroBatchPass::sumTotals(func::FuncOp func) {
   SmallVector<Operation *> tagged;
   for (Operation &op : func.getOps())

@@ -1,5 +1,5 @@
 //===- MinimumCut.cpp - the cheapest values between two sides -------------===//
-// Vertex v is an arc from node 2v to node 2v + 1, as wide as it costs.
+// Vertex v is an arc from node 2v to node 2v + 1, whose capacity is its cost.
 //===----------------------------------------------------------------------===//
 
 #include "lib/Distribute/MinimumCut.h"
@@ -34,7 +34,7 @@ void MinimumCut::addSink(unsigned vertex) {
   addArc(2 * vertex + 1, sink, kUnlimited);
 }
 
-/// Sends what fits along a shortest path; false if there is none.
+/// Sends as much as a shortest path carries; false if there is no path.
 bool MinimumCut::augment() {
   std::vector<unsigned> cameBy(out.size(), kNone);
   std::vector<unsigned> queue = {source};

@@ -1,6 +1,6 @@
 //===- MinimumCut.h - the cheapest values between two sides -----*- C++ -*-===//
-// A directed graph whose vertices cost something: which of them separate the
-// sources from the sinks at the least cost (Ford and Fulkerson 1956, with the
+// Finds the vertices of a directed graph that separate the sources from the
+// sinks at the least cost (Ford and Fulkerson 1956, with the
 // shortest augmenting paths of Edmonds and Karp 1972).
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +24,9 @@ public:
 
   /// If several cuts are cheapest, this is the one nearest to the sinks.
   void solve();
-  /// The vertex is part of the cut.
+  /// Whether the vertex is part of the cut.
   bool isCut(unsigned vertex) const;
-  /// It lies between the cut and the sinks.
+  /// Whether the vertex lies between the cut and the sinks.
   bool isBehind(unsigned vertex) const;
 
 private:

@@ -46,7 +46,7 @@ bool isRead(OpOperand &operand) {
                                        operand.getOperandNumber());
 }
 
-/// Stands for a gather at the place that the pass has come to.
+/// The gather that replaces another at the place that the pass has come to.
 struct Copy {
   IRMapping values;
   int64_t lastUse = -1; ///< Gathers made until then.

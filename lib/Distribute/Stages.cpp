@@ -1,6 +1,6 @@
 //===- Stages.cpp - chunks of the model on pipeline stages ----------------===//
-// The part of a plan that is about `pp`: an op lives at the stage of its chunk,
-// a parameter where it is used.
+// The part of a sharding plan that concerns `pp`: an op lives at the stage of
+// its chunk, and a parameter at the stage that uses it.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Distribute/Stages.h"
@@ -41,7 +41,8 @@ std::optional<State> ShardingPlan::stageOf(Operation *op) const {
   return State{State::A, *chunk % stages()};
 }
 
-/// Used at several stages, it rests at the first and is sent to the others.
+/// A parameter that several stages use rests at the first one, which sends it
+/// to the others.
 RankedTensorType ShardingPlan::atStage(BlockArgument parameter) const {
   auto type = cast<RankedTensorType>(parameter.getType());
   std::optional<int64_t> first;

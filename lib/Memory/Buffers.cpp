@@ -151,8 +151,8 @@ static bool isWrittenAs(Value part, const RowLayout &layout) {
                       cast<OpResult>(part).getResultNumber()) == layout.stride);
 }
 
-/// Parts move into the concatenation's buffer: what they were written in place
-/// of moves along.
+/// Moves parts into the concatenation's buffer, together with the values that
+/// they were written over.
 void Buffers::visitConcat(ConcatOp concat) {
   add(concat.getResult());
   unsigned whole = places[concat.getResult()].buffer;
@@ -329,7 +329,7 @@ void Buffers::shareAt(LaunchOp launch, OpResult result) {
     if (!dies || input.getType() != result.getType() || !fillsBuffer(input) ||
         !mayWriteOver(result, place))
       continue;
-    // What a loop starts from is made right before it.
+    // The initial values of a loop are made right before it.
     auto loop = input.getDefiningOp<LoopOp>();
     int64_t since = loop ? live.positionOf(loop) : buffer.begin;
     if (!isWhole && !isFreeSince(since, result))

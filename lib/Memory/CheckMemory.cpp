@@ -1,7 +1,7 @@
 //===- CheckMemory.cpp - every read sees what was written -----------------===//
 // Executes the program on an abstract arena that knows, for every byte, which
-// value was written there last. Needs no lifetimes: an overlap that matters is
-// a read of another value's bytes.
+// value was written there last. It needs no lifetimes: an overlap that matters
+// is a read of another value's bytes.
 //===----------------------------------------------------------------------===//
 
 #include "lib/Memory/AbstractArena.h"
@@ -149,7 +149,8 @@ bool Checker::mayOverlap(RuntimeCallOpInterface call, OpOperand &operand,
                       result.getResultNumber());
 }
 
-/// What an op writes may not touch what it reads, nor its other results.
+/// The bytes that an op writes may not overlap those that it reads, nor its
+/// other results.
 LogicalResult Checker::checkApart(RuntimeCallOpInterface call,
                                   OpResult result) {
   ByteRange bytes = bytesOfValue(result);

@@ -3,9 +3,8 @@
 #include "lib/Memory/Buffers.h"
 #include "lib/Memory/MemoryRules.h"
 #include "mlir/IR/Threading.h"
-#include "tessera/Dialect/NN/Marks.h"
-#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RTProgram.h"
+#include "tessera/Dialect/RT/ResultMarks.h"
 #include "tessera/Dialect/RT/RowLayout.h"
 #include "tessera/Memory/Passes.h"
 
@@ -66,18 +65,6 @@ bool needsSnapshot(OpResult result) {
          !layoutOf(result).isContiguous();
 }
 
-/// Sets one entry of a per-result attribute.
-void setEntry(OpResult result, StringRef name, Attribute entry) {
-  Operation *op = result.getOwner();
-  auto old = op->getAttrOfType<ArrayAttr>(name);
-  SmallVector<Attribute> entries(op->getNumResults(),
-                                 DictionaryAttr::get(op->getContext()));
-  if (old)
-    llvm::copy(old.getValue().take_front(entries.size()), entries.begin());
-  entries[result.getResultNumber()] = entry;
-  op->setAttr(name, ArrayAttr::get(op->getContext(), entries));
-}
-
 CopyOp createCopy(OpBuilder &builder, Operation *like, Value value) {
   auto copy = CopyOp::create(builder, like->getLoc(), value.getType(), value);
   nn::inheritPhase(copy, like);
@@ -98,9 +85,9 @@ void InsertCopiesPass::copyKeptValues(func::FuncOp func) {
     for (StringRef name :
          {StringRef(RTDialect::kKeepAttr), StringRef(RTDialect::kRoleAttr)})
       if (DictionaryAttr entry = resultEntry(result, name))
-        setEntry(cast<OpResult>(copy.getResult()), name, entry);
-    setEntry(result, RTDialect::kKeepAttr,
-             DictionaryAttr::get(func.getContext()));
+        setResultEntry(cast<OpResult>(copy.getResult()), name, entry);
+    setResultEntry(result, RTDialect::kKeepAttr,
+                   DictionaryAttr::get(func.getContext()));
   }
 }
 
