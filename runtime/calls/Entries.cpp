@@ -13,226 +13,224 @@ namespace {
 // Below this many bytes a second thread costs more than it saves.
 constexpr int64_t threadBytes = int64_t(1) << 20;
 
-/// `context` is the Rank.
-template <class Body>
-int32_t enter(void *context, int64_t op, const Body &body) noexcept {
+struct CpuCall {
+  Rank &rank;
+  int64_t op;
+  void *const *buffers;
+  const int64_t *args;
+};
+
+/// What TSR_ENTRY_<entry> does: a specialization for each line of
+/// abi_entries.def.
+template <int entry> Status run(const CpuCall &call);
+
+template <int entry>
+int32_t entryOf(void *context, int64_t op, void *const *buffers,
+                const int64_t *args) noexcept {
   Rank &rank = *static_cast<Rank *>(context);
-  return enterOp(rank, op, [&] { return body(rank); });
+  return enterOp(rank, op, [&] {
+    return run<entry>({rank, op, buffers, args});
+  });
 }
+
+//===----------------------------------------------------------------------===//
+// Compute
+//===----------------------------------------------------------------------===//
 
 using Compute = int32_t (*)(int, void *const *, const int64_t *, std::string *);
 
-template <Compute compute>
-int32_t computeEntry(void *context, int64_t op, void *const *buffers,
-                     const int64_t *args) {
-  return enter(context, op, [&](Rank &rank) -> Status {
-    std::string error;
-    if (compute(rank.threads, buffers, args, &error) == 0)
-      return {};
-    return {TSR_INTERNAL, error};
-  });
-}
-
-int32_t launch(void *context, int64_t op, void *const *buffers,
-               const int64_t *args) {
-  return enter(context, op, [&](Rank &rank) -> Status {
-    auto kernel = reinterpret_cast<tsr_abi_kernel>(buffers[0]);
-    cpuLaunch(rank.threads, kernel, buffers + 1, args + TSR_LAUNCH_SCALARS,
-              args[TSR_LAUNCH_COUNT], args[TSR_LAUNCH_GRAIN]);
+Status compute(const CpuCall &call, Compute function) {
+  std::string error;
+  if (function(call.rank.threads, call.buffers, call.args, &error) == 0)
     return {};
-  });
+  return {TSR_INTERNAL, error};
 }
 
-int32_t fill(void *context, int64_t op, void *const *buffers,
-             const int64_t *args) {
-  return enter(context, op, [&](Rank &rank) -> Status {
-    int64_t bytes = args[TSR_FILL_BYTES];
-    int64_t pieces = std::clamp<int64_t>(bytes / threadBytes, 1, rank.threads);
-    int64_t length = (bytes + pieces - 1) / pieces;
-    char *data = static_cast<char *>(buffers[0]);
-    inParallel(static_cast<int>(pieces), [&](int64_t piece) {
-      int64_t begin = std::min(piece * length, bytes);
-      std::memset(data + begin, 0, std::min(length, bytes - begin));
-    });
-    return {};
-  });
+template <> Status run<TSR_ENTRY_GEMM>(const CpuCall &call) {
+  return compute(call, cpuGemm);
 }
 
-int32_t copy(void *context, int64_t op, void *const *buffers,
-             const int64_t *args) {
-  return enter(context, op, [&](Rank &rank) -> Status {
-    int64_t rows = args[TSR_COPY_ROWS], bytes = args[TSR_COPY_ROW_BYTES];
-    int64_t srcStride = args[TSR_COPY_SRC_STRIDE];
-    int64_t dstStride = args[TSR_COPY_DST_STRIDE];
-    int64_t pieces =
-        std::clamp<int64_t>(rows * bytes / threadBytes, 1, rank.threads);
-    const char *src = static_cast<const char *>(buffers[0]);
-    char *dst = static_cast<char *>(buffers[1]);
-    inParallel(static_cast<int>(pieces), [&](int64_t piece) {
-      for (int64_t row = rows * piece / pieces;
-           row < rows * (piece + 1) / pieces; ++row)
-        std::memcpy(dst + row * dstStride, src + row * srcStride, bytes);
-    });
-    return {};
-  });
+template <> Status run<TSR_ENTRY_CHUNKED_GEMM>(const CpuCall &call) {
+  return compute(call, cpuChunkedGemm);
 }
 
-/// Runs a call of the communicator, or has the communication thread run it.
-/// `target` names it for `wait`.
-Status communicate(Rank &rank, int64_t op, bool isAsync, const void *target,
-                   Background::Job run) {
+template <> Status run<TSR_ENTRY_ATTENTION>(const CpuCall &call) {
+  return compute(call, cpuAttention);
+}
+
+template <> Status run<TSR_ENTRY_ATTENTION_BACKWARD>(const CpuCall &call) {
+  return compute(call, cpuAttentionBackward);
+}
+
+template <> Status run<TSR_ENTRY_SCATTER_ADD>(const CpuCall &call) {
+  return compute(call, cpuScatterAdd);
+}
+
+template <> Status run<TSR_ENTRY_CHUNKED_SCATTER_ADD>(const CpuCall &call) {
+  return compute(call, cpuChunkedScatterAdd);
+}
+
+template <> Status run<TSR_ENTRY_ROUTED>(const CpuCall &call) {
+  return compute(call, cpuRouted);
+}
+
+template <> Status run<TSR_ENTRY_LAUNCH>(const CpuCall &call) {
+  auto kernel = reinterpret_cast<tsr_abi_kernel>(call.buffers[0]);
+  cpuLaunch(call.rank.threads, kernel, call.buffers + 1,
+            call.args + TSR_LAUNCH_SCALARS, call.args[TSR_LAUNCH_COUNT],
+            call.args[TSR_LAUNCH_GRAIN]);
+  return {};
+}
+
+template <> Status run<TSR_ENTRY_FILL>(const CpuCall &call) {
+  int64_t bytes = call.args[TSR_FILL_BYTES];
+  int64_t pieces =
+      std::clamp<int64_t>(bytes / threadBytes, 1, call.rank.threads);
+  int64_t length = (bytes + pieces - 1) / pieces;
+  char *data = static_cast<char *>(call.buffers[0]);
+  inParallel(static_cast<int>(pieces), [&](int64_t piece) {
+    int64_t begin = std::min(piece * length, bytes);
+    std::memset(data + begin, 0, std::min(length, bytes - begin));
+  });
+  return {};
+}
+
+template <> Status run<TSR_ENTRY_COPY>(const CpuCall &call) {
+  int64_t rows = call.args[TSR_COPY_ROWS];
+  int64_t bytes = call.args[TSR_COPY_ROW_BYTES];
+  int64_t srcStride = call.args[TSR_COPY_SRC_STRIDE];
+  int64_t dstStride = call.args[TSR_COPY_DST_STRIDE];
+  int64_t pieces =
+      std::clamp<int64_t>(rows * bytes / threadBytes, 1, call.rank.threads);
+  const char *src = static_cast<const char *>(call.buffers[0]);
+  char *dst = static_cast<char *>(call.buffers[1]);
+  inParallel(static_cast<int>(pieces), [&](int64_t piece) {
+    for (int64_t row = rows * piece / pieces; row < rows * (piece + 1) / pieces;
+         ++row)
+      std::memcpy(dst + row * dstStride, src + row * srcStride, bytes);
+  });
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Communication
+//===----------------------------------------------------------------------===//
+
+/// Runs a job of the communicator, or has the communication thread run it.
+/// `target` names the job for `wait`.
+Status communicate(const CpuCall &call, bool isAsync, const void *target,
+                   Background::Job job) {
+  Rank &rank = call.rank;
   if (!isAsync)
-    return run(*rank.communicator);
+    return job(*rank.communicator);
   if (!rank.background)
     rank.background = std::make_unique<Background>(
         rank.communicator->forLane(Lane::Background), rank.number);
-  rank.background->start(op, target, std::move(run),
+  rank.background->start(call.op, target, std::move(job),
                          rank.trace ? &rank.trace->background : nullptr);
   return {};
 }
 
-Status collect(Rank &rank, const Collective &call, const int64_t *args,
-               const void *target, Background::Job run) {
-  return communicate(rank, call.op, args[TSR_COLLECTIVE_ASYNC] != 0, target,
-                     std::move(run));
+Status collect(const CpuCall &call, const void *target, Background::Job job) {
+  return communicate(call, call.args[TSR_COLLECTIVE_ASYNC] != 0, target,
+                     std::move(job));
 }
 
-int32_t allReduce(void *context, int64_t op, void *const *buffers,
-                  const int64_t *args) {
-  return enter(context, op, [&](Rank &rank) {
-    Collective call = collectiveOf(op, args);
-    void *data = buffers[0];
-    return collect(rank, call, args, data, [=](Communicator &communicator) {
-      return communicator.allReduce(call, data);
-    });
+Status exchange(const CpuCall &call, const void *target, Background::Job job) {
+  return communicate(call, call.args[TSR_MESSAGE_ASYNC] != 0, target,
+                     std::move(job));
+}
+
+template <> Status run<TSR_ENTRY_ALL_REDUCE>(const CpuCall &call) {
+  Collective what = collectiveOf(call.op, call.args);
+  void *data = call.buffers[0];
+  return collect(call, data, [=](Communicator &communicator) {
+    return communicator.allReduce(what, data);
   });
 }
 
-int32_t allGather(void *context, int64_t op, void *const *buffers,
-                  const int64_t *args) {
-  return enter(context, op, [&](Rank &rank) {
-    Collective call = collectiveOf(op, args);
-    void *src = buffers[0], *dst = buffers[1];
-    return collect(rank, call, args, dst, [=](Communicator &communicator) {
-      return communicator.allGather(call, src, dst);
-    });
+template <> Status run<TSR_ENTRY_ALL_GATHER>(const CpuCall &call) {
+  Collective what = collectiveOf(call.op, call.args);
+  void *src = call.buffers[0], *dst = call.buffers[1];
+  return collect(call, dst, [=](Communicator &communicator) {
+    return communicator.allGather(what, src, dst);
   });
 }
 
-int32_t reduceScatter(void *context, int64_t op, void *const *buffers,
-                      const int64_t *args) {
-  return enter(context, op, [&](Rank &rank) {
-    Collective call = collectiveOf(op, args);
-    void *src = buffers[0], *dst = buffers[1];
-    return collect(rank, call, args, dst, [=](Communicator &communicator) {
-      return communicator.reduceScatter(call, src, dst);
-    });
+template <> Status run<TSR_ENTRY_REDUCE_SCATTER>(const CpuCall &call) {
+  Collective what = collectiveOf(call.op, call.args);
+  void *src = call.buffers[0], *dst = call.buffers[1];
+  return collect(call, dst, [=](Communicator &communicator) {
+    return communicator.reduceScatter(what, src, dst);
   });
 }
 
-int32_t wait(void *context, int64_t op, void *const *buffers, const int64_t *) {
-  return enter(context, op, [&](Rank &rank) -> Status {
-    if (!rank.background)
-      return {TSR_INTERNAL, "waits for what was not started"};
-    return rank.background->wait(buffers[0]);
+template <> Status run<TSR_ENTRY_ALL_TO_ALL>(const CpuCall &call) {
+  Collective what = collectiveOf(call.op, call.args);
+  what.routing = routingOf(call.buffers[2], call.args);
+  void *src = call.buffers[0], *dst = call.buffers[1];
+  return collect(call, dst, [=](Communicator &communicator) {
+    return communicator.allToAll(what, src, dst);
   });
 }
 
-int32_t allToAll(void *context, int64_t op, void *const *buffers,
-                 const int64_t *args) {
-  return enter(context, op, [&](Rank &rank) {
-    Collective call = collectiveOf(op, args);
-    call.routing = routingOf(buffers[2], args);
-    void *src = buffers[0], *dst = buffers[1];
-    return collect(rank, call, args, dst, [=](Communicator &communicator) {
-      return communicator.allToAll(call, src, dst);
-    });
+template <> Status run<TSR_ENTRY_SHIFT>(const CpuCall &call) {
+  Shift what = shiftOf(call.rank, collectiveOf(call.op, call.args));
+  void *src = call.buffers[0], *dst = call.buffers[1];
+  return collect(call, dst, [=](Communicator &communicator) {
+    return communicator.shift(what, src, dst);
   });
 }
 
-int32_t shift(void *context, int64_t op, void *const *buffers,
-              const int64_t *args) {
-  return enter(context, op, [&](Rank &rank) {
-    Shift call = shiftOf(rank, collectiveOf(op, args));
-    void *src = buffers[0], *dst = buffers[1];
-    return collect(rank, call.call, args, dst, [=](Communicator &communicator) {
-      return communicator.shift(call, src, dst);
-    });
+template <> Status run<TSR_ENTRY_ZIGZAG>(const CpuCall &call) {
+  Zigzag what =
+      zigzagOf(call.rank, collectiveOf(call.op, call.args), call.args);
+  ZigzagBuffers own{call.buffers[0], call.buffers[1], call.buffers[2]};
+  return collect(call, what.makesWhole ? own.whole : own.early,
+                 [=](Communicator &communicator) {
+                   return communicator.zigzag(what, own);
+                 });
+}
+
+template <> Status run<TSR_ENTRY_BROADCAST>(const CpuCall &call) {
+  Collective what = collectiveOf(call.op, call.args);
+  int64_t root = call.args[TSR_COLLECTIVE_ROOT];
+  void *data = call.buffers[0];
+  return collect(call, data, [=](Communicator &communicator) {
+    return communicator.broadcast(what, root, data);
   });
 }
 
-int32_t zigzag(void *context, int64_t op, void *const *buffers,
-               const int64_t *args) {
-  return enter(context, op, [&](Rank &rank) {
-    Zigzag call = zigzagOf(rank, collectiveOf(op, args), args);
-    ZigzagBuffers own{buffers[0], buffers[1], buffers[2]};
-    void *target = call.makesWhole ? own.whole : own.early;
-    return collect(rank, call.call, args, target,
-                   [=](Communicator &communicator) {
-                     return communicator.zigzag(call, own);
-                   });
+template <> Status run<TSR_ENTRY_SEND>(const CpuCall &call) {
+  Message message = messageOf(call.rank, call.op, call.args);
+  const void *data = call.buffers[0], *token = call.buffers[1];
+  return exchange(call, token, [=](Communicator &communicator) {
+    return communicator.send(message, data);
   });
 }
 
-int32_t send(void *context, int64_t op, void *const *buffers,
-             const int64_t *args) {
-  return enter(context, op, [&](Rank &rank) {
-    Message message = messageOf(rank, op, args);
-    const void *data = buffers[0], *token = buffers[1];
-    return communicate(rank, op, args[TSR_MESSAGE_ASYNC] != 0, token,
-                       [=](Communicator &communicator) {
-                         return communicator.send(message, data);
-                       });
+template <> Status run<TSR_ENTRY_RECEIVE>(const CpuCall &call) {
+  Message message = messageOf(call.rank, call.op, call.args);
+  void *data = call.buffers[0];
+  return exchange(call, data, [=](Communicator &communicator) {
+    return communicator.receive(message, data);
   });
 }
 
-int32_t receive(void *context, int64_t op, void *const *buffers,
-                const int64_t *args) {
-  return enter(context, op, [&](Rank &rank) {
-    Message message = messageOf(rank, op, args);
-    void *data = buffers[0];
-    return communicate(rank, op, args[TSR_MESSAGE_ASYNC] != 0, data,
-                       [=](Communicator &communicator) {
-                         return communicator.receive(message, data);
-                       });
-  });
-}
-
-int32_t broadcast(void *context, int64_t op, void *const *buffers,
-                  const int64_t *args) {
-  return enter(context, op, [&](Rank &rank) {
-    Collective call = collectiveOf(op, args);
-    int64_t root = args[TSR_COLLECTIVE_ROOT];
-    void *data = buffers[0];
-    return collect(rank, call, args, data, [=](Communicator &communicator) {
-      return communicator.broadcast(call, root, data);
-    });
-  });
+template <> Status run<TSR_ENTRY_WAIT>(const CpuCall &call) {
+  if (!call.rank.background)
+    return {TSR_INTERNAL, "waits for what was not started"};
+  return call.rank.background->wait(call.buffers[0]);
 }
 } // namespace
 
 const tsr_abi_api &cpuApi() {
-  static const tsr_abi_api api = {sizeof(tsr_abi_api),
-                                  launch,
-                                  computeEntry<cpuGemm>,
-                                  computeEntry<cpuAttention>,
-                                  computeEntry<cpuAttentionBackward>,
-                                  computeEntry<cpuScatterAdd>,
-                                  fill,
-                                  copy,
-                                  allReduce,
-                                  allGather,
-                                  reduceScatter,
-                                  allToAll,
-                                  send,
-                                  receive,
-                                  broadcast,
-                                  wait,
-                                  shift,
-                                  computeEntry<cpuRouted>,
-                                  zigzag,
-                                  computeEntry<cpuChunkedGemm>,
-                                  computeEntry<cpuChunkedScatterAdd>};
+  static const tsr_abi_api api = {
+      sizeof(tsr_abi_api),
+#define TSR_ABI_ENTRY(name, NAME, KIND, BUFFERS, ARGUMENTS)                    \
+  entryOf<TSR_ENTRY_##NAME>,
+#include "tessera/abi_entries.def"
+  };
   return api;
 }
 

@@ -70,51 +70,33 @@ GatedRows gatedOf(const Call &call) {
   return rows;
 }
 
+/// Sums in a fixed order are left to the CPU.
+constexpr bool isSupported(int entry) {
+  return entry != TSR_ENTRY_CHUNKED_GEMM &&
+         entry != TSR_ENTRY_CHUNKED_SCATTER_ADD;
+}
+
 template <int entry>
 int32_t entryOf(void *context, int64_t op, void *const *buffers,
                 const int64_t *args) {
   CudaRank &rank = *static_cast<CudaRank *>(context);
-  return enterOp(rank.owner(), op, [&] {
+  return enterOp(rank.owner(), op, [&]() -> Status {
+    if (!isSupported(entry))
+      return {TSR_UNSUPPORTED,
+              "sums in a fixed order are not supported on device 'cuda' in "
+              "this version; use --device cpu"};
     return rank.enter({entry, op, buffers, args});
   });
-}
-
-int32_t refuse(void *context, int64_t op, const char *what) {
-  CudaRank &rank = *static_cast<CudaRank *>(context);
-  return enterOp(rank.owner(), op, [&]() -> Status {
-    return {TSR_UNSUPPORTED,
-            concat(what, " are not supported on device 'cuda' in this version; "
-                         "use --device cpu")};
-  });
-}
-
-int32_t chunked(void *context, int64_t op, void *const *, const int64_t *) {
-  return refuse(context, op, "sums in a fixed order");
 }
 } // namespace
 
 const tsr_abi_api &cudaApi() {
-  static const tsr_abi_api api = {sizeof(tsr_abi_api),
-                                  entryOf<TSR_ENTRY_LAUNCH>,
-                                  entryOf<TSR_ENTRY_GEMM>,
-                                  entryOf<TSR_ENTRY_ATTENTION>,
-                                  entryOf<TSR_ENTRY_ATTENTION_BACKWARD>,
-                                  entryOf<TSR_ENTRY_SCATTER_ADD>,
-                                  entryOf<TSR_ENTRY_FILL>,
-                                  entryOf<TSR_ENTRY_COPY>,
-                                  entryOf<TSR_ENTRY_ALL_REDUCE>,
-                                  entryOf<TSR_ENTRY_ALL_GATHER>,
-                                  entryOf<TSR_ENTRY_REDUCE_SCATTER>,
-                                  entryOf<TSR_ENTRY_ALL_TO_ALL>,
-                                  entryOf<TSR_ENTRY_SEND>,
-                                  entryOf<TSR_ENTRY_RECEIVE>,
-                                  entryOf<TSR_ENTRY_BROADCAST>,
-                                  entryOf<TSR_ENTRY_WAIT>,
-                                  entryOf<TSR_ENTRY_SHIFT>,
-                                  entryOf<TSR_ENTRY_ROUTED>,
-                                  entryOf<TSR_ENTRY_ZIGZAG>,
-                                  chunked,
-                                  chunked};
+  static const tsr_abi_api api = {
+      sizeof(tsr_abi_api),
+#define TSR_ABI_ENTRY(name, NAME, KIND, BUFFERS, ARGUMENTS)                    \
+  entryOf<TSR_ENTRY_##NAME>,
+#include "tessera/abi_entries.def"
+  };
   return api;
 }
 
@@ -302,7 +284,8 @@ Status CudaRank::queueOnProgram(const Call &call) {
              on);
     return {};
   default:
-    return {TSR_INTERNAL, concat("entry ", call.entry, " is unknown")};
+    return {TSR_INTERNAL, concat("entry '", entryTable[call.entry].name,
+                                 "' does not run on the program's stream")};
   }
 }
 

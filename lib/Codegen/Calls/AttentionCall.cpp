@@ -59,7 +59,6 @@ LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
   if (failed(dtype))
     return failure();
   auto &args = call.arguments;
-  args.resize(TSR_ATTENTION_ARGS);
   args[TSR_ATTENTION_BATCH] = q.getDimSize(0);
   args[TSR_ATTENTION_HEADS] = headsOf(q);
   args[TSR_ATTENTION_KV_HEADS] = headsOf(k);
@@ -94,8 +93,7 @@ LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
 }
 
 template <typename OpTy> Call attention(OpTy op) {
-  RuntimeCall call;
-  call.entry = TSR_ENTRY_ATTENTION;
+  RuntimeCall call(TSR_ENTRY_ATTENTION);
   call.buffers = {op.getQuery(), op.getKey(), op.getValue(), op.getOutput(),
                   op.getLse()};
   if constexpr (!isStep<OpTy>)
@@ -107,8 +105,7 @@ template <typename OpTy> Call attention(OpTy op) {
 }
 
 template <typename OpTy> Call attentionGrad(OpTy op) {
-  RuntimeCall call;
-  call.entry = TSR_ENTRY_ATTENTION_BACKWARD;
+  RuntimeCall call(TSR_ENTRY_ATTENTION_BACKWARD);
   call.buffers = {op.getGrad(),      op.getQuery(),   op.getKey(),
                   op.getValue(),     op.getOutput(),  op.getLse(),
                   op.getGradQuery(), op.getGradKey(), op.getGradValue()};

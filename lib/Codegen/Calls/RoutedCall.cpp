@@ -22,11 +22,9 @@ FailureOr<RuntimeCall> tessera::routedCall(rt::RoutedOp op) {
   if (failed(in) || failed(out))
     return failure();
   int64_t experts = shapeOf(gates).back();
-  RuntimeCall call;
-  call.entry = TSR_ENTRY_ROUTED;
+  RuntimeCall call(TSR_ENTRY_ROUTED);
   llvm::append_range(call.buffers, op.getInputs());
   call.buffers.push_back(op.getResult());
-  call.arguments.resize(TSR_ROUTED_ARGS);
   call.arguments[TSR_ROUTED_KIND] = static_cast<int64_t>(op.getKind());
   call.arguments[TSR_ROUTED_TOKENS] = tokensOf(gates);
   call.arguments[TSR_ROUTED_EXPERTS] = experts;

@@ -19,6 +19,19 @@ CallArgument CallArgument::of(Value scalar) {
   return argument;
 }
 
+/// The arguments of an entry; a launch adds the scalars of its kernel.
+static int64_t argumentsOf(int entry) {
+  static constexpr int64_t counts[] = {
+      0,
+#define TSR_ABI_ENTRY(name, NAME, KIND, BUFFERS, ARGUMENTS) ARGUMENTS,
+#include "tessera/abi_entries.def"
+  };
+  return counts[entry];
+}
+
+RuntimeCall::RuntimeCall(int entry)
+    : entry(entry), arguments(argumentsOf(entry)) {}
+
 RankedTensorType tessera::typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
@@ -42,8 +55,7 @@ namespace {
 using Call = FailureOr<RuntimeCall>;
 
 Call launch(rt::LaunchOp op) {
-  RuntimeCall call;
-  call.entry = TSR_ENTRY_LAUNCH;
+  RuntimeCall call(TSR_ENTRY_LAUNCH);
   call.kernel = op.getKernelAttr();
   llvm::append_range(call.buffers, op.getInputs());
   llvm::append_range(call.buffers, op.getOutputs());
@@ -58,12 +70,10 @@ Call gemm(rt::GemmOp op) {
   FailureOr<int64_t> in = dtypeOf(op, op.getA()), out = dtypeOf(op, op.getC());
   if (failed(in) || failed(out))
     return failure();
-  RuntimeCall call;
-  call.entry = TSR_ENTRY_GEMM;
+  RuntimeCall call(TSR_ENTRY_GEMM);
   Value aux = op.getSaved() ? op.getSaved() : op.getGeluInput();
   call.buffers = {op.getA(),    op.getB(), op.getC(),
                   op.getBias(), aux,       op.getSums()};
-  call.arguments.resize(TSR_GEMM_ARGS);
   call.arguments[TSR_GEMM_M] = op.getM();
   call.arguments[TSR_GEMM_N] = op.getN();
   call.arguments[TSR_GEMM_K] = op.getK();
@@ -88,7 +98,7 @@ Call gemm(rt::GemmOp op) {
   if (!op.getChunks())
     return call;
   call.entry = TSR_ENTRY_CHUNKED_GEMM;
-  call.arguments.resize(TSR_CHUNKED_GEMM_ARGS);
+  call.arguments.resize(argumentsOf(call.entry));
   call.arguments[TSR_CHUNKED_GEMM_CHUNKS] =
       static_cast<int64_t>(*op.getChunks());
   call.arguments[TSR_CHUNKED_GEMM_OUTER] = static_cast<int64_t>(op.getOuter());
@@ -100,10 +110,8 @@ Call scatterAdd(rt::ScatterAddOp op) {
   FailureOr<int64_t> out = dtypeOf(op, op.getResult());
   if (failed(in) || failed(out))
     return failure();
-  RuntimeCall call;
-  call.entry = TSR_ENTRY_SCATTER_ADD;
+  RuntimeCall call(TSR_ENTRY_SCATTER_ADD);
   call.buffers = {op.getSource(), op.getIds(), op.getResult()};
-  call.arguments.resize(TSR_SCATTER_ARGS);
   call.arguments[TSR_SCATTER_ROWS] = typeOf(op.getIds()).getNumElements();
   call.arguments[TSR_SCATTER_COLS] = typeOf(op.getResult()).getShape().back();
   call.arguments[TSR_SCATTER_START] = CallArgument::of(op.getStart());
@@ -113,14 +121,13 @@ Call scatterAdd(rt::ScatterAddOp op) {
   if (!op.getChunks())
     return call;
   call.entry = TSR_ENTRY_CHUNKED_SCATTER_ADD;
-  call.arguments.resize(TSR_CHUNKED_SCATTER_ARGS);
+  call.arguments.resize(argumentsOf(call.entry));
   call.arguments[TSR_SCATTER_CHUNKS] = static_cast<int64_t>(*op.getChunks());
   return call;
 }
 
 Call zero(rt::ZeroOp op) {
-  RuntimeCall call;
-  call.entry = TSR_ENTRY_FILL;
+  RuntimeCall call(TSR_ENTRY_FILL);
   call.buffers = {op.getResult()};
   call.arguments = {CallArgument(rt::bytesOf(op.getResult()))};
   return call;
@@ -139,8 +146,7 @@ Call copy(rt::CopyOp op) {
   auto strideOf = [&](const rt::RowLayout &layout) {
     return element * (layout.isContiguous() ? rows.rowElements : layout.stride);
   };
-  RuntimeCall call;
-  call.entry = TSR_ENTRY_COPY;
+  RuntimeCall call(TSR_ENTRY_COPY);
   call.buffers = {op.getInput(), op.getResult()};
   call.arguments = {rows.rows, rows.rowElements * element, strideOf(from),
                     strideOf(to)};
@@ -169,9 +175,7 @@ Call collective(rt::CollectiveOpInterface op, int64_t entry, int64_t outer,
   FailureOr<int64_t> axes = axisBits(op, op.getAxes(), mesh);
   if (failed(dtype) || failed(axes))
     return failure();
-  RuntimeCall call;
-  call.entry = entry;
-  call.arguments.resize(TSR_COLLECTIVE_ARGS);
+  RuntimeCall call(entry);
   call.arguments[TSR_COLLECTIVE_AXES] = *axes;
   call.arguments[TSR_COLLECTIVE_COUNT] = count;
   call.arguments[TSR_COLLECTIVE_DTYPE] = *dtype;
@@ -234,8 +238,7 @@ Call alongDimension(OpTy op, Value chunk, int64_t entry, dist::MeshAttr mesh) {
 }
 
 Call wait(rt::WaitOp op) {
-  RuntimeCall call;
-  call.entry = TSR_ENTRY_WAIT;
+  RuntimeCall call(TSR_ENTRY_WAIT);
   call.buffers = {op.getResult()};
   return call;
 }
@@ -285,10 +288,8 @@ Call message(rt::AsyncOpInterface op, int entry, Value tensor, StringRef axis,
   if (index < 0 || peer >= mesh.getSize(axis))
     return op->emitError() << "has peer " << peer << " on axis '" << axis
                            << "', which the mesh does not have";
-  RuntimeCall call;
-  call.entry = entry;
+  RuntimeCall call(entry);
   call.buffers = {tensor};
-  call.arguments.resize(TSR_MESSAGE_ARGS);
   call.arguments[TSR_MESSAGE_AXIS] = index;
   call.arguments[TSR_MESSAGE_PEER] = peer;
   call.arguments[TSR_MESSAGE_BYTES] = rt::bytesOf(tensor);

@@ -23,8 +23,11 @@ struct CallArgument {
   static CallArgument of(mlir::Value scalar);
 };
 
+/// A call of one of TSR_ENTRY_*, with as many arguments as the entry has.
 struct RuntimeCall {
-  int entry = 0;
+  explicit RuntimeCall(int entry);
+
+  int entry;
   /// buffers[0] of a launch; the tensors follow.
   mlir::FlatSymbolRefAttr kernel;
   llvm::SmallVector<mlir::Value> buffers; ///< Null values are null pointers.
@@ -40,7 +43,7 @@ mlir::RankedTensorType typeOf(mlir::Value value);
 
 /// Element type of a tensor, as TSR_DTYPE_*.
 mlir::FailureOr<int64_t> dtypeOf(mlir::Operation *op, mlir::Value value);
-/// Of attention and its gradient, in a ring or not.
+/// The call of attention or its gradient, in a ring or not.
 mlir::FailureOr<RuntimeCall> attentionCall(mlir::Operation *op);
 mlir::FailureOr<RuntimeCall> routedCall(rt::RoutedOp op);
 

@@ -2,11 +2,15 @@
 #ifndef TESSERA_RUNTIME_CUDA_STEP_CALL_H
 #define TESSERA_RUNTIME_CUDA_STEP_CALL_H
 
-#include "tessera/abi.h"
+#include "runtime/calls/EntryTable.h"
 
 #include <cstring>
 
 namespace tessera::cuda {
+
+using tessera::isAttention;
+using tessera::isCollective;
+using tessera::isMessage;
 
 /// `entry` is one of TSR_ENTRY_*.
 struct Call {
@@ -16,33 +20,20 @@ struct Call {
   const int64_t *args;
 };
 
-inline bool isAttention(int entry) {
-  return entry == TSR_ENTRY_ATTENTION || entry == TSR_ENTRY_ATTENTION_BACKWARD;
-}
-
-inline bool isMessage(int entry) {
-  return entry == TSR_ENTRY_SEND || entry == TSR_ENTRY_RECEIVE;
-}
-
-inline bool isCollective(int entry) {
-  return entry >= TSR_ENTRY_ALL_REDUCE && entry != TSR_ENTRY_WAIT &&
-         entry != TSR_ENTRY_ROUTED && !isMessage(entry);
-}
-
-/// Of a launch.
+/// The kernel of a launch.
 inline const tsr_abi_device_kernel &kernelOf(void *const *buffers) {
   return *static_cast<const tsr_abi_device_kernel *>(buffers[0]);
 }
 
-/// Of attention.
+/// The dropout of a call of attention.
 inline double dropoutOf(const Call &call) {
   double dropout;
   std::memcpy(&dropout, &call.args[TSR_ATTENTION_DROPOUT_BITS], sizeof dropout);
   return dropout;
 }
 
-/// Buffers and arguments of an entry; a launch says its own, its kernel and its
-/// scalars left out.
+/// The buffers and arguments of a call. A launch has the buffers of its kernel
+/// besides; its scalars are not counted.
 struct Arity {
   int64_t buffers, args;
 };

@@ -87,53 +87,29 @@ typedef struct tsr_abi_device_image {
 typedef int32_t (*tsr_abi_entry)(void *context, int64_t op,
                                  void *const *buffers, const int64_t *args);
 
-/* What the generated code may call. Argument lists: the enums below. */
+/* What the generated code may call. abi_entries.def lists the entries, and
+ * abi_arguments.h the arguments of each. */
 typedef struct tsr_abi_api {
   int64_t bytes; /* sizeof(tsr_abi_api) */
-  tsr_abi_entry launch;
-  tsr_abi_entry gemm;
-  tsr_abi_entry attention;
-  tsr_abi_entry attention_backward;
-  tsr_abi_entry scatter_add;
-  tsr_abi_entry fill;
-  tsr_abi_entry copy;
-  tsr_abi_entry all_reduce;
-  tsr_abi_entry all_gather;
-  tsr_abi_entry reduce_scatter;
-  tsr_abi_entry all_to_all;
-  tsr_abi_entry send;
-  tsr_abi_entry receive;
-  tsr_abi_entry broadcast;
-  tsr_abi_entry wait;
-  tsr_abi_entry shift;
-  tsr_abi_entry routed;
-  tsr_abi_entry zigzag;
-  tsr_abi_entry chunked_gemm;
-  tsr_abi_entry chunked_scatter_add;
+#define TSR_ABI_ENTRY(name, NAME, KIND, BUFFERS, ARGUMENTS) tsr_abi_entry name;
+#include "tessera/abi_entries.def"
 } tsr_abi_api;
 
-/* Indices of the entries: a table of pointers behind `bytes`. */
+/* Indices of the entries in tsr_abi_api, whose words they are. */
 enum {
-  TSR_ENTRY_LAUNCH = 1,
-  TSR_ENTRY_GEMM,
-  TSR_ENTRY_ATTENTION,
-  TSR_ENTRY_ATTENTION_BACKWARD,
-  TSR_ENTRY_SCATTER_ADD,
-  TSR_ENTRY_FILL,
-  TSR_ENTRY_COPY,
-  TSR_ENTRY_ALL_REDUCE,
-  TSR_ENTRY_ALL_GATHER,
-  TSR_ENTRY_REDUCE_SCATTER,
-  TSR_ENTRY_ALL_TO_ALL,
-  TSR_ENTRY_SEND,
-  TSR_ENTRY_RECEIVE,
-  TSR_ENTRY_BROADCAST,
-  TSR_ENTRY_WAIT,
-  TSR_ENTRY_SHIFT,
-  TSR_ENTRY_ROUTED,
-  TSR_ENTRY_ZIGZAG,
-  TSR_ENTRY_CHUNKED_GEMM,
-  TSR_ENTRY_CHUNKED_SCATTER_ADD
+  TSR_ENTRY_NONE = 0, /* `bytes` */
+#define TSR_ABI_ENTRY(name, NAME, KIND, BUFFERS, ARGUMENTS) TSR_ENTRY_##NAME,
+#include "tessera/abi_entries.def"
+  TSR_ENTRY_END
+};
+
+/* What an entry does. Collectives are calls of all ranks of a group, messages
+ * of two ranks; control entries neither compute nor communicate. */
+enum {
+  TSR_KIND_COMPUTE = 0,
+  TSR_KIND_COLLECTIVE,
+  TSR_KIND_MESSAGE,
+  TSR_KIND_CONTROL
 };
 
 /* Most of a program is data: lists of calls, which the runtime makes one by

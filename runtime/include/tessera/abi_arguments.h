@@ -1,6 +1,5 @@
-/*===- abi_arguments.h - what the runtime's entries are given
---------------===*\
- * Part of abi.h, which says what an entry is.
+/*===- abi_arguments.h - what the runtime's entries are given -------------===*\
+|* Part of abi.h, which says what an entry is.                                *|
 \*===----------------------------------------------------------------------===*/
 #ifndef TESSERA_ABI_ARGUMENTS_H
 #define TESSERA_ABI_ARGUMENTS_H
