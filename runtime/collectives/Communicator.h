@@ -1,8 +1,8 @@
 //===- Communicator.h - how ranks exchange data -----------------*- C++ -*-===//
-// One rank's endpoint. Implementations: threads of one process (here); MPI and
-// NCCL are plug-ins. Every call is blocking, collective over its group, and
-// returns the first failure of any rank to all ranks; after that the endpoint
-// only ever returns that failure.
+// One rank's endpoint. Ranks are threads of one process (thread/) or processes
+// (process/); NCCL is the CUDA device's (runtime/cuda/nccl). Every call is
+// blocking, collective over its group, and returns the first failure of any
+// rank to all ranks; after that the endpoint only ever returns that failure.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_COLLECTIVES_COMMUNICATOR_H
 #define TESSERA_RUNTIME_COLLECTIVES_COMMUNICATOR_H
