@@ -29,6 +29,11 @@ lines = sum(read(source, f"{folder}/{file}").count("\n") for file in files)
 compare("docs/TheOneRule.md", f"lines of {', '.join(files)}", f"fewer than {limit}",
         f"fewer than {limit}" if lines < int(limit) else lines)
 
+# The sentence of a failed erasure.
+sentence = re.search(r"^FAILED: erasure: '[\w.]+' of \S+(.*)", rule, re.M).group(1)
+compare("docs/TheOneRule.md", "what erasure says", sentence,
+        sentence if f'"{sentence}"' in read(source, "lib/Distribute/Erasure.cpp") else "not in Erasure.cpp")
+
 # What the runtime knows of a model: keys of "model" in the metadata that it parses.
 runtime = read(source, "docs/Runtime.md")
 artifact = read(source, "docs/Artifact.md")
