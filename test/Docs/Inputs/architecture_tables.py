@@ -95,9 +95,12 @@ check_rooms("Rooms of the compiler", "compiler", "lib/", lint_sources.COMPILER)
 check_rooms("Rooms of the runtime", "runtime", "runtime/", lint_sources.RUNTIME + ["cuda"])
 
 # Every room is a folder, and every folder a room.
-for folder, rooms in (("lib", set(lint_sources.COMPILER) - {"tools"}),
-                      ("runtime", set(lint_sources.RUNTIME) | {"cuda", "include"})):
-    folders = {name for name in os.listdir(os.path.join(source, folder))
-               if any(files for _, _, files in os.walk(os.path.join(source, folder, name)))}
-    compare(f"the folders of {folder}", sorted(folders), sorted(rooms))
+def folders(parent):
+    return {name for name in os.listdir(os.path.join(source, parent))
+            if any(files for _, _, files in os.walk(os.path.join(source, parent, name)))}
+
+
+rooms = folders("lib") | {name for name in folders("include/tessera") if name[0].isupper()}
+compare("the folders of lib and include", sorted(rooms), sorted(set(lint_sources.COMPILER) - {"tools"}))
+compare("the folders of runtime", sorted(folders("runtime") - {"include"}), sorted(lint_sources.RUNTIME + ["cuda"]))
 sys.exit(offences > 0)
