@@ -34,8 +34,10 @@ WORDS = set(re.findall(r"[A-Za-z_]\w*", TEXT))
 HYPHENATED = set(re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)+", TEXT))
 FLAG_TEXT = "\n".join(read(source, path) for path in FILES
                       if path.startswith(("tools/", "bench/", "lib/", "test/Matrix/")) or
-                      path.startswith("include/") and path.endswith((".td", "Pipeline.h")))
+                      path.startswith("include/") and path.endswith((".td", ".def", "Pipeline.h")))
 FLAGS = set(re.findall(r"(?:--|[\"',|(\[-])([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?=[\"'=,|)\]\s<])", FLAG_TEXT))
+FLAGS |= {name.replace("_", "-") for path in FILES if path.endswith(".def")
+          for name in re.findall(r"\b[a-z]\w+", read(source, path))}
 DOTTED = set(re.findall(r"\b((?:nn|dist|rt)\.[a-z_0-9]+)", TEXT))
 for dialect in ("NN", "Dist", "RT"):
     for path in glob.glob(f"include/tessera/Dialect/{dialect}/*.td", root_dir=source):
