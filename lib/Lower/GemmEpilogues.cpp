@@ -5,10 +5,10 @@
 // that does more than GELU with a product stays whole.
 //===----------------------------------------------------------------------===//
 
-#include "lib/Lower/Kernels/KernelSpace.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Dialect/RT/ResultMarks.h"
+#include "tessera/Lower/Kernels/KernelSpace.h"
 #include "tessera/Lower/Passes.h"
 #include "tessera/Partition/Factors.h"
 #include "llvm/ADT/SetVector.h"

@@ -19,6 +19,7 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Distribute/Passes.h"
+#include "tessera/Lower/Kernels/KernelOpInterface.h"
 #include "tessera/Lower/Passes.h"
 #include "tessera/Memory/Passes.h"
 #include "tessera/Options/PlanFlags.h"
@@ -110,6 +111,7 @@ void registerPipeline(StringRef name, StringRef what, BuildPipeline build) {
 
 void tessera::registerCompilerDialects(DialectRegistry &registry) {
   registry.insert<nn::NNDialect, dist::DistDialect, rt::RTDialect>();
+  registerKernelOps(registry);
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
                   func::FuncDialect, index::IndexDialect, linalg::LinalgDialect,
                   LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,

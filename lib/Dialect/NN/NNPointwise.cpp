@@ -1,6 +1,6 @@
 //===- NNPointwise.cpp - map, cast, dropout, constant ---------------------===//
 
-#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Functions.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -18,10 +18,6 @@ static Signature elementwise(Operation *op) {
 
 Signature MapOp::getSignature(unsigned) { return elementwise(*this); }
 
-bool tessera::nn::hasBound(Function function) {
-  return function == Function::ClipFactor || function == Function::Rsqrt;
-}
-
 LogicalResult MapOp::verify() {
   StringRef name = stringifyFunction(getFunction());
   if (hasBound(getFunction()) && !getBound())
@@ -33,13 +29,13 @@ LogicalResult MapOp::verify() {
   return success();
 }
 
-/// dx = g f'(x); exp reads its result, which is at hand anyway.
+/// dx = g f'(x), or g y where f' = f.
 void MapOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
                           ArrayRef<bool> wanted,
                           MutableArrayRef<Value> operandGrads) {
   if (!wanted[0])
     return;
-  if (getFunction() != Function::Exp) {
+  if (!infoOf(getFunction()).has(FunctionInfo::IsOwnDerivative)) {
     operandGrads[0] = nn::create<MapGradOp>(builder, getLoc(), getFunction(),
                                             resultGrads[0], getInput());
     return;
@@ -53,11 +49,11 @@ void MapOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
 }
 
 LogicalResult MapGradOp::verify() {
-  if (hasBound(getFunction()))
+  if (!infoOf(getFunction()).derivative)
     return emitOpError() << "has no derivative of '"
                          << stringifyFunction(getFunction())
                          << "'; only the optimizer and lowered norms use it, "
-                            "behind differentiation";
+                            "after differentiation";
   return success();
 }
 

@@ -19,7 +19,7 @@ public:
 
 private:
   bool feedsColumnsOnly(Operation *op);
-  bool readsMadeTable(Operation *op);
+  bool readsMadeTable(const KernelMember &member);
   void visit(Operation *op);
   SmallVector<KernelGroup *> candidates(Operation *op);
   bool tryJoin(KernelGroup &group, const KernelMember &member);
@@ -194,12 +194,14 @@ void Grouping::mergeReadGroups(Operation *op, KernelGroup &into) {
     });
 }
 
-/// Is a table of the op made by a group that is still open?
-bool Grouping::readsMadeTable(Operation *op) {
-  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
-    return readsTable(op, operand.getOperandNumber()) &&
-           makers.contains(operand.get());
-  });
+/// Whether a group that is still open makes a table of the op.
+bool Grouping::readsMadeTable(const KernelMember &member) {
+  return llvm::any_of(
+      llvm::zip(member.space.operands, member.op->getOperands()),
+      [&](auto pair) {
+        auto [read, value] = pair;
+        return read.access == KernelOperand::Table && makers.contains(value);
+      });
 }
 
 void Grouping::visit(Operation *op) {
@@ -207,7 +209,7 @@ void Grouping::visit(Operation *op) {
   if (!space)
     return closeReadGroups(op, nullptr);
   KernelMember member{op, *space};
-  if (readsMadeTable(op)) {
+  if (readsMadeTable(member)) {
     closeReadGroups(op, nullptr);
     return start(member);
   }

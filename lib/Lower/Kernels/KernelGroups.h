@@ -3,8 +3,8 @@
 #ifndef TESSERA_LIB_LOWER_KERNELS_KERNELGROUPS_H
 #define TESSERA_LIB_LOWER_KERNELS_KERNELGROUPS_H
 
-#include "lib/Lower/Kernels/KernelSpace.h"
 #include "mlir/IR/Block.h"
+#include "tessera/Lower/Kernels/KernelSpace.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include <memory>

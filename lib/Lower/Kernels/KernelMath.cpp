@@ -1,55 +1,11 @@
-//===- KernelMath.cpp - scalar functions in kernels -----------------------===//
+//===- KernelMath.cpp - scalar arithmetic in the bodies of kernels --------===//
 
-#include "lib/Lower/Kernels/KernelWriter.h"
+#include "lib/Lower/Kernels/KernelMath.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
 using namespace tessera;
-
-namespace {
-
-/// Short spellings for building arithmetic.
-struct Arith {
-  OpBuilder &b;
-  Location loc;
-
-  Value c(Value like, double v) const {
-    Type type = like.getType();
-    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, v));
-  }
-  Value add(Value x, Value y) const {
-    return arith::AddFOp::create(b, loc, x, y);
-  }
-  Value sub(Value x, Value y) const {
-    return arith::SubFOp::create(b, loc, x, y);
-  }
-  Value mul(Value x, Value y) const {
-    return arith::MulFOp::create(b, loc, x, y);
-  }
-  Value mul(Value x, double y) const { return mul(x, c(x, y)); }
-  Value div(Value x, Value y) const {
-    return arith::DivFOp::create(b, loc, x, y);
-  }
-};
-
-constexpr double kSqrt2OverPi = 0.7978845608028654;
-constexpr double kCubic = 0.044715;
-constexpr double kSqrtHalf = 0.7071067811865476;
-constexpr double kInvSqrt2Pi = 0.3989422804014327;
-
-/// tanh(sqrt(2/pi) (x + 0.044715 x^3))
-Value geluTanhInner(const Arith &a, Value x) {
-  Value cube = a.mul(a.mul(x, x), x);
-  Value u = a.mul(a.add(x, a.mul(cube, kCubic)), kSqrt2OverPi);
-  return math::TanhOp::create(a.b, a.loc, u);
-}
-
-/// 1 / (1 + exp(-x)); far below 0 exp overflows and the result is 0.
-Value sigmoid(const Arith &a, Value x) {
-  Value e = math::ExpOp::create(a.b, a.loc, a.sub(a.c(x, 0.0), x));
-  return a.div(a.c(x, 1.0), a.add(e, a.c(x, 1.0)));
-}
-
-} // namespace
 
 Value tessera::widen(OpBuilder &builder, Location loc, Value value) {
   if (!value.getType().isBF16())
@@ -66,82 +22,21 @@ Value tessera::narrow(OpBuilder &builder, Location loc, Value value,
   return arith::ExtFOp::create(builder, loc, type, value);
 }
 
-Value tessera::emitFunction(OpBuilder &builder, Location loc,
-                            nn::Function function, Value x, double bound) {
-  Arith a{builder, loc};
-  switch (function) {
-  case nn::Function::GeluTanh: {
-    Value onePlus = a.add(geluTanhInner(a, x), a.c(x, 1.0));
-    return a.mul(a.mul(x, 0.5), onePlus);
-  }
-  case nn::Function::Gelu: {
-    Value erf = math::ErfOp::create(builder, loc, a.mul(x, kSqrtHalf));
-    return a.mul(a.mul(x, 0.5), a.add(erf, a.c(x, 1.0)));
-  }
-  case nn::Function::Relu:
-    return arith::MaximumFOp::create(builder, loc, x, a.c(x, 0.0));
-  case nn::Function::Exp:
-    return math::ExpOp::create(builder, loc, x);
-  case nn::Function::Log:
-    return math::LogOp::create(builder, loc, x);
-  case nn::Function::Sqrt:
-    return math::SqrtOp::create(builder, loc, x);
-  case nn::Function::Reciprocal:
-    return a.div(a.c(x, 1.0), x);
-  case nn::Function::ClipFactor:
-    return arith::MinimumFOp::create(builder, loc, a.c(x, 1.0),
-                                     a.div(a.c(x, bound), x));
-  case nn::Function::Rsqrt: {
-    Value root = math::SqrtOp::create(builder, loc, a.add(x, a.c(x, bound)));
-    return a.div(a.c(x, 1.0), root);
-  }
-  case nn::Function::Silu:
-    return a.mul(x, sigmoid(a, x));
-  }
-  llvm_unreachable("every function has a body");
+Value tessera::constantLike(OpBuilder &builder, Location loc, Value like,
+                            double value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getFloatAttr(like.getType(), value));
 }
 
-Value tessera::emitDerivative(OpBuilder &builder, Location loc,
-                              nn::Function function, Value x) {
-  Arith a{builder, loc};
-  switch (function) {
-  case nn::Function::GeluTanh: {
-    Value t = geluTanhInner(a, x);
-    Value half = a.mul(a.add(t, a.c(x, 1.0)), 0.5);
-    Value sech2 = a.sub(a.c(x, 1.0), a.mul(t, t));
-    Value slope =
-        a.mul(a.add(a.mul(a.mul(x, x), 3 * kCubic), a.c(x, 1.0)), kSqrt2OverPi);
-    return a.add(half, a.mul(a.mul(a.mul(x, 0.5), sech2), slope));
-  }
-  case nn::Function::Gelu: {
-    Value erf = math::ErfOp::create(builder, loc, a.mul(x, kSqrtHalf));
-    Value cdf = a.mul(a.add(erf, a.c(x, 1.0)), 0.5);
-    Value e = math::ExpOp::create(builder, loc, a.mul(a.mul(x, x), -0.5));
-    return a.add(cdf, a.mul(a.mul(x, kInvSqrt2Pi), e));
-  }
-  case nn::Function::Relu: {
-    Value positive = arith::CmpFOp::create(
-        builder, loc, arith::CmpFPredicate::OGT, x, a.c(x, 0.0));
-    return arith::SelectOp::create(builder, loc, positive, a.c(x, 1.0),
-                                   a.c(x, 0.0));
-  }
-  case nn::Function::Log:
-    return a.div(a.c(x, 1.0), x);
-  case nn::Function::Exp:
-    return math::ExpOp::create(builder, loc, x);
-  case nn::Function::Sqrt:
-    return a.div(a.c(x, 0.5), math::SqrtOp::create(builder, loc, x));
-  case nn::Function::Reciprocal:
-    return a.div(a.c(x, -1.0), a.mul(x, x));
-  case nn::Function::Silu: {
-    Value s = sigmoid(a, x), rest = a.sub(a.c(x, 1.0), s);
-    return a.mul(s, a.add(a.mul(x, rest), a.c(x, 1.0)));
-  }
-  case nn::Function::ClipFactor:
-  case nn::Function::Rsqrt:
-    break;
-  }
-  llvm_unreachable("only the optimizer and decomposed norms use these");
+Value tessera::zeroUnless(OpBuilder &builder, Location loc, Value condition,
+                          Value value) {
+  return arith::SelectOp::create(builder, loc, condition, value,
+                                 constantLike(builder, loc, value, 0.0));
+}
+
+Value tessera::index64(OpBuilder &builder, Location loc, int64_t dim) {
+  Value index = linalg::IndexOp::create(builder, loc, dim);
+  return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
 }
 
 Value tessera::emitPhilox(OpBuilder &b, Location loc, Value index, Value key) {

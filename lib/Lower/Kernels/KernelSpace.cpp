@@ -1,9 +1,7 @@
 //===- KernelSpace.cpp - the rows and columns of an op --------------------===//
 
-#include "lib/Lower/Kernels/KernelSpace.h"
-#include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/RT/RT.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "tessera/Lower/Kernels/KernelSpace.h"
+#include "tessera/Lower/Kernels/KernelOpInterface.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -23,8 +21,20 @@ int64_t KernelSpace::columns() const {
   return product(ArrayRef<int64_t>(sizes).drop_front(split));
 }
 
-/// Sizes of the iteration space, from the operands and the result.
-static bool fillSizes(Operation *op, KernelSpace &space) {
+KernelSpace tessera::factorsOf(const dist::Signature &signature) {
+  KernelSpace space;
+  space.result = space.factors = signature.out;
+  for (auto [k, factors] : llvm::enumerate(signature.ins)) {
+    bool lendsShape = llvm::is_contained(signature.shapeOnly, k);
+    space.operands.push_back(
+        {factors, lendsShape ? KernelOperand::Shape : KernelOperand::Element});
+    if (factors.size() > space.factors.size())
+      space.factors = factors;
+  }
+  return space;
+}
+
+bool tessera::setSizes(Operation *op, KernelSpace &space) {
   for (char f : space.factors) {
     int64_t size = -1;
     auto look = [&](StringRef letters, Value value) {
@@ -32,8 +42,8 @@ static bool fillSizes(Operation *op, KernelSpace &space) {
       if (dim != StringRef::npos)
         size = cast<RankedTensorType>(value.getType()).getDimSize(dim);
     };
-    for (auto [letters, operand] : llvm::zip(space.operands, op->getOperands()))
-      look(letters, operand);
+    for (auto [read, operand] : llvm::zip(space.operands, op->getOperands()))
+      look(read.factors, operand);
     look(space.result, op->getResult(0));
     if (size < 0)
       return false;
@@ -64,8 +74,8 @@ static bool fixSplit(KernelSpace &space) {
     byColumn = std::max(byColumn, rank - n);
     return true;
   };
-  for (const std::string &letters : space.operands)
-    if (!visit(letters))
+  for (const KernelOperand &operand : space.operands)
+    if (!visit(operand.factors))
       return false;
   if (space.split < 0)
     space.split = byColumn;
@@ -91,83 +101,18 @@ static bool fixReduction(KernelSpace &space) {
   return same;
 }
 
-/// Ops that a kernel can hold, by their signature.
-static bool isKernelOp(Operation *op) {
-  if (auto einsum = dyn_cast<nn::EinsumOp>(op))
-    return !einsum.isContraction();
-  return isa<nn::AddOp, nn::BroadcastOp, nn::MapOp, nn::MapGradOp, nn::CastOp,
-             nn::DropoutOp, nn::PickOp, nn::PickGradOp, nn::MaxOp,
-             nn::EmbeddingOp, nn::PrefixGradOp, nn::RopeOp, nn::CountedOp,
-             nn::RoutedOp, nn::AdamWOp, rt::FirstOp, rt::SliceOp, rt::PadOp>(
-      op);
+std::optional<KernelSpace> tessera::spaceOf(Operation *op,
+                                            const dist::Signature &signature) {
+  KernelSpace space = factorsOf(signature);
+  bool fits = setSizes(op, space) && fixSplit(space) && fixReduction(space);
+  return fits ? std::optional(space) : std::nullopt;
 }
 
-/// The dimension that an op cuts or pads: rows end with it.
-static std::optional<int64_t> chunkedDimension(Operation *op) {
-  if (auto slice = dyn_cast<rt::SliceOp>(op))
-    return slice.getDim();
-  if (auto pad = dyn_cast<rt::PadOp>(op))
-    return pad.getDim();
-  return std::nullopt;
-}
-
-/// Rows are halves of heads: both halves are read at the same columns.
-static KernelSpace rotationSpace(nn::RopeOp op) {
-  int64_t angles = op.getCosines().getType().getDimSize(1);
-  KernelSpace space;
-  space.factors = space.result = "ze";
-  space.sizes = {op.getType().getNumElements() / angles, angles};
-  space.operands = {"", "", ""};
-  space.split = 1;
-  return space;
-}
-
-bool tessera::readsTable(Operation *op, unsigned operand) {
-  if (isa<nn::EmbeddingOp>(op))
-    return operand == 1;
-  return isa<nn::RopeOp>(op) ||
-         (isa<nn::PrefixGradOp, rt::SliceOp, rt::PadOp>(op) && operand == 0);
-}
-
-bool tessera::lendsShape(Operation *op, unsigned operand) {
-  return isa<nn::BroadcastOp, nn::PickGradOp, nn::PrefixGradOp>(op) &&
-         operand + 1 == op->getNumOperands();
+std::optional<KernelSpace> tessera::spaceOfSignature(Operation *op) {
+  return spaceOf(op, cast<dist::DistributableOpInterface>(op).getSignature(0));
 }
 
 std::optional<KernelSpace> tessera::kernelSpace(Operation *op) {
-  if (!isKernelOp(op))
-    return std::nullopt;
-  if (auto rope = dyn_cast<nn::RopeOp>(op))
-    return rotationSpace(rope);
-  KernelSpace space;
-  dist::Signature sig;
-  if (auto iface = dyn_cast<dist::DistributableOpInterface>(op))
-    sig = iface.getSignature(0);
-  else
-    sig = dist::Signature::elementwise(
-        cast<RankedTensorType>(op->getOperand(0).getType()).getRank(), 1);
-  space.operands.assign(sig.ins.begin(), sig.ins.end());
-  space.result = sig.out;
-  space.factors = sig.out;
-  for (const std::string &letters : space.operands)
-    if (letters.size() > space.factors.size())
-      space.factors = letters;
-  if (std::optional<int64_t> dim = chunkedDimension(op)) {
-    auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    space.sizes.assign(type.getShape().begin(), type.getShape().end());
-    space.split = *dim + 1;
-    return space;
-  }
-  if (isa<nn::PrefixGradOp>(op)) { // the gradient is a shorter table
-    space.factors = space.result = "ph";
-    space.operands = {"", "ph"};
-    space.split = 1;
-    return fillSizes(op, space) ? std::optional(space) : std::nullopt;
-  }
-  if (isa<nn::EmbeddingOp>(op)) {
-    space.split = sig.ins[0].size();
-    return fillSizes(op, space) ? std::optional(space) : std::nullopt;
-  }
-  bool fits = fillSizes(op, space) && fixSplit(space) && fixReduction(space);
-  return fits ? std::optional(space) : std::nullopt;
+  auto kernelOp = dyn_cast<KernelOpInterface>(op);
+  return kernelOp ? kernelOp.getKernelSpace() : std::nullopt;
 }

@@ -1,7 +1,11 @@
 //===- KernelWriter.cpp - a group of ops as one kernel function -----------===//
 
 #include "lib/Lower/Kernels/KernelWriter.h"
-#include "lib/Lower/Kernels/OpBody.h"
+#include "lib/Lower/Kernels/KernelMath.h"
+#include "lib/Lower/Kernels/Padding.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Partition/Factors.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tessera;
@@ -27,9 +31,9 @@ KernelWriter::KernelWriter(KernelGroup &group, OpBuilder &outer,
 ViewKind KernelWriter::operandKind(const KernelMember &member,
                                    unsigned operand) {
   const KernelSpace &space = member.space;
-  const std::string &letters = space.operands[operand];
+  const std::string &letters = space.operands[operand].factors;
   auto type = cast<RankedTensorType>(member.op->getOperand(operand).getType());
-  if (readsTable(member.op, operand))
+  if (space.operands[operand].access == KernelOperand::Table)
     return ViewKind::Table;
   if (member.perRow)
     return type.getNumElements() == group.rows &&
@@ -132,13 +136,41 @@ AffineMap KernelWriter::mapOf(ViewKind kind, bool perRow) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-Value KernelWriter::startValue(Type type, double initial) {
-  auto tensor = cast<RankedTensorType>(type);
+/// What the body of a member may use.
+class KernelWriter::Scope : public KernelScope {
+public:
+  Scope(KernelWriter &writer, const KernelMember &member)
+      : writer(writer), member(member) {}
+
+  OpBuilder &host() override { return writer.outer; }
+  Value scalar(Value value) override { return writer.scalar(value); }
+  Value table(unsigned operand) override {
+    return writer.operandView(member, operand).tensor;
+  }
+  const KernelSpace &space() const override { return member.space; }
+  int64_t columns() const override { return writer.group.columns; }
+
+private:
+  KernelWriter &writer;
+  const KernelMember &member;
+};
+
+/// What the reduction of a space starts from and ignores.
+static double neutralElement(const KernelSpace &space) {
+  return space.combiner == KernelSpace::Maximum ? -INFINITY : 0.0;
+}
+
+/// What a reduction starts from; any memory for other ops.
+Value KernelWriter::initialValue(const KernelSpace &space,
+                                 RankedTensorType type, bool reduces) {
   Location loc = func.getLoc();
-  Value empty = tensor::EmptyOp::create(builder, loc, tensor.getShape(),
-                                        tensor.getElementType());
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  if (!reduces)
+    return empty;
   Value constant = arith::ConstantOp::create(
-      builder, loc, builder.getFloatAttr(tensor.getElementType(), initial));
+      builder, loc,
+      builder.getFloatAttr(type.getElementType(), neutralElement(space)));
   return linalg::FillOp::create(builder, loc, constant, empty).getResult(0);
 }
 
@@ -151,76 +183,125 @@ static Value readCycle(OpBuilder &b, Location loc, Value table, int64_t cycle) {
   return tensor::ExtractOp::create(b, loc, table, ValueRange{at, column});
 }
 
-LogicalResult KernelWriter::emitMember(const KernelMember &member) {
+SmallVector<KernelWriter::Operand>
+KernelWriter::readOperands(const KernelMember &member,
+                           SmallVectorImpl<Value> &ins,
+                           SmallVectorImpl<AffineMap> &maps) {
   Operation *op = member.op;
-  Location loc = op->getLoc();
-  OpBody body(*this, member);
-  body.prepare();
-  unsigned reads = op->getNumOperands();
-  if (lendsShape(op, reads - 1))
-    --reads;
-  struct Operand {
-    Value constant, table;
-    int64_t cycle = 0;
-    int argument = -1;
-  };
-  SmallVector<Operand> operands(reads);
-  SmallVector<Value> ins;
-  SmallVector<AffineMap> maps;
-  for (unsigned k = 0; k < reads; ++k) {
+  SmallVector<Operand> operands(op->getNumOperands());
+  for (auto [k, operand] : llvm::enumerate(operands)) {
+    if (member.space.operands[k].access != KernelOperand::Element)
+      continue;
     if (auto constant = op->getOperand(k).getDefiningOp<nn::ConstantOp>()) {
-      operands[k].constant = arith::ConstantOp::create(
-          builder, loc,
+      operand.constant = arith::ConstantOp::create(
+          builder, op->getLoc(),
           builder.getFloatAttr(constant.getElementType(),
                                constant.getValue().convertToDouble()));
       continue;
     }
     View view = operandView(member, k);
-    if (view.kind == ViewKind::Table)
-      continue;
     if (view.kind == ViewKind::Cycle) {
-      operands[k].table = view.tensor;
-      operands[k].cycle = view.cycle;
+      operand.table = view.tensor;
+      operand.cycle = view.cycle;
       continue;
     }
-    operands[k].argument = ins.size();
+    operand.argument = ins.size();
     ins.push_back(view.tensor);
     maps.push_back(mapOf(view.kind, member.perRow));
   }
+  return operands;
+}
+
+/// The operands of a body, widened for computing.
+SmallVector<Value> KernelWriter::scalarsOf(OpBuilder &b, Location loc,
+                                           ArrayRef<Operand> operands,
+                                           ValueRange arguments) {
+  SmallVector<Value> scalars;
+  for (const Operand &operand : operands) {
+    Value value = operand.constant;
+    if (operand.argument >= 0)
+      value = widen(b, loc, arguments[operand.argument]);
+    else if (operand.table)
+      value = widen(b, loc, readCycle(b, loc, operand.table, operand.cycle));
+    scalars.push_back(value);
+  }
+  return scalars;
+}
+
+/// Index of an element along the last factor of its op (i64).
+static Value lastIndex(OpBuilder &b, Location loc, const KernelMember &member,
+                       int64_t columns) {
+  Value flat = index64(b, loc, 0);
+  if (!member.perRow)
+    flat = arith::AddIOp::create(
+        b, loc, arith::MulIOp::create(b, loc, flat, i64(b, loc, columns)),
+        index64(b, loc, 1));
+  return arith::RemUIOp::create(b, loc, flat,
+                                i64(b, loc, member.space.sizes.back()));
+}
+
+/// The value where the element is one of the `valid` ones of the rank's slice,
+/// elsewhere what a reduction ignores.
+Value KernelWriter::maskPadding(OpBuilder &b, const KernelMember &member,
+                                Value valid, Value value) {
+  Location loc = member.op->getLoc();
+  Type i32 = b.getI32Type();
+  Value limit = arith::TruncIOp::create(b, loc, i32, valid), index;
+  if (!member.perRow && group.columns == member.space.sizes.back())
+    index = arith::IndexCastOp::create(b, loc, i32,
+                                       linalg::IndexOp::create(b, loc, 1));
+  else
+    index = arith::TruncIOp::create(b, loc, i32,
+                                    lastIndex(b, loc, member, group.columns));
+  Value inside =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, limit);
+  return arith::SelectOp::create(
+      b, loc, inside, value,
+      constantLike(b, loc, value, neutralElement(member.space)));
+}
+
+static Value combine(OpBuilder &b, Location loc, const KernelSpace &space,
+                     Value accumulator, Value element) {
+  if (space.combiner == KernelSpace::Maximum)
+    return arith::MaximumFOp::create(b, loc, accumulator, element);
+  return arith::AddFOp::create(b, loc, accumulator, element);
+}
+
+LogicalResult KernelWriter::emitMember(const KernelMember &member) {
+  auto op = cast<KernelOpInterface>(member.op);
+  Location loc = op.getLoc();
+  const KernelSpace &space = member.space;
+  Value valid;
+  if (std::optional<FactorSpan> span = maskedSpan(op, space))
+    valid = scalar(validOf(outer, loc, *span));
+  Scope scope(*this, member);
+  FailureOr<ElementBody> body = op.buildElementBody(scope);
+  if (failed(body))
+    return failure();
+  SmallVector<Value> ins;
+  SmallVector<AffineMap> maps;
+  SmallVector<Operand> operands = readOperands(member, ins, maps);
   ViewKind kind = resultKind(member);
-  bool reduces = member.space.reduction != KernelSpace::None && !member.perRow;
+  bool reduces = space.reduction != KernelSpace::None && !member.perRow;
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
   RankedTensorType type = viewType(kind, element, 0);
-  Value init = reduces ? startValue(type, body.isMaximum() ? -INFINITY : 0.0)
-                       : Value(tensor::EmptyOp::create(
-                             builder, loc, type.getShape(), element));
+  Value init = initialValue(space, type, reduces);
   maps.push_back(mapOf(kind, member.perRow));
   SmallVector<utils::IteratorType> iterators(member.perRow ? 1 : 2,
                                              utils::IteratorType::parallel);
   if (reduces)
-    iterators[member.space.reduction == KernelSpace::Columns ? 1 : 0] =
+    iterators[space.reduction == KernelSpace::Columns ? 1 : 0] =
         utils::IteratorType::reduction;
-  auto generic = linalg::GenericOp::create(
-      builder, loc, type, ins, init, maps, iterators,
-      [&](OpBuilder &b, Location, ValueRange args) {
-        SmallVector<Value> values;
-        for (const Operand &o : operands) {
-          Value v = o.constant;
-          if (o.argument >= 0)
-            v = widen(b, loc, args[o.argument]);
-          else if (o.table)
-            v = widen(b, loc, readCycle(b, loc, o.table, o.cycle));
-          values.push_back(v);
-        }
-        Value result = body.emit(b, values);
-        if (reduces) {
-          Value sum = widen(b, loc, args.back());
-          result = body.isMaximum()
-                       ? Value(arith::MaximumFOp::create(b, loc, sum, result))
-                       : Value(arith::AddFOp::create(b, loc, sum, result));
-        }
-        linalg::YieldOp::create(b, loc, narrow(b, loc, result, element));
-      });
+  auto build = [&](OpBuilder &b, Location, ValueRange args) {
+    Value result = (*body)(b, scalarsOf(b, loc, operands, args));
+    if (valid)
+      result = maskPadding(b, member, valid, result);
+    if (reduces)
+      result = combine(b, loc, space, widen(b, loc, args.back()), result);
+    linalg::YieldOp::create(b, loc, narrow(b, loc, result, element));
+  };
+  auto generic = linalg::GenericOp::create(builder, loc, type, ins, init, maps,
+                                           iterators, build);
   made[op->getResult(0)] = {generic.getResult(0), kind, 0};
   return success();
 }

@@ -4,12 +4,21 @@
 #define TESSERA_LIB_LOWER_KERNELS_KERNELWRITER_H
 
 #include "lib/Lower/Kernels/KernelGroups.h"
-#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Lower/Kernels/KernelOpInterface.h"
 #include "tessera/Lower/Passes.h"
-#include "tessera/Partition/Factors.h"
 #include <map>
 
 namespace tessera {
+
+/// What a value is to a kernel over R rows and C columns.
+enum class ViewKind {
+  Full,   ///< [R, C]
+  Row,    ///< [R]
+  Column, ///< [C]
+  Scalar, ///< []
+  Table,  ///< [V, C], read at a row given by an index
+  Cycle   ///< [R', C], read at row mod R'
+};
 
 /// Builds the private function of a group: linalg ops over [rows, columns],
 /// each nn op as one or two of them. Collects what the launch must pass.
@@ -27,7 +36,7 @@ public:
   llvm::SmallVector<mlir::Value> outputs; ///< Values the launch replaces.
 
 private:
-  friend class OpBody;
+  class Scope;
   /// A value inside the kernel.
   struct View {
     mlir::Value tensor;
@@ -35,8 +44,24 @@ private:
     int64_t cycle = 0; ///< Cycle: rows of the view.
   };
 
+  /// An operand of a body.
+  struct Operand {
+    mlir::Value constant, table;
+    int64_t cycle = 0; ///< Rows of the table, read in cycles.
+    int argument = -1; ///< Number of the linalg op's argument.
+  };
+
   void findOutputs();
   mlir::LogicalResult emitMember(const KernelMember &member);
+  llvm::SmallVector<Operand>
+  readOperands(const KernelMember &member,
+               llvm::SmallVectorImpl<mlir::Value> &ins,
+               llvm::SmallVectorImpl<mlir::AffineMap> &maps);
+  static llvm::SmallVector<mlir::Value>
+  scalarsOf(mlir::OpBuilder &builder, mlir::Location loc,
+            llvm::ArrayRef<Operand> operands, mlir::ValueRange arguments);
+  mlir::Value maskPadding(mlir::OpBuilder &builder, const KernelMember &member,
+                          mlir::Value valid, mlir::Value value);
   View operandView(const KernelMember &member, unsigned operand);
   ViewKind operandKind(const KernelMember &member, unsigned operand);
   ViewKind resultKind(const KernelMember &member);
@@ -45,7 +70,8 @@ private:
   View argument(mlir::Value outer, ViewKind kind, int64_t cycle);
   mlir::Value scalar(mlir::Value outer);
   mlir::AffineMap mapOf(ViewKind kind, bool perRow);
-  mlir::Value startValue(mlir::Type type, double initial);
+  mlir::Value initialValue(const KernelSpace &space,
+                           mlir::RankedTensorType type, bool reduces);
 
   KernelGroup &group;
   mlir::OpBuilder &outer;
@@ -54,21 +80,6 @@ private:
   llvm::DenseMap<mlir::Value, View> made;
   llvm::DenseMap<mlir::Value, mlir::Value> scalarArguments;
 };
-
-/// Widens a bf16 scalar for computing; the identity for others.
-mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc,
-                  mlir::Value value);
-/// Rounds a computed scalar to an element type.
-mlir::Value narrow(mlir::OpBuilder &builder, mlir::Location loc,
-                   mlir::Value value, mlir::Type type);
-/// f(x) and f'(x) on a scalar (nn.map).
-mlir::Value emitFunction(mlir::OpBuilder &builder, mlir::Location loc,
-                         nn::Function function, mlir::Value x, double bound);
-mlir::Value emitDerivative(mlir::OpBuilder &builder, mlir::Location loc,
-                           nn::Function function, mlir::Value x);
-/// First word of Philox4x32-10 for a 64-bit counter and key (i64), as i32.
-mlir::Value emitPhilox(mlir::OpBuilder &builder, mlir::Location loc,
-                       mlir::Value index, mlir::Value key);
 
 } // namespace tessera
 

@@ -1,18 +1,20 @@
 //===- Padding.h - the padding of uneven shards is zero ---------*- C++ -*-===//
 // Sums over a padded dimension add all local elements, so padding must be 0 in
-// every value that such a sum may read. Most ops keep it 0; these do not.
+// every value that such a sum may read. Ops say what they make of padding.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_LOWER_KERNELS_PADDING_H
 #define TESSERA_LIB_LOWER_KERNELS_PADDING_H
 
-#include "mlir/IR/Operation.h"
+#include "tessera/Lower/Kernels/KernelOpInterface.h"
+#include "tessera/Partition/Factors.h"
 
 namespace tessera {
 
-/// Must this op, whose columns are the factor `column`, mask the padding of its
-/// result, or, if it is a maximum, of its operand?
-bool masksPadding(mlir::Operation *op, char column);
+/// The last factor of an op, if some rank holds padding along it that the op
+/// must mask: in its result, or in its operand if it is a maximum.
+std::optional<FactorSpan> maskedSpan(KernelOpInterface op,
+                                     const KernelSpace &space);
 
 } // namespace tessera
 

@@ -5,11 +5,11 @@
 // but the store is saved, a CPU is slower for exp and the like, a GPU is not.
 //===----------------------------------------------------------------------===//
 
-#include "lib/Lower/Kernels/KernelSpace.h"
 #include "mlir/IR/IRMapping.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Lower/Kernels/KernelOpInterface.h"
 #include "tessera/Lower/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -36,9 +36,16 @@ bool isElementwise(Operation *op) {
   if (!space || space->reduction != KernelSpace::None ||
       op->getNumResults() != 1)
     return false;
-  return llvm::none_of(op->getOpOperands(), [&](OpOperand &operand) {
-    return readsTable(op, operand.getOperandNumber());
+  return llvm::none_of(space->operands, [](const KernelOperand &operand) {
+    return operand.access == KernelOperand::Table;
   });
+}
+
+/// Whether only the shape of the value matters to its user.
+bool lendsShape(OpOperand &use) {
+  std::optional<KernelSpace> space = kernelSpace(use.getOwner());
+  return space &&
+         space->operands[use.getOperandNumber()].access == KernelOperand::Shape;
 }
 
 bool isReadInBackward(Operation *op) {
@@ -54,17 +61,18 @@ public:
            rt::bytesOf(root) <= rt::bytesOf(value);
   }
 
-  bool computesFunction() const {
-    return llvm::any_of(ops, [](Operation *op) { return isa<nn::MapOp>(op); });
+  bool isCostly() const {
+    return llvm::any_of(ops, [](Operation *op) {
+      auto kernelOp = dyn_cast<KernelOpInterface>(op);
+      return kernelOp && kernelOp.isCostly();
+    });
   }
 
   /// Whether backward has what the value is made of, whatever becomes of it.
   bool isRootKept() const {
     return isa<BlockArgument>(root) ||
            llvm::any_of(root.getUses(), [](OpOperand &use) {
-             Operation *user = use.getOwner();
-             return !nn::isForward(user) &&
-                    !lendsShape(user, use.getOperandNumber());
+             return !nn::isForward(use.getOwner()) && !lendsShape(use);
            });
   }
 
@@ -163,7 +171,7 @@ void RecomputeElementwisePass::recompute(Value value) {
   Chain chain;
   if (!chain.find(value))
     return;
-  if (chain.computesFunction() && !chain.isRootKept() && !functions)
+  if (chain.isCostly() && !chain.isRootKept() && !functions)
     return;
   Value again = chain.cloneBefore(first, value);
   for (OpOperand *use : uses)

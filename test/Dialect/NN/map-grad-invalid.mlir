@@ -1,7 +1,7 @@
 // RUN: tessera-opt %s -split-input-file -verify-diagnostics
 
 func.func @rsqrt_has_no_derivative(%g: tensor<8xf32>, %x: tensor<8xf32>) {
-  // expected-error @+1 {{has no derivative of 'rsqrt'; only the optimizer and lowered norms use it, behind differentiation}}
+  // expected-error @+1 {{has no derivative of 'rsqrt'; only the optimizer and lowered norms use it, after differentiation}}
   %y = nn.map_grad rsqrt %g, %x : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return
 }

@@ -1,0 +1,56 @@
+//===- KernelOpInterface.h - ops that kernels can compute -------*- C++ -*-===//
+// The ops of nn and rt get the interface from lib/Lower/Kernels, which knows
+// how to build code; the dialects do not depend on lowering.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_LOWER_KERNELS_KERNELOPINTERFACE_H
+#define TESSERA_LOWER_KERNELS_KERNELOPINTERFACE_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/OpDefinition.h"
+#include "tessera/Lower/Kernels/KernelSpace.h"
+#include <functional>
+
+namespace tessera {
+
+/// Builds the result for one element from the operands' scalars, in computing
+/// precision (integers as they are). Scalars of operands that are tables or
+/// lend their shape are null. The body of a reduction builds the value that is
+/// added or compared.
+using ElementBody =
+    std::function<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)>;
+
+/// What the body of an op can use of the kernel that it becomes part of.
+class KernelScope {
+public:
+  virtual ~KernelScope() = default;
+
+  /// Builds what is computed once, before the launch.
+  virtual mlir::OpBuilder &host() = 0;
+  /// Passes a scalar (i64) that `host` computes to the kernel.
+  virtual mlir::Value scalar(mlir::Value value) = 0;
+  /// An operand as a matrix [rows, columns] that the body extracts from.
+  virtual mlir::Value table(unsigned operand) = 0;
+  virtual const KernelSpace &space() const = 0;
+  /// Columns of the kernel: trailing factors of the space.
+  virtual int64_t columns() const = 0;
+};
+
+/// What an op makes of padding along a factor, where all operands are 0. Sums
+/// over a padded dimension add all local elements, so values that such a sum
+/// may read are masked unless they are 0 in the padding.
+enum class PaddingEffect {
+  KeepsZero, ///< The result is 0 there, too.
+  Repeats,   ///< An operand that lacks the factor is repeated along it.
+  Changes    ///< The result is something else, and is always masked.
+};
+
+/// Attaches the interface to the ops of nn and rt that kernels can compute.
+void registerKernelOps(mlir::DialectRegistry &registry);
+
+} // namespace tessera
+
+#include "tessera/Lower/Kernels/KernelOpInterface.h.inc"
+
+#endif // TESSERA_LOWER_KERNELS_KERNELOPINTERFACE_H

@@ -1,0 +1,30 @@
+//===- KernelMath.h - scalar arithmetic of kernels --------------*- C++ -*-===//
+
+#ifndef TESSERA_LIB_LOWER_KERNELS_KERNELMATH_H
+#define TESSERA_LIB_LOWER_KERNELS_KERNELMATH_H
+
+#include "mlir/IR/Builders.h"
+
+namespace tessera {
+
+/// Widens a bf16 scalar for computing; the identity for others.
+mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc,
+                  mlir::Value value);
+/// Rounds a computed scalar to an element type.
+mlir::Value narrow(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value value, mlir::Type type);
+/// A float constant of the type of `like`.
+mlir::Value constantLike(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value like, double value);
+/// The value where the condition holds, else 0.
+mlir::Value zeroUnless(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value condition, mlir::Value value);
+/// `linalg.index` of a loop as i64.
+mlir::Value index64(mlir::OpBuilder &builder, mlir::Location loc, int64_t dim);
+/// First word of Philox4x32-10 for a 64-bit counter and key (i64), as i32.
+mlir::Value emitPhilox(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value index, mlir::Value key);
+
+} // namespace tessera
+
+#endif // TESSERA_LIB_LOWER_KERNELS_KERNELMATH_H

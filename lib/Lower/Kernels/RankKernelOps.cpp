@@ -1,0 +1,114 @@
+//===- RankKernelOps.cpp - rt.first, rt.slice, rt.pad in kernels ----------===//
+// What these ops compute depends on the rank's coordinate on a mesh axis, which
+// is a scalar of the launch.
+//===----------------------------------------------------------------------===//
+
+#include "lib/Lower/Kernels/KernelMath.h"
+#include "lib/Lower/Kernels/KernelOps.h"
+#include "lib/Lower/Kernels/TableRows.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "tessera/Lower/Kernels/KernelOpInterface.h"
+#include "tessera/Partition/Factors.h"
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+int64_t sizeOf(Value tensor, int64_t dim) {
+  return cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
+}
+
+dist::Signature elementwiseSignature(Operation *op) {
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  return dist::Signature::elementwise(type.getRank(), 1);
+}
+
+/// The space of an op that reads rows of its operand at other places of
+/// dimension `dim`: rows end with that dimension.
+KernelSpace shiftedSpace(Operation *op, int64_t dim) {
+  KernelSpace space = factorsOf(elementwiseSignature(op));
+  space.operands[0].access = KernelOperand::Table;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  space.sizes.assign(type.getShape().begin(), type.getShape().end());
+  space.split = dim + 1;
+  return space;
+}
+
+/// Where the rank's chunk of so many elements starts; null: at 0.
+Value chunkStart(Operation *op, KernelScope &kernel, StringAttr axis,
+                 int64_t size) {
+  if (!axis)
+    return {};
+  return kernel.scalar(
+      startOf(kernel.host(), op->getLoc(), FactorSpan{{{axis, size}}, size}));
+}
+
+struct FirstKernel
+    : KernelOpInterface::ExternalModel<FirstKernel, rt::FirstOp> {
+  std::optional<KernelSpace> getKernelSpace(Operation *op) const {
+    return spaceOf(op, elementwiseSignature(op));
+  }
+  FailureOr<ElementBody> buildElementBody(Operation *op,
+                                          KernelScope &kernel) const {
+    Location loc = op->getLoc();
+    OpBuilder &host = kernel.host();
+    Value coordinate = kernel.scalar(rt::CoordOp::create(
+        host, loc, host.getI64Type(), cast<rt::FirstOp>(op).getAxisAttr()));
+    return ElementBody([=](OpBuilder &b, ValueRange x) {
+      Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                            coordinate, i64(b, loc, 0));
+      return zeroUnless(b, loc, isFirst, x[0]);
+    });
+  }
+};
+
+struct SliceKernel
+    : KernelOpInterface::ExternalModel<SliceKernel, rt::SliceOp> {
+  std::optional<KernelSpace> getKernelSpace(Operation *op) const {
+    return shiftedSpace(op, cast<rt::SliceOp>(op).getDim());
+  }
+  FailureOr<ElementBody> buildElementBody(Operation *op,
+                                          KernelScope &kernel) const {
+    auto slice = cast<rt::SliceOp>(op);
+    int64_t dim = slice.getDim();
+    int64_t from = sizeOf(slice.getInput(), dim);
+    int64_t to = sizeOf(slice.getResult(), dim);
+    Value table = kernel.table(0);
+    Value start = chunkStart(op, kernel, slice.getAxisAttr(), to);
+    return ElementBody([=](OpBuilder &b, ValueRange) {
+      return shiftedRow(b, op->getLoc(), table, from, to, start);
+    });
+  }
+};
+
+struct PadKernel : KernelOpInterface::ExternalModel<PadKernel, rt::PadOp> {
+  std::optional<KernelSpace> getKernelSpace(Operation *op) const {
+    return shiftedSpace(op, cast<rt::PadOp>(op).getDim());
+  }
+  FailureOr<ElementBody> buildElementBody(Operation *op,
+                                          KernelScope &kernel) const {
+    auto pad = cast<rt::PadOp>(op);
+    int64_t dim = pad.getDim();
+    int64_t from = sizeOf(pad.getInput(), dim);
+    int64_t to = sizeOf(pad.getResult(), dim);
+    Value table = kernel.table(0);
+    Value start = chunkStart(op, kernel, pad.getAxisAttr(), from);
+    return ElementBody([=](OpBuilder &b, ValueRange) {
+      Location loc = op->getLoc();
+      Value back;
+      if (start)
+        back = arith::SubIOp::create(b, loc, i64(b, loc, 0), start);
+      return shiftedRow(b, loc, table, from, to, back);
+    });
+  }
+};
+
+} // namespace
+
+void tessera::attachRankKernelOps(MLIRContext &context) {
+  rt::FirstOp::attachInterface<FirstKernel>(context);
+  rt::SliceOp::attachInterface<SliceKernel>(context);
+  rt::PadOp::attachInterface<PadKernel>(context);
+}
