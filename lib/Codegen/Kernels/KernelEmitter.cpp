@@ -21,7 +21,7 @@ unsigned widestFloat(const Kernel &kernel) {
 }
 
 KernelEmitter::KernelEmitter(const Kernel &kernel)
-    : kernel(kernel), schedule(planPhases(kernel)),
+    : kernel(kernel), loops(planLoops(kernel)),
       loc(func::FuncOp(kernel.func).getLoc()), body(kernel, loc),
       uniform(OpBuilder(func::FuncOp(kernel.func).getContext())) {}
 
@@ -55,7 +55,7 @@ void KernelEmitter::emitUniform() {
   position.scopes[kNone] = &uniform;
   for (Operation &op : func.getBody().front()) {
     auto generic = dyn_cast<linalg::GenericOp>(op);
-    if (generic && llvm::is_contained(schedule.uniform, generic))
+    if (generic && llvm::is_contained(loops.uniform, generic))
       body.emitGeneric(generic, position);
     bool isTensorOp =
         op.getNumResults() == 0 || isa<TensorType>(op.getResult(0).getType());
@@ -74,7 +74,7 @@ void KernelEmitter::storeResults(Dims domain, const Position &position) {
       body.storeElement(result, buffer, position);
 }
 
-LaneValues KernelEmitter::identities(const Phase &phase, unsigned lanes,
+LaneValues KernelEmitter::identities(const LoopPhase &phase, unsigned lanes,
                                      OpBuilder &builder) {
   LaneValues values;
   for (const Reduction &reduction : phase.reductions) {
@@ -85,7 +85,8 @@ LaneValues KernelEmitter::identities(const Phase &phase, unsigned lanes,
   return values;
 }
 
-void KernelEmitter::evaluateStep(const Phase &phase, const Position &position) {
+void KernelEmitter::evaluateStep(const LoopPhase &phase,
+                                 const Position &position) {
   for (linalg::GenericOp op : phase.inner)
     body.emitGeneric(op, position);
   for (unsigned i : phase.stores)
@@ -94,7 +95,7 @@ void KernelEmitter::evaluateStep(const Phase &phase, const Position &position) {
     body.lookup(reduction.input, position);
 }
 
-LaneValues KernelEmitter::finishStep(const Phase &phase,
+LaneValues KernelEmitter::finishStep(const LoopPhase &phase,
                                      const Position &position,
                                      ValueRange carried, Value mask) {
   for (unsigned i : phase.stores)
@@ -113,8 +114,9 @@ LaneValues KernelEmitter::finishStep(const Phase &phase,
   return updated;
 }
 
-LaneValues KernelEmitter::emitStep(const Phase &phase, const Position &position,
-                                   ValueRange carried, Value mask) {
+LaneValues KernelEmitter::emitStep(const LoopPhase &phase,
+                                   const Position &position, ValueRange carried,
+                                   Value mask) {
   evaluateStep(phase, position);
   return finishStep(phase, position, carried, mask);
 }

@@ -8,7 +8,7 @@
 
 #include "lib/Codegen/Kernels/BodyEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "tessera/Lower/Kernels/Phases.h"
+#include "tessera/Lower/Kernels/KernelLoops.h"
 
 namespace tessera {
 
@@ -35,23 +35,23 @@ protected:
   /// Stores the results along `domain`.
   void storeResults(Dims domain, const Position &position);
   /// Accumulators at their identities.
-  LaneValues identities(const Phase &phase, unsigned lanes,
+  LaneValues identities(const LoopPhase &phase, unsigned lanes,
                         mlir::OpBuilder &builder);
   /// Evaluates one vector of a phase: what it stores and what it reduces.
-  void evaluateStep(const Phase &phase, const Position &position);
+  void evaluateStep(const LoopPhase &phase, const Position &position);
   /// Stores what it stores, and returns the updated accumulators; lanes
   /// outside `mask` keep theirs.
-  LaneValues finishStep(const Phase &phase, const Position &position,
+  LaneValues finishStep(const LoopPhase &phase, const Position &position,
                         mlir::ValueRange carried, mlir::Value mask);
   /// Both.
-  LaneValues emitStep(const Phase &phase, const Position &position,
+  LaneValues emitStep(const LoopPhase &phase, const Position &position,
                       mlir::ValueRange carried, mlir::Value mask);
   /// Combines with the init operand, unless that is the identity.
   mlir::Value withInit(const Reduction &reduction, mlir::Value value,
                        const Position &position);
 
   const Kernel &kernel;
-  Schedule schedule;
+  KernelLoops loops;
   mlir::Location loc;
   BodyEmitter body;
   mlir::LLVM::LLVMFuncOp function;

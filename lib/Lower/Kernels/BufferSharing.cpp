@@ -1,7 +1,7 @@
 //===- BufferSharing.cpp - in-place results and launch ranges -------------===//
 
 #include "tessera/Lower/Kernels/BufferSharing.h"
-#include "tessera/Lower/Kernels/Phases.h"
+#include "tessera/Lower/Kernels/KernelLoops.h"
 
 using namespace mlir;
 
@@ -13,10 +13,10 @@ static constexpr int64_t kGrainElements = 4096;
 static constexpr int64_t kGrainColumns = 64;
 
 /// True if no phase reads `tensor` after the one that stores `result`.
-static bool readsEndBeforeStore(const Schedule &schedule, Value tensor,
+static bool readsEndBeforeStore(const KernelLoops &loops, Value tensor,
                                 unsigned result) {
   bool stored = false;
-  for (const Phase &phase : schedule.phases) {
+  for (const LoopPhase &phase : loops.phases) {
     if (stored && phase.reads.contains(tensor))
       return false;
     stored |= llvm::is_contained(phase.stores, result);
@@ -39,7 +39,7 @@ bool mayShareBuffer(func::FuncOp func, unsigned argument, unsigned result) {
     return false;
   if (domain != kBoth || kernel->traversal == Traversal::Flat)
     return true;
-  return readsEndBeforeStore(planPhases(*kernel), tensor, result);
+  return readsEndBeforeStore(planLoops(*kernel), tensor, result);
 }
 
 FailureOr<LaunchShape> getLaunchShape(func::FuncOp func) {

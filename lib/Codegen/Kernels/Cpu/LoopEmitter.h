@@ -1,6 +1,6 @@
 //===- LoopEmitter.h - an ABI function from a kernel ------------*- C++ -*-===//
 // Emits `void k(buffers, scalars, begin, end)` (tsr_abi_kernel) as an llvm.func
-// holding scf, arith, math and vector ops. One file per traversal.
+// holding scf, arith, math and vector ops.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_LIB_CODEGEN_KERNELS_CPU_LOOPEMITTER_H
 #define TESSERA_LIB_CODEGEN_KERNELS_CPU_LOOPEMITTER_H
@@ -24,24 +24,23 @@ private:
   void emitFlat() override;
 
   void emitRows() override;
-  void emitRowLoop(const Phase &phase, Scope &rowScope, mlir::Value row);
-  LaneValues emitRowBlock(const Phase &phase, Scope &rowScope, mlir::Value row,
-                          const LaneBlock &block, mlir::OpBuilder &builder,
-                          mlir::ValueRange carried);
+  void emitRowLoop(const LoopPhase &phase, Scope &rowScope, mlir::Value row);
+  LaneValues emitRowBlock(const LoopPhase &phase, Scope &rowScope,
+                          mlir::Value row, const LaneBlock &block,
+                          mlir::OpBuilder &builder, mlir::ValueRange carried);
 
   void emitColumns() override;
   void emitColumnBlock(const LaneBlock &block, mlir::OpBuilder &builder);
-  void emitColumnLoop(const Phase &phase, Position column);
+  void emitColumnLoop(const LoopPhase &phase, Position column);
 
   /// A walk that carries nothing.
   void walkLanes(
       mlir::OpBuilder builder, const LaneRange &range, unsigned unroll,
       llvm::function_ref<void(mlir::OpBuilder &, const LaneBlock &)> body);
-  unsigned unrollOf(const Phase &phase) const;
+  unsigned unrollOf(const LoopPhase &phase) const;
 
   unsigned lanes;
-  /// Of a vector's size that the machine has.
-  unsigned registers;
+  unsigned registers; ///< Vector registers of the machine.
   mlir::Value begin, end;
 };
 

@@ -1,6 +1,7 @@
 //===- GridEmitter.cpp - a CUDA kernel from a kernel ----------------------===//
 
 #include "lib/Codegen/Kernels/Gpu/GridEmitter.h"
+#include "lib/Codegen/Kernels/Accumulators.h"
 #include "lib/Codegen/Kernels/VectorMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -10,10 +11,6 @@
 using namespace mlir;
 
 namespace tessera {
-
-/// One dynamic array for the whole module: every kernel has its own size.
-static constexpr const char *kSharedName = "tsr_shared";
-static constexpr unsigned kSharedSpace = 3;
 
 GridEmitter::GridEmitter(const Kernel &kernel, GridPart part, bool hasLibm)
     : KernelEmitter(kernel), part(std::move(part)), hasLibm(hasLibm) {
@@ -37,7 +34,7 @@ LogicalResult GridEmitter::check() {
     return missing->emitError()
            << "computes a function in f64, which PTX does not have; use f32 or "
               "bf16, or the CPU";
-  for (const Phase &phase : schedule.phases)
+  for (const LoopPhase &phase : loops.phases)
     for (const Reduction &reduction : phase.reductions) {
       Type type = getElementTypeOrSelf(reduction.result().getType());
       if (!type.isF32() && !type.isF64() && !type.isInteger(32))
@@ -74,6 +71,7 @@ LogicalResult GridEmitter::emit() {
       part.stage == Stage::Partial && part.slices.residentBlocks == 4;
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     builder.getI32IntegerAttr(asksForFour ? 4 : 1));
+  grid.sharedBytes = shared.bytes();
   return success();
 }
 
@@ -118,28 +116,6 @@ void GridEmitter::bindArguments() {
   lane = arith::RemUIOp::create(builder, loc, thread, size);
 }
 
-int64_t GridEmitter::reserveShared(int64_t bytes) {
-  int64_t offset = grid.sharedBytes;
-  grid.sharedBytes += llvm::alignTo(bytes, 16);
-  return offset;
-}
-
-Value GridEmitter::sharedPointer(OpBuilder &builder, Value offset) {
-  auto module = function->getParentOfType<ModuleOp>();
-  if (!module.lookupSymbol(kSharedName)) {
-    OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
-    LLVM::GlobalOp::create(
-        top, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), 0),
-        /*isConstant=*/false, LLVM::Linkage::External, kSharedName, Attribute(),
-        /*alignment=*/16, kSharedSpace);
-  }
-  auto space = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
-  Value base = LLVM::AddressOfOp::create(builder, loc, space, kSharedName);
-  Value generic = LLVM::AddrSpaceCastOp::create(
-      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), base);
-  return advance(builder, loc, generic, builder.getI8Type(), offset);
-}
-
 OpBuilder GridEmitter::guard(OpBuilder &builder, Value condition) {
   return scf::IfOp::create(builder, loc, condition, /*withElse=*/false)
       .getThenBodyBuilder();
@@ -179,7 +155,423 @@ void GridEmitter::emitFlat() {
   // Both coordinates are the linear index.
   Position position{
       {&uniform, &scope, &scope, &scope}, start, start, lanes, Value()};
-  emitStep(schedule.phases.front(), position, {}, Value());
+  emitStep(loops.phases.front(), position, {}, Value());
+}
+
+//===----------------------------------------------------------------------===//
+// The row schedule
+//
+// A group of threads walks a row: a warp, so that several rows share a block
+// and no barrier is needed, or for long rows the whole block. A thread comes
+// back to the same columns in every phase, so no other thread reads what it
+// keeps for a later phase.
+//===----------------------------------------------------------------------===//
+
+/// A warp takes rows of up to this many of its vectors.
+static constexpr int64_t kWarpSteps = 16;
+static constexpr int64_t kWarpsPerBlock = 8;
+
+static int64_t scratchBytes(const KernelLoops &loops, int64_t cols) {
+  int64_t bytes = 0;
+  for (const LoopPhase &phase : loops.phases)
+    for (Value value : phase.spills)
+      bytes += llvm::alignTo(
+          cols *
+              cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() /
+              8,
+          16);
+  return bytes;
+}
+
+void GridEmitter::chooseRowGroups() {
+  lanes = lanesOfPlanes(kernel, lengthsOfRows(kernel));
+  int64_t vectors = llvm::divideCeil(kernel.cols, lanes);
+  int64_t groups = std::min(kWarpsPerBlock, kernel.rows);
+  bool fits = scratchBytes(loops, kernel.cols) * groups <= kMaxSharedBytes;
+  if (vectors <= kWarpSteps * kWarp && fits) {
+    grid.threads = groups * kWarp;
+    grid.blocks = llvm::divideCeil(kernel.rows, groups);
+    return;
+  }
+  int64_t threads = llvm::alignTo(llvm::divideCeil(vectors, 4), kWarp);
+  groupThreads = grid.threads = std::min<int64_t>(1024, threads);
+  grid.blocks = kernel.rows;
+}
+
+/// Row `group` of the block has its own scratch.
+void GridEmitter::allocateScratch(OpBuilder &builder, Value group) {
+  int64_t groups = grid.threads / groupThreads;
+  for (const LoopPhase &phase : loops.phases)
+    for (Value value : phase.spills) {
+      auto type = cast<RankedTensorType>(value.getType());
+      int64_t bytes =
+          llvm::alignTo(kernel.cols * type.getElementTypeBitWidth() / 8, 16);
+      Value start = constantI64(builder, loc, shared.reserve(bytes * groups));
+      Value own = arith::MulIOp::create(builder, loc, group,
+                                        constantI64(builder, loc, bytes));
+      body.scratch[value] = shared.pointer(
+          builder, loc, arith::AddIOp::create(builder, loc, start, own));
+    }
+}
+
+void GridEmitter::emitRows() {
+  chooseRowGroups();
+  OpBuilder &builder = uniform.builder;
+  int64_t groups = grid.threads / groupThreads;
+  Value group = groupIsWarp() ? warp : constantI64(builder, loc, 0);
+  allocateScratch(builder, group);
+  Value first = arith::MulIOp::create(builder, loc, block,
+                                      constantI64(builder, loc, groups));
+  Value row = arith::AddIOp::create(builder, loc, first, group);
+  // Without a rest the condition is a constant: barriers need all threads.
+  Value exists =
+      kernel.rows % groups == 0
+          ? constantTrue(builder)
+          : arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, row,
+                                  constantI64(builder, loc, kernel.rows))
+                .getResult();
+  Scope rowScope(guard(builder, exists));
+  leaveToUniform(rowScope);
+  Position position{{&uniform, &rowScope, nullptr, nullptr}, row};
+  for (const LoopPhase &phase : loops.phases) {
+    for (linalg::GenericOp op : phase.before)
+      body.emitGeneric(op, position);
+    if (phase.hasLoop())
+      emitRowLoop(phase, rowScope, row);
+  }
+  OpBuilder &last = rowScope.builder;
+  // A result may lie over an argument that another thread still reads.
+  if (groupIsWarp())
+    NVVM::SyncWarpOp::create(last, loc, constantI32(last, loc, -1));
+  else
+    NVVM::Barrier0Op::create(last, loc);
+  Value isFirst = arith::CmpIOp::create(last, loc, arith::CmpIPredicate::eq,
+                                        member(), constantI64(last, loc, 0));
+  // What the results still need is computed in there too.
+  rowScope.builder = guard(last, isFirst);
+  storeResults(kRow, position);
+}
+
+/// Which lanes are columns, not padding of the row; null: all.
+Value GridEmitter::existing(const Position &position) {
+  if (kernel.cols % lanes == 0)
+    return {};
+  OpBuilder &builder = position.scope(kCol).builder;
+  auto type = VectorType::get({lanes}, builder.getI64Type());
+  Value column = arith::AddIOp::create(
+      builder, loc, body.lanesOf(position.column, builder, lanes),
+      laneNumbers(builder, loc, type));
+  Value end = constantI64(builder, loc, kernel.cols);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, column,
+                               body.lanesOf(end, builder, lanes));
+}
+
+void GridEmitter::emitRowLoop(const LoopPhase &phase, Scope &rowScope,
+                              Value row) {
+  OpBuilder builder = rowScope.builder;
+  Value first = arith::MulIOp::create(builder, loc, member(),
+                                      constantI64(builder, loc, lanes));
+  auto loop = scf::ForOp::create(
+      builder, loc, first, constantI64(builder, loc, kernel.cols),
+      constantI64(builder, loc, groupThreads * lanes),
+      identities(phase, lanes, builder));
+  rowScope.builder.setInsertionPoint(loop);
+  OpBuilder inside = OpBuilder::atBlockBegin(loop.getBody());
+  Scope laneScope(inside);
+  Position step{{&uniform, &rowScope, &laneScope, &laneScope},
+                row,
+                loop.getInductionVar(),
+                lanes,
+                Value()};
+  LaneValues sums =
+      emitStep(phase, step, loop.getRegionIterArgs(), existing(step));
+  if (!sums.empty())
+    scf::YieldOp::create(laneScope.builder, loc, sums);
+
+  rowScope.builder = builder;
+  Position position{{&uniform, &rowScope, nullptr, nullptr}, row};
+  for (auto [reduction, sum] : llvm::zip(phase.reductions, loop.getResults())) {
+    OpBuilder &after = rowScope.builder;
+    Value own = combineLanes(after, loc, reduction, sum, 1);
+    Value all = combineGroup(after, loc, reduction, own,
+                             {groupThreads / kWarp, warp, lane, shared});
+    rowScope.values[reduction.result()] = withInit(reduction, all, position);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The column schedule
+//
+// A block has a tile of columns, some neighbours per lane, and shares the rows
+// among its warps. Their sums meet in shared memory and are added in the order
+// of the warps. Where tiles alone do not fill a GPU, blocks also take slices of
+// the rows.
+//===----------------------------------------------------------------------===//
+
+void GridEmitter::chooseColumnGrid() {
+  auto tiles = [&] { return llvm::divideCeil(kernel.cols, kWarp * lanes); };
+  if (part.stage == Stage::Partial) {
+    lanes = part.slices.lanes;
+    grid.threads = kWarpsOfSlice * kWarp;
+    grid.blocks = tiles() * part.slices.count;
+    return;
+  }
+  // With more, a thread has too few registers for long bodies.
+  constexpr int64_t maxWarps = 16;
+  bool isTotal = part.stage == Stage::Total;
+  int64_t rows = isTotal ? part.slices.count : kernel.rows;
+  int64_t warps =
+      std::clamp<int64_t>(llvm::PowerOf2Ceil(rows / 8), 1, maxWarps);
+  grid.threads = warps * kWarp;
+  lanes = isTotal ? 1 : lanesOfPlanes(kernel, lengthsOfRows(kernel));
+  while (lanes > 1 &&
+         (tiles() < uint64_t(4 * kMultiprocessors) ||
+          sharedBytesOfSums(loops, warps, lanes) > kMaxSharedBytes))
+    lanes /= 2;
+  grid.blocks = tiles();
+}
+
+std::pair<Value, Value> GridEmitter::chooseColumns(Value tile) {
+  OpBuilder &builder = uniform.builder;
+  auto times = [&](Value value, int64_t factor) -> Value {
+    return arith::MulIOp::create(builder, loc, value,
+                                 constantI64(builder, loc, factor));
+  };
+  Value column = arith::AddIOp::create(builder, loc, times(tile, kWarp * lanes),
+                                       times(lane, lanes));
+  // Without a rest the condition is a constant and folds away.
+  if (kernel.cols % (kWarp * lanes) == 0)
+    return {column, constantTrue(builder)};
+  Value active =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, column,
+                            constantI64(builder, loc, kernel.cols));
+  // A lane without a column reads the first one, and stores nothing.
+  column = arith::SelectOp::create(builder, loc, active, column,
+                                   constantI64(builder, loc, 0));
+  return {column, active};
+}
+
+void GridEmitter::emitColumns() {
+  chooseColumnGrid();
+  auto [column, active] = chooseColumns(tileOfBlock());
+  Scope scope(guard(uniform.builder, constantTrue(uniform.builder)));
+  leaveToUniform(scope);
+  Position position{
+      {&uniform, nullptr, &scope, nullptr}, {}, column, lanes, Value()};
+  for (const LoopPhase &phase : loops.phases) {
+    for (linalg::GenericOp op : phase.before)
+      body.emitGeneric(op, position);
+    if (!phase.hasLoop())
+      continue;
+    LaneValues sums = emitColumnLoop(phase, position, active);
+    if (part.stage == Stage::Partial)
+      return storePartialSums(phase, sums, position, active);
+    for (auto [reduction, sum] : llvm::zip(phase.reductions, sums))
+      scope.values[reduction.result()] = withInit(reduction, sum, position);
+  }
+  OpBuilder &last = scope.builder;
+  // A result may lie over an argument that another warp still reads.
+  NVVM::Barrier0Op::create(last, loc);
+  scope.builder = guard(last, isStoring(last, active));
+  storeResults(kCol, position);
+}
+
+/// One warp of a block stores what all of them have.
+Value GridEmitter::isStoring(OpBuilder &builder, Value active) {
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        warp, constantI64(builder, loc, 0));
+  return arith::AndIOp::create(builder, loc, isFirst, active);
+}
+
+LaneValues GridEmitter::emitColumnLoop(const LoopPhase &phase, Position column,
+                                       Value active) {
+  Scope &scope = column.scope(kCol);
+  OpBuilder builder = scope.builder;
+  LaneValues start = identities(phase, lanes, builder);
+  SmallVector<Type> types(ValueRange(start).getTypes());
+  auto branch = scf::IfOp::create(builder, loc, types, active,
+                                  /*withElse=*/!start.empty());
+  scope.builder.setInsertionPoint(branch);
+  if (!start.empty()) {
+    OpBuilder otherwise = OpBuilder::atBlockBegin(branch.elseBlock());
+    scf::YieldOp::create(otherwise, loc, start);
+  }
+  OpBuilder then = OpBuilder::atBlockBegin(branch.thenBlock());
+  auto emitGroup = [&](OpBuilder &inside, ArrayRef<Value> rows,
+                       LaneValues carried) {
+    return part.stage == Stage::Total
+               ? addPartialSums(inside, phase, rows, column.column, carried)
+               : emitRowGroup(inside, phase, rows, column, carried);
+  };
+  LaneValues sums = walkRows(then, rowsOfBlock(then, phase), start, emitGroup);
+  if (!sums.empty())
+    scf::YieldOp::create(then, loc, sums);
+
+  scope.builder = builder;
+  WarpGroup group{grid.threads / kWarp, warp, lane, shared};
+  LaneValues all;
+  for (auto [reduction, sum] :
+       llvm::zip(phase.reductions, branch.getResults())) {
+    Type element = getElementTypeOrSelf(sum.getType());
+    all.push_back(combineWarps(scope.builder, loc, reduction, sum, group,
+                               body.alignmentOf(element, lanes)));
+  }
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// The rows of a column kernel's block
+//
+// A warp takes a few neighbouring rows at once, so that as many loads of a
+// thread are in flight before the first is used. Sums go through them in order.
+//===----------------------------------------------------------------------===//
+
+GridEmitter::SharedRows GridEmitter::rowsOfBlock(OpBuilder &builder,
+                                                 const LoopPhase &phase) {
+  SharedRows rows;
+  rows.total = part.stage == Stage::Total ? part.slices.count : kernel.rows;
+  // A step that adds partial sums has nothing else to do.
+  rows.group =
+      rowsInFlight(kernel, part.stage == Stage::Total ? LoopPhase() : phase);
+  Value total = constantI64(builder, loc, rows.total);
+  if (part.stage != Stage::Partial) {
+    rows.begin = constantI64(builder, loc, 0);
+    rows.end = total;
+    return rows;
+  }
+  Value size = constantI64(builder, loc, part.slices.rows);
+  rows.begin = arith::MulIOp::create(builder, loc, slice, size);
+  rows.end = arith::AddIOp::create(builder, loc, rows.begin, size);
+  if (rows.total % part.slices.rows != 0)
+    rows.end = arith::MinSIOp::create(builder, loc, rows.end, total);
+  return rows;
+}
+
+LaneValues GridEmitter::walkRows(OpBuilder &builder, const SharedRows &rows,
+                                 LaneValues carried, GroupBody emitGroup) {
+  int64_t group = rows.group, whole = rows.total / group * group;
+  Value boundary = constantI64(builder, loc, whole);
+  bool hasRest = whole < rows.total;
+  if (whole > 0) {
+    Value own = arith::MulIOp::create(builder, loc, warp,
+                                      constantI64(builder, loc, group));
+    Value first = arith::AddIOp::create(builder, loc, rows.begin, own);
+    Value end = hasRest
+                    ? arith::MinSIOp::create(builder, loc, rows.end, boundary)
+                          .getResult()
+                    : rows.end;
+    carried = walkGroups(builder, first, end, group, carried, emitGroup);
+  }
+  if (!hasRest)
+    return carried;
+  Value first = arith::MaxSIOp::create(builder, loc, rows.begin, boundary);
+  first = arith::AddIOp::create(builder, loc, first, warp);
+  return walkGroups(builder, first, rows.end, 1, carried, emitGroup);
+}
+
+LaneValues GridEmitter::walkGroups(OpBuilder &builder, Value first, Value end,
+                                   int64_t group, const LaneValues &carried,
+                                   GroupBody emitGroup) {
+  int64_t step = grid.threads / kWarp * group;
+  auto loop = scf::ForOp::create(builder, loc, first, end,
+                                 constantI64(builder, loc, step), carried);
+  OpBuilder inside = OpBuilder::atBlockBegin(loop.getBody());
+  SmallVector<Value> rows = {loop.getInductionVar()};
+  for (int64_t i = 1; i < group; ++i)
+    rows.push_back(arith::AddIOp::create(inside, loc, rows.front(),
+                                         constantI64(inside, loc, i)));
+  LaneValues sums =
+      emitGroup(inside, rows, LaneValues(loop.getRegionIterArgs()));
+  if (!sums.empty())
+    scf::YieldOp::create(inside, loc, sums);
+  return LaneValues(loop.getResults());
+}
+
+LaneValues GridEmitter::emitRowGroup(OpBuilder &builder, const LoopPhase &phase,
+                                     ArrayRef<Value> rows,
+                                     const Position &column,
+                                     LaneValues carried) {
+  std::vector<Scope> scopes(2 * rows.size(), Scope(builder));
+  SmallVector<Position> positions;
+  func::FuncOp func = kernel.func;
+  for (auto [i, row] : llvm::enumerate(rows)) {
+    Position &position = positions.emplace_back(column);
+    position.scopes[kRow] = &scopes[2 * i];
+    position.scopes[kBoth] = &scopes[2 * i + 1];
+    position.row = row;
+    for (BlockArgument argument : func.getArguments())
+      if (phase.reads.contains(argument) && kernel.domainOf(argument) == kBoth)
+        body.element(argument, position);
+  }
+  for (const Position &position : positions)
+    evaluateStep(phase, position);
+  for (const Position &position : positions)
+    carried = finishStep(phase, position, carried, Value());
+  return carried;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums along columns in two kernels
+//
+// The first kernel adds the rows of each slice and leaves the sums in the
+// workspace, [slices, columns] for each reduction. The second adds those in the
+// order of the slices and finishes the kernel.
+//===----------------------------------------------------------------------===//
+
+/// Neighbouring blocks have neighbouring columns of the same rows.
+Value GridEmitter::tileOfBlock() {
+  OpBuilder &builder = uniform.builder;
+  if (part.stage != Stage::Partial)
+    return block;
+  Value tiles = constantI64(builder, loc, grid.blocks / part.slices.count);
+  slice = arith::DivUIOp::create(builder, loc, block, tiles);
+  return arith::RemUIOp::create(builder, loc, block, tiles);
+}
+
+static Type elementOf(const Reduction &reduction) {
+  return getElementTypeOrSelf(reduction.result().getType());
+}
+
+Value GridEmitter::partialSum(OpBuilder &builder, const LoopPhase &phase,
+                              unsigned reduction, Value slice, Value column) {
+  Value sums =
+      advance(builder, loc, workspace, builder.getI8Type(),
+              constantI64(builder, loc, part.slices.offsets[reduction]));
+  Value row = arith::MulIOp::create(builder, loc, slice,
+                                    constantI64(builder, loc, kernel.cols));
+  return advance(builder, loc, sums, elementOf(phase.reductions[reduction]),
+                 arith::AddIOp::create(builder, loc, row, column));
+}
+
+void GridEmitter::storePartialSums(const LoopPhase &phase,
+                                   const LaneValues &sums,
+                                   const Position &column, Value active) {
+  OpBuilder &last = column.scope(kCol).builder;
+  OpBuilder builder = guard(last, isStoring(last, active));
+  for (auto [i, sum] : llvm::enumerate(sums))
+    store(builder, loc, sum,
+          partialSum(builder, phase, i, slice, column.column), Value(),
+          body.alignmentOf(elementOf(phase.reductions[i]), lanes));
+}
+
+LaneValues GridEmitter::addPartialSums(OpBuilder &builder,
+                                       const LoopPhase &phase,
+                                       ArrayRef<Value> slices, Value column,
+                                       LaneValues carried) {
+  // Slices of a group are loaded together, and added in order.
+  SmallVector<LaneValues> loaded;
+  for (Value slice : slices) {
+    LaneValues &parts = loaded.emplace_back();
+    for (auto [i, reduction] : llvm::enumerate(phase.reductions))
+      parts.push_back(
+          loadLanes(builder, loc, partialSum(builder, phase, i, slice, column),
+                    vectorOf(elementOf(reduction), lanes), Value()));
+  }
+  for (const LaneValues &parts : loaded)
+    for (auto [reduction, sum, next] :
+         llvm::zip(phase.reductions, carried, parts))
+      sum = accumulate(builder, loc, reduction, sum, next, Value());
+  return carried;
 }
 
 } // namespace tessera

@@ -1,11 +1,12 @@
 //===- GridEmitter.h - a CUDA kernel from a kernel --------------*- C++ -*-===//
 // Emits `void k(buffers..., scalars, workspace)` (tsr_abi_device_kernel) as an
 // llvm.func with nvvm.kernel, and chooses its grid. The phases and bodies are
-// the CPU's; only who computes which lanes differs. One file per traversal.
+// the CPU's; only which thread computes which lanes differs.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_LIB_CODEGEN_KERNELS_GPU_GRIDEMITTER_H
 #define TESSERA_LIB_CODEGEN_KERNELS_GPU_GRIDEMITTER_H
 
+#include "lib/Codegen/Kernels/Gpu/GridReductions.h"
 #include "lib/Codegen/Kernels/Gpu/GridShape.h"
 #include "lib/Codegen/Kernels/KernelEmitter.h"
 
@@ -15,17 +16,11 @@ namespace tessera {
 struct GridPart {
   std::string name;
   Stage stage = Stage::Whole;
-  /// Of Stage::Partial and Stage::Total.
-  RowSlices slices = {};
+  RowSlices slices = {}; ///< For Stage::Partial and Stage::Total.
 };
 
 class GridEmitter : KernelEmitter {
 public:
-  /// A warp's threads; a group is a warp or a whole block.
-  static constexpr int64_t kWarp = 32;
-
-  static constexpr int64_t kWarpsOfSlice = 8;
-
   /// `hasLibm`: functions of f64 can be called.
   GridEmitter(const Kernel &kernel, GridPart part, bool hasLibm);
   /// Creates the function next to the kernel; the caller erases the kernel.
@@ -36,9 +31,6 @@ public:
 private:
   mlir::LogicalResult check();
   void bindArguments();
-  /// `bytes` of dynamic shared memory; its offset.
-  int64_t reserveShared(int64_t bytes);
-  mlir::Value sharedPointer(mlir::OpBuilder &builder, mlir::Value offset);
   /// Emits inside `if (condition)`.
   mlir::OpBuilder guard(mlir::OpBuilder &builder, mlir::Value condition);
   mlir::Value constantTrue(mlir::OpBuilder &builder);
@@ -54,7 +46,7 @@ private:
   void allocateScratch(mlir::OpBuilder &builder, mlir::Value group);
   void emitRows() override;
   mlir::Value existing(const Position &position);
-  void emitRowLoop(const Phase &phase, Scope &rowScope, mlir::Value row);
+  void emitRowLoop(const LoopPhase &phase, Scope &rowScope, mlir::Value row);
 
   void chooseColumnGrid();
   /// Also sets `slice`.
@@ -63,7 +55,7 @@ private:
   std::pair<mlir::Value, mlir::Value> chooseColumns(mlir::Value tile);
   void emitColumns() override;
   /// The sums of the block's rows, in all its warps.
-  LaneValues emitColumnLoop(const Phase &phase, Position column,
+  LaneValues emitColumnLoop(const LoopPhase &phase, Position column,
                             mlir::Value active);
   mlir::Value isStoring(mlir::OpBuilder &builder, mlir::Value active);
 
@@ -76,7 +68,7 @@ private:
   using GroupBody = llvm::function_ref<LaneValues(
       mlir::OpBuilder &, llvm::ArrayRef<mlir::Value> rows,
       const LaneValues &carried)>;
-  SharedRows rowsOfBlock(mlir::OpBuilder &builder, const Phase &phase);
+  SharedRows rowsOfBlock(mlir::OpBuilder &builder, const LoopPhase &phase);
   LaneValues walkRows(mlir::OpBuilder &builder, const SharedRows &rows,
                       LaneValues carried, GroupBody emitGroup);
   LaneValues walkGroups(mlir::OpBuilder &builder, mlir::Value first,
@@ -84,35 +76,26 @@ private:
                         const LaneValues &carried, GroupBody emitGroup);
   /// Evaluates a phase at some rows: first their planes are loaded, and last
   /// comes what is stored and added.
-  LaneValues emitRowGroup(mlir::OpBuilder &builder, const Phase &phase,
+  LaneValues emitRowGroup(mlir::OpBuilder &builder, const LoopPhase &phase,
                           llvm::ArrayRef<mlir::Value> rows,
                           const Position &column, LaneValues carried);
 
   /// The sum of a slice in the workspace, at the thread's columns.
-  mlir::Value partialSum(mlir::OpBuilder &builder, const Phase &phase,
+  mlir::Value partialSum(mlir::OpBuilder &builder, const LoopPhase &phase,
                          unsigned reduction, mlir::Value slice,
                          mlir::Value column);
-  void storePartialSums(const Phase &phase, const LaneValues &sums,
+  void storePartialSums(const LoopPhase &phase, const LaneValues &sums,
                         const Position &column, mlir::Value active);
-  LaneValues addPartialSums(mlir::OpBuilder &builder, const Phase &phase,
+  LaneValues addPartialSums(mlir::OpBuilder &builder, const LoopPhase &phase,
                             llvm::ArrayRef<mlir::Value> slices,
                             mlir::Value column, LaneValues carried);
-
-  /// The combination of all lanes of a warp, in every one of them.
-  mlir::Value combineWarp(mlir::OpBuilder &builder, const Reduction &reduction,
-                          mlir::Value value);
-  /// The same over the threads of a row's group.
-  mlir::Value combineGroup(mlir::OpBuilder &builder, const Reduction &reduction,
-                           mlir::Value value);
-  /// The same over the warps of a block, lane by lane, in order.
-  mlir::Value combineWarps(mlir::OpBuilder &builder, const Reduction &reduction,
-                           mlir::Value value);
 
   GridPart part;
   bool hasLibm;
   GridShape grid;
+  SharedMemory shared;
   unsigned lanes = 1;
-  /// Threads that walk a row together: kWarp or all of the block.
+  /// Threads that walk a row together: a warp or the whole block.
   int64_t groupThreads = kWarp;
   /// i64 coordinates of the thread.
   mlir::Value thread, block, warp, lane;

@@ -1,7 +1,6 @@
 //===- GridShape.cpp - the grid of a kernel -------------------------------===//
 
 #include "lib/Codegen/Kernels/Gpu/GridShape.h"
-#include "lib/Codegen/Kernels/Gpu/GridEmitter.h"
 #include "tessera/Dialect/RT/RowLayout.h"
 
 using namespace mlir;
@@ -54,7 +53,8 @@ SmallVector<int64_t> lengthsOfRows(const Kernel &kernel) {
 /// Bodies of more operations are bound by arithmetic rather than by memory.
 static constexpr unsigned kLongBody = 12;
 
-static SmallVector<Value> planesOf(const Kernel &kernel, const Phase &phase) {
+static SmallVector<Value> planesOf(const Kernel &kernel,
+                                   const LoopPhase &phase) {
   SmallVector<Value> planes;
   for (Value read : phase.reads)
     if (kernel.domainOf(read) == kBoth)
@@ -62,7 +62,7 @@ static SmallVector<Value> planesOf(const Kernel &kernel, const Phase &phase) {
   return planes;
 }
 
-unsigned rowsInFlight(const Kernel &kernel, const Phase &phase) {
+unsigned rowsInFlight(const Kernel &kernel, const LoopPhase &phase) {
   // Long bodies and many operands need the registers.
   unsigned rows = stepCost(phase.inner) <= kLongBody ? 4 : 2;
   constexpr unsigned loads = 8;
@@ -75,19 +75,19 @@ static int64_t bytesOf(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth() / 8;
 }
 
-int64_t sharedBytesOfSums(const Schedule &schedule, int64_t warps,
+int64_t sharedBytesOfSums(const KernelLoops &loops, int64_t warps,
                           unsigned lanes) {
   int64_t bytes = 0;
-  for (const Phase &phase : schedule.phases)
+  for (const LoopPhase &phase : loops.phases)
     for (const Reduction &reduction : phase.reductions)
-      bytes += bytesOf(reduction.result()) * GridEmitter::kWarp * lanes * warps;
+      bytes += bytesOf(reduction.result()) * kWarp * lanes * warps;
   return bytes;
 }
 
 /// The phase whose loop is all there is to do over the rows; or null.
-static const Phase *onlyLoop(const Schedule &schedule) {
-  const Phase *found = nullptr;
-  for (const Phase &phase : schedule.phases) {
+static const LoopPhase *onlyLoop(const KernelLoops &loops) {
+  const LoopPhase *found = nullptr;
+  for (const LoopPhase &phase : loops.phases) {
     if (!phase.hasLoop())
       continue;
     if (found)
@@ -98,7 +98,7 @@ static const Phase *onlyLoop(const Schedule &schedule) {
 }
 
 /// As many as have registers for what a group of rows loads, stores and adds.
-static int64_t residentBlocks(const Kernel &kernel, const Phase &phase,
+static int64_t residentBlocks(const Kernel &kernel, const LoopPhase &phase,
                               unsigned lanes) {
   int64_t ofRow = 0, sums = 0;
   for (Value plane : planesOf(kernel, phase))
@@ -118,18 +118,17 @@ static int64_t residentBlocks(const Kernel &kernel, const Phase &phase,
 std::optional<RowSlices> sliceRows(const Kernel &kernel) {
   if (kernel.traversal != Traversal::Columns || kernel.rows < kMinRows)
     return std::nullopt;
-  Schedule schedule = planPhases(kernel);
-  const Phase *phase = onlyLoop(schedule);
+  KernelLoops loops = planLoops(kernel);
+  const LoopPhase *phase = onlyLoop(loops);
   if (!phase)
     return std::nullopt;
-  constexpr int64_t warps = GridEmitter::kWarpsOfSlice;
+  constexpr int64_t warps = kWarpsOfSlice;
   RowSlices slices;
   slices.lanes = lanesOfPlanes(kernel, lengthsOfRows(kernel));
   while (slices.lanes > 1 &&
-         sharedBytesOfSums(schedule, warps, slices.lanes) > kMaxSharedBytes)
+         sharedBytesOfSums(loops, warps, slices.lanes) > kMaxSharedBytes)
     slices.lanes /= 2;
-  int64_t tiles =
-      llvm::divideCeil(kernel.cols, GridEmitter::kWarp * slices.lanes);
+  int64_t tiles = llvm::divideCeil(kernel.cols, kWarp * slices.lanes);
   slices.residentBlocks = residentBlocks(kernel, *phase, slices.lanes);
   int64_t wanted = std::min(kMultiprocessors * slices.residentBlocks / tiles,
                             kernel.rows / kMinRowsOfSlice);

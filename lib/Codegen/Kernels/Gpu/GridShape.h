@@ -4,12 +4,15 @@
 #ifndef TESSERA_LIB_CODEGEN_KERNELS_GPU_GRIDSHAPE_H
 #define TESSERA_LIB_CODEGEN_KERNELS_GPU_GRIDSHAPE_H
 
-#include "tessera/Lower/Kernels/Phases.h"
+#include "tessera/Lower/Kernels/KernelLoops.h"
 
 namespace tessera {
 
-/// Of an H100.
-constexpr int64_t kMultiprocessors = 132;
+constexpr int64_t kMultiprocessors = 132; ///< Of an H100.
+/// Threads of a warp.
+constexpr int64_t kWarp = 32;
+/// Warps of a block that adds a slice of the rows.
+constexpr int64_t kWarpsOfSlice = 8;
 /// What a block may take so that several share a multiprocessor.
 constexpr int64_t kMaxSharedBytes = 48 << 10;
 
@@ -51,9 +54,9 @@ unsigned lanesOfPlanes(const Kernel &kernel, llvm::ArrayRef<int64_t> lengths);
 /// along columns and vectors of columns have none.
 llvm::SmallVector<int64_t> lengthsOfRows(const Kernel &kernel);
 /// Rows that a warp of a column kernel loads before it uses them: up to 4.
-unsigned rowsInFlight(const Kernel &kernel, const Phase &phase);
+unsigned rowsInFlight(const Kernel &kernel, const LoopPhase &phase);
 /// Shared memory in which the warps of a block meet.
-int64_t sharedBytesOfSums(const Schedule &schedule, int64_t warps,
+int64_t sharedBytesOfSums(const KernelLoops &loops, int64_t warps,
                           unsigned lanes);
 
 } // namespace tessera

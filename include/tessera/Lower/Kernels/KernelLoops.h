@@ -1,15 +1,15 @@
-//===- Phases.h - fused loops of a kernel -----------------------*- C++ -*-===//
+//===- KernelLoops.h - the loops of a kernel --------------------*- C++ -*-===//
 // Splits a kernel into phases. A phase is one loop over the inner dimension;
 // what later phases need of it is stored, reloaded, spilled or recomputed.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_LOWER_KERNELS_PHASES_H
-#define TESSERA_LOWER_KERNELS_PHASES_H
+#ifndef TESSERA_LOWER_KERNELS_KERNELLOOPS_H
+#define TESSERA_LOWER_KERNELS_KERNELLOOPS_H
 
 #include "tessera/Lower/Kernels/Kernel.h"
 
 namespace tessera {
 
-struct Phase {
+struct LoopPhase {
   /// Ops over the outer dimension alone, evaluated before the loop.
   llvm::SmallVector<mlir::linalg::GenericOp> before;
   /// Ops evaluated at every step of the loop, in program order.
@@ -27,19 +27,19 @@ struct Phase {
   }
 };
 
-struct Schedule {
+struct KernelLoops {
   /// Ops on scalars, evaluated once.
   llvm::SmallVector<mlir::linalg::GenericOp> uniform;
-  llvm::SmallVector<Phase, 2> phases;
+  llvm::SmallVector<LoopPhase, 2> phases;
 };
 
 /// Cheap values are recomputed in later phases; others are spilled while the
 /// scratch of a row stays below 128 KiB.
-Schedule planPhases(const Kernel &kernel);
+KernelLoops planLoops(const Kernel &kernel);
 
 /// The number of vector operations that one step of `ops` costs, roughly.
 unsigned stepCost(llvm::ArrayRef<mlir::linalg::GenericOp> ops);
 
 } // namespace tessera
 
-#endif // TESSERA_LOWER_KERNELS_PHASES_H
+#endif // TESSERA_LOWER_KERNELS_KERNELLOOPS_H

@@ -1,6 +1,6 @@
-//===- Phases.cpp - fused loops of a kernel -------------------------------===//
+//===- KernelLoops.cpp - the loops of a kernel ----------------------------===//
 
-#include "tessera/Lower/Kernels/Phases.h"
+#include "tessera/Lower/Kernels/KernelLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -24,19 +24,19 @@ unsigned stepCost(ArrayRef<linalg::GenericOp> ops) {
 }
 
 namespace {
-class Planner {
+class LoopPlanner {
 public:
-  explicit Planner(const Kernel &kernel) : kernel(kernel) {}
-  Schedule run();
+  explicit LoopPlanner(const Kernel &kernel) : kernel(kernel) {}
+  KernelLoops run();
 
 private:
   void findLevels();
-  void planFlat(Schedule &schedule);
-  Schedule plan();
-  void fillPhase(Phase &phase, unsigned level);
-  void need(Value tensor, unsigned level, Phase &phase,
+  void planFlat(KernelLoops &loops);
+  KernelLoops plan();
+  void fillPhase(LoopPhase &phase, unsigned level);
+  void need(Value tensor, unsigned level, LoopPhase &phase,
             DenseSet<Operation *> &wanted);
-  bool chooseSpills(const Schedule &schedule);
+  bool chooseSpills(const KernelLoops &loops);
   bool isResult(Value tensor) const {
     return llvm::is_contained(kernel.results, tensor);
   }
@@ -50,7 +50,7 @@ private:
 };
 } // namespace
 
-void Planner::findLevels() {
+void LoopPlanner::findLevels() {
   for (linalg::GenericOp op : kernel.generics) {
     unsigned level = 0;
     for (Value operand : op->getOperands())
@@ -63,8 +63,8 @@ void Planner::findLevels() {
 
 /// Asks for a value along the inner dimension: an argument to load, a value
 /// kept from an earlier phase, or an op to evaluate here.
-void Planner::need(Value tensor, unsigned level, Phase &phase,
-                   DenseSet<Operation *> &wanted) {
+void LoopPlanner::need(Value tensor, unsigned level, LoopPhase &phase,
+                       DenseSet<Operation *> &wanted) {
   if (kernel.isSplat(tensor) || !(kernel.domainOf(tensor) & kernel.inner))
     return;
   if (isa<BlockArgument>(tensor)) {
@@ -79,7 +79,7 @@ void Planner::need(Value tensor, unsigned level, Phase &phase,
     wanted.insert(tensor.getDefiningOp());
 }
 
-void Planner::fillPhase(Phase &phase, unsigned level) {
+void LoopPlanner::fillPhase(LoopPhase &phase, unsigned level) {
   DenseSet<Operation *> wanted;
   for (linalg::GenericOp op : kernel.generics) {
     if (levels[op] != level)
@@ -116,18 +116,18 @@ void Planner::fillPhase(Phase &phase, unsigned level) {
   std::reverse(phase.inner.begin(), phase.inner.end());
 }
 
-Schedule Planner::plan() {
-  Schedule schedule;
+KernelLoops LoopPlanner::plan() {
+  KernelLoops loops;
   unsigned last = 0;
   for (auto [value, level] : known)
     last = std::max(last, level);
-  schedule.phases.resize(last + 1);
+  loops.phases.resize(last + 1);
   for (linalg::GenericOp op : kernel.generics)
     if (kernel.domainOf(op) == kNone)
-      schedule.uniform.push_back(op);
-  for (auto [level, phase] : llvm::enumerate(schedule.phases))
+      loops.uniform.push_back(op);
+  for (auto [level, phase] : llvm::enumerate(loops.phases))
     fillPhase(phase, level);
-  return schedule;
+  return loops;
 }
 
 static int64_t spillBytes(Value tensor, int64_t cols) {
@@ -138,10 +138,10 @@ static int64_t spillBytes(Value tensor, int64_t cols) {
 }
 
 /// Spills the first expensive value that a later phase evaluates again.
-bool Planner::chooseSpills(const Schedule &schedule) {
+bool LoopPlanner::chooseSpills(const KernelLoops &loops) {
   if (kernel.traversal != Traversal::Rows)
     return false;
-  for (auto [level, phase] : llvm::enumerate(schedule.phases))
+  for (auto [level, phase] : llvm::enumerate(loops.phases))
     for (linalg::GenericOp op : phase.inner) {
       if (levels[op] >= level || kernel.domainOf(op) != kBoth ||
           stepCost(op) <= kCheapCost)
@@ -157,29 +157,30 @@ bool Planner::chooseSpills(const Schedule &schedule) {
   return false;
 }
 
-void Planner::planFlat(Schedule &schedule) {
-  Phase &phase = schedule.phases.emplace_back();
+void LoopPlanner::planFlat(KernelLoops &loops) {
+  LoopPhase &phase = loops.phases.emplace_back();
   for (linalg::GenericOp op : kernel.generics)
-    (kernel.domainOf(op) == kNone ? schedule.uniform : phase.inner)
-        .push_back(op);
+    (kernel.domainOf(op) == kNone ? loops.uniform : phase.inner).push_back(op);
   for (auto [i, result] : llvm::enumerate(kernel.results))
     if (kernel.domainOf(result) != kNone)
       phase.stores.push_back(i);
 }
 
-Schedule Planner::run() {
-  Schedule schedule;
+KernelLoops LoopPlanner::run() {
+  KernelLoops loops;
   if (kernel.traversal == Traversal::Flat) {
-    planFlat(schedule);
-    return schedule;
+    planFlat(loops);
+    return loops;
   }
   findLevels();
-  schedule = plan();
-  while (chooseSpills(schedule))
-    schedule = plan();
-  return schedule;
+  loops = plan();
+  while (chooseSpills(loops))
+    loops = plan();
+  return loops;
 }
 
-Schedule planPhases(const Kernel &kernel) { return Planner(kernel).run(); }
+KernelLoops planLoops(const Kernel &kernel) {
+  return LoopPlanner(kernel).run();
+}
 
 } // namespace tessera
