@@ -278,6 +278,9 @@ LogicalResult KernelWriter::emitMember(const KernelMember &member) {
   FailureOr<ElementBody> body = op.buildElementBody(scope);
   if (failed(body))
     return failure();
+  if (!*body)
+    return op->emitOpError()
+           << "has no lowering to the runtime: it has no body for kernels";
   SmallVector<Value> ins;
   SmallVector<AffineMap> maps;
   SmallVector<Operand> operands = readOperands(member, ins, maps);

@@ -21,7 +21,8 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       [{ return ::tessera::spaceOfSignature($_op); }]>,
     InterfaceMethod<[{
       Builds what the body needs once per launch, and returns what builds the
-      body for one element. An op without a body emits an error and fails.
+      body for one element. An op without a body returns null or, with an error
+      of its own, fails.
       }], "::mlir::FailureOr<::tessera::ElementBody>", "buildElementBody",
       (ins "::tessera::KernelScope &":$kernel)>,
     InterfaceMethod<"What the op makes of zeros in the padding along a factor.",
