@@ -64,7 +64,7 @@ Value SumBuilder::emit(const std::string &spec, ValueRange inputs,
   return made;
 }
 
-/// What is added, of all factors, scaled.
+/// The scaled products that are added, over all factors.
 Value SumBuilder::terms() {
   letters = *llvm::max_element(sig.ins, [](const auto &x, const auto &y) {
     return x.size() < y.size();
@@ -94,8 +94,8 @@ SmallVector<int64_t> SumBuilder::sizes(StringRef of) const {
   return found;
 }
 
-/// Of a sum over everything the factors that are not cut are added before, in
-/// order: those behind the one that is, then those in front of it.
+/// In a sum over everything, the factors that are not cut are added first:
+/// those after the factor that is cut, then those before it.
 void SumBuilder::addOtherFactors(char chunked) {
   size_t at = letters.find(chunked);
   std::string front = letters.substr(0, at + 1), last(1, chunked);

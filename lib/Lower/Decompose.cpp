@@ -51,8 +51,8 @@ public:
   Value times(Value value, const std::string &letters, Value factor) {
     return product(full + "," + letters + "->" + full, {value, factor});
   }
-  /// The value itself where it has that type. Kernels keep what they do not
-  /// store in registers, so widening costs nothing and rounding happens once.
+  /// The value in that type. Kernels keep what they do not store in registers,
+  /// so widening costs nothing and rounding happens once.
   Value inType(Value value, Type type) {
     if (getElementTypeOrSelf(value.getType()) == type)
       return value;
@@ -89,8 +89,8 @@ struct Statistics {
   Value mean, rstd;
 };
 
-/// A sum of one term says where a value branches, for gradients and plans; it
-/// computes nothing. What verify or a role keeps stays.
+/// Whether the op only marks where a value branches, for gradients and plans.
+/// An op whose result verify or a role refers to stays.
 bool isIdentity(nn::AddOp op) {
   return op.getInputs().size() == 1 && op.getCoefficient(0) == 1.0 &&
          op.getInputs()[0].getType() == op.getType() &&

@@ -23,7 +23,7 @@ using namespace tessera;
 
 namespace {
 
-/// What a product is given beside what it has.
+/// What a product computes besides its result.
 struct Epilogue {
   Type saved, sums;
   Value geluInput;
@@ -44,7 +44,8 @@ rt::GemmOp createWith(OpBuilder &builder, rt::GemmOp gemm,
   return made;
 }
 
-/// `to` stands for `from`: what the report and verify know of it, its readers.
+/// Replaces `from` by `to`, which also inherits what the report and verify know
+/// of it.
 void replace(Value from, Value to) {
   for (StringRef name : {StringRef(rt::RTDialect::kKeepAttr),
                          StringRef(rt::RTDialect::kRoleAttr)})
@@ -68,7 +69,7 @@ bool sumsRows(Operation *op) {
   return space && space->reduction == KernelSpace::Rows;
 }
 
-/// Do library calls read the value, and no kernel that could have made it?
+/// Whether library calls read the value, and no kernel that could have made it.
 bool isStored(Value value) {
   bool isRead = false;
   for (Operation *user : value.getUsers()) {
@@ -114,8 +115,8 @@ void foldGeluGrad(nn::MapGradOp op) {
   gemm.erase();
 }
 
-/// Would a kernel that adds rows read what `op` reads? An elementwise op for
-/// such sums only is computed in their kernel.
+/// Whether a kernel that adds rows would read what `op` reads. An elementwise
+/// op that only such sums read is computed in their kernel.
 bool feedsSums(Operation *op, unsigned depth = 0) {
   constexpr unsigned kDeepest = 4;
   if (sumsRows(op))
@@ -127,8 +128,8 @@ bool feedsSums(Operation *op, unsigned depth = 0) {
          });
 }
 
-/// Is `use`, of rows that are added, an operand whose rows are k of the
-/// product, in the order in which they are stored?
+/// Whether the rows that are added are the k terms of the product, in the order
+/// in which they are stored.
 bool hasRowsAsTerms(OpOperand &use, rt::GemmOp gemm) {
   if (&use == &gemm.getAMutable())
     return gemm.getTransA() && gemm.getLda() == gemm.getM();
@@ -136,8 +137,8 @@ bool hasRowsAsTerms(OpOperand &use, rt::GemmOp gemm) {
          gemm.getLdb() == gemm.getN();
 }
 
-/// What reads the value, and what reads that, before the product: to be moved
-/// behind it, in order. nullopt if something must stay.
+/// The ops before the product that read the value, directly or not, in order:
+/// they move after it. nullopt if one of them must stay.
 std::optional<SmallVector<Operation *>> earlyReaders(Value value,
                                                      rt::GemmOp gemm) {
   constexpr size_t kMost = 8;

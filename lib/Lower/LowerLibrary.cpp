@@ -91,9 +91,9 @@ Operation *firstWriter(Value value) {
   return isa_and_nonnull<rt::ZeroOp>(op) ? op : nullptr;
 }
 
-/// From the op that makes `value` to its first writer, all make a sum now: what
-/// was to be compared with another program's value is no longer there.
-void forgetAddends(Value value) {
+/// Every op from the one that makes `value` to its first writer makes a sum
+/// now, so the values that verify was to compare no longer exist.
+void forgetKeptValues(Value value) {
   for (Operation *op = value.getDefiningOp(); op;) {
     op->removeAttr(rt::RTDialect::kKeepAttr);
     auto scatter = dyn_cast<rt::ScatterAddOp>(op);
@@ -111,7 +111,7 @@ bool isPlainSum(nn::AddOp op) {
          sig.ins[1] == sig.out;
 }
 
-/// Is the value what one op adds, to nothing else?
+/// Whether one op makes the value from nothing but its own terms.
 bool addsAtOnce(Value value) {
   if (auto scatter = value.getDefiningOp<rt::ScatterAddOp>())
     return !!scatter.getTable().getDefiningOp<rt::ZeroOp>();
@@ -126,7 +126,7 @@ bool foldAccumulation(nn::AddOp op) {
   Value sum = op.getInputs()[0], value = op.getInputs()[1];
   Operation *writer = firstWriter(value);
   if (writer && value.getDefiningOp()->hasAttr(rt::RTDialect::kKeepAttr))
-    return false; // verify compares the addend, not the sum
+    return false; // verify compares the term, not the sum
   // (a + b) + c is not a + (b + c) in every bit.
   if (dist::chunksOf(op) && !addsAtOnce(value))
     return false;
@@ -138,7 +138,7 @@ bool foldAccumulation(nn::AddOp op) {
   if (defined && defined->getBlock() == writer->getBlock() &&
       !defined->isBeforeInBlock(writer))
     return false;
-  forgetAddends(value);
+  forgetKeptValues(value);
   if (auto gemm = dyn_cast<rt::GemmOp>(writer))
     gemm.getAccumulatorMutable().assign(sum);
   else
@@ -178,7 +178,7 @@ void lowerEmbeddingGrad(nn::EmbeddingGradOp op) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Where the rank's queries lie in the sequence; all of them: no scalar, 0.
+/// Where the rank's queries begin in the sequence; no scalar if it has all.
 struct QuerySlice {
   Value start;
   int64_t total = 0;
@@ -244,7 +244,7 @@ LogicalResult lowerAttentionGrad(nn::AttentionGradOp op) {
   return success();
 }
 
-/// Elements of one slice of a dimension and everything behind it.
+/// Elements of one slice of a dimension and everything after it.
 int64_t sliceElements(RankedTensorType whole, int64_t dim) {
   int64_t elements = 1;
   for (int64_t d = dim + 1; d < whole.getRank(); ++d)

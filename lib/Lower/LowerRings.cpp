@@ -145,8 +145,8 @@ StepTy Ring::makeStep(OpTy from, TypeRange types, ValueRange operands,
   return marked(made);
 }
 
-/// Has `body` make a step of the keys and values that are there; those of the
-/// next one are on their way before.
+/// Calls `body` for each step with the keys and values that are there; the
+/// shift of the next ones starts before.
 template <typename Body> void Ring::walk(RingParts k, RingParts v, Body body) {
   for (step = 0; step < slices->ranks(); ++step) {
     RingParts nextK, nextV;
@@ -172,7 +172,7 @@ static int64_t positionsOf(Value lse) {
   return cast<RankedTensorType>(lse.getType()).getRank() - 1;
 }
 
-/// Values that there are, of the results that a step adds to.
+/// Those of the results that a step adds to that exist already.
 static SmallVector<Value> existing(ArrayRef<Value> values) {
   return llvm::to_vector(llvm::make_filter_range(
       values, [](Value value) { return value != nullptr; }));
@@ -220,9 +220,9 @@ RingParts Ring::add(const RingParts &own, const RingParts &home) {
   return sums;
 }
 
-/// The gradients of keys and values follow them: those of a slice start at the
-/// rank behind its own, gain an addend at each and come home in n-1 shifts,
-/// where the addend of its own queries has been since the first step.
+/// The gradients of keys and values follow them. Those of a slice start at the
+/// rank after its own, gain a term at each rank and come back in n-1 shifts;
+/// the term of the slice's own queries has been there since the first step.
 LogicalResult Ring::lower(nn::AttentionGradOp attention) {
   if (failed(place(attention)))
     return failure();

@@ -110,7 +110,8 @@ RingParts RingSlices::shift(const RingParts &parts, StringRef what) {
   return shifted;
 }
 
-/// Those of rank r - step. Late chunks are counted from the end.
+/// After `step` shifts a rank has the parts of rank r - step. Late chunks are
+/// counted from the end.
 Value RingSlices::start(int64_t step, unsigned part, int64_t length) {
   Location loc = op->getLoc();
   Value rank = rt::CoordOp::create(b, loc, b.getI64Type(), axis);

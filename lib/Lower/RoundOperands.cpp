@@ -15,7 +15,7 @@ using namespace tessera;
 
 namespace {
 
-/// Right behind the value, so that the kernel that makes it can round it too.
+/// Right after the value, so that the kernel that makes it can round it too.
 /// An argument is rounded before its first use: then it is still in the cache.
 void setPlace(OpBuilder &builder, Value value, Operation *user) {
   if (Operation *made = value.getDefiningOp())

@@ -75,25 +75,27 @@ def RecomputeElementwisePass : Pass<"rt-recompute-elementwise", "::mlir::ModuleO
   let summary = "Kernels of backward compute again what is as cheap as to read";
   let description = [{
     Before: local nn ops between rt ops. After: a forward value that only kernels
-    read, and that a few elementwise ops make of one value of at most its size,
-    is made again where backward reads it: a cast, the activation of a gated
-    layer; with `functions` also a function of a value that backward does not
-    keep otherwise, as `exp(logits - max)` of a loss: that saves forward's store
-    and no memory. Kernels of forward do not store it, and what it is made of is
-    kept in its place. The same bits.
+    read, and that a few elementwise ops make from one value of at most its size,
+    is computed again where backward reads it: a cast, the activation of a gated
+    layer. With `functions`, so is a costly function of a value that backward does
+    not keep otherwise, such as `exp(logits - max)` of a loss: that saves forward's
+    store and no memory. Kernels of forward do not store the value; its argument is
+    kept instead. Results have the same bits.
   }];
   let options = [
     Option<"functions", "functions", "bool", /*default=*/"false",
-           "exp, tanh and the like cost less than a store">,
+           "Functions such as exp and tanh cost less than a store">,
   ];
 }
 
 def FormKernelsPass : Pass<"rt-form-kernels", "::mlir::ModuleOp"> {
   let summary = "What lies between library calls is fused into kernels";
   let description = [{
-    Before: local nn ops between rt ops. After: only rt ops; each group of nn ops
-    over the same rows and columns is one `rt.launch` of a private function of
-    `linalg` ops with `rt.schedule` "row" or "column". Equal kernels are shared.
+    Before: local nn ops between rt ops. After: only rt ops. Each group of ops over
+    the same rows and columns is one `rt.launch` of a private function of `linalg`
+    ops with `rt.schedule` "row" or "column". Equal kernels are shared. What can be
+    in a kernel, and how, an op says itself (`KernelOpInterface`); an op without a
+    lowering is an error.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",

@@ -1,5 +1,6 @@
 //===- Accumulators.h - reductions in vector registers ----------*- C++ -*-===//
-// Identity, update and the final combination in a fixed order.
+// The identity of a reduction, its update, and the final combination in a fixed
+// order.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_LIB_CODEGEN_KERNELS_ACCUMULATORS_H
 #define TESSERA_LIB_CODEGEN_KERNELS_ACCUMULATORS_H

@@ -58,7 +58,7 @@ public:
   void storeElement(mlir::Value tensor, mlir::Value base,
                     const Position &position);
   void storeScratch(mlir::Value tensor, const Position &position);
-  /// Of a vector of `lanes` elements; 0 for that of an element.
+  /// The alignment of a vector of `lanes` elements; 0 means that of an element.
   unsigned alignmentOf(mlir::Type element, unsigned lanes) const;
 
 private:

@@ -23,27 +23,27 @@ protected:
   virtual void emitRows() = 0;
   virtual void emitColumns() = 0;
   virtual void emitFlat() = 0;
-  /// Scalars, then the kernel's traversal.
+  /// Emits the scalars, then the kernel's traversal.
   void emitContent();
 
   /// An llvm.func next to the kernel with an empty body; `uniform` then emits
   /// at its end.
   void createFunction(llvm::StringRef name,
                       llvm::ArrayRef<mlir::Type> parameters);
-  /// Scalars and what is computed from them alone.
+  /// Emits the scalars and what is computed from them alone.
   void emitUniform();
   /// Stores the results along `domain`.
   void storeResults(Dims domain, const Position &position);
-  /// Accumulators at their identities.
+  /// Returns the accumulators of the phase, each at its identity.
   LaneValues identities(const LoopPhase &phase, unsigned lanes,
                         mlir::OpBuilder &builder);
   /// Evaluates one vector of a phase: what it stores and what it reduces.
   void evaluateStep(const LoopPhase &phase, const Position &position);
-  /// Stores what it stores, and returns the updated accumulators; lanes
-  /// outside `mask` keep theirs.
+  /// Stores the results of the phase and returns the updated accumulators.
+  /// Lanes outside `mask` keep theirs.
   LaneValues finishStep(const LoopPhase &phase, const Position &position,
                         mlir::ValueRange carried, mlir::Value mask);
-  /// Both.
+  /// Evaluates and finishes a step.
   LaneValues emitStep(const LoopPhase &phase, const Position &position,
                       mlir::ValueRange carried, mlir::Value mask);
   /// Combines with the init operand, unless that is the identity.

@@ -149,8 +149,8 @@ template <typename OpTy> static LogicalResult verifyBias(OpTy op) {
   return success();
 }
 
-/// A ring of keys behind a causal mask cuts each rank's slice into two chunks.
-/// Gradients have what is refused here, too; biases refuse every ring.
+/// With a causal mask, a ring of keys cuts each rank's slice into two chunks.
+/// The gradient's op has the same shapes; an op with a bias refuses every ring.
 static LogicalResult verifyRing(AttentionOp op) {
   auto axis = op->getAttrOfType<StringAttr>(dist::DistDialect::kRingAttr);
   auto key = cast<RankedTensorType>(op.getKey().getType());
@@ -217,7 +217,7 @@ void AttentionOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
   operandGrads[2] = grad.getGradValue();
 }
 
-/// Of the bias table: that of the table.
+/// The gradient of the bias table has the table's element type.
 Type AttentionGradOp::getResultElementType(unsigned result) {
   constexpr unsigned biasTable = 3;
   Value like = result == biasTable ? getBiasTable() : getGrad();

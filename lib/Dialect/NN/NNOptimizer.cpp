@@ -7,7 +7,7 @@ using namespace tessera;
 using namespace tessera::nn;
 using dist::Signature;
 
-/// Linear in nothing: no addend reaches the optimizer.
+/// The update is linear in no operand, so no partial sum reaches it.
 Signature AdamWOp::getSignature(unsigned) {
   auto type = cast<RankedTensorType>(getParam().getType());
   Signature sig = Signature::elementwise(type.getRank(), 3);

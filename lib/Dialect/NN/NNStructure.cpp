@@ -48,7 +48,7 @@ LogicalResult MicroBatchesOp::verify() {
   for (auto [whole, slice] : llvm::zip(getData(), block.getArguments()))
     if (failed(verifySlice(*this, whole, slice)))
       return failure();
-  // Another terminator is refused by a trait, behind this.
+  // A trait refuses other terminators after this.
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   if (yield && yield.getOperandTypes() != getResultTypes())
     return emitOpError() << "yields (" << yield.getOperandTypes()

@@ -124,7 +124,7 @@ struct FormKernelsPass : tessera::impl::FormKernelsPassBase<FormKernelsPass> {
   void share(SharedKernel &kernel, KernelSet &all);
 };
 
-/// Steps share kernels, too. Their launches learn the name.
+/// Replaces kernels that steps have in common by one, in their launches too.
 void FormKernelsPass::share(SharedKernel &kernel, KernelSet &all) {
   auto [shared, isNew] = all.insert(kernel.func, kernel.hash);
   if (isNew) {

@@ -176,7 +176,7 @@ LogicalResult KernelAnalysis::findLineSizes() {
   return success();
 }
 
-/// Where use tells nothing: by size, and the outer dimension if both fit.
+/// Chooses by size where no use tells; the outer dimension if both fit.
 Dims KernelAnalysis::lineDomain(Value tensor) const {
   int64_t size = cast<RankedTensorType>(tensor.getType()).getDimSize(0);
   int64_t outerSize = kernel.outer == kRow ? kernel.rows : kernel.cols;
@@ -282,7 +282,7 @@ LogicalResult KernelAnalysis::checkResultDomains() {
   return success();
 }
 
-/// Flat: nothing but elements at the same place of equal shapes.
+/// A kernel is flat if it only reads elements at one place of equal shapes.
 bool KernelAnalysis::isFlat() const {
   if (!hasPlane)
     return hasLine;

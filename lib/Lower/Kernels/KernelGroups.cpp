@@ -42,8 +42,8 @@ bool isBig(Value value) {
   return type && type.getNumElements() > 1;
 }
 
-/// Elementwise ops that only column reductions read are computed there, again
-/// and again, instead of being stored.
+/// Whether only column reductions read the result of an elementwise op: each of
+/// their kernels computes it instead of loading it.
 bool Grouping::feedsColumnsOnly(Operation *op) {
   auto [it, isNew] = columnOnly.try_emplace(op, false);
   if (!isNew)

@@ -24,7 +24,7 @@ enum class ViewKind {
 /// each nn op as one or two of them. Collects what the launch must pass.
 class KernelWriter {
 public:
-  /// `outer` is where the launch will stand: scalars are computed there.
+  /// `outer` builds at the place of the launch; scalars are computed there.
   KernelWriter(KernelGroup &group, mlir::OpBuilder &outer,
                mlir::ModuleOp module);
 

@@ -57,11 +57,11 @@ private:
   int64_t elements, least;
   SymbolTableCollection symbols;
   llvm::SetVector<Value> padded;
-  /// What stands at an operand of a kernel in all its launches.
+  /// The values at an operand of a kernel, over all its launches.
   llvm::MapVector<KernelOperand, SmallVector<Value>> operands;
 };
 
-/// Long rows, and not even eight bf16 fit them.
+/// Whether rows are long, and their length is no multiple of eight.
 bool RowPadding::isOdd(Type type) const {
   auto tensor = dyn_cast<RankedTensorType>(type);
   constexpr int64_t kAligned = 8;
@@ -92,7 +92,7 @@ Type typeOfOperand(const KernelOperand &operand) {
                             : kernel.getResultTypes()[number - arguments];
 }
 
-/// Is the value read, or made, as it is, row by row?
+/// Whether the value is read, or made, as it is, row by row.
 bool RowPadding::isPlane(const KernelOperand &operand, Value value) const {
   func::FuncOp kernel = operand.first;
   auto type = dyn_cast_or_null<RankedTensorType>(typeOfOperand(operand));
@@ -108,7 +108,7 @@ bool RowPadding::isPlane(const KernelOperand &operand, Value value) const {
   return result.getDefiningOp<linalg::GenericOp>() != nullptr;
 }
 
-/// Is the value, of rows of `n`, stored as rows of `n` for the product?
+/// Whether the product takes the value, which has rows of `n`, as rows of `n`.
 bool RowPadding::isMatrix(OpOperand &use) const {
   auto gemm = cast<rt::GemmOp>(use.getOwner());
   auto row = static_cast<uint64_t>(typeOf(use.get()).getShape().back());
@@ -147,7 +147,7 @@ bool RowPadding::mayPad(OpResult value) {
   });
 }
 
-/// Notes what stands at each operand of the kernel.
+/// Records the values at each operand of the kernel.
 void RowPadding::collect(rt::LaunchOp launch) {
   for (auto [i, input] : llvm::enumerate(launch.getInputs()))
     operands[kernelOperand(launch, i)].push_back(input);

@@ -1,8 +1,8 @@
 //===- RecomputeElementwise.cpp - what kernels of backward compute again --===//
-// A value that is an elementwise function of one value of its size costs a
-// kernel of backward as much to read as what it is made of. So that is kept
-// instead, and the forward kernel need not store the function. Where nothing
-// but the store is saved, a CPU is slower for exp and the like, a GPU is not.
+// Where a value is an elementwise function of one value of its size, a kernel
+// of backward reads either at the same cost. So the argument is kept instead,
+// and the forward kernel need not store the result. If only the store is saved,
+// a CPU is slower for functions such as exp; a GPU is not.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/IRMapping.h"
@@ -30,7 +30,7 @@ int64_t elementsOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
-/// A result of the size of the space, from operands at the same place.
+/// Whether the op computes each element from elements at the same place.
 bool isElementwise(Operation *op) {
   std::optional<KernelSpace> space = kernelSpace(op);
   if (!space || space->reduction != KernelSpace::None ||
@@ -52,7 +52,7 @@ bool isReadInBackward(Operation *op) {
   return !llvm::all_of(op->getUsers(), nn::isForward);
 }
 
-/// The forward ops that make a value of one other of its size.
+/// The forward ops that make a value from one other value of its size.
 class Chain {
 public:
   /// False if there is no such other value, or it is larger.
@@ -76,7 +76,7 @@ public:
            });
   }
 
-  /// What nobody reads any more; a value comes before what it is made of.
+  /// Erases the ops whose results nobody reads any more, the last one first.
   void eraseUnused() {
     for (Operation *op : llvm::reverse(ops))
       if (op->use_empty())
@@ -147,7 +147,8 @@ struct RecomputeElementwisePass
   void recompute(Value value);
 };
 
-/// Only kernels read it, and verify does not look at it: it need not be stored.
+/// Whether the value need not be stored: only kernels read it, and verify does
+/// not compare it.
 bool RecomputeElementwisePass::isMeantForKernels(Operation *op) {
   return !op->hasAttr(rt::RTDialect::kKeepAttr) &&
          !op->hasAttr(rt::RTDialect::kRoleAttr) &&

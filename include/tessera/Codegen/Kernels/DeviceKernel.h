@@ -18,7 +18,7 @@ inline constexpr llvm::StringLiteral kKernelTableSymbol = "tsr_kernels";
 /// What programs of the pass emulate-grid call, in this order. They look for a
 /// table with the name kGridEmulatorSymbol in the process that loads them.
 struct GridEmulator {
-  /// Runs the kernel, a tsr_abi_device_kernel, and those behind it for the one
+  /// Runs the kernel, a tsr_abi_device_kernel, and those after it for the one
   /// range of [0, count) that begins at 0 and is not empty. `threads` holds a
   /// function for each, which runs in every thread of its grid.
   void (*run)(void *const *threads, const void *kernel, int64_t workspaceBytes,

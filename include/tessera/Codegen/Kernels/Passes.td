@@ -74,9 +74,11 @@ def EmulateGridPass : Pass<"emulate-grid", "::mlir::ModuleOp"> {
     After: each kernel's code is a host function `NAME_thread` in which
     coordinates, shuffles, barriers and shared memory are calls of an emulator
     (`GridEmulator`), and NAME is a `tsr_abi_kernel` that asks the emulator to
-    run its grid and those of the kernels behind it; host code launches that one. With `launches` host code goes on
-    launching device kernels, of an image (`tsr_program_image`) that says "emulated": the device of a test finds
-    `NAME_thread` and `NAME_descriptor` in the program. Tests use it to run CUDA kernels without a GPU.
+    run its grid and those of the kernels after it; host code launches that one.
+    With `launches` host code still launches device kernels, of an image
+    (`tsr_program_image`) that says "emulated": the device of a test finds
+    `NAME_thread` and `NAME_descriptor` in the program. Tests use the pass to run
+    CUDA kernels without a GPU.
   }];
   let options = [
     Option<"launches", "launches", "bool", "false",

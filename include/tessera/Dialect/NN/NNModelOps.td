@@ -133,7 +133,7 @@ def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedEle
   let summary = "Scaled dot-product attention per head";
   let description = [{
     `o = dropout(softmax(scale q k^T + mask)) v` (Vaswani et al. 2017), q, k, v
-    of shape [batch, sequence, heads, head size]; `causal` masks keys behind the
+    of shape [batch, sequence, heads, head size]; `causal` masks keys after the
     query by global position. `lse` [batch, heads, sequence] is the log-sum-exp
     of the scores, read by the backward only. With grouped heads (Ainslie et al.
     2023) the query is [batch, sequence, key heads, queries per key head, head
@@ -143,7 +143,7 @@ def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedEle
     query (Raffel et al. 2020, section 2.1): `table[bucket(j - i), n]` to the
     score of query i and key j. Half of the buckets are exact distances, the
     rest grow to `max_distance` and hold all that is farther; if not `causal`,
-    keys before and behind the query have half of the buckets each. The bias is
+    keys before and after the query have half of the buckets each. The bias is
     never a tensor [heads, queries, keys]: the table's gradient is [buckets,
     heads] from every attention that reads it.
 
@@ -194,8 +194,8 @@ def NN_AttentionGradOp : NN_Op<"attention_grad", [NN_Cost, NN_TypedElement]> {
 def NN_EmbeddingOp : NN_Op<"embedding", [NN_Differentiable, NN_TypedElement]> {
   let summary = "Rows of a table by index";
   let description = [{
-    `y[b, s, :] = table[ids[b, s], :]`. A split vocabulary gives addends: a rank
-    holds 0 for indices outside its slice.
+    `y[b, s, :] = table[ids[b, s], :]`. A split vocabulary gives partial sums: a
+    rank holds 0 for indices outside its slice.
 
     Example:
 

@@ -1,6 +1,7 @@
 //===- KernelLoops.h - the loops of a kernel --------------------*- C++ -*-===//
-// Splits a kernel into phases. A phase is one loop over the inner dimension;
-// what later phases need of it is stored, reloaded, spilled or recomputed.
+// A kernel is a sequence of phases. A phase is one loop over the inner
+// dimension; what later phases need of it is stored and reloaded, spilled or
+// recomputed.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_LOWER_KERNELS_KERNELLOOPS_H
 #define TESSERA_LOWER_KERNELS_KERNELLOOPS_H

@@ -61,7 +61,7 @@ bool setSizes(mlir::Operation *op, KernelSpace &space);
 /// its operands are not whole, one value per row, one per column or a scalar.
 std::optional<KernelSpace> spaceOf(mlir::Operation *op,
                                    const dist::Signature &signature);
-/// The same for an op that states its signature.
+/// The space of an op that states its signature.
 std::optional<KernelSpace> spaceOfSignature(mlir::Operation *op);
 
 /// The space of an op that kernels can hold; nullopt for any other op.

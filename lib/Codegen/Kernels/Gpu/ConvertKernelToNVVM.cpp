@@ -25,7 +25,7 @@ std::string tessera::deviceKernelSymbol(StringRef kernel) {
 
 namespace {
 
-/// Parameters that all kernels of a launch have.
+/// Parameters that the kernels of a launch have in common.
 struct Parameters {
   int64_t buffers = 0, scalars = 0;
 };
@@ -37,7 +37,7 @@ public:
       : builder(builder), loc(loc),
         pointer(LLVM::LLVMPointerType::get(builder.getContext())) {}
 
-  /// `next`: the kernel that runs behind it; empty for none.
+  /// `next` is the kernel that runs after it, or empty.
   void create(StringRef name, const tessera::GridShape &grid,
               const Parameters &parameters, StringRef next) {
     Type i64 = builder.getI64Type();
@@ -87,7 +87,7 @@ struct ConvertKernelToNVVM
     : tessera::impl::ConvertKernelToNVVMPassBase<ConvertKernelToNVVM> {
   using ConvertKernelToNVVMPassBase::ConvertKernelToNVVMPassBase;
 
-  /// One kernel, or two of which the second runs behind the first.
+  /// Emits one kernel, or two of which the second runs after the first.
   SmallVector<GridPart> partsOf(const tessera::Kernel &kernel) {
     std::string name = func::FuncOp(kernel.func).getName().str();
     std::optional<tessera::RowSlices> slices = tessera::sliceRows(kernel);
@@ -135,7 +135,7 @@ struct ConvertKernelToNVVM
           Builder(&getContext()).getI64IntegerAttr(workspaceBytes));
   }
 
-  /// The most that a kernel needs.
+  /// The largest workspace that a kernel needs.
   int64_t workspaceBytes = 0;
 };
 

@@ -59,7 +59,7 @@ public:
   }
 
 private:
-  /// When the code is loaded: table = dlsym(RTLD_DEFAULT, NAME).
+  /// Emits a constructor: table = dlsym(RTLD_DEFAULT, NAME).
   void createLookup() {
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     Location loc = module.getLoc();
@@ -129,7 +129,7 @@ private:
     LLVM::ReturnOp::create(builder, loc, value);
   }
 
-  /// For the CPU's `launch`.
+  /// Emits what the CPU's `launch` calls.
   void wrapKernels() {
     for (StringAttr first : firstKernels) {
       launchWrapper(first);
@@ -232,7 +232,7 @@ private:
     return success();
   }
 
-  /// Whose descriptor names another kernel's, that one runs behind it.
+  /// The kernel that runs after this one: the descriptor names it.
   void findFollowers(ArrayRef<LLVM::LLVMFuncOp> kernels) {
     llvm::StringMap<StringAttr> kernelOf;
     for (LLVM::LLVMFuncOp kernel : kernels) {
@@ -260,7 +260,7 @@ private:
     kernel->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName());
   }
 
-  /// The functions that the threads of a kernel, and of those behind it, run.
+  /// The functions that the threads of a kernel and of those after it run.
   Value threadTable(OpBuilder &builder, Location loc, StringAttr first) {
     SmallVector<StringAttr> chain;
     for (StringAttr kernel = first; kernel; kernel = followers.lookup(kernel))
@@ -306,7 +306,7 @@ private:
   ModuleOp module;
   bool launches;
   Type pointer, i32;
-  /// Kernels that run behind no other, and who runs behind whom.
+  /// Finds the kernels that run after no other, and the kernel after each.
   llvm::SetVector<StringAttr> firstKernels;
   llvm::DenseMap<StringAttr, StringAttr> followers;
 };

@@ -42,20 +42,20 @@ struct RowSlices {
   int64_t workspaceBytes = 0;
 };
 
-/// Nothing for a kernel that is better computed by one grid: with few rows,
+/// The slices of a kernel; nullopt where one grid is better: with few rows,
 /// with enough columns, or with several loops over the rows.
 std::optional<RowSlices> sliceRows(const Kernel &kernel);
 
 /// Elements of the widest 2-D operand that a thread moves as 16 bytes; fewer
 /// where one of the lengths would leave a rest.
 unsigned lanesOfPlanes(const Kernel &kernel, llvm::ArrayRef<int64_t> lengths);
-/// What the lanes of a row must divide: from each of its rows in memory to the
-/// next, and the columns, unless the last vector may reach into padding. Sums
-/// along columns and vectors of columns have none.
+/// The lengths that the lanes of a row must divide: the distance between rows
+/// in memory, and the number of columns unless the last vector may reach into
+/// padding. Sums along columns and vectors of columns have no padding.
 llvm::SmallVector<int64_t> lengthsOfRows(const Kernel &kernel);
 /// Rows that a warp of a column kernel loads before it uses them: up to 4.
 unsigned rowsInFlight(const Kernel &kernel, const LoopPhase &phase);
-/// Shared memory in which the warps of a block meet.
+/// Shared memory in which the warps of a block exchange their sums.
 int64_t sharedBytesOfSums(const KernelLoops &loops, int64_t warps,
                           unsigned lanes);
 
