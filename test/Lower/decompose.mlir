@@ -17,7 +17,8 @@ func.func @forward(%x: !x, %w: !w, %b: !w) -> tensor<4x8xbf16> {
   // CHECK-NEXT: %[[Y:.*]] = nn.add "ab,b->ab" %[[S]], %[[B]]
   // CHECK-NEXT: %[[ROUNDED:.*]] = nn.cast %[[Y]] to bf16 {nn.phase = #nn.phase<forward>, rt.keep = [{name = "y"}]}
   // CHECK-NEXT: return %[[ROUNDED]]
-  %y = nn.layer_norm %x, %w, %b {epsilon = 1.0e-3 : f64, element_type = bf16, nn.phase = #nn.phase<forward>, rt.keep = [{name = "y"}]} : (!x, !w, !w) -> tensor<4x8xbf16>
+  %y = nn.layer_norm %x, %w, %b {epsilon = 1.0e-3 : f64, element_type = bf16, nn.phase = #nn.phase<forward>,
+      rt.keep = [{name = "y"}]} : (!x, !w, !w) -> tensor<4x8xbf16>
   return %y : tensor<4x8xbf16>
 }
 
@@ -83,7 +84,8 @@ func.func @branch(%x: !x) -> (!x, !x) {
 
 // CHECK-LABEL: @sum_of_squares
 func.func @sum_of_squares(%x: !x) -> tensor<f32> {
-  // CHECK-NEXT: %[[ROWS:.*]] = nn.einsum "ab,ab->a" %{{.*}} {scale = 2.000000e+00 : f64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4xf32>
+  // CHECK-NEXT: %[[ROWS:.*]] = nn.einsum "ab,ab->a" %{{.*}} {scale = 2.000000e+00 : f64}
+  // CHECK-SAME: : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4xf32>
   // CHECK-NEXT: nn.einsum "a->" %[[ROWS]] : (tensor<4xf32>) -> tensor<f32>
   %s = nn.einsum "ab,ab->" %x, %x {scale = 2.0 : f64} : (!x, !x) -> tensor<f32>
   return %s : tensor<f32>

@@ -14,7 +14,8 @@ module attributes {dist.mesh = #dist.mesh<ep = 2>} {
     // CHECK: nn.dispatch
     %r = nn.dispatch %t by %g : (!tokens, !logits) -> !sent
     // CHECK-NEXT: %[[GATES:.*]] = rt.all_to_all %{{.*}} from 0 to 2 over ["ep"] {reason = "another dimension split"}
-    // CHECK-NEXT: rt.all_to_all %{{.*}} by %[[GATES]] : tensor<4x8x2xf32> from 1 to 0 over ["ep"] {{.*}}share = array<i64: 2, 4>{{.*}} : tensor<4x2x8x16xf32> -> tensor<2x4x8x16xf32>
+    // CHECK-NEXT: rt.all_to_all %{{.*}} by %[[GATES]] : tensor<4x8x2xf32> from 1 to 0 over ["ep"]
+    // CHECK-SAME: {{.*}}share = array<i64: 2, 4>{{.*}} : tensor<4x2x8x16xf32> -> tensor<2x4x8x16xf32>
     %s = dist.convert all_to_all %r on "ep" : !sent -> !rows
     %gs = dist.convert all_to_all %g on "ep" : !logits -> !routes
     %y = nn.expert_linear %s, %w by %gs : (!rows, !weight, !routes) -> !rows

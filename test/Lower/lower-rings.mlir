@@ -1,4 +1,5 @@
-// Keys and values go round; their gradients follow them and come home. Causal attention has chunks of balanced work.
+// Keys and values go from rank to rank; their gradients follow them and return to their own rank.
+// With a causal mask, all ranks have chunks of equal work.
 // RUN: tessera-opt %s --split-input-file --rt-lower-rings --rt-lower-library | FileCheck %s
 
 !x = tensor<2x4x3x8xf32>
@@ -12,7 +13,8 @@ module attributes {dist.mesh = #dist.mesh<cp = 3>} {
     // CHECK: %[[COPY:.*]] = rt.copy
     // CHECK: %[[K1:.*]] = rt.shift %[[COPY]] over ["cp"] {reason = "keys of the next slice"}
     // CHECK: %[[V1:.*]] = rt.shift
-    // CHECK: %[[O0:.*]], %[[L0:.*]] = rt.ring_attention {{.*}}keys_total = 12 : i64, queries_total = 12 : i64, row_k = 72 : i64, row_q = 72 : i64
+    // CHECK: %[[O0:.*]], %[[L0:.*]] = rt.ring_attention {{.*}}keys_total = 12 : i64,
+    // CHECK-SAME: queries_total = 12 : i64, row_k = 72 : i64, row_q = 72 : i64
     // CHECK: %[[K2:.*]] = rt.shift %[[K1]] over ["cp"]
     // CHECK: %[[V2:.*]] = rt.shift %[[V1]] over ["cp"]
     // Rank r has what rank r - 1 had, modulo 3.
@@ -20,11 +22,13 @@ module attributes {dist.mesh = #dist.mesh<cp = 3>} {
     // CHECK: %[[AHEAD:.*]] = arith.addi %[[RANK]], %c2_i64
     // CHECK: %[[OWNER:.*]] = arith.remui %[[AHEAD]], %c3_i64
     // CHECK: %[[START:.*]] = arith.muli %[[OWNER]], %c4_i64
-    // CHECK: %[[O1:.*]], %[[L1:.*]] = rt.ring_attention %{{.*}}, %[[K1]], %[[V1]], %{{.*}}, %[[START]], %[[O0]], %[[L0]] {{.*}}row_k = 24 : i64, row_q = 72 : i64
+    // CHECK: %[[O1:.*]], %[[L1:.*]] = rt.ring_attention %{{.*}}, %[[K1]], %[[V1]], %{{.*}}, %[[START]], %[[O0]],
+    // CHECK-SAME: %[[L0]] {{.*}}row_k = 24 : i64, row_q = 72 : i64
     // CHECK-NOT: rt.shift
     // CHECK: rt.ring_attention %{{.*}}, %[[K2]], %[[V2]], %{{.*}}, %[[O1]], %[[L1]]
     %o, %l = nn.attention %q, %k, %v {dist.ring = "cp", scale = 0.25 : f64,
-      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}}} : (!x, !x, !x) -> (!x, !lse)
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}, t =
+          {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}}} : (!x, !x, !x) -> (!x, !lse)
     return %o, %l : !x, !lse
   }
 }
@@ -37,15 +41,18 @@ module attributes {dist.mesh = #dist.mesh<cp = 3>} {
   // CHECK-LABEL: @backward
   func.func @backward(%g: !x, %q: !x, %k: !x, %v: !x, %o: !x, %l: !lse) -> (!x, !x, !x) {
     // CHECK: %[[Q0:.*]], %[[OWNK:.*]], %[[OWNV:.*]] = rt.ring_attention_grad
-    // Behind their own rank gradients of keys start anew, the query's go on.
+    // After their own rank, gradients of keys start from zero; the query's go on.
     // CHECK: %[[Q1:.*]], %[[DK1:.*]], %[[DV1:.*]] = rt.ring_attention_grad {{.*}}, %[[Q0]] {
-    // CHECK: %[[DK2:.*]] = rt.shift %[[DK1]] over ["cp"] {nn.phase = #nn.phase<backward>, reason = "gradients that follow their keys"}
+    // CHECK: %[[DK2:.*]] = rt.shift %[[DK1]] over ["cp"]
+    // CHECK-SAME: {nn.phase = #nn.phase<backward>, reason = "gradients that follow their keys"}
     // CHECK: %[[DV2:.*]] = rt.shift %[[DV1]]
     // CHECK: %[[Q2:.*]], %[[DK3:.*]], %[[DV3:.*]] = rt.ring_attention_grad {{.*}}, %[[Q1]], %[[DK2]], %[[DV2]] {
     // CHECK: %[[HOME:.*]] = rt.shift %[[DK3]]
     // CHECK: %[[DK:.*]] = nn.add "abcd,abcd->abcd" %[[OWNK]], %[[HOME]]
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {dist.ring = "cp", nn.phase = #nn.phase<backward>, scale = 0.25 : f64,
-      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {dist.ring = "cp", nn.phase = #nn.phase<backward>,
+        scale = 0.25 : f64,
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}, t =
+          {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
     // CHECK: return %[[Q2]], %[[DK]]
     return %dq, %dk, %dv : !x, !x, !x
   }
@@ -64,7 +71,8 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     // CHECK: %[[SUM:.*]], %{{.*}} = rt.ring_attention {{.*}} -> (tensor<2x4x3x8xf32>, tensor<2x3x4xf32>)
     // CHECK: nn.cast %[[SUM]] to bf16
     %o, %l = nn.attention %q, %k, %v {dist.ring = "cp", scale = 0.25 : f64,
-      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t =
+          {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
     return %o : !x
   }
 }
@@ -75,7 +83,8 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
 // CHECK-LABEL: @whole_keys_are_no_ring
 func.func @whole_keys_are_no_ring(%q: !x) -> !x {
   // CHECK: rt.attention %
-  %o, %l = nn.attention %q, %q, %q {causal, dist.ring = "cp", scale = 0.25 : f64} : (!x, !x, !x) -> (!x, tensor<2x3x4xf32>)
+  %o, %l = nn.attention %q, %q, %q {causal, dist.ring = "cp", scale = 0.25 : f64} : (!x, !x, !x)
+      -> (!x, tensor<2x3x4xf32>)
   return %o : !x
 }
 
@@ -90,7 +99,8 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   func.func @causal(%qkv: !qkv) -> (!x, !lse) {
     %q, %k, %v = nn.unstack %qkv along 2 : !qkv -> !x, !x, !x
     // A fused projection goes as one, without copies.
-    // CHECK: %[[QKV:.*]]:2 = rt.zigzag %{{.*}} along 1 over ["cp"] {reason = "balanced causal work"} : tensor<2x4x3x3x8xf32> -> tensor<2x2x3x3x8xf32>, tensor<2x2x3x3x8xf32>
+    // CHECK: %[[QKV:.*]]:2 = rt.zigzag %{{.*}} along 1 over ["cp"] {reason = "balanced causal work"}
+    // CHECK-SAME: : tensor<2x4x3x3x8xf32> -> tensor<2x2x3x3x8xf32>, tensor<2x2x3x3x8xf32>
     // CHECK: %[[QE:.*]] = rt.view %[[QKV]]#0 {offset = 0
     // CHECK: %[[KE:.*]] = rt.view %[[QKV]]#0 {offset = 24
     // CHECK: %[[VE:.*]] = rt.view %[[QKV]]#0 {offset = 48
@@ -107,7 +117,8 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     // CHECK: arith.muli %[[BACK]], %c2_i64
     // CHECK: %[[OL:.*]], %[[LL:.*]] = rt.ring_attention %[[QL]], %[[KL]], %[[VL]], %{{.*}} {causal = true
     // Late queries see all early keys.
-    // CHECK: %[[OL1:.*]], %[[LL1:.*]] = rt.ring_attention %[[QL]], %[[KE]], %[[VE]], %{{.*}}, %[[OL]], %[[LL]] {causal = false
+    // CHECK: %[[OL1:.*]], %[[LL1:.*]] = rt.ring_attention %[[QL]], %[[KE]], %[[VE]], %{{.*}}, %[[OL]], %[[LL]]
+    // CHECK-SAME: {causal = false
     // CHECK: %[[OE:.*]], %[[LE:.*]] = rt.ring_attention %[[QE]], %[[KE]], %[[VE]], %{{.*}} {causal = true
     // CHECK: rt.ring_attention %[[QL]], %[[LATE]], {{.*}}, %[[OL1]], %[[LL1]] {causal = true
     // CHECK: %[[OL2:.*]], %[[LL2:.*]] = rt.ring_attention %[[QL]], %[[EARLY]], {{.*}} {causal = false
@@ -116,7 +127,8 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     // CHECK: %[[L:.*]] = rt.zigzag %[[LE1]], %[[LL2]] along 2 over ["cp"] {{.*}} -> tensor<2x3x4xf32>
     // CHECK: return %[[O]], %[[L]]
     %o, %l = nn.attention %q, %k, %v {causal, dist.ring = "cp", scale = 0.25 : f64,
-      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t =
+          {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
     return %o, %l : !x, !lse
   }
 }
@@ -133,10 +145,11 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     // CHECK: %[[QL:.*]], %[[OWNKL:.*]], %{{.*}} = rt.ring_attention_grad
     // CHECK: %[[QL1:.*]], %[[K0:.*]], %[[V0:.*]] = rt.ring_attention_grad {{.*}}, %[[QL]] {causal = false
     // CHECK: %[[QE:.*]], %[[OWNKE:.*]], %{{.*}} = rt.ring_attention_grad {{.*}}, %[[K0]], %[[V0]] {causal = true
-    // Behind their own rank gradients of keys start anew, the queries' go on.
+    // After their own rank, gradients of keys start from zero; the queries' go on.
     // CHECK: %[[QL2:.*]], %[[KL:.*]], %[[VL:.*]] = rt.ring_attention_grad {{.*}}, %[[QL1]] {causal = true
     // CHECK: %[[QL3:.*]], %[[K1:.*]], %[[V1:.*]] = rt.ring_attention_grad {{.*}}, %[[QL2]] {causal = false
-    // CHECK: %[[QE1:.*]], %[[KE:.*]], %[[VE:.*]] = rt.ring_attention_grad {{.*}}, %[[QE]], %[[K1]], %[[V1]] {causal = true
+    // CHECK: %[[QE1:.*]], %[[KE:.*]], %[[VE:.*]] = rt.ring_attention_grad {{.*}}, %[[QE]], %[[K1]], %[[V1]]
+    // CHECK-SAME: {causal = true
     // CHECK: %[[HOMEE:.*]] = rt.shift %[[KE]]
     // CHECK: %[[HOMEL:.*]] = rt.shift %[[KL]]
     // CHECK: %[[DKE:.*]] = nn.add "abcd,abcd->abcd" %[[OWNKE]], %[[HOMEE]]
@@ -144,8 +157,10 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     // CHECK: %[[DQ:.*]] = rt.zigzag %[[QE1]], %[[QL3]]
     // CHECK: %[[DK:.*]] = rt.zigzag %[[DKE]], %[[DKL]]
     // CHECK: return %[[DQ]], %[[DK]]
-    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, dist.ring = "cp", nn.phase = #nn.phase<backward>, scale = 0.25 : f64,
-      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, dist.ring = "cp", nn.phase = #nn.phase<backward>,
+        scale = 0.25 : f64,
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t =
+          {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
     return %dq, %dk, %dv : !x, !x, !x
   }
 }

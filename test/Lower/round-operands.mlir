@@ -13,9 +13,11 @@ func.func @step(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
     // CHECK-NEXT: %[[ROUNDED:.*]] = nn.cast %[[A]] to bf16
     %a = nn.map gelu %x : tensor<4x8xf32> -> tensor<4x8xf32>
     // CHECK: nn.einsum "sh,hf->sf" %[[ROUNDED]], %[[W]] {element_type = f32}
-    %y = nn.einsum "sh,hf->sf" %a, %w {compute = bf16, element_type = f32} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %y = nn.einsum "sh,hf->sf" %a, %w {compute = bf16, element_type = f32} : (tensor<4x8xf32>, tensor<8x8xf32>)
+        -> tensor<4x8xf32>
     // CHECK: nn.einsum "sf,hf->sh" %[[ROUNDED]], %[[W]] {element_type = f32}
-    %z = nn.einsum "sf,hf->sh" %a, %w {compute = bf16, element_type = f32} : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %z = nn.einsum "sf,hf->sh" %a, %w {compute = bf16, element_type = f32} : (tensor<4x8xf32>, tensor<8x8xf32>)
+        -> tensor<4x8xf32>
     %t = nn.add "sf,sf,sf->sf" %acc, %y, %z : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
     rt.yield %t : tensor<4x8xf32>
   }

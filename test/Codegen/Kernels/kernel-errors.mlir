@@ -26,7 +26,8 @@ func.func private @layout(%x: tensor<8x4xf32, 1 : i64>) -> tensor<8x4xf32> attri
 func.func private @transposed(%x: tensor<8x4xf32>) -> tensor<4x8xf32> attributes {rt.schedule = "row"} {
   %empty = tensor.empty() : tensor<4x8xf32>
   // expected-error @+1 {{kernel: an indexing map must be a projection such as (d0, d1) -> (d1)}}
-  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<8x4xf32>) outs(%empty : tensor<4x8xf32>) {
   ^bb0(%a: f32, %o: f32):
     linalg.yield %a : f32
@@ -37,8 +38,10 @@ func.func private @transposed(%x: tensor<8x4xf32>) -> tensor<4x8xf32> attributes
 // -----
 
 // expected-error @+1 {{kernel: result #0 lies along columns; use the column schedule}}
-func.func private @wrong_schedule(%x: tensor<8x4xf32>, %init: tensor<4xf32>) -> tensor<4xf32> attributes {rt.schedule = "row"} {
-  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>], iterator_types = ["reduction", "parallel"]}
+func.func private @wrong_schedule(%x: tensor<8x4xf32>, %init: tensor<4xf32>)
+    -> tensor<4xf32> attributes {rt.schedule = "row"} {
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>],
+      iterator_types = ["reduction", "parallel"]}
       ins(%x : tensor<8x4xf32>) outs(%init : tensor<4xf32>) {
   ^bb0(%a: f32, %acc: f32):
     %s = arith.addf %acc, %a : f32
@@ -51,7 +54,8 @@ func.func private @wrong_schedule(%x: tensor<8x4xf32>, %init: tensor<4xf32>) -> 
 
 func.func private @over_rows(%x: tensor<8xf32>, %init: tensor<f32>) -> tensor<f32> attributes {rt.schedule = "row"} {
   // expected-error @+1 {{kernel: a row kernel reduces over d1 of (d0, d1) only}}
-  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>],
+      iterator_types = ["reduction"]}
       ins(%x : tensor<8xf32>) outs(%init : tensor<f32>) {
   ^bb0(%a: f32, %acc: f32):
     %s = arith.addf %acc, %a : f32
@@ -62,9 +66,11 @@ func.func private @over_rows(%x: tensor<8xf32>, %init: tensor<f32>) -> tensor<f3
 
 // -----
 
-func.func private @product(%x: tensor<8x4xf32>, %init: tensor<8xf32>) -> tensor<8xf32> attributes {rt.schedule = "row"} {
+func.func private @product(%x: tensor<8x4xf32>, %init: tensor<8xf32>)
+    -> tensor<8xf32> attributes {rt.schedule = "row"} {
   // expected-error @+1 {{kernel: reduction #0 must yield addf, maximumf, minimumf or an integer equivalent of its accumulator and one value}}
-  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
+      iterator_types = ["parallel", "reduction"]}
       ins(%x : tensor<8x4xf32>) outs(%init : tensor<8xf32>) {
   ^bb0(%a: f32, %acc: f32):
     %s = arith.mulf %acc, %a : f32
@@ -77,7 +83,8 @@ func.func private @product(%x: tensor<8x4xf32>, %init: tensor<8xf32>) -> tensor<
 
 func.func private @table(%ids: tensor<8xi32>) -> tensor<8xf32> attributes {rt.schedule = "row"} {
   %empty = tensor.empty() : tensor<8xf32>
-  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+      iterator_types = ["parallel"]}
       ins(%ids : tensor<8xi32>) outs(%empty : tensor<8xf32>) {
   ^bb0(%id: i32, %o: f32):
     %i = arith.index_cast %id : i32 to index

@@ -1,5 +1,7 @@
 // The whole way: nothing but the LLVM dialect is left, and f64 functions call libm.
-// RUN: tessera-opt %s --kernel-to-llvm-pipeline=vector-bits=128 | FileCheck %s --implicit-check-not=arith. --implicit-check-not=scf. --implicit-check-not=vector. --implicit-check-not=math. --implicit-check-not=func.func
+// RUN: tessera-opt %s --kernel-to-llvm-pipeline=vector-bits=128 \
+// RUN:   | FileCheck %s --implicit-check-not=arith. --implicit-check-not=scf. \
+// RUN:     --implicit-check-not=vector. --implicit-check-not=math. --implicit-check-not=func.func
 
 // CHECK-DAG: llvm.func @erf(f64) -> f64
 // CHECK-DAG: llvm.func internal @erf_of

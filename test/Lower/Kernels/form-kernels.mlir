@@ -3,14 +3,17 @@
 
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: %[[X:.*]]: tensor<64x32xf32>, %[[B:.*]]: tensor<32xf32>
-// CHECK-NEXT: %[[Y:.*]] = rt.launch @[[NAME:.*]](%[[X]], %[[B]]) {count = 64 : i64, grain = {{[0-9]+}} : i64, nn.phase = #nn.phase<forward>, rt.role = [{nn.role = "gradient"}]} : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
+// CHECK-NEXT: %[[Y:.*]] = rt.launch @[[NAME:.*]](%[[X]], %[[B]]) {count = 64 : i64,
+// CHECK-SAME: grain = {{[0-9]+}} : i64, nn.phase = #nn.phase<forward>, rt.role = [{nn.role = "gradient"}]}
+// CHECK-SAME: : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
 // CHECK-NEXT: return %[[Y]]
 // CHECK: func.func private @[[NAME]](
 // CHECK-SAME: rt.schedule = "row"
 // CHECK: linalg.generic
 func.func @step(%x: tensor<64x32xf32>, %b: tensor<32xf32>) -> tensor<64x32xf32> {
   %y = nn.add "ab,b->ab" %x, %b : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
-  %z = nn.map gelu %y {nn.phase = #nn.phase<forward>, rt.role = [{nn.role = "gradient"}]} : tensor<64x32xf32> -> tensor<64x32xf32>
+  %z = nn.map gelu %y {nn.phase = #nn.phase<forward>, rt.role = [{nn.role = "gradient"}]} : tensor<64x32xf32>
+      -> tensor<64x32xf32>
   return %z : tensor<64x32xf32>
 }
 
@@ -36,7 +39,8 @@ func.func @step(%x: tensor<64x32xf32>) -> tensor<32xf32> {
 // CHECK-NOT: func.func private
 func.func @step(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %a = nn.map gelu %x : tensor<64x64xf32> -> tensor<64x64xf32>
-  %y = rt.gemm %a, %a {m = 64 : i64, n = 64 : i64, k = 64 : i64, lda = 64 : i64, ldb = 64 : i64, ldc = 64 : i64, trans_a = false, trans_b = false} : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %y = rt.gemm %a, %a {m = 64 : i64, n = 64 : i64, k = 64 : i64, lda = 64 : i64, ldb = 64 : i64, ldc = 64 : i64,
+      trans_a = false, trans_b = false} : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
   %b = nn.map gelu %y : tensor<64x64xf32> -> tensor<64x64xf32>
   return %b : tensor<64x64xf32>
 }
@@ -49,7 +53,8 @@ func.func @step(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 // CHECK: rt.launch @{{.*}} scalars(%{{.*}})
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
   func.func @step(%ids: tensor<2x4xi32>, %table: tensor<5x8xf32>) -> tensor<2x4x8xf32> {
-    %y = nn.embedding %ids, %table {rt.factors = {v = {axes = ["tp"], chunks = array<i64: 5>, total = 9 : i64}}} : (tensor<2x4xi32>, tensor<5x8xf32>) -> tensor<2x4x8xf32>
+    %y = nn.embedding %ids, %table {rt.factors = {v = {axes = ["tp"], chunks = array<i64: 5>, total = 9 : i64}}}
+        : (tensor<2x4xi32>, tensor<5x8xf32>) -> tensor<2x4x8xf32>
     return %y : tensor<2x4x8xf32>
   }
 }
@@ -77,7 +82,8 @@ func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> {
 // CHECK-LABEL: func.func @step
 // CHECK: %[[X:.*]] = rt.launch @[[MAP:kernel_0_[a-z]*]](
 // CHECK-NEXT: rt.launch @[[ROPE:kernel_1_rope]](%[[X]], %{{.*}}, %{{.*}}) {count = 96 : i64
-// CHECK: func.func private @[[ROPE]](%[[HALVES:.*]]: tensor<96x8xf32>, %[[COS:.*]]: tensor<8x8xf32>, %[[SIN:.*]]: tensor<8x8xf32>)
+// CHECK: func.func private @[[ROPE]](%[[HALVES:.*]]: tensor<96x8xf32>, %[[COS:.*]]: tensor<8x8xf32>,
+// CHECK-SAME: %[[SIN:.*]]: tensor<8x8xf32>)
 // CHECK: arith.remui
 // CHECK: arith.xori
 // CHECK: tensor.extract %[[HALVES]]
@@ -92,17 +98,20 @@ func.func @step(%x: tensor<2x8x3x16xf32>, %c: tensor<8x8xf32>, %z: tensor<8x8xf3
 
 // -----
 
-// A cast that only sums over rows read is made in their kernel, though it would fit the rows' kernel too: that one stays
-// open for the sum with the stream, and nobody stores the widened gradient.
+// A cast that only sums over rows read is made in their kernel, though it would fit the rows'
+// kernel too: that one stays open for the sum with the stream, and nobody stores the widened
+// gradient.
 // CHECK-LABEL: func.func @step
 // CHECK-SAME:  %[[G:[^:]*]]: tensor<64x32xbf16>, %[[X:[^:]*]]: tensor<64x32xf32>, %[[STREAM:[^:]*]]: tensor<64x32xf32>
 // CHECK-DAG:   rt.launch @{{.*}}(%[[G]], %[[X]]) {{.*}} : (tensor<64x32xbf16>, tensor<64x32xf32>) -> tensor<32xf32>
-// CHECK-DAG:   rt.launch @{{.*}}(%[[G]], %[[STREAM]]) {{.*}} : (tensor<64x32xbf16>, tensor<64x32xf32>) -> tensor<64x32xf32>
+// CHECK-DAG:   rt.launch @{{.*}}(%[[G]], %[[STREAM]]) {{.*}} -> tensor<64x32xf32>
 // CHECK-NOT:   rt.launch
-func.func @step(%g: tensor<64x32xbf16>, %x: tensor<64x32xf32>, %stream: tensor<64x32xf32>) -> (tensor<64x32xf32>, tensor<32xf32>) {
+func.func @step(%g: tensor<64x32xbf16>, %x: tensor<64x32xf32>, %stream: tensor<64x32xf32>)
+    -> (tensor<64x32xf32>, tensor<32xf32>) {
   %wide = nn.cast %g to f32 : tensor<64x32xbf16> -> tensor<64x32xf32>
   %mean = nn.einsum "ab->a" %wide : (tensor<64x32xf32>) -> tensor<64xf32>
-  %centered = nn.add "ab,a->ab" %wide, %mean {coefs = array<f64: 1.0, -1.0>} : (tensor<64x32xf32>, tensor<64xf32>) -> tensor<64x32xf32>
+  %centered = nn.add "ab,a->ab" %wide, %mean {coefs = array<f64: 1.0, -1.0>} : (tensor<64x32xf32>, tensor<64xf32>)
+      -> tensor<64x32xf32>
   %again = nn.cast %g to f32 : tensor<64x32xbf16> -> tensor<64x32xf32>
   %sum = nn.einsum "ab,ab->b" %again, %x : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<32xf32>
   %y = nn.add "ab,ab->ab" %centered, %stream : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>

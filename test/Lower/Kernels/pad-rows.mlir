@@ -6,7 +6,8 @@
 // The logits, and their gradient in both places of a product. A stack of matrices is one of more rows.
 // CHECK-LABEL: func.func @step
 // CHECK:       rt.gemm {{.*}} ldc = 16 : i64, {{.*}} -> tensor<2x4x9xf32, #rt.row_stride<16>>
-// CHECK-NEXT:  rt.launch @double({{.*}}) {{.*}} : (tensor<2x4x9xf32, #rt.row_stride<16>>) -> tensor<2x4x9xf32, #rt.row_stride<16>>
+// CHECK-NEXT:  rt.launch @double({{.*}}) {{.*}} : (tensor<2x4x9xf32, #rt.row_stride<16>>)
+// CHECK-SAME:  -> tensor<2x4x9xf32, #rt.row_stride<16>>
 // CHECK-NEXT:  rt.gemm {{.*}} lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64
 // CHECK-NEXT:  rt.gemm {{.*}} lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, {{.*}} trans_a = true
 // CHECK-LABEL: func.func private @double
@@ -14,10 +15,13 @@
 // CHECK:       %[[INIT:.*]] = tensor.empty() : tensor<8x9xf32, #rt.row_stride<16>>
 // CHECK:       linalg.generic {{.*}} ins(%[[X]] : tensor<8x9xf32, #rt.row_stride<16>>) outs(%[[INIT]] :
 func.func @step(%x: tensor<2x4x8xf32>, %w: tensor<9x8xf32>) -> (tensor<2x4x8xf32>, tensor<9x8xf32>) {
-  %logits = rt.gemm %x, %w {m = 8 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64, trans_a = false, trans_b = true} : tensor<2x4x8xf32>, tensor<9x8xf32> -> tensor<2x4x9xf32>
+  %logits = rt.gemm %x, %w {m = 8 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64,
+      trans_a = false, trans_b = true} : tensor<2x4x8xf32>, tensor<9x8xf32> -> tensor<2x4x9xf32>
   %grad = rt.launch @double(%logits) {count = 8 : i64, grain = 1 : i64} : (tensor<2x4x9xf32>) -> tensor<2x4x9xf32>
-  %dx = rt.gemm %grad, %w {m = 8 : i64, n = 8 : i64, k = 9 : i64, lda = 9 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<2x4x9xf32>, tensor<9x8xf32> -> tensor<2x4x8xf32>
-  %dw = rt.gemm %grad, %x {m = 9 : i64, n = 8 : i64, k = 8 : i64, lda = 9 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = true, trans_b = false} : tensor<2x4x9xf32>, tensor<2x4x8xf32> -> tensor<9x8xf32>
+  %dx = rt.gemm %grad, %w {m = 8 : i64, n = 8 : i64, k = 9 : i64, lda = 9 : i64, ldb = 8 : i64, ldc = 8 : i64,
+      trans_a = false, trans_b = false} : tensor<2x4x9xf32>, tensor<9x8xf32> -> tensor<2x4x8xf32>
+  %dw = rt.gemm %grad, %x {m = 9 : i64, n = 8 : i64, k = 8 : i64, lda = 9 : i64, ldb = 8 : i64, ldc = 8 : i64,
+      trans_a = true, trans_b = false} : tensor<2x4x9xf32>, tensor<2x4x8xf32> -> tensor<9x8xf32>
   return %dx, %dw : tensor<2x4x8xf32>, tensor<9x8xf32>
 }
 func.func private @double(%x: tensor<8x9xf32>) -> tensor<8x9xf32> attributes {rt.schedule = "row"} {
@@ -39,10 +43,12 @@ func.func private @double(%x: tensor<8x9xf32>) -> tensor<8x9xf32> attributes {rt
 // CHECK-LABEL: func.func @step
 // CHECK-NOT:   row_stride
 func.func @step(%x: tensor<8x8xf32>, %w: tensor<9x8xf32>) -> (tensor<8x8xf32>, tensor<8x9xf32>) {
-  %a = rt.gemm %x, %w {m = 8 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64, trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<9x8xf32> -> tensor<8x9xf32>
+  %a = rt.gemm %x, %w {m = 8 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64,
+      trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<9x8xf32> -> tensor<8x9xf32>
   %b = rt.launch @double(%a) {count = 8 : i64, grain = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
   %c = rt.launch @double(%b) {count = 8 : i64, grain = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
-  %d = rt.gemm %b, %w {m = 8 : i64, n = 8 : i64, k = 9 : i64, lda = 9 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false, trans_b = false} : tensor<8x9xf32>, tensor<9x8xf32> -> tensor<8x8xf32>
+  %d = rt.gemm %b, %w {m = 8 : i64, n = 8 : i64, k = 9 : i64, lda = 9 : i64, ldb = 8 : i64, ldc = 8 : i64,
+      trans_a = false, trans_b = false} : tensor<8x9xf32>, tensor<9x8xf32> -> tensor<8x8xf32>
   return %d, %c : tensor<8x8xf32>, tensor<8x9xf32>
 }
 func.func private @double(%x: tensor<8x9xf32>) -> tensor<8x9xf32> attributes {rt.schedule = "row"} {
@@ -62,11 +68,16 @@ func.func private @double(%x: tensor<8x9xf32>) -> tensor<8x9xf32> attributes {rt
 // CHECK-LABEL: func.func @step
 // CHECK-NOT:   row_stride
 func.func @step(%x: tensor<8x8xf32>, %short: tensor<7x8xf32>, %even: tensor<16x8xf32>, %w: tensor<9x8xf32>) {
-  %a = rt.gemm %x, %short {m = 8 : i64, n = 7 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 7 : i64, trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<7x8xf32> -> tensor<8x7xf32>
-  %b = rt.gemm %x, %even {m = 8 : i64, n = 16 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 16 : i64, trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<16x8xf32> -> tensor<8x16xf32>
-  %c = rt.gemm %x, %w {m = 8 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64, trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<9x8xf32> -> tensor<8x9xf32>
+  %a = rt.gemm %x, %short {m = 8 : i64, n = 7 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 7 : i64,
+      trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<7x8xf32> -> tensor<8x7xf32>
+  %b = rt.gemm %x, %even {m = 8 : i64, n = 16 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 16 : i64,
+      trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<16x8xf32> -> tensor<8x16xf32>
+  %c = rt.gemm %x, %w {m = 8 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64,
+      trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<9x8xf32> -> tensor<8x9xf32>
   %sum = rt.all_reduce %c over ["tp"] {maximum = false} : tensor<8x9xf32> -> tensor<8x9xf32>
-  %d = rt.gemm %x, %w {rt.role = [{nn.role = "gradient"}], m = 8 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64, trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<9x8xf32> -> tensor<8x9xf32>
+  %d = rt.gemm %x, %w {rt.role = [{nn.role = "gradient"}], m = 8 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64,
+      ldb = 8 : i64, ldc = 9 : i64, trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<9x8xf32>
+      -> tensor<8x9xf32>
   return
 }
 
@@ -78,9 +89,11 @@ func.func @step(%x: tensor<8x8xf32>, %short: tensor<7x8xf32>, %even: tensor<16x8
 // CHECK-LABEL: func.func @step
 // CHECK-NOT:   row_stride
 func.func @step(%x: tensor<2x3x8xf32>, %w: tensor<9x8xf32>) -> tensor<9x8xf32> {
-  %a = rt.gemm %x, %w {m = 6 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64, trans_a = false, trans_b = true} : tensor<2x3x8xf32>, tensor<9x8xf32> -> tensor<2x3x9xf32>
+  %a = rt.gemm %x, %w {m = 6 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64,
+      trans_a = false, trans_b = true} : tensor<2x3x8xf32>, tensor<9x8xf32> -> tensor<2x3x9xf32>
   %b = rt.launch @double(%a) {count = 2 : i64, grain = 1 : i64} : (tensor<2x3x9xf32>) -> tensor<2x3x9xf32>
-  %c = rt.gemm %b, %x {m = 9 : i64, n = 8 : i64, k = 6 : i64, lda = 9 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = true, trans_b = false} : tensor<2x3x9xf32>, tensor<2x3x8xf32> -> tensor<9x8xf32>
+  %c = rt.gemm %b, %x {m = 9 : i64, n = 8 : i64, k = 6 : i64, lda = 9 : i64, ldb = 8 : i64, ldc = 8 : i64,
+      trans_a = true, trans_b = false} : tensor<2x3x9xf32>, tensor<2x3x8xf32> -> tensor<9x8xf32>
   return %c : tensor<9x8xf32>
 }
 func.func private @double(%x: tensor<2x27xf32>) -> tensor<2x27xf32> attributes {rt.schedule = "row"} {
@@ -100,9 +113,11 @@ func.func private @double(%x: tensor<2x27xf32>) -> tensor<2x27xf32> attributes {
 // CHECK-LABEL: func.func @step
 // CHECK-NOT:   row_stride
 func.func @step(%x: tensor<8x8xf32>, %w: tensor<9x8xf32>) -> tensor<9x8xf32> {
-  %a = rt.gemm %x, %w {m = 8 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64, trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<9x8xf32> -> tensor<8x9xf32>
+  %a = rt.gemm %x, %w {m = 8 : i64, n = 9 : i64, k = 8 : i64, lda = 8 : i64, ldb = 8 : i64, ldc = 9 : i64,
+      trans_a = false, trans_b = true} : tensor<8x8xf32>, tensor<9x8xf32> -> tensor<8x9xf32>
   %b = rt.launch @elsewhere(%a) {count = 8 : i64, grain = 1 : i64} : (tensor<8x9xf32>) -> tensor<8x9xf32>
-  %c = rt.gemm %b, %x {m = 9 : i64, n = 8 : i64, k = 8 : i64, lda = 9 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = true, trans_b = false} : tensor<8x9xf32>, tensor<8x8xf32> -> tensor<9x8xf32>
+  %c = rt.gemm %b, %x {m = 9 : i64, n = 8 : i64, k = 8 : i64, lda = 9 : i64, ldb = 8 : i64, ldc = 8 : i64,
+      trans_a = true, trans_b = false} : tensor<8x9xf32>, tensor<8x8xf32> -> tensor<9x8xf32>
   return %c : tensor<9x8xf32>
 }
 func.func private @elsewhere(tensor<8x9xf32>) -> tensor<8x9xf32>

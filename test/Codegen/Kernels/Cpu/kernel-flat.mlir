@@ -8,7 +8,8 @@
 // CHECK-NOT: scf.for
 // CHECK: scf.if
 #full = affine_map<(d0, d1) -> (d0, d1)>
-func.func private @add(%x: tensor<64x7xf32>, %y: tensor<64x7xf32>) -> tensor<64x7xf32> attributes {rt.schedule = "row"} {
+func.func private @add(%x: tensor<64x7xf32>, %y: tensor<64x7xf32>)
+    -> tensor<64x7xf32> attributes {rt.schedule = "row"} {
   %empty = tensor.empty() : tensor<64x7xf32>
   %z = linalg.generic {indexing_maps = [#full, #full, #full], iterator_types = ["parallel", "parallel"]}
       ins(%x, %y : tensor<64x7xf32>, tensor<64x7xf32>) outs(%empty : tensor<64x7xf32>) {

@@ -2,7 +2,8 @@
 // vectors and a masked rest; then a phase that stores.
 // RUN: tessera-opt %s --convert-kernel-to-llvm | FileCheck %s
 
-// CHECK: llvm.func internal @center(%[[BUFFERS:.*]]: !llvm.ptr, %{{.*}}: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64)
+// CHECK: llvm.func internal @center(%[[BUFFERS:.*]]: !llvm.ptr, %{{.*}}: !llvm.ptr, %[[BEGIN:.*]]: i64,
+// CHECK-SAME: %[[END:.*]]: i64)
 // CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
 // CHECK:   scf.for {{.*}} -> (vector<64xf32>)
 // CHECK:   vector.shuffle {{.*}} : vector<64xf32>

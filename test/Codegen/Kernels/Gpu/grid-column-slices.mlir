@@ -39,7 +39,8 @@
 // CHECK-LABEL: llvm.mlir.global internal constant @bias_gradient_total_descriptor()
 // CHECK:       llvm.mlir.constant(24 : i64)
 // CHECK:       llvm.mlir.zero : !llvm.ptr
-func.func private @bias_gradient(%x: tensor<32768x768xf32>, %old: tensor<768xf32>) -> tensor<768xf32> attributes {rt.schedule = "column"} {
+func.func private @bias_gradient(%x: tensor<32768x768xf32>, %old: tensor<768xf32>)
+    -> tensor<768xf32> attributes {rt.schedule = "column"} {
   %sum = linalg.generic {indexing_maps = [#full, #col], iterator_types = ["reduction", "parallel"]}
       ins(%x : tensor<32768x768xf32>) outs(%old : tensor<768xf32>) {
   ^bb0(%a: f32, %acc: f32):
@@ -56,7 +57,8 @@ func.func private @bias_gradient(%x: tensor<32768x768xf32>, %old: tensor<768xf32
 // CHECK-COUNT-4: llvm.store {{.*}} {alignment = 16 : i64} : vector<8xi16>
 // CHECK-LABEL: llvm.func internal @scaled_sum_total(
 // CHECK-NOT:   vector<8xi16>
-func.func private @scaled_sum(%x: tensor<4096x256xbf16>, %s: tensor<4096xf32>) -> (tensor<4096x256xbf16>, tensor<256xf32>) attributes {rt.schedule = "column"} {
+func.func private @scaled_sum(%x: tensor<4096x256xbf16>, %s: tensor<4096xf32>)
+    -> (tensor<4096x256xbf16>, tensor<256xf32>) attributes {rt.schedule = "column"} {
   %zero = arith.constant 0.0 : f32
   %plane = tensor.empty() : tensor<4096x256xbf16>
   %columns = tensor.empty() : tensor<256xf32>

@@ -1,4 +1,5 @@
-// Sums over rows: a block has 32 columns, 16 warps share the rows, four at once, and every thread adds the warps' sums in order.
+// Sums over rows: a block has 32 columns, 16 warps share the rows, four at once, and every thread
+// adds the warps' sums in order.
 // RUN: tessera-opt %s --convert-kernel-to-nvvm | FileCheck %s
 
 #full = affine_map<(d0, d1) -> (d0, d1)>

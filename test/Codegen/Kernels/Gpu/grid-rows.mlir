@@ -65,7 +65,8 @@ func.func private @block_per_row(%x: tensor<16x50257xf32>) -> tensor<16xf32> att
 // CHECK:         llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
 // CHECK:         %[[SUM:.*]] = arith.addf {{.*}} : vector<4xf32>
 // CHECK:         arith.select %[[EXISTS]], %[[SUM]], %{{.*}} : vector<4xi1>, vector<4xf32>
-func.func private @padded_rows(%x: tensor<16x50257xf32, #rt.row_stride<50304>>) -> tensor<16xf32> attributes {rt.schedule = "row"} {
+func.func private @padded_rows(%x: tensor<16x50257xf32, #rt.row_stride<50304>>)
+    -> tensor<16xf32> attributes {rt.schedule = "row"} {
   %zero = arith.constant 0.0 : f32
   %rows = tensor.empty() : tensor<16xf32>
   %init = linalg.fill ins(%zero : f32) outs(%rows : tensor<16xf32>) -> tensor<16xf32>
