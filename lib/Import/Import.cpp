@@ -22,16 +22,14 @@ FailureOr<ProgramSizes> tessera::chooseSizes(const ConfigFile &file,
                                              Longest longest,
                                              const ImportOptions &options) {
   ProgramSizes sizes;
-  sizes.sequence = options.sequence ? options.sequence : longest.positions;
-  sizes.batch = options.batch ? options.batch : kDefaultBatch;
-  sizes.microBatches = options.microBatches ? options.microBatches : 1;
+  const SizeOptions &wanted = options.sizes;
+  sizes.sequence = wanted.sequence ? wanted.sequence : longest.positions;
+  sizes.batch = wanted.batch ? wanted.batch : kDefaultBatch;
+  sizes.microBatches = wanted.microBatches ? wanted.microBatches : 1;
   Builder builder(file.at(longest.key).getContext());
   sizes.elementType = builder.getF32Type();
-  if (options.elementType == "f64")
+  if (options.precision == Precision::F64)
     sizes.elementType = builder.getF64Type();
-  else if (!options.elementType.empty() && options.elementType != "f32")
-    return file.error("model_type") << "element type '" << options.elementType
-                                    << "' is not supported; use f32 or f64";
   if (sizes.sequence < 1 || sizes.sequence > longest.positions)
     return file.error(longest.key)
            << "a sequence of " << sizes.sequence << " tokens does not fit '"
@@ -69,10 +67,11 @@ static Imported importConfig(MLIRContext *context, StringRef path,
       failed(file->read("model_type", type)))
     return failure();
   std::string names;
-  if (options.target && type != "t5")
+  if (options.sizes.targetSequence && type != "t5")
     return file->error("model_type")
-           << "a target of " << options.target << " tokens is asked for, but '"
-           << type << "' has no decoder beside an encoder; leave out "
+           << "a target of " << options.sizes.targetSequence
+           << " tokens is asked for, but '" << type
+           << "' has no decoder beside an encoder; leave out "
            << "--decoder-seq-length";
   for (const auto &family : kFamilies) {
     if (type == family.type)
@@ -105,13 +104,15 @@ static LogicalResult checkSize(ModuleOp module, StringRef name,
 /// A program in f32 can be had in f64; the other way round it would silently be
 /// another program.
 static LogicalResult chooseElements(ModuleOp module, func::FuncOp loss,
-                                    StringRef wanted) {
+                                    Precision precision) {
+  StringRef wanted =
+      nameOf(precision == Precision::F64 ? precision : Precision::F32);
   std::string element;
   llvm::raw_string_ostream(element)
       << getElementTypeOrSelf(loss.getResultTypes().front());
-  if (wanted.empty() || wanted == element)
+  if (wanted == element)
     return success();
-  if (wanted != "f64")
+  if (precision != Precision::F64)
     return loss.emitError()
            << "the .mlir program computes in " << element << ", but " << wanted
            << " is asked for; give --precision " << element
@@ -131,12 +132,13 @@ importMlir(MLIRContext *context, StringRef path, const ImportOptions &options) {
     return module->emitError()
            << "is not a model: it needs the attribute nn.model and a function "
               "@loss; tessera import writes both";
-  if (failed(checkSize(*module, "sequence", options.sequence)) ||
-      failed(checkSize(*module, "batch", options.batch)) ||
-      failed(checkSize(*module, "micro_batches", options.microBatches)) ||
-      (options.target && failed(checkSize(*module, "target", options.target))))
+  if (failed(checkSize(*module, "sequence", options.sizes.sequence)) ||
+      failed(checkSize(*module, "batch", options.sizes.batch)) ||
+      failed(checkSize(*module, "micro_batches", options.sizes.microBatches)) ||
+      (options.sizes.targetSequence &&
+       failed(checkSize(*module, "target", options.sizes.targetSequence))))
     return failure();
-  if (failed(chooseElements(*module, loss, options.elementType)))
+  if (failed(chooseElements(*module, loss, options.precision)))
     return failure();
   return module;
 }

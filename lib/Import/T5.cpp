@@ -222,17 +222,18 @@ Imported tessera::importT5(const ConfigFile &file,
   ImportOptions chosen = options;
   if (options.shrink)
     shrink(*config, options);
-  if (!chosen.sequence)
-    chosen.sequence = config->positions;
+  if (!chosen.sizes.sequence)
+    chosen.sizes.sequence = config->positions;
   // Another length than the source's shows where one is taken for the other.
-  if (!chosen.target)
-    chosen.target =
-        options.shrink ? (chosen.sequence + 1) / 2 : chosen.sequence;
+  if (!chosen.sizes.targetSequence)
+    chosen.sizes.targetSequence = options.shrink
+                                      ? (chosen.sizes.sequence + 1) / 2
+                                      : chosen.sizes.sequence;
   FailureOr<ProgramSizes> sizes =
       chooseSizes(file, {"model_type", kMaximalSize}, chosen);
   if (failed(sizes))
     return failure();
-  return T5Builder(*config, *sizes, chosen.target,
+  return T5Builder(*config, *sizes, chosen.sizes.targetSequence,
                    {file.at("model_type"), file.at("vocab_size"),
                     file.at("num_layers")})
       .build();

@@ -57,9 +57,9 @@ Programs::Programs(const Strategy &strategy)
 
 OwningOpRef<ModuleOp> Programs::importModel() {
   ImportOptions options;
-  options.batch = kBatch;
-  options.microBatches = plan.sizes.microBatches;
-  options.elementType = "f64";
+  options.sizes.batch = kBatch;
+  options.sizes.microBatches = plan.sizes.microBatches;
+  options.precision = Precision::F64;
   auto module = tessera::importModel(&context, strategy.configPath(), options);
   return succeeded(module) ? std::move(*module) : nullptr;
 }

@@ -71,7 +71,7 @@ protected:
 
   OwningOpRef<ModuleOp> step(const PlanOptions &options) {
     ImportOptions import;
-    import.batch = 4;
+    import.sizes.batch = 4;
     auto module = importModel(&context, MUTATION_CONFIG, import);
     EXPECT_TRUE(succeeded(module) &&
                 succeeded(distributeToStep(**module, options)));

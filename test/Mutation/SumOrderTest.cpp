@@ -54,8 +54,8 @@ protected:
     EXPECT_EQ(options.mesh.parse(mesh), "");
     options.sizes.microBatches = 2;
     ImportOptions import;
-    import.batch = 4;
-    import.microBatches = 2;
+    import.sizes.batch = 4;
+    import.sizes.microBatches = 2;
     auto module = importModel(&context, SUM_ORDER_CONFIG, import);
     EXPECT_TRUE(succeeded(module) &&
                 succeeded(distributeToStep(**module, options)));

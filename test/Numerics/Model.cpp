@@ -81,19 +81,16 @@ std::string tessera::test::compileModel(const std::string &configPath,
   mlir::DialectRegistry registry;
   registerCompilerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  PlanOptions plan = planOf(build);
   ImportOptions import;
-  import.batch = build.batch;
-  import.microBatches = build.microBatches;
-  import.sequence = build.sequence;
-  import.target = build.target;
-  // Mixed precision starts from an f32 program.
-  import.elementType = build.precision == "bf16" ? "f32" : build.precision;
+  import.sizes = {build.sequence, build.target, build.batch,
+                  build.microBatches};
+  import.precision = plan.precision;
   auto module = importModel(&context, configPath, import);
   if (failed(module)) {
     ADD_FAILURE() << configPath << " cannot be imported";
     return "";
   }
-  PlanOptions plan = planOf(build);
   std::string path = scratchPath("model.tsr");
   if (succeeded(compileToArtifact(**module, plan, path)))
     return path;

@@ -18,8 +18,8 @@ int tessera::runImport(const DriverOptions &options) {
     return printError("a serial program is imported in f32 or f64; give "
                       "--precision bf16 to tessera compile");
   CompilerContext compiler;
-  auto module =
-      importModel(&compiler.context, options.model, importOptions(options));
+  auto module = importModel(&compiler.context, options.model,
+                            {options.plan.sizes, options.plan.precision});
   if (failed(module))
     return 1;
   bool toFile = !options.output.empty() && options.output != "-";

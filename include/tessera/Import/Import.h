@@ -1,5 +1,5 @@
 //===- Import.h - model descriptions to nn modules --------------*- C++ -*-===//
-// Reads a Hugging Face config.json (GPT-2) or an nn .mlir file. All errors are
+// Reads a Hugging Face config.json or an nn .mlir file. All errors are
 // diagnostics of the context, with the line and column of the key at fault.
 //===----------------------------------------------------------------------===//
 
@@ -8,21 +8,18 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include <string>
+#include "tessera/Options/PlanOptions.h"
 
 namespace tessera {
 
-/// What a config does not say. 0 and "" stand for the defaults; a .mlir file
-/// has fixed sizes, and other values than its own are errors.
+/// What a config does not say.
 struct ImportOptions {
-  int64_t sequence = 0;     ///< Tokens of a sequence; default: n_positions.
-  int64_t batch = 0;        ///< Sequences of an optimizer step; default: 8.
-  int64_t microBatches = 0; ///< Parts of a batch; default: 1.
-  /// "f32" (default of a config) or "f64"; a .mlir program in f32 is widened.
-  std::string elementType;
-  /// Tokens of a target; default: those of a sequence. Encoder-decoder models
-  /// only.
-  int64_t target = 0;
+  /// Defaults are n_positions tokens, 8 sequences and one micro-batch. A .mlir
+  /// file has fixed sizes: other values than its own are errors.
+  SizeOptions sizes;
+  /// Mixed precision starts from an f32 program. For f64 a .mlir program in f32
+  /// is widened.
+  Precision precision = Precision::F32;
   /// A small model of the same make, for `verify`: at most `shrunkLayers`
   /// layers, `shrunkPositions` positions, heads of 8; head count, biases and
   /// options stay. Configs only.

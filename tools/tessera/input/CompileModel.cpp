@@ -2,19 +2,12 @@
 
 #include "tools/tessera/input/CompileModel.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tools/tessera/input/CompilerContext.h"
 
 using namespace mlir;
 using namespace tessera;
-
-ImportOptions tessera::importOptions(const DriverOptions &options) {
-  const SizeOptions &sizes = options.plan.sizes;
-  bool isDouble = options.plan.precision == Precision::F64;
-  return {sizes.sequence, sizes.batch, sizes.microBatches,
-          nameOf(isDouble ? Precision::F64 : Precision::F32),
-          sizes.targetSequence};
-}
 
 PlanOptions tessera::planOf(const DriverOptions &options, ModuleOp module) {
   PlanOptions plan = options.plan;
@@ -29,8 +22,8 @@ bool tessera::compileModel(const DriverOptions &options,
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
-  auto module =
-      importModel(&compiler.context, options.model, importOptions(options));
+  auto module = importModel(&compiler.context, options.model,
+                            {options.plan.sizes, options.plan.precision});
   if (failed(module))
     return false;
   return succeeded(

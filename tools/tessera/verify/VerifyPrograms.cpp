@@ -23,7 +23,8 @@ static void makeSerial(PlanOptions &plan) {
 
 static OwningOpRef<ModuleOp> importWhole(MLIRContext &context,
                                          const DriverOptions &options) {
-  auto module = importModel(&context, options.model, importOptions(options));
+  auto module = importModel(&context, options.model,
+                            {options.plan.sizes, options.plan.precision});
   return succeeded(module) ? std::move(*module) : nullptr;
 }
 
@@ -92,7 +93,8 @@ static void shrinkSequence(ImportOptions &import, const PlanOptions &plan) {
   import.shrunkPositions =
       std::max(chunks, import.shrunkPositions / chunks * chunks);
   if (plan.sizes.sequence)
-    import.sequence = std::min(plan.sizes.sequence, import.shrunkPositions);
+    import.sizes.sequence =
+        std::min(plan.sizes.sequence, import.shrunkPositions);
 }
 
 /// Above every element of a clipped gradient, and of a shrunk model's.
@@ -104,13 +106,12 @@ bool tessera::compileShrunk(const DriverOptions &options, Precision precision,
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
   ImportOptions import;
-  import.elementType =
-      nameOf(precision == Precision::F64 ? precision : Precision::F32);
+  import.precision = precision;
   if (!options.isProgram()) {
     import.shrink = true;
     import.shrunkLayers = smallLayers(options.plan);
-    import.batch = smallBatch(options.plan);
-    import.microBatches = options.plan.sizes.microBatches;
+    import.sizes.batch = smallBatch(options.plan);
+    import.sizes.microBatches = options.plan.sizes.microBatches;
     shrinkSequence(import, options.plan);
   }
   auto module = importModel(&compiler.context, options.model, import);
