@@ -19,9 +19,8 @@ target_include_directories(TesseraMLIR INTERFACE
 target_compile_options(TesseraMLIR INTERFACE -fvisibility=default -fno-rtti -fno-exceptions -Wall -Wextra -Wno-unused-parameter)
 target_link_libraries(TesseraMLIR INTERFACE MLIR LLVM)
 
-# MLIR's headers, parsed once: that is nine tenths of compiling a source, half a minute for some. Programs are compiled
-# like libraries, which one precompiled header needs. -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON goes without.
-set(CMAKE_CXX_COMPILE_OPTIONS_PIE ${CMAKE_CXX_COMPILE_OPTIONS_PIC})
+# MLIR's headers, parsed once: that is nine tenths of compiling a source, half a minute for some.
+# -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON goes without.
 add_library(TesseraMLIRHeaders STATIC cmake/MLIRHeaders.cpp)
 target_link_libraries(TesseraMLIRHeaders PRIVATE TesseraMLIR)
 target_precompile_headers(TesseraMLIRHeaders PRIVATE cmake/MLIRHeaders.h)
@@ -33,12 +32,7 @@ function(tessera_use_mlir_headers)
   endforeach()
 endfunction()
 
-# Most of compiling a source is reading MLIR's headers and instantiating their templates, so several sources of a
-# library are compiled as one. OFF compiles each alone: slower from scratch, faster after a change of one file.
-option(TESSERA_UNITY_BUILD "Compile several sources of the compiler at a time" ON)
-
-# tessera_add_library(NAME source... [LINK library...] [DEPENDS target...] [SINGLE_SOURCES])
-# SINGLE_SOURCES: of a library whose sources have file-level names in common
+# tessera_add_library(NAME source... [LINK library...] [DEPENDS target...])
 function(tessera_add_library name)
   cmake_parse_arguments(ARG "SINGLE_SOURCES" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})

@@ -157,8 +157,6 @@ std::string describeShape(const std::vector<int64_t> &shape);
 
 /// Parses and checks; `source` names the file in errors (TSR_CORRUPT).
 Metadata parseMetadata(const std::string &source, const std::string &text);
-/// One entry of "tensors", checked against mesh and arenas (ParseTensor.cpp).
-TensorInfo parseTensor(const JsonView &entry, const Metadata &metadata);
 
 } // namespace tessera
 

@@ -1,6 +1,7 @@
 //===- Entries.cpp - the functions behind the CPU's table -----------------===//
 #include "runtime/calls/CpuDevice.h"
 #include "runtime/calls/Entry.h"
+#include "runtime/collectives/Reduce.h"
 #include "runtime/cpu/CpuEntries.h"
 #include "runtime/support/ThreadTeam.h"
 
@@ -10,9 +11,6 @@
 namespace tessera {
 
 namespace {
-// Below this many bytes a second thread costs more than it saves.
-constexpr int64_t threadBytes = int64_t(1) << 20;
-
 struct CpuCall {
   Rank &rank;
   int64_t op;

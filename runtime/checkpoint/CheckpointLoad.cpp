@@ -65,7 +65,7 @@ void checkFile(const MappedFile &file, const Manifest::File &expected) {
 }
 
 /// A state tensor and where its values lie.
-struct Match {
+struct StateMatch {
   const TensorInfo *tensor;
   std::vector<const FileTensor *> parts;
 
@@ -80,9 +80,10 @@ struct Match {
   }
 };
 
-const FileTensor *matchPart(const TensorInfo &tensor, const std::string &name,
-                            const std::vector<int64_t> &shape,
-                            const SafetensorsFile &file) {
+const FileTensor *matchStatePart(const TensorInfo &tensor,
+                                 const std::string &name,
+                                 const std::vector<int64_t> &shape,
+                                 const SafetensorsFile &file) {
   std::string path = file.file().path();
   const FileTensor *source = file.find(name);
   if (!source)
@@ -100,17 +101,18 @@ const FileTensor *matchPart(const TensorInfo &tensor, const std::string &name,
   return source;
 }
 
-Match matchTensor(const TensorInfo &tensor, const SafetensorsFile &file) {
-  Match match{&tensor, {}};
+StateMatch matchTensor(const TensorInfo &tensor, const SafetensorsFile &file) {
+  StateMatch match{&tensor, {}};
   FileParts parts = filePartsOf(tensor, checkpointName(tensor));
   for (const std::string &name : parts.names)
-    match.parts.push_back(matchPart(tensor, name, parts.shape, file));
+    match.parts.push_back(matchStatePart(tensor, name, parts.shape, file));
   return match;
 }
 
-void checkNoExtra(const SafetensorsFile &file, const std::vector<Match> &used) {
+void checkNoExtra(const SafetensorsFile &file,
+                  const std::vector<StateMatch> &used) {
   std::set<const FileTensor *> known;
-  for (const Match &match : used)
+  for (const StateMatch &match : used)
     known.insert(match.parts.begin(), match.parts.end());
   for (const auto &[name, entry] : file.tensors()) {
     if (known.count(&entry) == 0)
@@ -120,10 +122,10 @@ void checkNoExtra(const SafetensorsFile &file, const std::vector<Match> &used) {
   }
 }
 
-std::vector<Match> matchAll(const Metadata &metadata,
-                            const SafetensorsFile &model,
-                            const SafetensorsFile &optimizer) {
-  std::vector<Match> parameters, moments;
+std::vector<StateMatch> matchAll(const Metadata &metadata,
+                                 const SafetensorsFile &model,
+                                 const SafetensorsFile &optimizer) {
+  std::vector<StateMatch> parameters, moments;
   for (const TensorInfo &tensor : metadata.tensors) {
     if (!isState(tensor.role))
       continue;
@@ -146,7 +148,7 @@ struct Opened {
 
   Manifest manifest;
   SafetensorsFile model, optimizer;
-  std::vector<Match> matches;
+  std::vector<StateMatch> matches;
 
 private:
   static Manifest checked(const std::string &path) {
@@ -169,7 +171,7 @@ void loadCheckpoint(Session &session, const std::string &directory) {
                     checkpoint->manifest.step);
   session.onEveryRank([&](Rank &rank) {
     std::vector<char> scratch;
-    for (const Match &match : checkpoint->matches)
+    for (const StateMatch &match : checkpoint->matches)
       writeShardBytes(rank, *match.tensor, match.bytes(scratch));
   });
   session.resumeAt(checkpoint->manifest.step, checkpoint->manifest.seed);

@@ -18,7 +18,8 @@ static constexpr uint64_t maxHeader = 100'000'000;
 
 int64_t FileTensor::elements() const { return elementsOf(shape); }
 
-static std::pair<const char *, uint64_t> readHeader(const MappedFile &file) {
+static std::pair<const char *, uint64_t>
+readTableHeader(const MappedFile &file) {
   uint64_t length = 0;
   if (file.size() < sizeof length)
     fail(TSR_CORRUPT, "'", file.path(), "' has ", file.size(),
@@ -65,7 +66,7 @@ static FileTensor parseEntry(const JsonView &view, const char *data,
 }
 
 SafetensorsFile::SafetensorsFile(const std::string &path) : mapped(path) {
-  auto [header, length] = readHeader(mapped);
+  auto [header, length] = readTableHeader(mapped);
   std::string source = concat("'", path, "' header");
   nlohmann::json parsed = parseJson(source, header, header + length);
   JsonView root(parsed, source);

@@ -6,7 +6,7 @@
 namespace tessera {
 
 namespace {
-struct Match {
+struct WeightMatch {
   const TensorInfo *parameter;
   const TensorInfo *master; ///< may be null
   std::vector<const FileTensor *> parts;
@@ -24,9 +24,9 @@ const FileTensor *findByName(const SafetensorsFile &file,
   return file.find(prefix + name);
 }
 
-const FileTensor *matchPart(const std::string &name,
-                            const std::vector<int64_t> &shape,
-                            const SafetensorsFile &file) {
+const FileTensor *matchWeight(const std::string &name,
+                              const std::vector<int64_t> &shape,
+                              const SafetensorsFile &file) {
   const std::string &path = file.file().path();
   const FileTensor *source = findByName(file, name);
   if (!source)
@@ -44,12 +44,14 @@ const FileTensor *matchPart(const std::string &name,
   return source;
 }
 
-Match matchParameter(const TensorInfo &parameter, const Metadata &metadata,
-                     const SafetensorsFile &file) {
-  Match match{&parameter, metadata.find(Role::Master, parameter.name), {}};
+WeightMatch matchParameter(const TensorInfo &parameter,
+                           const Metadata &metadata,
+                           const SafetensorsFile &file) {
+  WeightMatch match{
+      &parameter, metadata.find(Role::Master, parameter.name), {}};
   FileParts parts = filePartsOf(parameter, parameter.name);
   for (const std::string &name : parts.names)
-    match.parts.push_back(matchPart(name, parts.shape, file));
+    match.parts.push_back(matchWeight(name, parts.shape, file));
   return match;
 }
 
@@ -69,7 +71,7 @@ void loadWeights(Session &session, const std::string &path) {
   session.checkAlive();
   const Metadata &metadata = session.metadata();
   std::unique_ptr<SafetensorsFile> file;
-  std::vector<Match> matches;
+  std::vector<WeightMatch> matches;
   session.together([&] {
     file = std::make_unique<SafetensorsFile>(weightsFile(path));
     for (const TensorInfo &tensor : metadata.tensors)
@@ -78,7 +80,7 @@ void loadWeights(Session &session, const std::string &path) {
   });
   bool fresh = !session.isReady();
   session.onEveryRank([&](Rank &rank) {
-    for (const Match &match : matches) {
+    for (const WeightMatch &match : matches) {
       Source source = [&](int64_t first, int64_t count, double *out) {
         widenParts(match.parts, first, count, out);
       };

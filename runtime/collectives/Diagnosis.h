@@ -5,7 +5,7 @@
 #define TESSERA_RUNTIME_COLLECTIVES_DIAGNOSIS_H
 
 #include "runtime/artifact/Metadata.h"
-#include "runtime/collectives/thread/Rendezvous.h"
+#include "runtime/collectives/thread/GroupBarrier.h"
 
 #include <functional>
 

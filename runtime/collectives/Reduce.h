@@ -7,6 +7,12 @@
 
 namespace tessera {
 
+/// Parts of a buffer begin at multiples of this, so that no two ranks write one
+/// cache line.
+constexpr int64_t partElements = 64;
+/// Below this many bytes a second thread costs more than it saves.
+constexpr int64_t threadBytes = int64_t(1) << 20;
+
 /// One reduction of `sources` in their order, neighbours first: the sum of 4 is
 /// (0 + 1) + (2 + 3), so ranks that add what smaller groups have added get the
 /// bits of one group. Sums of bf16 are made in f32 and rounded once; a maximum

@@ -15,9 +15,9 @@
 using namespace tessera;
 
 namespace {
-void narrow(float x, float &to) { to = x; }
-void narrow(double x, double &to) { to = x; }
-void narrow(float x, Bf16 &to) { to = floatToBf16(x); }
+void store(float x, float &to) { to = x; }
+void store(double x, double &to) { to = x; }
+void store(float x, Bf16 &to) { to = floatToBf16(x); }
 
 /// `Gate` is also the type in which values are added.
 template <typename In, typename Out, typename Gate> class Work {
@@ -74,8 +74,8 @@ void Work<In, Out, Gate>::topK(int64_t t) const {
     if (isChosen(x))
       sum += std::exp(wide(logits[x]) - top);
   for (int64_t x = 0; x < p.experts; ++x)
-    narrow(isChosen(x) ? std::exp(wide(logits[x]) - top) / sum : Gate(0),
-           gates[x]);
+    store(isChosen(x) ? std::exp(wide(logits[x]) - top) / sum : Gate(0),
+          gates[x]);
 }
 
 template <typename In, typename Out, typename Gate>
@@ -90,7 +90,7 @@ void Work<In, Out, Gate>::dispatch(int64_t t) const {
     }
     const Gate factor = p.weighted ? g : Gate(1);
     for (int64_t c = 0; c < p.columns; ++c)
-      narrow(factor * wide(from[c]), to[c]);
+      store(factor * wide(from[c]), to[c]);
   }
 }
 
@@ -103,7 +103,7 @@ void Work<In, Out, Gate>::collect(int64_t t) const {
       if (const Gate g = gate(t, x); g != 0)
         sum += (p.weighted ? g : Gate(1)) *
                wide(row(static_cast<const In *>(p.first), x, t)[c]);
-    narrow(sum, to[c]);
+    store(sum, to[c]);
   }
 }
 

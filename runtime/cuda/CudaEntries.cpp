@@ -14,8 +14,8 @@
 namespace tessera::cuda {
 
 namespace {
-/// What a program waits for.
-const void *targetOf(const Call &call) {
+/// The buffer by which a program waits for the call.
+const void *awaitedBufferOf(const Call &call) {
   if (call.entry == TSR_ENTRY_ZIGZAG)
     return call.buffers[call.args[TSR_COLLECTIVE_MAKES_WHOLE] ? 0 : 1];
   if (call.entry == TSR_ENTRY_ALL_TO_ALL) // gates are behind it
@@ -53,7 +53,7 @@ RoutedProblem routedOf(const Call &call) {
   return problem;
 }
 
-/// Of an all_to_all with gates; the gates are null if it has none.
+/// The gated rows of an all_to_all; the gates are null if it has none.
 GatedRows gatedOf(const Call &call) {
   if (!call.buffers[2])
     return {};
@@ -101,11 +101,11 @@ const tsr_abi_api &cudaApi() {
 }
 
 Status CudaRank::enter(const Call &call) {
-  if (walking == Walk::Note) {
-    notes.note(call);
+  if (pass == Pass::Record) {
+    recording.record(call);
     return {};
   }
-  if (walking == Walk::Prepare) {
+  if (pass == Pass::Prepare) {
     prepareFor(call);
     return {};
   }
@@ -130,9 +130,9 @@ void CudaRank::prepareFor(const Call &call) {
   if (call.entry == TSR_ENTRY_LAUNCH)
     findKernels(kernelOf(call.buffers));
   if (isCollective(call.entry))
-    collectives->note(call.entry, collectiveOf(call.op, call.args));
+    collectives->announce(call.entry, collectiveOf(call.op, call.args));
   if (isMessage(call.entry))
-    collectives->note(messageOf(rank, call.op, call.args));
+    collectives->announce(messageOf(rank, call.op, call.args));
   size_t bytes = 0;
   if (isAttention(call.entry))
     bytes = attentionWorkspaceOf(call);
@@ -153,22 +153,23 @@ size_t CudaRank::attentionWorkspaceOf(const Call &call) {
              : workspaceOf(problem, direction);
 }
 
-const int64_t *CudaRank::takeWords(int64_t count) {
-  if (!notes.words().has(count))
-    fail(TSR_INTERNAL, "the program made other calls when it was walked again");
-  return notes.words().take(count);
+const int64_t *CudaRank::takeScalars(int64_t count) {
+  if (!recording.scalars().has(count))
+    fail(TSR_INTERNAL,
+         "the submission pass made other calls than the recording pass");
+  return recording.scalars().take(count);
 }
 
 void CudaRank::queueLaunch(const Call &call) {
   auto &kernel = kernelOf(call.buffers);
-  image->launch(kernel, call.buffers + 1, takeWords(kernel.scalars),
+  image->launch(kernel, call.buffers + 1, takeScalars(kernel.scalars),
                 workspace.data(), stream.get());
 }
 
 void CudaRank::queueAttention(const Call &call) {
   AttentionCall problem = decodeAttentionCall(call.args);
   if (problem.dropout > 0)
-    problem.key = reinterpret_cast<const uint64_t *>(takeWords(1));
+    problem.key = reinterpret_cast<const uint64_t *>(takeScalars(1));
   Direction direction = directionOf(call);
   if (cudnn.takes(problem, direction, call.buffers))
     return cudnn.run(problem, direction, call.buffers, workspace.data(),
@@ -188,7 +189,7 @@ Status CudaRank::queueCollective(const Call &call) {
     return status;
   if (times)
     times->end(communication.get());
-  const void *target = targetOf(call);
+  const void *target = awaitedBufferOf(call);
   communication.finish(target);
   bool isAsync = isMessage(call.entry) ? call.args[TSR_MESSAGE_ASYNC]
                                        : call.args[TSR_COLLECTIVE_ASYNC];

@@ -56,14 +56,7 @@ DevicePart cudnnPart() {
           "apt-get install libcudnn9-dev-cuda-13, and build the plug-in again"};
 }
 
-DevicePart attentionPart() {
-#ifdef TESSERA_CUDA_ATTENTION
-  return {"attention", "own kernels", "", ""};
-#else
-  return {"attention", "", "no model with attention runs on device 'cuda'",
-          "build the plug-in from a complete source tree"};
-#endif
-}
+DevicePart attentionPart() { return {"attention", "own kernels", "", ""}; }
 } // namespace
 
 DeviceReport CudaDevice::report() const {

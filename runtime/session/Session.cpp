@@ -1,10 +1,21 @@
 #include "runtime/session/Session.h"
 
 #include "runtime/session/Initializer.h"
+#include "runtime/session/StepInputs.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <utility>
 
 namespace tessera {
+
+using Clock = std::chrono::steady_clock;
+
+// After a failure, ranks that still compute get this long to come back (at most
+// the timeout) before the step returns without them.
+static constexpr std::chrono::milliseconds longestGrace{2000};
 
 // While a rank's thread prepares the next step, an accelerator waits; on the
 // CPU spinning would take the cores that compute.
@@ -113,6 +124,325 @@ void Session::write(const TensorInfo &tensor, const double *values) {
     if (master)
       writeShard(rank, *master, source);
   });
+}
+
+//===----------------------------------------------------------------------===//
+// One optimizer step
+//===----------------------------------------------------------------------===//
+
+void Session::checkTokens(const int32_t *tokens, size_t count) const {
+  const Model &model = metadata().model;
+  int64_t columns = model.columns();
+  size_t expected = static_cast<size_t>(model.batch * columns);
+  if (count != expected)
+    fail(TSR_INVALID_ARGUMENT, "the step got ", count, " tokens, it takes ",
+         expected, " = ", model.batch, " sequences of ", model.sequence, " + ",
+         columns - model.sequence, " tokens");
+  if (areWithin(tokens, model.batch * columns, model.vocabulary))
+    return;
+  for (size_t i = 0; i < count; ++i)
+    if (tokens[i] < 0 || tokens[i] >= model.vocabulary)
+      fail(TSR_INVALID_ARGUMENT, "token ", tokens[i], " at position ",
+           i % columns, " of sequence ", i / columns,
+           " is outside of the vocabulary of ", model.vocabulary,
+           "; use the tokenizer that the model was configured for");
+}
+
+void Session::checkRange(const char *what, const int32_t *values,
+                         int64_t limit) const {
+  const Model &model = metadata().model;
+  if (areWithin(values, model.batch * model.sequence, limit))
+    return;
+  for (int64_t i = 0; i < model.batch * model.sequence; ++i)
+    if (values[i] < 0 || values[i] >= limit)
+      fail(TSR_INVALID_ARGUMENT, what, " ", values[i], " at position ",
+           i % model.sequence, " of sequence ", i / model.sequence,
+           " is not in [0, ", limit, ")");
+}
+
+/// Negative labels are for models that ignore them, and one must count.
+void Session::checkLabels(const Tokens &given) const {
+  const Model &model = metadata().model;
+  int64_t counted = 0, length = model.labels();
+  std::vector<int32_t> labels(model.batch * length);
+  given(0, model.batch * length, labels.data());
+  for (int64_t i = 0; i < model.batch * length; ++i) {
+    counted += labels[i] >= 0;
+    if (labels[i] >= model.vocabulary)
+      fail(TSR_INVALID_ARGUMENT, "label ", labels[i], " at position ",
+           i % length, " of sequence ", i / length,
+           " is outside of the vocabulary of ", model.vocabulary);
+  }
+  if (counted == 0)
+    fail(TSR_INVALID_ARGUMENT,
+         model.decoder ? "all labels are padding or negative, which is ignored;"
+                       : "all labels are negative, which is ignored;",
+         " at least one must count");
+}
+
+static void fillTokens(const Rank &rank, const char *name,
+                       const Tokens &tokens) {
+  const TensorInfo *tensor = rank.metadata->find(Role::Input, name);
+  if (tensor && tokens)
+    writeTokens(rank, *tensor, tokens);
+}
+
+static void fillScalar(Rank &rank, const char *name, double value) {
+  if (const TensorInfo *tensor = rank.metadata->find(Role::Input, name))
+    writeScalar(rank, *tensor, value);
+}
+
+void Session::fillInputs(Rank &rank, const StepInputs &inputs) const {
+  const Optimizer &optimizer = metadata().optimizer;
+  fillTokens(rank, "ids", inputs.ids);
+  fillTokens(rank, "labels", inputs.labels);
+  fillTokens(rank, "token_types", inputs.tokenTypes);
+  fillTokens(rank, "decoder_ids", inputs.decoderIds);
+  fillScalar(rank, "lr", schedule.at(stepNumber));
+  fillScalar(rank, "bias_correction1",
+             biasCorrection(optimizer.beta1, stepNumber));
+  fillScalar(rank, "bias_correction2",
+             biasCorrection(optimizer.beta2, stepNumber));
+}
+
+double Session::readScalar(const char *name) const {
+  const TensorInfo *tensor = metadata().find(Role::Output, name);
+  return tensor ? tessera::readScalar(*core->ranks[0], *tensor)
+                : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// When a step whose ranks do not all come back is given up. The inputs belong
+/// to the caller: not before all ranks have read them.
+class Session::Watch {
+public:
+  Watch(const Session &session)
+      : core(*session.core), timeout(session.timeout) {}
+
+  void filled() { ++ranksFilled; }
+
+  bool givesUp(int64_t running) {
+    auto ranks = static_cast<int64_t>(core.ranks.size());
+    if (ranksFilled < ranks)
+      return false;
+    Clock::time_point now = Clock::now();
+    bool someDone = running < ranks;
+    if (someDone && firstDone == Clock::time_point{})
+      firstDone = now;
+    if (someDone && !core.failed() && now - firstDone > timeout)
+      core.world->abortStragglers(); // one rank is never some of several
+    if (core.failed() && failedAt == Clock::time_point{})
+      failedAt = now;
+    return core.failed() && now - failedAt > std::min(timeout, longestGrace);
+  }
+
+private:
+  const SessionCore &core;
+  std::chrono::milliseconds timeout;
+  std::atomic<int64_t> ranksFilled{0};
+  Clock::time_point failedAt{}, firstDone{};
+};
+
+void Session::runStep(const StepInputs &inputs) {
+  for (auto &rank : core->ranks)
+    rank->communicator->entered();
+  Watch watch(*this);
+  auto fill = [&](Rank &rank) {
+    try {
+      fillInputs(rank, inputs);
+    } catch (...) {
+      Status why = currentStatus();
+      rank.communicator->abort(
+          {why.code,
+           concat("the inputs of rank ", rank.number, ": ", why.message)});
+    }
+    watch.filled();
+  };
+  // Of what is the caller's only `fill` makes use.
+  auto job = [core = core, &fill, step = stepNumber,
+              seed = seedValue](int64_t number) {
+    Rank &rank = *core->ranks[number];
+    fill(rank);
+    runProgram(rank, step, seed);
+  };
+  Status status =
+      threads.run(job, [&](int64_t running) { return watch.givesUp(running); });
+  death = core->failed() ? core->failure() : status;
+  if (!death.ok())
+    throw Error(death);
+}
+
+void Session::traceNextStep(const std::string &path) {
+  checkAlive();
+  tracePath = path;
+}
+
+void Session::startTrace() {
+  for (auto &rank : core->ranks) {
+    rank->trace = std::make_unique<RankTrace>();
+    rank->trace->program.events.reserve(metadata().ops.size());
+    rank->trace->background.events.reserve(metadata().ops.size());
+  }
+}
+
+void Session::finishTrace() {
+  std::vector<const RankTrace *> traces;
+  for (auto &rank : core->ranks)
+    traces.push_back(rank->trace.get());
+  writeTrace(std::exchange(tracePath, ""), metadata(), traces);
+  for (auto &rank : core->ranks)
+    rank->trace.reset();
+}
+
+tsr_step_result Session::stepOn(const StepInputs &inputs) {
+  if (!tracePath.empty())
+    startTrace();
+  runStep(inputs);
+  tsr_step_result result;
+  result.loss = readScalar("loss");
+  result.grad_norm = readScalar("grad_norm");
+  result.lr = schedule.at(stepNumber);
+  result.step = stepNumber++;
+  if (!tracePath.empty())
+    finishTrace();
+  return result;
+}
+
+void Session::checkReady() const {
+  checkAlive();
+  if (!ready)
+    fail(TSR_INVALID_ARGUMENT, "the parameters are undefined; call "
+                               "tsr_session_init or tsr_session_load first");
+}
+
+tsr_step_result Session::step(const int32_t *tokens, size_t count) {
+  checkReady();
+  checkTokens(tokens, count);
+  StepInputs inputs = inputsOf(metadata().model, tokens, seedValue, stepNumber);
+  if (metadata().model.decoder)
+    checkLabels(inputs.labels);
+  return stepOn(inputs);
+}
+
+tsr_step_result Session::step(const tsr_batch &batch) {
+  checkReady();
+  const Model &model = metadata().model;
+  checkRange("token", batch.ids, model.vocabulary);
+  StepInputs inputs = inputsOf(model, batch);
+  if (model.ignoresLabels())
+    checkLabels(inputs.labels);
+  else
+    checkRange("label", batch.labels, model.vocabulary);
+  int64_t types = model.tokenTypes;
+  if (batch.token_types && types == 0)
+    fail(TSR_INVALID_ARGUMENT,
+         "the model has no token types; leave token_types NULL");
+  if (batch.token_types)
+    checkRange("token type", batch.token_types, types);
+  return stepOn(inputs);
+}
+
+//===----------------------------------------------------------------------===//
+// What the processes of a session agree on
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A call between the steps: the rank is in it, so that nobody thinks that it
+/// has left for good.
+class Between {
+public:
+  explicit Between(Communicator &communicator) : communicator(communicator) {
+    communicator.entered();
+  }
+  ~Between() { communicator.left(); }
+
+private:
+  Communicator &communicator;
+};
+
+/// A process's failure on its way to the others.
+struct Note {
+  int32_t code;
+  char text[1020];
+};
+
+void check(const Status &status) {
+  if (!status.ok())
+    throw Error(status);
+}
+} // namespace
+
+Collective Session::overAll(int64_t count, int dtype) const {
+  Collective call;
+  call.axes = (int64_t(1) << metadata().mesh.axes.size()) - 1;
+  call.count = count;
+  call.dtype = dtype;
+  return call;
+}
+
+/// The first failure by rank; OK if no process has one.
+Status Session::gatherFailure(const Status &own) const {
+  int64_t ranks = metadata().mesh.ranks();
+  Note note{};
+  note.code = own.code;
+  std::strncpy(note.text, own.message.c_str(), sizeof note.text - 1);
+  std::vector<Note> notes(ranks);
+  check(core->communicator().allGather(
+      overAll(sizeof(Note) / sizeof(int32_t), TSR_DTYPE_I32), &note,
+      notes.data()));
+  for (int64_t rank = 0; own.ok() && rank < ranks; ++rank)
+    if (notes[rank].code != TSR_OK)
+      return {static_cast<tsr_status>(notes[rank].code),
+              concat("rank ", rank, ": ", notes[rank].text)};
+  return own;
+}
+
+void Session::together(const std::function<void()> &body) const {
+  if (hasAllRanks())
+    return body();
+  Between between(core->communicator());
+  Status status;
+  try {
+    body();
+  } catch (...) {
+    status = currentStatus();
+  }
+  check(core->failed() && !status.ok() ? status : gatherFailure(status));
+}
+
+int32_t Session::largest(int32_t value) const {
+  checkAlive();
+  if (hasAllRanks())
+    return value;
+  Collective call = overAll(1, TSR_DTYPE_I32);
+  call.reduction = TSR_REDUCE_MAX;
+  Between between(core->communicator());
+  check(core->communicator().allReduce(call, &value));
+  return value;
+}
+
+void Session::checkSame(const std::string &what, int64_t value) const {
+  if (hasAllRanks())
+    return;
+  std::vector<int64_t> values(metadata().mesh.ranks());
+  Between between(core->communicator());
+  check(core->communicator().allGather(overAll(2, TSR_DTYPE_I32), &value,
+                                       values.data()));
+  for (size_t rank = 1; rank < values.size(); ++rank)
+    if (values[rank] != values[0])
+      fail(TSR_MISMATCH, what, " is ", values[0], " for rank 0 and ",
+           values[rank], " for rank ", rank,
+           "; all processes must see the same files");
+}
+
+/// What the first process has gathered goes to all.
+void Session::read(const TensorInfo &tensor, double *values) const {
+  checkAlive();
+  if (hasAllRanks())
+    return readGlobal(core->ranks, tensor, values);
+  Between between(core->communicator());
+  readGlobal(core->ranks, tensor, values);
+  Collective call = overAll(tensor.elements(), TSR_DTYPE_F64);
+  check(core->communicator().broadcast(call, 0, values));
 }
 
 } // namespace tessera

@@ -14,10 +14,6 @@ namespace {
 // Up to this many bytes everyone gets everything at once: one exchange instead
 // of two.
 constexpr int64_t wholeBytes = 4096;
-// Parts begin at multiples of this.
-constexpr int64_t partElements = 64;
-// Below this a second thread costs more than it saves.
-constexpr int64_t threadBytes = int64_t(1) << 20;
 
 std::string differentCall(const ProcessWorld &world, const TcpCall &own,
                           const Offer &theirs, int64_t peer) {

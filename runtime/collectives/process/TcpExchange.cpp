@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 // A failure elsewhere is noticed within this time.
-constexpr int napMs = 20;
+constexpr int exchangeNapMs = 20;
 // Peers that let us wait are asked where they are after this time, and then
 // every second.
 constexpr std::chrono::milliseconds askAfter{200}, askAgain{1000};
@@ -242,8 +242,8 @@ Status Exchange::run() {
     push(partner);
   while (!world.failed() && !isDone()) {
     std::vector<pollfd> entries = interests();
-    int nap =
-        std::min(napMs, millisecondsUntil(start + world.options().timeout));
+    int nap = std::min(exchangeNapMs,
+                       millisecondsUntil(start + world.options().timeout));
     poll(entries.data(), entries.size(), nap);
     for (size_t i = 0; i < partners.size() && !world.failed(); ++i) {
       if (entries[i].revents & (POLLIN | POLLHUP | POLLERR))

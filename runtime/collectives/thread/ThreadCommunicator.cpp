@@ -10,11 +10,6 @@
 namespace tessera {
 
 namespace {
-// Parts begin at multiples of this, so that no two ranks write one cache line.
-constexpr int64_t partElements = 64;
-// Below this a second thread costs more than it saves.
-constexpr int64_t threadBytes = int64_t(1) << 20;
-
 /// body(begin, end) over [0, count) on `threads` threads.
 template <class Body>
 void splitOver(int threads, int64_t count, int64_t bytes, const Body &body) {
@@ -36,13 +31,13 @@ ThreadCommunicator::ThreadCommunicator(std::shared_ptr<ThreadWorld> shared,
                                        int64_t rank, Lane lane)
     : world(std::move(shared)), rank(rank), lane(lane),
       threads(lane == Lane::Program ? world->options().threadsPerRank : 1),
-      meetings(*world, rank, lane) {}
+      barriers(*world, rank, lane) {}
 
 Status ThreadCommunicator::allReduce(const Collective &call, void *data) {
-  Meetings::Seat seat = meetings.seatOf(call.axes);
+  RankBarriers::Seat seat = barriers.seatOf(call.axes);
   if (seat.group->size() == 1)
     return world->failure();
-  if (Status status = meetings.open(seat, {"all_reduce", call, 0, data});
+  if (Status status = barriers.enter(seat, {"all_reduce", call, 0, data});
       !status.ok())
     return status;
   // This rank's part: nobody else reads or writes it.
@@ -60,14 +55,14 @@ Status ThreadCommunicator::allReduce(const Collective &call, void *data) {
             [&](int64_t from, int64_t to) {
               reduceRange(what, begin + from, begin + to, targets, 0);
             });
-  return meetings.close(seat);
+  return barriers.leave(seat);
 }
 
 Status ThreadCommunicator::allGather(const Collective &call, const void *src,
                                      void *dst) {
-  Meetings::Seat seat = meetings.seatOf(call.axes);
+  RankBarriers::Seat seat = barriers.seatOf(call.axes);
   Offer offer{"all_gather", call, 0, const_cast<void *>(src)};
-  if (Status status = meetings.open(seat, offer); !status.ok())
+  if (Status status = barriers.enter(seat, offer); !status.ok())
     return status;
   int64_t size = seat.group->size();
   int64_t bytes = call.count * dtypeBytes(call.dtype);
@@ -84,14 +79,14 @@ Status ThreadCommunicator::allGather(const Collective &call, const void *src,
         std::memcpy(target, source, bytes);
     }
   });
-  return meetings.close(seat);
+  return barriers.leave(seat);
 }
 
 Status ThreadCommunicator::reduceScatter(const Collective &call,
                                          const void *src, void *dst) {
-  Meetings::Seat seat = meetings.seatOf(call.axes);
+  RankBarriers::Seat seat = barriers.seatOf(call.axes);
   Offer offer{"reduce_scatter", call, 0, const_cast<void *>(src)};
-  if (Status status = meetings.open(seat, offer); !status.ok())
+  if (Status status = barriers.enter(seat, offer); !status.ok())
     return status;
   int64_t size = seat.group->size(), element = dtypeBytes(call.dtype);
   std::vector<const void *> sources = seat.offeredData();
@@ -105,7 +100,7 @@ Status ThreadCommunicator::reduceScatter(const Collective &call,
                 reduceRange(what, first + from, first + to, target, first);
               });
   }
-  return meetings.close(seat);
+  return barriers.leave(seat);
 }
 
 /// Copies a piece that starts `at` bytes into the result; of a routed one only
@@ -127,9 +122,9 @@ static void copyRouted(const Collective &call, char *result, int64_t at,
 
 Status ThreadCommunicator::allToAll(const Collective &call, const void *src,
                                     void *dst) {
-  Meetings::Seat seat = meetings.seatOf(call.axes);
+  RankBarriers::Seat seat = barriers.seatOf(call.axes);
   Offer offer{"all_to_all", call, 0, const_cast<void *>(src)};
-  if (Status status = meetings.open(seat, offer); !status.ok())
+  if (Status status = barriers.enter(seat, offer); !status.ok())
     return status;
   int64_t size = seat.group->size();
   int64_t bytes = call.count * dtypeBytes(call.dtype);
@@ -157,33 +152,33 @@ Status ThreadCommunicator::allToAll(const Collective &call, const void *src,
                 }
               }
             });
-  return meetings.close(seat);
+  return barriers.leave(seat);
 }
 
 Status ThreadCommunicator::broadcast(const Collective &call, int64_t root,
                                      void *data) {
-  Meetings::Seat seat = meetings.seatOf(call.axes);
+  RankBarriers::Seat seat = barriers.seatOf(call.axes);
   if (root < 0 || root >= seat.group->size()) {
     world->abort({TSR_INTERNAL,
                   concat("broadcast of op ", call.op, " from ", root,
                          ", the group has ", seat.group->size(), " members")});
     return world->failure();
   }
-  if (Status status = meetings.open(seat, {"broadcast", call, root, data});
+  if (Status status = barriers.enter(seat, {"broadcast", call, root, data});
       !status.ok())
     return status;
   if (seat.member != root)
     std::memcpy(data, seat.group->offer(root).data,
                 call.count * dtypeBytes(call.dtype));
-  return meetings.close(seat);
+  return barriers.leave(seat);
 }
 
 Status ThreadCommunicator::shift(const Shift &shift, const void *src,
                                  void *dst) {
   const Collective &call = shift.call;
-  Meetings::Seat seat = meetings.seatOf(call.axes);
+  RankBarriers::Seat seat = barriers.seatOf(call.axes);
   Offer offer{"shift", call, 0, const_cast<void *>(src)};
-  if (Status status = meetings.open(seat, offer); !status.ok())
+  if (Status status = barriers.enter(seat, offer); !status.ok())
     return status;
   int64_t size = seat.group->size(), element = dtypeBytes(call.dtype);
   int64_t before = (seat.member + size - 1) % size;
@@ -193,17 +188,17 @@ Status ThreadCommunicator::shift(const Shift &shift, const void *src,
               std::memcpy(static_cast<char *>(dst) + begin * element,
                           from + begin * element, (end - begin) * element);
             });
-  return meetings.close(seat);
+  return barriers.leave(seat);
 }
 
 /// Each member copies what it gets from the others' buffers.
 Status ThreadCommunicator::zigzag(const Zigzag &zigzag,
                                   const ZigzagBuffers &buffers) {
   const Collective &call = zigzag.call;
-  Meetings::Seat seat = meetings.seatOf(call.axes);
+  RankBarriers::Seat seat = barriers.seatOf(call.axes);
   const char *kind = zigzag.makesWhole ? "zigzag to slices" : "zigzag";
   Offer offer{kind, call, 0, const_cast<ZigzagBuffers *>(&buffers)};
-  if (Status status = meetings.open(seat, offer); !status.ok())
+  if (Status status = barriers.enter(seat, offer); !status.ok())
     return status;
   const int64_t bytes = call.count * dtypeBytes(call.dtype);
   std::vector<const void *> offered = seat.offeredData();
@@ -228,37 +223,38 @@ Status ThreadCommunicator::zigzag(const Zigzag &zigzag,
                     std::memcpy(chunk + i * bytes, half + 2 * i * bytes, bytes);
               });
   }
-  return meetings.close(seat);
+  return barriers.leave(seat);
 }
 
 Status ThreadCommunicator::barrier(const Collective &call) {
-  Meetings::Seat seat = meetings.seatOf(call.axes);
-  if (Status status = meetings.open(seat, {"barrier", call, 0, nullptr});
+  RankBarriers::Seat seat = barriers.seatOf(call.axes);
+  if (Status status = barriers.enter(seat, {"barrier", call, 0, nullptr});
       !status.ok())
     return status;
-  return meetings.close(seat);
+  return barriers.leave(seat);
 }
 
 Status ThreadCommunicator::send(const Message &message, const void *data) {
-  if (Status status = meetings.check(message); !status.ok())
+  if (Status status = barriers.check(message); !status.ok())
     return status;
-  Meetings::Seat seat = meetings.channelTo(message.peer);
-  Offer offer = Meetings::offerOf("send", message, const_cast<void *>(data));
-  if (Status status = meetings.open(seat, offer); !status.ok())
+  RankBarriers::Seat seat = barriers.channelTo(message.peer);
+  Offer offer =
+      RankBarriers::offerOf("send", message, const_cast<void *>(data));
+  if (Status status = barriers.enter(seat, offer); !status.ok())
     return status;
-  return meetings.close(seat);
+  return barriers.leave(seat);
 }
 
 Status ThreadCommunicator::receive(const Message &message, void *data) {
-  if (Status status = meetings.check(message); !status.ok())
+  if (Status status = barriers.check(message); !status.ok())
     return status;
-  Meetings::Seat seat = meetings.channelFrom(message.peer);
+  RankBarriers::Seat seat = barriers.channelFrom(message.peer);
   if (Status status =
-          meetings.open(seat, Meetings::offerOf("receive", message, data));
+          barriers.enter(seat, RankBarriers::offerOf("receive", message, data));
       !status.ok())
     return status;
   std::memcpy(data, seat.group->offer(0).data, message.bytes);
-  return meetings.close(seat);
+  return barriers.leave(seat);
 }
 
 } // namespace tessera

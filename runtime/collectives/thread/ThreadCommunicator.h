@@ -1,13 +1,13 @@
 //===- ThreadCommunicator.h - ranks that are threads of one process -------===//
 // Reads and writes the peers' buffers directly. A reduction is cut over the
-// group: each rank reduces one part of all buffers, so a collective is two
-// meetings and no copy. Sums add neighbours first, in the same order for all,
-// so all ranks get equal bits.
+// group: each rank reduces one part of all buffers, so a collective needs an
+// entry and an exit barrier and no copy. Sums add neighbours first, in the same
+// order for all, so all ranks get equal bits.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_COLLECTIVES_THREAD_THREADCOMMUNICATOR_H
 #define TESSERA_RUNTIME_COLLECTIVES_THREAD_THREADCOMMUNICATOR_H
 
-#include "runtime/collectives/thread/Meetings.h"
+#include "runtime/collectives/thread/RankBarriers.h"
 
 namespace tessera {
 
@@ -26,7 +26,7 @@ public:
   Status barrier(const Collective &call) override;
   Status send(const Message &message, const void *data) override;
   Status receive(const Message &message, void *data) override;
-  /// A meeting of its own lane: messages are of the program's.
+  /// On the communicator's own lane, unlike messages.
   Status shift(const Shift &call, const void *src, void *dst) override;
   Status zigzag(const Zigzag &call, const ZigzagBuffers &buffers) override;
 
@@ -49,7 +49,7 @@ private:
   int64_t rank;
   Lane lane;
   int threads;
-  Meetings meetings;
+  RankBarriers barriers;
 };
 
 } // namespace tessera

@@ -14,24 +14,25 @@ static constexpr std::chrono::milliseconds nap{20};
 ThreadWorld::ThreadWorld(ThreadWorldOptions options)
     : settings(std::move(options)), places(settings.mesh.ranks()) {}
 
-Rendezvous &ThreadWorld::group(int64_t rank, int64_t axes, Lane lane) {
+GroupBarrier &ThreadWorld::group(int64_t rank, int64_t axes, Lane lane) {
   std::vector<int64_t> ranks = settings.mesh.group(rank, axes);
   std::lock_guard<std::mutex> lock(groupsMutex);
   auto &slot = groups[static_cast<int>(lane)][{axes, ranks.front()}];
   if (!slot)
-    slot = std::make_unique<Rendezvous>(std::move(ranks));
+    slot = std::make_unique<GroupBarrier>(std::move(ranks));
   return *slot;
 }
 
-Rendezvous &ThreadWorld::channel(int64_t sender, int64_t receiver) {
+GroupBarrier &ThreadWorld::channel(int64_t sender, int64_t receiver) {
   std::lock_guard<std::mutex> lock(groupsMutex);
   auto &slot = channels[{sender, receiver}];
   if (!slot)
-    slot = std::make_unique<Rendezvous>(std::vector<int64_t>{sender, receiver});
+    slot =
+        std::make_unique<GroupBarrier>(std::vector<int64_t>{sender, receiver});
   return *slot;
 }
 
-bool ThreadWorld::spin(const Rendezvous &group, uint64_t round) const {
+bool ThreadWorld::spin(const GroupBarrier &group, uint64_t round) const {
   for (int i = 0; i < settings.spins; ++i) {
     if (group.complete(round))
       return true;
@@ -42,7 +43,7 @@ bool ThreadWorld::spin(const Rendezvous &group, uint64_t round) const {
   return group.complete(round);
 }
 
-bool ThreadWorld::someoneLeft(const Rendezvous &group, uint64_t round) const {
+bool ThreadWorld::someoneLeft(const GroupBarrier &group, uint64_t round) const {
   const std::vector<int64_t> &ranks = group.ranks();
   for (size_t i = 0; i < ranks.size(); ++i)
     // In this order: a rank arrives before it leaves.
@@ -51,8 +52,8 @@ bool ThreadWorld::someoneLeft(const Rendezvous &group, uint64_t round) const {
   return false;
 }
 
-Status ThreadWorld::meet(const Wait &wait) {
-  Rendezvous &group = wait.group;
+Status ThreadWorld::arrive(const Wait &wait) {
+  GroupBarrier &group = wait.group;
   uint64_t round = group.arrive(wait.member);
   if (wait.spins ? spin(group, round) : group.complete(round))
     return {};

@@ -26,7 +26,7 @@ struct ThreadWorldOptions {
 
 /// A member that waits: the text is only made if the wait fails.
 struct Wait {
-  Rendezvous &group;
+  GroupBarrier &group;
   int64_t member;
   const Offer &offer;
   /// "over axis 'tp'" or "from rank 0 to rank 1"
@@ -41,12 +41,12 @@ public:
 
   const ThreadWorldOptions &options() const { return settings; }
   /// The group of `rank` over a set of axes; made on first use.
-  Rendezvous &group(int64_t rank, int64_t axes, Lane lane = Lane::Program);
+  GroupBarrier &group(int64_t rank, int64_t axes, Lane lane = Lane::Program);
   /// Members: the sender, the receiver.
-  Rendezvous &channel(int64_t sender, int64_t receiver);
+  GroupBarrier &channel(int64_t sender, int64_t receiver);
 
   /// Arrives and waits for the others.
-  Status meet(const Wait &wait);
+  Status arrive(const Wait &wait);
 
   void abort(const Status &status) { first.record(status); }
   bool failed() const { return first.failed(); }
@@ -65,8 +65,8 @@ private:
     std::atomic<int64_t> op{-1};
     std::atomic<bool> inside{true};
   };
-  bool spin(const Rendezvous &group, uint64_t round) const;
-  bool someoneLeft(const Rendezvous &group, uint64_t round) const;
+  bool spin(const GroupBarrier &group, uint64_t round) const;
+  bool someoneLeft(const GroupBarrier &group, uint64_t round) const;
   RankPlace placeOf(int64_t rank) const;
   std::string missing(int64_t rank) const;
   std::string describe(const Wait &wait, uint64_t round,
@@ -76,7 +76,7 @@ private:
   std::deque<Place> places;
   std::mutex groupsMutex;
   using Groups =
-      std::map<std::pair<int64_t, int64_t>, std::unique_ptr<Rendezvous>>;
+      std::map<std::pair<int64_t, int64_t>, std::unique_ptr<GroupBarrier>>;
   Groups groups[2], channels; ///< groups by lane
   FirstFailure first;
 };

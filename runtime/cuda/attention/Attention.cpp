@@ -45,8 +45,6 @@ static AttentionCall callOf(const AttentionProblem &p, const int64_t *args) {
   return call;
 }
 
-#ifdef TESSERA_CUDA_ATTENTION
-
 AttentionCall decodeAttentionCall(const int64_t *args) {
   AttentionProblem problem;
   std::string error;
@@ -79,24 +77,5 @@ void runAttention(const AttentionCall &call, Direction direction,
                               b[7], b[8], table, dTable, workspace, stream);
   check(error, "attention");
 }
-
-#else
-
-AttentionCall decodeAttentionCall(const int64_t *args) {
-  AttentionProblem problem;
-  std::string error;
-  if (int32_t code = decodeAttention(args, &problem, &error))
-    fail(static_cast<tsr_status>(code), error);
-  (void)callOf(problem, args);
-  fail(TSR_UNSUPPORTED, "attention: this plug-in is built without attention "
-                        "kernels; build it from a complete source tree");
-}
-
-size_t workspaceOf(const AttentionCall &, Direction) { return 0; }
-
-void runAttention(const AttentionCall &, Direction, void *const *, void *,
-                  cudaStream_t) {}
-
-#endif
 
 } // namespace tessera::cuda

@@ -23,11 +23,11 @@ class Collectives {
 public:
   virtual ~Collectives() = default;
 
-  /// A call that will be made, and the making of what the calls noted so far
-  /// need: connections, memory. The ranks of a group note it alike. `entry` is
-  /// one of TSR_ENTRY_*.
-  virtual void note(int entry, const Collective &call) = 0;
-  virtual void note(const Message &message) = 0;
+  /// Announces a call that will be made. The ranks of a group announce it
+  /// alike. `entry` is one of TSR_ENTRY_*.
+  virtual void announce(int entry, const Collective &call) = 0;
+  virtual void announce(const Message &message) = 0;
+  /// Makes what the announced calls need: connections and memory.
   virtual Status connect() = 0;
 
   virtual Status allReduce(const Collective &call, void *data) = 0;

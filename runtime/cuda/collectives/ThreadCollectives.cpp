@@ -1,11 +1,13 @@
 //===- ThreadCollectives.cpp - ranks that are threads of one process ------===//
-// The host threads meet twice, as on the CPU; what orders the GPU's work are
-// events: behind the first meeting a rank's stream waits for the others'
-// buffers, behind the second for their reading and writing. Each rank reduces
-// one part of all buffers, neighbours first, and writes the result to all.
+// The host threads have an entry and an exit barrier, as on the CPU; events
+// order the GPU's work. After the entry barrier a rank's stream waits for the
+// others' buffers, after the exit barrier for their reading and writing. Each
+// rank reduces one part of all buffers, neighbours first, and writes the result
+// to all.
+//===----------------------------------------------------------------------===//
 
 #include "runtime/collectives/Slices.h"
-#include "runtime/collectives/thread/Meetings.h"
+#include "runtime/collectives/thread/RankBarriers.h"
 #include "runtime/cuda/DeviceMemory.h"
 #include "runtime/cuda/StridedCopy.h"
 #include "runtime/cuda/collectives/Collectives.h"
@@ -33,7 +35,7 @@ struct Order {
 class ThreadCollectives final : public Collectives {
 public:
   ThreadCollectives(Rank &rank, int device, cudaStream_t stream)
-      : meetings(*rank.world, rank.number), device(device), stream(stream),
+      : barriers(*rank.world, rank.number), device(device), stream(stream),
         isAlone(rank.metadata->mesh.ranks() == 1) {}
 
   Status allReduce(const Collective &call, void *data) override;
@@ -46,10 +48,10 @@ public:
   Status zigzag(const Zigzag &call, const ZigzagBuffers &own) override;
   Status send(const Message &message, const void *data) override;
   Status receive(const Message &message, void *data) override;
-  void note(int, const Collective &) override {}
-  void note(const Message &) override {}
+  void announce(int, const Collective &) override {}
+  void announce(const Message &) override {}
   Status connect() override { return {}; }
-  /// The meetings need the host, but a rank alone meets nobody.
+  /// Barriers need the host, but a rank alone has none.
   bool isCapturable() const override { return isAlone; }
   Status poll() override { return {}; }
   std::string describe() const override {
@@ -58,21 +60,21 @@ public:
 
 private:
   struct Place {
-    Meetings::Seat seat;
+    RankBarriers::Seat seat;
     std::unique_ptr<Order> order;
-    /// The others' orders, taken between the meetings: behind the second one
+    /// The others' orders, taken between the barriers: after the exit barrier
     /// they may be at their next call already.
     std::vector<const Order *> others;
   };
   Place &placeOf(int64_t axes);
   Place &channelOf(int64_t peer, bool sends);
-  void takePlace(Place &place, const Meetings::Seat &seat);
-  Status open(Place &place, Offer offer);
-  Status close(Place &place);
+  void takePlace(Place &place, const RankBarriers::Seat &seat);
+  Status enter(Place &place, Offer offer);
+  Status leave(Place &place);
   void waitFor(const Place &place, Event Order::*event);
   void reach(int peer);
 
-  Meetings meetings;
+  RankBarriers barriers;
   int device;
   cudaStream_t stream;
   bool isAlone;
@@ -81,7 +83,7 @@ private:
   std::map<std::pair<int64_t, bool>, Place> channels; ///< by peer, direction
 };
 
-std::vector<const Order *> othersOf(const Meetings::Seat &seat) {
+std::vector<const Order *> othersOf(const RankBarriers::Seat &seat) {
   std::vector<const Order *> others;
   for (int64_t i = 0; i < seat.size(); ++i)
     if (i != seat.member)
@@ -93,7 +95,7 @@ ThreadCollectives::Place &ThreadCollectives::placeOf(int64_t axes) {
   Place &place = places[axes];
   if (place.order)
     return place;
-  Meetings::Seat seat = meetings.seatOf(axes);
+  RankBarriers::Seat seat = barriers.seatOf(axes);
   if (seat.size() > mostMembers)
     fail(TSR_UNSUPPORTED, "a group of ", seat.size(),
          " ranks is larger than the threads communicator's ", mostMembers,
@@ -107,11 +109,12 @@ ThreadCollectives::Place &ThreadCollectives::channelOf(int64_t peer,
   Place &place = channels[{peer, sends}];
   if (!place.order)
     takePlace(place,
-              sends ? meetings.channelTo(peer) : meetings.channelFrom(peer));
+              sends ? barriers.channelTo(peer) : barriers.channelFrom(peer));
   return place;
 }
 
-void ThreadCollectives::takePlace(Place &place, const Meetings::Seat &seat) {
+void ThreadCollectives::takePlace(Place &place,
+                                  const RankBarriers::Seat &seat) {
   place.seat = seat;
   place.order = std::make_unique<Order>();
   place.order->device = device;
@@ -139,15 +142,15 @@ void ThreadCollectives::waitFor(const Place &place, Event Order::*event) {
           "waiting for a rank");
 }
 
-/// Behind this the stream may read and write the others' buffers.
-Status ThreadCollectives::open(Place &place, Offer offer) {
+/// After this the stream may read and write the others' buffers.
+Status ThreadCollectives::enter(Place &place, Offer offer) {
   if (place.seat.size() == 1) {
     place.seat.group->offer(0) = offer;
     return {};
   }
   place.order->ready.record(stream);
   offer.order = place.order.get();
-  if (Status status = meetings.open(place.seat, offer); !status.ok())
+  if (Status status = barriers.enter(place.seat, offer); !status.ok())
     return status;
   place.others = othersOf(place.seat);
   for (const Order *other : place.others)
@@ -156,18 +159,18 @@ Status ThreadCollectives::open(Place &place, Offer offer) {
   return {};
 }
 
-/// Behind this nobody reads or writes this rank's buffer any more.
-Status ThreadCollectives::close(Place &place) {
+/// After this nobody reads or writes this rank's buffer any more.
+Status ThreadCollectives::leave(Place &place) {
   if (place.seat.size() == 1)
     return {};
   place.order->done.record(stream);
-  if (Status status = meetings.close(place.seat); !status.ok())
+  if (Status status = barriers.leave(place.seat); !status.ok())
     return status;
   waitFor(place, &Order::done);
   return {};
 }
 
-Buffers buffersOf(const Meetings::Seat &seat) {
+Buffers buffersOf(const RankBarriers::Seat &seat) {
   Buffers buffers;
   for (const void *data : seat.offeredData())
     buffers.data[buffers.count++] = const_cast<void *>(data);
@@ -178,7 +181,7 @@ Status ThreadCollectives::allReduce(const Collective &call, void *data) {
   Place &place = placeOf(call.axes);
   if (place.seat.size() == 1)
     return {};
-  if (Status status = open(place, {"all_reduce", call, 0, data, nullptr});
+  if (Status status = enter(place, {"all_reduce", call, 0, data, nullptr});
       !status.ok())
     return status;
   int64_t part = (call.count + place.seat.size() - 1) / place.seat.size();
@@ -190,14 +193,14 @@ Status ThreadCollectives::allReduce(const Collective &call, void *data) {
                 all, all},
                stream),
         "reducing");
-  return close(place);
+  return leave(place);
 }
 
 Status ThreadCollectives::allGather(const Collective &call, const void *src,
                                     void *dst) {
   Place &place = placeOf(call.axes);
   Offer offer{"all_gather", call, 0, const_cast<void *>(src), nullptr};
-  if (Status status = open(place, offer); !status.ok())
+  if (Status status = enter(place, offer); !status.ok())
     return status;
   int64_t bytes = call.count * dtypeBytes(call.dtype);
   int64_t size = place.seat.size();
@@ -208,14 +211,14 @@ Status ThreadCollectives::allGather(const Collective &call, const void *src,
       copyRows({call.outer, bytes, sources[i], bytes, target, size * bytes},
                stream);
   }
-  return close(place);
+  return leave(place);
 }
 
 Status ThreadCollectives::reduceScatter(const Collective &call, const void *src,
                                         void *dst) {
   Place &place = placeOf(call.axes);
   Offer offer{"reduce_scatter", call, 0, const_cast<void *>(src), nullptr};
-  if (Status status = open(place, offer); !status.ok())
+  if (Status status = enter(place, offer); !status.ok())
     return status;
   Buffers own;
   own.data[own.count++] = dst;
@@ -224,14 +227,14 @@ Status ThreadCollectives::reduceScatter(const Collective &call, const void *src,
                 0, buffersOf(place.seat), own},
                stream),
         "reducing");
-  return close(place);
+  return leave(place);
 }
 
 Status ThreadCollectives::allToAll(const Collective &call, const void *src,
                                    void *dst) {
   Place &place = placeOf(call.axes);
   Offer offer{"all_to_all", call, 0, const_cast<void *>(src), nullptr};
-  if (Status status = open(place, offer); !status.ok())
+  if (Status status = enter(place, offer); !status.ok())
     return status;
   int64_t element = dtypeBytes(call.dtype), unit = call.count * element;
   int64_t size = place.seat.size();
@@ -250,7 +253,7 @@ Status ThreadCollectives::allToAll(const Collective &call, const void *src,
                 toStride},
                stream);
     }
-  return close(place);
+  return leave(place);
 }
 
 Status ThreadCollectives::broadcast(const Collective &call, int64_t root,
@@ -259,14 +262,14 @@ Status ThreadCollectives::broadcast(const Collective &call, int64_t root,
   if (root < 0 || root >= place.seat.size())
     return {TSR_INTERNAL, concat("broadcast from ", root, ", the group has ",
                                  place.seat.size(), " members")};
-  if (Status status = open(place, {"broadcast", call, root, data, nullptr});
+  if (Status status = enter(place, {"broadcast", call, root, data, nullptr});
       !status.ok())
     return status;
   if (place.seat.member != root)
     copyRows({1, call.count * dtypeBytes(call.dtype),
               place.seat.group->offer(root).data, 0, data, 0},
              stream);
-  return close(place);
+  return leave(place);
 }
 
 Status ThreadCollectives::shift(const Shift &shift, const void *src,
@@ -274,25 +277,25 @@ Status ThreadCollectives::shift(const Shift &shift, const void *src,
   const Collective &call = shift.call;
   Place &place = placeOf(call.axes);
   Offer offer{"shift", call, 0, const_cast<void *>(src), nullptr};
-  if (Status status = open(place, offer); !status.ok())
+  if (Status status = enter(place, offer); !status.ok())
     return status;
   int64_t size = place.seat.size();
   int64_t before = (place.seat.member + size - 1) % size;
   copyRows({1, call.count * dtypeBytes(call.dtype),
             place.seat.offeredData()[size_t(before)], 0, dst, 0},
            stream);
-  return close(place);
+  return leave(place);
 }
 
 /// What is offered are the places of the buffers: they lie in the host's memory
-/// and are read between the meetings.
+/// and are read between the barriers.
 Status ThreadCollectives::zigzag(const Zigzag &zigzag,
                                  const ZigzagBuffers &own) {
   const Collective &call = zigzag.call;
   Place &place = placeOf(call.axes);
   const char *kind = zigzag.makesWhole ? "zigzag to slices" : "zigzag";
   Offer offer{kind, call, 0, const_cast<ZigzagBuffers *>(&own), nullptr};
-  if (Status status = open(place, offer); !status.ok())
+  if (Status status = enter(place, offer); !status.ok())
     return status;
   const int64_t bytes = call.count * dtypeBytes(call.dtype);
   std::vector<const void *> offered = place.seat.offeredData();
@@ -310,29 +313,31 @@ Status ThreadCollectives::zigzag(const Zigzag &zigzag,
     if (!zigzag.makesWhole && pair == zigzag.member)
       copyRows({call.outer, bytes, half, 2 * bytes, chunk, bytes}, stream);
   }
-  return close(place);
+  return leave(place);
 }
 
 Status ThreadCollectives::send(const Message &message, const void *data) {
-  if (Status status = meetings.check(message); !status.ok())
+  if (Status status = barriers.check(message); !status.ok())
     return status;
   Place &place = channelOf(message.peer, true);
-  Offer offer = Meetings::offerOf("send", message, const_cast<void *>(data));
-  if (Status status = open(place, offer); !status.ok())
+  Offer offer =
+      RankBarriers::offerOf("send", message, const_cast<void *>(data));
+  if (Status status = enter(place, offer); !status.ok())
     return status;
-  return close(place);
+  return leave(place);
 }
 
 Status ThreadCollectives::receive(const Message &message, void *data) {
-  if (Status status = meetings.check(message); !status.ok())
+  if (Status status = barriers.check(message); !status.ok())
     return status;
   Place &place = channelOf(message.peer, false);
-  if (Status status = open(place, Meetings::offerOf("receive", message, data));
+  if (Status status =
+          enter(place, RankBarriers::offerOf("receive", message, data));
       !status.ok())
     return status;
   copyRows({1, message.bytes, place.seat.group->offer(0).data, 0, data, 0},
            stream);
-  return close(place);
+  return leave(place);
 }
 } // namespace
 

@@ -25,7 +25,7 @@ NcclCollectives::Group &NcclCollectives::groupOf(int64_t axes) {
   return group;
 }
 
-void NcclCollectives::note(int entry, const Collective &call) {
+void NcclCollectives::announce(int entry, const Collective &call) {
   int64_t elements = groupOf(call.axes).size() * call.outer * call.count;
   if (entry == TSR_ENTRY_ZIGZAG)
     elements = 2 * call.outer * call.count; // the halves of a slice
@@ -36,7 +36,7 @@ void NcclCollectives::note(int entry, const Collective &call) {
   stagingNeeded = std::max(stagingNeeded, elements * dtypeBytes(call.dtype));
 }
 
-void NcclCollectives::note(const Message &message) {
+void NcclCollectives::announce(const Message &message) {
   groupOf(axesTo(message.peer));
 }
 

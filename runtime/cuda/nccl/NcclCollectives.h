@@ -22,8 +22,8 @@ public:
       : nccl(NcclLibrary::get()), rank(rank), device(device), stream(stream) {}
   ~NcclCollectives() override;
 
-  void note(int entry, const Collective &call) override;
-  void note(const Message &message) override;
+  void announce(int entry, const Collective &call) override;
+  void announce(const Message &message) override;
   Status connect() override;
   Status allReduce(const Collective &call, void *data) override;
   Status allGather(const Collective &call, const void *src, void *dst) override;

@@ -11,12 +11,12 @@
 namespace tessera::cuda {
 
 namespace {
-/// tsr_abi_run of walks that note.
-int32_t noteCalls(const tsr_abi_frame *frame, const tsr_abi_calls *calls,
-                  const int64_t *scalars) {
+/// The tsr_abi_run of recording passes.
+int32_t recordCalls(const tsr_abi_frame *frame, const tsr_abi_calls *calls,
+                    const int64_t *scalars) {
   CudaRank &rank = *static_cast<CudaRank *>(frame->context);
   return enterOp(rank.owner(), calls->first_op, [&]() -> Status {
-    rank.noteList(*frame, *calls, scalars);
+    rank.recordList(*frame, *calls, scalars);
     return {};
   });
 }
@@ -34,7 +34,7 @@ CudaRank::CudaRank(Rank &rank, int device, std::shared_ptr<Image> image)
                     ? makeNcclCollectives(rank, device, communication.get())
                     : makeThreadCollectives(rank, device, communication.get());
   // What the program asks for is found now: better than in the first step.
-  if (Status status = note({rank.code->step(), 0, 0}); !status.ok())
+  if (Status status = record({rank.code->step(), 0, 0}); !status.ok())
     throw Error(status);
   check(cudaStreamSynchronize(stream.get()), "starting a rank");
 }
@@ -88,58 +88,58 @@ void CudaRank::poison() {
         "poisoning the arena");
 }
 
-Status CudaRank::walk(const ProgramStep &step, Walk kind) {
-  walking = kind;
-  if (kind == Walk::Note)
-    notes.clear();
+Status CudaRank::runPass(const ProgramStep &step, Pass kind) {
+  pass = kind;
+  if (kind == Pass::Record)
+    recording.clear();
   tsr_abi_frame frame{&cudaApi(),
                       this,
                       arena.data(),
                       step.number,
                       step.seed,
                       rank.coordinates.data(),
-                      kind == Walk::Note ? noteCalls : runCalls};
+                      kind == Pass::Record ? recordCalls : runCalls};
   return statusOfProgram(rank, step, step.program(&frame));
 }
 
-/// The first walk and, for new calls, what they need; the words' copy.
-Status CudaRank::note(const ProgramStep &step) {
-  if (Status status = walk(step, Walk::Note); !status.ok())
+/// The recording pass, what new calls need, and the copy of the scalars.
+Status CudaRank::record(const ProgramStep &step) {
+  if (Status status = runPass(step, Pass::Record); !status.ok())
     return status;
-  if (notes.calls() != preparedDigest) {
-    if (Status status = walk(step, Walk::Prepare); !status.ok())
+  if (recording.calls() != preparedDigest) {
+    if (Status status = runPass(step, Pass::Prepare); !status.ok())
       return status;
-    preparedDigest = notes.calls();
+    preparedDigest = recording.calls();
   }
   if (workspaceNeeded > workspace.size()) {
     graph.drop();
     check(cudaStreamSynchronize(stream.get()), "waiting for the workspace");
     workspace.allocate(workspaceNeeded, "workspace");
   }
-  sendWords();
+  sendScalars();
   return collectives->connect();
 }
 
-void CudaRank::sendWords() {
-  const std::vector<int64_t> &values = notes.words().values();
+void CudaRank::sendScalars() {
+  const std::vector<int64_t> &values = recording.scalars().values();
   auto bytes = static_cast<int64_t>(values.size() * sizeof(int64_t));
-  if (bytes > words.size()) {
+  if (bytes > scalars.size()) {
     graph.drop();
-    words.allocate(bytes, "scalars");
+    scalars.allocate(bytes, "scalars");
     pinned.allocate(bytes);
   }
   if (bytes > 0) {
     std::memcpy(pinned.data(), values.data(), bytes);
-    check(cudaMemcpyAsync(words.data(), pinned.data(), bytes,
+    check(cudaMemcpyAsync(scalars.data(), pinned.data(), bytes,
                           cudaMemcpyHostToDevice, stream.get()),
           "copying the step's scalars");
   }
-  notes.words().begin(reinterpret_cast<const int64_t *>(words.data()));
+  recording.scalars().begin(reinterpret_cast<const int64_t *>(scalars.data()));
 }
 
-/// The work of a step, after its words are on their way.
+/// The work of a step, after its scalars are on their way.
 Status CudaRank::queueStep(const ProgramStep &step) {
-  uint64_t calls = notes.calls();
+  uint64_t calls = recording.calls();
   bool captures = collectives->isCapturable() && !rank.poison && !times &&
                   graph.trouble().empty();
   if (captures && graph.holds(calls)) {
@@ -154,14 +154,15 @@ Status CudaRank::queueStep(const ProgramStep &step) {
       graph.launch(stream.get());
       return {};
     }
-    notes.words().begin(reinterpret_cast<const int64_t *>(words.data()));
+    recording.scalars().begin(
+        reinterpret_cast<const int64_t *>(scalars.data()));
   }
   queuedDigest = calls;
   return queueCalls(step);
 }
 
 Status CudaRank::queueCalls(const ProgramStep &step) {
-  Status status = walk(step, Walk::Queue);
+  Status status = runPass(step, Pass::Submit);
   if (status.ok())
     results.queue(arena.data(), stream.get());
   return status;
@@ -170,14 +171,14 @@ Status CudaRank::queueCalls(const ProgramStep &step) {
 Status CudaRank::capture(const ProgramStep &step) {
   graph.begin(stream.get());
   Status status = queueCalls(step);
-  graph.end(stream.get(), notes.calls());
+  graph.end(stream.get(), recording.calls());
   return status;
 }
 
 Status CudaRank::runStep(const ProgramStep &step) {
   use();
   results.forget();
-  if (Status status = note(step); !status.ok())
+  if (Status status = record(step); !status.ok())
     return status;
   return queueStep(step);
 }

@@ -1,10 +1,10 @@
 //===- CudaRank.h - one rank on a GPU ---------------------------*- C++ -*-===//
-// A step walks the host program twice: the first walk only notes what varies
-// from step to step (StepNotes.h), the second queues the work on the rank's
-// stream, collectives on one of their own beside it. Calls that are new are
-// walked in between, for the workspace, kernels and communicators that they
-// need. From the third step with the same calls on, a captured graph takes the
-// place of the second walk where the collectives allow it.
+// A step runs the host program twice. The recording pass collects what varies
+// from step to step (StepRecording.h). The submission pass submits the work to
+// the rank's stream, and collectives to a stream beside it. Calls that are new
+// are prepared in a pass between the two, for the workspace, kernels and
+// communicators that they need. From the third step with the same calls on, a
+// captured graph replaces the submission pass where the collectives allow it.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CUDA_STEP_CUDARANK_H
 #define TESSERA_RUNTIME_CUDA_STEP_CUDARANK_H
@@ -18,7 +18,7 @@
 #include "runtime/cuda/step/HostCopies.h"
 #include "runtime/cuda/step/OpTimes.h"
 #include "runtime/cuda/step/StepGraph.h"
-#include "runtime/cuda/step/StepNotes.h"
+#include "runtime/cuda/step/StepRecording.h"
 #include "runtime/cuda/step/StepWait.h"
 #include "runtime/device/Rank.h"
 
@@ -38,25 +38,25 @@ public:
   Status run(const ProgramStep &step) override;
   std::string describe() const override;
 
-  /// From the ABI's entries: notes or queues, as the walk goes.
+  /// Called by the ABI's entries: records, prepares or submits the call.
   Status enter(const Call &call);
-  /// From a walk that notes.
-  void noteList(const tsr_abi_frame &frame, const tsr_abi_calls &calls,
-                const int64_t *scalars) {
-    notes.note(frame, calls, scalars);
+  /// Records a list of calls.
+  void recordList(const tsr_abi_frame &frame, const tsr_abi_calls &calls,
+                  const int64_t *scalars) {
+    recording.record(frame, calls, scalars);
   }
   Rank &owner() const { return rank; }
 
 private:
-  enum class Walk { Note, Prepare, Queue };
+  enum class Pass { Record, Prepare, Submit };
   void use() const;
-  Status walk(const ProgramStep &step, Walk kind);
+  Status runPass(const ProgramStep &step, Pass kind);
   Status runStep(const ProgramStep &step);
   Status runAndWait(const ProgramStep &step);
   Status queueStep(const ProgramStep &step);
   Status capture(const ProgramStep &step);
-  Status note(const ProgramStep &step);
-  void sendWords();
+  Status record(const ProgramStep &step);
+  void sendScalars();
   Status queueCalls(const ProgramStep &step);
   Status failureOf(const ProgramStep &step, cudaError_t error) const;
   Status waitForStream(const ProgramStep &step);
@@ -73,24 +73,24 @@ private:
   Status runAllToAll(const Call &call, const Collective &what);
   Status runMessage(const Call &call);
   cudaError_t progress() const;
-  const int64_t *takeWords(int64_t count);
+  const int64_t *takeScalars(int64_t count);
 
   Rank &rank;
   int device;
   std::shared_ptr<Image> image; ///< null: the program has no kernels
   Stream stream;
   CollectiveStream communication;
-  DeviceMemory arena, workspace, words;
-  PinnedMemory pinned; ///< as long as `words`
+  DeviceMemory arena, workspace, scalars;
+  PinnedMemory pinned; ///< as long as `scalars`
   Uploads uploads;
   StepResults results;
   MatrixProducts products;
   CudnnAttention cudnn;
   std::unique_ptr<Collectives> collectives;
-  StepNotes notes;
+  StepRecording recording;
   int64_t workspaceNeeded = 0;
-  Walk walking = Walk::Note;
-  std::unique_ptr<OpTimes> times; ///< of a step that is traced
+  Pass pass = Pass::Record;
+  std::unique_ptr<OpTimes> times; ///< null: the step is not traced
   StepGraph graph;
   StepWait wait;
   uint64_t preparedDigest = 0; ///< of the last calls that were prepared for

@@ -2,7 +2,7 @@
 // A naive product that reads its operands by the definition of column-major
 // libraries must give the row-major result of abi.h.
 #include "runtime/cuda/products/ColumnProduct.h"
-#include "runtime/cuda/step/StepTable.h"
+#include "runtime/cuda/step/StepScalars.h"
 #include "tessera/abi.h"
 
 #include <gtest/gtest.h>
@@ -120,8 +120,8 @@ TEST(ColumnProduct, SumsAndAuxAreThoseOfTheRowMajorProduct) {
     }
 }
 
-TEST(StepTable, SecondWalkFindsTheWordsOfTheFirst) {
-  StepTable table;
+TEST(StepScalars, SecondWalkFindsTheWordsOfTheFirst) {
+  StepScalars table;
   const int64_t first[] = {1, 2, 3}, second[] = {4};
   table.put(first, 3);
   table.put(nullptr, 0);

@@ -1,10 +1,10 @@
-//===- Rendezvous.h - the meeting point of one group of threads -*- C++ -*-===//
-// Members meet in rounds: a round is complete when every member has arrived.
-// What a member offers before it arrives is visible to all after the round, and
-// stays so until it arrives again.
+//===- GroupBarrier.h - a barrier of one group of threads -------*- C++ -*-===//
+// The barrier works in rounds: a round is complete when every member has
+// arrived. What a member offers before it arrives is visible to all after the
+// round, and stays so until it arrives again.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_RUNTIME_COLLECTIVES_THREAD_RENDEZVOUS_H
-#define TESSERA_RUNTIME_COLLECTIVES_THREAD_RENDEZVOUS_H
+#ifndef TESSERA_RUNTIME_COLLECTIVES_THREAD_GROUPBARRIER_H
+#define TESSERA_RUNTIME_COLLECTIVES_THREAD_GROUPBARRIER_H
 
 #include "runtime/collectives/Communicator.h"
 
@@ -26,10 +26,10 @@ struct Offer {
   const void *order = nullptr; ///< a device's: when the buffer is ready
 };
 
-class Rendezvous {
+class GroupBarrier {
 public:
   /// `ranks`: the global ranks of the members, in order.
-  explicit Rendezvous(std::vector<int64_t> ranks);
+  explicit GroupBarrier(std::vector<int64_t> ranks);
 
   const std::vector<int64_t> &ranks() const { return members; }
   int64_t size() const { return static_cast<int64_t>(members.size()); }
@@ -57,4 +57,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_RUNTIME_COLLECTIVES_THREAD_RENDEZVOUS_H
+#endif // TESSERA_RUNTIME_COLLECTIVES_THREAD_GROUPBARRIER_H

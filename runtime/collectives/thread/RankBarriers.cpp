@@ -1,4 +1,4 @@
-#include "runtime/collectives/thread/Meetings.h"
+#include "runtime/collectives/thread/RankBarriers.h"
 
 #include "runtime/collectives/Diagnosis.h"
 
@@ -16,17 +16,17 @@ std::string fromTo(const Mesh &, const Wait &wait) {
 
 } // namespace
 
-std::vector<const void *> Meetings::Seat::offeredData() const {
+std::vector<const void *> RankBarriers::Seat::offeredData() const {
   std::vector<const void *> data;
   for (int64_t i = 0; i < group->size(); ++i)
     data.push_back(group->offer(i).data);
   return data;
 }
 
-Meetings::Meetings(ThreadWorld &world, int64_t rank, Lane lane)
+RankBarriers::RankBarriers(ThreadWorld &world, int64_t rank, Lane lane)
     : world(world), rank(rank), lane(lane) {}
 
-Meetings::Seat Meetings::seatOf(int64_t axes) {
+RankBarriers::Seat RankBarriers::seatOf(int64_t axes) {
   Seat &seat = seats[axes];
   if (!seat.group) {
     seat.group = &world.group(rank, axes, lane);
@@ -35,12 +35,12 @@ Meetings::Seat Meetings::seatOf(int64_t axes) {
   return seat;
 }
 
-Wait Meetings::waitAt(const Seat &seat) const {
+Wait RankBarriers::waitAt(const Seat &seat) const {
   return {*seat.group, seat.member, seat.group->offer(seat.member),
           seat.isChannel ? fromTo : overAxes, lane == Lane::Program};
 }
 
-Status Meetings::check(const Message &message) {
+Status RankBarriers::check(const Message &message) {
   int64_t ranks = world.options().mesh.ranks();
   if (message.peer < 0 || message.peer >= ranks || message.peer == rank ||
       message.bytes < 0)
@@ -50,15 +50,15 @@ Status Meetings::check(const Message &message) {
   return world.failure();
 }
 
-Offer Meetings::offerOf(const char *kind, const Message &message, void *data) {
+Offer RankBarriers::offerOf(const char *kind, const Message &message,
+                            void *data) {
   Offer offer{kind, {}, 0, data};
   offer.call.op = message.op;
   offer.call.count = message.bytes;
   return offer;
 }
 
-/// First meeting: everyone's buffer is ready, and all call the same.
-Status Meetings::open(const Seat &seat, const Offer &offer) {
+Status RankBarriers::enter(const Seat &seat, const Offer &offer) {
   if (world.failed())
     return world.failure();
   if (lane == Lane::Program)
@@ -69,15 +69,16 @@ Status Meetings::open(const Seat &seat, const Offer &offer) {
     return world.failure();
   }
   seat.group->offer(seat.member) = offer;
-  if (Status status = world.meet(waitAt(seat)); !status.ok())
+  if (Status status = world.arrive(waitAt(seat)); !status.ok())
     return status;
   return checkOffers(seat);
 }
 
-/// Second meeting: nobody needs the others' buffers any more.
-Status Meetings::close(const Seat &seat) { return world.meet(waitAt(seat)); }
+Status RankBarriers::leave(const Seat &seat) {
+  return world.arrive(waitAt(seat));
+}
 
-Status Meetings::checkMessage(const Seat &seat) const {
+Status RankBarriers::checkMessage(const Seat &seat) const {
   const Offer &own = seat.group->offer(seat.member);
   const Offer &other = seat.group->offer(1 - seat.member);
   if (own.call.count != other.call.count)
@@ -88,7 +89,7 @@ Status Meetings::checkMessage(const Seat &seat) const {
   return world.failure();
 }
 
-Status Meetings::checkOffers(const Seat &seat) const {
+Status RankBarriers::checkOffers(const Seat &seat) const {
   if (seat.isChannel)
     return checkMessage(seat);
   const Offer &own = seat.group->offer(seat.member);

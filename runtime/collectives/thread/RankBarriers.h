@@ -1,21 +1,21 @@
-//===- Meetings.h - how one rank's thread meets its groups ------*- C++ -*-===//
-// A collective between threads is two meetings: behind the first all buffers
-// are ready and all ranks are known to call the same, behind the second nobody
-// needs the others' buffers any more.
+//===- RankBarriers.h - the barriers of one rank's thread -------*- C++ -*-===//
+// Each collective between threads has an entry and an exit barrier. After the
+// entry barrier all buffers are ready and all ranks are known to make the same
+// call. After the exit barrier nobody needs the others' buffers any more.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_RUNTIME_COLLECTIVES_THREAD_MEETINGS_H
-#define TESSERA_RUNTIME_COLLECTIVES_THREAD_MEETINGS_H
+#ifndef TESSERA_RUNTIME_COLLECTIVES_THREAD_RANKBARRIERS_H
+#define TESSERA_RUNTIME_COLLECTIVES_THREAD_RANKBARRIERS_H
 
 #include "runtime/collectives/thread/ThreadWorld.h"
 
 namespace tessera {
 
-class Meetings {
+class RankBarriers {
 public:
-  Meetings(ThreadWorld &world, int64_t rank, Lane lane = Lane::Program);
+  RankBarriers(ThreadWorld &world, int64_t rank, Lane lane = Lane::Program);
 
   struct Seat {
-    Rendezvous *group = nullptr;
+    GroupBarrier *group = nullptr;
     int64_t member = 0;
     bool isChannel = false; ///< of messages: member 0 sends, member 1 receives
 
@@ -30,10 +30,11 @@ public:
   /// Aborts the world if there is no such peer.
   Status check(const Message &message);
   static Offer offerOf(const char *kind, const Message &message, void *data);
-  /// First meeting. Aborts the world if the call is illegal or not everyone's.
-  Status open(const Seat &seat, const Offer &offer);
-  /// Second meeting.
-  Status close(const Seat &seat);
+  /// The entry barrier. Aborts the world if the call is illegal or differs from
+  /// another member's.
+  Status enter(const Seat &seat, const Offer &offer);
+  /// The exit barrier.
+  Status leave(const Seat &seat);
 
 private:
   Status checkOffers(const Seat &seat) const;
@@ -48,4 +49,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_RUNTIME_COLLECTIVES_THREAD_MEETINGS_H
+#endif // TESSERA_RUNTIME_COLLECTIVES_THREAD_RANKBARRIERS_H

@@ -1,8 +1,8 @@
-//===- StepNotesTest.cpp - lists of calls, looked at and seen whole -------===//
-// What a list leaves to every step must tell the same of it as its calls, made
-// one by one: the same words, and the same answer to whether two steps call the
-// same.
-#include "runtime/cuda/step/StepNotes.h"
+//===- StepRecordingTest.cpp - lists of calls, recorded whole or by call --===//
+// What a list records in every step must be the same as what its calls record
+// one by one: the same scalars, and the same answer to whether two steps make
+// the same calls.
+#include "runtime/cuda/step/StepRecording.h"
 
 #include <gtest/gtest.h>
 #include <random>
@@ -88,49 +88,50 @@ private:
   tsr_abi_calls list{};
 };
 
-struct Noted {
+struct Recorded {
   uint64_t calls;
-  std::vector<int64_t> words;
+  std::vector<int64_t> scalars;
 };
 
-Noted noted(StepNotes &notes) {
-  return {notes.calls(), notes.words().values()};
+Recorded recorded(StepRecording &recording) {
+  return {recording.calls(), recording.scalars().values()};
 }
 
 class Lists : public ::testing::TestWithParam<uint32_t> {
 protected:
   Lists() { frame.arena = arena; }
 
-  Noted asList(const int64_t *scalars) {
+  Recorded asList(const int64_t *scalars) {
     known.clear();
-    known.note(frame, list.calls(), scalars);
-    return noted(known);
+    known.record(frame, list.calls(), scalars);
+    return recorded(known);
   }
-  Noted callByCall(const int64_t *scalars) {
-    StepNotes notes;
+  Recorded callByCall(const int64_t *scalars) {
+    StepRecording recording;
     CallReader reader(frame.arena, list.calls(), scalars);
     for (int64_t i = 0; i < list.calls().count; ++i) {
       reader.read();
-      notes.note({reader.call().entry, i, reader.buffers(), reader.args()});
+      recording.record(
+          {reader.call().entry, i, reader.buffers(), reader.args()});
     }
-    return noted(notes);
+    return recorded(recording);
   }
 
   alignas(64) unsigned char arena[4096];
   tsr_abi_frame frame{};
   RandomList list{GetParam()};
-  StepNotes known; ///< the list after the first time
+  StepRecording known; ///< the list after the first time
 };
 
 TEST_P(Lists, TellWhatTheirCallsTell) {
   int64_t scalars[scalarCount] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
-  Noted list = asList(scalars), calls = callByCall(scalars);
-  EXPECT_EQ(list.words, calls.words);
+  Recorded list = asList(scalars), calls = callByCall(scalars);
+  EXPECT_EQ(list.scalars, calls.scalars);
   EXPECT_EQ(asList(scalars).calls, list.calls) << "the second time";
   for (int64_t changed = 1; changed < scalarCount; ++changed) {
     scalars[changed] += 64;
-    Noted otherList = asList(scalars), otherCalls = callByCall(scalars);
-    EXPECT_EQ(otherList.words, otherCalls.words) << "scalar " << changed;
+    Recorded otherList = asList(scalars), otherCalls = callByCall(scalars);
+    EXPECT_EQ(otherList.scalars, otherCalls.scalars) << "scalar " << changed;
     EXPECT_EQ(otherList.calls == list.calls, otherCalls.calls == calls.calls)
         << "scalar " << changed;
     scalars[changed] -= 64;
@@ -139,22 +140,22 @@ TEST_P(Lists, TellWhatTheirCallsTell) {
 
 INSTANTIATE_TEST_SUITE_P(Random, Lists, ::testing::Range(0u, 200u));
 
-TEST(StepNotes, ListsOfTheSameScalarsAreOtherCalls) {
+TEST(StepRecording, ListsOfTheSameScalarsAreOtherCalls) {
   alignas(64) unsigned char arena[4096];
   tsr_abi_frame frame{};
   frame.arena = arena;
   RandomList one(1), two(2);
   int64_t scalars[scalarCount] = {};
-  StepNotes notes;
-  notes.note(frame, one.calls(), scalars);
-  uint64_t first = notes.calls();
-  notes.note(frame, two.calls(), scalars);
-  uint64_t both = notes.calls();
-  notes.clear();
-  notes.note(frame, two.calls(), scalars);
-  EXPECT_NE(notes.calls(), first);
-  notes.note(frame, one.calls(), scalars);
-  EXPECT_NE(notes.calls(), both) << "in the other order";
+  StepRecording recording;
+  recording.record(frame, one.calls(), scalars);
+  uint64_t first = recording.calls();
+  recording.record(frame, two.calls(), scalars);
+  uint64_t both = recording.calls();
+  recording.clear();
+  recording.record(frame, two.calls(), scalars);
+  EXPECT_NE(recording.calls(), first);
+  recording.record(frame, one.calls(), scalars);
+  EXPECT_NE(recording.calls(), both) << "in the other order";
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-#include "runtime/cuda/step/StepNotes.h"
+#include "runtime/cuda/step/StepRecording.h"
 
 #include <algorithm>
 
@@ -12,12 +12,12 @@ static bool varies(int entry, int64_t argument) {
          (argument == TSR_ATTENTION_SEED || argument == TSR_ATTENTION_STEP);
 }
 
-void StepNotes::clear() {
+void StepRecording::clear() {
   table.clear();
   digest = CallDigest();
 }
 
-void StepNotes::note(const Call &call) {
+void StepRecording::record(const Call &call) {
   Arity arity = arityOf(call);
   digest.add(int64_t(call.entry));
   for (int64_t i = 0; i < arity.buffers; ++i)
@@ -25,11 +25,11 @@ void StepNotes::note(const Call &call) {
   for (int64_t i = 0; i < arity.args; ++i)
     if (!varies(call.entry, i))
       digest.add(call.args[i]);
-  noteWords(call);
+  recordScalars(call);
 }
 
-void StepNotes::note(const tsr_abi_frame &frame, const tsr_abi_calls &calls,
-                     const int64_t *scalars) {
+void StepRecording::record(const tsr_abi_frame &frame,
+                           const tsr_abi_calls &calls, const int64_t *scalars) {
   CallReader reader(frame.arena, calls, scalars);
   const List &list = listOf(calls, reader);
   digest.add(&calls);
@@ -38,12 +38,12 @@ void StepNotes::note(const tsr_abi_frame &frame, const tsr_abi_calls &calls,
   for (int64_t position : list.varying) {
     reader.moveTo(position);
     reader.read();
-    noteWords({reader.call().entry, 0, reader.buffers(), reader.args()});
+    recordScalars({reader.call().entry, 0, reader.buffers(), reader.args()});
   }
 }
 
-const StepNotes::List &StepNotes::listOf(const tsr_abi_calls &calls,
-                                         CallReader &reader) {
+const StepRecording::List &StepRecording::listOf(const tsr_abi_calls &calls,
+                                                 CallReader &reader) {
   if (auto known = lists.find(&calls); known != lists.end())
     return known->second;
   List list;
@@ -51,10 +51,10 @@ const StepNotes::List &StepNotes::listOf(const tsr_abi_calls &calls,
     int64_t position = reader.position();
     reader.read();
     int entry = reader.call().entry;
-    bool hasWords = isAttention(entry);
+    bool hasScalars = isAttention(entry);
     if (entry == TSR_ENTRY_LAUNCH)
-      hasWords = kernelOf(reader.buffers()).scalars > 0;
-    if (hasWords)
+      hasScalars = kernelOf(reader.buffers()).scalars > 0;
+    if (hasScalars)
       list.varying.push_back(position);
     for (ScalarUse use : scalarsOf(calls, position))
       if (!varies(entry, use.argument))
@@ -66,7 +66,7 @@ const StepNotes::List &StepNotes::listOf(const tsr_abi_calls &calls,
   return lists.emplace(&calls, std::move(list)).first->second;
 }
 
-void StepNotes::noteWords(const Call &call) {
+void StepRecording::recordScalars(const Call &call) {
   if (call.entry == TSR_ENTRY_LAUNCH)
     table.put(call.args + TSR_LAUNCH_SCALARS, kernelOf(call.buffers).scalars);
   if (!isAttention(call.entry) || dropoutOf(call) <= 0)

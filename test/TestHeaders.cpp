@@ -1,0 +1,1 @@
+// Nothing: the target that has the precompiled header needs a source.
