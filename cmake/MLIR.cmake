@@ -32,7 +32,8 @@ function(tessera_use_mlir_headers)
   endforeach()
 endfunction()
 
-# tessera_add_library(NAME source... [LINK library...] [DEPENDS target...])
+# tessera_add_library(NAME source... [LINK library...] [DEPENDS target...] [SINGLE_SOURCES])
+# SINGLE_SOURCES: of a library whose sources have file-level names in common
 function(tessera_add_library name)
   cmake_parse_arguments(ARG "SINGLE_SOURCES" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})

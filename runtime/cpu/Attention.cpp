@@ -25,11 +25,10 @@ int32_t tessera::cpuAttention(int threads, void *const *buffers,
   if (p.buckets != 0)
     p.biasTable = buffers[5];
 
-  if (p.slice && !p.earlier && p.causal && p.queryStart < 0) {
-    *error = "attention: query " +
-             std::to_string(args[TSR_ATTENTION_QUERY_START]) +
+  if (p.isSlice() && !p.earlier && p.causal && p.firstQuery() < 0) {
+    *error = "attention: query " + std::to_string(p.queryStart) +
              " sees no key of the first slice, which starts at " +
-             std::to_string(args[TSR_ATTENTION_KEY_START]);
+             std::to_string(p.keyStart);
     return TSR_INVALID_ARGUMENT;
   }
   if (p.isHidden())

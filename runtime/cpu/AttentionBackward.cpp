@@ -68,7 +68,7 @@ int32_t tessera::cpuAttentionBackward(int threads, void *const *buffers,
     p.dBiasTable = buffers[10];
   }
 
-  if (p.slice)
+  if (p.isSlice())
     startSums(p);
   if (p.isHidden())
     return 0;

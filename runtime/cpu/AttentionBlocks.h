@@ -44,12 +44,12 @@ struct Square {
 /// The squares of one query block are those with key < keyEnd(...).
 static inline int64_t keyEnd(const AttentionProblem &p, int64_t query,
                              int64_t queries) {
-  return p.causal ? minimum(p.seqK, p.queryStart + query + queries) : p.seqK;
+  return p.causal ? minimum(p.seqK, p.firstQuery() + query + queries) : p.seqK;
 }
 static inline Square squareAt(const AttentionProblem &p, int64_t key,
                               int64_t keyEnd, int64_t query, int64_t queries) {
   const int64_t keys = minimum(kBlock, keyEnd - key);
-  const int64_t shift = p.queryStart + query - key;
+  const int64_t shift = p.firstQuery() + query - key;
   return {key,
           keys,
           query,
@@ -134,10 +134,10 @@ template <typename T>
 static inline KeepLanes<T> keepLanes(const AttentionProblem &p,
                                      const Square &square, int64_t b,
                                      int64_t head, int64_t v) {
-  return {p.dropout,
+  return {p.dropoutRule,
           dropoutIndex(p, b, head, square.query + v * kLanes<T>) +
               uint64_t(square.key),
-          uint64_t(p.dropout.keysTotal)};
+          uint64_t(p.allKeys())};
 }
 
 } // namespace TESSERA_CPU_TARGET

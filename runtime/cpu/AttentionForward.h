@@ -62,7 +62,7 @@ private:
       if (p.bias)
         addBias(square, head);
       bool decays = softmax(square);
-      if (p.dropout.active)
+      if (p.dropoutRule.active)
         drop(square, b, head);
       const bool begun = key > 0 || p.earlier;
       if (decays && begun)
@@ -184,7 +184,7 @@ private:
     for (int64_t r = 0; r < queries; ++r) {
       for (int64_t c = p.headDim; c < padded; ++c)
         out[r * padded + c] = 0;
-      writeRow<T, T>(o + r * p.rowO, p.headDim, T(1 / p.dropout.keepScale),
+      writeRow<T, T>(o + r * p.rowO, p.headDim, T(1 / p.dropoutRule.keepScale),
                      out + r * padded);
       rowMax[r] = lse[r];
       rowSum[r] = 1;
@@ -192,7 +192,7 @@ private:
   }
 
   void finish(int64_t b, int64_t head, int64_t query, int64_t queries) {
-    if (p.slice)
+    if (p.isSlice())
       writeOutput(queries, outputAt<T>(b, head, query));
     else
       writeOutput(queries, outputAt<In>(b, head, query));
@@ -204,7 +204,7 @@ private:
   template <typename Out> void writeOutput(int64_t queries, Out *o) {
     for (int64_t r = 0; r < queries; ++r)
       writeRow<T, Out>(out + r * padded, p.headDim,
-                       T(p.dropout.keepScale) / rowSum[r], o + r * p.rowO);
+                       T(p.dropoutRule.keepScale) / rowSum[r], o + r * p.rowO);
   }
 
   template <typename Out>

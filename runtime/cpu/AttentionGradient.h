@@ -64,7 +64,7 @@ private:
   void give(const T *rows, int64_t count, T factor, void *out, int64_t at,
             int64_t stride) {
     for (int64_t r = 0; r < count; ++r)
-      if (p.slice)
+      if (p.isSlice())
         addRow<T>(rows + r * padded, p.headDim, factor,
                   static_cast<T *>(out) + at + r * stride);
       else
@@ -175,10 +175,10 @@ private:
         if (square.masked)
           e = seesKey<T>(square, r, v) ? e : Vec<T>{};
         Vec<T> kept = e;
-        if (p.dropout.active) {
+        if (p.dropoutRule.active) {
           const Vec<Int<T>> keep = lanes.keep(uint64_t(r));
-          kept = keep ? e * T(p.dropout.keepScale) : Vec<T>{};
-          dP = keep ? dP * T(p.dropout.keepScale) : Vec<T>{};
+          kept = keep ? e * T(p.dropoutRule.keepScale) : Vec<T>{};
+          dP = keep ? dP * T(p.dropoutRule.keepScale) : Vec<T>{};
         }
         store<T>(atP, kept);
         store<T>(atS, e * (dP - mean));

@@ -4,45 +4,33 @@
 #ifndef TESSERA_RUNTIME_CPU_ATTENTIONPROBLEM_H
 #define TESSERA_RUNTIME_CPU_ATTENTIONPROBLEM_H
 
-#include <cstdint>
+#include "runtime/cpu/AttentionArguments.h"
+
 #include <string>
 
 namespace tessera {
 
 /// Which elements dropout keeps: philox(index, key) >= threshold.
-struct Dropout {
+struct DropoutRule {
   bool active;
   uint64_t threshold; /* p * 2^32, rounded up */
   double keepScale;   /* 1 / (1 - p); 1 without dropout */
   uint64_t key;
-  int64_t batchStart, headStart, headsTotal, queryStart, queriesTotal;
-  int64_t keyStart, keysTotal;
 };
 
-/// Sizes and strides in elements, as in TSR_ATTENTION_*. Buffers that a
+/// A call with what follows from its arguments, and its buffers. Those that a
 /// direction does not have are null.
-struct AttentionProblem {
-  int64_t batch, heads, kvHeads, seqQ, seqK, headDim;
-  int64_t rowQ, rowK, rowV, rowO, rowDQ, rowDK, rowDV, rowDO;
-  bool causal;
-  int64_t queryStart; /* position of query 0 among the keys; of a slice of
-                         keys it may lie before them */
-  bool slice;         /* o, d_q, d_k, d_v are sums over slices of keys */
-  bool earlier;       /* o and lse, or d_q, hold earlier slices */
-  bool earlierKeys;   /* d_k and d_v hold those of other queries */
-  double scale;
-  int64_t dtype;
-  Dropout dropout;
+struct AttentionProblem : AttentionArguments {
+  DropoutRule dropoutRule;
   const void *q, *k, *v;
   void *o, *lse;
   const void *dO;
   void *dQ, *dK, *dV;
-  /// Of the bias by distance; 0 and null without one.
-  int64_t buckets, maxDistance;
+  /// The table of a bias by distance and its gradient; null without one.
   const void *biasTable;
   void *dBiasTable;
-  /// Its vectors (PositionBias.h), `biasRow` apart: [head][distance] and
-  /// [sequence][head][distance], in the type of lse.
+  /// The bias and its gradient as vectors (PositionBias.h), `biasRow` apart:
+  /// [head][distance] and [sequence][head][distance], in the type of lse.
   int64_t biasRow;
   const void *bias;
   void *dBias;
@@ -51,11 +39,10 @@ struct AttentionProblem {
   int64_t distanceAt(int64_t query, int64_t key) const {
     return query - key + seqK - 1;
   }
-  /// Query heads that share a key/value head.
-  int64_t group() const { return heads / kvHeads; }
-  /// No query sees any key.
-  bool isHidden() const { return causal && queryStart + seqQ <= 0; }
 };
+
+/// The problem of checked arguments, without buffers.
+AttentionProblem attentionProblem(const AttentionArguments &arguments);
 
 /// The unit of parallel work: one key/value head of one sequence, some of its
 /// query blocks ("items": group x blocks, head-major) and, in backward, some of

@@ -30,7 +30,7 @@ AttentionUnits AttentionUnits::forward(const AttentionProblem &p, int threads) {
   units.keys = p.seqK;
   units.queryChunks = chunksFor(units.heads, threads, units.items);
   units.causal = p.causal && p.group() == 1;
-  units.queryStart = p.queryStart;
+  units.queryStart = p.firstQuery();
   return units;
 }
 

@@ -20,7 +20,7 @@ static int64_t rowOf(const AttentionProblem &p) {
   return span(p) + kAttentionBlock;
 }
 static int64_t behindAt(const AttentionProblem &p, int64_t i) {
-  return p.queryStart + i - (p.seqK - 1);
+  return p.firstQuery() + i - (p.seqK - 1);
 }
 static size_t elementBytes(const AttentionProblem &p) {
   return p.dtype == TSR_DTYPE_F64 ? sizeof(double) : sizeof(float);

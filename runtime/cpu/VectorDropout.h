@@ -84,7 +84,7 @@ static inline Vec<uint32_t> evenLanes(Words a, Words b, Lanes<I...>) {
 /// whether dropout keeps element first + i * stride + t.
 template <typename T> class KeepLanes {
 public:
-  KeepLanes(const Dropout &dropout, uint64_t first, uint64_t stride)
+  KeepLanes(const DropoutRule &dropout, uint64_t first, uint64_t stride)
       : keys(dropout.key), threshold(dropout.threshold) {
     for (int part = 0; part < kParts; ++part)
       for (int i = 0; i < kWords; ++i)
@@ -115,12 +115,11 @@ private:
 /// Index of element (b, head, query, first key) in the global tensor of scores.
 static inline uint64_t dropoutIndex(const AttentionProblem &p, int64_t b,
                                     int64_t head, int64_t query) {
-  const Dropout &d = p.dropout;
-  const uint64_t row = (uint64_t(d.batchStart + b) * uint64_t(d.headsTotal) +
-                        uint64_t(d.headStart + head)) *
-                           uint64_t(d.queriesTotal) +
-                       uint64_t(d.queryStart + query);
-  return row * uint64_t(d.keysTotal) + uint64_t(d.keyStart);
+  const uint64_t row = (uint64_t(p.batchStart + b) * uint64_t(p.headsTotal) +
+                        uint64_t(p.headStart + head)) *
+                           uint64_t(p.queriesTotal) +
+                       uint64_t(p.queryStart + query);
+  return row * uint64_t(p.allKeys()) + uint64_t(p.keyStart);
 }
 
 } // namespace TESSERA_CPU_TARGET

@@ -12,7 +12,7 @@ esac
 cd "$(dirname "$0")/../.."
 bash tools/scripts/setup.sh
 echo "check: building"
-bash tools/scripts/build.sh release -DTESSERA_BUILD_TESTS=ON
+bash tools/scripts/build.sh --progress release -DTESSERA_BUILD_TESTS=ON -DTESSERA_CUDA=AUTO
 
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT

@@ -15,8 +15,8 @@ NARROW = {"Options": [], "Dialect": ["Options"], "Schedule": ["Options"], "Impor
 # Rooms of the runtime, likewise. `cpu` and `cuda` hold devices' entries.
 RUNTIME = ["support", "artifact", "collectives", "cpu", "device", "calls", "data", "session", "checkpoint", "api"]
 CUDA = RUNTIME[:RUNTIME.index("calls") + 1] + ["cuda"]
-PUBLIC = {"tessera.h", "tessera.hpp", "abi.h", "abi_arguments.h", "abi_entries.def"}
-ABI = {"abi.h", "abi_arguments.h", "abi_entries.def"}
+PUBLIC = {"tessera.h", "tessera.hpp", "abi.h", "abi_arguments.h", "abi_attention.def", "abi_entries.def"}
+ABI = {"abi.h", "abi_arguments.h", "abi_attention.def", "abi_entries.def"}
 ROOTS = ("", "include/", "runtime/include/")
 
 

@@ -1,14 +1,33 @@
 #!/usr/bin/env bash
-# From a fresh clone to a trained model: installs what is missing, builds, and
-# trains a small GPT-2 on four thread ranks. Options are passed on to
-# `tessera train`; --data FILE... replaces the project's own docs and sources.
+# From a fresh clone to a trained model: installs what is missing, builds what training needs, and trains a small GPT-2
+# on four ranks. Usage: quickstart.sh [--cuda] [option of `tessera train`...]
+# --cuda (or --device cuda) builds the CUDA device, too, and trains on it; it needs nvcc.
+# --data FILE... replaces the project's own docs and sources.
 set -euo pipefail
 here=$PWD
 cd "$(dirname "$0")/../.."
 root=$PWD
+cuda=OFF
+targets=(--target tessera)
+if [ "${1:-}" = --cuda ]; then
+  shift
+  set -- --device cuda "$@"
+fi
+case " $* " in
+  *" --device cuda "* | *" --device=cuda "*)
+    nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
+    [ -n "$nvcc" ] || { echo "quickstart: --cuda needs nvcc; install the CUDA toolkit, or leave --cuda out" >&2 && exit 1; }
+    cuda=ON
+    targets+=(--target tessera_cuda)
+    ;;
+esac
 bash tools/scripts/setup.sh
-echo "quickstart: building (minutes the first time)"
-bash tools/scripts/build.sh release -DTESSERA_BUILD_TESTS=OFF
+if [ ! -x build/bin/tessera ]; then
+  # Processor time of this build, measured without ccache (docs/Performance.md).
+  minutes=$((QUICKSTART_CPU_MINUTES / $(nproc)))
+  echo "quickstart: building, about $minutes minutes on $(nproc) cores the first time"
+fi
+bash tools/scripts/build.sh --progress "${targets[@]}" release -DTESSERA_BUILD_TESTS=OFF -DTESSERA_CUDA=$cuda
 
 out=$root/runs/quickstart
 rm -rf "$out"

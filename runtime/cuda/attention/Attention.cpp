@@ -4,53 +4,14 @@
 #include "runtime/cuda/Check.h"
 #include "tessera/abi.h"
 
-#include <cstring>
-
 namespace tessera::cuda {
-
-static AttentionCall callOf(const AttentionProblem &p, const int64_t *args) {
-  AttentionCall call{};
-  call.batch = p.batch;
-  call.heads = p.heads;
-  call.kvHeads = p.kvHeads;
-  call.seqQ = p.seqQ;
-  call.seqK = p.seqK;
-  call.headDim = p.headDim;
-  call.rowQ = p.rowQ;
-  call.rowK = p.rowK;
-  call.rowV = p.rowV;
-  call.rowO = p.rowO;
-  call.rowDq = p.rowDQ;
-  call.rowDk = p.rowDK;
-  call.rowDv = p.rowDV;
-  call.rowDo = p.rowDO;
-  call.causal = p.causal;
-  call.scale = p.scale;
-  call.dtype = p.dtype;
-  std::memcpy(&call.dropout, &args[TSR_ATTENTION_DROPOUT_BITS],
-              sizeof call.dropout);
-  call.batchStart = p.dropout.batchStart;
-  call.headStart = p.dropout.headStart;
-  call.headsTotal = p.dropout.headsTotal;
-  call.queryStart = p.queryStart;
-  call.queriesTotal = p.dropout.queriesTotal;
-  call.buckets = p.buckets;
-  call.maxDistance = p.maxDistance;
-  if (p.slice) {
-    call.keyStart = p.dropout.keyStart;
-    call.keysTotal = p.dropout.keysTotal;
-  }
-  call.earlier = p.earlier;
-  call.earlierKeys = p.earlierKeys;
-  return call;
-}
 
 AttentionCall decodeAttentionCall(const int64_t *args) {
   AttentionProblem problem;
   std::string error;
   if (int32_t code = decodeAttention(args, &problem, &error))
     fail(static_cast<tsr_status>(code), error);
-  AttentionCall call = callOf(problem, args);
+  AttentionCall call{problem, nullptr};
   if (const char *why = checkAttention(call))
     fail(TSR_UNSUPPORTED, "attention: ", why);
   return call;

@@ -31,8 +31,7 @@ static const char *checkSizes(const AttentionCall &c) {
     return "attention: batch and heads are at most 65535 on CUDA";
   if (c.seqQ > kMostPositions || c.seqK > kMostPositions)
     return "attention: sequences have less than 2^31 - 1024 positions on CUDA";
-  if (c.queryStart + c.keyStart < 0 ||
-      c.queryStart + c.keyStart > kMostPositions - c.seqQ)
+  if (c.queryStart < 0 || c.queryStart > kMostPositions - c.seqQ)
     return "attention: query positions are from 0 to 2^31 - 1024 on CUDA";
   if (c.keysTotal != 0 && (c.keyStart < 0 || c.keysTotal > kMostPositions ||
                            c.keyStart > c.keysTotal - c.seqK))
@@ -77,16 +76,16 @@ const char *tessera::cuda::checkAttention(const AttentionCall &c) {
 }
 
 const char *tessera::cuda::checkAttentionSlice(const AttentionCall &c) {
-  if (c.keysTotal != 0 && !c.earlier && c.causal && c.queryStart < 0)
+  if (c.keysTotal != 0 && !c.earlier && c.causal && c.firstQuery() < 0)
     return "attention: a query sees no key of the first slice";
   return nullptr;
 }
 
 const char *tessera::cuda::checkAttentionGradients(const AttentionCall &c) {
-  if (c.rowDo < c.heads * c.headDim || c.rowDq < c.heads * c.headDim)
+  if (c.rowDO < c.heads * c.headDim || c.rowDQ < c.heads * c.headDim)
     return "attention_backward: row strides of d_o and d_q are less than heads "
            "* head_dim";
-  if (c.rowDk < c.kvHeads * c.headDim || c.rowDv < c.kvHeads * c.headDim)
+  if (c.rowDK < c.kvHeads * c.headDim || c.rowDV < c.kvHeads * c.headDim)
     return "attention_backward: row strides of d_k and d_v are less than "
            "kv_heads * head_dim";
   return nullptr;
@@ -168,8 +167,7 @@ static uint64_t firstScore(const AttentionCall &c, uint64_t headScores,
                            int64_t keysTotal) {
   const uint64_t head =
       uint64_t(c.batchStart) * uint64_t(c.headsTotal) + uint64_t(c.headStart);
-  return head * headScores +
-         uint64_t(c.queryStart + c.keyStart) * uint64_t(keysTotal) +
+  return head * headScores + uint64_t(c.queryStart) * uint64_t(keysTotal) +
          uint64_t(c.keyStart);
 }
 
@@ -180,23 +178,23 @@ AttentionParams tessera::cuda::makeParams(const AttentionCall &c,
   p.k = rows(b.k, c.rowK);
   p.v = rows(b.v, c.rowV);
   p.o = rows(b.o, c.rowO);
-  p.dO = rows(b.dO, c.rowDo);
-  p.dQ = rows(b.dQ, c.rowDq);
-  p.dK = rows(b.dK, c.rowDk);
-  p.dV = rows(b.dV, c.rowDv);
+  p.dO = rows(b.dO, c.rowDO);
+  p.dQ = rows(b.dQ, c.rowDQ);
+  p.dK = rows(b.dK, c.rowDK);
+  p.dV = rows(b.dV, c.rowDV);
   p.lse = static_cast<float *>(const_cast<void *>(b.lse));
   p.delta = static_cast<float *>(b.workspace);
   if (c.buckets != 0)
     p.bias = withBuffers(biasOf(c), c, b);
   p.key = c.key;
   p.headsTotal = c.headsTotal;
-  p.keysTotal = c.keysTotal != 0 ? c.keysTotal : c.seqK;
+  p.keysTotal = c.allKeys();
   p.headScores = uint64_t(c.queriesTotal) * uint64_t(p.keysTotal);
   p.firstScore = firstScore(c, p.headScores, p.keysTotal);
-  p.slice = c.keysTotal != 0;
+  p.slice = c.isSlice();
   p.earlier = c.earlier;
   p.earlierKeys = c.earlierKeys;
-  p.queryStart = int(c.queryStart);
+  p.queryStart = int(c.firstQuery());
   p.batch = int(c.batch);
   p.heads = int(c.heads);
   p.kvHeads = int(c.kvHeads);

@@ -5,27 +5,15 @@
 #ifndef TESSERA_RUNTIME_CUDA_ATTENTION_ATTENTIONCALL_H
 #define TESSERA_RUNTIME_CUDA_ATTENTION_ATTENTIONCALL_H
 
+#include "runtime/cpu/AttentionArguments.h"
+
 #include <cstddef>
-#include <cstdint>
 
 namespace tessera::cuda {
 
-/// Sizes and strides in elements. Element (b, s, n, d) of Q lies at
-/// q[(b * seqQ + s) * rowQ + n * headDim + d]; the other tensors alike.
-struct AttentionCall {
-  int64_t batch, heads, kvHeads, seqQ, seqK, headDim;
-  int64_t rowQ, rowK, rowV, rowO, rowDq, rowDk, rowDv, rowDo;
-  bool causal;
-  double scale;
-  int64_t dtype; /* TSR_DTYPE_F32 or TSR_DTYPE_BF16 */
-  double dropout;
-  int64_t batchStart, headStart, headsTotal;
-  int64_t queryStart, queriesTotal; /* the queries are a slice of these */
-  int64_t buckets, maxDistance;     /* of a bias by distance; 0 without one */
-  /// The keys are a slice of `keysTotal` from keyStart on; queryStart counts
-  /// from there. Results are sums over slices, in f32; 0: they are no slice.
-  int64_t keyStart, keysTotal;
-  bool earlier, earlierKeys; /* o and lse, or dQ; dK and dV hold sums */
+/// Element (b, s, n, d) of Q lies at q[(b * seqQ + s) * rowQ + n * headDim +
+/// d]; the other tensors alike.
+struct AttentionCall : AttentionArguments {
   const uint64_t *key; /* device memory, the dropout stream's key; null without
                           dropout */
 };

@@ -36,7 +36,8 @@ struct AttentionParams {
   /// all, heads of all, keys of all. Indices wrap as the CPU's do.
   uint64_t firstScore, headScores;
   int64_t headsTotal, keysTotal;
-  int batch, heads, kvHeads, seqQ, seqK, headDim, queryStart;
+  int batch, heads, kvHeads, seqQ, seqK, headDim;
+  int queryStart;         /* counted from key 0: AttentionCall::firstQuery() */
   float scale, scaleLog2; /* scaleLog2: scale * log2(e), for 2^x */
   float keepScale;        /* 1 / (1 - p); 1 without dropout */
   uint32_t lastDropped;   /* words up to this one are dropped */

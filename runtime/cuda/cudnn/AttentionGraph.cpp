@@ -51,7 +51,7 @@ const char *checkGraphAttention(const AttentionCall &c) {
     return "there is a bias by distance";
   if (c.keysTotal != 0)
     return "the keys are a slice";
-  if (c.causal && c.queryStart != 0)
+  if (c.causal && c.firstQuery() != 0)
     return "the queries do not start with the keys";
   if (c.headDim % 8 != 0 || c.headDim > 128)
     return "head_dim is not a multiple of 8 up to 128";
@@ -117,11 +117,11 @@ void buildBackward(GraphBuilder &graph, const AttentionCall &c) {
   GraphTensor k = graph.bound(GraphK, keyRows(c, c.rowK).transposed());
   GraphTensor v = graph.bound(GraphV, keyRows(c, c.rowV).transposed());
   GraphTensor o = graph.bound(GraphO, queryRows(c, c.rowO));
-  GraphTensor dO = graph.bound(GraphDO, queryRows(c, c.rowDo));
+  GraphTensor dO = graph.bound(GraphDO, queryRows(c, c.rowDO));
   GraphTensor lse = graph.bound(GraphLse, statisticsOf(c));
-  GraphTensor dQ = graph.bound(GraphDQ, queryRows(c, c.rowDq));
-  GraphTensor dK = graph.bound(GraphDK, keyRows(c, c.rowDk));
-  GraphTensor dV = graph.bound(GraphDV, keyRows(c, c.rowDv));
+  GraphTensor dQ = graph.bound(GraphDQ, queryRows(c, c.rowDQ));
+  GraphTensor dK = graph.bound(GraphDK, keyRows(c, c.rowDK));
+  GraphTensor dV = graph.bound(GraphDV, keyRows(c, c.rowDV));
   GraphTensor scale = graph.scalar(static_cast<float>(c.scale));
   TensorLayout scores = scoresOf(c, CUDNN_DATA_FLOAT);
   TensorLayout turned = scoresOf(c, CUDNN_DATA_BFLOAT16).transposed();

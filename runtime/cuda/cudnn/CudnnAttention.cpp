@@ -32,10 +32,10 @@ Key keyOf(const AttentionCall &c, Direction direction) {
           c.rowK,
           c.rowV,
           c.rowO,
-          c.rowDq,
-          c.rowDk,
-          c.rowDv,
-          c.rowDo,
+          c.rowDQ,
+          c.rowDK,
+          c.rowDV,
+          c.rowDO,
           c.causal,
           scale,
           direction == Direction::Forward};
@@ -55,15 +55,15 @@ std::vector<Operand> operandsOf(const AttentionCall &c, Direction direction) {
       v{GraphV, keys(c.rowV)}, o{GraphO, queries(c.rowO)}, l{GraphLse, lse};
   if (direction == Direction::Forward)
     return {q, k, v, o, l};
-  return {{GraphDO, queries(c.rowDo)},
+  return {{GraphDO, queries(c.rowDO)},
           q,
           k,
           v,
           o,
           l,
-          {GraphDQ, queries(c.rowDq)},
-          {GraphDK, keys(c.rowDk)},
-          {GraphDV, keys(c.rowDv)}};
+          {GraphDQ, queries(c.rowDQ)},
+          {GraphDK, keys(c.rowDK)},
+          {GraphDV, keys(c.rowDV)}};
 }
 
 /// Whether all parts of all buffers lie at multiples of 16 bytes.
@@ -76,7 +76,7 @@ bool isAligned(const AttentionCall &c, Direction direction,
   for (int64_t row : {c.rowQ, c.rowK, c.rowV, c.rowO})
     if (row % 8 != 0)
       return false;
-  for (int64_t row : {c.rowDq, c.rowDk, c.rowDv, c.rowDo})
+  for (int64_t row : {c.rowDQ, c.rowDK, c.rowDV, c.rowDO})
     if (direction == Direction::Backward && row % 8 != 0)
       return false;
   return true;

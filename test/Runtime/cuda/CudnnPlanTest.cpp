@@ -43,8 +43,8 @@ AttentionCall callOf(const Shape &s) {
   c.seqQ = s.seqQ, c.seqK = s.seqK, c.headDim = s.headDim;
   // q, k and v are slices of one buffer, and so are their gradients.
   c.rowQ = c.rowK = c.rowV = (s.heads + 2 * s.kvHeads) * s.headDim;
-  c.rowDq = c.rowDk = c.rowDv = c.rowQ;
-  c.rowO = c.rowDo = s.heads * s.headDim;
+  c.rowDQ = c.rowDK = c.rowDV = c.rowQ;
+  c.rowO = c.rowDO = s.heads * s.headDim;
   c.causal = s.causal;
   c.scale = 1 / std::sqrt(double(s.headDim));
   c.dtype = TSR_DTYPE_BF16;

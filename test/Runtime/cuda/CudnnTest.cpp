@@ -23,8 +23,8 @@ AttentionCall callOf(int64_t batch) {
   call.heads = 4, call.kvHeads = 2;
   call.seqQ = call.seqK = 20;
   call.headDim = 16;
-  call.rowQ = call.rowO = call.rowDq = call.rowDo = 64;
-  call.rowK = call.rowV = call.rowDk = call.rowDv = 32;
+  call.rowQ = call.rowO = call.rowDQ = call.rowDO = 64;
+  call.rowK = call.rowV = call.rowDK = call.rowDV = 32;
   call.causal = true;
   call.scale = 0.25;
   call.dtype = TSR_DTYPE_BF16;
@@ -97,7 +97,7 @@ TEST(Cudnn, LeavesRowsThatAreNotAligned) {
   expectRefusal(call, why);
   expectRefusal(callOf(2), why, /*shift=*/8);
   call = callOf(2);
-  call.rowDk = 36; // Only backward has it.
+  call.rowDK = 36; // Only backward has it.
   EXPECT_NE(refusalOf(call, Direction::Backward).find(why), std::string::npos);
   CudnnAttention attention;
   Buffers buffers;

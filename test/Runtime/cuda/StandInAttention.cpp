@@ -7,49 +7,14 @@
 #include "runtime/cuda/attention/AttentionKernels.h"
 #include "test/Runtime/cuda/StandInStream.h"
 
-#include <cmath>
 #include <cstring>
 
 namespace tessera::cuda {
 
 namespace {
 AttentionProblem problemOf(const AttentionCall &call) {
-  AttentionProblem p{};
-  p.batch = call.batch;
-  p.heads = call.heads;
-  p.kvHeads = call.kvHeads;
-  p.seqQ = call.seqQ;
-  p.seqK = call.seqK;
-  p.headDim = call.headDim;
-  p.rowQ = call.rowQ;
-  p.rowK = call.rowK;
-  p.rowV = call.rowV;
-  p.rowO = call.rowO;
-  p.rowDQ = call.rowDq;
-  p.rowDK = call.rowDk;
-  p.rowDV = call.rowDv;
-  p.rowDO = call.rowDo;
-  p.causal = call.causal;
-  p.scale = call.scale;
-  p.dtype = call.dtype;
-  bool drops = call.dropout > 0;
-  p.dropout = {drops,
-               static_cast<uint64_t>(std::ceil(call.dropout * 4294967296.0)),
-               1 / (1 - call.dropout),
-               drops ? *call.key : 0,
-               call.batchStart,
-               call.headStart,
-               call.headsTotal,
-               call.queryStart + call.keyStart,
-               call.queriesTotal,
-               call.keyStart,
-               call.keysTotal ? call.keysTotal : call.seqK};
-  p.slice = call.keysTotal != 0;
-  p.earlier = call.earlier;
-  p.earlierKeys = call.earlierKeys;
-  p.queryStart = call.queryStart;
-  p.buckets = call.buckets;
-  p.maxDistance = call.maxDistance;
+  AttentionProblem p = attentionProblem(call);
+  p.dropoutRule.key = call.dropout > 0 ? *call.key : 0;
   return p;
 }
 
@@ -68,7 +33,7 @@ void startSums(const AttentionProblem &p) {
 } // namespace
 
 const char *checkAttentionSlice(const AttentionCall &call) {
-  bool isHidden = call.keysTotal && !call.earlier && call.queryStart < 0;
+  bool isHidden = call.isSlice() && !call.earlier && call.firstQuery() < 0;
   return isHidden && call.causal ? "the first slice is hidden" : nullptr;
 }
 
@@ -111,7 +76,7 @@ cudaError_t attentionBackward(const AttentionCall &call, const void *dO,
     p.o = const_cast<void *>(o), p.lse = const_cast<void *>(lse);
     p.dQ = dQ, p.dK = dK, p.dV = dV;
     p.biasTable = table, p.dBiasTable = dTable;
-    if (p.slice)
+    if (p.isSlice())
       startSums(p);
     if (p.isHidden())
       return;

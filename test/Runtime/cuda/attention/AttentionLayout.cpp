@@ -10,48 +10,11 @@ uint64_t tessera::test::dropoutKeyOf(const AttentionData &x) {
                         x.args[TSR_ATTENTION_STREAM]);
 }
 
-static double asDouble(int64_t bits) {
-  double value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
 cuda::AttentionCall
 tessera::test::attentionCallOf(const std::vector<int64_t> &args,
                                const uint64_t *key) {
-  const auto arg = [&](int i) { return args[size_t(i)]; };
-  cuda::AttentionCall c{};
-  c.batch = arg(TSR_ATTENTION_BATCH);
-  c.heads = arg(TSR_ATTENTION_HEADS);
-  c.kvHeads = arg(TSR_ATTENTION_KV_HEADS);
-  c.seqQ = arg(TSR_ATTENTION_SEQ_Q);
-  c.seqK = arg(TSR_ATTENTION_SEQ_K);
-  c.headDim = arg(TSR_ATTENTION_HEAD_DIM);
-  c.rowQ = arg(TSR_ATTENTION_ROW_Q);
-  c.rowK = arg(TSR_ATTENTION_ROW_K);
-  c.rowV = arg(TSR_ATTENTION_ROW_V);
-  c.rowO = arg(TSR_ATTENTION_ROW_O);
-  c.rowDq = arg(TSR_ATTENTION_ROW_DQ);
-  c.rowDk = arg(TSR_ATTENTION_ROW_DK);
-  c.rowDv = arg(TSR_ATTENTION_ROW_DV);
-  c.rowDo = arg(TSR_ATTENTION_ROW_DO);
-  c.causal = arg(TSR_ATTENTION_CAUSAL) != 0;
-  c.scale = asDouble(arg(TSR_ATTENTION_SCALE_BITS));
-  c.dtype = arg(TSR_ATTENTION_DTYPE);
-  c.dropout = asDouble(arg(TSR_ATTENTION_DROPOUT_BITS));
-  c.batchStart = arg(TSR_ATTENTION_BATCH_START);
-  c.headStart = arg(TSR_ATTENTION_HEAD_START);
-  c.headsTotal = arg(TSR_ATTENTION_HEADS_TOTAL);
-  c.keyStart = arg(TSR_ATTENTION_KEY_START);
-  c.keysTotal = arg(TSR_ATTENTION_KEYS_TOTAL);
-  c.earlier = arg(TSR_ATTENTION_EARLIER) != 0;
-  c.earlierKeys = arg(TSR_ATTENTION_EARLIER_KEYS) != 0;
-  c.queryStart = arg(TSR_ATTENTION_QUERY_START) - c.keyStart;
-  c.queriesTotal = arg(TSR_ATTENTION_QUERIES_TOTAL);
-  c.buckets = arg(TSR_ATTENTION_BUCKETS);
-  c.maxDistance = arg(TSR_ATTENTION_MAX_DISTANCE);
-  c.key = c.dropout > 0 ? key : nullptr;
-  return c;
+  const AttentionArguments given = attentionArguments(args.data());
+  return {given, given.dropout > 0 ? key : nullptr};
 }
 
 static AttentionOperands given(AttentionData &x, const uint64_t *key) {
@@ -84,10 +47,10 @@ public:
              {&from.k, &to.k, c.rowK, &t.rowK, k, narrow, {}},
              {&from.v, &to.v, c.rowV, &t.rowV, k, narrow, {}},
              {&from.o, &to.o, c.rowO, &t.rowO, q, wide, {}},
-             {&from.dO, &to.dO, c.rowDo, &t.rowDo, q, wide, {}},
-             {&from.dQ, &to.dQ, c.rowDq, &t.rowDq, q, wide, {}},
-             {&from.dK, &to.dK, c.rowDk, &t.rowDk, k, narrow, {}},
-             {&from.dV, &to.dV, c.rowDv, &t.rowDv, k, narrow, {}}};
+             {&from.dO, &to.dO, c.rowDO, &t.rowDO, q, wide, {}},
+             {&from.dQ, &to.dQ, c.rowDQ, &t.rowDQ, q, wide, {}},
+             {&from.dK, &to.dK, c.rowDK, &t.rowDK, k, narrow, {}},
+             {&from.dV, &to.dV, c.rowDV, &t.rowDV, k, narrow, {}}};
     for (Part &p : parts) {
       *p.newRow = (p.columns + 7) / 8 * 8 + 8;
       p.buffer = Buffer(c.dtype, p.rows * *p.newRow);

@@ -14,8 +14,8 @@ static AttentionCall plainCall() {
   c.kvHeads = 2;
   c.seqQ = c.seqK = c.queriesTotal = 64;
   c.headDim = 64;
-  c.rowQ = c.rowO = c.rowDq = c.rowDo = 256;
-  c.rowK = c.rowV = c.rowDk = c.rowDv = 128;
+  c.rowQ = c.rowO = c.rowDQ = c.rowDO = 256;
+  c.rowK = c.rowV = c.rowDK = c.rowDV = 128;
   c.scale = 0.125;
   c.dtype = TSR_DTYPE_BF16;
   return c;
@@ -74,14 +74,14 @@ TEST(AttentionCall, RefusesWithAReason) {
   hidden.causal = true;
   hidden.keyStart = 64;
   hidden.keysTotal = 128;
-  hidden.queryStart = -64;
+  hidden.queryStart = 0; // 64 positions before the slice
   EXPECT_STREQ(checkAttention(hidden), nullptr);
   EXPECT_STREQ(checkAttentionSlice(hidden),
                "attention: a query sees no key of the first slice");
   hidden.earlier = true;
   EXPECT_STREQ(checkAttentionSlice(hidden), nullptr);
   AttentionCall c = plainCall();
-  c.rowDk = 100;
+  c.rowDK = 100;
   EXPECT_STREQ(checkAttentionGradients(c),
                "attention_backward: row strides of d_k and d_v are less than "
                "kv_heads * head_dim");

@@ -1,0 +1,52 @@
+//===- AttentionArguments.h - one call of attention -------------*- C++ -*-===//
+// abi_attention.def as a struct: what the entries, the CPU's problem and the
+// GPU's call are made of. abi_arguments.h says what the arguments mean.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_CPU_ATTENTIONARGUMENTS_H
+#define TESSERA_RUNTIME_CPU_ATTENTIONARGUMENTS_H
+
+#include "tessera/abi_arguments.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace tessera {
+
+/// Sizes and strides in elements.
+struct AttentionArguments {
+#define TSR_ATTENTION_ARGUMENT(NAME, name, TYPE) TYPE name;
+#include "tessera/abi_attention.def"
+
+  /// Whether the keys are a slice: results are sums over slices.
+  bool isSlice() const { return keysTotal != 0; }
+  /// The keys of which these are a slice, or these.
+  int64_t allKeys() const { return isSlice() ? keysTotal : seqK; }
+  /// Position of query 0, counted from key 0; negative where query 0 lies
+  /// before a slice of the keys.
+  int64_t firstQuery() const { return queryStart - keyStart; }
+  /// Query heads that share a key/value head.
+  int64_t group() const { return heads / kvHeads; }
+  /// Whether no query sees any key.
+  bool isHidden() const { return causal && firstQuery() + seqQ <= 0; }
+};
+
+namespace detail {
+inline void decode(int64_t word, int64_t *out) { *out = word; }
+inline void decode(int64_t word, bool *out) { *out = word != 0; }
+inline void decode(int64_t word, double *out) {
+  std::memcpy(out, &word, sizeof word);
+}
+} // namespace detail
+
+/// The arguments of a call as they are given, unchecked.
+inline AttentionArguments attentionArguments(const int64_t *args) {
+  AttentionArguments a;
+#define TSR_ATTENTION_ARGUMENT(NAME, name, TYPE)                               \
+  detail::decode(args[TSR_ATTENTION_##NAME], &a.name);
+#include "tessera/abi_attention.def"
+  return a;
+}
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_CPU_ATTENTIONARGUMENTS_H
