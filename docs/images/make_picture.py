@@ -111,7 +111,7 @@ def parts_of(program):
     for op in ops:
         part = part_of[locations[re.search(r"loc\((#loc\d*)\)$", op)[1]]]
         result = op.split(" = ")[0].strip()
-        conversion = re.search(r'dist\.convert (\w+) (%[\w#]+) on "?(\w+)"?.* -> (tensor<.*>) loc', op)
+        conversion = re.search(r'dist\.convert +(\w+) (%[\w#]+) on "?(\w+)"?.* -> (tensor<.*>) loc', op)
         if not conversion:
             if "backward" not in op:
                 for operand in re.findall(r"%\w+", op.split(" = ")[1]):
