@@ -7,28 +7,28 @@
 using namespace mlir;
 using namespace tessera;
 
-static DictionaryAttr addendsAttr(Operation *op) {
+static DictionaryAttr chunkedSumsAttr(Operation *op) {
   return op->getAttrOfType<DictionaryAttr>(dist::DistDialect::kChunkedSumsAttr);
 }
 
-std::optional<Addends> tessera::addendsOf(Operation *op, StringRef letters,
-                                          ArrayRef<int64_t> sizes) {
-  DictionaryAttr attr = addendsAttr(op);
+std::optional<SumChunks> tessera::sumChunksOf(Operation *op, StringRef letters,
+                                              ArrayRef<int64_t> sizes) {
+  DictionaryAttr attr = chunkedSumsAttr(op);
   if (!attr)
     return std::nullopt;
-  Addends addends;
+  SumChunks cut;
   if (attr.empty())
-    return addends;
+    return cut;
   NamedAttribute entry = *attr.begin();
-  addends.chunks = cast<IntegerAttr>(entry.getValue()).getInt();
+  cut.chunks = cast<IntegerAttr>(entry.getValue()).getInt();
   size_t before = letters.find(entry.getName().strref());
   for (int64_t size : sizes.take_front(before))
-    addends.outer *= size;
-  return addends;
+    cut.outer *= size;
+  return cut;
 }
 
 bool tessera::isChunkedSum(nn::EinsumOp op) {
-  DictionaryAttr attr = addendsAttr(op);
+  DictionaryAttr attr = chunkedSumsAttr(op);
   return attr && !attr.empty() && !op.isContraction();
 }
 
@@ -109,7 +109,7 @@ void SumBuilder::addOtherFactors(char chunked) {
 Value SumBuilder::run() {
   value = terms();
   if (sig.out.empty())
-    addOtherFactors(addendsAttr(op).begin()->getName().strref()[0]);
+    addOtherFactors(chunkedSumsAttr(op).begin()->getName().strref()[0]);
   std::string added;
   for (char letter : letters)
     if (!StringRef(sig.out).contains(letter))
@@ -123,14 +123,14 @@ Value SumBuilder::run() {
   }
   SmallVector<int64_t> each = sizes(added);
   int64_t k = llvm::product_of(each), n = llvm::product_of(sizes(sig.out));
-  Addends addends = *addendsOf(op, added, each);
+  SumChunks cut = *sumChunksOf(op, added, each);
   auto i = [&](int64_t v) { return b.getI64IntegerAttr(v); };
   auto gemm =
       rt::GemmOp::create(b, op.getLoc(), op.getType(), ones(k), value, i(1),
                          i(n), i(k), i(k), i(byColumn ? n : k), i(n),
                          b.getBoolAttr(false), b.getBoolAttr(!byColumn));
-  gemm.setChunks(addends.chunks);
-  gemm.setOuter(addends.outer);
+  gemm.setChunks(cut.chunks);
+  gemm.setOuter(cut.outer);
   return gemm.getC();
 }
 

@@ -8,13 +8,14 @@
 namespace tessera {
 
 /// How the factors that an op contracts are cut: [outer, chunks, rest].
-struct Addends {
+struct SumChunks {
   int64_t chunks = 1, outer = 1;
 };
 /// As `dist.chunked_sums` says, for the contracted letters in their order in
 /// memory; nullopt without it.
-std::optional<Addends> addendsOf(mlir::Operation *op, llvm::StringRef letters,
-                                 llvm::ArrayRef<int64_t> sizes);
+std::optional<SumChunks> sumChunksOf(mlir::Operation *op,
+                                     llvm::StringRef letters,
+                                     llvm::ArrayRef<int64_t> sizes);
 
 /// Does the einsum, no matrix product, add a factor in chunks?
 bool isChunkedSum(nn::EinsumOp op);

@@ -233,10 +233,10 @@ Value DecomposePass::sumRows(NormBuilder &b, Operation *op,
                              ValueRange factors) {
   Value sum = b.product(b.full + "," + b.full + "->" + b.h, factors);
   auto einsum = sum.getDefiningOp<nn::EinsumOp>();
-  Attribute addends = op->getAttr(dist::DistDialect::kChunkedSumsAttr);
-  if (!addends)
+  Attribute chunks = op->getAttr(dist::DistDialect::kChunkedSumsAttr);
+  if (!chunks)
     return sum;
-  einsum->setAttr(dist::DistDialect::kChunkedSumsAttr, addends);
+  einsum->setAttr(dist::DistDialect::kChunkedSumsAttr, chunks);
   Value chunked = chunkedSum(einsum);
   if (chunked)
     einsum.erase();

@@ -39,9 +39,9 @@ LogicalResult lowerEinsum(nn::EinsumOp op) {
       op.getInputs()[form->b], i(form->m), i(form->n), i(form->k),
       i(form->lda()), i(form->ldb()), i(form->n), b.getBoolAttr(form->transA),
       b.getBoolAttr(form->transB));
-  if (auto addends = addendsOf(op, form->kFactors, form->kSizes)) {
-    gemm.setChunks(addends->chunks);
-    gemm.setOuter(addends->outer);
+  if (auto cut = sumChunksOf(op, form->kFactors, form->kSizes)) {
+    gemm.setChunks(cut->chunks);
+    gemm.setOuter(cut->outer);
   }
   inheritMarks(gemm, op);
   op.replaceAllUsesWith(gemm.getC());
@@ -164,8 +164,8 @@ void lowerEmbeddingGrad(nn::EmbeddingGradOp op) {
       span ? validOf(b, loc, *span) : i64(b, loc, op.getType().getDimSize(0));
   ArrayRef<int64_t> tokens = op.getIds().getType().getShape();
   IntegerAttr chunks;
-  if (std::optional<Addends> addends = addendsOf(op, "bs", tokens))
-    chunks = b.getI64IntegerAttr(addends->chunks);
+  if (std::optional<SumChunks> cut = sumChunksOf(op, "bs", tokens))
+    chunks = b.getI64IntegerAttr(cut->chunks);
   auto scatter =
       rt::ScatterAddOp::create(b, loc, op.getType(), op.getGrad(), op.getIds(),
                                table, startOf(b, loc, span), valid, chunks);
