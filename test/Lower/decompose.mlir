@@ -10,7 +10,8 @@
 func.func @forward(%x: !x, %w: !w, %b: !w) -> tensor<4x8xbf16> {
   // CHECK-NEXT: %[[MEAN:.*]] = nn.einsum "ab->a" %[[X]] {nn.phase = #nn.phase<forward>, scale = 1.250000e-01 : f64}
   // CHECK-NEXT: %[[C:.*]] = nn.add "ab,a->ab" %[[X]], %[[MEAN]] {coefs = array<f64: 1.000000e+00, -1.000000e+00>
-  // CHECK-NEXT: %[[VAR:.*]] = nn.einsum "ab,ab->a" %[[C]], %[[C]] {nn.phase = #nn.phase<forward>, scale = 1.250000e-01 : f64}
+  // CHECK-NEXT: %[[VAR:.*]] = nn.einsum "ab,ab->a" %[[C]], %[[C]] {nn.phase = #nn.phase<forward>,
+  // CHECK-SAME: scale = 1.250000e-01 : f64}
   // CHECK-NEXT: %[[RSTD:.*]] = nn.map rsqrt %[[VAR]] {bound = 1.000000e-03 : f64
   // CHECK: %[[N:.*]] = nn.einsum "ab,a->ab" %{{.*}}, %[[RSTD]]
   // CHECK-NEXT: %[[S:.*]] = nn.einsum "ab,b->ab" %[[N]], %[[W]]

@@ -20,16 +20,16 @@ func.func @step(%x: tensor<4x4xbf16>, %w: tensor<4x8xbf16>, %b: tensor<8xbf16>, 
   %y = nn.map gelu_tanh %p {rt.keep = [{name = "gelu"}]} : tensor<4x8xbf16> -> tensor<4x8xbf16>
   %z = rt.gemm %y, %v {m = 4 : i64, n = 4 : i64, k = 8 : i64, lda = 8 : i64, ldb = 4 : i64, ldc = 4 : i64,
       trans_a = false, trans_b = false} : tensor<4x8xbf16>, tensor<8x4xbf16> -> tensor<4x4xbf16>
-  %g = rt.gemm %dy, %v {nn.phase = #nn.phase<backward>, m = 4 : i64, n = 8 : i64, k = 4 : i64, lda = 4 : i64, ldb = 4 : i64,
-      ldc = 8 : i64, trans_a = false, trans_b = true, rt.keep = [{name = "product"}]}
+  %g = rt.gemm %dy, %v {nn.phase = #nn.phase<backward>, m = 4 : i64, n = 8 : i64, k = 4 : i64, lda = 4 : i64,
+      ldb = 4 : i64, ldc = 8 : i64, trans_a = false, trans_b = true, rt.keep = [{name = "product"}]}
       : tensor<4x4xbf16>, tensor<8x4xbf16> -> tensor<4x8xbf16>
   %dp = nn.map_grad gelu_tanh %g, %p {nn.phase = #nn.phase<backward>, rt.keep = [{name = "gelu'"}]}
       : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16>
   %db = nn.einsum "bf->f" %dp {element_type = f32, nn.phase = #nn.phase<backward>, rt.role = [{nn.param = "b"}]}
       : (tensor<4x8xbf16>) -> tensor<8xf32>
-  %dw = rt.gemm %x, %dp {nn.phase = #nn.phase<backward>, m = 4 : i64, n = 8 : i64, k = 4 : i64, lda = 4 : i64, ldb = 8 : i64,
-      ldc = 8 : i64, trans_a = true, trans_b = false, rt.role = [{nn.param = "w"}]} : tensor<4x4xbf16>, tensor<4x8xbf16>
-      -> tensor<4x8xf32>
+  %dw = rt.gemm %x, %dp {nn.phase = #nn.phase<backward>, m = 4 : i64, n = 8 : i64, k = 4 : i64, lda = 4 : i64,
+      ldb = 8 : i64, ldc = 8 : i64, trans_a = true, trans_b = false, rt.role = [{nn.param = "w"}]}
+      : tensor<4x4xbf16>, tensor<4x8xbf16> -> tensor<4x8xf32>
   return %z, %dw, %db : tensor<4x4xbf16>, tensor<4x8xf32>, tensor<8xf32>
 }
 

@@ -5,7 +5,8 @@
 // CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[W:.*]]: tensor<8x6xf32>, %[[B:.*]]: tensor<6xf32>
 func.func @product_with_bias(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>, %b: tensor<6xf32>) -> tensor<4x6xf32> {
   // CHECK-NEXT: rt.gemm %[[X]], %[[W]] bias(%[[B]] : tensor<6xf32>) {k = 8 : i64, lda = 8 : i64, ldb = 6 : i64,
-  // CHECK-SAME: ldc = 6 : i64, m = 4 : i64, n = 6 : i64, nn.phase = #nn.phase<forward>, trans_a = false, trans_b = false}
+  // CHECK-SAME: ldc = 6 : i64, m = 4 : i64, n = 6 : i64, nn.phase = #nn.phase<forward>, trans_a = false,
+  // CHECK-SAME: trans_b = false}
   // CHECK-NEXT: return
   %y = nn.einsum "bh,hf->bf" %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
   %z = nn.add "bf,f->bf" %y, %b {nn.phase = #nn.phase<forward>} : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
@@ -48,8 +49,8 @@ func.func @gradient_of_a_split_table(%g: tensor<2x4x8xf32>, %ids: tensor<2x4xi32
   // CHECK: %[[ZERO:.*]] = rt.zero : tensor<5x8xf32>
   // CHECK: arith.constant 9 : i64
   // CHECK: rt.coord "tp"
-  // CHECK: rt.scatter_add %{{.*}}, %{{.*}} into %[[ZERO]] at
-  // CHECK-SAME: %{{.*}}, %{{.*}} : tensor<2x4x8xf32>, tensor<2x4xi32>, tensor<5x8xf32> -> tensor<5x8xf32>
+  // CHECK: rt.scatter_add %{{.*}}, %{{.*}} into %[[ZERO]] at %{{.*}}, %{{.*}} : tensor<2x4x8xf32>, tensor<2x4xi32>,
+  // CHECK-SAME: tensor<5x8xf32> -> tensor<5x8xf32>
   %d = nn.embedding_grad %g, %ids like %table {rt.factors = {v = {axes = ["tp"], chunks = array<i64: 5>,
       total = 9 : i64}}} : (tensor<2x4x8xf32>, tensor<2x4xi32>, tensor<5x8xf32>) -> tensor<5x8xf32>
   return %d : tensor<5x8xf32>
@@ -71,8 +72,8 @@ func.func @attention_on_views(%qkv: !qkv, %g: !x) -> !qkv {
   // CHECK-SAME: row_q = 192 : i64, row_v = 192 : i64
   %o, %l = nn.attention %q, %k, %v {causal, scale = 0.25 : f64, rt.factors = {n =
       {axes = ["tp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
-  // CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = rt.attention_grad {{.*}} row_dk = 192 : i64,
-  // CHECK-SAME: row_dq = 192 : i64, row_dv = 192 : i64
+  // CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = rt.attention_grad {{.*}} row_dk = 192 : i64, row_dq = 192 : i64,
+  // CHECK-SAME: row_dv = 192 : i64
   %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, scale = 0.25 : f64} : (!x, !x, !x, !x, !x, !lse)
       -> (!x, !x, !x)
   // CHECK: rt.concat %[[DQ]], %[[DK]], %[[DV]] {part_offsets = array<i64: 0, 64, 128>}

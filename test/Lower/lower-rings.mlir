@@ -13,8 +13,8 @@ module attributes {dist.mesh = #dist.mesh<cp = 3>} {
     // CHECK: %[[COPY:.*]] = rt.copy
     // CHECK: %[[K1:.*]] = rt.shift %[[COPY]] over ["cp"] {reason = "keys of the next slice"}
     // CHECK: %[[V1:.*]] = rt.shift
-    // CHECK: %[[O0:.*]], %[[L0:.*]] = rt.ring_attention {{.*}}keys_total = 12 : i64,
-    // CHECK-SAME: queries_total = 12 : i64, row_k = 72 : i64, row_q = 72 : i64
+    // CHECK: %[[O0:.*]], %[[L0:.*]] = rt.ring_attention {{.*}}keys_total = 12 : i64, queries_total = 12 : i64,
+    // CHECK-SAME: row_k = 72 : i64, row_q = 72 : i64
     // CHECK: %[[K2:.*]] = rt.shift %[[K1]] over ["cp"]
     // CHECK: %[[V2:.*]] = rt.shift %[[V1]] over ["cp"]
     // Rank r has what rank r - 1 had, modulo 3.
@@ -43,8 +43,8 @@ module attributes {dist.mesh = #dist.mesh<cp = 3>} {
     // CHECK: %[[Q0:.*]], %[[OWNK:.*]], %[[OWNV:.*]] = rt.ring_attention_grad
     // After their own rank, gradients of keys start from zero; the query's go on.
     // CHECK: %[[Q1:.*]], %[[DK1:.*]], %[[DV1:.*]] = rt.ring_attention_grad {{.*}}, %[[Q0]] {
-    // CHECK: %[[DK2:.*]] = rt.shift %[[DK1]] over ["cp"]
-    // CHECK-SAME: {nn.phase = #nn.phase<backward>, reason = "gradients that follow their keys"}
+    // CHECK: %[[DK2:.*]] = rt.shift %[[DK1]] over ["cp"] {nn.phase = #nn.phase<backward>,
+    // CHECK-SAME: reason = "gradients that follow their keys"}
     // CHECK: %[[DV2:.*]] = rt.shift %[[DV1]]
     // CHECK: %[[Q2:.*]], %[[DK3:.*]], %[[DV3:.*]] = rt.ring_attention_grad {{.*}}, %[[Q1]], %[[DK2]], %[[DV2]] {
     // CHECK: %[[HOME:.*]] = rt.shift %[[DK3]]

@@ -7,6 +7,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 
+using namespace tessera;
 using namespace tessera::pipeline;
 
 namespace {

@@ -22,7 +22,8 @@ func.func @step(%in: tensor<4x8xf32>, %m: tensor<4xf32>, %w: tensor<4x4xf32>) ->
   %sum = nn.einsum "ab->a" %exp : (tensor<4x8xf32>) -> tensor<4xf32>
   %y = rt.gemm %w, %x {m = 4 : i64, n = 8 : i64, k = 4 : i64, lda = 4 : i64, ldb = 8 : i64, ldc = 8 : i64,
       trans_a = false, trans_b = false} : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
-  %grad = nn.einsum "ab,a->ab" %exp, %sum {nn.phase = #nn.phase<backward>} : (tensor<4x8xf32>, tensor<4xf32>) -> tensor<4x8xf32>
+  %grad = nn.einsum "ab,a->ab" %exp, %sum {nn.phase = #nn.phase<backward>} : (tensor<4x8xf32>, tensor<4xf32>)
+      -> tensor<4x8xf32>
   return %y, %grad : tensor<4x8xf32>, tensor<4x8xf32>
 }
 
@@ -58,11 +59,14 @@ func.func @step(%x: tensor<4x4xf32>, %u: tensor<4x4xf32>) -> (tensor<4x4xf32>, t
   %seen = nn.map silu %x {rt.keep = [{}]} : tensor<4x4xf32> -> tensor<4x4xf32>
   %y = rt.gemm %read, %x {m = 4 : i64, n = 4 : i64, k = 4 : i64, lda = 4 : i64, ldb = 4 : i64, ldc = 4 : i64,
       trans_a = false, trans_b = false} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
-  %a = nn.einsum "ab,ab->ab" %two, %y {nn.phase = #nn.phase<backward>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %b = nn.einsum "ab,ab->ab" %read, %y {nn.phase = #nn.phase<backward>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %a = nn.einsum "ab,ab->ab" %two, %y {nn.phase = #nn.phase<backward>} : (tensor<4x4xf32>, tensor<4x4xf32>)
+      -> tensor<4x4xf32>
+  %b = nn.einsum "ab,ab->ab" %read, %y {nn.phase = #nn.phase<backward>} : (tensor<4x4xf32>, tensor<4x4xf32>)
+      -> tensor<4x4xf32>
   %c = nn.einsum "ab,ab->ab" %narrow, %narrow {element_type = f32, nn.phase = #nn.phase<backward>}
       : (tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xf32>
-  %d = nn.einsum "ab,ab->ab" %seen, %y {nn.phase = #nn.phase<backward>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %d = nn.einsum "ab,ab->ab" %seen, %y {nn.phase = #nn.phase<backward>} : (tensor<4x4xf32>, tensor<4x4xf32>)
+      -> tensor<4x4xf32>
   return %y, %a, %b, %c, %d : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
 
