@@ -150,7 +150,7 @@ private:
       }
   }
 
-  /// dS of lanes behind the last query is 0: their gradients are.
+  /// dS of lanes after the last query is 0: their gradients are.
   void biasGradient(const Square &square, int64_t head) {
     T *sum = biasGradientOf<T>(p, square, u.batch, head);
     for (int64_t v = 0; v < square.vectors<T>(); ++v)

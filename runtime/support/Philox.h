@@ -1,6 +1,8 @@
 //===- Philox.h - counter-based random words --------------------*- C++ -*-===//
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel Random Numbers: As Easy
-// as 1, 2, 3", SC 2011), with the counter and key layout of abi.h.
+// as 1, 2, 3", SC 2011), with the counter and key layout of abi.h:
+// philox(0, 0) = 0x6627E8D5. VectorDropout.h computes several words at once,
+// DropoutMask.h one on a GPU; tests compare both with this.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_SUPPORT_PHILOX_H
 #define TESSERA_RUNTIME_SUPPORT_PHILOX_H

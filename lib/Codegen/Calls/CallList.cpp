@@ -1,7 +1,6 @@
 //===- CallList.cpp - consecutive ops as a list of calls ------------------===//
 
 #include "lib/Codegen/Calls/CallList.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tessera/Codegen/Kernels/DeviceKernel.h"
 #include "tessera/abi.h"
 
@@ -74,7 +73,7 @@ FailureOr<int64_t> CallList::kernelOf(const RuntimeCall &call, Operation *op) {
     return op->emitError() << "launches " << call.kernel
                            << ", which is no llvm.func; run "
                               "convert-kernel-to-llvm first";
-  bool isDevice = kernel->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
+  bool isDevice = isDeviceKernel(kernel);
   if (isDevice && failed(checkAlignment(call, op)))
     return failure();
   return tables.kernel(isDevice ? deviceKernelSymbol(kernel.getName())

@@ -107,7 +107,7 @@ static int64_t beginOf(const PositionBuckets &buckets, int64_t bucket) {
 
 static int asPosition(int64_t x) { return int(std::min(x, kMostPositions)); }
 
-/// All but its buffers.
+/// The bias of a call without its buffers.
 static DistanceBias biasOf(const AttentionCall &c) {
   DistanceBias bias = {};
   if (c.buckets == 0)
@@ -162,7 +162,7 @@ static TensorRows rows(const void *data, int64_t row) {
   return {const_cast<void *>(data), row};
 }
 
-/// Of batch, head, query and key 0.
+/// The index of batch, head, query and key 0.
 static uint64_t firstScore(const AttentionCall &c, uint64_t headScores,
                            int64_t keysTotal) {
   const uint64_t head =

@@ -22,7 +22,7 @@ struct AttentionCall : AttentionArguments {
 /// lives for ever. The strides of gradients are not looked at.
 const char *checkAttention(const AttentionCall &call);
 
-/// The same for what only forward asks for, and what only backward uses.
+/// Likewise for what only forward asks for, and for what only backward uses.
 const char *checkAttentionSlice(const AttentionCall &call);
 const char *checkAttentionGradients(const AttentionCall &call);
 

@@ -78,7 +78,7 @@ enum { TSR_GEMM_SUMS_NONE = 0, TSR_GEMM_SUMS_A, TSR_GEMM_SUMS_B };
  * BUCKETS > 0: a table [BUCKETS, HEADS] in the type of LSE adds a bias by
  * distance to the scaled scores: table[bucket(t - QUERY_START - s), n], where
  * HEADS are the local ones. With m buckets of a direction (BUCKETS if CAUSAL,
- * else half of them: keys behind the query have the second half) distance x is
+ * else half of them: keys after the query have the second half) distance x is
  * in bucket x below e = m/2, else in min(m - 1, e + floor(log(x/e) /
  * log(MAX_DISTANCE/e) * (m - e))), in f32 (Raffel et al. 2020, as Hugging Face
  * computes it). One more forward buffer: table; two more backward: table,

@@ -2,7 +2,7 @@
 
 #include "test/Runtime/cpu/AttentionReference.h"
 #include "runtime/cpu/CpuEntries.h"
-#include "runtime/cpu/VectorPhilox.h"
+#include "runtime/support/Philox.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

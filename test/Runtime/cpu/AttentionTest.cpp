@@ -1,7 +1,7 @@
 //===- AttentionTest.cpp - Attention forward ------------------------------===//
 
 #include "runtime/cpu/CpuEntries.h"
-#include "runtime/cpu/VectorPhilox.h"
+#include "runtime/support/Philox.h"
 #include "test/Runtime/cpu/AttentionCases.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 //===- PhiloxTest.cpp - Known answers of Philox4x32-10 --------------------===//
 
-#include "runtime/cpu/VectorPhilox.h"
+#include "runtime/support/Philox.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "runtime/cpu/VectorMath.h"
 #include "runtime/cpu/VectorDropout.h"
 
-#include "runtime/cpu/VectorPhilox.h"
+#include "runtime/support/Philox.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

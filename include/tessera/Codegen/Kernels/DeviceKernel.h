@@ -6,7 +6,14 @@
 #include <cstdint>
 #include <string>
 
+namespace mlir {
+class Operation;
+}
+
 namespace tessera {
+
+/// Whether a function is a kernel of an accelerator.
+bool isDeviceKernel(mlir::Operation *function);
 
 /// The symbol of a kernel's tsr_abi_device_kernel in host code.
 std::string deviceKernelSymbol(llvm::StringRef kernel);

@@ -19,6 +19,10 @@ using namespace mlir;
 using tessera::GridPart;
 using tessera::Stage;
 
+bool tessera::isDeviceKernel(Operation *function) {
+  return function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
+}
+
 std::string tessera::deviceKernelSymbol(StringRef kernel) {
   return (kernel + "_descriptor").str();
 }

@@ -1,7 +1,7 @@
 //===- AttentionSuite.cpp - What attention must do anywhere ---------------===//
 
 #include "test/Runtime/cuda/attention/AttentionSuite.h"
-#include "runtime/cpu/VectorPhilox.h"
+#include "runtime/support/Philox.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 //===- FragmentTest.cpp - Layouts of registers and shared memory ----------===//
 
-#include "runtime/cpu/VectorPhilox.h"
 #include "runtime/cuda/attention/Bf16Tile.h"
 #include "runtime/cuda/attention/DropoutMask.h"
 #include "runtime/cuda/attention/F32Tile.h"
+#include "runtime/support/Philox.h"
 #include "test/Runtime/cuda/attention/Emulator.h"
 
 #include <gtest/gtest.h>
