@@ -32,7 +32,7 @@ static void checkBody(const MappedFile &file, const tsr_abi_header &header) {
   if (header.metadata_bytes > body ||
       header.code_bytes != body - header.metadata_bytes)
     fail(TSR_CORRUPT, "'", file.path(), "' has ", body,
-         " bytes behind the header, which says ", header.metadata_bytes,
+         " bytes after the header, which says ", header.metadata_bytes,
          " of metadata and ", header.code_bytes,
          " of code; the file is torn, copy or compile it again");
   uint64_t hash = hashBytes(file.data() + sizeof header, body);

@@ -1,7 +1,7 @@
 //===- Sharding.h - which elements of a tensor a rank holds -----*- C++ -*-===//
 // The nested ceil-chunk sharding of docs/Artifact.md: in every dimension a rank
 // holds one range of the global indices, at the start of its local dimension;
-// what lies behind is padding.
+// what follows is padding.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_ARTIFACT_SHARDING_H
 #define TESSERA_RUNTIME_ARTIFACT_SHARDING_H
@@ -61,7 +61,7 @@ private:
 /// have none.
 int64_t firstOnAxis(const TensorInfo &tensor, const Mesh &mesh, int64_t axis);
 
-/// True for one rank of all that hold equal copies; a partial tensor's addends
+/// True for one rank of all that hold equal copies; a partial tensor's sums
 /// are no copies of each other.
 bool isFirstReplica(const TensorInfo &tensor, const Mesh &mesh,
                     const std::vector<int64_t> &coordinates);

@@ -50,7 +50,7 @@ struct ScalarUse {
   int64_t scalar;
   int64_t argument; ///< that it is added to; -1: to a buffer's address
 };
-/// Of the call at `position`.
+/// The uses by the call at `position`.
 std::vector<ScalarUse> scalarsOf(const tsr_abi_calls &calls, int64_t position);
 
 /// tsr_abi_run of every device: the frame's entries are the device's.

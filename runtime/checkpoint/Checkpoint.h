@@ -52,7 +52,7 @@ struct FileParts {
   std::vector<int64_t> shape; ///< of each
 };
 FileParts filePartsOf(const TensorInfo &tensor, const std::string &name);
-/// Elements [first, first + count) of tensors of one shape that lie behind each
+/// Elements [first, first + count) of tensors of one shape that lie after each
 /// other.
 void widenParts(const std::vector<const FileTensor *> &parts, int64_t first,
                 int64_t count, double *out);

@@ -69,7 +69,8 @@ struct StateMatch {
   const TensorInfo *tensor;
   std::vector<const FileTensor *> parts;
 
-  /// Its bytes behind each other; `scratch` holds them where the file does not.
+  /// Its bytes, one part after the other; `scratch` holds them where the file
+  /// does not.
   const char *bytes(std::vector<char> &scratch) const {
     if (parts.size() == 1)
       return parts[0]->data;

@@ -54,7 +54,7 @@ struct Message {
 };
 
 /// Who calls a rank's collectives: its program, or the thread that runs what
-/// the program starts. Each meets its own kind.
+/// the program starts. Each is matched by its own kind.
 enum class Lane { Program, Background };
 
 /// One step around the ring of a group: `call.count` elements for the rank
@@ -112,8 +112,8 @@ public:
   virtual Status broadcast(const Collective &call, int64_t root,
                            void *data) = 0;
   virtual Status barrier(const Collective &call) = 0;
-  /// Returns when the receiver has the data. A message meets the receive of the
-  /// same pair, in order; both sides must agree on the bytes.
+  /// Returns when the receiver has the data. A message is matched by the
+  /// receive of the same pair, in order; both sides must agree on the bytes.
   virtual Status send(const Message &message, const void *data) = 0;
   virtual Status receive(const Message &message, void *data) = 0;
 

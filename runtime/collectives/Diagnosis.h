@@ -26,7 +26,7 @@ std::string describeDisagreement(const std::string &axes, int64_t rank,
                                  const Offer &own, int64_t other,
                                  const Offer &theirs);
 
-/// Where a rank is.
+/// Describes where a rank is.
 struct RankPlace {
   bool inside = true; ///< of the program
   int64_t op = -1;    ///< -1: it has not reached one

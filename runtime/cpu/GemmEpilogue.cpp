@@ -1,6 +1,6 @@
 //===- GemmEpilogue.cpp - GELU, its gradient and sums beside a product ----===//
 // For programs that were compiled for a device whose library has them: right
-// first, a loop behind the product.
+// first, a loop after the product.
 
 #include "runtime/cpu/Bf16.h"
 #include "runtime/cpu/GemmProblem.h"
@@ -48,7 +48,7 @@ template <class T> void applyRow(const GemmProblem &p, int64_t row) {
   }
 }
 
-/// In f64, in order: as exact as sums in f32 in any order.
+/// Sums in f64, in order: as exact as sums in f32 in any order.
 template <class In, class Out>
 void addTerms(const GemmProblem &p, int64_t begin, int64_t end) {
   const GemmTerms terms = termsOf(p);

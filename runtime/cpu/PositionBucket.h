@@ -12,12 +12,12 @@
 
 namespace tessera {
 
-/// Requires at least one exact bucket, and maxDistance behind it.
+/// Requires at least one exact bucket, and maxDistance after it.
 struct PositionBuckets {
   int64_t buckets, maxDistance;
   bool causal;
 
-  /// Of one direction; of them those that hold one distance each.
+  /// The buckets of one direction; those of them that hold one distance each.
   int64_t ofDirection() const { return causal ? buckets : buckets / 2; }
   int64_t exact() const { return ofDirection() / 2; }
 

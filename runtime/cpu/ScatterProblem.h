@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// As in TSR_SCATTER_*.
+/// The arguments TSR_SCATTER_* and the buffers of a call.
 struct ScatterProblem {
   int64_t rows, columns, start, valid;
   int64_t dtypeSource, dtypeTable;

@@ -18,7 +18,7 @@ namespace {
 const void *awaitedBufferOf(const Call &call) {
   if (call.entry == TSR_ENTRY_ZIGZAG)
     return call.buffers[call.args[TSR_COLLECTIVE_MAKES_WHOLE] ? 0 : 1];
-  if (call.entry == TSR_ENTRY_ALL_TO_ALL) // gates are behind it
+  if (call.entry == TSR_ENTRY_ALL_TO_ALL) // the gates follow it
     return call.buffers[1];
   return call.buffers[arityOf(call).buffers - 1];
 }

@@ -24,7 +24,7 @@ public:
 
   /// Looked up once; throws TSR_CORRUPT if the image has no such function.
   CUfunction find(const tsr_abi_device_kernel &kernel);
-  /// The kernel and those behind it.
+  /// The kernel and those that follow it.
   void launch(const tsr_abi_device_kernel &kernel, void *const *buffers,
               const int64_t *scalars, void *workspace, cudaStream_t stream);
   /// "code for this GPU", or "PTX compiled by the driver: ..."

@@ -12,7 +12,7 @@ namespace {
 constexpr int threads = 128;
 // Rows loaded before they are added: hides the latency of memory.
 constexpr int ahead = 8;
-constexpr uint32_t nowhere = UINT32_MAX; // sorts behind every table row
+constexpr uint32_t nowhere = UINT32_MAX; // sorts after every table row
 
 /// Parts of the workspace, each a multiple of 256 bytes.
 struct Sorting {

@@ -13,7 +13,7 @@ namespace tessera {
 struct DataOptions {
   std::string format = "auto";
   int64_t sequence = 0, vocabulary = 0, seed = 0;
-  int64_t target = 0; ///< Tokens of a target behind each sequence; 0: none.
+  int64_t target = 0; ///< Tokens of a target after each sequence; 0: none.
 
   /// Tokens that a step reads, and from one record to the next.
   int64_t columns() const { return sequence + (target ? target : 1); }
@@ -21,7 +21,7 @@ struct DataOptions {
 };
 
 /// Files joined to one stream of tokens, cut into sequences of `sequence`
-/// tokens and the one behind, or into pairs of a sequence and its target; read
+/// tokens and the one after, or into pairs of a sequence and its target; read
 /// in an order that is a permutation in each epoch.
 class Data {
 public:

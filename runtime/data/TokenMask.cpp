@@ -17,7 +17,7 @@ static double fraction(uint32_t word) { return word / 4294967296.0; }
 TokenMask::TokenMask(const Model &model, int64_t seed, int64_t step)
     : model(model), key(tsr_abi_stream(seed, step, maskStream)) {}
 
-/// Words 3i to 3i + 2 belong to position i, those behind them to sequences.
+/// Words 3i to 3i + 2 belong to position i, those after them to sequences.
 bool TokenMask::isPredicted(int64_t index) const {
   uint64_t positions = 3 * static_cast<uint64_t>(model.batch * model.sequence);
   int64_t row = index / model.sequence, column = index % model.sequence;

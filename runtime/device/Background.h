@@ -25,9 +25,9 @@ public:
 
   /// `buffer` names the job until it is waited for; `trace` may be null.
   void start(int64_t op, const void *buffer, Job job, OpTrace *trace);
-  /// Until the job of that buffer is done: its status.
+  /// Waits until the job of that buffer is done; returns its status.
   Status wait(const void *buffer);
-  /// Until nothing runs any more, whatever came of it.
+  /// Waits until nothing runs any more, whatever came of it.
   void drain();
 
 private:

@@ -41,7 +41,7 @@ void checkDeviceName(const std::string &name);
 /// plug-in; TSR_MISMATCH: a plug-in of another build. A plug-in stays loaded.
 std::shared_ptr<Device> openDevice(const std::string &name);
 
-/// The same from one file; the name may be a path.
+/// Opens a plug-in from one file; the name may be a path.
 std::shared_ptr<Device> openPlugin(const std::string &device,
                                    const std::string &file);
 

@@ -34,7 +34,7 @@ struct RankThreads::State {
     return round >= number;
   }
 
-  /// Wakes outside of the mutex: who wakes would meet it at once.
+  /// Notifies outside of the mutex: a thread that wakes would wait for it.
   void finish(int64_t rank, Status status) {
     bool isLast;
     {

@@ -16,7 +16,7 @@ class Session {
 public:
   /// TSR_UNSUPPORTED, TSR_NOT_FOUND (plug-in), TSR_OUT_OF_MEMORY.
   Session(const Artifact &artifact, const SessionOptions &options);
-  /// On a device that is open already.
+  /// A session on a device that is open already.
   Session(const Artifact &artifact, const SessionOptions &options,
           std::shared_ptr<Device> device);
   // With several processes what follows is collective where it says so: all
@@ -63,7 +63,7 @@ public:
 
   /// Runs `body` on every local rank's thread; throws the first failure.
   void onEveryRank(const std::function<void(Rank &)> &body);
-  /// After the state was replaced: what comes next.
+  /// Sets the next step after the state was replaced.
   void resumeAt(int64_t step, int64_t seed);
   /// TSR_ABORTED with the first message once a step has failed.
   void checkAlive() const;

@@ -36,7 +36,7 @@ struct SessionCore {
   Status failure() const { return communicator().failure(); }
 };
 
-/// Checks, meets the other processes, and makes the ranks without their
+/// Checks, finds the other processes, and makes the ranks without their
 /// devices. `device`: null opens the one that the options name.
 std::shared_ptr<SessionCore> makeCore(const Artifact &artifact,
                                       const SessionOptions &options,

@@ -43,7 +43,7 @@ static Tokens changed(const Tokens &tokens, const Change &change) {
 }
 
 /// The decoder predicts each label from those before it (Hugging Face's
-/// _shift_right): behind the start token, with padding for ignored ones.
+/// _shift_right): after the start token, with padding for ignored ones.
 static Tokens shiftedRight(const Decoder &decoder, const Tokens &labels) {
   auto start = static_cast<int32_t>(decoder.start);
   auto padding = static_cast<int32_t>(decoder.padding);

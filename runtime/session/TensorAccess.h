@@ -16,7 +16,7 @@ using Ranks = std::vector<std::unique_ptr<Rank>>;
 
 // Of the two that follow the process with rank 0 gets the result; with several
 // processes all make the same calls, and give nothing the others need not.
-/// values[elements]: shards put together, partial addends added in rank order.
+/// values[elements]: shards put together, partial sums added in rank order.
 void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values);
 /// The stored bytes of a tensor that is not partial.
 void readGlobalBytes(const Ranks &ranks, const TensorInfo &tensor, char *bytes);
@@ -33,18 +33,18 @@ void zeroTensor(const Rank &rank, const TensorInfo &tensor);
 using Source = std::function<void(int64_t first, int64_t count, double *out)>;
 
 /// Fills the rank's part of a tensor: padding with zeros; where the tensor is
-/// partial, the first addend is the value and the others are zero. `via` is the
-/// type that values are rounded to first (a bf16 parameter: its f32 master's),
-/// or negative. Runs on the rank's threads.
+/// partial, the first partial sum is the value and the others are zero. `via`
+/// is the type that values are rounded to first (a bf16 parameter: its f32
+/// master's), or negative. Runs on the rank's threads.
 void writeShard(const Rank &rank, const TensorInfo &tensor,
                 const Source &source, int via = -1);
 /// Gives elements [first, first + count) of a global tensor of i32.
 using Tokens = std::function<void(int64_t first, int64_t count, int32_t *out)>;
 
-/// The same of a tensor of i32, in place.
+/// Writes a tensor of i32 likewise, in place.
 void writeTokens(const Rank &rank, const TensorInfo &tensor,
                  const Tokens &tokens);
-/// The same from stored bytes; `bytes` is the whole global tensor.
+/// Writes a tensor from stored bytes; `bytes` is the whole global tensor.
 void writeShardBytes(const Rank &rank, const TensorInfo &tensor,
                      const char *bytes);
 

@@ -60,7 +60,7 @@ private:
 
 bool isDirectory(const std::string &path);
 bool isFile(const std::string &path);
-/// Also the missing parents.
+/// Creates the missing parents, too.
 void createDirectories(const std::string &path);
 /// Removes a directory and the files in it; silent, for clean-up.
 void removeDirectory(const std::string &path) noexcept;

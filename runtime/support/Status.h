@@ -32,7 +32,7 @@ public:
   Status status;
 };
 
-/// The parts written one behind the other, independent of the user's locale.
+/// The parts written one after the other, independent of the user's locale.
 template <class... Parts> std::string concat(const Parts &...parts) {
   std::ostringstream stream;
   stream.imbue(std::locale::classic());

@@ -66,7 +66,7 @@ public:
   bool isGone(int64_t peer) const { return others[peer].gone.load(); }
   /// "rank 2 is missing, it is in ..."; asks, and waits a moment.
   std::string missing(int64_t peer);
-  /// Where all other ranks are; asks.
+  /// Asks all other ranks where they are, and describes that.
   std::string describeOthers();
 
 private:

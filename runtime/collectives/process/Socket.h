@@ -13,7 +13,7 @@
 namespace tessera {
 
 using Deadline = std::chrono::steady_clock::time_point;
-/// For poll(2): at least 0.
+/// The time left, for poll(2); at least 0.
 int millisecondsUntil(Deadline deadline);
 
 class Socket {
@@ -45,7 +45,7 @@ struct Address {
 /// "node0:29501", "[::1]:29501". TSR_INVALID_ARGUMENT.
 Address parseAddress(const std::string &text);
 
-/// On all interfaces; port 0: any that is free.
+/// Listens on all interfaces; port 0 takes any that is free.
 Socket listenOn(int port);
 int portOf(const Socket &listener);
 /// The other side's address, in numbers.

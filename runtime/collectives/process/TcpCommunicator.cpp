@@ -30,8 +30,8 @@ std::string differentMessage(const ProcessWorld &, const TcpCall &own,
       std::strcmp(theirs.kind, sends ? "receive" : "send") == 0)
     return "";
   return concat("message ", own.where, ": ", own.offer.kind, " of ",
-                own.offer.call.count, " bytes meets ", theirs.kind, " of ",
-                theirs.call.count, " bytes");
+                own.offer.call.count, " bytes is matched by ", theirs.kind,
+                " of ", theirs.call.count, " bytes");
 }
 
 /// Elements [begin, end) of a member's part.
@@ -102,8 +102,8 @@ Status TcpCommunicator::start(const Group &group, const Offer &offer) {
   return world->failure();
 }
 
-Status TcpCommunicator::meet(const Offer &offer,
-                             const std::vector<Transfer> &transfers) {
+Status TcpCommunicator::exchangeAs(const Offer &offer,
+                                   const std::vector<Transfer> &transfers) {
   TcpCall call{offer, "over " + world->options().mesh.describe(offer.call.axes),
                lane, differentCall};
   return exchange(*world, call, transfers);
@@ -123,7 +123,7 @@ Status TcpCommunicator::reduceWhole(const Group &group, const Collective &call,
       transfers.push_back(
           {group.ranks[i], data, bytes, all + i * bytes, bytes});
   }
-  if (Status status = meet({"all_reduce", call}, transfers); !status.ok())
+  if (Status status = exchangeAs({"all_reduce", call}, transfers); !status.ok())
     return status;
   reduceRange({call.dtype, call.reduction, sources}, 0, call.count, {data}, 0);
   return {};
@@ -138,7 +138,7 @@ Status TcpCommunicator::reduceParts(const Group &group, const Collective &call,
   int64_t ownBytes = (own.end - own.begin) * element;
   unsigned char *ownData = bytes + own.begin * element;
   unsigned char *all = scratch(ownBytes * size);
-  std::vector<Transfer> addends, sums;
+  std::vector<Transfer> partials, sums;
   std::vector<const void *> sources;
   for (int64_t i = 0; i < size; ++i) {
     sources.push_back(i == group.member ? ownData : all + i * ownBytes);
@@ -147,15 +147,15 @@ Status TcpCommunicator::reduceParts(const Group &group, const Collective &call,
     Part part = partOf(call.count, size, i);
     unsigned char *at = bytes + part.begin * element;
     int64_t length = (part.end - part.begin) * element;
-    addends.push_back(
+    partials.push_back(
         {group.ranks[i], at, length, all + i * ownBytes, ownBytes});
     sums.push_back({group.ranks[i], ownData, ownBytes, at, length});
   }
-  if (Status status = meet({"all_reduce", call}, addends); !status.ok())
+  if (Status status = exchangeAs({"all_reduce", call}, partials); !status.ok())
     return status;
   reduceOn(threads, {call.dtype, call.reduction, sources}, own.end - own.begin,
            {ownData});
-  return meet({"all_reduce", call}, sums);
+  return exchangeAs({"all_reduce", call}, sums);
 }
 
 Status TcpCommunicator::allReduce(const Collective &call, void *data) {
@@ -181,7 +181,7 @@ Status TcpCommunicator::allGather(const Collective &call, const void *src,
   for (int64_t i = 0; i < group.size(); ++i)
     if (i != group.member)
       transfers.push_back({group.ranks[i], src, bytes, all + i * bytes, bytes});
-  if (Status status = meet({"all_gather", call}, transfers); !status.ok())
+  if (Status status = exchangeAs({"all_gather", call}, transfers); !status.ok())
     return status;
   for (int64_t i = 0; i < group.size(); ++i) {
     const void *from = i == group.member ? src : all + i * bytes;
@@ -199,7 +199,7 @@ Status TcpCommunicator::reduceScatter(const Collective &call, const void *src,
   int64_t row = call.count * dtypeBytes(call.dtype), bytes = call.outer * row;
   int64_t size = group.size();
   auto *from = static_cast<const unsigned char *>(src);
-  // Members' rows in one piece: what goes out, behind it what comes in.
+  // Members' rows in one piece: what goes out, then what comes in.
   unsigned char *packed = scratch(2 * size * bytes);
   unsigned char *arrived = packed + size * bytes;
   std::vector<Transfer> transfers;
@@ -217,7 +217,8 @@ Status TcpCommunicator::reduceScatter(const Collective &call, const void *src,
       transfers.push_back(
           {group.ranks[i], out, bytes, arrived + i * bytes, bytes});
   }
-  if (Status status = meet({"reduce_scatter", call}, transfers); !status.ok())
+  if (Status status = exchangeAs({"reduce_scatter", call}, transfers);
+      !status.ok())
     return status;
   reduceOn(threads, {call.dtype, call.reduction, sources},
            call.outer * call.count, {dst});
@@ -245,7 +246,7 @@ Status TcpCommunicator::allToAll(const Collective &call, const void *src,
       transfers.push_back(
           {group.ranks[i], out, bytes, arrived + i * bytes, bytes});
   }
-  if (Status status = meet({"all_to_all", call}, transfers); !status.ok())
+  if (Status status = exchangeAs({"all_to_all", call}, transfers); !status.ok())
     return status;
   for (int64_t i = 0; i < size; ++i)
     copyRows(to.count, to.bytes, arrived + i * bytes, to.bytes,
@@ -272,7 +273,7 @@ Status TcpCommunicator::broadcast(const Collective &call, int64_t root,
     if (i != group.member)
       transfers.push_back(transfer);
   }
-  return meet(offer, transfers);
+  return exchangeAs(offer, transfers);
 }
 
 Status TcpCommunicator::barrier(const Collective &call) {
@@ -284,7 +285,7 @@ Status TcpCommunicator::barrier(const Collective &call) {
   for (int64_t i = 0; i < group.size(); ++i)
     if (i != group.member)
       transfers.push_back({group.ranks[i]});
-  return meet(offer, transfers);
+  return exchangeAs(offer, transfers);
 }
 
 Status TcpCommunicator::message(const char *kind, const Message &message,

@@ -51,7 +51,7 @@ private:
   };
   const Group &groupOf(int64_t axes);
   Status start(const Group &group, const Offer &offer);
-  Status meet(const Offer &offer, const std::vector<Transfer> &transfers);
+  Status exchangeAs(const Offer &offer, const std::vector<Transfer> &transfers);
   Status reduceWhole(const Group &group, const Collective &call, void *data);
   Status reduceParts(const Group &group, const Collective &call, void *data);
   Status message(const char *kind, const Message &message, Transfer transfer);

@@ -82,10 +82,10 @@ Status RankBarriers::checkMessage(const Seat &seat) const {
   const Offer &own = seat.group->offer(seat.member);
   const Offer &other = seat.group->offer(1 - seat.member);
   if (own.call.count != other.call.count)
-    world.abort(
-        {TSR_INTERNAL, concat("message ", fromTo({}, waitAt(seat)), ": ",
-                              own.kind, " of ", own.call.count, " bytes meets ",
-                              other.kind, " of ", other.call.count, " bytes")});
+    world.abort({TSR_INTERNAL,
+                 concat("message ", fromTo({}, waitAt(seat)), ": ", own.kind,
+                        " of ", own.call.count, " bytes is matched by ",
+                        other.kind, " of ", other.call.count, " bytes")});
   return world.failure();
 }
 

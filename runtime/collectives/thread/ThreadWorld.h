@@ -52,7 +52,7 @@ public:
   bool failed() const { return first.failed(); }
   Status failure() const { return first.get(); }
 
-  /// Where all ranks but one are.
+  /// Describes where all ranks but one are.
   std::string describeOthers(int64_t rank) const;
 
   void reached(int64_t rank, int64_t op);

@@ -1,4 +1,4 @@
-//===- BiasKernels.h - Before and behind attention with a bias --*- C++ -*-===//
+//===- BiasKernels.h - Before and after attention with a bias ---*- C++ -*-===//
 #ifndef TESSERA_RUNTIME_CUDA_ATTENTION_BIASKERNELS_H
 #define TESSERA_RUNTIME_CUDA_ATTENTION_BIASKERNELS_H
 

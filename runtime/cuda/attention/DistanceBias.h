@@ -20,7 +20,7 @@ TSR_HOST_DEVICE constexpr int biasRows(bool bf16, int64_t headDim) {
   return bf16 && headDim > 64 ? 128 : 64;
 }
 constexpr int kBiasStream = 32;
-/// Elements before and behind the distances that occur: the last tiles of keys
+/// Elements before and after the distances that occur: the last tiles of keys
 /// and of queries reach there.
 constexpr int kBiasMargin = 128;
 
@@ -38,7 +38,7 @@ struct DistanceBias {
   bool causal;
   int64_t parts; /* blocks of backward of a head */
 
-  /// Of a key `distance` positions before its query.
+  /// The bucket of a key `distance` positions before its query.
   TSR_HOST_DEVICE constexpr int bucketOf(int distance) const {
     const int first = !causal && distance < 0 ? perDirection : 0;
     const int far = distance < 0 ? (causal ? 0 : -distance) : distance;

@@ -62,7 +62,7 @@ typename Launcher::Status runForwardOf(const AttentionParams &p, bool bf16,
   return bf16 ? runBf16Forward<F>(p, on) : runF32Forward<F>(p, on);
 }
 
-/// Both sides, which do not touch each other's results.
+/// Runs both sides, which do not touch each other's results.
 template <Form F, typename Launcher>
 typename Launcher::Status runSides(const AttentionParams &p, bool bf16,
                                    const Launcher &on) {
@@ -98,7 +98,7 @@ typename Launcher::Status runBiasedSides(const AttentionParams &p, bool bf16,
   return status;
 }
 
-/// delta first.
+/// Runs backward; delta is computed first.
 template <typename Launcher>
 typename Launcher::Status runBackward(const AttentionParams &p, bool bf16,
                                       const Launcher &on) {

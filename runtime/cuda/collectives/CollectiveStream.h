@@ -17,11 +17,11 @@ public:
   explicit CollectiveStream(cudaStream_t program) : program(program) {}
 
   cudaStream_t get() const { return stream.get(); }
-  /// What is queued from here on runs behind what the program has queued.
+  /// What is queued from here on runs after what the program has queued.
   void fork();
   /// What has been queued is done when `join` of the same buffer is reached.
   void finish(const void *buffer) { done[buffer].record(stream.get()); }
-  /// The program goes on behind what was finished; TSR_INTERNAL if nothing was.
+  /// The program goes on after what was finished; TSR_INTERNAL if nothing was.
   void join(const void *buffer);
 
 private:

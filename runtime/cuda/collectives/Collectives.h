@@ -52,7 +52,7 @@ public:
   virtual void startWaiting() {}
   /// A failure of queued work, while the rank waits.
   virtual Status poll() = 0;
-  /// For people.
+  /// A description for people.
   virtual std::string describe() const = 0;
 };
 

@@ -38,7 +38,7 @@ template <bool ByRows, bool Aligned> struct Bf16Operand {
   }
 
   /// Copies the tile at k, whose rows have been found. Complete when its group
-  /// has arrived, behind a barrier.
+  /// has arrived, after a barrier.
   template <typename Exec> TSR_DEVICE void load(unsigned char *tile, int k) {
     const int row = Exec::thread() / kPieces, piece = Exec::thread() % kPieces;
     const int column = (ByRows ? k : first) + piece * kBf16PerPiece;

@@ -42,7 +42,7 @@ template <Product P> struct F32Product {
       loadStage<Exec>(left, right, tile, 0, stages);
     TSR_NO_UNROLL
     for (int s = 0; s < steps; ++s) {
-      // Behind this barrier stage s is there and s - 1 is not read any more.
+      // After this barrier stage s is there and s - 1 is not read any more.
       Exec::copyWait();
       Exec::barrier();
       if (s + 1 < steps)

@@ -14,7 +14,7 @@ static constexpr int64_t kMost = (int64_t(1) << 31) - 1024;
 /// Blocks along y of a grid (CUDA C++ Programming Guide, "Technical
 /// Specifications per Compute Capability").
 static constexpr int64_t kMostExperts = 65535;
-/// Of a result's tiles, on tensor cores or not.
+/// The sizes of a result's tiles, on tensor cores or not.
 static constexpr int64_t kLeastTile = 64;
 
 static bool isProduct(const RoutedProblem &p) {

@@ -57,7 +57,7 @@ private:
 };
 
 /// A block lists an expert's tokens, in order: warps count those of their
-/// stretch, then write them behind those of the warps before. No atomics.
+/// stretch, then write them after those of the warps before. No atomics.
 struct ListRows {
   static constexpr int kThreads = 512, kMinBlocks = 1;
   static constexpr int kWarps = kThreads / kWarp;

@@ -61,7 +61,7 @@ template <Product P, typename Out, bool Aligned> struct TensorCoreProduct {
       load(s);
     TSR_NO_UNROLL
     for (int s = 0; s < steps; ++s) {
-      // Behind this barrier stage s is there and s - 1 is not read any more.
+      // After this barrier stage s is there and s - 1 is not read any more.
       Exec::template copyWaitGroups<kStages - 2>();
       Exec::barrier();
       load(s + kStages - 1);

@@ -30,7 +30,7 @@ void NcclCollectives::announce(int entry, const Collective &call) {
   if (entry == TSR_ENTRY_ZIGZAG)
     elements = 2 * call.outer * call.count; // the halves of a slice
   if (entry == TSR_ENTRY_ALL_TO_ALL)
-    elements *= 2 * call.rows; // what goes out, behind it what comes in
+    elements *= 2 * call.rows; // what goes out, then what comes in
   else if (call.outer == 1)
     return;
   stagingNeeded = std::max(stagingNeeded, elements * dtypeBytes(call.dtype));

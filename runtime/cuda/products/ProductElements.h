@@ -1,4 +1,4 @@
-//===- ProductElements.h - elements before and behind a product -*- C++ -*-===//
+//===- ProductElements.h - elements before and after a product --*- C++ -*-===//
 // What the library does not do: C from the bias, GELU, its gradient, sums of an
 // operand. A kernel or, in tests, a loop goes through the elements.
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- ProductKernels.cu - before and behind a product --------------------===//
+//===- ProductKernels.cu - before and after a product ---------------------===//
 
 #include "runtime/cuda/products/MatrixProducts.h"
 #include "runtime/cuda/products/ProductElements.h"

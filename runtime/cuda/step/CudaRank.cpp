@@ -183,7 +183,7 @@ Status CudaRank::runStep(const ProgramStep &step) {
   return queueStep(step);
 }
 
-/// The program's stream ends behind the other, unless the step broke off.
+/// The program's stream ends after the other, unless the step broke off.
 cudaError_t CudaRank::progress() const {
   cudaError_t error = cudaStreamQuery(stream.get());
   return error == cudaSuccess ? cudaStreamQuery(communication.get()) : error;

@@ -30,7 +30,7 @@ class StepResults {
 public:
   explicit StepResults(const Rank &rank);
 
-  /// At the end of a step's work.
+  /// Queues the copies at the end of a step's work.
   void queue(const unsigned char *arena, cudaStream_t stream) const;
   /// What was queued is here; until the arena may differ from it.
   void hold() { isHeld = true; }

@@ -1,6 +1,6 @@
 //===- OpTimes.h - when each op of a step ran on the GPU --------*- C++ -*-===//
 // Of a step that is traced: it is queued call by call, with an event before and
-// one behind what each op puts into a stream. The host is ahead of the GPU
+// one after what each op puts into a stream. The host is ahead of the GPU
 // where ops take longer than to queue them; elsewhere a time is the host's.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CUDA_STEP_OPTIMES_H
@@ -19,7 +19,7 @@ public:
   explicit OpTimes(cudaStream_t program);
 
   void begin(int64_t op, cudaStream_t stream);
-  /// Of what was begun last.
+  /// Ends the op that was begun last.
   void end(cudaStream_t stream);
   /// When the streams are done.
   void report(RankTrace &trace) const;

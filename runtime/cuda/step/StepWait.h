@@ -14,7 +14,7 @@ class StepWait {
 public:
   using Duration = std::chrono::nanoseconds;
 
-  /// Before the next question, `waited` behind the first.
+  /// The time to sleep before the next query, `waited` after the first.
   Duration napAfter(Duration waited) const {
     using namespace std::chrono_literals;
     Duration asleep = last - last / 8 - waited;
@@ -22,7 +22,7 @@ public:
       return std::min<Duration>(asleep, longest);
     return waited < last + last / 8 + 2ms ? Duration(0) : shortest;
   }
-  /// The step ended `waited` behind the first question.
+  /// The step ended `waited` after the first query.
   void ended(Duration waited) { last = waited; }
 
   /// A thread does not wake earlier; failures are not seen in between.

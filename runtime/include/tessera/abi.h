@@ -21,7 +21,7 @@ extern "C" {
 /* ------------------------------------------------------------- artifact ---
  * A `.tsr` file is: this header (little endian), `metadata_bytes` of UTF-8
  * JSON (docs/Artifact.md describes it), `code_bytes` of an ELF shared object.
- * `hash` is XXH3-64 of everything behind the header, seed 0. */
+ * `hash` is XXH3-64 of everything after the header, seed 0. */
 #define TSR_ARTIFACT_MAGIC "TESSERA" /* 8 bytes with the final zero */
 typedef struct tsr_abi_header {
   char magic[8];
@@ -64,7 +64,7 @@ typedef struct tsr_abi_device_kernel {
   int64_t shared_bytes; /* dynamic shared memory of a block */
   int64_t buffers;
   int64_t scalars;
-  /* Runs behind it with the same parameters; null: none. */
+  /* Runs after it with the same parameters; null: none. */
   const struct tsr_abi_device_kernel *next;
 } tsr_abi_device_kernel;
 
@@ -118,10 +118,10 @@ enum {
 typedef struct tsr_abi_call {
   int32_t entry;     /* TSR_ENTRY_* */
   int32_t kernel;    /* its number; it is buffers[0]. -1: none */
-  int32_t buffers;   /* words behind this */
+  int32_t buffers;   /* words after this */
   int32_t arguments; /* of the entry */
   int32_t first;     /* of these in the table of all */
-  int32_t computed;  /* words behind those of buffers */
+  int32_t computed;  /* words after those of buffers */
 } tsr_abi_call;
 
 /* A buffer's word: its offset in the arena, and above TSR_BUFFER_OFFSET_BITS

@@ -109,7 +109,7 @@ typedef struct tsr_schedule {
 
 /* What one step reads, each [batch, sequence] in C order, for the whole global
  * batch; labels of an encoder-decoder model are [batch, target], and its
- * decoder reads them shifted right behind the start token. */
+ * decoder reads them shifted right after the start token. */
 typedef struct tsr_batch {
   size_t size; /* sizeof(tsr_batch) */
   const int32_t *ids;
@@ -219,7 +219,7 @@ typedef struct tsr_data_options {
   int64_t sequence;   /* tokens of one sequence */
   int64_t vocabulary; /* a larger token id is an error */
   int64_t seed;       /* of the order */
-  int64_t target;     /* tokens of a target behind each sequence; 0: none */
+  int64_t target;     /* tokens of a target after each sequence; 0: none */
 } tsr_data_options;
 
 /* Memory-maps `paths` and joins them. TSR_NOT_FOUND; TSR_CORRUPT (bad header,
@@ -229,7 +229,7 @@ tsr_status tsr_data_open(const char *const *paths, size_t count,
 void tsr_data_destroy(tsr_data *data);
 /* Tokens in all files together. */
 int64_t tsr_data_tokens(const tsr_data *data);
-/* The global batch of a step, [batch, sequence + 1], where the token behind a
+/* The global batch of a step, [batch, sequence + 1], where the token after a
  * sequence is the first of the next, or with targets [batch, sequence + target]
  * of records that share no token; a function of the seed, the step and the
  * batch alone. Each epoch visits every sequence once. */
