@@ -102,6 +102,7 @@ private:
     Fate fate;
   };
 
+  void declareCommands();
   CLI::App *command(Command command, const char *name, const char *what);
   void addModel(CLI::App *sub);
   void addPlan(CLI::App *sub, Extent extent);
@@ -239,6 +240,10 @@ CommandLine::CommandLine(DriverOptions &options) : options(options) {
     return "error: " + what + "; see --help\n";
   });
   app.set_version_flag("--version", "tessera " TESSERA_VERSION);
+  declareCommands();
+}
+
+void CommandLine::declareCommands() {
   CLI::App *doctor = command(Command::Doctor, "doctor",
                              "What is installed, what works, what is missing");
   CLI::App *import = command(Command::Import, "import",

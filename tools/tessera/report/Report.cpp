@@ -58,7 +58,7 @@ void Report::readModel(const json::Object &root) {
   recompute = stringOf(again, "mode");
   if (int64_t count = integerOf(again, "layers", -1); count >= 0)
     recompute += ", first " + std::to_string(count) + " layers";
-  if (recompute == "none")
+  if (recompute == nameOf(Recompute::None))
     recompute.clear();
   if (const json::Array *axes = root.getArray("mesh"))
     for (const json::Value &axis : *axes) {
