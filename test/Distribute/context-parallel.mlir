@@ -29,9 +29,9 @@ func.func @loss(%x: !x {nn.data = "x", nn.dims = "bsh"}, %w: tensor<16x4x4xf32> 
   // ULYSSES: dist.convert all_to_all %{{.*}} on "cp" : tensor<2x8x4x4xf32, #dist<cp: S(2:1), tp: S(2)>>
   // ULYSSES-SAME: -> tensor<2x8x4x4xf32, #dist<cp: S(1), tp: S(2)>>
   // RING-NOT: dist.convert {{.*}}"cp" : tensor<2x8x4x4xf32
-  // RING: nn.attention {{.*}}dist.ring = "cp"{{.*}}
+  // RING: nn.attention {{.*}}dist.ring = "cp"
   // RING-SAME: -> (tensor<2x8x4x4xf32, #dist<cp: S(1), tp: S(2)>>, tensor<2x4x8xf32, #dist<cp: S(2), tp: S(1)>>)
-  // BACK: nn.attention_grad {{.*}}dist.ring = "cp"{{.*}}
+  // BACK: nn.attention_grad {{.*}}dist.ring = "cp"
   // BACK-SAME: -> (tensor<2x8x4x4xf32, #dist<cp: S(1), tp: S(2)>>, tensor<2x8x4x4xf32, #dist<cp: S(1), tp: S(2)>>,
   // BACK-SAME: tensor<2x8x4x4xf32, #dist<cp: S(1), tp: S(2)>>)
   %y, %lse = nn.attention %q, %q, %q {causal, scale = 0.25 : f64, nn.tag = #nn.tag<attention>}

@@ -297,3 +297,14 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return
   }
 }
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @unknown_kind(%x: tensor<8x4xf32>) {
+    // expected-error @+2 {{to be one of: enter, leave, all_reduce, all_gather, reduce_scatter, all_slice}}
+    // expected-error @+1 {{failed to parse}}
+    %y = dist.convert slice %x on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: S(0)>>
+    return
+  }
+}

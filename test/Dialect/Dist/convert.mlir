@@ -1,5 +1,6 @@
 // Every row of the table of conversions, and the second level of a dimension that two axes cut.
 // RUN: tessera-opt -split-input-file %s | tessera-opt -split-input-file | FileCheck %s
+// RUN: tessera-opt -split-input-file -mlir-print-op-generic %s | tessera-opt -split-input-file | FileCheck %s
 
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   // CHECK-LABEL: @invariant_to_replicated

@@ -59,7 +59,7 @@ func.func @library(%a: tensor<4x16xf32>, %b: tensor<16x8xf32>, %bias: tensor<8xf
   %dw, %db = rt.gemm %a, %b summing b
       {m = 4 : i64, n = 8 : i64, k = 16 : i64, lda = 16 : i64, ldb = 8 : i64, ldc = 8 : i64, trans_a = false,
       trans_b = false} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> sums tensor<8xf32>
-  // CHECK: rt.scatter_add %{{.*}}, %{{.*}} into %{{.*}} at %{{.*}}, %{{.*}}
+  // CHECK: rt.scatter_add %{{.*}}, %{{.*}} into %{{.*}} at %{{.*}}, %
   // CHECK-SAME: : tensor<4x8xf32>, tensor<4xi32>, tensor<16x8xf32> -> tensor<16x8xf32>
   %s = rt.scatter_add %c, %ids into %b at %i, %i : tensor<4x8xf32>, tensor<4xi32>, tensor<16x8xf32> -> tensor<16x8xf32>
   // CHECK: rt.launch @kernel(%{{.*}}) scalars(%{{.*}}) {count = 4 : i64, grain = 1 : i64} : (tensor<4x8xf32>)

@@ -70,7 +70,9 @@ def Dist_ConversionKind : I32EnumAttr<"ConversionKind", "kind of a conversion", 
 }
 
 def Dist_ConversionKindAttr
-    : EnumAttr<Dist_Dialect, Dist_ConversionKind, "conversion_kind">;
+    : EnumAttr<Dist_Dialect, Dist_ConversionKind, "conversion_kind"> {
+  let assemblyFormat = "`` $value"; // No second space after the op's name.
+}
 
 def Dist_MeshAttr : AttrDef<Dist_Dialect, "Mesh"> {
   let mnemonic = "mesh";
