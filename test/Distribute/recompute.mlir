@@ -26,7 +26,7 @@
 
 // ONE: %[[X1:.*]] = nn.einsum "bf,fh->bh"
 // ONE: %[[P1:.*]] = nn.einsum "bh,hf->bf" %[[X1]],
-// ONE-NOT: nn.einsum {{.*}}"recompute"
+// ONE-NOT: nn.einsum {{.*}}<recompute>
 // ONE: nn.map relu %[[P1]] {nn.phase = #nn.phase<recompute>}
 // ONE: %[[P0:.*]] = nn.einsum "bh,hf->bf" %{{.*}} {nn.phase = #nn.phase<recompute>}
 // ONE-NEXT: nn.map relu %[[P0]] {nn.phase = #nn.phase<recompute>}
@@ -37,7 +37,7 @@
 // ALL: %[[P1:.*]] = nn.einsum "bh,hf->bf" %[[X1]], %{{.*}} {nn.phase = #nn.phase<recompute>}
 // ALL: nn.map_grad relu %{{.*}}, %[[P1]] {nn.phase = #nn.phase<backward>}
 // ALL: nn.einsum "bh,hf->bf" %{{.*}} {nn.phase = #nn.phase<recompute>}
-// ALL-NOT: nn.einsum {{.*}}"recompute"
+// ALL-NOT: nn.einsum {{.*}}<recompute>
 module {
   func.func @loss(%w: tensor<8x32xf32> {nn.param = "w"}, %v: tensor<32x8xf32> {nn.param = "v"},
       %x: tensor<4x8xf32> {nn.data = "x"}) -> tensor<f32> {
