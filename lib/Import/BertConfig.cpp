@@ -1,8 +1,8 @@
 //===- BertConfig.cpp - reads and checks the keys of a BERT config --------===//
 
 #include "lib/Import/BertConfig.h"
+#include "lib/Import/Activation.h"
 #include "lib/Import/ConfigKeys.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -29,26 +29,6 @@ static const ConfigKeys kKeys = {
     kRequired,     kOptional,
     kHarmless,     kUnsupported,
     kArchitectures};
-
-static LogicalResult readActivation(const ConfigFile &file,
-                                    nn::Function &function) {
-  std::string name = "gelu";
-  if (failed(file.read("hidden_act", name)))
-    return failure();
-  auto found =
-      llvm::StringSwitch<std::optional<nn::Function>>(name)
-          .Case("gelu", nn::Function::Gelu)
-          .Cases({"gelu_new", "gelu_pytorch_tanh"}, nn::Function::GeluTanh)
-          .Case("relu", nn::Function::Relu)
-          .Case("silu", nn::Function::Silu)
-          .Default(std::nullopt);
-  if (!found)
-    return file.error("hidden_act")
-           << "unknown activation '" << name
-           << "'; use gelu, gelu_new, gelu_pytorch_tanh, relu or silu";
-  function = *found;
-  return success();
-}
 
 static LogicalResult readSizes(const ConfigFile &file, BertConfig &config) {
   Bounds<int64_t> size = {1, kMaximalSize};
@@ -100,7 +80,10 @@ int64_t tessera::defaultMaskToken(int64_t vocabulary) {
 FailureOr<BertConfig> tessera::readBert(const ConfigFile &file) {
   BertConfig config;
   if (failed(checkKeys(file, kKeys)) || failed(readSizes(file, config)) ||
-      failed(readActivation(file, config.activation)) ||
+      failed(readActivation(
+          file, "hidden_act",
+          {"gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "silu"},
+          config.activation)) ||
       failed(readNumbers(file, config)))
     return failure();
   return config;

@@ -121,15 +121,7 @@ Value GPT2Builder::logits(Value x) {
   enter("ln_f", locations.layers);
   x = norm("ln_f", x);
   enter("head", locations.embedding);
-  Value w = table;
-  if (!config.tied)
-    w = parameter({"lm_head.weight",
-                   "vh",
-                   {config.vocabulary, config.hidden},
-                   {},
-                   normal(config.initializerRange),
-                   true});
-  return einsum("bsh,vh->bsv", {x, w});
+  return outputLogits(x, table, config.tied, config.initializerRange);
 }
 
 OwningOpRef<ModuleOp> GPT2Builder::build() {

@@ -1,8 +1,8 @@
 //===- GPT2Config.cpp - reads and checks the keys of a GPT-2 config -------===//
 
+#include "lib/Import/Activation.h"
 #include "lib/Import/ConfigKeys.h"
 #include "lib/Import/GPT2.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -38,25 +38,6 @@ static constexpr llvm::StringLiteral kArchitectures[] = {"GPT2LMHeadModel",
 static const ConfigKeys kKeys = {
     "GPT-2", "a decoder-only GPT-2", kRequired, kOptional, kHarmless,
     {},      kArchitectures};
-
-static LogicalResult readActivation(const ConfigFile &file,
-                                    nn::Function &function) {
-  std::string name = "gelu_new";
-  if (failed(file.read("activation_function", name)))
-    return failure();
-  auto found =
-      llvm::StringSwitch<std::optional<nn::Function>>(name)
-          .Cases({"gelu_new", "gelu_pytorch_tanh"}, nn::Function::GeluTanh)
-          .Case("gelu", nn::Function::Gelu)
-          .Case("relu", nn::Function::Relu)
-          .Default(std::nullopt);
-  if (!found)
-    return file.error("activation_function")
-           << "unknown activation '" << name
-           << "'; use gelu_new, gelu_pytorch_tanh, gelu or relu";
-  function = *found;
-  return success();
-}
 
 static LogicalResult readSizes(const ConfigFile &file, GPT2Config &config) {
   Bounds<int64_t> size = {1, kMaximalSize};
@@ -100,7 +81,9 @@ static LogicalResult readNumbers(const ConfigFile &file, GPT2Config &config) {
 FailureOr<GPT2Config> tessera::readGPT2(const ConfigFile &file) {
   GPT2Config config;
   if (failed(checkKeys(file, kKeys)) || failed(readSizes(file, config)) ||
-      failed(readActivation(file, config.activation)) ||
+      failed(readActivation(file, "activation_function",
+                            {"gelu_new", "gelu_pytorch_tanh", "gelu", "relu"},
+                            config.activation)) ||
       failed(readNumbers(file, config)))
     return failure();
   return config;

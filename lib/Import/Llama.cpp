@@ -90,15 +90,7 @@ Value LlamaBuilder::logits(Value x) {
   enter("norm", locations.layers);
   x = norm("model.norm", x);
   enter("head", locations.embedding);
-  Value w = embeddings;
-  if (!config.tied)
-    w = parameter({"lm_head.weight",
-                   "vh",
-                   {config.vocabulary, config.hidden},
-                   {},
-                   normal(config.initializerRange),
-                   true});
-  return einsum("bsh,vh->bsv", {x, w});
+  return outputLogits(x, embeddings, config.tied, config.initializerRange);
 }
 
 OwningOpRef<ModuleOp> LlamaBuilder::build() {

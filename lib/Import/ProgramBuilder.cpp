@@ -81,6 +81,18 @@ Value ProgramBuilder::parameter(const Weight &weight) {
   return argument(arguments.size() - dataArguments - tables, type, attrs);
 }
 
+Value ProgramBuilder::outputLogits(Value x, Value embeddings, bool isTied,
+                                   double std) {
+  Value w = embeddings;
+  if (!isTied) {
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(embeddings.getType()).getShape();
+    w = parameter(
+        {"lm_head.weight", "vh", {shape[0], shape[1]}, {}, normal(std), true});
+  }
+  return einsum("bsh,vh->bsv", {x, w});
+}
+
 Value ProgramBuilder::table(StringRef name, StringRef dims,
                             ArrayRef<int64_t> shape, DictionaryAttr init) {
   NamedAttrList attrs;

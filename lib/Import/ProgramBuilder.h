@@ -60,6 +60,11 @@ protected:
 
   /// Its file shape is its shape where none is given.
   mlir::Value parameter(const Weight &weight);
+  /// The logits [batch, sequence, vocabulary] of x. Their weights are the token
+  /// embeddings [vocabulary, hidden] if these are tied, else `lm_head.weight`,
+  /// which is drawn with standard deviation `std`.
+  mlir::Value outputLogits(mlir::Value x, mlir::Value embeddings, bool isTied,
+                           double std);
   /// A constant that the runtime computes from `init`.
   mlir::Value table(llvm::StringRef name, llvm::StringRef dims,
                     llvm::ArrayRef<int64_t> shape, mlir::DictionaryAttr init);

@@ -162,15 +162,7 @@ Value T5Builder::logits(Value x) {
   if (config.scalesOutput)
     x = einsum("bsh->bsh", x,
                1 / std::sqrt(static_cast<double>(config.hidden)));
-  Value w = embeddings;
-  if (!config.tied)
-    w = parameter({"lm_head.weight",
-                   "vh",
-                   {config.vocabulary, config.hidden},
-                   {},
-                   normal(config.initializerFactor),
-                   true});
-  return einsum("bsh,vh->bsv", {x, w});
+  return outputLogits(x, embeddings, config.tied, config.initializerFactor);
 }
 
 OwningOpRef<ModuleOp> T5Builder::build() {

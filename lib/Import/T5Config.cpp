@@ -1,8 +1,8 @@
 //===- T5Config.cpp - reads and checks the keys of a T5 config ------------===//
 
 #include "lib/Import/T5Config.h"
+#include "lib/Import/Activation.h"
 #include "lib/Import/ConfigKeys.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -48,14 +48,9 @@ static LogicalResult readFeedForward(const ConfigFile &file, T5Config &config) {
     return failure();
   StringRef name = text;
   config.gated = name.consume_front("gated-");
-  auto found =
-      llvm::StringSwitch<std::optional<nn::Function>>(name)
-          .Case("gelu",
-                config.gated ? nn::Function::GeluTanh : nn::Function::Gelu)
-          .Cases({"gelu_new", "gelu_pytorch_tanh"}, nn::Function::GeluTanh)
-          .Case("relu", nn::Function::Relu)
-          .Case("silu", nn::Function::Silu)
-          .Default(std::nullopt);
+  std::optional<nn::Function> found = activationOf(name);
+  if (name == "gelu" && config.gated)
+    found = nn::Function::GeluTanh;
   if (!found)
     return file.error("feed_forward_proj")
            << "unknown activation '" << text

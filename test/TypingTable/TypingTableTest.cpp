@@ -8,7 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
-#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Functions.h"
 #include "test/TypingTable/Rows.h"
 #include "llvm/ADT/StringExtras.h"
 #include <gtest/gtest.h>
@@ -175,8 +175,9 @@ std::vector<Operation *> TypingTableTest::build(const SharedOp &op) {
   std::vector<Operation *> ops;
   for (unsigned f = 0; f <= nn::getMaxEnumValForFunction(); ++f) {
     nn::Function function = *nn::symbolizeFunction(f);
-    FloatAttr bound =
-        nn::hasBound(function) ? builder.getF64FloatAttr(1) : FloatAttr();
+    FloatAttr bound = nn::infoOf(function).has(nn::FunctionInfo::TakesBound)
+                          ? builder.getF64FloatAttr(1)
+                          : FloatAttr();
     ops.push_back(nn::create<nn::MapOp>(builder, loc, function,
                                         block.getArgument(0), bound));
   }
@@ -213,7 +214,7 @@ void TypingTableTest::expectVerdicts(Operation *op, const SharedOp &shared,
 void TypingTableTest::expectDualGradients(Operation *op, const States &states) {
   auto iface = dyn_cast<nn::DifferentiableOpInterface>(op);
   auto map = dyn_cast<nn::MapOp>(op);
-  if (!iface || (map && nn::hasBound(map.getFunction())))
+  if (!iface || (map && !nn::infoOf(map.getFunction()).derivative))
     return;
   setStates(op, states);
   ASSERT_TRUE(succeeded(dist::setResultTypes(op)));

@@ -81,7 +81,7 @@ FailureOr<int64_t> CallList::kernelOf(const RuntimeCall &call, Operation *op) {
 }
 
 /// Everything lies at a static offset of the arena, views with an index at a
-/// multiple of it behind their own.
+/// multiple of it after their own.
 int64_t CallList::wordOf(Value buffer) {
   if (!buffer)
     return TSR_NO_BUFFER;

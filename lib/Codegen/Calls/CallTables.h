@@ -27,7 +27,7 @@ public:
   /// `firstOp` of the metadata.
   mlir::LLVM::GlobalOp list(llvm::ArrayRef<int64_t> words, int64_t count,
                             int64_t firstOp);
-  /// Writes the shared tables; nothing may be added behind it.
+  /// Writes the shared tables; nothing may be added afterwards.
   void finish();
 
 private:

@@ -29,7 +29,7 @@ private:
   llvm::SmallVector<mlir::func::FuncOp> steps;
   dist::MeshAttr mesh;
   mlir::SymbolTable symbols; ///< Of the kernels.
-  StatusFunction main;       ///< Behind the stages and the lists.
+  StatusFunction main;       ///< After the stages and the lists.
   StatusFunction *program;   ///< What runs lists: main, or that of a stage.
   CallTables tables;
   int64_t nextOp = 0; ///< Index in "ops" of the metadata.

@@ -184,7 +184,3 @@ static_assert(hasRowPerFunction(), "every function has a row, in order");
 const FunctionInfo &tessera::nn::infoOf(Function function) {
   return kFunctions[static_cast<unsigned>(function)];
 }
-
-bool tessera::nn::hasBound(Function function) {
-  return infoOf(function).has(FunctionInfo::TakesBound);
-}

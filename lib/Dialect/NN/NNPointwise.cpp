@@ -20,10 +20,11 @@ Signature MapOp::getSignature(unsigned) { return elementwise(*this); }
 
 LogicalResult MapOp::verify() {
   StringRef name = stringifyFunction(getFunction());
-  if (hasBound(getFunction()) && !getBound())
+  bool takesBound = infoOf(getFunction()).has(FunctionInfo::TakesBound);
+  if (takesBound && !getBound())
     return emitOpError() << "has no bound, but '" << name
                          << "' needs one; add {bound = 1.0 : f64}";
-  if (!hasBound(getFunction()) && getBound())
+  if (!takesBound && getBound())
     return emitOpError() << "has a bound, but '" << name
                          << "' takes none; remove it";
   return success();

@@ -26,8 +26,6 @@ def Dist_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 0;
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral kMeshAttr = "dist.mesh";
-    /// The axis of pipeline stages.
-    static constexpr ::llvm::StringLiteral kStageAxis = "pp";
     /// On an op: the chunk of the model that it belongs to. Chunk c of a
     /// pipeline of p stages lives at stage c mod p.
     static constexpr ::llvm::StringLiteral kChunkAttr = "dist.chunk";

@@ -24,10 +24,6 @@
 
 namespace tessera::nn {
 
-/// Whether a pointwise function takes a bound. Those that do have no
-/// derivative: they are only used behind differentiation.
-bool hasBound(Function function);
-
 /// Emits an error unless an attribute is in [0, 1).
 mlir::LogicalResult verifyProbability(mlir::Operation *op, llvm::StringRef name,
                                       const llvm::APFloat &value);
