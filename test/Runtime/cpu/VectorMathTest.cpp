@@ -78,7 +78,7 @@ TEST(VectorMath, BfloatRoundsToNearestEven) {
 }
 
 TEST(VectorMath, DropoutLanesEqualScalarPhilox) {
-  Dropout d{};
+  DropoutRule d{};
   d.active = true;
   d.threshold = 0x60000000u;
   d.key = 0x123456789abcdef0u;
