@@ -24,7 +24,7 @@ esac
 bash tools/scripts/setup.sh
 if [ ! -x build/bin/tessera ]; then
   # Processor minutes of this build, to be measured again when it changes: CCACHE_DISABLE=1, `time`, user + sys.
-  minutes=20
+  minutes=12
   [ $cuda = OFF ] || minutes=$((minutes + 5))
   echo "quickstart: building, about $((minutes / $(nproc) + 1)) minutes on $(nproc) cores"
 fi
