@@ -136,12 +136,9 @@ OwningOpRef<ModuleOp> BertBuilder::build() {
 }
 
 void shrink(BertConfig &config, const ImportOptions &options) {
-  int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
   config.layers = std::min(config.layers, options.shrunkLayers);
-  config.hidden = config.heads * std::min(config.headSize(), kShrunkHeadSize);
-  config.inner = config.hidden * std::min<int64_t>(ratio, 4);
-  config.positions = std::min(config.positions, options.shrunkPositions);
-  config.vocabulary = shrunkVocabulary(config.vocabulary);
+  int64_t headSize = std::min(config.headSize(), kShrunkHeadSize);
+  shrinkSizes(config, config.heads * headSize, options);
   config.maskToken = std::min(config.maskToken, config.vocabulary - 1);
 }
 
@@ -154,11 +151,8 @@ Imported tessera::importBert(const ConfigFile &file,
     return failure();
   if (options.shrink)
     shrink(*config, options);
-  StringRef key = file.find("max_position_embeddings")
-                      ? "max_position_embeddings"
-                      : "model_type";
-  FailureOr<ProgramSizes> sizes =
-      chooseSizes(file, {key, config->positions}, options);
+  FailureOr<ProgramSizes> sizes = chooseSizes(
+      file, {"max_position_embeddings", config->positions}, options);
   if (failed(sizes))
     return failure();
   return BertBuilder(*config, *sizes,

@@ -147,12 +147,9 @@ OwningOpRef<ModuleOp> GPT2Builder::build() {
 } // namespace
 
 static void shrink(GPT2Config &config, const ImportOptions &options) {
-  int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
   config.layers = std::min(config.layers, options.shrunkLayers);
-  config.hidden = config.heads * std::min(config.headSize(), kShrunkHeadSize);
-  config.inner = config.hidden * std::min<int64_t>(ratio, 4);
-  config.positions = std::min(config.positions, options.shrunkPositions);
-  config.vocabulary = shrunkVocabulary(config.vocabulary);
+  int64_t headSize = std::min(config.headSize(), kShrunkHeadSize);
+  shrinkSizes(config, config.heads * headSize, options);
 }
 
 Imported tessera::importGPT2(const ConfigFile &file,

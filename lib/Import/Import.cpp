@@ -26,6 +26,8 @@ FailureOr<ProgramSizes> tessera::chooseSizes(const ConfigFile &file,
   sizes.sequence = wanted.sequence ? wanted.sequence : longest.positions;
   sizes.batch = wanted.batch ? wanted.batch : kDefaultBatch;
   sizes.microBatches = wanted.microBatches ? wanted.microBatches : 1;
+  if (!file.find(longest.key))
+    longest.key = "model_type";
   Builder builder(file.at(longest.key).getContext());
   sizes.elementType = builder.getF32Type();
   if (options.precision == Precision::F64)

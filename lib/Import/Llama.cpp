@@ -120,13 +120,9 @@ OwningOpRef<ModuleOp> LlamaBuilder::build() {
 
 /// Head counts and experts stay; frequencies are those of the smaller heads.
 static void shrink(LlamaConfig &config, const ImportOptions &options) {
-  int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
   config.layers = std::min(config.layers, options.shrunkLayers);
   config.headSize = std::min(config.headSize, kShrunkHeadSize);
-  config.hidden = config.heads * config.headSize;
-  config.inner = config.hidden * std::min<int64_t>(ratio, 4);
-  config.positions = std::min(config.positions, options.shrunkPositions);
-  config.vocabulary = shrunkVocabulary(config.vocabulary);
+  shrinkSizes(config, config.heads * config.headSize, options);
 }
 
 Imported tessera::importLlama(const ConfigFile &file,
@@ -136,11 +132,8 @@ Imported tessera::importLlama(const ConfigFile &file,
     return failure();
   if (options.shrink)
     shrink(*config, options);
-  StringRef key = file.find("max_position_embeddings")
-                      ? "max_position_embeddings"
-                      : "model_type";
-  FailureOr<ProgramSizes> sizes =
-      chooseSizes(file, {key, config->positions}, options);
+  FailureOr<ProgramSizes> sizes = chooseSizes(
+      file, {"max_position_embeddings", config->positions}, options);
   if (failed(sizes) || failed(checkWindow(file, sizes->sequence)))
     return failure();
   return LlamaBuilder(*config, *sizes,

@@ -191,15 +191,11 @@ OwningOpRef<ModuleOp> T5Builder::build() {
 /// Head counts, buckets and options stay; all heads together stay smaller than
 /// the hidden size where they differ from it.
 void shrink(T5Config &config, const ImportOptions &options) {
-  int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
   bool differs = config.headsSize() != config.hidden;
   config.encoderLayers = std::min(config.encoderLayers, options.shrunkLayers);
   config.decoderLayers = std::min(config.decoderLayers, options.shrunkLayers);
-  config.hidden = config.heads * kShrunkHeadSize;
+  shrinkSizes(config, config.heads * kShrunkHeadSize, options);
   config.headSize = differs ? kShrunkHeadSize / 2 : kShrunkHeadSize;
-  config.inner = config.hidden * std::min<int64_t>(ratio, 4);
-  config.positions = std::min(config.positions, options.shrunkPositions);
-  config.vocabulary = shrunkVocabulary(config.vocabulary);
   config.padToken = std::min(config.padToken, config.vocabulary - 1);
   config.startToken = std::min(config.startToken, config.vocabulary - 1);
 }

@@ -122,6 +122,17 @@ static inline const T *biasOf(const AttentionProblem &p, const Square &square,
   return static_cast<const T *>(p.bias) + head * p.biasRow +
          p.distanceAt(square.query, square.key);
 }
+/// scores += biases.
+template <typename T>
+static inline void addBias(const AttentionProblem &p, const Square &square,
+                           int64_t head, T *scores) {
+  const T *bias = biasOf<T>(p, square, head);
+  for (int64_t v = 0; v < square.vectors<T>(); ++v)
+    for (int64_t r = 0; r < square.keysSeen<T>(v); ++r) {
+      T *at = scores + r * kBlock + v * kLanes<T>;
+      store<T>(at, load<T>(at) + load<T>(bias + v * kLanes<T> - r));
+    }
+}
 template <typename T>
 static inline T *biasGradientOf(const AttentionProblem &p, const Square &square,
                                 int64_t b, int64_t head) {

@@ -60,7 +60,7 @@ private:
       const Square square = squareAt(p, key, end, query, queries);
       productByKey<T>(square, p.headDim, from(keys, key), queriesT, s);
       if (p.bias)
-        addBias(square, head);
+        addBias<T>(p, square, head, s);
       bool decays = softmax(square);
       if (p.dropoutRule.active)
         drop(square, b, head);
@@ -71,15 +71,6 @@ private:
                      begun ? Start::Old : Start::Zero);
     }
     finish(b, head, query, queries);
-  }
-
-  void addBias(const Square &square, int64_t head) {
-    const T *bias = biasOf<T>(p, square, head);
-    for (int64_t v = 0; v < square.vectors<T>(); ++v)
-      for (int64_t r = 0; r < square.keysSeen<T>(v); ++r) {
-        T *at = s + r * kBlock + v * kLanes<T>;
-        store<T>(at, load<T>(at) + load<T>(bias + v * kLanes<T> - r));
-      }
   }
 
   static Rows<T> from(Rows<T> rows, int64_t first) {

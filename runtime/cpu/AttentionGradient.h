@@ -86,7 +86,7 @@ private:
       productByKey<T>(square, p.headDim, k, queriesT, probability);
       productByKey<T>(square, p.headDim, v, gradientT, dScore);
       if (p.bias)
-        addBias(square, head);
+        addBias<T>(p, square, head, probability);
       scoreGradients(square, head);
       if (p.bias)
         biasGradient(square, head);
@@ -139,15 +139,6 @@ private:
     for (; c < p.headDim; ++c)
       total += a[c] * T(widen(b[c]));
     return total;
-  }
-
-  void addBias(const Square &square, int64_t head) {
-    const T *bias = biasOf<T>(p, square, head);
-    for (int64_t v = 0; v < square.vectors<T>(); ++v)
-      for (int64_t r = 0; r < square.keysSeen<T>(v); ++r) {
-        T *at = probability + r * kBlock + v * kLanes<T>;
-        store<T>(at, load<T>(at) + load<T>(bias + v * kLanes<T> - r));
-      }
   }
 
   /// dS of lanes after the last query is 0: their gradients are.

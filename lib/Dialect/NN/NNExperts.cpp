@@ -57,8 +57,6 @@ LogicalResult TopKOp::verify() {
 /// A rounded gate could make another token's gate 0, or not 0.
 Type TopKOp::getResultElementType(unsigned) { return elementOf(getLogits()); }
 void TopKOp::setResultElementType(Type) {}
-bool TopKOp::mayRoundOperands(bool) { return false; }
-void TopKOp::setOperandRounding(Type) {}
 
 /// dl = g dg - g sum(g dg)
 void TopKOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,

@@ -1,4 +1,4 @@
-//===- NNModel.cpp - layer norm, attention, embedding ---------------------===//
+//===- NNModel.cpp - attention, embedding ---------------------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
 
@@ -9,76 +9,6 @@ using dist::Signature;
 
 static int64_t rankOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getRank();
-}
-
-//===----------------------------------------------------------------------===//
-// layer_norm: x "..h", weight "h", bias "h"; h stays whole
-//===----------------------------------------------------------------------===//
-
-Signature LayerNormOp::getSignature(unsigned) {
-  Signature sig = Signature::elementwise(rankOf(getInput()), 1);
-  std::string h(1, sig.out.back());
-  sig.ins = {sig.out, h, h};
-  sig.linear = {{1, 2}};
-  sig.whole = h;
-  return sig;
-}
-
-Type LayerNormOp::getResultElementType(unsigned) {
-  return getElementType().value_or(getElementTypeOrSelf(getInput().getType()));
-}
-
-void LayerNormOp::setResultElementType(Type type) { setElementType(type); }
-
-/// What is normalized is a residual stream: it keeps its precision.
-bool LayerNormOp::mayRoundOperands(bool) { return false; }
-
-void LayerNormOp::setOperandRounding(Type) {}
-
-void LayerNormOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
-                                ArrayRef<bool> wanted,
-                                MutableArrayRef<Value> operandGrads) {
-  Value g = resultGrads[0];
-  if (wanted[0])
-    operandGrads[0] = nn::create<LayerNormGradInputOp>(
-        builder, getLoc(), g, getInput(), getWeight(), getEpsilonAttr());
-  if (wanted[1])
-    operandGrads[1] = nn::create<LayerNormGradWeightOp>(
-        builder, getLoc(), g, getInput(), getEpsilonAttr());
-  if (wanted[2]) {
-    Signature sig = getSignature(0);
-    operandGrads[2] = nn::create<EinsumOp>(
-        builder, getLoc(), builder.getStringAttr(sig.out + "->" + sig.ins[2]),
-        ValueRange(g), builder.getF64FloatAttr(1.0),
-        TypeAttr::get(getElementTypeOrSelf(getBias().getType())));
-  }
-}
-
-Signature LayerNormGradInputOp::getSignature(unsigned) {
-  Signature sig = Signature::elementwise(rankOf(getInput()), 2);
-  std::string h(1, sig.out.back());
-  sig.ins.push_back(h);
-  sig.linear = {{0}, {2}};
-  sig.whole = h;
-  return sig;
-}
-
-Type LayerNormGradInputOp::getResultElementType(unsigned) {
-  return getElementTypeOrSelf(getInput().getType());
-}
-
-Signature LayerNormGradWeightOp::getSignature(unsigned) {
-  Signature sig = Signature::elementwise(rankOf(getInput()), 2);
-  std::string h(1, sig.out.back());
-  sig.out = h;
-  sig.linear = {{0}};
-  sig.whole = h;
-  sig.addsInChunks = true;
-  return sig;
-}
-
-Type LayerNormGradWeightOp::getResultElementType(unsigned) {
-  return getElementTypeOrSelf(getInput().getType());
 }
 
 //===----------------------------------------------------------------------===//

@@ -64,43 +64,27 @@ struct FirstKernel
   }
 };
 
-struct SliceKernel
-    : KernelOpInterface::ExternalModel<SliceKernel, rt::SliceOp> {
+/// rt.slice and rt.pad: a row of the result is one of the operand, shifted by
+/// where the rank's chunk starts.
+template <class Op>
+struct ShiftKernel : KernelOpInterface::ExternalModel<ShiftKernel<Op>, Op> {
   std::optional<KernelSpace> getKernelSpace(Operation *op) const {
-    return shiftedSpace(op, cast<rt::SliceOp>(op).getDim());
+    return shiftedSpace(op, cast<Op>(op).getDim());
   }
   FailureOr<ElementBody> buildElementBody(Operation *op,
                                           KernelScope &kernel) const {
-    auto slice = cast<rt::SliceOp>(op);
-    int64_t dim = slice.getDim();
-    int64_t from = sizeOf(slice.getInput(), dim);
-    int64_t to = sizeOf(slice.getResult(), dim);
+    constexpr bool pads = std::is_same_v<Op, rt::PadOp>;
+    auto shift = cast<Op>(op);
+    int64_t from = sizeOf(shift.getInput(), shift.getDim());
+    int64_t to = sizeOf(shift.getResult(), shift.getDim());
     Value table = kernel.table(0);
-    Value start = chunkStart(op, kernel, slice.getAxisAttr(), to);
-    return ElementBody([=](OpBuilder &b, ValueRange) {
-      return shiftedRow(b, op->getLoc(), table, from, to, start);
-    });
-  }
-};
-
-struct PadKernel : KernelOpInterface::ExternalModel<PadKernel, rt::PadOp> {
-  std::optional<KernelSpace> getKernelSpace(Operation *op) const {
-    return shiftedSpace(op, cast<rt::PadOp>(op).getDim());
-  }
-  FailureOr<ElementBody> buildElementBody(Operation *op,
-                                          KernelScope &kernel) const {
-    auto pad = cast<rt::PadOp>(op);
-    int64_t dim = pad.getDim();
-    int64_t from = sizeOf(pad.getInput(), dim);
-    int64_t to = sizeOf(pad.getResult(), dim);
-    Value table = kernel.table(0);
-    Value start = chunkStart(op, kernel, pad.getAxisAttr(), from);
+    Value start = chunkStart(op, kernel, shift.getAxisAttr(), pads ? from : to);
     return ElementBody([=](OpBuilder &b, ValueRange) {
       Location loc = op->getLoc();
-      Value back;
-      if (start)
-        back = arith::SubIOp::create(b, loc, i64(b, loc, 0), start);
-      return shiftedRow(b, loc, table, from, to, back);
+      Value by = start;
+      if (pads && start)
+        by = arith::SubIOp::create(b, loc, i64(b, loc, 0), start);
+      return shiftedRow(b, loc, table, from, to, by);
     });
   }
 };
@@ -109,6 +93,6 @@ struct PadKernel : KernelOpInterface::ExternalModel<PadKernel, rt::PadOp> {
 
 void tessera::attachRankKernelOps(MLIRContext &context) {
   rt::FirstOp::attachInterface<FirstKernel>(context);
-  rt::SliceOp::attachInterface<SliceKernel>(context);
-  rt::PadOp::attachInterface<PadKernel>(context);
+  rt::SliceOp::attachInterface<ShiftKernel<rt::SliceOp>>(context);
+  rt::PadOp::attachInterface<ShiftKernel<rt::PadOp>>(context);
 }

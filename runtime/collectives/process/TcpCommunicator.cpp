@@ -68,8 +68,7 @@ void copyRows(int64_t outer, int64_t bytes, const void *src, int64_t srcStride,
 
 TcpCommunicator::TcpCommunicator(std::shared_ptr<ProcessWorld> shared,
                                  int threads, Lane lane)
-    : world(std::move(shared)), threads(lane == Lane::Program ? threads : 1),
-      lane(lane) {}
+    : WorldCommunicator(std::move(shared), lane, threads) {}
 
 const TcpCommunicator::Group &TcpCommunicator::groupOf(int64_t axes) {
   Group &group = groups[axes];

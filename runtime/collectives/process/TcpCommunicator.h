@@ -6,15 +6,15 @@
 #ifndef TESSERA_RUNTIME_COLLECTIVES_PROCESS_TCPCOMMUNICATOR_H
 #define TESSERA_RUNTIME_COLLECTIVES_PROCESS_TCPCOMMUNICATOR_H
 
+#include "runtime/collectives/WorldCommunicator.h"
 #include "runtime/collectives/process/TcpExchange.h"
 
 #include <map>
 
 namespace tessera {
 
-class TcpCommunicator final : public Communicator {
+class TcpCommunicator final : public WorldCommunicator<ProcessWorld> {
 public:
-  /// In the background it has one thread and tells nobody where the rank is.
   TcpCommunicator(std::shared_ptr<ProcessWorld> world, int threads,
                   Lane lane = Lane::Program);
 
@@ -28,9 +28,6 @@ public:
   Status send(const Message &message, const void *data) override;
   Status receive(const Message &message, void *data) override;
 
-  void abort(const Status &status) override { world->abort(status); }
-  Status failure() const override { return world->failure(); }
-  bool failed() const override { return world->failed(); }
   std::unique_ptr<Communicator> forLane(Lane lane) override {
     return std::make_unique<TcpCommunicator>(world, threads, lane);
   }
@@ -57,9 +54,6 @@ private:
   Status message(const char *kind, const Message &message, Transfer transfer);
   unsigned char *scratch(int64_t bytes);
 
-  std::shared_ptr<ProcessWorld> world;
-  int threads;
-  Lane lane;
   std::map<int64_t, Group> groups; ///< by set of axes
   std::vector<unsigned char> space;
 };

@@ -27,11 +27,10 @@ void splitOver(int threads, int64_t count, int64_t bytes, const Body &body) {
 
 } // namespace
 
-ThreadCommunicator::ThreadCommunicator(std::shared_ptr<ThreadWorld> shared,
-                                       int64_t rank, Lane lane)
-    : world(std::move(shared)), rank(rank), lane(lane),
-      threads(lane == Lane::Program ? world->options().threadsPerRank : 1),
-      barriers(*world, rank, lane) {}
+ThreadCommunicator::ThreadCommunicator(
+    const std::shared_ptr<ThreadWorld> &shared, int64_t rank, Lane lane)
+    : WorldCommunicator(shared, lane, shared->options().threadsPerRank),
+      rank(rank), barriers(*world, rank, lane) {}
 
 Status ThreadCommunicator::allReduce(const Collective &call, void *data) {
   RankBarriers::Seat seat = barriers.seatOf(call.axes);

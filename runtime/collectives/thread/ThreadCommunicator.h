@@ -7,32 +7,29 @@
 #ifndef TESSERA_RUNTIME_COLLECTIVES_THREAD_THREADCOMMUNICATOR_H
 #define TESSERA_RUNTIME_COLLECTIVES_THREAD_THREADCOMMUNICATOR_H
 
+#include "runtime/collectives/WorldCommunicator.h"
 #include "runtime/collectives/thread/RankBarriers.h"
 
 namespace tessera {
 
-class ThreadCommunicator final : public Communicator {
+class ThreadCommunicator final : public WorldCommunicator<ThreadWorld> {
 public:
-  /// In the background it has one thread and tells nobody where the rank is.
-  ThreadCommunicator(std::shared_ptr<ThreadWorld> world, int64_t rank,
+  ThreadCommunicator(const std::shared_ptr<ThreadWorld> &world, int64_t rank,
                      Lane lane = Lane::Program);
 
   Status allReduce(const Collective &call, void *data) override;
   Status allGather(const Collective &call, const void *src, void *dst) override;
   Status reduceScatter(const Collective &call, const void *src,
                        void *dst) override;
+  Status zigzag(const Zigzag &call, const ZigzagBuffers &buffers) override;
+  /// On the communicator's own lane, unlike messages.
+  Status shift(const Shift &call, const void *src, void *dst) override;
   Status allToAll(const Collective &call, const void *src, void *dst) override;
   Status broadcast(const Collective &call, int64_t root, void *data) override;
   Status barrier(const Collective &call) override;
   Status send(const Message &message, const void *data) override;
   Status receive(const Message &message, void *data) override;
-  /// On the communicator's own lane, unlike messages.
-  Status shift(const Shift &call, const void *src, void *dst) override;
-  Status zigzag(const Zigzag &call, const ZigzagBuffers &buffers) override;
 
-  void abort(const Status &status) override { world->abort(status); }
-  Status failure() const override { return world->failure(); }
-  bool failed() const override { return world->failed(); }
   std::unique_ptr<Communicator> forLane(Lane lane) override {
     return std::make_unique<ThreadCommunicator>(world, rank, lane);
   }
@@ -45,10 +42,7 @@ public:
   void left() override { world->setInside(rank, false); }
 
 private:
-  std::shared_ptr<ThreadWorld> world;
   int64_t rank;
-  Lane lane;
-  int threads;
   RankBarriers barriers;
 };
 

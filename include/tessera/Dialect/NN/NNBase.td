@@ -75,6 +75,8 @@ defvar NN_Cost = DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>;
 defvar NN_TypedElement = DeclareOpInterfaceMethods<DistributableOpInterface,
                                                    ["getResultElementType"]>;
 defvar NN_Precision = DeclareOpInterfaceMethods<PrecisionOpInterface>;
+defvar NN_ProductPrecision = DeclareOpInterfaceMethods<
+    PrecisionOpInterface, ["mayRoundOperands", "setOperandRounding"]>;
 defvar NN_Routed = DeclareOpInterfaceMethods<RoutedOpInterface>;
 
 // ------------------------------------------------------------------ products

@@ -92,7 +92,7 @@ def NN_CollectGradGatesOp : NN_Op<"collect_grad_gates", [NN_TypedElement, NN_Rou
   let assemblyFormat = "$grad `,` $rows `by` $gates attr-dict `:` functional-type(operands, $output)";
 }
 
-def NN_ExpertLinearOp : NN_Op<"expert_linear", [NN_Differentiable, NN_Cost, NN_TypedElement, NN_Precision, NN_Routed]> {
+def NN_ExpertLinearOp : NN_Op<"expert_linear", [NN_Differentiable, NN_Cost, NN_TypedElement, NN_ProductPrecision, NN_Routed]> {
   let summary = "Each expert's matrix times its routed rows";
   let description = [{
     `y[x, b, s, n] = sum_k r[x, b, s, k] w[x, n, k]` where the gate is not 0,

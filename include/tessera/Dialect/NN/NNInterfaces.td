@@ -48,11 +48,14 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
       "void", "setResultElementType", (ins "::mlir::Type":$type)>,
     InterfaceMethod<[{
       Whether operands may be rounded first, given whether the result is. True
-      in both cases: a matrix product.
-      }], "bool", "mayRoundOperands", (ins "bool":$resultIsRounded)>,
+      in both cases: a matrix product. Not by default: what is normalized or
+      routed keeps its precision.
+      }], "bool", "mayRoundOperands", (ins "bool":$resultIsRounded), "",
+      [{ return false; }]>,
     InterfaceMethod<[{
-      Rounds the operands to `type` first. Only for matrix products.
-      }], "void", "setOperandRounding", (ins "::mlir::Type":$type)>
+      Rounds the operands to `type` first. Called only where they may be.
+      }], "void", "setOperandRounding", (ins "::mlir::Type":$type), "",
+      [{ llvm_unreachable("operands keep their precision"); }]>
   ];
 }
 

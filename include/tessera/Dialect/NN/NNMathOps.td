@@ -5,7 +5,7 @@
 
 include "tessera/Dialect/NN/NNBase.td"
 
-def NN_EinsumOp : NN_Op<"einsum", [NN_Differentiable, NN_Cost, NN_TypedElement, NN_Precision]> {
+def NN_EinsumOp : NN_Op<"einsum", [NN_Differentiable, NN_Cost, NN_TypedElement, NN_ProductPrecision]> {
   let summary = "Products summed over the factors that the result lacks";
   let description = [{
     `y = scale * sum x1 * x2 * ...` in Einstein's notation: matrix products,

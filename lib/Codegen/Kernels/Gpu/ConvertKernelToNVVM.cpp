@@ -17,7 +17,7 @@ namespace tessera {
 
 using namespace mlir;
 using tessera::GridPart;
-using tessera::Stage;
+using tessera::GridRole;
 
 bool tessera::isDeviceKernel(Operation *function) {
   return function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
@@ -98,8 +98,8 @@ struct ConvertKernelToNVVM
     if (!slices)
       return {{name}};
     workspaceBytes = std::max(workspaceBytes, slices->workspaceBytes);
-    return {{name, Stage::Partial, *slices},
-            {name + "_total", Stage::Total, *slices}};
+    return {{name, GridRole::Partial, *slices},
+            {name + "_total", GridRole::Total, *slices}};
   }
 
   LogicalResult convert(func::FuncOp func) {

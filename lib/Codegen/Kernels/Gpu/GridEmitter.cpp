@@ -60,7 +60,7 @@ LogicalResult GridEmitter::emit() {
   uniform.builder = guard(builder, isFirst);
   Position position;
   position.scopes[kNone] = &uniform;
-  if (part.stage != Stage::Partial)
+  if (part.role != GridRole::Partial)
     storeResults(kNone, position);
   function->setAttr(
       NVVM::NVVMDialect::getMaxntidAttrName(),
@@ -68,7 +68,7 @@ LogicalResult GridEmitter::emit() {
   // Says that one block of a multiprocessor is enough: with its own estimate
   // ptxas spills a few registers for an occupancy that nobody asked for.
   bool asksForFour =
-      part.stage == Stage::Partial && part.slices.residentBlocks == 4;
+      part.role == GridRole::Partial && part.slices.residentBlocks == 4;
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     builder.getI32IntegerAttr(asksForFour ? 4 : 1));
   grid.sharedBytes = shared.bytes();
@@ -310,7 +310,7 @@ void GridEmitter::emitRowLoop(const LoopPhase &phase, Scope &rowScope,
 
 void GridEmitter::chooseColumnGrid() {
   auto tiles = [&] { return llvm::divideCeil(kernel.cols, kWarp * lanes); };
-  if (part.stage == Stage::Partial) {
+  if (part.role == GridRole::Partial) {
     lanes = part.slices.lanes;
     grid.threads = kWarpsOfSlice * kWarp;
     grid.blocks = tiles() * part.slices.count;
@@ -318,7 +318,7 @@ void GridEmitter::chooseColumnGrid() {
   }
   // With more, a thread has too few registers for long bodies.
   constexpr int64_t maxWarps = 16;
-  bool isTotal = part.stage == Stage::Total;
+  bool isTotal = part.role == GridRole::Total;
   int64_t rows = isTotal ? part.slices.count : kernel.rows;
   int64_t warps =
       std::clamp<int64_t>(llvm::PowerOf2Ceil(rows / 8), 1, maxWarps);
@@ -364,7 +364,7 @@ void GridEmitter::emitColumns() {
     if (!phase.hasLoop())
       continue;
     LaneValues sums = emitColumnLoop(phase, position, active);
-    if (part.stage == Stage::Partial)
+    if (part.role == GridRole::Partial)
       return storePartialSums(phase, sums, position, active);
     for (auto [reduction, sum] : llvm::zip(phase.reductions, sums))
       scope.values[reduction.result()] = withInit(reduction, sum, position);
@@ -399,7 +399,7 @@ LaneValues GridEmitter::emitColumnLoop(const LoopPhase &phase, Position column,
   OpBuilder then = OpBuilder::atBlockBegin(branch.thenBlock());
   auto emitGroup = [&](OpBuilder &inside, ArrayRef<Value> rows,
                        LaneValues carried) {
-    return part.stage == Stage::Total
+    return part.role == GridRole::Total
                ? addPartialSums(inside, phase, rows, column.column, carried)
                : emitRowGroup(inside, phase, rows, column, carried);
   };
@@ -429,12 +429,12 @@ LaneValues GridEmitter::emitColumnLoop(const LoopPhase &phase, Position column,
 GridEmitter::SharedRows GridEmitter::rowsOfBlock(OpBuilder &builder,
                                                  const LoopPhase &phase) {
   SharedRows rows;
-  rows.total = part.stage == Stage::Total ? part.slices.count : kernel.rows;
+  rows.total = part.role == GridRole::Total ? part.slices.count : kernel.rows;
   // A step that adds partial sums has nothing else to do.
   rows.group =
-      rowsInFlight(kernel, part.stage == Stage::Total ? LoopPhase() : phase);
+      rowsInFlight(kernel, part.role == GridRole::Total ? LoopPhase() : phase);
   Value total = constantI64(builder, loc, rows.total);
-  if (part.stage != Stage::Partial) {
+  if (part.role != GridRole::Partial) {
     rows.begin = constantI64(builder, loc, 0);
     rows.end = total;
     return rows;
@@ -521,7 +521,7 @@ LaneValues GridEmitter::emitRowGroup(OpBuilder &builder, const LoopPhase &phase,
 /// Neighbouring blocks have neighbouring columns of the same rows.
 Value GridEmitter::tileOfBlock() {
   OpBuilder &builder = uniform.builder;
-  if (part.stage != Stage::Partial)
+  if (part.role != GridRole::Partial)
     return block;
   Value tiles = constantI64(builder, loc, grid.blocks / part.slices.count);
   slice = arith::DivUIOp::create(builder, loc, block, tiles);

@@ -15,8 +15,8 @@ namespace tessera {
 /// What a CUDA kernel computes, and under which name.
 struct GridPart {
   std::string name;
-  Stage stage = Stage::Whole;
-  RowSlices slices = {}; ///< For Stage::Partial and Stage::Total.
+  GridRole role = GridRole::Whole;
+  RowSlices slices = {}; ///< For GridRole::Partial and GridRole::Total.
 };
 
 class GridEmitter : KernelEmitter {

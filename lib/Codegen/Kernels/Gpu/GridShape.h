@@ -24,7 +24,7 @@ struct GridShape {
 };
 
 /// What one CUDA kernel computes of a fused kernel.
-enum class Stage {
+enum class GridRole {
   Whole,
   Partial, ///< sums along columns of each slice of rows, to the workspace
   Total    ///< from those sums, the results along columns

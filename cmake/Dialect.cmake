@@ -1,0 +1,25 @@
+# tessera_dialect(NN) generates a dialect's declarations and definitions from
+# NNOps.td, and those of its interfaces from NNInterfaces.td, as the target
+# TesseraNNIncGen. DIALECT names the file of the dialect, its attributes and
+# enums where that is not NNOps.td.
+function(tessera_dialect prefix)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "DIALECT" "")
+  if(NOT ARG_DIALECT)
+    set(ARG_DIALECT ${prefix}Ops.td)
+  endif()
+  string(TOLOWER ${prefix} name)
+  set(LLVM_TARGET_DEFINITIONS ${prefix}Interfaces.td)
+  mlir_tablegen(${prefix}Interfaces.h.inc -gen-op-interface-decls)
+  mlir_tablegen(${prefix}Interfaces.cpp.inc -gen-op-interface-defs)
+  set(LLVM_TARGET_DEFINITIONS ${ARG_DIALECT})
+  mlir_tablegen(${prefix}Dialect.h.inc -gen-dialect-decls -dialect=${name})
+  mlir_tablegen(${prefix}Dialect.cpp.inc -gen-dialect-defs -dialect=${name})
+  mlir_tablegen(${prefix}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${name})
+  mlir_tablegen(${prefix}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${name})
+  mlir_tablegen(${prefix}Enums.h.inc -gen-enum-decls)
+  mlir_tablegen(${prefix}Enums.cpp.inc -gen-enum-defs)
+  set(LLVM_TARGET_DEFINITIONS ${prefix}Ops.td)
+  mlir_tablegen(${prefix}Ops.h.inc -gen-op-decls -dialect=${name})
+  mlir_tablegen(${prefix}Ops.cpp.inc -gen-op-defs -dialect=${name})
+  add_public_tablegen_target(Tessera${prefix}IncGen)
+endfunction()

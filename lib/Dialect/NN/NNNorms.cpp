@@ -1,0 +1,137 @@
+//===- NNNorms.cpp - layer_norm, rms_norm and their gradients -------------===//
+// x "..h", weight "h", bias "h"; h stays whole.
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Dialect/NN/NN.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::nn;
+using dist::Signature;
+
+/// `operands` tensors like `x`; the last dimension stays whole.
+static Signature normalized(Value x, unsigned operands) {
+  int64_t rank = cast<RankedTensorType>(x.getType()).getRank();
+  Signature sig = Signature::elementwise(rank, operands);
+  sig.whole = sig.out.back();
+  return sig;
+}
+
+/// Of (gradient, x, weight): linear in gradient and weight.
+static Signature inputGradient(Value x) {
+  Signature sig = normalized(x, 2);
+  sig.ins.push_back(sig.whole);
+  sig.linear = {{0}, {2}};
+  return sig;
+}
+
+/// Of (gradient, x): a sum over rows.
+static Signature weightGradient(Value x) {
+  Signature sig = normalized(x, 2);
+  sig.out = sig.whole;
+  sig.linear = {{0}};
+  sig.addsInChunks = true;
+  return sig;
+}
+
+/// The gradients of x and weight, given that of the result.
+template <class GradInput, class GradWeight, class Norm>
+static void buildCommonBackward(OpBuilder &builder, Norm norm, Value g,
+                                ArrayRef<bool> wanted,
+                                MutableArrayRef<Value> operandGrads) {
+  if (wanted[0])
+    operandGrads[0] =
+        nn::create<GradInput>(builder, norm.getLoc(), g, norm.getInput(),
+                              norm.getWeight(), norm.getEpsilonAttr());
+  if (wanted[1])
+    operandGrads[1] = nn::create<GradWeight>(
+        builder, norm.getLoc(), g, norm.getInput(), norm.getEpsilonAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// layer_norm
+//===----------------------------------------------------------------------===//
+
+Signature LayerNormOp::getSignature(unsigned) {
+  Signature sig = normalized(getInput(), 1);
+  sig.ins.append(2, sig.whole);
+  sig.linear = {{1, 2}};
+  return sig;
+}
+
+Type LayerNormOp::getResultElementType(unsigned) {
+  return getElementType().value_or(getElementTypeOrSelf(getInput().getType()));
+}
+
+void LayerNormOp::setResultElementType(Type type) { setElementType(type); }
+
+void LayerNormOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
+                                ArrayRef<bool> wanted,
+                                MutableArrayRef<Value> operandGrads) {
+  Value g = resultGrads[0];
+  buildCommonBackward<LayerNormGradInputOp, LayerNormGradWeightOp>(
+      builder, *this, g, wanted, operandGrads);
+  if (wanted[2]) {
+    Signature sig = getSignature(0);
+    operandGrads[2] = nn::create<EinsumOp>(
+        builder, getLoc(), builder.getStringAttr(sig.out + "->" + sig.ins[2]),
+        ValueRange(g), builder.getF64FloatAttr(1.0),
+        TypeAttr::get(getElementTypeOrSelf(getBias().getType())));
+  }
+}
+
+Signature LayerNormGradInputOp::getSignature(unsigned) {
+  return inputGradient(getInput());
+}
+
+Type LayerNormGradInputOp::getResultElementType(unsigned) {
+  return getElementTypeOrSelf(getInput().getType());
+}
+
+Signature LayerNormGradWeightOp::getSignature(unsigned) {
+  return weightGradient(getInput());
+}
+
+Type LayerNormGradWeightOp::getResultElementType(unsigned) {
+  return getElementTypeOrSelf(getInput().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// rms_norm
+//===----------------------------------------------------------------------===//
+
+Signature RMSNormOp::getSignature(unsigned) {
+  Signature sig = normalized(getInput(), 1);
+  sig.ins.push_back(sig.whole);
+  sig.linear = {{1}};
+  return sig;
+}
+
+Type RMSNormOp::getResultElementType(unsigned) {
+  return getElementType().value_or(getElementTypeOrSelf(getInput().getType()));
+}
+
+void RMSNormOp::setResultElementType(Type type) { setElementType(type); }
+
+void RMSNormOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
+                              ArrayRef<bool> wanted,
+                              MutableArrayRef<Value> operandGrads) {
+  buildCommonBackward<RMSNormGradInputOp, RMSNormGradWeightOp>(
+      builder, *this, resultGrads[0], wanted, operandGrads);
+}
+
+Signature RMSNormGradInputOp::getSignature(unsigned) {
+  return inputGradient(getInput());
+}
+
+Type RMSNormGradInputOp::getResultElementType(unsigned) {
+  return getElementTypeOrSelf(getInput().getType());
+}
+
+Signature RMSNormGradWeightOp::getSignature(unsigned) {
+  return weightGradient(getInput());
+}
+
+Type RMSNormGradWeightOp::getResultElementType(unsigned) {
+  return getElementTypeOrSelf(getInput().getType());
+}
