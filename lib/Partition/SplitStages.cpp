@@ -177,15 +177,20 @@ void SplitStagesPass::splitBackward() {
   staged.parts = std::move(parts);
 }
 
+/// A gradient that several stages only pass on has the task that made it.
 LogicalResult SplitStagesPass::collectTransfers() {
+  DenseMap<Operation *, Task> producers;
   for (Operation &op : staged.loop.getBody().front().without_terminator()) {
     if (!isTransfer(&op))
       continue;
-    auto task = taskOf.find(op.getOperand(0).getDefiningOp());
-    if (task == taskOf.end())
+    Operation *maker = op.getOperand(0).getDefiningOp();
+    auto task = taskOf.find(maker), passed = producers.find(maker);
+    if (task == taskOf.end() && passed == producers.end())
       return op.emitOpError() << "passes on what no task of its stage makes";
+    Task producer = task != taskOf.end() ? task->second : passed->second;
+    producers[&op] = producer;
     int64_t number = staged.transfers.size();
-    staged.transfers.push_back({cast<ConvertOp>(op), task->second, number});
+    staged.transfers.push_back({cast<ConvertOp>(op), producer, number});
   }
   return success();
 }
