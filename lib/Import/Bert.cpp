@@ -52,11 +52,12 @@ Value BertBuilder::embed() {
   words = table("word", "vh", config.vocabulary);
   Value positions = table("position", "ph", config.positions);
   Value types = table("token_type", "kh", config.tokenTypes);
+  Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, words);
+  Value type = nn::create<nn::EmbeddingOp>(b, loc, tokenTypes, types);
+  // Right before its use, where ZeRO gathers the table.
   if (sizes.sequence < config.positions)
     positions = nn::create<nn::PrefixOp>(b, loc, positions,
                                          b.getI64IntegerAttr(sizes.sequence));
-  Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, words);
-  Value type = nn::create<nn::EmbeddingOp>(b, loc, tokenTypes, types);
   x = stream(add("bsh,bsh,sh->bsh", {x, type, positions}));
   x = stream(layerNorm("bert.embeddings.LayerNorm", x, config.epsilon));
   return dropout(x, config.hiddenDropout);
@@ -135,9 +136,9 @@ OwningOpRef<ModuleOp> BertBuilder::build() {
   return finish(meanOverCounted(crossEntropy(scores, labels), labels));
 }
 
-void shrink(BertConfig &config, const ImportOptions &options) {
-  config.layers = std::min(config.layers, options.shrunkLayers);
-  int64_t headSize = std::min(config.headSize(), kShrunkHeadSize);
+void shrink(BertConfig &config, const ShrinkOptions &options) {
+  config.layers = std::min(config.layers, options.layers);
+  int64_t headSize = shrunkHeadSize(config.headSize(), options);
   shrinkSizes(config, config.heads * headSize, options);
   config.maskToken = std::min(config.maskToken, config.vocabulary - 1);
 }
@@ -150,7 +151,7 @@ Imported tessera::importBert(const ConfigFile &file,
   if (failed(config))
     return failure();
   if (options.shrink)
-    shrink(*config, options);
+    shrink(*config, *options.shrink);
   FailureOr<ProgramSizes> sizes = chooseSizes(
       file, {"max_position_embeddings", config->positions}, options);
   if (failed(sizes))

@@ -8,6 +8,7 @@
 #include "tessera/Import/Import.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tessera {
 
@@ -24,21 +25,24 @@ mlir::FailureOr<ProgramSizes> chooseSizes(const ConfigFile &file,
                                           Longest longest,
                                           const ImportOptions &options);
 
-/// The vocabulary of a small model; keeps its remainder by small powers of two,
-/// so that what a mesh leaves uneven stays uneven.
-int64_t shrunkVocabulary(int64_t vocabulary);
-/// Limits of a small model.
-constexpr int64_t kShrunkHeadSize = 8;
+/// The head size of a small model.
+int64_t shrunkHeadSize(int64_t headSize, const ShrinkOptions &options);
 
 /// Makes a model small whose residual stream has the size `hidden`; its number
 /// of layers is its family's to limit.
 template <class Config>
-void shrinkSizes(Config &config, int64_t hidden, const ImportOptions &options) {
+void shrinkSizes(Config &config, int64_t hidden, const ShrinkOptions &options) {
+  constexpr int64_t vocabulary = 64;
   int64_t ratio = std::max<int64_t>(1, config.inner / config.hidden);
+  int64_t ranks = options.tensorRanks * options.dataRanks;
   config.hidden = hidden;
-  config.inner = hidden * std::min<int64_t>(ratio, 4);
-  config.positions = std::min(config.positions, options.shrunkPositions);
-  config.vocabulary = shrunkVocabulary(config.vocabulary);
+  config.inner =
+      shrunkSize(config.inner, hidden * std::min<int64_t>(ratio, 4), ranks);
+  config.positions =
+      shrunkSize(config.positions, options.positions, options.sequenceRanks);
+  // Rows of an odd length are aligned to as many elements on a GPU.
+  config.vocabulary = shrunkSize(config.vocabulary, vocabulary,
+                                 std::lcm(vocabulary, options.tensorRanks));
 }
 
 using Imported = mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>;

@@ -44,10 +44,11 @@ Value GPT2Builder::embed(Value ids) {
                                {},
                                normal(config.initializerRange),
                                true});
+  Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, table);
+  // Right before its use, where ZeRO gathers the table.
   if (sizes.sequence < config.positions)
     positions = nn::create<nn::PrefixOp>(b, loc, positions,
                                          b.getI64IntegerAttr(sizes.sequence));
-  Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, table);
   return dropout(stream(add("bsh,sh->bsh", {x, positions})),
                  config.embeddingDropout);
 }
@@ -146,9 +147,9 @@ OwningOpRef<ModuleOp> GPT2Builder::build() {
 
 } // namespace
 
-static void shrink(GPT2Config &config, const ImportOptions &options) {
-  config.layers = std::min(config.layers, options.shrunkLayers);
-  int64_t headSize = std::min(config.headSize(), kShrunkHeadSize);
+static void shrink(GPT2Config &config, const ShrinkOptions &options) {
+  config.layers = std::min(config.layers, options.layers);
+  int64_t headSize = shrunkHeadSize(config.headSize(), options);
   shrinkSizes(config, config.heads * headSize, options);
 }
 
@@ -158,7 +159,7 @@ Imported tessera::importGPT2(const ConfigFile &file,
   if (failed(config))
     return failure();
   if (options.shrink)
-    shrink(*config, options);
+    shrink(*config, *options.shrink);
   FailureOr<ProgramSizes> sizes =
       chooseSizes(file, {"n_positions", config->positions}, options);
   if (failed(sizes))

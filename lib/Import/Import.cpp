@@ -46,9 +46,21 @@ FailureOr<ProgramSizes> tessera::chooseSizes(const ConfigFile &file,
   return sizes;
 }
 
-int64_t tessera::shrunkVocabulary(int64_t vocabulary) {
-  constexpr int64_t kUnit = 64;
-  return vocabulary > 2 * kUnit ? kUnit + vocabulary % kUnit : vocabulary;
+/// With at least ranks (ranks - 1) elements every rank has some.
+int64_t tessera::shrunkSize(int64_t size, int64_t limit, int64_t ranks) {
+  int64_t least = std::max(limit, ranks * (ranks - 1));
+  if (size <= least)
+    return size;
+  int64_t rest = size % ranks;
+  return rest +
+         llvm::divideCeil(std::max<int64_t>(1, least - rest), ranks) * ranks;
+}
+
+/// Rotary positions need an even size.
+int64_t tessera::shrunkHeadSize(int64_t headSize,
+                                const ShrinkOptions &options) {
+  constexpr int64_t limit = 8;
+  return shrunkSize(headSize, limit, std::lcm<int64_t>(2, options.dataRanks));
 }
 
 static constexpr struct {

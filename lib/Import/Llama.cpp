@@ -119,9 +119,9 @@ OwningOpRef<ModuleOp> LlamaBuilder::build() {
 }
 
 /// Head counts and experts stay; frequencies are those of the smaller heads.
-static void shrink(LlamaConfig &config, const ImportOptions &options) {
-  config.layers = std::min(config.layers, options.shrunkLayers);
-  config.headSize = std::min(config.headSize, kShrunkHeadSize);
+static void shrink(LlamaConfig &config, const ShrinkOptions &options) {
+  config.layers = std::min(config.layers, options.layers);
+  config.headSize = shrunkHeadSize(config.headSize, options);
   shrinkSizes(config, config.heads * config.headSize, options);
 }
 
@@ -131,7 +131,7 @@ Imported tessera::importLlama(const ConfigFile &file,
   if (failed(config))
     return failure();
   if (options.shrink)
-    shrink(*config, options);
+    shrink(*config, *options.shrink);
   FailureOr<ProgramSizes> sizes = chooseSizes(
       file, {"max_position_embeddings", config->positions}, options);
   if (failed(sizes) || failed(checkWindow(file, sizes->sequence)))

@@ -190,12 +190,13 @@ OwningOpRef<ModuleOp> T5Builder::build() {
 
 /// Head counts, buckets and options stay; all heads together stay smaller than
 /// the hidden size where they differ from it.
-void shrink(T5Config &config, const ImportOptions &options) {
+void shrink(T5Config &config, const ShrinkOptions &options) {
   bool differs = config.headsSize() != config.hidden;
-  config.encoderLayers = std::min(config.encoderLayers, options.shrunkLayers);
-  config.decoderLayers = std::min(config.decoderLayers, options.shrunkLayers);
-  shrinkSizes(config, config.heads * kShrunkHeadSize, options);
-  config.headSize = differs ? kShrunkHeadSize / 2 : kShrunkHeadSize;
+  config.encoderLayers = std::min(config.encoderLayers, options.layers);
+  config.decoderLayers = std::min(config.decoderLayers, options.layers);
+  int64_t headSize = shrunkHeadSize(config.headSize, options);
+  shrinkSizes(config, config.heads * headSize, options);
+  config.headSize = differs ? std::max<int64_t>(1, headSize / 2) : headSize;
   config.padToken = std::min(config.padToken, config.vocabulary - 1);
   config.startToken = std::min(config.startToken, config.vocabulary - 1);
 }
@@ -209,7 +210,7 @@ Imported tessera::importT5(const ConfigFile &file,
     return failure();
   ImportOptions chosen = options;
   if (options.shrink)
-    shrink(*config, options);
+    shrink(*config, *options.shrink);
   if (!chosen.sizes.sequence)
     chosen.sizes.sequence = config->positions;
   // Another length than the source's shows where one is taken for the other.

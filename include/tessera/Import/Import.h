@@ -9,8 +9,24 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "tessera/Options/PlanOptions.h"
+#include <optional>
 
 namespace tessera {
+
+/// A small model of the same make, for `verify`: few layers, short sequences,
+/// heads of 8; head count, biases and options stay. Sizes keep their remainder
+/// by the ranks that may cut them, so that what a mesh leaves uneven stays so.
+struct ShrinkOptions {
+  int64_t layers = 2, positions = 16;
+  /// Ranks that may cut the sequence, dimensions of weights, and parameters
+  /// once more.
+  int64_t sequenceRanks = 1, tensorRanks = 1, dataRanks = 1;
+};
+
+/// The size that stands for a larger one, about `limit`: it has the same
+/// remainder by `ranks`, and as many of these have nothing of it. Sizes up to
+/// the limit stay.
+int64_t shrunkSize(int64_t size, int64_t limit, int64_t ranks);
 
 /// What a config does not say.
 struct ImportOptions {
@@ -20,12 +36,8 @@ struct ImportOptions {
   /// Mixed precision starts from an f32 program. For f64 a .mlir program in f32
   /// is widened.
   Precision precision = Precision::F32;
-  /// A small model of the same make, for `verify`: at most `shrunkLayers`
-  /// layers, `shrunkPositions` positions, heads of 8; head count, biases and
-  /// options stay. Configs only.
-  bool shrink = false;
-  int64_t shrunkLayers = 2;
-  int64_t shrunkPositions = 16;
+  /// Makes the model small. Configs only.
+  std::optional<ShrinkOptions> shrink;
 };
 
 /// The module has `nn.model` and a function `@loss` for one micro-batch. `path`

@@ -59,17 +59,23 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
     programs[isParallel] = std::move(module);
   }
   programs[1]->walk([&](Operation *op) {
-    check.ops += isa<dist::DistributableOpInterface>(op);
+    check.ops +=
+        isa<dist::DistributableOpInterface>(op);
     check.conversions += isa<dist::ConvertOp>(op);
   });
   check.difference = compareErased(*programs[1], *programs[0]);
   return true;
 }
 
-/// Two sequences per rank of `dp` and `ep` and micro-batch.
+/// About two sequences per rank of `dp` and `ep` and micro-batch, with the same
+/// remainder as the plan's.
 static int64_t smallBatch(const PlanOptions &plan) {
-  return 2 * std::max<int64_t>(1, plan.sizes.microBatches) *
-         plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
+  int64_t micro = std::max<int64_t>(1, plan.sizes.microBatches);
+  int64_t ranks =
+      plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
+  if (!plan.sizes.batch || plan.sizes.batch % micro)
+    return 2 * micro * ranks;
+  return micro * shrunkSize(plan.sizes.batch / micro, 2 * ranks, ranks);
 }
 
 /// Layers enough for every chunk of the pipeline: a layer is two segments, and
@@ -84,17 +90,23 @@ static int64_t smallLayers(const PlanOptions &plan) {
   return std::max(least, (chunks - 1) / 2);
 }
 
-/// Short sequences that a ring can cut into chunks of its ranks; whether it can
-/// cut the whole ones is checked with the types.
-static void shrinkSequence(ImportOptions &import, const PlanOptions &plan) {
-  if (plan.strategies.contextParallel != ContextParallel::Ring)
-    return;
-  int64_t chunks = 2 * plan.mesh.sizeOf(MeshAxis::Context);
-  import.shrunkPositions =
-      std::max(chunks, import.shrunkPositions / chunks * chunks);
-  if (plan.sizes.sequence)
-    import.sizes.sequence =
-        std::min(plan.sizes.sequence, import.shrunkPositions);
+/// A ring cuts the sequence into two chunks for each rank.
+static int64_t sequenceRanks(const PlanOptions &plan) {
+  int64_t ranks = plan.mesh.sizeOf(MeshAxis::Context);
+  if (plan.strategies.contextParallel == ContextParallel::Ring)
+    ranks *= 2;
+  if (plan.strategies.sequenceParallel)
+    ranks *= plan.mesh.sizeOf(MeshAxis::Tensor);
+  return ranks;
+}
+
+static ShrinkOptions shrinkOptions(const PlanOptions &plan) {
+  ShrinkOptions shrink;
+  shrink.layers = smallLayers(plan);
+  shrink.sequenceRanks = sequenceRanks(plan);
+  shrink.tensorRanks = plan.mesh.sizeOf(MeshAxis::Tensor);
+  shrink.dataRanks = plan.mesh.sizeOf(MeshAxis::Data);
+  return shrink;
 }
 
 /// Above every element of a clipped gradient, and of a shrunk model's.
@@ -108,11 +120,16 @@ bool tessera::compileShrunk(const DriverOptions &options, Precision precision,
   ImportOptions import;
   import.precision = precision;
   if (!options.isProgram()) {
-    import.shrink = true;
-    import.shrunkLayers = smallLayers(options.plan);
+    const SizeOptions &sizes = options.plan.sizes;
+    import.shrink = shrinkOptions(options.plan);
     import.sizes.batch = smallBatch(options.plan);
-    import.sizes.microBatches = options.plan.sizes.microBatches;
-    shrinkSequence(import, options.plan);
+    import.sizes.microBatches = sizes.microBatches;
+    if (sizes.sequence) {
+      ShrinkOptions &shrink = *import.shrink;
+      import.sizes.sequence =
+          shrunkSize(sizes.sequence, shrink.positions, shrink.sequenceRanks);
+      shrink.positions = std::max(shrink.positions, import.sizes.sequence);
+    }
   }
   auto module = importModel(&compiler.context, options.model, import);
   if (failed(module))
