@@ -73,8 +73,8 @@ LogicalResult emitUnevenGroups(func::FuncOp func, StringRef name,
          << groups << " or " << queries << ", the largest below is " << largest;
 }
 
-/// The units that a letter of `nn.dims` counts, which cannot be padded; empty
-/// if the dimension can be padded.
+/// The units that a letter of `nn.dims` counts; empty if any rank may have any
+/// part of the dimension.
 struct Unit {
   StringRef what, of;
   StringRef container, pieces; ///< "a batch with a multiple of 2 sequences"
@@ -95,9 +95,21 @@ Unit unitOf(char letter) {
   }
 }
 
-/// Heads, experts, sequences and tokens are units: they cannot be padded.
+/// Whether ranks may hold padding of units. Chunks of sums, of a ring and of an
+/// exchange are equal on all ranks; ranks without a head or an expert would
+/// only wait.
+bool mayBePadded(func::FuncOp func, char letter, const ShardingPlan &plan) {
+  if (chunksOf(func))
+    return false;
+  if (letter == 's')
+    return !plan.exchangesHeads && !plan.walksRing;
+  return letter == 'b' && plan.mesh.getSize(kExpertAxis) == 1;
+}
+
+/// Emits an error where units cannot be split over the ranks of an axis.
 LogicalResult checkUnits(func::FuncOp func, StringRef name, StringRef dims,
-                         RankedTensorType type, MeshAttr mesh) {
+                         RankedTensorType type, const ShardingPlan &plan) {
+  MeshAttr mesh = plan.mesh;
   for (auto [dim, letter] : llvm::enumerate(dims)) {
     int64_t size = type.getDimSize(dim), all = 1;
     for (StringAttr axis : axesOf(type, dim)) {
@@ -115,8 +127,10 @@ LogicalResult checkUnits(func::FuncOp func, StringRef name, StringRef dims,
                << type.getDimSize(dims.find('g'));
       if (letter == 'r' && size % ranks != 0)
         return emitUnevenGroups(func, name, dims, type, {axis, ranks});
-      if (unit.of.empty())
+      if (unit.of.empty() || mayBePadded(func, letter, plan)) {
+        size = llvm::divideCeil(size, ranks);
         continue;
+      }
       if (size % ranks == 0) {
         size /= ranks;
         continue;
@@ -173,8 +187,7 @@ LogicalResult DistributePass::placeArguments(func::FuncOp func,
       return failure();
     auto type = cast<RankedTensorType>(argument.getType());
     StringRef name = param ? param.getValue() : StringRef("data");
-    if (failed(
-            checkUnits(func, name, dims, plan.resting(type, dims), plan.mesh)))
+    if (failed(checkUnits(func, name, dims, plan.resting(type, dims), plan)))
       return failure();
     argument.setType(param ? plan.restingParameter(type, dims)
                            : plan.resting(type, dims));

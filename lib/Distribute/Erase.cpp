@@ -1,4 +1,4 @@
-//===- Erase.cpp - erases every distribution and conversion ---------------===//
+//===- Erase.cpp - erases distributions, conversions and masks ------------===//
 
 #include "lib/Distribute/SinkSums.h"
 #include "tessera/Dialect/NN/Marks.h"
@@ -63,6 +63,10 @@ struct ErasePass : tessera::impl::ErasePassBase<ErasePass> {
       op.getOutput().replaceAllUsesWith(op.getInput());
       op.erase();
     });
+    getOperation().walk([](dist::MaskOp op) {
+      op.getOutput().replaceAllUsesWith(op.getInput());
+      op.erase();
+    });
     getOperation().walk([](Operation *op) {
       op->removeAttr(dist::DistDialect::kChunkAttr);
       op->removeAttr(dist::DistDialect::kRingAttr);
@@ -85,6 +89,7 @@ struct ErasePass : tessera::impl::ErasePassBase<ErasePass> {
             &getContext(), func.getBody().front().getArgumentTypes(),
             func.getBody().front().getTerminator()->getOperandTypes()));
     getOperation()->removeAttr(dist::DistDialect::kMeshAttr);
+    getOperation()->removeAttr(dist::DistDialect::kMaskedAttr);
   }
 };
 

@@ -31,7 +31,9 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
     if (failed(failableParallelForEach(
             &getContext(), *steps,
             [&](func::FuncOp step) { return localize(step); })))
-      signalPassFailure();
+      return signalPassFailure();
+    // What is local has no sharding that could state paddings.
+    getOperation()->removeAttr(DistDialect::kMaskedAttr);
   }
 
   LogicalResult localize(func::FuncOp func);

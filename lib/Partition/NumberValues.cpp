@@ -55,8 +55,10 @@ bool hasPartialMaximum(Type type) {
 
 /// The part of the model is for people: "17:einsum of h.1.mlp".
 void NumberValuesPass::number(Operation *op) {
-  // A repetition is not in the serial program, nor is what one stage adds up.
-  if (nn::isRecomputed(op) || (hasStages && nn::isGradientSum(op)))
+  // A repetition is not in the serial program, nor is a mask, nor what one
+  // stage adds up.
+  if (nn::isRecomputed(op) || isa<MaskOp>(op) ||
+      (hasStages && nn::isGradientSum(op)))
     return;
   Builder builder(&getContext());
   SmallVector<Attribute> kept;

@@ -64,6 +64,7 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   adamw.weightDecay = plan.optimizer.weightDecay;
   adamw.clip = plan.optimizer.clip;
   passes.addPass(createAddOptimizerPass(adamw));
+  passes.addPass(createMaskPaddingPass({plan.debugging.poisonPadding}));
   if (strategies.layoutInvariant)
     passes.addPass(createMarkChunkedSumsPass());
 }

@@ -4,6 +4,7 @@ The same seed gives the same configurations. Exits with 1 if one fails.
 """
 import argparse
 import json
+import math
 import os
 import random
 import sys
@@ -13,21 +14,21 @@ from concurrent.futures import ThreadPoolExecutor
 import verify
 
 MOST_RANKS = 8
-FAMILIES = ["gpt2", "gpt2", "llama", "qwen2", "mistral", "bert"]
-AXES = ("pp", "dp", "cp", "tp")
+FAMILIES = ["gpt2", "gpt2", "llama", "qwen2", "mistral", "bert", "mixtral", "mixtral", "t5"]
+AXES = ("pp", "dp", "ep", "cp", "tp")
 
 
 def drawMesh(rng):
     """Sizes of axes; most meshes have two or three of them."""
     sizes = dict.fromkeys(AXES, 1)
     for axis in rng.sample(AXES, rng.randint(1, 3)):
-        ranks = sizes["pp"] * sizes["dp"] * sizes["cp"] * sizes["tp"]
+        ranks = math.prod(sizes.values())
         sizes[axis] = rng.choice([size for size in (1, 2, 2, 3, 4) if ranks * size <= MOST_RANKS])
     return sizes
 
 
 def draw(rng):
-    """A valid configuration: sizes that meshes divide where they must, anything elsewhere."""
+    """A valid configuration: sizes that meshes divide where they must, anything elsewhere, most of it indivisible."""
     mesh = drawMesh(rng)
     micro = rng.choice([1, 1, 2, 3, 4])
     config = {
@@ -36,7 +37,8 @@ def draw(rng):
         "vocabulary": rng.randint(2, 70), "positions": rng.randint(1, 16), "inner": rng.choice([0, rng.randint(2, 60)]),
         "activation": rng.choice(["gelu_new", "gelu", "relu"]), "tied": rng.random() < 0.6,
         "dropout": rng.choice([0.0, 0.0, 0.2]), "attention_dropout": rng.choice([0.0, 0.2]),
-        **mesh, "order": rng.choice([AXES, AXES, AXES, AXES[::-1]]), "micro": micro, "batch": mesh["dp"] * micro * rng.randint(1, 2),
+        **mesh, "order": rng.choice([AXES, AXES, AXES, AXES[::-1]]), "micro": micro, "batch": micro * rng.randint(1, 5),
+        "experts": rng.randint(2, 4), "top": rng.choice([1, 2]), "balance": rng.random() < 0.6,
         "schedule": rng.choice(["gpipe", "1f1b", "zero-bubble", "interleaved"]), "virtual": rng.choice([2, 2, 3]),
         "ulysses": rng.random() < 0.5, "zero": rng.randint(0, 3), "sequence_parallel": rng.random() < 0.5,
         "recompute": rng.choice(["none", "none", "selective", "full"]), "recompute_layers": rng.choice([0, 1]),
@@ -66,11 +68,17 @@ def repaired(config):
         config["queries"] = 1
     if config["heads"] % config["tp"] and config["queries"] % config["tp"]:
         config["heads"] = config["tp"]
-    config["positions"] = -(-config["positions"] // config["cp"]) * config["cp"]
+    if config["family"] != "mixtral":
+        config["ep"] = 1
+    if config["family"] == "t5":
+        config.update(cp=1, ulysses=False, queries=1, precision="f32" if config["precision"] == "bf16" else config["precision"])
+    config["experts"] = -(-config["experts"] // config["ep"]) * config["ep"]
+    config["sequence_parallel"] &= not (config["ulysses"] or config["cp"] > 1 and config["queries"] > 1)
     if config["ulysses"]:
+        config["positions"] = -(-config["positions"] // config["cp"]) * config["cp"]
         unit = config["tp"] * config["cp"]
         config["heads"] = -(-config["heads"] // unit) * unit
-    unit = config["dp"] * config["micro"]
+    unit = config["micro"] * (config["dp"] * config["ep"] if config["ep"] > 1 else 1)
     config["batch"] = -(-config["batch"] // unit) * unit
     return config
 
@@ -95,8 +103,16 @@ def model(config):
     if config["family"] == "bert":
         sizes.update(hidden_act=config["activation"], hidden_dropout_prob=config["dropout"],
                      attention_probs_dropout_prob=config["attention_dropout"])
+    elif config["family"] == "t5":
+        sizes = {
+            "num_layers": config["layers"], "num_heads": heads, "d_model": width, "d_kv": config["head_size"], "d_ff": inner,
+            "n_positions": config["positions"], "relative_attention_num_buckets": 8, "relative_attention_max_distance": 9,
+            "feed_forward_proj": "relu" if config["activation"] == "relu" else "gated-gelu", "dropout_rate": config["dropout"],
+        }
     elif config["family"] != "gpt2":
         sizes.update(num_key_value_heads=config["heads"], hidden_act="silu")
+    if config["family"] == "mixtral":
+        sizes.update(num_local_experts=config["experts"], num_experts_per_tok=config["top"], output_router_logits=config["balance"])
     shared = {"model_type": config["family"], "vocab_size": config["vocabulary"], "tie_word_embeddings": config["tied"]}
     return json.dumps({**shared, **sizes})
 
@@ -144,10 +160,10 @@ def run(config, tessera):
 
 # What makes a configuration smaller, the largest steps first.
 STEPS = [
-    ("family", "gpt2"), ("queries", 1), ("program", False), ("precision", "f32"), ("recompute", "none"), ("recompute_layers", 0), ("zero", 0),
+    ("family", "gpt2"), ("balance", False), ("experts", 2), ("top", 1), ("queries", 1), ("program", False), ("precision", "f32"), ("recompute", "none"), ("recompute_layers", 0), ("zero", 0),
     ("sequence_parallel", False), ("ulysses", False), ("overlap", []), ("schedule", "1f1b"), ("virtual", 1), ("micro", 1), ("clip", True),
     ("order", AXES), ("dropout", 0.0), ("attention_dropout", 0.0), ("tied", True), ("activation", "gelu_new"), ("inner", 0),
-    ("pp", 1), ("dp", 1), ("cp", 1), ("tp", 1), ("pp", 2), ("dp", 2), ("cp", 2), ("tp", 2), ("layers", 1),
+    ("pp", 1), ("dp", 1), ("ep", 1), ("cp", 1), ("tp", 1), ("pp", 2), ("dp", 2), ("cp", 2), ("tp", 2), ("layers", 1),
     ("heads", 1), ("head_size", 2), ("positions", 1), ("positions", 2), ("vocabulary", 2), ("vocabulary", 4), ("batch", 1),
 ]
 

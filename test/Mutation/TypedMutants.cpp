@@ -55,6 +55,7 @@ private:
   void deleted(dist::ConvertOp op, unsigned number);
   void changed(dist::ConvertOp op, unsigned number);
   void rewired(dist::ConvertOp op, unsigned number);
+  void unmasked(dist::MaskOp op, unsigned number);
   void relabelled(OpResult result, unsigned number);
   void placed(BlockArgument argument, StringRef axis);
   void add(const std::string &kind, const std::string &what,
@@ -118,6 +119,28 @@ void TypedEnumeration::rewired(dist::ConvertOp op, unsigned number) {
   }
 }
 
+/// Masks left out, for one reader or for all, and filled otherwise.
+void TypedEnumeration::unmasked(dist::MaskOp op, unsigned number) {
+  add("mask deleted", describe(op), [=](ModuleOp module) {
+    auto op = cast<dist::MaskOp>(opsOf(module)[number]);
+    op.getOutput().replaceAllUsesWith(op.getInput());
+    op.erase();
+  });
+  add("mask of another filling", describe(op), [=](ModuleOp module) {
+    auto op = cast<dist::MaskOp>(opsOf(module)[number]);
+    op.setFill(op.getFill() == dist::PaddingFill::Zero
+                   ? dist::PaddingFill::NegInfinity
+                   : dist::PaddingFill::Zero);
+  });
+  auto uses =
+      static_cast<unsigned>(std::distance(op->use_begin(), op->use_end()));
+  for (unsigned use = 0; uses > 1 && use < uses; ++use)
+    add("mask left out by one reader", describe(op), [=](ModuleOp module) {
+      auto op = cast<dist::MaskOp>(opsOf(module)[number]);
+      std::next(op->use_begin(), use)->set(op.getInput());
+    });
+}
+
 /// The type says what the ranks do not hold.
 void TypedEnumeration::relabelled(OpResult result, unsigned number) {
   auto type = dyn_cast<RankedTensorType>(result.getType());
@@ -170,6 +193,9 @@ Mutants TypedEnumeration::run() {
   eachConversion(&TypedEnumeration::deleted);
   eachConversion(&TypedEnumeration::changed);
   eachConversion(&TypedEnumeration::rewired);
+  for (unsigned number = 0; number < ops.size(); ++number)
+    if (auto op = dyn_cast<dist::MaskOp>(ops[number]))
+      unmasked(op, number);
   for (unsigned number = 0; number < ops.size(); ++number)
     for (OpResult result : ops[number]->getResults())
       relabelled(result, number);

@@ -171,6 +171,22 @@ def AddOptimizerPass : Pass<"nn-add-optimizer", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
+def MaskPaddingPass : Pass<"dist-mask-padding", "::mlir::ModuleOp"> {
+  let summary = "States what padding holds and masks it where it would be read";
+  let description = [{
+    Before: `@step`, typed. After: the module has `dist.masked`; the type of each
+    value says what its padding holds, and `dist.mask` stands wherever a sum or a
+    maximum would else read padding that changes it, or something that is kept
+    from step to step would not have zeros there. The verifier checks this from
+    here to `rt-localize`. Nothing changes where the mesh divides all sizes.
+  }];
+  let options = [
+    Option<"poison", "poison", "bool", "false",
+           "Write numbers or NaN into padding where its type allows them, to test that nothing depends on it">
+  ];
+  let dependentDialects = ["::tessera::dist::DistDialect"];
+}
+
 def MarkChunkedSumsPass : Pass<"nn-mark-chunked-sums", "::mlir::ModuleOp"> {
   let summary = "Marks every sum with the factor that it adds in chunks";
   let description = [{

@@ -150,6 +150,9 @@ struct DebuggingOptions {
   /// Give every value of the program its own buffer, named in the artifact as
   /// role "value", so that `verify` can compare it. Larger and slower.
   bool keepValues = false;
+  /// Write numbers or NaN into the padding of uneven shards where its type
+  /// allows them: no result may change.
+  bool poisonPadding = false;
 };
 
 struct PlanOptions {

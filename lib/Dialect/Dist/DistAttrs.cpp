@@ -126,15 +126,37 @@ static ParseResult parseState(AsmParser &parser, State &state) {
   return parser.parseRParen();
 }
 
-/// `dp: S(0), tp: P` between `#dist<` and `>`.
+/// The letter after the innermost axis of a dimension, if there is one.
+static ParseResult parsePadding(AsmParser &parser, State state,
+                                DimPaddings &paddings) {
+  StringRef letter;
+  SMLoc loc = parser.getCurrentLocation();
+  if (failed(parser.parseOptionalKeyword(&letter)))
+    return success();
+  std::optional<Padding> padding =
+      letter.size() == 1 ? paddingOf(letter[0]) : std::nullopt;
+  if (!padding || *padding == Padding::Any)
+    return parser.emitError(loc)
+           << "expected what padding holds, Z, N or F, or "
+              "nothing; found '"
+           << letter << "'";
+  if (!state.isSharded())
+    return parser.emitError(loc)
+           << "state " << state.str() << " has no padding; only S has";
+  paddings.push_back({state.where, *padding});
+  return success();
+}
+
+/// `dp: S(0) Z, tp: P` between `#dist<` and `>`.
 Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   SmallVector<AxisState> states;
+  DimPaddings paddings;
   SMLoc loc = parser.getCurrentLocation();
   auto parseAxis = [&]() -> ParseResult {
     StringRef axis;
     State state;
     if (parser.parseKeyword(&axis) || parser.parseColon() ||
-        parseState(parser, state))
+        parseState(parser, state) || parsePadding(parser, state, paddings))
       return failure();
     for (const AxisState &other : states)
       if (other.axis == axis)
@@ -151,13 +173,45 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   llvm::sort(states, [](const AxisState &a, const AxisState &b) {
     return a.axis.getValue() < b.axis.getValue();
   });
-  return ShardingAttr::get(parser.getContext(), states);
+  llvm::sort(paddings, [](const DimPadding &a, const DimPadding &b) {
+    return a.dim < b.dim;
+  });
+  return parser.getChecked<ShardingAttr>(loc, parser.getContext(), states,
+                                         paddings);
+}
+
+static bool isInnermost(ArrayRef<AxisState> states, State state) {
+  return llvm::none_of(states, [&](const AxisState &other) {
+    return other.state.isSharded() && other.state.where == state.where &&
+           other.state.level > state.level;
+  });
 }
 
 void ShardingAttr::print(AsmPrinter &printer) const {
   llvm::interleaveComma(getStates(), printer, [&](const AxisState &s) {
     printer << s.axis.getValue() << ": " << s.state.str();
+    if (s.state.isSharded() && isInnermost(getStates(), s.state))
+      for (const DimPadding &p : getPaddings())
+        if (p.dim == s.state.where)
+          printer << " " << letterOf(p.padding);
   });
+}
+
+LogicalResult
+ShardingAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit,
+                     ArrayRef<AxisState> states,
+                     ArrayRef<DimPadding> paddings) {
+  for (auto [k, p] : llvm::enumerate(paddings)) {
+    if (k > 0 && paddings[k - 1].dim == p.dim)
+      return emit() << "the padding of dimension " << p.dim
+                    << " is stated twice";
+    if (llvm::none_of(states, [&](const AxisState &s) {
+          return s.state.isSharded() && s.state.where == p.dim;
+        }))
+      return emit() << "dimension " << p.dim
+                    << " has no padding: no axis shards it";
+  }
+  return success();
 }
 
 LogicalResult ShardingAttr::verifyEncoding(
@@ -179,6 +233,10 @@ Attribute DistDialect::parseAttribute(DialectAsmParser &parser,
   if (body.starts_with(kind))
     return parser.parseKeyword(kind) ? Attribute()
                                      : ConversionKindAttr::parse(parser, type);
+  StringRef fill = PaddingFillAttr::getMnemonic();
+  if (body.starts_with(fill))
+    return parser.parseKeyword(fill) ? Attribute()
+                                     : PaddingFillAttr::parse(parser, type);
   if (body.starts_with("mesh"))
     return parser.parseKeyword("mesh") ? Attribute()
                                        : MeshAttr::parse(parser, type);
@@ -194,6 +252,10 @@ void DistDialect::printAttribute(Attribute attr,
   if (auto kind = dyn_cast<ConversionKindAttr>(attr)) {
     printer << ConversionKindAttr::getMnemonic() << " ";
     return kind.print(printer);
+  }
+  if (auto fill = dyn_cast<PaddingFillAttr>(attr)) {
+    printer << PaddingFillAttr::getMnemonic() << " ";
+    return fill.print(printer);
   }
   cast<ShardingAttr>(attr).print(printer);
 }

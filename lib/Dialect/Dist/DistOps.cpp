@@ -1,5 +1,6 @@
 //===- DistOps.cpp - the conversion op ------------------------------------===//
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Dialect/Dist/Dist.h"
 
 using namespace mlir;
@@ -28,6 +29,16 @@ void ConvertOp::build(OpBuilder &builder, OperationState &state, Value input,
   const ConversionRow *row = findConversion(stateOf(type, axis), to);
   build(builder, state, withState(type, axis, to), input,
         row ? row->kind : ConversionKind::Enter, axis);
+}
+
+/// The state that the conversion gives, and what padding holds then.
+RankedTensorType ConvertOp::convertedType() {
+  auto from = cast<RankedTensorType>(getInput().getType());
+  RankedTensorType type = withState(from, getAxis(), getTo());
+  if (!isMasked(*this))
+    return type;
+  return withPaddings(
+      type, convertedPaddings(*this, paddingsOf(from), meshOf(*this)));
 }
 
 /// What to do about a conversion that the table lacks.
@@ -60,9 +71,13 @@ LogicalResult ConvertOp::verify() {
                          << "', but " << getFrom().str() << " -> "
                          << getTo().str() << " is '"
                          << stringifyConversionKind(row->kind) << "'";
-  if (withState(from, getAxis(), getTo()) != to)
+  if (withPaddings(withState(from, getAxis(), getTo()), {}) !=
+      withPaddings(to, {}))
     return emitOpError() << "changes more than axis '" << getAxis()
                          << "': " << from << " -> " << to;
+  if (RankedTensorType type = convertedType(); !isWithin(type, to))
+    return emitOpError() << "has result type " << to
+                         << ", but its operand gives " << type;
   if (failed(verifyAxes(*this, from)) || failed(verifyAxes(*this, to)))
     return failure();
   for (RankedTensorType type : {from, to})
@@ -77,4 +92,77 @@ void ConvertOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
                               MutableArrayRef<Value> operandGrads) {
   operandGrads[0] = ConvertOp::create(builder, getLoc(), resultGrads[0],
                                       getAxis(), dual(getFrom()));
+}
+
+//===----------------------------------------------------------------------===//
+// mask
+//===----------------------------------------------------------------------===//
+
+static_assert(static_cast<int>(PaddingFill::Any) ==
+                  static_cast<int>(Padding::Any),
+              "a mask fills padding with what its letter says");
+
+Padding MaskOp::getFilling() { return static_cast<Padding>(getFill()); }
+
+Signature MaskOp::getSignature(unsigned) {
+  auto type = cast<RankedTensorType>(getInput().getType());
+  Signature sig = Signature::elementwise(type.getRank(), 1);
+  if (getFill() != PaddingFill::NegInfinity)
+    sig.linearInAll();
+  sig.moves = true;
+  return sig;
+}
+
+/// A mask is more than a function of one factor's padding (maskedPaddings).
+Padding MaskOp::getPadding(unsigned, char, Paddings operands) {
+  return operands[0];
+}
+
+LogicalResult MaskOp::verify() {
+  int64_t rank = cast<RankedTensorType>(getInput().getType()).getRank();
+  if (getDim() < 0 || getDim() >= rank)
+    return emitOpError() << "cannot fill dimension " << getDim()
+                         << " of a tensor of rank " << rank
+                         << "; use one from 0 to " << rank - 1;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// dist.masked
+//===----------------------------------------------------------------------===//
+
+/// Parameters and moments have zeros in their padding from step to step; a
+/// program whose types state paddings must return them so.
+static LogicalResult verifyAtRest(func::FuncOp func, MeshAttr mesh) {
+  if (func.isExternal())
+    return success();
+  Operation *ret = func.getBody().front().getTerminator();
+  for (auto [k, value] : llvm::enumerate(ret->getOperands())) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      continue;
+    for (int64_t dim : paddedDims(type, mesh))
+      if (paddingOf(type, dim) != Padding::Zero)
+        return ret->emitOpError()
+               << "returns value " << k << " of type " << type
+               << ", whose dimension " << dim << " has padding that holds "
+               << letterOf(paddingOf(type, dim))
+               << "; what is kept from step to step must hold Z (zeros): mask "
+                  "it with dist.mask";
+  }
+  return success();
+}
+
+LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attribute) {
+  if (attribute.getName() != kMaskedAttr)
+    return success();
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    return op->emitOpError()
+           << "has '" << kMaskedAttr << "', which is an attribute of modules";
+  for (auto func : module.getOps<func::FuncOp>())
+    if (failed(verifyAtRest(func, meshOf(module))))
+      return failure();
+  return success();
 }

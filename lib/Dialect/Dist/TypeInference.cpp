@@ -26,6 +26,7 @@ RankedTensorType tessera::dist::erased(RankedTensorType type) {
   return RankedTensorType::get(type.getShape(), type.getElementType());
 }
 
+/// Paddings stay stated of dimensions that are still sharded.
 static RankedTensorType withStates(RankedTensorType type,
                                    SmallVector<AxisState> states) {
   llvm::erase_if(states, [](auto &s) { return s.state.kind == State::I; });
@@ -35,8 +36,10 @@ static RankedTensorType withStates(RankedTensorType type,
   Attribute encoding;
   if (!states.empty())
     encoding = ShardingAttr::get(type.getContext(), states);
-  return RankedTensorType::get(type.getShape(), type.getElementType(),
-                               encoding);
+  auto result =
+      RankedTensorType::get(type.getShape(), type.getElementType(), encoding);
+  ArrayRef<DimPadding> paddings = paddingsOf(type);
+  return paddings.empty() ? result : withPaddings(result, paddings);
 }
 
 RankedTensorType tessera::dist::withState(RankedTensorType type, StringRef axis,
@@ -155,6 +158,20 @@ static FailureOr<State> inferState(Operation *op, const Signature &sig,
   return diag;
 }
 
+/// The type of a result with what its padding holds.
+static FailureOr<RankedTensorType> inferPadding(Operation *op, unsigned result,
+                                                RankedTensorType type) {
+  SmallVector<ArrayRef<DimPadding>> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(paddingsOf(operand.getType()));
+  std::string why;
+  std::optional<DimPaddings> paddings =
+      inferPaddings(op, result, operands, meshOf(op), why);
+  if (!paddings)
+    return op->emitOpError() << why;
+  return withPaddings(type, *paddings);
+}
+
 static FailureOr<RankedTensorType> inferResultType(Operation *op,
                                                    unsigned result) {
   auto iface = cast<DistributableOpInterface>(op);
@@ -186,7 +203,7 @@ static FailureOr<RankedTensorType> inferResultType(Operation *op,
       std::move(states));
   if (std::string why = checkLevels(type); !why.empty())
     return op->emitOpError() << why;
-  return type;
+  return axes.empty() || !isMasked(op) ? type : inferPadding(op, result, type);
 }
 
 FailureOr<SmallVector<RankedTensorType>>
@@ -232,7 +249,7 @@ LogicalResult tessera::dist::verifyDistributable(Operation *op) {
   if (failed(types))
     return failure();
   for (auto [result, type] : llvm::zip(op->getResults(), *types)) {
-    if (result.getType() != type)
+    if (!isWithin(type, result.getType()))
       return op->emitOpError() << "has result type " << result.getType()
                                << ", but its operands give " << type;
     if (failed(verifyAxes(op, type)))

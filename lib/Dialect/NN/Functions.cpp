@@ -156,19 +156,20 @@ static Value siluSlope(const ScalarMath &m, Value x) {
 using Info = FunctionInfo;
 
 static constexpr FunctionInfo kFunctions[] = {
-    {Function::GeluTanh, geluTanh, geluTanhSlope,
-     Info::KeepsZero | Info::IsCostly},
-    {Function::Gelu, gelu, geluSlope, Info::KeepsZero | Info::IsCostly},
-    {Function::Relu, relu, reluSlope, Info::KeepsZero},
-    {Function::Exp, exponential, expOf, Info::IsCostly | Info::IsOwnDerivative},
-    {Function::Log, logarithm, logarithmSlope, Info::IsCostly},
-    {Function::Sqrt, squareRoot, squareRootSlope,
-     Info::KeepsZero | Info::IsCostly},
-    {Function::Reciprocal, reciprocal, reciprocalSlope, Info::IsCostly},
-    {Function::ClipFactor, clipFactor, nullptr,
+    {Function::GeluTanh, geluTanh, geluTanhSlope, "ZXF", "FXF", Info::IsCostly},
+    {Function::Gelu, gelu, geluSlope, "ZXF", "FXF", Info::IsCostly},
+    {Function::Relu, relu, reluSlope, "ZZF", "ZZF", 0},
+    {Function::Exp, exponential, expOf, "FZX", "FZX",
+     Info::IsCostly | Info::IsOwnDerivative},
+    {Function::Log, logarithm, logarithmSlope, "NXX", "XZX", Info::IsCostly},
+    {Function::Sqrt, squareRoot, squareRootSlope, "ZXX", "XXX", Info::IsCostly},
+    {Function::Reciprocal, reciprocal, reciprocalSlope, "XZX", "XZX",
+     Info::IsCostly},
+    {Function::ClipFactor, clipFactor, nullptr, "XZX", "XXX",
      Info::IsCostly | Info::TakesBound},
-    {Function::Rsqrt, rsqrt, nullptr, Info::IsCostly | Info::TakesBound},
-    {Function::Silu, silu, siluSlope, Info::KeepsZero | Info::IsCostly},
+    {Function::Rsqrt, rsqrt, nullptr, "XXX", "XXX",
+     Info::IsCostly | Info::TakesBound},
+    {Function::Silu, silu, siluSlope, "ZXF", "FXF", Info::IsCostly},
 };
 
 static constexpr bool hasRowPerFunction() {

@@ -7,6 +7,8 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
+using dist::Padding;
+using dist::Paddings;
 using dist::Signature;
 
 static Type elementOf(Value value) {
@@ -42,6 +44,10 @@ Signature TopKOp::getSignature(unsigned) {
   Signature sig = Signature::parse("bsx->bsx");
   sig.whole = "x";
   return sig;
+}
+
+Padding TopKOp::getPadding(unsigned, char, Paddings p) {
+  return dist::finiteOf(p[0]);
 }
 
 LogicalResult TopKOp::verify() {
@@ -81,12 +87,20 @@ Signature RoutedOp::getSignature(unsigned) {
   return Signature::parse("bsx->bsx");
 }
 
+Padding RoutedOp::getPadding(unsigned, char, Paddings p) {
+  return dist::productOf(p[0]);
+}
+
 //===----------------------------------------------------------------------===//
 // dispatch, collect
 //===----------------------------------------------------------------------===//
 
 Signature DispatchOp::getSignature(unsigned) {
   return parseLinear("bsh,bsx->xbsh", {0});
+}
+
+Padding DispatchOp::getPadding(unsigned, char, Paddings p) {
+  return dist::selectOf(p[1], getWeighted() ? dist::productOf(p) : p[0]);
 }
 
 bool DispatchOp::readsRoutedRows(unsigned) { return false; }
@@ -106,6 +120,10 @@ Signature CollectOp::getSignature(unsigned) {
   return parseLinear("xbsh,bsx->bsh", {0});
 }
 
+Padding CollectOp::getPadding(unsigned, char, Paddings p) {
+  return dist::selectOf(p[1], getWeighted() ? dist::productOf(p) : p[0]);
+}
+
 bool CollectOp::readsRoutedRows(unsigned operand) { return operand == 0; }
 
 void CollectOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
@@ -123,6 +141,10 @@ Signature CollectGradGatesOp::getSignature(unsigned) {
   return parseLinear("bsh,xbsh,bsx->bsx", {0, 1});
 }
 
+Padding CollectGradGatesOp::getPadding(unsigned, char, Paddings p) {
+  return dist::selectOf(p[2], dist::productOf({p[0], p[1]}));
+}
+
 bool CollectGradGatesOp::readsRoutedRows(unsigned operand) {
   return operand == 1;
 }
@@ -138,6 +160,10 @@ Type CollectGradGatesOp::getResultElementType(unsigned) {
 Signature ExpertLinearOp::getSignature(unsigned) {
   return parseLinear(
       getTransposed() ? "xbsk,xkn,bsx->xbsn" : "xbsk,xnk,bsx->xbsn", {0, 1});
+}
+
+Padding ExpertLinearOp::getPadding(unsigned, char, Paddings p) {
+  return dist::selectOf(p[2], dist::productOf({p[0], p[1]}));
 }
 
 bool ExpertLinearOp::readsRoutedRows(unsigned operand) { return operand == 0; }
@@ -181,6 +207,10 @@ void ExpertLinearOp::buildBackward(OpBuilder &builder,
 
 Signature ExpertLinearGradWeightOp::getSignature(unsigned) {
   return parseLinear("xbsn,xbsk,bsx->xnk", {0, 1});
+}
+
+Padding ExpertLinearGradWeightOp::getPadding(unsigned, char, Paddings p) {
+  return dist::selectOf(p[2], dist::productOf({p[0], p[1]}));
 }
 
 bool ExpertLinearGradWeightOp::readsRoutedRows(unsigned operand) {

@@ -5,6 +5,8 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
+using dist::Padding;
+using dist::Paddings;
 using dist::Signature;
 
 static Signature dropLast(Value x) {
@@ -14,11 +16,17 @@ static Signature dropLast(Value x) {
   return sig;
 }
 
+static bool isLast(StringRef letters, char factor) {
+  return letters.back() == factor;
+}
+
 Signature MaxOp::getSignature(unsigned) {
   Signature sig = dropLast(getInput());
   sig.reduces = dist::State::M;
   return sig;
 }
+
+Padding MaxOp::getPadding(unsigned, char, Paddings p) { return p[0]; }
 
 Signature PickOp::getSignature(unsigned) {
   Signature sig = dropLast(getLogits());
@@ -26,6 +34,12 @@ Signature PickOp::getSignature(unsigned) {
   sig.linear = {{0}};
   sig.moves = true; // one rank has the element, the others 0
   return sig;
+}
+
+/// A label names no padding of the vocabulary: none is read.
+Padding PickOp::getPadding(unsigned, char factor, Paddings p) {
+  return isLast(getSignature(0).ins[0], factor) ? Padding::Zero
+                                                : dist::productOf(p[0]);
 }
 
 void PickOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
@@ -47,9 +61,19 @@ Signature PickGradOp::getSignature(unsigned) {
   return sig;
 }
 
+Padding PickGradOp::getPadding(unsigned, char factor, Paddings p) {
+  return isLast(getSignature(0).out, factor) ? Padding::Zero
+                                             : dist::productOf(p[0]);
+}
+
 Signature CountedOp::getSignature(unsigned) {
   int64_t rank = cast<RankedTensorType>(getLabels().getType()).getRank();
   return Signature::elementwise(rank, 1);
+}
+
+/// A label in padding may be anything: it may count.
+Padding CountedOp::getPadding(unsigned, char, Paddings p) {
+  return Padding::Finite;
 }
 
 Type CountedOp::getResultElementType(unsigned) { return getElementType(); }

@@ -5,6 +5,8 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
+using dist::Padding;
+using dist::Paddings;
 using dist::Signature;
 
 static int64_t rankOf(Value value) {
@@ -45,6 +47,12 @@ Signature AttentionOp::getSignature(unsigned result) {
   sig.out = grouped ? "bgrs" : "bns";
   sig.unread = {2};
   return sig;
+}
+
+Padding AttentionOp::getPadding(unsigned result, char, Paddings p) {
+  Padding scores =
+      dist::finiteOf({p[0], p[1], getBiasTable() ? p[3] : Padding::Finite});
+  return result == kLse ? scores : dist::productOf({scores, p[2]});
 }
 
 Type AttentionOp::getResultElementType(unsigned result) {
@@ -178,6 +186,17 @@ Signature AttentionGradOp::getSignature(unsigned result) {
   return sig;
 }
 
+/// Zero where the gradient is; those of query and key are products with the
+/// other of them, which may be zero, too.
+Padding AttentionGradOp::getPadding(unsigned result, char, Paddings p) {
+  const size_t multiplied = result == 0 ? 2 : result == 1 ? 1 : 0;
+  SmallVector<Padding> factors(p);
+  for (auto [k, padding] : llvm::enumerate(factors))
+    if (k != 0 && k != multiplied)
+      padding = dist::finiteOf(padding);
+  return dist::productOf(factors);
+}
+
 //===----------------------------------------------------------------------===//
 // embedding: ids "bs", table "vh" -> "bsh"
 //===----------------------------------------------------------------------===//
@@ -187,6 +206,11 @@ Signature EmbeddingOp::getSignature(unsigned) {
   sig.linear = {{1}};
   sig.moves = true; // one rank has the row, the others 0
   return sig;
+}
+
+/// An id names no padding of the vocabulary: none is read.
+Padding EmbeddingOp::getPadding(unsigned, char factor, Paddings p) {
+  return factor == 'v' ? Padding::Zero : dist::productOf(p[1]);
 }
 
 Type EmbeddingOp::getResultElementType(unsigned) {
@@ -207,6 +231,10 @@ Signature EmbeddingGradOp::getSignature(unsigned) {
   sig.shapeOnly = {2};
   sig.addsInChunks = true;
   return sig;
+}
+
+Padding EmbeddingGradOp::getPadding(unsigned, char factor, Paddings p) {
+  return factor == 'v' ? Padding::Zero : dist::productOf(p[0]);
 }
 
 Type EmbeddingGradOp::getResultElementType(unsigned) {

@@ -7,6 +7,8 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
+using dist::Padding;
+using dist::Paddings;
 using dist::Signature;
 
 /// `operands` tensors like `x`; the last dimension stays whole.
@@ -59,6 +61,10 @@ Signature LayerNormOp::getSignature(unsigned) {
   return sig;
 }
 
+Padding LayerNormOp::getPadding(unsigned, char, Paddings p) {
+  return dist::sumOf({dist::productOf({p[0], p[1]}), p[2]});
+}
+
 Type LayerNormOp::getResultElementType(unsigned) {
   return getElementType().value_or(getElementTypeOrSelf(getInput().getType()));
 }
@@ -84,12 +90,20 @@ Signature LayerNormGradInputOp::getSignature(unsigned) {
   return inputGradient(getInput());
 }
 
+Padding LayerNormGradInputOp::getPadding(unsigned, char, Paddings p) {
+  return dist::productOf({p[0], p[2], dist::finiteOf(p[1])});
+}
+
 Type LayerNormGradInputOp::getResultElementType(unsigned) {
   return getElementTypeOrSelf(getInput().getType());
 }
 
 Signature LayerNormGradWeightOp::getSignature(unsigned) {
   return weightGradient(getInput());
+}
+
+Padding LayerNormGradWeightOp::getPadding(unsigned, char, Paddings p) {
+  return dist::productOf(p);
 }
 
 Type LayerNormGradWeightOp::getResultElementType(unsigned) {
@@ -105,6 +119,10 @@ Signature RMSNormOp::getSignature(unsigned) {
   sig.ins.push_back(sig.whole);
   sig.linear = {{1}};
   return sig;
+}
+
+Padding RMSNormOp::getPadding(unsigned, char, Paddings p) {
+  return dist::productOf(p);
 }
 
 Type RMSNormOp::getResultElementType(unsigned) {
@@ -124,12 +142,20 @@ Signature RMSNormGradInputOp::getSignature(unsigned) {
   return inputGradient(getInput());
 }
 
+Padding RMSNormGradInputOp::getPadding(unsigned, char, Paddings p) {
+  return dist::productOf({p[0], p[2], dist::finiteOf(p[1])});
+}
+
 Type RMSNormGradInputOp::getResultElementType(unsigned) {
   return getElementTypeOrSelf(getInput().getType());
 }
 
 Signature RMSNormGradWeightOp::getSignature(unsigned) {
   return weightGradient(getInput());
+}
+
+Padding RMSNormGradWeightOp::getPadding(unsigned, char, Paddings p) {
+  return dist::productOf(p);
 }
 
 Type RMSNormGradWeightOp::getResultElementType(unsigned) {

@@ -5,6 +5,8 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
+using dist::Padding;
+using dist::Paddings;
 using dist::Signature;
 
 /// The update is linear in no operand, so no partial sum reaches it.
@@ -13,6 +15,11 @@ Signature AdamWOp::getSignature(unsigned) {
   Signature sig = Signature::elementwise(type.getRank(), 3);
   sig.ins.append({"", "", ""});
   return sig;
+}
+
+Padding AdamWOp::getPadding(unsigned, char, Paddings p) {
+  Padding root = dist::throughOf("FXX", p[2]); // 1 / (sqrt(v) + epsilon)
+  return dist::sumOf({dist::productOf(p[0]), dist::productOf({p[1], root})});
 }
 
 Type AdamWOp::getResultElementType(unsigned) {

@@ -5,6 +5,8 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
+using dist::Padding;
+using dist::Paddings;
 using dist::Signature;
 
 static Signature elementwise(Operation *op) {
@@ -17,6 +19,10 @@ static Signature elementwise(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 Signature MapOp::getSignature(unsigned) { return elementwise(*this); }
+
+Padding MapOp::getPadding(unsigned, char, Paddings p) {
+  return dist::throughOf(infoOf(getFunction()).padding, p[0]);
+}
 
 LogicalResult MapOp::verify() {
   StringRef name = stringifyFunction(getFunction());
@@ -64,6 +70,11 @@ Signature MapGradOp::getSignature(unsigned) {
   return sig;
 }
 
+Padding MapGradOp::getPadding(unsigned, char, Paddings p) {
+  return dist::productOf(
+      {p[0], dist::throughOf(infoOf(getFunction()).slopePadding, p[1])});
+}
+
 //===----------------------------------------------------------------------===//
 // cast
 //===----------------------------------------------------------------------===//
@@ -71,6 +82,8 @@ Signature MapGradOp::getSignature(unsigned) {
 Signature CastOp::getSignature(unsigned) {
   return elementwise(*this).linearInAll();
 }
+
+Padding CastOp::getPadding(unsigned, char, Paddings p) { return p[0]; }
 
 Type CastOp::getResultElementType(unsigned) { return getTo(); }
 
@@ -88,6 +101,10 @@ void CastOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
 
 Signature DropoutOp::getSignature(unsigned) {
   return elementwise(*this).linearInAll();
+}
+
+Padding DropoutOp::getPadding(unsigned, char, Paddings p) {
+  return dist::productOf(p[0]);
 }
 
 LogicalResult tessera::nn::verifyProbability(Operation *op, StringRef name,
@@ -115,5 +132,9 @@ void DropoutOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
 //===----------------------------------------------------------------------===//
 
 Signature ConstantOp::getSignature(unsigned) { return Signature(); }
+
+Padding ConstantOp::getPadding(unsigned, char, Paddings p) {
+  return Padding::Finite;
+}
 
 Type ConstantOp::getResultElementType(unsigned) { return getElementType(); }

@@ -7,6 +7,8 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
+using dist::Padding;
+using dist::Paddings;
 using dist::Signature;
 
 static bool contains(StringRef letters, char f) {
@@ -64,6 +66,10 @@ Signature EinsumOp::getSignature(unsigned) {
   sig.addsInChunks =
       std::abs(std::frexp(getScale().convertToDouble(), &exponent)) == 0.5;
   return sig;
+}
+
+Padding EinsumOp::getPadding(unsigned, char, Paddings p) {
+  return dist::productOf(p);
 }
 
 Type EinsumOp::getResultElementType(unsigned) {
@@ -181,6 +187,10 @@ Signature AddOp::getSignature(unsigned) {
   return sig;
 }
 
+Padding AddOp::getPadding(unsigned, char, Paddings p) {
+  return dist::sumOf(p, getCoefs().value_or(ArrayRef<double>()));
+}
+
 LogicalResult AddOp::verify() {
   if (failed(verifySpec(*this, getSpec())))
     return failure();
@@ -225,6 +235,8 @@ Signature BroadcastOp::getSignature(unsigned) {
   sig.moves = true;
   return sig;
 }
+
+Padding BroadcastOp::getPadding(unsigned, char, Paddings p) { return p[0]; }
 
 LogicalResult BroadcastOp::verify() {
   if (failed(verifySpec(*this, getSpec())))

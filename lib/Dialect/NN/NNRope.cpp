@@ -7,6 +7,8 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
+using dist::Padding;
+using dist::Paddings;
 using dist::Signature;
 
 /// A rotation is linear in what it rotates.
@@ -17,6 +19,11 @@ Signature RopeOp::getSignature(unsigned) {
   sig.linear = {{0}};
   sig.whole = "de";
   return sig;
+}
+
+Padding RopeOp::getPadding(unsigned, char, Paddings p) {
+  return dist::sumOf(
+      {dist::productOf({p[0], p[1]}), dist::productOf({p[0], p[2]})});
 }
 
 LogicalResult RopeOp::verify() {

@@ -5,6 +5,8 @@
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::nn;
+using dist::Padding;
+using dist::Paddings;
 using dist::Signature;
 
 /// Letters of the stacked tensor; 'z' is the stacked dimension.
@@ -23,6 +25,8 @@ Signature UnstackOp::getSignature(unsigned) {
   sig.moves = true;
   return sig.linearInEach();
 }
+
+Padding UnstackOp::getPadding(unsigned, char, Paddings p) { return p[0]; }
 
 LogicalResult UnstackOp::verify() {
   auto type = cast<RankedTensorType>(getInput().getType());
@@ -55,6 +59,10 @@ Signature StackOp::getSignature(unsigned) {
   return sig.linearInAll();
 }
 
+Padding StackOp::getPadding(unsigned, char, Paddings p) {
+  return dist::joinOf(p);
+}
+
 LogicalResult StackOp::verify() {
   if (getInputs().empty())
     return emitOpError() << "has no operands; it needs at least 1";
@@ -81,6 +89,8 @@ Signature PrefixOp::getSignature(unsigned) {
   sig.moves = true;
   return sig.linearInEach();
 }
+
+Padding PrefixOp::getPadding(unsigned, char, Paddings p) { return p[0]; }
 
 int64_t PrefixOp::getNewFactorSize(char factor) {
   return factor == 's' ? static_cast<int64_t>(getRows()) : -1;
@@ -111,3 +121,5 @@ Signature PrefixGradOp::getSignature(unsigned) {
   sig.moves = true;
   return sig;
 }
+
+Padding PrefixGradOp::getPadding(unsigned, char, Paddings p) { return p[0]; }

@@ -3,6 +3,7 @@
 #include "lib/Lower/Kernels/KernelMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "tessera/Partition/Factors.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -37,6 +38,23 @@ Value tessera::zeroUnless(OpBuilder &builder, Location loc, Value condition,
 Value tessera::index64(OpBuilder &builder, Location loc, int64_t dim) {
   Value index = linalg::IndexOp::create(builder, loc, dim);
   return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
+}
+
+Value tessera::indexAlong(OpBuilder &b, Location loc, ArrayRef<int64_t> sizes,
+                          int64_t columns, unsigned dim) {
+  int64_t left = 1;
+  for (int64_t size : sizes.drop_front(dim + 1))
+    left *= size;
+  bool inColumns = left < columns;
+  Value index = index64(b, loc, inColumns ? 1 : 0);
+  int64_t divisor = inColumns ? left : left / columns;
+  if (divisor > 1)
+    index = arith::DivUIOp::create(b, loc, index, i64(b, loc, divisor));
+  // Rows of dimensions of size 1 after the first are not the first's.
+  bool isOutermost = dim == 0 || (inColumns && left * sizes[dim] == columns);
+  if (isOutermost)
+    return index;
+  return arith::RemUIOp::create(b, loc, index, i64(b, loc, sizes[dim]));
 }
 
 Value tessera::emitPhilox(OpBuilder &b, Location loc, Value index, Value key) {

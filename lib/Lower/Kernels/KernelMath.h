@@ -21,6 +21,12 @@ mlir::Value zeroUnless(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value condition, mlir::Value value);
 /// `linalg.index` of a loop as i64.
 mlir::Value index64(mlir::OpBuilder &builder, mlir::Location loc, int64_t dim);
+/// Index (i64) along dimension `dim` of an element of a row-major array of
+/// these sizes, in a loop over rows and columns of its elements, in order. A
+/// dimension lies wholly within the columns or wholly within the rows.
+mlir::Value indexAlong(mlir::OpBuilder &builder, mlir::Location loc,
+                       llvm::ArrayRef<int64_t> sizes, int64_t columns,
+                       unsigned dim);
 /// First word of Philox4x32-10 for a 64-bit counter and key (i64), as i32.
 mlir::Value emitPhilox(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value index, mlir::Value key);

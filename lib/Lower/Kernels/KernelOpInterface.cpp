@@ -16,6 +16,9 @@ void tessera::registerKernelOps(DialectRegistry &registry) {
     attachProductKernelOps(*context);
     attachLookupKernelOps(*context);
   });
+  registry.addExtension(+[](MLIRContext *context, dist::DistDialect *) {
+    attachMaskKernelOp(*context);
+  });
   registry.addExtension(+[](MLIRContext *context, rt::RTDialect *) {
     attachRankKernelOps(*context);
   });

@@ -16,6 +16,9 @@ void attachLookupKernelOps(mlir::MLIRContext &context);
 /// Ops that depend on the rank: rt.first, rt.slice, rt.pad.
 void attachRankKernelOps(mlir::MLIRContext &context);
 
+/// dist.mask, which reads where the rank's slice ends.
+void attachMaskKernelOp(mlir::MLIRContext &context);
+
 } // namespace tessera
 
 #endif // TESSERA_LIB_LOWER_KERNELS_KERNELOPS_H

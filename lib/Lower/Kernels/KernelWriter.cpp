@@ -2,7 +2,6 @@
 
 #include "lib/Lower/Kernels/KernelWriter.h"
 #include "lib/Lower/Kernels/KernelMath.h"
-#include "lib/Lower/Kernels/Padding.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Partition/Factors.h"
 #include <cmath>
@@ -149,13 +148,17 @@ public:
   }
   const KernelSpace &space() const override { return member.space; }
   int64_t columns() const override { return writer.group.columns; }
+  Value localIndex(OpBuilder &body, unsigned factor) override {
+    return indexAlong(body, member.op->getLoc(), member.space.sizes,
+                      member.perRow ? 1 : columns(), factor);
+  }
 
 private:
   KernelWriter &writer;
   const KernelMember &member;
 };
 
-/// What the reduction of a space starts from and ignores.
+/// What the reduction of a space starts from.
 static double neutralElement(const KernelSpace &space) {
   return space.combiner == KernelSpace::Maximum ? -INFINITY : 0.0;
 }
@@ -228,38 +231,6 @@ SmallVector<Value> KernelWriter::scalarsOf(OpBuilder &b, Location loc,
   return scalars;
 }
 
-/// Index of an element along the last factor of its op (i64).
-static Value lastIndex(OpBuilder &b, Location loc, const KernelMember &member,
-                       int64_t columns) {
-  Value flat = index64(b, loc, 0);
-  if (!member.perRow)
-    flat = arith::AddIOp::create(
-        b, loc, arith::MulIOp::create(b, loc, flat, i64(b, loc, columns)),
-        index64(b, loc, 1));
-  return arith::RemUIOp::create(b, loc, flat,
-                                i64(b, loc, member.space.sizes.back()));
-}
-
-/// The value where the element is one of the `valid` ones of the rank's slice,
-/// elsewhere what a reduction ignores.
-Value KernelWriter::maskPadding(OpBuilder &b, const KernelMember &member,
-                                Value valid, Value value) {
-  Location loc = member.op->getLoc();
-  Type i32 = b.getI32Type();
-  Value limit = arith::TruncIOp::create(b, loc, i32, valid), index;
-  if (!member.perRow && group.columns == member.space.sizes.back())
-    index = arith::IndexCastOp::create(b, loc, i32,
-                                       linalg::IndexOp::create(b, loc, 1));
-  else
-    index = arith::TruncIOp::create(b, loc, i32,
-                                    lastIndex(b, loc, member, group.columns));
-  Value inside =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, limit);
-  return arith::SelectOp::create(
-      b, loc, inside, value,
-      constantLike(b, loc, value, neutralElement(member.space)));
-}
-
 static Value combine(OpBuilder &b, Location loc, const KernelSpace &space,
                      Value accumulator, Value element) {
   if (space.combiner == KernelSpace::Maximum)
@@ -271,9 +242,6 @@ LogicalResult KernelWriter::emitMember(const KernelMember &member) {
   auto op = cast<KernelOpInterface>(member.op);
   Location loc = op.getLoc();
   const KernelSpace &space = member.space;
-  Value valid;
-  if (std::optional<FactorSpan> span = maskedSpan(op, space))
-    valid = scalar(validOf(outer, loc, *span));
   Scope scope(*this, member);
   FailureOr<ElementBody> body = op.buildElementBody(scope);
   if (failed(body))
@@ -297,8 +265,6 @@ LogicalResult KernelWriter::emitMember(const KernelMember &member) {
         utils::IteratorType::reduction;
   auto build = [&](OpBuilder &b, Location, ValueRange args) {
     Value result = (*body)(b, scalarsOf(b, loc, operands, args));
-    if (valid)
-      result = maskPadding(b, member, valid, result);
     if (reduces)
       result = combine(b, loc, space, widen(b, loc, args.back()), result);
     linalg::YieldOp::create(b, loc, narrow(b, loc, result, element));

@@ -60,8 +60,6 @@ private:
   static llvm::SmallVector<mlir::Value>
   scalarsOf(mlir::OpBuilder &builder, mlir::Location loc,
             llvm::ArrayRef<Operand> operands, mlir::ValueRange arguments);
-  mlir::Value maskPadding(mlir::OpBuilder &builder, const KernelMember &member,
-                          mlir::Value valid, mlir::Value value);
   View operandView(const KernelMember &member, unsigned operand);
   ViewKind operandKind(const KernelMember &member, unsigned operand);
   ViewKind resultKind(const KernelMember &member);

@@ -46,7 +46,6 @@ struct PickKernel : KernelOpInterface::ExternalModel<PickKernel<OpTy>, OpTy> {
   }
 };
 
-/// Padding is masked by the least value, whatever it holds.
 struct MaxKernel : KernelOpInterface::ExternalModel<MaxKernel, nn::MaxOp> {
   std::optional<KernelSpace> getKernelSpace(Operation *op) const {
     std::optional<KernelSpace> space = spaceOfSignature(op);
@@ -57,10 +56,6 @@ struct MaxKernel : KernelOpInterface::ExternalModel<MaxKernel, nn::MaxOp> {
   FailureOr<ElementBody> buildElementBody(Operation *, KernelScope &) const {
     return ElementBody([](OpBuilder &, ValueRange x) { return x[0]; });
   }
-  PaddingEffect getPaddingEffect(Operation *, char) const {
-    return PaddingEffect::Changes;
-  }
-  bool ignoresPadding(Operation *, unsigned) const { return true; }
 };
 
 //===----------------------------------------------------------------------===//

@@ -27,9 +27,6 @@ struct MapKernel : KernelOpInterface::ExternalModel<MapKernel, nn::MapOp> {
   static const nn::FunctionInfo &infoOf(Operation *op) {
     return nn::infoOf(cast<nn::MapOp>(op).getFunction());
   }
-  static bool keepsZero(Operation *op) {
-    return infoOf(op).has(nn::FunctionInfo::KeepsZero);
-  }
 
   FailureOr<ElementBody> buildElementBody(Operation *op, KernelScope &) const {
     auto map = cast<nn::MapOp>(op);
@@ -41,11 +38,6 @@ struct MapKernel : KernelOpInterface::ExternalModel<MapKernel, nn::MapOp> {
       return formula({b, op->getLoc()}, x[0], bound);
     });
   }
-  PaddingEffect getPaddingEffect(Operation *op, char) const {
-    return keepsZero(op) ? PaddingEffect::KeepsZero : PaddingEffect::Changes;
-  }
-  /// What is always masked does not depend on it.
-  bool ignoresPadding(Operation *op, unsigned) const { return !keepsZero(op); }
   bool isCostly(Operation *op) const {
     return infoOf(op).has(nn::FunctionInfo::IsCostly);
   }
@@ -95,8 +87,7 @@ SmallVector<Value> globalStarts(Operation *op, KernelScope &kernel) {
   return starts;
 }
 
-/// Row-major index of an element in the global tensor. The part of the rows is
-/// the same for a whole row.
+/// Row-major index of an element in the global tensor.
 struct GlobalIndex {
   Operation *op;
   KernelSpace space;
@@ -105,28 +96,15 @@ struct GlobalIndex {
 
   Value build(OpBuilder &b) const {
     Location loc = op->getLoc();
-    int64_t rank = space.factors.size(), stride = 1, left = 1;
-    Value column = index64(b, loc, 1), row = index64(b, loc, 0), sum;
-    // The flat local index is row * columns + column. Dimensions are taken off
-    // its end; each lies wholly within the columns or wholly within the rows.
-    for (int64_t d = rank - 1; d >= 0; --d) {
+    int64_t stride = 1;
+    Value sum;
+    for (unsigned d = space.factors.size(); d-- > 0;) {
       std::optional<FactorSpan> span = spanOf(op, space.factors[d]);
-      bool inColumns = left < columns;
-      Value source = inColumns ? column : row;
-      int64_t divisor = inColumns ? left : left / columns;
-      if (divisor > 1)
-        source = arith::DivUIOp::create(b, loc, source, i64(b, loc, divisor));
-      // Rows of dimensions of size 1 after the first are not the first's.
-      bool outermost =
-          d == 0 || (inColumns && left * space.sizes[d] == columns);
-      if (!outermost)
-        source =
-            arith::RemUIOp::create(b, loc, source, i64(b, loc, space.sizes[d]));
-      Value at = arith::AddIOp::create(b, loc, source, starts[d]);
+      Value at = arith::AddIOp::create(
+          b, loc, indexAlong(b, loc, space.sizes, columns, d), starts[d]);
       at = arith::MulIOp::create(b, loc, at, i64(b, loc, stride));
       sum = sum ? Value(arith::AddIOp::create(b, loc, sum, at)) : at;
       stride *= span ? span->total : space.sizes[d];
-      left *= space.sizes[d];
     }
     return sum;
   }

@@ -27,28 +27,7 @@ struct EinsumKernel
       return scale == 1.0 ? result : math.mul(result, scale);
     });
   }
-  /// Another operand is 0 there, unless it repeats a value and nothing masks
-  /// it.
-  bool ignoresPadding(Operation *op, unsigned operand) const {
-    dist::Signature sig = cast<nn::EinsumOp>(op).getSignature(0);
-    char factor = sig.ins[operand].back();
-    for (auto [k, in] : llvm::enumerate(sig.ins)) {
-      if (k == operand || !StringRef(in).contains(factor))
-        continue;
-      auto other = op->getOperand(k).getDefiningOp<KernelOpInterface>();
-      if (!other || other.getPaddingEffect(in.back()) != PaddingEffect::Repeats)
-        return true;
-    }
-    return false;
-  }
 };
-
-/// Whether one of the operands lacks a factor of the result.
-PaddingEffect effectOfRepeating(ArrayRef<std::string> operands, char factor) {
-  bool repeats = llvm::any_of(
-      operands, [&](StringRef in) { return !in.contains(factor); });
-  return repeats ? PaddingEffect::Repeats : PaddingEffect::KeepsZero;
-}
 
 struct AddKernel : KernelOpInterface::ExternalModel<AddKernel, nn::AddOp> {
   FailureOr<ElementBody> buildElementBody(Operation *op, KernelScope &) const {
@@ -68,19 +47,12 @@ struct AddKernel : KernelOpInterface::ExternalModel<AddKernel, nn::AddOp> {
       return sum;
     });
   }
-  PaddingEffect getPaddingEffect(Operation *op, char factor) const {
-    return effectOfRepeating(cast<nn::AddOp>(op).getSignature(0).ins, factor);
-  }
 };
 
 struct BroadcastKernel
     : KernelOpInterface::ExternalModel<BroadcastKernel, nn::BroadcastOp> {
   FailureOr<ElementBody> buildElementBody(Operation *, KernelScope &) const {
     return ElementBody([](OpBuilder &, ValueRange x) { return x[0]; });
-  }
-  PaddingEffect getPaddingEffect(Operation *op, char factor) const {
-    dist::Signature sig = cast<nn::BroadcastOp>(op).getSignature(0);
-    return effectOfRepeating(sig.ins[0], factor);
   }
 };
 

@@ -1,4 +1,4 @@
-//===- RankKernelOps.cpp - rt.first, rt.slice, rt.pad in kernels ----------===//
+//===- RankKernelOps.cpp - ops on the rank's part, in kernels -------------===//
 // What these ops compute depends on the rank's coordinate on a mesh axis, which
 // is a scalar of the launch.
 //===----------------------------------------------------------------------===//
@@ -10,6 +10,7 @@
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Lower/Kernels/KernelOpInterface.h"
 #include "tessera/Partition/Factors.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tessera;
@@ -89,7 +90,52 @@ struct ShiftKernel : KernelOpInterface::ExternalModel<ShiftKernel<Op>, Op> {
   }
 };
 
+/// What no result may depend on is a number that would show.
+double fillingOf(dist::PaddingFill fill) {
+  switch (fill) {
+  case dist::PaddingFill::Zero:
+    return 0.0;
+  case dist::PaddingFill::NegInfinity:
+    return -INFINITY;
+  case dist::PaddingFill::Finite:
+    return 3.0;
+  case dist::PaddingFill::Any:
+    return NAN;
+  }
+  llvm_unreachable("all fillings are handled");
+}
+
+/// The element where it is one of the valid ones of the rank's slice, elsewhere
+/// the filling. Slices are short enough for 32 bits, which vectorize better.
+struct MaskKernel : KernelOpInterface::ExternalModel<MaskKernel, dist::MaskOp> {
+  FailureOr<ElementBody> buildElementBody(Operation *op,
+                                          KernelScope &kernel) const {
+    auto mask = cast<dist::MaskOp>(op);
+    unsigned dim = mask.getDim();
+    std::optional<FactorSpan> span = spanOf(op, kernel.space().factors[dim]);
+    if (!span)
+      return ElementBody([](OpBuilder &, ValueRange x) { return x[0]; });
+    Value valid = kernel.scalar(validOf(kernel.host(), op->getLoc(), *span));
+    double fill = fillingOf(mask.getFill());
+    return ElementBody([=, &kernel](OpBuilder &b, ValueRange x) -> Value {
+      Location loc = op->getLoc();
+      Type i32 = b.getI32Type();
+      Value index =
+          arith::TruncIOp::create(b, loc, i32, kernel.localIndex(b, dim));
+      Value limit = arith::TruncIOp::create(b, loc, i32, valid);
+      Value isValid = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                            index, limit);
+      Value filling = constantLike(b, loc, x[0], fill);
+      return arith::SelectOp::create(b, loc, isValid, x[0], filling);
+    });
+  }
+};
+
 } // namespace
+
+void tessera::attachMaskKernelOp(MLIRContext &context) {
+  dist::MaskOp::attachInterface<MaskKernel>(context);
+}
 
 void tessera::attachRankKernelOps(MLIRContext &context) {
   rt::FirstOp::attachInterface<FirstKernel>(context);

@@ -48,6 +48,12 @@ bool lendsShape(OpOperand &use) {
          space->operands[use.getOperandNumber()].access == KernelOperand::Shape;
 }
 
+/// Whether verify compares the op's result or a role refers to it.
+bool isNamed(Operation *op) {
+  return op->hasAttr(rt::RTDialect::kKeepAttr) ||
+         op->hasAttr(rt::RTDialect::kRoleAttr);
+}
+
 bool isReadInBackward(Operation *op) {
   return !llvm::all_of(op->getUsers(), nn::isForward);
 }
@@ -79,7 +85,7 @@ public:
   /// Erases the ops whose results nobody reads any more, the last one first.
   void eraseUnused() {
     for (Operation *op : llvm::reverse(ops))
-      if (op->use_empty())
+      if (op->use_empty() && !isNamed(op))
         op->erase();
   }
 
@@ -88,7 +94,10 @@ public:
     IRMapping map;
     for (Operation *op : ops) {
       Operation *clone = builder.clone(*op, map);
-      clone->removeAttr(nn::NNDialect::kPhaseAttr);
+      for (StringRef mark : {StringRef(nn::NNDialect::kPhaseAttr),
+                             StringRef(rt::RTDialect::kKeepAttr),
+                             StringRef(rt::RTDialect::kRoleAttr)})
+        clone->removeAttr(mark);
       nn::inheritPhase(clone, reader);
     }
     return map.lookup(value);
@@ -150,12 +159,9 @@ struct RecomputeElementwisePass
 /// Whether the value need not be stored: only kernels read it, and verify does
 /// not compare it.
 bool RecomputeElementwisePass::isMeantForKernels(Operation *op) {
-  return !op->hasAttr(rt::RTDialect::kKeepAttr) &&
-         !op->hasAttr(rt::RTDialect::kRoleAttr) &&
-         llvm::all_of(op->getUsers(), [&](Operation *user) {
-           return user->getBlock() == op->getBlock() &&
-                  kernelSpace(user).has_value();
-         });
+  return !isNamed(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
+    return user->getBlock() == op->getBlock() && kernelSpace(user).has_value();
+  });
 }
 
 void RecomputeElementwisePass::recompute(Value value) {

@@ -75,3 +75,18 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
     return
   }
 }
+
+// -----
+
+// expected-error @+1 {{expected what padding holds, Z, N or F, or nothing; found 'X'}}
+func.func private @anything_is_not_written(tensor<9xf32, #dist<tp: S(0) X>>)
+
+// -----
+
+// expected-error @+1 {{state P has no padding; only S has}}
+func.func private @partial_sums_have_no_padding(tensor<9xf32, #dist<tp: P Z>>)
+
+// -----
+
+// expected-error @+1 {{the padding of dimension 0 is stated twice}}
+func.func private @two_paddings(tensor<9xf32, #dist<dp: S(0) Z, tp: S(0:1) F>>)

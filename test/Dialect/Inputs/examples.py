@@ -5,7 +5,7 @@ An example is one op whose operands are not defined; they become arguments, type
 import re
 import sys
 
-MESH = "module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>}"
+MESH = "module attributes {dist.masked, dist.mesh = #dist.mesh<dp = 2, tp = 2>}"
 
 
 def split_types(text):

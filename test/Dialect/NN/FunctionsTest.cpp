@@ -1,6 +1,6 @@
 //===- FunctionsTest.cpp - the functions of nn.map ------------------------===//
 // Every row of the table, evaluated by folding: what it says of the derivative
-// and of f(0) follows from the formula.
+// and of padding follows from the formula.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/NN/Functions.h"
@@ -86,10 +86,44 @@ TEST_P(Functions, HasTheDerivativeOfItsFormula) {
   }
 }
 
-TEST_P(Functions, KeepsZeroIfItSaysSo) {
-  double atZero = valueOf(info(), 0.0);
-  EXPECT_EQ(info().has(nn::FunctionInfo::KeepsZero), atZero == 0.0)
-      << "f(0) is " << atZero;
+/// Whether padding that holds `value` is what the letter says.
+bool holds(char letter, double value) {
+  switch (letter) {
+  case 'Z':
+    return value == 0;
+  case 'N':
+    return value == -INFINITY;
+  default:
+    return letter == 'F' && std::isfinite(value);
+  }
+}
+
+/// What is in padding by the table's columns: zeros, -inf, numbers.
+const std::vector<std::vector<double>> kPaddings = {
+    {0.0}, {-INFINITY}, {-1e3, -30, -1, -1e-3, 1e-3, 1, 30, 1e3}};
+
+TEST_P(Functions, MakesOfPaddingWhatItSays) {
+  auto check = [&](char letter, double at, auto function) {
+    if (letter == 'X')
+      return;
+    double found = function();
+    EXPECT_TRUE(holds(letter, found))
+        << "at " << at << " the result is " << found << ", but the table says "
+        << letter;
+  };
+  for (auto [k, values] : llvm::enumerate(kPaddings))
+    for (double at : values) {
+      check(info().padding[k], at, [&] { return valueOf(info(), at); });
+      if (info().derivative)
+        check(info().slopePadding[k], at,
+              [&] { return evaluate(at, info().derivative); });
+    }
+}
+
+/// A weaker letter than the truth would mask what needs no mask.
+TEST_P(Functions, SaysThatZerosStay) {
+  EXPECT_EQ(info().padding[0] == 'Z', valueOf(info(), 0.0) == 0)
+      << "f(0) is " << valueOf(info(), 0.0);
 }
 
 TEST_P(Functions, TakesABoundIfItSaysSo) {

@@ -51,7 +51,6 @@ public:
       return math.div(1.0, math.add(e, 1.0));
     });
   }
-  PaddingEffect getPaddingEffect(char) { return PaddingEffect::Changes; }
 };
 
 /// An op that forgot its body.
@@ -166,12 +165,13 @@ TEST_F(KernelOps, AreFusedWithOthersAndRun) {
 }
 
 /// Of 9 columns on two ranks the second has 4, and one of padding.
-TEST_F(KernelOps, AreMaskedWhereTheyChangeZero) {
+TEST_F(KernelOps, AreMaskedInTheSameKernel) {
   ASSERT_TRUE(succeeded(formKernels(R"(
     module attributes {dist.mesh = #dist.mesh<tp = 2>} {
       func.func @step(%x: tensor<2x5xf32>) -> tensor<2x5xf32> {
-        %z = "test.sigmoid"(%x) {rt.factors = {b = {axes = ["tp"], chunks = array<i64: 5>, total = 9 : i64}}}
-          : (tensor<2x5xf32>) -> tensor<2x5xf32>
+        %y = "test.sigmoid"(%x) : (tensor<2x5xf32>) -> tensor<2x5xf32>
+        %z = dist.mask %y dim 1 fill Z {rt.factors = {b = {axes = ["tp"], chunks = array<i64: 5>, total = 9 : i64}}}
+          : tensor<2x5xf32> -> tensor<2x5xf32>
         return %z : tensor<2x5xf32>
       }
     })")));
@@ -183,6 +183,31 @@ TEST_F(KernelOps, AreMaskedWhereTheyChangeZero) {
   }
   runKernel({x.data(), z.data()}, {4});
   EXPECT_TRUE(near(z, expected, 1e-7));
+}
+
+/// A mask of each dimension of [2, 3, 5], and of what is left of a row.
+TEST_F(KernelOps, AreMaskedAlongEveryDimension) {
+  for (int64_t dim = 0; dim < 3; ++dim) {
+    ASSERT_TRUE(succeeded(formKernels(
+        "module attributes {dist.mesh = #dist.mesh<tp = 2>} {\n"
+        "  func.func @step(%x: tensor<2x3x5xf32>) -> tensor<2x3x5xf32> {\n"
+        "    %z = dist.mask %x dim " +
+        std::to_string(dim) + " fill N {rt.factors = {" +
+        std::string(1, static_cast<char>('a' + dim)) +
+        " = {axes = [\"tp\"], chunks = array<i64: 9>, total = 17 : i64}}}\n"
+        "      : tensor<2x3x5xf32> -> tensor<2x3x5xf32>\n"
+        "    return %z : tensor<2x3x5xf32>\n  }\n}\n")));
+    auto x = Array<float>::random(30, 1);
+    for (int64_t valid = 0; valid < 3; ++valid) {
+      Array<float> z(30);
+      runKernel({x.data(), z.data()}, {valid});
+      for (int64_t i = 0; i < 30; ++i) {
+        const int64_t index[] = {i / 15, i / 5 % 3, i % 5};
+        EXPECT_EQ(z[i], index[dim] < valid ? x[i] : -INFINITY)
+            << "dimension " << dim << ", element " << i;
+      }
+    }
+  }
 }
 
 TEST_F(KernelOps, WithoutABodyAreRefused) {

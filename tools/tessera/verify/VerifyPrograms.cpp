@@ -60,7 +60,7 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
   }
   programs[1]->walk([&](Operation *op) {
     check.ops +=
-        isa<dist::DistributableOpInterface>(op);
+        isa<dist::DistributableOpInterface>(op) && !isa<dist::MaskOp>(op);
     check.conversions += isa<dist::ConvertOp>(op);
   });
   check.difference = compareErased(*programs[1], *programs[0]);
@@ -142,6 +142,7 @@ bool tessera::compileShrunk(const DriverOptions &options, Precision precision,
   plan.precision = precision;
   plan.memory.limit = 0; // Of the whole model.
   plan.debugging.keepValues = true;
+  plan.debugging.poisonPadding = true;
   // A small epsilon makes AdamW's first steps signs of gradients: of those that
   // bf16, or f32 in a program of full size, barely resolves, either sign. A
   // large one keeps what is compared proportional to the gradients.

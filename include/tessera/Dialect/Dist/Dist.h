@@ -12,6 +12,7 @@
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tessera/Dialect/Dist/Padding.h"
 #include "tessera/Dialect/Dist/State.h"
 #include "tessera/Dialect/Dist/TypingRule.h"
 #include "tessera/Dialect/NN/NNInterfaces.h"

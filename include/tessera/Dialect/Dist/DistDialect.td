@@ -24,6 +24,7 @@ def Dist_Dialect : Dialect {
     The mesh is the module attribute `dist.mesh`.
   }];
   let useDefaultAttributePrinterParser = 0;
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral kMeshAttr = "dist.mesh";
     /// On an op: the chunk of the model that it belongs to. Chunk c of a
@@ -39,6 +40,9 @@ def Dist_Dialect : Dialect {
     /// number of chunks, `{b = 8}`; in rt, the number that a rank has. If it is
     /// empty, the sum is one chain.
     static constexpr ::llvm::StringLiteral kChunkedSumsAttr = "dist.chunked_sums";
+    /// On a module: types state what padding holds, and no sum or maximum reads
+    /// padding that changes it. dist-mask-padding sets it.
+    static constexpr ::llvm::StringLiteral kMaskedAttr = "dist.masked";
     void registerAttributes();
     ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser,
                                      ::mlir::Type type) const override;
@@ -72,6 +76,20 @@ def Dist_ConversionKindAttr
   let assemblyFormat = "`` $value"; // No second space after the op's name.
 }
 
+/// What a mask fills padding with.
+def Dist_PaddingFill : I32EnumAttr<"PaddingFill", "what a mask writes", [
+    I32EnumAttrCase<"Zero", 0, "Z">,
+    I32EnumAttrCase<"NegInfinity", 1, "N">,
+    I32EnumAttrCase<"Finite", 2, "F">,
+    I32EnumAttrCase<"Any", 3, "X">]> {
+  let cppNamespace = "::tessera::dist";
+  let genSpecializedAttr = 0;
+}
+
+def Dist_PaddingFillAttr : EnumAttr<Dist_Dialect, Dist_PaddingFill, "fill"> {
+  let assemblyFormat = "`` $value"; // No second space after the op's word.
+}
+
 def Dist_MeshAttr : AttrDef<Dist_Dialect, "Mesh"> {
   let mnemonic = "mesh";
   let summary = "Named axes of a device mesh; the last varies fastest over ranks";
@@ -102,9 +120,19 @@ def Dist_ShardingAttr : AttrDef<Dist_Dialect, "Sharding",
     in alphabetical order, so equal distributions are equal attributes. Several
     axes that shard one dimension are ordered: `S(0)` is outermost, `S(0:1)`
     the next level.
+
+    Where the ranks of a dimension's axes do not divide it, its shards end in
+    padding. A letter after the innermost axis says what that holds: `Z` zeros,
+    `N` -inf, `F` finite numbers; without a letter it may hold anything (`X` in
+    messages). `#dist<tp: S(2) Z>` has zeros.
   }];
-  let parameters = (ins ArrayRefParameter<"::tessera::dist::AxisState">:$states);
+  let parameters = (ins ArrayRefParameter<"::tessera::dist::AxisState">:$states,
+                        ArrayRefParameter<"::tessera::dist::DimPadding">:$paddings);
+  let builders = [AttrBuilder<(ins "::llvm::ArrayRef<::tessera::dist::AxisState>":$states), [{
+    return $_get($_ctxt, states, ::llvm::ArrayRef<::tessera::dist::DimPadding>());
+  }]>];
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 #endif // TESSERA_DIALECT_DIST_DISTDIALECT_TD

@@ -30,7 +30,15 @@ def DistributableOpInterface : OpInterface<"DistributableOpInterface"> {
       Size of a factor that a result has and no operand has, or -1.
       }], "int64_t", "getNewFactorSize", (ins "char":$factor), "", [{
         return -1;
-      }]>
+      }]>,
+    InterfaceMethod<[{
+      What a result holds at an index that is padding of one factor, or, where
+      the result lacks the factor, what is added or compared there. `operands` is
+      what each operand holds at that index; one without the factor, or of which
+      only the shape is read, counts as F.
+      }], "::tessera::dist::Padding", "getPadding",
+      (ins "unsigned":$result, "char":$factor,
+           "::tessera::dist::Paddings":$operands)>
   ];
   let verifyWithRegions = 1; // Runs after the op's own verifier.
   let verify = [{ return ::tessera::dist::verifyDistributable($_op); }];

@@ -4,6 +4,7 @@
 #define TESSERA_DIALECT_DIST_DISTOPS_TD
 
 include "tessera/Dialect/Dist/DistDialect.td"
+include "tessera/Dialect/Dist/DistInterfaces.td"
 include "tessera/Dialect/NN/NNInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/OpBase.td"
@@ -55,6 +56,43 @@ def Dist_ConvertOp : Op<Dist_Dialect, "convert",
   let extraClassDeclaration = [{
     ::tessera::dist::State getFrom();
     ::tessera::dist::State getTo();
+    /// The type that the result has by the operand's and the state after.
+    ::mlir::RankedTensorType convertedType();
+  }];
+}
+
+def Dist_MaskOp : Op<Dist_Dialect, "mask",
+    [Pure, SameOperandsAndResultElementType,
+     DeclareOpInterfaceMethods<DistributableOpInterface>]> {
+  let summary = "Fills the padding of one dimension";
+  let description = [{
+    Where the ranks of the axes that shard dimension `dim` do not divide it, sets
+    what each rank holds after its valid elements to zeros (`Z`) or to -inf (`N`).
+    The value that all ranks together denote does not change, and erasure drops
+    the op. -inf is no partial sum: no axis may be in state P. To test a program,
+    `F` and `X` write numbers or NaN where its types allow them.
+
+    Example:
+
+    ```mlir
+    %y = dist.mask %x dim 1 fill Z
+       : tensor<8x15xf32, #dist<tp: S(1)>> -> tensor<8x15xf32, #dist<tp: S(1) Z>>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim,
+                       Dist_PaddingFillAttr:$fill);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = [{
+    $input `dim` $dim `fill` $fill attr-dict `:` type($input) `->` type($output)
+  }];
+  let hasVerifier = 1;
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$input, "int64_t":$dim,
+                   "::tessera::dist::PaddingFill":$fill), [{
+      build($_builder, $_state, input.getType(), input, dim, fill);
+    }]>];
+  let extraClassDeclaration = [{
+    ::tessera::dist::Padding getFilling();
   }];
 }
 

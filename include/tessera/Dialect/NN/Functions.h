@@ -30,14 +30,12 @@ struct ScalarMath {
 /// A row of the table.
 struct FunctionInfo {
   enum Property : unsigned {
-    /// f(0) = 0: zeros in the padding of a shard stay zeros.
-    KeepsZero = 1,
     /// Computing f costs more than storing and loading it on a CPU.
-    IsCostly = 2,
+    IsCostly = 1,
     /// The op needs the attribute `bound`.
-    TakesBound = 4,
+    TakesBound = 2,
     /// f' = f, so that backward reads the result, which is at hand anyway.
-    IsOwnDerivative = 8,
+    IsOwnDerivative = 4,
   };
 
   Function function;
@@ -45,6 +43,9 @@ struct FunctionInfo {
   mlir::Value (*formula)(const ScalarMath &math, mlir::Value x, double bound);
   /// Builds f'(x). Null: the function is used after differentiation only.
   mlir::Value (*derivative)(const ScalarMath &math, mlir::Value x);
+  /// What f and f' make of Z, N and F in padding, as letters; X of a function
+  /// without a derivative.
+  llvm::StringLiteral padding, slopePadding;
   unsigned properties;
 
   bool has(Property property) const { return properties & property; }

@@ -35,15 +35,9 @@ public:
   virtual const KernelSpace &space() const = 0;
   /// Columns of the kernel: trailing factors of the space.
   virtual int64_t columns() const = 0;
-};
-
-/// What an op makes of padding along a factor, where all operands are 0. Sums
-/// over a padded dimension add all local elements, so values that such a sum
-/// may read are masked unless they are 0 in the padding.
-enum class PaddingEffect {
-  KeepsZero, ///< The result is 0 there, too.
-  Repeats,   ///< An operand that lacks the factor is repeated along it.
-  Changes    ///< The result is something else, and is always masked.
+  /// The local index of the body's element along factor number `factor` of the
+  /// space (i64).
+  virtual mlir::Value localIndex(mlir::OpBuilder &body, unsigned factor) = 0;
 };
 
 /// Attaches the interface to the ops of nn and rt that kernels can compute.

@@ -25,14 +25,6 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       of its own, fails.
       }], "::mlir::FailureOr<::tessera::ElementBody>", "buildElementBody",
       (ins "::tessera::KernelScope &":$kernel)>,
-    InterfaceMethod<"What the op makes of zeros in the padding along a factor.",
-      "::tessera::PaddingEffect", "getPaddingEffect", (ins "char":$factor), "",
-      [{ return ::tessera::PaddingEffect::KeepsZero; }]>,
-    InterfaceMethod<[{
-      Whether the result does not depend on what the op reads in the padding of
-      an operand's last dimension.
-      }], "bool", "ignoresPadding", (ins "unsigned":$operand), "",
-      [{ return false; }]>,
     InterfaceMethod<[{
       Whether to compute an element costs more than to store and load it, as exp
       and tanh do on a CPU.

@@ -1,0 +1,113 @@
+//===- Padding.h - what the padding of uneven shards holds ------*- C++ -*-===//
+// An axis of n ranks cuts a dimension of size d into chunks of ceil(d / n); the
+// last ones end in padding, or are padding only. The type of a value says what
+// the padding of each such dimension holds, every op says what it makes of
+// padding, and `dist.mask` alone sets it (docs/TheOneRule.md).
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_DIST_PADDING_H
+#define TESSERA_DIALECT_DIST_PADDING_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/Hashing.h"
+#include <optional>
+
+namespace mlir {
+class Operation;
+} // namespace mlir
+
+namespace tessera::dist {
+
+class ConvertOp;
+class MaskOp;
+class MeshAttr;
+struct Signature;
+
+/// What the padding of a dimension holds, from the least to the most.
+enum class Padding : uint8_t {
+  Zero,        ///< Z: zeros
+  NegInfinity, ///< N: -inf
+  Finite,      ///< F: finite numbers, whatever they are
+  Any          ///< X: anything, NaN too
+};
+
+/// The letter of the IR: Z, N, F, X.
+char letterOf(Padding padding);
+std::optional<Padding> paddingOf(char letter);
+
+/// Whether what holds of padding `small` holds of `large`: Z < F < X, N < X.
+bool isWithin(Padding small, Padding large);
+
+//===----------------------------------------------------------------------===//
+// What ops make of padding
+//===----------------------------------------------------------------------===//
+// Formulas of what an op computes at one index that is padding of one factor.
+
+using Paddings = llvm::ArrayRef<Padding>;
+
+/// What holds of a choice between them.
+Padding joinOf(Paddings choices);
+/// A product: 0 times finite is 0; 0 times anything else is not.
+Padding productOf(Paddings factors);
+/// A sum with coefficients, all 1 if there are none.
+Padding sumOf(Paddings terms, llvm::ArrayRef<double> coefficients = {});
+/// A function that is finite where its operands are, but not 0 at 0.
+Padding finiteOf(Paddings operands);
+/// The value where the gate is not 0, else 0.
+Padding selectOf(Padding gate, Padding value);
+/// A function of one element, by the letters that it makes of Z, N and F.
+Padding throughOf(llvm::StringRef table, Padding padding);
+
+//===----------------------------------------------------------------------===//
+// Padding in types
+//===----------------------------------------------------------------------===//
+
+/// The padding of a dimension.
+struct DimPadding {
+  int64_t dim = 0;
+  Padding padding = Padding::Any;
+  bool operator==(const DimPadding &other) const {
+    return dim == other.dim && padding == other.padding;
+  }
+};
+
+inline llvm::hash_code hash_value(const DimPadding &p) {
+  return llvm::hash_combine(p.dim, static_cast<unsigned>(p.padding));
+}
+
+using DimPaddings = llvm::SmallVector<DimPadding, 2>;
+
+/// Whether some rank holds padding of a dimension.
+bool isPadded(mlir::RankedTensorType type, int64_t dim, MeshAttr mesh);
+/// The dimensions of which some rank holds padding.
+llvm::SmallVector<int64_t> paddedDims(mlir::RankedTensorType type,
+                                      MeshAttr mesh);
+/// What a type says of the padding of a dimension; X where it says nothing.
+Padding paddingOf(mlir::Type type, int64_t dim);
+/// The paddings that a type states.
+llvm::ArrayRef<DimPadding> paddingsOf(mlir::Type type);
+/// The type with these paddings instead of its own.
+mlir::RankedTensorType withPaddings(mlir::RankedTensorType type,
+                                    llvm::ArrayRef<DimPadding> paddings);
+/// Whether a value of type `small` may be given where `large` is stated: equal
+/// but for paddings, each of which is within the other's.
+bool isWithin(mlir::Type small, mlir::Type large);
+
+/// Whether types state paddings in the op's module (`dist.masked`).
+bool isMasked(mlir::Operation *op);
+
+/// The paddings of results, given those of operands: a list for each operand,
+/// by dimension. `why` says what is refused, where nullopt is returned.
+using OperandPaddings = llvm::ArrayRef<llvm::ArrayRef<DimPadding>>;
+std::optional<DimPaddings> inferPaddings(mlir::Operation *op, unsigned result,
+                                         OperandPaddings operands,
+                                         MeshAttr mesh, std::string &why);
+DimPaddings convertedPaddings(ConvertOp op, llvm::ArrayRef<DimPadding> input,
+                              MeshAttr mesh);
+/// After a mask of one dimension.
+DimPaddings maskedPaddings(llvm::ArrayRef<DimPadding> input, int64_t dim,
+                           Padding fill);
+
+} // namespace tessera::dist
+
+#endif // TESSERA_DIALECT_DIST_PADDING_H
