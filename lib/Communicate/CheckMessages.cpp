@@ -35,6 +35,8 @@ struct CheckMessagesPass
     if (!mesh)
       return;
     chooseAxes();
+    if (failed(checkStages()))
+      return signalPassFailure();
     std::vector<std::vector<Event>> programs;
     for (int64_t rank = 0; rank < ranks(); ++rank)
       programs.push_back(eventsOf(rank));
@@ -51,6 +53,7 @@ struct CheckMessagesPass
   }
 
   void chooseAxes();
+  LogicalResult checkStages();
   int64_t ranks() const;
   SmallVector<int64_t> coordinates(int64_t rank) const;
   int64_t rankAt(ArrayRef<int64_t> coordinates) const;
@@ -93,6 +96,20 @@ void CheckMessagesPass::chooseAxes() {
       if (auto receive = dyn_cast<rt::ReceiveOp>(op))
         axes.insert(receive.getAxis());
     });
+}
+
+/// Every coordinate on the axis of stages has a program.
+LogicalResult CheckMessagesPass::checkStages() {
+  func::FuncOp first = steps.front();
+  if (!first->hasAttr(rt::RTDialect::kStageAttr))
+    return success();
+  StringRef axis = rt::stageAxisOf(first);
+  auto programs = static_cast<int64_t>(steps.size());
+  if (mesh.getIndex(axis) >= 0 && mesh.getSize(axis) == programs)
+    return success();
+  return first.emitError() << "is one of " << programs
+                           << " programs of stages, but mesh axis '" << axis
+                           << "' has " << mesh.getSize(axis) << " ranks";
 }
 
 int64_t CheckMessagesPass::ranks() const {

@@ -76,6 +76,9 @@ template <typename OpTy> LogicalResult Ring::place(OpTy attention) {
                                 "or ulysses";
   std::optional<FactorSpan> slice = spanOf(op, 's');
   dist::MeshAttr mesh = dist::meshOf(op);
+  if (!mesh)
+    return op->emitOpError() << "passes keys from rank to rank, but the module "
+                                "has no dist.mesh";
   if (!slice || keys.cuts.size() != 1 || slice->cuts.size() != 1 ||
       slice->cuts[0].axis != keys.cuts[0].axis || keys.isPadded(mesh) ||
       (attention.getCausal() && slice->total != keys.total))

@@ -124,3 +124,32 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
     return
   }
 }
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  func.func @step_0(%x: tensor<8xf32>) -> tensor<8xf32> attributes {rt.stage = 0 : i64} {
+    // expected-error @+1 {{names rank 2 of axis 'pp', which has 2 ranks, from 0}}
+    rt.send %x to 2 on "pp" : tensor<8xf32>
+    return %x : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<dp = 2>} {
+  func.func @step(%x: tensor<8xf32>) -> tensor<8xf32> {
+    // expected-error @+1 {{names a rank of axis 'pp', which the module's dist.mesh does not have}}
+    %y = rt.receive from 0 on "pp" : tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<pp = 2>} {
+  // expected-error @+1 {{is one of 1 programs of stages, but mesh axis 'pp' has 2 ranks}}
+  func.func @step_0(%x: tensor<8xf32>) -> tensor<8xf32> attributes {rt.stage = 0 : i64} {
+    return %x : tensor<8xf32>
+  }
+}

@@ -1,6 +1,7 @@
 //===- RTCollectives.cpp - collectives, messages and waits ----------------===//
 
 #include "lib/Dialect/RT/ShapeChecks.h"
+#include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
@@ -122,7 +123,37 @@ void SendOp::build(OpBuilder &builder, OperationState &state, Value input,
         peer, axis, async ? builder.getUnitAttr() : UnitAttr());
 }
 
+/// A rank that the op names by its coordinate on an axis must be in the mesh.
+static LogicalResult verifyCoordinate(Operation *op, StringRef axis,
+                                      int64_t coordinate) {
+  dist::MeshAttr mesh = dist::meshOf(op);
+  if (!mesh)
+    return success();
+  if (mesh.getIndex(axis) < 0)
+    return op->emitOpError() << "names a rank of axis '" << axis
+                             << "', which the module's dist.mesh does not have";
+  if (coordinate >= mesh.getSize(axis))
+    return op->emitOpError()
+           << "names rank " << coordinate << " of axis '" << axis
+           << "', which has " << mesh.getSize(axis) << " ranks, from 0";
+  return success();
+}
+
+LogicalResult ReceiveOp::verify() {
+  return verifyCoordinate(*this, getAxis(), getPeer());
+}
+
+LogicalResult BroadcastOp::verify() {
+  auto axes = getAxes().getAsRange<StringAttr>();
+  for (StringAttr axis : axes)
+    if (failed(verifyCoordinate(*this, axis, getRoot())))
+      return failure();
+  return success();
+}
+
 LogicalResult SendOp::verify() {
+  if (failed(verifyCoordinate(*this, getAxis(), getPeer())))
+    return failure();
   if (getAsync() == bool(getToken()))
     return success();
   return emitOpError() << (getAsync() ? "is asynchronous, but makes no token "

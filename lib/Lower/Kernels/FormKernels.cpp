@@ -35,7 +35,29 @@ private:
   OwningOpRef<ModuleOp> holder;
 };
 
+/// Every kernel masks what it reads itself, so that nothing masked is stored.
+/// Readers come before what they read, as a mask may be masked again.
+static void maskInReaders(func::FuncOp step) {
+  SmallVector<dist::MaskOp> masks;
+  step.walk([&](dist::MaskOp mask) { masks.push_back(mask); });
+  for (dist::MaskOp mask : llvm::reverse(masks)) {
+    if (mask->hasAttr(rt::RTDialect::kKeepAttr) ||
+        mask->hasAttr(rt::RTDialect::kRoleAttr))
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(mask->getUses())) {
+      Operation *reader = use.getOwner();
+      if (!kernelSpace(reader) || mask->hasOneUse())
+        continue;
+      OpBuilder builder(reader);
+      Operation *clone = builder.clone(*mask);
+      inheritPhase(clone, reader);
+      use.set(clone->getResult(0));
+    }
+  }
+}
+
 LogicalResult StepKernels::run() {
+  maskInReaders(step);
   SmallVector<Block *> blocks = {&step.getBody().front()};
   step.walk(
       [&](rt::LoopOp loop) { blocks.push_back(&loop.getBody().front()); });

@@ -34,6 +34,7 @@ def RT_ReceiveOp : RT_Op<"receive", [RT_Call<>, AsyncOpInterface]> {
   let arguments = (ins RT_Coordinate:$peer, StrAttr:$axis, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "`from` $peer `on` $axis (`async` $async^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def RT_BroadcastOp : RT_Op<"broadcast", [RT_Call<["getTiedOperand"]>, RT_Collective]> {
@@ -47,6 +48,7 @@ def RT_BroadcastOp : RT_Op<"broadcast", [RT_Call<["getTiedOperand"]>, RT_Collect
     ($input^ `:` type($input))? `from` $root `over` $axes (`async` $async^)? attr-dict
     `->` type($result)
   }];
+  let hasVerifier = 1;
 }
 
 #endif // TESSERA_DIALECT_RT_RTSTAGEOPS_TD
