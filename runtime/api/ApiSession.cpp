@@ -173,6 +173,14 @@ tsr_status tsr_session_save(tsr_session *session, const char *directory) {
   });
 }
 
+tsr_status tsr_session_claim(tsr_session *session, const char *directory) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(directory, "directory");
+    claimCheckpoints(session->content, directory);
+  });
+}
+
 tsr_status tsr_session_load(tsr_session *session, const char *directory) {
   return guarded([&] {
     requirePointer(session, "session");

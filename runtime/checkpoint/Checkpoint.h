@@ -15,6 +15,8 @@ namespace tessera {
 
 /// TSR_IO; TSR_INVALID_ARGUMENT if the state is undefined.
 void saveCheckpoint(Session &session, const std::string &directory);
+/// Keeps other runs from saving there; saving claims the directory, too.
+void claimCheckpoints(Session &session, const std::string &directory);
 /// `directory`: a step directory, or the parent of some. TSR_NOT_FOUND,
 /// TSR_CORRUPT, TSR_MISMATCH.
 void loadCheckpoint(Session &session, const std::string &directory);

@@ -14,7 +14,6 @@ namespace {
 class Scratch {
 public:
   explicit Scratch(std::string path) : path(std::move(path)) {
-    removeDirectory(this->path); // of a run that was killed here
     createDirectories(this->path);
   }
   ~Scratch() { removeDirectory(path); }
@@ -92,9 +91,21 @@ void writeText(const std::string &path, const std::string &text) {
   file.finish();
 }
 
+/// What runs left that were killed while they saved. The directory is ours, so
+/// nobody writes them any more.
+void removeLeftovers(const std::string &directory) {
+  const std::string prefix = ".step-", suffix = ".tmp";
+  for (const std::string &name : listDirectory(directory))
+    if (name.size() > prefix.size() + suffix.size() &&
+        name.compare(0, prefix.size(), prefix) == 0 &&
+        name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0)
+      removeDirectory(concat(directory, "/", name));
+}
+
 void writeCheckpoint(const Session &session, Gathering &state,
-                     const std::string &directory) {
-  createDirectories(directory);
+                     const OwnedDirectory &owned) {
+  const std::string &directory = owned.path();
+  removeLeftovers(directory);
   char name[32];
   std::snprintf(name, sizeof name, "step-%08lld",
                 static_cast<long long>(session.nextStep()));
@@ -105,6 +116,7 @@ void writeCheckpoint(const Session &session, Gathering &state,
         writeTensors(session.metadata(), state, scratch.path, file));
   writeText(scratch.path + "/" + manifestFile, writeManifest(manifest));
   syncDirectory(scratch.path);
+  owned.check(); // writing took its time
   replaceDirectory(scratch.path, concat(directory, "/", name));
   syncDirectory(directory);
 }
@@ -118,7 +130,15 @@ void saveCheckpoint(Session &session, const std::string &directory) {
   session.together([&] {
     Gathering state(session);
     if (session.isFirst())
-      writeCheckpoint(session, state, directory);
+      writeCheckpoint(session, state, session.own(directory));
+  });
+}
+
+void claimCheckpoints(Session &session, const std::string &directory) {
+  session.checkAlive();
+  session.together([&] {
+    if (session.isFirst())
+      session.own(directory);
   });
 }
 

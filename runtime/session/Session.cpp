@@ -78,6 +78,16 @@ void Session::resumeAt(int64_t step, int64_t seed) {
   ready = true;
 }
 
+const OwnedDirectory &Session::own(const std::string &directory) {
+  for (const auto &owned : directories)
+    if (owned->isAt(directory)) {
+      owned->check();
+      return *owned;
+    }
+  directories.push_back(std::make_unique<OwnedDirectory>(directory));
+  return *directories.back();
+}
+
 void Session::setSchedule(const Schedule &next) {
   checkSchedule(next);
   schedule = next;

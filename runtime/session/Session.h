@@ -5,6 +5,7 @@
 #include "runtime/session/LearningRate.h"
 #include "runtime/session/RankThreads.h"
 #include "runtime/session/SessionCore.h"
+#include "runtime/support/OwnedDirectory.h"
 
 #include <string>
 
@@ -61,6 +62,10 @@ public:
   /// Collective: TSR_MISMATCH if the processes' values differ; `what` they are.
   void checkSame(const std::string &what, int64_t value) const;
 
+  /// Keeps other runs from writing to `directory` until the session ends. The
+  /// first call makes it; later ones check that it is still the same. TSR_IO.
+  const OwnedDirectory &own(const std::string &directory);
+
   /// Runs `body` on every local rank's thread; throws the first failure.
   void onEveryRank(const std::function<void(Rank &)> &body);
   /// Sets the next step after the state was replaced.
@@ -92,6 +97,7 @@ private:
   bool ready = false;
   mutable std::string deviceDescription; ///< the last that was asked for
   std::string tracePath;                 ///< empty: no trace is wanted
+  std::vector<std::unique_ptr<OwnedDirectory>> directories;
   Status death;
 };
 

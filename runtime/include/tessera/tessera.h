@@ -92,10 +92,10 @@ typedef struct tsr_session_options {
 } tsr_session_options;
 
 /* With a process per rank these are collective, that is, all processes make the
- * same calls in the same order: create, step, largest, read, write, save, load,
- * load_weights. If one of them fails in one process it fails in all; a process
- * that ends makes the others' next call, or the one they are in, fail with
- * TSR_ABORTED. Files are written by rank 0 alone and read by all. */
+ * same calls in the same order: create, step, largest, read, write, save,
+ * claim, load, load_weights. If one of them fails in one process it fails in
+ * all; a process that ends makes the others' next call, or the one they are in,
+ * fail with TSR_ABORTED. Files are written by rank 0 alone and read by all. */
 
 /* Learning rate of step t (from 0): linear warm-up over warmup_steps, then
  * cosine from lr to min_lr at total_steps, constant after. */
@@ -199,8 +199,14 @@ tsr_status tsr_device_report(const char *device, const char **out_json);
 
 /* ---- checkpoints: directories with safetensors, global tensors --------- */
 /* Writes DIR/step-N/{model,optimizer}.safetensors and manifest.json. Atomic: on
- * any failure the checkpoints that were there are untouched. */
+ * any failure the checkpoints that were there are untouched. The first call
+ * claims the directory, as tsr_session_claim does. */
 tsr_status tsr_session_save(tsr_session *session, const char *directory);
+/* Makes the directory and its file `.lock`, so that no other session saves
+ * there until this one is destroyed or its process ends. TSR_IO: another run
+ * has it; the message names its host and process. TSR_IO of tsr_session_save:
+ * the directory is another one by now (its file system was unmounted). */
+tsr_status tsr_session_claim(tsr_session *session, const char *directory);
 /* Restores parameters, optimizer state, step and seed from a step directory, or
  * from the newest complete one in DIR. Any mesh's checkpoint loads. */
 tsr_status tsr_session_load(tsr_session *session, const char *directory);

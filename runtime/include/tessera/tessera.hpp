@@ -134,6 +134,10 @@ public:
   void save(const std::string &directory) {
     detail::check(tsr_session_save(get(), directory.c_str()));
   }
+  /// Keeps other runs from saving to `directory`.
+  void claim(const std::string &directory) {
+    detail::check(tsr_session_claim(get(), directory.c_str()));
+  }
   void load(const std::string &directory) {
     detail::check(tsr_session_load(get(), directory.c_str()));
   }

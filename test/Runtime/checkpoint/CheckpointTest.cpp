@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 using namespace fixture;
 using nlohmann::json;
@@ -29,6 +30,15 @@ std::string stepDirectory(const std::string &directory, int step) {
 void steps(Training &training, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i)
     ASSERT_EQ(training.step(i), TSR_OK) << tsr_last_error();
+}
+
+/// Names in a directory, its lock aside.
+std::vector<std::string> namesIn(const std::string &directory) {
+  std::vector<std::string> names;
+  for (const auto &entry : fs::directory_iterator(directory))
+    if (entry.path().filename() != ".lock")
+      names.push_back(entry.path().filename());
+  return names;
 }
 
 tsr_status save(Training &training, const std::string &directory) {
@@ -127,7 +137,64 @@ TEST(Checkpoint, SavingTwiceReplaces) {
   ASSERT_EQ(tsr_session_init(training.session), TSR_OK);
   ASSERT_EQ(load(training, directory.path), TSR_OK);
   EXPECT_EQ(training.read("parameter", "transformer.bias", 1)[0], 42);
-  EXPECT_EQ(std::distance(fs::directory_iterator(directory.path), {}), 1);
+  EXPECT_EQ(namesIn(directory.path).size(), 1u);
+}
+
+TEST(Checkpoint, TwoRunsDoNotShareADirectory) {
+  TemporaryDirectory directory;
+  Training second(1, 1);
+  {
+    Training first(1, 1);
+    ASSERT_EQ(save(first, directory.path), TSR_OK) << tsr_last_error();
+    steps(second, 0, 1);
+    EXPECT_EQ(tsr_session_claim(second.session, directory.path.c_str()),
+              TSR_IO);
+    EXPECT_EQ(save(second, directory.path), TSR_IO);
+    EXPECT_CONTAINS(tsr_last_error(), "is in use by another run (process " +
+                                          std::to_string(getpid()));
+    EXPECT_EQ(namesIn(directory.path),
+              std::vector<std::string>{"step-00000000"});
+    ASSERT_EQ(load(second, directory.path), TSR_OK) << tsr_last_error();
+  }
+  EXPECT_EQ(save(second, directory.path), TSR_OK) << tsr_last_error();
+}
+
+TEST(Checkpoint, ClaimMakesTheDirectoryAndKeepsIt) {
+  TemporaryDirectory directory;
+  Training first(1, 1), second(1, 1);
+  std::string path = directory / "new/one";
+  ASSERT_EQ(tsr_session_claim(first.session, path.c_str()), TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(tsr_session_claim(first.session, path.c_str()), TSR_OK);
+  EXPECT_EQ(save(second, path), TSR_IO);
+  EXPECT_EQ(save(first, path), TSR_OK) << tsr_last_error();
+}
+
+TEST(Checkpoint, ADirectoryThatVanishedIsNotMadeAgain) {
+  TemporaryDirectory directory;
+  Training training(1, 1);
+  std::string path = directory / "mount";
+  ASSERT_EQ(save(training, path), TSR_OK) << tsr_last_error();
+  steps(training, 0, 1);
+  fs::rename(path, directory / "away");
+  EXPECT_EQ(save(training, path), TSR_IO);
+  EXPECT_CONTAINS(tsr_last_error(), "mount its file system again");
+  EXPECT_FALSE(fs::exists(path));
+  fs::create_directory(path); // where it was mounted
+  EXPECT_EQ(save(training, path), TSR_IO);
+  EXPECT_TRUE(fs::is_empty(path));
+  fs::remove(path);
+  fs::rename(directory / "away", path);
+  EXPECT_EQ(save(training, path), TSR_OK) << tsr_last_error();
+}
+
+TEST(Checkpoint, LeftoversOfKilledRunsAreRemoved) {
+  TemporaryDirectory directory;
+  fs::create_directory(directory / ".step-00000009.tmp");
+  writeFile(directory / ".step-00000009.tmp/model.safetensors", "half");
+  Training training(1, 1);
+  ASSERT_EQ(save(training, directory.path), TSR_OK);
+  EXPECT_EQ(namesIn(directory.path), std::vector<std::string>{"step-00000000"});
 }
 
 TEST(Checkpoint, NothingThereIsNotFound) {
@@ -285,7 +352,7 @@ TEST(Checkpoint, FullDiskLeavesTheOldOne) {
   }
   EXPECT_CONTAINS(tsr_last_error(), "cannot write");
   EXPECT_CONTAINS(tsr_last_error(), "model.safetensors");
-  EXPECT_EQ(std::distance(fs::directory_iterator(directory.path), {}), 1);
+  EXPECT_EQ(namesIn(directory.path).size(), 1u);
   ASSERT_EQ(load(training, directory.path), TSR_OK) << tsr_last_error();
   EXPECT_EQ(training.state(), saved);
 }

@@ -1,0 +1,165 @@
+//===- OwnedDirectoryTest.cpp - one run per directory ---------------------===//
+#include "runtime/support/OwnedDirectory.h"
+#include "runtime/support/LockOwner.h"
+#include "runtime/support/Status.h"
+#include "test/Runtime/fixture/Fixture.h"
+
+#include <csignal>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <memory>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace fixture;
+using namespace tessera;
+namespace fs = std::filesystem;
+
+namespace {
+
+#define EXPECT_CONTAINS(text, part)                                            \
+  EXPECT_NE(std::string(text).find(part), std::string::npos)                   \
+      << "'" << (part) << "' is not in: " << (text)
+
+/// The message with which a second owner is refused; "" if it is not.
+std::string refusal(const std::string &path) {
+  try {
+    OwnedDirectory second(path);
+    return "";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.status.code, TSR_IO);
+    return error.what();
+  }
+}
+
+std::string failureOf(const OwnedDirectory &owned) {
+  try {
+    owned.check();
+    return "";
+  } catch (const Error &error) {
+    return error.what();
+  }
+}
+
+TEST(OwnedDirectory, HasOneOwnerAtATime) {
+  TemporaryDirectory directory;
+  auto first = std::make_unique<OwnedDirectory>(directory / "a/b");
+  std::string why = refusal(directory / "a/b");
+  EXPECT_CONTAINS(why, "a/b' is in use by another run (process " +
+                           std::to_string(getpid()) + " of user '");
+  EXPECT_CONTAINS(why, "' on host '" + LockOwner::self().host + "'");
+  EXPECT_CONTAINS(why, "save to another directory");
+  EXPECT_EQ(failureOf(*first), "");
+  first.reset();
+  EXPECT_FALSE(fs::exists(directory / "a/b/.lock"));
+  EXPECT_EQ(refusal(directory / "a/b"), "");
+}
+
+/// Another process that owns the directory until it is killed.
+class Owner {
+public:
+  explicit Owner(const std::string &path) {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    process = fork();
+    if (process == 0) {
+      OwnedDirectory owned(path);
+      (void)!write(ready[1], "x", 1);
+      for (;;)
+        pause();
+    }
+    char byte;
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+  }
+  ~Owner() { kill(); }
+  void kill() {
+    if (process > 0) {
+      ::kill(process, SIGKILL);
+      waitpid(process, nullptr, 0);
+    }
+    process = 0;
+  }
+
+  pid_t process;
+};
+
+TEST(OwnedDirectory, IsFreeWhenItsOwnerWasKilled) {
+  TemporaryDirectory directory;
+  Owner owner(directory.path);
+  EXPECT_CONTAINS(refusal(directory.path),
+                  "process " + std::to_string(owner.process));
+  owner.kill();
+  EXPECT_TRUE(fs::exists(directory / ".lock"));
+  EXPECT_EQ(refusal(directory.path), "");
+}
+
+TEST(OwnedDirectory, DamagedLockFilesNameNobody) {
+  TemporaryDirectory directory;
+  for (const std::string &text :
+       {std::string("x"), std::string("{}"), std::string(100000, '['),
+        std::string(R"({"process": -1})")}) {
+    writeFile(directory / ".lock", text);
+    EXPECT_EQ(refusal(directory.path), "");
+  }
+}
+
+TEST(OwnedDirectory, LinksInPlaceOfTheLockAreNotFollowed) {
+  TemporaryDirectory directory;
+  writeFile(directory / "victim", "precious");
+  fs::create_symlink(directory / "victim", directory / ".lock");
+  EXPECT_CONTAINS(refusal(directory.path), "cannot create");
+  EXPECT_EQ(readFile(directory / "victim"), "precious");
+}
+
+TEST(OwnedDirectory, NoticesThatItIsAnotherOne) {
+  TemporaryDirectory directory;
+  std::string path = directory / "mount";
+  OwnedDirectory owned(path);
+  fs::rename(path, directory / "away");
+  EXPECT_CONTAINS(failureOf(owned), "mount' is gone (device ");
+  fs::create_directory(path);
+  EXPECT_CONTAINS(failureOf(owned), "is another directory than at");
+  fs::remove(path);
+  fs::rename(directory / "away", path);
+  EXPECT_EQ(failureOf(owned), "");
+}
+
+TEST(OwnedDirectory, NoticesThatItsLockIsGone) {
+  TemporaryDirectory directory;
+  OwnedDirectory owned(directory.path);
+  fs::remove(directory / ".lock");
+  EXPECT_CONTAINS(failureOf(owned), "was removed or taken");
+  OwnedDirectory second(directory.path);
+  EXPECT_CONTAINS(failureOf(owned), "was removed or taken");
+  EXPECT_EQ(failureOf(second), "");
+}
+
+TEST(LockOwner, TextGoesThereAndBack) {
+  LockOwner self = LockOwner::self();
+  EXPECT_EQ(LockOwner::parse(self.text()).text(), self.text());
+  EXPECT_TRUE(self.isRunning());
+  LockOwner reused = self; // the number was given again
+  reused.processStart += 1;
+  EXPECT_FALSE(reused.isRunning());
+}
+
+TEST(LockOwner, DecidesWhetherALockIsInUse) {
+  LockOwner self = LockOwner::self(), nobody, dead = self, remote = self;
+  dead.processStart += 1;
+  remote.host += "-other";
+  // The system released it.
+  EXPECT_FALSE(isInUse(nobody, self, FileLock::Granted, true));
+  EXPECT_FALSE(isInUse(dead, self, FileLock::Granted, false));
+  EXPECT_FALSE(isInUse(remote, self, FileLock::Granted, true));
+  // It was granted on this host; the other one may hold it all the same.
+  EXPECT_TRUE(isInUse(remote, self, FileLock::Granted, false));
+  EXPECT_TRUE(isInUse(nobody, self, FileLock::Held, true));
+  // Without locks what counts is whether the process runs.
+  EXPECT_TRUE(isInUse(self, self, FileLock::Unsupported, true));
+  EXPECT_FALSE(isInUse(dead, self, FileLock::Unsupported, true));
+  EXPECT_TRUE(isInUse(remote, self, FileLock::Unsupported, true));
+}
+
+} // namespace
