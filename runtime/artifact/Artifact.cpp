@@ -7,13 +7,13 @@
 
 namespace tessera {
 
-static tsr_abi_header readHeader(const MappedFile &file) {
+static tsr_abi_header readHeader(const InputFile &file) {
   tsr_abi_header header;
   if (file.size() < sizeof header)
     fail(TSR_CORRUPT, "'", file.path(), "' has ", file.size(),
          " bytes, the header alone has ", sizeof header,
          "; compile the model again");
-  std::memcpy(&header, file.data(), sizeof header);
+  file.read(0, &header, sizeof header);
   if (std::memcmp(header.magic, TSR_ARTIFACT_MAGIC, sizeof header.magic) != 0)
     fail(TSR_CORRUPT, "'", file.path(),
          "' is not a Tessera artifact (its first bytes are not 'TESSERA')");
@@ -24,10 +24,6 @@ static tsr_abi_header readHeader(const MappedFile &file) {
   if (header.header_bytes != sizeof header)
     fail(TSR_CORRUPT, "'", file.path(), "' has a header of ",
          header.header_bytes, " bytes, expected ", sizeof header);
-  return header;
-}
-
-static void checkBody(const MappedFile &file, const tsr_abi_header &header) {
   uint64_t body = file.size() - sizeof header;
   if (header.metadata_bytes > body ||
       header.code_bytes != body - header.metadata_bytes)
@@ -35,18 +31,19 @@ static void checkBody(const MappedFile &file, const tsr_abi_header &header) {
          " bytes after the header, which says ", header.metadata_bytes,
          " of metadata and ", header.code_bytes,
          " of code; the file is torn, copy or compile it again");
-  uint64_t hash = hashBytes(file.data() + sizeof header, body);
-  if (hash != header.hash)
-    fail(TSR_CORRUPT, "'", file.path(), "' has hash ", hashText(hash),
-         ", its header says ", hashText(header.hash),
-         "; the file is altered, copy or compile it again");
+  return header;
 }
 
 Artifact loadArtifact(const std::string &path) {
-  MappedFile file(path);
+  InputFile file(path);
   tsr_abi_header header = readHeader(file);
-  checkBody(file, header);
-  const char *body = file.data() + sizeof header;
+  std::string content = file.readAll();
+  const char *body = content.data() + sizeof header;
+  uint64_t hash = hashBytes(body, content.size() - sizeof header);
+  if (hash != header.hash)
+    fail(TSR_CORRUPT, "'", path, "' has hash ", hashText(hash),
+         ", its header says ", hashText(header.hash),
+         "; the file is altered, copy or compile it again");
   Artifact artifact;
   artifact.path = path;
   artifact.text.assign(body, header.metadata_bytes);

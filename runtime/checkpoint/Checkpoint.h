@@ -35,9 +35,8 @@ struct Manifest {
 };
 
 std::string writeManifest(const Manifest &manifest);
-/// TSR_CORRUPT: `source` is no manifest or is altered (it holds its own hash).
-Manifest readManifest(const std::string &source, const char *begin,
-                      const char *end);
+/// TSR_CORRUPT: it is no manifest or is altered (it holds its own hash).
+Manifest readManifest(const InputFile &file);
 
 constexpr const char *modelFile = "model.safetensors";
 constexpr const char *optimizerFile = "optimizer.safetensors";
@@ -58,6 +57,9 @@ FileParts filePartsOf(const TensorInfo &tensor, const std::string &name);
 /// other.
 void widenParts(const std::vector<const FileTensor *> &parts, int64_t first,
                 int64_t count, double *out);
+/// The same as they are stored.
+void readParts(const std::vector<const FileTensor *> &parts, int64_t first,
+               int64_t count, char *out);
 
 } // namespace tessera
 

@@ -47,17 +47,16 @@ std::string findCheckpoint(const std::string &directory) {
 }
 
 Manifest openManifest(const std::string &checkpoint) {
-  MappedFile file(concat(checkpoint, "/", manifestFile));
-  return readManifest(concat("'", file.path(), "'"), file.data(),
-                      file.data() + file.size());
+  InputFile file(concat(checkpoint, "/", manifestFile));
+  return readManifest(file);
 }
 
-void checkFile(const MappedFile &file, const Manifest::File &expected) {
+void checkFile(const InputFile &file, const Manifest::File &expected) {
   if (file.size() != expected.bytes)
     fail(TSR_CORRUPT, "'", file.path(), "' has ", file.size(),
          " bytes, the manifest says ", expected.bytes,
          "; it is torn, load an older checkpoint");
-  std::string hash = hashText(hashBytes(file.data(), file.size()));
+  std::string hash = hashText(file.hash());
   if (hash != expected.hash)
     fail(TSR_CORRUPT, "'", file.path(), "' has hash ", hash,
          ", the manifest says ", expected.hash,
@@ -68,17 +67,6 @@ void checkFile(const MappedFile &file, const Manifest::File &expected) {
 struct StateMatch {
   const TensorInfo *tensor;
   std::vector<const FileTensor *> parts;
-
-  /// Its bytes, one part after the other; `scratch` holds them where the file
-  /// does not.
-  const char *bytes(std::vector<char> &scratch) const {
-    if (parts.size() == 1)
-      return parts[0]->data;
-    scratch.clear();
-    for (const FileTensor *part : parts)
-      scratch.insert(scratch.end(), part->data, part->data + part->bytes);
-    return scratch.data();
-  }
 };
 
 const FileTensor *matchStatePart(const TensorInfo &tensor,
@@ -155,7 +143,7 @@ private:
   static Manifest checked(const std::string &path) {
     Manifest manifest = openManifest(path);
     for (const Manifest::File &expected : manifest.files)
-      checkFile(MappedFile(concat(path, "/", expected.name)), expected);
+      checkFile(InputFile(concat(path, "/", expected.name)), expected);
     return manifest;
   }
 };
@@ -171,9 +159,11 @@ void loadCheckpoint(Session &session, const std::string &directory) {
   session.checkSame(concat("the step of the checkpoint in '", directory, "'"),
                     checkpoint->manifest.step);
   session.onEveryRank([&](Rank &rank) {
-    std::vector<char> scratch;
     for (const StateMatch &match : checkpoint->matches)
-      writeShardBytes(rank, *match.tensor, match.bytes(scratch));
+      writeStored(rank, *match.tensor,
+                  [&](int64_t first, int64_t count, char *out) {
+                    readParts(match.parts, first, count, out);
+                  });
   });
   session.resumeAt(checkpoint->manifest.step, checkpoint->manifest.seed);
 }

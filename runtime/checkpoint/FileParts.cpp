@@ -17,16 +17,35 @@ FileParts filePartsOf(const TensorInfo &tensor, const std::string &name) {
   return parts;
 }
 
+/// read(part, first, count, done): what lies in one part, after `done` elements
+/// of others.
+template <class Read>
+static void forEachPart(const std::vector<const FileTensor *> &parts,
+                        int64_t first, int64_t count, const Read &read) {
+  int64_t each = parts[0]->elements();
+  for (int64_t done = 0; done < count;) {
+    int64_t at = (first + done) % each;
+    int64_t length = std::min(count - done, each - at);
+    read(*parts[(first + done) / each], at, length, done);
+    done += length;
+  }
+}
+
 void widenParts(const std::vector<const FileTensor *> &parts, int64_t first,
                 int64_t count, double *out) {
-  int64_t each = parts[0]->elements();
-  while (count > 0) {
-    int64_t at = first % each, length = std::min(count, each - at);
-    widenFile(*parts[first / each], at, length, out);
-    first += length;
-    count -= length;
-    out += length;
-  }
+  forEachPart(parts, first, count,
+              [&](const FileTensor &part, int64_t at, int64_t length,
+                  int64_t done) { widenFile(part, at, length, out + done); });
+}
+
+void readParts(const std::vector<const FileTensor *> &parts, int64_t first,
+               int64_t count, char *out) {
+  int64_t element = fileElementBytes(parts[0]->dtype);
+  forEachPart(
+      parts, first, count,
+      [&](const FileTensor &part, int64_t at, int64_t length, int64_t done) {
+        readStored(part, at, length, out + done * element);
+      });
 }
 
 } // namespace tessera

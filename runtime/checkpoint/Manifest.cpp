@@ -1,6 +1,7 @@
 //===- Manifest.cpp - manifest.json of a checkpoint -----------------------===//
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/support/File.h"
+#include "runtime/support/JsonLimits.h"
 
 namespace tessera {
 
@@ -38,9 +39,16 @@ std::string writeManifest(const Manifest &manifest) {
   return root.dump(1) + "\n";
 }
 
-Manifest readManifest(const std::string &source, const char *begin,
-                      const char *end) {
-  json parsed = parseJson(source, begin, end);
+Manifest readManifest(const InputFile &file) {
+  // Ours has about 500 bytes.
+  constexpr JsonLimits limits = {1 << 20, 8, 10'000};
+  std::string source = concat("'", file.path(), "'");
+  if (file.size() > limits.bytes)
+    fail(TSR_CORRUPT, source, " has ", file.size(), " bytes, a manifest has ",
+         "at most ", limits.bytes, "; load an older checkpoint");
+  std::string text = file.readAll();
+  json parsed =
+      parseJson(source, text.data(), text.data() + text.size(), limits);
   JsonView root(parsed, source);
   root.at("format").integer(1, 1);
   std::string hash = manifestHash(parsed);

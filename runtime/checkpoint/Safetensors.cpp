@@ -2,7 +2,7 @@
 
 #include "runtime/artifact/Metadata.h"
 #include "runtime/support/DType.h"
-#include "runtime/support/Json.h"
+#include "runtime/support/JsonLimits.h"
 #include "runtime/support/Status.h"
 #include "runtime/support/ThreadTeam.h"
 
@@ -14,22 +14,24 @@
 namespace tessera {
 
 // As the reference implementation: a longer header is an attack or a mistake.
-static constexpr uint64_t maxHeader = 100'000'000;
+// A tensor has three keys and some ten numbers.
+static constexpr JsonLimits limits = {100'000'000, 4, 20'000'000};
 
 int64_t FileTensor::elements() const { return elementsOf(shape); }
 
-static std::pair<const char *, uint64_t>
-readTableHeader(const MappedFile &file) {
+static std::string readTableHeader(const InputFile &file) {
   uint64_t length = 0;
   if (file.size() < sizeof length)
     fail(TSR_CORRUPT, "'", file.path(), "' has ", file.size(),
          " bytes, a safetensors file has at least ", sizeof length);
-  std::memcpy(&length, file.data(), sizeof length);
-  if (length > std::min<uint64_t>(file.size() - sizeof length, maxHeader))
+  file.read(0, &length, sizeof length);
+  if (length > std::min<uint64_t>(file.size() - sizeof length, limits.bytes))
     fail(TSR_CORRUPT, "'", file.path(), "' says its header has ", length,
          " bytes, the file has ", file.size(),
          "; it is torn or no safetensors file");
-  return {file.data() + sizeof length, length};
+  std::string header(length, '\0');
+  file.read(sizeof length, header.data(), length);
+  return header;
 }
 
 /// Bytes of any type of the format; 0 for those of the future.
@@ -42,13 +44,13 @@ static uint64_t anyElementBytes(const std::string &dtype) {
   return it == sizes.end() ? 0 : it->second;
 }
 
-static FileTensor parseEntry(const JsonView &view, const char *data,
-                             uint64_t available) {
+static FileTensor parseEntry(const JsonView &view, const InputFile &file,
+                             uint64_t begin) {
   FileTensor tensor;
   tensor.dtype = view.at("dtype").text();
   tensor.shape = view.at("shape").integers(0, int64_t(1) << 40);
   JsonView offsets = view.at("data_offsets");
-  std::vector<int64_t> range = offsets.integers(0, available);
+  std::vector<int64_t> range = offsets.integers(0, file.size() - begin);
   if (range.size() != 2 || range[0] > range[1])
     offsets.refuse("must be [begin, end]");
   uint64_t expected = anyElementBytes(tensor.dtype);
@@ -57,7 +59,8 @@ static FileTensor parseEntry(const JsonView &view, const char *data,
     if (__builtin_mul_overflow(expected, static_cast<uint64_t>(size),
                                &expected))
       view.at("shape").refuse("has too many elements");
-  tensor.data = data + range[0];
+  tensor.file = &file;
+  tensor.offset = begin + range[0];
   tensor.bytes = range[1] - range[0];
   if (known && tensor.bytes != expected)
     offsets.refuse(concat("hold ", tensor.bytes, " bytes, ", tensor.dtype, " ",
@@ -65,18 +68,18 @@ static FileTensor parseEntry(const JsonView &view, const char *data,
   return tensor;
 }
 
-SafetensorsFile::SafetensorsFile(const std::string &path) : mapped(path) {
-  auto [header, length] = readTableHeader(mapped);
+SafetensorsFile::SafetensorsFile(const std::string &path) : input(path) {
+  std::string header = readTableHeader(input);
   std::string source = concat("'", path, "' header");
-  nlohmann::json parsed = parseJson(source, header, header + length);
+  nlohmann::json parsed =
+      parseJson(source, header.data(), header.data() + header.size(), limits);
   JsonView root(parsed, source);
   if (!parsed.is_object())
     root.refuse("must be an object");
-  const char *data = header + length;
-  uint64_t available = mapped.data() + mapped.size() - data;
+  uint64_t begin = sizeof(uint64_t) + header.size();
   for (const auto &[name, value] : parsed.items())
     if (name != "__metadata__")
-      entries.emplace(name, parseEntry(root.at(name.c_str()), data, available));
+      entries.emplace(name, parseEntry(root.at(name.c_str()), input, begin));
 }
 
 const FileTensor *SafetensorsFile::find(const std::string &name) const {
@@ -90,26 +93,45 @@ int64_t fileElementBytes(const std::string &dtype) {
   return known ? anyElementBytes(dtype) : 0;
 }
 
-void widenFile(const FileTensor &tensor, int64_t first, int64_t count,
-               double *out) {
-  const char *data = tensor.data + first * fileElementBytes(tensor.dtype);
-  if (tensor.dtype == "F32")
-    return widen(TSR_DTYPE_F32, data, out, count);
-  if (tensor.dtype == "F64")
-    return widen(TSR_DTYPE_F64, data, out, count);
-  if (tensor.dtype == "BF16")
-    return widen(TSR_DTYPE_BF16, data, out, count);
+void readStored(const FileTensor &tensor, int64_t first, int64_t count,
+                char *out) {
+  uint64_t element = anyElementBytes(tensor.dtype);
+  tensor.file->read(tensor.offset + first * element, out, count * element);
+}
+
+/// Bytes of a type of fileElementBytes to f64.
+static void widenBytes(const std::string &dtype, const char *bytes,
+                       int64_t count, double *out) {
+  if (dtype == "F32")
+    return widen(TSR_DTYPE_F32, bytes, out, count);
+  if (dtype == "F64")
+    return widen(TSR_DTYPE_F64, bytes, out, count);
+  if (dtype == "BF16")
+    return widen(TSR_DTYPE_BF16, bytes, out, count);
   for (int64_t i = 0; i < count; ++i) {
     uint16_t bits;
-    std::memcpy(&bits, data + i * sizeof bits, sizeof bits);
+    std::memcpy(&bits, bytes + i * sizeof bits, sizeof bits);
     out[i] = f16ToFloat(bits);
+  }
+}
+
+// Elements that are read at a time.
+static constexpr int64_t blockElements = 8192;
+
+void widenFile(const FileTensor &tensor, int64_t first, int64_t count,
+               double *out) {
+  char bytes[blockElements * sizeof(double)];
+  for (int64_t done = 0; done < count;) {
+    int64_t length = std::min(blockElements, count - done);
+    readStored(tensor, first + done, length, bytes);
+    widenBytes(tensor.dtype, bytes, length, out + done);
+    done += length;
   }
 }
 
 /// The first element of [begin, end) that is NaN or infinite, or `end`.
 static int64_t firstNonFinite(const FileTensor &tensor, int64_t begin,
                               int64_t end) {
-  constexpr int64_t blockElements = 8192;
   double values[blockElements];
   for (int64_t first = begin; first < end; first += blockElements) {
     int64_t length = std::min(blockElements, end - first);

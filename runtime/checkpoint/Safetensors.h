@@ -17,30 +17,34 @@ namespace tessera {
 struct FileTensor {
   std::string dtype; ///< "F32", "BF16", ...
   std::vector<int64_t> shape;
-  const char *data;
+  const InputFile *file;
+  uint64_t offset; ///< of its first byte in the file
   uint64_t bytes;
 
   int64_t elements() const;
 };
 
-/// A mapped file. TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT.
+/// A file whose header was read. TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT.
 class SafetensorsFile {
 public:
   explicit SafetensorsFile(const std::string &path);
 
-  const MappedFile &file() const { return mapped; }
+  const InputFile &file() const { return input; }
   const std::map<std::string, FileTensor> &tensors() const { return entries; }
   /// Null if there is none.
   const FileTensor *find(const std::string &name) const;
 
 private:
-  MappedFile mapped;
+  InputFile input;
   std::map<std::string, FileTensor> entries;
 };
 
 /// Element types that can be widened: F32, F64, BF16, F16. 0 for others.
 int64_t fileElementBytes(const std::string &dtype);
-/// Elements [first, first + count) of a tensor of such a type.
+/// Elements [first, first + count) as they are stored.
+void readStored(const FileTensor &tensor, int64_t first, int64_t count,
+                char *out);
+/// The same of a tensor of a type that can be widened.
 void widenFile(const FileTensor &tensor, int64_t first, int64_t count,
                double *out);
 /// TSR_CORRUPT names the first element that is NaN or infinite.

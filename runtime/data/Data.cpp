@@ -19,10 +19,10 @@ struct LlmcHeader {
   int32_t magic, version, tokens;
 };
 
-bool hasLlmcHeader(const MappedFile &file) {
+bool hasLlmcHeader(const InputFile &file) {
   int32_t magic = 0;
   if (file.size() >= sizeof magic)
-    std::memcpy(&magic, file.data(), sizeof magic);
+    file.read(0, &magic, sizeof magic);
   return magic == llmcMagic;
 }
 
@@ -31,20 +31,20 @@ bool endsWith(const std::string &text, const std::string &end) {
          text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-std::string detectFormat(const MappedFile &file) {
+std::string detectFormat(const InputFile &file) {
   if (!endsWith(file.path(), ".bin"))
     return "text";
   return hasLlmcHeader(file) ? "llmc" : "uint16";
 }
 
-void checkLlmc(const MappedFile &file) {
+void checkLlmc(const InputFile &file) {
   int64_t size = static_cast<int64_t>(file.size());
   if (size < llmcHeaderBytes || !hasLlmcHeader(file))
     fail(TSR_CORRUPT, "'", file.path(), "' has ", size,
          " bytes and no llm.c header (", llmcHeaderBytes,
          " bytes that begin with ", llmcMagic, "); try format 'uint16'");
   LlmcHeader header;
-  std::memcpy(&header, file.data(), sizeof header);
+  file.read(0, &header, sizeof header);
   if (header.version != 1)
     fail(TSR_CORRUPT, "'", file.path(), "' is llm.c data of version ",
          header.version, ", supported is 1 (GPT-2 tokens)");
@@ -58,8 +58,8 @@ void checkLlmc(const MappedFile &file) {
 
 Data::Part Data::openPart(const std::string &path) const {
   Part part;
-  part.file = std::make_unique<MappedFile>(path);
-  const MappedFile &file = *part.file;
+  part.file = std::make_unique<InputFile>(path);
+  const InputFile &file = *part.file;
   std::string format =
       options.format == "auto" ? detectFormat(file) : options.format;
   if (format != "text" && format != "uint16" && format != "llmc")
@@ -67,15 +67,14 @@ Data::Part Data::openPart(const std::string &path) const {
          "' is no data format; use auto, text, uint16 or llmc");
   if (format == "llmc")
     checkLlmc(file);
-  int64_t skipped = format == "llmc" ? llmcHeaderBytes : 0;
-  int64_t bytes = static_cast<int64_t>(file.size()) - skipped;
+  part.skipped = format == "llmc" ? llmcHeaderBytes : 0;
+  int64_t bytes = static_cast<int64_t>(file.size()) - part.skipped;
   part.width = format == "text" ? 1 : 2;
   if (bytes % part.width != 0)
     fail(TSR_CORRUPT, "'", path, "' has ", bytes,
          " bytes, not a multiple of the 2 bytes of a token; it is torn or not "
          "of format '",
          format, "'");
-  part.data = file.data() ? file.data() + skipped : nullptr;
   part.count = bytes / part.width;
   part.first = 0;
   return part;
@@ -113,19 +112,31 @@ void Data::checkToken(const Part &part, int64_t position, int32_t token) const {
        options.vocabulary, "; the data was made with another tokenizer");
 }
 
+void Data::copyPart(const Part &part, int64_t position, int64_t count,
+                    int32_t *out) const {
+  std::vector<char> bytes(count * part.width);
+  part.file->read(part.skipped + position * part.width, bytes.data(),
+                  bytes.size());
+  for (int64_t i = 0; i < count; ++i) {
+    uint16_t token = 0;
+    std::memcpy(&token, bytes.data() + i * part.width, part.width);
+    checkToken(part, position + i, token);
+    out[i] = token;
+  }
+}
+
 void Data::copyTokens(int64_t first, int64_t count, int32_t *out) const {
   auto after = [](int64_t position, const Part &part) {
     return position < part.first;
   };
   auto part = std::upper_bound(parts.begin(), parts.end(), first, after) - 1;
-  for (int64_t i = 0; i < count; ++i) {
-    while (first + i >= part->first + part->count)
-      ++part;
-    int64_t position = first + i - part->first;
-    uint16_t token = 0;
-    std::memcpy(&token, part->data + position * part->width, part->width);
-    checkToken(*part, position, token);
-    out[i] = token;
+  for (; count != 0; ++part) {
+    int64_t position = first - part->first;
+    int64_t length = std::min(count, part->count - position);
+    copyPart(*part, position, length, out);
+    first += length;
+    count -= length;
+    out += length;
   }
 }
 

@@ -38,14 +38,16 @@ public:
 
 private:
   struct Part {
-    std::unique_ptr<MappedFile> file;
-    const char *data;
-    int64_t width; ///< bytes of a token
-    int64_t first; ///< position of its first token in the stream
+    std::unique_ptr<InputFile> file;
+    int64_t skipped; ///< bytes before its first token
+    int64_t width;   ///< bytes of a token
+    int64_t first;   ///< position of its first token in the stream
     int64_t count;
   };
   Part openPart(const std::string &path) const;
   void copyTokens(int64_t first, int64_t count, int32_t *out) const;
+  void copyPart(const Part &part, int64_t position, int64_t count,
+                int32_t *out) const;
   void checkToken(const Part &part, int64_t position, int32_t token) const;
 
   DataOptions options;

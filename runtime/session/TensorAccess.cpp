@@ -159,11 +159,10 @@ void writeTokens(const Rank &rank, const TensorInfo &tensor,
   });
 }
 
-void writeShardBytes(const Rank &rank, const TensorInfo &tensor,
-                     const char *bytes) {
-  int64_t element = dtypeBytes(tensor.dtype);
+void writeStored(const Rank &rank, const TensorInfo &tensor,
+                 const Stored &stored) {
   fillShard(rank, tensor, [&](const Run &run, unsigned char *out) {
-    std::memcpy(out, bytes + run.global * element, run.length * element);
+    stored(run.global, run.length, reinterpret_cast<char *>(out));
   });
 }
 

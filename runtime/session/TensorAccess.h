@@ -44,9 +44,12 @@ using Tokens = std::function<void(int64_t first, int64_t count, int32_t *out)>;
 /// Writes a tensor of i32 likewise, in place.
 void writeTokens(const Rank &rank, const TensorInfo &tensor,
                  const Tokens &tokens);
-/// Writes a tensor from stored bytes; `bytes` is the whole global tensor.
-void writeShardBytes(const Rank &rank, const TensorInfo &tensor,
-                     const char *bytes);
+/// Gives elements [first, first + count) of a global tensor as it stores them.
+using Stored = std::function<void(int64_t first, int64_t count, char *out)>;
+
+/// Writes a tensor from its stored bytes.
+void writeStored(const Rank &rank, const TensorInfo &tensor,
+                 const Stored &stored);
 
 } // namespace tessera
 

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,35 +35,71 @@ std::string hashText(uint64_t hash) {
   return text;
 }
 
-MappedFile::MappedFile(const std::string &path) : name(path) {
+InputFile::InputFile(const std::string &path) : name(path) {
+  auto refuseUnlessRegular = [&](const struct stat &info) {
+    if (!S_ISREG(info.st_mode))
+      fail(TSR_IO, "cannot read '", path, "': it is not a regular file");
+  };
   struct stat info;
   if (stat(path.c_str(), &info) != 0)
     failErrno("cannot read", path);
-  if (!S_ISREG(info.st_mode))
-    fail(TSR_IO, "cannot read '", path, "': it is not a regular file");
-  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  refuseUnlessRegular(info); // opening a device or a pipe may do something
+  descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     failErrno("cannot read", path);
-  length = static_cast<size_t>(info.st_size);
-  void *mapped = nullptr;
-  if (length != 0)
-    mapped = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  int code = errno;
-  close(descriptor);
-  errno = code;
-  if (mapped == MAP_FAILED)
-    failErrno("cannot map", path);
-  bytes = static_cast<const char *>(mapped);
+  bool isKnown = fstat(descriptor, &info) == 0;
+  if (!isKnown || !S_ISREG(info.st_mode))
+    close(descriptor);
+  if (!isKnown)
+    failErrno("cannot read", path);
+  refuseUnlessRegular(info);
+  length = static_cast<uint64_t>(info.st_size);
 }
 
-MappedFile::~MappedFile() {
-  if (bytes)
-    munmap(const_cast<char *>(bytes), length);
+InputFile::~InputFile() { close(descriptor); }
+
+void InputFile::read(uint64_t offset, void *out, size_t count) const {
+  char *cursor = static_cast<char *>(out);
+  while (count != 0) {
+    ssize_t done =
+        pread(descriptor, cursor, std::min<size_t>(count, size_t(1) << 30),
+              static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done < 0)
+      fail(TSR_IO, "cannot read '", name, "' at byte ", offset, ": ",
+           std::strerror(errno));
+    if (done == 0)
+      fail(TSR_IO, "'", name, "' ends at byte ", offset, ", it had ", length,
+           " bytes when it was opened; leave the file alone while it is used");
+    cursor += done;
+    offset += done;
+    count -= done;
+  }
+}
+
+std::string InputFile::readAll() const {
+  std::string content(length, '\0');
+  read(0, content.data(), content.size());
+  return content;
 }
 
 struct WrittenFile::Hasher {
   XXH3_state_t state;
 };
+
+uint64_t InputFile::hash() const {
+  constexpr uint64_t block = 1 << 20;
+  std::vector<char> bytes(std::min(block, length));
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  for (uint64_t at = 0; at < length; at += bytes.size()) {
+    bytes.resize(std::min(block, length - at));
+    read(at, bytes.data(), bytes.size());
+    XXH3_64bits_update(&state, bytes.data(), bytes.size());
+  }
+  return XXH3_64bits_digest(&state);
+}
 
 WrittenFile::WrittenFile(const std::string &path)
     : name(path), hasher(std::make_unique<Hasher>()) {
@@ -98,7 +133,8 @@ void WrittenFile::write(const void *data, size_t count) {
 }
 
 void WrittenFile::finish() {
-  if (fsync(descriptor) != 0)
+  // Pipes, devices and some file systems have nothing to sync.
+  if (fsync(descriptor) != 0 && errno != EINVAL && errno != ENOTSUP)
     fail(TSR_IO, "cannot sync '", name, "': ", std::strerror(errno));
   int closed = close(descriptor);
   descriptor = -1;

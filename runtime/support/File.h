@@ -1,5 +1,6 @@
-//===- File.h - mapped files, checked writes --------------------*- C++ -*-===//
-// Reading is by mmap, writing is counted, hashed and synced. Every failure is
+//===- File.h - checked reads and writes ------------------------*- C++ -*-===//
+// Reading is by copies: a mapped file that somebody cuts would end the process
+// with SIGBUS. Writing is counted, hashed and synced. Every failure is
 // an Error that names the path and the system's reason.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_SUPPORT_FILE_H
@@ -17,22 +18,28 @@ uint64_t hashBytes(const void *data, size_t bytes);
 /// 16 hexadecimal digits.
 std::string hashText(uint64_t hash);
 
-/// A whole regular file, read-only. TSR_NOT_FOUND, TSR_IO.
-class MappedFile {
+/// A regular file, read-only, of the size it has when it is opened.
+/// TSR_NOT_FOUND, TSR_IO.
+class InputFile {
 public:
-  explicit MappedFile(const std::string &path);
-  MappedFile(const MappedFile &) = delete;
-  MappedFile &operator=(const MappedFile &) = delete;
-  ~MappedFile();
+  explicit InputFile(const std::string &path);
+  InputFile(const InputFile &) = delete;
+  InputFile &operator=(const InputFile &) = delete;
+  ~InputFile();
 
   const std::string &path() const { return name; }
-  const char *data() const { return bytes; }
-  size_t size() const { return length; }
+  uint64_t size() const { return length; }
+  /// Bytes [offset, offset + count), which must lie in the file. Any thread may
+  /// call it. TSR_IO: the file has become shorter.
+  void read(uint64_t offset, void *out, size_t count) const;
+  std::string readAll() const;
+  /// XXH3-64 of the whole.
+  uint64_t hash() const;
 
 private:
   std::string name;
-  const char *bytes = nullptr;
-  size_t length = 0;
+  int descriptor = -1;
+  uint64_t length = 0;
 };
 
 /// A new file that is written from start to end. TSR_IO.

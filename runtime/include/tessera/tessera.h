@@ -228,8 +228,9 @@ typedef struct tsr_data_options {
   int64_t target;     /* tokens of a target after each sequence; 0: none */
 } tsr_data_options;
 
-/* Memory-maps `paths` and joins them. TSR_NOT_FOUND; TSR_CORRUPT (bad header,
- * odd length); TSR_INVALID_ARGUMENT (shorter than one sequence). */
+/* Opens `paths` and joins them; they must not change while they are read.
+ * TSR_NOT_FOUND; TSR_CORRUPT (bad header, odd length); TSR_INVALID_ARGUMENT
+ * (shorter than one sequence). */
 tsr_status tsr_data_open(const char *const *paths, size_t count,
                          const tsr_data_options *options, tsr_data **out_data);
 void tsr_data_destroy(tsr_data *data);

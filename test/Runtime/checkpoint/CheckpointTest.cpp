@@ -243,6 +243,15 @@ const Damage damages[] = {
        return s.replace(s.find("\"step\": 1"), 9, "\"step\": 2");
      },
      TSR_CORRUPT, "the manifest is altered"},
+    {"ManifestIsDeep", "manifest.json",
+     [](std::string s) {
+       std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+       return s.replace(s.find('{'), 1, "{\"x\": " + deep + ",");
+     },
+     TSR_CORRUPT, "deep"},
+    {"ManifestIsHuge", "manifest.json",
+     [](std::string s) { return s + std::string(2'000'000, ' '); }, TSR_CORRUPT,
+     "a manifest has at most"},
     {"ManifestIsAList", "manifest.json", [](std::string) { return "[1]"; },
      TSR_CORRUPT, "must be an object"}};
 

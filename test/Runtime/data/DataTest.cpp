@@ -1,6 +1,7 @@
 //===- DataTest.cpp - token streams ---------------------------------------===//
 #include "test/Runtime/fixture/Fixture.h"
 
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <set>
 
@@ -174,6 +175,21 @@ TEST(Data, ErrorsNameFileAndNumbers) {
     EXPECT_CONTAINS(tsr_last_error(), c.message);
     EXPECT_EQ(stream.data, nullptr);
   }
+}
+
+TEST(Data, AFileThatIsCutWhileItIsReadIsNamed) {
+  TemporaryDirectory directory;
+  std::string path = directory / "a.bin";
+  writeFile(path, tokenBytes(0, 8001)); // several pages
+  Stream stream;
+  ASSERT_EQ(stream.open({path}, options(8000, 10000)), TSR_OK);
+  stream.batch(0, 1, 8000);
+  std::filesystem::resize_file(path, 1000);
+  std::vector<int32_t> tokens(8001, -5);
+  EXPECT_EQ(tsr_data_batch(stream.data, 0, 1, tokens.data()), TSR_IO);
+  EXPECT_CONTAINS(tsr_last_error(), "a.bin' ends at byte 1000, it had 16002 "
+                                    "bytes when it was opened");
+  EXPECT_EQ(tokens[0], -5); // untouched
 }
 
 TEST(Data, TokenOutsideOfTheVocabularyIsNamed) {
