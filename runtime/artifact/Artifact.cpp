@@ -50,8 +50,8 @@ Artifact loadArtifact(const std::string &path) {
   std::string source = concat("'", path, "'");
   artifact.metadata = std::make_shared<Metadata>(
       parseMetadata(source + " metadata", artifact.text));
-  artifact.code = std::make_shared<Code>(source, body + header.metadata_bytes,
-                                         header.code_bytes);
+  artifact.code = std::make_shared<Code>(
+      source, std::string(body + header.metadata_bytes, header.code_bytes));
   return artifact;
 }
 

@@ -1,6 +1,7 @@
 //===- Artifact.h - a loaded .tsr file --------------------------*- C++ -*-===//
-// Header, metadata and code, all checked. Metadata and code are shared with the
-// sessions, which may outlive the artifact.
+// Header, metadata and code, all checked, and none of the code run: a session
+// loads it. Metadata and code are shared with the sessions, which may outlive
+// the artifact.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_ARTIFACT_ARTIFACT_H
 #define TESSERA_RUNTIME_ARTIFACT_ARTIFACT_H

@@ -1,13 +1,13 @@
 //===- Code.h - the compiled program of an artifact -------------*- C++ -*-===//
-// Loads an ELF shared object from memory and finds tsr_program_step in it. The
-// code stays loaded as long as the object lives.
+// An ELF shared object in memory, which is read until `load` is called: loading
+// runs its constructors. It stays loaded as long as the object lives.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_ARTIFACT_CODE_H
 #define TESSERA_RUNTIME_ARTIFACT_CODE_H
 
 #include "tessera/abi.h"
 
-#include <cstddef>
+#include <mutex>
 #include <string>
 
 namespace tessera {
@@ -16,7 +16,7 @@ class Code {
 public:
   /// `source` names the artifact in errors. TSR_CORRUPT if it is not a complete
   /// shared object for this machine or lacks the symbol.
-  Code(const std::string &source, const char *data, size_t bytes);
+  Code(const std::string &source, std::string bytes);
   /// A program that is part of this process; `image` may be null.
   Code(tsr_abi_program program, const tsr_abi_device_image *image)
       : program(program), deviceImage(image) {}
@@ -24,19 +24,28 @@ public:
   Code &operator=(const Code &) = delete;
   ~Code();
 
+  /// Runs what the code does when it is loaded; once, however often and from
+  /// however many threads it is called. TSR_CORRUPT, TSR_IO.
+  void load() const;
+
+  // Of loaded code.
   tsr_abi_program step() const { return program; }
   /// The kernels of a program for an accelerator; null for the CPU's.
   const tsr_abi_device_image *image() const { return deviceImage; }
 
 private:
-  void release();
+  void loadOnce() const;
+  void release() const;
 
+  std::string source;
+  mutable std::once_flag once;
+  mutable std::string bytes; ///< empty once it is loaded
   // Open as long as the code is loaded: the loader knows libraries by name, and
   // the name holds this number.
-  int descriptor = -1;
-  void *handle = nullptr;
-  tsr_abi_program program = nullptr;
-  const tsr_abi_device_image *deviceImage = nullptr;
+  mutable int descriptor = -1;
+  mutable void *handle = nullptr;
+  mutable tsr_abi_program program = nullptr;
+  mutable const tsr_abi_device_image *deviceImage = nullptr;
 };
 
 } // namespace tessera

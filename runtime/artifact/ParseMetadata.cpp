@@ -2,6 +2,7 @@
 #include "runtime/artifact/Metadata.h"
 #include "runtime/artifact/Sharding.h"
 #include "runtime/support/DType.h"
+#include "runtime/support/JsonLimits.h"
 #include "runtime/support/Status.h"
 #include "tessera/abi.h"
 
@@ -15,19 +16,15 @@ namespace tessera {
 //===----------------------------------------------------------------------===//
 
 namespace {
-// Large enough for every model, small enough that products below do not
-// overflow after the check in `parseShape`.
-constexpr int64_t maxDim = int64_t(1) << 40;
-constexpr int64_t maxElements = int64_t(1) << 56;
 constexpr size_t maxRank = 16;
 
 std::vector<int64_t> parseShape(const JsonView &view) {
-  std::vector<int64_t> shape = view.integers(1, maxDim);
+  std::vector<int64_t> shape = view.integers(1, TSR_LIMIT_DIMENSION);
   if (shape.size() > maxRank)
     view.refuse(concat("has ", shape.size(), " dimensions, at most ", maxRank));
   int64_t count = 1;
   for (int64_t size : shape) {
-    if (count > maxElements / size)
+    if (count > TSR_LIMIT_ELEMENTS / size)
       view.refuse("has too many elements");
     count *= size;
   }
@@ -263,7 +260,7 @@ OpInfo parseOp(const JsonView &view) {
 }
 
 void parseArena(const JsonView &view, Metadata &metadata) {
-  constexpr int64_t limit = int64_t(1) << 50;
+  constexpr int64_t limit = TSR_LIMIT_ARENA_BYTES;
   metadata.arenaBytes = view.at("bytes").integer(0, limit);
   if (metadata.mesh.stageAxis >= 0) {
     for (const JsonView &stage : view.at("stages").items())
@@ -357,8 +354,9 @@ void checkInputs(const JsonView &view, const Metadata &metadata) {
 } // namespace
 
 Metadata parseMetadata(const std::string &source, const std::string &text) {
+  constexpr JsonLimits limits = {TSR_LIMIT_METADATA_BYTES, 32, 50'000'000};
   nlohmann::json parsed =
-      parseJson(source, text.data(), text.data() + text.size());
+      parseJson(source, text.data(), text.data() + text.size(), limits);
   JsonView root(parsed, source);
   root.at("format").integer(1, 1);
   Metadata metadata;

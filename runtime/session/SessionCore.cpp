@@ -145,6 +145,7 @@ std::shared_ptr<SessionCore> makeCore(const Artifact &artifact,
     checkOptions(artifact, options);
     device = openDevice(options.device);
   }
+  artifact.code->load();
   auto core = std::make_shared<SessionCore>();
   core->device = std::move(device);
   core->metadata = artifact.metadata;

@@ -32,6 +32,14 @@ typedef struct tsr_abi_header {
   uint64_t hash;
 } tsr_abi_header;
 
+/* What an artifact may hold at most: enough for every model, and so little that
+ * sums and products of what was checked do not overflow. The compiler refuses
+ * a program beyond it, the runtime an artifact. */
+#define TSR_LIMIT_METADATA_BYTES (INT64_C(1) << 28)
+#define TSR_LIMIT_DIMENSION (INT64_C(1) << 40)
+#define TSR_LIMIT_ELEMENTS (INT64_C(1) << 56) /* of a tensor */
+#define TSR_LIMIT_ARENA_BYTES (INT64_C(1) << 50)
+
 /* Element types, as stored in buffers. */
 enum {
   TSR_DTYPE_F32 = 0,

@@ -45,8 +45,9 @@ const char *tsr_version(void);
 /* ---- artifact: a compiled program with its plan ------------------------ */
 typedef struct tsr_artifact tsr_artifact;
 
-/* Reads and checks `path`: magic, version, lengths, hash.
- * TSR_NOT_FOUND, TSR_CORRUPT, TSR_OUT_OF_MEMORY. */
+/* Reads and checks `path`: magic, version, lengths, hash, metadata. Runs none
+ * of its code: tsr_session_create does, and what it runs is as trusted as any
+ * program. TSR_NOT_FOUND, TSR_CORRUPT, TSR_OUT_OF_MEMORY. */
 tsr_status tsr_artifact_load(const char *path, tsr_artifact **out_artifact);
 void tsr_artifact_destroy(tsr_artifact *artifact);
 /* The metadata as JSON text (docs/Artifact.md); owned by the artifact. */

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <elf.h>
+#include <filesystem>
 #include <gtest/gtest.h>
 
 using namespace fixture;
@@ -98,6 +99,36 @@ TEST_F(ArtifactFile, MetadataThatIsNotJson) {
   EXPECT_EQ(load(artifactOf(std::string(100000, '['), codeOf(2, 2))),
             TSR_CORRUPT);
   EXPECT_EQ(load(artifactOf("\"\xFF\"", codeOf(2, 2))), TSR_CORRUPT);
+}
+
+TEST_F(ArtifactFile, MetadataThatIsTooDeepOrTooLarge) {
+  // Valid JSON: what would overflow the stack is not the parser.
+  json metadata = metadataOf(2, 2);
+  metadata["report"] = "here";
+  std::string text = metadata.dump(), deep(1'000'000, '[');
+  deep += std::string(deep.size(), ']');
+  text.replace(text.find("\"here\""), 6, deep);
+  EXPECT_EQ(load(artifactOf(text, codeOf(2, 2))), TSR_CORRUPT);
+  EXPECT_CONTAINS(tsr_last_error(), "deep");
+}
+
+TEST_F(ArtifactFile, CodeRunsInASessionOnly) {
+  std::string path = directory / "model.tsr", trace = directory / "trace";
+  writeFile(path, artifactOf(metadataOf(1, 1).dump(),
+                             readFile(FIXTURE_CONSTRUCTOR)));
+  setenv("TESSERA_TEST_TRACE", trace.c_str(), 1);
+  tsr_artifact *artifact = nullptr;
+  ASSERT_EQ(tsr_artifact_load(path.c_str(), &artifact), TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(json::parse(tsr_artifact_metadata(artifact)), metadataOf(1, 1));
+  EXPECT_FALSE(std::filesystem::exists(trace));
+  tsr_session *session = nullptr;
+  ASSERT_EQ(tsr_session_create(artifact, nullptr, &session), TSR_OK)
+      << tsr_last_error();
+  EXPECT_TRUE(std::filesystem::exists(trace)); // so the test would notice
+  unsetenv("TESSERA_TEST_TRACE");
+  tsr_session_destroy(session);
+  tsr_artifact_destroy(artifact);
 }
 
 TEST_F(ArtifactFile, CodeThatIsNotAProgram) {
