@@ -76,8 +76,8 @@ static FailureOr<SmallVector<char>> assemble(StringRef ptx, StringRef assembler,
                                              const CudaTarget &target,
                                              EmitError emitError) {
   TemporaryFile input, output;
-  if (failed(input.create("ptx", emitError)) ||
-      failed(output.create("cubin", emitError)) ||
+  if (failed(create(input, "ptx", emitError)) ||
+      failed(create(output, "cubin", emitError)) ||
       failed(writeFile(input.path, ptx, emitError)) ||
       failed(runProgram({assembler.str(), "-arch=" + target.arch, "-o",
                          output.path.str().str(), input.path.str().str()},

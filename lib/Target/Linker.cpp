@@ -50,14 +50,14 @@ FailureOr<ObjectCode> linkSharedObject(ArrayRef<ObjectCode> objects,
                                        StringRef linker, EmitError emitError) {
   FailureOr<std::string> program = findLinker(linker, emitError);
   TemporaryFile output;
-  if (failed(program) || failed(output.create("so", emitError)))
+  if (failed(program) || failed(create(output, "so", emitError)))
     return failure();
   SmallVector<std::string> arguments = {
       *program,      "-shared", "--build-id=none",      "-z",
       "noexecstack", "-o",      output.path.str().str()};
   std::vector<TemporaryFile> inputs(objects.size());
   for (auto [input, object] : llvm::zip(inputs, objects)) {
-    if (failed(input.create("o", emitError)) ||
+    if (failed(create(input, "o", emitError)) ||
         failed(writeFile(input.path, StringRef(object.data(), object.size()),
                          emitError)))
       return failure();

@@ -1,7 +1,6 @@
 //===- Process.cpp - other programs, and the files between ----------------===//
 
 #include "lib/Target/Process.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
@@ -10,10 +9,10 @@ using namespace mlir;
 
 namespace tessera {
 
-LogicalResult TemporaryFile::create(StringRef suffix, EmitError emitError) {
-  if (auto error = llvm::sys::fs::createTemporaryFile("tessera", suffix, path))
+LogicalResult create(TemporaryFile &file, StringRef suffix,
+                     EmitError emitError) {
+  if (std::error_code error = file.create(suffix))
     return emitError() << "cannot create a temporary file: " << error.message();
-  remover.emplace(path);
   return success();
 }
 
@@ -43,7 +42,7 @@ FailureOr<SmallVector<char>> readFile(StringRef path, EmitError emitError) {
 LogicalResult runProgram(ArrayRef<std::string> arguments, StringRef what,
                          EmitError emitError) {
   TemporaryFile log;
-  if (failed(log.create("log", emitError)))
+  if (failed(create(log, "log", emitError)))
     return failure();
   SmallVector<StringRef> argv(arguments.begin(), arguments.end());
   std::optional<StringRef> redirects[] = {StringRef(), log.path.str(),

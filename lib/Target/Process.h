@@ -3,17 +3,12 @@
 #define TESSERA_LIB_TARGET_PROCESS_H
 
 #include "lib/Target/CpuTarget.h"
-#include "llvm/Support/FileUtilities.h"
+#include "tessera/Target/TemporaryFile.h"
 
 namespace tessera {
 
-/// A temporary file that is removed when this goes out of scope.
-struct TemporaryFile {
-  llvm::SmallString<128> path;
-  std::optional<llvm::FileRemover> remover;
-
-  mlir::LogicalResult create(llvm::StringRef suffix, EmitError emitError);
-};
+mlir::LogicalResult create(TemporaryFile &file, llvm::StringRef suffix,
+                           EmitError emitError);
 
 mlir::LogicalResult writeFile(llvm::StringRef path, llvm::StringRef bytes,
                               EmitError emitError);

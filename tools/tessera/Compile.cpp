@@ -5,6 +5,7 @@
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
@@ -20,6 +21,9 @@ int tessera::runCompile(const DriverOptions &options) {
     return 1;
   std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - start;
+  // A device or a pipe cannot be read again.
+  if (!llvm::sys::fs::is_regular_file(output))
+    return 0;
   ArtifactFile artifact;
   Report report;
   if (!artifact.load(output) || !report.read(artifact.metadata()))

@@ -1,12 +1,12 @@
 //===- Import.cpp - tessera import ----------------------------------------===//
 
 #include "tessera/Import/Import.h"
-#include "mlir/Support/FileUtilities.h"
+#include "tessera/Target/OutputFile.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/input/CompilerContext.h"
 #include "tools/tessera/report/PrintError.h"
-#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -23,19 +23,15 @@ int tessera::runImport(const DriverOptions &options) {
   if (failed(module))
     return 1;
   bool toFile = !options.output.empty() && options.output != "-";
-  std::string error;
-  auto file = openOutputFile(toFile ? options.output : "-", &error);
-  if (!file)
-    return printError(error);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
   // Locations make a terminal unreadable; a file keeps them for later errors.
-  (*module)->print(file->os(), OpPrintingFlags().enableDebugInfo(toFile));
-  file->os() << "\n";
-  file->os().flush();
-  if (file->os().has_error()) {
-    error = file->os().error().message();
-    file->os().clear_error();
-    return printError("cannot write '" + options.output + "': " + error);
-  }
-  file->keep();
+  (*module)->print(stream, OpPrintingFlags().enableDebugInfo(toFile));
+  stream << "\n";
+  if (!toFile)
+    llvm::outs() << text;
+  else if (std::error_code error = writeOutput(options.output, {text}))
+    return printError("cannot write '" + options.output +
+                      "': " + error.message());
   return 0;
 }

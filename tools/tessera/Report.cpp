@@ -1,6 +1,7 @@
 //===- Report.cpp - tessera report ----------------------------------------===//
 
 #include "tools/tessera/report/Report.h"
+#include "tessera/Target/OutputFile.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/report/PrintError.h"
@@ -15,13 +16,8 @@ static bool writePicture(const Report &report, const std::string &path) {
   if (!report.pipeline)
     return !printError("--schedule-svg draws the schedule of pipeline stages, "
                        "but the program has none; compile it with an axis pp");
-  std::error_code error;
-  raw_fd_ostream file(path, error);
-  file << report.pipeline->picture();
-  file.close();
-  if (error || file.has_error())
-    return !printError("cannot write '" + path +
-                       "': " + (error ? error : file.error()).message());
+  if (std::error_code error = writeOutput(path, {report.pipeline->picture()}))
+    return !printError("cannot write '" + path + "': " + error.message());
   return true;
 }
 

@@ -2,17 +2,15 @@
 // Is the parallel program the serial one? By types, by erasure, by numbers.
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Target/TemporaryFile.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
 #include "tools/tessera/verify/VerifyNumerics.h"
 #include "tools/tessera/verify/VerifyPrograms.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
-#include <optional>
 
 using namespace tessera;
 
@@ -53,23 +51,16 @@ bool Verification::types() {
   return true;
 }
 
-/// A temporary file name that is removed at the end.
-struct Temporary {
-  llvm::SmallString<128> path;
-  std::optional<llvm::FileRemover> remover;
-
-  bool create() {
-    if (auto error =
-            llvm::sys::fs::createTemporaryFile("tessera-verify", "tsr", path))
-      return !printError("cannot create a temporary file: " + error.message());
-    remover.emplace(path);
-    return true;
-  }
-};
+/// Prints why not.
+bool create(TemporaryFile &file) {
+  if (std::error_code error = file.create("tsr"))
+    return !printError("cannot create a temporary file: " + error.message());
+  return true;
+}
 
 bool Verification::numerics(Precision precision) {
-  Temporary serial, parallel;
-  if (!serial.create() || !parallel.create())
+  TemporaryFile serial, parallel;
+  if (!create(serial) || !create(parallel))
     return false;
   // The same sequences for both: the serial program takes the mesh's batch.
   if (!compileShrunk(options, precision, parallel.path.str().str(),

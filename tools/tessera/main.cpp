@@ -3,7 +3,11 @@
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/report/DeviceReport.h"
 #include "tools/tessera/report/PrintError.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 
 using namespace tessera;
 
@@ -28,12 +32,7 @@ static void reportFileLimit() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-int main(int argc, char **argv) {
-  reportFileLimit();
-  DriverOptions options;
-  int exitCode = 0;
-  if (!parseCommandLine(argc, argv, options, exitCode))
-    return exitCode;
+static int runCommand(const DriverOptions &options) {
   if (std::string problem = deviceProblem(options); !problem.empty())
     return printError(problem);
   switch (options.command) {
@@ -51,4 +50,31 @@ int main(int argc, char **argv) {
     return runTrain(options);
   }
   return 1;
+}
+
+/// What was printed may not have arrived: the disk behind it may be full.
+static std::error_code flushOutput() {
+  llvm::outs().flush();
+  std::error_code error = llvm::outs().error();
+  llvm::outs().clear_error();
+  bool hasFailed = std::ferror(stdout) != 0;
+  if (std::fflush(stdout) != 0)
+    return std::error_code(errno, std::generic_category());
+  return hasFailed && !error ? std::make_error_code(std::errc::io_error)
+                             : error;
+}
+
+int main(int argc, char **argv) {
+  // A file of ours must not become the standard output.
+  if (std::error_code error =
+          llvm::sys::Process::FixupStandardFileDescriptors())
+    return printError("cannot open /dev/null: " + error.message());
+  reportFileLimit();
+  DriverOptions options;
+  int exitCode = 0;
+  if (parseCommandLine(argc, argv, options, exitCode))
+    exitCode = runCommand(options);
+  if (std::error_code error = flushOutput())
+    return printError("cannot write the standard output: " + error.message());
+  return exitCode;
 }

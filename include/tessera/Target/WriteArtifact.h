@@ -9,8 +9,7 @@
 
 namespace tessera {
 
-/// Writes to a temporary name beside `path`, syncs, and renames: `path` is
-/// complete or as it was before.
+/// As writeOutput writes: `path` is complete or as it was before.
 mlir::LogicalResult writeArtifact(llvm::StringRef path,
                                   llvm::StringRef metadataJson,
                                   llvm::ArrayRef<char> code,

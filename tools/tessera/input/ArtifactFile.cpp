@@ -1,10 +1,9 @@
 //===- ArtifactFile.cpp - the artifact that a command works on ------------===//
 
 #include "tools/tessera/input/ArtifactFile.h"
+#include "tessera/Target/TemporaryFile.h"
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/report/PrintError.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/JSON.h"
 
 using namespace tessera;
@@ -19,11 +18,11 @@ bool ArtifactFile::load(const std::string &path) {
 
 bool ArtifactFile::open(const DriverOptions &options) {
   if (!options.isArtifact()) {
-    llvm::SmallString<128> path;
-    if (auto error = llvm::sys::fs::createTemporaryFile("tessera", "tsr", path))
+    TemporaryFile file;
+    if (std::error_code error = file.create("tsr"))
       return !printError("cannot create a temporary file: " + error.message());
-    llvm::FileRemover remover(path);
-    return compileModel(options, path.str().str()) && load(path.str().str());
+    std::string path = file.path.str().str();
+    return compileModel(options, path) && load(path);
   }
   if (!load(options.model))
     return false;
