@@ -6,6 +6,7 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Pipelines/FitMemory.h"
 #include "tessera/Pipelines/Pipeline.h"
+#include "tessera/Target/ArtifactLimits.h"
 #include "tessera/Target/MetadataJson.h"
 #include "tessera/Target/SharedObject.h"
 #include "tessera/Target/WriteArtifact.h"
@@ -163,7 +164,9 @@ LogicalResult tessera::compileToArtifact(ModuleOp module,
   const DeviceOptions &device = plan.device;
   auto emitError = [&] { return module.emitError(); };
   if (failed(checkDevice(plan, emitError)) ||
-      failed(checkInvariance(plan, emitError)))
+      failed(checkInvariance(plan, emitError)) ||
+      failed(checkRanks(module, plan.mesh.str(), plan.mesh.ranks())) ||
+      failed(checkSizes(module)))
     return failure();
   SharedObjectOptions code;
   code.exportEmulated = device.emulateGrid;

@@ -6,6 +6,7 @@
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
+#include "tessera/Target/ArtifactLimits.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
 
@@ -267,6 +268,8 @@ LogicalResult MetadataBuilder::addArena(json::Object &metadata) {
     Attribute kinds = owner->getAttr(rt::RTDialect::kArenaByKindAttr);
     if (!bytes || !kinds)
       return step.emitError() << "has no memory plan; run rt-plan-memory first";
+    if (failed(checkArena(step, bytes.getInt())))
+      return failure();
     json::Object arena{{"bytes", bytes.getInt()}, {"by_kind", toJson(kinds)}};
     if (largest.empty() || *largest.getInteger("bytes") < bytes.getInt())
       largest = arena;

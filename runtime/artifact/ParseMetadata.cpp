@@ -181,21 +181,21 @@ static TensorInfo parseTensor(const JsonView &entry, const Metadata &metadata) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-constexpr int64_t maxRanks = 1 << 16;
 constexpr size_t maxAxes = 16;
 constexpr int64_t maxCount = int64_t(1) << 40;
 
 Mesh parseMesh(const JsonView &view) {
   Mesh mesh;
   for (const JsonView &item : view.items()) {
-    Axis axis{item.at("axis").text(), item.at("size").integer(1, maxRanks)};
+    Axis axis{item.at("axis").text(),
+              item.at("size").integer(1, TSR_LIMIT_RANKS)};
     for (const Axis &other : mesh.axes)
       if (other.name == axis.name)
         item.refuse("repeats the axis '" + axis.name + "'");
     mesh.axes.push_back(std::move(axis));
-    if (mesh.axes.size() > maxAxes || mesh.ranks() > maxRanks)
-      view.refuse(
-          concat("has more than ", maxAxes, " axes or ", maxRanks, " ranks"));
+    if (mesh.axes.size() > maxAxes || mesh.ranks() > TSR_LIMIT_RANKS)
+      view.refuse(concat("has more than ", maxAxes, " axes or ",
+                         TSR_LIMIT_RANKS, " ranks"));
   }
   return mesh;
 }

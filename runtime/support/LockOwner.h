@@ -1,4 +1,4 @@
-//===- LockOwner.h - who holds a lock, and whether it still runs -*- C++
+//===- LockOwner.h - who holds a lock, if it runs ---------------*- C++ -*-===//
 //-*-===//
 #ifndef TESSERA_RUNTIME_SUPPORT_LOCKOWNER_H
 #define TESSERA_RUNTIME_SUPPORT_LOCKOWNER_H

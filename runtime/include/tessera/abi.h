@@ -36,6 +36,7 @@ typedef struct tsr_abi_header {
  * sums and products of what was checked do not overflow. The compiler refuses
  * a program beyond it, the runtime an artifact. */
 #define TSR_LIMIT_METADATA_BYTES (INT64_C(1) << 28)
+#define TSR_LIMIT_RANKS (INT64_C(1) << 16)
 #define TSR_LIMIT_DIMENSION (INT64_C(1) << 40)
 #define TSR_LIMIT_ELEMENTS (INT64_C(1) << 56) /* of a tensor */
 #define TSR_LIMIT_ARENA_BYTES (INT64_C(1) << 50)

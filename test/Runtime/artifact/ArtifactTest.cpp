@@ -114,8 +114,8 @@ TEST_F(ArtifactFile, MetadataThatIsTooDeepOrTooLarge) {
 
 TEST_F(ArtifactFile, CodeRunsInASessionOnly) {
   std::string path = directory / "model.tsr", trace = directory / "trace";
-  writeFile(path, artifactOf(metadataOf(1, 1).dump(),
-                             readFile(FIXTURE_CONSTRUCTOR)));
+  writeFile(path,
+            artifactOf(metadataOf(1, 1).dump(), readFile(FIXTURE_CONSTRUCTOR)));
   setenv("TESSERA_TEST_TRACE", trace.c_str(), 1);
   tsr_artifact *artifact = nullptr;
   ASSERT_EQ(tsr_artifact_load(path.c_str(), &artifact), TSR_OK)
