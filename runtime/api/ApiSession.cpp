@@ -117,6 +117,10 @@ int64_t tsr_session_next_step(const tsr_session *session) {
   return session->content.nextStep();
 }
 
+int64_t tsr_session_seed(const tsr_session *session) {
+  return session->content.seed();
+}
+
 static const TensorInfo &find(tsr_session *session, const char *role,
                               const char *name, const void *values) {
   requirePointer(session, "session");

@@ -53,6 +53,8 @@ int tessera::runTrain(const DriverOptions &given) {
   Training training(options, artifact.get());
   if (!training.prepare())
     return 1;
+  if (training.isFinished())
+    return 0;
   if (options.launch.rank == 0)
     std::printf("training %s%s\n", report.headline().c_str(),
                 processesText(options.launch).c_str());

@@ -175,6 +175,8 @@ tsr_status tsr_session_largest(tsr_session *session, int32_t value,
                                int32_t *out_largest);
 /* The next step's number. */
 int64_t tsr_session_next_step(const tsr_session *session);
+/* Of the run: tsr_session_load replaces the one that the session was given. */
+int64_t tsr_session_seed(const tsr_session *session);
 
 /* Global tensors by name, in the artifact's element type widened to f64
  * (C order). `count` must be the number of elements. Roles: "parameter",

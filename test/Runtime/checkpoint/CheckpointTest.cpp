@@ -73,6 +73,7 @@ TEST(Checkpoint, SeedIsRestored) {
   std::vector<double> initial = saved.state();
   ASSERT_EQ(save(saved, directory.path), TSR_OK);
   ASSERT_EQ(load(loaded, directory.path), TSR_OK);
+  EXPECT_EQ(tsr_session_seed(loaded.session), 5);
   ASSERT_EQ(tsr_session_init(loaded.session), TSR_OK); // draws from the seed
   EXPECT_EQ(loaded.state(), initial);
 }

@@ -6,8 +6,6 @@
 #include "tools/tessera/train/ByteEntropy.h"
 #include "tools/tessera/train/LossCurve.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/xxhash.h"
 #include <cmath>
 #include <csignal>
@@ -44,23 +42,6 @@ static std::string findCheckpoint(const std::string &directory) {
   return "";
 }
 
-/// The order of the data goes on as it began, whatever --seed says.
-int64_t Training::seedOfCheckpoint() const {
-  char step[40];
-  std::snprintf(step, sizeof step, "step-%08lld", (long long)firstStep);
-  for (std::string directory :
-       {options.resumeDir, options.resumeDir + "/" + step}) {
-    auto text = llvm::MemoryBuffer::getFile(directory + "/manifest.json");
-    if (!text)
-      continue;
-    auto manifest = llvm::json::parse((*text)->getBuffer());
-    if (manifest && manifest->getAsObject())
-      return manifest->getAsObject()->getInteger("seed").value_or(options.seed);
-    llvm::consumeError(manifest.takeError());
-  }
-  return options.seed;
-}
-
 bool Training::openData() {
   tsr_data_options wanted = {};
   wanted.size = sizeof wanted;
@@ -68,7 +49,8 @@ bool Training::openData() {
   wanted.sequence = tsr_artifact_sequence(artifact);
   wanted.target = tsr_artifact_target(artifact);
   wanted.vocabulary = tsr_artifact_vocabulary(artifact);
-  wanted.seed = options.resumes ? seedOfCheckpoint() : options.seed;
+  // A resumed run goes on with the checkpoint's order, whatever --seed says.
+  wanted.seed = tsr_session_seed(session.get());
   std::vector<const char *> paths;
   for (const std::string &path : options.data)
     paths.push_back(path.c_str());
@@ -108,14 +90,11 @@ bool Training::openSession() {
 
 /// A checkpoint of another run would be taken for a later one of this run.
 bool Training::prepareDirectory() const {
-  if (options.checkpointDir.empty() || !isFirst())
+  if (options.checkpointDir.empty())
     return true;
-  std::error_code error;
-  std::filesystem::create_directories(options.checkpointDir, error);
-  if (error)
-    return !printError("cannot create '" + options.checkpointDir +
-                       "': " + error.message());
-  if (options.resumes)
+  if (tsr_session_claim(session.get(), options.checkpointDir.c_str()) != TSR_OK)
+    return !printError(tsr_last_error());
+  if (options.resumes || !isFirst())
     return true;
   std::string step = findCheckpoint(options.checkpointDir);
   if (step.empty())
@@ -145,11 +124,11 @@ bool Training::startParameters() {
     return !printError(tsr_last_error());
   firstStep = tsr_session_next_step(session.get());
   lastStep = rate.totalSteps;
-  if (firstStep < lastStep)
+  if (firstStep <= lastStep)
     return true;
   return !printError("the checkpoint is at step " + std::to_string(firstStep) +
                      ", but --steps is " + std::to_string(lastStep) +
-                     "; raise --steps to train on");
+                     "; raise --steps to at least that");
 }
 
 /// Processes that train on different tokens would train nonsense: their first
@@ -262,6 +241,17 @@ bool Training::agreeOnStopping() {
   if (tsr_session_largest(session.get(), interrupted, &any) != TSR_OK)
     return !printError(tsr_last_error());
   stopping = any != 0;
+  return true;
+}
+
+bool Training::isFinished() const {
+  if (firstStep < lastStep)
+    return false;
+  if (isFirst())
+    std::printf("the run is finished: the checkpoint is at step %lld of %lld; "
+                "raise --steps to train on\n",
+                static_cast<long long>(firstStep),
+                static_cast<long long>(lastStep));
   return true;
 }
 

@@ -18,6 +18,8 @@ public:
 
   /// Opens data, log and session; draws, loads or restores the parameters.
   bool prepare();
+  /// Whether a resumed run has no step left, which it says.
+  bool isFinished() const;
   /// What an accelerator is and how it is used, if that is news.
   void printDevice();
   /// Steps until the end or an interrupt; saves, plots.
@@ -28,7 +30,6 @@ private:
   bool isFirst() const { return options.launch.rank == 0; }
   bool agreeOnStopping();
   bool agreeOnData();
-  int64_t seedOfCheckpoint() const;
   bool openData();
   bool openSession();
   bool startParameters();
