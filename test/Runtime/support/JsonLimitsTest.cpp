@@ -1,0 +1,49 @@
+//===- JsonLimitsTest.cpp - JSON that asks for more than it may -----------===//
+#include "runtime/support/JsonLimits.h"
+#include "runtime/support/Status.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+
+namespace {
+
+std::string refusal(const std::string &text, const JsonLimits &limits) {
+  try {
+    parseJson("x", text.data(), text.data() + text.size(), limits);
+    return "";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.status.code, TSR_CORRUPT);
+    return error.status.message;
+  }
+}
+
+TEST(JsonLimits, WhatIsWithinThemIsRead) {
+  JsonLimits limits{20, 2, 6};
+  EXPECT_EQ(refusal("{\"a\":[1,2],\"b\":3}", {20, 2, 7}), "");
+  EXPECT_EQ(refusal("[[1,2,3]]", limits), "");
+  EXPECT_EQ(refusal("7", {1, 0, 1}), "");
+}
+
+TEST(JsonLimits, EachIsNamed) {
+  EXPECT_EQ(refusal("[1,2,3]", {6, 9, 9}), "x has 7 bytes, at most 6 are read");
+  EXPECT_EQ(refusal("[[[]]]", {9, 2, 9}),
+            "x nests arrays and objects more than 2 deep");
+  EXPECT_EQ(refusal("{\"a\":{\"b\":1}}", {99, 1, 9}),
+            "x nests arrays and objects more than 1 deep");
+  EXPECT_EQ(refusal("[1,2,3]", {9, 9, 3}), "x has more than 3 values");
+  EXPECT_EQ(refusal("{\"a\":1}", {9, 9, 2}), "x has more than 2 values");
+  EXPECT_NE(refusal("[1,", {9, 9, 9}).find("x is not JSON: "),
+            std::string::npos);
+}
+
+TEST(JsonLimits, DepthOfMillionsIsRefusedAtTheLimit) {
+  EXPECT_EQ(refusal(std::string(3000000, '['), {4000000, 64, 4000000}),
+            "x nests arrays and objects more than 64 deep");
+}
+
+TEST(JsonLimits, BytesThatAreNoTextAreWritten) {
+  EXPECT_EQ(writeJson("a\xff\n"), "\"a\\ufffd\\n\"");
+}
+
+} // namespace
