@@ -1,20 +1,43 @@
 #include "runtime/collectives/process/ProcessRendezvous.h"
 
 #include "runtime/collectives/Diagnosis.h"
+#include "runtime/collectives/process/Reception.h"
 #include "runtime/support/Status.h"
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <functional>
 #include <random>
 #include <unistd.h>
 
 namespace tessera {
 
-using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
+
+// Who waits for others looks this often whether one has ended.
+static constexpr std::chrono::milliseconds lookEvery{100};
+// What a refusal waits for who does not read it.
+static constexpr std::chrono::seconds refusalTime{5};
+// Connections of strangers that are open at a time.
+static constexpr size_t mostStrangers = 64;
+// Connections between two processes: those of ProcessLink.
+static constexpr int64_t purposes = 3;
+// The last byte on a connection to the rendezvous: this process is connected
+// to all, and its closing is no end.
+static constexpr char farewell = 'd';
+
+static ReceptionLimits limitsFor(const ProcessOptions &options) {
+  return {longestHello,
+          mostStrangers + static_cast<size_t>(purposes * options.worldSize)};
+}
+
+static void sayFarewell(const Socket &socket) {
+  try {
+    sendAll(socket, &farewell, 1, Clock::now());
+  } catch (const Error &) { // the other side said its own, and has closed
+  }
+}
 
 //===----------------------------------------------------------------------===//
 // The side of rank 0
@@ -30,146 +53,151 @@ static std::string machineName() {
   return name;
 }
 
-/// What a process says first, as JSON: "version", "rank", "world", "port",
-/// "machine", "agreement". The answer: "error", or "cookie" and "processes".
-static json helloOf(const ProcessOptions &options, const Agreement &agreement,
-                    int dataPort) {
-  json pairs = json::array();
-  for (const auto &[name, value] : agreement)
-    pairs.push_back({name, value});
-  return {{"version", TESSERA_VERSION}, {"rank", options.rank},
-          {"world", options.worldSize}, {"port", dataPort},
-          {"machine", machineName()},   {"agreement", pairs}};
-}
-
 namespace {
 /// Collects everyone's hello and answers all with the table, or all with the
-/// error. Strangers on the port are ignored.
+/// error. Strangers on the port are refused, and so is who makes no sense.
 class RendezvousHub {
 public:
-  RendezvousHub(const ProcessOptions &options, json ownHello);
+  RendezvousHub(const ProcessOptions &options, Reception &reception, Hello own);
 
   /// The table. Throws what it told the others.
-  json run(Deadline deadline);
+  Table run(Deadline deadline);
+  /// TSR_ABORTED if a process that came has ended before `release`.
+  void checkGuests() const;
+  /// All are connected, as far as this process is concerned.
+  void release() const;
 
 private:
   struct Guest {
     Socket socket;
-    json hello; ///< null: has not come
+    Hello hello;
+    bool hasCome = false;
   };
-  void welcome(Socket socket, Deadline deadline);
-  std::string objection(const json &hello) const;
+  void await(Deadline deadline);
+  void welcome(Visitor visitor);
+  void refuse(const Visitor &visitor, const Status &why);
   std::string describeAbsent() const;
-  json table() const;
-  void answerAll(const json &answer, Deadline deadline);
+  Table table() const;
+  void answerAll(const std::string &answer, Deadline deadline);
 
   const ProcessOptions &options;
-  Socket listener;
+  Reception &reception;
   std::vector<Guest> guests; ///< by rank
   int64_t missing;
 };
 } // namespace
 
-RendezvousHub::RendezvousHub(const ProcessOptions &options, json ownHello)
-    : options(options),
-      listener(listenOn(parseAddress(options.rendezvous).port)),
-      guests(options.worldSize), missing(options.worldSize - 1) {
-  guests[0].hello = std::move(ownHello);
+RendezvousHub::RendezvousHub(const ProcessOptions &options,
+                             Reception &reception, Hello own)
+    : options(options), reception(reception), guests(options.worldSize),
+      missing(options.worldSize - 1) {
+  guests[0] = {Socket(), std::move(own), true};
 }
 
-/// Why the guest cannot take part with rank 0; empty if it can.
-std::string RendezvousHub::objection(const json &hello) const {
-  const json &own = guests[0].hello;
-  int64_t rank = hello.at("rank").get<int64_t>();
-  auto differs = [&](const std::string &what, const json &theirs,
-                     const json &ours) {
-    return concat("rank ", rank, " has ", what, " ", theirs.dump(),
-                  ", rank 0 has ", ours.dump(), "; start all processes alike");
-  };
-  if (hello.at("version") != own.at("version"))
-    return differs("version", hello.at("version"), own.at("version"));
-  if (hello.at("world") != own.at("world"))
-    return differs("a world size of", hello.at("world"), own.at("world"));
-  const json &theirs = hello.at("agreement"), &ours = own.at("agreement");
-  for (size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i)
-    if (theirs[i] != ours[i])
-      return differs(ours[i][0].get<std::string>(), theirs[i][1], ours[i][1]);
-  if (rank < 1 || rank >= options.worldSize)
-    return concat("a process says it is rank ", rank, " of ",
-                  options.worldSize);
-  if (!guests[rank].hello.is_null())
-    return concat("two processes say that they are rank ", rank,
-                  "; give each its own RANK");
-  return "";
-}
-
-/// A connection that is no process of ours is dropped.
-void RendezvousHub::welcome(Socket socket, Deadline deadline) {
-  Deadline soon = std::min(deadline, Clock::now() + 5s);
-  std::string why;
-  json hello;
+/// Best effort: who does not read it is not waited for long.
+static void sendRefusal(const Socket &socket, const Status &why,
+                        Deadline deadline) {
   try {
-    hello = json::parse(receiveText(socket, soon));
-    why = objection(hello);
-  } catch (const std::exception &) {
-    return;
+    sendText(socket, writeRefusal(why), deadline);
+  } catch (const Error &) {
   }
+}
+
+void RendezvousHub::refuse(const Visitor &visitor, const Status &why) {
+  reception.refuse(visitor.socket, why.message);
+  sendRefusal(visitor.socket, why, Clock::now());
+}
+
+/// Throws only what concerns all: processes of ours that cannot train together.
+void RendezvousHub::welcome(Visitor visitor) {
+  Hello hello;
+  try {
+    hello = readHello(visitor.message);
+  } catch (const Error &error) {
+    return refuse(visitor, error.status);
+  }
+  std::string why = disagreement(hello, guests[0].hello);
+  bool isRank = hello.rank >= 1 && hello.rank < options.worldSize;
+  if (why.empty() && !isRank)
+    return refuse(visitor,
+                  {TSR_CORRUPT, concat("a process says it is rank ", hello.rank,
+                                       " of ", options.worldSize)});
+  if (why.empty() && guests[hello.rank].hasCome)
+    why = concat("two processes say that they are rank ", hello.rank,
+                 "; give each its own RANK");
   if (!why.empty()) {
-    sendText(socket, json{{"error", why}}.dump(), soon);
+    refuse(visitor, {TSR_MISMATCH, why});
     fail(TSR_MISMATCH, why);
   }
-  int64_t rank = hello.at("rank").get<int64_t>();
-  guests[rank] = {std::move(socket), std::move(hello)};
+  int64_t rank = hello.rank;
+  guests[rank] = {std::move(visitor.socket), std::move(hello), true};
   --missing;
 }
 
 std::string RendezvousHub::describeAbsent() const {
   std::vector<int64_t> absent;
   for (size_t rank = 0; rank < guests.size(); ++rank)
-    if (guests[rank].hello.is_null())
+    if (!guests[rank].hasCome)
       absent.push_back(static_cast<int64_t>(rank));
   return concat(describeRanks(absent), " of ", guests.size(),
                 " did not come to ", options.rendezvous, " within ",
-                options.timeout.count(),
-                " ms; start one process for each rank");
+                options.timeout.count(), " ms; start one process for each rank",
+                reception.describeRefused());
 }
 
-/// Addresses as rank 0 sees them; "" where that is its own machine's loopback.
-json RendezvousHub::table() const {
-  json processes = json::array();
-  for (const Guest &guest : guests) {
-    std::string host = guest.socket ? peerHost(guest.socket) : "";
-    processes.push_back({{"host", isLoopback(host) ? "" : host},
-                         {"port", guest.hello.at("port")},
-                         {"machine", guest.hello.at("machine")}});
-  }
+void RendezvousHub::checkGuests() const {
+  for (const Guest &guest : guests)
+    if (guest.socket && hasClosed(guest.socket))
+      fail(TSR_ABORTED, "the process of rank ", guest.hello.rank,
+           " has ended before all were connected; its output says why");
+}
+
+void RendezvousHub::release() const {
+  for (const Guest &guest : guests)
+    if (guest.socket)
+      sayFarewell(guest.socket);
+}
+
+/// Addresses as rank 0 sees them.
+Table RendezvousHub::table() const {
+  Table table;
+  for (const Guest &guest : guests)
+    table.processes.push_back({guest.socket ? peerHost(guest.socket) : "",
+                               guest.hello.port, guest.hello.machine});
   std::random_device random;
-  uint64_t cookie = (uint64_t(random()) << 32) | random();
-  return {{"cookie", cookie}, {"processes", processes}};
+  table.cookie = (uint64_t(random()) << 32) | random();
+  return table;
 }
 
-void RendezvousHub::answerAll(const json &answer, Deadline deadline) {
+void RendezvousHub::answerAll(const std::string &answer, Deadline deadline) {
   for (Guest &guest : guests)
     if (guest.socket)
-      sendText(guest.socket, answer.dump(), deadline);
+      sendText(guest.socket, answer, deadline);
 }
 
-json RendezvousHub::run(Deadline deadline) {
+void RendezvousHub::await(Deadline deadline) {
+  while (missing > 0) {
+    Visitor visitor =
+        reception.next(std::min(deadline, Clock::now() + lookEvery));
+    if (visitor.socket)
+      welcome(std::move(visitor));
+    else if (Clock::now() >= deadline)
+      fail(TSR_TIMEOUT, describeAbsent());
+    checkGuests();
+  }
+}
+
+Table RendezvousHub::run(Deadline deadline) {
   try {
-    while (missing > 0) {
-      Socket socket = acceptFrom(listener, deadline);
-      if (!socket)
-        fail(TSR_TIMEOUT, describeAbsent());
-      welcome(std::move(socket), deadline);
-    }
+    await(deadline);
   } catch (const Error &error) {
-    answerAll({{"error", error.status.message},
-               {"code", static_cast<int>(error.status.code)}},
-              Clock::now() + 5s);
+    for (Guest &guest : guests)
+      if (guest.socket && !hasClosed(guest.socket))
+        sendRefusal(guest.socket, error.status, Clock::now() + refusalTime);
     throw;
   }
-  json answer = table();
-  answerAll(answer, deadline);
+  Table answer = table();
+  answerAll(writeTable(answer), deadline);
   return answer;
 }
 
@@ -178,18 +206,36 @@ json RendezvousHub::run(Deadline deadline) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The first bytes on a connection between two ranks.
-struct Greeting {
-  uint64_t cookie;
-  int64_t rank;
-  int64_t purpose;
+/// The connection of another rank than 0 to the rendezvous.
+class RendezvousGuest {
+public:
+  RendezvousGuest(const ProcessOptions &options, Deadline deadline)
+      : options(options), deadline(deadline),
+        hub(connectTo(parseAddress(options.rendezvous), "rank 0", deadline)) {}
+
+  /// The address from which rank 0 is reached.
+  std::string host() const { return ownHost(hub); }
+  Table ask(const Hello &hello) const;
+  void checkHub() const {
+    if (hasClosed(hub))
+      fail(TSR_ABORTED, "the process of rank 0 has ended before all were "
+                        "connected; its output says why");
+  }
+  void release() const { sayFarewell(hub); }
+
+private:
+  std::string answer() const;
+
+  const ProcessOptions &options;
+  Deadline deadline;
+  Socket hub;
 };
+} // namespace
 
 /// The hub has a deadline too, and its answer then is the better error.
-std::string answerOf(const Socket &hub, const ProcessOptions &options,
-                     Deadline deadline) {
+std::string RendezvousGuest::answer() const {
   try {
-    return receiveText(hub, deadline + 10s);
+    return receiveText(hub, longestTable, deadline + 10s);
   } catch (const Error &error) {
     fail(error.status.code, "rank 0 at ", options.rendezvous,
          " did not bring the ", options.worldSize,
@@ -197,36 +243,38 @@ std::string answerOf(const Socket &hub, const ProcessOptions &options,
   }
 }
 
-json askHub(const ProcessOptions &options, const json &hello,
-            Deadline deadline) {
-  Socket hub = connectTo(parseAddress(options.rendezvous), "rank 0", deadline);
-  sendText(hub, hello.dump(), deadline);
-  json answer = json::parse(answerOf(hub, options, deadline), nullptr, false);
-  if (answer.is_discarded())
-    fail(TSR_IO, "'", options.rendezvous, "' is no rendezvous of Tessera");
-  if (answer.contains("error"))
-    fail(static_cast<tsr_status>(answer.value("code", int(TSR_MISMATCH))),
-         answer.at("error").get<std::string>());
-  return answer;
+Table RendezvousGuest::ask(const Hello &hello) const {
+  sendText(hub, writeHello(hello), deadline);
+  return readTable(answer(), options.worldSize);
 }
 
-/// Connections between two processes: those of ProcessLink.
-constexpr int64_t purposes = 3;
-
+namespace {
+/// Connects a process to all others once everyone has the table.
 class Connector {
 public:
-  Connector(const ProcessOptions &options, const json &table, Deadline deadline)
+  Connector(const ProcessOptions &options, const Table &table,
+            Deadline deadline)
       : options(options), table(table), deadline(deadline) {
     links.peers.resize(options.worldSize);
   }
 
-  ProcessLinks connect(const Socket &listener) {
+  /// `checkOthers` throws if a process has ended.
+  ProcessLinks connect(Reception &reception,
+                       const std::function<void()> &checkOthers) {
     for (int64_t peer = 0; peer < options.rank; ++peer)
       for (int64_t purpose = 0; purpose < purposes; ++purpose)
         call(peer, purpose);
     int64_t awaited = purposes * (options.worldSize - 1 - options.rank);
-    while (awaited > 0)
-      awaited -= answer(listener);
+    while (awaited > 0) {
+      Visitor visitor =
+          reception.next(std::min(deadline, Clock::now() + lookEvery));
+      if (visitor.socket)
+        awaited -= admit(std::move(visitor), reception);
+      else if (Clock::now() >= deadline)
+        failAbsent(reception);
+      else
+        checkOthers();
+    }
     countNeighbours();
     return std::move(links);
   }
@@ -239,56 +287,63 @@ private:
                           : link.control;
   }
   void call(int64_t peer, int64_t purpose) {
-    const json &entry = table.at("processes")[peer];
-    std::string host = entry.at("host").get<std::string>();
+    const Table::Process &entry = table.processes[peer];
+    std::string host = entry.host;
     if (host.empty())
       host = parseAddress(options.rendezvous).host;
-    Socket socket = connectTo({host, entry.at("port").get<int>()},
-                              concat("rank ", peer), deadline);
-    Greeting greeting{table.at("cookie").get<uint64_t>(), options.rank,
-                      purpose};
-    sendAll(socket, &greeting, sizeof greeting, deadline);
+    Socket socket = connectTo({host, entry.port}, concat("rank ", peer),
+                              deadline, Listening::Already);
+    sendText(socket, writeGreeting({table.cookie, options.rank, purpose}),
+             deadline);
     slot(peer, purpose) = std::move(socket);
   }
-  /// Takes one connection; 0 if it is a stranger's.
-  int64_t answer(const Socket &listener) {
-    Socket socket = acceptFrom(listener, deadline);
-    if (!socket)
-      fail(TSR_TIMEOUT, describeRanks(unconnected()), " of ", options.worldSize,
-           " did not connect to rank ", options.rank, " within ",
-           options.timeout.count(), " ms");
-    Greeting greeting{};
+  /// Takes a connection; 0 if it is a stranger's.
+  int64_t admit(Visitor visitor, Reception &reception) {
+    std::string why;
+    Greeting greeting;
     try {
-      receiveAll(socket, &greeting, sizeof greeting,
-                 std::min(deadline, Clock::now() + 5s));
-    } catch (const Error &) {
+      greeting = readGreeting(visitor.message);
+      why = objection(greeting);
+    } catch (const Error &error) {
+      why = error.status.message;
+    }
+    if (!why.empty()) {
+      reception.refuse(visitor.socket, why);
       return 0;
     }
-    if (greeting.cookie != table.at("cookie").get<uint64_t>() ||
-        greeting.rank <= options.rank || greeting.rank >= options.worldSize ||
-        greeting.purpose < 0 || greeting.purpose >= purposes)
-      return 0;
-    slot(greeting.rank, greeting.purpose) = std::move(socket);
+    slot(greeting.rank, greeting.purpose) = std::move(visitor.socket);
     return 1;
   }
-  std::vector<int64_t> unconnected() const {
+  std::string objection(const Greeting &greeting) {
+    if (greeting.cookie != table.cookie)
+      return "it is of no process of this run";
+    if (greeting.rank <= options.rank || greeting.rank >= options.worldSize ||
+        greeting.purpose < 0 || greeting.purpose >= purposes)
+      return concat("it says it is connection ", greeting.purpose, " of rank ",
+                    greeting.rank);
+    return slot(greeting.rank, greeting.purpose)
+               ? concat("rank ", greeting.rank, " is connected already")
+               : "";
+  }
+  [[noreturn]] void failAbsent(const Reception &reception) const {
     std::vector<int64_t> ranks;
     for (int64_t peer = options.rank + 1; peer < options.worldSize; ++peer)
       if (!links.peers[peer].data || !links.peers[peer].background ||
           !links.peers[peer].control)
         ranks.push_back(peer);
-    return ranks;
+    fail(TSR_TIMEOUT, describeRanks(ranks), " of ", options.worldSize,
+         " did not connect to rank ", options.rank, " within ",
+         options.timeout.count(), " ms", reception.describeRefused());
   }
   void countNeighbours() {
     links.localRank = options.localRank;
     links.localSize = options.localSize;
     if (options.localSize > 0)
       return;
-    const json &processes = table.at("processes");
+    const std::string &own = table.processes[options.rank].machine;
     links.localRank = links.localSize = 0;
     for (int64_t peer = 0; peer < options.worldSize; ++peer) {
-      if (processes[peer].at("machine") !=
-          processes[options.rank].at("machine"))
+      if (table.processes[peer].machine != own)
         continue;
       links.localSize += 1;
       links.localRank += peer < options.rank;
@@ -296,7 +351,7 @@ private:
   }
 
   const ProcessOptions &options;
-  const json &table;
+  const Table &table;
   Deadline deadline;
   ProcessLinks links;
 };
@@ -321,14 +376,48 @@ void checkProcessOptions(const ProcessOptions &options) {
          options.timeout.count(), ", it may not be negative");
 }
 
+static Hello helloOf(const ProcessOptions &options, const Agreement &agreement,
+                     int port) {
+  return {TESSERA_VERSION, options.rank, options.worldSize, port,
+          machineName(),   agreement};
+}
+
+/// The others call rank 0 where they met.
+static ProcessLinks joinAsFirst(const ProcessOptions &options,
+                                const Agreement &agreement, Deadline deadline) {
+  Address address = parseAddress(options.rendezvous);
+  Reception reception(listenOn(address), limitsFor(options));
+  RendezvousHub hub(options, reception,
+                    helloOf(options, agreement, address.port));
+  Table table = hub.run(deadline);
+  ProcessLinks links =
+      Connector(options, table, deadline).connect(reception, [&] {
+        hub.checkGuests();
+      });
+  hub.release();
+  return links;
+}
+
+static ProcessLinks joinAsGuest(const ProcessOptions &options,
+                                const Agreement &agreement, Deadline deadline) {
+  RendezvousGuest guest(options, deadline);
+  std::vector<Socket> doors = listenOn({guest.host(), 0});
+  int port = portOf(doors[0]);
+  Reception reception(std::move(doors), limitsFor(options));
+  Table table = guest.ask(helloOf(options, agreement, port));
+  ProcessLinks links =
+      Connector(options, table, deadline).connect(reception, [&] {
+        guest.checkHub();
+      });
+  guest.release();
+  return links;
+}
+
 ProcessLinks joinProcesses(const ProcessOptions &options,
                            const Agreement &agreement) {
   Deadline deadline = Clock::now() + options.timeout;
-  Socket listener = listenOn(0);
-  json hello = helloOf(options, agreement, portOf(listener));
-  json table = options.rank == 0 ? RendezvousHub(options, hello).run(deadline)
-                                 : askHub(options, hello, deadline);
-  return Connector(options, table, deadline).connect(listener);
+  return options.rank == 0 ? joinAsFirst(options, agreement, deadline)
+                           : joinAsGuest(options, agreement, deadline);
 }
 
 } // namespace tessera

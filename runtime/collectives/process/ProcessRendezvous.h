@@ -1,11 +1,13 @@
 //===- ProcessRendezvous.h - how processes find each other ------*- C++ -*-===//
 // Rank 0 listens; the others tell it where they listen and what they believe;
 // when all have come and agree, everyone gets the table and connects to
-// everyone, twice: for data, and for control.
+// everyone, for data and for control. They listen on the address that the
+// rendezvous names, and on the one from which they reach it.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_COLLECTIVES_PROCESS_PROCESSRENDEZVOUS_H
 #define TESSERA_RUNTIME_COLLECTIVES_PROCESS_PROCESSRENDEZVOUS_H
 
+#include "runtime/collectives/process/Hello.h"
 #include "runtime/collectives/process/Socket.h"
 
 #include <cstdint>
@@ -26,9 +28,6 @@ struct ProcessOptions {
 /// TSR_INVALID_ARGUMENT.
 void checkProcessOptions(const ProcessOptions &options);
 
-/// What must be the same in all processes, as (name, value).
-using Agreement = std::vector<std::pair<std::string, std::string>>;
-
 struct ProcessLink {
   Socket data, background, control; ///< data by lane
 };
@@ -38,7 +37,8 @@ struct ProcessLinks {
   int64_t localRank = 0, localSize = 1;
 };
 
-/// TSR_TIMEOUT names who did not come; TSR_MISMATCH who does not agree; TSR_IO.
+/// TSR_TIMEOUT names who did not come; TSR_MISMATCH who does not agree;
+/// TSR_ABORTED who ended meanwhile; TSR_IO.
 ProcessLinks joinProcesses(const ProcessOptions &options,
                            const Agreement &agreement);
 

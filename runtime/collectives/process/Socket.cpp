@@ -21,7 +21,6 @@ namespace tessera {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-static constexpr uint32_t longestText = 1 << 20;
 // Between two attempts to reach a side that does not listen yet.
 static constexpr std::chrono::milliseconds retryAfter{50};
 
@@ -68,38 +67,92 @@ static Socket prepared(int descriptor) {
   return socket;
 }
 
-/// A listening socket of a family, or an invalid one with errno.
-static Socket listenAs(int family, int port) {
-  Socket socket = prepared(::socket(family, SOCK_STREAM, 0));
+/// In numbers, of getsockname or getpeername.
+static std::string hostOf(const Socket &socket,
+                          int (*nameOf)(int, sockaddr *, socklen_t *)) {
+  sockaddr_storage address{};
+  socklen_t bytes = sizeof address;
+  char host[NI_MAXHOST] = "";
+  auto *any = reinterpret_cast<sockaddr *>(&address);
+  if (nameOf(socket.get(), any, &bytes) == 0)
+    getnameinfo(any, bytes, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
+  return host;
+}
+
+std::string ownHost(const Socket &socket) {
+  return hostOf(socket, getsockname);
+}
+
+std::string peerHost(const Socket &socket) {
+  return hostOf(socket, getpeername);
+}
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+/// The addresses of a host; null and why if it has none.
+static Addresses resolve(const Address &address, std::string *why) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  int code = getaddrinfo(address.host.c_str(),
+                         std::to_string(address.port).c_str(), &hints, &found);
+  if (code != 0)
+    *why = gai_strerror(code);
+  return Addresses(code == 0 ? found : nullptr, freeaddrinfo);
+}
+
+/// A listening socket, or an invalid one with errno.
+static Socket listenAt(const addrinfo &at) {
+  Socket socket = prepared(::socket(at.ai_family, SOCK_STREAM, 0));
   if (!socket)
     return socket;
-  int on = 1, off = 0;
+  int on = 1;
   setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in6 six{};
-  sockaddr_in four{};
-  six.sin6_family = AF_INET6;
-  six.sin6_port = four.sin_port = htons(static_cast<uint16_t>(port));
-  four.sin_family = AF_INET;
-  bool isSix = family == AF_INET6;
-  if (isSix)
-    setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  auto *address = isSix ? reinterpret_cast<sockaddr *>(&six)
-                        : reinterpret_cast<sockaddr *>(&four);
-  socklen_t bytes = isSix ? sizeof six : sizeof four;
-  if (bind(socket.get(), address, bytes) != 0 ||
+  if (at.ai_family == AF_INET6) // the host's other addresses have their own
+    setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+  if (bind(socket.get(), at.ai_addr, at.ai_addrlen) != 0 ||
       listen(socket.get(), SOMAXCONN) != 0)
     return Socket();
   return socket;
 }
 
-Socket listenOn(int port) {
-  Socket socket = listenAs(AF_INET6, port);
-  if (!socket && errno != EADDRINUSE)
-    socket = listenAs(AF_INET, port);
-  if (!socket)
-    fail(TSR_IO, "cannot listen on port ", port, ": ", std::strerror(errno),
-         "; choose another port for the rendezvous");
-  return socket;
+[[noreturn]] static void failToListen(const Address &address, int code,
+                                      const std::string &why) {
+  fail(TSR_IO, "cannot listen on ", address.text(), ": ", why,
+       code == EADDRNOTAVAIL
+           ? "; rank 0 must run on the host that the rendezvous names"
+           : "; choose another port for the rendezvous");
+}
+
+/// Some resolvers name an address twice.
+static bool isAmong(const std::vector<Socket> &listeners, const addrinfo &at) {
+  char host[NI_MAXHOST] = "";
+  getnameinfo(at.ai_addr, at.ai_addrlen, host, sizeof host, nullptr, 0,
+              NI_NUMERICHOST);
+  return std::any_of(
+      listeners.begin(), listeners.end(),
+      [&](const Socket &listener) { return ownHost(listener) == host; });
+}
+
+std::vector<Socket> listenOn(const Address &address) {
+  std::string why;
+  int code = 0;
+  std::vector<Socket> listeners;
+  Addresses found = resolve(address, &why);
+  for (addrinfo *at = found.get(); at; at = at->ai_next) {
+    if (isAmong(listeners, *at))
+      continue;
+    if (Socket socket = listenAt(*at)) {
+      listeners.push_back(std::move(socket));
+      continue;
+    }
+    code = errno;
+    why = std::strerror(code);
+    if (code == EADDRINUSE) // half a rendezvous would miss some
+      failToListen(address, code, why);
+  }
+  if (listeners.empty())
+    failToListen(address, code, why);
+  return listeners;
 }
 
 int portOf(const Socket &listener) {
@@ -111,16 +164,10 @@ int portOf(const Socket &listener) {
                    : reinterpret_cast<sockaddr_in *>(&address)->sin_port);
 }
 
-std::string peerHost(const Socket &socket) {
-  sockaddr_storage address{};
-  socklen_t bytes = sizeof address;
-  char host[NI_MAXHOST] = "";
-  auto *any = reinterpret_cast<sockaddr *>(&address);
-  if (getpeername(socket.get(), any, &bytes) == 0)
-    getnameinfo(any, bytes, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
-  std::string text = host;
-  const std::string mapped = "::ffff:"; // IPv4 on a socket for both
-  return text.rfind(mapped, 0) == 0 ? text.substr(mapped.size()) : text;
+bool hasClosed(const Socket &socket) {
+  char byte;
+  ssize_t got = recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 bool isLoopback(const std::string &host) {
@@ -160,6 +207,8 @@ static Socket tryConnect(const addrinfo &to, Deadline deadline,
     getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes);
   if (error != 0) {
     *why = std::strerror(error);
+    socket.close();
+    errno = error;
     return Socket();
   }
   fcntl(socket.get(), F_SETFL, flags);
@@ -167,31 +216,32 @@ static Socket tryConnect(const addrinfo &to, Deadline deadline,
 }
 
 Socket connectTo(const Address &address, const std::string &what,
-                 Deadline deadline) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
+                 Deadline deadline, Listening listening) {
   std::string why = "no time";
   do {
-    addrinfo *found = nullptr;
-    int code =
-        getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(),
-                    &hints, &found);
-    std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found,
-                                                             freeaddrinfo);
-    if (code != 0)
-      why = gai_strerror(code);
-    for (addrinfo *to = found; to; to = to->ai_next)
+    Addresses found = resolve(address, &why);
+    bool refused = false;
+    for (addrinfo *to = found.get(); to; to = to->ai_next) {
       if (Socket socket = tryConnect(*to, deadline, &why))
         return socket;
+      refused |= errno == ECONNREFUSED;
+    }
+    if (refused && listening == Listening::Already)
+      fail(TSR_ABORTED, "the process of ", what, " at ", address.text(),
+           " has ended before all were connected");
     std::this_thread::sleep_for(retryAfter);
   } while (Clock::now() < deadline);
   fail(TSR_TIMEOUT, "cannot reach ", what, " at ", address.text(), ": ", why);
 }
 
 Socket acceptFrom(const Socket &listener, Deadline deadline) {
-  while (waitFor(listener, POLLIN, deadline))
+  while (waitFor(listener, POLLIN, deadline)) {
     if (Socket socket = prepared(accept(listener.get(), nullptr, nullptr)))
       return socket;
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+      fail(TSR_IO, "cannot take a connection: ", std::strerror(errno),
+           "; raise the limit of open files (ulimit -n)");
+  }
   return Socket();
 }
 
@@ -240,13 +290,18 @@ void sendText(const Socket &socket, const std::string &text,
   sendAll(socket, text.data(), text.size(), deadline);
 }
 
-std::string receiveText(const Socket &socket, Deadline deadline) {
+std::string receiveText(const Socket &socket, size_t longest,
+                        Deadline deadline) {
   uint32_t bytes = 0;
   receiveAll(socket, &bytes, sizeof bytes, deadline);
-  if (bytes > longestText)
+  if (bytes > longest)
     fail(TSR_IO, peerHost(socket), " is no process of Tessera");
-  std::string text(bytes, '\0');
-  receiveAll(socket, text.data(), bytes, deadline);
+  std::string text;
+  while (text.size() < bytes) { // memory for what has come, not for promises
+    size_t begin = text.size();
+    text.resize(std::min<size_t>(bytes, begin + (1 << 16)));
+    receiveAll(socket, text.data() + begin, text.size() - begin, deadline);
+  }
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tessera {
 
@@ -45,17 +46,24 @@ struct Address {
 /// "node0:29501", "[::1]:29501". TSR_INVALID_ARGUMENT.
 Address parseAddress(const std::string &text);
 
-/// Listens on all interfaces; port 0 takes any that is free.
-Socket listenOn(int port);
+/// Listens on every address of the host that this machine has, and on no
+/// other; port 0 takes any that is free.
+std::vector<Socket> listenOn(const Address &address);
 int portOf(const Socket &listener);
-/// The other side's address, in numbers.
+/// The address of this side and of the other one, in numbers.
+std::string ownHost(const Socket &socket);
 std::string peerHost(const Socket &socket);
 bool isLoopback(const std::string &host);
+/// The other side has closed, or its process has ended, and it has left no
+/// byte to read.
+bool hasClosed(const Socket &socket);
 
-/// Tries until the deadline: the other side may not listen yet. `what` names
-/// it in the error.
+/// Whether the other side may not listen yet.
+enum class Listening { Soon, Already };
+/// Tries until the deadline; one that listens already must not refuse. `what`
+/// names it in the error.
 Socket connectTo(const Address &address, const std::string &what,
-                 Deadline deadline);
+                 Deadline deadline, Listening listening = Listening::Soon);
 /// Invalid after the deadline.
 Socket acceptFrom(const Socket &listener, Deadline deadline);
 
@@ -64,9 +72,10 @@ void sendAll(const Socket &socket, const void *data, size_t bytes,
              Deadline deadline);
 void receiveAll(const Socket &socket, void *data, size_t bytes,
                 Deadline deadline);
-/// A text with its length, at most 1 MiB.
+/// A text with its length; a longer one than `longest` is refused.
 void sendText(const Socket &socket, const std::string &text, Deadline deadline);
-std::string receiveText(const Socket &socket, Deadline deadline);
+std::string receiveText(const Socket &socket, size_t longest,
+                        Deadline deadline);
 
 } // namespace tessera
 

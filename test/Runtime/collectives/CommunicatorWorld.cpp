@@ -14,8 +14,7 @@ std::string nameOf(const ::testing::TestParamInfo<Kind> &info) {
 }
 
 std::string freeRendezvous() {
-  Socket socket = listenOn(0);
-  return concat("127.0.0.1:", portOf(socket));
+  return concat("127.0.0.1:", portOf(listenOn({"127.0.0.1", 0}).front()));
 }
 
 ProcessOptions processOf(int64_t rank, int64_t size,

@@ -3,6 +3,7 @@
 #include "test/Runtime/collectives/CommunicatorWorld.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 using namespace tessera;
@@ -102,30 +103,182 @@ TEST(Rendezvous, TwoOfOneRank) {
                               "each its own RANK");
 }
 
-TEST(Rendezvous, StrangersAreIgnored) {
+Deadline soon() {
+  return std::chrono::steady_clock::now() + std::chrono::seconds(10);
+}
+
+/// A connection that says `bytes` and nothing more.
+Socket stranger(const std::string &at, const std::string &bytes) {
+  Socket socket = connectTo(parseAddress(at), "rank 0", soon());
+  sendAll(socket, bytes.data(), bytes.size(), soon());
+  return socket;
+}
+
+/// Rank 0 waits while strangers do what they do, and then finds rank 1.
+template <class Strangers> void expectToMeet(const Strangers &strangers) {
   std::string at = freeRendezvous();
-  std::thread stranger([&] {
-    Socket socket =
-        connectTo(parseAddress(at), "rank 0",
-                  std::chrono::steady_clock::now() + std::chrono::seconds(10));
-    sendAll(socket, "GET / HTTP/1.1", 14,
-            std::chrono::steady_clock::now() + std::chrono::seconds(1));
-  });
   std::thread late([&] {
-    stranger.join();
-    joinProcesses(processOf(1, 2, at), {});
+    strangers(at);
+    EXPECT_NO_THROW(joinProcesses(processOf(1, 2, at), {}));
   });
   EXPECT_NO_THROW(joinProcesses(processOf(0, 2, at), {}));
   late.join();
 }
 
+/// What rank 0 answers a message.
+std::string answerTo(const std::string &at, const std::string &message) {
+  Socket socket = connectTo(parseAddress(at), "rank 0", soon());
+  sendText(socket, message, soon());
+  return receiveText(socket, longestTable, soon());
+}
+
+/// A hello of rank 1 of 2, but for some of its fields.
+std::string helloWith(const std::string &name, const nlohmann::json &value) {
+  nlohmann::json hello = nlohmann::json::parse(
+      writeHello({TESSERA_VERSION, 1, 2, 4000, "machine", {}}));
+  hello[name] = value;
+  return hello.dump();
+}
+
+TEST(Rendezvous, StrangersAreIgnored) {
+  expectToMeet(
+      [](const std::string &at) { stranger(at, "GET / HTTP/1.1\r\n\r\n"); });
+}
+
+TEST(Rendezvous, SilentConnectionsKeepNobodyWaiting) {
+  expectToMeet([](const std::string &at) {
+    static std::vector<Socket> silent;
+    for (int i = 0; i < 200; ++i)
+      silent.push_back(stranger(at, i % 2 ? "" : std::string(3, '\0')));
+  });
+}
+
+TEST(Rendezvous, MalformedProcessesAreRefused) {
+  using nlohmann::json;
+  std::string deep(100000, '[');
+  const std::pair<std::string, std::string> cases[] = {
+      {helloWith("agreement", json::parse("[[]]")),
+       "'agreement[0]' must be a name and a value, it has 0 elements"},
+      {helloWith("agreement", json::parse("[[\"x\"]]")), "it has 1 elements"},
+      {helloWith("agreement", json::parse("[[1,2]]")),
+       "'agreement[0][0]' must be a string, it is number"},
+      {helloWith("agreement", "x"), "'agreement' must be an array"},
+      {helloWith("rank", -1), "'rank' is -1, must be in [0, 2147483647]"},
+      {helloWith("rank", 0.5), "'rank' must be an integer"},
+      {helloWith("rank", 7), "a process says it is rank 7 of 2"},
+      {helloWith("port", 65536), "'port' is 65536, must be in [1, 65535]"},
+      {helloWith("version", nullptr), "'version' must be a string"},
+      {"[]", "'the whole' must be an object"},
+      {"{", "is not JSON"},
+      {deep, "nests arrays and objects more than 3 deep"},
+      {"[" + std::string(20000, '1') + "]", "is not JSON"},
+      {helloWith("agreement", json::array_t(5000)),
+       "has more than 4096 values"},
+      {std::string("\xff\xfe\0", 3), "is not JSON"},
+  };
+  expectToMeet([&](const std::string &at) {
+    for (const auto &[message, why] : cases)
+      EXPECT_NE(answerTo(at, message).find(why), std::string::npos)
+          << why << " is not in " << answerTo(at, message);
+  });
+}
+
+TEST(Rendezvous, TooLongMessageIsNotRead) {
+  std::string at = freeRendezvous();
+  Guest first{processOf(0, 2, at), {}};
+  first.options.timeout = std::chrono::milliseconds(1000);
+  std::thread caller([&] {
+    Socket socket = stranger(at, "\xff\xff\xff\xff");
+    char byte;
+    EXPECT_THROW(receiveAll(socket, &byte, 1, soon()), Error);
+  });
+  std::string message = join({first})[0].message;
+  caller.join();
+  EXPECT_NE(message.find("; 1 connection was refused, the last from "
+                         "127.0.0.1: its message has 4294967295 bytes, at "
+                         "most 262144 are read"),
+            std::string::npos)
+      << message;
+}
+
+TEST(Rendezvous, ProcessThatEndsIsNamedAtOnce) {
+  std::string at = freeRendezvous();
+  Guest first{processOf(0, 3, at), {}};
+  first.options.timeout = std::chrono::minutes(10);
+  std::thread guest([&] {
+    Socket socket = connectTo(parseAddress(at), "rank 0", soon());
+    sendText(socket, writeHello({TESSERA_VERSION, 2, 3, 4000, "machine", {}}),
+             soon());
+  });
+  Status status = join({first})[0];
+  guest.join();
+  EXPECT_EQ(status.code, TSR_ABORTED);
+  EXPECT_EQ(status.message, "the process of rank 2 has ended before all were "
+                            "connected; its output says why");
+}
+
+/// Rank 1 gets the table and ends, or never listened.
+TEST(Rendezvous, ProcessThatEndsWithTheTableIsNamedAtOnce) {
+  std::string at = freeRendezvous();
+  Guest first{processOf(0, 2, at), {}};
+  first.options.timeout = std::chrono::minutes(10);
+  std::thread guest([&] {
+    answerTo(at, writeHello({TESSERA_VERSION, 1, 2, 4000, "machine", {}}));
+  });
+  Status status = join({first})[0];
+  guest.join();
+  EXPECT_EQ(status.message, "the process of rank 1 has ended before all were "
+                            "connected; its output says why");
+}
+
+TEST(Rendezvous, AnswersOfAStrangerAreChecked) {
+  for (const char *text :
+       {"", "[]", "{\"cookie\":1}", "{\"cookie\":-1,\"processes\":[]}",
+        "{\"error\":1,\"code\":1}", "{\"error\":\"x\",\"code\":99}",
+        "{\"cookie\":1,\"processes\":[{}]}",
+        "{\"cookie\":1,\"processes\":[{\"host\":\"\",\"port\":0,"
+        "\"machine\":\"\"}]}",
+        "{\"cookie\":1,\"processes\":[]}"})
+    try {
+      readTable(text, 1);
+      ADD_FAILURE() << text;
+    } catch (const Error &error) {
+      EXPECT_EQ(error.status.code, TSR_CORRUPT) << text;
+    }
+}
+
+TEST(Rendezvous, ListensWhereItIsNamedAndNowhereElse) {
+  std::vector<Socket> listeners = listenOn({"127.0.0.1", 0});
+  ASSERT_EQ(listeners.size(), 1u);
+  EXPECT_EQ(ownHost(listeners[0]), "127.0.0.1");
+  std::string at = freeRendezvous();
+  std::thread other([&] {
+    ProcessLinks links = joinProcesses(processOf(1, 2, at), {});
+    for (const Socket *socket : {&links.peers[0].data, &links.peers[0].control})
+      EXPECT_EQ(peerHost(*socket), "127.0.0.1");
+  });
+  // The same port is free on another address of the machine.
+  std::vector<Socket> neighbour =
+      listenOn({"127.0.0.2", parseAddress(at).port});
+  ProcessLinks links = joinProcesses(processOf(0, 2, at), {});
+  other.join();
+  EXPECT_EQ(ownHost(links.peers[1].data), "127.0.0.1");
+}
+
+TEST(Rendezvous, AddressOfAnotherHostIsRefused) {
+  Status status = join({{processOf(0, 2, "192.0.2.1:4000"), {}}})[0];
+  EXPECT_EQ(status.message,
+            "cannot listen on 192.0.2.1:4000: Cannot assign requested address; "
+            "rank 0 must run on the host that the rendezvous names");
+}
+
 TEST(Rendezvous, OccupiedPortIsAnError) {
-  Socket taken = listenOn(0);
-  Status status =
-      join({{processOf(0, 2, concat("127.0.0.1:", portOf(taken))), {}}})[0];
+  std::vector<Socket> taken = listenOn({"127.0.0.1", 0});
+  std::string at = concat("127.0.0.1:", portOf(taken[0]));
+  Status status = join({{processOf(0, 2, at), {}}})[0];
   EXPECT_EQ(status.code, TSR_IO);
   EXPECT_EQ(status.message,
-            concat("cannot listen on port ", portOf(taken),
+            concat("cannot listen on ", at,
                    ": Address already in use; choose another port for the "
                    "rendezvous"));
 }

@@ -73,7 +73,7 @@ void World::connectThreads(const WorldOptions &options) {
 void World::connectProcesses(const WorldOptions &options) {
   ProcessOptions process;
   {
-    Socket free = listenOn(0);
+    Socket free = std::move(listenOn({"127.0.0.1", 0}).front());
     process.rendezvous = concat("127.0.0.1:", portOf(free));
   }
   process.worldSize = size();

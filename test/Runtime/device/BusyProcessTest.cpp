@@ -29,7 +29,7 @@ TEST(ProcessSession, ProcessThatIsBusyInsideOfACallIsWaitedFor) {
   Artifact artifact = loadArtifact(writeArtifact(directory / "m.tsr", 2, 2));
   SessionOptions options;
   {
-    Socket free = listenOn(0);
+    Socket free = std::move(listenOn({"127.0.0.1", 0}).front());
     options.processes.rendezvous = concat("127.0.0.1:", portOf(free));
   }
   options.processes.worldSize = 4;

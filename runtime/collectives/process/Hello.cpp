@@ -1,0 +1,171 @@
+#include "runtime/collectives/process/Hello.h"
+
+#include "runtime/support/JsonLimits.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera {
+
+using nlohmann::json;
+
+// hello -> agreement -> pair; table -> processes -> process
+static constexpr int helloDepth = 3, tableDepth = 3;
+static constexpr size_t helloValues = 4096, tableValues = 1 << 20;
+// Of a value of the other side that is shown in an error.
+static constexpr size_t shownBytes = 200;
+
+static JsonView viewOf(const json &value, const char *source) {
+  return JsonView(value, source);
+}
+
+static json parse(const std::string &text, const char *source,
+                  const JsonLimits &limits) {
+  return parseJson(source, text.data(), text.data() + text.size(), limits);
+}
+
+//===----------------------------------------------------------------------===//
+// Hello
+//===----------------------------------------------------------------------===//
+
+std::string writeHello(const Hello &hello) {
+  json pairs = json::array();
+  for (const auto &[name, value] : hello.agreement)
+    pairs.push_back({name, value});
+  return writeJson({{"version", hello.version},
+                    {"rank", hello.rank},
+                    {"world", hello.world},
+                    {"port", hello.port},
+                    {"machine", hello.machine},
+                    {"agreement", pairs}});
+}
+
+static Agreement readAgreement(const JsonView &view) {
+  Agreement agreement;
+  for (const JsonView &item : view.items()) {
+    std::vector<JsonView> pair = item.items();
+    if (pair.size() != 2)
+      item.refuse(concat("must be a name and a value, it has ", pair.size(),
+                         " elements"));
+    const std::string &name = pair[0].text();
+    agreement.emplace_back(name, pair[1].text());
+  }
+  return agreement;
+}
+
+static int readPort(const JsonView &view) {
+  return static_cast<int>(view.integer(1, 65535));
+}
+
+Hello readHello(const std::string &text) {
+  const char *source = "the first message";
+  json value = parse(text, source, {longestHello, helloDepth, helloValues});
+  JsonView view = viewOf(value, source);
+  Hello hello;
+  hello.version = view.at("version").text();
+  hello.rank = view.at("rank").integer(0, INT32_MAX);
+  hello.world = view.at("world").integer(1, INT32_MAX);
+  if (hello.version != TESSERA_VERSION)
+    return hello;
+  hello.port = readPort(view.at("port"));
+  hello.machine = view.at("machine").text();
+  hello.agreement = readAgreement(view.at("agreement"));
+  return hello;
+}
+
+/// A value as errors show it: quoted, of bounded length, without controls.
+static std::string shown(const std::string &text) {
+  bool isLong = text.size() > shownBytes;
+  return writeJson(isLong ? text.substr(0, shownBytes) + "..." : text);
+}
+
+static std::string differs(const Hello &theirs, const std::string &what,
+                           const std::string &value, const std::string &own) {
+  return concat("rank ", theirs.rank, " has ", what, " ", value,
+                ", rank 0 has ", own, "; start all processes alike");
+}
+
+std::string disagreement(const Hello &theirs, const Hello &own) {
+  if (theirs.version != own.version)
+    return differs(theirs, "version", shown(theirs.version),
+                   shown(own.version));
+  if (theirs.world != own.world)
+    return differs(theirs, "a world size of", concat(theirs.world),
+                   concat(own.world));
+  const Agreement &a = theirs.agreement, &b = own.agreement;
+  for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    if (i >= a.size() || i >= b.size() || a[i].first != b[i].first)
+      return differs(theirs, "as option",
+                     i < a.size() ? shown(a[i].first) : "nothing",
+                     i < b.size() ? shown(b[i].first) : "nothing");
+    if (a[i].second != b[i].second)
+      return differs(theirs, b[i].first, shown(a[i].second),
+                     shown(b[i].second));
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Table
+//===----------------------------------------------------------------------===//
+
+std::string writeTable(const Table &table) {
+  json processes = json::array();
+  for (const Table::Process &process : table.processes)
+    processes.push_back({{"host", process.host},
+                         {"port", process.port},
+                         {"machine", process.machine}});
+  return writeJson({{"cookie", table.cookie}, {"processes", processes}});
+}
+
+std::string writeRefusal(const Status &why) {
+  return writeJson(
+      {{"error", why.message}, {"code", static_cast<int>(why.code)}});
+}
+
+static uint64_t readCookie(const JsonView &view) {
+  if (!view.raw().is_number_unsigned())
+    view.refuse(concat("must be a number, it is ", view.raw().type_name()));
+  return view.raw().get<uint64_t>();
+}
+
+Table readTable(const std::string &text, int64_t world) {
+  const char *source = "the rendezvous's answer";
+  json value = parse(text, source, {longestTable, tableDepth, tableValues});
+  JsonView view = viewOf(value, source);
+  if (view.has("error"))
+    fail(static_cast<tsr_status>(
+             view.at("code").integer(TSR_INVALID_ARGUMENT, TSR_INTERNAL)),
+         view.at("error").text());
+  Table table;
+  table.cookie = readCookie(view.at("cookie"));
+  for (const JsonView &item : view.at("processes").items())
+    table.processes.push_back({item.at("host").text(),
+                               readPort(item.at("port")),
+                               item.at("machine").text()});
+  if (static_cast<int64_t>(table.processes.size()) != world)
+    view.at("processes")
+        .refuse(concat("has ", table.processes.size(), " elements, there are ",
+                       world, " processes"));
+  return table;
+}
+
+//===----------------------------------------------------------------------===//
+// Greeting
+//===----------------------------------------------------------------------===//
+
+std::string writeGreeting(const Greeting &greeting) {
+  return std::string(reinterpret_cast<const char *>(&greeting),
+                     sizeof greeting);
+}
+
+Greeting readGreeting(const std::string &bytes) {
+  Greeting greeting;
+  if (bytes.size() != sizeof greeting)
+    fail(TSR_CORRUPT, "a greeting has ", sizeof greeting, " bytes, this has ",
+         bytes.size());
+  std::memcpy(&greeting, bytes.data(), sizeof greeting);
+  return greeting;
+}
+
+} // namespace tessera

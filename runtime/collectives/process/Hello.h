@@ -1,0 +1,63 @@
+//===- Hello.h - what processes tell each other at first --------*- C++ -*-===//
+// JSON from the other side of a connection: it is read within limits, every
+// field is checked, and what is wrong is TSR_CORRUPT with the field's path.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_COLLECTIVES_PROCESS_HELLO_H
+#define TESSERA_RUNTIME_COLLECTIVES_PROCESS_HELLO_H
+
+#include "runtime/support/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// What must be the same in all processes, as (name, value).
+using Agreement = std::vector<std::pair<std::string, std::string>>;
+
+/// What a process tells rank 0.
+struct Hello {
+  std::string version;
+  int64_t rank = 0, world = 1; ///< the process's, and how many there are
+  int port = 0;                ///< where it listens for the others
+  std::string machine;         ///< processes of one machine have the same
+  Agreement agreement;
+};
+std::string writeHello(const Hello &hello);
+/// Of another version only `version`, `rank` and `world` are read.
+Hello readHello(const std::string &text);
+constexpr size_t longestHello = 1 << 18;
+
+/// What rank 0 answers when all have come and agree.
+struct Table {
+  struct Process {
+    std::string host; ///< "": the rendezvous's
+    int port = 0;
+    std::string machine;
+  };
+  uint64_t cookie = 0; ///< the first word between two processes
+  std::vector<Process> processes;
+};
+std::string writeTable(const Table &table);
+/// What rank 0 answers instead when something is wrong.
+std::string writeRefusal(const Status &why);
+/// The table of a world, or the refusal as an Error.
+Table readTable(const std::string &text, int64_t world);
+constexpr size_t longestTable = 1 << 24;
+
+/// The first words on a connection between two ranks.
+struct Greeting {
+  uint64_t cookie = 0;
+  int64_t rank = 0, purpose = 0;
+};
+std::string writeGreeting(const Greeting &greeting);
+/// TSR_CORRUPT.
+Greeting readGreeting(const std::string &bytes);
+
+/// Why the process cannot take part with rank 0's; empty if it can.
+std::string disagreement(const Hello &theirs, const Hello &own);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_COLLECTIVES_PROCESS_HELLO_H
