@@ -21,6 +21,17 @@ static ProcessOptions processOptions(const tsr_session_options &given) {
   return result;
 }
 
+static Agreement agreementOf(const char *const *texts) {
+  Agreement result;
+  for (; texts && texts[0]; texts += 2) {
+    if (!texts[1])
+      fail(TSR_INVALID_ARGUMENT, "agreement has a name without a value, '",
+           texts[0], "'; give both, and then NULL");
+    result.emplace_back(texts[0], texts[1]);
+  }
+  return result;
+}
+
 static SessionOptions sessionOptions(const tsr_session_options *given) {
   tsr_session_options options = takeOptions(given, "tsr_session_options");
   SessionOptions result;
@@ -34,6 +45,7 @@ static SessionOptions sessionOptions(const tsr_session_options *given) {
   result.seed = options.seed;
   result.poison = options.poison != 0;
   result.processes = processOptions(options);
+  result.agreement = agreementOf(options.agreement);
   return result;
 }
 

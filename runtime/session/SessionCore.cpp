@@ -101,11 +101,15 @@ static Agreement agreementOf(const Artifact &artifact,
                                   artifact.text.data() + artifact.text.size());
   plan.erase("target");
   std::string text = plan.dump();
-  return {{"device", options.device},
-          {"communicator", communicatorOf(options)},
-          {"seed", std::to_string(options.seed)},
-          {"a program with the hash",
-           hashText(hashBytes(text.data(), text.size()))}};
+  // The caller's come first: they have the names that people give.
+  Agreement agreement = options.agreement;
+  agreement.insert(agreement.end(),
+                   {{"device", options.device},
+                    {"communicator", communicatorOf(options)},
+                    {"seed", std::to_string(options.seed)},
+                    {"a program with the hash",
+                     hashText(hashBytes(text.data(), text.size()))}});
+  return agreement;
 }
 
 static void addProcessRank(SessionCore &core, const Artifact &artifact,

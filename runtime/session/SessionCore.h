@@ -22,6 +22,7 @@ struct SessionOptions {
   int64_t seed = 0;
   bool poison = false;
   ProcessOptions processes;
+  Agreement agreement; ///< of processes, beside what sessions compare
 };
 
 struct SessionCore {

@@ -90,6 +90,10 @@ typedef struct tsr_session_options {
   const char *rendezvous; /* "HOST:PORT": rank 0 listens there; the network
                              must be one that you trust */
   int32_t rendezvous_timeout_ms; /* until all have come; 0: 300000 */
+  const char *const *agreement;  /* what else must be the same in all processes:
+                                    names and values in turn, ended by NULL; a
+                                    difference is a TSR_MISMATCH that says which.
+                                    NULL: nothing else */
 } tsr_session_options;
 
 /* With a process per rank these are collective, that is, all processes make the

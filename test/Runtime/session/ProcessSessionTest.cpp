@@ -259,6 +259,35 @@ TEST(ProcessSession, OptionsAreChecked) {
   tsr_artifact_destroy(artifact);
 }
 
+TEST(ProcessSession, CallersOptionsMustBeTheSame) {
+  std::string rendezvous = freeRendezvous();
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      std::string rate = rank == 0 ? "0.1" : "0.2";
+      const char *agreement[] = {"--steps", "9", "--lr", rate.c_str(), nullptr};
+      tsr_session_options options = {};
+      options.world_size = 4;
+      options.rank = rank;
+      options.rendezvous = rendezvous.c_str();
+      options.agreement = agreement;
+      EXPECT_THROW(Training(2, 2, options), std::runtime_error);
+      EXPECT_EQ(std::string(tsr_last_error()),
+                "rank 1 has --lr \"0.2\", rank 0 has \"0.1\"; start all "
+                "processes alike");
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+TEST(ProcessSession, AgreementIsOfPairs) {
+  const char *agreement[] = {"--steps", nullptr};
+  tsr_session_options options = {};
+  options.agreement = agreement;
+  EXPECT_THROW(Training(1, 1, options), std::runtime_error);
+  EXPECT_CONTAINS(tsr_last_error(), "a name without a value, '--steps'");
+}
+
 TEST(ProcessSession, CommunicatorOfOneProcessIsRefusedByAll) {
   std::string rendezvous = freeRendezvous();
   std::vector<std::thread> threads;

@@ -5,7 +5,9 @@
 #include "tools/tessera/options/HelpText.h"
 #include "tools/tessera/options/PlanChecks.h"
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdlib>
+#include <set>
 
 using namespace tessera;
 
@@ -86,6 +88,37 @@ CLI::Option *declare(CLI::App *sub, const std::string &flag, FlagCheck,
 }
 
 //===----------------------------------------------------------------------===//
+// What processes agree on
+//===----------------------------------------------------------------------===//
+
+/// The options of a run that each process may have for itself; all others, and
+/// with them each that is added, must be the same in all processes.
+const std::set<std::string> ownOptions = {
+    // Compared by what they name: hash, tokens, kind.
+    "model", "--data", "--device", "--communicator",
+    // The machine's.
+    "--cpu", "--threads", "--rendezvous", "--rendezvous-timeout-ms",
+    // Rank 0 alone writes, or each process a file of its own.
+    "--log", "--trace", "--dump-ir", "--reproducer",
+    // Other words for --mesh.
+    "--tensor-model-parallel-size", "--data-parallel-size",
+    "--pipeline-model-parallel-size", "--help"};
+
+/// A value by which two can be told apart.
+template <typename T> std::string exactText(FlagCheck check, const T &value) {
+  return flagText(check, value);
+}
+std::string exactText(FlagCheck, double value) {
+  char text[64];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+std::string givenText(const CLI::Option &option) {
+  return option.count() ? CLI::detail::join(option.results(), ",")
+                        : option.get_default_str();
+}
+
+//===----------------------------------------------------------------------===//
 // CommandLine
 //===----------------------------------------------------------------------===//
 
@@ -123,6 +156,8 @@ private:
   void checkLearningRate();
   void checkCheckpoints();
   void checkArtifact();
+  std::map<std::string, std::string> planTexts() const;
+  void collectShared();
 
   DriverOptions &options;
   CLI::App app{"Tessera compiles a Transformer into a distributed training "
@@ -132,6 +167,7 @@ private:
   std::map<MeshAxis, int64_t> aliases; ///< Sizes of axes; 0: not given.
   std::vector<Flag> flags;             ///< Of the table, of all commands.
   CLI::Option *resume = nullptr;
+  CLI::App *train = nullptr;
 };
 
 CLI::App *CommandLine::command(Command command, const char *name,
@@ -256,7 +292,7 @@ void CommandLine::declareCommands() {
   CLI::App *verify =
       command(Command::Verify, "verify",
               "Check that the distributed program is the serial one");
-  CLI::App *train = command(Command::Train, "train", "Train a model");
+  train = command(Command::Train, "train", "Train a model");
   for (CLI::App *sub : {import, compile, report, verify, train}) {
     addModel(sub);
     addPlan(sub, sub == import ? Extent::Sizes : Extent::Plan);
@@ -382,6 +418,33 @@ void CommandLine::checkArtifact() {
            " cannot change it; give the config.json instead");
 }
 
+/// The values of the options of PlanFlags.def, whether they are given or not.
+std::map<std::string, std::string> CommandLine::planTexts() const {
+  const PlanOptions &plan = options.plan;
+  std::map<std::string, std::string> texts;
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  texts[flagName(#NAME)] = exactText(FlagCheck::CHECK, plan.FIELD);
+#define DRIVER_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+  if (options.isArtifact() && !options.learningRateGiven)
+    for (const char *name : {"--lr", "--min-lr", "--warmup-steps"})
+      texts[name] = "the artifact's";
+  return texts;
+}
+
+void CommandLine::collectShared() {
+  std::map<std::string, std::string> texts = planTexts();
+  texts["--resume"] = options.resumeDir;
+  for (const CLI::Option *option : train->get_options()) {
+    std::string name = option->get_name();
+    if (ownOptions.count(name))
+      continue;
+    auto known = texts.find(name);
+    options.shared.emplace_back(name, known == texts.end() ? givenText(*option)
+                                                           : known->second);
+  }
+}
+
 void CommandLine::check() {
   if (isGiven("--gemm-epilogues") && !options.plan.device.target.isCuda())
     refuse("--gemm-epilogues needs --device cuda; on the CPU kernels do it");
@@ -392,6 +455,8 @@ void CommandLine::check() {
   checkCheckpoints();
   checkLearningRate();
   checkArtifact();
+  if (options.command == Command::Train)
+    collectShared();
 }
 
 bool CommandLine::parse(int argc, char **argv, int &exitCode) {

@@ -40,6 +40,8 @@ struct DriverOptions {
   Launch launch; ///< One of several processes, or alone.
   int32_t rendezvousTimeoutMs = 0;
   int64_t saveEvery = 0, seed = 0;
+  /// Options and their values that all processes of a run must have alike.
+  std::vector<std::pair<std::string, std::string>> shared;
   int32_t threads = 0, timeoutMs = 0;
 
   bool isArtifact() const { return modelEndsWith(".tsr"); }

@@ -73,6 +73,11 @@ bool Training::openSession() {
   wanted.timeout_ms = options.timeoutMs;
   wanted.seed = options.seed;
   const Launch &launch = options.launch;
+  std::vector<const char *> shared;
+  for (const auto &[name, value] : options.shared)
+    shared.insert(shared.end(), {name.c_str(), value.c_str()});
+  shared.push_back(nullptr);
+  wanted.agreement = shared.data();
   if (!launch.isAlone()) {
     wanted.world_size = static_cast<int32_t>(launch.worldSize);
     wanted.rank = static_cast<int32_t>(launch.rank);

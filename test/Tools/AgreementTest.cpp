@@ -1,0 +1,114 @@
+//===- AgreementTest.cpp - what the processes of a run have alike ---------===//
+
+#include "tools/tessera/options/DriverOptions.h"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+
+using namespace tessera;
+
+namespace {
+
+DriverOptions parse(std::vector<std::string> words) {
+  words.insert(words.begin(), {"tessera", "train"});
+  std::vector<char *> argv;
+  for (std::string &word : words)
+    argv.push_back(word.data());
+  DriverOptions options;
+  int exitCode = 0;
+  EXPECT_TRUE(parseCommandLine(static_cast<int>(argv.size()), argv.data(),
+                               options, exitCode));
+  return options;
+}
+
+std::map<std::string, std::string> sharedOf(std::vector<std::string> words) {
+  words.insert(words.end(), {"--data", "text"});
+  DriverOptions options = parse(std::move(words));
+  return {options.shared.begin(), options.shared.end()};
+}
+
+/// A new option of `train` takes part, unless CommandLine.cpp says that it is
+/// each process's own; either way it is named here.
+TEST(Agreement, EachOptionTakesPartOrIsAProcesssOwn) {
+  std::set<std::string> names;
+  for (const auto &[name, value] : sharedOf({"config.json"}))
+    names.insert(name);
+  EXPECT_EQ(names, (std::set<std::string>{
+                       "--batch",
+                       "--beta1",
+                       "--beta2",
+                       "--bucket-size",
+                       "--checkpoint-dir",
+                       "--clip",
+                       "--context-parallel",
+                       "--data-format",
+                       "--decoder-seq-length",
+                       "--dp-sync",
+                       "--gemm-epilogues",
+                       "--layout-invariant",
+                       "--load-weights",
+                       "--lr",
+                       "--memory-limit",
+                       "--mesh",
+                       "--micro-batches",
+                       "--min-lr",
+                       "--overlap",
+                       "--precision",
+                       "--ranks",
+                       "--recompute",
+                       "--recompute-layers",
+                       "--resume",
+                       "--save-every",
+                       "--schedule",
+                       "--seed",
+                       "--seq-length",
+                       "--sequence-parallel",
+                       "--stages",
+                       "--steps",
+                       "--timeout-ms",
+                       "--virtual-stages",
+                       "--warmup-steps",
+                       "--weight-decay",
+                       "--zero",
+                   }));
+}
+
+TEST(Agreement, ValuesCountAndNotTheirSpelling) {
+  EXPECT_EQ(sharedOf({"config.json", "--lr", "2e-3"}),
+            sharedOf({"config.json", "--lr=0.002"}));
+  EXPECT_EQ(sharedOf({"config.json", "--tensor-model-parallel-size", "2"}),
+            sharedOf({"config.json", "--mesh", "tp=2"}));
+  EXPECT_EQ(sharedOf({"config.json", "--steps", "100"}),
+            sharedOf({"config.json"}));
+  EXPECT_EQ(
+      sharedOf({"config.json", "--checkpoint-dir", "a", "--resume"}),
+      sharedOf({"config.json", "--checkpoint-dir", "a", "--resume", "a"}));
+}
+
+TEST(Agreement, EachDifferenceShows) {
+  const std::vector<std::vector<std::string>> ways = {
+      {"a.tsr"},
+      {"a.tsr", "--lr", "0.001"},
+      {"a.tsr", "--lr", "0.0010000000001"},
+      {"a.tsr", "--steps", "7"},
+      {"a.tsr", "--warmup-steps", "7"},
+      {"a.tsr", "--seed", "7"},
+      {"a.tsr", "--checkpoint-dir", "a"},
+      {"a.tsr", "--checkpoint-dir", "b"},
+      {"a.tsr", "--checkpoint-dir", "a", "--resume"},
+      {"a.tsr", "--checkpoint-dir", "a", "--save-every", "7"},
+      {"a.tsr", "--load-weights", "a"},
+  };
+  std::set<std::map<std::string, std::string>> different;
+  for (const auto &way : ways)
+    different.insert(sharedOf(way));
+  EXPECT_EQ(different.size(), ways.size());
+}
+
+TEST(Agreement, ScheduleOfAnArtifactIsNotTheDefaultOne) {
+  EXPECT_EQ(sharedOf({"a.tsr"})["--lr"], "the artifact's");
+  EXPECT_EQ(sharedOf({"a.tsr", "--lr", "1e-3"})["--lr"], "0.001");
+}
+
+} // namespace
