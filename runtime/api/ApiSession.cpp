@@ -45,6 +45,8 @@ static SessionOptions sessionOptions(const tsr_session_options *given) {
   result.seed = options.seed;
   result.poison = options.poison != 0;
   result.processes = processOptions(options);
+  if (options.save_timeout_ms != 0)
+    result.saveTimeoutMs = options.save_timeout_ms;
   result.agreement = agreementOf(options.agreement);
   return result;
 }

@@ -142,6 +142,8 @@ public:
   virtual void reached(int64_t op) = 0;
   virtual void entered() = 0;
   virtual void left() = 0;
+  /// This rank reads or writes files: others in other processes wait longer.
+  virtual void worksOnFiles(bool) {}
 };
 
 } // namespace tessera

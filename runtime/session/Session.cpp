@@ -369,6 +369,18 @@ private:
   Communicator &communicator;
 };
 
+/// What a process does by itself, with files or its device.
+class ByItself {
+public:
+  explicit ByItself(Communicator &communicator) : communicator(communicator) {
+    communicator.worksOnFiles(true);
+  }
+  ~ByItself() { communicator.worksOnFiles(false); }
+
+private:
+  Communicator &communicator;
+};
+
 /// A process's failure on its way to the others.
 struct Note {
   int32_t code;
@@ -412,6 +424,7 @@ void Session::together(const std::function<void()> &body) const {
   Between between(core->communicator());
   Status status;
   try {
+    ByItself work(core->communicator());
     body();
   } catch (...) {
     status = currentStatus();

@@ -21,9 +21,10 @@ static void checkOptions(const Artifact &artifact,
          "', the session asks for '", options.device,
          "'; run it with --device ", own, " or compile it with --device ",
          options.device);
-  if (options.threads < 0 || options.timeoutMs < 0)
+  if (options.threads < 0 || options.timeoutMs < 0 || options.saveTimeoutMs < 0)
     fail(TSR_INVALID_ARGUMENT, "threads is ", options.threads,
-         " and timeout_ms is ", options.timeoutMs, ", neither may be negative");
+         ", timeout_ms is ", options.timeoutMs, " and save_timeout_ms is ",
+         options.saveTimeoutMs, ", none may be negative");
   // The program's host code runs here whatever the device.
   checkHostFeatures(artifact.path, artifact.metadata->features);
 }
@@ -123,7 +124,8 @@ static void addProcessRank(SessionCore &core, const Artifact &artifact,
       std::move(links),
       ProcessWorldOptions{artifact.metadata->mesh, processes.rank,
                           std::chrono::milliseconds(options.timeoutMs),
-                          describerOf(artifact)});
+                          describerOf(artifact),
+                          std::chrono::milliseconds(options.saveTimeoutMs)});
   auto rank = makeRank(artifact, options, processes.rank);
   rank->localNumber = localRank;
   rank->threads = core.cores.threadsPerRank;

@@ -19,6 +19,7 @@ struct SessionOptions {
   std::string communicator;
   int threads = 0;
   int timeoutMs = 60000;
+  int saveTimeoutMs = 1800000;
   int64_t seed = 0;
   bool poison = false;
   ProcessOptions processes;

@@ -60,6 +60,7 @@ TEST(Agreement, EachOptionTakesPartOrIsAProcesssOwn) {
                        "--recompute-layers",
                        "--resume",
                        "--save-every",
+                       "--save-timeout-ms",
                        "--schedule",
                        "--seed",
                        "--seq-length",

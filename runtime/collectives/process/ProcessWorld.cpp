@@ -2,6 +2,7 @@
 
 #include "runtime/support/SignalsBlocked.h"
 
+#include <algorithm>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -28,6 +29,9 @@ struct ProcessWorld::Message {
   int64_t code = 0;                       ///< Failed: a tsr_status
   int64_t op = -1, inside = 0, round = 0; ///< Here
   int64_t sent[2] = {0, 0};               ///< Here, by lane
+  int64_t works = 0;                      ///< Here: on files
+  int64_t waitsFor[2] = {-1, -1};         ///< Here, by lane; -1: nobody
+  int64_t axes[2] = {0, 0};               ///< Here, by lane: of that call
   int64_t textBytes = 0;
 };
 
@@ -138,50 +142,98 @@ void ProcessWorld::take(int64_t peer) {
   handle(peer, message, text);
 }
 
+ProcessWorld::Message ProcessWorld::here(int64_t peer) const {
+  Message message{Here};
+  // In this order: a rank enters a round, sends its frames, and leaves.
+  message.round = own.round.load();
+  message.inside = own.inside.load();
+  message.op = own.op.load();
+  message.works = own.works.load();
+  for (int lane : {0, 1}) {
+    message.sent[lane] = others[peer].sent[lane].load();
+    message.waitsFor[lane] = own.waits[lane].peer.load();
+    message.axes[lane] = own.waits[lane].axes.load();
+  }
+  return message;
+}
+
+/// Takes what a peer says of itself: Here or Goodbye.
+void ProcessWorld::keep(int64_t peer, const Message &message) {
+  Other &other = others[peer];
+  std::lock_guard<std::mutex> lock(other.answering);
+  Answer &answer = other.answer;
+  answer.number += 1;
+  answer.place = {message.inside != 0, message.op};
+  answer.round = message.round;
+  for (int lane : {0, 1}) {
+    auto size = static_cast<int64_t>(others.size());
+    int64_t next = message.waitsFor[lane];
+    answer.sentToUs[lane] = message.sent[lane];
+    answer.waitsFor[lane] = next >= 0 && next < size ? next : -1;
+    answer.axes[lane] = message.axes[lane];
+  }
+  if (message.works)
+    answer.workedAt = Clock::now();
+}
+
+static tsr_status codeOf(int64_t code) {
+  bool isKnown = code >= TSR_INVALID_ARGUMENT && code <= TSR_INTERNAL;
+  return isKnown ? static_cast<tsr_status>(code) : TSR_INTERNAL;
+}
+
 void ProcessWorld::handle(int64_t peer, const Message &message,
                           const std::string &text) {
-  Other &other = others[peer];
   switch (message.kind) {
   case Failed:
-    first.record({static_cast<tsr_status>(message.code), text});
+    first.record({codeOf(message.code), text});
     return;
-  case Where: {
+  case Where:
     tellFailure(peer);
-    Message here{Here};
-    // In this order: a rank enters a round, sends its frames, and leaves.
-    here.round = own.round.load();
-    here.inside = own.inside.load();
-    here.op = own.op.load();
-    for (int lane : {0, 1})
-      here.sent[lane] = other.sent[lane].load();
-    return tell(peer, here, "");
-  }
+    return tell(peer, here(peer), "");
+  case Here:
+    return keep(peer, message);
   case Goodbye:
-  case Here: {
-    std::lock_guard<std::mutex> lock(other.answering);
-    other.answer = {other.answer.number + 1,
-                    {message.inside != 0, message.op},
-                    message.round,
-                    {message.sent[0], message.sent[1]}};
-    if (message.kind == Goodbye)
-      other.gone = other.goodbye = true; // goodbye first: see tell
+    keep(peer, message);
+    others[peer].gone = others[peer].goodbye = true; // goodbye first: see tell
     return;
-  }
   default:
     return lost(peer);
   }
 }
 
+/// " over axis 'tp'"; a message has none.
+static std::string overAxes(const Mesh &mesh, int64_t axes) {
+  return axes == 0 ? "" : " over " + mesh.describe(axes);
+}
+
+/// What this rank does: its op, and the axes of the calls it is in.
+std::string ProcessWorld::describeOwn() const {
+  int64_t op = own.op.load();
+  bool inOp = own.inside.load() && op >= 0;
+  std::string text =
+      inOp ? "in " + settings.describeOp(op) : "between two steps";
+  if (own.waits[0].peer.load() >= 0)
+    text += overAxes(settings.mesh, own.waits[0].axes.load());
+  if (own.waits[1].peer.load() >= 0)
+    text += concat(", and in the background in ",
+                   settings.describeOp(own.waits[1].op.load()),
+                   overAxes(settings.mesh, own.waits[1].axes.load()));
+  return text;
+}
+
 /// A connection that breaks without a goodbye is a process that ended.
 void ProcessWorld::lost(int64_t peer) {
   others[peer].gone = true;
-  int64_t op = own.op.load();
-  bool inOp = own.inside.load() && op >= 0;
-  std::string here =
-      inOp ? "in " + settings.describeOp(op) : "between two steps";
   abort({TSR_ABORTED, concat("the process of rank ", peer,
                              " has ended (killed, or crashed), rank ",
-                             settings.rank, " was ", here)});
+                             settings.rank, " was ", describeOwn())});
+}
+
+void ProcessWorld::waits(Lane lane, int64_t peer, int64_t op, int64_t axes) {
+  Wait &wait = own.waits[static_cast<int>(lane)];
+  wait.op = op;
+  wait.axes = axes;
+  wait.peer = peer;
 }
 
 void ProcessWorld::ask(int64_t peer) { tell(peer, {Where}, ""); }
@@ -199,25 +251,63 @@ bool ProcessWorld::hasLeft(int64_t peer, Lane lane) {
              others[peer].received[static_cast<int>(lane)].load();
 }
 
-std::string ProcessWorld::whereIs(int64_t peer) {
-  Other &other = others[peer];
-  Answer last = answerOf(peer);
-  int64_t before = last.number;
-  ask(peer);
-  Deadline deadline = Clock::now() + answerTime;
-  while (last.number == before && !other.gone.load()) {
-    if (Clock::now() >= deadline)
-      return "does not answer";
-    std::this_thread::sleep_for(1ms);
-    last = answerOf(peer);
-  }
-  return other.goodbye.load() ? "has closed its session"
-         : other.gone.load()  ? "has ended"
-                              : describePlace(last.place, settings.describeOp);
+Deadline ProcessWorld::workedAt(int64_t peer) {
+  return answerOf(peer).workedAt;
 }
 
-std::string ProcessWorld::missing(int64_t peer) {
-  return concat("rank ", peer, " is missing, it ", whereIs(peer));
+/// Asks and waits a moment; false if the peer does not answer.
+bool ProcessWorld::hasAnswered(int64_t peer, Answer *answer) {
+  *answer = answerOf(peer);
+  int64_t before = answer->number;
+  ask(peer);
+  Deadline deadline = Clock::now() + answerTime;
+  while (answer->number == before && !others[peer].gone.load()) {
+    if (Clock::now() >= deadline)
+      return false;
+    std::this_thread::sleep_for(1ms);
+    *answer = answerOf(peer);
+  }
+  return true;
+}
+
+/// What waits in the other lane is told only if nothing does in this one.
+ProcessWorld::Whereabouts ProcessWorld::whereabouts(const Answer &answer,
+                                                    Lane lane) const {
+  int number = static_cast<int>(lane);
+  int shown = answer.waitsFor[number] >= 0 ? number : 1 - number;
+  std::string text = describePlace(answer.place, settings.describeOp);
+  if (answer.waitsFor[shown] < 0)
+    return {text, -1};
+  return {text + overAxes(settings.mesh, answer.axes[shown]),
+          answer.waitsFor[shown]};
+}
+
+ProcessWorld::Whereabouts ProcessWorld::whereIs(int64_t peer, Lane lane) {
+  Answer answer;
+  if (!hasAnswered(peer, &answer))
+    return {"does not answer", -1};
+  const Other &other = others[peer];
+  if (other.goodbye.load())
+    return {"has closed its session", -1};
+  if (other.gone.load())
+    return {"has ended", -1};
+  return whereabouts(answer, lane);
+}
+
+std::string ProcessWorld::describeWait(int64_t peer, Lane lane) {
+  std::vector<int64_t> seen{settings.rank, peer};
+  Whereabouts at = whereIs(peer, lane);
+  std::string text = "it " + at.text;
+  while (at.waitsFor >= 0) {
+    int64_t next = at.waitsFor;
+    text += concat(", where it waits for rank ", next);
+    if (std::find(seen.begin(), seen.end(), next) != seen.end())
+      return text;
+    seen.push_back(next);
+    at = whereIs(next, lane);
+    text += ", which " + at.text;
+  }
+  return text;
 }
 
 std::string ProcessWorld::describeOthers() {
@@ -225,7 +315,7 @@ std::string ProcessWorld::describeOthers() {
   for (size_t peer = 0; peer < others.size(); ++peer)
     if (static_cast<int64_t>(peer) != settings.rank)
       text += concat(text.empty() ? "" : "; ", "rank ", peer, " ",
-                     whereIs(static_cast<int64_t>(peer)));
+                     whereIs(static_cast<int64_t>(peer), Lane::Program).text);
   return text;
 }
 

@@ -21,6 +21,8 @@ struct ProcessWorldOptions {
   int64_t rank = 0;
   std::chrono::milliseconds timeout{60000};
   DescribeOp describeOp;
+  /// How long a peer that works on files is waited for as long as it says so.
+  std::chrono::milliseconds saveTimeout{1800000};
 };
 
 class ProcessWorld {
@@ -47,6 +49,11 @@ public:
   void reached(int64_t op) { own.op.store(op, std::memory_order_relaxed); }
   void entered();
   void left() { own.inside.store(false); }
+  /// Whether this rank reads or writes files, for which others wait longer.
+  void worksOnFiles(bool works) { own.works.store(works); }
+  /// This rank is in a call over `axes` (0: a message) and waits for a peer.
+  void waits(Lane lane, int64_t peer, int64_t op, int64_t axes);
+  void stopsWaiting(Lane lane) { own.waits[static_cast<int>(lane)].peer = -1; }
 
   /// This rank sent a call's frame to a peer, or has one of it.
   void countSent(int64_t peer, Lane lane) {
@@ -64,21 +71,36 @@ public:
   /// The process has ended, or closed its session; its last words may still be
   /// on their way to `failure`.
   bool isGone(int64_t peer) const { return others[peer].gone.load(); }
-  /// "rank 2 is missing, it is in ..."; asks, and waits a moment.
-  std::string missing(int64_t peer);
+  /// When the peer said last that it works on files; the epoch if never.
+  Deadline workedAt(int64_t peer);
+  /// "it is in ... over axis 'tp', where it waits for rank 3, which does not
+  /// answer": to the end of the chain. Asks, and waits a moment for each.
+  std::string describeWait(int64_t peer, Lane lane);
   /// Asks all other ranks where they are, and describes that.
   std::string describeOthers();
 
 private:
+  /// A call in which a rank waits.
+  struct Wait {
+    std::atomic<int64_t> peer{-1}, op{-1}, axes{0}; ///< peer -1: none
+  };
   struct Own {
-    std::atomic<bool> inside{true};
+    std::atomic<bool> inside{true}, works{false};
     std::atomic<int64_t> op{-1}, round{0};
+    Wait waits[2]; ///< by lane
   };
   /// What a peer said last.
   struct Answer {
     int64_t number = 0; ///< 0: nothing yet
     RankPlace place;
-    int64_t round = -1, sentToUs[2] = {0, 0}; ///< by lane
+    int64_t round = -1, sentToUs[2] = {0, 0};         ///< by lane
+    int64_t waitsFor[2] = {-1, -1}, axes[2] = {0, 0}; ///< by lane
+    Deadline workedAt{};
+  };
+  /// Where a peer is, and whom it waits for there; -1: nobody, as far as known.
+  struct Whereabouts {
+    std::string text;
+    int64_t waitsFor = -1;
   };
   struct Other {
     std::atomic<int64_t> sent[2] = {}, received[2] = {}; ///< by lane
@@ -88,7 +110,12 @@ private:
   };
   struct Message;
   Answer answerOf(int64_t peer);
-  std::string whereIs(int64_t peer);
+  bool hasAnswered(int64_t peer, Answer *answer);
+  Whereabouts whereIs(int64_t peer, Lane lane);
+  Whereabouts whereabouts(const Answer &answer, Lane lane) const;
+  Message here(int64_t peer) const;
+  void keep(int64_t peer, const Message &message);
+  std::string describeOwn() const;
   void listen();
   void take(int64_t peer);
   void handle(int64_t peer, const Message &message, const std::string &text);

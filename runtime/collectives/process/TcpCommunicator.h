@@ -38,6 +38,7 @@ public:
   }
   void entered() override { world->entered(); }
   void left() override { world->left(); }
+  void worksOnFiles(bool works) override { world->worksOnFiles(works); }
 
 private:
   struct Group {

@@ -15,8 +15,10 @@ namespace {
 // A failure elsewhere is noticed within this time.
 constexpr int exchangeNapMs = 20;
 // Peers that let us wait are asked where they are after this time, and then
-// every second.
+// every second; the answer is also how one that saves shows that it lives.
 constexpr std::chrono::milliseconds askAfter{200}, askAgain{1000};
+// With a short time-out they are asked as often in that time.
+constexpr int questions = 4;
 // What a lost connection waits for the control connection's word about it.
 constexpr std::chrono::milliseconds lastWords{1000};
 
@@ -75,6 +77,7 @@ struct Partner {
     return in < int64_t(sizeof got) + transfer.inBytes;
   }
   bool hasArrived() const { return in >= int64_t(sizeof got); }
+  bool isDone() const { return !sendsMore() && !receivesMore(); }
 };
 
 class Exchange {
@@ -96,20 +99,26 @@ private:
   std::vector<pollfd> interests() const;
   void checkProgress();
   void askMissing();
+  void tellWaiting() const;
+  bool isLate(const Partner &partner) const;
   void fail(tsr_status code, const std::string &why);
   void failBroken(const Partner &partner);
 
   ProcessWorld &world;
   const TcpCall &call;
   std::vector<Partner> partners;
-  Clock::time_point start = Clock::now(), nextQuestion = start + askAfter;
+  Clock::time_point start = Clock::now(),
+                    nextQuestion = start + within(askAfter);
+
+  /// Several times in a time-out, however short it is.
+  Clock::duration within(std::chrono::milliseconds time) const {
+    return std::min<Clock::duration>(time, world.options().timeout / questions);
+  }
 };
 
 bool Exchange::isDone() const {
-  return std::none_of(partners.begin(), partners.end(),
-                      [](const Partner &partner) {
-                        return partner.sendsMore() || partner.receivesMore();
-                      });
+  return std::all_of(partners.begin(), partners.end(),
+                     [](const Partner &partner) { return partner.isDone(); });
 }
 
 void Exchange::push(Partner &partner) {
@@ -187,22 +196,26 @@ std::vector<pollfd> Exchange::interests() const {
   return entries;
 }
 
-/// Who is missing, and where; who has arrived.
+/// Who is missing, and where; who has arrived. A rank that waits for another
+/// is not to blame: the chain goes on to who does not wait.
 void Exchange::fail(tsr_status code, const std::string &why) {
   std::string absent;
   std::vector<int64_t> present{world.options().rank};
   for (const Partner &partner : partners) {
+    int64_t peer = partner.transfer.peer;
+    if (!partner.isDone())
+      absent += concat("rank ", peer,
+                       partner.hasArrived() ? " stopped in its data, "
+                                            : " is missing, ",
+                       world.describeWait(peer, call.lane), "; ");
     if (partner.hasArrived())
-      present.push_back(partner.transfer.peer);
-    else
-      absent += world.missing(partner.transfer.peer) + "; ";
+      present.push_back(peer);
   }
   std::sort(present.begin(), present.end());
   world.abort(
       {code,
        concat(describeCall(call.offer, world.options().describeOp), " ",
-              call.where, " ", why, ": ", absent, describeArrived(present),
-              absent.empty() ? ", but not all of their data" : "")});
+              call.where, " ", why, ": ", absent, describeArrived(present))});
 }
 
 /// The control connection knows more, if it speaks.
@@ -216,35 +229,55 @@ void Exchange::failBroken(const Partner &partner) {
 }
 
 void Exchange::askMissing() {
-  nextQuestion = Clock::now() + askAgain;
+  nextQuestion = Clock::now() + within(askAgain);
   for (const Partner &partner : partners)
-    if (!partner.hasArrived())
+    if (!partner.isDone())
       world.ask(partner.transfer.peer);
 }
 
+/// For the others' diagnoses.
+void Exchange::tellWaiting() const {
+  for (const Partner &partner : partners)
+    if (!partner.isDone())
+      return world.waits(call.lane, partner.transfer.peer, call.offer.call.op,
+                         call.offer.call.axes);
+}
+
+/// The time-out counts from the last sign of work on files, if there is one.
+bool Exchange::isLate(const Partner &partner) const {
+  Clock::time_point sign =
+      std::max(start, world.workedAt(partner.transfer.peer));
+  return !partner.isDone() && Clock::now() - sign >= world.options().timeout;
+}
+
 void Exchange::checkProgress() {
+  tellWaiting();
   for (const Partner &partner : partners) {
     if (partner.broken)
       return failBroken(partner);
     if (!partner.hasArrived() &&
         world.hasLeft(partner.transfer.peer, call.lane))
       return fail(TSR_INTERNAL, "cannot finish");
+    if (isLate(partner))
+      return fail(TSR_TIMEOUT, concat("did not finish within ",
+                                      world.options().timeout.count(), " ms"));
   }
-  if (Clock::now() - start >= world.options().timeout)
-    return fail(TSR_TIMEOUT, concat("did not finish within ",
-                                    world.options().timeout.count(), " ms"));
+  const ProcessWorldOptions &options = world.options();
+  auto longest = std::max(options.timeout, options.saveTimeout);
+  if (Clock::now() - start >= longest)
+    return fail(TSR_TIMEOUT, concat("did not finish within ", longest.count(),
+                                    " ms of work on files"));
   if (Clock::now() >= nextQuestion)
     askMissing();
 }
 
 Status Exchange::run() {
+  tellWaiting();
   for (Partner &partner : partners)
     push(partner);
   while (!world.failed() && !isDone()) {
     std::vector<pollfd> entries = interests();
-    int nap = std::min(exchangeNapMs,
-                       millisecondsUntil(start + world.options().timeout));
-    poll(entries.data(), entries.size(), nap);
+    poll(entries.data(), entries.size(), exchangeNapMs);
     for (size_t i = 0; i < partners.size() && !world.failed(); ++i) {
       if (entries[i].revents & (POLLIN | POLLHUP | POLLERR))
         pull(partners[i]);
@@ -254,6 +287,7 @@ Status Exchange::run() {
     if (!world.failed() && !isDone())
       checkProgress();
   }
+  world.stopsWaiting(call.lane);
   return world.failure();
 }
 } // namespace

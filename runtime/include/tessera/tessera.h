@@ -94,6 +94,9 @@ typedef struct tsr_session_options {
                                     names and values in turn, ended by NULL; a
                                     difference is a TSR_MISMATCH that says which.
                                     NULL: nothing else */
+  int32_t save_timeout_ms; /* for which processes wait for one that saves or
+                              loads and says so; one that does not answer for
+                              timeout_ms is missing; 0: 1800000 */
 } tsr_session_options;
 
 /* With a process per rank these are collective, that is, all processes make the

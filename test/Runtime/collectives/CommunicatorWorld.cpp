@@ -47,11 +47,13 @@ static void makeProcesses(World &world, const WorldSettings &settings) {
   world.ranks.resize(size);
   for (int64_t rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
+      bool hasOwn = rank == 0 && settings.firstTimeoutMs != 0;
+      int timeoutMs = hasOwn ? settings.firstTimeoutMs : settings.timeoutMs;
       auto joined = std::make_shared<ProcessWorld>(
           joinProcesses(processOf(rank, size, rendezvous), {}),
-          ProcessWorldOptions{world.mesh, rank,
-                              std::chrono::milliseconds(settings.timeoutMs),
-                              describeOp});
+          ProcessWorldOptions{
+              world.mesh, rank, std::chrono::milliseconds(timeoutMs),
+              describeOp, std::chrono::milliseconds(settings.saveTimeoutMs)});
       world.ranks[rank] =
           std::make_unique<TcpCommunicator>(joined, settings.threads);
     });

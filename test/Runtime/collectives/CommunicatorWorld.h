@@ -21,6 +21,9 @@ struct WorldSettings {
   std::vector<tessera::Axis> axes;
   int timeoutMs = 60000;
   int threads = 1;
+  // Of processes alone:
+  int firstTimeoutMs = 0; ///< rank 0's, if it has another
+  int saveTimeoutMs = 60000;
 };
 
 struct World {

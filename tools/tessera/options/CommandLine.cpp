@@ -256,6 +256,8 @@ void CommandLine::addLaunch(CLI::App *sub) {
   sub->add_option("--rendezvous", rendezvous,
                   "HOST:PORT where rank 0 of several processes listens "
                   "(default: MASTER_ADDR and MASTER_PORT + 1)");
+  declare(sub, "--save-timeout-ms", FlagCheck::Positive, options.saveTimeoutMs,
+          "Time to wait for a process that saves or loads (default: 1800000)");
   declare(sub, "--rendezvous-timeout-ms", FlagCheck::Positive,
           options.rendezvousTimeoutMs,
           "Time to wait for all processes (default: 300000)");

@@ -42,7 +42,7 @@ struct DriverOptions {
   int64_t saveEvery = 0, seed = 0;
   /// Options and their values that all processes of a run must have alike.
   std::vector<std::pair<std::string, std::string>> shared;
-  int32_t threads = 0, timeoutMs = 0;
+  int32_t threads = 0, timeoutMs = 0, saveTimeoutMs = 0;
 
   bool isArtifact() const { return modelEndsWith(".tsr"); }
   /// An nn program, whose sizes are fixed, rather than a config.

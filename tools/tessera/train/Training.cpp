@@ -71,6 +71,7 @@ bool Training::openSession() {
     wanted.communicator = options.communicator.c_str();
   wanted.threads = options.threads;
   wanted.timeout_ms = options.timeoutMs;
+  wanted.save_timeout_ms = options.saveTimeoutMs;
   wanted.seed = options.seed;
   const Launch &launch = options.launch;
   std::vector<const char *> shared;
