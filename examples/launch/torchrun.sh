@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# usage, on each host: HOSTS=2 HOST=0 MASTER=first-host torchrun.sh MODEL DATA [options of tessera train]
+# usage, on each host: TESSERA_SECRET=... HOSTS=2 HOST=0 MASTER=first-host torchrun.sh MODEL DATA [options of tessera train]
+# The secret is the same on each host, e.g. of openssl rand -hex 32.
 # One host: leave HOSTS, HOST and MASTER out. Eight GPUs each: dp over hosts and pairs, tp=4 inside a host.
 set -euo pipefail
 model=$1 data=$2

@@ -14,6 +14,9 @@ static ProcessOptions processOptions(const tsr_session_options &given) {
   result.localSize = given.local_size;
   if (given.rendezvous)
     result.rendezvous = given.rendezvous;
+  if (given.secret)
+    result.secret = given.secret;
+  result.trustsNetwork = given.trusts_network != 0;
   if (given.rendezvous_timeout_ms != 0)
     result.timeout = std::chrono::milliseconds(given.rendezvous_timeout_ms);
   if (result.worldSize < 1)
@@ -42,11 +45,11 @@ static SessionOptions sessionOptions(const tsr_session_options *given) {
   result.threads = options.threads;
   if (options.timeout_ms != 0)
     result.timeoutMs = options.timeout_ms;
+  if (options.save_timeout_ms != 0)
+    result.saveTimeoutMs = options.save_timeout_ms;
   result.seed = options.seed;
   result.poison = options.poison != 0;
   result.processes = processOptions(options);
-  if (options.save_timeout_ms != 0)
-    result.saveTimeoutMs = options.save_timeout_ms;
   result.agreement = agreementOf(options.agreement);
   return result;
 }

@@ -32,6 +32,18 @@ static ReceptionLimits limitsFor(const ProcessOptions &options) {
           mostStrangers + static_cast<size_t>(purposes * options.worldSize)};
 }
 
+/// Whoever reaches a port without a secret can take part in the run.
+static void requireTrust(const ProcessOptions &options,
+                         const std::string &host) {
+  if (options.trustsNetwork || !options.secret.empty() || isLoopback(host))
+    return;
+  fail(TSR_INVALID_ARGUMENT, "the rendezvous ", options.rendezvous, " is at ",
+       host,
+       ", which other machines can reach, and there is no secret; give "
+       "all processes the same TESSERA_SECRET or --secret-file, or, if "
+       "nobody else is on that network, --trust-network");
+}
+
 static void sayFarewell(const Socket &socket) {
   try {
     sendAll(socket, &farewell, 1, Clock::now());
@@ -209,9 +221,13 @@ namespace {
 /// The connection of another rank than 0 to the rendezvous.
 class RendezvousGuest {
 public:
-  RendezvousGuest(const ProcessOptions &options, Deadline deadline)
+  RendezvousGuest(const ProcessOptions &options, const Secret &secret,
+                  Deadline deadline)
       : options(options), deadline(deadline),
-        hub(connectTo(parseAddress(options.rendezvous), "rank 0", deadline)) {}
+        hub(connectTo(parseAddress(options.rendezvous), "rank 0", deadline)) {
+    requireTrust(options, peerHost(hub));
+    introduce(hub, secret, "rank 0 at " + options.rendezvous, deadline);
+  }
 
   /// The address from which rank 0 is reached.
   std::string host() const { return ownHost(hub); }
@@ -252,9 +268,9 @@ namespace {
 /// Connects a process to all others once everyone has the table.
 class Connector {
 public:
-  Connector(const ProcessOptions &options, const Table &table,
-            Deadline deadline)
-      : options(options), table(table), deadline(deadline) {
+  Connector(const ProcessOptions &options, const Secret &secret,
+            const Table &table, Deadline deadline)
+      : options(options), secret(secret), table(table), deadline(deadline) {
     links.peers.resize(options.worldSize);
   }
 
@@ -293,6 +309,8 @@ private:
       host = parseAddress(options.rendezvous).host;
     Socket socket = connectTo({host, entry.port}, concat("rank ", peer),
                               deadline, Listening::Already);
+    requireTrust(options, peerHost(socket));
+    introduce(socket, secret, concat("rank ", peer), deadline);
     sendText(socket, writeGreeting({table.cookie, options.rank, purpose}),
              deadline);
     slot(peer, purpose) = std::move(socket);
@@ -351,6 +369,7 @@ private:
   }
 
   const ProcessOptions &options;
+  const Secret &secret;
   const Table &table;
   Deadline deadline;
   ProcessLinks links;
@@ -384,31 +403,32 @@ static Hello helloOf(const ProcessOptions &options, const Agreement &agreement,
 
 /// The others call rank 0 where they met.
 static ProcessLinks joinAsFirst(const ProcessOptions &options,
-                                const Agreement &agreement, Deadline deadline) {
+                                const Agreement &agreement,
+                                const Secret &secret, Deadline deadline) {
   Address address = parseAddress(options.rendezvous);
-  Reception reception(listenOn(address), limitsFor(options));
+  std::vector<Socket> doors = listenOn(address);
+  for (const Socket &door : doors)
+    requireTrust(options, ownHost(door));
+  Reception reception(std::move(doors), secret, limitsFor(options));
   RendezvousHub hub(options, reception,
                     helloOf(options, agreement, address.port));
   Table table = hub.run(deadline);
-  ProcessLinks links =
-      Connector(options, table, deadline).connect(reception, [&] {
-        hub.checkGuests();
-      });
+  Connector connector(options, secret, table, deadline);
+  ProcessLinks links = connector.connect(reception, [&] { hub.checkGuests(); });
   hub.release();
   return links;
 }
 
 static ProcessLinks joinAsGuest(const ProcessOptions &options,
-                                const Agreement &agreement, Deadline deadline) {
-  RendezvousGuest guest(options, deadline);
+                                const Agreement &agreement,
+                                const Secret &secret, Deadline deadline) {
+  RendezvousGuest guest(options, secret, deadline);
   std::vector<Socket> doors = listenOn({guest.host(), 0});
   int port = portOf(doors[0]);
-  Reception reception(std::move(doors), limitsFor(options));
+  Reception reception(std::move(doors), secret, limitsFor(options));
   Table table = guest.ask(helloOf(options, agreement, port));
-  ProcessLinks links =
-      Connector(options, table, deadline).connect(reception, [&] {
-        guest.checkHub();
-      });
+  Connector connector(options, secret, table, deadline);
+  ProcessLinks links = connector.connect(reception, [&] { guest.checkHub(); });
   guest.release();
   return links;
 }
@@ -416,8 +436,11 @@ static ProcessLinks joinAsGuest(const ProcessOptions &options,
 ProcessLinks joinProcesses(const ProcessOptions &options,
                            const Agreement &agreement) {
   Deadline deadline = Clock::now() + options.timeout;
-  return options.rank == 0 ? joinAsFirst(options, agreement, deadline)
-                           : joinAsGuest(options, agreement, deadline);
+  Secret secret(options.secret);
+  for (const std::string &host : numericHosts(parseAddress(options.rendezvous)))
+    requireTrust(options, host); // before the others are waited for
+  return options.rank == 0 ? joinAsFirst(options, agreement, secret, deadline)
+                           : joinAsGuest(options, agreement, secret, deadline);
 }
 
 } // namespace tessera

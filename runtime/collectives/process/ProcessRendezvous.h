@@ -23,6 +23,10 @@ struct ProcessOptions {
   int64_t localRank = 0, localSize = 0;
   std::string rendezvous; ///< "host:port", where rank 0 listens
   std::chrono::milliseconds timeout{300000};
+  /// What all processes know and nobody else; "": nothing, and then only
+  /// addresses of this machine are taken, or `trustsNetwork`.
+  std::string secret;
+  bool trustsNetwork = false;
 };
 
 /// TSR_INVALID_ARGUMENT.

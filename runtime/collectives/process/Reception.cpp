@@ -45,33 +45,89 @@ void Reception::take(const Socket &listener) {
   if (pending.size() >= limits.connections && oldest != pending.end())
     drop(*oldest,
          concat("it was silent, and ", limits.connections, " came after it"));
-  pending.push_back({std::move(socket), Clock::now() + longestSilence, ""});
+  Pending entry;
+  entry.socket = std::move(socket);
+  entry.until = Clock::now() + longestSilence;
+  pending.push_back(std::move(entry));
 }
 
-/// Reads what there is of the message, and no byte of what follows.
+void Reception::answerOpening(Pending &entry) {
+  std::memcpy(&entry.theirs, entry.bytes.data(), sizeof entry.theirs);
+  if (!isOpening(entry.theirs))
+    return drop(entry, "it is no process of this version of Tessera");
+  entry.own = openingFor(secret);
+  sendAll(entry.socket, &entry.own, sizeof entry.own, Clock::now());
+  if (entry.theirs.hasSecret != entry.own.hasSecret)
+    return drop(entry, secret ? "it has no secret"
+                              : "it has a secret, this process has none");
+  entry.stage = secret ? Stage::Proof : Stage::Length;
+  entry.wanted = secret ? sizeof(Digest) : sizeof(uint32_t);
+}
+
+void Reception::answerProof(Pending &entry) {
+  Digest proof;
+  std::memcpy(proof.data(), entry.bytes.data(), proof.size());
+  if (!isSame(proof, proofOf(secret, Side::Caller, entry.theirs, entry.own)))
+    return drop(entry, "it has another secret");
+  proof = proofOf(secret, Side::Called, entry.theirs, entry.own);
+  sendAll(entry.socket, proof.data(), proof.size(), Clock::now());
+  entry.stage = Stage::Length;
+  entry.wanted = sizeof(uint32_t);
+}
+
+void Reception::takeLength(Pending &entry) {
+  uint32_t length = 0;
+  std::memcpy(&length, entry.bytes.data(), sizeof length);
+  if (length > limits.messageBytes)
+    return drop(entry, concat("its message has ", length, " bytes, at most ",
+                              limits.messageBytes, " are read"));
+  entry.stage = Stage::Message;
+  entry.wanted = length;
+}
+
+/// The bytes of a stage have come.
+void Reception::advance(Pending &entry) {
+  switch (entry.stage) {
+  case Stage::Opening:
+    answerOpening(entry);
+    break;
+  case Stage::Proof:
+    answerProof(entry);
+    break;
+  case Stage::Length:
+    takeLength(entry);
+    break;
+  case Stage::Message:
+    entry.isComplete = true;
+    return;
+  }
+  entry.bytes.clear();
+}
+
+/// Reads what there is, and no byte of what follows the message.
 void Reception::pull(Pending &entry) {
-  while (!entry.isComplete) {
-    uint32_t length = 0;
-    size_t wanted = sizeof length;
-    if (entry.bytes.size() >= sizeof length) {
-      std::memcpy(&length, entry.bytes.data(), sizeof length);
-      if (length > limits.messageBytes)
-        return drop(entry, concat("its message has ", length, " bytes, ",
-                                  "at most ", limits.messageBytes,
-                                  " are read; is it a process of Tessera?"));
-      wanted += length;
-    }
+  while (!entry.isComplete && !entry.isDropped) {
     char block[4096];
-    size_t missing = std::min(wanted - entry.bytes.size(), sizeof block);
-    entry.isComplete = missing == 0;
-    if (entry.isComplete)
-      return;
+    size_t missing = std::min(entry.wanted - entry.bytes.size(), sizeof block);
+    if (missing == 0) {
+      advance(entry);
+      continue;
+    }
     ssize_t got = recv(entry.socket.get(), block, missing, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
       return;
     if (got <= 0)
       return drop(entry, "it closed before its message was whole");
     entry.bytes.append(block, static_cast<size_t>(got));
+  }
+}
+
+/// A stranger that breaks off harms nobody.
+void Reception::serve(Pending &entry) {
+  try {
+    pull(entry);
+  } catch (const Error &error) {
+    drop(entry, error.status.message);
   }
 }
 
@@ -92,7 +148,7 @@ bool Reception::wait(Deadline deadline) {
   auto entry = pending.begin();
   for (size_t i = listeners.size(); i < entries.size(); ++i, ++entry)
     if (entries[i].revents)
-      pull(*entry);
+      serve(*entry);
   for (size_t i = 0; i < listeners.size(); ++i)
     if (entries[i].revents)
       take(listeners[i]);
@@ -113,8 +169,7 @@ Visitor Reception::popComplete() {
                    [](const Pending &entry) { return entry.isComplete; });
   if (first == pending.end())
     return {};
-  Visitor visitor{std::move(first->socket),
-                  first->bytes.substr(sizeof(uint32_t))};
+  Visitor visitor{std::move(first->socket), std::move(first->bytes)};
   pending.erase(first);
   return visitor;
 }

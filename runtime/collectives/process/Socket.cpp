@@ -123,14 +123,28 @@ static Socket listenAt(const addrinfo &at) {
            : "; choose another port for the rendezvous");
 }
 
-/// Some resolvers name an address twice.
-static bool isAmong(const std::vector<Socket> &listeners, const addrinfo &at) {
+static std::string numericHost(const addrinfo &at) {
   char host[NI_MAXHOST] = "";
   getnameinfo(at.ai_addr, at.ai_addrlen, host, sizeof host, nullptr, 0,
               NI_NUMERICHOST);
-  return std::any_of(
-      listeners.begin(), listeners.end(),
-      [&](const Socket &listener) { return ownHost(listener) == host; });
+  return host;
+}
+
+std::vector<std::string> numericHosts(const Address &address) {
+  std::string why;
+  std::vector<std::string> hosts;
+  Addresses found = resolve(address, &why);
+  for (addrinfo *at = found.get(); at; at = at->ai_next)
+    hosts.push_back(numericHost(*at));
+  return hosts;
+}
+
+/// Some resolvers name an address twice.
+static bool isAmong(const std::vector<Socket> &listeners, const addrinfo &at) {
+  return std::any_of(listeners.begin(), listeners.end(),
+                     [host = numericHost(at)](const Socket &listener) {
+                       return ownHost(listener) == host;
+                     });
 }
 
 std::vector<Socket> listenOn(const Address &address) {

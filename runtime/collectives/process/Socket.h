@@ -54,6 +54,8 @@ int portOf(const Socket &listener);
 std::string ownHost(const Socket &socket);
 std::string peerHost(const Socket &socket);
 bool isLoopback(const std::string &host);
+/// The addresses of a host, in numbers; none if it is not known.
+std::vector<std::string> numericHosts(const Address &address);
 /// The other side has closed, or its process has ended, and it has left no
 /// byte to read.
 bool hasClosed(const Socket &socket);

@@ -87,8 +87,7 @@ typedef struct tsr_session_options {
   int32_t local_rank; /* its number on its machine: which GPU it takes */
   int32_t local_size; /* processes on its machine, which share the cores; 0:
                          both are found by asking the others */
-  const char *rendezvous; /* "HOST:PORT": rank 0 listens there; the network
-                             must be one that you trust */
+  const char *rendezvous;        /* "HOST:PORT": rank 0 listens there */
   int32_t rendezvous_timeout_ms; /* until all have come; 0: 300000 */
   const char *const *agreement;  /* what else must be the same in all processes:
                                     names and values in turn, ended by NULL; a
@@ -97,6 +96,11 @@ typedef struct tsr_session_options {
   int32_t save_timeout_ms; /* for which processes wait for one that saves or
                               loads and says so; one that does not answer for
                               timeout_ms is missing; 0: 1800000 */
+  const char *secret; /* that all processes know and nobody else, at least 16
+                         bytes: each connection begins with a proof that both
+                         sides know it. NULL: only addresses of this machine
+                         are taken */
+  int32_t trusts_network; /* not 0: take any address without a secret */
 } tsr_session_options;
 
 /* With a process per rank these are collective, that is, all processes make the

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdlib>
+#include <fstream>
 #include <set>
 
 using namespace tessera;
@@ -98,6 +99,7 @@ const std::set<std::string> ownOptions = {
     "model", "--data", "--device", "--communicator",
     // The machine's.
     "--cpu", "--threads", "--rendezvous", "--rendezvous-timeout-ms",
+    "--secret-file", "--trust-network",
     // Rank 0 alone writes, or each process a file of its own.
     "--log", "--trace", "--dump-ir", "--reproducer",
     // Other words for --mesh.
@@ -153,6 +155,7 @@ private:
   void checkMesh();
   void checkStages();
   void checkLaunch();
+  void readSecret();
   void checkLearningRate();
   void checkCheckpoints();
   void checkArtifact();
@@ -163,7 +166,7 @@ private:
   CLI::App app{"Tessera compiles a Transformer into a distributed training "
                "program and runs it",
                "tessera"};
-  std::string rendezvous;
+  std::string rendezvous, secretFile;
   std::map<MeshAxis, int64_t> aliases; ///< Sizes of axes; 0: not given.
   std::vector<Flag> flags;             ///< Of the table, of all commands.
   CLI::Option *resume = nullptr;
@@ -253,11 +256,16 @@ void CommandLine::addLaunch(CLI::App *sub) {
       ->check(CLI::IsMember({"threads", "nccl", "tcp"}));
   declare(sub, "--timeout-ms", FlagCheck::Positive, options.timeoutMs,
           "Time after which a collective fails (default: 60000)");
+  declare(sub, "--save-timeout-ms", FlagCheck::Positive, options.saveTimeoutMs,
+          "Time to wait for a process that saves or loads (default: 1800000)");
   sub->add_option("--rendezvous", rendezvous,
                   "HOST:PORT where rank 0 of several processes listens "
                   "(default: MASTER_ADDR and MASTER_PORT + 1)");
-  declare(sub, "--save-timeout-ms", FlagCheck::Positive, options.saveTimeoutMs,
-          "Time to wait for a process that saves or loads (default: 1800000)");
+  sub->add_option("--secret-file", secretFile,
+                  "File with what all processes know and nobody else, at least "
+                  "16 bytes (default: TESSERA_SECRET)");
+  sub->add_flag("--trust-network", options.trustsNetwork,
+                "Without a secret take processes of other machines, too");
   declare(sub, "--rendezvous-timeout-ms", FlagCheck::Positive,
           options.rendezvousTimeoutMs,
           "Time to wait for all processes (default: 300000)");
@@ -382,11 +390,28 @@ void CommandLine::checkLaunch() {
   }
   if (!rendezvous.empty())
     launch.rendezvous = rendezvous;
+  readSecret();
   if (options.communicator == "threads")
     refuse("--communicator threads is for one process, but the environment "
            "says that there are " +
            std::to_string(launch.worldSize) +
            " (WORLD_SIZE or SLURM_NTASKS); start one process, or leave it out");
+}
+
+/// A file's lines end with a line break, which is no part of a secret.
+void CommandLine::readSecret() {
+  const char *variable = std::getenv("TESSERA_SECRET");
+  options.secret = variable ? variable : "";
+  if (secretFile.empty())
+    return;
+  std::ifstream file(secretFile, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)),
+                   std::istreambuf_iterator<char>());
+  text.resize(text.find_last_not_of("\r\n") + 1);
+  if (text.empty())
+    refuse("--secret-file: '" + secretFile +
+           "' cannot be read or is empty; make one with: openssl rand -hex 32");
+  options.secret = text;
 }
 
 void CommandLine::checkLearningRate() {

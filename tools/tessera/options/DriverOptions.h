@@ -39,6 +39,8 @@ struct DriverOptions {
   bool resumes = false;
   Launch launch; ///< One of several processes, or alone.
   int32_t rendezvousTimeoutMs = 0;
+  std::string secret; ///< Of the processes; "": none.
+  bool trustsNetwork = false;
   int64_t saveEvery = 0, seed = 0;
   /// Options and their values that all processes of a run must have alike.
   std::vector<std::pair<std::string, std::string>> shared;

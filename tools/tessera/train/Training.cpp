@@ -86,6 +86,8 @@ bool Training::openSession() {
     wanted.local_size = static_cast<int32_t>(launch.localSize);
     wanted.rendezvous = launch.rendezvous.c_str();
     wanted.rendezvous_timeout_ms = options.rendezvousTimeoutMs;
+    wanted.secret = options.secret.c_str();
+    wanted.trusts_network = options.trustsNetwork;
   }
   tsr_session *created = nullptr;
   if (tsr_session_create(artifact, &wanted, &created) != TSR_OK)

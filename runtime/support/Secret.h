@@ -1,0 +1,38 @@
+//===- Secret.h - what only the processes of a run know ---------*- C++ -*-===//
+// HMAC-SHA256, random bytes and comparison are libcrypto's. A build without it
+// refuses to take a secret.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_SUPPORT_SECRET_H
+#define TESSERA_RUNTIME_SUPPORT_SECRET_H
+
+#include <array>
+#include <string>
+
+namespace tessera {
+
+using Digest = std::array<unsigned char, 32>;
+
+class Secret {
+public:
+  /// None.
+  Secret() = default;
+  /// "": none. TSR_INVALID_ARGUMENT: too short; TSR_UNSUPPORTED: this build has
+  /// no libcrypto.
+  explicit Secret(std::string key);
+
+  explicit operator bool() const { return !key.empty(); }
+  /// The text's HMAC-SHA256 under the secret.
+  Digest authenticate(const std::string &text) const;
+
+private:
+  std::string key;
+};
+
+/// For one connection, never again.
+Digest randomNonce();
+/// In a time that does not tell where they differ.
+bool isSame(const Digest &one, const Digest &other);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_SUPPORT_SECRET_H
