@@ -1,10 +1,39 @@
 #!/usr/bin/env bash
-# usage: local.sh MODEL DATA [options of tessera train]; two processes of this machine, tp=2.
+# usage: local.sh MODEL DATA [options of tessera train]; RANKS processes of this machine (default: 2), tp=RANKS.
+# When one fails, this says which and how, and ends the others at once.
 set -euo pipefail
 model=$1 data=$2
 shift 2
+ranks=${RANKS:-2}
 tessera=${TESSERA:-build/bin/tessera}
-export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=${MASTER_PORT:-29500}
-RANK=1 "$tessera" train "$model" --mesh tp=2 --data "$data" "$@" &
-RANK=0 "$tessera" train "$model" --mesh tp=2 --data "$data" "$@"
-wait $!
+export WORLD_SIZE=$ranks MASTER_ADDR=127.0.0.1 MASTER_PORT=${MASTER_PORT:-29500}
+
+declare -A running # rank by process
+for ((rank = 0; rank < ranks; ++rank)); do
+  RANK=$rank "$tessera" train "$model" --mesh "tp=$ranks" --data "$data" "$@" &
+  running[$!]=$rank
+done
+stop() { kill "${!running[@]}" 2>/dev/null || true; }
+trap stop INT TERM # one is enough to save and stop all
+
+failed=0
+while ((${#running[@]})); do
+  sleep 0.1
+  for process in "${!running[@]}"; do
+    kill -0 "$process" 2>/dev/null && continue
+    code=0
+    wait "$process" || code=$?
+    rank=${running[$process]}
+    unset "running[$process]"
+    if ((code == 0 || failed)); then
+      continue
+    elif ((code > 128)); then
+      echo "local.sh: rank $rank was ended by SIG$(kill -l $((code - 128)))" >&2
+    else
+      echo "local.sh: rank $rank ended with exit code $code" >&2
+    fi
+    failed=1
+    stop
+  done
+done
+exit $failed
