@@ -17,7 +17,7 @@ constexpr int napMs = 50;
 // A message on a control connection is short: who does not read it is stuck.
 constexpr std::chrono::seconds patience{2};
 // What a diagnosis waits for a busy process to say where it is.
-constexpr std::chrono::milliseconds answerTime{500};
+constexpr std::chrono::milliseconds answerTime{1000};
 // What the end of a healthy session waits for the others.
 constexpr std::chrono::seconds goodbyeTime{10};
 

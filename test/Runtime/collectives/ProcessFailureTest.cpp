@@ -44,13 +44,13 @@ TEST(ProcessFailure, ChainOfWaitingRanksIsFollowedToItsEnd) {
 
 TEST(ProcessFailure, ProcessThatSavesIsWaitedFor) {
   WorldSettings settings{{{"dp", 2}, {"tp", 2}}};
-  settings.timeoutMs = 400;
+  settings.timeoutMs = 2000;
   World world(Kind::Tcp, settings);
   onRanks(world, [&](int64_t rank) {
     Communicator &own = *world.ranks[rank];
     if (rank == 0) {
       own.worksOnFiles(true);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+      std::this_thread::sleep_for(std::chrono::milliseconds(3500));
       own.worksOnFiles(false);
     }
     EXPECT_EQ(messageOf(own, 6, dp | tp), "");
@@ -59,12 +59,12 @@ TEST(ProcessFailure, ProcessThatSavesIsWaitedFor) {
 
 TEST(ProcessFailure, SavingHasALimitOfItsOwn) {
   WorldSettings settings{{{"tp", 2}}};
-  settings.timeoutMs = 200;
-  settings.saveTimeoutMs = 600;
+  settings.timeoutMs = 2000;
+  settings.saveTimeoutMs = 2500;
   World world(Kind::Tcp, settings);
   world.ranks[0]->worksOnFiles(true);
   EXPECT_EQ(messageOf(*world.ranks[1], 6, 1),
-            "all_reduce of op 6 over axis 'tp' did not finish within 600 ms "
+            "all_reduce of op 6 over axis 'tp' did not finish within 2500 ms "
             "of work on files: rank 0 is missing, it has not reached an op; "
             "rank 1 has arrived");
 }
