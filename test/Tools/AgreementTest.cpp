@@ -54,6 +54,7 @@ TEST(Agreement, EachOptionTakesPartOrIsAProcesssOwn) {
                        "--micro-batches",
                        "--min-lr",
                        "--overlap",
+                       "--poison-padding",
                        "--precision",
                        "--ranks",
                        "--recompute",
