@@ -154,6 +154,10 @@ LogicalResult Marker::mark(DistributableOpInterface op) {
 }
 
 LogicalResult Marker::run() {
+  if (chunks < 1)
+    return func.emitError()
+           << "is in a module without '" << DistDialect::kInvariantAttr
+           << "'; run nn-fix-order first";
   nameArguments();
   WalkResult walked = func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto loop = dyn_cast<nn::MicroBatchesOp>(op))

@@ -128,6 +128,11 @@ std::optional<PaddingStep> PaddingFlow::judge(Operation *op,
     }
     return step;
   }
+  if (!isa<ConvertOp, DistributableOpInterface>(op)) {
+    for (Value result : op->getResults())
+      step.results.push_back(DimPaddings(dist::paddingsOf(result.getType())));
+    return step;
+  }
   std::string why;
   for (unsigned r = 0; r < op->getNumResults(); ++r) {
     std::optional<DimPaddings> result =

@@ -54,7 +54,24 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
   MeshAttr mesh;
 };
 
+/// Types that are distributed over nothing have no local shape.
+LogicalResult checkMesh(func::FuncOp func) {
+  WalkResult found = func.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (failed(verifyAxes(op, type)))
+        return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (Type type : region.getArgumentTypes())
+        if (failed(verifyAxes(op, type)))
+          return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(found.wasInterrupted());
+}
+
 LogicalResult LocalizePass::localize(func::FuncOp func) {
+  if (failed(checkMesh(func)))
+    return failure();
   rememberGlobals(func);
   func.walk([&](DistributableOpInterface op) {
     recordSpans(op);
@@ -373,7 +390,8 @@ void LocalizePass::shrinkTypes(func::FuncOp func) {
         result.setType(localType(result.getType()));
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
-        argument.setType(localType(argument.getType()));
+        if (isa<RankedTensorType>(argument.getType()))
+          argument.setType(localType(argument.getType()));
   });
   Block &block = func.getBody().front();
   func.setType(FunctionType::get(&getContext(), block.getArgumentTypes(),

@@ -80,3 +80,17 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return %e : tensor<4xf32, #dist<tp: S(0)>>
   }
 }
+
+// -----
+
+// Of ops of other dialects nothing is known.
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  // CHECK-LABEL: @step
+  func.func @step(%x: tensor<5xf32, #dist<tp: S(0)>> {nn.data = "x"}) -> tensor<f32> {
+    %y = arith.negf %x : tensor<5xf32, #dist<tp: S(0)>>
+    // CHECK: dist.mask %{{.*}} dim 0 fill Z
+    %z = nn.einsum "a->" %y : (tensor<5xf32, #dist<tp: S(0)>>) -> tensor<f32, #dist<tp: P>>
+    %sum = dist.convert all_reduce %z on "tp" : tensor<f32, #dist<tp: P>> -> tensor<f32>
+    return %sum : tensor<f32>
+  }
+}

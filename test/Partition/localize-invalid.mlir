@@ -22,3 +22,10 @@ module @not_a_tensor {
     return
   }
 }
+
+// -----
+
+// expected-error @+1 {{is distributed over axis 'tp', which the module's dist.mesh does not have}}
+func.func @step(%x: tensor<8xf32, #dist<tp: S(0)>>) {
+  return
+}

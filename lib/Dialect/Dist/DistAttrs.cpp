@@ -60,10 +60,16 @@ void MeshAttr::print(AsmPrinter &printer) const {
 LogicalResult MeshAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit,
                                ArrayRef<StringAttr> axes,
                                ArrayRef<int64_t> sizes) {
+  int64_t ranks = 1;
   for (auto [k, axis] : llvm::enumerate(axes)) {
     if (sizes[k] < 1)
       return emit() << "mesh axis '" << axis.getValue() << "' has size "
                     << sizes[k] << "; it must be at least 1";
+    if (sizes[k] > DistDialect::kMostRanks / ranks)
+      return emit() << "mesh axis '" << axis.getValue() << "' of size "
+                    << sizes[k] << " makes more than "
+                    << DistDialect::kMostRanks << " ranks";
+    ranks *= sizes[k];
     if (llvm::is_contained(axes.take_front(k), axis))
       return emit() << "mesh axis '" << axis.getValue() << "' is named twice";
   }
@@ -119,6 +125,11 @@ static ParseResult parseState(AsmParser &parser, State &state) {
   if (*kind == State::S && succeeded(parser.parseOptionalColon()) &&
       parser.parseInteger(state.level))
     return failure();
+  if (state.where >= DistDialect::kMostRanks ||
+      state.level >= DistDialect::kMostRanks)
+    return parser.emitError(loc)
+           << "state " << state.str() << " has a number above "
+           << DistDialect::kMostRanks - 1;
   if (state.where < 0 || state.level < 0)
     return parser.emitError(loc) << "state " << state.str()
                                  << " has a negative number; dimensions, "

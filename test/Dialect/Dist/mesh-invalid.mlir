@@ -27,3 +27,8 @@ module @no_size attributes {dist.mesh = #dist.mesh<tp>} {
 // expected-error @+1 {{expected integer value}}
 module @no_number attributes {dist.mesh = #dist.mesh<tp = two>} {
 }
+
+// -----
+
+// expected-error @+1 {{mesh axis 'tp' of size 524289 makes more than 1048576 ranks}}
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 524289>} {}

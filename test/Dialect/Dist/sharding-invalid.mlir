@@ -90,3 +90,8 @@ func.func private @partial_sums_have_no_padding(tensor<9xf32, #dist<tp: P Z>>)
 
 // expected-error @+1 {{the padding of dimension 0 is stated twice}}
 func.func private @two_paddings(tensor<9xf32, #dist<dp: S(0) Z, tp: S(0:1) F>>)
+
+// -----
+
+// expected-error @+1 {{state A(2147483648) has a number above 1048575}}
+func.func private @no_such_stage(tensor<9xf32, #dist<pp: A(2147483648)>>)

@@ -30,6 +30,7 @@ def RT_Dialect : Dialect {
     (an argument attribute) and `rt.offsets` (one per tensor result of an op).
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral kScheduleAttr = "rt.schedule";
     static constexpr ::llvm::StringLiteral kOffsetAttr = "rt.offset";

@@ -1,0 +1,221 @@
+#include "test/Fuzz/ProgramText.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+namespace tessera::test {
+
+namespace {
+
+std::vector<std::string> linesOf(const std::string &text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);)
+    lines.push_back(line);
+  return lines;
+}
+
+std::string join(const std::vector<std::string> &lines) {
+  std::string text;
+  for (const std::string &line : lines)
+    text += line + "\n";
+  return text;
+}
+
+/// `--dist-distribute=mesh=tp=2` and `--dist-distribute="mesh=tp=2 zero"` as
+/// `dist-distribute{mesh=tp=2 zero}`; "" of what is no flag.
+std::string pipelineOf(std::string word) {
+  if (word.rfind("--", 0) != 0)
+    return "";
+  word = word.substr(2);
+  word.erase(std::remove(word.begin(), word.end(), '"'), word.end());
+  word.erase(std::remove(word.begin(), word.end(), '\''), word.end());
+  size_t equals = word.find('=');
+  if (equals == std::string::npos)
+    return word;
+  return word.substr(0, equals) + "{" + word.substr(equals + 1) + "}";
+}
+
+/// The flags of the first command of a test that runs tessera-opt.
+std::vector<std::string> passesOf(const std::vector<std::string> &lines) {
+  static const std::regex flag(R"(--[a-z0-9-]+(=("[^"]*"|'[^']*'|[^\s"']*))?)");
+  std::vector<std::string> passes;
+  for (const std::string &line : lines) {
+    if (line.find("RUN:") == std::string::npos ||
+        line.find("tessera-opt") == std::string::npos)
+      continue;
+    std::string command = line.substr(0, line.find('|'));
+    for (std::sregex_iterator at(command.begin(), command.end(), flag), end;
+         at != end; ++at)
+      if (std::string pass = pipelineOf(at->str()); !pass.empty())
+        passes.push_back(pass);
+    break;
+  }
+  return passes;
+}
+
+class Mutator {
+public:
+  Mutator(const ProgramText &program, const std::vector<ProgramText> &others,
+          std::mt19937 &rng)
+      : lines(linesOf(program.text)), others(others), rng(rng) {}
+
+  std::string run() {
+    // Most programs with several changes do not even parse.
+    do
+      change();
+    while (!lines.empty() && below(4) == 0);
+    return join(lines);
+  }
+
+private:
+  size_t below(size_t count) {
+    return std::uniform_int_distribution<size_t>(0, count - 1)(rng);
+  }
+  std::string &anyLine() { return lines[below(lines.size())]; }
+  template <class Words> std::string anyOf(const Words &words) {
+    return words[below(std::size(words))];
+  }
+
+  void change();
+  void replaceMatch(const std::regex &pattern,
+                    const std::vector<std::string> &words);
+  std::string number();
+  std::string lineOfOther();
+
+  std::vector<std::string> lines;
+  const std::vector<ProgramText> &others;
+  std::mt19937 &rng;
+};
+
+/// Replaces one match of a pattern in some line by one of the words.
+void Mutator::replaceMatch(const std::regex &pattern,
+                           const std::vector<std::string> &words) {
+  for (int tries = 0; tries < 8; ++tries) {
+    std::string &line = anyLine();
+    std::vector<std::pair<size_t, size_t>> found;
+    for (std::sregex_iterator at(line.begin(), line.end(), pattern), end;
+         at != end; ++at)
+      // MLIR's parser makes room for as many results as `%x#N` names.
+      if (at->position() == 0 || line[at->position() - 1] != '#')
+        found.push_back({at->position(), at->length()});
+    if (found.empty())
+      continue;
+    auto [position, length] = found[below(found.size())];
+    line.replace(position, length, anyOf(words));
+    return;
+  }
+}
+
+std::string Mutator::number() {
+  static const char *const kinds[] = {
+      "0",  "1",   "2",          "3",          "-1",
+      "7",  "16",  "1000000007", "2147483647", "2147483648",
+      "64", "255", "4294967296", "-2",         "9223372036854775807"};
+  return anyOf(kinds);
+}
+
+std::string Mutator::lineOfOther() {
+  std::vector<std::string> other = linesOf(others[below(others.size())].text);
+  return other.empty() ? "" : other[below(other.size())];
+}
+
+void Mutator::change() {
+  static const std::regex digits(R"(\d+)"),
+      type(R"(\b(f32|f64|bf16|i32|i64)\b)"),
+      state(R"(\b(I|R|P|M|S\(\d\)|A\(\d\))( [ZNF])?)"),
+      value(R"(%[A-Za-z0-9_#]+)"), axis(R"(\b(dp|tp|pp|cp|ep)\b)"),
+      name(R"(\b(nn|rt|dist)\.[a-z_]+)");
+  switch (below(12)) {
+  case 0:
+    lines.erase(lines.begin() + below(lines.size()));
+    return;
+  case 1:
+    std::swap(anyLine(), anyLine());
+    return;
+  case 2:
+    lines.insert(lines.begin() + below(lines.size()), anyLine());
+    return;
+  case 3:
+    lines.insert(lines.begin() + below(lines.size()), lineOfOther());
+    return;
+  case 4:
+  case 5:
+    return replaceMatch(digits, {number()});
+  case 6:
+    return replaceMatch(type, {"f32", "f64", "bf16", "i32", "i64", "i1"});
+  case 7:
+    return replaceMatch(state,
+                        {"I", "R", "P", "M", "S(0)", "S(1)", "S(2)", "S(0:1)",
+                         "A(0)", "A(1)", "A(7)", "S(0) Z", "S(1) N", "S(0) F"});
+  case 8: {
+    std::vector<std::string> words;
+    static const std::regex anyValue(R"(%[A-Za-z0-9_]+)");
+    for (const std::string &line : lines)
+      for (std::sregex_iterator at(line.begin(), line.end(), anyValue), end;
+           at != end; ++at)
+        words.push_back(at->str());
+    if (!words.empty())
+      replaceMatch(value, {anyOf(words)});
+    return;
+  }
+  case 9:
+    return replaceMatch(axis, {"dp", "tp", "pp", "cp", "ep"});
+  case 10: {
+    static const std::regex anyName(R"(\b(nn|rt|dist)\.[a-z_]+)");
+    std::smatch found;
+    std::string other = lineOfOther();
+    if (std::regex_search(other, found, anyName))
+      replaceMatch(name, {found.str()});
+    return;
+  }
+  default: {
+    std::string &line = anyLine();
+    if (!line.empty())
+      line.erase(below(line.size()), 1 + below(8));
+  }
+  }
+}
+
+} // namespace
+
+std::vector<ProgramText> programsBelow(const std::string &folder) {
+  std::vector<std::string> paths;
+  for (const auto &entry :
+       std::filesystem::recursive_directory_iterator(folder))
+    if (entry.path().extension() == ".mlir")
+      paths.push_back(entry.path().string());
+  std::sort(paths.begin(), paths.end());
+  std::vector<ProgramText> programs;
+  for (const std::string &path : paths) {
+    std::ifstream file(path);
+    std::vector<std::string> lines, program;
+    for (std::string line; std::getline(file, line);)
+      lines.push_back(line);
+    std::vector<std::string> passes = passesOf(lines);
+    lines.push_back("// -----");
+    for (const std::string &line : lines) {
+      if (line.rfind("// -----", 0) != 0) {
+        // Comments would take most of the changes.
+        if (line.find_first_not_of(" ") != std::string::npos &&
+            line.compare(line.find_first_not_of(" "), 2, "//") != 0)
+          program.push_back(line);
+        continue;
+      }
+      if (!program.empty())
+        programs.push_back({path, join(program), passes});
+      program.clear();
+    }
+  }
+  return programs;
+}
+
+std::string mutated(const ProgramText &program,
+                    const std::vector<ProgramText> &others, std::mt19937 &rng) {
+  return Mutator(program, others, rng).run();
+}
+
+} // namespace tessera::test

@@ -1,0 +1,29 @@
+//===- ProgramText.h - programs of the tests, and their mutants -*- C++ -*-===//
+// Text in, text out: lines deleted, doubled and swapped, numbers, types, states
+// and operands changed.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_TEST_FUZZ_PROGRAMTEXT_H
+#define TESSERA_TEST_FUZZ_PROGRAMTEXT_H
+
+#include <random>
+#include <string>
+#include <vector>
+
+namespace tessera::test {
+
+/// One program of a test, and the passes that the test runs on it.
+struct ProgramText {
+  std::string file, text;
+  std::vector<std::string> passes; ///< as pipelines, `rt-plan-memory`
+};
+
+/// All programs of the .mlir files below a folder, cut at `// -----`.
+std::vector<ProgramText> programsBelow(const std::string &folder);
+
+/// A program with one change or a few.
+std::string mutated(const ProgramText &program,
+                    const std::vector<ProgramText> &others, std::mt19937 &rng);
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_FUZZ_PROGRAMTEXT_H
