@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs every test; the last line adds them up. With --full, before that, every combination of
-# strategies in test/Matrix/matrix.txt and 100 random configurations, each failure printed as a command, and all mutants
+# strategies in test/Matrix/matrix.txt and 300 random configurations, each failure printed as a command, and all mutants
 # of test/Mutation.
 set -euo pipefail
 full=
@@ -21,7 +21,7 @@ if [ -n "$full" ]; then
   echo "check: verifying combinations"
   python3 test/Matrix/matrix.py || code=1
   echo "check: verifying random configurations"
-  python3 test/Matrix/random_configurations.py || code=1
+  python3 test/Matrix/random_configurations.py --count 300 || code=1
   echo "check: judging mutants"
   build/bin/MutationTest --whole || code=1
 fi
