@@ -144,10 +144,9 @@ bool tessera::compileShrunk(const DriverOptions &options, Precision precision,
   plan.debugging.keepValues = true;
   plan.debugging.poisonPadding = true;
   // A small epsilon makes AdamW's first steps signs of gradients: of those that
-  // bf16, or f32 in a program of full size, barely resolves, either sign. A
-  // large one keeps what is compared proportional to the gradients.
-  if (precision == Precision::BF16 ||
-      (precision == Precision::F32 && options.isProgram()))
+  // f32 or bf16 barely resolves, either sign. A large one keeps what is compared
+  // proportional to the gradients; f64 has the real one.
+  if (precision != Precision::F64)
     plan.optimizer.epsilon = kGradientScale;
   return succeeded(compileToArtifact(**module, plan, path));
 }
