@@ -106,37 +106,35 @@ std::pair<int64_t, int64_t> scoreOf(const PaddingStep &step) {
 
 } // namespace
 
+/// What a return or a yield passes on; what is returned must be zero.
+std::optional<PaddingStep> PaddingFlow::passOn(Operation *op,
+                                               OperandPaddings operands) const {
+  PaddingStep step;
+  for (auto [k, value] : llvm::enumerate(op->getOperands())) {
+    DimPaddings result;
+    for (int64_t dim : paddedDims(value)) {
+      result.push_back({dim, paddingIn(operands[k], dim)});
+      if (isa<func::ReturnOp>(op) && result.back().padding != Padding::Zero)
+        return std::nullopt;
+    }
+    step.results.push_back(std::move(result));
+  }
+  return step;
+}
+
 /// Fails where the op is refused.
 std::optional<PaddingStep> PaddingFlow::judge(Operation *op,
                                               OperandPaddings operands) const {
+  if (isa<func::ReturnOp, nn::YieldOp>(op))
+    return passOn(op, operands);
   PaddingStep step;
-  auto paddingIn = [&](size_t k, int64_t dim) {
-    for (const DimPadding &p : operands[k])
-      if (p.dim == dim)
-        return p.padding;
-    return Padding::Any;
-  };
-  if (isa<func::ReturnOp, nn::YieldOp>(op)) {
-    for (auto [k, value] : llvm::enumerate(op->getOperands())) {
-      DimPaddings result;
-      for (int64_t dim : paddedDims(value)) {
-        result.push_back({dim, paddingIn(k, dim)});
-        if (isa<func::ReturnOp>(op) && result.back().padding != Padding::Zero)
-          return std::nullopt;
-      }
-      step.results.push_back(std::move(result));
-    }
-    return step;
-  }
-  if (!isa<ConvertOp, DistributableOpInterface>(op)) {
-    for (Value result : op->getResults())
-      step.results.push_back(DimPaddings(dist::paddingsOf(result.getType())));
-    return step;
-  }
+  bool isTyped = isa<ConvertOp, DistributableOpInterface>(op);
   std::string why;
-  for (unsigned r = 0; r < op->getNumResults(); ++r) {
+  for (OpResult value : op->getResults()) {
     std::optional<DimPaddings> result =
-        inferPaddings(op, r, operands, mesh, why);
+        isTyped
+            ? inferPaddings(op, value.getResultNumber(), operands, mesh, why)
+            : DimPaddings(dist::paddingsOf(value.getType()));
     if (!result)
       return std::nullopt;
     step.results.push_back(std::move(*result));

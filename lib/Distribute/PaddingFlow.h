@@ -79,6 +79,8 @@ private:
   dist::DimPaddings paddingsOf(const Trial &trial, mlir::Value value) const;
   std::optional<PaddingStep> read(size_t step, const MaskSites &sites,
                                   const Trial &trial) const;
+  std::optional<PaddingStep> passOn(mlir::Operation *op,
+                                    dist::OperandPaddings operands) const;
   std::optional<PaddingStep> judge(mlir::Operation *op,
                                    dist::OperandPaddings operands) const;
   void addUsers(mlir::Value value, std::set<size_t> &affected) const;

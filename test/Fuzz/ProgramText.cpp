@@ -81,6 +81,8 @@ private:
   }
 
   void change();
+  void replaceOperand();
+  void replaceName();
   void replaceMatch(const std::regex &pattern,
                     const std::vector<std::string> &words);
   std::string number();
@@ -123,12 +125,32 @@ std::string Mutator::lineOfOther() {
   return other.empty() ? "" : other[below(other.size())];
 }
 
+/// Reads another value of the program.
+void Mutator::replaceOperand() {
+  static const std::regex value(R"(%[A-Za-z0-9_]+)");
+  std::vector<std::string> words;
+  for (const std::string &line : lines)
+    for (std::sregex_iterator at(line.begin(), line.end(), value), end;
+         at != end; ++at)
+      words.push_back(at->str());
+  if (!words.empty())
+    replaceMatch(value, {anyOf(words)});
+}
+
+/// Names the op or attribute of another program.
+void Mutator::replaceName() {
+  static const std::regex name(R"(\b(nn|rt|dist)\.[a-z_]+)");
+  std::smatch found;
+  std::string other = lineOfOther();
+  if (std::regex_search(other, found, name))
+    replaceMatch(name, {found.str()});
+}
+
 void Mutator::change() {
   static const std::regex digits(R"(\d+)"),
       type(R"(\b(f32|f64|bf16|i32|i64)\b)"),
       state(R"(\b(I|R|P|M|S\(\d\)|A\(\d\))( [ZNF])?)"),
-      value(R"(%[A-Za-z0-9_#]+)"), axis(R"(\b(dp|tp|pp|cp|ep)\b)"),
-      name(R"(\b(nn|rt|dist)\.[a-z_]+)");
+      axis(R"(\b(dp|tp|pp|cp|ep)\b)");
   switch (below(12)) {
   case 0:
     lines.erase(lines.begin() + below(lines.size()));
@@ -151,32 +173,15 @@ void Mutator::change() {
     return replaceMatch(state,
                         {"I", "R", "P", "M", "S(0)", "S(1)", "S(2)", "S(0:1)",
                          "A(0)", "A(1)", "A(7)", "S(0) Z", "S(1) N", "S(0) F"});
-  case 8: {
-    std::vector<std::string> words;
-    static const std::regex anyValue(R"(%[A-Za-z0-9_]+)");
-    for (const std::string &line : lines)
-      for (std::sregex_iterator at(line.begin(), line.end(), anyValue), end;
-           at != end; ++at)
-        words.push_back(at->str());
-    if (!words.empty())
-      replaceMatch(value, {anyOf(words)});
-    return;
-  }
+  case 8:
+    return replaceOperand();
   case 9:
     return replaceMatch(axis, {"dp", "tp", "pp", "cp", "ep"});
-  case 10: {
-    static const std::regex anyName(R"(\b(nn|rt|dist)\.[a-z_]+)");
-    std::smatch found;
-    std::string other = lineOfOther();
-    if (std::regex_search(other, found, anyName))
-      replaceMatch(name, {found.str()});
-    return;
-  }
-  default: {
-    std::string &line = anyLine();
-    if (!line.empty())
+  case 10:
+    return replaceName();
+  default:
+    if (std::string &line = anyLine(); !line.empty())
       line.erase(below(line.size()), 1 + below(8));
-  }
   }
 }
 

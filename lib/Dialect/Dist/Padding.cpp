@@ -112,7 +112,7 @@ SmallVector<int64_t> tessera::dist::paddedDims(RankedTensorType type,
   return dims;
 }
 
-static Padding paddingIn(ArrayRef<DimPadding> paddings, int64_t dim) {
+Padding tessera::dist::paddingIn(ArrayRef<DimPadding> paddings, int64_t dim) {
   for (const DimPadding &p : paddings)
     if (p.dim == dim)
       return p.padding;

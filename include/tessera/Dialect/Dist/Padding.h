@@ -82,7 +82,9 @@ bool isPadded(mlir::RankedTensorType type, int64_t dim, MeshAttr mesh);
 /// The dimensions of which some rank holds padding.
 llvm::SmallVector<int64_t> paddedDims(mlir::RankedTensorType type,
                                       MeshAttr mesh);
-/// What a type says of the padding of a dimension; X where it says nothing.
+/// What a list says of the padding of a dimension; X where it says nothing.
+Padding paddingIn(llvm::ArrayRef<DimPadding> paddings, int64_t dim);
+/// What a type says of it.
 Padding paddingOf(mlir::Type type, int64_t dim);
 /// The paddings that a type states.
 llvm::ArrayRef<DimPadding> paddingsOf(mlir::Type type);
