@@ -8,10 +8,14 @@
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 
-#include <omp.h>
 #include <vector>
 
 using namespace tessera;
+
+// As omp.h declares them: a compiler that has another OpenMP library than
+// oneDNN has another header, or none.
+extern "C" int omp_get_max_threads() noexcept;
+extern "C" void omp_set_num_threads(int threads) noexcept;
 
 namespace {
 /// oneDNN takes its number of threads from OpenMP's setting, which belongs to
