@@ -20,20 +20,7 @@ constexpr std::chrono::seconds patience{2};
 constexpr std::chrono::milliseconds answerTime{1000};
 // What the end of a healthy session waits for the others.
 constexpr std::chrono::seconds goodbyeTime{10};
-
-enum Kind : int64_t { Failed, Where, Here, Goodbye };
 } // namespace
-
-struct ProcessWorld::Message {
-  int64_t kind = 0;
-  int64_t code = 0;                       ///< Failed: a tsr_status
-  int64_t op = -1, inside = 0, round = 0; ///< Here
-  int64_t sent[2] = {0, 0};               ///< Here, by lane
-  int64_t works = 0;                      ///< Here: on files
-  int64_t waitsFor[2] = {-1, -1};         ///< Here, by lane; -1: nobody
-  int64_t axes[2] = {0, 0};               ///< Here, by lane: of that call
-  int64_t textBytes = 0;
-};
 
 ProcessWorld::ProcessWorld(ProcessLinks given, ProcessWorldOptions options)
     : links(std::move(given)), settings(std::move(options)),
@@ -46,7 +33,7 @@ ProcessWorld::~ProcessWorld() {
   own.inside.store(false);
   for (size_t peer = 0; peer < others.size(); ++peer) {
     tellFailure(static_cast<int64_t>(peer));
-    Message goodbye{Goodbye};
+    ControlMessage goodbye{ControlMessage::Goodbye};
     goodbye.round = INT64_MAX;
     for (int lane : {0, 1})
       goodbye.sent[lane] = others[peer].sent[lane].load();
@@ -77,19 +64,15 @@ void ProcessWorld::entered() {
 }
 
 /// Best effort: a peer that cannot be told is gone, and noticed as such.
-void ProcessWorld::tell(int64_t peer, const Message &message,
+void ProcessWorld::tell(int64_t peer, const ControlMessage &message,
                         const std::string &text) {
   const Socket &socket = links.peers[peer].control;
   // Who said goodbye still waits for ours.
   if (!socket || (others[peer].gone.load() && !others[peer].goodbye.load()))
     return;
-  Message sent = message;
-  sent.textBytes = static_cast<int64_t>(text.size());
-  std::string bytes(reinterpret_cast<const char *>(&sent), sizeof sent);
-  bytes += text;
   std::lock_guard<std::mutex> lock(telling);
   try {
-    sendAll(socket, bytes.data(), bytes.size(), Clock::now() + patience);
+    sendControl(socket, message, text, Clock::now() + patience);
   } catch (const Error &) {
   }
 }
@@ -97,7 +80,7 @@ void ProcessWorld::tell(int64_t peer, const Message &message,
 /// A peer must not take for the cause that this rank gave up.
 void ProcessWorld::tellFailure(int64_t peer) {
   if (failed())
-    tell(peer, {Failed, failure().code}, failure().message);
+    tell(peer, {ControlMessage::Failed, failure().code}, failure().message);
 }
 
 void ProcessWorld::abort(const Status &status) {
@@ -126,24 +109,19 @@ void ProcessWorld::listen() {
 }
 
 void ProcessWorld::take(int64_t peer) {
-  constexpr int64_t longest = 1 << 20;
-  const Socket &socket = links.peers[peer].control;
-  Message message;
+  ControlMessage message;
   std::string text;
   try {
-    receiveAll(socket, &message, sizeof message, Clock::now() + patience);
-    if (message.textBytes < 0 || message.textBytes > longest)
-      return lost(peer);
-    text.resize(message.textBytes);
-    receiveAll(socket, text.data(), text.size(), Clock::now() + patience);
+    message = receiveControl(links.peers[peer].control, &text,
+                             Clock::now() + patience);
   } catch (const Error &) {
     return lost(peer);
   }
   handle(peer, message, text);
 }
 
-ProcessWorld::Message ProcessWorld::here(int64_t peer) const {
-  Message message{Here};
+ControlMessage ProcessWorld::here(int64_t peer) const {
+  ControlMessage message{ControlMessage::Here};
   // In this order: a rank enters a round, sends its frames, and leaves.
   message.round = own.round.load();
   message.inside = own.inside.load();
@@ -158,7 +136,7 @@ ProcessWorld::Message ProcessWorld::here(int64_t peer) const {
 }
 
 /// Takes what a peer says of itself: Here or Goodbye.
-void ProcessWorld::keep(int64_t peer, const Message &message) {
+void ProcessWorld::keep(int64_t peer, const ControlMessage &message) {
   Other &other = others[peer];
   std::lock_guard<std::mutex> lock(other.answering);
   Answer &answer = other.answer;
@@ -166,38 +144,29 @@ void ProcessWorld::keep(int64_t peer, const Message &message) {
   answer.place = {message.inside != 0, message.op};
   answer.round = message.round;
   for (int lane : {0, 1}) {
-    auto size = static_cast<int64_t>(others.size());
-    int64_t next = message.waitsFor[lane];
     answer.sentToUs[lane] = message.sent[lane];
-    answer.waitsFor[lane] = next >= 0 && next < size ? next : -1;
+    answer.waitsFor[lane] = message.waitsForOf(lane, others.size());
     answer.axes[lane] = message.axes[lane];
   }
   if (message.works)
     answer.workedAt = Clock::now();
 }
 
-static tsr_status codeOf(int64_t code) {
-  bool isKnown = code >= TSR_INVALID_ARGUMENT && code <= TSR_INTERNAL;
-  return isKnown ? static_cast<tsr_status>(code) : TSR_INTERNAL;
-}
-
-void ProcessWorld::handle(int64_t peer, const Message &message,
+void ProcessWorld::handle(int64_t peer, const ControlMessage &message,
                           const std::string &text) {
   switch (message.kind) {
-  case Failed:
-    first.record({codeOf(message.code), text});
+  case ControlMessage::Failed:
+    first.record({message.status(), text});
     return;
-  case Where:
+  case ControlMessage::Where:
     tellFailure(peer);
     return tell(peer, here(peer), "");
-  case Here:
+  case ControlMessage::Here:
     return keep(peer, message);
-  case Goodbye:
+  case ControlMessage::Goodbye:
     keep(peer, message);
     others[peer].gone = others[peer].goodbye = true; // goodbye first: see tell
     return;
-  default:
-    return lost(peer);
   }
 }
 
@@ -236,7 +205,9 @@ void ProcessWorld::waits(Lane lane, int64_t peer, int64_t op, int64_t axes) {
   wait.peer = peer;
 }
 
-void ProcessWorld::ask(int64_t peer) { tell(peer, {Where}, ""); }
+void ProcessWorld::ask(int64_t peer) {
+  tell(peer, {ControlMessage::Where}, "");
+}
 
 ProcessWorld::Answer ProcessWorld::answerOf(int64_t peer) {
   std::lock_guard<std::mutex> lock(others[peer].answering);

@@ -9,6 +9,7 @@
 #include "runtime/artifact/Metadata.h"
 #include "runtime/collectives/Diagnosis.h"
 #include "runtime/collectives/FirstFailure.h"
+#include "runtime/collectives/process/Frames.h"
 #include "runtime/collectives/process/ProcessRendezvous.h"
 
 #include <deque>
@@ -108,19 +109,20 @@ private:
     std::mutex answering;
     Answer answer;
   };
-  struct Message;
   Answer answerOf(int64_t peer);
   bool hasAnswered(int64_t peer, Answer *answer);
   Whereabouts whereIs(int64_t peer, Lane lane);
   Whereabouts whereabouts(const Answer &answer, Lane lane) const;
-  Message here(int64_t peer) const;
-  void keep(int64_t peer, const Message &message);
+  ControlMessage here(int64_t peer) const;
+  void keep(int64_t peer, const ControlMessage &message);
   std::string describeOwn() const;
   void listen();
   void take(int64_t peer);
-  void handle(int64_t peer, const Message &message, const std::string &text);
+  void handle(int64_t peer, const ControlMessage &message,
+              const std::string &text);
   void lost(int64_t peer);
-  void tell(int64_t peer, const Message &message, const std::string &text);
+  void tell(int64_t peer, const ControlMessage &message,
+            const std::string &text);
   void tellFailure(int64_t peer);
   void waitForGoodbyes() const;
 

@@ -1,5 +1,7 @@
 #include "runtime/collectives/process/TcpExchange.h"
 
+#include "runtime/collectives/process/Frames.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -22,51 +24,10 @@ constexpr int questions = 4;
 // What a lost connection waits for the control connection's word about it.
 constexpr std::chrono::milliseconds lastWords{1000};
 
-constexpr uint64_t frameMagic = 0x5453523146524D45; // "TSR1FRME"
-
-/// Precedes the bytes of a call.
-struct Frame {
-  uint64_t magic = frameMagic;
-  char kind[16] = {};
-  int64_t op, axes, count, dtype, reduction, outer, rows, gathersOuter, root;
-};
-
-Frame frameOf(const Offer &offer) {
-  Frame frame{};
-  frame.magic = frameMagic;
-  std::strncpy(frame.kind, offer.kind, sizeof frame.kind - 1);
-  frame.op = offer.call.op;
-  frame.axes = offer.call.axes;
-  frame.count = offer.call.count;
-  frame.dtype = offer.call.dtype;
-  frame.reduction = offer.call.reduction;
-  frame.outer = offer.call.outer;
-  frame.rows = offer.call.rows;
-  frame.gathersOuter = offer.call.gathersOuter;
-  frame.root = offer.root;
-  return frame;
-}
-
-/// `kind` points into the frame.
-Offer offerOf(const Frame &frame) {
-  Offer offer;
-  offer.kind = frame.kind;
-  offer.call.op = frame.op;
-  offer.call.axes = frame.axes;
-  offer.call.count = frame.count;
-  offer.call.dtype = static_cast<int>(frame.dtype);
-  offer.call.reduction = static_cast<int>(frame.reduction);
-  offer.call.outer = frame.outer;
-  offer.call.rows = frame.rows;
-  offer.call.gathersOuter = frame.gathersOuter != 0;
-  offer.root = frame.root;
-  return offer;
-}
-
 /// One peer's part of a call.
 struct Partner {
   const Transfer &transfer;
-  Frame sent, got{};
+  CallFrame sent, got{};
   int64_t out = 0, in = 0; ///< bytes done, the frame's first
   bool broken = false;
 
@@ -173,9 +134,8 @@ void Exchange::pull(Partner &partner) {
 
 void Exchange::arrived(Partner &partner) {
   world.countReceived(partner.transfer.peer, call.lane);
-  partner.got.kind[sizeof partner.got.kind - 1] = 0;
   std::string why =
-      partner.got.magic == frameMagic
+      isFrame(partner.got)
           ? call.objection(world, call, offerOf(partner.got),
                            partner.transfer.peer)
           : concat("rank ", partner.transfer.peer, " sent what is no frame");
