@@ -53,11 +53,13 @@ static FileTensor parseEntry(const JsonView &view, const InputFile &file,
   std::vector<int64_t> range = offsets.integers(0, file.size() - begin);
   if (range.size() != 2 || range[0] > range[1])
     offsets.refuse("must be [begin, end]");
-  uint64_t expected = anyElementBytes(tensor.dtype);
-  bool known = expected != 0;
+  bool known = anyElementBytes(tensor.dtype) != 0;
+  // Elements of an unknown type have at least some bits.
+  uint64_t expected = known ? anyElementBytes(tensor.dtype) : 1;
   for (int64_t size : tensor.shape)
     if (__builtin_mul_overflow(expected, static_cast<uint64_t>(size),
-                               &expected))
+                               &expected) ||
+        expected > INT64_MAX)
       view.at("shape").refuse("has too many elements");
   tensor.file = &file;
   tensor.offset = begin + range[0];
@@ -77,9 +79,12 @@ SafetensorsFile::SafetensorsFile(const std::string &path) : input(path) {
   if (!parsed.is_object())
     root.refuse("must be an object");
   uint64_t begin = sizeof(uint64_t) + header.size();
-  for (const auto &[name, value] : parsed.items())
+  for (const auto &[name, value] : parsed.items()) {
+    if (name.find('\0') != std::string::npos)
+      root.refuse("has a name with a zero byte; write it with other names");
     if (name != "__metadata__")
       entries.emplace(name, parseEntry(root.at(name.c_str()), input, begin));
+  }
 }
 
 const FileTensor *SafetensorsFile::find(const std::string &name) const {
