@@ -46,7 +46,9 @@ std::vector<Entry> tableAt(std::string_view code, uint64_t offset,
   return entries;
 }
 
-/// Whether the dynamic symbol table defines `name`: what dlsym would find.
+/// Whether the dynamic symbol table defines `name`: what dlsym would find. A
+/// file has one; more of them would be read for a time that grows with the
+/// square of the file.
 bool definesSymbol(std::string_view code, std::string_view name) {
   auto header = readAt<Elf64_Ehdr>(code, 0);
   auto sections = tableAt<Elf64_Shdr>(code, header.e_shoff, header.e_shnum);
@@ -55,7 +57,7 @@ bool definesSymbol(std::string_view code, std::string_view name) {
       continue;
     const Elf64_Shdr &strings = sections[section.sh_link];
     if (!lies(code, strings.sh_offset, strings.sh_size))
-      continue;
+      return false;
     std::string_view names = code.substr(strings.sh_offset, strings.sh_size);
     for (const Elf64_Sym &symbol : tableAt<Elf64_Sym>(
              code, section.sh_offset, section.sh_size / sizeof(Elf64_Sym)))
@@ -63,6 +65,7 @@ bool definesSymbol(std::string_view code, std::string_view name) {
           names.compare(symbol.st_name, name.size() + 1,
                         std::string(name) + '\0') == 0)
         return true;
+    return false;
   }
   return false;
 }

@@ -2,6 +2,7 @@
 #include "tessera/abi.h"
 #include "test/Runtime/fixture/Fixture.h"
 
+#include <algorithm>
 #include <cstring>
 #include <elf.h>
 #include <filesystem>
@@ -149,6 +150,24 @@ TEST_F(ArtifactFile, CodeThatIsNotAProgram) {
   std::string foreign = code;
   foreign[offsetof(Elf64_Ehdr, e_machine)] ^= 64;
   EXPECT_EQ(load(artifactOf(metadata, foreign)), TSR_CORRUPT);
+}
+
+/// A shared object has one symbol table. If all of many were read, each as long
+/// as the file, the time would grow with the square of its size.
+TEST_F(ArtifactFile, SecondSymbolTableIsNotRead) {
+  std::string code = codeOf(2, 2);
+  Elf64_Ehdr header;
+  std::memcpy(&header, code.data(), sizeof header);
+  auto *sections = reinterpret_cast<Elf64_Shdr *>(&code[header.e_shoff]);
+  auto *end = sections + header.e_shnum;
+  auto *first = std::find_if(sections, end, [](const Elf64_Shdr &section) {
+    return section.sh_type == SHT_DYNSYM;
+  });
+  ASSERT_LT(first, end - 1);
+  end[-1] = *first;
+  first->sh_size = sizeof(Elf64_Sym);
+  EXPECT_EQ(load(artifactOf(metadataOf(2, 2).dump(), code)), TSR_CORRUPT);
+  EXPECT_CONTAINS(tsr_last_error(), "has no 'tsr_program_step'");
 }
 
 /// Each entry of the metadata removed, and replaced by values of other types.
