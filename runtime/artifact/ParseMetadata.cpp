@@ -131,6 +131,7 @@ void parsePlace(const JsonView &entry, const Metadata &metadata,
   }
   JsonView offsets = entry.at("offsets");
   tensor.stageOffsets = offsets.integers(-1, metadata.arenaBytes);
+  std::vector<JsonView> items = offsets.items();
   int64_t stages = metadata.mesh.stages(), held = 0;
   if (static_cast<int64_t>(tensor.stageOffsets.size()) != stages)
     offsets.refuse(concat("has ", tensor.stageOffsets.size(),
@@ -138,7 +139,7 @@ void parsePlace(const JsonView &entry, const Metadata &metadata,
   for (int64_t stage = 0; stage < stages; ++stage)
     if (tensor.isAt(stage)) {
       ++held;
-      checkOffset(offsets.items()[stage], tensor, tensor.stageOffsets[stage],
+      checkOffset(items[stage], tensor, tensor.stageOffsets[stage],
                   metadata.arenaBytesAt(stage));
     }
   if (held == 0)
