@@ -1,0 +1,42 @@
+//===- ArtifactTarget.cpp - `.tsr` files, none of them loaded -------------===//
+#include "runtime/artifact/Artifact.h"
+#include "runtime/support/File.h"
+#include "test/Fuzz/Runtime/Fuzzed.h"
+
+#include <cstring>
+
+using namespace tessera;
+using namespace fuzzed;
+
+static void read(std::string_view content) {
+  MemoryFile file(content);
+  accepts([&] {
+    Artifact artifact = loadArtifact(file.path());
+    require(artifact.metadata && artifact.code, "an artifact has both parts");
+    require(artifact.text.size() <= content.size(), "the text is the file's");
+  });
+}
+
+/// With a header that is right for what follows, which a fuzzer hardly finds.
+/// `metadata_bytes` stays as it is if it can.
+static std::string repaired(std::string content) {
+  tsr_abi_header header;
+  std::memcpy(&header, content.data(), sizeof header);
+  std::memcpy(header.magic, TSR_ARTIFACT_MAGIC, sizeof header.magic);
+  uint64_t body = content.size() - sizeof header;
+  header.abi_version = TSR_ABI_VERSION;
+  header.header_bytes = sizeof header;
+  header.metadata_bytes %= body + 1;
+  header.code_bytes = body - header.metadata_bytes;
+  header.hash = hashBytes(content.data() + sizeof header, body);
+  std::memcpy(content.data(), &header, sizeof header);
+  return content;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  std::string content(reinterpret_cast<const char *>(data), size);
+  read(content);
+  if (size >= sizeof(tsr_abi_header))
+    read(repaired(std::move(content)));
+  return 0;
+}

@@ -1,0 +1,40 @@
+//===- DataTarget.cpp - files of tokens -----------------------------------===//
+// Five bytes of options, then the bytes of a file, or of two.
+#include "runtime/data/Data.h"
+#include "test/Fuzz/Runtime/Fuzzed.h"
+
+using namespace tessera;
+using namespace fuzzed;
+
+static void readBatches(const Data &data, const DataOptions &options) {
+  require(data.sequences() >= 1, "data has a sequence");
+  constexpr int64_t batch = 2;
+  std::vector<int32_t> tokens(batch * options.columns());
+  for (int64_t step : {int64_t(0), data.sequences(), INT64_MAX / 4})
+    accepts([&] {
+      data.batch(step, batch, tokens.data());
+      for (int32_t token : tokens)
+        require(token >= 0 && token < options.vocabulary,
+                "tokens are in the vocabulary");
+    });
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  Input input(data, size);
+  const char *formats[] = {"auto", "text", "uint16", "llmc"};
+  uint8_t flags = input.byte();
+  DataOptions options;
+  options.format = formats[flags % 4];
+  options.sequence = input.byte();
+  options.target = input.byte();
+  options.vocabulary = input.word();
+  std::string_view content = input.rest();
+  bool hasTwo = flags & 4;
+  MemoryFile first(content.substr(0, hasTwo ? content.size() / 2 : -1));
+  MemoryFile second(hasTwo ? content.substr(content.size() / 2) : "");
+  accepts([&] {
+    Data opened({first.path(), second.path()}, options);
+    readBatches(opened, options);
+  });
+  return 0;
+}
