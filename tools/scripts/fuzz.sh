@@ -43,7 +43,7 @@ for target in "${targets[@]}"; do
   found=$runs/findings/$target log=$runs/$target.log
   mkdir -p "$found" "$runs/corpus/$target"
   status=0
-  LLVM_PROFILE_FILE=$runs/$target.profraw "build-fuzz/bin/Fuzz$target" -max_total_time=$seconds -timeout=10 \
+  LLVM_PROFILE_FILE=$runs/$target.profraw "build-fuzz/bin/Fuzz$target" -max_total_time=$seconds -timeout=25 \
     -rss_limit_mb=2048 -dict=$folder/$target.dict -artifact_prefix="$found/" -print_final_stats=1 \
     "$runs/corpus/$target" "$folder/corpus/$target" >"$log" 2>&1 || status=$?
   executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
