@@ -5,29 +5,13 @@
 #include "test/Runtime/fixture/Fixture.h"
 #include "test/Runtime/fixture/FixtureLayout.h"
 
-#include <arpa/inet.h>
 #include <atomic>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <thread>
-#include <unistd.h>
 
 using namespace fixture;
 
 namespace {
-
-/// A port that was free a moment ago.
-std::string freeRendezvous() {
-  int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  socklen_t bytes = sizeof address;
-  auto *any = reinterpret_cast<sockaddr *>(&address);
-  bind(socket, any, bytes);
-  getsockname(socket, any, &bytes);
-  close(socket);
-  return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-}
 
 struct Processes {
   int dp = 2, tp = 2;

@@ -1,0 +1,149 @@
+//===- FaultTest.cpp - calls of libc that fail, one after the other -------===//
+// A run trains, saves and resumes while the n-th call of a function fails. It
+// must end with the right parameters or say why not, and what it saved before
+// must resume to the same bits.
+//
+//   FaultTests            some n of each function
+//   FaultTests --whole    every n, at most some hundred: check.sh --full
+//===----------------------------------------------------------------------===//
+#include "test/Runtime/faults/Witness.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+using namespace faults;
+using namespace std::chrono_literals;
+
+namespace {
+
+bool isWhole = false;
+
+struct Fault {
+  const char *function;
+  const char *kind;
+  /// What the caller must get over.
+  bool isHarmless = false;
+  /// So do all calls that follow.
+  bool isLasting = false;
+
+  std::string name() const {
+    return std::string(function) + "_" + kind + (isLasting ? "_lasting" : "");
+  }
+  std::string setting(long number) const {
+    return std::string("TESSERA_FAULT=") + function + ":" +
+           std::to_string(number) + (isLasting ? "+:" : ":") + kind;
+  }
+};
+
+/// The calls that fail: all, or some from the first to the last.
+std::vector<long> numbersUpTo(long calls) {
+  long most = std::min(calls, isWhole ? 200L : 8L);
+  std::set<long> numbers;
+  for (long i = 0; i < most; ++i)
+    numbers.insert(1 + (calls - 1) * i / std::max(most - 1, 1L));
+  return {numbers.begin(), numbers.end()};
+}
+
+/// A directory where runs save, and those runs.
+class Scene {
+public:
+  /// Of all processes, the given one has the setting.
+  std::vector<Outcome> runProcesses(int count, int chosen,
+                                    const std::string &setting) {
+    std::string rendezvous = fixture::freeRendezvous();
+    std::vector<std::unique_ptr<DriverProcess>> processes;
+    for (int rank = 0; rank < count; ++rank) {
+      std::vector<std::string> arguments = witness.files();
+      arguments.push_back(checkpoints());
+      if (count > 1)
+        arguments.insert(arguments.end(), {std::to_string(rank),
+                                           std::to_string(count), rendezvous});
+      std::vector<std::string> settings;
+      if (rank == chosen && !setting.empty())
+        settings.push_back(setting);
+      processes.push_back(std::make_unique<DriverProcess>(
+          arguments, settings, directory / std::to_string(rank)));
+    }
+    auto deadline = std::chrono::steady_clock::now() + 120s;
+    std::vector<Outcome> outcomes;
+    for (auto &process : processes)
+      outcomes.push_back(process->wait(deadline));
+    return outcomes;
+  }
+
+  void judge(const std::vector<Outcome> &outcomes) {
+    for (const Outcome &outcome : outcomes)
+      EXPECT_TRUE(witness.endedProperly(outcome));
+    std::string saved = outcomes[0].said("saved");
+    EXPECT_TRUE(witness.resumes(checkpoints(), saved.empty() ? 0 : stol(saved)))
+        << outcomes[0].describe();
+    EXPECT_TRUE(witness.isUsable(checkpoints()));
+    std::filesystem::remove_all(directory / "runs");
+  }
+
+private:
+  std::string checkpoints() const { return directory / "runs/checkpoints"; }
+
+  fixture::TemporaryDirectory directory;
+  Witness witness;
+};
+
+void failOneByOne(const Fault &fault, int processes, int chosen) {
+  Scene scene;
+  std::vector<Outcome> clean = scene.runProcesses(processes, chosen, "");
+  ASSERT_TRUE(clean[0].succeeded()) << clean[0].describe();
+  long calls = clean[chosen].calls[fault.function];
+  scene.judge(clean);
+  ASSERT_GT(calls, 0);
+  int fired = 0;
+  for (long number : numbersUpTo(calls)) {
+    SCOPED_TRACE(fault.setting(number));
+    auto outcomes =
+        scene.runProcesses(processes, chosen, fault.setting(number));
+    fired += outcomes[chosen].hasFired;
+    for (const Outcome &outcome : outcomes)
+      EXPECT_TRUE(outcome.succeeded() || !fault.isHarmless)
+          << outcome.describe();
+    scene.judge(outcomes);
+  }
+  EXPECT_GT(fired, 0);
+  std::printf("%s: %ld calls, %d failed\n", fault.name().c_str(), calls, fired);
+}
+
+class OneProcess : public ::testing::TestWithParam<Fault> {};
+TEST_P(OneProcess, EndsWellOrSaysWhy) { failOneByOne(GetParam(), 1, 0); }
+
+std::string nameOf(const ::testing::TestParamInfo<Fault> &info) {
+  return info.param.name();
+}
+INSTANTIATE_TEST_SUITE_P(
+    Faults, OneProcess,
+    ::testing::Values(
+        Fault{"write", "ENOSPC"}, Fault{"write", "EIO"},
+        Fault{"write", "ENOSPC", false, true}, Fault{"write", "short", true},
+        Fault{"write", "EINTR", true}, Fault{"pwrite", "ENOSPC"},
+        Fault{"pwrite", "short"}, Fault{"pread", "EIO"},
+        Fault{"pread", "short", true},
+        Fault{"fsync", "EIO"}, Fault{"fsync", "ENOSPC", false, true},
+        Fault{"rename", "EIO"}, Fault{"rename", "ENOSPC"},
+        Fault{"open", "EMFILE"}, Fault{"open", "EACCES"},
+        Fault{"open", "EMFILE", false, true}, Fault{"mkdir", "EACCES"},
+        Fault{"mmap", "ENOMEM"}, Fault{"malloc", "ENOMEM"},
+        Fault{"pthread_create", "EAGAIN"}),
+    nameOf);
+
+} // namespace
+
+int main(int argc, char **argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--whole") != 0) {
+      std::fprintf(stderr, "unknown argument '%s'\n", argv[i]);
+      return 2;
+    }
+    isWhole = true;
+  }
+  return RUN_ALL_TESTS();
+}
