@@ -118,7 +118,6 @@ void writeCheckpoint(const Session &session, Gathering &state,
   syncDirectory(scratch.path);
   owned.check(); // writing took its time
   replaceDirectory(scratch.path, concat(directory, "/", name));
-  syncDirectory(directory);
 }
 } // namespace
 

@@ -156,12 +156,25 @@ bool isFile(const std::string &path) {
   return fs::is_regular_file(path, ignored);
 }
 
+/// Where the name of a file or directory is kept.
+static std::string parentOf(const std::string &path) {
+  std::string parent = fs::path(path).parent_path();
+  return parent.empty() ? "." : parent;
+}
+
 void createDirectories(const std::string &path) {
+  if (isDirectory(path))
+    return;
+  std::string parent = parentOf(path);
+  if (parent != path)
+    createDirectories(parent);
   std::error_code code;
-  fs::create_directories(path, code);
+  bool isNew = fs::create_directory(path, code);
   if (code || !isDirectory(path))
     fail(TSR_IO, "cannot create directory '", path,
          "': ", code ? code.message() : "a file of that name exists");
+  if (isNew)
+    syncDirectory(parent);
 }
 
 void removeDirectory(const std::string &path) noexcept {
@@ -182,14 +195,17 @@ void syncDirectory(const std::string &path) {
 }
 
 void replaceDirectory(const std::string &from, const std::string &to) {
-  if (rename(from.c_str(), to.c_str()) == 0)
-    return;
-  bool exists = errno == ENOTEMPTY || errno == EEXIST;
-  if (exists && renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(),
-                          RENAME_EXCHANGE) == 0)
-    return removeDirectory(from);
-  fail(TSR_IO, "cannot rename '", from, "' to '", to,
-       "': ", std::strerror(errno));
+  bool isDone = rename(from.c_str(), to.c_str()) == 0;
+  bool exists = !isDone && (errno == ENOTEMPTY || errno == EEXIST);
+  if (exists)
+    isDone = renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(),
+                       RENAME_EXCHANGE) == 0;
+  if (!isDone)
+    fail(TSR_IO, "cannot rename '", from, "' to '", to,
+         "': ", std::strerror(errno));
+  syncDirectory(parentOf(to));
+  if (exists) // not earlier: after a power loss `to` may still lead to it
+    removeDirectory(from);
 }
 
 std::vector<std::string> listDirectory(const std::string &path) {

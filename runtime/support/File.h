@@ -67,13 +67,14 @@ private:
 
 bool isDirectory(const std::string &path);
 bool isFile(const std::string &path);
-/// Creates the missing parents, too.
+/// Creates the missing parents, too; all are durable.
 void createDirectories(const std::string &path);
 /// Removes a directory and the files in it; silent, for clean-up.
 void removeDirectory(const std::string &path) noexcept;
 /// Makes the names in a directory durable.
 void syncDirectory(const std::string &path);
-/// Moves `from` to `to`, atomically; an existing directory `to` is replaced.
+/// Moves `from` to `to`, atomically and durably; an existing directory `to` is
+/// replaced.
 void replaceDirectory(const std::string &from, const std::string &to);
 std::vector<std::string> listDirectory(const std::string &path);
 
