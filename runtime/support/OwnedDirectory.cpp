@@ -4,6 +4,7 @@
 #include "runtime/support/LockOwner.h"
 #include "runtime/support/Status.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -40,6 +41,15 @@ FileLock lockFile(int descriptor, const std::string &path) {
     return FileLock::Unsupported;
   fail(TSR_IO, "cannot lock '", path, "': ", std::strerror(code));
 }
+bool writeAtStart(int descriptor, const std::string &text) {
+  for (size_t at = 0; at < text.size();) {
+    ssize_t done = pwrite(descriptor, text.data() + at, text.size() - at, at);
+    if (done < 0 && errno != EINTR)
+      return false;
+    at += std::max<ssize_t>(done, 0);
+  }
+  return true;
+}
 } // namespace
 
 bool OwnedDirectory::Identity::operator==(const Identity &other) const {
@@ -73,8 +83,11 @@ OwnedDirectory::OwnedDirectory(const std::string &path) : name(path) {
 }
 
 OwnedDirectory::~OwnedDirectory() {
-  if (holdsPath() && content() == own)
-    unlink(lockPath().c_str());
+  try {
+    if (holdsPath() && content() == own)
+      unlink(lockPath().c_str());
+  } catch (...) { // who comes next finds the lock free
+  }
   release();
 }
 
@@ -103,10 +116,7 @@ bool OwnedDirectory::tryToLock() {
     return false;
   }
   own = self.text();
-  bool isWritten = ftruncate(descriptor, 0) == 0 &&
-                   pwrite(descriptor, own.data(), own.size(), 0) ==
-                       static_cast<ssize_t>(own.size());
-  if (!isWritten) {
+  if (ftruncate(descriptor, 0) != 0 || !writeAtStart(descriptor, own)) {
     int code = errno;
     unlink(path.c_str());
     fail(TSR_IO, "cannot write '", path, "': ", std::strerror(code));
@@ -124,8 +134,15 @@ bool OwnedDirectory::holdsPath() const {
 
 std::string OwnedDirectory::content() const {
   std::string text(4096, '\0');
-  ssize_t count = pread(descriptor, text.data(), text.size(), 0);
-  text.resize(count > 0 ? count : 0);
+  size_t size = 0;
+  ssize_t count;
+  do {
+    count = pread(descriptor, text.data() + size, text.size() - size, size);
+    size += std::max<ssize_t>(count, 0);
+  } while (count > 0 || (count < 0 && errno == EINTR));
+  if (count < 0)
+    fail(TSR_IO, "cannot read '", lockPath(), "': ", std::strerror(errno));
+  text.resize(size);
   return text;
 }
 
