@@ -7,8 +7,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <system_error>
+#include <exception>
 #include <thread>
+#include <utility>
 
 using namespace tessera;
 
@@ -48,9 +49,11 @@ public:
     started.notify_one();
   }
 
-  void finish() {
+  /// What its part has thrown; null: nothing.
+  std::exception_ptr finish() {
     while (finished.load(std::memory_order_acquire) != round)
       waitWhile(finished, round - 1);
+    return std::exchange(error, nullptr);
   }
 
 private:
@@ -59,7 +62,11 @@ private:
       waitWhile(started, seen);
       if (!task)
         return;
-      task(context, part);
+      try {
+        task(context, part);
+      } catch (...) {
+        error = std::current_exception();
+      }
       finished.store(seen + 1, std::memory_order_release);
       finished.notify_one();
     }
@@ -68,6 +75,7 @@ private:
   Task task = nullptr;
   const void *context = nullptr;
   int part = 0;
+  std::exception_ptr error;
   uint32_t round = 0; // of the caller
   alignas(64) std::atomic<uint32_t> started{0};
   alignas(64) std::atomic<uint32_t> finished{0};
@@ -89,7 +97,7 @@ int ThreadTeam::startWorkers(int wanted) {
   try {
     while (static_cast<int>(workers.size()) < wanted)
       workers.push_back(std::make_unique<Worker>());
-  } catch (const std::system_error &) {
+  } catch (const std::exception &) { // no thread, or no memory for one
     // The caller does what nobody else can.
   }
   return static_cast<int>(workers.size());
@@ -97,11 +105,22 @@ int ThreadTeam::startWorkers(int wanted) {
 
 void ThreadTeam::run(int parts, Task task, const void *context) {
   const int helpers = startWorkers(parts - 1);
+  std::exception_ptr error;
+  auto runHere = [&](int part) {
+    try {
+      task(context, part);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  };
   for (int i = 0; i < helpers; ++i)
     workers[i]->start(task, context, i + 1);
-  task(context, 0);
+  runHere(0);
   for (int part = helpers + 1; part < parts; ++part)
-    task(context, part);
+    runHere(part);
   for (int i = 0; i < helpers; ++i)
-    workers[i]->finish();
+    if (std::exception_ptr thrown = workers[i]->finish())
+      error = thrown;
+  if (error)
+    std::rethrow_exception(error);
 }

@@ -25,7 +25,8 @@ public:
 
   /// Runs task(context, part) for every part in [0, parts), each on its own
   /// thread, part 0 on the caller's. Parts for which the system gives no thread
-  /// run on the caller's too. The task must not throw.
+  /// run on the caller's too. What a part throws reaches the caller once all
+  /// have ended.
   void run(int parts, Task task, const void *context);
 
 private:

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -72,4 +73,19 @@ TEST(ThreadTeam, CallersHaveTeamsOfTheirOwn) {
   for (std::thread &thread : threads)
     thread.join();
   EXPECT_EQ(counts, std::vector<int64_t>(callers, 1500));
+}
+
+TEST(ThreadTeam, WhatAPartThrowsReachesTheCaller) {
+  for (int bad = 0; bad < 3; ++bad) {
+    std::atomic<int> others{0};
+    auto run = [&] {
+      inParallel(3, [&](int part) {
+        if (part == bad)
+          throw std::runtime_error("part");
+        ++others;
+      });
+    };
+    EXPECT_THROW(run(), std::runtime_error);
+    EXPECT_EQ(others, 2);
+  }
 }
