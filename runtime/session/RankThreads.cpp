@@ -16,14 +16,14 @@ struct RankThreads::State {
   std::mutex mutex;
   std::condition_variable wake, done;
   std::chrono::microseconds spin;
-  Job job;
+  std::shared_ptr<const Job> job; ///< a copy takes no memory
   std::atomic<uint64_t> round{0}; ///< written under the mutex
   int64_t pending = 0;
   bool stopping = false;
   std::vector<Status> results;
 
   /// Copies the job of round `number`. False: the threads stop.
-  bool awaitJob(uint64_t number, Job &copy) {
+  bool awaitJob(uint64_t number, std::shared_ptr<const Job> &copy) {
     using Clock = std::chrono::steady_clock;
     Clock::time_point end = Clock::now() + spin;
     while (round < number && Clock::now() < end)
@@ -88,11 +88,11 @@ void RankThreads::stop() {
 void RankThreads::loop(std::shared_ptr<State> state, int64_t rank,
                        std::vector<int> cores) {
   pinThread(cores);
-  Job job;
+  std::shared_ptr<const Job> job;
   for (uint64_t round = 1; state->awaitJob(round, job); ++round) {
     Status status;
     try {
-      job(rank);
+      (*job)(rank);
     } catch (...) {
       status = currentStatus();
     }
@@ -102,10 +102,11 @@ void RankThreads::loop(std::shared_ptr<State> state, int64_t rank,
 }
 
 Status RankThreads::run(Job job, const std::function<bool(int64_t)> &giveUp) {
+  auto shared = std::make_shared<const Job>(std::move(job));
   std::unique_lock<std::mutex> lock(state->mutex);
   if (state->pending != 0)
     return {TSR_ABORTED, "a rank's thread is still in an earlier step"};
-  state->job = std::move(job);
+  state->job = std::move(shared);
   state->pending = static_cast<int64_t>(threads.size());
   ++state->round;
   lock.unlock();

@@ -178,8 +178,10 @@ void createDirectories(const std::string &path) {
 }
 
 void removeDirectory(const std::string &path) noexcept {
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
+  try {
+    fs::remove_all(path);
+  } catch (...) { // also for want of memory
+  }
 }
 
 void syncDirectory(const std::string &path) {

@@ -2,12 +2,10 @@
 
 namespace tessera {
 
-static std::string &lastError() {
-  thread_local std::string message;
-  return message;
-}
+// Of this thread. It needs no memory: there may be none left.
+static thread_local char lastError[8192];
 
-Status currentStatus() noexcept {
+static Status describeException() {
   try {
     throw;
   } catch (const Error &error) {
@@ -21,20 +19,25 @@ Status currentStatus() noexcept {
   }
 }
 
+Status currentStatus() noexcept {
+  try {
+    return describeException();
+  } catch (...) { // no memory for the message; this one is kept in the object
+    return {TSR_OUT_OF_MEMORY, "out of memory"};
+  }
+}
+
 tsr_status report(const Status &status) noexcept {
   if (status.ok())
     return TSR_OK;
-  try {
-    lastError() = status.message;
-  } catch (...) {
-    lastError().clear();
-  }
+  size_t length = status.message.copy(lastError, sizeof lastError - 1);
+  lastError[length] = '\0';
   return status.code;
 }
 
 } // namespace tessera
 
-const char *tsr_last_error(void) { return tessera::lastError().c_str(); }
+const char *tsr_last_error(void) { return tessera::lastError; }
 
 const char *tsr_version(void) { return TESSERA_VERSION; }
 
