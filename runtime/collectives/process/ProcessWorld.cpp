@@ -1,10 +1,12 @@
 #include "runtime/collectives/process/ProcessWorld.h"
 
 #include "runtime/support/SignalsBlocked.h"
+#include "runtime/support/Status.h"
 
 #include <algorithm>
 #include <poll.h>
 #include <sys/socket.h>
+#include <system_error>
 
 namespace tessera {
 
@@ -26,7 +28,14 @@ ProcessWorld::ProcessWorld(ProcessLinks given, ProcessWorldOptions options)
     : links(std::move(given)), settings(std::move(options)),
       others(links.peers.size()) {
   SignalsBlocked blocked;
-  listener = std::thread([this] { listen(); });
+  try {
+    listener = std::thread([this] { listen(); });
+  } catch (const std::system_error &error) {
+    fail(TSR_OUT_OF_MEMORY,
+         "cannot start the thread that listens to the other "
+         "processes: ",
+         error.what());
+  }
 }
 
 ProcessWorld::~ProcessWorld() {
