@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs every test; the last line adds them up. With --full, before that, every combination of
-# strategies in test/Matrix/matrix.txt and 300 random configurations, each failure printed as a command, and all mutants
-# of test/Mutation.
+# strategies in test/Matrix/matrix.txt and 300 random configurations, each failure printed as a command, all mutants of
+# test/Mutation, and all faults of test/Runtime/faults.
 set -euo pipefail
 full=
 case ${1:-} in
@@ -24,6 +24,8 @@ if [ -n "$full" ]; then
   python3 test/Matrix/random_configurations.py --count 300 || code=1
   echo "check: judging mutants"
   build/bin/MutationTest --whole || code=1
+  echo "check: failing calls of libc"
+  build/bin/FaultTests --whole || code=1
 fi
 echo "check: testing"
 ctest --test-dir build --no-tests=error -LE lit -j "$(nproc)" --output-junit "$results/ctest.xml" \

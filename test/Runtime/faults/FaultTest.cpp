@@ -39,7 +39,7 @@ struct Fault {
 
 /// The calls that fail: all, or some from the first to the last.
 std::vector<long> numbersUpTo(long calls) {
-  long most = std::min(calls, isWhole ? 200L : 8L);
+  long most = std::min(calls, isWhole ? 200L : 4L);
   std::set<long> numbers;
   for (long i = 0; i < most; ++i)
     numbers.insert(1 + (calls - 1) * i / std::max(most - 1, 1L));
@@ -124,15 +124,41 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"write", "ENOSPC"}, Fault{"write", "EIO"},
         Fault{"write", "ENOSPC", false, true}, Fault{"write", "short", true},
         Fault{"write", "EINTR", true}, Fault{"pwrite", "ENOSPC"},
-        Fault{"pwrite", "short"}, Fault{"pread", "EIO"},
-        Fault{"pread", "short", true},
+        Fault{"pwrite", "short", true}, Fault{"pread", "EIO"},
+        Fault{"pread", "short", true}, Fault{"pread", "EINTR", true},
         Fault{"fsync", "EIO"}, Fault{"fsync", "ENOSPC", false, true},
         Fault{"rename", "EIO"}, Fault{"rename", "ENOSPC"},
         Fault{"open", "EMFILE"}, Fault{"open", "EACCES"},
         Fault{"open", "EMFILE", false, true}, Fault{"mkdir", "EACCES"},
-        Fault{"mmap", "ENOMEM"}, Fault{"malloc", "ENOMEM"},
-        Fault{"pthread_create", "EAGAIN"}),
+        Fault{"mmap", "ENOMEM"}, Fault{"pthread_create", "EAGAIN"}),
     nameOf);
+
+struct RankFault {
+  Fault fault;
+  int rank;
+};
+class FourProcesses : public ::testing::TestWithParam<RankFault> {};
+TEST_P(FourProcesses, EndWellOrSayWhy) {
+  failOneByOne(GetParam().fault, 4, GetParam().rank);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Faults, FourProcesses,
+    ::testing::Values(RankFault{{"send", "ECONNRESET"}, 0},
+                      RankFault{{"send", "EPIPE"}, 3},
+                      RankFault{{"send", "short", true}, 2},
+                      RankFault{{"send", "EAGAIN", true}, 1},
+                      RankFault{{"recv", "ECONNRESET"}, 0},
+                      RankFault{{"recv", "ECONNRESET"}, 2},
+                      RankFault{{"recv", "short", true}, 3},
+                      RankFault{{"recv", "EAGAIN", true}, 0},
+                      RankFault{{"write", "ENOSPC"}, 0},
+                      RankFault{{"rename", "EIO"}, 0},
+                      RankFault{{"pread", "EIO"}, 1},
+                      RankFault{{"pthread_create", "EAGAIN"}, 1}),
+    [](const auto &info) {
+      return info.param.fault.name() + "_rank" +
+             std::to_string(info.param.rank);
+    });
 
 } // namespace
 
