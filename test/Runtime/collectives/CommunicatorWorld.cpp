@@ -13,10 +13,6 @@ std::string nameOf(const ::testing::TestParamInfo<Kind> &info) {
   return info.param == Kind::Threads ? "Threads" : "Tcp";
 }
 
-std::string freeRendezvous() {
-  return concat("127.0.0.1:", portOf(listenOn({"127.0.0.1", 0}).front()));
-}
-
 ProcessOptions processOf(int64_t rank, int64_t size,
                          const std::string &rendezvous) {
   ProcessOptions options;

@@ -5,6 +5,7 @@
 #include "runtime/artifact/Metadata.h"
 #include "runtime/collectives/Communicator.h"
 #include "runtime/collectives/process/ProcessRendezvous.h"
+#include "test/Runtime/fixture/Fixture.h"
 
 #include <gtest/gtest.h>
 #include <memory>
@@ -82,8 +83,6 @@ private:
   std::mt19937 random;
 };
 
-/// "127.0.0.1:PORT" with a port that was free a moment ago.
-std::string freeRendezvous();
 /// Of a test: short deadlines.
 tessera::ProcessOptions processOf(int64_t rank, int64_t size,
                                   const std::string &rendezvous);
