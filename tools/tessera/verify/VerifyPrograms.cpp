@@ -144,8 +144,8 @@ bool tessera::compileShrunk(const DriverOptions &options, Precision precision,
   plan.debugging.keepValues = true;
   plan.debugging.poisonPadding = true;
   // A small epsilon makes AdamW's first steps signs of gradients: of those that
-  // f32 or bf16 barely resolves, either sign. A large one keeps what is compared
-  // proportional to the gradients; f64 has the real one.
+  // f32 or bf16 barely resolves, either sign. A large one keeps what is
+  // compared proportional to the gradients; f64 has the real one.
   if (precision != Precision::F64)
     plan.optimizer.epsilon = kGradientScale;
   return succeeded(compileToArtifact(**module, plan, path));
