@@ -170,9 +170,10 @@ void createDirectories(const std::string &path) {
     createDirectories(parent);
   std::error_code code;
   bool isNew = fs::create_directory(path, code);
-  if (code || !isDirectory(path))
-    fail(TSR_IO, "cannot create directory '", path,
-         "': ", code ? code.message() : "a file of that name exists");
+  if (!isDirectory(path) && (!code || code == std::errc::file_exists))
+    code = std::make_error_code(std::errc::not_a_directory);
+  if (code)
+    fail(TSR_IO, "cannot create directory '", path, "': ", code.message());
   if (isNew)
     syncDirectory(parent);
 }
