@@ -12,6 +12,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "tessera/Pipelines/Compile.h"
 #include "test/Fuzz/ProgramText.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <csignal>
 #include <cstring>
@@ -31,50 +32,13 @@ namespace {
 constexpr uint64_t kMutantsOfChild = 2000;
 constexpr unsigned kSecondsPerMutant = 20;
 
-const char *const kPasses[] = {
-    "convert-kernel-to-llvm",
-    "convert-kernel-to-nvvm",
-    "convert-rt-to-llvm",
-    "dist-assign-owners",
+/// Pipelines, and passes that do little or nothing without options.
+const char *const kWithOptions[] = {
     "dist-assign-stages{stages=2}",
     "dist-distribute{mesh=dp=2,tp=2}",
-    "dist-erase",
-    "dist-mask-padding",
     "dist-mask-padding{poison}",
-    "dist-regather",
-    "dist-split-owners",
-    "dist-split-stages",
-    "emulate-grid",
-    "expand-kernel-math",
-    "lower-kernels",
-    "nn-add-optimizer",
-    "nn-differentiate",
-    "nn-fix-order",
-    "nn-mark-chunked-sums",
     "nn-micro-batch{count=2}",
-    "nn-mixed-precision",
     "nn-recompute{mode=full}",
-    "rt-annotate-sharing",
-    "rt-attach-metadata",
-    "rt-check-memory",
-    "rt-check-messages",
-    "rt-decompose",
-    "rt-expand-micro-batches",
-    "rt-form-kernels",
-    "rt-gemm-epilogues",
-    "rt-insert-copies",
-    "rt-localize",
-    "rt-lower-experts",
-    "rt-lower-library",
-    "rt-lower-rings",
-    "rt-merge-collectives",
-    "rt-number-values",
-    "rt-overlap-collectives",
-    "rt-overlap-messages",
-    "rt-pad-rows",
-    "rt-plan-memory",
-    "rt-recompute-elementwise",
-    "rt-round-operands",
     "tessera-distribute{mesh=tp=3}",
     "tessera-lower",
     "tessera-communicate",
@@ -93,53 +57,42 @@ struct Settings {
   std::string folder, findings = "findings";
 };
 
-std::string passesOf(const ProgramText &program, std::mt19937 &rng) {
-  std::string passes;
-  auto add = [&](const std::string &pass) {
-    passes += (passes.empty() ? "" : ",") + pass;
-  };
+/// What is mutated, and what runs on it.
+struct Corpus {
+  std::vector<ProgramText> programs;
+  std::vector<std::string> passes;
+};
+
+/// Those of the program's test, or any one, or both.
+std::vector<std::string> passesOf(const ProgramText &program,
+                                  const Corpus &corpus, std::mt19937 &rng) {
+  std::vector<std::string> passes;
   bool isOwn = rng() % 2 && !program.passes.empty();
   if (isOwn)
-    for (const std::string &pass : program.passes)
-      add(pass);
+    passes = program.passes;
   if (!isOwn || rng() % 4 == 0)
-    add(kPasses[rng() % std::size(kPasses)]);
+    passes.push_back(corpus.passes[rng() % corpus.passes.size()]);
   return passes;
 }
 
 /// False where the program does not even parse and verify.
 bool runMutant(MLIRContext &context, const std::string &text,
-               StringRef passes) {
+               const std::vector<std::string> &passes) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
     return false;
   PassManager manager(&context);
   std::string ignored;
   llvm::raw_string_ostream errors(ignored);
-  std::string pipeline;
   // Flags that are no passes stand among a test's.
-  SmallVector<StringRef> words;
-  int depth = 0;
-  size_t start = 0;
-  for (size_t k = 0; k <= passes.size(); ++k) {
-    if (k < passes.size() && passes[k] == '{')
-      ++depth;
-    if (k < passes.size() && passes[k] == '}')
-      --depth;
-    if (k == passes.size() || (passes[k] == ',' && depth == 0)) {
-      words.push_back(passes.slice(start, k));
-      start = k + 1;
-    }
-  }
-  for (StringRef word : words)
-    (void)parsePassPipeline(word, manager, errors);
+  for (const std::string &pass : passes)
+    (void)parsePassPipeline(pass, manager, errors);
   (void)manager.run(*module);
   return true;
 }
 
 /// Runs mutants [from, to) and tells which one it is at.
-void runChild(const Settings &settings,
-              const std::vector<ProgramText> &programs, uint64_t from,
+void runChild(const Settings &settings, const Corpus &corpus, uint64_t from,
               uint64_t to, Shared *shared) {
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -150,11 +103,13 @@ void runChild(const Settings &settings,
   for (uint64_t mutant = from; mutant < to; ++mutant) {
     std::seed_seq seed{settings.seed, mutant};
     std::mt19937 rng(seed);
-    const ProgramText &program = programs[rng() % programs.size()];
-    std::string text = mutated(program, programs, rng);
-    std::string passes = passesOf(program, rng);
+    const ProgramText &program =
+        corpus.programs[rng() % corpus.programs.size()];
+    std::string text = mutated(program, corpus.programs, rng);
+    std::vector<std::string> passes = passesOf(program, corpus, rng);
     shared->mutant = mutant;
-    std::strncpy(shared->passes, passes.c_str(), sizeof shared->passes - 1);
+    std::strncpy(shared->passes, llvm::join(passes, ",").c_str(),
+                 sizeof shared->passes - 1);
     std::strncpy(shared->text, text.c_str(), sizeof shared->text - 1);
     alarm(kSecondsPerMutant);
     shared->valid += runMutant(context, text, passes);
@@ -175,10 +130,10 @@ void keep(const Settings &settings, const Shared &shared, int signal) {
             << ", " << shared.passes << ", kept as " << path << std::endl;
 }
 
-/// Whether every name of kPasses is a pass or a pipeline.
-bool knowsPasses() {
+/// Whether each is a pass or a pipeline.
+bool knowsPasses(const std::vector<std::string> &passes) {
   MLIRContext context;
-  for (const char *pass : kPasses) {
+  for (const std::string &pass : passes) {
     PassManager manager(&context);
     if (succeeded(parsePassPipeline(pass, manager)))
       continue;
@@ -189,15 +144,14 @@ bool knowsPasses() {
 }
 
 /// Runs mutants [from, to) in a child; how it ended, as waitpid says it.
-int runMutants(const Settings &settings,
-               const std::vector<ProgramText> &programs, uint64_t from,
+int runMutants(const Settings &settings, const Corpus &corpus, uint64_t from,
                uint64_t to, Shared *shared) {
   uint64_t valid = shared->valid;
   *shared = {};
   shared->valid = valid;
   pid_t child = fork();
   if (child == 0) {
-    runChild(settings, programs, from, to, shared);
+    runChild(settings, corpus, from, to, shared);
     _exit(0);
   }
   int status = 0;
@@ -206,33 +160,36 @@ int runMutants(const Settings &settings,
 }
 
 int fuzz(const Settings &settings) {
-  if (!knowsPasses())
-    return 1;
-  std::vector<ProgramText> programs = programsBelow(settings.folder);
-  if (programs.empty()) {
-    std::cerr << "error: no .mlir file below '" << settings.folder << "'\n";
+  std::string definitions = settings.folder + "/../include";
+  Corpus corpus{programsBelow(settings.folder), passesBelow(definitions)};
+  if (corpus.programs.empty() || corpus.passes.empty()) {
+    std::cerr << "error: no .mlir file below '" << settings.folder
+              << "', or no Passes.td below '" << definitions << "'\n";
     return 1;
   }
+  llvm::append_range(corpus.passes, kWithOptions);
+  if (!knowsPasses(corpus.passes))
+    return 1;
   auto *shared = static_cast<Shared *>(mmap(nullptr, sizeof(Shared),
                                             PROT_READ | PROT_WRITE,
                                             MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   uint64_t next = settings.first, last = next + settings.count, found = 0;
   while (next < last) {
     uint64_t end = std::min(last, next + kMutantsOfChild);
-    if (runMutants(settings, programs, next, end, shared) == 0) {
+    if (runMutants(settings, corpus, next, end, shared) == 0) {
       next = end;
       continue;
     }
     // MLIR's parser may damage the heap where a region does not parse, so a
     // mutant is at fault only if it crashes alone.
     next = shared->mutant + 1;
-    if (int status = runMutants(settings, programs, next - 1, next, shared)) {
+    if (int status = runMutants(settings, corpus, next - 1, next, shared)) {
       keep(settings, *shared, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
       ++found;
     }
   }
   std::cout << "program fuzzer: " << settings.count << " mutants of "
-            << programs.size() << " programs with seed " << settings.seed
+            << corpus.programs.size() << " programs with seed " << settings.seed
             << ", " << shared->valid << " ran, " << found << " crashed\n";
   return found > 0;
 }

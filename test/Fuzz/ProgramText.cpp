@@ -185,37 +185,64 @@ void Mutator::change() {
   }
 }
 
+/// Files whose names end so, below a folder, in alphabetical order.
+std::vector<std::string> filesBelow(const std::string &folder,
+                                    const std::string &ending) {
+  std::vector<std::string> paths;
+  for (const auto &entry :
+       std::filesystem::recursive_directory_iterator(folder)) {
+    std::string path = entry.path().string();
+    if (path.size() >= ending.size() &&
+        path.compare(path.size() - ending.size(), ending.size(), ending) == 0)
+      paths.push_back(path);
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::string readText(const std::string &path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// Whether a line is part of a program. Comments are not: they would take most
+/// of the changes.
+bool isProgram(const std::string &line) {
+  size_t start = line.find_first_not_of(' ');
+  return start != std::string::npos && line.compare(start, 2, "//") != 0;
+}
+
 } // namespace
 
 std::vector<ProgramText> programsBelow(const std::string &folder) {
-  std::vector<std::string> paths;
-  for (const auto &entry :
-       std::filesystem::recursive_directory_iterator(folder))
-    if (entry.path().extension() == ".mlir")
-      paths.push_back(entry.path().string());
-  std::sort(paths.begin(), paths.end());
   std::vector<ProgramText> programs;
-  for (const std::string &path : paths) {
-    std::ifstream file(path);
-    std::vector<std::string> lines, program;
-    for (std::string line; std::getline(file, line);)
-      lines.push_back(line);
+  for (const std::string &path : filesBelow(folder, ".mlir")) {
+    std::vector<std::string> lines = linesOf(readText(path)), program;
     std::vector<std::string> passes = passesOf(lines);
     lines.push_back("// -----");
     for (const std::string &line : lines) {
-      if (line.rfind("// -----", 0) != 0) {
-        // Comments would take most of the changes.
-        if (line.find_first_not_of(" ") != std::string::npos &&
-            line.compare(line.find_first_not_of(" "), 2, "//") != 0)
-          program.push_back(line);
+      if (isProgram(line))
+        program.push_back(line);
+      if (line.rfind("// -----", 0) != 0 || program.empty())
         continue;
-      }
-      if (!program.empty())
-        programs.push_back({path, join(program), passes});
+      programs.push_back({path, join(program), passes});
       program.clear();
     }
   }
   return programs;
+}
+
+std::vector<std::string> passesBelow(const std::string &folder) {
+  static const std::regex definition(R"re(: Pass<"([a-z0-9-]+)")re");
+  std::vector<std::string> passes;
+  for (const std::string &path : filesBelow(folder, "/Passes.td")) {
+    std::string text = readText(path);
+    for (std::sregex_iterator at(text.begin(), text.end(), definition), end;
+         at != end; ++at)
+      passes.push_back((*at)[1]);
+  }
+  return passes;
 }
 
 std::string mutated(const ProgramText &program,

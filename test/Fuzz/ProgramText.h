@@ -20,6 +20,9 @@ struct ProgramText {
 /// All programs of the .mlir files below a folder, cut at `// -----`.
 std::vector<ProgramText> programsBelow(const std::string &folder);
 
+/// The names of the passes that the files Passes.td below a folder define.
+std::vector<std::string> passesBelow(const std::string &folder);
+
 /// A program with one change or a few.
 std::string mutated(const ProgramText &program,
                     const std::vector<ProgramText> &others, std::mt19937 &rng);
