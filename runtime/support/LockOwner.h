@@ -1,5 +1,4 @@
 //===- LockOwner.h - who holds a lock, if it runs ---------------*- C++ -*-===//
-//-*-===//
 #ifndef TESSERA_RUNTIME_SUPPORT_LOCKOWNER_H
 #define TESSERA_RUNTIME_SUPPORT_LOCKOWNER_H
 

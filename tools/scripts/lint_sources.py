@@ -63,12 +63,14 @@ def includes(path, text):
 
 
 def banner(path, text):
-    first = text.split("\n", 1)[0]
+    first, second = (text + "\n\n").split("\n", 2)[:2]
     if not first.startswith("//==="):
         return
     expected = rf"//===-+ {re.escape(os.path.basename(path))} - \S.*-+(\*- (C\+\+|tablegen) -\*-)?===//"
     if len(first) != 80 or not re.fullmatch(expected, first):
         yield f"banner: {path} begins with '{first}'; it should be '//===- NAME - what it is ---===//' in 80 columns"
+    if second.endswith("===//") and not second.startswith("//==="):
+        yield f"banner: {path} has a rest of its banner, '{second}', in line 2; delete it"
 
 
 def guard(path, text):

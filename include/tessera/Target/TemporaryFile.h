@@ -1,5 +1,4 @@
 //===- TemporaryFile.h - files between two programs -------------*- C++ -*-===//
-//-*-===//
 #ifndef TESSERA_TARGET_TEMPORARYFILE_H
 #define TESSERA_TARGET_TEMPORARYFILE_H
 

@@ -1,5 +1,4 @@
 //===- Handshake.h - how processes show that they know ----------*- C++ -*-===//
-//-*-===//
 // The first words on every connection. Both sides send an opening with a nonce.
 // If they have a secret, the one that called then shows that it knows it, by
 // the HMAC of both nonces, and after that the one that was called. It proves

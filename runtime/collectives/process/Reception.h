@@ -1,5 +1,4 @@
 //===- Reception.h - who connects to a process, and its words ---*- C++ -*-===//
-//-*-===//
 // Serves all connections at once, so that one that is silent keeps nobody
 // waiting. Each shows that it knows the secret and brings one message; who
 // takes too long, or says too much, is refused, and the first of too many.
