@@ -106,7 +106,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"mixtral_f64_ep2tp2", "f64", "ep=2,tp=2", 2, 1e-9, "mixtral"},
         Case{"mixtral_bf16_ep2", "bf16", "ep=2", 1, 3e-2, "mixtral"},
         Case{"t5_f64_tp2", "f64", "tp=2", 2, 1e-9, "t5"},
-        Case{"t5_bf16", "bf16", "", 1, 3e-2, "t5"}),
+        Case{"t5_bf16", "bf16", "", 1, 3e-2, "t5"},
+        // Shards end in padding, and masks stand in kernels.
+        Case{"f64_dp2_uneven_batch", "f64", "dp=2", 1, 1e-9, "", "all-reduce",
+             61, 3},
+        Case{"f64_cp3_uneven_sequence", "f64", "cp=3", 1, 1e-9},
+        Case{"f64_dp2cp3_uneven", "f64", "dp=2,cp=3", 1, 1e-9, "", "all-reduce",
+             61, 3},
+        Case{"mixtral_f64_dp2_uneven_batch", "f64", "dp=2", 1, 1e-9, "mixtral",
+             "all-reduce", 61, 3}),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
