@@ -30,7 +30,7 @@ std::map<std::string, std::string> sharedOf(std::vector<std::string> words) {
 
 /// A new option of `train` takes part, unless CommandLine.cpp says that it is
 /// each process's own; either way it is named here.
-TEST(Agreement, EachOptionTakesPartOrIsAProcesssOwn) {
+TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
   std::set<std::string> names;
   for (const auto &[name, value] : sharedOf({"config.json"}))
     names.insert(name);
