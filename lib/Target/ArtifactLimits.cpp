@@ -1,6 +1,7 @@
 //===- ArtifactLimits.cpp - what is too large for an artifact -------------===//
 
 #include "tessera/Target/ArtifactLimits.h"
+#include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/abi.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -20,6 +21,9 @@ static double bytesOf(Type type) {
     bytes *= static_cast<double>(size);
   return bytes;
 }
+
+static_assert(tessera::dist::DistDialect::kMostRanks == TSR_LIMIT_RANKS,
+              "a mesh has no more ranks than the runtime can run");
 
 LogicalResult tessera::checkRanks(ModuleOp module, const std::string &mesh,
                                   int64_t ranks) {

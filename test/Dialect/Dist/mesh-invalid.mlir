@@ -30,5 +30,5 @@ module @no_number attributes {dist.mesh = #dist.mesh<tp = two>} {
 
 // -----
 
-// expected-error @+1 {{mesh axis 'tp' of size 524289 makes more than 1048576 ranks}}
-module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 524289>} {}
+// expected-error @+1 {{mesh axis 'tp' of size 32769 makes more than 65536 ranks}}
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 32769>} {}

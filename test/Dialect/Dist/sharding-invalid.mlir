@@ -93,5 +93,5 @@ func.func private @two_paddings(tensor<9xf32, #dist<dp: S(0) Z, tp: S(0:1) F>>)
 
 // -----
 
-// expected-error @+1 {{state A(2147483648) has a number above 1048575}}
+// expected-error @+1 {{state A(2147483648) has a number above 65535}}
 func.func private @no_such_stage(tensor<9xf32, #dist<pp: A(2147483648)>>)
