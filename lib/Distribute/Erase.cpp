@@ -59,13 +59,11 @@ void eraseRepeated(ModuleOp module) {
 
 struct ErasePass : tessera::impl::ErasePassBase<ErasePass> {
   void runOnOperation() override {
-    getOperation().walk([](dist::ConvertOp op) {
-      op.getOutput().replaceAllUsesWith(op.getInput());
-      op.erase();
-    });
-    getOperation().walk([](dist::MaskOp op) {
-      op.getOutput().replaceAllUsesWith(op.getInput());
-      op.erase();
+    getOperation().walk([](Operation *op) {
+      if (!isa<dist::ConvertOp, dist::MaskOp>(op))
+        return;
+      op->replaceAllUsesWith(op->getOperands());
+      op->erase();
     });
     getOperation().walk([](Operation *op) {
       op->removeAttr(dist::DistDialect::kChunkAttr);
