@@ -88,8 +88,8 @@ SmallVector<Candidate> MaskChooser::candidates() const {
   for (auto &[value, dims] : found) {
     if (!isa<FloatType>(getElementTypeOrSelf(value.getType())))
       continue;
-    for (PaddingFill fill : {PaddingFill::Zero, PaddingFill::NegInfinity}) {
-      if (fill == PaddingFill::NegInfinity && isPartial(value))
+    for (Padding fill : {Padding::Zero, Padding::NegInfinity}) {
+      if (fill == Padding::NegInfinity && isPartial(value))
         continue;
       Candidate all;
       for (int64_t dim : dims) {
@@ -257,8 +257,8 @@ void Poisoner::poison(OpResult result) {
                                             padding == Padding::NegInfinity);
       if (paddingOf(type, dim) != padding || isPlain)
         continue;
-      auto mask = MaskOp::create(builder, result.getLoc(), poisoned, dim,
-                                 static_cast<PaddingFill>(padding));
+      auto mask =
+          MaskOp::create(builder, result.getLoc(), poisoned, dim, padding);
       nn::inheritPhase(mask, result.getOwner());
       inheritChunk(mask, result.getOwner());
       made.insert(mask);

@@ -65,13 +65,12 @@ struct Form {
 
 SmallVector<Form> formsOf(DimPaddings plain, ArrayRef<PaddingMask> masks) {
   SmallVector<Form> forms = {{{}, plain}};
-  for (PaddingFill fill : {PaddingFill::Zero, PaddingFill::NegInfinity}) {
+  for (Padding fill : {Padding::Zero, Padding::NegInfinity}) {
     Form form{{}, plain};
     for (const PaddingMask &mask : masks)
       if (mask.fill == fill) {
         form.masks.push_back(mask);
-        form.paddings =
-            maskedPaddings(form.paddings, mask.dim, static_cast<Padding>(fill));
+        form.paddings = maskedPaddings(form.paddings, mask.dim, fill);
       }
     if (!form.masks.empty())
       forms.push_back(std::move(form));

@@ -19,7 +19,7 @@ namespace tessera {
 /// The padding of one dimension, filled.
 struct PaddingMask {
   int64_t dim = 0;
-  dist::PaddingFill fill = dist::PaddingFill::Zero;
+  dist::Padding fill = dist::Padding::Zero;
   bool operator==(const PaddingMask &other) const {
     return dim == other.dim && fill == other.fill;
   }

@@ -128,9 +128,8 @@ void TypedEnumeration::unmasked(dist::MaskOp op, unsigned number) {
   });
   add("mask of another filling", describe(op), [=](ModuleOp module) {
     auto op = cast<dist::MaskOp>(opsOf(module)[number]);
-    op.setFill(op.getFill() == dist::PaddingFill::Zero
-                   ? dist::PaddingFill::NegInfinity
-                   : dist::PaddingFill::Zero);
+    op.setFill(op.getFill() == dist::Padding::Zero ? dist::Padding::NegInfinity
+                                                   : dist::Padding::Zero);
   });
   auto uses =
       static_cast<unsigned>(std::distance(op->use_begin(), op->use_end()));

@@ -63,16 +63,16 @@ protected:
     SmallVector<Padding> held;
     std::string word;
     while (words >> word && word != "->")
-      held.push_back(*dist::paddingOf(word[0]));
+      held.push_back(*dist::symbolizePadding(word));
     words >> word;
-    Padding specified = *dist::paddingOf(word[0]);
+    Padding specified = *dist::symbolizePadding(word);
     // Of operands that lend only their shape the specification says nothing.
     held.resize(current->getNumOperands(), Padding::Finite);
     char factor = current.getSignature(result).ins[operand][dim];
     Padding found = current.getPadding(result, factor, held);
     EXPECT_TRUE(isExact ? found == specified : dist::isWithin(specified, found))
         << current->getName().getStringRef().str() << " " << line << ", but is "
-        << dist::letterOf(found);
+        << dist::stringifyPadding(found).str();
     ++checked;
   }
 

@@ -144,8 +144,7 @@ static ParseResult parsePadding(AsmParser &parser, State state,
   SMLoc loc = parser.getCurrentLocation();
   if (failed(parser.parseOptionalKeyword(&letter)))
     return success();
-  std::optional<Padding> padding =
-      letter.size() == 1 ? paddingOf(letter[0]) : std::nullopt;
+  std::optional<Padding> padding = symbolizePadding(letter);
   if (!padding || *padding == Padding::Any)
     return parser.emitError(loc)
            << "expected what padding holds, Z, N or F, or "
@@ -204,7 +203,7 @@ void ShardingAttr::print(AsmPrinter &printer) const {
     if (s.state.isSharded() && isInnermost(getStates(), s.state))
       for (const DimPadding &p : getPaddings())
         if (p.dim == s.state.where)
-          printer << " " << letterOf(p.padding);
+          printer << " " << stringifyPadding(p.padding);
   });
 }
 
@@ -244,10 +243,10 @@ Attribute DistDialect::parseAttribute(DialectAsmParser &parser,
   if (body.starts_with(kind))
     return parser.parseKeyword(kind) ? Attribute()
                                      : ConversionKindAttr::parse(parser, type);
-  StringRef fill = PaddingFillAttr::getMnemonic();
-  if (body.starts_with(fill))
-    return parser.parseKeyword(fill) ? Attribute()
-                                     : PaddingFillAttr::parse(parser, type);
+  StringRef padding = PaddingAttr::getMnemonic();
+  if (body.starts_with(padding))
+    return parser.parseKeyword(padding) ? Attribute()
+                                        : PaddingAttr::parse(parser, type);
   if (body.starts_with("mesh"))
     return parser.parseKeyword("mesh") ? Attribute()
                                        : MeshAttr::parse(parser, type);
@@ -264,9 +263,9 @@ void DistDialect::printAttribute(Attribute attr,
     printer << ConversionKindAttr::getMnemonic() << " ";
     return kind.print(printer);
   }
-  if (auto fill = dyn_cast<PaddingFillAttr>(attr)) {
-    printer << PaddingFillAttr::getMnemonic() << " ";
-    return fill.print(printer);
+  if (auto padding = dyn_cast<PaddingAttr>(attr)) {
+    printer << PaddingAttr::getMnemonic() << " ";
+    return padding.print(printer);
   }
   cast<ShardingAttr>(attr).print(printer);
 }

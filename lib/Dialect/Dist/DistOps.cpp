@@ -98,16 +98,10 @@ void ConvertOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
 // mask
 //===----------------------------------------------------------------------===//
 
-static_assert(static_cast<int>(PaddingFill::Any) ==
-                  static_cast<int>(Padding::Any),
-              "a mask fills padding with what its letter says");
-
-Padding MaskOp::getFilling() { return static_cast<Padding>(getFill()); }
-
 Signature MaskOp::getSignature(unsigned) {
   auto type = cast<RankedTensorType>(getInput().getType());
   Signature sig = Signature::elementwise(type.getRank(), 1);
-  if (getFill() != PaddingFill::NegInfinity)
+  if (getFill() != Padding::NegInfinity)
     sig.linearInAll();
   sig.moves = true;
   return sig;
@@ -146,7 +140,7 @@ static LogicalResult verifyAtRest(func::FuncOp func, MeshAttr mesh) {
         return ret->emitOpError()
                << "returns value " << k << " of type " << type
                << ", whose dimension " << dim << " has padding that holds "
-               << letterOf(paddingOf(type, dim))
+               << stringifyPadding(paddingOf(type, dim))
                << "; what is kept from step to step must hold Z (zeros): mask "
                   "it with dist.mask";
   }

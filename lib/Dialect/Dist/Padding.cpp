@@ -7,19 +7,6 @@
 using namespace mlir;
 using namespace tessera::dist;
 
-static constexpr llvm::StringLiteral kLetters = "ZNFX";
-
-char tessera::dist::letterOf(Padding padding) {
-  return kLetters[static_cast<size_t>(padding)];
-}
-
-std::optional<Padding> tessera::dist::paddingOf(char letter) {
-  size_t index = kLetters.find(letter);
-  if (index == StringRef::npos)
-    return std::nullopt;
-  return static_cast<Padding>(index);
-}
-
 bool tessera::dist::isWithin(Padding small, Padding large) {
   return small == large || large == Padding::Any ||
          (small == Padding::Zero && large == Padding::Finite);
@@ -74,7 +61,7 @@ Padding tessera::dist::selectOf(Padding gate, Padding value) {
 Padding tessera::dist::throughOf(StringRef table, Padding padding) {
   if (padding == Padding::Any)
     return Padding::Any;
-  return *paddingOf(table[static_cast<size_t>(padding)]);
+  return *symbolizePadding(table.substr(static_cast<size_t>(padding), 1));
 }
 
 /// Of an element in the padding of several dimensions: as of a product. Zeros
@@ -210,7 +197,7 @@ std::string PaddingRule::refusal(char factor, Padding found) const {
   std::string text = "contracts factor '";
   text += factor;
   text += "' over padding that holds ";
-  text += letterOf(found);
+  text += stringifyPadding(found);
   text += isMaximum ? ", but only N (-inf) leaves a maximum as it is"
                     : ", but only Z (zeros) adds nothing";
   return text + "; mask an operand with dist.mask";
@@ -253,7 +240,7 @@ tessera::dist::inferPaddings(Operation *op, unsigned result,
   if (auto convert = dyn_cast<ConvertOp>(op))
     return convertedPaddings(convert, operands[0], mesh);
   if (auto mask = dyn_cast<MaskOp>(op))
-    return maskedPaddings(operands[0], mask.getDim(), mask.getFilling());
+    return maskedPaddings(operands[0], mask.getDim(), mask.getFill());
   return PaddingRule(cast<DistributableOpInterface>(op), result, operands)
       .infer(mesh, why);
 }
@@ -286,18 +273,23 @@ DimPaddings tessera::dist::convertedPaddings(ConvertOp op,
   return result;
 }
 
-/// Where two paddings meet, the mask that was written last holds.
+/// What a dimension still says once another one was filled: where the paddings
+/// of both meet, the fill stands now.
+static Padding weakened(Padding padding, Padding fill) {
+  bool isZero = padding == Padding::Zero;
+  bool isNegInfinity = padding == Padding::NegInfinity;
+  if (isZero && (fill == Padding::NegInfinity || fill == Padding::Finite))
+    return Padding::Finite;
+  if (isNegInfinity && (fill == Padding::Zero || fill == Padding::Finite))
+    return Padding::Any;
+  return padding;
+}
+
 DimPaddings tessera::dist::maskedPaddings(ArrayRef<DimPadding> input,
                                           int64_t dim, Padding fill) {
-  DimPaddings result(input);
-  for (DimPadding &p : result)
-    if (p.dim == dim)
-      p.padding = fill;
-    else if (fill == Padding::NegInfinity && p.padding == Padding::Zero)
-      p.padding = Padding::Finite;
-  if (llvm::none_of(result, [&](auto &p) { return p.dim == dim; }))
-    result.push_back({dim, fill});
-  if (fill == Padding::Zero)
-    settle(result);
+  DimPaddings result = {{dim, fill}};
+  for (const DimPadding &p : input)
+    if (p.dim != dim)
+      result.push_back({p.dim, weakened(p.padding, fill)});
   return result;
 }

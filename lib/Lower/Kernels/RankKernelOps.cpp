@@ -91,15 +91,15 @@ struct ShiftKernel : KernelOpInterface::ExternalModel<ShiftKernel<Op>, Op> {
 };
 
 /// What no result may depend on is a number that would show.
-double fillingOf(dist::PaddingFill fill) {
+double fillingOf(dist::Padding fill) {
   switch (fill) {
-  case dist::PaddingFill::Zero:
+  case dist::Padding::Zero:
     return 0.0;
-  case dist::PaddingFill::NegInfinity:
+  case dist::Padding::NegInfinity:
     return -INFINITY;
-  case dist::PaddingFill::Finite:
+  case dist::Padding::Finite:
     return 3.0;
-  case dist::PaddingFill::Any:
+  case dist::Padding::Any:
     return NAN;
   }
   llvm_unreachable("all fillings are handled");

@@ -78,8 +78,9 @@ def Dist_ConversionKindAttr
   let assemblyFormat = "`` $value"; // No second space after the op's name.
 }
 
-/// What a mask fills padding with.
-def Dist_PaddingFill : I32EnumAttr<"PaddingFill", "what a mask writes", [
+/// What the padding of a dimension holds: zeros, -inf, finite numbers, anything
+/// (NaN too).
+def Dist_Padding : I32EnumAttr<"Padding", "what padding holds", [
     I32EnumAttrCase<"Zero", 0, "Z">,
     I32EnumAttrCase<"NegInfinity", 1, "N">,
     I32EnumAttrCase<"Finite", 2, "F">,
@@ -88,7 +89,7 @@ def Dist_PaddingFill : I32EnumAttr<"PaddingFill", "what a mask writes", [
   let genSpecializedAttr = 0;
 }
 
-def Dist_PaddingFillAttr : EnumAttr<Dist_Dialect, Dist_PaddingFill, "fill"> {
+def Dist_PaddingAttr : EnumAttr<Dist_Dialect, Dist_Padding, "padding"> {
   let assemblyFormat = "`` $value"; // No second space after the op's word.
 }
 

@@ -80,7 +80,7 @@ def Dist_MaskOp : Op<Dist_Dialect, "mask",
     ```
   }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim,
-                       Dist_PaddingFillAttr:$fill);
+                       Dist_PaddingAttr:$fill);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = [{
     $input `dim` $dim `fill` $fill attr-dict `:` type($input) `->` type($output)
@@ -88,12 +88,9 @@ def Dist_MaskOp : Op<Dist_Dialect, "mask",
   let hasVerifier = 1;
   let builders = [
     OpBuilder<(ins "::mlir::Value":$input, "int64_t":$dim,
-                   "::tessera::dist::PaddingFill":$fill), [{
+                   "::tessera::dist::Padding":$fill), [{
       build($_builder, $_state, input.getType(), input, dim, fill);
     }]>];
-  let extraClassDeclaration = [{
-    ::tessera::dist::Padding getFilling();
-  }];
 }
 
 #endif // TESSERA_DIALECT_DIST_DISTOPS_TD

@@ -9,6 +9,7 @@
 #define TESSERA_DIALECT_DIST_PADDING_H
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "tessera/Dialect/Dist/State.h"
 #include "llvm/ADT/Hashing.h"
 #include <optional>
 
@@ -22,18 +23,6 @@ class ConvertOp;
 class MaskOp;
 class MeshAttr;
 struct Signature;
-
-/// What the padding of a dimension holds, from the least to the most.
-enum class Padding : uint8_t {
-  Zero,        ///< Z: zeros
-  NegInfinity, ///< N: -inf
-  Finite,      ///< F: finite numbers, whatever they are
-  Any          ///< X: anything, NaN too
-};
-
-/// The letter of the IR: Z, N, F, X.
-char letterOf(Padding padding);
-std::optional<Padding> paddingOf(char letter);
 
 /// Whether what holds of padding `small` holds of `large`: Z < F < X, N < X.
 bool isWithin(Padding small, Padding large);
