@@ -17,25 +17,25 @@ bool rt::isWork(Operation &op) {
   return computes || op.getNumRegions() != 0;
 }
 
-Operation *rt::firstUse(Block *block, Operation *op) {
+Operation *rt::firstUse(Block *block, Operation *op, OpOrder &order) {
   Operation *first = nullptr;
   for (Operation *user : op->getUsers()) {
     Operation *use = block->findAncestorOpInBlock(*user);
     if (isAlias(use))
-      use = firstUse(block, use);
-    if (use && (!first || use->isBeforeInBlock(first)))
+      use = firstUse(block, use, order);
+    if (use && (!first || order.isBefore(use, first)))
       first = use;
   }
   return first;
 }
 
-void rt::moveAliases(Operation *op, Operation *place) {
+void rt::moveAliases(Operation *op, Operation *place, OpOrder &order) {
   for (Operation *user : op->getUsers()) {
     if (!isAlias(user) || user->getBlock() != place->getBlock() ||
-        place->isBeforeInBlock(user))
+        order.isBefore(place, user))
       continue;
-    user->moveAfter(place);
-    moveAliases(user, user);
+    order.moveAfter(user, place);
+    moveAliases(user, user, order);
   }
 }
 
@@ -44,7 +44,7 @@ OpOperand *rt::inPlaceOperand(AsyncOpInterface op) {
   return call.getTiedOperand(0);
 }
 
-WaitOp rt::insertWait(AsyncOpInterface op, Operation *before) {
+WaitOp rt::insertWait(AsyncOpInterface op, Operation *before, OpOrder &order) {
   OpBuilder builder(before);
   OpOperand *tied = inPlaceOperand(op);
   SmallVector<Value> inputs;
@@ -60,7 +60,7 @@ WaitOp rt::insertWait(AsyncOpInterface op, Operation *before) {
     if (Attribute entries = op->removeAttr(name))
       wait->setAttr(name, entries);
   nn::inheritPhase(wait, op);
-  moveAliases(wait, wait);
+  moveAliases(wait, wait, order);
   op.setAsync(true);
   return wait;
 }

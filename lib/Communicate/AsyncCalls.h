@@ -3,6 +3,7 @@
 #ifndef TESSERA_LIB_COMMUNICATE_ASYNCCALLS_H
 #define TESSERA_LIB_COMMUNICATE_ASYNCCALLS_H
 
+#include "tessera/Dialect/RT/OpOrder.h"
 #include "tessera/Dialect/RT/RT.h"
 
 namespace tessera::rt {
@@ -15,17 +16,18 @@ bool isWork(mlir::Operation &op);
 
 /// The first op of the block that needs the elements of what `op` makes,
 /// through views and joins; null if there is none.
-mlir::Operation *firstUse(mlir::Block *block, mlir::Operation *op);
+mlir::Operation *firstUse(mlir::Block *block, mlir::Operation *op,
+                          OpOrder &order);
 
 /// Moves the aliases of an op's results to right after `place`.
-void moveAliases(mlir::Operation *op, mlir::Operation *place);
+void moveAliases(mlir::Operation *op, mlir::Operation *place, OpOrder &order);
 
 /// The operand whose buffer the only result takes; null if there is none.
 mlir::OpOperand *inPlaceOperand(AsyncOpInterface op);
 
 /// Makes a call of one result asynchronous, with a wait before `before`. Users
 /// read what the wait returns; what is known of the result goes there.
-WaitOp insertWait(AsyncOpInterface op, mlir::Operation *before);
+WaitOp insertWait(AsyncOpInterface op, mlir::Operation *before, OpOrder &order);
 
 } // namespace tessera::rt
 

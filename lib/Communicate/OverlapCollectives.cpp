@@ -18,17 +18,17 @@ namespace {
 /// The last op of the block after which all operands exist, where
 /// concatenations move along; null if one comes from outside of the block: it
 /// was there before.
-Operation *lastSource(Operation *op) {
+Operation *lastSource(Operation *op, OpOrder &order) {
   Operation *last = nullptr;
   for (Value operand : op->getOperands()) {
     Operation *source = operand.getDefiningOp();
     if (!source || source->getBlock() != op->getBlock())
       return nullptr;
     if (isAlias(source))
-      source = lastSource(source);
+      source = lastSource(source, order);
     if (!source)
       return nullptr;
-    if (!last || last->isBeforeInBlock(source))
+    if (!last || order.isBefore(last, source))
       last = source;
   }
   return last;
@@ -51,6 +51,7 @@ struct OverlapCollectivesPass
       step.walk([&](CollectiveOpInterface op) { all.push_back(op); });
       fetched.clear();
       summed.clear();
+      order = {};
       for (CollectiveOpInterface op : all)
         if (!crossesPrograms(op))
           overlap(op);
@@ -66,15 +67,16 @@ struct OverlapCollectivesPass
   DenseMap<Block *, Operation *> fetched;
   /// By block: the wait of the last sum of a tensor that is whole.
   DenseMap<Block *, Operation *> summed;
+  OpOrder order;
 };
 
 /// Moves a collective to right after `place`, with the concatenations that it
 /// reads.
 void OverlapCollectivesPass::moveStart(Operation *op, Operation *place) {
-  op->moveAfter(place);
+  order.moveAfter(op, place);
   for (Value operand : op->getOperands())
     if (Operation *source = operand.getDefiningOp();
-        isAlias(source) && place->isBeforeInBlock(source))
+        isAlias(source) && order.isBefore(place, source))
       moveStart(source, place);
 }
 
@@ -86,7 +88,7 @@ Operation *OverlapCollectivesPass::prefetchPoint(CollectiveOpInterface op) {
     if (operand.getDefiningOp() && operand.getParentBlock() == op->getBlock())
       return nullptr;
   Operation *last = fetched.lookup(op->getBlock());
-  return last && last->isBeforeInBlock(op) ? last : op->getPrevNode();
+  return last && order.isBefore(last, op) ? last : op->getPrevNode();
 }
 
 /// A sum of a whole tensor keeps the tensor alive until its wait, so it waits
@@ -97,9 +99,9 @@ void OverlapCollectivesPass::limitPending(CollectiveOpInterface op,
       inPlaceOperand(op))
     return;
   Operation *&last = summed[op->getBlock()];
-  if (last && op->isBeforeInBlock(last) &&
-      last->getOperand(0).getDefiningOp()->isBeforeInBlock(op))
-    last->moveBefore(op);
+  if (last && order.isBefore(op, last) &&
+      order.isBefore(last->getOperand(0).getDefiningOp(), op))
+    order.moveBefore(last, op);
   last = wait;
 }
 
@@ -125,7 +127,7 @@ Operation *afterSends(Operation *source, Operation *use) {
 /// first use, if there is work in between.
 void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
   Block *block = op->getBlock();
-  Operation *source = lastSource(op), *use = firstUse(block, op);
+  Operation *source = lastSource(op, order), *use = firstUse(block, op, order);
   bool isFetched = !source && !inPlaceOperand(op);
   if (isFetched) {
     source = prefetchPoint(op);
@@ -140,7 +142,7 @@ void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
   if (llvm::none_of(between, isWork))
     return;
   moveStart(op, source);
-  Operation *wait = insertWait(op, use);
+  Operation *wait = insertWait(op, use, order);
   limitPending(op, wait);
   if (isFetched)
     fetched[block] = wait;

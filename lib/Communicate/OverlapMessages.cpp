@@ -34,6 +34,7 @@ struct OverlapMessagesPass
           messages.push_back(op);
       });
       started.clear();
+      order = {};
       for (Operation *op : messages) {
         if (auto receive = dyn_cast<ReceiveOp>(op))
           overlap(receive);
@@ -53,6 +54,7 @@ struct OverlapMessagesPass
     WaitOp sent;
   };
   DenseMap<Block *, Last> started;
+  OpOrder order;
 };
 
 /// A receive needs nothing of its rank. It may stand right after the last
@@ -76,16 +78,16 @@ Operation *OverlapMessagesPass::earliest(ReceiveOp receive) {
 void OverlapMessagesPass::overlap(ReceiveOp receive) {
   Block *block = receive->getBlock();
   if (Operation *before = earliest(receive); before != receive)
-    receive->moveBefore(before);
-  Operation *use = firstUse(block, receive);
+    order.moveBefore(receive, before);
+  Operation *use = firstUse(block, receive, order);
   auto async = cast<AsyncOpInterface>(receive.getOperation());
-  insertWait(async, use ? use : receive->getNextNode());
+  insertWait(async, use ? use : receive->getNextNode(), order);
   started[block].start = receive;
 }
 
 /// The first op after `op` that writes over `value`; else the end of the
 /// block.
-Operation *nextWriter(Operation *op, Value value) {
+Operation *nextWriter(Operation *op, Value value, OpOrder &order) {
   Block *block = op->getBlock();
   Operation *next = block->getTerminator();
   for (OpOperand &use : value.getUses()) {
@@ -95,8 +97,8 @@ Operation *nextWriter(Operation *op, Value value) {
                   (call && llvm::any_of(call->getResults(), [&](OpResult r) {
                      return call.getTiedOperand(r.getResultNumber()) == &use;
                    }));
-    if (writes && user && op->isBeforeInBlock(user) &&
-        user->isBeforeInBlock(next))
+    if (writes && user && order.isBefore(op, user) &&
+        order.isBefore(user, next))
       next = user;
   }
   return next;
@@ -106,16 +108,16 @@ Operation *nextWriter(Operation *op, Value value) {
 /// send: the tensor keeps its memory until then.
 void OverlapMessagesPass::overlap(SendOp send) {
   Last &last = started[send->getBlock()];
-  if (last.sent && send->isBeforeInBlock(last.sent))
-    last.sent->moveBefore(send);
+  if (last.sent && order.isBefore(send, last.sent))
+    order.moveBefore(last.sent, send);
   OpBuilder builder(send);
   auto async = SendOp::create(builder, send.getLoc(), send.getInput(),
                               send.getPeerAttr(), send.getAxisAttr(),
                               /*async=*/true);
   async->setDiscardableAttrs(send->getDiscardableAttrDictionary());
-  send.erase();
+  order.erase(send);
   WaitOp wait = insertWait(cast<AsyncOpInterface>(async.getOperation()),
-                           nextWriter(async, async.getInput()));
+                           nextWriter(async, async.getInput(), order), order);
   last = {async, wait};
 }
 

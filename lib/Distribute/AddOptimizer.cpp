@@ -42,7 +42,8 @@ public:
   LogicalResult run();
 
 private:
-  Value addArgument(RankedTensorType type, StringRef role, StringAttr name);
+  void declareArgument(RankedTensorType type, StringRef role, StringAttr name);
+  ArrayRef<BlockArgument> insertArguments();
   void addResult(Value value, StringRef role, StringAttr name);
   LogicalResult checkGradients();
   void collectParameters();
@@ -64,6 +65,8 @@ private:
   Placement place;
   Hyperparameters hyper;
   SmallVector<Parameter> params;
+  SmallVector<Type> argumentTypes; ///< Declared, and not inserted yet.
+  SmallVector<DictionaryAttr> argumentAttrs;
   Value lr, correction1, correction2;
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> resultAttrs;
@@ -78,16 +81,23 @@ DictionaryAttr roleAttrs(Builder &builder, StringRef role, StringAttr name) {
   return builder.getDictionaryAttr(attrs);
 }
 
-Value OptimizerBuilder::addArgument(RankedTensorType type, StringRef role,
-                                    StringAttr name) {
+void OptimizerBuilder::declareArgument(RankedTensorType type, StringRef role,
+                                       StringAttr name) {
   SmallVector<NamedAttribute> attrs = {builder.getNamedAttr(
       nn::NNDialect::kRoleAttr, builder.getStringAttr(role))};
   if (name)
     attrs.push_back(builder.getNamedAttr("nn.of", name));
-  unsigned index = func.getNumArguments();
-  (void)func.insertArgument(index, type, builder.getDictionaryAttr(attrs),
-                            func.getLoc());
-  return func.getArgument(index);
+  argumentTypes.push_back(type);
+  argumentAttrs.push_back(builder.getDictionaryAttr(attrs));
+}
+
+/// Inserts all at once, since each insertion copies the function's type.
+ArrayRef<BlockArgument> OptimizerBuilder::insertArguments() {
+  unsigned first = func.getNumArguments();
+  SmallVector<unsigned> places(argumentTypes.size(), first);
+  SmallVector<Location> locations(argumentTypes.size(), func.getLoc());
+  (void)func.insertArguments(places, argumentTypes, argumentAttrs, locations);
+  return func.getArguments().drop_front(first);
 }
 
 void OptimizerBuilder::addResult(Value value, StringRef role, StringAttr name) {
@@ -113,14 +123,22 @@ void OptimizerBuilder::collectParameters() {
     auto type = cast<RankedTensorType>(p.value.getType());
     auto where = cast<RankedTensorType>(p.grad.getType()).getEncoding();
     type = RankedTensorType::get(type.getShape(), type.getElementType(), where);
-    p.moment1 = addArgument(type, "moment1", p.name);
-    p.moment2 = addArgument(type, "moment2", p.name);
+    declareArgument(type, "moment1", p.name);
+    declareArgument(type, "moment2", p.name);
   }
   auto scalar = RankedTensorType::get(
       {}, getElementTypeOrSelf(ret->getOperand(0).getType()));
-  lr = addArgument(scalar, "lr", {});
-  correction1 = addArgument(scalar, "bias_correction1", {});
-  correction2 = addArgument(scalar, "bias_correction2", {});
+  for (StringRef role : {"lr", "bias_correction1", "bias_correction2"})
+    declareArgument(scalar, role, {});
+  ArrayRef<BlockArgument> inserted = insertArguments();
+  for (Parameter &p : params) {
+    p.moment1 = inserted[0];
+    p.moment2 = inserted[1];
+    inserted = inserted.drop_front(2);
+  }
+  lr = inserted[0];
+  correction1 = inserted[1];
+  correction2 = inserted[2];
 }
 
 /// Names the part of the model that the next ops belong to, for reports and

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/OpOrder.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Dialect/RT/ResultMarks.h"
 #include "tessera/Lower/Kernels/KernelSpace.h"
@@ -81,7 +82,7 @@ bool isStored(Value value) {
 }
 
 /// gelu(gemm(a, b) bias) -> gemm(a, b) bias saving: c is not read again.
-void foldGelu(nn::MapOp op) {
+void foldGelu(nn::MapOp op, rt::OpOrder &) {
   rt::GemmOp gemm = plainProduct(op.getInput(), op);
   if (!gemm || op.getFunction() != nn::Function::GeluTanh ||
       gemm.getAccumulator() || op.getType() != gemm.getC().getType() ||
@@ -99,7 +100,7 @@ void foldGelu(nn::MapOp op) {
 
 /// gelu'(x) gemm(a, b) -> gemm(a, b) gelu_grad(x): the product is not stored;
 /// verify compares c in its place.
-void foldGeluGrad(nn::MapGradOp op) {
+void foldGeluGrad(nn::MapGradOp op, rt::OpOrder &) {
   rt::GemmOp gemm = plainProduct(op.getGrad(), op);
   if (!gemm || op.getFunction() != nn::Function::GeluTanh ||
       !gemm.getC().hasOneUse() || gemm.getBias() || gemm.getAccumulator() ||
@@ -139,15 +140,15 @@ bool hasRowsAsTerms(OpOperand &use, rt::GemmOp gemm) {
 
 /// The ops before the product that read the value, directly or not, in order:
 /// they move after it. nullopt if one of them must stay.
-std::optional<SmallVector<Operation *>> earlyReaders(Value value,
-                                                     rt::GemmOp gemm) {
+std::optional<SmallVector<Operation *>>
+earlyReaders(Value value, rt::GemmOp gemm, rt::OpOrder &order) {
   constexpr size_t kMost = 8;
   llvm::SetVector<Operation *> early;
   SmallVector<Value> values = {value};
   while (!values.empty())
     for (Operation *user : values.pop_back_val().getUsers()) {
       Operation *there = gemm->getBlock()->findAncestorOpInBlock(*user);
-      if (there && gemm->isBeforeInBlock(there))
+      if (there && order.isBefore(gemm, there))
         continue;
       if (there != user || !isPure(user) || early.size() == kMost)
         return std::nullopt;
@@ -156,12 +157,12 @@ std::optional<SmallVector<Operation *>> earlyReaders(Value value,
     }
   SmallVector<Operation *> ordered = early.takeVector();
   llvm::sort(ordered,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+             [&](Operation *a, Operation *b) { return order.isBefore(a, b); });
   return ordered;
 }
 
 /// Where a product reads the rows that `op` adds and can make their sums.
-OpOperand *productOfTerms(nn::EinsumOp op) {
+OpOperand *productOfTerms(nn::EinsumOp op, rt::OpOrder &order) {
   auto count = static_cast<uint64_t>(op.getType().getNumElements());
   for (OpOperand &use : op.getInputs()[0].getUses()) {
     auto gemm = dyn_cast<rt::GemmOp>(use.getOwner());
@@ -170,14 +171,15 @@ OpOperand *productOfTerms(nn::EinsumOp op) {
         getElementTypeOrSelf(gemm.getC()) != getElementTypeOrSelf(op))
       continue;
     bool isA = &use == &gemm.getAMutable();
-    if (count == (isA ? gemm.getM() : gemm.getN()) && earlyReaders(op, gemm))
+    if (count == (isA ? gemm.getM() : gemm.getN()) &&
+        earlyReaders(op, gemm, order))
       return &use;
   }
   return nullptr;
 }
 
 /// sum(g), gemm(x, g) -> gemm(x, g) summing b: g is read once.
-void foldSums(nn::EinsumOp op) {
+void foldSums(nn::EinsumOp op, rt::OpOrder &order) {
   if (op.getInputs().size() != 1 || !sumsRows(op) ||
       op.getScale().convertToDouble() != 1.0)
     return;
@@ -185,7 +187,7 @@ void foldSums(nn::EinsumOp op) {
       llvm::any_of(op.getInputs()[0].getUsers(), [&](Operation *user) {
         return user != op && feedsSums(user);
       });
-  OpOperand *use = isReadAnyway ? nullptr : productOfTerms(op);
+  OpOperand *use = isReadAnyway ? nullptr : productOfTerms(op, order);
   if (!use)
     return;
   auto gemm = cast<rt::GemmOp>(use->getOwner());
@@ -196,13 +198,13 @@ void foldSums(nn::EinsumOp op) {
   epilogue.sumsOf = rt::GemmOperandAttr::get(
       op.getContext(), isA ? rt::GemmOperand::A : rt::GemmOperand::B);
   rt::GemmOp made = createWith(builder, gemm, epilogue);
-  SmallVector<Operation *> early = *earlyReaders(op, gemm);
+  SmallVector<Operation *> early = *earlyReaders(op, gemm, order);
   for (Operation *reader : llvm::reverse(early))
-    reader->moveAfter(gemm);
+    order.moveAfter(reader, gemm);
   replace(gemm.getC(), made.getC());
-  gemm.erase();
+  order.erase(gemm);
   replace(op, made.getSums());
-  op.erase();
+  order.erase(op);
 }
 
 struct GemmEpiloguesPass
@@ -214,11 +216,12 @@ struct GemmEpiloguesPass
   }
 
   /// A fold erases only the op that it is given, and products.
-  template <typename OpTy> void foldAll(void (*fold)(OpTy)) {
+  template <typename OpTy> void foldAll(void (*fold)(OpTy, rt::OpOrder &)) {
+    rt::OpOrder order;
     SmallVector<OpTy> ops;
     getOperation().walk([&](OpTy op) { ops.push_back(op); });
     for (OpTy op : ops)
-      fold(op);
+      fold(op, order);
   }
 };
 

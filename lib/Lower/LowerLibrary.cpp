@@ -59,23 +59,22 @@ Value biasLike(Value bias, rt::GemmOp gemm) {
 }
 
 /// add(gemm(a, b), bias) -> gemm(a, b) bias(bias): one pass over c less.
-bool foldBias(nn::AddOp op) {
+void foldBias(nn::AddOp op) {
   dist::Signature sig = dist::Signature::parse(op.getSpec());
   if (sig.ins.size() != 2 || op.getCoefs() || sig.ins[0] != sig.out ||
       sig.ins[0] == sig.ins[1] || !StringRef(sig.out).ends_with(sig.ins[1]))
-    return false;
+    return;
   auto gemm = op.getInputs()[0].getDefiningOp<rt::GemmOp>();
   Value bias = op.getInputs()[1];
   if (!gemm || !gemm->hasOneUse() || gemm.getBias() || gemm.getAccumulator() ||
       cast<RankedTensorType>(bias.getType()).getNumElements() !=
           static_cast<int64_t>(gemm.getN()))
-    return false;
+    return;
   gemm->moveBefore(op);
   gemm.getBiasMutable().assign(biasLike(bias, gemm));
   inheritMarks(gemm, op);
   op.replaceAllUsesWith(gemm.getC());
   op.erase();
-  return true;
 }
 
 /// The op that first writes the buffer of `value`, through ops that work in
@@ -120,24 +119,24 @@ bool addsAtOnce(Value value) {
 }
 
 /// add(acc, gemm(a, b)) -> gemm(a, b) into(acc), also through scatter_add.
-bool foldAccumulation(nn::AddOp op) {
+void foldAccumulation(nn::AddOp op) {
   if (!isPlainSum(op))
-    return false;
+    return;
   Value sum = op.getInputs()[0], value = op.getInputs()[1];
   Operation *writer = firstWriter(value);
   if (writer && value.getDefiningOp()->hasAttr(rt::RTDialect::kKeepAttr))
-    return false; // verify compares the term, not the sum
+    return; // verify compares the term, not the sum
   // (a + b) + c is not a + (b + c) in every bit.
   if (dist::chunksOf(op) && !addsAtOnce(value))
-    return false;
+    return;
   bool ownsSum = isa<BlockArgument>(sum) || firstWriter(sum) ||
                  sum.getDefiningOp<rt::LoopOp>();
   if (!writer || !ownsSum || !sum.hasOneUse())
-    return false;
+    return;
   Operation *defined = sum.getDefiningOp();
   if (defined && defined->getBlock() == writer->getBlock() &&
       !defined->isBeforeInBlock(writer))
-    return false;
+    return;
   forgetKeptValues(value);
   if (auto gemm = dyn_cast<rt::GemmOp>(writer))
     gemm.getAccumulatorMutable().assign(sum);
@@ -148,7 +147,6 @@ bool foldAccumulation(nn::AddOp op) {
   op.erase();
   if (isa<rt::ZeroOp>(writer) && writer->use_empty())
     writer->erase();
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -333,9 +331,12 @@ LogicalResult lowerFunction(func::FuncOp func) {
     failedOp |= failed(lowerEinsum(op));
   for (auto op : collect<nn::EmbeddingGradOp>(func))
     lowerEmbeddingGrad(op);
+  // The first moves ops and the second asks for their order: in turns, MLIR
+  // would number all ops again and again.
   for (auto op : collect<nn::AddOp>(func))
-    if (!foldBias(op))
-      foldAccumulation(op);
+    foldBias(op);
+  for (auto op : collect<nn::AddOp>(func))
+    foldAccumulation(op);
   for (auto op : collect<nn::AttentionOp>(func))
     failedOp |= failed(lowerAttention(op));
   for (auto op : collect<nn::AttentionGradOp>(func))

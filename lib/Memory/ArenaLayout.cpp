@@ -33,9 +33,8 @@ int64_t bestFit(ArrayRef<std::pair<int64_t, int64_t>> taken, int64_t bytes) {
   return best < 0 ? top : best;
 }
 
-/// Extents that have an offset, in the order of offsets. Most of them overlap
-/// in time with some that live long, so they are all looked at, and what counts
-/// is that this is a pass over memory without branches.
+/// Extents that have an offset, in the order of offsets. A search is a pass
+/// over memory without branches.
 class PlacedExtents {
 public:
   void add(const Extent &extent) {
@@ -61,16 +60,18 @@ public:
     chunks.insert(chunk + 1, std::move(upper));
   }
 
-  /// The memory, from the bottom, of what overlaps with an extent in time.
-  ArrayRef<std::pair<int64_t, int64_t>> takenDuring(const Extent &with) {
-    taken.resize(count);
+  /// Writes the memory, from the bottom, of what overlaps with an extent in
+  /// time; returns how many ranges that are.
+  using Ranges = std::vector<std::pair<int64_t, int64_t>>;
+  size_t findTaken(const Extent &with, Ranges &taken) const {
+    taken.resize(std::max(taken.size(), count));
     size_t found = 0;
     for (const Chunk &chunk : chunks)
       for (const Placed &placed : chunk) {
         taken[found] = {placed.offset, placed.top};
         found += (placed.begin <= with.end) & (placed.end >= with.begin);
       }
-    return ArrayRef(taken).take_front(found);
+    return found;
   }
 
 private:
@@ -82,11 +83,57 @@ private:
   static constexpr size_t kMost = 128;
   std::vector<Chunk> chunks;
   size_t count = 0;
-  std::vector<std::pair<int64_t, int64_t>> taken; ///< Room for all.
+};
+
+/// Placed extents by the windows of time that they overlap with. Most extents
+/// are short, so that few others are looked at to place one. The windows of a
+/// level are twice as long as those of the level before, and each begins in the
+/// middle of another, so that some window of the right length holds any extent.
+class PlacedByTime {
+public:
+  explicit PlacedByTime(ArrayRef<Extent> extents) {
+    constexpr int64_t kShortest = 64, kFinest = 128;
+    int64_t end = 0;
+    for (const Extent &extent : extents)
+      end = std::max(end, extent.end + 1);
+    for (half = kShortest; half * kFinest < end;)
+      half *= 2;
+    for (int64_t size = half; levels.empty() || size < end; size *= 2)
+      levels.emplace_back(end / size + 1);
+  }
+
+  void add(const Extent &extent) {
+    int64_t size = half;
+    for (std::vector<PlacedExtents> &windows : levels) {
+      for (int64_t k = std::max<int64_t>(extent.begin / size - 1, 0);
+           k <= extent.end / size; ++k)
+        windows[k].add(extent);
+      size *= 2;
+    }
+  }
+
+  ArrayRef<std::pair<int64_t, int64_t>> takenDuring(const Extent &with) {
+    int64_t size = half;
+    for (std::vector<PlacedExtents> &windows : levels) {
+      int64_t first = with.begin / size;
+      if (with.end < (first + 2) * size) {
+        size_t found = windows[first].findTaken(with, taken);
+        return ArrayRef(taken).take_front(found);
+      }
+      size *= 2;
+    }
+    llvm_unreachable("a window of the last level holds every extent");
+  }
+
+private:
+  int64_t half; ///< The shortest windows are twice as long.
+  /// By length of windows; window k begins at k times half of that.
+  std::vector<std::vector<PlacedExtents>> levels;
+  PlacedExtents::Ranges taken;
 };
 
 int64_t place(MutableArrayRef<Extent> extents, ArrayRef<unsigned> order) {
-  PlacedExtents placed;
+  PlacedByTime placed(extents);
   int64_t total = 0;
   for (unsigned k : order) {
     int64_t bytes = paddedBytes(extents[k]);
