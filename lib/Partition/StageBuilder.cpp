@@ -333,6 +333,8 @@ void StageBuilder::accumulate(Operation *op, int64_t microBatch) {
     if (sum) {
       sum = nn::sumOf(builder, value.getLoc(), sum, value);
       nn::inheritPhase(sum.getDefiningOp(), op);
+      sum.getDefiningOp()->setAttr(rt::RTDialect::kMicroBatchAttr,
+                                   builder.getI64IntegerAttr(microBatch));
     }
     outer.map(result, sum ? sum : value);
   }

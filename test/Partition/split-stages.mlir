@@ -27,6 +27,7 @@
 // CHECK-SAME: {nn.phase = #nn.phase<backward>, reason = "gradient for an earlier stage", rt.message = "value
 // CHECK-SAME: {{[0-9]+}} of micro-batch 0"}
 // CHECK: rt.receive from 1 on "pp"
+// CHECK: nn.add "ab,ab->ab" %{{.*}} {nn.phase = #nn.phase<backward>, rt.micro_batch = 1 : i64}
 // CHECK: rt.broadcast from 1 over ["pp"]
 // CHECK: %[[OTHERS:.*]] = rt.receive from 1 on "pp"
 // CHECK-SAME: {nn.phase = #nn.phase<backward>, reason = "gradient of a parameter of another stage"}

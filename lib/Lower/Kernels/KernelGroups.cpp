@@ -3,6 +3,7 @@
 #include "lib/Lower/Kernels/KernelGroups.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -63,11 +64,20 @@ bool Grouping::feedsColumnsOnly(Operation *op) {
   return only;
 }
 
+Attribute microBatchOf(Operation *op) {
+  return op->getAttr(rt::RTDialect::kMicroBatchAttr);
+}
+
+bool isOfOther(Attribute microBatch, const KernelGroup &group) {
+  return microBatch && group.microBatch && microBatch != group.microBatch;
+}
+
 /// Sets what the member would be in the group; false if it does not fit.
 bool Grouping::fits(KernelGroup &group, KernelMember &member) {
   const KernelSpace &space = member.space;
   bool column = feedsColumnsOnly(member.op);
-  if (column != (group.schedule == KernelGroup::Column))
+  if (column != (group.schedule == KernelGroup::Column) ||
+      isOfOther(microBatchOf(member.op), group))
     return false;
   if (space.split >= 0) {
     bool same = space.rows() == group.rows && space.columns() == group.columns;
@@ -122,6 +132,8 @@ bool Grouping::tryJoin(KernelGroup &group, const KernelMember &candidate) {
 
 void Grouping::add(KernelGroup &group, const KernelMember &member) {
   group.members.push_back(member);
+  if (!group.microBatch)
+    group.microBatch = microBatchOf(member.op);
   for (Value operand : member.op->getOperands())
     if (isBig(operand) && group.read.insert(operand).second)
       readers[operand].push_back(&group);
@@ -179,7 +191,7 @@ void Grouping::mergeReadGroups(Operation *op, KernelGroup &into) {
     KernelGroup *group = makers.lookup(operand);
     bool same = group && group != &into && group->schedule == into.schedule &&
                 group->rows == into.rows && group->columns == into.columns &&
-                !group->free;
+                !group->free && !isOfOther(group->microBatch, into);
     if (!same)
       continue;
     for (const KernelMember &member : group->members)

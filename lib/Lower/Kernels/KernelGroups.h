@@ -32,12 +32,15 @@ struct KernelGroup {
   llvm::DenseSet<mlir::Value> read; ///< Operands of more than one element.
   bool open = true;                 ///< May it still grow?
   size_t number = 0;                ///< In the order of first members.
+  mlir::Attribute microBatch;       ///< The only one of its members, if known.
 };
 
 /// Groups the kernel ops of a block, in program order. An op joins an open
 /// group of its rows and columns with which it shares a value, and joins the
 /// groups whose values it reads; a group is closed when an op outside of it
-/// reads one of its values.
+/// reads one of its values. Ops of different micro-batches do not share a
+/// kernel: the sums over all of them would be one that keeps all terms until
+/// the end.
 std::vector<std::unique_ptr<KernelGroup>> formGroups(mlir::Block &block);
 
 } // namespace tessera

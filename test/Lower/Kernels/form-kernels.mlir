@@ -117,3 +117,16 @@ func.func @step(%g: tensor<64x32xbf16>, %x: tensor<64x32xf32>, %stream: tensor<6
   %y = nn.add "ab,ab->ab" %centered, %stream : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
   return %y, %sum : tensor<64x32xf32>, tensor<32xf32>
 }
+
+// -----
+
+// Each micro-batch adds its term to the sum when it is there.
+// CHECK-LABEL: func.func @step
+// CHECK-SAME: %[[A:.*]]: tensor<64xf32>, %[[B:.*]]: tensor<64xf32>, %[[C:.*]]: tensor<64xf32>
+// CHECK-NEXT: %[[S:.*]] = rt.launch @[[NAME:.*]](%[[A]], %[[B]])
+// CHECK-NEXT: rt.launch @[[NAME]](%[[S]], %[[C]])
+func.func @step(%a: tensor<64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>) -> tensor<64xf32> {
+  %s = nn.add "a,a->a" %a, %b {rt.micro_batch = 1 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %t = nn.add "a,a->a" %s, %c {rt.micro_batch = 2 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %t : tensor<64xf32>
+}
