@@ -42,6 +42,19 @@ TEST(JsonLimits, DepthOfMillionsIsRefusedAtTheLimit) {
             "x nests arrays and objects more than 64 deep");
 }
 
+/// An artifact with many micro-batches lists so many calls. If time grew with
+/// the square of them, this would take minutes.
+TEST(JsonLimits, LongArraysOfObjectsAreRead) {
+  std::string text = "[{\"a\":0}";
+  for (int i = 1; i < 300000; ++i)
+    text += ",{\"a\":" + std::to_string(i) + "}";
+  text += "]";
+  nlohmann::json read = parseJson("x", text.data(), text.data() + text.size(),
+                                  {text.size(), 2, 1000000});
+  EXPECT_EQ(read.size(), 300000u);
+  EXPECT_EQ(read.back()["a"], 299999);
+}
+
 TEST(JsonLimits, BytesThatAreNoTextAreWritten) {
   EXPECT_EQ(writeJson("a\xff\n"), "\"a\\ufffd\\n\"");
 }
