@@ -139,6 +139,7 @@ OwningOpRef<ModuleOp> BertBuilder::build() {
 void shrink(BertConfig &config, const ShrinkOptions &options) {
   config.layers = std::min(config.layers, options.layers);
   int64_t headSize = shrunkHeadSize(config.headSize(), options);
+  config.heads = shrunkHeads(config.heads, options);
   shrinkSizes(config, config.heads * headSize, options);
   config.maskToken = std::min(config.maskToken, config.vocabulary - 1);
 }

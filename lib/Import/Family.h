@@ -27,6 +27,9 @@ mlir::FailureOr<ProgramSizes> chooseSizes(const ConfigFile &file,
 
 /// The head size of a small model.
 int64_t shrunkHeadSize(int64_t headSize, const ShrinkOptions &options);
+/// The number of heads of a small model. Key heads and the query heads of each
+/// are shrunk on their own.
+int64_t shrunkHeads(int64_t heads, const ShrinkOptions &options);
 
 /// Makes a model small whose residual stream has the size `hidden`; its number
 /// of layers is its family's to limit.

@@ -150,6 +150,7 @@ OwningOpRef<ModuleOp> GPT2Builder::build() {
 static void shrink(GPT2Config &config, const ShrinkOptions &options) {
   config.layers = std::min(config.layers, options.layers);
   int64_t headSize = shrunkHeadSize(config.headSize(), options);
+  config.heads = shrunkHeads(config.heads, options);
   shrinkSizes(config, config.heads * headSize, options);
 }
 

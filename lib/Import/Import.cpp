@@ -46,14 +46,16 @@ FailureOr<ProgramSizes> tessera::chooseSizes(const ConfigFile &file,
   return sizes;
 }
 
+/// At least `least`, with the same remainder, and no larger than before.
+static int64_t shrunkTo(int64_t size, int64_t least, int64_t ranks) {
+  int64_t rest = size % ranks;
+  int64_t parts = llvm::divideCeil(std::max<int64_t>(1, least - rest), ranks);
+  return std::min(size, rest + parts * ranks);
+}
+
 /// With at least ranks (ranks - 1) elements every rank has some.
 int64_t tessera::shrunkSize(int64_t size, int64_t limit, int64_t ranks) {
-  int64_t least = std::max(limit, ranks * (ranks - 1));
-  if (size <= least)
-    return size;
-  int64_t rest = size % ranks;
-  return rest +
-         llvm::divideCeil(std::max<int64_t>(1, least - rest), ranks) * ranks;
+  return shrunkTo(size, std::max(limit, ranks * (ranks - 1)), ranks);
 }
 
 /// Rotary positions need an even size.
@@ -61,6 +63,12 @@ int64_t tessera::shrunkHeadSize(int64_t headSize,
                                 const ShrinkOptions &options) {
   constexpr int64_t limit = 8;
   return shrunkSize(headSize, limit, std::lcm<int64_t>(2, options.dataRanks));
+}
+
+/// No rank is without heads: what does not divide them is refused.
+int64_t tessera::shrunkHeads(int64_t heads, const ShrinkOptions &options) {
+  constexpr int64_t limit = 8;
+  return shrunkTo(heads, limit, options.headRanks);
 }
 
 static constexpr struct {

@@ -118,10 +118,13 @@ OwningOpRef<ModuleOp> LlamaBuilder::build() {
   return finish(withBalance(meanOverTokens(crossEntropy(scores, labels))));
 }
 
-/// Head counts and experts stay; frequencies are those of the smaller heads.
+/// Experts stay; frequencies are those of the smaller heads.
 static void shrink(LlamaConfig &config, const ShrinkOptions &options) {
   config.layers = std::min(config.layers, options.layers);
   config.headSize = shrunkHeadSize(config.headSize, options);
+  int64_t queryHeads = shrunkHeads(config.heads / config.keyHeads, options);
+  config.keyHeads = shrunkHeads(config.keyHeads, options);
+  config.heads = config.keyHeads * queryHeads;
   shrinkSizes(config, config.heads * config.headSize, options);
 }
 

@@ -188,13 +188,14 @@ OwningOpRef<ModuleOp> T5Builder::build() {
   return finish(meanOverCounted(crossEntropy(scores, labels), labels));
 }
 
-/// Head counts, buckets and options stay; all heads together stay smaller than
+/// Buckets and options stay; all heads together stay smaller than
 /// the hidden size where they differ from it.
 void shrink(T5Config &config, const ShrinkOptions &options) {
   bool differs = config.headsSize() != config.hidden;
   config.encoderLayers = std::min(config.encoderLayers, options.layers);
   config.decoderLayers = std::min(config.decoderLayers, options.layers);
   int64_t headSize = shrunkHeadSize(config.headSize, options);
+  config.heads = shrunkHeads(config.heads, options);
   shrinkSizes(config, config.heads * headSize, options);
   config.headSize = differs ? std::max<int64_t>(1, headSize / 2) : headSize;
   config.padToken = std::min(config.padToken, config.vocabulary - 1);

@@ -18,9 +18,9 @@ namespace tessera {
 /// by the ranks that may cut them, so that what a mesh leaves uneven stays so.
 struct ShrinkOptions {
   int64_t layers = 2, positions = 16;
-  /// Ranks that may cut the sequence, dimensions of weights, and parameters
-  /// once more.
-  int64_t sequenceRanks = 1, tensorRanks = 1, dataRanks = 1;
+  /// Ranks that may cut the sequence, heads, dimensions of weights, and
+  /// parameters once more.
+  int64_t sequenceRanks = 1, headRanks = 1, tensorRanks = 1, dataRanks = 1;
 };
 
 /// The size that stands for a larger one, about `limit`: it has the same

@@ -105,6 +105,7 @@ static ShrinkOptions shrinkOptions(const PlanOptions &plan) {
   shrink.layers = smallLayers(plan);
   shrink.sequenceRanks = sequenceRanks(plan);
   shrink.tensorRanks = plan.mesh.sizeOf(MeshAxis::Tensor);
+  shrink.headRanks = shrink.tensorRanks * plan.mesh.sizeOf(MeshAxis::Context);
   shrink.dataRanks = plan.mesh.sizeOf(MeshAxis::Data);
   return shrink;
 }
