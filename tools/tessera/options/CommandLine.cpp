@@ -4,6 +4,7 @@
 #include "tools/tessera/options/DriverOptions.h"
 #include "tools/tessera/options/HelpText.h"
 #include "tools/tessera/options/PlanChecks.h"
+#include "tools/tessera/options/Suggestion.h"
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdlib>
@@ -151,6 +152,8 @@ private:
   bool isGiven(const std::string &name) const;
 
   void checkCommand(const std::string &word);
+  void checkOptions(const std::string &command,
+                    const std::vector<std::string> &words);
   void check();
   void checkMesh();
   void checkStages();
@@ -335,17 +338,47 @@ bool CommandLine::isGiven(const std::string &name) const {
   return false;
 }
 
+std::string suggestion(const std::string &name, const std::string &otherwise) {
+  return name.empty() ? otherwise : "did you mean " + name + "?";
+}
+
 /// The parser itself would only say that a subcommand is required.
 void CommandLine::checkCommand(const std::string &word) {
   if (word.rfind("-", 0) == 0)
     return;
-  std::string names;
+  std::vector<std::string> names;
+  std::string list;
   for (const CLI::App *sub : app.get_subcommands({})) {
     if (sub->get_name() == word)
       return;
-    names += (names.empty() ? "" : ", ") + sub->get_name();
+    names.push_back(sub->get_name());
+    list += (list.empty() ? "" : ", ") + names.back();
   }
-  refuse("unknown command '" + word + "'; use one of " + names);
+  refuse("unknown command '" + word + "'; " +
+         suggestion(nearestName(word, names), "use one of " + list));
+}
+
+/// The parser itself would first miss what a mistyped option was to give.
+void CommandLine::checkOptions(const std::string &command,
+                               const std::vector<std::string> &words) {
+  if (command.rfind("-", 0) == 0)
+    return;
+  std::vector<std::string> names = {"--help", "--version"};
+  for (const CLI::App *sub : app.get_subcommands({}))
+    if (sub->get_name() == command)
+      for (const CLI::Option *option : sub->get_options())
+        for (const std::string &name : option->get_lnames())
+          names.push_back("--" + name);
+  for (const std::string &word : words) {
+    std::string name = word.substr(0, word.find('='));
+    if (word == "--")
+      return;
+    if (word.rfind("--", 0) == 0 &&
+        std::find(names.begin(), names.end(), name) == names.end())
+      refuse("unknown option '" + name + "'; " +
+             suggestion(nearestName(name, names),
+                        "see tessera " + command + " --help"));
+  }
 }
 
 /// The innermost axis of the aliases comes first: each goes outside of those
@@ -493,8 +526,10 @@ bool CommandLine::parse(int argc, char **argv, int &exitCode) {
     return false;
   }
   try {
-    if (argc > 1)
+    if (argc > 1) {
       checkCommand(argv[1]);
+      checkOptions(argv[1], {argv + 2, argv + argc});
+    }
     app.parse(argc, argv);
     check();
     return true;

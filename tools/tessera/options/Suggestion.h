@@ -1,0 +1,19 @@
+//===- Suggestion.h - what a mistyped word may have meant -------*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_OPTIONS_SUGGESTION_H
+#define TESSERA_TOOLS_TESSERA_OPTIONS_SUGGESTION_H
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The name that the fewest single letters inserted, deleted, replaced or
+/// swapped with their neighbour turn the word into; "" where that is more than
+/// a third of its letters.
+std::string nearestName(const std::string &word,
+                        const std::vector<std::string> &names);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_OPTIONS_SUGGESTION_H
