@@ -8,8 +8,11 @@
 
 #include "runtime/artifact/Code.h"
 #include "runtime/artifact/Metadata.h"
+#include "runtime/support/Signature.h"
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace tessera {
 
@@ -18,10 +21,17 @@ struct Artifact {
   std::string text; ///< the metadata as it lies in the file
   std::shared_ptr<const Metadata> metadata;
   std::shared_ptr<const Code> code;
+  /// Whose signature it has. It was checked, unless hasSignatures() is false.
+  std::optional<PublicKey> signer;
 };
 
 /// TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT.
 Artifact loadArtifact(const std::string &path);
+/// TSR_UNTRUSTED: none of these keys has signed it.
+Artifact loadArtifact(const std::string &path,
+                      const std::vector<PublicKey> &trusted);
+/// The bytes of the artifact, signed by this key alone.
+std::string signArtifact(const std::string &path, const PrivateKey &key);
 
 } // namespace tessera
 

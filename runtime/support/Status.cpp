@@ -65,6 +65,8 @@ const char *tsr_status_name(tsr_status status) {
     return "unsupported";
   case TSR_INTERNAL:
     return "internal";
+  case TSR_UNTRUSTED:
+    return "untrusted";
   }
   return "unknown status";
 }

@@ -16,13 +16,16 @@ extern "C" {
 #endif
 
 /* Raised whenever anything in this file or in the artifact layout changes. */
-#define TSR_ABI_VERSION 6
+#define TSR_ABI_VERSION 7
 
 /* ------------------------------------------------------------- artifact ---
  * A `.tsr` file is: this header (little endian), `metadata_bytes` of UTF-8
  * JSON (docs/Artifact.md describes it), `code_bytes` of an ELF shared object.
- * `hash` is XXH3-64 of everything after the header, seed 0. */
+ * `hash` is XXH3-64 of everything after the header, seed 0. `key` is the
+ * Ed25519 public key of who signed the file, and `signature` is of the whole
+ * file, with zeros in its own place; both are zeros in an unsigned file. */
 #define TSR_ARTIFACT_MAGIC "TESSERA" /* 8 bytes with the final zero */
+enum { TSR_KEY_BYTES = 32, TSR_SIGNATURE_BYTES = 64 };
 typedef struct tsr_abi_header {
   char magic[8];
   uint32_t abi_version;
@@ -30,6 +33,8 @@ typedef struct tsr_abi_header {
   uint64_t metadata_bytes;
   uint64_t code_bytes;
   uint64_t hash;
+  uint8_t key[TSR_KEY_BYTES];
+  uint8_t signature[TSR_SIGNATURE_BYTES];
 } tsr_abi_header;
 
 /* What an artifact may hold at most: enough for every model, and so little that

@@ -32,7 +32,8 @@ typedef enum tsr_status {
   TSR_TIMEOUT = 7, /* a collective did not finish; the session is dead */
   TSR_ABORTED = 8, /* another rank failed first; the session is dead */
   TSR_UNSUPPORTED = 9,
-  TSR_INTERNAL = 10
+  TSR_INTERNAL = 10,
+  TSR_UNTRUSTED = 11 /* an artifact is not signed by a key that is trusted */
 } tsr_status;
 
 /* Message of the last failure on this thread; "" if there was none. Valid until
@@ -45,11 +46,32 @@ const char *tsr_version(void);
 /* ---- artifact: a compiled program with its plan ------------------------ */
 typedef struct tsr_artifact tsr_artifact;
 
-/* Reads and checks `path`: magic, version, lengths, hash, metadata. Runs none
- * of its code: tsr_session_create does, and what it runs is as trusted as any
- * program. TSR_NOT_FOUND, TSR_CORRUPT, TSR_OUT_OF_MEMORY. */
+/* Reads and checks `path`: magic, version, lengths, hash, metadata, and its
+ * signature if it has one, whoever signed it. Runs none of its code:
+ * tsr_session_create does, and what it runs is as trusted as any program.
+ * TSR_NOT_FOUND, TSR_CORRUPT, TSR_OUT_OF_MEMORY. */
 tsr_status tsr_artifact_load(const char *path, tsr_artifact **out_artifact);
+/* The same for an artifact that must be signed by one of `count` keys, each a
+ * file with an Ed25519 public key in PEM, as `openssl pkey -pubout` writes it.
+ * Metadata is interpreted after that is checked, and sessions run the bytes
+ * that were checked. TSR_UNTRUSTED: it is unsigned, or signed by another key,
+ * whose fingerprint the message names beside those of the keys;
+ * TSR_INVALID_ARGUMENT: a file holds no such key, or there are no keys;
+ * TSR_UNSUPPORTED: this build has no libcrypto. */
+tsr_status tsr_artifact_load_trusted(const char *path, const char *const *keys,
+                                     size_t count, tsr_artifact **out_artifact);
 void tsr_artifact_destroy(tsr_artifact *artifact);
+/* The fingerprint of the key that signed it, "" if it is unsigned: SHA-256 of
+ * the public key in DER, 64 hexadecimal digits. Valid until the thread's next
+ * call. TSR_UNSUPPORTED: it is signed, but this build has no libcrypto, so
+ * nobody has checked it. */
+tsr_status tsr_artifact_signer(const tsr_artifact *artifact,
+                               const char **out_fingerprint);
+/* The bytes of the artifact `path`, signed with the Ed25519 private key in the
+ * PEM file `key` and by nobody else; the file stays as it is. Valid until the
+ * thread's next call. Errors as of tsr_artifact_load_trusted. */
+tsr_status tsr_artifact_sign(const char *path, const char *key,
+                             const void **out_bytes, size_t *out_count);
 /* The metadata as JSON text (docs/Artifact.md); owned by the artifact. */
 const char *tsr_artifact_metadata(const tsr_artifact *artifact);
 /* Ranks of the mesh, sequences of one step over all of them, tokens of one

@@ -48,7 +48,24 @@ public:
     detail::check(tsr_artifact_load(path.c_str(), &raw));
     handle.reset(raw);
   }
+  /// It must be signed by one of the keys in these PEM files.
+  Artifact(const std::string &path,
+           const std::vector<std::string> &trustedKeys) {
+    std::vector<const char *> keys;
+    for (const std::string &key : trustedKeys)
+      keys.push_back(key.c_str());
+    tsr_artifact *raw = nullptr;
+    detail::check(tsr_artifact_load_trusted(path.c_str(), keys.data(),
+                                            keys.size(), &raw));
+    handle.reset(raw);
+  }
 
+  /// The fingerprint of the key that signed it; "": unsigned.
+  std::string signer() const {
+    const char *fingerprint = nullptr;
+    detail::check(tsr_artifact_signer(get(), &fingerprint));
+    return fingerprint;
+  }
   /// JSON text, docs/Artifact.md.
   std::string metadata() const { return tsr_artifact_metadata(get()); }
   std::int64_t ranks() const { return tsr_artifact_ranks(get()); }

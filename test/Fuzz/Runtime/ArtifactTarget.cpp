@@ -14,11 +14,17 @@ static void read(std::string_view content) {
     Artifact artifact = loadArtifact(file.path());
     require(artifact.metadata && artifact.code, "an artifact has both parts");
     require(artifact.text.size() <= content.size(), "the text is the file's");
+    tsr_abi_header header;
+    std::memcpy(&header, content.data(), sizeof header);
+    PublicKey key;
+    std::memcpy(key.bytes.data(), header.key, sizeof header.key);
+    require(artifact.signer.value_or(PublicKey{}) == key,
+            "who signed it is who it says");
   });
 }
 
-/// With a header that is right for what follows, which a fuzzer hardly finds.
-/// `metadata_bytes` stays as it is if it can.
+/// With a header that is right for what follows, which a fuzzer hardly finds,
+/// and unsigned. `metadata_bytes` stays as it is if it can.
 static std::string repaired(std::string content) {
   tsr_abi_header header;
   std::memcpy(&header, content.data(), sizeof header);
@@ -29,6 +35,8 @@ static std::string repaired(std::string content) {
   header.metadata_bytes %= body + 1;
   header.code_bytes = body - header.metadata_bytes;
   header.hash = hashBytes(content.data() + sizeof header, body);
+  std::memset(header.key, 0, sizeof header.key);
+  std::memset(header.signature, 0, sizeof header.signature);
   std::memcpy(content.data(), &header, sizeof header);
   return content;
 }

@@ -1,6 +1,7 @@
 //===- Seeds.cpp - writes what the corpora begin with ---------------------===//
 // Real files and messages of the runtime, of the tests' fixture. After a change
 // of a format: FuzzSeeds test/Fuzz/Runtime/corpus
+#include "runtime/artifact/Artifact.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/collectives/process/Frames.h"
 #include "runtime/collectives/process/Handshake.h"
@@ -55,6 +56,20 @@ nlohmann::json everyKey() {
   return metadata;
 }
 
+// The private key of the first example in RFC 8032, section 7.1.
+constexpr const char *publishedKey =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n"
+    "-----END PRIVATE KEY-----\n";
+
+std::string signedOne(const std::string &content) {
+  fixture::TemporaryDirectory directory;
+  fixture::writeFile(directory / "model.tsr", content);
+  fixture::writeFile(directory / "key.pem", publishedKey);
+  return signArtifact(directory / "model.tsr",
+                      PrivateKey(directory / "key.pem"));
+}
+
 void writeArtifacts() {
   nlohmann::json small = fixture::metadataOf(1, 1);
   seed("Metadata", "fixture-1x1", small.dump());
@@ -64,8 +79,10 @@ void writeArtifacts() {
   seed("Metadata", "every-key", all);
   seed("Code", "fixture-1x1", fixture::codeOf(1, 1));
   small["tensors"] = small["ops"] = nlohmann::json::array();
-  seed("Artifact", "no-tensors",
-       fixture::artifactOf(small.dump(), fixture::codeOf(1, 1)));
+  std::string artifact =
+      fixture::artifactOf(small.dump(), fixture::codeOf(1, 1));
+  seed("Artifact", "no-tensors", artifact);
+  seed("Artifact", "signed", signedOne(artifact));
 }
 
 void writeCheckpoint() {

@@ -62,16 +62,18 @@ TEST_F(ArtifactFile, AbsentOneIsNotFound) {
 }
 
 TEST_F(ArtifactFile, EveryTruncationIsCorrupt) {
-  for (size_t length = 0; length < 200; ++length)
+  for (size_t length = 0; length < 300; ++length)
     ASSERT_EQ(load(good.substr(0, length)), TSR_CORRUPT) << length;
-  for (size_t length = 200; length < good.size(); length += 997)
+  for (size_t length = 300; length < good.size(); length += 997)
     ASSERT_EQ(load(good.substr(0, length)), TSR_CORRUPT) << length;
   EXPECT_EQ(load(good + "x"), TSR_CORRUPT);
 }
 
 TEST_F(ArtifactFile, EveryFlippedBitIsCorrupt) {
   for (size_t position = 0; position < good.size();
-       position += position < 60 ? 1 : 613) {
+       position += position < 150 ? 1 : 613) {
+    if (position == offsetof(tsr_abi_header, key) && !TESSERA_HAS_LIBCRYPTO)
+      position = sizeof(tsr_abi_header); // nothing can check a signature
     std::string changed = good;
     changed[position] ^= 1 << (position % 8);
     ASSERT_EQ(load(changed), TSR_CORRUPT) << position;

@@ -38,8 +38,8 @@ def compiled(*flags):
                         "-o", artifact], check=True, capture_output=True)
         text = subprocess.run(["tessera", "report", artifact, "--json"], check=True, capture_output=True, text=True).stdout
         with open(artifact, "rb") as file:
-            header = file.read(40)  # tsr_abi_header
-            metadata = json.loads(file.read(struct.unpack("<8sIIQQQ", header)[3]))
+            header = struct.Struct("<8sIIQQQ32s64s")  # tsr_abi_header
+            metadata = json.loads(file.read(header.unpack(file.read(header.size))[3]))
     return json.loads(text), metadata["report"]["communication_per_rank"]["cp"]["ring_bytes_sent"]
 
 
