@@ -12,7 +12,7 @@ config.excludes = ["Runtime", "Numerics", "Inputs", "CMakeLists.txt"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.tessera_obj_root, "test")
 
-# Only our tools and LLVM's test tools: nothing else of this machine is needed but coreutils.
+# Only our tools and LLVM's test tools: nothing else of this machine is needed but coreutils and openssl.
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.tessera_obj_root, "bin"), config.llvm_tools_dir, os.environ.get("PATH", "")])
 config.environment["LC_ALL"] = "C"

@@ -26,6 +26,8 @@ int tessera::runReport(const DriverOptions &options) {
   Report report;
   if (!artifact.open(options) || !report.read(artifact.metadata()))
     return 1;
+  if (options.isArtifact())
+    report.signer = artifact.signer();
   if (!options.scheduleSvg.empty() &&
       !writePicture(report, options.scheduleSvg))
     return 1;

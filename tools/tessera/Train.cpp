@@ -50,6 +50,9 @@ int tessera::runTrain(const DriverOptions &given) {
   Report report;
   if (!artifact.open(options) || !report.read(artifact.metadata()))
     return 1;
+  // A process that was started without the option would trust anybody.
+  options.shared.emplace_back(
+      "--trusted-key", options.trustedKeys.empty() ? "" : artifact.signer());
   Training training(options, artifact.get());
   if (!training.prepare())
     return 1;

@@ -44,6 +44,8 @@ static int runCommand(const DriverOptions &options) {
     return runCompile(options);
   case Command::Report:
     return runReport(options);
+  case Command::Sign:
+    return runSign(options);
   case Command::Verify:
     return runVerify(options);
   case Command::Train:

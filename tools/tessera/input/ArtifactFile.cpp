@@ -8,12 +8,26 @@
 
 using namespace tessera;
 
-bool ArtifactFile::load(const std::string &path) {
+bool ArtifactFile::load(const std::string &path,
+                        const std::vector<std::string> &trustedKeys) {
+  std::vector<const char *> keys;
+  for (const std::string &key : trustedKeys)
+    keys.push_back(key.c_str());
   tsr_artifact *loaded = nullptr;
-  if (tsr_artifact_load(path.c_str(), &loaded) != TSR_OK)
+  tsr_status status = keys.empty()
+                          ? tsr_artifact_load(path.c_str(), &loaded)
+                          : tsr_artifact_load_trusted(path.c_str(), keys.data(),
+                                                      keys.size(), &loaded);
+  if (status != TSR_OK)
     return !printError(tsr_last_error());
   artifact.reset(loaded);
   return true;
+}
+
+std::string ArtifactFile::signer() const {
+  const char *fingerprint = nullptr;
+  return tsr_artifact_signer(get(), &fingerprint) == TSR_OK ? fingerprint
+                                                            : "unknown";
 }
 
 bool ArtifactFile::open(const DriverOptions &options) {
@@ -24,7 +38,7 @@ bool ArtifactFile::open(const DriverOptions &options) {
     std::string path = file.path.str().str();
     return compileModel(options, path) && load(path);
   }
-  if (!load(options.model))
+  if (!load(options.model, options.trustedKeys))
     return false;
   int64_t ranks = tsr_artifact_ranks(get());
   if (options.ranks && ranks > options.ranks)

@@ -14,13 +14,18 @@ namespace tessera {
 
 class ArtifactFile {
 public:
-  bool load(const std::string &path);
+  /// If there are `trustedKeys`, one of them must have signed it.
+  bool load(const std::string &path,
+            const std::vector<std::string> &trustedKeys = {});
   /// Loads, or compiles and loads, the model of `options`.
   bool open(const DriverOptions &options);
 
   const tsr_artifact *get() const { return artifact.get(); }
   const char *metadata() const { return tsr_artifact_metadata(get()); }
 
+  /// The fingerprint of who signed it, "" if nobody did, "unknown" where this
+  /// build cannot check it.
+  std::string signer() const;
   /// What it is compiled for.
   DeviceKind device() const;
 

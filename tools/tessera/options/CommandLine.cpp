@@ -96,8 +96,8 @@ CLI::Option *declare(CLI::App *sub, const std::string &flag, FlagCheck,
 /// The options of a run that each process may have for itself; all others, and
 /// with them each that is added, must be the same in all processes.
 const std::set<std::string> ownOptions = {
-    // Compared by what they name: hash, tokens, kind.
-    "model", "--data", "--device", "--communicator",
+    // Compared by what they name: hash, tokens, kind, signer.
+    "model", "--data", "--device", "--communicator", "--trusted-key",
     // The machine's.
     "--cpu", "--threads", "--rendezvous", "--rendezvous-timeout-ms",
     "--secret-file", "--trust-network",
@@ -162,6 +162,7 @@ private:
   void checkLearningRate();
   void checkCheckpoints();
   void checkArtifact();
+  void checkTrust();
   std::map<std::string, std::string> planTexts() const;
   void collectShared();
 
@@ -247,6 +248,10 @@ void CommandLine::addTraining(CLI::App *sub) {
       ->capture_default_str();
   declare(sub, "--threads", FlagCheck::Positive, options.threads,
           "Threads of all ranks together (default: all cores)");
+  sub->add_option("--trusted-key", options.trustedKeys,
+                  "File with a public key: the .tsr must be signed by it, or "
+                  "by one of several (give the option once for each)")
+      ->allow_extra_args(false);
   addLaunch(sub);
 }
 
@@ -299,6 +304,8 @@ void CommandLine::declareCommands() {
                              "Import a model as a serial nn program");
   CLI::App *compile =
       command(Command::Compile, "compile", "Compile a model into a .tsr file");
+  CLI::App *sign = command(Command::Sign, "sign",
+                           "Sign a .tsr file, for --trusted-key of train");
   CLI::App *report =
       command(Command::Report, "report",
               "Parameters, flops, memory and communication, before any run");
@@ -316,9 +323,16 @@ void CommandLine::declareCommands() {
             "The most ranks that the mesh may have (default: no limit; of a "
             "run 256)");
   }
+  sign->add_option("artifact", options.model, "The .tsr file")->required();
+  sign->option_defaults()->group("Signing");
+  sign->add_option("--key", options.key,
+                   "File with an Ed25519 private key, as openssl genpkey "
+                   "writes it")
+      ->required();
   addTraining(train);
   addOutput(import, "Output file (default: standard output)");
   addOutput(compile, "Output file (default: model.tsr)");
+  addOutput(sign, "Output file (default: the .tsr file itself)");
   for (CLI::App *sub : {doctor, report, verify}) {
     sub->option_defaults()->group("Output");
     sub->add_flag("--json", options.json, "Print JSON instead of text");
@@ -478,6 +492,14 @@ void CommandLine::checkArtifact() {
            " cannot change it; give the config.json instead");
 }
 
+void CommandLine::checkTrust() {
+  if (!options.trustedKeys.empty() && !options.isArtifact())
+    refuse("--trusted-key says who must have signed a .tsr file, but '" +
+           options.model +
+           "' is compiled by this run itself; give a .tsr file or leave it "
+           "out");
+}
+
 /// The values of the options of PlanFlags.def, whether they are given or not.
 std::map<std::string, std::string> CommandLine::planTexts() const {
   const PlanOptions &plan = options.plan;
@@ -515,6 +537,7 @@ void CommandLine::check() {
   checkCheckpoints();
   checkLearningRate();
   checkArtifact();
+  checkTrust();
   if (options.command == Command::Train)
     collectShared();
 }

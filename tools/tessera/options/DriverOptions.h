@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-enum class Command { Doctor, Import, Compile, Report, Verify, Train };
+enum class Command { Doctor, Import, Compile, Sign, Report, Verify, Train };
 
 struct DriverOptions {
   /// A run has a length, unlike a program that is only compiled.
@@ -25,6 +25,7 @@ struct DriverOptions {
   std::string output; ///< -o; "" or "-": standard output.
   bool json = false;
   std::string scheduleSvg; ///< report: a file for the picture.
+  std::string key;         ///< sign: a file with the private key.
 
   PlanOptions plan;
   int64_t ranks = 0; ///< The most that a run may start.
@@ -41,6 +42,7 @@ struct DriverOptions {
   int32_t rendezvousTimeoutMs = 0;
   std::string secret; ///< Of the processes; "": none.
   bool trustsNetwork = false;
+  std::vector<std::string> trustedKeys; ///< Files with public keys.
   int64_t saveEvery = 0, seed = 0;
   /// Options and their values that all processes of a run must have alike.
   std::vector<std::pair<std::string, std::string>> shared;

@@ -285,6 +285,9 @@ std::string Report::causalWorkText() const {
 std::string Report::text() const {
   std::string text;
   raw_string_ostream out(text);
+  if (signer)
+    out << "signed by: " << (signer->empty() ? "nobody" : "key " + *signer)
+        << "\n";
   out << "model: " << family << ", " << layers << " layers, vocabulary "
       << vocabulary << "\n";
   out << "step: " << batch << " sequences of " << sequence << " tokens"
@@ -362,6 +365,9 @@ json::Value Report::json() const {
       {"memory",
        json::Object{{"bytes", arenaBytes}, {"by_kind", std::move(kinds)}}},
       {"collectives", std::move(groups)}};
+  if (signer)
+    all["signer"] =
+        signer->empty() ? json::Value(nullptr) : json::Value(*signer);
   if (pipeline)
     all["pipeline"] = pipeline->json();
   if (owners)

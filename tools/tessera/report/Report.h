@@ -1,5 +1,6 @@
 //===- Report.h - what an artifact's metadata says of its program ---------===//
-// Read from docs/Artifact.md's JSON alone: nothing is run or allocated.
+// Read from docs/Artifact.md's JSON, but for the signer: nothing is run or
+// allocated.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_REPORT_REPORT_H
@@ -56,6 +57,8 @@ struct Report {
   llvm::SmallVector<CollectiveGroup> collectives;
   std::optional<PipelineReport> pipeline; ///< Where there are stages.
   std::optional<OwnersReport> owners;     ///< Where ranks own parameters.
+  /// Of a .tsr file: the fingerprint of the key that signed it, "": none.
+  std::optional<std::string> signer;
 
 private:
   void readModel(const llvm::json::Object &root);
