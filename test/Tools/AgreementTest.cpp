@@ -59,7 +59,6 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--ranks",
                        "--recompute",
                        "--recompute-layers",
-                       "--resume",
                        "--save-every",
                        "--save-timeout-ms",
                        "--schedule",
@@ -98,7 +97,6 @@ TEST(Agreement, EachDifferenceShows) {
       {"a.tsr", "--seed", "7"},
       {"a.tsr", "--checkpoint-dir", "a"},
       {"a.tsr", "--checkpoint-dir", "b"},
-      {"a.tsr", "--checkpoint-dir", "a", "--resume"},
       {"a.tsr", "--checkpoint-dir", "a", "--save-every", "7"},
       {"a.tsr", "--load-weights", "a"},
   };

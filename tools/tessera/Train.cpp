@@ -26,6 +26,16 @@ static bool filesExist(const DriverOptions &options) {
   return true;
 }
 
+/// The first start of a command that is repeated finds no checkpoint; later
+/// ones need the weights no more with which it began.
+static void resumeIfAny(DriverOptions &options) {
+  if (!options.resumesIfAny || findCheckpoint(options.checkpointDir).empty())
+    return;
+  options.resumes = true;
+  options.resumeDir = options.checkpointDir;
+  options.weights.clear();
+}
+
 static std::string processesText(const Launch &launch) {
   return launch.isAlone()
              ? ""
@@ -44,6 +54,7 @@ int tessera::runTrain(const DriverOptions &given) {
         "mesh " + mesh.str() + " has " + std::to_string(mesh.ranks()) +
         " ranks, but a run may start " + std::to_string(options.ranks) +
         "; use a smaller mesh or raise --ranks");
+  resumeIfAny(options);
   if (!filesExist(options))
     return 1;
   ArtifactFile artifact;
@@ -53,6 +64,8 @@ int tessera::runTrain(const DriverOptions &given) {
   // A process that was started without the option would trust anybody.
   options.shared.emplace_back(
       "--trusted-key", options.trustedKeys.empty() ? "" : artifact.signer());
+  // What is found on the disk counts, and not how it was asked for.
+  options.shared.emplace_back("--resume", options.resumeDir);
   Training training(options, artifact.get());
   if (!training.prepare())
     return 1;

@@ -96,8 +96,9 @@ CLI::Option *declare(CLI::App *sub, const std::string &flag, FlagCheck,
 /// The options of a run that each process may have for itself; all others, and
 /// with them each that is added, must be the same in all processes.
 const std::set<std::string> ownOptions = {
-    // Compared by what they name: hash, tokens, kind, signer.
+    // Compared by what they name: hash, tokens, kind, signer, checkpoints.
     "model", "--data", "--device", "--communicator", "--trusted-key",
+    "--resume", "--resume-if-any",
     // The machine's.
     "--cpu", "--threads", "--rendezvous", "--rendezvous-timeout-ms",
     "--secret-file", "--trust-network",
@@ -236,6 +237,11 @@ void CommandLine::addTraining(CLI::App *sub) {
                            "Continue from the newest checkpoint of a directory "
                            "(default: --checkpoint-dir)")
                ->expected(0, 1);
+  sub->add_flag(
+         "--resume-if-any", options.resumesIfAny,
+         "As --resume if --checkpoint-dir holds a checkpoint; else start "
+         "anew: the same command first and later")
+      ->excludes(resume);
   sub->add_option("--load-weights", options.weights,
                   "Start from weights as transformers saves them")
       ->excludes(resume);
@@ -477,8 +483,10 @@ void CommandLine::checkCheckpoints() {
     options.resumeDir = options.checkpointDir;
   if (options.resumes && options.resumeDir.empty())
     refuse("--resume needs a directory; name one, or give --checkpoint-dir");
-  if (options.saveEvery && options.checkpointDir.empty())
-    refuse("--save-every needs --checkpoint-dir");
+  for (const char *name : {"--save-every", "--resume-if-any"})
+    if (train && train->get_option(name)->count() &&
+        options.checkpointDir.empty())
+      refuse(std::string(name) + " needs --checkpoint-dir");
 }
 
 void CommandLine::checkArtifact() {
@@ -516,7 +524,6 @@ std::map<std::string, std::string> CommandLine::planTexts() const {
 
 void CommandLine::collectShared() {
   std::map<std::string, std::string> texts = planTexts();
-  texts["--resume"] = options.resumeDir;
   for (const CLI::Option *option : train->get_options()) {
     std::string name = option->get_name();
     if (ownOptions.count(name))

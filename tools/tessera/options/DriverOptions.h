@@ -37,7 +37,7 @@ struct DriverOptions {
   std::vector<std::string> data;
   std::string dataFormat = "auto", communicator;
   std::string checkpointDir, resumeDir, weights, log, trace;
-  bool resumes = false;
+  bool resumes = false, resumesIfAny = false;
   Launch launch; ///< One of several processes, or alone.
   int32_t rendezvousTimeoutMs = 0;
   std::string secret; ///< Of the processes; "": none.

@@ -285,9 +285,8 @@ std::string Report::causalWorkText() const {
 std::string Report::text() const {
   std::string text;
   raw_string_ostream out(text);
-  if (signer)
-    out << "signed by: " << (signer->empty() ? "nobody" : "key " + *signer)
-        << "\n";
+  if (signer && !signer->empty())
+    out << "signed by: key " << *signer << "\n";
   out << "model: " << family << ", " << layers << " layers, vocabulary "
       << vocabulary << "\n";
   out << "step: " << batch << " sequences of " << sequence << " tokens"

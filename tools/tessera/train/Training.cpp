@@ -29,8 +29,7 @@ static bool isText(const DriverOptions &options) {
   return true;
 }
 
-/// Name of a checkpoint in a directory, or "".
-static std::string findCheckpoint(const std::string &directory) {
+std::string tessera::findCheckpoint(const std::string &directory) {
   std::error_code error;
   for (const auto &entry :
        std::filesystem::directory_iterator(directory, error)) {

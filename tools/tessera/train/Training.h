@@ -10,6 +10,9 @@
 
 namespace tessera {
 
+/// The name of a checkpoint in a directory, or "".
+std::string findCheckpoint(const std::string &directory);
+
 /// Every member prints its errors and returns false after one.
 class Training {
 public:
