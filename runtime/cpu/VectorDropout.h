@@ -31,16 +31,16 @@ static inline Words multiplyLow(Words a, Words b) {
 #endif
 }
 
-template <int... I> static inline Vec<uint32_t> oddLanes(Lanes<I...>) {
-  return Vec<uint32_t>{(I | 1)...};
+template <int... I>
+static inline Vec<uint32_t> oddLanes(Vec<uint32_t> a, Lanes<I...>) {
+  return __builtin_shufflevector(a, a, (I | 1)...);
 }
 
 /// The upper halves of the lanes (twice). A shuffle, not a shift:
 /// multiplications and shifts share a port on Intel's cores.
 static inline Words upperHalves(Words a) {
-  using Halves = Vec<uint32_t>;
-  const Halves odd = oddLanes(typename LanesUpTo<kVectorBytes / 4>::Type{});
-  return (Words)__builtin_shuffle((Halves)a, odd);
+  return (Words)oddLanes((Vec<uint32_t>)a,
+                         typename LanesUpTo<kVectorBytes / 4>::Type{});
 }
 
 /// The key of every round. Made once, so that no round computes it.
@@ -76,8 +76,8 @@ static inline Words philoxWords(Words index, const PhiloxKeys &keys) {
 
 template <int... I>
 static inline Vec<uint32_t> evenLanes(Words a, Words b, Lanes<I...>) {
-  return __builtin_shuffle((Vec<uint32_t>)a, (Vec<uint32_t>)b,
-                           Vec<uint32_t>{(I * 2)...});
+  return __builtin_shufflevector((Vec<uint32_t>)a, (Vec<uint32_t>)b,
+                                 (I * 2)...);
 }
 
 /// The masks of one vector of a tensor of scores: lane i of keep(t) says

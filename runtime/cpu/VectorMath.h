@@ -76,8 +76,7 @@ template <int... I> struct LanesUpTo<0, I...> { using Type = Lanes<I...>; };
 template <typename T, int Base, int... I>
 static inline Vec<T> interleave(Vec<T> a, Vec<T> b, Lanes<I...>) {
   constexpr int n = sizeof...(I);
-  const Vec<Int<T>> mask = {(Base + I / 2 + (I & 1) * n)...};
-  return __builtin_shuffle(a, b, mask);
+  return __builtin_shufflevector(a, b, (Base + I / 2 + (I & 1) * n)...);
 }
 
 /// Transposes a square of kLanes<T> vectors in place: log2(n) rounds of perfect
