@@ -105,7 +105,10 @@ TSR_INLINE void reduceAs(const Reduction &what, int64_t begin, int64_t end,
                                                         targets, shift);
   }
 }
+} // namespace
 
+// With external linkage: Clang loses the constructors that clones of internal
+// functions call.
 TSR_ALL_WIDTHS void reduceSum(const Reduction &what, int64_t begin, int64_t end,
                               const std::vector<void *> &targets,
                               int64_t shift) {
@@ -117,7 +120,6 @@ TSR_ALL_WIDTHS void reduceMax(const Reduction &what, int64_t begin, int64_t end,
                               int64_t shift) {
   reduceAs<Max>(what, begin, end, targets, shift);
 }
-} // namespace
 
 void reduceRange(const Reduction &what, int64_t begin, int64_t end,
                  const std::vector<void *> &targets, int64_t shift) {
