@@ -4,7 +4,6 @@ namespace tessera {
 
 GatheredPart::GatheredPart(const Ranks &own, int64_t rank,
                            const TensorInfo &tensor) {
-  Communicator &communicator = *own[0]->communicator;
   bool isFirst = own[0]->number == 0;
   Message message;
   message.bytes = tensor.localBytes();
@@ -17,6 +16,7 @@ GatheredPart::GatheredPart(const Ranks &own, int64_t rank,
   }
   if (!here && !isFirst)
     return;
+  Communicator &communicator = *own[0]->communicator;
   Status status;
   if (isFirst) {
     arrived.resize(message.bytes);
