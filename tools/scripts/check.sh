@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs every test; the last line adds them up. With --full, before that, every combination of
 # strategies in test/Matrix/matrix.txt and 300 random configurations, each failure printed as a command, all mutants of
-# test/Mutation, and all faults of test/Runtime/faults.
+# test/Mutation, all faults of test/Runtime/faults, and the runtime under sanitizers where there is Clang.
 set -euo pipefail
 full=
 case ${1:-} in
@@ -26,6 +26,14 @@ if [ -n "$full" ]; then
   build/bin/MutationTest --whole || code=1
   echo "check: failing calls of libc"
   build/bin/FaultTests --whole || code=1
+  echo "check: running under sanitizers"
+  sanitized=0
+  bash tools/scripts/sanitize.sh || sanitized=$?
+  case $sanitized in
+    0) ;;
+    2) echo "check: sanitizers were left out, the line above says why" ;;
+    *) code=1 ;;
+  esac
 fi
 echo "check: testing"
 ctest --test-dir build --no-tests=error -LE lit -j "$(nproc)" --output-junit "$results/ctest.xml" \

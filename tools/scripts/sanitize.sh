@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Builds the runtime with Clang under sanitizers, runs its tests and trains compiled models on four ranks: asan
+# (AddressSanitizer and UndefinedBehaviorSanitizer) and tsan (ThreadSanitizer). One line for each. Exit code 1 on a
+# finding, whose report lies in runs/sanitize.
+# Usage: sanitize.sh [asan|tsan]...   (default: both)
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+known=(asan tsan)
+presets=("$@")
+[ $# -gt 0 ] || presets=("${known[@]}")
+for preset in "${presets[@]}"; do
+  if [[ " ${known[*]} " != *" $preset "* ]]; then
+    echo "sanitize: there is no sanitizer '$preset'; usage: sanitize.sh [asan|tsan]..." >&2
+    exit 2
+  fi
+done
+
+tools=/usr/lib/llvm-22/bin
+for file in /usr/bin/clang++-22 $tools/../lib/clang/22/lib/linux/libclang_rt.asan-x86_64.a $tools/llvm-symbolizer; do
+  if [ ! -e "$file" ]; then
+    echo "sanitize: $file is missing; run as root: apt-get install --no-install-recommends clang-22 libclang-rt-22-dev llvm-22" >&2
+    exit 2
+  fi
+done
+if [ ! -x build/bin/tessera ]; then
+  echo "sanitize: build/bin/tessera is missing, which compiles models; run: bash tools/scripts/build.sh --target tessera" >&2
+  exit 2
+fi
+
+programs=(RuntimeTests RuntimeInternalTests RuntimeDeviceTests FaultTests FuzzReplayTests tessera-cpu-kernels-test)
+# Collectives and messages between stages, in the background but for the last.
+declare -A plans=(
+  [dp]="--mesh dp=4 --micro-batches 2 --bucket-size 16KiB"
+  [tp]="--mesh tp=4 --sequence-parallel"
+  [dp-tp]="--mesh dp=2,tp=2 --zero 3"
+  [cp]="--mesh cp=2,dp=2 --context-parallel ring"
+  [pp]="--mesh pp=2,dp=2 --micro-batches 4 --schedule zero-bubble"
+  [no-overlap]="--mesh pp=2,dp=2 --micro-batches 2 --no-overlap")
+runs=$PWD/runs/sanitize
+mkdir -p "$runs"
+for name in serial "${!plans[@]}"; do
+  read -ra flags <<<"${plans[$name]:-}"
+  build/bin/tessera compile test/Matrix/models/gpt2-tied.json "${flags[@]}" -o "$runs/$name.tsr" >"$runs/compile.log" 2>&1 ||
+    { cat "$runs/compile.log" >&2 && exit 1; }
+done
+
+export ASAN_SYMBOLIZER_PATH=$tools/llvm-symbolizer TSAN_SYMBOLIZER_PATH=$tools/llvm-symbolizer
+export UBSAN_OPTIONS=print_stacktrace=1
+# Runs a command; what it prints lies in a log with the given name.
+run() {
+  local name=$1 log=$runs/$preset/$1.log
+  shift
+  timeout 3600 "$@" >"$log" 2>&1 && return
+  echo "sanitize: $preset: $name FAILED (log: $log)"
+  grep -m 1 -E 'runtime error|^SUMMARY|^\[  FAILED' "$log" || tail -n 3 "$log"
+  failed=$((failed + 1))
+}
+
+code=0
+builds=()
+for program in "${programs[@]}" gpu-track gpu-steps; do builds+=(--target "$program"); done
+for preset in "${presets[@]}"; do
+  echo "sanitize: $preset: building"
+  bash tools/scripts/build.sh "${builds[@]}" "$preset"
+  failed=0 start=$SECONDS
+  mkdir -p "$runs/$preset"
+  for program in "${programs[@]}"; do run "$program" "build-$preset/bin/$program"; done
+  for name in "${!plans[@]}"; do
+    run "training-$name" "build-$preset/bin/gpu-track" "$runs/serial.tsr" "$runs/$name.tsr" 4 1e-4
+    # With two threads of each rank; the last step is traced.
+    run "threads-$name" "build-$preset/bin/gpu-steps" "$runs/$name.tsr" 8 cpu "$runs/trace.json" <<<2
+  done
+  tests=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests\{0,1\}\..*/\1/p' "$runs/$preset"/*.log |
+    awk '{ sum += $1 } END { print sum + 0 }')
+  echo "sanitize: $preset: $tests tests and $((2 * ${#plans[@]})) trainings in $((SECONDS - start)) s, $failed programs failed"
+  [ $failed -eq 0 ] || code=1
+done
+exit $code
