@@ -1,9 +1,19 @@
-//===- FileParts.cpp - tensors that files hold in slices ------------------===//
+//===- FileParts.cpp - under which names files hold a tensor --------------===//
 #include "runtime/checkpoint/Checkpoint.h"
 
 #include <algorithm>
 
 namespace tessera {
+
+const char *checkpointFile(const TensorInfo &tensor) {
+  return tensor.role == Role::Parameter ? modelFile : optimizerFile;
+}
+
+std::string checkpointName(const TensorInfo &tensor) {
+  if (tensor.role == Role::Parameter)
+    return tensor.name;
+  return concat(tensor.name, ".", roleName(tensor.role));
+}
 
 FileParts filePartsOf(const TensorInfo &tensor, const std::string &name) {
   size_t star = name.find('*');

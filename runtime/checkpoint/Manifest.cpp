@@ -7,16 +7,6 @@ namespace tessera {
 
 using nlohmann::json;
 
-const char *checkpointFile(const TensorInfo &tensor) {
-  return tensor.role == Role::Parameter ? modelFile : optimizerFile;
-}
-
-std::string checkpointName(const TensorInfo &tensor) {
-  if (tensor.role == Role::Parameter)
-    return tensor.name;
-  return concat(tensor.name, ".", roleName(tensor.role));
-}
-
 /// Of the manifest without its "hash"; keys are sorted, so the text is unique.
 static std::string manifestHash(const json &manifest) {
   json rest = manifest;
