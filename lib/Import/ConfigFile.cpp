@@ -10,6 +10,9 @@ using namespace tessera;
 /// Deeper files are refused before the recursive parser sees them.
 static constexpr int kMaximalDepth = 64;
 
+/// Those of transformers have some kilobytes.
+static constexpr uint64_t kMaximalBytes = 16 << 20;
+
 Location ConfigFile::locate(Position position) const {
   return FileLineColLoc::get(context, path, position.line, position.column);
 }
@@ -64,7 +67,7 @@ LogicalResult ConfigFile::scan(StringRef text) {
       while (end < text.size() && text[end] != '"' && text[end] != '\n')
         end += text[end] == '\\' ? 2 : 1;
       if (depth == 1 && text.substr(end + 1).ltrim().starts_with(":"))
-        positions.try_emplace(text.slice(i + 1, end), here);
+        positions[text.slice(i + 1, end)] = here; // the last one counts
       if (end >= text.size() || text[end] == '\n')
         return success(); // unterminated: the parser says so
       here.column += end - i;
@@ -102,6 +105,10 @@ FailureOr<ConfigFile> ConfigFile::read(MLIRContext *context, StringRef path) {
     return emitError(UnknownLoc::get(context))
            << "cannot read '" << path << "': " << buffer.getError().message();
   StringRef text = (*buffer)->getBuffer();
+  if (text.size() > kMaximalBytes)
+    return emitError(file.locate({}))
+           << "has " << text.size() << " bytes; a config has at most "
+           << kMaximalBytes;
   if (failed(file.scan(text)) || failed(file.parse(text)))
     return failure();
   return file;

@@ -55,11 +55,14 @@ static Defaults defaultsOf(StringRef family) {
   return {"LLaMA", 2048, 0, false, kLlama};
 }
 
+/// A frequency of each pair of a head's elements is part of the program.
+static constexpr int64_t kMaximalHeadSize = 65536;
+
 static LogicalResult readHeads(const ConfigFile &file, LlamaConfig &config) {
   Bounds<int64_t> size = {1, kMaximalSize};
   bool hasSize = file.find("head_dim");
   if (failed(file.read("num_key_value_heads", config.keyHeads, size)) ||
-      failed(file.read("head_dim", config.headSize, {2, 65536})))
+      failed(file.read("head_dim", config.headSize, {2, kMaximalHeadSize})))
     return failure();
   if (config.heads % config.keyHeads)
     return file.error("num_attention_heads")
@@ -78,6 +81,11 @@ static LogicalResult readHeads(const ConfigFile &file, LlamaConfig &config) {
     return file.error(hasSize ? "head_dim" : "num_attention_heads")
            << "heads of size " << config.headSize
            << " cannot be rotated in pairs; use an even size";
+  if (config.headSize > kMaximalHeadSize)
+    return file.error("num_attention_heads")
+           << "heads of size " << config.headSize
+           << " are out of range; use at most " << kMaximalHeadSize
+           << ", with more heads or another 'head_dim'";
   if (config.heads > kMaximalSize / config.headSize)
     return file.error("num_attention_heads")
            << "'num_attention_heads' = " << config.heads << " of size "
