@@ -35,6 +35,16 @@ static void takeFrame(std::string_view bytes, bool hasStages) {
   require(sameCall(mesh, theirs, offerOf(again)), "a frame says all of a call");
 }
 
+static void checkRoundTrip(const Sent &sent, const ControlMessage &message,
+                           const std::string &text, Deadline deadline) {
+  sendControl(sent.socket(), message, text, deadline);
+  std::string again;
+  ControlMessage same = receiveControl(sent.sender(), &again, deadline);
+  require(again == text && same.kind == message.kind &&
+              same.status() == message.status() && same.op == message.op,
+          "a message is read as it was sent");
+}
+
 static void takeMessages(std::string_view bytes) {
   constexpr int64_t ranks = 4;
   Sent sent(bytes);
@@ -46,6 +56,7 @@ static void takeMessages(std::string_view bytes) {
     require(text.size() == static_cast<size_t>(message.textBytes),
             "a text is whole");
     require(message.status() != TSR_OK, "a failure has a code");
+    checkRoundTrip(sent, message, text, deadline);
     describePlace({message.inside != 0, message.op}, describeOp);
     for (int lane : {0, 1}) {
       int64_t next = message.waitsForOf(lane, ranks);

@@ -9,7 +9,10 @@
 #include "test/Runtime/fixture/Fixture.h"
 
 #include <cstdio>
+#include <cstring>
+#include <elf.h>
 #include <filesystem>
+#include <limits>
 
 using namespace tessera;
 using fixture::readFile;
@@ -70,6 +73,146 @@ std::string signedOne(const std::string &content) {
                       PrivateKey(directory / "key.pem"));
 }
 
+/// A tensor without `init` and `file_shape`, of no axis.
+nlohmann::json tensorOf(const char *role, const char *name,
+                        std::vector<int64_t> shape, int64_t offset) {
+  return {{"role", role},         {"name", name},
+          {"dtype", "f32"},       {"shape", shape},
+          {"local_shape", shape}, {"offset", offset},
+          {"offsets", {offset}},  {"sharding", nlohmann::json::array()}};
+}
+
+/// As little as the refusals below need.
+nlohmann::json smallMetadata() {
+  nlohmann::json metadata = fixture::metadataOf(1, 1);
+  for (const char *key : {"precision", "producer", "report"})
+    metadata.erase(key);
+  metadata["arena"] = {{"bytes", 64}, {"stages", {{{"bytes", 64}}}}};
+  metadata["ops"] = nlohmann::json::array();
+  metadata["tensors"] = {tensorOf("parameter", "w", {2}, 0),
+                         tensorOf("moment1", "w", {2}, 8)};
+  return metadata;
+}
+
+/// One change each that the parser refuses: at a place, to a value.
+constexpr struct {
+  const char *name, *at, *value;
+} refusals[] = {
+    {"no-object", "", "[]"},
+    {"format", "/format", "2"},
+    {"no-model", "/model", "{}"},
+    {"format-is-text", "/format", "\"1\""},
+    {"features", "/target/features", "[1]"},
+    {"axis-twice", "/mesh/1/axis", "\"dp\""},
+    {"ranks", "/mesh/1/size", "1048576"},
+    {"mesh-is-no-array", "/mesh", "{}"},
+    {"stage-axis", "/pipeline", "{\"axis\": \"pp\"}"},
+    {"micro-batches", "/model/micro_batches", "3"},
+    {"sequence", "/model/sequence", "1099511627776"},
+    {"beta1", "/optimizer/beta1", "1"},
+    {"lr-is-text", "/optimizer/lr", "\"1\""},
+    {"by-kind", "/arena/by_kind", "{\"inputs\": 8, \"weights\": 9}"},
+    {"role", "/tensors/0/role", "\"weight\""},
+    {"dtype", "/tensors/0/dtype", "\"f8\""},
+    {"dimensions", "/tensors/0/shape", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"},
+    {"elements", "/tensors/0/shape", "[1000000000,1000000000,1000000000]"},
+    {"file-shape", "/tensors/0/file_shape", "[3]"},
+    {"local-shape", "/tensors/0/local_shape", "[1]"},
+    {"offset", "/tensors/0/offset", "2"},
+    {"leaves-the-arena", "/tensors/0/offset", "60"},
+    {"overlap", "/tensors/0/offset", "4"},
+    {"same-tensor", "/tensors/1/role", "\"parameter\""},
+    {"no-parameter", "/tensors/0/name", "\"v\""},
+    {"no-such-axis", "/tensors/0/sharding", "[{\"axis\": \"pp\", \"dim\": 0}]"},
+    {"axis-used-twice", "/tensors/0",
+     R"({"dtype":"f32","local_shape":[2],"name":"w","offset":0,"partial":["tp"],
+         "role":"parameter","shape":[2],"sharding":[{"axis":"tp","dim":0}]})"},
+    {"partial-state", "/tensors/1/partial", "[\"tp\"]"},
+    {"init", "/tensors/0/init", "{\"kind\": \"uniform\"}"},
+    {"init-ones", "/tensors/0/init", "{\"kind\": \"ones\"}"},
+    {"no-frequencies", "/tensors/0/init",
+     R"({"kind": "sines", "scale": 1, "frequencies": []})"},
+    {"frequencies", "/tensors/0/init",
+     R"({"kind": "cosines", "scale": 1, "frequencies": [1, 0.5]})"},
+    {"std", "/tensors/0/init",
+     R"({"kind": "normal", "mean": 0, "std": -1, "stream": 0})"},
+    {"input", "/tensors/0",
+     R"({"dtype":"f32","local_shape":[2],"name":"ids","offset":0,
+         "role":"input","shape":[2],"sharding":[]})"},
+};
+
+/// An artifact of this kind, with a header that says something else.
+template <class Value>
+void seedHeader(const std::string &name, Value tsr_abi_header::*field,
+                Value value) {
+  std::string bytes = fixture::artifactOf("{}", "code");
+  tsr_abi_header header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.*field = value;
+  std::memcpy(bytes.data(), &header, sizeof header);
+  seed("Artifact", name, bytes);
+}
+
+void writeHeaders() {
+  seed("Artifact", "no-artifact", std::string(sizeof(tsr_abi_header), 'x'));
+  seedHeader("version", &tsr_abi_header::abi_version, {});
+  seedHeader("header-bytes", &tsr_abi_header::header_bytes, {});
+  seedHeader("torn", &tsr_abi_header::metadata_bytes, {});
+  seedHeader("hash", &tsr_abi_header::hash, {});
+}
+
+/// ELF files of a header, at most one segment and one section, which is at the
+/// end.
+void writeElf() {
+  Elf64_Ehdr good;
+  std::string code = fixture::codeOf(1, 1);
+  std::memcpy(&good, code.data(), sizeof good);
+  good.e_phnum = good.e_shnum = 0;
+  good.e_phoff = good.e_shoff = sizeof good;
+  seed("Code", "no-segment", bytesOf(good));
+  Elf64_Ehdr header = good;
+  header.e_ident[EI_CLASS] = ELFCLASS32;
+  seed("Code", "32-bit", bytesOf(header));
+  header = good;
+  header.e_machine = EM_S390;
+  seed("Code", "other-machine", bytesOf(header));
+  header = good;
+  header.e_phnum = 1;
+  seed("Code", "segments-outside", bytesOf(header));
+  Elf64_Phdr segment{};
+  segment.p_filesz = 1 << 20;
+  seed("Code", "segment-outside", bytesOf(header) + bytesOf(segment));
+  header = good;
+  header.e_shnum = 1;
+  Elf64_Shdr symbols{};
+  symbols.sh_type = SHT_DYNSYM;
+  seed("Code", "no-symbols", bytesOf(header) + bytesOf(symbols));
+  symbols.sh_offset = 1 << 20;
+  seed("Code", "names-outside", bytesOf(header) + bytesOf(symbols));
+}
+
+void writeRefusals() {
+  std::string small = smallMetadata().dump();
+  parseMetadata("small", small);
+  for (const auto &[name, at, value] : refusals) {
+    nlohmann::json metadata = smallMetadata();
+    metadata[nlohmann::json::json_pointer(at)] = nlohmann::json::parse(value);
+    if (std::string(name) == "input") // state needs a parameter
+      metadata["tensors"].erase(1);
+    seed("Metadata", name, metadata.dump());
+  }
+  // Stages that do not hold a tensor, or of which there are more.
+  nlohmann::json staged = smallMetadata();
+  staged["pipeline"] = {{"axis", "dp"}};
+  staged["tensors"][0]["offsets"] = {-1};
+  seed("Metadata", "no-stage", staged.dump());
+  staged["tensors"][0]["offsets"] = {0, 0};
+  seed("Metadata", "two-offsets-for-a-stage", staged.dump());
+  staged["arena"]["stages"] = nlohmann::json::array();
+  seed("Metadata", "arena-of-no-stage", staged.dump());
+  seed("Metadata", "not-json", "{\"format\": 1,");
+}
+
 void writeArtifacts() {
   nlohmann::json small = fixture::metadataOf(1, 1);
   seed("Metadata", "fixture-1x1", small.dump());
@@ -78,12 +221,32 @@ void writeArtifacts() {
   parseMetadata("every-key", all); // it is of use only if it is accepted
   seed("Metadata", "every-key", all);
   seed("Code", "fixture-1x1", fixture::codeOf(1, 1));
+  writeRefusals();
+  writeHeaders();
+  writeElf();
   small["tensors"] = small["ops"] = nlohmann::json::array();
   std::string artifact =
       fixture::artifactOf(small.dump(), fixture::codeOf(1, 1));
   seed("Artifact", "no-tensors", artifact);
   seed("Artifact", "signed", signedOne(artifact));
 }
+
+/// Headers of files that end with four bytes of data.
+constexpr struct {
+  const char *name, *header;
+} headers[] = {
+    {"array", "[]"},
+    {"zero-byte-in-name", R"({"a\u0000": {}})"},
+    {"offsets",
+     R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 0]}})"},
+    {"size",
+     R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 2]}})"},
+    {"elements",
+     R"({"a": {"dtype": "F4", "shape": [1099511627776, 1099511627776],
+         "data_offsets": [0, 4]}})"},
+    {"metadata", R"({"__metadata__": {"format": "pt"}, "b": {"dtype": "F4",
+         "shape": [8], "data_offsets": [0, 4]}})"},
+};
 
 void writeCheckpoint() {
   fixture::Training training(1, 1);
@@ -95,7 +258,10 @@ void writeCheckpoint() {
     if (!step.is_directory())
       continue;
     std::string path = step.path();
-    seed("Manifest", "fixture", readFile(path + "/" + manifestFile));
+    std::string manifest = readFile(path + "/" + manifestFile);
+    seed("Manifest", "fixture", manifest);
+    manifest.replace(manifest.find("\"step\": "), 9, "\"step\": 7");
+    seed("Manifest", "altered", manifest);
     seed("Safetensors", "model", readFile(path + "/" + modelFile));
     seed("Safetensors", "optimizer", readFile(path + "/" + optimizerFile));
   }
@@ -106,6 +272,14 @@ void writeCheckpoint() {
                           {"c", "F64", {}, 8},
                           {"d", "I8", {0, 3}, 0}}) +
            data);
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  seed("Safetensors", "not-finite",
+       safetensorsHeader({{"a", "F32", {1}, 4}}) + bytesOf(nan));
+  for (const auto &[name, header] : headers)
+    seed("Safetensors", name,
+         bytesOf(static_cast<uint64_t>(std::strlen(header))) + header + "data");
+  seed("Safetensors", "too-short", "seven b");
+  seed("Safetensors", "no-header", bytesOf(uint64_t(1) << 40));
 }
 
 void writeData() {
@@ -123,6 +297,12 @@ void writeData() {
   seed("Data", "uint16", options(2, 4, 0) + tokens);
   seed("Data", "pairs-in-two-files", options(2 + 4, 4, 3) + tokens);
   seed("Data", "llmc", options(3, 4, 0) + bytesOf(header) + tokens);
+  seed("Data", "llmc-torn", options(3, 4, 0) + bytesOf(header));
+  header[1] = 2;
+  seed("Data", "llmc-version", options(3, 4, 0) + bytesOf(header));
+  seed("Data", "auto", options(0, 4, 0) + "To be, or not to be: that is");
+  seed("Data", "odd", options(2, 4, 0) + tokens + "x");
+  seed("Data", "too-few", options(2, 100, 0) + tokens);
 }
 
 void writeProcesses() {
@@ -135,6 +315,18 @@ void writeProcesses() {
   seed("Hello", "hello", '\0' + hello);
   seed("Hello", "table", '\1' + table);
   seed("Hello", "refusal", '\1' + refusal);
+  auto seedHello = [](const char *name, const Hello &said) {
+    seed("Hello", name, '\0' + writeHello(said));
+  };
+  seedHello("other-version", {"0", 1, 2, 4001, "m1", {}});
+  seedHello("other-world", {TESSERA_VERSION, 1, 3, 4001, "m1", {}});
+  seedHello("other-mesh", {TESSERA_VERSION, 1, 2, 1, "m", {{"mesh", "dp=2"}}});
+  std::string triple = hello;
+  triple.replace(triple.find("\"tp=2\""), 6, "\"tp=2\",1");
+  seed("Hello", "triple", '\0' + triple);
+  seed("Hello", "cookie", "\1{\"cookie\": \"1\"}");
+  seed("Hello", "processes", "\1{\"cookie\": 1, \"processes\": []}");
+  seed("Hello", "short-greeting", "\2greeting");
   seed("Hello", "greeting", '\2' + writeGreeting({1, 1, 2}));
   Opening opening = openingFor(Secret());
   std::string piece = bytesOf(opening) + withLength(hello);
@@ -144,11 +336,26 @@ void writeProcesses() {
   };
   seed("Reception", "two-callers",
        '\0' + said(0, other) + said(1, piece) + said(0, ""));
+  std::string silent;
+  for (char who = 0; who < 4; ++who)
+    silent += said(who, "T");
+  seed("Reception", "four-silent", '\0' + silent);
+  seed("Reception", "no-process", '\0' + said(0, std::string(48, 'x')));
+  seed("Reception", "no-secret", '\2' + said(0, bytesOf(opening)));
+  seed("Reception", "long-message",
+       '\0' + said(0, bytesOf(opening) + std::string(4, '\x7f')));
   opening.hasSecret = 1;
   seed("Reception", "wrong-secret",
        '\2' + said(0, bytesOf(opening) + std::string(32, 'p')));
+  std::string called = bytesOf(opening);
   seed("Reception", "answer",
        '\1' + bytesOf(openingFor(Secret())) + withLength(table));
+  seed("Reception", "answer-of-no-process", '\1' + std::string(48, 'x'));
+  seed("Reception", "answer-wants-secret", '\1' + called);
+  seed("Reception", "answer-has-no-secret",
+       '\3' + bytesOf(openingFor(Secret())));
+  seed("Reception", "answer-without-proof", '\3' + called + "proof");
+  seed("Reception", "answer-wrong-proof", '\3' + called + std::string(32, 'p'));
 }
 
 void writeFrames() {

@@ -1,32 +1,40 @@
 //===- ReplayTest.cpp - corpora and mutations, without a fuzzer -----------===//
 // What fuzzers have found must stay mended, on every build: each target takes
 // its corpus and mutations of it, the same in every run.
-#include "test/Runtime/fixture/Fixture.h"
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <random>
+#include <string>
+#include <vector>
 
 using Target = int (*)(const uint8_t *, size_t);
-#define FUZZ_TARGET(name) extern "C" int fuzz##name(const uint8_t *, size_t);
-#include "test/Fuzz/Runtime/Targets.def"
+#define FUZZ_TARGET(name, ...)                                                 \
+  extern "C" int fuzz##name(const uint8_t *, size_t);
+#include FUZZ_TARGETS
 #undef FUZZ_TARGET
 
 namespace {
 
-constexpr int mutationsPerTarget = 3000, changesPerMutation = 4;
+constexpr int mutationsPerTarget = MUTATIONS_PER_TARGET, changesPerMutation = 4;
 
 struct Case {
   const char *name;
   Target target;
 };
 constexpr Case cases[] = {
-#define FUZZ_TARGET(name) {#name, fuzz##name},
-#include "test/Fuzz/Runtime/Targets.def"
+#define FUZZ_TARGET(name, ...) {#name, fuzz##name},
+#include FUZZ_TARGETS
 #undef FUZZ_TARGET
 };
+
+std::string readFile(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 std::vector<std::string> corpusOf(const std::string &name) {
   std::vector<std::string> paths, inputs;
@@ -35,7 +43,7 @@ std::vector<std::string> corpusOf(const std::string &name) {
     paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
   for (const std::string &path : paths)
-    inputs.push_back(fixture::readFile(path));
+    inputs.push_back(readFile(path));
   return inputs;
 }
 
