@@ -94,7 +94,7 @@ inline Status statusOfProgram(const Rank &rank, const ProgramStep &step,
     return rank.communicator->failure();
   return {TSR_INTERNAL,
           concat("the program of rank ", rank.number, " stopped with code ",
-                 code, " in step ", step.number)};
+                 code, " in step ", step.number + 1)};
 }
 
 } // namespace tessera

@@ -191,7 +191,7 @@ cudaError_t CudaRank::progress() const {
 
 Status CudaRank::failureOf(const ProgramStep &step, cudaError_t error) const {
   return {TSR_INTERNAL,
-          concat("step ", step.number, " of rank ", rank.number,
+          concat("step ", step.number + 1, " of rank ", rank.number,
                  " failed on GPU ", device, ": ", errorText(error),
                  rank.poison ? ""
                              : "; set `poison` in tsr_session_options to "

@@ -156,7 +156,7 @@ typedef struct tsr_step_result {
   double loss;      /* mean over the global batch's labels, before the update */
   double grad_norm; /* global 2-norm of the gradient, before clipping */
   double lr;        /* used in this step */
-  int64_t step;     /* number of this step, from 0 */
+  int64_t step;     /* number of this step, from 0; messages count from 1 */
 } tsr_step_result;
 
 /* `options` may be NULL. Allocates every rank's arena; parameters are

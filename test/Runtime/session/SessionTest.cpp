@@ -246,7 +246,7 @@ std::string failStep(int kind, tsr_status expected, int32_t timeout) {
 
 TEST(SessionFailure, ProgramError) {
   std::string message = failStep(FAULT_ERROR, TSR_INTERNAL, 60000);
-  EXPECT_CONTAINS(message, "rank 1 stopped with code 7 in step 1");
+  EXPECT_CONTAINS(message, "rank 1 stopped with code 7 in step 2");
 }
 
 TEST(SessionFailure, EntryError) {

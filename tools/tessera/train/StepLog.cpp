@@ -29,7 +29,7 @@ bool StepLog::write(const tsr_step_result &result, double tokensPerSecond,
                     double seconds) {
   if (!file)
     return true;
-  std::string line = "{\"step\": " + std::to_string(result.step) +
+  std::string line = "{\"step\": " + std::to_string(result.step + 1) +
                      ", \"loss\": " + number(result.loss) +
                      ", \"grad_norm\": " + number(result.grad_norm) +
                      ", \"lr\": " + number(result.lr) +

@@ -211,7 +211,7 @@ bool Training::step(Progress &progress) {
           TSR_OK) {
     std::string message = tsr_last_error();
     progress.finishLine();
-    return !printError("step " + std::to_string(number) + ": " + message);
+    return !printError("step " + std::to_string(number + 1) + ": " + message);
   }
   progress.stepDone(result);
   if (!log.write(result, progress.tokensPerSecond(), progress.elapsed()))
@@ -222,10 +222,11 @@ bool Training::step(Progress &progress) {
   std::string saved = savedStep < 0 ? "nothing was saved"
                                     : "the last checkpoint is of step " +
                                           std::to_string(savedStep);
-  return !printError(
-      "the loss is " + std::to_string(result.loss) + " and the gradient norm " +
-      std::to_string(result.grad_norm) + " in step " + std::to_string(number) +
-      "; lower --lr or raise --warmup-steps (" + saved + ")");
+  return !printError("the loss is " + std::to_string(result.loss) +
+                     " and the gradient norm " +
+                     std::to_string(result.grad_norm) + " in step " +
+                     std::to_string(number + 1) +
+                     "; lower --lr or raise --warmup-steps (" + saved + ")");
 }
 
 bool Training::save(Progress &progress) {
