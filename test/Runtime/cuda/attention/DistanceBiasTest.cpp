@@ -4,6 +4,7 @@
 #include "runtime/cuda/attention/AttentionParams.h"
 #include "tessera/abi.h"
 
+#include <cstddef>
 #include <gtest/gtest.h>
 #include <vector>
 
@@ -21,7 +22,10 @@ static DistanceBias biasOf(int64_t buckets, int64_t maxDistance, bool causal,
   c.buckets = buckets;
   c.maxDistance = maxDistance;
   EXPECT_STREQ(checkAttention(c), nullptr);
-  return makeParams(c, {}).bias;
+  std::vector<std::byte> workspace(attentionWorkspace(c, /*backward=*/true));
+  AttentionBuffers buffers{};
+  buffers.workspace = workspace.data();
+  return makeParams(c, buffers).bias;
 }
 
 template <typename Check> static void forEachBias(Check check) {
