@@ -8,9 +8,30 @@
 using namespace tessera;
 using namespace fuzzed;
 
+/// What somebody signs is taken by those who trust the signer, and by them
+/// alone; of what was altered, or is by another signer, nothing is.
+static void checkTrust(const std::string &path) {
+  static const MemoryFile keyFile(publishedKey);
+  static const PrivateKey key(keyFile.path());
+  const std::vector<PublicKey> trusted = {key.publicKey()}, other = {{}};
+  bool isSigned = loadArtifact(path).signer == key.publicKey();
+  require(accepts([&] { loadArtifact(path, trusted); }) == isSigned,
+          "an artifact is trusted if its signer is");
+  std::string content = signArtifact(path, key);
+  MemoryFile copy(content);
+  require(loadArtifact(copy.path(), trusted).signer == key.publicKey(),
+          "what is signed is trusted");
+  require(!accepts([&] { loadArtifact(copy.path(), other); }),
+          "another signer is not trusted");
+  content.back() ^= 1;
+  MemoryFile altered(content);
+  require(!accepts([&] { loadArtifact(altered.path()); }),
+          "what is altered is refused");
+}
+
 static void read(std::string_view content) {
   MemoryFile file(content);
-  accepts([&] {
+  bool isRead = accepts([&] {
     Artifact artifact = loadArtifact(file.path());
     require(artifact.metadata && artifact.code, "an artifact has both parts");
     require(artifact.text.size() <= content.size(), "the text is the file's");
@@ -21,6 +42,8 @@ static void read(std::string_view content) {
     require(artifact.signer.value_or(PublicKey{}) == key,
             "who signed it is who it says");
   });
+  if (isRead && hasSignatures())
+    checkTrust(file.path());
 }
 
 /// With a header that is right for what follows, which a fuzzer hardly finds,

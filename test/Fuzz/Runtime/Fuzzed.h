@@ -8,6 +8,12 @@
 
 namespace fuzzed {
 
+/// The private key of the first example in RFC 8032, section 7.1.
+constexpr const char *publishedKey =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n"
+    "-----END PRIVATE KEY-----\n";
+
 /// Whether `parse` takes its input; if not, the refusal says why.
 template <class Parse> bool accepts(const Parse &parse) {
   try {

@@ -6,6 +6,7 @@
 #include "runtime/collectives/process/Frames.h"
 #include "runtime/collectives/process/Handshake.h"
 #include "runtime/collectives/process/Hello.h"
+#include "test/Fuzz/Runtime/Fuzzed.h"
 #include "test/Runtime/fixture/Fixture.h"
 
 #include <cstdio>
@@ -59,16 +60,10 @@ nlohmann::json everyKey() {
   return metadata;
 }
 
-// The private key of the first example in RFC 8032, section 7.1.
-constexpr const char *publishedKey =
-    "-----BEGIN PRIVATE KEY-----\n"
-    "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n"
-    "-----END PRIVATE KEY-----\n";
-
 std::string signedOne(const std::string &content) {
   fixture::TemporaryDirectory directory;
   fixture::writeFile(directory / "model.tsr", content);
-  fixture::writeFile(directory / "key.pem", publishedKey);
+  fixture::writeFile(directory / "key.pem", fuzzed::publishedKey);
   return signArtifact(directory / "model.tsr",
                       PrivateKey(directory / "key.pem"));
 }
