@@ -335,6 +335,7 @@ void checkInput(const JsonView &view, const Metadata &metadata, Role role,
     view.refuse(concat(tensor->describe(), " must be ",
                        shape.empty() ? "floating point " : "i32 ",
                        describeShape(shape), ", it is ",
+                       dtypeName(tensor->dtype), " ",
                        describeShape(tensor->shape)));
 }
 
