@@ -44,7 +44,7 @@ std::string Address::text() const {
 Address parseAddress(const std::string &text) {
   size_t colon = text.rfind(':');
   std::string host = text.substr(0, colon == std::string::npos ? 0 : colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
   std::string digits = colon == std::string::npos ? "" : text.substr(colon + 1);
   bool isNumber = !digits.empty() && digits.size() < 6 &&
