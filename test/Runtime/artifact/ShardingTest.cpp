@@ -93,6 +93,20 @@ TEST(Sharding, ScalarIsOneRun) {
   EXPECT_EQ(runs.at(0).length, 1);
 }
 
+TEST(Sharding, RunsAreAsLongAsTheyCanBe) {
+  Mesh mesh{{{"tp", 2}}};
+  auto runs = [&](std::vector<Split> sharding, int64_t longest) {
+    Shard shard = shardOf(tensorOf({4, 3, 6}, sharding), mesh, {1});
+    return ShardRuns(shard, longest).count();
+  };
+  EXPECT_EQ(runs({}, 1000), 1);
+  EXPECT_EQ(runs({}, 72), 1);
+  EXPECT_EQ(runs({}, 71), 2);
+  EXPECT_EQ(runs({{0, 0}}, 1000), 1);
+  EXPECT_EQ(runs({{0, 2}}, 1000), 12);
+  EXPECT_EQ(runs({{0, 2}}, 2), 24);
+}
+
 TEST(Sharding, EmptyShardHasNoRuns) {
   Mesh mesh{{{"tp", 4}}};
   EXPECT_EQ(ShardRuns(shardOf(tensorOf({2, 3}, {{0, 0}}), mesh, {3})).count(),

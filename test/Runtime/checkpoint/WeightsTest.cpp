@@ -97,8 +97,72 @@ TEST(Weights, FromADirectoryWithoutInit) {
       tsr_session_read(session, "moment1", "transformer.bias", &moment, 1),
       TSR_OK);
   EXPECT_EQ(moment, 0);
+  EXPECT_EQ(tsr_session_next_step(session), 0);
+  EXPECT_EQ(tsr_session_save(session, (directory / "runs").c_str()), TSR_OK)
+      << tsr_last_error(); // all is defined
   tsr_session_destroy(session);
   tsr_artifact_destroy(artifact);
+}
+
+TEST(Weights, InSeveralFilesAreRefused) {
+  Training training(1, 1);
+  TemporaryDirectory directory;
+  writeFile(directory / "model.safetensors.index.json", "{}");
+  EXPECT_EQ(tsr_session_load_weights(training.session, directory.path.c_str()),
+            TSR_UNSUPPORTED);
+  EXPECT_CONTAINS(tsr_last_error(), "holds weights in several files");
+  writeFile(directory / "model.safetensors",
+            safetensorsOf({weight("w"), bias}));
+  EXPECT_EQ(tsr_session_load_weights(training.session, directory.path.c_str()),
+            TSR_OK)
+      << tsr_last_error();
+}
+
+TEST(Weights, KeepWhereTheTrainingIs) {
+  Training training(1, 1);
+  for (int64_t i = 0; i < 2; ++i)
+    ASSERT_EQ(training.step(i), TSR_OK) << tsr_last_error();
+  std::vector<double> moments = training.read("moment1", "transformer.w", V);
+  ASSERT_NE(moments, std::vector<double>(V, 0));
+  ASSERT_EQ(load(training, {weight("w"), bias}), TSR_OK) << tsr_last_error();
+  EXPECT_EQ(training.read("parameter", "transformer.w", V), expected());
+  EXPECT_EQ(training.read("moment1", "transformer.w", V), moments);
+  EXPECT_EQ(tsr_session_next_step(training.session), 2);
+}
+
+/// A tensor whose first dimension is cut into tensors of the file.
+TEST(Weights, StackedTensorsAreSlicesInTheFile) {
+  Training training(1, 1, {}, [](json &m) {
+    for (json &tensor : m["tensors"])
+      if (tensor["name"] == "transformer.w")
+        tensor["name"] = "transformer.h.*.w";
+  });
+  auto slice = [](int64_t k, std::vector<int64_t> shape) {
+    std::vector<float> all = ramp();
+    return Entry{"h." + std::to_string(k) + ".w", "F32", std::move(shape),
+                 bytesOf(std::vector<float>{all[2 * k], all[2 * k + 1]})};
+  };
+  std::vector<Entry> entries = {bias};
+  for (int64_t k = 0; k < V / 2; ++k)
+    entries.push_back(slice(k, {2}));
+  ASSERT_EQ(load(training, entries), TSR_OK) << tsr_last_error();
+  EXPECT_EQ(training.read("parameter", "transformer.h.*.w", V), expected());
+  TemporaryDirectory directory;
+  ASSERT_EQ(tsr_session_save(training.session, directory.path.c_str()), TSR_OK)
+      << tsr_last_error();
+  ASSERT_EQ(tsr_session_init(training.session), TSR_OK);
+  ASSERT_EQ(tsr_session_load(training.session, directory.path.c_str()), TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(training.read("parameter", "transformer.h.*.w", V), expected());
+  std::string file = directory / "step-00000000/model.safetensors";
+  ASSERT_EQ(tsr_session_load_weights(training.session, file.c_str()), TSR_OK)
+      << tsr_last_error();
+  entries.back() = slice(V / 2 - 1, {1, 2});
+  EXPECT_EQ(load(training, entries), TSR_MISMATCH);
+  EXPECT_CONTAINS(tsr_last_error(), "has shape [1, 2], the artifact has [2]");
+  entries.pop_back();
+  EXPECT_EQ(load(training, entries), TSR_MISMATCH);
+  EXPECT_CONTAINS(tsr_last_error(), "has no tensor 'transformer.h.4.w'");
 }
 
 TEST(Weights, HalfTypesAreWidened) {

@@ -1,6 +1,7 @@
 //===- CommunicatorFailureTest.cpp - when ranks do not meet ---------------===//
 // Every communicator says what went wrong, to all ranks, and nobody hangs.
 //===----------------------------------------------------------------------===//
+#include "runtime/collectives/thread/ThreadWorld.h"
 #include "test/Runtime/collectives/CommunicatorWorld.h"
 
 #include <thread>
@@ -84,12 +85,90 @@ TEST_P(CommunicatorFailure, RankThatLeftIsNotWaitedFor) {
 }
 
 TEST_P(CommunicatorFailure, IllegalCallIsAnError) {
-  World world = makeWorld({{"tp", 2}});
-  onRanks(world, [&](int64_t rank) {
-    float value = 1;
-    EXPECT_EQ(world.ranks[rank]->allReduce(call(1, 1, 17), &value).code,
-              TSR_INTERNAL);
-  });
+  Collective type = call(1, 1, 17), count = call(1, -1), outer = call(1, 1),
+             reduction = call(1, 1);
+  outer.outer = -1;
+  reduction.reduction = 7;
+  for (const Collective &illegal : {type, count, outer, reduction}) {
+    World world = makeWorld({{"tp", 2}});
+    onRanks(world, [&](int64_t rank) {
+      float value = 1;
+      EXPECT_EQ(world.ranks[rank]->allReduce(illegal, &value).code,
+                TSR_INTERNAL);
+    });
+  }
+}
+
+TEST_P(CommunicatorFailure, RootOutsideOfTheGroupIsAnError) {
+  for (int64_t root : {-1, 2}) {
+    World world = makeWorld({{"tp", 2}});
+    onRanks(world, [&](int64_t rank) {
+      float value = 1;
+      EXPECT_EQ(world.ranks[rank]->broadcast(call(1, 1), root, &value).code,
+                TSR_INTERNAL);
+    });
+  }
+}
+
+TEST_P(CommunicatorFailure, MessageWithNoPeerIsAnError) {
+  char data[8] = {};
+  for (const Message &message :
+       {Message{1, -1, 8}, {1, 2, 8}, {1, 0, 8}, {1, 1, -8}})
+    for (bool sends : {true, false}) {
+      World world = makeWorld({{"pp", 2}});
+      Status status = sends ? world.ranks[0]->send(message, data)
+                            : world.ranks[0]->receive(message, data);
+      EXPECT_EQ(status.code, TSR_INTERNAL);
+      EXPECT_EQ(status.message,
+                concat("rank 0 exchanges ", message.bytes, " bytes with rank ",
+                       message.peer, " of 2"));
+    }
+}
+
+TEST_P(CommunicatorFailure, MessageThatNobodyTakesIsNamed) {
+  for (bool sends : {true, false}) {
+    World world = makeWorld({{"pp", 2}}, 100);
+    char data[8] = {};
+    Status status = sends ? world.ranks[0]->send({1, 1, 8}, data)
+                          : world.ranks[0]->receive({1, 1, 8}, data);
+    EXPECT_EQ(status.code, TSR_TIMEOUT);
+    std::string way = sends ? "from rank 0 to rank 1" : "from rank 1 to rank 0";
+    EXPECT_NE(status.message.find(way + " did not finish within 100 ms: rank 1 "
+                                        "is missing"),
+              std::string::npos)
+        << status.message;
+  }
+}
+
+TEST_P(CommunicatorFailure, ShiftThatFailsSaysSo) {
+  for (bool sendsFirst : {true, false}) {
+    World world = makeWorld({{"cp", 2}}, 100);
+    float held = 1, next = 0;
+    EXPECT_EQ(world.ranks[0]
+                  ->shift({call(1, 1), 1, 1, sendsFirst}, &held, &next)
+                  .code,
+              TSR_TIMEOUT);
+  }
+}
+
+/// All but the first: it has left its program, and nobody waits for it.
+TEST(ThreadWorld, StragglersAreNamed) {
+  ThreadWorldOptions options;
+  options.mesh.axes = {{"tp", 4}};
+  options.timeout = std::chrono::milliseconds(300);
+  options.describeOp = [](int64_t op) { return concat("op ", op); };
+  ThreadWorld world(options);
+  for (int64_t rank : {0, 1, 2, 3})
+    world.setInside(rank, true);
+  world.reached(1, 7);
+  world.setInside(0, false);
+  world.setInside(2, false);
+  world.abortStragglers();
+  EXPECT_EQ(world.failure().code, TSR_TIMEOUT);
+  EXPECT_EQ(world.failure().message,
+            "the step did not finish within 300 ms of the first rank: rank 1 "
+            "is missing, it is in op 7; rank 3 is missing, it has not reached "
+            "an op");
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, CommunicatorFailure,

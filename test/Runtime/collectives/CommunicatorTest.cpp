@@ -252,6 +252,50 @@ TEST_P(Conformance, BroadcastAndBarrier) {
   });
 }
 
+/// Later than a waiting rank first looks for those who are missing.
+TEST_P(Conformance, LateRanksAreWaitedFor) {
+  World world = makeWorld({{"tp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    float value = 1;
+    std::this_thread::sleep_for(std::chrono::milliseconds(250 * rank));
+    EXPECT_TRUE(world.ranks[rank]->allReduce(call(1, 1), &value).ok());
+    EXPECT_EQ(value, 3);
+  });
+}
+
+TEST_P(Conformance, OthersAreWhereTheySay) {
+  World world = makeWorld({{"tp", 4}});
+  for (int64_t rank : {1, 2, 3})
+    world.ranks[rank]->entered();
+  world.ranks[1]->reached(7);
+  world.ranks[2]->reached(5);
+  world.ranks[2]->left();
+  world.ranks[2]->entered();
+  world.ranks[3]->left();
+  EXPECT_EQ(world.ranks[0]->describeOthers(),
+            "rank 1 is in op 7; rank 2 has not reached an op; rank 3 has left "
+            "the program");
+}
+
+TEST_P(Conformance, CallsOfNothingAreLegal) {
+  World world = makeWorld({{"tp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    Communicator &own = *world.ranks[rank];
+    float held = 5, all[3] = {5, 5, 5};
+    Collective none = call(1, 0), noRows = call(1, 1);
+    noRows.outer = 0;
+    for (const Collective &what : {none, noRows}) {
+      EXPECT_TRUE(own.allGather(what, &held, all).ok());
+      EXPECT_TRUE(own.reduceScatter(what, all, &held).ok());
+      EXPECT_TRUE(own.allToAll(what, all, all).ok());
+    }
+    EXPECT_TRUE(own.allReduce(none, &held).ok());
+    EXPECT_TRUE(own.broadcast(none, 2, &held).ok());
+    for (float value : {held, all[0], all[1], all[2]})
+      EXPECT_EQ(value, 5);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, Conformance,
                          ::testing::Values(Kind::Threads, Kind::Tcp), nameOf);
 

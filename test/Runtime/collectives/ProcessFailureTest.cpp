@@ -69,24 +69,79 @@ TEST(ProcessFailure, SavingHasALimitOfItsOwn) {
             "rank 1 has arrived");
 }
 
-TEST(ProcessFailure, ProcessThatEndsIsNamedWithTheAxis) {
+TEST(ProcessFailure, RankThatWaitsForTheOneThatAsks) {
+  WorldSettings settings{{{"tp", 2}}};
+  settings.firstTimeoutMs = 1000;
+  World world(Kind::Tcp, settings);
+  std::atomic<bool> waiting{false};
+  onRanks(world, [&](int64_t rank) {
+    float value = 1;
+    if (rank == 1) {
+      waiting = true;
+      world.ranks[1]->forLane(Lane::Background)->receive({5, 0, 4}, &value);
+      return;
+    }
+    while (!waiting)
+      std::this_thread::yield();
+    EXPECT_EQ(messageOf(*world.ranks[0], 6, 1),
+              "all_reduce of op 6 over axis 'tp' did not finish within 1000 "
+              "ms: rank 1 is missing, it has not reached an op, where it waits "
+              "for rank 0; rank 0 has arrived");
+  });
+}
+
+/// Rank 3 waits for 4 and 5, and 4 arrives.
+TEST(ProcessFailure, RankWaitsForWhoHasNotArrived) {
+  WorldSettings settings{{{"dp", 2}, {"tp", 3}}};
+  settings.firstTimeoutMs = 1000;
+  World world(Kind::Tcp, settings);
+  onRanks(world, [&](int64_t rank) {
+    Communicator &own = *world.ranks[rank];
+    if (rank == 3 || rank == 4)
+      messageOf(own, 5, tp);
+    if (rank == 5)
+      own.reached(7);
+    if (rank != 0)
+      return;
+    EXPECT_EQ(messageOf(own, 6, dp),
+              "all_reduce of op 6 over axis 'dp' did not finish within 1000 "
+              "ms: rank 3 is missing, it is in op 5 over axis 'tp', where it "
+              "waits for rank 5, which is in op 7; rank 0 has arrived");
+  });
+}
+
+/// What rank `own` of two says when the other one ends while it waits for it.
+std::string messageWhenPeerEnds(int64_t own, Lane lane) {
   std::string at = freeRendezvous();
   std::thread killed([&] {
-    ProcessLinks links = joinProcesses(processOf(1, 2, at), {});
-    char byte; // of rank 0's call: it waits now
-    receiveAll(links.peers[0].data, &byte, 1,
+    ProcessLinks links = joinProcesses(processOf(1 - own, 2, at), {});
+    ProcessLink &link = links.peers[own];
+    char byte; // of the call: it waits now
+    receiveAll(lane == Lane::Program ? link.data : link.background, &byte, 1,
                std::chrono::steady_clock::now() + std::chrono::seconds(20));
   });
   ProcessWorldOptions options;
+  options.rank = own;
   options.mesh.axes = {{"tp", 2}};
   options.describeOp = [](int64_t op) { return concat("op ", op); };
   TcpCommunicator rank(std::make_shared<ProcessWorld>(
-                           joinProcesses(processOf(0, 2, at), {}), options),
-                       1);
-  EXPECT_EQ(messageOf(rank, 6, 1),
+                           joinProcesses(processOf(own, 2, at), {}), options),
+                       1, lane);
+  std::string message = messageOf(rank, 6, 1);
+  killed.join();
+  return message;
+}
+
+TEST(ProcessFailure, ProcessThatEndsIsNamedWithTheAxis) {
+  EXPECT_EQ(messageWhenPeerEnds(0, Lane::Program),
             "the process of rank 1 has ended (killed, or crashed), rank 0 was "
             "in op 6 over axis 'tp'");
-  killed.join();
+  EXPECT_EQ(messageWhenPeerEnds(1, Lane::Program),
+            "the process of rank 0 has ended (killed, or crashed), rank 1 was "
+            "in op 6 over axis 'tp'");
+  EXPECT_EQ(messageWhenPeerEnds(1, Lane::Background),
+            "the process of rank 0 has ended (killed, or crashed), rank 1 was "
+            "between two steps, and in the background in op 6 over axis 'tp'");
 }
 
 } // namespace

@@ -73,6 +73,19 @@ TEST(Rendezvous, WhoDoesNotComeIsNamedToAll) {
   }
 }
 
+/// Later than anybody looks whether a process has ended.
+TEST(Rendezvous, LateProcessesAreWaitedFor) {
+  std::string at = freeRendezvous();
+  std::vector<std::thread> threads;
+  for (int64_t rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300 * rank));
+      EXPECT_NO_THROW(joinProcesses(processOf(rank, 3, at), {}));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 TEST(Rendezvous, NobodyListens) {
   Guest guest{processOf(1, 2, freeRendezvous()), {}};
   guest.options.timeout = std::chrono::milliseconds(200);
@@ -210,6 +223,42 @@ TEST(Rendezvous, TooLongMessageIsNotRead) {
       << message;
 }
 
+TEST(Rendezvous, RefusedProcessesAreCounted) {
+  std::string at = freeRendezvous();
+  Guest first{processOf(0, 2, at), {}};
+  first.options.timeout = std::chrono::milliseconds(1000);
+  std::thread caller([&] {
+    for (int64_t rank : {9, 7})
+      answerTo(at, helloWith("rank", rank));
+  });
+  std::string message = join({first})[0].message;
+  caller.join();
+  EXPECT_NE(message.find("; 2 connections were refused, the last from "
+                         "127.0.0.1: a process says it is rank 7 of 2"),
+            std::string::npos)
+      << message;
+}
+
+/// Of other versions no more is read than that.
+TEST(Rendezvous, OtherVersionAndWorldAreNamed) {
+  for (const auto &[hello, why] :
+       {std::pair<std::string, std::string>{
+            R"({"version": "9.9.9", "rank": 1, "world": 3})",
+            "rank 1 has version \"9.9.9\", rank 0 has \"" TESSERA_VERSION
+            "\"; start all processes alike"},
+        {helloWith("world", 3), "rank 1 has a world size of 3, rank 0 has 2; "
+                                "start all processes alike"}}) {
+    std::string at = freeRendezvous();
+    std::string answer;
+    std::thread caller([&, hello = hello] { answer = answerTo(at, hello); });
+    Status status = join({{processOf(0, 2, at), {}}})[0];
+    caller.join();
+    EXPECT_EQ(status.code, TSR_MISMATCH);
+    EXPECT_EQ(status.message, why);
+    EXPECT_EQ(nlohmann::json::parse(answer)["error"], why);
+  }
+}
+
 TEST(Rendezvous, ProcessThatEndsIsNamedAtOnce) {
   std::string at = freeRendezvous();
   Guest first{processOf(0, 3, at), {}};
@@ -238,6 +287,46 @@ TEST(Rendezvous, ProcessThatEndsWithTheTableIsNamedAtOnce) {
   guest.join();
   EXPECT_EQ(status.message, "the process of rank 1 has ended before all were "
                             "connected; its output says why");
+}
+
+/// Rank 1 connects, between others that say they were of it.
+TEST(Rendezvous, ConnectionsOfOtherRunsAreRefused) {
+  std::string at = freeRendezvous();
+  std::thread guest([&] {
+    Socket hub = acquaintance(at);
+    sendText(hub, writeHello({TESSERA_VERSION, 1, 2, 4000, "machine", {}}),
+             soon());
+    uint64_t cookie =
+        readTable(receiveText(hub, longestTable, soon()), 2).cookie;
+    std::vector<Socket> sockets;
+    auto greet = [&](const Greeting &greeting) {
+      sockets.push_back(acquaintance(at));
+      sendText(sockets.back(), writeGreeting(greeting), soon());
+    };
+    for (const Greeting &other : {Greeting{cookie + 1, 1, 0},
+                                  {cookie, 0, 0},
+                                  {cookie, 2, 0},
+                                  {cookie, 1, -1},
+                                  {cookie, 1, 3}})
+      greet(other);
+    for (int64_t purpose : {0, 1, 2}) {
+      greet({cookie, 1, purpose});
+      char byte = static_cast<char>('a' + purpose);
+      sendAll(sockets.back(), &byte, 1, soon());
+      if (purpose < 2) // after the last one nobody is received
+        greet({cookie, 1, 0});
+    }
+    char byte;
+    receiveAll(hub, &byte, 1, soon()); // rank 0 has all it needs
+  });
+  ProcessLinks links = joinProcesses(processOf(0, 2, at), {});
+  const ProcessLink &link = links.peers[1];
+  std::string bytes(3, ' ');
+  receiveAll(link.data, &bytes[0], 1, soon());
+  receiveAll(link.background, &bytes[1], 1, soon());
+  receiveAll(link.control, &bytes[2], 1, soon());
+  EXPECT_EQ(bytes, "abc");
+  guest.join();
 }
 
 TEST(Rendezvous, AnswersOfAStrangerAreChecked) {
@@ -295,21 +384,40 @@ TEST(Rendezvous, OccupiedPortIsAnError) {
 
 TEST(Rendezvous, AddressIsChecked) {
   for (const char *text : {"", "host", "host:", ":1", "host:0", "host:65536",
-                           "host:x", "host:123456"})
+                           "host:x", "host:123456", "[]:1"})
     EXPECT_THROW(parseAddress(text), Error) << text;
   EXPECT_EQ(parseAddress("[::1]:29501").host, "::1");
   EXPECT_EQ(parseAddress("node0:29501").text(), "node0:29501");
 }
 
 TEST(Rendezvous, OptionsAreChecked) {
-  ProcessOptions options = processOf(2, 2, "a:1");
-  EXPECT_THROW(checkProcessOptions(options), Error);
-  options = processOf(0, 2, "");
-  EXPECT_THROW(checkProcessOptions(options), Error);
-  options = processOf(0, 2, "a:1");
-  options.localSize = 2;
-  options.localRank = 2;
-  EXPECT_THROW(checkProcessOptions(options), Error);
+  using Change = void (*)(ProcessOptions &);
+  auto check = [](Change change) {
+    ProcessOptions options = processOf(1, 2, "a:1");
+    change(options);
+    checkProcessOptions(options);
+  };
+  for (Change legal :
+       {Change([](ProcessOptions &) {}),
+        Change([](ProcessOptions &o) { o.rank = 0; }),
+        Change([](ProcessOptions &o) { o.localRank = 7; }),
+        Change([](ProcessOptions &o) { o.localSize = 2, o.localRank = 1; }),
+        Change([](ProcessOptions &o) {
+          o.timeout = std::chrono::milliseconds(0);
+        })})
+    EXPECT_NO_THROW(check(legal));
+  for (Change illegal :
+       {Change([](ProcessOptions &o) { o.rank = 2; }),
+        Change([](ProcessOptions &o) { o.rank = -1; }),
+        Change([](ProcessOptions &o) { o.rank = o.worldSize = 0; }),
+        Change([](ProcessOptions &o) { o.rendezvous = ""; }),
+        Change([](ProcessOptions &o) { o.localRank = -1; }),
+        Change([](ProcessOptions &o) { o.localSize = -1; }),
+        Change([](ProcessOptions &o) { o.localSize = o.localRank = 2; }),
+        Change([](ProcessOptions &o) {
+          o.timeout = std::chrono::milliseconds(-1);
+        })})
+    EXPECT_THROW(check(illegal), Error);
 }
 
 } // namespace

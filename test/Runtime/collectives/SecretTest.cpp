@@ -26,6 +26,19 @@ TEST(Secret, OtherMachinesNeedOneOrTrust) {
     }
 }
 
+TEST(Opening, SaysWhetherThereIsASecret) {
+  Opening opening = openingFor(Secret());
+  EXPECT_EQ(opening.hasSecret, 0u);
+  EXPECT_TRUE(isOpening(opening));
+  opening.hasSecret = 1;
+  EXPECT_TRUE(isOpening(opening));
+  opening.hasSecret = 2;
+  EXPECT_FALSE(isOpening(opening));
+  opening.hasSecret = 0;
+  opening.magic[7] += 1;
+  EXPECT_FALSE(isOpening(opening));
+}
+
 #if !TESSERA_HAS_LIBCRYPTO
 
 TEST(Secret, NeedsLibcrypto) {
@@ -121,6 +134,40 @@ TEST(Secret, ProofIsOfOneSideAndOneConnection) {
       isSame(proof, proofOf(Secret(other), Side::Caller, caller, called)));
   EXPECT_FALSE(
       isSame(proof, proofOf(secret, Side::Caller, caller, openingFor(secret))));
+}
+
+/// Somebody listens where rank 0 should.
+TEST(Secret, WhoIsCalledMustProveIt) {
+  Secret secret(one);
+  auto deadline = [] {
+    return std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  };
+  for (bool knows : {true, false}) {
+    std::vector<Socket> listeners = listenOn({"127.0.0.1", 0});
+    std::thread called([&] {
+      Socket socket = acceptFrom(listeners[0], deadline());
+      Opening opening = openingFor(secret), theirs;
+      Digest proof;
+      sendAll(socket, &opening, sizeof opening, deadline());
+      receiveAll(socket, &theirs, sizeof theirs, deadline());
+      receiveAll(socket, proof.data(), proof.size(), deadline());
+      proof = proofOf(knows ? secret : Secret(other), Side::Called, theirs,
+                      opening);
+      sendAll(socket, proof.data(), proof.size(), deadline());
+    });
+    Socket caller =
+        connectTo({"127.0.0.1", portOf(listeners[0])}, "rank 0", deadline());
+    std::string why;
+    try {
+      introduce(caller, secret, "rank 0", deadline());
+    } catch (const Error &error) {
+      EXPECT_EQ(error.status.code, TSR_MISMATCH);
+      why = error.status.message;
+    }
+    EXPECT_EQ(why,
+              knows ? "" : "rank 0 does not know the secret of this process");
+    called.join();
+  }
 }
 
 /// A caller that has no proof hears none.

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <memory>
+#include <pwd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +54,22 @@ TEST(OwnedDirectory, HasOneOwnerAtATime) {
   first.reset();
   EXPECT_FALSE(fs::exists(directory / "a/b/.lock"));
   EXPECT_EQ(refusal(directory / "a/b"), "");
+}
+
+size_t openFiles() {
+  return std::distance(fs::directory_iterator("/proc/self/fd"), {});
+}
+
+TEST(OwnedDirectory, KeepsNoFileOpenAfterItsEnd) {
+  TemporaryDirectory directory;
+  size_t before = openFiles();
+  {
+    OwnedDirectory owned(directory.path);
+    EXPECT_EQ(openFiles(), before + 1);
+    EXPECT_NE(refusal(directory.path), "");
+    EXPECT_EQ(openFiles(), before + 1);
+  }
+  EXPECT_EQ(openFiles(), before);
 }
 
 /// Another process that owns the directory until it is killed.
@@ -143,6 +160,32 @@ TEST(LockOwner, TextGoesThereAndBack) {
   LockOwner reused = self; // the number was given again
   reused.processStart += 1;
   EXPECT_FALSE(reused.isRunning());
+}
+
+TEST(LockOwner, IsNamedAsTheSystemNamesIt) {
+  LockOwner self = LockOwner::self();
+  const passwd *user = getpwuid(geteuid());
+  EXPECT_EQ(self.user, user ? user->pw_name : std::to_string(geteuid()));
+  char host[256] = {};
+  ASSERT_EQ(gethostname(host, sizeof host - 1), 0);
+  EXPECT_EQ(self.host, host);
+  EXPECT_EQ(self.process, getpid());
+  EXPECT_GT(self.processStart, 0);
+}
+
+TEST(LockOwner, IsAnyProcessThereCanBe) {
+  LockOwner first = LockOwner::self(); // number 1: alone in its container
+  for (int64_t number : {1, 2}) {
+    first.process = number;
+    EXPECT_EQ(LockOwner::parse(first.text()).process, number);
+  }
+  first.processStart = 0;
+  EXPECT_EQ(LockOwner::parse(first.text()).process, 2);
+  EXPECT_EQ(LockOwner::parse(first.text()).host, first.host);
+  first.processStart = -1;
+  EXPECT_EQ(LockOwner::parse(first.text()).host, "");
+  first.process = 0;
+  EXPECT_EQ(LockOwner::parse(first.text()).host, "");
 }
 
 TEST(LockOwner, DecidesWhetherALockIsInUse) {
