@@ -1,22 +1,23 @@
 //===- ApiDevice.cpp - tsr_device_* of the C API --------------------------===//
 #include "runtime/api/Api.h"
 #include "runtime/device/DevicePlugin.h"
-
-#include <nlohmann/json.hpp>
+#include "runtime/support/Json.h"
 
 using namespace tessera;
 
 static std::string textOf(const DeviceReport &report) {
-  nlohmann::json parts = nlohmann::json::array();
-  for (const DevicePart &part : report.parts)
-    parts.push_back({{"what", part.what},
-                     {"version", part.version},
-                     {"without", part.without},
-                     {"remedy", part.remedy}});
-  return nlohmann::json{{"usable", report.problem.empty()},
-                        {"problem", report.problem},
-                        {"parts", parts}}
-      .dump();
+  JsonTree tree(JsonTree::Type::object);
+  tree.root["usable"] = report.problem.empty();
+  tree.root["problem"] = report.problem;
+  nlohmann::json &parts = tree.root["parts"] = JsonTree::Type::array;
+  for (const DevicePart &part : report.parts) {
+    nlohmann::json &entry = parts.emplace_back(JsonTree::Type::object);
+    entry["what"] = part.what;
+    entry["version"] = part.version;
+    entry["without"] = part.without;
+    entry["remedy"] = part.remedy;
+  }
+  return tree.root.dump();
 }
 
 tsr_status tsr_device_report(const char *device, const char **out_json) {

@@ -357,9 +357,9 @@ void checkInputs(const JsonView &view, const Metadata &metadata) {
 
 Metadata parseMetadata(const std::string &source, const std::string &text) {
   constexpr JsonLimits limits = {TSR_LIMIT_METADATA_BYTES, 32, 50'000'000};
-  nlohmann::json parsed =
+  JsonTree parsed =
       parseJson(source, text.data(), text.data() + text.size(), limits);
-  JsonView root(parsed, source);
+  JsonView root(parsed.root, source);
   root.at("format").integer(1, 1);
   Metadata metadata;
   metadata.device = root.at("target").at("device").text();

@@ -8,23 +8,25 @@ namespace tessera {
 using nlohmann::json;
 
 /// Of the manifest without its "hash"; keys are sorted, so the text is unique.
-static std::string manifestHash(const json &manifest) {
-  json rest = manifest;
-  rest.erase("hash");
+static std::string manifestHash(const json &rest) {
   std::string text = rest.dump();
   return hashText(hashBytes(text.data(), text.size()));
 }
 
 std::string writeManifest(const Manifest &manifest) {
-  json files = json::object();
-  for (const Manifest::File &file : manifest.files)
-    files[file.name] = {{"bytes", file.bytes}, {"xxh3_64", file.hash}};
-  json root = {{"format", 1},
-               {"producer", std::string("tessera ") + TESSERA_VERSION},
-               {"step", manifest.step},
-               {"seed", manifest.seed},
-               {"next_data_step", manifest.nextDataStep},
-               {"files", files}};
+  JsonTree tree(JsonTree::Type::object);
+  json &root = tree.root;
+  root["format"] = 1;
+  root["producer"] = std::string("tessera ") + TESSERA_VERSION;
+  root["step"] = manifest.step;
+  root["seed"] = manifest.seed;
+  root["next_data_step"] = manifest.nextDataStep;
+  json &files = root["files"] = JsonTree::Type::object;
+  for (const Manifest::File &file : manifest.files) {
+    json &entry = files[file.name] = JsonTree::Type::object;
+    entry["bytes"] = file.bytes;
+    entry["xxh3_64"] = file.hash;
+  }
   root["hash"] = manifestHash(root);
   return root.dump(1) + "\n";
 }
@@ -37,15 +39,16 @@ Manifest readManifest(const InputFile &file) {
     fail(TSR_CORRUPT, source, " has ", file.size(), " bytes, a manifest has ",
          "at most ", limits.bytes, "; load an older checkpoint");
   std::string text = file.readAll();
-  json parsed =
+  JsonTree parsed =
       parseJson(source, text.data(), text.data() + text.size(), limits);
-  JsonView root(parsed, source);
+  JsonView root(parsed.root, source);
   root.at("format").integer(1, 1);
-  std::string hash = manifestHash(parsed);
-  if (root.at("hash").text() != hash)
-    root.at("hash").refuse(concat("is ", root.at("hash").text(),
-                                  ", the content has ", hash,
-                                  "; the manifest is altered"));
+  std::string said = root.at("hash").text();
+  parsed.root.erase("hash");
+  std::string hash = manifestHash(parsed.root);
+  if (said != hash)
+    fail(TSR_CORRUPT, source, ": 'hash' is ", said, ", the content has ", hash,
+         "; the manifest is altered");
   Manifest manifest;
   manifest.step = root.at("step").integer(0, INT64_MAX);
   manifest.seed = root.at("seed").integer(INT64_MIN, INT64_MAX);

@@ -73,13 +73,13 @@ static FileTensor parseEntry(const JsonView &view, const InputFile &file,
 SafetensorsFile::SafetensorsFile(const std::string &path) : input(path) {
   std::string header = readTableHeader(input);
   std::string source = concat("'", path, "' header");
-  nlohmann::json parsed =
+  JsonTree parsed =
       parseJson(source, header.data(), header.data() + header.size(), limits);
-  JsonView root(parsed, source);
-  if (!parsed.is_object())
+  JsonView root(parsed.root, source);
+  if (!parsed.root.is_object())
     root.refuse("must be an object");
   uint64_t begin = sizeof(uint64_t) + header.size();
-  for (const auto &[name, value] : parsed.items()) {
+  for (const auto &[name, value] : parsed.root.items()) {
     if (name.find('\0') != std::string::npos)
       root.refuse("has a name with a zero byte; write it with other names");
     if (name != "__metadata__")
@@ -173,17 +173,24 @@ void checkFinite(const std::string &path, const std::string &name,
        "' is ", value, "; load an older checkpoint");
 }
 
+static std::string listOf(const std::vector<int64_t> &numbers) {
+  std::string text = "[";
+  for (size_t i = 0; i < numbers.size(); ++i)
+    text += concat(i == 0 ? "" : ",", numbers[i]);
+  return text + "]";
+}
+
 std::string safetensorsHeader(const std::vector<NewTensor> &tensors) {
-  nlohmann::ordered_json header;
-  header["__metadata__"] = {{"format", "pt"}};
+  std::string text = "{\"__metadata__\":{\"format\":\"pt\"}";
   uint64_t offset = 0;
   for (const NewTensor &tensor : tensors) {
-    header[tensor.name] = {{"dtype", tensor.dtype},
-                           {"shape", tensor.shape},
-                           {"data_offsets", {offset, offset + tensor.bytes}}};
+    text +=
+        concat(",", nlohmann::json(tensor.name).dump(), ":{\"dtype\":\"",
+               tensor.dtype, "\",\"shape\":", listOf(tensor.shape),
+               ",\"data_offsets\":[", offset, ",", offset + tensor.bytes, "]}");
     offset += tensor.bytes;
   }
-  std::string text = header.dump();
+  text += "}";
   text.append((8 - text.size() % 8) % 8, ' '); // aligns the data
   uint64_t length = text.size();
   return std::string(reinterpret_cast<const char *>(&length), sizeof length) +

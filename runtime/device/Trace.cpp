@@ -10,14 +10,9 @@
 namespace tessera {
 
 namespace {
-using Json = nlohmann::ordered_json;
 using Clock = OpTrace::Clock;
 
 constexpr const char *threadNames[] = {"program", "communication"};
-
-double microseconds(Clock::duration time) {
-  return std::chrono::duration<double, std::micro>(time).count();
-}
 
 Clock::time_point firstOf(const std::vector<const RankTrace *> &ranks) {
   auto first = Clock::time_point::max();
@@ -28,52 +23,58 @@ Clock::time_point firstOf(const std::vector<const RankTrace *> &ranks) {
   return first;
 }
 
-Json nameEvent(const char *what, int64_t rank, int thread,
-               const std::string &name) {
-  return {{"name", what},
-          {"ph", "M"},
-          {"pid", rank},
-          {"tid", thread},
-          {"args", {{"name", name}}}};
+/// As JSON; without a temporary object, which takes memory to destroy.
+std::string quoted(const std::string &text) {
+  return nlohmann::json(text).dump();
+}
+std::string numberOf(Clock::duration time) {
+  return nlohmann::json(std::chrono::duration<double, std::micro>(time).count())
+      .dump();
 }
 
-Json opEvent(const Metadata &metadata, const OpTrace::Event &event,
-             int64_t rank, int thread, Clock::time_point zero) {
+std::string nameEvent(const char *what, int64_t rank, int thread,
+                      const std::string &name) {
+  return concat("{\"name\":\"", what, "\",\"ph\":\"M\",\"pid\":", rank,
+                ",\"tid\":", thread, ",\"args\":{\"name\":", quoted(name),
+                "}}");
+}
+
+std::string opEvent(const Metadata &metadata, const OpTrace::Event &event,
+                    int64_t rank, int thread, Clock::time_point zero) {
   bool isKnown =
       event.op >= 0 && event.op < static_cast<int64_t>(metadata.ops.size());
   OpInfo info = isKnown ? metadata.ops[event.op] : OpInfo{"op", "", -1};
-  return {{"name", info.name.empty() ? info.op : info.op + " " + info.name},
-          {"cat", info.op},
-          {"ph", "X"},
-          {"ts", microseconds(event.begin - zero)},
-          {"dur", microseconds(event.end - event.begin)},
-          {"pid", rank},
-          {"tid", thread},
-          {"args", {{"op", event.op}}}};
+  std::string name = info.name.empty() ? info.op : info.op + " " + info.name;
+  return concat("{\"name\":", quoted(name), ",\"cat\":", quoted(info.op),
+                ",\"ph\":\"X\",\"ts\":", numberOf(event.begin - zero),
+                ",\"dur\":", numberOf(event.end - event.begin),
+                ",\"pid\":", rank, ",\"tid\":", thread,
+                ",\"args\":{\"op\":", event.op, "}}");
 }
 } // namespace
 
 void writeTrace(const std::string &path, const Metadata &metadata,
                 const std::vector<const RankTrace *> &ranks) {
   Clock::time_point zero = firstOf(ranks);
-  Json events = Json::array();
+  std::string events;
+  auto add = [&](const std::string &event) {
+    events += (events.empty() ? "" : ",") + event;
+  };
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     auto number = static_cast<int64_t>(rank);
-    events.push_back(
-        nameEvent("process_name", number, 0, concat("rank ", number)));
+    add(nameEvent("process_name", number, 0, concat("rank ", number)));
     const OpTrace *threads[] = {&ranks[rank]->program,
                                 &ranks[rank]->background};
     for (int thread = 0; thread < 2; ++thread) {
       if (threads[thread]->events.empty())
         continue;
-      events.push_back(
-          nameEvent("thread_name", number, thread, threadNames[thread]));
+      add(nameEvent("thread_name", number, thread, threadNames[thread]));
       for (const OpTrace::Event &event : threads[thread]->events)
-        events.push_back(opEvent(metadata, event, number, thread, zero));
+        add(opEvent(metadata, event, number, thread, zero));
     }
   }
-  Json root = {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
-  std::string text = root.dump() + "\n";
+  std::string text =
+      "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[" + events + "]}\n";
   WrittenFile file(path);
   file.write(text.data(), text.size());
   file.finish();

@@ -98,10 +98,11 @@ static void addThreadRanks(SessionCore &core, const Artifact &artifact,
 static Agreement agreementOf(const Artifact &artifact,
                              const SessionOptions &options) {
   // Machines may differ in what code is compiled for them, not in the plan.
-  nlohmann::json plan = parseJson(artifact.path, artifact.text.data(),
-                                  artifact.text.data() + artifact.text.size());
-  plan.erase("target");
-  std::string text = plan.dump();
+  JsonTree plan = parseJson(artifact.path, artifact.text.data(),
+                            artifact.text.data() + artifact.text.size());
+  dismantle(plan.root["target"]);
+  plan.root.erase("target");
+  std::string text = plan.root.dump();
   // The caller's come first: they have the names that people give.
   Agreement agreement = options.agreement;
   agreement.insert(agreement.end(),

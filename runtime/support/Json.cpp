@@ -6,11 +6,15 @@ namespace tessera {
 
 using nlohmann::json;
 
-json parseJson(const std::string &source, const char *begin, const char *end) {
-  try {
-    return json::parse(begin, end);
-  } catch (const json::exception &error) {
-    fail(TSR_CORRUPT, source, " is not JSON: ", error.what());
+void dismantle(json &value) noexcept {
+  if (auto *array = value.get_ptr<json::array_t *>()) {
+    for (json &item : *array)
+      dismantle(item);
+    array->clear();
+  } else if (auto *object = value.get_ptr<json::object_t *>()) {
+    for (auto &member : *object)
+      dismantle(member.second);
+    object->clear();
   }
 }
 

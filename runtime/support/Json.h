@@ -13,9 +13,29 @@
 
 namespace tessera {
 
-/// Parses `text`; `source` names it in errors.
-nlohmann::json parseJson(const std::string &source, const char *begin,
-                         const char *end);
+/// Empties a value from the inside. The library's destructor of an array or
+/// object that is not empty takes memory, and ends the process if there is none
+/// (`json_value::destroy`).
+void dismantle(nlohmann::json &value) noexcept;
+
+/// A JSON value that takes no memory to destroy. It is filled in its place,
+/// each container made empty by its type first: a temporary one that is filled
+/// has the library's destructor, and null that turns into a container without
+/// memory is left without what it says it has.
+struct JsonTree {
+  using Type = nlohmann::json::value_t;
+
+  explicit JsonTree(Type type) : root(type) {}
+  JsonTree(JsonTree &&) = default;
+  ~JsonTree() { dismantle(root); }
+
+  nlohmann::json root;
+};
+
+/// Parses `text`, which must be known not to nest deep; `source` names it in
+/// errors.
+JsonTree parseJson(const std::string &source, const char *begin,
+                   const char *end);
 
 class JsonView {
 public:

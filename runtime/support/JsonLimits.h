@@ -17,8 +17,8 @@ struct JsonLimits {
 };
 
 /// As parseJson without limits; TSR_CORRUPT names the limit that is exceeded.
-nlohmann::json parseJson(const std::string &source, const char *begin,
-                         const char *end, const JsonLimits &limits);
+JsonTree parseJson(const std::string &source, const char *begin,
+                   const char *end, const JsonLimits &limits);
 
 /// On one line, in ASCII; what is no UTF-8 is replaced.
 std::string writeJson(const nlohmann::json &value);

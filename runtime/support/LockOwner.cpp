@@ -44,6 +44,7 @@ static int64_t startOf(int64_t process) {
   if (bracket == std::string::npos)
     return 0;
   std::istringstream fields(text.substr(bracket + 1));
+  fields.exceptions(std::ios::badbit); // want of memory
   std::string skipped;
   for (int field = 3; field < 22; ++field)
     fields >> skipped;
@@ -64,9 +65,9 @@ LockOwner LockOwner::parse(const std::string &text) {
   if (text.empty())
     return {};
   try {
-    auto parsed =
+    JsonTree parsed =
         parseJson("lock", text.data(), text.data() + text.size(), limits);
-    JsonView root(parsed, "lock");
+    JsonView root(parsed.root, "lock");
     return {root.at("host").text(), root.at("user").text(),
             root.at("since").text(), root.at("process").integer(1, most),
             root.at("process_start").integer(0, most)};
@@ -76,12 +77,13 @@ LockOwner LockOwner::parse(const std::string &text) {
 }
 
 std::string LockOwner::text() const {
-  return writeJson({{"host", host},
-                    {"user", user},
-                    {"since", since},
-                    {"process", process},
-                    {"process_start", processStart}}) +
-         "\n";
+  JsonTree tree(JsonTree::Type::object);
+  tree.root["host"] = host;
+  tree.root["user"] = user;
+  tree.root["since"] = since;
+  tree.root["process"] = process;
+  tree.root["process_start"] = processStart;
+  return writeJson(tree.root) + "\n";
 }
 
 std::string LockOwner::describe() const {

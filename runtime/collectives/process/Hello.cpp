@@ -15,12 +15,12 @@ static constexpr size_t helloValues = 4096, tableValues = 1 << 20;
 // Of a value of the other side that is shown in an error.
 static constexpr size_t shownBytes = 200;
 
-static JsonView viewOf(const json &value, const char *source) {
-  return JsonView(value, source);
+static JsonView viewOf(const JsonTree &tree, const char *source) {
+  return JsonView(tree.root, source);
 }
 
-static json parse(const std::string &text, const char *source,
-                  const JsonLimits &limits) {
+static JsonTree parse(const std::string &text, const char *source,
+                      const JsonLimits &limits) {
   return parseJson(source, text.data(), text.data() + text.size(), limits);
 }
 
@@ -29,15 +29,20 @@ static json parse(const std::string &text, const char *source,
 //===----------------------------------------------------------------------===//
 
 std::string writeHello(const Hello &hello) {
-  json pairs = json::array();
-  for (const auto &[name, value] : hello.agreement)
-    pairs.push_back({name, value});
-  return writeJson({{"version", hello.version},
-                    {"rank", hello.rank},
-                    {"world", hello.world},
-                    {"port", hello.port},
-                    {"machine", hello.machine},
-                    {"agreement", pairs}});
+  JsonTree tree(JsonTree::Type::object);
+  json &root = tree.root;
+  root["version"] = hello.version;
+  root["rank"] = hello.rank;
+  root["world"] = hello.world;
+  root["port"] = hello.port;
+  root["machine"] = hello.machine;
+  json &pairs = root["agreement"] = JsonTree::Type::array;
+  for (const auto &[name, value] : hello.agreement) {
+    json &pair = pairs.emplace_back(JsonTree::Type::array);
+    pair.push_back(name);
+    pair.push_back(value);
+  }
+  return writeJson(root);
 }
 
 static Agreement readAgreement(const JsonView &view) {
@@ -59,8 +64,8 @@ static int readPort(const JsonView &view) {
 
 Hello readHello(const std::string &text) {
   const char *source = "the first message";
-  json value = parse(text, source, {longestHello, helloDepth, helloValues});
-  JsonView view = viewOf(value, source);
+  JsonTree tree = parse(text, source, {longestHello, helloDepth, helloValues});
+  JsonView view = viewOf(tree, source);
   Hello hello;
   hello.version = view.at("version").text();
   hello.rank = view.at("rank").integer(0, INT32_MAX);
@@ -110,17 +115,23 @@ std::string disagreement(const Hello &theirs, const Hello &own) {
 //===----------------------------------------------------------------------===//
 
 std::string writeTable(const Table &table) {
-  json processes = json::array();
-  for (const Table::Process &process : table.processes)
-    processes.push_back({{"host", process.host},
-                         {"port", process.port},
-                         {"machine", process.machine}});
-  return writeJson({{"cookie", table.cookie}, {"processes", processes}});
+  JsonTree tree(JsonTree::Type::object);
+  tree.root["cookie"] = table.cookie;
+  json &processes = tree.root["processes"] = JsonTree::Type::array;
+  for (const Table::Process &process : table.processes) {
+    json &entry = processes.emplace_back(JsonTree::Type::object);
+    entry["host"] = process.host;
+    entry["port"] = process.port;
+    entry["machine"] = process.machine;
+  }
+  return writeJson(tree.root);
 }
 
 std::string writeRefusal(const Status &why) {
-  return writeJson(
-      {{"error", why.message}, {"code", static_cast<int>(why.code)}});
+  JsonTree tree(JsonTree::Type::object);
+  tree.root["error"] = why.message;
+  tree.root["code"] = static_cast<int>(why.code);
+  return writeJson(tree.root);
 }
 
 static uint64_t readCookie(const JsonView &view) {
@@ -131,8 +142,8 @@ static uint64_t readCookie(const JsonView &view) {
 
 Table readTable(const std::string &text, int64_t world) {
   const char *source = "the rendezvous's answer";
-  json value = parse(text, source, {longestTable, tableDepth, tableValues});
-  JsonView view = viewOf(value, source);
+  JsonTree tree = parse(text, source, {longestTable, tableDepth, tableValues});
+  JsonView view = viewOf(tree, source);
   if (view.has("error"))
     fail(static_cast<tsr_status>(
              view.at("code").integer(TSR_INVALID_ARGUMENT, TSR_INTERNAL)),

@@ -49,10 +49,10 @@ TEST(JsonLimits, LongArraysOfObjectsAreRead) {
   for (int i = 1; i < 300000; ++i)
     text += ",{\"a\":" + std::to_string(i) + "}";
   text += "]";
-  nlohmann::json read = parseJson("x", text.data(), text.data() + text.size(),
-                                  {text.size(), 2, 1000000});
-  EXPECT_EQ(read.size(), 300000u);
-  EXPECT_EQ(read.back()["a"], 299999);
+  JsonTree read = parseJson("x", text.data(), text.data() + text.size(),
+                            {text.size(), 2, 1000000});
+  EXPECT_EQ(read.root.size(), 300000u);
+  EXPECT_EQ(read.root.back()["a"], 299999);
 }
 
 TEST(JsonLimits, BytesThatAreNoTextAreWritten) {
