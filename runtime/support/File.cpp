@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
@@ -178,15 +179,65 @@ void createDirectories(const std::string &path) {
     syncDirectory(parent);
 }
 
-void removeDirectory(const std::string &path) noexcept {
-  try {
-    fs::remove_all(path);
-  } catch (...) { // also for want of memory
+namespace {
+/// The entries of a directory but "." and "..". (The iterators of
+/// std::filesystem end the process for want of memory.)
+class Entries {
+public:
+  /// Takes the descriptor.
+  explicit Entries(int descriptor) : stream(fdopendir(descriptor)) {
+    if (!stream)
+      close(descriptor);
   }
+  Entries(const Entries &) = delete;
+  Entries &operator=(const Entries &) = delete;
+  ~Entries() {
+    if (stream)
+      closedir(stream);
+  }
+
+  /// Whether the directory can be read; errno says why not.
+  explicit operator bool() const { return stream != nullptr; }
+  int descriptor() const { return dirfd(stream); }
+  /// Null at the end, with errno 0, and if it cannot be read.
+  const char *next() {
+    const dirent *entry;
+    do {
+      errno = 0;
+      entry = readdir(stream);
+    } while (entry && (std::strcmp(entry->d_name, ".") == 0 ||
+                       std::strcmp(entry->d_name, "..") == 0));
+    return entry ? entry->d_name : nullptr;
+  }
+
+private:
+  DIR *stream;
+};
+
+constexpr int directoryFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+/// What cannot be removed stays.
+void removeAt(int parent, const char *name) {
+  if (unlinkat(parent, name, 0) == 0 || (errno != EISDIR && errno != EPERM))
+    return;
+  int descriptor = openat(parent, name, directoryFlags | O_NOFOLLOW);
+  if (descriptor < 0)
+    return;
+  {
+    Entries entries(descriptor);
+    while (const char *entry = entries ? entries.next() : nullptr)
+      removeAt(entries.descriptor(), entry);
+  }
+  unlinkat(parent, name, AT_REMOVEDIR);
+}
+} // namespace
+
+void removeDirectory(const std::string &path) noexcept {
+  removeAt(AT_FDCWD, path.c_str());
 }
 
 void syncDirectory(const std::string &path) {
-  int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int descriptor = open(path.c_str(), directoryFlags);
   if (descriptor < 0)
     failErrno("cannot open directory", path);
   int synced = fsync(descriptor), code = errno;
@@ -212,13 +263,15 @@ void replaceDirectory(const std::string &from, const std::string &to) {
 }
 
 std::vector<std::string> listDirectory(const std::string &path) {
-  std::error_code code;
+  int descriptor = open(path.c_str(), directoryFlags);
+  if (descriptor < 0)
+    failErrno("cannot list", path);
+  Entries entries(descriptor);
   std::vector<std::string> names;
-  fs::directory_iterator it(path, code), end;
-  for (; !code && it != end; it.increment(code))
-    names.push_back(it->path().filename().string());
-  if (code)
-    fail(TSR_IO, "cannot list '", path, "': ", code.message());
+  while (const char *name = entries ? entries.next() : nullptr)
+    names.emplace_back(name);
+  if (errno != 0)
+    failErrno("cannot list", path);
   std::sort(names.begin(), names.end());
   return names;
 }
