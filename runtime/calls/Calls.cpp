@@ -2,7 +2,10 @@
 
 #include "runtime/calls/Calls.h"
 
+#include "tessera/tessera.h"
+
 #include <cstring>
+#include <new>
 
 namespace tessera {
 
@@ -65,7 +68,7 @@ static tsr_abi_entry entryOf(const tsr_abi_api &api, int32_t number) {
 }
 
 int32_t runCalls(const tsr_abi_frame *frame, const tsr_abi_calls *calls,
-                 const int64_t *scalars) noexcept {
+                 const int64_t *scalars) noexcept try {
   CallReader reader(frame->arena, *calls, scalars);
   for (int64_t i = 0; i < calls->count; ++i) {
     reader.read();
@@ -75,6 +78,8 @@ int32_t runCalls(const tsr_abi_frame *frame, const tsr_abi_calls *calls,
       return status;
   }
   return 0;
+} catch (const std::bad_alloc &) {
+  return TSR_OUT_OF_MEMORY;
 }
 
 } // namespace tessera

@@ -23,9 +23,10 @@ int32_t enterOp(Rank &rank, int64_t op, const Body &body) noexcept {
   if (status.ok())
     return 0;
   if (!rank.communicator->failed())
-    rank.communicator->abort(
-        {status.code, concat(rank.metadata->describeOp(op), " on rank ",
-                             rank.number, ": ", status.message)});
+    rank.communicator->abort(describedAs(status.code, [&] {
+      return concat(rank.metadata->describeOp(op), " on rank ", rank.number,
+                    ": ", status.message);
+    }));
   return 1;
 }
 
@@ -92,6 +93,10 @@ inline Status statusOfProgram(const Rank &rank, const ProgramStep &step,
     return {};
   if (rank.communicator->failed())
     return rank.communicator->failure();
+  if (code == TSR_OUT_OF_MEMORY)
+    return {TSR_OUT_OF_MEMORY,
+            concat("rank ", rank.number, " is out of memory in step ",
+                   step.number)};
   return {TSR_INTERNAL,
           concat("the program of rank ", rank.number, " stopped with code ",
                  code, " in step ", step.number + 1)};

@@ -13,20 +13,20 @@ namespace tessera {
 class FirstFailure {
 public:
   /// True if this is the first.
-  bool record(const Status &status) {
+  bool record(const Status &status) noexcept {
     std::lock_guard<std::mutex> lock(mutex);
     if (hasFailed.load())
       return false;
-    first = status;
+    first = copyOf(status);
     hasFailed.store(true, std::memory_order_release);
     return true;
   }
   bool failed() const { return hasFailed.load(std::memory_order_acquire); }
-  Status get() const {
+  Status get() const noexcept {
     if (!failed())
       return {};
     std::lock_guard<std::mutex> lock(mutex);
-    return first;
+    return copyOf(first);
   }
 
 private:

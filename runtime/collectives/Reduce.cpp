@@ -3,6 +3,8 @@
 #include "runtime/support/DType.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
 
 namespace tessera {
 
@@ -47,19 +49,17 @@ struct Max {
 /// are added, as digits carry in a binary counter, what is left from the top.
 template <class T, class Wide, class Convert, class Op>
 TSR_INLINE void reduceTree(const Reduction &what, int64_t block, int64_t length,
-                           std::vector<Wide> &stack) {
+                           Wide *stack) {
   size_t depth = 0, count = what.sources.size();
   auto addTop = [&] {
-    Wide *right = stack.data() + --depth * blockElements;
+    Wide *right = stack + --depth * blockElements;
     Wide *left = right - blockElements;
     for (int64_t i = 0; i < length; ++i)
       left[i] = Op::apply(left[i], right[i]);
   };
   for (size_t s = 0; s < count; ++s) {
     const T *source = static_cast<const T *>(what.sources[s]) + block;
-    if (stack.size() < (depth + 1) * blockElements)
-      stack.resize((depth + 1) * blockElements);
-    Wide *top = stack.data() + depth++ * blockElements;
+    Wide *top = stack + depth++ * blockElements;
     for (int64_t i = 0; i < length; ++i)
       top[i] = Convert::load(source[i]);
     for (size_t pairs = s + 1; pairs % 2 == 0; pairs /= 2)
@@ -72,9 +72,9 @@ TSR_INLINE void reduceTree(const Reduction &what, int64_t block, int64_t length,
 /// Stored elements are T, sums are made in Wide.
 template <class T, class Wide, class Convert, class Op>
 TSR_INLINE void reduceBlocks(const Reduction &what, int64_t begin, int64_t end,
-                             const std::vector<void *> &targets,
-                             int64_t shift) {
-  std::vector<Wide> stack(2 * blockElements);
+                             const std::vector<void *> &targets, int64_t shift,
+                             void *space) {
+  Wide *stack = static_cast<Wide *>(space);
   alignas(64) T rounded[blockElements];
   for (int64_t block = begin; block < end; block += blockElements) {
     int64_t length = std::min(blockElements, end - block);
@@ -89,20 +89,21 @@ TSR_INLINE void reduceBlocks(const Reduction &what, int64_t begin, int64_t end,
 
 template <class Op>
 TSR_INLINE void reduceAs(const Reduction &what, int64_t begin, int64_t end,
-                         const std::vector<void *> &targets, int64_t shift) {
+                         const std::vector<void *> &targets, int64_t shift,
+                         void *space) {
   switch (what.dtype) {
   case TSR_DTYPE_F32:
     return reduceBlocks<float, float, Identity, Op>(what, begin, end, targets,
-                                                    shift);
+                                                    shift, space);
   case TSR_DTYPE_BF16:
     return reduceBlocks<uint16_t, float, Bf16, Op>(what, begin, end, targets,
-                                                   shift);
+                                                   shift, space);
   case TSR_DTYPE_F64:
     return reduceBlocks<double, double, Identity, Op>(what, begin, end, targets,
-                                                      shift);
+                                                      shift, space);
   case TSR_DTYPE_I32:
     return reduceBlocks<int32_t, int32_t, Identity, Op>(what, begin, end,
-                                                        targets, shift);
+                                                        targets, shift, space);
   }
 }
 } // namespace
@@ -110,23 +111,29 @@ TSR_INLINE void reduceAs(const Reduction &what, int64_t begin, int64_t end,
 // With external linkage: Clang loses the constructors that clones of internal
 // functions call.
 TSR_ALL_WIDTHS void reduceSum(const Reduction &what, int64_t begin, int64_t end,
-                              const std::vector<void *> &targets,
-                              int64_t shift) {
-  reduceAs<Add>(what, begin, end, targets, shift);
+                              const std::vector<void *> &targets, int64_t shift,
+                              void *space) {
+  reduceAs<Add>(what, begin, end, targets, shift, space);
 }
 
 TSR_ALL_WIDTHS void reduceMax(const Reduction &what, int64_t begin, int64_t end,
-                              const std::vector<void *> &targets,
-                              int64_t shift) {
-  reduceAs<Max>(what, begin, end, targets, shift);
+                              const std::vector<void *> &targets, int64_t shift,
+                              void *space) {
+  reduceAs<Max>(what, begin, end, targets, shift, space);
 }
 
 void reduceRange(const Reduction &what, int64_t begin, int64_t end,
                  const std::vector<void *> &targets, int64_t shift) {
+  // Taken here: gcc lets no exception leave a function of several widths.
+  size_t levels = 1;
+  for (size_t count = what.sources.size(); count > 0; count /= 2)
+    ++levels;
+  std::unique_ptr<std::byte[]> space(
+      new std::byte[levels * blockElements * sizeof(double)]);
   if (what.reduction == TSR_REDUCE_MAX)
-    reduceMax(what, begin, end, targets, shift);
+    reduceMax(what, begin, end, targets, shift, space.get());
   else
-    reduceSum(what, begin, end, targets, shift);
+    reduceSum(what, begin, end, targets, shift, space.get());
 }
 
 } // namespace tessera

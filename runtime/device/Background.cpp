@@ -3,8 +3,7 @@
 #include "runtime/support/SignalsBlocked.h"
 
 #include <condition_variable>
-#include <deque>
-#include <map>
+#include <list>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -17,7 +16,9 @@ struct Background::State {
     const void *buffer;
     Job job;
     OpTrace *trace;
+    Status status{}; ///< once it is finished
   };
+  using Entries = std::list<Entry>;
 
   explicit State(std::unique_ptr<Communicator> communicator)
       : communicator(std::move(communicator)) {}
@@ -25,8 +26,8 @@ struct Background::State {
   std::unique_ptr<Communicator> communicator;
   std::mutex mutex;
   std::condition_variable wake, done;
-  std::deque<Entry> queue; ///< the first one runs
-  std::map<const void *, Status> finished;
+  Entries queue;    ///< the first one runs
+  Entries finished; ///< moved there without taking memory
   bool stopping = false;
   std::thread thread;
 };
@@ -69,12 +70,15 @@ Status Background::wait(const void *buffer) {
     return false;
   };
   state->done.wait(lock, [&] { return !isQueued(); });
-  auto found = state->finished.find(buffer);
-  if (found == state->finished.end())
-    return {TSR_INTERNAL, "waits for what was not started"};
-  Status status = std::move(found->second);
-  state->finished.erase(found);
-  return status;
+  for (auto entry = state->finished.begin(); entry != state->finished.end();
+       ++entry) {
+    if (entry->buffer != buffer)
+      continue;
+    Status status = std::move(entry->status);
+    state->finished.erase(entry);
+    return status;
+  }
+  return {TSR_INTERNAL, "waits for what was not started"};
 }
 
 void Background::drain() {
@@ -90,20 +94,22 @@ void Background::loop(const std::shared_ptr<State> &state) {
                      [&] { return state->stopping || !state->queue.empty(); });
     if (state->queue.empty())
       return;
-    const State::Entry &entry = state->queue.front(); // stays where it is
+    State::Entry &entry = state->queue.front(); // stays where it is
     lock.unlock();
-    Status status;
     {
       TracedOp traced(entry.trace, entry.op);
       try {
-        status = entry.job(*state->communicator);
+        entry.status = entry.job(*state->communicator);
       } catch (...) {
-        status = currentStatus();
+        entry.status = currentStatus();
       }
     }
     lock.lock();
-    state->finished[state->queue.front().buffer] = std::move(status);
-    state->queue.pop_front();
+    state->finished.remove_if([&](const State::Entry &earlier) {
+      return earlier.buffer == entry.buffer;
+    });
+    state->finished.splice(state->finished.end(), state->queue,
+                           state->queue.begin());
     state->done.notify_all();
   }
 }

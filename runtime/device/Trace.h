@@ -34,8 +34,11 @@ public:
   TracedOp(const TracedOp &) = delete;
   TracedOp &operator=(const TracedOp &) = delete;
   ~TracedOp() {
-    if (trace)
-      trace->events.push_back({op, begin, OpTrace::Clock::now()});
+    try {
+      if (trace)
+        trace->events.push_back({op, begin, OpTrace::Clock::now()});
+    } catch (...) { // no memory: the trace lacks this op
+    }
   }
 
 private:

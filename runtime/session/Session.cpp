@@ -261,9 +261,9 @@ void Session::runStep(const StepInputs &inputs) {
       fillInputs(rank, inputs);
     } catch (...) {
       Status why = currentStatus();
-      rank.communicator->abort(
-          {why.code,
-           concat("the inputs of rank ", rank.number, ": ", why.message)});
+      rank.communicator->abort(describedAs(why.code, [&] {
+        return concat("the inputs of rank ", rank.number, ": ", why.message);
+      }));
     }
     watch.filled();
   };
@@ -276,7 +276,7 @@ void Session::runStep(const StepInputs &inputs) {
   };
   Status status =
       threads.run(job, [&](int64_t running) { return watch.givesUp(running); });
-  death = core->failed() ? core->failure() : status;
+  death = core->failed() ? core->failure() : std::move(status);
   if (!death.ok())
     throw Error(death);
 }

@@ -139,8 +139,9 @@ static void addProcessRank(SessionCore &core, const Artifact &artifact,
                         *artifact.code,
                         {localRank, 1, localSize}});
   } catch (const Error &error) {
-    world->abort({error.status.code,
-                  concat("rank ", processes.rank, ": ", error.status.message)});
+    world->abort(describedAs(error.status.code, [&] {
+      return concat("rank ", processes.rank, ": ", error.status.message);
+    }));
     throw;
   }
 }

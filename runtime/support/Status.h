@@ -35,6 +35,7 @@ public:
 /// The parts written one after the other, independent of the user's locale.
 template <class... Parts> std::string concat(const Parts &...parts) {
   std::ostringstream stream;
+  stream.exceptions(std::ios::badbit); // else want of memory cuts the text
   stream.imbue(std::locale::classic());
   (stream << ... << parts);
   return stream.str();
@@ -43,6 +44,22 @@ template <class... Parts> std::string concat(const Parts &...parts) {
 template <class... Parts>
 [[noreturn]] void fail(tsr_status code, const Parts &...parts) {
   throw Error(Status{code, concat(parts...)});
+}
+
+/// What `describe()` says, if there is memory for it.
+template <class Describe>
+Status describedAs(tsr_status code, const Describe &describe) noexcept {
+  try {
+    return {code, describe()};
+  } catch (...) { // short enough to be kept in the object
+    return {code, "out of memory"};
+  }
+}
+
+/// A copy; without the message if there is no memory for it.
+inline Status copyOf(const Status &status) noexcept {
+  return status.ok() ? Status()
+                     : describedAs(status.code, [&] { return status.message; });
 }
 
 /// The exception being handled, as a status. Only inside a catch block.

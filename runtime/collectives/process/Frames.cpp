@@ -58,9 +58,8 @@ int64_t ControlMessage::waitsForOf(int lane, int64_t ranks) const {
 void sendControl(const Socket &socket, ControlMessage message,
                  const std::string &text, Deadline deadline) {
   message.textBytes = static_cast<int64_t>(text.size());
-  std::string bytes(reinterpret_cast<const char *>(&message), sizeof message);
-  bytes += text;
-  sendAll(socket, bytes.data(), bytes.size(), deadline);
+  sendAll(socket, &message, sizeof message, deadline);
+  sendAll(socket, text.data(), text.size(), deadline);
 }
 
 ControlMessage receiveControl(const Socket &socket, std::string *text,

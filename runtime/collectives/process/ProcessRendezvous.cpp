@@ -59,6 +59,7 @@ static void sayFarewell(const Socket &socket) {
 static std::string machineName() {
   std::string name;
   std::ifstream file("/proc/sys/kernel/random/boot_id");
+  file.exceptions(std::ios::badbit); // want of memory
   char host[256] = "";
   if (!(file >> name) && gethostname(host, sizeof host - 1) == 0)
     name = host;

@@ -27,9 +27,11 @@ constexpr std::chrono::seconds goodbyeTime{10};
 ProcessWorld::ProcessWorld(ProcessLinks given, ProcessWorldOptions options)
     : links(std::move(given)), settings(std::move(options)),
       others(links.peers.size()) {
+  std::vector<pollfd> entries(others.size());
   SignalsBlocked blocked;
   try {
-    listener = std::thread([this] { listen(); });
+    listener = std::thread(
+        [this, entries = std::move(entries)]() mutable { listen(entries); });
   } catch (const std::system_error &error) {
     fail(TSR_OUT_OF_MEMORY,
          "cannot start the thread that listens to the other "
@@ -74,7 +76,7 @@ void ProcessWorld::entered() {
 
 /// Best effort: a peer that cannot be told is gone, and noticed as such.
 void ProcessWorld::tell(int64_t peer, const ControlMessage &message,
-                        const std::string &text) {
+                        const std::string &text) noexcept {
   const Socket &socket = links.peers[peer].control;
   // Who said goodbye still waits for ours.
   if (!socket || (others[peer].gone.load() && !others[peer].goodbye.load()))
@@ -82,42 +84,41 @@ void ProcessWorld::tell(int64_t peer, const ControlMessage &message,
   std::lock_guard<std::mutex> lock(telling);
   try {
     sendControl(socket, message, text, Clock::now() + patience);
-  } catch (const Error &) {
+  } catch (...) {
   }
 }
 
 /// A peer must not take for the cause that this rank gave up.
-void ProcessWorld::tellFailure(int64_t peer) {
-  if (failed())
-    tell(peer, {ControlMessage::Failed, failure().code}, failure().message);
+void ProcessWorld::tellFailure(int64_t peer) noexcept {
+  if (!failed())
+    return;
+  Status why = failure();
+  tell(peer, {ControlMessage::Failed, why.code}, why.message);
 }
 
-void ProcessWorld::abort(const Status &status) {
+void ProcessWorld::abort(const Status &status) noexcept {
   if (!first.record(status))
     return;
   for (size_t peer = 0; peer < others.size(); ++peer)
     tellFailure(static_cast<int64_t>(peer));
 }
 
-void ProcessWorld::listen() {
+/// `entries`, one for each peer, are memory that it need not ask for.
+void ProcessWorld::listen(std::vector<pollfd> &entries) noexcept {
   while (!stopping.load()) {
-    std::vector<pollfd> entries;
-    std::vector<int64_t> peers;
     for (size_t peer = 0; peer < others.size(); ++peer) {
-      if (!links.peers[peer].control || others[peer].gone.load())
-        continue;
-      entries.push_back({links.peers[peer].control.get(), POLLIN, 0});
-      peers.push_back(static_cast<int64_t>(peer));
+      const Socket &socket = links.peers[peer].control;
+      entries[peer] = {others[peer].gone.load() ? -1 : socket.get(), POLLIN, 0};
     }
     if (poll(entries.data(), entries.size(), napMs) <= 0)
       continue;
-    for (size_t i = 0; i < entries.size(); ++i)
-      if (entries[i].revents)
-        take(peers[i]);
+    for (size_t peer = 0; peer < entries.size(); ++peer)
+      if (entries[peer].revents)
+        take(static_cast<int64_t>(peer));
   }
 }
 
-void ProcessWorld::take(int64_t peer) {
+void ProcessWorld::take(int64_t peer) noexcept {
   ControlMessage message;
   std::string text;
   try {
@@ -125,6 +126,9 @@ void ProcessWorld::take(int64_t peer) {
                              Clock::now() + patience);
   } catch (const Error &) {
     return lost(peer);
+  } catch (...) { // what follows is no message any more
+    others[peer].gone = true;
+    return abort(currentStatus());
   }
   handle(peer, message, text);
 }
@@ -145,7 +149,7 @@ ControlMessage ProcessWorld::here(int64_t peer) const {
 }
 
 /// Takes what a peer says of itself: Here or Goodbye.
-void ProcessWorld::keep(int64_t peer, const ControlMessage &message) {
+void ProcessWorld::keep(int64_t peer, const ControlMessage &message) noexcept {
   Other &other = others[peer];
   std::lock_guard<std::mutex> lock(other.answering);
   Answer &answer = other.answer;
@@ -162,10 +166,10 @@ void ProcessWorld::keep(int64_t peer, const ControlMessage &message) {
 }
 
 void ProcessWorld::handle(int64_t peer, const ControlMessage &message,
-                          const std::string &text) {
+                          std::string &text) noexcept {
   switch (message.kind) {
   case ControlMessage::Failed:
-    first.record({message.status(), text});
+    first.record({message.status(), std::move(text)});
     return;
   case ControlMessage::Where:
     tellFailure(peer);
@@ -200,11 +204,13 @@ std::string ProcessWorld::describeOwn() const {
 }
 
 /// A connection that breaks without a goodbye is a process that ended.
-void ProcessWorld::lost(int64_t peer) {
+void ProcessWorld::lost(int64_t peer) noexcept {
   others[peer].gone = true;
-  abort({TSR_ABORTED, concat("the process of rank ", peer,
-                             " has ended (killed, or crashed), rank ",
-                             settings.rank, " was ", describeOwn())});
+  abort(describedAs(TSR_ABORTED, [&] {
+    return concat("the process of rank ", peer,
+                  " has ended (killed, or crashed), rank ", settings.rank,
+                  " was ", describeOwn());
+  }));
 }
 
 void ProcessWorld::waits(Lane lane, int64_t peer, int64_t op, int64_t axes) {

@@ -13,6 +13,7 @@
 #include "runtime/collectives/process/ProcessRendezvous.h"
 
 #include <deque>
+#include <poll.h>
 #include <thread>
 
 namespace tessera {
@@ -43,7 +44,7 @@ public:
   }
 
   /// Tells the others, too.
-  void abort(const Status &status);
+  void abort(const Status &status) noexcept;
   bool failed() const { return first.failed(); }
   Status failure() const { return first.get(); }
 
@@ -114,16 +115,17 @@ private:
   Whereabouts whereIs(int64_t peer, Lane lane);
   Whereabouts whereabouts(const Answer &answer, Lane lane) const;
   ControlMessage here(int64_t peer) const;
-  void keep(int64_t peer, const ControlMessage &message);
+  void keep(int64_t peer, const ControlMessage &message) noexcept;
   std::string describeOwn() const;
-  void listen();
-  void take(int64_t peer);
+  // The listener's thread and the destructor run these: nothing may leave them.
+  void listen(std::vector<pollfd> &entries) noexcept;
+  void take(int64_t peer) noexcept;
   void handle(int64_t peer, const ControlMessage &message,
-              const std::string &text);
-  void lost(int64_t peer);
+              std::string &text) noexcept;
+  void lost(int64_t peer) noexcept;
   void tell(int64_t peer, const ControlMessage &message,
-            const std::string &text);
-  void tellFailure(int64_t peer);
+            const std::string &text) noexcept;
+  void tellFailure(int64_t peer) noexcept;
   void waitForGoodbyes() const;
 
   ProcessLinks links;

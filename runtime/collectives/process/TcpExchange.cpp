@@ -256,7 +256,12 @@ Status exchange(ProcessWorld &world, const TcpCall &call,
                 const std::vector<Transfer> &transfers) {
   if (world.failed())
     return world.failure();
-  return Exchange(world, call, transfers).run();
+  try {
+    return Exchange(world, call, transfers).run();
+  } catch (...) { // what the others sent is no longer in step
+    world.abort(currentStatus());
+    return world.failure();
+  }
 }
 
 } // namespace tessera

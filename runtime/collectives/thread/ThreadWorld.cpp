@@ -117,14 +117,17 @@ void ThreadWorld::setInside(int64_t rank, bool inside) {
   places[rank].inside.store(inside);
 }
 
-void ThreadWorld::abortStragglers() {
+std::string ThreadWorld::describeStragglers() const {
   std::string absent;
   for (size_t rank = 0; rank < places.size(); ++rank)
     if (places[rank].inside.load())
       absent += concat(absent.empty() ? "" : "; ", missing(rank));
-  abort({TSR_TIMEOUT,
-         concat("the step did not finish within ", settings.timeout.count(),
-                " ms of the first rank: ", absent)});
+  return concat("the step did not finish within ", settings.timeout.count(),
+                " ms of the first rank: ", absent);
+}
+
+void ThreadWorld::abortStragglers() noexcept {
+  abort(describedAs(TSR_TIMEOUT, [&] { return describeStragglers(); }));
 }
 
 } // namespace tessera

@@ -58,7 +58,7 @@ public:
   void reached(int64_t rank, int64_t op);
   void setInside(int64_t rank, bool inside);
   /// Aborts because of the ranks that are still in the program.
-  void abortStragglers();
+  void abortStragglers() noexcept;
 
 private:
   struct alignas(64) Place {
@@ -69,6 +69,7 @@ private:
   bool someoneLeft(const GroupBarrier &group, uint64_t round) const;
   RankPlace placeOf(int64_t rank) const;
   std::string missing(int64_t rank) const;
+  std::string describeStragglers() const;
   std::string describe(const Wait &wait, uint64_t round,
                        const std::string &why) const;
 
