@@ -30,7 +30,7 @@ public:
       : artifact(arguments[1]), data(arguments[2]), directory(arguments[3]) {
     options.threads = 4;
     options.timeout_ms = 20000;
-    options.rendezvous_timeout_ms = 20000;
+    options.rendezvous_timeout_ms = 10000;
     if (!arguments[4])
       return;
     options.rank = std::atoi(arguments[4]);

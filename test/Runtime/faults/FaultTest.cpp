@@ -3,9 +3,8 @@
 // must end with the right parameters or say why not, and what it saved before
 // must resume to the same bits.
 //
-//   FaultTests            some n of each function
-//   FaultTests --whole    every n, at most 200, and some under four processes:
-//                         check.sh --full
+//   FaultTests            some n of each function, under one process and four
+//   FaultTests --whole    more of them: check.sh --full
 //===----------------------------------------------------------------------===//
 #include "test/Runtime/faults/Witness.h"
 
@@ -38,10 +37,23 @@ struct Fault {
   }
 };
 
-/// The calls that fail: all, or some from the first to the last.
-std::vector<long> numbersUpTo(long calls, int processes) {
-  // A run of several processes takes seconds.
-  long most = std::min(calls, processes > 1 || !isWhole ? 4L : 200L);
+/// How many calls of a function fail, one after the other. A run of several
+/// processes takes a second, or ten where the others wait for one that has not
+/// come; of allocations there are thousands.
+long mostNumbers(const Fault &fault, int processes) {
+  bool allocates = std::strcmp(fault.function, "malloc") == 0;
+  if (processes > 1)
+    return !isWhole ? 1 : allocates ? 16 : 8;
+  if (!isWhole)
+    return allocates ? 8 : 4;
+  return allocates ? 1000 : 200;
+}
+
+/// All calls, or some from the first to the last, or the one in the middle.
+std::vector<long> numbersUpTo(long calls, long most) {
+  if (most == 1)
+    return {(calls + 1) / 2};
+  most = std::min(calls, most);
   std::set<long> numbers;
   for (long i = 0; i < most; ++i)
     numbers.insert(1 + (calls - 1) * i / std::max(most - 1, 1L));
@@ -100,7 +112,7 @@ void failOneByOne(const Fault &fault, int processes, int chosen) {
   scene.judge(clean);
   ASSERT_GT(calls, 0);
   int fired = 0;
-  for (long number : numbersUpTo(calls, processes)) {
+  for (long number : numbersUpTo(calls, mostNumbers(fault, processes))) {
     SCOPED_TRACE(fault.setting(number));
     auto outcomes =
         scene.runProcesses(processes, chosen, fault.setting(number));
@@ -120,20 +132,31 @@ TEST_P(OneProcess, EndsWellOrSaysWhy) { failOneByOne(GetParam(), 1, 0); }
 std::string nameOf(const ::testing::TestParamInfo<Fault> &info) {
   return info.param.name();
 }
-INSTANTIATE_TEST_SUITE_P(
-    Faults, OneProcess,
-    ::testing::Values(
-        Fault{"write", "ENOSPC"}, Fault{"write", "EIO"},
-        Fault{"write", "ENOSPC", false, true}, Fault{"write", "short", true},
-        Fault{"write", "EINTR", true}, Fault{"pwrite", "ENOSPC"},
-        Fault{"pwrite", "short", true}, Fault{"pread", "EIO"},
-        Fault{"pread", "short", true}, Fault{"pread", "EINTR", true},
-        Fault{"fsync", "EIO"}, Fault{"fsync", "ENOSPC", false, true},
-        Fault{"rename", "EIO"}, Fault{"rename", "ENOSPC"},
-        Fault{"open", "EMFILE"}, Fault{"open", "EACCES"},
-        Fault{"open", "EMFILE", false, true}, Fault{"mkdir", "EACCES"},
-        Fault{"mmap", "ENOMEM"}, Fault{"pthread_create", "EAGAIN"}),
-    nameOf);
+/// Of calls that a run of one process makes, too.
+const Fault faults[] = {{"write", "ENOSPC"},
+                        {"write", "EIO"},
+                        {"write", "ENOSPC", false, true},
+                        {"write", "short", true},
+                        {"write", "EINTR", true},
+                        {"pwrite", "ENOSPC"},
+                        {"pwrite", "short", true},
+                        {"pread", "EIO"},
+                        {"pread", "short", true},
+                        {"pread", "EINTR", true},
+                        {"fsync", "EIO"},
+                        {"fsync", "ENOSPC", false, true},
+                        {"rename", "EIO"},
+                        {"rename", "ENOSPC"},
+                        {"open", "EMFILE"},
+                        {"open", "EACCES"},
+                        {"open", "EMFILE", false, true},
+                        {"mkdir", "EACCES"},
+                        {"mmap", "ENOMEM"},
+                        {"malloc", "ENOMEM"},
+                        {"malloc", "ENOMEM", false, true},
+                        {"pthread_create", "EAGAIN"}};
+INSTANTIATE_TEST_SUITE_P(Faults, OneProcess, ::testing::ValuesIn(faults),
+                         nameOf);
 
 struct RankFault {
   Fault fault;
@@ -141,23 +164,35 @@ struct RankFault {
 };
 class FourProcesses : public ::testing::TestWithParam<RankFault> {};
 TEST_P(FourProcesses, EndWellOrSayWhy) {
-  if (!isWhole)
-    GTEST_SKIP() << "needs --whole";
   failOneByOne(GetParam().fault, 4, GetParam().rank);
 }
-INSTANTIATE_TEST_SUITE_P(
-    Faults, FourProcesses,
-    ::testing::Values(RankFault{{"send", "ECONNRESET"}, 0},
-                      RankFault{{"send", "EPIPE"}, 3},
-                      RankFault{{"send", "short", true}, 2},
-                      RankFault{{"recv", "ECONNRESET"}, 0},
-                      RankFault{{"recv", "short", true}, 3},
-                      RankFault{{"write", "ENOSPC"}, 0},
-                      RankFault{{"rename", "EIO"}, 0}),
-    [](const auto &info) {
-      return info.param.fault.name() + "_rank" +
-             std::to_string(info.param.rank);
-    });
+
+/// Rank 0 has all, since it saves; other ranks have some.
+std::vector<RankFault> rankFaults() {
+  std::vector<RankFault> all;
+  for (const Fault &fault : faults)
+    all.push_back({fault, 0});
+  all.insert(all.end(), {{{"pread", "EIO"}, 1},
+                         {{"open", "EMFILE"}, 3},
+                         {{"mmap", "ENOMEM"}, 2},
+                         {{"malloc", "ENOMEM"}, 3},
+                         {{"malloc", "ENOMEM", false, true}, 2},
+                         {{"pthread_create", "EAGAIN"}, 1},
+                         {{"send", "ECONNRESET"}, 0},
+                         {{"send", "EPIPE"}, 3},
+                         {{"send", "short", true}, 2},
+                         {{"send", "EINTR", true}, 1},
+                         {{"recv", "ECONNRESET"}, 0},
+                         {{"recv", "short", true}, 3},
+                         {{"recv", "EINTR", true}, 2}});
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Faults, FourProcesses,
+                         ::testing::ValuesIn(rankFaults()),
+                         [](const auto &info) {
+                           return info.param.fault.name() + "_rank" +
+                                  std::to_string(info.param.rank);
+                         });
 
 } // namespace
 
