@@ -223,7 +223,10 @@ void writeArtifacts() {
   std::string artifact =
       fixture::artifactOf(small.dump(), fixture::codeOf(1, 1));
   seed("Artifact", "no-tensors", artifact);
-  seed("Artifact", "signed", signedOne(artifact));
+  std::string ofSigner = signedOne(artifact);
+  seed("Artifact", "signed", ofSigner);
+  ofSigner[offsetof(tsr_abi_header, signature)] ^= 1;
+  seed("Artifact", "of-no-signer", ofSigner);
 }
 
 /// Headers of files that end with four bytes of data.
