@@ -30,6 +30,10 @@ void tsr_data_destroy(tsr_data *data) { delete data; }
 
 int64_t tsr_data_tokens(const tsr_data *data) { return data->content.tokens(); }
 
+int64_t tsr_data_token_bytes(const tsr_data *data) {
+  return data->content.tokenBytes();
+}
+
 tsr_status tsr_data_batch(const tsr_data *data, int64_t step, int64_t batch,
                           int32_t *out_tokens) {
   return guarded([&] {

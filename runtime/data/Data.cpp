@@ -4,81 +4,11 @@
 #include "tessera/abi.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tessera {
 
-namespace {
-// llm.c's token files: 256 int32, then uint16 tokens.
-constexpr int32_t llmcMagic = 20240520;
-constexpr int64_t llmcHeaderBytes = 1024;
 // Keeps the order's random stream apart from those of the model.
-constexpr int64_t orderStream = 0x64617461;
-
-struct LlmcHeader {
-  int32_t magic, version, tokens;
-};
-
-bool hasLlmcHeader(const InputFile &file) {
-  int32_t magic = 0;
-  if (file.size() >= sizeof magic)
-    file.read(0, &magic, sizeof magic);
-  return magic == llmcMagic;
-}
-
-bool endsWith(const std::string &text, const std::string &end) {
-  return text.size() >= end.size() &&
-         text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-std::string detectFormat(const InputFile &file) {
-  if (!endsWith(file.path(), ".bin"))
-    return "text";
-  return hasLlmcHeader(file) ? "llmc" : "uint16";
-}
-
-void checkLlmc(const InputFile &file) {
-  int64_t size = static_cast<int64_t>(file.size());
-  if (size < llmcHeaderBytes || !hasLlmcHeader(file))
-    fail(TSR_CORRUPT, "'", file.path(), "' has ", size,
-         " bytes and no llm.c header (", llmcHeaderBytes,
-         " bytes that begin with ", llmcMagic, "); try format 'uint16'");
-  LlmcHeader header;
-  file.read(0, &header, sizeof header);
-  if (header.version != 1)
-    fail(TSR_CORRUPT, "'", file.path(), "' is llm.c data of version ",
-         header.version, ", supported is 1 (GPT-2 tokens)");
-  int64_t tokens = (size - llmcHeaderBytes) / 2;
-  if (header.tokens != tokens || size % 2 != 0)
-    fail(TSR_CORRUPT, "'", file.path(), "' says it has ", header.tokens,
-         " tokens, its ", size, " bytes hold ", tokens,
-         "; it is torn, write it again");
-}
-} // namespace
-
-Data::Part Data::openPart(const std::string &path) const {
-  Part part;
-  part.file = std::make_unique<InputFile>(path);
-  const InputFile &file = *part.file;
-  std::string format =
-      options.format == "auto" ? detectFormat(file) : options.format;
-  if (format != "text" && format != "uint16" && format != "llmc")
-    fail(TSR_INVALID_ARGUMENT, "'", format,
-         "' is no data format; use auto, text, uint16 or llmc");
-  if (format == "llmc")
-    checkLlmc(file);
-  part.skipped = format == "llmc" ? llmcHeaderBytes : 0;
-  int64_t bytes = static_cast<int64_t>(file.size()) - part.skipped;
-  part.width = format == "text" ? 1 : 2;
-  if (bytes % part.width != 0)
-    fail(TSR_CORRUPT, "'", path, "' has ", bytes,
-         " bytes, not a multiple of the 2 bytes of a token; it is torn or not "
-         "of format '",
-         format, "'");
-  part.count = bytes / part.width;
-  part.first = 0;
-  return part;
-}
+static constexpr int64_t orderStream = 0x64617461;
 
 Data::Data(const std::vector<std::string> &paths, const DataOptions &given)
     : options(given) {
@@ -91,11 +21,11 @@ Data::Data(const std::vector<std::string> &paths, const DataOptions &given)
   if (paths.empty())
     fail(TSR_INVALID_ARGUMENT, "no data file is given");
   for (const std::string &path : paths) {
-    Part part = openPart(path);
-    part.first = total;
-    total += part.count;
-    if (part.count != 0)
-      parts.push_back(std::move(part));
+    auto file =
+        std::make_unique<TokenFile>(path, options.format, options.vocabulary);
+    int64_t first = total;
+    total += file->count();
+    parts.push_back({std::move(file), first});
   }
   if (total < options.columns())
     fail(TSR_INVALID_ARGUMENT, "the data (", paths.size(), " files, first '",
@@ -104,25 +34,11 @@ Data::Data(const std::vector<std::string> &paths, const DataOptions &given)
          "; use more data or a shorter sequence");
 }
 
-void Data::checkToken(const Part &part, int64_t position, int32_t token) const {
-  if (token < options.vocabulary)
-    return;
-  fail(TSR_INVALID_ARGUMENT, "token ", token, " at position ", position,
-       " of '", part.file->path(), "' is outside of the vocabulary of ",
-       options.vocabulary, "; the data was made with another tokenizer");
-}
-
-void Data::copyPart(const Part &part, int64_t position, int64_t count,
-                    int32_t *out) const {
-  std::vector<char> bytes(count * part.width);
-  part.file->read(part.skipped + position * part.width, bytes.data(),
-                  bytes.size());
-  for (int64_t i = 0; i < count; ++i) {
-    uint16_t token = 0;
-    std::memcpy(&token, bytes.data() + i * part.width, part.width);
-    checkToken(part, position + i, token);
-    out[i] = token;
-  }
+int64_t Data::tokenBytes() const {
+  int64_t widest = 1;
+  for (const Part &part : parts)
+    widest = std::max(widest, part.file->width());
+  return widest;
 }
 
 void Data::copyTokens(int64_t first, int64_t count, int32_t *out) const {
@@ -132,8 +48,8 @@ void Data::copyTokens(int64_t first, int64_t count, int32_t *out) const {
   auto part = std::upper_bound(parts.begin(), parts.end(), first, after) - 1;
   for (; count != 0; ++part) {
     int64_t position = first - part->first;
-    int64_t length = std::min(count, part->count - position);
-    copyPart(*part, position, length, out);
+    int64_t length = std::min(count, part->file->count() - position);
+    part->file->read(position, length, out);
     first += length;
     count -= length;
     out += length;

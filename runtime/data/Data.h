@@ -2,7 +2,7 @@
 #ifndef TESSERA_RUNTIME_DATA_DATA_H
 #define TESSERA_RUNTIME_DATA_DATA_H
 
-#include "runtime/support/File.h"
+#include "runtime/data/TokenFile.h"
 
 #include <memory>
 #include <string>
@@ -29,6 +29,8 @@ public:
   Data(const std::vector<std::string> &paths, const DataOptions &options);
 
   int64_t tokens() const { return total; }
+  /// Bytes of a token in the file that has the widest; 1: all are text.
+  int64_t tokenBytes() const;
   int64_t sequences() const {
     return (total - options.columns()) / options.stride() + 1;
   }
@@ -38,17 +40,10 @@ public:
 
 private:
   struct Part {
-    std::unique_ptr<InputFile> file;
-    int64_t skipped; ///< bytes before its first token
-    int64_t width;   ///< bytes of a token
-    int64_t first;   ///< position of its first token in the stream
-    int64_t count;
+    std::unique_ptr<TokenFile> file;
+    int64_t first; ///< position of its first token in the stream
   };
-  Part openPart(const std::string &path) const;
   void copyTokens(int64_t first, int64_t count, int32_t *out) const;
-  void copyPart(const Part &part, int64_t position, int64_t count,
-                int32_t *out) const;
-  void checkToken(const Part &part, int64_t position, int32_t token) const;
 
   DataOptions options;
   std::vector<Part> parts;

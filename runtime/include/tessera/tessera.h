@@ -256,8 +256,9 @@ typedef struct tsr_data tsr_data;
 
 typedef struct tsr_data_options {
   size_t size;        /* sizeof(tsr_data_options) */
-  const char *format; /* "auto" (NULL), "text": bytes, "uint16": nanoGPT,
-                         "llmc": 1024-byte header */
+  const char *format; /* "auto" (NULL), "text": bytes, "uint16", "uint32": raw
+                         little-endian ids, "llmc": llm.c's header, then either
+                         of these */
   int64_t sequence;   /* tokens of one sequence */
   int64_t vocabulary; /* a larger token id is an error */
   int64_t seed;       /* of the order */
@@ -265,13 +266,21 @@ typedef struct tsr_data_options {
 } tsr_data_options;
 
 /* Opens `paths` and joins them; they must not change while they are read.
- * TSR_NOT_FOUND; TSR_CORRUPT (bad header, odd length); TSR_INVALID_ARGUMENT
- * (shorter than one sequence). */
+ * "auto" takes what a header says (llm.c's of 20240520 and 20240801, a .npy
+ * file of one dimension and type <u2, <u4 or <i4, Megatron's .idx file beside a
+ * .bin file); otherwise a .bin file holds uint16 and any other text. Only
+ * "text" takes any bytes: with other formats archives, tables, JSON and tokens
+ * of another width are refused. TSR_NOT_FOUND; TSR_IO; TSR_CORRUPT (bad header,
+ * odd length); TSR_INVALID_ARGUMENT (another kind of file; no token; an id
+ * outside of the vocabulary in the first or last 64 KiB of a file; all together
+ * shorter than one sequence). */
 tsr_status tsr_data_open(const char *const *paths, size_t count,
                          const tsr_data_options *options, tsr_data **out_data);
 void tsr_data_destroy(tsr_data *data);
 /* Tokens in all files together. */
 int64_t tsr_data_tokens(const tsr_data *data);
+/* Bytes of a token, in the file that has the widest: 1 if all are text. */
+int64_t tsr_data_token_bytes(const tsr_data *data);
 /* The global batch of a step, [batch, sequence + 1], where the token after a
  * sequence is the first of the next, or with targets [batch, sequence + target]
  * of records that share no token; a function of the seed, the step and the

@@ -183,6 +183,8 @@ public:
   }
 
   std::int64_t tokens() const { return tsr_data_tokens(get()); }
+  /// 1 if all files are text.
+  std::int64_t tokenBytes() const { return tsr_data_token_bytes(get()); }
   /// [batch, sequence + 1] of a step; with targets [batch, sequence + target].
   std::vector<std::int32_t> batch(std::int64_t step, std::int64_t size) const {
     std::vector<std::int32_t> tokens(

@@ -1,5 +1,6 @@
 //===- DataTarget.cpp - files of tokens -----------------------------------===//
-// Five bytes of options, then the bytes of a file, or of two.
+// Five bytes of options, then the bytes of a file, or of two, of which the
+// first may be the index of the second.
 #include "runtime/data/Data.h"
 #include "test/Fuzz/Runtime/Fuzzed.h"
 
@@ -8,9 +9,10 @@ using namespace fuzzed;
 
 static void readBatches(const Data &data, const DataOptions &options) {
   require(data.sequences() >= 1, "data has a sequence");
+  require(data.tokenBytes() <= 4, "tokens have at most four bytes");
   constexpr int64_t batch = 2;
   std::vector<int32_t> tokens(batch * options.columns());
-  for (int64_t step : {int64_t(0), data.sequences(), INT64_MAX / 4})
+  for (int64_t step : {int64_t(0), data.sequences(), INT64_MAX / 4, INT64_MAX})
     accepts([&] {
       data.batch(step, batch, tokens.data());
       for (int32_t token : tokens)
@@ -19,22 +21,38 @@ static void readBatches(const Data &data, const DataOptions &options) {
     });
 }
 
+static void readIndex(const MemoryFile &first, const MemoryFile &second) {
+  InputFile index(first.path()), tokens(second.path());
+  if (!isMegatronIndex(sampleOf(index)))
+    return;
+  accepts([&] {
+    TokenFormat format = readMegatron(index, tokens);
+    auto bytes = static_cast<int64_t>(tokens.size());
+    require(format.count * format.width == bytes, "the tokens are the file");
+  });
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Input input(data, size);
-  const char *formats[] = {"auto", "text", "uint16", "llmc"};
+  const char *formats[] = {"auto", "text", "uint16", "uint32", "llmc"};
   uint8_t flags = input.byte();
   DataOptions options;
-  options.format = formats[flags % 4];
+  options.format = formats[(flags & 7) % 5];
   options.sequence = input.byte();
   options.target = input.byte();
   options.vocabulary = input.word();
   std::string_view content = input.rest();
-  bool hasTwo = flags & 4;
+  bool hasTwo = flags & 8;
   MemoryFile first(content.substr(0, hasTwo ? content.size() / 2 : -1));
   MemoryFile second(hasTwo ? content.substr(content.size() / 2) : "");
   accepts([&] {
-    Data opened({first.path(), second.path()}, options);
+    std::vector<std::string> paths = {first.path()};
+    if (hasTwo)
+      paths.push_back(second.path());
+    Data opened(paths, options);
     readBatches(opened, options);
   });
+  if (hasTwo)
+    readIndex(first, second);
   return 0;
 }

@@ -280,27 +280,119 @@ void writeCheckpoint() {
   seed("Safetensors", "no-header", bytesOf(uint64_t(1) << 40));
 }
 
-void writeData() {
+template <class Integer> std::string tokensOf() {
   std::string tokens;
   for (int i = 0; i < 40; ++i)
-    tokens += bytesOf(static_cast<uint16_t>(i));
-  int32_t header[256] = {20240520, 1, 40};
-  auto options = [](int format, int sequence, int target) {
-    std::string bytes;
-    for (int byte : {format, sequence, target, 64, 0})
-      bytes.push_back(static_cast<char>(byte));
-    return bytes;
-  };
-  seed("Data", "text", options(1, 4, 0) + "To be, or not to be: that is");
-  seed("Data", "uint16", options(2, 4, 0) + tokens);
-  seed("Data", "pairs-in-two-files", options(2 + 4, 4, 3) + tokens);
-  seed("Data", "llmc", options(3, 4, 0) + bytesOf(header) + tokens);
-  seed("Data", "llmc-torn", options(3, 4, 0) + bytesOf(header));
-  header[1] = 2;
-  seed("Data", "llmc-version", options(3, 4, 0) + bytesOf(header));
-  seed("Data", "auto", options(0, 4, 0) + "To be, or not to be: that is");
-  seed("Data", "odd", options(2, 4, 0) + tokens + "x");
-  seed("Data", "too-few", options(2, 100, 0) + tokens);
+    tokens += bytesOf(static_cast<Integer>(i));
+  return tokens;
+}
+
+std::string llmcHeader(int32_t magic, int32_t version) {
+  int32_t header[256] = {magic, version, 40};
+  return bytesOf(header);
+}
+
+/// Of one sequence; with 23 tokens of uint16 the index is as long as they are.
+std::string megatronIndex(uint8_t type = 8, uint64_t version = 1,
+                          uint64_t sequences = 1, int32_t tokens = 23) {
+  return std::string("MMIDIDX\0\0", 9) + bytesOf(version) + bytesOf(type) +
+         bytesOf(sequences) + bytesOf(uint64_t(0)) + bytesOf(tokens) +
+         bytesOf(int64_t(0));
+}
+
+enum DataFormat { Auto, Text, Uint16, Uint32, Llmc, HasTwo = 8 };
+
+/// The options before a file: sequences of 4 and a vocabulary of 64.
+std::string dataOptions(int format, int sequence = 4, int target = 0) {
+  std::string bytes;
+  for (int byte : {format, sequence, target, 64, 0})
+    bytes.push_back(static_cast<char>(byte));
+  return bytes;
+}
+
+std::string numpyHeader(std::string dictionary) {
+  dictionary.resize(117, ' ');
+  return std::string("\x93NUMPY\1\0\x76\0", 10) + dictionary + "\n";
+}
+
+void writeData() {
+  std::string narrow = tokensOf<uint16_t>(), wide = tokensOf<uint32_t>();
+  std::string text = "To be, or not to be: that is";
+  seed("Data", "text", dataOptions(Text) + text);
+  seed("Data", "auto", dataOptions(Auto) + text);
+  seed("Data", "uint16", dataOptions(Uint16) + narrow);
+  seed("Data", "uint32", dataOptions(Uint32) + wide);
+  seed("Data", "pairs-in-two-files",
+       dataOptions(Uint16 + HasTwo, 4, 3) + narrow);
+  seed("Data", "llmc", dataOptions(Llmc) + llmcHeader(20240520, 1) + narrow);
+  seed("Data", "llmc-uint32",
+       dataOptions(Auto) + llmcHeader(20240801, 7) + wide);
+  seed("Data", "numpy",
+       dataOptions(Auto) +
+           numpyHeader("{'descr': '<u4', 'fortran_order': False, 'shape': "
+                       "(40,), }") +
+           wide);
+  seed("Data", "megatron",
+       dataOptions(Auto + HasTwo) + megatronIndex() + std::string(46, '\1'));
+}
+
+void writeRefusedData() {
+  std::string narrow = tokensOf<uint16_t>(), wide = tokensOf<uint32_t>();
+  std::string gzip("\x1F\x8B\x08\0\0\0\0\0\0\x03", 10);
+  std::string arrow("\xFF\xFF\xFF\xFF\x10\0\0\0", 8);
+  seed("Data", "llmc-torn", dataOptions(Llmc) + llmcHeader(20240520, 1));
+  seed("Data", "llmc-version", dataOptions(Llmc) + llmcHeader(20240520, 2));
+  seed("Data", "llmc-as-uint16",
+       dataOptions(Uint16) + llmcHeader(20240520, 1) + narrow);
+  seed("Data", "odd", dataOptions(Uint16) + narrow + "x");
+  seed("Data", "too-few", dataOptions(Uint16, 100) + narrow);
+  seed("Data", "uint32-as-uint16", dataOptions(Uint16) + wide);
+  seed("Data", "uint16-as-uint32", dataOptions(Uint32) + narrow);
+  seed("Data", "not-text", dataOptions(Auto) + narrow);
+  seed("Data", "text-as-uint16", dataOptions(Uint16) + std::string(80, 'a'));
+  seed("Data", "numpy-torn",
+       dataOptions(Auto) + numpyHeader("{}").substr(0, 40));
+  seed("Data", "numpy-other", dataOptions(Auto) + numpyHeader("{}") + narrow);
+  seed("Data", "megatron-index", dataOptions(Auto) + megatronIndex());
+  seed("Data", "megatron-torn",
+       dataOptions(Auto + HasTwo) + megatronIndex() + std::string(47, '\1'));
+  seed("Data", "gzip", dataOptions(Auto) + gzip + narrow);
+  seed("Data", "arrow", dataOptions(Auto) + arrow + narrow);
+  seed("Data", "parquet", dataOptions(Auto) + "PAR1" + narrow);
+}
+
+void writeRefusedHeaders() {
+  std::string wide = tokensOf<uint32_t>(), pair = dataOptions(Auto + HasTwo);
+  std::string tokens(46, '\1');
+  const char *tooLong = "{'descr': '<u4', 'fortran_order': False, 'shape': "
+                        "(50,), }";
+  seed("Data", "numpy-too-few",
+       dataOptions(Auto) + numpyHeader(tooLong) + wide);
+  seed("Data", "numpy-magic", dataOptions(Auto) + numpyHeader("").substr(0, 8));
+  seed("Data", "megatron-bytes", pair + megatronIndex(1, 1, 1, 46) + tokens);
+  seed("Data", "megatron-int32", pair + megatronIndex(4) + tokens);
+  seed("Data", "megatron-type", pair + megatronIndex(5) + tokens);
+  seed("Data", "megatron-version", pair + megatronIndex(8, 2) + tokens);
+  seed("Data", "megatron-sequences", pair + megatronIndex(8, 1, 2) + tokens);
+  seed("Data", "megatron-empty", pair + megatronIndex(8, 1, 0) + tokens);
+}
+
+/// Tokens of another kind, and ids that the vocabulary does not have.
+void writeRefusedTokens() {
+  seed("Data", "int64-as-uint32", dataOptions(Uint32) + tokensOf<int64_t>());
+  std::string text, bigEndian, high;
+  for (int i = 0; i < 40; ++i) {
+    text += "\xC3\xA9\xE3\x81\x82\xF0\x9F\x98\x80 ";
+    bigEndian += {'\0', static_cast<char>(i)};
+    high += "\x64\xC8";
+  }
+  seed("Data", "utf-8-as-uint16", dataOptions(Uint16) + text);
+  seed("Data", "big-endian", dataOptions(Uint16) + bigEndian);
+  seed("Data", "high", dataOptions(Uint16) + high);
+  seed("Data", "high-bytes", dataOptions(Auto) + high);
+  seed("Data", "negative",
+       dataOptions(Uint32) + std::string(160, '\xFF') + "\1\1\1\1");
+  seed("Data", "no-sequence", dataOptions(Uint16, 0) + high);
 }
 
 void writeProcesses() {
@@ -382,6 +474,9 @@ int main(int count, char **arguments) {
   writeArtifacts();
   writeCheckpoint();
   writeData();
+  writeRefusedData();
+  writeRefusedHeaders();
+  writeRefusedTokens();
   writeProcesses();
   writeFrames();
 }

@@ -20,15 +20,6 @@ static constexpr int kCurveWidth = 64, kCurveHeight = 12;
 // Preparing a run
 //===----------------------------------------------------------------------===//
 
-static bool isText(const DriverOptions &options) {
-  if (options.dataFormat != "auto")
-    return options.dataFormat == "text";
-  for (const std::string &path : options.data)
-    if (path.size() > 4 && path.compare(path.size() - 4, 4, ".bin") == 0)
-      return false;
-  return true;
-}
-
 std::string tessera::findCheckpoint(const std::string &directory) {
   std::error_code error;
   for (const auto &entry :
@@ -57,7 +48,7 @@ bool Training::openData() {
   if (tsr_data_open(paths.data(), paths.size(), &wanted, &opened) != TSR_OK)
     return !printError(tsr_last_error());
   data.reset(opened);
-  if (isText(options))
+  if (tsr_data_token_bytes(opened) == 1)
     baseline = byteEntropy(options.data);
   return true;
 }

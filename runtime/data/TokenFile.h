@@ -1,0 +1,33 @@
+//===- TokenFile.h - the tokens of one file ---------------------*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_DATA_TOKENFILE_H
+#define TESSERA_RUNTIME_DATA_TOKENFILE_H
+
+#include "runtime/data/TokenFormat.h"
+
+namespace tessera {
+
+class TokenFile {
+public:
+  /// Checks the first and the last tokens, too. TSR_NOT_FOUND, TSR_IO,
+  /// TSR_CORRUPT, TSR_INVALID_ARGUMENT.
+  TokenFile(const std::string &path, const std::string &format,
+            int64_t vocabulary);
+
+  int64_t count() const { return format.count; }
+  /// Bytes of a token.
+  int64_t width() const { return format.width; }
+  /// Tokens [position, position + count). TSR_INVALID_ARGUMENT names the first
+  /// that is outside of the vocabulary.
+  void read(int64_t position, int64_t count, int32_t *out) const;
+
+private:
+  [[noreturn]] void refuse(int64_t position, int64_t token) const;
+
+  InputFile file;
+  TokenFormat format;
+  int64_t vocabulary;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_DATA_TOKENFILE_H

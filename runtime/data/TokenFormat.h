@@ -1,0 +1,50 @@
+//===- TokenFormat.h - how a file holds its tokens --------------*- C++ -*-===//
+// Most files of tokens do not say what they are, and a wrong guess trains on
+// noise without an error. So what a file does say is believed, and a file that
+// cannot be what was asked for is refused.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_DATA_TOKENFORMAT_H
+#define TESSERA_RUNTIME_DATA_TOKENFORMAT_H
+
+#include "runtime/support/File.h"
+
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+/// `count` little-endian unsigned integers of `width` bytes, after `skipped`
+/// bytes.
+struct TokenFormat {
+  int64_t width = 1;
+  int64_t skipped = 0;
+  int64_t count = 0;
+  bool isStated = false; ///< A header says so.
+};
+
+/// What is looked at to tell what a file is.
+constexpr int64_t sampleBytes = 1 << 16;
+std::string sampleOf(const InputFile &file);
+
+/// How `file` holds ids below `vocabulary`. `asked` is a format as users name
+/// it. TSR_CORRUPT: a torn file; TSR_INVALID_ARGUMENT: an unknown format, or a
+/// file that is not of it.
+TokenFormat findFormat(const InputFile &file, const std::string &asked,
+                       int64_t vocabulary);
+
+// What is made of each header; `head` is the beginning of a file. TSR_CORRUPT:
+// the file does not have the length that its header says.
+bool isLlmc(std::string_view head);
+TokenFormat readLlmc(const InputFile &file);
+bool isNumpy(std::string_view head);
+TokenFormat readNumpy(const InputFile &file);
+bool isMegatronIndex(std::string_view head);
+/// `index` is the `.idx` file of `tokens`.
+TokenFormat readMegatron(const InputFile &index, const InputFile &tokens);
+
+/// Archives, tables and the like.
+void refuseForeign(const InputFile &file, std::string_view head);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_DATA_TOKENFORMAT_H
