@@ -222,12 +222,13 @@ void CommandLine::addPlan(CLI::App *sub, Extent extent) {
 void CommandLine::addTraining(CLI::App *sub) {
   sub->option_defaults()->group("Training");
   sub->add_option("--data", options.data,
-                  "Files: text (bytes are tokens), or .bin with uint16 tokens "
-                  "as nanoGPT or llm.c write them")
+                  "Files: text (bytes are tokens), .npy, or .bin: uint16 as "
+                  "of nanoGPT, or as llm.c or Megatron say")
       ->required();
   sub->add_option("--data-format", options.dataFormat,
-                  "auto, text, uint16, llmc")
-      ->check(CLI::IsMember({"auto", "text", "uint16", "llmc"}))
+                  "Of a file without a header: text, uint16 or uint32; llmc "
+                  "demands one")
+      ->check(CLI::IsMember({"auto", "text", "uint16", "uint32", "llmc"}))
       ->capture_default_str();
   sub->add_option("--checkpoint-dir", options.checkpointDir,
                   "Where checkpoints go; one is written at the end");

@@ -1,0 +1,65 @@
+"""Writes the same tokens in every format into a directory; --same-loss compares the logs of runs."""
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import struct
+import sys
+import tarfile
+import zipfile
+from array import array
+
+TEXT = b"a tessera is one tile of a mosaic. " * 51 + b"a tessera shine"
+
+
+def same_loss(logs):
+    losses = [[json.loads(line)["loss"] for line in open(log)] for log in logs]
+    assert losses[0], logs[0]
+    for log, loss in zip(logs, losses):
+        assert loss == losses[0], (log, loss, losses[0])
+
+
+def numpy_file(dtype, count):
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({count},), }}"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.ljust(117).encode() + b"\n"
+
+
+def megatron_index(code, width, lengths):
+    begins = [width * sum(lengths[:i]) for i in range(len(lengths))]
+    index = b"MMIDIDX\x00\x00" + struct.pack("<QBQQ", 1, code, len(lengths), len(lengths) + 1)
+    index += array("i", lengths).tobytes() + array("q", begins).tobytes()
+    return index + array("q", range(len(lengths) + 1)).tobytes()
+
+
+def write_all(directory):
+    def write(name, content):
+        with open(os.path.join(directory, name), "wb") as file:
+            file.write(content)
+
+    count, narrow, wide = len(TEXT), array("H", list(TEXT)).tobytes(), array("I", list(TEXT)).tobytes()
+    write("text.txt", TEXT)
+    write("uint16.bin", narrow)
+    write("uint32.bin", wide)
+    for name, magic, version, tokens in (("uint16", 20240520, 1, narrow), ("uint32", 20240801, 7, wide)):
+        header = array("i", [magic, version, count] + [0] * 253)
+        write(f"llmc-{name}.bin", header.tobytes() + tokens)
+    write("array.npy", numpy_file("<u4", count) + wide)
+    write("megatron.bin", wide)
+    write("megatron.idx", megatron_index(4, 4, [1000, count - 1000]))
+    write("lines.jsonl", b'{"text": "a tessera"}\n' * 100)
+    for suffix, module in ((".gz", gzip), (".bz2", bz2), (".xz", lzma)):
+        write("text.txt" + suffix, module.compress(TEXT))
+    text = os.path.join(directory, "text.txt")
+    with zipfile.ZipFile(os.path.join(directory, "text.zip"), "w") as archive:
+        archive.write(text)
+    with tarfile.open(os.path.join(directory, "text.tar"), "w") as archive:
+        archive.add(text, "text.txt")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--same-loss":
+        same_loss(sys.argv[2:])
+    else:
+        write_all(sys.argv[1])
