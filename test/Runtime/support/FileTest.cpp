@@ -119,7 +119,7 @@ TEST(Directories, AreListedInOrder) {
   EXPECT_EQ(listDirectory(directory.path),
             (std::vector<std::string>{"a", "b", "c", "d"}));
   Status status = failureOf([&] { listDirectory(directory / "none"); });
-  EXPECT_EQ(status.code, TSR_IO);
+  EXPECT_EQ(status.code, TSR_NOT_FOUND);
   EXPECT_CONTAINS(status.message, "cannot list '");
 }
 
