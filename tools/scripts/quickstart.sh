@@ -33,18 +33,28 @@ bash tools/scripts/build.sh --progress "${targets[@]}" release -DTESSERA_BUILD_T
 out=$root/runs/quickstart
 rm -rf "$out"
 mkdir -p "$out"
+words=" $* "
+isGiven() { [[ $words =~ \ $1[\ =] ]]; }
 data=()
-case " $* " in
-  *" --data "*) ;;
-  *)
-    while IFS= read -r file; do
-      data+=("$root/$file")
-    done < <(git ls-files --cached --others --exclude-standard '*.md' '*.h' '*.cpp' '*.td' '*.py' '*.c' | LC_ALL=C sort)
-    ;;
-esac
-[ ${#data[@]} -eq 0 ] || data=(--data "${data[@]}")
-echo "quickstart: training examples/gpt2-tiny on dp=2,tp=2"
+if ! isGiven --data; then
+  data=(--data)
+  while IFS= read -r file; do
+    data+=("$root/$file")
+  done < <(git ls-files --cached --others --exclude-standard '*.md' '*.h' '*.cpp' '*.td' '*.py' '*.c' | LC_ALL=C sort)
+fi
+defaults=()
+while read -r name value; do
+  isGiven "$name" || defaults+=("$name" "$value")
+done <<END
+--mesh dp=2,tp=2
+--batch 8
+--steps 300
+--lr 2e-3
+--warmup-steps 20
+--checkpoint-dir $out/checkpoints
+--log $out/log.jsonl
+END
+echo "quickstart: training examples/gpt2-tiny"
 cd "$here"
-"$root/build/bin/tessera" train "$root/examples/gpt2-tiny" --mesh dp=2,tp=2 --batch 8 --steps 300 --lr 2e-3 \
-  --warmup-steps 20 --checkpoint-dir "$out/checkpoints" --log "$out/log.jsonl" "${data[@]}" "$@"
-echo "quickstart: log in runs/quickstart/log.jsonl"
+"$root/build/bin/tessera" train "$root/examples/gpt2-tiny" "${defaults[@]}" "${data[@]}" "$@"
+isGiven --log || echo "quickstart: log in runs/quickstart/log.jsonl"
