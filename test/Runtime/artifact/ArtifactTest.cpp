@@ -13,10 +13,6 @@ using nlohmann::json;
 
 namespace {
 
-#define EXPECT_CONTAINS(text, part)                                            \
-  EXPECT_NE(std::string(text).find(part), std::string::npos)                   \
-      << "'" << (part) << "' is not in: " << (text)
-
 class ArtifactFile : public ::testing::Test {
 protected:
   tsr_status load(const std::string &content) {

@@ -18,10 +18,6 @@ using namespace fixture;
 
 namespace {
 
-#define EXPECT_CONTAINS(text, part)                                            \
-  EXPECT_NE(std::string(text).find(part), std::string::npos)                   \
-      << "'" << (part) << "' is not in: " << (text)
-
 #if !TESSERA_HAS_LIBCRYPTO
 
 TEST(Signature, NeedsLibcrypto) {

@@ -17,10 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-#define EXPECT_CONTAINS(text, part)                                            \
-  EXPECT_NE(std::string(text).find(part), std::string::npos)                   \
-      << "'" << (part) << "' is not in: " << (text)
-
 std::string stepDirectory(const std::string &directory, int step) {
   char name[32];
   std::snprintf(name, sizeof name, "/step-%08d", step);

@@ -78,7 +78,8 @@ TEST(ProcessFailure, RankThatWaitsForTheOneThatAsks) {
     float value = 1;
     if (rank == 1) {
       waiting = true;
-      world.ranks[1]->forLane(Lane::Background)->receive({5, 0, 4}, &value);
+      auto background = world.ranks[1]->forLane(Lane::Background);
+      EXPECT_NE(background->receive({5, 0, 4}, &value).code, TSR_OK);
       return;
     }
     while (!waiting)

@@ -9,10 +9,6 @@ using namespace fixture;
 
 namespace {
 
-#define EXPECT_CONTAINS(text, part)                                            \
-  EXPECT_NE(std::string(text).find(part), std::string::npos)                   \
-      << "'" << (part) << "' is not in: " << (text)
-
 std::string tokenBytes(int begin, int end) {
   std::string bytes;
   for (int i = begin; i < end; ++i) {

@@ -9,10 +9,6 @@ using namespace fixture;
 
 namespace {
 
-#define EXPECT_CONTAINS(text, part)                                            \
-  EXPECT_NE(std::string(text).find(part), std::string::npos)                   \
-      << "'" << (part) << "' is not in: " << (text)
-
 template <class Integer>
 std::string bytesOf(const std::vector<Integer> &values) {
   return {reinterpret_cast<const char *>(values.data()),

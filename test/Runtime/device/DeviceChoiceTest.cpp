@@ -8,10 +8,6 @@ using namespace fixture;
 
 namespace {
 
-#define EXPECT_CONTAINS(text, part)                                            \
-  EXPECT_NE(std::string(text).find(part), std::string::npos)                   \
-      << "'" << part << "' is not in: " << text
-
 /// Creates a session of the fixture's program, said to be for `compiledFor`.
 tsr_status create(const char *compiledFor, const char *device,
                   const char *communicator = nullptr) {

@@ -65,10 +65,6 @@ template <class Body> void onProcesses(Processes run, const Body &body) {
     thread.join();
 }
 
-#define EXPECT_CONTAINS(text, part)                                            \
-  EXPECT_NE(std::string(text).find(part), std::string::npos)                   \
-      << "'" << part << "' is not in: " << text
-
 struct MeshCase {
   int dp, tp;
 };

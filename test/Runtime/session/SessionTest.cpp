@@ -10,12 +10,6 @@ using ::testing::Test;
 
 namespace {
 
-bool contains(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
-}
-#define EXPECT_CONTAINS(text, part)                                            \
-  EXPECT_TRUE(contains(text, part)) << "'" << part << "' is not in: " << text
-
 struct MeshCase {
   int dp, tp;
 };

@@ -15,10 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-#define EXPECT_CONTAINS(text, part)                                            \
-  EXPECT_NE(std::string(text).find(part), std::string::npos)                   \
-      << "'" << (part) << "' is not in: " << (text)
-
 Status failureOf(const std::function<void()> &action) {
   try {
     action();

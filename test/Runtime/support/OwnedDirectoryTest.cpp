@@ -18,10 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-#define EXPECT_CONTAINS(text, part)                                            \
-  EXPECT_NE(std::string(text).find(part), std::string::npos)                   \
-      << "'" << (part) << "' is not in: " << (text)
-
 /// The message with which a second owner is refused; "" if it is not.
 std::string refusal(const std::string &path) {
   try {
