@@ -86,30 +86,6 @@ void LayerNormOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
   }
 }
 
-Signature LayerNormGradInputOp::getSignature(unsigned) {
-  return inputGradient(getInput());
-}
-
-Padding LayerNormGradInputOp::getPadding(unsigned, char, Paddings p) {
-  return dist::productOf({p[0], p[2], dist::finiteOf(p[1])});
-}
-
-Type LayerNormGradInputOp::getResultElementType(unsigned) {
-  return getElementTypeOrSelf(getInput().getType());
-}
-
-Signature LayerNormGradWeightOp::getSignature(unsigned) {
-  return weightGradient(getInput());
-}
-
-Padding LayerNormGradWeightOp::getPadding(unsigned, char, Paddings p) {
-  return dist::productOf(p);
-}
-
-Type LayerNormGradWeightOp::getResultElementType(unsigned) {
-  return getElementTypeOrSelf(getInput().getType());
-}
-
 //===----------------------------------------------------------------------===//
 // rms_norm
 //===----------------------------------------------------------------------===//
@@ -138,26 +114,55 @@ void RMSNormOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
       builder, *this, resultGrads[0], wanted, operandGrads);
 }
 
+//===----------------------------------------------------------------------===//
+// Gradients of both, by the same rules
+//===----------------------------------------------------------------------===//
+
+static Padding inputGradientPadding(Paddings p) {
+  return dist::productOf({p[0], p[2], dist::finiteOf(p[1])});
+}
+
+static Type elementTypeOf(Value value) {
+  return getElementTypeOrSelf(value.getType());
+}
+
+Signature LayerNormGradInputOp::getSignature(unsigned) {
+  return inputGradient(getInput());
+}
 Signature RMSNormGradInputOp::getSignature(unsigned) {
   return inputGradient(getInput());
 }
 
-Padding RMSNormGradInputOp::getPadding(unsigned, char, Paddings p) {
-  return dist::productOf({p[0], p[2], dist::finiteOf(p[1])});
+Signature LayerNormGradWeightOp::getSignature(unsigned) {
+  return weightGradient(getInput());
 }
-
-Type RMSNormGradInputOp::getResultElementType(unsigned) {
-  return getElementTypeOrSelf(getInput().getType());
-}
-
 Signature RMSNormGradWeightOp::getSignature(unsigned) {
   return weightGradient(getInput());
 }
 
+Padding LayerNormGradInputOp::getPadding(unsigned, char, Paddings p) {
+  return inputGradientPadding(p);
+}
+Padding RMSNormGradInputOp::getPadding(unsigned, char, Paddings p) {
+  return inputGradientPadding(p);
+}
+
+Padding LayerNormGradWeightOp::getPadding(unsigned, char, Paddings p) {
+  return dist::productOf(p);
+}
 Padding RMSNormGradWeightOp::getPadding(unsigned, char, Paddings p) {
   return dist::productOf(p);
 }
 
+Type LayerNormGradInputOp::getResultElementType(unsigned) {
+  return elementTypeOf(getInput());
+}
+Type LayerNormGradWeightOp::getResultElementType(unsigned) {
+  return elementTypeOf(getInput());
+}
+Type RMSNormGradInputOp::getResultElementType(unsigned) {
+  return elementTypeOf(getInput());
+}
 Type RMSNormGradWeightOp::getResultElementType(unsigned) {
-  return getElementTypeOrSelf(getInput().getType());
+  return elementTypeOf(getInput());
 }
