@@ -30,12 +30,7 @@ for target in "${targets[@]}"; do
 done
 
 tools=/usr/lib/llvm-22/bin
-for file in /usr/bin/clang++-22 $tools/../lib/clang/22/lib/linux/libclang_rt.fuzzer-x86_64.a $tools/llvm-cov; do
-  if [ ! -e "$file" ]; then
-    echo "fuzz: $file is missing; run as root: apt-get install --no-install-recommends clang-22 libclang-rt-22-dev llvm-22" >&2
-    exit 2
-  fi
-done
+bash tools/scripts/require-clang.sh fuzz fuzzer llvm-cov || exit
 builds=()
 for target in "${targets[@]}"; do builds+=(--target "Fuzz$target"); done
 echo "fuzz: building"

@@ -16,12 +16,7 @@ for preset in "${presets[@]}"; do
 done
 
 tools=/usr/lib/llvm-22/bin
-for file in /usr/bin/clang++-22 $tools/../lib/clang/22/lib/linux/libclang_rt.asan-x86_64.a $tools/llvm-symbolizer; do
-  if [ ! -e "$file" ]; then
-    echo "sanitize: $file is missing; run as root: apt-get install --no-install-recommends clang-22 libclang-rt-22-dev llvm-22" >&2
-    exit 2
-  fi
-done
+bash tools/scripts/require-clang.sh sanitize asan llvm-symbolizer || exit
 if [ ! -x build/bin/tessera ]; then
   echo "sanitize: build/bin/tessera is missing, which compiles models; run: bash tools/scripts/build.sh --target tessera" >&2
   exit 2
