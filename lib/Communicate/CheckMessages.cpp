@@ -9,6 +9,7 @@
 #include "tessera/Communicate/Passes.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RTProgram.h"
+#include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Distribute/Stages.h"
 #include "tessera/Schedule/Deadlock.h"
 #include "llvm/ADT/SetVector.h"
@@ -35,7 +36,7 @@ struct CheckMessagesPass
     if (!mesh)
       return;
     chooseAxes();
-    if (failed(checkStages()))
+    if (failed(checkStages()) || failed(findTasks()))
       return signalPassFailure();
     std::vector<std::vector<Event>> programs;
     for (int64_t rank = 0; rank < ranks(); ++rank)
@@ -58,12 +59,18 @@ struct CheckMessagesPass
   SmallVector<int64_t> coordinates(int64_t rank) const;
   int64_t rankAt(ArrayRef<int64_t> coordinates) const;
   std::vector<Event> eventsOf(int64_t rank);
+  LogicalResult findTasks();
   void visit(Block &block, int64_t rank, std::vector<Event> &events);
+  void visit(Operation &op, int64_t rank, std::vector<Event> &events);
+  void visit(const rt::TaskOrder &tasks, int64_t rank,
+             std::vector<Event> &events);
   void addMessage(Operation *op, int64_t rank, std::vector<Event> &events);
   void addCollective(Operation *op, ArrayAttr over, int64_t rank,
                      std::vector<Event> &events);
 
   SmallVector<func::FuncOp> steps;
+  SmallVector<std::optional<rt::TaskOrder>> tasksOf; ///< By step.
+  int64_t microBatch = -1; ///< Of the task whose events are added.
   dist::MeshAttr mesh;
   llvm::SetVector<StringRef> axes; ///< Whose ranks are told apart.
 };
@@ -133,26 +140,70 @@ int64_t CheckMessagesPass::rankAt(ArrayRef<int64_t> at) const {
   return rank;
 }
 
+LogicalResult CheckMessagesPass::findTasks() {
+  tasksOf.clear();
+  for (func::FuncOp step : steps) {
+    FailureOr<std::optional<rt::TaskOrder>> tasks = rt::TaskOrder::of(step);
+    if (failed(tasks))
+      return failure();
+    tasksOf.push_back(std::move(*tasks));
+  }
+  return success();
+}
+
 std::vector<Event> CheckMessagesPass::eventsOf(int64_t rank) {
   std::vector<Event> events;
-  func::FuncOp step = steps.front();
-  if (step->hasAttr(rt::RTDialect::kStageAttr))
-    step = steps[coordinates(rank)[0]];
-  visit(step.getBody().front(), rank, events);
+  bool hasStages = steps.front()->hasAttr(rt::RTDialect::kStageAttr);
+  int64_t number = hasStages ? coordinates(rank)[0] : 0;
+  Block &body = steps[number].getBody().front();
+  const std::optional<rt::TaskOrder> &tasks = tasksOf[number];
+  if (!tasks) {
+    visit(body, rank, events);
+    return events;
+  }
+  // What is not in a task, and, where the last task ends, all of them.
+  Operation *end = &*tasks->parts().back().end();
+  for (Operation &op : body) {
+    if (&op == end)
+      visit(*tasks, rank, events);
+    if (&op != tasks->getLoop() && tasks->partOf(&op) < 0)
+      visit(op, rank, events);
+  }
   return events;
 }
 
 void CheckMessagesPass::visit(Block &block, int64_t rank,
                               std::vector<Event> &events) {
-  for (Operation &op : block) {
-    if (auto loop = dyn_cast<rt::LoopOp>(op))
-      for (uint64_t k = 0; k < loop.getCount(); ++k)
-        visit(loop.getBody().front(), rank, events);
-    else if (isa<rt::SendOp, rt::ReceiveOp>(op))
-      addMessage(&op, rank, events);
-    else if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op))
-      addCollective(&op, collective.getAxes(), rank, events);
+  for (Operation &op : block)
+    visit(op, rank, events);
+}
+
+void CheckMessagesPass::visit(Operation &op, int64_t rank,
+                              std::vector<Event> &events) {
+  if (auto loop = dyn_cast<rt::LoopOp>(op))
+    for (uint64_t k = 0; k < loop.getCount(); ++k)
+      visit(loop.getBody().front(), rank, events);
+  else if (isa<rt::SendOp, rt::ReceiveOp>(op))
+    addMessage(&op, rank, events);
+  else if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op))
+    addCollective(&op, collective.getAxes(), rank, events);
+}
+
+void CheckMessagesPass::visit(const rt::TaskOrder &tasks, int64_t rank,
+                              std::vector<Event> &events) {
+  SmallVector<SmallVector<Operation *>> calls; // Of each part.
+  for (const rt::TaskOrder::Part &part : tasks.parts()) {
+    calls.emplace_back();
+    for (Operation &op : llvm::make_range(part.first(), part.end()))
+      if (isa<rt::SendOp, rt::ReceiveOp, rt::CollectiveOpInterface>(op))
+        calls.back().push_back(&op);
   }
+  for (rt::TaskOrder::Entry entry : tasks.entries()) {
+    microBatch = entry.microBatch;
+    for (Operation *op : calls[entry.part])
+      visit(*op, rank, events);
+  }
+  microBatch = -1;
 }
 
 void CheckMessagesPass::addMessage(Operation *op, int64_t rank,
@@ -166,7 +217,11 @@ void CheckMessagesPass::addMessage(Operation *op, int64_t rank,
   event.peer = rankAt(peer);
   event.what = bytesText(op);
   if (auto name = op->getAttrOfType<StringAttr>(kMessageAttr))
-    event.what += " (" + name.str() + ")";
+    event.what +=
+        " (" + name.str() +
+        (microBatch < 0 ? ""
+                        : " of micro-batch " + std::to_string(microBatch)) +
+        ")";
   event.what += laneOf(op);
   event.name = nameOf(op);
   events.push_back(std::move(event));

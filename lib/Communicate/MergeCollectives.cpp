@@ -3,6 +3,7 @@
 #include "tessera/Communicate/Passes.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RTProgram.h"
+#include "tessera/Dialect/RT/TaskOrder.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tessera {
@@ -64,13 +65,16 @@ void Filling::add(AllReduceOp op) {
 }
 
 /// Ends the buckets of the values that an op reads, which must be reduced
-/// before it.
+/// before it. A bucket is reduced in one task.
 void Filling::closeReadBy(Operation &op) {
   for (auto &[key, bucket] : open) {
-    bool reads = llvm::any_of(bucket.members, [&](AllReduceOp member) {
-      return llvm::any_of(member->getUsers(),
-                          [&](Operation *user) { return op.isAncestor(user); });
-    });
+    bool reads =
+        isTaskBorder(&op) ||
+        llvm::any_of(bucket.members, [&](AllReduceOp member) {
+          return llvm::any_of(member->getUsers(), [&](Operation *user) {
+            return op.isAncestor(user);
+          });
+        });
     if (reads)
       close(bucket);
   }

@@ -3,6 +3,7 @@
 #include "lib/Communicate/AsyncCalls.h"
 #include "tessera/Communicate/Passes.h"
 #include "tessera/Dialect/RT/RTProgram.h"
+#include "tessera/Dialect/RT/TaskOrder.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_OVERLAPCOLLECTIVESPASS
@@ -52,6 +53,7 @@ struct OverlapCollectivesPass
       fetched.clear();
       summed.clear();
       order = {};
+      findTasks(step);
       for (CollectiveOpInterface op : all)
         if (!crossesPrograms(op))
           overlap(op);
@@ -59,6 +61,7 @@ struct OverlapCollectivesPass
   }
 
   void overlap(CollectiveOpInterface op);
+  void findTasks(func::FuncOp step);
   void moveStart(Operation *op, Operation *place);
   Operation *prefetchPoint(CollectiveOpInterface op);
   void limitPending(CollectiveOpInterface op, Operation *wait);
@@ -67,8 +70,29 @@ struct OverlapCollectivesPass
   DenseMap<Block *, Operation *> fetched;
   /// By block: the wait of the last sum of a tensor that is whole.
   DenseMap<Block *, Operation *> summed;
+  /// The borders of the task that a collective is in.
+  DenseMap<Operation *, std::pair<Operation *, Operation *>> tasks;
   OpOrder order;
 };
+
+void OverlapCollectivesPass::findTasks(func::FuncOp step) {
+  tasks.clear();
+  step.walk([&](Block *block) {
+    SmallVector<Operation *> collectives;
+    Operation *begin = nullptr;
+    for (Operation &op : *block) {
+      if (isTaskBorder(&op) || op.hasTrait<OpTrait::IsTerminator>()) {
+        if (isa_and_nonnull<TaskOp>(begin))
+          for (Operation *collective : collectives)
+            tasks[collective] = {begin, &op};
+        collectives.clear();
+        begin = &op;
+      } else if (isa<CollectiveOpInterface>(op)) {
+        collectives.push_back(&op);
+      }
+    }
+  });
+}
 
 /// Moves a collective to right after `place`, with the concatenations that it
 /// reads.
@@ -132,6 +156,14 @@ void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
   if (isFetched) {
     source = prefetchPoint(op);
     fetched[block] = op;
+  }
+  // What a task starts it waits for: the next one is of another micro-batch.
+  if (auto task = tasks.find(op); task != tasks.end()) {
+    auto [begin, end] = task->second;
+    if (source && order.isBefore(source, begin))
+      source = begin;
+    if (use && order.isBefore(end, use))
+      use = end;
   }
   // One result, as all collectives have today; see insertWait.
   if (!source || !use || op->getNumResults() != 1 || !ownsWhatItWrites(op))

@@ -5,6 +5,7 @@
 #include "lib/Lower/GemmForm.h"
 #include "mlir/IR/Threading.h"
 #include "tessera/Dialect/RT/ResultMarks.h"
+#include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Lower/Passes.h"
 #include "tessera/Partition/Factors.h"
 #include <atomic>
@@ -132,6 +133,9 @@ void foldAccumulation(nn::AddOp op) {
   bool ownsSum = isa<BlockArgument>(sum) || firstWriter(sum) ||
                  sum.getDefiningOp<rt::LoopOp>();
   if (!writer || !ownsSum || !sum.hasOneUse())
+    return;
+  // Between two tasks, others may add to the sum.
+  if (writer->getBlock() == op->getBlock() && !rt::isInOneTask(writer, op))
     return;
   Operation *defined = sum.getDefiningOp();
   if (defined && defined->getBlock() == writer->getBlock() &&

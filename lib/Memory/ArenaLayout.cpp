@@ -37,7 +37,7 @@ int64_t bestFit(ArrayRef<std::pair<int64_t, int64_t>> taken, int64_t bytes) {
 /// over memory without branches.
 class PlacedExtents {
 public:
-  void add(const Extent &extent) {
+  void add(const Extent &extent, int64_t bytes) {
     auto isBelow = [](int64_t offset, const auto &placed) {
       return offset < placed.offset;
     };
@@ -49,9 +49,9 @@ public:
       --chunk;
     if (chunks.empty())
       chunk = chunks.insert(chunk, Chunk());
-    chunk->insert(llvm::upper_bound(*chunk, extent.offset, isBelow),
-                  {extent.begin, extent.end, extent.offset,
-                   extent.offset + paddedBytes(extent)});
+    chunk->insert(
+        llvm::upper_bound(*chunk, extent.offset, isBelow),
+        {extent.begin, extent.end, extent.offset, extent.offset + bytes});
     ++count;
     if (chunk->size() < kMost)
       return;
@@ -91,23 +91,24 @@ private:
 /// middle of another, so that some window of the right length holds any extent.
 class PlacedByTime {
 public:
-  explicit PlacedByTime(ArrayRef<Extent> extents) {
+  PlacedByTime(ArrayRef<Extent> extents, ArrayRef<Extent> fixed) {
     constexpr int64_t kShortest = 64, kFinest = 128;
     int64_t end = 0;
-    for (const Extent &extent : extents)
-      end = std::max(end, extent.end + 1);
+    for (ArrayRef<Extent> all : {extents, fixed})
+      for (const Extent &extent : all)
+        end = std::max(end, extent.end + 1);
     for (half = kShortest; half * kFinest < end;)
       half *= 2;
     for (int64_t size = half; levels.empty() || size < end; size *= 2)
       levels.emplace_back(end / size + 1);
   }
 
-  void add(const Extent &extent) {
+  void add(const Extent &extent, int64_t bytes) {
     int64_t size = half;
     for (std::vector<PlacedExtents> &windows : levels) {
       for (int64_t k = std::max<int64_t>(extent.begin / size - 1, 0);
            k <= extent.end / size; ++k)
-        windows[k].add(extent);
+        windows[k].add(extent, bytes);
       size *= 2;
     }
   }
@@ -132,13 +133,18 @@ private:
   PlacedExtents::Ranges taken;
 };
 
-int64_t place(MutableArrayRef<Extent> extents, ArrayRef<unsigned> order) {
-  PlacedByTime placed(extents);
+int64_t place(MutableArrayRef<Extent> extents, ArrayRef<Extent> fixed,
+              ArrayRef<unsigned> order) {
+  PlacedByTime placed(extents, fixed);
   int64_t total = 0;
+  for (const Extent &extent : fixed) {
+    placed.add(extent, llvm::alignTo(extent.bytes, kAlignment));
+    total = std::max(total, extent.offset + extent.bytes);
+  }
   for (unsigned k : order) {
     int64_t bytes = paddedBytes(extents[k]);
     extents[k].offset = bestFit(placed.takenDuring(extents[k]), bytes);
-    placed.add(extents[k]);
+    placed.add(extents[k], bytes);
     total = std::max(total, extents[k].offset + bytes);
   }
   return total;
@@ -164,7 +170,8 @@ Peak tessera::rt::findPeak(ArrayRef<Extent> extents) {
   return peak;
 }
 
-int64_t tessera::rt::assignOffsets(MutableArrayRef<Extent> extents) {
+int64_t tessera::rt::assignOffsets(MutableArrayRef<Extent> extents,
+                                   ArrayRef<Extent> fixed) {
   Peak peak = findPeak(extents);
   auto order = llvm::to_vector(llvm::seq<unsigned>(0, extents.size()));
   auto sortBy = [&](auto key) {
@@ -172,22 +179,34 @@ int64_t tessera::rt::assignOffsets(MutableArrayRef<Extent> extents) {
                       [&](unsigned a, unsigned b) { return key(a) < key(b); });
   };
   auto lifetime = [&](unsigned k) { return extents[k].end - extents[k].begin; };
+  int64_t best = INT64_MAX;
+  // Whether nothing better is to be had.
+  auto tryOrder = [&] {
+    SmallVector<Extent> placed(extents.begin(), extents.end());
+    int64_t bytes = place(placed, fixed, order);
+    if (bytes < best)
+      llvm::copy(placed, extents.begin());
+    best = std::min(best, bytes);
+    return best == peak.bytes;
+  };
   sortBy([&](unsigned k) {
     return std::tuple(-extents[k].bytes, -lifetime(k), extents[k].begin);
   });
-  int64_t bySize = place(extents, order);
-  if (bySize == peak.bytes)
-    return bySize;
+  if (tryOrder())
+    return best;
   // What is live at the peak, without gaps; the rest fits around it.
-  SmallVector<Extent> other(extents.begin(), extents.end());
   sortBy([&](unsigned k) {
     bool misses =
         extents[k].begin > peak.position || extents[k].end < peak.position;
     return std::tuple(misses, -lifetime(k), -extents[k].bytes);
   });
-  int64_t byPeak = place(other, order);
-  if (byPeak >= bySize)
-    return bySize;
-  llvm::copy(other, extents.begin());
-  return byPeak;
+  if (tryOrder())
+    return best;
+  // Of equal sizes, as frames of micro-batches are, the earliest first: no more
+  // places are taken than are needed at once.
+  sortBy([&](unsigned k) {
+    return std::pair(-extents[k].bytes, extents[k].begin);
+  });
+  tryOrder();
+  return best;
 }

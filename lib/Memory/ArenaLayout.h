@@ -19,8 +19,10 @@ struct Extent {
 };
 
 /// Assigns offsets; extents that share a position get disjoint ranges. Returns
-/// the bytes in use.
-int64_t assignOffsets(llvm::MutableArrayRef<Extent> extents);
+/// the bytes in use. What is `fixed` has its offset; without bytes it is a
+/// border that no extent crosses.
+int64_t assignOffsets(llvm::MutableArrayRef<Extent> extents,
+                      llvm::ArrayRef<Extent> fixed = {});
 
 /// The most bytes needed at once: no layout can use less.
 struct Peak {

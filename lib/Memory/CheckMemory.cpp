@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Memory/AbstractArena.h"
+#include "lib/Memory/CheckTasks.h"
 #include "lib/Memory/MemoryRules.h"
 #include "lib/Memory/PendingCollectives.h"
 #include "mlir/IR/Threading.h"
@@ -106,7 +107,9 @@ int64_t Checker::contentOf(ConcatOp concat) {
 
 LogicalResult Checker::write(Operation *op, Value value) {
   ByteRange bytes = bytesOfValue(value);
-  if (bytes.begin < 0 || bytes.end > arenaBytes)
+  bool isInArena = bytes.begin >= 0 && bytes.end <= arenaBytes;
+  if (!isInArena &&
+      (frameOf(bytes.begin) < 1 || frameOf(bytes.begin) > countFrames(func)))
     return op->emitError() << "writes bytes " << bytes.str()
                            << " of an arena of " << arenaBytes << " bytes";
   held[value] = {bytes, contentFor(value)};
@@ -380,7 +383,11 @@ struct CheckMemoryPass : tessera::impl::CheckMemoryPassBase<CheckMemoryPass> {
         arenaOwner(step)->getAttrOfType<IntegerAttr>(RTDialect::kArenaAttr);
     if (!bytes)
       return step.emitError() << "has no arena; run rt-plan-memory first";
-    return Checker(step, bytes.getInt()).run();
+    FailureOr<std::optional<TaskOrder>> order = TaskOrder::of(step);
+    if (failed(order) || failed(Checker(step, bytes.getInt()).run()))
+      return failure();
+    return *order ? TaskChecker(step, **order, bytes.getInt()).run()
+                  : success();
   }
 };
 

@@ -2,11 +2,13 @@
 
 #include "lib/Memory/ArenaLayout.h"
 #include "lib/Memory/MemoryRules.h"
+#include "lib/Memory/TaskTimes.h"
 #include "mlir/IR/Threading.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Memory/Passes.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tessera {
@@ -61,14 +63,39 @@ Kind kindOf(const Buffer &buffer) {
 
 class Planner {
 public:
-  Planner(func::FuncOp func, const Buffers &buffers)
-      : func(func), buffers(buffers), offsets(buffers.all().size()) {}
+  Planner(func::FuncOp func, const Buffers &buffers, const TaskTimes &times,
+          const TaskOrder *order)
+      : func(func), buffers(buffers), times(times), order(order),
+        offsets(buffers.all().size()) {}
 
   void placeArguments();
   void placeTransients();
   void annotate();
 
 private:
+  /// Values that cross the same two tasks of a micro-batch.
+  struct Frame {
+    int64_t bytes = 0, activations = 0;
+    SmallVector<unsigned> buffers;
+    size_t extent = 0;  ///< Of the first micro-batch.
+    int64_t number = 0; ///< From 1; 0: there is one micro-batch.
+  };
+  using Tasks = std::pair<int64_t, int64_t>;
+  /// What has a place in the arena for some time.
+  struct Placed {
+    Kind kind = Workspace;
+    int64_t bytes = 0; ///< Of that kind.
+  };
+  void sortBuffers();
+  void addExtent(int64_t bytes, int64_t begin, int64_t end, Placed what);
+  void layOutFrames();
+  void placeTasks();
+  int64_t placeTask(int64_t task, ArrayRef<unsigned> numbers);
+  void placeFrames();
+  int64_t beginOf(const Frame &frame) const;
+  void setFrameOffsets();
+  void countKinds(int64_t bytes);
+
   int64_t offsetOf(Value value) const {
     Place place = buffers.placeOf(value);
     return offsets[place.buffer] + place.offset;
@@ -76,9 +103,20 @@ private:
 
   func::FuncOp func;
   const Buffers &buffers;
-  SmallVector<int64_t> offsets; ///< Of buffers, in the arena.
+  const TaskTimes &times;
+  const TaskOrder *order;       ///< Null: no tasks.
+  SmallVector<int64_t> offsets; ///< Of buffers, in the arena or in a frame.
   int64_t arena = 0;
   int64_t byKind[6] = {};
+
+  SmallVector<unsigned> once;
+  llvm::MapVector<int64_t, SmallVector<unsigned>> ofTasks; ///< By task.
+  llvm::MapVector<Tasks, Frame> frames;
+  /// Where the buffers of a task lie: in a frame, or (null) beside all frames.
+  llvm::DenseMap<unsigned, const Frame *> homes;
+  SmallVector<Extent> extents;
+  SmallVector<Placed> placed; ///< What the extents are of.
+  size_t area = 0;            ///< The extent of what is beside frames.
 };
 
 /// Parameters and moments, then inputs, each in order of the arguments.
@@ -94,25 +132,155 @@ void Planner::placeArguments() {
     }
 }
 
-void Planner::placeTransients() {
-  SmallVector<unsigned> numbers;
-  SmallVector<Extent> extents;
+void Planner::sortBuffers() {
   for (auto [number, buffer] : llvm::enumerate(buffers.all())) {
     if (buffer.argument || buffer.members.empty())
       continue;
-    numbers.push_back(number);
-    extents.push_back({buffer.bytes, buffer.begin, buffer.end});
+    BufferUse use = times.useOf(buffer);
+    if (use.kind == BufferUse::OfTask) {
+      ofTasks[use.first].push_back(number);
+    } else if (use.kind == BufferUse::OfFrame) {
+      frames[{use.first, use.last}].buffers.push_back(number);
+    } else {
+      once.push_back(number);
+      addExtent(buffer.bytes, use.begin, use.end,
+                {kindOf(buffer), static_cast<int64_t>(
+                                     llvm::alignTo(buffer.bytes, kAlignment))});
+    }
   }
-  int64_t bytes = assignOffsets(extents);
+}
+
+void Planner::addExtent(int64_t bytes, int64_t begin, int64_t end,
+                        Placed what) {
+  extents.push_back({bytes, begin, end});
+  placed.push_back(what);
+}
+
+/// The buffers of a frame lie side by side: between its tasks all are needed.
+void Planner::layOutFrames() {
+  int64_t count = 0;
+  for (auto &[tasks, frame] : frames) {
+    if (order->parts()[tasks.first].inLoop)
+      frame.number = ++count;
+    for (unsigned number : frame.buffers) {
+      const Buffer &buffer = buffers.all()[number];
+      int64_t bytes =
+          llvm::alignTo(std::max<int64_t>(buffer.bytes, 1), kAlignment);
+      offsets[number] = frame.bytes;
+      homes[number] = &frame;
+      frame.bytes += bytes;
+      if (kindOf(buffer) == Activations)
+        frame.activations += bytes;
+    }
+  }
+}
+
+/// What only one task uses lies in what its frames do not hold yet, or no
+/// longer; the rest in an area that all tasks share, as no two run at once.
+void Planner::placeTasks() {
+  int64_t most = 0;
+  for (auto &[task, numbers] : ofTasks)
+    most = std::max(most, placeTask(task, numbers));
+  area = extents.size();
+  if (most > 0)
+    addExtent(most, times.timeOf(0),
+              times.timeOf(static_cast<int64_t>(order->entries().size()) - 1),
+              {});
+}
+
+/// Returns the bytes beside frames. The frames that the task fills or empties
+/// lie one after the other, and then the area.
+int64_t Planner::placeTask(int64_t task, ArrayRef<unsigned> numbers) {
+  int64_t start = times.positionOf(task), frameBytes = 0;
+  int64_t end = times.endOf(task) - start;
+  SmallVector<Extent> fixed, own;
+  SmallVector<std::pair<int64_t, const Frame *>> begins;
+  for (auto &[tasks, frame] : frames) {
+    if (tasks.first != task && tasks.second != task)
+      continue;
+    begins.push_back({frameBytes, &frame});
+    for (unsigned number : frame.buffers) {
+      const Buffer &buffer = buffers.all()[number];
+      bool fills = tasks.first == task;
+      fixed.push_back({buffer.bytes, fills ? buffer.begin - start : 0,
+                       fills ? end : buffer.end - start,
+                       frameBytes + offsets[number]});
+    }
+    frameBytes += frame.bytes;
+    fixed.push_back({0, 0, end, frameBytes});
+  }
+  for (unsigned number : numbers) {
+    const Buffer &buffer = buffers.all()[number];
+    own.push_back({buffer.bytes, buffer.begin - start, buffer.end - start});
+  }
+  int64_t bytes = assignOffsets(own, fixed);
+  for (auto [number, extent] : llvm::zip(numbers, own)) {
+    bool isBeside = extent.offset >= frameBytes;
+    auto home = llvm::partition_point(begins, [&](const auto &begin) {
+      return begin.first <= extent.offset;
+    });
+    homes[number] = isBeside ? nullptr : std::prev(home)->second;
+    offsets[number] =
+        extent.offset - (isBeside ? frameBytes : std::prev(home)->first);
+  }
+  return bytes - frameBytes;
+}
+
+void Planner::placeFrames() {
+  for (auto &[tasks, frame] : frames) {
+    frame.extent = extents.size();
+    int64_t count = frame.number ? order->microBatchesOfLoop() : 1;
+    for (int64_t j = 0; j < count; ++j)
+      addExtent(frame.bytes, times.timeOf(order->timeOf(tasks.first, j)),
+                times.timeOf(order->timeOf(tasks.second, j)),
+                {Activations, frame.activations});
+  }
+}
+
+/// What is added to offsets in the frame.
+int64_t Planner::beginOf(const Frame &frame) const {
+  return frame.number ? frame.number << kFrameShift
+                      : arena + extents[frame.extent].offset;
+}
+
+void Planner::setFrameOffsets() {
+  for (auto [number, home] : homes)
+    offsets[number] += home ? beginOf(*home) : arena + extents[area].offset;
+  Builder builder(func.getContext());
+  SmallVector<Attribute> all;
+  for (auto &[tasks, frame] : frames) {
+    if (!frame.number)
+      continue;
+    SmallVector<int64_t> own;
+    for (int64_t j = 0; j < order->microBatchesOfLoop(); ++j)
+      own.push_back(arena + extents[frame.extent + j].offset);
+    all.push_back(builder.getDenseI64ArrayAttr(own));
+  }
+  if (!all.empty())
+    func->setAttr(RTDialect::kFramesAttr, builder.getArrayAttr(all));
+}
+
+/// What the arena holds when most of it is needed.
+void Planner::countKinds(int64_t bytes) {
   Peak peak = findPeak(extents);
-  for (auto [number, extent] : llvm::zip(numbers, extents)) {
-    offsets[number] = arena + extent.offset;
-    Kind kind = kindOf(buffers.all()[number]);
-    if (kind != Workspace && extent.begin <= peak.position &&
+  for (auto [extent, what] : llvm::zip(extents, placed))
+    if (what.kind != Workspace && extent.begin <= peak.position &&
         extent.end >= peak.position)
-      byKind[kind] += llvm::alignTo(extent.bytes, kAlignment);
-  }
+      byKind[what.kind] += what.bytes;
   byKind[Workspace] = bytes - byKind[Gradients] - byKind[Activations];
+}
+
+void Planner::placeTransients() {
+  sortBuffers();
+  layOutFrames();
+  placeTasks();
+  placeFrames();
+  int64_t bytes = assignOffsets(extents);
+  for (auto [number, extent] :
+       llvm::zip(once, ArrayRef(extents).take_front(once.size())))
+    offsets[number] = arena + extent.offset;
+  setFrameOffsets();
+  countKinds(bytes);
   arena += bytes;
 }
 
@@ -164,7 +332,12 @@ LogicalResult PlanMemoryPass::plan(func::FuncOp step) {
   if (!conflicts.empty())
     return failure();
   buffers.shareDyingInputs();
-  Planner planner(step, buffers);
+  FailureOr<std::optional<TaskOrder>> found = TaskOrder::of(step);
+  if (failed(found))
+    return failure();
+  const TaskOrder *order = *found ? &**found : nullptr;
+  TaskTimes times(live, order);
+  Planner planner(step, buffers, times, order);
   planner.placeArguments();
   planner.placeTransients();
   planner.annotate();

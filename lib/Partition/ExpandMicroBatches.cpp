@@ -1,6 +1,7 @@
 //===- ExpandMicroBatches.cpp - the micro-batch loop ----------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/RT.h"
 #include "tessera/Dialect/RT/ResultMarks.h"
 #include "tessera/Partition/Factors.h"
 #include "tessera/Partition/Passes.h"
@@ -55,7 +56,10 @@ void addTo(ValueRange sums, Block &body) {
     if (Operation *made = value.getDefiningOp();
         made && made->getBlock() == &body)
       builder.setInsertionPointAfter(made);
-    operand.set(nn::sumOf(builder, value.getLoc(), sum, value));
+    Value added = nn::sumOf(builder, value.getLoc(), sum, value);
+    if (Operation *made = value.getDefiningOp())
+      nn::inheritPhase(added.getDefiningOp(), made);
+    operand.set(added);
   }
 }
 
@@ -70,7 +74,14 @@ void moveEntries(nn::MicroBatchesOp op, ArrayRef<Value> values,
   }
 }
 
-void replace(nn::MicroBatchesOp op, ArrayRef<Value> values) {
+bool hasTasks(nn::MicroBatchesOp op) {
+  return !op.getBody().front().getOps<rt::TaskOp>().empty();
+}
+
+/// `values` are what the op's body yields, which has been moved before it.
+void replace(nn::MicroBatchesOp op, ArrayRef<Value> values, bool hadTasks) {
+  if (OpBuilder builder(op); hadTasks)
+    rt::TasksEndOp::create(builder, op.getLoc());
   moveEntries(op, values, rt::RTDialect::kRoleAttr);
   op.replaceAllUsesWith(values);
   op.erase();
@@ -78,7 +89,8 @@ void replace(nn::MicroBatchesOp op, ArrayRef<Value> values) {
 
 void expandOne(nn::MicroBatchesOp op) {
   OpBuilder builder(op);
-  replace(op, inlineBody(builder, op, {}));
+  bool hadTasks = hasTasks(op);
+  replace(op, inlineBody(builder, op, {}), hadTasks);
 }
 
 /// The first `count` micro-batches. An accumulator in f32 for narrower values
@@ -116,7 +128,9 @@ bool isReducedInBackward(Value sum) {
 }
 
 /// The last micro-batch follows a loop of the others. Verify sees it, and
-/// the sums of all, as in a loop.
+/// the sums of all, as in a loop. With tasks it always does: other
+/// micro-batches are on their way while it runs, so that only its values can be
+/// kept.
 void expandPeeled(nn::MicroBatchesOp op) {
   int64_t others = static_cast<int64_t>(op.getCount()) - 1;
   OpBuilder builder(op);
@@ -127,10 +141,11 @@ void expandPeeled(nn::MicroBatchesOp op) {
   Block &body = op.getBody().front();
   for (Operation &inner : body.without_terminator())
     inner.setAttr(rt::RTDialect::kMicroBatchAttr, number);
+  bool hadTasks = hasTasks(op);
   addTo(expandLoop(head, others).getResults(), body);
   SmallVector<Value> sums = inlineBody(builder, op, {others});
   moveEntries(op, sums, rt::RTDialect::kKeepAttr);
-  replace(op, sums);
+  replace(op, sums, hadTasks);
 }
 
 struct ExpandMicroBatchesPass
@@ -143,7 +158,8 @@ struct ExpandMicroBatchesPass
       isUnchanged = false;
       if (op.getCount() == 1)
         expandOne(op);
-      else if (peel && llvm::any_of(op.getResults(), isReducedInBackward))
+      else if (hasTasks(op) ||
+               (peel && llvm::any_of(op.getResults(), isReducedInBackward)))
         expandPeeled(op);
       else
         expandLoop(op, static_cast<int64_t>(op.getCount()));

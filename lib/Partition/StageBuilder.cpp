@@ -3,6 +3,7 @@
 #include "lib/Partition/StageBuilder.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Distribute/Stages.h"
 #include "tessera/Options/MeshAxis.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -12,8 +13,7 @@ using namespace tessera;
 using namespace tessera::dist;
 
 StageBuilder::StageBuilder(StagedStep &staged, int64_t stage)
-    : staged(staged), stage(stage), builder(staged.step.getContext()),
-      bodies(staged.schedule.shape.microBatches) {}
+    : staged(staged), stage(stage), builder(staged.step.getContext()) {}
 
 static State stageState(Type type) { return stateOf(type, kPipelineAxis); }
 
@@ -222,7 +222,8 @@ bool StageBuilder::sumsMicroBatches(nn::AddOp op) const {
       term = convert.getInput();
     return term.getDefiningOp() == staged.loop;
   };
-  return bodies.size() > 1 && llvm::any_of(op.getInputs(), isSum);
+  return staged.schedule.shape.microBatches > 1 &&
+         llvm::any_of(op.getInputs(), isSum);
 }
 
 /// add(x, 0) -> x: terms of other stages are left out. False where the rest
@@ -280,108 +281,131 @@ void StageBuilder::emitReturn(func::ReturnOp ret) {
 // Micro-batches
 //===----------------------------------------------------------------------===//
 
+bool StagedStep::concerns(const StepEvent &event, int64_t stage) const {
+  if (!event.isTask) {
+    ConvertOp op = event.transfer->op;
+    return op.getFrom().where == stage || op.getTo().where == stage;
+  }
+  return schedule.shape.stageOf(event.task.chunk) == stage &&
+         parts.count({event.task.kind, event.task.chunk}) != 0;
+}
+
 void StageBuilder::emitLoop() {
+  SmallVector<unsigned> totals;
+  for (Value total : staged.loop.getResults())
+    if (stageState(total.getType()) == State{State::A, stage})
+      totals.push_back(cast<OpResult>(total).getResultNumber());
+  nn::MicroBatchesOp loop = startLoop(totals);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&loop.getBody().front());
+    emitEvents();
+    endLoop(loop, totals);
+  }
+  for (auto [total, result] : llvm::zip(totals, loop.getResults()))
+    outer.map(staged.loop.getResult(total), result);
+}
+
+/// A loop over the stage's data, with an empty body.
+nn::MicroBatchesOp StageBuilder::startLoop(ArrayRef<unsigned> totals) {
+  SmallVector<Type> types;
+  for (unsigned total : totals)
+    types.push_back(stageless(staged.loop.getResult(total).getType()));
+  SmallVector<Value> data;
+  for (Value value : staged.loop.getData())
+    data.push_back(outside(value));
+  auto loop = nn::MicroBatchesOp::create(builder, staged.loop.getLoc(), types,
+                                         staged.loop.getCountAttr(), data);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = builder.createBlock(&loop.getBody());
+  for (BlockArgument part : staged.loop.getBody().getArguments())
+    body.map(part,
+             block->addArgument(stageless(part.getType()), part.getLoc()));
+  return loop;
+}
+
+/// Data that no task of the stage reads is left out.
+void StageBuilder::endLoop(nn::MicroBatchesOp loop, ArrayRef<unsigned> totals) {
+  Block &from = staged.loop.getBody().front(), &to = loop.getBody().front();
+  SmallVector<Value> yielded;
+  for (unsigned total : totals)
+    yielded.push_back(inside(from.getTerminator()->getOperand(total)));
+  nn::YieldOp::create(builder, loop.getLoc(), yielded);
+  for (unsigned k = to.getNumArguments(); k-- > 0;)
+    if (to.getArgument(k).use_empty()) {
+      to.eraseArgument(k);
+      loop.getDataMutable().erase(k);
+    }
+}
+
+/// The tasks of a micro-batch in the order in which they run, which is the same
+/// for each, and in which order those of all run.
+void StageBuilder::emitEvents() {
+  using Key = std::tuple<bool, pipeline::TaskKind, int64_t>;
+  std::map<Key, int64_t> numbers;
+  SmallVector<rt::NumberedTask> order;
   for (const StepEvent &event : staged.events) {
-    if (event.isTask &&
-        staged.schedule.shape.stageOf(event.task.chunk) == stage)
-      emitTask(event.task);
-    else if (!event.isTask)
+    if (!staged.concerns(event, stage))
+      continue;
+    Key key = {event.isTask, event.task.kind,
+               event.isTask ? event.task.chunk : event.transfer->number};
+    auto [known, isNew] = numbers.try_emplace(key, numbers.size());
+    order.push_back({known->second, event.task.microBatch});
+    if (!isNew)
+      continue;
+    std::string name =
+        event.isTask ? pipeline::taskKindName(event.task.kind) +
+                           std::to_string(event.task.chunk)
+                     : "message " + std::to_string(event.transfer->number);
+    rt::TaskOp::create(builder, staged.loop.getLoc(), known->second, name);
+    if (event.isTask)
+      emitTask(event);
+    else
       emitTransfer(event);
   }
+  rt::setOrder(func, order);
 }
 
-void StageBuilder::emitTask(const pipeline::Task &task) {
-  auto part = staged.parts.find({task.kind, task.chunk});
-  if (part == staged.parts.end())
-    return;
-  for (Operation *op : part->second) {
-    cloneInside(op, task.microBatch);
-    accumulate(op, task.microBatch);
-  }
-}
-
-std::string StepEvent::message() const {
-  return llvm::formatv("value {0} of micro-batch {1}", transfer->number,
-                       task.microBatch);
+void StageBuilder::emitTask(const StepEvent &event) {
+  for (Operation *op : staged.parts[{event.task.kind, event.task.chunk}])
+    cloneInside(op);
 }
 
 void StageBuilder::emitTransfer(const StepEvent &event) {
   ConvertOp op = event.transfer->op;
-  int64_t microBatch = event.task.microBatch;
   Message message = emitMessage(
-      op, [&] { return inside(op.getInput(), microBatch); },
+      op, [&] { return inside(op.getInput()); },
       nn::isForward(op) ? "activation for a later stage"
                         : "gradient for an earlier stage");
   for (Operation *end : message.ends())
-    end->setAttr(kMessageAttr, builder.getStringAttr(event.message()));
+    end->setAttr(kMessageAttr, builder.getStringAttr(llvm::formatv(
+                                   "value {0}", event.transfer->number)));
   if (message.receive)
-    bodies[microBatch].map(op.getOutput(), message.receive.getResult());
-}
-
-/// What the op yields to the loop's sums is added as soon as it is there.
-void StageBuilder::accumulate(Operation *op, int64_t microBatch) {
-  Operation *yield = staged.loop.getBody().front().getTerminator();
-  SmallVector<unsigned> totals; // by use, as a pass over all would be quadratic
-  for (OpOperand &use : op->getUses())
-    if (use.getOwner() == yield)
-      totals.push_back(use.getOperandNumber());
-  llvm::sort(totals);
-  for (unsigned total : totals) {
-    Value result = staged.loop.getResult(total);
-    Value value = inside(yield->getOperand(total), microBatch);
-    Value sum = outer.lookupOrNull(result);
-    if (sum) {
-      sum = nn::sumOf(builder, value.getLoc(), sum, value);
-      nn::inheritPhase(sum.getDefiningOp(), op);
-      sum.getDefiningOp()->setAttr(rt::RTDialect::kMicroBatchAttr,
-                                   builder.getI64IntegerAttr(microBatch));
-    }
-    outer.map(result, sum ? sum : value);
-  }
-}
-
-Value StageBuilder::slice(BlockArgument part, int64_t microBatch) {
-  RankedTensorType type = stageless(part.getType());
-  Value data = staged.loop.getData()[part.getArgNumber()];
-  return rt::ViewOp::create(
-      builder, part.getLoc(), type, outside(data), Value(),
-      builder.getI64IntegerAttr(microBatch * type.getNumElements()),
-      builder.getI64IntegerAttr(0));
+    body.map(op.getOutput(), message.receive.getResult());
 }
 
 /// Data, constants and their conversions belong to no task: they are made
 /// where they are first used.
-Value StageBuilder::inside(Value value, int64_t microBatch) {
-  IRMapping &body = bodies[microBatch];
+Value StageBuilder::inside(Value value) {
   if (Value known = body.lookupOrNull(value))
     return known;
   Operation *made = value.getDefiningOp();
-  Block *block = &staged.loop.getBody().front();
-  if (value.getParentBlock() != block)
+  if (value.getParentBlock() != &staged.loop.getBody().front())
     return outside(value);
-  auto convert = dyn_cast_or_null<ConvertOp>(made);
-  if (!made)
-    body.map(value, slice(cast<BlockArgument>(value), microBatch));
-  else if (convert && convert.getAxis() == kPipelineAxis)
-    body.map(value, inside(convert.getInput(), microBatch));
+  auto convert = dyn_cast<ConvertOp>(made);
+  if (convert && convert.getAxis() == kPipelineAxis)
+    body.map(value, inside(convert.getInput()));
   else
-    cloneInside(made, microBatch);
+    cloneInside(made);
   return body.lookup(value);
 }
 
-Operation *StageBuilder::cloneInside(Operation *op, int64_t microBatch) {
-  IRMapping &body = bodies[microBatch];
+Operation *StageBuilder::cloneInside(Operation *op) {
   IRMapping operands;
   for (Value operand : op->getOperands())
-    operands.map(operand, inside(operand, microBatch));
+    operands.map(operand, inside(operand));
   Operation *copy = builder.clone(*op, operands);
   forgetStages(copy);
-  int64_t count = bodies.size();
-  if (count > 1)
-    copy->setAttr(rt::RTDialect::kMicroBatchAttr,
-                  builder.getI64IntegerAttr(microBatch));
-  if (microBatch + 1 < count) // as a loop, verify sees the last one
-    copy->removeAttr(rt::RTDialect::kKeepAttr);
   for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
     body.map(from, to);
   return copy;

@@ -1,6 +1,6 @@
 //===- StageBuilder.h - the program of one pipeline stage -------*- C++ -*-===//
-// Copies what a stage runs out of the typed step of all stages, in the global
-// order of tasks and transfers.
+// Copies what a stage runs out of the typed step of all stages: one micro-batch
+// of its tasks and messages, and the order of those of all micro-batches.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_PARTITION_STAGEBUILDER_H
@@ -27,9 +27,6 @@ struct StepEvent {
   bool isTask = false;
   pipeline::Task task; ///< Of a transfer: only the micro-batch counts.
   const Transfer *transfer = nullptr; ///< Null: a task.
-
-  /// Of a transfer: what the sender and the receiver call it.
-  std::string message() const;
 };
 
 /// The typed step, taken apart.
@@ -42,6 +39,8 @@ struct StagedStep {
   std::vector<Transfer> transfers;
   /// In an order that all ranks can follow: what an event needs is before it.
   std::vector<StepEvent> events;
+
+  bool concerns(const StepEvent &event, int64_t stage) const;
 };
 
 /// A type, and the results of an op, in a stage's program.
@@ -77,15 +76,16 @@ private:
 
   void emitTotals(nn::MicroBatchesOp loop);
   void emitLoop();
-  void emitTask(const pipeline::Task &task);
+  nn::MicroBatchesOp startLoop(llvm::ArrayRef<unsigned> totals);
+  void endLoop(nn::MicroBatchesOp loop, llvm::ArrayRef<unsigned> totals);
+  void emitEvents();
+  void emitTask(const StepEvent &event);
   void emitTransfer(const StepEvent &event);
-  void accumulate(mlir::Operation *op, int64_t microBatch);
 
   mlir::Operation *clone(mlir::Operation *op);
-  mlir::Operation *cloneInside(mlir::Operation *op, int64_t microBatch);
+  mlir::Operation *cloneInside(mlir::Operation *op);
   mlir::Value outside(mlir::Value value);
-  mlir::Value inside(mlir::Value value, int64_t microBatch);
-  mlir::Value slice(mlir::BlockArgument part, int64_t microBatch);
+  mlir::Value inside(mlir::Value value);
   void removeUnusedData();
 
   StagedStep &staged;
@@ -93,8 +93,8 @@ private:
   mlir::func::FuncOp func;
   mlir::OpBuilder builder;
   mlir::IRMapping outer;
-  std::vector<mlir::IRMapping> bodies; ///< By micro-batch.
-  llvm::DenseSet<mlir::Value> zeros;   ///< Partial values, 0 at this stage.
+  mlir::IRMapping body;              ///< Of a micro-batch.
+  llvm::DenseSet<mlir::Value> zeros; ///< Partial values, 0 at this stage.
 };
 
 } // namespace tessera

@@ -5,8 +5,9 @@
 // RUN:   --dist-split-stages -verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: func.func @step_0
-// CHECK-NOT: nn.micro_batches
 // CHECK-NOT: "labels"
+// CHECK: nn.micro_batches 2
+// CHECK-NOT: nn.micro_batches
 // CHECK-LABEL: func.func @step_1
 // CHECK-SAME: %[[LABELS:[a-z0-9]*]]: tensor<2x4xi32, #dist<dp: S(1)>> {nn.data = "labels"
 // CHECK: %[[PART:.*]] = nn.micro_batches 2 of(%[[LABELS]])
@@ -16,6 +17,7 @@
 // CHECK-NEXT: nn.yield
 // CHECK: %[[ALL:.*]] = dist.convert all_reduce %[[PART]] on "dp"
 // CHECK: nn.map reciprocal %[[ALL]]
+// CHECK: nn.micro_batches 2 of(%[[LABELS]])
 // CHECK: rt.receive from 0 on "pp"
 func.func @loss(%x: tensor<4x8xf32> {nn.data = "x", nn.dims = "bh"},
     %labels: tensor<4xi32> {nn.data = "labels", nn.dims = "b"},

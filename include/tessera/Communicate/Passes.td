@@ -44,7 +44,8 @@ def OverlapMessagesPass : Pass<"rt-overlap-messages", "::mlir::ModuleOp"> {
     these are `async`. A receive starts right after the message before it and is
     waited for before its first use. A send is waited for before the tensor is
     overwritten and before the next send; other ops may read the tensor
-    meanwhile. Messages keep their order.
+    meanwhile. Messages keep their order. Those that are tasks move in `rt.order`;
+    the wait of a send becomes a task.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }

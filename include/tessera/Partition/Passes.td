@@ -16,16 +16,16 @@ def NumberValuesPass : Pass<"rt-number-values", "::mlir::ModuleOp"> {
 }
 
 def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
-  let summary = "One program per pipeline stage, micro-batches in the order of a schedule";
+  let summary = "One program per pipeline stage, its tasks in the order of a schedule";
   let description = [{
     Before: `@step`, typed, on a mesh with `pp`. After: `@step_0`, `@step_1`,
     ..., with `rt.stage`: what is at `A(s)` or on all stages. The micro-batch
-    loop is unrolled in the order of the schedule; `A(s) -> A(t)` is `rt.send`
-    and `rt.receive`, `A(s) -> I` is `rt.broadcast`; other conversions from and
-    to a stage become nothing or zeros. All tasks and messages of all stages are
-    in one order, of which every stage keeps its part, so that programs cannot
-    wait for each other in a circle. The module has the schedule in
-    `rt.pipeline`.
+    loop holds the stage's tasks and messages (`rt.task`) once; `A(s) -> A(t)` is
+    `rt.send` and `rt.receive`, `A(s) -> I` is `rt.broadcast`; other conversions
+    from and to a stage become nothing or zeros. The tasks and messages of all
+    stages and micro-batches are in one order, of which every stage keeps its
+    part in `rt.order`, so that programs cannot wait for each other in a circle.
+    The module has the schedule in `rt.pipeline`.
   }];
   let options = [
     Option<"schedule", "schedule", "std::string", "\"1f1b\"",

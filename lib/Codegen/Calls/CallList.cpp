@@ -2,6 +2,7 @@
 
 #include "lib/Codegen/Calls/CallList.h"
 #include "tessera/Codegen/Kernels/DeviceKernel.h"
+#include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/abi.h"
 
 using namespace mlir;
@@ -30,7 +31,10 @@ Value CallList::codeOf(const Slot &slot, StatusFunction &function,
   for (auto [source, scalar, factor] : slot) {
     CallArgument argument;
     argument.source = static_cast<CallArgument::Source>(source);
-    argument.scalar = Value::getFromOpaquePointer(scalar);
+    if (argument.source == CallArgument::Frame)
+      argument.constant = reinterpret_cast<int64_t>(scalar);
+    else
+      argument.scalar = Value::getFromOpaquePointer(scalar);
     Value term = scalars.codeOf(argument);
     if (factor != 1)
       term = LLVM::MulOp::create(function.builder, function.loc, term,
@@ -50,7 +54,7 @@ Value CallList::codeOf(const Slot &slot, StatusFunction &function,
 static LogicalResult checkAlignment(const RuntimeCall &call, Operation *op) {
   constexpr int64_t alignment = 16;
   for (Value buffer : call.buffers) {
-    int64_t offset = *rt::offsetOf(buffer);
+    int64_t offset = rt::offsetInFrame(*rt::offsetOf(buffer));
     for (auto view = buffer.getDefiningOp<rt::ViewOp>(); view;
          view = view.getSource().getDefiningOp<rt::ViewOp>())
       if (view.getIndex())
@@ -80,8 +84,8 @@ FailureOr<int64_t> CallList::kernelOf(const RuntimeCall &call, Operation *op) {
                                 : kernel.getName().str());
 }
 
-/// Everything lies at a static offset of the arena, views with an index at a
-/// multiple of it after their own.
+/// Everything lies at a static offset of the arena or of a frame, views with an
+/// index at a multiple of it after their own.
 int64_t CallList::wordOf(Value buffer) {
   if (!buffer)
     return TSR_NO_BUFFER;
@@ -92,7 +96,10 @@ int64_t CallList::wordOf(Value buffer) {
     if (Value index = view.getIndex())
       slot.emplace_back(CallArgument::Scalar, index.getAsOpaquePointer(),
                         static_cast<int64_t>(view.getStride()) * element);
-  return *rt::offsetOf(buffer) | slotOf(slot) << TSR_BUFFER_OFFSET_BITS;
+  int64_t offset = *rt::offsetOf(buffer);
+  if (int64_t frame = rt::frameOf(offset))
+    slot.emplace_back(CallArgument::Frame, reinterpret_cast<void *>(frame), 1);
+  return rt::offsetInFrame(offset) | slotOf(slot) << TSR_BUFFER_OFFSET_BITS;
 }
 
 void CallList::addArguments(const RuntimeCall &call) {

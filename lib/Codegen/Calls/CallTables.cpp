@@ -77,6 +77,30 @@ LLVM::GlobalOp CallTables::list(ArrayRef<int64_t> words, int64_t count,
   return global;
 }
 
+LLVM::GlobalOp CallTables::integers(StringRef name, ArrayRef<int64_t> values) {
+  return create(name, arrayOf(builder.getI64Type(), values.size()),
+                contentOf(builder, values));
+}
+
+LLVM::GlobalOp CallTables::words(StringRef name, ArrayRef<int32_t> values) {
+  auto size = static_cast<int64_t>(values.size());
+  auto type = RankedTensorType::get({size}, builder.getI32Type());
+  return create(name, arrayOf(builder.getI32Type(), values.size()),
+                DenseElementsAttr::get(type, values));
+}
+
+LLVM::GlobalOp CallTables::functions(StringRef name,
+                                     ArrayRef<LLVM::LLVMFuncOp> functions) {
+  LLVM::GlobalOp global = create(name, arrayOf(pointer, functions.size()));
+  fill(global, [&] {
+    SmallVector<Value> addresses;
+    for (LLVM::LLVMFuncOp function : functions)
+      addresses.push_back(addressOf(LLVM::LLVMFuncOp(function).getSymName()));
+    return addresses;
+  });
+  return global;
+}
+
 void CallTables::finish() {
   Type i64 = builder.getI64Type();
   if (!pool.empty())

@@ -27,6 +27,14 @@ public:
   /// `firstOp` of the metadata.
   mlir::LLVM::GlobalOp list(llvm::ArrayRef<int64_t> words, int64_t count,
                             int64_t firstOp);
+  /// A table of numbers, or of functions.
+  mlir::LLVM::GlobalOp integers(llvm::StringRef name,
+                                llvm::ArrayRef<int64_t> values);
+  mlir::LLVM::GlobalOp words(llvm::StringRef name,
+                             llvm::ArrayRef<int32_t> values);
+  mlir::LLVM::GlobalOp
+  functions(llvm::StringRef name,
+            llvm::ArrayRef<mlir::LLVM::LLVMFuncOp> functions);
   /// Writes the shared tables; nothing may be added afterwards.
   void finish();
 

@@ -28,7 +28,23 @@ LogicalResult HostEmitter::emit() {
 LogicalResult HostEmitter::emitProgram(StatusFunction &function,
                                        func::FuncOp step) {
   program = &function;
-  return emitBlock(step.getBody().front(), Scalars(function, mesh));
+  Block &body = step.getBody().front();
+  FailureOr<std::optional<rt::TaskOrder>> order = rt::TaskOrder::of(step);
+  if (failed(order))
+    return failure();
+  if (!*order)
+    return emitOps(llvm::make_range(body.begin(), body.end()),
+                   Scalars(function, mesh));
+  rt::LoopOp loop = (*order)->getLoop();
+  rt::TaskOp first = (*order)->parts().front().begin;
+  Operation *begin = loop ? loop.getOperation() : first.getOperation();
+  Block::iterator end = (*order)->parts().back().end();
+  return success(
+      succeeded(emitOps(llvm::make_range(body.begin(), begin->getIterator()),
+                        Scalars(function, mesh))) &&
+      succeeded(emitTasks(step, **order)) &&
+      succeeded(
+          emitOps(llvm::make_range(end, body.end()), Scalars(function, mesh))));
 }
 
 /// if (coordinates[axis] == stage) return tsr_stage(frame);
@@ -63,7 +79,7 @@ LogicalResult HostEmitter::emitStage(func::FuncOp step) {
   return success();
 }
 
-LogicalResult HostEmitter::emitBlock(Block &block, Scalars scalars) {
+LogicalResult HostEmitter::emitOps(Ops ops, Scalars scalars) {
   std::optional<CallList> list(std::in_place, mesh, symbols, tables);
   auto flush = [&] {
     if (list->size() > 0)
@@ -71,7 +87,7 @@ LogicalResult HostEmitter::emitBlock(Block &block, Scalars scalars) {
     nextOp += list->size();
     list.emplace(mesh, symbols, tables);
   };
-  for (Operation &op : block) {
+  for (Operation &op : ops) {
     auto call = dyn_cast<rt::RuntimeCallOpInterface>(op);
     if (call && failed(list->add(call)))
       return failure();
@@ -88,6 +104,17 @@ LogicalResult HostEmitter::emitBlock(Block &block, Scalars scalars) {
 }
 
 LogicalResult HostEmitter::emitLoop(rt::LoopOp loop, const Scalars &scalars) {
+  Block &body = loop.getBody().front();
+  return emitCounted(static_cast<int64_t>(loop.getCount()), [&](Value counter) {
+    Scalars inside = scalars;
+    inside.set(body.getArgument(0), counter);
+    return emitOps(llvm::make_range(body.begin(), body.end()), inside);
+  });
+}
+
+LogicalResult
+HostEmitter::emitCounted(int64_t count,
+                         llvm::function_ref<LogicalResult(Value)> emitBody) {
   OpBuilder &b = program->builder;
   Location loc = program->loc;
   Block *before = b.getInsertionBlock();
@@ -98,19 +125,112 @@ LogicalResult HostEmitter::emitLoop(rt::LoopOp loop, const Scalars &scalars) {
 
   Value counter = header->getArgument(0);
   b.setInsertionPointToEnd(body);
-  Scalars inside = scalars;
-  inside.set(loop.getBody().getArgument(0), counter);
-  if (failed(emitBlock(loop.getBody().front(), inside)))
+  if (failed(emitBody(counter)))
     return failure();
   Value next = LLVM::AddOp::create(b, loc, counter, program->constant(1));
   LLVM::BrOp::create(b, loc, ValueRange(next), header);
 
   Block *after = b.createBlock(program->exit);
   b.setInsertionPointToEnd(header);
-  Value more = LLVM::ICmpOp::create(
-      b, loc, LLVM::ICmpPredicate::slt, counter,
-      program->constant(static_cast<int64_t>(loop.getCount())));
+  Value more = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, counter,
+                                    program->constant(count));
   LLVM::CondBrOp::create(b, loc, more, body, after);
   b.setInsertionPointToEnd(after);
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+/// Status of a task, for a micro-batch.
+FailureOr<LLVM::LLVMFuncOp> HostEmitter::emitTask(const rt::TaskOrder &order,
+                                                  int64_t part, StringRef stage,
+                                                  LLVM::GlobalOp frames) {
+  StatusFunction task(main.function,
+                      ("tsr_task" + stage + "_" + Twine(part)).str(),
+                      /*isTask=*/true);
+  task.function.setLinkage(LLVM::Linkage::Internal);
+  StatusFunction *outside = std::exchange(program, &task);
+  Scalars scalars(task, mesh);
+  const rt::TaskOrder::Part &ops = order.parts()[part];
+  if (rt::LoopOp loop = order.getLoop(); ops.inLoop) {
+    scalars.set(loop.getBody().getArgument(0), task.microBatch());
+    if (frames)
+      scalars.setFrames(LLVM::AddressOfOp::create(task.builder, task.loc,
+                                                  task.pointer,
+                                                  frames.getSymName()),
+                        task.microBatch(), order.microBatchesOfLoop());
+  }
+  LogicalResult result =
+      emitOps(llvm::make_range(ops.first(), ops.end()), scalars);
+  task.finish();
+  program = outside;
+  if (failed(result))
+    return failure();
+  return task.function;
+}
+
+/// An entry of the order is a word: the part, and above it the micro-batch.
+static constexpr int kPartBits = 14;
+static constexpr int64_t kMaximalMicroBatch = (1 << (31 - kPartBits)) - 1;
+
+/// for (entry : order) if (status = tasks[entry.task](frame, entry.microBatch))
+///   return status;
+LogicalResult HostEmitter::emitTasks(func::FuncOp step,
+                                     const rt::TaskOrder &order) {
+  auto number = step->getAttrOfType<IntegerAttr>(rt::RTDialect::kStageAttr);
+  std::string stage =
+      number ? "_" + std::to_string(number.getInt()) : std::string();
+  if (order.microBatchesOfLoop() > kMaximalMicroBatch ||
+      order.parts().size() >= 1 << kPartBits)
+    return step.emitError()
+           << "has " << order.parts().size() << " tasks of "
+           << order.microBatchesOfLoop() + 1 << " micro-batches; use at most "
+           << (1 << kPartBits) - 1 << " of " << kMaximalMicroBatch + 1;
+  SmallVector<int64_t> offsets;
+  SmallVector<int32_t> entries;
+  for (int64_t frame = 1; frame <= rt::countFrames(step); ++frame)
+    llvm::append_range(offsets, rt::frameOffsets(step, frame));
+  LLVM::GlobalOp frames;
+  if (!offsets.empty())
+    frames = tables.integers("tsr_frames" + stage, offsets);
+  SmallVector<LLVM::LLVMFuncOp> functions;
+  for (size_t part = 0; part < order.parts().size(); ++part) {
+    auto function = emitTask(order, static_cast<int64_t>(part), stage, frames);
+    if (failed(function))
+      return failure();
+    functions.push_back(*function);
+  }
+  for (rt::TaskOrder::Entry entry : order.entries())
+    entries.push_back(
+        static_cast<int32_t>(entry.microBatch << kPartBits | entry.part));
+  LLVM::GlobalOp list = tables.words("tsr_order" + stage, entries);
+  LLVM::GlobalOp tasks = tables.functions("tsr_tasks" + stage, functions);
+  return emitCounted(static_cast<int64_t>(entries.size()), [&](Value counter) {
+    emitEntry(list, tasks, counter);
+    return success();
+  });
+}
+
+void HostEmitter::emitEntry(LLVM::GlobalOp list, LLVM::GlobalOp tasks,
+                            Value counter) {
+  OpBuilder &b = program->builder;
+  Location loc = program->loc;
+  auto addressOf = [&](LLVM::GlobalOp global) -> Value {
+    return LLVM::AddressOfOp::create(b, loc, program->pointer,
+                                     global.getSymName());
+  };
+  Value word = program->loadAt(addressOf(list), counter, program->i32);
+  Value entry = LLVM::ZExtOp::create(b, loc, program->i64, word);
+  Value part = LLVM::AndOp::create(b, loc, entry,
+                                   program->constant((1 << kPartBits) - 1));
+  Value microBatch =
+      LLVM::LShrOp::create(b, loc, entry, program->constant(kPartBits));
+  Value task = program->loadAt(addressOf(tasks), part, program->pointer);
+  auto type = LLVM::LLVMFunctionType::get(program->i32,
+                                          {program->pointer, program->i64});
+  auto status = LLVM::CallOp::create(
+      b, loc, type, ValueRange{task, program->frame(), microBatch});
+  program->stopUnlessZero(status.getResult());
 }

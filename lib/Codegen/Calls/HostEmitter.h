@@ -1,12 +1,14 @@
 //===- HostEmitter.h - code of tsr_program_step -----------------*- C++ -*-===//
 // Runs the program's lists of calls in order, with a counted loop around those
-// of a loop's body. Of several stages' programs, a rank runs that of its stage.
+// of a loop's body. Tasks are functions, which run in the order of a table. Of
+// several stages' programs, a rank runs that of its stage.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_CODEGEN_CALLS_HOSTEMITTER_H
 #define TESSERA_LIB_CODEGEN_CALLS_HOSTEMITTER_H
 
 #include "lib/Codegen/Calls/CallList.h"
+#include "tessera/Dialect/RT/TaskOrder.h"
 
 namespace tessera {
 
@@ -23,8 +25,21 @@ private:
   mlir::LogicalResult emitProgram(StatusFunction &function,
                                   mlir::func::FuncOp step);
   /// With what is computed where it runs.
-  mlir::LogicalResult emitBlock(mlir::Block &block, Scalars scalars);
+  using Ops = llvm::iterator_range<mlir::Block::iterator>;
+  mlir::LogicalResult emitOps(Ops ops, Scalars scalars);
   mlir::LogicalResult emitLoop(rt::LoopOp loop, const Scalars &scalars);
+  /// Runs `body`, which emits one iteration for a counter, `count` times.
+  mlir::LogicalResult
+  emitCounted(int64_t count,
+              llvm::function_ref<mlir::LogicalResult(mlir::Value)> body);
+  mlir::LogicalResult emitTasks(mlir::func::FuncOp step,
+                                const rt::TaskOrder &order);
+  mlir::FailureOr<mlir::LLVM::LLVMFuncOp> emitTask(const rt::TaskOrder &order,
+                                                   int64_t part,
+                                                   llvm::StringRef stage,
+                                                   mlir::LLVM::GlobalOp frames);
+  void emitEntry(mlir::LLVM::GlobalOp list, mlir::LLVM::GlobalOp tasks,
+                 mlir::Value counter);
 
   llvm::SmallVector<mlir::func::FuncOp> steps;
   dist::MeshAttr mesh;

@@ -11,9 +11,11 @@
 
 namespace tessera {
 
-/// An integer that is known now, or a value of the program, or the frame's.
+/// An integer that is known now, or a value of the program, or of the call of
+/// its code: the seed, the step, where frame `constant` of a micro-batch
+/// begins.
 struct CallArgument {
-  enum Source { Constant, Scalar, Seed, Step } source = Constant;
+  enum Source { Constant, Scalar, Seed, Step, Frame } source = Constant;
   int64_t constant = 0;
   mlir::Value scalar;
 

@@ -17,8 +17,25 @@ Value Scalars::codeOf(const CallArgument &argument) {
     return function.field(offsetof(tsr_abi_frame, seed), function.i64);
   case CallArgument::Step:
     return function.field(offsetof(tsr_abi_frame, step), function.i64);
+  case CallArgument::Frame:
+    return frameBegin(argument.constant);
   }
   llvm_unreachable("every source is handled");
+}
+
+void Scalars::setFrames(Value table, Value microBatch, int64_t columns) {
+  frameTable = table;
+  frameColumn = microBatch;
+  frameColumns = columns;
+}
+
+Value Scalars::frameBegin(int64_t number) {
+  Value &begin = frames[number];
+  if (begin)
+    return begin;
+  Value row = function.advance(frameTable, (number - 1) * frameColumns *
+                                               int64_t(sizeof(int64_t)));
+  return begin = function.loadAt(row, frameColumn, function.i64);
 }
 
 Value Scalars::codeOf(Value value) {

@@ -17,16 +17,23 @@ public:
 
   /// What a value is in the code: the counter of a loop.
   void set(mlir::Value value, mlir::Value code) { known.map(value, code); }
+  /// The code runs for a micro-batch. `table` has a row of `columns` offsets
+  /// for each frame, one for each micro-batch.
+  void setFrames(mlir::Value table, mlir::Value microBatch, int64_t columns);
   mlir::Value codeOf(mlir::Value value);
   mlir::Value codeOf(const CallArgument &argument);
 
 private:
   mlir::Value streamKey(rt::StreamKeyOp op);
   mlir::Value mixed(mlir::Value x);
+  mlir::Value frameBegin(int64_t number);
 
   StatusFunction &function;
   dist::MeshAttr mesh;
   mlir::IRMapping known;
+  mlir::Value frameTable, frameColumn;
+  int64_t frameColumns = 0;
+  llvm::DenseMap<int64_t, mlir::Value> frames;
 };
 
 } // namespace tessera

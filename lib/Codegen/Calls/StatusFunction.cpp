@@ -5,12 +5,15 @@
 using namespace mlir;
 using namespace tessera;
 
-StatusFunction::StatusFunction(Operation *position, StringRef name)
+StatusFunction::StatusFunction(Operation *position, StringRef name, bool isTask)
     : builder(position), loc(position->getLoc()),
       pointer(LLVM::LLVMPointerType::get(builder.getContext())),
       i64(builder.getI64Type()), i32(builder.getI32Type()) {
+  SmallVector<Type> parameters = {pointer};
+  if (isTask)
+    parameters.push_back(i64);
   function = LLVM::LLVMFuncOp::create(
-      builder, loc, name, LLVM::LLVMFunctionType::get(i32, {pointer}));
+      builder, loc, name, LLVM::LLVMFunctionType::get(i32, parameters));
   // A list of calls: nothing to optimize, and no pass may become quadratic.
   function.setOptimizeNone(true);
   function.setNoInline(true);
@@ -34,6 +37,11 @@ Value StatusFunction::advance(Value base, int64_t bytes) {
 
 Value StatusFunction::load(Value base, int64_t bytes, Type type) {
   return LLVM::LoadOp::create(builder, loc, type, advance(base, bytes));
+}
+
+Value StatusFunction::loadAt(Value table, Value index, Type type) {
+  Value place = LLVM::GEPOp::create(builder, loc, pointer, type, table, index);
+  return LLVM::LoadOp::create(builder, loc, type, place);
 }
 
 Value StatusFunction::field(int64_t bytes, Type type) {

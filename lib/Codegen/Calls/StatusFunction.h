@@ -14,13 +14,18 @@ namespace tessera {
 class StatusFunction {
 public:
   /// Stands before `position`; code is appended at `builder`.
-  StatusFunction(mlir::Operation *position, llvm::StringRef name);
+  StatusFunction(mlir::Operation *position, llvm::StringRef name,
+                 bool isTask = false);
 
   mlir::Value frame() { return function.getArgument(0); }
+  /// Of a task.
+  mlir::Value microBatch() { return function.getArgument(1); }
 
   mlir::Value constant(int64_t value);
   mlir::Value advance(mlir::Value pointer, int64_t bytes);
   mlir::Value load(mlir::Value pointer, int64_t bytes, mlir::Type type);
+  /// Element `index` of a table.
+  mlir::Value loadAt(mlir::Value table, mlir::Value index, mlir::Type type);
   /// A field of the frame, loaded once at the start.
   mlir::Value field(int64_t bytes, mlir::Type type);
   void store(mlir::Value value, mlir::Value table, int64_t index);

@@ -3,7 +3,7 @@
 #include "lib/Lower/Kernels/KernelGroups.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/RT/RT.h"
+#include "tessera/Dialect/RT/TaskOrder.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -28,6 +28,7 @@ private:
   void start(KernelMember member);
   void add(KernelGroup &group, const KernelMember &member);
   void closeReadGroups(Operation *op, KernelGroup *except);
+  void closeAll();
   void mergeReadGroups(Operation *op, KernelGroup &into);
 
   std::vector<std::unique_ptr<KernelGroup>> groups;
@@ -183,6 +184,14 @@ void Grouping::closeReadGroups(Operation *op, KernelGroup *except) {
       closeReadGroups(&inner, except);
 }
 
+/// A kernel runs in one task.
+void Grouping::closeAll() {
+  for (auto &[value, group] : makers)
+    group->open = false;
+  makers.clear();
+  readers.clear();
+}
+
 /// Groups over the same rows and columns that `op`, a member of `into`, reads:
 /// nothing else has read them, so they can run where `op` stands.
 void Grouping::mergeReadGroups(Operation *op, KernelGroup &into) {
@@ -217,6 +226,8 @@ bool Grouping::readsMadeTable(const KernelMember &member) {
 }
 
 void Grouping::visit(Operation *op) {
+  if (rt::isTaskBorder(op))
+    return closeAll();
   std::optional<KernelSpace> space = kernelSpace(op);
   if (!space)
     return closeReadGroups(op, nullptr);

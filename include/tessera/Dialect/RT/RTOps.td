@@ -48,6 +48,10 @@ def RT_Dialect : Dialect {
     /// On a function: the pipeline stage that runs it; only where there are
     /// several.
     static constexpr ::llvm::StringLiteral kStageAttr = "rt.stage";
+    /// On a function with tasks: what runs when, as pairs of a task's number and
+    /// a micro-batch; and by frame, its offset for each micro-batch of the loop.
+    static constexpr ::llvm::StringLiteral kOrderAttr = "rt.order";
+    static constexpr ::llvm::StringLiteral kFramesAttr = "rt.frames";
     /// On an op: its micro-batch, where that is no loop's iteration.
     static constexpr ::llvm::StringLiteral kMicroBatchAttr = "rt.micro_batch";
     /// On the module: the messages and collectives that rt-check-messages has

@@ -51,4 +51,25 @@ def RT_BroadcastOp : RT_Op<"broadcast", [RT_Call<["getTiedOperand"]>, RT_Collect
   let hasVerifier = 1;
 }
 
+// -------------------------------------------------------------------- tasks
+
+def RT_TaskOp : RT_Op<"task"> {
+  let summary = "Begins a task of a pipeline stage";
+  let description = [{
+    What follows, up to the next `rt.task`, `rt.tasks_end` or the end of the block,
+    is one task: the forward or backward pass of a chunk for one micro-batch, or a
+    message. The body of the micro-batch loop holds the tasks of all micro-batches
+    but the last, whose tasks follow the loop under the same numbers. In which order
+    a stage runs them is not where they stand, but its `rt.order`: pairs of the number
+    of a task and a micro-batch.
+  }];
+  let arguments = (ins RT_Coordinate:$number, StrAttr:$name);
+  let assemblyFormat = "$number $name attr-dict";
+}
+
+def RT_TasksEndOp : RT_Op<"tasks_end"> {
+  let summary = "Ends the last task: what follows runs after all tasks";
+  let assemblyFormat = "attr-dict";
+}
+
 #endif // TESSERA_DIALECT_RT_RTSTAGEOPS_TD

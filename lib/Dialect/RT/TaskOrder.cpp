@@ -1,0 +1,201 @@
+//===- TaskOrder.cpp - the order of a pipeline stage's tasks --------------===//
+
+#include "tessera/Dialect/RT/TaskOrder.h"
+
+using namespace mlir;
+using namespace tessera::rt;
+
+bool tessera::rt::isTaskBorder(Operation *op) {
+  return isa<TaskOp, TasksEndOp>(op);
+}
+
+bool tessera::rt::isInOneTask(Operation *op, Operation *later) {
+  return std::none_of(
+      op->getIterator(), later->getIterator(),
+      [](Operation &between) { return isTaskBorder(&between); });
+}
+
+SmallVector<NumberedTask> tessera::rt::orderOf(func::FuncOp step) {
+  SmallVector<NumberedTask> order;
+  auto words = step->getAttrOfType<DenseI64ArrayAttr>(RTDialect::kOrderAttr);
+  for (int64_t k = 0; words && k + 1 < words.size(); k += 2)
+    order.push_back({words[k], words[k + 1]});
+  return order;
+}
+
+void tessera::rt::setOrder(func::FuncOp step, ArrayRef<NumberedTask> order) {
+  SmallVector<int64_t> words;
+  for (const NumberedTask &entry : order)
+    words.append({entry.number, entry.microBatch});
+  step->setAttr(RTDialect::kOrderAttr,
+                DenseI64ArrayAttr::get(step.getContext(), words));
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+Block::iterator TaskOrder::Part::first() const {
+  return std::next(Block::iterator(TaskOp(begin).getOperation()));
+}
+
+Block::iterator TaskOrder::Part::end() const {
+  Block *block = TaskOp(begin)->getBlock();
+  Block::iterator last = block->getTerminator()->getIterator();
+  return std::find_if(first(), last,
+                      [](Operation &op) { return isTaskBorder(&op); });
+}
+
+int64_t TaskOrder::microBatchesOfLoop() const {
+  return loop ? static_cast<int64_t>(LoopOp(loop).getCount()) : 0;
+}
+
+int64_t TaskOrder::partOf(Operation *op) const {
+  auto it = partsOfOps.find(op);
+  return it == partsOfOps.end() ? -1 : it->second;
+}
+
+int64_t TaskOrder::timeOf(int64_t part, int64_t microBatch) const {
+  return all[part].inLoop ? times[part][microBatch] : times[part].front();
+}
+
+void TaskOrder::collect(Block &block) {
+  bool inTask = false;
+  bool inLoop = !isa<func::FuncOp>(block.getParentOp());
+  for (Operation &op : block.without_terminator()) {
+    if (auto task = dyn_cast<TaskOp>(op))
+      all.push_back({task, inLoop});
+    if (isTaskBorder(&op))
+      inTask = isa<TaskOp>(op);
+    else if (inTask)
+      partsOfOps[&op] = static_cast<int64_t>(all.size()) - 1;
+  }
+}
+
+FailureOr<std::optional<TaskOrder>> TaskOrder::of(func::FuncOp step) {
+  if (!step->hasAttr(RTDialect::kOrderAttr))
+    return std::optional<TaskOrder>();
+  TaskOrder order;
+  if (failed(order.build(step)))
+    return failure();
+  if (order.all.empty())
+    return std::optional<TaskOrder>();
+  return std::optional<TaskOrder>(std::move(order));
+}
+
+LogicalResult TaskOrder::build(func::FuncOp step) {
+  Block &body = step.getBody().front();
+  for (auto each : body.getOps<LoopOp>())
+    if (!each.getBody().front().getOps<TaskOp>().empty()) {
+      if (loop)
+        return each.emitError() << "is a second loop of tasks";
+      loop = each;
+      collect(each.getBody().front());
+    }
+  collect(body);
+  times.resize(all.size());
+  return success(succeeded(addEntries(step)) && succeeded(checkTimes(step)) &&
+                 succeeded(checkSums()) && succeeded(checkBetween(step)));
+}
+
+LogicalResult TaskOrder::addEntries(func::FuncOp step) {
+  llvm::DenseMap<int64_t, int64_t> inLoop, outside;
+  for (auto [index, part] : llvm::enumerate(all)) {
+    auto number = static_cast<int64_t>(TaskOp(part.begin).getNumber());
+    auto &known = part.inLoop ? inLoop : outside;
+    if (!known.try_emplace(number, index).second)
+      return TaskOp(part.begin).emitError()
+             << "is a second task of number " << number;
+  }
+  int64_t count = microBatchesOfLoop();
+  for (const NumberedTask &entry : orderOf(step)) {
+    auto &known = entry.microBatch < count ? inLoop : outside;
+    auto part = known.find(entry.number);
+    if (entry.microBatch < 0 || entry.microBatch > count || part == known.end())
+      return step.emitError()
+             << "runs task " << entry.number << " for micro-batch "
+             << entry.microBatch << ", which is not there";
+    times[part->second].push_back(static_cast<int64_t>(order.size()));
+    order.push_back({part->second, entry.microBatch});
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+LogicalResult TaskOrder::checkTimes(func::FuncOp step) const {
+  llvm::SmallVector<int64_t> lastPart(microBatchesOfLoop() + 1, -1);
+  for (auto [index, part] : llvm::enumerate(all)) {
+    int64_t count = part.inLoop ? microBatchesOfLoop() : 1;
+    if (static_cast<int64_t>(times[index].size()) != count)
+      return TaskOp(part.begin).emitError()
+             << "runs " << times[index].size() << " times for " << count
+             << " micro-batches";
+    for (int64_t j = 0; j < count; ++j)
+      if (part.inLoop && order[times[index][j]].microBatch != j)
+        return TaskOp(part.begin).emitError()
+               << "runs for micro-batch " << order[times[index][j]].microBatch
+               << " when it is the turn of " << j;
+  }
+  for (const Entry &entry : order) {
+    int64_t &last = lastPart[entry.microBatch];
+    if (entry.part < last)
+      return TaskOp(all[entry.part].begin).emitError()
+             << "runs after a later task of micro-batch " << entry.microBatch;
+    last = entry.part;
+  }
+  return success();
+}
+
+/// What the loop carries is read and written by one task, as another would see
+/// the sum of other micro-batches.
+LogicalResult TaskOrder::checkSums() const {
+  if (!loop)
+    return success();
+  Block &body = LoopOp(loop).getBody().front();
+  Operation *yield = body.getTerminator();
+  for (auto [argument, next] :
+       llvm::zip(body.getArguments().drop_front(), yield->getOperands())) {
+    Operation *made = next.getDefiningOp();
+    int64_t part = made ? partOf(made) : -1;
+    for (Operation *user : argument.getUsers())
+      if (user != yield && partOf(user) != part)
+        return user->emitError()
+               << "reads a sum over micro-batches that another task adds to";
+  }
+  return success();
+}
+
+/// Between the loop and the tasks of the last micro-batch nothing runs.
+LogicalResult TaskOrder::checkBetween(func::FuncOp step) const {
+  auto refuse = [](Operation &op) {
+    return op.emitError() << "stands among tasks, but in none";
+  };
+  if (loop)
+    for (Operation &op : LoopOp(loop).getBody().front().without_terminator())
+      if (isa<RuntimeCallOpInterface>(op) && partOf(&op) < 0)
+        return refuse(op);
+  if (!loop || all.empty() || all.back().inLoop)
+    return success();
+  for (Operation *op = LoopOp(loop)->getNextNode(); op && !isTaskBorder(op);
+       op = op->getNextNode())
+    if (isa<RuntimeCallOpInterface>(op))
+      return refuse(*op);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Frames
+//===----------------------------------------------------------------------===//
+
+int64_t tessera::rt::countFrames(func::FuncOp step) {
+  auto frames = step->getAttrOfType<ArrayAttr>(RTDialect::kFramesAttr);
+  return frames ? static_cast<int64_t>(frames.size()) : 0;
+}
+
+ArrayRef<int64_t> tessera::rt::frameOffsets(func::FuncOp step, int64_t number) {
+  auto frames = step->getAttrOfType<ArrayAttr>(RTDialect::kFramesAttr);
+  return cast<DenseI64ArrayAttr>(frames[number - 1]).asArrayRef();
+}
