@@ -56,7 +56,9 @@ Mutants Court::enumerate() {
   append(loweredMutants(judge.programs.at(Stage::Lowered)));
   append(collectiveMutants(judge.programs.at(Stage::Lowered)));
   append(messageMutants(judge.programs.at(Stage::Lowered)));
+  append(orderMutants(judge.programs.at(Stage::Lowered)));
   append(plannedMutants(judge.programs.at(Stage::Planned)));
+  append(frameMutants(judge.programs.at(Stage::Planned)));
   return all;
 }
 

@@ -52,6 +52,11 @@ constexpr const char *kKeyBias =
 constexpr const char *kOrderIsFree =
     "messages may also pass in this order: every rank gets what it waits for";
 
+constexpr const char *kTasksAreFree =
+    "tasks that need nothing of each other may run in either order";
+constexpr const char *kPlaceIsFree =
+    "a frame may lie anywhere where nothing else is needed meanwhile";
+
 /// Ops of @step, or of all stages' steps, in order.
 std::vector<mlir::Operation *> opsOf(mlir::ModuleOp module);
 /// "'rt.all_reduce' of h.0.mlp, backward".
@@ -81,6 +86,10 @@ Mutants loweredMutants(mlir::ModuleOp lowered);
 Mutants collectiveMutants(mlir::ModuleOp lowered);
 /// Messages left out, sent elsewhere, in another order.
 Mutants messageMutants(mlir::ModuleOp lowered);
+/// Tasks of stages in another order, or for another micro-batch.
+Mutants orderMutants(mlir::ModuleOp lowered);
+/// What crosses tasks in another place.
+Mutants frameMutants(mlir::ModuleOp planned);
 /// Calls that prepare a buffer skipped, collectives not waited for.
 Mutants plannedMutants(mlir::ModuleOp planned);
 
