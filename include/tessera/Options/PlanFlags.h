@@ -17,7 +17,9 @@ enum class FlagCheck {
   NotNegative, ///< A number not below 0.
   BelowOne,    ///< A number from 0 to 0.999999.
   Size,        ///< "900MiB": bytes, at least one.
-  SizeOrZero
+  SizeOrZero,
+  File,     ///< The name of a file that is written.
+  Directory ///< Of a directory.
 };
 
 /// A flag as users write it: "--seq-length" of seq_length.

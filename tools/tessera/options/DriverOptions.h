@@ -24,6 +24,7 @@ struct DriverOptions {
   std::string model;  ///< config.json, directory, .mlir or .tsr.
   std::string output; ///< -o; "" or "-": standard output.
   bool json = false;
+  bool wide = false;       ///< report: all columns.
   std::string scheduleSvg; ///< report: a file for the picture.
   std::string key;         ///< sign: a file with the private key.
 

@@ -7,15 +7,31 @@
 
 namespace tessera {
 
-/// Names of switches without the values that they stand for.
-class HelpFormatter : public CLI::Formatter {
+/// Help in lines of a terminal's width: commands, or the options of a command
+/// by group, each group with an example.
+class HelpFormatter : public CLI::FormatterBase {
 public:
-  std::string make_option_name(const CLI::Option *option,
-                               bool isPositional) const override;
+  /// Of several examples of a group, the first is shown of which the command
+  /// has all options.
+  void addExample(const CLI::App *app, const std::string &group,
+                  const std::string &example) {
+    examples.push_back({app, group, example});
+  }
+  std::string make_help(const CLI::App *app, std::string name,
+                        CLI::AppFormatMode mode) const override;
+  /// "" where there is none.
+  std::string exampleOf(const CLI::App &app, const std::string &group) const;
+
+private:
+  struct Example {
+    const CLI::App *app;
+    std::string group, text;
+  };
+  std::vector<Example> examples;
 };
 
 /// Every option of every command, as the tables of docs/reference/options.md.
-std::string helpAsMarkdown(const CLI::App &app);
+std::string helpAsMarkdown(const CLI::App &app, const HelpFormatter &formatter);
 
 } // namespace tessera
 

@@ -1,0 +1,25 @@
+//===- TextWrap.h - text in lines of a width --------------------*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_OPTIONS_TEXTWRAP_H
+#define TESSERA_TOOLS_TESSERA_OPTIONS_TEXTWRAP_H
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// Columns of a terminal of which nothing else is known.
+inline constexpr size_t kTerminalWidth = 80;
+
+/// Lines of at most `width` (at least 1) characters, broken at spaces. A longer
+/// word is broken after one of ".,/|-" in it, or anywhere. Never empty.
+std::vector<std::string> wrapLines(const std::string &text, size_t width);
+
+/// The same as one text; lines after the first are indented, and count the
+/// indentation. Without a line break at the end.
+std::string wrapText(const std::string &text, size_t width, size_t indent);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_OPTIONS_TEXTWRAP_H
