@@ -37,19 +37,17 @@ static int64_t flopsOf(Operation *op) {
   return cost ? cost.getFlops() : 0;
 }
 
-/// What runs between the start of a call and its wait.
-static void noteOverlap(CallRecord &record, rt::AsyncOpInterface start) {
-  if (!start.getAsync())
-    return;
-  record.isAsync = true;
-  Operation *wait = *start->user_begin();
-  for (Operation *op = start->getNextNode(); op != wait; op = op->getNextNode())
-    op->walk([&](rt::RuntimeCallOpInterface call) {
-      if (isa<rt::AsyncOpInterface, rt::WaitOp>(call.getOperation()))
-        return;
-      ++record.besideOps;
-      record.besideFlops += flopsOf(call);
-    });
+/// The window of a call that is started and waited for later: by number, the
+/// calls from it to its wait. `ops` are those of the report's calls.
+static void noteWindows(ProgramReport &report, ArrayRef<Operation *> ops) {
+  llvm::DenseMap<Operation *, int64_t> numbers;
+  for (auto [number, op] : llvm::enumerate(ops))
+    numbers[op] = static_cast<int64_t>(number);
+  for (auto [record, op] : llvm::zip(report.calls, ops)) {
+    auto start = dyn_cast<rt::AsyncOpInterface>(op);
+    if (start && start.getAsync())
+      record.wait = numbers.lookup(*start->user_begin());
+  }
 }
 
 /// Whether an exchange by gates sends every row, as a GPU does: who is routed
@@ -82,8 +80,6 @@ static CallRecord recordOf(Operation *op, bool sendsAllRows) {
   record.layer = layerOf(record.name);
   record.times = timesOf(op);
   record.flops = flopsOf(op);
-  if (auto start = dyn_cast<rt::AsyncOpInterface>(op))
-    noteOverlap(record, start);
   if (auto launch = dyn_cast<rt::LaunchOp>(op)) {
     record.kernel = launch.getKernel();
     record.bytes = bytesMovedBy(launch);
@@ -203,14 +199,17 @@ static void addArguments(ProgramReport &report, func::FuncOp step) {
 ProgramReport tessera::reportProgram(func::FuncOp step, dist::MeshAttr mesh) {
   ProgramReport report;
   llvm::StringSet<> kernels;
+  SmallVector<Operation *> ops;
   const bool allRows = sendsAllRows(step);
   step.getBody().walk<WalkOrder::PreOrder>([&](rt::RuntimeCallOpInterface op) {
+    ops.push_back(op);
     report.calls.push_back(recordOf(op, allRows));
     addCall(report, report.calls.back(), mesh);
     addCausalWork(report, op);
     if (!report.calls.back().kernel.empty())
       kernels.insert(report.calls.back().kernel);
   });
+  noteWindows(report, ops);
   report.kernels = kernels.size();
   addArguments(report, step);
   return report;

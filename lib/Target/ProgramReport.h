@@ -26,10 +26,9 @@ struct CallRecord {
   int64_t bytes = 0;      ///< Of that array; of what a launch reads and writes.
   llvm::SmallVector<llvm::StringRef> axes;
   dist::Collective collective = dist::Collective::None;
-  bool isRoot = false;  ///< Of a broadcast: has what the others get.
-  bool isAsync = false; ///< A collective that is waited for later.
-  /// Ops that compute between its start and its wait, and their flops.
-  int64_t besideOps = 0, besideFlops = 0;
+  bool isRoot = false; ///< Of a broadcast: has what the others get.
+  /// The number of the call that waits for this one; 0: this one blocks.
+  int64_t wait = 0;
 };
 
 /// Per optimizer step, of one rank.

@@ -21,11 +21,6 @@ static void writeOp(json::OStream &out, const CallRecord &call,
     out.attribute("layer", call.layer);
   out.attribute("name", call.name);
   out.attribute("op", call.op);
-  if (call.isAsync)
-    out.attributeObject("overlap", [&] {
-      out.attribute("flops", call.besideFlops);
-      out.attribute("ops", call.besideOps);
-    });
   out.attribute("phase", nn::stringifyPhase(call.phase));
   if (!call.axes.empty())
     out.attribute("reason", call.reason);
@@ -33,6 +28,8 @@ static void writeOp(json::OStream &out, const CallRecord &call,
     out.attribute("stage", *stage);
   if (call.times != 1)
     out.attribute("times", call.times);
+  if (call.wait)
+    out.attribute("wait", call.wait);
 }
 
 std::string tessera::opsJson(ArrayRef<CallRecord> calls,

@@ -4,12 +4,18 @@
 #include "tessera/Target/OutputFile.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/report/Table.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace tessera;
+
+/// In fewer columns numbers are no longer read.
+static constexpr unsigned kFewestColumns = 60;
 
 /// False after an error that has been printed.
 static bool writePicture(const Report &report, const std::string &path) {
@@ -19,6 +25,14 @@ static bool writePicture(const Report &report, const std::string &path) {
   if (std::error_code error = writeOutput(path, {report.pipeline->picture()}))
     return !printError("cannot write '" + path + "': " + error.message());
   return true;
+}
+
+/// Those of the terminal, if it is one.
+static size_t columns(const DriverOptions &options) {
+  if (options.wide)
+    return Table::kAnyWidth;
+  unsigned terminal = sys::Process::StandardOutColumns();
+  return terminal ? std::max(terminal, kFewestColumns) : kTerminalWidth;
 }
 
 int tessera::runReport(const DriverOptions &options) {
@@ -34,6 +48,6 @@ int tessera::runReport(const DriverOptions &options) {
   if (options.json)
     outs() << formatv("{0:2}", report.json()) << "\n";
   else
-    outs() << report.text();
+    outs() << report.text(columns(options));
   return 0;
 }

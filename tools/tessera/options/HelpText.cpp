@@ -58,11 +58,11 @@ std::string describe(const CLI::Option &option) {
 std::string row(const std::string &name, const std::string &what) {
   std::string text = "  " + name;
   if (text.size() + 2 > kColumn)
-    text = wrapText(text, kTerminalWidth, 4).insert(0, 2, ' ') + "\n" +
+    text = wrapBlock(text, kTerminalWidth, 4).insert(0, 2, ' ') + "\n" +
            std::string(kColumn, ' ');
   else
     text.resize(kColumn, ' ');
-  return text + wrapText(what, kTerminalWidth, kColumn) + "\n";
+  return text + wrapBlock(what, kTerminalWidth, kColumn) + "\n";
 }
 
 std::string row(const CLI::Option &option) {
@@ -113,7 +113,7 @@ std::string group(const CLI::App &app, const std::string &title,
                   const std::string &example) {
   std::string text = "\n" + title + ":\n";
   if (!example.empty())
-    text += "  e.g. " + wrapText(example, kTerminalWidth, 7) + "\n";
+    text += "  e.g. " + wrapBlock(example, kTerminalWidth, 7) + "\n";
   for (const CLI::Option *option : app.get_options())
     if (option->nonpositional() && option->get_group() == title &&
         option != app.get_help_ptr())
@@ -148,7 +148,7 @@ std::string HelpFormatter::make_help(const CLI::App *app, std::string,
   std::string text = wrapText(app->get_description(), kTerminalWidth, 0) +
                      "\n\n" + usage(*app);
   if (!app->get_footer().empty())
-    text += "Example: " + wrapText(app->get_footer(), kTerminalWidth, 9) + "\n";
+    text += "Example: " + wrapBlock(app->get_footer(), kTerminalWidth, 9) + "\n";
   text += commands(*app);
   std::string positionals;
   for (const CLI::Option *option : app->get_options())

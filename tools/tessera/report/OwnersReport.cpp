@@ -1,6 +1,7 @@
 //===- OwnersReport.cpp - a parameter server over dp, in numbers ----------===//
 
 #include "tools/tessera/report/OwnersReport.h"
+#include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/report/Table.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -66,14 +67,15 @@ int64_t OwnersReport::ringBytes() const {
   return 2 * (ranks - 1) * gradientBytes / ranks;
 }
 
-std::string OwnersReport::text() const {
+std::string OwnersReport::text(size_t width) const {
   const Owner &most = owners[busiest];
   std::string text = formatv(
       "parameter server: each parameter is updated by one of {0} ranks of dp; "
-      "per step, of gradients and parameters\n",
+      "per step, of gradients and parameters",
       owners.size());
-  Table table({"rank of dp", "owns", "parameters", "optimizer state", "memory",
+  Table table({"rank of dp", "owns", "parameters", "optimizer", "memory",
                "bytes sent", "bytes received"});
+  table.mayLeaveOut({"owns", "memory"});
   for (auto [number, owner] : enumerate(owners))
     table.add({std::to_string(number), std::to_string(owner.tensors),
                std::to_string(owner.elements), bytesText(owner.stateBytes),
@@ -81,15 +83,15 @@ std::string OwnersReport::text() const {
                std::to_string(owner.received)});
   table.add({"all-reduce", "-", "-", bytesText(stateBytes), "-",
              std::to_string(ringBytes()), std::to_string(ringBytes())});
-  text += table.str();
   double factor = static_cast<double>(std::max(most.sent, most.received)) /
                   static_cast<double>(std::max<int64_t>(ringBytes(), 1));
-  return text +
-         formatv("an all-reduce (each rank, last line) is the default: the "
-                 "busiest rank, {0}, moves {1:f2} times as much, and nothing "
-                 "runs beside the backward pass\n",
-                 busiest, factor)
-             .str();
+  std::string comparison =
+      formatv("an all-reduce (each rank, last line) is the default: the "
+              "busiest rank, {0}, moves {1:f2} times as much, and nothing "
+              "runs beside the backward pass",
+              busiest, factor);
+  return wrapText(text, width, 2) + "\n" + table.str(width) +
+         wrapText(comparison, width, 2) + "\n";
 }
 
 json::Object OwnersReport::json() const {

@@ -21,7 +21,7 @@ struct OwnersReport {
 
   /// False where the metadata has no owners.
   bool read(const llvm::json::Object &root);
-  std::string text() const;
+  std::string text(size_t width) const;
   llvm::json::Object json() const;
 
   std::vector<Owner> owners;

@@ -3,6 +3,7 @@
 #include "tools/tessera/report/PipelineReport.h"
 #include "tessera/Options/MeshAxis.h"
 #include "tessera/Schedule/Picture.h"
+#include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/report/Table.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -91,22 +92,25 @@ bool PipelineReport::read(const json::Object &root) {
   return alike.error.empty() && byFlops.error.empty();
 }
 
-std::string PipelineReport::text() const {
+std::string PipelineReport::text(size_t width) const {
   const Shape &shape = schedule.shape;
   std::string text = formatv(
       "pipeline: {0}, {1} stages of {2} chunk{3}, {4} micro-batches; bubble "
-      "{5:f1} % if all chunks take the same time, {6:f1} % by their flops\n",
+      "{5:f1} % if all chunks take the same time, {6:f1} % by their flops",
       nameOf(schedule.kind), shape.stages, shape.virtualStages,
       shape.virtualStages == 1 ? "" : "s", shape.microBatches,
       100 * alike.bubble, 100 * byFlops.bubble);
+  text = wrapText(text, width, 2) + "\n";
   Table table({"stage", "holds", "parameters", "memory", "flops", "in flight",
                "bytes sent"});
+  table.mayWrap("holds", 16);
+  table.mayLeaveOut({"bytes sent", "parameters"});
   for (auto [number, stage] : enumerate(stages))
     table.add({std::to_string(number), stage.chunks,
                std::to_string(stage.parameters), bytesText(stage.arenaBytes),
                countText(stage.flops), std::to_string(alike.inFlight[number]),
                std::to_string(stage.bytesSent)});
-  return text + table.str();
+  return text + table.str(width);
 }
 
 json::Object PipelineReport::json() const {

@@ -20,7 +20,7 @@ struct PipelineReport {
 
   /// False where the metadata has no pipeline, or none that can be simulated.
   bool read(const llvm::json::Object &root);
-  std::string text() const;
+  std::string text(size_t width) const;
   llvm::json::Object json() const;
   /// The schedule as SVG, its times by the flops of the chunks.
   std::string picture() const;

@@ -2,13 +2,15 @@
 
 #include "tools/tessera/report/Report.h"
 #include "tessera/Options/PlanOptions.h"
+#include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/report/JsonList.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
-#include <map>
 
 using namespace llvm;
 using namespace tessera;
@@ -106,27 +108,38 @@ static bool isCollective(StringRef op) {
          op == "zigzag" || op == "send" || op == "receive";
 }
 
-/// "h.3.mlp" -> "mlp"; other names stay.
-static std::string withoutLayer(StringRef name, int64_t layer) {
-  std::string prefix = "h." + std::to_string(layer) + ".";
-  name.consume_front(prefix);
-  return name.str();
+/// The name with a "#" for the layer's number: "h.3.mlp" -> "h.#.mlp"; the
+/// model's own name of the layer alone: "h.3.layers.3.mlp" -> "layers.#.mlp".
+static std::string placeOf(StringRef name, int64_t layer) {
+  std::string number = std::to_string(layer);
+  SmallVector<StringRef> parts;
+  name.split(parts, '.');
+  auto mark = [&](MutableArrayRef<StringRef> names) {
+    auto found = llvm::find(names, number);
+    if (found == names.end())
+      return false;
+    *found = "#";
+    return true;
+  };
+  MutableArrayRef<StringRef> rest = parts;
+  if (parts.size() > 2 && parts[0] == "h" && parts[1] == number)
+    rest = rest.drop_front(2);
+  return mark(rest) ? llvm::join(rest, ".")
+                    : (mark(parts), llvm::join(parts, "."));
 }
 
-static CollectiveGroup groupOf(const json::Object &op) {
+static CollectiveGroup groupOf(const json::Object &op, Window window) {
   CollectiveGroup group;
   group.kind = stringOf(&op, "op");
   int64_t layer = integerOf(&op, "layer", -1);
-  group.place = withoutLayer(stringOf(&op, "name"), layer);
+  group.place = placeOf(stringOf(&op, "name"), layer);
   group.phase = stringOf(&op, "phase");
   group.reason = stringOf(&op, "reason");
   group.bytesOfCall = integerOf(&op, "bytes");
   group.calls = integerOf(&op, "times", 1);
-  if (const json::Object *beside = op.getObject("overlap")) {
+  if (window.end) {
     group.asyncCalls = group.calls;
-    group.besideOps = group.calls * integerOf(beside, "ops");
-    group.besideFlops = static_cast<double>(group.calls) *
-                        beside->getNumber("flops").value_or(0);
+    group.windows[integerOf(&op, "stage")].push_back(window);
   }
   if (layer >= 0)
     group.layers.insert(layer);
@@ -137,8 +150,8 @@ static CollectiveGroup groupOf(const json::Object &op) {
   return group;
 }
 
-void Report::readCollective(const json::Object &op) {
-  CollectiveGroup group = groupOf(op);
+void Report::readCollective(const json::Object &op, Window window) {
+  CollectiveGroup group = groupOf(op, window);
   auto same = llvm::find_if(collectives, [&](const CollectiveGroup &g) {
     return g.kind == group.kind && g.axes == group.axes &&
            g.place == group.place && g.phase == group.phase &&
@@ -151,36 +164,51 @@ void Report::readCollective(const json::Object &op) {
   }
   same->calls += group.calls;
   same->asyncCalls += group.asyncCalls;
-  same->besideOps += group.besideOps;
-  same->besideFlops += group.besideFlops;
   same->layers.insert(group.layers.begin(), group.layers.end());
+  for (auto &[stage, windows] : group.windows)
+    llvm::append_range(same->windows[stage], windows);
+}
+
+void Report::readOp(const json::Object &op, std::vector<ProgramWork> &work) {
+  int64_t stage = integerOf(&op, "stage");
+  if (stage < 0 || stage >= programs())
+    return;
+  std::string name = stringOf(&op, "op");
+  int64_t times = integerOf(&op, "times", 1);
+  double count = op.getNumber("flops").value_or(0) * static_cast<double>(times);
+  flops[stage] += count;
+  if (stringOf(&op, "phase") == "recompute")
+    recomputed[stage] += count;
+  // Owners run much the same programs, so only one is shown.
+  bool isShown = !owners || stage == owners->busiest;
+  Window window{work[stage].calls(), integerOf(&op, "wait")};
+  if (isCollective(name) && isShown)
+    readCollective(op, window);
+  bool computes = !isCollective(name) && name != "wait";
+  work[stage].add(computes ? Work{times, count} : Work());
 }
 
 Error Report::readOps(ArrayRef<StringRef> ops) {
-  std::map<int64_t, double> flopsOfStage;
+  size_t count = pipeline ? pipeline->stages.size()
+                 : owners ? owners->owners.size()
+                          : 1;
+  flops.assign(count, 0);
+  recomputed.assign(count, 0);
+  std::vector<ProgramWork> work(count);
   for (StringRef text : ops) {
     Expected<json::Value> value = json::parse(text);
     if (!value)
       return value.takeError();
-    const json::Object *op = value->getAsObject();
-    if (!op)
-      continue;
-    double flops = op->getNumber("flops").value_or(0) *
-                   static_cast<double>(integerOf(op, "times", 1));
-    flopsOfStage[integerOf(op, "stage")] += flops;
-    if (stringOf(op, "phase") == "recompute")
-      recomputedFlops += flops;
-    // Owners run much the same programs, so only one is shown.
-    bool isShown = !owners || integerOf(op, "stage") == owners->busiest;
-    if (isCollective(stringOf(op, "op")) && isShown)
-      readCollective(*op);
+    if (const json::Object *op = value->getAsObject())
+      readOp(*op, work);
   }
-  int64_t stages = pipeline ? pipeline->stages.size()
-                   : owners ? owners->owners.size()
-                            : 1;
-  for (auto [stage, flops] : flopsOfStage) {
-    flopsOfRank = std::max(flopsOfRank, flops);
-    flopsOfAll += flops * static_cast<double>(ranks / stages);
+  for (CollectiveGroup &group : collectives) {
+    for (const auto &[stage, windows] : group.windows) {
+      Work inside = work[stage].inside(windows);
+      group.beside.ops = std::max(group.beside.ops, inside.ops);
+      group.beside.flops = std::max(group.beside.flops, inside.flops);
+    }
+    group.windows.clear();
   }
   return Error::success();
 }
@@ -226,19 +254,16 @@ bool Report::read(StringRef metadata) {
 std::string CollectiveGroup::where() const {
   if (layers.empty())
     return place.empty() ? "-" : place;
-  std::string range = "h." + std::to_string(*layers.begin());
+  std::string range = std::to_string(*layers.begin());
   if (layers.size() > 1)
     range += "-" + std::to_string(*layers.rbegin());
-  return range + "." + place;
+  size_t mark = place.find('#');
+  return mark == std::string::npos ? place
+                                   : std::string(place).replace(mark, 1, range);
 }
 
-std::string CollectiveGroup::overlap() const {
-  if (asyncCalls == 0)
-    return "-";
-  std::string text =
-      formatv("{0} ops, {1} flops", besideOps, countText(besideFlops));
-  return asyncCalls == calls ? text
-                             : formatv("{0} calls: {1}", asyncCalls, text);
+size_t Report::busiest() const {
+  return llvm::max_element(flops) - flops.begin();
 }
 
 std::string Report::headline() const {
@@ -250,23 +275,29 @@ std::string Report::headline() const {
       .str();
 }
 
-std::string Report::collectivesText() const {
+std::string Report::collectivesText(size_t width) const {
   if (collectives.empty())
     return "communication: none\n";
   Table table({"where", "phase", "axis", "collective", "calls", "bytes of one",
-               "bytes per step", "computed beside", "reason"});
+               "bytes/step", "async", "ops beside", "flops beside", "reason"});
+  table.mayWrap("where", 22);
+  table.mayLeaveOut({"reason", "ops beside", "bytes of one", "async",
+                     "flops beside"});
   int64_t total = 0;
   for (const CollectiveGroup &group : collectives) {
+    bool isAsync = group.asyncCalls > 0;
     table.add({group.where(), group.phase.empty() ? "-" : group.phase,
                group.axes, group.kind, std::to_string(group.calls),
                std::to_string(group.bytesOfCall),
-               std::to_string(group.bytesOfStep()), group.overlap(),
-               group.reason});
+               std::to_string(group.bytesOfStep()),
+               isAsync ? std::to_string(group.asyncCalls) : "-",
+               isAsync ? std::to_string(group.beside.ops) : "-",
+               isAsync ? countText(group.beside.flops) : "-", group.reason});
     total += group.bytesOfStep();
   }
   return formatv("communication per step and {0}: {1} in buffers\n{2}",
                  pipeline ? "a rank of each stage" : "rank", bytesText(total),
-                 table.str())
+                 table.str(width))
       .str();
 }
 
@@ -282,45 +313,91 @@ std::string Report::causalWorkText() const {
   return text;
 }
 
-std::string Report::text() const {
-  std::string text;
-  raw_string_ostream out(text);
-  if (signer && !signer->empty())
-    out << "signed by: key " << *signer << "\n";
-  out << "model: " << family << ", " << layers << " layers, vocabulary "
-      << vocabulary << "\n";
-  out << "step: " << batch << " sequences of " << sequence << " tokens"
-      << (target ? " and targets of " + std::to_string(target) : "") << " in "
-      << microBatches << " micro-batch" << (microBatches == 1 ? "" : "es")
-      << "\n";
-  out << "mesh: " << (mesh.empty() ? "serial" : mesh) << ", " << ranks
-      << " rank" << (ranks == 1 ? "" : "s") << " on " << device << " ("
-      << processor << "), " << precision << "\n";
-  out << "parameters: " << parameters << " (" << parametersOfRank
-      << " on each rank)\n";
-  if (flopsOfRank > 0)
-    out << "flops per step: " << countText(flopsOfRank) << " on each rank, "
-        << countText(flopsOfAll) << " over all ranks\n";
+/// "1.2 M on each rank", or of which ranks it is if others have less.
+std::string Report::ofRank(const std::string &most, size_t program,
+                           bool isAlike) const {
+  if (isAlike)
+    return most + " on each rank";
+  return formatv("at most {0} on a rank, {1} {2}", most,
+                 pipeline ? "of stage" : "number", program)
+      .str();
+}
+
+static bool areAlike(const std::vector<double> &numbers) {
+  return llvm::all_equal(numbers);
+}
+
+std::string Report::flopsText() const {
+  double most = flops[busiest()], again = recomputed[busiest()];
+  if (most <= 0)
+    return "";
+  double all = 0;
+  for (double each : flops)
+    all += each * static_cast<double>(ranks / programs());
+  std::string text = "flops per step: " +
+                     ofRank(countText(most), busiest(), areAlike(flops)) + "; " +
+                     countText(all) + " over all ranks\n";
   if (!recompute.empty())
-    out << "recomputed in backward: " << recompute << ", "
-        << countText(recomputedFlops)
-        << formatv(" of these flops ({0:f1} %)\n",
-                   100 * recomputedFlops / std::max(flopsOfRank, 1.0));
-  if (causalWork.size() > 1)
-    out << "causal attention of the ranks of a sequence: " << causalWorkText()
-        << "\n";
-  out << "memory per rank: " << arenaBytes << " bytes ("
-      << bytesText(arenaBytes) << ")\n";
+    text += formatv("recomputed in backward: {0}, {1} of these flops ({2:f1} "
+                    "%)\n",
+                    recompute, countText(again), 100 * again / most)
+                .str();
+  return text;
+}
+
+std::string Report::parametersText() const {
+  std::vector<double> counts;
+  if (pipeline)
+    for (const PipelineReport::Stage &stage : pipeline->stages)
+      counts.push_back(static_cast<double>(stage.parameters));
+  size_t most = counts.empty() ? 0 : llvm::max_element(counts) - counts.begin();
+  return ofRank(std::to_string(parametersOfRank), most, areAlike(counts));
+}
+
+std::string Report::memoryText(size_t width) const {
+  std::vector<double> bytes;
+  if (pipeline)
+    for (const PipelineReport::Stage &stage : pipeline->stages)
+      bytes.push_back(static_cast<double>(stage.arenaBytes));
+  std::string text = formatv("memory per rank: {0} bytes ({1})", arenaBytes,
+                             bytesText(arenaBytes));
+  if (!areAlike(bytes))
+    text += formatv(" in stage {0}, the most",
+                    llvm::max_element(bytes) - bytes.begin());
+  text += "\n";
   Table table({"kind", "bytes", ""});
   for (const auto &[kind, bytes] : memory)
     table.add({kind, std::to_string(bytes), bytesText(bytes)});
-  if (!table.empty())
-    out << table.str();
+  return text + (table.empty() ? "" : table.str(width));
+}
+
+std::string Report::text(size_t width) const {
+  std::string text;
+  raw_string_ostream out(text);
+  auto line = [&](const std::string &words) {
+    out << wrapText(words, width, 2) << "\n";
+  };
+  if (signer && !signer->empty())
+    line("signed by: key " + *signer);
+  line(formatv("model: {0}, {1} layers, vocabulary {2}", family, layers,
+               vocabulary));
+  line(formatv("step: {0} sequences of {1} tokens{2} in {3} micro-batch{4}",
+               batch, sequence,
+               target ? " and targets of " + std::to_string(target) : "",
+               microBatches, microBatches == 1 ? "" : "es"));
+  line(formatv("mesh: {0}, {1} rank{2} on {3} ({4}), {5}",
+               mesh.empty() ? "serial" : mesh, ranks, ranks == 1 ? "" : "s",
+               device, processor, precision));
+  line(formatv("parameters: {0} ({1})", parameters, parametersText()));
+  out << flopsText();
+  if (causalWork.size() > 1)
+    line("causal attention of the ranks of a sequence: " + causalWorkText());
+  out << memoryText(width);
   if (pipeline)
-    out << pipeline->text();
+    out << pipeline->text(width);
   if (owners)
-    out << owners->text();
-  out << collectivesText();
+    out << owners->text(width);
+  out << collectivesText(width);
   return text;
 }
 
@@ -340,8 +417,8 @@ json::Value Report::json() const {
                      {"calls", g.calls},
                      {"bytes_of_call", g.bytesOfCall},
                      {"async_calls", g.asyncCalls},
-                     {"ops_beside", g.besideOps},
-                     {"flops_beside", g.besideFlops},
+                     {"ops_beside", g.beside.ops},
+                     {"flops_beside", g.beside.flops},
                      {"bytes_of_step", g.bytesOfStep()}});
   json::Object all{
       {"model", json::Object{{"family", family},
@@ -357,10 +434,10 @@ json::Value Report::json() const {
        json::Object{{"device", device}, {processorKey(device), processor}}},
       {"parameters", parameters},
       {"parameters_of_rank", parametersOfRank},
-      {"flops_of_rank", flopsOfRank},
+      {"flops_of_rank", flops[busiest()]},
       {"causal_work", json::Array(causalWork)},
       {"recompute",
-       json::Object{{"mode", recompute}, {"flops_of_rank", recomputedFlops}}},
+       json::Object{{"mode", recompute}, {"flops_of_rank", recomputed[busiest()]}}},
       {"memory",
        json::Object{{"bytes", arenaBytes}, {"by_kind", std::move(kinds)}}},
       {"collectives", std::move(groups)}};

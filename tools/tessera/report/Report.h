@@ -8,8 +8,10 @@
 
 #include "tools/tessera/report/OwnersReport.h"
 #include "tools/tessera/report/PipelineReport.h"
+#include "tools/tessera/report/Windows.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/JSON.h"
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,18 +20,18 @@ namespace tessera {
 
 /// Equal collectives of equal layers.
 struct CollectiveGroup {
+  /// `place` has a "#" for the number of the layer: "h.#.mlp".
   std::string kind, axes, place, phase, reason;
   std::set<int64_t> layers; ///< Empty: not in a layer.
   int64_t calls = 0;        ///< Per optimizer step, all layers.
   int64_t bytesOfCall = 0;  ///< The buffer, on each rank.
-  /// Asynchronous calls, and what is computed beside all of them.
-  int64_t asyncCalls = 0, besideOps = 0;
-  double besideFlops = 0;
+  int64_t asyncCalls = 0;   ///< That are started early and waited for late.
+  std::map<int64_t, std::vector<Window>> windows; ///< Of these, by stage.
+  /// What a rank computes beside them; with stages, that of the busiest.
+  Work beside;
   int64_t bytesOfStep() const { return calls * bytesOfCall; }
   /// "h.0-5.mlp".
   std::string where() const;
-  /// "6 ops, 1.2 G flops beside"; "-" if every call blocks.
-  std::string overlap() const;
 };
 
 struct Report {
@@ -37,7 +39,8 @@ struct Report {
   bool read(llvm::StringRef metadata);
   /// "gpt2, dp=2,tp=2 (4 ranks), 4.8 M parameters, 61.2 MiB per rank".
   std::string headline() const;
-  std::string text() const;
+  /// In lines of `width` characters, as far as names allow.
+  std::string text(size_t width) const;
   llvm::json::Value json() const;
 
   std::string family, mesh, precision, device, processor;
@@ -47,28 +50,36 @@ struct Report {
   int64_t parameters = 0, parametersOfRank = 0;
   /// Parts of causal attention, by slice of a sequence that ranks share.
   std::vector<double> causalWork;
-  double flopsOfRank = 0;     ///< Per optimizer step; 0: not recorded. Of the
-                              ///< busiest stage.
-  double flopsOfAll = 0;      ///< All ranks.
-  double recomputedFlops = 0; ///< Of these, forward work done again.
+  /// Flops per optimizer step of a rank, by program (of a stage, or of an
+  /// owner), and of these forward work done again.
+  std::vector<double> flops, recomputed;
   std::string recompute;      ///< "selective", "full, first 3 layers".
   int64_t arenaBytes = 0;
   llvm::SmallVector<std::pair<std::string, int64_t>> memory;
-  llvm::SmallVector<CollectiveGroup> collectives;
+  std::vector<CollectiveGroup> collectives;
   std::optional<PipelineReport> pipeline; ///< Where there are stages.
   std::optional<OwnersReport> owners;     ///< Where ranks own parameters.
   /// Of a .tsr file: the fingerprint of the key that signed it, "": none.
   std::optional<std::string> signer;
 
+  int64_t programs() const { return static_cast<int64_t>(flops.size()); }
+  size_t busiest() const; ///< The program with most flops.
+
 private:
   void readModel(const llvm::json::Object &root);
   void readTensors(const llvm::json::Object &root);
   void readArena(const llvm::json::Object &root);
-  void readCollective(const llvm::json::Object &op);
+  void readCollective(const llvm::json::Object &op, Window window);
+  void readOp(const llvm::json::Object &op, std::vector<ProgramWork> &work);
   llvm::Error readOps(llvm::ArrayRef<llvm::StringRef> ops);
   void readCausalWork(const llvm::json::Object &root);
+  std::string ofRank(const std::string &most, size_t program,
+                     bool isAlike) const;
+  std::string parametersText() const;
+  std::string flopsText() const;
   std::string causalWorkText() const;
-  std::string collectivesText() const;
+  std::string memoryText(size_t width) const;
+  std::string collectivesText(size_t width) const;
 };
 
 } // namespace tessera

@@ -1,9 +1,13 @@
 //===- Table.cpp - aligned columns of text --------------------------------===//
 
 #include "tools/tessera/report/Table.h"
+#include "tools/tessera/options/TextWrap.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <optional>
 
 using namespace tessera;
 
@@ -11,24 +15,97 @@ static bool isNumber(const std::string &cell) {
   return !cell.empty() && cell[0] >= '0' && cell[0] <= '9';
 }
 
-std::string Table::str() const {
+static constexpr size_t kGap = 2;
+
+std::vector<size_t> Table::widthsOf() const {
   std::vector<size_t> widths(rows.front().size());
-  for (const auto &row : rows)
+  for (const Cells &row : rows)
     for (size_t k = 0; k < row.size(); ++k)
       widths[k] = std::max(widths[k], row[k].size());
-  std::string text;
-  for (size_t r = 0; r < rows.size(); ++r) {
-    std::string line;
-    for (size_t k = 0; k < rows[r].size(); ++k) {
-      const std::string &cell = rows[r][k];
-      std::string space(widths[k] - cell.size(), ' ');
-      // A heading stands like the numbers below it.
-      bool right = isNumber(r || rows.size() == 1 ? cell : rows[1][k]);
-      line += "  " + (right ? space + cell : cell + space);
+  return widths;
+}
+
+std::vector<size_t> Table::columnsFor(size_t width,
+                                      std::vector<size_t> &widths) const {
+  const Cells &titles = rows.front();
+  std::vector<size_t> columns(titles.size());
+  std::iota(columns.begin(), columns.end(), 0);
+  auto next = optional.begin();
+  while (true) {
+    size_t needed = 0;
+    std::optional<size_t> wraps;
+    for (size_t column : columns) {
+      needed += kGap + widths[column];
+      if (titles[column] == wrapping)
+        wraps = column;
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
+    if (needed <= width)
+      return columns;
+    size_t excess = needed - width;
+    bool fits = wraps && widths[*wraps] >= least + excess;
+    if (fits)
+      widths[*wraps] -= excess;
+    else if (wraps && next == optional.end())
+      widths[*wraps] = std::min(widths[*wraps], least);
+    if (fits || next == optional.end())
+      return columns;
+    size_t column = std::find(titles.begin(), titles.end(), *next++) -
+                    titles.begin();
+    columns.erase(std::remove(columns.begin(), columns.end(), column),
+                  columns.end());
   }
+}
+
+std::vector<std::string> Table::leftOut(size_t width) const {
+  std::vector<size_t> widths = widthsOf();
+  std::vector<size_t> columns = columnsFor(width, widths);
+  std::vector<std::string> titles;
+  for (size_t k = 0; k < rows.front().size(); ++k)
+    if (std::find(columns.begin(), columns.end(), k) == columns.end())
+      titles.push_back(rows.front()[k]);
+  return titles;
+}
+
+/// One row, in as many lines as the cell that wraps has.
+std::string Table::line(const Cells &cells, const std::vector<size_t> &columns,
+                        const std::vector<size_t> &widths, size_t row) const {
+  std::vector<std::string> lines(1);
+  for (size_t column : columns) {
+    std::vector<std::string> parts =
+        wrapLines(cells[column], std::max<size_t>(widths[column], 1));
+    // A heading stands like the numbers below it.
+    const Cells &sample = row || rows.size() == 1 ? cells : rows[1];
+    bool right = isNumber(sample[column]);
+    size_t before = lines.front().size();
+    lines.resize(std::max(lines.size(), parts.size()));
+    for (size_t k = 0; k < lines.size(); ++k) {
+      std::string part = k < parts.size() ? parts[k] : "";
+      std::string space(widths[column] - part.size(), ' ');
+      lines[k].resize(before + kGap, ' ');
+      lines[k] += right ? space + part : part + space;
+    }
+  }
+  std::string text;
+  for (std::string &each : lines) {
+    each.erase(each.find_last_not_of(' ') + 1);
+    text += each + "\n";
+  }
+  return text;
+}
+
+std::string Table::str(size_t width) const {
+  std::vector<size_t> widths = widthsOf();
+  std::vector<size_t> columns = columnsFor(width, widths);
+  std::string text;
+  for (size_t row = 0; row < rows.size(); ++row)
+    text += line(rows[row], columns, widths, row);
+  std::string titles;
+  for (const std::string &title : leftOut(width))
+    titles += (titles.empty() ? "" : ", ") + title;
+  if (!titles.empty())
+    text += "  (" +
+            wrapBlock("without " + titles + ": --wide shows all)", width, 3) +
+            "\n";
   return text;
 }
 
