@@ -216,7 +216,7 @@ LogicalResult SplitStagesPass::orderEvents() {
 /// The schedule as docs/Artifact.md describes it.
 std::string SplitStagesPass::describe() {
   const Shape &shape = staged.schedule.shape;
-  json::Array chunks, orders;
+  json::Array chunks;
   for (int64_t chunk = 0; chunk < shape.chunks(); ++chunk) {
     StringRef first, last;
     double flops = 0;
@@ -232,20 +232,13 @@ std::string SplitStagesPass::describe() {
                                   {"last", last},
                                   {"forward_flops", flops}});
   }
-  for (const std::vector<Task> &tasks : staged.schedule.stages) {
-    json::Array order;
-    for (const Task &task : tasks)
-      order.push_back(task.str());
-    orders.push_back(std::move(order));
-  }
   json::Object pipeline{{"axis", kPipelineAxis},
                         {"schedule", nameOf(staged.schedule.kind)},
                         {"stages", shape.stages},
                         {"virtual_stages", shape.virtualStages},
                         {"micro_batches", shape.microBatches},
                         {"bubble", simulation.bubble},
-                        {"chunks", std::move(chunks)},
-                        {"order", std::move(orders)}};
+                        {"chunks", std::move(chunks)}};
   return llvm::formatv("{0}", json::Value(std::move(pipeline)));
 }
 

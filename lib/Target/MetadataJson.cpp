@@ -5,7 +5,7 @@
 #include "mlir/IR/Threading.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
-#include "tessera/Dialect/RT/RT.h"
+#include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Target/ArtifactLimits.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
@@ -38,7 +38,8 @@ private:
   bool isPipeline() const {
     return steps[0]->hasAttr(rt::RTDialect::kStageAttr);
   }
-  void addOptions(json::Object &metadata);
+  LogicalResult addOptions(json::Object &metadata);
+  LogicalResult addTasks(json::Object &pipeline);
   LogicalResult addArena(json::Object &metadata);
   std::vector<ProgramReport> reportSteps();
   void addReports(json::Object &metadata);
@@ -237,7 +238,51 @@ json::Array meshJson(dist::MeshAttr mesh) {
   return axes;
 }
 
-void MetadataBuilder::addOptions(json::Object &metadata) {
+/// Tasks by the calls that they make, counted in their program, and which of
+/// them runs for which micro-batch.
+LogicalResult MetadataBuilder::addTasks(json::Object &pipeline) {
+  json::Array tasks, orders;
+  for (func::FuncOp each : steps) {
+    FailureOr<std::optional<rt::TaskOrder>> found = rt::TaskOrder::of(each);
+    if (failed(found))
+      return failure();
+    if (!*found)
+      return success();
+    int64_t calls = 0;
+    std::vector<std::pair<int64_t, int64_t>> ranges((*found)->parts().size());
+    each.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      int64_t part = (*found)->partOf(op);
+      if (!isa<rt::RuntimeCallOpInterface>(op))
+        return;
+      if (part >= 0) {
+        auto &[begin, end] = ranges[part];
+        begin = end ? begin : calls;
+        end = calls + 1;
+      }
+      ++calls;
+    });
+    json::Array own, order;
+    for (size_t part = 1; part < ranges.size(); ++part)
+      if (ranges[part].second == 0) // it makes no calls
+        ranges[part].first = ranges[part].second = ranges[part - 1].second;
+    for (auto [part, range] : llvm::zip((*found)->parts(), ranges))
+      own.push_back(json::Object{{"name", rt::TaskOp(part.begin).getName()},
+                                 {"begin", range.first},
+                                 {"end", range.second},
+                                 {"last", !part.inLoop}});
+    for (rt::TaskOrder::Entry entry : (*found)->entries()) {
+      order.push_back(entry.part);
+      order.push_back(entry.microBatch);
+    }
+    tasks.push_back(std::move(own));
+    orders.push_back(std::move(order));
+  }
+  pipeline["tasks"] = std::move(tasks);
+  pipeline["order"] = std::move(orders);
+  return success();
+}
+
+LogicalResult MetadataBuilder::addOptions(json::Object &metadata) {
   if (auto options = module->getAttrOfType<DictionaryAttr>(kOptionsAttr))
     for (NamedAttribute entry : options)
       metadata[entry.getName().getValue()] = toJson(entry.getValue());
@@ -247,15 +292,20 @@ void MetadataBuilder::addOptions(json::Object &metadata) {
   auto pipeline =
       module->getAttrOfType<StringAttr>(rt::RTDialect::kPipelineAttr);
   if (!pipeline)
-    return;
+    return success();
   llvm::Expected<json::Value> parsed = json::parse(pipeline.getValue());
-  if (!parsed)
-    return llvm::consumeError(parsed.takeError());
+  if (!parsed || !parsed->getAsObject()) {
+    llvm::consumeError(parsed.takeError());
+    return module.emitError() << "has a '" << rt::RTDialect::kPipelineAttr
+                              << "' that is no JSON object";
+  }
   metadata["pipeline"] = std::move(*parsed);
   auto messages =
       module->getAttrOfType<IntegerAttr>(rt::RTDialect::kMessagesAttr);
+  json::Object &described = *metadata.getObject("pipeline");
   if (messages)
-    (*metadata.getObject("pipeline"))["messages"] = messages.getInt();
+    described["messages"] = messages.getInt();
+  return addTasks(described);
 }
 
 /// Writes the arena of the stage that needs most and, with stages, each one's.
@@ -369,8 +419,7 @@ std::string textOf(json::Object metadata, StringRef ops) {
 
 FailureOr<std::string> MetadataBuilder::build() {
   json::Object metadata{{"format", 1}, {"producer", "tessera 0.1.0"}};
-  addOptions(metadata);
-  if (failed(addArena(metadata)))
+  if (failed(addOptions(metadata)) || failed(addArena(metadata)))
     return failure();
   for (func::FuncOp each : steps) {
     step = each;

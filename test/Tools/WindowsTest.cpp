@@ -12,7 +12,7 @@ ProgramWork program(int64_t calls) {
   ProgramWork work;
   double flops = 1;
   for (int64_t call = 0; call < calls; ++call, flops *= 10)
-    work.add({1, flops});
+    work.add({1, flops}, 1);
   return work;
 }
 
@@ -44,6 +44,35 @@ TEST(Windows, MayBeEmptyOrEndBehindTheProgram) {
 
 TEST(Windows, ProgramsMayBeEmpty) {
   EXPECT_EQ(ProgramWork().inside({{0, 1}}).ops, 0);
+}
+
+/// Call 0; task 0 of calls 1 and 2 and task 1 of calls 3 and 4 for
+/// micro-batches 0 and 1, in the order 0 0 1 1; call 5. Call n computes 10^n
+/// flops.
+ProgramWork pipelineStage() {
+  ProgramTasks tasks{{{"F0", {1, 3}}, {"B0", {3, 5}}},
+                     {{0, 0}, {0, 1}, {1, 0}, {1, 1}}};
+  ProgramWork work(tasks);
+  double flops = 1;
+  for (int64_t call = 0; call < 6; ++call, flops *= 10)
+    work.add({1, flops}, call > 0 && call < 5 ? 2 : 1);
+  return work;
+}
+
+TEST(WindowsOfTasks, AreOfOneMicroBatch) {
+  // Twice from call 1 to call 2.
+  EXPECT_EQ(pipelineStage().inside({{1, 2}}).flops, 20);
+  // From call 2 of a micro-batch to its call 3, with the tasks in between:
+  // together call 2, calls 1 and 2 of the second, calls 3 and 4 of the first.
+  Work work = pipelineStage().inside({{2, 3}});
+  EXPECT_EQ(work.flops, 100 + 110 + 11000);
+  EXPECT_EQ(work.ops, 5);
+}
+
+TEST(WindowsOfTasks, MayLeaveTheTasks) {
+  EXPECT_EQ(pipelineStage().inside({{0, 5}}).flops, 1 + 220 + 22000);
+  EXPECT_EQ(pipelineStage().inside({{0, 1}}).flops, 1);
+  EXPECT_EQ(pipelineStage().inside({{5, 6}}).flops, 100000);
 }
 
 } // namespace

@@ -17,11 +17,15 @@ for ops in threads.values():
     for before, after in zip(ops, ops[1:]):
         assert before["ts"] + before["dur"] <= after["ts"] + 0.01, (before, after)
 for rank in range(ranks):
-    started = {e["args"]["op"]: e for e in threads[rank, 0] if e["cat"] in kinds}
+    # An op of a task is started once for each micro-batch.
+    started = {}
+    for event in threads[rank, 0]:
+        if event["cat"] in kinds:
+            started.setdefault(event["args"]["op"], []).append(event["ts"])
     waits = sum(e["cat"] == "wait" for e in threads[rank, 0])
     # Every started call runs once and is waited for.
     assert 0 < waits == len(threads[rank, 1]), (waits, len(threads[rank, 1]))
     for event in threads[rank, 1]:
-        assert event["cat"] in kinds and event["ts"] >= started[event["args"]["op"]]["ts"], event
+        assert event["cat"] in kinds and event["ts"] >= started[event["args"]["op"]].pop(0), event
 beside = {e["cat"] for rank in range(ranks) for e in threads[rank, 1]}
 assert beside == set(kinds), (beside, kinds)

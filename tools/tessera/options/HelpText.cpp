@@ -148,7 +148,8 @@ std::string HelpFormatter::make_help(const CLI::App *app, std::string,
   std::string text = wrapText(app->get_description(), kTerminalWidth, 0) +
                      "\n\n" + usage(*app);
   if (!app->get_footer().empty())
-    text += "Example: " + wrapBlock(app->get_footer(), kTerminalWidth, 9) + "\n";
+    text +=
+        "Example: " + wrapBlock(app->get_footer(), kTerminalWidth, 9) + "\n";
   text += commands(*app);
   std::string positionals;
   for (const CLI::Option *option : app->get_options())
@@ -159,9 +160,10 @@ std::string HelpFormatter::make_help(const CLI::App *app, std::string,
     text += group(*app, title, exampleOf(*app, title));
   text += "\n" + row("-h,--help", "Print this text");
   if (!app->get_parent())
-    text += "\n" + wrapText("'tessera COMMAND --help' tells the options of a "
-                            "command.",
-                            kTerminalWidth, 0) +
+    text += "\n" +
+            wrapText("'tessera COMMAND --help' tells the options of a "
+                     "command.",
+                     kTerminalWidth, 0) +
             "\n";
   return text;
 }
@@ -225,8 +227,8 @@ std::string table(const Section &section) {
   text += isUniform ? "\n|---|---|---|\n" : " commands |\n|---|---|---|---|\n";
   for (const Row &row : section.rows)
     text += "| `" + row.name + "` | " + cell(row.values) + " | " +
-            cell(row.what) + " |" + (isUniform ? "" : " " + row.commands + " |") +
-            "\n";
+            cell(row.what) + " |" +
+            (isUniform ? "" : " " + row.commands + " |") + "\n";
   return text;
 }
 

@@ -12,15 +12,60 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::pipeline;
 
-/// "F2.0": kind, micro-batch, chunk.
-static bool parseTask(StringRef text, Task &task) {
-  auto [number, chunk] = text.drop_front(!text.empty()).split('.');
+/// "F0": kind and chunk. Messages are no tasks of a schedule.
+static std::optional<Task> parseTask(StringRef text) {
   for (TaskKind kind :
-       {TaskKind::Forward, TaskKind::Backward, TaskKind::Weights})
-    if (text.starts_with(taskKindName(kind)))
-      task.kind = kind;
-  return !number.getAsInteger(10, task.microBatch) &&
-         !chunk.getAsInteger(10, task.chunk);
+       {TaskKind::Forward, TaskKind::Backward, TaskKind::Weights}) {
+    Task task{kind, 0, 0};
+    if (StringRef chunk = text; chunk.consume_front(taskKindName(kind)) &&
+                                !chunk.getAsInteger(10, task.chunk))
+      return task;
+  }
+  return std::nullopt;
+}
+
+/// Of one stage; false where it is malformed.
+static bool readTasks(const json::Array &list, const json::Array &order,
+                      ProgramTasks &tasks) {
+  int64_t calls = 0;
+  for (const json::Value &value : list) {
+    const json::Object *task = value.getAsObject();
+    std::optional<StringRef> name =
+        task ? task->getString("name") : std::nullopt;
+    std::optional<int64_t> begin =
+        task ? task->getInteger("begin") : std::nullopt;
+    std::optional<int64_t> end = task ? task->getInteger("end") : std::nullopt;
+    if (!name || !begin || !end || *begin < calls || *end < *begin)
+      return false;
+    tasks.tasks.push_back({name->str(),
+                           {*begin, *end},
+                           task->getBoolean("last").value_or(false)});
+    calls = *end;
+  }
+  for (size_t k = 0; k + 1 < order.size(); k += 2) {
+    std::optional<int64_t> task = order[k].getAsInteger();
+    std::optional<int64_t> microBatch = order[k + 1].getAsInteger();
+    if (!task || !microBatch || *task < 0 ||
+        *task >= static_cast<int64_t>(tasks.tasks.size()))
+      return false;
+    tasks.order.push_back({*task, *microBatch});
+  }
+  return true;
+}
+
+bool PipelineReport::readTasks(const json::Object &pipeline) {
+  const json::Array *lists = pipeline.getArray("tasks");
+  const json::Array *orders = pipeline.getArray("order");
+  if (!lists || !orders || lists->size() != orders->size() ||
+      static_cast<int64_t>(lists->size()) != schedule.shape.stages)
+    return false;
+  for (auto [list, order] : llvm::zip(*lists, *orders)) {
+    tasks.emplace_back();
+    if (!list.getAsArray() || !order.getAsArray() ||
+        !::readTasks(*list.getAsArray(), *order.getAsArray(), tasks.back()))
+      return false;
+  }
+  return true;
 }
 
 bool PipelineReport::readSchedule(const json::Object &pipeline) {
@@ -29,21 +74,18 @@ bool PipelineReport::readSchedule(const json::Object &pipeline) {
   };
   auto kind =
       fromName<ScheduleKind>(pipeline.getString("schedule").value_or("").str());
-  const json::Array *orders = pipeline.getArray("order");
   schedule.shape = {number("stages"), number("virtual_stages"),
                     number("micro_batches")};
-  if (!kind || !orders ||
-      static_cast<int64_t>(orders->size()) != schedule.shape.stages)
+  if (!kind || !readTasks(pipeline))
     return false;
   schedule.kind = *kind;
-  for (const json::Value &order : *orders) {
+  for (const ProgramTasks &each : tasks) {
     schedule.stages.emplace_back();
-    for (const json::Value &text : *order.getAsArray()) {
-      Task task;
-      if (!parseTask(text.getAsString().value_or(""), task))
-        return false;
-      schedule.stages.back().push_back(task);
-    }
+    for (ProgramTasks::Entry entry : each.order)
+      if (std::optional<Task> task = parseTask(each.tasks[entry.task].name)) {
+        task->microBatch = entry.microBatch;
+        schedule.stages.back().push_back(*task);
+      }
   }
   return true;
 }

@@ -6,6 +6,7 @@
 #define TESSERA_TOOLS_TESSERA_REPORT_PIPELINEREPORT_H
 
 #include "tessera/Schedule/Simulation.h"
+#include "tools/tessera/report/Windows.h"
 #include "llvm/Support/JSON.h"
 
 namespace tessera {
@@ -29,9 +30,11 @@ struct PipelineReport {
   pipeline::Simulation alike;   ///< All chunks take the same time.
   pipeline::Simulation byFlops; ///< A chunk's time is its flops.
   std::vector<Stage> stages;
+  std::vector<ProgramTasks> tasks; ///< By stage.
 
 private:
   bool readSchedule(const llvm::json::Object &pipeline);
+  bool readTasks(const llvm::json::Object &pipeline);
   void readStages(const llvm::json::Object &root);
 };
 

@@ -175,7 +175,8 @@ void Report::readOp(const json::Object &op, std::vector<ProgramWork> &work) {
     return;
   std::string name = stringOf(&op, "op");
   int64_t times = integerOf(&op, "times", 1);
-  double count = op.getNumber("flops").value_or(0) * static_cast<double>(times);
+  double once = op.getNumber("flops").value_or(0);
+  double count = once * static_cast<double>(times);
   flops[stage] += count;
   if (stringOf(&op, "phase") == "recompute")
     recomputed[stage] += count;
@@ -185,7 +186,7 @@ void Report::readOp(const json::Object &op, std::vector<ProgramWork> &work) {
   if (isCollective(name) && isShown)
     readCollective(op, window);
   bool computes = !isCollective(name) && name != "wait";
-  work[stage].add(computes ? Work{times, count} : Work());
+  work[stage].add(computes ? Work{1, once} : Work(), times);
 }
 
 Error Report::readOps(ArrayRef<StringRef> ops) {
@@ -194,7 +195,9 @@ Error Report::readOps(ArrayRef<StringRef> ops) {
                           : 1;
   flops.assign(count, 0);
   recomputed.assign(count, 0);
-  std::vector<ProgramWork> work(count);
+  std::vector<ProgramWork> work;
+  for (size_t stage = 0; stage < count; ++stage)
+    work.emplace_back(pipeline ? pipeline->tasks[stage] : ProgramTasks());
   for (StringRef text : ops) {
     Expected<json::Value> value = json::parse(text);
     if (!value)
@@ -281,8 +284,8 @@ std::string Report::collectivesText(size_t width) const {
   Table table({"where", "phase", "axis", "collective", "calls", "bytes of one",
                "bytes/step", "async", "ops beside", "flops beside", "reason"});
   table.mayWrap("where", 22);
-  table.mayLeaveOut({"reason", "ops beside", "bytes of one", "async",
-                     "flops beside"});
+  table.mayLeaveOut(
+      {"reason", "ops beside", "bytes of one", "async", "flops beside"});
   int64_t total = 0;
   for (const CollectiveGroup &group : collectives) {
     bool isAsync = group.asyncCalls > 0;
@@ -334,9 +337,9 @@ std::string Report::flopsText() const {
   double all = 0;
   for (double each : flops)
     all += each * static_cast<double>(ranks / programs());
-  std::string text = "flops per step: " +
-                     ofRank(countText(most), busiest(), areAlike(flops)) + "; " +
-                     countText(all) + " over all ranks\n";
+  std::string text =
+      "flops per step: " + ofRank(countText(most), busiest(), areAlike(flops)) +
+      "; " + countText(all) + " over all ranks\n";
   if (!recompute.empty())
     text += formatv("recomputed in backward: {0}, {1} of these flops ({2:f1} "
                     "%)\n",
@@ -436,8 +439,8 @@ json::Value Report::json() const {
       {"parameters_of_rank", parametersOfRank},
       {"flops_of_rank", flops[busiest()]},
       {"causal_work", json::Array(causalWork)},
-      {"recompute",
-       json::Object{{"mode", recompute}, {"flops_of_rank", recomputed[busiest()]}}},
+      {"recompute", json::Object{{"mode", recompute},
+                                 {"flops_of_rank", recomputed[busiest()]}}},
       {"memory",
        json::Object{{"bytes", arenaBytes}, {"by_kind", std::move(kinds)}}},
       {"collectives", std::move(groups)}};

@@ -53,7 +53,7 @@ struct Report {
   /// Flops per optimizer step of a rank, by program (of a stage, or of an
   /// owner), and of these forward work done again.
   std::vector<double> flops, recomputed;
-  std::string recompute;      ///< "selective", "full, first 3 layers".
+  std::string recompute; ///< "selective", "full, first 3 layers".
   int64_t arenaBytes = 0;
   llvm::SmallVector<std::pair<std::string, int64_t>> memory;
   std::vector<CollectiveGroup> collectives;

@@ -49,8 +49,8 @@ std::vector<size_t> Table::columnsFor(size_t width,
       widths[*wraps] = std::min(widths[*wraps], least);
     if (fits || next == optional.end())
       return columns;
-    size_t column = std::find(titles.begin(), titles.end(), *next++) -
-                    titles.begin();
+    size_t column =
+        std::find(titles.begin(), titles.end(), *next++) - titles.begin();
     columns.erase(std::remove(columns.begin(), columns.end(), column),
                   columns.end());
   }

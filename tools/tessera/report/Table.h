@@ -37,7 +37,8 @@ private:
   using Cells = std::vector<std::string>;
   std::vector<size_t> widthsOf() const;
   /// Numbers of columns that fit, and what is left for the one that wraps.
-  std::vector<size_t> columnsFor(size_t width, std::vector<size_t> &widths) const;
+  std::vector<size_t> columnsFor(size_t width,
+                                 std::vector<size_t> &widths) const;
   std::string line(const Cells &cells, const std::vector<size_t> &columns,
                    const std::vector<size_t> &widths, size_t row) const;
 

@@ -7,6 +7,7 @@
 #define TESSERA_TOOLS_TESSERA_REPORT_WINDOWS_H
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tessera {
@@ -22,16 +23,45 @@ struct Window {
   int64_t begin = 0, end = 0;
 };
 
+/// The tasks of a pipeline stage and the order in which they run, as the
+/// metadata has them (docs/Artifact.md). Of no other program.
+struct ProgramTasks {
+  struct Task {
+    std::string name;
+    Window calls;
+    bool isLast = false; ///< Of the last micro-batch alone.
+  };
+  struct Entry {
+    int64_t task = 0, microBatch = 0;
+  };
+  std::vector<Task> tasks; ///< In order of calls.
+  std::vector<Entry> order;
+};
+
 /// The work of a program's calls, in their order.
 class ProgramWork {
 public:
-  /// Of the next call; nothing for one that communicates.
-  void add(const Work &work);
-  /// In any of the windows.
-  Work inside(std::vector<Window> windows) const;
+  explicit ProgramWork(ProgramTasks tasks = {});
+
+  /// Of the next call, which runs so many times; nothing for one that
+  /// communicates.
+  void add(const Work &once, int64_t times);
+  /// In any of the windows, by numbers of calls, however often they run.
+  Work inside(const std::vector<Window> &windows) const;
   int64_t calls() const { return static_cast<int64_t>(sums.size()) - 1; }
 
 private:
+  /// Calls that run one after the other from a time on, in calls.
+  struct Run {
+    Window calls;
+    int64_t begin = 0;
+  };
+  std::vector<Run> timeline() const;
+  std::vector<Window> windowsInTime(const std::vector<Run> &runs,
+                                    const std::vector<Window> &windows) const;
+  int64_t taskOf(int64_t call) const;
+
+  ProgramTasks tasks;
   std::vector<Work> sums = std::vector<Work>(1); ///< Of the first n calls.
 };
 
