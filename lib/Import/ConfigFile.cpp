@@ -26,6 +26,10 @@ InFlightDiagnostic ConfigFile::error(StringRef key) const {
   return emitError(at(key));
 }
 
+InFlightDiagnostic ConfigFile::error() const {
+  return emitError(UnknownLoc::get(context));
+}
+
 const llvm::json::Value *ConfigFile::find(StringRef key) const {
   const llvm::json::Value *value = root.get(key);
   return value && value->kind() != llvm::json::Value::Null ? value : nullptr;

@@ -23,6 +23,9 @@ public:
 
   mlir::Location at(llvm::StringRef key) const;
   mlir::InFlightDiagnostic error(llvm::StringRef key) const;
+  /// Of what is asked for beside the file.
+  mlir::InFlightDiagnostic error() const;
+  mlir::MLIRContext *getContext() const { return context; }
   const llvm::json::Object &object() const { return root; }
   /// Null where the key is absent or null.
   const llvm::json::Value *find(llvm::StringRef key) const;

@@ -12,11 +12,11 @@
 
 namespace tessera {
 
-/// The longest sequence of a model, and the key that says so; errors are at
-/// `model_type` in a file without it.
+/// The longest sequence of a model, and the key that says so.
 struct Longest {
   llvm::StringRef key;
   int64_t positions;
+  int64_t usual = 0; ///< The length of its config, if longer ones fit too.
 };
 
 /// The sizes that the options choose for a model; an error where they do not

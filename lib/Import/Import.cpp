@@ -1,6 +1,7 @@
 //===- Import.cpp - model descriptions to nn modules ----------------------===//
 
 #include "tessera/Import/Import.h"
+#include "lib/Import/ConfigKeys.h"
 #include "lib/Import/Family.h"
 #include "lib/Import/Widen.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -12,37 +13,77 @@
 using namespace mlir;
 using namespace tessera;
 
-static constexpr int64_t kDefaultBatch = 8;
-
 //===----------------------------------------------------------------------===//
 // config.json
 //===----------------------------------------------------------------------===//
+
+/// The first multiple that is not below `least`.
+static int64_t multipleFrom(int64_t least, int64_t factor) {
+  return static_cast<int64_t>(llvm::alignTo(least, factor));
+}
+
+/// Names the batches next to the one given that fill all micro-batches and the
+/// ranks that split them.
+static InFlightDiagnostic
+refuseBatch(const ConfigFile &file, const ProgramSizes &sizes, int64_t parts) {
+  int64_t below = sizes.batch / parts * parts;
+  InFlightDiagnostic error = file.error();
+  error << "a batch of " << sizes.batch << " sequences cannot be cut into "
+        << sizes.microBatches << " equal micro-batches";
+  if (parts != sizes.microBatches)
+    error << " on " << parts / sizes.microBatches << " ranks of dp and ep";
+  error << "; use --batch ";
+  if (below > 0)
+    error << below << " or ";
+  error << static_cast<uint64_t>(below) + static_cast<uint64_t>(parts);
+  return error;
+}
+
+/// Says what is chosen and may surprise.
+static void explain(const ConfigFile &file, const ProgramSizes &sizes,
+                    const SizeOptions &wanted, int64_t own, int64_t parts) {
+  Location nowhere = UnknownLoc::get(file.getContext());
+  if (!wanted.sequence && sizes.sequence < own)
+    emitRemark(nowhere) << "sequences have " << sizes.sequence
+                        << " tokens, though the model's own length is " << own
+                        << "; --seq-length sets another";
+  if (!wanted.batch && sizes.batch != kLeastBatch)
+    emitRemark(nowhere) << "a step has " << sizes.batch
+                        << " sequences, the first multiple of " << parts
+                        << " (micro-batches x dp x ep) from " << kLeastBatch
+                        << " on; --batch sets another number";
+}
 
 FailureOr<ProgramSizes> tessera::chooseSizes(const ConfigFile &file,
                                              Longest longest,
                                              const ImportOptions &options) {
   ProgramSizes sizes;
   const SizeOptions &wanted = options.sizes;
-  sizes.sequence = wanted.sequence ? wanted.sequence : longest.positions;
-  sizes.batch = wanted.batch ? wanted.batch : kDefaultBatch;
+  const int64_t own = longest.usual ? longest.usual : longest.positions;
+  sizes.sequence =
+      wanted.sequence ? wanted.sequence : std::min(own, kLongestDefault);
   sizes.microBatches = wanted.microBatches ? wanted.microBatches : 1;
-  if (!file.find(longest.key))
-    longest.key = "model_type";
-  Builder builder(file.at(longest.key).getContext());
+  if (sizes.microBatches > kMaximalSize)
+    return file.error() << sizes.microBatches << " micro-batches are more than "
+                        << kMaximalSize << ", the most that a step has";
+  const int64_t parts = sizes.microBatches * options.batchRanks;
+  sizes.batch = wanted.batch ? wanted.batch : multipleFrom(kLeastBatch, parts);
+  Builder builder(file.getContext());
   sizes.elementType = builder.getF32Type();
   if (options.precision == Precision::F64)
     sizes.elementType = builder.getF64Type();
   if (sizes.sequence < 1 || sizes.sequence > longest.positions)
-    return file.error(longest.key)
-           << "a sequence of " << sizes.sequence << " tokens does not fit '"
-           << longest.key << "' = " << longest.positions
-           << "; use a sequence length from 1 to " << longest.positions;
+    return (file.find(longest.key) ? file.error(longest.key) : file.error())
+           << "a sequence of " << sizes.sequence << " tokens does not fit "
+           << (longest.usual ? "the largest size"
+                             : "'" + longest.key.str() + "'")
+           << " = " << longest.positions << "; use a sequence length from 1 to "
+           << longest.positions;
   if (sizes.batch < 1 || sizes.microBatches < 1 ||
       sizes.batch % sizes.microBatches)
-    return file.error("model_type")
-           << "a batch of " << sizes.batch << " sequences cannot be cut into "
-           << sizes.microBatches
-           << " equal micro-batches; use a batch that is a multiple";
+    return refuseBatch(file, sizes, parts);
+  if (options.explains)
+    explain(file, sizes, wanted, own, parts);
   return sizes;
 }
 

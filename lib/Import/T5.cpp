@@ -209,21 +209,17 @@ Imported tessera::importT5(const ConfigFile &file,
   FailureOr<T5Config> config = readT5(file);
   if (failed(config))
     return failure();
-  ImportOptions chosen = options;
   if (options.shrink)
     shrink(*config, *options.shrink);
-  if (!chosen.sizes.sequence)
-    chosen.sizes.sequence = config->positions;
-  // Another length than the source's shows where one is taken for the other.
-  if (!chosen.sizes.targetSequence)
-    chosen.sizes.targetSequence = options.shrink
-                                      ? (chosen.sizes.sequence + 1) / 2
-                                      : chosen.sizes.sequence;
-  FailureOr<ProgramSizes> sizes =
-      chooseSizes(file, {"model_type", kMaximalSize}, chosen);
+  FailureOr<ProgramSizes> sizes = chooseSizes(
+      file, {"n_positions", kMaximalSize, config->positions}, options);
   if (failed(sizes))
     return failure();
-  return T5Builder(*config, *sizes, chosen.sizes.targetSequence,
+  // Another length than the source's shows where one is taken for the other.
+  int64_t target = options.sizes.targetSequence;
+  if (!target)
+    target = options.shrink ? (sizes->sequence + 1) / 2 : sizes->sequence;
+  return T5Builder(*config, *sizes, target,
                    {file.at("model_type"), file.at("vocab_size"),
                     file.at("num_layers")})
       .build();

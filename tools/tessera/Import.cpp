@@ -19,7 +19,7 @@ int tessera::runImport(const DriverOptions &options) {
                       "--precision bf16 to tessera compile");
   CompilerContext compiler;
   auto module = importModel(&compiler.context, options.model,
-                            {options.plan.sizes, options.plan.precision});
+                            importOptions(options, Choices::Said));
   if (failed(module))
     return 1;
   bool toFile = !options.output.empty() && options.output != "-";

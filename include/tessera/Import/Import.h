@@ -28,11 +28,22 @@ struct ShrinkOptions {
 /// the limit stay.
 int64_t shrunkSize(int64_t size, int64_t limit, int64_t ranks);
 
+/// Configs of today state 131072 tokens and more, which few machines can train
+/// on: longer sequences than this are asked for.
+inline constexpr int64_t kLongestDefault = 4096;
+inline constexpr int64_t kLeastBatch = 8;
+
 /// What a config does not say.
 struct ImportOptions {
-  /// Defaults are n_positions tokens, 8 sequences and one micro-batch. A .mlir
-  /// file has fixed sizes: other values than its own are errors.
+  /// Defaults are the model's longest sequence, but at most `kLongestDefault`
+  /// tokens, one micro-batch, and the first multiple of the micro-batches and
+  /// `batchRanks` from `kLeastBatch` sequences on. A .mlir file has fixed sizes:
+  /// other values than its own are errors.
   SizeOptions sizes;
+  /// Ranks that split the batch: of `dp` and `ep`.
+  int64_t batchRanks = 1;
+  /// Sizes that are chosen, and are not the plain ones, are said in a remark.
+  bool explains = false;
   /// Mixed precision starts from an f32 program. For f64 a .mlir program in f32
   /// is widened.
   Precision precision = Precision::F32;

@@ -9,6 +9,18 @@
 using namespace mlir;
 using namespace tessera;
 
+ImportOptions tessera::importOptions(const DriverOptions &options,
+                                     Choices choices) {
+  const PlanOptions &plan = options.plan;
+  ImportOptions import;
+  import.sizes = plan.sizes;
+  import.precision = plan.precision;
+  import.batchRanks =
+      plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
+  import.explains = choices == Choices::Said && options.launch.rank == 0;
+  return import;
+}
+
 PlanOptions tessera::planOf(const DriverOptions &options, ModuleOp module) {
   PlanOptions plan = options.plan;
   auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
@@ -23,7 +35,7 @@ bool tessera::compileModel(const DriverOptions &options,
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
   auto module = importModel(&compiler.context, options.model,
-                            {options.plan.sizes, options.plan.precision});
+                            importOptions(options, Choices::Said));
   if (failed(module))
     return false;
   return succeeded(

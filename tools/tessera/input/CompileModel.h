@@ -4,9 +4,16 @@
 #define TESSERA_TOOLS_TESSERA_INPUT_COMPILEMODEL_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "tessera/Import/Import.h"
 #include "tools/tessera/options/DriverOptions.h"
 
 namespace tessera {
+
+enum class Choices { Said, Silent };
+
+/// How `options` ask for their model to be read. Of several processes the first
+/// one alone says what is chosen.
+ImportOptions importOptions(const DriverOptions &options, Choices choices);
 
 /// How `options` ask for `module` to be compiled. The number of micro-batches
 /// is the module's: a .mlir file has its own.

@@ -7,10 +7,11 @@ using namespace mlir;
 using namespace tessera;
 
 static LogicalResult printUnlocated(Diagnostic &diagnostic) {
-  if (!isa<UnknownLoc>(diagnostic.getLocation()) ||
-      diagnostic.getSeverity() != DiagnosticSeverity::Error)
+  bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
+  bool isRemark = diagnostic.getSeverity() == DiagnosticSeverity::Remark;
+  if (!isa<UnknownLoc>(diagnostic.getLocation()) || !(isError || isRemark))
     return failure(); // the next handler prints it
-  llvm::errs() << "error: " << diagnostic.str() << "\n";
+  llvm::errs() << (isError ? "error: " : "note: ") << diagnostic.str() << "\n";
   for (Diagnostic &note : diagnostic.getNotes())
     llvm::errs() << "note: " << note.str() << "\n";
   return success();

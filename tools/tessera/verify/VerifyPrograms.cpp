@@ -22,9 +22,10 @@ static void makeSerial(PlanOptions &plan) {
 }
 
 static OwningOpRef<ModuleOp> importWhole(MLIRContext &context,
-                                         const DriverOptions &options) {
-  auto module = importModel(&context, options.model,
-                            {options.plan.sizes, options.plan.precision});
+                                         const DriverOptions &options,
+                                         Choices choices) {
+  auto module =
+      importModel(&context, options.model, importOptions(options, choices));
   return succeeded(module) ? std::move(*module) : nullptr;
 }
 
@@ -32,7 +33,7 @@ bool tessera::chooseRecompute(DriverOptions &options) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
-  OwningOpRef<ModuleOp> module = importWhole(compiler.context, options);
+  OwningOpRef<ModuleOp> module = importWhole(compiler.context, options, Choices::Said);
   if (!module)
     return false;
   PlanOptions plan = planOf(options, *module);
@@ -48,7 +49,7 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
   CompilerContext compiler(registry);
   OwningOpRef<ModuleOp> programs[2];
   for (bool isParallel : {false, true}) {
-    OwningOpRef<ModuleOp> module = importWhole(compiler.context, options);
+    OwningOpRef<ModuleOp> module = importWhole(compiler.context, options, Choices::Silent);
     if (!module)
       return false;
     PlanOptions plan = planOf(options, *module);
