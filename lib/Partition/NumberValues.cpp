@@ -1,5 +1,6 @@
 //===- NumberValues.cpp - names by which runs are compared ----------------===//
 
+#include "tessera/Dialect/NN/Functions.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
@@ -31,7 +32,9 @@ struct NumberValuesPass
 
   std::string nextNumber(Operation *op);
   void number(Operation *op);
+  void noteStep(Value result, NamedAttrList &entry);
 
+  llvm::DenseMap<Value, StringAttr> names; ///< Of the values so far.
   bool hasStages = false;
   int64_t next = 0, sums = 0; ///< Sums since the last other value.
 };
@@ -53,6 +56,24 @@ bool hasPartialMaximum(Type type) {
          });
 }
 
+/// Where a derivative jumps, rounding of the input decides the result: the
+/// names of both operands say of which inputs. Conversions between them hide
+/// the names, but the serial program has none.
+void NumberValuesPass::noteStep(Value result, NamedAttrList &entry) {
+  auto slope = result.getDefiningOp<nn::MapGradOp>();
+  if (!slope ||
+      !nn::infoOf(slope.getFunction()).has(nn::FunctionInfo::HasStepDerivative))
+    return;
+  StringAttr gradient = names.lookup(slope.getGrad());
+  StringAttr input = names.lookup(slope.getInput());
+  if (!gradient || !input)
+    return;
+  Builder builder(&getContext());
+  entry.set("step", builder.getDictionaryAttr(
+                        {builder.getNamedAttr("gradient", gradient),
+                         builder.getNamedAttr("input", input)}));
+}
+
 /// The part of the model is for people: "17:einsum of h.1.mlp".
 void NumberValuesPass::number(Operation *op) {
   // A repetition is not in the serial program, nor is a mask, nor what one
@@ -72,9 +93,12 @@ void NumberValuesPass::number(Operation *op) {
       kept.push_back(builder.getDictionaryAttr({}));
       continue;
     }
-    kept.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr("name", builder.getStringAttr(name)),
-         builder.getNamedAttr("global", TypeAttr::get(result.getType()))}));
+    names[result] = builder.getStringAttr(name);
+    NamedAttrList entry;
+    entry.set("name", names[result]);
+    entry.set("global", TypeAttr::get(result.getType()));
+    noteStep(result, entry);
+    kept.push_back(entry.getDictionary(&getContext()));
   }
   op->setAttr(rt::RTDialect::kKeepAttr, builder.getArrayAttr(kept));
 }

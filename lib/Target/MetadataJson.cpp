@@ -22,6 +22,7 @@ struct TensorEntry {
   Value value;
   RankedTensorType global;   ///< Null: the local type, the same on all ranks.
   DictionaryAttr attributes; ///< A parameter's init and shape in files.
+  DictionaryAttr keep = {};  ///< Of a value: its entry in rt.keep.
 };
 
 class MetadataBuilder {
@@ -126,6 +127,8 @@ LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
       tensor[to] = toJson(value);
   };
   copyAttribute(nn::NNDialect::kFileShapeAttr, "file_shape");
+  if (Attribute step = entry.keep ? entry.keep.get("step") : nullptr)
+    tensor["step"] = toJson(step);
   if (entry.role == "parameter" || entry.role == "input")
     copyAttribute(nn::NNDialect::kInitAttr, "init");
   tensors.push_back(std::move(tensor));
@@ -213,8 +216,8 @@ LogicalResult MetadataBuilder::addKept() {
       auto name = keep ? keep.getAs<StringAttr>("name") : StringAttr();
       if (!name)
         continue;
-      TensorEntry entry{
-          "value", name, result, globalType(keep.get("global")), {}};
+      TensorEntry entry{"value", name, result, globalType(keep.get("global")),
+                        {},      keep};
       DictionaryAttr role = rt::resultEntry(result, rt::RTDialect::kRoleAttr);
       auto param = role ? role.getAs<StringAttr>(nn::NNDialect::kParamAttr)
                         : StringAttr();

@@ -58,8 +58,6 @@ def repaired(config):
         config["virtual"] = 1
     # An embedding, two residual branches a layer, a head: a chunk needs one of them.
     config["layers"] = max(config["layers"], -(-(config["pp"] * config["virtual"] - 2) // 2))
-    if config["precision"] == "bf16" and config["activation"] == "relu":
-        config["activation"] = "gelu"  # its derivative jumps where rounding to bf16 changes a sign
     config["zero"] *= config["dp"] > 1
     config["sequence_parallel"] &= config["tp"] > 1
     config["ulysses"] &= config["cp"] > 1

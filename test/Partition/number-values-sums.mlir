@@ -36,3 +36,23 @@ module attributes {dist.mesh = #dist.mesh<pp = 2>} {
     return
   }
 }
+
+// -----
+
+// A gradient of a step names its operands; one of a smooth function does not, nor one of unnamed operands.
+// CHECK-LABEL: @step
+// CHECK: nn.map_grad relu {{.*}}name = "2:map_grad", step = {gradient = "1:map", input = "0:map"}
+// CHECK: nn.map_grad gelu
+// CHECK-NOT: step =
+// CHECK: nn.map_grad relu
+// CHECK-NOT: step =
+module {
+  func.func @step(%x: tensor<4xf32>) {
+    %0 = nn.map exp %x : tensor<4xf32> -> tensor<4xf32>
+    %1 = nn.map exp %0 : tensor<4xf32> -> tensor<4xf32>
+    %2 = nn.map_grad relu %1, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %3 = nn.map_grad gelu %1, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %4 = nn.map_grad relu %1, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return
+  }
+}

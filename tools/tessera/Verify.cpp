@@ -58,18 +58,103 @@ bool create(TemporaryFile &file) {
   return true;
 }
 
-bool Verification::numerics(Precision precision) {
+/// The serial program and the parallel one.
+struct ProgramPair {
   TemporaryFile serial, parallel;
-  if (!create(serial) || !create(parallel))
+
+  /// The same sequences for both: the serial program takes the mesh's batch.
+  bool compile(const DriverOptions &options, Precision precision,
+               Precision optimizer) {
+    return create(serial) && create(parallel) &&
+           compileShrunk(options, {Side::Parallel, precision, optimizer},
+                         parallel.path.str().str()) &&
+           compileShrunk(options, {Side::Serial, precision, optimizer},
+                         serial.path.str().str());
+  }
+  bool compare(const RunOptions &run, NumericCheck &check) const {
+    return compareRuns(serial.path.str().str(), parallel.path.str().str(), run,
+                       check);
+  }
+};
+
+/// f64 on what another precision cannot decide, compiled when that happens.
+class Judge {
+public:
+  Judge(const DriverOptions &options, Precision precision)
+      : options(options), precision(precision) {}
+
+  /// Replaces the doubt by a difference if f64 has one.
+  bool settle(int64_t trial, NumericCheck &check) {
+    if (!isCompiled &&
+        !programs.compile(options, Precision::F64, /*optimizer=*/precision))
+      return false;
+    isCompiled = true;
+    NumericCheck found;
+    if (!programs.compare({Precision::F64, trial, &*check.doubt}, found))
+      return false;
+    check.difference = found.difference;
+    return true;
+  }
+
+private:
+  const DriverOptions &options;
+  Precision precision;
+  ProgramPair programs;
+  bool isCompiled = false;
+};
+
+/// Trials that all end in a doubt: the program has too many inputs.
+constexpr int64_t kTrials = 50;
+
+/// Compares in one trial after another, until one leaves no doubt: it alone
+/// counts. f64 must settle the doubts of those before.
+bool compareTrials(const DriverOptions &options, Precision precision,
+                   NumericCheck &check) {
+  ProgramPair programs;
+  if (!programs.compile(options, precision, /*optimizer=*/precision))
     return false;
-  // The same sequences for both: the serial program takes the mesh's batch.
-  if (!compileShrunk(options, precision, parallel.path.str().str(),
-                     Side::Parallel) ||
-      !compileShrunk(options, precision, serial.path.str().str(), Side::Serial))
-    return false;
+  Judge judge(options, precision);
+  int64_t elements = 0;
+  for (int64_t trial = 0; trial < kTrials; ++trial) {
+    check = {};
+    check.judgedElements = elements;
+    check.judgedTrials = trial;
+    if (!programs.compare({precision, trial}, check))
+      return false;
+    if (!check.doubt)
+      return true;
+    if (!judge.settle(trial, check))
+      return false;
+    if (!check.difference.empty())
+      return true;
+    elements += static_cast<int64_t>(check.doubt->elements.size());
+  }
+  check.judgedElements = elements;
+  check.judgedTrials = kTrials;
+  check.difference = llvm::formatv(
+      "in each of {0} trials a derivative jumps within rounding of an input, "
+      "so that {1} cannot be compared; use a smaller --batch or --seq-length",
+      kTrials, nameOf(precision));
+  return true;
+}
+
+/// What f64 decided, for the table.
+std::string judgedText(const NumericCheck &check) {
+  if (!check.judgedTrials)
+    return "";
+  std::string where =
+      check.judgedElements
+          ? llvm::formatv("{0} elements where a derivative jumps",
+                          check.judgedElements)
+                .str()
+          : "a derivative that jumps";
+  return llvm::formatv("; f64 judged {0}, in {1} earlier trials", where,
+                       check.judgedTrials);
+}
+
+bool Verification::numerics(Precision precision) {
   NumericCheck check;
-  if (!compareRuns(serial.path.str().str(), parallel.path.str().str(),
-                   precision, check))
+  if (!compareTrials(options, precision, check))
     return false;
   if (check.messages && precision == Precision::F64)
     verdicts.push_back(
@@ -81,8 +166,9 @@ bool Verification::numerics(Precision precision) {
   verdicts.push_back(
       {nameOf(precision),
        llvm::formatv(
-           "{0} values over {1} steps, largest difference {2:e1} ({3}){4}",
+           "{0} values over {1} steps, largest difference {2:e1} ({3}){4}{5}",
            check.values, check.steps, check.worst, check.worstName,
+           judgedText(check),
            options.isProgram() ? "; at full size: only a config can be shrunk"
                                : ""),
        check.difference});
@@ -102,7 +188,8 @@ int Verification::report() const {
                                           {"ok", v.failure.empty()},
                                           {"failure", v.failure}});
     llvm::outs() << llvm::json::Value(llvm::json::Object{
-                        {"ok", !failed}, {"checks", std::move(checks)}})
+                        {"ok", !failed},
+                        {"checks", std::move(checks)}})
                  << "\n";
     return failed ? 1 : 0;
   }

@@ -10,7 +10,9 @@ def NumberValuesPass : Pass<"rt-number-values", "::mlir::ModuleOp"> {
   let description = [{
     Before: `@step`, typed. After: ops remember number and global type of their
     results in `rt.keep`. The serial and the parallel program have the same nn
-    ops in the same order, so equal numbers are equal values.
+    ops in the same order, so equal numbers are equal values. A gradient
+    `g f'(x)` whose `f'` is a step also remembers in `step` how `g` and `x` are
+    called.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }

@@ -158,7 +158,7 @@ using Info = FunctionInfo;
 static constexpr FunctionInfo kFunctions[] = {
     {Function::GeluTanh, geluTanh, geluTanhSlope, "ZXF", "FXF", Info::IsCostly},
     {Function::Gelu, gelu, geluSlope, "ZXF", "FXF", Info::IsCostly},
-    {Function::Relu, relu, reluSlope, "ZZF", "ZZF", 0},
+    {Function::Relu, relu, reluSlope, "ZZF", "ZZF", Info::HasStepDerivative},
     {Function::Exp, exponential, expOf, "FZX", "FZX",
      Info::IsCostly | Info::IsOwnDerivative},
     {Function::Log, logarithm, logarithmSlope, "NXX", "XZX", Info::IsCostly},

@@ -1,13 +1,13 @@
 //===- VerifyNumerics.cpp - both programs, run and compared ---------------===//
 
 #include "tools/tessera/verify/VerifyNumerics.h"
-#include "tools/tessera/input/ArtifactFile.h"
-#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/verify/ProgramRun.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <limits>
 #include <random>
 
 using namespace tessera;
@@ -16,7 +16,6 @@ namespace json = llvm::json;
 namespace {
 
 constexpr int64_t kSteps = 3;
-constexpr double kLearningRate = 1e-4;
 
 /// The largest shrunk model; a program that keeps its size may be larger.
 constexpr double kShrunkLayers = 2, kShrunkTokens = 512;
@@ -58,196 +57,61 @@ double floorOf(Precision precision) {
 /// AdamW moves a parameter by at most lr / epsilon times an error of its
 /// gradient: it divides by sqrt(v) + epsilon, and where the gradient is 0 in
 /// exact arithmetic (a query's bias over a single key) v is rounding noise.
-constexpr double kUpdateCondition = kLearningRate / OptimizerOptions().epsilon;
+constexpr double kUpdateCondition =
+    kVerifyLearningRate / OptimizerOptions().epsilon;
 
-struct Tensor {
-  std::string role, name;
-  int64_t elements = 1, localElements = 1;
-  bool replicated = true;
-  std::vector<bool> stages; ///< That hold it; empty: there are no stages.
-
-  /// The first of its name, "17:einsum of h.1.mlp": its place in the program.
-  int64_t number() const { return std::atoll(name.c_str()); }
-  /// What AdamW made: an updated parameter, or the value of the update.
-  bool isUpdate() const {
-    return role == "parameter" || name.find(":adamw of ") != std::string::npos;
-  }
+/// One comparison of a value.
+struct Difference {
+  double largest = 0; ///< Element of the serial run.
+  double error = 0;   ///< Largest difference of an element.
 };
 
-struct SessionDeleter {
-  void operator()(tsr_session *session) const { tsr_session_destroy(session); }
-};
-
-/// One program, loaded and initialised.
-class Run {
-public:
-  bool open(const std::string &path);
-  bool step(const std::vector<int32_t> &tokens, double &loss);
-  bool read(const Tensor &tensor, std::vector<double> &values);
-  bool copiesAgree(const Tensor &tensor, bool &agree);
-
-  ArtifactFile artifact;
-  std::vector<Tensor> tensors;
-  int64_t messages = 0;
-  std::vector<int64_t> stageOfRank; ///< Empty: there are no stages.
-
-private:
-  void listTensors();
-  void listStages(const json::Object &metadata);
-  std::unique_ptr<tsr_session, SessionDeleter> session;
-};
-
-bool fail() {
-  printError(tsr_last_error());
-  return false;
-}
-
-bool Run::open(const std::string &path) {
-  if (!artifact.load(path))
-    return false;
-  tsr_session *opened = nullptr;
-  tsr_session_options options = {};
-  options.size = sizeof(options);
-  options.seed = 1;
-  options.poison = 1;
-  options.device = nameOf(artifact.device());
-  if (tsr_session_create(artifact.get(), &options, &opened))
-    return fail();
-  session.reset(opened);
-  tsr_schedule schedule = {};
-  schedule.size = sizeof(schedule);
-  schedule.lr = schedule.min_lr = kLearningRate;
-  if (tsr_session_init(opened) || tsr_session_set_schedule(opened, &schedule))
-    return fail();
-  listTensors();
-  return true;
-}
-
-int64_t product(const json::Array *shape) {
-  int64_t n = 1;
-  for (const json::Value &size : *shape)
-    n *= *size.getAsInteger();
-  return n;
-}
-
-void Run::listTensors() {
-  auto metadata = json::parse(artifact.metadata());
-  if (!metadata)
-    return llvm::consumeError(metadata.takeError());
-  for (const json::Value &value :
-       *metadata->getAsObject()->getArray("tensors")) {
-    const json::Object &object = *value.getAsObject();
-    Tensor tensor;
-    tensor.role = object.getString("role")->str();
-    tensor.name = object.getString("name")->str();
-    bool compared = tensor.role == "value" || tensor.role == "gradient" ||
-                    tensor.role == "parameter" || tensor.role == "moment1" ||
-                    tensor.role == "moment2";
-    if (!compared)
-      continue;
-    tensor.elements = product(object.getArray("shape"));
-    tensor.localElements = product(object.getArray("local_shape"));
-    const json::Array *sharding = object.getArray("sharding");
-    const json::Array *partial = object.getArray("partial");
-    tensor.replicated =
-        (!sharding || sharding->empty()) && (!partial || partial->empty());
-    if (const json::Array *offsets = object.getArray("offsets"))
-      for (const json::Value &offset : *offsets)
-        tensor.stages.push_back(offset.getAsInteger().value_or(-1) >= 0);
-    tensors.push_back(tensor);
+Difference differenceOf(const std::vector<double> &found,
+                        const std::vector<double> &wanted, double floor) {
+  Difference difference{floor, 0};
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    difference.largest = std::max(difference.largest, std::fabs(wanted[k]));
+    double error = std::fabs(found[k] - wanted[k]);
+    if (!(error <= difference.error) &&
+        !(std::isnan(found[k]) && std::isnan(wanted[k])))
+      difference.error = error;
   }
-  listStages(*metadata->getAsObject());
-  // In program order: the first value that differs is where it begins.
-  auto order = [](const Tensor &t) {
-    return t.role == "value"      ? std::make_pair(0, t.number())
-           : t.role == "gradient" ? std::make_pair(1, int64_t(0))
-                                  : std::make_pair(2, int64_t(0));
-  };
-  std::stable_sort(
-      tensors.begin(), tensors.end(),
-      [&](const Tensor &a, const Tensor &b) { return order(a) < order(b); });
+  return difference;
 }
 
-/// The last axis of the mesh varies fastest over ranks.
-void Run::listStages(const json::Object &metadata) {
-  const json::Object *pipeline = metadata.getObject("pipeline");
-  if (!pipeline)
-    return;
-  messages = pipeline->getInteger("messages").value_or(0);
-  int64_t inner = 1, stages = 1;
-  const json::Array &mesh = *metadata.getArray("mesh");
-  for (const json::Value &value : llvm::reverse(mesh)) {
-    const json::Object &axis = *value.getAsObject();
-    stages = *axis.getInteger("size");
-    if (axis.getString("axis") == pipeline->getString("axis"))
-      break;
-    inner *= stages;
-  }
-  for (int64_t rank = 0; rank < tsr_artifact_ranks(artifact.get()); ++rank)
-    stageOfRank.push_back(rank / inner % stages);
-}
-
-bool Run::step(const std::vector<int32_t> &tokens, double &loss) {
-  tsr_step_result result;
-  if (tsr_session_step(session.get(), tokens.data(), tokens.size(), &result))
-    return fail();
-  loss = result.loss;
-  return true;
-}
-
-bool Run::read(const Tensor &tensor, std::vector<double> &values) {
-  values.resize(tensor.elements);
-  return !tsr_session_read(session.get(), tensor.role.c_str(),
-                           tensor.name.c_str(), values.data(), values.size()) ||
-         fail();
-}
-
-/// Do all ranks that have it hold the same bits of a value that is I or R?
-bool Run::copiesAgree(const Tensor &tensor, bool &agree) {
-  std::vector<double> first(tensor.localElements), other(first);
-  agree = true;
-  if (!tensor.replicated)
-    return true;
-  bool isFirst = true;
-  for (int64_t rank = 0; rank < tsr_artifact_ranks(artifact.get()); ++rank) {
-    if (!tensor.stages.empty() && !tensor.stages[stageOfRank[rank]])
-      continue;
-    std::vector<double> &into = isFirst ? first : other;
-    if (tsr_session_read_local(session.get(), rank, tensor.role.c_str(),
-                               tensor.name.c_str(), into.data(), into.size()))
-      return fail();
-    agree &= isFirst || first == other;
-    isFirst = false;
-  }
-  return true;
-}
-
-/// Compares the state of two runs after a step.
+/// Compares the state of two runs after a step of training.
 class Comparison {
 public:
-  Comparison(Run &serial, Run &parallel, Precision precision,
-             NumericCheck &check)
-      : serial(serial), parallel(parallel), precision(precision), check(check),
-        tolerance(toleranceOf(precision) * growthOf(serial.artifact)) {}
+  Comparison(ProgramRun &serial, ProgramRun &parallel,
+             const RunOptions &options, NumericCheck &check)
+      : serial(serial), parallel(parallel), options(options), check(check),
+        tolerance(toleranceOf(options.precision) * growthOf(serial.artifact)) {}
 
   bool run(int64_t step);
 
 private:
-  bool compare(const Tensor &tensor, const Tensor &reference, int64_t step);
-  void note(const Tensor &tensor, double error, int64_t step);
-  bool isNoise(const Tensor &tensor) const;
+  bool compare(const KeptTensor &tensor, const KeptTensor &reference);
+  bool compareCopies(const KeptTensor &tensor);
+  bool doubt(const KeptTensor &reference, double allowed);
+  bool readGradient(ProgramRun &run, const KeptTensor &reference,
+                    StepGradient &gradient, bool &isKept);
+  bool hidesSteps(const KeptTensor &tensor) const;
+  bool settle();
+  bool isNoise(const KeptTensor &tensor) const;
+  bool isFinished() const { return check.doubt || !check.difference.empty(); }
 
-  Run &serial, &parallel;
-  Precision precision;
+  ProgramRun &serial, &parallel;
+  const RunOptions &options;
   NumericCheck &check;
   double tolerance;
+  int64_t step = 0;
 };
 
 /// AdamW divides a gradient by its own size: where the exact gradient is 0, as
 /// for the key part of attention's bias, it makes steps of rounding noise. The
 /// gradient and the moments are compared.
-bool Comparison::isNoise(const Tensor &tensor) const {
-  if (precision == Precision::F64)
+bool Comparison::isNoise(const KeptTensor &tensor) const {
+  if (options.precision == Precision::F64)
     return false;
   return tensor.name.find(":adamw") != std::string::npos ||
          (tensor.role == "parameter" &&
@@ -255,7 +119,85 @@ bool Comparison::isNoise(const Tensor &tensor) const {
            tensor.name.find("self.key.bias") != std::string::npos));
 }
 
-void Comparison::note(const Tensor &tensor, double error, int64_t step) {
+/// `isKept` is false where the program lacks one of the values.
+bool Comparison::readGradient(ProgramRun &run, const KeptTensor &reference,
+                              StepGradient &gradient, bool &isKept) {
+  const KeptTensor *result = run.find("value", reference.name),
+                   *of = run.find("value", reference.gradient),
+                   *input = run.find("value", reference.input);
+  isKept = result && of && input;
+  return !isKept ||
+         (run.read(*result, gradient.result) &&
+          run.read(*of, gradient.gradient) && run.read(*input, gradient.input));
+}
+
+/// Of micro-batches the last one alone is kept: what adds up over all of them
+/// may differ by a step of another one.
+bool Comparison::hidesSteps(const KeptTensor &tensor) const {
+  if (serial.microBatches < 2)
+    return false;
+  int64_t lastStep = -1, firstSum = std::numeric_limits<int64_t>::max();
+  for (const KeptTensor &kept : serial.tensors)
+    if (!kept.input.empty())
+      lastStep = std::max(lastStep, kept.number());
+  for (const KeptTensor &kept : serial.tensors)
+    if (kept.role == "value" && kept.number() > lastStep &&
+        kept.name.find(":micro_batches") != std::string::npos)
+      firstSum = std::min(firstSum, kept.number());
+  return lastStep >= 0 &&
+         (tensor.role != "value" || tensor.number() >= firstSum);
+}
+
+/// Leaves to f64 what rounding of an input may have decided.
+bool Comparison::doubt(const KeptTensor &reference, double allowed) {
+  if (options.precision == Precision::F64)
+    return true;
+  if (hidesSteps(reference))
+    check.doubt = Doubt{step, "", {}, 0};
+  if (reference.input.empty())
+    return true;
+  StepGradient wanted, found;
+  bool isKept, isFound;
+  if (!readGradient(serial, reference, wanted, isKept) ||
+      !readGradient(parallel, reference, found, isFound))
+    return false;
+  if (!isKept || !isFound)
+    return true;
+  if (auto elements = elementsAtStep(wanted, found, allowed)) {
+    double largest =
+        differenceOf(found.input, wanted.input, floorOf(options.precision))
+            .largest;
+    check.doubt = Doubt{step, reference.input, *elements, tolerance * largest};
+  }
+  return true;
+}
+
+bool Comparison::compareCopies(const KeptTensor &tensor) {
+  bool agree;
+  if (!parallel.copiesAgree(tensor, agree))
+    return false;
+  if (!agree && !isFinished())
+    check.difference = llvm::formatv("ranks hold different copies of {0} {1} "
+                                     "after step {2}",
+                                     tensor.role, tensor.name, step);
+  return true;
+}
+
+bool Comparison::compare(const KeptTensor &tensor,
+                         const KeptTensor &reference) {
+  std::vector<double> found, wanted;
+  if (!parallel.read(tensor, found) || !serial.read(reference, wanted))
+    return false;
+  double floor = floorOf(options.precision);
+  if (options.precision == Precision::F64 && tensor.isUpdate())
+    floor *= kUpdateCondition;
+  Difference difference = differenceOf(found, wanted, floor);
+  double error = difference.error / difference.largest;
+  if (!(error <= tolerance) &&
+      !doubt(reference, tolerance * difference.largest))
+    return false;
+  if (check.doubt)
+    return true;
   ++check.values;
   if (error > check.worst || std::isnan(error)) {
     check.worst = error;
@@ -266,50 +208,48 @@ void Comparison::note(const Tensor &tensor, double error, int64_t step) {
         "{0} {1} differs after step {2}: by {3:e1} of its largest element, "
         "{4:e1} is allowed",
         tensor.role, tensor.name, step, error, tolerance);
+  return compareCopies(tensor);
 }
 
-bool Comparison::compare(const Tensor &tensor, const Tensor &reference,
-                         int64_t step) {
-  std::vector<double> found, wanted;
-  if (!parallel.read(tensor, found) || !serial.read(reference, wanted))
-    return false;
-  double largest = floorOf(precision), error = 0;
-  if (precision == Precision::F64 && tensor.isUpdate())
-    largest *= kUpdateCondition;
-  for (size_t k = 0; k < wanted.size(); ++k) {
-    largest = std::max(largest, std::fabs(wanted[k]));
-    double difference = std::fabs(found[k] - wanted[k]);
-    if (!(difference <= error) &&
-        !(std::isnan(found[k]) && std::isnan(wanted[k])))
-      error = difference;
-  }
-  note(tensor, error / largest, step);
-  bool agree;
-  if (!parallel.copiesAgree(tensor, agree))
-    return false;
-  if (!agree && check.difference.empty())
-    check.difference = llvm::formatv("ranks hold different copies of {0} {1} "
-                                     "after step {2}",
-                                     tensor.role, tensor.name, step);
-  return true;
-}
-
-bool Comparison::run(int64_t step) {
-  std::map<std::pair<std::string, std::string>, const Tensor *> known;
-  for (const Tensor &tensor : serial.tensors)
-    known[{tensor.role, tensor.name}] = &tensor;
-  for (const Tensor &tensor : parallel.tensors) {
-    auto it = known.find({tensor.role, tensor.name});
-    if (it == known.end() || isNoise(tensor))
+/// Does f64 have the elements of a doubt where rounding can move them across
+/// the step?
+bool Comparison::settle() {
+  const Doubt *doubt = options.doubt;
+  if (!doubt || doubt->step != step || doubt->input.empty())
+    return true;
+  for (ProgramRun *run : {&serial, &parallel}) {
+    const KeptTensor *tensor = run->find("value", doubt->input);
+    std::vector<double> input;
+    if (!tensor)
       continue;
-    if (!compare(tensor, *it->second, step))
+    if (!run->read(*tensor, input))
       return false;
+    int64_t element = firstAwayFromStep(input, *doubt);
+    if (element >= 0 && check.difference.empty())
+      check.difference = llvm::formatv(
+          "element {0} of value {1} is {2:e2} in f64 after step {3}, too far "
+          "from 0 for the sides that it is on without f64: {4:e1} is allowed",
+          element, doubt->input, input[element], step, doubt->margin);
   }
   return true;
 }
 
-std::vector<int32_t> randomTokens(const tsr_artifact *artifact, int64_t step) {
-  std::mt19937 generator(static_cast<uint32_t>(step));
+bool Comparison::run(int64_t number) {
+  step = number;
+  for (const KeptTensor &tensor : parallel.tensors) {
+    const KeptTensor *reference = serial.find(tensor.role, tensor.name);
+    if (!reference || isNoise(tensor))
+      continue;
+    if (!compare(tensor, *reference))
+      return false;
+    if (check.doubt)
+      return true;
+  }
+  return settle();
+}
+
+std::vector<int32_t> randomTokens(const tsr_artifact *artifact, int64_t batch) {
+  std::mt19937 generator(static_cast<uint32_t>(batch));
   int64_t count = tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact);
   std::vector<int32_t> tokens(count);
   for (int32_t &token : tokens)
@@ -321,15 +261,19 @@ std::vector<int32_t> randomTokens(const tsr_artifact *artifact, int64_t step) {
 } // namespace
 
 bool tessera::compareRuns(const std::string &serialPath,
-                          const std::string &parallelPath, Precision precision,
-                          NumericCheck &check) {
-  Run serial, parallel;
-  if (!serial.open(serialPath) || !parallel.open(parallelPath))
+                          const std::string &parallelPath,
+                          const RunOptions &options, NumericCheck &check) {
+  ProgramRun serial, parallel;
+  uint64_t seed = options.trial + 1;
+  if (!serial.open(serialPath, seed) || !parallel.open(parallelPath, seed))
     return false;
   check.messages = parallel.messages;
-  Comparison comparison(serial, parallel, precision, check);
-  for (int64_t step = 0; step < kSteps && check.difference.empty(); ++step) {
-    std::vector<int32_t> tokens = randomTokens(serial.artifact.get(), step);
+  Comparison comparison(serial, parallel, options, check);
+  int64_t steps = options.doubt ? options.doubt->step + 1 : kSteps;
+  for (int64_t step = 0;
+       step < steps && !check.doubt && check.difference.empty(); ++step) {
+    std::vector<int32_t> tokens =
+        randomTokens(serial.artifact.get(), options.trial * kSteps + step);
     double wanted, found;
     if (!serial.step(tokens, wanted) || !parallel.step(tokens, found) ||
         !comparison.run(step))

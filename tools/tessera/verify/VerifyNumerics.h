@@ -4,7 +4,7 @@
 #define TESSERA_TOOLS_TESSERA_VERIFY_VERIFYNUMERICS_H
 
 #include "tessera/Options/PlanOptions.h"
-#include <cstdint>
+#include "tools/tessera/verify/StepDerivative.h"
 #include <string>
 
 namespace tessera {
@@ -15,15 +15,27 @@ struct NumericCheck {
   double worst = 0;       ///< Largest relative difference of any value.
   std::string worstName;  ///< Which value has it.
   std::string difference; ///< The first value that differs; "" if none does.
-  int64_t messages = 0;   ///< Between stages, checked; 0: there are none.
+  /// Why nothing was compared from there on; then there is no difference.
+  std::optional<Doubt> doubt;
+  /// Trials before this one, and their elements, that f64 has decided.
+  int64_t judgedTrials = 0, judgedElements = 0;
+  int64_t messages = 0; ///< Between stages, checked; 0: there are none.
+};
+
+struct RunOptions {
+  Precision precision; ///< Sets the tolerance.
+  int64_t trial = 0;   ///< Each has initial values and batches of its own.
+  /// Compare up to the doubt of another precision and settle it: a difference
+  /// where f64 has an input of it too far from the step.
+  const Doubt *doubt = nullptr;
 };
 
 /// Runs both artifacts on the same tokens from the same seed, all ranks in this
 /// process, and compares every activation, gradient, moment and parameter, in
-/// program order. `precision` sets the tolerance. False after an error that has
-/// been printed.
+/// program order, up to the first doubt. False after an error that has been
+/// printed.
 bool compareRuns(const std::string &serialPath, const std::string &parallelPath,
-                 Precision precision, NumericCheck &check);
+                 const RunOptions &options, NumericCheck &check);
 
 } // namespace tessera
 

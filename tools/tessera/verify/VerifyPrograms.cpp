@@ -114,41 +114,49 @@ static ShrinkOptions shrinkOptions(const PlanOptions &plan) {
 /// Above every element of a clipped gradient, and of a shrunk model's.
 static constexpr double kGradientScale = 1.0;
 
-bool tessera::compileShrunk(const DriverOptions &options, Precision precision,
-                            const std::string &path, Side side) {
+/// The sizes of a small model; a program keeps its own.
+static ImportOptions shrunkImport(const DriverOptions &options,
+                                  Precision precision) {
+  ImportOptions import;
+  import.precision = precision;
+  if (options.isProgram())
+    return import;
+  const SizeOptions &sizes = options.plan.sizes;
+  import.shrink = shrinkOptions(options.plan);
+  import.sizes.batch = smallBatch(options.plan);
+  import.sizes.microBatches = sizes.microBatches;
+  if (sizes.sequence) {
+    ShrinkOptions &shrink = *import.shrink;
+    import.sizes.sequence =
+        shrunkSize(sizes.sequence, shrink.positions, shrink.sequenceRanks);
+    shrink.positions = std::max(shrink.positions, import.sizes.sequence);
+  }
+  return import;
+}
+
+bool tessera::compileShrunk(const DriverOptions &options,
+                            const ShrunkProgram &program,
+                            const std::string &path) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
-  ImportOptions import;
-  import.precision = precision;
-  if (!options.isProgram()) {
-    const SizeOptions &sizes = options.plan.sizes;
-    import.shrink = shrinkOptions(options.plan);
-    import.sizes.batch = smallBatch(options.plan);
-    import.sizes.microBatches = sizes.microBatches;
-    if (sizes.sequence) {
-      ShrinkOptions &shrink = *import.shrink;
-      import.sizes.sequence =
-          shrunkSize(sizes.sequence, shrink.positions, shrink.sequenceRanks);
-      shrink.positions = std::max(shrink.positions, import.sizes.sequence);
-    }
-  }
-  auto module = importModel(&compiler.context, options.model, import);
+  auto module = importModel(&compiler.context, options.model,
+                            shrunkImport(options, program.precision));
   if (failed(module))
     return false;
   PlanOptions plan = planOf(options, **module);
-  if (side == Side::Serial)
+  if (program.side == Side::Serial)
     makeSerial(plan);
-  if (side == Side::Serial || precision == Precision::F64)
+  if (program.side == Side::Serial || program.precision == Precision::F64)
     plan.device.target = {};
-  plan.precision = precision;
+  plan.precision = program.precision;
   plan.memory.limit = 0; // Of the whole model.
   plan.debugging.keepValues = true;
   plan.debugging.poisonPadding = true;
   // A small epsilon makes AdamW's first steps signs of gradients: of those that
   // f32 or bf16 barely resolves, either sign. A large one keeps what is
   // compared proportional to the gradients; f64 has the real one.
-  if (precision != Precision::F64)
+  if (program.optimizer != Precision::F64)
     plan.optimizer.epsilon = kGradientScale;
   return succeeded(compileToArtifact(**module, plan, path));
 }

@@ -27,11 +27,18 @@ bool checkTypes(const DriverOptions &options, TypeCheck &check);
 /// The serial program runs on the CPU, in f64 the parallel one too.
 enum class Side { Serial, Parallel };
 
+struct ShrunkProgram {
+  Side side;
+  Precision precision;
+  /// f64 that decides what this precision cannot updates parameters as it does.
+  Precision optimizer;
+};
+
 /// Compiles a small model of the same make, every value kept. The batch is that
 /// of `options`' mesh on both sides. A program (.mlir) keeps its sizes: they
 /// stand in every op. False after an error that has been printed.
-bool compileShrunk(const DriverOptions &options, Precision precision,
-                   const std::string &path, Side side);
+bool compileShrunk(const DriverOptions &options, const ShrunkProgram &program,
+                   const std::string &path);
 
 } // namespace tessera
 

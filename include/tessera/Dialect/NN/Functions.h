@@ -36,6 +36,8 @@ struct FunctionInfo {
     TakesBound = 2,
     /// f' = f, so that backward reads the result, which is at hand anyway.
     IsOwnDerivative = 4,
+    /// f' jumps: it is 0 up to x = 0 and 1 above.
+    HasStepDerivative = 8,
   };
 
   Function function;

@@ -1,0 +1,148 @@
+//===- ProgramRun.cpp - a program of verify, all ranks in this process ----===//
+
+#include "tools/tessera/verify/ProgramRun.h"
+#include "tools/tessera/report/PrintError.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+using namespace tessera;
+namespace json = llvm::json;
+
+static bool fail() {
+  printError(tsr_last_error());
+  return false;
+}
+
+bool ProgramRun::open(const std::string &path, uint64_t seed) {
+  if (!artifact.load(path))
+    return false;
+  tsr_session *opened = nullptr;
+  tsr_session_options options = {};
+  options.size = sizeof(options);
+  options.seed = seed;
+  options.poison = 1;
+  options.device = nameOf(artifact.device());
+  if (tsr_session_create(artifact.get(), &options, &opened))
+    return fail();
+  session.reset(opened);
+  tsr_schedule schedule = {};
+  schedule.size = sizeof(schedule);
+  schedule.lr = schedule.min_lr = kVerifyLearningRate;
+  if (tsr_session_init(opened) || tsr_session_set_schedule(opened, &schedule))
+    return fail();
+  listTensors();
+  return true;
+}
+
+static int64_t product(const json::Array *shape) {
+  int64_t n = 1;
+  for (const json::Value &size : *shape)
+    n *= *size.getAsInteger();
+  return n;
+}
+
+void ProgramRun::listTensors() {
+  auto metadata = json::parse(artifact.metadata());
+  if (!metadata)
+    return llvm::consumeError(metadata.takeError());
+  for (const json::Value &value :
+       *metadata->getAsObject()->getArray("tensors")) {
+    const json::Object &object = *value.getAsObject();
+    KeptTensor tensor;
+    tensor.role = object.getString("role")->str();
+    tensor.name = object.getString("name")->str();
+    bool compared = tensor.role == "value" || tensor.role == "gradient" ||
+                    tensor.role == "parameter" || tensor.role == "moment1" ||
+                    tensor.role == "moment2";
+    if (!compared)
+      continue;
+    tensor.elements = product(object.getArray("shape"));
+    tensor.localElements = product(object.getArray("local_shape"));
+    const json::Array *sharding = object.getArray("sharding");
+    const json::Array *partial = object.getArray("partial");
+    tensor.replicated =
+        (!sharding || sharding->empty()) && (!partial || partial->empty());
+    if (const json::Array *offsets = object.getArray("offsets"))
+      for (const json::Value &offset : *offsets)
+        tensor.stages.push_back(offset.getAsInteger().value_or(-1) >= 0);
+    if (const json::Object *step = object.getObject("step")) {
+      tensor.gradient = step->getString("gradient").value_or("").str();
+      tensor.input = step->getString("input").value_or("").str();
+    }
+    tensors.push_back(tensor);
+  }
+  if (const json::Object *model = metadata->getAsObject()->getObject("model"))
+    microBatches = model->getInteger("micro_batches").value_or(1);
+  listStages(*metadata->getAsObject());
+  // In program order: the first value that differs is where it begins.
+  auto order = [](const KeptTensor &t) {
+    return t.role == "value"      ? std::make_pair(0, t.number())
+           : t.role == "gradient" ? std::make_pair(1, int64_t(0))
+                                  : std::make_pair(2, int64_t(0));
+  };
+  std::stable_sort(tensors.begin(), tensors.end(),
+                   [&](const KeptTensor &a, const KeptTensor &b) {
+                     return order(a) < order(b);
+                   });
+  for (size_t k = 0; k < tensors.size(); ++k)
+    known[{tensors[k].role, tensors[k].name}] = k;
+}
+
+/// The last axis of the mesh varies fastest over ranks.
+void ProgramRun::listStages(const json::Object &metadata) {
+  const json::Object *pipeline = metadata.getObject("pipeline");
+  if (!pipeline)
+    return;
+  messages = pipeline->getInteger("messages").value_or(0);
+  int64_t inner = 1, stages = 1;
+  const json::Array &mesh = *metadata.getArray("mesh");
+  for (const json::Value &value : llvm::reverse(mesh)) {
+    const json::Object &axis = *value.getAsObject();
+    stages = *axis.getInteger("size");
+    if (axis.getString("axis") == pipeline->getString("axis"))
+      break;
+    inner *= stages;
+  }
+  for (int64_t rank = 0; rank < tsr_artifact_ranks(artifact.get()); ++rank)
+    stageOfRank.push_back(rank / inner % stages);
+}
+
+bool ProgramRun::step(const std::vector<int32_t> &tokens, double &loss) {
+  tsr_step_result result;
+  if (tsr_session_step(session.get(), tokens.data(), tokens.size(), &result))
+    return fail();
+  loss = result.loss;
+  return true;
+}
+
+bool ProgramRun::read(const KeptTensor &tensor, std::vector<double> &values) {
+  values.resize(tensor.elements);
+  return !tsr_session_read(session.get(), tensor.role.c_str(),
+                           tensor.name.c_str(), values.data(), values.size()) ||
+         fail();
+}
+
+const KeptTensor *ProgramRun::find(const std::string &role,
+                                   const std::string &name) const {
+  auto it = known.find({role, name});
+  return it == known.end() ? nullptr : &tensors[it->second];
+}
+
+bool ProgramRun::copiesAgree(const KeptTensor &tensor, bool &agree) {
+  std::vector<double> first(tensor.localElements), other(first);
+  agree = true;
+  if (!tensor.replicated)
+    return true;
+  bool isFirst = true;
+  for (int64_t rank = 0; rank < tsr_artifact_ranks(artifact.get()); ++rank) {
+    if (!tensor.stages.empty() && !tensor.stages[stageOfRank[rank]])
+      continue;
+    std::vector<double> &into = isFirst ? first : other;
+    if (tsr_session_read_local(session.get(), rank, tensor.role.c_str(),
+                               tensor.name.c_str(), into.data(), into.size()))
+      return fail();
+    agree &= isFirst || first == other;
+    isFirst = false;
+  }
+  return true;
+}

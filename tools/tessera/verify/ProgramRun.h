@@ -1,0 +1,67 @@
+//===- ProgramRun.h - a program of verify, run in this process --*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_VERIFY_PROGRAMRUN_H
+#define TESSERA_TOOLS_TESSERA_VERIFY_PROGRAMRUN_H
+
+#include "tools/tessera/input/ArtifactFile.h"
+#include "llvm/Support/JSON.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+constexpr double kVerifyLearningRate = 1e-4;
+
+/// What is compared: state and kept values.
+struct KeptTensor {
+  std::string role, name;
+  int64_t elements = 1, localElements = 1;
+  bool replicated = true;
+  std::vector<bool> stages; ///< That hold it; empty: there are no stages.
+  /// Of `g f'(x)` where f' is a step, 0 up to x = 0 and 1 above: the names of
+  /// the values g and x, as far as the program is serial. Else "".
+  std::string gradient, input;
+
+  /// The first of its name, "17:einsum of h.1.mlp": its place in the program.
+  int64_t number() const { return std::atoll(name.c_str()); }
+  /// What AdamW made: an updated parameter, or the value of the update.
+  bool isUpdate() const {
+    return role == "parameter" || name.find(":adamw of ") != std::string::npos;
+  }
+};
+
+/// One program, loaded and initialised. Errors are printed.
+class ProgramRun {
+public:
+  bool open(const std::string &path, uint64_t seed);
+  bool step(const std::vector<int32_t> &tokens, double &loss);
+  /// The elements of the whole tensor, put together from its slices.
+  bool read(const KeptTensor &tensor, std::vector<double> &values);
+  /// Null: the program keeps no such tensor.
+  const KeptTensor *find(const std::string &role,
+                         const std::string &name) const;
+  /// Do all ranks that have it hold the same bits of a value that is I or R?
+  bool copiesAgree(const KeptTensor &tensor, bool &agree);
+
+  ArtifactFile artifact;
+  std::vector<KeptTensor> tensors;
+  int64_t messages = 0, microBatches = 1;
+
+private:
+  void listTensors();
+  void listStages(const llvm::json::Object &metadata);
+
+  struct Destroy {
+    void operator()(tsr_session *session) const {
+      tsr_session_destroy(session);
+    }
+  };
+  std::unique_ptr<tsr_session, Destroy> session;
+  std::map<std::pair<std::string, std::string>, size_t> known;
+  std::vector<int64_t> stageOfRank; ///< Empty: there are no stages.
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_VERIFY_PROGRAMRUN_H

@@ -1,0 +1,44 @@
+//===- StepDerivative.h - where rounding decides a derivative ---*- C++ -*-===//
+// ReLU's derivative is 0 up to x = 0 and 1 above. Where rounding carries x to
+// the other side, a gradient g f'(x) is 0 in one run and g in another: both are
+// right, however large g is.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_VERIFY_STEPDERIVATIVE_H
+#define TESSERA_TOOLS_TESSERA_VERIFY_STEPDERIVATIVE_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// A gradient g f'(x) of one run, element by element.
+struct StepGradient {
+  std::vector<double> result, gradient, input;
+};
+
+/// What f32 or bf16 leaves to f64: inputs of a step that two runs have on
+/// different sides of it, after a step of training.
+struct Doubt {
+  int64_t step = 0;
+  std::string input;             ///< The value x; "": one that is not kept.
+  std::vector<int64_t> elements; ///< Of x; empty where it is not kept.
+  double margin = 0;             ///< How far from 0 rounding may move x.
+};
+
+/// The elements in which two runs differ by more than `allowed`, if in each of
+/// them x lies on different sides of 0 and each result is what its own x makes
+/// of g. Nothing if one of them differs for another reason.
+std::optional<std::vector<int64_t>> elementsAtStep(const StepGradient &serial,
+                                                   const StepGradient &parallel,
+                                                   double allowed);
+
+/// The first of the doubt's elements that f64 has farther from 0 than rounding
+/// explains, or -1.
+int64_t firstAwayFromStep(const std::vector<double> &input, const Doubt &doubt);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_VERIFY_STEPDERIVATIVE_H
