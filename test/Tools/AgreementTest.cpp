@@ -16,9 +16,9 @@ DriverOptions parse(std::vector<std::string> words) {
   for (std::string &word : words)
     argv.push_back(word.data());
   DriverOptions options;
-  int exitCode = 0;
-  EXPECT_TRUE(parseCommandLine(static_cast<int>(argv.size()), argv.data(),
-                               options, exitCode));
+  EXPECT_TRUE(
+      parseCommandLine(static_cast<int>(argv.size()), argv.data(), options)
+          .goesOn);
   return options;
 }
 

@@ -15,6 +15,8 @@ int runCompile(const DriverOptions &options);
 int runReport(const DriverOptions &options);
 int runSign(const DriverOptions &options);
 int runVerify(const DriverOptions &options);
+/// The JSON of a verification that an error ended.
+void printVerifyError(const std::string &error);
 int runTrain(const DriverOptions &options);
 
 } // namespace tessera

@@ -189,6 +189,7 @@ int Verification::report() const {
                                           {"failure", v.failure}});
     llvm::outs() << llvm::json::Value(llvm::json::Object{
                         {"ok", !failed},
+                        {"status", failed ? "failed" : "verified"},
                         {"checks", std::move(checks)}})
                  << "\n";
     return failed ? 1 : 0;
@@ -219,11 +220,14 @@ int Verification::run() {
 } // namespace
 
 int tessera::runVerify(const DriverOptions &options) {
-  if (options.isArtifact())
-    return printError("'" + options.model +
-                      "' is compiled: verify takes the model it was made from");
   DriverOptions chosen = options;
   if (!chooseRecompute(chosen))
     return 1;
   return Verification(chosen).run();
+}
+
+void tessera::printVerifyError(const std::string &error) {
+  llvm::outs() << llvm::json::Value(llvm::json::Object{
+                      {"ok", false}, {"status", "error"}, {"error", error}})
+               << "\n";
 }

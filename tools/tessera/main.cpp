@@ -73,9 +73,13 @@ int main(int argc, char **argv) {
     return printError("cannot open /dev/null: " + error.message());
   reportFileLimit();
   DriverOptions options;
-  int exitCode = 0;
-  if (parseCommandLine(argc, argv, options, exitCode))
-    exitCode = runCommand(options);
+  ParseResult parsed = parseCommandLine(argc, argv, options);
+  if (!parsed.error.empty())
+    noteError(parsed.error);
+  int exitCode = parsed.goesOn ? runCommand(options) : parsed.exitCode;
+  // A verdict is printed already; an error is not one.
+  if (asksForJson(argc, argv, "verify") && !printedErrors().empty())
+    printVerifyError(printedErrors());
   if (std::error_code error = flushOutput())
     return printError("cannot write the standard output: " + error.message());
   return exitCode;

@@ -21,7 +21,7 @@ public:
 private:
   llvm::SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler located;
-  mlir::ScopedDiagnosticHandler unlocated;
+  mlir::ScopedDiagnosticHandler unlocated, noted;
 };
 
 } // namespace tessera

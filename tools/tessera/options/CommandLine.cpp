@@ -6,6 +6,7 @@
 #include "tools/tessera/options/PlanChecks.h"
 #include "tools/tessera/options/Suggestion.h"
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -22,6 +23,13 @@ namespace {
 void refuseUnless(const std::string &why) {
   if (!why.empty())
     refuse(why);
+}
+
+std::string messageOf(const CLI::Error &error) {
+  std::string what = error.what();
+  if (!what.empty())
+    what[0] = static_cast<char>(std::tolower(what[0]));
+  return what + "; see --help";
 }
 
 /// The options of the table that a command has.
@@ -151,7 +159,7 @@ std::string givenText(const CLI::Option &option) {
 class CommandLine {
 public:
   explicit CommandLine(DriverOptions &options);
-  bool parse(int argc, char **argv, int &exitCode);
+  ParseResult parse(int argc, char **argv);
 
 private:
   struct Flag {
@@ -218,8 +226,11 @@ CLI::App *CommandLine::command(Command command, const char *name,
 }
 
 void CommandLine::addModel(CLI::App *sub) {
+  bool takesArtifact =
+      sub->get_name() == "report" || sub->get_name() == "train";
   sub->add_option("model", options.model,
-                  "Hugging Face config.json, its directory, nn .mlir or .tsr")
+                  std::string("Hugging Face config.json, its directory") +
+                      (takesArtifact ? ", nn .mlir or .tsr" : " or nn .mlir"))
       ->required();
 }
 
@@ -365,10 +376,7 @@ CommandLine::CommandLine(DriverOptions &options) : options(options) {
   app.require_subcommand(1);
   app.formatter(formatter);
   app.failure_message([](const CLI::App *, const CLI::Error &error) {
-    std::string what = error.what();
-    if (!what.empty())
-      what[0] = static_cast<char>(std::tolower(what[0]));
-    return "error: " + what + "; see --help\n";
+    return "error: " + messageOf(error) + "\n";
   });
   app.set_version_flag("--version", "tessera " TESSERA_VERSION)
       ->description("Print the version");
@@ -411,9 +419,9 @@ void CommandLine::declareCommands() {
   CLI::App *doctor =
       command(Command::Doctor, "doctor",
               "What is installed, what works, what is missing", "");
-  CLI::App *import =
-      command(Command::Import, "import", "Import a model as a serial nn program",
-              " examples/gpt2-tiny -o model.mlir");
+  CLI::App *import = command(Command::Import, "import",
+                             "Import a model as a serial nn program",
+                             " examples/gpt2-tiny -o model.mlir");
   CLI::App *compile =
       command(Command::Compile, "compile", "Compile a model into a .tsr file",
               " examples/gpt2-tiny --mesh dp=2,tp=2 -o model.tsr");
@@ -596,6 +604,11 @@ void CommandLine::checkArtifact() {
     if (flag.fate != Fate::Replaceable && flag.option->count() &&
         options.fixedByArtifact.empty())
       options.fixedByArtifact = flag.name;
+  if (options.command == Command::Verify && options.isArtifact())
+    refuse("'" + options.model +
+           "' is compiled: verify compares a model's serial and parallel "
+           "programs, which it compiles itself; give the config.json or .mlir "
+           "that it was made from, with the options of its compilation");
   if (options.isArtifact() && !options.fixedByArtifact.empty())
     refuse("'" + options.model + "' is compiled already, so " +
            options.fixedByArtifact +
@@ -651,11 +664,10 @@ void CommandLine::check() {
     collectShared();
 }
 
-bool CommandLine::parse(int argc, char **argv, int &exitCode) {
+ParseResult CommandLine::parse(int argc, char **argv) {
   if (argc == 2 && argv[1] == std::string("--help-markdown")) {
     std::cout << helpAsMarkdown(app, *formatter);
-    exitCode = 0;
-    return false;
+    return {};
   }
   try {
     if (argc > 1) {
@@ -664,22 +676,27 @@ bool CommandLine::parse(int argc, char **argv, int &exitCode) {
     }
     app.parse(argc, argv);
     check();
-    return true;
+    return {true, 0, ""};
   } catch (const CLI::ValidationError &error) {
     std::string message = error.what();
-    if (message.rfind("error: ", 0) != 0)
-      message = "error: " + message;
-    std::cerr << message << "\n";
-    exitCode = 1;
+    if (message.rfind("error: ", 0) == 0)
+      message = message.substr(7);
+    std::cerr << "error: " << message << "\n";
+    return {false, 1, message};
   } catch (const CLI::ParseError &error) {
-    exitCode = app.exit(error) ? 1 : 0;
+    bool isError = app.exit(error) != 0;
+    return {false, isError, isError ? messageOf(error) : ""};
   }
-  return false;
 }
 
 } // namespace
 
-bool tessera::parseCommandLine(int argc, char **argv, DriverOptions &options,
-                               int &exitCode) {
-  return CommandLine(options).parse(argc, argv, exitCode);
+ParseResult tessera::parseCommandLine(int argc, char **argv,
+                                      DriverOptions &options) {
+  return CommandLine(options).parse(argc, argv);
+}
+
+bool tessera::asksForJson(int argc, char **argv, const std::string &command) {
+  return argc > 1 && argv[1] == command &&
+         std::find(argv + 2, argv + argc, std::string("--json")) != argv + argc;
 }

@@ -63,10 +63,17 @@ private:
   }
 };
 
-/// Parses and checks. Returns true to go on; otherwise the program ends with
-/// `exitCode` (help and errors are printed already).
-bool parseCommandLine(int argc, char **argv, DriverOptions &options,
-                      int &exitCode);
+struct ParseResult {
+  bool goesOn = false;
+  int exitCode = 0;  ///< Unless it goes on; help and errors are printed.
+  std::string error; ///< Without "error: ".
+};
+
+/// Parses and checks.
+ParseResult parseCommandLine(int argc, char **argv, DriverOptions &options);
+
+/// Whether the words, which may be wrong, ask a command for JSON.
+bool asksForJson(int argc, char **argv, const std::string &command);
 
 } // namespace tessera
 

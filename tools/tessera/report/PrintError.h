@@ -14,6 +14,11 @@ void setErrorRank(int64_t rank);
 /// Prints "error: message" to standard error and returns 1.
 int printError(const std::string &message);
 
+/// Remembers an error that somebody else has printed, without "error: ".
+void noteError(const std::string &message);
+/// All errors so far, a line each.
+const std::string &printedErrors();
+
 } // namespace tessera
 
 #endif // TESSERA_TOOLS_TESSERA_REPORT_PRINTERROR_H
