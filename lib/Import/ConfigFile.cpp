@@ -115,6 +115,7 @@ FailureOr<ConfigFile> ConfigFile::read(MLIRContext *context, StringRef path) {
            << kMaximalBytes;
   if (failed(file.scan(text)) || failed(file.parse(text)))
     return failure();
+  file.content = text.str();
   return file;
 }
 

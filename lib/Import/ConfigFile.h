@@ -27,6 +27,8 @@ public:
   mlir::InFlightDiagnostic error() const;
   mlir::MLIRContext *getContext() const { return context; }
   const llvm::json::Object &object() const { return root; }
+  /// The whole file, as it is.
+  const std::string &text() const { return content; }
   /// Null where the key is absent or null.
   const llvm::json::Value *find(llvm::StringRef key) const;
 
@@ -56,7 +58,7 @@ private:
                                 llvm::StringRef wanted) const;
 
   mlir::MLIRContext *context;
-  std::string path;
+  std::string path, content;
   llvm::json::Object root;
   llvm::StringMap<Position> positions;
   Position whole; ///< Of keys that `positions` lacks.

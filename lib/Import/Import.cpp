@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "tessera/Dialect/NN/ConfigFiles.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -120,30 +121,61 @@ static constexpr struct {
                  {"qwen2", importLlama}, {"mixtral", importLlama},
                  {"t5", importT5}};
 
-static Imported importConfig(MLIRContext *context, StringRef path,
+static Imported importFamily(const ConfigFile &file,
                              const ImportOptions &options) {
-  FailureOr<ConfigFile> file = ConfigFile::read(context, path);
-  if (failed(file))
-    return failure();
   std::string type;
-  if (failed(file->require({"model_type"})) ||
-      failed(file->read("model_type", type)))
+  if (failed(file.require({"model_type"})) ||
+      failed(file.read("model_type", type)))
     return failure();
   std::string names;
   if (options.sizes.targetSequence && type != "t5")
-    return file->error("model_type")
+    return file.error("model_type")
            << "a target of " << options.sizes.targetSequence
            << " tokens is asked for, but '" << type
            << "' has no decoder beside an encoder; leave out "
            << "--decoder-seq-length";
   for (const auto &family : kFamilies) {
     if (type == family.type)
-      return family.import(*file, options);
+      return family.import(file, options);
     names += (names.empty() ? "'" : ", '") + family.type.str() + "'";
   }
-  return file->error("model_type")
-         << "model type '" << type << "' is not supported; use one of "
-         << names;
+  return file.error("model_type") << "model type '" << type
+                                  << "' is not supported; use one of " << names;
+}
+
+/// What lies beside a config.json as generation_config.json is part of the
+/// model, though no program depends on it.
+static LogicalResult attachConfigFiles(ModuleOp module, StringRef path,
+                                       const ConfigFile &file) {
+  Builder builder(module.getContext());
+  SmallVector<NamedAttribute> files = {builder.getNamedAttr(
+      nn::kConfigFile, builder.getStringAttr(file.text()))};
+  SmallString<128> beside = llvm::sys::path::parent_path(path);
+  llvm::sys::path::append(beside, nn::kGenerationConfigFile);
+  if (llvm::sys::path::filename(path) == nn::kConfigFile &&
+      llvm::sys::fs::exists(beside)) {
+    FailureOr<ConfigFile> generation =
+        ConfigFile::read(module.getContext(), beside);
+    if (failed(generation))
+      return failure();
+    files.push_back(builder.getNamedAttr(
+        nn::kGenerationConfigFile, builder.getStringAttr(generation->text())));
+  }
+  module->setAttr(nn::kConfigFilesAttr, builder.getDictionaryAttr(files));
+  return success();
+}
+
+static Imported importConfig(MLIRContext *context, StringRef path,
+                             const ImportOptions &options) {
+  FailureOr<ConfigFile> file = ConfigFile::read(context, path);
+  if (failed(file))
+    return failure();
+  Imported module = importFamily(*file, options);
+  // A shrunk model is another one than the file says.
+  if (succeeded(module) && !options.shrink &&
+      failed(attachConfigFiles(**module, path, *file)))
+    return failure();
+  return module;
 }
 
 //===----------------------------------------------------------------------===//

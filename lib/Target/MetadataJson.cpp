@@ -4,6 +4,7 @@
 #include "lib/Target/ReportJson.h"
 #include "mlir/IR/Threading.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
+#include "tessera/Dialect/NN/ConfigFiles.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Target/ArtifactLimits.h"
@@ -292,6 +293,8 @@ LogicalResult MetadataBuilder::addOptions(json::Object &metadata) {
   metadata["mesh"] = meshJson(mesh);
   if (Attribute model = module->getAttr(nn::NNDialect::kModelAttr))
     metadata["model"] = toJson(model);
+  if (Attribute files = module->getAttr(nn::kConfigFilesAttr))
+    metadata["config_files"] = toJson(files);
   auto pipeline =
       module->getAttrOfType<StringAttr>(rt::RTDialect::kPipelineAttr);
   if (!pipeline)

@@ -125,6 +125,10 @@ struct Optimizer {
   int64_t warmupSteps, totalSteps;
 };
 
+/// The files of a `transformers` model that an artifact may hold the text of.
+constexpr const char *configFileNames[] = {"config.json",
+                                           "generation_config.json"};
+
 struct Metadata {
   std::string device;
   std::vector<std::string> features;
@@ -137,6 +141,8 @@ struct Metadata {
   std::vector<std::pair<std::string, int64_t>> arenaKinds;
   std::vector<TensorInfo> tensors;
   std::vector<OpInfo> ops;
+  /// By name the texts of those that the model was imported from: JSON objects.
+  std::map<std::string, std::string> configFiles;
 
   /// Null if there is none.
   const TensorInfo *find(Role role, const std::string &name) const;

@@ -353,6 +353,20 @@ void checkInputs(const JsonView &view, const Metadata &metadata) {
   for (const char *name : {"loss", "grad_norm"})
     checkInput(view, metadata, Role::Output, name, {});
 }
+
+void parseConfigFiles(const JsonView &view, Metadata &metadata) {
+  constexpr JsonLimits limits = {16 << 20, 64, 4'000'000};
+  for (const char *name : configFileNames) {
+    if (!view.has(name))
+      continue;
+    const std::string &text = view.at(name).text();
+    JsonTree parsed = parseJson(concat("'", name, "' of an artifact"),
+                                text.data(), text.data() + text.size(), limits);
+    if (!parsed.root.is_object())
+      view.at(name).refuse("must be the text of an object");
+    metadata.configFiles[name] = text;
+  }
+}
 } // namespace
 
 Metadata parseMetadata(const std::string &source, const std::string &text) {
@@ -375,6 +389,8 @@ Metadata parseMetadata(const std::string &source, const std::string &text) {
   parseTensors(root.at("tensors"), metadata);
   for (const JsonView &item : root.at("ops").items())
     metadata.ops.push_back(parseOp(item));
+  if (root.has("config_files"))
+    parseConfigFiles(root.at("config_files"), metadata);
   checkState(root.at("tensors"), metadata);
   checkInputs(root.at("tensors"), metadata);
   return metadata;

@@ -1,6 +1,7 @@
 //===- Marks.cpp - phase and tag of an op ---------------------------------===//
 
 #include "tessera/Dialect/NN/Marks.h"
+#include "tessera/Dialect/NN/ConfigFiles.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -48,5 +49,7 @@ LogicalResult nn::NNDialect::verifyOperationAttribute(Operation *op,
   if (mark.getName() == kTagAttr && !isa<TagAttr>(mark.getValue()))
     return op->emitError() << "'" << kTagAttr << "' is " << mark.getValue()
                            << "; it must be #nn.tag<...>";
+  if (mark.getName() == kConfigFilesAttr)
+    return verifyConfigFiles(op, mark.getValue());
   return success();
 }

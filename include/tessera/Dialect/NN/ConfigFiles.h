@@ -1,0 +1,24 @@
+//===- ConfigFiles.h - the texts that a model was imported from -*- C++ -*-===//
+// `nn.config_files` of a module holds the config.json of its model, and the
+// generation_config.json that lay beside it, as they were. The artifact takes
+// them along, so that a checkpoint is a model that `transformers` opens.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_DIALECT_NN_CONFIGFILES_H
+#define TESSERA_DIALECT_NN_CONFIGFILES_H
+
+#include "mlir/IR/Operation.h"
+
+namespace tessera::nn {
+
+constexpr llvm::StringLiteral kConfigFilesAttr = "nn.config_files";
+constexpr llvm::StringLiteral kConfigFile = "config.json";
+constexpr llvm::StringLiteral kGenerationConfigFile = "generation_config.json";
+
+/// A dictionary of these names and the texts of JSON objects.
+mlir::LogicalResult verifyConfigFiles(mlir::Operation *op,
+                                      mlir::Attribute files);
+
+} // namespace tessera::nn
+
+#endif // TESSERA_DIALECT_NN_CONFIGFILES_H

@@ -1,0 +1,61 @@
+//===- ConfigFiles.cpp - the texts that a model was imported from ---------===//
+
+#include "tessera/Dialect/NN/ConfigFiles.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Deeper ones are refused before the recursive parser sees them.
+static constexpr int kMaximalDepth = 64;
+
+static bool isDeep(StringRef text) {
+  int depth = 0;
+  bool inString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '"')
+      inString = !inString;
+    else if (inString)
+      i += c == '\\';
+    else
+      depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+    if (depth > kMaximalDepth)
+      return true;
+  }
+  return false;
+}
+
+static bool isObject(StringRef text) {
+  if (isDeep(text))
+    return false;
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(text);
+  if (value)
+    return value->getAsObject() != nullptr;
+  llvm::consumeError(value.takeError());
+  return false;
+}
+
+LogicalResult nn::verifyConfigFiles(Operation *op, Attribute files) {
+  auto named = dyn_cast<DictionaryAttr>(files);
+  if (!named)
+    return op->emitError() << "'" << kConfigFilesAttr
+                           << "' must be a dictionary of files and their texts";
+  for (NamedAttribute file : named) {
+    StringRef name = file.getName().getValue();
+    auto text = dyn_cast<StringAttr>(file.getValue());
+    if (name != kConfigFile && name != kGenerationConfigFile)
+      return op->emitError()
+             << "'" << kConfigFilesAttr << "' names '" << name << "'; it may "
+             << "hold '" << kConfigFile << "' and '" << kGenerationConfigFile
+             << "'";
+    if (!text || !isObject(text.getValue()))
+      return op->emitError()
+             << "'" << name << "' of '" << kConfigFilesAttr
+             << "' is not the text of a JSON object; import the " << kConfigFile
+             << " again";
+  }
+  return success();
+}
