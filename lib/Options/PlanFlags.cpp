@@ -17,11 +17,12 @@ constexpr double kAlmostOne = 0.999999;
 constexpr struct {
   const char *suffix;
   double bytes;
-} kUnits[] = {{"", 1},         {"B", 1},        {"KiB", 0x1p10},
-              {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
+} kUnits[] = {{"", 1},         {"B", 1},       {"KB", 1e3},     {"MB", 1e6},
+              {"GB", 1e9},     {"TB", 1e12},   {"KiB", 0x1p10}, {"MiB", 0x1p20},
+              {"GiB", 0x1p30}, {"TiB", 0x1p40}};
 
-/// "4096", "900MiB", "1.5 GiB": bytes, rounded down; nullopt for anything else
-/// and for less than a byte.
+/// "4096", "900MiB", "1.5 GiB", "5GB" (of 1000 MB): bytes, rounded down;
+/// nullopt for anything else and for less than a byte.
 std::optional<int64_t> parseBytes(const std::string &text) {
   char *end = nullptr;
   double number = std::strtod(text.c_str(), &end);
@@ -47,7 +48,8 @@ std::string readSize(const std::string &flag, FlagCheck check,
   if (!bytes)
     return flag + " '" + text + "' is no size; write " +
            (mayBeZero ? "0, " : "") +
-           "bytes, or a number with KiB, MiB, GiB or TiB";
+           "bytes, or a number with KiB, MiB, GiB, TiB (powers of 1024), KB, "
+           "MB, GB or TB (of 1000)";
   value = *bytes;
   return "";
 }
