@@ -157,8 +157,9 @@ def make(family):
     with tempfile.TemporaryDirectory() as scratch:
         model.save_pretrained(scratch)
         text = (pathlib.Path(scratch) / "config.json").read_text()
-        if family == "t5-v1.1":  # as published: transformers 5 writes true
+        if family == "t5-v1.1":  # as published: transformers 5 writes true, and keeps the rest of it in a key of its own
             text = text.replace('"tie_word_embeddings": true', '"tie_word_embeddings": false')
+            text = text.replace('  "scale_decoder_outputs": false,\n', "")
         (target / "config.json").write_text(text)
         shutil.copy(pathlib.Path(scratch) / "model.safetensors", target / "weights.safetensors")
     compute_in_double()
