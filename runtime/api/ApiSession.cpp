@@ -49,6 +49,10 @@ static SessionOptions sessionOptions(const tsr_session_options *given) {
     result.saveTimeoutMs = options.save_timeout_ms;
   result.seed = options.seed;
   result.poison = options.poison != 0;
+  if (options.max_shard_bytes < 0)
+    fail(TSR_INVALID_ARGUMENT, "max_shard_bytes is ", options.max_shard_bytes,
+         ", give the bytes of a file, or 0 for one file");
+  result.maxShardBytes = options.max_shard_bytes;
   result.processes = processOptions(options);
   result.agreement = agreementOf(options.agreement);
   return result;
@@ -69,6 +73,10 @@ const char *tsr_session_device(const tsr_session *session) {
 }
 
 void tsr_session_destroy(tsr_session *session) { delete session; }
+
+const char *tsr_session_notes(const tsr_session *session) {
+  return session->content.notes().c_str();
+}
 
 tsr_status tsr_session_init(tsr_session *session) {
   return guarded([&] {

@@ -1,12 +1,14 @@
 //===- Checkpoint.h - saving and restoring a session ------------*- C++ -*-===//
 // DIR/step-NNNNNNNN/{model,optimizer}.safetensors and manifest.json, global
-// tensors in their file shapes. A step directory appears whole or not at all;
-// nothing is written into a session before everything is checked.
+// tensors in their file shapes; the model may be in shards. A step directory
+// appears whole or not at all, and is one that `transformers` opens where the
+// artifact holds the model's config.json. Nothing is written into a session
+// before everything is checked.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CHECKPOINT_CHECKPOINT_H
 #define TESSERA_RUNTIME_CHECKPOINT_CHECKPOINT_H
 
-#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/session/Session.h"
 
 #include <string>
@@ -20,7 +22,8 @@ void claimCheckpoints(Session &session, const std::string &directory);
 /// `directory`: a step directory, or the parent of some. TSR_NOT_FOUND,
 /// TSR_CORRUPT, TSR_MISMATCH.
 void loadCheckpoint(Session &session, const std::string &directory);
-/// Parameters alone from a safetensors file, or from DIR/model.safetensors.
+/// Parameters alone from what weightsFile finds. Notes of the session: heads
+/// that are drawn, tensors that are ignored. As of TensorFiles; TSR_MISMATCH.
 void loadWeights(Session &session, const std::string &path);
 
 /// What a checkpoint says beside its tensors.
@@ -34,16 +37,21 @@ struct Manifest {
   std::vector<File> files;
 };
 
+/// A file of a `transformers` model other than weights.
+struct ConfigText {
+  std::string name, text;
+};
+/// What to write beside the weights; empty where the artifact holds none.
+std::vector<ConfigText> configTexts(const Metadata &metadata);
+
 std::string writeManifest(const Manifest &manifest);
 /// TSR_CORRUPT: it is no manifest or is altered (it holds its own hash).
 Manifest readManifest(const InputFile &file);
 
-constexpr const char *modelFile = "model.safetensors";
 constexpr const char *optimizerFile = "optimizer.safetensors";
 constexpr const char *manifestFile = "manifest.json";
 
-/// The file of a state tensor and its name in there.
-const char *checkpointFile(const TensorInfo &tensor);
+/// The name of a state tensor in its file.
 std::string checkpointName(const TensorInfo &tensor);
 
 /// The tensors in which files hold one: itself, or, where its name has a `*`,

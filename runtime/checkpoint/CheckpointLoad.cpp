@@ -1,7 +1,7 @@
 //===- CheckpointLoad.cpp - tsr_session_load ------------------------------===//
 #include "runtime/checkpoint/Checkpoint.h"
 
-#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/support/DType.h"
 
 #include <set>
@@ -72,12 +72,12 @@ struct StateMatch {
 const FileTensor *matchStatePart(const TensorInfo &tensor,
                                  const std::string &name,
                                  const std::vector<int64_t> &shape,
-                                 const SafetensorsFile &file) {
-  std::string path = file.file().path();
-  const FileTensor *source = file.find(name);
+                                 const TensorFiles &files) {
+  const FileTensor *source = files.find(name);
   if (!source)
-    fail(TSR_MISMATCH, "'", path, "' has no tensor '", name,
+    fail(TSR_MISMATCH, "'", files.path(), "' has no tensor '", name,
          "'; the checkpoint is of another model or optimizer");
+  const std::string &path = source->file->path();
   if (source->shape != shape)
     fail(TSR_MISMATCH, "'", path, "': '", name, "' has shape ",
          describeShape(source->shape), ", the artifact has ",
@@ -90,30 +90,30 @@ const FileTensor *matchStatePart(const TensorInfo &tensor,
   return source;
 }
 
-StateMatch matchTensor(const TensorInfo &tensor, const SafetensorsFile &file) {
+StateMatch matchTensor(const TensorInfo &tensor, const TensorFiles &files) {
   StateMatch match{&tensor, {}};
   FileParts parts = filePartsOf(tensor, checkpointName(tensor));
   for (const std::string &name : parts.names)
-    match.parts.push_back(matchStatePart(tensor, name, parts.shape, file));
+    match.parts.push_back(matchStatePart(tensor, name, parts.shape, files));
   return match;
 }
 
-void checkNoExtra(const SafetensorsFile &file,
+void checkNoExtra(const TensorFiles &files,
                   const std::vector<StateMatch> &used) {
   std::set<const FileTensor *> known;
   for (const StateMatch &match : used)
     known.insert(match.parts.begin(), match.parts.end());
-  for (const auto &[name, entry] : file.tensors()) {
-    if (known.count(&entry) == 0)
-      fail(TSR_MISMATCH, "'", file.file().path(), "' has a tensor '", name,
+  for (const auto &[name, entry] : files.tensors()) {
+    if (known.count(entry) == 0)
+      fail(TSR_MISMATCH, "'", files.path(), "' has a tensor '", name,
            "' that the artifact has not; the checkpoint is of another model "
            "or optimizer");
   }
 }
 
 std::vector<StateMatch> matchAll(const Metadata &metadata,
-                                 const SafetensorsFile &model,
-                                 const SafetensorsFile &optimizer) {
+                                 const TensorFiles &model,
+                                 const TensorFiles &optimizer) {
   std::vector<StateMatch> parameters, moments;
   for (const TensorInfo &tensor : metadata.tensors) {
     if (!isState(tensor.role))
@@ -131,15 +131,21 @@ std::vector<StateMatch> matchAll(const Metadata &metadata,
 /// A checkpoint that is checked against an artifact.
 struct Opened {
   Opened(const Metadata &metadata, const std::string &path)
-      : manifest(checked(path)), model(concat(path, "/", modelFile)),
+      : manifest(checked(path)), model(concat(path, "/", modelName(manifest))),
         optimizer(concat(path, "/", optimizerFile)),
         matches(matchAll(metadata, model, optimizer)) {}
 
   Manifest manifest;
-  SafetensorsFile model, optimizer;
+  TensorFiles model, optimizer;
   std::vector<StateMatch> matches;
 
 private:
+  static const char *modelName(const Manifest &manifest) {
+    for (const Manifest::File &file : manifest.files)
+      if (file.name == modelIndexFile)
+        return modelIndexFile;
+    return modelFile;
+  }
   static Manifest checked(const std::string &path) {
     Manifest manifest = openManifest(path);
     for (const Manifest::File &expected : manifest.files)

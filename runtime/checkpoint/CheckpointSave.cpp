@@ -1,11 +1,10 @@
 //===- CheckpointSave.cpp - tsr_session_save ------------------------------===//
 #include "runtime/checkpoint/Checkpoint.h"
 
-#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/support/DType.h"
 
 #include <cstdio>
-#include <cstring>
 
 namespace tessera {
 
@@ -21,13 +20,29 @@ public:
   const std::string path;
 };
 
-std::vector<const TensorInfo *> tensorsOf(const Metadata &metadata,
-                                          const char *file) {
+/// What is stored together: the parameters, or the rest of the state.
+enum class Half { Model, Optimizer };
+
+std::vector<const TensorInfo *> tensorsOf(const Metadata &metadata, Half half) {
   std::vector<const TensorInfo *> tensors;
   for (const TensorInfo &tensor : metadata.tensors)
-    if (isState(tensor.role) && std::strcmp(checkpointFile(tensor), file) == 0)
+    if (isState(tensor.role) &&
+        (tensor.role == Role::Parameter) == (half == Half::Model))
       tensors.push_back(&tensor);
   return tensors;
+}
+
+/// As they are stored, one for each tensor of the files.
+std::vector<NewTensor> entriesOf(const Metadata &metadata, Half half) {
+  std::vector<NewTensor> entries;
+  for (const TensorInfo *tensor : tensorsOf(metadata, half)) {
+    FileParts parts = filePartsOf(*tensor, checkpointName(*tensor));
+    uint64_t bytes = tensor->elements() * dtypeBytes(tensor->dtype);
+    for (const std::string &part : parts.names)
+      entries.push_back({part, dtypeFileName(tensor->dtype), parts.shape,
+                         bytes / parts.names.size()});
+  }
+  return entries;
 }
 
 /// Brings the state to the first process, tensor by tensor in the order of the
@@ -35,60 +50,76 @@ std::vector<const TensorInfo *> tensorsOf(const Metadata &metadata,
 class Gathering {
 public:
   explicit Gathering(const Session &session) : session(session) {
-    for (const char *file : {modelFile, optimizerFile})
-      for (const TensorInfo *tensor : tensorsOf(session.metadata(), file))
+    for (Half half : {Half::Model, Half::Optimizer})
+      for (const TensorInfo *tensor : tensorsOf(session.metadata(), half))
         tensors.push_back(tensor);
   }
   ~Gathering() {
     try {
       while (!session.hasAllRanks() && next < tensors.size())
-        take();
+        takeTensor();
     } catch (...) { // the session is dead, and says so at its next call
     }
   }
-  /// The next tensor's bytes; in other processes than the first they are
-  /// undefined.
-  const std::vector<char> &take() {
-    const TensorInfo &tensor = *tensors[next++];
-    bytes.resize(
-        session.isFirst() ? tensor.elements() * dtypeBytes(tensor.dtype) : 0);
-    readGlobalBytes(session.ranks(), tensor, bytes.data());
-    return bytes;
+  /// The next `count` bytes of the files, which end where a tensor of theirs
+  /// does; valid until the next call. For the first process alone.
+  const char *take(size_t count) {
+    if (taken == bytes.size())
+      takeTensor();
+    const char *begin = bytes.data() + taken;
+    taken += count;
+    return begin;
   }
 
 private:
+  void takeTensor() {
+    const TensorInfo &tensor = *tensors[next++];
+    bytes.resize(
+        session.isFirst() ? tensor.elements() * dtypeBytes(tensor.dtype) : 0);
+    taken = 0;
+    readGlobalBytes(session.ranks(), tensor, bytes.data());
+  }
+
   const Session &session;
   std::vector<const TensorInfo *> tensors;
-  size_t next = 0;
+  size_t next = 0, taken = 0;
   std::vector<char> bytes; ///< one global tensor at a time
 };
 
-Manifest::File writeTensors(const Metadata &metadata, Gathering &state,
-                            const std::string &path, const char *name) {
-  std::vector<const TensorInfo *> tensors = tensorsOf(metadata, name);
-  std::vector<NewTensor> entries;
-  for (const TensorInfo *tensor : tensors) {
-    FileParts parts = filePartsOf(*tensor, checkpointName(*tensor));
-    uint64_t bytes = tensor->elements() * dtypeBytes(tensor->dtype);
-    for (const std::string &part : parts.names)
-      entries.push_back({part, dtypeFileName(tensor->dtype), parts.shape,
-                         bytes / parts.names.size()});
-  }
-  WrittenFile file(path + "/" + name);
-  std::string header = safetensorsHeader(entries);
+Manifest::File writeTensors(const Shard &shard, Gathering &state,
+                            const std::string &directory) {
+  WrittenFile file(directory + "/" + shard.name);
+  std::string header = safetensorsHeader(shard.tensors);
   file.write(header.data(), header.size());
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const std::vector<char> &bytes = state.take();
-    file.write(bytes.data(), bytes.size());
-  }
+  for (const NewTensor &tensor : shard.tensors)
+    file.write(state.take(tensor.bytes), tensor.bytes);
+  file.finish();
+  return {shard.name, file.size(), hashText(file.hash())};
+}
+
+Manifest::File writeText(const std::string &directory, const std::string &name,
+                         const std::string &text) {
+  WrittenFile file(directory + "/" + name);
+  file.write(text.data(), text.size());
   file.finish();
   return {name, file.size(), hashText(file.hash())};
 }
 
-void writeText(const std::string &path, const std::string &text) {
-  WrittenFile file(path);
-  file.write(text.data(), text.size());
-  file.finish();
+/// The parameters, as a model of `transformers`.
+std::vector<Manifest::File> writeModel(const Session &session, Gathering &state,
+                                       const std::string &directory) {
+  std::vector<Manifest::File> files;
+  std::vector<Shard> shards = cutIntoShards(
+      entriesOf(session.metadata(), Half::Model), session.maxShardBytes());
+  for (const Shard &shard : shards)
+    files.push_back(writeTensors(shard, state, directory));
+  if (shards.size() > 1)
+    files.push_back(
+        writeText(directory, modelIndexFile, writeShardIndex(shards)));
+  // Not of the manifest: nothing that resuming reads.
+  for (const ConfigText &file : configTexts(session.metadata()))
+    writeText(directory, file.name, file.text);
+  return files;
 }
 
 /// What runs left that were killed while they saved. The directory is ours, so
@@ -110,11 +141,11 @@ void writeCheckpoint(const Session &session, Gathering &state,
   std::snprintf(name, sizeof name, "step-%08lld",
                 static_cast<long long>(session.nextStep()));
   Scratch scratch(concat(directory, "/.", name, ".tmp"));
-  Manifest manifest{session.nextStep(), session.seed(), session.nextStep(), {}};
-  for (const char *file : {modelFile, optimizerFile})
-    manifest.files.push_back(
-        writeTensors(session.metadata(), state, scratch.path, file));
-  writeText(scratch.path + "/" + manifestFile, writeManifest(manifest));
+  Manifest manifest{session.nextStep(), session.seed(), session.nextStep(),
+                    writeModel(session, state, scratch.path)};
+  Shard rest{optimizerFile, entriesOf(session.metadata(), Half::Optimizer)};
+  manifest.files.push_back(writeTensors(rest, state, scratch.path));
+  writeText(scratch.path, manifestFile, writeManifest(manifest));
   syncDirectory(scratch.path);
   owned.check(); // writing took its time
   replaceDirectory(scratch.path, concat(directory, "/", name));
@@ -131,6 +162,12 @@ void saveCheckpoint(Session &session, const std::string &directory) {
     if (session.isFirst())
       writeCheckpoint(session, state, session.own(directory));
   });
+  std::vector<std::string> notes;
+  if (session.metadata().configFiles.empty())
+    notes.push_back(concat("'", directory, "': no config.json is written ",
+                           "beside the weights, because the artifact holds "
+                           "none; compile the model's config.json"));
+  session.setNotes(notes);
 }
 
 void claimCheckpoints(Session &session, const std::string &directory) {

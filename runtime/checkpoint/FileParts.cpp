@@ -5,10 +5,6 @@
 
 namespace tessera {
 
-const char *checkpointFile(const TensorInfo &tensor) {
-  return tensor.role == Role::Parameter ? modelFile : optimizerFile;
-}
-
 std::string checkpointName(const TensorInfo &tensor) {
   if (tensor.role == Role::Parameter)
     return tensor.name;

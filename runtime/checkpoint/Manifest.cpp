@@ -31,9 +31,35 @@ std::string writeManifest(const Manifest &manifest) {
   return root.dump(1) + "\n";
 }
 
+/// A file beside the manifest, and not the manifest itself.
+static void checkFileName(const JsonView &files, const std::string &name) {
+  if (name.empty() || name[0] == '.' || name == manifestFile ||
+      name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos)
+    files.refuse(
+        concat("names '", name.c_str(), "', which is no file of a checkpoint"));
+}
+
+static std::vector<Manifest::File> readFiles(const JsonView &files) {
+  std::vector<Manifest::File> result;
+  if (!files.raw().is_object())
+    files.refuse("must be an object");
+  for (const auto &entry : files.raw().items()) {
+    checkFileName(files, entry.key());
+    JsonView file = files.at(entry.key().c_str());
+    result.push_back(
+        {entry.key(),
+         static_cast<uint64_t>(file.at("bytes").integer(0, INT64_MAX)),
+         file.at("xxh3_64").text()});
+  }
+  files.at(files.has(modelIndexFile) ? modelIndexFile : modelFile);
+  files.at(optimizerFile);
+  return result;
+}
+
 Manifest readManifest(const InputFile &file) {
-  // Ours has about 500 bytes.
-  constexpr JsonLimits limits = {1 << 20, 8, 10'000};
+  // Ours has about 500 bytes, and 120 more for each shard.
+  constexpr JsonLimits limits = {16 << 20, 8, 1'000'000, RepeatedKey::Refused};
   std::string source = concat("'", file.path(), "'");
   if (file.size() > limits.bytes)
     fail(TSR_CORRUPT, source, " has ", file.size(), " bytes, a manifest has ",
@@ -53,13 +79,7 @@ Manifest readManifest(const InputFile &file) {
   manifest.step = root.at("step").integer(0, INT64_MAX);
   manifest.seed = root.at("seed").integer(INT64_MIN, INT64_MAX);
   manifest.nextDataStep = root.at("next_data_step").integer(0, INT64_MAX);
-  JsonView files = root.at("files");
-  for (const char *name : {modelFile, optimizerFile}) {
-    JsonView file = files.at(name);
-    manifest.files.push_back(
-        {name, static_cast<uint64_t>(file.at("bytes").integer(0, INT64_MAX)),
-         file.at("xxh3_64").text()});
-  }
+  manifest.files = readFiles(root.at("files"));
   return manifest;
 }
 

@@ -15,7 +15,8 @@ namespace tessera {
 
 // As the reference implementation: a longer header is an attack or a mistake.
 // A tensor has three keys and some ten numbers.
-static constexpr JsonLimits limits = {100'000'000, 4, 20'000'000};
+static constexpr JsonLimits limits = {100'000'000, 4, 20'000'000,
+                                      RepeatedKey::Refused};
 
 int64_t FileTensor::elements() const { return elementsOf(shape); }
 

@@ -1,99 +1,258 @@
 //===- Weights.cpp - tsr_session_load_weights -----------------------------===//
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/checkpoint/TensorFiles.h"
+#include "runtime/checkpoint/WeightNames.h"
 #include "runtime/session/Initializer.h"
+
+#include <set>
 
 namespace tessera {
 
 namespace {
 struct WeightMatch {
   const TensorInfo *parameter;
-  const TensorInfo *master; ///< may be null
-  std::vector<const FileTensor *> parts;
+  const TensorInfo *master;              ///< may be null
+  std::vector<const FileTensor *> parts; ///< none: it is drawn
 };
 
-/// `transformers` writes "transformer.wte.weight" from GPT2LMHeadModel and
-/// "wte.weight" from GPT2Model.
-const FileTensor *findByName(const SafetensorsFile &file,
-                             const std::string &name) {
-  const std::string prefix = "transformer.";
-  if (const FileTensor *tensor = file.find(name))
-    return tensor;
-  if (name.compare(0, prefix.size(), prefix) == 0)
-    return file.find(name.substr(prefix.size()));
-  return file.find(prefix + name);
+struct NamedTensor {
+  std::string name; ///< in the file
+  const FileTensor *tensor;
+};
+
+/// "'a', 'b'": the members that look alike are one, with their number.
+std::string listOfNames(const std::vector<std::string> &names) {
+  std::map<std::string, int64_t> counts;
+  for (const std::string &name : names)
+    ++counts[namePattern(name)];
+  std::string text;
+  std::set<std::string> listed;
+  for (const std::string &name : names) {
+    std::string pattern = namePattern(name);
+    int64_t count = counts[pattern];
+    if (!listed.insert(pattern).second)
+      continue;
+    text +=
+        concat(text.empty() ? "'" : ", '", count == 1 ? name : pattern, "'");
+    if (count > 1)
+      text += concat(" (", count, " tensors)");
+  }
+  return text;
 }
 
-const FileTensor *matchWeight(const std::string &name,
-                              const std::vector<int64_t> &shape,
-                              const SafetensorsFile &file) {
-  const std::string &path = file.file().path();
-  const FileTensor *source = findByName(file, name);
-  if (!source)
-    fail(TSR_MISMATCH, "'", path, "' has no tensor '", name,
-         "', with or without 'transformer.'; it has ", file.tensors().size(),
-         " others");
-  if (source->shape != shape)
-    fail(TSR_MISMATCH, "'", path, "': '", name, "' has shape ",
-         describeShape(source->shape), ", the artifact has ",
+/// Which tensors of the files are which parameters, and what of both is left.
+class WeightMatching {
+public:
+  WeightMatching(const Metadata &metadata, const TensorFiles &files)
+      : metadata(metadata), files(files) {
+    for (const auto &[name, tensor] : files.tensors())
+      byName[plainName(name)].push_back({name, tensor});
+    matchParameters();
+    explainRest();
+  }
+
+  std::vector<WeightMatch> matches;
+  std::vector<std::string> notes;
+
+private:
+  const NamedTensor *find(const std::string &plain) const;
+  const NamedTensor *source(const std::string &plain) const;
+  void check(const NamedTensor &source,
+             const std::vector<int64_t> &shape) const;
+  void matchParameters();
+  void match(const TensorInfo &parameter);
+  void explainRest();
+  bool isTied(const NamedTensor &left, const std::string &plain) const;
+  void checkTied(const NamedTensor &left, const NamedTensor &right) const;
+
+  const Metadata &metadata;
+  const TensorFiles &files;
+  std::map<std::string, std::vector<NamedTensor>> byName; ///< plain ones
+  std::set<std::string> wanted; ///< plain names of the parameters' parts
+  std::set<const FileTensor *> used;
+  std::vector<std::string> drawn, missing;
+};
+
+const NamedTensor *WeightMatching::find(const std::string &plain) const {
+  auto found = byName.find(plain);
+  if (found == byName.end())
+    return nullptr;
+  const std::vector<NamedTensor> &all = found->second;
+  if (all.size() > 1)
+    fail(TSR_MISMATCH, "'", files.path(), "' has both '", all[0].name,
+         "' and '", all[1].name,
+         "', which are two names of one tensor; remove one of them");
+  return &all[0];
+}
+
+/// Where the model ties two tensors, a file may hold either.
+const NamedTensor *WeightMatching::source(const std::string &plain) const {
+  if (const NamedTensor *found = find(plain))
+    return found;
+  for (const std::string &other : tiedNames(plain))
+    if (wanted.count(other) == 0)
+      if (const NamedTensor *found = find(other))
+        return found;
+  return nullptr;
+}
+
+void WeightMatching::check(const NamedTensor &source,
+                           const std::vector<int64_t> &shape) const {
+  const FileTensor &tensor = *source.tensor;
+  const std::string &path = tensor.file->path();
+  if (tensor.shape != shape)
+    fail(TSR_MISMATCH, "'", path, "': '", source.name, "' has shape ",
+         describeShape(tensor.shape), ", the artifact has ",
          describeShape(shape));
-  if (fileElementBytes(source->dtype) == 0)
-    fail(TSR_MISMATCH, "'", path, "': '", name, "' is ", source->dtype,
+  if (fileElementBytes(tensor.dtype) == 0)
+    fail(TSR_MISMATCH, "'", path, "': '", source.name, "' is ", tensor.dtype,
          ", use F32, F64, BF16 or F16");
-  checkFinite(path, name, *source);
-  return source;
+  checkFinite(path, source.name, tensor);
 }
 
-WeightMatch matchParameter(const TensorInfo &parameter,
-                           const Metadata &metadata,
-                           const SafetensorsFile &file) {
+void WeightMatching::match(const TensorInfo &parameter) {
   WeightMatch match{
       &parameter, metadata.find(Role::Master, parameter.name), {}};
   FileParts parts = filePartsOf(parameter, parameter.name);
-  for (const std::string &name : parts.names)
-    match.parts.push_back(matchWeight(name, parts.shape, file));
-  return match;
+  for (const std::string &name : parts.names) {
+    std::string plain = plainName(name);
+    const NamedTensor *found = source(plain);
+    if (!found) {
+      (isHead(plain) && parameter.init ? drawn : missing).push_back(name);
+      continue;
+    }
+    check(*found, parts.shape);
+    used.insert(found->tensor);
+    match.parts.push_back(found->tensor);
+  }
+  if (match.parts.size() != parts.names.size())
+    match.parts.clear();
+  matches.push_back(std::move(match));
 }
 
-std::string weightsFile(const std::string &path) {
-  if (!isDirectory(path))
-    return path;
-  std::string file = concat(path, "/", modelFile);
-  std::string index = file + ".index.json";
-  if (!isFile(file) && isFile(index))
-    fail(TSR_UNSUPPORTED, "'", path, "' holds weights in several files ('",
-         index, "'); save them as one ", modelFile);
-  return file;
+void WeightMatching::matchParameters() {
+  for (const TensorInfo &tensor : metadata.tensors)
+    if (tensor.role == Role::Parameter)
+      for (const std::string &name : filePartsOf(tensor, tensor.name).names)
+        wanted.insert(plainName(name));
+  for (const TensorInfo &tensor : metadata.tensors)
+    if (tensor.role == Role::Parameter)
+      match(tensor);
+  if (!missing.empty())
+    fail(TSR_MISMATCH, "'", files.path(), "' has no tensor ",
+         listOfNames(missing), ", with or without a prefix as 'transformer.'; ",
+         "it has ", files.tensors().size(),
+         " tensors, of which the artifact takes ", used.size(),
+         "; are they of the model that was compiled?");
+  if (!drawn.empty())
+    notes.push_back(concat("'", files.path(), "' has no ", listOfNames(drawn),
+                           "; the head starts from its initial values"));
+}
+
+/// Values beside each other, to compare two tensors without holding them.
+static constexpr int64_t comparedElements = 4096;
+
+/// The first element in which two tensors of one shape differ, or -1.
+int64_t firstDifference(const FileTensor &left, const FileTensor &right) {
+  double a[comparedElements], b[comparedElements];
+  int64_t elements = left.elements();
+  for (int64_t first = 0; first < elements; first += comparedElements) {
+    int64_t count = std::min(comparedElements, elements - first);
+    widenFile(left, first, count, a);
+    widenFile(right, first, count, b);
+    for (int64_t i = 0; i < count; ++i)
+      if (!(a[i] == b[i]))
+        return first + i;
+  }
+  return -1;
+}
+
+/// Of two tensors that the model ties one is read. The other one must say the
+/// same, or the file is of a model that does not tie them.
+void WeightMatching::checkTied(const NamedTensor &left,
+                               const NamedTensor &right) const {
+  check(left, right.tensor->shape);
+  int64_t at = firstDifference(*left.tensor, *right.tensor);
+  if (at < 0)
+    return;
+  double a, b;
+  widenFile(*left.tensor, at, 1, &a);
+  widenFile(*right.tensor, at, 1, &b);
+  fail(TSR_MISMATCH, "'", files.path(), "': '", left.name, "' differs from '",
+       right.name, "' (element ", at, ": ", a, " and ", b,
+       "), but the artifact's model ties the two; ",
+       isHead(plainName(left.name))
+           ? "set \"tie_word_embeddings\" to false in its config.json (version "
+             "5 of transformers writes true into every T5's) and compile again"
+           : "remove the one that is not meant");
+}
+
+/// Whether it is another name of a parameter, which has been read already.
+bool WeightMatching::isTied(const NamedTensor &left,
+                            const std::string &plain) const {
+  for (const std::string &other : tiedNames(plain)) {
+    if (wanted.count(other) == 0)
+      continue;
+    const NamedTensor *right = source(other);
+    if (right && right->tensor != left.tensor)
+      checkTied(left, *right);
+    return true;
+  }
+  return false;
+}
+
+void WeightMatching::explainRest() {
+  std::vector<std::string> ofHeads, unknown;
+  for (const auto &[plain, tensors] : byName)
+    for (const NamedTensor &tensor : tensors) {
+      if (used.count(tensor.tensor) || isBuffer(plain) || isTied(tensor, plain))
+        continue;
+      (isHead(plain) ? ofHeads : unknown).push_back(tensor.name);
+    }
+  if (!ofHeads.empty())
+    notes.push_back(concat("'", files.path(), "': ", listOfNames(ofHeads),
+                           " ignored: the model has no such head"));
+  if (!unknown.empty())
+    notes.push_back(concat("'", files.path(), "': ", listOfNames(unknown),
+                           " ignored: the artifact has no such parameter"));
+}
+
+void writeWeight(const Rank &rank, const WeightMatch &match, int64_t seed) {
+  const Metadata &metadata = *rank.metadata;
+  if (match.parts.empty()) {
+    drawTensor(rank, *match.parameter, seed);
+    if (match.master)
+      drawTensor(rank, *match.master, seed);
+    return;
+  }
+  Source source = [&](int64_t first, int64_t count, double *out) {
+    widenParts(match.parts, first, count, out);
+  };
+  writeShard(rank, *match.parameter, source,
+             roundedVia(metadata, *match.parameter));
+  if (match.master)
+    writeShard(rank, *match.master, source);
 }
 } // namespace
 
 void loadWeights(Session &session, const std::string &path) {
   session.checkAlive();
-  const Metadata &metadata = session.metadata();
-  std::unique_ptr<SafetensorsFile> file;
-  std::vector<WeightMatch> matches;
+  std::unique_ptr<TensorFiles> files;
+  std::unique_ptr<WeightMatching> matching;
   session.together([&] {
-    file = std::make_unique<SafetensorsFile>(weightsFile(path));
-    for (const TensorInfo &tensor : metadata.tensors)
-      if (tensor.role == Role::Parameter)
-        matches.push_back(matchParameter(tensor, metadata, *file));
+    files = std::make_unique<TensorFiles>(weightsFile(path));
+    matching = std::make_unique<WeightMatching>(session.metadata(), *files);
   });
   bool fresh = !session.isReady();
   session.onEveryRank([&](Rank &rank) {
-    for (const WeightMatch &match : matches) {
-      Source source = [&](int64_t first, int64_t count, double *out) {
-        widenParts(match.parts, first, count, out);
-      };
-      writeShard(rank, *match.parameter, source,
-                 roundedVia(metadata, *match.parameter));
-      if (match.master)
-        writeShard(rank, *match.master, source);
-    }
+    for (const WeightMatch &match : matching->matches)
+      writeWeight(rank, match, session.seed());
     if (fresh)
       zeroMoments(rank);
   });
   if (fresh)
     session.resumeAt(0, session.seed());
+  session.setNotes(matching->notes);
 }
 
 } // namespace tessera

@@ -45,18 +45,20 @@ static const Initial &initialOf(const Metadata &metadata,
   return *parameter->init;
 }
 
+void drawTensor(const Rank &rank, const TensorInfo &tensor, int64_t seed) {
+  const Initial &init = initialOf(*rank.metadata, tensor);
+  uint64_t key = tsr_abi_stream(seed, -1, init.stream);
+  auto source = [&](int64_t first, int64_t count, double *out) {
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = initialValue(init, key, first + i);
+  };
+  writeShard(rank, tensor, source, roundedVia(*rank.metadata, tensor));
+}
+
 void initializeState(const Rank &rank, int64_t seed) {
-  for (const TensorInfo &tensor : rank.metadata->tensors) {
-    if (tensor.role != Role::Parameter && tensor.role != Role::Master)
-      continue;
-    const Initial &init = initialOf(*rank.metadata, tensor);
-    uint64_t key = tsr_abi_stream(seed, -1, init.stream);
-    auto source = [&](int64_t first, int64_t count, double *out) {
-      for (int64_t i = 0; i < count; ++i)
-        out[i] = initialValue(init, key, first + i);
-    };
-    writeShard(rank, tensor, source, roundedVia(*rank.metadata, tensor));
-  }
+  for (const TensorInfo &tensor : rank.metadata->tensors)
+    if (tensor.role == Role::Parameter || tensor.role == Role::Master)
+      drawTensor(rank, tensor, seed);
   zeroMoments(rank);
 }
 

@@ -11,6 +11,9 @@ namespace tessera {
 /// docs/Artifact.md. `key` is tsr_abi_stream(seed, -1, init.stream).
 double initialValue(const Initial &init, uint64_t key, int64_t index);
 
+/// Draws a parameter or a master: the same values whenever it is done.
+/// TSR_INVALID_ARGUMENT if the parameter has no `init`.
+void drawTensor(const Rank &rank, const TensorInfo &tensor, int64_t seed);
 /// Draws the rank's parameters and masters, zeroes its moments.
 /// TSR_INVALID_ARGUMENT if a parameter has no `init`.
 void initializeState(const Rank &rank, int64_t seed);

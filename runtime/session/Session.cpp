@@ -34,6 +34,7 @@ Session::Session(const Artifact &artifact, const SessionOptions &options,
               spinOf(*core)),
       schedule(scheduleOf(core->metadata->optimizer)),
       timeout(options.timeoutMs), seedValue(options.seed),
+      shardBytes(options.maxShardBytes),
       ready(!core->metadata->hasParameters()) {
   together([&] {
     onEveryRank([&](Rank &rank) {
@@ -70,6 +71,12 @@ void Session::onEveryRank(const std::function<void(Rank &)> &body) {
 void Session::initialize() {
   onEveryRank([&](Rank &rank) { initializeState(rank, seedValue); });
   resumeAt(0, seedValue);
+}
+
+void Session::setNotes(const std::vector<std::string> &lines) {
+  noteText.clear();
+  for (const std::string &line : lines)
+    noteText += (noteText.empty() ? "" : "\n") + line;
 }
 
 void Session::resumeAt(int64_t step, int64_t seed) {

@@ -50,6 +50,11 @@ public:
   const std::string &deviceText() const;
   /// The state is defined: parameters can be trained and saved.
   bool isReady() const { return ready; }
+  /// Of a file of saved weights; 0: one file has all.
+  int64_t maxShardBytes() const { return shardBytes; }
+  /// What the last save or load of weights has to say, a line each.
+  const std::string &notes() const { return noteText; }
+  void setNotes(const std::vector<std::string> &lines);
 
   /// This process has the only ranks.
   bool hasAllRanks() const { return core->world != nullptr; }
@@ -93,10 +98,12 @@ private:
   Schedule schedule;
   std::chrono::milliseconds timeout;
   int64_t seedValue;
+  int64_t shardBytes; ///< 0: no limit
   int64_t stepNumber = 0;
   bool ready = false;
   mutable std::string deviceDescription; ///< the last that was asked for
-  std::string tracePath;                 ///< empty: no trace is wanted
+  std::string noteText;
+  std::string tracePath; ///< empty: no trace is wanted
   std::vector<std::unique_ptr<OwnedDirectory>> directories;
   Status death;
 };

@@ -22,6 +22,7 @@ struct SessionOptions {
   int saveTimeoutMs = 1800000;
   int64_t seed = 0;
   bool poison = false;
+  int64_t maxShardBytes = 0; ///< of a file of weights; 0: one file
   ProcessOptions processes;
   Agreement agreement; ///< of processes, beside what sessions compare
 };

@@ -30,6 +30,9 @@ public:
   bool end_array() override { return close(); }
   bool key(std::string &name) override {
     count();
+    if (limits.repeated == RepeatedKey::Refused &&
+        containers.back()->contains(name))
+      fail(TSR_CORRUPT, source, " has '", name, "' twice; write it anew");
     member = &(*containers.back())[name];
     return true;
   }

@@ -10,10 +10,14 @@
 
 namespace tessera {
 
+/// What a key means that comes twice in an object.
+enum class RepeatedKey { LastCounts, Refused };
+
 struct JsonLimits {
   size_t bytes;  ///< of the text
   int depth;     ///< of arrays and objects in each other; 0: a plain value
   size_t values; ///< of any kind, keys among them
+  RepeatedKey repeated = RepeatedKey::LastCounts;
 };
 
 /// As parseJson without limits; TSR_CORRUPT names the limit that is exceeded.

@@ -49,6 +49,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--layout-invariant",
                        "--load-weights",
                        "--lr",
+                       "--max-shard-size",
                        "--memory-limit",
                        "--mesh",
                        "--micro-batches",

@@ -122,7 +122,9 @@ typedef struct tsr_session_options {
                          bytes: each connection begins with a proof that both
                          sides know it. NULL: only addresses of this machine
                          are taken */
-  int32_t trusts_network; /* not 0: take any address without a secret */
+  int32_t trusts_network;  /* not 0: take any address without a secret */
+  int64_t max_shard_bytes; /* tensors in a file of saved weights, as the
+                              max_shard_size of transformers; 0: one file */
 } tsr_session_options;
 
 /* With a process per rank these are collective, that is, all processes make the
@@ -174,6 +176,12 @@ void tsr_session_destroy(tsr_session *session);
  * also what the device found it lacks. Owned by the session until the next
  * call of this function. */
 const char *tsr_session_device(const tsr_session *session);
+
+/* What the last tsr_session_load_weights or tsr_session_save did that one may
+ * not expect, a line each, "" if nothing: heads that the file lacks and that
+ * were drawn, tensors that were ignored, a config.json that cannot be written.
+ * Owned by the session until the next of these calls. */
+const char *tsr_session_notes(const tsr_session *session);
 
 /* Draws the initial parameters from the session's seed (the same bits on every
  * mesh), zeroes the optimizer state, sets step 0. */
@@ -234,7 +242,10 @@ tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
 tsr_status tsr_device_report(const char *device, const char **out_json);
 
 /* ---- checkpoints: directories with safetensors, global tensors --------- */
-/* Writes DIR/step-N/{model,optimizer}.safetensors and manifest.json. Atomic: on
+/* Writes DIR/step-N/{model,optimizer}.safetensors and manifest.json, and the
+ * config.json (and generation_config.json) that the artifact was imported from,
+ * so that `transformers` opens the step directory as a model. With
+ * max_shard_bytes the model may be several files and their index. Atomic: on
  * any failure the checkpoints that were there are untouched. The first call
  * claims the directory, as tsr_session_claim does. */
 tsr_status tsr_session_save(tsr_session *session, const char *directory);
@@ -246,9 +257,15 @@ tsr_status tsr_session_claim(tsr_session *session, const char *directory);
 /* Restores parameters, optimizer state, step and seed from a step directory, or
  * from the newest complete one in DIR. Any mesh's checkpoint loads. */
 tsr_status tsr_session_load(tsr_session *session, const char *directory);
-/* Parameters only, from a safetensors file or a directory that holds
- * model.safetensors, under the names `transformers` gives them (with or without
- * its "transformer." prefix). Missing or misshapen tensors are TSR_MISMATCH. */
+/* Parameters only, from a safetensors file, from the index of several
+ * (model.safetensors.index.json), or from a directory that holds either, under
+ * the names that versions and classes of `transformers` give them. Heads that
+ * are missing are drawn from the session's seed, tensors that the artifact has
+ * not are ignored; tsr_session_notes names both. TSR_MISMATCH: any other
+ * parameter is missing, one is misshapen, or two differ that the model ties;
+ * TSR_NOT_FOUND: a file is missing; TSR_CORRUPT: an index that its files do not
+ * fit, or that names files elsewhere. Nothing is written before all is checked.
+ */
 tsr_status tsr_session_load_weights(tsr_session *session, const char *path);
 
 /* ---- data: token streams ----------------------------------------------- */

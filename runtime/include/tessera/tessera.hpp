@@ -159,6 +159,8 @@ public:
   void load(const std::string &directory) {
     detail::check(tsr_session_load(get(), directory.c_str()));
   }
+  /// What the last loadWeights or save has to say, a line each.
+  std::string notes() const { return tsr_session_notes(get()); }
   void loadWeights(const std::string &path) {
     detail::check(tsr_session_load_weights(get(), path.c_str()));
   }

@@ -247,8 +247,8 @@ const Damage damages[] = {
      },
      TSR_CORRUPT, "deep"},
     {"ManifestIsHuge", "manifest.json",
-     [](std::string s) { return s + std::string(2'000'000, ' '); }, TSR_CORRUPT,
-     "a manifest has at most"},
+     [](std::string s) { return s + std::string(17'000'000, ' '); },
+     TSR_CORRUPT, "a manifest has at most"},
     {"ManifestIsAList", "manifest.json", [](std::string) { return "[1]"; },
      TSR_CORRUPT, "must be an object"}};
 

@@ -1,6 +1,5 @@
 //===- WeightsTest.cpp - loading `transformers` weights -------------------===//
-#include "test/Runtime/fixture/Fixture.h"
-#include "test/Runtime/fixture/FixtureLayout.h"
+#include "test/Runtime/checkpoint/WeightFiles.h"
 
 #include <cmath>
 #include <cstring>
@@ -11,54 +10,14 @@ using nlohmann::json;
 
 namespace {
 
-template <class T> std::string bytesOf(const std::vector<T> &values) {
-  return {reinterpret_cast<const char *>(values.data()),
-          values.size() * sizeof(T)};
-}
-
-struct Entry {
-  std::string name, dtype;
-  std::vector<int64_t> shape;
-  std::string data;
-};
-
-std::string safetensorsOf(const std::vector<Entry> &entries) {
-  json header;
-  std::string data;
-  for (const Entry &entry : entries) {
-    header[entry.name] = {
-        {"dtype", entry.dtype},
-        {"shape", entry.shape},
-        {"data_offsets", {data.size(), data.size() + entry.data.size()}}};
-    data += entry.data;
-  }
-  std::string text = header.dump();
-  uint64_t length = text.size();
-  return std::string(reinterpret_cast<char *>(&length), 8) + text + data;
-}
-
-std::vector<float> ramp() {
-  std::vector<float> values(V);
-  for (int i = 0; i < V; ++i)
-    values[i] = static_cast<float>(i) - 2.5f;
-  return values;
-}
-
 tsr_status load(Training &training, const std::vector<Entry> &entries) {
   std::string path = training.directory / "model.safetensors";
   writeFile(path, safetensorsOf(entries));
   return tsr_session_load_weights(training.session, path.c_str());
 }
 
-std::vector<double> expected() {
-  std::vector<float> values = ramp();
-  return {values.begin(), values.end()};
-}
-
-const Entry bias = {
-    "transformer.bias", "F32", {1}, bytesOf(std::vector<float>{2})};
-Entry weight(const std::string &name) {
-  return {name, "F32", {V / 2, 2}, bytesOf(ramp())};
+std::string notes(const Training &training) {
+  return tsr_session_notes(training.session);
 }
 
 TEST(Weights, WithAndWithoutPrefixAndExtras) {
@@ -100,20 +59,6 @@ TEST(Weights, FromADirectoryWithoutInit) {
   tsr_artifact_destroy(artifact);
 }
 
-TEST(Weights, InSeveralFilesAreRefused) {
-  Training training(1, 1);
-  TemporaryDirectory directory;
-  writeFile(directory / "model.safetensors.index.json", "{}");
-  EXPECT_EQ(tsr_session_load_weights(training.session, directory.path.c_str()),
-            TSR_UNSUPPORTED);
-  EXPECT_CONTAINS(tsr_last_error(), "holds weights in several files");
-  writeFile(directory / "model.safetensors",
-            safetensorsOf({weight("w"), bias}));
-  EXPECT_EQ(tsr_session_load_weights(training.session, directory.path.c_str()),
-            TSR_OK)
-      << tsr_last_error();
-}
-
 TEST(Weights, KeepWhereTheTrainingIs) {
   Training training(1, 1);
   for (int64_t i = 0; i < 2; ++i)
@@ -128,11 +73,7 @@ TEST(Weights, KeepWhereTheTrainingIs) {
 
 /// A tensor whose first dimension is cut into tensors of the file.
 TEST(Weights, StackedTensorsAreSlicesInTheFile) {
-  Training training(1, 1, {}, [](json &m) {
-    for (json &tensor : m["tensors"])
-      if (tensor["name"] == "transformer.w")
-        tensor["name"] = "transformer.h.*.w";
-  });
+  Training training(1, 1, {}, renamed("transformer.w", "transformer.h.*.w"));
   auto slice = [](int64_t k, std::vector<int64_t> shape) {
     std::vector<float> all = ramp();
     return Entry{"h." + std::to_string(k) + ".w", "F32", std::move(shape),
@@ -257,6 +198,191 @@ TEST(Weights, MasterKeepsWhatBf16Rounds) {
       << tsr_last_error();
   EXPECT_EQ(training.read("parameter", "transformer.w", V)[0], 1.0);
   EXPECT_EQ(training.read("master", "transformer.w", V)[0], 1.001f);
+}
+
+/// Powers of two and halves, the largest and the smallest numbers of f16.
+TEST(Weights, F16IsExact) {
+  std::vector<uint16_t> bits = {0x0000, 0x8000, 0x0001, 0x03FF, 0x0400,
+                                0x3C00, 0x3C01, 0xC100, 0x7BFF, 0xFBFF};
+  ASSERT_EQ(bits.size(), size_t(V));
+  Training training(1, 4);
+  ASSERT_EQ(load(training, {{"w", "F16", {V / 2, 2}, bytesOf(bits)}, bias}),
+            TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(training.read("parameter", "transformer.w", V),
+            (std::vector<double>{0.0, -0.0, 0x1p-24, 1023 * 0x1p-24, 0x1p-14, 1,
+                                 1 + 0x1p-10, -2.5, 65504, -65504}));
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+TEST(WeightNames, OldNamesOfNorms) {
+  const std::string norm = "bert.encoder.layer.0.output.LayerNorm.";
+  Training training(1, 4, {}, [&](json &m) {
+    renamed("transformer.w", norm + "weight")(m);
+    renamed("transformer.bias", norm + "bias")(m);
+  });
+  ASSERT_EQ(load(training, {weight("encoder.layer.0.output.LayerNorm.gamma"),
+                            number(norm + "beta", 3)}),
+            TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(training.read("parameter", (norm + "weight").c_str(), V),
+            expected());
+  EXPECT_EQ(training.read("parameter", (norm + "bias").c_str(), 1)[0], 3);
+  EXPECT_EQ(notes(training), "");
+}
+
+TEST(WeightNames, PrefixesOfEachFamily) {
+  for (std::string prefix : {"transformer.", "model.", "bert."})
+    for (std::string given : {"", prefix.c_str()}) {
+      Training training(1, 1, {}, renamed("transformer.w", prefix + "w"));
+      ASSERT_EQ(load(training, {weight(given + "w"), bias}), TSR_OK)
+          << tsr_last_error();
+      EXPECT_EQ(training.read("parameter", (prefix + "w").c_str(), V),
+                expected());
+    }
+}
+
+TEST(WeightNames, TwoNamesOfOneTensorAreRefused) {
+  Training training(1, 1);
+  std::vector<double> before = training.state();
+  EXPECT_EQ(load(training, {weight("w"), weight("transformer.w"), bias}),
+            TSR_MISMATCH);
+  EXPECT_CONTAINS(tsr_last_error(), "has both 'transformer.w' and 'w'");
+  EXPECT_EQ(training.state(), before);
+}
+
+TEST(WeightNames, BuffersAreIgnoredSilently) {
+  Training training(1, 1);
+  std::vector<Entry> entries = {weight("w"), bias};
+  for (const char *name :
+       {"h.0.attn.bias", "transformer.h.11.attn.masked_bias",
+        "bert.embeddings.position_ids", "embeddings.token_type_ids",
+        "model.layers.3.self_attn.rotary_emb.inv_freq", "rotary_emb.inv_freq",
+        "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias."
+        "weight"})
+    entries.push_back({name, "BOOL", {1, 3}, "abc"});
+  ASSERT_EQ(load(training, entries), TSR_OK) << tsr_last_error();
+  EXPECT_EQ(notes(training), "");
+}
+
+TEST(WeightNames, WhatTheArtifactHasNotIsNamed) {
+  Training training(1, 1);
+  ASSERT_EQ(load(training,
+                 {weight("w"), bias, number("cls.seq.bias", 1),
+                  number("bert.pooler.dense.bias", 1),
+                  number("layers.0.q_proj.bias", 1),
+                  number("layers.1.q_proj.bias", 1), number("odd.bias", 1)}),
+            TSR_OK)
+      << tsr_last_error();
+  EXPECT_CONTAINS(notes(training),
+                  "'cls.seq.bias', 'bert.pooler.dense.bias' ignored: the "
+                  "model has no such head");
+  EXPECT_CONTAINS(notes(training),
+                  "'layers.*.q_proj.bias' (2 tensors), 'odd.bias' ignored: "
+                  "the artifact has no such parameter");
+  ASSERT_EQ(load(training, {weight("w"), bias}), TSR_OK);
+  EXPECT_EQ(notes(training), "") << "of the last call alone";
+}
+
+/// The same values as tsr_session_init draws, on any mesh.
+TEST(WeightNames, MissingHeadIsDrawn) {
+  for (int tp : {1, 4}) {
+    Training training(1, tp, {}, renamed("transformer.w", "lm_head.weight"));
+    std::vector<double> drawn = training.read("parameter", "lm_head.weight", V);
+    training.write("parameter", "lm_head.weight", std::vector<double>(V, 7));
+    ASSERT_EQ(load(training, {bias}), TSR_OK) << tsr_last_error();
+    EXPECT_EQ(training.read("parameter", "lm_head.weight", V), drawn);
+    EXPECT_EQ(training.read("parameter", "transformer.bias", 1)[0], 2);
+    EXPECT_CONTAINS(notes(training), "has no 'lm_head.weight'; the head starts "
+                                     "from its initial values");
+  }
+}
+
+TEST(WeightNames, MissingParameterIsAnError) {
+  Training training(1, 1, {}, [](json &m) {
+    renamed("transformer.w", "transformer.h.*.w")(m);
+    renamed("transformer.bias", "lm_head.weight")(m);
+  });
+  std::vector<double> before = training.read("parameter", "lm_head.weight", 1);
+  EXPECT_EQ(load(training, {number("lm_head.weight", 1)}), TSR_MISMATCH);
+  EXPECT_CONTAINS(tsr_last_error(),
+                  "has no tensor 'transformer.h.*.w' (5 tensors)");
+  EXPECT_EQ(training.read("parameter", "lm_head.weight", 1), before);
+}
+
+TEST(WeightNames, HeadWithoutInitialValuesIsMissing) {
+  TemporaryDirectory directory;
+  std::string path = writeArtifact(directory / "model.tsr", 1, 1, [](json &m) {
+    renamed("transformer.w", "lm_head.weight")(m);
+    m["tensors"][0].erase("init");
+  });
+  writeFile(directory / "model.safetensors", safetensorsOf({bias}));
+  tsr_artifact *artifact = nullptr;
+  tsr_session *session = nullptr;
+  ASSERT_EQ(tsr_artifact_load(path.c_str(), &artifact), TSR_OK);
+  ASSERT_EQ(tsr_session_create(artifact, nullptr, &session), TSR_OK);
+  EXPECT_EQ(tsr_session_load_weights(session, directory.path.c_str()),
+            TSR_MISMATCH);
+  EXPECT_CONTAINS(tsr_last_error(), "has no tensor 'lm_head.weight'");
+  tsr_session_destroy(session);
+  tsr_artifact_destroy(artifact);
+}
+
+TEST(WeightNames, TiedTensorMayBeStoredTwice) {
+  Training training(1, 4, {}, renamed("transformer.w", "shared.weight"));
+  ASSERT_EQ(load(training, {weight("shared.weight"), weight("lm_head.weight"),
+                            weight("encoder.embed_tokens.weight"), bias}),
+            TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(training.read("parameter", "shared.weight", V), expected());
+  EXPECT_EQ(notes(training), "");
+}
+
+TEST(WeightNames, TiedTensorMayHaveItsOtherName) {
+  Training training(1, 4, {},
+                    renamed("transformer.w", "model.embed_tokens.weight"));
+  ASSERT_EQ(load(training, {weight("lm_head.weight"), bias}), TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(training.read("parameter", "model.embed_tokens.weight", V),
+            expected());
+}
+
+/// As version 5 of transformers writes an untied T5.
+TEST(WeightNames, HeadOfAnUntiedModelIsNotTakenForATiedOne) {
+  Training training(1, 1, {}, renamed("transformer.w", "shared.weight"));
+  std::vector<double> before = training.read("parameter", "shared.weight", V);
+  Entry head = weight("lm_head.weight");
+  std::vector<float> values = ramp();
+  values[V - 1] = 8;
+  head.data = bytesOf(values);
+  EXPECT_EQ(load(training, {weight("shared.weight"), head, bias}),
+            TSR_MISMATCH);
+  EXPECT_CONTAINS(tsr_last_error(),
+                  "'lm_head.weight' differs from 'shared.weight' (element 9: 8 "
+                  "and 6.5)");
+  EXPECT_CONTAINS(tsr_last_error(), "set \"tie_word_embeddings\" to false");
+  EXPECT_EQ(training.read("parameter", "shared.weight", V), before);
+  head.shape = {V};
+  EXPECT_EQ(load(training, {weight("shared.weight"), head, bias}),
+            TSR_MISMATCH);
+  EXPECT_CONTAINS(tsr_last_error(), "'lm_head.weight' has shape [10]");
+}
+
+TEST(WeightNames, UntiedHeadIsItsOwn) {
+  Training training(1, 1, {}, [](json &m) {
+    renamed("transformer.w", "lm_head.weight")(m);
+    renamed("transformer.bias", "shared.weight")(m);
+  });
+  ASSERT_EQ(
+      load(training, {number("shared.weight", 4), weight("lm_head.weight"),
+                      number("decoder.embed_tokens.weight", 4)}),
+      TSR_OK)
+      << tsr_last_error();
+  EXPECT_EQ(training.read("parameter", "lm_head.weight", V), expected());
+  EXPECT_EQ(training.read("parameter", "shared.weight", 1)[0], 4);
 }
 
 } // namespace

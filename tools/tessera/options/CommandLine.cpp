@@ -299,6 +299,9 @@ void CommandLine::addCheckpoints(CLI::App *sub) {
       ->type_name("DIR");
   declare(sub, "--save-every", FlagCheck::Positive, options.saveEvery,
           "Steps between checkpoints (default: only at the end)");
+  declare(sub, "--max-shard-size", FlagCheck::SizeOrZero, options.maxShardBytes,
+          "Most bytes of weights in a file of a checkpoint, e.g. 5GB; larger "
+          "models are several files with an index (default: 0, one file)");
   resume = sub->add_option("--resume", options.resumeDir,
                            "Continue from the newest checkpoint of a directory "
                            "(default: --checkpoint-dir)")
@@ -310,7 +313,8 @@ void CommandLine::addCheckpoints(CLI::App *sub) {
          "anew: the same command first and later")
       ->excludes(resume);
   sub->add_option("--load-weights", options.weights,
-                  "Start from weights as transformers saves them; not with "
+                  "Start from weights as transformers saves them: "
+                  "model.safetensors, its index, or their directory; not with "
                   "--resume")
       ->excludes(resume)
       ->type_name("PATH");
@@ -593,7 +597,8 @@ void CommandLine::checkCheckpoints() {
     options.resumeDir = options.checkpointDir;
   if (options.resumes && options.resumeDir.empty())
     refuse("--resume needs a directory; name one, or give --checkpoint-dir");
-  for (const char *name : {"--save-every", "--resume-if-any"})
+  for (const char *name :
+       {"--save-every", "--max-shard-size", "--resume-if-any"})
     if (train && train->get_option(name)->count() &&
         options.checkpointDir.empty())
       refuse(std::string(name) + " needs --checkpoint-dir");

@@ -28,3 +28,8 @@ int tessera::printError(const std::string &message) {
   std::fprintf(stderr, "%serror: %s\n", errorPrefix.c_str(), message.c_str());
   return 1;
 }
+
+void tessera::printNote(const std::string &message) {
+  std::fflush(stdout); // in the order of what is printed there
+  std::fprintf(stderr, "%snote: %s\n", errorPrefix.c_str(), message.c_str());
+}

@@ -18,6 +18,9 @@ int printError(const std::string &message);
 void noteError(const std::string &message);
 /// All errors so far, a line each.
 const std::string &printedErrors();
+/// Prints "note: message" to standard error: nothing is wrong, but one may not
+/// expect it.
+void printNote(const std::string &message);
 
 } // namespace tessera
 

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <numeric>
+#include <sstream>
 
 using namespace tessera;
 
@@ -63,6 +64,7 @@ bool Training::openSession() {
   wanted.timeout_ms = options.timeoutMs;
   wanted.save_timeout_ms = options.saveTimeoutMs;
   wanted.seed = options.seed;
+  wanted.max_shard_bytes = options.maxShardBytes;
   const Launch &launch = options.launch;
   std::vector<const char *> shared;
   for (const auto &[name, value] : options.shared)
@@ -102,6 +104,15 @@ bool Training::prepareDirectory() const {
                      "); continue it with --resume or name another directory");
 }
 
+/// What loading or saving weights has to say.
+void Training::printNotes() const {
+  if (!isFirst())
+    return;
+  std::istringstream lines(tsr_session_notes(session.get()));
+  for (std::string line; std::getline(lines, line);)
+    printNote(line);
+}
+
 bool Training::startParameters() {
   tsr_status status =
       options.resumes
@@ -109,6 +120,8 @@ bool Training::startParameters() {
           : tsr_session_init(session.get());
   if (status == TSR_OK && !options.weights.empty())
     status = tsr_session_load_weights(session.get(), options.weights.c_str());
+  if (status == TSR_OK)
+    printNotes();
   tsr_schedule schedule = {};
   schedule.size = sizeof schedule;
   const LearningRateOptions &rate = options.plan.learningRate;
@@ -299,9 +312,11 @@ void Training::summarize(const Progress &progress) const {
                   static_cast<double>(tokensPerStep()) / progress.elapsed());
   if (baseline > 0)
     std::printf("byte frequencies alone: %.4f\n", baseline);
-  if (savedStep >= 0)
+  if (savedStep >= 0) {
     std::printf("checkpoint: %s/step-%08lld\n", options.checkpointDir.c_str(),
                 static_cast<long long>(savedStep));
+    printNotes();
+  }
   if (stopping)
     std::printf("stopped after step %lld of %lld%s\n",
                 static_cast<long long>(tsr_session_next_step(session.get())),

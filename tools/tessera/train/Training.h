@@ -39,6 +39,7 @@ private:
   bool prepareDirectory() const;
   bool step(Progress &progress);
   bool save(Progress &progress);
+  void printNotes() const;
   void summarize(const Progress &progress) const;
   int64_t tokensPerStep() const {
     return tsr_artifact_batch(artifact) *

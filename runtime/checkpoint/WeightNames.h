@@ -1,0 +1,34 @@
+//===- WeightNames.h - the names that weights have in files -----*- C++ -*-===//
+// Parameters have the names that `transformers` gives them today. Files of
+// other versions and classes name them in other ways, hold buffers and heads of
+// other tasks, and hold a tied tensor once or twice: what is known of this is
+// in the tables of WeightNames.cpp, for all families together.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_CHECKPOINT_WEIGHTNAMES_H
+#define TESSERA_RUNTIME_CHECKPOINT_WEIGHTNAMES_H
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The one name for all that files give a tensor: without the prefix of a class
+/// with a head, and "weight" for the "gamma" of old files.
+std::string plainName(const std::string &name);
+
+/// With each number between dots as a `*`: layers of a model look alike.
+std::string namePattern(const std::string &name);
+
+// What follows takes plain names.
+
+/// Whether it is no weight: a mask or a table that a file need not hold.
+bool isBuffer(const std::string &name);
+/// Whether it belongs to a head, what is on top of the layers: each task has
+/// another one.
+bool isHead(const std::string &name);
+/// Other names of the tensor where a model ties the two.
+std::vector<std::string> tiedNames(const std::string &name);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_CHECKPOINT_WEIGHTNAMES_H
