@@ -3,6 +3,7 @@
 // of a format: FuzzSeeds test/Fuzz/Runtime/corpus
 #include "runtime/artifact/Artifact.h"
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/ShardIndex.h"
 #include "runtime/collectives/process/Frames.h"
 #include "runtime/collectives/process/Handshake.h"
 #include "runtime/collectives/process/Hello.h"
@@ -49,6 +50,8 @@ nlohmann::json everyKey() {
                             {"target", 1},
                             {"start_token", 0},
                             {"pad_token", 0}});
+  metadata["config_files"] = {{"config.json", "{}"},
+                              {"generation_config.json", "{}"}};
   nlohmann::json kept = nlohmann::json::array();
   for (nlohmann::json &tensor : metadata["tensors"]) {
     tensor["offsets"] = {tensor["offset"], -1};
@@ -280,6 +283,20 @@ void writeCheckpoint() {
   seed("Safetensors", "no-header", bytesOf(uint64_t(1) << 40));
 }
 
+void writeShardIndices() {
+  seed("ShardIndex", "written",
+       writeShardIndex(cutIntoShards({{"a", "F32", {5}, 20},
+                                      {"b", "F32", {5, 2}, 40},
+                                      {"c", "F32", {1}, 4},
+                                      {"d", "F32", {1}, 4}},
+                                     40)));
+  seed("ShardIndex", "folder", R"({"weight_map": {"a": "b/c", "b": "b/c"}})");
+  seed("ShardIndex", "outside", R"({"weight_map": {"a": "b/../../c"}})");
+  seed("ShardIndex", "empty", R"({"weight_map": {}})");
+  seed("ShardIndex", "twice", R"({"weight_map": {"a": "b", "a": "c"}})");
+  seed("ShardIndex", "zero-byte", R"({"weight_map": {"a\u0000": "b"}})");
+}
+
 template <class Integer> std::string tokensOf() {
   std::string tokens;
   for (int i = 0; i < 40; ++i)
@@ -473,6 +490,7 @@ int main(int count, char **arguments) {
   corpus = arguments[1];
   writeArtifacts();
   writeCheckpoint();
+  writeShardIndices();
   writeData();
   writeRefusedData();
   writeRefusedHeaders();
