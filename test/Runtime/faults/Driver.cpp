@@ -1,8 +1,9 @@
 //===- Driver.cpp - trains, saves and resumes under faults ----------------===//
 //   FaultDriver ARTIFACT DATA CHECKPOINTS [RANK SIZE RENDEZVOUS]
 //
-// Says "saved STEP" after each save that succeeded, "resumed STEP" and in the
-// end "digest TEXT"; or "error: WHY" on the other stream, and exits with 1.
+// Each tensor is in a file of its own. Says "saved STEP" after each save that
+// succeeded, "resumed STEP" and in the end "digest TEXT"; or "error: WHY" on
+// the other stream, and exits with 1.
 //===----------------------------------------------------------------------===//
 #include "test/Runtime/faults/TrainingRun.h"
 
@@ -31,6 +32,7 @@ public:
     options.threads = 4;
     options.timeout_ms = 20000;
     options.rendezvous_timeout_ms = 10000;
+    options.max_shard_bytes = 1; // a file for each tensor, and their index
     if (!arguments[4])
       return;
     options.rank = std::atoi(arguments[4]);
@@ -50,6 +52,8 @@ public:
     TrainingRun second(artifact, data, options);
     second.session.load(directory);
     say(1, "resumed ", std::to_string(second.session.nextStep()).c_str());
+    second.session.loadWeights(directory + "/step-0000000" + // the same ones
+                               std::to_string(faults::halfOfSteps));
     second.trainTo(faults::allSteps);
     save(second);
     say(1, "digest ",

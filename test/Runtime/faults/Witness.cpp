@@ -27,7 +27,11 @@ static tsr_session_options options() {
 }
 
 Witness::Witness()
-    : artifact(fixture::writeArtifact(directory / "model.tsr", 2, 2)),
+    : artifact(fixture::writeArtifact(
+          directory / "model.tsr", 2, 2,
+          [](nlohmann::json &metadata) {
+            metadata["config_files"] = {{"config.json", "{}"}};
+          })),
       data(writeTokens(directory / "tokens.bin")) {
   run = std::make_unique<TrainingRun>(artifact, data, options());
   run->session.init();
