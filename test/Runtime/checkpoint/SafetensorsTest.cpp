@@ -62,6 +62,14 @@ TEST(Safetensors, ShapesOfUnknownTypesHaveALimit) {
             std::string::npos);
 }
 
+TEST(Safetensors, ATensorIsThereOnce) {
+  const std::string tensor =
+      R"("a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]})";
+  EXPECT_EQ(refusal("{" + tensor + "}"), "");
+  EXPECT_NE(refusal("{" + tensor + "," + tensor + "}").find("has 'a' twice"),
+            std::string::npos);
+}
+
 TEST(Safetensors, DataIsAligned) {
   for (size_t letters = 1; letters <= 9; ++letters) {
     std::string header = safetensorsHeader(

@@ -37,6 +37,15 @@ TEST(JsonLimits, EachIsNamed) {
             std::string::npos);
 }
 
+TEST(JsonLimits, ARepeatedKeyIsRefusedWhereThatIsAsked) {
+  const std::string text = "{\"a\":{\"b\":1},\"b\":2,\"a\":3}";
+  EXPECT_EQ(refusal(text, {99, 9, 99}), "");
+  EXPECT_EQ(refusal(text, {99, 9, 99, RepeatedKey::Refused}),
+            "x has 'a' twice; write it anew");
+  EXPECT_EQ(refusal("{\"a\":{\"a\":[1,1]}}", {99, 9, 99, RepeatedKey::Refused}),
+            "");
+}
+
 TEST(JsonLimits, DepthOfMillionsIsRefusedAtTheLimit) {
   EXPECT_EQ(refusal(std::string(3000000, '['), {4000000, 64, 4000000}),
             "x nests arrays and objects more than 64 deep");
