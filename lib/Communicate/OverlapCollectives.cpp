@@ -2,6 +2,7 @@
 
 #include "lib/Communicate/AsyncCalls.h"
 #include "tessera/Communicate/Passes.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
 
@@ -39,6 +40,13 @@ Operation *lastSource(Operation *op, OpOrder &order) {
 bool ownsWhatItWrites(CollectiveOpInterface op) {
   OpOperand *tied = inPlaceOperand(op);
   return !tied || tied->get().hasOneUse();
+}
+
+/// What backward gathers again may lie there since forward. It starts where it
+/// stands: the gathered value would else live from forward to backward.
+Operation *startAgain(CollectiveOpInterface op, Operation *source) {
+  bool isKept = source && nn::isRecomputed(op) && nn::isForward(source);
+  return isKept ? op->getPrevNode() : source;
 }
 
 struct OverlapCollectivesPass
@@ -168,7 +176,7 @@ void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
   // One result, as all collectives have today; see insertWait.
   if (!source || !use || op->getNumResults() != 1 || !ownsWhatItWrites(op))
     return;
-  source = afterSends(source, use);
+  source = afterSends(startAgain(op, source), use);
   auto between =
       llvm::make_range(std::next(source->getIterator()), use->getIterator());
   if (llvm::none_of(between, isWork))

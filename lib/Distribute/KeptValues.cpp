@@ -5,6 +5,7 @@
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Options/MeshAxis.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -54,9 +55,16 @@ bool isCheap(dist::Collective collective) {
          collective == dist::Collective::AllGather;
 }
 
+/// Whether an op makes a whole sequence of the parts that ranks of `tp` keep.
+bool gathersSequence(Operation *op) {
+  auto convert = dyn_cast<dist::ConvertOp>(op);
+  return convert && convert.getAxis() == kTensorAxis &&
+         convert.getKind() == dist::ConversionKind::AllGather;
+}
+
 class Selection {
 public:
-  Selection(func::FuncOp func, RepeatedLayers layers);
+  Selection(func::FuncOp func, Repetition repetition);
   llvm::DenseSet<Value> run();
 
 private:
@@ -73,15 +81,16 @@ private:
 
   func::FuncOp func;
   dist::MeshAttr mesh;
+  Repetition::Kind kind;
   llvm::DenseSet<StringRef> repeated;
   llvm::DenseSet<Value> dependent; ///< On data, so different each time.
   llvm::SetVector<Value> values;   ///< Vertices: those that backward needs.
 };
 
-Selection::Selection(func::FuncOp func, RepeatedLayers layers)
-    : func(func), mesh(dist::meshOf(func)) {
+Selection::Selection(func::FuncOp func, Repetition repetition)
+    : func(func), mesh(dist::meshOf(func)), kind(repetition.kind) {
   SmallVector<StringRef> all = layersOf(func);
-  size_t count = layers.count < 0 ? all.size() : layers.count;
+  size_t count = repetition.layers < 0 ? all.size() : repetition.layers;
   for (StringRef layer : ArrayRef(all).take_front(std::min(count, all.size())))
     repeated.insert(layer);
 }
@@ -145,6 +154,8 @@ bool isTotal(Operation *op) { return nn::hasTag(op, nn::Tag::BatchTotal); }
 bool Selection::mayRepeat(Operation *op) {
   if (!op || isReceived(op) || isTotal(op) || leavesLayer(op))
     return false;
+  if (kind == Repetition::Gathers)
+    return gathersSequence(op);
   return repeated.contains(layerOf(op)) || isCheap(op);
 }
 
@@ -207,8 +218,8 @@ SmallVector<StringRef> tessera::layersOf(func::FuncOp func) {
 }
 
 llvm::DenseSet<Value> tessera::valuesToRecompute(func::FuncOp func,
-                                                 RepeatedLayers layers) {
-  return Selection(func, layers).run();
+                                                 Repetition repetition) {
+  return Selection(func, repetition).run();
 }
 
 bool tessera::readsElements(OpOperand &operand) {

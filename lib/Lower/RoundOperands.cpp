@@ -24,25 +24,6 @@ void setPlace(OpBuilder &builder, Value value, Operation *user) {
       value.getParentBlock()->findAncestorOpInBlock(*user));
 }
 
-/// cast(all_gather(x)) -> all_gather(cast(x)): the same bits, and half the
-/// bytes sent and stored.
-void roundBeforeGather(nn::CastOp cast) {
-  auto gather = cast.getInput().getDefiningOp<rt::AllGatherOp>();
-  bool isNarrower =
-      getElementTypeOrSelf(cast.getType()).getIntOrFloatBitWidth() <
-      getElementTypeOrSelf(cast.getInput().getType()).getIntOrFloatBitWidth();
-  if (!gather || !gather->hasOneUse() || !isNarrower)
-    return;
-  OpBuilder builder(gather);
-  auto shard = nn::create<nn::CastOp>(builder, cast.getLoc(), gather.getInput(),
-                                      cast.getToAttr());
-  inheritPhase(shard, gather);
-  gather.getInputMutable().assign(shard);
-  gather.getResult().setType(cast.getType());
-  cast.replaceAllUsesWith(gather.getResult());
-  cast.erase();
-}
-
 struct RoundOperandsPass
     : tessera::impl::RoundOperandsPassBase<RoundOperandsPass> {
   void runOnOperation() override {
@@ -67,6 +48,8 @@ struct RoundOperandsPass
   }
 
   Value rounded(Value value, Type type, Operation *user);
+  void roundBeforeGather(nn::CastOp cast);
+  Value roundedShard(rt::AllGatherOp gather, nn::CastOp cast);
 
   DenseMap<std::pair<Value, Type>, Value> known;
 };
@@ -84,6 +67,35 @@ Value RoundOperandsPass::rounded(Value value, Type type, Operation *user) {
   Operation *like = value.getDefiningOp() ? value.getDefiningOp() : user;
   inheritPhase(op, like);
   return cast = op;
+}
+
+/// cast(all_gather(x)) -> all_gather(cast(x)): the same bits, and half the
+/// bytes sent and stored.
+void RoundOperandsPass::roundBeforeGather(nn::CastOp cast) {
+  auto gather = cast.getInput().getDefiningOp<rt::AllGatherOp>();
+  bool isNarrower =
+      getElementTypeOrSelf(cast.getType()).getIntOrFloatBitWidth() <
+      getElementTypeOrSelf(cast.getInput().getType()).getIntOrFloatBitWidth();
+  if (!gather || !gather->hasOneUse() || !isNarrower)
+    return;
+  gather.getInputMutable().assign(roundedShard(gather, cast));
+  gather.getResult().setType(cast.getType());
+  cast.replaceAllUsesWith(gather.getResult());
+  cast.erase();
+}
+
+/// An activation is rounded where it is made, once for all its gathers: what
+/// backward gathers again is kept in the narrow type. A parameter is rounded
+/// for each, as a rounded copy would live all the time.
+Value RoundOperandsPass::roundedShard(rt::AllGatherOp gather, nn::CastOp cast) {
+  Value shard = gather.getInput();
+  if (shard.getDefiningOp())
+    return rounded(shard, cast.getTo(), gather);
+  OpBuilder builder(gather);
+  auto narrow =
+      nn::create<nn::CastOp>(builder, cast.getLoc(), shard, cast.getToAttr());
+  inheritPhase(narrow, gather);
+  return narrow;
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 #include "tessera/Memory/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
+#include <array>
 
 namespace tessera {
 #define GEN_PASS_DEF_PLANMEMORYPASS
@@ -23,9 +24,18 @@ using namespace tessera::rt;
 namespace {
 
 /// What a buffer holds (docs/Artifact.md).
-enum Kind { Weights, Optimizer, Inputs, Gradients, Activations, Workspace };
+enum Kind {
+  Weights,
+  Optimizer,
+  Inputs,
+  GatheredWeights,
+  Gradients,
+  Activations,
+  Workspace
+};
 constexpr StringLiteral kKindNames[] = {
-    "weights", "optimizer", "inputs", "gradients", "activations", "workspace"};
+    "weights",   "optimizer",   "inputs",   "gathered weights",
+    "gradients", "activations", "workspace"};
 
 Kind kindOfArgument(func::FuncOp func, unsigned index) {
   if (func.getArgAttr(index, nn::NNDialect::kParamAttr))
@@ -47,9 +57,43 @@ bool isGradient(Value value) {
   return role && role == "gradient";
 }
 
+bool isWeightArgument(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto func = argument
+                  ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                  : func::FuncOp();
+  return func && kindOfArgument(func, argument.getArgNumber()) == Weights;
+}
+
+/// Whether a value is made of nothing but parameters: rounded, gathered, cut or
+/// put side by side.
+bool isWeight(Value value) {
+  SmallVector<Value> todo = {value};
+  while (!todo.empty()) {
+    Value next = todo.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (isWeightArgument(next))
+      continue;
+    if (!isa_and_nonnull<LaunchOp, ConcatOp, ViewOp, AllGatherOp, WaitOp>(op) ||
+        (isa<LaunchOp>(op) &&
+         !llvm::all_of(op->getOperands(), isWeightArgument)))
+      return false;
+    llvm::append_range(todo, op->getOperands());
+  }
+  return true;
+}
+
+/// Whether a value is a whole parameter that its ranks gathered, under ZeRO.
+bool isGatheredWeight(Value value) {
+  auto gather = value.getDefiningOp<AllGatherOp>();
+  return gather && isWeight(gather.getInput());
+}
+
 Kind kindOf(const Buffer &buffer) {
   if (llvm::any_of(buffer.members, isGradient))
     return Gradients;
+  if (llvm::any_of(buffer.members, isGatheredWeight))
+    return GatheredWeights;
   bool forward = false, readLater = false;
   for (Value member : buffer.members) {
     Operation *op = member.getDefiningOp();
@@ -73,21 +117,18 @@ public:
   void annotate();
 
 private:
+  using Kinds = std::array<int64_t, std::size(kKindNames)>; ///< Bytes of each.
   /// Values that cross the same two tasks of a micro-batch.
   struct Frame {
-    int64_t bytes = 0, activations = 0;
+    int64_t bytes = 0;
+    Kinds byKind{};
     SmallVector<unsigned> buffers;
     size_t extent = 0;  ///< Of the first micro-batch.
     int64_t number = 0; ///< From 1; 0: there is one micro-batch.
   };
   using Tasks = std::pair<int64_t, int64_t>;
-  /// What has a place in the arena for some time.
-  struct Placed {
-    Kind kind = Workspace;
-    int64_t bytes = 0; ///< Of that kind.
-  };
   void sortBuffers();
-  void addExtent(int64_t bytes, int64_t begin, int64_t end, Placed what);
+  void addExtent(int64_t bytes, int64_t begin, int64_t end, const Kinds &kinds);
   void layOutFrames();
   void placeTasks();
   int64_t placeTask(int64_t task, ArrayRef<unsigned> numbers);
@@ -107,7 +148,7 @@ private:
   const TaskOrder *order;       ///< Null: no tasks.
   SmallVector<int64_t> offsets; ///< Of buffers, in the arena or in a frame.
   int64_t arena = 0;
-  int64_t byKind[6] = {};
+  Kinds byKind{};
 
   SmallVector<unsigned> once;
   llvm::MapVector<int64_t, SmallVector<unsigned>> ofTasks; ///< By task.
@@ -115,8 +156,8 @@ private:
   /// Where the buffers of a task lie: in a frame, or (null) beside all frames.
   llvm::DenseMap<unsigned, const Frame *> homes;
   SmallVector<Extent> extents;
-  SmallVector<Placed> placed; ///< What the extents are of.
-  size_t area = 0;            ///< The extent of what is beside frames.
+  SmallVector<Kinds> kinds; ///< What is in the extents.
+  size_t area = 0;          ///< The extent of what is beside frames.
 };
 
 /// Parameters and moments, then inputs, each in order of the arguments.
@@ -143,17 +184,17 @@ void Planner::sortBuffers() {
       frames[{use.first, use.last}].buffers.push_back(number);
     } else {
       once.push_back(number);
-      addExtent(buffer.bytes, use.begin, use.end,
-                {kindOf(buffer), static_cast<int64_t>(
-                                     llvm::alignTo(buffer.bytes, kAlignment))});
+      Kinds kinds{};
+      kinds[kindOf(buffer)] = llvm::alignTo(buffer.bytes, kAlignment);
+      addExtent(buffer.bytes, use.begin, use.end, kinds);
     }
   }
 }
 
 void Planner::addExtent(int64_t bytes, int64_t begin, int64_t end,
-                        Placed what) {
+                        const Kinds &content) {
   extents.push_back({bytes, begin, end});
-  placed.push_back(what);
+  kinds.push_back(content);
 }
 
 /// The buffers of a frame lie side by side: between its tasks all are needed.
@@ -169,8 +210,7 @@ void Planner::layOutFrames() {
       offsets[number] = frame.bytes;
       homes[number] = &frame;
       frame.bytes += bytes;
-      if (kindOf(buffer) == Activations)
-        frame.activations += bytes;
+      frame.byKind[kindOf(buffer)] += bytes;
     }
   }
 }
@@ -232,8 +272,7 @@ void Planner::placeFrames() {
     int64_t count = frame.number ? order->microBatchesOfLoop() : 1;
     for (int64_t j = 0; j < count; ++j)
       addExtent(frame.bytes, times.timeOf(order->timeOf(tasks.first, j)),
-                times.timeOf(order->timeOf(tasks.second, j)),
-                {Activations, frame.activations});
+                times.timeOf(order->timeOf(tasks.second, j)), frame.byKind);
   }
 }
 
@@ -263,11 +302,12 @@ void Planner::setFrameOffsets() {
 /// What the arena holds when most of it is needed.
 void Planner::countKinds(int64_t bytes) {
   Peak peak = findPeak(extents);
-  for (auto [extent, what] : llvm::zip(extents, placed))
-    if (what.kind != Workspace && extent.begin <= peak.position &&
-        extent.end >= peak.position)
-      byKind[what.kind] += what.bytes;
-  byKind[Workspace] = bytes - byKind[Gradients] - byKind[Activations];
+  for (auto [extent, content] : llvm::zip(extents, kinds))
+    if (extent.begin <= peak.position && extent.end >= peak.position)
+      for (Kind kind : {GatheredWeights, Gradients, Activations})
+        byKind[kind] += content[kind];
+  byKind[Workspace] =
+      bytes - byKind[GatheredWeights] - byKind[Gradients] - byKind[Activations];
 }
 
 void Planner::placeTransients() {
@@ -281,7 +321,11 @@ void Planner::placeTransients() {
     offsets[number] = arena + extent.offset;
   setFrameOffsets();
   countKinds(bytes);
-  arena += bytes;
+  byKind[kind] += llvm::alignTo(extent.bytes, kAlignment);
+}
+byKind[Workspace] =
+    bytes - byKind[GatheredWeights] - byKind[Gradients] - byKind[Activations];
+arena += bytes;
 }
 
 void Planner::annotate() {

@@ -29,6 +29,10 @@ static bool isOneProgram(const PlanOptions &plan) {
   return stagesOf(plan) <= 1 && !hasOwners(plan);
 }
 
+static bool recomputes(const PlanOptions &plan) {
+  return plan.memory.recompute != Recompute::None;
+}
+
 void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PlanOptions &plan) {
   const StrategyOptions &strategies = plan.strategies;
@@ -48,9 +52,10 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
       createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
                             zero > 0, nameOf(strategies.contextParallel)}));
   passes.addPass(createDifferentiatePass());
-  if (plan.memory.recompute != Recompute::None)
+  if (recomputes(plan) || strategies.sequenceParallel)
     passes.addPass(createRecomputePass(
-        {nameOf(plan.memory.recompute), plan.memory.recomputeLayers}));
+        {recomputes(plan) ? nameOf(plan.memory.recompute) : "gathers",
+         plan.memory.recomputeLayers}));
   if (strategies.zero == ZeroStage::Parameters)
     passes.addPass(createRegatherPass());
   passes.addPass(createMicroBatchPass(

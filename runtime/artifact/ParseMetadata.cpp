@@ -276,8 +276,8 @@ void parseArena(const JsonView &view, Metadata &metadata) {
   if (!view.has("by_kind"))
     return;
   JsonView kinds = view.at("by_kind");
-  for (const char *kind : {"weights", "gradients", "optimizer", "activations",
-                           "workspace", "inputs"})
+  for (const char *kind : {"weights", "gathered weights", "gradients",
+                           "optimizer", "activations", "workspace", "inputs"})
     if (kinds.has(kind))
       metadata.arenaKinds.emplace_back(kind, kinds.at(kind).integer(0, limit));
   std::stable_sort(metadata.arenaKinds.begin(), metadata.arenaKinds.end(),

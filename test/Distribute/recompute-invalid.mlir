@@ -4,7 +4,7 @@
 // LOSS: error: {{.*}}@gradients
 // LAYERS: error: has no layers to recompute: no location names one; use mode=selective
 module {
-  // expected-error@+1 {{cannot recompute 'some'; use none, selective or full}}
+  // expected-error@+1 {{cannot recompute 'some'; use none, gathers, selective or full}}
   func.func @gradients(%x: tensor<4x8xf32> {nn.data = "x"}) -> tensor<4x8xf32> {
     %y = nn.map relu %x : tensor<4x8xf32> -> tensor<4x8xf32>
     return %y : tensor<4x8xf32>

@@ -24,3 +24,27 @@ func.func @step(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   // CHECK-NOT: nn.cast
   return %sum : tensor<4x8xf32>
 }
+
+// An activation is rounded once, where it is made, for both of its gathers; a parameter before each gather.
+// CHECK-LABEL: @step_of_gathers
+// CHECK: %[[A:.*]] = nn.map gelu
+// CHECK-NEXT: %[[SHARD:.*]] = nn.cast %[[A]] to bf16
+// CHECK: %[[W:.*]] = nn.cast %arg1 to bf16
+// CHECK-NEXT: rt.all_gather %[[W]]
+// CHECK: %[[FIRST:.*]] = rt.all_gather %[[SHARD]] along 0 over ["tp"]
+// CHECK: %[[V:.*]] = nn.cast %arg1 to bf16
+// CHECK-NEXT: rt.all_gather %[[V]]
+// CHECK: %[[AGAIN:.*]] = rt.all_gather %[[SHARD]] along 0 over ["tp"] {nn.phase = #nn.phase<recompute>}
+// CHECK-NOT: nn.cast
+func.func @step_of_gathers(%x: tensor<2x8xf32>, %p: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %a = nn.map gelu %x : tensor<2x8xf32> -> tensor<2x8xf32>
+  %w = rt.all_gather %p along 0 over ["dp"] : tensor<4x8xf32> -> tensor<8x8xf32>
+  %g = rt.all_gather %a along 0 over ["tp"] : tensor<2x8xf32> -> tensor<4x8xf32>
+  %y = nn.einsum "sh,hf->sf" %g, %w {compute = bf16, element_type = f32} : (tensor<4x8xf32>, tensor<8x8xf32>)
+      -> tensor<4x8xf32>
+  %v = rt.all_gather %p along 0 over ["dp"] : tensor<4x8xf32> -> tensor<8x8xf32>
+  %h = rt.all_gather %a along 0 over ["tp"] {nn.phase = #nn.phase<recompute>} : tensor<2x8xf32> -> tensor<4x8xf32>
+  %z = nn.einsum "sh,hf->sf" %h, %v {compute = bf16, element_type = f32} : (tensor<4x8xf32>, tensor<8x8xf32>)
+      -> tensor<4x8xf32>
+  return %y, %z : tensor<4x8xf32>, tensor<4x8xf32>
+}

@@ -10,10 +10,16 @@
 
 namespace tessera {
 
-/// Layers whose ops may be repeated at any cost; elsewhere, only cheap ones.
-struct RepeatedLayers {
-  /// The first so many in program order; all if negative.
-  int64_t count = 0;
+/// Which ops backward may repeat.
+struct Repetition {
+  enum Kind {
+    Gathers, ///< Of activations split over `tp`, as sequence parallelism has.
+    Cheap,   ///< Also other ops that are cheap for the bytes that they make.
+  };
+  Kind kind = Cheap;
+  /// Layers whose ops may be repeated at any cost: the first so many in program
+  /// order; all if negative.
+  int64_t layers = 0;
 };
 
 /// Names of the layers ("h.3") that locations name, in program order.
@@ -24,7 +30,7 @@ llvm::SmallVector<llvm::StringRef> layersOf(mlir::func::FuncOp func);
 /// that depend on parameters alone are kept; so is what one layer hands to
 /// another.
 llvm::DenseSet<mlir::Value> valuesToRecompute(mlir::func::FuncOp func,
-                                              RepeatedLayers layers);
+                                              Repetition repetition);
 
 /// Whether an op reads the elements of an operand, not only its shape.
 bool readsElements(mlir::OpOperand &operand);

@@ -94,16 +94,18 @@ def RecomputePass : Pass<"nn-recompute", "::mlir::ModuleOp"> {
   let description = [{
     Before: `@gradients` for one micro-batch. After: backward reads clones of
     forward ops (`nn.phase = #nn.phase<recompute>`) in place of values that are
-    not kept; a clone stands right before its first use. `selective` repeats ops
-    that are cheap for their bytes: elementwise ops, dropout, norms, gathers of
-    split activations. It never repeats a matrix product, attention or another
+    not kept; a clone stands right before its first use, that of a gather
+    as soon as its first reader's other operands exist, so that it overlaps.
+    `gathers` repeats the gathers of activations that are split over `tp`.
+    `selective` repeats ops that are cheap for their bytes: elementwise ops,
+    dropout, norms, gathers of split activations. It never repeats a matrix product, attention or another
     collective. `full` also repeats whole layers from their inputs. Among the
     values that may be repeated, the pass keeps the fewest bytes (a minimum cut).
     Clones have the attributes of the ops that they repeat, so that dropout masks
     are the same again.
   }];
   let options = [
-    Option<"mode", "mode", "std::string", "\"none\"", "none, selective, full">,
+    Option<"mode", "mode", "std::string", "\"none\"", "none, gathers, selective, full">,
     Option<"layers", "layers", "int64_t", "-1",
            "With full: the number of layers, from the first; -1 for all">
   ];
