@@ -21,6 +21,11 @@ config.substitutions.append(("%{source}", config.tessera_src_root))
 config.substitutions.append(("%{build}", config.tessera_obj_root))
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%{cmake}", config.cmake))
+for name in ("cc", "cxx", "cpack", "libdir"):
+    config.substitutions.append(("%%{%s}" % name, getattr(config, name)))
+for tool in ("pkg-config", "groff", "fish", "zsh", "dpkg-shlibdeps"):
+    if shutil.which(tool):
+        config.available_features.add(tool)
 ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
 if ptxas:
     config.available_features.add("ptxas")

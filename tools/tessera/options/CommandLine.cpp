@@ -2,6 +2,7 @@
 
 #include "tessera/Options/PlanFlags.h"
 #include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/options/HelpFiles.h"
 #include "tools/tessera/options/HelpText.h"
 #include "tools/tessera/options/PlanChecks.h"
 #include "tools/tessera/options/Suggestion.h"
@@ -673,6 +674,13 @@ ParseResult CommandLine::parse(int argc, char **argv) {
   if (argc == 2 && argv[1] == std::string("--help-markdown")) {
     std::cout << helpAsMarkdown(app, *formatter);
     return {};
+  }
+  if (argc == 3 && argv[1] == std::string("--help-files")) {
+    std::string why = writeHelpFiles(argv[2], commandTable(app));
+    if (!why.empty())
+      std::cerr << "error: " << why << "\n";
+    exitCode = why.empty() ? 0 : 1;
+    return false;
   }
   try {
     if (argc > 1) {

@@ -1,0 +1,38 @@
+//===- HelpFiles.cpp - writes manual pages and completions ----------------===//
+
+#include "tools/tessera/options/HelpFiles.h"
+#include <filesystem>
+#include <fstream>
+
+using namespace tessera;
+namespace fs = std::filesystem;
+
+static std::string writeFile(const fs::path &path, const std::string &text) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  return file ? ""
+              : "cannot write '" + path.string() +
+                    "'; name another "
+                    "directory";
+}
+
+std::string tessera::writeHelpFiles(const std::string &directory,
+                                    const std::vector<CommandEntry> &commands) {
+  std::vector<std::pair<std::string, std::string>> files = {
+      {"bash-completion/completions/tessera", bashCompletion(commands)},
+      {"zsh/site-functions/_tessera", zshCompletion(commands)},
+      {"fish/vendor_completions.d/tessera.fish", fishCompletion(commands)}};
+  for (const CommandEntry &command : commands)
+    files.emplace_back("man/man1/tessera" +
+                           (command.name.empty() ? "" : "-" + command.name) +
+                           ".1",
+                       manPage(command, commands));
+  for (const auto &[name, text] : files)
+    if (std::string why = writeFile(fs::path(directory) / name, text);
+        !why.empty())
+      return why;
+  return "";
+}
