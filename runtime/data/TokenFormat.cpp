@@ -57,23 +57,24 @@ static void refuseUnlessText(const InputFile &file, const std::string &sample) {
          " is 0) and not named .bin; use --data-format uint16, uint32 or text");
 }
 
-static TokenFormat rawTokens(const InputFile &file, const std::string &sample,
-                             int64_t width, int64_t vocabulary) {
+/// For a file that is taken for uint16 because of its name alone.
+static void refuseUnlessUint16(const InputFile &file, const std::string &sample,
+                               int64_t vocabulary) {
   auto refuse = [&](const char *what, const char *remedy) {
     fail(TSR_INVALID_ARGUMENT, "'", file.path(), "' looks like ", what,
-         " in its first ", sample.size(), " bytes, not like uint", 8 * width,
-         " below ", vocabulary, "; ", remedy);
+         " in its first ", sample.size(), " bytes, not like uint16 below ",
+         vocabulary, "; ", remedy,
+         ", or --data-format uint16 if it is that nevertheless");
   };
   if (isLikeInt64(sample))
     refuse("int64 (every second uint32 is 0)",
            "save tokens.astype('<u4') and use --data-format uint32");
-  if (width == 2 && isLikeUint32(sample, vocabulary))
+  if (isLikeUint32(sample, vocabulary))
     refuse(vocabulary > 1 << 16 ? "uint32 (every second uint16 is small)"
                                 : "uint32 (every second uint16 is 0)",
            "use --data-format uint32");
   if (isLikeText(sample))
     refuse("text", "use --data-format text");
-  return rawFormat(file, width);
 }
 
 //===----------------------------------------------------------------------===//
@@ -140,7 +141,9 @@ static TokenFormat formatOfTokens(const InputFile &file,
     refuseUnlessText(file, sample);
     return rawFormat(file, 1);
   }
-  return rawTokens(file, sample, asked == "uint32" ? 4 : 2, vocabulary);
+  if (asked == "auto")
+    refuseUnlessUint16(file, sample, vocabulary);
+  return rawFormat(file, asked == "uint32" ? 4 : 2);
 }
 
 TokenFormat findFormat(const InputFile &file, const std::string &asked,

@@ -1,7 +1,8 @@
 //===- TokenFormat.h - how a file holds its tokens --------------*- C++ -*-===//
 // Most files of tokens do not say what they are, and a wrong guess trains on
-// noise without an error. So what a file does say is believed, and a file that
-// cannot be what was asked for is refused.
+// noise without an error. So what a file does say is believed, and one that
+// says otherwise than was asked for is refused. What a file only looks like
+// counts where no format was asked for.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_DATA_TOKENFORMAT_H
 #define TESSERA_RUNTIME_DATA_TOKENFORMAT_H

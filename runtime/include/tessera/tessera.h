@@ -285,12 +285,14 @@ typedef struct tsr_data_options {
 /* Opens `paths` and joins them; they must not change while they are read.
  * "auto" takes what a header says (llm.c's of 20240520 and 20240801, a .npy
  * file of one dimension and type <u2, <u4 or <i4, Megatron's .idx file beside a
- * .bin file); otherwise a .bin file holds uint16 and any other text. Only
- * "text" takes any bytes: with other formats archives, tables, JSON and tokens
- * of another width are refused. TSR_NOT_FOUND; TSR_IO; TSR_CORRUPT (bad header,
- * odd length); TSR_INVALID_ARGUMENT (another kind of file; no token; an id
- * outside of the vocabulary in the first or last 64 KiB of a file; all together
- * shorter than one sequence). */
+ * .bin file); otherwise a .bin file holds uint16 and any other text, and one
+ * that looks like something else (JSON, tokens of another width) is refused. A
+ * format that is named is obeyed, unless the file begins as an archive or a
+ * table does, or with a header that says otherwise: those "text" alone takes.
+ * TSR_NOT_FOUND; TSR_IO; TSR_CORRUPT (bad header, odd length);
+ * TSR_INVALID_ARGUMENT (another kind of file; no token; an id outside of the
+ * vocabulary in the first or last 64 KiB of a file; all together shorter than
+ * one sequence). */
 tsr_status tsr_data_open(const char *const *paths, size_t count,
                          const tsr_data_options *options, tsr_data **out_data);
 void tsr_data_destroy(tsr_data *data);

@@ -341,30 +341,56 @@ TEST_F(TokenFormat, Uint32IsNotReadAsUint16) {
   write("small.bin", bytesOf(idsFrom<uint32_t>(1000)));
   write("large.bin", longIds);
   write("torn.bin", longIds + "x");
-  for (const char *format : {"auto", "uint16"}) {
-    expectRefused("small.bin", format, TSR_INVALID_ARGUMENT,
-                  "looks like uint32 (every second uint16 is 0) in its first "
-                  "160 bytes, not like uint16 below 50257; use --data-format "
-                  "uint32");
-    expectRefused("large.bin", format, TSR_INVALID_ARGUMENT,
-                  "looks like uint32 (every second uint16 is small)", llama3);
-    expectRefused("torn.bin", format, TSR_INVALID_ARGUMENT, "looks like uint32",
-                  llama3);
+  expectRefused("small.bin", nullptr, TSR_INVALID_ARGUMENT,
+                "looks like uint32 (every second uint16 is 0) in its first "
+                "160 bytes, not like uint16 below 50257; use --data-format "
+                "uint32, or --data-format uint16 if it is that nevertheless");
+  expectRefused("large.bin", "auto", TSR_INVALID_ARGUMENT,
+                "looks like uint32 (every second uint16 is small)", llama3);
+  expectRefused("torn.bin", "auto", TSR_INVALID_ARGUMENT, "looks like uint32",
+                llama3);
+}
+
+TEST_F(TokenFormat, AFormatThatIsNamedIsObeyed) {
+  std::vector<uint16_t> everySecond;
+  for (uint16_t i = 0; i < 40; ++i)
+    everySecond.insert(everySecond.end(), {static_cast<uint16_t>(i + 7), 0});
+  std::vector<uint32_t> wide(everySecond.begin(), everySecond.end());
+  struct {
+    const char *format;
+    std::string content;
+  } cases[] = {{"uint16", bytesOf(everySecond)}, {"uint32", bytesOf(wide)}};
+  for (const auto &c : cases) {
+    SCOPED_TRACE(c.format);
+    write("a.bin", c.content);
+    ASSERT_EQ(open("a.bin", c.format, gpt2), TSR_OK) << tsr_last_error();
+    EXPECT_EQ(tsr_data_tokens(data), 80);
+    std::vector<int32_t> ids(5);
+    ASSERT_EQ(tsr_data_batch(data, 0, 1, ids.data()), TSR_OK);
+    EXPECT_EQ(ids,
+              (std::vector<int32_t>{ids[0], 0, ids[0] + 1, 0, ids[0] + 2}));
   }
+  write("a.bin", std::string(80, 'a'));
+  EXPECT_EQ(open("a.bin", "uint16", gpt2), TSR_OK) << tsr_last_error();
+  // Ids are checked nevertheless.
+  everySecond[78] = 50257;
+  write("a.bin", bytesOf(everySecond));
+  EXPECT_EQ(open("a.bin", "uint16", gpt2), TSR_INVALID_ARGUMENT);
+  EXPECT_CONTAINS(tsr_last_error(), "token 50257 at position 78 of");
 }
 
 TEST_F(TokenFormat, Int64IsNotReadAsNarrowerTokens) {
   write("a.bin", bytesOf(idsFrom<int64_t>(1000)));
-  for (const char *format : {"auto", "uint16", "uint32"})
-    expectRefused("a.bin", format, TSR_INVALID_ARGUMENT,
-                  "looks like int64 (every second uint32 is 0)");
+  expectRefused("a.bin", "auto", TSR_INVALID_ARGUMENT,
+                "looks like int64 (every second uint32 is 0)");
 }
 
 TEST_F(TokenFormat, TextIsNotReadAsTokens) {
   write("a.bin", std::string(40, 'a') + "\r\n\t" + std::string(41, 'z'));
-  for (const char *format : {"auto", "uint16", "uint32"})
-    expectRefused("a.bin", format, TSR_INVALID_ARGUMENT,
-                  "looks like text in its first 84 bytes");
+  expectRefused("a.bin", "auto", TSR_INVALID_ARGUMENT,
+                "looks like text in its first 84 bytes");
+  expectRefused("a.bin", "uint32", TSR_INVALID_ARGUMENT,
+                "the file looks like text; use --data-format text");
 }
 
 TEST_F(TokenFormat, TokensAreNotReadAsText) {
