@@ -162,8 +162,9 @@ static void checkCount(const TensorInfo &tensor, size_t count,
          " elements, the call gives room for ", count);
 }
 
-tsr_status tsr_session_read(tsr_session *session, const char *role,
-                            const char *name, double *values, size_t count) {
+template <class Value>
+static tsr_status readValues(tsr_session *session, const char *role,
+                             const char *name, Value *values, size_t count) {
   return guarded([&] {
     const TensorInfo &tensor = find(session, role, name, values);
     checkCount(tensor, count, tensor.elements());
@@ -171,14 +172,37 @@ tsr_status tsr_session_read(tsr_session *session, const char *role,
   });
 }
 
-tsr_status tsr_session_write(tsr_session *session, const char *role,
-                             const char *name, const double *values,
-                             size_t count) {
+template <class Value>
+static tsr_status writeValues(tsr_session *session, const char *role,
+                              const char *name, const Value *values,
+                              size_t count) {
   return guarded([&] {
     const TensorInfo &tensor = find(session, role, name, values);
     checkCount(tensor, count, tensor.elements());
     session->content.write(tensor, values);
   });
+}
+
+tsr_status tsr_session_read(tsr_session *session, const char *role,
+                            const char *name, double *values, size_t count) {
+  return readValues(session, role, name, values, count);
+}
+
+tsr_status tsr_session_read_f32(tsr_session *session, const char *role,
+                                const char *name, float *values, size_t count) {
+  return readValues(session, role, name, values, count);
+}
+
+tsr_status tsr_session_write(tsr_session *session, const char *role,
+                             const char *name, const double *values,
+                             size_t count) {
+  return writeValues(session, role, name, values, count);
+}
+
+tsr_status tsr_session_write_f32(tsr_session *session, const char *role,
+                                 const char *name, const float *values,
+                                 size_t count) {
+  return writeValues(session, role, name, values, count);
 }
 
 tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,

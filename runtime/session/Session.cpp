@@ -129,7 +129,8 @@ void Session::readLocal(int64_t rank, const TensorInfo &tensor,
        "rank ", core->ranks[0]->number);
 }
 
-void Session::write(const TensorInfo &tensor, const double *values) {
+template <class Value>
+void Session::writeValues(const TensorInfo &tensor, const Value *values) {
   const TensorInfo *master = tensor.role == Role::Parameter
                                  ? metadata().find(Role::Master, tensor.name)
                                  : nullptr;
@@ -141,6 +142,14 @@ void Session::write(const TensorInfo &tensor, const double *values) {
     if (master)
       writeShard(rank, *master, source);
   });
+}
+
+void Session::write(const TensorInfo &tensor, const double *values) {
+  writeValues(tensor, values);
+}
+
+void Session::write(const TensorInfo &tensor, const float *values) {
+  writeValues(tensor, values);
 }
 
 //===----------------------------------------------------------------------===//
@@ -465,14 +474,24 @@ void Session::checkSame(const std::string &what, int64_t value) const {
 }
 
 /// What the first process has gathered goes to all.
-void Session::read(const TensorInfo &tensor, double *values) const {
+template <class Value>
+void Session::readValues(const TensorInfo &tensor, Value *values) const {
   checkAlive();
   if (hasAllRanks())
     return readGlobal(core->ranks, tensor, values);
   Between between(core->communicator());
   readGlobal(core->ranks, tensor, values);
-  Collective call = overAll(tensor.elements(), TSR_DTYPE_F64);
+  constexpr auto dtype = sizeof *values == 8 ? TSR_DTYPE_F64 : TSR_DTYPE_F32;
+  Collective call = overAll(tensor.elements(), dtype);
   check(core->communicator().broadcast(call, 0, values));
+}
+
+void Session::read(const TensorInfo &tensor, double *values) const {
+  readValues(tensor, values);
+}
+
+void Session::read(const TensorInfo &tensor, float *values) const {
+  readValues(tensor, values);
 }
 
 } // namespace tessera

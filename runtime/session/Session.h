@@ -35,9 +35,11 @@ public:
                            const std::string &name) const;
   /// Collective.
   void read(const TensorInfo &tensor, double *values) const;
+  void read(const TensorInfo &tensor, float *values) const;
   /// Collective: every process gives the same values. A parameter's master gets
   /// the same values, unrounded.
   void write(const TensorInfo &tensor, const double *values);
+  void write(const TensorInfo &tensor, const float *values);
   /// TSR_INVALID_ARGUMENT: the rank is of another process; TSR_NOT_FOUND: its
   /// stage has no such tensor.
   void readLocal(int64_t rank, const TensorInfo &tensor, double *values) const;
@@ -80,6 +82,10 @@ public:
 
 private:
   class Watch;
+  template <class Value>
+  void readValues(const TensorInfo &tensor, Value *values) const;
+  template <class Value>
+  void writeValues(const TensorInfo &tensor, const Value *values);
   Status gatherFailure(const Status &own) const;
   Collective overAll(int64_t count, int dtype) const;
   void checkTokens(const int32_t *tokens, size_t count) const;

@@ -24,10 +24,12 @@ static bool isHeld(const TensorInfo &tensor, const Mesh &mesh,
   return tensor.isAt(mesh.stageOf(place));
 }
 
-void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values) {
+/// take(run, its bytes, whether they are the first partial sum), rank by rank.
+template <class Take>
+static void forEachRun(const Ranks &ranks, const TensorInfo &tensor,
+                       const Take &take) {
   const Mesh &mesh = ranks[0]->metadata->mesh;
   int64_t element = dtypeBytes(tensor.dtype);
-  std::vector<double> block(blockElements);
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
     std::vector<int64_t> place = mesh.coordinates(rank);
     if (!isHeld(tensor, mesh, place) || !isFirstReplica(tensor, mesh, place))
@@ -37,31 +39,44 @@ void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values) {
     ShardRuns runs(shardOf(tensor, mesh, place), blockElements);
     for (int64_t i = 0; part.data() && i < runs.count(); ++i) {
       Run run = runs.at(i);
-      const unsigned char *src = part.data() + run.local * element;
-      double *dst = values + run.global;
-      widen(tensor.dtype, src, first ? dst : block.data(), run.length);
-      for (int64_t k = 0; !first && k < run.length; ++k)
-        dst[k] += block[k];
+      take(run, part.data() + run.local * element, first);
     }
   }
 }
 
+void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values) {
+  std::vector<double> block(blockElements);
+  forEachRun(ranks, tensor,
+             [&](const Run &run, const unsigned char *src, bool first) {
+               double *dst = values + run.global;
+               widen(tensor.dtype, src, first ? dst : block.data(), run.length);
+               for (int64_t k = 0; !first && k < run.length; ++k)
+                 dst[k] += block[k];
+             });
+}
+
+void readGlobal(const Ranks &ranks, const TensorInfo &tensor, float *values) {
+  if (!tensor.partial.empty()) { // added in f64, rounded once
+    std::vector<double> sums(tensor.elements());
+    readGlobal(ranks, tensor, sums.data());
+    narrow(TSR_DTYPE_F32, sums.data(), values, tensor.elements());
+    return;
+  }
+  std::vector<double> block(blockElements);
+  forEachRun(
+      ranks, tensor, [&](const Run &run, const unsigned char *src, bool) {
+        widen(tensor.dtype, src, block.data(), run.length);
+        narrow(TSR_DTYPE_F32, block.data(), values + run.global, run.length);
+      });
+}
+
 void readGlobalBytes(const Ranks &ranks, const TensorInfo &tensor,
                      char *bytes) {
-  const Mesh &mesh = ranks[0]->metadata->mesh;
   int64_t element = dtypeBytes(tensor.dtype);
-  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
-    std::vector<int64_t> place = mesh.coordinates(rank);
-    if (!isHeld(tensor, mesh, place) || !isFirstReplica(tensor, mesh, place))
-      continue;
-    GatheredPart part(ranks, rank, tensor);
-    ShardRuns runs(shardOf(tensor, mesh, place), blockElements);
-    for (int64_t i = 0; part.data() && i < runs.count(); ++i) {
-      Run run = runs.at(i);
-      std::memcpy(bytes + run.global * element,
-                  part.data() + run.local * element, run.length * element);
-    }
-  }
+  forEachRun(
+      ranks, tensor, [&](const Run &run, const unsigned char *src, bool) {
+        std::memcpy(bytes + run.global * element, src, run.length * element);
+      });
 }
 
 void readLocal(const Rank &rank, const TensorInfo &tensor, double *values) {

@@ -14,10 +14,13 @@ namespace tessera {
 
 using Ranks = std::vector<std::unique_ptr<Rank>>;
 
-// Of the two that follow the process with rank 0 gets the result; with several
-// processes all make the same calls, and give nothing the others need not.
+// Of the three that follow the process with rank 0 gets the result; with
+// several processes all make the same calls, and give nothing the others need
+// not.
 /// values[elements]: shards put together, partial sums added in rank order.
 void readGlobal(const Ranks &ranks, const TensorInfo &tensor, double *values);
+/// The same, rounded to f32.
+void readGlobal(const Ranks &ranks, const TensorInfo &tensor, float *values);
 /// The stored bytes of a tensor that is not partial.
 void readGlobalBytes(const Ranks &ranks, const TensorInfo &tensor, char *bytes);
 /// values[localElements], padding included.

@@ -228,6 +228,14 @@ tsr_status tsr_session_write(tsr_session *session, const char *role,
                              const char *name, const double *values,
                              size_t count);
 /* What one rank holds of a tensor, padding and all: its local shape, widened to
+/* The same in f32: half the memory, and exact where the tensor is of f32 or
+ * bf16. Values of an f64 tensor are rounded as they are read, and a bf16
+ * tensor's as they are written, as by the calls above. */
+tsr_status tsr_session_read_f32(tsr_session *session, const char *role,
+                                const char *name, float *values, size_t count);
+tsr_status tsr_session_write_f32(tsr_session *session, const char *role,
+                                 const char *name, const float *values,
+                                 size_t count);
  * f64. For tests and `tessera verify`. TSR_INVALID_ARGUMENT: the rank is of
  * another process. */
 tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,

@@ -149,6 +149,20 @@ public:
                                     values.data(), values.size()));
   }
 
+  /// The same in f32.
+  std::vector<float> readF32(const std::string &role, const std::string &name,
+                             std::size_t count) {
+    std::vector<float> values(count);
+    detail::check(tsr_session_read_f32(get(), role.c_str(), name.c_str(),
+                                       values.data(), count));
+    return values;
+  }
+  void writeF32(const std::string &role, const std::string &name,
+                const std::vector<float> &values) {
+    detail::check(tsr_session_write_f32(get(), role.c_str(), name.c_str(),
+                                        values.data(), values.size()));
+  }
+
   void save(const std::string &directory) {
     detail::check(tsr_session_save(get(), directory.c_str()));
   }

@@ -28,6 +28,19 @@ TEST(Wrapper, TrainsAndSaves) {
   EXPECT_EQ(session.nextStep(), 1);
 }
 
+TEST(Wrapper, ReadsAndWritesF32) {
+  fixture::TemporaryDirectory directory;
+  tessera::Session session(
+      tessera::Artifact(fixture::writeArtifact(directory / "model.tsr", 2, 2)));
+  session.init();
+  std::vector<float> values(V, 0.1f);
+  session.writeF32("parameter", "transformer.w", values);
+  EXPECT_EQ(session.readF32("parameter", "transformer.w", V), values);
+  EXPECT_EQ(session.read("parameter", "transformer.w", V)[0], double(0.1f));
+  EXPECT_THROW(session.readF32("parameter", "transformer.w", V + 1),
+               tessera::Exception);
+}
+
 TEST(Wrapper, ThrowsCodeAndMessage) {
   try {
     tessera::Artifact("/nonexistent/model.tsr");

@@ -204,6 +204,9 @@ TEST(Device, PartialTensorsAreStaged) {
   EXPECT_EQ(readScalar(*ranks[1], tensor), 7);
   readGlobal(ranks, tensor, global.data());
   EXPECT_EQ(global, (std::vector<double>{8, 2, 3, 4, 5}));
+  std::vector<float> rounded(5);
+  readGlobal(ranks, tensor, rounded.data());
+  EXPECT_EQ(rounded, (std::vector<float>{8, 2, 3, 4, 5}));
 }
 
 TEST(Device, RefusalIsTheSessionsError) {

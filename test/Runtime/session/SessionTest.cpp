@@ -84,6 +84,31 @@ TEST_P(SessionOnMesh, WriteThenReadGivesTheSame) {
   }
 }
 
+/// f32 reads what f64 reads, rounded.
+TEST_P(SessionOnMesh, F32IsF64Rounded) {
+  Training training(GetParam().dp, GetParam().tp);
+  ASSERT_EQ(training.step(0), TSR_OK) << tsr_last_error();
+  std::vector<float> written(V), values(V);
+  for (int i = 0; i < V; ++i)
+    written[i] = 1.0f / static_cast<float>(i + 3);
+  ASSERT_EQ(tsr_session_write_f32(training.session, "parameter",
+                                  "transformer.w", written.data(), V),
+            TSR_OK)
+      << tsr_last_error();
+  for (const char *role : {"parameter", "moment1", "moment2"}) {
+    std::vector<double> exact = training.read(role, "transformer.w", V);
+    ASSERT_EQ(tsr_session_read_f32(training.session, role, "transformer.w",
+                                   values.data(), V),
+              TSR_OK)
+        << tsr_last_error();
+    EXPECT_EQ(values, std::vector<float>(exact.begin(), exact.end())) << role;
+    if (role == std::string("parameter"))
+      EXPECT_EQ(values, written);
+    else
+      EXPECT_NE(values[0], 0) << role;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Meshes, SessionOnMesh,
                          ::testing::Values(MeshCase{1, 1}, MeshCase{2, 2},
                                            MeshCase{1, 4}),
