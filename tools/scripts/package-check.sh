@@ -2,9 +2,10 @@
 # Installs the .deb in a Debian 12 that holds nothing but the base system, trains a model there, and prints how long both
 # took. Exits with 77, after saying why, where such a system cannot be made: that takes root, debootstrap and Debian's
 # mirror (DEBIAN_MIRROR names another; it holds debian and debian-security).
-# Usage: package-check.sh [FILE.deb]   (default: made of the build in build/)
+# Usage: package-check.sh [FILE.deb]   (default: made of the build in build/; BUILD names another)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+build=${BUILD:-build}
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org}
 skip() { echo "package-check: skipped, $1" && exit 77; }
 fail() { echo "package-check: $1" >&2 && exit 1; }
@@ -19,8 +20,8 @@ log=$work/log
 
 package=${1:-}
 if [ -z "$package" ]; then
-  [ -f build/CPackConfig.cmake ] || fail "there is no build in build/; run tools/scripts/build.sh, or name a .deb"
-  cpack -G DEB -B "$work/package" --config build/CPackConfig.cmake >"$log" 2>&1 || { cat "$log" >&2 && fail "cpack failed"; }
+  [ -f "$build/CPackConfig.cmake" ] || fail "there is no build in $build; run tools/scripts/build.sh, or name a .deb"
+  cpack -G DEB -B "$work/package" --config "$build/CPackConfig.cmake" >"$log" 2>&1 || { cat "$log" >&2 && fail "cpack failed"; }
   package=$(echo "$work"/package/*.deb)
 fi
 [ -f "$package" ] || fail "there is no file '$package'"
