@@ -321,11 +321,7 @@ void Planner::placeTransients() {
     offsets[number] = arena + extent.offset;
   setFrameOffsets();
   countKinds(bytes);
-  byKind[kind] += llvm::alignTo(extent.bytes, kAlignment);
-}
-byKind[Workspace] =
-    bytes - byKind[GatheredWeights] - byKind[Gradients] - byKind[Activations];
-arena += bytes;
+  arena += bytes;
 }
 
 void Planner::annotate() {

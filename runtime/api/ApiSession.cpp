@@ -234,6 +234,15 @@ tsr_status tsr_session_claim(tsr_session *session, const char *directory) {
   });
 }
 
+tsr_status tsr_session_prune(tsr_session *session, const char *directory,
+                             int64_t count) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(directory, "directory");
+    pruneCheckpoints(session->content, directory, count);
+  });
+}
+
 tsr_status tsr_session_load(tsr_session *session, const char *directory) {
   return guarded([&] {
     requirePointer(session, "session");

@@ -11,6 +11,7 @@
 #include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/session/Session.h"
 
+#include <map>
 #include <string>
 
 namespace tessera {
@@ -19,6 +20,12 @@ namespace tessera {
 void saveCheckpoint(Session &session, const std::string &directory);
 /// Keeps other runs from saving there; saving claims the directory, too.
 void claimCheckpoints(Session &session, const std::string &directory);
+/// Removes all but the newest `count` complete checkpoints up to the session's
+/// step. TSR_INVALID_ARGUMENT; TSR_IO: some are left, all of them whole.
+void pruneCheckpoints(Session &session, const std::string &directory,
+                      int64_t count);
+/// The names of step directories that were completed, by step.
+std::map<int64_t, std::string> completeSteps(const std::string &directory);
 /// `directory`: a step directory, or the parent of some. TSR_NOT_FOUND,
 /// TSR_CORRUPT, TSR_MISMATCH.
 void loadCheckpoint(Session &session, const std::string &directory);

@@ -9,41 +9,17 @@
 namespace tessera {
 
 namespace {
-/// The number of a step directory, -1 for other names.
-int64_t stepOf(const std::string &name) {
-  const std::string prefix = "step-";
-  if (name.compare(0, prefix.size(), prefix) != 0 ||
-      name.size() < prefix.size() + 8 || name.size() > prefix.size() + 18)
-    return -1;
-  int64_t step = 0;
-  for (size_t i = prefix.size(); i < name.size(); ++i) {
-    if (name[i] < '0' || name[i] > '9')
-      return -1;
-    step = step * 10 + (name[i] - '0');
-  }
-  return step;
-}
-
 /// `directory` itself, or its newest step directory that was completed.
 std::string findCheckpoint(const std::string &directory) {
   if (!isDirectory(directory))
     fail(TSR_NOT_FOUND, "there is no directory '", directory, "'");
   if (isFile(concat(directory, "/", manifestFile)))
     return directory;
-  std::string best;
-  int64_t newest = -1;
-  for (const std::string &name : listDirectory(directory)) {
-    int64_t step = stepOf(name);
-    if (step <= newest ||
-        !isFile(concat(directory, "/", name, "/", manifestFile)))
-      continue;
-    newest = step;
-    best = concat(directory, "/", name);
-  }
-  if (newest < 0)
+  std::map<int64_t, std::string> steps = completeSteps(directory);
+  if (steps.empty())
     fail(TSR_NOT_FOUND, "'", directory,
          "' holds no checkpoint (no step-NNNNNNNN with a ", manifestFile, ")");
-  return best;
+  return concat(directory, "/", steps.rbegin()->second);
 }
 
 Manifest openManifest(const std::string &checkpoint) {

@@ -129,9 +129,10 @@ typedef struct tsr_session_options {
 
 /* With a process per rank these are collective, that is, all processes make the
  * same calls in the same order: create, step, largest, read, write, save,
- * claim, load, load_weights. If one of them fails in one process it fails in
- * all; a process that ends makes the others' next call, or the one they are in,
- * fail with TSR_ABORTED. Files are written by rank 0 alone and read by all. */
+ * claim, prune, load, load_weights. If one of them fails in one process it
+ * fails in all; a process that ends makes the others' next call, or the one
+ * they are in, fail with TSR_ABORTED. Files are written by rank 0 alone and
+ * read by all. */
 
 /* Learning rate of step t (from 0): linear warm-up over warmup_steps, then
  * cosine from lr to min_lr at total_steps, constant after. */
@@ -227,7 +228,6 @@ tsr_status tsr_session_read(tsr_session *session, const char *role,
 tsr_status tsr_session_write(tsr_session *session, const char *role,
                              const char *name, const double *values,
                              size_t count);
-/* What one rank holds of a tensor, padding and all: its local shape, widened to
 /* The same in f32: half the memory, and exact where the tensor is of f32 or
  * bf16. Values of an f64 tensor are rounded as they are read, and a bf16
  * tensor's as they are written, as by the calls above. */
@@ -236,6 +236,7 @@ tsr_status tsr_session_read_f32(tsr_session *session, const char *role,
 tsr_status tsr_session_write_f32(tsr_session *session, const char *role,
                                  const char *name, const float *values,
                                  size_t count);
+/* What one rank holds of a tensor, padding and all: its local shape, widened to
  * f64. For tests and `tessera verify`. TSR_INVALID_ARGUMENT: the rank is of
  * another process. */
 tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
@@ -262,6 +263,15 @@ tsr_status tsr_session_save(tsr_session *session, const char *directory);
  * has it; the message names its host and process. TSR_IO of tsr_session_save:
  * the directory is another one by now (its file system was unmounted). */
 tsr_status tsr_session_claim(tsr_session *session, const char *directory);
+/* Removes checkpoints from the directory, which the session owns from then on:
+ * of the complete ones up to the session's step all but the newest `count`, the
+ * oldest first. To be called when saving has succeeded; what is then removed is
+ * first renamed, durably, to a name that no loading takes for a checkpoint.
+ * Checkpoints of later steps are another run's and stay. TSR_INVALID_ARGUMENT:
+ * `count` is less than 1; TSR_IO names the directory that cannot be renamed or
+ * removed, and all checkpoints that are left are whole. */
+tsr_status tsr_session_prune(tsr_session *session, const char *directory,
+                             int64_t count);
 /* Restores parameters, optimizer state, step and seed from a step directory, or
  * from the newest complete one in DIR. Any mesh's checkpoint loads. */
 tsr_status tsr_session_load(tsr_session *session, const char *directory);

@@ -170,6 +170,10 @@ public:
   void claim(const std::string &directory) {
     detail::check(tsr_session_claim(get(), directory.c_str()));
   }
+  /// Keeps the newest `count` checkpoints of `directory`.
+  void prune(const std::string &directory, std::int64_t count) {
+    detail::check(tsr_session_prune(get(), directory.c_str(), count));
+  }
   void load(const std::string &directory) {
     detail::check(tsr_session_load(get(), directory.c_str()));
   }

@@ -56,6 +56,7 @@ public:
                                std::to_string(faults::halfOfSteps));
     second.trainTo(faults::allSteps);
     save(second);
+    second.session.prune(directory, 1);
     say(1, "digest ",
         faults::digestOf(second.session.nextStep(), second.state()).c_str());
   }

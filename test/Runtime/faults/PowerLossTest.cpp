@@ -42,6 +42,8 @@ TEST(PowerLoss, LeavesWhatWasSaved) {
           witness.resumes(root + "/runs/checkpoints", log.promisedAt(moment)))
           << "after change " << moment << " of " << log.moments() - 1 << ": "
           << log.describe(moment);
+      ASSERT_TRUE(witness.areWhole(root + "/runs/checkpoints"))
+          << "after change " << moment << ": " << log.describe(moment);
       std::filesystem::remove_all(root);
       ++images;
     }

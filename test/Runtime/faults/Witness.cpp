@@ -72,6 +72,21 @@ AssertionResult Witness::resumes(const std::string &directory,
   return AssertionSuccess();
 }
 
+AssertionResult Witness::areWhole(const std::string &directory) {
+  std::error_code missing;
+  for (const auto &entry : fs::directory_iterator(directory, missing)) {
+    if (entry.path().filename().string().rfind("step-", 0) != 0 ||
+        !fs::exists(entry.path() / "manifest.json"))
+      continue;
+    try {
+      run->session.load(entry.path());
+    } catch (const tessera::Exception &error) {
+      return AssertionFailure() << entry.path() << ": " << error.what();
+    }
+  }
+  return AssertionSuccess();
+}
+
 AssertionResult Witness::isUsable(const std::string &directory) const {
   try {
     TrainingRun next(artifact, data, options());

@@ -21,6 +21,8 @@ public:
   /// training goes on from it to the same bits; 0: there may be none.
   ::testing::AssertionResult resumes(const std::string &directory,
                                      int64_t promised);
+  /// Whatever has the name of a complete checkpoint can be loaded.
+  ::testing::AssertionResult areWhole(const std::string &directory);
   /// The next run may save there, and nothing half-written stays.
   ::testing::AssertionResult isUsable(const std::string &directory) const;
 

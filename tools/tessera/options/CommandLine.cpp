@@ -300,6 +300,9 @@ void CommandLine::addCheckpoints(CLI::App *sub) {
       ->type_name("DIR");
   declare(sub, "--save-every", FlagCheck::Positive, options.saveEvery,
           "Steps between checkpoints (default: only at the end)");
+  declare(sub, "--keep", FlagCheck::Positive, options.keep,
+          "Keep the newest checkpoints, so many, and remove older ones after "
+          "each save (default: all)");
   declare(sub, "--max-shard-size", FlagCheck::SizeOrZero, options.maxShardBytes,
           "Most bytes of weights in a file of a checkpoint, e.g. 5GB; larger "
           "models are several files with an index (default: 0, one file)");
@@ -599,7 +602,7 @@ void CommandLine::checkCheckpoints() {
   if (options.resumes && options.resumeDir.empty())
     refuse("--resume needs a directory; name one, or give --checkpoint-dir");
   for (const char *name :
-       {"--save-every", "--max-shard-size", "--resume-if-any"})
+       {"--save-every", "--keep", "--max-shard-size", "--resume-if-any"})
     if (train && train->get_option(name)->count() &&
         options.checkpointDir.empty())
       refuse(std::string(name) + " needs --checkpoint-dir");

@@ -244,7 +244,18 @@ bool Training::save(Progress &progress) {
     return !printError(message);
   }
   savedStep = number;
-  return true;
+  return prune(progress);
+}
+
+bool Training::prune(Progress &progress) {
+  if (!options.keep ||
+      tsr_session_prune(session.get(), options.checkpointDir.c_str(),
+                        options.keep) == TSR_OK)
+    return true;
+  std::string message = tsr_last_error();
+  progress.finishLine();
+  return !printError("--keep: " + message + " (step " +
+                     std::to_string(savedStep) + " is saved)");
 }
 
 /// All processes stop after the same step.

@@ -40,6 +40,8 @@ private:
   bool step(Progress &progress);
   bool save(Progress &progress);
   void printNotes() const;
+  /// What --keep does not keep.
+  bool prune(Progress &progress);
   void summarize(const Progress &progress) const;
   int64_t tokensPerStep() const {
     return tsr_artifact_batch(artifact) *
