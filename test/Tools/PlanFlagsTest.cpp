@@ -57,6 +57,13 @@ TEST(PlanFlags, SetsWhatIsNamed) {
   EXPECT_EQ(plan.device.target.arch, "sm_80");
   EXPECT_EQ(setFlag(plan, "bucket-size", "1.5KiB"), "");
   EXPECT_EQ(plan.communication.bucketBytes, 1536);
+  for (auto [size, bytes] : {std::pair("2KB", 2e3),
+                             {"2MB", 2e6},
+                             {"2GB", 2e9},
+                             {"2.5 TB", 2.5e12}}) {
+    EXPECT_EQ(setFlag(plan, "bucket-size", size), "");
+    EXPECT_EQ(plan.communication.bucketBytes, bytes) << size;
+  }
   EXPECT_EQ(setFlag(plan, "stages", "3,1"), "");
   EXPECT_EQ(plan.stages.layers, (std::vector<int64_t>{3, 1}));
 }

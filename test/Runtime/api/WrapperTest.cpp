@@ -20,12 +20,18 @@ TEST(Wrapper, TrainsAndSaves) {
   session.init();
   session.write("value", "fault", std::vector<double>(MAX_RANKS));
   EXPECT_EQ(session.step(fixture::tokensOf(0)).step, 0);
+  EXPECT_EQ(session.notes(), "");
   session.save(directory / "checkpoints");
+  EXPECT_NE(session.notes().find("no config.json"), std::string::npos);
   std::vector<double> w = session.read("parameter", "transformer.w", V);
   session.init();
   session.load(directory / "checkpoints");
   EXPECT_EQ(session.read("parameter", "transformer.w", V), w);
   EXPECT_EQ(session.nextStep(), 1);
+  session.init();
+  session.loadWeights(directory / "checkpoints/step-00000001");
+  EXPECT_EQ(session.read("parameter", "transformer.w", V), w);
+  EXPECT_EQ(session.notes(), "");
 }
 
 TEST(Wrapper, ReadsAndWritesF32) {
