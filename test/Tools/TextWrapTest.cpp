@@ -20,7 +20,8 @@ TEST(TextWrap, ALineIsNeverMissing) {
 }
 
 TEST(TextWrap, BreaksLongWordsAfterTheirSigns) {
-  EXPECT_EQ(wrapLines("h.0-5.attention", 8), (Lines{"h.0-5.", "attentio", "n"}));
+  EXPECT_EQ(wrapLines("h.0-5.attention", 8),
+            (Lines{"h.0-5.", "attentio", "n"}));
   EXPECT_EQ(wrapLines("a --b|c|d", 6), (Lines{"a", "--b|c|", "d"}));
   EXPECT_EQ(wrapLines("abc", 1), (Lines{"a", "b", "c"}));
 }

@@ -37,8 +37,8 @@ inline constexpr int64_t kLeastBatch = 8;
 struct ImportOptions {
   /// Defaults are the model's longest sequence, but at most `kLongestDefault`
   /// tokens, one micro-batch, and the first multiple of the micro-batches and
-  /// `batchRanks` from `kLeastBatch` sequences on. A .mlir file has fixed sizes:
-  /// other values than its own are errors.
+  /// `batchRanks` from `kLeastBatch` sequences on. A .mlir file has fixed
+  /// sizes: other values than its own are errors.
   SizeOptions sizes;
   /// Ranks that split the batch: of `dp` and `ep`.
   int64_t batchRanks = 1;

@@ -682,8 +682,7 @@ ParseResult CommandLine::parse(int argc, char **argv) {
     std::string why = writeHelpFiles(argv[2], commandTable(app));
     if (!why.empty())
       std::cerr << "error: " << why << "\n";
-    exitCode = why.empty() ? 0 : 1;
-    return false;
+    return {false, why.empty() ? 0 : 1, why};
   }
   try {
     if (argc > 1) {

@@ -46,7 +46,7 @@ struct DriverOptions {
   std::vector<std::string> trustedKeys; ///< Files with public keys.
   int64_t saveEvery = 0, seed = 0;
   int64_t maxShardBytes = 0; ///< Of a file of saved weights; 0: one file.
-  int64_t keep = 0; ///< Checkpoints; 0: all.
+  int64_t keep = 0;          ///< Checkpoints; 0: all.
   /// Options and their values that all processes of a run must have alike.
   std::vector<std::pair<std::string, std::string>> shared;
   int32_t threads = 0, timeoutMs = 0, saveTimeoutMs = 0;

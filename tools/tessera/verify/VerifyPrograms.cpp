@@ -33,7 +33,8 @@ bool tessera::chooseRecompute(DriverOptions &options) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
-  OwningOpRef<ModuleOp> module = importWhole(compiler.context, options, Choices::Said);
+  OwningOpRef<ModuleOp> module =
+      importWhole(compiler.context, options, Choices::Said);
   if (!module)
     return false;
   PlanOptions plan = planOf(options, *module);
@@ -49,7 +50,8 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
   CompilerContext compiler(registry);
   OwningOpRef<ModuleOp> programs[2];
   for (bool isParallel : {false, true}) {
-    OwningOpRef<ModuleOp> module = importWhole(compiler.context, options, Choices::Silent);
+    OwningOpRef<ModuleOp> module =
+        importWhole(compiler.context, options, Choices::Silent);
     if (!module)
       return false;
     PlanOptions plan = planOf(options, *module);
