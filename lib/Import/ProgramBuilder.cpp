@@ -29,10 +29,13 @@ void ProgramBuilder::begin(const ModelSizes &model) {
     attrs.append({number("target", *model.target),
                   number("start_token", *model.startToken),
                   number("pad_token", *model.padToken)});
-  module = ModuleOp::create(loc);
+  // What is wrong with a whole program was asked for beside the file, so errors
+  // of the module and the function point at no line of it.
+  Location nowhere = b.getUnknownLoc();
+  module = ModuleOp::create(nowhere);
   (*module)->setAttr(nn::NNDialect::kModelAttr, b.getDictionaryAttr(attrs));
   b.setInsertionPointToEnd(module->getBody());
-  func = func::FuncOp::create(b, loc, "loss", b.getFunctionType({}, {}));
+  func = func::FuncOp::create(b, nowhere, "loss", b.getFunctionType({}, {}));
   b.setInsertionPointToEnd(func.addEntryBlock());
 }
 

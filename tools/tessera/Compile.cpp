@@ -14,7 +14,9 @@ using namespace tessera;
 
 int tessera::runCompile(const DriverOptions &options) {
   if (options.isArtifact())
-    return printError("'" + options.model + "' is compiled already");
+    return printError("'" + options.model +
+                      "' is compiled already; give the config.json that it was "
+                      "made of, or run it: tessera train");
   std::string output = options.output.empty() ? "model.tsr" : options.output;
   auto start = std::chrono::steady_clock::now();
   if (!compileModel(options, output))

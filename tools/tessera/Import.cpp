@@ -13,7 +13,8 @@ using namespace mlir;
 int tessera::runImport(const DriverOptions &options) {
   if (options.isArtifact())
     return printError("'" + options.model +
-                      "' is compiled already; import reads a config.json");
+                      "' is compiled already; give the config.json that it was "
+                      "made of");
   if (options.plan.precision == Precision::BF16)
     return printError("a serial program is imported in f32 or f64; give "
                       "--precision bf16 to tessera compile");

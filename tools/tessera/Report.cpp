@@ -17,11 +17,15 @@ using namespace tessera;
 /// In fewer columns numbers are no longer read.
 static constexpr unsigned kFewestColumns = 60;
 
+static int refusePicture() {
+  return printError("--schedule-svg draws the schedule of pipeline stages, but "
+                    "the program has none; compile it with an axis pp");
+}
+
 /// False after an error that has been printed.
 static bool writePicture(const Report &report, const std::string &path) {
   if (!report.pipeline)
-    return !printError("--schedule-svg draws the schedule of pipeline stages, "
-                       "but the program has none; compile it with an axis pp");
+    return !refusePicture();
   if (std::error_code error = writeOutput(path, {report.pipeline->picture()}))
     return !printError("cannot write '" + path + "': " + error.message());
   return true;
@@ -36,6 +40,10 @@ static size_t columns(const DriverOptions &options) {
 }
 
 int tessera::runReport(const DriverOptions &options) {
+  bool isConfig = !options.isArtifact() && !options.isProgram();
+  if (isConfig && !options.scheduleSvg.empty() &&
+      options.plan.mesh.sizeOf(MeshAxis::Pipeline) == 1)
+    return refusePicture();
   ArtifactFile artifact;
   Report report;
   if (!artifact.open(options) || !report.read(artifact.metadata()))

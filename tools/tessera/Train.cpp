@@ -2,29 +2,15 @@
 
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"
 #include "tools/tessera/train/Training.h"
-#include <filesystem>
 
 using namespace tessera;
 
 /// A rank is a thread; more than this is a slip of the finger.
 static constexpr int64_t kDefaultRanks = 256;
-
-/// A missing file is an error before minutes of compilation.
-static bool filesExist(const DriverOptions &options) {
-  std::vector<std::string> paths = options.data;
-  if (!options.weights.empty())
-    paths.push_back(options.weights);
-  if (options.resumes)
-    paths.push_back(options.resumeDir);
-  std::error_code error;
-  for (const std::string &path : paths)
-    if (!std::filesystem::exists(path, error))
-      return !printError("'" + path + "' does not exist");
-  return true;
-}
 
 /// The first start of a command that is repeated finds no checkpoint; later
 /// ones need the weights no more with which it began.
@@ -55,8 +41,8 @@ int tessera::runTrain(const DriverOptions &given) {
         " ranks, but a run may start " + std::to_string(options.ranks) +
         "; use a smaller mesh or raise --ranks");
   resumeIfAny(options);
-  if (!filesExist(options))
-    return 1;
+  if (std::string problem = checkRunFiles(options); !problem.empty())
+    return printError(problem);
   ArtifactFile artifact;
   Report report;
   if (!artifact.open(options) || !report.read(artifact.metadata()))

@@ -1,6 +1,7 @@
 //===- main.cpp - the driver ----------------------------------------------===//
 
 #include "tools/tessera/Commands.h"
+#include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/DeviceReport.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/Process.h"
@@ -33,6 +34,8 @@ static void reportFileLimit() {
 }
 
 static int runCommand(const DriverOptions &options) {
+  if (std::string problem = checkFiles(options); !problem.empty())
+    return printError(problem);
   if (std::string problem = deviceProblem(options); !problem.empty())
     return printError(problem);
   switch (options.command) {

@@ -191,6 +191,7 @@ private:
   }
   bool isGiven(const std::string &name) const;
 
+  std::vector<std::string> namesOf(const std::string &command);
   void checkCommand(const std::string &word);
   void checkOptions(const std::string &command,
                     const std::vector<std::string> &words);
@@ -496,27 +497,47 @@ void CommandLine::checkCommand(const std::string &word) {
          suggestion(nearestName(word, names), "use one of " + list));
 }
 
+std::string suggestOption(const std::string &name,
+                          const std::vector<std::string> &names,
+                          const std::string &command) {
+  if (std::string other = standInFor(name); !other.empty())
+    return "here that is " + other;
+  return suggestion(name.size() > 2 ? nearestName(name, names) : "",
+                    "see tessera " + command + " --help");
+}
+
 /// The parser itself would first miss what a mistyped option was to give.
 void CommandLine::checkOptions(const std::string &command,
                                const std::vector<std::string> &words) {
   if (command.rfind("-", 0) == 0)
     return;
-  std::vector<std::string> names = {"--help", "--version"};
-  for (const CLI::App *sub : app.get_subcommands({}))
-    if (sub->get_name() == command)
-      for (const CLI::Option *option : sub->get_options())
-        for (const std::string &name : option->get_lnames())
-          names.push_back("--" + name);
+  std::vector<std::string> names = namesOf(command);
   for (const std::string &word : words) {
     std::string name = word.substr(0, word.find('='));
     if (word == "--")
       return;
-    if (word.rfind("--", 0) == 0 &&
-        std::find(names.begin(), names.end(), name) == names.end())
+    // "-1" is a number.
+    bool isOption = word.size() > 1 && word[0] == '-' && !std::isdigit(word[1]);
+    if (isOption && word[1] != '-')
+      name.resize(2); // "-oFILE"
+    if (isOption && std::find(names.begin(), names.end(), name) == names.end())
       refuse("unknown option '" + name + "'; " +
-             suggestion(nearestName(name, names),
-                        "see tessera " + command + " --help"));
+             suggestOption(name, names, command));
   }
+}
+
+/// All names of the options of a command.
+std::vector<std::string> CommandLine::namesOf(const std::string &command) {
+  std::vector<std::string> names = {"-h", "--help", "--version"};
+  for (const CLI::App *sub : app.get_subcommands({}))
+    if (sub->get_name() == command)
+      for (const CLI::Option *option : sub->get_options()) {
+        for (const std::string &name : option->get_lnames())
+          names.push_back("--" + name);
+        for (const std::string &name : option->get_snames())
+          names.push_back("-" + name);
+      }
+  return names;
 }
 
 /// The innermost axis of the aliases comes first: each goes outside of those

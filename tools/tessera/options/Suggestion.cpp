@@ -35,3 +35,53 @@ std::string tessera::nearestName(const std::string &word,
     }
   return nearest;
 }
+
+std::string tessera::standInFor(const std::string &option) {
+  static const struct {
+    const char *option, *standIn;
+  } known[] = {
+      {"--tp", "--mesh tp=N"},
+      {"--dp", "--mesh dp=N"},
+      {"--pp", "--mesh pp=N"},
+      {"--cp", "--mesh cp=N"},
+      {"--ep", "--mesh ep=N"},
+      {"--tensor-parallel-size", "--mesh tp=N"},
+      {"--pipeline-parallel-size", "--mesh pp=N"},
+      {"--context-parallel-size", "--mesh cp=N"},
+      {"--expert-model-parallel-size", "--mesh ep=N"},
+      {"--expert-parallel-size", "--mesh ep=N"},
+      {"--num-layers-per-virtual-pipeline-stage", "--virtual-stages"},
+      {"--use-distributed-optimizer", "--zero 1"},
+      {"--zero-stage", "--zero"},
+      {"--bf16", "--precision bf16"},
+      {"--fp32", "--precision f32"},
+      {"--fp16", "--precision bf16, as f16 is not supported"},
+      {"--dtype", "--precision"},
+      {"--global-batch-size", "--batch"},
+      {"--batch-size", "--batch"},
+      {"--micro-batch-size", "--micro-batches, the number of micro-batches"},
+      {"--gradient-accumulation-steps", "--micro-batches"},
+      {"--train-iters", "--steps"},
+      {"--max-steps", "--steps"},
+      {"--lr-warmup-iters", "--warmup-steps"},
+      {"--learning-rate", "--lr"},
+      {"--clip-grad", "--clip"},
+      {"--max-grad-norm", "--clip"},
+      {"--adam-beta1", "--beta1"},
+      {"--adam-beta2", "--beta2"},
+      {"--data-path", "--data"},
+      {"--train-data-path", "--data"},
+      {"--save", "--checkpoint-dir"},
+      {"--save-interval", "--save-every"},
+      {"--load", "--resume, or --load-weights for a model of transformers"},
+      {"--recompute-activations", "--recompute selective"},
+      {"--recompute-granularity", "--recompute"},
+      {"--num-layers", "config.json, which describes the model"},
+      {"--hidden-size", "config.json, which describes the model"},
+      {"--num-attention-heads", "config.json, which describes the model"},
+      {"--vocab-size", "config.json, which describes the model"}};
+  for (const auto &row : known)
+    if (option == row.option)
+      return row.standIn;
+  return "";
+}

@@ -14,6 +14,10 @@ namespace tessera {
 std::string nearestName(const std::string &word,
                         const std::vector<std::string> &names);
 
+/// What stands here for an option of Megatron, DeepSpeed or transformers:
+/// "--mesh tp=N" for "--tp"; "" for others.
+std::string standInFor(const std::string &option);
+
 } // namespace tessera
 
 #endif // TESSERA_TOOLS_TESSERA_OPTIONS_SUGGESTION_H
