@@ -161,4 +161,58 @@ TEST(ScheduleTest, ThePictureHasABoxPerTask) {
   EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");
 }
 
+size_t countOf(const std::string &text, const std::string &part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + part.size()))
+    ++count;
+  return count;
+}
+
+/// A number in quotes behind a name: `width="1680"`.
+double numberIn(const std::string &text, const std::string &name) {
+  return std::stod(text.substr(text.find(name + "=\"") + name.size() + 2));
+}
+
+std::string drawn(ScheduleKind kind, Shape shape) {
+  PipelineSchedule schedule = makeSchedule(kind, shape);
+  return drawSchedule(schedule, simulate(schedule, Times::equal(shape)));
+}
+
+TEST(ScheduleTest, APictureOfManyMicroBatchesFitsAScreen) {
+  for (int64_t microBatches : {1, 64, 512, 4096}) {
+    std::string svg =
+        drawn(ScheduleKind::OneForwardOneBackward, {8, 1, microBatches});
+    EXPECT_LE(numberIn(svg, "width"), 1700) << microBatches;
+    EXPECT_LE(numberIn(svg, "height"), 2100) << microBatches;
+    // Boxes that a line's end cuts have two parts.
+    EXPECT_GE(countOf(svg, "<title>"), 8u * 2 * microBatches);
+    EXPECT_LE(countOf(svg, "<title>"), 8u * (2 * microBatches + 20));
+  }
+}
+
+TEST(ScheduleTest, APictureHasNumbersWhereTheyFit) {
+  std::string few = drawn(ScheduleKind::GPipe, {2, 1, 64});
+  EXPECT_GE(countOf(few, "text-anchor"), 2u * 2 * 64);
+  EXPECT_GT(countOf(few, ">stage 1<"), 1u);
+  std::string many = drawn(ScheduleKind::GPipe, {16, 1, 4096});
+  EXPECT_EQ(countOf(many, "text-anchor"), 0u);
+}
+
+TEST(ScheduleTest, APictureNamesTheChunksOfItsColors) {
+  std::string svg = drawn(ScheduleKind::Interleaved, {4, 3, 8});
+  EXPECT_NE(svg.find("chunks 0 to 3<"), std::string::npos);
+  EXPECT_NE(svg.find("chunks 8 to 11<"), std::string::npos);
+  EXPECT_EQ(drawn(ScheduleKind::GPipe, {2, 1, 3}).find("chunks 0 to"),
+            std::string::npos);
+}
+
+TEST(ScheduleTest, APictureBearsAChunkThatTakesNoTime) {
+  PipelineSchedule schedule = makeSchedule(ScheduleKind::GPipe, {2, 1, 4});
+  Times times = {{1, 1e9}, {1, 1e9}, {1, 1e9}};
+  std::string svg = drawSchedule(schedule, simulate(schedule, times));
+  EXPECT_LE(numberIn(svg, "width"), 1700);
+  EXPECT_LE(numberIn(svg, "height"), 2100);
+}
+
 } // namespace

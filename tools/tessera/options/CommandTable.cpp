@@ -5,12 +5,11 @@
 
 using namespace tessera;
 
-/// The alternatives in "{f32,bf16}" or "TEXT:{auto,text}".
+/// The alternatives in "f32|bf16".
 static std::vector<std::string> choicesIn(const std::string &value) {
-  size_t open = value.find('{'), close = value.find('}');
-  if (open == std::string::npos || close == std::string::npos)
+  if (value.find('|') == std::string::npos)
     return {};
-  return CLI::detail::split(value.substr(open + 1, close - open - 1), ',');
+  return CLI::detail::split(value, '|');
 }
 
 static ValueKind kindOf(const CLI::Option &option, const OptionEntry &entry) {
