@@ -95,8 +95,9 @@ void Report::readArena(const json::Object &root) {
   const json::Object *kinds = arena ? arena->getObject("by_kind") : nullptr;
   if (!kinds)
     return;
-  for (const auto &[kind, bytes] : *kinds)
-    memory.push_back({kind.str(), bytes.getAsInteger().value_or(0)});
+  for (const auto &[kind, value] : *kinds)
+    if (int64_t bytes = value.getAsInteger().value_or(0))
+      memory.push_back({kind.str(), bytes});
   llvm::sort(memory, [](const auto &a, const auto &b) {
     return std::tie(b.second, a.first) < std::tie(a.second, b.first);
   });
