@@ -5,11 +5,14 @@
 
 using namespace tessera;
 
-/// The alternatives in "f32|bf16".
+/// The alternatives in "{f32,bf16}", "TEXT:{auto,text}" or "f32|bf16".
 static std::vector<std::string> choicesIn(const std::string &value) {
-  if (value.find('|') == std::string::npos)
-    return {};
-  return CLI::detail::split(value, '|');
+  size_t open = value.find('{'), close = value.find('}');
+  if (open != std::string::npos && close != std::string::npos)
+    return CLI::detail::split(value.substr(open + 1, close - open - 1), ',');
+  if (value.find('|') != std::string::npos)
+    return CLI::detail::split(value, '|');
+  return {};
 }
 
 static ValueKind kindOf(const CLI::Option &option, const OptionEntry &entry) {
@@ -39,7 +42,8 @@ static OptionEntry optionEntry(const CLI::Option &option) {
   entry.choices = choicesIn(entry.value);
   entry.kind = kindOf(option, entry);
   entry.isRequired = option.get_required();
-  entry.isRepeated = option.get_items_expected_max() > 1;
+  entry.isRepeated =
+      option.get_items_expected_max() > 1 && option.get_delimiter() == '\0';
   return entry;
 }
 
