@@ -120,6 +120,7 @@ Value BertBuilder::logits(Value x) {
 }
 
 OwningOpRef<ModuleOp> BertBuilder::build() {
+  sizes.ignoresLabels = false; // It has no other loss.
   begin({"bert", config.layers, config.vocabulary, config.maskToken,
          config.tokenTypes});
   enter("embedding", locations.embedding);

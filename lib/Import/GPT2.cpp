@@ -142,7 +142,7 @@ OwningOpRef<ModuleOp> GPT2Builder::build() {
   }
   Value scores = logits(x);
   enter("loss", locations.embedding);
-  return finish(meanOverTokens(crossEntropy(scores, labels)));
+  return finish(causalMean(crossEntropy(scores, labels), labels));
 }
 
 } // namespace

@@ -80,6 +80,7 @@ FailureOr<ProgramSizes> tessera::chooseSizes(const ConfigFile &file,
                              : "'" + longest.key.str() + "'")
            << " = " << longest.positions << "; use a sequence length from 1 to "
            << longest.positions;
+  sizes.ignoresLabels = wanted.ignoresLabels;
   if (sizes.batch < 1 || sizes.microBatches < 1 ||
       sizes.batch % sizes.microBatches)
     return refuseBatch(file, sizes, parts);
@@ -196,6 +197,17 @@ static LogicalResult checkSize(ModuleOp module, StringRef name,
   return success();
 }
 
+/// Whether labels are ignored is part of the loss.
+static LogicalResult checkLabels(ModuleOp module, bool ignoresLabels) {
+  auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
+  if (!ignoresLabels || model.get("ignores_labels") ||
+      model.get("mask_token") || model.get("target"))
+    return success();
+  return module.emitError()
+         << "the .mlir program counts all labels, but --ignore-labels is "
+            "given; import the config.json again with it";
+}
+
 /// A program in f32 can be had in f64; the other way round it would silently be
 /// another program.
 static LogicalResult chooseElements(ModuleOp module, func::FuncOp loss,
@@ -227,7 +239,8 @@ importMlir(MLIRContext *context, StringRef path, const ImportOptions &options) {
     return module->emitError()
            << "is not a model: it needs the attribute nn.model and a function "
               "@loss; tessera import writes both";
-  if (failed(checkSize(*module, "sequence", options.sizes.sequence)) ||
+  if (failed(checkLabels(*module, options.sizes.ignoresLabels)) ||
+      failed(checkSize(*module, "sequence", options.sizes.sequence)) ||
       failed(checkSize(*module, "batch", options.sizes.batch)) ||
       failed(checkSize(*module, "micro_batches", options.sizes.microBatches)) ||
       (options.sizes.targetSequence &&

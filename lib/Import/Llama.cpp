@@ -115,7 +115,7 @@ OwningOpRef<ModuleOp> LlamaBuilder::build() {
   }
   Value scores = logits(x);
   enter("loss", locations.embedding);
-  return finish(withBalance(meanOverTokens(crossEntropy(scores, labels))));
+  return finish(withBalance(causalMean(crossEntropy(scores, labels), labels)));
 }
 
 /// Experts stay; frequencies are those of the smaller heads.

@@ -29,6 +29,8 @@ void ProgramBuilder::begin(const ModelSizes &model) {
     attrs.append({number("target", *model.target),
                   number("start_token", *model.startToken),
                   number("pad_token", *model.padToken)});
+  if (sizes.ignoresLabels)
+    attrs.push_back(number("ignores_labels", 1));
   // What is wrong with a whole program was asked for beside the file, so errors
   // of the module and the function point at no line of it.
   Location nowhere = b.getUnknownLoc();
@@ -204,7 +206,9 @@ Value ProgramBuilder::crossEntropy(Value logits, Value labels) {
              {1, 1, -1});
 }
 
-Value ProgramBuilder::meanOverTokens(Value tokens) {
+Value ProgramBuilder::causalMean(Value tokens, Value labels) {
+  if (sizes.ignoresLabels)
+    return meanOverCounted(tokens, labels);
   return einsum("bs->", tokens,
                 1.0 / (static_cast<double>(sizes.batch) * sizes.sequence));
 }

@@ -17,6 +17,7 @@ namespace tessera {
 struct ProgramSizes {
   int64_t sequence, batch, microBatches;
   mlir::Type elementType;
+  bool ignoresLabels = false; ///< Of a causal model.
 };
 
 /// Where diagnostics about a part of the model point.
@@ -113,8 +114,9 @@ protected:
   /// Per token: log-sum-exp minus target, in parts that a split vocabulary
   /// leaves local (Shoeybi et al. 2019, section 3).
   mlir::Value crossEntropy(mlir::Value logits, mlir::Value labels);
-  /// The mean of a value per token over all micro-batches.
-  mlir::Value meanOverTokens(mlir::Value tokens);
+  /// Of a causal model: the mean of a value per token over all micro-batches,
+  /// or over those whose label counts.
+  mlir::Value causalMean(mlir::Value tokens, mlir::Value labels);
   /// The mean over those whose label counts, of all micro-batches.
   mlir::Value meanOverCounted(mlir::Value tokens, mlir::Value labels);
 

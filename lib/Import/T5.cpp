@@ -166,6 +166,7 @@ Value T5Builder::logits(Value x) {
 }
 
 OwningOpRef<ModuleOp> T5Builder::build() {
+  sizes.ignoresLabels = false; // It has no other loss.
   begin({"t5", config.encoderLayers + config.decoderLayers, config.vocabulary,
          std::nullopt, std::nullopt, target, config.startToken,
          config.padToken});

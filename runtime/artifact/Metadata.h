@@ -113,11 +113,13 @@ struct Model {
   std::optional<int64_t> maskToken;
   int64_t tokenTypes = 0; ///< Legal ones are below; 0: it has none.
   std::optional<Decoder> decoder;
+  /// Of a causal model: labels may be ignored.
+  bool causalIgnores = false;
 
   /// Labels of a sequence, and the tokens that make its inputs and labels.
   int64_t labels() const { return decoder ? decoder->target : sequence; }
   int64_t columns() const { return sequence + (decoder ? labels() : 1); }
-  bool ignoresLabels() const { return maskToken || decoder; }
+  bool ignoresLabels() const { return maskToken || decoder || causalIgnores; }
 };
 
 struct Optimizer {

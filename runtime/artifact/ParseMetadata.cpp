@@ -220,6 +220,8 @@ Model parseModel(const JsonView &view) {
                                    model.microBatches, " micro-batches"));
   if (view.has("mask_token"))
     model.maskToken = view.at("mask_token").integer(0, model.vocabulary - 1);
+  if (view.has("ignores_labels"))
+    model.causalIgnores = view.at("ignores_labels").integer(0, 1) == 1;
   if (view.has("token_types"))
     model.tokenTypes = view.at("token_types").integer(1, INT32_MAX);
   if (view.has("target"))

@@ -186,7 +186,8 @@ void Session::checkRange(const char *what, const int32_t *values,
            " is not in [0, ", limit, ")");
 }
 
-/// Negative labels are for models that ignore them, and one must count.
+/// Negative labels are for models that ignore them, and one must count. Any
+/// other model's are right if they are below the vocabulary.
 void Session::checkLabels(const Tokens &given) const {
   const Model &model = metadata().model;
   int64_t counted = 0, length = model.labels();
@@ -194,6 +195,11 @@ void Session::checkLabels(const Tokens &given) const {
   given(0, model.batch * length, labels.data());
   for (int64_t i = 0; i < model.batch * length; ++i) {
     counted += labels[i] >= 0;
+    if (labels[i] < 0 && !model.ignoresLabels())
+      fail(TSR_INVALID_ARGUMENT, "label ", labels[i], " at position ",
+           i % length, " of sequence ", i / length,
+           " is negative, but the model counts all labels; compile it with "
+           "--ignore-labels");
     if (labels[i] >= model.vocabulary)
       fail(TSR_INVALID_ARGUMENT, "label ", labels[i], " at position ",
            i % length, " of sequence ", i / length,
@@ -354,10 +360,9 @@ tsr_step_result Session::step(const tsr_batch &batch) {
   const Model &model = metadata().model;
   checkRange("token", batch.ids, model.vocabulary);
   StepInputs inputs = inputsOf(model, batch);
-  if (model.ignoresLabels())
+  if (model.ignoresLabels() ||
+      !areWithin(batch.labels, model.batch * model.sequence, model.vocabulary))
     checkLabels(inputs.labels);
-  else
-    checkRange("label", batch.labels, model.vocabulary);
   int64_t types = model.tokenTypes;
   if (batch.token_types && types == 0)
     fail(TSR_INVALID_ARGUMENT,

@@ -15,17 +15,18 @@ constexpr size_t kBatch = 8, kSequence = 8, kTokens = kBatch * kSequence;
 
 class BatchTest : public ::testing::Test {
 protected:
-  static std::string compile(const char *family) {
-    Build build;
-    build.mesh = "dp=2";
+  static std::string compile(const char *family, Build build = Build()) {
+    if (build.mesh.empty())
+      build.mesh = "dp=2";
     build.sequence = kSequence;
     return compileModel(std::string(REFERENCE_DIRECTORY) + "/" + family +
                             "/config.json",
                         build);
   }
   /// The message of a refused step.
-  std::string refusal(const char *family, const tsr_batch &batch) {
-    Trainer trainer(compile(family));
+  static std::string refusal(const char *family, const tsr_batch &batch,
+                             const Build &build = Build()) {
+    Trainer trainer(compile(family, build));
     tsr_step_result result;
     tsr_status status = tsr_session_step_batch(trainer.get(), &batch, &result);
     EXPECT_EQ(status, TSR_INVALID_ARGUMENT);
@@ -64,7 +65,58 @@ TEST_F(BatchTest, IgnoredLabels) {
   EXPECT_EQ(refusal("bert", batch), "all labels are negative, which is "
                                     "ignored; at least one must count");
   EXPECT_EQ(refusal("llama", batch),
-            "label -100 at position 0 of sequence 0 is not in [0, 37)");
+            "label -100 at position 0 of sequence 0 is negative, but the model "
+            "counts all labels; compile it with --ignore-labels");
+}
+
+Build ignoring(const char *mesh, int64_t microBatches = 1) {
+  Build build;
+  build.mesh = mesh;
+  build.microBatches = microBatches;
+  build.ignoresLabels = true;
+  return build;
+}
+
+TEST_F(BatchTest, CausalModelNeedsALabelThatCounts) {
+  labels.assign(kTokens, -100);
+  for (const char *family : {"llama", "mixtral"})
+    EXPECT_EQ(refusal(family, batch, ignoring("dp=2", 2)),
+              "all labels are negative, which is ignored; at least one must "
+              "count");
+  labels[5] = 37;
+  EXPECT_EQ(refusal("llama", batch, ignoring("dp=2")),
+            "label 37 at position 5 of sequence 0 is outside of the vocabulary "
+            "of 37");
+}
+
+/// The last label of all: other ranks and micro-batches have none.
+TEST_F(BatchTest, OneLabelThatCountsIsEnough) {
+  labels.assign(kTokens, -100);
+  labels.back() = 3;
+  double wanted = 0;
+  for (const char *mesh : {"tp=1", "dp=4", "cp=2,tp=2", "pp=2"}) {
+    Trainer trainer(compile("llama", ignoring(mesh, 2)));
+    tsr_step_result result;
+    ASSERT_EQ(tsr_session_step_batch(trainer.get(), &batch, &result), TSR_OK);
+    wanted = wanted ? wanted : result.loss;
+    EXPECT_GT(result.loss, 0);
+    EXPECT_NEAR(result.loss / wanted, 1, 1e-13) << mesh;
+  }
+}
+
+/// 64 labels: their share is a power of two, so no product rounds.
+TEST_F(BatchTest, WhereAllLabelsCountTheLossIsThatOfThePlainModel) {
+  for (const char *precision : {"f64", "f32"}) {
+    Build plain, ignores = ignoring("dp=2");
+    plain.precision = ignores.precision = precision;
+    Trainer one(compile("llama", plain)), other(compile("llama", ignores));
+    Tokens tokens = one.randomTokens(1);
+    for (int step = 0; step < 2; ++step) {
+      tsr_step_result wanted = one.step(tokens), found = other.step(tokens);
+      EXPECT_EQ(found.loss, wanted.loss);
+      EXPECT_EQ(found.grad_norm, wanted.grad_norm);
+    }
+  }
 }
 
 /// Rows of a source and its target, whose padding (0) is no label.

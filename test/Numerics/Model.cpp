@@ -83,8 +83,8 @@ std::string tessera::test::compileModel(const std::string &configPath,
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   PlanOptions plan = planOf(build);
   ImportOptions import;
-  import.sizes = {build.sequence, build.target, build.batch,
-                  build.microBatches};
+  import.sizes = {build.sequence, build.target, build.batch, build.microBatches,
+                  build.ignoresLabels};
   import.precision = plan.precision;
   auto module = importModel(&context, configPath, import);
   if (failed(module)) {

@@ -40,7 +40,8 @@ struct Build {
   int64_t microBatches = 1;
   int64_t sequence = 0; ///< 0: n_positions.
   int64_t target = 0;   ///< Of an encoder-decoder model; 0: sequence.
-  double clip = 1.0;    ///< 0: no clipping.
+  bool ignoresLabels = false;
+  double clip = 1.0; ///< 0: no clipping.
   bool keepValues = false;
   int64_t bucketBytes = int64_t(25) << 20;
   bool overlap = true;

@@ -110,7 +110,9 @@ Reference tessera::test::readReference(const std::string &directory) {
   read("ids", reference.ids);
   read("labels", reference.labels);
   read("token_types", reference.tokenTypes);
-  if (reference.tokenTypes.empty() && !reference.labels.empty())
+  reference.ignoresLabels = record.getBoolean("ignores_labels").value_or(false);
+  if (reference.tokenTypes.empty() && !reference.labels.empty() &&
+      !reference.ignoresLabels)
     reference.target =
         reference.labels.size() / record.getArray("labels")->size();
   reference.tensors = readTensors(directory + "/expected.safetensors");

@@ -23,6 +23,7 @@ struct Reference {
   /// labels a sequence.
   Tokens ids, labels, tokenTypes;
   int64_t target = 0;
+  bool ignoresLabels = false; ///< A causal one, of which labels are ignored.
   std::map<std::string, Values> tensors; ///< Of expected.safetensors.
 
   double clipFactor(size_t step) const;

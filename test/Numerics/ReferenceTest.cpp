@@ -134,6 +134,7 @@ void ReferenceTest::run(bool keepValues) {
   build.microBatches = micro;
   build.keepValues = keepValues;
   build.target = reference.target;
+  build.ignoresLabels = reference.ignoresLabels;
   std::string path = compileModel(directory + "/config.json", build);
   ASSERT_FALSE(path.empty());
   Trainer trainer(path);
@@ -254,6 +255,22 @@ INSTANTIATE_TEST_SUITE_P(LikeLlama, ReferenceTest,
                                             ::testing::Values("f64"),
                                             ::testing::Values("", "dp=2,tp=2"),
                                             ::testing::Values(2)),
+                         caseName);
+
+/// Labels of prompts and padding are ignored; of a fourth of the batch all are.
+INSTANTIATE_TEST_SUITE_P(
+    Answers, ReferenceTest,
+    ::testing::Combine(::testing::Values("llama-answers"),
+                       ::testing::Values("f64", "f32"),
+                       ::testing::Values("", "tp=2", "dp=2,tp=2", "dp=4",
+                                         "cp=2", "pp=2", "pp=2,dp=2"),
+                       ::testing::Values(1, 4)),
+    caseName);
+INSTANTIATE_TEST_SUITE_P(Answers, KeptGradientsTest,
+                         ::testing::Combine(::testing::Values("llama-answers"),
+                                            ::testing::Values("f64"),
+                                            ::testing::Values("dp=2,tp=2"),
+                                            ::testing::Values(1, 4)),
                          caseName);
 
 /// Of one micro-batch: several have another load-balance loss each.

@@ -46,6 +46,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--decoder-seq-length",
                        "--dp-sync",
                        "--gemm-epilogues",
+                       "--ignore-labels",
                        "--keep",
                        "--layout-invariant",
                        "--load-weights",

@@ -80,6 +80,8 @@ struct SizeOptions {
   int64_t targetSequence = 0; ///< Of an encoder-decoder model.
   int64_t batch = 0; ///< Sequences of a step, all ranks and micro-batches.
   int64_t microBatches = 0;
+  /// Of a causal model: the loss is the mean over labels that are not negative.
+  bool ignoresLabels = false;
 };
 
 /// How work and state are split over the axes of the mesh.

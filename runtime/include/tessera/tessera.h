@@ -145,13 +145,17 @@ typedef struct tsr_schedule {
 } tsr_schedule;
 
 /* What one step reads, each [batch, sequence] in C order, for the whole global
- * batch; labels of an encoder-decoder model are [batch, target], and its
- * decoder reads them shifted right after the start token. */
+ * batch. A label is what its position predicts. Of a causal model that is the
+ * token after ids[b][s]: labels[b][s] is Hugging Face's labels[b][s + 1], which
+ * its models shift themselves, and the last one has a label here as well.
+ * Labels of an encoder-decoder model are [batch, target], and its decoder reads
+ * them shifted right after the start token. The loss is the mean over the
+ * labels that count, of all sequences and micro-batches. */
 typedef struct tsr_batch {
   size_t size; /* sizeof(tsr_batch) */
   const int32_t *ids;
-  const int32_t *labels;      /* masked and encoder-decoder models ignore
-                                 negative ones (-100) */
+  const int32_t *labels;      /* negative ones (-100) do not count; a causal
+                                 model must be compiled with --ignore-labels */
   const int32_t *token_types; /* NULL: all 0; for models that have them */
 } tsr_batch;
 

@@ -115,8 +115,8 @@ public:
   void trace(const std::string &path) {
     detail::check(tsr_session_trace(get(), path.c_str()));
   }
-  /// ids, labels, token types: [batch, sequence]; no token types: all 0. Labels
-  /// of an encoder-decoder model: [batch, target].
+  /// ids, labels, token types: [batch, sequence], as tsr_batch says; no token
+  /// types: all 0. Labels of an encoder-decoder model: [batch, target].
   tsr_step_result step(const std::vector<std::int32_t> &ids,
                        const std::vector<std::int32_t> &labels,
                        const std::vector<std::int32_t> &tokenTypes = {}) {

@@ -10,7 +10,7 @@ AdamW and the files are those of make_reference.py:
 config.json           as transformers wrote it
 weights.safetensors   initial parameters, as transformers wrote them
 expected.safetensors  "gradient.N.NAME" (before clipping) and "parameter.N.NAME" (after the update) of steps 1 and 2, F64
-expected.json         tokens (of a masked model: ids, labels, token_types; of T5: ids, labels), hyperparameters; loss, gradient norm and learning rate of both steps
+expected.json         tokens (of a masked model: ids, labels, token_types; of T5 and of answers: ids, labels), hyperparameters; loss, gradient norm and learning rate of both steps
 """
 import json
 import math
@@ -45,6 +45,9 @@ FAMILIES = {
     "bert": ("BertForMaskedLM", "BertConfig", {
         "vocab_size": 37, "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 2, "num_attention_heads": 4,
         "max_position_embeddings": 8, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}),
+    # Fine-tuned on answers: labels of prompts and of padding are ignored.
+    "llama-answers": ("LlamaForCausalLM", "LlamaConfig", {
+        **COMMON, "tie_word_embeddings": True, "rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}),
     # Distances above max_distance occur, and heads that together are larger than the hidden size.
     "t5": ("T5ForConditionalGeneration", "T5Config", {
         "vocab_size": 37, "d_model": 16, "d_kv": 4, "d_ff": 20, "num_layers": 2, "num_heads": 4, "n_positions": 10,
@@ -93,6 +96,25 @@ def pairs(config):
     labels = torch.randint(config.vocab_size, (base.BATCH, TARGET), generator=generator)
     ignored = torch.rand(labels.shape, generator=generator) < 0.125
     return {"ids": ids, "labels": labels.where(~ignored, torch.tensor(-100))}
+
+
+def answers(config):
+    """Prompts of different lengths and padding after some answers, both with label -100; the third micro-batch of four has no label.
+    Labels are where transformers has them, in the places of the ids."""
+    generator = torch.Generator().manual_seed(3)
+    length = config.max_position_embeddings
+    ids = torch.randint(1, config.vocab_size, (base.BATCH, length), generator=generator)
+    labels = ids.clone()
+    for row in range(base.BATCH):
+        labels[row, :1 + row % (length - 2)] = -100
+        labels[row, length - row % 3:] = -100
+    labels[base.BATCH // 2:base.BATCH * 3 // 4] = -100
+    return {"ids": ids, "labels": labels}
+
+
+def shifted(labels):
+    """Tessera's labels: each in the place of the token that it is predicted from."""
+    return torch.cat([labels[:, 1:], torch.full_like(labels[:, :1], -100)], dim=1)
 
 
 def untie(model, family):
@@ -166,10 +188,13 @@ def make(family):
     weights = model.state_dict()
     model = untie(getattr(transformers, architecture)(config).double(), family)
     model.load_state_dict(weights)
-    data = pairs(config) if "T5" in architecture else batch(config, "Masked" in architecture)
+    data = (pairs(config) if "T5" in architecture else answers(config) if "answers" in family
+            else batch(config, "Masked" in architecture))
     tensors, steps = train(model, data)
     base.save(target / "expected.safetensors", tensors)
     record = {"hyperparameters": base.HYPER, "steps": steps, **{name: x.tolist() for name, x in data.items()}}
+    if "answers" in family:
+        record.update(ignores_labels=True, labels=shifted(data["labels"]).tolist())
     (target / "expected.json").write_text(json.dumps(record) + "\n")
     print(family, steps)
 

@@ -71,8 +71,10 @@ void ProgramRun::listTensors() {
     }
     tensors.push_back(tensor);
   }
-  if (const json::Object *model = metadata->getAsObject()->getObject("model"))
+  if (const json::Object *model = metadata->getAsObject()->getObject("model")) {
     microBatches = model->getInteger("micro_batches").value_or(1);
+    ignoresLabels = model->getInteger("ignores_labels").value_or(0) == 1;
+  }
   listStages(*metadata->getAsObject());
   // In program order: the first value that differs is where it begins.
   auto order = [](const KeptTensor &t) {
@@ -107,9 +109,29 @@ void ProgramRun::listStages(const json::Object &metadata) {
     stageOfRank.push_back(rank / inner % stages);
 }
 
+/// As fine-tuning does: sequences begin with prompts of different lengths,
+/// whose labels do not count.
+tsr_status ProgramRun::stepOnAnswers(const std::vector<int32_t> &tokens,
+                                     tsr_step_result &result) {
+  int64_t sequence = tsr_artifact_sequence(artifact.get());
+  std::vector<int32_t> ids, labels;
+  for (int64_t row = 0; row < tsr_artifact_batch(artifact.get()); ++row)
+    for (int64_t column = 0; column < sequence; ++column) {
+      const int32_t *token = &tokens[row * (sequence + 1) + column];
+      ids.push_back(token[0]);
+      labels.push_back(column < row % sequence ? -100 : token[1]);
+    }
+  tsr_batch batch = {sizeof(tsr_batch), ids.data(), labels.data(), nullptr};
+  return tsr_session_step_batch(session.get(), &batch, &result);
+}
+
 bool ProgramRun::step(const std::vector<int32_t> &tokens, double &loss) {
   tsr_step_result result;
-  if (tsr_session_step(session.get(), tokens.data(), tokens.size(), &result))
+  tsr_status status = ignoresLabels
+                          ? stepOnAnswers(tokens, result)
+                          : tsr_session_step(session.get(), tokens.data(),
+                                             tokens.size(), &result);
+  if (status != TSR_OK)
     return fail();
   loss = result.loss;
   return true;

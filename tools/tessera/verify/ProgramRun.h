@@ -47,9 +47,12 @@ public:
   ArtifactFile artifact;
   std::vector<KeptTensor> tensors;
   int64_t messages = 0, microBatches = 1;
+  bool ignoresLabels = false; ///< Of a causal model.
 
 private:
   void listTensors();
+  tsr_status stepOnAnswers(const std::vector<int32_t> &tokens,
+                           tsr_step_result &result);
   void listStages(const llvm::json::Object &metadata);
 
   struct Destroy {

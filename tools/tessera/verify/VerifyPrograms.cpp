@@ -127,6 +127,7 @@ static ImportOptions shrunkImport(const DriverOptions &options,
   import.shrink = shrinkOptions(options.plan);
   import.sizes.batch = smallBatch(options.plan);
   import.sizes.microBatches = sizes.microBatches;
+  import.sizes.ignoresLabels = sizes.ignoresLabels;
   if (sizes.sequence) {
     ShrinkOptions &shrink = *import.shrink;
     import.sizes.sequence =
