@@ -86,6 +86,13 @@ TEST_P(Functions, HasTheDerivativeOfItsFormula) {
   }
 }
 
+TEST_P(Functions, StepsWhereItSays) {
+  if (!info().has(nn::FunctionInfo::HasStepDerivative))
+    return;
+  for (double at : {-4.0, -1e-9, 0.0, 1e-9, 4.0})
+    EXPECT_EQ(evaluate(at, info().derivative), at > 0 ? 1 : 0) << "at " << at;
+}
+
 /// Whether padding that holds `value` is what the letter says.
 bool holds(char letter, double value) {
   switch (letter) {
