@@ -110,6 +110,7 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
 void tessera::buildCommunicatePipeline(OpPassManager &passes,
                                        const PlanOptions &plan) {
   passes.addPass(createMergeCollectivesPass({plan.communication.bucketBytes}));
+  passes.addPass(createBucketShardsPass({plan.communication.bucketBytes}));
   if (!plan.communication.overlap)
     return;
   passes.addPass(createOverlapCollectivesPass());

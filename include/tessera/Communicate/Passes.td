@@ -24,6 +24,29 @@ def MergeCollectivesPass : Pass<"rt-merge-collectives", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
 
+def BucketShardsPass : Pass<"rt-bucket-shards", "::mlir::ModuleOp"> {
+  let summary = "Scatters small gradients together, and gathers small parameters together";
+  let description = [{
+    Before: `@step` of rt ops. After: reduce-scatters over the same axes whose
+    results are not needed before the last of them are one reduce-scatter of a
+    bucket, and gathers of parameters over the same axes that are gathered once
+    are one gather, made early. A bucket is [ranks, elements], so that the chunk of each rank is
+    contiguous; members are copied into columns of it (`rt.concat`), and out of
+    it where they are not contiguous or not aligned. A member has at most
+    `largest-copy` bytes and a 64th of a bucket, a bucket at most
+    `bucket-bytes`, and less where that is needed to have `least-buckets`.
+  }];
+  let options = [
+    Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400",
+           "Largest size of a bucket; 0 for no buckets">,
+    Option<"leastBuckets", "least-buckets", "int64_t", "8",
+           "Smallest number of buckets, at least 1">,
+    Option<"largestCopy", "largest-copy", "int64_t", "262144",
+           "Largest size of a member, as a whole">
+  ];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
 def OverlapCollectivesPass : Pass<"rt-overlap-collectives", "::mlir::ModuleOp"> {
   let summary = "Starts collectives as soon as possible and waits late";
   let description = [{

@@ -65,7 +65,17 @@ for stage in 1, 2:
     expect(f"sent in stage {stage}", sent(plans[stage], "dp"), "==", 2 * P + scalars)
 expect("sent in stage 3", sent(plans[3], "dp"), ">", 2 * P)
 expect("sent in stage 3", sent(plans[3], "dp"), "<=", 3 * P + scalars)
+
+
+def calls(plan):
+    """Collectives of a step over dp."""
+    return sum(c["bytes_of_step"] // c["bytes_of_call"] for c in plan["collectives"] if c["axes"] == "dp")
+
+
 for stage in 1, 2, 3:
+    alone = report("--mesh", f"dp={N}", "--zero", str(stage), "--bucket-size", "0")
+    expect(f"sent in buckets in stage {stage}", sent(plans[stage], "dp"), "==", sent(alone, "dp"))
+    expect(f"calls in stage {stage}", calls(plans[stage]), "<", calls(alone))
     kinds = plans[stage]["memory"]["by_kind"]
     expect(f"parameters in stage {stage}", plans[stage]["parameters_of_rank"], "==", P // N)
     # Two moments, aligned.
