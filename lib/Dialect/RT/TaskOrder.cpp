@@ -126,7 +126,6 @@ LogicalResult TaskOrder::addEntries(func::FuncOp step) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult TaskOrder::checkTimes(func::FuncOp step) const {
-  llvm::SmallVector<int64_t> lastPart(microBatchesOfLoop() + 1, -1);
   for (auto [index, part] : llvm::enumerate(all)) {
     int64_t count = part.inLoop ? microBatchesOfLoop() : 1;
     if (static_cast<int64_t>(times[index].size()) != count)
@@ -139,6 +138,8 @@ LogicalResult TaskOrder::checkTimes(func::FuncOp step) const {
                << "runs for micro-batch " << order[times[index][j]].microBatch
                << " when it is the turn of " << j;
   }
+  // There are as many entries as micro-batches, or there was an error.
+  llvm::SmallVector<int64_t> lastPart(microBatchesOfLoop() + 1, -1);
   for (const Entry &entry : order) {
     int64_t &last = lastPart[entry.microBatch];
     if (entry.part < last)
