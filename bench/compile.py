@@ -17,7 +17,7 @@ def parse():
     parser.add_argument("--model", type=pathlib.Path, default=HERE / "configs/gpt-1t/config.json")
     parser.add_argument("--stages", type=int, default=64)
     parser.add_argument("--data", type=int, default=6, help="size of dp; tp is 8")
-    parser.add_argument("--micro-batches", type=int, nargs="+", default=[8, 16, 64])
+    parser.add_argument("--micro-batches", type=int, nargs="+", default=[8, 64, 512])
     parser.add_argument("--runs", type=int, default=1)
     return parser.parse_args()
 

@@ -70,7 +70,6 @@ struct CheckMessagesPass
 
   SmallVector<func::FuncOp> steps;
   SmallVector<std::optional<rt::TaskOrder>> tasksOf; ///< By step.
-  int64_t microBatch = -1; ///< Of the task whose events are added.
   dist::MeshAttr mesh;
   llvm::SetVector<StringRef> axes; ///< Whose ranks are told apart.
 };
@@ -189,21 +188,20 @@ void CheckMessagesPass::visit(Operation &op, int64_t rank,
     addCollective(&op, collective.getAxes(), rank, events);
 }
 
+/// The events of a task are the same for each micro-batch but for its number.
 void CheckMessagesPass::visit(const rt::TaskOrder &tasks, int64_t rank,
                               std::vector<Event> &events) {
-  SmallVector<SmallVector<Operation *>> calls; // Of each part.
+  SmallVector<std::vector<Event>> ofParts;
   for (const rt::TaskOrder::Part &part : tasks.parts()) {
-    calls.emplace_back();
+    ofParts.emplace_back();
     for (Operation &op : llvm::make_range(part.first(), part.end()))
-      if (isa<rt::SendOp, rt::ReceiveOp, rt::CollectiveOpInterface>(op))
-        calls.back().push_back(&op);
+      visit(op, rank, ofParts.back());
   }
-  for (rt::TaskOrder::Entry entry : tasks.entries()) {
-    microBatch = entry.microBatch;
-    for (Operation *op : calls[entry.part])
-      visit(*op, rank, events);
-  }
-  microBatch = -1;
+  for (rt::TaskOrder::Entry entry : tasks.entries())
+    for (const Event &event : ofParts[entry.part]) {
+      events.push_back(event);
+      events.back().microBatch = entry.microBatch;
+    }
 }
 
 void CheckMessagesPass::addMessage(Operation *op, int64_t rank,
@@ -217,11 +215,7 @@ void CheckMessagesPass::addMessage(Operation *op, int64_t rank,
   event.peer = rankAt(peer);
   event.what = bytesText(op);
   if (auto name = op->getAttrOfType<StringAttr>(kMessageAttr))
-    event.what +=
-        " (" + name.str() +
-        (microBatch < 0 ? ""
-                        : " of micro-batch " + std::to_string(microBatch)) +
-        ")";
+    event.what += " (" + name.str() + ")";
   event.what += laneOf(op);
   event.name = nameOf(op);
   events.push_back(std::move(event));

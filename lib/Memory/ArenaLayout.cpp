@@ -194,18 +194,18 @@ int64_t tessera::rt::assignOffsets(MutableArrayRef<Extent> extents,
   });
   if (tryOrder())
     return best;
+  // Of equal sizes, as frames of micro-batches are, the earliest first: no more
+  // places are taken than are needed at once.
+  sortBy([&](unsigned k) {
+    return std::pair(-extents[k].bytes, extents[k].begin);
+  });
+  if (tryOrder())
+    return best;
   // What is live at the peak, without gaps; the rest fits around it.
   sortBy([&](unsigned k) {
     bool misses =
         extents[k].begin > peak.position || extents[k].end < peak.position;
     return std::tuple(misses, -lifetime(k), -extents[k].bytes);
-  });
-  if (tryOrder())
-    return best;
-  // Of equal sizes, as frames of micro-batches are, the earliest first: no more
-  // places are taken than are needed at once.
-  sortBy([&](unsigned k) {
-    return std::pair(-extents[k].bytes, extents[k].begin);
   });
   tryOrder();
   return best;

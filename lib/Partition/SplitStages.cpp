@@ -210,6 +210,18 @@ LogicalResult SplitStagesPass::orderEvents() {
   llvm::stable_sort(staged.events, [](const auto &a, const auto &b) {
     return std::make_pair(a.time, a.isTask) < std::make_pair(b.time, b.isTask);
   });
+  const Shape &shape = staged.schedule.shape;
+  staged.eventsOfStage.resize(shape.stages);
+  for (const StepEvent &event : staged.events) {
+    if (event.isTask) {
+      if (staged.parts.count({event.task.kind, event.task.chunk}))
+        staged.eventsOfStage[shape.stageOf(event.task.chunk)].push_back(&event);
+      continue;
+    }
+    ConvertOp op = event.transfer->op;
+    for (int64_t stage : {op.getFrom().where, op.getTo().where})
+      staged.eventsOfStage[stage].push_back(&event);
+  }
   return success();
 }
 

@@ -281,15 +281,6 @@ void StageBuilder::emitReturn(func::ReturnOp ret) {
 // Micro-batches
 //===----------------------------------------------------------------------===//
 
-bool StagedStep::concerns(const StepEvent &event, int64_t stage) const {
-  if (!event.isTask) {
-    ConvertOp op = event.transfer->op;
-    return op.getFrom().where == stage || op.getTo().where == stage;
-  }
-  return schedule.shape.stageOf(event.task.chunk) == stage &&
-         parts.count({event.task.kind, event.task.chunk}) != 0;
-}
-
 void StageBuilder::emitLoop() {
   SmallVector<unsigned> totals;
   for (Value total : staged.loop.getResults())
@@ -344,9 +335,8 @@ void StageBuilder::emitEvents() {
   using Key = std::tuple<bool, pipeline::TaskKind, int64_t>;
   std::map<Key, int64_t> numbers;
   SmallVector<rt::NumberedTask> order;
-  for (const StepEvent &event : staged.events) {
-    if (!staged.concerns(event, stage))
-      continue;
+  for (const StepEvent *each : staged.eventsOfStage[stage]) {
+    const StepEvent &event = *each;
     Key key = {event.isTask, event.task.kind,
                event.isTask ? event.task.chunk : event.transfer->number};
     auto [known, isNew] = numbers.try_emplace(key, numbers.size());

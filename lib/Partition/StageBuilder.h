@@ -39,8 +39,8 @@ struct StagedStep {
   std::vector<Transfer> transfers;
   /// In an order that all ranks can follow: what an event needs is before it.
   std::vector<StepEvent> events;
-
-  bool concerns(const StepEvent &event, int64_t stage) const;
+  /// Those of each stage: its tasks, and what it sends or receives.
+  std::vector<std::vector<const StepEvent *>> eventsOfStage;
 };
 
 /// A type, and the results of an op, in a stage's program.

@@ -7,6 +7,16 @@ namespace tessera::pipeline {
 
 namespace {
 
+bool agree(const Event &a, const Event &b) {
+  return a.what == b.what && a.microBatch == b.microBatch;
+}
+
+std::string contentOf(const Event &event) {
+  if (event.microBatch < 0)
+    return event.what;
+  return event.what + " of micro-batch " + std::to_string(event.microBatch);
+}
+
 class Ranks {
 public:
   explicit Ranks(const std::vector<std::vector<Event>> &programs)
@@ -38,9 +48,9 @@ bool Ranks::exchange(int64_t rank, const Event &event) {
   Event::Kind wanted = event.kind == Event::Send ? Event::Receive : Event::Send;
   if (!other || other->kind != wanted || other->peer != rank)
     return false;
-  if (other->what != event.what) {
-    mismatch = describe(rank) + " passes " + event.what + ", but " +
-               describe(event.peer) + " passes " + other->what;
+  if (!agree(*other, event)) {
+    mismatch = describe(rank) + " passes " + contentOf(event) + ", but " +
+               describe(event.peer) + " passes " + contentOf(*other);
     return false;
   }
   ++next[rank];
@@ -54,9 +64,9 @@ bool Ranks::meet(const Event &event) {
     if (!other || other->kind != Event::Collective ||
         other->group != event.group)
       return false;
-    if (other->what != event.what) {
+    if (!agree(*other, event)) {
       mismatch = describe(event.group.front()) + " and " + describe(member) +
-                 " meet in " + event.what + " and " + other->what;
+                 " meet in " + contentOf(event) + " and " + contentOf(*other);
       return false;
     }
   }

@@ -59,4 +59,15 @@ TEST(DeadlockTest, PartnersMustMeanTheSame) {
             "rank 0 in sum and rank 1 in sum meet in sum and max");
 }
 
+/// A value of another micro-batch is another value.
+TEST(DeadlockTest, PartnersMeanTheSameMicroBatch) {
+  Event sent = send(1), received = receive(0);
+  sent.microBatch = received.microBatch = 2;
+  EXPECT_EQ(findDeadlock({{sent}, {received}}), "");
+  received.microBatch = 3;
+  EXPECT_EQ(findDeadlock({{sent}, {received}}),
+            "rank 0 in send passes x of micro-batch 2, but rank 1 in receive "
+            "passes x of micro-batch 3");
+}
+
 } // namespace

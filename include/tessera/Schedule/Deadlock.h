@@ -19,7 +19,8 @@ struct Event {
   std::vector<int64_t> group; ///< Of a collective: its members, ascending.
   /// What both sides must agree on: kind of collective, bytes.
   std::string what;
-  std::string name; ///< For people: "send of h.1.mlp".
+  std::string name;        ///< For people: "send of h.1.mlp".
+  int64_t microBatch = -1; ///< Both sides must agree on it, too; -1: of none.
 };
 
 /// "" if all programs end; else who waits for whom, where.
