@@ -26,12 +26,8 @@ struct AnnotateSharing
   void annotate(func::FuncOp kernel) {
     Builder builder(&getContext());
     SmallVector<Attribute> pairs;
-    for (int64_t argument = 0; argument < kernel.getNumArguments(); ++argument)
-      for (int64_t result = 0; result < kernel.getNumResults(); ++result)
-        if (kernel.getArgumentTypes()[argument] ==
-                kernel.getResultTypes()[result] &&
-            mayShareBuffer(kernel, argument, result))
-          pairs.push_back(builder.getDenseI64ArrayAttr({argument, result}));
+    for (auto [argument, result] : findSharedBuffers(kernel))
+      pairs.push_back(builder.getDenseI64ArrayAttr({argument, result}));
     kernel->setAttr(rt::RTDialect::kMayShareAttr, builder.getArrayAttr(pairs));
   }
 };

@@ -326,9 +326,10 @@ void Planner::placeTransients() {
 
 void Planner::annotate() {
   Builder builder(func.getContext());
+  SmallVector<Attribute> places;
   for (BlockArgument argument : func.getArguments())
-    func.setArgAttr(argument.getArgNumber(), RTDialect::kOffsetAttr,
-                    builder.getI64IntegerAttr(offsetOf(argument)));
+    places.push_back(builder.getI64IntegerAttr(offsetOf(argument)));
+  setArgumentAttrs(func, RTDialect::kOffsetAttr, places);
   func.getBody().walk([&](Operation *op) {
     SmallVector<int64_t> results;
     for (Value result : op->getResults())

@@ -5,6 +5,7 @@
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Dialect/RT/ResultMarks.h"
 #include "tessera/Partition/Factors.h"
 #include "tessera/Partition/Passes.h"
@@ -94,9 +95,10 @@ RankedTensorType LocalizePass::localType(Type type) {
 }
 
 void LocalizePass::rememberGlobals(func::FuncOp func) {
+  SmallVector<Attribute> types;
   for (BlockArgument argument : func.getArguments())
-    func.setArgAttr(argument.getArgNumber(), rt::RTDialect::kGlobalAttr,
-                    TypeAttr::get(argument.getType()));
+    types.push_back(TypeAttr::get(argument.getType()));
+  rt::setArgumentAttrs(func, rt::RTDialect::kGlobalAttr, types);
 }
 
 /// The gradient that an update consumes: through adamw's first moment and the

@@ -153,15 +153,18 @@ RankedTensorType globalType(Attribute attribute) {
   return type ? dyn_cast<RankedTensorType>(type.getValue()) : nullptr;
 }
 
-/// Attributes of the parameter of that name.
-DictionaryAttr parameterAttributes(func::FuncOp step, StringAttr name) {
+/// Attributes of each parameter, by name.
+llvm::DenseMap<Attribute, DictionaryAttr>
+parameterAttributes(func::FuncOp step) {
+  llvm::DenseMap<Attribute, DictionaryAttr> attributes;
   for (unsigned index = 0; index < step.getNumArguments(); ++index)
-    if (step.getArgAttr(index, nn::NNDialect::kParamAttr) == name)
-      return step.getArgAttrDict(index);
-  return {};
+    if (Attribute name = step.getArgAttr(index, nn::NNDialect::kParamAttr))
+      attributes[name] = step.getArgAttrDict(index);
+  return attributes;
 }
 
 LogicalResult MetadataBuilder::addArguments() {
+  auto parameters = parameterAttributes(step);
   for (BlockArgument argument : step.getArguments()) {
     DictionaryAttr attrs = step.getArgAttrDict(argument.getArgNumber());
     auto string = [&](StringRef name) {
@@ -178,7 +181,7 @@ LogicalResult MetadataBuilder::addArguments() {
       entry.role = role;
       entry.name = of;
       // Moments are stored in the shape of their parameter.
-      entry.attributes = parameterAttributes(step, of);
+      entry.attributes = parameters.lookup(of);
     } else if (auto data = string(nn::NNDialect::kDataAttr)) {
       entry.name = data;
     } else if (auto table = string(nn::NNDialect::kTableAttr)) {

@@ -15,6 +15,17 @@ StringRef tessera::rt::stageAxisOf(func::FuncOp step) {
   return axis ? axis.getValue() : StringRef(tessera::kPipelineAxis);
 }
 
+void tessera::rt::setArgumentAttrs(func::FuncOp func, StringRef name,
+                                   ArrayRef<Attribute> values) {
+  SmallVector<DictionaryAttr> all;
+  for (auto [index, value] : llvm::enumerate(values)) {
+    NamedAttrList attributes(func.getArgAttrDict(index));
+    attributes.set(name, value);
+    all.push_back(attributes.getDictionary(func.getContext()));
+  }
+  func.setAllArgAttrs(all);
+}
+
 bool tessera::rt::crossesPrograms(Operation *op) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   auto step = op->getParentOfType<func::FuncOp>();

@@ -24,22 +24,33 @@ static bool readsEndBeforeStore(const KernelLoops &loops, Value tensor,
   return true;
 }
 
-bool mayShareBuffer(func::FuncOp func, unsigned argument, unsigned result) {
+static bool mayShare(const Kernel &kernel, const KernelLoops &loops,
+                     Value tensor, unsigned result) {
+  Value value = kernel.results[result];
+  if (tensor.getType() != value.getType() || kernel.isTable(tensor))
+    return false;
+  Dims domain = kernel.domainOf(value);
+  // A scalar result is written by every range, so others could read it late.
+  bool isShared = domain == kNone && kernel.rows * kernel.cols != 1;
+  if (kernel.domainOf(tensor) != domain || isShared)
+    return false;
+  if (domain != kBoth || kernel.traversal == Traversal::Flat)
+    return true;
+  return readsEndBeforeStore(loops, tensor, result);
+}
+
+SmallVector<std::pair<unsigned, unsigned>>
+findSharedBuffers(func::FuncOp func) {
+  SmallVector<std::pair<unsigned, unsigned>> pairs;
   FailureOr<Kernel> kernel = Kernel::analyze(func);
   if (failed(kernel))
-    return false;
-  Value tensor = func.getArgument(argument);
-  Value value = kernel->results[result];
-  if (tensor.getType() != value.getType() || kernel->isTable(tensor))
-    return false;
-  Dims domain = kernel->domainOf(value);
-  // A scalar result is written by every range, so others could read it late.
-  bool isShared = domain == kNone && kernel->rows * kernel->cols != 1;
-  if (kernel->domainOf(tensor) != domain || isShared)
-    return false;
-  if (domain != kBoth || kernel->traversal == Traversal::Flat)
-    return true;
-  return readsEndBeforeStore(planLoops(*kernel), tensor, result);
+    return pairs;
+  KernelLoops loops = planLoops(*kernel);
+  for (BlockArgument argument : func.getArguments())
+    for (unsigned result = 0; result < func.getNumResults(); ++result)
+      if (mayShare(*kernel, loops, argument, result))
+        pairs.push_back({argument.getArgNumber(), result});
+  return pairs;
 }
 
 FailureOr<LaunchShape> getLaunchShape(func::FuncOp func) {

@@ -17,6 +17,11 @@ llvm::StringRef stageAxisOf(mlir::func::FuncOp step);
 /// bytes.
 constexpr llvm::StringLiteral kWorkspaceAttr = "rt.workspace_bytes";
 
+/// Sets an attribute of all arguments: one by one, each would be a new list of
+/// all.
+void setArgumentAttrs(mlir::func::FuncOp func, llvm::StringRef name,
+                      llvm::ArrayRef<mlir::Attribute> values);
+
 /// Whether an op is a collective of ranks that run different programs.
 bool crossesPrograms(mlir::Operation *op);
 

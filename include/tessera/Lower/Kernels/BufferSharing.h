@@ -8,12 +8,12 @@
 
 namespace tessera {
 
-/// True if result `result` may have the same memory as argument `argument`
-/// (both numbered as in the function): same type, and no element of the
-/// argument is read after the result's element is written. False for a
-/// function that is not a supported kernel.
-bool mayShareBuffer(mlir::func::FuncOp kernel, unsigned argument,
-                    unsigned result);
+/// Pairs of an argument and a result (both numbered as in the function) that
+/// may have the same memory: same type, and no element of the argument is read
+/// after the result's element is written. None of a function that is not a
+/// supported kernel.
+llvm::SmallVector<std::pair<unsigned, unsigned>>
+findSharedBuffers(mlir::func::FuncOp kernel);
 
 /// How [0, count) of a kernel may be split: at multiples of `grain`, which
 /// keeps cache lines and vectors whole. The results do not depend on it.
