@@ -123,6 +123,8 @@ struct DecomposePass : tessera::impl::DecomposePassBase<DecomposePass> {
         result = fullSum(einsum);
       else if (auto add = dyn_cast<nn::AddOp>(op); add && isIdentity(add))
         result = add.getInputs()[0];
+      else if (add && hasManyTerms(add))
+        result = sumInParts(add);
       if (!result)
         continue;
       if (result == op->getOperand(0)) {
@@ -148,6 +150,8 @@ struct DecomposePass : tessera::impl::DecomposePassBase<DecomposePass> {
   Value fullSum(nn::EinsumOp op);
   Value chunkedSum(nn::EinsumOp op);
   Value sumRows(NormBuilder &b, Operation *op, ValueRange factors);
+  bool hasManyTerms(nn::AddOp op) const;
+  Value sumInParts(nn::AddOp op);
 
   /// Statistics by input and epsilon: the backward reads the forward's.
   std::map<std::pair<void *, double>, Statistics> known;
@@ -248,6 +252,32 @@ Value DecomposePass::chunkedSum(nn::EinsumOp op) {
   if (!sum)
     signalPassFailure();
   return sum;
+}
+
+/// Operands of a sum of scalars, such as the norms of all gradients: a kernel
+/// takes that many. A GPU has 4 KiB for the operands of a kernel.
+static constexpr size_t kMostTerms = 256;
+
+bool DecomposePass::hasManyTerms(nn::AddOp op) const {
+  return op.getType().getRank() == 0 && !op.getCoefs() &&
+         op.getInputs().size() > kMostTerms;
+}
+
+/// The same bits: a sum begins with the one before it.
+Value DecomposePass::sumInParts(nn::AddOp op) {
+  OpBuilder builder(op);
+  SmallVector<Value> rest(llvm::reverse(op.getInputs())), terms;
+  while (!rest.empty()) {
+    while (!rest.empty() && terms.size() < kMostTerms)
+      terms.push_back(rest.pop_back_val());
+    Value sum = nn::create<nn::AddOp>(
+        builder, op.getLoc(),
+        builder.getStringAttr(std::string(terms.size() - 1, ',') + "->"), terms,
+        DenseF64ArrayAttr());
+    inheritPhase(sum.getDefiningOp(), op);
+    terms = {sum};
+  }
+  return terms.front();
 }
 
 /// A sum over everything runs in parallel over dimension 0, then over the rest.
