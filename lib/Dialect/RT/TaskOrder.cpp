@@ -1,6 +1,7 @@
 //===- TaskOrder.cpp - the order of a pipeline stage's tasks --------------===//
 
 #include "tessera/Dialect/RT/TaskOrder.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace tessera::rt;
@@ -83,6 +84,20 @@ FailureOr<std::optional<TaskOrder>> TaskOrder::of(func::FuncOp step) {
   return std::optional<TaskOrder>(std::move(order));
 }
 
+/// The last micro-batch has the tasks of the others.
+static LogicalResult checkLast(ArrayRef<TaskOrder::Part> all) {
+  llvm::DenseSet<uint64_t> numbers;
+  for (const TaskOrder::Part &part : all)
+    if (!part.inLoop)
+      numbers.insert(TaskOp(part.begin).getNumber());
+  for (const TaskOrder::Part &part : all)
+    if (part.inLoop && !numbers.contains(TaskOp(part.begin).getNumber()))
+      return TaskOp(part.begin).emitError()
+             << "is not among the tasks of the last micro-batch, which follow "
+                "the loop";
+  return success();
+}
+
 LogicalResult TaskOrder::build(func::FuncOp step) {
   Block &body = step.getBody().front();
   for (auto each : body.getOps<LoopOp>())
@@ -95,7 +110,8 @@ LogicalResult TaskOrder::build(func::FuncOp step) {
   collect(body);
   times.resize(all.size());
   return success(succeeded(addEntries(step)) && succeeded(checkTimes(step)) &&
-                 succeeded(checkSums()) && succeeded(checkBetween(step)));
+                 succeeded(checkSums()) && succeeded(checkBetween(step)) &&
+                 succeeded(checkLast(all)));
 }
 
 LogicalResult TaskOrder::addEntries(func::FuncOp step) {
@@ -150,21 +166,47 @@ LogicalResult TaskOrder::checkTimes(func::FuncOp step) const {
   return success();
 }
 
+/// An op whose part may not read a value that it reads, or null. Views and
+/// concatenations read nothing: what reads them does.
+Operation *TaskOrder::findReader(Value value,
+                                 llvm::function_ref<bool(int64_t)> may) const {
+  for (Operation *user : value.getUsers()) {
+    Operation *reader = user;
+    if (isa<ViewOp, ConcatOp>(user))
+      reader = findReader(user->getResult(0), may);
+    else if (isa<YieldOp>(user) || may(partOf(user)))
+      reader = nullptr;
+    if (reader)
+      return reader;
+  }
+  return nullptr;
+}
+
 /// What the loop carries is read and written by one task, as another would see
-/// the sum of other micro-batches.
+/// the sum of other micro-batches. The last micro-batch reads it after that
+/// task has run for the last time in the loop.
 LogicalResult TaskOrder::checkSums() const {
   if (!loop)
     return success();
   Block &body = LoopOp(loop).getBody().front();
-  Operation *yield = body.getTerminator();
-  for (auto [argument, next] :
-       llvm::zip(body.getArguments().drop_front(), yield->getOperands())) {
+  for (auto [argument, next, sum] : llvm::zip(
+           body.getArguments().drop_front(),
+           body.getTerminator()->getOperands(), LoopOp(loop).getResults())) {
     Operation *made = next.getDefiningOp();
     int64_t part = made ? partOf(made) : -1;
-    for (Operation *user : argument.getUsers())
-      if (user != yield && partOf(user) != part)
-        return user->emitError()
-               << "reads a sum over micro-batches that another task adds to";
+    auto isSame = [&](int64_t other) { return other == part; };
+    auto isLater = [&](int64_t other) {
+      return other < 0 || part < 0 || firstTimeOf(other) > lastTimeOf(part);
+    };
+    Operation *reader = findReader(argument, isSame);
+    if (!reader)
+      reader = findReader(next, isSame);
+    if (reader)
+      return reader->emitError()
+             << "reads a sum over micro-batches that another task adds to";
+    if ((reader = findReader(sum, isLater)))
+      return reader->emitError()
+             << "reads a sum over micro-batches to which some are added later";
   }
   return success();
 }
@@ -182,7 +224,7 @@ LogicalResult TaskOrder::checkBetween(func::FuncOp step) const {
     return success();
   for (Operation *op = LoopOp(loop)->getNextNode(); op && !isTaskBorder(op);
        op = op->getNextNode())
-    if (isa<RuntimeCallOpInterface>(op))
+    if (isa<RuntimeCallOpInterface, LoopOp>(op))
       return refuse(*op);
   return success();
 }

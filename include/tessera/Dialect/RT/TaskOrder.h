@@ -67,6 +67,8 @@ private:
   void collect(mlir::Block &block);
   mlir::LogicalResult addEntries(mlir::func::FuncOp step);
   mlir::LogicalResult checkTimes(mlir::func::FuncOp step) const;
+  mlir::Operation *findReader(mlir::Value value,
+                              llvm::function_ref<bool(int64_t)> may) const;
   mlir::LogicalResult checkSums() const;
   mlir::LogicalResult checkBetween(mlir::func::FuncOp step) const;
 
