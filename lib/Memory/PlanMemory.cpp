@@ -376,7 +376,8 @@ LogicalResult PlanMemoryPass::plan(func::FuncOp step) {
   FailureOr<std::optional<TaskOrder>> found = TaskOrder::of(step);
   if (failed(found))
     return failure();
-  const TaskOrder *order = *found ? &**found : nullptr;
+  // The tasks of one micro-batch run in the order in which they stand.
+  const TaskOrder *order = *found && (*found)->getLoop() ? &**found : nullptr;
   TaskTimes times(live, order);
   Planner planner(step, buffers, times, order);
   planner.placeArguments();
