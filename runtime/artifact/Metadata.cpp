@@ -128,6 +128,33 @@ int64_t Metadata::arenaBytesAt(int64_t stage) const {
   return stageArenas.empty() ? arenaBytes : stageArenas[stage];
 }
 
+const TaskInfo *Metadata::taskOf(int64_t op) const {
+  bool isKnown = op >= 0 && op < static_cast<int64_t>(ops.size());
+  return isKnown && ops[op].task >= 0 ? &tasks[ops[op].task] : nullptr;
+}
+
+std::optional<int64_t> Metadata::microBatchOf(int64_t op,
+                                              int64_t earlier) const {
+  if (op < 0 || op >= static_cast<int64_t>(ops.size()))
+    return std::nullopt;
+  if (const TaskInfo *task = taskOf(op)) {
+    if (earlier >= task->microBatches)
+      return std::nullopt;
+    return task->firstMicroBatch + earlier;
+  }
+  if (ops[op].times == 1 || earlier >= ops[op].times)
+    return std::nullopt;
+  return earlier;
+}
+
+int64_t Metadata::callsOf(int64_t stage) const {
+  int64_t calls = 0;
+  for (const OpInfo &op : ops)
+    if (op.stage == stage)
+      calls += op.times;
+  return calls;
+}
+
 std::string Metadata::describeArena() const {
   std::string text;
   for (const auto &[kind, bytes] : arenaKinds)
@@ -143,7 +170,13 @@ std::string Metadata::describeOp(int64_t op) const {
   const OpInfo &info = ops[op];
   std::string where =
       info.layer >= 0 ? concat(" of layer ", info.layer) : std::string();
-  return concat(info.op, " '", info.name, "'", where, " (op ", op, ")");
+  std::string when;
+  if (const TaskInfo *task = taskOf(op)) {
+    when = concat(", task ", task->name);
+    if (task->microBatches == 1)
+      when += concat(", micro-batch ", task->firstMicroBatch);
+  }
+  return concat(info.op, " '", info.name, "'", where, " (op ", op, when, ")");
 }
 
 } // namespace tessera

@@ -98,6 +98,15 @@ struct TensorInfo {
 struct OpInfo {
   std::string op, name;
   int64_t layer = -1; ///< -1: outside the layers
+  int64_t stage = 0;  ///< whose program has it
+  int64_t times = 1;  ///< calls in a step; several in a loop of micro-batches
+  int64_t task = -1;  ///< -1: in none
+};
+
+/// Of a pipeline stage: runs for one micro-batch after the other.
+struct TaskInfo {
+  std::string name;
+  int64_t firstMicroBatch = 0, microBatches = 0;
 };
 
 /// Of an encoder-decoder model: its target sequence, the token that its first
@@ -142,7 +151,8 @@ struct Metadata {
   /// What the arena holds at its fullest, largest first; may be empty.
   std::vector<std::pair<std::string, int64_t>> arenaKinds;
   std::vector<TensorInfo> tensors;
-  std::vector<OpInfo> ops;
+  std::vector<OpInfo> ops;     ///< stage by stage
+  std::vector<TaskInfo> tasks; ///< of all stages
   /// By name the texts of those that the model was imported from: JSON objects.
   std::map<std::string, std::string> configFiles;
 
@@ -150,7 +160,15 @@ struct Metadata {
   const TensorInfo *find(Role role, const std::string &name) const;
   bool hasParameters() const;
   int64_t arenaBytesAt(int64_t stage) const;
-  /// "gemm 'h.3.mlp.fc' of layer 3 (op 12)"; -1 is what no program asks for.
+  /// Null: it is in none, or there is no such op.
+  const TaskInfo *taskOf(int64_t op) const;
+  /// For which micro-batch a rank calls an op when it has called it `earlier`
+  /// times in the step; nullopt: for none, or it is not known.
+  std::optional<int64_t> microBatchOf(int64_t op, int64_t earlier) const;
+  /// That a rank makes in a step.
+  int64_t callsOf(int64_t stage) const;
+  /// "gemm 'h.3.mlp.fc' of layer 3 (op 12, task F0)", with the micro-batch if
+  /// the op runs for one alone; -1 is what no program asks for.
   std::string describeOp(int64_t op) const;
 
   /// "activations 6442450944, optimizer 1020054732" of `arenaKinds`.

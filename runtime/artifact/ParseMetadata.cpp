@@ -1,5 +1,6 @@
 //===- ParseMetadata.cpp - the metadata of an artifact, from its JSON -----===//
 #include "runtime/artifact/Metadata.h"
+#include "runtime/artifact/ParseTasks.h"
 #include "runtime/artifact/Sharding.h"
 #include "runtime/support/DType.h"
 #include "runtime/support/JsonLimits.h"
@@ -252,13 +253,21 @@ Optimizer parseOptimizer(const JsonView &view) {
   return optimizer;
 }
 
-OpInfo parseOp(const JsonView &view) {
+OpInfo parseOp(const JsonView &view, const Metadata &metadata) {
   OpInfo op;
   op.op = view.at("op").text();
   if (view.has("name"))
     op.name = view.at("name").text();
   if (view.has("layer"))
     op.layer = view.at("layer").integer(-1, maxCount);
+  // The most that a loop of micro-batches runs, and little enough to be added.
+  if (view.has("times"))
+    op.times = view.at("times").integer(
+        1, std::min<int64_t>(metadata.model.microBatches, INT32_MAX));
+  int64_t stages = metadata.mesh.stages();
+  if (stages > 1) // they are there stage by stage
+    op.stage = view.at("stage").integer(
+        metadata.ops.empty() ? 0 : metadata.ops.back().stage, stages - 1);
   return op;
 }
 
@@ -390,7 +399,9 @@ Metadata parseMetadata(const std::string &source, const std::string &text) {
   parseArena(root.at("arena"), metadata);
   parseTensors(root.at("tensors"), metadata);
   for (const JsonView &item : root.at("ops").items())
-    metadata.ops.push_back(parseOp(item));
+    metadata.ops.push_back(parseOp(item, metadata));
+  if (root.has("pipeline"))
+    parseTasks(root.at("pipeline"), metadata);
   if (root.has("config_files"))
     parseConfigFiles(root.at("config_files"), metadata);
   checkState(root.at("tensors"), metadata);

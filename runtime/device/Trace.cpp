@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_map>
 
 namespace tessera {
 
@@ -39,8 +41,24 @@ std::string nameEvent(const char *what, int64_t rank, int thread,
                 "}}");
 }
 
+/// What is known of an op that its thread ran `earlier` times before; nullopt:
+/// the trace does not say how often.
+std::string argumentsOf(const Metadata &metadata, int64_t op,
+                        std::optional<int64_t> earlier) {
+  std::string text = concat("{\"op\":", op);
+  std::optional<int64_t> microBatch;
+  if (earlier)
+    microBatch = metadata.microBatchOf(op, *earlier);
+  if (microBatch)
+    text += concat(",\"micro_batch\":", *microBatch);
+  if (const TaskInfo *task = metadata.taskOf(op))
+    text += concat(",\"task\":", quoted(task->name));
+  return text + "}";
+}
+
 std::string opEvent(const Metadata &metadata, const OpTrace::Event &event,
-                    int64_t rank, int thread, Clock::time_point zero) {
+                    int64_t rank, int thread, Clock::time_point zero,
+                    std::optional<int64_t> earlier) {
   bool isKnown =
       event.op >= 0 && event.op < static_cast<int64_t>(metadata.ops.size());
   OpInfo info = isKnown ? metadata.ops[event.op] : OpInfo{"op", "", -1};
@@ -49,9 +67,14 @@ std::string opEvent(const Metadata &metadata, const OpTrace::Event &event,
                 ",\"ph\":\"X\",\"ts\":", numberOf(event.begin - zero),
                 ",\"dur\":", numberOf(event.end - event.begin),
                 ",\"pid\":", rank, ",\"tid\":", thread,
-                ",\"args\":{\"op\":", event.op, "}}");
+                ",\"args\":", argumentsOf(metadata, event.op, earlier), "}");
 }
 } // namespace
+
+RankTrace::RankTrace(int64_t calls) {
+  program.events.reserve(calls);
+  background.events.reserve(calls);
+}
 
 void writeTrace(const std::string &path, const Metadata &metadata,
                 const std::vector<const RankTrace *> &ranks) {
@@ -69,8 +92,13 @@ void writeTrace(const std::string &path, const Metadata &metadata,
       if (threads[thread]->events.empty())
         continue;
       add(nameEvent("thread_name", number, thread, threadNames[thread]));
-      for (const OpTrace::Event &event : threads[thread]->events)
-        add(opEvent(metadata, event, number, thread, zero));
+      std::unordered_map<int64_t, int64_t> counts;
+      for (const OpTrace::Event &event : threads[thread]->events) {
+        std::optional<int64_t> earlier;
+        if (threads[thread]->isComplete)
+          earlier = counts[event.op]++;
+        add(opEvent(metadata, event, number, thread, zero, earlier));
+      }
     }
   }
   std::string text =

@@ -22,6 +22,7 @@ struct OpTrace {
     Clock::time_point begin, end;
   };
   std::vector<Event> events;
+  bool isComplete = true; ///< false: there was no memory for some
 };
 
 /// Notes an op from here to the end of the scope; nothing if there is no trace.
@@ -38,6 +39,7 @@ public:
       if (trace)
         trace->events.push_back({op, begin, OpTrace::Clock::now()});
     } catch (...) { // no memory: the trace lacks this op
+      trace->isComplete = false;
     }
   }
 
@@ -50,10 +52,14 @@ private:
 /// The threads of a rank.
 struct RankTrace {
   OpTrace program, background;
+
+  /// Takes memory for a step of so many calls now, not while it runs.
+  explicit RankTrace(int64_t calls = 0);
 };
 
 /// Writes the traces of all ranks, in order. Times count from the first event.
-/// Throws where the file cannot be written.
+/// An op has its task and its micro-batch, which follows from how often its
+/// thread ran it before. Throws where the file cannot be written.
 void writeTrace(const std::string &path, const Metadata &metadata,
                 const std::vector<const RankTrace *> &ranks);
 

@@ -309,11 +309,8 @@ void Session::traceNextStep(const std::string &path) {
 }
 
 void Session::startTrace() {
-  for (auto &rank : core->ranks) {
-    rank->trace = std::make_unique<RankTrace>();
-    rank->trace->program.events.reserve(metadata().ops.size());
-    rank->trace->background.events.reserve(metadata().ops.size());
-  }
+  for (auto &rank : core->ranks)
+    rank->trace = std::make_unique<RankTrace>(metadata().callsOf(rank->stage));
 }
 
 void Session::finishTrace() {

@@ -71,6 +71,12 @@ double JsonView::number() const {
   return value->get<double>();
 }
 
+bool JsonView::boolean() const {
+  if (!value->is_boolean())
+    refuse(concat("must be true or false, it is ", value->type_name()));
+  return value->get<bool>();
+}
+
 const std::string &JsonView::text() const {
   if (!value->is_string())
     refuse(concat("must be a string, it is ", value->type_name()));

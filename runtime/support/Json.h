@@ -50,6 +50,7 @@ public:
 
   int64_t integer(int64_t low, int64_t high) const;
   double number() const;
+  bool boolean() const;
   const std::string &text() const;
   std::vector<int64_t> integers(int64_t low, int64_t high) const;
   const nlohmann::json &raw() const { return *value; }

@@ -49,6 +49,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       checkTensor(tensor, metadata);
     for (int64_t op : {int64_t(-2), int64_t(-1), int64_t(0), INT64_MAX})
       metadata.describeOp(op);
+    for (size_t op = 0; op < metadata.ops.size(); ++op) {
+      auto microBatch = metadata.microBatchOf(static_cast<int64_t>(op), 0);
+      require(!microBatch || (*microBatch >= 0 &&
+                              *microBatch < metadata.model.microBatches),
+              "micro-batches are those of a step");
+    }
+    require(metadata.callsOf(0) >= 0, "calls can be counted");
     metadata.describeArena();
     metadata.mesh.describe(-1);
   });

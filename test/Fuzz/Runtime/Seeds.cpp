@@ -39,12 +39,8 @@ std::string withLength(const std::string &text) {
 
 /// On a mesh with stages, with every optional key.
 nlohmann::json everyKey() {
-  nlohmann::json metadata = fixture::metadataOf(2, 2);
-  metadata["pipeline"] = {{"axis", "dp"}};
-  int64_t bytes = metadata["arena"]["bytes"];
-  metadata["arena"] = {{"bytes", bytes},
-                       {"by_kind", {{"weights", 64}, {"inputs", 8}}},
-                       {"stages", {{{"bytes", bytes}}, {{"bytes", bytes}}}}};
+  nlohmann::json metadata = fixture::stagedMetadata();
+  metadata["arena"]["by_kind"] = {{"weights", 64}, {"inputs", 8}};
   metadata["model"].update({{"mask_token", 1},
                             {"token_types", 2},
                             {"target", 1},
@@ -53,11 +49,9 @@ nlohmann::json everyKey() {
   metadata["config_files"] = {{"config.json", "{}"},
                               {"generation_config.json", "{}"}};
   nlohmann::json kept = nlohmann::json::array();
-  for (nlohmann::json &tensor : metadata["tensors"]) {
-    tensor["offsets"] = {tensor["offset"], -1};
+  for (const nlohmann::json &tensor : metadata["tensors"])
     if (tensor["name"] != "labels")
       kept.push_back(tensor);
-  }
   kept[5]["partial"] = nlohmann::json::array();
   metadata["tensors"] = kept;
   return metadata;
@@ -189,6 +183,28 @@ void writeElf() {
   seed("Code", "names-outside", bytesOf(header) + bytesOf(symbols));
 }
 
+/// One change each of the stages' tasks.
+void writeRefusedTasks() {
+  constexpr struct {
+    const char *name, *at, *value;
+  } changes[] = {
+      {"task-of-no-call", "/pipeline/tasks/1/1/end", "5"},
+      {"tasks-of-one-stage", "/pipeline/tasks", "[[]]"},
+      {"order-is-no-pairs", "/pipeline/order/1", "[0, 0, 1]"},
+      {"order-of-no-task", "/pipeline/order/1/0", "2"},
+      {"order-skips", "/pipeline/order/1/1", "1"},
+      {"order-ends-early", "/pipeline/order/1", "[0, 0, 1, 0]"},
+      {"op-of-no-stage", "/ops/7/stage", "2"},
+      {"times", "/ops/6/times", "3"},
+  };
+  for (const auto &[name, at, value] : changes) {
+    nlohmann::json metadata = fixture::stagedMetadata();
+    metadata[nlohmann::json::json_pointer(at)] = nlohmann::json::parse(value);
+    metadata["tensors"] = nlohmann::json::array();
+    seed("Metadata", name, metadata.dump());
+  }
+}
+
 void writeRefusals() {
   std::string small = smallMetadata().dump();
   parseMetadata("small", small);
@@ -220,6 +236,7 @@ void writeArtifacts() {
   seed("Metadata", "every-key", all);
   seed("Code", "fixture-1x1", fixture::codeOf(1, 1));
   writeRefusals();
+  writeRefusedTasks();
   writeHeaders();
   writeElf();
   small["tensors"] = small["ops"] = nlohmann::json::array();
