@@ -6,15 +6,16 @@
 
 using namespace tessera;
 
-/// Far beyond any machine; keeps the product of two sizes an int64_t.
-static constexpr int64_t kMaximalSize = 1 << 20;
-
-static std::string checkSize(MeshAxis axis, int64_t size) {
-  if (size >= 1 && size <= kMaximalSize)
-    return "";
-  return "mesh axis '" + std::string(nameOf(axis)) + "' has size " +
-         std::to_string(size) + "; it must be in [1, " +
-         std::to_string(kMaximalSize) + "]";
+/// May a mesh of so many ranks have this axis too?
+static std::string checkSize(MeshAxis axis, int64_t size, int64_t ranks) {
+  std::string name = "mesh axis '" + std::string(nameOf(axis)) + "' ";
+  if (size < 1)
+    return name + "has size " + std::to_string(size) +
+           "; it must be at least 1";
+  if (size > MeshShape::kMostRanks / ranks)
+    return name + "of size " + std::to_string(size) + " makes more than " +
+           std::to_string(MeshShape::kMostRanks) + " ranks; use a smaller mesh";
+  return "";
 }
 
 static std::string trimmed(const std::string &text) {
@@ -33,7 +34,7 @@ std::string MeshShape::parse(const std::string &text) {
     std::string name = trimmed(part.substr(0, equal)), digits;
     if (equal != std::string::npos)
       digits = trimmed(part.substr(equal + 1));
-    bool isNumber = !digits.empty() && digits.size() < 10 &&
+    bool isNumber = !digits.empty() && digits.size() < 19 &&
                     std::all_of(digits.begin(), digits.end(),
                                 [](char c) { return c >= '0' && c <= '9'; });
     if (name.empty() || !isNumber)
@@ -47,7 +48,7 @@ std::string MeshShape::parse(const std::string &text) {
       if (known.axis == *axis)
         return "mesh '" + text + "' names axis '" + name + "' twice";
     int64_t size = std::stoll(digits);
-    if (std::string why = checkSize(*axis, size); !why.empty())
+    if (std::string why = checkSize(*axis, size, ranks()); !why.empty())
       return why;
     axes.push_back({*axis, size});
   }
@@ -55,8 +56,6 @@ std::string MeshShape::parse(const std::string &text) {
 }
 
 std::string MeshShape::add(MeshAxis axis, int64_t size) {
-  if (std::string why = checkSize(axis, size); !why.empty())
-    return why;
   for (const Axis &known : axes) {
     if (known.axis != axis)
       continue;
@@ -66,6 +65,8 @@ std::string MeshShape::add(MeshAxis axis, int64_t size) {
            std::to_string(known.size) + ", but its alias says " +
            std::to_string(size) + "; give one";
   }
+  if (std::string why = checkSize(axis, size, ranks()); !why.empty())
+    return why;
   // Tensor parallel groups are neighbours: tp varies fastest.
   axes.insert(axis == MeshAxis::Tensor ? axes.end() : axes.begin(),
               {axis, size});

@@ -164,9 +164,7 @@ LogicalResult tessera::compileToArtifact(ModuleOp module,
   const DeviceOptions &device = plan.device;
   auto emitError = [&] { return module.emitError(); };
   if (failed(checkDevice(plan, emitError)) ||
-      failed(checkInvariance(plan, emitError)) ||
-      failed(checkRanks(module, plan.mesh.str(), plan.mesh.ranks())) ||
-      failed(checkSizes(module)))
+      failed(checkInvariance(plan, emitError)) || failed(checkSizes(module)))
     return failure();
   SharedObjectOptions code;
   code.exportEmulated = device.emulateGrid;

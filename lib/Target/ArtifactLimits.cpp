@@ -1,7 +1,7 @@
 //===- ArtifactLimits.cpp - what is too large for an artifact -------------===//
 
 #include "tessera/Target/ArtifactLimits.h"
-#include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Options/MeshShape.h"
 #include "tessera/abi.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -22,17 +22,8 @@ static double bytesOf(Type type) {
   return bytes;
 }
 
-static_assert(tessera::dist::DistDialect::kMostRanks == TSR_LIMIT_RANKS,
+static_assert(tessera::MeshShape::kMostRanks == TSR_LIMIT_RANKS,
               "a mesh has no more ranks than the runtime can run");
-
-LogicalResult tessera::checkRanks(ModuleOp module, const std::string &mesh,
-                                  int64_t ranks) {
-  if (ranks <= TSR_LIMIT_RANKS)
-    return success();
-  return module.emitError() << "mesh " << mesh << " has " << ranks
-                            << " ranks, an artifact has at most "
-                            << TSR_LIMIT_RANKS << "; use a smaller mesh";
-}
 
 LogicalResult tessera::checkSizes(ModuleOp module) {
   double total = 0;

@@ -13,6 +13,9 @@ namespace tessera {
 /// "dp=2,tp=4" as a value: axes from the outermost to the one that varies
 /// fastest over ranks. Without axes: one rank.
 struct MeshShape {
+  /// The most ranks that the runtime can run (TSR_LIMIT_RANKS).
+  static constexpr int64_t kMostRanks = int64_t(1) << 16;
+
   struct Axis {
     MeshAxis axis;
     int64_t size;

@@ -6,11 +6,6 @@
 
 namespace tessera {
 
-/// Fails where a mesh has more ranks than an artifact may have; `mesh` names
-/// it.
-mlir::LogicalResult checkRanks(mlir::ModuleOp module, const std::string &mesh,
-                               int64_t ranks);
-
 /// Fails where the values of a serial program are so large that sums and
 /// products of their sizes may overflow in what follows.
 mlir::LogicalResult checkSizes(mlir::ModuleOp module);

@@ -16,6 +16,7 @@
 #include "tessera/Dialect/Dist/State.h"
 #include "tessera/Dialect/Dist/TypingRule.h"
 #include "tessera/Dialect/NN/NNInterfaces.h"
+#include "tessera/Options/MeshShape.h"
 
 #include "tessera/Dialect/Dist/DistDialect.h.inc"
 

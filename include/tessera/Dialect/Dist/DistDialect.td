@@ -28,7 +28,7 @@ def Dist_Dialect : Dialect {
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral kMeshAttr = "dist.mesh";
     /// Ranks of a mesh, and so stages, dimensions and levels of a state.
-    static constexpr int64_t kMostRanks = 1 << 16;
+    static constexpr int64_t kMostRanks = MeshShape::kMostRanks;
     /// On an op: the chunk of the model that it belongs to. Chunk c of a
     /// pipeline of p stages lives at stage c mod p.
     static constexpr ::llvm::StringLiteral kChunkAttr = "dist.chunk";
