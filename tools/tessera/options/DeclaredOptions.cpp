@@ -1,0 +1,358 @@
+//===- DeclaredOptions.cpp - the options of every subcommand --------------===//
+// An option of the plan is a row of PlanFlags.def; all others are declared
+// here, by group. declareCommands says which command has which.
+//===----------------------------------------------------------------------===//
+
+#include "tools/tessera/options/DeclaredOptions.h"
+#include "tessera/Options/PlanFlags.h"
+#include <functional>
+
+using namespace tessera;
+
+void tessera::refuse(const std::string &message) {
+  throw CLI::ValidationError("error", message);
+}
+
+void tessera::refuseUnless(const std::string &why) {
+  if (!why.empty())
+    refuse(why);
+}
+
+//===----------------------------------------------------------------------===//
+// Options by type
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+template <typename T> std::string valueName(FlagCheck, const T &) {
+  std::string names;
+  for (const auto &row : Names<T>::table)
+    names += (names.empty() ? "" : "|") + std::string(row.name);
+  return names;
+}
+std::string valueName(FlagCheck check, int64_t) {
+  bool isSize = check == FlagCheck::Size || check == FlagCheck::SizeOrZero;
+  return isSize ? "SIZE" : "INT";
+}
+std::string valueName(FlagCheck, int32_t) { return "INT"; }
+std::string valueName(FlagCheck, double) { return "FLOAT"; }
+std::string valueName(FlagCheck check, const std::string &) {
+  return check == FlagCheck::File        ? "FILE"
+         : check == FlagCheck::Directory ? "DIR"
+                                         : "NAME";
+}
+std::string valueName(FlagCheck, const std::vector<int64_t> &) {
+  return "INT,...";
+}
+std::string valueName(FlagCheck, const MeshShape &) { return "AXIS=SIZE,..."; }
+std::string valueName(FlagCheck, const DeviceTarget &) { return "DEVICE"; }
+
+template <typename T>
+CLI::Option *declare(CLI::App *sub, const std::string &flag, FlagCheck check,
+                     T &value, const std::string &help) {
+  CLI::Option *option = sub->add_option_function<std::string>(
+      flag,
+      [=, &value](const std::string &text) {
+        refuseUnless(readFlag(flag, check, text, value));
+      },
+      help);
+  option->type_name(valueName(check, value));
+  if (help.find("(default") == std::string::npos)
+    option->default_str(flagText(check, value));
+  return option;
+}
+
+CLI::Option *declare(CLI::App *sub, const std::string &flag, FlagCheck check,
+                     std::vector<int64_t> &value, const std::string &help) {
+  return sub
+      ->add_option_function<std::vector<std::string>>(
+          flag,
+          [=, &value](const std::vector<std::string> &parts) {
+            refuseUnless(
+                readFlag(flag, check, CLI::detail::join(parts, ","), value));
+          },
+          help)
+      ->delimiter(',')
+      ->type_name(valueName(check, value));
+}
+
+/// What is on by default can be turned off.
+CLI::Option *declare(CLI::App *sub, const std::string &flag, FlagCheck,
+                     bool &value, const std::string &help) {
+  if (!value)
+    return sub->add_flag(flag, value, help);
+  return sub->add_flag(flag + ",!--no-" + flag.substr(2), value, help)
+      ->default_str("on");
+}
+
+/// A check of a word.
+std::function<std::string(const std::string &)>
+oneOf(std::vector<std::string> words) {
+  return [words = std::move(words)](const std::string &word) {
+    std::string list;
+    for (const std::string &known : words) {
+      if (word == known)
+        return std::string();
+      list += (list.empty() ? "" : ", ") + known;
+    }
+    return "'" + word + "' is not supported; use one of " + list;
+  };
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Options by group
+//===----------------------------------------------------------------------===//
+
+CLI::App *DeclaredOptions::command(Command command, const char *name,
+                                   const char *what, const char *example) {
+  CLI::App *sub = app.add_subcommand(name, what);
+  sub->footer("tessera " + std::string(name) + example);
+  sub->callback([this, command] { options.command = command; });
+  return sub;
+}
+
+void DeclaredOptions::addModel(CLI::App *sub) {
+  bool takesArtifact =
+      sub->get_name() == "report" || sub->get_name() == "train";
+  sub->add_option("model", options.model,
+                  std::string("Hugging Face config.json, its directory") +
+                      (takesArtifact ? ", nn .mlir or .tsr" : " or nn .mlir"))
+      ->required();
+}
+
+void DeclaredOptions::addMeshAlias(CLI::App *sub, MeshAxis axis,
+                                   const char *name) {
+  std::string flag = flagName(name);
+  std::string help = "The same as " + std::string(nameOf(axis)) +
+                     " in --mesh (default: as there)";
+  keep(flag, declare(sub, flag, FlagCheck::Positive, aliases[axis], help),
+       Fate::Compiled);
+}
+
+/// The options of PlanFlags.def; of a serial program those of its import alone.
+void DeclaredOptions::addPlan(CLI::App *sub, Extent extent) {
+  PlanOptions &plan = options.plan;
+  auto has = [&](Fate fate) {
+    return extent == Extent::Plan || fate == Fate::Imported;
+  };
+#define PLAN_GROUP(TITLE, EXAMPLE) beginGroup(sub, TITLE, EXAMPLE);
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  if (has(Fate::FATE))                                                         \
+    keep(flagName(#NAME),                                                      \
+         declare(sub, flagName(#NAME), FlagCheck::CHECK, plan.FIELD, HELP),    \
+         Fate::FATE);
+#define DRIVER_FLAG PLAN_FLAG
+#define PLAN_SWITCH(FIELD, NAME, VALUE, HELP)                                  \
+  if (has(Fate::Compiled))                                                     \
+    keep(flagName(#NAME),                                                      \
+         sub->add_flag(flagName(#NAME) + "{" #VALUE "}", plan.FIELD, HELP),    \
+         Fate::Compiled);
+#define MESH_ALIAS(AXIS, NAME)                                                 \
+  if (has(Fate::Compiled))                                                     \
+    addMeshAlias(sub, MeshAxis::AXIS, #NAME);
+#include "tessera/Options/PlanFlags.def"
+}
+
+/// The options that are declared next belong to this group.
+void DeclaredOptions::beginGroup(CLI::App *sub, const std::string &title,
+                                 const std::string &example) {
+  sub->option_defaults()->group(title);
+  formatter->addExample(sub, title, example);
+}
+
+void DeclaredOptions::addData(CLI::App *sub) {
+  beginGroup(sub, "Data", "--data corpus.txt --seed 7");
+  sub->add_option("--data", options.data,
+                  "Files: text (bytes are tokens), .npy, or .bin: uint16 as "
+                  "of nanoGPT, or as llm.c or Megatron say")
+      ->required()
+      ->type_name("FILE");
+  sub->add_option("--data-format", options.dataFormat,
+                  "Of a file without a header: text, uint16 or uint32; llmc "
+                  "demands one")
+      ->check(oneOf({"auto", "text", "uint16", "uint32", "llmc"}))
+      ->type_name("auto|text|uint16|uint32|llmc")
+      ->capture_default_str();
+  sub->add_option("--seed", options.seed,
+                  "Seed of initial weights, dropout and the order of the data")
+      ->capture_default_str();
+}
+
+void DeclaredOptions::addCheckpoints(CLI::App *sub) {
+  beginGroup(sub, "Checkpoints and weights",
+             "--checkpoint-dir runs/one --save-every 100 --resume-if-any");
+  sub->add_option("--checkpoint-dir", options.checkpointDir,
+                  "Where checkpoints go; one is written at the end")
+      ->type_name("DIR");
+  declare(sub, "--save-every", FlagCheck::Positive, options.saveEvery,
+          "Steps between checkpoints (default: only at the end)");
+  declare(sub, "--keep", FlagCheck::Positive, options.keep,
+          "Keep the newest checkpoints, so many, and remove older ones after "
+          "each save (default: all)");
+  declare(sub, "--max-shard-size", FlagCheck::SizeOrZero, options.maxShardBytes,
+          "Most bytes of weights in a file of a checkpoint, e.g. 5GB; larger "
+          "models are several files with an index (default: 0, one file)");
+  resume = sub->add_option("--resume", options.resumeDir,
+                           "Continue from the newest checkpoint of a directory "
+                           "(default: --checkpoint-dir)")
+               ->expected(0, 1)
+               ->type_name("DIR");
+  sub->add_flag(
+         "--resume-if-any", options.resumesIfAny,
+         "As --resume if --checkpoint-dir holds a checkpoint; else start "
+         "anew: the same command first and later")
+      ->excludes(resume);
+  sub->add_option("--load-weights", options.weights,
+                  "Start from weights as transformers saves them: "
+                  "model.safetensors, its index, or their directory; not with "
+                  "--resume")
+      ->excludes(resume)
+      ->type_name("PATH");
+  beginGroup(sub, "Signing", "--trusted-key key.pub.pem");
+  sub->add_option("--trusted-key", options.trustedKeys,
+                  "File with a public key: the .tsr must be signed by it, or "
+                  "by one of several (give the option once for each)")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+}
+
+/// Whether a run is one process or several.
+void DeclaredOptions::addLaunch(CLI::App *sub) {
+  beginGroup(sub, "Several processes", "--communicator tcp --secret-file key");
+  sub->add_option(
+         "--communicator", options.communicator,
+         "threads: ranks of one process; tcp: a process per rank; nccl: "
+         "a GPU per rank (default: threads; of processes tcp or nccl)")
+      ->check(oneOf({"threads", "nccl", "tcp"}))
+      ->type_name("threads|nccl|tcp");
+  declare(sub, "--timeout-ms", FlagCheck::Positive, options.timeoutMs,
+          "Time after which a collective fails (default: 60000)");
+  declare(sub, "--save-timeout-ms", FlagCheck::Positive, options.saveTimeoutMs,
+          "Time to wait for a process that saves or loads (default: 1800000)");
+  sub->add_option("--rendezvous", rendezvous,
+                  "Where rank 0 of several processes listens (default: "
+                  "MASTER_ADDR and MASTER_PORT + 1)")
+      ->type_name("HOST:PORT");
+  sub->add_option("--secret-file", secretFile,
+                  "File with what all processes know and nobody else, at least "
+                  "16 bytes (default: TESSERA_SECRET)")
+      ->type_name("FILE");
+  sub->add_flag("--trust-network", options.trustsNetwork,
+                "Without a secret take processes of other machines, too");
+  declare(sub, "--rendezvous-timeout-ms", FlagCheck::Positive,
+          options.rendezvousTimeoutMs,
+          "Time to wait for all processes (default: 300000)");
+}
+
+/// What a run has besides its plan.
+void DeclaredOptions::addTraining(CLI::App *sub) {
+  addCheckpoints(sub);
+  addLaunch(sub);
+  sub->option_defaults()->group("Device");
+  declare(sub, "--threads", FlagCheck::Positive, options.threads,
+          "Threads of all ranks together (default: all cores)");
+  beginGroup(sub, "Output", "--log steps.jsonl");
+  sub->add_option("--log", options.log, "Write a line of JSON per step")
+      ->type_name("FILE");
+  sub->add_option("--trace", options.trace,
+                  "Record one step after the first two: when each op ran, for "
+                  "ui.perfetto.dev")
+      ->type_name("FILE");
+}
+
+void DeclaredOptions::addOutput(CLI::App *sub, const std::string &extension,
+                                const char *what) {
+  beginGroup(sub, "Output", "-o out." + extension);
+  sub->add_option("-o,--output", options.output, what)->type_name("FILE");
+}
+
+/// The most ranks are a matter of the mesh.
+void DeclaredOptions::addRanks(CLI::App *sub) {
+  sub->option_defaults()->group("Parallelism");
+  declare(sub, "--ranks", FlagCheck::Positive, options.ranks,
+          "The most ranks that the mesh may have (default: no limit; of a run "
+          "256)");
+}
+
+void DeclaredOptions::addJson(CLI::App *sub) {
+  beginGroup(sub, "Output", "--json");
+  sub->add_flag("--json", options.json, "Print JSON instead of text");
+}
+
+void DeclaredOptions::addReport(CLI::App *sub) {
+  beginGroup(sub, "Output", "--wide --schedule-svg schedule.svg");
+  sub->add_flag("--wide", options.wide,
+                "All columns, whatever the width of the terminal");
+  sub->add_option("--schedule-svg", options.scheduleSvg,
+                  "Draw the schedule of pipeline stages into this file")
+      ->type_name("FILE");
+}
+
+void DeclaredOptions::addSigning(CLI::App *sub) {
+  sub->add_option("artifact", options.model, "The .tsr file")->required();
+  beginGroup(sub, "Signing", "--key key.pem");
+  sub->add_option("--key", options.key,
+                  "File with an Ed25519 private key, as openssl genpkey "
+                  "writes it")
+      ->required()
+      ->type_name("FILE");
+}
+
+void DeclaredOptions::declareCommands() {
+  CLI::App *doctor =
+      command(Command::Doctor, "doctor",
+              "What is installed, what works, what is missing", "");
+  CLI::App *import = command(Command::Import, "import",
+                             "Import a model as a serial nn program",
+                             " examples/gpt2-tiny -o model.mlir");
+  CLI::App *compile =
+      command(Command::Compile, "compile", "Compile a model into a .tsr file",
+              " examples/gpt2-tiny --mesh dp=2,tp=2 -o model.tsr");
+  CLI::App *sign = command(Command::Sign, "sign",
+                           "Sign a .tsr file, for --trusted-key of train",
+                           " model.tsr --key key.pem -o signed.tsr");
+  CLI::App *report =
+      command(Command::Report, "report",
+              "Parameters, flops, memory and communication, before any run",
+              " examples/gpt2-tiny --mesh dp=2,tp=2");
+  CLI::App *verify =
+      command(Command::Verify, "verify",
+              "Check that the distributed program is the serial one",
+              " examples/gpt2-tiny --mesh dp=2,tp=2");
+  train = command(Command::Train, "train", "Train a model",
+                  " examples/gpt2-tiny --mesh dp=2,tp=2 --data README.md");
+  addData(train);
+  for (CLI::App *sub : {import, compile, report, verify, train}) {
+    addModel(sub);
+    addPlan(sub, sub == import ? Extent::Import : Extent::Plan);
+  }
+  // Of a serial program nothing else of that group can be said.
+  formatter->addExample(import, "Precision and memory", "--precision f64");
+  for (CLI::App *sub : {compile, report, verify, train})
+    addRanks(sub);
+  addSigning(sign);
+  addTraining(train);
+  addOutput(import, "mlir", "Output file (default: standard output)");
+  addOutput(compile, "tsr", "Output file (default: model.tsr)");
+  addOutput(sign, "tsr", "Output file (default: the .tsr file itself)");
+  addReport(report);
+  for (CLI::App *sub : {doctor, report, verify})
+    addJson(sub);
+}
+
+DeclaredOptions::DeclaredOptions(DriverOptions &options) : options(options) {
+  app.require_subcommand(1);
+  app.formatter(formatter);
+  app.set_version_flag("--version", "tessera " TESSERA_VERSION)
+      ->description("Print the version");
+  declareCommands();
+}
+
+bool DeclaredOptions::isGiven(const std::string &name) const {
+  for (const Flag &flag : flags)
+    if (flag.name == name && flag.option->count())
+      return true;
+  return false;
+}
