@@ -64,7 +64,9 @@ static DictionaryAttr optionsAttr(Builder &builder, const PlanOptions &plan,
        real("clip", plan.optimizer.clip), real("lr", plan.learningRate.largest),
        real("min_lr", plan.learningRate.smallest),
        integer("warmup_steps", plan.learningRate.warmupSteps),
-       integer("total_steps", plan.learningRate.totalSteps)});
+       integer("total_steps", plan.learningRate.totalSteps),
+       string("schedule", nameOf(plan.learningRate.schedule)),
+       integer("decay_steps", plan.learningRate.decaySteps)});
   SmallVector<NamedAttribute> device = {
       string("device", nameOf(plan.device.target.kind)),
       string("triple", target.triple), string("cpu", target.cpu),

@@ -85,14 +85,25 @@ tsr_status tsr_session_init(tsr_session *session) {
   });
 }
 
+static RateKind rateKind(const char *name) {
+  if (!name)
+    return RateKind::Cosine;
+  std::optional<RateKind> known = rateKindFromName(name);
+  if (!known)
+    fail(TSR_INVALID_ARGUMENT, "the schedule's kind is '", name,
+         "', must be one of ", rateKindNames());
+  return *known;
+}
+
 tsr_status tsr_session_set_schedule(tsr_session *session,
                                     const tsr_schedule *schedule) {
   return guarded([&] {
     requirePointer(session, "session");
     requirePointer(schedule, "schedule");
     tsr_schedule given = takeOptions(schedule, "tsr_schedule");
-    session->content.setSchedule(
-        {given.lr, given.min_lr, given.warmup_steps, given.total_steps});
+    session->content.setSchedule({given.lr, given.min_lr, given.warmup_steps,
+                                  given.total_steps, rateKind(given.kind),
+                                  given.decay_steps});
   });
 }
 

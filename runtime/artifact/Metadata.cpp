@@ -3,6 +3,8 @@
 #include "runtime/support/DType.h"
 #include "runtime/support/Status.h"
 
+#include <iterator>
+
 namespace tessera {
 
 int64_t Mesh::ranks() const {
@@ -73,6 +75,25 @@ std::optional<Role> roleFromName(const std::string &name) {
     if (name == roleNames[i])
       return static_cast<Role>(i);
   return std::nullopt;
+}
+
+namespace {
+constexpr const char *rateKinds[] = {"cosine", "linear", "constant", "wsd",
+                                     "inverse-sqrt"};
+}
+
+std::optional<RateKind> rateKindFromName(const std::string &name) {
+  for (size_t i = 0; i < std::size(rateKinds); ++i)
+    if (name == rateKinds[i])
+      return static_cast<RateKind>(i);
+  return std::nullopt;
+}
+
+std::string rateKindNames() {
+  std::string list;
+  for (const char *name : rateKinds)
+    list += (list.empty() ? "" : ", ") + std::string(name);
+  return list;
 }
 
 bool isState(Role role) {

@@ -131,9 +131,17 @@ struct Model {
   bool ignoresLabels() const { return maskToken || decoder || causalIgnores; }
 };
 
+/// What the learning rate does after its warm-up.
+enum class RateKind { Cosine, Linear, Constant, Wsd, InverseSqrt };
+std::optional<RateKind> rateKindFromName(const std::string &name);
+/// "cosine, linear, ...".
+std::string rateKindNames();
+
 struct Optimizer {
   double beta1, beta2, lr, minLr;
   int64_t warmupSteps, totalSteps;
+  RateKind schedule = RateKind::Cosine;
+  int64_t decaySteps = 0; ///< Of Wsd; 0: a tenth of all steps.
 };
 
 /// The files of a `transformers` model that an artifact may hold the text of.

@@ -250,6 +250,19 @@ Optimizer parseOptimizer(const JsonView &view) {
   optimizer.minLr = parseFinite(view.at("min_lr"), 0, 1e30);
   optimizer.warmupSteps = view.at("warmup_steps").integer(0, maxCount);
   optimizer.totalSteps = view.at("total_steps").integer(0, INT64_MAX);
+  if (view.has("schedule")) {
+    JsonView name = view.at("schedule");
+    std::optional<RateKind> known = rateKindFromName(name.text());
+    if (!known)
+      name.refuse(
+          concat("is '", name.text(), "', must be one of ", rateKindNames()));
+    optimizer.schedule = *known;
+  }
+  if (view.has("decay_steps"))
+    optimizer.decaySteps =
+        view.at("decay_steps")
+            .integer(0, std::max<int64_t>(0, optimizer.totalSteps -
+                                                 optimizer.warmupSteps));
   return optimizer;
 }
 

@@ -64,7 +64,11 @@ std::vector<TensorName> Trainer::tensors(const std::string &role) const {
 }
 
 void Trainer::setSchedule(double lr, double minLr, int64_t steps) {
-  tsr_schedule schedule = {sizeof(tsr_schedule), lr, minLr, 0, steps};
+  tsr_schedule schedule = {};
+  schedule.size = sizeof schedule;
+  schedule.lr = lr;
+  schedule.min_lr = minLr;
+  schedule.total_steps = steps;
   ok(tsr_session_set_schedule(session.get(), &schedule));
 }
 

@@ -43,6 +43,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--clip",
                        "--context-parallel",
                        "--data-format",
+                       "--decay-steps",
                        "--decoder-seq-length",
                        "--dp-sync",
                        "--gemm-epilogues",
@@ -51,6 +52,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--layout-invariant",
                        "--load-weights",
                        "--lr",
+                       "--lr-schedule",
                        "--max-shard-size",
                        "--memory-limit",
                        "--mesh",
@@ -97,6 +99,8 @@ TEST(Agreement, EachDifferenceShows) {
       {"a.tsr", "--lr", "0.0010000000001"},
       {"a.tsr", "--steps", "7"},
       {"a.tsr", "--warmup-steps", "7"},
+      {"a.tsr", "--lr-schedule", "wsd"},
+      {"a.tsr", "--lr-schedule", "wsd", "--decay-steps", "7"},
       {"a.tsr", "--seed", "7"},
       {"a.tsr", "--checkpoint-dir", "a"},
       {"a.tsr", "--checkpoint-dir", "b"},
@@ -111,6 +115,7 @@ TEST(Agreement, EachDifferenceShows) {
 
 TEST(Agreement, ScheduleOfAnArtifactIsNotTheDefaultOne) {
   EXPECT_EQ(sharedOf({"a.tsr"})["--lr"], "the artifact's");
+  EXPECT_EQ(sharedOf({"a.tsr"})["--lr-schedule"], "the artifact's");
   EXPECT_EQ(sharedOf({"a.tsr", "--lr", "1e-3"})["--lr"], "0.001");
 }
 

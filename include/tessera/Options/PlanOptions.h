@@ -138,10 +138,29 @@ struct OptimizerOptions {
   double clip = 1.0;        ///< Largest gradient norm; 0: none.
 };
 
+/// What the learning rate does after its warm-up (tsr_schedule in tessera.h).
+enum class LearningRateSchedule {
+  Cosine,
+  Linear,
+  Constant,
+  WarmupStableDecay,
+  InverseSqrt
+};
+template <> struct Names<LearningRateSchedule> {
+  static constexpr Name<LearningRateSchedule> table[] = {
+      {LearningRateSchedule::Cosine, "cosine"},
+      {LearningRateSchedule::Linear, "linear"},
+      {LearningRateSchedule::Constant, "constant"},
+      {LearningRateSchedule::WarmupStableDecay, "wsd"},
+      {LearningRateSchedule::InverseSqrt, "inverse-sqrt"}};
+};
+
 /// Stored in the artifact; a run may replace it (runtime/tessera.h).
 struct LearningRateOptions {
+  LearningRateSchedule schedule = LearningRateSchedule::Cosine;
   double largest = 1e-3, smallest = 1e-4;
   int64_t warmupSteps = 0, totalSteps = 0;
+  int64_t decaySteps = 0; ///< WarmupStableDecay; 0: a tenth of all steps.
 };
 
 struct DebuggingOptions {

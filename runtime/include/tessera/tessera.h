@@ -134,14 +134,24 @@ typedef struct tsr_session_options {
  * they are in, fail with TSR_ABORTED. Files are written by rank 0 alone and
  * read by all. */
 
-/* Learning rate of step t (from 0): linear warm-up over warmup_steps, then
- * cosine from lr to min_lr at total_steps, constant after. */
+/* Learning rate of step t (from 0), a function of t alone: linear warm-up over
+ * warmup_steps, lr (t + 1) / warmup_steps, and then by kind:
+ *   "cosine"        from lr at warmup_steps to min_lr at total_steps, constant
+ *                   after; "linear" likewise
+ *   "constant"      lr; min_lr and total_steps do not count
+ *   "wsd"           warm-up, stable, decay: lr, then linear to min_lr during
+ *                   the last decay_steps before total_steps, constant after
+ *   "inverse-sqrt"  lr sqrt(max(1, warmup_steps) / (t + 1)), at least min_lr;
+ *                   total_steps does not count */
 typedef struct tsr_schedule {
   size_t size; /* sizeof(tsr_schedule) */
   double lr;
   double min_lr;
   int64_t warmup_steps;
   int64_t total_steps;
+  const char *kind;    /* NULL: "cosine" */
+  int64_t decay_steps; /* of "wsd"; 0: a tenth of total_steps, rounded up, but
+                          no more than the warm-up leaves */
 } tsr_schedule;
 
 /* What one step reads, each [batch, sequence] in C order, for the whole global
@@ -191,7 +201,10 @@ const char *tsr_session_notes(const tsr_session *session);
 /* Draws the initial parameters from the session's seed (the same bits on every
  * mesh), zeroes the optimizer state, sets step 0. */
 tsr_status tsr_session_init(tsr_session *session);
-/* The schedule from the next step on; the artifact's own until then. */
+/* The schedule from the next step on; the artifact's own until then.
+ * TSR_INVALID_ARGUMENT: an unknown kind, a rate that is negative or not finite,
+ * a negative count, decay_steps of another kind than "wsd", or more of them
+ * than the warm-up leaves of total_steps. */
 tsr_status tsr_session_set_schedule(tsr_session *session,
                                     const tsr_schedule *schedule);
 /* One optimizer step. `tokens` is [batch, sequence + 1] in C order, for the

@@ -47,6 +47,23 @@ TEST(Wrapper, ReadsAndWritesF32) {
                tessera::Exception);
 }
 
+TEST(Wrapper, SetsTheSchedule) {
+  fixture::TemporaryDirectory directory;
+  tessera::Session session(
+      tessera::Artifact(fixture::writeArtifact(directory / "model.tsr", 1, 1)));
+  session.init();
+  session.write("value", "fault", std::vector<double>(MAX_RANKS));
+  tsr_schedule schedule = {};
+  schedule.lr = 0.5;
+  schedule.total_steps = 2;
+  schedule.kind = "linear";
+  session.setSchedule(schedule);
+  EXPECT_EQ(session.step(fixture::tokensOf(0)).lr, 0.5);
+  EXPECT_EQ(session.step(fixture::tokensOf(1)).lr, 0.25);
+  schedule.decay_steps = 1;
+  EXPECT_THROW(session.setSchedule(schedule), tessera::Exception);
+}
+
 TEST(Wrapper, ThrowsCodeAndMessage) {
   try {
     tessera::Artifact("/nonexistent/model.tsr");

@@ -232,6 +232,10 @@ TEST_F(ArtifactFile, WrongMetadataIsNamed) {
       {[](json &m) { m["model"]["micro_batches"] = 3; },
        "is 8, not a multiple of 3"},
       {[](json &m) { m["optimizer"]["beta1"] = 1.0; }, "'optimizer.beta1'"},
+      {[](json &m) { m["optimizer"]["schedule"] = "step"; },
+       "'optimizer.schedule' is 'step', must be one of cosine, linear"},
+      {[](json &m) { m["optimizer"]["decay_steps"] = 19; },
+       "'optimizer.decay_steps' is 19"},
       {[](json &m) { m["mesh"][1]["axis"] = "dp"; }, "repeats the axis 'dp'"},
       {[](json &m) { m["arena"]["bytes"] = -1; }, "'arena.bytes' is -1"}};
   for (const auto &c : cases) {

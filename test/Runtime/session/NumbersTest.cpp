@@ -1,7 +1,6 @@
 //===- NumbersTest.cpp - random numbers, element types, schedule ----------===//
 #include "runtime/data/TokenMask.h"
 #include "runtime/session/Initializer.h"
-#include "runtime/session/LearningRate.h"
 #include "runtime/support/DType.h"
 #include "runtime/support/Philox.h"
 
@@ -129,26 +128,6 @@ TEST(DType, IntegersSaturate) {
   EXPECT_EQ(narrowed[1], std::numeric_limits<int32_t>::min());
   EXPECT_EQ(narrowed[2], 2);
   EXPECT_EQ(narrowed[3], 0);
-}
-
-TEST(Schedule, WarmsUpThenFollowsTheCosine) {
-  Schedule schedule{1.0, 0.1, 4, 12};
-  EXPECT_DOUBLE_EQ(schedule.at(0), 0.25);
-  EXPECT_DOUBLE_EQ(schedule.at(3), 1.0);
-  EXPECT_DOUBLE_EQ(schedule.at(4), 1.0);
-  EXPECT_DOUBLE_EQ(schedule.at(8), 0.55);
-  EXPECT_DOUBLE_EQ(schedule.at(12), 0.1);
-  EXPECT_DOUBLE_EQ(schedule.at(1000000), 0.1);
-}
-
-TEST(Schedule, NoWarmUpAndNoSteps) {
-  EXPECT_DOUBLE_EQ((Schedule{1.0, 0.1, 0, 10}.at(0)), 1.0);
-  EXPECT_DOUBLE_EQ((Schedule{1.0, 0.1, 0, 0}.at(0)), 0.1);
-}
-
-TEST(Schedule, BiasCorrectionOfTheFirstStep) {
-  EXPECT_DOUBLE_EQ(biasCorrection(0.9, 0), 1 / (1 - 0.9));
-  EXPECT_DOUBLE_EQ(biasCorrection(0.9, 1), 1 / (1 - 0.9 * 0.9));
 }
 
 } // namespace

@@ -224,13 +224,70 @@ TEST(Session, ScheduleIsUsed) {
   tsr_step_result result;
   ASSERT_EQ(training.step(0, &result), TSR_OK);
   EXPECT_DOUBLE_EQ(result.lr, 0.05); // warm-up, 1 of 2
-  tsr_schedule schedule = {sizeof schedule, 0.5, 0.25, 0, 0};
+  tsr_schedule schedule = {sizeof schedule, 0.5, 0.25, 0, 0, nullptr, 0};
   ASSERT_EQ(tsr_session_set_schedule(training.session, &schedule), TSR_OK);
   ASSERT_EQ(training.step(1, &result), TSR_OK);
   EXPECT_EQ(result.lr, 0.25);
   schedule.lr = NAN;
   EXPECT_EQ(tsr_session_set_schedule(training.session, &schedule),
             TSR_INVALID_ARGUMENT);
+}
+
+/// A caller that was compiled before there were kinds.
+TEST(Session, ScheduleWithoutItsLastFieldsIsTheCosine) {
+  Training training(1, 1);
+  tsr_schedule schedule = {
+      offsetof(tsr_schedule, kind), 0.5, 0.25, 0, 4, "no kind", -1};
+  ASSERT_EQ(tsr_session_set_schedule(training.session, &schedule), TSR_OK)
+      << tsr_last_error();
+  tsr_step_result result;
+  for (double expected : {0.5, 0.25 + 0.125 * (1 + std::sqrt(0.5)), 0.375}) {
+    ASSERT_EQ(training.step(0, &result), TSR_OK);
+    EXPECT_DOUBLE_EQ(result.lr, expected);
+  }
+}
+
+TEST(Session, ScheduleOfAKindIsUsed) {
+  const struct {
+    const char *kind;
+    double rates[4];
+  } cases[] = {
+      {"linear", {0.5, 0.4, 0.3, 0.2}},
+      {"constant", {0.5, 0.5, 0.5, 0.5}},
+      {"wsd", {0.5, 0.5, 0.3, 0.1}},
+      {"inverse-sqrt", {0.5, 0.5 / std::sqrt(2), 0.5 / std::sqrt(3), 0.25}}};
+  for (const auto &c : cases) {
+    Training training(1, 1);
+    int64_t decay = std::string(c.kind) == "wsd" ? 2 : 0;
+    tsr_schedule schedule = {sizeof schedule, 0.5, 0.1, 0, 4, c.kind, decay};
+    if (decay)
+      schedule.total_steps = 3;
+    ASSERT_EQ(tsr_session_set_schedule(training.session, &schedule), TSR_OK);
+    tsr_step_result result;
+    for (int64_t step = 0; step < 4; ++step) {
+      ASSERT_EQ(training.step(step, &result), TSR_OK);
+      EXPECT_DOUBLE_EQ(result.lr, c.rates[step]) << c.kind << " " << step;
+    }
+  }
+}
+
+TEST(Session, ScheduleThatContradictsItselfIsRefused) {
+  Training training(1, 1);
+  auto refusal = [&](const char *kind, int64_t decay) {
+    tsr_schedule schedule = {sizeof schedule, 0.5, 0.1, 4, 10, kind, decay};
+    EXPECT_EQ(tsr_session_set_schedule(training.session, &schedule),
+              TSR_INVALID_ARGUMENT);
+    return std::string(tsr_last_error());
+  };
+  EXPECT_EQ(refusal("cosin", 0),
+            "the schedule's kind is 'cosin', must be one of cosine, linear, "
+            "constant, wsd, inverse-sqrt");
+  EXPECT_CONTAINS(refusal("wsd", 7), "4 warm-up steps and 7 of decay, but only "
+                                     "10 in all");
+  EXPECT_CONTAINS(refusal("wsd", -1), "decay_steps is -1");
+  EXPECT_CONTAINS(refusal(nullptr, 3), "decay_steps 3, which only kind 'wsd'");
+  tsr_schedule fits = {sizeof fits, 0.5, 0.1, 4, 10, "wsd", 6};
+  EXPECT_EQ(tsr_session_set_schedule(training.session, &fits), TSR_OK);
 }
 
 TEST(Session, NanLossIsReturned) {

@@ -84,6 +84,8 @@ private:
   void checkLaunch();
   void readSecret();
   void checkLearningRate();
+  void chooseSmallestRate();
+  void checkScheduleSteps() const;
   void checkCheckpoints();
   void checkArtifact();
   void checkTrust();
@@ -224,13 +226,50 @@ void CommandLine::readSecret() {
   options.secret = text;
 }
 
-void CommandLine::checkLearningRate() {
+/// What describes a learning rate, apart from the length of the run.
+const char *const rateFlags[] = {"--lr", "--lr-schedule", "--min-lr",
+                                 "--warmup-steps", "--decay-steps"};
+
+void CommandLine::chooseSmallestRate() {
   LearningRateOptions &rate = options.plan.learningRate;
+  bool isConstant = rate.schedule == LearningRateSchedule::Constant;
+  if (isConstant && isGiven("--min-lr"))
+    refuse("--min-lr is what the learning rate falls to, but with "
+           "--lr-schedule constant it stays at --lr; leave one of the two out");
   if (!isGiven("--min-lr"))
-    rate.smallest = rate.largest / 10;
+    rate.smallest = isConstant ? rate.largest
+                    : rate.schedule == LearningRateSchedule::InverseSqrt
+                        ? 0
+                        : rate.largest / 10;
   if (rate.smallest > rate.largest)
     refuse("--min-lr is larger than --lr; lower it or raise --lr");
-  for (const char *name : {"--lr", "--min-lr", "--warmup-steps", "--steps"})
+}
+
+/// A warm-up that nobody asked for may be cut off by a short run.
+void CommandLine::checkScheduleSteps() const {
+  const LearningRateOptions &rate = options.plan.learningRate;
+  auto text = [](int64_t steps) { return std::to_string(steps); };
+  if (isGiven("--warmup-steps") && rate.warmupSteps > rate.totalSteps)
+    refuse("--warmup-steps " + text(rate.warmupSteps) +
+           " is more than the run has, --steps " + text(rate.totalSteps) +
+           "; lower the one or raise the other");
+  if (!isGiven("--decay-steps"))
+    return;
+  if (rate.schedule != LearningRateSchedule::WarmupStableDecay)
+    refuse("--decay-steps is of --lr-schedule wsd, but the schedule is " +
+           std::string(nameOf(rate.schedule)) +
+           "; leave it out, or add --lr-schedule wsd");
+  if (rate.decaySteps > rate.totalSteps - rate.warmupSteps)
+    refuse("--decay-steps " + text(rate.decaySteps) + " and --warmup-steps " +
+           text(rate.warmupSteps) + " are more than the run has, --steps " +
+           text(rate.totalSteps) + "; lower one of the two or raise --steps");
+}
+
+void CommandLine::checkLearningRate() {
+  chooseSmallestRate();
+  checkScheduleSteps();
+  options.learningRateGiven = isGiven("--steps");
+  for (const char *name : rateFlags)
     options.learningRateGiven |= isGiven(name);
 }
 
@@ -280,7 +319,7 @@ std::map<std::string, std::string> CommandLine::planTexts() const {
 #define DRIVER_FLAG PLAN_FLAG
 #include "tessera/Options/PlanFlags.def"
   if (options.isArtifact() && !options.learningRateGiven)
-    for (const char *name : {"--lr", "--min-lr", "--warmup-steps"})
+    for (const char *name : rateFlags)
       texts[name] = "the artifact's";
   return texts;
 }

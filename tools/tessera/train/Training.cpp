@@ -125,10 +125,12 @@ bool Training::startParameters() {
   tsr_schedule schedule = {};
   schedule.size = sizeof schedule;
   const LearningRateOptions &rate = options.plan.learningRate;
+  schedule.kind = nameOf(rate.schedule);
   schedule.lr = rate.largest;
   schedule.min_lr = rate.smallest;
   schedule.warmup_steps = rate.warmupSteps;
   schedule.total_steps = rate.totalSteps;
+  schedule.decay_steps = rate.decaySteps;
   if (status == TSR_OK && (options.learningRateGiven || !options.isArtifact()))
     status = tsr_session_set_schedule(session.get(), &schedule);
   if (status != TSR_OK)
