@@ -34,6 +34,22 @@ int64_t tsr_data_token_bytes(const tsr_data *data) {
   return data->content.tokenBytes();
 }
 
+int64_t tsr_data_documents(const tsr_data *data) {
+  return data->content.documents();
+}
+
+tsr_status tsr_data_document(const tsr_data *data, int64_t document,
+                             int64_t *out_first, int64_t *out_tokens) {
+  return guarded([&] {
+    requirePointer(data, "data");
+    requirePointer(out_first, "out_first");
+    requirePointer(out_tokens, "out_tokens");
+    Data::Document found = data->content.document(document);
+    *out_first = found.first;
+    *out_tokens = found.tokens;
+  });
+}
+
 tsr_status tsr_data_batch(const tsr_data *data, int64_t step, int64_t batch,
                           int32_t *out_tokens) {
   return guarded([&] {

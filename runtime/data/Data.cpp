@@ -23,6 +23,11 @@ Data::Data(const std::vector<std::string> &paths, const DataOptions &given)
   for (const std::string &path : paths) {
     auto file =
         std::make_unique<TokenFile>(path, options.format, options.vocabulary);
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (parts[i].file->path() == file->path() && paths[i] != path)
+        fail(TSR_INVALID_ARGUMENT, "'", paths[i], "' and '", path,
+             "' are given, but both mean the tokens of '", file->path(),
+             "'; give one of them");
     int64_t first = total;
     total += file->count();
     parts.push_back({std::move(file), first});
@@ -39,6 +44,29 @@ int64_t Data::tokenBytes() const {
   for (const Part &part : parts)
     widest = std::max(widest, part.file->width());
   return widest;
+}
+
+int64_t Data::documents() const {
+  int64_t count = 0;
+  for (const Part &part : parts)
+    count += part.file->index() ? part.file->index()->documents() : 0;
+  return count;
+}
+
+Data::Document Data::document(int64_t number) const {
+  int64_t left = number;
+  for (const Part &part : parts) {
+    const MegatronIndex *index = part.file->index();
+    if (!index || left < 0)
+      continue;
+    if (left < index->documents()) {
+      int64_t begin = index->begin(left);
+      return {part.first + begin, index->begin(left + 1) - begin};
+    }
+    left -= index->documents();
+  }
+  fail(TSR_INVALID_ARGUMENT, "there is no document ", number,
+       ", the files say that they have ", documents(), ", counted from 0");
 }
 
 void Data::copyTokens(int64_t first, int64_t count, int32_t *out) const {
@@ -63,15 +91,15 @@ void Data::batch(int64_t step, int64_t batch, int32_t *out) const {
     fail(TSR_INVALID_ARGUMENT, "step is ", step, " and batch is ", batch,
          ", steps count from 0 and a batch has at least one sequence");
   int64_t columns = options.columns();
-  std::vector<int32_t> tokens(columns * batch);
+  staged.resize(columns * batch);
   for (int64_t row = 0; row < batch; ++row) {
     int64_t visit = step * batch + row, epoch = visit / sequences();
     uint64_t key = tsr_abi_stream(options.seed, epoch, orderStream);
     int64_t sequence = permute(visit % sequences(), sequences(), key);
     copyTokens(sequence * options.stride(), columns,
-               tokens.data() + row * columns);
+               staged.data() + row * columns);
   }
-  std::copy(tokens.begin(), tokens.end(), out); // untouched on failure
+  std::copy(staged.begin(), staged.end(), out); // untouched on failure
 }
 
 } // namespace tessera

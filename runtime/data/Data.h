@@ -29,8 +29,15 @@ public:
   Data(const std::vector<std::string> &paths, const DataOptions &options);
 
   int64_t tokens() const { return total; }
-  /// Bytes of a token in the file that has the widest; 1: all are text.
+  /// Bytes of a token in the file that has the widest.
   int64_t tokenBytes() const;
+  /// Of files that say where theirs begin; 0: none does.
+  int64_t documents() const;
+  struct Document {
+    int64_t first, tokens; ///< in the stream of all files joined
+  };
+  /// TSR_INVALID_ARGUMENT: there is none.
+  Document document(int64_t number) const;
   int64_t sequences() const {
     return (total - options.columns()) / options.stride() + 1;
   }
@@ -48,6 +55,7 @@ private:
   DataOptions options;
   std::vector<Part> parts;
   int64_t total = 0;
+  mutable std::vector<int32_t> staged; ///< Kept, so that no step allocates.
 };
 
 /// Element `index` of a pseudo-random permutation of [0, size); `key` chooses

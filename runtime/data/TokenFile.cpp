@@ -11,8 +11,8 @@ namespace tessera {
 
 TokenFile::TokenFile(const std::string &path, const std::string &asked,
                      int64_t vocabulary)
-    : file(path), format(findFormat(file, asked, vocabulary)),
-      vocabulary(vocabulary) {
+    : file(findTokens(path, asked)),
+      format(findFormat(file, asked, vocabulary)), vocabulary(vocabulary) {
   int64_t checked = std::min(count(), sampleBytes / width());
   std::vector<int32_t> tokens(checked);
   read(0, checked, tokens.data());
@@ -20,15 +20,27 @@ TokenFile::TokenFile(const std::string &path, const std::string &asked,
 }
 
 void TokenFile::read(int64_t position, int64_t count, int32_t *out) const {
-  std::vector<char> bytes(count * width());
-  file.read(format.skipped + position * width(), bytes.data(), bytes.size());
-  for (int64_t i = 0; i < count; ++i) {
-    uint32_t token = 0;
-    std::memcpy(&token, bytes.data() + i * width(), width());
-    if (token >= vocabulary || token > INT32_MAX)
-      refuse(position + i, token);
-    out[i] = static_cast<int32_t>(token);
+  constexpr int64_t most = 2048; // at a time, in memory that costs nothing
+  char bytes[most * sizeof(int64_t)];
+  for (int64_t done = 0; done < count; done += most) {
+    int64_t length = std::min(count - done, most), first = position + done;
+    file.read(format.skipped + first * width(), bytes, length * width());
+    for (int64_t i = 0; i < length; ++i) {
+      int64_t token = decode(bytes + i * width());
+      if (token < 0 || token >= vocabulary || token > INT32_MAX)
+        refuse(first + i, token);
+      out[done + i] = static_cast<int32_t>(token);
+    }
   }
+}
+
+int64_t TokenFile::decode(const char *bytes) const {
+  uint64_t value = 0;
+  std::memcpy(&value, bytes, width());
+  if (!format.isSigned)
+    return static_cast<int64_t>(value);
+  int64_t above = 64 - 8 * width();
+  return static_cast<int64_t>(value << above) >> above;
 }
 
 void TokenFile::refuse(int64_t position, int64_t token) const {

@@ -14,6 +14,10 @@ public:
             int64_t vocabulary);
 
   int64_t count() const { return format.count; }
+  /// Where the tokens are: the .bin file if the .idx file was named.
+  const std::string &path() const { return file.path(); }
+  /// Where documents begin, or null if the file does not say.
+  const MegatronIndex *index() const { return format.index.get(); }
   /// Bytes of a token.
   int64_t width() const { return format.width; }
   /// Tokens [position, position + count). TSR_INVALID_ARGUMENT names the first
@@ -21,6 +25,7 @@ public:
   void read(int64_t position, int64_t count, int32_t *out) const;
 
 private:
+  int64_t decode(const char *bytes) const;
   [[noreturn]] void refuse(int64_t position, int64_t token) const;
 
   InputFile file;

@@ -27,7 +27,10 @@ static TokenFormat rawFormat(const InputFile &file, int64_t width) {
          " bytes, not a multiple of the ", width,
          " bytes of a token; it is torn, or not of uint", 8 * width,
          ": say what it holds with --data-format");
-  return {width, 0, size / width, false};
+  TokenFormat format;
+  format.width = width;
+  format.count = size / width;
+  return format;
 }
 
 /// The formats of files without a header would read the header as tokens.
@@ -81,38 +84,59 @@ static void refuseUnlessUint16(const InputFile &file, const std::string &sample,
 // Any file
 //===----------------------------------------------------------------------===//
 
-/// The `.idx` file beside a `.bin` file, or null.
-static std::unique_ptr<InputFile> openIndex(const InputFile &file) {
-  const std::string &path = file.path();
-  if (!hasSuffix(path, ".bin"))
-    return nullptr;
+static bool isIndex(const InputFile &file) {
+  std::string sample = sampleOf(file);
+  return MegatronIndex::isIndex(sample) || MegatronIndex::isTornIndex(sample);
+}
+
+/// The same path with another suffix of four characters.
+static std::string withSuffix(const std::string &path, const char *suffix) {
+  return path.substr(0, path.size() - 4) + suffix;
+}
+
+/// The `.idx` file beside a `.bin` file, or "".
+static std::string findIndex(const InputFile &file) {
+  if (!hasSuffix(file.path(), ".bin"))
+    return "";
+  std::string path = withSuffix(file.path(), ".idx");
   try {
-    auto index =
-        std::make_unique<InputFile>(path.substr(0, path.size() - 4) + ".idx");
-    return isMegatronIndex(sampleOf(*index)) ? std::move(index) : nullptr;
+    return isIndex(InputFile(path)) ? path : "";
   } catch (const Error &error) {
     if (error.status.code != TSR_NOT_FOUND)
       throw;
-    return nullptr;
+    return "";
   }
 }
 
-static void refuseIndex(const InputFile &file, const std::string &sample) {
-  if (!isMegatronIndex(sample))
-    return;
-  std::string stem = file.path();
-  if (hasSuffix(stem, ".idx"))
-    stem.resize(stem.size() - 4);
-  fail(TSR_INVALID_ARGUMENT, "'", file.path(),
-       "' is the index of Megatron data, its tokens are in '", stem,
-       ".bin'; give that file");
+std::string findTokens(const std::string &path, const std::string &asked) {
+  if (!hasSuffix(path, ".idx") || asked == "text" || !isIndex(InputFile(path)))
+    return path;
+  std::string tokens = withSuffix(path, ".bin");
+  if (!isFile(tokens))
+    fail(TSR_NOT_FOUND, "'", path, "' is the index of Megatron data, but '",
+         tokens, "' with its tokens is missing; put it beside the index");
+  return tokens;
 }
 
-static TokenFormat megatronFormat(const InputFile &file, const InputFile &index,
+static void refuseIndex(const InputFile &file, const std::string &sample) {
+  if (MegatronIndex::isIndex(sample))
+    fail(TSR_INVALID_ARGUMENT, "'", file.path(),
+         "' is the index of Megatron data, without tokens; name it .idx, "
+         "beside the .bin file of the same name");
+}
+
+static TokenFormat megatronFormat(const InputFile &file,
+                                  const std::string &path,
                                   const std::string &asked) {
-  TokenFormat format = readMegatron(index, file);
+  auto index = std::make_shared<const MegatronIndex>(path, file);
+  TokenFormat format;
+  format.width = index->width();
+  format.count = index->tokens();
+  format.isStated = true;
+  format.isSigned = index->isSigned();
+  format.index = index;
   if (asked != "auto" && asked != concat("uint", 8 * format.width))
-    fail(TSR_INVALID_ARGUMENT, "'", index.path(), "' says that '", file.path(),
+    fail(TSR_INVALID_ARGUMENT, "'", path, "' says that '", file.path(),
          "' has tokens of ", format.width, " bytes, which format '", asked,
          "' would misread; use --data-format auto");
   return format;
@@ -135,8 +159,8 @@ static TokenFormat formatOfTokens(const InputFile &file,
   }
   refuseIndex(file, sample);
   refuseForeign(file, sample);
-  if (std::unique_ptr<InputFile> index = openIndex(file))
-    return megatronFormat(file, *index, asked);
+  if (std::string index = findIndex(file); !index.empty())
+    return megatronFormat(file, index, asked);
   if (asked == "auto" && !hasSuffix(file.path(), ".bin")) {
     refuseUnlessText(file, sample);
     return rawFormat(file, 1);

@@ -7,25 +7,32 @@
 #ifndef TESSERA_RUNTIME_DATA_TOKENFORMAT_H
 #define TESSERA_RUNTIME_DATA_TOKENFORMAT_H
 
+#include "runtime/data/MegatronIndex.h"
 #include "runtime/support/File.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace tessera {
 
-/// `count` little-endian unsigned integers of `width` bytes, after `skipped`
-/// bytes.
+/// `count` little-endian integers of `width` bytes, after `skipped` bytes.
 struct TokenFormat {
   int64_t width = 1;
   int64_t skipped = 0;
   int64_t count = 0;
   bool isStated = false; ///< A header says so.
+  bool isSigned = false;
+  std::shared_ptr<const MegatronIndex> index; ///< Of documents, or null.
 };
 
 /// What is looked at to tell what a file is.
 constexpr int64_t sampleBytes = 1 << 16;
 std::string sampleOf(const InputFile &file);
+
+/// The file that holds the tokens: `path`, or the .bin file beside it if it is
+/// the .idx file of Megatron data. TSR_NOT_FOUND: there is none.
+std::string findTokens(const std::string &path, const std::string &asked);
 
 /// How `file` holds ids below `vocabulary`. `asked` is a format as users name
 /// it. TSR_CORRUPT: a torn file; TSR_INVALID_ARGUMENT: an unknown format, or a
@@ -39,9 +46,6 @@ bool isLlmc(std::string_view head);
 TokenFormat readLlmc(const InputFile &file);
 bool isNumpy(std::string_view head);
 TokenFormat readNumpy(const InputFile &file);
-bool isMegatronIndex(std::string_view head);
-/// `index` is the `.idx` file of `tokens`.
-TokenFormat readMegatron(const InputFile &index, const InputFile &tokens);
 
 /// Archives, tables and the like.
 void refuseForeign(const InputFile &file, std::string_view head);

@@ -1,4 +1,5 @@
-//===- TokenHeaders.cpp - headers of llm.c, NumPy and Megatron ------------===//
+//===- TokenHeaders.cpp - headers of llm.c and NumPy ----------------------===//
+#include "runtime/data/HeaderInteger.h"
 #include "runtime/data/TokenFormat.h"
 #include "runtime/support/Status.h"
 
@@ -7,14 +8,6 @@
 #include <cstring>
 
 namespace tessera {
-
-/// A little-endian integer of a header, which must lie in the file.
-template <class Integer>
-static Integer integerAt(const InputFile &file, uint64_t offset) {
-  Integer value;
-  file.read(offset, &value, sizeof value);
-  return value;
-}
 
 static bool beginsWith(std::string_view head, std::string_view magic) {
   return head.substr(0, magic.size()) == magic;
@@ -61,8 +54,11 @@ TokenFormat readLlmc(const InputFile &file) {
     fail(TSR_CORRUPT, "'", file.path(), "' is llm.c data of version ", version,
          ", supported with magic ", kind->magic, " is ", kind->version, " (",
          kind->what, "); write it again");
-  TokenFormat format{kind->width, llmcHeaderBytes, integerAt<int32_t>(file, 8),
-                     true};
+  TokenFormat format;
+  format.width = kind->width;
+  format.skipped = llmcHeaderBytes;
+  format.count = integerAt<int32_t>(file, 8);
+  format.isStated = true;
   int64_t bytes = size - llmcHeaderBytes;
   if (format.count * kind->width != bytes)
     fail(TSR_CORRUPT, "'", file.path(), "' says it has ", format.count,
@@ -131,79 +127,13 @@ TokenFormat readNumpy(const InputFile &file) {
          "; tokens are one dimension of '<u2', '<u4' or '<i4': save "
          "tokens.ravel().astype('<u4')");
   format.width = isShort ? 2 : 4;
+  format.isSigned = known == "<i4";
   format.count = count;
   int64_t bytes = static_cast<int64_t>(file.size()) - format.skipped;
   if (count != bytes / format.width || bytes % format.width != 0)
     fail(TSR_CORRUPT, "'", file.path(), "' says it has ", count, " tokens of ",
          format.width, " bytes, after its header are ", bytes,
          " bytes; it is torn, write it again");
-  return format;
-}
-
-//===----------------------------------------------------------------------===//
-// Megatron: an index of documents beside the tokens
-//===----------------------------------------------------------------------===//
-
-// Magic, version (u64), type (u8), sequences (u64), documents (u64); then of
-// each sequence its length (i32), of each where it begins (i64), and of each
-// document its first sequence (i64).
-static constexpr std::string_view megatronMagic("MMIDIDX\0\0", 9);
-static constexpr uint64_t megatronHeaderBytes = 34;
-
-bool isMegatronIndex(std::string_view head) {
-  return beginsWith(head, megatronMagic);
-}
-
-static int64_t megatronWidth(const InputFile &index) {
-  constexpr uint8_t uint8Code = 1, int32Code = 4, uint16Code = 8;
-  auto code = integerAt<uint8_t>(index, 17);
-  switch (code) {
-  case uint8Code:
-    return 1;
-  case uint16Code:
-    return 2;
-  case int32Code:
-    return 4;
-  }
-  fail(TSR_INVALID_ARGUMENT, "'", index.path(),
-       "' says that tokens are of type ", int(code),
-       ", supported are 1 (uint8), 4 (int32) and 8 (uint16); write "
-       "the data again");
-}
-
-/// Bytes up to the end of the last sequence.
-static uint64_t megatronBytes(const InputFile &index, int64_t width) {
-  auto sequences = integerAt<uint64_t>(index, 18);
-  uint64_t most = (index.size() - megatronHeaderBytes) / 12;
-  if (sequences > most)
-    fail(TSR_CORRUPT, "'", index.path(), "' says it has ", sequences,
-         " sequences, its ", index.size(), " bytes hold at most ", most,
-         "; it is torn, write the data again");
-  if (sequences == 0)
-    return 0;
-  uint64_t last = sequences - 1, pointers = megatronHeaderBytes + 4 * sequences;
-  auto length = integerAt<int32_t>(index, megatronHeaderBytes + 4 * last);
-  auto begin = integerAt<uint64_t>(index, pointers + 8 * last);
-  return begin + static_cast<uint64_t>(length) * static_cast<uint64_t>(width);
-}
-
-TokenFormat readMegatron(const InputFile &index, const InputFile &tokens) {
-  uint64_t version = 0;
-  if (index.size() >= megatronHeaderBytes)
-    version = integerAt<uint64_t>(index, megatronMagic.size());
-  if (version != 1)
-    fail(TSR_CORRUPT, "'", index.path(), "' has ", index.size(),
-         " bytes and version ", version, ", an index has at least ",
-         megatronHeaderBytes, " and version 1; write the data again");
-  TokenFormat format;
-  format.isStated = true;
-  format.width = megatronWidth(index);
-  uint64_t bytes = megatronBytes(index, format.width);
-  if (bytes != tokens.size() || bytes % format.width != 0)
-    fail(TSR_CORRUPT, "'", index.path(), "' says that '", tokens.path(),
-         "' has ", bytes, " bytes, it has ", tokens.size(), " (of tokens of ",
-         format.width, "); they are not of one data set, or one is torn");
-  format.count = static_cast<int64_t>(bytes) / format.width;
   return format;
 }
 

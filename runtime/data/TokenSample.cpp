@@ -95,7 +95,9 @@ std::string explainToken(int64_t token, int64_t width, std::string_view sample,
   if (width == 2 ? areBelow<uint16_t>(swapped, vocabulary)
                  : areBelow<uint32_t>(swapped, vocabulary))
     return "the file looks big-endian; write it little-endian";
-  if (token > INT32_MAX)
+  if (token < 0)
+    return "no token is negative; leave such ids out";
+  if (token > INT32_MAX && token <= UINT32_MAX)
     return concat("as int32 it is ", static_cast<int32_t>(token),
                   ", and no token is negative; leave such ids out");
   return "the data was made with another tokenizer";

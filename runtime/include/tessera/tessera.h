@@ -320,21 +320,31 @@ typedef struct tsr_data_options {
 /* Opens `paths` and joins them; they must not change while they are read.
  * "auto" takes what a header says (llm.c's of 20240520 and 20240801, a .npy
  * file of one dimension and type <u2, <u4 or <i4, Megatron's .idx file beside a
- * .bin file); otherwise a .bin file holds uint16 and any other text, and one
- * that looks like something else (JSON, tokens of another width) is refused. A
+ * .bin file, of which either may be named); otherwise a .bin file holds uint16
+ * and any other text, and one that looks like something else (JSON, tokens of
+ * another width) is refused. A
  * format that is named is obeyed, unless the file begins as an archive or a
  * table does, or with a header that says otherwise: those "text" alone takes.
- * TSR_NOT_FOUND; TSR_IO; TSR_CORRUPT (bad header, odd length);
- * TSR_INVALID_ARGUMENT (another kind of file; no token; an id outside of the
- * vocabulary in the first or last 64 KiB of a file; all together shorter than
- * one sequence). */
+ * TSR_NOT_FOUND; TSR_IO; TSR_CORRUPT (bad header, odd length, an
+ * index that does not fit its tokens);
+ * TSR_INVALID_ARGUMENT (another kind of file; no token; an empty document; an
+ * id outside of the vocabulary in the first or last 64 KiB of a file; all
+ * together shorter than one sequence). */
 tsr_status tsr_data_open(const char *const *paths, size_t count,
                          const tsr_data_options *options, tsr_data **out_data);
 void tsr_data_destroy(tsr_data *data);
 /* Tokens in all files together. */
 int64_t tsr_data_tokens(const tsr_data *data);
-/* Bytes of a token, in the file that has the widest: 1 if all are text. */
+/* Bytes of a token, in the file that has the widest: 1 if all are text or
+ * Megatron's tokens of uint8 or int8, at most 8. */
 int64_t tsr_data_token_bytes(const tsr_data *data);
+/* Documents of the files that say where theirs begin (Megatron's); 0: none
+ * does. They are counted over these files in order. */
+int64_t tsr_data_documents(const tsr_data *data);
+/* Where a document begins in the stream of all files joined, and how many
+ * tokens it has. TSR_INVALID_ARGUMENT: there are not so many; TSR_IO. */
+tsr_status tsr_data_document(const tsr_data *data, int64_t document,
+                             int64_t *out_first, int64_t *out_tokens);
 /* The global batch of a step, [batch, sequence + 1], where the token after a
  * sequence is the first of the next, or with targets [batch, sequence + target]
  * of records that share no token; a function of the seed, the step and the

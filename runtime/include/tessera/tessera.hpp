@@ -205,6 +205,17 @@ public:
   std::int64_t tokens() const { return tsr_data_tokens(get()); }
   /// 1 if all files are text.
   std::int64_t tokenBytes() const { return tsr_data_token_bytes(get()); }
+  /// 0 if no file says where its documents begin.
+  std::int64_t documents() const { return tsr_data_documents(get()); }
+  struct Document {
+    std::int64_t first, tokens; ///< in the stream of all files joined
+  };
+  Document document(std::int64_t number) const {
+    Document found = {};
+    detail::check(
+        tsr_data_document(get(), number, &found.first, &found.tokens));
+    return found;
+  }
   /// [batch, sequence + 1] of a step; with targets [batch, sequence + target].
   std::vector<std::int32_t> batch(std::int64_t step, std::int64_t size) const {
     std::vector<std::int32_t> tokens(

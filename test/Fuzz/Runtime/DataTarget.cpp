@@ -1,6 +1,5 @@
 //===- DataTarget.cpp - files of tokens -----------------------------------===//
-// Five bytes of options, then the bytes of a file, or of two, of which the
-// first may be the index of the second.
+// Five bytes of options, then the bytes of a file, or of two.
 #include "runtime/data/Data.h"
 #include "test/Fuzz/Runtime/Fuzzed.h"
 
@@ -9,7 +8,7 @@ using namespace fuzzed;
 
 static void readBatches(const Data &data, const DataOptions &options) {
   require(data.sequences() >= 1, "data has a sequence");
-  require(data.tokenBytes() <= 4, "tokens have at most four bytes");
+  require(data.tokenBytes() <= 8, "tokens have at most eight bytes");
   constexpr int64_t batch = 2;
   std::vector<int32_t> tokens(batch * options.columns());
   for (int64_t step : {int64_t(0), data.sequences(), INT64_MAX / 4, INT64_MAX})
@@ -19,17 +18,6 @@ static void readBatches(const Data &data, const DataOptions &options) {
         require(token >= 0 && token < options.vocabulary,
                 "tokens are in the vocabulary");
     });
-}
-
-static void readIndex(const MemoryFile &first, const MemoryFile &second) {
-  InputFile index(first.path()), tokens(second.path());
-  if (!isMegatronIndex(sampleOf(index)))
-    return;
-  accepts([&] {
-    TokenFormat format = readMegatron(index, tokens);
-    auto bytes = static_cast<int64_t>(tokens.size());
-    require(format.count * format.width == bytes, "the tokens are the file");
-  });
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -52,7 +40,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Data opened(paths, options);
     readBatches(opened, options);
   });
-  if (hasTwo)
-    readIndex(first, second);
   return 0;
 }

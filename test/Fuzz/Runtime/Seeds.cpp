@@ -326,12 +326,59 @@ std::string llmcHeader(int32_t magic, int32_t version) {
   return bytesOf(header);
 }
 
-/// Of one sequence; with 23 tokens of uint16 the index is as long as they are.
-std::string megatronIndex(uint8_t type = 8, uint64_t version = 1,
-                          uint64_t sequences = 1, int32_t tokens = 23) {
-  return std::string("MMIDIDX\0\0", 9) + bytesOf(version) + bytesOf(type) +
-         bytesOf(sequences) + bytesOf(uint64_t(0)) + bytesOf(tokens) +
-         bytesOf(int64_t(0));
+/// Of two documents, the first of two sequences: an index of Megatron data.
+struct MegatronSeed {
+  uint64_t version = 1;
+  uint8_t type = 8;
+  int64_t sequences = 3, entries = 3;
+  int32_t lengths[3] = {1, 2, 4};
+  int64_t begins[3] = {0, 2, 6}, documents[3] = {0, 2, 3};
+
+  std::string bytes() const {
+    return std::string("MMIDIDX\0\0", 9) + bytesOf(version) + bytesOf(type) +
+           bytesOf(sequences) + bytesOf(entries) + bytesOf(lengths) +
+           bytesOf(begins) + bytesOf(documents);
+  }
+};
+
+void seedIndex(const std::string &name, const std::string &index,
+               uint16_t tokenBytes = 14) {
+  seed("MegatronIndex", name, bytesOf(tokenBytes) + index);
+}
+
+void writeMegatronTypes() {
+  seedIndex("uint16", MegatronSeed().bytes());
+  for (uint8_t type : {0, 1, 3, 4, 5, 7, 9}) {
+    MegatronSeed typed;
+    typed.type = type;
+    int64_t width = type == 1 ? 1 : type == 4 ? 4 : type == 5 ? 8 : 2;
+    for (int64_t &begin : typed.begins)
+      begin = begin / 2 * width;
+    seedIndex("type-" + std::to_string(type), typed.bytes(), 7 * width);
+  }
+}
+
+void writeMegatron() {
+  writeMegatronTypes();
+  const MegatronSeed good;
+  std::string bytes = good.bytes();
+  seedIndex("torn", bytes.substr(0, bytes.size() - 1));
+  seedIndex("only-magic", bytes.substr(0, 9));
+  seedIndex("modes", bytes + std::string(3, '\0'));
+  seedIndex("other-tokens", bytes, 13);
+  auto changed = [&](const std::string &name, auto &&change) {
+    MegatronSeed other;
+    change(other);
+    seedIndex(name, other.bytes());
+  };
+  changed("version", [](MegatronSeed &s) { s.version = 2; });
+  changed("negative-count", [](MegatronSeed &s) { s.sequences = -1; });
+  changed("negative-length", [](MegatronSeed &s) { s.lengths[1] = -2; });
+  changed("gap", [](MegatronSeed &s) { s.begins[2] = 8; });
+  changed("beyond", [](MegatronSeed &s) { s.lengths[2] = INT32_MAX; });
+  changed("empty-document", [](MegatronSeed &s) { s.documents[1] = 0; });
+  changed("descending", [](MegatronSeed &s) { s.documents[1] = -1; });
+  changed("too-few-documents", [](MegatronSeed &s) { s.documents[2] = 2; });
 }
 
 enum DataFormat { Auto, Text, Uint16, Uint32, Llmc, HasTwo = 8 };
@@ -366,8 +413,6 @@ void writeData() {
            numpyHeader("{'descr': '<u4', 'fortran_order': False, 'shape': "
                        "(40,), }") +
            wide);
-  seed("Data", "megatron",
-       dataOptions(Auto + HasTwo) + megatronIndex() + std::string(46, '\1'));
 }
 
 void writeRefusedData() {
@@ -387,28 +432,19 @@ void writeRefusedData() {
   seed("Data", "numpy-torn",
        dataOptions(Auto) + numpyHeader("{}").substr(0, 40));
   seed("Data", "numpy-other", dataOptions(Auto) + numpyHeader("{}") + narrow);
-  seed("Data", "megatron-index", dataOptions(Auto) + megatronIndex());
-  seed("Data", "megatron-torn",
-       dataOptions(Auto + HasTwo) + megatronIndex() + std::string(47, '\1'));
+  seed("Data", "megatron-index", dataOptions(Auto) + MegatronSeed().bytes());
   seed("Data", "gzip", dataOptions(Auto) + gzip + narrow);
   seed("Data", "arrow", dataOptions(Auto) + arrow + narrow);
   seed("Data", "parquet", dataOptions(Auto) + "PAR1" + narrow);
 }
 
 void writeRefusedHeaders() {
-  std::string wide = tokensOf<uint32_t>(), pair = dataOptions(Auto + HasTwo);
-  std::string tokens(46, '\1');
+  std::string wide = tokensOf<uint32_t>();
   const char *tooLong = "{'descr': '<u4', 'fortran_order': False, 'shape': "
                         "(50,), }";
   seed("Data", "numpy-too-few",
        dataOptions(Auto) + numpyHeader(tooLong) + wide);
   seed("Data", "numpy-magic", dataOptions(Auto) + numpyHeader("").substr(0, 8));
-  seed("Data", "megatron-bytes", pair + megatronIndex(1, 1, 1, 46) + tokens);
-  seed("Data", "megatron-int32", pair + megatronIndex(4) + tokens);
-  seed("Data", "megatron-type", pair + megatronIndex(5) + tokens);
-  seed("Data", "megatron-version", pair + megatronIndex(8, 2) + tokens);
-  seed("Data", "megatron-sequences", pair + megatronIndex(8, 1, 2) + tokens);
-  seed("Data", "megatron-empty", pair + megatronIndex(8, 1, 0) + tokens);
 }
 
 /// Tokens of another kind, and ids that the vocabulary does not have.
@@ -508,6 +544,7 @@ int main(int count, char **arguments) {
   writeArtifacts();
   writeCheckpoint();
   writeShardIndices();
+  writeMegatron();
   writeData();
   writeRefusedData();
   writeRefusedHeaders();

@@ -48,6 +48,8 @@ def write_all(directory):
     write("array.npy", numpy_file("<u4", count) + wide)
     write("megatron.bin", wide)
     write("megatron.idx", megatron_index(4, 4, [1000, count - 1000]))
+    write("bytes.bin", TEXT)
+    write("bytes.idx", megatron_index(1, 1, [count]))
     write("lines.jsonl", b'{"text": "a tessera"}\n' * 100)
     for suffix, module in ((".gz", gzip), (".bz2", bz2), (".xz", lzma)):
         write("text.txt" + suffix, module.compress(TEXT))

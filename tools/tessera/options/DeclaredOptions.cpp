@@ -165,8 +165,8 @@ void DeclaredOptions::beginGroup(CLI::App *sub, const std::string &title,
 void DeclaredOptions::addData(CLI::App *sub) {
   beginGroup(sub, "Data", "--data corpus.txt --seed 7");
   sub->add_option("--data", options.data,
-                  "Files: text (bytes are tokens), .npy, or .bin: uint16 as "
-                  "of nanoGPT, or as llm.c or Megatron say")
+                  "Files: text (bytes are tokens), .npy, .bin: uint16 as "
+                  "of nanoGPT or as llm.c says, or Megatron's .bin or .idx")
       ->required()
       ->type_name("FILE");
   sub->add_option("--data-format", options.dataFormat,

@@ -49,7 +49,7 @@ bool Training::openData() {
   if (tsr_data_open(paths.data(), paths.size(), &wanted, &opened) != TSR_OK)
     return !printError(tsr_last_error());
   data.reset(opened);
-  if (tsr_data_token_bytes(opened) == 1)
+  if (tsr_data_token_bytes(opened) == 1 && tsr_data_documents(opened) == 0)
     baseline = byteEntropy(options.data);
   return true;
 }

@@ -1,0 +1,30 @@
+//===- MegatronIndexTarget.cpp - the index of Megatron data ---------------===//
+// Two bytes say how long the file of tokens is, the others are the index.
+#include "runtime/data/MegatronIndex.h"
+#include "test/Fuzz/Runtime/Fuzzed.h"
+
+using namespace tessera;
+using namespace fuzzed;
+
+static void checkDocuments(const MegatronIndex &index) {
+  require(index.begin(0) == 0, "the first document begins with the data");
+  for (int64_t i = 0; i < index.documents(); ++i)
+    require(index.begin(i) < index.begin(i + 1), "a document has a token");
+  require(index.begin(index.documents()) == index.tokens(),
+          "the last document ends with the data");
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  Input input(data, size);
+  std::string content(input.word(), '\1');
+  MemoryFile first(input.rest()), second(content);
+  accepts([&] {
+    InputFile tokens(second.path());
+    MegatronIndex index(first.path(), tokens);
+    require(index.tokens() * index.width() ==
+                static_cast<int64_t>(content.size()),
+            "the tokens are the file");
+    checkDocuments(index);
+  });
+  return 0;
+}
