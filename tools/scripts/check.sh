@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs every test; the last line adds them up. With --full, before that, every combination of
 # strategies in test/Matrix/matrix.txt and 300 random configurations, each failure printed as a command, all mutants of
-# test/Mutation, all faults of test/Runtime/faults, and the runtime under sanitizers where there is Clang.
+# test/Mutation, all faults of test/Runtime/faults, the runtime under sanitizers where there is Clang, and the package in
+# an empty Debian where there is debootstrap.
 set -euo pipefail
 full=
 case ${1:-} in
@@ -27,11 +28,19 @@ if [ -n "$full" ]; then
   echo "check: failing calls of libc"
   build/bin/FaultTests --whole || code=1
   echo "check: running under sanitizers"
-  sanitized=0
-  bash tools/scripts/sanitize.sh || sanitized=$?
-  case $sanitized in
+  skipped=0
+  bash tools/scripts/sanitize.sh || skipped=$?
+  case $skipped in
     0) ;;
     2) echo "check: sanitizers were left out, the line above says why" ;;
+    *) code=1 ;;
+  esac
+  echo "check: installing the package"
+  skipped=0
+  bash tools/scripts/package-check.sh || skipped=$?
+  case $skipped in
+    0) ;;
+    77) echo "check: the package was left out, the line above says why" ;;
     *) code=1 ;;
   esac
 fi
