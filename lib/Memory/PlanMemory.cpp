@@ -124,7 +124,7 @@ private:
     Kinds byKind{};
     SmallVector<unsigned> buffers;
     size_t extent = 0;  ///< Of the first micro-batch.
-    int64_t number = 0; ///< From 1; 0: there is one micro-batch.
+    int64_t number = 0; ///< From 1; 0: of the last micro-batch only.
   };
   using Tasks = std::pair<int64_t, int64_t>;
   void sortBuffers();

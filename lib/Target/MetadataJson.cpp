@@ -245,6 +245,50 @@ json::Array meshJson(dist::MeshAttr mesh) {
   return axes;
 }
 
+/// The calls of each part of a step: the number of the first, and of the one
+/// after the last.
+using CallRanges = std::vector<std::pair<int64_t, int64_t>>;
+
+CallRanges callsOfParts(func::FuncOp step, const rt::TaskOrder &order) {
+  int64_t calls = 0;
+  CallRanges ranges(order.parts().size());
+  step.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    int64_t part = order.partOf(op);
+    if (!isa<rt::RuntimeCallOpInterface>(op))
+      return;
+    if (part >= 0) {
+      auto &[begin, end] = ranges[part];
+      begin = end ? begin : calls;
+      end = calls + 1;
+    }
+    ++calls;
+  });
+  for (size_t part = 1; part < ranges.size(); ++part)
+    if (ranges[part].second == 0) // it makes no calls
+      ranges[part].first = ranges[part].second = ranges[part - 1].second;
+  return ranges;
+}
+
+json::Array tasksJson(const rt::TaskOrder &order, const CallRanges &ranges) {
+  json::Array tasks;
+  for (auto [part, range] : llvm::zip(order.parts(), ranges))
+    tasks.push_back(json::Object{{"name", rt::TaskOp(part.begin).getName()},
+                                 {"begin", range.first},
+                                 {"end", range.second},
+                                 {"last", !part.inLoop}});
+  return tasks;
+}
+
+/// Pairs of a task and a micro-batch, one after the other.
+json::Array orderJson(const rt::TaskOrder &order) {
+  json::Array pairs;
+  for (rt::TaskOrder::Entry entry : order.entries()) {
+    pairs.push_back(entry.part);
+    pairs.push_back(entry.microBatch);
+  }
+  return pairs;
+}
+
 /// Tasks by the calls that they make, counted in their program, and which of
 /// them runs for which micro-batch.
 LogicalResult MetadataBuilder::addTasks(json::Object &pipeline) {
@@ -255,34 +299,8 @@ LogicalResult MetadataBuilder::addTasks(json::Object &pipeline) {
       return failure();
     if (!*found)
       return success();
-    int64_t calls = 0;
-    std::vector<std::pair<int64_t, int64_t>> ranges((*found)->parts().size());
-    each.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      int64_t part = (*found)->partOf(op);
-      if (!isa<rt::RuntimeCallOpInterface>(op))
-        return;
-      if (part >= 0) {
-        auto &[begin, end] = ranges[part];
-        begin = end ? begin : calls;
-        end = calls + 1;
-      }
-      ++calls;
-    });
-    json::Array own, order;
-    for (size_t part = 1; part < ranges.size(); ++part)
-      if (ranges[part].second == 0) // it makes no calls
-        ranges[part].first = ranges[part].second = ranges[part - 1].second;
-    for (auto [part, range] : llvm::zip((*found)->parts(), ranges))
-      own.push_back(json::Object{{"name", rt::TaskOp(part.begin).getName()},
-                                 {"begin", range.first},
-                                 {"end", range.second},
-                                 {"last", !part.inLoop}});
-    for (rt::TaskOrder::Entry entry : (*found)->entries()) {
-      order.push_back(entry.part);
-      order.push_back(entry.microBatch);
-    }
-    tasks.push_back(std::move(own));
-    orders.push_back(std::move(order));
+    tasks.push_back(tasksJson(**found, callsOfParts(each, **found)));
+    orders.push_back(orderJson(**found));
   }
   pipeline["tasks"] = std::move(tasks);
   pipeline["order"] = std::move(orders);

@@ -251,18 +251,34 @@ TEST(OverlapTest, OfStagesAndOwnersChangesNoBit) {
 }
 
 /// Nothing is read before it is written: NaN would reach the loss.
+void expectPoisonChangesNothing(const Build &build) {
+  std::string artifact = compileModel(configWith(0.1), build);
+  SessionSettings poisoned;
+  poisoned.poison = true;
+  Trainer plain(artifact), other(artifact, poisoned);
+  EXPECT_EQ(train(other, 0, 3), train(plain, 0, 3));
+  expectSameBits(other, plain);
+}
+
 using PoisonTest = MeshTest;
 TEST_P(PoisonTest, PoisonedMemoryChangesNothing) {
   for (int64_t parts : {1, 2}) {
     Build build(GetParam());
     build.precision = "f32";
     build.microBatches = parts;
-    std::string artifact = compileModel(configWith(0.1), build);
-    SessionSettings poisoned;
-    poisoned.poison = true;
-    Trainer plain(artifact), other(artifact, poisoned);
-    EXPECT_EQ(train(other, 0, 3), train(plain, 0, 3));
-    expectSameBits(other, plain);
+    expectPoisonChangesNothing(build);
+  }
+}
+
+/// Frames of several micro-batches share an arena.
+TEST(FramesTest, PoisonedMemoryChangesNothing) {
+  for (const char *schedule : {"1f1b", "zero-bubble", "gpipe"}) {
+    Build build;
+    build.mesh = "pp=2,dp=2";
+    build.precision = "f32";
+    build.schedule = schedule;
+    build.microBatches = 4;
+    expectPoisonChangesNothing(build);
   }
 }
 

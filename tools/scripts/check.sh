@@ -15,6 +15,17 @@ bash tools/scripts/setup.sh
 echo "check: building"
 bash tools/scripts/build.sh --progress release -DTESSERA_BUILD_TESTS=ON -DTESSERA_CUDA=AUTO
 
+# run_where_possible WHAT LEFT_OUT SCRIPT: sets `code` if it fails, unless it exits with LEFT_OUT.
+run_where_possible() {
+  local left_out=0
+  bash "tools/scripts/$3" || left_out=$?
+  case $left_out in
+    0) ;;
+    "$2") echo "check: $1 left out, the line above says why" ;;
+    *) code=1 ;;
+  esac
+}
+
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 code=0
@@ -28,21 +39,9 @@ if [ -n "$full" ]; then
   echo "check: failing calls of libc"
   build/bin/FaultTests --whole || code=1
   echo "check: running under sanitizers"
-  skipped=0
-  bash tools/scripts/sanitize.sh || skipped=$?
-  case $skipped in
-    0) ;;
-    2) echo "check: sanitizers were left out, the line above says why" ;;
-    *) code=1 ;;
-  esac
+  run_where_possible "sanitizers were" 2 sanitize.sh
   echo "check: installing the package"
-  skipped=0
-  bash tools/scripts/package-check.sh || skipped=$?
-  case $skipped in
-    0) ;;
-    77) echo "check: the package was left out, the line above says why" ;;
-    *) code=1 ;;
-  esac
+  run_where_possible "the package was" 77 package-check.sh
 fi
 echo "check: testing"
 ctest --test-dir build --no-tests=error -LE lit -j "$(nproc)" --output-junit "$results/ctest.xml" \

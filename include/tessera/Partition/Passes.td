@@ -70,7 +70,8 @@ def ExpandMicroBatchesPass : Pass<"rt-expand-micro-batches", "::mlir::ModuleOp">
     micro-batch), or an `rt.loop` that starts from zeros and adds. With `peel`,
     where a collective of backward reads such a sum, the last micro-batch is
     taken out of the loop and follows it: the last sum of each gradient is then
-    made in straight-line code, with work after it.
+    made in straight-line code, with work after it. From a loop with tasks the
+    last micro-batch is always taken.
   }];
   let options = [
     Option<"peel", "peel", "bool", /*default=*/"false",

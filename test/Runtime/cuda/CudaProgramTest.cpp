@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
                          [](Case &test) { test.contextParallel = "ring"; }),
                     with({"f32_cp2_ulysses", "f32", "cp=2"},
                          [](Case &test) { test.contextParallel = "ulysses"; }),
-                    Case{"f32_pp2", "f32", "pp=2", nullptr, 2},
+                    Case{"f32_pp2", "f32", "pp=2", nullptr, 4},
                     Case{"t5_f32_tp2", "f32", "tp=2", "t5"},
                     Case{"llama_bf16_tp2", "bf16", "tp=2", "llama", 2},
                     // The experts' own kernels, whose sums have other orders.

@@ -37,9 +37,7 @@ static bool readTasks(const json::Array &list, const json::Array &order,
     std::optional<int64_t> end = task ? task->getInteger("end") : std::nullopt;
     if (!name || !begin || !end || *begin < calls || *end < *begin)
       return false;
-    tasks.tasks.push_back({name->str(),
-                           {*begin, *end},
-                           task->getBoolean("last").value_or(false)});
+    tasks.tasks.push_back({name->str(), {*begin, *end}});
     calls = *end;
   }
   for (size_t k = 0; k + 1 < order.size(); k += 2) {
