@@ -98,16 +98,17 @@ struct BucketShardsPass
   using BucketShardsPassBase::BucketShardsPassBase;
 
   void runOnOperation() override {
-    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
-    if (failed(steps))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        findPrograms(getOperation());
+    if (failed(programs))
       return signalPassFailure();
     if (std::string why = checkLimits({bucketBytes, leastBuckets});
         !why.empty()) {
-      steps->front().emitError() << why;
+      programs->front().emitError() << why;
       return signalPassFailure();
     }
     SmallVector<Block *> blocks;
-    for (func::FuncOp step : *steps)
+    for (func::FuncOp step : *programs)
       step.walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks)
       fillBuckets(*block);

@@ -8,6 +8,7 @@
 
 #include "tessera/Communicate/Passes.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Distribute/Stages.h"
@@ -28,31 +29,26 @@ namespace {
 struct CheckMessagesPass
     : tessera::impl::CheckMessagesPassBase<CheckMessagesPass> {
   void runOnOperation() override {
-    FailureOr<SmallVector<func::FuncOp>> found = rt::findSteps(getOperation());
-    if (failed(found))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        rt::findPrograms(getOperation());
+    if (failed(programs))
       return signalPassFailure();
-    steps = *found;
     mesh = dist::meshOf(getOperation());
     if (!mesh)
       return;
-    chooseAxes();
-    if (failed(checkStages()) || failed(findTasks()))
+    auto end = llvm::find_if(
+        *programs, [](func::FuncOp each) { return nn::isEvaluation(each); });
+    FailureOr<int64_t> count = check({programs->begin(), end});
+    if (failed(count) ||
+        (end != programs->end() && failed(check({end, programs->end()}))))
       return signalPassFailure();
-    std::vector<std::vector<Event>> programs;
-    for (int64_t rank = 0; rank < ranks(); ++rank)
-      programs.push_back(eventsOf(rank));
-    std::string why = pipeline::findDeadlock(programs);
-    if (!why.empty()) {
-      steps.front().emitError() << "ranks wait for each other: " << why;
-      return signalPassFailure();
-    }
-    int64_t count = 0;
-    for (const std::vector<Event> &events : programs)
-      count += events.size();
     getOperation()->setAttr(rt::RTDialect::kMessagesAttr,
-                            Builder(&getContext()).getI64IntegerAttr(count));
+                            Builder(&getContext()).getI64IntegerAttr(*count));
   }
 
+  /// The programs of all ranks, which run at the same time: the number of their
+  /// messages, or an error if a rank would wait forever.
+  FailureOr<int64_t> check(SmallVector<func::FuncOp> together);
   void chooseAxes();
   LogicalResult checkStages();
   int64_t ranks() const;
@@ -73,6 +69,24 @@ struct CheckMessagesPass
   dist::MeshAttr mesh;
   llvm::SetVector<StringRef> axes; ///< Whose ranks are told apart.
 };
+
+FailureOr<int64_t>
+CheckMessagesPass::check(SmallVector<func::FuncOp> together) {
+  steps = std::move(together);
+  chooseAxes();
+  if (failed(checkStages()) || failed(findTasks()))
+    return failure();
+  std::vector<std::vector<Event>> events;
+  for (int64_t rank = 0; rank < ranks(); ++rank)
+    events.push_back(eventsOf(rank));
+  std::string why = pipeline::findDeadlock(events);
+  if (!why.empty())
+    return steps.front().emitError() << "ranks wait for each other: " << why;
+  int64_t count = 0;
+  for (const std::vector<Event> &each : events)
+    count += each.size();
+  return count;
+}
 
 /// "rt.send of h.1.mlp"
 std::string nameOf(Operation *op) {

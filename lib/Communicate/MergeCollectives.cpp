@@ -30,16 +30,17 @@ struct MergeCollectivesPass
   using MergeCollectivesPassBase::MergeCollectivesPassBase;
 
   void runOnOperation() override {
-    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
-    if (failed(steps))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        findPrograms(getOperation());
+    if (failed(programs))
       return signalPassFailure();
     BucketLimits limits = {bucketBytes, leastBuckets};
     if (std::string why = checkLimits(limits); !why.empty()) {
-      steps->front().emitError() << why;
+      programs->front().emitError() << why;
       return signalPassFailure();
     }
     SmallVector<Block *> blocks;
-    for (func::FuncOp step : *steps) {
+    for (func::FuncOp step : *programs) {
       step.walk([&](AllReduceOp op) { mergeAxes(op); });
       step.walk([&](Block *block) { blocks.push_back(block); });
     }

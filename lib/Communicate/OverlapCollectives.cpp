@@ -52,10 +52,11 @@ Operation *startAgain(CollectiveOpInterface op, Operation *source) {
 struct OverlapCollectivesPass
     : tessera::impl::OverlapCollectivesPassBase<OverlapCollectivesPass> {
   void runOnOperation() override {
-    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
-    if (failed(steps))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        findPrograms(getOperation());
+    if (failed(programs))
       return signalPassFailure();
-    for (func::FuncOp step : *steps) {
+    for (func::FuncOp step : *programs) {
       SmallVector<CollectiveOpInterface> all;
       step.walk([&](CollectiveOpInterface op) { all.push_back(op); });
       fetched.clear();

@@ -159,10 +159,11 @@ void TaskMessages::finish() {
 struct OverlapMessagesPass
     : tessera::impl::OverlapMessagesPassBase<OverlapMessagesPass> {
   void runOnOperation() override {
-    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
-    if (failed(steps))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        findPrograms(getOperation());
+    if (failed(programs))
       return signalPassFailure();
-    for (func::FuncOp step : *steps) {
+    for (func::FuncOp step : *programs) {
       SmallVector<Operation *> messages;
       step.walk([&](Operation *op) {
         if (isa<SendOp, ReceiveOp>(op) &&

@@ -44,7 +44,12 @@ struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
       if (failed(nn::checkProgram(func)) ||
           failed(distribute(func, planOf(func, parsed))))
         return signalPassFailure();
+    for (func::FuncOp evaluation : nn::findEvaluations(getOperation()))
+      if (failed(checkSameParameters(evaluation)))
+        return signalPassFailure();
   }
+
+  LogicalResult checkSameParameters(func::FuncOp evaluation);
 
   ShardingPlan planOf(func::FuncOp func, MeshAttr parsed);
   LogicalResult distribute(func::FuncOp func, const ShardingPlan &plan);
@@ -160,6 +165,20 @@ LogicalResult checkDims(func::FuncOp func, unsigned argument, StringRef dims) {
   return func.emitError() << "argument #" << argument << " has rank "
                           << type.getRank() << ", but its nn.dims '" << dims
                           << "' name " << dims.size() << " dimensions";
+}
+
+/// The evaluation reads the parameters where the step leaves them.
+LogicalResult DistributePass::checkSameParameters(func::FuncOp evaluation) {
+  FailureOr<func::FuncOp> loss = nn::findProgram(getOperation(), "loss");
+  if (failed(loss))
+    return failure();
+  for (auto [own, other] :
+       llvm::zip(evaluation.getArguments(), loss->getArguments()))
+    if (own.getType() != other.getType())
+      return evaluation.emitError()
+             << "has argument #" << own.getArgNumber() << " as "
+             << own.getType() << ", but @loss as " << other.getType();
+  return success();
 }
 
 ShardingPlan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {

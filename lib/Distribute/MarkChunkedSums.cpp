@@ -181,9 +181,13 @@ LogicalResult Marker::run() {
 struct MarkChunkedSumsPass
     : tessera::impl::MarkChunkedSumsPassBase<MarkChunkedSumsPass> {
   void runOnOperation() override {
-    FailureOr<func::FuncOp> step = nn::findProgram(getOperation(), "step");
-    if (failed(step) || failed(Marker(*step).run()))
-      signalPassFailure();
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        nn::findWithEvaluation(getOperation(), "step");
+    if (failed(programs))
+      return signalPassFailure();
+    for (func::FuncOp program : *programs)
+      if (failed(Marker(program).run()))
+        return signalPassFailure();
   }
 };
 

@@ -271,33 +271,47 @@ struct MaskPaddingPass : tessera::impl::MaskPaddingPassBase<MaskPaddingPass> {
   using MaskPaddingPassBase::MaskPaddingPassBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> step = nn::findProgram(getOperation(), "step");
-    if (failed(step))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        nn::findWithEvaluation(getOperation(), "step");
+    if (failed(programs))
       return signalPassFailure();
     if (!meshOf(getOperation()))
       return;
-    stateAtRest(*step);
-    PaddingFlow flow(*step);
-    if (!MaskChooser(flow).run()) {
-      flow.op(flow.frontier())->emitOpError()
-          << flow.why() << ", and no mask nearby helps; use sizes that the "
-          << "mesh divides";
-      return signalPassFailure();
-    }
-    MaskInserter(flow).run();
+    for (func::FuncOp program : *programs)
+      if (failed(mask(program)))
+        return signalPassFailure();
     getOperation()->setAttr(DistDialect::kMaskedAttr,
                             UnitAttr::get(&getContext()));
-    if (failed(retype(*step)))
-      return signalPassFailure();
-    if (!poison)
-      return;
-    Poisoner(meshOf(getOperation())).run(*step);
-    if (failed(retype(*step)))
-      signalPassFailure();
+    for (func::FuncOp program : *programs)
+      if (failed(state(program)))
+        return signalPassFailure();
   }
 
+  LogicalResult mask(func::FuncOp program);
+  LogicalResult state(func::FuncOp program);
   void stateAtRest(func::FuncOp func);
 };
+
+LogicalResult MaskPaddingPass::mask(func::FuncOp program) {
+  stateAtRest(program);
+  PaddingFlow flow(program);
+  if (!MaskChooser(flow).run())
+    return flow.op(flow.frontier())->emitOpError()
+           << flow.why() << ", and no mask nearby helps; use sizes that the "
+           << "mesh divides";
+  MaskInserter(flow).run();
+  return success();
+}
+
+/// States paddings in types, which the module then has.
+LogicalResult MaskPaddingPass::state(func::FuncOp program) {
+  if (failed(retype(program)))
+    return failure();
+  if (!poison)
+    return success();
+  Poisoner(meshOf(program)).run(program);
+  return retype(program);
+}
 
 /// Parameters, moments and tables rest with zeros; of data nothing is known.
 void MaskPaddingPass::stateAtRest(func::FuncOp func) {

@@ -20,23 +20,22 @@ struct MicroBatchPass : tessera::impl::MicroBatchPassBase<MicroBatchPass> {
   using MicroBatchPassBase::MicroBatchPassBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> found =
-        nn::findProgram(getOperation(), "gradients");
-    if (failed(found))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        nn::findWithEvaluation(getOperation(), "gradients");
+    if (failed(programs))
       return signalPassFailure();
-    func::FuncOp func = *found;
     if (count < 1) {
-      func.emitError() << "cannot run " << count.getValue()
-                       << " micro-batches; count must be at least 1";
+      programs->front().emitError()
+          << "cannot run " << count.getValue()
+          << " micro-batches; count must be at least 1";
       return signalPassFailure();
     }
-    findPrologue(func);
-    findEpilogue(func);
-    if (failed(sumTotals(func)))
-      return signalPassFailure();
-    wrap(func);
+    for (func::FuncOp func : *programs)
+      if (failed(run(func)))
+        return signalPassFailure();
   }
 
+  LogicalResult run(func::FuncOp func);
   bool isPrologue(Operation *op) const;
   bool isEpilogue(Operation *op) const;
   void findPrologue(func::FuncOp func);
@@ -89,6 +88,18 @@ FailureOr<SmallVector<Operation *>> sourcesOf(func::FuncOp func, Value value) {
   llvm::sort(ops,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   return ops;
+}
+
+LogicalResult MicroBatchPass::run(func::FuncOp func) {
+  prologue.clear();
+  epilogue.clear();
+  between.clear();
+  findPrologue(func);
+  findEpilogue(func);
+  if (failed(sumTotals(func)))
+    return failure();
+  wrap(func);
+  return success();
 }
 
 /// A parameter or a table: the same for every micro-batch.
@@ -210,6 +221,7 @@ void MicroBatchPass::findBetween(func::FuncOp func, ValueRange totals) {
     if (!follows)
       continue;
     between.insert(&op);
+    epilogue.remove(&op);
     known.insert(op.result_begin(), op.result_end());
   }
 }
@@ -223,7 +235,7 @@ SmallVector<Value> MicroBatchPass::crossing(func::FuncOp func) {
   while (!todo.empty()) {
     Value value = todo.pop_back_val();
     Operation *op = value.getDefiningOp();
-    if (!op || prologue.contains(op))
+    if (!op || prologue.contains(op) || between.contains(op))
       continue;
     if (epilogue.contains(op))
       llvm::append_range(todo, llvm::reverse(op->getOperands()));

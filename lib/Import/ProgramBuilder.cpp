@@ -206,11 +206,18 @@ Value ProgramBuilder::crossEntropy(Value logits, Value labels) {
              {1, 1, -1});
 }
 
+/// Marks the mean for evaluations.
+static Value asCrossEntropy(Value mean) {
+  nn::setTag(mean.getDefiningOp(), nn::Tag::CrossEntropy);
+  return mean;
+}
+
 Value ProgramBuilder::causalMean(Value tokens, Value labels) {
   if (sizes.ignoresLabels)
     return meanOverCounted(tokens, labels);
-  return einsum("bs->", tokens,
-                1.0 / (static_cast<double>(sizes.batch) * sizes.sequence));
+  return asCrossEntropy(
+      einsum("bs->", tokens,
+             1.0 / (static_cast<double>(sizes.batch) * sizes.sequence)));
 }
 
 /// The count depends on data: it is a sum over the batch like the loss itself.
@@ -220,5 +227,6 @@ Value ProgramBuilder::meanOverCounted(Value tokens, Value labels) {
   Value count = einsum("bs->", counted);
   nn::setTag(count.getDefiningOp(), nn::Tag::BatchTotal);
   Value sum = einsum("bs,bs->", {tokens, counted});
-  return einsum(",->", {sum, map(nn::Function::Reciprocal, count)});
+  return asCrossEntropy(
+      einsum(",->", {sum, map(nn::Function::Reciprocal, count)}));
 }

@@ -9,6 +9,7 @@
 #include "lib/Memory/MemoryRules.h"
 #include "lib/Memory/PendingCollectives.h"
 #include "mlir/IR/Threading.h"
+#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Dialect/RT/RowLayout.h"
 #include "tessera/Memory/Passes.h"
@@ -37,6 +38,9 @@ public:
       : func(func), arenaBytes(arenaBytes), symbols(func->getParentOp()) {}
 
   LogicalResult run();
+  /// What lies where `step` has its arguments, and is none of this program's,
+  /// must stay, too: moments during an evaluation.
+  void keepArgumentsOf(func::FuncOp step);
 
 private:
   LogicalResult visit(Operation *op);
@@ -69,6 +73,7 @@ private:
   llvm::DenseMap<Operation *, int64_t>
       concats; ///< Content of concats being built.
   llvm::SetVector<Value> kept;
+  SmallVector<std::pair<BlockArgument, Held>> others; ///< Of the step.
   PendingCollectives pending;
   int64_t contents = 0;
 };
@@ -347,7 +352,26 @@ LogicalResult Checker::visitReturn() {
       return emitError(value.getLoc())
              << "is kept at bytes " << held.at(value).bytes.str()
              << " but is overwritten";
+  for (auto [argument, bytes] : others)
+    if (arena.findOther(bytes.bytes, bytes.content))
+      return emitError(argument.getLoc())
+             << "lies at bytes " << bytes.bytes.str()
+             << " but is overwritten by @" << func.getName();
   return success();
+}
+
+void Checker::keepArgumentsOf(func::FuncOp step) {
+  llvm::DenseSet<int64_t> own;
+  for (BlockArgument argument : func.getArguments())
+    own.insert(offsetOf(argument).value_or(-1));
+  for (BlockArgument argument : step.getArguments()) {
+    std::optional<int64_t> begin = offsetOf(argument);
+    if (!begin || own.contains(*begin))
+      continue;
+    Held bytes = {bytesOfValue(argument), ++contents};
+    arena.write(bytes.bytes, bytes.content, step);
+    others.push_back({argument, bytes});
+  }
 }
 
 LogicalResult Checker::run() {
@@ -370,23 +394,33 @@ struct CheckMemoryPass : tessera::impl::CheckMemoryPassBase<CheckMemoryPass> {
   using CheckMemoryPassBase::CheckMemoryPassBase;
 
   void runOnOperation() override {
-    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
-    if (failed(steps))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        findPrograms(getOperation());
+    if (failed(programs))
       return signalPassFailure();
-    if (failed(failableParallelForEach(&getContext(), *steps, check)))
+    if (failed(failableParallelForEachN(
+            &getContext(), 0, programs->size(),
+            [&](size_t k) { return check(*programs, k); })))
       signalPassFailure();
     markAllAnalysesPreserved();
   }
 
-  static LogicalResult check(func::FuncOp step) {
+  /// The evaluations follow the steps, stage by stage.
+  static LogicalResult check(ArrayRef<func::FuncOp> programs, size_t number) {
+    func::FuncOp program = programs[number];
     auto bytes =
-        arenaOwner(step)->getAttrOfType<IntegerAttr>(RTDialect::kArenaAttr);
+        arenaOwner(program)->getAttrOfType<IntegerAttr>(RTDialect::kArenaAttr);
     if (!bytes)
-      return step.emitError() << "has no arena; run rt-plan-memory first";
-    FailureOr<std::optional<TaskOrder>> order = TaskOrder::of(step);
-    if (failed(order) || failed(Checker(step, bytes.getInt()).run()))
+      return program.emitError() << "has no arena; run rt-plan-memory first";
+    FailureOr<std::optional<TaskOrder>> order = TaskOrder::of(program);
+    if (failed(order))
       return failure();
-    return *order ? TaskChecker(step, **order, bytes.getInt()).run()
+    Checker checker(program, bytes.getInt());
+    if (nn::isEvaluation(program))
+      checker.keepArgumentsOf(programs[number - programs.size() / 2]);
+    if (failed(checker.run()))
+      return failure();
+    return *order ? TaskChecker(program, **order, bytes.getInt()).run()
                   : success();
   }
 };

@@ -26,11 +26,12 @@ struct InsertCopiesPass
   static constexpr int kRounds = 8;
 
   void runOnOperation() override {
-    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
-    if (failed(steps))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        findPrograms(getOperation());
+    if (failed(programs))
       return signalPassFailure();
     if (failed(failableParallelForEach(
-            &getContext(), *steps,
+            &getContext(), *programs,
             [&](func::FuncOp step) { return insertCopies(step); })))
       signalPassFailure();
   }

@@ -6,6 +6,7 @@
 #include "mlir/IR/Threading.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Memory/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -113,6 +114,8 @@ public:
         offsets(buffers.all().size()) {}
 
   void placeArguments();
+  /// Where `step`, of the same stage, has them, which is planned.
+  LogicalResult placeArgumentsAsIn(func::FuncOp step);
   void placeTransients();
   void annotate();
 
@@ -171,6 +174,42 @@ void Planner::placeArguments() {
       byKind[kind] += bytes;
       arena += bytes;
     }
+}
+
+/// The name of an argument in every program that has it.
+Attribute nameOfArgument(func::FuncOp func, unsigned index) {
+  Builder builder(func.getContext());
+  SmallVector<NamedAttribute> name;
+  for (StringRef key :
+       {StringRef(nn::NNDialect::kParamAttr),
+        StringRef(nn::NNDialect::kRoleAttr),
+        StringRef(nn::NNDialect::kDataAttr),
+        StringRef(nn::NNDialect::kTableAttr), StringRef("nn.of")})
+    if (Attribute value = func.getArgAttr(index, key))
+      name.push_back(builder.getNamedAttr(key, value));
+  return builder.getDictionaryAttr(name);
+}
+
+/// What the step's arguments take is left to them, moments too.
+LogicalResult Planner::placeArgumentsAsIn(func::FuncOp step) {
+  llvm::DenseMap<Attribute, BlockArgument> known;
+  for (BlockArgument argument : step.getArguments()) {
+    known[nameOfArgument(step, argument.getArgNumber())] = argument;
+    int64_t bytes = llvm::alignTo(rt::bytesOf(argument), kAlignment);
+    byKind[kindOfArgument(step, argument.getArgNumber())] += bytes;
+    arena = std::max(arena, *rt::offsetOf(argument) + bytes);
+  }
+  for (BlockArgument argument : func.getArguments()) {
+    BlockArgument same =
+        known.lookup(nameOfArgument(func, argument.getArgNumber()));
+    if (!same || same.getType() != argument.getType())
+      return func.emitError()
+             << "has argument #" << argument.getArgNumber() << " of type "
+             << argument.getType() << ", which @" << step.getName()
+             << " does not have";
+    offsets[buffers.placeOf(argument).buffer] = *rt::offsetOf(same);
+  }
+  return success();
 }
 
 void Planner::sortBuffers() {
@@ -352,35 +391,48 @@ struct PlanMemoryPass : tessera::impl::PlanMemoryPassBase<PlanMemoryPass> {
   using PlanMemoryPassBase::PlanMemoryPassBase;
 
   void runOnOperation() override {
-    FailureOr<SmallVector<func::FuncOp>> steps = findSteps(getOperation());
-    if (failed(steps))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        findPrograms(getOperation());
+    if (failed(programs))
       return signalPassFailure();
-    if (failed(failableParallelForEach(
-            &getContext(), *steps,
-            [&](func::FuncOp step) { return plan(step); })))
+    auto end = llvm::find_if(
+        *programs, [](func::FuncOp each) { return nn::isEvaluation(each); });
+    ArrayRef<func::FuncOp> steps(programs->begin(), end);
+    ArrayRef<func::FuncOp> evaluations(end, programs->end());
+    auto planAll = [&](ArrayRef<func::FuncOp> all, auto stepOf) {
+      return failableParallelForEachN(
+          &getContext(), 0, all.size(),
+          [&](size_t k) { return plan(all[k], stepOf(k)); });
+    };
+    if (failed(planAll(steps, [](size_t) { return func::FuncOp(); })) ||
+        failed(planAll(evaluations, [&](size_t k) { return steps[k]; })))
       signalPassFailure();
   }
 
-  LogicalResult plan(func::FuncOp step);
+  /// `step`: the one whose arguments an evaluation has; null: it has its own.
+  LogicalResult plan(func::FuncOp func, func::FuncOp step);
 };
 
-LogicalResult PlanMemoryPass::plan(func::FuncOp step) {
-  Liveness live(step);
-  Buffers buffers(step, live);
+LogicalResult PlanMemoryPass::plan(func::FuncOp func, func::FuncOp step) {
+  Liveness live(func);
+  Buffers buffers(func, live);
   SmallVector<Conflict> conflicts = buffers.build();
   for (const Conflict &conflict : conflicts)
     reportConflict(conflict);
   if (!conflicts.empty())
     return failure();
   buffers.shareDyingInputs();
-  FailureOr<std::optional<TaskOrder>> found = TaskOrder::of(step);
+  FailureOr<std::optional<TaskOrder>> found = TaskOrder::of(func);
   if (failed(found))
     return failure();
   // The tasks of one micro-batch run in the order in which they stand.
   const TaskOrder *order = *found && (*found)->getLoop() ? &**found : nullptr;
   TaskTimes times(live, order);
-  Planner planner(step, buffers, times, order);
-  planner.placeArguments();
+  Planner planner(func, buffers, times, order);
+  if (!step)
+    planner.placeArguments();
+  else if (failed(planner.placeArgumentsAsIn(step)))
+    return failure();
   planner.placeTransients();
   planner.annotate();
   return success();

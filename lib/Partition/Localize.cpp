@@ -26,11 +26,12 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
 
   void runOnOperation() override {
     mesh = meshOf(getOperation());
-    FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(getOperation());
-    if (failed(steps))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        nn::findPrograms(getOperation());
+    if (failed(programs))
       return signalPassFailure();
     if (failed(failableParallelForEach(
-            &getContext(), *steps,
+            &getContext(), *programs,
             [&](func::FuncOp step) { return localize(step); })))
       return signalPassFailure();
     // What is local has no sharding that could state paddings.

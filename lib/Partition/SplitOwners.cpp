@@ -257,30 +257,38 @@ void OwnerBuilder::removeElsewhere() {
 
 struct SplitOwnersPass : tessera::impl::SplitOwnersPassBase<SplitOwnersPass> {
   void runOnOperation() override {
-    FailureOr<func::FuncOp> step = nn::findProgram(getOperation(), "step");
-    MeshAttr mesh = meshOf(getOperation());
-    if (failed(step))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        nn::findWithEvaluation(getOperation(), "step");
+    if (failed(programs))
       return signalPassFailure();
+    MeshAttr mesh = meshOf(getOperation());
     if (!mesh || mesh.getSize(kAxis) == 1) {
-      step->emitError() << "has no mesh axis '" << kAxis
-                        << "' of several ranks to own parameters";
+      programs->front().emitError() << "has no mesh axis '" << kAxis
+                                    << "' of several ranks to own parameters";
       return signalPassFailure();
     }
+    for (func::FuncOp program : *programs)
+      if (failed(split(program, mesh)))
+        return signalPassFailure();
+    getOperation()->setAttr(
+        rt::RTDialect::kPipelineAttr,
+        StringAttr::get(&getContext(), "{\"axis\":\"dp\",\"owners\":true}"));
+  }
+
+  LogicalResult split(func::FuncOp program, MeshAttr mesh) {
     Builder builder(&getContext());
     for (int64_t owner = 0; owner < mesh.getSize(kAxis); ++owner) {
-      func::FuncOp copy = step->clone();
-      getOperation().insert(*step, copy);
-      copy.setName("step_" + std::to_string(owner));
+      func::FuncOp copy = program.clone();
+      getOperation().insert(program, copy);
+      copy.setName(program.getName().str() + "_" + std::to_string(owner));
       copy->setAttr(rt::RTDialect::kStageAttr,
                     builder.getI64IntegerAttr(owner));
       copy->setAttr(rt::kStageAxisAttr, builder.getStringAttr(kAxis));
       if (failed(OwnerBuilder(copy, mesh, owner).build()))
-        return signalPassFailure();
+        return failure();
     }
-    getOperation()->setAttr(
-        rt::RTDialect::kPipelineAttr,
-        builder.getStringAttr("{\"axis\":\"dp\",\"owners\":true}"));
-    step->erase();
+    program.erase();
+    return success();
   }
 };
 

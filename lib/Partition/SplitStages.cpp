@@ -27,24 +27,16 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
   using SplitStagesPassBase::SplitStagesPassBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "step");
-    if (failed(found))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        nn::findWithEvaluation(getOperation(), "step");
+    if (failed(programs))
       return signalPassFailure();
-    staged.step = *found;
-    if (failed(chooseSchedule()) || failed(collectParts()))
-      return signalPassFailure();
-    if (staged.schedule.splitsBackward())
-      splitBackward();
-    if (failed(collectTransfers()) || failed(orderEvents()))
-      return signalPassFailure();
-    for (int64_t stage = 0; stage < staged.schedule.shape.stages; ++stage)
-      if (failed(StageBuilder(staged, stage).build()))
+    for (func::FuncOp program : *programs)
+      if (failed(split(program)))
         return signalPassFailure();
-    getOperation()->setAttr(rt::RTDialect::kPipelineAttr,
-                            StringAttr::get(&getContext(), describe()));
-    staged.step.erase();
   }
 
+  LogicalResult split(func::FuncOp program);
   LogicalResult chooseSchedule();
   LogicalResult collectParts();
   LogicalResult collect(Operation *op);
@@ -57,6 +49,27 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
   DenseMap<Operation *, Task> taskOf; ///< Without micro-batch.
   Simulation simulation;
 };
+
+/// An evaluation runs the forward tasks of the step's schedule, in its order.
+LogicalResult SplitStagesPass::split(func::FuncOp program) {
+  staged = {};
+  taskOf.clear();
+  staged.step = program;
+  if (failed(chooseSchedule()) || failed(collectParts()))
+    return failure();
+  if (staged.schedule.splitsBackward())
+    splitBackward();
+  if (failed(collectTransfers()) || failed(orderEvents()))
+    return failure();
+  for (int64_t stage = 0; stage < staged.schedule.shape.stages; ++stage)
+    if (failed(StageBuilder(staged, stage).build()))
+      return failure();
+  if (!nn::isEvaluation(program))
+    getOperation()->setAttr(rt::RTDialect::kPipelineAttr,
+                            StringAttr::get(&getContext(), describe()));
+  program.erase();
+  return success();
+}
 
 State stageState(Value value) {
   return stateOf(value.getType(), kPipelineAxis);

@@ -52,9 +52,11 @@ LogicalResult StageBuilder::build() {
 void StageBuilder::createFunction() {
   func::FuncOp step = staged.step;
   builder.setInsertionPoint(step);
-  func = func::FuncOp::create(builder, step.getLoc(),
-                              "step_" + std::to_string(stage),
-                              builder.getFunctionType({}, {}));
+  func =
+      func::FuncOp::create(builder, step.getLoc(),
+                           step.getName().str() + "_" + std::to_string(stage),
+                           builder.getFunctionType({}, {}));
+  func->setDiscardableAttrs(step->getDiscardableAttrDictionary());
   func->setAttr(rt::RTDialect::kStageAttr, builder.getI64IntegerAttr(stage));
   Block *block = func.addEntryBlock();
   SmallVector<DictionaryAttr> attrs;

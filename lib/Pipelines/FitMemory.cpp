@@ -63,11 +63,11 @@ LogicalResult Search::measure(Candidate &candidate) {
   buildMemoryPipeline(manager, options);
   if (failed(manager.run(*copy)))
     return failure();
-  FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(*copy);
-  if (failed(steps))
+  FailureOr<SmallVector<func::FuncOp>> programs = nn::findPrograms(*copy);
+  if (failed(programs))
     return failure();
   candidate.bytes = 0;
-  for (func::FuncOp step : *steps) {
+  for (func::FuncOp step : *programs) {
     Operation *owner = rt::arenaOwner(step);
     auto arena = owner->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaAttr);
     candidate.bytes = std::max(candidate.bytes, arena.getInt());

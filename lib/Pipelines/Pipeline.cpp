@@ -48,6 +48,8 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
     chunks.layers.assign(plan.stages.layers.begin(), plan.stages.layers.end());
     passes.addPass(createAssignStagesPass(chunks));
   }
+  if (plan.evaluation)
+    passes.addPass(createAddEvaluationPass());
   passes.addPass(
       createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
                             zero > 0, nameOf(strategies.contextParallel)}));

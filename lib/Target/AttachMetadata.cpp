@@ -19,10 +19,11 @@ struct AttachMetadataPass
   using AttachMetadataPassBase::AttachMetadataPassBase;
 
   void runOnOperation() override {
-    FailureOr<SmallVector<func::FuncOp>> steps = rt::findSteps(getOperation());
-    if (failed(steps))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        rt::findPrograms(getOperation());
+    if (failed(programs))
       return signalPassFailure();
-    FailureOr<std::string> metadata = buildMetadata(getOperation(), *steps);
+    FailureOr<std::string> metadata = buildMetadata(getOperation(), *programs);
     if (failed(metadata))
       return signalPassFailure();
     getOperation()->setAttr(kMetadataAttr,

@@ -6,6 +6,7 @@
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/ConfigFiles.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Target/ArtifactLimits.h"
 #include "llvm/ADT/StringExtras.h"
@@ -28,23 +29,31 @@ struct TensorEntry {
 
 class MetadataBuilder {
 public:
-  MetadataBuilder(ModuleOp module, ArrayRef<func::FuncOp> steps)
-      : module(module), steps(steps), mesh(dist::meshOf(module)) {}
+  MetadataBuilder(ModuleOp module, ArrayRef<func::FuncOp> programs)
+      : module(module), mesh(dist::meshOf(module)) {
+    auto end = llvm::find_if(
+        programs, [](func::FuncOp each) { return nn::isEvaluation(each); });
+    steps = {programs.begin(), end};
+    evaluations = {end, programs.end()};
+  }
 
   FailureOr<std::string> build();
 
 private:
-  LogicalResult addStep();
+  LogicalResult addProgram();
   LogicalResult addTensor(const TensorEntry &entry);
   void addOffset(json::Object &tensor, int64_t offset);
   bool isPipeline() const {
     return steps[0]->hasAttr(rt::RTDialect::kStageAttr);
   }
   LogicalResult addOptions(json::Object &metadata);
-  LogicalResult addTasks(json::Object &pipeline);
+  LogicalResult addTasks(json::Object &pipeline,
+                         ArrayRef<func::FuncOp> programs);
   LogicalResult addArena(json::Object &metadata);
-  std::vector<ProgramReport> reportSteps();
+  std::vector<ProgramReport> reportPrograms(ArrayRef<func::FuncOp> programs,
+                                            std::string &ops);
   void addReports(json::Object &metadata);
+  FailureOr<std::string> buildEvaluation();
   void addStages(json::Object &totals, json::Array stages, double flops);
   LogicalResult addArguments();
   LogicalResult addResults();
@@ -52,8 +61,9 @@ private:
 
   ModuleOp module;
   ArrayRef<func::FuncOp> steps;
+  ArrayRef<func::FuncOp> evaluations; ///< One for each step, or none.
   dist::MeshAttr mesh;
-  func::FuncOp step; ///< The one being added, of this stage.
+  func::FuncOp step; ///< The program being added, of this stage.
   size_t stage = 0;
   std::vector<json::Object> tensors;
   std::vector<RankedTensorType> globals; ///< Their types, by number.
@@ -113,7 +123,8 @@ LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
   else if (globals[it->second] != global)
     return fail() << "is " << global << " here and " << globals[it->second]
                   << " in another program; ranks must agree";
-  if (!isNew && isPipeline())
+  // rt-plan-memory left an evaluation's arguments where the step has them.
+  if (!isNew && (isPipeline() || nn::isEvaluation(step)))
     return addOffset(tensors[it->second], *offset), success();
   json::Object tensor{{"role", entry.role},
                       {"name", entry.name},
@@ -205,7 +216,7 @@ LogicalResult MetadataBuilder::addResults() {
     auto role = step.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
                                                      nn::NNDialect::kRoleAttr);
     bool isOutput = role && (role == "loss" || role == "grad_norm");
-    if (isOutput &&
+    if ((isOutput || nn::isEvaluation(step)) &&
         failed(addTensor({"output", role, operand.get(), nullptr, {}})))
       return failure();
   }
@@ -291,9 +302,10 @@ json::Array orderJson(const rt::TaskOrder &order) {
 
 /// Tasks by the calls that they make, counted in their program, and which of
 /// them runs for which micro-batch.
-LogicalResult MetadataBuilder::addTasks(json::Object &pipeline) {
+LogicalResult MetadataBuilder::addTasks(json::Object &pipeline,
+                                        ArrayRef<func::FuncOp> programs) {
   json::Array tasks, orders;
-  for (func::FuncOp each : steps) {
+  for (func::FuncOp each : programs) {
     FailureOr<std::optional<rt::TaskOrder>> found = rt::TaskOrder::of(each);
     if (failed(found))
       return failure();
@@ -332,25 +344,43 @@ LogicalResult MetadataBuilder::addOptions(json::Object &metadata) {
   json::Object &described = *metadata.getObject("pipeline");
   if (messages)
     described["messages"] = messages.getInt();
-  return addTasks(described);
+  return addTasks(described, steps);
+}
+
+/// The arena of a program.
+FailureOr<json::Object> arenaJson(func::FuncOp program) {
+  Operation *owner = rt::arenaOwner(program);
+  auto bytes = owner->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaAttr);
+  Attribute kinds = owner->getAttr(rt::RTDialect::kArenaByKindAttr);
+  if (!bytes || !kinds)
+    return program.emitError()
+           << "has no memory plan; run rt-plan-memory first";
+  if (failed(checkArena(program, bytes.getInt())))
+    return failure();
+  return json::Object{{"bytes", bytes.getInt()}, {"by_kind", toJson(kinds)}};
+}
+
+const json::Object &larger(const json::Object &a, const json::Object &b) {
+  return *a.getInteger("bytes") < *b.getInteger("bytes") ? b : a;
 }
 
 /// Writes the arena of the stage that needs most and, with stages, each one's.
+/// It is of the program that needs more.
 LogicalResult MetadataBuilder::addArena(json::Object &metadata) {
   json::Object largest;
   json::Array stages;
-  for (func::FuncOp step : steps) {
-    Operation *owner = rt::arenaOwner(step);
-    auto bytes = owner->getAttrOfType<IntegerAttr>(rt::RTDialect::kArenaAttr);
-    Attribute kinds = owner->getAttr(rt::RTDialect::kArenaByKindAttr);
-    if (!bytes || !kinds)
-      return step.emitError() << "has no memory plan; run rt-plan-memory first";
-    if (failed(checkArena(step, bytes.getInt())))
+  for (size_t k = 0; k < steps.size(); ++k) {
+    FailureOr<json::Object> arena = arenaJson(steps[k]);
+    if (failed(arena))
       return failure();
-    json::Object arena{{"bytes", bytes.getInt()}, {"by_kind", toJson(kinds)}};
-    if (largest.empty() || *largest.getInteger("bytes") < bytes.getInt())
-      largest = arena;
-    stages.push_back(std::move(arena));
+    if (!evaluations.empty()) {
+      FailureOr<json::Object> other = arenaJson(evaluations[k]);
+      if (failed(other))
+        return failure();
+      arena = larger(*arena, *other);
+    }
+    largest = largest.empty() ? *arena : larger(largest, *arena);
+    stages.push_back(std::move(*arena));
   }
   if (isPipeline())
     largest["stages"] = std::move(stages);
@@ -358,7 +388,7 @@ LogicalResult MetadataBuilder::addArena(json::Object &metadata) {
   return success();
 }
 
-LogicalResult MetadataBuilder::addStep() {
+LogicalResult MetadataBuilder::addProgram() {
   return success(succeeded(addArguments()) && succeeded(addResults()) &&
                  succeeded(addKept()));
 }
@@ -382,17 +412,20 @@ void MetadataBuilder::addStages(json::Object &totals, json::Array stages,
   totals["stages"] = std::move(stages);
 }
 
-/// Reports on each step, and lists all calls in `ops`.
-std::vector<ProgramReport> MetadataBuilder::reportSteps() {
-  std::vector<ProgramReport> reports(steps.size());
-  std::vector<std::string> texts(steps.size());
-  parallelFor(module.getContext(), 0, steps.size(), [&](size_t number) {
+/// Reports on each program of all stages, and lists all calls in `ops`.
+std::vector<ProgramReport>
+MetadataBuilder::reportPrograms(ArrayRef<func::FuncOp> programs,
+                                std::string &ops) {
+  std::vector<ProgramReport> reports(programs.size());
+  std::vector<std::string> texts(programs.size());
+  parallelFor(module.getContext(), 0, programs.size(), [&](size_t number) {
     ProgramReport &report = reports[number];
-    report = reportProgram(steps[number], mesh);
+    report = reportProgram(programs[number], mesh);
     texts[number] = opsJson(report.calls, isPipeline() ? std::optional(number)
                                                        : std::nullopt);
     report.calls = {}; // most of the memory
   });
+  llvm::erase(texts, std::string());
   ops = "[" + llvm::join(texts, ",") + "]";
   return reports;
 }
@@ -401,7 +434,7 @@ std::vector<ProgramReport> MetadataBuilder::reportSteps() {
 /// one's.
 void MetadataBuilder::addReports(json::Object &metadata) {
   int64_t ranks = (mesh ? mesh.getRanks() : 1) / int64_t(steps.size());
-  std::vector<ProgramReport> reports = reportSteps();
+  std::vector<ProgramReport> reports = reportPrograms(steps, ops);
   auto busiest = llvm::max_element(
       reports, [](const ProgramReport &a, const ProgramReport &b) {
         return a.flops() < b.flops();
@@ -421,11 +454,17 @@ void MetadataBuilder::addReports(json::Object &metadata) {
   metadata["report"] = std::move(totals);
 }
 
-/// Writes entries in the order of keys, as a json::Object is printed.
-std::string textOf(json::Object metadata, StringRef ops) {
-  metadata["ops"] = nullptr;
+/// Writes entries in the order of keys, as a json::Object is printed; `texts`
+/// are values that are JSON already.
+std::string textOf(json::Object object,
+                   ArrayRef<std::pair<StringRef, StringRef>> texts) {
+  llvm::StringMap<StringRef> raw;
+  for (auto &[key, text] : texts) {
+    raw[key] = text;
+    object[key] = nullptr;
+  }
   SmallVector<std::pair<StringRef, json::Value *>> entries;
-  for (auto &[key, value] : metadata)
+  for (auto &[key, value] : object)
     entries.push_back({key, &value});
   llvm::sort(entries, llvm::less_first());
   std::string text;
@@ -434,8 +473,8 @@ std::string textOf(json::Object metadata, StringRef ops) {
   out.object([&] {
     for (auto &[key, value] : entries) {
       out.attributeBegin(key);
-      if (key == "ops")
-        out.rawValue(ops);
+      if (raw.contains(key))
+        out.rawValue(raw.lookup(key));
       else
         out.value(*value);
       out.attributeEnd();
@@ -444,15 +483,37 @@ std::string textOf(json::Object metadata, StringRef ops) {
   return text;
 }
 
+/// What the evaluation needs and does, and its calls, which are numbered after
+/// the step's.
+FailureOr<std::string> MetadataBuilder::buildEvaluation() {
+  int64_t bytes = 0, flops = 0;
+  for (func::FuncOp each : evaluations) {
+    FailureOr<json::Object> arena = arenaJson(each);
+    if (failed(arena))
+      return failure();
+    bytes = std::max(bytes, *arena->getInteger("bytes"));
+  }
+  std::string calls;
+  for (const ProgramReport &report : reportPrograms(evaluations, calls))
+    flops = std::max(flops, report.flops());
+  json::Object evaluation{{"bytes", bytes}, {"flops_per_rank", flops}};
+  if (failed(addTasks(evaluation, evaluations)))
+    return failure();
+  return textOf(std::move(evaluation), {{"ops", calls}});
+}
+
 FailureOr<std::string> MetadataBuilder::build() {
   json::Object metadata{{"format", 1}, {"producer", "tessera 0.1.0"}};
   if (failed(addOptions(metadata)) || failed(addArena(metadata)))
     return failure();
-  for (func::FuncOp each : steps) {
-    step = each;
-    if (failed(addStep()))
-      return failure();
-    ++stage;
+  for (ArrayRef<func::FuncOp> programs : {steps, evaluations}) {
+    stage = 0;
+    for (func::FuncOp each : programs) {
+      step = each;
+      if (failed(addProgram()))
+        return failure();
+      ++stage;
+    }
   }
   addReports(metadata);
   json::Array list;
@@ -460,12 +521,18 @@ FailureOr<std::string> MetadataBuilder::build() {
   for (json::Object &tensor : tensors)
     list.push_back(std::move(tensor));
   metadata["tensors"] = std::move(list);
-  return textOf(std::move(metadata), ops);
+  if (evaluations.empty())
+    return textOf(std::move(metadata), {{"ops", ops}});
+  FailureOr<std::string> evaluation = buildEvaluation();
+  if (failed(evaluation))
+    return failure();
+  return textOf(std::move(metadata),
+                {{"evaluation", *evaluation}, {"ops", ops}});
 }
 
 } // namespace
 
 FailureOr<std::string> tessera::buildMetadata(ModuleOp module,
-                                              ArrayRef<func::FuncOp> steps) {
-  return MetadataBuilder(module, steps).build();
+                                              ArrayRef<func::FuncOp> programs) {
+  return MetadataBuilder(module, programs).build();
 }

@@ -35,6 +35,7 @@ static void setLinkage(llvm::Module &module,
     if (global.isDeclaration() || global.getName().starts_with("llvm."))
       continue;
     bool isExported = global.getName() == TSR_PROGRAM_STEP ||
+                      global.getName() == TSR_PROGRAM_EVALUATION ||
                       global.getName() == TSR_PROGRAM_IMAGE ||
                       options.exportKernels ||
                       (options.exportEmulated && isEmulated(global.getName()));

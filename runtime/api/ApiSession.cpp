@@ -126,17 +126,42 @@ tsr_status tsr_session_trace(tsr_session *session, const char *path) {
   });
 }
 
+static tsr_batch takeBatch(const tsr_batch *batch) {
+  requirePointer(batch, "batch");
+  tsr_batch given = takeOptions(batch, "tsr_batch");
+  requirePointer(given.ids, "ids");
+  requirePointer(given.labels, "labels");
+  return given;
+}
+
 tsr_status tsr_session_step_batch(tsr_session *session, const tsr_batch *batch,
                                   tsr_step_result *out_result) {
   return guarded([&] {
     requirePointer(session, "session");
-    requirePointer(batch, "batch");
-    tsr_batch given = takeOptions(batch, "tsr_batch");
-    requirePointer(given.ids, "ids");
-    requirePointer(given.labels, "labels");
-    tsr_step_result result = session->content.step(given);
+    tsr_step_result result = session->content.step(takeBatch(batch));
     if (out_result)
       *out_result = result;
+  });
+}
+
+tsr_status tsr_session_evaluate(tsr_session *session, const int32_t *tokens,
+                                size_t count, int64_t number,
+                                tsr_evaluation *out_result) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(tokens, "tokens");
+    requirePointer(out_result, "out_result");
+    *out_result = session->content.evaluate(tokens, count, number);
+  });
+}
+
+tsr_status tsr_session_evaluate_batch(tsr_session *session,
+                                      const tsr_batch *batch,
+                                      tsr_evaluation *out_result) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(out_result, "out_result");
+    *out_result = session->content.evaluate(takeBatch(batch));
   });
 }
 

@@ -70,6 +70,8 @@ void Code::loadOnce() const {
   }
   deviceImage = static_cast<const tsr_abi_device_image *>(
       dlsym(handle, TSR_PROGRAM_IMAGE));
+  evaluationProgram =
+      reinterpret_cast<tsr_abi_program>(dlsym(handle, TSR_PROGRAM_EVALUATION));
   program = reinterpret_cast<tsr_abi_program>(dlsym(handle, TSR_PROGRAM_STEP));
   if (!program) {
     release();

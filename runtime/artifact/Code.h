@@ -30,6 +30,8 @@ public:
 
   // Of loaded code.
   tsr_abi_program step() const { return program; }
+  /// Null: the artifact has none.
+  tsr_abi_program evaluation() const { return evaluationProgram; }
   /// The kernels of a program for an accelerator; null for the CPU's.
   const tsr_abi_device_image *image() const { return deviceImage; }
 
@@ -44,7 +46,7 @@ private:
   // the name holds this number.
   mutable int descriptor = -1;
   mutable void *handle = nullptr;
-  mutable tsr_abi_program program = nullptr;
+  mutable tsr_abi_program program = nullptr, evaluationProgram = nullptr;
   mutable const tsr_abi_device_image *deviceImage = nullptr;
 };
 

@@ -145,6 +145,11 @@ bool Metadata::hasParameters() const {
   return false;
 }
 
+bool Metadata::hasEvaluation() const {
+  return find(Role::Output, "evaluation_loss") &&
+         find(Role::Output, "evaluation_correct");
+}
+
 int64_t Metadata::arenaBytesAt(int64_t stage) const {
   return stageArenas.empty() ? arenaBytes : stageArenas[stage];
 }
@@ -170,9 +175,9 @@ std::optional<int64_t> Metadata::microBatchOf(int64_t op,
 
 int64_t Metadata::callsOf(int64_t stage) const {
   int64_t calls = 0;
-  for (const OpInfo &op : ops)
-    if (op.stage == stage)
-      calls += op.times;
+  for (size_t i = 0; i < stepOps; ++i)
+    if (ops[i].stage == stage)
+      calls += ops[i].times;
   return calls;
 }
 

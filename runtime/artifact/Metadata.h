@@ -159,7 +159,9 @@ struct Metadata {
   /// What the arena holds at its fullest, largest first; may be empty.
   std::vector<std::pair<std::string, int64_t>> arenaKinds;
   std::vector<TensorInfo> tensors;
-  std::vector<OpInfo> ops;     ///< stage by stage
+  /// Stage by stage; the evaluation's after the step's.
+  std::vector<OpInfo> ops;
+  size_t stepOps = 0;
   std::vector<TaskInfo> tasks; ///< of all stages
   /// By name the texts of those that the model was imported from: JSON objects.
   std::map<std::string, std::string> configFiles;
@@ -167,6 +169,8 @@ struct Metadata {
   /// Null if there is none.
   const TensorInfo *find(Role role, const std::string &name) const;
   bool hasParameters() const;
+  /// There is a program that measures the loss.
+  bool hasEvaluation() const;
   int64_t arenaBytesAt(int64_t stage) const;
   /// Null: it is in none, or there is no such op.
   const TaskInfo *taskOf(int64_t op) const;

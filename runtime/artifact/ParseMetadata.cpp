@@ -266,7 +266,8 @@ Optimizer parseOptimizer(const JsonView &view) {
   return optimizer;
 }
 
-OpInfo parseOp(const JsonView &view, const Metadata &metadata) {
+/// `first`: the program's first op.
+OpInfo parseOp(const JsonView &view, const Metadata &metadata, size_t first) {
   OpInfo op;
   op.op = view.at("op").text();
   if (view.has("name"))
@@ -280,8 +281,33 @@ OpInfo parseOp(const JsonView &view, const Metadata &metadata) {
   int64_t stages = metadata.mesh.stages();
   if (stages > 1) // they are there stage by stage
     op.stage = view.at("stage").integer(
-        metadata.ops.empty() ? 0 : metadata.ops.back().stage, stages - 1);
+        metadata.ops.size() == first ? 0 : metadata.ops.back().stage,
+        stages - 1);
   return op;
+}
+
+/// Reads "ops" of a program; returns the first's number.
+size_t parseOps(const JsonView &program, Metadata &metadata) {
+  size_t first = metadata.ops.size();
+  for (const JsonView &item : program.at("ops").items())
+    metadata.ops.push_back(parseOp(item, metadata, first));
+  return first;
+}
+
+/// The step, and the evaluation after it.
+void parsePrograms(const JsonView &root, Metadata &metadata) {
+  size_t first = parseOps(root, metadata);
+  if (root.has("pipeline"))
+    parseTasks(root.at("pipeline"), first, metadata);
+  metadata.stepOps = metadata.ops.size();
+  if (!root.has("evaluation"))
+    return;
+  JsonView evaluation = root.at("evaluation");
+  if (!metadata.hasEvaluation())
+    evaluation.refuse("has no outputs 'evaluation_loss' and "
+                      "'evaluation_correct'");
+  first = parseOps(evaluation, metadata);
+  parseTasks(evaluation, first, metadata);
 }
 
 void parseArena(const JsonView &view, Metadata &metadata) {
@@ -374,7 +400,8 @@ void checkInputs(const JsonView &view, const Metadata &metadata) {
   checkInput(view, metadata, Role::Input, "decoder_ids", tokens);
   for (const char *name : {"lr", "bias_correction1", "bias_correction2"})
     checkInput(view, metadata, Role::Input, name, {});
-  for (const char *name : {"loss", "grad_norm"})
+  for (const char *name : {"loss", "grad_norm", "evaluation_loss",
+                           "evaluation_correct", "evaluation_count"})
     checkInput(view, metadata, Role::Output, name, {});
 }
 
@@ -411,10 +438,7 @@ Metadata parseMetadata(const std::string &source, const std::string &text) {
   metadata.optimizer = parseOptimizer(root.at("optimizer"));
   parseArena(root.at("arena"), metadata);
   parseTensors(root.at("tensors"), metadata);
-  for (const JsonView &item : root.at("ops").items())
-    metadata.ops.push_back(parseOp(item, metadata));
-  if (root.has("pipeline"))
-    parseTasks(root.at("pipeline"), metadata);
+  parsePrograms(root, metadata);
   if (root.has("config_files"))
     parseConfigFiles(root.at("config_files"), metadata);
   checkState(root.at("tensors"), metadata);

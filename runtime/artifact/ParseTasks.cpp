@@ -71,26 +71,27 @@ void checkCount(const JsonView &view, size_t count, int64_t stages) {
 }
 
 /// The ops of stages are one after the other.
-StageTasks opsOf(const Metadata &metadata, int64_t stage) {
+StageTasks opsOf(const Metadata &metadata, size_t firstOp, int64_t stage) {
   auto isBefore = [](const OpInfo &op, int64_t stage) {
     return op.stage < stage;
   };
   auto begin = metadata.ops.begin();
-  auto first = std::lower_bound(begin, metadata.ops.end(), stage, isBefore);
+  auto first = std::lower_bound(begin + static_cast<int64_t>(firstOp),
+                                metadata.ops.end(), stage, isBefore);
   auto last = std::lower_bound(first, metadata.ops.end(), stage + 1, isBefore);
   return {first - begin, last - first, metadata.tasks.size(), {}};
 }
 } // namespace
 
-void parseTasks(const JsonView &pipeline, Metadata &metadata) {
-  if (!pipeline.has("tasks") && !pipeline.has("order"))
+void parseTasks(const JsonView &program, size_t firstOp, Metadata &metadata) {
+  if (!program.has("tasks") && !program.has("order"))
     return;
-  JsonView tasks = pipeline.at("tasks"), order = pipeline.at("order");
+  JsonView tasks = program.at("tasks"), order = program.at("order");
   std::vector<JsonView> lists = tasks.items(), orders = order.items();
   checkCount(tasks, lists.size(), metadata.mesh.stages());
   checkCount(order, orders.size(), metadata.mesh.stages());
   for (size_t number = 0; number < lists.size(); ++number) {
-    StageTasks stage = opsOf(metadata, static_cast<int64_t>(number));
+    StageTasks stage = opsOf(metadata, firstOp, static_cast<int64_t>(number));
     int64_t calls = 0;
     for (const JsonView &item : lists[number].items())
       parseTask(item, stage, calls, metadata);

@@ -6,9 +6,9 @@
 
 namespace tessera {
 
-/// Reads "tasks" and "order" of `pipeline`, if it has them, once the ops are
-/// known.
-void parseTasks(const JsonView &pipeline, Metadata &metadata);
+/// Reads "tasks" and "order" of a program, if it has them, once its ops are
+/// known, the first of which is number `firstOp` of all.
+void parseTasks(const JsonView &program, size_t firstOp, Metadata &metadata);
 
 } // namespace tessera
 

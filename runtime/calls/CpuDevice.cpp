@@ -64,10 +64,10 @@ Status runOnCpu(Rank &rank, unsigned char *arena, const ProgramStep &step) {
   return statusOfProgram(rank, step, step.program(&frame));
 }
 
-void runProgram(Rank &rank, int64_t step, int64_t seed) noexcept {
+void runProgram(Rank &rank, const ProgramStep &step) noexcept {
   Status status;
   try {
-    status = rank.device->run({rank.code->step(), step, seed});
+    status = rank.device->run(step);
   } catch (...) {
     status = currentStatus();
   }

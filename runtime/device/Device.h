@@ -18,7 +18,7 @@ namespace tessera {
 
 struct Rank;
 
-/// One optimizer step of one rank.
+/// One run of a program by one rank: an optimizer step, or an evaluation.
 struct ProgramStep {
   tsr_abi_program program;
   int64_t number;

@@ -37,9 +37,9 @@ struct Rank {
   }
 };
 
-/// Runs one step on the rank's device; never throws. On a failure all ranks'
+/// Runs a program on the rank's device; never throws. On a failure all ranks'
 /// collectives fail too.
-void runProgram(Rank &rank, int64_t step, int64_t seed) noexcept;
+void runProgram(Rank &rank, const ProgramStep &step) noexcept;
 
 } // namespace tessera
 

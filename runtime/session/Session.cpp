@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -274,7 +275,7 @@ private:
   Clock::time_point failedAt{}, firstDone{};
 };
 
-void Session::runStep(const StepInputs &inputs) {
+void Session::run(tsr_abi_program program, const StepInputs &inputs) {
   for (auto &rank : core->ranks)
     rank->communicator->entered();
   Watch watch(*this);
@@ -290,11 +291,12 @@ void Session::runStep(const StepInputs &inputs) {
     watch.filled();
   };
   // Of what is the caller's only `fill` makes use.
-  auto job = [core = core, &fill, step = stepNumber,
-              seed = seedValue](int64_t number) {
+  auto job = [core = core, &fill,
+              step =
+                  ProgramStep{program, stepNumber, seedValue}](int64_t number) {
     Rank &rank = *core->ranks[number];
     fill(rank);
-    runProgram(rank, step, seed);
+    runProgram(rank, step);
   };
   Status status =
       threads.run(job, [&](int64_t running) { return watch.givesUp(running); });
@@ -325,7 +327,7 @@ void Session::finishTrace() {
 tsr_step_result Session::stepOn(const StepInputs &inputs) {
   if (!tracePath.empty())
     startTrace();
-  runStep(inputs);
+  run(core->ranks[0]->code->step(), inputs);
   tsr_step_result result;
   result.loss = readScalar("loss");
   result.grad_norm = readScalar("grad_norm");
@@ -343,16 +345,17 @@ void Session::checkReady() const {
                                "tsr_session_init or tsr_session_load first");
 }
 
-tsr_step_result Session::step(const int32_t *tokens, size_t count) {
+StepInputs Session::inputsFor(const int32_t *tokens, size_t count, int64_t seed,
+                              int64_t number) const {
   checkReady();
   checkTokens(tokens, count);
-  StepInputs inputs = inputsOf(metadata().model, tokens, seedValue, stepNumber);
+  StepInputs inputs = inputsOf(metadata().model, tokens, seed, number);
   if (metadata().model.decoder)
     checkLabels(inputs.labels);
-  return stepOn(inputs);
+  return inputs;
 }
 
-tsr_step_result Session::step(const tsr_batch &batch) {
+StepInputs Session::inputsFor(const tsr_batch &batch) const {
   checkReady();
   const Model &model = metadata().model;
   checkRange("token", batch.ids, model.vocabulary);
@@ -366,7 +369,47 @@ tsr_step_result Session::step(const tsr_batch &batch) {
          "the model has no token types; leave token_types NULL");
   if (batch.token_types)
     checkRange("token type", batch.token_types, types);
-  return stepOn(inputs);
+  return inputs;
+}
+
+tsr_step_result Session::step(const int32_t *tokens, size_t count) {
+  return stepOn(inputsFor(tokens, count, seedValue, stepNumber));
+}
+
+tsr_step_result Session::step(const tsr_batch &batch) {
+  return stepOn(inputsFor(batch));
+}
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+// Every run hides the same tokens of a masked model: results are compared.
+static constexpr int64_t evaluationSeed = 0;
+
+tsr_evaluation Session::evaluateOn(const StepInputs &inputs) {
+  tsr_abi_program program = core->ranks[0]->code->evaluation();
+  if (!program || !metadata().hasEvaluation())
+    fail(TSR_UNSUPPORTED, "the artifact has no evaluation program; compile the "
+                          "model again, without --no-evaluation");
+  run(program, inputs);
+  const Model &model = metadata().model;
+  bool counts = metadata().find(Role::Output, "evaluation_count") != nullptr;
+  tsr_evaluation result;
+  result.loss = readScalar("evaluation_loss");
+  result.correct = std::llround(readScalar("evaluation_correct"));
+  result.labels = counts ? std::llround(readScalar("evaluation_count"))
+                         : model.batch * model.labels();
+  return result;
+}
+
+tsr_evaluation Session::evaluate(const int32_t *tokens, size_t count,
+                                 int64_t number) {
+  return evaluateOn(inputsFor(tokens, count, evaluationSeed, number));
+}
+
+tsr_evaluation Session::evaluate(const tsr_batch &batch) {
+  return evaluateOn(inputsFor(batch));
 }
 
 //===----------------------------------------------------------------------===//

@@ -29,6 +29,9 @@ public:
   /// The next step that succeeds is recorded and written to `path`.
   void traceNextStep(const std::string &path);
   tsr_step_result step(const tsr_batch &batch);
+  /// Changes nothing. A masked model's tokens are hidden by `number`.
+  tsr_evaluation evaluate(const int32_t *tokens, size_t count, int64_t number);
+  tsr_evaluation evaluate(const tsr_batch &batch);
 
   /// TSR_NOT_FOUND names what there is no tensor of.
   const TensorInfo &tensor(const std::string &role,
@@ -92,10 +95,15 @@ private:
   void checkReady() const;
   void checkRange(const char *what, const int32_t *values, int64_t limit) const;
   void checkLabels(const Tokens &given) const;
+  /// Checked inputs of batch `number` of a stream, or of the caller's.
+  StepInputs inputsFor(const int32_t *tokens, size_t count, int64_t seed,
+                       int64_t number) const;
+  StepInputs inputsFor(const tsr_batch &batch) const;
   tsr_step_result stepOn(const StepInputs &inputs);
+  tsr_evaluation evaluateOn(const StepInputs &inputs);
   void fillInputs(Rank &rank, const StepInputs &inputs) const;
   double readScalar(const char *name) const;
-  void runStep(const StepInputs &inputs);
+  void run(tsr_abi_program program, const StepInputs &inputs);
   void startTrace();
   void finishTrace();
 

@@ -2,6 +2,7 @@
 
 #include "test/Mutation/Judge.h"
 #include "mlir/IR/Verifier.h"
+#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Distribute/Erasure.h"
 #include "llvm/Support/FileSystem.h"
@@ -66,15 +67,22 @@ Verdict Judge::judgeOriginal() {
   return run(*copy, Stage::Planned);
 }
 
+static LogicalResult retypeAll(ModuleOp module) {
+  for (auto func : module.getOps<func::FuncOp>())
+    if (failed(retype(func)))
+      return failure();
+  return success();
+}
+
 Verdict Judge::judge(const Mutant &mutant) {
   OwningOpRef<ModuleOp> copy = programs.at(mutant.stage).clone();
   mutant.apply(*copy);
   if (mutant.stage == Stage::Typed) {
-    if (failed(mutant.retypes ? retype(copy->lookupSymbol<func::FuncOp>("step"))
-                              : verify(*copy)))
+    if (failed(mutant.retypes ? retypeAll(*copy) : verify(*copy)))
       return {Fate::Types};
-    if (!compareErased(*copy, programs.serialStep()).empty())
-      return {Fate::Erasure};
+    for (StringRef name : {StringRef("step"), StringRef(nn::kEvaluationName)})
+      if (!compareErased(*copy, programs.serialStep(), name).empty())
+        return {Fate::Erasure};
   }
   if (failed(verify(*copy)))
     return {Fate::Types};

@@ -47,6 +47,8 @@ constexpr const char *kFirstStage =
     "at the first stage, or owner, the coordinate that is added is 0";
 constexpr const char *kSameValue =
     "a value that was repeated, viewed or broadcast is the same value";
+constexpr const char *kOtherSplit =
+    "what is added up afterwards may be split along any of its dimensions";
 constexpr const char *kKeyBias =
     "a key bias adds as much to all scores of a query: softmax cancels it";
 constexpr const char *kOrderIsFree =

@@ -69,12 +69,23 @@ public:
   tsr_status step(tsr_session *session, tsr_step_result *result) const {
     if (!isMasked)
       return tsr_session_step(session, tokens.data(), tokens.size(), result);
-    tsr_batch batch = {sizeof(tsr_batch), tokens.data(), labels.data(),
-                       types.data()};
-    return tsr_session_step_batch(session, &batch, result);
+    tsr_batch own = batch();
+    return tsr_session_step_batch(session, &own, result);
+  }
+
+  tsr_status evaluate(tsr_session *session, tsr_evaluation *result) const {
+    if (!isMasked)
+      return tsr_session_evaluate(session, tokens.data(), tokens.size(), 0,
+                                  result);
+    tsr_batch own = batch();
+    return tsr_session_evaluate_batch(session, &own, result);
   }
 
 private:
+  tsr_batch batch() const {
+    return {sizeof(tsr_batch), tokens.data(), labels.data(), types.data()};
+  }
+
   std::mt19937 generator;
   bool isMasked;
   std::vector<int32_t> tokens, labels, types;
@@ -110,6 +121,25 @@ std::optional<double> agreed(tsr_session *session, const tsr_artifact *artifact,
 
 } // namespace
 
+/// A step, and what the model that it leaves predicts of its tokens.
+static bool runStep(tsr_session *session, const tsr_artifact *artifact,
+                    const Data &data, const std::string &number,
+                    Outcome &outcome) {
+  auto note = [&](const char *output, double ofRank0) {
+    std::optional<double> value = agreed(session, artifact, output, ofRank0);
+    if (value)
+      outcome[output + (" " + number)] = {*value};
+    return value.has_value();
+  };
+  tsr_step_result step;
+  tsr_evaluation evaluation;
+  return !data.step(session, &step) && note("loss", step.loss) &&
+         note("grad_norm", step.grad_norm) &&
+         !data.evaluate(session, &evaluation) &&
+         note("evaluation_loss", evaluation.loss) &&
+         note("evaluation_correct", static_cast<double>(evaluation.correct));
+}
+
 std::optional<Outcome> tessera::test::train(const std::string &path,
                                             bool isMasked) {
   tsr_artifact *loaded = nullptr;
@@ -120,17 +150,10 @@ std::optional<Outcome> tessera::test::train(const std::string &path,
   if (!session)
     return std::nullopt;
   Outcome outcome;
-  for (int step = 0; step < kSteps; ++step) {
-    tsr_step_result result;
-    if (Data(loaded, step, isMasked).step(session.get(), &result))
+  for (int step = 0; step < kSteps; ++step)
+    if (!runStep(session.get(), loaded, Data(loaded, step, isMasked),
+                 std::to_string(step), outcome))
       return std::nullopt;
-    auto loss = agreed(session.get(), loaded, "loss", result.loss);
-    auto norm = agreed(session.get(), loaded, "grad_norm", result.grad_norm);
-    if (!loss || !norm)
-      return std::nullopt;
-    outcome["loss " + std::to_string(step)] = {*loss};
-    outcome["grad_norm " + std::to_string(step)] = {*norm};
-  }
   auto metadata = json::parse(tsr_artifact_metadata(loaded));
   if (!metadata) {
     llvm::consumeError(metadata.takeError());

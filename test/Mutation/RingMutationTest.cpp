@@ -80,7 +80,8 @@ TEST_F(RingMutationTest, MarksAreNeeded) {
                                StringAttr::get(op->getContext(), "tp"));
                  });
   }
-  EXPECT_EQ(mutants, 8) << "forward and backward of two layers";
+  EXPECT_EQ(mutants, 12)
+      << "forward and backward of two layers, and the evaluation";
 }
 
 TEST_F(RingMutationTest, EveryShiftIsNeeded) {

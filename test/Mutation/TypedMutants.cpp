@@ -92,6 +92,8 @@ void TypedEnumeration::changed(dist::ConvertOp op, unsigned number) {
           op.getOutput().replaceAllUsesWith(other);
           op.erase();
         });
+    if (to.isSharded() && op.getTo().isSharded())
+      mutants.back().mayBeRight = kOtherSplit;
   }
 }
 

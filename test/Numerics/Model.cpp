@@ -63,6 +63,7 @@ static PlanOptions planOf(const Build &build) {
         {"recompute", build.recompute},
         {"device", build.device}})
     EXPECT_EQ(setFlag(plan, flag, text), "");
+  plan.evaluation = build.evaluation;
   plan.sizes.microBatches = build.microBatches;
   plan.strategies.sequenceParallel = build.sequenceParallel;
   plan.strategies.layoutInvariant = build.layoutInvariant;

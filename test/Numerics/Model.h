@@ -43,6 +43,7 @@ struct Build {
   bool ignoresLabels = false;
   double clip = 1.0; ///< 0: no clipping.
   bool keepValues = false;
+  bool evaluation = false;
   int64_t bucketBytes = int64_t(25) << 20;
   bool overlap = true;
   std::string recompute = "none"; ///< As the flag has it.

@@ -101,6 +101,20 @@ tsr_step_result Trainer::step(const Tokens &ids, const Tokens &labels,
   return result;
 }
 
+tsr_evaluation Trainer::evaluate(const Tokens &tokens, int64_t number) {
+  tsr_evaluation result = {std::numeric_limits<double>::quiet_NaN(), -1, -1};
+  ok(tsr_session_evaluate(session.get(), tokens.data(), tokens.size(), number,
+                          &result));
+  return result;
+}
+
+tsr_evaluation Trainer::evaluate(const Tokens &ids, const Tokens &labels) {
+  tsr_evaluation result = {std::numeric_limits<double>::quiet_NaN(), -1, -1};
+  tsr_batch batch = {sizeof(tsr_batch), ids.data(), labels.data(), nullptr};
+  ok(tsr_session_evaluate_batch(session.get(), &batch, &result));
+  return result;
+}
+
 Values Trainer::read(const TensorName &tensor) {
   Values values(tensor.elements, std::numeric_limits<double>::quiet_NaN());
   ok(tsr_session_read(session.get(), tensor.role.c_str(), tensor.name.c_str(),
@@ -129,7 +143,7 @@ Tokens Trainer::learnableTokens(uint32_t seed) const {
   const tsr_artifact *a = artifact.get();
   for (int64_t row = 0; row < tsr_artifact_batch(a); ++row) {
     uint32_t start = generator(), stride = 1 + row % 2;
-    for (int64_t column = 0; column <= tsr_artifact_sequence(a); ++column)
+    for (int64_t column = 0; column < tsr_artifact_columns(a); ++column)
       tokens.push_back((start % 1000 + column * stride) %
                        tsr_artifact_vocabulary(a));
   }

@@ -46,6 +46,8 @@ public:
   tsr_step_result step(const Tokens &tokens);
   tsr_step_result step(const Tokens &ids, const Tokens &labels,
                        const Tokens &tokenTypes);
+  tsr_evaluation evaluate(const Tokens &tokens, int64_t number = 0);
+  tsr_evaluation evaluate(const Tokens &ids, const Tokens &labels);
   Values read(const TensorName &tensor);
   void write(const TensorName &tensor, const Values &values);
 

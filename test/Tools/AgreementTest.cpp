@@ -46,6 +46,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--decay-steps",
                        "--decoder-seq-length",
                        "--dp-sync",
+                       "--evaluation",
                        "--gemm-epilogues",
                        "--ignore-labels",
                        "--keep",

@@ -49,6 +49,18 @@ def AssignStagesPass : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
   ];
 }
 
+def AddEvaluationPass : Pass<"nn-add-evaluation", "::mlir::ModuleOp"> {
+  let summary = "Adds a program that measures the loss and changes nothing";
+  let description = [{
+    Before: a serial `@loss` whose cross-entropy has the tag `cross_entropy`.
+    After: also `@evaluation` (`nn.evaluation`), a copy without dropout and
+    without other parts of the loss. It returns the mean of the cross-entropy,
+    the number of labels that the largest logit predicts and, where labels may
+    be ignored, of those that count. A module whose loss has no such tag has no
+    evaluation.
+  }];
+}
+
 def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
   let summary = "Distributes a serial program over a mesh by Megatron's rules";
   let description = [{

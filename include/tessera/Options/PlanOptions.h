@@ -178,6 +178,8 @@ struct DebuggingOptions {
 
 struct PlanOptions {
   SizeOptions sizes;
+  /// A program that measures the loss stands beside the training step.
+  bool evaluation = true;
   Precision precision = Precision::F32;
   MeshShape mesh;
   StrategyOptions strategies;

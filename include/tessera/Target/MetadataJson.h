@@ -16,10 +16,11 @@ constexpr llvm::StringLiteral kOptionsAttr = "rt.options";
 /// On the module: the metadata as a string, after rt-attach-metadata.
 constexpr llvm::StringLiteral kMetadataAttr = "rt.metadata";
 
-/// Metadata of a planned program, of its stages' programs where there are
-/// several, as text. Errors are diagnostics.
+/// Metadata of planned programs, which are as rt::findPrograms gives them, as
+/// text. Errors are diagnostics.
 mlir::FailureOr<std::string>
-buildMetadata(mlir::ModuleOp module, llvm::ArrayRef<mlir::func::FuncOp> steps);
+buildMetadata(mlir::ModuleOp module,
+              llvm::ArrayRef<mlir::func::FuncOp> programs);
 
 /// Integers, floats, strings, unit, arrays and dictionaries as JSON; null for
 /// other attributes.

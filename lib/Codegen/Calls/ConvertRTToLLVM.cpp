@@ -51,13 +51,14 @@ struct ConvertRTToLLVMPass
   using ConvertRTToLLVMPassBase::ConvertRTToLLVMPassBase;
 
   void runOnOperation() override {
-    FailureOr<SmallVector<func::FuncOp>> steps = rt::findSteps(getOperation());
-    if (failed(steps))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        rt::findPrograms(getOperation());
+    if (failed(programs))
       return signalPassFailure();
-    for (func::FuncOp step : *steps)
-      if (failed(checkProgram(step)))
+    for (func::FuncOp program : *programs)
+      if (failed(checkProgram(program)))
         return signalPassFailure();
-    if (failed(HostEmitter(getOperation(), *steps).emit()))
+    if (failed(HostEmitter(getOperation(), *programs).emit()))
       signalPassFailure();
   }
 };

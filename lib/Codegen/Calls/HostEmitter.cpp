@@ -1,28 +1,53 @@
-//===- HostEmitter.cpp - code of tsr_program_step -------------------------===//
+//===- HostEmitter.cpp - code of an artifact's programs -------------------===//
 
 #include "lib/Codegen/Calls/HostEmitter.h"
+#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/abi.h"
 
 using namespace mlir;
 using namespace tessera;
 
-HostEmitter::HostEmitter(ModuleOp module, ArrayRef<func::FuncOp> steps)
-    : steps(steps), mesh(dist::meshOf(module)), symbols(module),
-      main(steps.front(), TSR_PROGRAM_STEP), program(&main),
-      tables(main.function) {}
+HostEmitter::HostEmitter(ModuleOp module, ArrayRef<func::FuncOp> programs)
+    : programs(programs), mesh(dist::meshOf(module)), symbols(module),
+      step(programs.front(), TSR_PROGRAM_STEP), main(&step), program(&step),
+      tables(step.function) {}
 
 LogicalResult HostEmitter::emit() {
-  for (func::FuncOp step : steps) {
-    bool isStage = step->hasAttr(rt::RTDialect::kStageAttr);
-    if (failed(isStage ? emitStage(step) : emitProgram(main, step)))
+  auto end = llvm::find_if(
+      programs, [](func::FuncOp each) { return nn::isEvaluation(each); });
+  ArrayRef<func::FuncOp> steps(programs.begin(), end);
+  ArrayRef<func::FuncOp> evaluations(end, programs.end());
+  if (failed(emitFunction(step, steps)))
+    return failure();
+  if (!evaluations.empty()) {
+    StatusFunction evaluation(evaluations.front(), TSR_PROGRAM_EVALUATION);
+    if (failed(emitFunction(evaluation, evaluations)))
       return failure();
   }
-  main.finish();
   tables.finish();
-  for (func::FuncOp step : steps)
-    step.erase();
+  for (func::FuncOp each : programs)
+    each.erase();
   return success();
+}
+
+LogicalResult HostEmitter::emitFunction(StatusFunction &function,
+                                        ArrayRef<func::FuncOp> stages) {
+  main = &function;
+  for (func::FuncOp stage : stages) {
+    bool isStage = stage->hasAttr(rt::RTDialect::kStageAttr);
+    if (failed(isStage ? emitStage(stage) : emitProgram(function, stage)))
+      return failure();
+  }
+  function.finish();
+  return success();
+}
+
+/// Of the functions and tables of a program: "_3" of stage 3 of the step.
+static std::string suffixOf(func::FuncOp program) {
+  std::string suffix = nn::isEvaluation(program) ? "_evaluation" : "";
+  auto stage = program->getAttrOfType<IntegerAttr>(rt::RTDialect::kStageAttr);
+  return stage ? suffix + "_" + std::to_string(stage.getInt()) : suffix;
 }
 
 LogicalResult HostEmitter::emitProgram(StatusFunction &function,
@@ -55,26 +80,25 @@ LogicalResult HostEmitter::emitStage(func::FuncOp step) {
   if (axis < 0)
     return step.emitError() << "is the program of a stage, but the mesh has no "
                             << "axis '" << name << "'";
-  StatusFunction stage(main.function,
-                       "tsr_stage_" + std::to_string(number.getInt()));
+  StatusFunction stage(main->function, "tsr_stage" + suffixOf(step));
   stage.function.setLinkage(LLVM::Linkage::Internal);
   if (failed(emitProgram(stage, step)))
     return failure();
   stage.finish();
-  OpBuilder &b = main.builder;
-  Location loc = main.loc;
-  Value all = main.field(offsetof(tsr_abi_frame, coordinates), main.pointer);
-  Value own = main.load(all, axis * sizeof(int64_t), main.i64);
+  OpBuilder &b = main->builder;
+  Location loc = main->loc;
+  Value all = main->field(offsetof(tsr_abi_frame, coordinates), main->pointer);
+  Value own = main->load(all, axis * sizeof(int64_t), main->i64);
   Value isOwn = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, own,
-                                     main.constant(number.getInt()));
+                                     main->constant(number.getInt()));
   Block *here = b.getInsertionBlock();
-  Block *run = b.createBlock(main.exit), *next = b.createBlock(main.exit);
+  Block *run = b.createBlock(main->exit), *next = b.createBlock(main->exit);
   b.setInsertionPointToEnd(here);
   LLVM::CondBrOp::create(b, loc, isOwn, run, next);
   b.setInsertionPointToEnd(run);
   auto call =
-      LLVM::CallOp::create(b, loc, stage.function, ValueRange(main.frame()));
-  LLVM::BrOp::create(b, loc, call.getResults(), main.exit);
+      LLVM::CallOp::create(b, loc, stage.function, ValueRange(main->frame()));
+  LLVM::BrOp::create(b, loc, call.getResults(), main->exit);
   b.setInsertionPointToEnd(next);
   return success();
 }
@@ -147,7 +171,7 @@ HostEmitter::emitCounted(int64_t count,
 FailureOr<LLVM::LLVMFuncOp> HostEmitter::emitTask(const rt::TaskOrder &order,
                                                   int64_t part, StringRef stage,
                                                   LLVM::GlobalOp frames) {
-  StatusFunction task(main.function,
+  StatusFunction task(main->function,
                       ("tsr_task" + stage + "_" + Twine(part)).str(),
                       /*isTask=*/true);
   task.function.setLinkage(LLVM::Linkage::Internal);
@@ -179,9 +203,7 @@ static constexpr int64_t kMaximalMicroBatch = (1 << (31 - kPartBits)) - 1;
 ///   return status;
 LogicalResult HostEmitter::emitTasks(func::FuncOp step,
                                      const rt::TaskOrder &order) {
-  auto number = step->getAttrOfType<IntegerAttr>(rt::RTDialect::kStageAttr);
-  std::string stage =
-      number ? "_" + std::to_string(number.getInt()) : std::string();
+  std::string stage = suffixOf(step);
   if (order.microBatchesOfLoop() > kMaximalMicroBatch ||
       order.parts().size() >= 1 << kPartBits)
     return step.emitError()

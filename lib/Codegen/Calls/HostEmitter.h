@@ -1,5 +1,6 @@
-//===- HostEmitter.h - code of tsr_program_step -----------------*- C++ -*-===//
-// Runs the program's lists of calls in order, with a counted loop around those
+//===- HostEmitter.h - code of an artifact's programs -----------*- C++ -*-===//
+// tsr_program_step and, if there is an evaluation, tsr_program_evaluation. Each
+// runs the program's lists of calls in order, with a counted loop around those
 // of a loop's body. Tasks are functions, which run in the order of a table. Of
 // several stages' programs, a rank runs that of its stage.
 //===----------------------------------------------------------------------===//
@@ -14,13 +15,18 @@ namespace tessera {
 
 class HostEmitter {
 public:
-  /// `steps` as rt::findSteps gives them.
-  HostEmitter(mlir::ModuleOp module, llvm::ArrayRef<mlir::func::FuncOp> steps);
+  /// `programs` as rt::findPrograms gives them.
+  HostEmitter(mlir::ModuleOp module,
+              llvm::ArrayRef<mlir::func::FuncOp> programs);
 
   /// Replaces the programs by their host code.
   mlir::LogicalResult emit();
 
 private:
+  /// The function that runs these: those of all stages, or the one of all
+  /// ranks.
+  mlir::LogicalResult emitFunction(StatusFunction &function,
+                                   llvm::ArrayRef<mlir::func::FuncOp> stages);
   mlir::LogicalResult emitStage(mlir::func::FuncOp step);
   mlir::LogicalResult emitProgram(StatusFunction &function,
                                   mlir::func::FuncOp step);
@@ -41,10 +47,11 @@ private:
   void emitEntry(mlir::LLVM::GlobalOp list, mlir::LLVM::GlobalOp tasks,
                  mlir::Value counter);
 
-  llvm::SmallVector<mlir::func::FuncOp> steps;
+  llvm::SmallVector<mlir::func::FuncOp> programs;
   dist::MeshAttr mesh;
   mlir::SymbolTable symbols; ///< Of the kernels.
-  StatusFunction main;       ///< After the stages and the lists.
+  StatusFunction step;       ///< After the stages and the lists.
+  StatusFunction *main;      ///< The function that is being emitted.
   StatusFunction *program;   ///< What runs lists: main, or that of a stage.
   CallTables tables;
   int64_t nextOp = 0; ///< Index in "ops" of the metadata.

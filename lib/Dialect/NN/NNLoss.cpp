@@ -66,6 +66,20 @@ Padding PickGradOp::getPadding(unsigned, char factor, Paddings p) {
                                              : dist::productOf(p[0]);
 }
 
+Signature LabelRankOp::getSignature(unsigned) {
+  Signature sig = dropLast(getLogits());
+  sig.ins.append({sig.out, sig.out});
+  return sig;
+}
+
+/// Nothing is before the least number, except by its index, and padding has
+/// larger ones than any label.
+Padding LabelRankOp::getPadding(unsigned, char factor, Paddings p) {
+  return isLast(getSignature(0).ins[0], factor) && p[0] == Padding::NegInfinity
+             ? Padding::Zero
+             : Padding::Finite;
+}
+
 Signature CountedOp::getSignature(unsigned) {
   int64_t rank = cast<RankedTensorType>(getLabels().getType()).getRank();
   return Signature::elementwise(rank, 1);

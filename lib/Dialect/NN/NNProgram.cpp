@@ -36,22 +36,58 @@ FailureOr<func::FuncOp> tessera::nn::findProgram(ModuleOp module,
 /// rt.stage of rt::RTDialect, which includes this dialect.
 static constexpr StringLiteral kStageAttr = "rt.stage";
 
-FailureOr<SmallVector<func::FuncOp>> tessera::nn::findSteps(ModuleOp module) {
+/// The functions of stages, in their order.
+static SmallVector<func::FuncOp> findStages(ModuleOp module,
+                                            bool ofEvaluation) {
   std::map<int64_t, func::FuncOp> stages;
   for (auto func : module.getOps<func::FuncOp>())
-    if (auto stage = func->getAttrOfType<IntegerAttr>(kStageAttr))
+    if (auto stage = func->getAttrOfType<IntegerAttr>(kStageAttr);
+        stage && nn::isEvaluation(func) == ofEvaluation)
       stages[stage.getInt()] = func;
-  if (stages.empty()) {
+  return llvm::map_to_vector(stages, [](auto &entry) { return entry.second; });
+}
+
+FailureOr<SmallVector<func::FuncOp>> tessera::nn::findSteps(ModuleOp module) {
+  SmallVector<func::FuncOp> steps = findStages(module, false);
+  if (steps.empty()) {
     FailureOr<func::FuncOp> step = findProgram(module, "step");
     if (failed(step))
       return failure();
     return SmallVector<func::FuncOp>{*step};
   }
-  SmallVector<func::FuncOp> steps;
-  for (auto [stage, func] : stages) {
+  for (func::FuncOp func : steps)
     if (failed(checkProgram(func)))
       return failure();
-    steps.push_back(func);
-  }
   return steps;
+}
+
+SmallVector<func::FuncOp> tessera::nn::findEvaluations(ModuleOp module) {
+  SmallVector<func::FuncOp> stages = findStages(module, true);
+  auto whole = module.lookupSymbol<func::FuncOp>(kEvaluationName);
+  if (stages.empty() && whole && isEvaluation(whole))
+    stages.push_back(whole);
+  return stages;
+}
+
+FailureOr<SmallVector<func::FuncOp>>
+tessera::nn::findPrograms(ModuleOp module) {
+  FailureOr<SmallVector<func::FuncOp>> programs = findSteps(module);
+  if (failed(programs))
+    return failure();
+  for (func::FuncOp evaluation : findEvaluations(module)) {
+    if (failed(checkProgram(evaluation)))
+      return failure();
+    programs->push_back(evaluation);
+  }
+  return programs;
+}
+
+FailureOr<SmallVector<func::FuncOp>>
+tessera::nn::findWithEvaluation(ModuleOp module, StringRef name) {
+  FailureOr<func::FuncOp> found = findProgram(module, name);
+  if (failed(found))
+    return failure();
+  SmallVector<func::FuncOp> programs = {*found};
+  llvm::append_range(programs, findEvaluations(module));
+  return programs;
 }

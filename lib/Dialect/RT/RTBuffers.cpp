@@ -1,6 +1,7 @@
 //===- RTBuffers.cpp - what rt ops say of their buffers -------------------===//
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Dialect/RT/RowLayout.h"
 
@@ -54,8 +55,10 @@ std::optional<int64_t> tessera::rt::offsetOf(Value tensor) {
   return offsets[index];
 }
 
-Operation *tessera::rt::arenaOwner(Operation *step) {
-  return step->hasAttr(RTDialect::kStageAttr) ? step : step->getParentOp();
+Operation *tessera::rt::arenaOwner(Operation *program) {
+  bool ownsIt =
+      program->hasAttr(RTDialect::kStageAttr) || nn::isEvaluation(program);
+  return ownsIt ? program : program->getParentOp();
 }
 
 DictionaryAttr tessera::rt::resultEntry(Value result, StringRef attribute) {

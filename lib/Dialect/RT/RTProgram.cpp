@@ -59,8 +59,8 @@ static LogicalResult checkOp(Operation *op) {
   return success();
 }
 
-static LogicalResult checkStep(func::FuncOp step) {
-  WalkResult walk = step.walk([](Block *block) {
+static LogicalResult checkProgram(func::FuncOp program) {
+  WalkResult walk = program.walk([](Block *block) {
     for (BlockArgument argument : block->getArguments())
       if (failed(checkValue(argument)))
         return WalkResult::interrupt();
@@ -72,13 +72,13 @@ static LogicalResult checkStep(func::FuncOp step) {
   return failure(walk.wasInterrupted());
 }
 
-FailureOr<SmallVector<func::FuncOp>> tessera::rt::findSteps(ModuleOp module) {
-  FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(module);
-  if (failed(steps))
+FailureOr<SmallVector<func::FuncOp>>
+tessera::rt::findPrograms(ModuleOp module) {
+  FailureOr<SmallVector<func::FuncOp>> programs = nn::findPrograms(module);
+  if (failed(programs) || failed(failableParallelForEach(
+                              module.getContext(), *programs, checkProgram)))
     return failure();
-  if (failed(failableParallelForEach(module.getContext(), *steps, checkStep)))
-    return failure();
-  return steps;
+  return programs;
 }
 
 LogicalResult LoopOp::verify() {

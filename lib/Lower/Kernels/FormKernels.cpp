@@ -129,10 +129,11 @@ LogicalResult StepKernels::replace(KernelGroup &group) {
 
 struct FormKernelsPass : tessera::impl::FormKernelsPassBase<FormKernelsPass> {
   void runOnOperation() override {
-    FailureOr<SmallVector<func::FuncOp>> steps = nn::findSteps(getOperation());
-    if (failed(steps))
+    FailureOr<SmallVector<func::FuncOp>> programs =
+        nn::findPrograms(getOperation());
+    if (failed(programs))
       return signalPassFailure();
-    std::deque<StepKernels> formed(steps->begin(), steps->end());
+    std::deque<StepKernels> formed(programs->begin(), programs->end());
     if (failed(failableParallelForEach(
             &getContext(), formed,
             [](StepKernels &kernels) { return kernels.run(); })))

@@ -19,16 +19,17 @@ namespace {
 // pick, max
 //===----------------------------------------------------------------------===//
 
-/// Whether the label names the body's column of the rank's slice.
-Value isLabel(OpBuilder &b, Location loc, Value label, Value start) {
+/// Compares the body's column of the rank's slice with the one that the label
+/// names.
+Value compareToLabel(OpBuilder &b, Location loc, arith::CmpIPredicate predicate,
+                     Value label, Value start) {
   Value wanted = arith::ExtSIOp::create(b, loc, b.getI64Type(), label);
   Value row = arith::SubIOp::create(b, loc, wanted, start);
   // Labels fit 32 bits; narrow comparisons vectorize better.
   Value narrowRow = arith::TruncIOp::create(b, loc, b.getI32Type(), row);
   Value column = arith::IndexCastOp::create(b, loc, b.getI32Type(),
                                             linalg::IndexOp::create(b, loc, 1));
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, column,
-                               narrowRow);
+  return arith::CmpIOp::create(b, loc, predicate, column, narrowRow);
 }
 
 /// The first operand where the second, a label, names the column; else 0.
@@ -41,7 +42,32 @@ struct PickKernel : KernelOpInterface::ExternalModel<PickKernel<OpTy>, OpTy> {
     Value start =
         kernel.scalar(startOf(kernel.host(), loc, spanOf(op, column)));
     return ElementBody([=](OpBuilder &b, ValueRange x) {
-      return zeroUnless(b, loc, isLabel(b, loc, x[1], start), x[0]);
+      Value isLabel =
+          compareToLabel(b, loc, arith::CmpIPredicate::eq, x[1], start);
+      return zeroUnless(b, loc, isLabel, x[0]);
+    });
+  }
+};
+
+/// 1 where the body's column comes before the label's; a sum counts them.
+struct LabelRankKernel
+    : KernelOpInterface::ExternalModel<LabelRankKernel, nn::LabelRankOp> {
+  FailureOr<ElementBody> buildElementBody(Operation *op,
+                                          KernelScope &kernel) const {
+    Location loc = op->getLoc();
+    char column = kernel.space().factors.back();
+    Value start =
+        kernel.scalar(startOf(kernel.host(), loc, spanOf(op, column)));
+    return ElementBody([=](OpBuilder &b, ValueRange x) -> Value {
+      Value larger =
+          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT, x[0], x[2]);
+      Value equal =
+          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x[0], x[2]);
+      Value earlier =
+          compareToLabel(b, loc, arith::CmpIPredicate::slt, x[1], start);
+      Value first = arith::AndIOp::create(b, loc, equal, earlier);
+      Value before = arith::OrIOp::create(b, loc, larger, first);
+      return zeroUnless(b, loc, before, constantLike(b, loc, x[0], 1.0));
     });
   }
 };
@@ -193,6 +219,7 @@ Value RopeKernel::Rotation::build(OpBuilder &b, Location loc) const {
 void tessera::attachLookupKernelOps(MLIRContext &context) {
   nn::PickOp::attachInterface<PickKernel<nn::PickOp>>(context);
   nn::PickGradOp::attachInterface<PickKernel<nn::PickGradOp>>(context);
+  nn::LabelRankOp::attachInterface<LabelRankKernel>(context);
   nn::MaxOp::attachInterface<MaxKernel>(context);
   nn::EmbeddingOp::attachInterface<EmbeddingKernel>(context);
   nn::PrefixGradOp::attachInterface<PrefixGradKernel>(context);

@@ -34,6 +34,9 @@ CudaRank::CudaRank(Rank &rank, int device, std::shared_ptr<Image> image)
                     ? makeNcclCollectives(rank, device, communication.get())
                     : makeThreadCollectives(rank, device, communication.get());
   // What the program asks for is found now: better than in the first step.
+  if (tsr_abi_program evaluation = rank.code->evaluation())
+    if (Status status = record({evaluation, 0, 0}); !status.ok())
+      throw Error(status);
   if (Status status = record({rank.code->step(), 0, 0}); !status.ok())
     throw Error(status);
   check(cudaStreamSynchronize(stream.get()), "starting a rank");

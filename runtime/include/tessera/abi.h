@@ -171,8 +171,10 @@ typedef struct tsr_abi_frame {
   tsr_abi_run run;
 } tsr_abi_frame;
 
-/* The symbol that a program exports: one optimizer step of one rank. */
+/* The symbols that a program exports: one optimizer step of one rank and, if
+ * there is one, an evaluation of one batch, which changes no parameter. */
 #define TSR_PROGRAM_STEP "tsr_program_step"
+#define TSR_PROGRAM_EVALUATION "tsr_program_evaluation"
 typedef int32_t (*tsr_abi_program)(const tsr_abi_frame *frame);
 
 /* ---------------------------------------------------------- randomness ---

@@ -128,9 +128,9 @@ typedef struct tsr_session_options {
 } tsr_session_options;
 
 /* With a process per rank these are collective, that is, all processes make the
- * same calls in the same order: create, step, largest, read, write, save,
- * claim, prune, load, load_weights. If one of them fails in one process it
- * fails in all; a process that ends makes the others' next call, or the one
+ * same calls in the same order: create, step, evaluate, largest, read, write,
+ * save, claim, prune, load, load_weights. If one of them fails in one process
+ * it fails in all; a process that ends makes the others' next call, or the one
  * they are in, fail with TSR_ABORTED. Files are written by rank 0 alone and
  * read by all. */
 
@@ -175,6 +175,14 @@ typedef struct tsr_step_result {
   double lr;        /* used in this step */
   int64_t step;     /* number of this step, from 0; messages count from 1 */
 } tsr_step_result;
+
+typedef struct tsr_evaluation {
+  double loss;     /* cross-entropy in nats, mean over the batch's labels that
+                      count; perplexity is exp(loss) */
+  int64_t labels;  /* that count */
+  int64_t correct; /* of these: the largest logit is theirs (of equal ones the
+                      first, as argmax has it) */
+} tsr_evaluation;
 
 /* `options` may be NULL. Allocates every rank's arena; parameters are
  * undefined until tsr_session_init or tsr_session_load. TSR_UNSUPPORTED: the
@@ -221,6 +229,19 @@ tsr_status tsr_session_step(tsr_session *session, const int32_t *tokens,
  */
 tsr_status tsr_session_step_batch(tsr_session *session, const tsr_batch *batch,
                                   tsr_step_result *out_result);
+/* Measures the loss of a batch and changes nothing: without dropout, gradients
+ * and other parts of the loss, with the parameters as they are. Batches are as
+ * for the two functions above; of several, weigh each loss by its labels.
+ * `number` is the batch's own: of a masked language model it says which tokens
+ * are hidden, the same in every run and on every mesh. Uses the memory of a
+ * step. TSR_UNSUPPORTED: the artifact was compiled with --no-evaluation, or
+ * from an .mlir file that does not mark its cross-entropy. */
+tsr_status tsr_session_evaluate(tsr_session *session, const int32_t *tokens,
+                                size_t count, int64_t number,
+                                tsr_evaluation *out_result);
+tsr_status tsr_session_evaluate_batch(tsr_session *session,
+                                      const tsr_batch *batch,
+                                      tsr_evaluation *out_result);
 /* The next step is recorded: when each op ran, per rank and thread, as JSON in
  * Chrome's trace event format (ui.perfetto.dev reads it), written to `path`
  * when the step has ended. On "cuda" it is the GPU's time of each op, in the

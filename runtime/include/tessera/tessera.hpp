@@ -120,10 +120,25 @@ public:
   tsr_step_result step(const std::vector<std::int32_t> &ids,
                        const std::vector<std::int32_t> &labels,
                        const std::vector<std::int32_t> &tokenTypes = {}) {
-    tsr_batch batch = {sizeof(tsr_batch), ids.data(), labels.data(),
-                       tokenTypes.empty() ? nullptr : tokenTypes.data()};
+    tsr_batch batch = batchOf(ids, labels, tokenTypes);
     tsr_step_result result;
     detail::check(tsr_session_step_batch(get(), &batch, &result));
+    return result;
+  }
+  /// Measures the loss and changes nothing; arguments are as of `step`.
+  tsr_evaluation evaluate(const std::vector<std::int32_t> &tokens,
+                          std::int64_t number) {
+    tsr_evaluation result;
+    detail::check(tsr_session_evaluate(get(), tokens.data(), tokens.size(),
+                                       number, &result));
+    return result;
+  }
+  tsr_evaluation evaluate(const std::vector<std::int32_t> &ids,
+                          const std::vector<std::int32_t> &labels,
+                          const std::vector<std::int32_t> &tokenTypes = {}) {
+    tsr_batch batch = batchOf(ids, labels, tokenTypes);
+    tsr_evaluation result;
+    detail::check(tsr_session_evaluate_batch(get(), &batch, &result));
     return result;
   }
   /// The largest of all processes' values.
@@ -185,6 +200,13 @@ public:
   tsr_session *get() const { return handle.get(); }
 
 private:
+  static tsr_batch batchOf(const std::vector<std::int32_t> &ids,
+                           const std::vector<std::int32_t> &labels,
+                           const std::vector<std::int32_t> &tokenTypes) {
+    return {sizeof(tsr_batch), ids.data(), labels.data(),
+            tokenTypes.empty() ? nullptr : tokenTypes.data()};
+  }
+
   detail::Handle<tsr_session> handle;
 };
 

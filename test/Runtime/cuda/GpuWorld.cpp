@@ -126,7 +126,9 @@ World::~World() {
 Status World::step(int64_t number, int64_t seed) {
   for (auto &rank : ranks)
     rank->communicator->entered();
-  onEveryRank([&](Rank &rank) { runProgram(rank, number, seed); });
+  onEveryRank([&](Rank &rank) {
+    runProgram(rank, {rank.code->step(), number, seed});
+  });
   return failure();
 }
 

@@ -13,7 +13,7 @@ OPENS = ("2", "257")  # open and openat, on x86-64
 TGKILL = 234
 
 directory, command = sys.argv[1], sys.argv[2:]
-os.mkfifo(os.path.join(directory, "01-dist-distribute.mlir"))
+os.mkfifo(os.path.join(directory, "02-dist-distribute.mlir"))
 process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

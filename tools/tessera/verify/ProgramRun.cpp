@@ -75,6 +75,7 @@ void ProgramRun::listTensors() {
     microBatches = model->getInteger("micro_batches").value_or(1);
     ignoresLabels = model->getInteger("ignores_labels").value_or(0) == 1;
   }
+  hasEvaluation = metadata->getAsObject()->getObject("evaluation") != nullptr;
   listStages(*metadata->getAsObject());
   // In program order: the first value that differs is where it begins.
   auto order = [](const KeptTensor &t) {
@@ -109,32 +110,51 @@ void ProgramRun::listStages(const json::Object &metadata) {
     stageOfRank.push_back(rank / inner % stages);
 }
 
-/// As fine-tuning does: sequences begin with prompts of different lengths,
+namespace {
+/// As fine-tuning has them: sequences begin with prompts of different lengths,
 /// whose labels do not count.
-tsr_status ProgramRun::stepOnAnswers(const std::vector<int32_t> &tokens,
-                                     tsr_step_result &result) {
-  int64_t sequence = tsr_artifact_sequence(artifact.get());
+struct Answers {
+  Answers(const tsr_artifact *artifact, const std::vector<int32_t> &tokens) {
+    int64_t sequence = tsr_artifact_sequence(artifact);
+    for (int64_t row = 0; row < tsr_artifact_batch(artifact); ++row)
+      for (int64_t column = 0; column < sequence; ++column) {
+        const int32_t *token = &tokens[row * (sequence + 1) + column];
+        ids.push_back(token[0]);
+        labels.push_back(column < row % sequence ? -100 : token[1]);
+      }
+    whole = {sizeof(tsr_batch), ids.data(), labels.data(), nullptr};
+  }
+  const tsr_batch *batch() const { return &whole; }
+
+private:
   std::vector<int32_t> ids, labels;
-  for (int64_t row = 0; row < tsr_artifact_batch(artifact.get()); ++row)
-    for (int64_t column = 0; column < sequence; ++column) {
-      const int32_t *token = &tokens[row * (sequence + 1) + column];
-      ids.push_back(token[0]);
-      labels.push_back(column < row % sequence ? -100 : token[1]);
-    }
-  tsr_batch batch = {sizeof(tsr_batch), ids.data(), labels.data(), nullptr};
-  return tsr_session_step_batch(session.get(), &batch, &result);
-}
+  tsr_batch whole;
+};
+} // namespace
 
 bool ProgramRun::step(const std::vector<int32_t> &tokens, double &loss) {
   tsr_step_result result;
-  tsr_status status = ignoresLabels
-                          ? stepOnAnswers(tokens, result)
-                          : tsr_session_step(session.get(), tokens.data(),
-                                             tokens.size(), &result);
+  tsr_status status =
+      ignoresLabels
+          ? tsr_session_step_batch(
+                session.get(), Answers(artifact.get(), tokens).batch(), &result)
+          : tsr_session_step(session.get(), tokens.data(), tokens.size(),
+                             &result);
   if (status != TSR_OK)
     return fail();
   loss = result.loss;
   return true;
+}
+
+bool ProgramRun::evaluate(const std::vector<int32_t> &tokens,
+                          tsr_evaluation &result) {
+  tsr_status status =
+      ignoresLabels
+          ? tsr_session_evaluate_batch(
+                session.get(), Answers(artifact.get(), tokens).batch(), &result)
+          : tsr_session_evaluate(session.get(), tokens.data(), tokens.size(),
+                                 /*number=*/0, &result);
+  return status == TSR_OK || fail();
 }
 
 bool ProgramRun::read(const KeptTensor &tensor, std::vector<double> &values) {

@@ -36,6 +36,8 @@ class ProgramRun {
 public:
   bool open(const std::string &path, uint64_t seed);
   bool step(const std::vector<int32_t> &tokens, double &loss);
+  /// Writes over what the step has kept.
+  bool evaluate(const std::vector<int32_t> &tokens, tsr_evaluation &result);
   /// The elements of the whole tensor, put together from its slices.
   bool read(const KeptTensor &tensor, std::vector<double> &values);
   /// Null: the program keeps no such tensor.
@@ -48,11 +50,10 @@ public:
   std::vector<KeptTensor> tensors;
   int64_t messages = 0, microBatches = 1;
   bool ignoresLabels = false; ///< Of a causal model.
+  bool hasEvaluation = false;
 
 private:
   void listTensors();
-  tsr_status stepOnAnswers(const std::vector<int32_t> &tokens,
-                           tsr_step_result &result);
   void listStages(const llvm::json::Object &metadata);
 
   struct Destroy {

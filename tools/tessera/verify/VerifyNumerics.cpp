@@ -88,6 +88,8 @@ public:
         tolerance(toleranceOf(options.precision) * growthOf(serial.artifact)) {}
 
   bool run(int64_t step);
+  /// What both measure now, of these tokens.
+  bool compareEvaluations(const std::vector<int32_t> &tokens);
 
 private:
   bool compare(const KeptTensor &tensor, const KeptTensor &reference);
@@ -248,6 +250,24 @@ bool Comparison::run(int64_t number) {
   return settle();
 }
 
+/// Of rounded logits several may be the largest, and rounding chooses one.
+bool Comparison::compareEvaluations(const std::vector<int32_t> &tokens) {
+  tsr_evaluation found, wanted;
+  if (!parallel.evaluate(tokens, found) || !serial.evaluate(tokens, wanted))
+    return false;
+  double error = std::fabs(found.loss - wanted.loss) / std::fabs(wanted.loss);
+  bool isExact = options.precision == Precision::F64;
+  ++check.values;
+  if (!(error <= tolerance) || found.labels != wanted.labels ||
+      (isExact && found.correct != wanted.correct))
+    check.difference = llvm::formatv(
+        "the evaluation after step {0} has loss {1} over {2} labels, {3} of "
+        "them predicted; the serial one has {4} over {5}, {6} predicted",
+        step, found.loss, found.labels, found.correct, wanted.loss,
+        wanted.labels, wanted.correct);
+  return true;
+}
+
 std::vector<int32_t> randomTokens(const tsr_artifact *artifact, int64_t batch) {
   std::mt19937 generator(static_cast<uint32_t>(batch));
   int64_t count = tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact);
@@ -277,6 +297,9 @@ bool tessera::compareRuns(const std::string &serialPath,
     double wanted, found;
     if (!serial.step(tokens, wanted) || !parallel.step(tokens, found) ||
         !comparison.run(step))
+      return false;
+    if (serial.hasEvaluation && parallel.hasEvaluation && !check.doubt &&
+        check.difference.empty() && !comparison.compareEvaluations(tokens))
       return false;
     check.steps = step + 1;
   }

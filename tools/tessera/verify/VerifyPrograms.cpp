@@ -2,6 +2,7 @@
 
 #include "tools/tessera/verify/VerifyPrograms.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Erasure.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Compile.h"
@@ -67,6 +68,9 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
     check.conversions += isa<dist::ConvertOp>(op);
   });
   check.difference = compareErased(*programs[1], *programs[0]);
+  if (check.difference.empty() && !nn::findEvaluations(*programs[0]).empty())
+    check.difference =
+        compareErased(*programs[1], *programs[0], nn::kEvaluationName);
   return true;
 }
 

@@ -257,6 +257,26 @@ def NN_PickGradOp : NN_Op<"pick_grad"> {
   let assemblyFormat = "$grad `,` $labels `like` $like attr-dict `:` functional-type(operands, $output)";
 }
 
+def NN_LabelRankOp : NN_Op<"label_rank"> {
+  let summary = "How many elements of the last dimension come before the label's";
+  let description = [{
+    `y[b, s] = #{v : l[v] > t or (l[v] = t and v < labels[b, s])}` with
+    `l = logits[b, s]` and `t = target[b, s]`, which `nn.pick` makes: 0 if the
+    label is the prediction, the first of the largest logits. What cannot be
+    compared (NaN) comes before. Split along the last dimension, it leaves
+    partial counts.
+
+    Example:
+
+    ```mlir
+    %r = nn.label_rank %logits, %labels, %target : (tensor<2x8x64xf32>, tensor<2x8xi32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+    ```
+  }];
+  let arguments = (ins NN_Rows:$logits, NN_Indices:$labels, AnyRankedTensor:$target);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
+}
+
 // ------------------------------------------------------------------ optimizer
 
 def NN_AdamWOp : NN_Op<"adamw", [NN_TypedElement]> {

@@ -16,6 +16,30 @@ mlir::FailureOr<mlir::func::FuncOp> findProgram(mlir::ModuleOp module,
 /// `rt.stage`, in order of stages. Emits an error where a module has none.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
 findSteps(mlir::ModuleOp module);
+/// On a program that computes the loss of a batch and how many labels are
+/// predicted, and changes nothing.
+constexpr llvm::StringLiteral kEvaluationAttr = "nn.evaluation";
+constexpr llvm::StringLiteral kEvaluationName = "evaluation";
+/// The roles of its results: the mean of the cross-entropy, the number of
+/// labels that the largest logit predicts and, where labels may be ignored, of
+/// those that count.
+constexpr llvm::StringLiteral kEvaluationLoss = "evaluation_loss";
+constexpr llvm::StringLiteral kEvaluationCorrect = "evaluation_correct";
+constexpr llvm::StringLiteral kEvaluationCount = "evaluation_count";
+inline bool isEvaluation(mlir::Operation *program) {
+  return program->hasAttr(kEvaluationAttr);
+}
+/// The evaluation: `@evaluation`, or a function per stage, in order of stages;
+/// empty where a module has none.
+llvm::SmallVector<mlir::func::FuncOp> findEvaluations(mlir::ModuleOp module);
+/// The step's functions, then the evaluation's. Emits an error where a module
+/// has no step.
+mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
+findPrograms(mlir::ModuleOp module);
+/// The function of that name, then the evaluation, if there is one. For passes
+/// before there are stages; emits an error where a module has no such function.
+mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
+findWithEvaluation(mlir::ModuleOp module, llvm::StringRef name);
 /// Emits an error unless a function is such a program.
 mlir::LogicalResult checkProgram(mlir::func::FuncOp func);
 

@@ -46,8 +46,8 @@ int64_t bytesOf(mlir::Value tensor);
 std::optional<int64_t> offsetOf(mlir::Value tensor);
 
 /// The op whose `rt.arena` is that of a program: the program where it has a
-/// stage, else its module.
-mlir::Operation *arenaOwner(mlir::Operation *step);
+/// stage or is an evaluation, else its module.
+mlir::Operation *arenaOwner(mlir::Operation *program);
 
 /// What the program promises about a result (`rt.keep`, `rt.role`), or null.
 mlir::DictionaryAttr resultEntry(mlir::Value result, llvm::StringRef attribute);

@@ -25,10 +25,11 @@ void setArgumentAttrs(mlir::func::FuncOp func, llvm::StringRef name,
 /// Whether an op is a collective of ranks that run different programs.
 bool crossesPrograms(mlir::Operation *op);
 
-/// The programs of nn::findSteps: one block each, tensors of static shape in rt
-/// ops only. Emits an error where a module has none.
+/// The programs of nn::findPrograms, the evaluation's after the step's: one
+/// block each, tensors of static shape in rt ops only. Emits an error where a
+/// module has none.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
-findSteps(mlir::ModuleOp module);
+findPrograms(mlir::ModuleOp module);
 
 } // namespace tessera::rt
 

@@ -1,0 +1,241 @@
+//===- EvaluationTest.cpp - the program that only measures ----------------===//
+// The same loss and the same predictions on every mesh, no trace in what is
+// trained, and the numbers that a model with known logits must have.
+//===----------------------------------------------------------------------===//
+
+#include "test/Numerics/Model.h"
+#include "test/Numerics/Trainer.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace tessera::test;
+
+namespace {
+
+/// Sizes that 2 and 4 do not divide, and dropout where there can be some.
+const char *const kModels[] = {
+    R"({"model_type": "gpt2", "n_layer": 2, "n_head": 4, "n_embd": 32,
+        "n_positions": 16, "vocab_size": 61})",
+    R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 32,
+        "intermediate_size": 44, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "max_position_embeddings": 16,
+        "vocab_size": 61, "rms_norm_eps": 1e-5, "hidden_act": "silu"})",
+    R"({"model_type": "mixtral", "num_hidden_layers": 2, "hidden_size": 32,
+        "intermediate_size": 44, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "max_position_embeddings": 16,
+        "vocab_size": 61, "rms_norm_eps": 1e-5, "hidden_act": "silu",
+        "num_local_experts": 4, "num_experts_per_tok": 2,
+        "output_router_logits": true, "router_aux_loss_coef": 0.3})",
+    R"({"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 32,
+        "intermediate_size": 44, "num_attention_heads": 4,
+        "max_position_embeddings": 16, "vocab_size": 131,
+        "mask_token_id": 103})",
+    R"({"model_type": "t5", "num_layers": 2, "d_model": 32, "d_ff": 44,
+        "d_kv": 8, "num_heads": 4, "vocab_size": 61,
+        "relative_attention_num_buckets": 8, "feed_forward_proj": "relu",
+        "decoder_start_token_id": 0, "pad_token_id": 0})"};
+constexpr const char *kNames[] = {"gpt2", "llama", "mixtral", "bert", "t5"};
+
+Build evaluated(const Strategy &strategy = {}) {
+  Build build(strategy);
+  build.evaluation = true;
+  build.sequence = 15;
+  build.batch = 12;
+  return build;
+}
+
+std::string compiled(const char *model, const Build &build) {
+  return compileModel(scratchFile("config.json", model), build);
+}
+
+const Strategy kMeshes[] = {
+    {"dp=2"},
+    {"tp=2"},
+    {"dp=2,tp=2", true},
+    {"dp=2", false, 1},
+    {"dp=2,tp=2", true, 3},
+    {"cp=2,tp=2"},
+    {"pp=2"},
+    {"pp=2,dp=2", false, 3},
+    {"dp=2,tp=2", false, 0, "all-gather", "parameter-server"}};
+
+class EvaluationTest : public ::testing::TestWithParam<int> {
+protected:
+  const char *model() const { return kModels[GetParam()]; }
+};
+
+std::string nameOf(const ::testing::TestParamInfo<int> &info) {
+  return kNames[info.param];
+}
+
+/// Of a trained model: the initial one predicts hardly anything.
+tsr_evaluation evaluateTrained(const std::string &artifact) {
+  Trainer trainer(artifact);
+  trainer.setSchedule(3e-3, 3e-3, 100);
+  for (uint32_t step = 0; step < 6; ++step)
+    trainer.step(trainer.learnableTokens(step));
+  return trainer.evaluate(trainer.learnableTokens(100), /*number=*/7);
+}
+
+/// Micro-batches change how the balance of experts is trained, so the serial
+/// program has as many.
+TEST_P(EvaluationTest, IsTheSameOnEveryMesh) {
+  for (int64_t parts : {1, 3}) {
+    Build build = evaluated();
+    build.microBatches = parts;
+    tsr_evaluation wanted = evaluateTrained(compiled(model(), build));
+    EXPECT_GT(wanted.correct, 0);
+    EXPECT_LT(wanted.correct, wanted.labels);
+    // Every mesh for the first family, every other one for the others.
+    size_t stride = GetParam() == 0 ? 2 : 4;
+    for (size_t k = parts / 2; k < std::size(kMeshes); k += stride) {
+      Build build = evaluated(kMeshes[k]);
+      build.microBatches = parts;
+      tsr_evaluation found = evaluateTrained(compiled(model(), build));
+      EXPECT_NEAR(found.loss, wanted.loss, 1e-9 * wanted.loss) << build.mesh;
+      EXPECT_EQ(found.correct, wanted.correct) << build.mesh;
+      EXPECT_EQ(found.labels, wanted.labels) << build.mesh;
+    }
+  }
+}
+
+/// Also with NaN in all memory that nobody has written.
+TEST_P(EvaluationTest, LeavesNoTrace) {
+  for (Strategy strategy :
+       {Strategy{}, Strategy{"dp=2,tp=2", true, 3}, Strategy{"pp=2,dp=2"}}) {
+    Build build = evaluated(strategy);
+    build.microBatches = 3;
+    build.precision = "f32";
+    std::string artifact = compiled(model(), build);
+    SessionSettings settings;
+    settings.poison = true;
+    Trainer plain(artifact), other(artifact, settings);
+    for (uint32_t step = 0; step < 3; ++step) {
+      tsr_evaluation first = other.evaluate(other.randomTokens(step + 50));
+      tsr_evaluation again = other.evaluate(other.randomTokens(step + 50));
+      EXPECT_EQ(first.loss, again.loss);
+      EXPECT_TRUE(std::isfinite(first.loss)) << strategy.mesh;
+      EXPECT_EQ(other.step(other.randomTokens(step)).loss,
+                plain.step(plain.randomTokens(step)).loss);
+    }
+    for (const char *role : {"parameter", "moment1", "moment2"})
+      for (const TensorName &tensor : plain.tensors(role))
+        EXPECT_EQ(other.read(tensor), plain.read(tensor)) << tensor.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, EvaluationTest, ::testing::Range(0, 5),
+                         nameOf);
+
+/// A GPT-2 without layers that matter: position and projections are 0, so that
+/// the logits of a token are products of its normalized embedding.
+class KnownLogits {
+public:
+  KnownLogits(const Build &build, int64_t vocabulary, double scale)
+      : trainer(compileModel(
+            scratchFile("config.json",
+                        R"({"model_type": "gpt2", "n_layer": 1, "n_head": 4,
+                            "n_embd": 32, "n_positions": 16, "vocab_size": )" +
+                            std::to_string(vocabulary) + "}"),
+            build)) {
+    for (const TensorName &tensor : trainer.tensors("parameter")) {
+      Values values(tensor.elements, 0.0);
+      if (llvm::StringRef(tensor.name).ends_with("ln_f.weight"))
+        values.assign(tensor.elements, 1.0);
+      if (llvm::StringRef(tensor.name).ends_with("wte.weight"))
+        for (int64_t v = 0; v < vocabulary; ++v)
+          values[v * 32 + v] = scale;
+      trainer.write(tensor, values);
+    }
+  }
+
+  Trainer trainer;
+};
+
+Build ignoring(const Strategy &strategy) {
+  Build build(strategy);
+  build.evaluation = build.ignoresLabels = true;
+  build.batch = 4;
+  build.microBatches = 2;
+  return build;
+}
+
+/// A token's largest logit is its own: labels that repeat the token are
+/// predicted, others are not, and ignored ones do not count.
+TEST(KnownLogitsTest, PredictionsAreCounted) {
+  for (const char *mesh : {"", "tp=4", "dp=2", "cp=2", "pp=2"}) {
+    KnownLogits known(ignoring(Strategy{mesh}), 29, 1.0);
+    Tokens ids(64), labels(64);
+    int64_t counted = 0, correct = 0;
+    for (int32_t i = 0; i < 64; ++i) {
+      ids[i] = i * 5 % 29;
+      labels[i] = i % 3 == 0 ? ids[i] : i % 7 == 1 ? -100 : (ids[i] + 1) % 29;
+      counted += labels[i] >= 0;
+      correct += labels[i] == ids[i];
+    }
+    tsr_evaluation found = known.trainer.evaluate(ids, labels);
+    EXPECT_EQ(found.labels, counted) << mesh;
+    EXPECT_EQ(found.correct, correct) << mesh;
+  }
+}
+
+/// All logits are 0: argmax names token 0, and the loss is that of guessing.
+TEST(KnownLogitsTest, OfEqualLogitsTheFirstIsThePrediction) {
+  for (const char *mesh : {"", "tp=4"}) {
+    KnownLogits known(ignoring(Strategy{mesh}), 29, 0.0);
+    Tokens ids(64, 3), labels(64);
+    for (int32_t i = 0; i < 64; ++i)
+      labels[i] = i % 4;
+    tsr_evaluation found = known.trainer.evaluate(ids, labels);
+    EXPECT_EQ(found.correct, 16) << mesh;
+    EXPECT_NEAR(found.loss, std::log(29.0), 1e-12);
+  }
+}
+
+/// Without dropout and other parts of the loss a step measures the same.
+TEST(StepLossTest, IsTheEvaluationsBefore) {
+  for (Strategy strategy : {Strategy{}, Strategy{"dp=2,tp=2"}}) {
+    Build build = evaluated(strategy);
+    Trainer trainer(compiled(kModels[1], build));
+    for (uint32_t step = 0; step < 3; ++step) {
+      Tokens tokens = trainer.learnableTokens(step);
+      double loss = trainer.evaluate(tokens).loss;
+      EXPECT_EQ(trainer.step(tokens).loss, loss) << strategy.mesh;
+    }
+  }
+}
+
+/// To the bit, where sums are asked for in a fixed order.
+TEST(InvariantEvaluationTest, HasTheSameBitsOnEveryMesh) {
+  Values losses;
+  for (const char *mesh : {"", "dp=2", "tp=2", "dp=2,tp=2"}) {
+    Build build = evaluated(Strategy{mesh});
+    build.layoutInvariant = 8;
+    build.precision = "f32";
+    build.sequence = 16;
+    build.batch = 8;
+    std::string artifact =
+        compiled(R"({"model_type": "gpt2", "n_layer": 2, "n_head": 4,
+                     "n_embd": 32, "n_positions": 16, "vocab_size": 64})",
+                 build);
+    losses.push_back(evaluateTrained(artifact).loss);
+    EXPECT_EQ(losses.back(), losses.front()) << mesh;
+  }
+}
+
+TEST(NoEvaluationTest, IsAClearError) {
+  Build build = evaluated();
+  build.evaluation = false;
+  Trainer trainer(compiled(kModels[0], build));
+  Tokens tokens = trainer.randomTokens(0);
+  tsr_evaluation result;
+  EXPECT_EQ(tsr_session_evaluate(trainer.get(), tokens.data(), tokens.size(), 0,
+                                 &result),
+            TSR_UNSUPPORTED);
+  EXPECT_NE(std::string(tsr_last_error()).find("--no-evaluation"),
+            std::string::npos);
+  trainer.step(tokens);
+}
+
+} // namespace
