@@ -16,6 +16,8 @@
 #include "tessera/Target/WriteArtifact.h"
 #include "tools/tessera/verify/VerifyNumerics.h"
 #include <gtest/gtest.h>
+#include <map>
+#include <tuple>
 
 using namespace mlir;
 using namespace tessera;
@@ -61,6 +63,9 @@ protected:
     return succeeded(manager.run(module));
   }
 
+  /// Path of the artifact, which a test before may have compiled; "" if that
+  /// failed.
+  std::string artifactOf(Precision precision, const Mutation &mutation);
   bool compile(TemporaryFile &file, Precision precision,
                const Mutation &mutation);
   NumericCheck compare(const Mutation &mutation, const RunOptions &options);
@@ -137,14 +142,27 @@ bool StepMutationTest::compile(TemporaryFile &file, Precision precision,
                                  [&] { return module->emitError(); }));
 }
 
+std::string StepMutationTest::artifactOf(Precision precision,
+                                         const Mutation &mutation) {
+  using Key = std::tuple<Precision, int, double>;
+  static std::map<Key, std::unique_ptr<TemporaryFile>> files;
+  auto &file = files[{precision, mutation.of, mutation.share}];
+  if (!file) {
+    auto compiled = std::make_unique<TemporaryFile>();
+    if (!compile(*compiled, precision, mutation))
+      return "";
+    file = std::move(compiled);
+  }
+  return file->path.str().str();
+}
+
 NumericCheck StepMutationTest::compare(const Mutation &mutation,
                                        const RunOptions &options) {
-  TemporaryFile serial, mutant;
+  std::string serial = artifactOf(options.precision, {});
+  std::string mutant = artifactOf(options.precision, mutation);
   NumericCheck check;
-  EXPECT_TRUE(compile(serial, options.precision, {}) &&
-              compile(mutant, options.precision, mutation) &&
-              compareRuns(serial.path.str().str(), mutant.path.str().str(),
-                          options, check));
+  EXPECT_TRUE(!serial.empty() && !mutant.empty() &&
+              compareRuns(serial, mutant, options, check));
   return check;
 }
 

@@ -6,8 +6,11 @@
 #include "tessera/Options/PlanFlags.h"
 #include "tessera/Pipelines/Compile.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <gtest/gtest.h>
+#include <map>
+#include <tuple>
 
 using namespace tessera;
 using namespace tessera::test;
@@ -77,8 +80,9 @@ static PlanOptions planOf(const Build &build) {
   return plan;
 }
 
-std::string tessera::test::compileModel(const std::string &configPath,
-                                        const Build &build) {
+/// Path of a new artifact, or "".
+static std::string compileAnew(const std::string &configPath,
+                               const Build &build) {
   mlir::DialectRegistry registry;
   registerCompilerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -98,4 +102,31 @@ std::string tessera::test::compileModel(const std::string &configPath,
   ADD_FAILURE() << configPath << " cannot be compiled for mesh '" << build.mesh
                 << "' in " << build.precision;
   return "";
+}
+
+/// All fields: one that is added does not compile before it is here.
+static auto fieldsOf(const Build &build) {
+  const auto &[mesh, sequenceParallel, zero, contextParallel, dpSync, schedule,
+               virtualStages, precision, batch, microBatches, sequence, target,
+               ignoresLabels, clip, keepValues, bucketBytes, overlap, recompute,
+               recomputeLayers, layoutInvariant, emulateGrid, device] = build;
+  return std::make_tuple(mesh, sequenceParallel, zero, contextParallel, dpSync,
+                         schedule, virtualStages, precision, batch,
+                         microBatches, sequence, target, ignoresLabels, clip,
+                         keepValues, bucketBytes, overlap, recompute,
+                         recomputeLayers, layoutInvariant, emulateGrid, device);
+}
+
+std::string tessera::test::compileModel(const std::string &configPath,
+                                        const Build &build) {
+  using Key = std::pair<std::string, decltype(fieldsOf(build))>;
+  static std::map<Key, std::string> artifacts;
+  auto config = llvm::MemoryBuffer::getFile(configPath);
+  if (!config)
+    return compileAnew(configPath, build);
+  Key key = {(*config)->getBuffer().str(), fieldsOf(build)};
+  auto [known, isNew] = artifacts.try_emplace(std::move(key));
+  if (isNew)
+    known->second = compileAnew(configPath, build);
+  return known->second;
 }

@@ -63,6 +63,7 @@ std::string scratchFile(const std::string &name, const std::string &text);
 std::string smallModelWithDropout(int64_t vocabulary = 61);
 
 /// Path of the artifact; "" with a failed expectation if it does not compile.
+/// What a test of this process has compiled is not compiled again.
 std::string compileModel(const std::string &configPath, const Build &build);
 
 } // namespace tessera::test

@@ -1,7 +1,9 @@
 """Adds up JUnit files: shows failures, lists skips with reasons, prints 'N passed, N failed, N skipped'.
 
-Exits with 1 if a test failed, a file is missing or nothing ran.
+Usage: summarize.py CTEST_XML LIT_DIRECTORY. A test of ctest named Lit.N is a shard of lit's tests; these are in N's own
+file, LIT_DIRECTORY/Lit.N.xml. Exits with 1 if a test failed, a file is missing or nothing ran.
 """
+import os
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -34,23 +36,39 @@ def show(kind, case, text):
         print(f"SKIPPED {case.get('name')}: {text.splitlines()[-1]}")
 
 
-def main(paths):
+def cases_of(path):
+    """The test cases of a file; none, and a line that says so, if it cannot be read."""
+    try:
+        return list(ElementTree.parse(path).getroot().iter("testcase"))
+    except (OSError, ElementTree.ParseError) as error:
+        print(f"no results in {path}: {error}")
+        return []
+
+
+def expand(case, directory):
+    """A shard's test cases instead of the shard; the shard itself if they do not tell why it failed."""
+    name = case.get("name")
+    if not name.startswith("Lit."):
+        return [case]
+    inner = cases_of(os.path.join(directory, name + ".xml"))
+    has_failed = outcome(case)[0] != "passed"
+    if not inner:
+        ElementTree.SubElement(case, "failure").text = "the shard left no results"
+    if not inner or (has_failed and all(outcome(one)[0] != "failed" for one in inner)):
+        inner.append(case)
+    return inner
+
+
+def main(path, directory):
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    missing = False
-    for path in paths:
-        try:
-            cases = ElementTree.parse(path).getroot().iter("testcase")
-        except (OSError, ElementTree.ParseError) as error:
-            print(f"no results in {path}: {error}")
-            missing = True
-            continue
-        for case in cases:
+    for shard in cases_of(path):
+        for case in expand(shard, directory):
             kind, text = outcome(case)
             counts[kind] += 1
             show(kind, case, text)
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
-    return 1 if missing or counts["failed"] or not counts["passed"] else 0
+    return 1 if counts["failed"] or not counts["passed"] else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(*sys.argv[1:]))

@@ -1,8 +1,8 @@
 //===- HostBlock.cpp - A thread block on a CPU ----------------------------===//
 
-// Fibers jump between stacks with longjmp, a hundred times faster than
-// swapcontext with its system calls. The fortified longjmp refuses that.
-#undef _FORTIFY_SOURCE
+// Fibers jump between stacks with the compiler's longjmp, a hundred times
+// faster than swapcontext with its system calls; libc's longjmp looks at the
+// stack that it leaves.
 
 #include "test/Runtime/cuda/attention/HostBlock.h"
 
@@ -19,7 +19,7 @@ static constexpr int kLanes = 32;
 
 HostBlock::HostBlock(int threads, int sharedBytes, Order chosen)
     : index{}, shared(sharedBytes, threads), fibers(size_t(threads)),
-      order(size_t(threads)) {
+      states(size_t(threads), State::Done), order(size_t(threads)) {
   for (Fiber &fiber : fibers)
     fiber.stack.reset(new unsigned char[kStackBytes]);
   std::iota(order.begin(), order.end(), 0);
@@ -29,28 +29,40 @@ HostBlock::HostBlock(int threads, int sharedBytes, Order chosen)
     std::shuffle(order.begin(), order.end(), std::mt19937(1));
 }
 
+/// Of its own: a function that has __builtin_setjmp must not jump itself.
+[[noreturn, gnu::noinline]] static void jump(void **to) {
+  __builtin_longjmp(to, 1);
+}
+
+/// The bodies of all runs, one after the other.
 void HostBlock::enter() {
-  HostBlock &block = *current;
-  (*block.body)(block.shared.data());
-  block.wait(State::Done);
+  for (;;) {
+    HostBlock &block = *current;
+    (*block.body)(block.shared.data());
+    block.wait(State::Done);
+  }
 }
 
 void HostBlock::wait(State state) {
-  Fiber &fiber = fibers[size_t(thread)];
-  fiber.state = state;
-  if (_setjmp(fiber.resumed) == 0)
-    _longjmp(scheduler, 1);
+  states[size_t(thread)] = state;
+  if (__builtin_setjmp(fibers[size_t(thread)].resumed) == 0)
+    jump(scheduler);
 }
 
 /// Runs `next` until it waits. A thread's first turn enters its stack.
 void HostBlock::resume(int next) {
   Fiber &fiber = fibers[size_t(next)];
   thread = next;
-  if (_setjmp(scheduler) != 0)
+  if (__builtin_setjmp(scheduler) != 0)
     return;
   if (fiber.started)
-    _longjmp(fiber.resumed, 1);
+    jump(fiber.resumed);
   fiber.started = true;
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.get();
+  fiber.context.uc_stack.ss_size = kStackBytes;
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, enter, 0);
   setcontext(&fiber.context);
 }
 
@@ -60,33 +72,34 @@ void HostBlock::meet(WarpOperation operation, void *slot) {
   Fiber &fiber = fibers[size_t(thread)];
   fiber.operation = operation;
   fiber.slot = slot;
-  fiber.state = State::InWarp;
+  states[size_t(thread)] = State::InWarp;
   releaseWarp();
-  if (fiber.state == State::InWarp)
+  if (states[size_t(thread)] == State::InWarp)
     wait(State::InWarp);
 }
 
 /// Applies the operation when the running thread was the last of its warp.
 void HostBlock::releaseWarp() {
-  Fiber *lanes = &fibers[size_t(thread / kLanes * kLanes)];
+  const size_t first = size_t(thread / kLanes * kLanes);
+  const Fiber *lanes = &fibers[first];
+  const auto begin = states.begin() + std::ptrdiff_t(first);
+  if (std::any_of(begin, begin + kLanes,
+                  [](State state) { return state != State::InWarp; }))
+    return;
   void *slots[kLanes];
   for (int i = 0; i < kLanes; ++i) {
-    if (lanes[i].state != State::InWarp)
-      return;
     if (lanes[i].operation != lanes[0].operation)
       shared.report("lanes of a warp meet in different operations");
     slots[i] = lanes[i].slot;
   }
   lanes[0].operation(slots);
-  for (int i = 0; i < kLanes; ++i)
-    lanes[i].state = State::Ready;
+  std::fill_n(begin, kLanes, State::Ready);
 }
 
 bool HostBlock::resumeReady() {
   bool any = false;
   for (int next : order) {
-    Fiber &fiber = fibers[size_t(next)];
-    if (fiber.state != State::Ready)
+    if (states[size_t(next)] != State::Ready)
       continue;
     any = true;
     resume(next);
@@ -95,11 +108,10 @@ bool HostBlock::resumeReady() {
 }
 
 bool HostBlock::releaseBarrier() {
-  for (Fiber &fiber : fibers)
-    if (fiber.state != State::AtBarrier)
+  for (State state : states)
+    if (state != State::AtBarrier)
       return false;
-  for (Fiber &fiber : fibers)
-    fiber.state = State::Ready;
+  std::fill(states.begin(), states.end(), State::Ready);
   shared.barrier();
   return true;
 }
@@ -110,20 +122,14 @@ std::string HostBlock::run(Index at,
   body = &work;
   current = this;
   shared.start();
-  for (Fiber &fiber : fibers) {
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.get();
-    fiber.context.uc_stack.ss_size = kStackBytes;
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, enter, 0);
-    fiber.state = State::Ready;
-    fiber.started = false;
-  }
+  std::fill(states.begin(), states.end(), State::Ready);
   while (resumeReady() || releaseBarrier()) {
   }
-  for (Fiber &fiber : fibers)
-    if (fiber.state != State::Done)
+  for (size_t i = 0; i < states.size(); ++i)
+    if (states[i] != State::Done) {
       shared.report("threads wait for others that do not come");
+      fibers[i].started = false; // the next run begins anew
+    }
   shared.finish();
   current = nullptr;
   return shared.defect();

@@ -11,7 +11,6 @@
 
 #include <functional>
 #include <memory>
-#include <setjmp.h>
 #include <string>
 #include <ucontext.h>
 #include <vector>
@@ -47,18 +46,18 @@ public:
   void meet(WarpOperation operation, void *slot);
 
 private:
-  enum class State { Ready, AtBarrier, InWarp, Done };
+  enum class State : char { Ready, AtBarrier, InWarp, Done };
+  using Jump = void *[5]; /* of __builtin_setjmp */
   struct Fiber {
     ucontext_t context; /* of the first turn */
-    jmp_buf resumed;    /* of the others */
-    bool started;
+    Jump resumed;       /* of the others */
+    bool started = false;
     std::unique_ptr<unsigned char[]> stack;
-    State state;
     WarpOperation operation;
     void *slot;
   };
 
-  static void enter();
+  [[noreturn]] static void enter();
   void wait(State state);
   void resume(int next);
   bool resumeReady();
@@ -66,8 +65,9 @@ private:
   void releaseWarp();
 
   std::vector<Fiber> fibers;
+  std::vector<State> states; /* of the fibers */
   std::vector<int> order;
-  jmp_buf scheduler;
+  Jump scheduler;
   const std::function<void(unsigned char *)> *body = nullptr;
 };
 

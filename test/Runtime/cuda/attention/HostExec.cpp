@@ -92,14 +92,19 @@ static void multiply(void *const *slots) {
     for (int i = 0; i < 4; ++i)
       b[2 * t + (i & 1) + (i >= 2 ? 8 : 0)][group] = part(slot->b, i);
   }
-  for (int lane = 0; lane < kLanes; ++lane)
-    for (int i = 0; i < 4; ++i) {
-      const int row = (lane >> 2) + (i < 2 ? 0 : 8);
-      const int column = 2 * (lane % 4) + (i & 1);
-      float &sum = static_cast<ProductSlot *>(slots[lane])->sums[i];
-      for (int k = 0; k < 16; ++k)
-        sum += a[row][k] * b[k][column];
-    }
+  float c[16][8];
+  const auto eachSum = [&](auto &&act) {
+    for (int lane = 0; lane < kLanes; ++lane)
+      for (int i = 0; i < 4; ++i)
+        act(static_cast<ProductSlot *>(slots[lane])->sums[i],
+            c[(lane >> 2) + (i < 2 ? 0 : 8)][2 * (lane % 4) + (i & 1)]);
+  };
+  eachSum([](float sum, float &element) { element = sum; });
+  for (int row = 0; row < 16; ++row)
+    for (int k = 0; k < 16; ++k)
+      for (int column = 0; column < 8; ++column) // a vector of the host
+        c[row][column] += a[row][k] * b[k][column];
+  eachSum([](float &sum, float element) { sum = element; });
 }
 
 void HostExec::multiplyAdd(float (&sums)[4], const uint32_t (&a)[4],

@@ -29,7 +29,7 @@ void SharedMemory::start() {
     std::memset(base, 0xff, bytes);
   epoch = 0;
   for (Word &word : state)
-    word = {kNobody, kNobody, -1, -1, false};
+    word = {kNobody, kNobody, false, -1, -1};
   for (std::vector<Copy> &list : copies)
     list.clear();
   groups.assign(groups.size(), 0);
@@ -49,7 +49,7 @@ bool SharedMemory::words(const void *at, int count, size_t *first,
     report("an access lies outside of shared memory");
     return false;
   }
-  if (offset % size_t(count) != 0) {
+  if ((offset & (size_t(count) - 1)) != 0) {
     report("an access to shared memory is not aligned");
     return false;
   }
@@ -71,7 +71,7 @@ void SharedMemory::read(int thread, const void *at, int count) {
     else if (word.written == epoch && word.writer != thread)
       report("a read races with a write");
     const bool again = word.wasRead == epoch && word.reader != thread;
-    word.reader = again ? kSeveral : thread;
+    word.reader = again ? kSeveral : int16_t(thread);
     word.wasRead = epoch;
   }
 }
@@ -88,7 +88,7 @@ void SharedMemory::write(int thread, const void *at, int count) {
       report("a write races with a write");
     if (word.wasRead == epoch && word.reader != thread)
       report("a write races with a read");
-    word.writer = thread;
+    word.writer = int16_t(thread);
     word.written = epoch;
   }
 }

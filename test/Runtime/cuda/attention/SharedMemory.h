@@ -37,11 +37,11 @@ public:
   void readRows(const void *const *rows);
 
 private:
-  static constexpr int kNobody = -1, kSeveral = -2;
+  static constexpr int16_t kNobody = -1, kSeveral = -2;
   struct Word {
-    int writer, reader;
-    int64_t written, wasRead; /* epochs */
+    int16_t writer, reader;
     bool inFlight;
+    int32_t written, wasRead; /* epochs */
   };
   struct Copy {
     unsigned char *to;
@@ -53,7 +53,8 @@ private:
 
   void arrive(int thread, int groupsEnd);
 
-  /// The words of [at, at + bytes); reports what is out of bounds or crooked.
+  /// The words of [at, at + bytes), a power of two; reports what is out of
+  /// bounds or crooked.
   bool words(const void *at, int bytes, size_t *first, size_t *end);
 
   std::vector<unsigned char> storage;
@@ -62,7 +63,7 @@ private:
   std::vector<Word> state;
   std::vector<std::vector<Copy>> copies; /* by thread */
   std::vector<int> groups;               /* by thread: how many so far */
-  int64_t epoch = 0;
+  int32_t epoch = 0;
   std::string firstDefect;
 };
 
