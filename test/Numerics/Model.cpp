@@ -108,13 +108,14 @@ static std::string compileAnew(const std::string &configPath,
 static auto fieldsOf(const Build &build) {
   const auto &[mesh, sequenceParallel, zero, contextParallel, dpSync, schedule,
                virtualStages, precision, batch, microBatches, sequence, target,
-               ignoresLabels, clip, keepValues, bucketBytes, overlap, recompute,
-               recomputeLayers, layoutInvariant, emulateGrid, device] = build;
-  return std::make_tuple(mesh, sequenceParallel, zero, contextParallel, dpSync,
-                         schedule, virtualStages, precision, batch,
-                         microBatches, sequence, target, ignoresLabels, clip,
-                         keepValues, bucketBytes, overlap, recompute,
-                         recomputeLayers, layoutInvariant, emulateGrid, device);
+               ignoresLabels, clip, keepValues, evaluation, bucketBytes,
+               overlap, recompute, recomputeLayers, layoutInvariant,
+               emulateGrid, device] = build;
+  return std::make_tuple(
+      mesh, sequenceParallel, zero, contextParallel, dpSync, schedule,
+      virtualStages, precision, batch, microBatches, sequence, target,
+      ignoresLabels, clip, keepValues, evaluation, bucketBytes, overlap,
+      recompute, recomputeLayers, layoutInvariant, emulateGrid, device);
 }
 
 std::string tessera::test::compileModel(const std::string &configPath,

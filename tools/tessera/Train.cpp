@@ -9,9 +9,6 @@
 
 using namespace tessera;
 
-/// A rank is a thread; more than this is a slip of the finger.
-static constexpr int64_t kDefaultRanks = 256;
-
 /// The first start of a command that is repeated finds no checkpoint; later
 /// ones need the weights no more with which it began.
 static void resumeIfAny(DriverOptions &options) {
@@ -22,24 +19,12 @@ static void resumeIfAny(DriverOptions &options) {
   options.weights.clear();
 }
 
-static std::string processesText(const Launch &launch) {
-  return launch.isAlone()
-             ? ""
-             : ", " + std::to_string(launch.worldSize) + " processes";
-}
-
 int tessera::runTrain(const DriverOptions &given) {
   DriverOptions options = given;
   if (!options.launch.isAlone())
     setErrorRank(options.launch.rank);
-  if (!options.ranks)
-    options.ranks = kDefaultRanks;
-  const MeshShape &mesh = options.plan.mesh;
-  if (mesh.ranks() > options.ranks)
-    return printError(
-        "mesh " + mesh.str() + " has " + std::to_string(mesh.ranks()) +
-        " ranks, but a run may start " + std::to_string(options.ranks) +
-        "; use a smaller mesh or raise --ranks");
+  if (std::string problem = limitRanks(options); !problem.empty())
+    return printError(problem);
   resumeIfAny(options);
   if (std::string problem = checkRunFiles(options); !problem.empty())
     return printError(problem);

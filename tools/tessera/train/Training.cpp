@@ -11,7 +11,6 @@
 #include <csignal>
 #include <filesystem>
 #include <numeric>
-#include <sstream>
 
 using namespace tessera;
 
@@ -54,40 +53,6 @@ bool Training::openData() {
   return true;
 }
 
-bool Training::openSession() {
-  tsr_session_options wanted = {};
-  wanted.size = sizeof wanted;
-  wanted.device = nameOf(options.plan.device.target.kind);
-  if (!options.communicator.empty())
-    wanted.communicator = options.communicator.c_str();
-  wanted.threads = options.threads;
-  wanted.timeout_ms = options.timeoutMs;
-  wanted.save_timeout_ms = options.saveTimeoutMs;
-  wanted.seed = options.seed;
-  wanted.max_shard_bytes = options.maxShardBytes;
-  const Launch &launch = options.launch;
-  std::vector<const char *> shared;
-  for (const auto &[name, value] : options.shared)
-    shared.insert(shared.end(), {name.c_str(), value.c_str()});
-  shared.push_back(nullptr);
-  wanted.agreement = shared.data();
-  if (!launch.isAlone()) {
-    wanted.world_size = static_cast<int32_t>(launch.worldSize);
-    wanted.rank = static_cast<int32_t>(launch.rank);
-    wanted.local_rank = static_cast<int32_t>(launch.localRank);
-    wanted.local_size = static_cast<int32_t>(launch.localSize);
-    wanted.rendezvous = launch.rendezvous.c_str();
-    wanted.rendezvous_timeout_ms = options.rendezvousTimeoutMs;
-    wanted.secret = options.secret.c_str();
-    wanted.trusts_network = options.trustsNetwork;
-  }
-  tsr_session *created = nullptr;
-  if (tsr_session_create(artifact, &wanted, &created) != TSR_OK)
-    return !printError(tsr_last_error());
-  session.reset(created);
-  return true;
-}
-
 /// A checkpoint of another run would be taken for a later one of this run.
 bool Training::prepareDirectory() const {
   if (options.checkpointDir.empty())
@@ -104,15 +69,6 @@ bool Training::prepareDirectory() const {
                      "); continue it with --resume or name another directory");
 }
 
-/// What loading or saving weights has to say.
-void Training::printNotes() const {
-  if (!isFirst())
-    return;
-  std::istringstream lines(tsr_session_notes(session.get()));
-  for (std::string line; std::getline(lines, line);)
-    printNote(line);
-}
-
 bool Training::startParameters() {
   tsr_status status =
       options.resumes
@@ -121,7 +77,7 @@ bool Training::startParameters() {
   if (status == TSR_OK && !options.weights.empty())
     status = tsr_session_load_weights(session.get(), options.weights.c_str());
   if (status == TSR_OK)
-    printNotes();
+    printNotes(options, session.get());
   tsr_schedule schedule = {};
   schedule.size = sizeof schedule;
   const LearningRateOptions &rate = options.plan.learningRate;
@@ -180,7 +136,8 @@ void Training::printDevice() {
 bool Training::prepare() {
   LogMode mode = options.resumes ? LogMode::Append : LogMode::Replace;
   // With several processes the session comes first: ending it tells the others.
-  if (!openSession() || !prepareDirectory() || !startParameters() ||
+  session = openSession(options, artifact);
+  if (!session || !prepareDirectory() || !startParameters() ||
       !openData() || !log.open(isFirst() ? options.log : "", mode))
     return false;
   batch.resize(tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact));
@@ -328,7 +285,7 @@ void Training::summarize(const Progress &progress) const {
   if (savedStep >= 0) {
     std::printf("checkpoint: %s/step-%08lld\n", options.checkpointDir.c_str(),
                 static_cast<long long>(savedStep));
-    printNotes();
+    printNotes(options, session.get());
   }
   if (stopping)
     std::printf("stopped after step %lld of %lld%s\n",

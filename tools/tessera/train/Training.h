@@ -4,6 +4,7 @@
 #define TESSERA_TOOLS_TESSERA_TRAIN_TRAINING_H
 
 #include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/train/OpenSession.h"
 #include "tools/tessera/train/Progress.h"
 #include "tools/tessera/train/StepLog.h"
 #include <memory>
@@ -34,12 +35,10 @@ private:
   bool agreeOnStopping();
   bool agreeOnData();
   bool openData();
-  bool openSession();
   bool startParameters();
   bool prepareDirectory() const;
   bool step(Progress &progress);
   bool save(Progress &progress);
-  void printNotes() const;
   /// What --keep does not keep.
   bool prune(Progress &progress);
   void summarize(const Progress &progress) const;
@@ -49,13 +48,12 @@ private:
   }
 
   struct Destroy {
-    void operator()(tsr_session *object) const { tsr_session_destroy(object); }
     void operator()(tsr_data *object) const { tsr_data_destroy(object); }
   };
   const DriverOptions &options;
   const tsr_artifact *artifact;
   std::string device; ///< What was printed of it.
-  std::unique_ptr<tsr_session, Destroy> session;
+  OpenedSession session;
   std::unique_ptr<tsr_data, Destroy> data;
   StepLog log;
   std::vector<int32_t> batch;

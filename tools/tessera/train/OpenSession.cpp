@@ -1,0 +1,74 @@
+//===- OpenSession.cpp - the ranks of a run -------------------------------===//
+
+#include "tools/tessera/train/OpenSession.h"
+#include "tools/tessera/report/PrintError.h"
+#include <sstream>
+
+using namespace tessera;
+
+static void describeProcess(const DriverOptions &options,
+                            tsr_session_options &wanted) {
+  const Launch &launch = options.launch;
+  if (launch.isAlone())
+    return;
+  wanted.world_size = static_cast<int32_t>(launch.worldSize);
+  wanted.rank = static_cast<int32_t>(launch.rank);
+  wanted.local_rank = static_cast<int32_t>(launch.localRank);
+  wanted.local_size = static_cast<int32_t>(launch.localSize);
+  wanted.rendezvous = launch.rendezvous.c_str();
+  wanted.rendezvous_timeout_ms = options.rendezvousTimeoutMs;
+  wanted.secret = options.secret.c_str();
+  wanted.trusts_network = options.trustsNetwork;
+}
+
+OpenedSession tessera::openSession(const DriverOptions &options,
+                                   const tsr_artifact *artifact) {
+  tsr_session_options wanted = {};
+  wanted.size = sizeof wanted;
+  wanted.device = nameOf(options.plan.device.target.kind);
+  if (!options.communicator.empty())
+    wanted.communicator = options.communicator.c_str();
+  wanted.threads = options.threads;
+  wanted.timeout_ms = options.timeoutMs;
+  wanted.save_timeout_ms = options.saveTimeoutMs;
+  wanted.seed = options.seed;
+  wanted.max_shard_bytes = options.maxShardBytes;
+  std::vector<const char *> shared;
+  for (const auto &[name, value] : options.shared)
+    shared.insert(shared.end(), {name.c_str(), value.c_str()});
+  shared.push_back(nullptr);
+  wanted.agreement = shared.data();
+  describeProcess(options, wanted);
+  tsr_session *created = nullptr;
+  if (tsr_session_create(artifact, &wanted, &created) != TSR_OK)
+    printError(tsr_last_error());
+  return OpenedSession(created);
+}
+
+void tessera::printNotes(const DriverOptions &options,
+                         const tsr_session *session) {
+  if (options.launch.rank != 0)
+    return;
+  std::istringstream lines(tsr_session_notes(session));
+  for (std::string line; std::getline(lines, line);)
+    printNote(line);
+}
+
+std::string tessera::processesText(const Launch &launch) {
+  return launch.isAlone()
+             ? ""
+             : ", " + std::to_string(launch.worldSize) + " processes";
+}
+
+std::string tessera::limitRanks(DriverOptions &options) {
+  // A rank is a thread; more than this is a slip of the finger.
+  constexpr int64_t most = 256;
+  if (!options.ranks)
+    options.ranks = most;
+  const MeshShape &mesh = options.plan.mesh;
+  if (mesh.ranks() <= options.ranks)
+    return "";
+  return "mesh " + mesh.str() + " has " + std::to_string(mesh.ranks()) +
+         " ranks, but a run may start " + std::to_string(options.ranks) +
+         "; use a smaller mesh or raise --ranks";
+}

@@ -1,0 +1,34 @@
+//===- OpenSession.h - the ranks of a run -----------------------*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_TRAIN_OPENSESSION_H
+#define TESSERA_TOOLS_TESSERA_TRAIN_OPENSESSION_H
+
+#include "tessera/tessera.h"
+#include "tools/tessera/options/DriverOptions.h"
+#include <memory>
+
+namespace tessera {
+
+struct DestroySession {
+  void operator()(tsr_session *session) const { tsr_session_destroy(session); }
+};
+using OpenedSession = std::unique_ptr<tsr_session, DestroySession>;
+
+/// All ranks, or the one of this process, without parameters. Null after an
+/// error, which is printed.
+OpenedSession openSession(const DriverOptions &options,
+                          const tsr_artifact *artifact);
+
+/// Prints what loading or saving weights has to say, in the first process.
+void printNotes(const DriverOptions &options, const tsr_session *session);
+
+/// What a run's first line says of its processes; "" for one.
+std::string processesText(const Launch &launch);
+
+/// Says how many ranks a run may start where --ranks does not. Returns an error
+/// if the mesh has more, else "".
+std::string limitRanks(DriverOptions &options);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_TRAIN_OPENSESSION_H
