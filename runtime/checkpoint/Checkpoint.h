@@ -12,6 +12,7 @@
 #include "runtime/session/Session.h"
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace tessera {
@@ -42,6 +43,7 @@ struct Manifest {
   };
   int64_t step, seed, nextDataStep;
   std::vector<File> files;
+  std::optional<DataIdentity> data; ///< Older checkpoints name none.
 };
 
 /// A file of a `transformers` model other than weights.

@@ -140,6 +140,13 @@ void loadCheckpoint(Session &session, const std::string &directory) {
   });
   session.checkSame(concat("the step of the checkpoint in '", directory, "'"),
                     checkpoint->manifest.step);
+  const std::optional<DataIdentity> &data = checkpoint->manifest.data;
+  session.checkSame("1 if the checkpoint names its data, else 0,",
+                    data.has_value());
+  if (data && session.data())
+    checkSameData(*session.data(), *data);
+  if (data)
+    session.useData(*data, DataChange::Refused);
   session.onEveryRank([&](Rank &rank) {
     for (const StateMatch &match : checkpoint->matches)
       writeStored(rank, *match.tensor,

@@ -142,7 +142,7 @@ void writeCheckpoint(const Session &session, Gathering &state,
                 static_cast<long long>(session.nextStep()));
   Scratch scratch(concat(directory, "/.", name, ".tmp"));
   Manifest manifest{session.nextStep(), session.seed(), session.nextStep(),
-                    writeModel(session, state, scratch.path)};
+                    writeModel(session, state, scratch.path), session.data()};
   Shard rest{optimizerFile, entriesOf(session.metadata(), Half::Optimizer)};
   manifest.files.push_back(writeTensors(rest, state, scratch.path));
   writeText(scratch.path, manifestFile, writeManifest(manifest));

@@ -7,10 +7,40 @@ namespace tessera {
 
 using nlohmann::json;
 
+/// What is no UTF-8 in the name of a file is replaced.
+static std::string textOf(const json &value, int indent) {
+  return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
 /// Of the manifest without its "hash"; keys are sorted, so the text is unique.
 static std::string manifestHash(const json &rest) {
-  std::string text = rest.dump();
+  std::string text = textOf(rest, -1);
   return hashText(hashBytes(text.data(), text.size()));
+}
+
+static void writeData(const DataIdentity &data, json &entry) {
+  entry = JsonTree::Type::array;
+  for (const DataIdentity::File &file : data.files) {
+    json &part = entry.emplace_back(JsonTree::Type::object);
+    part["name"] = file.name;
+    part["tokens"] = file.tokens;
+    part["xxh3_64_of_ends"] = file.sampleHash;
+    part["share"] = file.share;
+    part["first"] = file.first;
+    part["count"] = file.count;
+  }
+}
+
+static DataIdentity readData(const JsonView &entry) {
+  DataIdentity data;
+  for (const JsonView &file : entry.items())
+    data.files.push_back({file.at("name").text(),
+                          file.at("tokens").integer(0, INT64_MAX),
+                          file.at("xxh3_64_of_ends").text(),
+                          file.at("share").integer(0, INT64_MAX),
+                          file.at("first").integer(0, INT64_MAX),
+                          file.at("count").integer(0, INT64_MAX)});
+  return data;
 }
 
 std::string writeManifest(const Manifest &manifest) {
@@ -21,6 +51,8 @@ std::string writeManifest(const Manifest &manifest) {
   root["step"] = manifest.step;
   root["seed"] = manifest.seed;
   root["next_data_step"] = manifest.nextDataStep;
+  if (manifest.data)
+    writeData(*manifest.data, root["data"]);
   json &files = root["files"] = JsonTree::Type::object;
   for (const Manifest::File &file : manifest.files) {
     json &entry = files[file.name] = JsonTree::Type::object;
@@ -28,7 +60,7 @@ std::string writeManifest(const Manifest &manifest) {
     entry["xxh3_64"] = file.hash;
   }
   root["hash"] = manifestHash(root);
-  return root.dump(1) + "\n";
+  return textOf(root, 1) + "\n";
 }
 
 /// A file beside the manifest, and not the manifest itself.
@@ -80,6 +112,8 @@ Manifest readManifest(const InputFile &file) {
   manifest.seed = root.at("seed").integer(INT64_MIN, INT64_MAX);
   manifest.nextDataStep = root.at("next_data_step").integer(0, INT64_MAX);
   manifest.files = readFiles(root.at("files"));
+  if (root.has("data"))
+    manifest.data = readData(root.at("data"));
   return manifest;
 }
 

@@ -2,7 +2,9 @@
 #ifndef TESSERA_RUNTIME_DATA_DATA_H
 #define TESSERA_RUNTIME_DATA_DATA_H
 
-#include "runtime/data/TokenFile.h"
+#include "runtime/data/DataIdentity.h"
+#include "runtime/data/Mixture.h"
+#include "runtime/data/TokenStream.h"
 
 #include <memory>
 #include <string>
@@ -10,51 +12,73 @@
 
 namespace tessera {
 
+/// What of data that is split is read.
+enum class DataPart { Training, Validation };
+
 struct DataOptions {
   std::string format = "auto";
   int64_t sequence = 0, vocabulary = 0, seed = 0;
   int64_t target = 0; ///< Tokens of a target after each sequence; 0: none.
+  /// Of each file, a share of the sequences; empty: the files are one stream.
+  std::vector<double> weights;
+  double validationFraction = 0; ///< Of each file, from its end.
+  DataPart part = DataPart::Training;
 
-  /// Tokens that a step reads, and from one record to the next.
-  int64_t columns() const { return sequence + (target ? target : 1); }
-  int64_t stride() const { return sequence + target; }
+  SequenceShape shape() const {
+    return {sequence + (target ? target : 1), sequence + target};
+  }
 };
 
-/// Files joined to one stream of tokens, cut into sequences of `sequence`
-/// tokens and the one after, or into pairs of a sequence and its target; read
-/// in an order that is a permutation in each epoch.
+/// Streams of tokens, cut into sequences of `sequence` tokens and the one
+/// after, or into pairs of a sequence and its target. Without weights all files
+/// are one stream, with weights each file is one and the streams take turns.
+/// Each is read in an order that is a permutation in each of its epochs.
 class Data {
 public:
   /// TSR_NOT_FOUND, TSR_CORRUPT, TSR_INVALID_ARGUMENT.
   Data(const std::vector<std::string> &paths, const DataOptions &options);
 
-  int64_t tokens() const { return total; }
+  /// Of the part that is read, as in what follows.
+  int64_t tokens() const;
   /// Bytes of a token in the file that has the widest.
   int64_t tokenBytes() const;
   /// Of files that say where theirs begin; 0: none does.
   int64_t documents() const;
   struct Document {
-    int64_t first, tokens; ///< in the stream of all files joined
+    int64_t first, tokens; ///< in the parts of all files, joined
   };
   /// TSR_INVALID_ARGUMENT: there is none.
   Document document(int64_t number) const;
-  int64_t sequences() const {
-    return (total - options.columns()) / options.stride() + 1;
-  }
+  /// An epoch of each stream.
+  int64_t sequences() const;
+  struct FileShare {
+    int64_t first, tokens; ///< in the file
+    double share;          ///< of all sequences
+  };
+  /// TSR_INVALID_ARGUMENT: there are not so many files.
+  FileShare fileShare(size_t file) const;
+  DataIdentity identity() const;
+
   /// out[batch, columns]. TSR_INVALID_ARGUMENT names the first token
   /// outside of the vocabulary.
   void batch(int64_t step, int64_t batch, int32_t *out) const;
 
 private:
-  struct Part {
-    std::unique_ptr<TokenFile> file;
-    int64_t first; ///< position of its first token in the stream
-  };
-  void copyTokens(int64_t first, int64_t count, int32_t *out) const;
+  bool isWeighted() const { return !options.weights.empty(); }
+  void checkOptions(const std::vector<std::string> &paths) const;
+  void checkWeights(const std::vector<std::string> &paths) const;
+  void openFiles(const std::vector<std::string> &paths);
+  void chooseShares();
+  void checkLength(size_t stream, const TokenStream &training,
+                   const TokenStream &validation) const;
+  void makeStreams(const std::vector<SplitFile> &splits);
 
   DataOptions options;
-  std::vector<Part> parts;
-  int64_t total = 0;
+  std::vector<std::unique_ptr<TokenFile>> files;
+  std::vector<FilePart> parts;      ///< Of each file, what is read.
+  std::vector<TokenStream> streams; ///< Of all parts, or of each.
+  std::vector<int64_t> shares;      ///< Of each stream.
+  std::unique_ptr<Mixture> mixture;
   mutable std::vector<int32_t> staged; ///< Kept, so that no step allocates.
 };
 

@@ -20,17 +20,22 @@ public:
   const MegatronIndex *index() const { return format.index.get(); }
   /// Bytes of a token.
   int64_t width() const { return format.width; }
+  /// Of the first and the last tokens, whatever their width in the file.
+  uint64_t sampleHash() const { return hashOfSample; }
   /// Tokens [position, position + count). TSR_INVALID_ARGUMENT names the first
   /// that is outside of the vocabulary.
   void read(int64_t position, int64_t count, int32_t *out) const;
 
 private:
+  uint64_t checkSample() const;
   int64_t decode(const char *bytes) const;
+  void refuseAmong(const char *bytes, int64_t first, int64_t count) const;
   [[noreturn]] void refuse(int64_t position, int64_t token) const;
 
   InputFile file;
   TokenFormat format;
   int64_t vocabulary;
+  uint64_t hashOfSample;
 };
 
 } // namespace tessera

@@ -96,6 +96,14 @@ const OwnedDirectory &Session::own(const std::string &directory) {
   return *directories.back();
 }
 
+void Session::useData(const DataIdentity &data, DataChange change) {
+  checkAlive();
+  checkSame("the hash of the data", static_cast<int64_t>(data.hash()));
+  if (dataIdentity && change == DataChange::Refused)
+    checkSameData(data, *dataIdentity);
+  dataIdentity = data;
+}
+
 void Session::setSchedule(const Schedule &next) {
   checkSchedule(next);
   schedule = next;

@@ -2,16 +2,21 @@
 #ifndef TESSERA_RUNTIME_SESSION_SESSION_H
 #define TESSERA_RUNTIME_SESSION_SESSION_H
 
+#include "runtime/data/DataIdentity.h"
 #include "runtime/session/LearningRate.h"
 #include "runtime/session/RankThreads.h"
 #include "runtime/session/SessionCore.h"
 #include "runtime/support/OwnedDirectory.h"
 
+#include <optional>
 #include <string>
 
 namespace tessera {
 
 struct StepInputs;
+
+/// What becomes of data that is not what a checkpoint names.
+enum class DataChange { Refused, Taken };
 
 class Session {
 public:
@@ -76,6 +81,11 @@ public:
   /// first call makes it; later ones check that it is still the same. TSR_IO.
   const OwnedDirectory &own(const std::string &directory);
 
+  /// What the state is trained on, if that is known.
+  const std::optional<DataIdentity> &data() const { return dataIdentity; }
+  /// Collective. TSR_MISMATCH: the processes' differ, or it is another one.
+  void useData(const DataIdentity &data, DataChange change);
+
   /// Runs `body` on every local rank's thread; throws the first failure.
   void onEveryRank(const std::function<void(Rank &)> &body);
   /// Sets the next step after the state was replaced.
@@ -119,6 +129,7 @@ private:
   std::string noteText;
   std::string tracePath; ///< empty: no trace is wanted
   std::vector<std::unique_ptr<OwnedDirectory>> directories;
+  std::optional<DataIdentity> dataIdentity;
   Status death;
 };
 

@@ -2,6 +2,7 @@
 
 #include "tools/tessera/options/DriverOptions.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -23,7 +24,8 @@ DriverOptions parse(std::vector<std::string> words) {
 }
 
 std::map<std::string, std::string> sharedOf(std::vector<std::string> words) {
-  words.insert(words.end(), {"--data", "text"});
+  if (std::find(words.begin(), words.end(), "--data") == words.end())
+    words.insert(words.end(), {"--data", "text"});
   DriverOptions options = parse(std::move(words));
   return {options.shared.begin(), options.shared.end()};
 }
@@ -39,6 +41,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--beta1",
                        "--beta2",
                        "--bucket-size",
+                       "--change-data",
                        "--checkpoint-dir",
                        "--clip",
                        "--context-parallel",
@@ -74,10 +77,12 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--stages",
                        "--steps",
                        "--timeout-ms",
+                       "--validation-fraction",
                        "--virtual-stages",
                        "--warmup-steps",
                        "--weight-decay",
                        "--zero",
+                       "weights of --data",
                    }));
 }
 
@@ -107,6 +112,9 @@ TEST(Agreement, EachDifferenceShows) {
       {"a.tsr", "--checkpoint-dir", "b"},
       {"a.tsr", "--checkpoint-dir", "a", "--save-every", "7"},
       {"a.tsr", "--load-weights", "a"},
+      {"a.tsr", "--data", "a:1", "b:2"},
+      {"a.tsr", "--data", "a:1", "b:2.0000000001"},
+      {"a.tsr", "--validation-fraction", "0.1"},
   };
   std::set<std::map<std::string, std::string>> different;
   for (const auto &way : ways)

@@ -30,7 +30,10 @@ int tessera::runTrain(const DriverOptions &given) {
     return printError(problem);
   ArtifactFile artifact;
   Report report;
-  if (!artifact.open(options) || !report.read(artifact.metadata()))
+  auto fitsData = [&](const DataSizes &sizes) {
+    return openTrainingData(options, sizes, options.seed) != nullptr;
+  };
+  if (!artifact.open(options, fitsData) || !report.read(artifact.metadata()))
     return 1;
   // A process that was started without the option would trust anybody.
   options.shared.emplace_back(

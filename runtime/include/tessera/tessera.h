@@ -336,9 +336,21 @@ typedef struct tsr_data_options {
   int64_t vocabulary; /* a larger token id is an error */
   int64_t seed;       /* of the order */
   int64_t target;     /* tokens of a target after each sequence; 0: none */
+  const double *weights;      /* of each path, its share of the sequences: not
+                                 negative, with a positive sum; NULL: the files are
+                                 joined to one stream */
+  double validation_fraction; /* of each file, held out from its end; 0: none.
+                                 In a file that says where documents begin, cut
+                                 at the nearest begin of one */
+  const char *part; /* what is read if a fraction is held out: "training" (NULL)
+                       or "validation" */
 } tsr_data_options;
 
-/* Opens `paths` and joins them; they must not change while they are read.
+/* Opens `paths`; they must not change while they are read. With weights each
+ * file is a stream of its own, and they take turns so that after any number of
+ * sequences each has been read within one sequence of its share. Shares are
+ * whole numbers in the ratio of the weights; where none that sum to less than
+ * 65536 have it, the weights are rounded to multiples of 1 / 65536.
  * "auto" takes what a header says (llm.c's of 20240520 and 20240801, a .npy
  * file of one dimension and type <u2, <u4 or <i4, Megatron's .idx file beside a
  * .bin file, of which either may be named); otherwise a .bin file holds uint16
@@ -349,29 +361,46 @@ typedef struct tsr_data_options {
  * TSR_NOT_FOUND; TSR_IO; TSR_CORRUPT (bad header, odd length, an
  * index that does not fit its tokens);
  * TSR_INVALID_ARGUMENT (another kind of file; no token; an empty document; an
- * id outside of the vocabulary in the first or last 64 KiB of a file; all
- * together shorter than one sequence). */
+ * id outside of the vocabulary in the first or last 64 KiB of a file; a stream,
+ * or a part of one that is split, shorter than one sequence; weights or a
+ * fraction that are none, a weight below 1 / 65536 of the sum). */
 tsr_status tsr_data_open(const char *const *paths, size_t count,
                          const tsr_data_options *options, tsr_data **out_data);
 void tsr_data_destroy(tsr_data *data);
-/* Tokens in all files together. */
+/* Tokens in all files together, of the part that is read. This holds for what
+ * follows, too. */
 int64_t tsr_data_tokens(const tsr_data *data);
+/* Sequences that differ: an epoch, or with weights one of each file. */
+int64_t tsr_data_sequences(const tsr_data *data);
+/* What is read of file `file` (from 0): its tokens [first, first + tokens), and
+ * the share of all sequences that these are. TSR_INVALID_ARGUMENT: there are
+ * not so many files. */
+tsr_status tsr_data_file(const tsr_data *data, size_t file, int64_t *out_first,
+                         int64_t *out_tokens, double *out_share);
 /* Bytes of a token, in the file that has the widest: 1 if all are text or
  * Megatron's tokens of uint8 or int8, at most 8. */
 int64_t tsr_data_token_bytes(const tsr_data *data);
 /* Documents of the files that say where theirs begin (Megatron's); 0: none
  * does. They are counted over these files in order. */
 int64_t tsr_data_documents(const tsr_data *data);
-/* Where a document begins in the stream of all files joined, and how many
- * tokens it has. TSR_INVALID_ARGUMENT: there are not so many; TSR_IO. */
+/* Where a document begins in all files, joined in order, and how many tokens it
+ * has. TSR_INVALID_ARGUMENT: there are not so many; TSR_IO. */
 tsr_status tsr_data_document(const tsr_data *data, int64_t document,
                              int64_t *out_first, int64_t *out_tokens);
 /* The global batch of a step, [batch, sequence + 1], where the token after a
  * sequence is the first of the next, or with targets [batch, sequence + target]
  * of records that share no token; a function of the seed, the step and the
- * batch alone. Each epoch visits every sequence once. */
+ * batch alone. Each epoch of a stream visits every sequence of it once. */
 tsr_status tsr_data_batch(const tsr_data *data, int64_t step, int64_t batch,
                           int32_t *out_tokens);
+/* Collective, as tsr_session_save. Says that the session is trained on this
+ * data, which its checkpoints then name; `data` is not kept. TSR_MISMATCH: the
+ * processes' data differ; or the checkpoint that was loaded names other data:
+ * other tokens, shares or parts, not other names. tsr_session_load then refuses
+ * such a checkpoint, too. Checkpoints that name none are taken. */
+tsr_status tsr_session_use_data(tsr_session *session, const tsr_data *data);
+/* The same, but the data may be another one than before. */
+tsr_status tsr_session_change_data(tsr_session *session, const tsr_data *data);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

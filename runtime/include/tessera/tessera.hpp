@@ -89,6 +89,8 @@ inline tsr_session_options sessionOptions() {
   return options;
 }
 
+class Data;
+
 /// The ranks of one artifact in training; may outlive the Artifact.
 class Session {
 public:
@@ -192,6 +194,10 @@ public:
   void load(const std::string &directory) {
     detail::check(tsr_session_load(get(), directory.c_str()));
   }
+  /// What the session is trained on, which its checkpoints then name.
+  void useData(const Data &data);
+  /// The same, though it may be other data than the checkpoint's.
+  void changeData(const Data &data);
   /// What the last loadWeights or save has to say, a line each.
   std::string notes() const { return tsr_session_notes(get()); }
   void loadWeights(const std::string &path) {
@@ -224,13 +230,26 @@ public:
     handle.reset(raw);
   }
 
+  /// Of the part that is read.
   std::int64_t tokens() const { return tsr_data_tokens(get()); }
+  /// An epoch, or with weights one of each file.
+  std::int64_t sequences() const { return tsr_data_sequences(get()); }
+  struct File {
+    std::int64_t first, tokens; ///< of the file, those that are read
+    double share;               ///< of all sequences
+  };
+  File file(std::size_t number) const {
+    File found = {};
+    detail::check(tsr_data_file(get(), number, &found.first, &found.tokens,
+                                &found.share));
+    return found;
+  }
   /// 1 if all files are text.
   std::int64_t tokenBytes() const { return tsr_data_token_bytes(get()); }
   /// 0 if no file says where its documents begin.
   std::int64_t documents() const { return tsr_data_documents(get()); }
   struct Document {
-    std::int64_t first, tokens; ///< in the stream of all files joined
+    std::int64_t first, tokens; ///< in all files, joined in order
   };
   Document document(std::int64_t number) const {
     Document found = {};
@@ -251,6 +270,14 @@ private:
   std::int64_t columns;
   detail::Handle<tsr_data> handle;
 };
+
+inline void Session::useData(const Data &data) {
+  detail::check(tsr_session_use_data(get(), data.get()));
+}
+
+inline void Session::changeData(const Data &data) {
+  detail::check(tsr_session_change_data(get(), data.get()));
+}
 
 } // namespace tessera
 

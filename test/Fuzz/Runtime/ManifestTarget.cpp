@@ -10,7 +10,9 @@ using nlohmann::json;
 static bool isSame(const Manifest &a, const Manifest &b) {
   bool same = a.step == b.step && a.seed == b.seed &&
               a.nextDataStep == b.nextDataStep &&
-              a.files.size() == b.files.size();
+              a.files.size() == b.files.size() &&
+              a.data.has_value() == b.data.has_value() &&
+              (!a.data || a.data->differenceFrom(*b.data).empty());
   for (size_t i = 0; same && i < a.files.size(); ++i)
     same = a.files[i].name == b.files[i].name &&
            a.files[i].bytes == b.files[i].bytes &&

@@ -3,6 +3,7 @@
 #include "test/Runtime/fixture/Fixture.h"
 #include "test/Runtime/fixture/FixtureLayout.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 extern "C" int tessera_c_calls(void);
@@ -72,6 +73,33 @@ TEST(Wrapper, ThrowsCodeAndMessage) {
     EXPECT_EQ(error.status(), TSR_NOT_FOUND);
     EXPECT_NE(std::string(error.what()).find("model.tsr"), std::string::npos);
   }
+}
+
+TEST(Wrapper, ReadsDataWithWeights) {
+  fixture::TemporaryDirectory directory;
+  fixture::writeFile(directory / "a.txt", std::string(80, 'a'));
+  fixture::writeFile(directory / "b.txt", std::string(40, 'b'));
+  const double weights[] = {1, 3};
+  tsr_data_options options = {};
+  options.sequence = 4;
+  options.vocabulary = 256;
+  options.weights = weights;
+  options.validation_fraction = 0.25;
+  tessera::Data data({directory / "a.txt", directory / "b.txt"}, options);
+  EXPECT_EQ(data.tokens(), 90);
+  EXPECT_EQ(data.sequences(), 14 + 7);
+  EXPECT_EQ(data.file(1).tokens, 30);
+  EXPECT_EQ(data.file(1).share, 0.75);
+  std::vector<std::int32_t> tokens = data.batch(0, 4);
+  EXPECT_EQ(std::count(tokens.begin(), tokens.end(), 'b'), 15);
+
+  tessera::Session session(
+      tessera::Artifact(fixture::writeArtifact(directory / "model.tsr", 1, 1)));
+  session.useData(data);
+  options.weights = nullptr;
+  tessera::Data other({directory / "a.txt"}, options);
+  EXPECT_THROW(session.useData(other), tessera::Exception);
+  session.changeData(other);
 }
 
 } // namespace

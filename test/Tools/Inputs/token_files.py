@@ -1,4 +1,5 @@
-"""Writes the same tokens in every format into a directory; --same-loss compares the logs of runs."""
+"""Writes the same tokens in every format into a directory; --same-loss and
+--near-loss compare the logs of runs."""
 
 import bz2
 import gzip
@@ -19,6 +20,13 @@ def same_loss(logs):
     assert losses[0], logs[0]
     for log, loss in zip(logs, losses):
         assert loss == losses[0], (log, loss, losses[0])
+
+
+def near_loss(serial, parallel):
+    """Up to the order of sums in f32."""
+    for one, other in zip(open(serial), open(parallel), strict=True):
+        one, other = json.loads(one)["loss"], json.loads(other)["loss"]
+        assert abs(one - other) < 1e-4, (one, other)
 
 
 def numpy_file(dtype, count):
@@ -63,5 +71,7 @@ def write_all(directory):
 if __name__ == "__main__":
     if sys.argv[1] == "--same-loss":
         same_loss(sys.argv[2:])
+    elif sys.argv[1] == "--near-loss":
+        near_loss(*sys.argv[2:])
     else:
         write_all(sys.argv[1])

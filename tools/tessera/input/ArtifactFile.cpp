@@ -2,7 +2,6 @@
 
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tessera/Target/TemporaryFile.h"
-#include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/JSON.h"
 
@@ -30,13 +29,13 @@ std::string ArtifactFile::signer() const {
                                                             : "unknown";
 }
 
-bool ArtifactFile::open(const DriverOptions &options) {
+bool ArtifactFile::open(const DriverOptions &options, const SizeCheck &check) {
   if (!options.isArtifact()) {
     TemporaryFile file;
     if (std::error_code error = file.create("tsr"))
       return !printError("cannot create a temporary file: " + error.message());
     std::string path = file.path.str().str();
-    return compileModel(options, path) && load(path);
+    return compileModel(options, path, check) && load(path);
   }
   if (!load(options.model, options.trustedKeys))
     return false;

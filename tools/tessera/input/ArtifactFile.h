@@ -7,7 +7,7 @@
 #define TESSERA_TOOLS_TESSERA_INPUT_ARTIFACTFILE_H
 
 #include "tessera/tessera.h"
-#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/input/CompileModel.h"
 #include <memory>
 
 namespace tessera {
@@ -17,8 +17,9 @@ public:
   /// If there are `trustedKeys`, one of them must have signed it.
   bool load(const std::string &path,
             const std::vector<std::string> &trustedKeys = {});
-  /// Loads, or compiles and loads, the model of `options`.
-  bool open(const DriverOptions &options);
+  /// Loads, or compiles and loads, the model of `options`. What is compiled is
+  /// checked first.
+  bool open(const DriverOptions &options, const SizeCheck &check = {});
 
   const tsr_artifact *get() const { return artifact.get(); }
   const char *metadata() const { return tsr_artifact_metadata(get()); }

@@ -21,22 +21,31 @@ ImportOptions tessera::importOptions(const DriverOptions &options,
   return import;
 }
 
+/// A number that the model says about itself.
+static int64_t sizeOf(ModuleOp module, StringRef name, int64_t otherwise) {
+  auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
+  auto size = model.getAs<IntegerAttr>(name);
+  return size ? size.getInt() : otherwise;
+}
+
 PlanOptions tessera::planOf(const DriverOptions &options, ModuleOp module) {
   PlanOptions plan = options.plan;
-  auto model = module->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
-  auto count = model.getAs<IntegerAttr>("micro_batches");
-  plan.sizes.microBatches = count ? count.getInt() : 1;
+  plan.sizes.microBatches = sizeOf(module, "micro_batches", 1);
   return plan;
 }
 
 bool tessera::compileModel(const DriverOptions &options,
-                           const std::string &path) {
+                           const std::string &path, const SizeCheck &check) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
   auto module = importModel(&compiler.context, options.model,
                             importOptions(options, Choices::Said));
   if (failed(module))
+    return false;
+  if (check &&
+      !check({sizeOf(**module, "sequence", 0), sizeOf(**module, "target", 0),
+              sizeOf(**module, "vocabulary", 0)}))
     return false;
   return succeeded(
       compileToArtifact(**module, planOf(options, **module), path));

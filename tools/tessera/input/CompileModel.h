@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "tessera/Import/Import.h"
 #include "tools/tessera/options/DriverOptions.h"
+#include <functional>
 
 namespace tessera {
 
@@ -19,8 +20,18 @@ ImportOptions importOptions(const DriverOptions &options, Choices choices);
 /// is the module's: a .mlir file has its own.
 PlanOptions planOf(const DriverOptions &options, mlir::ModuleOp module);
 
+/// How a model reads its data; `target` is 0 if it has no target sequences.
+struct DataSizes {
+  int64_t sequence, target, vocabulary;
+};
+
+/// What is asked of a model when it is imported, before minutes of compilation.
+/// False after an error, which it prints.
+using SizeCheck = std::function<bool(const DataSizes &)>;
+
 /// Compiles the model of `options` to `path`; prints errors, returns false.
-bool compileModel(const DriverOptions &options, const std::string &path);
+bool compileModel(const DriverOptions &options, const std::string &path,
+                  const SizeCheck &check = {});
 
 } // namespace tessera
 

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Options/PlanFlags.h"
+#include "tools/tessera/options/DataWeights.h"
 #include "tools/tessera/options/DeclaredOptions.h"
 #include "tools/tessera/options/HelpFiles.h"
 #include "tools/tessera/options/PlanChecks.h"
@@ -279,6 +280,9 @@ void CommandLine::checkCheckpoints() {
     options.resumeDir = options.checkpointDir;
   if (options.resumes && options.resumeDir.empty())
     refuse("--resume needs a directory; name one, or give --checkpoint-dir");
+  if (options.changesData && !options.resumes && !options.resumesIfAny)
+    refuse("--change-data is for a run that goes on, but there is neither "
+           "--resume nor --resume-if-any; leave it out");
   for (const char *name :
        {"--save-every", "--keep", "--max-shard-size", "--resume-if-any"})
     if (train && train->get_option(name)->count() &&
@@ -334,6 +338,10 @@ void CommandLine::collectShared() {
     options.shared.emplace_back(name, known == texts.end() ? givenText(*option)
                                                            : known->second);
   }
+  std::string weights;
+  for (double weight : options.dataWeights)
+    weights += (weights.empty() ? "" : ", ") + exactText({}, weight);
+  options.shared.emplace_back("weights of --data", weights);
 }
 
 void CommandLine::check() {
@@ -347,8 +355,10 @@ void CommandLine::check() {
   checkLearningRate();
   checkArtifact();
   checkTrust();
-  if (options.command == Command::Train)
-    collectShared();
+  if (options.command != Command::Train)
+    return;
+  refuseUnless(takeWeights(options.data, options.dataWeights));
+  collectShared();
 }
 
 ParseResult CommandLine::parse(int argc, char **argv) {

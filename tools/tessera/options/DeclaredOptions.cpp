@@ -163,18 +163,23 @@ void DeclaredOptions::beginGroup(CLI::App *sub, const std::string &title,
 }
 
 void DeclaredOptions::addData(CLI::App *sub) {
-  beginGroup(sub, "Data", "--data corpus.txt --seed 7");
+  beginGroup(sub, "Data", "--data books.bin:0.7 web.bin:0.3 --seed 7");
   sub->add_option("--data", options.data,
                   "Files: text (bytes are tokens), .npy, .bin: uint16 as "
-                  "of nanoGPT or as llm.c says, or Megatron's .bin or .idx")
+                  "of nanoGPT or as llm.c says, or Megatron's .bin or .idx; "
+                  "joined, or mixed by weights")
       ->required()
-      ->type_name("FILE");
+      ->type_name("FILE[:WEIGHT]");
   sub->add_option("--data-format", options.dataFormat,
                   "Of a file without a header: text, uint16 or uint32; llmc "
                   "demands one")
       ->check(oneOf({"auto", "text", "uint16", "uint32", "llmc"}))
       ->type_name("auto|text|uint16|uint32|llmc")
       ->capture_default_str();
+  declare(sub, "--validation-fraction", FlagCheck::BelowOne,
+          options.validationFraction,
+          "Hold out this much of each file, from its end, and train on the "
+          "rest");
   sub->add_option("--seed", options.seed,
                   "Seed of initial weights, dropout and the order of the data")
       ->capture_default_str();
@@ -204,6 +209,9 @@ void DeclaredOptions::addCheckpoints(CLI::App *sub) {
          "As --resume if --checkpoint-dir holds a checkpoint; else start "
          "anew: the same command first and later")
       ->excludes(resume);
+  sub->add_flag("--change-data", options.changesData,
+                "Go on with other data than the checkpoint was trained on, "
+                "which is otherwise an error");
   sub->add_option("--load-weights", options.weights,
                   "Start from weights as transformers saves them: "
                   "model.safetensors, its index, or their directory; not with "

@@ -36,6 +36,9 @@ struct DriverOptions {
 
   // Training.
   std::vector<std::string> data;
+  std::vector<double> dataWeights; ///< Of each of `data`, or none.
+  double validationFraction = 0;   ///< Of each of `data`, held out.
+  bool changesData = false;        ///< Unlike the run that is resumed.
   std::string dataFormat = "auto", communicator;
   std::string checkpointDir, resumeDir, weights, log, trace;
   bool resumes = false, resumesIfAny = false;

@@ -32,25 +32,41 @@ std::string tessera::findCheckpoint(const std::string &directory) {
   return "";
 }
 
+/// What byte frequencies alone predict, if the data is text.
+double Training::measureBaseline() const {
+  if (tsr_data_token_bytes(data.get()) != 1 ||
+      tsr_data_documents(data.get()) != 0)
+    return 0;
+  std::vector<ByteSource> sources;
+  for (size_t i = 0; i < options.data.size(); ++i) {
+    ByteSource source = {options.data[i], 0, 0, 0};
+    if (tsr_data_file(data.get(), i, &source.first, &source.count,
+                      &source.share) == TSR_OK)
+      sources.push_back(source);
+  }
+  return byteEntropy(sources);
+}
+
 bool Training::openData() {
-  tsr_data_options wanted = {};
-  wanted.size = sizeof wanted;
-  wanted.format = options.dataFormat.c_str();
-  wanted.sequence = tsr_artifact_sequence(artifact);
-  wanted.target = tsr_artifact_target(artifact);
-  wanted.vocabulary = tsr_artifact_vocabulary(artifact);
   // A resumed run goes on with the checkpoint's order, whatever --seed says.
-  wanted.seed = tsr_session_seed(session.get());
-  std::vector<const char *> paths;
-  for (const std::string &path : options.data)
-    paths.push_back(path.c_str());
-  tsr_data *opened = nullptr;
-  if (tsr_data_open(paths.data(), paths.size(), &wanted, &opened) != TSR_OK)
-    return !printError(tsr_last_error());
-  data.reset(opened);
-  if (tsr_data_token_bytes(opened) == 1 && tsr_data_documents(opened) == 0)
-    baseline = byteEntropy(options.data);
+  data = openTrainingData(options,
+                          {tsr_artifact_sequence(artifact),
+                           tsr_artifact_target(artifact),
+                           tsr_artifact_vocabulary(artifact)},
+                          tsr_session_seed(session.get()));
+  if (!data)
+    return false;
+  baseline = measureBaseline();
   return true;
+}
+
+/// The session's checkpoints name the data, and those of other data are
+/// refused.
+bool Training::bindData() {
+  auto bind =
+      options.changesData ? tsr_session_change_data : tsr_session_use_data;
+  return bind(session.get(), data.get()) == TSR_OK ||
+         !printError(tsr_last_error());
 }
 
 /// A checkpoint of another run would be taken for a later one of this run.
@@ -141,7 +157,7 @@ bool Training::prepare() {
       !openData() || !log.open(isFirst() ? options.log : "", mode))
     return false;
   batch.resize(tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact));
-  return agreeOnData();
+  return agreeOnData() && bindData();
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,6 +4,7 @@
 #define TESSERA_TOOLS_TESSERA_TRAIN_TRAINING_H
 
 #include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/train/OpenData.h"
 #include "tools/tessera/train/OpenSession.h"
 #include "tools/tessera/train/Progress.h"
 #include "tools/tessera/train/StepLog.h"
@@ -35,6 +36,8 @@ private:
   bool agreeOnStopping();
   bool agreeOnData();
   bool openData();
+  bool bindData();
+  double measureBaseline() const;
   bool startParameters();
   bool prepareDirectory() const;
   bool step(Progress &progress);
@@ -47,14 +50,11 @@ private:
            (tsr_artifact_sequence(artifact) + tsr_artifact_target(artifact));
   }
 
-  struct Destroy {
-    void operator()(tsr_data *object) const { tsr_data_destroy(object); }
-  };
   const DriverOptions &options;
   const tsr_artifact *artifact;
   std::string device; ///< What was printed of it.
   OpenedSession session;
-  std::unique_ptr<tsr_data, Destroy> data;
+  OpenedData data;
   StepLog log;
   std::vector<int32_t> batch;
   int64_t firstStep = 0, lastStep = 0, savedStep = -1;

@@ -1,0 +1,62 @@
+//===- DataIdentity.cpp - what a run was trained on -----------------------===//
+#include "runtime/data/DataIdentity.h"
+
+#include "runtime/support/File.h"
+#include "runtime/support/Status.h"
+
+namespace tessera {
+
+using File = DataIdentity::File;
+
+static std::string describeContent(const File &file) {
+  return concat("'", file.name, "' of ", file.tokens, " tokens (hash ",
+                file.sampleHash, ")");
+}
+
+static std::string describePart(const File &file) {
+  return concat("tokens ", file.first, " to ", file.first + file.count);
+}
+
+/// Of a file and the one in its place.
+static std::string differenceOf(const File &own, const File &other) {
+  if (own.tokens != other.tokens || own.sampleHash != other.sampleHash)
+    return concat("is ", describeContent(own), ", it was ",
+                  describeContent(other));
+  if (own.share != other.share)
+    return concat("('", own.name, "') has ", own.share,
+                  " of the shares, it had ", other.share);
+  if (own.first != other.first || own.count != other.count)
+    return concat("('", own.name, "') gives ", describePart(own), ", it gave ",
+                  describePart(other));
+  return "";
+}
+
+std::string DataIdentity::differenceFrom(const DataIdentity &other) const {
+  if (files.size() != other.files.size())
+    return concat("there are ", files.size(), " files, there were ",
+                  other.files.size());
+  for (size_t i = 0; i < files.size(); ++i)
+    if (std::string text = differenceOf(files[i], other.files[i]);
+        !text.empty())
+      return concat("file ", i + 1, " ", text);
+  return "";
+}
+
+uint64_t DataIdentity::hash() const {
+  std::string text;
+  for (const File &file : files)
+    text += concat(file.tokens, " ", file.sampleHash, " ", file.share, " ",
+                   file.first, " ", file.count, "\n");
+  return hashBytes(text.data(), text.size());
+}
+
+void checkSameData(const DataIdentity &now, const DataIdentity &before) {
+  std::string difference = now.differenceFrom(before);
+  if (!difference.empty())
+    fail(TSR_MISMATCH,
+         "the data is not what the checkpoint was trained on: ", difference,
+         "; give the same files, weights and validation fraction, or go on "
+         "with other data by --change-data");
+}
+
+} // namespace tessera
