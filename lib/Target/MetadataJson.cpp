@@ -486,17 +486,21 @@ std::string textOf(json::Object object,
 /// What the evaluation needs and does, and its calls, which are numbered after
 /// the step's.
 FailureOr<std::string> MetadataBuilder::buildEvaluation() {
-  int64_t bytes = 0, flops = 0;
-  for (func::FuncOp each : evaluations) {
-    FailureOr<json::Object> arena = arenaJson(each);
-    if (failed(arena))
+  int64_t bytes = 0, adds = 0, flops = 0;
+  for (auto [step, evaluation] : llvm::zip(steps, evaluations)) {
+    FailureOr<json::Object> own = arenaJson(evaluation),
+                            other = arenaJson(step);
+    if (failed(own) || failed(other))
       return failure();
-    bytes = std::max(bytes, *arena->getInteger("bytes"));
+    int64_t needed = *own->getInteger("bytes");
+    bytes = std::max(bytes, needed);
+    adds = std::max(adds, needed - *other->getInteger("bytes"));
   }
   std::string calls;
   for (const ProgramReport &report : reportPrograms(evaluations, calls))
     flops = std::max(flops, report.flops());
-  json::Object evaluation{{"bytes", bytes}, {"flops_per_rank", flops}};
+  json::Object evaluation{
+      {"adds", adds}, {"bytes", bytes}, {"flops_per_rank", flops}};
   if (failed(addTasks(evaluation, evaluations)))
     return failure();
   return textOf(std::move(evaluation), {{"ops", calls}});

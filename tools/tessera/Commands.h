@@ -18,6 +18,7 @@ int runVerify(const DriverOptions &options);
 /// The JSON of a verification that an error ended.
 void printVerifyError(const std::string &error);
 int runTrain(const DriverOptions &options);
+int runEvaluate(const DriverOptions &options);
 
 } // namespace tessera
 

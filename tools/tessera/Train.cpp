@@ -31,7 +31,8 @@ int tessera::runTrain(const DriverOptions &given) {
   ArtifactFile artifact;
   Report report;
   auto fitsData = [&](const DataSizes &sizes) {
-    return openTrainingData(options, sizes, options.seed) != nullptr;
+    return openTrainingData(options, sizes, options.seed) &&
+           (!options.hasEvaluationData() || openEvaluationData(options, sizes));
   };
   if (!artifact.open(options, fitsData) || !report.read(artifact.metadata()))
     return 1;

@@ -16,8 +16,7 @@ using namespace tessera;
 /// before minutes of compilation.
 static std::string deviceProblem(const DriverOptions &options) {
   // Compiling for a GPU needs none.
-  bool runs =
-      options.command == Command::Train || options.command == Command::Verify;
+  bool runs = options.isRun() || options.command == Command::Verify;
   return options.plan.device.target.isCuda() && runs
              ? readDeviceReport(DeviceKind::Cuda).problem
              : "";
@@ -53,6 +52,8 @@ static int runCommand(const DriverOptions &options) {
     return runVerify(options);
   case Command::Train:
     return runTrain(options);
+  case Command::Evaluate:
+    return runEvaluate(options);
   }
   return 1;
 }

@@ -34,8 +34,8 @@ std::string messageOf(const CLI::Error &error) {
 /// with them each that is added, must be the same in all processes.
 const std::set<std::string> ownOptions = {
     // Compared by what they name: hash, tokens, kind, signer, checkpoints.
-    "model", "--data", "--device", "--communicator", "--trusted-key",
-    "--resume", "--resume-if-any",
+    "model", "--data", "--eval-data", "--device", "--communicator",
+    "--trusted-key", "--resume", "--resume-if-any",
     // The machine's.
     "--cpu", "--threads", "--rendezvous", "--rendezvous-timeout-ms",
     "--secret-file", "--trust-network",
@@ -90,6 +90,7 @@ private:
   void checkCheckpoints();
   void checkArtifact();
   void checkTrust();
+  void checkEvaluation();
   std::map<std::string, std::string> planTexts() const;
   void collectShared();
 };
@@ -190,7 +191,7 @@ void CommandLine::checkStages() {
 
 /// Only a run is done by several processes.
 void CommandLine::checkLaunch() {
-  if (options.command != Command::Train)
+  if (!options.isRun())
     return;
   Launch &launch = options.launch;
   refuseUnless(readLaunch(std::getenv, launch));
@@ -290,6 +291,29 @@ void CommandLine::checkCheckpoints() {
       refuse(std::string(name) + " needs --checkpoint-dir");
 }
 
+void CommandLine::checkEvaluation() {
+  if (options.command == Command::Evaluate && options.weights.empty() &&
+      options.checkpoint.empty())
+    refuse("nothing says which parameters are to be evaluated; give "
+           "--checkpoint or --load-weights");
+  if (options.command != Command::Train)
+    return;
+  bool hasData = options.hasEvaluationData();
+  for (const char *name :
+       {"--eval-every", "--eval-batches", "--keep-best", "--early-stop"})
+    if (train->get_option(name)->count() && !hasData)
+      refuse(std::string(name) +
+             " is about evaluations, but there is nothing to evaluate on; give "
+             "--eval-data or --validation-fraction");
+  if (options.keepsBest && options.checkpointDir.empty())
+    refuse("--keep-best needs --checkpoint-dir");
+  if (options.earlyStop && !options.evalEvery)
+    refuse("--early-stop needs --eval-every: how often to look");
+  if (hasData && !options.plan.evaluation)
+    refuse("--no-evaluation leaves out the program that evaluations run; leave "
+           "it out");
+}
+
 void CommandLine::checkArtifact() {
   for (const Flag &flag : flags)
     if (flag.fate != Fate::Replaceable && flag.option->count() &&
@@ -330,7 +354,8 @@ std::map<std::string, std::string> CommandLine::planTexts() const {
 
 void CommandLine::collectShared() {
   std::map<std::string, std::string> texts = planTexts();
-  for (const CLI::Option *option : train->get_options()) {
+  CLI::App *run = options.command == Command::Train ? train : evaluate;
+  for (const CLI::Option *option : run->get_options()) {
     std::string name = option->get_name();
     if (ownOptions.count(name))
       continue;
@@ -355,7 +380,8 @@ void CommandLine::check() {
   checkLearningRate();
   checkArtifact();
   checkTrust();
-  if (options.command != Command::Train)
+  checkEvaluation();
+  if (!options.isRun())
     return;
   refuseUnless(takeWeights(options.data, options.dataWeights));
   collectShared();

@@ -6,6 +6,7 @@
 #include "tools/tessera/options/DeclaredOptions.h"
 #include "tessera/Options/PlanFlags.h"
 #include <functional>
+#include <set>
 
 using namespace tessera;
 
@@ -114,8 +115,8 @@ CLI::App *DeclaredOptions::command(Command command, const char *name,
 }
 
 void DeclaredOptions::addModel(CLI::App *sub) {
-  bool takesArtifact =
-      sub->get_name() == "report" || sub->get_name() == "train";
+  static const std::set<std::string> takers = {"report", "train", "evaluate"};
+  bool takesArtifact = takers.count(sub->get_name()) != 0;
   sub->add_option("model", options.model,
                   std::string("Hugging Face config.json, its directory") +
                       (takesArtifact ? ", nn .mlir or .tsr" : " or nn .mlir"))
@@ -178,8 +179,8 @@ void DeclaredOptions::addData(CLI::App *sub) {
       ->capture_default_str();
   declare(sub, "--validation-fraction", FlagCheck::BelowOne,
           options.validationFraction,
-          "Hold out this much of each file, from its end, and train on the "
-          "rest");
+          "Hold out this much of each file, from its end, to evaluate on; "
+          "training reads the rest");
   sub->add_option("--seed", options.seed,
                   "Seed of initial weights, dropout and the order of the data")
       ->capture_default_str();
@@ -218,12 +219,6 @@ void DeclaredOptions::addCheckpoints(CLI::App *sub) {
                   "--resume")
       ->excludes(resume)
       ->type_name("PATH");
-  beginGroup(sub, "Signing", "--trusted-key key.pub.pem");
-  sub->add_option("--trusted-key", options.trustedKeys,
-                  "File with a public key: the .tsr must be signed by it, or "
-                  "by one of several (give the option once for each)")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
 }
 
 /// Whether a run is one process or several.
@@ -254,13 +249,73 @@ void DeclaredOptions::addLaunch(CLI::App *sub) {
           "Time to wait for all processes (default: 300000)");
 }
 
-/// What a run has besides its plan.
-void DeclaredOptions::addTraining(CLI::App *sub) {
-  addCheckpoints(sub);
-  addLaunch(sub);
+void DeclaredOptions::addTrust(CLI::App *sub) {
+  beginGroup(sub, "Signing", "--trusted-key key.pub.pem");
+  sub->add_option("--trusted-key", options.trustedKeys,
+                  "File with a public key: the .tsr must be signed by it, or "
+                  "by one of several (give the option once for each)")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+}
+
+void DeclaredOptions::addThreads(CLI::App *sub) {
   sub->option_defaults()->group("Device");
   declare(sub, "--threads", FlagCheck::Positive, options.threads,
           "Threads of all ranks together (default: all cores)");
+}
+
+void DeclaredOptions::addEvalBatches(CLI::App *sub) {
+  declare(sub, "--eval-batches", FlagCheck::Positive, options.evalBatches,
+          "Batches of an evaluation, always the same ones (default: all whole "
+          "ones)");
+}
+
+/// Evaluations during a run.
+void DeclaredOptions::addEvaluations(CLI::App *sub) {
+  beginGroup(sub, "Evaluation",
+             "--validation-fraction 0.1 --eval-every 100 --keep-best");
+  sub->add_option("--eval-data", options.evalData,
+                  "Files to measure the loss on, as --data has them (default: "
+                  "what --validation-fraction holds out)")
+      ->type_name("FILE");
+  declare(sub, "--eval-every", FlagCheck::Positive, options.evalEvery,
+          "Steps between evaluations (default: only at the end)");
+  addEvalBatches(sub);
+  sub->add_flag("--keep-best", options.keepsBest,
+                "Keep the checkpoint with the smallest loss of an evaluation, "
+                "in the folder best of --checkpoint-dir");
+  declare(sub, "--early-stop", FlagCheck::Positive, options.earlyStop,
+          "End when so many evaluations in a row are no better than the best "
+          "(default: never)");
+}
+
+/// What an evaluation has besides the plan.
+void DeclaredOptions::addEvaluate(CLI::App *sub) {
+  beginGroup(sub, "Weights", "--checkpoint runs/one");
+  auto *weights = sub->add_option("--load-weights", options.weights,
+                                  "Weights as transformers saves them: "
+                                  "model.safetensors, its index, or their "
+                                  "directory")
+                      ->type_name("PATH");
+  sub->add_option("--checkpoint", options.checkpoint,
+                  "A checkpoint of tessera train, or a directory, of which the "
+                  "newest counts")
+      ->excludes(weights)
+      ->type_name("DIR");
+  beginGroup(sub, "Evaluation", "--eval-batches 10");
+  addEvalBatches(sub);
+  addTrust(sub);
+  addLaunch(sub);
+  addThreads(sub);
+}
+
+/// What a run has besides its plan.
+void DeclaredOptions::addTraining(CLI::App *sub) {
+  addEvaluations(sub);
+  addCheckpoints(sub);
+  addTrust(sub);
+  addLaunch(sub);
+  addThreads(sub);
   beginGroup(sub, "Output", "--log steps.jsonl");
   sub->add_option("--log", options.log, "Write a line of JSON per step")
       ->type_name("FILE");
@@ -331,22 +386,27 @@ void DeclaredOptions::declareCommands() {
               " examples/gpt2-tiny --mesh dp=2,tp=2");
   train = command(Command::Train, "train", "Train a model",
                   " examples/gpt2-tiny --mesh dp=2,tp=2 --data README.md");
+  evaluate = command(
+      Command::Evaluate, "evaluate", "Measure a model's loss on data",
+      " examples/gpt2-tiny --load-weights runs/one/step-00000300 --data f.txt");
   addData(train);
-  for (CLI::App *sub : {import, compile, report, verify, train}) {
+  addData(evaluate);
+  for (CLI::App *sub : {import, compile, report, verify, train, evaluate}) {
     addModel(sub);
     addPlan(sub, sub == import ? Extent::Import : Extent::Plan);
   }
   // Of a serial program nothing else of that group can be said.
   formatter->addExample(import, "Precision and memory", "--precision f64");
-  for (CLI::App *sub : {compile, report, verify, train})
+  for (CLI::App *sub : {compile, report, verify, train, evaluate})
     addRanks(sub);
   addSigning(sign);
   addTraining(train);
+  addEvaluate(evaluate);
   addOutput(import, "mlir", "Output file (default: standard output)");
   addOutput(compile, "tsr", "Output file (default: model.tsr)");
   addOutput(sign, "tsr", "Output file (default: the .tsr file itself)");
   addReport(report);
-  for (CLI::App *sub : {doctor, report, verify})
+  for (CLI::App *sub : {doctor, report, verify, evaluate})
     addJson(sub);
 }
 

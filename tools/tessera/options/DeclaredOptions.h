@@ -47,7 +47,7 @@ protected:
   std::map<MeshAxis, int64_t> aliases; ///< Sizes of axes; 0: not given.
   std::vector<Flag> flags;             ///< Of the table, of all commands.
   CLI::Option *resume = nullptr;
-  CLI::App *train = nullptr;
+  CLI::App *train = nullptr, *evaluate = nullptr;
 
 private:
   void declareCommands();
@@ -62,6 +62,11 @@ private:
   void addData(CLI::App *sub);
   void addCheckpoints(CLI::App *sub);
   void addLaunch(CLI::App *sub);
+  void addTrust(CLI::App *sub);
+  void addThreads(CLI::App *sub);
+  void addEvalBatches(CLI::App *sub);
+  void addEvaluations(CLI::App *sub);
+  void addEvaluate(CLI::App *sub);
   void addTraining(CLI::App *sub);
   void addOutput(CLI::App *sub, const std::string &extension, const char *what);
   void addJson(CLI::App *sub);

@@ -11,7 +11,16 @@
 
 namespace tessera {
 
-enum class Command { Doctor, Import, Compile, Sign, Report, Verify, Train };
+enum class Command {
+  Doctor,
+  Import,
+  Compile,
+  Sign,
+  Report,
+  Verify,
+  Train,
+  Evaluate
+};
 
 struct DriverOptions {
   /// A run has a length, unlike a program that is only compiled.
@@ -50,10 +59,26 @@ struct DriverOptions {
   int64_t saveEvery = 0, seed = 0;
   int64_t maxShardBytes = 0; ///< Of a file of saved weights; 0: one file.
   int64_t keep = 0;          ///< Checkpoints; 0: all.
+
+  // Evaluation.
+  std::vector<std::string> evalData;      ///< train: measured beside the run.
+  int64_t evalEvery = 0, evalBatches = 0; ///< Steps; 0: all batches.
+  bool keepsBest = false;
+  int64_t earlyStop = 0;  ///< Evaluations that are no better; 0: never.
+  std::string checkpoint; ///< evaluate: a directory.
+
   /// Options and their values that all processes of a run must have alike.
   std::vector<std::pair<std::string, std::string>> shared;
   int32_t threads = 0, timeoutMs = 0, saveTimeoutMs = 0;
 
+  /// Whether a run is measured on data that it is not trained on.
+  bool hasEvaluationData() const {
+    return !evalData.empty() || validationFraction > 0;
+  }
+  /// A run is an evaluation or training.
+  bool isRun() const {
+    return command == Command::Train || command == Command::Evaluate;
+  }
   bool isArtifact() const { return modelEndsWith(".tsr"); }
   /// An nn program, whose sizes are fixed, rather than a config.
   bool isProgram() const {

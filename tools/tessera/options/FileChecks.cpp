@@ -35,8 +35,7 @@ bool isRegular(const std::string &path) {
 std::string wantedModel(const DriverOptions &options) {
   if (options.command == Command::Sign)
     return "name the .tsr file that tessera compile wrote";
-  bool takesArtifacts =
-      options.command == Command::Report || options.command == Command::Train;
+  bool takesArtifacts = options.command == Command::Report || options.isRun();
   return std::string("name a config.json, a directory that holds one, or a ") +
          (takesArtifacts ? ".mlir or .tsr file" : ".mlir file");
 }
@@ -153,6 +152,14 @@ std::string checkWeights(const std::string &path) {
          "model as transformers saves it";
 }
 
+std::string checkCheckpoint(const std::string &path) {
+  if (path.empty() || isDirectory(path))
+    return "";
+  return "--checkpoint " + inQuotes(path) +
+         (exists(path) ? " is no directory" : " does not exist") +
+         "; name a --checkpoint-dir of tessera train, or a step in it";
+}
+
 std::string checkResumed(const DriverOptions &options) {
   if (!options.resumes || isDirectory(options.resumeDir))
     return "";
@@ -180,18 +187,20 @@ std::string tessera::checkFiles(const DriverOptions &options) {
 }
 
 std::string tessera::checkRunFiles(const DriverOptions &options) {
-  for (const std::string &path : options.data)
-    if (std::string why = checkInput("--data", path,
-                                     "name files of tokens or "
-                                     "text");
-        !why.empty())
-      return why;
+  for (auto [flag, paths] : {std::pair{"--data", &options.data},
+                             std::pair{"--eval-data", &options.evalData}})
+    for (const std::string &path : *paths)
+      if (std::string why =
+              checkInput(flag, path, "name files of tokens or text");
+          !why.empty())
+        return why;
   for (const std::string &path : options.trustedKeys)
     if (std::string why =
             checkInput("--trusted-key", path, "name a file with a public key");
         !why.empty())
       return why;
   return firstOf({checkWeights(options.weights), checkResumed(options),
+                  checkCheckpoint(options.checkpoint),
                   checkDirectory("--checkpoint-dir", options.checkpointDir),
                   checkOutput(options.log, "steps.jsonl"),
                   checkOutput(options.trace, "step.json")});

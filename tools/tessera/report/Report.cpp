@@ -90,6 +90,9 @@ void Report::readTensors(const json::Object &root) {
 }
 
 void Report::readArena(const json::Object &root) {
+  if (const json::Object *measured = root.getObject("evaluation"))
+    evaluation = {static_cast<double>(integerOf(measured, "flops_per_rank")),
+                  integerOf(measured, "adds")};
   const json::Object *arena = root.getObject("arena");
   arenaBytes = integerOf(arena, "bytes");
   const json::Object *kinds = arena ? arena->getObject("by_kind") : nullptr;
@@ -349,6 +352,18 @@ std::string Report::flopsText() const {
   return text;
 }
 
+std::string Report::evaluationText() const {
+  if (!evaluation)
+    return "";
+  std::string adds =
+      evaluation->adds ? bytesText(evaluation->adds) : std::string("nothing");
+  return formatv("evaluation of a batch: {0} flops on each rank{1}; adds {2} "
+                 "to memory\n",
+                 countText(evaluation->flops),
+                 pipeline ? " of the busiest stage" : "", adds)
+      .str();
+}
+
 std::string Report::parametersText() const {
   std::vector<double> counts;
   if (pipeline)
@@ -393,7 +408,7 @@ std::string Report::text(size_t width) const {
                mesh.empty() ? "serial" : mesh, ranks, ranks == 1 ? "" : "s",
                device, processor, precision));
   line(formatv("parameters: {0} ({1})", parameters, parametersText()));
-  out << flopsText();
+  out << flopsText() << evaluationText();
   if (causalWork.size() > 1)
     line("causal attention of the ranks of a sequence: " + causalWorkText());
   out << memoryText(width);
@@ -445,6 +460,9 @@ json::Value Report::json() const {
       {"memory",
        json::Object{{"bytes", arenaBytes}, {"by_kind", std::move(kinds)}}},
       {"collectives", std::move(groups)}};
+  if (evaluation)
+    all["evaluation"] = json::Object{{"flops_of_rank", evaluation->flops},
+                                     {"added_bytes", evaluation->adds}};
   if (signer)
     all["signer"] =
         signer->empty() ? json::Value(nullptr) : json::Value(*signer);

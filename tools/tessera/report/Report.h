@@ -34,6 +34,12 @@ struct CollectiveGroup {
   std::string where() const;
 };
 
+/// The program that measures the loss of a batch.
+struct EvaluationReport {
+  double flops = 0; ///< Of the busiest rank.
+  int64_t adds = 0; ///< Bytes that a rank's arena is larger for it.
+};
+
 struct Report {
   /// Prints an error and returns false where the metadata is unusable.
   bool read(llvm::StringRef metadata);
@@ -57,8 +63,9 @@ struct Report {
   int64_t arenaBytes = 0;
   llvm::SmallVector<std::pair<std::string, int64_t>> memory;
   std::vector<CollectiveGroup> collectives;
-  std::optional<PipelineReport> pipeline; ///< Where there are stages.
-  std::optional<OwnersReport> owners;     ///< Where ranks own parameters.
+  std::optional<EvaluationReport> evaluation; ///< If the artifact has one.
+  std::optional<PipelineReport> pipeline;     ///< Where there are stages.
+  std::optional<OwnersReport> owners;         ///< Where ranks own parameters.
   /// Of a .tsr file: the fingerprint of the key that signed it, "": none.
   std::optional<std::string> signer;
 
@@ -77,6 +84,7 @@ private:
                      bool isAlike) const;
   std::string parametersText() const;
   std::string flopsText() const;
+  std::string evaluationText() const;
   std::string causalWorkText() const;
   std::string memoryText(size_t width) const;
   std::string collectivesText(size_t width) const;

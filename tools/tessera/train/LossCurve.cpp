@@ -27,34 +27,67 @@ static std::string label(double value) {
   return text;
 }
 
-std::string tessera::lossCurve(const std::vector<double> &losses,
-                               int64_t firstStep, double baseline, int width,
+/// The last evaluation of each column, NaN where there is none.
+static std::vector<double> evaluationsOf(const LossHistory &history,
+                                         size_t columns) {
+  std::vector<double> result(columns, std::nan(""));
+  auto steps = static_cast<int64_t>(history.losses.size());
+  for (const LossPoint &point : history.evaluations) {
+    int64_t place =
+        std::clamp<int64_t>(point.step - 1 - history.firstStep, 0, steps - 1);
+    result[place * static_cast<int64_t>(columns) / steps] = point.loss;
+  }
+  return result;
+}
+
+/// What the plot shows, from the lowest to the highest.
+static std::pair<double, double> rangeOf(const std::vector<double> &y,
+                                         const std::vector<double> &other,
+                                         double baseline) {
+  auto [least, most] = std::minmax_element(y.begin(), y.end());
+  double low = *least, high = *most;
+  auto include = [&](double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  };
+  if (baseline > 0)
+    include(baseline);
+  for (double value : other)
+    if (std::isfinite(value))
+      include(value);
+  return {low, high};
+}
+
+std::string tessera::lossCurve(const LossHistory &history, int width,
                                int height) {
+  const std::vector<double> &losses = history.losses;
   if (losses.size() < 2)
     return "";
   std::vector<double> y = means(losses, std::min<size_t>(losses.size(), width));
-  auto [least, most] = std::minmax_element(y.begin(), y.end());
-  double low = *least, high = *most;
-  if (baseline > 0) {
-    low = std::min(low, baseline);
-    high = std::max(high, baseline);
-  }
-  double cell = std::max((high - low) / (height - 1), 1e-12);
-  auto row = [&](double v) { return std::lround((high - v) / cell); };
+  std::vector<double> o = evaluationsOf(history, y.size());
+  auto [low, high] = rangeOf(y, o, history.baseline);
+  double top = high, cell = std::max((high - low) / (height - 1), 1e-12);
+  auto isIn = [&](double v, int r) {
+    return std::isfinite(v) && std::lround((top - v) / cell) == r;
+  };
   std::string text;
   for (int r = 0; r < height; ++r) {
-    bool onBaseline = baseline > 0 && row(baseline) == r;
+    bool onBaseline = history.baseline > 0 && isIn(history.baseline, r);
     std::string line = label(high - r * cell);
-    for (double v : y)
-      line += row(v) == r ? '*' : onBaseline ? '-' : ' ';
+    for (size_t c = 0; c < y.size(); ++c)
+      line += isIn(o[c], r)   ? 'o'
+              : isIn(y[c], r) ? '*'
+              : onBaseline    ? '-'
+                              : ' ';
     if (onBaseline)
       line += " byte frequencies";
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
-  std::string last = std::to_string(firstStep + losses.size());
-  std::string axis = std::to_string(firstStep + 1);
+  std::string last = std::to_string(history.firstStep + losses.size());
+  std::string axis = std::to_string(history.firstStep + 1);
   axis.resize(std::max(y.size(), axis.size() + last.size() + 1) - last.size(),
               ' ');
-  return text + "    step  " + axis + last + "\n";
+  return text + "    step  " + axis + last +
+         (history.evaluations.empty() ? "" : "    (o: evaluation)") + "\n";
 }

@@ -9,9 +9,22 @@
 
 namespace tessera {
 
-/// A plot of `height` lines; `baseline` (0: none) is drawn as a line of dashes.
-std::string lossCurve(const std::vector<double> &losses, int64_t firstStep,
-                      double baseline, int width, int height);
+/// A loss after so many steps.
+struct LossPoint {
+  int64_t step = 0;
+  double loss = 0;
+};
+
+/// Losses of steps from `firstStep` (from 0) on, and of evaluations.
+struct LossHistory {
+  const std::vector<double> &losses;
+  int64_t firstStep = 0;
+  double baseline = 0; ///< Drawn as a line of dashes; 0: none.
+  const std::vector<LossPoint> &evaluations; ///< Drawn as `o`.
+};
+
+/// A plot of `height` lines.
+std::string lossCurve(const LossHistory &history, int width, int height);
 
 } // namespace tessera
 

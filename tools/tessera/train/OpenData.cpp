@@ -2,11 +2,21 @@
 
 #include "tools/tessera/train/OpenData.h"
 #include "tools/tessera/report/PrintError.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace tessera;
 
-OpenedData tessera::openTrainingData(const DriverOptions &options,
-                                     const DataSizes &sizes, int64_t seed) {
+/// Files, and what is read of them.
+struct Chosen {
+  const std::vector<std::string> &files;
+  const std::vector<double> &weights;
+  double validationFraction = 0;
+  const char *part = nullptr;
+};
+
+static OpenedData open(const DriverOptions &options, const DataSizes &sizes,
+                       const Chosen &chosen, int64_t seed) {
   tsr_data_options wanted = {};
   wanted.size = sizeof wanted;
   wanted.format = options.dataFormat.c_str();
@@ -14,14 +24,49 @@ OpenedData tessera::openTrainingData(const DriverOptions &options,
   wanted.target = sizes.target;
   wanted.vocabulary = sizes.vocabulary;
   wanted.seed = seed;
-  wanted.weights =
-      options.dataWeights.empty() ? nullptr : options.dataWeights.data();
-  wanted.validation_fraction = options.validationFraction;
+  wanted.weights = chosen.weights.empty() ? nullptr : chosen.weights.data();
+  wanted.validation_fraction = chosen.validationFraction;
+  wanted.part = chosen.part;
   std::vector<const char *> paths;
-  for (const std::string &path : options.data)
+  for (const std::string &path : chosen.files)
     paths.push_back(path.c_str());
   tsr_data *opened = nullptr;
   if (tsr_data_open(paths.data(), paths.size(), &wanted, &opened) != TSR_OK)
     printError(tsr_last_error());
   return OpenedData(opened);
+}
+
+OpenedData tessera::openTrainingData(const DriverOptions &options,
+                                     const DataSizes &sizes, int64_t seed) {
+  return open(options, sizes,
+              {options.data, options.dataWeights, options.validationFraction},
+              seed);
+}
+
+OpenedData tessera::openEvaluationData(const DriverOptions &options,
+                                       const DataSizes &sizes) {
+  constexpr int64_t order = 0; // results of runs are compared
+  if (!options.evalData.empty())
+    return open(options, sizes, {options.evalData, {}}, order);
+  double fraction = options.validationFraction;
+  return open(options, sizes,
+              {options.data, {}, fraction, fraction ? "validation" : nullptr},
+              order);
+}
+
+bool tessera::agreeOnTokens(tsr_session *session, const tsr_data *data,
+                            const std::vector<int32_t> &batch) {
+  uint64_t hash = llvm::xxh3_64bits(
+      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(batch.data()),
+                     batch.size() * sizeof(int32_t)));
+  hash += static_cast<uint64_t>(tsr_data_tokens(data));
+  auto own = static_cast<int32_t>(hash & 0x3FFFFFFF);
+  int32_t largest = 0, negated = 0;
+  if (tsr_session_largest(session, own, &largest) != TSR_OK ||
+      tsr_session_largest(session, -own, &negated) != TSR_OK)
+    return !printError(tsr_last_error());
+  if (largest == -negated)
+    return true;
+  return !printError("the processes read different data; give all the same "
+                     "files, and a copy of them to each host");
 }

@@ -19,6 +19,16 @@ using OpenedData = std::unique_ptr<tsr_data, DestroyData>;
 OpenedData openTrainingData(const DriverOptions &options,
                             const DataSizes &sizes, int64_t seed);
 
+/// What a model is measured on: --eval-data, else what is held out of --data,
+/// else all of it. Its order is always the same. Null as above.
+OpenedData openEvaluationData(const DriverOptions &options,
+                              const DataSizes &sizes);
+
+/// Processes that read different tokens would compute nonsense: the first batch
+/// and the length of the data are compared. Prints an error where they differ.
+bool agreeOnTokens(tsr_session *session, const tsr_data *data,
+                   const std::vector<int32_t> &batch);
+
 } // namespace tessera
 
 #endif // TESSERA_TOOLS_TESSERA_TRAIN_OPENDATA_H

@@ -22,6 +22,11 @@ double Progress::elapsed() const {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+void Progress::leaveOutSince(double elapsedThen) {
+  leftOut += elapsed() - elapsedThen;
+  previous = Clock::now();
+}
+
 double Progress::tokensPerSecond() const {
   return secondsPerStep > 0 ? static_cast<double>(tokens) / secondsPerStep : 0;
 }

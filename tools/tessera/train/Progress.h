@@ -24,6 +24,10 @@ public:
   void finishLine();
   /// Seconds since the start.
   double elapsed() const;
+  /// What was done since then is no part of a step.
+  void leaveOutSince(double elapsedThen);
+  /// Seconds of the steps.
+  double training() const { return elapsed() - leftOut; }
   /// Over the last steps; 0 before the first.
   double tokensPerSecond() const;
   const std::vector<double> &losses() const { return history; }
@@ -36,7 +40,7 @@ private:
   Display display;
   bool terminal, open = false;
   Clock::time_point start, previous, shown;
-  double secondsPerStep = 0;
+  double secondsPerStep = 0, leftOut = 0;
   std::vector<double> history;
 };
 

@@ -8,8 +8,7 @@
 
 using namespace tessera;
 
-/// Round-trips; JSON has no infinity and no NaN.
-static std::string number(double value) {
+std::string tessera::exactText(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", value);
   return std::isfinite(value) ? text : "null";
@@ -27,14 +26,31 @@ bool StepLog::open(const std::string &name, LogMode mode) {
 
 bool StepLog::write(const tsr_step_result &result, double tokensPerSecond,
                     double seconds) {
+  std::string line = "{\"step\": " + std::to_string(result.step + 1) +
+                     ", \"loss\": " + exactText(result.loss) +
+                     ", \"grad_norm\": " + exactText(result.grad_norm) +
+                     ", \"lr\": " + exactText(result.lr) +
+                     ", \"tokens_per_second\": " + exactText(tokensPerSecond) +
+                     ", \"time\": " + exactText(seconds) + "}\n";
+  return writeLine(line);
+}
+
+bool StepLog::write(const Measurement &result, int64_t step, double seconds) {
+  std::string bits = result.ofBytes ? ", \"eval_bits_per_byte\": " +
+                                          exactText(result.bitsPerByte())
+                                    : "";
+  return writeLine("{\"step\": " + std::to_string(step) +
+                   ", \"eval_loss\": " + exactText(result.loss) +
+                   ", \"eval_perplexity\": " + exactText(result.perplexity()) +
+                   bits +
+                   ", \"eval_accuracy\": " + exactText(result.accuracy()) +
+                   ", \"eval_labels\": " + std::to_string(result.labels) +
+                   ", \"time\": " + exactText(seconds) + "}\n");
+}
+
+bool StepLog::writeLine(const std::string &line) {
   if (!file)
     return true;
-  std::string line = "{\"step\": " + std::to_string(result.step + 1) +
-                     ", \"loss\": " + number(result.loss) +
-                     ", \"grad_norm\": " + number(result.grad_norm) +
-                     ", \"lr\": " + number(result.lr) +
-                     ", \"tokens_per_second\": " + number(tokensPerSecond) +
-                     ", \"time\": " + number(seconds) + "}\n";
   if (std::fputs(line.c_str(), file.get()) >= 0 && std::fflush(file.get()) == 0)
     return true;
   return !printError("cannot write '" + path + "': " + std::strerror(errno));

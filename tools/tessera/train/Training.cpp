@@ -5,8 +5,6 @@
 #include "tools/tessera/report/Table.h"
 #include "tools/tessera/train/ByteEntropy.h"
 #include "tools/tessera/train/LossCurve.h"
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/xxhash.h"
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -116,27 +114,13 @@ bool Training::startParameters() {
                      "; raise --steps to at least that");
 }
 
-/// Processes that train on different tokens would train nonsense: their first
-/// batches are compared, and the lengths of the data.
 bool Training::agreeOnData() {
   if (options.launch.isAlone())
     return true;
   if (tsr_data_batch(data.get(), firstStep, tsr_artifact_batch(artifact),
                      batch.data()) != TSR_OK)
     return !printError(tsr_last_error());
-  uint64_t hash = llvm::xxh3_64bits(
-      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(batch.data()),
-                     batch.size() * sizeof(int32_t)));
-  hash += static_cast<uint64_t>(tsr_data_tokens(data.get()));
-  auto own = static_cast<int32_t>(hash & 0x3FFFFFFF);
-  int32_t largest = 0, negated = 0;
-  if (tsr_session_largest(session.get(), own, &largest) != TSR_OK ||
-      tsr_session_largest(session.get(), -own, &negated) != TSR_OK)
-    return !printError(tsr_last_error());
-  if (largest == -negated)
-    return true;
-  return !printError("the processes read different data; give all the same "
-                     "files, and a copy of them to each host");
+  return agreeOnTokens(session.get(), data.get(), batch);
 }
 
 /// The CPU is in the headline already.
@@ -153,10 +137,12 @@ bool Training::prepare() {
   LogMode mode = options.resumes ? LogMode::Append : LogMode::Replace;
   // With several processes the session comes first: ending it tells the others.
   session = openSession(options, artifact);
-  if (!session || !prepareDirectory() || !startParameters() ||
-      !openData() || !log.open(isFirst() ? options.log : "", mode))
+  if (!session || !prepareDirectory() || !startParameters() || !openData() ||
+      !log.open(isFirst() ? options.log : "", mode))
     return false;
   batch.resize(tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact));
+  if (!evaluations.prepare(session.get()))
+    return false;
   return agreeOnData() && bindData();
 }
 
@@ -263,11 +249,14 @@ bool Training::run() {
   for (int64_t number = firstStep; works && number < lastStep && !stopping;
        ++number) {
     works = step(progress) && agreeOnStopping();
+    if (works && evaluations.isDueAfter(number + 1))
+      works = evaluations.run(progress, log);
+    stopping |= evaluations.isHopeless();
     bool due = options.saveEvery && (number + 1) % options.saveEvery == 0;
     if (works && due)
       works = save(progress);
   }
-  works = works && save(progress);
+  works = works && evaluations.run(progress, log) && save(progress);
   progress.finishLine();
   if (works && isFirst())
     summarize(progress);
@@ -289,21 +278,29 @@ void Training::summarize(const Progress &progress) const {
   if (losses.empty())
     return;
   std::printf("%s",
-              lossCurve(losses, firstStep, baseline, kCurveWidth, kCurveHeight)
+              lossCurve({losses, firstStep, baseline, evaluations.points()},
+                        kCurveWidth, kCurveHeight)
                   .c_str());
   std::printf("loss %.4f -> %.4f in %zu steps, %s; %.0f tokens/s\n",
               losses.front(), finalLoss(losses), losses.size(),
               durationText(progress.elapsed()).c_str(),
               static_cast<double>(losses.size()) *
-                  static_cast<double>(tokensPerStep()) / progress.elapsed());
+                  static_cast<double>(tokensPerStep()) / progress.training());
   if (baseline > 0)
     std::printf("byte frequencies alone: %.4f\n", baseline);
+  std::printf("%s", evaluations.summary().c_str());
   if (savedStep >= 0) {
     std::printf("checkpoint: %s/step-%08lld\n", options.checkpointDir.c_str(),
                 static_cast<long long>(savedStep));
     printNotes(options, session.get());
   }
-  if (stopping)
+  if (evaluations.isHopeless())
+    std::printf("stopped after step %lld of %lld: %lld evaluations in a row "
+                "were no better\n",
+                static_cast<long long>(tsr_session_next_step(session.get())),
+                static_cast<long long>(lastStep),
+                static_cast<long long>(options.earlyStop));
+  else if (stopping)
     std::printf("stopped after step %lld of %lld%s\n",
                 static_cast<long long>(tsr_session_next_step(session.get())),
                 static_cast<long long>(lastStep),

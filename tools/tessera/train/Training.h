@@ -4,7 +4,7 @@
 #define TESSERA_TOOLS_TESSERA_TRAIN_TRAINING_H
 
 #include "tools/tessera/options/DriverOptions.h"
-#include "tools/tessera/train/OpenData.h"
+#include "tools/tessera/train/Evaluations.h"
 #include "tools/tessera/train/OpenSession.h"
 #include "tools/tessera/train/Progress.h"
 #include "tools/tessera/train/StepLog.h"
@@ -56,6 +56,7 @@ private:
   OpenedSession session;
   OpenedData data;
   StepLog log;
+  Evaluations evaluations{options, artifact};
   std::vector<int32_t> batch;
   int64_t firstStep = 0, lastStep = 0, savedStep = -1;
   bool stopping = false; ///< A process was interrupted.

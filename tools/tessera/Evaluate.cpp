@@ -1,0 +1,82 @@
+//===- Evaluate.cpp - tessera evaluate ------------------------------------===//
+
+#include "tools/tessera/Commands.h"
+#include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/options/FileChecks.h"
+#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/report/Report.h"
+#include "tools/tessera/train/Measurement.h"
+#include "tools/tessera/train/OpenSession.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tessera;
+namespace json = llvm::json;
+
+static bool loadParameters(const DriverOptions &options, tsr_session *session) {
+  tsr_status status =
+      options.checkpoint.empty()
+          ? tsr_session_load_weights(session, options.weights.c_str())
+          : tsr_session_load(session, options.checkpoint.c_str());
+  if (status != TSR_OK)
+    return !printError(tsr_last_error());
+  printNotes(options, session);
+  return true;
+}
+
+static json::Value jsonOf(const Measurement &result, int64_t batches,
+                          int64_t leftOut) {
+  json::Object object{
+      {"loss", result.loss},           {"perplexity", result.perplexity()},
+      {"accuracy", result.accuracy()}, {"correct", result.correct},
+      {"labels", result.labels},       {"batches", batches},
+      {"sequences_left_out", leftOut}};
+  if (result.ofBytes)
+    object["bits_per_byte"] = result.bitsPerByte();
+  return object;
+}
+
+static void print(const DriverOptions &options, const Measurement &result,
+                  int64_t batches, int64_t leftOut) {
+  if (options.launch.rank != 0)
+    return;
+  if (options.json) {
+    llvm::outs() << jsonOf(result, batches, leftOut) << "\n";
+    return;
+  }
+  std::printf("%s\n", result.text().c_str());
+  if (leftOut)
+    std::printf("%lld sequence%s left out: only whole batches are evaluated, "
+                "%lld of them\n",
+                static_cast<long long>(leftOut),
+                leftOut == 1 ? " was" : "s were",
+                static_cast<long long>(batches));
+}
+
+int tessera::runEvaluate(const DriverOptions &given) {
+  DriverOptions options = given;
+  if (!options.launch.isAlone())
+    setErrorRank(options.launch.rank);
+  if (std::string problem = limitRanks(options); !problem.empty())
+    return printError(problem);
+  if (std::string problem = checkRunFiles(options); !problem.empty())
+    return printError(problem);
+  ArtifactFile artifact;
+  Report report;
+  if (!artifact.open(options) || !report.read(artifact.metadata()))
+    return 1;
+  EvaluationData data;
+  OpenedSession session = openSession(options, artifact.get());
+  if (!session || !data.open(options, artifact.get(), session.get()) ||
+      !loadParameters(options, session.get()))
+    return 1;
+  if (options.launch.rank == 0 && !options.json)
+    std::printf("evaluating %s%s\n", report.headline().c_str(),
+                processesText(options.launch).c_str());
+  Measurement result;
+  if (!data.measure(session.get(), result))
+    return 1;
+  int64_t batch = tsr_artifact_batch(artifact.get());
+  print(options, result, data.batches(),
+        data.sequences() - data.batches() * batch);
+  return 0;
+}

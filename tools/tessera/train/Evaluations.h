@@ -1,0 +1,54 @@
+//===- Evaluations.h - evaluations during a run -----------------*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_TRAIN_EVALUATIONS_H
+#define TESSERA_TOOLS_TESSERA_TRAIN_EVALUATIONS_H
+
+#include "tools/tessera/train/LossCurve.h"
+#include "tools/tessera/train/Measurement.h"
+#include "tools/tessera/train/Progress.h"
+#include "tools/tessera/train/StepLog.h"
+
+namespace tessera {
+
+/// Measures every --eval-every steps and after the last one, keeps the best
+/// checkpoint and says when a run gets no better. All processes come to the
+/// same. Every member prints its errors and returns false after one.
+class Evaluations {
+public:
+  Evaluations(const DriverOptions &options, const tsr_artifact *artifact)
+      : options(options), artifact(artifact) {}
+
+  /// Opens the data; a resumed run knows its best checkpoint.
+  bool prepare(tsr_session *session);
+  /// Measures after the session's steps so far, unless it has.
+  bool run(Progress &progress, StepLog &log);
+  /// Whether a run is to be measured after `steps` steps.
+  bool isDueAfter(int64_t steps) const;
+  /// Whether there is no hope, by --early-stop.
+  bool isHopeless() const;
+
+  const std::vector<LossPoint> &points() const { return measured; }
+  /// What there is to say at the end, in lines.
+  std::string summary() const;
+
+private:
+  bool isFirst() const { return options.launch.rank == 0; }
+  bool isWanted() const { return options.hasEvaluationData(); }
+  std::string bestDirectory() const { return options.checkpointDir + "/best"; }
+  bool keepBest();
+  void readBest();
+  bool writeBest() const;
+
+  const DriverOptions &options;
+  const tsr_artifact *artifact;
+  tsr_session *session = nullptr;
+  EvaluationData data;
+  Measurement last;
+  std::vector<LossPoint> measured;
+  LossPoint best;    ///< Step 0: none yet.
+  int64_t worse = 0; ///< Evaluations since the best one.
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_TRAIN_EVALUATIONS_H

@@ -1,0 +1,82 @@
+//===- Measurement.cpp - what a model predicts of data --------------------===//
+
+#include "tools/tessera/train/Measurement.h"
+#include "tools/tessera/report/PrintError.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace tessera;
+
+void Measurement::add(const tsr_evaluation &batch) {
+  auto share = static_cast<double>(batch.labels) /
+               static_cast<double>(labels + batch.labels);
+  loss += (batch.loss - loss) * share;
+  labels += batch.labels;
+  correct += batch.correct;
+}
+
+double Measurement::perplexity() const { return std::exp(loss); }
+
+double Measurement::accuracy() const {
+  return static_cast<double>(correct) / static_cast<double>(labels);
+}
+
+double Measurement::bitsPerByte() const { return loss / std::log(2.0); }
+
+std::string Measurement::text() const {
+  char bits[40] = "", text[160];
+  if (ofBytes)
+    std::snprintf(bits, sizeof bits, ", %.4f bits per byte", bitsPerByte());
+  std::snprintf(text, sizeof text,
+                "loss %.4f, perplexity %.4g%s, accuracy %.2f %% of %lld labels",
+                loss, perplexity(), bits, 100 * accuracy(),
+                static_cast<long long>(labels));
+  return text;
+}
+
+bool EvaluationData::open(const DriverOptions &options,
+                          const tsr_artifact *artifact, tsr_session *session) {
+  data = openEvaluationData(options, {tsr_artifact_sequence(artifact),
+                                      tsr_artifact_target(artifact),
+                                      tsr_artifact_vocabulary(artifact)});
+  if (!data)
+    return false;
+  rows = tsr_artifact_batch(artifact);
+  count = sequences() / rows;
+  if (count == 0)
+    return !printError("the data of the evaluation has " +
+                       std::to_string(sequences()) + " sequences of " +
+                       std::to_string(tsr_artifact_sequence(artifact)) +
+                       " tokens, a batch has " + std::to_string(rows) +
+                       "; use more data, or a smaller --batch or --seq-length");
+  if (options.evalBatches > count)
+    return !printError(
+        "--eval-batches is " + std::to_string(options.evalBatches) +
+        ", but the data of the evaluation has " + std::to_string(count) +
+        (count == 1 ? " batch" : " batches") +
+        "; use at most as many, or more data");
+  if (options.evalBatches)
+    count = options.evalBatches;
+  batch.resize(rows * tsr_artifact_columns(artifact));
+  if (options.launch.isAlone())
+    return true;
+  if (tsr_data_batch(data.get(), 0, rows, batch.data()) != TSR_OK)
+    return !printError(tsr_last_error());
+  return agreeOnTokens(session, data.get(), batch);
+}
+
+bool EvaluationData::measure(tsr_session *session, Measurement &result) {
+  result = {};
+  result.ofBytes = tsr_data_token_bytes(data.get()) == 1 &&
+                   tsr_data_documents(data.get()) == 0;
+  for (int64_t number = 0; number < count; ++number) {
+    tsr_evaluation measured;
+    if (tsr_data_batch(data.get(), number, rows, batch.data()) != TSR_OK ||
+        tsr_session_evaluate(session, batch.data(), batch.size(), number,
+                             &measured) != TSR_OK)
+      return !printError("batch " + std::to_string(number + 1) +
+                         " of the evaluation: " + tsr_last_error());
+    result.add(measured);
+  }
+  return true;
+}

@@ -1,0 +1,49 @@
+//===- Measurement.h - what a model predicts of data ------------*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_TRAIN_MEASUREMENT_H
+#define TESSERA_TOOLS_TESSERA_TRAIN_MEASUREMENT_H
+
+#include "tessera/tessera.h"
+#include "tools/tessera/train/OpenData.h"
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// Over several batches.
+struct Measurement {
+  double loss = 0; ///< Mean over all labels that count, in nats.
+  int64_t labels = 0, correct = 0;
+  bool ofBytes = false; ///< A label is a byte of text.
+
+  void add(const tsr_evaluation &batch);
+  double perplexity() const;
+  double accuracy() const; ///< Share of the labels.
+  /// Of text, whose labels are bytes.
+  double bitsPerByte() const;
+  /// "loss 2.3125, perplexity 10.10, accuracy 45.1 % of 8192 labels".
+  std::string text() const;
+};
+
+/// Data that a model is measured on, always in the same batches.
+class EvaluationData {
+public:
+  /// Opens it; prints an error and returns false where it has no whole batch,
+  /// or other tokens than another process.
+  bool open(const DriverOptions &options, const tsr_artifact *artifact,
+            tsr_session *session);
+  /// Measures the session's parameters; prints errors.
+  bool measure(tsr_session *session, Measurement &result);
+
+  int64_t batches() const { return count; }
+  int64_t sequences() const { return tsr_data_sequences(data.get()); }
+
+private:
+  OpenedData data;
+  int64_t count = 0, rows = 0; ///< Batches, and sequences of one.
+  std::vector<int32_t> batch;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_TRAIN_MEASUREMENT_H
