@@ -29,6 +29,7 @@ struct Case {
   int64_t zero = 0;
   const char *contextParallel = "all-gather";
   bool sequenceParallel = false;
+  bool evaluation = false;
   /// Of the device: libraries that round in other places. 0: the same bits.
   double tolerance = 0;
   const char *communicator = "threads";
@@ -49,6 +50,7 @@ std::string compileFor(const Case &test, const char *device) {
   build.zero = test.zero;
   build.contextParallel = test.contextParallel;
   build.sequenceParallel = test.sequenceParallel;
+  build.evaluation = test.evaluation;
   build.emulateGrid = true;
   build.device = device;
   return compileModel(test.model ? std::string(REFERENCE_DIRECTORY) + "/" +
@@ -154,6 +156,39 @@ TEST_P(TracedStep, TellsOfEveryOp) {
 INSTANTIATE_TEST_SUITE_P(Meshes, TracedStep, testing::Values("", "dp=2"),
                          [](const auto &info) {
                            return info.param[0] ? "dp2" : "serial";
+                         });
+
+/// Steps and evaluations take turns: a captured step is captured again after
+/// one, and each measures what the CPU does.
+class EvaluatedStep : public testing::TestWithParam<const char *> {};
+
+TEST_P(EvaluatedStep, MeasuresWhatTheCpuDoes) {
+  Case test = {"evaluated", "f32", GetParam()};
+  test.evaluation = true;
+  SessionSettings onDevice;
+  onDevice.device = "cuda";
+  Trainer cpu(compileFor(test, "cpu"), cpuSettings());
+  Trainer device(compileFor(test, "cuda"), onDevice);
+  for (uint32_t step = 0; step < 6; ++step) {
+    SCOPED_TRACE(step);
+    Tokens tokens = cpu.randomTokens(step);
+    EXPECT_EQ(device.step(tokens).loss, cpu.step(tokens).loss);
+    if (step == 1)
+      continue;
+    tsr_evaluation wanted = cpu.evaluate(tokens),
+                   found = device.evaluate(tokens);
+    EXPECT_EQ(found.loss, wanted.loss);
+    EXPECT_EQ(found.correct, wanted.correct);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Meshes, EvaluatedStep,
+                         testing::Values("", "dp=2,tp=2", "pp=2"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           llvm::erase_if(name,
+                                          [](char c) { return !isalnum(c); });
+                           return name.empty() ? "serial" : name;
                          });
 
 Case with(Case test, void (*change)(Case &)) {
