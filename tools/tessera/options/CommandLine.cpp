@@ -40,7 +40,7 @@ const std::set<std::string> ownOptions = {
     "--cpu", "--threads", "--rendezvous", "--rendezvous-timeout-ms",
     "--secret-file", "--trust-network",
     // Rank 0 alone writes, or each process a file of its own.
-    "--log", "--trace", "--dump-ir", "--reproducer",
+    "--log", "--tensorboard", "--trace", "--dump-ir", "--reproducer",
     // Other words for --mesh.
     "--tensor-model-parallel-size", "--data-parallel-size",
     "--pipeline-model-parallel-size", "--help"};

@@ -319,6 +319,10 @@ void DeclaredOptions::addTraining(CLI::App *sub) {
   beginGroup(sub, "Output", "--log steps.jsonl");
   sub->add_option("--log", options.log, "Write a line of JSON per step")
       ->type_name("FILE");
+  sub->add_option("--tensorboard", options.tensorboard,
+                  "Write the curves of losses, gradient norm, learning rate "
+                  "and speed for TensorBoard")
+      ->type_name("DIR");
   sub->add_option("--trace", options.trace,
                   "Record one step after the first two: when each op ran, for "
                   "ui.perfetto.dev")

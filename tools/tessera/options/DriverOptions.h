@@ -49,7 +49,7 @@ struct DriverOptions {
   double validationFraction = 0;   ///< Of each of `data`, held out.
   bool changesData = false;        ///< Unlike the run that is resumed.
   std::string dataFormat = "auto", communicator;
-  std::string checkpointDir, resumeDir, weights, log, trace;
+  std::string checkpointDir, resumeDir, weights, log, trace, tensorboard;
   bool resumes = false, resumesIfAny = false;
   Launch launch; ///< One of several processes, or alone.
   int32_t rendezvousTimeoutMs = 0;

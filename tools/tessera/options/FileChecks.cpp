@@ -202,6 +202,7 @@ std::string tessera::checkRunFiles(const DriverOptions &options) {
   return firstOf({checkWeights(options.weights), checkResumed(options),
                   checkCheckpoint(options.checkpoint),
                   checkDirectory("--checkpoint-dir", options.checkpointDir),
+                  checkDirectory("--tensorboard", options.tensorboard),
                   checkOutput(options.log, "steps.jsonl"),
                   checkOutput(options.trace, "step.json")});
 }

@@ -14,8 +14,10 @@ std::string tessera::exactText(double value) {
   return std::isfinite(value) ? text : "null";
 }
 
-bool StepLog::open(const std::string &name, LogMode mode) {
-  path = name;
+bool StepLog::open(const LogPaths &paths, LogMode mode) {
+  path = paths.lines;
+  if (!events.open(paths.events))
+    return false;
   if (path.empty())
     return true;
   file.reset(std::fopen(path.c_str(), mode == LogMode::Append ? "a" : "w"));
@@ -32,20 +34,32 @@ bool StepLog::write(const tsr_step_result &result, double tokensPerSecond,
                      ", \"lr\": " + exactText(result.lr) +
                      ", \"tokens_per_second\": " + exactText(tokensPerSecond) +
                      ", \"time\": " + exactText(seconds) + "}\n";
-  return writeLine(line);
+  return writeLine(line) &&
+         writeEvents("train/", result.step + 1,
+                     {{"loss", result.loss},
+                      {"grad_norm", result.grad_norm},
+                      {"lr", result.lr},
+                      {"tokens_per_second", tokensPerSecond}});
 }
 
 bool StepLog::write(const Measurement &result, int64_t step, double seconds) {
   std::string bits = result.ofBytes ? ", \"eval_bits_per_byte\": " +
                                           exactText(result.bitsPerByte())
                                     : "";
-  return writeLine("{\"step\": " + std::to_string(step) +
-                   ", \"eval_loss\": " + exactText(result.loss) +
-                   ", \"eval_perplexity\": " + exactText(result.perplexity()) +
-                   bits +
-                   ", \"eval_accuracy\": " + exactText(result.accuracy()) +
-                   ", \"eval_labels\": " + std::to_string(result.labels) +
-                   ", \"time\": " + exactText(seconds) + "}\n");
+  bool works =
+      writeLine("{\"step\": " + std::to_string(step) +
+                ", \"eval_loss\": " + exactText(result.loss) +
+                ", \"eval_perplexity\": " + exactText(result.perplexity()) +
+                bits + ", \"eval_accuracy\": " + exactText(result.accuracy()) +
+                ", \"eval_labels\": " + std::to_string(result.labels) +
+                ", \"time\": " + exactText(seconds) + "}\n");
+  if (result.ofBytes)
+    works = works && writeEvents("eval/", step,
+                                 {{"bits_per_byte", result.bitsPerByte()}});
+  return works && writeEvents("eval/", step,
+                              {{"loss", result.loss},
+                               {"perplexity", result.perplexity()},
+                               {"accuracy", result.accuracy()}});
 }
 
 bool StepLog::writeLine(const std::string &line) {
@@ -54,4 +68,13 @@ bool StepLog::writeLine(const std::string &line) {
   if (std::fputs(line.c_str(), file.get()) >= 0 && std::fflush(file.get()) == 0)
     return true;
   return !printError("cannot write '" + path + "': " + std::strerror(errno));
+}
+
+bool StepLog::writeEvents(
+    const char *group, int64_t step,
+    std::initializer_list<std::pair<const char *, double>> all) {
+  for (const auto &[name, value] : all)
+    if (!events.write(std::string(group) + name, step, value))
+      return false;
+  return true;
 }

@@ -3,6 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_TRAIN_STEPLOG_H
 #define TESSERA_TOOLS_TESSERA_TRAIN_STEPLOG_H
 
+#include "tools/tessera/train/EventFile.h"
 #include "tools/tessera/train/Measurement.h"
 #include <cstdio>
 #include <memory>
@@ -15,12 +16,18 @@ enum class LogMode { Replace, Append };
 /// Round-trips; "null" for infinity and NaN, which JSON has not.
 std::string exactText(double value);
 
+/// Where a run writes its numbers; "": nowhere.
+struct LogPaths {
+  std::string lines;  ///< A file of JSON lines.
+  std::string events; ///< A directory for TensorBoard.
+};
+
 /// {"step", "loss", "grad_norm", "lr", "tokens_per_second", "time"}; step
-/// counts from 0, time in seconds since the run began. Written through at every
-/// step. Errors are printed; a log without a path swallows everything.
+/// counts from 1, time in seconds since the run began. Written through at every
+/// step, and as scalars for TensorBoard: "train/loss". Errors are printed.
 class StepLog {
 public:
-  bool open(const std::string &path, LogMode mode);
+  bool open(const LogPaths &paths, LogMode mode);
   bool write(const tsr_step_result &result, double tokensPerSecond,
              double seconds);
   /// {"step", "eval_loss", "eval_perplexity", "eval_accuracy", "eval_labels",
@@ -29,12 +36,16 @@ public:
 
 private:
   bool writeLine(const std::string &line);
+  /// Each after a group's name: "train/" or "eval/".
+  bool writeEvents(const char *group, int64_t step,
+                   std::initializer_list<std::pair<const char *, double>> all);
 
   struct Close {
     void operator()(std::FILE *file) const { std::fclose(file); }
   };
   std::unique_ptr<std::FILE, Close> file;
   std::string path;
+  EventFile events;
 };
 
 } // namespace tessera

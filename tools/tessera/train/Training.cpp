@@ -138,7 +138,9 @@ bool Training::prepare() {
   // With several processes the session comes first: ending it tells the others.
   session = openSession(options, artifact);
   if (!session || !prepareDirectory() || !startParameters() || !openData() ||
-      !log.open(isFirst() ? options.log : "", mode))
+      !log.open(isFirst() ? LogPaths{options.log, options.tensorboard}
+                          : LogPaths{},
+                mode))
     return false;
   batch.resize(tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact));
   if (!evaluations.prepare(session.get()))
