@@ -18,9 +18,12 @@ void dismantle(json &value) noexcept {
   }
 }
 
+std::string JsonView::where() const {
+  return concat(source, ": '", path.empty() ? "the whole" : path, "'");
+}
+
 void JsonView::refuse(const std::string &what) const {
-  fail(TSR_CORRUPT, source, ": '", path.empty() ? "the whole" : path, "' ",
-       what);
+  fail(TSR_CORRUPT, where(), " ", what);
 }
 
 JsonView JsonView::at(const char *key) const {

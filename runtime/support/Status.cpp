@@ -2,9 +2,6 @@
 
 namespace tessera {
 
-// Of this thread. It needs no memory: there may be none left.
-static thread_local char lastError[8192];
-
 static Status describeException() {
   try {
     throw;
@@ -28,45 +25,8 @@ Status currentStatus() noexcept {
 }
 
 tsr_status report(const Status &status) noexcept {
-  if (status.ok())
-    return TSR_OK;
-  size_t length = status.message.copy(lastError, sizeof lastError - 1);
-  lastError[length] = '\0';
-  return status.code;
+  return status.ok() ? TSR_OK
+                     : tsr_set_last_error(status.code, status.message.c_str());
 }
 
 } // namespace tessera
-
-const char *tsr_last_error(void) { return tessera::lastError; }
-
-const char *tsr_version(void) { return TESSERA_VERSION; }
-
-const char *tsr_status_name(tsr_status status) {
-  switch (status) {
-  case TSR_OK:
-    return "ok";
-  case TSR_INVALID_ARGUMENT:
-    return "invalid argument";
-  case TSR_NOT_FOUND:
-    return "not found";
-  case TSR_CORRUPT:
-    return "corrupt";
-  case TSR_MISMATCH:
-    return "mismatch";
-  case TSR_IO:
-    return "input/output";
-  case TSR_OUT_OF_MEMORY:
-    return "out of memory";
-  case TSR_TIMEOUT:
-    return "timeout";
-  case TSR_ABORTED:
-    return "aborted";
-  case TSR_UNSUPPORTED:
-    return "unsupported";
-  case TSR_INTERNAL:
-    return "internal";
-  case TSR_UNTRUSTED:
-    return "untrusted";
-  }
-  return "unknown status";
-}

@@ -14,8 +14,9 @@ NARROW = {"Options": [], "Dialect": ["Options"], "Schedule": ["Options"], "Impor
           "Target": ["Options", "Dialect"]}
 # Rooms of the runtime, likewise. `cpu` and `cuda` hold devices' entries.
 RUNTIME = ["support", "artifact", "collectives", "cpu", "device", "calls", "data", "session", "checkpoint", "api"]
-CUDA = RUNTIME[:RUNTIME.index("calls") + 1] + ["cuda"]
-PUBLIC = {"tessera.h", "tessera.hpp", "abi.h", "abi_arguments.h", "abi_attention.def", "abi_entries.def"}
+# Those of libraries of their own, with what each may include.
+ASIDE = {"tokenizer": ["support", "tokenizer"], "cuda": RUNTIME[:RUNTIME.index("calls") + 1] + ["cuda"]}
+PUBLIC = {"tessera.h", "tessera.hpp", "tokenizer.h", "tokenizer.hpp", "abi.h", "abi_arguments.h", "abi_attention.def", "abi_entries.def"}
 ABI = {"abi.h", "abi_arguments.h", "abi_attention.def", "abi_entries.def"}
 ROOTS = ("", "include/", "runtime/include/")
 
@@ -44,7 +45,7 @@ def allowed(source, target):
         public = PUBLIC if name == "tools" else ABI if name in ("Codegen", "Target") else set()
         return target[0] == "compiler" and target[1] in rooms or target[0] == "public" and target[1] in public, rooms
     if kind == "runtime":
-        rooms = CUDA if name == "cuda" else RUNTIME[:RUNTIME.index(name) + 1]
+        rooms = ASIDE[name] if name in ASIDE else RUNTIME[:RUNTIME.index(name) + 1]
         return target[0] == "runtime" and target[1] in rooms or target[0] == "public", rooms
     return True, []
 

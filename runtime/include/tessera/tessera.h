@@ -39,6 +39,9 @@ typedef enum tsr_status {
 /* Message of the last failure on this thread; "" if there was none. Valid until
  * the next call on this thread. */
 const char *tsr_last_error(void);
+/* Makes `message` this thread's last error and returns `status`: for libraries
+ * that extend this one, as libtessera_tokenizer does. */
+tsr_status tsr_set_last_error(tsr_status status, const char *message);
 const char *tsr_status_name(tsr_status status);
 /* "major.minor.patch". */
 const char *tsr_version(void);

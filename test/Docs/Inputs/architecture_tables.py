@@ -62,7 +62,7 @@ compare("the order of passes", documented,
 def includable(kind, name):
     """What lint lets a room include, besides itself."""
     rooms = [room for group, all_rooms in (("compiler", lint_sources.COMPILER),
-                                          ("runtime", lint_sources.RUNTIME + ["cuda"]))
+                                          ("runtime", lint_sources.RUNTIME + list(lint_sources.ASIDE)))
              for room in all_rooms
              if (group, room) != (kind, name) and
              lint_sources.allowed((kind, name), (group, room))[0]]
@@ -92,7 +92,7 @@ def check_rooms(heading, kind, prefix, order):
 
 
 check_rooms("Rooms of the compiler", "compiler", "lib/", lint_sources.COMPILER)
-check_rooms("Rooms of the runtime", "runtime", "runtime/", lint_sources.RUNTIME + ["cuda"])
+check_rooms("Rooms of the runtime", "runtime", "runtime/", lint_sources.RUNTIME + list(lint_sources.ASIDE))
 
 # Every room is a folder, and every folder a room.
 def folders(parent):
@@ -102,5 +102,5 @@ def folders(parent):
 
 rooms = folders("lib") | {name for name in folders("include/tessera") if name[0].isupper()}
 compare("the folders of lib and include", sorted(rooms), sorted(set(lint_sources.COMPILER) - {"tools"}))
-compare("the folders of runtime", sorted(folders("runtime") - {"include"}), sorted(lint_sources.RUNTIME + ["cuda"]))
+compare("the folders of runtime", sorted(folders("runtime") - {"include"}), sorted(lint_sources.RUNTIME + list(lint_sources.ASIDE)))
 sys.exit(offences > 0)

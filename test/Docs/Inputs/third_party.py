@@ -17,7 +17,8 @@ def listed(text):
 
 needed = set()
 plugin = glob.glob(f"{build}/lib/libtessera_cuda.so")
-for path in [f"{build}/bin/tessera", f"{build}/lib/libtessera_runtime.so", *plugin]:
+for path in [f"{build}/bin/tessera", f"{build}/lib/libtessera_runtime.so",
+             f"{build}/lib/libtessera_tokenizer.so", *plugin]:
     dump = subprocess.run(["objdump", "-p", path], check=True, capture_output=True, text=True).stdout
     needed |= set(re.findall(r"NEEDED\s+(\S+)", dump))
 needed = {name for name in needed if not name.startswith("libtessera")}

@@ -1,0 +1,68 @@
+//===- AddedTokens.h - tokens that are found in the text itself -*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_TOKENIZER_ADDEDTOKENS_H
+#define TESSERA_RUNTIME_TOKENIZER_ADDEDTOKENS_H
+
+#include "runtime/support/Json.h"
+#include "runtime/tokenizer/Normalizer.h"
+#include "runtime/tokenizer/Pieces.h"
+#include "runtime/tokenizer/TokenTable.h"
+#include "runtime/tokenizer/Trie.h"
+
+namespace tessera {
+
+struct AddedToken {
+  std::string content;
+  /// What is looked for where it is normalized.
+  std::string normal;
+  int32_t id;
+  bool isSpecial, isNormalized, isSingleWord, stripsLeft, stripsRight;
+};
+
+class AddedTokens {
+public:
+  AddedTokens() = default;
+  /// `normalizer` may be null. TSR_CORRUPT: an id is not that which the
+  /// vocabulary, or the order of the list, gives the token.
+  AddedTokens(const JsonView &list, const TokenTable &vocabulary,
+              const Normalizer *normalizer);
+
+  /// Cuts the pieces that are no tokens: before normalization those tokens
+  /// that are found in the text as it is, after it the others.
+  enum class Stage { Original, Normalized };
+  void split(const Piece &piece, Stage stage, Pieces &out) const;
+  bool areNone(Stage stage) const { return !finder(stage).hasTokens; }
+
+  /// Null if the id is of none.
+  const AddedToken *find(int32_t id) const;
+  /// TokenTable::none if there is no such token.
+  int32_t idOf(std::string_view content) const;
+  bool isSpecial(std::string_view content) const;
+  /// The largest id and one; 0: there are none.
+  int32_t end() const { return static_cast<int32_t>(byId.size()); }
+
+private:
+  /// The leftmost longest of several texts.
+  struct Finder {
+    Trie texts; ///< With the index of a token.
+    bool hasTokens = false;
+    bool begins[256] = {}; ///< Whether a text begins with this byte.
+  };
+  const Finder &finder(Stage stage) const {
+    return stage == Stage::Original ? original : normalized;
+  }
+  void read(const JsonView &item, const TokenTable &vocabulary,
+            const Normalizer *normalizer);
+  void build(Finder &finder, bool isNormalized);
+  void place(const Piece &piece, size_t begin, size_t end,
+             const AddedToken &token, size_t &done, Pieces &out) const;
+
+  std::vector<AddedToken> tokens;
+  std::vector<int32_t> byId; ///< Indices; -1: none.
+  TokenTable contents, specials;
+  int32_t nextId = 0;
+  Finder original, normalized;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_TOKENIZER_ADDEDTOKENS_H

@@ -1,0 +1,37 @@
+//===- Characters.h - classes of characters ---------------------*- C++ -*-===//
+// As the `tokenizers` package has them: some of its classes are those of old
+// versions of Unicode. ICU says how old a character is.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_TOKENIZER_CHARACTERS_H
+#define TESSERA_RUNTIME_TOKENIZER_CHARACTERS_H
+
+#include <string>
+
+namespace tessera {
+
+using CharacterClass = bool (*)(char32_t);
+
+/// Unicode's White_Space.
+bool isWhitespace(char32_t c);
+/// General category N.
+bool isNumber(char32_t c);
+/// Of a word, where regular expressions of Rust say \w.
+bool isWordCharacter(char32_t c);
+/// ASCII's punctuation and that of Unicode 8.
+bool isPunctuation(char32_t c);
+/// What BERT's cleaning removes: categories Cc, Cf and Co of Unicode 8 without
+/// tab and line breaks, and U+FFFD.
+bool isRemovedByBert(char32_t c);
+/// The blocks of CJK ideographs that BERT puts spaces around.
+bool isIdeographOfBert(char32_t c);
+/// Category Mn of Unicode 8.
+bool isAccentOfBert(char32_t c);
+/// Category M of Unicode 9.
+bool isCombiningMark(char32_t c);
+
+/// Appends the lower case of `c`, whatever stands beside it.
+void appendLowercase(std::string &text, char32_t c);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_TOKENIZER_CHARACTERS_H

@@ -1,0 +1,35 @@
+//===- Decoder.h - from tokens back to text ---------------------*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_TOKENIZER_DECODER_H
+#define TESSERA_RUNTIME_TOKENIZER_DECODER_H
+
+#include "runtime/support/Json.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+class Decoder {
+public:
+  virtual ~Decoder() = default;
+  /// What is made of the texts of tokens; joined, they are the text.
+  virtual void apply(std::vector<std::string> &tokens) const = 0;
+  /// Whether tokens are bytes in the characters of ByteAlphabet.h, and nothing
+  /// else is done to them.
+  virtual bool isOfBytes() const { return false; }
+  /// Whether a token such as "<0x0A>" becomes a byte.
+  virtual bool hasByteTokens() const { return false; }
+};
+
+/// TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.
+std::unique_ptr<Decoder> readDecoder(const JsonView &part);
+
+/// The bytes of a token: those that its characters stand for, or its own.
+void appendTokenBytes(std::string &out, std::string_view token);
+/// The byte that a token such as "<0x0A>" names, or -1.
+int byteOfToken(std::string_view token);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_TOKENIZER_DECODER_H

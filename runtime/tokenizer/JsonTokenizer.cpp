@@ -1,0 +1,203 @@
+//===- JsonTokenizer.cpp - the tokenizer of a tokenizer.json --------------===//
+#include "runtime/support/JsonLimits.h"
+#include "runtime/support/Status.h"
+#include "runtime/tokenizer/AddedTokens.h"
+#include "runtime/tokenizer/Decoder.h"
+#include "runtime/tokenizer/Normalizer.h"
+#include "runtime/tokenizer/PartReader.h"
+#include "runtime/tokenizer/PostProcessor.h"
+#include "runtime/tokenizer/PreTokenizer.h"
+#include "runtime/tokenizer/Tokenizer.h"
+#include "runtime/tokenizer/Utf8.h"
+#include "runtime/tokenizer/WordModel.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+namespace {
+
+class JsonTokenizer final : public Tokenizer {
+public:
+  explicit JsonTokenizer(const JsonView &file);
+
+  void encode(std::string_view text, tsr_special special,
+              std::vector<int32_t> &ids) override;
+  std::string decode(const std::vector<int32_t> &ids,
+                     tsr_special special) const override;
+  int32_t vocabularySize() const override {
+    return std::max(model->vocabulary().end(), added.end());
+  }
+  int32_t idOf(std::string_view token) const override {
+    int32_t id = added.idOf(token);
+    return id != TokenTable::none ? id : model->vocabulary().find(token);
+  }
+  bool appendBytesOf(int32_t id, tsr_special special,
+                     std::string &bytes) const override;
+  int byteOf(int32_t id) const override;
+
+private:
+  void readSplitting(const JsonView &file);
+  /// Leaves the parts of the text in `pieces`.
+  void cut(std::string_view text);
+  void normalize(const Piece &piece);
+  /// Whether decoding has this token, and its text.
+  bool findText(int32_t id, tsr_special special, std::string_view &text) const;
+
+  std::unique_ptr<Normalizer> normalizer; ///< May be null, as the others.
+  AddedTokens added;
+  PreTokenizers preTokenizers;
+  std::unique_ptr<Model> model;
+  PostProcessor around;
+  std::unique_ptr<Decoder> decoder;
+
+  // Kept from text to text.
+  std::string repaired;
+  TextArena arena;
+  NormalText normal;
+  Pieces pieces, next;
+};
+
+JsonTokenizer::JsonTokenizer(const JsonView &file) {
+  requireKeys(file,
+              {"version", "truncation", "padding", "added_tokens", "normalizer",
+               "pre_tokenizer", "post_processor", "decoder", "model"});
+  if (file.at("version").text() != "1.0")
+    refusePart(file.at("version"), concat("is '", file.at("version").text(),
+                                          "', supported is 1.0"));
+  model = readModel(file.at("model"));
+  if (file.has("normalizer"))
+    normalizer = readNormalizer(file.at("normalizer"));
+  if (file.has("added_tokens"))
+    added = AddedTokens(file.at("added_tokens"), model->vocabulary(),
+                        normalizer.get());
+  readSplitting(file);
+  if (file.has("post_processor"))
+    around = readPostProcessor(file.at("post_processor"));
+  if (file.has("decoder"))
+    decoder = readDecoder(file.at("decoder"));
+  for (const std::vector<int32_t> *ids : {&around.before, &around.after})
+    for (int32_t id : *ids)
+      if (id >= vocabularySize())
+        file.at("post_processor")
+            .refuse(concat("adds the token ", id, ", the vocabulary has ",
+                           vocabularySize()));
+}
+
+void JsonTokenizer::readSplitting(const JsonView &file) {
+  if (file.has("pre_tokenizer"))
+    preTokenizers = readPreTokenizers(file.at("pre_tokenizer"));
+  if (preTokenizers.endsInBytes && model->use(WordForm::Bytes))
+    return;
+  model->use(WordForm::Text);
+  if (preTokenizers.endsInBytes)
+    preTokenizers.steps.push_back(makeByteStep());
+}
+
+void JsonTokenizer::normalize(const Piece &piece) {
+  Piece changed = piece;
+  if (normalizer) {
+    normal.text = piece.text;
+    normal.isFirst = piece.isFirst;
+    normalizer->apply(normal);
+    changed.text = arena.join(normal.text, "");
+    changed.isFirst = normal.isFirst;
+  }
+  added.split(changed, AddedTokens::Stage::Normalized, next);
+}
+
+void JsonTokenizer::cut(std::string_view text) {
+  arena.clear();
+  pieces.clear();
+  next.clear();
+  if (text.empty())
+    return;
+  added.split(Piece{text}, AddedTokens::Stage::Original, pieces);
+  auto pass = [&](const auto &visit) {
+    for (const Piece &piece : pieces)
+      if (piece.isToken())
+        next.push_back(piece);
+      else
+        visit(piece);
+    pieces.swap(next);
+    next.clear();
+  };
+  pass([&](const Piece &piece) { normalize(piece); });
+  for (const auto &step : preTokenizers.steps)
+    pass([&](const Piece &piece) { step->apply(piece, next, arena); });
+}
+
+void JsonTokenizer::encode(std::string_view text, tsr_special special,
+                           std::vector<int32_t> &ids) {
+  bool isSpecial = special == TSR_WITH_SPECIAL;
+  if (isSpecial)
+    ids.insert(ids.end(), around.before.begin(), around.before.end());
+  cut(validUtf8(text, repaired));
+  for (const Piece &piece : pieces)
+    if (piece.isToken())
+      ids.push_back(piece.token);
+    else
+      model->encode(piece.text, ids);
+  if (isSpecial)
+    ids.insert(ids.end(), around.after.begin(), around.after.end());
+}
+
+bool JsonTokenizer::findText(int32_t id, tsr_special special,
+                             std::string_view &text) const {
+  if (const AddedToken *token = added.find(id))
+    text = token->normal;
+  else if (model->vocabulary().has(id))
+    text = model->vocabulary().text(id);
+  else
+    return false;
+  return special == TSR_WITH_SPECIAL || !added.isSpecial(text);
+}
+
+std::string JsonTokenizer::decode(const std::vector<int32_t> &ids,
+                                  tsr_special special) const {
+  std::vector<std::string> texts;
+  std::string_view text;
+  for (int32_t id : ids)
+    if (findText(id, special, text))
+      texts.emplace_back(text);
+  if (decoder)
+    decoder->apply(texts);
+  std::string result;
+  for (const std::string &part : texts) {
+    if (!decoder && &part != &texts.front())
+      result += ' '; // tokenizers joins them so
+    result += part;
+  }
+  return result;
+}
+
+bool JsonTokenizer::appendBytesOf(int32_t id, tsr_special special,
+                                  std::string &bytes) const {
+  if (!decoder || !decoder->isOfBytes())
+    return false;
+  std::string_view text;
+  if (findText(id, special, text))
+    appendTokenBytes(bytes, text);
+  return true;
+}
+
+int JsonTokenizer::byteOf(int32_t id) const {
+  std::string_view text;
+  bool isText = decoder && decoder->hasByteTokens() &&
+                findText(id, TSR_WITH_SPECIAL, text);
+  return isText ? byteOfToken(text) : -1;
+}
+
+} // namespace
+
+/// What the largest published files have, several times over.
+static constexpr JsonLimits fileLimits = {size_t(1) << 28, 32, size_t(1) << 25};
+
+std::unique_ptr<Tokenizer> readTokenizer(const std::string &source,
+                                         std::string_view content) {
+  JsonTree tree = parseJson(source, content.data(),
+                            content.data() + content.size(), fileLimits);
+  return std::make_unique<JsonTokenizer>(JsonView(tree.root, source));
+}
+
+} // namespace tessera

@@ -1,0 +1,37 @@
+//===- Normalizer.h - what is made of a text before it is split -*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_TOKENIZER_NORMALIZER_H
+#define TESSERA_RUNTIME_TOKENIZER_NORMALIZER_H
+
+#include "runtime/support/Json.h"
+
+#include <memory>
+#include <string>
+
+namespace tessera {
+
+struct NormalText {
+  std::string text;
+  /// Its first character comes from where the original text begins.
+  bool isFirst = true;
+  std::string scratch; ///< Kept, so that few calls allocate.
+
+  /// `scratch` becomes the text.
+  void take() { text.swap(scratch); }
+};
+
+class Normalizer {
+public:
+  virtual ~Normalizer() = default;
+  /// The text is valid UTF-8 and not empty, and may become empty.
+  virtual void apply(NormalText &text) const = 0;
+};
+
+/// TSR_CORRUPT, TSR_UNSUPPORTED name what is wrong.
+std::unique_ptr<Normalizer> readNormalizer(const JsonView &part);
+
+std::unique_ptr<Normalizer> readBertNormalizer(const JsonView &part);
+std::unique_ptr<Normalizer> readPrecompiled(const JsonView &part);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_TOKENIZER_NORMALIZER_H

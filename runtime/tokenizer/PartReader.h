@@ -1,0 +1,41 @@
+//===- PartReader.h - parts of tokenizer.json, read strictly ----*- C++ -*-===//
+// A part that is not understood to its last key would make other tokens than
+// its author's program does, so it is refused by name.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_TOKENIZER_PARTREADER_H
+#define TESSERA_RUNTIME_TOKENIZER_PARTREADER_H
+
+#include "runtime/support/Json.h"
+#include "runtime/tokenizer/Pattern.h"
+
+#include <initializer_list>
+
+namespace tessera {
+
+/// Throws TSR_UNSUPPORTED: "FILE: 'PATH' WHAT".
+[[noreturn]] void refusePart(const JsonView &part, const std::string &what);
+
+/// The part's "type".
+std::string typeOf(const JsonView &part);
+
+/// TSR_UNSUPPORTED names a key that is not one of these.
+void requireKeys(const JsonView &part,
+                 std::initializer_list<const char *> keys);
+
+/// The member `key`, or what it is where it is missing or null.
+bool flagOf(const JsonView &part, const char *key, bool standard);
+std::string textOf(const JsonView &part, const char *key, const char *standard);
+/// A text of one code point.
+std::string characterOf(const JsonView &part, const char *key);
+
+/// {"String": "..."} or {"Regex": "..."}, as tokenizers writes patterns.
+struct PatternText {
+  std::string text;
+  bool isRegex;
+};
+PatternText patternOf(const JsonView &part);
+Pattern compilePattern(const JsonView &part, const PatternText &pattern);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_TOKENIZER_PARTREADER_H

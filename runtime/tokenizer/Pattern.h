@@ -1,0 +1,93 @@
+//===- Pattern.h - regular expressions of tokenizers ------------*- C++ -*-===//
+// Files write them for Oniguruma, with Unicode of the day. `PatternSyntax.cpp`
+// says the same for PCRE2, or refuses what means something else there.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_TOKENIZER_PATTERN_H
+#define TESSERA_RUNTIME_TOKENIZER_PATTERN_H
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct pcre2_real_code_8;
+struct pcre2_real_match_data_8;
+struct pcre2_real_match_context_8;
+struct pcre2_real_jit_stack_8;
+
+namespace tessera {
+
+/// The expression in PCRE2's syntax. TSR_UNSUPPORTED names the first construct
+/// that has no counterpart; `where` says whose expression it is.
+std::string translatePattern(std::string_view pattern,
+                             const std::string &where);
+
+/// What \w and \s are in an expression of Rust or Oniguruma, for PCRE2: ranges
+/// and properties without brackets.
+extern const char *const patternSpaces;
+extern const char *const patternWords;
+
+/// A compiled expression. To be used by one thread at a time.
+class Pattern {
+public:
+  /// TSR_UNSUPPORTED, TSR_CORRUPT: it is no expression.
+  Pattern(std::string_view pattern, const std::string &where)
+      : Pattern(translatePattern(pattern, where), where, Translated()) {}
+  /// One that is written for PCRE2.
+  static Pattern ofPcre2(const std::string &expression) {
+    return Pattern(expression, expression, Translated());
+  }
+
+  struct Match {
+    size_t begin, end;
+  };
+  /// The first match at or after `from`. TSR_UNSUPPORTED: the text needs more
+  /// backtracking than there is memory for.
+  bool find(std::string_view text, size_t from, Match &match) const;
+
+  /// Calls `visit(begin, end)` for each match; empty ones that follow another
+  /// match at once are left out.
+  template <class Visit>
+  void forEachMatch(std::string_view text, const Visit &visit) const;
+
+private:
+  struct Translated {};
+  struct Free {
+    void operator()(pcre2_real_code_8 *object) const;
+    void operator()(pcre2_real_match_data_8 *object) const;
+    void operator()(pcre2_real_match_context_8 *object) const;
+    void operator()(pcre2_real_jit_stack_8 *object) const;
+  };
+  Pattern(const std::string &expression, const std::string &where, Translated);
+  [[noreturn]] void refuse(std::string_view text, int code) const;
+
+  std::string name;
+  std::unique_ptr<pcre2_real_code_8, Free> code;
+  std::unique_ptr<pcre2_real_match_data_8, Free> data;
+  std::unique_ptr<pcre2_real_jit_stack_8, Free> stack;
+  std::unique_ptr<pcre2_real_match_context_8, Free> context;
+  bool isJit = false;
+};
+
+template <class Visit>
+void Pattern::forEachMatch(std::string_view text, const Visit &visit) const {
+  size_t from = 0;
+  bool hasLast = false;
+  Match match;
+  while (from <= text.size() && find(text, from, match)) {
+    bool isRepeated =
+        match.begin == match.end && hasLast && match.begin == from;
+    if (!isRepeated)
+      visit(match.begin, match.end);
+    hasLast = true;
+    from = match.end;
+    if (!isRepeated)
+      continue;
+    do // to the next code point
+      ++from;
+    while (from < text.size() && (text[from] & 0xC0) == 0x80);
+  }
+}
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_TOKENIZER_PATTERN_H

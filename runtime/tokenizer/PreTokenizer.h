@@ -1,0 +1,43 @@
+//===- PreTokenizer.h - cutting texts into words ----------------*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_TOKENIZER_PRETOKENIZER_H
+#define TESSERA_RUNTIME_TOKENIZER_PRETOKENIZER_H
+
+#include "runtime/support/Json.h"
+#include "runtime/tokenizer/Pieces.h"
+
+namespace tessera {
+
+/// One step.
+class PreTokenizer {
+public:
+  virtual ~PreTokenizer() = default;
+  /// Appends the parts of `piece`, which is no token and not empty, to `out`.
+  virtual void apply(const Piece &piece, Pieces &out,
+                     TextArena &arena) const = 0;
+};
+
+struct PreTokenizers {
+  std::vector<std::unique_ptr<PreTokenizer>> steps;
+  /// What is left to be done to words: each byte becomes its character of
+  /// ByteAlphabet.h. A model that knows bytes need not do it.
+  bool endsInBytes = false;
+};
+
+/// Sequences become one list. TSR_CORRUPT, TSR_UNSUPPORTED.
+PreTokenizers readPreTokenizers(const JsonView &part);
+/// The step that `endsInBytes` leaves out.
+std::unique_ptr<PreTokenizer> makeByteStep();
+
+/// U+2581 for spaces, as sentencepiece writes them.
+struct MetaspaceOptions {
+  explicit MetaspaceOptions(const JsonView &part);
+
+  enum class Prepend { First, Never, Always };
+  std::string replacement;
+  Prepend prepend;
+  bool splits;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_TOKENIZER_PRETOKENIZER_H

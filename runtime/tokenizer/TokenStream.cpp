@@ -1,0 +1,68 @@
+#include "runtime/tokenizer/TokenStream.h"
+
+#include "runtime/tokenizer/Utf8.h"
+
+#include <utility>
+
+namespace tessera {
+
+std::string TokenStream::push(int32_t id) {
+  tokenizer->requireIds(&id, 1);
+  if (!tokenizer->appendBytesOf(id, special, bytes))
+    return pushToWindow(id);
+  size_t end = bytes.size() - incompleteTail(bytes);
+  std::string storage;
+  std::string part(validUtf8(std::string_view(bytes).substr(0, end), storage));
+  bytes.erase(0, end);
+  return part;
+}
+
+std::string TokenStream::finish() {
+  std::string storage;
+  std::string part(validUtf8(bytes, storage));
+  bytes.clear();
+  if (window.size() > givenIds)
+    part += takeWindow(tokenizer->decode(window, special));
+  window.clear();
+  given.clear();
+  givenIds = 0;
+  return part;
+}
+
+/// Whether the byte tokens at the end begin a character and do not end it.
+bool TokenStream::endsWithinCharacter() const {
+  std::string tail;
+  for (size_t i = window.size(); i > 0 && tail.size() < 4; --i) {
+    int byte = tokenizer->byteOf(window[i - 1]);
+    if (byte < 0)
+      break;
+    tail.insert(tail.begin(), static_cast<char>(byte));
+  }
+  return incompleteTail(tail) != 0;
+}
+
+std::string TokenStream::pushToWindow(int32_t id) {
+  window.push_back(id);
+  if (endsWithinCharacter())
+    return "";
+  std::string text = tokenizer->decode(window, special);
+  // A token without a text does not make the next one the first.
+  return text.size() <= given.size() ? "" : takeWindow(text);
+}
+
+/// The text of the ids that are not given yet. The window goes on with these
+/// alone: what a decoder makes of a token depends on one before it at most.
+std::string TokenStream::takeWindow(const std::string &text) {
+  std::string part;
+  std::vector<int32_t> rest(window.begin() + givenIds, window.end());
+  if (text.compare(0, given.size(), given) == 0)
+    part = text.substr(given.size());
+  else // bytes that have become no UTF-8 by those after them
+    part = tokenizer->decode(rest, special);
+  window = std::move(rest);
+  given = tokenizer->decode(window, special);
+  givenIds = window.size();
+  return part;
+}
+
+} // namespace tessera

@@ -1,0 +1,39 @@
+//===- TokenStream.h - the text of ids that come one by one -----*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_TOKENIZER_TOKENSTREAM_H
+#define TESSERA_RUNTIME_TOKENIZER_TOKENSTREAM_H
+
+#include "runtime/tokenizer/Tokenizer.h"
+
+namespace tessera {
+
+/// Each part is valid UTF-8; joined, the parts are what decoding all ids at
+/// once gives. (Where bytes of "<0x..>" tokens are no UTF-8, the number of
+/// U+FFFD may differ.)
+class TokenStream {
+public:
+  TokenStream(std::shared_ptr<const Tokenizer> tokenizer, tsr_special special)
+      : tokenizer(std::move(tokenizer)), special(special) {}
+
+  /// What this id adds, "" if it ends within a character.
+  std::string push(int32_t id);
+  /// What is left.
+  std::string finish();
+
+private:
+  std::string pushToWindow(int32_t id);
+  bool endsWithinCharacter() const;
+  std::string takeWindow(const std::string &text);
+
+  std::shared_ptr<const Tokenizer> tokenizer;
+  tsr_special special;
+  std::string bytes; ///< Of an incomplete character.
+  /// The ids whose text is `given`, for what follows depends on it, and those
+  /// after them.
+  std::vector<int32_t> window;
+  size_t givenIds = 0;
+  std::string given;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_TOKENIZER_TOKENSTREAM_H

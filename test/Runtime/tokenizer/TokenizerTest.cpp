@@ -1,0 +1,270 @@
+//===- TokenizerTest.cpp - ids and texts are those of `tokenizers` --------===//
+// reference/ holds tokenizers of each published family, and what the package
+// makes of texts; make_tokenizers.py made both.
+#include "tessera/tokenizer.hpp"
+#include "test/Runtime/tokenizer/Texts.h"
+
+#include <gtest/gtest.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cstdio>
+
+using namespace tessera;
+using namespace texts;
+
+namespace {
+
+class Family : public testing::TestWithParam<std::string> {
+protected:
+  std::string folder = std::string(TOKENIZERS) + "/" + GetParam();
+  Tokenizer tokenizer{folder};
+  nlohmann::json answers =
+      nlohmann::json::parse(readFile(folder + "/answers.json"));
+};
+
+TEST_P(Family, EncodesEachText) {
+  EXPECT_EQ(tokenizer.vocabularySize(), answers["vocabulary"]);
+  for (const nlohmann::json &item : answers["cases"]) {
+    std::string text = decodeBase64(item[0].get<std::string>());
+    EXPECT_EQ(tokenizer.encode(text, TSR_WITH_SPECIAL), item[1].get<Ids>())
+        << text;
+    EXPECT_EQ(tokenizer.encode(text, TSR_WITHOUT_SPECIAL), item[2].get<Ids>())
+        << text;
+  }
+}
+
+TEST_P(Family, DecodesEachText) {
+  for (const nlohmann::json &item : answers["cases"]) {
+    Ids ids = item[1].get<Ids>();
+    EXPECT_EQ(tokenizer.decode(ids, TSR_WITH_SPECIAL),
+              item[3].get<std::string>());
+    EXPECT_EQ(tokenizer.decode(ids, TSR_WITHOUT_SPECIAL),
+              item[4].get<std::string>());
+  }
+}
+
+TEST_P(Family, StreamsWholeCharacters) {
+  for (const nlohmann::json &item : answers["cases"]) {
+    TokenStream stream(tokenizer, TSR_WITHOUT_SPECIAL);
+    std::string text, part;
+    for (int32_t id : item[1].get<Ids>()) {
+      text += part = stream.push(id);
+      EXPECT_TRUE(isUtf8(part)) << part;
+    }
+    text += stream.finish();
+    EXPECT_EQ(text, item[4].get<std::string>());
+  }
+}
+
+TEST_P(Family, EncodesMixedText) {
+  const std::string text = readFile(std::string(TOKENIZERS) + "/mixed.bin");
+  constexpr size_t part = 1024;
+  const nlohmann::json &hashes = answers["mixed"];
+  ASSERT_EQ(hashes.size(), text.size() / part);
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    Ids ids =
+        tokenizer.encode(text.substr(i * part, part), TSR_WITHOUT_SPECIAL);
+    char hash[17];
+    std::snprintf(hash, sizeof hash, "%016llx",
+                  static_cast<unsigned long long>(
+                      XXH3_64bits(ids.data(), 4 * ids.size())));
+    EXPECT_EQ(hash, hashes[i].get<std::string>())
+        << "kilobyte " << i << ", " << ids.size() << " ids";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tokenizer, Family,
+                         testing::Values("gpt2", "llama3", "qwen2", "o200k",
+                                         "roberta", "bert", "bert_cased",
+                                         "llama2", "mistral", "t5", "xlm",
+                                         "unigram_bytes"),
+                         [](const auto &info) { return info.param; });
+
+//===----------------------------------------------------------------------===//
+// What is refused
+//===----------------------------------------------------------------------===//
+
+std::string family(const char *name) {
+  return std::string(TOKENIZERS) + "/" + name;
+}
+
+/// The file of a family with one value changed.
+nlohmann::json changed(const char *name, const char *place,
+                       const nlohmann::json &value) {
+  nlohmann::json file =
+      nlohmann::json::parse(readFile(family(name) + "/tokenizer.json"));
+  file[nlohmann::json::json_pointer(place)] = value;
+  return file;
+}
+
+std::string refusal(const std::string &content, tsr_status code) {
+  TemporaryFile file(content);
+  try {
+    Tokenizer tokenizer(file.path());
+    return "taken";
+  } catch (const Exception &error) {
+    EXPECT_EQ(error.status(), code) << error.what();
+    return error.what();
+  }
+}
+
+void expectRefused(const nlohmann::json &file, tsr_status code,
+                   const std::string &part) {
+  std::string message = refusal(file.dump(), code);
+  EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+
+TEST(TokenizerFile, NamesWhatIsNotSupported) {
+  constexpr tsr_status code = TSR_UNSUPPORTED;
+  using nlohmann::json;
+  expectRefused(changed("gpt2", "/pre_tokenizer", {{"type", "UnicodeScripts"}}),
+                code,
+                "'pre_tokenizer' is of type 'UnicodeScripts', which is no "
+                "pre-tokenizer that is supported");
+  expectRefused(changed("gpt2", "/normalizer", {{"type", "Uppercase"}}), code,
+                "'normalizer' is of type 'Uppercase'");
+  expectRefused(changed("gpt2", "/model/type", "WordLevel"), code,
+                "'model' is of type 'WordLevel', supported are BPE, Unigram "
+                "and WordPiece");
+  expectRefused(changed("gpt2", "/model/dropout", 0.1), code,
+                "'model' has a dropout");
+  expectRefused(changed("gpt2", "/model/new_key", 1), code,
+                "'model' has the key 'new_key', which is not supported here");
+  expectRefused(changed("gpt2", "/decoder", {{"type", "CTC"}}), code,
+                "'decoder' is of type 'CTC'");
+  expectRefused(changed("gpt2", "/post_processor", {{"type", "Other"}}), code,
+                "'post_processor' is of type 'Other'");
+  expectRefused(changed("gpt2", "/version", "2.0"), code,
+                "'version' is '2.0', supported is 1.0");
+  expectRefused(
+      changed("llama3", "/pre_tokenizer/pretokenizers/0/behavior", "Joined"),
+      code, "'pre_tokenizer.pretokenizers[0].behavior' is 'Joined'");
+  expectRefused(changed("t5", "/pre_tokenizer/prepend_scheme", "last"), code,
+                "has the prepend_scheme 'last'");
+}
+
+TEST(TokenizerFile, NamesWhatAnExpressionHasThatIsNotSupported) {
+  auto expectNamed = [](const char *pattern, tsr_status code,
+                        const std::string &part) {
+    expectRefused(changed("llama3",
+                          "/pre_tokenizer/pretokenizers/0/pattern/Regex",
+                          pattern),
+                  code, part);
+  };
+  expectNamed("a\\b", TSR_UNSUPPORTED,
+              "has '\\b' at byte 1 of 'a\\b', which is not supported in "
+              "regular expressions");
+  expectNamed("[a[b]]", TSR_UNSUPPORTED, "has '['");
+  expectNamed("[a&&b]", TSR_UNSUPPORTED, "has '&&'");
+  expectNamed("(?m:.)", TSR_UNSUPPORTED, "has '(?m:'");
+  expectNamed("a{2}+", TSR_UNSUPPORTED, "has '{2}+'");
+  expectNamed("\\h", TSR_UNSUPPORTED, "has '\\h'");
+  expectNamed("(a", TSR_CORRUPT, "is no regular expression");
+  expectNamed("[]", TSR_CORRUPT, "empty or open class");
+}
+
+TEST(TokenizerFile, NamesWhatIsBroken) {
+  constexpr tsr_status code = TSR_CORRUPT;
+  EXPECT_NE(refusal("{", code).find("is not JSON"), std::string::npos);
+  EXPECT_NE(refusal("[]", code).find("must be an object"), std::string::npos);
+  expectRefused(
+      changed("gpt2", "/model/vocab/x", -1), code,
+      "gives the token 'x' the id -1, ids are integers in [0, 16777216)");
+  expectRefused(
+      changed("gpt2", "/model/merges/0",
+              nlohmann::json::array({"a", "\u00e9\u00e9"})),
+      code,
+      "joins 'a' and '\u00e9\u00e9', but the vocabulary has no '\u00e9\u00e9'");
+  expectRefused(changed("gpt2", "/model/merges/0", "a b c"), code,
+                "has \"a b c\" at 0, merges are of two tokens");
+  expectRefused(changed("gpt2", "/added_tokens/0/id", 5), code,
+                "gives the added token '<|endoftext|>' the id 5, but the next "
+                "id that is free is");
+  expectRefused(changed("t5", "/model/unk_id", 100000), code,
+                "'model.unk_id' is 100000, must be in [0, ");
+  expectRefused(
+      changed("t5", "/normalizer/normalizers/0/precompiled_charsmap", "AAAA"),
+      code, "it is torn");
+  expectRefused(
+      changed("t5", "/normalizer/normalizers/0/precompiled_charsmap", "A*"),
+      code, "is not base64 at byte 1");
+  expectRefused(changed("llama2", "/post_processor/special_tokens/<s>/ids",
+                        nlohmann::json::array({100000})),
+                code,
+                "'post_processor' adds the token 100000, the vocabulary has ");
+}
+
+TEST(TokenizerFile, IsMissing) {
+  try {
+    Tokenizer tokenizer(TOKENIZERS);
+    FAIL();
+  } catch (const Exception &error) {
+    EXPECT_EQ(error.status(), TSR_NOT_FOUND);
+    EXPECT_NE(std::string(error.what()).find("holds no tokenizer"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(TokenizerApi, KnowsTokens) {
+  Tokenizer tokenizer(family("llama3"));
+  EXPECT_EQ(tokenizer.endToken(), "<|end_of_text|>");
+  EXPECT_EQ(tokenizer.find("<|begin_of_text|>"),
+            tokenizer.vocabularySize() - 2);
+  EXPECT_THROW(tokenizer.find("<none>"), Exception);
+}
+
+TEST(TokenizerApi, RefusesIdsOutsideOfTheVocabulary) {
+  Tokenizer tokenizer(family("gpt2"));
+  TokenStream stream(tokenizer, TSR_WITHOUT_SPECIAL);
+  auto past = static_cast<int32_t>(tokenizer.vocabularySize());
+  for (int32_t id : {-1, past}) {
+    EXPECT_THROW(stream.push(id), Exception);
+    try {
+      tokenizer.decode({0, id}, TSR_WITHOUT_SPECIAL);
+      FAIL();
+    } catch (const Exception &error) {
+      EXPECT_EQ(error.status(), TSR_INVALID_ARGUMENT);
+      EXPECT_EQ(error.what(),
+                "id " + std::to_string(id) +
+                    " at 1 is outside of the tokenizer's vocabulary of " +
+                    std::to_string(past));
+    }
+  }
+}
+
+TEST(TokenizerApi, NeedsTheUnknownTokenWhereACharacterIsUnknown) {
+  nlohmann::json file = changed("bert", "/model/unk_token", "[NONE]");
+  file["post_processor"] = nullptr;
+  TemporaryFile path(file.dump());
+  Tokenizer tokenizer(path.path());
+  EXPECT_FALSE(tokenizer.encode("the", TSR_WITH_SPECIAL).empty());
+  EXPECT_THROW(tokenizer.encode("\u1234", TSR_WITH_SPECIAL), Exception);
+}
+
+TEST(TokenizerApi, RefusesNull) {
+  tsr_tokenizer *tokenizer = nullptr;
+  EXPECT_EQ(tsr_tokenizer_load(nullptr, &tokenizer), TSR_INVALID_ARGUMENT);
+  EXPECT_STREQ(tsr_last_error(), "path is null");
+  EXPECT_EQ(
+      tsr_tokenizer_encode(nullptr, "a", 1, TSR_WITH_SPECIAL, nullptr, nullptr),
+      TSR_INVALID_ARGUMENT);
+  tsr_tokenizer_destroy(nullptr);
+  tsr_token_stream_destroy(nullptr);
+}
+
+TEST(TokenizerApi, StreamOutlivesItsTokenizer) {
+  auto tokenizer = std::make_unique<Tokenizer>(family("gpt2"));
+  std::vector<int32_t> ids =
+      tokenizer->encode("caf\u00e9", TSR_WITHOUT_SPECIAL);
+  TokenStream stream(*tokenizer, TSR_WITHOUT_SPECIAL);
+  tokenizer.reset();
+  std::string text;
+  for (int32_t id : ids)
+    text += stream.push(id);
+  EXPECT_EQ(text + stream.finish(), "caf\u00e9");
+}
+
+} // namespace
