@@ -17,6 +17,7 @@ int runSign(const DriverOptions &options);
 int runVerify(const DriverOptions &options);
 /// The JSON of a verification that an error ended.
 void printVerifyError(const std::string &error);
+int runTokenize(const DriverOptions &options);
 int runTrain(const DriverOptions &options);
 int runEvaluate(const DriverOptions &options);
 

@@ -50,6 +50,8 @@ static int runCommand(const DriverOptions &options) {
     return runSign(options);
   case Command::Verify:
     return runVerify(options);
+  case Command::Tokenize:
+    return runTokenize(options);
   case Command::Train:
     return runTrain(options);
   case Command::Evaluate:

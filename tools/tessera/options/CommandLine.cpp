@@ -370,6 +370,8 @@ void CommandLine::collectShared() {
 }
 
 void CommandLine::check() {
+  // A token is named to be appended.
+  options.tokenize.appendsEnd |= !options.tokenize.endToken.empty();
   if (isGiven("--gemm-epilogues") && !options.plan.device.target.isCuda())
     refuse("--gemm-epilogues needs --device cuda; on the CPU kernels do it");
   checkMesh();

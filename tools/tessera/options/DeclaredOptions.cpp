@@ -367,6 +367,52 @@ void DeclaredOptions::addSigning(CLI::App *sub) {
       ->type_name("FILE");
 }
 
+void DeclaredOptions::addTokenizing(CLI::App *sub) {
+  TokenizeOptions &tokenize = options.tokenize;
+  sub->add_option("text", tokenize.texts,
+                  "Files of text, or of a JSON object per line (.jsonl); -: "
+                  "standard input")
+      ->required();
+  beginGroup(sub, "Tokenizer", "--tokenizer path/to/model");
+  sub->add_option("--tokenizer", tokenize.tokenizer,
+                  "Hugging Face folder with tokenizer.json, or that file")
+      ->required()
+      ->type_name("DIR");
+  sub->add_option("--model", tokenize.model,
+                  "config.json, or its directory, whose vocabulary the "
+                  "tokenizer must fit")
+      ->type_name("PATH");
+  sub->add_flag("--special-tokens,!--no-special-tokens", tokenize.addsSpecial,
+                "Add the tokens around each document that the tokenizer's "
+                "post-processor adds")
+      ->default_str("on");
+  beginGroup(sub, "Documents", "--documents line --append-eod");
+  sub->add_option("--documents", tokenize.documents,
+                  "What a document is: a file, a line, or the text of a JSON "
+                  "object per line; auto: jsonl by the name, else file")
+      ->check(oneOf({"auto", "file", "line", "jsonl"}))
+      ->type_name("auto|file|line|jsonl")
+      ->capture_default_str();
+  sub->add_option("--json-key", tokenize.jsonKey, "Where an object's text is")
+      ->type_name("NAME")
+      ->capture_default_str();
+  sub->add_flag("--append-eod", tokenize.appendsEnd,
+                "End each document with the tokenizer's eos_token");
+  sub->add_option("--eod-token", tokenize.endToken,
+                  "End each document with this token instead")
+      ->type_name("TOKEN");
+  beginGroup(sub, "Output", "-o data.bin");
+  sub->add_option("--format", tokenize.format,
+                  "Raw uint16 or uint32; llmc: with llm.c's header; megatron: "
+                  ".bin and .idx; auto: the smaller raw one that fits")
+      ->check(oneOf({"auto", "uint16", "uint32", "llmc", "megatron"}))
+      ->type_name("auto|uint16|uint32|llmc|megatron")
+      ->capture_default_str();
+  sub->add_option("-o,--output", options.output, "Output file")
+      ->required()
+      ->type_name("FILE");
+}
+
 void DeclaredOptions::declareCommands() {
   CLI::App *doctor =
       command(Command::Doctor, "doctor",
@@ -388,6 +434,10 @@ void DeclaredOptions::declareCommands() {
       command(Command::Verify, "verify",
               "Check that the distributed program is the serial one",
               " examples/gpt2-tiny --mesh dp=2,tp=2");
+  CLI::App *tokenize = command(Command::Tokenize, "tokenize",
+                               "Make tokens of text, for --data of train",
+                               " README.md --tokenizer path/to/model -o "
+                               "data.bin");
   train = command(Command::Train, "train", "Train a model",
                   " examples/gpt2-tiny --mesh dp=2,tp=2 --data README.md");
   evaluate = command(
@@ -404,6 +454,7 @@ void DeclaredOptions::declareCommands() {
   for (CLI::App *sub : {compile, report, verify, train, evaluate})
     addRanks(sub);
   addSigning(sign);
+  addTokenizing(tokenize);
   addTraining(train);
   addEvaluate(evaluate);
   addOutput(import, "mlir", "Output file (default: standard output)");

@@ -72,6 +72,7 @@ private:
   void addJson(CLI::App *sub);
   void addReport(CLI::App *sub);
   void addSigning(CLI::App *sub);
+  void addTokenizing(CLI::App *sub);
   void keep(const std::string &name, const CLI::Option *option, Fate fate) {
     flags.push_back({name, option, fate});
   }

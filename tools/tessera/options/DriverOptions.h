@@ -18,8 +18,20 @@ enum class Command {
   Sign,
   Report,
   Verify,
+  Tokenize,
   Train,
   Evaluate
+};
+
+/// Of tessera tokenize.
+struct TokenizeOptions {
+  std::vector<std::string> texts; ///< Files; "-": standard input.
+  std::string tokenizer;          ///< A folder, or the file in it.
+  std::string model;              ///< Whose vocabulary it must fit.
+  std::string documents = "auto", jsonKey = "text", format = "auto";
+  bool appendsEnd = false;
+  std::string endToken; ///< "": what the folder says.
+  bool addsSpecial = true;
 };
 
 struct DriverOptions {
@@ -36,6 +48,8 @@ struct DriverOptions {
   bool wide = false;       ///< report: all columns.
   std::string scheduleSvg; ///< report: a file for the picture.
   std::string key;         ///< sign: a file with the private key.
+
+  TokenizeOptions tokenize;
 
   PlanOptions plan;
   int64_t ranks = 0; ///< The most that a run may start.

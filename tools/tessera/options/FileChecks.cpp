@@ -78,7 +78,8 @@ std::string checkConfig(const DriverOptions &options) {
 
 std::string checkModel(const DriverOptions &options) {
   const std::string &model = options.model;
-  if (options.command == Command::Doctor)
+  if (options.command == Command::Doctor ||
+      options.command == Command::Tokenize)
     return "";
   if (!exists(model)) {
     bool looksLikeAName =
@@ -168,19 +169,40 @@ std::string checkResumed(const DriverOptions &options) {
          "; name the --checkpoint-dir of the run that is to go on";
 }
 
+/// What tokenize reads.
+std::string checkTexts(const TokenizeOptions &options) {
+  for (const std::string &path : options.texts)
+    if (std::string why = path == "-" ? ""
+                                      : checkInput("text", path,
+                                                   "name files of text, or - "
+                                                   "for the standard input");
+        !why.empty())
+      return why;
+  return options.tokenizer.empty() || exists(options.tokenizer)
+             ? ""
+             : "--tokenizer " + inQuotes(options.tokenizer) +
+                   " does not exist; name a folder with a tokenizer.json "
+                   "(nothing is downloaded)";
+}
+
+/// The name of a file that the command might write.
+std::string exampleOutput(Command command) {
+  return command == Command::Import     ? "model.mlir"
+         : command == Command::Tokenize ? "data.bin"
+                                        : "model.tsr";
+}
+
 } // namespace
 
 std::string tessera::checkFiles(const DriverOptions &options) {
   bool isSigned = options.command == Command::Sign;
   return firstOf(
-      {checkModel(options),
+      {checkModel(options), checkTexts(options.tokenize),
        isSigned ? checkInput("--key", options.key,
                              "make one with: openssl genpkey -algorithm "
                              "ed25519 -out key.pem")
                 : "",
-       checkOutput(options.output, options.command == Command::Import
-                                       ? "model.mlir"
-                                       : "model.tsr"),
+       checkOutput(options.output, exampleOutput(options.command)),
        checkOutput(options.scheduleSvg, "schedule.svg"),
        checkOutput(options.plan.debugging.reproducer, "reproducer.mlir"),
        checkDirectory("--dump-ir", options.plan.debugging.dumpDirectory)});
