@@ -98,7 +98,9 @@ static tsr_status bindData(tsr_session *session, const tsr_data *data,
   return guarded([&] {
     requirePointer(session, "session");
     requirePointer(data, "data");
-    session->content.useData(data->content.identity(), change);
+    DataIdentity identity;
+    session->content.together([&] { identity = data->content.identity(); });
+    session->content.useData(identity, change);
   });
 }
 

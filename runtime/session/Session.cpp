@@ -98,10 +98,14 @@ const OwnedDirectory &Session::own(const std::string &directory) {
 
 void Session::useData(const DataIdentity &data, DataChange change) {
   checkAlive();
-  checkSame("the hash of the data", static_cast<int64_t>(data.hash()));
-  if (dataIdentity && change == DataChange::Refused)
-    checkSameData(data, *dataIdentity);
-  dataIdentity = data;
+  int64_t hash = 0;
+  together([&] { hash = static_cast<int64_t>(data.hash()); });
+  checkSame("the hash of the data", hash);
+  together([&] {
+    if (dataIdentity && change == DataChange::Refused)
+      checkSameData(data, *dataIdentity);
+    dataIdentity = data;
+  });
 }
 
 void Session::setSchedule(const Schedule &next) {

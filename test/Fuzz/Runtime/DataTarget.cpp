@@ -6,6 +6,22 @@
 using namespace tessera;
 using namespace fuzzed;
 
+static void describe(const Data &data) {
+  double shares = 0;
+  int64_t tokens = 0;
+  for (size_t i = 0; i < data.identity().files.size(); ++i) {
+    shares += data.fileShare(i).share;
+    tokens += data.fileShare(i).tokens;
+  }
+  require(shares > 0.999999 && shares < 1.000001, "shares sum to 1");
+  require(tokens == data.tokens(), "the parts of files are all tokens");
+  require(data.identity().differenceFrom(data.identity()).empty(),
+          "data is what it is");
+  accepts([&] { data.document(data.documents()); });
+  if (data.documents() > 0)
+    require(data.document(0).tokens > 0, "a document has a token");
+}
+
 static void readBatches(const Data &data, const DataOptions &options) {
   require(data.sequences() >= 1, "data has a sequence");
   require(data.tokenBytes() <= 8, "tokens have at most eight bytes");
@@ -45,6 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (flags & 64)
       options.part = DataPart::Validation;
     Data opened(paths, options);
+    describe(opened);
     readBatches(opened, options);
   });
   return 0;

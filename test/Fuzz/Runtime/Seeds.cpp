@@ -266,10 +266,27 @@ constexpr struct {
          "shape": [8], "data_offsets": [0, 4]}})"},
 };
 
+/// So that the checkpoint names its data.
+void bindData(fixture::Training &training) {
+  std::string path = training.directory / "text";
+  fixture::writeFile(path, "To be, or not to be");
+  const char *paths[] = {path.c_str()};
+  tsr_data_options options = {};
+  options.size = sizeof options;
+  options.sequence = 4;
+  options.vocabulary = 256;
+  tsr_data *data = nullptr;
+  if (tsr_data_open(paths, 1, &options, &data) != TSR_OK ||
+      tsr_session_use_data(training.session, data) != TSR_OK)
+    throw std::runtime_error(tsr_last_error());
+  tsr_data_destroy(data);
+}
+
 void writeCheckpoint() {
   fixture::Training training(1, 1);
   std::string directory = training.directory / "saved";
   training.step(0);
+  bindData(training);
   if (tsr_session_save(training.session, directory.c_str()) != TSR_OK)
     throw std::runtime_error(tsr_last_error());
   for (const auto &step : std::filesystem::directory_iterator(directory)) {
@@ -381,7 +398,17 @@ void writeMegatron() {
   changed("too-few-documents", [](MegatronSeed &s) { s.documents[2] = 2; });
 }
 
-enum DataFormat { Auto, Text, Uint16, Uint32, Llmc, HasTwo = 8 };
+enum DataFormat {
+  Auto,
+  Text,
+  Uint16,
+  Uint32,
+  Llmc,
+  HasTwo = 8,
+  Weighted = 16,
+  Split = 32,
+  Validation = 64
+};
 
 /// The options before a file: sequences of 4 and a vocabulary of 64.
 std::string dataOptions(int format, int sequence = 4, int target = 0) {
@@ -413,6 +440,17 @@ void writeData() {
            numpyHeader("{'descr': '<u4', 'fortran_order': False, 'shape': "
                        "(40,), }") +
            wide);
+}
+
+void writeSplitData() {
+  std::string narrow = tokensOf<uint16_t>();
+  seed("Data", "weighted", dataOptions(Uint16 + HasTwo + Weighted) + narrow);
+  seed("Data", "training", dataOptions(Uint16 + HasTwo + Split) + narrow);
+  seed("Data", "validation",
+       dataOptions(Uint16 + Weighted + Split + Validation) + narrow);
+  seed("Data", "no-validation", dataOptions(Uint16 + Validation) + narrow);
+  seed("Data", "validation-too-short",
+       dataOptions(Uint16 + Split, 20) + narrow);
 }
 
 void writeRefusedData() {
@@ -546,6 +584,7 @@ int main(int count, char **arguments) {
   writeShardIndices();
   writeMegatron();
   writeData();
+  writeSplitData();
   writeRefusedData();
   writeRefusedHeaders();
   writeRefusedTokens();

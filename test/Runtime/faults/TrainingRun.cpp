@@ -17,7 +17,9 @@ static tsr_data_options dataOptions(const tessera::Artifact &artifact) {
 TrainingRun::TrainingRun(const std::string &artifact, const std::string &data,
                          const tsr_session_options &options)
     : artifact(artifact), data({data}, dataOptions(this->artifact)),
-      session(this->artifact, options) {}
+      session(this->artifact, options) {
+  session.useData(this->data);
+}
 
 void TrainingRun::trainTo(int64_t step) {
   while (session.nextStep() < step)
