@@ -1,6 +1,6 @@
 //===- ApiTokenizer.cpp - the C API of tokenizer.h ------------------------===//
 #include "runtime/support/Status.h"
-#include "runtime/tokenizer/TokenStream.h"
+#include "runtime/tokenizer/TextStream.h"
 
 using namespace tessera;
 
@@ -11,7 +11,7 @@ struct tsr_tokenizer {
 };
 
 struct tsr_token_stream {
-  TokenStream content;
+  TextStream content;
   std::string text;
 };
 
@@ -104,7 +104,7 @@ tsr_status tsr_token_stream_create(const tsr_tokenizer *tokenizer,
     requirePointer(out_stream, "out_stream");
     requireSpecial(special);
     *out_stream =
-        new tsr_token_stream{TokenStream(tokenizer->content, special), {}};
+        new tsr_token_stream{TextStream(tokenizer->content, special), {}};
   });
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/tokenizer/TokenStream.h"
+#include "runtime/tokenizer/TextStream.h"
 
 #include "runtime/tokenizer/Utf8.h"
 
@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-std::string TokenStream::push(int32_t id) {
+std::string TextStream::push(int32_t id) {
   tokenizer->requireIds(&id, 1);
   if (!tokenizer->appendBytesOf(id, special, bytes))
     return pushToWindow(id);
@@ -17,7 +17,7 @@ std::string TokenStream::push(int32_t id) {
   return part;
 }
 
-std::string TokenStream::finish() {
+std::string TextStream::finish() {
   std::string storage;
   std::string part(validUtf8(bytes, storage));
   bytes.clear();
@@ -30,7 +30,7 @@ std::string TokenStream::finish() {
 }
 
 /// Whether the byte tokens at the end begin a character and do not end it.
-bool TokenStream::endsWithinCharacter() const {
+bool TextStream::endsWithinCharacter() const {
   std::string tail;
   for (size_t i = window.size(); i > 0 && tail.size() < 4; --i) {
     int byte = tokenizer->byteOf(window[i - 1]);
@@ -41,7 +41,7 @@ bool TokenStream::endsWithinCharacter() const {
   return incompleteTail(tail) != 0;
 }
 
-std::string TokenStream::pushToWindow(int32_t id) {
+std::string TextStream::pushToWindow(int32_t id) {
   window.push_back(id);
   if (endsWithinCharacter())
     return "";
@@ -52,7 +52,7 @@ std::string TokenStream::pushToWindow(int32_t id) {
 
 /// The text of the ids that are not given yet. The window goes on with these
 /// alone: what a decoder makes of a token depends on one before it at most.
-std::string TokenStream::takeWindow(const std::string &text) {
+std::string TextStream::takeWindow(const std::string &text) {
   std::string part;
   std::vector<int32_t> rest(window.begin() + givenIds, window.end());
   if (text.compare(0, given.size(), given) == 0)

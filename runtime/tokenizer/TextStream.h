@@ -1,6 +1,6 @@
-//===- TokenStream.h - the text of ids that come one by one -----*- C++ -*-===//
-#ifndef TESSERA_RUNTIME_TOKENIZER_TOKENSTREAM_H
-#define TESSERA_RUNTIME_TOKENIZER_TOKENSTREAM_H
+//===- TextStream.h - the text of ids that come one by one ------*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_TOKENIZER_TEXTSTREAM_H
+#define TESSERA_RUNTIME_TOKENIZER_TEXTSTREAM_H
 
 #include "runtime/tokenizer/Tokenizer.h"
 
@@ -9,9 +9,9 @@ namespace tessera {
 /// Each part is valid UTF-8; joined, the parts are what decoding all ids at
 /// once gives. (Where bytes of "<0x..>" tokens are no UTF-8, the number of
 /// U+FFFD may differ.)
-class TokenStream {
+class TextStream {
 public:
-  TokenStream(std::shared_ptr<const Tokenizer> tokenizer, tsr_special special)
+  TextStream(std::shared_ptr<const Tokenizer> tokenizer, tsr_special special)
       : tokenizer(std::move(tokenizer)), special(special) {}
 
   /// What this id adds, "" if it ends within a character.
@@ -36,4 +36,4 @@ private:
 
 } // namespace tessera
 
-#endif // TESSERA_RUNTIME_TOKENIZER_TOKENSTREAM_H
+#endif // TESSERA_RUNTIME_TOKENIZER_TEXTSTREAM_H
