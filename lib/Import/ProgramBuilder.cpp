@@ -188,7 +188,8 @@ Value ProgramBuilder::attention(const Attention &heads) {
       b.getF64FloatAttr(heads.scale),
       heads.causal ? b.getUnitAttr() : UnitAttr(),
       b.getF64FloatAttr(heads.dropout), b.getI64IntegerAttr(dropoutStream()),
-      b.getI64IntegerAttr(heads.maxDistance));
+      b.getI64IntegerAttr(heads.maxDistance),
+      b.getI64IntegerAttr(heads.window));
   nn::setTag(op, nn::Tag::Attention);
   return op.getOutput();
 }

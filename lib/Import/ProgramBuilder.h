@@ -103,6 +103,7 @@ protected:
     /// Biases by distance, [buckets, heads], farther ones as `maxDistance`.
     mlir::Value biasTable = {};
     int64_t maxDistance = 0;
+    int64_t window = 0; ///< Keys that a query sees; 0: all, or all earlier.
   };
   mlir::Value attention(const Attention &heads);
   /// The value itself, for readers whose gradients add up before they meet

@@ -206,7 +206,7 @@ LogicalResult lowerAttention(nn::AttentionOp op) {
       heads->start, i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
       i(heads->total), op.getScaleAttr(), b.getBoolAttr(op.getCausal()),
       op.getDropoutAttr(), op.getStreamAttr(), slice.start, i(slice.total),
-      op.getBiasTable(), op.getMaxDistanceAttr());
+      op.getBiasTable(), op.getMaxDistanceAttr(), op.getWindowAttr());
   inheritMarks(lowered, op);
   op.replaceAllUsesWith(lowered);
   op.erase();
@@ -239,7 +239,8 @@ LogicalResult lowerAttentionGrad(nn::AttentionGradOp op) {
       i(gradStride(op.getGradQuery())), i(gradStride(op.getGradKey())),
       i(gradStride(op.getGradValue())), i(heads->total), op.getScaleAttr(),
       b.getBoolAttr(op.getCausal()), op.getDropoutAttr(), op.getStreamAttr(),
-      slice.start, i(slice.total), op.getBiasTable(), op.getMaxDistanceAttr());
+      slice.start, i(slice.total), op.getBiasTable(), op.getMaxDistanceAttr(),
+      op.getWindowAttr());
   inheritPhase(lowered, op);
   op.replaceAllUsesWith(lowered);
   op.erase();

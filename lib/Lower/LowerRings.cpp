@@ -86,7 +86,9 @@ template <typename OpTy> LogicalResult Ring::place(OpTy attention) {
            << "has " << keys.chunk() << " of " << keys.total
            << " keys on a rank; queries and keys must be split over the same "
               "one axis, into equal slices";
-  FailureOr<RingSlices> cut = RingSlices::of(op, keys, attention.getCausal());
+  FailureOr<RingSlices> cut = RingSlices::of(
+      op, keys,
+      {attention.getCausal(), static_cast<int64_t>(attention.getWindow())});
   if (failed(cut))
     return failure();
   slices = *cut;
@@ -141,6 +143,8 @@ StepTy Ring::makeStep(OpTy from, TypeRange types, ValueRange operands,
   made.setHeadsTotalAttr(b.getI64IntegerAttr(heads.total));
   made.setScaleAttr(from.getScaleAttr());
   made.setCausalAttr(b.getBoolAttr(from.getCausal() && pair.masked));
+  if (from.getWindow() != 0)
+    made.setWindowAttr(from.getWindowAttr());
   made.setDropoutAttr(from.getDropoutAttr());
   made.setStreamAttr(from.getStreamAttr());
   made.setQueriesTotalAttr(b.getI64IntegerAttr(queries.total));
@@ -151,9 +155,9 @@ StepTy Ring::makeStep(OpTy from, TypeRange types, ValueRange operands,
 /// Calls `body` for each step with the keys and values that are there; the
 /// shift of the next ones starts before.
 template <typename Body> void Ring::walk(RingParts k, RingParts v, Body body) {
-  for (step = 0; step < slices->ranks(); ++step) {
+  for (step = 0; step < slices->steps(); ++step) {
     RingParts nextK, nextV;
-    if (step + 1 < slices->ranks()) {
+    if (step + 1 < slices->steps()) {
       nextK = slices->shift(k, "keys of the next slice");
       nextV = slices->shift(v, "values of the next slice");
     }
@@ -182,7 +186,8 @@ static SmallVector<Value> existing(ArrayRef<Value> values) {
 }
 
 /// attention(q, k, v) -> steps 0 .. n-1, step i with what i shifts of k and v
-/// brought: n-1 times a rank's keys and values instead of all of them at once.
+/// brought: n-1 times a rank's keys and values instead of all of them at once,
+/// and fewer where a window hides slices.
 LogicalResult Ring::lower(nn::AttentionOp attention) {
   if (failed(place(attention)))
     return failure();
@@ -224,8 +229,9 @@ RingParts Ring::add(const RingParts &own, const RingParts &home) {
 }
 
 /// The gradients of keys and values follow them. Those of a slice start at the
-/// rank after its own, gain a term at each rank and come back in n-1 shifts;
-/// the term of the slice's own queries has been there since the first step.
+/// rank after its own, gain a term at each rank that sees it and go home from
+/// the last of these, with n ranks the one before its own; the term of the
+/// slice's own queries has been there since the first step.
 LogicalResult Ring::lower(nn::AttentionGradOp attention) {
   if (failed(place(attention)))
     return failure();
@@ -258,8 +264,10 @@ LogicalResult Ring::lower(nn::AttentionGradOp attention) {
       gradV[j] = made.getGradValue();
     }
   });
-  gradK = add(ownK, slices->shift(gradK, follow));
-  gradV = add(ownV, slices->shift(gradV, follow));
+  if (slices->steps() > 1) {
+    gradK = add(ownK, slices->home(gradK, follow));
+    gradV = add(ownV, slices->home(gradV, follow));
+  }
   const RingParts sums[] = {gradQ, gradK, gradV};
   for (auto [old, sum] : llvm::zip(attention.getResults(), sums))
     old.replaceAllUsesWith(slices->join(narrow(sum, old.getType())));

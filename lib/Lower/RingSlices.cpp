@@ -11,10 +11,12 @@ using namespace mlir;
 using namespace tessera;
 
 FailureOr<RingSlices> RingSlices::of(Operation *op, const FactorSpan &keys,
-                                     bool causal) {
+                                     nn::AttentionMask mask) {
   RingSlices slices(op, keys.cuts[0].axis);
   slices.size = dist::meshOf(op).getSize(slices.axis);
-  slices.causal = causal;
+  slices.count = mask.ringSteps(keys.chunk(), slices.size);
+  slices.chunks = mask.cutsChunks(keys.total);
+  slices.windowed = mask.window != 0;
   if (keys.chunk() % slices.parts() == 0)
     return slices;
   return op->emitOpError() << "has " << keys.chunk() << " of " << keys.total
@@ -23,12 +25,16 @@ FailureOr<RingSlices> RingSlices::of(Operation *op, const FactorSpan &keys,
 }
 
 /// With an early and a late chunk on each rank, late queries see all early
-/// keys, early queries no late ones; of the other two pairs each rank has one
-/// to compute in every step, and both halves of them in the first.
+/// keys, unless a window hides some, early queries no late ones; of the other
+/// two pairs each rank has one to compute in every step, and both halves of
+/// them in the first.
 ArrayRef<RingSlices::Pair> RingSlices::pairs() const {
-  static constexpr Pair whole[] = {{0, 0, true}};
-  static constexpr Pair chunks[] = {{1, 1, true}, {1, 0, false}, {0, 0, true}};
-  return causal ? ArrayRef<Pair>(chunks) : ArrayRef<Pair>(whole);
+  static constexpr Pair slices[] = {{0, 0, true}};
+  static constexpr Pair halves[] = {{1, 1, true}, {1, 0, false}, {0, 0, true}};
+  static constexpr Pair masked[] = {{1, 1, true}, {1, 0, true}, {0, 0, true}};
+  if (!chunks)
+    return slices;
+  return windowed ? ArrayRef<Pair>(masked) : ArrayRef<Pair>(halves);
 }
 
 Value RingSlices::contiguous(Value value) {
@@ -57,7 +63,7 @@ static int64_t sizeOf(Value value, int64_t dim) {
 }
 
 RingParts RingSlices::split(Value slice, int64_t dim) {
-  if (!causal)
+  if (!chunks)
     return {slice};
   Type part = resized(slice, dim, sizeOf(slice, dim) / 2);
   auto made = rt::ZigzagOp::create(b, op->getLoc(), TypeRange{part, part},
@@ -74,7 +80,7 @@ std::array<RingParts, 3> RingSlices::split(Value query, Value key,
                                            Value value) {
   SmallVector<Value, 3> tensors = {query, key, value};
   auto fused = query.getDefiningOp<nn::UnstackOp>();
-  if (!causal || !fused || fused.getDim() < 2 ||
+  if (!chunks || !fused || fused.getDim() < 2 ||
       !llvm::equal(fused.getResults(), tensors))
     return {split(query), split(key), split(value)};
   std::array<RingParts, 3> parts;
@@ -90,7 +96,7 @@ std::array<RingParts, 3> RingSlices::split(Value query, Value key,
 }
 
 Value RingSlices::join(const RingParts &parts, int64_t dim) {
-  if (!causal)
+  if (!chunks)
     return parts[0];
   Type whole = resized(parts[0], dim, 2 * sizeOf(parts[0], dim));
   auto made = rt::ZigzagOp::create(b, op->getLoc(), whole, parts,
@@ -99,12 +105,14 @@ Value RingSlices::join(const RingParts &parts, int64_t dim) {
   return marked(made, "balanced causal work").getWhole();
 }
 
-RingParts RingSlices::shift(const RingParts &parts, StringRef what) {
+RingParts RingSlices::pass(const RingParts &parts, int64_t distance,
+                           StringRef what) {
   RingParts shifted;
   for (Value part : parts) {
     auto made =
         rt::ShiftOp::create(b, op->getLoc(), part.getType(), contiguous(part),
-                            b.getStrArrayAttr({axis.getValue()}), UnitAttr());
+                            b.getStrArrayAttr({axis.getValue()}), UnitAttr(),
+                            b.getI64IntegerAttr(distance));
     shifted.push_back(marked(made, what));
   }
   return shifted;

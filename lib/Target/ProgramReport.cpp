@@ -153,8 +153,15 @@ static void addCall(ProgramReport &report, const CallRecord &call,
     traffic.received += call.times * call.bytes;
 }
 
-/// Query i of a causal sequence sees i + 1 keys, so later slices are more work.
-/// In a zigzag a rank has an early and a late slice.
+/// Keys that the first `queries` of a causal sequence see: query i sees i + 1,
+/// but at most those of a window.
+static double keysSeen(double queries, double window) {
+  double cut = std::min(queries, window);
+  return cut * (cut + 1) / 2 + (queries - cut) * window;
+}
+
+/// Later slices are more work, unless a window is short. In a zigzag a rank has
+/// an early and a late slice. Layers may differ; the first one counts.
 static void addCausalWork(ProgramReport &report, Operation *op) {
   auto total = op->getAttrOfType<IntegerAttr>("queries_total");
   auto causal = op->getAttrOfType<BoolAttr>("causal");
@@ -162,10 +169,13 @@ static void addCausalWork(ProgramReport &report, Operation *op) {
     return;
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   double slice = static_cast<double>(type.getDimSize(1));
-  double all = static_cast<double>(total.getInt());
+  double all = static_cast<double>(total.getInt()), window = all;
+  if (auto given = op->getAttrOfType<IntegerAttr>("window"))
+    window = given.getInt() ? static_cast<double>(given.getInt()) : all;
   for (double start = 0; start + slice <= all; start += slice)
-    report.causalWork.push_back((slice * start + slice * (slice + 1) / 2) /
-                                (all * (all + 1) / 2));
+    report.causalWork.push_back(
+        (keysSeen(start + slice, window) - keysSeen(start, window)) /
+        keysSeen(all, window));
   Value queries = op->getOperand(0);
   if (auto view = queries.getDefiningOp<rt::ViewOp>())
     queries = view.getSource();

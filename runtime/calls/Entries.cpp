@@ -173,7 +173,7 @@ template <> Status run<TSR_ENTRY_ALL_TO_ALL>(const CpuCall &call) {
 }
 
 template <> Status run<TSR_ENTRY_SHIFT>(const CpuCall &call) {
-  Shift what = shiftOf(call.rank, collectiveOf(call.op, call.args));
+  Shift what = shiftOf(call.rank, collectiveOf(call.op, call.args), call.args);
   void *src = call.buffers[0], *dst = call.buffers[1];
   return collect(call, dst, [=](Communicator &communicator) {
     return communicator.shift(what, src, dst);

@@ -4,6 +4,8 @@
 
 #include "runtime/device/Rank.h"
 
+#include <numeric>
+
 namespace tessera {
 
 /// Runs `body`, which returns a Status; nothing leaves but 0 or 1. A failure
@@ -66,17 +68,23 @@ inline size_t axisOf(const Rank &rank, const Collective &call) {
   return axis;
 }
 
-/// The neighbours on the axis of a shift; those of even number send first.
-inline Shift shiftOf(const Rank &rank, const Collective &call) {
+/// Who a rank sends to on the axis of a shift, and who sends to it. Ranks of a
+/// circle are as far apart as the distance and the size have in common; every
+/// other one sends first.
+inline Shift shiftOf(const Rank &rank, const Collective &call,
+                     const int64_t *args) {
   size_t axis = axisOf(rank, call);
   const Mesh &mesh = rank.metadata->mesh;
   int64_t own = rank.coordinates[axis], size = mesh.axes[axis].size;
+  int64_t distance = args[TSR_COLLECTIVE_DISTANCE] % size;
   auto rankAt = [&](int64_t coordinate) {
     std::vector<int64_t> peer = rank.coordinates;
     peer[axis] = coordinate % size;
     return mesh.rankAt(peer);
   };
-  return {call, rankAt(own + 1), rankAt(own + size - 1), own % 2 == 0};
+  const bool sendsFirst = own / std::gcd(distance, size) % 2 == 0;
+  return {call, rankAt(own + distance), rankAt(own + size - distance),
+          sendsFirst, distance};
 }
 
 inline Zigzag zigzagOf(const Rank &rank, const Collective &call,

@@ -57,13 +57,15 @@ struct Message {
 /// the program starts. Each is matched by its own kind.
 enum class Lane { Program, Background };
 
-/// One step around the ring of a group: `call.count` elements for the rank
-/// `next`, as many from the rank `previous` (global ranks).
+/// `distance` ranks along the ring of a group: `call.count` elements for the
+/// rank `next`, as many from the rank `previous` (global ranks).
 struct Shift {
   Collective call;
   int64_t next = 0, previous = 0;
-  /// Somebody in the ring sends first, somebody receives first.
+  /// Of those that send to each other in a circle, somebody sends first,
+  /// somebody receives first.
   bool sendsFirst = false;
+  int64_t distance = 1;
 };
 
 /// Between a member's slice [outer, 2, count] of 2 n chunks, those numbered
@@ -117,7 +119,7 @@ public:
   virtual Status send(const Message &message, const void *data) = 0;
   virtual Status receive(const Message &message, void *data) = 0;
 
-  /// src [count] of the rank before -> dst. Here: a send and a receive, whose
+  /// src [count] of an earlier rank -> dst. Here: a send and a receive, whose
   /// order leaves no ring in which all wait.
   virtual Status shift(const Shift &call, const void *src, void *dst);
   /// Here: messages in the order of chunks. All ranks have the same order, so

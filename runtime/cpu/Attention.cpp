@@ -31,7 +31,7 @@ int32_t tessera::cpuAttention(int threads, void *const *buffers,
              std::to_string(p.keyStart);
     return TSR_INVALID_ARGUMENT;
   }
-  if (p.isHidden())
+  if (p.earlier && p.isHidden())
     return 0; // earlier slices are all there is
 
   thread_local Workspace workspace, biases;

@@ -26,8 +26,16 @@ struct AttentionArguments {
   int64_t firstQuery() const { return queryStart - keyStart; }
   /// Query heads that share a key/value head.
   int64_t group() const { return heads / kvHeads; }
-  /// Whether no query sees any key.
-  bool isHidden() const { return causal && firstQuery() + seqQ <= 0; }
+  /// The window, or 0 where it hides no key from any query.
+  int64_t activeWindow() const {
+    return causal && firstQuery() + seqQ > window ? window : 0;
+  }
+  /// Whether no query sees any key: all are later, or out of the window.
+  bool isHidden() const {
+    const int64_t active = activeWindow();
+    return causal && (firstQuery() + seqQ <= 0 ||
+                      (active != 0 && firstQuery() - active >= seqK - 1));
+  }
 };
 
 namespace detail {

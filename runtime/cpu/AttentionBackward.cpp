@@ -70,7 +70,7 @@ int32_t tessera::cpuAttentionBackward(int threads, void *const *buffers,
 
   if (p.isSlice())
     startSums(p);
-  if (p.isHidden())
+  if (p.isSlice() && p.isHidden())
     return 0;
 
   thread_local Workspace workspace, biases, gradients;

@@ -21,11 +21,16 @@ constexpr int64_t kBlock = kAttentionBlock;
 /// query + queries). On the diagonal (causal, first key and query at the same
 /// position) whole vectors that the mask hides are neither computed nor read.
 /// Other squares that the mask cuts (queries from a slice whose start is no
-/// multiple of kBlock) are computed whole.
+/// multiple of kBlock, the beginning of a window) are computed whole.
 struct Square {
   int64_t key, keys, query, queries;
-  int64_t shift; ///< Query j sees key r where r <= j + shift.
+  int64_t shift;  ///< Query j sees key r where r <= j + shift,
+  int64_t window; ///< and, unless it is 0, j + shift - window < r.
   bool masked, diagonal;
+
+  /// Whether the window hides some key of the square.
+  bool windowed() const { return window != 0 && queries - 1 + shift >= window; }
+  bool hidesKeys() const { return masked || windowed(); }
 
   /// Keys that some query of vector v sees, or more.
   template <typename T> int64_t keysSeen(int64_t v) const {
@@ -33,6 +38,8 @@ struct Square {
   }
   /// First key that some query of vector v may not see.
   template <typename T> int64_t maskedFrom(int64_t v) const {
+    if (windowed())
+      return 0;
     const int64_t first = v * kLanes<T> + shift;
     return first > 0 ? first : 0;
   }
@@ -41,7 +48,12 @@ struct Square {
   }
 };
 
-/// The squares of one query block are those with key < keyEnd(...).
+/// The squares of one query block are those with keyBegin(...) <= key <
+/// keyEnd(...).
+static inline int64_t keyBegin(const AttentionProblem &p, int64_t query) {
+  const int64_t first = p.firstQuery() + query - p.window + 1;
+  return p.window == 0 || first < 0 ? 0 : first / kBlock * kBlock;
+}
 static inline int64_t keyEnd(const AttentionProblem &p, int64_t query,
                              int64_t queries) {
   return p.causal ? minimum(p.seqK, p.firstQuery() + query + queries) : p.seqK;
@@ -55,6 +67,7 @@ static inline Square squareAt(const AttentionProblem &p, int64_t key,
           query,
           queries,
           shift,
+          p.window,
           p.causal && shift < keys - 1,
           p.causal && shift == 0};
 }
@@ -105,13 +118,16 @@ static void sumOverQueries(const Square &q, const T *s, Rows<T> values, T *out,
                 values.row, out + r * padded, padded, Start::Old);
 }
 
-/// Lanes of vector v (queries) that see key r of a masked square.
+/// Lanes of vector v (queries) that see key r of a square that hides keys.
 template <typename T>
 static inline Vec<Int<T>> seesKey(const Square &q, int64_t r, int64_t v) {
   Vec<Int<T>> lane;
   for (int i = 0; i < kLanes<T>; ++i)
     lane[i] = i;
-  return lane >= Int<T>(r - q.shift - v * kLanes<T>);
+  const int64_t first = r - q.shift - v * kLanes<T>;
+  if (!q.windowed())
+    return lane >= Int<T>(first);
+  return (lane >= Int<T>(first)) & (lane < Int<T>(first + q.window));
 }
 
 /// Biases of a square's first query and key on: query j and key r have

@@ -55,8 +55,10 @@ private:
     }
     if (p.earlier)
       loadEarlier(b, head, query, queries);
-    const int64_t end = keyEnd(p, query, queries);
-    for (int64_t key = 0; key < end; key += kBlock) {
+    const int64_t begin = keyBegin(p, query), end = keyEnd(p, query, queries);
+    if (begin >= end && !p.earlier)
+      clearOutput(queries);
+    for (int64_t key = begin; key < end; key += kBlock) {
       const Square square = squareAt(p, key, end, query, queries);
       productByKey<T>(square, p.headDim, from(keys, key), queriesT, s);
       if (p.bias)
@@ -64,7 +66,7 @@ private:
       bool decays = softmax(square);
       if (p.dropoutRule.active)
         drop(square, b, head);
-      const bool begun = key > 0 || p.earlier;
+      const bool begun = key > begin || p.earlier;
       if (decays && begun)
         decayOutput(queries);
       sumOverKeys<T>(square, s, from(values, key), out, padded,
@@ -77,6 +79,18 @@ private:
     return {rows.data + first * rows.row, rows.row};
   }
 
+  void clearOutput(int64_t queries) {
+    for (int64_t i = 0; i < queries * padded; ++i)
+      out[i] = 0;
+  }
+
+  /// Of queries that have seen no key, which a window leaves behind: the
+  /// exponential of a hidden score is 0 by any maximum but -inf.
+  Vec<T> finite(Vec<T> top) const {
+    const Vec<T> none = broadcast(-T(__builtin_inf()));
+    return p.window != 0 ? (top > none ? top : Vec<T>{}) : top;
+  }
+
   /// Turns scores into exp(score - maximum), updates maximum and sum. Returns
   /// whether any maximum has risen (then decay says by how much).
   bool softmax(const Square &square) {
@@ -85,12 +99,13 @@ private:
     for (int64_t v = 0; v < square.vectors<T>(); ++v) {
       T *column = s + v * w;
       const int64_t seen = square.keysSeen<T>(v);
-      if (square.masked)
+      if (square.hidesKeys())
         maskColumn(square, column, v, seen);
       const Vec<T> old = load<T>(rowMax + v * w);
       const Vec<T> top = maximumOf(column, seen, old);
-      const Vec<T> sum = exponentials(column, seen, top);
-      const Vec<T> factor = exponential(old - top);
+      const Vec<T> base = finite(top);
+      const Vec<T> sum = exponentials(column, seen, base);
+      const Vec<T> factor = exponential(old - base);
       store<T>(rowMax + v * w, top);
       store<T>(decay + v * w, factor);
       store<T>(rowSum + v * w, load<T>(rowSum + v * w) * factor + sum);
@@ -193,9 +208,11 @@ private:
   }
 
   template <typename Out> void writeOutput(int64_t queries, Out *o) {
-    for (int64_t r = 0; r < queries; ++r)
-      writeRow<T, Out>(out + r * padded, p.headDim,
-                       T(p.dropoutRule.keepScale) / rowSum[r], o + r * p.rowO);
+    for (int64_t r = 0; r < queries; ++r) {
+      const T factor =
+          rowSum[r] == 0 ? T(0) : T(p.dropoutRule.keepScale) / rowSum[r];
+      writeRow<T, Out>(out + r * padded, p.headDim, factor, o + r * p.rowO);
+    }
   }
 
   template <typename Out>

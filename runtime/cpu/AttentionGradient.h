@@ -74,11 +74,12 @@ private:
 
   void queryBlock(int64_t head, int64_t query) {
     const int64_t queries = minimum(kBlock, p.seqQ - query);
+    const int64_t begin = maximum(u.keyBegin, keyBegin(p, query));
     const int64_t end = minimum(u.keyEnd, keyEnd(p, query, queries));
-    if (end <= u.keyBegin)
-      return;
+    if (end <= begin)
+      return noKeys(head, query, queries);
     loadQueries(head, query, queries);
-    for (int64_t key = u.keyBegin; key < end; key += kBlock) {
+    for (int64_t key = begin; key < end; key += kBlock) {
       const Square square = squareAt(p, key, end, query, queries);
       const int64_t at = key - u.keyBegin;
       const Rows<T> k{keys.data + at * keys.row, keys.row};
@@ -98,11 +99,24 @@ private:
       }
       if (u.wantsQueries)
         sumOverKeys<T>(square, dScore, k, dQueries, padded,
-                       key > 0 ? Start::Old : Start::Zero);
+                       key > begin ? Start::Old : Start::Zero);
     }
     if (u.wantsQueries)
-      give(dQueries, queries, T(p.scale), p.dQ,
-           (u.batch * p.seqQ + query) * p.rowDQ + head * p.headDim, p.rowDQ);
+      giveQueries(head, query, queries);
+  }
+
+  void giveQueries(int64_t head, int64_t query, int64_t queries) {
+    give(dQueries, queries, T(p.scale), p.dQ,
+         (u.batch * p.seqQ + query) * p.rowDQ + head * p.headDim, p.rowDQ);
+  }
+
+  /// Queries that see no key have gradient 0; sums over slices have it already.
+  void noKeys(int64_t head, int64_t query, int64_t queries) {
+    if (!u.wantsQueries || p.isSlice())
+      return;
+    for (int64_t i = 0; i < queries * padded; ++i)
+      dQueries[i] = 0;
+    giveQueries(head, query, queries);
   }
 
   /// Everything of a query block that does not depend on keys.
@@ -163,7 +177,7 @@ private:
         T *atP = probability + r * kBlock + v * w;
         T *atS = dScore + r * kBlock + v * w;
         Vec<T> e = exponential(load<T>(atP) - logSum), dP = load<T>(atS);
-        if (square.masked)
+        if (square.hidesKeys())
           e = seesKey<T>(square, r, v) ? e : Vec<T>{};
         Vec<T> kept = e;
         if (p.dropoutRule.active) {

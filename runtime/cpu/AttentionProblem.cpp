@@ -29,6 +29,10 @@ static std::string checkSizes(const AttentionArguments &p) {
   if (p.rowK < kv || p.rowV < kv)
     return "attention: row strides of k and v are " + text(p.rowK) + " and " +
            text(p.rowV) + ", at least " + text(kv) + " is needed";
+  if (p.window < 0 || (p.window > 0 && !p.causal))
+    return "attention: a window of " + text(p.window) + " keys" +
+           (p.window < 0 ? "; it must be at least 1, or 0 for none"
+                         : " without a causal mask");
   const int64_t exact = p.buckets / (p.causal ? 2 : 4);
   if (p.buckets != 0 && (exact < 1 || p.maxDistance <= exact))
     return "attention: " + text(p.buckets) + " buckets to distance " +
@@ -50,6 +54,7 @@ static std::string checkSlice(const AttentionArguments &p) {
 AttentionProblem tessera::attentionProblem(const AttentionArguments &given) {
   AttentionProblem p{};
   static_cast<AttentionArguments &>(p) = given;
+  p.window = given.activeWindow();
   p.dropoutRule = {
       p.dropout > 0, static_cast<uint64_t>(std::ceil(p.dropout * 4294967296.0)),
       1 / (1 - p.dropout), tsr_abi_stream(p.seed, p.step, p.stream)};

@@ -19,7 +19,7 @@ struct DropoutRule {
 };
 
 /// A call with what follows from its arguments, and its buffers. Those that a
-/// direction does not have are null.
+/// direction does not have are null. A window that hides no key is 0.
 struct AttentionProblem : AttentionArguments {
   DropoutRule dropoutRule;
   const void *q, *k, *v;

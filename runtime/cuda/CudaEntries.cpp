@@ -217,7 +217,7 @@ Status CudaRank::runCollective(const Call &call) {
   case TSR_ENTRY_ALL_TO_ALL:
     return runAllToAll(call, what);
   case TSR_ENTRY_SHIFT:
-    return collectives->shift(shiftOf(rank, what), call.buffers[0],
+    return collectives->shift(shiftOf(rank, what, call.args), call.buffers[0],
                               call.buffers[1]);
   case TSR_ENTRY_ZIGZAG:
     return collectives->zigzag(

@@ -81,6 +81,16 @@ func.func @attention_on_views(%qkv: !qkv, %g: !x) -> !qkv {
   return %d : !qkv
 }
 
+// CHECK-LABEL: @attention_to_a_window
+func.func @attention_to_a_window(%x: !x, %g: !x) -> !x {
+  // CHECK: rt.attention {{.*}}causal = true, {{.*}}window = 3 : i64}
+  %o, %l = nn.attention %x, %x, %x {causal, scale = 0.25 : f64, window = 3 : i64} : (!x, !x, !x) -> (!x, !lse)
+  // CHECK: rt.attention_grad {{.*}}causal = true, {{.*}}window = 3 : i64}
+  %dq, %dk, %dv = nn.attention_grad %g, %x, %x, %x, %o, %l {causal, scale = 0.25 : f64, window = 3 : i64}
+      : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
+  return %dq : !x
+}
+
 // CHECK-LABEL: @first_rows_are_a_view
 func.func @first_rows_are_a_view(%x: tensor<32x16xf32>) -> tensor<8x16xf32> {
   // CHECK-NEXT: rt.view %{{.*}} {offset = 0 : i64} : tensor<32x16xf32> -> tensor<8x16xf32>

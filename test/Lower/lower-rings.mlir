@@ -164,3 +164,71 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     return %dq, %dk, %dv : !x, !x, !x
   }
 }
+
+// -----
+
+!x = tensor<2x4x3x8xf32>
+!lse = tensor<2x3x4xf32>
+module attributes {dist.mesh = #dist.mesh<cp = 4>} {
+  // Queries see 5 keys: of 4 slices of 4 their own and the one before, in whole slices.
+  // CHECK-LABEL: @window
+  func.func @window(%q: !x, %k: !x, %v: !x) -> !x {
+    // CHECK-NOT: rt.zigzag
+    // CHECK: %[[K1:.*]] = rt.shift %{{.*}} over ["cp"]
+    // CHECK: %[[V1:.*]] = rt.shift %{{.*}} over ["cp"]
+    // CHECK: %[[O0:.*]], %[[L0:.*]] = rt.ring_attention {{.*}}causal = true, {{.*}}window = 5 : i64}
+    // CHECK-NOT: rt.shift
+    // CHECK: %[[O1:.*]], %{{.*}} = rt.ring_attention %{{.*}}, %[[K1]], %[[V1]], {{.*}}, %[[O0]], %[[L0]] {causal = true,
+    // CHECK-SAME: window = 5 : i64}
+    // CHECK-NEXT: return %[[O1]]
+    %o, %l = nn.attention %q, %k, %v {causal, dist.ring = "cp", scale = 0.25 : f64, window = 5 : i64,
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 16 : i64}, t =
+          {axes = ["cp"], chunks = array<i64: 4>, total = 16 : i64}}} : (!x, !x, !x) -> (!x, !lse)
+    return %o : !x
+  }
+  // CHECK-LABEL: @window_backward
+  func.func @window_backward(%g: !x, %q: !x, %k: !x, %v: !x, %o: !x, %l: !lse) -> (!x, !x, !x) {
+    // CHECK: %[[Q0:.*]], %[[OWNK:.*]], %{{.*}} = rt.ring_attention_grad
+    // CHECK: %[[Q1:.*]], %[[DK:.*]], %{{.*}} = rt.ring_attention_grad {{.*}}, %[[Q0]] {
+    // CHECK-NOT: rt.ring_attention_grad
+    // The gradient is one rank after its own, which is the third from there.
+    // CHECK: %[[HOME:.*]] = rt.shift %[[DK]] over ["cp"] {distance = 3 : i64,
+    // CHECK: nn.add "abcd,abcd->abcd" %[[OWNK]], %[[HOME]]
+    // CHECK: return %[[Q1]]
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, dist.ring = "cp", scale = 0.25 : f64,
+        window = 5 : i64,
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 16 : i64}, t =
+          {axes = ["cp"], chunks = array<i64: 4>, total = 16 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
+    return %dq, %dk, %dv : !x, !x, !x
+  }
+  // A query that sees itself alone needs no other rank.
+  // CHECK-LABEL: @window_of_one
+  func.func @window_of_one(%g: !x, %q: !x, %k: !x, %v: !x, %o: !x, %l: !lse) -> (!x, !x, !x) {
+    // CHECK-NOT: rt.shift
+    // CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = rt.ring_attention_grad
+    // CHECK-NEXT: return %[[DQ]], %[[DK]], %[[DV]]
+    %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %l {causal, dist.ring = "cp", scale = 0.25 : f64,
+        window = 1 : i64,
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 16 : i64}, t =
+          {axes = ["cp"], chunks = array<i64: 4>, total = 16 : i64}}} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
+    return %dq, %dk, %dv : !x, !x, !x
+  }
+}
+
+// -----
+
+!x = tensor<2x4x3x8xf32>
+!lse = tensor<2x3x4xf32>
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  // Of 8 keys queries see 5: chunks of balanced work, of which late queries do not see all early keys.
+  // CHECK-LABEL: @long_window
+  func.func @long_window(%q: !x, %k: !x, %v: !x) -> !x {
+    // CHECK-COUNT-3: rt.zigzag
+    // CHECK-COUNT-6: rt.ring_attention {{.*}}causal = true, {{.*}}window = 5 : i64}
+    // CHECK-NOT: rt.ring_attention
+    %o, %l = nn.attention %q, %k, %v {causal, dist.ring = "cp", scale = 0.25 : f64, window = 5 : i64,
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}, t =
+          {axes = ["cp"], chunks = array<i64: 4>, total = 8 : i64}}} : (!x, !x, !x) -> (!x, !lse)
+    return %o : !x
+  }
+}

@@ -70,6 +70,7 @@ LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
   args[TSR_ATTENTION_ROW_V] = op.getRowV();
   args[TSR_ATTENTION_ROW_O] = headsOf(q) * q.getShape().back();
   args[TSR_ATTENTION_CAUSAL] = op.getCausal();
+  args[TSR_ATTENTION_WINDOW] = op.getWindow();
   args[TSR_ATTENTION_SCALE_BITS] = bits(op.getScale());
   args[TSR_ATTENTION_DTYPE] = *dtype;
   args[TSR_ATTENTION_DROPOUT_BITS] = bits(op.getDropout());

@@ -204,8 +204,10 @@ Call allReduce(rt::AllReduceOp op, dist::MeshAttr mesh) {
 
 Call shift(rt::ShiftOp op, dist::MeshAttr mesh) {
   Call call = ofWhole(op, TSR_ENTRY_SHIFT, mesh);
-  if (succeeded(call))
-    call->buffers = {op.getInput(), op.getResult()};
+  if (failed(call))
+    return failure();
+  call->buffers = {op.getInput(), op.getResult()};
+  call->arguments[TSR_COLLECTIVE_DISTANCE] = op.getDistance();
   return call;
 }
 

@@ -1,5 +1,6 @@
 //===- NNModel.cpp - attention, embedding ---------------------------------===//
 
+#include "tessera/Dialect/NN/AttentionMask.h"
 #include "tessera/Dialect/NN/NN.h"
 
 using namespace mlir;
@@ -87,12 +88,29 @@ template <typename OpTy> static LogicalResult verifyBias(OpTy op) {
   return success();
 }
 
-/// With a causal mask, a ring of keys cuts each rank's slice into two chunks.
-/// The gradient's op has the same shapes; an op with a bias refuses every ring.
+template <typename OpTy> static AttentionMask maskOf(OpTy op) {
+  return {op.getCausal(), static_cast<int64_t>(op.getWindow())};
+}
+
+/// A window counts positions before the query.
+template <typename OpTy> static LogicalResult verifyWindow(OpTy op) {
+  int64_t window = op.getWindow();
+  if (window == 0 || (window > 0 && op.getCausal()))
+    return success();
+  if (window < 0)
+    return op.emitOpError()
+           << "has window = " << window << "; it must be at least 1, or absent";
+  return op.emitOpError() << "has window = " << window
+                          << " but is not causal; a window is of keys before "
+                             "the query";
+}
+
+/// Chunks of balanced work, of which each rank has two (AttentionMask). The
+/// gradient's op has the same shapes; an op with a bias refuses every ring.
 static LogicalResult verifyRing(AttentionOp op) {
   auto axis = op->getAttrOfType<StringAttr>(dist::DistDialect::kRingAttr);
   auto key = cast<RankedTensorType>(op.getKey().getType());
-  if (!axis || !op.getCausal() || op.getBiasTable() ||
+  if (!axis || !maskOf(op).cutsChunks(key.getDimSize(1)) || op.getBiasTable() ||
       dist::stateOf(key, axis).kind != dist::State::S)
     return success();
   dist::MeshAttr mesh = dist::meshOf(op);
@@ -110,13 +128,14 @@ static LogicalResult verifyRing(AttentionOp op) {
 }
 
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyBias(*this)) || failed(verifyRing(*this)))
+  if (failed(verifyBias(*this)) || failed(verifyWindow(*this)) ||
+      failed(verifyRing(*this)))
     return failure();
   return verifyProbability(*this, "dropout", getDropout());
 }
 
 LogicalResult AttentionGradOp::verify() {
-  if (failed(verifyBias(*this)))
+  if (failed(verifyBias(*this)) || failed(verifyWindow(*this)))
     return failure();
   if (!getBiasTable() != !getGradBiasTable())
     return emitOpError() << "has a table of biases or its gradient alone; give "
@@ -124,20 +143,12 @@ LogicalResult AttentionGradOp::verify() {
   return verifyProbability(*this, "dropout", getDropout());
 }
 
-/// Products per pair of query and key; a causal mask hides half of the pairs.
-static int64_t pairFlops(Value query, Value key, bool causal,
-                         int64_t products) {
-  int64_t pairs = cast<RankedTensorType>(query.getType()).getNumElements() *
-                  cast<RankedTensorType>(key.getType()).getDimSize(1);
-  return products * 2 * pairs / (causal ? 2 : 1);
-}
-
 int64_t AttentionOp::getFlops() {
-  return pairFlops(getQuery(), getKey(), getCausal(), 2);
+  return attentionFlops(getQuery(), getKey(), maskOf(*this), 2);
 }
 
 int64_t AttentionGradOp::getFlops() {
-  return pairFlops(getQuery(), getKey(), getCausal(), 5);
+  return attentionFlops(getQuery(), getKey(), maskOf(*this), 5);
 }
 
 void AttentionOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
@@ -147,7 +158,8 @@ void AttentionOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
   auto grad = nn::createUntyped<AttentionGradOp>(
       builder, getLoc(), grads, resultGrads[0], getQuery(), getKey(),
       getValue(), getOutput(), getLse(), getBiasTable(), getScaleAttr(),
-      getCausalAttr(), getDropoutAttr(), getStreamAttr(), getMaxDistanceAttr());
+      getCausalAttr(), getDropoutAttr(), getStreamAttr(), getMaxDistanceAttr(),
+      getWindowAttr());
   if (Attribute ring = (*this)->getAttr(dist::DistDialect::kRingAttr))
     grad->setAttr(dist::DistDialect::kRingAttr, ring);
   (void)dist::setResultTypes(grad);

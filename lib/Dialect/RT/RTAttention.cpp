@@ -1,6 +1,7 @@
 //===- RTAttention.cpp - attention and its gradient -----------------------===//
 
 #include "mlir/IR/TypeUtilities.h"
+#include "tessera/Dialect/NN/AttentionMask.h"
 #include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
@@ -45,22 +46,14 @@ int64_t AttentionGradOp::getResultStride(unsigned result) {
   return stride == row ? 0 : stride;
 }
 
-/// `products` matrix products per pair of query and key; a causal mask hides
-/// half of the pairs. Queries are [batch, sequence, heads, head size].
-static int64_t pairFlops(Value query, Value key, bool causal,
-                         int64_t products) {
-  auto q = cast<RankedTensorType>(query.getType());
-  int64_t keys = cast<RankedTensorType>(key.getType()).getDimSize(1);
-  return products * 2 * q.getNumElements() * keys / (causal ? 2 : 1);
+template <typename OpTy> static int64_t flopsOf(OpTy op, int64_t products) {
+  nn::AttentionMask mask{op.getCausal(), static_cast<int64_t>(op.getWindow())};
+  return nn::attentionFlops(op.getQuery(), op.getKey(), mask, products);
 }
 
-int64_t AttentionOp::getFlops() {
-  return pairFlops(getQuery(), getKey(), getCausal(), 2);
-}
+int64_t AttentionOp::getFlops() { return flopsOf(*this, 2); }
 
-int64_t AttentionGradOp::getFlops() {
-  return pairFlops(getQuery(), getKey(), getCausal(), 5);
-}
+int64_t AttentionGradOp::getFlops() { return flopsOf(*this, 5); }
 
 /// Queries, keys and values are [batch, sequence, heads, head size]; what
 /// queries have may be grouped by key heads.

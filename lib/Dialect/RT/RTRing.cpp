@@ -1,6 +1,8 @@
 //===- RTRing.cpp - attention over keys that come by ----------------------===//
 
 #include "mlir/IR/TypeUtilities.h"
+#include "tessera/Dialect/Dist/Dist.h"
+#include "tessera/Dialect/NN/AttentionMask.h"
 #include "tessera/Dialect/RT/RT.h"
 
 using namespace mlir;
@@ -9,6 +11,21 @@ using namespace tessera::rt;
 
 dist::Collective ShiftOp::getCollective() { return dist::Collective::Shift; }
 Value ShiftOp::getWhole() { return getResult(); }
+
+LogicalResult ShiftOp::verify() {
+  dist::MeshAttr mesh = dist::meshOf(*this);
+  int64_t distance = getDistance();
+  if (!mesh || getAxes().size() != 1 || distance == 1)
+    return success();
+  auto axis = cast<StringAttr>(getAxes()[0]);
+  int64_t ranks = mesh.getSize(axis);
+  if (distance < ranks)
+    return success();
+  return emitOpError() << "passes tensors on to rank " << distance
+                       << " after the own one, but mesh axis '"
+                       << axis.getValue() << "' has " << ranks
+                       << "; use a smaller distance";
+}
 
 dist::Collective ZigzagOp::getCollective() { return dist::Collective::Zigzag; }
 Value ZigzagOp::getWhole() {
@@ -65,13 +82,29 @@ int64_t RingAttentionGradOp::getOperandStride(unsigned operand) {
   return strideOf(*this, operand, 1);
 }
 
-/// `products` matrix products per pair of query and key. Of a slice, a causal
-/// mask hides nothing to everything: half, on the average of ranks and slices.
+/// Of a slice, a mask hides nothing to everything: what is visible, on the
+/// average of ranks and steps. Each step of a ring with chunks has three pairs
+/// of them.
+static double visiblePairs(nn::AttentionMask mask, int64_t keys,
+                           int64_t positions) {
+  int64_t slices = positions / keys;
+  bool chunks = mask.cutsChunks(positions);
+  int64_t ranks = std::max<int64_t>(1, chunks ? slices / 2 : slices);
+  int64_t perRank = chunks ? 3 * ranks : mask.ringSteps(keys, ranks);
+  return mask.pairs(positions) / (static_cast<double>(ranks) * perRank);
+}
+
+/// `products` matrix products per pair of query and key. A causal mask alone
+/// leaves half of the pairs, on the average.
 template <typename OpTy> static int64_t flopsOf(OpTy op, int64_t products) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   int64_t keys = cast<RankedTensorType>(op.getKey().getType()).getDimSize(1);
-  return products * 2 * query.getNumElements() * keys /
-         (op.getCausal() ? 2 : 1);
+  nn::AttentionMask mask{op.getCausal(), static_cast<int64_t>(op.getWindow())};
+  if (mask.window == 0 || keys == 0 || query.getDimSize(1) == 0)
+    return products * 2 * query.getNumElements() * keys / (mask.causal ? 2 : 1);
+  return static_cast<int64_t>(
+      products * 2.0 * query.getNumElements() / query.getDimSize(1) *
+      visiblePairs(mask, keys, static_cast<int64_t>(op.getKeysTotal())));
 }
 
 int64_t RingAttentionOp::getFlops() { return flopsOf(*this, 2); }

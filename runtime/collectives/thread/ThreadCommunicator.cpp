@@ -180,7 +180,7 @@ Status ThreadCommunicator::shift(const Shift &shift, const void *src,
   if (Status status = barriers.enter(seat, offer); !status.ok())
     return status;
   int64_t size = seat.group->size(), element = dtypeBytes(call.dtype);
-  int64_t before = (seat.member + size - 1) % size;
+  int64_t before = (seat.member + size - shift.distance) % size;
   const char *from = static_cast<const char *>(seat.offeredData()[before]);
   splitOver(threads, call.count, call.count * element,
             [&](int64_t begin, int64_t end) {

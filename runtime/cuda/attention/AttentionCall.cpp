@@ -36,6 +36,8 @@ static const char *checkSizes(const AttentionCall &c) {
   if (c.keysTotal != 0 && (c.keyStart < 0 || c.keysTotal > kMostPositions ||
                            c.keyStart > c.keysTotal - c.seqK))
     return "attention: the keys are no slice of at most 2^31 - 1024 positions";
+  if (c.window < 0 || (c.window > 0 && !c.causal))
+    return "attention: a window is of at least 1 key, under a causal mask";
   return nullptr;
 }
 
@@ -195,6 +197,7 @@ AttentionParams tessera::cuda::makeParams(const AttentionCall &c,
   p.earlier = c.earlier;
   p.earlierKeys = c.earlierKeys;
   p.queryStart = int(c.firstQuery());
+  p.window = int(c.activeWindow());
   p.batch = int(c.batch);
   p.heads = int(c.heads);
   p.kvHeads = int(c.kvHeads);

@@ -38,6 +38,7 @@ struct AttentionParams {
   int64_t headsTotal, keysTotal;
   int batch, heads, kvHeads, seqQ, seqK, headDim;
   int queryStart;         /* counted from key 0: AttentionCall::firstQuery() */
+  int window;             /* 0 where it hides no key */
   float scale, scaleLog2; /* scaleLog2: scale * log2(e), for 2^x */
   float keepScale;        /* 1 / (1 - p); 1 without dropout */
   uint32_t lastDropped;   /* words up to this one are dropped */

@@ -37,7 +37,7 @@ struct BackwardPlan {
 };
 
 TSR_HOST_DEVICE constexpr ScorePlane planeOf(const AttentionParams &p) {
-  return {p.seqQ, p.seqK, p.causal, p.queryStart};
+  return {p.seqQ, p.seqK, p.causal, p.queryStart, p.window};
 }
 
 template <Side S>
@@ -48,8 +48,8 @@ TSR_HOST_DEVICE constexpr BackwardPlan backwardPlan(const AttentionParams &p,
   if (S == Side::Queries)
     return {keyTiles(planeOf(p), first, rows, tile), ownHead, 1,
             ownHead / group, tile};
-  return {queryTiles(planeOf(p), first, tile), ownHead * group, group, ownHead,
-          tile};
+  return {queryTiles(planeOf(p), first, rows, tile), ownHead * group, group,
+          ownHead, tile};
 }
 
 /// Which tile of queries block x owns. Under causality later queries see more
@@ -57,6 +57,13 @@ TSR_HOST_DEVICE constexpr BackwardPlan backwardPlan(const AttentionParams &p,
 TSR_HOST_DEVICE constexpr int queryTileOf(const AttentionParams &p, int block,
                                           int blocks) {
   return p.causal ? blocks - 1 - block : block;
+}
+
+/// What a running maximum is subtracted as: of queries that have seen no key,
+/// which a window leaves behind, 0, so that hidden scores become 2^-inf.
+template <typename Exec>
+TSR_DEVICE float subtrahendOf(const AttentionParams &p, float top) {
+  return p.window != 0 && top == -__builtin_huge_valf() ? 0.0f : top;
 }
 
 /// The gradient of one score; see gradientOf.

@@ -53,14 +53,16 @@ template <int D, bool Drop, Form F> struct Bf16Forward {
         queryTileOf(p, Exec::blockX(), ceilDiv(p.seqQ, kRows)) * kRows,
         Exec::thread() / kWarp * kMTiles * 16};
     unsigned char *stages = shared + kQueryBytes;
-    const int tiles = keyTiles(planeOf(p), block.query, kRows, kKeys).count();
-    if (F == Form::Slice && p.earlier && tiles == 0)
+    const TileRange tiles = keyTiles(planeOf(p), block.query, kRows, kKeys);
+    if (F == Form::Slice && p.earlier && tiles.count() == 0)
       return;
 
     loadTile<Exec, kRows, D, kThreads>(
         shared, queryView<const uint16_t>(p, p.q, block.batch, block.head,
                                           block.query));
-    loadStage<Exec>(p, block, 0, stages);
+    if (tiles.count() > 0)
+      loadStage<Exec>(p, block, tiles.begin * kKeys,
+                      stages + tiles.begin % 2 * 2 * kTileBytes);
     State state;
     start(state);
     if (F == Form::Slice && p.earlier)
@@ -69,11 +71,11 @@ template <int D, bool Drop, Form F> struct Bf16Forward {
     if (Drop)
       mask = dropoutMask(p, block.batch, block.head);
     TSR_NO_UNROLL
-    for (int t = 0; t < tiles; ++t) {
+    for (int t = tiles.begin; t < tiles.end; ++t) {
       // After this barrier tile t is there and tile t-1 is not read any more.
       Exec::copyWait();
       Exec::barrier();
-      if (t + 1 < tiles)
+      if (t + 1 < tiles.end)
         loadStage<Exec>(p, block, (t + 1) * kKeys,
                         stages + (t + 1) % 2 * 2 * kTileBytes);
       step<Exec>(p, block, mask, t * kKeys, shared,
@@ -143,7 +145,7 @@ private:
       addBias<Exec>(p, block, key, s);
     if (needsMask(planeOf(p), block.query, kRows, key, kKeys))
       hideScores<Exec>(p, block, key, s);
-    softmax<Exec>(s, state);
+    softmax<Exec>(p, s, state);
     if (Drop)
       dropScores<Exec>(block, mask, key, s);
     Operand<kMTiles, kKeys / 16> probabilities;
@@ -195,7 +197,7 @@ private:
     for (int e = 0; e < 4; ++e) {
       const int query = queryOf(block, lane, m, e);
       const int t = key + n * 8 + accumulatorColumn(lane, e);
-      if (t >= p.seqK || (p.causal && t > p.queryStart + query))
+      if (planeOf(p).hides(query, t))
         s.at[m][n][e] = -__builtin_huge_valf();
     }
   }
@@ -220,11 +222,12 @@ private:
     return block.query + block.warpRow + m * 16 + accumulatorRow(lane, e);
   }
 
-  /// Scores become 2^(score - maximum). Every query sees key 0, which the first
-  /// tile holds, so the maximum is -inf only where all scores so far are; then
-  /// the result is NaN, as on the CPU.
+  /// Scores become 2^(score - maximum). Without a window every query sees key
+  /// 0, which the first tile holds, so the maximum is -inf only where all
+  /// scores so far are; then the result is NaN, as on the CPU.
   template <typename Exec>
-  static TSR_DEVICE void softmax(Scores &s, State &state) {
+  static TSR_DEVICE void softmax(const AttentionParams &p, Scores &s,
+                                 State &state) {
     TSR_UNROLL
     for (int m = 0; m < kMTiles; ++m)
       TSR_UNROLL
@@ -236,13 +239,14 @@ private:
             top, Exec::maximum(s.at[m][n][half * 2], s.at[m][n][half * 2 + 1]));
       top = Exec::maximum(top, Exec::shuffleXor(top, 1));
       top = Exec::maximum(top, Exec::shuffleXor(top, 2));
-      const float decay = Exec::exp2(state.top[m][half] - top);
+      const float base = subtrahendOf<Exec>(p, top);
+      const float decay = Exec::exp2(state.top[m][half] - base);
       float sum = 0;
       TSR_UNROLL
       for (int n = 0; n < kKeys / 8; ++n)
         TSR_UNROLL
       for (int e = half * 2; e < half * 2 + 2; ++e) {
-        s.at[m][n][e] = Exec::exp2(s.at[m][n][e] - top);
+        s.at[m][n][e] = Exec::exp2(s.at[m][n][e] - base);
         sum += s.at[m][n][e];
       }
       state.top[m][half] = top;
@@ -259,6 +263,7 @@ private:
   static TSR_DEVICE void finish(const AttentionParams &p, const Block &block,
                                 State &state, unsigned char *shared) {
     const int lane = Exec::thread() % kWarp;
+    Exec::copyWait(); // without a tile nobody has
     float factor[kMTiles][2];
     TSR_UNROLL
     for (int m = 0; m < kMTiles; ++m)

@@ -37,8 +37,8 @@ template <int D, Form F> struct F32Forward {
     const int keyHead = head / p.group();
     const int query =
         queryTileOf(p, Exec::blockX(), ceilDiv(p.seqQ, kF32Rows)) * kF32Rows;
-    const int tiles = keyTiles(planeOf(p), query, kF32Rows, kF32Stream).count();
-    if (F == Form::Slice && p.earlier && tiles == 0)
+    const TileRange tiles = keyTiles(planeOf(p), query, kF32Rows, kF32Stream);
+    if (F == Form::Slice && p.earlier && tiles.count() == 0)
       return;
     DropoutMask mask = {};
     if (p.dropout)
@@ -51,7 +51,8 @@ template <int D, Form F> struct F32Forward {
     if (F == Form::Slice && p.earlier)
       startEarlier<Exec>(p, batch, head, query, state);
     TSR_NO_UNROLL
-    for (int key = 0; key < tiles * kF32Stream; key += kF32Stream) {
+    for (int tile = tiles.begin; tile < tiles.end; ++tile) {
+      const int key = tile * kF32Stream;
       Exec::barrier(); // the previous tile is not read any more
       loadF32Tile<Exec, kF32Stream, D>(
           keys, keyView<const float>(p, p.k, batch, keyHead, key));
@@ -112,7 +113,7 @@ private:
       TSR_UNROLL
       for (int j = 0; j < kF32ScoresEach; ++j) {
         const int t = key + f32Column(Exec::thread(), j);
-        const bool hidden = t >= p.seqK || (p.causal && t > p.queryStart + q);
+        const bool hidden = planeOf(p).hides(q, t);
         float b = 0;
         if (F == Form::Biased)
           b = Exec::loadConstant(bias + i * kF32Down - j * kF32Across);
@@ -124,11 +125,12 @@ private:
       TSR_UNROLL
       for (int distance = 1; distance < kF32Across; distance *= 2)
         top = Exec::maximum(top, Exec::shuffleXor(top, distance));
-      const float decay = Exec::exp2(state.top[i] - top);
+      const float base = subtrahendOf<Exec>(p, top);
+      const float decay = Exec::exp2(state.top[i] - base);
       float sum = 0;
       TSR_UNROLL
       for (int j = 0; j < kF32ScoresEach; ++j)
-        sum += s.at[i][j] = Exec::exp2(s.at[i][j] - top);
+        sum += s.at[i][j] = Exec::exp2(s.at[i][j] - base);
       state.top[i] = top;
       state.sum[i] = state.sum[i] * decay + sum;
       TSR_UNROLL
@@ -154,6 +156,7 @@ private:
   template <typename Exec>
   static TSR_DEVICE void finish(const AttentionParams &p, int batch, int head,
                                 int query, State &state) {
+    Exec::copyWait(); // without a tile nobody has
     float factor[kF32RowsEach];
     TSR_UNROLL
     for (int i = 0; i < kF32RowsEach; ++i) {

@@ -280,7 +280,7 @@ Status ThreadCollectives::shift(const Shift &shift, const void *src,
   if (Status status = enter(place, offer); !status.ok())
     return status;
   int64_t size = place.seat.size();
-  int64_t before = (place.seat.member + size - 1) % size;
+  int64_t before = (place.seat.member + size - shift.distance) % size;
   copyRows({1, call.count * dtypeBytes(call.dtype),
             place.seat.offeredData()[size_t(before)], 0, dst, 0},
            stream);

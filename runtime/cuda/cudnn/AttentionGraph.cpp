@@ -49,6 +49,8 @@ const char *checkGraphAttention(const AttentionCall &c) {
     return "there is dropout, whose bits are Tessera's own";
   if (c.buckets != 0)
     return "there is a bias by distance";
+  if (c.activeWindow() != 0)
+    return "a window hides keys";
   if (c.keysTotal != 0)
     return "the keys are a slice";
   if (c.causal && c.firstQuery() != 0)

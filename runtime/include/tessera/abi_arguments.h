@@ -60,8 +60,11 @@ enum { TSR_GEMM_SUMS_NONE = 0, TSR_GEMM_SUMS_A, TSR_GEMM_SUMS_B };
  * one fused buffer). Query head n reads key/value head n / (HEADS / KV_HEADS).
  * LSE[b, n, s] (f32; f64 for f64 data) is the log-sum-exp of the scaled,
  * masked scores. CAUSAL: query s sees keys t <= QUERY_START + s: the queries
- * are a slice of QUERIES_TOTAL positions. SCALE_BITS and DROPOUT_BITS are the
- * bits of doubles. Dropout keeps element (b, n, s, t) where philox(index, key)
+ * are a slice of QUERIES_TOTAL positions. With CAUSAL and WINDOW > 0 it sees
+ * only the last WINDOW of them: QUERY_START + s - WINDOW < t. A query that sees
+ * no key has output 0, LSE -infinity and gradient 0. SCALE_BITS and
+ * DROPOUT_BITS are the bits of doubles. Dropout keeps element (b, n, s, t)
+ * where philox(index, key)
  * >= p 2^32 and scales by 1/(1-p), with index = (((BATCH_START + b) *
  * HEADS_TOTAL + HEAD_START + n) * QUERIES_TOTAL
  *            + QUERY_START + s) * SEQ_K + t,   key = tsr_abi_stream(SEED, STEP,
@@ -71,18 +74,18 @@ enum { TSR_GEMM_SUMS_NONE = 0, TSR_GEMM_SUMS_A, TSR_GEMM_SUMS_B };
  * With KEYS_TOTAL the keys are a slice, too: SEQ_K of so many positions, from
  * KEY_START on; both count in the mask (keys KEY_START + t) and in the index of
  * dropout. The result for all keys is made slice by slice; it is contiguous,
- * and f32 where q is bf16. EARLIER is 0 for the first slice, of which a query
- * must see a key; with 1, o and lse hold the result for the slices before and
- * become that with this one. In backward o and lse are final, of q's type; with
- * EARLIER d_q is added to what it holds, with EARLIER_KEYS d_k and d_v are.
- * BUCKETS > 0: a table [BUCKETS, HEADS] in the type of LSE adds a bias by
- * distance to the scaled scores: table[bucket(t - QUERY_START - s), n], where
- * HEADS are the local ones. With m buckets of a direction (BUCKETS if CAUSAL,
- * else half of them: keys after the query have the second half) distance x is
- * in bucket x below e = m/2, else in min(m - 1, e + floor(log(x/e) /
- * log(MAX_DISTANCE/e) * (m - e))), in f32 (Raffel et al. 2020, as Hugging Face
- * computes it). One more forward buffer: table; two more backward: table,
- * d_table. */
+ * and f32 where q is bf16. EARLIER is 0 for the first slice, which with
+ * CAUSAL must not begin after the first query; with 1, o and lse hold the
+ * result for the slices before and become that with this one. In backward o and
+ * lse are final, of q's type; with EARLIER d_q is added to what it holds, with
+ * EARLIER_KEYS d_k and d_v are. BUCKETS > 0: a table [BUCKETS, HEADS] in the
+ * type of LSE adds a bias by distance to the scaled scores: table[bucket(t -
+ * QUERY_START - s), n], where HEADS are the local ones. With m buckets of a
+ * direction (BUCKETS if CAUSAL, else half of them: keys after the query have
+ * the second half) distance x is in bucket x below e = m/2, else in min(m - 1,
+ * e + floor(log(x/e) / log(MAX_DISTANCE/e) * (m - e))), in f32 (Raffel et al.
+ * 2020, as Hugging Face computes it). One more forward buffer: table; two more
+ * backward: table, d_table. */
 enum {
 #define TSR_ATTENTION_ARGUMENT(NAME, name, TYPE) TSR_ATTENTION_##NAME,
 #include "tessera/abi_attention.def"
@@ -146,8 +149,8 @@ enum {
  *   moved, and are set to zero.
  * broadcast: buffers: data, in place; COUNT elements of the member whose
  *   coordinate on the one axis in AXES is ROOT go to the others.
- * shift: dst gets the COUNT elements of src of the member before, the first
- *   member those of the last; AXES is one axis. buffers: src, dst.
+ * shift: dst gets the COUNT elements of src of the member DISTANCE before,
+ * where the last is before the first; AXES is one axis. buffers: src, dst.
  * zigzag: a dimension is cut into 2n chunks. Member r has chunks 2r and 2r + 1
  *   in whole [OUTER, 2, COUNT]; in early and late [OUTER, COUNT] it has chunks
  *   r and 2n - 1 - r. Makes the latter of the former, or with MAKES_WHOLE the
@@ -173,6 +176,7 @@ enum {
   TSR_COLLECTIVE_GATED_ROW,
   TSR_COLLECTIVE_DTYPE_GATES,
   TSR_COLLECTIVE_MAKES_WHOLE, /* zigzag only */
+  TSR_COLLECTIVE_DISTANCE,    /* shift only */
   TSR_COLLECTIVE_ARGS
 };
 

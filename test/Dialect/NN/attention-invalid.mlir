@@ -99,3 +99,23 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return
   }
 }
+
+// -----
+
+func.func @window_without_causality(%x: tensor<2x8x4x16xf32>, %lse: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{has window = 3 but is not causal; a window is of keys before the query}}
+  %dq, %dk, %dv = nn.attention_grad %x, %x, %x, %x, %x, %lse {scale = 0.25 : f64, window = 3 : i64}
+      : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>,
+      tensor<2x4x8xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+  return
+}
+
+// -----
+
+// A window that hides everything.
+func.func @negative_window(%x: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{has window = -1; it must be at least 1, or absent}}
+  %o, %lse = nn.attention %x, %x, %x {causal, scale = 0.25 : f64, window = -1 : i64}
+      : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  return
+}

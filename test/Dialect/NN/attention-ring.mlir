@@ -68,4 +68,11 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     %oc, %lc = nn.attention %x, %x, %x {causal, dist.ring = "cp", scale = 0.25 : f64} : (!x, !x, !x) -> (!x, !lse)
     return
   }
+  // A window that hides half of the keys leaves slices whole, a longer one does not.
+  func.func @windows(%x: !x) {
+    %o, %l = nn.attention %x, %x, %x {causal, dist.ring = "cp", scale = 0.25 : f64, window = 3 : i64} : (!x, !x, !x) -> (!x, !lse)
+    // expected-error @+1 {{is causal: a ring cuts its 6 tokens into two chunks}}
+    %oc, %lc = nn.attention %x, %x, %x {causal, dist.ring = "cp", scale = 0.25 : f64, window = 4 : i64} : (!x, !x, !x) -> (!x, !lse)
+    return
+  }
 }

@@ -12,5 +12,7 @@ func.func @forward_and_backward(%q: !x, %k: !x, %v: !x, %g: !x) {
   // CHECK-SAME: : i64}
   %dq, %dk, %dv = nn.attention_grad %g, %q, %k, %v, %o, %lse
       {causal, scale = 0.25 : f64, dropout = 0.1 : f64, stream = 5 : i64} : (!x, !x, !x, !x, !x, !lse) -> (!x, !x, !x)
+  // CHECK: nn.attention %{{.*}} {causal, scale = 2.500000e-01 : f64, window = 3 : i64}
+  %ow, %lw = nn.attention %q, %k, %v {causal, scale = 0.25 : f64, window = 3 : i64} : (!x, !x, !x) -> (!x, !lse)
   return
 }

@@ -86,3 +86,23 @@ func.func @another_dimension(%x: tensor<2x4x8xf32>) {
   %a, %b = rt.zigzag %x along 2 over ["cp"] : tensor<2x4x8xf32> -> tensor<2x2x8xf32>, tensor<2x2x8xf32>
   return
 }
+
+// -----
+
+!x = tensor<2x4x3x8xf32>
+module attributes {dist.mesh = #dist.mesh<cp = 3>} {
+  func.func @farther_than_the_ring(%x: !x) {
+    // expected-error @+1 {{passes tensors on to rank 3 after the own one, but mesh axis 'cp' has 3; use a smaller distance}}
+    %y = rt.shift %x over ["cp"] {distance = 3 : i64} : !x -> !x
+    return
+  }
+}
+
+// -----
+
+!x = tensor<2x4x3x8xf32>
+func.func @no_distance(%x: !x) {
+  // expected-error @+1 {{attribute 'distance' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %y = rt.shift %x over ["cp"] {distance = 0 : i64} : !x -> !x
+  return
+}

@@ -8,6 +8,8 @@ func.func @steps(%x: !x, %s: i64) {
   %k = rt.shift %x over ["cp"] : !x -> !x
   // CHECK: rt.shift %{{.*}} over ["cp"] async
   %p = rt.shift %k over ["cp"] async : !x -> !x
+  // CHECK: rt.shift %{{.*}} over ["cp"] {distance = 2 : i64}
+  %far = rt.shift %k over ["cp"] {distance = 2 : i64} : !x -> !x
   // CHECK: rt.wait %{{.*}} reading(
   %w = rt.wait %p reading(%k : !x) : !x -> !x
   // CHECK: %[[O:.*]], %[[L:.*]] = rt.ring_attention

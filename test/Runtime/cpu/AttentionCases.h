@@ -7,6 +7,36 @@
 
 namespace tessera::test {
 
+/// Windows of one key, less than a block, blocks and a bit, all but a few keys;
+/// queries that begin anywhere; queries that see no key at all.
+inline std::vector<AttentionCase> windowedCases() {
+  std::vector<AttentionCase> cases;
+  for (int64_t window : {1, 5, 64, 65, 100, 199})
+    cases.push_back({1, 4, 2, 200, 200, 16, true, window == 64});
+  const int64_t windows[] = {1, 5, 64, 65, 100, 199};
+  for (size_t i = 0; i < cases.size(); ++i)
+    cases[i].window = windows[i];
+  AttentionCase dropped{2, 2, 2, 150, 150, 24, true, true, 0.3};
+  dropped.window = 40;
+  cases.push_back(dropped);
+  AttentionCase slice{1, 2, 2, 70, 256, 16, true, false, 0.2};
+  slice.queriesTotal = 256;
+  slice.window = 50;
+  for (int64_t start : {0, 30, 128, 186}) {
+    slice.queryStart = start;
+    cases.push_back(slice);
+  }
+  AttentionCase biased{2, 3, 3, 150, 150, 16, true};
+  biased.buckets = 16;
+  biased.maxDistance = 64;
+  biased.window = 70;
+  cases.push_back(biased);
+  AttentionCase unseen{1, 2, 1, 260, 70, 16, true, false, 0.1};
+  unseen.window = 30;
+  cases.push_back(unseen);
+  return cases;
+}
+
 /// Shapes around the block size (64) and the vector sizes, grouped heads,
 /// cross attention, fused buffers, dropout.
 inline std::vector<AttentionCase> attentionCases(int64_t dtype) {
@@ -52,6 +82,8 @@ inline std::vector<AttentionCase> attentionCases(int64_t dtype) {
     biasedSlice.maxDistance = 7;
     add(biasedSlice);
   }
+  for (AttentionCase c : windowedCases())
+    add(c);
   return cases;
 }
 

@@ -115,6 +115,7 @@ TEST(AttentionBackward, EqualsCentralDifferences) {
       c.dtype = TSR_DTYPE_F64;
       c.buckets = 8;
       c.maxDistance = 6;
+      c.window = causal ? 4 : 0;
       AttentionData x(c, 31);
       x.forward(1);
       x.backward(1);
@@ -135,6 +136,17 @@ TEST(AttentionBackward, KeysThatNoQuerySeesHaveGradientZero) {
       EXPECT_EQ(x.gradK(0, t, 0, d), 0);
       EXPECT_EQ(x.gradV(0, t, 0, d), 0);
     }
+}
+
+TEST(AttentionBackward, QueriesThatSeeNoKeyHaveGradientZero) {
+  AttentionCase c{1, 1, 1, 260, 70, 16, true};
+  c.window = 30;
+  AttentionData x(c, 1);
+  x.forward(1);
+  x.backward(1);
+  for (int64_t s = 99; s < 260; ++s)
+    for (int64_t d = 0; d < c.headDim; ++d)
+      EXPECT_EQ(x.gradQ(0, s, 0, d), 0);
 }
 
 TEST(AttentionBackward, RefusesShortRows) {

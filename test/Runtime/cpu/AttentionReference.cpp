@@ -31,6 +31,7 @@ std::string AttentionCase::name() const {
          (queryStart ? " from " + std::to_string(queryStart) : "") +
          (fused ? " fused" : "") +
          (buckets ? " buckets " + std::to_string(buckets) : "") +
+         (window ? " window " + std::to_string(window) : "") +
          (dropout > 0 ? " dropout " + std::to_string(dropout) : "");
 }
 
@@ -67,6 +68,7 @@ AttentionData::AttentionData(const AttentionCase &c, unsigned seed) : c(c) {
   args.resize(TSR_ATTENTION_ARGS);
   args[TSR_ATTENTION_BUCKETS] = c.buckets;
   args[TSR_ATTENTION_MAX_DISTANCE] = c.maxDistance;
+  args[TSR_ATTENTION_WINDOW] = c.window;
 }
 
 void AttentionData::forward(int threads) {
@@ -196,8 +198,10 @@ void AttentionReference::head(int64_t b, int64_t n) {
   std::vector<double> p(size_t(c.seqK)), factor(p), dP(p);
   for (int64_t s = 0; s < c.seqQ; ++s) {
     const size_t row = size_t(atQ(b, s, n, 0));
-    const size_t seen =
-        size_t(c.causal ? std::min(c.seqK, c.queryStart + s + 1) : c.seqK);
+    const int64_t own = c.queryStart + s;
+    const auto seen = size_t(c.causal ? std::min(c.seqK, own + 1) : c.seqK);
+    const size_t first =
+        c.window ? size_t(std::max<int64_t>(0, own - c.window + 1)) : 0;
     const auto key = [&](size_t t) {
       return size_t(atKV(b, int64_t(t), kv, 0));
     };
@@ -205,11 +209,11 @@ void AttentionReference::head(int64_t b, int64_t n) {
     const auto bias = [&](size_t t) {
       return size_t(bucketOf(c, s, int64_t(t)) * c.heads + n);
     };
-    for (size_t t = 0; t < seen; ++t)
+    for (size_t t = first; t < seen; ++t)
       sum += p[t] = std::exp(scale * dot(&q[row], &k[key(t)], dims) +
                              (c.buckets ? table[bias(t)] : 0));
     lse[size_t((b * c.heads + n) * c.seqQ + s)] = std::log(sum);
-    for (size_t t = 0; t < seen; ++t) {
+    for (size_t t = first; t < seen; ++t) {
       p[t] /= sum;
       factor[t] = dropoutFactor(c, b, n, s, int64_t(t));
       dP[t] = factor[t] * dot(&dO[row], &v[key(t)], dims);
@@ -219,9 +223,9 @@ void AttentionReference::head(int64_t b, int64_t n) {
         dV[key(t) + d] += p[t] * factor[t] * dO[row + d];
       }
     }
-    for (size_t t = 0; t < seen && c.buckets; ++t)
+    for (size_t t = first; t < seen && c.buckets; ++t)
       dTable[bias(t)] += p[t] * (dP[t] - mean);
-    for (size_t t = 0; t < seen; ++t)
+    for (size_t t = first; t < seen; ++t)
       for (size_t d = 0; d < size_t(dims); ++d) {
         const double dS = p[t] * (dP[t] - mean) * scale;
         dQ[row + d] += dS * k[key(t) + d];

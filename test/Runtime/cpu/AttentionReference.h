@@ -19,6 +19,7 @@ struct AttentionCase {
   double scale = 0;                                      /* 0: 1/sqrt(d) */
   int64_t queryStart = 0, queriesTotal = 0;              /* 0: seqQ */
   int64_t buckets = 0, maxDistance = 0;                  /* 0: no bias */
+  int64_t window = 0;                                    /* 0: none */
 
   int64_t qColumns() const { return heads * headDim; }
   int64_t kvColumns() const { return kvHeads * headDim; }

@@ -114,6 +114,34 @@ TEST(Attention, NanIsNotSwallowed) {
   EXPECT_FALSE(std::isnan(x.o.get(49 * c.rowO())));
 }
 
+/// As many keys before a query as the window has: those of the case.
+TEST(Attention, QueriesThatSeeNoKeyHaveOutputZero) {
+  for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16, TSR_DTYPE_F64}) {
+    AttentionCase c{1, 2, 1, 260, 70, 16, true};
+    c.dtype = dtype;
+    c.window = 30;
+    AttentionData x(c, 3);
+    x.forward(1);
+    for (int64_t s = 0; s < c.seqQ; ++s) {
+      const bool sees = s < 99; // query 98 sees key 69
+      EXPECT_EQ(x.lse.get(s) == -std::numeric_limits<double>::infinity(), !sees)
+          << s;
+      EXPECT_EQ(x.o.get(s * c.rowO()) == 0, !sees) << s;
+    }
+  }
+}
+
+/// A window that hides nothing changes no bit.
+TEST(Attention, AWindowOfAllKeysIsNone) {
+  AttentionCase c{1, 2, 2, 130, 130, 16, true, false, 0.2};
+  AttentionData plain(c, 3);
+  plain.forward(1);
+  c.window = 130;
+  AttentionData windowed(c, 3);
+  windowed.forward(1);
+  EXPECT_TRUE(plain.o == windowed.o && plain.lse == windowed.lse);
+}
+
 TEST(Attention, RefusesWhatItCannotDo) {
   const auto refusal = [](int index, int64_t value) {
     AttentionData x(AttentionCase{1, 4, 2, 8, 8, 8}, 1);
@@ -132,6 +160,11 @@ TEST(Attention, RefusesWhatItCannotDo) {
   EXPECT_EQ(refusal(TSR_ATTENTION_ROW_Q, 31),
             "attention: row strides of q and o are 31 and 34, at least 32 is "
             "needed");
+  EXPECT_EQ(refusal(TSR_ATTENTION_WINDOW, 3),
+            "attention: a window of 3 keys without a causal mask");
+  EXPECT_EQ(refusal(TSR_ATTENTION_WINDOW, -1),
+            "attention: a window of -1 keys; it must be at least 1, or 0 for "
+            "none");
   EXPECT_EQ(refusal(TSR_ATTENTION_DROPOUT_BITS, 0x3ff0000000000000),
             "attention: dropout 1.000000 is not in [0, 1)");
 }

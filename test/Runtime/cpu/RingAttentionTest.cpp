@@ -77,7 +77,7 @@ std::vector<int64_t> Ring::argsOf(const Step &step) const {
   args[TSR_ATTENTION_QUERIES_TOTAL] = x.c.seqQ;
   args[TSR_ATTENTION_KEY_START] = step.keys * length;
   args[TSR_ATTENTION_KEYS_TOTAL] = x.c.seqK;
-  args[TSR_ATTENTION_CAUSAL] = x.c.causal && step.masked;
+  args[TSR_ATTENTION_CAUSAL] = x.c.causal && (step.masked || x.c.window != 0);
   args[TSR_ATTENTION_ROW_O] = args[TSR_ATTENTION_ROW_DQ] = rowQ();
   args[TSR_ATTENTION_ROW_DK] = args[TSR_ATTENTION_ROW_DV] = rowKV();
   return args;
@@ -176,6 +176,12 @@ std::vector<AttentionCase> casesOf(int64_t dtype, const Deal &deal) {
         c.headStart = 2;
         c.headsTotal = 8;
         cases.push_back(c);
+        // Windows within a slice, of one and a bit, of nearly all positions.
+        for (int64_t window : {length / 2, length + 3, c.seqQ - 2})
+          if (causal && window > 0) {
+            cases.push_back(c);
+            cases.back().window = window;
+          }
       }
   return cases;
 }
@@ -231,6 +237,24 @@ TEST(RingAttention, HiddenSlicesCostNothing) {
   EXPECT_EQ(cpuAttentionBackward(1, backward, args.data(), &error), 0) << error;
   EXPECT_EQ(x.dQ.get(0), 3);
   EXPECT_EQ(x.dK.get(0), 0);
+}
+
+/// Nor does a slice that the window of no query reaches.
+TEST(RingAttention, SlicesBeforeTheWindowCostNothing) {
+  AttentionCase c{1, 2, 2, 64, 64, 16, true};
+  c.queryStart = 128;
+  c.queriesTotal = 192;
+  c.window = 65; // query 128 sees keys 64 to 128
+  AttentionData x(c, 3);
+  std::vector<int64_t> args = x.args;
+  args[TSR_ATTENTION_KEYS_TOTAL] = 192;
+  args[TSR_ATTENTION_EARLIER] = 1;
+  void *buffers[] = {x.qBuffer.data(), nullptr, nullptr, x.o.data(),
+                     x.lse.data()};
+  std::string error;
+  const Buffer o = x.o;
+  EXPECT_EQ(cpuAttention(1, buffers, args.data(), &error), 0) << error;
+  EXPECT_TRUE(x.o == o);
 }
 
 TEST(RingAttention, RefusesWhatIsNoSlice) {

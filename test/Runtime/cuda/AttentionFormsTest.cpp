@@ -16,6 +16,7 @@ namespace {
 struct Sizes : AttentionSizes {
   int64_t buckets = 0, maxDistance = 0;
   int64_t slices = 1; ///< of the keys, one call after the other
+  int64_t window = 0;
 };
 
 std::vector<int64_t> argsOf(const Sizes &s, int64_t seed, int64_t step,
@@ -23,6 +24,7 @@ std::vector<int64_t> argsOf(const Sizes &s, int64_t seed, int64_t step,
   std::vector<int64_t> args = gpu::argsOf(s, seed, step);
   args[TSR_ATTENTION_BUCKETS] = s.buckets;
   args[TSR_ATTENTION_MAX_DISTANCE] = s.maxDistance;
+  args[TSR_ATTENTION_WINDOW] = s.window;
   if (s.slices == 1)
     return args;
   args[TSR_ATTENTION_SEQ_K] = s.seqK / s.slices;
@@ -129,6 +131,21 @@ TEST(GpuAttentionForms, AddsUpSlicesOfTheKeys) {
   }
   s.causal = false;
   compare(s);
+}
+
+/// Of whole keys, beside a bias, of slices the first of which it hides.
+TEST(GpuAttentionForms, SeesAWindowOfTheKeys) {
+  Sizes s{{1, 4, 2, 130, 130, 32, true, 0.2}};
+  s.window = 40;
+  compare(s);
+  Sizes biased{{1, 2, 2, 65, 130, 64, true, 0, TSR_DTYPE_F32, 65}, 32, 64};
+  biased.window = 50;
+  compare(biased);
+  Sizes slices{{1, 4, 2, 60, 120, 32, true, 0.2}};
+  slices.slices = 2;
+  slices.queryStart = 60;
+  slices.window = 30;
+  compare(slices);
 }
 
 TEST(GpuAttentionForms, AFirstSliceThatIsHiddenIsRefused) {

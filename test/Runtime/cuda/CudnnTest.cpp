@@ -82,6 +82,9 @@ TEST(Cudnn, LeavesWhatItsGraphsDoNotSay) {
   call.buckets = 32, call.maxDistance = 128;
   expectRefusal(call, "there is a bias by distance");
   call = callOf(2);
+  call.window = 19;
+  expectRefusal(call, "a window hides keys");
+  call = callOf(2);
   call.keysTotal = 40;
   expectRefusal(call, "the keys are a slice");
   call = callOf(2);

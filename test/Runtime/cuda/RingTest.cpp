@@ -21,12 +21,19 @@ std::vector<float> valuesOf(int64_t rank, int64_t elements) {
   return values;
 }
 
+/// To the next rank and, where there are more than two, over one.
+int64_t distanceOf(int64_t round, int64_t ranks) {
+  return ranks > 2 ? 1 + round % 2 : 1;
+}
+
 /// Between two buffers, to and fro; beside it a copy of what is sent.
-int32_t passAround(const Program &p, bool isAsync) {
+int32_t passAround(const Program &p, int64_t ranks, bool isAsync) {
   const tsr_abi_api &api = *p.frame.api;
   std::vector<int64_t> args = {2, count,  TSR_DTYPE_F32, TSR_REDUCE_SUM,
                                1, isAsync};
+  args.resize(TSR_COLLECTIVE_ARGS);
   for (int64_t round = 0; round < rounds; ++round) {
+    args[TSR_COLLECTIVE_DISTANCE] = distanceOf(round, ranks);
     void *from = p.at(round % 2 ? earlyAt : wholeAt);
     void *to = p.at(round % 2 ? wholeAt : earlyAt);
     for (int32_t code : {p.call(api.shift, {from, to}, args),
@@ -44,7 +51,12 @@ int32_t passAround(const Program &p, bool isAsync) {
 void gpu::expectShiftGivesToTheNext(WorldOptions options, bool isAsync) {
   const int64_t ranks = options.axes[1].size;
   options.arenaBytes = arenaBytes;
-  options.body = [&](const Program &p) { return passAround(p, isAsync); };
+  options.body = [&](const Program &p) {
+    return passAround(p, ranks, isAsync);
+  };
+  int64_t distance = 0;
+  for (int64_t round = 0; round < rounds; ++round)
+    distance += distanceOf(round, ranks);
   World world(options);
   for (int64_t step = 0; step < 4; ++step) { // the last ones as a graph
     for (int64_t rank = 0; rank < world.size(); ++rank)
@@ -54,11 +66,12 @@ void gpu::expectShiftGivesToTheNext(WorldOptions options, bool isAsync) {
     for (int64_t rank = 0; rank < world.size(); ++rank) {
       const int64_t member = rank % ranks; // of the last axis
       auto before = [&](int64_t by) {
-        const int64_t other = (member + ranks * rounds - by) % ranks;
+        const int64_t other = (member + ranks * distance - by) % ranks;
         return valuesOf(rank - member + other, count);
       };
-      EXPECT_EQ(world.read<float>(rank, earlyAt, count), before(rounds));
-      EXPECT_EQ(world.read<float>(rank, lateAt, count), before(rounds - 1));
+      EXPECT_EQ(world.read<float>(rank, earlyAt, count), before(distance));
+      EXPECT_EQ(world.read<float>(rank, lateAt, count),
+                before(distance - distanceOf(rounds - 1, ranks)));
     }
   }
 }

@@ -52,7 +52,7 @@ cudaError_t attentionForward(const AttentionCall &call, const void *q,
     AttentionProblem p = problemOf(call);
     p.q = q, p.k = k, p.v = v, p.o = o, p.lse = lse;
     p.biasTable = table;
-    if (p.isHidden())
+    if (p.earlier && p.isHidden())
       return;
     Workspace workspace, biases;
     std::string error;
@@ -78,7 +78,7 @@ cudaError_t attentionBackward(const AttentionCall &call, const void *dO,
     p.biasTable = table, p.dBiasTable = dTable;
     if (p.isSlice())
       startSums(p);
-    if (p.isHidden())
+    if (p.isSlice() && p.isHidden())
       return;
     Workspace workspace, biases, gradients;
     std::string error;

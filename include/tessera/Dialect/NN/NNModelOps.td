@@ -134,8 +134,10 @@ def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedEle
   let description = [{
     `o = dropout(softmax(scale q k^T + mask)) v` (Vaswani et al. 2017), q, k, v
     of shape [batch, sequence, heads, head size]; `causal` masks keys after the
-    query by global position. `lse` [batch, heads, sequence] is the log-sum-exp
-    of the scores, read by the backward only. With grouped heads (Ainslie et al.
+    query by global position, and with it a `window` masks keys that are `window`
+    or more positions before the query: query i sees keys i - window < j <= i
+    (Beltagy et al. 2020, section 3.1; Jiang et al. 2023). `lse` [batch, heads,
+    sequence] is the log-sum-exp of the scores, read by the backward only. With grouped heads (Ainslie et al.
     2023) the query is [batch, sequence, key heads, queries per key head, head
     size], so is the output, and `lse` is [batch, key heads, queries, sequence].
 
@@ -156,6 +158,12 @@ def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedEle
     ```
 
     ```mlir
+    %o, %lse = nn.attention %q, %k, %v {causal, scale = 0.25 : f64, window = 3 : i64}
+        : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+        -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+    ```
+
+    ```mlir
     %o, %lse = nn.attention %q, %k, %v, %table {scale = 1.0 : f64, max_distance = 128 : i64}
         : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<32x4xf32>)
         -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
@@ -166,7 +174,8 @@ def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedEle
                        F64Attr:$scale, UnitAttr:$causal,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
                        DefaultValuedAttr<I64Attr, "0">:$stream,
-                       DefaultValuedAttr<I64Attr, "0">:$max_distance);
+                       DefaultValuedAttr<I64Attr, "0">:$max_distance,
+                       DefaultValuedAttr<I64Attr, "0">:$window);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -183,7 +192,8 @@ def NN_AttentionGradOp : NN_Op<"attention_grad", [NN_Cost, NN_TypedElement]> {
                        F64Attr:$scale, UnitAttr:$causal,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
                        DefaultValuedAttr<I64Attr, "0">:$stream,
-                       DefaultValuedAttr<I64Attr, "0">:$max_distance);
+                       DefaultValuedAttr<I64Attr, "0">:$max_distance,
+                       DefaultValuedAttr<I64Attr, "0">:$window);
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
                       AnyRankedTensor:$grad_value,
                       Optional<AnyRankedTensor>:$grad_bias_table);

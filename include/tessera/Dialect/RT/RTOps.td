@@ -189,7 +189,8 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments, RT_Call
     position in elements. Scalars place the causal mask and dropout in the
     global tensor: `query_start` (0 when absent) is the position of the first
     query among `queries_total` (0 if there are no others). The table of a bias by
-    distance is in the type of `lse`; `max_distance` is 0 without one.
+    distance is in the type of `lse`; `max_distance` is 0 without one. `window` is 0
+    where queries see all earlier keys.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
                        I64:$batch_start, I64:$head_start,
@@ -198,7 +199,8 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments, RT_Call
                        F64Attr:$dropout, I64Attr:$stream, Optional<I64>:$query_start,
                        DefaultValuedAttr<I64Attr, "0">:$queries_total,
                        Optional<AnyRankedTensor>:$bias_table,
-                       DefaultValuedAttr<I64Attr, "0">:$max_distance);
+                       DefaultValuedAttr<I64Attr, "0">:$max_distance,
+                       DefaultValuedAttr<I64Attr, "0">:$window);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $batch_start `,` $head_start (`,` $query_start^)?
@@ -219,7 +221,8 @@ def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, AttrSizedOperandSegments
                        F64Attr:$dropout, I64Attr:$stream, Optional<I64>:$query_start,
                        DefaultValuedAttr<I64Attr, "0">:$queries_total,
                        Optional<AnyRankedTensor>:$bias_table,
-                       DefaultValuedAttr<I64Attr, "0">:$max_distance);
+                       DefaultValuedAttr<I64Attr, "0">:$max_distance,
+                       DefaultValuedAttr<I64Attr, "0">:$window);
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
                       AnyRankedTensor:$grad_value,
                       Optional<AnyRankedTensor>:$grad_bias_table);

@@ -7,13 +7,16 @@
 #define TESSERA_DIALECT_RT_RTRINGOPS_TD
 
 def RT_ShiftOp : RT_Op<"shift", [Pure, AllTypesMatch<["input", "result"]>, RT_Call<>, RT_Collective]> {
-  let summary = "The tensor of the rank before, in a ring along one axis";
+  let summary = "The tensor of an earlier rank, in a ring along one axis";
   let description = [{
-    Every rank sends its tensor to the next rank, and the last to the first.
+    Every rank sends its tensor to the rank that comes `distance` later, by
+    default the next one; after the last comes the first.
   }];
-  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, UnitAttr:$async);
+  let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, UnitAttr:$async,
+                       ConfinedAttr<DefaultValuedAttr<I64Attr, "1">, [IntPositive]>:$distance);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def RT_ZigzagOp : RT_Op<"zigzag", [Pure, RT_Call<>, RT_Collective]> {
@@ -48,14 +51,15 @@ def RT_RingAttentionOp : RT_Op<"ring_attention", [Pure, RT_Call<["getTiedOperand
     Like `rt.attention`, but the keys are those at the positions from `key_start`
     on, of `keys_total`. `earlier` is empty, or the output and lse for the slices
     before, whose buffers the results take. The output is f32 for bf16 queries. A slice
-    that the causal mask hides costs nothing.
+    that the causal mask or the window hides costs nothing.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
                        I64:$batch_start, I64:$head_start, I64:$query_start, I64:$key_start,
                        Variadic<AnyRankedTensor>:$earlier,
                        I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
                        I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
-                       F64Attr:$dropout, I64Attr:$stream, I64Attr:$queries_total, I64Attr:$keys_total);
+                       F64Attr:$dropout, I64Attr:$stream, I64Attr:$queries_total, I64Attr:$keys_total,
+                       DefaultValuedAttr<I64Attr, "0">:$window);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -76,7 +80,8 @@ def RT_RingAttentionGradOp : RT_Op<"ring_attention_grad", [Pure, RT_Call<["getTi
                        Variadic<AnyRankedTensor>:$earlier,
                        I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
                        I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
-                       F64Attr:$dropout, I64Attr:$stream, I64Attr:$queries_total, I64Attr:$keys_total);
+                       F64Attr:$dropout, I64Attr:$stream, I64Attr:$queries_total, I64Attr:$keys_total,
+                       DefaultValuedAttr<I64Attr, "0">:$window);
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
                       AnyRankedTensor:$grad_value);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";

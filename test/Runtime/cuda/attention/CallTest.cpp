@@ -70,6 +70,11 @@ TEST(AttentionCall, RefusesWithAReason) {
   EXPECT_EQ(why([](AttentionCall &c) { c.keyStart = 1, c.keysTotal = 64; }),
             "attention: the keys are no slice of at most 2^31 - 1024 "
             "positions");
+  const char *window = "attention: a window is of at least 1 key, under a "
+                       "causal mask";
+  EXPECT_EQ(why([](AttentionCall &c) { c.window = 3; }), window);
+  EXPECT_EQ(why([](AttentionCall &c) { c.causal = true, c.window = -1; }),
+            window);
   AttentionCall hidden = plainCall();
   hidden.causal = true;
   hidden.keyStart = 64;
@@ -118,6 +123,20 @@ TEST(AttentionParams, KnowWhetherRowsAreAligned) {
   b.v = memory;
   c.headDim = 60;
   EXPECT_FALSE(makeParams(c, b).aligned);
+}
+
+/// Kernels of windows test more: only where some query has one that is full.
+TEST(AttentionParams, KnowWhetherTheWindowHidesKeys) {
+  AttentionCall c = plainCall();
+  c.causal = true;
+  c.window = 63;
+  EXPECT_EQ(makeParams(c, {}).window, 63);
+  c.window = 64;
+  EXPECT_EQ(makeParams(c, {}).window, 0);
+  c.queryStart = 1;
+  EXPECT_EQ(makeParams(c, {}).window, 64);
+  c.keyStart = 1, c.keysTotal = 65; // counted from the first key of the slice
+  EXPECT_EQ(makeParams(c, {}).window, 0);
 }
 
 /// The last word that is dropped, at the ends and around a representable p.

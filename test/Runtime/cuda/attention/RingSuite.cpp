@@ -144,7 +144,7 @@ private:
     args[TSR_ATTENTION_QUERIES_TOTAL] = c.seqQ;
     args[TSR_ATTENTION_KEY_START] = step.keys * length;
     args[TSR_ATTENTION_KEYS_TOTAL] = c.seqK;
-    args[TSR_ATTENTION_CAUSAL] = c.causal && step.masked;
+    args[TSR_ATTENTION_CAUSAL] = c.causal && (step.masked || c.window != 0);
     args[TSR_ATTENTION_ROW_Q] = args[TSR_ATTENTION_ROW_DO] = q.row;
     args[TSR_ATTENTION_ROW_K] = args[TSR_ATTENTION_ROW_V] = k.row;
     args[TSR_ATTENTION_ROW_O] = args[TSR_ATTENTION_ROW_DQ] = o.row;
@@ -193,7 +193,11 @@ std::vector<RingCase> casesOf(int64_t dtype) {
       {{1, 2, 2, 140, 140, 40, false}, 2, false, true},
       {{1, 2, 1, 88, 88, 72, true}, 2, true, true},
       {{1, 2, 2, 90, 90, 24, true, false, 0.25}, 3, true, false},
-      {{1, 1, 1, 70, 70, 75, true, false, 0.3}, 2, false, false}};
+      {{1, 1, 1, 70, 70, 75, true, false, 0.3}, 2, false, false},
+      {{1, 2, 1, 105, 105, 24, true, false, 0.2}, 3, false, true},
+      {{1, 2, 2, 90, 90, 40, true}, 3, true, false}};
+  cases[5].attention.window = 40; // of three slices one sees two
+  cases[6].attention.window = 70; // more than half: chunks
   for (RingCase &c : cases) {
     c.attention.dtype = dtype;
     c.attention.headStart = 2;

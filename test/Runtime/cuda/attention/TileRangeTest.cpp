@@ -9,11 +9,13 @@ using namespace tessera::cuda;
 
 /// All planes up to 40 x 40 with tiles that do and do not divide them.
 template <typename Check> static void forEachPlane(const Check &check) {
-  for (bool causal : {false, true})
-    for (int q = 1; q <= 40; q += 3)
-      for (int k = 1; k <= 40; ++k)
-        for (int start : {0, 5, 24})
-          check(ScorePlane{q, k, causal, start});
+  for (int q = 1; q <= 40; q += 3)
+    for (int k = 1; k <= 40; ++k)
+      for (int start : {0, 5, 24}) {
+        check(ScorePlane{q, k, false, start, 0});
+        for (int window : {0, 1, 6, 8, 23})
+          check(ScorePlane{q, k, true, start, window});
+      }
 }
 
 static bool anyVisible(const ScorePlane &p, int query, int queries, int key,
@@ -46,7 +48,7 @@ TEST(TileRange, QueryTilesAreThoseWithAVisibleElement) {
     for (int rows : {4, 16})
       for (int tile : {4, 8})
         for (int key = 0; key < p.seqK; key += rows) {
-          const TileRange range = queryTiles(p, key, tile);
+          const TileRange range = queryTiles(p, key, rows, tile);
           for (int t = 0; t * tile < p.seqQ + tile; ++t) {
             const bool in = t >= range.begin && t < range.end;
             const bool seen = anyVisible(p, t * tile, tile, key, rows);
@@ -78,6 +80,7 @@ static AttentionParams paramsOf(const ScorePlane &plane, int heads,
   p.seqK = plane.seqK;
   p.causal = plane.causal;
   p.queryStart = plane.start;
+  p.window = plane.window;
   p.heads = heads;
   p.kvHeads = kvHeads;
   return p;
