@@ -33,9 +33,14 @@ Value LlamaBuilder::rotated(Value x) {
   return nn::create<nn::RopeOp>(b, loc, x, cosines, sines, UnitAttr());
 }
 
-Value LlamaBuilder::attention(Value x, const std::string &layer) {
+static std::string layerName(int64_t number) {
+  return "layers." + std::to_string(number) + ".";
+}
+
+Value LlamaBuilder::attention(Value x, int64_t number) {
   int64_t h = config.hidden, d = config.headSize, g = config.keyHeads;
   int64_t r = config.queriesPerKey(), n = config.heads;
+  std::string layer = layerName(number);
   std::string name = "model." + layer + "self_attn.";
   enter(layer + "input_layernorm", locations.layers);
   Value a = norm("model." + layer + "input_layernorm", x);
@@ -55,9 +60,15 @@ Value LlamaBuilder::attention(Value x, const std::string &layer) {
                         {g, d, h},
                         {g * d, h},
                         config.queryBias});
-  Value o = ProgramBuilder::attention(
-      {rotated(q), rotated(k), v, 1 / std::sqrt(static_cast<double>(d)),
-       /*causal=*/true, config.attentionDropout});
+  Attention heads{rotated(q),
+                  rotated(k),
+                  v,
+                  1 / std::sqrt(static_cast<double>(d)),
+                  /*causal=*/true,
+                  config.attentionDropout};
+  if (config.windows[number] < sizes.sequence)
+    heads.window = config.windows[number];
+  Value o = ProgramBuilder::attention(heads);
   Value y = project(o, {name + "o_proj",
                         "bsgrd,hgrd->bsh",
                         {h, g, r, d},
@@ -110,17 +121,39 @@ OwningOpRef<ModuleOp> LlamaBuilder::build() {
   Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, embeddings);
   x = stream(branch(x));
   for (int64_t layer = 0; layer < config.layers; ++layer) {
-    std::string prefix = "layers." + std::to_string(layer) + ".";
-    x = mlp(attention(x, prefix), prefix);
+    x = attention(x, layer);
+    x = mlp(x, layerName(layer));
   }
   Value scores = logits(x);
   enter("loss", locations.embedding);
   return finish(withBalance(causalMean(crossEntropy(scores, labels), labels)));
 }
 
+/// As large a part of the small sequence as of the whole one, so that what
+/// hides keys still does. From one key there is nothing to choose.
+static int64_t shrunkWindow(int64_t window, int64_t whole, int64_t sequence) {
+  constexpr int64_t least = 2;
+  if (window == 0 || window >= whole)
+    return 0;
+  double part = static_cast<double>(window) / static_cast<double>(whole);
+  return std::max(least, static_cast<int64_t>(part * sequence));
+}
+
+/// The first layer, the last and some between: a few may be the only ones that
+/// have a window, or have none.
+static void shrinkLayers(LlamaConfig &config, int64_t layers) {
+  int64_t last = config.layers - 1;
+  std::vector<int64_t> windows;
+  config.layers = std::min(config.layers, layers);
+  for (int64_t i = 0; i < config.layers; ++i)
+    windows.push_back(
+        config.windows[i * last / std::max<int64_t>(1, config.layers - 1)]);
+  config.windows = windows;
+}
+
 /// Experts stay; frequencies are those of the smaller heads.
 static void shrink(LlamaConfig &config, const ShrinkOptions &options) {
-  config.layers = std::min(config.layers, options.layers);
+  shrinkLayers(config, options.layers);
   config.headSize = shrunkHeadSize(config.headSize, options);
   int64_t queryHeads = shrunkHeads(config.heads / config.keyHeads, options);
   config.keyHeads = shrunkHeads(config.keyHeads, options);
@@ -133,12 +166,18 @@ Imported tessera::importLlama(const ConfigFile &file,
   FailureOr<LlamaConfig> config = readLlama(file);
   if (failed(config))
     return failure();
+  int64_t whole = std::min(config->positions, kLongestDefault);
+  if (options.shrink && options.shrink->sequence)
+    whole = options.shrink->sequence;
   if (options.shrink)
     shrink(*config, *options.shrink);
   FailureOr<ProgramSizes> sizes = chooseSizes(
       file, {"max_position_embeddings", config->positions}, options);
-  if (failed(sizes) || failed(checkWindow(file, sizes->sequence)))
+  if (failed(sizes))
     return failure();
+  if (options.shrink)
+    for (int64_t &window : config->windows)
+      window = shrunkWindow(window, whole, sizes->sequence);
   return LlamaBuilder(*config, *sizes,
                       {file.at("model_type"), file.at("vocab_size"),
                        file.at("num_hidden_layers")})

@@ -22,7 +22,7 @@ private:
   mlir::DictionaryAttr waves(llvm::StringRef kind);
   mlir::Value norm(const std::string &name, mlir::Value x);
   mlir::Value rotated(mlir::Value x);
-  mlir::Value attention(mlir::Value x, const std::string &layer);
+  mlir::Value attention(mlir::Value x, int64_t number);
   mlir::Value mlp(mlir::Value x, const std::string &layer);
   mlir::Value logits(mlir::Value x);
 

@@ -15,16 +15,18 @@ static constexpr llvm::StringLiteral kOptional[] = {
     "rms_norm_eps",        "initializer_range", "max_position_embeddings",
     "rope_theta",          "rope_scaling",      "rope_parameters",
     "attention_dropout",   "attention_bias",    "mlp_bias",
-    "tie_word_embeddings", "sliding_window",    "use_sliding_window",
-    "layer_types"};
+    "tie_word_embeddings"};
 
-/// Keys of Mixtral only.
-static constexpr llvm::StringLiteral kExpertKeys[] = {
-    "num_local_experts", "num_experts_per_tok", "output_router_logits",
-    "router_aux_loss_coef", "router_jitter_noise"};
+/// Keys of one family only.
+static constexpr llvm::StringLiteral kMistralKeys[] = {"sliding_window",
+                                                       "layer_types"};
+static constexpr llvm::StringLiteral kQwen2Keys[] = {
+    "sliding_window", "use_sliding_window", "max_window_layers", "layer_types"};
+static constexpr llvm::StringLiteral kMixtralKeys[] = {
+    "sliding_window",       "num_local_experts",    "num_experts_per_tok",
+    "output_router_logits", "router_aux_loss_coef", "router_jitter_noise"};
 
-static constexpr llvm::StringLiteral kHarmless[] = {"pretraining_tp",
-                                                    "max_window_layers"};
+static constexpr llvm::StringLiteral kHarmless[] = {"pretraining_tp"};
 
 static constexpr llvm::StringLiteral kLlama[] = {"LlamaForCausalLM",
                                                  "LlamaModel"};
@@ -41,18 +43,18 @@ struct Defaults {
   StringRef name;
   int64_t positions, keyHeads;
   bool queryBias;
-  ArrayRef<llvm::StringLiteral> architectures;
+  ArrayRef<llvm::StringLiteral> architectures, ownKeys;
   double theta = 10000;
 };
 
 static Defaults defaultsOf(StringRef family) {
   if (family == "mistral")
-    return {"Mistral", 131072, 8, false, kMistral};
+    return {"Mistral", 131072, 8, false, kMistral, kMistralKeys};
   if (family == "qwen2")
-    return {"Qwen2", 32768, 32, true, kQwen2};
+    return {"Qwen2", 32768, 32, true, kQwen2, kQwen2Keys};
   if (family == "mixtral")
-    return {"Mixtral", 131072, 8, false, kMixtral, 1e6};
-  return {"LLaMA", 2048, 0, false, kLlama};
+    return {"Mixtral", 131072, 8, false, kMixtral, kMixtralKeys, 1e6};
+  return {"LLaMA", 2048, 0, false, kLlama, {}};
 }
 
 /// A frequency of each pair of a head's elements is part of the program.
@@ -161,6 +163,72 @@ static LogicalResult readExperts(const ConfigFile &file, LlamaConfig &config) {
   return success();
 }
 
+/// Whether a layer has the window, where `layer_types` says so.
+static FailureOr<std::vector<bool>> readLayerTypes(const ConfigFile &file,
+                                                   int64_t layers) {
+  const llvm::json::Array *list = file.find("layer_types")->getAsArray();
+  if (!list)
+    return file.error("layer_types") << "'layer_types' must be a list";
+  if (static_cast<int64_t>(list->size()) != layers)
+    return file.error("layer_types")
+           << "'layer_types' has " << list->size()
+           << " entries, but 'num_hidden_layers' is " << layers;
+  std::vector<bool> windowed;
+  for (const llvm::json::Value &type : *list) {
+    std::optional<StringRef> name = type.getAsString();
+    if (name != "sliding_attention" && name != "full_attention")
+      return file.error("layer_types") << "'layer_types' names a layer that is "
+                                          "neither full_attention nor "
+                                          "sliding_attention";
+    windowed.push_back(name == "sliding_attention");
+  }
+  return windowed;
+}
+
+/// The window of a model; 0: none. Mistral has one unless its config says null,
+/// Mixtral where it gives one, Qwen2 where it asks.
+static FailureOr<int64_t> readWindow(const ConfigFile &file, StringRef family) {
+  int64_t window = 4096;
+  bool asks = family == "mistral" ||
+              (family == "mixtral" && file.find("sliding_window"));
+  if (family == "qwen2" && failed(file.read("use_sliding_window", asks)))
+    return failure();
+  if (failed(file.read("sliding_window", window, {1, kMaximalSize})))
+    return failure();
+  return asks && !file.isNull("sliding_window") ? window : 0;
+}
+
+/// As transformers 5 has it: of Mistral and Qwen2 `layer_types` says which
+/// layers have the window; else all of Mistral and Mixtral do, and of Qwen2
+/// those from number `max_window_layers` on.
+static LogicalResult readWindows(const ConfigFile &file, LlamaConfig &config) {
+  config.windows.assign(config.layers, 0);
+  if (config.family == "llama")
+    return success();
+  FailureOr<int64_t> window = readWindow(file, config.family);
+  int64_t first = config.family == "qwen2" ? 28 : 0;
+  if (failed(window) ||
+      (config.family == "qwen2" &&
+       failed(file.read("max_window_layers", first, {0, kMaximalLayers}))))
+    return failure();
+  std::vector<bool> windowed(config.layers, *window != 0);
+  std::fill_n(windowed.begin(), std::min(first, config.layers), false);
+  if (file.find("layer_types") && config.family != "mixtral") {
+    FailureOr<std::vector<bool>> types = readLayerTypes(file, config.layers);
+    if (failed(types))
+      return failure();
+    windowed = *types;
+  }
+  if (*window == 0 && llvm::is_contained(windowed, true))
+    return file.error("layer_types")
+           << "'layer_types' names sliding_attention, but there is no window; "
+           << (config.family == "qwen2" ? "set 'use_sliding_window'"
+                                        : "give 'sliding_window'");
+  for (int64_t layer = 0; layer < config.layers; ++layer)
+    config.windows[layer] = windowed[layer] ? *window : 0;
+  return success();
+}
+
 FailureOr<LlamaConfig> tessera::readLlama(const ConfigFile &file) {
   LlamaConfig config;
   if (failed(file.read("model_type", config.family)))
@@ -172,13 +240,12 @@ FailureOr<LlamaConfig> tessera::readLlama(const ConfigFile &file) {
   config.queryBias = defaults.queryBias;
   SmallVector<llvm::StringLiteral> optional;
   llvm::append_range(optional, kOptional);
-  if (config.family == "mixtral")
-    llvm::append_range(optional, kExpertKeys);
+  llvm::append_range(optional, defaults.ownKeys);
   ConfigKeys keys = {
       defaults.name,         training, kRequired, optional, kHarmless, {},
       defaults.architectures};
   if (failed(checkKeys(file, keys)) || failed(readSizes(file, config)) ||
-      failed(readOptions(file, config)))
+      failed(readOptions(file, config)) || failed(readWindows(file, config)))
     return failure();
   if (config.family == "mixtral" && failed(readExperts(file, config)))
     return failure();
@@ -187,49 +254,4 @@ FailureOr<LlamaConfig> tessera::readLlama(const ConfigFile &file) {
     return failure();
   config.rope = *rope;
   return config;
-}
-
-/// A layer that sees a part of the sequence; what does not say so sees it all.
-static LogicalResult checkLayerTypes(const ConfigFile &file, bool &windowed) {
-  const llvm::json::Value *types = file.find("layer_types");
-  if (!types)
-    return success();
-  windowed = false;
-  const llvm::json::Array *list = types->getAsArray();
-  if (!list)
-    return file.error("layer_types") << "'layer_types' must be a list";
-  for (const llvm::json::Value &type : *list) {
-    std::optional<StringRef> name = type.getAsString();
-    windowed |= name == "sliding_attention";
-    if (name != "sliding_attention" && name != "full_attention")
-      return file.error("layer_types") << "'layer_types' names a layer that is "
-                                          "neither full_attention nor "
-                                          "sliding_attention";
-  }
-  return success();
-}
-
-LogicalResult tessera::checkWindow(const ConfigFile &file, int64_t sequence) {
-  std::string family;
-  // Mistral has a window unless its config says null, Mixtral where it gives
-  // one, Qwen2 where it asks.
-  int64_t window = 4096;
-  if (failed(file.read("model_type", family)) ||
-      failed(file.read("sliding_window", window, {1, kMaximalSize})))
-    return failure();
-  bool windowed = family == "mistral" && !file.isNull("sliding_window");
-  if (family == "mixtral")
-    windowed = file.find("sliding_window") && !file.isNull("sliding_window");
-  if (failed(file.read("use_sliding_window", windowed)) ||
-      failed(checkLayerTypes(file, windowed)))
-    return failure();
-  if (!windowed || sequence <= window)
-    return success();
-  return file.error(file.find("sliding_window") ? "sliding_window"
-                                                : "model_type")
-         << "a sequence of " << sequence << " tokens is longer than "
-         << "'sliding_window' = " << window
-         << ", and attention to a window is not supported; use a sequence "
-            "length of at most "
-         << window;
 }

@@ -24,15 +24,14 @@ struct LlamaConfig {
   bool queryBias = false, outputBias = false, mlpBias = false, tied = false;
   RopeConfig rope;
   std::optional<Experts> experts;
+  /// Of each layer: the keys that a query sees, itself and those before it; 0:
+  /// all of them.
+  std::vector<int64_t> windows;
 
   int64_t queriesPerKey() const { return heads / keyHeads; }
 };
 
 mlir::FailureOr<LlamaConfig> readLlama(const ConfigFile &file);
-
-/// Emits an error unless every query sees all earlier positions of a sequence:
-/// a sliding window must be at least as long.
-mlir::LogicalResult checkWindow(const ConfigFile &file, int64_t sequence);
 
 } // namespace tessera
 

@@ -44,7 +44,7 @@ def draw(rng):
         "recompute": rng.choice(["none", "none", "selective", "full"]), "recompute_layers": rng.choice([0, 1]),
         "precision": rng.choice(["f32", "f32", "f32", "bf16", "f64"]), "clip": rng.random() < 0.8,
         "overlap": rng.choice([[], [], ["--no-overlap"], ["--bucket-size", "0"], ["--bucket-size", "1KiB"]]),
-        "program": rng.random() < 0.3,
+        "program": rng.random() < 0.3, "window": rng.choice([0, rng.randint(1, 16)]),
     }
     return repaired(config)
 
@@ -109,6 +109,10 @@ def model(config):
         }
     elif config["family"] != "gpt2":
         sizes.update(num_key_value_heads=config["heads"], hidden_act="silu")
+    if config["family"] in ("mistral", "mixtral"):
+        sizes.update(sliding_window=config["window"] or None)
+    if config["family"] == "qwen2":
+        sizes.update(sliding_window=config["window"] or None, use_sliding_window=config["window"] > 0, max_window_layers=1)
     if config["family"] == "mixtral":
         sizes.update(num_local_experts=config["experts"], num_experts_per_tok=config["top"], output_router_logits=config["balance"])
     shared = {"model_type": config["family"], "vocab_size": config["vocabulary"], "tie_word_embeddings": config["tied"]}
@@ -160,7 +164,7 @@ def run(config, tessera):
 STEPS = [
     ("family", "gpt2"), ("balance", False), ("experts", 2), ("top", 1), ("queries", 1), ("program", False), ("precision", "f32"), ("recompute", "none"), ("recompute_layers", 0), ("zero", 0),
     ("sequence_parallel", False), ("ulysses", False), ("overlap", []), ("schedule", "1f1b"), ("virtual", 1), ("micro", 1), ("clip", True),
-    ("order", AXES), ("dropout", 0.0), ("attention_dropout", 0.0), ("tied", True), ("activation", "gelu_new"), ("inner", 0),
+    ("order", AXES), ("dropout", 0.0), ("attention_dropout", 0.0), ("tied", True), ("activation", "gelu_new"), ("inner", 0), ("window", 0),
     ("pp", 1), ("dp", 1), ("ep", 1), ("cp", 1), ("tp", 1), ("pp", 2), ("dp", 2), ("cp", 2), ("tp", 2), ("layers", 1),
     ("heads", 1), ("head_size", 2), ("positions", 1), ("positions", 2), ("vocabulary", 2), ("vocabulary", 4), ("batch", 1),
 ]

@@ -1,8 +1,8 @@
 //===- RingMutationTest.cpp - a wrong ring does not verify ----------------===//
 // The training step of a two-layer GPT-2 with dropout, its attention a ring of
-// two ranks. Marks are taken away or moved, shifts left out, chunks and slices
-// mistaken for others, sums begun anew. No such program may pass for the serial
-// one.
+// two ranks, and of a Mistral whose window reaches one of three other slices.
+// Marks are taken away or moved, shifts left out, chunks and slices mistaken
+// for others, sums begun anew. No such program may pass for the serial one.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,6 +20,9 @@ namespace {
 
 class RingMutationTest : public ::testing::Test {
 protected:
+  explicit RingMutationTest(Strategy strategy = {"gpt2", "cp=2",
+                                                 "--context-parallel ring"})
+      : strategy(std::move(strategy)) {}
   void SetUp() override {
     ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("ring", directory));
     ASSERT_TRUE(judge.start(kernels, (directory + "/").str()));
@@ -56,7 +59,7 @@ protected:
 
   llvm::SmallString<128> directory;
   KernelObjects kernels;
-  const Strategy strategy{"gpt2", "cp=2", "--context-parallel ring"};
+  const Strategy strategy;
   Judge judge{strategy};
   int mutants = 0;
 };
@@ -157,6 +160,54 @@ TEST_F(RingMutationTest, EveryStepIsTheRightOne) {
   EXPECT_EQ(mutants, 2 * 6 * 3 + 4 + 5)
       << "two steps of three pairs, forward and backward; all but the first of "
          "some queries, in backward also of some keys, add to earlier ones";
+}
+
+class WindowMutationTest : public RingMutationTest {
+protected:
+  WindowMutationTest()
+      : RingMutationTest(
+            {"mistral-window", "cp=4", "--context-parallel ring"}) {}
+};
+
+TEST_F(WindowMutationTest, TheProgramItselfTrainsAsTheSerialOne) {
+  Verdict verdict = judge.judgeOriginal();
+  EXPECT_EQ(verdict.fate, Fate::Equal) << verdict.difference;
+}
+
+TEST_F(WindowMutationTest, TypedWindowsAreTheSerialOnes) {
+  for (auto [number, op] :
+       llvm::enumerate(opsOf(judge.programs.at(Stage::Typed))))
+    if (isa<nn::AttentionOp, nn::AttentionGradOp>(op))
+      expectCaught(Stage::Typed, {Fate::Types, Fate::Erasure}, number,
+                   "no window",
+                   [](Operation *op) { op->removeAttr("window"); });
+  EXPECT_EQ(mutants, 4) << "forward and backward of two layers";
+}
+
+/// A longer window would hide as much of the own slice: nothing.
+template <typename OpTy> static void shortenWindow(Operation *op) {
+  cast<OpTy>(op).setWindow(cast<OpTy>(op).getWindow() - 2);
+}
+
+TEST_F(WindowMutationTest, EveryStepHasItsWindow) {
+  for (auto [number, op] : loweredCalls()) {
+    if (isa<rt::RingAttentionOp>(op))
+      lowered(number, "shorter window", shortenWindow<rt::RingAttentionOp>);
+    if (isa<rt::RingAttentionGradOp>(op))
+      lowered(number, "shorter window", shortenWindow<rt::RingAttentionGradOp>);
+  }
+  EXPECT_EQ(mutants, 2 * 2 * 2) << "two steps, forward and backward";
+}
+
+TEST_F(WindowMutationTest, EveryShiftGoesAsFar) {
+  for (auto [number, op] : loweredCalls())
+    if (isa<rt::ShiftOp>(op))
+      lowered(number, "to another rank", [](Operation *op) {
+        auto shift = cast<rt::ShiftOp>(op);
+        shift.setDistance(shift.getDistance() == 1 ? 2 : 1);
+      });
+  EXPECT_EQ(mutants, 2 * (2 + 2 + 2))
+      << "keys and values, in backward also their gradients";
 }
 
 } // namespace

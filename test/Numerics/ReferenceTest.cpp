@@ -257,6 +257,15 @@ INSTANTIATE_TEST_SUITE_P(LikeLlama, ReferenceTest,
                                             ::testing::Values(2)),
                          caseName);
 
+/// Queries see 3 of 8 keys in both layers, or 5 in the second.
+INSTANTIATE_TEST_SUITE_P(
+    Window, ReferenceTest,
+    ::testing::Combine(::testing::Values("mistral-window", "qwen2-window"),
+                       ::testing::Values("f64", "f32"),
+                       ::testing::Values("", "tp=2", "cp=2", "dp=2,cp=2"),
+                       ::testing::Values(1, 2)),
+    caseName);
+
 /// Labels of prompts and padding are ignored; of a fourth of the batch all are.
 INSTANTIATE_TEST_SUITE_P(
     Answers, ReferenceTest,

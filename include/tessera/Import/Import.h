@@ -18,6 +18,8 @@ namespace tessera {
 /// by the ranks that may cut them, so that what a mesh leaves uneven stays so.
 struct ShrinkOptions {
   int64_t layers = 2, positions = 16;
+  /// Tokens of the whole model's sequence; 0: its default.
+  int64_t sequence = 0;
   /// Ranks that may cut the sequence, heads, dimensions of weights, and
   /// parameters once more.
   int64_t sequenceRanks = 1, headRanks = 1, tensorRanks = 1, dataRanks = 1;

@@ -38,6 +38,13 @@ FAMILIES = {
         **COMMON, "hidden_size": 32, "tie_word_embeddings": True,
         "rope_parameters": {"rope_type": "yarn", "rope_theta": 100.0, "factor": 2.0, "beta_slow": 0.1,
                             "original_max_position_embeddings": 4}}),
+    # Windows shorter than the sequence: in all layers, and in those from max_window_layers on.
+    "mistral-window": ("MistralForCausalLM", "MistralConfig", {
+        **COMMON, "num_hidden_layers": 2, "sliding_window": 3, "tie_word_embeddings": False,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}),
+    "qwen2-window": ("Qwen2ForCausalLM", "Qwen2Config", {
+        **COMMON, "num_hidden_layers": 2, "use_sliding_window": True, "sliding_window": 5, "max_window_layers": 1,
+        "tie_word_embeddings": True, "rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}),
     "mixtral": ("MixtralForCausalLM", "MixtralConfig", {
         **COMMON, "num_hidden_layers": 2, "num_local_experts": 4, "num_experts_per_tok": 2, "tie_word_embeddings": False,
         "output_router_logits": True, "router_aux_loss_coef": 0.05,

@@ -134,6 +134,7 @@ static ImportOptions shrunkImport(const DriverOptions &options,
   import.sizes.ignoresLabels = sizes.ignoresLabels;
   if (sizes.sequence) {
     ShrinkOptions &shrink = *import.shrink;
+    shrink.sequence = sizes.sequence;
     import.sizes.sequence =
         shrunkSize(sizes.sequence, shrink.positions, shrink.sequenceRanks);
     shrink.positions = std::max(shrink.positions, import.sizes.sequence);
