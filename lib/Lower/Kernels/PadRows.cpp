@@ -28,7 +28,7 @@ RankedTensorType typeOf(Value value) {
 }
 
 /// An argument, then a result, of a kernel.
-using KernelOperand = std::pair<func::FuncOp, unsigned>;
+using KernelArgument = std::pair<func::FuncOp, unsigned>;
 
 class RowPadding {
 public:
@@ -40,13 +40,13 @@ private:
   bool isOdd(Type type) const;
   bool mayPad(OpResult value);
   bool isMatrix(OpOperand &use) const;
-  KernelOperand kernelOperand(rt::LaunchOp launch, unsigned number);
-  KernelOperand kernelResult(rt::LaunchOp launch, unsigned number);
-  bool isPlane(const KernelOperand &operand, Value value) const;
+  KernelArgument kernelOperand(rt::LaunchOp launch, unsigned number);
+  KernelArgument kernelResult(rt::LaunchOp launch, unsigned number);
+  bool isPlane(const KernelArgument &operand, Value value) const;
   void collect(rt::LaunchOp launch);
   void dropPartlyPadded();
   void padGemms(Value value, int64_t stride);
-  void padKernel(const KernelOperand &operand);
+  void padKernel(const KernelArgument &operand);
 
   int64_t strideOf(Type type) const {
     int64_t row = cast<RankedTensorType>(type).getShape().back();
@@ -58,7 +58,7 @@ private:
   SymbolTableCollection symbols;
   llvm::SetVector<Value> padded;
   /// The values at an operand of a kernel, over all its launches.
-  llvm::MapVector<KernelOperand, SmallVector<Value>> operands;
+  llvm::MapVector<KernelArgument, SmallVector<Value>> operands;
 };
 
 /// Whether rows are long, and their length is no multiple of eight.
@@ -71,19 +71,19 @@ bool RowPadding::isOdd(Type type) const {
 }
 
 /// The kernel is null if it is not here.
-KernelOperand RowPadding::kernelOperand(rt::LaunchOp launch, unsigned number) {
+KernelArgument RowPadding::kernelOperand(rt::LaunchOp launch, unsigned number) {
   auto kernel = symbols.lookupNearestSymbolFrom<func::FuncOp>(
       launch, launch.getKernelAttr());
   return {kernel && !kernel.isDeclaration() ? kernel : func::FuncOp(), number};
 }
 
-KernelOperand RowPadding::kernelResult(rt::LaunchOp launch, unsigned number) {
+KernelArgument RowPadding::kernelResult(rt::LaunchOp launch, unsigned number) {
   auto [kernel, result] = kernelOperand(launch, number);
   return {kernel, kernel ? kernel.getNumArguments() + result : result};
 }
 
 /// The type of an operand of a kernel; null if it has no such operand.
-Type typeOfOperand(const KernelOperand &operand) {
+Type typeOfOperand(const KernelArgument &operand) {
   auto [kernel, number] = operand;
   if (!kernel || number >= kernel.getNumArguments() + kernel.getNumResults())
     return {};
@@ -93,7 +93,7 @@ Type typeOfOperand(const KernelOperand &operand) {
 }
 
 /// Whether the value is read, or made, as it is, row by row.
-bool RowPadding::isPlane(const KernelOperand &operand, Value value) const {
+bool RowPadding::isPlane(const KernelArgument &operand, Value value) const {
   func::FuncOp kernel = operand.first;
   auto type = dyn_cast_or_null<RankedTensorType>(typeOfOperand(operand));
   if (!type || type.getRank() != 2 ||
@@ -181,7 +181,7 @@ void RowPadding::padGemms(Value value, int64_t stride) {
     }
 }
 
-void RowPadding::padKernel(const KernelOperand &operand) {
+void RowPadding::padKernel(const KernelArgument &operand) {
   auto [kernel, number] = operand;
   auto type = cast<RankedTensorType>(typeOfOperand(operand));
   RankedTensorType layout = rt::withRowStride(type, strideOf(type));
