@@ -98,6 +98,9 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
   passes.addPass(createDecomposePass());
   passes.addPass(createLowerRingsPass());
   passes.addPass(createLowerExpertsPass());
+  // The kernels of CUDA address rows by expert and token.
+  if (!plan.device.hasCudaKernels())
+    passes.addPass(createCompactRowsPass());
   passes.addPass(createLowerLibraryPass());
   if (plan.device.hasCudaKernels() && plan.device.gemmEpilogues)
     passes.addPass(createGemmEpiloguesPass());

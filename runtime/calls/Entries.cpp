@@ -172,6 +172,19 @@ template <> Status run<TSR_ENTRY_ALL_TO_ALL>(const CpuCall &call) {
   });
 }
 
+/// Gates are read when the exchange begins: they are there by then, and stay.
+template <> Status run<TSR_ENTRY_EXCHANGE_ROWS>(const CpuCall &call) {
+  Collective what = collectiveOf(call.op, call.args);
+  RowSide source = sourceRowsOf(call.buffers[2], call.args);
+  RowSide target = targetRowsOf(call.rank, what, call.buffers[3], call.args);
+  void *src = call.buffers[0], *dst = call.buffers[1];
+  return collect(call, dst, [=](Communicator &communicator) {
+    RowExchange exchange;
+    Status status = makeRowExchange(what, source, target, &exchange);
+    return status.ok() ? communicator.exchangeRows(exchange, src, dst) : status;
+  });
+}
+
 template <> Status run<TSR_ENTRY_SHIFT>(const CpuCall &call) {
   Shift what = shiftOf(call.rank, collectiveOf(call.op, call.args), call.args);
   void *src = call.buffers[0], *dst = call.buffers[1];

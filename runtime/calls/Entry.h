@@ -2,6 +2,7 @@
 #ifndef TESSERA_RUNTIME_CALLS_ENTRY_H
 #define TESSERA_RUNTIME_CALLS_ENTRY_H
 
+#include "runtime/collectives/RowExchange.h"
 #include "runtime/device/Rank.h"
 
 #include <numeric>
@@ -51,6 +52,23 @@ inline Routing routingOf(const void *gates, const int64_t *args) {
   return {gates, args[TSR_COLLECTIVE_GATED_EXPERTS],
           args[TSR_COLLECTIVE_GATED_TOKENS], args[TSR_COLLECTIVE_GATED_ROW],
           args[TSR_COLLECTIVE_DTYPE_GATES] == TSR_DTYPE_F64};
+}
+
+/// The sides of exchange_rows; gates are of the source and of the target.
+inline RowSide sourceRowsOf(const void *gates, const int64_t *args) {
+  return {routingOf(gates, args), args[TSR_COLLECTIVE_ROWS]};
+}
+
+inline RowSide targetRowsOf(const Rank &rank, const Collective &call,
+                            const void *gates, const int64_t *args) {
+  Routing routing = routingOf(gates, args);
+  const auto members = static_cast<int64_t>(
+      rank.metadata->mesh.group(rank.number, call.axes).size());
+  if (args[TSR_COLLECTIVE_TO_EXPERTS])
+    routing.experts /= members, routing.tokens *= members;
+  else
+    routing.experts *= members, routing.tokens /= members;
+  return {routing, args[TSR_COLLECTIVE_TARGET_ROWS]};
 }
 
 /// The peer differs from the rank on one axis only.

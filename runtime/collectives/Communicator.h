@@ -16,19 +16,20 @@
 
 namespace tessera {
 
-/// Which rows of a result [experts, tokens, ..] are sent: those whose gate, of
-/// [tokens, experts], is not 0.
+/// Which rows [experts, tokens, ..] are sent, or there are: those whose gate,
+/// of [tokens, experts], is not 0.
 struct Routing {
   const void *gates = nullptr; ///< null: all rows
   int64_t experts = 0, tokens = 0, rowElements = 0;
   bool isDouble = false; ///< else f32
 
-  /// Whether row number expert * tokens + token is sent.
-  bool sends(int64_t row) const {
-    const int64_t at = row % tokens * experts + row / tokens;
+  bool routes(int64_t token, int64_t expert) const {
+    const int64_t at = token * experts + expert;
     return isDouble ? static_cast<const double *>(gates)[at] != 0
                     : static_cast<const float *>(gates)[at] != 0;
   }
+  /// Whether row number expert * tokens + token is sent.
+  bool sends(int64_t row) const { return routes(row % tokens, row / tokens); }
   /// Sets rows of a whole result that are not sent to zero.
   void clearUnsent(void *result, int64_t elementBytes) const;
 };
@@ -93,6 +94,8 @@ struct ZigzagBuffers {
   void *chunk(bool isEarly) const { return isEarly ? early : late; }
 };
 
+struct RowExchange;
+
 class Communicator {
 public:
   virtual ~Communicator() = default;
@@ -110,6 +113,9 @@ public:
   /// are not sent are set to zero.
   virtual Status allToAll(const Collective &call, const void *src,
                           void *dst) = 0;
+  /// Rows of src, of which each member gets some -> dst (RowExchange.h).
+  virtual Status exchangeRows(const RowExchange &exchange, const void *src,
+                              void *dst) = 0;
   /// data[count] of the group's member number `root` to all.
   virtual Status broadcast(const Collective &call, int64_t root,
                            void *data) = 0;

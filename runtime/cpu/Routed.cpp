@@ -19,15 +19,55 @@ void store(float x, float &to) { to = x; }
 void store(double x, double &to) { to = x; }
 void store(float x, Bf16 &to) { to = floatToBf16(x); }
 
+/// Where the row of an expert and a token lies.
+class RowPlaces {
+public:
+  explicit RowPlaces(const RoutedProblem &p) : p(p) {
+    const bool isCompact = p.rows > 0 && p.kind != TSR_ROUTED_TOP_K;
+    if (!isCompact)
+      return;
+    std::vector<int64_t> next = firstRowsOf(p);
+    routed = next.back();
+    places.resize(static_cast<size_t>(p.tokens * p.experts));
+    for (int64_t t = 0; t < p.tokens; ++t)
+      for (int64_t x = 0; x < p.experts; ++x)
+        if (p.routes(t, x))
+          places[at(x, t)] = next[static_cast<size_t>(x)]++;
+  }
+
+  /// Of one that is routed; any, where rows are not compact.
+  int64_t of(int64_t x, int64_t t) const {
+    return places.empty() ? x * p.tokens + t : places[at(x, t)];
+  }
+  bool areCompact() const { return !places.empty(); }
+
+  int64_t routed = 0; ///< compact rows
+
+private:
+  size_t at(int64_t x, int64_t t) const {
+    return static_cast<size_t>(t * p.experts + x);
+  }
+
+  const RoutedProblem &p;
+  std::vector<int64_t> places;
+};
+
+/// NaN is larger than numbers, so that never more than k are chosen.
+template <typename T> bool isLarger(T a, T b) {
+  return a > b || (std::isnan(a) && !std::isnan(b));
+}
+
 /// `Gate` is also the type in which values are added.
 template <typename In, typename Out, typename Gate> class Work {
 public:
-  explicit Work(const RoutedProblem &p) : p(p) {}
+  Work(const RoutedProblem &p, const RowPlaces &places)
+      : p(p), places(places) {}
 
   void topK(int64_t t) const;
   void dispatch(int64_t t) const;
   void collect(int64_t t) const;
   void gradGates(int64_t t) const;
+  void expand(int64_t t) const;
 
   void run(int64_t t) const {
     switch (p.kind) {
@@ -37,6 +77,8 @@ public:
       return dispatch(t);
     case TSR_ROUTED_COLLECT:
       return collect(t);
+    case TSR_ROUTED_EXPAND:
+      return expand(t);
     default:
       return gradGates(t);
     }
@@ -48,10 +90,11 @@ private:
   }
   /// Row of expert x and token t.
   template <typename T> T *row(T *rows, int64_t x, int64_t t) const {
-    return rows + (x * p.tokens + t) * p.columns;
+    return rows + places.of(x, t) * p.columns;
   }
 
   const RoutedProblem &p;
+  const RowPlaces &places;
 };
 
 template <typename In, typename Out, typename Gate>
@@ -63,8 +106,8 @@ void Work<In, Out, Gate>::topK(int64_t t) const {
   auto isChosen = [&](int64_t x) {
     int64_t before = 0;
     for (int64_t y = 0; y < p.experts; ++y)
-      before += wide(logits[y]) > wide(logits[x]) ||
-                (y < x && wide(logits[y]) == wide(logits[x]));
+      before += isLarger(wide(logits[y]), wide(logits[x])) ||
+                (y < x && !isLarger(wide(logits[x]), wide(logits[y])));
     return before < p.k;
   };
   Gate top = wide(logits[0]), sum = 0;
@@ -82,8 +125,10 @@ template <typename In, typename Out, typename Gate>
 void Work<In, Out, Gate>::dispatch(int64_t t) const {
   const In *from = static_cast<const In *>(p.first) + t * p.columns;
   for (int64_t x = 0; x < p.experts; ++x) {
-    Out *to = row(static_cast<Out *>(p.result), x, t);
     const Gate g = gate(t, x);
+    if (g == 0 && places.areCompact())
+      continue;
+    Out *to = row(static_cast<Out *>(p.result), x, t);
     if (g == 0) {
       std::fill_n(to, p.columns, Out{});
       continue;
@@ -123,8 +168,24 @@ void Work<In, Out, Gate>::gradGates(int64_t t) const {
 }
 
 template <typename In, typename Out, typename Gate>
+void Work<In, Out, Gate>::expand(int64_t t) const {
+  for (int64_t x = 0; x < p.experts; ++x) {
+    Out *to = static_cast<Out *>(p.result) + (x * p.tokens + t) * p.columns;
+    std::fill_n(to, p.columns, Out{});
+    if (gate(t, x) == 0)
+      continue;
+    const In *from = row(static_cast<const In *>(p.first), x, t);
+    for (int64_t c = 0; c < p.columns; ++c)
+      store(wide(from[c]), to[c]);
+  }
+}
+
+template <typename In, typename Out, typename Gate>
 void runWork(const RoutedProblem &p, int threads) {
-  const Work<In, Out, Gate> work(p);
+  const RowPlaces places(p);
+  const Work<In, Out, Gate> work(p, places);
+  if (p.kind == TSR_ROUTED_DISPATCH && places.areCompact())
+    clearRest(p, places.routed);
   const int parts = static_cast<int>(
       std::max<int64_t>(1, std::min<int64_t>(threads, p.tokens)));
   inParallel(parts, [&](int64_t part) {
@@ -147,7 +208,9 @@ int32_t tessera::cpuRouted(int threads, void *const *buffers,
   RoutedProblem p;
   if (int32_t status = decodeRouted(args, buffers, &p, error))
     return status;
-  if (p.kind >= TSR_ROUTED_PRODUCT)
+  if (int32_t status = checkRoom(p, error))
+    return status;
+  if (p.kind == TSR_ROUTED_PRODUCT || p.kind == TSR_ROUTED_PRODUCT_GRAD_WEIGHT)
     return routedProduct(threads, p, error);
   if (p.dtypeIn == TSR_DTYPE_F64)
     runWork<double, double, double>(p, threads);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -15,7 +16,19 @@ struct RoutedProblem {
   const void *first, *second; ///< second: may be null
   const void *gates;          ///< f64 with f64 data, else f32
   void *result;
+  int64_t rows = 0; ///< compact ones; 0: rows are [experts, tokens, ..]
+
+  bool routes(int64_t token, int64_t expert) const;
 };
+
+/// The number of the first compact row of each expert, and of all rows.
+std::vector<int64_t> firstRowsOf(const RoutedProblem &problem);
+
+/// 0, or a status with *error set if gates route more rows than there are.
+int32_t checkRoom(const RoutedProblem &problem, std::string *error);
+
+/// Sets the rows of a compact result to zero that no expert has.
+void clearRest(const RoutedProblem &problem, int64_t used);
 
 /// The buffers of a kind, gates among them, before its result; at most 3.
 int operandsOfRouted(int64_t kind);

@@ -20,13 +20,9 @@ static int64_t bytesOf(int64_t dtype) {
 /// The tokens of each expert, in order.
 static std::vector<int64_t> tokensOf(const RoutedProblem &p, int64_t expert) {
   std::vector<int64_t> tokens;
-  const bool wide = p.dtypeIn == TSR_DTYPE_F64;
-  for (int64_t t = 0; t < p.tokens; ++t) {
-    const int64_t at = t * p.experts + expert;
-    if (wide ? static_cast<const double *>(p.gates)[at] != 0
-             : static_cast<const float *>(p.gates)[at] != 0)
+  for (int64_t t = 0; t < p.tokens; ++t)
+    if (p.routes(t, expert))
       tokens.push_back(t);
-  }
   return tokens;
 }
 
@@ -44,8 +40,25 @@ static void forRows(int threads, int64_t count, int64_t bytes,
 }
 
 namespace {
-/// One expert's share of the call.
+/// The products of one expert.
 struct Expert {
+  const RoutedProblem &p;
+  int threads;
+  int64_t number;
+
+  /// Of `count` rows without gaps.
+  int32_t product(int64_t count, const char *rows, char *made,
+                  std::string *error) const;
+  int32_t gradWeight(int64_t count, const char *grads, const char *rows,
+                     std::string *error) const;
+
+private:
+  int32_t gemm(std::vector<void *> buffers, std::vector<int64_t> args,
+               std::string *error) const;
+};
+
+/// One expert's rows among those of all tokens.
+struct Gathered {
   const RoutedProblem &p;
   int threads;
   int64_t number;
@@ -54,10 +67,7 @@ struct Expert {
   int64_t count() const { return static_cast<int64_t>(tokens.size()); }
   void gather(const void *rows, int64_t columns, char *to) const;
   void scatter(const char *from) const;
-  int32_t product(std::string *error) const;
-  int32_t gradWeight(std::string *error) const;
-  int32_t gemm(void *const *buffers, std::vector<int64_t> args,
-               std::string *error) const;
+  int32_t run(std::string *error) const;
 };
 
 void *reserve(Workspace &workspace, int64_t bytes) {
@@ -70,7 +80,7 @@ void *reserve(Workspace &workspace, int64_t bytes) {
 thread_local Workspace workspaces[2];
 } // namespace
 
-void Expert::gather(const void *rows, int64_t columns, char *to) const {
+void Gathered::gather(const void *rows, int64_t columns, char *to) const {
   const int64_t bytes = columns * bytesOf(p.dtypeIn);
   const char *first =
       static_cast<const char *>(rows) + number * p.tokens * bytes;
@@ -80,7 +90,7 @@ void Expert::gather(const void *rows, int64_t columns, char *to) const {
 }
 
 /// Rows that are not routed become zero.
-void Expert::scatter(const char *from) const {
+void Gathered::scatter(const char *from) const {
   const int64_t bytes = p.columns * bytesOf(p.dtypeOut);
   char *first = static_cast<char *>(p.result) + number * p.tokens * bytes;
   forRows(threads, p.tokens, bytes, [&](int64_t t) {
@@ -93,21 +103,18 @@ void Expert::scatter(const char *from) const {
   });
 }
 
-int32_t Expert::gemm(void *const *buffers, std::vector<int64_t> args,
+int32_t Expert::gemm(std::vector<void *> buffers, std::vector<int64_t> args,
                      std::string *error) const {
   args[TSR_GEMM_DTYPE_AB] = p.dtypeIn;
   args[TSR_GEMM_DTYPE_C] = p.dtypeOut;
   args[TSR_GEMM_BATCH] = 1;
-  return cpuGemm(threads, buffers, args.data(), error);
+  buffers.push_back(nullptr);
+  return cpuGemm(threads, buffers.data(), args.data(), error);
 }
 
-int32_t Expert::product(std::string *error) const {
-  const int64_t m = count(), n = p.columns, k = p.inner;
-  char *rows =
-      static_cast<char *>(reserve(workspaces[0], m * k * bytesOf(p.dtypeIn)));
-  char *made =
-      static_cast<char *>(reserve(workspaces[1], m * n * bytesOf(p.dtypeOut)));
-  gather(p.first, k, rows);
+int32_t Expert::product(int64_t m, const char *rows, char *made,
+                        std::string *error) const {
+  const int64_t n = p.columns, k = p.inner;
   const char *weight =
       static_cast<const char *>(p.second) + number * n * k * bytesOf(p.dtypeIn);
   std::vector<int64_t> args(TSR_GEMM_ARGS);
@@ -118,28 +125,21 @@ int32_t Expert::product(std::string *error) const {
   args[TSR_GEMM_LDB] = p.transposed ? n : k;
   args[TSR_GEMM_LDC] = n;
   args[TSR_GEMM_TRANS_B] = !p.transposed;
-  void *buffers[] = {rows, const_cast<char *>(weight), made, nullptr};
-  if (m > 0)
-    if (int32_t status = gemm(buffers, args, error))
-      return status;
-  scatter(made);
-  return 0;
+  if (m == 0)
+    return 0;
+  return gemm({const_cast<char *>(rows), const_cast<char *>(weight), made},
+              args, error);
 }
 
-int32_t Expert::gradWeight(std::string *error) const {
-  const int64_t k = count(), m = p.columns, n = p.inner;
+int32_t Expert::gradWeight(int64_t k, const char *grads, const char *rows,
+                           std::string *error) const {
+  const int64_t m = p.columns, n = p.inner;
   const int64_t bytes = m * n * bytesOf(p.dtypeOut);
   char *result = static_cast<char *>(p.result) + number * bytes;
   if (k == 0) {
     std::memset(result, 0, bytes);
     return 0;
   }
-  char *grads =
-      static_cast<char *>(reserve(workspaces[0], k * m * bytesOf(p.dtypeIn)));
-  char *rows =
-      static_cast<char *>(reserve(workspaces[1], k * n * bytesOf(p.dtypeIn)));
-  gather(p.first, m, grads);
-  gather(p.second, n, rows);
   std::vector<int64_t> args(TSR_GEMM_ARGS);
   args[TSR_GEMM_M] = m;
   args[TSR_GEMM_N] = n;
@@ -148,18 +148,67 @@ int32_t Expert::gradWeight(std::string *error) const {
   args[TSR_GEMM_LDB] = n;
   args[TSR_GEMM_LDC] = n;
   args[TSR_GEMM_TRANS_A] = 1;
-  void *buffers[] = {grads, rows, result, nullptr};
-  return gemm(buffers, args, error);
+  return gemm({const_cast<char *>(grads), const_cast<char *>(rows), result},
+              args, error);
+}
+
+int32_t Gathered::run(std::string *error) const {
+  const Expert expert{p, threads, number};
+  const bool isProduct = p.kind == TSR_ROUTED_PRODUCT;
+  const int64_t widths[] = {isProduct ? p.inner : p.columns,
+                            isProduct ? p.columns : p.inner};
+  const int64_t second = isProduct ? p.dtypeOut : p.dtypeIn;
+  char *pieces[] = {
+      static_cast<char *>(
+          reserve(workspaces[0], count() * widths[0] * bytesOf(p.dtypeIn))),
+      static_cast<char *>(
+          reserve(workspaces[1], count() * widths[1] * bytesOf(second)))};
+  gather(p.first, widths[0], pieces[0]);
+  if (!isProduct) {
+    gather(p.second, widths[1], pieces[1]);
+    return expert.gradWeight(count(), pieces[0], pieces[1], error);
+  }
+  const int32_t status = expert.product(count(), pieces[0], pieces[1], error);
+  scatter(pieces[1]);
+  return status;
+}
+
+/// An expert's compact rows have no gaps.
+static int32_t runCompact(int threads, const RoutedProblem &p,
+                          std::string *error) {
+  const bool isProduct = p.kind == TSR_ROUTED_PRODUCT;
+  const std::vector<int64_t> starts = firstRowsOf(p);
+  const int64_t width = isProduct ? p.inner : p.columns;
+  for (int64_t x = 0; x < p.experts; ++x) {
+    const Expert expert{p, threads, x};
+    const int64_t first = starts[static_cast<size_t>(x)];
+    const int64_t count = starts[static_cast<size_t>(x) + 1] - first;
+    const char *rows =
+        static_cast<const char *>(p.first) + first * width * bytesOf(p.dtypeIn);
+    const int32_t status =
+        isProduct ? expert.product(count, rows,
+                                   static_cast<char *>(p.result) +
+                                       first * p.columns * bytesOf(p.dtypeOut),
+                                   error)
+                  : expert.gradWeight(count, rows,
+                                      static_cast<const char *>(p.second) +
+                                          first * p.inner * bytesOf(p.dtypeIn),
+                                      error);
+    if (status != 0)
+      return status;
+  }
+  if (isProduct)
+    clearRest(p, starts.back());
+  return 0;
 }
 
 int32_t tessera::routedProduct(int threads, const RoutedProblem &p,
                                std::string *error) {
+  if (p.rows > 0)
+    return runCompact(threads, p, error);
   for (int64_t x = 0; x < p.experts; ++x) {
-    const Expert expert{p, threads, x, tokensOf(p, x)};
-    const int32_t status = p.kind == TSR_ROUTED_PRODUCT
-                               ? expert.product(error)
-                               : expert.gradWeight(error);
-    if (status != 0)
+    const Gathered expert{p, threads, x, tokensOf(p, x)};
+    if (const int32_t status = expert.run(error); status != 0)
       return status;
   }
   return 0;

@@ -70,10 +70,15 @@ GatedRows gatedOf(const Call &call) {
   return rows;
 }
 
-/// Sums in a fixed order are left to the CPU.
-constexpr bool isSupported(int entry) {
-  return entry != TSR_ENTRY_CHUNKED_GEMM &&
-         entry != TSR_ENTRY_CHUNKED_SCATTER_ADD;
+/// Why an entry is left to the CPU; null: it is not.
+constexpr const char *refusalOf(int entry) {
+  if (entry == TSR_ENTRY_CHUNKED_GEMM || entry == TSR_ENTRY_CHUNKED_SCATTER_ADD)
+    return "sums in a fixed order are not supported on device 'cuda' in this "
+           "version; use --device cpu";
+  if (entry == TSR_ENTRY_EXCHANGE_ROWS)
+    return "compact rows of experts are not supported on device 'cuda' in this "
+           "version; compile the model for device 'cuda'";
+  return nullptr;
 }
 
 template <int entry>
@@ -81,10 +86,8 @@ int32_t entryOf(void *context, int64_t op, void *const *buffers,
                 const int64_t *args) {
   CudaRank &rank = *static_cast<CudaRank *>(context);
   return enterOp(rank.owner(), op, [&]() -> Status {
-    if (!isSupported(entry))
-      return {TSR_UNSUPPORTED,
-              "sums in a fixed order are not supported on device 'cuda' in "
-              "this version; use --device cpu"};
+    if (const char *why = refusalOf(entry))
+      return {TSR_UNSUPPORTED, why};
     return rank.enter({entry, op, buffers, args});
   });
 }

@@ -47,6 +47,19 @@ def LowerExpertsPass : Pass<"rt-lower-experts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
 
+def CompactRowsPass : Pass<"rt-compact-rows", "::mlir::ModuleOp"> {
+  let summary = "Buffers of experts' rows hold the routed ones, not one for every expert and token";
+  let description = [{
+    Before: `rt.routed` on rows [experts, batch, sequence, columns]. After: rows are
+    [rows, columns], the routed ones in order of experts and then of tokens, with
+    room for tokens x min(k, experts of the rank): `nn.top_k` routes a token to at
+    most k experts. Elementwise ops on rows work on as many, and exchanges are
+    `rt.exchange_rows`. Rows whose gates do not come from one `nn.top_k`, or that
+    another op reads, stay as they are. What verify keeps is expanded.
+  }];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
 def LowerLibraryPass : Pass<"rt-lower-library", "::mlir::ModuleOp"> {
   let summary = "Matrix products, attention and lookups' gradients become library calls";
   let description = [{

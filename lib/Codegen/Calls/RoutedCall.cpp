@@ -1,6 +1,7 @@
 //===- RoutedCall.cpp - work on routed rows as a call of the runtime ------===//
 
 #include "lib/Codegen/Calls/RuntimeCall.h"
+#include "lib/Dialect/RT/ShapeChecks.h"
 #include "tessera/abi.h"
 
 using namespace mlir;
@@ -12,6 +13,19 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 
 static int64_t tokensOf(Value gates) {
   return llvm::product_of(shapeOf(gates).drop_back());
+}
+
+/// The number of compact rows; 0 where rows are [experts, .., columns].
+static int64_t compactRows(rt::RoutedOp op) {
+  Value rows = op.getInputs().front();
+  if (op.getKind() == rt::RoutedKind::TopK)
+    return 0;
+  if (op.getKind() == rt::RoutedKind::Dispatch)
+    rows = op.getResult();
+  if (op.getKind() == rt::RoutedKind::CollectGradGates)
+    rows = op.getInputs()[1];
+  return rt::areCompact(rows, op.getInputs().back()) ? shapeOf(rows).front()
+                                                     : 0;
 }
 
 /// Sizes are those of the tensors: gates or logits [.., experts], rows with
@@ -39,5 +53,22 @@ FailureOr<RuntimeCall> tessera::routedCall(rt::RoutedOp op) {
   call.arguments[TSR_ROUTED_TRANSPOSED] = op.getTransposed();
   call.arguments[TSR_ROUTED_DTYPE_IN] = *in;
   call.arguments[TSR_ROUTED_DTYPE_OUT] = *out;
+  call.arguments[TSR_ROUTED_ROWS] = compactRows(op);
+  return call;
+}
+
+FailureOr<RuntimeCall> tessera::expandCall(rt::ExpandRowsOp op) {
+  FailureOr<int64_t> dtype = dtypeOf(op, op.getRows());
+  if (failed(dtype))
+    return failure();
+  RuntimeCall call(TSR_ENTRY_ROUTED);
+  call.buffers = {op.getRows(), op.getGates(), op.getResult()};
+  call.arguments[TSR_ROUTED_KIND] = TSR_ROUTED_EXPAND;
+  call.arguments[TSR_ROUTED_TOKENS] = tokensOf(op.getGates());
+  call.arguments[TSR_ROUTED_EXPERTS] = shapeOf(op.getGates()).back();
+  call.arguments[TSR_ROUTED_COLUMNS] = shapeOf(op.getRows()).back();
+  call.arguments[TSR_ROUTED_DTYPE_IN] = *dtype;
+  call.arguments[TSR_ROUTED_DTYPE_OUT] = *dtype;
+  call.arguments[TSR_ROUTED_ROWS] = shapeOf(op.getRows()).front();
   return call;
 }

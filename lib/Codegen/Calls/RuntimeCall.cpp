@@ -283,6 +283,27 @@ Call allToAll(rt::AllToAllOp op, dist::MeshAttr mesh) {
   return call;
 }
 
+Call exchangeRows(rt::ExchangeRowsOp op, dist::MeshAttr mesh) {
+  RankedTensorType from = typeOf(op.getInput()), to = op.getType();
+  Call call =
+      collective(op, TSR_ENTRY_EXCHANGE_ROWS, 1, from.getShape().back(), mesh);
+  FailureOr<int64_t> dtype = dtypeOf(op, op.getSourceGates());
+  if (failed(call) || failed(dtype))
+    return failure();
+  call->buffers = {op.getInput(), op.getResult(), op.getSourceGates(),
+                   op.getTargetGates()};
+  ArrayRef<int64_t> source = typeOf(op.getSourceGates()).getShape();
+  call->arguments[TSR_COLLECTIVE_ROWS] = from.getDimSize(0);
+  call->arguments[TSR_COLLECTIVE_TARGET_ROWS] = to.getDimSize(0);
+  call->arguments[TSR_COLLECTIVE_GATED_EXPERTS] = source.back();
+  call->arguments[TSR_COLLECTIVE_GATED_TOKENS] =
+      llvm::product_of(source.drop_back());
+  call->arguments[TSR_COLLECTIVE_GATED_ROW] = from.getShape().back();
+  call->arguments[TSR_COLLECTIVE_DTYPE_GATES] = *dtype;
+  call->arguments[TSR_COLLECTIVE_TO_EXPERTS] = op.goesToExperts();
+  return call;
+}
+
 /// Of a send or receive.
 Call message(rt::AsyncOpInterface op, int entry, Value tensor, StringRef axis,
              int64_t peer, dist::MeshAttr mesh) {
@@ -332,6 +353,7 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
             rt::RingAttentionGradOp>([](auto op) { return attentionCall(op); })
       .Case([](rt::ScatterAddOp op) { return scatterAdd(op); })
       .Case([](rt::RoutedOp op) { return routedCall(op); })
+      .Case([](rt::ExpandRowsOp op) { return expandCall(op); })
       .Case([](rt::ZeroOp op) { return zero(op); })
       .Case([](rt::CopyOp op) { return copy(op); })
       .Case([&](rt::AllReduceOp op) { return allReduce(op, mesh); })
@@ -339,6 +361,7 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
         return alongDimension(op, op.getInput(), TSR_ENTRY_ALL_GATHER, mesh);
       })
       .Case([&](rt::AllToAllOp op) { return allToAll(op, mesh); })
+      .Case([&](rt::ExchangeRowsOp op) { return exchangeRows(op, mesh); })
       .Case([&](rt::ReduceScatterOp op) {
         return alongDimension(op, op.getResult(), TSR_ENTRY_REDUCE_SCATTER,
                               mesh);

@@ -48,6 +48,7 @@ mlir::FailureOr<int64_t> dtypeOf(mlir::Operation *op, mlir::Value value);
 /// The call of attention or its gradient, in a ring or not.
 mlir::FailureOr<RuntimeCall> attentionCall(mlir::Operation *op);
 mlir::FailureOr<RuntimeCall> routedCall(rt::RoutedOp op);
+mlir::FailureOr<RuntimeCall> expandCall(rt::ExpandRowsOp op);
 
 } // namespace tessera
 

@@ -7,6 +7,10 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::rt;
 
+static RankedTensorType tensorTypeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
 /// Counts the products of routed rows alone, where each expert gets the same
 /// number of tokens.
 int64_t RoutedOp::getFlops() {
@@ -14,14 +18,11 @@ int64_t RoutedOp::getFlops() {
                    getKind() == RoutedKind::ProductGradWeight;
   if (!isProduct)
     return 0;
-  auto shapeOf = [](Value value) {
-    return cast<RankedTensorType>(value.getType()).getShape();
-  };
-  int64_t work = 2 * shapeOf(getInputs()[0]).back();
   Value other = getKind() == RoutedKind::Product ? getResult() : getInputs()[1];
-  for (int64_t size : shapeOf(other))
-    work *= size;
-  return work / getTotal() * getK();
+  int64_t perRow = 2 * tensorTypeOf(getInputs()[0]).getShape().back() *
+                   tensorTypeOf(other).getShape().back();
+  return perRow * tensorTypeOf(getInputs().back()).getNumElements() /
+         getTotal() * getK();
 }
 
 static LogicalResult verifyRouted(RoutedOp op) {
@@ -63,4 +64,63 @@ LogicalResult RoutedOp::verify() {
   if (cast<RankedTensorType>(getInputs().back().getType()).getRank() == 0)
     return emitOpError() << "has gates of rank 0; they are [.., experts]";
   return verifyRouted(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Compact rows
+//===----------------------------------------------------------------------===//
+
+bool ExchangeRowsOp::goesToExperts() {
+  return tensorTypeOf(getSourceGates()).getShape().back() >
+         tensorTypeOf(getTargetGates()).getShape().back();
+}
+
+dist::Collective ExchangeRowsOp::getCollective() {
+  return dist::Collective::AllToAll;
+}
+
+/// Of a rank's own tokens there are as many rows on average as room for them.
+Value ExchangeRowsOp::getWhole() {
+  return goesToExperts() ? getInput() : getResult();
+}
+
+LogicalResult ExchangeRowsOp::verify() {
+  RankedTensorType from = tensorTypeOf(getInput()),
+                   to = tensorTypeOf(getResult());
+  if (from.getRank() != 2 || to.getRank() != 2 ||
+      from.getElementType() != to.getElementType() ||
+      from.getDimSize(1) != to.getDimSize(1))
+    return emitOpError() << "makes " << to << " of " << from
+                         << "; both must be [rows, columns], of the same "
+                            "columns";
+  RankedTensorType source = tensorTypeOf(getSourceGates());
+  RankedTensorType target = tensorTypeOf(getTargetGates());
+  bool forth = goesToExperts();
+  RankedTensorType own = forth ? source : target, all = forth ? target : source;
+  int64_t experts = own.getRank() > 1 && all.getRank() == own.getRank()
+                        ? all.getShape().back()
+                        : 0;
+  int64_t ranks = experts > 0 ? own.getShape().back() / experts : 0;
+  if (ranks > 1 && ranks * experts == own.getShape().back() &&
+      own.getElementType() == all.getElementType() &&
+      own.getDimSize(0) * ranks == all.getDimSize(0) &&
+      own.getShape().drop_front().drop_back() ==
+          all.getShape().drop_front().drop_back())
+    return success();
+  return emitOpError() << "goes from gates " << source << " to " << target
+                       << "; one side must have the tokens of as many ranks as "
+                          "the other has their experts";
+}
+
+LogicalResult ExpandRowsOp::verify() {
+  RankedTensorType rows = tensorTypeOf(getRows()),
+                   result = tensorTypeOf(getResult());
+  if (!areCompact(getRows(), getGates()) ||
+      areCompact(getResult(), getGates()) ||
+      rows.getElementType() != result.getElementType() ||
+      rows.getShape().back() != result.getShape().back())
+    return emitOpError() << "makes " << result << " of " << rows
+                         << "; it makes [experts, .., columns] of [rows, "
+                            "columns]";
+  return verifyGates(*this, getResult(), getGates());
 }

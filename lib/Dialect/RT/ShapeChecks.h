@@ -13,8 +13,12 @@ mlir::LogicalResult verifyAlong(mlir::Operation *op,
                                 mlir::RankedTensorType from,
                                 mlir::RankedTensorType to, uint64_t dim);
 
+/// Whether rows are compact, [rows, columns]; of gates [experts], the rows of
+/// all experts are.
+bool areCompact(mlir::Value rows, mlir::Value gates);
+
 /// Emits an error unless gates are [.., experts] and rows [experts, ..,
-/// columns].
+/// columns], or compact.
 mlir::LogicalResult verifyGates(mlir::Operation *op, mlir::Value rows,
                                 mlir::Value gates);
 

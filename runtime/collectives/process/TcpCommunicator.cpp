@@ -1,6 +1,7 @@
 #include "runtime/collectives/process/TcpCommunicator.h"
 
 #include "runtime/collectives/Reduce.h"
+#include "runtime/collectives/RowExchange.h"
 #include "runtime/collectives/Slices.h"
 #include "runtime/support/DType.h"
 #include "runtime/support/ThreadTeam.h"
@@ -252,6 +253,66 @@ Status TcpCommunicator::allToAll(const Collective &call, const void *src,
              static_cast<char *>(dst) + i * to.bytes, size * to.bytes);
   // A sender does not know the gates of those who get its rows: all travel.
   call.routing.clearUnsent(dst, dtypeBytes(call.dtype));
+  return {};
+}
+
+/// The rows of ranges, in order, and their place in one piece.
+static unsigned char *packRows(const RowRanges &ranges, const void *rows,
+                               int64_t bytes, unsigned char *to) {
+  for (const RowRange &range : ranges) {
+    std::memcpy(to, static_cast<const char *>(rows) + range.first * bytes,
+                range.count * bytes);
+    to += range.count * bytes;
+  }
+  return to;
+}
+
+static const unsigned char *unpackRows(const RowRanges &ranges,
+                                       const unsigned char *from, int64_t bytes,
+                                       void *rows) {
+  for (const RowRange &range : ranges) {
+    std::memcpy(static_cast<char *>(rows) + range.first * bytes, from,
+                range.count * bytes);
+    from += range.count * bytes;
+  }
+  return from;
+}
+
+Status TcpCommunicator::exchangeRows(const RowExchange &exchange,
+                                     const void *src, void *dst) {
+  const Group &group = groupOf(exchange.call.axes);
+  const Offer offer{"exchange_rows", exchange.call};
+  if (Status status = start(group, offer); !status.ok())
+    return status;
+  const auto size = static_cast<size_t>(group.size());
+  if (exchange.sent.size() != size || exchange.received.size() != size)
+    return {TSR_INTERNAL, concat("exchange_rows among ", exchange.sent.size(),
+                                 " members of a group of ", size)};
+  const int64_t bytes = exchange.rowBytes();
+  int64_t sent = 0;
+  for (const RowRanges &ranges : exchange.sent)
+    sent += countRows(ranges) * bytes;
+  unsigned char *out = scratch(sent + exchange.filled * bytes);
+  unsigned char *arrived = out + sent, *in = arrived;
+  std::vector<Transfer> transfers;
+  for (size_t i = 0; i < size; ++i) {
+    const int64_t inBytes = countRows(exchange.received[i]) * bytes;
+    if (static_cast<int64_t>(i) == group.member) {
+      packRows(exchange.sent[i], src, bytes, in);
+    } else {
+      unsigned char *end = packRows(exchange.sent[i], src, bytes, out);
+      transfers.push_back({group.ranks[i], out, end - out, in, inBytes});
+      out = end;
+    }
+    in += inBytes;
+  }
+  if (Status status = exchangeAs(offer, transfers); !status.ok())
+    return status;
+  const unsigned char *from = arrived;
+  for (const RowRanges &ranges : exchange.received)
+    from = unpackRows(ranges, from, bytes, dst);
+  std::memset(static_cast<char *>(dst) + exchange.filled * bytes, 0,
+              (exchange.targetRows - exchange.filled) * bytes);
   return {};
 }
 

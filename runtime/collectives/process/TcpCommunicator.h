@@ -23,6 +23,8 @@ public:
   Status reduceScatter(const Collective &call, const void *src,
                        void *dst) override;
   Status allToAll(const Collective &call, const void *src, void *dst) override;
+  Status exchangeRows(const RowExchange &exchange, const void *src,
+                      void *dst) override;
   Status broadcast(const Collective &call, int64_t root, void *data) override;
   Status barrier(const Collective &call) override;
   Status send(const Message &message, const void *data) override;

@@ -1,6 +1,7 @@
 #include "runtime/collectives/thread/ThreadCommunicator.h"
 
 #include "runtime/collectives/Reduce.h"
+#include "runtime/collectives/RowExchange.h"
 #include "runtime/support/DType.h"
 #include "runtime/support/ThreadTeam.h"
 
@@ -151,6 +152,65 @@ Status ThreadCommunicator::allToAll(const Collective &call, const void *src,
                 }
               }
             });
+  return barriers.leave(seat);
+}
+
+namespace {
+/// Copies rows in order, from ranges to ranges.
+void copyRanges(const RowRanges &from, const char *source, const RowRanges &to,
+                char *target, int64_t rowBytes) {
+  size_t next = 0;
+  int64_t used = 0; // of from[next]
+  for (RowRange range : to)
+    while (range.count > 0) {
+      const RowRange &have = from[next];
+      const int64_t rows = std::min(range.count, have.count - used);
+      std::memcpy(target + range.first * rowBytes,
+                  source + (have.first + used) * rowBytes, rows * rowBytes);
+      range.first += rows, range.count -= rows, used += rows;
+      if (used == have.count)
+        ++next, used = 0;
+    }
+}
+} // namespace
+
+Status ThreadCommunicator::exchangeRows(const RowExchange &exchange,
+                                        const void *src, void *dst) {
+  if (world->failed()) // others may still read what was offered
+    return world->failure();
+  offered = {exchange.sent, static_cast<const char *>(src)};
+  RankBarriers::Seat seat = barriers.seatOf(exchange.call.axes);
+  if (Status status =
+          barriers.enter(seat, {"exchange_rows", exchange.call, 0, &offered});
+      !status.ok())
+    return status;
+  const auto size = static_cast<size_t>(seat.group->size());
+  const auto member = static_cast<size_t>(seat.member);
+  const int64_t bytes = exchange.rowBytes();
+  std::vector<const OfferedRows *> others;
+  for (const void *data : seat.offeredData()) {
+    others.push_back(static_cast<const OfferedRows *>(data));
+    const std::vector<RowRanges> &sent = others.back()->sent;
+    if (sent.size() == size && exchange.received.size() == size &&
+        countRows(sent[member]) ==
+            countRows(exchange.received[others.size() - 1]))
+      continue;
+    world->abort({TSR_INTERNAL,
+                  concat("exchange_rows of op ", exchange.call.op, ": member ",
+                         others.size() - 1, " sends other rows than member ",
+                         member, " expects")});
+    return world->failure();
+  }
+  char *target = static_cast<char *>(dst);
+  splitOver(threads, seat.group->size(), exchange.filled * bytes,
+            [&](int64_t begin, int64_t end) {
+              for (auto k = static_cast<size_t>(begin);
+                   k < static_cast<size_t>(end); ++k)
+                copyRanges(others[k]->sent[member], others[k]->rows,
+                           exchange.received[k], target, bytes);
+            });
+  std::memset(target + exchange.filled * bytes, 0,
+              (exchange.targetRows - exchange.filled) * bytes);
   return barriers.leave(seat);
 }
 

@@ -7,6 +7,7 @@
 #ifndef TESSERA_RUNTIME_COLLECTIVES_THREAD_THREADCOMMUNICATOR_H
 #define TESSERA_RUNTIME_COLLECTIVES_THREAD_THREADCOMMUNICATOR_H
 
+#include "runtime/collectives/RowExchange.h"
 #include "runtime/collectives/WorldCommunicator.h"
 #include "runtime/collectives/thread/RankBarriers.h"
 
@@ -25,6 +26,8 @@ public:
   /// On the communicator's own lane, unlike messages.
   Status shift(const Shift &call, const void *src, void *dst) override;
   Status allToAll(const Collective &call, const void *src, void *dst) override;
+  Status exchangeRows(const RowExchange &exchange, const void *src,
+                      void *dst) override;
   Status broadcast(const Collective &call, int64_t root, void *data) override;
   Status barrier(const Collective &call) override;
   Status send(const Message &message, const void *data) override;
@@ -42,6 +45,14 @@ public:
   void left() override { world->setInside(rank, false); }
 
 private:
+  /// What the members of an exchange of rows offer each other. Outlives the
+  /// call: where one fails, others may still be reading.
+  struct OfferedRows {
+    std::vector<RowRanges> sent;
+    const char *rows = nullptr;
+  };
+
+  OfferedRows offered;
   int64_t rank;
   RankBarriers barriers;
 };

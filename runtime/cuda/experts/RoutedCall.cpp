@@ -38,6 +38,9 @@ static std::string tooMany(const char *what, int64_t count, int64_t most) {
 std::string tessera::cuda::checkRouted(const RoutedProblem &p) {
   if (p.dtypeIn == TSR_DTYPE_F64)
     return "routed: f64 is not supported on device 'cuda'; use f32 or bf16";
+  if (p.rows != 0 || p.kind == TSR_ROUTED_EXPAND)
+    return "routed: compact rows are not supported on device 'cuda' in this "
+           "version; compile the model for device 'cuda'";
   const bool makesGates =
       p.kind == TSR_ROUTED_TOP_K || p.kind == TSR_ROUTED_COLLECT_GRAD_GATES;
   if (makesGates && p.dtypeOut != TSR_DTYPE_F32)

@@ -43,6 +43,11 @@ template <typename In> struct TopK : WarpPerRow {
   }
 
 private:
+  /// NaN is larger than numbers, so that no more than k are chosen.
+  static TSR_DEVICE bool isLarger(float a, float b) {
+    return a > b || (a != a && b == b);
+  }
+
   /// Fewer than k come before x: larger ones, and equal ones of a lower index.
   static TSR_DEVICE bool isChosen(const RoutedParams &p, const In *logits,
                                   int x) {
@@ -50,7 +55,7 @@ private:
     int before = 0;
     for (int y = 0; y < p.experts; ++y) {
       const float other = widen(logits[y]);
-      before += other > own || (y < x && other == own);
+      before += isLarger(other, own) || (y < x && !isLarger(own, other));
     }
     return before < p.k;
   }

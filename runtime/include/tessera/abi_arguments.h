@@ -147,6 +147,14 @@ enum {
  *   [GATED_EXPERTS, GATED_TOKENS, GATED_ROW] and gates are [GATED_TOKENS,
  *   GATED_EXPERTS] of type DTYPE_GATES: rows whose gate is zero are not
  *   moved, and are set to zero.
+ * exchange_rows: compact rows (see routed) of COUNT elements, ROWS of them in
+ *   src and TARGET_ROWS in dst. With TO_EXPERTS src are rows of this rank's
+ *   tokens, and dst those of all ranks' tokens for this rank's experts: rank r
+ *   has the r-th of n equal parts of the experts, and its tokens are the r-th
+ *   part of all. Else the other way round. Source gates are [GATED_TOKENS,
+ *   GATED_EXPERTS]; target gates have n times the tokens and 1/n of the
+ *   experts, or the other way round. What is left of dst is set to zero.
+ *   buffers: src, dst, source gates, target gates.
  * broadcast: buffers: data, in place; COUNT elements of the member whose
  *   coordinate on the one axis in AXES is ROOT go to the others.
  * shift: dst gets the COUNT elements of src of the member DISTANCE before,
@@ -168,24 +176,30 @@ enum {
   TSR_COLLECTIVE_REDUCTION,
   TSR_COLLECTIVE_OUTER,
   TSR_COLLECTIVE_ASYNC,
-  TSR_COLLECTIVE_ROWS, /* all_to_all only, as the next */
-  TSR_COLLECTIVE_GATHERS_OUTER,
+  TSR_COLLECTIVE_ROWS,          /* all_to_all, exchange_rows */
+  TSR_COLLECTIVE_GATHERS_OUTER, /* all_to_all only */
   TSR_COLLECTIVE_ROOT,
-  TSR_COLLECTIVE_GATED_EXPERTS, /* all_to_all with gates only, as the next */
+  TSR_COLLECTIVE_GATED_EXPERTS, /* where there are gates, as the next */
   TSR_COLLECTIVE_GATED_TOKENS,
   TSR_COLLECTIVE_GATED_ROW,
   TSR_COLLECTIVE_DTYPE_GATES,
   TSR_COLLECTIVE_MAKES_WHOLE, /* zigzag only */
   TSR_COLLECTIVE_DISTANCE,    /* shift only */
+  TSR_COLLECTIVE_TARGET_ROWS, /* exchange_rows only, as the next */
+  TSR_COLLECTIVE_TO_EXPERTS,
   TSR_COLLECTIVE_ARGS
 };
 
 /* routed: mixtures of experts. g are gates [TOKENS, EXPERTS] (f32, or f64 with
  * f64 data), zero where a token t is not routed to an expert x; "rows" are
  * [EXPERTS, TOKENS, ..]. Only rows whose gate is not zero are read or computed,
- * the others of a result are set to zero. KIND:
+ * the others of a result are set to zero. Where ROWS is not zero, rows are
+ * compact: they are [ROWS, ..], those whose gate is not zero, in order of
+ * experts and then of tokens; what is left of a result is set to zero. It is an
+ * error if gates route more. KIND:
  * TOP_K: g[t, x] = exp(l[t, x]) / sum over the K largest of row t, else zero;
- *   of equal logits the first is larger. buffers: l, g.
+ *   of equal logits the first is larger, and NaN is larger than numbers.
+ *   buffers: l, g.
  * DISPATCH: rows[x, t, :] = tokens[t, :], if WEIGHTED times g[t, x].
  *   buffers: tokens, g, rows. COLUMNS elements of a row.
  * COLLECT: tokens[t, :] = sum over x of rows[x, t, :], if WEIGHTED times
@@ -196,6 +210,8 @@ enum {
  *   with TRANSPOSED of [INNER, COLUMNS]. buffers: a, w, g, c.
  * PRODUCT_GRAD_WEIGHT: dw[x] of [COLUMNS, INNER] = sum over t of the products
  *   grad[x, t, :]^T a[x, t, :]. buffers: grad, a, g, dw.
+ * EXPAND: rows [EXPERTS, TOKENS, COLUMNS] of compact ones, of the same type.
+ *   buffers: compact rows, g, rows.
  * DTYPE_IN is that of all operands but the gates, DTYPE_OUT the result's. */
 enum {
   TSR_ROUTED_TOP_K = 0,
@@ -203,7 +219,8 @@ enum {
   TSR_ROUTED_COLLECT,
   TSR_ROUTED_COLLECT_GRAD_GATES,
   TSR_ROUTED_PRODUCT,
-  TSR_ROUTED_PRODUCT_GRAD_WEIGHT
+  TSR_ROUTED_PRODUCT_GRAD_WEIGHT,
+  TSR_ROUTED_EXPAND
 };
 enum {
   TSR_ROUTED_KIND = 0,
@@ -216,6 +233,7 @@ enum {
   TSR_ROUTED_TRANSPOSED,
   TSR_ROUTED_DTYPE_IN,
   TSR_ROUTED_DTYPE_OUT,
+  TSR_ROUTED_ROWS,
   TSR_ROUTED_ARGS
 };
 

@@ -9,7 +9,7 @@ func.func @too_few(%t: tensor<2x8x16xf32>) {
 // -----
 
 func.func @other_gates(%t: tensor<2x8x16xf32>, %g: tensor<2x8x3xf32>) {
-  // expected-error @+1 {{routes rows 'tensor<4x2x8x16xf32>' by gates 'tensor<2x8x3xf32>'; these must be the rows' [.., experts], those [experts, .., columns]}}
+  // expected-error @+1 {{routes rows 'tensor<4x2x8x16xf32>' by gates 'tensor<2x8x3xf32>'; these must be the rows' [.., experts], those [experts, .., columns] or [rows, columns]}}
   %r = rt.routed dispatch %t, %g {k = 2 : i64, total = 3 : i64}
       : (tensor<2x8x16xf32>, tensor<2x8x3xf32>) -> tensor<4x2x8x16xf32>
   return

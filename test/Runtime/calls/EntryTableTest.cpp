@@ -21,10 +21,11 @@ std::set<int> entriesFor(bool (*isTrue)(int)) {
 
 TEST(EntryTable, CollectivesAreCallsOfAGroup) {
   auto found = entriesFor([](int e) { return cuda::isCollective(e); });
-  EXPECT_EQ(found, (std::set<int>{TSR_ENTRY_ALL_REDUCE, TSR_ENTRY_ALL_GATHER,
-                                  TSR_ENTRY_REDUCE_SCATTER,
-                                  TSR_ENTRY_ALL_TO_ALL, TSR_ENTRY_BROADCAST,
-                                  TSR_ENTRY_SHIFT, TSR_ENTRY_ZIGZAG}));
+  EXPECT_EQ(found,
+            (std::set<int>{TSR_ENTRY_ALL_REDUCE, TSR_ENTRY_ALL_GATHER,
+                           TSR_ENTRY_REDUCE_SCATTER, TSR_ENTRY_ALL_TO_ALL,
+                           TSR_ENTRY_BROADCAST, TSR_ENTRY_SHIFT,
+                           TSR_ENTRY_ZIGZAG, TSR_ENTRY_EXCHANGE_ROWS}));
 }
 
 TEST(EntryTable, MessagesAreCallsOfTwoRanks) {
@@ -56,6 +57,7 @@ TEST(EntryTable, IndicesStay) {
   EXPECT_EQ(TSR_ENTRY_ALL_REDUCE, 8);
   EXPECT_EQ(TSR_ENTRY_WAIT, 15);
   EXPECT_EQ(TSR_ENTRY_CHUNKED_SCATTER_ADD, 20);
+  EXPECT_EQ(TSR_ENTRY_EXCHANGE_ROWS, 21);
 }
 
 TEST(EntryTable, TheCpuHasEveryEntry) {

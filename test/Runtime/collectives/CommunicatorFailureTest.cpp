@@ -1,6 +1,7 @@
 //===- CommunicatorFailureTest.cpp - when ranks do not meet ---------------===//
 // Every communicator says what went wrong, to all ranks, and nobody hangs.
 //===----------------------------------------------------------------------===//
+#include "runtime/collectives/RowExchange.h"
 #include "runtime/collectives/thread/ThreadWorld.h"
 #include "test/Runtime/collectives/CommunicatorWorld.h"
 
@@ -33,6 +34,25 @@ TEST_P(CommunicatorFailure, AllToAllOfTwoForms) {
     Status status = world.ranks[rank]->allToAll(what, from.data(), to.data());
     for (const char *part : {"gathers the outer", "gathers the inner"})
       EXPECT_NE(status.message.find(part), std::string::npos) << status.message;
+  });
+}
+
+/// Gates of the two sides are not those of one routing.
+TEST(RowExchange, RanksThatExpectOtherRowsThanAreSentFail) {
+  World world(Kind::Threads, {{{"ep", 2}}});
+  onRanks(world, [&](int64_t rank) {
+    RowExchange exchange;
+    exchange.call = call(1, 1);
+    exchange.sent = {{{0, 1}}, {{1, 1}}};
+    exchange.received = {{{0, rank == 0 ? 1 : 2}}, {{2, 1}}};
+    exchange.filled = exchange.targetRows = 3;
+    std::vector<float> from(3), to(3);
+    Status status =
+        world.ranks[rank]->exchangeRows(exchange, from.data(), to.data());
+    EXPECT_EQ(status.code, TSR_INTERNAL);
+    EXPECT_EQ(status.message, "exchange_rows of op 1: member 0 sends other "
+                              "rows than member 1 expects");
+    EXPECT_EQ(world.ranks[rank]->barrier(call(1, 0)).code, TSR_INTERNAL);
   });
 }
 

@@ -2,6 +2,7 @@
 // Conformance: written against the Communicator interface; a new communicator
 // adds itself to CommunicatorWorld.
 //===----------------------------------------------------------------------===//
+#include "runtime/collectives/RowExchange.h"
 #include "runtime/support/DType.h"
 #include "test/Runtime/collectives/CommunicatorWorld.h"
 
@@ -234,6 +235,66 @@ TEST_P(Conformance, AllToAllByGatesMovesRoutedRows) {
       ASSERT_EQ(back[i], isRouted(row / 2, 2 * rank + row % 2) ? 7 : 0) << i;
     }
   });
+}
+
+/// Compact rows hold 100 * expert + token. Experts and tokens that get none or
+/// all are among them.
+TEST_P(Conformance, RowsGoToExpertsAndBack) {
+  constexpr int64_t kOwn = 3, kExperts = 4, kRow = 2, kRanks = 2;
+  using Routes = bool (*)(int64_t x, int64_t t);
+  const Routes some = [](int64_t x, int64_t t) { return (x + t) % 3 != 0; };
+  const Routes first = [](int64_t x, int64_t) { return x == 0; };
+  const Routes none = [](int64_t, int64_t) { return false; };
+  const Routes last = [](int64_t x, int64_t t) { return x == 3 && t == 5; };
+  for (Routes routed : {some, first, none, last}) {
+    World world = makeWorld({{"ep", kRanks}});
+    onRanks(world, [&](int64_t rank) {
+      struct Side {
+        std::vector<float> gates, rows;
+        RowSide side;
+      };
+      auto make = [&](int64_t x0, int64_t experts, int64_t t0, int64_t tokens) {
+        Side made;
+        for (int64_t t = t0; t < t0 + tokens; ++t)
+          for (int64_t x = x0; x < x0 + experts; ++x)
+            made.gates.push_back(routed(x, t) ? 0.5f : 0.0f);
+        for (int64_t x = x0; x < x0 + experts; ++x)
+          for (int64_t t = t0; t < t0 + tokens; ++t)
+            if (routed(x, t))
+              made.rows.insert(made.rows.end(), kRow, float(100 * x + t));
+        made.rows.resize(size_t(experts * tokens * kRow)); // the rest is zero
+        made.side = {{nullptr, experts, tokens, kRow, false}, experts * tokens};
+        return made;
+      };
+      Side own = make(0, kExperts, kOwn * rank, kOwn);
+      Side all = make(2 * rank, 2, 0, kRanks * kOwn);
+      own.side.routing.gates = own.gates.data();
+      all.side.routing.gates = all.gates.data();
+      Collective what = call(1, kRow, TSR_DTYPE_F32);
+      for (auto [from, to] : {std::pair(&own, &all), std::pair(&all, &own)}) {
+        RowExchange exchange;
+        Status status = makeRowExchange(what, from->side, to->side, &exchange);
+        ASSERT_TRUE(status.ok()) << status.message;
+        std::vector<float> got(to->rows.size(), -1);
+        status = world.ranks[rank]->exchangeRows(exchange, from->rows.data(),
+                                                 got.data());
+        ASSERT_TRUE(status.ok()) << status.message;
+        ASSERT_EQ(got, to->rows);
+      }
+    });
+  }
+}
+
+TEST(RowExchange, RefusesMoreRowsThanABufferHas) {
+  const float own[] = {1, 1, 1, 0}, all[] = {1, 1};
+  RowSide source{{own, 4, 1, 1, false}, 2}, target{{all, 2, 2, 1, false}, 4};
+  RowExchange exchange;
+  EXPECT_EQ(makeRowExchange(call(1, 1), source, target, &exchange).message,
+            "gates route 3 rows of 1 tokens, but the buffer has 2");
+  source.rows = 3;
+  source.routing.experts = 0;
+  EXPECT_EQ(makeRowExchange(call(1, 1), source, target, &exchange).message,
+            "exchanges rows of 0 experts for rows of 2");
 }
 
 TEST_P(Conformance, BroadcastAndBarrier) {

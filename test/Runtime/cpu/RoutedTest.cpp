@@ -53,9 +53,11 @@ Buffer makeRows(int64_t dtype, const Buffer &gates, int64_t columns, int seed) {
 struct Call {
   int64_t kind, columns, inner;
   bool weighted, transposed;
+  int64_t rows = 0; ///< compact ones; 0: one for every expert and token
 };
 
-void run(const Call &call, Types types, std::vector<Buffer *> operands) {
+int32_t tryToRun(const Call &call, Types types,
+                 const std::vector<Buffer *> &operands, std::string *error) {
   std::vector<void *> buffers;
   for (Buffer *operand : operands)
     buffers.push_back(operand->data());
@@ -70,8 +72,32 @@ void run(const Call &call, Types types, std::vector<Buffer *> operands) {
   args[TSR_ROUTED_TRANSPOSED] = call.transposed;
   args[TSR_ROUTED_DTYPE_IN] = types.in;
   args[TSR_ROUTED_DTYPE_OUT] = types.out;
+  args[TSR_ROUTED_ROWS] = call.rows;
+  return cpuRouted(2, buffers.data(), args, error);
+}
+
+void run(const Call &call, Types types, const std::vector<Buffer *> &operands) {
   std::string error;
-  ASSERT_EQ(cpuRouted(2, buffers.data(), args, &error), 0) << error;
+  ASSERT_EQ(tryToRun(call, types, operands, &error), 0) << error;
+}
+
+/// More than the gates route.
+constexpr int64_t kRoom = kTokens * kExperts / 2;
+
+/// The rows that are routed, in order of experts and then of tokens, then
+/// those that `rest` fills.
+Buffer compact(const Buffer &rows, const Buffer &gates, int64_t dtype,
+               double rest) {
+  const int64_t columns = rows.size() / (kExperts * kTokens);
+  Buffer made(dtype, kRoom * columns);
+  made.fill(rest);
+  int64_t at = 0;
+  for (int64_t row = 0; row < kExperts * kTokens; ++row)
+    for (int64_t c = 0;
+         c < columns && gateOf(gates, row / kTokens, row % kTokens) != 0; ++c)
+      made.set(at++, rows.get(row * columns + c));
+  EXPECT_LT(at, made.size());
+  return made;
 }
 } // namespace
 
@@ -200,13 +226,104 @@ TEST(Routed, GradientOfWeightsIsOfRoutedRows) {
   }
 }
 
+/// Of NaN the first are chosen too: never more than k, for which there is room.
+TEST(Routed, NotMoreThanTheLargestAreChosenOfNaN) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Types types = {TSR_DTYPE_F64, TSR_DTYPE_F64};
+  Buffer logits(types.in, kTokens * kExperts), gates(types.in, logits.size());
+  logits.fill(nan);
+  for (int64_t x = 0; x < kExperts; ++x) // of the first token one is NaN
+    logits.set(x, x == 3 ? nan : double(-x));
+  run({TSR_ROUTED_TOP_K, 0, 0, false, false}, types, {&logits, &gates});
+  for (int64_t t = 0; t < kTokens; ++t)
+    for (int64_t x = 0; x < kExperts; ++x)
+      EXPECT_EQ(gateOf(gates, x, t) != 0, t == 0 ? x == 0 || x == 3 : x < 2)
+          << t << " " << x;
+}
+
+/// Each kind on compact rows makes what it makes of all, to the bit.
+TEST(Routed, CompactRowsMakeTheSame) {
+  for (const Types types : kTypes) {
+    Buffer gates = makeGates(types), tokens(types.in, kTokens * kColumns);
+    tokens.fillIntegers(5, 5);
+    Buffer all(types.in, kExperts * kTokens * kColumns),
+        few(types.in, kRoom * kColumns);
+    run({TSR_ROUTED_DISPATCH, kColumns, 0, true, false}, {types.in, types.in},
+        {&tokens, &gates, &all});
+    run({TSR_ROUTED_DISPATCH, kColumns, 0, true, false, kRoom},
+        {types.in, types.in}, {&tokens, &gates, &few});
+    EXPECT_EQ(few, compact(all, gates, types.in, 0));
+    Buffer expanded(types.in, all.size());
+    run({TSR_ROUTED_EXPAND, kColumns, 0, false, false, kRoom},
+        {types.in, types.in}, {&few, &gates, &expanded});
+    EXPECT_EQ(expanded, all);
+    for (bool weighted : {false, true}) {
+      Buffer sums(types.out, kTokens * kColumns), same = sums;
+      run({TSR_ROUTED_COLLECT, kColumns, 0, weighted, false}, types,
+          {&all, &gates, &sums});
+      run({TSR_ROUTED_COLLECT, kColumns, 0, weighted, false, kRoom}, types,
+          {&few, &gates, &same});
+      EXPECT_EQ(same, sums);
+    }
+    Buffer found(types.gates(), gates.size()), same = found;
+    run({TSR_ROUTED_COLLECT_GRAD_GATES, kColumns, 0, false, false},
+        {types.in, types.gates()}, {&tokens, &all, &gates, &found});
+    run({TSR_ROUTED_COLLECT_GRAD_GATES, kColumns, 0, false, false, kRoom},
+        {types.in, types.gates()}, {&tokens, &few, &gates, &same});
+    EXPECT_EQ(same, found);
+  }
+}
+
+/// What is left of operands is NaN: nobody reads it.
+TEST(Routed, ProductsOfCompactRowsAreTheSame) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const Types types : kTypes) {
+    Buffer gates = makeGates(types);
+    Buffer rows = makeRows(types.in, gates, kInner, 7);
+    Buffer grad = makeRows(types.in, gates, kColumns, 8);
+    Buffer few = compact(rows, gates, types.in, nan);
+    Buffer fewGrad = compact(grad, gates, types.in, nan);
+    Buffer weight(types.in, kExperts * kColumns * kInner);
+    weight.fillIntegers(11, 5);
+    for (bool transposed : {false, true}) {
+      Buffer all(types.out, kExperts * kTokens * kColumns),
+          found(types.out, kRoom * kColumns);
+      run({TSR_ROUTED_PRODUCT, kColumns, kInner, false, transposed}, types,
+          {&rows, &weight, &gates, &all});
+      run({TSR_ROUTED_PRODUCT, kColumns, kInner, false, transposed, kRoom},
+          types, {&few, &weight, &gates, &found});
+      EXPECT_EQ(found, compact(all, gates, types.out, 0));
+    }
+    Buffer wanted(types.out, weight.size()), found = wanted;
+    run({TSR_ROUTED_PRODUCT_GRAD_WEIGHT, kColumns, kInner, false, false}, types,
+        {&grad, &rows, &gates, &wanted});
+    run({TSR_ROUTED_PRODUCT_GRAD_WEIGHT, kColumns, kInner, false, false, kRoom},
+        types, {&fewGrad, &few, &gates, &found});
+    EXPECT_EQ(found, wanted);
+  }
+}
+
+TEST(Routed, RefusesMoreRowsThanThereIsRoom) {
+  const Types types = {TSR_DTYPE_F32, TSR_DTYPE_F32};
+  Buffer gates = makeGates(types), tokens(types.in, kTokens * kColumns);
+  Buffer rows(types.in, kRoom * kColumns), untouched = rows;
+  tokens.fillIntegers(5, 5);
+  std::string error;
+  EXPECT_NE(tryToRun({TSR_ROUTED_DISPATCH, kColumns, 0, false, false, 49},
+                     types, {&tokens, &gates, &rows}, &error),
+            0);
+  EXPECT_EQ(error, "routed: gates route 50 rows of 37 tokens, but the buffer "
+                   "has 49");
+  EXPECT_EQ(rows, untouched);
+}
+
 TEST(Routed, RefusesWhatItCannotDo) {
   int64_t args[TSR_ROUTED_ARGS] = {};
   void *buffers[4] = {};
   std::string error;
-  args[TSR_ROUTED_KIND] = 6;
+  args[TSR_ROUTED_KIND] = 7;
   EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
-  EXPECT_EQ(error, "routed: unknown kind 6");
+  EXPECT_EQ(error, "routed: unknown kind 7");
   args[TSR_ROUTED_KIND] = TSR_ROUTED_TOP_K;
   args[TSR_ROUTED_DTYPE_IN] = TSR_DTYPE_F64;
   EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);

@@ -108,8 +108,8 @@ void Report::readArena(const json::Object &root) {
 
 static bool isCollective(StringRef op) {
   return op == "all_reduce" || op == "all_gather" || op == "reduce_scatter" ||
-         op == "all_to_all" || op == "broadcast" || op == "shift" ||
-         op == "zigzag" || op == "send" || op == "receive";
+         op == "all_to_all" || op == "exchange_rows" || op == "broadcast" ||
+         op == "shift" || op == "zigzag" || op == "send" || op == "receive";
 }
 
 /// The name with a "#" for the layer's number: "h.3.mlp" -> "h.#.mlp"; the

@@ -21,13 +21,50 @@ def RT_RoutedOp : RT_Op<"routed", [Pure, RT_Call<>,
   let description = [{
     The sizes are those of the tensors. The last input holds the gates
     [.., experts]; work is done only where they are not 0. A token is routed to
-    `k` experts of the `total` on all ranks.
+    `k` experts of the `total` on all ranks. Rows are [experts, .., columns], or
+    compact, [rows, columns]: those whose gate is not 0, in order of experts and
+    then of tokens.
   }];
   let arguments = (ins RT_RoutedKind:$kind, Variadic<AnyRankedTensor>:$inputs,
                        RT_Positive:$k, RT_Positive:$total, UnitAttr:$weighted, UnitAttr:$transposed);
   let results = (outs AnyRankedTensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = "$kind $inputs attr-dict `:` functional-type($inputs, $result)";
+}
+
+def RT_ExchangeRowsOp : RT_Op<"exchange_rows", [Pure, RT_Call<>, RT_Collective]> {
+  let summary = "Brings compact rows of tokens to the ranks of their experts, or back";
+  let description = [{
+    Gates [batch, sequence, experts] say which rows the operand and the result
+    hold. Of a rank's own tokens and all experts, and of the tokens of all ranks
+    and its own experts, one side has more experts: from it rows go to the ranks
+    of their experts, to it they come back. Rows that are left of the result are
+    0.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$source_gates,
+                       AnyRankedTensor:$target_gates, StrArrayAttr:$axes, UnitAttr:$async);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `by` $source_gates `to` $target_gates `over` $axes (`async` $async^)? attr-dict `:`
+    functional-type(operands, $result)
+  }];
+  let extraClassDeclaration = [{
+    /// Whether rows go to the ranks of their experts.
+    bool goesToExperts();
+  }];
+  let hasVerifier = 1;
+}
+
+def RT_ExpandRowsOp : RT_Op<"expand_rows", [RT_Call<>]> {
+  let summary = "Compact rows as [experts, .., columns], 0 where the gate is 0";
+  let description = [{
+    For `verify`, which compares rows at their global places. Its result need
+    not have a use.
+  }];
+  let arguments = (ins AnyRankedTensor:$rows, AnyRankedTensor:$gates);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$rows `by` $gates attr-dict `:` functional-type(operands, $result)";
+  let hasVerifier = 1;
 }
 
 #endif // TESSERA_DIALECT_RT_RTEXPERTOPS_TD

@@ -27,6 +27,11 @@ TEST(RoutedCall, RefusesWhatTheKernelsCannotDo) {
   EXPECT_EQ(cuda::checkRouted(p),
             "routed: f64 is not supported on device 'cuda'; use f32 or bf16");
   p = product();
+  p.rows = 800;
+  EXPECT_EQ(cuda::checkRouted(p),
+            "routed: compact rows are not supported on device 'cuda' in this "
+            "version; compile the model for device 'cuda'");
+  p = product();
   p.experts = 65536;
   EXPECT_EQ(cuda::checkRouted(p), "routed: 65536 experts are too many for "
                                   "device 'cuda'; at most 65535");

@@ -1,0 +1,49 @@
+//===- RowExchange.h - rows of experts, from rank to rank -------*- C++ -*-===//
+// Compact rows are those that gates route, in order of experts and then of
+// tokens. So a member's part of the experts is one range of rows of a rank's
+// tokens; its part of the tokens is a range of the rows of each expert. Both
+// sides know from their gates how many rows cross.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_COLLECTIVES_ROWEXCHANGE_H
+#define TESSERA_RUNTIME_COLLECTIVES_ROWEXCHANGE_H
+
+#include "runtime/collectives/Communicator.h"
+
+namespace tessera {
+
+struct RowRange {
+  int64_t first, count;
+};
+using RowRanges = std::vector<RowRange>;
+
+/// One rank's side, by members of the group.
+struct RowExchange {
+  Collective call;                 ///< of `count` elements a row
+  std::vector<RowRanges> sent;     ///< of src, to each member
+  std::vector<RowRanges> received; ///< of dst, from each member
+  int64_t filled = 0;              ///< rows of dst that somebody sends
+  int64_t targetRows = 0;          ///< of dst; those after become zero
+
+  int64_t rowBytes() const;
+};
+
+int64_t countRows(const RowRanges &ranges);
+
+/// A side of an exchange: its gates, and how many rows its buffer has.
+struct RowSide {
+  Routing routing;
+  int64_t rows = 0;
+};
+
+/// The rows of each of `members` equal parts of the experts, or of the tokens.
+std::vector<RowRanges> rowsByExperts(const Routing &routing, int64_t members);
+std::vector<RowRanges> rowsByTokens(const Routing &routing, int64_t members);
+
+/// One side has the experts of all members, the other their tokens. Refuses
+/// gates that route more rows than a buffer has.
+Status makeRowExchange(const Collective &call, const RowSide &source,
+                       const RowSide &target, RowExchange *out);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_COLLECTIVES_ROWEXCHANGE_H

@@ -1,0 +1,18 @@
+// Calls on compact rows have the number of rows; an exchange that of both sides and the gates of both.
+// RUN: tessera-opt --convert-rt-to-llvm %s | FileCheck %s
+
+// Kind 4 (product), 16 tokens, 4 experts, 32 columns, 8 inner ones, 2 experts a token, 32 rows; then kind 6 (expand) of 32
+// columns; then axis 0, rows of 8, 32 rows for 4 experts and 16 tokens, 64 rows there, to the experts.
+// CHECK: @tsr_arguments(dense<[{{.*}}4, 16, 4, 32, 8, 2, 0, 0, 0, 0, 32, 6, 16, 4, 32, 0, 0, 0, 0, 0, 0, 32, 1, 8, 0, 0, 1, 0, 32, 0, 0, 4, 16, 8, 0, 0, 64, 1]>
+module attributes {dist.mesh = #dist.mesh<ep = 2>} {
+  func.func @step() {
+    %r = rt.zero {rt.offsets = array<i64: 0>} : tensor<32x8xf32>
+    %w = rt.zero {rt.offsets = array<i64: 8192>} : tensor<4x32x8xf32>
+    %g = rt.zero {rt.offsets = array<i64: 16384>} : tensor<2x8x4xf32>
+    %h = rt.zero {rt.offsets = array<i64: 20480>} : tensor<4x8x2xf32>
+    %y = rt.routed product %r, %w, %g {k = 2 : i64, total = 4 : i64, rt.offsets = array<i64: 32768>} : (tensor<32x8xf32>, tensor<4x32x8xf32>, tensor<2x8x4xf32>) -> tensor<32x32xf32>
+    %e = rt.expand_rows %y by %g {rt.offsets = array<i64: 49152>} : (tensor<32x32xf32>, tensor<2x8x4xf32>) -> tensor<4x2x8x32xf32>
+    %s = rt.exchange_rows %r by %g to %h over ["ep"] {rt.offsets = array<i64: 65536>} : (tensor<32x8xf32>, tensor<2x8x4xf32>, tensor<4x8x2xf32>) -> tensor<64x8xf32>
+    return
+  }
+}
