@@ -162,6 +162,15 @@ int64_t MegatronIndex::begin(int64_t document) const {
          tokenBytes;
 }
 
+int64_t MegatronIndex::nearest(int64_t token) const {
+  int64_t low = 0, high = last; // begin(low) <= token
+  while (high - low > 1) {
+    int64_t middle = low + (high - low) / 2;
+    (begin(middle) <= token ? low : high) = middle;
+  }
+  return token - begin(low) <= begin(high) - token ? low : high;
+}
+
 /// Every sequence is of one document, and every document has a token.
 void MegatronIndex::checkDocuments() const {
   Column<int64_t> firsts(file, documentsAt(), last + 1);

@@ -31,6 +31,9 @@ public:
   int64_t documents() const { return last; }
   /// The first token of a document; of `documents()`: tokens().
   int64_t begin(int64_t document) const;
+  /// The document that begins nearest to a token, of two the earlier one.
+  /// documents() counts: the end of the data.
+  int64_t nearest(int64_t token) const;
 
 private:
   template <class Integer> class Column;

@@ -40,35 +40,34 @@ static bool widenAll(const char *bytes, int64_t count, uint64_t limit,
   return largest < limit;
 }
 
-static bool widen(const TokenFormat &format, const char *bytes, int64_t count,
-                  uint64_t limit, int32_t *out) {
-  switch (format.isSigned ? -format.width : format.width) {
+using Widen = bool (*)(const char *, int64_t, uint64_t, int32_t *);
+
+static Widen widenOf(const TokenFormat &format) {
+  bool isSigned = format.isSigned;
+  switch (format.width) {
   case 1:
-    return widenAll<uint8_t, uint32_t>(bytes, count, limit, out);
-  case -1:
-    return widenAll<int8_t, uint32_t>(bytes, count, limit, out);
+    return isSigned ? widenAll<int8_t, uint32_t> : widenAll<uint8_t, uint32_t>;
   case 2:
-    return widenAll<uint16_t, uint32_t>(bytes, count, limit, out);
-  case -2:
-    return widenAll<int16_t, uint32_t>(bytes, count, limit, out);
+    return isSigned ? widenAll<int16_t, uint32_t>
+                    : widenAll<uint16_t, uint32_t>;
   case 4:
-    return widenAll<uint32_t, uint32_t>(bytes, count, limit, out);
-  case -4:
-    return widenAll<int32_t, uint32_t>(bytes, count, limit, out);
+    return isSigned ? widenAll<int32_t, uint32_t>
+                    : widenAll<uint32_t, uint32_t>;
   default:
-    return widenAll<int64_t, uint64_t>(bytes, count, limit, out);
+    return widenAll<int64_t, uint64_t>;
   }
 }
 
 void TokenFile::read(int64_t position, int64_t count, int32_t *out) const {
   constexpr int64_t most = 2048; // at a time, in memory that costs nothing
   char bytes[most * sizeof(int64_t)];
+  Widen widen = widenOf(format);
   auto limit =
       static_cast<uint64_t>(std::min(vocabulary, int64_t(INT32_MAX) + 1));
   for (int64_t done = 0; done < count; done += most) {
     int64_t length = std::min(count - done, most), first = position + done;
     file.read(format.skipped + first * width(), bytes, length * width());
-    if (!widen(format, bytes, length, limit, out + done))
+    if (!widen(bytes, length, limit, out + done))
       refuseAmong(bytes, first, length);
   }
 }

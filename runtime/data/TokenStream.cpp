@@ -6,18 +6,6 @@
 
 namespace tessera {
 
-/// The document that begins nearest to `position`; of two the earlier one. The
-/// end of the file counts as the begin of one more.
-static int64_t nearestDocument(const MegatronIndex &index, int64_t position) {
-  int64_t low = 0, high = index.documents(); // begin(low) <= position
-  while (high - low > 1) {
-    int64_t middle = low + (high - low) / 2;
-    (index.begin(middle) <= position ? low : high) = middle;
-  }
-  return position - index.begin(low) <= index.begin(high) - position ? low
-                                                                     : high;
-}
-
 SplitFile::SplitFile(const TokenFile &file, double fraction) {
   int64_t count = file.count();
   int64_t cut = count - std::llround(fraction * static_cast<double>(count));
@@ -25,7 +13,7 @@ SplitFile::SplitFile(const TokenFile &file, double fraction) {
   if (const MegatronIndex *index = file.index()) {
     documents = before = index->documents();
     if (fraction > 0) {
-      before = nearestDocument(*index, cut);
+      before = index->nearest(cut);
       cut = index->begin(before);
     }
   }

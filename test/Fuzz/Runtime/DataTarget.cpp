@@ -1,5 +1,6 @@
 //===- DataTarget.cpp - files of tokens -----------------------------------===//
-// Five bytes of options and flags, then the bytes of a file, or of two.
+// Five bytes of options and flags, one more if a flag says so, then the bytes
+// of a file, or of two.
 #include "runtime/data/Data.h"
 #include "test/Fuzz/Runtime/Fuzzed.h"
 
@@ -18,6 +19,7 @@ static void describe(const Data &data) {
   require(data.identity().differenceFrom(data.identity()).empty(),
           "data is what it is");
   accepts([&] { data.document(data.documents()); });
+  accepts([&] { data.fileShare(data.identity().files.size()); });
   if (data.documents() > 0)
     require(data.document(0).tokens > 0, "a document has a token");
 }
@@ -36,6 +38,26 @@ static void readBatches(const Data &data, const DataOptions &options) {
     });
 }
 
+/// Weights, parts and what is wrong with them.
+static void choose(uint8_t flags, uint8_t wrong,
+                   std::vector<std::string> &paths, DataOptions &options) {
+  if (wrong & 1)
+    paths.push_back(paths[0]);
+  if (flags & 16)
+    for (size_t i = 0; i < paths.size(); ++i)
+      options.weights.push_back(static_cast<double>(1 + 2 * i));
+  if (flags & 16 && wrong & 2)
+    options.weights[0] = -1;
+  if (flags & 16 && wrong & 4)
+    options.weights[0] = 1e-9;
+  if (flags & 16 && wrong & 8)
+    options.weights.assign(paths.size(), 0);
+  if (flags & 32)
+    options.validationFraction = wrong & 16 ? 1.5 : 0.3;
+  if (flags & 64)
+    options.part = DataPart::Validation;
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Input input(data, size);
   const char *formats[] = {"auto", "text", "uint16", "uint32", "llmc"};
@@ -45,6 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   options.sequence = input.byte();
   options.target = input.byte();
   options.vocabulary = input.word();
+  uint8_t wrong = flags & 128 ? input.byte() : 0;
   std::string_view content = input.rest();
   bool hasTwo = flags & 8;
   MemoryFile first(content.substr(0, hasTwo ? content.size() / 2 : -1));
@@ -53,13 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     std::vector<std::string> paths = {first.path()};
     if (hasTwo)
       paths.push_back(second.path());
-    if (flags & 16)
-      for (size_t i = 0; i < paths.size(); ++i)
-        options.weights.push_back(static_cast<double>(1 + 2 * i));
-    if (flags & 32)
-      options.validationFraction = 0.3;
-    if (flags & 64)
-      options.part = DataPart::Validation;
+    choose(flags, wrong, paths, options);
     Data opened(paths, options);
     describe(opened);
     readBatches(opened, options);

@@ -3,6 +3,8 @@
 #include "runtime/data/MegatronIndex.h"
 #include "test/Fuzz/Runtime/Fuzzed.h"
 
+#include <cstdlib>
+
 using namespace tessera;
 using namespace fuzzed;
 
@@ -12,6 +14,14 @@ static void checkDocuments(const MegatronIndex &index) {
     require(index.begin(i) < index.begin(i + 1), "a document has a token");
   require(index.begin(index.documents()) == index.tokens(),
           "the last document ends with the data");
+  for (int64_t token : {int64_t(0), index.tokens() / 2, index.tokens()}) {
+    int64_t nearest = index.nearest(token);
+    int64_t distance = std::abs(index.begin(nearest) - token);
+    for (int64_t i = 0; i <= index.documents(); ++i)
+      require(i < nearest ? std::abs(index.begin(i) - token) > distance
+                          : std::abs(index.begin(i) - token) >= distance,
+              "no document begins nearer");
+  }
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

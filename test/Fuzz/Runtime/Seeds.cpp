@@ -407,7 +407,8 @@ enum DataFormat {
   HasTwo = 8,
   Weighted = 16,
   Split = 32,
-  Validation = 64
+  Validation = 64,
+  Wrong = 128
 };
 
 /// The options before a file: sequences of 4 and a vocabulary of 64.
@@ -451,6 +452,15 @@ void writeSplitData() {
   seed("Data", "no-validation", dataOptions(Uint16 + Validation) + narrow);
   seed("Data", "validation-too-short",
        dataOptions(Uint16 + Split, 20) + narrow);
+  constexpr int all = Uint16 + HasTwo + Weighted + Split + Wrong;
+  auto wrong = [&](const std::string &name, char what) {
+    seed("Data", name, dataOptions(all) + what + narrow);
+  };
+  wrong("file-twice", 1);
+  wrong("weight-negative", 2);
+  wrong("weight-small", 4);
+  wrong("weights-zero", 8);
+  wrong("fraction", 16);
 }
 
 void writeRefusedData() {
