@@ -3,6 +3,7 @@
 #include "runtime/support/File.h"
 #include "runtime/support/JsonLimits.h"
 #include "runtime/support/Status.h"
+#include "runtime/tokenizer/PartReader.h"
 
 namespace tessera {
 
@@ -13,33 +14,65 @@ void Tokenizer::requireIds(const int32_t *ids, size_t count) const {
            " is outside of the tokenizer's vocabulary of ", vocabularySize());
 }
 
-/// "eos_token" of tokenizer_config.json: a text, or an object that has one.
-static std::string findEndToken(const std::string &path) {
+namespace {
+/// What tokenizer_config.json says.
+struct FolderConfig {
+  std::string endToken;
+  AroundText around;
+};
+} // namespace
+
+/// Of a folder without the file: nothing.
+static FolderConfig readConfig(const std::string &path) {
+  FolderConfig config;
   if (!isFile(path))
-    return "";
+    return config;
   constexpr JsonLimits limits = {size_t(1) << 26, 32, size_t(1) << 22};
   std::string content = InputFile(path).readAll(), source = "'" + path + "'";
   JsonTree tree = parseJson(source, content.data(),
                             content.data() + content.size(), limits);
   JsonView file(tree.root, source);
-  if (!file.has("eos_token"))
-    return "";
-  JsonView token = file.at("eos_token");
-  return token.raw().is_object() ? token.at("content").text() : token.text();
+  config.around = {flagOf(file, "add_bos_token", false),
+                   flagOf(file, "add_eos_token", false)};
+  if (file.has("eos_token")) { // a text, or an object that has one
+    JsonView token = file.at("eos_token");
+    config.endToken =
+        token.raw().is_object() ? token.at("content").text() : token.text();
+  }
+  return config;
+}
+
+/// The file that holds the tokenizer.
+static std::string findFile(const std::string &folder) {
+  for (const char *name : {"/tokenizer.json", "/tokenizer.model"})
+    if (isFile(folder + name))
+      return folder + name;
+  fail(TSR_NOT_FOUND, "directory '", folder,
+       "' holds no tokenizer.json and no tokenizer.model; name the folder of a "
+       "model as transformers saves it");
 }
 
 std::unique_ptr<Tokenizer> loadTokenizer(const std::string &path) {
   bool isFolder = isDirectory(path);
-  std::string file = isFolder ? path + "/tokenizer.json" : path;
-  if (isFolder && !isFile(file))
-    fail(TSR_NOT_FOUND, "directory '", path,
-         "' holds no tokenizer.json; name the folder of a model as "
-         "transformers saves it");
-  std::string content = InputFile(file).readAll();
-  std::unique_ptr<Tokenizer> tokenizer =
-      readTokenizer("'" + file + "'", content);
+  std::string file = isFolder ? findFile(path) : path;
+  FolderConfig config;
   if (isFolder)
-    tokenizer->endToken = findEndToken(path + "/tokenizer_config.json");
+    config = readConfig(path + "/tokenizer_config.json");
+  InputFile input(file);
+  constexpr uint64_t most = uint64_t(1) << 28;
+  if (input.size() > most)
+    fail(TSR_CORRUPT, "'", file, "' has ", input.size(), " bytes, at most ",
+         most, " are read");
+  std::string content = input.readAll(), source = "'" + file + "'";
+  constexpr std::string_view suffix = ".model";
+  bool isModel =
+      file.size() > suffix.size() &&
+      file.compare(file.size() - suffix.size(), suffix.size(), suffix) == 0;
+  std::unique_ptr<Tokenizer> tokenizer =
+      isModel ? readSentencePiece(source, content, config.around)
+              : readTokenizer(source, content);
+  if (!config.endToken.empty())
+    tokenizer->endToken = config.endToken;
   return tokenizer;
 }
 

@@ -48,6 +48,15 @@ public:
 /// TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT, TSR_UNSUPPORTED.
 std::unique_ptr<Tokenizer> loadTokenizer(const std::string &path);
 
+/// What tokenizer_config.json adds around a text, where no post-processor says.
+struct AroundText {
+  bool begins = false, ends = false;
+};
+/// Of tokenizer.model.
+std::unique_ptr<Tokenizer> readSentencePiece(const std::string &source,
+                                             std::string_view content,
+                                             AroundText around);
+
 /// Of tokenizer.json; `source` names it in errors.
 std::unique_ptr<Tokenizer> readTokenizer(const std::string &source,
                                          std::string_view content);

@@ -23,11 +23,13 @@ inline std::string readFile(const std::string &path) {
 
 class TemporaryFile {
 public:
-  explicit TemporaryFile(const std::string &content) {
+  explicit TemporaryFile(const std::string &content,
+                         const std::string &suffix = "") {
     char name[] = "/tmp/tokenizer-XXXXXX";
     int descriptor = mkstemp(name);
     close(descriptor);
-    place = name;
+    std::remove(name);
+    place = name + suffix;
     std::ofstream(place, std::ios::binary) << content;
   }
   ~TemporaryFile() { std::remove(place.c_str()); }

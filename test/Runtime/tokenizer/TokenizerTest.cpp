@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Tokenizer, Family,
                          testing::Values("gpt2", "llama3", "qwen2", "o200k",
                                          "roberta", "bert", "bert_cased",
                                          "llama2", "mistral", "t5", "xlm",
-                                         "unigram_bytes"),
+                                         "unigram_bytes", "spm_bpe"),
                          [](const auto &info) { return info.param; });
 
 //===----------------------------------------------------------------------===//
@@ -194,6 +194,19 @@ TEST(TokenizerFile, NamesWhatIsBroken) {
                         nlohmann::json::array({100000})),
                 code,
                 "'post_processor' adds the token 100000, the vocabulary has ");
+}
+
+TEST(TokenizerFile, IsNoModelOfSentencePiece) {
+  TemporaryFile file("no model", ".model");
+  try {
+    Tokenizer tokenizer(file.path());
+    FAIL();
+  } catch (const Exception &error) {
+    EXPECT_EQ(error.status(), TSR_CORRUPT);
+    EXPECT_NE(std::string(error.what()).find("is no model of sentencepiece"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(TokenizerFile, IsMissing) {

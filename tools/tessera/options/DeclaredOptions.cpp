@@ -375,7 +375,8 @@ void DeclaredOptions::addTokenizing(CLI::App *sub) {
       ->required();
   beginGroup(sub, "Tokenizer", "--tokenizer path/to/model");
   sub->add_option("--tokenizer", tokenize.tokenizer,
-                  "Hugging Face folder with tokenizer.json, or that file")
+                  "Hugging Face folder with tokenizer.json or tokenizer.model, "
+                  "or that file")
       ->required()
       ->type_name("DIR");
   sub->add_option("--model", tokenize.model,

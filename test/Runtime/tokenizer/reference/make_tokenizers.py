@@ -249,6 +249,13 @@ def unigram_bytes(vocabulary):
     return tokenizer, end
 
 
+def spm_bpe():
+    """As LLaMA 2 was trained."""
+    return train_sentencepiece(1300, model_type="bpe", byte_fallback=True, normalization_rule_name="identity", remove_extra_whitespaces=False, split_digits=True), True
+
+
+# A Unigram model has ties, which versions of sentencepiece break differently: not one for a comparison of two versions.
+SENTENCEPIECE = {f.__name__: f for f in (spm_bpe,)}
 FAMILIES = {f.__name__: f for f in (gpt2, llama3, qwen2, o200k, roberta, bert, bert_cased, llama2, mistral, t5, xlm, t5_full, unigram_bytes)}
 # What is not stored.
 LARGE = {"t5_full"}
@@ -256,6 +263,13 @@ LARGE = {"t5_full"}
 
 def make(directory, vocabulary, names):
     for name in names:
+        if name in SENTENCEPIECE:
+            model, begins = SENTENCEPIECE[name]()
+            target = pathlib.Path(directory, name)
+            target.mkdir(parents=True, exist_ok=True)
+            (target / "tokenizer.model").write_bytes(model)
+            (target / "tokenizer_config.json").write_text(json.dumps({"add_bos_token": begins, "add_eos_token": not begins}))
+            continue
         tokenizer, end = FAMILIES[name](vocabulary)
         target = pathlib.Path(directory, name)
         target.mkdir(parents=True, exist_ok=True)
@@ -273,9 +287,33 @@ def texts():
     return found
 
 
+class SentencePiece:
+    """With the interface of tokenizers."""
+
+    def __init__(self, directory):
+        import sentencepiece
+        self.processor = sentencepiece.SentencePieceProcessor(model_file=f"{directory}/tokenizer.model")
+        self.begins = json.loads((directory / "tokenizer_config.json").read_text())["add_bos_token"]
+
+    def encode(self, text, add_special_tokens=True):
+        ids, processor = self.processor.encode(text), self.processor
+        around = ([processor.bos_id()] + ids) if self.begins else (ids + [processor.eos_id()])
+        return type("Encoding", (), {"ids": around if add_special_tokens else ids})
+
+    def decode(self, ids, skip_special_tokens=True):
+        text = self.processor.decode([id for id in ids if not self.processor.is_control(id)])
+        if skip_special_tokens:
+            return text
+        return "<s>" + text if self.begins else text + "</s>"
+
+    def get_vocab(self):
+        return {"": len(self.processor) - 1}
+
+
 def answer(directory):
     import xxhash
-    tokenizer = Tokenizer.from_file(f"{directory}/tokenizer.json")
+    is_model = (directory / "tokenizer.model").exists()
+    tokenizer = SentencePiece(directory) if is_model else Tokenizer.from_file(f"{directory}/tokenizer.json")
     cases = []
     for text in texts():
         plain = text.decode(errors="replace")
@@ -296,4 +334,4 @@ if __name__ == "__main__":
         for name in sys.argv[3:] or sorted(path.name for path in pathlib.Path(sys.argv[2]).iterdir() if path.is_dir()):
             answer(pathlib.Path(sys.argv[2], name))
     else:
-        make(sys.argv[1], int(sys.argv[2]), sys.argv[3:] or [name for name in FAMILIES if name not in LARGE])
+        make(sys.argv[1], int(sys.argv[2]), sys.argv[3:] or [name for name in [*FAMILIES, *SENTENCEPIECE] if name not in LARGE])

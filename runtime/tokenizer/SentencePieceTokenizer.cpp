@@ -1,0 +1,100 @@
+//===- SentencePieceTokenizer.cpp - the tokenizer of a tokenizer.model ----===//
+// For folders without a tokenizer.json: sentencepiece itself does it.
+//===----------------------------------------------------------------------===//
+#include "runtime/support/Status.h"
+#include "runtime/tokenizer/Decoder.h"
+#include "runtime/tokenizer/Tokenizer.h"
+#include "runtime/tokenizer/Utf8.h"
+
+#include <sentencepiece_processor.h>
+
+namespace tessera {
+
+namespace {
+
+class SentencePieceTokenizer final : public Tokenizer {
+public:
+  SentencePieceTokenizer(const std::string &source, std::string_view content,
+                         AroundText around)
+      : around(around) {
+    require(processor.LoadFromSerializedProto(content), TSR_CORRUPT,
+            source + " is no model of sentencepiece");
+    if (processor.eos_id() >= 0)
+      endToken = processor.IdToPiece(processor.eos_id());
+    if (around.begins && processor.bos_id() < 0)
+      fail(TSR_CORRUPT, source,
+           " has no token that begins a text, but its "
+           "tokenizer_config.json adds one");
+    if (around.ends && processor.eos_id() < 0)
+      fail(TSR_CORRUPT, source,
+           " has no token that ends a text, but its "
+           "tokenizer_config.json adds one");
+  }
+
+  void encode(std::string_view text, tsr_special special,
+              std::vector<int32_t> &ids) override {
+    bool isSpecial = special == TSR_WITH_SPECIAL;
+    if (isSpecial && around.begins)
+      ids.push_back(processor.bos_id());
+    std::vector<int> found;
+    require(processor.Encode(validUtf8(text, repaired), &found),
+            TSR_UNSUPPORTED, "sentencepiece cannot encode the text");
+    ids.insert(ids.end(), found.begin(), found.end());
+    if (isSpecial && around.ends)
+      ids.push_back(processor.eos_id());
+  }
+  std::string decode(const std::vector<int32_t> &ids,
+                     tsr_special special) const override {
+    std::string text;
+    std::vector<int> run;
+    for (int32_t id : ids)
+      if (!processor.IsControl(id))
+        run.push_back(id);
+      else if (special == TSR_WITH_SPECIAL) {
+        decodeRun(run, text);
+        text += processor.IdToPiece(id);
+      }
+    decodeRun(run, text);
+    return text;
+  }
+  int32_t vocabularySize() const override { return processor.GetPieceSize(); }
+  int32_t idOf(std::string_view token) const override {
+    int32_t id = processor.PieceToId(token); // that of <unk>, if it is unknown
+    return processor.IdToPiece(id) == token ? id : -1;
+  }
+  bool appendBytesOf(int32_t, tsr_special, std::string &) const override {
+    return false;
+  }
+  int byteOf(int32_t id) const override {
+    return processor.IsByte(id) ? byteOfToken(processor.IdToPiece(id)) : -1;
+  }
+
+private:
+  static void require(const sentencepiece::util::Status &status,
+                      tsr_status code, const std::string &what) {
+    if (!status.ok())
+      fail(code, what, ": ", status.ToString());
+  }
+  void decodeRun(std::vector<int> &run, std::string &text) const {
+    std::string part;
+    if (!run.empty())
+      require(processor.Decode(run, &part), TSR_UNSUPPORTED,
+              "sentencepiece cannot decode ids");
+    text += part;
+    run.clear();
+  }
+
+  sentencepiece::SentencePieceProcessor processor;
+  AroundText around;
+  std::string repaired;
+};
+
+} // namespace
+
+std::unique_ptr<Tokenizer> readSentencePiece(const std::string &source,
+                                             std::string_view content,
+                                             AroundText around) {
+  return std::make_unique<SentencePieceTokenizer>(source, content, around);
+}
+
+} // namespace tessera
