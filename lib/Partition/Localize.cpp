@@ -1,5 +1,6 @@
 //===- Localize.cpp - global types become local shapes --------------------===//
 
+#include "lib/Partition/StageBuilder.h"
 #include "mlir/IR/Threading.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/Marks.h"
@@ -42,6 +43,7 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
 
   void rememberGlobals(func::FuncOp func);
   void rememberGradients(func::FuncOp func);
+  void explainConversions(func::FuncOp func);
   void recordSpans(DistributableOpInterface op);
   void shareChunks(DistributableOpInterface op);
   LogicalResult lowerConversion(ConvertOp op);
@@ -80,6 +82,7 @@ LogicalResult LocalizePass::localize(func::FuncOp func) {
     shareChunks(op);
   });
   rememberGradients(func);
+  explainConversions(func);
   WalkResult lowered =
       func.walk([&](ConvertOp op) { return WalkResult(lowerConversion(op)); });
   if (lowered.wasInterrupted())
@@ -192,8 +195,49 @@ Value gatesOfReaders(Value value) {
   return gates;
 }
 
+bool isMessage(Operation *op, StringRef reason) {
+  auto known = op ? op->getAttrOfType<StringAttr>("reason") : StringAttr();
+  return known && known.getValue() == reason;
+}
+
+/// Conversions on the way from the products that make gradients of parameters
+/// to the optimizer, or to another stage.
+llvm::DenseSet<Operation *> conversionsOfGradients(func::FuncOp func) {
+  SmallVector<Value> todo;
+  for (Value value : func.getBody().front().getTerminator()->getOperands())
+    todo.push_back(gradientOf(value));
+  func.walk([&](rt::SendOp send) {
+    if (isMessage(send, kGradientMessage))
+      todo.push_back(send.getInput());
+  });
+  llvm::DenseSet<Operation *> conversions;
+  while (!todo.empty()) {
+    Value value = todo.pop_back_val();
+    Operation *op = value ? value.getDefiningOp() : nullptr;
+    if (auto convert = dyn_cast_or_null<ConvertOp>(op)) {
+      if (conversions.insert(convert).second)
+        todo.push_back(convert.getInput());
+    } else if (auto loop = dyn_cast_or_null<nn::MicroBatchesOp>(op)) {
+      todo.push_back(loop.getBody().front().getTerminator()->getOperand(
+          cast<OpResult>(value).getResultNumber()));
+    } else if (op && nn::isGradientSum(op)) {
+      llvm::append_range(todo, op->getOperands());
+    }
+  }
+  return conversions;
+}
+
+/// What is gathered.
+std::string reasonOfGather(Operation *source, bool ofGradient) {
+  if (ofGradient)
+    return "slices of a gradient";
+  bool isParameter = !source || (isa<rt::ReceiveOp>(source) &&
+                                 isMessage(source, kParameterMessage));
+  return isParameter ? "shards of a parameter" : "slices of an activation";
+}
+
 /// Why a conversion communicates, as the report says it.
-std::string reasonOf(ConvertOp op) {
+std::string reasonOf(ConvertOp op, bool ofGradient) {
   Operation *source = op.getInput().getDefiningOp();
   while (auto convert = dyn_cast_or_null<ConvertOp>(source))
     source = convert.getInput().getDefiningOp();
@@ -205,15 +249,9 @@ std::string reasonOf(ConvertOp op) {
   if (op.getKind() == ConversionKind::AllToAll)
     return "another dimension split";
   if (op.getKind() == ConversionKind::AllGather)
-    return source ? "slices of an activation" : "shards of a parameter";
-  bool isSummed = llvm::any_of(op->getUsers(), llvm::IsaPred<nn::YieldOp>);
-  if (isSummed && op.getKind() == ConversionKind::ReduceScatter)
+    return reasonOfGather(source, ofGradient);
+  if (ofGradient)
     return "gradient summed over the batch";
-  for (Operation *user : op->getUsers())
-    if (isa<nn::EinsumOp, nn::AdamWOp>(user) &&
-        nn::phaseOf(user) == nn::Phase::Optimizer &&
-        cast<RankedTensorType>(op.getType()).getRank() > 0)
-      return "gradient summed over the batch";
   if (isa_and_nonnull<nn::EmbeddingOp>(source))
     return "lookup in a split vocabulary";
   if (cast<RankedTensorType>(op.getType()).getRank() == 0)
@@ -222,6 +260,15 @@ std::string reasonOf(ConvertOp op) {
     if (einsum.getInputs().size() == 1)
       return "sum over a split dimension";
   return "partial sums of a product over a split dimension";
+}
+
+void LocalizePass::explainConversions(func::FuncOp func) {
+  llvm::DenseSet<Operation *> ofGradients = conversionsOfGradients(func);
+  Builder builder(&getContext());
+  func.walk([&](ConvertOp op) {
+    op->setAttr("reason",
+                builder.getStringAttr(reasonOf(op, ofGradients.contains(op))));
+  });
 }
 
 RankedTensorType resized(RankedTensorType type, int64_t dim, int64_t size) {
@@ -241,7 +288,7 @@ Operation *LocalizePass::gather(OpBuilder &b, ConvertOp op) {
   Operation *gathered = rt::AllGatherOp::create(
       b, op.getLoc(), isPadded ? padded : op.getType(), op.getInput(),
       b.getStrArrayAttr({op.getAxis()}), b.getI64IntegerAttr(dim));
-  gathered->setAttr("reason", b.getStringAttr(reasonOf(op)));
+  gathered->setAttr("reason", op->getAttr("reason"));
   if (!isPadded)
     return gathered;
   // What is read, kept or called a gradient is the result without padding.
@@ -268,7 +315,7 @@ Operation *LocalizePass::scatter(OpBuilder &b, ConvertOp op) {
   Operation *scattered = rt::ReduceScatterOp::create(
       b, op.getLoc(), op.getType(), input, b.getStrArrayAttr({op.getAxis()}),
       b.getI64IntegerAttr(dim));
-  scattered->setAttr("reason", b.getStringAttr(reasonOf(op)));
+  scattered->setAttr("reason", op->getAttr("reason"));
   return scattered;
 }
 
@@ -277,7 +324,7 @@ Operation *LocalizePass::reduce(OpBuilder &b, ConvertOp op) {
       b, op.getLoc(), op.getInput().getType(), op.getInput(),
       b.getStrArrayAttr({op.getAxis()}),
       b.getBoolAttr(op.getKind() == ConversionKind::AllReduceMax));
-  reduced->setAttr("reason", b.getStringAttr(reasonOf(op)));
+  reduced->setAttr("reason", op->getAttr("reason"));
   return reduced;
 }
 
@@ -300,7 +347,7 @@ Operation *LocalizePass::exchange(OpBuilder &b, ConvertOp op) {
       b, op.getLoc(), type, op.getInput(), gates,
       b.getStrArrayAttr({op.getAxis()}), b.getI64IntegerAttr(from),
       b.getI64IntegerAttr(to));
-  exchanged->setAttr("reason", b.getStringAttr(reasonOf(op)));
+  exchanged->setAttr("reason", op->getAttr("reason"));
   if (gates) {
     nn::RoutedShare share = nn::routedShare(gates);
     exchanged->setAttr("share", b.getDenseI64ArrayAttr({share.k, share.total}));

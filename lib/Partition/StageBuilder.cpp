@@ -126,8 +126,7 @@ LogicalResult StageBuilder::emitConversion(ConvertOp op) {
   if (from.kind == State::A && to.kind == State::A) {
     Message message = emitMessage(
         op, [&] { return outside(input); },
-        nn::isForward(op) ? "parameter of another stage"
-                          : "gradient of a parameter of another stage");
+        nn::isForward(op) ? kParameterMessage : kGradientMessage);
     if (goes)
       outer.map(output, message.receive.getResult());
     return success();

@@ -43,6 +43,12 @@ struct StagedStep {
   std::vector<std::vector<const StepEvent *>> eventsOfStage;
 };
 
+/// Why a tied parameter's shard, and its gradient, are sent.
+inline constexpr llvm::StringLiteral kParameterMessage =
+    "parameter of another stage";
+inline constexpr llvm::StringLiteral kGradientMessage =
+    "gradient of a parameter of another stage";
+
 /// A type, and the results of an op, in a stage's program.
 mlir::RankedTensorType stageless(mlir::Type type);
 void forgetStages(mlir::Operation *op);
