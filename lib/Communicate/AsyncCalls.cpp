@@ -29,6 +29,18 @@ Operation *rt::firstUse(Block *block, Operation *op, OpOrder &order) {
   return first;
 }
 
+bool rt::mayStartEarlier(Operation *op) {
+  auto isOutside = [&](Value value) {
+    Operation *made = value.getDefiningOp();
+    return !made || made->getBlock() != op->getBlock();
+  };
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    auto kernel = operand.getDefiningOp<LaunchOp>();
+    return isOutside(operand) ||
+           (kernel && llvm::all_of(kernel->getOperands(), isOutside));
+  });
+}
+
 void rt::moveAliases(Operation *op, Operation *place, OpOrder &order) {
   for (Operation *user : op->getUsers()) {
     if (!isAlias(user) || user->getBlock() != place->getBlock() ||
@@ -51,10 +63,11 @@ WaitOp rt::insertWait(AsyncOpInterface op, Operation *before, OpOrder &order) {
   for (OpOperand &operand : op->getOpOperands())
     if (&operand != tied && isa<RankedTensorType>(operand.get().getType()))
       inputs.push_back(operand.get());
-  Value result = op->getResult(0);
-  auto wait =
-      WaitOp::create(builder, op->getLoc(), result.getType(), result, inputs);
-  result.replaceAllUsesExcept(wait.getResult(), wait);
+  ResultRange results = op->getResults();
+  auto wait = WaitOp::create(builder, op->getLoc(), results.getTypes(), results,
+                             inputs);
+  for (auto [result, done] : llvm::zip(results, wait.getResults()))
+    result.replaceAllUsesExcept(done, wait);
   for (StringRef name :
        {StringRef(RTDialect::kKeepAttr), StringRef(RTDialect::kRoleAttr)})
     if (Attribute entries = op->removeAttr(name))

@@ -19,14 +19,18 @@ bool isWork(mlir::Operation &op);
 mlir::Operation *firstUse(mlir::Block *block, mlir::Operation *op,
                           OpOrder &order);
 
+/// Whether all that an op reads was there before its block, or is made of such
+/// values alone by a kernel that can be moved along: it may start earlier.
+bool mayStartEarlier(mlir::Operation *op);
+
 /// Moves the aliases of an op's results to right after `place`.
 void moveAliases(mlir::Operation *op, mlir::Operation *place, OpOrder &order);
 
-/// The operand whose buffer the only result takes; null if there is none.
+/// The operand whose buffer the first result takes; null if there is none.
 mlir::OpOperand *inPlaceOperand(AsyncOpInterface op);
 
-/// Makes a call of one result asynchronous, with a wait before `before`. Users
-/// read what the wait returns; what is known of the result goes there.
+/// Makes a call asynchronous, with a wait before `before`. Users read what the
+/// wait returns; what is known of the results goes there.
 WaitOp insertWait(AsyncOpInterface op, mlir::Operation *before, OpOrder &order);
 
 } // namespace tessera::rt

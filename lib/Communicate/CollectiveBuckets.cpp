@@ -3,6 +3,7 @@
 #include "lib/Communicate/CollectiveBuckets.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RTProgram.h"
+#include "tessera/Dialect/RT/ResultMarks.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
 
 using namespace mlir;
@@ -24,6 +25,7 @@ private:
   void close(CollectiveBucket &bucket);
 
   using Key = std::tuple<StringRef, Attribute, Type>; ///< Op, axes, type.
+  static Key keyOf(Operation &op);
   llvm::MapVector<Key, CollectiveBucket> open;
   SmallVector<CollectiveBucket> closed;
   int64_t limit;
@@ -36,10 +38,14 @@ void Filling::close(CollectiveBucket &bucket) {
   bucket = CollectiveBucket();
 }
 
+Filling::Key Filling::keyOf(Operation &op) {
+  Type type =
+      isa<AllReduceOp>(op) ? getElementTypeOrSelf(op.getResult(0)) : Type();
+  return {op.getName().getStringRef(), op.getAttr("axes"), type};
+}
+
 void Filling::add(Operation &op) {
-  CollectiveBucket &bucket =
-      open[{op.getName().getStringRef(), op.getAttr("axes"),
-            getElementTypeOrSelf(op.getResult(0))}];
+  CollectiveBucket &bucket = open[keyOf(op)];
   int64_t bytes = wholeBytesOf(&op);
   if (bucket.bytes + bytes > limit)
     close(bucket);
@@ -75,7 +81,22 @@ SmallVector<CollectiveBucket> Filling::run(Block &block) {
 } // namespace
 
 int64_t rt::wholeBytesOf(Operation *member) {
-  return bytesOf(cast<CollectiveOpInterface>(member).getWhole());
+  int64_t bytes = 0;
+  for (Value whole : cast<CollectiveOpInterface>(member).getWholes())
+    bytes += bytesOf(whole);
+  return bytes;
+}
+
+/// What a large bucket may have, of the bytes of all candidates.
+static int64_t largeLimit(Block &block, BucketLimits limits,
+                          llvm::function_ref<bool(Operation &)> mayJoin) {
+  if (limits.largeBytes <= limits.bytes)
+    return 0;
+  int64_t all = 0;
+  for (Operation &op : block)
+    if (isa<CollectiveOpInterface>(op) && mayJoin(op))
+      all += wholeBytesOf(&op);
+  return std::min(limits.largeBytes, all / limits.share);
 }
 
 SmallVector<CollectiveBucket>
@@ -85,11 +106,15 @@ rt::findBuckets(Block &block, BucketLimits limits,
   for (const CollectiveBucket &bucket :
        Filling(limits.bytes, mayJoin).run(block))
     all += bucket.bytes;
-  int64_t limit = std::min<int64_t>(limits.bytes, all / limits.leastBuckets);
+  int64_t limit = std::max(std::min(limits.bytes, all / limits.leastBuckets),
+                           largeLimit(block, limits, mayJoin));
   return Filling(limit, mayJoin).run(block);
 }
 
 std::string rt::checkLimits(BucketLimits limits) {
+  if (limits.share < 1)
+    return "cannot have large buckets of a " + std::to_string(limits.share) +
+           "th of all; use at least 1";
   if (limits.bytes >= 0 && limits.leastBuckets >= 1)
     return "";
   return "cannot have " + std::to_string(limits.leastBuckets) + " buckets of " +
@@ -97,12 +122,22 @@ std::string rt::checkLimits(BucketLimits limits) {
          " bytes; use at least 1, of at least 0 bytes";
 }
 
-void rt::replaceMember(Operation *member, Value value) {
+void rt::replaceMember(Operation *member, OpResult value) {
   for (StringRef name :
        {StringRef(RTDialect::kKeepAttr), StringRef(RTDialect::kRoleAttr)})
-    if (Attribute entries = member->getAttr(name))
-      value.getDefiningOp()->setAttr(name, entries);
+    if (DictionaryAttr entry = getResultEntry(member->getResult(0), name))
+      setResultEntry(value, name, entry);
   member->getResult(0).replaceAllUsesWith(value);
+  member->erase();
+}
+
+NameLoc rt::nameBucket(Operation *member, StringRef what, int64_t number) {
+  std::string name = (what + " " + Twine(number)).str();
+  auto step = member->getParentOfType<func::FuncOp>();
+  if (auto stage = step->getAttrOfType<IntegerAttr>(RTDialect::kStageAttr))
+    name += " of stage " + std::to_string(stage.getInt());
+  return NameLoc::get(StringAttr::get(member->getContext(), name),
+                      member->getLoc());
 }
 
 void rt::describeAs(Operation *collective, Operation *member) {

@@ -39,20 +39,17 @@ struct MergeCollectivesPass
       programs->front().emitError() << why;
       return signalPassFailure();
     }
-    SmallVector<Block *> blocks;
     for (func::FuncOp step : *programs) {
       step.walk([&](AllReduceOp op) { mergeAxes(op); });
-      step.walk([&](Block *block) { blocks.push_back(block); });
+      fillBuckets(step, limits);
     }
-    for (Block *block : blocks)
-      for (CollectiveBucket &bucket : findBuckets(*block, limits, mayJoin))
-        reduceTogether(bucket);
   }
 
   void mergeAxes(AllReduceOp op);
+  void fillBuckets(func::FuncOp step, BucketLimits limits);
   void reduceTogether(CollectiveBucket &bucket);
 
-  int64_t count = 0; ///< Of buckets.
+  int64_t count = 0; ///< Of the program's buckets.
 };
 
 /// all_reduce(all_reduce(x, a), b) -> all_reduce(x, a + b): n elements once
@@ -80,6 +77,15 @@ void MergeCollectivesPass::mergeAxes(AllReduceOp op) {
   inner.erase();
 }
 
+void MergeCollectivesPass::fillBuckets(func::FuncOp step, BucketLimits limits) {
+  count = 0;
+  SmallVector<Block *> blocks;
+  step.walk([&](Block *block) { blocks.push_back(block); });
+  for (Block *block : blocks)
+    for (CollectiveBucket &bucket : findBuckets(*block, limits, mayJoin))
+      reduceTogether(bucket);
+}
+
 /// add(all_reduce(a), all_reduce(b)) in one message: views of
 /// all_reduce(concat(a, b)).
 void MergeCollectivesPass::reduceTogether(CollectiveBucket &bucket) {
@@ -93,9 +99,7 @@ void MergeCollectivesPass::reduceTogether(CollectiveBucket &bucket) {
     offsets.push_back(elements);
     elements += cast<RankedTensorType>(parts.back().getType()).getNumElements();
   }
-  Location loc =
-      NameLoc::get(builder.getStringAttr("bucket " + std::to_string(count++)),
-                   last->getLoc());
+  Location loc = nameBucket(last, "bucket", count++);
   auto type =
       RankedTensorType::get({elements}, last.getType().getElementType());
   Value whole = ConcatOp::create(builder, loc, type, parts,
@@ -108,9 +112,8 @@ void MergeCollectivesPass::reduceTogether(CollectiveBucket &bucket) {
                                          member->getResult(0).getType(),
                                          sum.getResult(), Value(),
                                          builder.getI64IntegerAttr(offset),
-                                         builder.getI64IntegerAttr(0)));
-  for (Operation *member : bucket.members)
-    member->erase();
+                                         builder.getI64IntegerAttr(0))
+                              ->getResult(0));
 }
 
 } // namespace

@@ -42,6 +42,12 @@ bool ownsWhatItWrites(CollectiveOpInterface op) {
   return !tied || tied->get().hasOneUse();
 }
 
+/// What is dealt out in chunks is read at once, and the slice would live on.
+bool dealsOut(Operation *op) {
+  auto zigzag = dyn_cast<ZigzagOp>(op);
+  return zigzag && !zigzag.makesWhole();
+}
+
 /// What backward gathers again may lie there since forward. It starts where it
 /// stands: the gathered value would else live from forward to backward.
 Operation *startAgain(CollectiveOpInterface op, Operation *source) {
@@ -104,22 +110,20 @@ void OverlapCollectivesPass::findTasks(func::FuncOp step) {
 }
 
 /// Moves a collective to right after `place`, with the concatenations that it
-/// reads.
+/// reads, and the kernels that mayStartEarlier speaks of.
 void OverlapCollectivesPass::moveStart(Operation *op, Operation *place) {
   order.moveAfter(op, place);
   for (Value operand : op->getOperands())
     if (Operation *source = operand.getDefiningOp();
-        isAlias(source) && order.isBefore(place, source))
+        source && source->getBlock() == place->getBlock() &&
+        order.isBefore(place, source))
       moveStart(source, place);
 }
 
-/// Where a collective of operands that were there before the block may start:
-/// after the last one of its kind, so that one is on its way at a time, or
-/// where it stands. Null: its operands are made in the block.
+/// Where a collective of what was there before the block may start: after the
+/// last one of its kind, so that one is on its way at a time, or where it
+/// stands.
 Operation *OverlapCollectivesPass::prefetchPoint(CollectiveOpInterface op) {
-  for (Value operand : op->getOperands())
-    if (operand.getDefiningOp() && operand.getParentBlock() == op->getBlock())
-      return nullptr;
   Operation *last = fetched.lookup(op->getBlock());
   return last && order.isBefore(last, op) ? last : op->getPrevNode();
 }
@@ -128,8 +132,8 @@ Operation *OverlapCollectivesPass::prefetchPoint(CollectiveOpInterface op) {
 /// before the next such sum starts.
 void OverlapCollectivesPass::limitPending(CollectiveOpInterface op,
                                           Operation *wait) {
-  if (!llvm::is_contained(op->getOperands(), op.getWhole()) ||
-      inPlaceOperand(op))
+  bool readsWhole = llvm::is_contained(op->getOperands(), op.getWholes()[0]);
+  if (!readsWhole || inPlaceOperand(op))
     return;
   Operation *&last = summed[op->getBlock()];
   if (last && order.isBefore(op, last) &&
@@ -156,12 +160,22 @@ Operation *afterSends(Operation *source, Operation *use) {
   return op;
 }
 
+/// Whether there is anything that a call can run beside: what makes its
+/// operands is moved along.
+bool hasWorkBetween(Operation *source, Operation *use, Operation *call) {
+  auto between =
+      llvm::make_range(std::next(source->getIterator()), use->getIterator());
+  return llvm::any_of(between, [&](Operation &op) {
+    return isWork(op) && !llvm::is_contained(op.getUsers(), call);
+  });
+}
+
 /// Starts a collective as soon as its operands exist and waits right before the
 /// first use, if there is work in between.
 void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
   Block *block = op->getBlock();
   Operation *source = lastSource(op, order), *use = firstUse(block, op, order);
-  bool isFetched = !source && !inPlaceOperand(op);
+  bool isFetched = !inPlaceOperand(op) && mayStartEarlier(op);
   if (isFetched) {
     source = prefetchPoint(op);
     fetched[block] = op;
@@ -174,13 +188,10 @@ void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
     if (use && order.isBefore(end, use))
       use = end;
   }
-  // One result, as all collectives have today; see insertWait.
-  if (!source || !use || op->getNumResults() != 1 || !ownsWhatItWrites(op))
+  if (!source || !use || !ownsWhatItWrites(op) || dealsOut(op))
     return;
-  source = afterSends(startAgain(op, source), use);
-  auto between =
-      llvm::make_range(std::next(source->getIterator()), use->getIterator());
-  if (llvm::none_of(between, isWork))
+  source = afterSends(isFetched ? source : startAgain(op, source), use);
+  if (!hasWorkBetween(source, use, op))
     return;
   moveStart(op, source);
   Operation *wait = insertWait(op, use, order);

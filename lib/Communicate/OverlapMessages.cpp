@@ -265,7 +265,7 @@ void OverlapMessagesPass::overlap(SendOp send) {
     order.moveBefore(last.sent, send);
   WaitOp wait = startSend(
       send, nextWriter(send, send.getInput(), nextBarrier(send), order), order);
-  last = {wait.getPending().getDefiningOp(), wait};
+  last = {wait.getPending().front().getDefiningOp(), wait};
 }
 
 } // namespace

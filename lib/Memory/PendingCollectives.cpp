@@ -16,7 +16,7 @@ void PendingCollectives::start(AsyncOpInterface op, ArrayRef<ByteRange> reads,
 }
 
 LogicalResult PendingCollectives::finish(WaitOp wait) {
-  if (started.erase(wait.getPending().getDefiningOp()) == 0)
+  if (started.erase(wait.getPending().front().getDefiningOp()) == 0)
     return wait.emitError() << "waits for what is not pending";
   return success();
 }

@@ -75,7 +75,8 @@ bool isWeight(Value value) {
     Operation *op = next.getDefiningOp();
     if (isWeightArgument(next))
       continue;
-    if (!isa_and_nonnull<LaunchOp, ConcatOp, ViewOp, AllGatherOp, WaitOp>(op) ||
+    if (!isa_and_nonnull<LaunchOp, ConcatOp, ViewOp, AllGatherOp,
+                         AllGatherCoalescedOp, WaitOp>(op) ||
         (isa<LaunchOp>(op) &&
          !llvm::all_of(op->getOperands(), isWeightArgument)))
       return false;
@@ -86,8 +87,11 @@ bool isWeight(Value value) {
 
 /// Whether a value is a whole parameter that its ranks gathered, under ZeRO.
 bool isGatheredWeight(Value value) {
-  auto gather = value.getDefiningOp<AllGatherOp>();
-  return gather && isWeight(gather.getInput());
+  if (auto gather = value.getDefiningOp<AllGatherOp>())
+    return isWeight(gather.getInput());
+  auto gather = value.getDefiningOp<AllGatherCoalescedOp>();
+  return gather &&
+         isWeight(gather.getInputs()[cast<OpResult>(value).getResultNumber()]);
 }
 
 Kind kindOf(const Buffer &buffer) {

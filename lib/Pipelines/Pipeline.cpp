@@ -115,7 +115,10 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
 void tessera::buildCommunicatePipeline(OpPassManager &passes,
                                        const PlanOptions &plan) {
   passes.addPass(createMergeCollectivesPass({plan.communication.bucketBytes}));
-  passes.addPass(createBucketShardsPass({plan.communication.bucketBytes}));
+  BucketShardsPassOptions shards;
+  shards.bucketBytes = plan.communication.bucketBytes;
+  shards.largeBytes = 8 * std::min(shards.bucketBytes, INT64_MAX / 8);
+  passes.addPass(createBucketShardsPass(shards));
   if (!plan.communication.overlap)
     return;
   passes.addPass(createOverlapCollectivesPass());

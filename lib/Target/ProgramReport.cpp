@@ -72,6 +72,15 @@ static int64_t bytesMovedBy(rt::LaunchOp launch) {
   return bytes;
 }
 
+/// A bucket's members, whether they lie side by side or not.
+static int64_t tensorsOf(rt::CollectiveOpInterface op) {
+  auto reduce = dyn_cast<rt::AllReduceOp>(op.getOperation());
+  if (auto bucket = reduce ? reduce.getInput().getDefiningOp<rt::ConcatOp>()
+                           : rt::ConcatOp())
+    return static_cast<int64_t>(bucket.getParts().size());
+  return static_cast<int64_t>(op.getWholes().size());
+}
+
 static CallRecord recordOf(Operation *op, bool sendsAllRows) {
   CallRecord record;
   record.op = op->getName().stripDialect();
@@ -87,9 +96,12 @@ static CallRecord recordOf(Operation *op, bool sendsAllRows) {
   if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op)) {
     for (auto axis : collective.getAxes().getAsRange<StringAttr>())
       record.axes.push_back(axis.getValue());
-    Value whole = collective.getWhole();
-    record.elements = cast<RankedTensorType>(whole.getType()).getNumElements();
-    record.bytes = rt::bytesOf(whole);
+    for (Value whole : collective.getWholes()) {
+      record.elements +=
+          cast<RankedTensorType>(whole.getType()).getNumElements();
+      record.bytes += rt::bytesOf(whole);
+    }
+    record.tensors = tensorsOf(collective);
     record.collective = collective.getCollective();
     // An exchange by gates sends the rows of k of all experts.
     auto share = op->getAttrOfType<DenseI64ArrayAttr>("share");

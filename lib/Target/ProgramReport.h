@@ -22,8 +22,9 @@ struct CallRecord {
   int64_t layer = -1;     ///< First number in the name; -1: none.
   int64_t times = 1;      ///< Per optimizer step.
   int64_t flops = 0;      ///< Of one call; a multiply-add is two.
-  int64_t elements = 0;   ///< Of the array that is whole, of a collective.
-  int64_t bytes = 0;      ///< Of that array; of what a launch reads and writes.
+  int64_t tensors = 1;    ///< That a collective moves.
+  int64_t elements = 0;   ///< Of the whole tensors of a collective.
+  int64_t bytes = 0;      ///< Of these; of what a launch reads and writes.
   llvm::SmallVector<llvm::StringRef> axes;
   dist::Collective collective = dist::Collective::None;
   bool isRoot = false; ///< Of a broadcast: has what the others get.

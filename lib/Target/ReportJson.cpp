@@ -26,6 +26,8 @@ static void writeOp(json::OStream &out, const CallRecord &call,
     out.attribute("reason", call.reason);
   if (stage)
     out.attribute("stage", *stage);
+  if (call.tensors != 1)
+    out.attribute("tensors", call.tensors);
   if (call.times != 1)
     out.attribute("times", call.times);
   if (call.wait)

@@ -163,6 +163,23 @@ template <> Status run<TSR_ENTRY_REDUCE_SCATTER>(const CpuCall &call) {
   });
 }
 
+template <> Status run<TSR_ENTRY_ALL_GATHER_COALESCED>(const CpuCall &call) {
+  Coalesced what = coalescedOf(call.op, call.buffers, call.args);
+  const void *first = what.members.front().result;
+  return collect(call, first, [what](Communicator &communicator) {
+    return communicator.allGatherCoalesced(what);
+  });
+}
+
+template <>
+Status run<TSR_ENTRY_REDUCE_SCATTER_COALESCED>(const CpuCall &call) {
+  Coalesced what = coalescedOf(call.op, call.buffers, call.args);
+  const void *first = what.members.front().result;
+  return collect(call, first, [what](Communicator &communicator) {
+    return communicator.reduceScatterCoalesced(what);
+  });
+}
+
 template <> Status run<TSR_ENTRY_ALL_TO_ALL>(const CpuCall &call) {
   Collective what = collectiveOf(call.op, call.args);
   what.routing = routingOf(call.buffers[2], call.args);

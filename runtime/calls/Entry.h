@@ -46,6 +46,21 @@ inline Collective collectiveOf(int64_t op, const int64_t *args) {
   return call;
 }
 
+inline Coalesced coalescedOf(int64_t op, void *const *buffers,
+                             const int64_t *args) {
+  Coalesced what{collectiveOf(op, args), {}};
+  const int64_t members = args[TSR_COALESCED_MEMBERS];
+  for (int64_t k = 0; k < members; ++k) {
+    const int64_t *sizes = args + TSR_COALESCED_SIZES + k * TSR_MEMBER_ARGS;
+    Coalesced::Member member{what.call, buffers[k], buffers[members + k]};
+    member.call.count = sizes[TSR_MEMBER_COUNT];
+    member.call.outer = sizes[TSR_MEMBER_OUTER];
+    member.call.dtype = static_cast<int>(sizes[TSR_MEMBER_DTYPE]);
+    what.members.push_back(member);
+  }
+  return what;
+}
+
 inline Routing routingOf(const void *gates, const int64_t *args) {
   if (!gates)
     return {};

@@ -32,6 +32,12 @@ constexpr bool isMessage(int entry) {
   return entryTable[entry].kind == TSR_KIND_MESSAGE;
 }
 
+/// Whether a call has several members.
+constexpr bool isCoalesced(int entry) {
+  return entry == TSR_ENTRY_ALL_GATHER_COALESCED ||
+         entry == TSR_ENTRY_REDUCE_SCATTER_COALESCED;
+}
+
 constexpr bool isAttention(int entry) {
   return entry == TSR_ENTRY_ATTENTION || entry == TSR_ENTRY_ATTENTION_BACKWARD;
 }

@@ -15,6 +15,23 @@ void Routing::clearUnsent(void *result, int64_t elementBytes) const {
       std::memset(static_cast<char *>(result) + row * bytes, 0, bytes);
 }
 
+Status Communicator::allGatherCoalesced(const Coalesced &what) {
+  for (const Coalesced::Member &member : what.members)
+    if (Status status = allGather(member.call, member.source, member.result);
+        !status.ok())
+      return status;
+  return {};
+}
+
+Status Communicator::reduceScatterCoalesced(const Coalesced &what) {
+  for (const Coalesced::Member &member : what.members)
+    if (Status status =
+            reduceScatter(member.call, member.source, member.result);
+        !status.ok())
+      return status;
+  return {};
+}
+
 Status Communicator::shift(const Shift &shift, const void *src, void *dst) {
   const Collective &call = shift.call;
   int64_t bytes = call.count * dtypeBytes(call.dtype);

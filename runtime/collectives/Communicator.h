@@ -47,6 +47,17 @@ struct Collective {
   Routing routing;           ///< of all_to_all, the rank's own
 };
 
+/// Several tensors that one call gathers or scatters.
+struct Coalesced {
+  struct Member {
+    Collective call;
+    const void *source = nullptr;
+    void *result = nullptr;
+  };
+  Collective call; ///< `count` is that of all members
+  std::vector<Member> members;
+};
+
 /// One side of a point to point message. `peer` is a global rank.
 struct Message {
   int64_t op = -1;
@@ -108,6 +119,9 @@ public:
   /// src [outer, n, count] -> dst [outer, count].
   virtual Status reduceScatter(const Collective &call, const void *src,
                                void *dst) = 0;
+  /// As many calls in one. Here: one after the other.
+  virtual Status allGatherCoalesced(const Coalesced &what);
+  virtual Status reduceScatterCoalesced(const Coalesced &what);
   /// src [outer, rows, n, count] -> dst [outer, n, rows, count] with
   /// `gathersOuter`, else from the latter form to the former. Rows of dst that
   /// are not sent are set to zero.

@@ -20,6 +20,8 @@ const void *awaitedBufferOf(const Call &call) {
     return call.buffers[call.args[TSR_COLLECTIVE_MAKES_WHOLE] ? 0 : 1];
   if (call.entry == TSR_ENTRY_ALL_TO_ALL) // the gates follow it
     return call.buffers[1];
+  if (isCoalesced(call.entry)) // the first result, after all sources
+    return call.buffers[call.args[TSR_COALESCED_MEMBERS]];
   return call.buffers[arityOf(call).buffers - 1];
 }
 
@@ -132,7 +134,9 @@ void CudaRank::findKernels(const tsr_abi_device_kernel &kernel) {
 void CudaRank::prepareFor(const Call &call) {
   if (call.entry == TSR_ENTRY_LAUNCH)
     findKernels(kernelOf(call.buffers));
-  if (isCollective(call.entry))
+  if (isCoalesced(call.entry))
+    collectives->announce(coalescedOf(call.op, call.buffers, call.args));
+  else if (isCollective(call.entry))
     collectives->announce(call.entry, collectiveOf(call.op, call.args));
   if (isMessage(call.entry))
     collectives->announce(messageOf(rank, call.op, call.args));
@@ -217,6 +221,12 @@ Status CudaRank::runCollective(const Call &call) {
     return collectives->allGather(what, call.buffers[0], call.buffers[1]);
   case TSR_ENTRY_REDUCE_SCATTER:
     return collectives->reduceScatter(what, call.buffers[0], call.buffers[1]);
+  case TSR_ENTRY_ALL_GATHER_COALESCED:
+    return collectives->allGatherCoalesced(
+        coalescedOf(call.op, call.buffers, call.args));
+  case TSR_ENTRY_REDUCE_SCATTER_COALESCED:
+    return collectives->reduceScatterCoalesced(
+        coalescedOf(call.op, call.buffers, call.args));
   case TSR_ENTRY_ALL_TO_ALL:
     return runAllToAll(call, what);
   case TSR_ENTRY_SHIFT:

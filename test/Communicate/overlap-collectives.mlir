@@ -110,3 +110,46 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, pp = 2>} {
     return %a1, %y1, %z : !g, !g, !g
   }
 }
+
+// -----
+
+!g = tensor<16xbf16>
+module {
+  func.func private @f(!g, !g) -> !g
+  func.func private @round(tensor<8xf32>) -> tensor<8xbf16>
+  // Stage 3 of ZeRO with rounded parameters: the kernel that rounds a shard moves along with its gather. In
+  // backward the first gather runs beside the end of forward; a value that was made in forward is gathered where it
+  // is needed.
+  // CHECK-LABEL: func.func @step
+  // CHECK-NEXT: %[[P:.*]] = rt.launch @round(%arg0)
+  // CHECK-NEXT: %[[A:.*]] = rt.all_gather %[[P]]
+  // CHECK-NEXT: %[[Q:.*]] = rt.launch @round(%arg1)
+  // CHECK-NEXT: %[[B:.*]]:2 = rt.all_gather_coalesced %[[Q]], %arg2 along [0, 0] over ["dp"] async
+  // CHECK-NEXT: %[[X:.*]] = rt.launch @f(%[[A]], %[[A]])
+  // CHECK-NEXT: %[[W:.*]]:2 = rt.wait %[[B]]#0, %[[B]]#1 reading(%[[Q]], %arg2 :
+  // CHECK-NEXT: %[[P2:.*]] = rt.launch @round(%arg0) {{.*}}recompute
+  // CHECK-NEXT: %[[C:.*]] = rt.all_gather %[[P2]] along 0 over ["dp"] async
+  // CHECK-NEXT: %[[Y:.*]] = rt.launch @f(%[[W]]#0, %[[W]]#1)
+  // CHECK-NEXT: %[[H:.*]] = rt.launch
+  // CHECK-NEXT: rt.wait %[[C]]
+  // CHECK-NEXT: rt.launch
+  // CHECK-NEXT: %[[D:.*]] = rt.all_gather %[[H]] along 0 over ["tp"] {nn.phase
+  // CHECK-NEXT: rt.launch
+  func.func private @slice(!g) -> tensor<8xbf16>
+  func.func @step(%p: tensor<8xf32>, %q: tensor<8xf32>, %r: tensor<8xbf16>) -> !g {
+    %p0 = rt.launch @round(%p) {count = 1 : i64, grain = 1 : i64} : (tensor<8xf32>) -> tensor<8xbf16>
+    %a = rt.all_gather %p0 along 0 over ["dp"] : tensor<8xbf16> -> !g
+    %x = rt.launch @f(%a, %a) {count = 1 : i64, grain = 1 : i64} : (!g, !g) -> !g
+    %q0 = rt.launch @round(%q) {count = 1 : i64, grain = 1 : i64} : (tensor<8xf32>) -> tensor<8xbf16>
+    %b:2 = rt.all_gather_coalesced %q0, %r along [0, 0] over ["dp"] : tensor<8xbf16>, tensor<8xbf16> -> !g, !g
+    %y = rt.launch @f(%b#0, %b#1) {count = 1 : i64, grain = 1 : i64} : (!g, !g) -> !g
+    %h = rt.launch @slice(%y) {count = 1 : i64, grain = 1 : i64} : (!g) -> tensor<8xbf16>
+    %p1 = rt.launch @round(%p) {count = 1 : i64, grain = 1 : i64, nn.phase = #nn.phase<recompute>}
+        : (tensor<8xf32>) -> tensor<8xbf16>
+    %c = rt.all_gather %p1 along 0 over ["dp"] {nn.phase = #nn.phase<recompute>} : tensor<8xbf16> -> !g
+    %z = rt.launch @f(%c, %x) {count = 1 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (!g, !g) -> !g
+    %d = rt.all_gather %h along 0 over ["tp"] {nn.phase = #nn.phase<recompute>} : tensor<8xbf16> -> !g
+    %e = rt.launch @f(%d, %z) {count = 1 : i64, grain = 1 : i64, nn.phase = #nn.phase<backward>} : (!g, !g) -> !g
+    return %e : !g
+  }
+}

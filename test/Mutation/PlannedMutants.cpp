@@ -22,15 +22,17 @@ static void skip(Operation *op) {
 
 /// What the collective writes is read at once.
 static void forgetWait(Operation *op) {
-  op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+  op->replaceAllUsesWith(cast<rt::WaitOp>(op).getPending());
   op->erase();
 }
 
-/// Another collective's wait, of the same type.
+/// Another collective's wait, of the same types.
 static void swapWaits(Operation *op, Operation *other) {
-  Value first = op->getOperand(0), second = other->getOperand(0);
-  op->setOperand(0, second);
-  other->setOperand(0, first);
+  for (unsigned k = 0; k < op->getNumResults(); ++k) {
+    Value first = op->getOperand(k), second = other->getOperand(k);
+    op->setOperand(k, second);
+    other->setOperand(k, first);
+  }
 }
 
 Mutants test::plannedMutants(ModuleOp planned) {

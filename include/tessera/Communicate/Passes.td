@@ -25,24 +25,25 @@ def MergeCollectivesPass : Pass<"rt-merge-collectives", "::mlir::ModuleOp"> {
 }
 
 def BucketShardsPass : Pass<"rt-bucket-shards", "::mlir::ModuleOp"> {
-  let summary = "Scatters small gradients together, and gathers small parameters together";
+  let summary = "Scatters gradients together, and gathers parameters together";
   let description = [{
     Before: `@step` of rt ops. After: reduce-scatters over the same axes whose
-    results are not needed before the last of them are one reduce-scatter of a
-    bucket, and gathers of parameters over the same axes that are gathered once
-    are one gather, made early. A bucket is [ranks, elements], so that the chunk of each rank is
-    contiguous; members are copied into columns of it (`rt.concat`), and out of
-    it where they are not contiguous or not aligned. A member has at most
-    `largest-copy` bytes and a 64th of a bucket, a bucket at most
-    `bucket-bytes`, and less where that is needed to have `least-buckets`.
+    results are not needed before the last of them are one
+    `rt.reduce_scatter_coalesced`; gathers of parameters over the same axes are one
+    `rt.all_gather_coalesced` in the place of the first, with the kernels that
+    round what they gather. Nothing is copied. A bucket has at most
+    `bucket-bytes`, and less where that is needed to have `least-buckets`; if the
+    shards of a phase have `large-share` times as much, up to `large-bytes`.
   }];
   let options = [
     Option<"bucketBytes", "bucket-bytes", "int64_t", "26214400",
            "Largest size of a bucket; 0 for no buckets">,
-    Option<"leastBuckets", "least-buckets", "int64_t", "8",
+    Option<"leastBuckets", "least-buckets", "int64_t", "32",
            "Smallest number of buckets, at least 1">,
-    Option<"largestCopy", "largest-copy", "int64_t", "262144",
-           "Largest size of a member, as a whole">
+    Option<"largeBytes", "large-bytes", "int64_t", "209715200",
+           "Largest size of a bucket in a large model">,
+    Option<"largeShare", "large-share", "int64_t", "64",
+           "Such a bucket is at most this part of all, at least 1">
   ];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }

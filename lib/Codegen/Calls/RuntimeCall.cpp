@@ -224,13 +224,16 @@ Call zigzag(rt::ZigzagOp op, dist::MeshAttr mesh) {
   return call;
 }
 
+/// The product of the sizes before a dimension.
+int64_t outerOf(RankedTensorType type, int64_t dim) {
+  return llvm::product_of(type.getShape().take_front(dim));
+}
+
 /// all_gather and reduce_scatter: a dimension of the whole is [ranks, chunk].
 template <typename OpTy>
 Call alongDimension(OpTy op, Value chunk, int64_t entry, dist::MeshAttr mesh) {
   RankedTensorType type = typeOf(chunk);
-  int64_t outer = 1;
-  for (int64_t size : type.getShape().take_front(op.getDim()))
-    outer *= size;
+  int64_t outer = outerOf(type, op.getDim());
   int64_t count = outer ? type.getNumElements() / outer : 0;
   Call call = collective(op, entry, outer, count, mesh);
   if (failed(call))
@@ -239,9 +242,33 @@ Call alongDimension(OpTy op, Value chunk, int64_t entry, dist::MeshAttr mesh) {
   return call;
 }
 
+/// Of the members' chunks.
+template <typename OpTy>
+Call coalesced(OpTy op, ValueRange chunks, int64_t entry, dist::MeshAttr mesh) {
+  int64_t all = 0;
+  for (Value chunk : chunks)
+    all += typeOf(chunk).getNumElements();
+  Call call = collective(op, entry, 1, all, mesh);
+  if (failed(call))
+    return failure();
+  llvm::append_range(call->buffers, op.getInputs());
+  llvm::append_range(call->buffers, op.getOutputs());
+  call->arguments[TSR_COALESCED_MEMBERS] = static_cast<int64_t>(chunks.size());
+  for (auto [chunk, dim] : llvm::zip(chunks, op.getDims())) {
+    FailureOr<int64_t> dtype = dtypeOf(op, chunk);
+    if (failed(dtype))
+      return failure();
+    int64_t outer = outerOf(typeOf(chunk), dim);
+    int64_t count = outer ? typeOf(chunk).getNumElements() / outer : 0;
+    call->arguments.append({count, outer, *dtype});
+  }
+  return call;
+}
+
+/// The first result names the call.
 Call wait(rt::WaitOp op) {
   RuntimeCall call(TSR_ENTRY_WAIT);
-  call.buffers = {op.getResult()};
+  call.buffers = {op.getResults().front()};
   return call;
 }
 
@@ -359,6 +386,14 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
       .Case([&](rt::AllReduceOp op) { return allReduce(op, mesh); })
       .Case([&](rt::AllGatherOp op) {
         return alongDimension(op, op.getInput(), TSR_ENTRY_ALL_GATHER, mesh);
+      })
+      .Case([&](rt::AllGatherCoalescedOp op) {
+        return coalesced(op, op.getInputs(), TSR_ENTRY_ALL_GATHER_COALESCED,
+                         mesh);
+      })
+      .Case([&](rt::ReduceScatterCoalescedOp op) {
+        return coalesced(op, op.getOutputs(),
+                         TSR_ENTRY_REDUCE_SCATTER_COALESCED, mesh);
       })
       .Case([&](rt::AllToAllOp op) { return allToAll(op, mesh); })
       .Case([&](rt::ExchangeRowsOp op) { return exchangeRows(op, mesh); })

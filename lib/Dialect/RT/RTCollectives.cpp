@@ -19,26 +19,40 @@ OpOperand *AllReduceOp::getTiedOperand(unsigned result) {
 dist::Collective AllReduceOp::getCollective() {
   return dist::Collective::AllReduce;
 }
-Value AllReduceOp::getWhole() { return getResult(); }
+ValueRange AllReduceOp::getWholes() { return getOperation()->getResults(); }
 
 dist::Collective AllGatherOp::getCollective() {
   return dist::Collective::AllGather;
 }
-Value AllGatherOp::getWhole() { return getResult(); }
+ValueRange AllGatherOp::getWholes() { return getOperation()->getResults(); }
 
 dist::Collective ReduceScatterOp::getCollective() {
   return dist::Collective::ReduceScatter;
 }
-Value ReduceScatterOp::getWhole() { return getInput(); }
+ValueRange ReduceScatterOp::getWholes() {
+  return getOperation()->getOperands();
+}
+
+dist::Collective AllGatherCoalescedOp::getCollective() {
+  return dist::Collective::AllGather;
+}
+ValueRange AllGatherCoalescedOp::getWholes() { return getOutputs(); }
+
+dist::Collective ReduceScatterCoalescedOp::getCollective() {
+  return dist::Collective::ReduceScatter;
+}
+ValueRange ReduceScatterCoalescedOp::getWholes() { return getInputs(); }
 
 OpOperand *WaitOp::getTiedOperand(unsigned result) {
-  return &getPendingMutable();
+  return &getPendingMutable()[result];
 }
 
 dist::Collective AllToAllOp::getCollective() {
   return dist::Collective::AllToAll;
 }
-Value AllToAllOp::getWhole() { return getInput(); }
+ValueRange AllToAllOp::getWholes() {
+  return getOperation()->getOperands().take_front(1);
+}
 
 OpOperand *BroadcastOp::getTiedOperand(unsigned result) {
   return getInput() ? &getInputMutable()[0] : nullptr;
@@ -47,7 +61,7 @@ OpOperand *BroadcastOp::getTiedOperand(unsigned result) {
 dist::Collective BroadcastOp::getCollective() {
   return dist::Collective::Broadcast;
 }
-Value BroadcastOp::getWhole() { return getResult(); }
+ValueRange BroadcastOp::getWholes() { return getOperation()->getResults(); }
 
 /// The whole has a chunk per rank.
 static LogicalResult verifyChunks(Operation *op, RankedTensorType whole,
@@ -70,6 +84,42 @@ LogicalResult AllGatherOp::verify() {
 LogicalResult ReduceScatterOp::verify() {
   return verifyChunks(*this, cast<RankedTensorType>(getInput().getType()),
                       cast<RankedTensorType>(getType()), getDim());
+}
+
+/// Every member is what its own collective would be, of the same ranks.
+template <typename OpTy>
+static LogicalResult verifyCoalesced(OpTy op, ValueRange wholes,
+                                     ValueRange chunks) {
+  size_t members = op.getDims().size();
+  if (members == 0 || wholes.size() != members || chunks.size() != members)
+    return op.emitOpError()
+           << "has " << op.getInputs().size() << " operands, "
+           << op.getOutputs().size() << " results and " << members
+           << " dimensions; give every operand one of each";
+  int64_t ranks = 0;
+  for (auto [whole, chunk, dim] : llvm::zip(wholes, chunks, op.getDims())) {
+    auto from = cast<RankedTensorType>(whole.getType());
+    auto to = cast<RankedTensorType>(chunk.getType());
+    if (dim < 0)
+      return op.emitOpError() << "works along dimension " << dim
+                              << "; dimensions are counted from 0";
+    if (failed(verifyChunks(op, from, to, dim)))
+      return failure();
+    int64_t own = from.getDimSize(dim) / to.getDimSize(dim);
+    if (ranks != 0 && own != ranks)
+      return op.emitOpError() << "has chunks for " << ranks << " ranks and for "
+                              << own << "; all members have the same ranks";
+    ranks = own;
+  }
+  return success();
+}
+
+LogicalResult AllGatherCoalescedOp::verify() {
+  return verifyCoalesced(*this, getOutputs(), getInputs());
+}
+
+LogicalResult ReduceScatterCoalescedOp::verify() {
+  return verifyCoalesced(*this, getInputs(), getOutputs());
 }
 
 LogicalResult AllToAllOp::verify() {
@@ -99,13 +149,20 @@ LogicalResult AllToAllOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult WaitOp::verify() {
-  auto start = getPending().getDefiningOp<AsyncOpInterface>();
+  auto start = getPending().empty()
+                   ? AsyncOpInterface()
+                   : getPending().front().getDefiningOp<AsyncOpInterface>();
   if (!start || !start.getAsync())
     return emitOpError() << "waits for a value that is not pending; only an "
                             "asynchronous call makes such a value";
   if (start->getBlock() != (*this)->getBlock())
     return emitOpError() << "waits in another block than the one in which the "
                             "call is started";
+  if (!llvm::equal(getPending(), start->getResults()) ||
+      getResultTypes() != getPending().getTypes())
+    return emitOpError() << "waits for " << getPending().size() << " of "
+                         << start->getNumResults()
+                         << " results; it must return all, as they are";
   return success();
 }
 

@@ -10,7 +10,7 @@ using namespace tessera;
 using namespace tessera::rt;
 
 dist::Collective ShiftOp::getCollective() { return dist::Collective::Shift; }
-Value ShiftOp::getWhole() { return getResult(); }
+ValueRange ShiftOp::getWholes() { return getOperation()->getResults(); }
 
 LogicalResult ShiftOp::verify() {
   dist::MeshAttr mesh = dist::meshOf(*this);
@@ -28,8 +28,8 @@ LogicalResult ShiftOp::verify() {
 }
 
 dist::Collective ZigzagOp::getCollective() { return dist::Collective::Zigzag; }
-Value ZigzagOp::getWhole() {
-  return makesWhole() ? Value(getOutputs()[0]) : getInputs()[0];
+ValueRange ZigzagOp::getWholes() {
+  return makesWhole() ? ValueRange(getOutputs()) : ValueRange(getInputs());
 }
 
 LogicalResult ZigzagOp::verify() {

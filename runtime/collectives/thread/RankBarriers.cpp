@@ -23,6 +23,13 @@ std::vector<const void *> RankBarriers::Seat::offeredData() const {
   return data;
 }
 
+std::vector<const void *> RankBarriers::Seat::offeredSources(size_t k) const {
+  std::vector<const void *> sources = offeredData();
+  for (const void *&source : sources)
+    source = static_cast<const Coalesced *>(source)->members[k].source;
+  return sources;
+}
+
 RankBarriers::RankBarriers(ThreadWorld &world, int64_t rank, Lane lane)
     : world(world), rank(rank), lane(lane) {}
 
@@ -56,6 +63,10 @@ Offer RankBarriers::offerOf(const char *kind, const Message &message,
   offer.call.op = message.op;
   offer.call.count = message.bytes;
   return offer;
+}
+
+Offer RankBarriers::offerOf(const char *kind, const Coalesced &what) {
+  return {kind, what.call, 0, const_cast<Coalesced *>(&what)};
 }
 
 Status RankBarriers::enter(const Seat &seat, const Offer &offer) {

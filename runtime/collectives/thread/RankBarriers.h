@@ -21,6 +21,8 @@ public:
 
     int64_t size() const { return group->size(); }
     std::vector<const void *> offeredData() const;
+    /// Of number `k` of what is coalesced.
+    std::vector<const void *> offeredSources(size_t k) const;
   };
   Seat seatOf(int64_t axes);
   Seat channelTo(int64_t peer) { return {&world.channel(rank, peer), 0, true}; }
@@ -30,6 +32,8 @@ public:
   /// Aborts the world if there is no such peer.
   Status check(const Message &message);
   static Offer offerOf(const char *kind, const Message &message, void *data);
+  /// `what` is read by the others until all have left.
+  static Offer offerOf(const char *kind, const Coalesced &what);
   /// The entry barrier. Aborts the world if the call is illegal or differs from
   /// another member's.
   Status enter(const Seat &seat, const Offer &offer);

@@ -58,15 +58,12 @@ Status ThreadCommunicator::allReduce(const Collective &call, void *data) {
   return barriers.leave(seat);
 }
 
-Status ThreadCommunicator::allGather(const Collective &call, const void *src,
-                                     void *dst) {
-  RankBarriers::Seat seat = barriers.seatOf(call.axes);
-  Offer offer{"all_gather", call, 0, const_cast<void *>(src)};
-  if (Status status = barriers.enter(seat, offer); !status.ok())
-    return status;
-  int64_t size = seat.group->size();
+/// All members' sources side by side.
+void ThreadCommunicator::gather(const Collective &call,
+                                const std::vector<const void *> &sources,
+                                void *dst) const {
+  auto size = static_cast<int64_t>(sources.size());
   int64_t bytes = call.count * dtypeBytes(call.dtype);
-  std::vector<const void *> sources = seat.offeredData();
   int64_t rows = call.outer * size;
   int pieces = rows * bytes < threadBytes ? 1 : std::max(threads, 1);
   inParallel(pieces, [&](int64_t piece) {
@@ -79,7 +76,34 @@ Status ThreadCommunicator::allGather(const Collective &call, const void *src,
         std::memcpy(target, source, bytes);
     }
   });
+}
+
+Status ThreadCommunicator::allGather(const Collective &call, const void *src,
+                                     void *dst) {
+  RankBarriers::Seat seat = barriers.seatOf(call.axes);
+  Offer offer{"all_gather", call, 0, const_cast<void *>(src)};
+  if (Status status = barriers.enter(seat, offer); !status.ok())
+    return status;
+  gather(call, seat.offeredData(), dst);
   return barriers.leave(seat);
+}
+
+/// The member's part of the sources' sum.
+void ThreadCommunicator::scatter(const Collective &call, int64_t member,
+                                 const std::vector<const void *> &sources,
+                                 void *dst) const {
+  auto size = static_cast<int64_t>(sources.size());
+  int64_t element = dtypeBytes(call.dtype);
+  Reduction what{call.dtype, call.reduction, sources};
+  for (int64_t row = 0; row < call.outer; ++row) {
+    int64_t first = (row * size + member) * call.count;
+    std::vector<void *> target{static_cast<char *>(dst) +
+                               row * call.count * element};
+    splitOver(threads, call.count, call.count * element * size,
+              [&](int64_t from, int64_t to) {
+                reduceRange(what, first + from, first + to, target, first);
+              });
+  }
 }
 
 Status ThreadCommunicator::reduceScatter(const Collective &call,
@@ -88,18 +112,32 @@ Status ThreadCommunicator::reduceScatter(const Collective &call,
   Offer offer{"reduce_scatter", call, 0, const_cast<void *>(src)};
   if (Status status = barriers.enter(seat, offer); !status.ok())
     return status;
-  int64_t size = seat.group->size(), element = dtypeBytes(call.dtype);
-  std::vector<const void *> sources = seat.offeredData();
-  Reduction what{call.dtype, call.reduction, sources};
-  for (int64_t row = 0; row < call.outer; ++row) {
-    int64_t first = (row * size + seat.member) * call.count;
-    std::vector<void *> target{static_cast<char *>(dst) +
-                               row * call.count * element};
-    splitOver(threads, call.count, call.count * element * size,
-              [&](int64_t from, int64_t to) {
-                reduceRange(what, first + from, first + to, target, first);
-              });
-  }
+  scatter(call, seat.member, seat.offeredData(), dst);
+  return barriers.leave(seat);
+}
+
+/// What is offered are the places of the members' buffers.
+Status ThreadCommunicator::allGatherCoalesced(const Coalesced &what) {
+  RankBarriers::Seat seat = barriers.seatOf(what.call.axes);
+  if (Status status = barriers.enter(
+          seat, RankBarriers::offerOf("all_gather_coalesced", what));
+      !status.ok())
+    return status;
+  for (size_t k = 0; k < what.members.size(); ++k)
+    gather(what.members[k].call, seat.offeredSources(k),
+           what.members[k].result);
+  return barriers.leave(seat);
+}
+
+Status ThreadCommunicator::reduceScatterCoalesced(const Coalesced &what) {
+  RankBarriers::Seat seat = barriers.seatOf(what.call.axes);
+  if (Status status = barriers.enter(
+          seat, RankBarriers::offerOf("reduce_scatter_coalesced", what));
+      !status.ok())
+    return status;
+  for (size_t k = 0; k < what.members.size(); ++k)
+    scatter(what.members[k].call, seat.member, seat.offeredSources(k),
+            what.members[k].result);
   return barriers.leave(seat);
 }
 

@@ -22,6 +22,8 @@ public:
   Status allGather(const Collective &call, const void *src, void *dst) override;
   Status reduceScatter(const Collective &call, const void *src,
                        void *dst) override;
+  Status allGatherCoalesced(const Coalesced &what) override;
+  Status reduceScatterCoalesced(const Coalesced &what) override;
   Status zigzag(const Zigzag &call, const ZigzagBuffers &buffers) override;
   /// On the communicator's own lane, unlike messages.
   Status shift(const Shift &call, const void *src, void *dst) override;
@@ -51,6 +53,11 @@ private:
     std::vector<RowRanges> sent;
     const char *rows = nullptr;
   };
+
+  void gather(const Collective &call, const std::vector<const void *> &sources,
+              void *dst) const;
+  void scatter(const Collective &call, int64_t member,
+               const std::vector<const void *> &sources, void *dst) const;
 
   OfferedRows offered;
   int64_t rank;

@@ -26,6 +26,7 @@ public:
   /// Announces a call that will be made. The ranks of a group announce it
   /// alike. `entry` is one of TSR_ENTRY_*.
   virtual void announce(int entry, const Collective &call) = 0;
+  virtual void announce(const Coalesced &what) = 0;
   virtual void announce(const Message &message) = 0;
   /// Makes what the announced calls need: connections and memory.
   virtual Status connect() = 0;
@@ -35,6 +36,8 @@ public:
                            void *dst) = 0;
   virtual Status reduceScatter(const Collective &call, const void *src,
                                void *dst) = 0;
+  virtual Status allGatherCoalesced(const Coalesced &what) = 0;
+  virtual Status reduceScatterCoalesced(const Coalesced &what) = 0;
   virtual Status allToAll(const Collective &call, const void *src,
                           void *dst) = 0;
   virtual Status broadcast(const Collective &call, int64_t root,

@@ -42,6 +42,8 @@ public:
   Status allGather(const Collective &call, const void *src, void *dst) override;
   Status reduceScatter(const Collective &call, const void *src,
                        void *dst) override;
+  Status allGatherCoalesced(const Coalesced &what) override;
+  Status reduceScatterCoalesced(const Coalesced &what) override;
   Status allToAll(const Collective &call, const void *src, void *dst) override;
   Status broadcast(const Collective &call, int64_t root, void *data) override;
   Status shift(const Shift &call, const void *src, void *dst) override;
@@ -49,6 +51,7 @@ public:
   Status send(const Message &message, const void *data) override;
   Status receive(const Message &message, void *data) override;
   void announce(int, const Collective &) override {}
+  void announce(const Coalesced &) override {}
   void announce(const Message &) override {}
   Status connect() override { return {}; }
   /// Barriers need the host, but a rank alone has none.
@@ -71,6 +74,10 @@ private:
   void takePlace(Place &place, const RankBarriers::Seat &seat);
   Status enter(Place &place, Offer offer);
   Status leave(Place &place);
+  void gather(const Collective &call, const std::vector<const void *> &sources,
+              void *dst);
+  void scatter(const Collective &call, int64_t member,
+               const std::vector<const void *> &sources, void *dst);
   void waitFor(const Place &place, Event Order::*event);
   void reach(int peer);
 
@@ -170,9 +177,9 @@ Status ThreadCollectives::leave(Place &place) {
   return {};
 }
 
-Buffers buffersOf(const RankBarriers::Seat &seat) {
+Buffers buffersOf(const std::vector<const void *> &offered) {
   Buffers buffers;
-  for (const void *data : seat.offeredData())
+  for (const void *data : offered)
     buffers.data[buffers.count++] = const_cast<void *>(data);
   return buffers;
 }
@@ -188,12 +195,26 @@ Status ThreadCollectives::allReduce(const Collective &call, void *data) {
   part = (part + partElements - 1) / partElements * partElements;
   int64_t begin = std::min(place.seat.member * part, call.count);
   int64_t end = std::min(begin + part, call.count);
-  Buffers all = buffersOf(place.seat);
+  Buffers all = buffersOf(place.seat.offeredData());
   check(reduce({call.dtype, call.reduction, 1, end - begin, 0, begin, begin,
                 all, all},
                stream),
         "reducing");
   return leave(place);
+}
+
+/// All members' sources side by side.
+void ThreadCollectives::gather(const Collective &call,
+                               const std::vector<const void *> &sources,
+                               void *dst) {
+  int64_t bytes = call.count * dtypeBytes(call.dtype);
+  auto size = static_cast<int64_t>(sources.size());
+  for (int64_t i = 0; i < size; ++i) {
+    char *target = static_cast<char *>(dst) + i * bytes;
+    if (target != sources[i]) // the own part may lie where it belongs already
+      copyRows({call.outer, bytes, sources[i], bytes, target, size * bytes},
+               stream);
+  }
 }
 
 Status ThreadCollectives::allGather(const Collective &call, const void *src,
@@ -202,16 +223,22 @@ Status ThreadCollectives::allGather(const Collective &call, const void *src,
   Offer offer{"all_gather", call, 0, const_cast<void *>(src), nullptr};
   if (Status status = enter(place, offer); !status.ok())
     return status;
-  int64_t bytes = call.count * dtypeBytes(call.dtype);
-  int64_t size = place.seat.size();
-  std::vector<const void *> sources = place.seat.offeredData();
-  for (int64_t i = 0; i < size; ++i) {
-    char *target = static_cast<char *>(dst) + i * bytes;
-    if (target != sources[i]) // the own part may lie where it belongs already
-      copyRows({call.outer, bytes, sources[i], bytes, target, size * bytes},
-               stream);
-  }
+  gather(call, place.seat.offeredData(), dst);
   return leave(place);
+}
+
+/// The member's part of the sources' sum.
+void ThreadCollectives::scatter(const Collective &call, int64_t member,
+                                const std::vector<const void *> &sources,
+                                void *dst) {
+  auto size = static_cast<int64_t>(sources.size());
+  Buffers own;
+  own.data[own.count++] = dst;
+  check(reduce({call.dtype, call.reduction, call.outer, call.count,
+                size * call.count, member * call.count, 0, buffersOf(sources),
+                own},
+               stream),
+        "reducing");
 }
 
 Status ThreadCollectives::reduceScatter(const Collective &call, const void *src,
@@ -220,13 +247,31 @@ Status ThreadCollectives::reduceScatter(const Collective &call, const void *src,
   Offer offer{"reduce_scatter", call, 0, const_cast<void *>(src), nullptr};
   if (Status status = enter(place, offer); !status.ok())
     return status;
-  Buffers own;
-  own.data[own.count++] = dst;
-  check(reduce({call.dtype, call.reduction, call.outer, call.count,
-                place.seat.size() * call.count, place.seat.member * call.count,
-                0, buffersOf(place.seat), own},
-               stream),
-        "reducing");
+  scatter(call, place.seat.member, place.seat.offeredData(), dst);
+  return leave(place);
+}
+
+Status ThreadCollectives::allGatherCoalesced(const Coalesced &what) {
+  Place &place = placeOf(what.call.axes);
+  if (Status status =
+          enter(place, RankBarriers::offerOf("all_gather_coalesced", what));
+      !status.ok())
+    return status;
+  for (size_t k = 0; k < what.members.size(); ++k)
+    gather(what.members[k].call, place.seat.offeredSources(k),
+           what.members[k].result);
+  return leave(place);
+}
+
+Status ThreadCollectives::reduceScatterCoalesced(const Coalesced &what) {
+  Place &place = placeOf(what.call.axes);
+  if (Status status =
+          enter(place, RankBarriers::offerOf("reduce_scatter_coalesced", what));
+      !status.ok())
+    return status;
+  for (size_t k = 0; k < what.members.size(); ++k)
+    scatter(what.members[k].call, place.seat.member,
+            place.seat.offeredSources(k), what.members[k].result);
   return leave(place);
 }
 

@@ -66,43 +66,90 @@ Status NcclCollectives::copyOwn(int64_t bytes, const void *src, void *dst) {
   return {};
 }
 
+Status NcclCollectives::copyOwn(const Coalesced &what) {
+  for (const Coalesced::Member &member : what.members)
+    copyOwn(member.call.outer * member.call.count *
+                dtypeBytes(member.call.dtype),
+            member.source, member.result);
+  return {};
+}
+
+/// A whole tensor whose chunks are in pieces lies there chunk by chunk.
+int64_t NcclCollectives::stagedBytes(const Group &group,
+                                     const Collective &call) const {
+  return call.outer == 1
+             ? 0
+             : group.size() * call.outer * call.count * dtypeBytes(call.dtype);
+}
+
 Status NcclCollectives::allGather(const Collective &call, const void *src,
                                   void *dst) {
-  Group &group = use(call.op, call.axes);
-  int64_t size = group.size();
-  int64_t bytes = call.count * dtypeBytes(call.dtype);
-  if (size == 1)
-    return copyOwn(call.outer * bytes, src, dst);
-  void *target = call.outer == 1 ? dst : staging.data();
-  if (Status status = nccl.statusOf(
-          nccl.allGather(src, target, call.outer * call.count,
-                         dataType(call.dtype), group.comm, stream),
-          "all_gather");
-      !status.ok() || call.outer == 1)
-    return status;
-  for (int64_t i = 0; i < size; ++i)
-    copyRows({call.outer, bytes, staging.data() + i * call.outer * bytes, bytes,
-              static_cast<char *>(dst) + i * bytes, size * bytes},
-             stream);
-  return {};
+  return allGatherCoalesced({call, {{call, src, dst}}});
 }
 
 Status NcclCollectives::reduceScatter(const Collective &call, const void *src,
                                       void *dst) {
-  Group &group = use(call.op, call.axes);
-  int64_t size = group.size();
-  int64_t bytes = call.count * dtypeBytes(call.dtype);
-  if (size == 1)
-    return copyOwn(call.outer * bytes, src, dst);
-  for (int64_t i = 0; call.outer > 1 && i < size; ++i)
-    copyRows({call.outer, bytes, static_cast<const char *>(src) + i * bytes,
-              size * bytes, staging.data() + i * call.outer * bytes, bytes},
-             stream);
-  const void *source = call.outer == 1 ? src : staging.data();
-  return nccl.statusOf(nccl.reduceScatter(source, dst, call.outer * call.count,
-                                          dataType(call.dtype),
-                                          reductionOf(call), group.comm,
-                                          stream),
+  return reduceScatterCoalesced({call, {{call, src, dst}}});
+}
+
+/// NCCL launches what is in a group as one kernel.
+Status NcclCollectives::allGatherCoalesced(const Coalesced &what) {
+  Group &group = use(what.call.op, what.call.axes);
+  if (group.size() == 1)
+    return copyOwn(what);
+  ncclResult_t result = nccl.groupStart();
+  char *staged = reinterpret_cast<char *>(staging.data());
+  for (const auto &[call, source, target] : what.members) {
+    void *arrived = call.outer == 1 ? target : staged;
+    const ncclResult_t each =
+        nccl.allGather(source, arrived, call.outer * call.count,
+                       dataType(call.dtype), group.comm, stream);
+    result = result == ncclSuccess ? each : result;
+    staged += stagedBytes(group, call);
+  }
+  const ncclResult_t ended = nccl.groupEnd(); // also after a failure
+  if (Status status =
+          nccl.statusOf(result == ncclSuccess ? ended : result, "all_gather");
+      !status.ok())
+    return status;
+  staged = reinterpret_cast<char *>(staging.data());
+  for (const auto &[call, source, target] : what.members) {
+    const int64_t bytes = call.count * dtypeBytes(call.dtype);
+    for (int64_t i = 0; call.outer != 1 && i < group.size(); ++i)
+      copyRows({call.outer, bytes, staged + i * call.outer * bytes, bytes,
+                static_cast<char *>(target) + i * bytes, group.size() * bytes},
+               stream);
+    staged += stagedBytes(group, call);
+  }
+  return {};
+}
+
+Status NcclCollectives::reduceScatterCoalesced(const Coalesced &what) {
+  Group &group = use(what.call.op, what.call.axes);
+  if (group.size() == 1)
+    return copyOwn(what);
+  char *staged = reinterpret_cast<char *>(staging.data());
+  for (const auto &[call, source, target] : what.members) {
+    const int64_t bytes = call.count * dtypeBytes(call.dtype);
+    for (int64_t i = 0; call.outer != 1 && i < group.size(); ++i)
+      copyRows({call.outer, bytes,
+                static_cast<const char *>(source) + i * bytes,
+                group.size() * bytes, staged + i * call.outer * bytes, bytes},
+               stream);
+    staged += stagedBytes(group, call);
+  }
+  staged = reinterpret_cast<char *>(staging.data());
+  ncclResult_t result = nccl.groupStart();
+  for (const auto &[call, source, target] : what.members) {
+    const void *leaving = call.outer == 1 ? source : staged;
+    const ncclResult_t each = nccl.reduceScatter(
+        leaving, target, call.outer * call.count, dataType(call.dtype),
+        reductionOf(call), group.comm, stream);
+    result = result == ncclSuccess ? each : result;
+    staged += stagedBytes(group, call);
+  }
+  const ncclResult_t ended = nccl.groupEnd(); // also after a failure
+  return nccl.statusOf(result == ncclSuccess ? ended : result,
                        "reduce_scatter");
 }
 

@@ -36,6 +36,14 @@ void NcclCollectives::announce(int entry, const Collective &call) {
   stagingNeeded = std::max(stagingNeeded, elements * dtypeBytes(call.dtype));
 }
 
+void NcclCollectives::announce(const Coalesced &what) {
+  const Group &group = groupOf(what.call.axes);
+  int64_t bytes = 0;
+  for (const Coalesced::Member &member : what.members)
+    bytes += stagedBytes(group, member.call);
+  stagingNeeded = std::max(stagingNeeded, bytes);
+}
+
 void NcclCollectives::announce(const Message &message) {
   groupOf(axesTo(message.peer));
 }

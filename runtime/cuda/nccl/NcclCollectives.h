@@ -23,12 +23,15 @@ public:
   ~NcclCollectives() override;
 
   void announce(int entry, const Collective &call) override;
+  void announce(const Coalesced &what) override;
   void announce(const Message &message) override;
   Status connect() override;
   Status allReduce(const Collective &call, void *data) override;
   Status allGather(const Collective &call, const void *src, void *dst) override;
   Status reduceScatter(const Collective &call, const void *src,
                        void *dst) override;
+  Status allGatherCoalesced(const Coalesced &what) override;
+  Status reduceScatterCoalesced(const Coalesced &what) override;
   Status allToAll(const Collective &call, const void *src, void *dst) override;
   Status broadcast(const Collective &call, int64_t root, void *data) override;
   Status shift(const Shift &call, const void *src, void *dst) override;
@@ -58,6 +61,8 @@ private:
   Status checkDevices();
   Status connectGroup(int64_t axes, Group &group);
   Group &use(int64_t op, int64_t axes);
+  Status copyOwn(const Coalesced &what);
+  int64_t stagedBytes(const Group &group, const Collective &call) const;
   Status swap(const Group &group, const char *out, char *in, int64_t bytes);
   /// A half of a slice and the chunk that it is, one of them here.
   struct Part;

@@ -16,6 +16,11 @@ Arity arityOf(const Call &call) {
   case TSR_ENTRY_ATTENTION_BACKWARD: // the last are the table and its gradient
     arity.buffers -= call.args[TSR_ATTENTION_BUCKETS] == 0 ? 2 : 0;
     break;
+  case TSR_ENTRY_ALL_GATHER_COALESCED: // a source and a result of each member
+  case TSR_ENTRY_REDUCE_SCATTER_COALESCED:
+    arity.buffers = 2 * call.args[TSR_COALESCED_MEMBERS];
+    arity.args += TSR_MEMBER_ARGS * call.args[TSR_COALESCED_MEMBERS];
+    break;
   case TSR_ENTRY_ROUTED:
     arity.buffers = operandsOfRouted(call.args[TSR_ROUTED_KIND]) + 1;
     break;

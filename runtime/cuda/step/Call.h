@@ -9,6 +9,7 @@
 namespace tessera::cuda {
 
 using tessera::isAttention;
+using tessera::isCoalesced;
 using tessera::isCollective;
 using tessera::isMessage;
 
@@ -32,8 +33,8 @@ inline double dropoutOf(const Call &call) {
   return dropout;
 }
 
-/// The buffers and arguments of a call. A launch has the buffers of its kernel
-/// besides; its scalars are not counted.
+/// The buffers and arguments of a call, those of a kernel or of members
+/// included; the scalars of a launch are not counted.
 struct Arity {
   int64_t buffers, args;
 };

@@ -163,12 +163,16 @@ enum {
  *   in whole [OUTER, 2, COUNT]; in early and late [OUTER, COUNT] it has chunks
  *   r and 2n - 1 - r. Makes the latter of the former, or with MAKES_WHOLE the
  *   other way round. AXES is one axis. buffers: whole, early, late.
+ * all_gather_coalesced, reduce_scatter_coalesced: all_gather or reduce_scatter
+ *   of MEMBERS tensors in one call, each of its own sizes and type; COUNT is
+ *   that of all, DTYPE that of the first. buffers: the sources of all members,
+ *   then their results.
  * With ASYNC the call returns at once. Until `wait` returns nobody may write
  * what the collective reads, or touch what it writes. Collectives and messages
  * that are started run one after the other, in the order of their starts, which
  * is the same on all ranks of a collective.
- * wait: until the call is done whose result, or whose token, is buffers[0];
- * args is null. A program waits for all that it starts. */
+ * wait: until the call is done whose first result, or whose token, is
+ * buffers[0]; args is null. A program waits for all that it starts. */
 enum {
   TSR_COLLECTIVE_AXES = 0,
   TSR_COLLECTIVE_COUNT,
@@ -188,6 +192,16 @@ enum {
   TSR_COLLECTIVE_TARGET_ROWS, /* exchange_rows only, as the next */
   TSR_COLLECTIVE_TO_EXPERTS,
   TSR_COLLECTIVE_ARGS
+};
+
+/* A coalesced collective has the arguments of one, then MEMBERS, then from
+ * SIZES on so many for each member. */
+enum { TSR_COALESCED_MEMBERS = TSR_COLLECTIVE_ARGS, TSR_COALESCED_SIZES };
+enum {
+  TSR_MEMBER_COUNT = 0,
+  TSR_MEMBER_OUTER,
+  TSR_MEMBER_DTYPE,
+  TSR_MEMBER_ARGS
 };
 
 /* routed: mixtures of experts. g are gates [TOKENS, EXPERTS] (f32, or f64 with

@@ -78,3 +78,21 @@ func.func @step() -> tensor<8xf32> {
   %x = rt.receive from 0 on "pp" async : tensor<8xf32>
   return %x : tensor<8xf32>
 }
+
+// -----
+
+func.func @step(%x: tensor<4xf32>, %y: tensor<2xf32>) -> tensor<8xf32> {
+  %p:2 = rt.all_gather_coalesced %x, %y along [0, 0] over ["tp"] async : tensor<4xf32>, tensor<2xf32> -> tensor<8xf32>, tensor<4xf32>
+  // expected-error @below {{waits for 1 of 2 results; it must return all, as they are}}
+  %a = rt.wait %p#0 : tensor<8xf32> -> tensor<8xf32>
+  %b = rt.wait %p#1 : tensor<4xf32> -> tensor<4xf32>
+  return %a : tensor<8xf32>
+}
+
+// -----
+
+func.func @step() {
+  // expected-error @below {{waits for a value that is not pending; only an asynchronous call makes such a value}}
+  "rt.wait"() {operandSegmentSizes = array<i32: 0, 0>} : () -> ()
+  return
+}

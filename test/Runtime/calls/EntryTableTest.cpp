@@ -21,11 +21,18 @@ std::set<int> entriesFor(bool (*isTrue)(int)) {
 
 TEST(EntryTable, CollectivesAreCallsOfAGroup) {
   auto found = entriesFor([](int e) { return cuda::isCollective(e); });
-  EXPECT_EQ(found,
-            (std::set<int>{TSR_ENTRY_ALL_REDUCE, TSR_ENTRY_ALL_GATHER,
-                           TSR_ENTRY_REDUCE_SCATTER, TSR_ENTRY_ALL_TO_ALL,
-                           TSR_ENTRY_BROADCAST, TSR_ENTRY_SHIFT,
-                           TSR_ENTRY_ZIGZAG, TSR_ENTRY_EXCHANGE_ROWS}));
+  EXPECT_EQ(found, (std::set<int>{
+                       TSR_ENTRY_ALL_REDUCE, TSR_ENTRY_ALL_GATHER,
+                       TSR_ENTRY_REDUCE_SCATTER, TSR_ENTRY_ALL_TO_ALL,
+                       TSR_ENTRY_BROADCAST, TSR_ENTRY_SHIFT, TSR_ENTRY_ZIGZAG,
+                       TSR_ENTRY_EXCHANGE_ROWS, TSR_ENTRY_ALL_GATHER_COALESCED,
+                       TSR_ENTRY_REDUCE_SCATTER_COALESCED}));
+}
+
+TEST(EntryTable, CoalescedCallsHaveMembers) {
+  auto found = entriesFor([](int e) { return cuda::isCoalesced(e); });
+  EXPECT_EQ(found, (std::set<int>{TSR_ENTRY_ALL_GATHER_COALESCED,
+                                  TSR_ENTRY_REDUCE_SCATTER_COALESCED}));
 }
 
 TEST(EntryTable, MessagesAreCallsOfTwoRanks) {
@@ -47,6 +54,8 @@ TEST(EntryTable, IndicesArePlacesInTheApi) {
             TSR_ENTRY_ROUTED * sizeof(tsr_abi_entry));
   EXPECT_EQ(offsetof(tsr_abi_api, chunked_scatter_add),
             TSR_ENTRY_CHUNKED_SCATTER_ADD * sizeof(tsr_abi_entry));
+  EXPECT_EQ(offsetof(tsr_abi_api, reduce_scatter_coalesced),
+            TSR_ENTRY_REDUCE_SCATTER_COALESCED * sizeof(tsr_abi_entry));
   EXPECT_EQ(sizeof(tsr_abi_api), TSR_ENTRY_END * sizeof(tsr_abi_entry));
   EXPECT_STREQ(entryTable[TSR_ENTRY_ROUTED].name, "routed");
 }
@@ -58,6 +67,7 @@ TEST(EntryTable, IndicesStay) {
   EXPECT_EQ(TSR_ENTRY_WAIT, 15);
   EXPECT_EQ(TSR_ENTRY_CHUNKED_SCATTER_ADD, 20);
   EXPECT_EQ(TSR_ENTRY_EXCHANGE_ROWS, 21);
+  EXPECT_EQ(TSR_ENTRY_REDUCE_SCATTER_COALESCED, 23);
 }
 
 TEST(EntryTable, TheCpuHasEveryEntry) {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <random>
 #include <thread>
+#include <tuple>
 
 using namespace tessera;
 using namespace fixture;
@@ -154,6 +155,67 @@ TEST_P(Conformance, AllGatherThenReduceScatterIsTimesTheGroup) {
           world.ranks[rank]->reduceScatter(what, all.data(), back.data()).ok());
       for (size_t i = 0; i < own.size(); ++i)
         ASSERT_EQ(back[i], own[i] * size);
+    }
+  });
+}
+
+/// A member of what is coalesced, and what its own call makes.
+struct CoalescedPart {
+  Collective call;
+  std::vector<unsigned char> shard, whole, gathered, sum, alone;
+
+  CoalescedPart(Collective what, int64_t rank, int64_t size) : call(what) {
+    auto bytes = size_t(what.outer * what.count) * 8;
+    shard.resize(bytes);
+    for (size_t i = 0; i < bytes; ++i) // bytes of no NaN in any type
+      shard[i] = static_cast<unsigned char>((rank + 3) * (i + 1) % 63);
+    whole.resize(bytes * size_t(size));
+    gathered = whole;
+    sum.resize(bytes);
+    alone.resize(bytes);
+  }
+};
+
+/// Sizes, shapes and types of their own; one has nothing in it.
+TEST_P(Conformance, CoalescedCallsDoWhatTheirMembersDo) {
+  World world = makeWorld({{"dp", 2}, {"tp", 3}});
+  onRanks(world, [&](int64_t rank) {
+    Delay delay(rank);
+    Communicator &own = *world.ranks[rank];
+    for (int64_t round = 0; round < 30; ++round) {
+      int64_t axes = 1 + round % 3;
+      auto size = static_cast<int64_t>(world.mesh.group(rank, axes).size());
+      std::vector<CoalescedPart> parts;
+      for (auto [outer, count, dtype] :
+           {std::tuple<int64_t, int64_t, int>{1, 1 + 7 * round, TSR_DTYPE_F32},
+            {3, 5, TSR_DTYPE_BF16},
+            {1, 0, TSR_DTYPE_F32},
+            {2, 1, TSR_DTYPE_F64}}) {
+        Collective what = call(axes, count, dtype);
+        what.outer = outer;
+        parts.emplace_back(what, rank, size);
+      }
+      Coalesced gather{call(axes, 100), {}}, scatter = gather;
+      for (CoalescedPart &part : parts) {
+        delay();
+        ASSERT_TRUE(
+            own.allGather(part.call, part.shard.data(), part.whole.data())
+                .ok());
+        ASSERT_TRUE(
+            own.reduceScatter(part.call, part.whole.data(), part.alone.data())
+                .ok());
+        gather.members.push_back(
+            {part.call, part.shard.data(), part.gathered.data()});
+        scatter.members.push_back(
+            {part.call, part.whole.data(), part.sum.data()});
+      }
+      delay();
+      ASSERT_TRUE(own.allGatherCoalesced(gather).ok());
+      ASSERT_TRUE(own.reduceScatterCoalesced(scatter).ok());
+      for (const CoalescedPart &part : parts) {
+        ASSERT_EQ(part.gathered, part.whole);
+        ASSERT_EQ(part.sum, part.alone);
+      }
     }
   });
 }

@@ -4,7 +4,7 @@
 // pause, so that a missing event shows.
 
 #include "runtime/collectives/thread/ThreadCommunicator.h"
-#include "test/Runtime/cuda/GpuWorld.h"
+#include "test/Runtime/cuda/CoalescedSuite.h"
 
 #include <gtest/gtest.h>
 #include <random>
@@ -153,6 +153,10 @@ TEST(GpuCollectives, ReduceScatterHasTheBitsOfTheCpu) {
       for (int64_t outer : {1, 3})
         compare({&tsr_abi_api::reduce_scatter,
                  {set, 250, dtype, TSR_REDUCE_SUM, outer, 0}});
+}
+
+TEST(GpuCollectives, CoalescedCallsDoWhatTheirMembersDo) {
+  CoalescedSuite("threads").run();
 }
 
 TEST(GpuCollectives, AllToAllPutsPiecesWhereTheCpuDoes) {

@@ -1,6 +1,7 @@
 //===- NcclTest.cpp - the device's use of NCCL, with a stand-in for it ----===//
 // Ranks are threads; between hosts they meet as threads or as processes do.
 
+#include "test/Runtime/cuda/CoalescedSuite.h"
 #include "test/Runtime/cuda/RingSuite.h"
 #include "test/Runtime/cuda/StandInControl.h"
 #include "test/Runtime/cuda/StandInNccl.h"
@@ -124,6 +125,13 @@ TEST_P(Nccl, GatherAndScatterWithAnOuterDimension) {
     }
   }
   EXPECT_EQ(nccl.mismatches, 0);
+}
+
+/// All members are of one group of NCCL's, which runs when it ends.
+TEST_P(Nccl, CoalescedCallsAreOneGroup) {
+  CoalescedSuite("nccl", GetParam()).run();
+  EXPECT_EQ(nccl.mismatches, 0);
+  EXPECT_EQ(nccl.largestGroup, 5);
 }
 
 /// Element (o, row, part, i) of rank r is valueOf(r, its index); there and

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <nccl.h>
 
@@ -119,11 +120,15 @@ bool meet(ncclComm &comm, std::map<int64_t, int> &counter, int64_t call) {
   return counter[call] >= group.size;
 }
 
+/// What a thread calls between ncclGroupStart and ncclGroupEnd runs then.
+thread_local bool isGrouping = false;
+thread_local std::vector<std::pair<cudaStream_t, std::function<void()>>> held;
+
 /// compute(sends, out): fills this member's result from all members' buffers.
 template <class Compute>
 void queue(ncclComm *comm, cudaStream_t stream, Part part, void *recv,
            size_t recvBytes, Compute compute) {
-  stream->push([=] {
+  std::function<void()> work = [=] {
     if (comm->aborted.load())
       return;
     int64_t call = comm->calls++;
@@ -146,7 +151,11 @@ void queue(ncclComm *comm, cudaStream_t stream, Part part, void *recv,
     if (meet(*comm, group.finished, call))
       std::memcpy(recv, result.data(), recvBytes);
     ++state.ran;
-  });
+  };
+  if (isGrouping)
+    held.emplace_back(stream, std::move(work));
+  else
+    stream->push(std::move(work));
 }
 
 /// One side of a message.
@@ -211,7 +220,6 @@ void exchange(const std::vector<Side> &sides) {
   ++state.ran;
 }
 
-thread_local bool isGrouping = false;
 thread_local std::vector<Side> grouped;
 
 ncclResult_t pass(const Side &side) {
@@ -355,6 +363,12 @@ ncclResult_t ncclGroupStart() {
 
 ncclResult_t ncclGroupEnd() {
   isGrouping = false;
+  auto most = static_cast<int>(held.size());
+  for (int seen = state.largestGroup; seen < most;)
+    state.largestGroup.compare_exchange_weak(seen, most);
+  for (auto &[stream, work] : held)
+    stream->push(std::move(work));
+  held.clear();
   std::vector<Side> sides;
   sides.swap(grouped);
   if (!sides.empty())

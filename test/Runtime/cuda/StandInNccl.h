@@ -11,12 +11,14 @@ struct StandInNccl {
   std::atomic<int> mismatches{0};
   /// Collectives that ran, on all ranks.
   std::atomic<int> ran{0};
+  /// The most collectives between ncclGroupStart and ncclGroupEnd.
+  std::atomic<int> largestGroup{0};
   /// Faults: ncclCommInitRank never returns; every communicator reports a
   /// remote error.
   std::atomic<bool> initHangs{false}, reportsError{false};
 
   void reset() {
-    created = destroyed = aborted = mismatches = ran = 0;
+    created = destroyed = aborted = mismatches = ran = largestGroup = 0;
     initHangs = reportsError = false;
   }
 };

@@ -4,8 +4,10 @@
 // the same calls.
 #include "runtime/cuda/step/StepRecording.h"
 
+#include <array>
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 
 using namespace tessera;
 using namespace tessera::cuda;
@@ -139,6 +141,32 @@ TEST_P(Lists, TellWhatTheirCallsTell) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Random, Lists, ::testing::Range(0u, 200u));
+
+/// Buffers and sizes of every member tell calls apart.
+TEST(StepRecording, MembersOfCoalescedCallsCount) {
+  constexpr int64_t members = 3;
+  std::array<char, 2 * members + 1> arena{};
+  auto digestOf = [&](int64_t buffer, int64_t argument) {
+    std::array<void *, 2 * members> buffers;
+    for (size_t k = 0; k < buffers.size(); ++k)
+      buffers[k] = &arena[k + (static_cast<int64_t>(k) == buffer ? 1 : 0)];
+    std::array<int64_t, TSR_COALESCED_SIZES + members * TSR_MEMBER_ARGS> args{};
+    args[TSR_COALESCED_MEMBERS] = members;
+    if (argument >= 0)
+      args[size_t(TSR_COALESCED_SIZES + argument)] = 1;
+    StepRecording recording;
+    recording.record(
+        {TSR_ENTRY_ALL_GATHER_COALESCED, 0, buffers.data(), args.data()});
+    return recording.calls();
+  };
+  std::set<uint64_t> digests = {digestOf(-1, -1)};
+  for (int64_t buffer = 0; buffer < 2 * members; ++buffer)
+    digests.insert(digestOf(buffer, -1));
+  for (int64_t k = 0; k < members * TSR_MEMBER_ARGS; ++k)
+    digests.insert(digestOf(-1, k));
+  EXPECT_EQ(digests.size(),
+            size_t(1 + 2 * members + members * TSR_MEMBER_ARGS));
+}
 
 TEST(StepRecording, ListsOfTheSameScalarsAreOtherCalls) {
   alignas(64) unsigned char arena[4096];

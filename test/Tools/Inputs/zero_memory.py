@@ -1,10 +1,11 @@
 """Peak bytes of a rank under ZeRO in mixed precision, from `tessera report --json`.
 
 usage: zero_memory.py MODEL
-Rajbhandari et al. 2020, section 3: 4 P + 12 P / N bytes in stage 1, 2 P + 14 P / N in stage 2, 16 P / N in stage 3, for P
-parameters on N ranks. A plan also holds activations and the gradients that are not scattered yet: few of both here, in
-a deep model with few tokens. Gradients of several micro-batches add in f32, which stage 1 holds whole: 2 P more than
-sums in bf16, and 2 P / N more in stages 2 and 3 (less the parameters in bf16 that stage 3 does not keep).
+Rajbhandari et al. 2020, section 3: 4 P + 12 P / N bytes in stage 1, 2 P + 14 P / N in stage 2, 16 P / N in stage 3,
+for P parameters on N ranks. A plan also holds activations and the gradients that are not scattered yet: few of both
+here, in a deep model with few tokens. In stage 3 the next bucket of parameters is on its way. Gradients of several
+micro-batches add in f32, which stage 1 holds whole: 2 P more than sums in bf16, and 2 P / N more in stages 2 and 3
+(less the parameters in bf16 that stage 3 does not keep).
 """
 import json
 import subprocess
@@ -26,6 +27,7 @@ def bytes_of_parameter(stage, micro_batches):
 
 for stage in 1, 2, 3:
     once, twice = bytes_of_parameter(stage, 1), bytes_of_parameter(stage, 2)
-    expect(f"bytes in stage {stage}", once, "<=", 1.05 * PUBLISHED[stage])
-    expect(f"bytes in stage {stage} with micro-batches", twice, "<=", 1.1 * SUMS_IN_F32[stage])
+    ahead = 0.01 if stage == 3 else 0
+    expect(f"bytes in stage {stage}", once, "<=", (1.05 + ahead) * PUBLISHED[stage])
+    expect(f"bytes in stage {stage} with micro-batches", twice, "<=", (1.1 + ahead) * SUMS_IN_F32[stage])
 print("zero memory ok")

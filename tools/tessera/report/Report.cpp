@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 
@@ -109,7 +110,18 @@ void Report::readArena(const json::Object &root) {
 static bool isCollective(StringRef op) {
   return op == "all_reduce" || op == "all_gather" || op == "reduce_scatter" ||
          op == "all_to_all" || op == "exchange_rows" || op == "broadcast" ||
-         op == "shift" || op == "zigzag" || op == "send" || op == "receive";
+         op == "shift" || op == "zigzag" || op == "send" || op == "receive" ||
+         op == "all_gather_coalesced" || op == "reduce_scatter_coalesced";
+}
+
+/// "bucket 3 of stage 1" -> "bucket # of stage 1", and its number; -1: none.
+static int64_t markBucket(std::string &name) {
+  SmallVector<StringRef> parts;
+  static const Regex bucket("^(bucket( of shards)? )([0-9]+)( .*)?$");
+  int64_t number = -1;
+  if (bucket.match(name, &parts) && !parts[3].getAsInteger(10, number))
+    name = (parts[1] + "#" + parts[4]).str();
+  return number;
 }
 
 /// The name with a "#" for the layer's number: "h.3.mlp" -> "h.#.mlp"; the
@@ -134,19 +146,28 @@ static std::string placeOf(StringRef name, int64_t layer) {
 
 static CollectiveGroup groupOf(const json::Object &op, Window window) {
   CollectiveGroup group;
-  group.kind = stringOf(&op, "op");
+  std::string name = stringOf(&op, "op");
+  StringRef kind = name;
+  kind.consume_back("_coalesced"); // the number of tensors tells it
+  group.kind = kind.str();
   int64_t layer = integerOf(&op, "layer", -1);
   group.place = placeOf(stringOf(&op, "name"), layer);
+  if (int64_t bucket = markBucket(group.place); bucket >= 0) {
+    group.isBucket = true;
+    group.numbers.insert(bucket);
+  }
   group.phase = stringOf(&op, "phase");
   group.reason = stringOf(&op, "reason");
-  group.bytesOfCall = integerOf(&op, "bytes");
+  group.bytesOfCall = group.leastBytes = integerOf(&op, "bytes");
   group.calls = integerOf(&op, "times", 1);
+  group.tensors = group.calls * integerOf(&op, "tensors", 1);
+  group.bytesOfStep = group.calls * group.bytesOfCall;
   if (window.end) {
     group.asyncCalls = group.calls;
     group.windows[integerOf(&op, "stage")].push_back(window);
   }
   if (layer >= 0)
-    group.layers.insert(layer);
+    group.numbers.insert(layer);
   if (const json::Array *axes = op.getArray("axes"))
     for (const json::Value &axis : *axes)
       group.axes += (group.axes.empty() ? "" : ",") +
@@ -154,23 +175,35 @@ static CollectiveGroup groupOf(const json::Object &op, Window window) {
   return group;
 }
 
+bool CollectiveGroup::isAlike(const CollectiveGroup &other) const {
+  return kind == other.kind && axes == other.axes && place == other.place &&
+         phase == other.phase && reason == other.reason &&
+         isBucket == other.isBucket &&
+         (isBucket || bytesOfCall == other.bytesOfCall) &&
+         numbers.empty() == other.numbers.empty();
+}
+
+void CollectiveGroup::add(const CollectiveGroup &other) {
+  calls += other.calls;
+  tensors += other.tensors;
+  bytesOfCall = std::max(bytesOfCall, other.bytesOfCall);
+  leastBytes = std::min(leastBytes, other.leastBytes);
+  bytesOfStep += other.bytesOfStep;
+  asyncCalls += other.asyncCalls;
+  numbers.insert(other.numbers.begin(), other.numbers.end());
+  for (const auto &[stage, more] : other.windows)
+    llvm::append_range(windows[stage], more);
+}
+
 void Report::readCollective(const json::Object &op, Window window) {
   CollectiveGroup group = groupOf(op, window);
-  auto same = llvm::find_if(collectives, [&](const CollectiveGroup &g) {
-    return g.kind == group.kind && g.axes == group.axes &&
-           g.place == group.place && g.phase == group.phase &&
-           g.reason == group.reason && g.bytesOfCall == group.bytesOfCall &&
-           g.layers.empty() == group.layers.empty();
+  auto same = llvm::find_if(collectives, [&](const CollectiveGroup &other) {
+    return other.isAlike(group);
   });
-  if (same == collectives.end()) {
+  if (same == collectives.end())
     collectives.push_back(std::move(group));
-    return;
-  }
-  same->calls += group.calls;
-  same->asyncCalls += group.asyncCalls;
-  same->layers.insert(group.layers.begin(), group.layers.end());
-  for (auto &[stage, windows] : group.windows)
-    llvm::append_range(same->windows[stage], windows);
+  else
+    same->add(group);
 }
 
 void Report::readOp(const json::Object &op, std::vector<ProgramWork> &work) {
@@ -259,11 +292,11 @@ bool Report::read(StringRef metadata) {
 //===----------------------------------------------------------------------===//
 
 std::string CollectiveGroup::where() const {
-  if (layers.empty())
+  if (numbers.empty())
     return place.empty() ? "-" : place;
-  std::string range = std::to_string(*layers.begin());
-  if (layers.size() > 1)
-    range += "-" + std::to_string(*layers.rbegin());
+  std::string range = std::to_string(*numbers.begin());
+  if (numbers.size() > 1)
+    range += "-" + std::to_string(*numbers.rbegin());
   size_t mark = place.find('#');
   return mark == std::string::npos ? place
                                    : std::string(place).replace(mark, 1, range);
@@ -285,22 +318,25 @@ std::string Report::headline() const {
 std::string Report::collectivesText(size_t width) const {
   if (collectives.empty())
     return "communication: none\n";
-  Table table({"where", "phase", "axis", "collective", "calls", "bytes of one",
-               "bytes/step", "async", "ops beside", "flops beside", "reason"});
+  Table table({"where", "phase", "axis", "collective", "calls", "tensors",
+               "bytes of one", "bytes/step", "async", "ops beside",
+               "flops beside", "reason"});
   table.mayWrap("where", 22);
-  table.mayLeaveOut(
-      {"reason", "ops beside", "bytes of one", "async", "flops beside"});
+  table.mayLeaveOut({"reason", "ops beside", "bytes of one", "tensors", "async",
+                     "flops beside"});
   int64_t total = 0;
   for (const CollectiveGroup &group : collectives) {
     bool isAsync = group.asyncCalls > 0;
     table.add({group.where(), group.phase.empty() ? "-" : group.phase,
                group.axes, group.kind, std::to_string(group.calls),
-               std::to_string(group.bytesOfCall),
-               std::to_string(group.bytesOfStep()),
+               std::to_string(group.tensors),
+               (group.leastBytes < group.bytesOfCall ? "<= " : "") +
+                   std::to_string(group.bytesOfCall),
+               std::to_string(group.bytesOfStep),
                isAsync ? std::to_string(group.asyncCalls) : "-",
                isAsync ? std::to_string(group.beside.ops) : "-",
                isAsync ? countText(group.beside.flops) : "-", group.reason});
-    total += group.bytesOfStep();
+    total += group.bytesOfStep;
   }
   return formatv("communication per step and {0}: {1} in buffers\n{2}",
                  pipeline ? "a rank of each stage" : "rank", bytesText(total),
@@ -426,19 +462,20 @@ json::Value Report::json() const {
     kinds[kind] = bytes;
   json::Array groups;
   for (const CollectiveGroup &g : collectives)
-    groups.push_back(
-        json::Object{{"collective", g.kind},
-                     {"axes", g.axes},
-                     {"where", g.where()},
-                     {"layers", static_cast<int64_t>(g.layers.size())},
-                     {"phase", g.phase},
-                     {"reason", g.reason},
-                     {"calls", g.calls},
-                     {"bytes_of_call", g.bytesOfCall},
-                     {"async_calls", g.asyncCalls},
-                     {"ops_beside", g.beside.ops},
-                     {"flops_beside", g.beside.flops},
-                     {"bytes_of_step", g.bytesOfStep()}});
+    groups.push_back(json::Object{
+        {"collective", g.kind},
+        {"axes", g.axes},
+        {"where", g.where()},
+        {"layers", g.isBucket ? 0 : static_cast<int64_t>(g.numbers.size())},
+        {"phase", g.phase},
+        {"reason", g.reason},
+        {"calls", g.calls},
+        {"tensors", g.tensors},
+        {"bytes_of_call", g.bytesOfCall},
+        {"async_calls", g.asyncCalls},
+        {"ops_beside", g.beside.ops},
+        {"flops_beside", g.beside.flops},
+        {"bytes_of_step", g.bytesOfStep}});
   json::Object all{
       {"model", json::Object{{"family", family},
                              {"layers", layers},

@@ -18,18 +18,23 @@
 
 namespace tessera {
 
-/// Equal collectives of equal layers.
+/// Equal collectives of equal layers, or those of buckets.
 struct CollectiveGroup {
-  /// `place` has a "#" for the number of the layer: "h.#.mlp".
+  /// `place` has a "#" for the number of the layer or bucket: "h.#.mlp".
   std::string kind, axes, place, phase, reason;
-  std::set<int64_t> layers; ///< Empty: not in a layer.
-  int64_t calls = 0;        ///< Per optimizer step, all layers.
-  int64_t bytesOfCall = 0;  ///< The buffer, on each rank.
-  int64_t asyncCalls = 0;   ///< That are started early and waited for late.
+  bool isBucket = false;
+  std::set<int64_t> numbers; ///< Of layers or buckets; empty: in none.
+  int64_t calls = 0;         ///< Per optimizer step, of all numbers.
+  int64_t tensors = 0;       ///< That these calls gather or scatter.
+  int64_t bytesOfCall = 0;   ///< The buffer, on each rank; of the largest.
+  int64_t leastBytes = 0;    ///< Of the smallest call.
+  int64_t bytesOfStep = 0;   ///< Of all calls.
+  int64_t asyncCalls = 0;    ///< That are started early and waited for late.
   std::map<int64_t, std::vector<Window>> windows; ///< Of these, by stage.
   /// What a rank computes beside them; with stages, that of the busiest.
   Work beside;
-  int64_t bytesOfStep() const { return calls * bytesOfCall; }
+  bool isAlike(const CollectiveGroup &other) const;
+  void add(const CollectiveGroup &other);
   /// "h.0-5.mlp".
   std::string where() const;
 };

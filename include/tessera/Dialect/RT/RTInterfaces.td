@@ -59,8 +59,8 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface", [AsyncOpInterfa
       "::mlir::ArrayAttr", "getAxes", (ins)>,
     InterfaceMethod<"The collective, which decides what a rank sends.",
       "::tessera::dist::Collective", "getCollective", (ins)>,
-    InterfaceMethod<"The operand or result that is whole on the axes.",
-      "::mlir::Value", "getWhole", (ins)>
+    InterfaceMethod<"The operands or results that are whole on the axes.",
+      "::mlir::ValueRange", "getWholes", (ins)>
   ];
 }
 

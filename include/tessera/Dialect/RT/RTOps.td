@@ -85,7 +85,7 @@ class RT_Op<string mnemonic, list<Trait> traits = []> : Op<RT_Dialect, mnemonic,
 class RT_Call<list<string> facts = []> : DeclareOpInterfaceMethods<RuntimeCallOpInterface, facts>;
 
 /// A call that the ranks of a group make together.
-def RT_Collective : DeclareOpInterfaceMethods<CollectiveOpInterface, ["getCollective", "getWhole"]>;
+def RT_Collective : DeclareOpInterfaceMethods<CollectiveOpInterface, ["getCollective", "getWholes"]>;
 
 defvar RT_I64s = Variadic<I64>;
 defvar RT_Positive = ConfinedAttr<I64Attr, [IntPositive]>;
@@ -303,17 +303,17 @@ def RT_AllReduceOp : RT_Op<"all_reduce", [Pure, AllTypesMatch<["input", "result"
   let assemblyFormat = "$input `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
 }
 
-def RT_WaitOp : RT_Op<"wait", [AllTypesMatch<["pending", "result"]>, RT_Call<["getTiedOperand"]>]> {
+def RT_WaitOp : RT_Op<"wait", [AttrSizedOperandSegments, RT_Call<["getTiedOperand"]>]> {
   let summary = "Waits until an asynchronous call is done";
   let description = [{
-    The result is that of the call, in the same buffer. `inputs` are the other
+    The results are those of the call, in the same buffers. `inputs` are the other
     tensors that the call reads, which must live until here.
   }];
-  let arguments = (ins AnyRankedTensor:$pending, Variadic<AnyRankedTensor>:$inputs);
-  let results = (outs AnyRankedTensor:$result);
+  let arguments = (ins Variadic<AnyRankedTensor>:$pending, Variadic<AnyRankedTensor>:$inputs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     $pending (`reading` `(` $inputs^ `:` type($inputs) `)`)? attr-dict
-    `:` type($pending) `->` type($result)
+    `:` type($pending) `->` type($results)
   }];
   let hasVerifier = 1;
 }
@@ -343,6 +343,34 @@ def RT_ReduceScatterOp : RT_Op<"reduce_scatter", [Pure, RT_Call<>, RT_Collective
     `:` type($input) `->` type($result)
   }];
   let hasVerifier = 1;
+}
+
+/// A collective of several tensors, each along a dimension of its own.
+class RT_Coalesced<string mnemonic> : RT_Op<mnemonic, [Pure, RT_Call<>, RT_Collective]> {
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrArrayAttr:$axes,
+                       DenseI64ArrayAttr:$dims, UnitAttr:$async);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = [{
+    $inputs `along` $dims `over` $axes (`async` $async^)? attr-dict
+    `:` type($inputs) `->` type($outputs)
+  }];
+  let hasVerifier = 1;
+}
+
+def RT_AllGatherCoalescedOp : RT_Coalesced<"all_gather_coalesced"> {
+  let summary = "Gathers several tensors in one call";
+  let description = [{
+    Result `k` is the `rt.all_gather` of operand `k` along `dims[k]`. Buffers need not
+    lie side by side.
+  }];
+}
+
+def RT_ReduceScatterCoalescedOp : RT_Coalesced<"reduce_scatter_coalesced"> {
+  let summary = "Sums several tensors over the ranks in one call; each keeps its chunks";
+  let description = [{
+    Result `k` is the `rt.reduce_scatter` of operand `k` along `dims[k]`. Buffers need
+    not lie side by side.
+  }];
 }
 
 def RT_AllToAllOp : RT_Op<"all_to_all", [Pure, RT_Call<>, RT_Collective]> {

@@ -36,6 +36,8 @@ def RT_ZigzagOp : RT_Op<"zigzag", [Pure, RT_Call<>, RT_Collective]> {
     `:` type($inputs) `->` type($outputs)
   }];
   let extraClassDeclaration = [{
+    /// The slice.
+    ::mlir::Value getWhole() { return makesWhole() ? ::mlir::Value(getOutputs()[0]) : getInputs()[0]; }
     /// Whether the op makes a slice of chunks, and not chunks of a slice.
     bool makesWhole() { return getInputs().size() == 2; }
     ::mlir::Value getEarly() { return makesWhole() ? ::mlir::Value(getInputs()[0]) : getOutputs()[0]; }
