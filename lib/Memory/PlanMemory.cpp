@@ -134,11 +134,17 @@ private:
     int64_t number = 0; ///< From 1; 0: of the last micro-batch only.
   };
   using Tasks = std::pair<int64_t, int64_t>;
+  /// What a task holds beside frames at its fullest moment.
+  struct TaskContent {
+    int64_t bytes = 0;
+    Kinds byKind{};
+  };
   void sortBuffers();
   void addExtent(int64_t bytes, int64_t begin, int64_t end, const Kinds &kinds);
   void layOutFrames();
   void placeTasks();
   int64_t placeTask(int64_t task, ArrayRef<unsigned> numbers);
+  TaskContent contentOf(ArrayRef<unsigned> numbers) const;
   void placeFrames();
   int64_t beginOf(const Frame &frame) const;
   void setFrameOffsets();
@@ -165,6 +171,7 @@ private:
   SmallVector<Extent> extents;
   SmallVector<Kinds> kinds; ///< What is in the extents.
   size_t area = 0;          ///< The extent of what is beside frames.
+  llvm::DenseMap<int64_t, TaskContent> contents; ///< By task.
 };
 
 /// Parameters and moments, then inputs, each in order of the arguments.
@@ -262,8 +269,10 @@ void Planner::layOutFrames() {
 /// longer; the rest in an area that all tasks share, as no two run at once.
 void Planner::placeTasks() {
   int64_t most = 0;
-  for (auto &[task, numbers] : ofTasks)
+  for (auto &[task, numbers] : ofTasks) {
     most = std::max(most, placeTask(task, numbers));
+    contents[task] = contentOf(numbers);
+  }
   area = extents.size();
   if (most > 0)
     addExtent(most, times.timeOf(0),
@@ -309,6 +318,24 @@ int64_t Planner::placeTask(int64_t task, ArrayRef<unsigned> numbers) {
   return bytes - frameBytes;
 }
 
+Planner::TaskContent Planner::contentOf(ArrayRef<unsigned> numbers) const {
+  SmallVector<Extent> own;
+  SmallVector<Kind> ownKinds;
+  for (unsigned number : numbers) {
+    const Buffer &buffer = buffers.all()[number];
+    if (homes.lookup(number)) // counted with its frame
+      continue;
+    own.push_back({buffer.bytes, buffer.begin, buffer.end});
+    ownKinds.push_back(kindOf(buffer));
+  }
+  Peak peak = findPeak(own);
+  TaskContent content{peak.bytes, {}};
+  for (auto [extent, kind] : llvm::zip(own, ownKinds))
+    if (extent.begin <= peak.position && extent.end >= peak.position)
+      content.byKind[kind] += llvm::alignTo(extent.bytes, kAlignment);
+  return content;
+}
+
 void Planner::placeFrames() {
   for (auto &[tasks, frame] : frames) {
     frame.extent = extents.size();
@@ -342,10 +369,22 @@ void Planner::setFrameOffsets() {
     func->setAttr(RTDialect::kFramesAttr, builder.getArrayAttr(all));
 }
 
-/// What the arena holds when most of it is needed.
+/// What the arena holds when most of it is needed. Beside frames that is what
+/// the task holds that runs then.
 void Planner::countKinds(int64_t bytes) {
-  Peak peak = findPeak(extents);
-  for (auto [extent, content] : llvm::zip(extents, kinds))
+  SmallVector<Extent> held(extents);
+  if (!contents.empty()) {
+    if (area < held.size())
+      held[area].bytes = 0;
+    for (auto [time, entry] : llvm::enumerate(order->entries())) {
+      TaskContent content = contents.lookup(entry.part);
+      int64_t at = times.timeOf(static_cast<int64_t>(time));
+      held.push_back({content.bytes, at, at});
+      kinds.push_back(content.byKind);
+    }
+  }
+  Peak peak = findPeak(held);
+  for (auto [extent, content] : llvm::zip(held, kinds))
     if (extent.begin <= peak.position && extent.end >= peak.position)
       for (Kind kind : {GatheredWeights, Gradients, Activations})
         byKind[kind] += content[kind];
