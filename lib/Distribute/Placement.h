@@ -56,7 +56,9 @@ struct ShardingPlan {
   /// The resting type of a parameter that one pipeline stage alone uses.
   mlir::RankedTensorType atStage(mlir::BlockArgument parameter) const;
   /// Axes of more than one rank, that of the stages first: what an op needs of
-  /// a value of another stage is converted where it is needed.
+  /// a value of another stage is converted where it is needed. `tp` is last:
+  /// what sequence parallelism cuts and gathers are parts of the slices of
+  /// `cp`, whatever the order of the mesh.
   llvm::SmallVector<mlir::StringAttr> axes() const;
   /// Stages of the pipeline; 1 without one.
   int64_t stages() const;

@@ -26,7 +26,13 @@ SmallVector<StringAttr> ShardingPlan::axes() const {
   SmallVector<StringAttr> axes;
   for (StringAttr axis : mesh.getAxes())
     if (mesh.getSize(axis) > 1)
-      axes.insert(axis == kPipelineAxis ? axes.begin() : axes.end(), axis);
+      axes.push_back(axis);
+  llvm::stable_sort(axes, [](StringAttr a, StringAttr b) {
+    auto rank = [](StringAttr axis) {
+      return axis == kPipelineAxis ? 0 : axis == kTensorAxis ? 2 : 1;
+    };
+    return rank(a) < rank(b);
+  });
   return axes;
 }
 
