@@ -154,7 +154,10 @@ std::string RendezvousHub::describeAbsent() const {
       absent.push_back(static_cast<int64_t>(rank));
   return concat(describeRanks(absent), " of ", guests.size(),
                 " did not come to ", options.rendezvous, " within ",
-                options.timeout.count(), " ms; start one process for each rank",
+                options.timeout.count(),
+                " ms; start one process for each rank; one "
+                "that was started has ended, or cannot reach this address: its "
+                "output says why",
                 reception.describeRefused());
 }
 

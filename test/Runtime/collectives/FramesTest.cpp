@@ -2,8 +2,11 @@
 #include "runtime/collectives/process/Frames.h"
 #include "runtime/support/Status.h"
 
+#include <csignal>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <thread>
 
 using namespace tessera;
 
@@ -80,6 +83,61 @@ struct Pair {
   }
   Socket near, far;
 };
+
+/// What waiting for a byte of the other side ends with, and after how long.
+std::pair<std::string, double> waitForByte(const Socket &socket,
+                                           std::chrono::milliseconds time) {
+  using Clock = std::chrono::steady_clock;
+  auto start = Clock::now();
+  auto elapsed = [&] {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  try {
+    char byte;
+    receiveAll(socket, &byte, 1, start + time);
+    return {"", elapsed()};
+  } catch (const Error &error) {
+    EXPECT_EQ(error.status.code, TSR_TIMEOUT);
+    return {error.what(), elapsed()};
+  }
+}
+
+TEST(Socket, SilentProcessIsGivenUpAtTheDeadline) {
+  Pair pair;
+  auto [why, seconds] = waitForByte(pair.near, std::chrono::milliseconds(200));
+  EXPECT_EQ(why, "127.0.0.1 does not answer");
+  EXPECT_GE(seconds, 0.2);
+  EXPECT_LT(seconds, 10);
+}
+
+TEST(Socket, WhatIsThereIsReadAfterTheDeadline) {
+  Pair pair;
+  sendAll(pair.far, "x", 1, soon());
+  EXPECT_EQ(waitForByte(pair.near, std::chrono::seconds(10)).first, "");
+  sendAll(pair.far, "x", 1, soon());
+  std::this_thread::sleep_for(std::chrono::milliseconds(100)); // it is there
+  EXPECT_EQ(waitForByte(pair.near, std::chrono::milliseconds(-1)).first, "");
+}
+
+/// A signal interrupts the wait of a thread, which goes on waiting.
+TEST(Socket, SignalsDoNotEndAWait) {
+  struct sigaction handler {
+  }, before{};
+  handler.sa_handler = [](int) {};
+  ASSERT_EQ(sigaction(SIGUSR1, &handler, &before), 0);
+  Pair pair;
+  pthread_t waiting = pthread_self();
+  std::thread other([&] {
+    for (int i = 0; i < 20; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      pthread_kill(waiting, SIGUSR1);
+    }
+    sendAll(pair.far, "x", 1, soon());
+  });
+  EXPECT_EQ(waitForByte(pair.near, std::chrono::seconds(20)).first, "");
+  other.join();
+  sigaction(SIGUSR1, &before, nullptr);
+}
 
 TEST(ControlMessage, CarriesItsText) {
   Pair pair;

@@ -111,6 +111,47 @@ TEST(ProcessFailure, RankWaitsForWhoHasNotArrived) {
   });
 }
 
+/// A rank that says it has left is waited for while a frame of it is on the way
+/// here, in the lane of the frame.
+TEST(ProcessWorld, HasNotLeftBeforeItsFramesAreHere) {
+  std::string at = freeRendezvous();
+  ProcessWorldOptions options[2];
+  for (int64_t rank : {0, 1}) {
+    options[rank].rank = rank;
+    options[rank].mesh.axes = {{"tp", 2}};
+    options[rank].describeOp = [](int64_t op) { return concat("op ", op); };
+  }
+  std::unique_ptr<ProcessWorld> own, peer;
+  std::thread other([&] {
+    peer = std::make_unique<ProcessWorld>(
+        joinProcesses(processOf(1, 2, at), {}), options[1]);
+  });
+  own = std::make_unique<ProcessWorld>(joinProcesses(processOf(0, 2, at), {}),
+                                       options[0]);
+  other.join();
+  own->entered();
+  peer->entered();
+  EXPECT_FALSE(own->hasLeft(1, Lane::Program)) << "it has said nothing";
+  for (Lane lane : {Lane::Program, Lane::Background, Lane::Background})
+    peer->countSent(0, lane);
+  own->describeWait(1, Lane::Program); // asks, and waits for the answer
+  EXPECT_FALSE(own->hasLeft(1, Lane::Program)) << "it is inside";
+  peer->left();
+  own->describeWait(1, Lane::Program);
+  EXPECT_FALSE(own->hasLeft(1, Lane::Program));
+  own->countReceived(1, Lane::Program);
+  EXPECT_TRUE(own->hasLeft(1, Lane::Program));
+  own->countReceived(1, Lane::Background);
+  EXPECT_FALSE(own->hasLeft(1, Lane::Background));
+  own->countReceived(1, Lane::Background);
+  EXPECT_TRUE(own->hasLeft(1, Lane::Background));
+  own->entered(); // a round that the peer has not begun
+  EXPECT_FALSE(own->hasLeft(1, Lane::Program));
+  std::thread end([&] { peer.reset(); }); // each waits for the other's goodbye
+  own.reset();
+  end.join();
+}
+
 /// What rank `own` of two says when the other one ends while it waits for it.
 std::string messageWhenPeerEnds(int64_t own, Lane lane) {
   std::string at = freeRendezvous();

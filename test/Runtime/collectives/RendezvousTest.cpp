@@ -69,7 +69,9 @@ TEST(Rendezvous, WhoDoesNotComeIsNamedToAll) {
     EXPECT_EQ(status.code, TSR_TIMEOUT);
     EXPECT_EQ(status.message, "ranks 1 and 3 of 4 did not come to " + at +
                                   " within 300 ms; start one process for each "
-                                  "rank");
+                                  "rank; one that was started has ended, or "
+                                  "cannot reach this address: its output says "
+                                  "why");
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <memory>
 #include <pwd.h>
@@ -156,6 +157,33 @@ TEST(LockOwner, TextGoesThereAndBack) {
   LockOwner reused = self; // the number was given again
   reused.processStart += 1;
   EXPECT_FALSE(reused.isRunning());
+}
+
+double secondsSinceBoot() {
+  double seconds = 0;
+  std::ifstream("/proc/uptime") >> seconds;
+  return seconds;
+}
+
+/// A number by which a process is known again counts from its start.
+TEST(LockOwner, KnowsWhenItsProcessStarted) {
+  double before = secondsSinceBoot();
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    int64_t start = LockOwner::self().processStart;
+    _exit(write(ends[1], &start, sizeof start) == sizeof start ? 0 : 1);
+  }
+  int64_t ticks = 0;
+  ASSERT_EQ(read(ends[0], &ticks, sizeof ticks), ssize_t(sizeof ticks));
+  double after = secondsSinceBoot();
+  double start = static_cast<double>(ticks) / double(sysconf(_SC_CLK_TCK));
+  EXPECT_GE(start, before - 0.1); // both are rounded to hundredths
+  EXPECT_LE(start, after + 0.1);
+  waitpid(child, nullptr, 0);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST(LockOwner, IsNamedAsTheSystemNamesIt) {
