@@ -8,6 +8,7 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Passes.h"
+#include "tessera/Options/Counted.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_ASSIGNSTAGESPASS
@@ -96,7 +97,8 @@ AssignStagesPass::balance(func::FuncOp func, ArrayRef<Segment> segments) {
   int64_t n = segments.size(), chunks = chunkCount();
   if (chunks > n)
     return func.emitError()
-           << "has " << n << " segments between values of the residual stream, "
+           << "has " << counted(n, "segment")
+           << " between values of the residual stream, "
            << "but " << plan() << " needs " << chunks
            << ", one per chunk at least; use fewer stages or virtual stages";
   using Cost = std::pair<double, double>;
@@ -145,13 +147,13 @@ AssignStagesPass::count(func::FuncOp func, ArrayRef<Segment> segments) {
   if (static_cast<int64_t>(layers.size()) != chunkCount() ||
       llvm::any_of(layers, [](int64_t n) { return n < 1; }))
     return func.emitError()
-           << "is to be cut into " << layers.size() << " parts, but " << plan()
-           << " has " << chunkCount()
-           << " chunks; give each its number of layers, at least 1";
+           << "the model is to be cut into " << counted(layers.size(), "part")
+           << ", but " << plan() << " has " << counted(chunkCount(), "chunk")
+           << "; give each its number of layers, at least 1";
   if (wanted != layer + 1)
-    return func.emitError() << "has " << layer + 1 << " layers, but " << wanted
-                            << " are given to stages; they must be "
-                            << "the same";
+    return func.emitError()
+           << "the model has " << counted(layer + 1, "layer") << ", but "
+           << wanted << " are given to stages; they must be the same";
   return result;
 }
 

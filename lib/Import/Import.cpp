@@ -8,6 +8,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "tessera/Dialect/NN/ConfigFiles.h"
+#include "tessera/Options/Counted.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -29,10 +30,12 @@ static InFlightDiagnostic
 refuseBatch(const ConfigFile &file, const ProgramSizes &sizes, int64_t parts) {
   int64_t below = sizes.batch / parts * parts;
   InFlightDiagnostic error = file.error();
-  error << "a batch of " << sizes.batch << " sequences cannot be cut into "
-        << sizes.microBatches << " equal micro-batches";
+  error << "a batch of " << counted(sizes.batch, "sequence")
+        << " cannot be cut into " << sizes.microBatches
+        << " equal micro-batches";
   if (parts != sizes.microBatches)
-    error << " on " << parts / sizes.microBatches << " ranks of dp and ep";
+    error << " on " << counted(parts / sizes.microBatches, "rank")
+          << " of dp and ep";
   error << "; use --batch ";
   if (below > 0)
     error << below << " or ";

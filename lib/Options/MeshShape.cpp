@@ -43,7 +43,7 @@ std::string MeshShape::parse(const std::string &text) {
     std::optional<MeshAxis> axis = fromName<MeshAxis>(name);
     if (!axis)
       return "unknown mesh axis '" + name + "'; use " +
-             listNames<MeshAxis>("and", "'");
+             listNames<MeshAxis>("or", "'");
     for (const Axis &known : axes)
       if (known.axis == *axis)
         return "mesh '" + text + "' names axis '" + name + "' twice";

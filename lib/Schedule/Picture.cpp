@@ -1,6 +1,7 @@
 //===- Picture.cpp - a schedule as SVG ------------------------------------===//
 
 #include "tessera/Schedule/Picture.h"
+#include "tessera/Options/Counted.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdarg>
@@ -92,13 +93,14 @@ void Picture::chooseScale() {
 
 void Picture::addTitle() {
   const Shape &shape = schedule.shape;
-  text += format(
-      "<text x=\"%g\" y=\"16\">%s: %lld stages x %lld chunks, %lld "
-      "micro-batches, bubble %.1f %%%s</text>\n",
-      kLeft, nameOf(schedule.kind), static_cast<long long>(shape.stages),
-      static_cast<long long>(shape.virtualStages),
-      static_cast<long long>(shape.microBatches), 100 * simulation.bubble,
-      bands > 1 ? "; time goes on from line to line" : "");
+  text +=
+      format("<text x=\"%g\" y=\"16\">%s: %lld stages of %s, %s, "
+             "bubble %.1f %%%s</text>\n",
+             kLeft, nameOf(schedule.kind), static_cast<long long>(shape.stages),
+             counted(shape.virtualStages, "chunk").c_str(),
+             counted(shape.microBatches, "micro-batch").c_str(),
+             100 * simulation.bubble,
+             bands > 1 ? "; time goes on from line to line" : "");
 }
 
 /// The colors of the chunks that stages have at this turn.

@@ -1,6 +1,7 @@
 //===- PipelineSchedule.cpp - kinds of schedules --------------------------===//
 
 #include "lib/Schedule/Generators.h"
+#include "tessera/Options/Counted.h"
 #include <tuple>
 
 namespace tessera::pipeline {
@@ -46,8 +47,8 @@ std::string checkShape(ScheduleKind kind, const Shape &shape) {
     return "";
   return std::string("schedule '") + nameOf(kind) + "' has " +
          (manyChunks ? "1 chunk" : "several chunks") + " per stage, but " +
-         std::to_string(shape.virtualStages) +
-         " virtual stages are asked for; " +
+         counted(shape.virtualStages, "virtual stage") +
+         (manyChunks ? " are" : " is") + " asked for; " +
          (manyChunks ? "use schedule 'interleaved'"
                      : "use 2 or more virtual stages, or schedule '1f1b'");
 }

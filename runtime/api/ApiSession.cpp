@@ -191,11 +191,12 @@ static const TensorInfo &find(tsr_session *session, const char *role,
   return session->content.tensor(role, name);
 }
 
-static void checkCount(const TensorInfo &tensor, size_t count,
-                       int64_t expected) {
+/// `gives` is what the call does with its buffer.
+static void checkCount(const TensorInfo &tensor, size_t count, int64_t expected,
+                       const char *gives = "has room for") {
   if (count != static_cast<size_t>(expected))
     fail(TSR_INVALID_ARGUMENT, tensor.describe(), " has ", expected,
-         " elements, the call gives room for ", count);
+         " elements, but the call ", gives, " ", count, "; it takes them all");
 }
 
 template <class Value>
@@ -214,7 +215,7 @@ static tsr_status writeValues(tsr_session *session, const char *role,
                               size_t count) {
   return guarded([&] {
     const TensorInfo &tensor = find(session, role, name, values);
-    checkCount(tensor, count, tensor.elements());
+    checkCount(tensor, count, tensor.elements(), "brings");
     session->content.write(tensor, values);
   });
 }

@@ -220,9 +220,10 @@ void Session::checkLabels(const Tokens &given) const {
   }
   if (counted == 0)
     fail(TSR_INVALID_ARGUMENT,
-         model.decoder ? "all labels are padding or negative, which is ignored;"
-                       : "all labels are negative, which is ignored;",
-         " at least one must count");
+         "no label of the batch counts, so there is no loss: all are ",
+         model.decoder ? "padding or negative" : "negative",
+         ", which is ignored; leave the batch out, or give at least one label "
+         "that is a token");
 }
 
 static void fillTokens(const Rank &rank, const char *name,

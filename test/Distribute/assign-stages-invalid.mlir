@@ -2,8 +2,8 @@
 // RUN: not tessera-opt %s --dist-assign-stages="stages=2 layers=1,2" 2>&1 | FileCheck %s --check-prefix=SUM
 // RUN: not tessera-opt %s --dist-assign-stages="stages=2 layers=2" 2>&1 | FileCheck %s --check-prefix=PARTS
 
-// SUM: error: has 2 layers, but 3 are given to stages; they must be the same
-// PARTS: error: is to be cut into 1 parts, but pp=2 with 1 virtual stage has 2 chunks; give each its number of layers,
+// SUM: error: the model has 2 layers, but 3 are given to stages; they must be the same
+// PARTS: error: the model is to be cut into 1 part, but pp=2 with 1 virtual stage has 2 chunks; give each its number of layers,
 // PARTS-SAME: at least 1
 // expected-error @+1 {{has 3 segments between values of the residual stream, but pp=2 with 2 virtual stages needs 4, one per chunk at least; use fewer stages or virtual stages}}
 func.func @loss(%x: tensor<4x8xf32> {nn.data = "x"}, %a: tensor<8x8xf32> {nn.param = "a"}) -> tensor<f32> {

@@ -62,8 +62,10 @@ TEST_F(BatchTest, MaskedStepDependsOnTheStep) {
 
 TEST_F(BatchTest, IgnoredLabels) {
   labels.assign(kTokens, -100);
-  EXPECT_EQ(refusal("bert", batch), "all labels are negative, which is "
-                                    "ignored; at least one must count");
+  EXPECT_EQ(refusal("bert", batch),
+            "no label of the batch counts, so there is no loss: all are "
+            "negative, which is ignored; leave the batch out, or give at least "
+            "one label that is a token");
   EXPECT_EQ(refusal("llama", batch),
             "label -100 at position 0 of sequence 0 is negative, but the model "
             "counts all labels; compile it with --ignore-labels");
@@ -81,8 +83,9 @@ TEST_F(BatchTest, CausalModelNeedsALabelThatCounts) {
   labels.assign(kTokens, -100);
   for (const char *family : {"llama", "mixtral"})
     EXPECT_EQ(refusal(family, batch, ignoring("dp=2", 2)),
-              "all labels are negative, which is ignored; at least one must "
-              "count");
+              "no label of the batch counts, so there is no loss: all are "
+              "negative, which is ignored; leave the batch out, or give at "
+              "least one label that is a token");
   labels[5] = 37;
   EXPECT_EQ(refusal("llama", batch, ignoring("dp=2")),
             "label 37 at position 5 of sequence 0 is outside of the vocabulary "
@@ -142,8 +145,10 @@ TEST_F(BatchTest, OnlyPaddingIsNoTarget) {
   EXPECT_EQ(
       tsr_session_step(trainer.get(), tokens.data(), tokens.size(), &result),
       TSR_INVALID_ARGUMENT);
-  EXPECT_STREQ(tsr_last_error(), "all labels are padding or negative, which is "
-                                 "ignored; at least one must count");
+  EXPECT_STREQ(tsr_last_error(),
+               "no label of the batch counts, so there is no loss: all are "
+               "padding or negative, which is ignored; leave the batch out, or "
+               "give at least one label that is a token");
 }
 
 TEST_F(BatchTest, OutOfRange) {

@@ -141,7 +141,7 @@ TEST(ScheduleTest, KindsAndShapesMustFit) {
             "asked for; use schedule 'interleaved'");
   EXPECT_EQ(checkShape(ScheduleKind::Interleaved, {2, 1, 4}),
             "schedule 'interleaved' has several chunks per stage, but 1 "
-            "virtual stages are asked for; use 2 or more virtual stages, or "
+            "virtual stage is asked for; use 2 or more virtual stages, or "
             "schedule '1f1b'");
   for (const char *name : {"gpipe", "1f1b", "interleaved", "zero-bubble"})
     EXPECT_EQ(nameOf(*fromName<ScheduleKind>(name)), std::string(name));
@@ -156,7 +156,7 @@ TEST(ScheduleTest, ThePictureHasABoxPerTask) {
   for (size_t at = 0; (at = svg.find("<title>", at)) != std::string::npos; ++at)
     ++boxes;
   EXPECT_EQ(boxes, 2u * 3 * 3);
-  EXPECT_NE(svg.find("zero-bubble: 2 stages x 1 chunks, 3 micro-batches"),
+  EXPECT_NE(svg.find("zero-bubble: 2 stages of 1 chunk, 3 micro-batches"),
             std::string::npos);
   EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");
 }

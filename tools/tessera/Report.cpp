@@ -19,7 +19,8 @@ static constexpr unsigned kFewestColumns = 60;
 
 static int refusePicture() {
   return printError("--schedule-svg draws the schedule of pipeline stages, but "
-                    "the program has none; compile it with an axis pp");
+                    "the program has none; use a mesh with an axis pp, e.g. "
+                    "--mesh pp=2, or leave it out");
 }
 
 /// False after an error that has been printed.

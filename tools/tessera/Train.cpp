@@ -19,6 +19,22 @@ static void resumeIfAny(DriverOptions &options) {
   options.weights.clear();
 }
 
+/// Completes what is given of the learning rate. Returns what is wrong, or "".
+static std::string useCompiledRate(DriverOptions &options,
+                                   const Report &report) {
+  return options.isArtifact()
+             ? mergeRate(report.learningRate, options.plan.learningRate,
+                         options.givenRate)
+             : "";
+}
+
+static void printRateChanges(const LearningRateOptions &compiled,
+                             const LearningRateOptions &rate) {
+  std::string changes = rateChanges(compiled, rate);
+  if (!changes.empty())
+    std::printf("learning rate: as compiled, except %s\n", changes.c_str());
+}
+
 int tessera::runTrain(const DriverOptions &given) {
   DriverOptions options = given;
   if (!options.launch.isAlone())
@@ -36,6 +52,8 @@ int tessera::runTrain(const DriverOptions &given) {
   };
   if (!artifact.open(options, fitsData) || !report.read(artifact.metadata()))
     return 1;
+  if (std::string problem = useCompiledRate(options, report); !problem.empty())
+    return printError(problem);
   // A process that was started without the option would trust anybody.
   options.shared.emplace_back(
       "--trusted-key", options.trustedKeys.empty() ? "" : artifact.signer());
@@ -49,6 +67,8 @@ int tessera::runTrain(const DriverOptions &given) {
   if (options.launch.rank == 0)
     std::printf("training %s%s\n", report.headline().c_str(),
                 processesText(options.launch).c_str());
+  if (options.launch.rank == 0 && options.isArtifact())
+    printRateChanges(report.learningRate, options.plan.learningRate);
   training.printDevice();
   bool isDone = training.run();
   training.printDevice();

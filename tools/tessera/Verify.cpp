@@ -2,6 +2,7 @@
 // Is the parallel program the serial one? By types, by erasure, by numbers.
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Options/Counted.h"
 #include "tessera/Target/TemporaryFile.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/report/PrintError.h"
@@ -166,8 +167,10 @@ bool Verification::numerics(Precision precision) {
   verdicts.push_back(
       {nameOf(precision),
        llvm::formatv(
-           "{0} values over {1} steps, largest difference {2:e1} ({3}){4}{5}",
-           check.values, check.steps, check.worst, check.worstName,
+           "{0} over {1}, largest difference {2:e1}{3}{4}{5}",
+           counted(check.values, "value"), counted(check.steps, "step"),
+           check.worst,
+           check.worstName.empty() ? "" : " (" + check.worstName + ")",
            judgedText(check),
            options.isProgram() ? "; at full size: only a config can be shrunk"
                                : ""),

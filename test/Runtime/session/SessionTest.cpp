@@ -84,6 +84,29 @@ TEST_P(SessionOnMesh, WriteThenReadGivesTheSame) {
   }
 }
 
+TEST_P(SessionOnMesh, BuffersHoldAllOfATensor) {
+  Training training(GetParam().dp, GetParam().tp);
+  std::vector<float> values(V + 1);
+  EXPECT_EQ(tsr_session_write_f32(training.session, "parameter",
+                                  "transformer.w", values.data(), V + 1),
+            TSR_INVALID_ARGUMENT);
+  std::string size = std::to_string(V), more = std::to_string(V + 1);
+  EXPECT_NE(std::string(tsr_last_error())
+                .find(" has " + size + " elements, but the call brings " +
+                      more + "; it takes them all"),
+            std::string::npos)
+      << tsr_last_error();
+  EXPECT_EQ(tsr_session_read_f32(training.session, "parameter", "transformer.w",
+                                 values.data(), 1),
+            TSR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(tsr_last_error())
+                .find(" has " + size +
+                      " elements, but the call has room for 1; it takes them "
+                      "all"),
+            std::string::npos)
+      << tsr_last_error();
+}
+
 /// f32 reads what f64 reads, rounded.
 TEST_P(SessionOnMesh, F32IsF64Rounded) {
   Training training(GetParam().dp, GetParam().tp);

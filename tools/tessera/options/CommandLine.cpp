@@ -85,8 +85,6 @@ private:
   void checkLaunch();
   void readSecret();
   void checkLearningRate();
-  void chooseSmallestRate();
-  void checkScheduleSteps() const;
   void checkCheckpoints();
   void checkArtifact();
   void checkTrust();
@@ -165,9 +163,18 @@ std::vector<std::string> CommandLine::namesOf(const std::string &command) {
 /// The innermost axis of the aliases comes first: each goes outside of those
 /// that are there.
 void CommandLine::checkMesh() {
-  for (auto alias = aliases.rbegin(); alias != aliases.rend(); ++alias)
-    if (alias->second)
-      refuseUnless(options.plan.mesh.add(alias->first, alias->second));
+  MeshShape &mesh = options.plan.mesh;
+  for (auto alias = aliases.rbegin(); alias != aliases.rend(); ++alias) {
+    auto [axis, size] = *alias;
+    if (!size)
+      continue;
+    for (const MeshShape::Axis &known : mesh.axes)
+      if (known.axis == axis && known.size != size)
+        refuse("--mesh says " + std::string(nameOf(axis)) + "=" +
+               std::to_string(known.size) + ", but " + aliasNames[axis] +
+               " says " + std::to_string(size) + "; give one of the two");
+    refuseUnless(mesh.add(axis, size));
+  }
   int64_t ranks = options.plan.mesh.ranks();
   if (options.ranks && ranks > options.ranks)
     refuse("mesh " + options.plan.mesh.str() + " has " + std::to_string(ranks) +
@@ -228,51 +235,13 @@ void CommandLine::readSecret() {
   options.secret = text;
 }
 
-/// What describes a learning rate, apart from the length of the run.
-const char *const rateFlags[] = {"--lr", "--lr-schedule", "--min-lr",
-                                 "--warmup-steps", "--decay-steps"};
-
-void CommandLine::chooseSmallestRate() {
-  LearningRateOptions &rate = options.plan.learningRate;
-  bool isConstant = rate.schedule == LearningRateSchedule::Constant;
-  if (isConstant && isGiven("--min-lr"))
-    refuse("--min-lr is what the learning rate falls to, but with "
-           "--lr-schedule constant it stays at --lr; leave one of the two out");
-  if (!isGiven("--min-lr"))
-    rate.smallest = isConstant ? rate.largest
-                    : rate.schedule == LearningRateSchedule::InverseSqrt
-                        ? 0
-                        : rate.largest / 10;
-  if (rate.smallest > rate.largest)
-    refuse("--min-lr is larger than --lr; lower it or raise --lr");
-}
-
-/// A warm-up that nobody asked for may be cut off by a short run.
-void CommandLine::checkScheduleSteps() const {
-  const LearningRateOptions &rate = options.plan.learningRate;
-  auto text = [](int64_t steps) { return std::to_string(steps); };
-  if (isGiven("--warmup-steps") && rate.warmupSteps > rate.totalSteps)
-    refuse("--warmup-steps " + text(rate.warmupSteps) +
-           " is more than the run has, --steps " + text(rate.totalSteps) +
-           "; lower the one or raise the other");
-  if (!isGiven("--decay-steps"))
-    return;
-  if (rate.schedule != LearningRateSchedule::WarmupStableDecay)
-    refuse("--decay-steps is of --lr-schedule wsd, but the schedule is " +
-           std::string(nameOf(rate.schedule)) +
-           "; leave it out, or add --lr-schedule wsd");
-  if (rate.decaySteps > rate.totalSteps - rate.warmupSteps)
-    refuse("--decay-steps " + text(rate.decaySteps) + " and --warmup-steps " +
-           text(rate.warmupSteps) + " are more than the run has, --steps " +
-           text(rate.totalSteps) + "; lower one of the two or raise --steps");
-}
-
+/// What an artifact has is not known here: its run merges and checks.
 void CommandLine::checkLearningRate() {
-  chooseSmallestRate();
-  checkScheduleSteps();
-  options.learningRateGiven = isGiven("--steps");
-  for (const char *name : rateFlags)
-    options.learningRateGiven |= isGiven(name);
+  for (const std::string &name : learningRateFlags())
+    if (isGiven(name))
+      options.givenRate.insert(name);
+  if (!options.isArtifact())
+    refuseUnless(completeRate(options.plan.learningRate, options.givenRate));
 }
 
 void CommandLine::checkCheckpoints() {
@@ -346,9 +315,10 @@ std::map<std::string, std::string> CommandLine::planTexts() const {
   texts[flagName(#NAME)] = exactText(FlagCheck::CHECK, plan.FIELD);
 #define DRIVER_FLAG PLAN_FLAG
 #include "tessera/Options/PlanFlags.def"
-  if (options.isArtifact() && !options.learningRateGiven)
-    for (const char *name : rateFlags)
-      texts[name] = "the artifact's";
+  if (options.isArtifact())
+    for (const std::string &name : learningRateFlags())
+      if (!options.givenRate.count(name))
+        texts[name] = "the artifact's";
   return texts;
 }
 
@@ -389,6 +359,17 @@ void CommandLine::check() {
   collectShared();
 }
 
+/// "help" and "help COMMAND" are --help and COMMAND --help.
+std::vector<char *> expandHelp(int argc, char **argv) {
+  static char help[] = "--help";
+  std::vector<char *> words(argv, argv + argc);
+  if (argc > 1 && words[1] == std::string("help")) {
+    words.erase(words.begin() + 1);
+    words.push_back(help);
+  }
+  return words;
+}
+
 ParseResult CommandLine::parse(int argc, char **argv) {
   if (argc == 2 && argv[1] == std::string("--help-markdown")) {
     std::cout << helpAsMarkdown(app, *formatter);
@@ -424,7 +405,9 @@ ParseResult CommandLine::parse(int argc, char **argv) {
 
 ParseResult tessera::parseCommandLine(int argc, char **argv,
                                       DriverOptions &options) {
-  return CommandLine(options).parse(argc, argv);
+  std::vector<char *> words = expandHelp(argc, argv);
+  return CommandLine(options).parse(static_cast<int>(words.size()),
+                                    words.data());
 }
 
 bool tessera::asksForJson(int argc, char **argv, const std::string &command) {

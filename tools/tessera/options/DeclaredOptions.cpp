@@ -128,6 +128,7 @@ void DeclaredOptions::addMeshAlias(CLI::App *sub, MeshAxis axis,
   std::string flag = flagName(name);
   std::string help = "The same as " + std::string(nameOf(axis)) +
                      " in --mesh (default: as there)";
+  aliasNames[axis] = flag;
   keep(flag, declare(sub, flag, FlagCheck::Positive, aliases[axis], help),
        Fate::Compiled);
 }

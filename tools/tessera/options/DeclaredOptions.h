@@ -45,7 +45,8 @@ protected:
                "tessera"};
   std::string rendezvous, secretFile;
   std::map<MeshAxis, int64_t> aliases; ///< Sizes of axes; 0: not given.
-  std::vector<Flag> flags;             ///< Of the table, of all commands.
+  std::map<MeshAxis, std::string> aliasNames;
+  std::vector<Flag> flags; ///< Of the table, of all commands.
   CLI::Option *resume = nullptr;
   CLI::App *train = nullptr, *evaluate = nullptr;
 

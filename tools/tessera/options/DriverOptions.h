@@ -8,6 +8,7 @@
 
 #include "tessera/Options/PlanOptions.h"
 #include "tools/tessera/options/LaunchEnvironment.h"
+#include "tools/tessera/options/RateOptions.h"
 
 namespace tessera {
 
@@ -55,7 +56,7 @@ struct DriverOptions {
   int64_t ranks = 0; ///< The most that a run may start.
   /// The first option given that a compiled artifact has fixed.
   std::string fixedByArtifact;
-  bool learningRateGiven = false; ///< Overrides that of an artifact.
+  GivenFlags givenRate; ///< Of the learning rate; the rest is as compiled.
 
   // Training.
   std::vector<std::string> data;

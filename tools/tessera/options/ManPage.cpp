@@ -67,7 +67,8 @@ static std::string synopsis(const CommandEntry &command) {
   for (const OptionEntry &option : command.options)
     if (option.isArgument)
       text += " " + italic(option.names.front());
-    else if (option.isRequired)
+  for (const OptionEntry &option : command.options)
+    if (!option.isArgument && option.isRequired)
       text += " " + heading(option);
   return text + " [" + italic("options") + "]\n";
 }

@@ -1,6 +1,7 @@
 //===- PipelineReport.cpp - the stages of an artifact ---------------------===//
 
 #include "tools/tessera/report/PipelineReport.h"
+#include "tessera/Options/Counted.h"
 #include "tessera/Options/MeshAxis.h"
 #include "tessera/Schedule/Picture.h"
 #include "tools/tessera/options/TextWrap.h"
@@ -135,11 +136,12 @@ bool PipelineReport::read(const json::Object &root) {
 std::string PipelineReport::text(size_t width) const {
   const Shape &shape = schedule.shape;
   std::string text = formatv(
-      "pipeline: {0}, {1} stages of {2} chunk{3}, {4} micro-batches; bubble "
-      "{5:f1} % if all chunks take the same time, {6:f1} % by their flops",
-      nameOf(schedule.kind), shape.stages, shape.virtualStages,
-      shape.virtualStages == 1 ? "" : "s", shape.microBatches,
-      100 * alike.bubble, 100 * byFlops.bubble);
+      "pipeline: {0}, {1} stages of {2}, {3}; bubble {4:f1} % if all chunks "
+      "take the same time, {5:f1} % by their flops",
+      nameOf(schedule.kind), shape.stages,
+      counted(shape.virtualStages, "chunk"),
+      counted(shape.microBatches, "micro-batch"), 100 * alike.bubble,
+      100 * byFlops.bubble);
   text = wrapText(text, width, 2) + "\n";
   Table table({"stage", "holds", "parameters", "memory", "flops", "in flight",
                "bytes sent"});

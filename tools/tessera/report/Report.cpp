@@ -1,7 +1,7 @@
 //===- Report.cpp - what an artifact's metadata says of its program -------===//
 
 #include "tools/tessera/report/Report.h"
-#include "tessera/Options/PlanOptions.h"
+#include "tessera/Options/Counted.h"
 #include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/report/JsonList.h"
 #include "tools/tessera/report/PrintError.h"
@@ -55,12 +55,13 @@ void Report::readModel(const json::Object &root) {
   batch = integerOf(model, "batch");
   microBatches = integerOf(model, "micro_batches", 1);
   precision = stringOf(&root, "precision");
+  readLearningRate(root.getObject("optimizer"));
   device = stringOf(root.getObject("target"), "device");
   processor = stringOf(root.getObject("target"), processorKey(device));
   const json::Object *again = root.getObject("recompute");
   recompute = stringOf(again, "mode");
   if (int64_t count = integerOf(again, "layers", -1); count >= 0)
-    recompute += ", first " + std::to_string(count) + " layers";
+    recompute += ", first " + counted(count, "layer");
   if (recompute == nameOf(Recompute::None))
     recompute.clear();
   if (const json::Array *axes = root.getArray("mesh"))
@@ -70,6 +71,20 @@ void Report::readModel(const json::Object &root) {
       mesh += (mesh.empty() ? "" : ",") + stringOf(axis.getAsObject(), "axis") +
               "=" + std::to_string(size);
     }
+}
+
+/// An artifact that says nothing of the kind of its schedule has a cosine.
+void Report::readLearningRate(const json::Object *optimizer) {
+  if (!optimizer)
+    return;
+  learningRate.largest = optimizer->getNumber("lr").value_or(0);
+  learningRate.smallest = optimizer->getNumber("min_lr").value_or(0);
+  learningRate.warmupSteps = integerOf(optimizer, "warmup_steps", 0);
+  learningRate.totalSteps = integerOf(optimizer, "total_steps", 0);
+  learningRate.decaySteps = integerOf(optimizer, "decay_steps", 0);
+  if (auto kind =
+          fromName<LearningRateSchedule>(stringOf(optimizer, "schedule")))
+    learningRate.schedule = *kind;
 }
 
 void Report::readTensors(const json::Object &root) {
@@ -307,9 +322,9 @@ size_t Report::busiest() const {
 }
 
 std::string Report::headline() const {
-  return formatv("{0}, {1} ({2} rank{3}), {4} parameters, {5} per rank",
+  return formatv("{0}, {1} ({2}), {3} parameters, {4} per rank",
                  family.empty() ? "model" : family,
-                 mesh.empty() ? "serial" : mesh, ranks, ranks == 1 ? "" : "s",
+                 mesh.empty() ? "serial" : mesh, counted(ranks, "rank"),
                  countText(static_cast<double>(parameters)),
                  bytesText(arenaBytes))
       .str();
@@ -434,15 +449,15 @@ std::string Report::text(size_t width) const {
   };
   if (signer && !signer->empty())
     line("signed by: key " + *signer);
-  line(formatv("model: {0}, {1} layers, vocabulary {2}", family, layers,
-               vocabulary));
-  line(formatv("step: {0} sequences of {1} tokens{2} in {3} micro-batch{4}",
-               batch, sequence,
+  line(formatv("model: {0}, {1}, vocabulary {2}", family,
+               counted(layers, "layer"), vocabulary));
+  line(formatv("step: {0} of {1}{2} in {3}", counted(batch, "sequence"),
+               counted(sequence, "token"),
                target ? " and targets of " + std::to_string(target) : "",
-               microBatches, microBatches == 1 ? "" : "es"));
-  line(formatv("mesh: {0}, {1} rank{2} on {3} ({4}), {5}",
-               mesh.empty() ? "serial" : mesh, ranks, ranks == 1 ? "" : "s",
-               device, processor, precision));
+               counted(microBatches, "micro-batch")));
+  line(formatv("mesh: {0}, {1} on {2} ({3}), {4}",
+               mesh.empty() ? "serial" : mesh, counted(ranks, "rank"), device,
+               processor, precision));
   line(formatv("parameters: {0} ({1})", parameters, parametersText()));
   out << flopsText() << evaluationText();
   if (causalWork.size() > 1)

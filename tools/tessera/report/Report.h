@@ -6,6 +6,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_REPORT_REPORT_H
 #define TESSERA_TOOLS_TESSERA_REPORT_REPORT_H
 
+#include "tessera/Options/PlanOptions.h"
 #include "tools/tessera/report/OwnersReport.h"
 #include "tools/tessera/report/PipelineReport.h"
 #include "tools/tessera/report/Windows.h"
@@ -74,11 +75,14 @@ struct Report {
   /// Of a .tsr file: the fingerprint of the key that signed it, "": none.
   std::optional<std::string> signer;
 
+  LearningRateOptions learningRate; ///< As compiled.
+
   int64_t programs() const { return static_cast<int64_t>(flops.size()); }
   size_t busiest() const; ///< The program with most flops.
 
 private:
   void readModel(const llvm::json::Object &root);
+  void readLearningRate(const llvm::json::Object *optimizer);
   void readTensors(const llvm::json::Object &root);
   void readArena(const llvm::json::Object &root);
   void readCollective(const llvm::json::Object &op, Window window);

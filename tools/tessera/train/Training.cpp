@@ -1,6 +1,7 @@
 //===- Training.cpp - one run of tessera train ----------------------------===//
 
 #include "tools/tessera/train/Training.h"
+#include "tessera/Options/Counted.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
 #include "tools/tessera/train/ByteEntropy.h"
@@ -20,14 +21,16 @@ static constexpr int kCurveWidth = 64, kCurveHeight = 12;
 
 std::string tessera::findCheckpoint(const std::string &directory) {
   std::error_code error;
+  std::string newest;
   for (const auto &entry :
        std::filesystem::directory_iterator(directory, error)) {
     std::string name = entry.path().filename().string();
     if (name.rfind("step-", 0) == 0 &&
-        std::filesystem::exists(entry.path() / "manifest.json", error))
-      return name;
+        std::filesystem::exists(entry.path() / "manifest.json", error) &&
+        std::pair(name.size(), name) > std::pair(newest.size(), newest))
+      newest = name;
   }
-  return "";
+  return newest;
 }
 
 /// What byte frequencies alone predict, if the data is text.
@@ -101,7 +104,7 @@ bool Training::startParameters() {
   schedule.warmup_steps = rate.warmupSteps;
   schedule.total_steps = rate.totalSteps;
   schedule.decay_steps = rate.decaySteps;
-  if (status == TSR_OK && (options.learningRateGiven || !options.isArtifact()))
+  if (status == TSR_OK && (!options.givenRate.empty() || !options.isArtifact()))
     status = tsr_session_set_schedule(session.get(), &schedule);
   if (status != TSR_OK)
     return !printError(tsr_last_error());
@@ -283,8 +286,9 @@ void Training::summarize(const Progress &progress) const {
               lossCurve({losses, firstStep, baseline, evaluations.points()},
                         kCurveWidth, kCurveHeight)
                   .c_str());
-  std::printf("loss %.4f -> %.4f in %zu steps, %s; %.0f tokens/s\n",
-              losses.front(), finalLoss(losses), losses.size(),
+  std::printf("loss %.4f -> %.4f in %s, %s; %.0f tokens/s\n", losses.front(),
+              finalLoss(losses),
+              counted(static_cast<int64_t>(losses.size()), "step").c_str(),
               durationText(progress.elapsed()).c_str(),
               static_cast<double>(losses.size()) *
                   static_cast<double>(tokensPerStep()) / progress.training());

@@ -1,0 +1,35 @@
+//===- RateOptions.h - the options of the learning rate ---------*- C++ -*-===//
+// What was not given follows from the rest, or is what an artifact was compiled
+// with. All functions return what is wrong, or "".
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_OPTIONS_RATEOPTIONS_H
+#define TESSERA_TOOLS_TESSERA_OPTIONS_RATEOPTIONS_H
+
+#include "tessera/Options/PlanOptions.h"
+#include <set>
+#include <string>
+
+namespace tessera {
+
+/// Names of the options that were given: "--lr".
+using GivenFlags = std::set<std::string>;
+
+/// Those that describe a learning rate, the length of the run among them.
+const GivenFlags &learningRateFlags();
+
+/// Of a model that is compiled now.
+std::string completeRate(LearningRateOptions &rate, const GivenFlags &given);
+
+/// Of a run of an artifact: `rate` keeps what was given, all else becomes as
+/// compiled. An artifact without a length takes that of `rate`.
+std::string mergeRate(const LearningRateOptions &compiled,
+                      LearningRateOptions &rate, const GivenFlags &given);
+
+/// "--steps 4 (was 100), --lr 0.001 (was 0.0003)"; "" if they are the same.
+std::string rateChanges(const LearningRateOptions &compiled,
+                        const LearningRateOptions &rate);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_OPTIONS_RATEOPTIONS_H
