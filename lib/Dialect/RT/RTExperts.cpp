@@ -80,8 +80,9 @@ dist::Collective ExchangeRowsOp::getCollective() {
 }
 
 /// Of a rank's own tokens there are as many rows on average as room for them.
-Value ExchangeRowsOp::getWhole() {
-  return goesToExperts() ? getInput() : getResult();
+ValueRange ExchangeRowsOp::getWholes() {
+  return goesToExperts() ? ValueRange((*this)->getOperands().take_front())
+                         : ValueRange(getOperation()->getResults());
 }
 
 LogicalResult ExchangeRowsOp::verify() {
