@@ -134,8 +134,8 @@ typedef struct tsr_session_options {
  * same calls in the same order: create, step, evaluate, largest, read, write,
  * save, claim, prune, load, load_weights, use_data, change_data. If one of them
  * fails in one process it fails in all; a process that ends makes the others'
- * next call, or the one they are in, fail with TSR_ABORTED. Files are written by
- * rank 0 alone and read by all. */
+ * next call, or the one they are in, fail with TSR_ABORTED. Files are written
+ * by rank 0 alone and read by all. */
 
 /* Learning rate of step t (from 0), a function of t alone: linear warm-up over
  * warmup_steps, lr (t + 1) / warmup_steps, and then by kind:
