@@ -181,7 +181,8 @@ TEST_F(WindowMutationTest, TypedWindowsAreTheSerialOnes) {
       expectCaught(Stage::Typed, {Fate::Types, Fate::Erasure}, number,
                    "no window",
                    [](Operation *op) { op->removeAttr("window"); });
-  EXPECT_EQ(mutants, 4) << "forward and backward of two layers";
+  EXPECT_EQ(mutants, 6)
+      << "forward and backward of two layers, and the evaluation";
 }
 
 /// A longer window would hide as much of the own slice: nothing.

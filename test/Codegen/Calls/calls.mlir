@@ -122,7 +122,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
 // -----
 
 // 2 x 2 x 12 elements of a slice to chunks, and back.
-// CHECK: @tsr_arguments(dense<[1, 12, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 12, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]>
+// CHECK: @tsr_arguments(dense<[1, 12, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 12, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]>
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   func.func @step(%x: tensor<2x4x6xf32> {rt.offset = 0 : i64}) {
     %y:2 = rt.zigzag %x along 1 over ["cp"] {rt.offsets = array<i64: 1024, 2048>} : tensor<2x4x6xf32> -> tensor<2x2x6xf32>, tensor<2x2x6xf32>
