@@ -95,6 +95,29 @@ void addSharding(json::Object &tensor, RankedTensorType type) {
   tensor["partial"] = std::move(partial);
 }
 
+/// All but where the tensor lies.
+json::Object tensorJson(const TensorEntry &entry, RankedTensorType global,
+                        ArrayRef<int64_t> localShape) {
+  json::Object tensor{
+      {"role", entry.role},
+      {"name", entry.name},
+      {"dtype", dtypeName(getElementTypeOrSelf(entry.value.getType()))},
+      {"shape", json::Array(global.getShape())},
+      {"local_shape", json::Array(localShape)}};
+  addSharding(tensor, global);
+  auto copyAttribute = [&](StringRef from, StringRef to) {
+    if (Attribute value =
+            entry.attributes ? entry.attributes.get(from) : nullptr)
+      tensor[to] = toJson(value);
+  };
+  copyAttribute(nn::NNDialect::kFileShapeAttr, "file_shape");
+  if (Attribute step = entry.keep ? entry.keep.get("step") : nullptr)
+    tensor["step"] = toJson(step);
+  if (entry.role == "parameter" || entry.role == "input")
+    copyAttribute(nn::NNDialect::kInitAttr, "init");
+  return tensor;
+}
+
 LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
   auto local = cast<RankedTensorType>(entry.value.getType());
   RankedTensorType global = entry.global ? entry.global : local;
@@ -126,24 +149,8 @@ LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
   // rt-plan-memory left an evaluation's arguments where the step has them.
   if (!isNew && (isPipeline() || nn::isEvaluation(step)))
     return addOffset(tensors[it->second], *offset), success();
-  json::Object tensor{{"role", entry.role},
-                      {"name", entry.name},
-                      {"dtype", dtypeName(local.getElementType())},
-                      {"shape", json::Array(global.getShape())},
-                      {"local_shape", json::Array(ArrayRef<int64_t>(shape))}};
-  addOffset(tensor, *offset);
-  addSharding(tensor, global);
-  auto copyAttribute = [&](StringRef from, StringRef to) {
-    if (Attribute value =
-            entry.attributes ? entry.attributes.get(from) : nullptr)
-      tensor[to] = toJson(value);
-  };
-  copyAttribute(nn::NNDialect::kFileShapeAttr, "file_shape");
-  if (Attribute step = entry.keep ? entry.keep.get("step") : nullptr)
-    tensor["step"] = toJson(step);
-  if (entry.role == "parameter" || entry.role == "input")
-    copyAttribute(nn::NNDialect::kInitAttr, "init");
-  tensors.push_back(std::move(tensor));
+  tensors.push_back(tensorJson(entry, global, shape));
+  addOffset(tensors.back(), *offset);
   return success();
 }
 

@@ -265,6 +265,9 @@ void CommandLine::checkEvaluation() {
       options.checkpoint.empty())
     refuse("nothing says which parameters are to be evaluated; give "
            "--checkpoint or --load-weights");
+  if (options.command == Command::Evaluate && !options.dataWeights.empty())
+    refuse("evaluate measures every sequence once, so files have no weights; "
+           "leave them out");
   if (options.command != Command::Train)
     return;
   bool hasData = options.hasEvaluationData();
@@ -352,10 +355,10 @@ void CommandLine::check() {
   checkLearningRate();
   checkArtifact();
   checkTrust();
-  checkEvaluation();
   if (!options.isRun())
     return;
   refuseUnless(takeWeights(options.data, options.dataWeights));
+  checkEvaluation();
   collectShared();
 }
 

@@ -388,6 +388,20 @@ void DeclaredOptions::addTokenizing(CLI::App *sub) {
                 "Add the tokens around each document that the tokenizer's "
                 "post-processor adds")
       ->default_str("on");
+  addDocuments(sub, tokenize);
+  beginGroup(sub, "Output", "-o data.bin");
+  sub->add_option("--format", tokenize.format,
+                  "Raw uint16 or uint32; llmc: with llm.c's header; megatron: "
+                  ".bin and .idx; auto: the smaller raw one that fits")
+      ->check(oneOf({"auto", "uint16", "uint32", "llmc", "megatron"}))
+      ->type_name("auto|uint16|uint32|llmc|megatron")
+      ->capture_default_str();
+  sub->add_option("-o,--output", options.output, "Output file")
+      ->required()
+      ->type_name("FILE");
+}
+
+void DeclaredOptions::addDocuments(CLI::App *sub, TokenizeOptions &tokenize) {
   beginGroup(sub, "Documents", "--documents line --append-eod");
   sub->add_option("--documents", tokenize.documents,
                   "What a document is: a file, a line, or the text of a JSON "
@@ -403,16 +417,6 @@ void DeclaredOptions::addTokenizing(CLI::App *sub) {
   sub->add_option("--eod-token", tokenize.endToken,
                   "End each document with this token instead")
       ->type_name("TOKEN");
-  beginGroup(sub, "Output", "-o data.bin");
-  sub->add_option("--format", tokenize.format,
-                  "Raw uint16 or uint32; llmc: with llm.c's header; megatron: "
-                  ".bin and .idx; auto: the smaller raw one that fits")
-      ->check(oneOf({"auto", "uint16", "uint32", "llmc", "megatron"}))
-      ->type_name("auto|uint16|uint32|llmc|megatron")
-      ->capture_default_str();
-  sub->add_option("-o,--output", options.output, "Output file")
-      ->required()
-      ->type_name("FILE");
 }
 
 void DeclaredOptions::declareCommands() {
@@ -447,6 +451,7 @@ void DeclaredOptions::declareCommands() {
       " examples/gpt2-tiny --load-weights runs/one/step-00000300 --data f.txt");
   addData(train);
   addData(evaluate);
+  evaluate->get_option("--data")->type_name("FILE");
   for (CLI::App *sub : {import, compile, report, verify, train, evaluate}) {
     addModel(sub);
     addPlan(sub, sub == import ? Extent::Import : Extent::Plan);

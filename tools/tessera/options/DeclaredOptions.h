@@ -74,6 +74,7 @@ private:
   void addReport(CLI::App *sub);
   void addSigning(CLI::App *sub);
   void addTokenizing(CLI::App *sub);
+  void addDocuments(CLI::App *sub, TokenizeOptions &tokenize);
   void keep(const std::string &name, const CLI::Option *option, Fate fate) {
     flags.push_back({name, option, fate});
   }

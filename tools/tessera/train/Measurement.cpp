@@ -34,6 +34,11 @@ std::string Measurement::text() const {
   return text;
 }
 
+static bool failAt(int64_t number) {
+  return !printError("batch " + std::to_string(number + 1) +
+                     " of the evaluation: " + tsr_last_error());
+}
+
 bool EvaluationData::open(const DriverOptions &options,
                           const tsr_artifact *artifact, tsr_session *session) {
   data = openEvaluationData(options, {tsr_artifact_sequence(artifact),
@@ -58,11 +63,16 @@ bool EvaluationData::open(const DriverOptions &options,
   if (options.evalBatches)
     count = options.evalBatches;
   batch.resize(rows * tsr_artifact_columns(artifact));
-  if (options.launch.isAlone())
-    return true;
-  if (tsr_data_batch(data.get(), 0, rows, batch.data()) != TSR_OK)
-    return !printError(tsr_last_error());
-  return agreeOnTokens(session, data.get(), batch);
+  return isReadable() && (options.launch.isAlone() ||
+                          agreeOnTokens(session, data.get(), batch));
+}
+
+/// What cannot be read must not end a run after hours.
+bool EvaluationData::isReadable() {
+  for (int64_t number = count; number-- > 0;)
+    if (tsr_data_batch(data.get(), number, rows, batch.data()) != TSR_OK)
+      return failAt(number);
+  return true;
 }
 
 bool EvaluationData::measure(tsr_session *session, Measurement &result) {
@@ -74,8 +84,7 @@ bool EvaluationData::measure(tsr_session *session, Measurement &result) {
     if (tsr_data_batch(data.get(), number, rows, batch.data()) != TSR_OK ||
         tsr_session_evaluate(session, batch.data(), batch.size(), number,
                              &measured) != TSR_OK)
-      return !printError("batch " + std::to_string(number + 1) +
-                         " of the evaluation: " + tsr_last_error());
+      return failAt(number);
     result.add(measured);
   }
   return true;

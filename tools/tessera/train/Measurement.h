@@ -39,6 +39,9 @@ public:
   int64_t sequences() const { return tsr_data_sequences(data.get()); }
 
 private:
+  /// Of all batches; the first is read last.
+  bool isReadable();
+
   OpenedData data;
   int64_t count = 0, rows = 0; ///< Batches, and sequences of one.
   std::vector<int32_t> batch;
