@@ -4,6 +4,7 @@
 
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "test/Mutation/Mutant.h"
 #include "llvm/ADT/StringExtras.h"
@@ -163,6 +164,8 @@ void CollectiveEnumeration::otherKind(rt::AllReduceOp op, unsigned number) {
       .right = isMaximum ? kShiftCancels : "";
   if (mayBeKeyBias(op))
     mutants.back().mayBeRight = kKeyBias;
+  if (!isMaximum && nn::isEvaluation(op->getParentOfType<func::FuncOp>()))
+    mutants.back().mayBeRight = kNoneIsLarger;
 }
 
 void CollectiveEnumeration::otherRoot(rt::BroadcastOp op, unsigned number) {

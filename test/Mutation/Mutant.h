@@ -49,6 +49,8 @@ constexpr const char *kSameValue =
     "a value that was repeated, viewed or broadcast is the same value";
 constexpr const char *kOtherSplit =
     "what is added up afterwards may be split along any of its dimensions";
+constexpr const char *kNoneIsLarger =
+    "no logit is before the label's if on no rank one is: a sum or the largest";
 constexpr const char *kKeyBias =
     "a key bias adds as much to all scores of a query: softmax cancels it";
 constexpr const char *kOrderIsFree =

@@ -2,6 +2,7 @@
 
 #include "test/Mutation/Outcome.h"
 #include "tessera/tessera.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 #include <cmath>
@@ -61,7 +62,9 @@ public:
       int32_t border = (vocabulary + 1) / 2 - static_cast<int32_t>(k / 2 % 2);
       int32_t any = static_cast<int32_t>(generator() % vocabulary);
       tokens.push_back(k % 2 ? border : any);
-      labels.push_back(generator() % 3 ? -100 : generator() % vocabulary);
+      labels.push_back(generator() % 3 ? -100
+                       : k % 2         ? (vocabulary + 1) / 2
+                                       : generator() % vocabulary);
       types.push_back(generator() % 2);
     }
   }
@@ -140,6 +143,45 @@ static bool runStep(tsr_session *session, const tsr_artifact *artifact,
          note("evaluation_correct", static_cast<double>(evaluation.correct));
 }
 
+/// Values by which the second half of the vocabulary has logits that are equal
+/// and larger than the others: vectors of ones, no matrices, ones for tokens.
+static std::vector<double> equalLogits(llvm::StringRef name, size_t elements,
+                                       size_t vocabulary) {
+  bool isTable = llvm::any_of(
+      llvm::ArrayRef{"wte", "embed_tokens", "word_embeddings", "lm_head"},
+      [&](const char *part) { return name.contains(part); });
+  bool isVector = name.ends_with("bias") || name.contains("ln_") ||
+                  name.contains("norm") || name.contains("Norm");
+  std::vector<double> values(elements, isVector ? 1.0 : 0.0);
+  if (isTable)
+    std::fill(values.begin() + static_cast<ptrdiff_t>((vocabulary + 1) / 2 *
+                                                      elements / vocabulary),
+              values.end(), 1.0);
+  return values;
+}
+
+/// Of equal logits the first is the prediction, which is at the border of
+/// slices: where a rank counts from decides.
+static bool evaluateEqual(tsr_session *session, const tsr_artifact *artifact,
+                          const Data &data, Outcome &outcome) {
+  for (const auto &[name, trained] : outcome) {
+    llvm::StringRef parameter = name;
+    if (!parameter.consume_front("parameter "))
+      continue;
+    std::vector<double> values = equalLogits(parameter, trained.size(),
+                                             tsr_artifact_vocabulary(artifact));
+    if (tsr_session_write(session, "parameter", parameter.str().c_str(),
+                          values.data(), values.size()))
+      return false;
+  }
+  tsr_evaluation found;
+  if (data.evaluate(session, &found))
+    return false;
+  outcome["correct of equal logits"] = {static_cast<double>(found.correct)};
+  outcome["labels"] = {static_cast<double>(found.labels)};
+  return true;
+}
+
 std::optional<Outcome> tessera::test::train(const std::string &path,
                                             bool isMasked) {
   tsr_artifact *loaded = nullptr;
@@ -163,6 +205,9 @@ std::optional<Outcome> tessera::test::train(const std::string &path,
        *metadata->getAsObject()->getArray("tensors"))
     if (!readState(session.get(), *tensor.getAsObject(), outcome))
       return std::nullopt;
+  if (!evaluateEqual(session.get(), loaded, Data(loaded, kSteps, isMasked),
+                     outcome))
+    return std::nullopt;
   return outcome;
 }
 
