@@ -95,7 +95,10 @@ static LogicalResult runReproducibly(PassManager &manager, ModuleOp module,
                            ReproducerPolicy::Always);
 }
 
-static LogicalResult runPasses(ModuleOp module, const PlanOptions &plan) {
+using BuildPipeline = void (*)(OpPassManager &, const PlanOptions &);
+
+static LogicalResult runPasses(ModuleOp module, const PlanOptions &plan,
+                               BuildPipeline build) {
   PassManager manager(module.getContext(), module.getOperationName());
   manager.enableVerifier(true);
   if (!plan.debugging.dumpDirectory.empty()) {
@@ -104,7 +107,7 @@ static LogicalResult runPasses(ModuleOp module, const PlanOptions &plan) {
       return failure();
     manager.addInstrumentation(std::move(dump));
   }
-  buildCompilePipeline(manager, plan);
+  build(manager, plan);
   return runReproducibly(manager, module, plan);
 }
 
@@ -159,26 +162,46 @@ static std::string hostCpu(const DeviceOptions &device) {
   return isElsewhere && !isChosen ? "x86-64-v2" : device.cpu;
 }
 
-LogicalResult tessera::compileToArtifact(ModuleOp module,
-                                         const PlanOptions &given,
-                                         StringRef path) {
-  PlanOptions plan = given;
+/// How machine code is made, if the target exists.
+static FailureOr<SharedObjectOptions> codeOptions(const PlanOptions &plan,
+                                                  EmitError emitError) {
   const DeviceOptions &device = plan.device;
+  SharedObjectOptions code;
+  code.exportEmulated = device.emulateGrid;
+  // Unoptimized, conversions to bf16 are calls of a library that is not linked.
+  code.optimize =
+      plan.debugging.optimizeCode || plan.precision == Precision::BF16;
+  if (!device.target.isCuda() || device.emulateGrid)
+    return code;
+  FailureOr<CudaTarget> cuda = CudaTarget::get(device.target.arch, emitError);
+  if (failed(cuda))
+    return failure();
+  code.cuda = *cuda;
+  if (!plan.debugging.dumpDirectory.empty())
+    code.ptxPath = plan.debugging.dumpDirectory + "/kernels.ptx";
+  return code;
+}
+
+namespace {
+/// What code is made for, and how.
+struct CodeTarget {
+  CpuTarget cpu;
+  SharedObjectOptions code;
+};
+} // namespace
+
+/// Runs the passes of `build` after all checks of `given`.
+static FailureOr<CodeTarget> lower(ModuleOp module, const PlanOptions &given,
+                                   BuildPipeline build) {
+  PlanOptions plan = given;
   auto emitError = [&] { return module.emitError(); };
   if (failed(checkDevice(plan, emitError)) ||
       failed(checkInvariance(plan, emitError)) || failed(checkSizes(module)))
     return failure();
-  SharedObjectOptions code;
-  code.exportEmulated = device.emulateGrid;
-  if (device.target.isCuda() && !device.emulateGrid) {
-    FailureOr<CudaTarget> cuda = CudaTarget::get(device.target.arch, emitError);
-    if (failed(cuda))
-      return failure();
-    code.cuda = *cuda;
-    if (!plan.debugging.dumpDirectory.empty())
-      code.ptxPath = plan.debugging.dumpDirectory + "/kernels.ptx";
-  }
-  FailureOr<CpuTarget> target = CpuTarget::get(hostCpu(device), emitError);
+  FailureOr<SharedObjectOptions> code = codeOptions(plan, emitError);
+  if (failed(code))
+    return failure();
+  FailureOr<CpuTarget> target = CpuTarget::get(hostCpu(plan.device), emitError);
   if (failed(target))
     return failure();
   plan.device.vectorBits = target->vectorBits;
@@ -186,11 +209,32 @@ LogicalResult tessera::compileToArtifact(ModuleOp module,
     return failure();
   Builder builder(module.getContext());
   module->setAttr(kOptionsAttr, optionsAttr(builder, plan, *target, emitError));
-  if (failed(runPasses(module, plan)))
+  if (failed(runPasses(module, plan, build)))
     return failure();
-  auto metadata = module->getAttrOfType<StringAttr>(kMetadataAttr);
-  FailureOr<SmallVector<char>> object = emitSharedObject(module, *target, code);
+  return CodeTarget{*target, *code};
+}
+
+static StringRef metadataOf(ModuleOp module) {
+  return module->getAttrOfType<StringAttr>(kMetadataAttr).getValue();
+}
+
+FailureOr<std::string> tessera::compileToMetadata(ModuleOp module,
+                                                  const PlanOptions &plan) {
+  if (failed(lower(module, plan, buildMetadataPipeline)))
+    return failure();
+  return metadataOf(module).str();
+}
+
+LogicalResult tessera::compileToArtifact(ModuleOp module,
+                                         const PlanOptions &plan,
+                                         StringRef path) {
+  FailureOr<CodeTarget> target = lower(module, plan, buildCompilePipeline);
+  if (failed(target))
+    return failure();
+  FailureOr<SmallVector<char>> object =
+      emitSharedObject(module, target->cpu, target->code);
   if (failed(object))
     return failure();
-  return writeArtifact(path, metadata.getValue(), *object, emitError);
+  return writeArtifact(path, metadataOf(module), *object,
+                       [&] { return module.emitError(); });
 }

@@ -153,11 +153,22 @@ void tessera::buildCodePipeline(OpPassManager &passes,
     passes.addPass(createEmulateGridPass({plan.device.target.isCuda()}));
 }
 
-void tessera::buildCompilePipeline(OpPassManager &passes,
-                                   const PlanOptions &plan) {
+static void buildPlannedPipeline(OpPassManager &passes,
+                                 const PlanOptions &plan) {
   buildDistributePipeline(passes, plan);
   buildLowerPipeline(passes, plan);
   buildCommunicatePipeline(passes, plan);
   buildMemoryPipeline(passes, plan);
+}
+
+void tessera::buildMetadataPipeline(OpPassManager &passes,
+                                    const PlanOptions &plan) {
+  buildPlannedPipeline(passes, plan);
+  passes.addPass(createAttachMetadataPass());
+}
+
+void tessera::buildCompilePipeline(OpPassManager &passes,
+                                   const PlanOptions &plan) {
+  buildPlannedPipeline(passes, plan);
   buildCodePipeline(passes, plan);
 }

@@ -151,7 +151,10 @@ emitObjects(ModuleOp module, const CpuTarget &target,
   setLinkage(*kernels, options);
   setAttributes(*kernels, target);
   std::unique_ptr<llvm::Module> host = splitHost(*kernels);
-  optimize(*kernels, *machine);
+  if (options.optimize)
+    optimize(*kernels, *machine);
+  else
+    machine->setOptLevel(llvm::CodeGenOptLevel::None);
   if (!options.llvmIrPath.empty() &&
       failed(writeIr(module, *kernels, options.llvmIrPath)))
     return failure();

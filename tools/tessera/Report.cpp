@@ -4,6 +4,7 @@
 #include "tessera/Target/OutputFile.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
@@ -40,17 +41,29 @@ static size_t columns(const DriverOptions &options) {
   return terminal ? std::max(terminal, kFewestColumns) : kTerminalWidth;
 }
 
+static bool readArtifact(Report &report, const DriverOptions &options) {
+  ArtifactFile artifact;
+  if (!artifact.open(options) || !report.read(artifact.metadata()))
+    return false;
+  report.signer = artifact.signer();
+  return true;
+}
+
+/// Without making code, of which a report says nothing.
+static bool readModel(Report &report, const DriverOptions &options) {
+  std::optional<std::string> metadata = describeModel(options);
+  return metadata && report.read(*metadata);
+}
+
 int tessera::runReport(const DriverOptions &options) {
   bool isConfig = !options.isArtifact() && !options.isProgram();
   if (isConfig && !options.scheduleSvg.empty() &&
       options.plan.mesh.sizeOf(MeshAxis::Pipeline) == 1)
     return refusePicture();
-  ArtifactFile artifact;
   Report report;
-  if (!artifact.open(options) || !report.read(artifact.metadata()))
+  if (!(options.isArtifact() ? readArtifact(report, options)
+                             : readModel(report, options)))
     return 1;
-  if (options.isArtifact())
-    report.signer = artifact.signer();
   if (!options.scheduleSvg.empty() &&
       !writePicture(report, options.scheduleSvg))
     return 1;

@@ -174,6 +174,9 @@ struct DebuggingOptions {
   /// Write numbers or NaN into the padding of uneven shards where its type
   /// allows them: no result may change.
   bool poisonPadding = false;
+  /// Run LLVM's optimizer. `verify` and tests do without it where they run a
+  /// program for some steps only: compiling is most of their time.
+  bool optimizeCode = true;
 };
 
 struct PlanOptions {

@@ -27,6 +27,10 @@ mlir::LogicalResult compileToArtifact(mlir::ModuleOp module,
                                       const PlanOptions &plan,
                                       llvm::StringRef path);
 
+/// What the artifact would say about itself, without making its code.
+mlir::FailureOr<std::string> compileToMetadata(mlir::ModuleOp module,
+                                               const PlanOptions &plan);
+
 } // namespace tessera
 
 #endif // TESSERA_PIPELINES_COMPILE_H

@@ -25,6 +25,9 @@ void buildCommunicatePipeline(mlir::OpPassManager &passes,
 void buildMemoryPipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
 /// Planned program -> metadata and LLVM dialect.
 void buildCodePipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
+/// All of it without code: the last pass attaches the metadata.
+void buildMetadataPipeline(mlir::OpPassManager &passes,
+                           const PlanOptions &plan);
 /// All of it.
 void buildCompilePipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
 

@@ -18,6 +18,8 @@ struct SharedObjectOptions {
   bool exportKernels = false;
   /// Exports kernels that emulate-grid left to a device.
   bool exportEmulated = false;
+  /// Whether LLVM optimizes what runs on the CPU.
+  bool optimize = true;
   /// Of the functions with nvvm.kernel, if there are any.
   std::optional<CudaTarget> cuda;
   /// The linker; empty: ld.lld of LLVM 22, else of the PATH.

@@ -50,3 +50,19 @@ bool tessera::compileModel(const DriverOptions &options,
   return succeeded(
       compileToArtifact(**module, planOf(options, **module), path));
 }
+
+std::optional<std::string>
+tessera::describeModel(const DriverOptions &options) {
+  DialectRegistry registry;
+  registerCompilerDialects(registry);
+  CompilerContext compiler(registry);
+  auto module = importModel(&compiler.context, options.model,
+                            importOptions(options, Choices::Said));
+  if (failed(module))
+    return std::nullopt;
+  FailureOr<std::string> metadata =
+      compileToMetadata(**module, planOf(options, **module));
+  if (failed(metadata))
+    return std::nullopt;
+  return *metadata;
+}

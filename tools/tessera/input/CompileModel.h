@@ -7,6 +7,8 @@
 #include "tessera/Import/Import.h"
 #include "tools/tessera/options/DriverOptions.h"
 #include <functional>
+#include <optional>
+#include <string>
 
 namespace tessera {
 
@@ -32,6 +34,10 @@ using SizeCheck = std::function<bool(const DataSizes &)>;
 /// Compiles the model of `options` to `path`; prints errors, returns false.
 bool compileModel(const DriverOptions &options, const std::string &path,
                   const SizeCheck &check = {});
+
+/// What the artifact of the model of `options` would say about itself; prints
+/// errors, returns nothing.
+std::optional<std::string> describeModel(const DriverOptions &options);
 
 } // namespace tessera
 
