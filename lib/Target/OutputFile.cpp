@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 using namespace llvm;
 
@@ -108,33 +109,83 @@ static std::error_code createBeside(StringRef path, HeldFile &file,
   }
 }
 
-static std::error_code replace(StringRef path, ArrayRef<StringRef> parts) {
-  removeLeftovers(path);
+namespace {
+
+/// A file that is written beside its path, and removed unless it is renamed.
+class NewFile {
+public:
+  NewFile() = default;
+  NewFile(NewFile &&) = default;
+  ~NewFile() {
+    if (!temporary.empty())
+      (void)sys::fs::remove(temporary);
+  }
+
+  std::error_code write(StringRef path, ArrayRef<StringRef> parts) {
+    target = path;
+    removeLeftovers(target);
+    if (std::error_code error = createBeside(target, file, temporary))
+      return error;
+    return writeAll(file.descriptor(), parts);
+  }
+  std::string path() const { return target.str().str(); }
+  std::error_code rename() {
+    if (std::error_code error = sys::fs::rename(temporary, target))
+      return error;
+    temporary.clear();
+    return file.close();
+  }
+
+private:
   HeldFile file;
-  SmallString<128> temporary;
-  std::error_code error = createBeside(path, file, temporary);
-  if (error)
+  SmallString<128> target, temporary;
+};
+
+/// How a path is written, and where links lead from it.
+struct Destination {
+  SmallString<128> path;
+  bool isReplaced = true; ///< Devices and pipes are written into.
+};
+
+} // namespace
+
+static std::error_code findDestination(StringRef path, Destination &found) {
+  struct stat info;
+  found.path = path;
+  if (stat(path.str().c_str(), &info) != 0)
+    return follow(found.path);
+  if (S_ISDIR(info.st_mode))
+    return std::error_code(EISDIR, std::generic_category());
+  found.isReplaced = S_ISREG(info.st_mode);
+  return found.isReplaced ? sys::fs::real_path(path, found.path)
+                          : std::error_code();
+}
+
+static std::error_code writeBeside(const OutputFile &output,
+                                   std::vector<NewFile> &files) {
+  Destination destination;
+  if (std::error_code error = findDestination(output.path, destination))
     return error;
-  error = writeAll(file.descriptor(), parts);
-  if (!error)
-    error = sys::fs::rename(temporary, path);
-  if (error)
-    (void)sys::fs::remove(temporary);
-  std::error_code closing = file.close();
-  return error ? error : closing;
+  if (!destination.isReplaced)
+    return writeInto(output.path, output.parts);
+  return files.emplace_back().write(destination.path, output.parts);
+}
+
+std::pair<std::error_code, std::string>
+writeOutputs(ArrayRef<OutputFile> outputs) {
+  std::vector<NewFile> files;
+  files.reserve(outputs.size());
+  for (const OutputFile &output : outputs)
+    if (std::error_code error = writeBeside(output, files))
+      return {error, output.path};
+  for (NewFile &file : files)
+    if (std::error_code error = file.rename())
+      return {error, file.path()};
+  return {};
 }
 
 std::error_code writeOutput(StringRef path, ArrayRef<StringRef> parts) {
-  struct stat info;
-  bool exists = stat(path.str().c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode))
-    return std::error_code(EISDIR, std::generic_category());
-  if (exists && !S_ISREG(info.st_mode))
-    return writeInto(path, parts);
-  SmallString<128> target = path;
-  std::error_code error =
-      exists ? sys::fs::real_path(path, target) : follow(target);
-  return error ? error : replace(target, parts);
+  return writeOutputs(OutputFile{path.str(), llvm::to_vector(parts)}).first;
 }
 
 } // namespace tessera

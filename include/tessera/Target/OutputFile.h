@@ -3,8 +3,11 @@
 #define TESSERA_TARGET_OUTPUTFILE_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include <string>
 #include <system_error>
+#include <utility>
 
 namespace tessera {
 
@@ -14,6 +17,17 @@ namespace tessera {
 /// left beside the file is removed.
 std::error_code writeOutput(llvm::StringRef path,
                             llvm::ArrayRef<llvm::StringRef> parts);
+
+/// A file to write, and what it holds.
+struct OutputFile {
+  std::string path;
+  llvm::SmallVector<llvm::StringRef> parts;
+};
+
+/// As writeOutput, of files that belong together: none is replaced before all
+/// are written beside. Returns the path that could not be written as well.
+std::pair<std::error_code, std::string>
+writeOutputs(llvm::ArrayRef<OutputFile> files);
 
 } // namespace tessera
 

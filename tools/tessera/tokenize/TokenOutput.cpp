@@ -112,25 +112,19 @@ std::string TokenOutput::megatronIndex() const {
   return index;
 }
 
-static std::string messageOf(const std::string &path, std::error_code error) {
-  return error ? "cannot write '" + path + "': " + error.message() : "";
-}
-
 std::string TokenOutput::write() {
   if (format == Format::Llmc && total > INT32_MAX)
     return "llm.c's files hold at most " + std::to_string(INT32_MAX) +
            " tokens, these are " + std::to_string(total) +
            "; write several files, or use --format megatron";
-  std::string header = format == Format::Llmc ? llmcHeader() : "";
-  std::vector<StringRef> parts = {header};
-  parts.insert(parts.end(), blocks.begin(), blocks.end());
-  bool isNew = !llvm::sys::fs::exists(file);
-  std::string why = messageOf(file, writeOutput(file, parts));
-  if (!why.empty() || format != Format::Megatron)
-    return why;
-  std::string index = megatronIndex();
-  why = messageOf(indexPath(), writeOutput(indexPath(), {StringRef(index)}));
-  if (!why.empty() && isNew)
-    (void)llvm::sys::fs::remove(file);
-  return why;
+  std::string header = format == Format::Llmc ? llmcHeader() : "", index;
+  std::vector<OutputFile> files = {{file, {header}}};
+  files[0].parts.append(blocks.begin(), blocks.end());
+  // An index of other tokens would make others of them.
+  if (format == Format::Megatron) {
+    index = megatronIndex();
+    files.push_back({indexPath(), {index}});
+  }
+  auto [error, path] = writeOutputs(files);
+  return error ? "cannot write '" + path + "': " + error.message() : "";
 }
