@@ -79,7 +79,8 @@ INSTANTIATE_TEST_SUITE_P(Tokenizer, Family,
                          testing::Values("gpt2", "llama3", "qwen2", "o200k",
                                          "roberta", "bert", "bert_cased",
                                          "llama2", "mistral", "t5", "xlm",
-                                         "unigram_bytes", "spm_bpe"),
+                                         "unigram_bytes", "spm_bpe",
+                                         "spm_unigram"),
                          [](const auto &info) { return info.param; });
 
 //===----------------------------------------------------------------------===//
