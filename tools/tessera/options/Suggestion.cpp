@@ -37,6 +37,8 @@ std::string tessera::nearestName(const std::string &word,
 }
 
 std::string tessera::standInFor(const std::string &option) {
+  static constexpr const char *accumulation =
+      "--micro-batches N; --batch counts the sequences of all N together";
   static const struct {
     const char *option, *standIn;
   } known[] = {
@@ -60,7 +62,14 @@ std::string tessera::standInFor(const std::string &option) {
       {"--global-batch-size", "--batch"},
       {"--batch-size", "--batch"},
       {"--micro-batch-size", "--micro-batches, the number of micro-batches"},
-      {"--gradient-accumulation-steps", "--micro-batches"},
+      {"--gradient-accumulation-steps", accumulation},
+      {"--gradient-accumulation", accumulation},
+      {"--grad-accumulation", accumulation},
+      {"--grad-accumulation-steps", accumulation},
+      {"--grad-accum", accumulation},
+      {"--grad-accum-steps", accumulation},
+      {"--accumulate-grad-batches", accumulation},
+      {"--accumulation-steps", accumulation},
       {"--train-iters", "--steps"},
       {"--max-steps", "--steps"},
       {"--lr-warmup-iters", "--warmup-steps"},
