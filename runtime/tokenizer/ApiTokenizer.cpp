@@ -96,6 +96,29 @@ tsr_status tsr_tokenizer_decode(tsr_tokenizer *tokenizer, const int32_t *ids,
   });
 }
 
+tsr_status tsr_tokenizer_count_bytes(const tsr_tokenizer *tokenizer,
+                                     const int32_t *ids, size_t count,
+                                     size_t first, tsr_special special,
+                                     int64_t *out_bytes) {
+  return guarded([&] {
+    requirePointer(tokenizer, "tokenizer");
+    requirePointer(out_bytes, "out_bytes");
+    if (count != 0)
+      requirePointer(ids, "ids");
+    requireSpecial(special);
+    if (first > count)
+      fail(TSR_INVALID_ARGUMENT, "first is ", first, ", there are ", count,
+           " ids");
+    const Tokenizer &content = *tokenizer->content;
+    content.requireIds(ids, count);
+    auto bytesOf = [&](size_t end) {
+      return static_cast<int64_t>(
+          content.countBytes({ids, ids + end}, special));
+    };
+    *out_bytes = bytesOf(count) - bytesOf(first);
+  });
+}
+
 tsr_status tsr_token_stream_create(const tsr_tokenizer *tokenizer,
                                    tsr_special special,
                                    tsr_token_stream **out_stream) {

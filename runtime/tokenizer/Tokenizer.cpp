@@ -5,6 +5,8 @@
 #include "runtime/support/Status.h"
 #include "runtime/tokenizer/PartReader.h"
 
+#include <algorithm>
+
 namespace tessera {
 
 void Tokenizer::requireIds(const int32_t *ids, size_t count) const {
@@ -12,6 +14,25 @@ void Tokenizer::requireIds(const int32_t *ids, size_t count) const {
     if (ids[i] < 0 || ids[i] >= vocabularySize())
       fail(TSR_INVALID_ARGUMENT, "id ", ids[i], " at ", i,
            " is outside of the tokenizer's vocabulary of ", vocabularySize());
+}
+
+size_t Tokenizer::countBytes(const std::vector<int32_t> &ids,
+                             tsr_special special) const {
+  std::string bytes;
+  auto isOfBytes = [&](int32_t id) {
+    return appendBytesOf(id, special, bytes);
+  };
+  if (std::all_of(ids.begin(), ids.end(), isOfBytes))
+    return bytes.size();
+  // Decoding makes three bytes of one that is no character by itself: a letter
+  // stands for each byte.
+  std::vector<int32_t> complete = ids;
+  int32_t letter = idOf("<0x61>");
+  if (letter >= 0 && byteOf(letter) >= 0)
+    for (int32_t &id : complete)
+      if (byteOf(id) >= 0)
+        id = letter;
+  return decode(complete, special).size();
 }
 
 namespace {

@@ -30,8 +30,10 @@ static json::Value jsonOf(const Measurement &result, int64_t batches,
       {"accuracy", result.accuracy()}, {"correct", result.correct},
       {"labels", result.labels},       {"batches", batches},
       {"sequences_left_out", leftOut}};
-  if (result.ofBytes)
+  if (result.bytes) {
     object["bits_per_byte"] = result.bitsPerByte();
+    object["bytes"] = result.bytes;
+  }
   return object;
 }
 

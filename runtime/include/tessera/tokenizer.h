@@ -58,6 +58,15 @@ tsr_status tsr_tokenizer_encode(tsr_tokenizer *tokenizer, const char *text,
 tsr_status tsr_tokenizer_decode(tsr_tokenizer *tokenizer, const int32_t *ids,
                                 size_t count, tsr_special special,
                                 const char **out_text, size_t *out_bytes);
+/* How many bytes of text the ids from `first` on add to those before them: by
+ * so many the decoded text of all is longer. Each byte of a character that is
+ * not complete counts as one, where decoding writes U+FFFD. Without special
+ * tokens these have no bytes. TSR_INVALID_ARGUMENT: `first` is above `count`,
+ * or an id is outside of the vocabulary. */
+tsr_status tsr_tokenizer_count_bytes(const tsr_tokenizer *tokenizer,
+                                     const int32_t *ids, size_t count,
+                                     size_t first, tsr_special special,
+                                     int64_t *out_bytes);
 
 /* ---- streams: the text of ids that come one by one ---------------------- */
 typedef struct tsr_token_stream tsr_token_stream;

@@ -57,6 +57,15 @@ public:
                                        &text, &bytes));
     return {text, bytes};
   }
+  /// Of text that ids from `first` on add to those before them.
+  std::int64_t countBytes(const std::vector<std::int32_t> &ids,
+                          std::size_t first = 0,
+                          tsr_special special = TSR_WITHOUT_SPECIAL) const {
+    std::int64_t bytes = 0;
+    detail::check(tsr_tokenizer_count_bytes(get(), ids.data(), ids.size(),
+                                            first, special, &bytes));
+    return bytes;
+  }
   tsr_tokenizer *get() const { return handle.get(); }
 
 private:

@@ -58,6 +58,23 @@ TEST_P(Family, StreamsWholeCharacters) {
   }
 }
 
+/// The texts are UTF-8, so that only their middles have characters in parts.
+TEST_P(Family, CountsTheBytesOfItsTokens) {
+  for (const nlohmann::json &item : answers["cases"]) {
+    Ids ids = item[1].get<Ids>();
+    std::string text = item[4].get<std::string>();
+    if (text.find("\uFFFD") != std::string::npos)
+      continue;
+    auto all = static_cast<int64_t>(text.size());
+    EXPECT_EQ(tokenizer.countBytes(ids), all) << text;
+    for (size_t first = 0; first <= ids.size(); ++first)
+      EXPECT_EQ(tokenizer.countBytes({ids.begin(), ids.begin() + first}) +
+                    tokenizer.countBytes(ids, first),
+                all)
+          << text << " at " << first;
+  }
+}
+
 TEST_P(Family, EncodesMixedText) {
   const std::string text = readFile(std::string(TOKENIZERS) + "/mixed.bin");
   constexpr size_t part = 1024;
@@ -256,6 +273,27 @@ TEST(TokenizerApi, NeedsTheUnknownTokenWhereACharacterIsUnknown) {
   Tokenizer tokenizer(path.path());
   EXPECT_FALSE(tokenizer.encode("the", TSR_WITH_SPECIAL).empty());
   EXPECT_THROW(tokenizer.encode("\u1234", TSR_WITH_SPECIAL), Exception);
+}
+
+TEST(TokenizerApi, CountsBytesOfCharactersInParts) {
+  for (const char *name : {"gpt2", "llama2", "unigram_bytes", "spm_bpe"}) {
+    Tokenizer tokenizer(family(name));
+    Ids ids = tokenizer.encode("\U0001F9ED\U0001F9ED", TSR_WITHOUT_SPECIAL);
+    int64_t last = tokenizer.countBytes(ids, ids.size() - 1);
+    EXPECT_EQ(last, 1) << name;
+    EXPECT_EQ(tokenizer.countBytes({ids.begin(), ids.end() - 1}), 7) << name;
+    EXPECT_EQ(tokenizer.countBytes({ids.back(), ids.back()}), 2) << name;
+  }
+}
+
+TEST(TokenizerApi, CountsSpecialTokensWhereTheyAreWritten) {
+  Tokenizer tokenizer(family("gpt2"));
+  Ids ids = tokenizer.encode("a<|endoftext|>b", TSR_WITHOUT_SPECIAL);
+  EXPECT_EQ(tokenizer.countBytes(ids), 2);
+  EXPECT_EQ(tokenizer.countBytes(ids, 0, TSR_WITH_SPECIAL), 15);
+  EXPECT_EQ(tokenizer.countBytes({}), 0);
+  EXPECT_THROW(tokenizer.countBytes(ids, ids.size() + 1), Exception);
+  EXPECT_THROW(tokenizer.countBytes({-1}), Exception);
 }
 
 TEST(TokenizerApi, RefusesNull) {

@@ -39,6 +39,8 @@ const std::set<std::string> ownOptions = {
     // The machine's.
     "--cpu", "--threads", "--rendezvous", "--rendezvous-timeout-ms",
     "--secret-file", "--trust-network",
+    // Rank 0 alone reads.
+    "--tokenizer",
     // Rank 0 alone writes, or each process a file of its own.
     "--log", "--tensorboard", "--trace", "--dump-ir", "--reproducer",
     // Other words for --mesh.
@@ -271,8 +273,8 @@ void CommandLine::checkEvaluation() {
   if (options.command != Command::Train)
     return;
   bool hasData = options.hasEvaluationData();
-  for (const char *name :
-       {"--eval-every", "--eval-batches", "--keep-best", "--early-stop"})
+  for (const char *name : {"--eval-every", "--eval-batches", "--tokenizer",
+                           "--keep-best", "--early-stop"})
     if (train->get_option(name)->count() && !hasData)
       refuse(std::string(name) +
              " is about evaluations, but there is nothing to evaluate on; give "

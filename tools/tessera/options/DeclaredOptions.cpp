@@ -265,10 +265,14 @@ void DeclaredOptions::addThreads(CLI::App *sub) {
           "Threads of all ranks together (default: all cores)");
 }
 
-void DeclaredOptions::addEvalBatches(CLI::App *sub) {
+void DeclaredOptions::addEvalOptions(CLI::App *sub) {
   declare(sub, "--eval-batches", FlagCheck::Positive, options.evalBatches,
           "Batches of an evaluation, always the same ones (default: all whole "
           "ones)");
+  sub->add_option("--tokenizer", options.evalTokenizer,
+                  "Hugging Face folder with the tokenizer of the data, for "
+                  "bits per byte (default: the model's folder, if it has one)")
+      ->type_name("DIR");
 }
 
 /// Evaluations during a run.
@@ -281,7 +285,7 @@ void DeclaredOptions::addEvaluations(CLI::App *sub) {
       ->type_name("FILE");
   declare(sub, "--eval-every", FlagCheck::Positive, options.evalEvery,
           "Steps between evaluations (default: only at the end)");
-  addEvalBatches(sub);
+  addEvalOptions(sub);
   sub->add_flag("--keep-best", options.keepsBest,
                 "Keep the checkpoint with the smallest loss of an evaluation, "
                 "in the folder best of --checkpoint-dir");
@@ -304,7 +308,7 @@ void DeclaredOptions::addEvaluate(CLI::App *sub) {
       ->excludes(weights)
       ->type_name("DIR");
   beginGroup(sub, "Evaluation", "--eval-batches 10");
-  addEvalBatches(sub);
+  addEvalOptions(sub);
   addTrust(sub);
   addLaunch(sub);
   addThreads(sub);

@@ -65,7 +65,7 @@ private:
   void addLaunch(CLI::App *sub);
   void addTrust(CLI::App *sub);
   void addThreads(CLI::App *sub);
-  void addEvalBatches(CLI::App *sub);
+  void addEvalOptions(CLI::App *sub);
   void addEvaluations(CLI::App *sub);
   void addEvaluate(CLI::App *sub);
   void addTraining(CLI::App *sub);

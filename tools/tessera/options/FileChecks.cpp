@@ -169,6 +169,14 @@ std::string checkResumed(const DriverOptions &options) {
          "; name the --checkpoint-dir of the run that is to go on";
 }
 
+std::string checkTokenizer(const std::string &path) {
+  if (path.empty() || exists(path))
+    return "";
+  return "--tokenizer " + inQuotes(path) +
+         " does not exist; name a folder with a tokenizer.json (nothing is "
+         "downloaded)";
+}
+
 /// What tokenize reads.
 std::string checkTexts(const TokenizeOptions &options) {
   for (const std::string &path : options.texts)
@@ -178,11 +186,7 @@ std::string checkTexts(const TokenizeOptions &options) {
                                                    "for the standard input");
         !why.empty())
       return why;
-  return options.tokenizer.empty() || exists(options.tokenizer)
-             ? ""
-             : "--tokenizer " + inQuotes(options.tokenizer) +
-                   " does not exist; name a folder with a tokenizer.json "
-                   "(nothing is downloaded)";
+  return checkTokenizer(options.tokenizer);
 }
 
 /// The name of a file that the command might write.
@@ -223,6 +227,7 @@ std::string tessera::checkRunFiles(const DriverOptions &options) {
       return why;
   return firstOf({checkWeights(options.weights), checkResumed(options),
                   checkCheckpoint(options.checkpoint),
+                  checkTokenizer(options.evalTokenizer),
                   checkDirectory("--checkpoint-dir", options.checkpointDir),
                   checkDirectory("--tensorboard", options.tensorboard),
                   checkOutput(options.log, "steps.jsonl"),

@@ -21,11 +21,14 @@ double Measurement::accuracy() const {
   return static_cast<double>(correct) / static_cast<double>(labels);
 }
 
-double Measurement::bitsPerByte() const { return loss / std::log(2.0); }
+double Measurement::bitsPerByte() const {
+  return loss / std::log(2.0) *
+         (static_cast<double>(labels) / static_cast<double>(bytes));
+}
 
 std::string Measurement::text() const {
   char bits[40] = "", text[160];
-  if (ofBytes)
+  if (bytes)
     std::snprintf(bits, sizeof bits, ", %.4f bits per byte", bitsPerByte());
   std::snprintf(text, sizeof text,
                 "loss %.4f, perplexity %.4g%s, accuracy %.2f %% of %lld labels",
@@ -63,22 +66,31 @@ bool EvaluationData::open(const DriverOptions &options,
   if (options.evalBatches)
     count = options.evalBatches;
   batch.resize(rows * tsr_artifact_columns(artifact));
+  ofBytes = tsr_data_token_bytes(data.get()) == 1 &&
+            tsr_data_documents(data.get()) == 0;
+  if (ofBytes && !options.evalTokenizer.empty())
+    return !printError("--tokenizer is for data of tokens, but that of the "
+                       "evaluation is text, whose tokens are bytes; leave it "
+                       "out");
+  if (!ofBytes && !labelBytes.open(options, artifact))
+    return false;
   return isReadable() && (options.launch.isAlone() ||
                           agreeOnTokens(session, data.get(), batch));
 }
 
 /// What cannot be read must not end a run after hours.
 bool EvaluationData::isReadable() {
-  for (int64_t number = count; number-- > 0;)
+  for (int64_t number = count; number-- > 0;) {
     if (tsr_data_batch(data.get(), number, rows, batch.data()) != TSR_OK)
       return failAt(number);
+    if (!labelBytes.add(batch, rows))
+      return false;
+  }
   return true;
 }
 
 bool EvaluationData::measure(tsr_session *session, Measurement &result) {
   result = {};
-  result.ofBytes = tsr_data_token_bytes(data.get()) == 1 &&
-                   tsr_data_documents(data.get()) == 0;
   for (int64_t number = 0; number < count; ++number) {
     tsr_evaluation measured;
     if (tsr_data_batch(data.get(), number, rows, batch.data()) != TSR_OK ||
@@ -87,5 +99,6 @@ bool EvaluationData::measure(tsr_session *session, Measurement &result) {
       return failAt(number);
     result.add(measured);
   }
+  result.bytes = ofBytes ? result.labels : labelBytes.count();
   return true;
 }

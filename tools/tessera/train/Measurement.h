@@ -4,6 +4,7 @@
 #define TESSERA_TOOLS_TESSERA_TRAIN_MEASUREMENT_H
 
 #include "tessera/tessera.h"
+#include "tools/tessera/train/LabelBytes.h"
 #include "tools/tessera/train/OpenData.h"
 #include <string>
 #include <vector>
@@ -14,12 +15,12 @@ namespace tessera {
 struct Measurement {
   double loss = 0; ///< Mean over all labels that count, in nats.
   int64_t labels = 0, correct = 0;
-  bool ofBytes = false; ///< A label is a byte of text.
+  int64_t bytes = 0; ///< Of text, that the labels stand for; 0: not known.
 
   void add(const tsr_evaluation &batch);
   double perplexity() const;
   double accuracy() const; ///< Share of the labels.
-  /// Of text, whose labels are bytes.
+  /// Only where `bytes` are known.
   double bitsPerByte() const;
   /// "loss 2.3125, perplexity 10.10, accuracy 45.1 % of 8192 labels".
   std::string text() const;
@@ -39,12 +40,14 @@ public:
   int64_t sequences() const { return tsr_data_sequences(data.get()); }
 
 private:
-  /// Of all batches; the first is read last.
+  /// Of all batches, whose bytes are counted; the first is read last.
   bool isReadable();
 
   OpenedData data;
   int64_t count = 0, rows = 0; ///< Batches, and sequences of one.
   std::vector<int32_t> batch;
+  bool ofBytes = false; ///< A label is a byte of text.
+  LabelBytes labelBytes;
 };
 
 } // namespace tessera

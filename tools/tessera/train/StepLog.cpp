@@ -43,9 +43,9 @@ bool StepLog::write(const tsr_step_result &result, double tokensPerSecond,
 }
 
 bool StepLog::write(const Measurement &result, int64_t step, double seconds) {
-  std::string bits = result.ofBytes ? ", \"eval_bits_per_byte\": " +
-                                          exactText(result.bitsPerByte())
-                                    : "";
+  std::string bits = result.bytes ? ", \"eval_bits_per_byte\": " +
+                                        exactText(result.bitsPerByte())
+                                  : "";
   bool works =
       writeLine("{\"step\": " + std::to_string(step) +
                 ", \"eval_loss\": " + exactText(result.loss) +
@@ -53,7 +53,7 @@ bool StepLog::write(const Measurement &result, int64_t step, double seconds) {
                 bits + ", \"eval_accuracy\": " + exactText(result.accuracy()) +
                 ", \"eval_labels\": " + std::to_string(result.labels) +
                 ", \"time\": " + exactText(seconds) + "}\n");
-  if (result.ofBytes)
+  if (result.bytes)
     works = works && writeEvents("eval/", step,
                                  {{"bits_per_byte", result.bitsPerByte()}});
   return works && writeEvents("eval/", step,

@@ -31,7 +31,7 @@ public:
   bool write(const tsr_step_result &result, double tokensPerSecond,
              double seconds);
   /// {"step", "eval_loss", "eval_perplexity", "eval_accuracy", "eval_labels",
-  /// "time"}, of text also "eval_bits_per_byte".
+  /// "time"}, where bytes are known also "eval_bits_per_byte".
   bool write(const Measurement &result, int64_t step, double seconds);
 
 private:

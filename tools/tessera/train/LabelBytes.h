@@ -1,0 +1,44 @@
+//===- LabelBytes.h - bytes of text that labels stand for -------*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_TRAIN_LABELBYTES_H
+#define TESSERA_TOOLS_TESSERA_TRAIN_LABELBYTES_H
+
+#include "tessera/tessera.h"
+#include "tessera/tokenizer.h"
+#include "tools/tessera/options/DriverOptions.h"
+#include <memory>
+
+namespace tessera {
+
+/// Counts them by --tokenizer, or by the tokenizer in the model's folder: the
+/// measure of bits per byte, which no choice of tokens changes. With one that
+/// nobody asked for, what is wrong is a note, and nothing is counted.
+class LabelBytes {
+public:
+  /// Of labels that are tokens. Prints an error and returns false after one.
+  bool open(const DriverOptions &options, const tsr_artifact *artifact);
+  /// Adds the labels of a batch of `rows`, as tsr_data_batch gives it.
+  bool add(const std::vector<int32_t> &batch, int64_t rows);
+
+  /// 0: not known.
+  int64_t count() const { return bytes; }
+
+private:
+  struct Destroy {
+    void operator()(tsr_tokenizer *object) const {
+      tsr_tokenizer_destroy(object);
+    }
+  };
+  bool giveUp(const std::string &why);
+
+  std::string path;
+  bool isAskedFor = false;
+  std::unique_ptr<tsr_tokenizer, Destroy> tokenizer; ///< Null: not counted.
+  int64_t firstLabel = 0;                            ///< The column of a row.
+  int64_t padding = -1; ///< The token that is no label; -1: there is none.
+  int64_t bytes = 0;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_TRAIN_LABELBYTES_H
