@@ -6,6 +6,7 @@
 #include "tessera/tessera.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/report/DeviceReport.h"
+#include "tools/tessera/report/ProductRate.h"
 #include "tools/tessera/report/Table.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -94,6 +95,17 @@ struct DnnlVersion {
   int major, minor, patch;
 };
 
+/// For --peak-flops of train.
+std::string productRates(void *library) {
+  double plain = productRate(library, Precision::F32);
+  double narrow = productRate(library, Precision::BF16);
+  auto text = [](double rate, StringRef precision) {
+    return rate > 0 ? formatv(", {0:e2} flops/s in {1}", rate, precision).str()
+                    : "";
+  };
+  return text(plain, "f32") + text(narrow, "bf16");
+}
+
 Finding checkMatrixLibrary() {
   using Query = const DnnlVersion *(*)();
   void *library = nullptr;
@@ -107,7 +119,8 @@ Finding checkMatrixLibrary() {
             "oneDNN not found: nothing can run", "apt-get install libdnnl-dev"};
   const DnnlVersion *v = query();
   return {"matrix products", State::Works,
-          formatv("oneDNN {0}.{1}.{2}", v->major, v->minor, v->patch).str(),
+          formatv("oneDNN {0}.{1}.{2}", v->major, v->minor, v->patch).str() +
+              productRates(library),
           ""};
 }
 

@@ -59,7 +59,7 @@ int tessera::runTrain(const DriverOptions &given) {
       "--trusted-key", options.trustedKeys.empty() ? "" : artifact.signer());
   // What is found on the disk counts, and not how it was asked for.
   options.shared.emplace_back("--resume", options.resumeDir);
-  Training training(options, artifact.get());
+  Training training(options, artifact.get(), report.modelFlops());
   if (!training.prepare())
     return 1;
   if (training.isFinished())

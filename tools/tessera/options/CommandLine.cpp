@@ -39,8 +39,8 @@ const std::set<std::string> ownOptions = {
     // The machine's.
     "--cpu", "--threads", "--rendezvous", "--rendezvous-timeout-ms",
     "--secret-file", "--trust-network",
-    // Rank 0 alone reads.
-    "--tokenizer",
+    // Rank 0 alone reads, or says.
+    "--tokenizer", "--peak-flops",
     // Rank 0 alone writes, or each process a file of its own.
     "--log", "--tensorboard", "--trace", "--dump-ir", "--reproducer",
     // Other words for --mesh.

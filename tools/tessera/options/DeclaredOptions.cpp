@@ -328,6 +328,10 @@ void DeclaredOptions::addTraining(CLI::App *sub) {
                   "Write the curves of losses, gradient norm, learning rate "
                   "and speed for TensorBoard")
       ->type_name("DIR");
+  declare(sub, "--peak-flops", FlagCheck::Positive, options.peakFlops,
+          "Flops per second that all devices of the run are capable of, as "
+          "tessera doctor measures them: the run says what share it reaches "
+          "(default: it does not)");
   sub->add_option("--trace", options.trace,
                   "Record one step after the first two: when each op ran, for "
                   "ui.perfetto.dev")

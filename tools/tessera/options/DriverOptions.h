@@ -66,7 +66,8 @@ struct DriverOptions {
   std::string dataFormat = "auto", communicator;
   std::string checkpointDir, resumeDir, weights, log, trace, tensorboard;
   bool resumes = false, resumesIfAny = false;
-  Launch launch; ///< One of several processes, or alone.
+  double peakFlops = 0; ///< Per second, of all devices of the run; 0: unknown.
+  Launch launch;        ///< One of several processes, or alone.
   int32_t rendezvousTimeoutMs = 0;
   std::string secret; ///< Of the processes; "": none.
   bool trustsNetwork = false;

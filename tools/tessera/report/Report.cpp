@@ -385,6 +385,13 @@ static bool areAlike(const std::vector<double> &numbers) {
   return llvm::all_equal(numbers);
 }
 
+double Report::modelFlops() const {
+  double all = 0;
+  for (size_t i = 0; i < flops.size(); ++i)
+    all += (flops[i] - recomputed[i]) * static_cast<double>(ranks / programs());
+  return all;
+}
+
 std::string Report::flopsText() const {
   double most = flops[busiest()], again = recomputed[busiest()];
   if (most <= 0)

@@ -79,6 +79,8 @@ struct Report {
 
   int64_t programs() const { return static_cast<int64_t>(flops.size()); }
   size_t busiest() const; ///< The program with most flops.
+  /// Of an optimizer step, over all ranks, without work that is done again.
+  double modelFlops() const;
 
 private:
   void readModel(const llvm::json::Object &root);

@@ -12,9 +12,18 @@ static constexpr int64_t kPlainLines = 20;
 /// Weight of the newest step in the mean time of a step.
 static constexpr double kNewest = 0.1;
 
-Progress::Progress(int64_t first, int64_t last, int64_t tokens, Display display)
-    : first(first), last(last), tokens(tokens),
-      every(std::max<int64_t>(1, (last - first) / kPlainLines)),
+std::string Speed::shareText(const char *before) const {
+  char text[64] = "";
+  if (share > 0)
+    std::snprintf(text, sizeof text, "%s%4.1f %% of the peak", before,
+                  100 * share);
+  return text;
+}
+
+Progress::Progress(int64_t first, int64_t last, const StepWork &work,
+                   Display display)
+    : first(first), last(last),
+      every(std::max<int64_t>(1, (last - first) / kPlainLines)), work(work),
       display(display), terminal(isatty(STDOUT_FILENO)), start(Clock::now()),
       previous(start) {}
 
@@ -27,20 +36,29 @@ void Progress::leaveOutSince(double elapsedThen) {
   previous = Clock::now();
 }
 
-double Progress::tokensPerSecond() const {
-  return secondsPerStep > 0 ? static_cast<double>(tokens) / secondsPerStep : 0;
+Speed Progress::speedAt(double secondsOfStep) const {
+  if (secondsOfStep <= 0)
+    return {};
+  return {static_cast<double>(work.tokens) / secondsOfStep,
+          work.peak > 0 ? work.flops / secondsOfStep / work.peak : 0};
+}
+
+Speed Progress::meanSpeed() const {
+  return speedAt((elapsed() - leftOut) / static_cast<double>(history.size()));
 }
 
 std::string Progress::line(const tsr_step_result &result) const {
   double left = secondsPerStep * static_cast<double>(last - result.step - 1);
-  char text[160];
+  Speed now = speed();
+  char text[200];
   std::snprintf(text, sizeof text,
-                "step %*lld/%lld  loss %7.4f  grad norm %8.4f  %6.0f tokens/s  "
-                "%s left",
+                "step %*lld/%lld  loss %7.4f  grad norm %8.4f  %6.0f tokens/s"
+                "%s  %s left",
                 static_cast<int>(std::to_string(last).size()),
                 static_cast<long long>(result.step + 1),
                 static_cast<long long>(last), result.loss, result.grad_norm,
-                tokensPerSecond(), durationText(left).c_str());
+                now.tokens, now.shareText("  ").c_str(),
+                durationText(left).c_str());
   return text;
 }
 

@@ -14,10 +14,25 @@ namespace tessera {
 
 enum class Display { Shown, Hidden };
 
+/// What one step does.
+struct StepWork {
+  int64_t tokens = 0;
+  double flops = 0; ///< Of the model, over all ranks.
+  double peak = 0;  ///< Flops per second of all devices; 0: not known.
+};
+
+struct Speed {
+  double tokens = 0; ///< Per second.
+  double share = 0; ///< Of the peak (MFU of Chowdhery et al. 2022); 0: unknown.
+
+  /// "61.9 % of the peak" after `before`, or "".
+  std::string shareText(const char *before) const;
+};
+
 class Progress {
 public:
-  /// Steps `first` to `last` - 1 are to come, each of `tokens` tokens.
-  Progress(int64_t first, int64_t last, int64_t tokens, Display display);
+  /// Steps `first` to `last` - 1 are to come.
+  Progress(int64_t first, int64_t last, const StepWork &work, Display display);
 
   void stepDone(const tsr_step_result &result);
   /// Ends the rewritten line, before anything else is printed.
@@ -26,17 +41,19 @@ public:
   double elapsed() const;
   /// What was done since then is no part of a step.
   void leaveOutSince(double elapsedThen);
-  /// Seconds of the steps.
-  double training() const { return elapsed() - leftOut; }
   /// Over the last steps; 0 before the first.
-  double tokensPerSecond() const;
+  Speed speed() const { return speedAt(secondsPerStep); }
+  /// Over all steps.
+  Speed meanSpeed() const;
   const std::vector<double> &losses() const { return history; }
 
 private:
   using Clock = std::chrono::steady_clock;
   std::string line(const tsr_step_result &result) const;
+  Speed speedAt(double secondsOfStep) const;
 
-  int64_t first, last, tokens, every;
+  int64_t first, last, every;
+  StepWork work;
   Display display;
   bool terminal, open = false;
   Clock::time_point start, previous, shown;

@@ -26,20 +26,24 @@ bool StepLog::open(const LogPaths &paths, LogMode mode) {
   return true;
 }
 
-bool StepLog::write(const tsr_step_result &result, double tokensPerSecond,
+bool StepLog::write(const tsr_step_result &result, const Speed &speed,
                     double seconds) {
+  std::string share =
+      speed.share > 0 ? ", \"mfu\": " + exactText(speed.share) : "";
   std::string line = "{\"step\": " + std::to_string(result.step + 1) +
                      ", \"loss\": " + exactText(result.loss) +
                      ", \"grad_norm\": " + exactText(result.grad_norm) +
                      ", \"lr\": " + exactText(result.lr) +
-                     ", \"tokens_per_second\": " + exactText(tokensPerSecond) +
-                     ", \"time\": " + exactText(seconds) + "}\n";
+                     ", \"tokens_per_second\": " + exactText(speed.tokens) +
+                     share + ", \"time\": " + exactText(seconds) + "}\n";
   return writeLine(line) &&
          writeEvents("train/", result.step + 1,
                      {{"loss", result.loss},
                       {"grad_norm", result.grad_norm},
                       {"lr", result.lr},
-                      {"tokens_per_second", tokensPerSecond}});
+                      {"tokens_per_second", speed.tokens}}) &&
+         (share.empty() ||
+          writeEvents("train/", result.step + 1, {{"mfu", speed.share}}));
 }
 
 bool StepLog::write(const Measurement &result, int64_t step, double seconds) {

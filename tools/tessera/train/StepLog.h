@@ -5,6 +5,7 @@
 
 #include "tools/tessera/train/EventFile.h"
 #include "tools/tessera/train/Measurement.h"
+#include "tools/tessera/train/Progress.h"
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -22,14 +23,14 @@ struct LogPaths {
   std::string events; ///< A directory for TensorBoard.
 };
 
-/// {"step", "loss", "grad_norm", "lr", "tokens_per_second", "time"}; step
-/// counts from 1, time in seconds since the run began. Written through at every
+/// {"step", "loss", "grad_norm", "lr", "tokens_per_second", "time"}, where the
+/// peak is known also "mfu", the share of it; step counts from 1, time in
+/// seconds since the run began. Written through at every
 /// step, and as scalars for TensorBoard: "train/loss". Errors are printed.
 class StepLog {
 public:
   bool open(const LogPaths &paths, LogMode mode);
-  bool write(const tsr_step_result &result, double tokensPerSecond,
-             double seconds);
+  bool write(const tsr_step_result &result, const Speed &speed, double seconds);
   /// {"step", "eval_loss", "eval_perplexity", "eval_accuracy", "eval_labels",
   /// "time"}, where bytes are known also "eval_bits_per_byte".
   bool write(const Measurement &result, int64_t step, double seconds);

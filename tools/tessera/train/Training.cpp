@@ -184,7 +184,7 @@ bool Training::step(Progress &progress) {
     return !printError("step " + std::to_string(number + 1) + ": " + message);
   }
   progress.stepDone(result);
-  if (!log.write(result, progress.tokensPerSecond(), progress.elapsed()))
+  if (!log.write(result, progress.speed(), progress.elapsed()))
     return false;
   if (std::isfinite(result.loss) && std::isfinite(result.grad_norm))
     return true;
@@ -248,7 +248,8 @@ bool Training::run() {
   interrupted = 0;
   std::signal(SIGINT, onInterrupt);
   std::signal(SIGTERM, onInterrupt);
-  Progress progress(firstStep, lastStep, tokensPerStep(),
+  Progress progress(firstStep, lastStep,
+                    {tokensPerStep(), flops, options.peakFlops},
                     isFirst() ? Display::Shown : Display::Hidden);
   bool works = true;
   for (int64_t number = firstStep; works && number < lastStep && !stopping;
@@ -286,12 +287,12 @@ void Training::summarize(const Progress &progress) const {
               lossCurve({losses, firstStep, baseline, evaluations.points()},
                         kCurveWidth, kCurveHeight)
                   .c_str());
-  std::printf("loss %.4f -> %.4f in %s, %s; %.0f tokens/s\n", losses.front(),
+  Speed mean = progress.meanSpeed();
+  std::printf("loss %.4f -> %.4f in %s, %s; %.0f tokens/s%s\n", losses.front(),
               finalLoss(losses),
               counted(static_cast<int64_t>(losses.size()), "step").c_str(),
-              durationText(progress.elapsed()).c_str(),
-              static_cast<double>(losses.size()) *
-                  static_cast<double>(tokensPerStep()) / progress.training());
+              durationText(progress.elapsed()).c_str(), mean.tokens,
+              mean.shareText(", ").c_str());
   if (baseline > 0)
     std::printf("byte frequencies alone: %.4f\n", baseline);
   std::printf("%s", evaluations.summary().c_str());

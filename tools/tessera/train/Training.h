@@ -18,8 +18,10 @@ std::string findCheckpoint(const std::string &directory);
 /// Every member prints its errors and returns false after one.
 class Training {
 public:
-  Training(const DriverOptions &options, const tsr_artifact *artifact)
-      : options(options), artifact(artifact) {}
+  /// `flops` of the model in one step, over all ranks.
+  Training(const DriverOptions &options, const tsr_artifact *artifact,
+           double flops)
+      : options(options), artifact(artifact), flops(flops) {}
 
   /// Opens data, log and session; draws, loads or restores the parameters.
   bool prepare();
@@ -52,6 +54,7 @@ private:
 
   const DriverOptions &options;
   const tsr_artifact *artifact;
+  const double flops;
   std::string device; ///< What was printed of it.
   OpenedSession session;
   OpenedData data;
