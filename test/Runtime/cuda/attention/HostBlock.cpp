@@ -19,7 +19,8 @@ static constexpr int kLanes = 32;
 
 HostBlock::HostBlock(int threads, int sharedBytes, Order chosen)
     : index{}, shared(sharedBytes, threads), fibers(size_t(threads)),
-      states(size_t(threads), State::Done), order(size_t(threads)) {
+      states(size_t(threads), State::Done),
+      inWarp(size_t(threads / kLanes + 1)), order(size_t(threads)) {
   for (Fiber &fiber : fibers)
     fiber.stack.reset(new unsigned char[kStackBytes]);
   std::iota(order.begin(), order.end(), 0);
@@ -72,20 +73,16 @@ void HostBlock::meet(WarpOperation operation, void *slot) {
   Fiber &fiber = fibers[size_t(thread)];
   fiber.operation = operation;
   fiber.slot = slot;
-  states[size_t(thread)] = State::InWarp;
-  releaseWarp();
-  if (states[size_t(thread)] == State::InWarp)
+  if (++inWarp[size_t(thread / kLanes)] == kLanes)
+    releaseWarp();
+  else
     wait(State::InWarp);
 }
 
-/// Applies the operation when the running thread was the last of its warp.
+/// Applies the operation: the running thread is the last of its warp.
 void HostBlock::releaseWarp() {
   const size_t first = size_t(thread / kLanes * kLanes);
   const Fiber *lanes = &fibers[first];
-  const auto begin = states.begin() + std::ptrdiff_t(first);
-  if (std::any_of(begin, begin + kLanes,
-                  [](State state) { return state != State::InWarp; }))
-    return;
   void *slots[kLanes];
   for (int i = 0; i < kLanes; ++i) {
     if (lanes[i].operation != lanes[0].operation)
@@ -93,7 +90,8 @@ void HostBlock::releaseWarp() {
     slots[i] = lanes[i].slot;
   }
   lanes[0].operation(slots);
-  std::fill_n(begin, kLanes, State::Ready);
+  std::fill_n(states.begin() + std::ptrdiff_t(first), kLanes, State::Ready);
+  inWarp[size_t(thread / kLanes)] = 0;
 }
 
 bool HostBlock::resumeReady() {
@@ -123,6 +121,7 @@ std::string HostBlock::run(Index at,
   current = this;
   shared.start();
   std::fill(states.begin(), states.end(), State::Ready);
+  std::fill(inWarp.begin(), inWarp.end(), 0);
   while (resumeReady() || releaseBarrier()) {
   }
   for (size_t i = 0; i < states.size(); ++i)

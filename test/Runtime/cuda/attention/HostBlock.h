@@ -66,6 +66,7 @@ private:
 
   std::vector<Fiber> fibers;
   std::vector<State> states; /* of the fibers */
+  std::vector<int> inWarp;   /* of each warp: its fibers in that state */
   std::vector<int> order;
   Jump scheduler;
   const std::function<void(unsigned char *)> *body = nullptr;

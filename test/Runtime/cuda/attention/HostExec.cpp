@@ -79,7 +79,8 @@ static float part(const uint32_t *registers, int i) {
 ///        column 2 t + (i & 1), + 8 for i >= 4
 ///   b_i: row 2 t + (i & 1), + 8 for i >= 2; column group
 ///   c_i: row group for i < 2, else group + 8; column 2 t + (i & 1)
-static void multiply(void *const *slots) {
+[[gnu::target_clones("avx2", "default")]] static void
+multiply(void *const *slots) {
   float a[16][16], b[16][8];
   for (int lane = 0; lane < kLanes; ++lane) {
     const auto *slot = static_cast<const ProductSlot *>(slots[lane]);
