@@ -31,6 +31,13 @@ void ProgramBuilder::begin(const ModelSizes &model) {
                   number("pad_token", *model.padToken)});
   if (sizes.ignoresLabels)
     attrs.push_back(number("ignores_labels", 1));
+  // A vocabulary that is made small keeps them.
+  if (sizes.separator)
+    attrs.push_back(
+        number("separator", std::min(*sizes.separator, model.vocabulary - 1)));
+  if (sizes.padding)
+    attrs.push_back(
+        number("padding", std::min(*sizes.padding, model.vocabulary - 1)));
   // What is wrong with a whole program was asked for beside the file, so errors
   // of the module and the function point at no line of it.
   Location nowhere = b.getUnknownLoc();
@@ -185,7 +192,7 @@ Value ProgramBuilder::project(Value x, const Projection &p) {
 Value ProgramBuilder::attention(const Attention &heads) {
   auto op = nn::createWithResults<nn::AttentionOp>(
       b, loc, 2, heads.query, heads.key, heads.value, heads.biasTable,
-      b.getF64FloatAttr(heads.scale),
+      heads.querySegments, heads.keySegments, b.getF64FloatAttr(heads.scale),
       heads.causal ? b.getUnitAttr() : UnitAttr(),
       b.getF64FloatAttr(heads.dropout), b.getI64IntegerAttr(dropoutStream()),
       b.getI64IntegerAttr(heads.maxDistance),

@@ -18,6 +18,10 @@ struct ProgramSizes {
   int64_t sequence, batch, microBatches;
   mlir::Type elementType;
   bool ignoresLabels = false; ///< Of a causal model.
+  /// Of masks: the token that ends a document, and the one that is padding.
+  std::optional<int64_t> separator = std::nullopt, padding = std::nullopt;
+
+  bool hasSegments() const { return separator || padding; }
 };
 
 /// Where diagnostics about a part of the model point.
@@ -71,6 +75,10 @@ protected:
                     llvm::ArrayRef<int64_t> shape, mlir::DictionaryAttr init);
   /// i32 [sequences of a micro-batch, length]; 0: of a sequence.
   mlir::Value data(llvm::StringRef name, int64_t length = 0);
+  /// The same, of what attention keeps apart; null where nothing is masked.
+  mlir::Value segments(llvm::StringRef name, int64_t length = 0) {
+    return sizes.hasSegments() ? data(name, length) : mlir::Value();
+  }
   mlir::DictionaryAttr normal(double std);
   mlir::DictionaryAttr constant(llvm::StringRef kind);
   int64_t dropoutStream() { return 2 * dropouts++ + 1; }
@@ -104,6 +112,8 @@ protected:
     mlir::Value biasTable = {};
     int64_t maxDistance = 0;
     int64_t window = 0; ///< Keys that a query sees; 0: all, or all earlier.
+    /// Documents or padding, i32 [b, s] and [b, t].
+    mlir::Value querySegments = {}, keySegments = {};
   };
   mlir::Value attention(const Attention &heads);
   /// The value itself, for readers whose gradients add up before they meet

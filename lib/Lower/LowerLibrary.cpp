@@ -206,7 +206,8 @@ LogicalResult lowerAttention(nn::AttentionOp op) {
       heads->start, i(rowStride(q)), i(rowStride(k)), i(rowStride(v)),
       i(heads->total), op.getScaleAttr(), b.getBoolAttr(op.getCausal()),
       op.getDropoutAttr(), op.getStreamAttr(), slice.start, i(slice.total),
-      op.getBiasTable(), op.getMaxDistanceAttr(), op.getWindowAttr());
+      op.getBiasTable(), op.getMaxDistanceAttr(), op.getWindowAttr(),
+      op.getQuerySegments(), op.getKeySegments());
   inheritMarks(lowered, op);
   op.replaceAllUsesWith(lowered);
   op.erase();
@@ -240,7 +241,7 @@ LogicalResult lowerAttentionGrad(nn::AttentionGradOp op) {
       i(gradStride(op.getGradValue())), i(heads->total), op.getScaleAttr(),
       b.getBoolAttr(op.getCausal()), op.getDropoutAttr(), op.getStreamAttr(),
       slice.start, i(slice.total), op.getBiasTable(), op.getMaxDistanceAttr(),
-      op.getWindowAttr());
+      op.getWindowAttr(), op.getQuerySegments(), op.getKeySegments());
   inheritPhase(lowered, op);
   op.replaceAllUsesWith(lowered);
   op.erase();

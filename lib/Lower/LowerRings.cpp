@@ -43,6 +43,7 @@ private:
   RingParts add(const RingParts &own, const RingParts &home);
   template <typename Body> void walk(RingParts k, RingParts v, Body body);
   template <typename OpTy> OpTy marked(OpTy made);
+  Value gathered(Value segments);
 
   Operation *op;
   OpBuilder b;
@@ -50,7 +51,7 @@ private:
   FactorSpan keys;
   std::optional<RingSlices> slices;
   HeadRange heads{};
-  Value batch;
+  Value batch, querySegments, keySegments;
   FactorSpan queries;
   int64_t step = 0; ///< That is made now, as the pair.
   RingSlices::Pair pair{};
@@ -65,6 +66,22 @@ template <typename OpTy> std::optional<Ring> Ring::of(OpTy op) {
 /// same keys, and neither keeps them for the other.
 template <typename OpTy> OpTy Ring::marked(OpTy made) {
   inheritPhase(made, op);
+  return made;
+}
+
+/// Segments of all positions, of which a step takes its slices. They are a
+/// number per position, so shifts of them would cost more than they save.
+Value Ring::gathered(Value segments) {
+  if (!segments)
+    return {};
+  auto type = cast<RankedTensorType>(segments.getType());
+  StringAttr axis = keys.cuts[0].axis;
+  int64_t positions = type.getDimSize(1) * dist::meshOf(op).getSize(axis);
+  auto made = marked(rt::AllGatherOp::create(
+      b, loc, type.clone({type.getDimSize(0), positions}), segments,
+      b.getStrArrayAttr({axis.getValue()}), b.getI64IntegerAttr(1),
+      UnitAttr()));
+  made->setAttr("reason", b.getStringAttr("segments of all positions"));
   return made;
 }
 
@@ -101,6 +118,10 @@ template <typename OpTy> LogicalResult Ring::place(OpTy attention) {
   batch =
       batchStart(b, op, cast<RankedTensorType>(query.getType()).getDimSize(0));
   queries = *slice;
+  querySegments = gathered(attention.getQuerySegments());
+  keySegments = attention.getKeySegments() == attention.getQuerySegments()
+                    ? querySegments
+                    : gathered(attention.getKeySegments());
   return success();
 }
 
@@ -131,12 +152,18 @@ StepTy Ring::makeStep(OpTy from, TypeRange types, ValueRange operands,
                       slices->start(0, pair.queries, queries.chunk()),
                       slices->start(step, pair.keys, keys.chunk()));
   llvm::append_range(all, earlier);
+  const int segments = querySegments ? 1 : 0;
+  if (segments)
+    llvm::append_values(all, querySegments, keySegments);
   // Query, key and value stand before what only backward reads.
   unsigned first = operands.size() > 3 ? 1 : 0;
   auto row = [&](unsigned k) {
     return b.getI64IntegerAttr(rowStride(operands[first + k]));
   };
   auto made = StepTy::create(b, loc, types, all, ArrayRef<NamedAttribute>());
+  SmallVector<int32_t> counts(operands.size() + 4, 1);
+  counts.append({static_cast<int32_t>(earlier.size()), segments, segments});
+  llvm::copy(counts, made.getProperties().operandSegmentSizes.begin());
   made.setRowQAttr(row(0));
   made.setRowKAttr(row(1));
   made.setRowVAttr(row(2));

@@ -1,5 +1,6 @@
 //===- Attention.cpp - The entry `attention` ------------------------------===//
 
+#include "runtime/cpu/AttentionSegments.h"
 #include "runtime/cpu/AttentionUnits.h"
 #include "runtime/cpu/CpuEntries.h"
 #include "runtime/cpu/CpuKernels.h"
@@ -34,8 +35,12 @@ int32_t tessera::cpuAttention(int threads, void *const *buffers,
   if (p.earlier && p.isHidden())
     return 0; // earlier slices are all there is
 
-  thread_local Workspace workspace, biases;
+  thread_local Workspace workspace, biases, segments;
   if (int32_t status = preparePositionBias(&p, &biases, error))
+    return status;
+  const int biasBuffers = p.buckets != 0 ? 1 : 0;
+  if (int32_t status =
+          prepareSegments(&p, buffers + 5 + biasBuffers, &segments, error))
     return status;
   const CpuKernels &kernels = cpuKernels();
   return runAttentionUnits(p, AttentionUnits::forward(p, threads),

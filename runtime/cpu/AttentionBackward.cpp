@@ -1,5 +1,6 @@
 //===- AttentionBackward.cpp - The entry `attention_backward` -------------===//
 
+#include "runtime/cpu/AttentionSegments.h"
 #include "runtime/cpu/AttentionUnits.h"
 #include "runtime/cpu/CpuEntries.h"
 #include "runtime/cpu/CpuKernels.h"
@@ -73,10 +74,14 @@ int32_t tessera::cpuAttentionBackward(int threads, void *const *buffers,
   if (p.isSlice() && p.isHidden())
     return 0;
 
-  thread_local Workspace workspace, biases, gradients;
+  thread_local Workspace workspace, biases, gradients, segments;
   if (int32_t status = preparePositionBias(&p, &biases, error))
     return status;
   if (int32_t status = preparePositionGradient(&p, &gradients, error))
+    return status;
+  const int biasBuffers = p.buckets != 0 ? 2 : 0;
+  if (int32_t status =
+          prepareSegments(&p, buffers + 9 + biasBuffers, &segments, error))
     return status;
   const CpuKernels &kernels = cpuKernels();
   const int32_t status = runAttentionUnits(

@@ -27,10 +27,13 @@ struct Square {
   int64_t shift;  ///< Query j sees key r where r <= j + shift,
   int64_t window; ///< and, unless it is 0, j + shift - window < r.
   bool masked, diagonal;
+  /// Of its first query (as in QuerySegments) and key on; null where all are of
+  /// one segment.
+  const int32_t *querySegments, *keySegments;
 
   /// Whether the window hides some key of the square.
   bool windowed() const { return window != 0 && queries - 1 + shift >= window; }
-  bool hidesKeys() const { return masked || windowed(); }
+  bool hidesKeys() const { return masked || windowed() || querySegments; }
 
   /// Keys that some query of vector v sees, or more.
   template <typename T> int64_t keysSeen(int64_t v) const {
@@ -38,7 +41,7 @@ struct Square {
   }
   /// First key that some query of vector v may not see.
   template <typename T> int64_t maskedFrom(int64_t v) const {
-    if (windowed())
+    if (windowed() || querySegments)
       return 0;
     const int64_t first = v * kLanes<T> + shift;
     return first > 0 ? first : 0;
@@ -69,7 +72,44 @@ static inline Square squareAt(const AttentionProblem &p, int64_t key,
           shift,
           p.window,
           p.causal && shift < keys - 1,
-          p.causal && shift == 0};
+          p.causal && shift == 0,
+          nullptr,
+          nullptr};
+}
+
+/// The segments of a block of queries, for whole vectors: what sees no key, or
+/// is no query, is of a segment that no key has.
+struct QuerySegments {
+  static constexpr int32_t none = INT32_MIN;
+  alignas(64) int32_t at[kBlock];
+
+  void load(const AttentionProblem &p, int64_t b, int64_t query,
+            int64_t queries) {
+    if (!p.segments)
+      return;
+    const int32_t *from = p.querySegments + b * p.querySegmentRow + query;
+    for (int64_t i = 0; i < kBlock; ++i)
+      at[i] = i < queries && from[i] >= 0 ? from[i] : none;
+  }
+};
+
+/// Gives a square its segments. False: no query sees a key, so nothing is to be
+/// done.
+static inline bool addSegments(const AttentionProblem &p, int64_t b,
+                               const QuerySegments &queries, Square *square) {
+  if (!p.segments)
+    return true;
+  const SegmentRange &ofQueries =
+      p.queryRanges[b * ceilDiv(p.seqQ, kBlock) + square->query / kBlock];
+  const SegmentRange &ofKeys =
+      p.keyRanges[b * ceilDiv(p.seqK, kBlock) + square->key / kBlock];
+  if (!ofQueries.meets(ofKeys))
+    return false;
+  if (ofQueries.isOneWith(ofKeys))
+    return true;
+  square->querySegments = queries.at;
+  square->keySegments = p.keySegments + b * p.keySegmentRow + square->key;
+  return true;
 }
 
 /// out[key][query] = rows(key) . columns(query): the transposed products of
@@ -118,6 +158,15 @@ static void sumOverQueries(const Square &q, const T *s, Rows<T> values, T *out,
                 values.row, out + r * padded, padded, Start::Old);
 }
 
+/// Lanes whose segment this is.
+template <typename T>
+static inline Vec<Int<T>> ofSegment(const int32_t *lanes, int32_t segment) {
+  Vec<Int<T>> own;
+  for (int i = 0; i < kLanes<T>; ++i)
+    own[i] = lanes[i];
+  return own == Int<T>(segment);
+}
+
 /// Lanes of vector v (queries) that see key r of a square that hides keys.
 template <typename T>
 static inline Vec<Int<T>> seesKey(const Square &q, int64_t r, int64_t v) {
@@ -125,9 +174,14 @@ static inline Vec<Int<T>> seesKey(const Square &q, int64_t r, int64_t v) {
   for (int i = 0; i < kLanes<T>; ++i)
     lane[i] = i;
   const int64_t first = r - q.shift - v * kLanes<T>;
-  if (!q.windowed())
-    return lane >= Int<T>(first);
-  return (lane >= Int<T>(first)) & (lane < Int<T>(first + q.window));
+  Vec<Int<T>> seen = ~Vec<Int<T>>{};
+  if (q.masked)
+    seen = lane >= Int<T>(first);
+  if (q.windowed())
+    seen &= lane < Int<T>(first + q.window);
+  if (q.querySegments)
+    seen &= ofSegment<T>(q.querySegments + v * kLanes<T>, q.keySegments[r]);
+  return seen;
 }
 
 /// Biases of a square's first query and key on: query j and key r have

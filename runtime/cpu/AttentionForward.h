@@ -56,22 +56,26 @@ private:
     if (p.earlier)
       loadEarlier(b, head, query, queries);
     const int64_t begin = keyBegin(p, query), end = keyEnd(p, query, queries);
-    if (begin >= end && !p.earlier)
-      clearOutput(queries);
+    ownSegments.load(p, b, query, queries);
+    bool begun = p.earlier;
     for (int64_t key = begin; key < end; key += kBlock) {
-      const Square square = squareAt(p, key, end, query, queries);
+      Square square = squareAt(p, key, end, query, queries);
+      if (!addSegments(p, b, ownSegments, &square))
+        continue;
       productByKey<T>(square, p.headDim, from(keys, key), queriesT, s);
       if (p.bias)
         addBias<T>(p, square, head, s);
       bool decays = softmax(square);
       if (p.dropoutRule.active)
         drop(square, b, head);
-      const bool begun = key > begin || p.earlier;
       if (decays && begun)
         decayOutput(queries);
       sumOverKeys<T>(square, s, from(values, key), out, padded,
                      begun ? Start::Old : Start::Zero);
+      begun = true;
     }
+    if (!begun)
+      clearOutput(queries);
     finish(b, head, query, queries);
   }
 
@@ -84,11 +88,11 @@ private:
       out[i] = 0;
   }
 
-  /// Of queries that have seen no key, which a window leaves behind: the
-  /// exponential of a hidden score is 0 by any maximum but -inf.
+  /// Of queries that have seen no key, which a window or segments leave behind:
+  /// the exponential of a hidden score is 0 by any maximum but -inf.
   Vec<T> finite(Vec<T> top) const {
     const Vec<T> none = broadcast(-T(__builtin_inf()));
-    return p.window != 0 ? (top > none ? top : Vec<T>{}) : top;
+    return p.mayHideRows() ? (top > none ? top : Vec<T>{}) : top;
   }
 
   /// Turns scores into exp(score - maximum), updates maximum and sum. Returns
@@ -228,6 +232,7 @@ private:
   Scratch scratch;
   int64_t padded;
   Rows<T> keys, values;
+  QuerySegments ownSegments;
   T *keyCopy, *valueCopy, *queriesT, *s, *out, *rowMax, *rowSum, *decay;
 };
 

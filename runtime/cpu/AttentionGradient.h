@@ -79,8 +79,12 @@ private:
     if (end <= begin)
       return noKeys(head, query, queries);
     loadQueries(head, query, queries);
+    ownSegments.load(p, u.batch, query, queries);
+    bool begun = false;
     for (int64_t key = begin; key < end; key += kBlock) {
-      const Square square = squareAt(p, key, end, query, queries);
+      Square square = squareAt(p, key, end, query, queries);
+      if (!addSegments(p, u.batch, ownSegments, &square))
+        continue;
       const int64_t at = key - u.keyBegin;
       const Rows<T> k{keys.data + at * keys.row, keys.row};
       const Rows<T> v{values.data + at * values.row, values.row};
@@ -99,8 +103,11 @@ private:
       }
       if (u.wantsQueries)
         sumOverKeys<T>(square, dScore, k, dQueries, padded,
-                       key > begin ? Start::Old : Start::Zero);
+                       begun ? Start::Old : Start::Zero);
+      begun = true;
     }
+    if (!begun)
+      return noKeys(head, query, queries);
     if (u.wantsQueries)
       giveQueries(head, query, queries);
   }
@@ -169,6 +176,7 @@ private:
   /// In: scores and dO V^T. Out: P M and dS.
   void scoreGradients(const Square &square, int64_t head) {
     constexpr int w = kLanes<T>;
+    const bool hidesKeys = square.hidesKeys();
     for (int64_t v = 0; v < square.vectors<T>(); ++v) {
       const Vec<T> logSum = load<T>(lse + v * w);
       const Vec<T> mean = load<T>(delta + v * w);
@@ -177,7 +185,7 @@ private:
         T *atP = probability + r * kBlock + v * w;
         T *atS = dScore + r * kBlock + v * w;
         Vec<T> e = exponential(load<T>(atP) - logSum), dP = load<T>(atS);
-        if (square.hidesKeys())
+        if (hidesKeys)
           e = seesKey<T>(square, r, v) ? e : Vec<T>{};
         Vec<T> kept = e;
         if (p.dropoutRule.active) {
@@ -196,6 +204,7 @@ private:
   AttentionUnit u;
   int64_t padded;
   Rows<T> keys, values, queryRows, gradientRows;
+  QuerySegments ownSegments;
   T *keyCopy, *valueCopy, *queryCopy, *gradientCopy;
   T *dKeys, *dValues, *dQueries, *queriesT, *gradientT;
   T *probability, *dScore, *lse, *delta;

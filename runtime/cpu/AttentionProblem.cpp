@@ -45,6 +45,10 @@ static std::string checkSlice(const AttentionArguments &p) {
   if (p.keyStart < 0 || p.keyStart + p.seqK > p.keysTotal)
     return "attention: keys " + text(p.keyStart) + " to " +
            text(p.keyStart + p.seqK) + " are no slice of " + text(p.keysTotal);
+  if (p.segments && p.queryStart + p.seqQ > p.queriesTotal)
+    return "attention: queries " + text(p.queryStart) + " to " +
+           text(p.queryStart + p.seqQ) + " have no segments in " +
+           text(p.queriesTotal);
   if (p.buckets != 0)
     return "attention: a slice of the keys with biases by distance; give all "
            "keys";

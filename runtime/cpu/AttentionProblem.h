@@ -10,12 +10,30 @@
 
 namespace tessera {
 
+/// Queries and keys are processed in squares of this many.
+constexpr int64_t kAttentionBlock = 64;
+
 /// Which elements dropout keeps: philox(index, key) >= threshold.
 struct DropoutRule {
   bool active;
   uint64_t threshold; /* p * 2^32, rounded up */
   double keepScale;   /* 1 / (1 - p); 1 without dropout */
   uint64_t key;
+};
+
+/// The segments of a block of queries or keys; of padding alone none.
+struct SegmentRange {
+  int32_t low, high;
+  bool hasPadding;
+
+  bool meets(const SegmentRange &other) const {
+    return low <= other.high && other.low <= high;
+  }
+  /// Whether all are of the same segment.
+  bool isOneWith(const SegmentRange &other) const {
+    return low == high && other.low == low && other.high == low &&
+           !hasPadding && !other.hasPadding;
+  }
 };
 
 /// A call with what follows from its arguments, and its buffers. Those that a
@@ -34,6 +52,14 @@ struct AttentionProblem : AttentionArguments {
   int64_t biasRow;
   const void *bias;
   void *dBias;
+  /// Segments [batch, row], and of blocks (AttentionSegments.h);
+  /// null without them.
+  const int32_t *querySegments, *keySegments;
+  int64_t querySegmentRow, keySegmentRow;
+  const SegmentRange *queryRanges, *keyRanges;
+
+  /// Whether a query may see no key of its blocks.
+  bool mayHideRows() const { return window != 0 || segments; }
 
   /// Where the distance of a query and a key lies in a vector of biases.
   int64_t distanceAt(int64_t query, int64_t key) const {
@@ -55,9 +81,6 @@ struct AttentionUnit {
   bool wantsQueries; /* write d_q of the items */
   bool wantsKeys;    /* write d_k, d_v of the keys */
 };
-
-/// Queries and keys are processed in squares of this many.
-constexpr int64_t kAttentionBlock = 64;
 
 /// Decodes and checks args; returns 0 or a tsr_status with *error set.
 int32_t decodeAttention(const int64_t *args, AttentionProblem *out,

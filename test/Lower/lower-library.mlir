@@ -91,6 +91,18 @@ func.func @attention_to_a_window(%x: !x, %g: !x) -> !x {
   return %dq : !x
 }
 
+// CHECK-LABEL: @attention_within_segments
+// CHECK-SAME: %[[S:[a-z0-9]*]]: tensor<2x8xi32>
+func.func @attention_within_segments(%s: tensor<2x8xi32>, %x: !x, %g: !x) -> !x {
+  // CHECK: rt.attention %{{.*}} segments(%[[S]], %[[S]]) {
+  %o, %l = nn.attention %x, %x, %x segments(%s, %s) {causal, scale = 0.25 : f64}
+      : (!x, !x, !x, tensor<2x8xi32>, tensor<2x8xi32>) -> (!x, !lse)
+  // CHECK: rt.attention_grad %{{.*}} segments(%[[S]], %[[S]]) {
+  %dq, %dk, %dv = nn.attention_grad %g, %x, %x, %x, %o, %l segments(%s, %s) {causal, scale = 0.25 : f64}
+      : (!x, !x, !x, !x, !x, !lse, tensor<2x8xi32>, tensor<2x8xi32>) -> (!x, !x, !x)
+  return %dq : !x
+}
+
 // CHECK-LABEL: @first_rows_are_a_view
 func.func @first_rows_are_a_view(%x: tensor<32x16xf32>) -> tensor<8x16xf32> {
   // CHECK-NEXT: rt.view %{{.*}} {offset = 0 : i64} : tensor<32x16xf32> -> tensor<8x16xf32>

@@ -232,3 +232,25 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     return %o : !x
   }
 }
+
+// -----
+
+!x = tensor<2x4x3x8xf32>
+!lse = tensor<2x3x4xf32>
+module attributes {dist.mesh = #dist.mesh<cp = 3>} {
+  // Segments are gathered once, and not passed on with the keys.
+  // CHECK-LABEL: @segments
+  // CHECK-SAME: %[[OWN:[a-z0-9]*]]: tensor<2x4xi32>
+  func.func @segments(%own: tensor<2x4xi32>, %x: !x) -> (!x, !lse) {
+    // CHECK: %[[ALL:.*]] = rt.all_gather %[[OWN]] along 1 over ["cp"] {reason = "segments of all positions"} : tensor<2x4xi32> -> tensor<2x12xi32>
+    // CHECK-NOT: rt.all_gather
+    // CHECK: rt.ring_attention {{.*}} segments(%[[ALL]], %[[ALL]]) {
+    // CHECK: rt.ring_attention {{.*}} segments(%[[ALL]], %[[ALL]]) {
+    // CHECK: rt.ring_attention {{.*}} segments(%[[ALL]], %[[ALL]]) {
+    %o, %l = nn.attention %x, %x, %x segments(%own, %own) {dist.ring = "cp", scale = 0.25 : f64,
+      rt.factors = {s = {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}, t =
+          {axes = ["cp"], chunks = array<i64: 4>, total = 12 : i64}}}
+        : (!x, !x, !x, tensor<2x4xi32>, tensor<2x4xi32>) -> (!x, !lse)
+    return %o, %l : !x, !lse
+  }
+}

@@ -93,6 +93,14 @@ LogicalResult attentionArguments(OpTy op, RuntimeCall &call) {
   return success();
 }
 
+/// The last buffers of the call, if there are segments.
+template <typename OpTy> void addSegments(OpTy op, RuntimeCall &call) {
+  if (!op.getQuerySegments())
+    return;
+  call.arguments[TSR_ATTENTION_SEGMENTS] = 1;
+  call.buffers.append({op.getQuerySegments(), op.getKeySegments()});
+}
+
 template <typename OpTy> Call attention(OpTy op) {
   RuntimeCall call(TSR_ENTRY_ATTENTION);
   call.buffers = {op.getQuery(), op.getKey(), op.getValue(), op.getOutput(),
@@ -102,6 +110,7 @@ template <typename OpTy> Call attention(OpTy op) {
       call.buffers.push_back(table);
   if (failed(attentionArguments(op, call)))
     return failure();
+  addSegments(op, call);
   return call;
 }
 
@@ -115,6 +124,7 @@ template <typename OpTy> Call attentionGrad(OpTy op) {
       call.buffers.append({table, op.getGradBiasTable()});
   if (failed(attentionArguments(op, call)))
     return failure();
+  addSegments(op, call);
   auto &args = call.arguments;
   args[TSR_ATTENTION_ROW_DO] = args[TSR_ATTENTION_ROW_O];
   if constexpr (!isStep<OpTy>) {

@@ -16,7 +16,8 @@ static int64_t rankOf(Value value) {
 
 //===----------------------------------------------------------------------===//
 // attention: q "bsnd", k "btnd", v "btnc" -> o "bsnc", lse "bns"; with groups
-// of heads q "bsgrd", k "btgd", v "btgc" -> o "bsgrc", lse "bgrs"; bias "en"
+// of heads q "bsgrd", k "btgd", v "btgc" -> o "bsgrc", lse "bgrs"; bias "en";
+// segments "bs" and "bt"
 //===----------------------------------------------------------------------===//
 
 static constexpr unsigned kLse = 1;
@@ -33,13 +34,22 @@ static void addRing(Operation *op, Signature &sig) {
 
 static bool isGrouped(Value query) { return rankOf(query) == 5; }
 
+/// The operands that only some attention has.
+template <typename OpTy> static void addOptional(OpTy op, Signature &sig) {
+  if (op.getBiasTable())
+    sig.ins.push_back("en");
+  if (op.getQuerySegments())
+    sig.ins.push_back("bs");
+  if (op.getKeySegments())
+    sig.ins.push_back("bt");
+}
+
 Signature AttentionOp::getSignature(unsigned result) {
   bool grouped = isGrouped(getQuery());
   Signature sig = Signature::parse(grouped ? "bsgrd,btgd,btgc->bsgrc"
                                            : "bsnd,btnd,btnc->bsnc");
   sig.whole = "tde";
-  if (getBiasTable())
-    sig.ins.push_back("en");
+  addOptional(*this, sig);
   addRing(*this, sig);
   if (result != kLse) {
     sig.linear = {{2}};
@@ -88,6 +98,15 @@ template <typename OpTy> static LogicalResult verifyBias(OpTy op) {
   return success();
 }
 
+/// Sizes are those of the letters (Signature).
+template <typename OpTy> static LogicalResult verifySegments(OpTy op) {
+  if (!op.getQuerySegments() == !op.getKeySegments())
+    return success();
+  return op.emitOpError() << "has segments of "
+                          << (op.getQuerySegments() ? "queries" : "keys")
+                          << " alone; give those of queries and of keys";
+}
+
 template <typename OpTy> static AttentionMask maskOf(OpTy op) {
   return {op.getCausal(), static_cast<int64_t>(op.getWindow())};
 }
@@ -129,13 +148,14 @@ static LogicalResult verifyRing(AttentionOp op) {
 
 LogicalResult AttentionOp::verify() {
   if (failed(verifyBias(*this)) || failed(verifyWindow(*this)) ||
-      failed(verifyRing(*this)))
+      failed(verifySegments(*this)) || failed(verifyRing(*this)))
     return failure();
   return verifyProbability(*this, "dropout", getDropout());
 }
 
 LogicalResult AttentionGradOp::verify() {
-  if (failed(verifyBias(*this)) || failed(verifyWindow(*this)))
+  if (failed(verifyBias(*this)) || failed(verifyWindow(*this)) ||
+      failed(verifySegments(*this)))
     return failure();
   if (!getBiasTable() != !getGradBiasTable())
     return emitOpError() << "has a table of biases or its gradient alone; give "
@@ -157,9 +177,9 @@ void AttentionOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGrads,
   unsigned grads = getBiasTable() ? 4 : 3;
   auto grad = nn::createUntyped<AttentionGradOp>(
       builder, getLoc(), grads, resultGrads[0], getQuery(), getKey(),
-      getValue(), getOutput(), getLse(), getBiasTable(), getScaleAttr(),
-      getCausalAttr(), getDropoutAttr(), getStreamAttr(), getMaxDistanceAttr(),
-      getWindowAttr());
+      getValue(), getOutput(), getLse(), getBiasTable(), getQuerySegments(),
+      getKeySegments(), getScaleAttr(), getCausalAttr(), getDropoutAttr(),
+      getStreamAttr(), getMaxDistanceAttr(), getWindowAttr());
   if (Attribute ring = (*this)->getAttr(dist::DistDialect::kRingAttr))
     grad->setAttr(dist::DistDialect::kRingAttr, ring);
   (void)dist::setResultTypes(grad);
@@ -188,8 +208,7 @@ Signature AttentionGradOp::getSignature(unsigned result) {
                                : "bsnc,bsnd,btnd,btnc,bsnc,bns->");
   sig.out = grouped ? groupedOuts[result] : outs[result];
   sig.whole = "tde";
-  if (getBiasTable())
-    sig.ins.push_back("en");
+  addOptional(*this, sig);
   addRing(*this, sig);
   sig.linear = {{0}};
   if (result == 2) {
@@ -205,7 +224,8 @@ Signature AttentionGradOp::getSignature(unsigned result) {
 /// other of them, which may be zero, too.
 Padding AttentionGradOp::getPadding(unsigned result, char, Paddings p) {
   const size_t multiplied = result == 0 ? 2 : result == 1 ? 1 : 0;
-  SmallVector<Padding> factors(p);
+  const size_t segments = getBiasTable() ? 7 : 6; // They only choose.
+  SmallVector<Padding> factors(p.take_front(segments));
   for (auto [k, padding] : llvm::enumerate(factors))
     if (k != 0 && k != multiplied)
       padding = dist::finiteOf(padding);

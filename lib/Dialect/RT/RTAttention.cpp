@@ -1,5 +1,6 @@
 //===- RTAttention.cpp - attention and its gradient -----------------------===//
 
+#include "lib/Dialect/RT/Segments.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/Dialect/NN/AttentionMask.h"
 #include "tessera/Dialect/RT/RT.h"
@@ -79,16 +80,46 @@ static LogicalResult verifyBias(Operation *op, Value table, Value lse) {
                            << getElementTypeOrSelf(lse.getType());
 }
 
+LogicalResult tessera::rt::verifySegments(Operation *op,
+                                          const SegmentShape &shape,
+                                          Value ofQueries, Value ofKeys) {
+  if (!ofQueries && !ofKeys)
+    return success();
+  auto is = [&](Value segments, int64_t positions) {
+    return segments && cast<RankedTensorType>(segments.getType()).getShape() ==
+                           ArrayRef<int64_t>{shape.batch, positions};
+  };
+  if (is(ofQueries, shape.queries) && is(ofKeys, shape.keys))
+    return success();
+  return op->emitOpError() << "needs segments of " << shape.batch << " x "
+                           << shape.queries << " queries and of " << shape.batch
+                           << " x " << shape.keys << " keys, or none";
+}
+
+template <typename OpTy> static LogicalResult verifySegments(OpTy op) {
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  auto key = cast<RankedTensorType>(op.getKey().getType());
+  return verifySegments(
+      op, {query.getDimSize(0), query.getDimSize(1), key.getDimSize(1)},
+      op.getQuerySegments(), op.getKeySegments());
+}
+
 LogicalResult AttentionOp::verify() {
   if (failed(verifyBias(*this, getBiasTable(), getLse())))
     return failure();
-  return verifyHeads(*this, {getQuery(), getKey(), getValue(), getOutput()});
+  if (failed(
+          verifyHeads(*this, {getQuery(), getKey(), getValue(), getOutput()})))
+    return failure();
+  return ::verifySegments(*this);
 }
 
 LogicalResult AttentionGradOp::verify() {
   if (failed(verifyBias(*this, getBiasTable(), getLse())) ||
       failed(verifyBias(*this, getGradBiasTable(), getLse())))
     return failure();
-  return verifyHeads(*this, {getQuery(), getKey(), getValue(), getOutput(),
-                             getGradQuery(), getGradKey(), getGradValue()});
+  if (failed(
+          verifyHeads(*this, {getQuery(), getKey(), getValue(), getOutput(),
+                              getGradQuery(), getGradKey(), getGradValue()})))
+    return failure();
+  return ::verifySegments(*this);
 }

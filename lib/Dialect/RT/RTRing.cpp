@@ -1,5 +1,6 @@
 //===- RTRing.cpp - attention over keys that come by ----------------------===//
 
+#include "lib/Dialect/RT/Segments.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tessera/Dialect/Dist/Dist.h"
 #include "tessera/Dialect/NN/AttentionMask.h"
@@ -144,8 +145,18 @@ static LogicalResult verifyEarlier(RuntimeCallOpInterface op,
   return success();
 }
 
+template <typename OpTy> static LogicalResult verifySegments(OpTy op) {
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  return verifySegments(op,
+                        {query.getDimSize(0),
+                         static_cast<int64_t>(op.getQueriesTotal()),
+                         static_cast<int64_t>(op.getKeysTotal())},
+                        op.getQuerySegments(), op.getKeySegments());
+}
+
 LogicalResult RingAttentionOp::verify() {
-  if (failed(verifySums(*this, getQuery(), getOutput())))
+  if (failed(::verifySegments(*this)) ||
+      failed(verifySums(*this, getQuery(), getOutput())))
     return failure();
   return verifyEarlier(*this, getEarlier(), {0, 2});
 }
@@ -154,5 +165,7 @@ LogicalResult RingAttentionGradOp::verify() {
   for (Value sum : getResults())
     if (failed(verifySums(*this, getQuery(), sum)))
       return failure();
+  if (failed(::verifySegments(*this)))
+    return failure();
   return verifyEarlier(*this, getEarlier(), {0, 1, 2, 3});
 }

@@ -36,6 +36,8 @@ static const char *checkSizes(const AttentionCall &c) {
   if (c.keysTotal != 0 && (c.keyStart < 0 || c.keysTotal > kMostPositions ||
                            c.keyStart > c.keysTotal - c.seqK))
     return "attention: the keys are no slice of at most 2^31 - 1024 positions";
+  if (c.segments)
+    return "attention: segments are not supported on CUDA";
   if (c.window < 0 || (c.window > 0 && !c.causal))
     return "attention: a window is of at least 1 key, under a causal mask";
   return nullptr;

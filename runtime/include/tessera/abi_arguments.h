@@ -85,7 +85,11 @@ enum { TSR_GEMM_SUMS_NONE = 0, TSR_GEMM_SUMS_A, TSR_GEMM_SUMS_B };
  * the second half) distance x is in bucket x below e = m/2, else in min(m - 1,
  * e + floor(log(x/e) / log(MAX_DISTANCE/e) * (m - e))), in f32 (Raffel et al.
  * 2020, as Hugging Face computes it). One more forward buffer: table; two more
- * backward: table, d_table. */
+ * backward: table, d_table. SEGMENTS: a query sees only keys of its own
+ * segment, and -1 is padding, which no query sees and which sees no key. Two
+ * more buffers, the last ones, of i32: segments of queries [BATCH, SEQ_Q] and
+ * of keys [BATCH, SEQ_K]; with KEYS_TOTAL those of all positions, [BATCH,
+ * QUERIES_TOTAL] and [BATCH, KEYS_TOTAL]. */
 enum {
 #define TSR_ATTENTION_ARGUMENT(NAME, name, TYPE) TSR_ATTENTION_##NAME,
 #include "tessera/abi_attention.def"

@@ -37,6 +37,68 @@ inline std::vector<AttentionCase> windowedCases() {
   return cases;
 }
 
+/// Segments of one sequence: 0, 1, .. of so many positions each, padding (-1)
+/// where the length is negative, and what is left.
+inline std::vector<int32_t> segmentsOf(int64_t positions,
+                                       const std::vector<int64_t> &lengths) {
+  std::vector<int32_t> segments;
+  int32_t next = 0;
+  for (int64_t length : lengths) {
+    segments.insert(segments.end(), size_t(std::abs(length)),
+                    length < 0 ? -1 : next);
+    next += length >= 0;
+  }
+  segments.resize(size_t(positions), next);
+  return segments;
+}
+
+inline std::vector<int32_t> joined(std::vector<int32_t> a,
+                                   const std::vector<int32_t> &b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+/// Documents of one position, of blocks, across them; padding at the end, in
+/// the middle, of whole blocks, of all of a sequence; queries and keys apart.
+inline std::vector<AttentionCase> segmentedCases() {
+  std::vector<AttentionCase> cases;
+  const auto keep = [&](AttentionCase c, const std::vector<int32_t> &queries,
+                        const std::vector<int32_t> &keys) {
+    c.querySegments = queries;
+    c.keySegments = keys;
+    cases.push_back(c);
+  };
+  const std::vector<int64_t> lengths[] = {
+      {1, 1, 62, 64, 1, 30}, {200}, {100, -100}, {5, -70, 60, -65}, {-200}};
+  for (bool causal : {false, true})
+    for (const std::vector<int64_t> &own : lengths) {
+      const std::vector<int32_t> s = segmentsOf(200, own);
+      keep({1, 4, 2, 200, 200, 16, causal, own[0] == 5,
+            own[0] == 100 ? 0.3 : 0.0},
+           s, s);
+    }
+  const std::vector<int32_t> two =
+      joined(segmentsOf(130, {40, 70}), segmentsOf(130, {129, -1}));
+  AttentionCase windowed{2, 2, 2, 130, 130, 24, true, false, 0.2};
+  windowed.window = 30;
+  keep(windowed, two, two);
+  AttentionCase biased{2, 3, 3, 130, 130, 16, false, true};
+  biased.buckets = 16;
+  biased.maxDistance = 64;
+  keep(biased, two, two);
+  biased.causal = true;
+  keep(biased, two, two);
+  // The second document of queries has no keys.
+  keep({1, 2, 1, 150, 70, 33}, segmentsOf(150, {70, 40, 20, -20}),
+       joined(segmentsOf(40, {40}), std::vector<int32_t>(30, 2)));
+  AttentionCase slice{1, 2, 2, 70, 256, 16, true, false, 0.2};
+  slice.queriesTotal = 256;
+  slice.queryStart = 100;
+  const std::vector<int32_t> all = segmentsOf(256, {90, 50, 64});
+  keep(slice, {all.begin() + 100, all.begin() + 170}, all);
+  return cases;
+}
+
 /// Shapes around the block size (64) and the vector sizes, grouped heads,
 /// cross attention, fused buffers, dropout.
 inline std::vector<AttentionCase> attentionCases(int64_t dtype) {
@@ -84,6 +146,16 @@ inline std::vector<AttentionCase> attentionCases(int64_t dtype) {
   }
   for (AttentionCase c : windowedCases())
     add(c);
+  return cases;
+}
+
+/// The same and segments, which only the CPU has.
+inline std::vector<AttentionCase> cpuAttentionCases(int64_t dtype) {
+  std::vector<AttentionCase> cases = attentionCases(dtype);
+  for (AttentionCase c : segmentedCases()) {
+    c.dtype = dtype;
+    cases.push_back(c);
+  }
   return cases;
 }
 

@@ -44,7 +44,7 @@ static Errors errorsOf(const AttentionData &x, const AttentionReference &r) {
 TEST(AttentionBackward, EqualsReferenceOnEveryTarget) {
   TargetScope restore;
   for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16, TSR_DTYPE_F64})
-    for (const AttentionCase &c : attentionCases(dtype)) {
+    for (const AttentionCase &c : cpuAttentionCases(dtype)) {
       AttentionData x(c, 21);
       const AttentionReference reference(x);
       // Early keys of a causal bf16 head add many rounded terms.
@@ -65,7 +65,7 @@ TEST(AttentionBackward, EqualsReferenceOnEveryTarget) {
 
 TEST(AttentionBackward, ThreadsDoNotChangeABit) {
   for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16})
-    for (const AttentionCase &c : attentionCases(dtype)) {
+    for (const AttentionCase &c : cpuAttentionCases(dtype)) {
       AttentionData one(c, 5), many(c, 5);
       one.forward(1);
       one.backward(1);
@@ -147,6 +147,35 @@ TEST(AttentionBackward, QueriesThatSeeNoKeyHaveGradientZero) {
   for (int64_t s = 99; s < 260; ++s)
     for (int64_t d = 0; d < c.headDim; ++d)
       EXPECT_EQ(x.gradQ(0, s, 0, d), 0);
+}
+
+TEST(AttentionBackward, PaddingHasGradientZero) {
+  AttentionCase c{1, 1, 1, 200, 200, 16, false};
+  c.querySegments = c.keySegments = segmentsOf(200, {70, -130});
+  AttentionData x(c, 1);
+  x.forward(1);
+  x.backward(1);
+  for (int64_t s = 70; s < 200; ++s)
+    for (int64_t d = 0; d < c.headDim; ++d) {
+      EXPECT_EQ(x.gradQ(0, s, 0, d), 0);
+      EXPECT_EQ(x.gradK(0, s, 0, d), 0);
+      EXPECT_EQ(x.gradV(0, s, 0, d), 0);
+    }
+}
+
+TEST(AttentionBackward, SegmentsEqualCentralDifferences) {
+  for (bool causal : {false, true}) {
+    AttentionCase c{2, 2, 1, 9, 9, 6, causal, false, 0.3};
+    c.dtype = TSR_DTYPE_F64;
+    c.querySegments = c.keySegments =
+        joined(segmentsOf(9, {2, 1, 4, -2}), segmentsOf(9, {3, -1}));
+    AttentionData x(c, 31);
+    x.forward(1);
+    x.backward(1);
+    expectDifferences(x, x.qBuffer, x.dQ, c.rowQ(), c.qColumns());
+    expectDifferences(x, x.kBuffer, x.dK, c.rowKV(), c.kvColumns());
+    expectDifferences(x, x.vBuffer, x.dV, c.rowKV(), c.kvColumns());
+  }
 }
 
 TEST(AttentionBackward, RefusesShortRows) {

@@ -22,6 +22,16 @@ double AttentionCase::actualScale() const {
   return scale != 0 ? scale : 1 / std::sqrt(double(headDim));
 }
 
+bool AttentionCase::sees(int64_t b, int64_t s, int64_t t) const {
+  const int64_t behind = queryStart + s - t;
+  if (causal && (behind < 0 || (window != 0 && behind >= window)))
+    return false;
+  if (querySegments.empty())
+    return true;
+  const int32_t own = querySegments[size_t(b * seqQ + s)];
+  return own >= 0 && own == keySegments[size_t(b * seqK + t)];
+}
+
 std::string AttentionCase::name() const {
   static const char *const types[] = {"f32", "bf16", "f64"};
   return std::string(types[dtype]) + " b" + std::to_string(batch) + " h" +
@@ -32,6 +42,7 @@ std::string AttentionCase::name() const {
          (fused ? " fused" : "") +
          (buckets ? " buckets " + std::to_string(buckets) : "") +
          (window ? " window " + std::to_string(window) : "") +
+         (querySegments.empty() ? "" : " segments") +
          (dropout > 0 ? " dropout " + std::to_string(dropout) : "");
 }
 
@@ -69,23 +80,32 @@ AttentionData::AttentionData(const AttentionCase &c, unsigned seed) : c(c) {
   args[TSR_ATTENTION_BUCKETS] = c.buckets;
   args[TSR_ATTENTION_MAX_DISTANCE] = c.maxDistance;
   args[TSR_ATTENTION_WINDOW] = c.window;
+  args[TSR_ATTENTION_SEGMENTS] = !c.querySegments.empty();
 }
 
 void AttentionData::forward(int threads) {
-  void *buffers[] = {qBuffer.data(), kData(),    vData(),
-                     o.data(),       lse.data(), table.data()};
+  std::vector<void *> buffers = {qBuffer.data(), kData(), vData(), o.data(),
+                                 lse.data()};
+  if (c.buckets)
+    buffers.push_back(table.data());
+  buffers.insert(buffers.end(), {c.querySegments.data(), c.keySegments.data()});
   std::string error;
-  ASSERT_EQ(cpuAttention(threads, buffers, args.data(), &error), 0) << error;
+  ASSERT_EQ(cpuAttention(threads, buffers.data(), args.data(), &error), 0)
+      << error;
 }
 
 void AttentionData::backward(int threads) {
   void *dKData = c.fused ? dQ.at(c.qColumns()) : dK.data();
   void *dVData = c.fused ? dQ.at(c.qColumns() + c.kvColumns()) : dV.data();
-  void *buffers[] = {dO.data(), qBuffer.data(), kData(),      vData(),
-                     o.data(),  lse.data(),     dQ.data(),    dKData,
-                     dVData,    table.data(),   dTable.data()};
+  std::vector<void *> buffers = {dO.data(), qBuffer.data(), kData(),
+                                 vData(),   o.data(),       lse.data(),
+                                 dQ.data(), dKData,         dVData};
+  if (c.buckets)
+    buffers.insert(buffers.end(), {table.data(), dTable.data()});
+  buffers.insert(buffers.end(), {c.querySegments.data(), c.keySegments.data()});
   std::string error;
-  ASSERT_EQ(cpuAttentionBackward(threads, buffers, args.data(), &error), 0)
+  ASSERT_EQ(cpuAttentionBackward(threads, buffers.data(), args.data(), &error),
+            0)
       << error;
 }
 
@@ -198,10 +218,10 @@ void AttentionReference::head(int64_t b, int64_t n) {
   std::vector<double> p(size_t(c.seqK)), factor(p), dP(p);
   for (int64_t s = 0; s < c.seqQ; ++s) {
     const size_t row = size_t(atQ(b, s, n, 0));
-    const int64_t own = c.queryStart + s;
-    const auto seen = size_t(c.causal ? std::min(c.seqK, own + 1) : c.seqK);
-    const size_t first =
-        c.window ? size_t(std::max<int64_t>(0, own - c.window + 1)) : 0;
+    std::vector<size_t> seen;
+    for (int64_t t = 0; t < c.seqK; ++t)
+      if (c.sees(b, s, t))
+        seen.push_back(size_t(t));
     const auto key = [&](size_t t) {
       return size_t(atKV(b, int64_t(t), kv, 0));
     };
@@ -209,11 +229,11 @@ void AttentionReference::head(int64_t b, int64_t n) {
     const auto bias = [&](size_t t) {
       return size_t(bucketOf(c, s, int64_t(t)) * c.heads + n);
     };
-    for (size_t t = first; t < seen; ++t)
+    for (size_t t : seen)
       sum += p[t] = std::exp(scale * dot(&q[row], &k[key(t)], dims) +
                              (c.buckets ? table[bias(t)] : 0));
     lse[size_t((b * c.heads + n) * c.seqQ + s)] = std::log(sum);
-    for (size_t t = first; t < seen; ++t) {
+    for (size_t t : seen) {
       p[t] /= sum;
       factor[t] = dropoutFactor(c, b, n, s, int64_t(t));
       dP[t] = factor[t] * dot(&dO[row], &v[key(t)], dims);
@@ -223,9 +243,10 @@ void AttentionReference::head(int64_t b, int64_t n) {
         dV[key(t) + d] += p[t] * factor[t] * dO[row + d];
       }
     }
-    for (size_t t = first; t < seen && c.buckets; ++t)
-      dTable[bias(t)] += p[t] * (dP[t] - mean);
-    for (size_t t = first; t < seen; ++t)
+    for (size_t t : seen)
+      if (c.buckets)
+        dTable[bias(t)] += p[t] * (dP[t] - mean);
+    for (size_t t : seen)
       for (size_t d = 0; d < size_t(dims); ++d) {
         const double dS = p[t] * (dP[t] - mean) * scale;
         dQ[row + d] += dS * k[key(t) + d];

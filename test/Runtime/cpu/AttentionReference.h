@@ -20,6 +20,8 @@ struct AttentionCase {
   int64_t queryStart = 0, queriesTotal = 0;              /* 0: seqQ */
   int64_t buckets = 0, maxDistance = 0;                  /* 0: no bias */
   int64_t window = 0;                                    /* 0: none */
+  /// [batch, seqQ] and [batch, seqK]; empty: nothing is kept apart.
+  std::vector<int32_t> querySegments = {}, keySegments = {};
 
   int64_t qColumns() const { return heads * headDim; }
   int64_t kvColumns() const { return kvHeads * headDim; }
@@ -28,6 +30,7 @@ struct AttentionCase {
   int64_t fusedRow() const { return qColumns() + 2 * kvColumns() + 1; }
   int64_t rowO() const { return qColumns() + 2; }
   double actualScale() const;
+  bool sees(int64_t b, int64_t s, int64_t t) const;
   std::string name() const;
 };
 

@@ -37,7 +37,7 @@ static void expectForward(const AttentionData &x, const AttentionReference &r) {
 TEST(Attention, EqualsReferenceOnEveryTarget) {
   TargetScope restore;
   for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16, TSR_DTYPE_F64})
-    for (const AttentionCase &c : attentionCases(dtype)) {
+    for (const AttentionCase &c : cpuAttentionCases(dtype)) {
       AttentionData x(c, 11);
       const AttentionReference reference(x);
       for (CpuTarget target : cpuTargets()) {
@@ -51,7 +51,7 @@ TEST(Attention, EqualsReferenceOnEveryTarget) {
 
 TEST(Attention, ThreadsDoNotChangeABit) {
   for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16})
-    for (const AttentionCase &c : attentionCases(dtype)) {
+    for (const AttentionCase &c : cpuAttentionCases(dtype)) {
       AttentionData one(c, 5), many(c, 5);
       one.forward(1);
       for (int threads : {2, 5}) {
@@ -140,6 +140,64 @@ TEST(Attention, AWindowOfAllKeysIsNone) {
   AttentionData windowed(c, 3);
   windowed.forward(1);
   EXPECT_TRUE(plain.o == windowed.o && plain.lse == windowed.lse);
+}
+
+/// Of documents, padding and the whole: which rows have keys.
+TEST(Attention, PaddingSeesNothingAndIsNotSeen) {
+  for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16, TSR_DTYPE_F64})
+    for (bool causal : {false, true}) {
+      AttentionCase c{1, 2, 1, 200, 200, 16, causal};
+      c.dtype = dtype;
+      c.querySegments = c.keySegments = segmentsOf(200, {70, -130});
+      AttentionData x(c, 3), changed(c, 3);
+      // What no query sees may be anything, whole blocks of it not even read.
+      for (int64_t t = 128; t < 200; ++t)
+        for (int64_t i = 0; i < c.rowKV(); ++i)
+          for (Buffer *keys : {&changed.kBuffer, &changed.vBuffer})
+            keys->set(t * c.rowKV() + i,
+                      std::numeric_limits<double>::quiet_NaN());
+      x.forward(1);
+      changed.forward(1);
+      EXPECT_TRUE(x.o == changed.o && x.lse == changed.lse);
+      for (int64_t s = 0; s < c.seqQ; ++s) {
+        const bool sees = s < 70;
+        EXPECT_EQ(x.lse.get(s) == -std::numeric_limits<double>::infinity(),
+                  !sees)
+            << s;
+        EXPECT_EQ(x.o.get(s * c.rowO()) == 0, !sees) << s;
+      }
+    }
+}
+
+/// One document changes no bit.
+TEST(Attention, OneSegmentIsNone) {
+  AttentionCase c{2, 2, 2, 130, 130, 16, true, false, 0.2};
+  AttentionData plain(c, 3);
+  plain.forward(1);
+  c.querySegments = c.keySegments = std::vector<int32_t>(260, 7);
+  AttentionData masked(c, 3);
+  masked.forward(1);
+  EXPECT_TRUE(plain.o == masked.o && plain.lse == masked.lse);
+}
+
+/// Packed documents are what each is alone.
+TEST(Attention, DocumentsAreComputedAlone) {
+  AttentionCase c{1, 2, 2, 192, 192, 16, true};
+  c.querySegments = c.keySegments = segmentsOf(192, {64});
+  AttentionData packed(c, 3);
+  packed.forward(1);
+  AttentionData alone(AttentionCase{1, 2, 2, 128, 128, 16, true}, 4);
+  for (int64_t i = 0; i < 128 * c.rowQ(); ++i)
+    alone.qBuffer.set(i, packed.qBuffer.get(64 * c.rowQ() + i));
+  for (int64_t i = 0; i < 128 * c.rowKV(); ++i) {
+    alone.kBuffer.set(i, packed.kBuffer.get(64 * c.rowKV() + i));
+    alone.vBuffer.set(i, packed.vBuffer.get(64 * c.rowKV() + i));
+  }
+  alone.forward(1);
+  for (int64_t s = 0; s < 128; ++s)
+    for (int64_t i = 0; i < c.qColumns(); ++i)
+      EXPECT_EQ(alone.o.get(s * c.rowO() + i),
+                packed.o.get((64 + s) * c.rowO() + i));
 }
 
 TEST(Attention, RefusesWhatItCannotDo) {

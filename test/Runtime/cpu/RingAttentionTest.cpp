@@ -111,7 +111,10 @@ void Ring::forward(double eps) {
       void *buffers[] = {x.qBuffer.at(step.queries * length * x.c.rowQ()),
                          x.kBuffer.at(step.keys * length * x.c.rowKV()),
                          x.vBuffer.at(step.keys * length * x.c.rowKV()),
-                         outputs[slice].data(), lses[slice].data()};
+                         outputs[slice].data(),
+                         lses[slice].data(),
+                         x.c.querySegments.data(),
+                         x.c.keySegments.data()};
       std::string error;
       ASSERT_EQ(cpuAttention(2, buffers, args.data(), &error), 0) << error;
     }
@@ -149,7 +152,9 @@ void Ring::backward() {
                          lse.data(),
                          dQ.at(step.queries * length * rowQ()),
                          dK.at(step.keys * length * rowKV()),
-                         dV.at(step.keys * length * rowKV())};
+                         dV.at(step.keys * length * rowKV()),
+                         x.c.querySegments.data(),
+                         x.c.keySegments.data()};
       std::string error;
       ASSERT_EQ(cpuAttentionBackward(2, buffers, args.data(), &error), 0)
           << error;
@@ -182,6 +187,12 @@ std::vector<AttentionCase> casesOf(int64_t dtype, const Deal &deal) {
             cases.push_back(c);
             cases.back().window = window;
           }
+        // Documents within a slice, over its border, of several; padding.
+        if (dropout != 0)
+          continue;
+        cases.push_back(c);
+        cases.back().querySegments = cases.back().keySegments =
+            segmentsOf(c.seqQ, {length / 2, length, -(length / 3)});
       }
   return cases;
 }

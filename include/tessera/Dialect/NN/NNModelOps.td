@@ -129,7 +129,8 @@ def NN_CountedOp : NN_Op<"counted", [NN_TypedElement]> {
   let assemblyFormat = "$labels `as` $element_type attr-dict `:` type($labels) `->` type($output)";
 }
 
-def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedElement]> {
+def NN_AttentionOp : NN_Op<"attention", [AttrSizedOperandSegments, NN_Differentiable, NN_Cost,
+                                     NN_TypedElement]> {
   let summary = "Scaled dot-product attention per head";
   let description = [{
     `o = dropout(softmax(scale q k^T + mask)) v` (Vaswani et al. 2017), q, k, v
@@ -148,6 +149,12 @@ def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedEle
     keys before and after the query have half of the buckets each. The bias is
     never a tensor [heads, queries, keys]: the table's gradient is [buckets,
     heads] from every attention that reads it.
+
+    `segments` name what a query and a key belong to, [batch, queries] and
+    [batch, keys]: the documents that are packed into a sequence (Krell et al.
+    2021, section 3.2.2). A query sees keys of its own segment only. -1 is
+    padding, which sees nothing and which nothing sees. The output of a query
+    that sees no key is 0, `lse` is -infinity, gradients are 0.
 
     Example:
 
@@ -168,20 +175,32 @@ def NN_AttentionOp : NN_Op<"attention", [NN_Differentiable, NN_Cost, NN_TypedEle
         : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<32x4xf32>)
         -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
     ```
+
+    ```mlir
+    %o, %lse = nn.attention %q, %k, %v segments(%ids, %ids) {causal, scale = 1.0 : f64}
+        : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8xi32>, tensor<2x8xi32>)
+        -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+    ```
   }];
   let arguments = (ins NN_Heads:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
                        Optional<AnyRankedTensor>:$bias_table,
+                       Optional<NN_Indices>:$query_segments,
+                       Optional<NN_Indices>:$key_segments,
                        F64Attr:$scale, UnitAttr:$causal,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
                        DefaultValuedAttr<I64Attr, "0">:$stream,
                        DefaultValuedAttr<I64Attr, "0">:$max_distance,
                        DefaultValuedAttr<I64Attr, "0">:$window);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`,` $bias_table^)?
+    (`segments` `(` $query_segments^ `,` $key_segments `)`)?
+    attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
-def NN_AttentionGradOp : NN_Op<"attention_grad", [NN_Cost, NN_TypedElement]> {
+def NN_AttentionGradOp : NN_Op<"attention_grad", [AttrSizedOperandSegments, NN_Cost, NN_TypedElement]> {
   let summary = "Gradients of attention for query, key, value and bias table";
   let description = [{
     Recomputes the probabilities from `lse` block by block (Dao 2023).
@@ -189,6 +208,8 @@ def NN_AttentionGradOp : NN_Op<"attention_grad", [NN_Cost, NN_TypedElement]> {
   let arguments = (ins AnyRankedTensor:$grad, NN_Heads:$query, AnyRankedTensor:$key,
                        AnyRankedTensor:$value, AnyRankedTensor:$output, AnyRankedTensor:$lse,
                        Optional<AnyRankedTensor>:$bias_table,
+                       Optional<NN_Indices>:$query_segments,
+                       Optional<NN_Indices>:$key_segments,
                        F64Attr:$scale, UnitAttr:$causal,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout,
                        DefaultValuedAttr<I64Attr, "0">:$stream,
@@ -197,7 +218,11 @@ def NN_AttentionGradOp : NN_Op<"attention_grad", [NN_Cost, NN_TypedElement]> {
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
                       AnyRankedTensor:$grad_value,
                       Optional<AnyRankedTensor>:$grad_bias_table);
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $grad `,` $query `,` $key `,` $value `,` $output `,` $lse (`,` $bias_table^)?
+    (`segments` `(` $query_segments^ `,` $key_segments `)`)?
+    attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

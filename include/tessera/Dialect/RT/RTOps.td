@@ -190,7 +190,8 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments, RT_Call
     global tensor: `query_start` (0 when absent) is the position of the first
     query among `queries_total` (0 if there are no others). The table of a bias by
     distance is in the type of `lse`; `max_distance` is 0 without one. `window` is 0
-    where queries see all earlier keys.
+    where queries see all earlier keys. `segments` are those of these queries
+    and keys.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
                        I64:$batch_start, I64:$head_start,
@@ -200,11 +201,14 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments, RT_Call
                        DefaultValuedAttr<I64Attr, "0">:$queries_total,
                        Optional<AnyRankedTensor>:$bias_table,
                        DefaultValuedAttr<I64Attr, "0">:$max_distance,
-                       DefaultValuedAttr<I64Attr, "0">:$window);
+                       DefaultValuedAttr<I64Attr, "0">:$window,
+                       Optional<TensorOf<[I32]>>:$query_segments,
+                       Optional<TensorOf<[I32]>>:$key_segments);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $batch_start `,` $head_start (`,` $query_start^)?
-    (`bias` `(` $bias_table^ `)`)? attr-dict `:` functional-type(operands, results)
+    (`bias` `(` $bias_table^ `)`)? (`segments` `(` $query_segments^ `,` $key_segments `)`)?
+    attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -222,13 +226,16 @@ def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, AttrSizedOperandSegments
                        DefaultValuedAttr<I64Attr, "0">:$queries_total,
                        Optional<AnyRankedTensor>:$bias_table,
                        DefaultValuedAttr<I64Attr, "0">:$max_distance,
-                       DefaultValuedAttr<I64Attr, "0">:$window);
+                       DefaultValuedAttr<I64Attr, "0">:$window,
+                       Optional<TensorOf<[I32]>>:$query_segments,
+                       Optional<TensorOf<[I32]>>:$key_segments);
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
                       AnyRankedTensor:$grad_value,
                       Optional<AnyRankedTensor>:$grad_bias_table);
   let assemblyFormat = [{
     $grad `,` $query `,` $key `,` $value `,` $output `,` $lse `,` $batch_start `,` $head_start
-    (`,` $query_start^)? (`bias` `(` $bias_table^ `)`)? attr-dict
+    (`,` $query_start^)? (`bias` `(` $bias_table^ `)`)?
+    (`segments` `(` $query_segments^ `,` $key_segments `)`)? attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

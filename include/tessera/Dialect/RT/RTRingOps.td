@@ -46,14 +46,16 @@ def RT_ZigzagOp : RT_Op<"zigzag", [Pure, RT_Call<>, RT_Collective]> {
   let hasVerifier = 1;
 }
 
-def RT_RingAttentionOp : RT_Op<"ring_attention", [Pure, RT_Call<["getTiedOperand", "getOperandStride"]>,
+def RT_RingAttentionOp : RT_Op<"ring_attention", [Pure, AttrSizedOperandSegments, RT_Call<["getTiedOperand", "getOperandStride"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Attention over one slice of the keys, added to that of earlier slices";
   let description = [{
     Like `rt.attention`, but the keys are those at the positions from `key_start`
     on, of `keys_total`. `earlier` is empty, or the output and lse for the slices
     before, whose buffers the results take. The output is f32 for bf16 queries. A slice
-    that the causal mask or the window hides costs nothing.
+    that the causal mask or the window hides costs nothing. `segments` are those
+    of all positions, [batch, `queries_total`] and [batch, `keys_total`]: they
+    are few, so they are not passed on with the keys.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
                        I64:$batch_start, I64:$head_start, I64:$query_start, I64:$key_start,
@@ -61,13 +63,19 @@ def RT_RingAttentionOp : RT_Op<"ring_attention", [Pure, RT_Call<["getTiedOperand
                        I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
                        I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
                        F64Attr:$dropout, I64Attr:$stream, I64Attr:$queries_total, I64Attr:$keys_total,
-                       DefaultValuedAttr<I64Attr, "0">:$window);
+                       DefaultValuedAttr<I64Attr, "0">:$window,
+                       Optional<TensorOf<[I32]>>:$query_segments,
+                       Optional<TensorOf<[I32]>>:$key_segments);
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `,` $batch_start `,` $head_start `,` $query_start `,` $key_start
+    (`,` $earlier^)? (`segments` `(` $query_segments^ `,` $key_segments `)`)?
+    attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
-def RT_RingAttentionGradOp : RT_Op<"ring_attention_grad", [Pure, RT_Call<["getTiedOperand", "getOperandStride"]>,
+def RT_RingAttentionGradOp : RT_Op<"ring_attention_grad", [Pure, AttrSizedOperandSegments, RT_Call<["getTiedOperand", "getOperandStride"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Backward of attention for one slice of the keys";
   let description = [{
@@ -83,10 +91,17 @@ def RT_RingAttentionGradOp : RT_Op<"ring_attention_grad", [Pure, RT_Call<["getTi
                        I64Attr:$row_q, I64Attr:$row_k, I64Attr:$row_v,
                        I64Attr:$heads_total, F64Attr:$scale, BoolAttr:$causal,
                        F64Attr:$dropout, I64Attr:$stream, I64Attr:$queries_total, I64Attr:$keys_total,
-                       DefaultValuedAttr<I64Attr, "0">:$window);
+                       DefaultValuedAttr<I64Attr, "0">:$window,
+                       Optional<TensorOf<[I32]>>:$query_segments,
+                       Optional<TensorOf<[I32]>>:$key_segments);
   let results = (outs AnyRankedTensor:$grad_query, AnyRankedTensor:$grad_key,
                       AnyRankedTensor:$grad_value);
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $grad `,` $query `,` $key `,` $value `,` $output `,` $lse `,` $batch_start `,` $head_start
+    `,` $query_start `,` $key_start (`,` $earlier^)?
+    (`segments` `(` $query_segments^ `,` $key_segments `)`)?
+    attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
