@@ -1,6 +1,6 @@
 //===- Bert.cpp - builds the serial program of a BERT ---------------------===//
-// Devlin et al. 2018, as Hugging Face's BertForMaskedLM computes it without
-// padding. Letters: b batch, s sequence, h hidden, j hidden of the head, n
+// Devlin et al. 2018, as Hugging Face's BertForMaskedLM computes it.
+// Letters: b batch, s sequence, h hidden, j hidden of the head, n
 // heads, d head size, f feed-forward, v vocabulary, p positions, k token types.
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +37,7 @@ private:
 
   BertConfig config;
   Value words, ids, tokenTypes, labels;
+  Value tokens; ///< The segments of tokens, and of padding.
 };
 
 Value BertBuilder::table(StringRef name, StringRef dims, int64_t rows) {
@@ -80,9 +81,14 @@ Value BertBuilder::attention(Value x, const std::string &layer) {
         a, {name + "self." + part.str(), "bsh,ndh->bsnd", {n, d, h}, {h, h}});
   };
   Value q = heads("query"), k = heads("key"), v = heads("value");
-  Value o =
-      ProgramBuilder::attention({q, k, v, 1 / std::sqrt(static_cast<double>(d)),
-                                 /*causal=*/false, config.attentionDropout});
+  Attention attention{q,
+                      k,
+                      v,
+                      1 / std::sqrt(static_cast<double>(d)),
+                      /*causal=*/false,
+                      config.attentionDropout};
+  attention.querySegments = attention.keySegments = tokens;
+  Value o = ProgramBuilder::attention(attention);
   Value y =
       linear(o, {name + "output.dense", "bsnd,hnd->bsh", {h, n, d}, {h, h}});
   return residual(name + "output.", x, y);
@@ -127,6 +133,7 @@ OwningOpRef<ModuleOp> BertBuilder::build() {
   ids = data("ids");
   tokenTypes = data("token_types");
   labels = data("labels");
+  tokens = segments("segments");
   Value x = embed();
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     std::string prefix = "encoder.layer." + std::to_string(layer) + ".";

@@ -25,6 +25,15 @@ mlir::FailureOr<ProgramSizes> chooseSizes(const ConfigFile &file,
                                           Longest longest,
                                           const ImportOptions &options);
 
+/// The tokens of the masks that the options ask for; an error where the family
+/// or the config has none.
+mlir::LogicalResult chooseMasks(const ConfigFile &file,
+                                const SizeOptions &options,
+                                ProgramSizes &sizes);
+/// Whether a .mlir program has the masks that the options ask for.
+mlir::LogicalResult checkMasks(mlir::ModuleOp module,
+                               const SizeOptions &options);
+
 /// The head size of a small model.
 int64_t shrunkHeadSize(int64_t headSize, const ShrinkOptions &options);
 /// The number of heads of a small model. Key heads and the query heads of each

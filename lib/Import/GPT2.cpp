@@ -32,7 +32,7 @@ private:
   Value logits(Value x);
 
   GPT2Config config;
-  Value table;
+  Value table, documents;
 };
 
 Value GPT2Builder::embed(Value ids) {
@@ -59,9 +59,11 @@ Value GPT2Builder::heads(Value qkv, int64_t layer) {
     scale /= layer + 1;
   auto parts = nn::createWithResults<nn::UnstackOp>(b, loc, 3, qkv,
                                                     b.getI64IntegerAttr(2));
-  return ProgramBuilder::attention({parts.getResult(0), parts.getResult(1),
-                                    parts.getResult(2), scale, /*causal=*/true,
-                                    config.attentionDropout});
+  Attention attention{parts.getResult(0), parts.getResult(1),
+                      parts.getResult(2), scale,
+                      /*causal=*/true,    config.attentionDropout};
+  attention.querySegments = attention.keySegments = documents;
+  return ProgramBuilder::attention(attention);
 }
 
 Value GPT2Builder::attention(Value x, int64_t layer,
@@ -135,6 +137,7 @@ OwningOpRef<ModuleOp> GPT2Builder::build() {
                      normal(config.initializerRange),
                      true});
   Value ids = data("ids"), labels = data("labels");
+  documents = segments("segments");
   Value x = embed(ids);
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     std::string prefix = "h." + std::to_string(layer) + ".";

@@ -84,6 +84,8 @@ FailureOr<ProgramSizes> tessera::chooseSizes(const ConfigFile &file,
            << " = " << longest.positions << "; use a sequence length from 1 to "
            << longest.positions;
   sizes.ignoresLabels = wanted.ignoresLabels;
+  if (failed(chooseMasks(file, wanted, sizes)))
+    return failure();
   if (sizes.batch < 1 || sizes.microBatches < 1 ||
       sizes.batch % sizes.microBatches)
     return refuseBatch(file, sizes, parts);
@@ -243,6 +245,7 @@ importMlir(MLIRContext *context, StringRef path, const ImportOptions &options) {
            << "is not a model: it needs the attribute nn.model and a function "
               "@loss; tessera import writes both";
   if (failed(checkLabels(*module, options.sizes.ignoresLabels)) ||
+      failed(checkMasks(*module, options.sizes)) ||
       failed(checkSize(*module, "sequence", options.sizes.sequence)) ||
       failed(checkSize(*module, "batch", options.sizes.batch)) ||
       failed(checkSize(*module, "micro_batches", options.sizes.microBatches)) ||

@@ -68,6 +68,7 @@ Value LlamaBuilder::attention(Value x, int64_t number) {
                   config.attentionDropout};
   if (config.windows[number] < sizes.sequence)
     heads.window = config.windows[number];
+  heads.querySegments = heads.keySegments = documents;
   Value o = ProgramBuilder::attention(heads);
   Value y = project(o, {name + "o_proj",
                         "bsgrd,hgrd->bsh",
@@ -117,6 +118,7 @@ OwningOpRef<ModuleOp> LlamaBuilder::build() {
   cosines = table("rope.cosines", "se", angles, waves("cosines"));
   sines = table("rope.sines", "se", angles, waves("sines"));
   Value ids = data("ids"), labels = data("labels");
+  documents = segments("segments");
   // The lookup itself is partial where the vocabulary is split.
   Value x = nn::create<nn::EmbeddingOp>(b, loc, ids, embeddings);
   x = stream(branch(x));

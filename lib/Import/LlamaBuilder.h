@@ -35,7 +35,7 @@ private:
   mlir::Value withBalance(mlir::Value loss);
 
   LlamaConfig config;
-  mlir::Value embeddings, cosines, sines;
+  mlir::Value embeddings, cosines, sines, documents;
   /// Over all layers: tokens routed to each expert, and their probabilities.
   mlir::Value routedTokens, probabilities;
 };

@@ -29,8 +29,9 @@ private:
     std::string name;
     int64_t layers;
     bool causal;
-    Value memory;    ///< The encoder's output; none in the encoder.
-    Value biasTable; ///< Of the first layer, for all.
+    Value memory;               ///< The encoder's output; none in the encoder.
+    Value biasTable;            ///< Of the first layer, for all.
+    Value tokens, memoryTokens; ///< Segments of what is no padding.
   };
 
   double deviation(int64_t inputs) const {
@@ -105,9 +106,17 @@ Value T5Builder::attention(Value x, const std::string &layer, StringRef kind,
   Value v = heads(from, deviation(h), name + ".v");
   if (!crosses && !stack.biasTable)
     biases(stack, name);
-  Value o = ProgramBuilder::attention(
-      {q, k, v, /*scale=*/1, stack.causal && !crosses, config.dropout,
-       crosses ? Value() : stack.biasTable, crosses ? 0 : config.maxDistance});
+  Attention attention{q,
+                      k,
+                      v,
+                      /*scale=*/1,
+                      stack.causal && !crosses,
+                      config.dropout,
+                      crosses ? Value() : stack.biasTable,
+                      crosses ? 0 : config.maxDistance};
+  attention.querySegments = stack.tokens;
+  attention.keySegments = crosses ? stack.memoryTokens : stack.tokens;
+  Value o = ProgramBuilder::attention(attention);
   Value y = linear(
       o, deviation(config.headsSize()),
       {name + ".o", "bsnd,hnd->bsh", {h, n, d}, {h, config.headsSize()}});
@@ -179,11 +188,16 @@ OwningOpRef<ModuleOp> T5Builder::build() {
                           true});
   Value ids = data("ids"), decoderIds = data("decoder_ids", target);
   Value labels = data("labels", target);
-  Value memory = run(
-      embed(ids), {"encoder", config.encoderLayers, /*causal=*/false, {}, {}});
+  Value source = segments("segments");
+  Value decoded = segments("decoder_segments", target);
+  Stack encoder{"encoder", config.encoderLayers, /*causal=*/false, {}, {}};
+  encoder.tokens = source;
+  Value memory = run(embed(ids), encoder);
   enter("embedding", locations.embedding);
-  Value x = run(embed(decoderIds),
-                {"decoder", config.decoderLayers, /*causal=*/true, memory, {}});
+  Stack decoder{"decoder", config.decoderLayers, /*causal=*/true, memory, {}};
+  decoder.tokens = decoded;
+  decoder.memoryTokens = source;
+  Value x = run(embed(decoderIds), decoder);
   Value scores = logits(x);
   enter("loss", locations.embedding);
   return finish(meanOverCounted(crossEntropy(scores, labels), labels));

@@ -124,11 +124,15 @@ struct Model {
   std::optional<Decoder> decoder;
   /// Of a causal model: labels may be ignored.
   bool causalIgnores = false;
+  /// Of attention that stays within documents: the token that ends one. Of
+  /// attention that sees no padding: the token that it is.
+  std::optional<int64_t> separator, padding;
 
   /// Labels of a sequence, and the tokens that make its inputs and labels.
   int64_t labels() const { return decoder ? decoder->target : sequence; }
   int64_t columns() const { return sequence + (decoder ? labels() : 1); }
   bool ignoresLabels() const { return maskToken || decoder || causalIgnores; }
+  bool hasSegments() const { return separator || padding; }
 };
 
 /// What the learning rate does after its warm-up.

@@ -229,6 +229,10 @@ Model parseModel(const JsonView &view) {
     model.decoder = {view.at("target").integer(1, maxCount),
                      view.at("start_token").integer(0, model.vocabulary - 1),
                      view.at("pad_token").integer(0, model.vocabulary - 1)};
+  if (view.has("separator"))
+    model.separator = view.at("separator").integer(0, model.vocabulary - 1);
+  if (view.has("padding"))
+    model.padding = view.at("padding").integer(0, model.vocabulary - 1);
   if (model.batch > maxCount / model.columns())
     view.at("batch").refuse("times the sequence is too large");
   return model;
@@ -395,9 +399,11 @@ void checkInputs(const JsonView &view, const Metadata &metadata) {
       model.microBatches, model.batch / model.microBatches, model.sequence};
   checkInput(view, metadata, Role::Input, "ids", tokens);
   checkInput(view, metadata, Role::Input, "token_types", tokens);
+  checkInput(view, metadata, Role::Input, "segments", tokens);
   tokens.back() = model.labels();
   checkInput(view, metadata, Role::Input, "labels", tokens);
   checkInput(view, metadata, Role::Input, "decoder_ids", tokens);
+  checkInput(view, metadata, Role::Input, "decoder_segments", tokens);
   for (const char *name : {"lr", "bias_correction1", "bias_correction2"})
     checkInput(view, metadata, Role::Input, name, {});
   for (const char *name : {"loss", "grad_norm", "evaluation_loss",

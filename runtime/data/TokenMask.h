@@ -13,7 +13,10 @@ namespace tessera {
 
 class TokenMask {
 public:
-  TokenMask(const Model &model, int64_t seed, int64_t step);
+  /// `lengths` are the tokens of each sequence before its padding, at least 1;
+  /// empty: there is none.
+  TokenMask(const Model &model, int64_t seed, int64_t step,
+            std::vector<int64_t> lengths = {});
 
   /// What the model sees at position `index` of [batch, sequence].
   int32_t id(int64_t index, int32_t token) const;
@@ -21,10 +24,11 @@ public:
   int32_t label(int64_t index, int32_t token) const;
 
 private:
-  bool isPredicted(int64_t index) const;
+  bool isPredicted(int64_t index, int32_t token) const;
 
   Model model;
   uint64_t key;
+  std::vector<int64_t> lengths;
 };
 
 } // namespace tessera

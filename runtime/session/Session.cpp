@@ -244,6 +244,8 @@ void Session::fillInputs(Rank &rank, const StepInputs &inputs) const {
   fillTokens(rank, "labels", inputs.labels);
   fillTokens(rank, "token_types", inputs.tokenTypes);
   fillTokens(rank, "decoder_ids", inputs.decoderIds);
+  fillTokens(rank, "segments", inputs.segments);
+  fillTokens(rank, "decoder_segments", inputs.decoderSegments);
   fillScalar(rank, "lr", schedule.at(stepNumber));
   fillScalar(rank, "bias_correction1",
              biasCorrection(optimizer.beta1, stepNumber));
@@ -363,7 +365,8 @@ StepInputs Session::inputsFor(const int32_t *tokens, size_t count, int64_t seed,
   checkReady();
   checkTokens(tokens, count);
   StepInputs inputs = inputsOf(metadata().model, tokens, seed, number);
-  if (metadata().model.decoder)
+  const Model &model = metadata().model;
+  if (model.decoder || model.hasSegments())
     checkLabels(inputs.labels);
   return inputs;
 }
@@ -373,7 +376,7 @@ StepInputs Session::inputsFor(const tsr_batch &batch) const {
   const Model &model = metadata().model;
   checkRange("token", batch.ids, model.vocabulary);
   StepInputs inputs = inputsOf(model, batch);
-  if (model.ignoresLabels() ||
+  if (model.ignoresLabels() || model.hasSegments() ||
       !areWithin(batch.labels, model.batch * model.sequence, model.vocabulary))
     checkLabels(inputs.labels);
   int64_t types = model.tokenTypes;

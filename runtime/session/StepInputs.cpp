@@ -2,6 +2,7 @@
 #include "runtime/session/StepInputs.h"
 
 #include "runtime/data/TokenMask.h"
+#include "runtime/session/SegmentInputs.h"
 
 #include <algorithm>
 
@@ -71,7 +72,22 @@ static StepInputs pairsOf(const Model &model, const int32_t *tokens) {
                 return token == padding ? ignored : token;
               });
   inputs.decoderIds = shiftedRight(decoder, inputs.labels);
+  addSegments(model, inputs.ids, &inputs);
   return inputs;
+}
+
+/// Tokens of each sequence, up to its last one that is no padding.
+static std::vector<int64_t> lengthsOf(const Model &model,
+                                      const int32_t *tokens) {
+  std::vector<int64_t> lengths;
+  for (int64_t row = 0; model.padding && row < model.batch; ++row) {
+    const int32_t *first = tokens + row * model.columns();
+    int64_t length = model.sequence;
+    while (length > 1 && first[length - 1] == *model.padding)
+      --length;
+    lengths.push_back(length);
+  }
+  return lengths;
 }
 
 StepInputs inputsOf(const Model &model, const int32_t *tokens, int64_t seed,
@@ -85,16 +101,18 @@ StepInputs inputsOf(const Model &model, const int32_t *tokens, int64_t seed,
   inputs.tokenTypes = fillZeros;
   if (!model.maskToken) {
     inputs.ids = window(0);
-    inputs.labels = window(1);
+    inputs.labels = withinDocuments(model, inputs.ids, window(1));
+    addSegments(model, inputs.ids, &inputs);
     return inputs;
   }
-  TokenMask mask(model, seed, step);
+  TokenMask mask(model, seed, step, lengthsOf(model, tokens));
   inputs.ids = changed(window(0), [=](int64_t index, int32_t token) {
     return mask.id(index, token);
   });
   inputs.labels = changed(window(0), [=](int64_t index, int32_t token) {
     return mask.label(index, token);
   });
+  addSegments(model, window(0), &inputs);
   return inputs;
 }
 
@@ -107,6 +125,7 @@ StepInputs inputsOf(const Model &model, const tsr_batch &batch) {
     inputs.tokenTypes = from(batch.token_types);
   if (model.decoder)
     inputs.decoderIds = shiftedRight(*model.decoder, inputs.labels);
+  addSegments(model, batch, &inputs);
   return inputs;
 }
 

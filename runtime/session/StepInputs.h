@@ -11,6 +11,7 @@ namespace tessera {
 /// What an input holds at [batch, sequence], C order.
 struct StepInputs {
   Tokens ids, labels, tokenTypes, decoderIds; ///< empty: the model has none
+  Tokens segments, decoderSegments; ///< empty: attention has no such mask
 };
 
 /// Of [batch, Model::columns()] tokens, which must outlive the result. A causal

@@ -45,6 +45,7 @@ def draw(rng):
         "precision": rng.choice(["f32", "f32", "f32", "bf16", "f64"]), "clip": rng.random() < 0.8,
         "overlap": rng.choice([[], [], ["--no-overlap"], ["--bucket-size", "0"], ["--bucket-size", "1KiB"]]),
         "program": rng.random() < 0.3, "window": rng.choice([0, rng.randint(1, 16)]),
+        "masked": rng.random() < 0.3,
     }
     return repaired(config)
 
@@ -145,6 +146,8 @@ def flags(config):
         words += ["--recompute-layers", str(config["recompute_layers"])]
     if config["precision"] != "f32":
         words += ["--precision", config["precision"]]
+    if config["masked"]:
+        words += ["--padding-mask"] if config["family"] in ("bert", "t5") else ["--document-mask", "--separator", "0"]
     return words + config["overlap"] + ([] if config["clip"] else ["--clip", "0"])
 
 
@@ -164,7 +167,7 @@ def run(config, tessera):
 STEPS = [
     ("family", "gpt2"), ("balance", False), ("experts", 2), ("top", 1), ("queries", 1), ("program", False), ("precision", "f32"), ("recompute", "none"), ("recompute_layers", 0), ("zero", 0),
     ("sequence_parallel", False), ("ulysses", False), ("overlap", []), ("schedule", "1f1b"), ("virtual", 1), ("micro", 1), ("clip", True),
-    ("order", AXES), ("dropout", 0.0), ("attention_dropout", 0.0), ("tied", True), ("activation", "gelu_new"), ("inner", 0), ("window", 0),
+    ("order", AXES), ("dropout", 0.0), ("attention_dropout", 0.0), ("tied", True), ("activation", "gelu_new"), ("inner", 0), ("window", 0), ("masked", False),
     ("pp", 1), ("dp", 1), ("ep", 1), ("cp", 1), ("tp", 1), ("pp", 2), ("dp", 2), ("cp", 2), ("tp", 2), ("layers", 1),
     ("heads", 1), ("head_size", 2), ("positions", 1), ("positions", 2), ("vocabulary", 2), ("vocabulary", 4), ("batch", 1),
 ]

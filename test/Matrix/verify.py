@@ -8,7 +8,8 @@ from dataclasses import dataclass
 # A collective that waits for a rank that never comes must not stop the tests.
 TIMEOUT_SECONDS = 300
 # What importing a program decides, so that verify finds it in the program.
-IMPORT_FLAGS = ("--batch", "--seq-length", "--micro-batches")
+IMPORT_FLAGS = ("--batch", "--seq-length", "--micro-batches", "--separator")
+IMPORT_SWITCHES = ("--document-mask", "--padding-mask")
 
 
 @dataclass
@@ -24,6 +25,7 @@ def verify(tessera, model, flags, program=None):
     commands = []
     if program:
         sizes = [word for flag, value in zip(flags, flags[1:]) if flag in IMPORT_FLAGS for word in (flag, value)]
+        sizes += [flag for flag in flags if flag in IMPORT_SWITCHES]
         commands.append([tessera, "import", model, *sizes, "-o", program])
     commands.append([tessera, "verify", program or model, *flags])
     line = " && ".join(shlex.join(command) for command in commands)

@@ -50,7 +50,8 @@ Session openSession(const tsr_artifact *artifact) {
 
 /// Random tokens, every other one at the border of the halves of the
 /// vocabulary, where a rank that counts wrong is wrong; of a masked model also
-/// labels of about a third of them and token types.
+/// labels of about a third of them and token types. Separators are at the
+/// border alone, so that no document is empty.
 class Data {
 public:
   Data(const tsr_artifact *artifact, int step, bool isMasked)
@@ -61,6 +62,8 @@ public:
     for (size_t k = 0; k < positions; ++k) {
       int32_t border = (vocabulary + 1) / 2 - static_cast<int32_t>(k / 2 % 2);
       int32_t any = static_cast<int32_t>(generator() % vocabulary);
+      if (hasDocuments(artifact) && any == (vocabulary + 1) / 2)
+        any = 0;
       tokens.push_back(k % 2 ? border : any);
       labels.push_back(generator() % 3 ? -100
                        : k % 2         ? (vocabulary + 1) / 2
@@ -85,8 +88,13 @@ public:
   }
 
 private:
+  static bool hasDocuments(const tsr_artifact *artifact) {
+    return llvm::StringRef(tsr_artifact_metadata(artifact))
+        .contains("\"separator\"");
+  }
   tsr_batch batch() const {
-    return {sizeof(tsr_batch), tokens.data(), labels.data(), types.data()};
+    return {sizeof(tsr_batch), tokens.data(), labels.data(),
+            types.data(),      nullptr,       nullptr};
   }
 
   std::mt19937 generator;

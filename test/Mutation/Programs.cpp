@@ -62,6 +62,8 @@ OwningOpRef<ModuleOp> Programs::importModel() {
   ImportOptions options;
   options.sizes.batch = kBatch;
   options.sizes.microBatches = plan.sizes.microBatches;
+  options.sizes.documentMask =
+      StringRef(strategy.model).ends_with("-documents");
   options.precision = Precision::F64;
   auto module = tessera::importModel(&context, strategy.configPath(), options);
   return succeeded(module) ? std::move(*module) : nullptr;

@@ -1,6 +1,7 @@
 //===- RingMutationTest.cpp - a wrong ring does not verify ----------------===//
 // The training step of a two-layer GPT-2 with dropout, its attention a ring of
-// two ranks, and of a Mistral whose window reaches one of three other slices.
+// two ranks, of the same with documents, and of a Mistral whose window reaches
+// one of three other slices.
 // Marks are taken away or moved, shifts left out, chunks and slices mistaken
 // for others, sums begun anew. No such program may pass for the serial one.
 //===----------------------------------------------------------------------===//
@@ -209,6 +210,51 @@ TEST_F(WindowMutationTest, EveryShiftGoesAsFar) {
       });
   EXPECT_EQ(mutants, 2 * (2 + 2 + 2))
       << "keys and values, in backward also their gradients";
+}
+
+/// Documents end at every fourth token, and somewhere else.
+class SegmentMutationTest : public RingMutationTest {
+protected:
+  SegmentMutationTest()
+      : RingMutationTest(
+            {"gpt2-documents", "cp=2", "--context-parallel ring"}) {}
+};
+
+TEST_F(SegmentMutationTest, TheProgramItselfTrainsAsTheSerialOne) {
+  Verdict verdict = judge.judgeOriginal();
+  EXPECT_EQ(verdict.fate, Fate::Equal) << verdict.difference;
+}
+
+template <typename OpTy> static void clearSegments(Operation *op) {
+  cast<OpTy>(op).getQuerySegmentsMutable().clear();
+  cast<OpTy>(op).getKeySegmentsMutable().clear();
+}
+
+TEST_F(SegmentMutationTest, TypedSegmentsAreTheSerialOnes) {
+  for (auto [number, op] :
+       llvm::enumerate(opsOf(judge.programs.at(Stage::Typed)))) {
+    if (isa<nn::AttentionOp>(op))
+      expectCaught(Stage::Typed, {Fate::Types, Fate::Erasure}, number,
+                   "no segments", clearSegments<nn::AttentionOp>);
+    if (isa<nn::AttentionGradOp>(op))
+      expectCaught(Stage::Typed, {Fate::Types, Fate::Erasure}, number,
+                   "no segments", clearSegments<nn::AttentionGradOp>);
+  }
+  EXPECT_EQ(mutants, 6)
+      << "forward and backward of two layers, and the evaluation";
+}
+
+/// Of the first layer: the others have the same steps.
+TEST_F(SegmentMutationTest, EveryStepHasItsSegments) {
+  for (auto [number, op] : loweredCalls()) {
+    if (!StringRef(nn::partOf(op->getLoc())).starts_with("h.0."))
+      continue;
+    if (isa<rt::RingAttentionOp>(op))
+      lowered(number, "no segments", clearSegments<rt::RingAttentionOp>);
+    if (isa<rt::RingAttentionGradOp>(op))
+      lowered(number, "no segments", clearSegments<rt::RingAttentionGradOp>);
+  }
+  EXPECT_EQ(mutants, 2 * 2 * 3) << "two steps of three pairs";
 }
 
 } // namespace

@@ -35,7 +35,8 @@ protected:
 
   Tokens ids = Tokens(kTokens, 1), labels = Tokens(kTokens, 2),
          types = Tokens(kTokens, 0);
-  tsr_batch batch = {sizeof(tsr_batch), ids.data(), labels.data(), nullptr};
+  tsr_batch batch = {sizeof(tsr_batch), ids.data(), labels.data(),
+                     nullptr,           nullptr,    nullptr};
 };
 
 TEST_F(BatchTest, CausalStepOnItsOwnTokens) {

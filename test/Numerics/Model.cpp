@@ -91,6 +91,8 @@ static std::string compileAnew(const std::string &configPath,
   ImportOptions import;
   import.sizes = {build.sequence, build.target, build.batch, build.microBatches,
                   build.ignoresLabels};
+  import.sizes.documentMask = build.documentMask;
+  import.sizes.paddingMask = build.paddingMask;
   import.precision = plan.precision;
   auto module = importModel(&context, configPath, import);
   if (failed(module)) {
@@ -109,14 +111,15 @@ static std::string compileAnew(const std::string &configPath,
 static auto fieldsOf(const Build &build) {
   const auto &[mesh, sequenceParallel, zero, contextParallel, dpSync, schedule,
                virtualStages, precision, batch, microBatches, sequence, target,
-               ignoresLabels, clip, keepValues, evaluation, bucketBytes,
-               overlap, recompute, recomputeLayers, layoutInvariant,
-               emulateGrid, device] = build;
-  return std::make_tuple(
-      mesh, sequenceParallel, zero, contextParallel, dpSync, schedule,
-      virtualStages, precision, batch, microBatches, sequence, target,
-      ignoresLabels, clip, keepValues, evaluation, bucketBytes, overlap,
-      recompute, recomputeLayers, layoutInvariant, emulateGrid, device);
+               ignoresLabels, documentMask, paddingMask, clip, keepValues,
+               evaluation, bucketBytes, overlap, recompute, recomputeLayers,
+               layoutInvariant, emulateGrid, device] = build;
+  return std::make_tuple(mesh, sequenceParallel, zero, contextParallel, dpSync,
+                         schedule, virtualStages, precision, batch,
+                         microBatches, sequence, target, ignoresLabels,
+                         documentMask, paddingMask, clip, keepValues,
+                         evaluation, bucketBytes, overlap, recompute,
+                         recomputeLayers, layoutInvariant, emulateGrid, device);
 }
 
 std::string tessera::test::compileModel(const std::string &configPath,

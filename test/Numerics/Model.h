@@ -40,7 +40,7 @@ struct Build {
   int64_t microBatches = 1;
   int64_t sequence = 0; ///< 0: n_positions.
   int64_t target = 0;   ///< Of an encoder-decoder model; 0: sequence.
-  bool ignoresLabels = false;
+  bool ignoresLabels = false, documentMask = false, paddingMask = false;
   double clip = 1.0; ///< 0: no clipping.
   bool keepValues = false;
   bool evaluation = false;

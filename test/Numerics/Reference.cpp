@@ -111,6 +111,8 @@ Reference tessera::test::readReference(const std::string &directory) {
   read("labels", reference.labels);
   read("token_types", reference.tokenTypes);
   reference.ignoresLabels = record.getBoolean("ignores_labels").value_or(false);
+  reference.documentMask = record.getBoolean("document_mask").value_or(false);
+  reference.paddingMask = record.getBoolean("padding_mask").value_or(false);
   if (reference.tokenTypes.empty() && !reference.labels.empty() &&
       !reference.ignoresLabels)
     reference.target =

@@ -24,6 +24,7 @@ struct Reference {
   Tokens ids, labels, tokenTypes;
   int64_t target = 0;
   bool ignoresLabels = false; ///< A causal one, of which labels are ignored.
+  bool documentMask = false, paddingMask = false;
   std::map<std::string, Values> tensors; ///< Of expected.safetensors.
 
   double clipFactor(size_t step) const;

@@ -135,6 +135,8 @@ void ReferenceTest::run(bool keepValues) {
   build.keepValues = keepValues;
   build.target = reference.target;
   build.ignoresLabels = reference.ignoresLabels;
+  build.documentMask = reference.documentMask;
+  build.paddingMask = reference.paddingMask;
   std::string path = compileModel(directory + "/config.json", build);
   ASSERT_FALSE(path.empty());
   Trainer trainer(path);
@@ -264,6 +266,23 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values("f64", "f32"),
                        ::testing::Values("", "tp=2", "cp=2", "dp=2,cp=2"),
                        ::testing::Values(1, 2)),
+    caseName);
+
+/// Attention stays within documents, or sees no padding: of a sequence, of a
+/// source and of a target.
+INSTANTIATE_TEST_SUITE_P(
+    Masks, ReferenceTest,
+    ::testing::Combine(::testing::Values("gpt2-packed", "llama-packed",
+                                         "bert-padded", "t5-padded"),
+                       ::testing::Values("f64"),
+                       ::testing::Values("", "dp=2,tp=2", "cp=2"),
+                       ::testing::Values(2)),
+    caseName);
+INSTANTIATE_TEST_SUITE_P(
+    MasksSingle, ReferenceTest,
+    ::testing::Combine(::testing::Values("llama-packed", "bert-padded"),
+                       ::testing::Values("f32"), ::testing::Values("dp=2,cp=2"),
+                       ::testing::Values(1)),
     caseName);
 
 /// Labels of prompts and padding are ignored; of a fourth of the batch all are.

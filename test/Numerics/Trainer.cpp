@@ -96,7 +96,7 @@ tsr_step_result Trainer::step(const Tokens &ids, const Tokens &labels,
   double none = std::numeric_limits<double>::quiet_NaN();
   tsr_step_result result = {none, none, none, -1};
   tsr_batch batch = {sizeof(tsr_batch), ids.data(), labels.data(),
-                     tokenTypes.data()};
+                     tokenTypes.data(), nullptr,    nullptr};
   ok(tsr_session_step_batch(session.get(), &batch, &result));
   return result;
 }
@@ -110,7 +110,8 @@ tsr_evaluation Trainer::evaluate(const Tokens &tokens, int64_t number) {
 
 tsr_evaluation Trainer::evaluate(const Tokens &ids, const Tokens &labels) {
   tsr_evaluation result = {std::numeric_limits<double>::quiet_NaN(), -1, -1};
-  tsr_batch batch = {sizeof(tsr_batch), ids.data(), labels.data(), nullptr};
+  tsr_batch batch = {sizeof(tsr_batch), ids.data(), labels.data(),
+                     nullptr,           nullptr,    nullptr};
   ok(tsr_session_evaluate_batch(session.get(), &batch, &result));
   return result;
 }

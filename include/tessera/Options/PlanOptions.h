@@ -82,6 +82,11 @@ struct SizeOptions {
   int64_t microBatches = 0;
   /// Of a causal model: the loss is the mean over labels that are not negative.
   bool ignoresLabels = false;
+  /// Of a causal model: attention stays within documents.
+  bool documentMask = false;
+  int64_t separator = -1; ///< Token that ends a document; -1: the model's own.
+  /// Of BERT and T5: attention sees no padding.
+  bool paddingMask = false;
 };
 
 /// How work and state are split over the axes of the mesh.

@@ -170,6 +170,16 @@ typedef struct tsr_batch {
   const int32_t *labels;      /* negative ones (-100) do not count; a causal
                                  model must be compiled with --ignore-labels */
   const int32_t *token_types; /* NULL: all 0; for models that have them */
+  /* Of models compiled with --document-mask or --padding-mask: attention sees
+   * from a position only those of the same segment, and -1 is padding, which
+   * neither sees nor is seen and whose labels do not count. NULL: documents end
+   * with the separator, or ids that are padding are. */
+  const int32_t *segments;
+  const int32_t *decoder_segments; /* of an encoder-decoder model, [batch,
+                                      target]: what a position of the decoder
+                                      sees of itself and of the source. NULL:
+                                      padding is what reads no label that counts
+                                      and is before none */
 } tsr_batch;
 
 typedef struct tsr_step_result {

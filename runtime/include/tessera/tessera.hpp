@@ -127,6 +127,13 @@ public:
     detail::check(tsr_session_step_batch(get(), &batch, &result));
     return result;
   }
+  /// The same, with all that tsr_batch has; its size need not be set.
+  tsr_step_result step(tsr_batch batch) {
+    batch.size = sizeof batch;
+    tsr_step_result result;
+    detail::check(tsr_session_step_batch(get(), &batch, &result));
+    return result;
+  }
   /// Measures the loss and changes nothing; arguments are as of `step`.
   tsr_evaluation evaluate(const std::vector<std::int32_t> &tokens,
                           std::int64_t number) {
@@ -139,6 +146,12 @@ public:
                           const std::vector<std::int32_t> &labels,
                           const std::vector<std::int32_t> &tokenTypes = {}) {
     tsr_batch batch = batchOf(ids, labels, tokenTypes);
+    tsr_evaluation result;
+    detail::check(tsr_session_evaluate_batch(get(), &batch, &result));
+    return result;
+  }
+  tsr_evaluation evaluate(tsr_batch batch) {
+    batch.size = sizeof batch;
     tsr_evaluation result;
     detail::check(tsr_session_evaluate_batch(get(), &batch, &result));
     return result;
@@ -209,8 +222,9 @@ private:
   static tsr_batch batchOf(const std::vector<std::int32_t> &ids,
                            const std::vector<std::int32_t> &labels,
                            const std::vector<std::int32_t> &tokenTypes) {
-    return {sizeof(tsr_batch), ids.data(), labels.data(),
-            tokenTypes.empty() ? nullptr : tokenTypes.data()};
+    return {sizeof(tsr_batch), ids.data(),
+            labels.data(),     tokenTypes.empty() ? nullptr : tokenTypes.data(),
+            nullptr,           nullptr};
   }
 
   detail::Handle<tsr_session> handle;

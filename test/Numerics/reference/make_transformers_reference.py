@@ -10,7 +10,7 @@ AdamW and the files are those of make_reference.py:
 config.json           as transformers wrote it
 weights.safetensors   initial parameters, as transformers wrote them
 expected.safetensors  "gradient.N.NAME" (before clipping) and "parameter.N.NAME" (after the update) of steps 1 and 2, F64
-expected.json         tokens (of a masked model: ids, labels, token_types; of T5 and of answers: ids, labels), hyperparameters; loss, gradient norm and learning rate of both steps
+expected.json         tokens (of a masked model: ids, labels, token_types; of T5 and of answers: ids, labels), hyperparameters; loss, gradient norm and learning rate of both steps; whether attention stays within documents, or sees no padding
 """
 import json
 import math
@@ -64,6 +64,21 @@ FAMILIES = {
         "vocab_size": 37, "d_model": 16, "d_kv": 6, "d_ff": 20, "num_layers": 1, "num_decoder_layers": 2, "num_heads": 4,
         "n_positions": 10, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 7, "dropout_rate": 0.0,
         "feed_forward_proj": "gated-gelu", "decoder_start_token_id": 0, "tie_word_embeddings": False}),
+    # Documents that the token 2 ends are packed into sequences: a mask of blocks keeps them apart.
+    "llama-packed": ("LlamaForCausalLM", "LlamaConfig", {
+        **COMMON, "tie_word_embeddings": True, "eos_token_id": 2,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 100.0}}),
+    "gpt2-packed": ("GPT2LMHeadModel", "GPT2Config", {
+        "vocab_size": 37, "n_positions": 8, "n_embd": 16, "n_layer": 1, "n_head": 4, "resid_pdrop": 0.0, "embd_pdrop": 0.0,
+        "attn_pdrop": 0.0, "bos_token_id": 2, "eos_token_id": 2}),
+    # Sequences of different lengths: the token 0 is padding, which no attention sees.
+    "bert-padded": ("BertForMaskedLM", "BertConfig", {
+        "vocab_size": 37, "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 1, "num_attention_heads": 4,
+        "max_position_embeddings": 8, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "pad_token_id": 0}),
+    "t5-padded": ("T5ForConditionalGeneration", "T5Config", {
+        "vocab_size": 37, "d_model": 16, "d_kv": 4, "d_ff": 20, "num_layers": 1, "num_heads": 4, "n_positions": 10,
+        "relative_attention_num_buckets": 8, "relative_attention_max_distance": 7, "dropout_rate": 0.0,
+        "feed_forward_proj": "relu", "decoder_start_token_id": 0, "pad_token_id": 0}),
 }
 # Of T5: an eighth of the labels is ignored.
 TARGET = 8
@@ -119,6 +134,35 @@ def answers(config):
     return {"ids": ids, "labels": labels}
 
 
+def packed(config):
+    """Documents of 1 to 4 tokens, of which the last is the separator; none is empty."""
+    generator = torch.Generator().manual_seed(3)
+    length = getattr(config, "n_positions", None) or config.max_position_embeddings
+    tokens = torch.randint(3, config.vocab_size, (base.BATCH, length + 1), generator=generator)
+    for row in range(base.BATCH):
+        tokens[row, row % 4::2 + row % 3] = config.eos_token_id
+    return {"tokens": tokens}
+
+
+def padded(config, data):
+    """The same with padding after tokens of different numbers, in one sequence none, and no label there."""
+    lengths = torch.arange(base.BATCH)[:, None] % 5
+    hidden = torch.arange(data["ids"].shape[1])[None] >= data["ids"].shape[1] - lengths
+    data["ids"] = data["ids"].clamp(min=1).masked_fill(hidden, config.pad_token_id)
+    ends = torch.arange(data["labels"].shape[1])[None] >= data["labels"].shape[1] - lengths.flip(0)
+    ends = hidden if "token_types" in data else ends
+    data["labels"] = data["labels"].masked_fill(ends, -100)
+    return data
+
+
+def block_mask(tokens, separator):
+    """[batch, 1, queries, keys], 0 where a query sees a key: an earlier one of its document, which the separator ends."""
+    ends = (tokens == separator).long()
+    documents = ends.cumsum(1) - ends
+    sees = (documents[:, :, None] == documents[:, None, :]).tril()
+    return torch.zeros(sees.shape, dtype=torch.float64).masked_fill(~sees, float("-inf"))[:, None]
+
+
 def shifted(labels):
     """Tessera's labels: each in the place of the token that it is predicted from."""
     return torch.cat([labels[:, 1:], torch.full_like(labels[:, :1], -100)], dim=1)
@@ -131,13 +175,16 @@ def untie(model, family):
     return model
 
 
-def loss(model, data):
+def loss(model, data, family):
     """Mean cross-entropy of the next token, or of the labels of a masked or encoder-decoder model; with experts plus the load-balance loss."""
+    hidden = {"attention_mask": (data["ids"] != model.config.pad_token_id).long()} if "padded" in family else {}
     if "token_types" not in data and "labels" in data:
-        return model(input_ids=data["ids"], labels=data["labels"]).loss
+        return model(input_ids=data["ids"], labels=data["labels"], **hidden).loss
     if "labels" in data:
-        return model(input_ids=data["ids"], token_type_ids=data["token_types"], labels=data["labels"]).loss
-    made = model(input_ids=data["tokens"][:, :-1])
+        return model(input_ids=data["ids"], token_type_ids=data["token_types"], labels=data["labels"], **hidden).loss
+    tokens = data["tokens"][:, :-1]
+    mask = block_mask(tokens, model.config.eos_token_id) if "packed" in family else None
+    made = model(input_ids=tokens, attention_mask=mask)
     mean = -made.logits.log_softmax(-1).gather(-1, data["tokens"][:, 1:, None]).mean()
     balances = getattr(model.config, "output_router_logits", False)
     return mean + model.config.router_aux_loss_coef * made.aux_loss if balances else mean
@@ -155,12 +202,12 @@ def in_files(name, tensor):
     return {name: tensor}
 
 
-def train(model, data):
+def train(model, data, family):
     p = dict(model.named_parameters())
     moments = {name: (torch.zeros_like(w), torch.zeros_like(w)) for name, w in p.items()}
     tensors, steps = {}, []
     for step in range(base.STEPS):
-        value = loss(model, data)
+        value = loss(model, data, family)
         grads = dict(zip(p, torch.autograd.grad(value, list(p.values()))))
         norm = math.sqrt(sum(float((g * g).sum()) for g in grads.values()))
         factor, lr = min(1.0, base.HYPER["clip"] / norm), base.learning_rate(step)
@@ -196,12 +243,14 @@ def make(family):
     model = untie(getattr(transformers, architecture)(config).double(), family)
     model.load_state_dict(weights)
     data = (pairs(config) if "T5" in architecture else answers(config) if "answers" in family
-            else batch(config, "Masked" in architecture))
-    tensors, steps = train(model, data)
+            else packed(config) if "packed" in family else batch(config, "Masked" in architecture))
+    data = padded(config, data) if "padded" in family else data
+    tensors, steps = train(model, data, family)
     base.save(target / "expected.safetensors", tensors)
     record = {"hyperparameters": base.HYPER, "steps": steps, **{name: x.tolist() for name, x in data.items()}}
     if "answers" in family:
         record.update(ignores_labels=True, labels=shifted(data["labels"]).tolist())
+    record.update({mask: True for mask, name in (("document_mask", "packed"), ("padding_mask", "padded")) if name in family})
     (target / "expected.json").write_text(json.dumps(record) + "\n")
     print(family, steps)
 

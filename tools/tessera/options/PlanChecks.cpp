@@ -70,7 +70,16 @@ static std::string checkMemory(const MemoryOptions &memory) {
   return "";
 }
 
+static std::string checkMasks(const SizeOptions &sizes) {
+  if (sizes.separator >= 0 && !sizes.documentMask)
+    return "--separator is the token that ends a document, which matters to "
+           "--document-mask alone; give both, or leave it out";
+  return "";
+}
+
 std::string tessera::checkPlan(const PlanOptions &plan) {
+  if (std::string why = checkMasks(plan.sizes); !why.empty())
+    return why;
   if (std::string why = checkStrategies(plan); !why.empty())
     return why;
   if (std::string why = checkStages(plan); !why.empty())

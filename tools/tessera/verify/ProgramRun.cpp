@@ -74,6 +74,8 @@ void ProgramRun::listTensors() {
   if (const json::Object *model = metadata->getAsObject()->getObject("model")) {
     microBatches = model->getInteger("micro_batches").value_or(1);
     ignoresLabels = model->getInteger("ignores_labels").value_or(0) == 1;
+    separator = model->getInteger("separator");
+    padding = model->getInteger("padding");
   }
   hasEvaluation = metadata->getAsObject()->getObject("evaluation") != nullptr;
   listStages(*metadata->getAsObject());
@@ -122,7 +124,8 @@ struct Answers {
         ids.push_back(token[0]);
         labels.push_back(column < row % sequence ? -100 : token[1]);
       }
-    whole = {sizeof(tsr_batch), ids.data(), labels.data(), nullptr};
+    whole = {sizeof(tsr_batch), ids.data(), labels.data(),
+             nullptr,           nullptr,    nullptr};
   }
   const tsr_batch *batch() const { return &whole; }
 
@@ -131,6 +134,48 @@ private:
   tsr_batch whole;
 };
 } // namespace
+
+/// Ends of documents where there are none, none where there are some, so that
+/// no document is empty.
+static void addDocuments(std::vector<int32_t> &tokens, int64_t columns,
+                         int64_t vocabulary, int32_t separator) {
+  constexpr int32_t meanLength = 4;
+  bool ends = false;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    bool wanted = tokens[i] % meanLength == 1;
+    ends = wanted && !(ends && i % static_cast<size_t>(columns) != 0);
+    if (ends)
+      tokens[i] = separator;
+    else if (tokens[i] == separator)
+      tokens[i] = static_cast<int32_t>((separator + 1) % vocabulary);
+  }
+}
+
+/// At the end of up to half of a source, and of a target; a third has none.
+static void addPadding(int32_t *row, int64_t number, int64_t length,
+                       int32_t padding) {
+  int64_t padded = number % 3 * length / 4;
+  std::fill(row + length - padded, row + length, padding);
+}
+
+void ProgramRun::addMasked(std::vector<int32_t> &tokens) const {
+  int64_t columns = tsr_artifact_columns(artifact.get());
+  int64_t source = tsr_artifact_sequence(artifact.get());
+  if (separator)
+    addDocuments(tokens, columns, tsr_artifact_vocabulary(artifact.get()),
+                 static_cast<int32_t>(*separator));
+  if (!padding)
+    return;
+  auto token = static_cast<int32_t>(*padding);
+  int64_t other = (*padding + 1) % tsr_artifact_vocabulary(artifact.get());
+  std::replace(tokens.begin(), tokens.end(), token,
+               static_cast<int32_t>(other));
+  for (int64_t r = 0; r < tsr_artifact_batch(artifact.get()); ++r) {
+    int32_t *row = tokens.data() + r * columns;
+    addPadding(row, r, source, token);
+    addPadding(row + source, r + 1, columns - source, token);
+  }
+}
 
 bool ProgramRun::step(const std::vector<int32_t> &tokens, double &loss) {
   tsr_step_result result;

@@ -6,6 +6,7 @@
 #include "tools/tessera/input/ArtifactFile.h"
 #include "llvm/Support/JSON.h"
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ public:
   bool step(const std::vector<int32_t> &tokens, double &loss);
   /// Writes over what the step has kept.
   bool evaluate(const std::vector<int32_t> &tokens, tsr_evaluation &result);
+  /// Puts documents or padding into tokens of a step, if the model has masks of
+  /// them.
+  void addMasked(std::vector<int32_t> &tokens) const;
   /// The elements of the whole tensor, put together from its slices.
   bool read(const KeptTensor &tensor, std::vector<double> &values);
   /// Null: the program keeps no such tensor.
@@ -50,6 +54,8 @@ public:
   std::vector<KeptTensor> tensors;
   int64_t messages = 0, microBatches = 1;
   bool ignoresLabels = false; ///< Of a causal model.
+  /// Of models with masks: the token that ends a document, and the padding.
+  std::optional<int64_t> separator, padding;
   bool hasEvaluation = false;
 
 private:

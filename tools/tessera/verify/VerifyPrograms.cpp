@@ -132,6 +132,9 @@ static ImportOptions shrunkImport(const DriverOptions &options,
   import.sizes.batch = smallBatch(options.plan);
   import.sizes.microBatches = sizes.microBatches;
   import.sizes.ignoresLabels = sizes.ignoresLabels;
+  import.sizes.documentMask = sizes.documentMask;
+  import.sizes.separator = sizes.separator;
+  import.sizes.paddingMask = sizes.paddingMask;
   if (sizes.sequence) {
     ShrinkOptions &shrink = *import.shrink;
     shrink.sequence = sizes.sequence;
