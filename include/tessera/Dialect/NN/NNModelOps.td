@@ -177,7 +177,7 @@ def NN_AttentionOp : NN_Op<"attention", [AttrSizedOperandSegments, NN_Differenti
     ```
 
     ```mlir
-    %o, %lse = nn.attention %q, %k, %v segments(%ids, %ids) {causal, scale = 1.0 : f64}
+    %o, %lse = nn.attention %q, %k, %v segments(%own, %others) {causal, scale = 1.0 : f64}
         : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8xi32>, tensor<2x8xi32>)
         -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
     ```
