@@ -174,6 +174,8 @@ static inline Vec<Int<T>> seesKey(const Square &q, int64_t r, int64_t v) {
   for (int i = 0; i < kLanes<T>; ++i)
     lane[i] = i;
   const int64_t first = r - q.shift - v * kLanes<T>;
+  if (!q.windowed() && !q.querySegments)
+    return lane >= Int<T>(first);
   Vec<Int<T>> seen = ~Vec<Int<T>>{};
   if (q.masked)
     seen = lane >= Int<T>(first);
