@@ -159,6 +159,19 @@ std::string tessera::readFlag(const std::string &flag, FlagCheck check,
   return "";
 }
 
+std::string tessera::readFlag(const std::string &flag, FlagCheck,
+                              const std::string &text, NamePatterns &value) {
+  value.clear();
+  std::istringstream stream(text + ",");
+  std::string part;
+  while (std::getline(stream, part, ',')) {
+    if (std::string why = checkPattern(flag, part); !why.empty())
+      return why;
+    value.emplace_back(part);
+  }
+  return "";
+}
+
 std::string tessera::readFlag(const std::string &, FlagCheck,
                               const std::string &text, MeshShape &value) {
   return value.parse(text);
@@ -214,6 +227,13 @@ std::string tessera::flagText(FlagCheck, const std::vector<int64_t> &value) {
   std::string text;
   for (int64_t number : value)
     text += (text.empty() ? "" : ",") + std::to_string(number);
+  return text;
+}
+
+std::string tessera::flagText(FlagCheck, const NamePatterns &value) {
+  std::string text;
+  for (const NamePattern &pattern : value)
+    text += (text.empty() ? "" : ",") + pattern.str();
   return text;
 }
 

@@ -22,7 +22,7 @@ TEST(PlanFlags, EachNameIsDeclaredOnce) {
 /// Nobody can ask for what stands for a flag that is not given.
 bool isRealChoice(FlagCheck check, const std::string &text) {
   bool needsMore = check == FlagCheck::Positive || check == FlagCheck::Size;
-  return text != "-1" && !(text == "0" && needsMore);
+  return !text.empty() && text != "-1" && !(text == "0" && needsMore);
 }
 
 template <typename Field>

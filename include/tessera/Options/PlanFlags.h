@@ -6,6 +6,7 @@
 #ifndef TESSERA_OPTIONS_PLANFLAGS_H
 #define TESSERA_OPTIONS_PLANFLAGS_H
 
+#include "tessera/Options/NamePattern.h"
 #include "tessera/Options/PlanOptions.h"
 #include <type_traits>
 
@@ -39,6 +40,9 @@ std::string readFlag(const std::string &flag, FlagCheck check,
 /// Numbers with commas between them.
 std::string readFlag(const std::string &flag, FlagCheck check,
                      const std::string &text, std::vector<int64_t> &value);
+/// Patterns with commas between them.
+std::string readFlag(const std::string &flag, FlagCheck check,
+                     const std::string &text, NamePatterns &value);
 std::string readFlag(const std::string &flag, FlagCheck check,
                      const std::string &text, MeshShape &value);
 std::string readFlag(const std::string &flag, FlagCheck check,
@@ -60,6 +64,7 @@ std::string flagText(FlagCheck check, int32_t value);
 std::string flagText(FlagCheck check, double value);
 std::string flagText(FlagCheck check, const std::string &value);
 std::string flagText(FlagCheck check, const std::vector<int64_t> &value);
+std::string flagText(FlagCheck check, const NamePatterns &value);
 std::string flagText(FlagCheck check, const MeshShape &value);
 std::string flagText(FlagCheck check, const DeviceTarget &value);
 template <typename Enum, typename = std::enable_if_t<std::is_enum_v<Enum>>>

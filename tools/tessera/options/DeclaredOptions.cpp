@@ -45,6 +45,7 @@ std::string valueName(FlagCheck check, const std::string &) {
 std::string valueName(FlagCheck, const std::vector<int64_t> &) {
   return "INT,...";
 }
+std::string valueName(FlagCheck, const NamePatterns &) { return "PATTERN,..."; }
 std::string valueName(FlagCheck, const MeshShape &) { return "AXIS=SIZE,..."; }
 std::string valueName(FlagCheck, const DeviceTarget &) { return "DEVICE"; }
 
