@@ -54,8 +54,11 @@ private:
   Value map(nn::Function function, Value input, FloatAttr bound);
   template <typename OpTy, typename... Args> Value emit(Args &&...args);
   Value globalNorm();
+  Value toInvariant(Value value);
+  Value stepCounts(Value norm);
+  void commit(Value updated, Value old, StringRef role, StringAttr name);
   void update(const Parameter &p, Value clip);
-  Value toResting(Value updated, Value parameter);
+  Value toResting(Value updated, Value old);
   std::string lettersOf(Value value);
 
   func::FuncOp func;
@@ -68,6 +71,7 @@ private:
   SmallVector<Type> argumentTypes; ///< Declared, and not inserted yet.
   SmallVector<DictionaryAttr> argumentAttrs;
   Value lr, correction1, correction2;
+  Value counts; ///< Not 0: the step is applied.
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> resultAttrs;
   bool failedToPlace = false;
@@ -188,19 +192,43 @@ Value OptimizerBuilder::globalNorm() {
     enter(p.name, p.value.getLoc());
     std::string d = lettersOf(p.grad);
     squares.push_back(product(d + "," + d + "->", {p.grad, p.grad}));
+    squares.back().getDefiningOp()->setAttr(nn::NNDialect::kGradientOfAttr,
+                                            p.name);
   }
   enter("grad_norm", ret->getLoc());
   std::string commas(squares.size() - 1, ',');
   return map(nn::Function::Sqrt, sum(commas + "->", squares, {}), {});
 }
 
-/// Converts an updated parameter to its resting sharding: an update at the
-/// owner goes to all ranks that hold the parameter.
-Value OptimizerBuilder::toResting(Value updated, Value parameter) {
+Value OptimizerBuilder::toInvariant(Value value) {
+  if (dist::MeshAttr mesh = dist::meshOf(func))
+    for (StringAttr axis : mesh.getAxes())
+      value = place.convert(builder, value, axis, {dist::State::I});
+  return value;
+}
+
+/// Whether the step may change anything: 1, or 0 where the loss or the norm is
+/// not finite. Invariant on every axis, so that all ranks decide alike.
+Value OptimizerBuilder::stepCounts(Value norm) {
+  Value loss = ret->getOperand(0);
+  return toInvariant(product(",->", {map(nn::Function::IsFinite, loss, {}),
+                                     map(nn::Function::IsFinite, norm, {})}));
+}
+
+/// Returns the updated value, or the old one of a step that does not count.
+void OptimizerBuilder::commit(Value updated, Value old, StringRef role,
+                              StringAttr name) {
+  addResult(toResting(emit<nn::CommitOp>(counts, updated, old), old), role,
+            name);
+}
+
+/// Converts an updated value to its resting sharding: an update of a parameter
+/// at its owner goes to all ranks that hold it.
+Value OptimizerBuilder::toResting(Value updated, Value old) {
   if (dist::MeshAttr mesh = dist::meshOf(func))
     for (StringAttr axis : mesh.getAxes())
       updated = place.convert(builder, updated, axis,
-                              dist::stateOf(parameter.getType(), axis));
+                              dist::stateOf(old.getType(), axis));
   return updated;
 }
 
@@ -217,9 +245,9 @@ void OptimizerBuilder::update(const Parameter &p, Value clip) {
       p.value, m, v, lr, correction1, correction2,
       builder.getF64FloatAttr(hyper.epsilon),
       builder.getF64FloatAttr(p.decays ? hyper.weightDecay : 0.0));
-  addResult(toResting(updated, p.value), "parameter", p.name);
-  addResult(m, "moment1", p.name);
-  addResult(v, "moment2", p.name);
+  commit(updated, p.value, "parameter", p.name);
+  commit(m, p.moment1, "moment1", p.name);
+  commit(v, p.moment2, "moment2", p.name);
 }
 
 /// Marks all ops after `op` (all ops if it is null), conversions as well.
@@ -251,11 +279,10 @@ LogicalResult OptimizerBuilder::run() {
   Operation *before = ret->getPrevNode();
   collectParameters();
   addResult(ret->getOperand(0), "loss", {});
-  Value norm = globalNorm();
-  if (dist::MeshAttr mesh = dist::meshOf(func))
-    for (StringAttr axis : mesh.getAxes())
-      norm = place.convert(builder, norm, axis, {dist::State::I});
+  Value norm = toInvariant(globalNorm());
   addResult(norm, "grad_norm", {});
+  counts = stepCounts(norm);
+  addResult(counts, "applied", {});
   Value clip;
   if (hyper.clip > 0)
     clip = map(nn::Function::ClipFactor, norm,

@@ -43,6 +43,7 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
 
   void rememberGlobals(func::FuncOp func);
   void rememberGradients(func::FuncOp func);
+  void rememberGradient(Value gradient, StringAttr name);
   void explainConversions(func::FuncOp func);
   void recordSpans(DistributableOpInterface op);
   void shareChunks(DistributableOpInterface op);
@@ -73,6 +74,16 @@ LogicalResult checkMesh(func::FuncOp func) {
   return failure(found.wasInterrupted());
 }
 
+/// The ops whose first operand is the gradient of a parameter, whole.
+SmallVector<Operation *> readersOfGradients(func::FuncOp func) {
+  SmallVector<Operation *> readers;
+  func.walk([&](Operation *op) {
+    if (op->hasAttr(nn::NNDialect::kGradientOfAttr))
+      readers.push_back(op);
+  });
+  return readers;
+}
+
 LogicalResult LocalizePass::localize(func::FuncOp func) {
   if (failed(checkMesh(func)))
     return failure();
@@ -83,6 +94,8 @@ LogicalResult LocalizePass::localize(func::FuncOp func) {
   });
   rememberGradients(func);
   explainConversions(func);
+  for (Operation *op : readersOfGradients(func))
+    op->removeAttr(nn::NNDialect::kGradientOfAttr); // equal kernels are shared
   WalkResult lowered =
       func.walk([&](ConvertOp op) { return WalkResult(lowerConversion(op)); });
   if (lowered.wasInterrupted())
@@ -105,20 +118,6 @@ void LocalizePass::rememberGlobals(func::FuncOp func) {
   rt::setArgumentAttrs(func, rt::RTDialect::kGlobalAttr, types);
 }
 
-/// The gradient that an update consumes: through adamw's first moment and the
-/// clip factor, if there is one. Other products are gradients themselves.
-Value gradientOf(Value updated) {
-  auto adam = updated.getDefiningOp<nn::AdamWOp>();
-  auto moment = adam ? adam.getMoment1().getDefiningOp<nn::AddOp>() : nullptr;
-  if (!moment)
-    return {};
-  Value gradient = moment.getInputs()[1];
-  if (auto clipped = gradient.getDefiningOp<nn::EinsumOp>();
-      clipped && nn::phaseOf(clipped) == nn::Phase::Optimizer)
-    gradient = clipped.getInputs()[1];
-  return gradient;
-}
-
 /// Whether a conversion changes the state only, and not what a rank holds.
 bool renamesOnly(ConversionKind kind) {
   return kind == ConversionKind::Enter || kind == ConversionKind::Leave;
@@ -127,38 +126,37 @@ bool renamesOnly(ConversionKind kind) {
 /// Marks the op that makes each gradient, for the memory map and for reading
 /// it.
 void LocalizePass::rememberGradients(func::FuncOp func) {
-  Builder builder(&getContext());
-  Operation *ret = func.getBody().front().getTerminator();
-  for (auto [k, value] : llvm::enumerate(ret->getOperands())) {
-    Value gradient = gradientOf(value);
-    if (!gradient)
-      continue;
-    TypeAttr global = TypeAttr::get(gradient.getType());
-    // A conversion that only renames the state makes no buffer.
-    while (auto convert = gradient.getDefiningOp<ConvertOp>()) {
-      if (!renamesOnly(convert.getKind()))
-        break;
-      gradient = convert.getInput();
-    }
-    auto result = dyn_cast<OpResult>(gradient);
-    if (!result)
-      continue;
-    Attribute name = func.getResultAttr(k, nn::NNDialect::kParamAttr);
-    setResultEntry(result, rt::RTDialect::kRoleAttr,
-                   builder.getDictionaryAttr(
-                       {builder.getNamedAttr(nn::NNDialect::kRoleAttr,
-                                             builder.getStringAttr("gradient")),
-                        builder.getNamedAttr(nn::NNDialect::kParamAttr, name),
-                        builder.getNamedAttr("global", global)}));
-    // rt-number-values keeps what nn ops make, not sums over ranks or
-    // micro-batches.
-    DictionaryAttr kept = getResultEntry(result, rt::RTDialect::kKeepAttr);
-    if (keep && (!kept || kept.empty()))
-      setResultEntry(
-          result, rt::RTDialect::kKeepAttr,
-          builder.getDictionaryAttr({builder.getNamedAttr("name", name),
-                                     builder.getNamedAttr("global", global)}));
+  for (Operation *op : readersOfGradients(func))
+    rememberGradient(op->getOperand(0), op->getAttrOfType<StringAttr>(
+                                            nn::NNDialect::kGradientOfAttr));
+}
+
+void LocalizePass::rememberGradient(Value gradient, StringAttr name) {
+  TypeAttr global = TypeAttr::get(gradient.getType());
+  // A conversion that only renames the state makes no buffer.
+  while (auto convert = gradient.getDefiningOp<ConvertOp>()) {
+    if (!renamesOnly(convert.getKind()))
+      break;
+    gradient = convert.getInput();
   }
+  auto result = dyn_cast<OpResult>(gradient);
+  if (!result)
+    return;
+  Builder builder(&getContext());
+  setResultEntry(result, rt::RTDialect::kRoleAttr,
+                 builder.getDictionaryAttr(
+                     {builder.getNamedAttr(nn::NNDialect::kRoleAttr,
+                                           builder.getStringAttr("gradient")),
+                      builder.getNamedAttr(nn::NNDialect::kParamAttr, name),
+                      builder.getNamedAttr("global", global)}));
+  // rt-number-values keeps what nn ops make, not sums over ranks or
+  // micro-batches.
+  DictionaryAttr kept = getResultEntry(result, rt::RTDialect::kKeepAttr);
+  if (keep && (!kept || kept.empty()))
+    setResultEntry(
+        result, rt::RTDialect::kKeepAttr,
+        builder.getDictionaryAttr({builder.getNamedAttr("name", name),
+                                   builder.getNamedAttr("global", global)}));
 }
 
 void LocalizePass::recordSpans(DistributableOpInterface op) {
@@ -204,8 +202,8 @@ bool isMessage(Operation *op, StringRef reason) {
 /// to the optimizer, or to another stage.
 llvm::DenseSet<Operation *> conversionsOfGradients(func::FuncOp func) {
   SmallVector<Value> todo;
-  for (Value value : func.getBody().front().getTerminator()->getOperands())
-    todo.push_back(gradientOf(value));
+  for (Operation *op : readersOfGradients(func))
+    todo.push_back(op->getOperand(0));
   func.walk([&](rt::SendOp send) {
     if (isMessage(send, kGradientMessage))
       todo.push_back(send.getInput());

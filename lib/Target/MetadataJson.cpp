@@ -222,7 +222,8 @@ LogicalResult MetadataBuilder::addResults() {
   for (OpOperand &operand : ret->getOpOperands()) {
     auto role = step.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
                                                      nn::NNDialect::kRoleAttr);
-    bool isOutput = role && (role == "loss" || role == "grad_norm");
+    bool isOutput = role && !step.getResultAttr(operand.getOperandNumber(),
+                                                nn::NNDialect::kParamAttr);
     if ((isOutput || nn::isEvaluation(step)) &&
         failed(addTensor({"output", role, operand.get(), nullptr, {}})))
       return failure();

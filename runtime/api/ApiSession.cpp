@@ -182,6 +182,10 @@ int64_t tsr_session_seed(const tsr_session *session) {
   return session->content.seed();
 }
 
+int64_t tsr_session_skipped_steps(const tsr_session *session) {
+  return session->content.skippedSteps();
+}
+
 static const TensorInfo &find(tsr_session *session, const char *role,
                               const char *name, const void *values) {
   requirePointer(session, "session");

@@ -406,7 +406,7 @@ void checkInputs(const JsonView &view, const Metadata &metadata) {
   checkInput(view, metadata, Role::Input, "decoder_segments", tokens);
   for (const char *name : {"lr", "bias_correction1", "bias_correction2"})
     checkInput(view, metadata, Role::Input, name, {});
-  for (const char *name : {"loss", "grad_norm", "evaluation_loss",
+  for (const char *name : {"loss", "grad_norm", "applied", "evaluation_loss",
                            "evaluation_correct", "evaluation_count"})
     checkInput(view, metadata, Role::Output, name, {});
 }

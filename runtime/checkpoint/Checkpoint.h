@@ -44,6 +44,7 @@ struct Manifest {
   int64_t step, seed, nextDataStep;
   std::vector<File> files;
   std::optional<DataIdentity> data; ///< Older checkpoints name none.
+  int64_t skippedSteps = 0;         ///< Older checkpoints have none.
 };
 
 /// A file of a `transformers` model other than weights.

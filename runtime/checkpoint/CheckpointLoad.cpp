@@ -154,7 +154,8 @@ void loadCheckpoint(Session &session, const std::string &directory) {
                     readParts(match.parts, first, count, out);
                   });
   });
-  session.resumeAt(checkpoint->manifest.step, checkpoint->manifest.seed);
+  session.resumeAt({checkpoint->manifest.step, checkpoint->manifest.seed,
+                    checkpoint->manifest.skippedSteps});
 }
 
 } // namespace tessera

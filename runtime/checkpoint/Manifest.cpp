@@ -50,6 +50,7 @@ std::string writeManifest(const Manifest &manifest) {
   root["producer"] = std::string("tessera ") + TESSERA_VERSION;
   root["step"] = manifest.step;
   root["seed"] = manifest.seed;
+  root["skipped_steps"] = manifest.skippedSteps;
   root["next_data_step"] = manifest.nextDataStep;
   if (manifest.data)
     writeData(*manifest.data, root["data"]);
@@ -110,6 +111,8 @@ Manifest readManifest(const InputFile &file) {
   Manifest manifest;
   manifest.step = root.at("step").integer(0, INT64_MAX);
   manifest.seed = root.at("seed").integer(INT64_MIN, INT64_MAX);
+  if (root.has("skipped_steps"))
+    manifest.skippedSteps = root.at("skipped_steps").integer(0, manifest.step);
   manifest.nextDataStep = root.at("next_data_step").integer(0, INT64_MAX);
   manifest.files = readFiles(root.at("files"));
   if (root.has("data"))

@@ -251,7 +251,7 @@ void loadWeights(Session &session, const std::string &path) {
       zeroMoments(rank);
   });
   if (fresh)
-    session.resumeAt(0, session.seed());
+    session.resumeAt({0, session.seed(), 0});
   session.setNotes(matching->notes);
 }
 

@@ -34,7 +34,7 @@ Session::Session(const Artifact &artifact, const SessionOptions &options,
       threads(static_cast<int64_t>(core->ranks.size()), core->cores,
               spinOf(*core)),
       schedule(scheduleOf(core->metadata->optimizer)),
-      timeout(options.timeoutMs), seedValue(options.seed),
+      timeout(options.timeoutMs), position{0, options.seed, 0},
       shardBytes(options.maxShardBytes),
       ready(!core->metadata->hasParameters()) {
   together([&] {
@@ -70,8 +70,8 @@ void Session::onEveryRank(const std::function<void(Rank &)> &body) {
 }
 
 void Session::initialize() {
-  onEveryRank([&](Rank &rank) { initializeState(rank, seedValue); });
-  resumeAt(0, seedValue);
+  onEveryRank([&](Rank &rank) { initializeState(rank, seed()); });
+  resumeAt({0, seed(), 0});
 }
 
 void Session::setNotes(const std::vector<std::string> &lines) {
@@ -80,9 +80,8 @@ void Session::setNotes(const std::vector<std::string> &lines) {
     noteText += (noteText.empty() ? "" : "\n") + line;
 }
 
-void Session::resumeAt(int64_t step, int64_t seed) {
-  stepNumber = step;
-  seedValue = seed;
+void Session::resumeAt(const RunPosition &next) {
+  position = next;
   ready = true;
 }
 
@@ -246,11 +245,13 @@ void Session::fillInputs(Rank &rank, const StepInputs &inputs) const {
   fillTokens(rank, "decoder_ids", inputs.decoderIds);
   fillTokens(rank, "segments", inputs.segments);
   fillTokens(rank, "decoder_segments", inputs.decoderSegments);
-  fillScalar(rank, "lr", schedule.at(stepNumber));
+  // A step that was skipped is in no moment.
+  int64_t applied = position.step - position.skippedSteps;
+  fillScalar(rank, "lr", schedule.at(position.step));
   fillScalar(rank, "bias_correction1",
-             biasCorrection(optimizer.beta1, stepNumber));
+             biasCorrection(optimizer.beta1, applied));
   fillScalar(rank, "bias_correction2",
-             biasCorrection(optimizer.beta2, stepNumber));
+             biasCorrection(optimizer.beta2, applied));
 }
 
 double Session::readScalar(const char *name) const {
@@ -307,8 +308,7 @@ void Session::run(tsr_abi_program program, const StepInputs &inputs) {
   };
   // Of what is the caller's only `fill` makes use.
   auto job = [core = core, &fill,
-              step =
-                  ProgramStep{program, stepNumber, seedValue}](int64_t number) {
+              step = ProgramStep{program, nextStep(), seed()}](int64_t number) {
     Rank &rank = *core->ranks[number];
     fill(rank);
     runProgram(rank, step);
@@ -346,8 +346,10 @@ tsr_step_result Session::stepOn(const StepInputs &inputs) {
   tsr_step_result result;
   result.loss = readScalar("loss");
   result.grad_norm = readScalar("grad_norm");
-  result.lr = schedule.at(stepNumber);
-  result.step = stepNumber++;
+  result.lr = schedule.at(position.step);
+  result.step = position.step++;
+  // The program's own decision, the same bits on every rank.
+  position.skippedSteps += readScalar("applied") == 0;
   if (!tracePath.empty())
     finishTrace();
   return result;
@@ -389,7 +391,7 @@ StepInputs Session::inputsFor(const tsr_batch &batch) const {
 }
 
 tsr_step_result Session::step(const int32_t *tokens, size_t count) {
-  return stepOn(inputsFor(tokens, count, seedValue, stepNumber));
+  return stepOn(inputsFor(tokens, count, seed(), nextStep()));
 }
 
 tsr_step_result Session::step(const tsr_batch &batch) {

@@ -15,6 +15,13 @@ namespace tessera {
 
 struct StepInputs;
 
+/// Where a run is: what its state and the next step follow from.
+struct RunPosition {
+  int64_t step = 0;
+  int64_t seed = 0;
+  int64_t skippedSteps = 0; ///< Of those before, which left the state as it is.
+};
+
 /// What becomes of data that is not what a checkpoint names.
 enum class DataChange { Refused, Taken };
 
@@ -54,8 +61,9 @@ public:
 
   const Metadata &metadata() const { return *core->metadata; }
   const Ranks &ranks() const { return core->ranks; }
-  int64_t nextStep() const { return stepNumber; }
-  int64_t seed() const { return seedValue; }
+  int64_t nextStep() const { return position.step; }
+  int64_t seed() const { return position.seed; }
+  int64_t skippedSteps() const { return position.skippedSteps; }
   /// What runs rank 0, for people; steps may have shown more of the device.
   const std::string &deviceText() const;
   /// The state is defined: parameters can be trained and saved.
@@ -89,7 +97,7 @@ public:
   /// Runs `body` on every local rank's thread; throws the first failure.
   void onEveryRank(const std::function<void(Rank &)> &body);
   /// Sets the next step after the state was replaced.
-  void resumeAt(int64_t step, int64_t seed);
+  void resumeAt(const RunPosition &next);
   /// TSR_ABORTED with the first message once a step has failed.
   void checkAlive() const;
 
@@ -121,9 +129,8 @@ private:
   RankThreads threads;
   Schedule schedule;
   std::chrono::milliseconds timeout;
-  int64_t seedValue;
+  RunPosition position;
   int64_t shardBytes; ///< 0: no limit
-  int64_t stepNumber = 0;
   bool ready = false;
   mutable std::string deviceDescription; ///< the last that was asked for
   std::string noteText;

@@ -62,6 +62,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--load-weights",
                        "--lr",
                        "--lr-schedule",
+                       "--max-bad-steps",
                        "--max-shard-size",
                        "--memory-limit",
                        "--mesh",

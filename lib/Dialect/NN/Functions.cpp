@@ -149,6 +149,14 @@ static Value siluSlope(const ScalarMath &m, Value x) {
   return m.mul(s, m.add(m.mul(x, rest), 1.0));
 }
 
+/// x - x is 0, and NaN of infinity and NaN.
+static Value isFinite(const ScalarMath &m, Value x, double) {
+  Value one = m.constant(x, 1.0), zero = m.constant(x, 0.0);
+  Value finite = arith::CmpFOp::create(
+      m.builder, m.loc, arith::CmpFPredicate::OEQ, m.sub(x, x), zero);
+  return arith::SelectOp::create(m.builder, m.loc, finite, one, zero);
+}
+
 //===----------------------------------------------------------------------===//
 // The table, in the order of the enum
 //===----------------------------------------------------------------------===//
@@ -170,6 +178,7 @@ static constexpr FunctionInfo kFunctions[] = {
     {Function::Rsqrt, rsqrt, nullptr, "XXX", "XXX",
      Info::IsCostly | Info::TakesBound},
     {Function::Silu, silu, siluSlope, "ZXF", "FXF", Info::IsCostly},
+    {Function::IsFinite, isFinite, nullptr, "FZF", "XXX", 0},
 };
 
 static constexpr bool hasRowPerFunction() {

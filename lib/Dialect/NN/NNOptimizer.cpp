@@ -1,4 +1,4 @@
-//===- NNOptimizer.cpp - AdamW --------------------------------------------===//
+//===- NNOptimizer.cpp - AdamW, and what a step leaves --------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
 
@@ -24,4 +24,20 @@ Padding AdamWOp::getPadding(unsigned, char, Paddings p) {
 
 Type AdamWOp::getResultElementType(unsigned) {
   return getElementTypeOrSelf(getParam().getType());
+}
+
+/// Linear in both values, but a state is never partial: neither may be.
+Signature CommitOp::getSignature(unsigned) {
+  auto type = cast<RankedTensorType>(getOld().getType());
+  Signature sig = Signature::elementwise(type.getRank(), 2);
+  sig.ins.insert(sig.ins.begin(), "");
+  return sig;
+}
+
+Padding CommitOp::getPadding(unsigned, char, Paddings p) {
+  return dist::joinOf({p[1], p[2]});
+}
+
+Type CommitOp::getResultElementType(unsigned) {
+  return getElementTypeOrSelf(getOld().getType());
 }

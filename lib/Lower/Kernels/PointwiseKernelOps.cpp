@@ -1,4 +1,4 @@
-//===- PointwiseKernelOps.cpp - map, cast, dropout, adamw in kernels ------===//
+//===- PointwiseKernelOps.cpp - map, cast, dropout, commit in kernels -----===//
 
 #include "lib/Lower/Kernels/KernelMath.h"
 #include "lib/Lower/Kernels/KernelOps.h"
@@ -143,7 +143,7 @@ struct DropoutKernel
 };
 
 //===----------------------------------------------------------------------===//
-// counted, routed, adamw
+// counted, routed, adamw, commit
 //===----------------------------------------------------------------------===//
 
 struct CountedKernel
@@ -196,6 +196,20 @@ struct AdamWKernel
   }
 };
 
+/// A select: NaN of a step that does not count goes nowhere.
+struct CommitKernel
+    : KernelOpInterface::ExternalModel<CommitKernel, nn::CommitOp> {
+  FailureOr<ElementBody> buildElementBody(Operation *op, KernelScope &) const {
+    return ElementBody([=](OpBuilder &b, ValueRange x) -> Value {
+      Location loc = op->getLoc();
+      Value counts =
+          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, x[0],
+                                constantLike(b, loc, x[0], 0.0));
+      return arith::SelectOp::create(b, loc, counts, x[1], x[2]);
+    });
+  }
+};
+
 } // namespace
 
 void tessera::attachPointwiseKernelOps(MLIRContext &context) {
@@ -206,4 +220,5 @@ void tessera::attachPointwiseKernelOps(MLIRContext &context) {
   nn::CountedOp::attachInterface<CountedKernel>(context);
   nn::RoutedOp::attachInterface<RoutedKernel>(context);
   nn::AdamWOp::attachInterface<AdamWKernel>(context);
+  nn::CommitOp::attachInterface<CommitKernel>(context);
 }

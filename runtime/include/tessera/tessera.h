@@ -270,6 +270,11 @@ tsr_status tsr_session_largest(tsr_session *session, int32_t value,
 int64_t tsr_session_next_step(const tsr_session *session);
 /* Of the run: tsr_session_load replaces the one that the session was given. */
 int64_t tsr_session_seed(const tsr_session *session);
+/* Steps of the run, those before tsr_session_load too, that were skipped: loss
+ * or gradient norm was infinite or NaN, so parameters and optimizer state kept
+ * their bits. Such a step succeeds, takes its batch and its learning rate, and
+ * its result says what loss and norm were. */
+int64_t tsr_session_skipped_steps(const tsr_session *session);
 
 /* Global tensors by name, in the artifact's element type widened to f64
  * (C order). `count` must be the number of elements. Roles: "parameter",

@@ -317,6 +317,10 @@ void DeclaredOptions::addEvaluate(CLI::App *sub) {
 
 /// What a run has besides its plan.
 void DeclaredOptions::addTraining(CLI::App *sub) {
+  sub->option_defaults()->group("Optimizer");
+  declare(sub, "--max-bad-steps", FlagCheck::NotNegative, options.maxBadSteps,
+          "A step whose loss or gradient is not finite is skipped; more than "
+          "so many in a row end the run");
   addEvaluations(sub);
   addCheckpoints(sub);
   addTrust(sub);

@@ -75,6 +75,7 @@ struct DriverOptions {
   int64_t saveEvery = 0, seed = 0;
   int64_t maxShardBytes = 0; ///< Of a file of saved weights; 0: one file.
   int64_t keep = 0;          ///< Checkpoints; 0: all.
+  int64_t maxBadSteps = 0;   ///< In a row, skipped, before the run ends.
 
   // Evaluation.
   std::vector<std::string> evalData;      ///< train: measured beside the run.

@@ -3,20 +3,24 @@
 #include "tools/tessera/train/LossCurve.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace tessera;
 
-/// Means of `columns` equal runs of steps.
+/// Means of `columns` equal runs of steps; NaN where none has a loss.
 static std::vector<double> means(const std::vector<double> &losses,
                                  size_t columns) {
   std::vector<double> result;
   for (size_t c = 0; c < columns; ++c) {
     size_t begin = c * losses.size() / columns;
     size_t end = std::max(begin + 1, (c + 1) * losses.size() / columns);
-    double sum = 0;
+    double sum = 0, count = 0;
     for (size_t i = begin; i < end; ++i)
-      sum += losses[i];
-    result.push_back(sum / static_cast<double>(end - begin));
+      if (std::isfinite(losses[i])) {
+        sum += losses[i];
+        ++count;
+      }
+    result.push_back(sum / count);
   }
   return result;
 }
@@ -44,16 +48,17 @@ static std::vector<double> evaluationsOf(const LossHistory &history,
 static std::pair<double, double> rangeOf(const std::vector<double> &y,
                                          const std::vector<double> &other,
                                          double baseline) {
-  auto [least, most] = std::minmax_element(y.begin(), y.end());
-  double low = *least, high = *most;
+  double low = std::numeric_limits<double>::infinity(), high = -low;
   auto include = [&](double value) {
+    if (!std::isfinite(value))
+      return;
     low = std::min(low, value);
     high = std::max(high, value);
   };
   if (baseline > 0)
     include(baseline);
-  for (double value : other)
-    if (std::isfinite(value))
+  for (const auto *values : {&y, &other})
+    for (double value : *values)
       include(value);
   return {low, high};
 }
@@ -66,6 +71,8 @@ std::string tessera::lossCurve(const LossHistory &history, int width,
   std::vector<double> y = means(losses, std::min<size_t>(losses.size(), width));
   std::vector<double> o = evaluationsOf(history, y.size());
   auto [low, high] = rangeOf(y, o, history.baseline);
+  if (low > high)
+    return "";
   double top = high, cell = std::max((high - low) / (height - 1), 1e-12);
   auto isIn = [&](double v, int r) {
     return std::isfinite(v) && std::lround((top - v) / cell) == r;

@@ -26,24 +26,31 @@ bool StepLog::open(const LogPaths &paths, LogMode mode) {
   return true;
 }
 
-bool StepLog::write(const tsr_step_result &result, const Speed &speed,
-                    double seconds) {
+bool StepLog::write(const StepLine &line) {
+  const tsr_step_result &result = line.result;
   std::string share =
-      speed.share > 0 ? ", \"mfu\": " + exactText(speed.share) : "";
-  std::string line = "{\"step\": " + std::to_string(result.step + 1) +
-                     ", \"loss\": " + exactText(result.loss) +
-                     ", \"grad_norm\": " + exactText(result.grad_norm) +
-                     ", \"lr\": " + exactText(result.lr) +
-                     ", \"tokens_per_second\": " + exactText(speed.tokens) +
-                     share + ", \"time\": " + exactText(seconds) + "}\n";
-  return writeLine(line) &&
+      line.speed.share > 0 ? ", \"mfu\": " + exactText(line.speed.share) : "";
+  std::string text =
+      "{\"step\": " + std::to_string(result.step + 1) +
+      ", \"loss\": " + exactText(result.loss) +
+      ", \"grad_norm\": " + exactText(result.grad_norm) +
+      ", \"lr\": " + exactText(result.lr) +
+      ", \"skipped_steps\": " + std::to_string(line.skippedSteps) +
+      ", \"tokens_per_second\": " + exactText(line.speed.tokens) + share +
+      ", \"time\": " + exactText(line.seconds) + "}\n";
+  return writeLine(text) &&
          writeEvents("train/", result.step + 1,
                      {{"loss", result.loss},
                       {"grad_norm", result.grad_norm},
                       {"lr", result.lr},
-                      {"tokens_per_second", speed.tokens}}) &&
+                      {"tokens_per_second", line.speed.tokens}}) &&
          (share.empty() ||
-          writeEvents("train/", result.step + 1, {{"mfu", speed.share}}));
+          writeEvents("train/", result.step + 1, {{"mfu", line.speed.share}}));
+}
+
+bool StepLog::note(int64_t step, const std::string &text) {
+  return writeLine("{\"step\": " + std::to_string(step) + ", \"note\": \"" +
+                   text + "\"}\n");
 }
 
 bool StepLog::write(const Measurement &result, int64_t step, double seconds) {

@@ -23,14 +23,24 @@ struct LogPaths {
   std::string events; ///< A directory for TensorBoard.
 };
 
-/// {"step", "loss", "grad_norm", "lr", "tokens_per_second", "time"}, where the
-/// peak is known also "mfu", the share of it; step counts from 1, time in
-/// seconds since the run began. Written through at every
-/// step, and as scalars for TensorBoard: "train/loss". Errors are printed.
+/// What a line says of a step.
+struct StepLine {
+  const tsr_step_result &result;
+  Speed speed;
+  double seconds;       ///< Since the run began.
+  int64_t skippedSteps; ///< Of the run so far.
+};
+
+/// {"step", "loss", "grad_norm", "lr", "skipped_steps", "tokens_per_second",
+/// "time"}, where the peak is known also "mfu", the share of it; step counts
+/// from 1. Written through at every step, and as scalars for TensorBoard:
+/// "train/loss". Errors are printed.
 class StepLog {
 public:
   bool open(const LogPaths &paths, LogMode mode);
-  bool write(const tsr_step_result &result, const Speed &speed, double seconds);
+  bool write(const StepLine &line);
+  /// {"step", "note"}: `text` needs no escapes.
+  bool note(int64_t step, const std::string &text);
   /// {"step", "eval_loss", "eval_perplexity", "eval_accuracy", "eval_labels",
   /// "time"}, where bytes are known also "eval_bits_per_byte".
   bool write(const Measurement &result, int64_t step, double seconds);

@@ -6,6 +6,7 @@
 #include "tools/tessera/report/Table.h"
 #include "tools/tessera/train/ByteEntropy.h"
 #include "tools/tessera/train/LossCurve.h"
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -110,6 +111,8 @@ bool Training::startParameters() {
     return !printError(tsr_last_error());
   firstStep = tsr_session_next_step(session.get());
   lastStep = rate.totalSteps;
+  if (options.resumes && options.resumeDir == options.checkpointDir)
+    savedStep = firstStep;
   if (firstStep <= lastStep)
     return true;
   return !printError("the checkpoint is at step " + std::to_string(firstStep) +
@@ -184,19 +187,66 @@ bool Training::step(Progress &progress) {
     return !printError("step " + std::to_string(number + 1) + ": " + message);
   }
   progress.stepDone(result);
-  if (!log.write(result, progress.speed(), progress.elapsed()))
+  return logStep(progress, result) && judge(progress, result);
+}
+
+bool Training::logStep(Progress &progress, const tsr_step_result &result) {
+  if (!log.write({result, progress.speed(), progress.elapsed(),
+                  tsr_session_skipped_steps(session.get())}))
     return false;
-  if (std::isfinite(result.loss) && std::isfinite(result.grad_norm))
+  std::optional<LossSpikes::Spike> spike = spikes.add(result.loss);
+  if (!spike || !isFirst())
     return true;
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "the loss leaps to %.4f: the last steps have mean %.4f and "
+                "deviation %.4f",
+                result.loss, spike->mean, spike->deviation);
   progress.finishLine();
-  std::string saved = savedStep < 0 ? "nothing was saved"
-                                    : "the last checkpoint is of step " +
-                                          std::to_string(savedStep);
-  return !printError("the loss is " + std::to_string(result.loss) +
+  printNote("step " + std::to_string(result.step + 1) + ": " + text);
+  return log.note(result.step + 1, text);
+}
+
+/// A checkpoint whose next step was bad may hold what made it bad.
+std::string Training::whatIsSaved() const {
+  if (savedStep < 0)
+    return "nothing was saved";
+  auto text = [](int64_t step) { return std::to_string(step); };
+  if (provenStep == savedStep)
+    return "the last checkpoint is of step " + text(savedStep);
+  std::string unproven = "the checkpoint of step " + text(savedStep) +
+                         " was followed by bad steps only";
+  return provenStep < 0 ? unproven
+                        : "the last checkpoint that trained on is of step " +
+                              text(provenStep) + "; " + unproven;
+}
+
+bool Training::judge(Progress &progress, const tsr_step_result &result) {
+  if (std::isfinite(result.loss) && std::isfinite(result.grad_norm)) {
+    badInARow = 0;
+    provenStep = savedStep;
+    return true;
+  }
+  ++badInARow;
+  progress.finishLine();
+  std::string what = "the loss is " + std::to_string(result.loss) +
                      " and the gradient norm " +
                      std::to_string(result.grad_norm) + " in step " +
-                     std::to_string(number + 1) +
-                     "; lower --lr or raise --warmup-steps (" + saved + ")");
+                     std::to_string(result.step + 1) + ", which was skipped";
+  if (badInARow <= options.maxBadSteps) {
+    if (isFirst())
+      printNote(what + " (" + std::to_string(badInARow) + " in a row, " +
+                "--max-bad-steps " + std::to_string(options.maxBadSteps) + ")");
+    return true;
+  }
+  std::string others =
+      badInARow == 1
+          ? ""
+          : ", as were the " + std::to_string(badInARow - 1) + " before";
+  return !printError(what + others +
+                     "; lower --lr, raise --warmup-steps or allow more with "
+                     "--max-bad-steps (" +
+                     whatIsSaved() + ")");
 }
 
 bool Training::save(Progress &progress) {
@@ -279,20 +329,32 @@ static double finalLoss(const std::vector<double> &losses) {
          static_cast<double>(count);
 }
 
+/// Of the steps that were not skipped.
+static std::vector<double> finiteOf(std::vector<double> losses) {
+  losses.erase(std::remove_if(losses.begin(), losses.end(),
+                              [](double loss) { return !std::isfinite(loss); }),
+               losses.end());
+  return losses;
+}
+
 void Training::summarize(const Progress &progress) const {
   const std::vector<double> &losses = progress.losses();
-  if (losses.empty())
+  std::vector<double> finite = finiteOf(losses);
+  if (finite.empty())
     return;
   std::printf("%s",
               lossCurve({losses, firstStep, baseline, evaluations.points()},
                         kCurveWidth, kCurveHeight)
                   .c_str());
   Speed mean = progress.meanSpeed();
-  std::printf("loss %.4f -> %.4f in %s, %s; %.0f tokens/s%s\n", losses.front(),
-              finalLoss(losses),
+  std::printf("loss %.4f -> %.4f in %s, %s; %.0f tokens/s%s\n", finite.front(),
+              finalLoss(finite),
               counted(static_cast<int64_t>(losses.size()), "step").c_str(),
               durationText(progress.elapsed()).c_str(), mean.tokens,
               mean.shareText(", ").c_str());
+  if (int64_t skipped = tsr_session_skipped_steps(session.get()))
+    std::printf("skipped: %s whose loss or gradient was not finite\n",
+                counted(skipped, "step").c_str());
   if (baseline > 0)
     std::printf("byte frequencies alone: %.4f\n", baseline);
   std::printf("%s", evaluations.summary().c_str());

@@ -5,6 +5,7 @@
 
 #include "tools/tessera/options/DriverOptions.h"
 #include "tools/tessera/train/Evaluations.h"
+#include "tools/tessera/train/LossSpikes.h"
 #include "tools/tessera/train/OpenSession.h"
 #include "tools/tessera/train/Progress.h"
 #include "tools/tessera/train/StepLog.h"
@@ -43,6 +44,10 @@ private:
   bool startParameters();
   bool prepareDirectory() const;
   bool step(Progress &progress);
+  bool logStep(Progress &progress, const tsr_step_result &result);
+  /// Whether the run goes on after a step that may have been skipped.
+  bool judge(Progress &progress, const tsr_step_result &result);
+  std::string whatIsSaved() const;
   bool save(Progress &progress);
   /// What --keep does not keep.
   bool prune(Progress &progress);
@@ -61,7 +66,10 @@ private:
   StepLog log;
   Evaluations evaluations{options, artifact};
   std::vector<int32_t> batch;
+  LossSpikes spikes;
   int64_t firstStep = 0, lastStep = 0, savedStep = -1;
+  int64_t provenStep = -1; ///< The newest saved one that trained on.
+  int64_t badInARow = 0;
   bool stopping = false; ///< A process was interrupted.
   double baseline = 0;   ///< Loss of byte frequencies; 0: the data is no text.
 };

@@ -37,6 +37,8 @@ def NN_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kInitAttr = "nn.init";
     static constexpr ::llvm::StringLiteral kFileShapeAttr = "nn.file_shape";
     static constexpr ::llvm::StringLiteral kDecayAttr = "nn.decay";
+    /// On an op whose first operand is the gradient of this parameter.
+    static constexpr ::llvm::StringLiteral kGradientOfAttr = "nn.gradient_of";
     static constexpr ::llvm::StringLiteral kRoleAttr = "nn.role";
     static constexpr ::llvm::StringLiteral kTagAttr = "nn.tag";
     static constexpr ::llvm::StringLiteral kPhaseAttr = "nn.phase";
@@ -54,7 +56,8 @@ def NN_Function : I32EnumAttr<"Function", "pointwise function", [
     I32EnumAttrCase<"Reciprocal", 6, "reciprocal">,
     I32EnumAttrCase<"ClipFactor", 7, "clip_factor">,
     I32EnumAttrCase<"Rsqrt", 8, "rsqrt">,
-    I32EnumAttrCase<"Silu", 9, "silu">]> {
+    I32EnumAttrCase<"Silu", 9, "silu">,
+    I32EnumAttrCase<"IsFinite", 10, "is_finite">]> {
   let cppNamespace = "::tessera::nn";
 }
 

@@ -335,6 +335,26 @@ def NN_AdamWOp : NN_Op<"adamw", [NN_TypedElement]> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
 }
 
+def NN_CommitOp : NN_Op<"commit", [NN_TypedElement]> {
+  let summary = "What a step leaves of a value: the new one if the step counts"
+                ", else the old one";
+  let description = [{
+    `new` where `counts` is not 0, else `old`, bit for bit. It selects and does
+    not multiply: what `new` holds in a step that does not count, NaN too, does
+    not reach the result. All ranks must decide alike, so `counts` cannot be
+    partial.
+
+    Example:
+
+    ```mlir
+    %p1 = nn.commit %counts, %new, %p : (tensor<f32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$counts, AnyRankedTensor:$updated, AnyRankedTensor:$old);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
+}
+
 // ------------------------------------------------------------------ structure
 
 def NN_MicroBatchesOp : Op<NN_Dialect, "micro_batches",
