@@ -1,9 +1,14 @@
-//===- AddOptimizer.cpp - appends clipping and AdamW ----------------------===//
+//===- AddOptimizer.cpp - appends clipping and updates --------------------===//
+// Gradient norm and clipping, the update of each parameter, and the decision
+// whether the step counts: where the loss or the norm is not finite, all state
+// stays as it is.
+//===----------------------------------------------------------------------===//
 
-#include "lib/Distribute/Placement.h"
+#include "lib/Distribute/UpdateRules.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Passes.h"
+#include "tessera/Options/OptimizerDefaults.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_ADDOPTIMIZERPASS
@@ -17,27 +22,18 @@ namespace {
 
 /// A parameter as the optimizer sees it.
 struct Parameter {
-  Value value, grad, moment1, moment2;
   StringAttr name;
-  bool decays;
+  OptimizerKind rule;
+  UpdateInputs inputs;
 };
 
-struct Hyperparameters {
-  double beta1, beta2, epsilon, weightDecay, clip;
-};
-
-/// The optimizer's ops have no anchors: their operands say where they run.
-ShardingPlan planOn(dist::MeshAttr mesh) {
-  ShardingPlan plan;
-  plan.mesh = mesh;
-  return plan;
-}
+constexpr StringLiteral kMomentRoles[] = {"moment1", "moment2"};
 
 class OptimizerBuilder {
 public:
-  OptimizerBuilder(func::FuncOp func, Hyperparameters hyper)
-      : func(func), ret(func.getBody().front().getTerminator()), builder(ret),
-        loc(ret->getLoc()), place(planOn(dist::meshOf(func))), hyper(hyper) {}
+  OptimizerBuilder(func::FuncOp func, const Hyperparameters &hyper)
+      : func(func), ret(func.getBody().front().getTerminator()), ops(func),
+        hyper(hyper) {}
 
   LogicalResult run();
 
@@ -46,53 +42,41 @@ private:
   ArrayRef<BlockArgument> insertArguments();
   void addResult(Value value, StringRef role, StringAttr name);
   LogicalResult checkGradients();
-  void collectParameters();
-  void enter(StringRef part, Location file);
+  LogicalResult collectParameters();
+  void declareMoments(const Parameter &p);
+  void addArguments();
   void markPhase(Operation *op);
-  Value product(const Twine &spec, ValueRange inputs);
-  Value sum(const Twine &spec, ValueRange inputs, ArrayRef<double> coefs);
-  Value map(nn::Function function, Value input, FloatAttr bound);
-  template <typename OpTy, typename... Args> Value emit(Args &&...args);
   Value globalNorm();
-  Value toInvariant(Value value);
   Value stepCounts(Value norm);
   void commit(Value updated, Value old, StringRef role, StringAttr name);
-  void update(const Parameter &p, Value clip);
-  Value toResting(Value updated, Value old);
-  std::string lettersOf(Value value);
+  void update(Parameter &p, Value clip);
+  void finish();
 
   func::FuncOp func;
   Operation *ret;
-  OpBuilder builder;
-  Location loc;
-  Placement place;
+  OptimizerOps ops;
   Hyperparameters hyper;
   SmallVector<Parameter> params;
   SmallVector<Type> argumentTypes; ///< Declared, and not inserted yet.
   SmallVector<DictionaryAttr> argumentAttrs;
-  Value lr, correction1, correction2;
   Value counts; ///< Not 0: the step is applied.
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> resultAttrs;
-  bool failedToPlace = false;
 };
 
-DictionaryAttr roleAttrs(Builder &builder, StringRef role, StringAttr name) {
+DictionaryAttr roleAttrs(Builder &builder, StringRef role, StringRef nameKey,
+                         StringAttr name) {
   SmallVector<NamedAttribute> attrs = {builder.getNamedAttr(
       nn::NNDialect::kRoleAttr, builder.getStringAttr(role))};
   if (name)
-    attrs.push_back(builder.getNamedAttr(nn::NNDialect::kParamAttr, name));
+    attrs.push_back(builder.getNamedAttr(nameKey, name));
   return builder.getDictionaryAttr(attrs);
 }
 
 void OptimizerBuilder::declareArgument(RankedTensorType type, StringRef role,
                                        StringAttr name) {
-  SmallVector<NamedAttribute> attrs = {builder.getNamedAttr(
-      nn::NNDialect::kRoleAttr, builder.getStringAttr(role))};
-  if (name)
-    attrs.push_back(builder.getNamedAttr("nn.of", name));
   argumentTypes.push_back(type);
-  argumentAttrs.push_back(builder.getDictionaryAttr(attrs));
+  argumentAttrs.push_back(roleAttrs(ops.builder, role, "nn.of", name));
 }
 
 /// Inserts all at once, since each insertion copies the function's type.
@@ -106,81 +90,64 @@ ArrayRef<BlockArgument> OptimizerBuilder::insertArguments() {
 
 void OptimizerBuilder::addResult(Value value, StringRef role, StringAttr name) {
   results.push_back(value);
-  resultAttrs.push_back(roleAttrs(builder, role, name));
+  resultAttrs.push_back(
+      roleAttrs(ops.builder, role, nn::NNDialect::kParamAttr, name));
 }
 
-void OptimizerBuilder::collectParameters() {
+LogicalResult OptimizerBuilder::collectParameters() {
   unsigned next = 1; // result 0 is the loss
   for (unsigned k = 0, n = func.getNumArguments(); k < n; ++k) {
     auto name = func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kParamAttr);
     if (!name)
       continue;
-    Parameter p;
-    p.value = func.getArgument(k);
-    p.name = name;
-    p.grad = ret->getOperand(next++);
-    p.decays = !!func.getArgAttr(k, nn::NNDialect::kDecayAttr);
-    params.push_back(p);
+    UpdateInputs inputs;
+    inputs.parameter = func.getArgument(k);
+    inputs.gradient = ret->getOperand(next++);
+    if (func.getArgAttr(k, nn::NNDialect::kDecayAttr))
+      inputs.decay = hyper.weightDecay;
+    if (hyper.kind == OptimizerKind::Muon) {
+      FailureOr<std::optional<MatrixForm>> matrix = matrixFormOf(func, k);
+      if (failed(matrix))
+        return failure();
+      inputs.matrix = *matrix;
+    }
+    params.push_back({name, ruleOf(hyper.kind, inputs.matrix), inputs});
   }
-  for (Parameter &p : params) {
-    // The moments are placed like the gradient, where the update happens.
-    auto type = cast<RankedTensorType>(p.value.getType());
-    auto where = cast<RankedTensorType>(p.grad.getType()).getEncoding();
-    type = RankedTensorType::get(type.getShape(), type.getElementType(), where);
-    declareArgument(type, "moment1", p.name);
-    declareArgument(type, "moment2", p.name);
-  }
+  return success();
+}
+
+/// The moments are placed like the gradient, where the update happens.
+void OptimizerBuilder::declareMoments(const Parameter &p) {
+  auto type = cast<RankedTensorType>(p.inputs.parameter.getType());
+  auto where = cast<RankedTensorType>(p.inputs.gradient.getType());
+  type = RankedTensorType::get(type.getShape(), type.getElementType(),
+                               where.getEncoding());
+  for (unsigned k = 0; k < momentsOf(p.rule, hyper); ++k)
+    declareArgument(type, kMomentRoles[k], p.name);
+}
+
+void OptimizerBuilder::addArguments() {
+  bool corrects = takesBiasCorrections(hyper.kind);
+  for (const Parameter &p : params)
+    declareMoments(p);
   auto scalar = RankedTensorType::get(
       {}, getElementTypeOrSelf(ret->getOperand(0).getType()));
-  for (StringRef role : {"lr", "bias_correction1", "bias_correction2"})
-    declareArgument(scalar, role, {});
+  declareArgument(scalar, "lr", {});
+  if (corrects)
+    for (StringRef role : {"bias_correction1", "bias_correction2"})
+      declareArgument(scalar, role, {});
   ArrayRef<BlockArgument> inserted = insertArguments();
+  ArrayRef<BlockArgument> scalars = inserted.take_back(corrects ? 3 : 1);
   for (Parameter &p : params) {
-    p.moment1 = inserted[0];
-    p.moment2 = inserted[1];
-    inserted = inserted.drop_front(2);
+    unsigned moments = momentsOf(p.rule, hyper);
+    llvm::append_range(p.inputs.moments, inserted.take_front(moments));
+    inserted = inserted.drop_front(moments);
+    p.inputs.lr = scalars[0];
+    if (corrects) {
+      p.inputs.correction1 = scalars[1];
+      p.inputs.correction2 = scalars[2];
+    }
   }
-  lr = inserted[0];
-  correction1 = inserted[1];
-  correction2 = inserted[2];
-}
-
-/// Names the part of the model that the next ops belong to, for reports and
-/// errors.
-void OptimizerBuilder::enter(StringRef part, Location file) {
-  loc = NameLoc::get(builder.getStringAttr(part), file);
-}
-
-template <typename OpTy, typename... Args>
-Value OptimizerBuilder::emit(Args &&...args) {
-  auto op =
-      nn::createUntyped<OpTy>(builder, loc, 1, std::forward<Args>(args)...);
-  if (failed(place.place(op)))
-    failedToPlace = true;
-  return op.getOutput();
-}
-
-Value OptimizerBuilder::product(const Twine &spec, ValueRange inputs) {
-  return emit<nn::EinsumOp>(builder.getStringAttr(spec), inputs,
-                            builder.getF64FloatAttr(1.0), TypeAttr());
-}
-
-Value OptimizerBuilder::sum(const Twine &spec, ValueRange inputs,
-                            ArrayRef<double> coefs) {
-  return emit<nn::AddOp>(builder.getStringAttr(spec), inputs,
-                         coefs.empty() ? DenseF64ArrayAttr()
-                                       : builder.getDenseF64ArrayAttr(coefs));
-}
-
-Value OptimizerBuilder::map(nn::Function function, Value input,
-                            FloatAttr bound) {
-  return emit<nn::MapOp>(nn::FunctionAttr::get(builder.getContext(), function),
-                         input, bound);
-}
-
-std::string OptimizerBuilder::lettersOf(Value value) {
-  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
-  return dist::Signature::elementwise(rank, 1).out;
 }
 
 /// Makes the square root of the sum of squares. Each scalar is partial on every
@@ -189,65 +156,44 @@ std::string OptimizerBuilder::lettersOf(Value value) {
 Value OptimizerBuilder::globalNorm() {
   SmallVector<Value> squares;
   for (const Parameter &p : params) {
-    enter(p.name, p.value.getLoc());
-    std::string d = lettersOf(p.grad);
-    squares.push_back(product(d + "," + d + "->", {p.grad, p.grad}));
+    Value gradient = p.inputs.gradient;
+    ops.enter(p.name, p.inputs.parameter.getLoc());
+    std::string d = lettersOf(gradient);
+    squares.push_back(ops.product(d + "," + d + "->", {gradient, gradient}));
     squares.back().getDefiningOp()->setAttr(nn::NNDialect::kGradientOfAttr,
                                             p.name);
   }
-  enter("grad_norm", ret->getLoc());
+  ops.enter("grad_norm", ret->getLoc());
   std::string commas(squares.size() - 1, ',');
-  return map(nn::Function::Sqrt, sum(commas + "->", squares, {}), {});
-}
-
-Value OptimizerBuilder::toInvariant(Value value) {
-  if (dist::MeshAttr mesh = dist::meshOf(func))
-    for (StringAttr axis : mesh.getAxes())
-      value = place.convert(builder, value, axis, {dist::State::I});
-  return value;
+  return ops.toInvariant(
+      ops.map(nn::Function::Sqrt, ops.sum(commas + "->", squares)));
 }
 
 /// Whether the step may change anything: 1, or 0 where the loss or the norm is
 /// not finite. Invariant on every axis, so that all ranks decide alike.
 Value OptimizerBuilder::stepCounts(Value norm) {
-  Value loss = ret->getOperand(0);
-  return toInvariant(product(",->", {map(nn::Function::IsFinite, loss, {}),
-                                     map(nn::Function::IsFinite, norm, {})}));
+  Value loss = ops.map(nn::Function::IsFinite, ret->getOperand(0));
+  return ops.toInvariant(
+      ops.product(",->", {loss, ops.map(nn::Function::IsFinite, norm)}));
 }
 
-/// Returns the updated value, or the old one of a step that does not count.
+/// Returns the updated value, or the old one of a step that does not count. An
+/// update of a parameter at its owner goes to all ranks that hold it.
 void OptimizerBuilder::commit(Value updated, Value old, StringRef role,
                               StringAttr name) {
-  addResult(toResting(emit<nn::CommitOp>(counts, updated, old), old), role,
-            name);
+  Value kept = ops.emit<nn::CommitOp>(counts, updated, old);
+  addResult(ops.toStatesOf(kept, old), role, name);
 }
 
-/// Converts an updated value to its resting sharding: an update of a parameter
-/// at its owner goes to all ranks that hold it.
-Value OptimizerBuilder::toResting(Value updated, Value old) {
-  if (dist::MeshAttr mesh = dist::meshOf(func))
-    for (StringAttr axis : mesh.getAxes())
-      updated = place.convert(builder, updated, axis,
-                              dist::stateOf(old.getType(), axis));
-  return updated;
-}
-
-void OptimizerBuilder::update(const Parameter &p, Value clip) {
-  enter(p.name, p.value.getLoc());
-  std::string d = lettersOf(p.grad), pair = d + "," + d + "->" + d;
-  Value g = p.grad;
+void OptimizerBuilder::update(Parameter &p, Value clip) {
+  ops.enter(p.name, p.inputs.parameter.getLoc());
   if (clip)
-    g = product("," + d + "->" + d, {clip, g});
-  Value square = product(pair, {g, g});
-  Value m = sum(pair, {p.moment1, g}, {hyper.beta1, 1 - hyper.beta1});
-  Value v = sum(pair, {p.moment2, square}, {hyper.beta2, 1 - hyper.beta2});
-  Value updated = emit<nn::AdamWOp>(
-      p.value, m, v, lr, correction1, correction2,
-      builder.getF64FloatAttr(hyper.epsilon),
-      builder.getF64FloatAttr(p.decays ? hyper.weightDecay : 0.0));
-  commit(updated, p.value, "parameter", p.name);
-  commit(m, p.moment1, "moment1", p.name);
-  commit(v, p.moment2, "moment2", p.name);
+    p.inputs.gradient = ops.scaled(clip, p.inputs.gradient);
+  Updated updated = updatedBy(p.rule, hyper, ops, p.inputs);
+  commit(updated.parameter, p.inputs.parameter, "parameter", p.name);
+  for (auto [role, moment, old] :
+       llvm::zip(kMomentRoles, updated.moments, p.inputs.moments))
+    commit(moment, old, role, p.name);
 }
 
 /// Marks all ops after `op` (all ops if it is null), conversions as well.
@@ -273,31 +219,34 @@ LogicalResult OptimizerBuilder::checkGradients() {
                           << "; run nn-differentiate first";
 }
 
-LogicalResult OptimizerBuilder::run() {
-  if (failed(checkGradients()))
-    return failure();
-  Operation *before = ret->getPrevNode();
-  collectParameters();
-  addResult(ret->getOperand(0), "loss", {});
-  Value norm = toInvariant(globalNorm());
-  addResult(norm, "grad_norm", {});
-  counts = stepCounts(norm);
-  addResult(counts, "applied", {});
-  Value clip;
-  if (hyper.clip > 0)
-    clip = map(nn::Function::ClipFactor, norm,
-               builder.getF64FloatAttr(hyper.clip));
-  for (const Parameter &p : params)
-    update(p, clip);
-  if (failedToPlace)
-    return failure();
-  markPhase(before);
+void OptimizerBuilder::finish() {
   ret->setOperands(results);
   func.setType(FunctionType::get(func.getContext(),
                                  func.getFunctionType().getInputs(),
                                  ret->getOperandTypes()));
   func.setAllResultAttrs(resultAttrs);
   func.setName("step");
+}
+
+LogicalResult OptimizerBuilder::run() {
+  if (failed(checkGradients()) || failed(collectParameters()))
+    return failure();
+  Operation *before = ret->getPrevNode();
+  addArguments();
+  addResult(ret->getOperand(0), "loss", {});
+  Value norm = globalNorm();
+  addResult(norm, "grad_norm", {});
+  counts = stepCounts(norm);
+  addResult(counts, "applied", {});
+  Value clip;
+  if (hyper.clip > 0)
+    clip = ops.map(nn::Function::ClipFactor, norm, hyper.clip);
+  for (Parameter &p : params)
+    update(p, clip);
+  if (ops.failedToPlace())
+    return failure();
+  markPhase(before);
+  finish();
   return success();
 }
 
@@ -306,13 +255,20 @@ struct AddOptimizerPass
   using AddOptimizerPassBase::AddOptimizerPassBase;
 
   void runOnOperation() override {
+    std::optional<OptimizerKind> kind = fromName<OptimizerKind>(optimizer);
+    if (!kind) {
+      getOperation().emitError()
+          << "optimizer '" << optimizer << "' is not supported; use "
+          << listNames<OptimizerKind>();
+      return signalPassFailure();
+    }
     FailureOr<func::FuncOp> found =
         nn::findProgram(getOperation(), "gradients");
     if (failed(found))
       return signalPassFailure();
-    func::FuncOp func = *found;
-    Hyperparameters hyper = {beta1, beta2, epsilon, weightDecay, clip};
-    if (failed(OptimizerBuilder(func, hyper).run()))
+    Hyperparameters hyper = {*kind,       beta1,    beta2, epsilon,
+                             weightDecay, momentum, clip,  nesterov};
+    if (failed(OptimizerBuilder(*found, hyper).run()))
       signalPassFailure();
   }
 };

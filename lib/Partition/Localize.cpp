@@ -246,6 +246,9 @@ std::string reasonOf(ConvertOp op, bool ofGradient) {
     return "tokens of experts, where these share them evenly";
   if (op.getKind() == ConversionKind::AllToAll)
     return "another dimension split";
+  if (op.getKind() == ConversionKind::AllGather && !ofGradient &&
+      nn::phaseOf(op) == nn::Phase::Optimizer)
+    return "slices of an update";
   if (op.getKind() == ConversionKind::AllGather)
     return reasonOfGather(source, ofGradient);
   if (ofGradient)

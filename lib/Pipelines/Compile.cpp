@@ -4,6 +4,7 @@
 #include "lib/Pipelines/DumpIR.h"
 #include "lib/Pipelines/Reproducer.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Pipelines/FitMemory.h"
 #include "tessera/Pipelines/Pipeline.h"
 #include "tessera/Target/ArtifactLimits.h"
@@ -57,11 +58,12 @@ static DictionaryAttr optionsAttr(Builder &builder, const PlanOptions &plan,
   auto string = [&](StringRef name, StringRef value) {
     return builder.getNamedAttr(name, builder.getStringAttr(value));
   };
+  const OptimizerOptions chosen = completed(plan.optimizer);
   auto optimizer = builder.getDictionaryAttr(
-      {string("kind", "adamw"), real("beta1", plan.optimizer.beta1),
-       real("beta2", plan.optimizer.beta2), real("eps", plan.optimizer.epsilon),
-       real("weight_decay", plan.optimizer.weightDecay),
-       real("clip", plan.optimizer.clip), real("lr", plan.learningRate.largest),
+      {string("kind", nameOf(chosen.kind)), real("beta1", chosen.beta1),
+       real("beta2", chosen.beta2), real("momentum", chosen.momentum),
+       real("eps", chosen.epsilon), real("weight_decay", chosen.weightDecay),
+       real("clip", chosen.clip), real("lr", plan.learningRate.largest),
        real("min_lr", plan.learningRate.smallest),
        integer("warmup_steps", plan.learningRate.warmupSteps),
        integer("total_steps", plan.learningRate.totalSteps),
@@ -131,6 +133,9 @@ static LogicalResult checkInvariance(const PlanOptions &plan,
                   "leave it out");
   if (strategies.zero != ZeroStage::None)
     return refuse("--zero, which adds squares over 'dp'", "use --zero 0");
+  if (plan.optimizer.kind == OptimizerKind::Muon)
+    return refuse("--optimizer muon, whose matrix products add over 'tp'",
+                  "use adamw, sgd or lion");
   if (strategies.dpSync != DpSync::AllReduce)
     return refuse("--dp-sync " + Twine(nameOf(strategies.dpSync)),
                   "use --dp-sync all-reduce");

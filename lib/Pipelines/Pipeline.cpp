@@ -10,6 +10,7 @@
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Lower/Passes.h"
 #include "tessera/Memory/Passes.h"
+#include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Partition/Passes.h"
 #include "tessera/Target/Passes.h"
 
@@ -31,6 +32,20 @@ static bool isOneProgram(const PlanOptions &plan) {
 
 static bool recomputes(const PlanOptions &plan) {
   return plan.memory.recompute != Recompute::None;
+}
+
+static AddOptimizerPassOptions optimizerOf(const PlanOptions &plan) {
+  OptimizerOptions given = completed(plan.optimizer);
+  AddOptimizerPassOptions options;
+  options.optimizer = nameOf(given.kind);
+  options.weightDecay = given.weightDecay;
+  options.clip = given.clip;
+  options.epsilon = given.epsilon;
+  options.beta1 = given.beta1;
+  options.beta2 = given.beta2;
+  options.momentum = given.momentum;
+  options.nesterov = given.nesterov;
+  return options;
 }
 
 void tessera::buildDistributePipeline(OpPassManager &passes,
@@ -64,13 +79,7 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
       {std::max<int64_t>(1, plan.sizes.microBatches), zero}));
   if (hasOwners(plan))
     passes.addPass(createAssignOwnersPass());
-  AddOptimizerPassOptions adamw;
-  adamw.beta1 = plan.optimizer.beta1;
-  adamw.beta2 = plan.optimizer.beta2;
-  adamw.epsilon = plan.optimizer.epsilon;
-  adamw.weightDecay = plan.optimizer.weightDecay;
-  adamw.clip = plan.optimizer.clip;
-  passes.addPass(createAddOptimizerPass(adamw));
+  passes.addPass(createAddOptimizerPass(optimizerOf(plan)));
   passes.addPass(createMaskPaddingPass({plan.debugging.poisonPadding}));
   if (strategies.layoutInvariant)
     passes.addPass(createMarkChunkedSumsPass());

@@ -142,6 +142,7 @@ std::optional<RateKind> rateKindFromName(const std::string &name);
 std::string rateKindNames();
 
 struct Optimizer {
+  std::string kind = "adamw";
   double beta1, beta2, lr, minLr;
   int64_t warmupSteps, totalSteps;
   RateKind schedule = RateKind::Cosine;

@@ -247,6 +247,8 @@ double parseFinite(const JsonView &view, double low, double high) {
 
 Optimizer parseOptimizer(const JsonView &view) {
   Optimizer optimizer;
+  if (view.has("kind"))
+    optimizer.kind = view.at("kind").text();
   // A beta of 1 would make the bias correction infinite.
   optimizer.beta1 = parseFinite(view.at("beta1"), 0, std::nextafter(1.0, 0.0));
   optimizer.beta2 = parseFinite(view.at("beta2"), 0, std::nextafter(1.0, 0.0));

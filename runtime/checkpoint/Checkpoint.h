@@ -45,6 +45,7 @@ struct Manifest {
   std::vector<File> files;
   std::optional<DataIdentity> data; ///< Older checkpoints name none.
   int64_t skippedSteps = 0;         ///< Older checkpoints have none.
+  std::string optimizer = "adamw";  ///< Older checkpoints are all of it.
 };
 
 /// A file of a `transformers` model other than weights.

@@ -39,6 +39,16 @@ void checkFile(const InputFile &file, const Manifest::File &expected) {
          "; it is altered, load an older checkpoint");
 }
 
+/// Optimizers have moments of the same names that mean different things.
+void checkOptimizer(const Metadata &metadata, const Manifest &manifest,
+                    const std::string &checkpoint) {
+  if (manifest.optimizer != metadata.optimizer.kind)
+    fail(TSR_MISMATCH, "'", checkpoint, "' was trained by optimizer '",
+         manifest.optimizer, "', the artifact has '", metadata.optimizer.kind,
+         "'; compile for the same, or load the weights of the checkpoint "
+         "alone");
+}
+
 /// A state tensor and where its values lie.
 struct StateMatch {
   const TensorInfo *tensor;
@@ -107,7 +117,8 @@ std::vector<StateMatch> matchAll(const Metadata &metadata,
 /// A checkpoint that is checked against an artifact.
 struct Opened {
   Opened(const Metadata &metadata, const std::string &path)
-      : manifest(checked(path)), model(concat(path, "/", modelName(manifest))),
+      : manifest(checked(metadata, path)),
+        model(concat(path, "/", modelName(manifest))),
         optimizer(concat(path, "/", optimizerFile)),
         matches(matchAll(metadata, model, optimizer)) {}
 
@@ -122,8 +133,9 @@ private:
         return modelIndexFile;
     return modelFile;
   }
-  static Manifest checked(const std::string &path) {
+  static Manifest checked(const Metadata &metadata, const std::string &path) {
     Manifest manifest = openManifest(path);
+    checkOptimizer(metadata, manifest, path);
     for (const Manifest::File &expected : manifest.files)
       checkFile(InputFile(concat(path, "/", expected.name)), expected);
     return manifest;

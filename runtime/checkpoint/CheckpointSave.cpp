@@ -141,10 +141,13 @@ void writeCheckpoint(const Session &session, Gathering &state,
   std::snprintf(name, sizeof name, "step-%08lld",
                 static_cast<long long>(session.nextStep()));
   Scratch scratch(concat(directory, "/.", name, ".tmp"));
-  Manifest manifest{
-      session.nextStep(), session.seed(),
-      session.nextStep(), writeModel(session, state, scratch.path),
-      session.data(),     session.skippedSteps()};
+  Manifest manifest{session.nextStep(),
+                    session.seed(),
+                    session.nextStep(),
+                    writeModel(session, state, scratch.path),
+                    session.data(),
+                    session.skippedSteps(),
+                    session.metadata().optimizer.kind};
   Shard rest{optimizerFile, entriesOf(session.metadata(), Half::Optimizer)};
   manifest.files.push_back(writeTensors(rest, state, scratch.path));
   writeText(scratch.path, manifestFile, writeManifest(manifest));

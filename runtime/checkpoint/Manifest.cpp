@@ -51,6 +51,7 @@ std::string writeManifest(const Manifest &manifest) {
   root["step"] = manifest.step;
   root["seed"] = manifest.seed;
   root["skipped_steps"] = manifest.skippedSteps;
+  root["optimizer"] = manifest.optimizer;
   root["next_data_step"] = manifest.nextDataStep;
   if (manifest.data)
     writeData(*manifest.data, root["data"]);
@@ -113,6 +114,8 @@ Manifest readManifest(const InputFile &file) {
   manifest.seed = root.at("seed").integer(INT64_MIN, INT64_MAX);
   if (root.has("skipped_steps"))
     manifest.skippedSteps = root.at("skipped_steps").integer(0, manifest.step);
+  if (root.has("optimizer"))
+    manifest.optimizer = root.at("optimizer").text();
   manifest.nextDataStep = root.at("next_data_step").integer(0, INT64_MAX);
   manifest.files = readFiles(root.at("files"));
   if (root.has("data"))

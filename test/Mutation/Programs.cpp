@@ -90,8 +90,7 @@ bool Programs::compileSerial(const std::string &path) {
   PlanOptions compile;
   compile.precision = Precision::F64;
   compile.sizes.microBatches = plan.sizes.microBatches;
-  compile.optimizer.clip = plan.optimizer.clip;
-  compile.optimizer.epsilon = plan.optimizer.epsilon;
+  compile.optimizer = plan.optimizer;
   if (!module || failed(compileToArtifact(*module, compile, path)))
     return false;
   metadataOptions = (*module)->getAttr(kOptionsAttr);
@@ -116,8 +115,7 @@ bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
   };
   PlanOptions none;
   none.sizes.microBatches = plan.sizes.microBatches;
-  none.optimizer.clip = plan.optimizer.clip;
-  none.optimizer.epsilon = plan.optimizer.epsilon;
+  none.optimizer = plan.optimizer;
   if (!run(*serial,
            [&](OpPassManager &manager) {
              buildDistributePipeline(manager, none);

@@ -66,6 +66,8 @@ static PlanOptions planOf(const Build &build) {
         {"recompute", build.recompute},
         {"device", build.device}})
     EXPECT_EQ(setFlag(plan, flag, text), "");
+  for (const auto &[flag, text] : build.flags)
+    EXPECT_EQ(setFlag(plan, flag, text), "");
   plan.evaluation = build.evaluation;
   plan.sizes.microBatches = build.microBatches;
   plan.strategies.sequenceParallel = build.sequenceParallel;
@@ -113,13 +115,14 @@ static auto fieldsOf(const Build &build) {
                virtualStages, precision, batch, microBatches, sequence, target,
                ignoresLabels, documentMask, paddingMask, clip, keepValues,
                evaluation, bucketBytes, overlap, recompute, recomputeLayers,
-               layoutInvariant, emulateGrid, device] = build;
+               layoutInvariant, emulateGrid, device, flags] = build;
   return std::make_tuple(mesh, sequenceParallel, zero, contextParallel, dpSync,
                          schedule, virtualStages, precision, batch,
                          microBatches, sequence, target, ignoresLabels,
                          documentMask, paddingMask, clip, keepValues,
                          evaluation, bucketBytes, overlap, recompute,
-                         recomputeLayers, layoutInvariant, emulateGrid, device);
+                         recomputeLayers, layoutInvariant, emulateGrid, device,
+                         flags);
 }
 
 std::string tessera::test::compileModel(const std::string &configPath,

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tessera::test {
 
@@ -52,6 +54,8 @@ struct Build {
   bool emulateGrid = false;    ///< CUDA kernels, run by
                                ///< test/Codegen/Kernels/Gpu/GridEmulator.cpp.
   std::string device = "cpu";
+  /// Flags of the plan and what they are given: "optimizer", "muon".
+  std::vector<std::pair<std::string, std::string>> flags;
 };
 
 /// A new path in the process's scratch directory, which is removed at its end.

@@ -167,20 +167,24 @@ def AssignOwnersPass : Pass<"dist-assign-owners", "::mlir::ModuleOp"> {
 }
 
 def AddOptimizerPass : Pass<"nn-add-optimizer", "::mlir::ModuleOp"> {
-  let summary = "Appends gradient clipping and AdamW";
+  let summary = "Appends gradient clipping and the update of all parameters";
   let description = [{
     Before: `@gradients`.
     After: `@step` takes and returns parameters and moments, takes the learning
-    rate and the bias corrections, and returns loss and gradient norm. Decay
-    acts on parameters with `nn.decay`. The norm counts every parameter once on
-    every mesh.
+    rate and, for AdamW, the bias corrections, and returns loss, gradient norm
+    and whether the step was applied: where loss or norm is not finite, all
+    state stays as it is. Decay acts on parameters with `nn.decay`. The norm
+    counts every parameter once on every mesh.
   }];
   let options = [
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, sgd, lion or muon">,
+    Option<"weightDecay", "weight-decay", "double", "0.1", "Weight decay">,
+    Option<"clip", "clip", "double", "1.0", "Largest global gradient norm; 0 for no clipping">,
+    Option<"epsilon", "epsilon", "double", "1e-8", "Added to the root of the second moment">,
     Option<"beta1", "beta1", "double", "0.9", "Decay of the first moment">,
     Option<"beta2", "beta2", "double", "0.95", "Decay of the second moment">,
-    Option<"epsilon", "epsilon", "double", "1e-8", "Added to the root of the second moment">,
-    Option<"weightDecay", "weight-decay", "double", "0.1", "Decoupled weight decay">,
-    Option<"clip", "clip", "double", "1.0", "Largest global gradient norm; 0 for no clipping">
+    Option<"momentum", "momentum", "double", "0.95", "Decay of the momentum of sgd and muon">,
+    Option<"nesterov", "nesterov", "bool", "false", "sgd: look ahead along the momentum">
   ];
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }

@@ -6,7 +6,6 @@
 #ifndef TESSERA_OPTIONS_PLANFLAGS_H
 #define TESSERA_OPTIONS_PLANFLAGS_H
 
-#include "tessera/Options/NamePattern.h"
 #include "tessera/Options/PlanOptions.h"
 #include <type_traits>
 

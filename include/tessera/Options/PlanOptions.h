@@ -7,6 +7,7 @@
 #define TESSERA_OPTIONS_PLANOPTIONS_H
 
 #include "tessera/Options/MeshShape.h"
+#include "tessera/Options/NamePattern.h"
 #include "tessera/Options/ScheduleKind.h"
 #include <cstdint>
 #include <string>
@@ -136,11 +137,24 @@ struct DeviceOptions {
   bool hasCudaKernels() const { return target.isCuda() || emulateGrid; }
 };
 
-/// AdamW.
+enum class OptimizerKind { AdamW, Sgd, Lion, Muon };
+template <> struct Names<OptimizerKind> {
+  static constexpr Name<OptimizerKind> table[] = {
+      {OptimizerKind::AdamW, "adamw"},
+      {OptimizerKind::Sgd, "sgd"},
+      {OptimizerKind::Lion, "lion"},
+      {OptimizerKind::Muon, "muon"}};
+};
+
+/// Negative: the optimizer's own value (OptimizerDefaults.h).
 struct OptimizerOptions {
-  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8;
-  double weightDecay = 0.1; ///< Decoupled; none on biases and norms.
-  double clip = 1.0;        ///< Largest gradient norm; 0: none.
+  OptimizerKind kind = OptimizerKind::AdamW;
+  double beta1 = -1, beta2 = -1, momentum = -1;
+  static constexpr double kEpsilon = 1e-8;
+  double epsilon = kEpsilon;
+  bool nesterov = false;
+  double weightDecay = -1; ///< None on biases and norms.
+  double clip = 1.0;       ///< Largest gradient norm; 0: none.
 };
 
 /// What the learning rate does after its warm-up (tsr_schedule in tessera.h).

@@ -157,6 +157,17 @@ static Value isFinite(const ScalarMath &m, Value x, double) {
   return arith::SelectOp::create(m.builder, m.loc, finite, one, zero);
 }
 
+static Value sign(const ScalarMath &m, Value x, double) {
+  Value zero = m.constant(x, 0.0);
+  auto choose = [&](arith::CmpFPredicate when, double value, Value otherwise) {
+    Value is = arith::CmpFOp::create(m.builder, m.loc, when, x, zero);
+    return arith::SelectOp::create(m.builder, m.loc, is, m.constant(x, value),
+                                   otherwise);
+  };
+  Value above = choose(arith::CmpFPredicate::OGT, 1.0, zero);
+  return choose(arith::CmpFPredicate::OLT, -1.0, above);
+}
+
 //===----------------------------------------------------------------------===//
 // The table, in the order of the enum
 //===----------------------------------------------------------------------===//
@@ -179,6 +190,7 @@ static constexpr FunctionInfo kFunctions[] = {
      Info::IsCostly | Info::TakesBound},
     {Function::Silu, silu, siluSlope, "ZXF", "FXF", Info::IsCostly},
     {Function::IsFinite, isFinite, nullptr, "FZF", "XXX", 0},
+    {Function::Sign, sign, nullptr, "ZFF", "XXX", 0},
 };
 
 static constexpr bool hasRowPerFunction() {

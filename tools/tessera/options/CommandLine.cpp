@@ -3,6 +3,7 @@
 // there are.
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Options/PlanFlags.h"
 #include "tools/tessera/options/DataWeights.h"
 #include "tools/tessera/options/DeclaredOptions.h"
@@ -88,6 +89,7 @@ private:
   void readSecret();
   void checkLearningRate();
   void checkCheckpoints();
+  void checkVerification();
   void checkArtifact();
   void checkTrust();
   void checkEvaluation();
@@ -288,6 +290,15 @@ void CommandLine::checkEvaluation() {
            "it out");
 }
 
+/// What the numbers of a verification cannot be compared of.
+void CommandLine::checkVerification() {
+  if (options.command == Command::Verify &&
+      options.plan.optimizer.kind == OptimizerKind::Lion)
+    refuse("verify cannot compare steps of --optimizer lion: the sign of a "
+           "momentum that is 0 but for rounding may be either; verify the same "
+           "plan with --optimizer sgd, which differs in the update alone");
+}
+
 void CommandLine::checkArtifact() {
   for (const Flag &flag : flags)
     if (flag.fate != Fate::Replaceable && flag.option->count() &&
@@ -352,9 +363,11 @@ void CommandLine::check() {
   checkMesh();
   checkStages();
   refuseUnless(checkPlan(options.plan));
+  options.plan.optimizer = completed(options.plan.optimizer);
   checkLaunch();
   checkCheckpoints();
   checkLearningRate();
+  checkVerification();
   checkArtifact();
   checkTrust();
   if (!options.isRun())

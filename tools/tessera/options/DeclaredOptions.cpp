@@ -5,6 +5,7 @@
 
 #include "tools/tessera/options/DeclaredOptions.h"
 #include "tessera/Options/PlanFlags.h"
+#include "tools/tessera/options/Suggestion.h"
 #include <functional>
 #include <set>
 
@@ -49,13 +50,26 @@ std::string valueName(FlagCheck, const NamePatterns &) { return "PATTERN,..."; }
 std::string valueName(FlagCheck, const MeshShape &) { return "AXIS=SIZE,..."; }
 std::string valueName(FlagCheck, const DeviceTarget &) { return "DEVICE"; }
 
+/// "; did you mean X?" of a name of an enumeration, "" of anything else.
+template <typename T> std::string suggestValue(const std::string &text, T &) {
+  std::string nearest;
+  if constexpr (std::is_enum_v<T>) {
+    std::vector<std::string> names;
+    for (const auto &row : Names<T>::table)
+      names.emplace_back(row.name);
+    nearest = nearestName(text, names);
+  }
+  return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+}
+
 template <typename T>
 CLI::Option *declare(CLI::App *sub, const std::string &flag, FlagCheck check,
                      T &value, const std::string &help) {
   CLI::Option *option = sub->add_option_function<std::string>(
       flag,
       [=, &value](const std::string &text) {
-        refuseUnless(readFlag(flag, check, text, value));
+        std::string why = readFlag(flag, check, text, value);
+        refuseUnless(why.empty() ? why : why + suggestValue(text, value));
       },
       help);
   option->type_name(valueName(check, value));

@@ -1,6 +1,7 @@
 //===- PlanChecks.cpp - do the options of a plan go together? -------------===//
 
 #include "tools/tessera/options/PlanChecks.h"
+#include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Schedule/PipelineSchedule.h"
 
 using namespace tessera;
@@ -16,6 +17,10 @@ static std::string checkServer(const PlanOptions &plan) {
     return "--dp-sync parameter-server updates whole parameters, --zero " +
            std::string(nameOf(plan.strategies.zero)) +
            " slices of them; leave one of the two out";
+  if (plan.optimizer.kind == OptimizerKind::Sgd && plan.optimizer.momentum == 0)
+    return "--dp-sync parameter-server keeps the optimizer's state at owners, "
+           "and --optimizer sgd with --momentum 0 has none; use --dp-sync "
+           "all-reduce";
   if (plan.mesh.sizeOf(MeshAxis::Pipeline) > 1)
     return "--dp-sync parameter-server is not supported with mesh axis 'pp'; "
            "use --dp-sync all-reduce, or 'tp' and 'cp'";
@@ -83,6 +88,8 @@ std::string tessera::checkPlan(const PlanOptions &plan) {
   if (std::string why = checkStrategies(plan); !why.empty())
     return why;
   if (std::string why = checkStages(plan); !why.empty())
+    return why;
+  if (std::string why = checkOptimizer(plan.optimizer); !why.empty())
     return why;
   return checkMemory(plan.memory);
 }

@@ -58,7 +58,7 @@ double floorOf(Precision precision) {
 /// gradient: it divides by sqrt(v) + epsilon, and where the gradient is 0 in
 /// exact arithmetic (a query's bias over a single key) v is rounding noise.
 constexpr double kUpdateCondition =
-    kVerifyLearningRate / OptimizerOptions().epsilon;
+    kVerifyLearningRate / OptimizerOptions::kEpsilon;
 
 /// One comparison of a value.
 struct Difference {

@@ -57,7 +57,8 @@ def NN_Function : I32EnumAttr<"Function", "pointwise function", [
     I32EnumAttrCase<"ClipFactor", 7, "clip_factor">,
     I32EnumAttrCase<"Rsqrt", 8, "rsqrt">,
     I32EnumAttrCase<"Silu", 9, "silu">,
-    I32EnumAttrCase<"IsFinite", 10, "is_finite">]> {
+    I32EnumAttrCase<"IsFinite", 10, "is_finite">,
+    I32EnumAttrCase<"Sign", 11, "sign">]> {
   let cppNamespace = "::tessera::nn";
 }
 

@@ -93,7 +93,8 @@ def NN_MapOp : NN_Op<"map", [NN_Differentiable]> {
     and `gelu` is `0.5 x (1 + erf(x / sqrt 2))` (Hendrycks and Gimpel 2016);
     `clip_factor` is `min(1, bound / x)`, the factor that clips a norm `x`;
     `rsqrt` is `1 / sqrt(x + bound)`; `silu` is `x / (1 + exp(-x))` (Elfwing et
-    al. 2017); `is_finite` is 1 for a number and 0 for infinity and NaN.
+    al. 2017); `is_finite` is 1 for a number and 0 for infinity and NaN; `sign`
+    is -1, 0 or 1.
 
     Example:
 

@@ -1,0 +1,25 @@
+//===- OptimizerDefaults.h - what each optimizer takes ----------*- C++ -*-===//
+// Optimizers share flags but not what these are by default, nor all flags. It
+// needs no MLIR.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_OPTIONS_OPTIMIZERDEFAULTS_H
+#define TESSERA_OPTIONS_OPTIMIZERDEFAULTS_H
+
+#include "tessera/Options/PlanOptions.h"
+
+namespace tessera {
+
+/// What is wrong with what was given, or "": it is another optimizer's.
+std::string checkOptimizer(const OptimizerOptions &given);
+
+/// With the optimizer's own values for what was not given; 0 for what it does
+/// not take.
+OptimizerOptions completed(OptimizerOptions given);
+
+/// Whether it has the bias corrections of its moments as inputs.
+bool takesBiasCorrections(OptimizerKind kind);
+
+} // namespace tessera
+
+#endif // TESSERA_OPTIONS_OPTIMIZERDEFAULTS_H
