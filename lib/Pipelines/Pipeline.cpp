@@ -34,6 +34,13 @@ static bool recomputes(const PlanOptions &plan) {
   return plan.memory.recompute != Recompute::None;
 }
 
+static ChooseDecayPassOptions decayOf(const PlanOptions &plan) {
+  ChooseDecayPassOptions options;
+  for (const NamePattern &pattern : plan.optimizer.noDecay)
+    options.except.push_back(pattern.str());
+  return options;
+}
+
 static AddOptimizerPassOptions optimizerOf(const PlanOptions &plan) {
   OptimizerOptions given = completed(plan.optimizer);
   AddOptimizerPassOptions options;
@@ -52,6 +59,8 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PlanOptions &plan) {
   const StrategyOptions &strategies = plan.strategies;
   const auto zero = static_cast<int64_t>(strategies.zero);
+  if (!plan.optimizer.noDecay.empty())
+    passes.addPass(createChooseDecayPass(decayOf(plan)));
   if (plan.precision == Precision::BF16)
     passes.addPass(createMixedPrecisionPass());
   if (strategies.layoutInvariant)

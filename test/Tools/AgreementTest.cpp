@@ -70,6 +70,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--min-lr",
                        "--momentum",
                        "--nesterov",
+                       "--no-decay",
                        "--optimizer",
                        "--overlap",
                        "--padding-mask",

@@ -166,6 +166,18 @@ def AssignOwnersPass : Pass<"dist-assign-owners", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::dist::DistDialect"];
 }
 
+def ChooseDecayPass : Pass<"nn-choose-decay", "::mlir::ModuleOp"> {
+  let summary = "Takes nn.decay from parameters that patterns name";
+  let description = [{
+    Before: `@loss`. After: its parameters that a pattern matches have no
+    `nn.decay`. A pattern that matches no parameter is an error.
+  }];
+  let options = [
+    ListOption<"except", "except", "std::string",
+               "Names of parameters, in which * stands for any letters, [0-3] for one of these">
+  ];
+}
+
 def AddOptimizerPass : Pass<"nn-add-optimizer", "::mlir::ModuleOp"> {
   let summary = "Appends gradient clipping and the update of all parameters";
   let description = [{

@@ -154,6 +154,7 @@ struct OptimizerOptions {
   double epsilon = kEpsilon;
   bool nesterov = false;
   double weightDecay = -1; ///< None on biases and norms.
+  NamePatterns noDecay;    ///< Nor on these.
   double clip = 1.0;       ///< Largest gradient norm; 0: none.
 };
 
