@@ -1,5 +1,6 @@
 //===- ApiSession.cpp - tsr_session_* of the C API ------------------------===//
 #include "runtime/api/Api.h"
+#include "runtime/checkpoint/Adapter.h"
 #include "runtime/checkpoint/Checkpoint.h"
 
 using namespace tessera;
@@ -297,5 +298,24 @@ tsr_status tsr_session_load_weights(tsr_session *session, const char *path) {
     requirePointer(session, "session");
     requirePointer(path, "path");
     loadWeights(session->content, path);
+  });
+}
+
+tsr_status tsr_session_load_adapter(tsr_session *session,
+                                    const char *directory) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(directory, "directory");
+    loadAdapter(session->content, directory);
+  });
+}
+
+tsr_status tsr_adapter_merge(const char *model, const char *adapter,
+                             const char *output) {
+  return guarded([&] {
+    requirePointer(model, "model");
+    requirePointer(adapter, "adapter");
+    requirePointer(output, "output");
+    mergeAdapter(model, adapter, output);
   });
 }

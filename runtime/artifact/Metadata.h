@@ -56,8 +56,9 @@ std::optional<Role> roleFromName(const std::string &name);
 bool isState(Role role);
 
 struct Initial {
-  enum Kind { Normal, Zeros, Ones, Cosines, Sines } kind = Zeros;
+  enum Kind { Normal, Uniform, Zeros, Ones, Cosines, Sines } kind = Zeros;
   double mean = 0, std = 0;
+  double bound = 0; ///< Uniform: between -bound and bound
   int64_t stream = 0;
   /// Cosines, Sines: element [p, e] is scale * cos(p * frequencies[e]).
   std::vector<double> frequencies;
@@ -150,8 +151,8 @@ struct Optimizer {
 };
 
 /// The files of a `transformers` model that an artifact may hold the text of.
-constexpr const char *configFileNames[] = {"config.json",
-                                           "generation_config.json"};
+constexpr const char *configFileNames[] = {
+    "config.json", "generation_config.json", "adapter_config.json"};
 
 struct Metadata {
   std::string device;

@@ -81,9 +81,18 @@ Initial parseInitial(const JsonView &view) {
       view.at("frequencies").refuse("is empty");
     return init;
   }
+  if (kind == "uniform") {
+    init.kind = Initial::Uniform;
+    init.bound = view.at("bound").number();
+    init.stream = view.at("stream").integer(INT64_MIN, INT64_MAX);
+    if (!(init.bound >= 0) || !std::isfinite(init.bound))
+      view.at("bound").refuse("must be finite and not negative");
+    return init;
+  }
   if (kind != "normal")
     view.at("kind").refuse("is '" + kind +
-                           "', must be normal, zeros, ones, cosines or sines");
+                           "', must be normal, uniform, zeros, "
+                           "ones, cosines or sines");
   init.kind = Initial::Normal;
   init.mean = view.at("mean").number();
   init.std = view.at("std").number();

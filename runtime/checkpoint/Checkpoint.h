@@ -1,9 +1,9 @@
 //===- Checkpoint.h - saving and restoring a session ------------*- C++ -*-===//
 // DIR/step-NNNNNNNN/{model,optimizer}.safetensors and manifest.json, global
-// tensors in their file shapes; the model may be in shards. A step directory
-// appears whole or not at all, and is one that `transformers` opens where the
-// artifact holds the model's config.json. Nothing is written into a session
-// before everything is checked.
+// tensors in their file shapes; the model may be in shards, adapters are a file
+// of their own (Adapter.h). A step directory appears whole or not at all, and
+// `transformers` opens it where the artifact holds the model's config.json.
+// Nothing is written into a session before everything is checked.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CHECKPOINT_CHECKPOINT_H
 #define TESSERA_RUNTIME_CHECKPOINT_CHECKPOINT_H

@@ -1,6 +1,7 @@
 //===- CheckpointLoad.cpp - tsr_session_load ------------------------------===//
 #include "runtime/checkpoint/Checkpoint.h"
 
+#include "runtime/checkpoint/Adapter.h"
 #include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/support/DType.h"
 
@@ -97,41 +98,65 @@ void checkNoExtra(const TensorFiles &files,
   }
 }
 
+/// The files of a checkpoint.
+struct StateFiles {
+  TensorFiles model, optimizer;
+  std::unique_ptr<TensorFiles> adapter; ///< Null: there is none.
+};
+
 std::vector<StateMatch> matchAll(const Metadata &metadata,
-                                 const TensorFiles &model,
-                                 const TensorFiles &optimizer) {
-  std::vector<StateMatch> parameters, moments;
+                                 const StateFiles &files) {
+  std::vector<StateMatch> parameters, moments, adapters, all;
   for (const TensorInfo &tensor : metadata.tensors) {
     if (!isState(tensor.role))
       continue;
-    bool isParameter = tensor.role == Role::Parameter;
-    (isParameter ? parameters : moments)
-        .push_back(matchTensor(tensor, isParameter ? model : optimizer));
+    if (tensor.role != Role::Parameter)
+      moments.push_back(matchTensor(tensor, files.optimizer));
+    else if (isOfAdapter(tensor.name))
+      adapters.push_back(matchTensor(tensor, *files.adapter));
+    else
+      parameters.push_back(matchTensor(tensor, files.model));
   }
-  checkNoExtra(model, parameters);
-  checkNoExtra(optimizer, moments);
-  parameters.insert(parameters.end(), moments.begin(), moments.end());
-  return parameters;
+  checkNoExtra(files.model, parameters);
+  checkNoExtra(files.optimizer, moments);
+  for (const auto *some : {&parameters, &moments, &adapters})
+    all.insert(all.end(), some->begin(), some->end());
+  return all;
 }
 
 /// A checkpoint that is checked against an artifact.
 struct Opened {
   Opened(const Metadata &metadata, const std::string &path)
-      : manifest(checked(metadata, path)),
-        model(concat(path, "/", modelName(manifest))),
-        optimizer(concat(path, "/", optimizerFile)),
-        matches(matchAll(metadata, model, optimizer)) {}
+      : manifest(checked(metadata, path)), files(open(metadata, path)),
+        matches(matchAll(metadata, files)) {}
 
   Manifest manifest;
-  TensorFiles model, optimizer;
+  StateFiles files;
   std::vector<StateMatch> matches;
 
 private:
-  static const char *modelName(const Manifest &manifest) {
+  bool has(const char *name) const {
     for (const Manifest::File &file : manifest.files)
-      if (file.name == modelIndexFile)
-        return modelIndexFile;
-    return modelFile;
+      if (file.name == name)
+        return true;
+    return false;
+  }
+  StateFiles open(const Metadata &metadata, const std::string &path) const {
+    if (hasAdapters(metadata) != has(adapterFile))
+      fail(TSR_MISMATCH, "'", path, "' has ",
+           has(adapterFile) ? "adapters, but the artifact has none; compile "
+                              "with the --lora of that run"
+                            : "no adapters, but the artifact has; compile "
+                              "without --lora, or start a new run from its "
+                              "weights with --load-weights");
+    StateFiles files = {
+        TensorFiles(concat(path, "/",
+                           has(modelIndexFile) ? modelIndexFile : modelFile)),
+        TensorFiles(concat(path, "/", optimizerFile)), nullptr};
+    if (has(adapterFile))
+      files.adapter =
+          std::make_unique<TensorFiles>(concat(path, "/", adapterFile));
+    return files;
   }
   static Manifest checked(const Metadata &metadata, const std::string &path) {
     Manifest manifest = openManifest(path);

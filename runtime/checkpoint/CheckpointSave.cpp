@@ -1,6 +1,7 @@
 //===- CheckpointSave.cpp - tsr_session_save ------------------------------===//
 #include "runtime/checkpoint/Checkpoint.h"
 
+#include "runtime/checkpoint/Adapter.h"
 #include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/support/DType.h"
 
@@ -20,22 +21,28 @@ public:
   const std::string path;
 };
 
-/// What is stored together: the parameters, or the rest of the state.
-enum class Half { Model, Optimizer };
+/// What is stored together: the parameters of the model, those of its adapters,
+/// or the rest of the state.
+enum class Part { Model, Adapter, Optimizer };
 
-std::vector<const TensorInfo *> tensorsOf(const Metadata &metadata, Half half) {
+Part partOf(const TensorInfo &tensor) {
+  if (tensor.role != Role::Parameter)
+    return Part::Optimizer;
+  return isOfAdapter(tensor.name) ? Part::Adapter : Part::Model;
+}
+
+std::vector<const TensorInfo *> tensorsOf(const Metadata &metadata, Part part) {
   std::vector<const TensorInfo *> tensors;
   for (const TensorInfo &tensor : metadata.tensors)
-    if (isState(tensor.role) &&
-        (tensor.role == Role::Parameter) == (half == Half::Model))
+    if (isState(tensor.role) && partOf(tensor) == part)
       tensors.push_back(&tensor);
   return tensors;
 }
 
 /// As they are stored, one for each tensor of the files.
-std::vector<NewTensor> entriesOf(const Metadata &metadata, Half half) {
+std::vector<NewTensor> entriesOf(const Metadata &metadata, Part part) {
   std::vector<NewTensor> entries;
-  for (const TensorInfo *tensor : tensorsOf(metadata, half)) {
+  for (const TensorInfo *tensor : tensorsOf(metadata, part)) {
     FileParts parts = filePartsOf(*tensor, checkpointName(*tensor));
     uint64_t bytes = tensor->elements() * dtypeBytes(tensor->dtype);
     for (const std::string &part : parts.names)
@@ -50,8 +57,8 @@ std::vector<NewTensor> entriesOf(const Metadata &metadata, Half half) {
 class Gathering {
 public:
   explicit Gathering(const Session &session) : session(session) {
-    for (Half half : {Half::Model, Half::Optimizer})
-      for (const TensorInfo *tensor : tensorsOf(session.metadata(), half))
+    for (Part part : {Part::Model, Part::Adapter, Part::Optimizer})
+      for (const TensorInfo *tensor : tensorsOf(session.metadata(), part))
         tensors.push_back(tensor);
   }
   ~Gathering() {
@@ -105,17 +112,21 @@ Manifest::File writeText(const std::string &directory, const std::string &name,
   return {name, file.size(), hashText(file.hash())};
 }
 
-/// The parameters, as a model of `transformers`.
+/// The parameters, as a model of `transformers`, and as peft has adapters.
 std::vector<Manifest::File> writeModel(const Session &session, Gathering &state,
                                        const std::string &directory) {
   std::vector<Manifest::File> files;
   std::vector<Shard> shards = cutIntoShards(
-      entriesOf(session.metadata(), Half::Model), session.maxShardBytes());
+      entriesOf(session.metadata(), Part::Model), session.maxShardBytes());
   for (const Shard &shard : shards)
     files.push_back(writeTensors(shard, state, directory));
   if (shards.size() > 1)
     files.push_back(
         writeText(directory, modelIndexFile, writeShardIndex(shards)));
+  if (hasAdapters(session.metadata()))
+    files.push_back(writeTensors(
+        {adapterFile, entriesOf(session.metadata(), Part::Adapter)}, state,
+        directory));
   // Not of the manifest: nothing that resuming reads.
   for (const ConfigText &file : configTexts(session.metadata()))
     writeText(directory, file.name, file.text);
@@ -148,7 +159,7 @@ void writeCheckpoint(const Session &session, Gathering &state,
                     session.data(),
                     session.skippedSteps(),
                     session.metadata().optimizer.kind};
-  Shard rest{optimizerFile, entriesOf(session.metadata(), Half::Optimizer)};
+  Shard rest{optimizerFile, entriesOf(session.metadata(), Part::Optimizer)};
   manifest.files.push_back(writeTensors(rest, state, scratch.path));
   writeText(scratch.path, manifestFile, writeManifest(manifest));
   syncDirectory(scratch.path);
@@ -168,7 +179,7 @@ void saveCheckpoint(Session &session, const std::string &directory) {
       writeCheckpoint(session, state, session.own(directory));
   });
   std::vector<std::string> notes;
-  if (session.metadata().configFiles.empty())
+  if (session.metadata().configFiles.count("config.json") == 0)
     notes.push_back(concat("'", directory, "': no config.json is written ",
                            "beside the weights, because the artifact holds "
                            "none; compile the model's config.json"));

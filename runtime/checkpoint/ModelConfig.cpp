@@ -2,16 +2,20 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/support/DType.h"
 
+#include <algorithm>
+
 namespace tessera {
 
-/// As `transformers` spells the type of the saved parameters.
+/// As `transformers` spells the type of the saved parameters. Of several, as
+/// frozen ones are rounded that the others are not, the widest: it holds all.
 static std::string torchType(const Metadata &metadata) {
+  int64_t bytes = 0;
   for (const TensorInfo &tensor : metadata.tensors)
     if (tensor.role == Role::Parameter)
-      return tensor.dtype == TSR_DTYPE_F64    ? "float64"
-             : tensor.dtype == TSR_DTYPE_BF16 ? "bfloat16"
-                                              : "float32";
-  return "float32";
+      bytes = std::max(bytes, dtypeBytes(tensor.dtype));
+  return bytes == dtypeBytes(TSR_DTYPE_F64)    ? "float64"
+         : bytes == dtypeBytes(TSR_DTYPE_BF16) ? "bfloat16"
+                                               : "float32";
 }
 
 /// The text that was imported, but for the type of the weights beside it:

@@ -1,4 +1,5 @@
 //===- Weights.cpp - tsr_session_load_weights -----------------------------===//
+#include "runtime/checkpoint/Adapter.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/checkpoint/WeightNames.h"
@@ -113,6 +114,10 @@ void WeightMatching::check(const NamedTensor &source,
 void WeightMatching::match(const TensorInfo &parameter) {
   WeightMatch match{
       &parameter, metadata.find(Role::Master, parameter.name), {}};
+  if (isOfAdapter(parameter.name)) { // drawn, as no model holds it
+    matches.push_back(std::move(match));
+    return;
+  }
   FileParts parts = filePartsOf(parameter, parameter.name);
   for (const std::string &name : parts.names) {
     std::string plain = plainName(name);
@@ -132,7 +137,7 @@ void WeightMatching::match(const TensorInfo &parameter) {
 
 void WeightMatching::matchParameters() {
   for (const TensorInfo &tensor : metadata.tensors)
-    if (tensor.role == Role::Parameter)
+    if (tensor.role == Role::Parameter && !isOfAdapter(tensor.name))
       for (const std::string &name : filePartsOf(tensor, tensor.name).names)
         wanted.insert(plainName(name));
   for (const TensorInfo &tensor : metadata.tensors)
@@ -235,11 +240,22 @@ void writeWeight(const Rank &rank, const WeightMatch &match, int64_t seed) {
 }
 } // namespace
 
+/// The weights beside an adapter are not what was trained, and a user who names
+/// their directory means both.
+static void checkNoAdapter(const std::string &path) {
+  if (isFile(concat(path, "/", adapterFile)))
+    fail(TSR_MISMATCH, "'", path, "' holds an adapter beside its model (",
+         adapterFile, "): give --load-weights ", path, "/", modelFile,
+         " for the model alone, with --load-adapter ", path,
+         " for both, or merge them first");
+}
+
 void loadWeights(Session &session, const std::string &path) {
   session.checkAlive();
   std::unique_ptr<TensorFiles> files;
   std::unique_ptr<WeightMatching> matching;
   session.together([&] {
+    checkNoAdapter(path);
     files = std::make_unique<TensorFiles>(weightsFile(path));
     matching = std::make_unique<WeightMatching>(session.metadata(), *files);
   });

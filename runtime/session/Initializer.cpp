@@ -18,9 +18,12 @@ static double wave(const Initial &init, int64_t index) {
 double initialValue(const Initial &init, uint64_t key, int64_t index) {
   if (init.kind == Initial::Cosines || init.kind == Initial::Sines)
     return wave(init, index);
+  constexpr double scale = 1.0 / 4294967296.0;
+  if (init.kind == Initial::Uniform)
+    return init.bound *
+           (2 * (philox(static_cast<uint64_t>(index), key) + 0.5) * scale - 1);
   if (init.kind != Initial::Normal)
     return init.kind == Initial::Ones ? 1 : 0;
-  constexpr double scale = 1.0 / 4294967296.0;
   constexpr double twoPi = 6.28318530717958647692;
   uint64_t counter = 2 * static_cast<uint64_t>(index);
   double u1 = (philox(counter, key) + 1.0) * scale;

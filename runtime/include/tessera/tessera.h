@@ -132,10 +132,10 @@ typedef struct tsr_session_options {
 
 /* With a process per rank these are collective, that is, all processes make the
  * same calls in the same order: create, step, evaluate, largest, read, write,
- * save, claim, prune, load, load_weights, use_data, change_data. If one of them
- * fails in one process it fails in all; a process that ends makes the others'
- * next call, or the one they are in, fail with TSR_ABORTED. Files are written
- * by rank 0 alone and read by all. */
+ * save, claim, prune, load, load_weights, load_adapter, use_data, change_data.
+ * If one of them fails in one process it fails in all; a process that ends
+ * makes the others' next call, or the one they are in, fail with TSR_ABORTED.
+ * Files are written by rank 0 alone and read by all. */
 
 /* Learning rate of step t (from 0), a function of t alone: linear warm-up over
  * warmup_steps, lr (t + 1) / warmup_steps, and then by kind:
@@ -310,7 +310,8 @@ tsr_status tsr_device_report(const char *device, const char **out_json);
 /* Writes DIR/step-N/{model,optimizer}.safetensors and manifest.json, and the
  * config.json (and generation_config.json) that the artifact was imported from,
  * so that `transformers` opens the step directory as a model. With
- * max_shard_bytes the model may be several files and their index. Atomic: on
+ * max_shard_bytes the model may be several files and their index. Adapters have
+ * the files of their own that tsr_session_load_adapter reads. Atomic: on
  * any failure the checkpoints that were there are untouched. The first call
  * claims the directory, as tsr_session_claim does. */
 tsr_status tsr_session_save(tsr_session *session, const char *directory);
@@ -341,6 +342,23 @@ tsr_status tsr_session_load(tsr_session *session, const char *directory);
  * fit, or that names files elsewhere. Nothing is written before all is checked.
  */
 tsr_status tsr_session_load_weights(tsr_session *session, const char *path);
+/* Parameters of adapters only, from a directory with adapter_model.safetensors
+ * and adapter_config.json, as peft saves LoRA and as checkpoints have it. The
+ * model's own parameters are there already. TSR_MISMATCH: the artifact has no
+ * adapters, or of another rank, scale or model, or beside other layers;
+ * TSR_UNSUPPORTED: it is another kind of adapter; TSR_INVALID_ARGUMENT: the
+ * model's parameters are undefined. Nothing is written before all is checked.
+ */
+tsr_status tsr_session_load_adapter(tsr_session *session,
+                                    const char *directory);
+/* Writes to the directory `output`, which must not exist, the weights of a
+ * model (as tsr_session_load_weights finds them), each with what its adapter
+ * adds, computed in f64 and rounded once to the weight's own type, and the
+ * config.json and tokenizer that lie beside them. TSR_MISMATCH: the adapter is
+ * of another model; TSR_UNSUPPORTED: it is another kind of adapter, or a weight
+ * is F16. On any failure there is no `output`. */
+tsr_status tsr_adapter_merge(const char *model, const char *adapter,
+                             const char *output);
 
 /* ---- data: token streams ----------------------------------------------- */
 typedef struct tsr_data tsr_data;

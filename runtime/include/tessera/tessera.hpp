@@ -217,6 +217,9 @@ public:
   void loadWeights(const std::string &path) {
     detail::check(tsr_session_load_weights(get(), path.c_str()));
   }
+  void loadAdapter(const std::string &directory) {
+    detail::check(tsr_session_load_adapter(get(), directory.c_str()));
+  }
   tsr_session *get() const { return handle.get(); }
 
 private:

@@ -1,0 +1,210 @@
+//===- Adapter.cpp - tsr_session_load_adapter -----------------------------===//
+#include "runtime/checkpoint/Adapter.h"
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/WeightNames.h"
+#include "runtime/session/Initializer.h"
+#include "runtime/support/JsonLimits.h"
+
+#include <cmath>
+#include <set>
+
+namespace tessera {
+
+//===----------------------------------------------------------------------===//
+// adapter_config.json
+//===----------------------------------------------------------------------===//
+
+/// What adds more to a model than products of A and B, or scales them in other
+/// ways; absent, or empty in one way or another, where it is not used.
+static constexpr const char *otherKinds[] = {"use_rslora",
+                                             "use_dora",
+                                             "use_qalora",
+                                             "bias",
+                                             "lora_bias",
+                                             "modules_to_save",
+                                             "rank_pattern",
+                                             "alpha_pattern",
+                                             "layer_replication",
+                                             "target_parameters",
+                                             "trainable_token_indices",
+                                             "alora_invocation_tokens"};
+
+static bool isUnused(const nlohmann::json &value) {
+  return value.is_null() || value == false || value == "none" ||
+         (value.is_structured() && value.empty());
+}
+
+AdapterConfig readAdapterConfig(const std::string &source,
+                                const std::string &text) {
+  constexpr JsonLimits limits = {1 << 20, 16, 100'000};
+  JsonTree parsed =
+      parseJson(source, text.data(), text.data() + text.size(), limits);
+  JsonView root(parsed.root, source);
+  if (const std::string &kind = root.at("peft_type").text(); kind != "LORA")
+    fail(TSR_UNSUPPORTED, source, " is of an adapter of type ", kind,
+         "; only LORA is supported");
+  for (const char *key : otherKinds)
+    if (root.has(key) && !isUnused(root.at(key).raw()))
+      fail(TSR_UNSUPPORTED, source, " has '", key,
+           "', which is not supported; only plain LoRA is: products of A and B "
+           "beside linear layers, scaled by lora_alpha / r");
+  AdapterConfig config = {};
+  config.rank = root.at("r").integer(1, INT64_MAX);
+  config.alpha = root.at("lora_alpha").number();
+  if (!std::isfinite(config.alpha))
+    root.at("lora_alpha").refuse("must be finite");
+  config.transposed =
+      root.has("fan_in_fan_out") && root.at("fan_in_fan_out").raw() == true;
+  return config;
+}
+
+static AdapterConfig readConfigOf(const std::string &directory) {
+  if (!isDirectory(directory))
+    fail(TSR_NOT_FOUND, "'", directory, "' is no directory; an adapter is one ",
+         "with ", adapterConfigFile, " and ", adapterFile);
+  std::string path = concat(directory, "/", adapterConfigFile);
+  constexpr uint64_t most = 1 << 20;
+  InputFile file(path);
+  if (file.size() > most)
+    fail(TSR_CORRUPT, "'", path, "' has ", file.size(),
+         " bytes, the config of an adapter at most ", most);
+  return readAdapterConfig(concat("'", path, "'"), file.readAll());
+}
+
+AdapterFiles::AdapterFiles(const std::string &directory)
+    : config(readConfigOf(directory)),
+      tensors(concat(directory, "/", adapterFile)) {}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+bool isOfAdapter(const std::string &name) {
+  return name.compare(0, std::string(adapterPrefix).size(), adapterPrefix) == 0;
+}
+
+bool hasAdapters(const Metadata &metadata) {
+  for (const TensorInfo &tensor : metadata.tensors)
+    if (tensor.role == Role::Parameter && isOfAdapter(tensor.name))
+      return true;
+  return false;
+}
+
+/// Classes with a head and those without name a module in two ways.
+static std::string plainModule(const std::string &name) {
+  return plainName(isOfAdapter(name)
+                       ? name.substr(std::string(adapterPrefix).size())
+                       : name);
+}
+
+namespace {
+struct AdapterMatch {
+  const TensorInfo *parameter;
+  const FileTensor *tensor;
+};
+
+/// Which tensors of an adapter are which parameters: all of both.
+class AdapterMatching {
+public:
+  AdapterMatching(const Metadata &metadata, const std::string &directory)
+      : metadata(metadata), files(directory) {
+    checkConfig(directory);
+    for (const auto &[name, tensor] : files.tensors.tensors())
+      byName[plainModule(name)] = tensor;
+    for (const TensorInfo &tensor : metadata.tensors)
+      if (tensor.role == Role::Parameter && isOfAdapter(tensor.name))
+        match(tensor);
+    checkRest();
+  }
+
+  std::vector<AdapterMatch> matches;
+
+private:
+  void checkConfig(const std::string &directory) const;
+  void match(const TensorInfo &parameter);
+  void checkRest() const;
+
+  const Metadata &metadata;
+  AdapterFiles files;
+  std::map<std::string, const FileTensor *> byName;
+};
+
+void AdapterMatching::checkConfig(const std::string &directory) const {
+  auto own = metadata.configFiles.find(adapterConfigFile);
+  if (!hasAdapters(metadata) || own == metadata.configFiles.end())
+    fail(TSR_MISMATCH, "the artifact has no adapters for '", directory,
+         "'; compile with --lora r=", files.config.rank,
+         ",alpha=", files.config.alpha, " and the targets of its ",
+         adapterConfigFile);
+  AdapterConfig wanted =
+      readAdapterConfig("the adapters of the artifact", own->second);
+  if (files.config.rank != wanted.rank || files.config.alpha != wanted.alpha)
+    fail(TSR_MISMATCH, "'", directory, "' has r = ", files.config.rank,
+         " and lora_alpha = ", files.config.alpha, ", the artifact ",
+         wanted.rank, " and ", wanted.alpha,
+         "; compile with --lora r=", files.config.rank,
+         ",alpha=", files.config.alpha);
+}
+
+void AdapterMatching::match(const TensorInfo &parameter) {
+  const std::string &path = files.tensors.path();
+  auto found = byName.find(plainModule(parameter.name));
+  if (found == byName.end())
+    fail(TSR_MISMATCH, "'", path, "' has no tensor '", parameter.name,
+         "': it adapts other layers than the artifact; compile with the "
+         "target_modules of its ",
+         adapterConfigFile);
+  const FileTensor &tensor = *found->second;
+  if (tensor.shape != parameter.fileShape)
+    fail(TSR_MISMATCH, "'", path, "': '", parameter.name, "' has shape ",
+         describeShape(tensor.shape), ", the artifact has ",
+         describeShape(parameter.fileShape),
+         "; it is the adapter of another model");
+  if (fileElementBytes(tensor.dtype) == 0)
+    fail(TSR_MISMATCH, "'", path, "': '", parameter.name, "' is ", tensor.dtype,
+         ", use F32, F64, BF16 or F16");
+  checkFinite(path, parameter.name, tensor);
+  matches.push_back({&parameter, &tensor});
+}
+
+void AdapterMatching::checkRest() const {
+  std::set<const FileTensor *> used;
+  for (const AdapterMatch &match : matches)
+    used.insert(match.tensor);
+  for (const auto &[name, tensor] : files.tensors.tensors())
+    if (used.count(tensor) == 0)
+      fail(TSR_MISMATCH, "'", files.tensors.path(), "' has a tensor '", name,
+           "' that the artifact has not: it adapts other layers; compile with "
+           "the target_modules of its ",
+           adapterConfigFile);
+}
+} // namespace
+
+void loadAdapter(Session &session, const std::string &directory) {
+  session.checkAlive();
+  if (!session.isReady())
+    fail(TSR_INVALID_ARGUMENT,
+         "the parameters of the model are undefined; call tsr_session_init or "
+         "tsr_session_load_weights first");
+  std::unique_ptr<AdapterMatching> matching;
+  session.together([&] {
+    matching = std::make_unique<AdapterMatching>(session.metadata(), directory);
+  });
+  session.onEveryRank([&](Rank &rank) {
+    const Metadata &metadata = *rank.metadata;
+    for (const AdapterMatch &match : matching->matches) {
+      Source source = [&](int64_t first, int64_t count, double *out) {
+        widenFile(*match.tensor, first, count, out);
+      };
+      writeShard(rank, *match.parameter, source,
+                 roundedVia(metadata, *match.parameter));
+      if (const TensorInfo *master =
+              metadata.find(Role::Master, match.parameter->name))
+        writeShard(rank, *master, source);
+    }
+  });
+  session.setNotes({});
+}
+
+} // namespace tessera
