@@ -7,6 +7,7 @@
 #include "lib/Distribute/UpdateRules.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/Trained.h"
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Options/OptimizerDefaults.h"
 
@@ -98,7 +99,7 @@ LogicalResult OptimizerBuilder::collectParameters() {
   unsigned next = 1; // result 0 is the loss
   for (unsigned k = 0, n = func.getNumArguments(); k < n; ++k) {
     auto name = func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kParamAttr);
-    if (!name)
+    if (!nn::isTrained(func, k))
       continue;
     UpdateInputs inputs;
     inputs.parameter = func.getArgument(k);
@@ -208,9 +209,10 @@ void OptimizerBuilder::markPhase(Operation *op) {
 LogicalResult OptimizerBuilder::checkGradients() {
   unsigned parameters = 0;
   for (unsigned k = 0; k < func.getNumArguments(); ++k)
-    parameters += !!func.getArgAttr(k, nn::NNDialect::kParamAttr);
+    parameters += nn::isTrained(func, k);
   if (parameters == 0)
-    return func.emitError() << "has no parameter: no argument has nn.param";
+    return func.emitError() << "has no parameter to train: no argument has "
+                               "nn.param without nn.frozen";
   if (ret->getNumOperands() == parameters + 1)
     return success();
   return func.emitError() << "returns " << ret->getNumOperands()

@@ -3,6 +3,7 @@
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/Trained.h"
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Distribute/Stages.h"
 
@@ -36,13 +37,13 @@ private:
   DenseMap<Value, Value> grads;
 };
 
-bool isParameter(func::FuncOp func, BlockArgument argument) {
-  return !!func.getArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr);
+bool isTrained(func::FuncOp func, BlockArgument argument) {
+  return nn::isTrained(func, argument.getArgNumber());
 }
 
 void Differentiator::findActive() {
   for (BlockArgument argument : func.getArguments())
-    if (isParameter(func, argument))
+    if (isTrained(func, argument))
       active.insert(argument);
   for (Operation &op : func.getBody().front()) {
     bool reads = llvm::any_of(op.getOperands(),
@@ -107,7 +108,7 @@ void Differentiator::returnGradients() {
       builder.getDictionaryAttr(builder.getNamedAttr(
           nn::NNDialect::kRoleAttr, builder.getStringAttr("loss")))};
   for (BlockArgument argument : func.getArguments()) {
-    if (!isParameter(func, argument))
+    if (!isTrained(func, argument))
       continue;
     results.push_back(grads.lookup(argument));
     attrs.push_back(builder.getDictionaryAttr(
@@ -152,7 +153,7 @@ LogicalResult Differentiator::run() {
     if (failed(backward(op)))
       return failure();
   for (BlockArgument argument : func.getArguments())
-    if (isParameter(func, argument) && !grads.lookup(argument))
+    if (isTrained(func, argument) && !grads.lookup(argument))
       return func.emitError() << "the loss does not depend on parameter "
                               << func.getArgAttr(argument.getArgNumber(),
                                                  nn::NNDialect::kParamAttr);

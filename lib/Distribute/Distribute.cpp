@@ -2,6 +2,7 @@
 
 #include "lib/Distribute/Placement.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/Trained.h"
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Options/PlanOptions.h"
 
@@ -186,6 +187,7 @@ ShardingPlan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
   plan.mesh = parsed;
   plan.sequenceParallel = sequenceParallel;
   plan.shardsParameters = zero;
+  plan.shardsFrozen = splitsFrozen;
   plan.exchangesHeads = contextParallel == nameOf(ContextParallel::Ulysses);
   plan.walksRing = contextParallel == nameOf(ContextParallel::Ring);
   plan.findStream(func.getBody());
@@ -208,11 +210,14 @@ LogicalResult DistributePass::placeArguments(func::FuncOp func,
     StringRef name = param ? param.getValue() : StringRef("data");
     if (failed(checkUnits(func, name, dims, plan.resting(type, dims), plan)))
       return failure();
-    argument.setType(param ? plan.restingParameter(type, dims)
-                           : plan.resting(type, dims));
+    bool isFrozen = nn::isFrozen(func, k);
+    bool isShard =
+        param && plan.shardsParameters && (plan.shardsFrozen || !isFrozen);
+    argument.setType(isShard ? plan.restingShard(type, dims)
+                             : plan.resting(type, dims));
     if (param)
       argument.setType(plan.atStage(argument));
-    if (param)
+    if (param && !isFrozen)
       place.markActive(argument);
   }
   return success();

@@ -5,6 +5,7 @@
 
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/Trained.h"
 #include "tessera/Distribute/Passes.h"
 
 namespace tessera {
@@ -111,10 +112,12 @@ struct MixedPrecisionPass
     for (Operation &op : func.getBody().front().without_terminator())
       if (failed(assign(&op, rounded)))
         return signalPassFailure();
+    roundFrozen(func);
   }
 
   LogicalResult checkParameters(func::FuncOp func);
   LogicalResult assign(Operation *op, const RoundedValues &rounded);
+  void roundFrozen(func::FuncOp func);
 };
 
 LogicalResult MixedPrecisionPass::checkParameters(func::FuncOp func) {
@@ -145,6 +148,19 @@ LogicalResult MixedPrecisionPass::assign(Operation *op,
                                                : Type(builder.getF32Type()));
   }
   return dist::setResultTypes(op);
+}
+
+/// What no update changes need not be more precise than its readers. Products
+/// would round it in every step, so that none of their bits changes.
+void MixedPrecisionPass::roundFrozen(func::FuncOp func) {
+  for (BlockArgument argument : func.getArguments())
+    if (nn::isFrozen(func, argument.getArgNumber()) &&
+        llvm::all_of(argument.getUsers(), isProduct))
+      argument.setType(cast<RankedTensorType>(argument.getType())
+                           .clone(BFloat16Type::get(&getContext())));
+  func.setType(FunctionType::get(&getContext(),
+                                 func.getBody().front().getArgumentTypes(),
+                                 func.getResultTypes()));
 }
 
 } // namespace

@@ -1,8 +1,10 @@
 //===- Placement.cpp - gives ops their distribution -----------------------===//
 
 #include "lib/Distribute/Placement.h"
+#include "lib/Distribute/AdapterAnchor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
+#include "tessera/Dialect/NN/Adapters.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Distribute/Stages.h"
 #include "tessera/Options/MeshAxis.h"
@@ -59,11 +61,10 @@ RankedTensorType ShardingPlan::resting(RankedTensorType type,
   return type;
 }
 
-RankedTensorType ShardingPlan::restingParameter(RankedTensorType type,
-                                                StringRef dims) const {
+RankedTensorType ShardingPlan::restingShard(RankedTensorType type,
+                                            StringRef dims) const {
   RankedTensorType rest = resting(type, dims);
-  if (!mesh || !shardsParameters || mesh.getSize(kDataAxis) == 1 ||
-      type.getRank() == 0)
+  if (!mesh || mesh.getSize(kDataAxis) == 1 || type.getRank() == 0)
     return rest;
   auto dp = StringAttr::get(type.getContext(), kDataAxis);
   SmallVector<int64_t> local = localShape(rest, mesh);
@@ -109,6 +110,10 @@ void ShardingPlan::findStream(Region &program) {
 std::optional<State> ShardingPlan::anchor(Operation *op, StringRef axis) const {
   if (axis == kPipelineAxis)
     return stageOf(op);
+  // Sums of a fixed order are rounded before B multiplies them.
+  if (axis == kTensorAxis && op->hasAttr(nn::kAdapterAttr) && !chunksOf(op))
+    if (std::optional<State> state = anchorOfAdapter(op, axis))
+      return state;
   bool isStream = stream.contains(op), isBranch = branches.contains(op);
   // Tokens cross to experts and back; every rank of tp has a part of each.
   if (axis == kExpertAxis && hasTag(op, nn::Tag::Dispatch))

@@ -37,16 +37,19 @@ struct ShardingPlan {
   bool walksRing = false;
   /// Parameters rest `S` on `dp` and are gathered where they are used.
   bool shardsParameters = false;
+  /// So are parameters that are not trained, for the memory of their values
+  /// alone.
+  bool shardsFrozen = false;
 
   /// The resting sharding of a data tensor. `dims` holds a letter per
   /// dimension.
   mlir::RankedTensorType resting(mlir::RankedTensorType type,
                                  llvm::StringRef dims) const;
-  /// The resting sharding of a parameter. With `shardsParameters` it is also
-  /// split over `dp`, in the first dimension that needs no padding, or in the
-  /// first of all where each needs some.
-  mlir::RankedTensorType restingParameter(mlir::RankedTensorType type,
-                                          llvm::StringRef dims) const;
+  /// The resting sharding of a parameter that is split over `dp` as well: in
+  /// the first dimension that needs no padding, or in the first of all where
+  /// each needs some.
+  mlir::RankedTensorType restingShard(mlir::RankedTensorType type,
+                                      llvm::StringRef dims) const;
   /// Whether the value is a parameter split over `dp`, which is gathered before
   /// an op reads it.
   bool isGathered(mlir::Value value) const;

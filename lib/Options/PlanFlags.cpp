@@ -178,6 +178,11 @@ std::string tessera::readFlag(const std::string &, FlagCheck,
 }
 
 std::string tessera::readFlag(const std::string &, FlagCheck,
+                              const std::string &text, LoraOptions &value) {
+  return value.parse(text);
+}
+
+std::string tessera::readFlag(const std::string &, FlagCheck,
                               const std::string &text, DeviceTarget &value) {
   size_t colon = text.find(':');
   bool hasArch = colon != std::string::npos;
@@ -238,6 +243,10 @@ std::string tessera::flagText(FlagCheck, const NamePatterns &value) {
 }
 
 std::string tessera::flagText(FlagCheck, const MeshShape &value) {
+  return value.str();
+}
+
+std::string tessera::flagText(FlagCheck, const LoraOptions &value) {
   return value.str();
 }
 

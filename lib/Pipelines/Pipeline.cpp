@@ -34,6 +34,22 @@ static bool recomputes(const PlanOptions &plan) {
   return plan.memory.recompute != Recompute::None;
 }
 
+static AddLoraPassOptions optionsOf(const LoraOptions &lora) {
+  AddLoraPassOptions options;
+  options.rank = lora.rank;
+  options.alpha = lora.alpha;
+  options.dropout = lora.dropout;
+  options.targets.assign(lora.targets.begin(), lora.targets.end());
+  return options;
+}
+
+static FreezeParametersPassOptions optionsOf(const NamePatterns &frozen) {
+  FreezeParametersPassOptions options;
+  for (const NamePattern &pattern : frozen)
+    options.patterns.push_back(pattern.str());
+  return options;
+}
+
 static ChooseDecayPassOptions decayOf(const PlanOptions &plan) {
   ChooseDecayPassOptions options;
   for (const NamePattern &pattern : plan.optimizer.noDecay)
@@ -59,6 +75,10 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PlanOptions &plan) {
   const StrategyOptions &strategies = plan.strategies;
   const auto zero = static_cast<int64_t>(strategies.zero);
+  if (plan.training.lora.isGiven())
+    passes.addPass(createAddLoraPass(optionsOf(plan.training.lora)));
+  if (!plan.training.frozen.empty())
+    passes.addPass(createFreezeParametersPass(optionsOf(plan.training.frozen)));
   if (!plan.optimizer.noDecay.empty())
     passes.addPass(createChooseDecayPass(decayOf(plan)));
   if (plan.precision == Precision::BF16)
@@ -76,7 +96,8 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
     passes.addPass(createAddEvaluationPass());
   passes.addPass(
       createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
-                            zero > 0, nameOf(strategies.contextParallel)}));
+                            zero > 0, strategies.zero == ZeroStage::Parameters,
+                            nameOf(strategies.contextParallel)}));
   passes.addPass(createDifferentiatePass());
   if (recomputes(plan) || strategies.sequenceParallel)
     passes.addPass(createRecomputePass(

@@ -6,7 +6,7 @@ module {
 
 // -----
 
-// expected-error @+1 {{has no parameter: no argument has nn.param}}
+// expected-error @+1 {{has no parameter to train: no argument has nn.param without nn.frozen}}
 func.func @gradients(%loss: tensor<f32>) -> tensor<f32> {
   return %loss : tensor<f32>
 }

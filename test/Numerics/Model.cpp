@@ -64,10 +64,13 @@ static PlanOptions planOf(const Build &build) {
         {"context-parallel", build.contextParallel},
         {"schedule", build.schedule},
         {"recompute", build.recompute},
+        {"lora", build.lora},
         {"device", build.device}})
     EXPECT_EQ(setFlag(plan, flag, text), "");
   for (const auto &[flag, text] : build.flags)
     EXPECT_EQ(setFlag(plan, flag, text), "");
+  if (!build.freeze.empty())
+    EXPECT_EQ(setFlag(plan, "freeze", build.freeze), "");
   plan.evaluation = build.evaluation;
   plan.sizes.microBatches = build.microBatches;
   plan.strategies.sequenceParallel = build.sequenceParallel;
@@ -115,14 +118,15 @@ static auto fieldsOf(const Build &build) {
                virtualStages, precision, batch, microBatches, sequence, target,
                ignoresLabels, documentMask, paddingMask, clip, keepValues,
                evaluation, bucketBytes, overlap, recompute, recomputeLayers,
-               layoutInvariant, emulateGrid, device, flags] = build;
+               layoutInvariant, emulateGrid, device, lora, freeze, flags] =
+      build;
   return std::make_tuple(mesh, sequenceParallel, zero, contextParallel, dpSync,
                          schedule, virtualStages, precision, batch,
                          microBatches, sequence, target, ignoresLabels,
                          documentMask, paddingMask, clip, keepValues,
                          evaluation, bucketBytes, overlap, recompute,
                          recomputeLayers, layoutInvariant, emulateGrid, device,
-                         flags);
+                         lora, freeze, flags);
 }
 
 std::string tessera::test::compileModel(const std::string &configPath,

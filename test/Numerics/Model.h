@@ -54,6 +54,7 @@ struct Build {
   bool emulateGrid = false;    ///< CUDA kernels, run by
                                ///< test/Codegen/Kernels/Gpu/GridEmulator.cpp.
   std::string device = "cpu";
+  std::string lora, freeze; ///< As the flags have them.
   /// Flags of the plan and what they are given: "optimizer", "muon".
   std::vector<std::pair<std::string, std::string>> flags;
 };

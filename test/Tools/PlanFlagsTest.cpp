@@ -64,6 +64,14 @@ TEST(PlanFlags, SetsWhatIsNamed) {
     EXPECT_EQ(setFlag(plan, "bucket-size", size), "");
     EXPECT_EQ(plan.communication.bucketBytes, bytes) << size;
   }
+  EXPECT_EQ(setFlag(plan, "lora", "r=16,targets=q_proj,v_proj,alpha=32"), "");
+  EXPECT_EQ(plan.training.lora.rank, 16);
+  EXPECT_EQ(plan.training.lora.targets,
+            (std::vector<std::string>{"q_proj", "v_proj"}));
+  EXPECT_EQ(plan.training.lora.str(), "r=16,alpha=32,targets=q_proj,v_proj");
+  EXPECT_EQ(setFlag(plan, "lora", "targets=all-linear,dropout=0.1"), "");
+  EXPECT_EQ(plan.training.lora.str(),
+            "r=8,alpha=8,dropout=0.1,targets=all-linear"); // as peft
   EXPECT_EQ(setFlag(plan, "stages", "3,1"), "");
   EXPECT_EQ(plan.stages.layers, (std::vector<int64_t>{3, 1}));
 }
@@ -81,6 +89,18 @@ TEST(PlanFlags, RefusesWithARemedy) {
             "--virtual-stages: must be a number above 0, but is 2x");
   EXPECT_EQ(setFlag(plan, "device", "cpu:sm_80"),
             "unknown device 'cpu:sm_80'; use cpu, cuda or cuda:sm_90");
+  EXPECT_EQ(setFlag(plan, "lora", "r=0,targets=q"),
+            "--lora: r must be a whole number from 1 to 1048576, but is '0'");
+  EXPECT_EQ(setFlag(plan, "lora", "alpha=nan,targets=q"),
+            "--lora: alpha must be a number above 0, but is 'nan'");
+  EXPECT_EQ(setFlag(plan, "lora", "dropout=1,targets=q"),
+            "--lora: dropout must be a number from 0 to below 1, but is '1'");
+  EXPECT_EQ(setFlag(plan, "lora", "16,targets=q"),
+            "--lora: '16' is no KEY=VALUE; write "
+            "r=16,alpha=32,targets=q_proj,v_proj");
+  EXPECT_EQ(setFlag(plan, "lora", "targets=q,,v"),
+            "--lora: a name of targets is empty; write "
+            "r=16,alpha=32,targets=q_proj,v_proj");
   EXPECT_EQ(setFlag(plan, "no-such", "1"), "unknown flag 'no-such'");
 }
 

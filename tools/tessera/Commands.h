@@ -14,6 +14,7 @@ int runImport(const DriverOptions &options);
 int runCompile(const DriverOptions &options);
 int runReport(const DriverOptions &options);
 int runSign(const DriverOptions &options);
+int runMerge(const DriverOptions &options);
 int runVerify(const DriverOptions &options);
 /// The JSON of a verification that an error ended.
 void printVerifyError(const std::string &error);

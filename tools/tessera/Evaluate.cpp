@@ -20,6 +20,9 @@ static bool loadParameters(const DriverOptions &options, tsr_session *session) {
   if (status != TSR_OK)
     return !printError(tsr_last_error());
   printNotes(options, session);
+  if (!options.adapter.empty() &&
+      tsr_session_load_adapter(session, options.adapter.c_str()) != TSR_OK)
+    return !printError(tsr_last_error());
   return true;
 }
 

@@ -17,6 +17,7 @@ static void resumeIfAny(DriverOptions &options) {
   options.resumes = true;
   options.resumeDir = options.checkpointDir;
   options.weights.clear();
+  options.adapter.clear();
 }
 
 /// Completes what is given of the learning rate. Returns what is wrong, or "".

@@ -48,6 +48,8 @@ static int runCommand(const DriverOptions &options) {
     return runReport(options);
   case Command::Sign:
     return runSign(options);
+  case Command::Merge:
+    return runMerge(options);
   case Command::Verify:
     return runVerify(options);
   case Command::Tokenize:

@@ -5,6 +5,40 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AddLoraPass : Pass<"nn-add-lora", "::mlir::ModuleOp"> {
+  let summary = "Adds adapters of low rank beside linear layers";
+  let description = [{
+    Before: a serial `@loss`. After: the product y = x W of every target is
+    followed by y + alpha / rank (x A) B, with parameters A `[rank, in]`, drawn
+    as peft draws it, and B `[out, rank]`, which starts at zero (Hu et al. 2021,
+    arXiv 2106.09685). Their names are peft's, and the new ops have `nn.adapter`.
+    All other parameters have `nn.frozen`. A target is a module's name or its end
+    after a dot; `all-linear` means all linear layers but heads and routers.
+    `nn.config_files` gains the `adapter_config.json` that peft reads. A target
+    that names no linear layer is an error.
+  }];
+  let options = [
+    Option<"rank", "rank", "int64_t", "8", "Columns of x A, at least 1">,
+    Option<"alpha", "alpha", "double", "8", "The adapter is scaled by alpha / rank">,
+    Option<"dropout", "dropout", "double", "0", "Of what A reads, from 0 to below 1">,
+    ListOption<"targets", "targets", "std::string", "Names of linear layers, or all-linear">
+  ];
+}
+
+def FreezeParametersPass : Pass<"nn-freeze-parameters", "::mlir::ModuleOp"> {
+  let summary = "Marks the parameters that are not trained";
+  let description = [{
+    Before: a serial `@loss`. After: every parameter whose name matches one of
+    `patterns` has `nn.frozen`: it gets no gradient, no moments and no update.
+    In a pattern `*` stands for any characters, `?` for one, `[0-3]` for one of a
+    range. A pattern that matches nothing, and a program of frozen parameters
+    alone, are errors.
+  }];
+  let options = [
+    ListOption<"patterns", "patterns", "std::string", "Patterns of names, e.g. *.wte.*">
+  ];
+}
+
 def MixedPrecisionPass : Pass<"nn-mixed-precision", "::mlir::ModuleOp"> {
   let summary = "Matrix products in bf16, everything else in f32";
   let description = [{
@@ -13,7 +47,8 @@ def MixedPrecisionPass : Pass<"nn-mixed-precision", "::mlir::ModuleOp"> {
     matrix products read, directly or through ops that keep the type (bias,
     activation, attention, dropout), are bf16. Parameters, the residual stream,
     what a norm reads and the loss stay f32, and so do their gradients, which
-    have the element type of their value. docs/Precision.md says why.
+    have the element type of their value. Frozen parameters (`nn.frozen`) that
+    only matrix products read are bf16. docs/Precision.md says why.
   }];
 }
 
@@ -73,7 +108,7 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
     fewest bytes. The residual stream (`nn.tag = #nn.tag<stream>`) is `I` on `tp`,
     or `S` of its sequence with `sequence-parallel`. With `zero` the resting
     sharding of parameters is `S` on `dp`, and they are gathered (`S -> R`) before
-    they are used. A value is converted once per axis
+    they are used; frozen ones (`nn.frozen`) with `splits-frozen` alone. A value is converted once per axis
     and state. On `pp`, an op of `dist.chunk` c is at `A(c mod pp)` and so is a
     parameter that only this stage uses; others are `I`.
   }];
@@ -84,6 +119,8 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
            "Activations between blocks are split over tp">,
     Option<"zero", "zero", "bool", "false",
            "Parameters and optimizer state are split over dp">,
+    Option<"splitsFrozen", "splits-frozen", "bool", "false",
+           "With zero also parameters that have nn.frozen, which have no state">,
     Option<"contextParallel", "context-parallel", "std::string", "\"all-gather\"",
            "Attention over cp: all-gather (of keys and values), ulysses or ring">
   ];
@@ -94,7 +131,8 @@ def DifferentiatePass : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
   let summary = "Appends the backward program";
   let description = [{
     Before: a function `@loss` whose one result is a scalar, `I` on every axis.
-    After: `@gradients` returns the loss and the gradient of every parameter. The
+    After: `@gradients` returns the loss and the gradient of every parameter without
+    `nn.frozen`; what only others need is not computed. The
     gradients of a value's uses are added before the conversion of the value is
     transposed. A gradient whose distribution is not the dual of its value's is
     an error.

@@ -45,6 +45,8 @@ std::string readFlag(const std::string &flag, FlagCheck check,
 std::string readFlag(const std::string &flag, FlagCheck check,
                      const std::string &text, MeshShape &value);
 std::string readFlag(const std::string &flag, FlagCheck check,
+                     const std::string &text, LoraOptions &value);
+std::string readFlag(const std::string &flag, FlagCheck check,
                      const std::string &text, DeviceTarget &value);
 template <typename Enum, typename = std::enable_if_t<std::is_enum_v<Enum>>>
 std::string readFlag(const std::string &flag, FlagCheck,
@@ -65,6 +67,7 @@ std::string flagText(FlagCheck check, const std::string &value);
 std::string flagText(FlagCheck check, const std::vector<int64_t> &value);
 std::string flagText(FlagCheck check, const NamePatterns &value);
 std::string flagText(FlagCheck check, const MeshShape &value);
+std::string flagText(FlagCheck check, const LoraOptions &value);
 std::string flagText(FlagCheck check, const DeviceTarget &value);
 template <typename Enum, typename = std::enable_if_t<std::is_enum_v<Enum>>>
 std::string flagText(FlagCheck, Enum value) {

@@ -6,6 +6,7 @@
 #ifndef TESSERA_OPTIONS_PLANOPTIONS_H
 #define TESSERA_OPTIONS_PLANOPTIONS_H
 
+#include "tessera/Options/LoraOptions.h"
 #include "tessera/Options/MeshShape.h"
 #include "tessera/Options/NamePattern.h"
 #include "tessera/Options/ScheduleKind.h"
@@ -88,6 +89,13 @@ struct SizeOptions {
   int64_t separator = -1; ///< Token that ends a document; -1: the model's own.
   /// Of BERT and T5: attention sees no padding.
   bool paddingMask = false;
+};
+
+/// What of the model is trained.
+struct TrainingOptions {
+  NamePatterns frozen; ///< Parameters that keep their values.
+  /// With adapters, nothing else is trained.
+  LoraOptions lora;
 };
 
 /// How work and state are split over the axes of the mesh.
@@ -204,6 +212,7 @@ struct PlanOptions {
   /// A program that measures the loss stands beside the training step.
   bool evaluation = true;
   Precision precision = Precision::F32;
+  TrainingOptions training;
   MeshShape mesh;
   StrategyOptions strategies;
   StageOptions stages;

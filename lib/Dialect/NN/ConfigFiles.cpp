@@ -46,11 +46,12 @@ LogicalResult nn::verifyConfigFiles(Operation *op, Attribute files) {
   for (NamedAttribute file : named) {
     StringRef name = file.getName().getValue();
     auto text = dyn_cast<StringAttr>(file.getValue());
-    if (name != kConfigFile && name != kGenerationConfigFile)
+    if (name != kConfigFile && name != kGenerationConfigFile &&
+        name != kAdapterConfigFile)
       return op->emitError()
              << "'" << kConfigFilesAttr << "' names '" << name << "'; it may "
-             << "hold '" << kConfigFile << "' and '" << kGenerationConfigFile
-             << "'";
+             << "hold '" << kConfigFile << "', '" << kGenerationConfigFile
+             << "' and '" << kAdapterConfigFile << "'";
     if (!text || !isObject(text.getValue()))
       return op->emitError()
              << "'" << name << "' of '" << kConfigFilesAttr

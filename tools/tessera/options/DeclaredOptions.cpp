@@ -47,6 +47,9 @@ std::string valueName(FlagCheck, const std::vector<int64_t> &) {
   return "INT,...";
 }
 std::string valueName(FlagCheck, const NamePatterns &) { return "PATTERN,..."; }
+std::string valueName(FlagCheck, const LoraOptions &) {
+  return "r=INT,alpha=FLOAT,targets=NAME,...";
+}
 std::string valueName(FlagCheck, const MeshShape &) { return "AXIS=SIZE,..."; }
 std::string valueName(FlagCheck, const DeviceTarget &) { return "DEVICE"; }
 
@@ -235,6 +238,18 @@ void DeclaredOptions::addCheckpoints(CLI::App *sub) {
                   "--resume")
       ->excludes(resume)
       ->type_name("PATH");
+  addAdapter(sub)->excludes(resume);
+}
+
+/// An adapter fits the weights that it was trained beside.
+CLI::Option *DeclaredOptions::addAdapter(CLI::App *sub) {
+  return sub
+      ->add_option("--load-adapter", options.adapter,
+                   "With --lora and --load-weights: start from this adapter, "
+                   "as peft saves it: a directory with "
+                   "adapter_model.safetensors and adapter_config.json")
+      ->needs(sub->get_option("--load-weights"))
+      ->type_name("DIR");
 }
 
 /// Whether a run is one process or several.
@@ -322,6 +337,7 @@ void DeclaredOptions::addEvaluate(CLI::App *sub) {
                   "newest counts")
       ->excludes(weights)
       ->type_name("DIR");
+  addAdapter(sub);
   beginGroup(sub, "Evaluation", "--eval-batches 10");
   addEvalOptions(sub);
   addTrust(sub);
@@ -395,6 +411,23 @@ void DeclaredOptions::addSigning(CLI::App *sub) {
       ->type_name("FILE");
 }
 
+void DeclaredOptions::addMerging(CLI::App *sub) {
+  sub->add_option("model", options.model,
+                  "Directory with the model's config.json and weights")
+      ->required();
+  beginGroup(sub, "Weights", "--adapter runs/one/step-00000300 -o merged");
+  sub->add_option("--adapter", options.adapter,
+                  "Directory with adapter_model.safetensors and "
+                  "adapter_config.json, as peft and tessera train --lora save "
+                  "them")
+      ->required()
+      ->type_name("DIR");
+  sub->add_option("-o,--output", options.output,
+                  "Directory to write, which must not exist")
+      ->required()
+      ->type_name("DIR");
+}
+
 void DeclaredOptions::addTokenizing(CLI::App *sub) {
   TokenizeOptions &tokenize = options.tokenize;
   sub->add_option("text", tokenize.texts,
@@ -459,6 +492,10 @@ void DeclaredOptions::declareCommands() {
   CLI::App *sign = command(Command::Sign, "sign",
                            "Sign a .tsr file, for --trusted-key of train",
                            " model.tsr --key key.pem -o signed.tsr");
+  CLI::App *merge =
+      command(Command::Merge, "merge",
+              "Add an adapter of LoRA to the weights of its model",
+              " path/to/model --adapter runs/one/step-00000300 -o merged");
   CLI::App *report =
       command(Command::Report, "report",
               "Parameters, flops, memory and communication, before any run",
@@ -488,6 +525,7 @@ void DeclaredOptions::declareCommands() {
   for (CLI::App *sub : {compile, report, verify, train, evaluate})
     addRanks(sub);
   addSigning(sign);
+  addMerging(merge);
   addTokenizing(tokenize);
   addTraining(train);
   addEvaluate(evaluate);

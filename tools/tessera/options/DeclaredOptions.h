@@ -72,7 +72,9 @@ private:
   void addOutput(CLI::App *sub, const std::string &extension, const char *what);
   void addJson(CLI::App *sub);
   void addReport(CLI::App *sub);
+  CLI::Option *addAdapter(CLI::App *sub);
   void addSigning(CLI::App *sub);
+  void addMerging(CLI::App *sub);
   void addTokenizing(CLI::App *sub);
   void addDocuments(CLI::App *sub, TokenizeOptions &tokenize);
   void keep(const std::string &name, const CLI::Option *option, Fate fate) {

@@ -17,6 +17,7 @@ enum class Command {
   Import,
   Compile,
   Sign,
+  Merge,
   Report,
   Verify,
   Tokenize,
@@ -65,6 +66,7 @@ struct DriverOptions {
   bool changesData = false;        ///< Unlike the run that is resumed.
   std::string dataFormat = "auto", communicator;
   std::string checkpointDir, resumeDir, weights, log, trace, tensorboard;
+  std::string adapter; ///< A directory; also of merge.
   bool resumes = false, resumesIfAny = false;
   double peakFlops = 0; ///< Per second, of all devices of the run; 0: unknown.
   Launch launch;        ///< One of several processes, or alone.

@@ -79,8 +79,8 @@ std::string checkConfig(const DriverOptions &options) {
 std::string checkModel(const DriverOptions &options) {
   const std::string &model = options.model;
   if (options.command == Command::Doctor ||
-      options.command == Command::Tokenize)
-    return "";
+      options.command == Command::Tokenize || options.command == Command::Merge)
+    return ""; // merge: the runtime reads them
   if (!exists(model)) {
     bool looksLikeAName =
         options.command != Command::Sign && !fs::path(model).has_extension();
@@ -153,6 +153,15 @@ std::string checkWeights(const std::string &path) {
          "model as transformers saves it";
 }
 
+std::string checkAdapter(const std::string &path) {
+  if (path.empty() || isDirectory(path))
+    return "";
+  return "--load-adapter " + inQuotes(path) +
+         (exists(path) ? " is no directory" : " does not exist") +
+         "; name one with adapter_model.safetensors and adapter_config.json, "
+         "as peft and tessera train --lora save them";
+}
+
 std::string checkCheckpoint(const std::string &path) {
   if (path.empty() || isDirectory(path))
     return "";
@@ -206,7 +215,9 @@ std::string tessera::checkFiles(const DriverOptions &options) {
                              "make one with: openssl genpkey -algorithm "
                              "ed25519 -out key.pem")
                 : "",
-       checkOutput(options.output, exampleOutput(options.command)),
+       options.command == Command::Merge
+           ? ""
+           : checkOutput(options.output, exampleOutput(options.command)),
        checkOutput(options.scheduleSvg, "schedule.svg"),
        checkOutput(options.plan.debugging.reproducer, "reproducer.mlir"),
        checkDirectory("--dump-ir", options.plan.debugging.dumpDirectory)});
@@ -225,8 +236,8 @@ std::string tessera::checkRunFiles(const DriverOptions &options) {
             checkInput("--trusted-key", path, "name a file with a public key");
         !why.empty())
       return why;
-  return firstOf({checkWeights(options.weights), checkResumed(options),
-                  checkCheckpoint(options.checkpoint),
+  return firstOf({checkWeights(options.weights), checkAdapter(options.adapter),
+                  checkResumed(options), checkCheckpoint(options.checkpoint),
                   checkTokenizer(options.evalTokenizer),
                   checkDirectory("--checkpoint-dir", options.checkpointDir),
                   checkDirectory("--tensorboard", options.tensorboard),

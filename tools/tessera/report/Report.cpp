@@ -93,6 +93,9 @@ void Report::readTensors(const json::Object &root) {
     return;
   for (const json::Value &value : *tensors) {
     const json::Object *tensor = value.getAsObject();
+    // Every parameter that is trained has a first moment.
+    if (stringOf(tensor, "role") == "moment1")
+      trainedParameters += elementsOf(tensor->getArray("shape"));
     if (stringOf(tensor, "role") != "parameter")
       continue;
     parameters += elementsOf(tensor->getArray("shape"));
@@ -431,6 +434,15 @@ std::string Report::parametersText() const {
   return ofRank(std::to_string(parametersOfRank), most, areAlike(counts));
 }
 
+/// Which part of the parameters is trained; "" where all are.
+std::string Report::trainedText() const {
+  if (trainedParameters == parameters)
+    return "";
+  return formatv(", {0} trained ({1:f2} %)", trainedParameters,
+                 100.0 * static_cast<double>(trainedParameters) /
+                     static_cast<double>(std::max<int64_t>(1, parameters)));
+}
+
 std::string Report::memoryText(size_t width) const {
   std::vector<double> bytes;
   if (pipeline)
@@ -465,7 +477,8 @@ std::string Report::text(size_t width) const {
   line(formatv("mesh: {0}, {1} on {2} ({3}), {4}",
                mesh.empty() ? "serial" : mesh, counted(ranks, "rank"), device,
                processor, precision));
-  line(formatv("parameters: {0} ({1})", parameters, parametersText()));
+  line(formatv("parameters: {0} ({1}){2}", parameters, parametersText(),
+               trainedText()));
   out << flopsText() << evaluationText();
   if (causalWork.size() > 1)
     line("causal attention of the ranks of a sequence: " + causalWorkText());
@@ -512,6 +525,7 @@ json::Value Report::json() const {
        json::Object{{"device", device}, {processorKey(device), processor}}},
       {"parameters", parameters},
       {"parameters_of_rank", parametersOfRank},
+      {"trained_parameters", trainedParameters},
       {"flops_of_rank", flops[busiest()]},
       {"causal_work", json::Array(causalWork)},
       {"recompute", json::Object{{"mode", recompute},

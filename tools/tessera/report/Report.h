@@ -60,6 +60,7 @@ struct Report {
   int64_t target = 0; ///< Tokens of a target; 0: it is no encoder-decoder.
   int64_t microBatches = 1;
   int64_t parameters = 0, parametersOfRank = 0;
+  int64_t trainedParameters = 0; ///< Of all ranks; the others are frozen.
   /// Parts of causal attention, by slice of a sequence that ranks share.
   std::vector<double> causalWork;
   /// Flops per optimizer step of a rank, by program (of a stage, or of an
@@ -94,6 +95,7 @@ private:
   std::string ofRank(const std::string &most, size_t program,
                      bool isAlike) const;
   std::string parametersText() const;
+  std::string trainedText() const;
   std::string flopsText() const;
   std::string evaluationText() const;
   std::string causalWorkText() const;

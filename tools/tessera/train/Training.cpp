@@ -96,6 +96,8 @@ bool Training::startParameters() {
     status = tsr_session_load_weights(session.get(), options.weights.c_str());
   if (status == TSR_OK)
     printNotes(options, session.get());
+  if (status == TSR_OK && !options.adapter.empty())
+    status = tsr_session_load_adapter(session.get(), options.adapter.c_str());
   tsr_schedule schedule = {};
   schedule.size = sizeof schedule;
   const LearningRateOptions &rate = options.plan.learningRate;

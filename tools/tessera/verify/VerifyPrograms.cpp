@@ -9,6 +9,7 @@
 #include "tessera/Pipelines/FitMemory.h"
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/input/CompilerContext.h"
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -97,6 +98,20 @@ static int64_t smallLayers(const PlanOptions &plan) {
   return std::max(least, (chunks - 1) / 2);
 }
 
+/// Whether names of what is trained may say which layer they mean: then the
+/// others are needed, too.
+static bool namesLayers(const TrainingOptions &training) {
+  if (!training.frozen.empty())
+    return true;
+  return llvm::any_of(training.lora.targets, [](StringRef target) {
+    SmallVector<StringRef> parts;
+    target.split(parts, '.');
+    int64_t number;
+    return llvm::any_of(
+        parts, [&](StringRef part) { return !part.getAsInteger(10, number); });
+  });
+}
+
 /// A ring cuts the sequence into two chunks for each rank.
 static int64_t sequenceRanks(const PlanOptions &plan) {
   int64_t ranks = plan.mesh.sizeOf(MeshAxis::Context);
@@ -109,7 +124,9 @@ static int64_t sequenceRanks(const PlanOptions &plan) {
 
 static ShrinkOptions shrinkOptions(const PlanOptions &plan) {
   ShrinkOptions shrink;
-  shrink.layers = smallLayers(plan);
+  shrink.layers = namesLayers(plan.training)
+                      ? std::numeric_limits<int64_t>::max()
+                      : smallLayers(plan);
   shrink.sequenceRanks = sequenceRanks(plan);
   shrink.tensorRanks = plan.mesh.sizeOf(MeshAxis::Tensor);
   shrink.headRanks = shrink.tensorRanks * plan.mesh.sizeOf(MeshAxis::Context);
