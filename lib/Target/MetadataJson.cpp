@@ -7,6 +7,7 @@
 #include "tessera/Dialect/NN/ConfigFiles.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/Trained.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Target/ArtifactLimits.h"
 #include "llvm/ADT/StringExtras.h"
@@ -115,6 +116,8 @@ json::Object tensorJson(const TensorEntry &entry, RankedTensorType global,
     tensor["step"] = toJson(step);
   if (entry.role == "parameter" || entry.role == "input")
     copyAttribute(nn::NNDialect::kInitAttr, "init");
+  if (entry.role == "parameter" && entry.attributes.get(nn::kFrozenAttr))
+    tensor["frozen"] = true;
   return tensor;
 }
 

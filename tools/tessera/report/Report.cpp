@@ -93,12 +93,12 @@ void Report::readTensors(const json::Object &root) {
     return;
   for (const json::Value &value : *tensors) {
     const json::Object *tensor = value.getAsObject();
-    // Every parameter that is trained has a first moment.
-    if (stringOf(tensor, "role") == "moment1")
-      trainedParameters += elementsOf(tensor->getArray("shape"));
     if (stringOf(tensor, "role") != "parameter")
       continue;
-    parameters += elementsOf(tensor->getArray("shape"));
+    int64_t elements = elementsOf(tensor->getArray("shape"));
+    parameters += elements;
+    if (!tensor->getBoolean("frozen").value_or(false))
+      trainedParameters += elements;
     parametersOfRank += elementsOf(tensor->getArray("local_shape"));
   }
   if (!pipeline)
