@@ -56,8 +56,9 @@ struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
   LogicalResult distribute(func::FuncOp func, const ShardingPlan &plan);
   LogicalResult placeArguments(func::FuncOp func, const ShardingPlan &plan,
                                Placement &place);
-  LogicalResult returnInvariant(func::FuncOp func, const ShardingPlan &plan,
-                                Placement &place);
+  /// Results are `I`, or rest as their `nn.dims` say.
+  LogicalResult returnAtRest(func::FuncOp func, const ShardingPlan &plan,
+                             Placement &place);
 };
 
 /// Emits the error of an axis that divides neither the key heads nor the query
@@ -207,7 +208,10 @@ LogicalResult DistributePass::placeArguments(func::FuncOp func,
     if (failed(checkDims(func, k, dims)))
       return failure();
     auto type = cast<RankedTensorType>(argument.getType());
-    StringRef name = param ? param.getValue() : StringRef("data");
+    auto role = func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kRoleAttr);
+    StringRef name = param  ? param.getValue()
+                     : role ? role.getValue()
+                            : StringRef("data");
     if (failed(checkUnits(func, name, dims, plan.resting(type, dims), plan)))
       return failure();
     bool isFrozen = nn::isFrozen(func, k);
@@ -223,14 +227,21 @@ LogicalResult DistributePass::placeArguments(func::FuncOp func,
   return success();
 }
 
-LogicalResult DistributePass::returnInvariant(func::FuncOp func,
-                                              const ShardingPlan &plan,
-                                              Placement &place) {
+LogicalResult DistributePass::returnAtRest(func::FuncOp func,
+                                           const ShardingPlan &plan,
+                                           Placement &place) {
   Operation *ret = func.getBody().front().getTerminator();
   OpBuilder builder(ret);
-  for (OpOperand &operand : ret->getOpOperands())
+  for (OpOperand &operand : ret->getOpOperands()) {
+    auto dims = func.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
+                                                     nn::NNDialect::kDimsAttr);
+    auto type = cast<RankedTensorType>(operand.get().getType());
+    RankedTensorType rest =
+        plan.resting(erased(type), dims ? dims.getValue() : StringRef());
     for (StringAttr axis : plan.axes())
-      operand.set(place.convert(builder, operand.get(), axis, {State::I}));
+      operand.set(
+          place.convert(builder, operand.get(), axis, stateOf(rest, axis)));
+  }
   func.setType(FunctionType::get(&getContext(),
                                  func.getBody().front().getArgumentTypes(),
                                  ret->getOperandTypes()));
@@ -283,7 +294,7 @@ LogicalResult DistributePass::distribute(func::FuncOp func,
     if (failed(place.place(op)))
       return failure();
   }
-  return returnInvariant(func, plan, place);
+  return returnAtRest(func, plan, place);
 }
 
 } // namespace

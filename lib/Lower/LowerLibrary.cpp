@@ -214,6 +214,28 @@ LogicalResult lowerAttention(nn::AttentionOp op) {
   return success();
 }
 
+void lowerAppend(nn::AppendOp op) {
+  OpBuilder b(op);
+  auto lowered = rt::AppendOp::create(
+      b, op.getLoc(), op.getType(), op.getCache(), op.getRows(), op.getSlots(),
+      op.getPositions(), b.getI64IntegerAttr(rowStride(op.getRows())));
+  inheritMarks(lowered, op);
+  op.replaceAllUsesWith(lowered.getResult());
+  op.erase();
+}
+
+void lowerCachedAttention(nn::CachedAttentionOp op) {
+  OpBuilder b(op);
+  auto lowered = rt::CachedAttentionOp::create(
+      b, op.getLoc(), op.getType(), op.getQuery(), op.getKeys(), op.getValues(),
+      op.getSlots(), op.getPositions(),
+      b.getI64IntegerAttr(rowStride(op.getQuery())), op.getScaleAttr(),
+      op.getWindowAttr());
+  inheritMarks(lowered, op);
+  op.replaceAllUsesWith(lowered.getResult());
+  op.erase();
+}
+
 /// Gradients that a stack concatenates are written in place, with its row
 /// stride.
 int64_t gradStride(Value grad) {
@@ -256,7 +278,8 @@ int64_t sliceElements(RankedTensorType whole, int64_t dim) {
   return elements;
 }
 
-/// Only attention and copies read slices in place, only attention writes them.
+/// Only attention, appends and copies read slices in place, only attention
+/// writes them.
 Value contiguous(OpBuilder &builder, Operation *op, Value slice) {
   auto copy = rt::CopyOp::create(builder, op->getLoc(), slice.getType(), slice);
   inheritPhase(copy, op);
@@ -265,7 +288,8 @@ Value contiguous(OpBuilder &builder, Operation *op, Value slice) {
 
 bool readsSlices(Operation *op) {
   return isa<rt::AttentionOp, rt::AttentionGradOp, rt::RingAttentionOp,
-             rt::RingAttentionGradOp, rt::CopyOp>(op);
+             rt::RingAttentionGradOp, rt::AppendOp, rt::CachedAttentionOp,
+             rt::CopyOp>(op);
 }
 
 LogicalResult lowerUnstack(nn::UnstackOp op) {
@@ -347,6 +371,10 @@ LogicalResult lowerFunction(func::FuncOp func) {
     failedOp |= failed(lowerAttention(op));
   for (auto op : collect<nn::AttentionGradOp>(func))
     failedOp |= failed(lowerAttentionGrad(op));
+  for (auto op : collect<nn::AppendOp>(func))
+    lowerAppend(op);
+  for (auto op : collect<nn::CachedAttentionOp>(func))
+    lowerCachedAttention(op);
   for (auto op : collect<nn::UnstackOp>(func))
     failedOp |= failed(lowerUnstack(op));
   for (auto op : collect<nn::PrefixOp>(func))

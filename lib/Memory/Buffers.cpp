@@ -5,6 +5,8 @@
 
 #include "lib/Memory/Buffers.h"
 #include "lib/Memory/MemoryRules.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RowLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -110,12 +112,21 @@ void Buffers::visitOperands(Operation *op) {
   }
 }
 
+/// Whether an argument is a cache, which the program returns with new rows.
+static bool isCache(BlockArgument argument) {
+  auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto role = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                nn::NNDialect::kRoleAttr);
+  return role && (role.getValue() == nn::kKeyCache ||
+                  role.getValue() == nn::kValueCache);
+}
+
 /// Why an op may not write over an operand; empty if it may.
 std::string Buffers::whyNotInPlace(OpOperand &operand) const {
   const Buffer &buffer = buffers[places.at(operand.get()).buffer];
   if (!layoutOf(operand.get()).isContiguous())
     return "is written in place but has gaps between its rows";
-  if (buffer.argument)
+  if (buffer.argument && !isCache(buffer.argument))
     return "is written in place but is an argument of the program";
   if (buffer.end > live.positionOf(operand.getOwner()))
     return "is written in place but read again later";
@@ -126,8 +137,12 @@ void Buffers::visitResults(RuntimeCallOpInterface call) {
   for (OpResult result : call->getResults()) {
     OpOperand *tied = call.getTiedOperand(result.getResultNumber());
     std::string why = tied ? whyNotInPlace(*tied) : "";
+    // A copy of a cache would be larger than all that a step computes.
+    BlockArgument home =
+        tied ? buffers[places.at(tied->get()).buffer].argument : nullptr;
     if (!why.empty())
-      report(*tied, why);
+      report(*tied, why,
+             home && isCache(home) ? Conflict::None : Conflict::CopyLast);
     if (tied && why.empty())
       addTo(places.at(tied->get()), result);
     else

@@ -416,7 +416,7 @@ struct CheckMemoryPass : tessera::impl::CheckMemoryPassBase<CheckMemoryPass> {
     if (failed(order))
       return failure();
     Checker checker(program, bytes.getInt());
-    if (nn::isEvaluation(program))
+    if (nn::isBeside(program))
       checker.keepArgumentsOf(programs[number - programs.size() / 2]);
     if (failed(checker.run()))
       return failure();

@@ -28,6 +28,7 @@ namespace {
 enum Kind {
   Weights,
   Optimizer,
+  Caches,
   Inputs,
   GatheredWeights,
   Gradients,
@@ -35,8 +36,8 @@ enum Kind {
   Workspace
 };
 constexpr StringLiteral kKindNames[] = {
-    "weights",   "optimizer",   "inputs",   "gathered weights",
-    "gradients", "activations", "workspace"};
+    "weights",          "optimizer", "caches",      "inputs",
+    "gathered weights", "gradients", "activations", "workspace"};
 
 Kind kindOfArgument(func::FuncOp func, unsigned index) {
   if (func.getArgAttr(index, nn::NNDialect::kParamAttr))
@@ -48,6 +49,7 @@ Kind kindOfArgument(func::FuncOp func, unsigned index) {
   return llvm::StringSwitch<Kind>(role)
       .Case("master", Weights)
       .Cases({"moment1", "moment2"}, Optimizer)
+      .Cases({nn::kKeyCache, nn::kValueCache}, Caches)
       .Default(Inputs);
 }
 
@@ -174,9 +176,9 @@ private:
   llvm::DenseMap<int64_t, TaskContent> contents; ///< By task.
 };
 
-/// Parameters and moments, then inputs, each in order of the arguments.
+/// Parameters and moments, caches, then inputs, each in order of the arguments.
 void Planner::placeArguments() {
-  for (Kind kind : {Weights, Optimizer, Inputs})
+  for (Kind kind : {Weights, Optimizer, Caches, Inputs})
     for (BlockArgument argument : func.getArguments()) {
       if (kindOfArgument(func, argument.getArgNumber()) != kind)
         continue;
@@ -423,7 +425,8 @@ void Planner::annotate() {
   });
   NamedAttrList kinds;
   for (auto [name, bytes] : llvm::zip(kKindNames, byKind))
-    kinds.set(name, builder.getI64IntegerAttr(bytes));
+    if (bytes || name != kKindNames[Caches]) // only generation has any
+      kinds.set(name, builder.getI64IntegerAttr(bytes));
   Operation *owner = arenaOwner(func);
   owner->setAttr(RTDialect::kArenaAttr, builder.getI64IntegerAttr(arena));
   owner->setAttr(RTDialect::kArenaByKindAttr,
@@ -439,7 +442,7 @@ struct PlanMemoryPass : tessera::impl::PlanMemoryPassBase<PlanMemoryPass> {
     if (failed(programs))
       return signalPassFailure();
     auto end = llvm::find_if(
-        *programs, [](func::FuncOp each) { return nn::isEvaluation(each); });
+        *programs, [](func::FuncOp each) { return nn::isBeside(each); });
     ArrayRef<func::FuncOp> steps(programs->begin(), end);
     ArrayRef<func::FuncOp> evaluations(end, programs->end());
     auto planAll = [&](ArrayRef<func::FuncOp> all, auto stepOf) {

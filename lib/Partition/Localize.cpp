@@ -116,6 +116,11 @@ void LocalizePass::rememberGlobals(func::FuncOp func) {
   for (BlockArgument argument : func.getArguments())
     types.push_back(TypeAttr::get(argument.getType()));
   rt::setArgumentAttrs(func, rt::RTDialect::kGlobalAttr, types);
+  for (unsigned k = 0; k < func.getNumResults(); ++k)
+    if (func.getResultAttr(k, nn::NNDialect::kDimsAttr) &&
+        !func.getResultAttr(k, nn::NNDialect::kParamAttr))
+      func.setResultAttr(k, rt::RTDialect::kGlobalAttr,
+                         TypeAttr::get(func.getResultTypes()[k]));
 }
 
 /// Whether a conversion changes the state only, and not what a rank holds.

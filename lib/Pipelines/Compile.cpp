@@ -142,9 +142,45 @@ static LogicalResult checkInvariance(const PlanOptions &plan,
   return success();
 }
 
+/// What generation does not reach yet, with the nearest that it does.
+static LogicalResult checkGeneration(const PlanOptions &plan,
+                                     EmitError emitError) {
+  if (plan.programs != Programs::Generate)
+    return success();
+  auto refuse = [&](const Twine &what, StringRef instead) {
+    return emitError() << "--programs generate does not support " << what
+                       << "; " << instead;
+  };
+  for (MeshAxis axis : {MeshAxis::Pipeline, MeshAxis::Context})
+    if (plan.mesh.sizeOf(axis) > 1)
+      return refuse(Twine("mesh axis '") + nameOf(axis) + "'",
+                    "use dp, tp and ep");
+  if (plan.precision == Precision::BF16)
+    return refuse("precision 'bf16'", "use f32");
+  if (plan.device.target.isCuda())
+    return refuse("device 'cuda'", "use --device cpu");
+  const StrategyOptions &strategies = plan.strategies;
+  if (strategies.sequenceParallel || strategies.layoutInvariant ||
+      strategies.zero != ZeroStage::None ||
+      strategies.dpSync != DpSync::AllReduce ||
+      plan.memory.recompute != Recompute::None || plan.sizes.microBatches > 1)
+    return refuse("--sequence-parallel, --layout-invariant, --zero, --dp-sync, "
+                  "--recompute and --micro-batches, which are about training",
+                  "leave them out");
+  int64_t lanes =
+      plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
+  if (plan.generation.batch % lanes == 0)
+    return success();
+  return emitError() << "--max-batch " << plan.generation.batch
+                     << " cannot be split over " << lanes
+                     << " ranks of dp and ep; use a multiple of " << lanes;
+}
+
 LogicalResult tessera::distributeToStep(ModuleOp module,
                                         const PlanOptions &plan) {
-  if (failed(checkInvariance(plan, [&] { return module.emitError(); })))
+  auto emitError = [&] { return module.emitError(); };
+  if (failed(checkInvariance(plan, emitError)) ||
+      failed(checkGeneration(plan, emitError)))
     return failure();
   PassManager manager(module.getContext(), module.getOperationName());
   buildDistributePipeline(manager, plan);
@@ -218,7 +254,8 @@ static FailureOr<CodeTarget> lower(ModuleOp module, const PlanOptions &given,
   auto emitError = [&] { return module.emitError(); };
   if (failed(checkDevice(plan, emitError)) ||
       failed(checkSegments(module, plan)) ||
-      failed(checkInvariance(plan, emitError)) || failed(checkSizes(module)))
+      failed(checkInvariance(plan, emitError)) ||
+      failed(checkGeneration(plan, emitError)) || failed(checkSizes(module)))
     return failure();
   FailureOr<SharedObjectOptions> code = codeOptions(plan, emitError);
   if (failed(code))

@@ -71,33 +71,29 @@ static AddOptimizerPassOptions optimizerOf(const PlanOptions &plan) {
   return options;
 }
 
-void tessera::buildDistributePipeline(OpPassManager &passes,
-                                      const PlanOptions &plan) {
-  const StrategyOptions &strategies = plan.strategies;
-  const auto zero = static_cast<int64_t>(strategies.zero);
+/// What is changed of the serial model's parameters.
+static void addParameterPasses(OpPassManager &passes, const PlanOptions &plan) {
   if (plan.training.lora.isGiven())
     passes.addPass(createAddLoraPass(optionsOf(plan.training.lora)));
   if (!plan.training.frozen.empty())
     passes.addPass(createFreezeParametersPass(optionsOf(plan.training.frozen)));
   if (!plan.optimizer.noDecay.empty())
     passes.addPass(createChooseDecayPass(decayOf(plan)));
-  if (plan.precision == Precision::BF16)
-    passes.addPass(createMixedPrecisionPass());
-  if (strategies.layoutInvariant)
-    passes.addPass(createFixOrderPass({strategies.layoutInvariant}));
-  if (int64_t stages = stagesOf(plan); stages > 1) {
-    AssignStagesPassOptions chunks;
-    chunks.stages = stages;
-    chunks.virtualStages = plan.stages.virtualStages;
-    chunks.layers.assign(plan.stages.layers.begin(), plan.stages.layers.end());
-    passes.addPass(createAssignStagesPass(chunks));
-  }
-  if (plan.evaluation)
-    passes.addPass(createAddEvaluationPass());
-  passes.addPass(
-      createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
-                            zero > 0, strategies.zero == ZeroStage::Parameters,
-                            nameOf(strategies.contextParallel)}));
+}
+
+static AddGenerationPassOptions generationOf(const PlanOptions &plan) {
+  AddGenerationPassOptions sizes;
+  sizes.lanes =
+      plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
+  sizes.slots = plan.generation.batch / sizes.lanes;
+  sizes.chunk = plan.generation.chunk;
+  return sizes;
+}
+
+void tessera::buildTrainPipeline(OpPassManager &passes,
+                                 const PlanOptions &plan) {
+  const StrategyOptions &strategies = plan.strategies;
+  const auto zero = static_cast<int64_t>(strategies.zero);
   passes.addPass(createDifferentiatePass());
   if (recomputes(plan) || strategies.sequenceParallel)
     passes.addPass(createRecomputePass(
@@ -110,6 +106,36 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   if (hasOwners(plan))
     passes.addPass(createAssignOwnersPass());
   passes.addPass(createAddOptimizerPass(optimizerOf(plan)));
+}
+
+void tessera::buildDistributePipeline(OpPassManager &passes,
+                                      const PlanOptions &plan) {
+  const StrategyOptions &strategies = plan.strategies;
+  const bool generates = plan.programs == Programs::Generate;
+  if (!generates)
+    addParameterPasses(passes, plan);
+  if (plan.precision == Precision::BF16)
+    passes.addPass(createMixedPrecisionPass());
+  if (strategies.layoutInvariant)
+    passes.addPass(createFixOrderPass({strategies.layoutInvariant}));
+  if (int64_t stages = stagesOf(plan); stages > 1) {
+    AssignStagesPassOptions chunks;
+    chunks.stages = stages;
+    chunks.virtualStages = plan.stages.virtualStages;
+    chunks.layers.assign(plan.stages.layers.begin(), plan.stages.layers.end());
+    passes.addPass(createAssignStagesPass(chunks));
+  }
+  if (plan.evaluation && !generates)
+    passes.addPass(createAddEvaluationPass());
+  if (generates)
+    passes.addPass(createAddGenerationPass(generationOf(plan)));
+  passes.addPass(
+      createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
+                            strategies.zero != ZeroStage::None,
+                            strategies.zero == ZeroStage::Parameters,
+                            nameOf(strategies.contextParallel)}));
+  if (!generates)
+    buildTrainPipeline(passes, plan);
   passes.addPass(createMaskPaddingPass({plan.debugging.poisonPadding}));
   if (strategies.layoutInvariant)
     passes.addPass(createMarkChunkedSumsPass());

@@ -33,7 +33,7 @@ public:
   MetadataBuilder(ModuleOp module, ArrayRef<func::FuncOp> programs)
       : module(module), mesh(dist::meshOf(module)) {
     auto end = llvm::find_if(
-        programs, [](func::FuncOp each) { return nn::isEvaluation(each); });
+        programs, [](func::FuncOp each) { return nn::isBeside(each); });
     steps = {programs.begin(), end};
     evaluations = {end, programs.end()};
   }
@@ -62,7 +62,8 @@ private:
 
   ModuleOp module;
   ArrayRef<func::FuncOp> steps;
-  ArrayRef<func::FuncOp> evaluations; ///< One for each step, or none.
+  /// What stands beside each step, or none: evaluations; of @decode, @mixed.
+  ArrayRef<func::FuncOp> evaluations;
   dist::MeshAttr mesh;
   func::FuncOp step; ///< The program being added, of this stage.
   size_t stage = 0;
@@ -150,7 +151,7 @@ LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
     return fail() << "is " << global << " here and " << globals[it->second]
                   << " in another program; ranks must agree";
   // rt-plan-memory left an evaluation's arguments where the step has them.
-  if (!isNew && (isPipeline() || nn::isEvaluation(step)))
+  if (!isNew && (isPipeline() || nn::isBeside(step)))
     return addOffset(tensors[it->second], *offset), success();
   tensors.push_back(tensorJson(entry, global, shape));
   addOffset(tensors.back(), *offset);
@@ -225,10 +226,14 @@ LogicalResult MetadataBuilder::addResults() {
   for (OpOperand &operand : ret->getOpOperands()) {
     auto role = step.getResultAttrOfType<StringAttr>(operand.getOperandNumber(),
                                                      nn::NNDialect::kRoleAttr);
-    bool isOutput = role && !step.getResultAttr(operand.getOperandNumber(),
-                                                nn::NNDialect::kParamAttr);
-    if ((isOutput || nn::isEvaluation(step)) &&
-        failed(addTensor({"output", role, operand.get(), nullptr, {}})))
+    bool isOutput = role && !nn::isGeneration(step) &&
+                    !step.getResultAttr(operand.getOperandNumber(),
+                                        nn::NNDialect::kParamAttr);
+    auto global = globalType(step.getResultAttr(operand.getOperandNumber(),
+                                                rt::RTDialect::kGlobalAttr));
+    bool isLogits = nn::isGeneration(step) && global;
+    if ((isOutput || nn::isEvaluation(step) || isLogits) &&
+        failed(addTensor({"output", role, operand.get(), global, {}})))
       return failure();
   }
   return success();
@@ -541,8 +546,8 @@ FailureOr<std::string> MetadataBuilder::build() {
   FailureOr<std::string> evaluation = buildEvaluation();
   if (failed(evaluation))
     return failure();
-  return textOf(std::move(metadata),
-                {{"evaluation", *evaluation}, {"ops", ops}});
+  StringRef key = nn::isGeneration(steps[0]) ? "mixed" : "evaluation";
+  return textOf(std::move(metadata), {{key, *evaluation}, {"ops", ops}});
 }
 
 } // namespace

@@ -36,6 +36,8 @@ static void setLinkage(llvm::Module &module,
       continue;
     bool isExported = global.getName() == TSR_PROGRAM_STEP ||
                       global.getName() == TSR_PROGRAM_EVALUATION ||
+                      global.getName() == TSR_PROGRAM_DECODE ||
+                      global.getName() == TSR_PROGRAM_MIXED ||
                       global.getName() == TSR_PROGRAM_IMAGE ||
                       options.exportKernels ||
                       (options.exportEmulated && isEmulated(global.getName()));

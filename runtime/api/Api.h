@@ -40,6 +40,9 @@ Options takeOptions(const Options *options, const char *name) {
   return own;
 }
 
+/// Checked; the defaults where `given` is null.
+SessionOptions takeSessionOptions(const tsr_session_options *given);
+
 } // namespace tessera
 
 #endif // TESSERA_RUNTIME_API_API_H

@@ -36,7 +36,7 @@ static Agreement agreementOf(const char *const *texts) {
   return result;
 }
 
-static SessionOptions sessionOptions(const tsr_session_options *given) {
+SessionOptions tessera::takeSessionOptions(const tsr_session_options *given) {
   tsr_session_options options = takeOptions(given, "tsr_session_options");
   SessionOptions result;
   if (options.device)
@@ -65,7 +65,8 @@ tsr_status tsr_session_create(const tsr_artifact *artifact,
   return guarded([&] {
     requirePointer(artifact, "artifact");
     requirePointer(out_session, "out_session");
-    *out_session = new tsr_session(artifact->content, sessionOptions(options));
+    *out_session =
+        new tsr_session(artifact->content, takeSessionOptions(options));
   });
 }
 

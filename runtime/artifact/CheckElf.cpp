@@ -86,7 +86,9 @@ void checkElf(const std::string &source, std::string_view code) {
   for (const Elf64_Phdr &segment : segments)
     if (!lies(code, segment.p_offset, segment.p_filesz))
       refuse("has a segment outside of the file");
-  if (!definesSymbol(code, TSR_PROGRAM_STEP))
+  bool generates = definesSymbol(code, TSR_PROGRAM_DECODE) &&
+                   definesSymbol(code, TSR_PROGRAM_MIXED);
+  if (!generates && !definesSymbol(code, TSR_PROGRAM_STEP))
     refuse("has no '" TSR_PROGRAM_STEP "'");
 }
 

@@ -48,7 +48,7 @@ Code::Code(const std::string &source, std::string given)
 
 void Code::load() const {
   std::call_once(once, [this] {
-    if (!program)
+    if (!program && !decodeProgram)
       loadOnce();
   });
 }
@@ -70,10 +70,14 @@ void Code::loadOnce() const {
   }
   deviceImage = static_cast<const tsr_abi_device_image *>(
       dlsym(handle, TSR_PROGRAM_IMAGE));
-  evaluationProgram =
-      reinterpret_cast<tsr_abi_program>(dlsym(handle, TSR_PROGRAM_EVALUATION));
-  program = reinterpret_cast<tsr_abi_program>(dlsym(handle, TSR_PROGRAM_STEP));
-  if (!program) {
+  auto find = [&](const char *name) {
+    return reinterpret_cast<tsr_abi_program>(dlsym(handle, name));
+  };
+  evaluationProgram = find(TSR_PROGRAM_EVALUATION);
+  decodeProgram = find(TSR_PROGRAM_DECODE);
+  mixedProgram = find(TSR_PROGRAM_MIXED);
+  program = find(TSR_PROGRAM_STEP);
+  if (!program && !(decodeProgram && mixedProgram)) {
     release();
     fail(TSR_CORRUPT, source,
          ": the loaded code has no '" TSR_PROGRAM_STEP

@@ -29,9 +29,12 @@ public:
   void load() const;
 
   // Of loaded code.
+  /// Null: it is for generation.
   tsr_abi_program step() const { return program; }
-  /// Null: the artifact has none.
+  // Null: the artifact has none.
   tsr_abi_program evaluation() const { return evaluationProgram; }
+  tsr_abi_program decode() const { return decodeProgram; }
+  tsr_abi_program mixed() const { return mixedProgram; }
   /// The kernels of a program for an accelerator; null for the CPU's.
   const tsr_abi_device_image *image() const { return deviceImage; }
 
@@ -47,6 +50,7 @@ private:
   mutable int descriptor = -1;
   mutable void *handle = nullptr;
   mutable tsr_abi_program program = nullptr, evaluationProgram = nullptr;
+  mutable tsr_abi_program decodeProgram = nullptr, mixedProgram = nullptr;
   mutable const tsr_abi_device_image *deviceImage = nullptr;
 };
 

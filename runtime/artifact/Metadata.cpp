@@ -63,15 +63,15 @@ std::string Mesh::describe(int64_t axisSet) const {
 }
 
 namespace {
-constexpr const char *roleNames[] = {"parameter", "master",   "moment1",
-                                     "moment2",   "gradient", "input",
-                                     "output",    "value"};
+constexpr const char *roleNames[] = {
+    "parameter", "master", "moment1", "moment2",   "gradient",
+    "input",     "output", "value",   "key_cache", "value_cache"};
 }
 
 const char *roleName(Role role) { return roleNames[static_cast<int>(role)]; }
 
 std::optional<Role> roleFromName(const std::string &name) {
-  for (int i = 0; i < 8; ++i)
+  for (size_t i = 0; i < std::size(roleNames); ++i)
     if (name == roleNames[i])
       return static_cast<Role>(i);
   return std::nullopt;

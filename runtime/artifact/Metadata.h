@@ -48,7 +48,9 @@ enum class Role {
   Gradient,
   Input,
   Output,
-  Value
+  Value,
+  KeyCache,
+  ValueCache
 };
 const char *roleName(Role role);
 std::optional<Role> roleFromName(const std::string &name);
@@ -116,6 +118,16 @@ struct Decoder {
   int64_t target, start, padding;
 };
 
+/// Of an artifact that generates: what its programs run at a time.
+struct Generation {
+  int64_t lanes = 1;  ///< Independent groups of slots.
+  int64_t slots = 1;  ///< Requests of a lane.
+  int64_t places = 1; ///< Tokens of a request.
+  int64_t chunk = 1;  ///< Rows of prompts in a step of a lane.
+
+  int64_t mixedRows() const { return slots + chunk; }
+};
+
 struct Model {
   int64_t vocabulary, sequence, batch, microBatches;
   /// Of a masked language model, whose labels may be ignored: what stands for
@@ -128,6 +140,7 @@ struct Model {
   /// Of attention that stays within documents: the token that ends one. Of
   /// attention that sees no padding: the token that it is.
   std::optional<int64_t> separator, padding;
+  std::optional<Generation> generation;
 
   /// Labels of a sequence, and the tokens that make its inputs and labels.
   int64_t labels() const { return decoder ? decoder->target : sequence; }

@@ -219,6 +219,17 @@ void parseStageAxis(const JsonView &view, Mesh &mesh) {
     view.refuse("is '" + view.text() + "', which is no axis of the mesh");
 }
 
+Generation parseGeneration(const JsonView &view) {
+  // Little enough that products of all four do not overflow.
+  constexpr int64_t most = 1 << 24;
+  Generation sizes;
+  sizes.lanes = view.at("lanes").integer(1, TSR_LIMIT_RANKS);
+  sizes.slots = view.at("slots").integer(1, most / sizes.lanes);
+  sizes.places = view.at("places").integer(1, most);
+  sizes.chunk = view.at("prefill_chunk").integer(1, most / sizes.lanes);
+  return sizes;
+}
+
 Model parseModel(const JsonView &view) {
   Model model;
   model.vocabulary = view.at("vocabulary").integer(1, INT32_MAX);
@@ -242,6 +253,8 @@ Model parseModel(const JsonView &view) {
     model.separator = view.at("separator").integer(0, model.vocabulary - 1);
   if (view.has("padding"))
     model.padding = view.at("padding").integer(0, model.vocabulary - 1);
+  if (view.has("slots"))
+    model.generation = parseGeneration(view);
   if (model.batch > maxCount / model.columns())
     view.at("batch").refuse("times the sequence is too large");
   return model;
@@ -315,6 +328,8 @@ void parsePrograms(const JsonView &root, Metadata &metadata) {
   if (root.has("pipeline"))
     parseTasks(root.at("pipeline"), first, metadata);
   metadata.stepOps = metadata.ops.size();
+  if (root.has("mixed"))
+    parseOps(root.at("mixed"), metadata);
   if (!root.has("evaluation"))
     return;
   JsonView evaluation = root.at("evaluation");
@@ -341,8 +356,9 @@ void parseArena(const JsonView &view, Metadata &metadata) {
   if (!view.has("by_kind"))
     return;
   JsonView kinds = view.at("by_kind");
-  for (const char *kind : {"weights", "gathered weights", "gradients",
-                           "optimizer", "activations", "workspace", "inputs"})
+  for (const char *kind :
+       {"weights", "gathered weights", "gradients", "optimizer", "activations",
+        "workspace", "inputs", "caches"})
     if (kinds.has(kind))
       metadata.arenaKinds.emplace_back(kind, kinds.at(kind).integer(0, limit));
   std::stable_sort(metadata.arenaKinds.begin(), metadata.arenaKinds.end(),
@@ -404,6 +420,16 @@ void checkInput(const JsonView &view, const Metadata &metadata, Role role,
                        describeShape(tensor->shape)));
 }
 
+void requireTensor(const JsonView &view, const Metadata &metadata, Role role,
+                   const std::string &name, const std::vector<int64_t> &shape) {
+  const TensorInfo *tensor = metadata.find(role, name);
+  bool isInteger = role == Role::Input;
+  if (!tensor || tensor->shape != shape || !tensor->partial.empty() ||
+      isInteger != (tensor->dtype == TSR_DTYPE_I32))
+    view.refuse(concat("lacks ", roleName(role), " '", name, "' of ",
+                       describeShape(shape)));
+}
+
 void checkInputs(const JsonView &view, const Metadata &metadata) {
   const Model &model = metadata.model;
   std::vector<int64_t> tokens = {
@@ -420,6 +446,24 @@ void checkInputs(const JsonView &view, const Metadata &metadata) {
   for (const char *name : {"loss", "grad_norm", "applied", "evaluation_loss",
                            "evaluation_correct", "evaluation_count"})
     checkInput(view, metadata, Role::Output, name, {});
+}
+
+/// What a program for generation reads and makes, in the sizes of the model.
+void checkGeneration(const JsonView &view, const Metadata &metadata) {
+  if (!metadata.model.generation)
+    return;
+  const Generation &sizes = *metadata.model.generation;
+  auto check = [&](const std::string &program, int64_t rows) {
+    for (const char *name : {"_ids", "_slots", "_positions"})
+      requireTensor(view, metadata, Role::Input, program + name,
+                    {sizes.lanes, rows});
+    requireTensor(view, metadata, Role::Input, program + "_last",
+                  {sizes.lanes, sizes.slots});
+    requireTensor(view, metadata, Role::Output, program + "_logits",
+                  {sizes.lanes, sizes.slots, metadata.model.vocabulary});
+  };
+  check("decode", sizes.slots);
+  check("mixed", sizes.mixedRows());
 }
 
 void parseConfigFiles(const JsonView &view, Metadata &metadata) {
@@ -460,6 +504,7 @@ Metadata parseMetadata(const std::string &source, const std::string &text) {
     parseConfigFiles(root.at("config_files"), metadata);
   checkState(root.at("tensors"), metadata);
   checkInputs(root.at("tensors"), metadata);
+  checkGeneration(root.at("tensors"), metadata);
   return metadata;
 }
 

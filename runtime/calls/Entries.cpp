@@ -72,6 +72,14 @@ template <> Status run<TSR_ENTRY_ROUTED>(const CpuCall &call) {
   return compute(call, cpuRouted);
 }
 
+template <> Status run<TSR_ENTRY_APPEND>(const CpuCall &call) {
+  return compute(call, cpuAppend);
+}
+
+template <> Status run<TSR_ENTRY_CACHED_ATTENTION>(const CpuCall &call) {
+  return compute(call, cpuCachedAttention);
+}
+
 template <> Status run<TSR_ENTRY_LAUNCH>(const CpuCall &call) {
   auto kernel = reinterpret_cast<tsr_abi_kernel>(call.buffers[0]);
   cpuLaunch(call.rank.threads, kernel, call.buffers + 1,

@@ -47,6 +47,15 @@ int32_t cpuChunkedGemm(int threads, void *const *buffers, const int64_t *args,
 int32_t cpuChunkedScatterAdd(int threads, void *const *buffers,
                              const int64_t *args, std::string *error);
 
+/// Rows into caches, and attention over these; see TSR_APPEND_* and
+/// TSR_CACHED_ATTENTION_* in abi.h. A row's result has the same bits for every
+/// number of threads and whatever the other rows are. Returns 0, or non-zero
+/// with the reason in *error. Never throws.
+int32_t cpuAppend(int threads, void *const *buffers, const int64_t *args,
+                  std::string *error);
+int32_t cpuCachedAttention(int threads, void *const *buffers,
+                           const int64_t *args, std::string *error);
+
 /// Mixtures of experts; see TSR_ROUTED_* in abi.h. The result has the same bits
 /// for every number of threads, but those of products that oneDNN computes.
 /// Returns 0, or non-zero with the reason in *error. Never throws.

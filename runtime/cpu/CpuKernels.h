@@ -7,6 +7,7 @@
 #define TESSERA_RUNTIME_CPU_CPUKERNELS_H
 
 #include "runtime/cpu/AttentionProblem.h"
+#include "runtime/cpu/CacheProblem.h"
 #include "runtime/cpu/GemmProblem.h"
 
 #include <cstddef>
@@ -23,6 +24,10 @@ struct CpuKernels {
   size_t (*attentionBackwardScratch[3])(const AttentionProblem &, int64_t keys);
   void (*attentionBackward[3])(const AttentionProblem &, const AttentionUnit &,
                                void *scratch);
+  /// Of one thread, and what it does for one row and key head.
+  size_t (*cachedAttentionScratch[3])(const CacheProblem &);
+  void (*cachedAttention[3])(const CacheProblem &, const CacheUnit &,
+                             void *scratch);
   /// One thread's part of a product, see BlockedGemm.h.
   size_t (*gemmScratch)(const GemmProblem &, const GemmRegion &);
   void (*gemm)(const GemmProblem &, const GemmRegion &, void *scratch);

@@ -6,6 +6,7 @@
 #include "runtime/cpu/AttentionForward.h"
 #include "runtime/cpu/AttentionGradient.h"
 #include "runtime/cpu/BlockedGemm.h"
+#include "runtime/cpu/CachedAttention.h"
 #include "runtime/cpu/ChunkedGemm.h"
 #include "runtime/cpu/CpuKernels.h"
 
@@ -22,6 +23,15 @@ struct Attention {
   static void run(const AttentionProblem &p, const AttentionUnit &u,
                   void *memory) {
     Algorithm<T, In>(p, u.keyEnd - u.keyBegin, memory).run(u);
+  }
+};
+
+template <typename T, typename In> struct Cached {
+  static size_t scratch(const CacheProblem &p) {
+    return CachedAttention<T, In>(p, nullptr).bytes();
+  }
+  static void run(const CacheProblem &p, const CacheUnit &unit, void *memory) {
+    CachedAttention<T, In>(p, memory).run(unit);
   }
 };
 
@@ -60,6 +70,10 @@ extern const CpuKernels kernels = {
      Gradient<double, double>::scratch},
     {Gradient<float, float>::run, Gradient<float, Bf16>::run,
      Gradient<double, double>::run},
+    {Cached<float, float>::scratch, Cached<float, Bf16>::scratch,
+     Cached<double, double>::scratch},
+    {Cached<float, float>::run, Cached<float, Bf16>::run,
+     Cached<double, double>::run},
     gemmScratch,
     gemm};
 

@@ -80,6 +80,9 @@ constexpr const char *refusalOf(int entry) {
   if (entry == TSR_ENTRY_EXCHANGE_ROWS)
     return "compact rows of experts are not supported on device 'cuda' in this "
            "version; compile the model for device 'cuda'";
+  if (entry == TSR_ENTRY_APPEND || entry == TSR_ENTRY_CACHED_ATTENTION)
+    return "generation is not supported on device 'cuda' in this version; use "
+           "--device cpu";
   return nullptr;
 }
 

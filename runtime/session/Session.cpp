@@ -291,13 +291,14 @@ private:
   Clock::time_point failedAt{}, firstDone{};
 };
 
-void Session::run(tsr_abi_program program, const StepInputs &inputs) {
+void Session::run(tsr_abi_program program,
+                  const std::function<void(Rank &)> &inputs) {
   for (auto &rank : core->ranks)
     rank->communicator->entered();
   Watch watch(*this);
   auto fill = [&](Rank &rank) {
     try {
-      fillInputs(rank, inputs);
+      inputs(rank);
     } catch (...) {
       Status why = currentStatus();
       rank.communicator->abort(describedAs(why.code, [&] {
@@ -340,9 +341,13 @@ void Session::finishTrace() {
 }
 
 tsr_step_result Session::stepOn(const StepInputs &inputs) {
+  tsr_abi_program program = core->ranks[0]->code->step();
+  if (!program)
+    fail(TSR_UNSUPPORTED, "the artifact generates and cannot be trained; "
+                          "compile the model with --programs train");
   if (!tracePath.empty())
     startTrace();
-  run(core->ranks[0]->code->step(), inputs);
+  run(program, [&](Rank &rank) { fillInputs(rank, inputs); });
   tsr_step_result result;
   result.loss = readScalar("loss");
   result.grad_norm = readScalar("grad_norm");
@@ -410,7 +415,7 @@ tsr_evaluation Session::evaluateOn(const StepInputs &inputs) {
   if (!program || !metadata().hasEvaluation())
     fail(TSR_UNSUPPORTED, "the artifact has no evaluation program; compile the "
                           "model again, without --no-evaluation");
-  run(program, inputs);
+  run(program, [&](Rank &rank) { fillInputs(rank, inputs); });
   const Model &model = metadata().model;
   bool counts = metadata().find(Role::Output, "evaluation_count") != nullptr;
   tsr_evaluation result;
@@ -428,6 +433,23 @@ tsr_evaluation Session::evaluate(const int32_t *tokens, size_t count,
 
 tsr_evaluation Session::evaluate(const tsr_batch &batch) {
   return evaluateOn(inputsFor(batch));
+}
+
+//===----------------------------------------------------------------------===//
+// Generation
+//===----------------------------------------------------------------------===//
+
+void Session::runRows(RowProgram which,
+                      const std::function<void(Rank &)> &fill) {
+  checkReady();
+  const Code &code = *core->ranks[0]->code;
+  tsr_abi_program program =
+      which == RowProgram::Decode ? code.decode() : code.mixed();
+  if (!program)
+    fail(TSR_UNSUPPORTED, "the artifact has no programs that generate; compile "
+                          "the model with --programs generate");
+  run(program, fill);
+  ++stepNumber;
 }
 
 //===----------------------------------------------------------------------===//

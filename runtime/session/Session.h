@@ -25,6 +25,9 @@ struct RunPosition {
 /// What becomes of data that is not what a checkpoint names.
 enum class DataChange { Refused, Taken };
 
+/// Of an artifact that generates.
+enum class RowProgram { Decode, Mixed };
+
 class Session {
 public:
   /// TSR_UNSUPPORTED, TSR_NOT_FOUND (plug-in), TSR_OUT_OF_MEMORY.
@@ -44,6 +47,10 @@ public:
   /// Changes nothing. A masked model's tokens are hidden by `number`.
   tsr_evaluation evaluate(const int32_t *tokens, size_t count, int64_t number);
   tsr_evaluation evaluate(const tsr_batch &batch);
+
+  /// Runs a step of rows, which `fill` writes for each rank; parameters must be
+  /// defined. TSR_UNSUPPORTED: the artifact has no such program.
+  void runRows(RowProgram program, const std::function<void(Rank &)> &fill);
 
   /// TSR_NOT_FOUND names what there is no tensor of.
   const TensorInfo &tensor(const std::string &role,
@@ -121,7 +128,7 @@ private:
   tsr_evaluation evaluateOn(const StepInputs &inputs);
   void fillInputs(Rank &rank, const StepInputs &inputs) const;
   double readScalar(const char *name) const;
-  void run(tsr_abi_program program, const StepInputs &inputs);
+  void run(tsr_abi_program program, const std::function<void(Rank &)> &inputs);
   void startTrace();
   void finishTrace();
 

@@ -83,6 +83,10 @@ static PlanOptions planOf(const Build &build) {
   plan.communication.overlap = build.overlap;
   plan.memory.recomputeLayers = build.recomputeLayers;
   plan.device.emulateGrid = build.emulateGrid;
+  if (build.generates)
+    plan.programs = Programs::Generate;
+  plan.generation.batch = build.maxBatch;
+  plan.generation.chunk = build.prefillChunk;
   return plan;
 }
 
@@ -118,15 +122,15 @@ static auto fieldsOf(const Build &build) {
                virtualStages, precision, batch, microBatches, sequence, target,
                ignoresLabels, documentMask, paddingMask, clip, keepValues,
                evaluation, bucketBytes, overlap, recompute, recomputeLayers,
-               layoutInvariant, emulateGrid, device, lora, freeze, flags] =
-      build;
-  return std::make_tuple(mesh, sequenceParallel, zero, contextParallel, dpSync,
-                         schedule, virtualStages, precision, batch,
-                         microBatches, sequence, target, ignoresLabels,
-                         documentMask, paddingMask, clip, keepValues,
-                         evaluation, bucketBytes, overlap, recompute,
-                         recomputeLayers, layoutInvariant, emulateGrid, device,
-                         lora, freeze, flags);
+               layoutInvariant, emulateGrid, device, generates, maxBatch,
+               prefillChunk, lora, freeze, flags] = build;
+  return std::make_tuple(
+      mesh, sequenceParallel, zero, contextParallel, dpSync, schedule,
+      virtualStages, precision, batch, microBatches, sequence, target,
+      ignoresLabels, documentMask, paddingMask, clip, keepValues, evaluation,
+      bucketBytes, overlap, recompute, recomputeLayers, layoutInvariant,
+      emulateGrid, device, generates, maxBatch, prefillChunk, lora, freeze,
+      flags);
 }
 
 std::string tessera::test::compileModel(const std::string &configPath,

@@ -54,6 +54,9 @@ struct Build {
   bool emulateGrid = false;    ///< CUDA kernels, run by
                                ///< test/Codegen/Kernels/Gpu/GridEmulator.cpp.
   std::string device = "cpu";
+  bool generates = false;   ///< Instead of training; `sequence` is the length.
+  int64_t maxBatch = 4;     ///< Requests, over all ranks.
+  int64_t prefillChunk = 8; ///< Tokens of prompts in a step of a lane.
   std::string lora, freeze; ///< As the flags have them.
   /// Flags of the plan and what they are given: "optimizer", "muon".
   std::vector<std::pair<std::string, std::string>> flags;

@@ -13,7 +13,7 @@ COMPILER = ["Options", "Dialect", "Schedule", "Import", "Distribute", "Partition
 NARROW = {"Options": [], "Dialect": ["Options"], "Schedule": ["Options"], "Import": ["Options", "Dialect"],
           "Target": ["Options", "Dialect"]}
 # Rooms of the runtime, likewise. `cpu` and `cuda` hold devices' entries.
-RUNTIME = ["support", "artifact", "collectives", "cpu", "device", "calls", "data", "session", "checkpoint", "api"]
+RUNTIME = ["support", "artifact", "collectives", "cpu", "device", "calls", "data", "session", "checkpoint", "generate", "api"]
 # Those of libraries of their own, with what each may include.
 ASIDE = {"tokenizer": ["support", "tokenizer"], "cuda": RUNTIME[:RUNTIME.index("calls") + 1] + ["cuda"]}
 PUBLIC = {"tessera.h", "tessera.hpp", "tokenizer.h", "tokenizer.hpp", "abi.h", "abi_arguments.h", "abi_attention.def", "abi_entries.def"}

@@ -21,6 +21,7 @@ void printVerifyError(const std::string &error);
 int runTokenize(const DriverOptions &options);
 int runTrain(const DriverOptions &options);
 int runEvaluate(const DriverOptions &options);
+int runGenerate(const DriverOptions &options);
 
 } // namespace tessera
 

@@ -16,7 +16,8 @@ using namespace tessera;
 /// before minutes of compilation.
 static std::string deviceProblem(const DriverOptions &options) {
   // Compiling for a GPU needs none.
-  bool runs = options.isRun() || options.command == Command::Verify;
+  bool runs = options.isRun() || options.command == Command::Verify ||
+              options.command == Command::Generate;
   return options.plan.device.target.isCuda() && runs
              ? readDeviceReport(DeviceKind::Cuda).problem
              : "";
@@ -58,6 +59,8 @@ static int runCommand(const DriverOptions &options) {
     return runTrain(options);
   case Command::Evaluate:
     return runEvaluate(options);
+  case Command::Generate:
+    return runGenerate(options);
   }
   return 1;
 }

@@ -24,6 +24,13 @@ template <> struct Names<Precision> {
                                               {Precision::F64, "f64"}};
 };
 
+/// What an artifact does.
+enum class Programs { Train, Generate };
+template <> struct Names<Programs> {
+  static constexpr Name<Programs> table[] = {{Programs::Train, "train"},
+                                             {Programs::Generate, "generate"}};
+};
+
 /// How attention over `cp` gets keys and values of other ranks.
 enum class ContextParallel { AllGather, Ulysses, Ring };
 template <> struct Names<ContextParallel> {
@@ -96,6 +103,13 @@ struct TrainingOptions {
   NamePatterns frozen; ///< Parameters that keep their values.
   /// With adapters, nothing else is trained.
   LoraOptions lora;
+};
+
+/// Of programs that generate.
+struct GenerationOptions {
+  int64_t batch = 4;  ///< Requests that run at a time, over all ranks.
+  int64_t length = 0; ///< Most tokens of a request; 0: as a sequence.
+  int64_t chunk = 64; ///< Tokens of prompts that a step takes in.
 };
 
 /// How work and state are split over the axes of the mesh.
@@ -209,6 +223,8 @@ struct DebuggingOptions {
 
 struct PlanOptions {
   SizeOptions sizes;
+  Programs programs = Programs::Train;
+  GenerationOptions generation;
   /// A program that measures the loss stands beside the training step.
   bool evaluation = true;
   Precision precision = Precision::F32;

@@ -8,21 +8,29 @@
 using namespace mlir;
 using namespace tessera;
 
+/// What the artifact exports of a program.
+static StringRef symbolOf(func::FuncOp program) {
+  bool isBeside = nn::isBeside(program);
+  if (nn::isGeneration(program))
+    return isBeside ? TSR_PROGRAM_MIXED : TSR_PROGRAM_DECODE;
+  return isBeside ? TSR_PROGRAM_EVALUATION : TSR_PROGRAM_STEP;
+}
+
 HostEmitter::HostEmitter(ModuleOp module, ArrayRef<func::FuncOp> programs)
     : programs(programs), mesh(dist::meshOf(module)), symbols(module),
-      step(programs.front(), TSR_PROGRAM_STEP), main(&step), program(&step),
-      tables(step.function) {}
+      step(programs.front(), symbolOf(programs.front())), main(&step),
+      program(&step), tables(step.function) {}
 
 LogicalResult HostEmitter::emit() {
   auto end = llvm::find_if(
-      programs, [](func::FuncOp each) { return nn::isEvaluation(each); });
+      programs, [](func::FuncOp each) { return nn::isBeside(each); });
   ArrayRef<func::FuncOp> steps(programs.begin(), end);
-  ArrayRef<func::FuncOp> evaluations(end, programs.end());
+  ArrayRef<func::FuncOp> others(end, programs.end());
   if (failed(emitFunction(step, steps)))
     return failure();
-  if (!evaluations.empty()) {
-    StatusFunction evaluation(evaluations.front(), TSR_PROGRAM_EVALUATION);
-    if (failed(emitFunction(evaluation, evaluations)))
+  if (!others.empty()) {
+    StatusFunction other(others.front(), symbolOf(others.front()));
+    if (failed(emitFunction(other, others)))
       return failure();
   }
   tables.finish();
@@ -45,7 +53,9 @@ LogicalResult HostEmitter::emitFunction(StatusFunction &function,
 
 /// Of the functions and tables of a program: "_3" of stage 3 of the step.
 static std::string suffixOf(func::FuncOp program) {
-  std::string suffix = nn::isEvaluation(program) ? "_evaluation" : "";
+  std::string suffix = nn::isEvaluation(program) ? "_evaluation"
+                       : nn::isBeside(program)   ? "_mixed"
+                                                 : "";
   auto stage = program->getAttrOfType<IntegerAttr>(rt::RTDialect::kStageAttr);
   return stage ? suffix + "_" + std::to_string(stage.getInt()) : suffix;
 }

@@ -379,6 +379,8 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
       .Case<rt::AttentionOp, rt::AttentionGradOp, rt::RingAttentionOp,
             rt::RingAttentionGradOp>([](auto op) { return attentionCall(op); })
       .Case([](rt::ScatterAddOp op) { return scatterAdd(op); })
+      .Case([](rt::AppendOp op) { return appendCall(op); })
+      .Case([](rt::CachedAttentionOp op) { return cachedAttentionCall(op); })
       .Case([](rt::RoutedOp op) { return routedCall(op); })
       .Case([](rt::ExpandRowsOp op) { return expandCall(op); })
       .Case([](rt::ZeroOp op) { return zero(op); })

@@ -47,6 +47,8 @@ mlir::RankedTensorType typeOf(mlir::Value value);
 mlir::FailureOr<int64_t> dtypeOf(mlir::Operation *op, mlir::Value value);
 /// The call of attention or its gradient, in a ring or not.
 mlir::FailureOr<RuntimeCall> attentionCall(mlir::Operation *op);
+mlir::FailureOr<RuntimeCall> appendCall(rt::AppendOp op);
+mlir::FailureOr<RuntimeCall> cachedAttentionCall(rt::CachedAttentionOp op);
 mlir::FailureOr<RuntimeCall> routedCall(rt::RoutedOp op);
 mlir::FailureOr<RuntimeCall> expandCall(rt::ExpandRowsOp op);
 

@@ -30,3 +30,11 @@ int64_t tessera::nn::attentionFlops(Value query, Value key, AttentionMask mask,
   return static_cast<int64_t>(products * 2.0 * elements * mask.pairs(keys) /
                               keys);
 }
+
+int64_t tessera::nn::cachedAttentionFlops(Value query, Value keys,
+                                          int64_t window) {
+  int64_t elements = cast<RankedTensorType>(query.getType()).getNumElements();
+  int64_t places = cast<RankedTensorType>(keys.getType()).getDimSize(2);
+  int64_t read = (places + 1) / 2;
+  return 4 * elements * (window ? std::min(read, window) : read);
+}

@@ -69,8 +69,35 @@ SmallVector<func::FuncOp> tessera::nn::findEvaluations(ModuleOp module) {
   return stages;
 }
 
+SmallVector<func::FuncOp> tessera::nn::findGenerations(ModuleOp module) {
+  SmallVector<func::FuncOp> programs;
+  for (StringRef name : {StringRef(kDecodeName), StringRef(kMixedName)})
+    if (auto program = module.lookupSymbol<func::FuncOp>(name);
+        program && isGeneration(program))
+      programs.push_back(program);
+  return programs;
+}
+
+bool tessera::nn::isBeside(Operation *program) {
+  auto generation = program->getAttrOfType<StringAttr>(kGenerationAttr);
+  return isEvaluation(program) ||
+         (generation && generation.getValue() == kMixedName);
+}
+
+/// The programs of a module for generation; empty where it is none.
+static FailureOr<SmallVector<func::FuncOp>> checkGenerations(ModuleOp module) {
+  SmallVector<func::FuncOp> programs = nn::findGenerations(module);
+  for (func::FuncOp program : programs)
+    if (failed(nn::checkProgram(program)))
+      return failure();
+  return programs;
+}
+
 FailureOr<SmallVector<func::FuncOp>>
 tessera::nn::findPrograms(ModuleOp module) {
+  FailureOr<SmallVector<func::FuncOp>> generations = checkGenerations(module);
+  if (failed(generations) || !generations->empty())
+    return generations;
   FailureOr<SmallVector<func::FuncOp>> programs = findSteps(module);
   if (failed(programs))
     return failure();
@@ -84,6 +111,9 @@ tessera::nn::findPrograms(ModuleOp module) {
 
 FailureOr<SmallVector<func::FuncOp>>
 tessera::nn::findWithEvaluation(ModuleOp module, StringRef name) {
+  FailureOr<SmallVector<func::FuncOp>> generations = checkGenerations(module);
+  if (failed(generations) || !generations->empty())
+    return generations;
   FailureOr<func::FuncOp> found = findProgram(module, name);
   if (failed(found))
     return failure();

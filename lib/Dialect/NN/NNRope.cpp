@@ -1,5 +1,6 @@
 //===- NNRope.cpp - rotary position embedding -----------------------------===//
-// x "bsnd" or "bsgrd", cosines and sines "se", e half of d; d stays whole.
+// x "bsnd" or "bsgrd", cosines and sines "se" or "bse", e half of d; d stays
+// whole.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/NN/NN.h"
@@ -13,9 +14,13 @@ using dist::Signature;
 
 /// A rotation is linear in what it rotates.
 Signature RopeOp::getSignature(unsigned) {
-  int64_t rank = cast<RankedTensorType>(getInput().getType()).getRank();
+  auto rankOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getRank();
+  };
+  std::string heads = rankOf(getInput()) == 5 ? "bsgrd" : "bsnd";
+  std::string angles = rankOf(getCosines()) == 3 ? "bse" : "se";
   Signature sig =
-      Signature::parse(rank == 5 ? "bsgrd,se,se->bsgrd" : "bsnd,se,se->bsnd");
+      Signature::parse(heads + "," + angles + "," + angles + "->" + heads);
   sig.linear = {{0}};
   sig.whole = "de";
   return sig;
@@ -28,7 +33,7 @@ Padding RopeOp::getPadding(unsigned, char, Paddings p) {
 
 LogicalResult RopeOp::verify() {
   int64_t d = cast<RankedTensorType>(getInput().getType()).getShape().back();
-  int64_t e = cast<RankedTensorType>(getCosines().getType()).getDimSize(1);
+  int64_t e = cast<RankedTensorType>(getCosines().getType()).getShape().back();
   if (d == 2 * e)
     return success();
   return emitOpError() << "rotates heads of size " << d << " by " << e

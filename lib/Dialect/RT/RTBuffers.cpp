@@ -57,7 +57,7 @@ std::optional<int64_t> tessera::rt::offsetOf(Value tensor) {
 
 Operation *tessera::rt::arenaOwner(Operation *program) {
   bool ownsIt =
-      program->hasAttr(RTDialect::kStageAttr) || nn::isEvaluation(program);
+      program->hasAttr(RTDialect::kStageAttr) || nn::isBeside(program);
   return ownsIt ? program : program->getParentOp();
 }
 

@@ -119,6 +119,37 @@ struct EmbeddingKernel
   }
 };
 
+/// A lane's rows lie together in the table; 0 where the number is negative.
+struct TakeKernel : KernelOpInterface::ExternalModel<TakeKernel, nn::TakeOp> {
+  std::optional<KernelSpace> getKernelSpace(Operation *op) const {
+    KernelSpace space;
+    space.factors = space.result = "bmh";
+    space.operands = {{"", KernelOperand::Table},
+                      {"bm", KernelOperand::Element}};
+    space.split = 2;
+    return setSizes(op, space) ? std::optional(space) : std::nullopt;
+  }
+  FailureOr<ElementBody> buildElementBody(Operation *op,
+                                          KernelScope &kernel) const {
+    Location loc = op->getLoc();
+    auto take = cast<nn::TakeOp>(op);
+    int64_t rows = take.getInput().getType().getDimSize(1);
+    int64_t taken = take.getNumbers().getType().getDimSize(1);
+    Value table = kernel.table(0);
+    return ElementBody([=](OpBuilder &b, ValueRange x) {
+      Value wide = arith::ExtSIOp::create(b, loc, b.getI64Type(), x[1]);
+      // Unsigned: a negative number is too large.
+      Value hit = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, wide,
+                                        i64(b, loc, rows));
+      Value lane = arith::DivUIOp::create(b, loc, index64(b, loc, 0),
+                                          i64(b, loc, taken));
+      Value first = arith::MulIOp::create(b, loc, lane, i64(b, loc, rows));
+      return rowOrZero(b, loc, table, hit,
+                       arith::AddIOp::create(b, loc, first, wide));
+    });
+  }
+};
+
 /// The gradient is a shorter table; 0 after its last row.
 struct PrefixGradKernel
     : KernelOpInterface::ExternalModel<PrefixGradKernel, nn::PrefixGradOp> {
@@ -153,7 +184,8 @@ struct PrefixGradKernel
 struct RopeKernel : KernelOpInterface::ExternalModel<RopeKernel, nn::RopeOp> {
   std::optional<KernelSpace> getKernelSpace(Operation *op) const {
     auto rope = cast<nn::RopeOp>(op);
-    int64_t angles = rope.getCosines().getType().getDimSize(1);
+    int64_t angles =
+        cast<RankedTensorType>(rope.getCosines().getType()).getShape().back();
     KernelSpace space;
     space.factors = space.result = "ze";
     space.sizes = {rope.getType().getNumElements() / angles, angles};
@@ -166,7 +198,9 @@ struct RopeKernel : KernelOpInterface::ExternalModel<RopeKernel, nn::RopeOp> {
     auto rope = cast<nn::RopeOp>(op);
     ArrayRef<int64_t> shape = rope.getType().getShape();
     Rotation rotation;
-    rotation.sequence = shape[1];
+    bool ofRows =
+        cast<RankedTensorType>(rope.getCosines().getType()).getRank() == 3;
+    rotation.angles = ofRows ? shape[0] * shape[1] : shape[1];
     rotation.halves = kernel.space().sizes[0] / (shape[0] * shape[1]);
     rotation.inverse = rope.getInverse();
     rotation.heads = kernel.table(0);
@@ -178,7 +212,8 @@ struct RopeKernel : KernelOpInterface::ExternalModel<RopeKernel, nn::RopeOp> {
   }
 
   struct Rotation {
-    int64_t sequence = 1, halves = 1; ///< Halves of one position.
+    int64_t angles = 1; ///< Positions that have angles, in turn.
+    int64_t halves = 1; ///< Of one position.
     bool inverse = false;
     Value heads, cosines, sines;
 
@@ -193,7 +228,7 @@ Value RopeKernel::Rotation::build(OpBuilder &b, Location loc) const {
   Value row = linalg::IndexOp::create(b, loc, 0);
   Value column = linalg::IndexOp::create(b, loc, 1);
   Value place = arith::DivUIOp::create(b, loc, row, index(halves));
-  place = arith::RemUIOp::create(b, loc, place, index(sequence));
+  place = arith::RemUIOp::create(b, loc, place, index(angles));
   Value half = arith::RemUIOp::create(b, loc, row, index(2));
   Value other = arith::XOrIOp::create(b, loc, row, index(1));
   auto read = [&](Value from, Value at) {
@@ -224,4 +259,5 @@ void tessera::attachLookupKernelOps(MLIRContext &context) {
   nn::EmbeddingOp::attachInterface<EmbeddingKernel>(context);
   nn::PrefixGradOp::attachInterface<PrefixGradKernel>(context);
   nn::RopeOp::attachInterface<RopeKernel>(context);
+  nn::TakeOp::attachInterface<TakeKernel>(context);
 }

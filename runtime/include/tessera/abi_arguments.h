@@ -255,6 +255,46 @@ enum {
   TSR_ROUTED_ARGS
 };
 
+/* Caches are [LANES, SLOTS, PLACES, elements of a position]; slots and
+ * positions are i32 [LANES, ROWS]. Position p lies at place p mod PLACES.
+ * append: of each row s of lane b whose slot is not negative,
+ *   cache[b, slots[b, s], place of positions[b, s]] = rows[b, s], a row of
+ *   COLUMNS elements of DTYPE; those of `rows` are ROW apart. Rows of one lane
+ *   have different places. buffers: cache, rows, slots, positions.
+ * cached_attention: o[b, s, n] = softmax(SCALE q k^T) v over the places of the
+ *   row's slot that hold positions from max(0, p - WINDOW + 1) (0 without a
+ *   WINDOW) to p = positions[b, s]; 0 where the slot is negative. No other
+ *   place is read. HEADS query heads of HEAD_DIM, rows of q ROW apart; keys and
+ *   values are [.., KV_HEADS, HEAD_DIM], and query head n reads head n /
+ *   (HEADS / KV_HEADS). o is contiguous. The result of a row has the same bits
+ *   whatever the other rows are. buffers: q, keys, values, slots, positions, o.
+ * A slot that is not below SLOTS, and a negative position of a row with a slot,
+ * are errors. */
+enum {
+  TSR_APPEND_LANES = 0,
+  TSR_APPEND_ROWS,
+  TSR_APPEND_SLOTS,
+  TSR_APPEND_PLACES,
+  TSR_APPEND_COLUMNS,
+  TSR_APPEND_ROW,
+  TSR_APPEND_DTYPE,
+  TSR_APPEND_ARGS
+};
+enum {
+  TSR_CACHED_ATTENTION_LANES = 0,
+  TSR_CACHED_ATTENTION_ROWS,
+  TSR_CACHED_ATTENTION_SLOTS,
+  TSR_CACHED_ATTENTION_PLACES,
+  TSR_CACHED_ATTENTION_HEADS,
+  TSR_CACHED_ATTENTION_KV_HEADS,
+  TSR_CACHED_ATTENTION_HEAD_DIM,
+  TSR_CACHED_ATTENTION_ROW,
+  TSR_CACHED_ATTENTION_WINDOW,
+  TSR_CACHED_ATTENTION_SCALE_BITS,
+  TSR_CACHED_ATTENTION_DTYPE,
+  TSR_CACHED_ATTENTION_ARGS
+};
+
 /* send, receive: BYTES bytes of a buffer to or from the rank whose coordinate
  * on mesh axis number AXIS is PEER and whose others are this rank's. buffers:
  * data, of a send also a token, which nobody reads: the name to wait for. A

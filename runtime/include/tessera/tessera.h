@@ -299,6 +299,78 @@ tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
                                   const char *role, const char *name,
                                   double *values, size_t count);
 
+/* ---- generator: a model that continues texts --------------------------- */
+/* Of an artifact compiled with --programs generate. Requests may be added and
+ * cancelled, and tokens taken, from any thread; one thread at a time calls
+ * tsr_generator_step, which runs one step: the next token of every request that
+ * has begun, and a part of the prompts of those that have not. A request waits
+ * until a slot is free; slots and positions are the generator's own matter.
+ * What a request becomes depends on nothing but its prompt and options. */
+typedef struct tsr_generator tsr_generator;
+
+typedef struct tsr_request_options {
+  size_t size;            /* sizeof(tsr_request_options) */
+  int64_t max_new_tokens; /* 0: as many as fit */
+  double temperature;     /* 0: the most probable token, always */
+  int64_t top_k;          /* of the most probable ones; 0: all */
+  double top_p;           /* those of which the more probable ones sum to less
+                             than this; 0 or 1: all */
+  double min_p; /* with at least this part of the largest probability */
+  int64_t seed; /* of the noise at each position */
+  const int32_t *stop_tokens; /* the request ends after one of them */
+  size_t stop_count;
+} tsr_request_options;
+
+typedef enum tsr_ending {
+  TSR_GOES_ON = 0,
+  TSR_ENDED_STOP = 1,      /* the token is one of stop_tokens */
+  TSR_ENDED_LENGTH = 2,    /* max_new_tokens, or no place is left */
+  TSR_ENDED_CANCELLED = 3, /* there is no token */
+  TSR_ENDED_FAILED = 4     /* its logits are not numbers: there is no token */
+} tsr_ending;
+
+typedef struct tsr_generated {
+  int64_t request;
+  int32_t token; /* -1: none */
+  int32_t ended; /* tsr_ending; nothing of this request follows what ends it */
+  double log_probability; /* in the softmax of all logits at its temperature
+                             (at 1 if that is 0) */
+} tsr_generated;
+
+/* `options` may be NULL. `weights` is as of tsr_session_load_weights; with NULL
+ * parameters are drawn from the seed. Errors are those of tsr_session_create
+ * and tsr_session_load_weights; TSR_UNSUPPORTED: the artifact has no programs
+ * that generate, or the session would have several processes. */
+tsr_status tsr_generator_create(const tsr_artifact *artifact,
+                                const tsr_session_options *options,
+                                const char *weights,
+                                tsr_generator **out_generator);
+void tsr_generator_destroy(tsr_generator *generator);
+/* As tsr_session_notes, of the weights. */
+const char *tsr_generator_notes(tsr_generator *generator);
+/* `options` may be NULL. TSR_INVALID_ARGUMENT: the prompt is empty, or longer
+ * than the artifact's length less one, or has a token outside of the
+ * vocabulary; an option is out of range. */
+tsr_status tsr_generator_add(tsr_generator *generator, const int32_t *prompt,
+                             size_t count, const tsr_request_options *options,
+                             int64_t *out_request);
+/* The request ends before the next step. TSR_NOT_FOUND: it does not run. */
+tsr_status tsr_generator_cancel(tsr_generator *generator, int64_t request);
+/* One step; `out_rows`, which may be NULL, is the number of tokens that it
+ * took in, 0 if no request waits or runs. */
+tsr_status tsr_generator_step(tsr_generator *generator, int64_t *out_rows);
+/* The next token of any request, in the order in which they were made. 0 in
+ * `out_found`: there is none until another step. */
+tsr_status tsr_generator_next(tsr_generator *generator,
+                              tsr_generated *out_token, int32_t *out_found);
+/* Requests that wait or run. */
+int64_t tsr_generator_active(const tsr_generator *generator);
+/* As tsr_session_read; between steps. "decode_logits" and "mixed_logits" of
+ * role "output" are those of the last step that ran so few, or so many, rows:
+ * [lanes, slots, vocabulary]. */
+tsr_status tsr_generator_read(tsr_generator *generator, const char *role,
+                              const char *name, double *values, size_t count);
+
 /* ---- devices ----------------------------------------------------------- */
 /* What the machine has for a device, as JSON: "usable", "problem" (empty if
  * usable), "parts" (list of "what", "version", "without", "remedy"; an empty

@@ -36,6 +36,9 @@ struct Destroy {
   void operator()(tsr_artifact *object) const { tsr_artifact_destroy(object); }
   void operator()(tsr_session *object) const { tsr_session_destroy(object); }
   void operator()(tsr_data *object) const { tsr_data_destroy(object); }
+  void operator()(tsr_generator *object) const {
+    tsr_generator_destroy(object);
+  }
 };
 template <class T> using Handle = std::unique_ptr<T, Destroy>;
 } // namespace detail
@@ -232,6 +235,59 @@ private:
   }
 
   detail::Handle<tsr_session> handle;
+};
+
+/// How a request is continued; the defaults are those of tsr_request_options.
+inline tsr_request_options requestOptions() {
+  tsr_request_options options = {};
+  options.size = sizeof options;
+  return options;
+}
+
+/// A model that continues texts; may outlive the Artifact. `step` is for one
+/// thread, everything else for any.
+class Generator {
+public:
+  /// Without weights parameters are drawn from the seed.
+  explicit Generator(const Artifact &artifact, const std::string &weights = "",
+                     const tsr_session_options &options = sessionOptions()) {
+    tsr_generator *raw = nullptr;
+    detail::check(tsr_generator_create(
+        artifact.get(), &options, weights.empty() ? nullptr : weights.c_str(),
+        &raw));
+    handle.reset(raw);
+  }
+
+  /// Returns the request's number.
+  std::int64_t add(const std::vector<std::int32_t> &prompt,
+                   const tsr_request_options &options = requestOptions()) {
+    std::int64_t request = 0;
+    detail::check(tsr_generator_add(get(), prompt.data(), prompt.size(),
+                                    &options, &request));
+    return request;
+  }
+  void cancel(std::int64_t request) {
+    detail::check(tsr_generator_cancel(get(), request));
+  }
+  /// The tokens that the step took in; 0: there is nothing to do.
+  std::int64_t step() {
+    std::int64_t rows = 0;
+    detail::check(tsr_generator_step(get(), &rows));
+    return rows;
+  }
+  /// Whether there was a token.
+  bool next(tsr_generated &token) {
+    std::int32_t found = 0;
+    detail::check(tsr_generator_next(get(), &token, &found));
+    return found != 0;
+  }
+  std::int64_t active() const { return tsr_generator_active(get()); }
+  /// What loading the weights has to say, a line each.
+  std::string notes() const { return tsr_generator_notes(get()); }
+  tsr_generator *get() const { return handle.get(); }
+
+private:
+  detail::Handle<tsr_generator> handle;
 };
 
 /// A token stream in files.

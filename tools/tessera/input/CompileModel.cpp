@@ -17,6 +17,11 @@ ImportOptions tessera::importOptions(const DriverOptions &options,
   import.precision = plan.precision;
   import.batchRanks =
       plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
+  if (plan.programs == Programs::Generate) {
+    import.sizes.sequence = plan.generation.length;
+    import.sizes.batch = import.batchRanks;
+    return import;
+  }
   import.explains = choices == Choices::Said && options.launch.rank == 0;
   return import;
 }

@@ -93,6 +93,8 @@ private:
   void checkArtifact();
   void checkTrust();
   void checkEvaluation();
+  void refuseTraining();
+  void checkPrograms();
   std::map<std::string, std::string> planTexts() const;
   void collectShared();
 };
@@ -299,6 +301,45 @@ void CommandLine::checkVerification() {
            "plan with --optimizer sgd, which differs in the update alone");
 }
 
+/// What programs that continue texts do not have.
+void CommandLine::refuseTraining() {
+  for (const char *name : {"--seq-length", "--batch"})
+    if (isGiven(name))
+      refuse(std::string(name) + " is about training; with --programs "
+                                 "generate use --max-length and --max-batch");
+  for (const char *name :
+       {"--lora", "--freeze", "--document-mask", "--padding-mask"})
+    if (isGiven(name))
+      refuse(std::string(name) + " is about training; leave it out with "
+                                 "--programs generate");
+}
+
+/// Which programs a command runs, and what they are about.
+void CommandLine::checkPrograms() {
+  bool generates = options.command == Command::Generate;
+  Programs &programs = options.plan.programs;
+  if (generates && isGiven("--programs") && programs != Programs::Generate)
+    refuse("generate runs the programs that continue texts, but --programs "
+           "asks for others; leave it out");
+  if (generates && !options.isArtifact())
+    programs = Programs::Generate;
+  if (options.isRun() && programs == Programs::Generate)
+    refuse("--programs generate makes no training step; leave it out");
+  if (options.command == Command::Verify && programs == Programs::Generate)
+    refuse("verify does not compare programs for generation in this version; "
+           "leave out --programs generate");
+  if (programs == Programs::Generate)
+    refuseTraining();
+  for (const char *name : {"--max-batch", "--max-length", "--prefill-chunk"})
+    if (isGiven(name) && programs == Programs::Train && !generates)
+      refuse(std::string(name) + " is about generation; give --programs "
+                                 "generate, too");
+  if (generates && options.generate.prompts.empty() &&
+      options.generate.promptIds.empty())
+    refuse("nothing says what is to be continued; give --prompt or "
+           "--prompt-ids");
+}
+
 void CommandLine::checkArtifact() {
   for (const Flag &flag : flags)
     if (flag.fate != Fate::Replaceable && flag.option->count() &&
@@ -361,6 +402,7 @@ void CommandLine::check() {
   if (isGiven("--gemm-epilogues") && !options.plan.device.target.isCuda())
     refuse("--gemm-epilogues needs --device cuda; on the CPU kernels do it");
   checkMesh();
+  checkPrograms();
   checkStages();
   refuseUnless(checkPlan(options.plan));
   options.plan.optimizer = completed(options.plan.optimizer);

@@ -133,7 +133,8 @@ CLI::App *DeclaredOptions::command(Command command, const char *name,
 }
 
 void DeclaredOptions::addModel(CLI::App *sub) {
-  static const std::set<std::string> takers = {"report", "train", "evaluate"};
+  static const std::set<std::string> takers = {"report", "train", "evaluate",
+                                               "generate"};
   bool takesArtifact = takers.count(sub->get_name()) != 0;
   sub->add_option("model", options.model,
                   std::string("Hugging Face config.json, its directory") +
@@ -345,6 +346,52 @@ void DeclaredOptions::addEvaluate(CLI::App *sub) {
   addThreads(sub);
 }
 
+/// What is continued, and how.
+void DeclaredOptions::addGenerate(CLI::App *sub) {
+  GenerateOptions &generate = options.generate;
+  beginGroup(sub, "Texts", "--prompt 'Once upon a time' --max-new-tokens 64");
+  sub->add_option("--prompt", generate.prompts,
+                  "A text to continue (give the option once for each)")
+      ->allow_extra_args(false)
+      ->type_name("WORDS");
+  sub->add_option("--prompt-ids", generate.promptIds,
+                  "The same as tokens, with commas between them")
+      ->allow_extra_args(false)
+      ->delimiter('\0')
+      ->type_name("INT,...");
+  declare(sub, "--max-new-tokens", FlagCheck::Positive, generate.maxNewTokens,
+          "Most tokens that are added to a text");
+  sub->add_flag("--ignore-end", generate.ignoresEnd,
+                "Go on after the tokenizer's eos_token");
+  sub->add_option("--tokenizer", options.tokenize.tokenizer,
+                  "Hugging Face folder with tokenizer.json or tokenizer.model "
+                  "(default: the model's)")
+      ->type_name("DIR");
+  beginGroup(sub, "Sampling", "--temperature 0.8 --top-k 40 --seed 7");
+  declare(sub, "--temperature", FlagCheck::NotNegative, generate.temperature,
+          "What logits are divided by before a token is drawn; 0: always the "
+          "most probable token");
+  declare(sub, "--top-k", FlagCheck::NotNegative, generate.topK,
+          "Draw from so many most probable tokens; 0: all");
+  declare(sub, "--top-p", FlagCheck::NotNegative, generate.topP,
+          "Draw from the most probable tokens that sum to this; 1: all");
+  declare(sub, "--min-p", FlagCheck::NotNegative, generate.minP,
+          "Draw from tokens with at least this part of the largest "
+          "probability");
+  sub->add_option("--seed", options.seed, "Seed of the draws")
+      ->capture_default_str();
+  beginGroup(sub, "Weights", "--load-weights path/to/model");
+  sub->add_option("--load-weights", options.weights,
+                  "Weights as transformers saves them, or a step of a "
+                  "checkpoint (default: the model's)")
+      ->type_name("PATH");
+  addTrust(sub);
+  addThreads(sub);
+  beginGroup(sub, "Output", "--times");
+  sub->add_flag("--times", generate.showsTimes,
+                "Say how long prompts and tokens took");
+}
+
 /// What a run has besides its plan.
 void DeclaredOptions::addTraining(CLI::App *sub) {
   sub->option_defaults()->group("Optimizer");
@@ -513,27 +560,32 @@ void DeclaredOptions::declareCommands() {
   evaluate = command(
       Command::Evaluate, "evaluate", "Measure a model's loss on data",
       " examples/gpt2-tiny --load-weights runs/one/step-00000300 --data f.txt");
+  CLI::App *generate =
+      command(Command::Generate, "generate", "Continue texts with a model",
+              " path/to/model --prompt 'Once upon a time' --temperature 0.8");
   addData(train);
   addData(evaluate);
   evaluate->get_option("--data")->type_name("FILE");
-  for (CLI::App *sub : {import, compile, report, verify, train, evaluate}) {
+  for (CLI::App *sub :
+       {import, compile, report, verify, train, evaluate, generate}) {
     addModel(sub);
     addPlan(sub, sub == import ? Extent::Import : Extent::Plan);
   }
   // Of a serial program nothing else of that group can be said.
   formatter->addExample(import, "Precision and memory", "--precision f64");
-  for (CLI::App *sub : {compile, report, verify, train, evaluate})
+  for (CLI::App *sub : {compile, report, verify, train, evaluate, generate})
     addRanks(sub);
   addSigning(sign);
   addMerging(merge);
   addTokenizing(tokenize);
   addTraining(train);
   addEvaluate(evaluate);
+  addGenerate(generate);
   addOutput(import, "mlir", "Output file (default: standard output)");
   addOutput(compile, "tsr", "Output file (default: model.tsr)");
   addOutput(sign, "tsr", "Output file (default: the .tsr file itself)");
   addReport(report);
-  for (CLI::App *sub : {doctor, report, verify, evaluate})
+  for (CLI::App *sub : {doctor, report, verify, evaluate, generate})
     addJson(sub);
 }
 

@@ -22,7 +22,8 @@ enum class Command {
   Verify,
   Tokenize,
   Train,
-  Evaluate
+  Evaluate,
+  Generate
 };
 
 /// Of tessera tokenize.
@@ -34,6 +35,16 @@ struct TokenizeOptions {
   bool appendsEnd = false;
   std::string endToken; ///< "": what the folder says.
   bool addsSpecial = true;
+};
+
+/// Of tessera generate.
+struct GenerateOptions {
+  std::vector<std::string> prompts;
+  std::vector<std::string> promptIds; ///< "1,2,3" each.
+  int64_t maxNewTokens = 128;
+  double temperature = 0, topP = 1, minP = 0;
+  int64_t topK = 0;
+  bool ignoresEnd = false, showsTimes = false;
 };
 
 struct DriverOptions {
@@ -52,6 +63,7 @@ struct DriverOptions {
   std::string key;         ///< sign: a file with the private key.
 
   TokenizeOptions tokenize;
+  GenerateOptions generate;
 
   PlanOptions plan;
   int64_t ranks = 0; ///< The most that a run may start.

@@ -35,7 +35,8 @@ bool isRegular(const std::string &path) {
 std::string wantedModel(const DriverOptions &options) {
   if (options.command == Command::Sign)
     return "name the .tsr file that tessera compile wrote";
-  bool takesArtifacts = options.command == Command::Report || options.isRun();
+  bool takesArtifacts = options.command == Command::Report ||
+                        options.command == Command::Generate || options.isRun();
   return std::string("name a config.json, a directory that holds one, or a ") +
          (takesArtifacts ? ".mlir or .tsr file" : ".mlir file");
 }

@@ -54,6 +54,13 @@ void Report::readModel(const json::Object &root) {
   target = integerOf(model, "target", 0);
   batch = integerOf(model, "batch");
   microBatches = integerOf(model, "micro_batches", 1);
+  if (int64_t slots = integerOf(model, "slots")) {
+    const json::Object *mixed = root.getObject("mixed");
+    int64_t lanes = integerOf(model, "lanes", 1);
+    generation = {lanes * slots, integerOf(model, "places"),
+                  lanes * integerOf(model, "prefill_chunk"),
+                  static_cast<double>(integerOf(mixed, "flops_per_rank"))};
+  }
   precision = stringOf(&root, "precision");
   readLearningRate(root.getObject("optimizer"));
   device = stringOf(root.getObject("target"), "device");
@@ -413,6 +420,20 @@ std::string Report::flopsText() const {
   return text;
 }
 
+std::string Report::stepText() const {
+  if (generation)
+    return formatv("generation: {0} of up to {1}; prompts by {2} a step",
+                   counted(generation->requests, "request"),
+                   counted(generation->length, "token"),
+                   counted(generation->chunk, "token"))
+        .str();
+  return formatv("step: {0} of {1}{2} in {3}", counted(batch, "sequence"),
+                 counted(sequence, "token"),
+                 target ? " and targets of " + std::to_string(target) : "",
+                 counted(microBatches, "micro-batch"))
+      .str();
+}
+
 std::string Report::evaluationText() const {
   if (!evaluation)
     return "";
@@ -470,10 +491,7 @@ std::string Report::text(size_t width) const {
     line("signed by: key " + *signer);
   line(formatv("model: {0}, {1}, vocabulary {2}", family,
                counted(layers, "layer"), vocabulary));
-  line(formatv("step: {0} of {1}{2} in {3}", counted(batch, "sequence"),
-               counted(sequence, "token"),
-               target ? " and targets of " + std::to_string(target) : "",
-               counted(microBatches, "micro-batch")));
+  line(stepText());
   line(formatv("mesh: {0}, {1} on {2} ({3}), {4}",
                mesh.empty() ? "serial" : mesh, counted(ranks, "rank"), device,
                processor, precision));
@@ -536,6 +554,11 @@ json::Value Report::json() const {
   if (evaluation)
     all["evaluation"] = json::Object{{"flops_of_rank", evaluation->flops},
                                      {"added_bytes", evaluation->adds}};
+  if (generation)
+    all["generation"] = json::Object{{"requests", generation->requests},
+                                     {"length", generation->length},
+                                     {"prefill_chunk", generation->chunk},
+                                     {"mixed_flops", generation->flops}};
   if (signer)
     all["signer"] =
         signer->empty() ? json::Value(nullptr) : json::Value(*signer);

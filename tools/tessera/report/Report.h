@@ -46,6 +46,13 @@ struct EvaluationReport {
   int64_t adds = 0; ///< Bytes that a rank's arena is larger for it.
 };
 
+/// What an artifact for generation runs at a time.
+struct GenerationReport {
+  int64_t requests = 0, length = 0,
+          chunk = 0; ///< Of all ranks, tokens, tokens.
+  double flops = 0;  ///< Of a rank, in a step with a chunk of prompts.
+};
+
 struct Report {
   /// Prints an error and returns false where the metadata is unusable.
   bool read(llvm::StringRef metadata);
@@ -71,6 +78,7 @@ struct Report {
   llvm::SmallVector<std::pair<std::string, int64_t>> memory;
   std::vector<CollectiveGroup> collectives;
   std::optional<EvaluationReport> evaluation; ///< If the artifact has one.
+  std::optional<GenerationReport> generation; ///< Of one that does not train.
   std::optional<PipelineReport> pipeline;     ///< Where there are stages.
   std::optional<OwnersReport> owners;         ///< Where ranks own parameters.
   /// Of a .tsr file: the fingerprint of the key that signed it, "": none.
@@ -97,6 +105,7 @@ private:
   std::string parametersText() const;
   std::string trainedText() const;
   std::string flopsText() const;
+  std::string stepText() const;
   std::string evaluationText() const;
   std::string causalWorkText() const;
   std::string memoryText(size_t width) const;

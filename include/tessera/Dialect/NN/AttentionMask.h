@@ -35,6 +35,10 @@ struct AttentionMask {
 /// heads.., head size], some or all of the positions that keys have.
 int64_t attentionFlops(mlir::Value query, mlir::Value key, AttentionMask mask,
                        int64_t products);
+/// Of rows at any position of caches [lanes, slots, places, ..]: half of the
+/// places in the mean, and no more than a window, unless it is 0.
+int64_t cachedAttentionFlops(mlir::Value query, mlir::Value keys,
+                             int64_t window);
 
 } // namespace tessera::nn
 

@@ -67,6 +67,8 @@ def NN_Rows : RankedTensorOf<[AnyType], [HasRankGreaterOrEqualPred<1>],
 def NN_Matrix : RankedTensorOf<[AnyType], [HasAnyRankOfPred<[2]>], "matrix">;
 def NN_Heads : RankedTensorOf<[AnyType], [HasAnyRankOfPred<[4, 5]>],
                              "tensor [batch, sequence, heads, head size], or with groups of heads">;
+def NN_Angles : RankedTensorOf<[AnyType], [HasAnyRankOfPred<[2, 3]>],
+                             "angles of positions, or of rows">;
 def NN_Indices : RankedTensorOf<[I32], [], "ranked tensor of indices">;
 def NN_FloatType : TypeAttrOf<AnyFloat>;
 

@@ -98,7 +98,8 @@ def NN_RopeOp : NN_Op<"rope", [NN_Differentiable]> {
     `y[.., e + d/2] = x[.., e + d/2] c[s, e] + x[.., e] z[s, e]` (Su et al. 2021,
     in the order of Hugging Face). `x` is [batch, sequence, heads.., d]; cosines
     `c` and sines `z` of the global positions are [sequence, d / 2]: where the
-    sequence is split, so are they. `inverse` turns back: the backward.
+    sequence is split, so are they. Where each row has a position of its own,
+    they are [batch, sequence, d / 2]. `inverse` turns back: the backward.
 
     Example:
 
@@ -107,7 +108,7 @@ def NN_RopeOp : NN_Op<"rope", [NN_Differentiable]> {
        : (tensor<2x8x4x16xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<2x8x4x16xf32>
     ```
   }];
-  let arguments = (ins NN_Heads:$input, NN_Matrix:$cosines, NN_Matrix:$sines, UnitAttr:$inverse);
+  let arguments = (ins NN_Heads:$input, NN_Angles:$cosines, NN_Angles:$sines, UnitAttr:$inverse);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, $output)";
   let hasVerifier = 1;

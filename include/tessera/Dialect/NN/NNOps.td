@@ -10,5 +10,6 @@ include "tessera/Dialect/NN/NNMarks.td"
 include "tessera/Dialect/NN/NNMathOps.td"
 include "tessera/Dialect/NN/NNModelOps.td"
 include "tessera/Dialect/NN/NNExpertOps.td"
+include "tessera/Dialect/NN/NNCacheOps.td"
 
 #endif // TESSERA_DIALECT_NN_NNOPS_TD

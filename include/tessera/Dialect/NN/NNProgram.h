@@ -32,12 +32,31 @@ inline bool isEvaluation(mlir::Operation *program) {
 /// The evaluation: `@evaluation`, or a function per stage, in order of stages;
 /// empty where a module has none.
 llvm::SmallVector<mlir::func::FuncOp> findEvaluations(mlir::ModuleOp module);
-/// The step's functions, then the evaluation's. Emits an error where a module
-/// has no step.
+/// On a program that runs rows of requests over caches: its name. Both read the
+/// same parameters and caches; `decode` runs a row for each slot, `mixed` also
+/// a chunk of prompts.
+constexpr llvm::StringLiteral kGenerationAttr = "nn.generation";
+constexpr llvm::StringLiteral kDecodeName = "decode";
+constexpr llvm::StringLiteral kMixedName = "mixed";
+/// The roles of caches, whose `nn.of` is their layer, and the attributes of
+/// `nn.model` that state the sizes of a module for generation.
+constexpr llvm::StringLiteral kKeyCache = "key_cache";
+constexpr llvm::StringLiteral kValueCache = "value_cache";
+inline bool isGeneration(mlir::Operation *program) {
+  return program->hasAttr(kGenerationAttr);
+}
+/// `@decode` and `@mixed`; empty where a module has none.
+llvm::SmallVector<mlir::func::FuncOp> findGenerations(mlir::ModuleOp module);
+/// Whether a program finds its arguments where the first one has them: an
+/// evaluation those of its step, @mixed those of @decode.
+bool isBeside(mlir::Operation *program);
+/// The step's functions, then the evaluation's; in a module for generation its
+/// programs. Emits an error where a module has neither.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
 findPrograms(mlir::ModuleOp module);
-/// The function of that name, then the evaluation, if there is one. For passes
-/// before there are stages; emits an error where a module has no such function.
+/// The function of that name, then the evaluation, if there is one; in a module
+/// for generation its programs. For passes before there are stages; emits an
+/// error where a module has no such function.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
 findWithEvaluation(mlir::ModuleOp module, llvm::StringRef name);
 /// Emits an error unless a function is such a program.

@@ -46,7 +46,7 @@ int64_t bytesOf(mlir::Value tensor);
 std::optional<int64_t> offsetOf(mlir::Value tensor);
 
 /// The op whose `rt.arena` is that of a program: the program where it has a
-/// stage or is an evaluation, else its module.
+/// stage or stands beside another (nn::isBeside), else its module.
 mlir::Operation *arenaOwner(mlir::Operation *program);
 
 /// What the program promises about a result (`rt.keep`, `rt.role`), or null.

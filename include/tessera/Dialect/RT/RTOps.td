@@ -428,5 +428,6 @@ def RT_YieldOp : RT_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"LoopOp
 include "tessera/Dialect/RT/RTStageOps.td"
 include "tessera/Dialect/RT/RTRingOps.td"
 include "tessera/Dialect/RT/RTExpertOps.td"
+include "tessera/Dialect/RT/RTCacheOps.td"
 
 #endif // TESSERA_DIALECT_RT_RTOPS_TD

@@ -1,0 +1,67 @@
+//===- CacheCall.cpp - append and cached attention as calls ---------------===//
+
+#include "lib/Codegen/Calls/RuntimeCall.h"
+#include "tessera/abi.h"
+
+using namespace mlir;
+using namespace tessera;
+
+/// Caches and rows of one element type, which is the call's.
+static FailureOr<int64_t> cacheTypeOf(Operation *op, ValueRange tensors) {
+  Type element = typeOf(tensors.front()).getElementType();
+  for (Value tensor : tensors)
+    if (typeOf(tensor).getElementType() != element)
+      return op->emitError()
+             << "has rows of " << tensor.getType() << " beside "
+             << tensors.front().getType() << "; they must be of one type";
+  return dtypeOf(op, tensors.front());
+}
+
+static int64_t bitsOf(double value) {
+  return APFloat(value).bitcastToAPInt().getSExtValue();
+}
+
+FailureOr<RuntimeCall> tessera::appendCall(rt::AppendOp op) {
+  FailureOr<int64_t> dtype = cacheTypeOf(op, {op.getCache(), op.getRows()});
+  if (failed(dtype))
+    return failure();
+  ArrayRef<int64_t> cache = typeOf(op.getCache()).getShape();
+  RuntimeCall call(TSR_ENTRY_APPEND);
+  call.buffers = {op.getResult(), op.getRows(), op.getSlots(),
+                  op.getPositions()};
+  call.arguments[TSR_APPEND_LANES] = cache[0];
+  call.arguments[TSR_APPEND_ROWS] = typeOf(op.getSlots()).getDimSize(1);
+  call.arguments[TSR_APPEND_SLOTS] = cache[1];
+  call.arguments[TSR_APPEND_PLACES] = cache[2];
+  call.arguments[TSR_APPEND_COLUMNS] = llvm::product_of(cache.drop_front(3));
+  call.arguments[TSR_APPEND_ROW] = static_cast<int64_t>(op.getRow());
+  call.arguments[TSR_APPEND_DTYPE] = *dtype;
+  return call;
+}
+
+FailureOr<RuntimeCall> tessera::cachedAttentionCall(rt::CachedAttentionOp op) {
+  FailureOr<int64_t> dtype = cacheTypeOf(
+      op, {op.getQuery(), op.getKeys(), op.getValues(), op.getResult()});
+  if (failed(dtype))
+    return failure();
+  ArrayRef<int64_t> keys = typeOf(op.getKeys()).getShape();
+  ArrayRef<int64_t> query = typeOf(op.getQuery()).getShape();
+  RuntimeCall call(TSR_ENTRY_CACHED_ATTENTION);
+  call.buffers = {op.getQuery(), op.getKeys(),      op.getValues(),
+                  op.getSlots(), op.getPositions(), op.getResult()};
+  auto &args = call.arguments;
+  args[TSR_CACHED_ATTENTION_LANES] = keys[0];
+  args[TSR_CACHED_ATTENTION_ROWS] = query[1];
+  args[TSR_CACHED_ATTENTION_SLOTS] = keys[1];
+  args[TSR_CACHED_ATTENTION_PLACES] = keys[2];
+  args[TSR_CACHED_ATTENTION_HEADS] =
+      llvm::product_of(query.drop_front(2).drop_back());
+  args[TSR_CACHED_ATTENTION_KV_HEADS] = keys[3];
+  args[TSR_CACHED_ATTENTION_HEAD_DIM] = keys[4];
+  args[TSR_CACHED_ATTENTION_ROW] = static_cast<int64_t>(op.getRow());
+  args[TSR_CACHED_ATTENTION_WINDOW] = static_cast<int64_t>(op.getWindow());
+  args[TSR_CACHED_ATTENTION_SCALE_BITS] =
+      bitsOf(op.getScale().convertToDouble());
+  args[TSR_CACHED_ATTENTION_DTYPE] = *dtype;
+  return call;
+}

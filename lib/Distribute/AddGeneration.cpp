@@ -1,0 +1,355 @@
+//===- AddGeneration.cpp - programs that run a model for requests ---------===//
+// They are made of the serial model, op by op, so that distribution, typing and
+// erasure treat them like the training step: attention becomes appends and
+// attention over what was appended, and positions are data.
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/IRMapping.h"
+#include "tessera/Dialect/NN/Marks.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Distribute/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_ADDGENERATIONPASS
+#include "tessera/Distribute/Passes.h.inc"
+} // namespace tessera
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// Of a program: rows of a lane in a step.
+struct RowCount {
+  StringRef program;
+  int64_t rows;
+};
+
+/// Sizes that both programs share.
+struct GenerationSizes {
+  int64_t lanes, slots, places;
+};
+
+/// What a generation is made of: the ops that make logits, in their order.
+struct Model {
+  func::FuncOp loss;
+  Value logits, ids;
+  SmallVector<Operation *> ops;
+  Operation *lastOfStream = nullptr; ///< What is behind it reads its row alone.
+
+  LogicalResult find();
+};
+
+LogicalResult Model::find() {
+  nn::PickOp pick;
+  for (auto op : loss.getOps<nn::PickOp>())
+    pick = op;
+  auto attrs = loss->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(
+      nn::NNDialect::kModelAttr);
+  for (StringRef key : {"mask_token", "target"})
+    if (attrs && attrs.get(key))
+      return loss.emitError()
+             << "generation needs a causal decoder, such as gpt2, llama, "
+                "mistral, qwen2 or mixtral; this model is none";
+  if (!pick)
+    return loss.emitError() << "has no nn.pick, from whose logits a program "
+                               "for generation is made";
+  logits = pick.getLogits();
+  SetVector<Operation *> needed;
+  SmallVector<Value> todo = {logits};
+  while (!todo.empty())
+    if (Operation *op = todo.pop_back_val().getDefiningOp())
+      if (needed.insert(op))
+        llvm::append_range(todo, op->getOperands());
+  for (Operation &op : loss.getBody().front().without_terminator())
+    if (needed.contains(&op)) {
+      ops.push_back(&op);
+      if (nn::hasTag(&op, nn::Tag::Stream))
+        lastOfStream = &op;
+    }
+  for (BlockArgument argument : loss.getArguments()) {
+    auto data = loss.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  nn::NNDialect::kDataAttr);
+    if (data && data == "ids")
+      ids = argument;
+  }
+  if (ids && lastOfStream)
+    return success();
+  return loss.emitError() << "has no data 'ids' or no residual stream";
+}
+
+/// Builds one program.
+class GenerationBuilder {
+public:
+  GenerationBuilder(Model &model, const GenerationSizes &sizes)
+      : model(model), sizes(sizes), b(model.loss.getContext()) {}
+
+  /// `all`: the programs of the module, whose data each has.
+  LogicalResult build(const RowCount &own, ArrayRef<RowCount> all);
+
+private:
+  void addModelArguments();
+  void addCaches();
+  void addData(const RowCount &of, const RowCount &own);
+  Value argument(Type type, ArrayRef<NamedAttribute> attrs);
+  Value rowData(const Twine &name, int64_t count);
+  NamedAttribute text(StringRef name, const Twine &value) {
+    return b.getNamedAttr(name, b.getStringAttr(value));
+  }
+
+  LogicalResult rewrite(Operation *op);
+  LogicalResult clone(Operation *op);
+  LogicalResult attend(nn::AttentionOp op);
+  void rotate(nn::RopeOp op);
+  bool addPositions(nn::AddOp op);
+  Value ofRows(Value table, Location loc);
+  void finish(const RowCount &own);
+
+  Model &model;
+  GenerationSizes sizes;
+  OpBuilder b;
+  func::FuncOp func;
+  IRMapping map;
+  SmallVector<DictionaryAttr> attributes; ///< Of arguments.
+  Value slots, positions, taken;
+  llvm::DenseMap<Operation *, std::pair<Value, Value>> caches;
+  llvm::DenseMap<Value, Value> rowsOfTables;
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> resultAttributes;
+};
+
+Value GenerationBuilder::argument(Type type, ArrayRef<NamedAttribute> attrs) {
+  attributes.push_back(b.getDictionaryAttr(attrs));
+  return func.getBody().front().addArgument(type, func.getLoc());
+}
+
+/// Parameters and tables.
+void GenerationBuilder::addModelArguments() {
+  for (BlockArgument old : model.loss.getArguments()) {
+    DictionaryAttr attrs = model.loss.getArgAttrDict(old.getArgNumber());
+    if (attrs.get(nn::NNDialect::kParamAttr) ||
+        attrs.get(nn::NNDialect::kTableAttr))
+      map.map(old, argument(old.getType(), attrs.getValue()));
+  }
+}
+
+/// Keys and values of each attention, in order of layers.
+void GenerationBuilder::addCaches() {
+  int64_t layer = 0;
+  for (Operation *op : model.ops) {
+    auto attention = dyn_cast<nn::AttentionOp>(op);
+    if (!attention)
+      continue;
+    auto key = cast<RankedTensorType>(attention.getKey().getType());
+    auto type = RankedTensorType::get({sizes.lanes, sizes.slots, sizes.places,
+                                       key.getDimSize(2), key.getDimSize(3)},
+                                      key.getElementType());
+    bool isGrouped =
+        cast<RankedTensorType>(attention.getQuery().getType()).getRank() == 5;
+    auto cache = [&](StringRef role) {
+      return argument(
+          type,
+          {text("nn.of", Twine(layer)), text(nn::NNDialect::kRoleAttr, role),
+           text(nn::NNDialect::kDimsAttr, isGrouped ? "btpgd" : "btpnd")});
+    };
+    Value keys = cache(nn::kKeyCache);
+    caches[op] = {keys, cache(nn::kValueCache)};
+    ++layer;
+  }
+}
+
+Value GenerationBuilder::rowData(const Twine &name, int64_t count) {
+  auto type = RankedTensorType::get({sizes.lanes, count}, b.getI32Type());
+  return argument(type, {text(nn::NNDialect::kDataAttr, name),
+                         text(nn::NNDialect::kDimsAttr, "bs")});
+}
+
+void GenerationBuilder::addData(const RowCount &of, const RowCount &own) {
+  Value ids = rowData(of.program + "_ids", of.rows);
+  Value slot = rowData(of.program + "_slots", of.rows);
+  Value position = rowData(of.program + "_positions", of.rows);
+  Value last = rowData(of.program + "_last", sizes.slots);
+  if (of.program != own.program)
+    return;
+  map.map(model.ids, ids);
+  slots = slot;
+  positions = position;
+  taken = last;
+}
+
+/// What a table of positions holds for each row.
+Value GenerationBuilder::ofRows(Value table, Location loc) {
+  if (auto prefix = table.getDefiningOp<nn::PrefixOp>())
+    table = prefix.getInput();
+  Value &rows = rowsOfTables[table];
+  if (!rows)
+    rows = nn::create<nn::EmbeddingOp>(b, loc, positions, map.lookup(table));
+  return rows;
+}
+
+LogicalResult GenerationBuilder::clone(Operation *op) {
+  return dist::setResultTypes(b.clone(*op, map));
+}
+
+/// Positions that all sequences share are those of rows: an operand "sh" of a
+/// sum "bsh". Returns whether the sum has one.
+bool GenerationBuilder::addPositions(nn::AddOp op) {
+  dist::Signature sig = dist::Signature::parse(op.getSpec());
+  SmallVector<Value> inputs;
+  bool isRewritten = false;
+  for (auto [letters, input] : llvm::zip(sig.ins, op.getInputs())) {
+    bool isTable = letters == sig.out.substr(1) && letters.front() == 's' &&
+                   sig.out.front() == 'b';
+    inputs.push_back(isTable ? ofRows(input, op.getLoc())
+                             : map.lookup(Value(input)));
+    letters = isTable ? sig.out : letters;
+    isRewritten |= isTable;
+  }
+  if (!isRewritten)
+    return false;
+  std::string spec = llvm::join(sig.ins, ",") + "->" + sig.out;
+  auto sum = nn::create<nn::AddOp>(b, op.getLoc(), b.getStringAttr(spec),
+                                   inputs, op.getCoefsAttr());
+  sum->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  map.map(op.getOutput(), sum.getOutput());
+  return true;
+}
+
+void GenerationBuilder::rotate(nn::RopeOp op) {
+  Value cosines = ofRows(op.getCosines(), op.getLoc());
+  Value sines = ofRows(op.getSines(), op.getLoc());
+  auto rotated =
+      nn::create<nn::RopeOp>(b, op.getLoc(), map.lookup(op.getInput()), cosines,
+                             sines, op.getInverseAttr());
+  rotated->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  map.map(op.getOutput(), rotated.getOutput());
+}
+
+LogicalResult GenerationBuilder::attend(nn::AttentionOp op) {
+  if (!op.getCausal() || op.getBiasTable())
+    return op.emitOpError() << "is not causal, or has a bias by distance; "
+                               "generation supports neither";
+  auto append = [&](Value cache, Value rows, StringRef role) {
+    Value made = nn::create<nn::AppendOp>(b, op.getLoc(), cache,
+                                          map.lookup(rows), slots, positions);
+    auto attrs = attributes[cast<BlockArgument>(cache).getArgNumber()];
+    results.push_back(made);
+    resultAttributes.push_back(b.getDictionaryAttr(
+        {text(nn::NNDialect::kRoleAttr, role),
+         b.getNamedAttr(nn::NNDialect::kParamAttr, attrs.get("nn.of")),
+         b.getNamedAttr(nn::NNDialect::kDimsAttr,
+                        attrs.get(nn::NNDialect::kDimsAttr))}));
+    return made;
+  };
+  auto [keyCache, valueCache] = caches.lookup(op);
+  Value keys = append(keyCache, op.getKey(), nn::kKeyCache);
+  Value values = append(valueCache, op.getValue(), nn::kValueCache);
+  auto attention = nn::create<nn::CachedAttentionOp>(
+      b, op.getLoc(), map.lookup(op.getQuery()), keys, values, slots, positions,
+      op.getScaleAttr(), op.getWindowAttr());
+  attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  map.map(op.getOutput(), attention.getOutput());
+  return success();
+}
+
+LogicalResult GenerationBuilder::rewrite(Operation *op) {
+  if (isa<nn::PrefixOp>(op))
+    return success(); // `ofRows` reads what it is a prefix of
+  if (auto dropout = dyn_cast<nn::DropoutOp>(op))
+    return map.map(dropout.getOutput(), map.lookup(dropout.getInput())),
+           success();
+  if (auto attention = dyn_cast<nn::AttentionOp>(op))
+    return attend(attention);
+  if (auto rope = dyn_cast<nn::RopeOp>(op))
+    return rotate(rope), success();
+  auto add = dyn_cast<nn::AddOp>(op);
+  return add && addPositions(add) ? success() : clone(op);
+}
+
+void GenerationBuilder::finish(const RowCount &own) {
+  results.push_back(map.lookup(model.logits));
+  resultAttributes.push_back(b.getDictionaryAttr(
+      {text(nn::NNDialect::kRoleAttr, own.program + "_logits"),
+       text(nn::NNDialect::kDimsAttr, "bmv")}));
+  func::ReturnOp::create(b, func.getLoc(), results);
+  func.setType(b.getFunctionType(func.getBody().front().getArgumentTypes(),
+                                 ValueRange(results).getTypes()));
+  func.setAllArgAttrs(attributes);
+  func.setAllResultAttrs(resultAttributes);
+}
+
+LogicalResult GenerationBuilder::build(const RowCount &own,
+                                       ArrayRef<RowCount> all) {
+  b.setInsertionPoint(model.loss);
+  func = func::FuncOp::create(b, model.loss.getLoc(), own.program,
+                              b.getFunctionType({}, {}));
+  func->setAttr(nn::kGenerationAttr, b.getStringAttr(own.program));
+  b.setInsertionPointToStart(func.addEntryBlock());
+  addModelArguments();
+  addCaches();
+  for (const RowCount &each : all)
+    addData(each, own);
+  for (Operation *op : model.ops) {
+    if (failed(rewrite(op)))
+      return failure();
+    if (op != model.lastOfStream)
+      continue;
+    Value stream = map.lookup(op->getResult(0));
+    map.map(op->getResult(0),
+            Value(nn::create<nn::TakeOp>(b, op->getLoc(), stream, taken)));
+  }
+  finish(own);
+  return success();
+}
+
+struct AddGenerationPass
+    : tessera::impl::AddGenerationPassBase<AddGenerationPass> {
+  using AddGenerationPassBase::AddGenerationPassBase;
+
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> loss = nn::findProgram(getOperation(), "loss");
+    if (failed(loss) || failed(addPrograms(*loss)))
+      return signalPassFailure();
+    loss->erase();
+  }
+
+  LogicalResult addPrograms(func::FuncOp loss);
+  void describe(const GenerationSizes &sizes);
+};
+
+LogicalResult AddGenerationPass::addPrograms(func::FuncOp loss) {
+  Model model;
+  model.loss = loss;
+  if (slots < 1 || chunk < 1 || lanes < 1)
+    return loss.emitError()
+           << "has slots = " << slots << ", chunk = " << chunk
+           << ", lanes = " << lanes << "; each must be at least 1";
+  if (failed(model.find()))
+    return failure();
+  auto ids = cast<RankedTensorType>(model.ids.getType());
+  GenerationSizes sizes{lanes, slots, ids.getDimSize(1)};
+  SmallVector<RowCount> programs = {{nn::kDecodeName, slots},
+                                    {nn::kMixedName, slots + chunk}};
+  for (const RowCount &program : programs)
+    if (failed(GenerationBuilder(model, sizes).build(program, programs)))
+      return failure();
+  describe(sizes);
+  return success();
+}
+
+/// The sizes, for the runtime.
+void AddGenerationPass::describe(const GenerationSizes &sizes) {
+  Builder b(&getContext());
+  NamedAttrList attrs(
+      getOperation()->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr));
+  attrs.set("lanes", b.getI64IntegerAttr(sizes.lanes));
+  attrs.set("slots", b.getI64IntegerAttr(sizes.slots));
+  attrs.set("places", b.getI64IntegerAttr(sizes.places));
+  attrs.set("prefill_chunk", b.getI64IntegerAttr(chunk));
+  getOperation()->setAttr(nn::NNDialect::kModelAttr,
+                          attrs.getDictionary(&getContext()));
+}
+
+} // namespace

@@ -1,0 +1,120 @@
+//===- ApiGenerator.cpp - tsr_generator_* of the C API --------------------===//
+#include "runtime/api/Api.h"
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/generate/Generator.h"
+
+using namespace tessera;
+
+struct tsr_generator {
+  tsr_generator(const Artifact &artifact, const SessionOptions &options)
+      : content(artifact, options) {}
+  Generator content;
+};
+
+static_assert(TSR_ENDED_STOP == static_cast<int>(Ending::Stop) &&
+              TSR_ENDED_LENGTH == static_cast<int>(Ending::Length) &&
+              TSR_ENDED_CANCELLED == static_cast<int>(Ending::Cancelled) &&
+              TSR_ENDED_FAILED == static_cast<int>(Ending::Failed));
+
+tsr_status tsr_generator_create(const tsr_artifact *artifact,
+                                const tsr_session_options *options,
+                                const char *weights,
+                                tsr_generator **out_generator) {
+  return guarded([&] {
+    requirePointer(artifact, "artifact");
+    requirePointer(out_generator, "out_generator");
+    auto made = std::make_unique<tsr_generator>(artifact->content,
+                                                takeSessionOptions(options));
+    if (weights)
+      loadWeights(made->content.session(), weights);
+    else
+      made->content.session().initialize();
+    *out_generator = made.release();
+  });
+}
+
+void tsr_generator_destroy(tsr_generator *generator) { delete generator; }
+
+const char *tsr_generator_notes(tsr_generator *generator) {
+  return generator->content.session().notes().c_str();
+}
+
+static RequestOptions requestOptions(const tsr_request_options *given) {
+  tsr_request_options own = takeOptions(given, "tsr_request_options");
+  RequestOptions options;
+  options.maxNewTokens = own.max_new_tokens;
+  options.sampling.temperature = own.temperature;
+  options.sampling.topK = own.top_k;
+  options.sampling.topP = own.top_p == 0 ? 1 : own.top_p;
+  options.sampling.minP = own.min_p;
+  options.sampling.seed = own.seed;
+  if (own.stop_count > 0)
+    requirePointer(own.stop_tokens, "stop_tokens");
+  options.stops.assign(own.stop_tokens, own.stop_tokens + own.stop_count);
+  return options;
+}
+
+tsr_status tsr_generator_add(tsr_generator *generator, const int32_t *prompt,
+                             size_t count, const tsr_request_options *options,
+                             int64_t *out_request) {
+  return guarded([&] {
+    requirePointer(generator, "generator");
+    requirePointer(out_request, "out_request");
+    if (count > 0)
+      requirePointer(prompt, "prompt");
+    *out_request =
+        generator->content.add(prompt, count, requestOptions(options));
+  });
+}
+
+tsr_status tsr_generator_cancel(tsr_generator *generator, int64_t request) {
+  return guarded([&] {
+    requirePointer(generator, "generator");
+    if (!generator->content.cancel(request))
+      fail(TSR_NOT_FOUND, "request ", request,
+           " does not run: there is none, or it has ended");
+  });
+}
+
+tsr_status tsr_generator_step(tsr_generator *generator, int64_t *out_rows) {
+  return guarded([&] {
+    requirePointer(generator, "generator");
+    int64_t rows = generator->content.step();
+    if (out_rows)
+      *out_rows = rows;
+  });
+}
+
+tsr_status tsr_generator_next(tsr_generator *generator,
+                              tsr_generated *out_token, int32_t *out_found) {
+  return guarded([&] {
+    requirePointer(generator, "generator");
+    requirePointer(out_token, "out_token");
+    requirePointer(out_found, "out_found");
+    Generated token;
+    *out_found = generator->content.next(token);
+    if (*out_found)
+      *out_token = {token.request, token.token, static_cast<int>(token.ending),
+                    token.logProbability};
+  });
+}
+
+int64_t tsr_generator_active(const tsr_generator *generator) {
+  return generator->content.active();
+}
+
+tsr_status tsr_generator_read(tsr_generator *generator, const char *role,
+                              const char *name, double *values, size_t count) {
+  return guarded([&] {
+    requirePointer(generator, "generator");
+    requirePointer(role, "role");
+    requirePointer(name, "name");
+    requirePointer(values, "values");
+    Session &session = generator->content.session();
+    const TensorInfo &tensor = session.tensor(role, name);
+    if (count != static_cast<size_t>(tensor.elements()))
+      fail(TSR_INVALID_ARGUMENT, tensor.describe(), " has ", tensor.elements(),
+           " elements, but the call has room for ", count);
+    session.read(tensor, values);
+  });
+}

@@ -1,0 +1,44 @@
+//===- CacheProblem.h - one call of append or cached_attention --*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_CPU_CACHEPROBLEM_H
+#define TESSERA_RUNTIME_CPU_CACHEPROBLEM_H
+
+#include <cstdint>
+#include <string>
+
+namespace tessera {
+
+/// Sizes and strides in elements, as TSR_CACHED_ATTENTION_* of abi.h.
+struct CacheProblem {
+  int64_t lanes, rows, slots, places, heads, kvHeads, headDim, row, window;
+  double scale;
+  int64_t dtype;
+  const void *q, *keys, *values;
+  const int32_t *slotOf, *positionOf; ///< [lanes, rows]
+  void *o;
+
+  int64_t group() const { return heads / kvHeads; }
+  bool isLive(int64_t row) const { return slotOf[row] >= 0; }
+  /// The first position that a row reads; the last is its own.
+  int64_t firstOf(int64_t row) const {
+    const int64_t last = positionOf[row];
+    return window != 0 && last >= window ? last - window + 1 : 0;
+  }
+  /// Of row `row` of all lanes: where its slot begins in a cache, in places.
+  int64_t slotStart(int64_t row) const {
+    return (row / rows * slots + slotOf[row]) * places;
+  }
+};
+
+/// Positions of a row that one thread attends to for one key head.
+struct CacheUnit {
+  int64_t row, kvHead;
+};
+
+/// Why a live row's slot or position cannot be; empty if they can.
+std::string checkRows(const char *entry, int64_t lanes, int64_t rows,
+                      int64_t slots, const int32_t *slotOf,
+                      const int32_t *positionOf);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_CPU_CACHEPROBLEM_H

@@ -1,0 +1,181 @@
+//===- CachedAttention.h - One row over the cache of its slot ---*- C++ -*-===//
+// Online softmax over chunks of positions, for all query heads of a key head at
+// once, so that keys and values are read from memory once. What a row computes
+// does not depend on the other rows. Included only by the Target*.cpp files,
+// see Simd.h.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_CPU_CACHEDATTENTION_H
+#define TESSERA_RUNTIME_CPU_CACHEDATTENTION_H
+
+#include "runtime/cpu/AttentionBlocks.h"
+#include "runtime/cpu/CacheProblem.h"
+#include "runtime/cpu/VectorMath.h"
+
+namespace tessera {
+namespace TESSERA_CPU_TARGET {
+
+template <typename T, typename In> class CachedAttention {
+public:
+  CachedAttention(const CacheProblem &problem, void *memory)
+      : p(problem), scratch{static_cast<unsigned char *>(memory)} {
+    padded = roundUp(p.headDim, kLanes<T>);
+    queries = scratch.template take<T>(p.group() * padded);
+    out = scratch.template take<T>(p.group() * padded);
+    scores = scratch.template take<T>(p.group() * kPositions);
+    rowMax = scratch.template take<T>(p.group());
+    rowSum = scratch.template take<T>(p.group());
+  }
+
+  size_t bytes() const { return scratch.used; }
+
+  void run(const CacheUnit &unit) {
+    row = unit.row;
+    head = unit.kvHead;
+    if (!p.isLive(row))
+      return clear();
+    loadQueries();
+    const int64_t end = int64_t(p.positionOf[row]) + 1;
+    for (int64_t first = p.firstOf(row); first < end; first += kPositions)
+      chunk(first, minimum(kPositions, end - first));
+    finish();
+  }
+
+private:
+  static constexpr int64_t kPositions = 64;
+
+  In *outputAt(int64_t h) const {
+    return static_cast<In *>(p.o) +
+           (row * p.heads + head * p.group() + h) * p.headDim;
+  }
+
+  void clear() {
+    for (int64_t h = 0; h < p.group(); ++h)
+      for (int64_t d = 0; d < p.headDim; ++d)
+        outputAt(h)[d] = Narrow<In, T>::from(T(0));
+  }
+
+  void loadQueries() {
+    const In *q = static_cast<const In *>(p.q) + row * p.row +
+                  head * p.group() * p.headDim;
+    for (int64_t h = 0; h < p.group(); ++h) {
+      for (int64_t d = 0; d < padded; ++d) {
+        queries[h * padded + d] =
+            d < p.headDim ? T(widen(q[h * p.headDim + d])) * T(p.scale) : T(0);
+        out[h * padded + d] = 0;
+      }
+      rowMax[h] = -T(__builtin_inf());
+      rowSum[h] = 0;
+    }
+  }
+
+  const In *at(const void *cache, int64_t position) const {
+    const int64_t place = p.slotStart(row) + position % p.places;
+    return static_cast<const In *>(cache) +
+           (place * p.kvHeads + head) * p.headDim;
+  }
+
+  /// A vector of a row; what is beyond its end is 0.
+  Vec<T> part(const In *from, int64_t d) const {
+    if (d + kLanes<T> <= p.headDim)
+      return WideLoad<T, In>::from(from + d);
+    T lanes[kLanes<T>] = {};
+    for (int64_t i = d; i < p.headDim; ++i)
+      lanes[i - d] = T(widen(from[i]));
+    return load<T>(lanes);
+  }
+
+  void chunk(int64_t first, int64_t count) {
+    for (int64_t j = 0; j < count; j += kLanes<T>)
+      scoreVector(first + j, minimum(kLanes<T>, count - j), j);
+    for (int64_t h = 0; h < p.group(); ++h)
+      softmax(h, count);
+    for (int64_t d = 0; d < padded; d += kLanes<T>)
+      addValues(first, count, d);
+  }
+
+  /// Scores of some positions against every query head of the group.
+  void scoreVector(int64_t first, int64_t count, int64_t column) {
+    constexpr int w = kLanes<T>;
+    const In *keys[w];
+    for (int64_t i = 0; i < w; ++i)
+      keys[i] = at(p.keys, first + minimum(i, count - 1));
+    for (int64_t h = 0; h < p.group(); ++h) {
+      Vec<T> sums[w];
+      for (int i = 0; i < w; ++i)
+        sums[i] = dot(keys[i], queries + h * padded);
+      transpose<T>(sums);
+#pragma GCC unroll 4
+      for (int step = w / 2; step > 0; step /= 2)
+        for (int i = 0; i < step; ++i)
+          sums[i] += sums[i + step];
+      store<T>(scores + h * kPositions + column, sums[0]);
+    }
+  }
+
+  Vec<T> dot(const In *key, const T *query) const {
+    Vec<T> sum = {};
+    for (int64_t d = 0; d < padded; d += kLanes<T>)
+      sum += part(key, d) * load<T>(query + d);
+    return sum;
+  }
+
+  /// Turns scores into exp(score - maximum); those after `count` become 0.
+  void softmax(int64_t h, int64_t count) {
+    T *row = scores + h * kPositions, top = rowMax[h];
+    for (int64_t j = 0; j < count; ++j)
+      top = row[j] > top || row[j] != row[j] ? row[j] : top;
+    const T decay = exponential(broadcast(rowMax[h] - top))[0];
+    Vec<T> sum = {};
+    const int64_t end = roundUp(count, kLanes<T>);
+    for (int64_t j = count; j < end; ++j)
+      row[j] = -T(__builtin_inf());
+    for (int64_t j = 0; j < end; j += kLanes<T>) {
+      const Vec<T> e = exponential(load<T>(row + j) - broadcast(top));
+      store<T>(row + j, e);
+      sum += e;
+    }
+    T total = 0;
+    for (int i = 0; i < kLanes<T>; ++i)
+      total += sum[i];
+    rowMax[h] = top;
+    rowSum[h] = rowSum[h] * decay + total;
+    for (int64_t d = 0; d < padded; d += kLanes<T>)
+      store<T>(out + h * padded + d,
+               load<T>(out + h * padded + d) * broadcast(decay));
+  }
+
+  /// One vector of all values, for every query head.
+  void addValues(int64_t first, int64_t count, int64_t d) {
+    for (int64_t h = 0; h < p.group(); ++h) {
+      const T *weights = scores + h * kPositions;
+      Vec<T> sum[2] = {load<T>(out + h * padded + d), {}};
+      int64_t j = 0;
+      for (; j + 2 <= count; j += 2) {
+        sum[0] += part(at(p.values, first + j), d) * broadcast(weights[j]);
+        sum[1] +=
+            part(at(p.values, first + j + 1), d) * broadcast(weights[j + 1]);
+      }
+      if (j < count)
+        sum[0] += part(at(p.values, first + j), d) * broadcast(weights[j]);
+      store<T>(out + h * padded + d, sum[0] + sum[1]);
+    }
+  }
+
+  void finish() {
+    for (int64_t h = 0; h < p.group(); ++h) {
+      In *to = outputAt(h);
+      for (int64_t d = 0; d < p.headDim; ++d)
+        to[d] = Narrow<In, T>::from(out[h * padded + d] / rowSum[h]);
+    }
+  }
+
+  const CacheProblem &p;
+  Scratch scratch;
+  int64_t padded, row = 0, head = 0;
+  T *queries, *out, *scores, *rowMax, *rowSum;
+};
+
+} // namespace TESSERA_CPU_TARGET
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_CPU_CACHEDATTENTION_H

@@ -1,0 +1,221 @@
+#include "runtime/generate/Generator.h"
+
+#include "runtime/support/DType.h"
+#include "tessera/abi.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+
+static const Generation &sizesOf(const Session &session) {
+  if (!session.metadata().model.generation)
+    fail(TSR_UNSUPPORTED, "the artifact has no programs that generate; compile "
+                          "the model with --programs generate");
+  if (!session.hasAllRanks())
+    fail(TSR_UNSUPPORTED, "a generator needs all ranks in one process; leave "
+                          "out world_size and rank");
+  return *session.metadata().model.generation;
+}
+
+Generator::Generator(const Artifact &artifact, const SessionOptions &options)
+    : owned(artifact, options), sizes(sizesOf(owned)), guard(sizes),
+      scheduler(sizes) {}
+
+//===----------------------------------------------------------------------===//
+// Requests
+//===----------------------------------------------------------------------===//
+
+static void checkSampling(const Sampling &sampling) {
+  auto refuse = [](const char *what, double value, const char *range) {
+    fail(TSR_INVALID_ARGUMENT, what, " is ", value, ", it must be ", range);
+  };
+  if (!(sampling.temperature >= 0) || !std::isfinite(sampling.temperature))
+    refuse("the temperature", sampling.temperature, "0 or more");
+  if (!(sampling.topP > 0 && sampling.topP <= 1))
+    refuse("top_p", sampling.topP, "above 0 and at most 1");
+  if (!(sampling.minP >= 0 && sampling.minP <= 1))
+    refuse("min_p", sampling.minP, "in [0, 1]");
+  if (sampling.topK < 0)
+    fail(TSR_INVALID_ARGUMENT, "top_k is ", sampling.topK,
+         ", it must be 0 (all) or more");
+}
+
+void Generator::checkRequest(const int32_t *prompt, size_t count,
+                             const RequestOptions &options) const {
+  const int64_t vocabulary = owned.metadata().model.vocabulary;
+  if (count == 0)
+    fail(TSR_INVALID_ARGUMENT, "the prompt has no token; begin with the "
+                               "tokenizer's beginning of a text");
+  if (static_cast<int64_t>(count) >= sizes.places)
+    fail(TSR_INVALID_ARGUMENT, "the prompt has ", count, " tokens, of at most ",
+         sizes.places,
+         " that a request may have with at least one new one; compile the "
+         "model with a larger --max-length");
+  for (size_t i = 0; i < count; ++i)
+    if (prompt[i] < 0 || prompt[i] >= vocabulary)
+      fail(TSR_INVALID_ARGUMENT, "token ", prompt[i], " at position ", i,
+           " of the prompt is outside of the vocabulary of ", vocabulary,
+           "; use the tokenizer that the model was trained with");
+  if (options.maxNewTokens < 0)
+    fail(TSR_INVALID_ARGUMENT, "max_new_tokens is ", options.maxNewTokens,
+         ", it must be 0 (as many as fit) or more");
+  checkSampling(options.sampling);
+}
+
+int64_t Generator::add(const int32_t *prompt, size_t count,
+                       const RequestOptions &options) {
+  checkRequest(prompt, count, options);
+  auto request = std::make_unique<Request>();
+  request->tokens.assign(prompt, prompt + count);
+  request->most = sizes.places;
+  if (options.maxNewTokens > 0 &&
+      options.maxNewTokens < sizes.places - static_cast<int64_t>(count))
+    request->most = static_cast<int64_t>(count) + options.maxNewTokens;
+  request->sampling = options.sampling;
+  request->stops = options.stops;
+  std::lock_guard<std::mutex> lock(mutex);
+  request->id = ++lastId;
+  scheduler.add(std::move(request));
+  return lastId;
+}
+
+bool Generator::cancel(int64_t id) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Request *request = scheduler.find(id);
+  if (request)
+    request->isCancelled = true;
+  return request != nullptr;
+}
+
+bool Generator::next(Generated &out) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (results.empty())
+    return false;
+  out = results.front();
+  results.pop_front();
+  return true;
+}
+
+int64_t Generator::active() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return scheduler.active();
+}
+
+//===----------------------------------------------------------------------===//
+// A step
+//===----------------------------------------------------------------------===//
+
+/// What the program reads: [lanes, rows] each, and [lanes, slots] of the last.
+struct Generator::Inputs {
+  Inputs(const StepRows &step, int64_t rows) {
+    const auto lanes = static_cast<int64_t>(step.rows.size());
+    ids.assign(lanes * rows, 0); // of rows that nobody has
+    positions = ids;
+    slots.assign(lanes * rows, -1);
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t at = lane * rows;
+      for (const RowOfStep &row : step.rows[lane]) {
+        ids[at] = row.token;
+        slots[at] = static_cast<int32_t>(row.slot);
+        positions[at++] = static_cast<int32_t>(row.position);
+      }
+      last.insert(last.end(), step.last[lane].begin(), step.last[lane].end());
+    }
+  }
+
+  std::vector<int32_t> ids, slots, positions, last;
+};
+
+static void writeRows(const Rank &rank, const std::string &name,
+                      const std::vector<int32_t> &values) {
+  const TensorInfo *tensor = rank.metadata->find(Role::Input, name);
+  if (tensor)
+    writeTokens(rank, *tensor, [&](int64_t first, int64_t count, int32_t *out) {
+      std::copy_n(values.data() + first, count, out);
+    });
+}
+
+void Generator::run(const StepRows &rows) {
+  const bool isDecode = rows.mostRows() <= sizes.slots;
+  const std::string program = isDecode ? "decode" : "mixed";
+  const Inputs inputs(rows, isDecode ? sizes.slots : sizes.mixedRows());
+  logits = owned.metadata().find(Role::Output, program + "_logits");
+  owned.runRows(isDecode ? RowProgram::Decode : RowProgram::Mixed,
+                [&](Rank &rank) {
+                  writeRows(rank, program + "_ids", inputs.ids);
+                  writeRows(rank, program + "_slots", inputs.slots);
+                  writeRows(rank, program + "_positions", inputs.positions);
+                  writeRows(rank, program + "_last", inputs.last);
+                });
+}
+
+void Generator::end(Request &request, Generated last) {
+  results.push_back(last);
+  scheduler.remove(request.id);
+}
+
+/// Takes the token that follows the request's last one.
+void Generator::accept(Request &request, const Choice &choice) {
+  Generated made{request.id, choice.token, choice.logProbability};
+  if (choice.token < 0) {
+    made.ending = Ending::Failed;
+    return end(request, made);
+  }
+  request.tokens.push_back(choice.token);
+  auto stop =
+      std::find(request.stops.begin(), request.stops.end(), choice.token);
+  if (stop != request.stops.end())
+    made.ending = Ending::Stop;
+  else if (static_cast<int64_t>(request.tokens.size()) >= request.most)
+    made.ending = Ending::Length;
+  if (made.ending != Ending::None)
+    return end(request, made);
+  results.push_back(made);
+}
+
+template <class Logit> void Generator::deliver(const StepRows &rows) {
+  const int64_t vocabulary = owned.metadata().model.vocabulary;
+  std::vector<Logit> values(logits->elements());
+  owned.read(*logits, values.data());
+  std::lock_guard<std::mutex> lock(mutex);
+  for (int64_t lane = 0; lane < sizes.lanes; ++lane)
+    for (const RowOfStep &row : rows.rows[lane])
+      scheduler.at(lane, row.slot)->done = row.position + 1;
+  for (int64_t lane = 0; lane < sizes.lanes; ++lane)
+    for (int64_t slot = 0; slot < sizes.slots; ++slot) {
+      Request *request = scheduler.at(lane, slot);
+      if (rows.last[lane][slot] < 0 || !request)
+        continue;
+      const Logit *own =
+          values.data() + (lane * sizes.slots + slot) * vocabulary;
+      accept(*request,
+             sampler.choose(own, vocabulary, request->sampling, request->done));
+    }
+}
+
+void Generator::endCancelled() {
+  for (int64_t id : scheduler.cancelled())
+    end(*scheduler.find(id), {id, -1, 0, Ending::Cancelled});
+}
+
+int64_t Generator::step() {
+  std::unique_lock<std::mutex> lock(mutex);
+  endCancelled();
+  const StepRows rows = scheduler.plan();
+  lock.unlock();
+  int64_t count = 0;
+  for (const auto &lane : rows.rows)
+    count += static_cast<int64_t>(lane.size());
+  if (count == 0)
+    return 0;
+  guard.take(rows);
+  run(rows);
+  if (logits->dtype == TSR_DTYPE_F64)
+    deliver<double>(rows);
+  else
+    deliver<float>(rows);
+  return count;
+}
+
+} // namespace tessera

@@ -1,0 +1,78 @@
+//===- Generator.h - a model that continues texts ---------------*- C++ -*-===//
+// Requests come from any thread; one thread runs steps.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_GENERATE_GENERATOR_H
+#define TESSERA_RUNTIME_GENERATE_GENERATOR_H
+
+#include "runtime/generate/Sampler.h"
+#include "runtime/generate/Scheduler.h"
+#include "runtime/session/Session.h"
+
+#include <mutex>
+
+namespace tessera {
+
+/// A token of a request, or its end.
+struct Generated {
+  int64_t request = 0;
+  int32_t token = -1; ///< -1: none, it has ended without one.
+  double logProbability = 0;
+  Ending ending = Ending::None;
+};
+
+/// What a caller asks for.
+struct RequestOptions {
+  int64_t maxNewTokens = 0; ///< 0: up to the places of a slot.
+  Sampling sampling;
+  std::vector<int32_t> stops;
+};
+
+class Generator {
+public:
+  /// TSR_UNSUPPORTED: the artifact has no such programs; or its ranks are
+  /// processes.
+  Generator(const Artifact &artifact, const SessionOptions &options);
+
+  /// Its parameters are to be loaded before the first step.
+  Session &session() { return owned; }
+
+  /// From any thread. TSR_INVALID_ARGUMENT: no or too many tokens, one outside
+  /// the vocabulary, options that are none.
+  int64_t add(const int32_t *prompt, size_t count,
+              const RequestOptions &options);
+  /// From any thread: the request ends before the next step. False: there is
+  /// none, or it has ended.
+  bool cancel(int64_t request);
+  /// From any thread: the next token of any request; false: there is none yet.
+  bool next(Generated &out);
+  /// From any thread: requests that wait or run.
+  int64_t active() const;
+
+  /// Runs one step; returns the rows that it had, 0: there is nothing to do.
+  int64_t step();
+
+private:
+  struct Inputs;
+  void checkRequest(const int32_t *prompt, size_t count,
+                    const RequestOptions &options) const;
+  void endCancelled();
+  void run(const StepRows &rows);
+  template <class Logit> void deliver(const StepRows &rows);
+  void accept(Request &request, const Choice &choice);
+  void end(Request &request, Generated last);
+
+  Session owned;
+  Generation sizes;
+  SlotGuard guard;
+  Sampler sampler;
+  const TensorInfo *logits = nullptr; ///< Of the step that ran last.
+
+  mutable std::mutex mutex; ///< Of what follows.
+  Scheduler scheduler;
+  std::deque<Generated> results;
+  int64_t lastId = -1;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_GENERATE_GENERATOR_H

@@ -1,0 +1,43 @@
+//===- Request.h - a text that is continued ---------------------*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_GENERATE_REQUEST_H
+#define TESSERA_RUNTIME_GENERATE_REQUEST_H
+
+#include <cstdint>
+#include <vector>
+
+namespace tessera {
+
+/// How the next token is chosen. `temperature` 0: the largest logit. The other
+/// three keep the most probable tokens: the first `topK` (0: all), of these
+/// those before which less than `topP` is summed, and those with at least
+/// `minP` of the largest probability.
+struct Sampling {
+  double temperature = 0, topP = 1, minP = 0;
+  int64_t topK = 0, seed = 0;
+
+  bool isGreedy() const { return temperature == 0 || topK == 1; }
+  bool isRestricted() const { return topK > 0 || topP < 1 || minP > 0; }
+};
+
+/// Why a request has ended.
+enum class Ending { None, Stop, Length, Cancelled, Failed };
+
+struct Request {
+  int64_t id = 0;
+  std::vector<int32_t> tokens; ///< The prompt, then what was generated.
+  int64_t most = 0;            ///< Tokens, with those of the prompt.
+  Sampling sampling;
+  std::vector<int32_t> stops; ///< Tokens that end it.
+  bool isCancelled = false;
+
+  int64_t lane = -1, slot = -1; ///< -1: it is queued.
+  int64_t done = 0;             ///< Positions that caches hold.
+
+  bool isQueued() const { return slot < 0; }
+  /// Tokens that no step has run yet: 1 once the prompt is done.
+  int64_t left() const { return static_cast<int64_t>(tokens.size()) - done; }
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_GENERATE_REQUEST_H

@@ -1,0 +1,50 @@
+//===- Sampler.h - the next token of a row ----------------------*- C++ -*-===//
+// A function of logits, request and position alone: noise is keyed by (seed,
+// position, vocabulary index), so no mesh, slot or other request is in it.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_GENERATE_SAMPLER_H
+#define TESSERA_RUNTIME_GENERATE_SAMPLER_H
+
+#include "runtime/generate/Request.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tessera {
+
+struct Choice {
+  int32_t token = -1; ///< -1: logits are not numbers.
+  /// Of the token before anything is left out, at the request's temperature
+  /// (at 1 if that is 0).
+  double logProbability = 0;
+};
+
+class Sampler {
+public:
+  /// The token at `position`, after those before it. The largest logit, of
+  /// equal ones the first; or, with a temperature T, the largest of logit / T
+  /// plus Gumbel noise, a sample of the softmax, among those that `sampling`
+  /// keeps.
+  template <class Logit>
+  Choice choose(const Logit *logits, int64_t count, const Sampling &sampling,
+                int64_t position);
+
+private:
+  template <class Logit>
+  int32_t sampleAll(const Logit *logits, int64_t count,
+                    const Sampling &sampling, int64_t position) const;
+  template <class Logit>
+  int32_t sampleKept(const Logit *logits, int64_t count,
+                     const Sampling &sampling, int64_t position, double total);
+  template <class Logit> void sortBest(const Logit *logits, std::size_t best);
+
+  std::vector<int32_t> order;
+};
+
+/// -log(-log(u)) of the u in (0, 1) that belongs to (seed, position, index).
+double gumbelNoise(int64_t seed, int64_t position, int32_t index);
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_GENERATE_SAMPLER_H

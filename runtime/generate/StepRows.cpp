@@ -1,0 +1,39 @@
+#include "runtime/generate/StepRows.h"
+
+#include "runtime/support/Status.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+int64_t StepRows::mostRows() const {
+  size_t most = 0;
+  for (const auto &lane : rows)
+    most = std::max(most, lane.size());
+  return static_cast<int64_t>(most);
+}
+
+void SlotGuard::take(const StepRows &step) {
+  auto next = slots;
+  for (size_t lane = 0; lane < step.rows.size(); ++lane)
+    for (const RowOfStep &row : step.rows[lane]) {
+      auto refuse = [&](const auto &...why) {
+        fail(TSR_INTERNAL, "request ", row.request, " at position ",
+             row.position, " of slot ", row.slot, " in lane ", lane, " ",
+             why...);
+      };
+      if (row.slot < 0 || row.slot >= sizes.slots)
+        refuse("is beyond the ", sizes.slots, " slots");
+      if (row.position < 0 || row.position >= sizes.places)
+        refuse("is beyond the ", sizes.places, " places");
+      Slot &slot = next[lane][row.slot];
+      if (slot.request != row.request && row.position != 0)
+        refuse("does not begin at 0, the slot has request ", slot.request);
+      if (slot.request == row.request && row.position != slot.next)
+        refuse("does not follow on, the next position is ", slot.next);
+      slot = {row.request, row.position + 1};
+    }
+  slots = std::move(next);
+}
+
+} // namespace tessera

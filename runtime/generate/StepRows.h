@@ -1,0 +1,55 @@
+//===- StepRows.h - the rows of one step, and what must hold ----*- C++ -*-===//
+// Types and erasure prove what a step computes of its rows; that the rows are
+// right is the host's part, which is checked here in every step.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_GENERATE_STEPROWS_H
+#define TESSERA_RUNTIME_GENERATE_STEPROWS_H
+
+#include "runtime/artifact/Metadata.h"
+
+#include <vector>
+
+namespace tessera {
+
+/// A token of a request at its place.
+struct RowOfStep {
+  int64_t request, slot, position;
+  int32_t token;
+};
+
+/// What each lane runs, in order, and by slot the row whose logits are wanted,
+/// -1: none.
+struct StepRows {
+  explicit StepRows(const Generation &sizes)
+      : rows(sizes.lanes),
+        last(sizes.lanes, std::vector<int32_t>(sizes.slots, -1)) {}
+
+  std::vector<std::vector<RowOfStep>> rows;
+  std::vector<std::vector<int32_t>> last;
+
+  /// Of the lane with most.
+  int64_t mostRows() const;
+};
+
+/// Knows which positions of each slot have been appended.
+class SlotGuard {
+public:
+  explicit SlotGuard(const Generation &sizes)
+      : sizes(sizes), slots(sizes.lanes, std::vector<Slot>(sizes.slots)) {}
+
+  /// TSR_INTERNAL if a step would read what its request has not appended:
+  /// positions follow on in their slot, from 0 for another request; a slot has
+  /// one request; places are within the cache. Then takes note of the rows.
+  void take(const StepRows &step);
+
+private:
+  struct Slot {
+    int64_t request = -1, next = 0;
+  };
+  Generation sizes;
+  std::vector<std::vector<Slot>> slots;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_GENERATE_STEPROWS_H

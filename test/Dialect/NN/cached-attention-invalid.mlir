@@ -1,0 +1,27 @@
+// RUN: tessera-opt %s -split-input-file -verify-diagnostics
+
+func.func @negative_window(%q: tensor<1x6x2x8xf32>, %k: tensor<1x4x16x2x8xf32>, %s: tensor<1x6xi32>) {
+  // expected-error @+1 {{has window = -1; it must be at least 1, or absent}}
+  %y = nn.cached_attention %q, %k, %k at %s, %s {scale = 1.0 : f64, window = -1 : i64} : (tensor<1x6x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x6xi32>, tensor<1x6xi32>) -> tensor<1x6x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @other_values(%q: tensor<1x6x2x8xf32>, %k: tensor<1x4x16x2x8xf32>, %v: tensor<1x4x12x2x8xf32>, %s: tensor<1x6xi32>) {
+  // expected-error @+1 {{has keys of type 'tensor<1x4x16x2x8xf32>' and values of type 'tensor<1x4x12x2x8xf32>'; both must have one shape}}
+  %y = nn.cached_attention %q, %k, %v at %s, %s {scale = 1.0 : f64} : (tensor<1x6x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x4x12x2x8xf32>, tensor<1x6xi32>, tensor<1x6xi32>) -> tensor<1x6x2x8xf32>
+  return
+}
+
+// -----
+
+// A rank's query heads do not read another rank's keys.
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  func.func @whole_query(%q: tensor<1x6x2x8xf32, #dist<tp: R>>, %k: tensor<1x4x16x2x8xf32, #dist<tp: S(3)>>, %s: tensor<1x6xi32, #dist<tp: R>>) {
+    // expected-error @+2 {{refuses R, S(3), S(3), R, R on axis 'tp'}}
+    // expected-note @+1 {{}}
+    %y = nn.cached_attention %q, %k, %k at %s, %s {scale = 1.0 : f64} : (tensor<1x6x2x8xf32, #dist<tp: R>>, tensor<1x4x16x2x8xf32, #dist<tp: S(3)>>, tensor<1x4x16x2x8xf32, #dist<tp: S(3)>>, tensor<1x6xi32, #dist<tp: R>>, tensor<1x6xi32, #dist<tp: R>>) -> tensor<1x6x2x8xf32, #dist<tp: S(2)>>
+    return
+  }
+}

@@ -1,0 +1,31 @@
+// Key heads are split alike in query and caches; where caches are whole, query heads may be split within their groups.
+// RUN: tessera-opt %s | tessera-opt | FileCheck %s
+
+!cache = tensor<1x4x16x4x8xf32, #dist<tp: S(3)>>
+!whole = tensor<1x4x16x4x8xf32, #dist<tp: R>>
+!data = tensor<1x6xi32, #dist<tp: R>>
+module attributes {dist.mesh = #dist.mesh<tp = 2>} {
+  // CHECK-LABEL: @key_heads
+  func.func @key_heads(%q: tensor<1x6x4x2x8xf32, #dist<tp: S(2)>>, %k: !cache, %s: !data) {
+    // CHECK: nn.cached_attention {{.*}} {scale = 2.500000e-01 : f64} : {{.*}} -> tensor<1x6x4x2x8xf32, #dist<tp: S(2)>>
+    %y = nn.cached_attention %q, %k, %k at %s, %s {scale = 0.25 : f64}
+        : (tensor<1x6x4x2x8xf32, #dist<tp: S(2)>>, !cache, !cache, !data, !data) -> tensor<1x6x4x2x8xf32, #dist<tp: S(2)>>
+    return
+  }
+
+  // CHECK-LABEL: @query_heads
+  func.func @query_heads(%q: tensor<1x6x4x2x8xf32, #dist<tp: S(3)>>, %k: !whole, %s: !data) {
+    // CHECK: nn.cached_attention {{.*}} window = 5 : i64} : {{.*}} -> tensor<1x6x4x2x8xf32, #dist<tp: S(3)>>
+    %y = nn.cached_attention %q, %k, %k at %s, %s {scale = 0.25 : f64, window = 5 : i64}
+        : (tensor<1x6x4x2x8xf32, #dist<tp: S(3)>>, !whole, !whole, !data, !data) -> tensor<1x6x4x2x8xf32, #dist<tp: S(3)>>
+    return
+  }
+
+  // CHECK-LABEL: @heads_without_groups
+  func.func @heads_without_groups(%q: tensor<1x6x4x8xf32, #dist<tp: S(2)>>, %k: !cache, %s: !data) {
+    // CHECK: nn.cached_attention {{.*}} -> tensor<1x6x4x8xf32, #dist<tp: S(2)>>
+    %y = nn.cached_attention %q, %k, %k at %s, %s {scale = 0.25 : f64}
+        : (tensor<1x6x4x8xf32, #dist<tp: S(2)>>, !cache, !cache, !data, !data) -> tensor<1x6x4x8xf32, #dist<tp: S(2)>>
+    return
+  }
+}

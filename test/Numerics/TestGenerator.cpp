@@ -1,0 +1,62 @@
+//===- TestGenerator.cpp - a generator of the runtime, in a test ----------===//
+
+#include "test/Numerics/TestGenerator.h"
+#include <gtest/gtest.h>
+
+using namespace tessera::test;
+
+TestGenerator::TestGenerator(const std::string &artifactPath,
+                             const std::string &weights) {
+  tsr_artifact *loaded = nullptr;
+  EXPECT_EQ(tsr_artifact_load(artifactPath.c_str(), &loaded), TSR_OK)
+      << tsr_last_error();
+  artifact.reset(loaded);
+  tsr_session_options options = {};
+  options.size = sizeof options;
+  options.seed = SessionSettings().seed;
+  options.threads = 2;
+  options.poison = 1;
+  tsr_generator *created = nullptr;
+  EXPECT_EQ(tsr_generator_create(loaded, &options,
+                                 weights.empty() ? nullptr : weights.c_str(),
+                                 &created),
+            TSR_OK)
+      << tsr_last_error();
+  generator.reset(created);
+}
+
+int64_t TestGenerator::add(const Tokens &prompt, tsr_request_options options) {
+  int64_t id = -1;
+  EXPECT_EQ(
+      tsr_generator_add(get(), prompt.data(), prompt.size(), &options, &id),
+      TSR_OK)
+      << tsr_last_error();
+  results[id].tokens = prompt;
+  results[id].prompt = prompt.size();
+  return id;
+}
+
+bool TestGenerator::step() {
+  int64_t rows = 0;
+  tsr_status status = tsr_generator_step(get(), &rows);
+  EXPECT_EQ(status, TSR_OK) << tsr_last_error();
+  tsr_generated made;
+  for (int32_t found = 1;
+       tsr_generator_next(get(), &made, &found) == TSR_OK && found != 0;) {
+    Continued &result = results[made.request];
+    EXPECT_EQ(result.ended, TSR_GOES_ON) << "goes on after its end";
+    result.ended = made.ended;
+    if (made.token < 0)
+      continue;
+    result.tokens.push_back(made.token);
+    result.logProbabilities.push_back(made.log_probability);
+  }
+  return status == TSR_OK && rows > 0;
+}
+
+tsr_request_options tessera::test::requestOf(int64_t maxNewTokens) {
+  tsr_request_options options = {};
+  options.size = sizeof options;
+  options.max_new_tokens = maxNewTokens;
+  return options;
+}

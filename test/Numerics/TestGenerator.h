@@ -1,0 +1,55 @@
+//===- TestGenerator.h - a generator of the runtime, in a test --*- C++ -*-===//
+// Every failure of the C API is a failed expectation with its message.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TEST_NUMERICS_TESTGENERATOR_H
+#define TESSERA_TEST_NUMERICS_TESTGENERATOR_H
+
+#include "test/Numerics/Trainer.h"
+#include <map>
+
+namespace tessera::test {
+
+/// What a request became: its tokens with those of the prompt, and of the new
+/// ones what the sampler said of them.
+struct Continued {
+  Tokens tokens;
+  size_t prompt = 0;
+  Values logProbabilities;
+  int32_t ended = TSR_GOES_ON;
+};
+
+/// Parameters are drawn from the seed, or read from a file; what is not written
+/// holds NaN.
+class TestGenerator {
+public:
+  explicit TestGenerator(const std::string &artifactPath,
+                         const std::string &weights = "");
+
+  tsr_generator *get() const { return generator.get(); }
+  /// Returns the request's number.
+  int64_t add(const Tokens &prompt, tsr_request_options options);
+  /// One step; false where there is nothing to do.
+  bool step();
+  void run() {
+    while (step())
+      ;
+  }
+  const Continued &result(int64_t request) { return results[request]; }
+
+private:
+  struct Destroy {
+    void operator()(tsr_artifact *object) { tsr_artifact_destroy(object); }
+    void operator()(tsr_generator *object) { tsr_generator_destroy(object); }
+  };
+  std::unique_ptr<tsr_artifact, Destroy> artifact;
+  std::unique_ptr<tsr_generator, Destroy> generator;
+  std::map<int64_t, Continued> results;
+};
+
+/// So many new tokens; greedy.
+tsr_request_options requestOf(int64_t maxNewTokens);
+
+} // namespace tessera::test
+
+#endif // TESSERA_TEST_NUMERICS_TESTGENERATOR_H

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Makes generated.json: what Hugging Face's `transformers` continues a prompt with, greedily, in float64.
+
+    python3 make_generation_reference.py
+
+Models are those of the directories next to it, whose weights are read, but with room for 72 positions; GPT-2, which has a
+table of them, keeps its own. Needs torch and transformers (made with 2.15 and 5.23); nothing of Tessera is used. As in
+make_transformers_reference.py everything is computed in float64. Per family: the positions, the prompt, the new tokens, and the
+logarithm of each one's probability.
+"""
+import json
+import pathlib
+import shutil
+import tempfile
+
+import torch
+import transformers
+
+import make_transformers_reference as reference
+
+HERE = pathlib.Path(__file__).parent
+FAMILIES = ("gpt2", "llama", "mistral", "mistral-window", "qwen2", "qwen2-window", "mixtral")
+POSITIONS, PROMPT = 72, [3, 1, 4, 1, 5, 9, 2, 6]
+
+
+def config_of(family):
+    folder = HERE if family == "gpt2" else HERE / family
+    config = transformers.AutoConfig.for_model(**json.loads((folder / "config.json").read_text()))
+    if family != "gpt2":
+        config.max_position_embeddings = POSITIONS
+    return config, folder
+
+
+def weights_of(family):
+    """As transformers reads its own files."""
+    config, folder = config_of(family)
+    with tempfile.TemporaryDirectory() as copy:
+        config.save_pretrained(copy)
+        shutil.copy(folder / "weights.safetensors", pathlib.Path(copy) / "model.safetensors")
+        return transformers.AutoModelForCausalLM.from_pretrained(copy).state_dict()
+
+
+def model_of(family, weights):
+    config, _ = config_of(family)
+    config._attn_implementation = config._experts_implementation = "eager"
+    model = transformers.AutoModelForCausalLM.from_config(config).double()
+    model.load_state_dict(weights)
+    model.tie_weights()
+    return model.double().eval(), config.n_positions if family == "gpt2" else POSITIONS
+
+
+def generate(family, weights):
+    model, positions = model_of(family, weights)
+    tokens, logs = list(PROMPT), []
+    with torch.no_grad():
+        while len(tokens) < positions:
+            logits = model(torch.tensor([tokens]), use_cache=False).logits[0, -1]
+            assert logits.dtype == torch.float64
+            best = torch.topk(logits, 2).values
+            assert best[0] - best[1] > 1e-6, "too close to compare"
+            tokens.append(int(logits.argmax()))
+            logs.append(float(torch.log_softmax(logits, -1)[tokens[-1]]))
+    return {"positions": positions, "prompt": PROMPT, "tokens": tokens[len(PROMPT):], "log_probabilities": logs}
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    # Files name types that are others from here on.
+    weights = {family: weights_of(family) for family in FAMILIES}
+    reference.compute_in_double()
+    text = json.dumps({family: generate(family, weights[family]) for family in FAMILIES})
+    (HERE / "generated.json").write_text(text.replace('}, "', '},\n "') + "\n")

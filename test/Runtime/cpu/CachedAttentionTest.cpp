@@ -1,0 +1,232 @@
+//===- CachedAttentionTest.cpp - appends, and attention over caches -------===//
+// Against a naive softmax in f64, with NaN wherever nothing may be read.
+
+#include "runtime/cpu/CpuEntries.h"
+#include "runtime/cpu/CpuKernels.h"
+#include "tessera/abi.h"
+#include "tessera/tessera.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+#include <vector>
+
+using namespace tessera;
+
+namespace {
+
+struct Shape {
+  int64_t lanes, slots, places, heads, kvHeads, headDim, window;
+};
+
+/// Requests at some positions of their slots, and their last rows.
+template <typename T> class Caches {
+public:
+  explicit Caches(const Shape &s) : s(s) {
+    const T nan = std::numeric_limits<T>::quiet_NaN();
+    keys.assign(s.lanes * s.slots * s.places * width(), nan);
+    values = keys;
+  }
+
+  int64_t width() const { return s.kvHeads * s.headDim; }
+
+  /// Appends positions [0, count) of a slot, a few at a time.
+  void fill(int32_t lane, int32_t slot, int32_t count) {
+    for (int32_t first = 0; first < count; first += 3) {
+      std::vector<int32_t> slots(s.lanes * 3, -1), positions(s.lanes * 3, 0);
+      for (int32_t k = 0; k < 3 && first + k < count; ++k) {
+        slots[lane * 3 + k] = slot;
+        positions[lane * 3 + k] = first + k;
+      }
+      append(keys, slots, positions);
+      append(values, slots, positions);
+    }
+  }
+
+  /// What a naive softmax makes of a row.
+  std::vector<double> expected(const T *q, int64_t lane, int64_t slot,
+                               int64_t position, double scale) const {
+    const int64_t first =
+        s.window ? std::max<int64_t>(0, position - s.window + 1) : 0;
+    std::vector<double> out;
+    for (int64_t head = 0; head < s.heads; ++head) {
+      const int64_t kv = head / (s.heads / s.kvHeads);
+      std::vector<double> sum(s.headDim, 0.0);
+      double total = 0;
+      for (int64_t p = first; p <= position; ++p) {
+        const int64_t at =
+            ((lane * s.slots + slot) * s.places + p % s.places) * width() +
+            kv * s.headDim;
+        double score = 0;
+        for (int64_t d = 0; d < s.headDim; ++d)
+          score += double(q[head * s.headDim + d]) * double(keys[at + d]);
+        const double e = std::exp(score * scale);
+        total += e;
+        for (int64_t d = 0; d < s.headDim; ++d)
+          sum[d] += e * double(values[at + d]);
+      }
+      for (double x : sum)
+        out.push_back(x / total);
+    }
+    return out;
+  }
+
+  std::vector<T> attend(const std::vector<T> &q,
+                        const std::vector<int32_t> &slots,
+                        const std::vector<int32_t> &positions, double scale,
+                        int threads) const {
+    const auto rows = static_cast<int64_t>(slots.size()) / s.lanes;
+    std::vector<T> out(slots.size() * s.heads * s.headDim,
+                       std::numeric_limits<T>::quiet_NaN());
+    int64_t args[TSR_CACHED_ATTENTION_ARGS] = {s.lanes,
+                                               rows,
+                                               s.slots,
+                                               s.places,
+                                               s.heads,
+                                               s.kvHeads,
+                                               s.headDim,
+                                               s.heads * s.headDim,
+                                               s.window,
+                                               0,
+                                               sizeof(T) == 8 ? TSR_DTYPE_F64
+                                                              : TSR_DTYPE_F32};
+    std::memcpy(&args[TSR_CACHED_ATTENTION_SCALE_BITS], &scale, sizeof scale);
+    void *buffers[] = {const_cast<T *>(q.data()),
+                       const_cast<T *>(keys.data()),
+                       const_cast<T *>(values.data()),
+                       const_cast<int32_t *>(slots.data()),
+                       const_cast<int32_t *>(positions.data()),
+                       out.data()};
+    std::string error;
+    EXPECT_EQ(cpuCachedAttention(threads, buffers, args, &error), 0) << error;
+    return out;
+  }
+
+  std::vector<T> random(size_t count) {
+    std::vector<T> result(count);
+    for (T &x : result)
+      x = T(normal(engine));
+    return result;
+  }
+
+private:
+  void append(std::vector<T> &cache, std::vector<int32_t> &slots,
+              std::vector<int32_t> &positions) {
+    const auto rows = static_cast<int64_t>(slots.size()) / s.lanes;
+    std::vector<T> from = random(slots.size() * (width() + 2));
+    const int64_t args[] = {s.lanes,
+                            rows,
+                            s.slots,
+                            s.places,
+                            width(),
+                            width() + 2,
+                            sizeof(T) == 8 ? TSR_DTYPE_F64 : TSR_DTYPE_F32};
+    void *buffers[] = {cache.data(), from.data(), slots.data(),
+                       positions.data()};
+    std::string error;
+    EXPECT_EQ(cpuAppend(1, buffers, args, &error), 0) << error;
+  }
+
+  Shape s;
+  std::vector<T> keys, values;
+  std::mt19937 engine{7};
+  std::normal_distribution<double> normal;
+};
+
+const Shape kShapes[] = {{1, 2, 20, 1, 1, 8, 0},   {2, 3, 140, 4, 2, 5, 0},
+                         {1, 2, 200, 6, 2, 64, 0}, {1, 4, 70, 4, 4, 24, 7},
+                         {2, 2, 16, 3, 1, 16, 5},  {1, 1, 1, 2, 1, 3, 0}};
+
+template <typename T> void checkShape(const Shape &s, double tolerance) {
+  Caches<T> caches(s);
+  std::vector<int32_t> slots, positions;
+  const double scale = 1 / std::sqrt(double(s.headDim));
+  for (int32_t lane = 0; lane < s.lanes; ++lane) {
+    for (int32_t slot = 0; slot < s.slots; ++slot) {
+      // The last slot stays empty where there are others.
+      const bool isEmpty = s.slots > 1 && slot == s.slots - 1;
+      const auto count =
+          isEmpty ? 0 : int32_t(s.window ? s.places + 9 : s.places - slot);
+      caches.fill(lane, slot, count);
+      slots.push_back(isEmpty ? -1 : slot);
+      positions.push_back(isEmpty ? 0 : count - 1);
+    }
+  }
+  std::vector<T> q = caches.random(slots.size() * s.heads * s.headDim);
+  std::vector<T> found = caches.attend(q, slots, positions, scale, 2);
+  EXPECT_EQ(std::memcmp(found.data(),
+                        caches.attend(q, slots, positions, scale, 1).data(),
+                        found.size() * sizeof(T)),
+            0)
+      << "threads change bits";
+  const int64_t row = s.heads * s.headDim;
+  for (size_t k = 0; k < slots.size(); ++k) {
+    std::vector<double> wanted(row, 0.0);
+    if (slots[k] >= 0)
+      wanted = caches.expected(&q[k * row], int64_t(k) / s.slots, slots[k],
+                               positions[k], scale);
+    for (int64_t i = 0; i < row; ++i)
+      EXPECT_NEAR(double(found[k * row + i]), wanted[i], tolerance)
+          << "row " << k << ", element " << i;
+  }
+}
+
+class EveryTarget : public ::testing::TestWithParam<CpuTarget> {
+protected:
+  void SetUp() override {
+    if (GetParam() > bestCpuTarget())
+      GTEST_SKIP() << "this processor lacks the instructions";
+    setCpuTarget(GetParam());
+  }
+  void TearDown() override { setCpuTarget(bestCpuTarget()); }
+};
+
+TEST_P(EveryTarget, CachedAttentionIsTheSoftmaxOfWhatWasAppended) {
+  for (const Shape &shape : kShapes) {
+    checkShape<float>(shape, 1e-5);
+    checkShape<double>(shape, 1e-13);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(CachedAttention, EveryTarget,
+                         ::testing::Values(CpuTarget::Baseline, CpuTarget::Avx2,
+                                           CpuTarget::Avx512));
+
+/// A row alone has the bits that it has among others.
+TEST(CachedAttention, RowsAreAlone) {
+  const Shape s{1, 4, 90, 4, 2, 20, 0};
+  Caches<float> caches(s);
+  for (int32_t slot = 0; slot < 4; ++slot)
+    caches.fill(0, slot, 80 - 20 * slot);
+  std::vector<float> q = caches.random(4 * 80);
+  std::vector<float> all =
+      caches.attend(q, {0, 1, 2, 3}, {79, 59, 39, 19}, 0.3, 2);
+  for (int32_t slot = 0; slot < 4; ++slot) {
+    std::vector<float> own(q.begin() + slot * 80, q.begin() + slot * 80 + 80);
+    std::vector<float> alone =
+        caches.attend(own, {slot}, {79 - 20 * slot}, 0.3, 1);
+    EXPECT_EQ(std::memcmp(alone.data(), &all[slot * 80], 80 * sizeof(float)),
+              0);
+  }
+}
+
+TEST(CachedAttention, SlotsAndPositionsThatCannotBeAreErrors) {
+  float cache[32] = {}, rows[2] = {};
+  int32_t slot = 2, position = 0;
+  int64_t args[TSR_APPEND_ARGS] = {1, 1, 2, 8, 2, 2, TSR_DTYPE_F32};
+  void *buffers[] = {cache, rows, &slot, &position};
+  std::string error;
+  EXPECT_EQ(cpuAppend(1, buffers, args, &error), TSR_INVALID_ARGUMENT);
+  EXPECT_NE(error.find("slot 2 at position 0"), std::string::npos) << error;
+  slot = 1;
+  position = -1;
+  EXPECT_EQ(cpuAppend(1, buffers, args, &error), TSR_INVALID_ARGUMENT);
+  slot = -1;
+  EXPECT_EQ(cpuAppend(1, buffers, args, &error), 0) << error;
+  args[TSR_APPEND_DTYPE] = TSR_DTYPE_I32;
+  EXPECT_EQ(cpuAppend(1, buffers, args, &error), TSR_INVALID_ARGUMENT);
+}
+
+} // namespace

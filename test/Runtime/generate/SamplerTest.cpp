@@ -1,0 +1,134 @@
+//===- SamplerTest.cpp - the next token of a row --------------------------===//
+
+#include "runtime/generate/Sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace tessera;
+
+namespace {
+
+const std::vector<float> kLogits = {0.5f, 2.0f, -1.0f, 2.0f, 0.0f, 1.0f, -3.0f};
+
+Sampling drawing(double temperature, int64_t seed) {
+  Sampling sampling;
+  sampling.temperature = temperature;
+  sampling.seed = seed;
+  return sampling;
+}
+
+Choice choose(const std::vector<float> &logits, const Sampling &sampling,
+              int64_t position = 3) {
+  Sampler sampler;
+  return sampler.choose(logits.data(), static_cast<int64_t>(logits.size()),
+                        sampling, position);
+}
+
+std::vector<double> softmax(const std::vector<float> &logits,
+                            double temperature) {
+  std::vector<double> p;
+  double total = 0;
+  for (float x : logits)
+    total += p.emplace_back(std::exp(x / temperature));
+  for (double &x : p)
+    x /= total;
+  return p;
+}
+
+TEST(Sampler, GreedyIsTheFirstOfTheLargest) {
+  Choice choice = choose(kLogits, {});
+  EXPECT_EQ(choice.token, 1);
+  EXPECT_NEAR(choice.logProbability, std::log(softmax(kLogits, 1)[1]), 1e-12);
+}
+
+/// Skipping tokens that cannot win changes nothing.
+TEST(Sampler, DrawsTheLargestLogitWithNoise) {
+  std::vector<float> logits(500);
+  for (size_t i = 0; i < logits.size(); ++i)
+    logits[i] = static_cast<float>(std::sin(double(i) * 1.7) * 3);
+  for (int64_t position = 0; position < 300; ++position) {
+    int32_t best = 0;
+    auto score = [&](int32_t i) {
+      return logits[i] / 0.7 + gumbelNoise(11, position, i);
+    };
+    for (int32_t i = 1; i < 500; ++i)
+      best = score(i) > score(best) ? i : best;
+    EXPECT_EQ(choose(logits, drawing(0.7, 11), position).token, best);
+  }
+}
+
+void expectFrequencies(const Sampling &given,
+                       const std::vector<double> &wanted) {
+  constexpr int draws = 20000;
+  std::vector<double> found(wanted.size(), 0.0);
+  for (int64_t position = 0; position < draws; ++position)
+    found[choose(kLogits, given, position).token] += 1.0 / draws;
+  for (size_t i = 0; i < wanted.size(); ++i) // five standard deviations
+    EXPECT_NEAR(found[i], wanted[i],
+                5 * std::sqrt(wanted[i] * (1 - wanted[i]) / draws) + 1e-12)
+        << i;
+}
+
+/// The softmax of what is left.
+std::vector<double> restricted(double temperature,
+                               const std::vector<int32_t> &kept) {
+  std::vector<double> all = softmax(kLogits, temperature), p(all.size(), 0.0);
+  double total = 0;
+  for (int32_t i : kept)
+    total += all[i];
+  for (int32_t i : kept)
+    p[i] = all[i] / total;
+  return p;
+}
+
+TEST(Sampler, FrequenciesAreTheSoftmax) {
+  expectFrequencies(drawing(1.0, 5), softmax(kLogits, 1.0));
+  expectFrequencies(drawing(2.5, 6), softmax(kLogits, 2.5));
+}
+
+TEST(Sampler, RestrictionsKeepTheMostProbable) {
+  Sampling sampling = drawing(1.0, 8);
+  sampling.topK = 3;
+  expectFrequencies(sampling, restricted(1.0, {1, 3, 5}));
+  sampling = drawing(1.0, 9);
+  sampling.minP = 0.2; // of 2.0 at least 0.39: 1.0 and 0.5
+  expectFrequencies(sampling, restricted(1.0, {1, 3, 5, 0}));
+  sampling = drawing(1.0, 10);
+  std::vector<double> p = softmax(kLogits, 1.0);
+  sampling.topP = p[1] + p[3] + 0.5 * p[5];
+  expectFrequencies(sampling, restricted(1.0, {1, 3, 5}));
+  sampling.topP = 1e-12;
+  expectFrequencies(sampling, restricted(1.0, {1}));
+}
+
+/// More candidates than are sorted at first.
+TEST(Sampler, SortsAsFarAsItLooks) {
+  std::vector<float> logits(3000, 0.0f);
+  logits[2999] = 1;
+  Sampling sampling = drawing(1.0, 3);
+  sampling.topK = 2000;
+  int32_t largest = 0;
+  for (int64_t position = 0; position < 200; ++position) {
+    int32_t token = choose(logits, sampling, position).token;
+    // Of equal logits the first ones come first.
+    EXPECT_TRUE(token < 1999 || token == 2999) << token;
+    largest = std::max(largest, token == 2999 ? 0 : token);
+  }
+  EXPECT_GT(largest, 1000);
+}
+
+TEST(Sampler, WhatIsNoNumberIsNoToken) {
+  std::vector<float> logits = kLogits;
+  logits[4] = std::numeric_limits<float>::quiet_NaN();
+  for (const Sampling &sampling : {Sampling(), drawing(1.0, 2)})
+    EXPECT_EQ(choose(logits, sampling).token, -1);
+  logits.assign(5, -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(choose(logits, {}).token, -1);
+  logits[2] = 0;
+  EXPECT_EQ(choose(logits, drawing(1.0, 2)).token, 2);
+}
+
+} // namespace

@@ -1,0 +1,109 @@
+//===- SchedulerTest.cpp - rows of a step, and what must hold of them -----===//
+
+#include "runtime/generate/Scheduler.h"
+#include "runtime/support/Status.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+
+namespace {
+
+Generation sizes(int64_t lanes, int64_t slots, int64_t chunk) {
+  Generation result;
+  result.lanes = lanes;
+  result.slots = slots;
+  result.places = 8;
+  result.chunk = chunk;
+  return result;
+}
+
+std::unique_ptr<Request> request(int64_t id, size_t tokens) {
+  auto made = std::make_unique<Request>();
+  made->id = id;
+  made->tokens.assign(tokens, 5);
+  made->most = 8;
+  return made;
+}
+
+/// "request:slot@position ..." of a lane.
+std::string text(const std::vector<RowOfStep> &rows) {
+  std::string result;
+  for (const RowOfStep &row : rows)
+    result += concat(result.empty() ? "" : " ", row.request, ":", row.slot, "@",
+                     row.position);
+  return result;
+}
+
+/// As a generator does behind a step.
+void finish(Scheduler &scheduler, const StepRows &step) {
+  for (size_t lane = 0; lane < step.rows.size(); ++lane)
+    for (const RowOfStep &row : step.rows[lane]) {
+      Request *request = scheduler.at(static_cast<int64_t>(lane), row.slot);
+      request->done = row.position + 1;
+      if (request->left() == 0)
+        request->tokens.push_back(6);
+    }
+}
+
+TEST(Scheduler, RequestsGoOnWhileOthersBegin) {
+  Scheduler scheduler(sizes(1, 2, 3));
+  scheduler.add(request(0, 2));
+  scheduler.add(request(1, 4));
+  scheduler.add(request(2, 1));
+  StepRows step = scheduler.plan();
+  EXPECT_EQ(text(step.rows[0]), "0:0@0 0:0@1 1:1@0");
+  EXPECT_EQ(step.last[0], (std::vector<int32_t>{1, -1}));
+  finish(scheduler, step);
+  step = scheduler.plan();
+  EXPECT_EQ(text(step.rows[0]), "0:0@2 1:1@1 1:1@2 1:1@3");
+  EXPECT_EQ(step.last[0], (std::vector<int32_t>{0, 3}));
+  finish(scheduler, step);
+  EXPECT_EQ(text(scheduler.plan().rows[0]), "0:0@3 1:1@4");
+  EXPECT_EQ(scheduler.active(), 3);
+  EXPECT_NE(scheduler.remove(0), nullptr);
+  EXPECT_EQ(text(scheduler.plan().rows[0]), "2:0@0 1:1@4");
+  EXPECT_EQ(scheduler.remove(0), nullptr);
+}
+
+TEST(Scheduler, TheLaneWithMostRoomGetsTheNext) {
+  Scheduler scheduler(sizes(2, 2, 8));
+  for (int64_t id = 0; id < 5; ++id)
+    scheduler.add(request(id, 1));
+  StepRows step = scheduler.plan();
+  EXPECT_EQ(text(step.rows[0]), "0:0@0 2:1@0");
+  EXPECT_EQ(text(step.rows[1]), "1:0@0 3:1@0");
+}
+
+std::string whyNot(SlotGuard &guard, const std::vector<RowOfStep> &rows) {
+  StepRows step(sizes(1, 2, 4));
+  step.rows[0] = rows;
+  try {
+    guard.take(step);
+  } catch (const Error &error) {
+    return error.status.message;
+  }
+  return "";
+}
+
+TEST(SlotGuard, RefusesWhatWouldReadWhatIsNotThere) {
+  SlotGuard guard(sizes(1, 2, 4));
+  EXPECT_EQ(whyNot(guard, {{0, 0, 0, 5}, {0, 0, 1, 5}, {1, 1, 0, 5}}), "");
+  auto expect = [&](const RowOfStep &row, const char *part) {
+    std::string why = whyNot(guard, {row});
+    EXPECT_NE(why.find(part), std::string::npos) << why;
+  };
+  expect({0, 0, 3, 5}, "the next position is 2");
+  expect({0, 0, 1, 5}, "the next position is 2");
+  expect({0, 1, 2, 5}, "the slot has request 1");
+  expect({2, 0, 2, 5}, "does not begin at 0");
+  expect({0, 2, 2, 5}, "beyond the 2 slots");
+  expect({0, -1, 2, 5}, "beyond the 2 slots");
+  EXPECT_EQ(whyNot(guard, {{2, 0, 0, 5}}), "") << "a slot is used again";
+  expect({0, 0, 2, 5}, "the slot has request 2");
+  for (int64_t position = 1; position < 8; ++position)
+    EXPECT_EQ(whyNot(guard, {{2, 0, position, 5}}), "");
+  expect({2, 0, 8, 5}, "beyond the 8 places");
+}
+
+} // namespace

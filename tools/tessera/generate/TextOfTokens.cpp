@@ -1,0 +1,70 @@
+//===- TextOfTokens.cpp - a model's tokenizer, if there is one ------------===//
+
+#include "tools/tessera/generate/TextOfTokens.h"
+#include "tools/tessera/report/PrintError.h"
+
+using namespace tessera;
+
+bool TextOfTokens::open(const std::string &path) {
+  if (path.empty())
+    return true;
+  tsr_tokenizer *loaded = nullptr;
+  if (tsr_tokenizer_load(path.c_str(), &loaded) != TSR_OK)
+    return !printError(tsr_last_error());
+  tokenizer.reset(loaded);
+  return true;
+}
+
+int64_t TextOfTokens::size() const {
+  return tokenizer ? tsr_tokenizer_vocabulary_size(tokenizer.get()) : 0;
+}
+
+bool TextOfTokens::encode(const std::string &text, std::vector<int32_t> &ids) {
+  const int32_t *first = nullptr;
+  size_t count = 0;
+  if (tsr_tokenizer_encode(tokenizer.get(), text.data(), text.size(),
+                           TSR_WITH_SPECIAL, &first, &count) != TSR_OK)
+    return !printError(tsr_last_error());
+  ids.assign(first, first + count);
+  return true;
+}
+
+int32_t TextOfTokens::end() const {
+  int32_t id = -1;
+  if (!tokenizer)
+    return id;
+  std::string token = tsr_tokenizer_end_token(tokenizer.get());
+  if (token.empty() ||
+      tsr_tokenizer_find(tokenizer.get(), token.c_str(), &id) != TSR_OK)
+    return -1;
+  return id;
+}
+
+TextOfTokens::Stream::Stream(const TextOfTokens &text) {
+  tsr_token_stream *created = nullptr;
+  if (text.tokenizer &&
+      tsr_token_stream_create(text.tokenizer.get(), TSR_WITHOUT_SPECIAL,
+                              &created) == TSR_OK)
+    stream.reset(created);
+}
+
+/// A token that pads the model's vocabulary is none of the tokenizer's.
+std::string TextOfTokens::Stream::push(int32_t token) {
+  std::string number = (isFirst ? "" : " ") + std::to_string(token);
+  isFirst = false;
+  if (!stream)
+    return number;
+  const char *text = nullptr;
+  size_t bytes = 0;
+  if (tsr_token_stream_push(stream.get(), token, &text, &bytes) != TSR_OK)
+    return "<" + std::to_string(token) + ">";
+  return {text, bytes};
+}
+
+std::string TextOfTokens::Stream::finish() {
+  const char *text = nullptr;
+  size_t bytes = 0;
+  if (!stream || tsr_token_stream_finish(stream.get(), &text, &bytes) != TSR_OK)
+    return "";
+  return {text, bytes};
+}
