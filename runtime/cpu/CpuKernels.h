@@ -28,6 +28,8 @@ struct CpuKernels {
   size_t (*cachedAttentionScratch[3])(const CacheProblem &);
   void (*cachedAttention[3])(const CacheProblem &, const CacheUnit &,
                              void *scratch);
+  /// Columns of a product of few rows, of f32.
+  void (*fewRows)(const GemmProblem &, int64_t begin, int64_t end);
   /// One thread's part of a product, see BlockedGemm.h.
   size_t (*gemmScratch)(const GemmProblem &, const GemmRegion &);
   void (*gemm)(const GemmProblem &, const GemmRegion &, void *scratch);

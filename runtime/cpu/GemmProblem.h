@@ -48,6 +48,11 @@ int32_t libraryGemm(int threads, const GemmProblem &problem,
 int32_t blockedGemm(int threads, const GemmProblem &problem,
                     std::string *error);
 
+/// Products of at most a few rows of f32: they cost what it takes to read B
+/// once. The bits of a row depend neither on other rows nor on the threads.
+bool hasFewRows(const GemmProblem &problem);
+void fewRowsGemm(int threads, const GemmProblem &problem);
+
 /// What follows a product that has an epilogue or sums. The product itself is
 /// the problem's `plainProduct`.
 void gemmEpilogue(int threads, const GemmProblem &problem);

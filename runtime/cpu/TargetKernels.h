@@ -9,6 +9,7 @@
 #include "runtime/cpu/CachedAttention.h"
 #include "runtime/cpu/ChunkedGemm.h"
 #include "runtime/cpu/CpuKernels.h"
+#include "runtime/cpu/FewRowsGemm.h"
 
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
@@ -34,6 +35,10 @@ template <typename T, typename In> struct Cached {
     CachedAttention<T, In>(p, memory).run(unit);
   }
 };
+
+void fewRows(const GemmProblem &p, int64_t begin, int64_t end) {
+  FewRowsGemm<float>(p).run(begin, end);
+}
 
 size_t gemmScratch(const GemmProblem &p, const GemmRegion &region) {
   if (p.chunks > 0)
@@ -74,6 +79,7 @@ extern const CpuKernels kernels = {
      Cached<double, double>::scratch},
     {Cached<float, float>::run, Cached<float, Bf16>::run,
      Cached<double, double>::run},
+    fewRows,
     gemmScratch,
     gemm};
 

@@ -1,0 +1,160 @@
+//===- FewRowsGemm.h - Products of few rows ---------------------*- C++ -*-===//
+// With a row or a few, as when a model generates, a product costs what it takes
+// to read B from memory, and packing B would triple that: here B is read once,
+// as it lies. A row's bits depend on no other row. Included only by the
+// Target*.cpp files, see Simd.h.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_RUNTIME_CPU_FEWROWSGEMM_H
+#define TESSERA_RUNTIME_CPU_FEWROWSGEMM_H
+
+#include "runtime/cpu/GemmProblem.h"
+#include "runtime/cpu/Simd.h"
+
+namespace tessera {
+namespace TESSERA_CPU_TARGET {
+
+/// Columns [begin, end) of C; m <= kMostRows, A is not transposed, C is f32.
+template <typename In> class FewRowsGemm {
+public:
+  explicit FewRowsGemm(const GemmProblem &problem)
+      : p(problem), a(static_cast<const In *>(p.a)),
+        b(static_cast<const In *>(p.b)), c(static_cast<float *>(p.c)) {}
+
+  void run(int64_t begin, int64_t end) const {
+    start(begin, end);
+    if (!p.transB)
+      return sumRows(begin, end);
+    for (int64_t row = 0; row < p.m; row += kRows) {
+      const int64_t rows = minimum(kRows, p.m - row);
+      switch (rows) {
+      case 1:
+        dotColumns<1>(row, begin, end);
+        break;
+      case 2:
+        dotColumns<2>(row, begin, end);
+        break;
+      case 3:
+        dotColumns<3>(row, begin, end);
+        break;
+      default:
+        dotColumns<4>(row, begin, end);
+      }
+    }
+  }
+
+private:
+  static constexpr int kWidth = kLanes<float>;
+  /// Rows of A, and of B where it is transposed, that are in registers at once.
+  static constexpr int64_t kRows = 4, kColumns = 4;
+  /// Rows of B that are added at once where it is not.
+  static constexpr int64_t kDepth = 8;
+
+  /// C begins with the bias, or with what it holds.
+  void start(int64_t begin, int64_t end) const {
+    const float *bias = static_cast<const float *>(p.bias);
+    for (int64_t m = 0; m < p.m; ++m)
+      for (int64_t n = begin; n < end; ++n) {
+        float &x = c[m * p.ldc + n];
+        x = (p.accumulate ? x : 0.0f) + (bias ? bias[n] : 0.0f);
+      }
+  }
+
+  static Vec<float> at(const In *from) {
+    return WideLoad<float, In>::from(from);
+  }
+
+  static float sumOf(Vec<float> v) {
+    float lanes[kWidth];
+    store<float>(lanes, v);
+#pragma GCC unroll 4
+    for (int step = kWidth / 2; step > 0; step /= 2)
+      for (int i = 0; i < step; ++i)
+        lanes[i] += lanes[i + step];
+    return lanes[0];
+  }
+
+  /// B is [n, k]: dot products of its rows.
+  template <int rows>
+  void dotColumns(int64_t row, int64_t begin, int64_t end) const {
+    int64_t n = begin;
+    for (; n + kColumns <= end; n += kColumns)
+      dots<rows, kColumns>(row, n);
+    for (; n < end; ++n)
+      dots<rows, 1>(row, n);
+  }
+
+  template <int rows, int columns> void dots(int64_t row, int64_t n) const {
+    Vec<float> sums[rows][columns] = {};
+    const In *left = a + row * p.lda, *right = b + n * p.ldb;
+    int64_t k = 0;
+    for (; k + kWidth <= p.k; k += kWidth) {
+      Vec<float> x[columns];
+#pragma GCC unroll 4
+      for (int j = 0; j < columns; ++j)
+        x[j] = at(right + j * p.ldb + k);
+#pragma GCC unroll 4
+      for (int i = 0; i < rows; ++i) {
+        const Vec<float> y = at(left + i * p.lda + k);
+#pragma GCC unroll 4
+        for (int j = 0; j < columns; ++j)
+          sums[i][j] += y * x[j];
+      }
+    }
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < columns; ++j) {
+        float sum = sumOf(sums[i][j]);
+        for (int64_t rest = k; rest < p.k; ++rest)
+          sum += float(widen(left[i * p.lda + rest])) *
+                 float(widen(right[j * p.ldb + rest]));
+        c[(row + i) * p.ldc + n + j] += sum;
+      }
+  }
+
+  /// B is [k, n]: its rows are added, a few at once, so that C is read and
+  /// written less often than B.
+  void sumRows(int64_t begin, int64_t end) const {
+    int64_t k = 0;
+    for (; k + kDepth <= p.k; k += kDepth)
+      addRows<kDepth>(k, begin, end);
+    for (; k < p.k; ++k)
+      addRows<1>(k, begin, end);
+  }
+
+  template <int depth>
+  void addRows(int64_t k, int64_t begin, int64_t end) const {
+    const In *right = b + k * p.ldb;
+    int64_t n = begin;
+    for (; n + kWidth <= end; n += kWidth) {
+      Vec<float> x[depth];
+#pragma GCC unroll 8
+      for (int j = 0; j < depth; ++j)
+        x[j] = at(right + j * p.ldb + n);
+      for (int64_t m = 0; m < p.m; ++m) {
+        const In *left = a + m * p.lda + k;
+        Vec<float> sum = {};
+#pragma GCC unroll 8
+        for (int j = 0; j < depth; ++j)
+          sum += broadcast(float(widen(left[j]))) * x[j];
+        float *to = c + m * p.ldc + n;
+        store<float>(to, load<float>(to) + sum);
+      }
+    }
+    for (; n < end; ++n)
+      for (int64_t m = 0; m < p.m; ++m) {
+        float sum = 0;
+        for (int j = 0; j < depth; ++j)
+          sum += float(widen(a[m * p.lda + k + j])) *
+                 float(widen(right[j * p.ldb + n]));
+        c[m * p.ldc + n] += sum;
+      }
+  }
+
+  const GemmProblem &p;
+  const In *a, *b;
+  float *c;
+};
+
+} // namespace TESSERA_CPU_TARGET
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_CPU_FEWROWSGEMM_H
