@@ -449,7 +449,7 @@ void Session::runRows(RowProgram which,
     fail(TSR_UNSUPPORTED, "the artifact has no programs that generate; compile "
                           "the model with --programs generate");
   run(program, fill);
-  ++stepNumber;
+  ++position.step;
 }
 
 //===----------------------------------------------------------------------===//
