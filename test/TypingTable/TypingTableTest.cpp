@@ -160,7 +160,8 @@ Operation *TypingTableTest::buildOne(const SharedOp &op, ValueRange in) {
     return nullptr;
   return nn::createWithResults<nn::AttentionOp>(
       builder, loc, 2, in[0], in[1], in[2],
-      /*biasTable=*/Value(), half, builder.getUnitAttr(),
+      /*biasTable=*/Value(), /*querySegments=*/Value(),
+      /*keySegments=*/Value(), half, builder.getUnitAttr(),
       builder.getF64FloatAttr(0), builder.getI64IntegerAttr(0),
       builder.getI64IntegerAttr(0));
 }
