@@ -91,6 +91,23 @@ bool hasAdapters(const Metadata &metadata) {
   return false;
 }
 
+void checkAdapterConfig(const Metadata &metadata,
+                        const std::string &directory) {
+  AdapterConfig found = readConfigOf(directory);
+  auto own = metadata.configFiles.find(adapterConfigFile);
+  if (!hasAdapters(metadata) || own == metadata.configFiles.end())
+    fail(TSR_MISMATCH, "the artifact has no adapters for '", directory,
+         "'; compile with --lora r=", found.rank, ",alpha=", found.alpha,
+         " and the targets of its ", adapterConfigFile);
+  AdapterConfig wanted =
+      readAdapterConfig("the adapters of the artifact", own->second);
+  if (found.rank != wanted.rank || found.alpha != wanted.alpha)
+    fail(TSR_MISMATCH, "'", directory, "' has r = ", found.rank,
+         " and lora_alpha = ", found.alpha, ", the artifact ", wanted.rank,
+         " and ", wanted.alpha, "; compile with --lora r=", found.rank,
+         ",alpha=", found.alpha);
+}
+
 /// Classes with a head and those without name a module in two ways.
 static std::string plainModule(const std::string &name) {
   return plainName(isOfAdapter(name)
@@ -109,7 +126,7 @@ class AdapterMatching {
 public:
   AdapterMatching(const Metadata &metadata, const std::string &directory)
       : metadata(metadata), files(directory) {
-    checkConfig(directory);
+    checkAdapterConfig(metadata, directory);
     for (const auto &[name, tensor] : files.tensors.tensors())
       byName[plainModule(name)] = tensor;
     for (const TensorInfo &tensor : metadata.tensors)
@@ -121,7 +138,6 @@ public:
   std::vector<AdapterMatch> matches;
 
 private:
-  void checkConfig(const std::string &directory) const;
   void match(const TensorInfo &parameter);
   void checkRest() const;
 
@@ -129,23 +145,6 @@ private:
   AdapterFiles files;
   std::map<std::string, const FileTensor *> byName;
 };
-
-void AdapterMatching::checkConfig(const std::string &directory) const {
-  auto own = metadata.configFiles.find(adapterConfigFile);
-  if (!hasAdapters(metadata) || own == metadata.configFiles.end())
-    fail(TSR_MISMATCH, "the artifact has no adapters for '", directory,
-         "'; compile with --lora r=", files.config.rank,
-         ",alpha=", files.config.alpha, " and the targets of its ",
-         adapterConfigFile);
-  AdapterConfig wanted =
-      readAdapterConfig("the adapters of the artifact", own->second);
-  if (files.config.rank != wanted.rank || files.config.alpha != wanted.alpha)
-    fail(TSR_MISMATCH, "'", directory, "' has r = ", files.config.rank,
-         " and lora_alpha = ", files.config.alpha, ", the artifact ",
-         wanted.rank, " and ", wanted.alpha,
-         "; compile with --lora r=", files.config.rank,
-         ",alpha=", files.config.alpha);
-}
 
 void AdapterMatching::match(const TensorInfo &parameter) {
   const std::string &path = files.tensors.path();

@@ -43,6 +43,10 @@ struct AdapterFiles {
   TensorFiles tensors;
 };
 
+/// TSR_MISMATCH: the artifact has no adapters, or of another rank or scale than
+/// the directory's config says; and as of reading it.
+void checkAdapterConfig(const Metadata &metadata, const std::string &directory);
+
 /// Parameters of the session's adapters. TSR_MISMATCH: it has none, of another
 /// rank or scale, or beside other layers; TSR_INVALID_ARGUMENT: the model's own
 /// parameters are undefined. Nothing is written before all is checked.

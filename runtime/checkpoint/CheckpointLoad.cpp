@@ -149,6 +149,8 @@ private:
                             : "no adapters, but the artifact has; compile "
                               "without --lora, or start a new run from its "
                               "weights with --load-weights");
+    if (has(adapterFile))
+      checkAdapterConfig(metadata, path);
     StateFiles files = {
         TensorFiles(concat(path, "/",
                            has(modelIndexFile) ? modelIndexFile : modelFile)),

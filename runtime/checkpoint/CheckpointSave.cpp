@@ -127,9 +127,12 @@ std::vector<Manifest::File> writeModel(const Session &session, Gathering &state,
     files.push_back(writeTensors(
         {adapterFile, entriesOf(session.metadata(), Part::Adapter)}, state,
         directory));
-  // Not of the manifest: nothing that resuming reads.
-  for (const ConfigText &file : configTexts(session.metadata()))
-    writeText(directory, file.name, file.text);
+  // Of the manifest is what resuming reads.
+  for (const ConfigText &file : configTexts(session.metadata())) {
+    Manifest::File written = writeText(directory, file.name, file.text);
+    if (file.name == adapterConfigFile)
+      files.push_back(written);
+  }
   return files;
 }
 

@@ -193,6 +193,15 @@ TEST(Lora, CheckpointsResumeToTheBit) {
   expectSame(serial, second);
   EXPECT_EQ(stepOf(first, reference).loss, stepOf(second, reference).loss);
   expectSame(first, second);
+  // The same shapes with another scale would be another function.
+  Build scaled = buildOf({kGPT2, {}}, reference);
+  scaled.lora = "r=3,alpha=5,targets=c_attn,c_proj,c_fc";
+  Trainer other(compileModel(kReference + "/config.json", scaled));
+  EXPECT_EQ(tsr_session_load(other.get(), saved.c_str()), TSR_MISMATCH);
+  EXPECT_NE(std::string(tsr_last_error())
+                .find("has r = 3 and lora_alpha = 6, the artifact 3 and 5"),
+            std::string::npos)
+      << tsr_last_error();
   // It is a model of transformers and an adapter of peft.
   std::string step = saved + "/step-00000001";
   Trainer third(path);
