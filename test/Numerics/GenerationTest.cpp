@@ -139,8 +139,9 @@ void expectModel(const std::vector<Continued> &results, const Values &logits,
       for (int64_t v = 0; v < kVocabulary; ++v)
         total += std::exp((row[v] - *best) * sharpness);
       int32_t token = result.tokens[at];
-      if (k % 2 == 0)
+      if (k % 2 == 0) {
         EXPECT_EQ(token, best - row) << where << ", request " << k;
+      }
       EXPECT_NEAR(result.logProbabilities[at - result.prompt],
                   (row[token] - *best) * sharpness - std::log(total), tolerance)
           << where << ", request " << k << ", position " << at;

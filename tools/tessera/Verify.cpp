@@ -1,5 +1,6 @@
 //===- Verify.cpp - tessera verify ----------------------------------------===//
-// Is the parallel program the serial one? By types, by erasure, by numbers.
+// Is the parallel program the serial one? By types, by erasure, by numbers;
+// programs for generation by the first two.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Options/Counted.h"
@@ -212,6 +213,8 @@ int Verification::report() const {
 int Verification::run() {
   if (!types())
     return 1;
+  if (options.plan.programs == Programs::Generate)
+    return report();
   if (!numerics(Precision::F64))
     return 1;
   if (options.plan.precision != Precision::F64 &&
@@ -224,7 +227,8 @@ int Verification::run() {
 
 int tessera::runVerify(const DriverOptions &options) {
   DriverOptions chosen = options;
-  if (!chooseRecompute(chosen))
+  bool trains = options.plan.programs == Programs::Train;
+  if (trains && !chooseRecompute(chosen))
     return 1;
   return Verification(chosen).run();
 }

@@ -75,6 +75,20 @@ TEST(Wrapper, ThrowsCodeAndMessage) {
   }
 }
 
+TEST(Wrapper, GeneratorSaysWhatToCompile) {
+  fixture::TemporaryDirectory directory;
+  tessera::Artifact artifact(
+      fixture::writeArtifact(directory / "model.tsr", 1, 1));
+  try {
+    tessera::Generator generator(artifact);
+    FAIL() << "the artifact trains";
+  } catch (const tessera::Exception &error) {
+    EXPECT_EQ(error.status(), TSR_UNSUPPORTED);
+    EXPECT_CONTAINS(error.what(), "--programs generate");
+  }
+  EXPECT_EQ(tessera::requestOptions().size, sizeof(tsr_request_options));
+}
+
 TEST(Wrapper, ReadsDataWithWeights) {
   fixture::TemporaryDirectory directory;
   fixture::writeFile(directory / "a.txt", std::string(80, 'a'));

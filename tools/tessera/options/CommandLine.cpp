@@ -325,9 +325,6 @@ void CommandLine::checkPrograms() {
     programs = Programs::Generate;
   if (options.isRun() && programs == Programs::Generate)
     refuse("--programs generate makes no training step; leave it out");
-  if (options.command == Command::Verify && programs == Programs::Generate)
-    refuse("verify does not compare programs for generation in this version; "
-           "leave out --programs generate");
   if (programs == Programs::Generate)
     refuseTraining();
   for (const char *name : {"--max-batch", "--max-length", "--prefill-chunk"})

@@ -1,9 +1,11 @@
 //===- VerifyPrograms.cpp - the serial and the parallel program -----------===//
 
 #include "tools/tessera/verify/VerifyPrograms.h"
+#include "mlir/Pass/PassManager.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Erasure.h"
+#include "tessera/Distribute/Passes.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/Pipelines/FitMemory.h"
@@ -46,6 +48,43 @@ bool tessera::chooseRecompute(DriverOptions &options) {
   return true;
 }
 
+/// The serial programs for generation with the lanes of the plan, which no axis
+/// splits.
+static LogicalResult makeSerialGeneration(ModuleOp module,
+                                          const PlanOptions &plan) {
+  AddGenerationPassOptions sizes;
+  sizes.lanes =
+      plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
+  sizes.slots = plan.generation.batch / sizes.lanes;
+  sizes.chunk = plan.generation.chunk;
+  PassManager manager(module.getContext(), module.getOperationName());
+  manager.addPass(createAddGenerationPass(sizes));
+  return manager.run(module);
+}
+
+static LogicalResult makeTyped(ModuleOp module, PlanOptions plan,
+                               bool isParallel) {
+  if (isParallel)
+    return distributeToStep(module, plan);
+  if (plan.programs == Programs::Generate)
+    return makeSerialGeneration(module, plan);
+  makeSerial(plan);
+  return distributeToStep(module, plan);
+}
+
+/// By name, those of a module.
+static SmallVector<StringRef> programsOf(ModuleOp module) {
+  SmallVector<StringRef> names;
+  for (func::FuncOp program : nn::findGenerations(module))
+    names.push_back(program.getName());
+  if (!names.empty())
+    return names;
+  names.push_back("step");
+  if (!nn::findEvaluations(module).empty())
+    names.push_back(nn::kEvaluationName);
+  return names;
+}
+
 bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
@@ -56,10 +95,7 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
         importWhole(compiler.context, options, Choices::Silent);
     if (!module)
       return false;
-    PlanOptions plan = planOf(options, *module);
-    if (!isParallel)
-      makeSerial(plan);
-    if (failed(distributeToStep(*module, plan)))
+    if (failed(makeTyped(*module, planOf(options, *module), isParallel)))
       return false;
     programs[isParallel] = std::move(module);
   }
@@ -68,10 +104,9 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
         isa<dist::DistributableOpInterface>(op) && !isa<dist::MaskOp>(op);
     check.conversions += isa<dist::ConvertOp>(op);
   });
-  check.difference = compareErased(*programs[1], *programs[0]);
-  if (check.difference.empty() && !nn::findEvaluations(*programs[0]).empty())
-    check.difference =
-        compareErased(*programs[1], *programs[0], nn::kEvaluationName);
+  for (StringRef name : programsOf(*programs[0]))
+    if (check.difference.empty())
+      check.difference = compareErased(*programs[1], *programs[0], name);
   return true;
 }
 

@@ -19,7 +19,7 @@ struct TypeCheck {
 /// and checks the memory limit. False after an error that has been printed.
 bool chooseRecompute(DriverOptions &options);
 
-/// Builds the typed training step of the model for its mesh and for none, with
+/// Builds the typed programs of the model for its mesh and for none, with
 /// the verifier on after every pass, and compares them by erasure. False after
 /// an error that has been printed.
 bool checkTypes(const DriverOptions &options, TypeCheck &check);
