@@ -43,6 +43,7 @@ bool StepLog::write(const StepLine &line) {
                      {{"loss", result.loss},
                       {"grad_norm", result.grad_norm},
                       {"lr", result.lr},
+                      {"skipped_steps", static_cast<double>(line.skippedSteps)},
                       {"tokens_per_second", line.speed.tokens}}) &&
          (share.empty() ||
           writeEvents("train/", result.step + 1, {{"mfu", line.speed.share}}));
