@@ -50,6 +50,10 @@ bool Verification::types() {
   verdicts.push_back(
       {"erasure", "without distribution it is the serial program, op for op",
        check.difference});
+  if (options.plan.programs == Programs::Generate)
+    verdicts.push_back({"time",
+                        "unrolled over positions it is the model, op for op",
+                        check.unrolled});
   return true;
 }
 

@@ -85,6 +85,23 @@ static SmallVector<StringRef> programsOf(ModuleOp module) {
   return names;
 }
 
+/// Compares serial programs for generation with the model.
+static bool checkUnrolled(MLIRContext &context, const DriverOptions &options,
+                          ModuleOp serial, TypeCheck &check) {
+  if (nn::findGenerations(serial).empty())
+    return true;
+  OwningOpRef<ModuleOp> whole = importWhole(context, options, Choices::Silent);
+  if (!whole)
+    return false;
+  FailureOr<func::FuncOp> loss = nn::findProgram(*whole, "loss");
+  if (failed(loss))
+    return false;
+  for (func::FuncOp program : nn::findGenerations(serial))
+    if (check.unrolled.empty())
+      check.unrolled = compareUnrolled(program, *loss);
+  return true;
+}
+
 bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
@@ -107,7 +124,7 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
   for (StringRef name : programsOf(*programs[0]))
     if (check.difference.empty())
       check.difference = compareErased(*programs[1], *programs[0], name);
-  return true;
+  return checkUnrolled(compiler.context, options, *programs[0], check);
 }
 
 /// About two sequences per rank of `dp` and `ep` and micro-batch, with the same

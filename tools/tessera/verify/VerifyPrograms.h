@@ -13,6 +13,9 @@ struct TypeCheck {
   int64_t ops = 0, conversions = 0;
   /// How the erased program differs from the serial one; "" if it does not.
   std::string difference;
+  /// The same of a program for generation, unrolled over positions, and the
+  /// model.
+  std::string unrolled;
 };
 
 /// Replaces `--recompute auto` by what it chooses for the model of full size
