@@ -145,7 +145,7 @@ static LogicalResult checkInvariance(const PlanOptions &plan,
 /// What generation does not reach yet, with the nearest that it does.
 static LogicalResult checkGeneration(const PlanOptions &plan,
                                      EmitError emitError) {
-  if (plan.programs != Programs::Generate)
+  if (plan.programs != ProgramSet::Generate)
     return success();
   auto refuse = [&](const Twine &what, StringRef instead) {
     return emitError() << "--programs generate does not support " << what

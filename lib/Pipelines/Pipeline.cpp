@@ -111,7 +111,7 @@ void tessera::buildTrainPipeline(OpPassManager &passes,
 void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PlanOptions &plan) {
   const StrategyOptions &strategies = plan.strategies;
-  const bool generates = plan.programs == Programs::Generate;
+  const bool generates = plan.programs == ProgramSet::Generate;
   if (!generates)
     addParameterPasses(passes, plan);
   if (plan.precision == Precision::BF16)

@@ -84,7 +84,7 @@ static PlanOptions planOf(const Build &build) {
   plan.memory.recomputeLayers = build.recomputeLayers;
   plan.device.emulateGrid = build.emulateGrid;
   if (build.generates)
-    plan.programs = Programs::Generate;
+    plan.programs = ProgramSet::Generate;
   plan.generation.batch = build.maxBatch;
   plan.generation.chunk = build.prefillChunk;
   return plan;

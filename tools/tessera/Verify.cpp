@@ -50,7 +50,7 @@ bool Verification::types() {
   verdicts.push_back(
       {"erasure", "without distribution it is the serial program, op for op",
        check.difference});
-  if (options.plan.programs == Programs::Generate)
+  if (options.plan.programs == ProgramSet::Generate)
     verdicts.push_back({"time",
                         "unrolled over positions it is the model, op for op",
                         check.unrolled});
@@ -217,7 +217,7 @@ int Verification::report() const {
 int Verification::run() {
   if (!types())
     return 1;
-  if (options.plan.programs == Programs::Generate)
+  if (options.plan.programs == ProgramSet::Generate)
     return report();
   if (!numerics(Precision::F64))
     return 1;
@@ -231,7 +231,7 @@ int Verification::run() {
 
 int tessera::runVerify(const DriverOptions &options) {
   DriverOptions chosen = options;
-  bool trains = options.plan.programs == Programs::Train;
+  bool trains = options.plan.programs == ProgramSet::Train;
   if (trains && !chooseRecompute(chosen))
     return 1;
   return Verification(chosen).run();

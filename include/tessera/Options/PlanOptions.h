@@ -25,10 +25,10 @@ template <> struct Names<Precision> {
 };
 
 /// What an artifact does.
-enum class Programs { Train, Generate };
-template <> struct Names<Programs> {
-  static constexpr Name<Programs> table[] = {{Programs::Train, "train"},
-                                             {Programs::Generate, "generate"}};
+enum class ProgramSet { Train, Generate };
+template <> struct Names<ProgramSet> {
+  static constexpr Name<ProgramSet> table[] = {
+      {ProgramSet::Train, "train"}, {ProgramSet::Generate, "generate"}};
 };
 
 /// How attention over `cp` gets keys and values of other ranks.
@@ -223,7 +223,7 @@ struct DebuggingOptions {
 
 struct PlanOptions {
   SizeOptions sizes;
-  Programs programs = Programs::Train;
+  ProgramSet programs = ProgramSet::Train;
   GenerationOptions generation;
   /// A program that measures the loss stands beside the training step.
   bool evaluation = true;

@@ -17,7 +17,7 @@ ImportOptions tessera::importOptions(const DriverOptions &options,
   import.precision = plan.precision;
   import.batchRanks =
       plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
-  if (plan.programs == Programs::Generate) {
+  if (plan.programs == ProgramSet::Generate) {
     import.sizes.sequence = plan.generation.length;
     import.sizes.batch = import.batchRanks;
     return import;

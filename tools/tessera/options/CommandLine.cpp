@@ -317,18 +317,18 @@ void CommandLine::refuseTraining() {
 /// Which programs a command runs, and what they are about.
 void CommandLine::checkPrograms() {
   bool generates = options.command == Command::Generate;
-  Programs &programs = options.plan.programs;
-  if (generates && isGiven("--programs") && programs != Programs::Generate)
+  ProgramSet &programs = options.plan.programs;
+  if (generates && isGiven("--programs") && programs != ProgramSet::Generate)
     refuse("generate runs the programs that continue texts, but --programs "
            "asks for others; leave it out");
   if (generates && !options.isArtifact())
-    programs = Programs::Generate;
-  if (options.isRun() && programs == Programs::Generate)
+    programs = ProgramSet::Generate;
+  if (options.isRun() && programs == ProgramSet::Generate)
     refuse("--programs generate makes no training step; leave it out");
-  if (programs == Programs::Generate)
+  if (programs == ProgramSet::Generate)
     refuseTraining();
   for (const char *name : {"--max-batch", "--max-length", "--prefill-chunk"})
-    if (isGiven(name) && programs == Programs::Train && !generates)
+    if (isGiven(name) && programs == ProgramSet::Train && !generates)
       refuse(std::string(name) + " is about generation; give --programs "
                                  "generate, too");
   if (generates && options.generate.prompts.empty() &&

@@ -66,7 +66,7 @@ static LogicalResult makeTyped(ModuleOp module, PlanOptions plan,
                                bool isParallel) {
   if (isParallel)
     return distributeToStep(module, plan);
-  if (plan.programs == Programs::Generate)
+  if (plan.programs == ProgramSet::Generate)
     return makeSerialGeneration(module, plan);
   makeSerial(plan);
   return distributeToStep(module, plan);
