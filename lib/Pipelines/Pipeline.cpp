@@ -72,7 +72,8 @@ static AddOptimizerPassOptions optimizerOf(const PlanOptions &plan) {
 }
 
 /// What is changed of the serial model's parameters.
-static void addParameterPasses(OpPassManager &passes, const PlanOptions &plan) {
+static void buildParametersPipeline(OpPassManager &passes,
+                                    const PlanOptions &plan) {
   if (plan.training.lora.isGiven())
     passes.addPass(createAddLoraPass(optionsOf(plan.training.lora)));
   if (!plan.training.frozen.empty())
@@ -113,7 +114,7 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   const StrategyOptions &strategies = plan.strategies;
   const bool generates = plan.programs == ProgramSet::Generate;
   if (!generates)
-    addParameterPasses(passes, plan);
+    buildParametersPipeline(passes, plan);
   if (plan.precision == Precision::BF16)
     passes.addPass(createMixedPrecisionPass());
   if (strategies.layoutInvariant)
@@ -218,22 +219,20 @@ void tessera::buildCodePipeline(OpPassManager &passes,
     passes.addPass(createEmulateGridPass({plan.device.target.isCuda()}));
 }
 
-static void buildPlannedPipeline(OpPassManager &passes,
-                                 const PlanOptions &plan) {
+void tessera::buildMetadataPipeline(OpPassManager &passes,
+                                    const PlanOptions &plan) {
   buildDistributePipeline(passes, plan);
   buildLowerPipeline(passes, plan);
   buildCommunicatePipeline(passes, plan);
   buildMemoryPipeline(passes, plan);
-}
-
-void tessera::buildMetadataPipeline(OpPassManager &passes,
-                                    const PlanOptions &plan) {
-  buildPlannedPipeline(passes, plan);
   passes.addPass(createAttachMetadataPass());
 }
 
 void tessera::buildCompilePipeline(OpPassManager &passes,
                                    const PlanOptions &plan) {
-  buildPlannedPipeline(passes, plan);
+  buildDistributePipeline(passes, plan);
+  buildLowerPipeline(passes, plan);
+  buildCommunicatePipeline(passes, plan);
+  buildMemoryPipeline(passes, plan);
   buildCodePipeline(passes, plan);
 }

@@ -44,7 +44,7 @@ def passes_of(body, functions, names):
 
 
 pipeline = read(source, "lib/Pipelines/Pipeline.cpp")
-functions = dict(re.findall(r"^void tessera::build(\w+)Pipeline\((.*?)^}", pipeline, re.M | re.S))
+functions = dict(re.findall(r"^(?:static void |void tessera::)build(\w+)Pipeline\((.*?)^}", pipeline, re.M | re.S))
 names = flags()
 actual = []
 for stage in re.findall(r"build(\w+)Pipeline\(passes", functions["Compile"]):
