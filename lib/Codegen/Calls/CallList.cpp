@@ -50,6 +50,22 @@ Value CallList::codeOf(const Slot &slot, StatusFunction &function,
 // Words
 //===----------------------------------------------------------------------===//
 
+/// Buffers lie in the arena or, in a program of tasks, in one of its frames.
+static LogicalResult checkFrames(const RuntimeCall &call, Operation *op) {
+  auto program = op->getParentOfType<func::FuncOp>();
+  bool hasTasks = program->hasAttr(rt::RTDialect::kOrderAttr);
+  int64_t frames = hasTasks ? rt::countFrames(program) : 0;
+  for (Value buffer : call.buffers) {
+    int64_t frame = buffer ? rt::frameOf(*rt::offsetOf(buffer)) : 0;
+    if (frame < 0 || frame > frames)
+      return op->emitError()
+             << "has a buffer at offset " << *rt::offsetOf(buffer)
+             << ", in frame " << frame << " of " << frames
+             << "; run rt-plan-memory first";
+  }
+  return success();
+}
+
 /// CUDA kernels read and write 16 bytes at once.
 static LogicalResult checkAlignment(const RuntimeCall &call, Operation *op) {
   constexpr int64_t alignment = 16;
@@ -112,7 +128,7 @@ void CallList::addArguments(const RuntimeCall &call) {
 
 LogicalResult CallList::add(rt::RuntimeCallOpInterface op) {
   FailureOr<RuntimeCall> call = describeCall(op, mesh);
-  if (failed(call))
+  if (failed(call) || failed(checkFrames(*call, op)))
     return failure();
   FailureOr<int64_t> kernel = kernelOf(*call, op);
   if (failed(kernel))

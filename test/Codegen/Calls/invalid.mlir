@@ -50,3 +50,13 @@ module {
     return
   }
 }
+
+// -----
+
+module {
+  func.func @step() {
+    // expected-error @below {{has a buffer at offset -16, in frame -1 of 0; run rt-plan-memory first}}
+    %a = rt.zero {rt.offsets = array<i64: -16>} : tensor<8xf32>
+    return
+  }
+}
