@@ -225,9 +225,7 @@ static FailureOr<SharedObjectOptions> codeOptions(const PlanOptions &plan,
   const DeviceOptions &device = plan.device;
   SharedObjectOptions code;
   code.exportEmulated = device.emulateGrid;
-  // Unoptimized, conversions to bf16 are calls of a library that is not linked.
-  code.optimize =
-      plan.debugging.optimizeCode || plan.precision == Precision::BF16;
+  code.optimize = plan.debugging.optimizeCode;
   if (!device.target.isCuda() || device.emulateGrid)
     return code;
   FailureOr<CudaTarget> cuda = CudaTarget::get(device.target.arch, emitError);

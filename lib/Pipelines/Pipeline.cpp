@@ -91,8 +91,8 @@ static AddGenerationPassOptions generationOf(const PlanOptions &plan) {
   return sizes;
 }
 
-void tessera::buildTrainPipeline(OpPassManager &passes,
-                                 const PlanOptions &plan) {
+/// What training alone needs, from the typed forward program on.
+static void buildTrainPipeline(OpPassManager &passes, const PlanOptions &plan) {
   const StrategyOptions &strategies = plan.strategies;
   const auto zero = static_cast<int64_t>(strategies.zero);
   passes.addPass(createDifferentiatePass());

@@ -216,8 +216,9 @@ struct DebuggingOptions {
   /// Write numbers or NaN into the padding of uneven shards where its type
   /// allows them: no result may change.
   bool poisonPadding = false;
-  /// Run LLVM's optimizer. `verify` and tests do without it where they run a
-  /// program for some steps only: compiling is most of their time.
+  /// Run LLVM's optimizer. Programs in f64 that `verify` and tests run for some
+  /// steps do without it: compiling is most of their time. bf16 needs it:
+  /// unoptimized, its conversions are calls of a library that is not linked.
   bool optimizeCode = true;
 };
 

@@ -14,8 +14,6 @@ namespace tessera {
 /// or, without the last three, typed programs for generation.
 void buildDistributePipeline(mlir::OpPassManager &passes,
                              const PlanOptions &plan);
-/// Its part that training alone needs, from the typed forward program on.
-void buildTrainPipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
 /// Typed training step -> rt program of one rank and its kernels.
 void buildLowerPipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
 /// Its second half: nn ops on local tensors -> rt program.

@@ -233,7 +233,7 @@ bool tessera::compileShrunk(const DriverOptions &options,
   plan.memory.limit = 0; // Of the whole model.
   plan.debugging.keepValues = true;
   plan.debugging.poisonPadding = true;
-  plan.debugging.optimizeCode = false;
+  plan.debugging.optimizeCode = plan.precision != Precision::F64;
   // A small epsilon makes AdamW's first steps signs of gradients: of those that
   // f32 or bf16 barely resolves, either sign. A large one keeps what is
   // compared proportional to the gradients; f64 has the real one.

@@ -1,0 +1,101 @@
+//===- TypedOptions.h - an option, by the type of its value -----*- C++ -*-===//
+// How a value is read, what --help calls it, and which default it shows.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_OPTIONS_TYPEDOPTIONS_H
+#define TESSERA_TOOLS_TESSERA_OPTIONS_TYPEDOPTIONS_H
+
+#include "tessera/Options/PlanFlags.h"
+#include "tools/tessera/options/DeclaredOptions.h"
+#include "tools/tessera/options/Suggestion.h"
+
+namespace tessera {
+
+template <typename T> std::string valueName(FlagCheck, const T &) {
+  std::string names;
+  for (const auto &row : Names<T>::table)
+    names += (names.empty() ? "" : "|") + std::string(row.name);
+  return names;
+}
+inline std::string valueName(FlagCheck check, int64_t) {
+  bool isSize = check == FlagCheck::Size || check == FlagCheck::SizeOrZero;
+  return isSize ? "SIZE" : "INT";
+}
+inline std::string valueName(FlagCheck, int32_t) { return "INT"; }
+inline std::string valueName(FlagCheck, double) { return "FLOAT"; }
+inline std::string valueName(FlagCheck check, const std::string &) {
+  return check == FlagCheck::File        ? "FILE"
+         : check == FlagCheck::Directory ? "DIR"
+                                         : "NAME";
+}
+inline std::string valueName(FlagCheck, const std::vector<int64_t> &) {
+  return "INT,...";
+}
+inline std::string valueName(FlagCheck, const NamePatterns &) {
+  return "PATTERN,...";
+}
+inline std::string valueName(FlagCheck, const LoraOptions &) {
+  return "r=INT,alpha=FLOAT,targets=NAME,...";
+}
+inline std::string valueName(FlagCheck, const MeshShape &) {
+  return "AXIS=SIZE,...";
+}
+inline std::string valueName(FlagCheck, const DeviceTarget &) {
+  return "DEVICE";
+}
+
+/// "; did you mean X?" of a name of an enumeration, "" of anything else.
+template <typename T> std::string suggestValue(const std::string &text, T &) {
+  std::string nearest;
+  if constexpr (std::is_enum_v<T>) {
+    std::vector<std::string> names;
+    for (const auto &row : Names<T>::table)
+      names.emplace_back(row.name);
+    nearest = nearestName(text, names);
+  }
+  return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+}
+
+template <typename T>
+CLI::Option *declare(CLI::App *sub, const std::string &flag, FlagCheck check,
+                     T &value, const std::string &help) {
+  CLI::Option *option = sub->add_option_function<std::string>(
+      flag,
+      [=, &value](const std::string &text) {
+        std::string why = readFlag(flag, check, text, value);
+        refuseUnless(why.empty() ? why : why + suggestValue(text, value));
+      },
+      help);
+  option->type_name(valueName(check, value));
+  if (help.find("(default") == std::string::npos)
+    option->default_str(flagText(check, value));
+  return option;
+}
+
+inline CLI::Option *declare(CLI::App *sub, const std::string &flag,
+                            FlagCheck check, std::vector<int64_t> &value,
+                            const std::string &help) {
+  return sub
+      ->add_option_function<std::vector<std::string>>(
+          flag,
+          [=, &value](const std::vector<std::string> &parts) {
+            refuseUnless(
+                readFlag(flag, check, CLI::detail::join(parts, ","), value));
+          },
+          help)
+      ->delimiter(',')
+      ->type_name(valueName(check, value));
+}
+
+/// What is on by default can be turned off.
+inline CLI::Option *declare(CLI::App *sub, const std::string &flag, FlagCheck,
+                            bool &value, const std::string &help) {
+  if (!value)
+    return sub->add_flag(flag, value, help);
+  return sub->add_flag(flag + ",!--no-" + flag.substr(2), value, help)
+      ->default_str("on");
+}
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_OPTIONS_TYPEDOPTIONS_H
