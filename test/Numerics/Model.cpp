@@ -78,7 +78,7 @@ static PlanOptions planOf(const Build &build) {
   plan.stages.virtualStages = build.virtualStages;
   plan.optimizer.clip = build.clip;
   plan.debugging.keepValues = build.keepValues;
-  plan.debugging.optimizeCode = build.precision != "f64";
+  plan.debugging.optimizeCode = build.precision == "bf16";
   plan.communication.bucketBytes = build.bucketBytes;
   plan.communication.overlap = build.overlap;
   plan.memory.recomputeLayers = build.recomputeLayers;

@@ -216,9 +216,9 @@ struct DebuggingOptions {
   /// Write numbers or NaN into the padding of uneven shards where its type
   /// allows them: no result may change.
   bool poisonPadding = false;
-  /// Run LLVM's optimizer. Programs in f64 that `verify` and tests run for some
-  /// steps do without it: compiling is most of their time. bf16 needs it:
-  /// unoptimized, its conversions are calls of a library that is not linked.
+  /// Run LLVM's optimizer. `verify` in f64 and most tests do without it, for
+  /// compiling is most of their time. bf16 needs it: unoptimized, its
+  /// conversions are calls of a library that is not linked.
   bool optimizeCode = true;
 };
 
