@@ -8,6 +8,7 @@
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Dialect/RT/ResultMarks.h"
+#include "tessera/Options/MeshAxis.h"
 #include "tessera/Partition/Factors.h"
 #include "tessera/Partition/Passes.h"
 
@@ -239,6 +240,12 @@ std::string reasonOfGather(Operation *source, bool ofGradient) {
   return isParameter ? "shards of a parameter" : "slices of an activation";
 }
 
+/// What each rank of an axis has a part of a gradient for.
+std::string reasonOfSum(StringRef axis) {
+  return axis == kTensorAxis ? "gradient summed over what shares the parameter"
+                             : "gradient summed over tokens";
+}
+
 /// Why a conversion communicates, as the report says it.
 std::string reasonOf(ConvertOp op, bool ofGradient) {
   Operation *source = op.getInput().getDefiningOp();
@@ -257,7 +264,7 @@ std::string reasonOf(ConvertOp op, bool ofGradient) {
   if (op.getKind() == ConversionKind::AllGather)
     return reasonOfGather(source, ofGradient);
   if (ofGradient)
-    return "gradient summed over the batch";
+    return reasonOfSum(op.getAxis());
   if (isa_and_nonnull<nn::EmbeddingOp>(source))
     return "lookup in a split vocabulary";
   if (cast<RankedTensorType>(op.getType()).getRank() == 0)

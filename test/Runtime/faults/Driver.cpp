@@ -31,7 +31,7 @@ public:
       : artifact(arguments[1]), data(arguments[2]), directory(arguments[3]) {
     options.threads = 4;
     options.timeout_ms = 20000;
-    options.rendezvous_timeout_ms = 10000;
+    options.rendezvous_timeout_ms = 2500;
     options.max_shard_bytes = 1; // a file for each tensor, and their index
     if (!arguments[4])
       return;
