@@ -21,6 +21,7 @@ VARIANTS = {
         "dp=2": ["--mesh", "dp=2"],
         "dp=2, --layout-invariant": ["--mesh", "dp=2", "--layout-invariant"],
     },
+    "masks": {"all keys": [], "--document-mask, one document": ["--document-mask", "--separator", "50256"]},
     "strategies": {
         "serial": ["--mesh", "dp=1"],
         "dp=2": ["--mesh", "dp=2"],
