@@ -33,6 +33,7 @@ struct NumberValuesPass
   std::string nextNumber(Operation *op);
   void number(Operation *op);
   void noteStep(Value result, NamedAttrList &entry);
+  void noteChoice(Value result, NamedAttrList &entry);
 
   llvm::DenseMap<Value, StringAttr> names; ///< Of the values so far.
   bool hasStages = false;
@@ -74,11 +75,20 @@ void NumberValuesPass::noteStep(Value result, NamedAttrList &entry) {
                          builder.getNamedAttr("input", input)}));
 }
 
+/// Of logits that are nearly equal rounding chooses the largest.
+void NumberValuesPass::noteChoice(Value result, NamedAttrList &entry) {
+  auto choice = result.getDefiningOp<nn::TopKOp>();
+  StringAttr logits = choice ? names.lookup(choice.getLogits()) : nullptr;
+  if (logits)
+    entry.set("choice", logits);
+}
+
 /// The part of the model is for people: "17:einsum of h.1.mlp".
 void NumberValuesPass::number(Operation *op) {
   // A repetition is not in the serial program, nor is a mask, nor what one
-  // stage adds up.
-  if (nn::isRecomputed(op) || isa<MaskOp>(op) ||
+  // stage adds up. What is committed is compared as the parameter or moment
+  // that it becomes.
+  if (nn::isRecomputed(op) || isa<MaskOp, nn::CommitOp>(op) ||
       (hasStages && nn::isGradientSum(op)))
     return;
   Builder builder(&getContext());
@@ -98,6 +108,7 @@ void NumberValuesPass::number(Operation *op) {
     entry.set("name", names[result]);
     entry.set("global", TypeAttr::get(result.getType()));
     noteStep(result, entry);
+    noteChoice(result, entry);
     kept.push_back(entry.getDictionary(&getContext()));
   }
   op->setAttr(rt::RTDialect::kKeepAttr, builder.getArrayAttr(kept));

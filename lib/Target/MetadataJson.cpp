@@ -113,8 +113,9 @@ json::Object tensorJson(const TensorEntry &entry, RankedTensorType global,
       tensor[to] = toJson(value);
   };
   copyAttribute(nn::NNDialect::kFileShapeAttr, "file_shape");
-  if (Attribute step = entry.keep ? entry.keep.get("step") : nullptr)
-    tensor["step"] = toJson(step);
+  for (StringRef key : {"step", "choice"})
+    if (Attribute noted = entry.keep ? entry.keep.get(key) : nullptr)
+      tensor[key] = toJson(noted);
   if (entry.role == "parameter" || entry.role == "input")
     copyAttribute(nn::NNDialect::kInitAttr, "init");
   if (entry.role == "parameter" && entry.attributes.get(nn::kFrozenAttr))

@@ -138,7 +138,7 @@ bool compareTrials(const DriverOptions &options, Precision precision,
   check.judgedElements = elements;
   check.judgedTrials = kTrials;
   check.difference = llvm::formatv(
-      "in each of {0} trials a derivative jumps within rounding of an input, "
+      "in each of {0} trials a value jumps within rounding of its input, "
       "so that {1} cannot be compared; use a smaller --batch or --seq-length",
       kTrials, nameOf(precision));
   return true;
@@ -150,10 +150,10 @@ std::string judgedText(const NumericCheck &check) {
     return "";
   std::string where =
       check.judgedElements
-          ? llvm::formatv("{0} elements where a derivative jumps",
+          ? llvm::formatv("{0} elements where a value jumps",
                           check.judgedElements)
                 .str()
-          : "a derivative that jumps";
+          : "a value that jumps";
   return llvm::formatv("; f64 judged {0}, in {1} earlier trials", where,
                        check.judgedTrials);
 }

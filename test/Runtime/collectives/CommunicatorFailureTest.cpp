@@ -40,13 +40,17 @@ TEST_P(CommunicatorFailure, AllToAllOfTwoForms) {
 /// Gates of the two sides are not those of one routing.
 TEST(RowExchange, RanksThatExpectOtherRowsThanAreSentFail) {
   World world(Kind::Threads, {{{"ep", 2}}});
+  // As in a session, they outlive a failure: the other rank may still read.
+  std::vector<float> sources[2], targets[2];
   onRanks(world, [&](int64_t rank) {
     RowExchange exchange;
     exchange.call = call(1, 1);
     exchange.sent = {{{0, 1}}, {{1, 1}}};
     exchange.received = {{{0, rank == 0 ? 1 : 2}}, {{2, 1}}};
     exchange.filled = exchange.targetRows = 3;
-    std::vector<float> from(3), to(3);
+    std::vector<float> &from = sources[rank], &to = targets[rank];
+    from.resize(3);
+    to.resize(3);
     Status status =
         world.ranks[rank]->exchangeRows(exchange, from.data(), to.data());
     EXPECT_EQ(status.code, TSR_INTERNAL);

@@ -348,7 +348,7 @@ TEST_P(Conformance, RowsGoToExpertsAndBack) {
 }
 
 TEST(RowExchange, RefusesMoreRowsThanABufferHas) {
-  const float own[] = {1, 1, 1, 0}, all[] = {1, 1};
+  const float own[] = {1, 1, 1, 0}, all[] = {1, 1, 1, 1};
   RowSide source{{own, 4, 1, 1, false}, 2}, target{{all, 2, 2, 1, false}, 4};
   RowExchange exchange;
   EXPECT_EQ(makeRowExchange(call(1, 1), source, target, &exchange).message,

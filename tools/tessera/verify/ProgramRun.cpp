@@ -69,6 +69,9 @@ void ProgramRun::listTensors() {
       tensor.gradient = step->getString("gradient").value_or("").str();
       tensor.input = step->getString("input").value_or("").str();
     }
+    tensor.logits = object.getString("choice").value_or("").str();
+    if (const json::Array &shape = *object.getArray("shape"); !shape.empty())
+      tensor.columns = *shape.back().getAsInteger();
     tensors.push_back(tensor);
   }
   if (const json::Object *model = metadata->getAsObject()->getObject("model")) {

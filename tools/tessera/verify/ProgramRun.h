@@ -23,7 +23,12 @@ struct KeptTensor {
   /// Of `g f'(x)` where f' is a step, 0 up to x = 0 and 1 above: the names of
   /// the values g and x, as far as the program is serial. Else "".
   std::string gradient, input;
+  /// Of gates, 0 but for the largest logits of a row: the name of the logits,
+  /// as far as the program is serial, and the elements of a row.
+  std::string logits;
+  int64_t columns = 1;
 
+  bool jumps() const { return !input.empty() || !logits.empty(); }
   /// The first of its name, "17:einsum of h.1.mlp": its place in the program.
   int64_t number() const { return std::atoll(name.c_str()); }
   /// What AdamW made: an updated parameter, or the value of the update.

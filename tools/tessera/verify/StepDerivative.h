@@ -7,25 +7,14 @@
 #ifndef TESSERA_TOOLS_TESSERA_VERIFY_STEPDERIVATIVE_H
 #define TESSERA_TOOLS_TESSERA_VERIFY_STEPDERIVATIVE_H
 
-#include <cstdint>
+#include "tools/tessera/verify/Doubt.h"
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace tessera {
 
 /// A gradient g f'(x) of one run, element by element.
 struct StepGradient {
   std::vector<double> result, gradient, input;
-};
-
-/// What f32 or bf16 leaves to f64: inputs of a step that two runs have on
-/// different sides of it, after a step of training.
-struct Doubt {
-  int64_t step = 0;
-  std::string input;             ///< The value x; "": one that is not kept.
-  std::vector<int64_t> elements; ///< Of x; empty where it is not kept.
-  double margin = 0;             ///< How far from 0 rounding may move x.
 };
 
 /// The elements in which two runs differ by more than `allowed`, if in each of

@@ -1,6 +1,7 @@
 //===- VerifyNumerics.cpp - both programs, run and compared ---------------===//
 
 #include "tools/tessera/verify/VerifyNumerics.h"
+#include "tools/tessera/verify/LargestChoice.h"
 #include "tools/tessera/verify/ProgramRun.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -98,8 +99,15 @@ private:
   bool compare(const KeptTensor &tensor, const KeptTensor &reference);
   bool compareCopies(const KeptTensor &tensor);
   bool doubt(const KeptTensor &reference, double allowed);
+  bool doubtStep(const KeptTensor &reference, double allowed);
+  bool doubtChoice(const KeptTensor &reference, double allowed);
+  void noteDoubt(const std::string &input, const std::vector<double> &found,
+                 const std::vector<double> &wanted,
+                 std::vector<int64_t> elements, int64_t columns);
   bool readGradient(ProgramRun &run, const KeptTensor &reference,
                     StepGradient &gradient, bool &isKept);
+  bool readChoice(ProgramRun &run, const KeptTensor &reference, Choice &choice,
+                  bool &isKept);
   bool hidesSteps(const KeptTensor &tensor) const;
   bool settle();
   bool isNoise(const KeptTensor &tensor) const;
@@ -136,6 +144,16 @@ bool Comparison::readGradient(ProgramRun &run, const KeptTensor &reference,
           run.read(*of, gradient.gradient) && run.read(*input, gradient.input));
 }
 
+/// As readGradient.
+bool Comparison::readChoice(ProgramRun &run, const KeptTensor &reference,
+                            Choice &choice, bool &isKept) {
+  const KeptTensor *gates = run.find("value", reference.name),
+                   *logits = run.find("value", reference.logits);
+  isKept = gates && logits;
+  return !isKept ||
+         (run.read(*gates, choice.gates) && run.read(*logits, choice.logits));
+}
+
 /// Of micro-batches the last one alone is kept: what adds up over all of them
 /// may differ by a step of another one.
 bool Comparison::hidesSteps(const KeptTensor &tensor) const {
@@ -143,7 +161,7 @@ bool Comparison::hidesSteps(const KeptTensor &tensor) const {
     return false;
   int64_t lastStep = -1, firstSum = std::numeric_limits<int64_t>::max();
   for (const KeptTensor &kept : serial.tensors)
-    if (!kept.input.empty())
+    if (kept.jumps())
       lastStep = std::max(lastStep, kept.number());
   for (const KeptTensor &kept : serial.tensors)
     if (kept.role == "value" && kept.number() > lastStep &&
@@ -159,21 +177,45 @@ bool Comparison::doubt(const KeptTensor &reference, double allowed) {
     return true;
   if (hidesSteps(reference))
     check.doubt = Doubt{step, "", {}, 0};
-  if (reference.input.empty())
-    return true;
+  if (!reference.input.empty())
+    return doubtStep(reference, allowed);
+  return reference.logits.empty() || doubtChoice(reference, allowed);
+}
+
+/// Two runs may each have moved what decides by its tolerance.
+void Comparison::noteDoubt(const std::string &input,
+                           const std::vector<double> &found,
+                           const std::vector<double> &wanted,
+                           std::vector<int64_t> elements, int64_t columns) {
+  double largest =
+      differenceOf(found, wanted, floorOf(options.precision)).largest;
+  double margin = tolerance * largest * (columns ? 2 : 1);
+  check.doubt = Doubt{step, input, std::move(elements), margin, columns};
+}
+
+bool Comparison::doubtStep(const KeptTensor &reference, double allowed) {
   StepGradient wanted, found;
   bool isKept, isFound;
   if (!readGradient(serial, reference, wanted, isKept) ||
       !readGradient(parallel, reference, found, isFound))
     return false;
-  if (!isKept || !isFound)
-    return true;
-  if (auto elements = elementsAtStep(wanted, found, allowed)) {
-    double largest =
-        differenceOf(found.input, wanted.input, floorOf(options.precision))
-            .largest;
-    check.doubt = Doubt{step, reference.input, *elements, tolerance * largest};
-  }
+  if (isKept && isFound)
+    if (auto elements = elementsAtStep(wanted, found, allowed))
+      noteDoubt(reference.input, found.input, wanted.input, *elements, 0);
+  return true;
+}
+
+bool Comparison::doubtChoice(const KeptTensor &reference, double allowed) {
+  Choice wanted, found;
+  bool isKept, isFound;
+  if (!readChoice(serial, reference, wanted, isKept) ||
+      !readChoice(parallel, reference, found, isFound))
+    return false;
+  const int64_t columns = reference.columns;
+  if (isKept && isFound)
+    if (auto elements = elementsOfOtherChoice(wanted, found, columns, allowed))
+      noteDoubt(reference.logits, found.logits, wanted.logits, *elements,
+                columns);
   return true;
 }
 
@@ -229,12 +271,14 @@ bool Comparison::settle() {
       continue;
     if (!run->read(*tensor, input))
       return false;
-    int64_t element = firstAwayFromStep(input, *doubt);
+    int64_t element = doubt->columns ? firstAwayFromTie(input, *doubt)
+                                     : firstAwayFromStep(input, *doubt);
     if (element >= 0 && check.difference.empty())
       check.difference = llvm::formatv(
           "element {0} of value {1} is {2:e2} in f64 after step {3}, too far "
-          "from 0 for the sides that it is on without f64: {4:e1} is allowed",
-          element, doubt->input, input[element], step, doubt->margin);
+          "from {4} for the sides that it is on without f64: {5:e1} is allowed",
+          element, doubt->input, input[element], step,
+          doubt->columns ? "the others of its row" : "0", doubt->margin);
   }
   return true;
 }

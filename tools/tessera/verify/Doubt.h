@@ -1,0 +1,30 @@
+//===- Doubt.h - what rounding may have decided -----------------*- C++ -*-===//
+// Some values jump: ReLU's derivative where its input is 0, gates where two
+// logits are equal. Where rounding carries an input across, two runs differ by
+// the whole jump and both are right. f32 and bf16 leave these to f64.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_VERIFY_DOUBT_H
+#define TESSERA_TOOLS_TESSERA_VERIFY_DOUBT_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// Inputs of a jump that two runs have on different sides of it, after a step
+/// of training.
+struct Doubt {
+  int64_t step = 0;
+  std::string input;             ///< The value x; "": one that is not kept.
+  std::vector<int64_t> elements; ///< Of x; empty where it is not kept.
+  /// How far from the jump rounding may move x: from 0, or from the other
+  /// elements of its row.
+  double margin = 0;
+  int64_t columns = 0; ///< Of a row of logits; 0: x jumps at 0.
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_VERIFY_DOUBT_H
