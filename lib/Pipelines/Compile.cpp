@@ -187,22 +187,6 @@ LogicalResult tessera::distributeToStep(ModuleOp module,
   return runReproducibly(manager, module, plan);
 }
 
-/// The attention of CUDA knows no segments yet.
-static LogicalResult checkSegments(ModuleOp module, const PlanOptions &plan) {
-  if (!plan.device.target.isCuda())
-    return success();
-  WalkResult walked = module.walk([](nn::AttentionOp op) {
-    return op.getQuerySegments() ? WalkResult::interrupt()
-                                 : WalkResult::advance();
-  });
-  if (!walked.wasInterrupted())
-    return success();
-  return module.emitError()
-         << "attention within documents or without padding is not supported on "
-            "device 'cuda'; use --device cpu, or leave out --document-mask or "
-            "--padding-mask";
-}
-
 static LogicalResult checkDevice(const PlanOptions &plan, EmitError emitError) {
   if (plan.device.target.isCuda() && plan.precision == Precision::F64 &&
       !plan.device.emulateGrid)
@@ -251,7 +235,6 @@ static FailureOr<CodeTarget> lower(ModuleOp module, const PlanOptions &given,
   PlanOptions plan = given;
   auto emitError = [&] { return module.emitError(); };
   if (failed(checkDevice(plan, emitError)) ||
-      failed(checkSegments(module, plan)) ||
       failed(checkInvariance(plan, emitError)) ||
       failed(checkGeneration(plan, emitError)) || failed(checkSizes(module)))
     return failure();

@@ -4,12 +4,19 @@
 
 #include "runtime/support/DType.h"
 
+#include <cstring>
 #include <utility>
 
 namespace tessera {
 
 int64_t RowExchange::rowBytes() const {
   return call.count * dtypeBytes(call.dtype);
+}
+
+void RowExchange::clearRest(void *dst) const {
+  if (filled < targetRows) // else dst may be null
+    std::memset(static_cast<char *>(dst) + filled * rowBytes(), 0,
+                (targetRows - filled) * rowBytes());
 }
 
 int64_t countRows(const RowRanges &ranges) {

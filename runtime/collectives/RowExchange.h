@@ -25,6 +25,8 @@ struct RowExchange {
   int64_t targetRows = 0;          ///< of dst; those after become zero
 
   int64_t rowBytes() const;
+  /// Sets the rows of dst to zero that nobody sends.
+  void clearRest(void *dst) const;
 };
 
 int64_t countRows(const RowRanges &ranges);

@@ -58,9 +58,12 @@ void reduceOn(int threads, const Reduction &what, int64_t count,
   });
 }
 
-/// `outer` rows of `bytes`, from one stride to another.
+/// `outer` rows of `bytes`, from one stride to another. Of none both may be
+/// null, which memcpy must not get.
 void copyRows(int64_t outer, int64_t bytes, const void *src, int64_t srcStride,
               void *dst, int64_t dstStride) {
+  if (bytes == 0)
+    return;
   for (int64_t row = 0; row < outer; ++row)
     std::memcpy(static_cast<char *>(dst) + row * dstStride,
                 static_cast<const char *>(src) + row * srcStride, bytes);
@@ -256,10 +259,13 @@ Status TcpCommunicator::allToAll(const Collective &call, const void *src,
   return {};
 }
 
-/// The rows of ranges, in order, and their place in one piece.
+/// The rows of ranges, in order, and their place in one piece. A buffer without
+/// rows may be null, which memcpy must not get.
 static unsigned char *packRows(const RowRanges &ranges, const void *rows,
                                int64_t bytes, unsigned char *to) {
   for (const RowRange &range : ranges) {
+    if (range.count == 0)
+      continue;
     std::memcpy(to, static_cast<const char *>(rows) + range.first * bytes,
                 range.count * bytes);
     to += range.count * bytes;
@@ -271,6 +277,8 @@ static const unsigned char *unpackRows(const RowRanges &ranges,
                                        const unsigned char *from, int64_t bytes,
                                        void *rows) {
   for (const RowRange &range : ranges) {
+    if (range.count == 0)
+      continue;
     std::memcpy(static_cast<char *>(rows) + range.first * bytes, from,
                 range.count * bytes);
     from += range.count * bytes;
@@ -311,8 +319,7 @@ Status TcpCommunicator::exchangeRows(const RowExchange &exchange,
   const unsigned char *from = arrived;
   for (const RowRanges &ranges : exchange.received)
     from = unpackRows(ranges, from, bytes, dst);
-  std::memset(static_cast<char *>(dst) + exchange.filled * bytes, 0,
-              (exchange.targetRows - exchange.filled) * bytes);
+  exchange.clearRest(dst);
   return {};
 }
 

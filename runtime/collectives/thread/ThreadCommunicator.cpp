@@ -247,8 +247,7 @@ Status ThreadCommunicator::exchangeRows(const RowExchange &exchange,
                 copyRanges(others[k]->sent[member], others[k]->rows,
                            exchange.received[k], target, bytes);
             });
-  std::memset(target + exchange.filled * bytes, 0,
-              (exchange.targetRows - exchange.filled) * bytes);
+  exchange.clearRest(dst);
   return barriers.leave(seat);
 }
 

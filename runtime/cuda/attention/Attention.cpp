@@ -30,12 +30,16 @@ void runAttention(const AttentionCall &call, Direction direction,
   if (why)
     fail(TSR_INVALID_ARGUMENT, why);
   void *dTable = biased && !forward ? b[10] : nullptr;
+  void *const *segments = b + (forward ? 5 + biased : 9 + 2 * biased);
+  const void *querySegments = call.segments ? segments[0] : nullptr,
+             *keySegments = call.segments ? segments[1] : nullptr;
   cudaError_t error =
       forward
           ? attentionForward(call, b[0], b[1], b[2], b[3], b[4], table,
-                             workspace, stream)
+                             querySegments, keySegments, workspace, stream)
           : attentionBackward(call, b[0], b[1], b[2], b[3], b[4], b[5], b[6],
-                              b[7], b[8], table, dTable, workspace, stream);
+                              b[7], b[8], table, dTable, querySegments,
+                              keySegments, workspace, stream);
   check(error, "attention");
 }
 

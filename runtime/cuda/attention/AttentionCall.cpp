@@ -36,8 +36,8 @@ static const char *checkSizes(const AttentionCall &c) {
   if (c.keysTotal != 0 && (c.keyStart < 0 || c.keysTotal > kMostPositions ||
                            c.keyStart > c.keysTotal - c.seqK))
     return "attention: the keys are no slice of at most 2^31 - 1024 positions";
-  if (c.segments)
-    return "attention: segments are not supported on CUDA";
+  if (c.segments && c.queryStart + c.seqQ > c.queriesTotal)
+    return "attention: the queries are no slice of those that have segments";
   if (c.window < 0 || (c.window > 0 && !c.causal))
     return "attention: a window is of at least 1 key, under a causal mask";
   return nullptr;
@@ -175,6 +175,18 @@ static uint64_t firstScore(const AttentionCall &c, uint64_t headScores,
          uint64_t(c.keyStart);
 }
 
+/// Segments are given for all positions of which queries and keys are a slice.
+static void addSegments(const AttentionCall &c, const AttentionBuffers &b,
+                        AttentionParams *p) {
+  const bool slice = c.isSlice();
+  p->querySegments = static_cast<const int32_t *>(b.querySegments) +
+                     (slice ? c.queryStart : 0);
+  p->keySegments =
+      static_cast<const int32_t *>(b.keySegments) + (slice ? c.keyStart : 0);
+  p->querySegmentRow = slice ? c.queriesTotal : c.seqQ;
+  p->keySegmentRow = slice ? c.keysTotal : c.seqK;
+}
+
 AttentionParams tessera::cuda::makeParams(const AttentionCall &c,
                                           const AttentionBuffers &b) {
   AttentionParams p{};
@@ -190,6 +202,8 @@ AttentionParams tessera::cuda::makeParams(const AttentionCall &c,
   p.delta = static_cast<float *>(b.workspace);
   if (c.buckets != 0)
     p.bias = withBuffers(biasOf(c), c, b);
+  if (c.segments)
+    addSegments(c, b, &p);
   p.key = c.key;
   p.headsTotal = c.headsTotal;
   p.keysTotal = c.allKeys();

@@ -8,11 +8,10 @@
 
 using namespace tessera::cuda;
 
-cudaError_t tessera::cuda::attentionForward(const AttentionCall &call,
-                                            const void *q, const void *k,
-                                            const void *v, void *o, void *lse,
-                                            const void *table, void *workspace,
-                                            cudaStream_t stream) {
+cudaError_t tessera::cuda::attentionForward(
+    const AttentionCall &call, const void *q, const void *k, const void *v,
+    void *o, void *lse, const void *table, const void *querySegments,
+    const void *keySegments, void *workspace, cudaStream_t stream) {
   if (checkAttention(call) || checkAttentionSlice(call))
     return cudaErrorInvalidValue;
   AttentionBuffers buffers = {};
@@ -23,6 +22,8 @@ cudaError_t tessera::cuda::attentionForward(const AttentionCall &call,
   buffers.lse = lse;
   buffers.workspace = workspace;
   buffers.table = table;
+  buffers.querySegments = querySegments;
+  buffers.keySegments = keySegments;
   return runForward(makeParams(call, buffers), call.dtype == TSR_DTYPE_BF16,
                     CudaLaunch{stream});
 }
@@ -30,11 +31,13 @@ cudaError_t tessera::cuda::attentionForward(const AttentionCall &call,
 cudaError_t tessera::cuda::attentionBackward(
     const AttentionCall &call, const void *dO, const void *q, const void *k,
     const void *v, const void *o, const void *lse, void *dQ, void *dK, void *dV,
-    const void *table, void *dTable, void *workspace, cudaStream_t stream) {
+    const void *table, void *dTable, const void *querySegments,
+    const void *keySegments, void *workspace, cudaStream_t stream) {
   if (checkAttention(call) || checkAttentionGradients(call))
     return cudaErrorInvalidValue;
-  const AttentionBuffers buffers = {q,  k,  v,  o,         lse,   dO,
-                                    dQ, dK, dV, workspace, table, dTable};
+  const AttentionBuffers buffers = {
+      q,  k,         v,     o,      lse,           dO,         dQ, dK,
+      dV, workspace, table, dTable, querySegments, keySegments};
   return runBackward(makeParams(call, buffers), call.dtype == TSR_DTYPE_BF16,
                      CudaLaunch{stream});
 }

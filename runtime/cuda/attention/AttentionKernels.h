@@ -18,7 +18,8 @@ namespace tessera::cuda {
 /// cudaErrorInvalidValue where checkAttention has an objection.
 cudaError_t attentionForward(const AttentionCall &call, const void *q,
                              const void *k, const void *v, void *o, void *lse,
-                             const void *table, void *workspace,
+                             const void *table, const void *querySegments,
+                             const void *keySegments, void *workspace,
                              cudaStream_t stream);
 
 /// Writes dQ, dK, dV and, with a bias, dTable. `workspace` has
@@ -27,7 +28,8 @@ cudaError_t attentionBackward(const AttentionCall &call, const void *dO,
                               const void *q, const void *k, const void *v,
                               const void *o, const void *lse, void *dQ,
                               void *dK, void *dV, const void *table,
-                              void *dTable, void *workspace,
+                              void *dTable, const void *querySegments,
+                              const void *keySegments, void *workspace,
                               cudaStream_t stream);
 
 } // namespace tessera::cuda

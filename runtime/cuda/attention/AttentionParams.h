@@ -26,12 +26,27 @@ struct TensorRows {
 };
 
 /// What a call asks for besides plain attention: kernels without pay nothing.
-enum class Form { Plain, Biased, Slice };
+/// Masked: with segments.
+enum class Form { Plain, Biased, Slice, Masked, MaskedBiased, MaskedSlice };
+
+TSR_HOST_DEVICE constexpr bool hasBias(Form form) {
+  return form == Form::Biased || form == Form::MaskedBiased;
+}
+TSR_HOST_DEVICE constexpr bool isSlice(Form form) {
+  return form == Form::Slice || form == Form::MaskedSlice;
+}
+TSR_HOST_DEVICE constexpr bool isMasked(Form form) {
+  return form == Form::Masked || form == Form::MaskedBiased ||
+         form == Form::MaskedSlice;
+}
 
 struct AttentionParams {
   TensorRows q, k, v, o, dO, dQ, dK, dV;
   float *lse, *delta;
   const uint64_t *key;
+  /// Of the call's first query and key on, [batch, row]; null without segments.
+  const int32_t *querySegments, *keySegments;
+  int64_t querySegmentRow, keySegmentRow;
   /// Of dropout: index of the call's first score among all, scores of a head of
   /// all, heads of all, keys of all. Indices wrap as the CPU's do.
   uint64_t firstScore, headScores;
@@ -55,6 +70,12 @@ struct AttentionParams {
   TSR_HOST_DEVICE int64_t keyRow(int b, int s) const {
     return int64_t(b) * seqK + s;
   }
+  TSR_HOST_DEVICE const int32_t *querySegmentsOf(int b) const {
+    return querySegments + b * querySegmentRow;
+  }
+  TSR_HOST_DEVICE const int32_t *keySegmentsOf(int b) const {
+    return keySegments + b * keySegmentRow;
+  }
   /// Bias of (query, key), times log2(e). Its neighbours are those of the next
   /// query and of the key before.
   TSR_HOST_DEVICE const float *biasAt(int head, int query, int key) const {
@@ -75,6 +96,8 @@ struct AttentionBuffers {
   void *workspace;
   const void *table; /* with biases */
   void *dTable;
+  const void *querySegments,
+      *keySegments; /* with segments, as they are given */
 };
 
 /// Requires checkAttention(call) to be null.

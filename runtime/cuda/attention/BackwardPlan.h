@@ -60,10 +60,12 @@ TSR_HOST_DEVICE constexpr int queryTileOf(const AttentionParams &p, int block,
 }
 
 /// What a running maximum is subtracted as: of queries that have seen no key,
-/// which a window leaves behind, 0, so that hidden scores become 2^-inf.
-template <typename Exec>
+/// which a window and segments leave behind, 0, so that hidden scores become
+/// 2^-inf.
+template <typename Exec, Form F>
 TSR_DEVICE float subtrahendOf(const AttentionParams &p, float top) {
-  return p.window != 0 && top == -__builtin_huge_valf() ? 0.0f : top;
+  const bool mayHideRows = isMasked(F) || p.window != 0;
+  return mayHideRows && top == -__builtin_huge_valf() ? 0.0f : top;
 }
 
 /// The gradient of one score; see gradientOf.
@@ -72,7 +74,7 @@ struct ScoreGradient {
   float dScore;      /* of the scaled score */
 };
 
-/// The bias is of Form::Biased, times log2(e), and 0 elsewhere.
+/// The bias is times log2(e), and 0 for forms without.
 /// From score s (not scaled) and dP = dO . V: P = 2^(s scale log2 e - lse log2
 /// e), dS = P (M dP - delta) with M the dropout factor (Dao 2023, section
 /// 3.1.2). Where nothing is seen both are zero, whatever padding holds.
@@ -81,7 +83,7 @@ TSR_DEVICE ScoreGradient gradientOf(const AttentionParams &p, float s,
                                     float bias, float dP, float lse,
                                     float delta, bool seen, bool kept) {
   float power = s * p.scaleLog2 - lse * kLog2E;
-  if (F == Form::Biased)
+  if (hasBias(F))
     power += bias;
   const float e = Exec::exp2(power);
   const float dS = e * ((kept ? dP * p.keepScale : 0.0f) - delta);

@@ -16,12 +16,13 @@
 #include "runtime/cuda/attention/Bf16Tile.h"
 #include "runtime/cuda/attention/DiagonalSums.h"
 #include "runtime/cuda/attention/DropoutMask.h"
+#include "runtime/cuda/attention/Segments.h"
 
 namespace tessera::cuda {
 
 template <int D, Side S, bool Drop, Form F> struct Bf16Backward {
   static constexpr bool kOwnsKeys = S == Side::Keys;
-  static constexpr bool kAddsBias = F == Form::Biased;
+  static constexpr bool kAddsBias = hasBias(F);
   static constexpr bool kSumsBias = kAddsBias && !kOwnsKeys;
   /// For head_dim 64 chosen so that 12 or 16 warps fit a multiprocessor without
   /// a spill (sm_90); for 128 the accumulators leave room for 8.
@@ -73,9 +74,18 @@ template <int D, Side S, bool Drop, Form F> struct Bf16Backward {
       return;
     unsigned char *stages = shared + kStages;
     loadOwn<Exec>(p, block, shared);
+    const auto met = SegmentTiles<F, S>::template start<Exec>(p, block.batch,
+                                                              block.own, kRows);
     const int steps = plan.steps();
-    if (steps > 0)
-      loadStage<Exec>(p, block, plan, plan.step(0), stages);
+    const auto from = [&](int i) {
+      while (i < steps &&
+             met.template leavesOut<Exec>(plan.step(i).first, kStream))
+        ++i;
+      return i;
+    };
+    int i = from(0);
+    if (i < steps)
+      loadStage<Exec>(p, block, plan, plan.step(i), stages);
     State state;
     start(p, block, Exec::thread() % kWarp, state);
     DropoutMask mask = {};
@@ -87,24 +97,27 @@ template <int D, Side S, bool Drop, Form F> struct Bf16Backward {
       sums = BiasSums::template start<Exec>(p, block.batch, block.ownHead,
                                             block.own);
     TSR_NO_UNROLL
-    for (int i = 0; i < steps; ++i) {
-      // After this barrier step i is there and step i-1 is not read any more.
+    for (int stage = 0; i < steps; stage ^= 1) {
+      const int next = from(i + 1);
+      // After this barrier step i is there and the one before is not read any
+      // more.
       Exec::copyWait();
       Exec::barrier();
-      if (i + 1 < steps)
-        loadStage<Exec>(p, block, plan, plan.step(i + 1),
-                        stages + (i + 1) % 2 * kStageBytes);
+      if (next < steps)
+        loadStage<Exec>(p, block, plan, plan.step(next),
+                        stages + (stage ^ 1) * kStageBytes);
       const BackwardStep at = plan.step(i);
       if (Drop && kOwnsKeys)
         mask.firstIndex = scoreIndex(p, block.batch, at.head, 0, 0);
       const float biasSum =
           kSumsBias ? sums.template read<Exec>(p, at.first) : 0;
-      step<Exec>(p, block, mask, at, shared, stages + i % 2 * kStageBytes,
+      step<Exec>(p, block, mask, at, shared, stages + stage * kStageBytes,
                  scores, state);
       if (kSumsBias) {
         Exec::barrier();
         sums.template add<Exec>(p, at.first, biasSum, scores);
       }
+      i = next;
     }
     finish<Exec>(p, block, state, shared);
   }
@@ -189,8 +202,9 @@ private:
     const float *statistics =
         reinterpret_cast<const float *>(stage + 2 * kTileBytes);
     const bool masked =
-        kOwnsKeys ? needsMask(planeOf(p), first, kStream, block.own, kRows)
-                  : needsMask(planeOf(p), block.own, kRows, first, kStream);
+        isMasked(F) ||
+        (kOwnsKeys ? needsMask(planeOf(p), first, kStream, block.own, kRows)
+                   : needsMask(planeOf(p), block.own, kRows, first, kStream));
     if (masked)
       gradients<Exec, true>(p, block, mask, at, statistics, state, s, dP);
     else
@@ -239,12 +253,13 @@ private:
         if (kAddsBias)
           b = Exec::loadConstant(bias + (kOwnsKeys ? 1 : -1) *
                                             (n * 8 + odd - m * 16 - half * 8));
-        const ScoreGradient g =
-            gradientOf<Exec, F>(p, s.at[m][n][e], b, dP.at[m][n][e],
-                                kOwnsKeys ? lse : state.lse[m][half],
-                                kOwnsKeys ? delta : state.delta[m][half],
-                                !Masked || planeOf(p).visible(query, key),
-                                !Drop || mask.keeps(query, key));
+        const ScoreGradient g = gradientOf<Exec, F>(
+            p, s.at[m][n][e], b, dP.at[m][n][e],
+            kOwnsKeys ? lse : state.lse[m][half],
+            kOwnsKeys ? delta : state.delta[m][half],
+            !Masked ||
+                (query < p.seqQ && !isHidden<F>(p, block.batch, query, key)),
+            !Drop || mask.keeps(query, key));
         s.at[m][n][e] = g.probability;
         dP.at[m][n][e] = g.dScore;
       }
@@ -276,7 +291,7 @@ private:
   }
 
   static TSR_DEVICE bool addsToEarlier(const AttentionParams &p) {
-    return F == Form::Slice && (kOwnsKeys ? p.earlierKeys : p.earlier);
+    return isSlice(F) && (kOwnsKeys ? p.earlierKeys : p.earlier);
   }
 
   /// Sums over slices, in f32.
@@ -306,7 +321,7 @@ private:
     }
     // Without a step nobody has waited for the owned tiles to arrive.
     Exec::copyWait();
-    if (F == Form::Slice)
+    if (isSlice(F))
       return addsToEarlier(p)
                  ? give<Exec, true>(p, block, state, first, second)
                  : give<Exec, false>(p, block, state, first, second);

@@ -20,5 +20,17 @@ INSTANCE(Bf16Forward<64, false, Form::Slice>);
 INSTANCE(Bf16Forward<64, true, Form::Slice>);
 INSTANCE(Bf16Forward<128, false, Form::Slice>);
 INSTANCE(Bf16Forward<128, true, Form::Slice>);
+INSTANCE(Bf16Forward<64, false, Form::Masked>);
+INSTANCE(Bf16Forward<64, true, Form::Masked>);
+INSTANCE(Bf16Forward<128, false, Form::Masked>);
+INSTANCE(Bf16Forward<128, true, Form::Masked>);
+INSTANCE(Bf16Forward<64, false, Form::MaskedBiased>);
+INSTANCE(Bf16Forward<64, true, Form::MaskedBiased>);
+INSTANCE(Bf16Forward<128, false, Form::MaskedBiased>);
+INSTANCE(Bf16Forward<128, true, Form::MaskedBiased>);
+INSTANCE(Bf16Forward<64, false, Form::MaskedSlice>);
+INSTANCE(Bf16Forward<64, true, Form::MaskedSlice>);
+INSTANCE(Bf16Forward<128, false, Form::MaskedSlice>);
+INSTANCE(Bf16Forward<128, true, Form::MaskedSlice>);
 
 } // namespace tessera::cuda

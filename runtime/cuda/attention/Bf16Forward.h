@@ -11,6 +11,7 @@
 #include "runtime/cuda/attention/Bf16Rows.h"
 #include "runtime/cuda/attention/Bf16Tile.h"
 #include "runtime/cuda/attention/DropoutMask.h"
+#include "runtime/cuda/attention/Segments.h"
 
 namespace tessera::cuda {
 
@@ -22,7 +23,7 @@ template <int D, bool Drop, Form F> struct Bf16Forward {
   static constexpr int kWarps = 8 / kMTiles;
   static constexpr int kThreads = kWarps * kWarp;
   static constexpr int kRows = kWarps * kMTiles * 16;
-  static constexpr bool kAddsBias = F == Form::Biased;
+  static constexpr bool kAddsBias = hasBias(F);
   static constexpr int kKeys =
       (D == 128 && !Drop) || (D == 64 && Drop && F != Form::Plain) ? 32 : 64;
   static constexpr int kMinBlocks = D == 64 ? 2 : 1;
@@ -54,32 +55,43 @@ template <int D, bool Drop, Form F> struct Bf16Forward {
         Exec::thread() / kWarp * kMTiles * 16};
     unsigned char *stages = shared + kQueryBytes;
     const TileRange tiles = keyTiles(planeOf(p), block.query, kRows, kKeys);
-    if (F == Form::Slice && p.earlier && tiles.count() == 0)
+    if (isSlice(F) && p.earlier && tiles.count() == 0)
       return;
+    const auto met = SegmentTiles<F, Side::Queries>::template start<Exec>(
+        p, block.batch, block.query, kRows);
+    const auto from = [&](int tile) {
+      while (tile < tiles.end &&
+             met.template leavesOut<Exec>(tile * kKeys, kKeys))
+        ++tile;
+      return tile;
+    };
 
     loadTile<Exec, kRows, D, kThreads>(
         shared, queryView<const uint16_t>(p, p.q, block.batch, block.head,
                                           block.query));
-    if (tiles.count() > 0)
-      loadStage<Exec>(p, block, tiles.begin * kKeys,
-                      stages + tiles.begin % 2 * 2 * kTileBytes);
+    int tile = from(tiles.begin);
+    if (tile < tiles.end)
+      loadStage<Exec>(p, block, tile * kKeys, stages);
     State state;
     start(state);
-    if (F == Form::Slice && p.earlier)
+    if (isSlice(F) && p.earlier)
       startEarlier<Exec>(p, block, state);
     DropoutMask mask = {};
     if (Drop)
       mask = dropoutMask(p, block.batch, block.head);
     TSR_NO_UNROLL
-    for (int t = tiles.begin; t < tiles.end; ++t) {
-      // After this barrier tile t is there and tile t-1 is not read any more.
+    for (int stage = 0; tile < tiles.end; stage ^= 1) {
+      const int next = from(tile + 1);
+      // After this barrier the tile is there and its predecessor is not read
+      // any more.
       Exec::copyWait();
       Exec::barrier();
-      if (t + 1 < tiles.end)
-        loadStage<Exec>(p, block, (t + 1) * kKeys,
-                        stages + (t + 1) % 2 * 2 * kTileBytes);
-      step<Exec>(p, block, mask, t * kKeys, shared,
-                 stages + t % 2 * 2 * kTileBytes, state);
+      if (next < tiles.end)
+        loadStage<Exec>(p, block, next * kKeys,
+                        stages + (stage ^ 1) * 2 * kTileBytes);
+      step<Exec>(p, block, mask, tile * kKeys, shared,
+                 stages + stage * 2 * kTileBytes, state);
+      tile = next;
     }
     finish<Exec>(p, block, state, shared);
   }
@@ -143,7 +155,7 @@ private:
     scaleScores(p, s);
     if (kAddsBias)
       addBias<Exec>(p, block, key, s);
-    if (needsMask(planeOf(p), block.query, kRows, key, kKeys))
+    if (isMasked(F) || needsMask(planeOf(p), block.query, kRows, key, kKeys))
       hideScores<Exec>(p, block, key, s);
     softmax<Exec>(p, s, state);
     if (Drop)
@@ -197,7 +209,7 @@ private:
     for (int e = 0; e < 4; ++e) {
       const int query = queryOf(block, lane, m, e);
       const int t = key + n * 8 + accumulatorColumn(lane, e);
-      if (planeOf(p).hides(query, t))
+      if (isHidden<F>(p, block.batch, query, t))
         s.at[m][n][e] = -__builtin_huge_valf();
     }
   }
@@ -222,9 +234,9 @@ private:
     return block.query + block.warpRow + m * 16 + accumulatorRow(lane, e);
   }
 
-  /// Scores become 2^(score - maximum). Without a window every query sees key
-  /// 0, which the first tile holds, so the maximum is -inf only where all
-  /// scores so far are; then the result is NaN, as on the CPU.
+  /// Scores become 2^(score - maximum). Without a window or segments every
+  /// query sees key 0, which the first tile holds, so the maximum is -inf only
+  /// where all scores so far are; then the result is NaN, as on the CPU.
   template <typename Exec>
   static TSR_DEVICE void softmax(const AttentionParams &p, Scores &s,
                                  State &state) {
@@ -239,7 +251,7 @@ private:
             top, Exec::maximum(s.at[m][n][half * 2], s.at[m][n][half * 2 + 1]));
       top = Exec::maximum(top, Exec::shuffleXor(top, 1));
       top = Exec::maximum(top, Exec::shuffleXor(top, 2));
-      const float base = subtrahendOf<Exec>(p, top);
+      const float base = subtrahendOf<Exec, F>(p, top);
       const float decay = Exec::exp2(state.top[m][half] - base);
       float sum = 0;
       TSR_UNROLL
@@ -278,7 +290,7 @@ private:
         p.lse[p.statistic(block.batch, block.head, query)] =
             (state.top[m][half] + Exec::log2(sum)) * kLn2;
     }
-    if (F == Form::Slice)
+    if (isSlice(F))
       return storeRows<Exec, D, false>(
           state.out, factor, outputOf<float>(p, block), block.warpRow);
     // The queries' tile becomes the output's.

@@ -10,12 +10,13 @@
 #include "runtime/cuda/attention/DiagonalSums.h"
 #include "runtime/cuda/attention/DropoutMask.h"
 #include "runtime/cuda/attention/F32Tile.h"
+#include "runtime/cuda/attention/Segments.h"
 
 namespace tessera::cuda {
 
 template <int D, Side S, Form F> struct F32Backward {
   static constexpr bool kOwnsKeys = S == Side::Keys;
-  static constexpr bool kAddsBias = F == Form::Biased;
+  static constexpr bool kAddsBias = hasBias(F);
   static constexpr bool kSumsBias = kAddsBias && !kOwnsKeys;
   static constexpr int kThreads = kF32Threads, kMinBlocks = 2;
   static constexpr int kOwn = kF32Rows * f32Pitch(D); /* floats */
@@ -65,10 +66,14 @@ template <int D, Side S, Form F> struct F32Backward {
     if (kSumsBias)
       sums = BiasSums::template start<Exec>(p, block.batch, block.ownHead,
                                             block.own);
+    const auto met = SegmentTiles<F, S>::template start<Exec>(
+        p, block.batch, block.own, kF32Rows);
     const int steps = plan.steps();
     TSR_NO_UNROLL
     for (int i = 0; i < steps; ++i) {
       const BackwardStep at = plan.step(i);
+      if (met.template leavesOut<Exec>(at.first, kF32Stream))
+        continue;
       mask.firstIndex = scoreIndex(p, block.batch, at.head, 0, 0);
       Exec::barrier(); // the previous tiles are not read any more
       loadStreamed<Exec>(p, block, plan, at, streamed);
@@ -159,7 +164,8 @@ private:
         b = Exec::loadConstant(bias + i * biasDown + j * biasAcross);
       const ScoreGradient g = gradientOf<Exec, F>(
           p, s.at[i][j], b, dP.at[i][j], exists ? lse[query] : 0,
-          exists ? delta[query] : 0, planeOf(p).visible(query, key),
+          exists ? delta[query] : 0,
+          exists && !isHidden<F>(p, block.batch, query, key),
           !p.dropout || mask.keeps(query, key));
       s.at[i][j] = g.probability;
       dP.at[i][j] = g.dScore;
@@ -183,7 +189,7 @@ private:
   }
 
   static TSR_DEVICE bool addsToEarlier(const AttentionParams &p) {
-    return F == Form::Slice && (kOwnsKeys ? p.earlierKeys : p.earlier);
+    return isSlice(F) && (kOwnsKeys ? p.earlierKeys : p.earlier);
   }
 
   template <typename Exec, bool Adds>

@@ -8,6 +8,7 @@
 #include "runtime/cuda/attention/BackwardPlan.h"
 #include "runtime/cuda/attention/DropoutMask.h"
 #include "runtime/cuda/attention/F32Tile.h"
+#include "runtime/cuda/attention/Segments.h"
 
 namespace tessera::cuda {
 
@@ -38,8 +39,10 @@ template <int D, Form F> struct F32Forward {
     const int query =
         queryTileOf(p, Exec::blockX(), ceilDiv(p.seqQ, kF32Rows)) * kF32Rows;
     const TileRange tiles = keyTiles(planeOf(p), query, kF32Rows, kF32Stream);
-    if (F == Form::Slice && p.earlier && tiles.count() == 0)
+    if (isSlice(F) && p.earlier && tiles.count() == 0)
       return;
+    const auto met = SegmentTiles<F, Side::Queries>::template start<Exec>(
+        p, batch, query, kF32Rows);
     DropoutMask mask = {};
     if (p.dropout)
       mask = dropoutMask(p, batch, head);
@@ -48,11 +51,13 @@ template <int D, Form F> struct F32Forward {
         queries, queryView<const float>(p, p.q, batch, head, query));
     State state;
     start(state);
-    if (F == Form::Slice && p.earlier)
+    if (isSlice(F) && p.earlier)
       startEarlier<Exec>(p, batch, head, query, state);
     TSR_NO_UNROLL
     for (int tile = tiles.begin; tile < tiles.end; ++tile) {
       const int key = tile * kF32Stream;
+      if (met.template leavesOut<Exec>(key, kF32Stream))
+        continue;
       Exec::barrier(); // the previous tile is not read any more
       loadF32Tile<Exec, kF32Stream, D>(
           keys, keyView<const float>(p, p.k, batch, keyHead, key));
@@ -62,7 +67,7 @@ template <int D, Form F> struct F32Forward {
       Exec::barrier();
       F32Scores s;
       productOfF32Rows<Exec, D>(s, queries, keys);
-      softmax<Exec>(p, head, query, key, s, state);
+      softmax<Exec>(p, batch, head, query, key, s, state);
       if (p.dropout)
         drop<Exec>(mask, query, key, s);
       storeScores<Exec>(s, scores);
@@ -100,10 +105,11 @@ private:
 
   /// See Bf16Forward::softmax; here eight lanes share a row.
   template <typename Exec>
-  static TSR_DEVICE void softmax(const AttentionParams &p, int head, int query,
-                                 int key, F32Scores &s, State &state) {
+  static TSR_DEVICE void softmax(const AttentionParams &p, int batch, int head,
+                                 int query, int key, F32Scores &s,
+                                 State &state) {
     const float *bias = nullptr; /* of the thread's first query and key */
-    if (F == Form::Biased)
+    if (hasBias(F))
       bias = p.biasAt(head, query + f32Row(Exec::thread(), 0),
                       key + f32Column(Exec::thread(), 0));
     TSR_UNROLL
@@ -113,19 +119,19 @@ private:
       TSR_UNROLL
       for (int j = 0; j < kF32ScoresEach; ++j) {
         const int t = key + f32Column(Exec::thread(), j);
-        const bool hidden = planeOf(p).hides(q, t);
+        const bool hidden = isHidden<F>(p, batch, q, t);
         float b = 0;
-        if (F == Form::Biased)
+        if (hasBias(F))
           b = Exec::loadConstant(bias + i * kF32Down - j * kF32Across);
-        s.at[i][j] = hidden              ? -__builtin_huge_valf()
-                     : F == Form::Biased ? s.at[i][j] * p.scaleLog2 + b
-                                         : s.at[i][j] * p.scaleLog2;
+        s.at[i][j] = hidden       ? -__builtin_huge_valf()
+                     : hasBias(F) ? s.at[i][j] * p.scaleLog2 + b
+                                  : s.at[i][j] * p.scaleLog2;
         top = Exec::maximum(top, s.at[i][j]);
       }
       TSR_UNROLL
       for (int distance = 1; distance < kF32Across; distance *= 2)
         top = Exec::maximum(top, Exec::shuffleXor(top, distance));
-      const float base = subtrahendOf<Exec>(p, top);
+      const float base = subtrahendOf<Exec, F>(p, top);
       const float decay = Exec::exp2(state.top[i] - base);
       float sum = 0;
       TSR_UNROLL

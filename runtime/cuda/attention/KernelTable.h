@@ -74,17 +74,31 @@ typename Launcher::Status runSides(const AttentionParams &p, bool bf16,
               : runF32Side<Side::Queries, F>(p, on);
 }
 
+/// Of a form without segments and its counterpart with them.
+template <Form F, Form Masked, typename Launcher>
+typename Launcher::Status runForwardOf(const AttentionParams &p, bool bf16,
+                                       const Launcher &on) {
+  return p.querySegments ? runForwardOf<Masked>(p, bf16, on)
+                         : runForwardOf<F>(p, bf16, on);
+}
+template <Form F, Form Masked, typename Launcher>
+typename Launcher::Status runSides(const AttentionParams &p, bool bf16,
+                                   const Launcher &on) {
+  return p.querySegments ? runSides<Masked>(p, bf16, on)
+                         : runSides<F>(p, bf16, on);
+}
+
 template <typename Launcher>
 typename Launcher::Status runForward(const AttentionParams &p, bool bf16,
                                      const Launcher &on) {
   if (p.slice)
-    return runForwardOf<Form::Slice>(p, bf16, on);
+    return runForwardOf<Form::Slice, Form::MaskedSlice>(p, bf16, on);
   if (p.bias.buckets == 0)
-    return runForwardOf<Form::Plain>(p, bf16, on);
+    return runForwardOf<Form::Plain, Form::Masked>(p, bf16, on);
   typename Launcher::Status status = on.template run<SpreadBias>(p);
   if (status != typename Launcher::Status())
     return status;
-  return runForwardOf<Form::Biased>(p, bf16, on);
+  return runForwardOf<Form::Biased, Form::MaskedBiased>(p, bf16, on);
 }
 
 template <typename Launcher>
@@ -92,7 +106,7 @@ typename Launcher::Status runBiasedSides(const AttentionParams &p, bool bf16,
                                          const Launcher &on) {
   typename Launcher::Status status = on.template run<SpreadBias>(p);
   if (status == typename Launcher::Status())
-    status = runSides<Form::Biased>(p, bf16, on);
+    status = runSides<Form::Biased, Form::MaskedBiased>(p, bf16, on);
   if (status == typename Launcher::Status())
     status = on.template run<GatherBias>(p);
   return status;
@@ -107,8 +121,8 @@ typename Launcher::Status runBackward(const AttentionParams &p, bool bf16,
   if (status != typename Launcher::Status())
     return status;
   if (p.slice)
-    return runSides<Form::Slice>(p, bf16, on);
-  return p.bias.buckets == 0 ? runSides<Form::Plain>(p, bf16, on)
+    return runSides<Form::Slice, Form::MaskedSlice>(p, bf16, on);
+  return p.bias.buckets == 0 ? runSides<Form::Plain, Form::Masked>(p, bf16, on)
                              : runBiasedSides(p, bf16, on);
 }
 

@@ -51,6 +51,8 @@ const char *checkGraphAttention(const AttentionCall &c) {
     return "there is a bias by distance";
   if (c.activeWindow() != 0)
     return "a window hides keys";
+  if (c.segments)
+    return "attention stays within segments";
   if (c.keysTotal != 0)
     return "the keys are a slice";
   if (c.causal && c.firstQuery() != 0)

@@ -149,7 +149,7 @@ inline std::vector<AttentionCase> attentionCases(int64_t dtype) {
   return cases;
 }
 
-/// The same and segments, which only the CPU has.
+/// The same and segments.
 inline std::vector<AttentionCase> cpuAttentionCases(int64_t dtype) {
   std::vector<AttentionCase> cases = attentionCases(dtype);
   for (AttentionCase c : segmentedCases()) {

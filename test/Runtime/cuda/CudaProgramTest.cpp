@@ -30,6 +30,7 @@ struct Case {
   const char *contextParallel = "all-gather";
   bool sequenceParallel = false;
   bool evaluation = false;
+  bool documentMask = false, paddingMask = false;
   /// Of the device: libraries that round in other places. 0: the same bits.
   double tolerance = 0;
   const char *communicator = "threads";
@@ -51,6 +52,8 @@ std::string compileFor(const Case &test, const char *device) {
   build.contextParallel = test.contextParallel;
   build.sequenceParallel = test.sequenceParallel;
   build.evaluation = test.evaluation;
+  build.documentMask = test.documentMask;
+  build.paddingMask = test.paddingMask;
   build.emulateGrid = true;
   build.device = device;
   return compileModel(test.model ? std::string(REFERENCE_DIRECTORY) + "/" +
@@ -198,41 +201,50 @@ Case with(Case test, void (*change)(Case &)) {
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, CudaProgramTest,
-    testing::Values(Case{"f32", "f32", ""}, Case{"bf16", "bf16", ""},
-                    Case{"f32_tp2_micro2", "f32", "tp=2", nullptr, 2},
-                    Case{"bf16_dp2tp2", "bf16", "dp=2,tp=2"},
-                    Case{"f32_dp2_zero3", "f32", "dp=2", nullptr, 1, 3},
-                    with({"f32_tp2_sequence", "f32", "tp=2"},
-                         [](Case &test) { test.sequenceParallel = true; }),
-                    Case{"f32_cp2", "f32", "cp=2"},
-                    with({"f32_cp2_ring", "f32", "cp=2"},
-                         [](Case &test) { test.contextParallel = "ring"; }),
-                    with({"f32_cp2_ulysses", "f32", "cp=2"},
-                         [](Case &test) { test.contextParallel = "ulysses"; }),
-                    Case{"f32_pp2", "f32", "pp=2", nullptr, 4},
-                    Case{"t5_f32_tp2", "f32", "tp=2", "t5"},
-                    Case{"llama_bf16_tp2", "bf16", "tp=2", "llama", 2},
-                    // The experts' own kernels, whose sums have other orders.
-                    with({"mixtral_f32_ep2tp2", "f32", "ep=2,tp=2", "mixtral",
-                          2},
-                         [](Case &test) { test.tolerance = 1e-4; }),
-                    with({"mixtral_bf16_ep2_nccl", "bf16", "ep=2", "mixtral"},
-                         [](Case &test) {
-                           test.communicator = "nccl";
-                           test.says = "nccl";
-                           test.tolerance = 3e-2;
-                         }),
-                    with({"bf16_cudnn", "bf16", "tp=2", "."},
-                         [](Case &test) {
-                           test.says = "attention by cuDNN";
-                           test.tolerance = 3e-2;
-                         }),
-                    with({"f32_dp2_nccl", "f32", "dp=2"},
-                         [](Case &test) {
-                           test.communicator = "nccl";
-                           test.says = "nccl";
-                           test.tolerance = 1e-3;
-                         })),
+    testing::Values(
+        Case{"f32", "f32", ""}, Case{"bf16", "bf16", ""},
+        Case{"f32_tp2_micro2", "f32", "tp=2", nullptr, 2},
+        Case{"bf16_dp2tp2", "bf16", "dp=2,tp=2"},
+        Case{"f32_dp2_zero3", "f32", "dp=2", nullptr, 1, 3},
+        with({"f32_tp2_sequence", "f32", "tp=2"},
+             [](Case &test) { test.sequenceParallel = true; }),
+        Case{"f32_cp2", "f32", "cp=2"},
+        with({"f32_cp2_ring", "f32", "cp=2"},
+             [](Case &test) { test.contextParallel = "ring"; }),
+        with({"f32_cp2_ulysses", "f32", "cp=2"},
+             [](Case &test) { test.contextParallel = "ulysses"; }),
+        Case{"f32_pp2", "f32", "pp=2", nullptr, 4},
+        Case{"t5_f32_tp2", "f32", "tp=2", "t5"},
+        Case{"llama_bf16_tp2", "bf16", "tp=2", "llama", 2},
+        with({"packed_f32_dp2tp2", "f32", "dp=2,tp=2", "llama-packed"},
+             [](Case &test) { test.documentMask = true; }),
+        with({"packed_bf16_cp2_ring", "bf16", "cp=2", "llama-packed"},
+             [](Case &test) {
+               test.documentMask = true;
+               test.contextParallel = "ring";
+             }),
+        with({"padded_t5_f32_tp2", "f32", "tp=2", "t5-padded"},
+             [](Case &test) { test.paddingMask = true; }),
+        // The experts' own kernels, whose sums have other orders.
+        with({"mixtral_f32_ep2tp2", "f32", "ep=2,tp=2", "mixtral", 2},
+             [](Case &test) { test.tolerance = 1e-4; }),
+        with({"mixtral_bf16_ep2_nccl", "bf16", "ep=2", "mixtral"},
+             [](Case &test) {
+               test.communicator = "nccl";
+               test.says = "nccl";
+               test.tolerance = 3e-2;
+             }),
+        with({"bf16_cudnn", "bf16", "tp=2", "."},
+             [](Case &test) {
+               test.says = "attention by cuDNN";
+               test.tolerance = 3e-2;
+             }),
+        with({"f32_dp2_nccl", "f32", "dp=2"},
+             [](Case &test) {
+               test.communicator = "nccl";
+               test.says = "nccl";
+               test.tolerance = 1e-3;
+             })),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

@@ -1,6 +1,7 @@
 //===- StandInAttention.cpp - the CPU's attention in stream order ---------===//
 // The key of dropout is read when the work runs, as a kernel would.
 
+#include "runtime/cpu/AttentionSegments.h"
 #include "runtime/cpu/AttentionUnits.h"
 #include "runtime/cpu/CpuKernels.h"
 #include "runtime/cpu/PositionBias.h"
@@ -30,6 +31,14 @@ void startSums(const AttentionProblem &p) {
   zero(p.dK, p.batch * p.seqK * p.rowDK);
   zero(p.dV, p.batch * p.seqK * p.rowDV);
 }
+
+void prepareSegments(AttentionProblem *p, const void *queries, const void *keys,
+                     Workspace *memory) {
+  void *const buffers[] = {const_cast<void *>(queries),
+                           const_cast<void *>(keys)};
+  std::string error;
+  tessera::prepareSegments(p, buffers, memory, &error);
+}
 } // namespace
 
 const char *checkAttentionSlice(const AttentionCall &call) {
@@ -47,15 +56,18 @@ size_t attentionWorkspace(const AttentionCall &call, bool backward) {
 
 cudaError_t attentionForward(const AttentionCall &call, const void *q,
                              const void *k, const void *v, void *o, void *lse,
-                             const void *table, void *, cudaStream_t stream) {
+                             const void *table, const void *querySegments,
+                             const void *keySegments, void *,
+                             cudaStream_t stream) {
   stream->push([=] {
     AttentionProblem p = problemOf(call);
     p.q = q, p.k = k, p.v = v, p.o = o, p.lse = lse;
     p.biasTable = table;
     if (p.earlier && p.isHidden())
       return;
-    Workspace workspace, biases;
+    Workspace workspace, biases, segments;
     std::string error;
+    prepareSegments(&p, querySegments, keySegments, &segments);
     preparePositionBias(&p, &biases, &error);
     runAttentionUnits(p, AttentionUnits::forward(p, 1),
                       {cpuKernels().attentionScratch[p.dtype],
@@ -69,7 +81,9 @@ cudaError_t attentionBackward(const AttentionCall &call, const void *dO,
                               const void *q, const void *k, const void *v,
                               const void *o, const void *lse, void *dQ,
                               void *dK, void *dV, const void *table,
-                              void *dTable, void *, cudaStream_t stream) {
+                              void *dTable, const void *querySegments,
+                              const void *keySegments, void *,
+                              cudaStream_t stream) {
   stream->push([=] {
     AttentionProblem p = problemOf(call);
     p.q = q, p.k = k, p.v = v, p.dO = dO;
@@ -80,8 +94,9 @@ cudaError_t attentionBackward(const AttentionCall &call, const void *dO,
       startSums(p);
     if (p.isSlice() && p.isHidden())
       return;
-    Workspace workspace, biases, gradients;
+    Workspace workspace, biases, gradients, segments;
     std::string error;
+    prepareSegments(&p, querySegments, keySegments, &segments);
     preparePositionBias(&p, &biases, &error);
     preparePositionGradient(&p, &gradients, &error);
     runAttentionUnits(p, AttentionUnits::backward(p, 1),

@@ -2,6 +2,8 @@
 
 #include "test/Runtime/cuda/attention/AttentionSuite.h"
 
+#include <algorithm>
+
 using namespace tessera;
 using namespace tessera::test;
 
@@ -31,7 +33,9 @@ static AttentionOperands given(AttentionData &x, const uint64_t *key) {
           {fused ? &x.dQ : &x.dK, fused ? k : 0},
           {fused ? &x.dQ : &x.dV, fused ? v : 0},
           {&x.table, 0},
-          {&x.dTable, 0}};
+          {&x.dTable, 0},
+          &x.c.querySegments,
+          &x.c.keySegments};
 }
 
 namespace {
@@ -111,8 +115,9 @@ void tessera::test::runBackward(Backend &on, AttentionData &data,
 }
 
 std::vector<Layout> tessera::test::layoutsOf(const AttentionCase &c) {
-  // How rows are read has nothing to do with biases.
-  if (c.buckets != 0 || c.headDim % (c.dtype == TSR_DTYPE_BF16 ? 8 : 4) != 0)
+  // How rows are read has nothing to do with biases and segments.
+  if (c.buckets != 0 || !c.querySegments.empty() ||
+      c.headDim % (c.dtype == TSR_DTYPE_BF16 ? 8 : 4) != 0)
     return {Layout::Given};
   return {Layout::Given, Layout::Aligned};
 }
@@ -142,5 +147,16 @@ std::vector<AttentionCase> tessera::test::gpuAttentionCases(int64_t dtype) {
   AttentionCase negative{1, 1, 1, 70, 70, 48, true};
   negative.scale = -0.3;
   add(negative);
+  for (AttentionCase c : segmentedCases()) {
+    c.headDim = std::min<int64_t>(c.headDim, 16); // padded to the same tiles
+    add(c);
+  }
+  // Wide heads; segments that are larger than what a float holds.
+  AttentionCase wide{1, 2, 1, 150, 150, 72, true, false, 0.2};
+  wide.querySegments = wide.keySegments = segmentsOf(150, {30, 45, -20, 10});
+  for (int32_t &segment : wide.querySegments)
+    segment += segment < 0 ? 0 : (1 << 24);
+  wide.keySegments = wide.querySegments;
+  add(wide);
   return cases;
 }

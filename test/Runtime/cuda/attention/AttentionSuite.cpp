@@ -166,6 +166,25 @@ void tessera::test::expectNanStaysInItsRow(Backend &on, int64_t dtype) {
     EXPECT_EQ(std::isnan(output(x, 0, s, 0, 0)), s == 50) << s;
 }
 
+/// The second document is NaN; no tile of any kernel has a part of both.
+void tessera::test::expectHiddenTilesAreNotRead(Backend &on, int64_t dtype) {
+  AttentionCase c{1, 1, 1, 256, 256, 16, false};
+  c.dtype = dtype;
+  c.querySegments = c.keySegments = segmentsOf(256, {128, 128});
+  AttentionData x(c, 3);
+  for (Buffer *buffer : {&x.qBuffer, &x.kBuffer, &x.vBuffer, &x.dO})
+    for (int64_t i = buffer->size() / 2; i < buffer->size(); ++i)
+      buffer->set(i, std::numeric_limits<double>::quiet_NaN());
+  runForward(on, x, Layout::Given);
+  runBackward(on, x, Layout::Given);
+  for (int64_t s = 0; s < c.seqQ; ++s) {
+    EXPECT_EQ(std::isnan(output(x, 0, s, 0, 0)), s >= 128) << s;
+    EXPECT_EQ(std::isnan(x.gradQ(0, s, 0, 0)), s >= 128) << s;
+    EXPECT_EQ(std::isnan(x.gradK(0, s, 0, 0)), s >= 128) << s;
+    EXPECT_EQ(std::isnan(x.gradV(0, s, 0, 0)), s >= 128) << s;
+  }
+}
+
 /// Buffers start as NaN; what lies between the rows must stay so.
 void tessera::test::expectGapsAreUntouched(Backend &on, int64_t dtype) {
   AttentionCase c{1, 4, 2, 130, 130, 24, true, true};

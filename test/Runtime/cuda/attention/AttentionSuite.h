@@ -25,6 +25,8 @@ struct AttentionOperands {
   cuda::AttentionCall call; /* its key is in host memory */
   Tensor q, k, v, o, lse, dO, dQ, dK, dV;
   Tensor table, dTable; /* without a bias empty */
+  /// Of all positions that the call has a slice of; without segments null.
+  const std::vector<int32_t> *querySegments, *keySegments;
 };
 
 /// TSR_ATTENTION_* as the entries hand them on.
@@ -55,6 +57,7 @@ void expectMaskIsPhiloxOfGlobalIndex(Backend &on, int64_t dtype);
 void expectUnseenKeysHaveGradientZero(Backend &on, int64_t dtype);
 void expectLargeScoresDoNotOverflow(Backend &on, int64_t dtype);
 void expectNanStaysInItsRow(Backend &on, int64_t dtype);
+void expectHiddenTilesAreNotRead(Backend &on, int64_t dtype);
 void expectGapsAreUntouched(Backend &on, int64_t dtype);
 /// Both backends give the same bits; they may be one.
 void expectSameBits(Backend &one, Backend &other, int64_t dtype);

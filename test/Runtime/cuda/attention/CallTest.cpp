@@ -75,6 +75,10 @@ TEST(AttentionCall, RefusesWithAReason) {
   EXPECT_EQ(why([](AttentionCall &c) { c.window = 3; }), window);
   EXPECT_EQ(why([](AttentionCall &c) { c.causal = true, c.window = -1; }),
             window);
+  EXPECT_EQ(why([](AttentionCall &c) {
+              c.segments = true, c.queryStart = 1, c.queriesTotal = 64;
+            }),
+            "attention: the queries are no slice of those that have segments");
   AttentionCall hidden = plainCall();
   hidden.causal = true;
   hidden.keyStart = 64;

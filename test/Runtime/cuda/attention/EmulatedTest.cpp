@@ -61,6 +61,8 @@ private:
     b->o = at(x.o);
     b->lse = at(x.lse);
     b->table = at(x.table);
+    b->querySegments = x.querySegments->data();
+    b->keySegments = x.keySegments->data();
   }
 
   Emulator emulator;
@@ -92,6 +94,9 @@ TEST_P(EmulatedAttention, LargeScoresDoNotOverflow) {
 }
 TEST_P(EmulatedAttention, NanStaysInItsRow) {
   expectNanStaysInItsRow(backend, GetParam());
+}
+TEST_P(EmulatedAttention, HiddenTilesAreNotRead) {
+  expectHiddenTilesAreNotRead(backend, GetParam());
 }
 TEST_P(EmulatedAttention, GapsAreUntouched) {
   expectGapsAreUntouched(backend, GetParam());

@@ -29,6 +29,8 @@ public:
   ~DeviceCopies() {
     for (auto &entry : copies)
       cudaFree(entry.second);
+    for (auto &entry : copiesOfSegments)
+      cudaFree(entry.second);
     cudaFree(scratch);
   }
 
@@ -42,6 +44,17 @@ public:
     return static_cast<char *>(copy) +
            (static_cast<char *>(t.buffer->at(t.offset)) -
             static_cast<char *>(t.buffer->data()));
+  }
+  const void *at(const std::vector<int32_t> &segments) {
+    if (segments.empty())
+      return nullptr;
+    void *&copy = copiesOfSegments[&segments];
+    const size_t bytes = segments.size() * sizeof(int32_t);
+    if (!copy) {
+      check(cudaMalloc(&copy, bytes));
+      check(cudaMemcpy(copy, segments.data(), bytes, cudaMemcpyHostToDevice));
+    }
+    return copy;
   }
   void *workspace(bool backward) {
     if (const size_t bytes = cuda::attentionWorkspace(call, backward))
@@ -64,6 +77,7 @@ private:
   }
 
   std::map<Buffer *, void *> copies;
+  std::map<const std::vector<int32_t> *, void *> copiesOfSegments;
   Buffer key;
   void *scratch = nullptr;
 };
@@ -72,10 +86,11 @@ class GpuBackend : public Backend {
 public:
   void forward(const AttentionOperands &x) override {
     DeviceCopies device(x);
-    check(cuda::attentionForward(device.call, device.at(x.q), device.at(x.k),
-                                 device.at(x.v), device.at(x.o),
-                                 device.at(x.lse), device.at(x.table),
-                                 device.workspace(false), nullptr));
+    check(cuda::attentionForward(
+        device.call, device.at(x.q), device.at(x.k), device.at(x.v),
+        device.at(x.o), device.at(x.lse), device.at(x.table),
+        device.at(*x.querySegments), device.at(*x.keySegments),
+        device.workspace(false), nullptr));
     device.copyBack();
   }
   void backward(const AttentionOperands &x) override {
@@ -84,7 +99,8 @@ public:
         device.call, device.at(x.dO), device.at(x.q), device.at(x.k),
         device.at(x.v), device.at(x.o), device.at(x.lse), device.at(x.dQ),
         device.at(x.dK), device.at(x.dV), device.at(x.table),
-        device.at(x.dTable), device.workspace(true), nullptr));
+        device.at(x.dTable), device.at(*x.querySegments),
+        device.at(*x.keySegments), device.workspace(true), nullptr));
     device.copyBack();
   }
 };
@@ -115,6 +131,9 @@ TEST_P(GpuAttention, LargeScoresDoNotOverflow) {
 }
 TEST_P(GpuAttention, NanStaysInItsRow) {
   expectNanStaysInItsRow(backend, GetParam());
+}
+TEST_P(GpuAttention, HiddenTilesAreNotRead) {
+  expectHiddenTilesAreNotRead(backend, GetParam());
 }
 TEST_P(GpuAttention, GapsAreUntouched) {
   expectGapsAreUntouched(backend, GetParam());
