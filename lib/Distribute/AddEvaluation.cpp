@@ -6,6 +6,7 @@
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Distribute/Dropout.h"
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Distribute/Stages.h"
 #include "llvm/ADT/SetVector.h"
@@ -67,7 +68,6 @@ public:
   LogicalResult run();
 
 private:
-  void removeDropout();
   void returnValues(const CrossEntropy &loss);
   Value correctlyPredicted(const CrossEntropy &loss);
   void removeUnused();
@@ -78,18 +78,6 @@ private:
   OpBuilder builder;
   Operation *last = nullptr; ///< Of the model: new ops are in its chunk.
 };
-
-void EvaluationBuilder::removeDropout() {
-  for (Operation &op : llvm::make_early_inc_range(func.getBody().front())) {
-    if (auto attention = dyn_cast<nn::AttentionOp>(op))
-      attention.setDropoutAttr(builder.getF64FloatAttr(0.0));
-    auto dropout = dyn_cast<nn::DropoutOp>(op);
-    if (!dropout)
-      continue;
-    dropout.getOutput().replaceAllUsesWith(dropout.getInput());
-    dropout.erase();
-  }
-}
 
 template <typename OpTy, typename... Args>
 Value EvaluationBuilder::emit(Args &&...args) {
@@ -153,7 +141,7 @@ LogicalResult EvaluationBuilder::run() {
   if (failed(findParts(loss)))
     return failure();
   last = loss.mean;
-  removeDropout();
+  removeDropout(func);
   returnValues(loss);
   removeUnused();
   return success();

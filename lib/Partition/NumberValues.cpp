@@ -7,6 +7,7 @@
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Options/MeshAxis.h"
 #include "tessera/Partition/Passes.h"
+#include "tessera/Partition/ValueNames.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_NUMBERVALUESPASS
@@ -16,6 +17,12 @@ namespace tessera {
 using namespace mlir;
 using namespace tessera;
 using namespace tessera::dist;
+
+std::string tessera::kindAndPart(Operation *op) {
+  StringRef part = nn::partOf(op->getLoc());
+  return op->getName().stripDialect().str() +
+         (part.empty() ? "" : " of " + part.str());
+}
 
 namespace {
 
@@ -94,10 +101,7 @@ void NumberValuesPass::number(Operation *op) {
   Builder builder(&getContext());
   SmallVector<Attribute> kept;
   for (Value result : op->getResults()) {
-    std::string name =
-        nextNumber(op) + ":" + op->getName().stripDialect().str();
-    if (StringRef part = nn::partOf(op->getLoc()); !part.empty())
-      name += " of " + part.str();
+    std::string name = nextNumber(op) + ":" + kindAndPart(op);
     // Candidates of a maximum denote nothing until they are compared.
     if (isa<nn::MaxOp>(op) && hasPartialMaximum(result.getType())) {
       kept.push_back(builder.getDictionaryAttr({}));

@@ -103,18 +103,70 @@ int64_t tsr_generator_active(const tsr_generator *generator) {
   return generator->content.active();
 }
 
+/// A tensor of so many elements.
+static const TensorInfo &tensorOf(tsr_generator *generator, const char *role,
+                                  const char *name, const double *values,
+                                  size_t count) {
+  requirePointer(generator, "generator");
+  requirePointer(role, "role");
+  requirePointer(name, "name");
+  requirePointer(values, "values");
+  const TensorInfo &tensor = generator->content.session().tensor(role, name);
+  if (count != static_cast<size_t>(tensor.elements()))
+    fail(TSR_INVALID_ARGUMENT, tensor.describe(), " has ", tensor.elements(),
+         " elements, but the call has ", count);
+  return tensor;
+}
+
 tsr_status tsr_generator_read(tsr_generator *generator, const char *role,
                               const char *name, double *values, size_t count) {
   return guarded([&] {
+    const TensorInfo &tensor = tensorOf(generator, role, name, values, count);
+    generator->content.session().read(tensor, values);
+  });
+}
+
+tsr_status tsr_generator_write(tsr_generator *generator, const char *role,
+                               const char *name, const double *values,
+                               size_t count) {
+  return guarded([&] {
+    const TensorInfo &tensor = tensorOf(generator, role, name, values, count);
+    generator->content.session().write(tensor, values);
+  });
+}
+
+/// Lane by lane; a slot's last row is the one whose logits are wanted.
+static StepRows placedRows(const Generation &sizes, const tsr_row *rows,
+                           size_t count) {
+  StepRows step(sizes);
+  for (size_t k = 0; k < count; ++k) {
+    const tsr_row &row = rows[k];
+    if (row.lane < 0 || row.lane >= sizes.lanes)
+      fail(TSR_INVALID_ARGUMENT, "row ", k, " is in lane ", row.lane, " of ",
+           sizes.lanes);
+    if (row.slot >= sizes.slots || (row.slot < 0) != (row.text < 0))
+      fail(TSR_INVALID_ARGUMENT, "row ", k, " of text ", row.text,
+           " is in slot ", row.slot, " of ", sizes.slots,
+           "; nobody's row has text and slot -1");
+    auto &lane = step.rows[row.lane];
+    if (row.is_last && row.slot >= 0)
+      step.last[row.lane][row.slot] = static_cast<int32_t>(lane.size());
+    lane.push_back({row.text < 0 ? -1 : row.text, row.slot < 0 ? -1 : row.slot,
+                    row.position, row.token});
+  }
+  return step;
+}
+
+tsr_status tsr_generator_run_rows(tsr_generator *generator, const tsr_row *rows,
+                                  size_t row_count, double *out_logits,
+                                  size_t logit_count) {
+  return guarded([&] {
     requirePointer(generator, "generator");
-    requirePointer(role, "role");
-    requirePointer(name, "name");
-    requirePointer(values, "values");
-    Session &session = generator->content.session();
-    const TensorInfo &tensor = session.tensor(role, name);
-    if (count != static_cast<size_t>(tensor.elements()))
-      fail(TSR_INVALID_ARGUMENT, tensor.describe(), " has ", tensor.elements(),
-           " elements, but the call has room for ", count);
-    session.read(tensor, values);
+    requirePointer(out_logits, "out_logits");
+    if (row_count > 0)
+      requirePointer(rows, "rows");
+    Generator &content = generator->content;
+    content.runPlaced(placedRows(content.generation(), rows, row_count),
+                      out_logits, logit_count);
   });
 }

@@ -218,4 +218,37 @@ int64_t Generator::step() {
   return count;
 }
 
+//===----------------------------------------------------------------------===//
+// Rows that the caller has placed
+//===----------------------------------------------------------------------===//
+
+/// What the guard of slots does not know.
+void Generator::checkPlaced(const StepRows &step) const {
+  const int64_t vocabulary = owned.metadata().model.vocabulary;
+  if (active() > 0)
+    fail(TSR_INVALID_ARGUMENT, active(),
+         " requests wait or run; rows can be "
+         "placed where there are none");
+  if (step.mostRows() > sizes.mixedRows())
+    fail(TSR_INVALID_ARGUMENT, "a lane has ", step.mostRows(),
+         " rows, a step at most ", sizes.mixedRows());
+  for (const auto &lane : step.rows)
+    for (const RowOfStep &row : lane)
+      if (row.token < 0 || row.token >= vocabulary)
+        fail(TSR_INVALID_ARGUMENT, "token ", row.token,
+             " is outside of the vocabulary of ", vocabulary);
+}
+
+void Generator::runPlaced(const StepRows &rows, double *out, size_t count) {
+  checkPlaced(rows);
+  const int64_t wanted =
+      sizes.lanes * sizes.slots * owned.metadata().model.vocabulary;
+  if (count != static_cast<size_t>(wanted))
+    fail(TSR_INVALID_ARGUMENT, "the logits of a step are ", wanted,
+         " numbers, but the call has room for ", count);
+  guard.take(rows, TSR_INVALID_ARGUMENT);
+  run(rows);
+  owned.read(*logits, out);
+}
+
 } // namespace tessera

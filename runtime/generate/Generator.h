@@ -51,10 +51,17 @@ public:
   /// Runs one step; returns the rows that it had, 0: there is nothing to do.
   int64_t step();
 
+  const Generation &generation() const { return sizes; }
+  /// Runs rows that the caller has placed, and reads the logits of the step,
+  /// [lanes, slots, vocabulary]. TSR_INVALID_ARGUMENT: there are requests; the
+  /// rows are not what a step can run.
+  void runPlaced(const StepRows &rows, double *out, size_t count);
+
 private:
   struct Inputs;
   void checkRequest(const int32_t *prompt, size_t count,
                     const RequestOptions &options) const;
+  void checkPlaced(const StepRows &rows) const;
   void endCancelled();
   void run(const StepRows &rows);
   template <class Logit> void deliver(const StepRows &rows);

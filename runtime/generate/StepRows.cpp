@@ -13,14 +13,15 @@ int64_t StepRows::mostRows() const {
   return static_cast<int64_t>(most);
 }
 
-void SlotGuard::take(const StepRows &step) {
+void SlotGuard::take(const StepRows &step, tsr_status status) {
   auto next = slots;
   for (size_t lane = 0; lane < step.rows.size(); ++lane)
     for (const RowOfStep &row : step.rows[lane]) {
+      if (row.isNobodys())
+        continue;
       auto refuse = [&](const auto &...why) {
-        fail(TSR_INTERNAL, "request ", row.request, " at position ",
-             row.position, " of slot ", row.slot, " in lane ", lane, " ",
-             why...);
+        fail(status, "request ", row.request, " at position ", row.position,
+             " of slot ", row.slot, " in lane ", lane, " ", why...);
       };
       if (row.slot < 0 || row.slot >= sizes.slots)
         refuse("is beyond the ", sizes.slots, " slots");

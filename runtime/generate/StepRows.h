@@ -6,15 +6,18 @@
 #define TESSERA_RUNTIME_GENERATE_STEPROWS_H
 
 #include "runtime/artifact/Metadata.h"
+#include "tessera/tessera.h"
 
 #include <vector>
 
 namespace tessera {
 
-/// A token of a request at its place.
+/// A token of a request at its place. Request and slot -1: nobody's row.
 struct RowOfStep {
   int64_t request, slot, position;
   int32_t token;
+
+  bool isNobodys() const { return request < 0 && slot < 0; }
 };
 
 /// What each lane runs, in order, and by slot the row whose logits are wanted,
@@ -37,10 +40,11 @@ public:
   explicit SlotGuard(const Generation &sizes)
       : sizes(sizes), slots(sizes.lanes, std::vector<Slot>(sizes.slots)) {}
 
-  /// TSR_INTERNAL if a step would read what its request has not appended:
-  /// positions follow on in their slot, from 0 for another request; a slot has
-  /// one request; places are within the cache. Then takes note of the rows.
-  void take(const StepRows &step);
+  /// Fails with `status` if a step would read what its request has not
+  /// appended: positions follow on in their slot, from 0 for another request; a
+  /// slot has one request; places are within the cache. Else takes note of the
+  /// rows.
+  void take(const StepRows &step, tsr_status status = TSR_INTERNAL);
 
 private:
   struct Slot {

@@ -367,6 +367,43 @@ TEST(RequestTest, RestrictedDrawsKeepTheMostProbable) {
     EXPECT_EQ(generator.result(id).tokens, generator.result(ids[0]).tokens);
 }
 
+//===----------------------------------------------------------------------===//
+// Rows that the caller places
+//===----------------------------------------------------------------------===//
+
+/// Of 4 slots, 24 places and chunks of 7: "" or why the rows do not run.
+std::string whyRefused(TestGenerator &generator,
+                       const std::vector<tsr_row> &rows) {
+  Values logits(4 * kVocabulary);
+  tsr_status status = tsr_generator_run_rows(
+      generator.get(), rows.data(), rows.size(), logits.data(), logits.size());
+  EXPECT_TRUE(status == TSR_OK || status == TSR_INVALID_ARGUMENT);
+  return status == TSR_OK ? "" : tsr_last_error();
+}
+
+TEST(RowTest, WhatNoStepRunsIsRefused) {
+  TestGenerator generator(generatorOf(kFamilies[0], ""));
+  auto expectRefused = [&](const std::vector<tsr_row> &rows, const char *part) {
+    std::string why = whyRefused(generator, rows);
+    EXPECT_NE(why.find(part), std::string::npos) << why;
+  };
+  EXPECT_EQ(whyRefused(generator, {{7, 0, 2, 0, 5, 0}, {7, 0, 2, 1, 6, 1}}),
+            "");
+  expectRefused({{7, 0, 2, 1, 5, 1}}, "the next position is 2");
+  expectRefused({{8, 0, 2, 2, 5, 1}}, "does not begin at 0");
+  expectRefused({{8, 1, 2, 0, 5, 1}}, "lane 1 of 1");
+  expectRefused({{8, 0, 4, 0, 5, 1}}, "slot 4 of 4");
+  expectRefused({{8, 0, -1, 0, 5, 1}}, "slot -1 of 4");
+  expectRefused({{8, 0, 1, 0, 61, 1}}, "token 61");
+  expectRefused({{8, 0, 1, -1, 5, 1}}, "position -1");
+  expectRefused(std::vector<tsr_row>(12, {-1, 0, -1, 0, 0, 0}),
+                "12 rows, a step at most 11");
+  EXPECT_EQ(whyRefused(generator, {{-1, 0, -1, 0, 0, 0}, {7, 0, 2, 2, 5, 1}}),
+            "");
+  generator.add({1}, requestOf(1));
+  expectRefused({{8, 0, 1, 0, 5, 1}}, "1 requests wait or run");
+}
+
 TEST(RequestTest, OtherArtifactsSayWhatToCompile) {
   Build build;
   tsr_artifact *artifact = nullptr;

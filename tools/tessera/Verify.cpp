@@ -1,6 +1,6 @@
 //===- Verify.cpp - tessera verify ----------------------------------------===//
-// Is the parallel program the serial one? By types, by erasure, by numbers;
-// programs for generation by the first two.
+// Is the parallel program the serial one? By types, by erasure, by numbers; of
+// programs for generation: is a step of rows the model?
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Options/Counted.h"
@@ -8,6 +8,7 @@
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
+#include "tools/tessera/verify/VerifyGeneration.h"
 #include "tools/tessera/verify/VerifyNumerics.h"
 #include "tools/tessera/verify/VerifyPrograms.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -31,6 +32,10 @@ public:
 private:
   bool types();
   bool numerics(Precision precision);
+  bool training(Precision precision);
+  bool generation(Precision precision);
+  void add(Precision precision, const NumericCheck &check,
+           const std::string &what);
   int report() const;
 
   const DriverOptions &options;
@@ -158,7 +163,21 @@ std::string judgedText(const NumericCheck &check) {
                        check.judgedTrials);
 }
 
-bool Verification::numerics(Precision precision) {
+void Verification::add(Precision precision, const NumericCheck &check,
+                       const std::string &what) {
+  verdicts.push_back(
+      {nameOf(precision),
+       llvm::formatv(
+           "{0} over {1}, largest difference {2:e1}{3}{4}{5}", what,
+           counted(check.steps, "step"), check.worst,
+           check.worstName.empty() ? "" : " (" + check.worstName + ")",
+           judgedText(check),
+           options.isProgram() ? "; at full size: only a config can be shrunk"
+                               : ""),
+       check.difference});
+}
+
+bool Verification::training(Precision precision) {
   NumericCheck check;
   if (!compareTrials(options, precision, check))
     return false;
@@ -169,18 +188,29 @@ bool Verification::numerics(Precision precision) {
                        "nothing is buffered",
                        check.messages),
          ""});
-  verdicts.push_back(
-      {nameOf(precision),
-       llvm::formatv(
-           "{0} over {1}, largest difference {2:e1}{3}{4}{5}",
-           counted(check.values, "value"), counted(check.steps, "step"),
-           check.worst,
-           check.worstName.empty() ? "" : " (" + check.worstName + ")",
-           judgedText(check),
-           options.isProgram() ? "; at full size: only a config can be shrunk"
-                               : ""),
-       check.difference});
+  add(precision, check, counted(check.values, "value"));
   return true;
+}
+
+bool Verification::generation(Precision precision) {
+  TemporaryFile steps, whole;
+  if (!create(steps) || !create(whole))
+    return false;
+  std::string path = steps.path.str().str();
+  ForwardProgram program{whole.path.str().str(), ""};
+  ForwardResult forward;
+  NumericCheck check;
+  if (!compileShrunkGeneration(options, precision, path, program) ||
+      !runForward(program, forward) ||
+      !compareGeneration(path, forward, {precision}, check))
+    return false;
+  add(precision, check, "logits after " + counted(check.values, "position"));
+  return true;
+}
+
+bool Verification::numerics(Precision precision) {
+  return options.plan.programs == ProgramSet::Generate ? generation(precision)
+                                                       : training(precision);
 }
 
 int Verification::report() const {
@@ -217,8 +247,6 @@ int Verification::report() const {
 int Verification::run() {
   if (!types())
     return 1;
-  if (options.plan.programs == ProgramSet::Generate)
-    return report();
   if (!numerics(Precision::F64))
     return 1;
   if (options.plan.precision != Precision::F64 &&

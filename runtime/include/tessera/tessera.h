@@ -370,6 +370,30 @@ int64_t tsr_generator_active(const tsr_generator *generator);
  * [lanes, slots, vocabulary]. */
 tsr_status tsr_generator_read(tsr_generator *generator, const char *role,
                               const char *name, double *values, size_t count);
+/* As tsr_session_write; between steps. */
+tsr_status tsr_generator_write(tsr_generator *generator, const char *role,
+                               const char *name, const double *values,
+                               size_t count);
+
+/* A row of a step, which the caller places: a token of a text at its position
+ * in a slot of a lane. */
+typedef struct tsr_row {
+  int64_t text; /* any number of the caller's; -1: nobody's row */
+  int64_t lane, slot, position;
+  int32_t token;
+  int32_t is_last; /* logits after it are wanted; of a slot, of one row */
+} tsr_row;
+/* For tests and `tessera verify`, of a generator without requests: runs one
+ * step of these rows, lane by lane in the given order. It is a "decode" step
+ * if no lane has more rows than slots, else a "mixed" one, and `out_logits`,
+ * [lanes, slots, vocabulary], is its output; of slots without a last row it
+ * says nothing. TSR_INVALID_ARGUMENT: a request waits or runs; a lane has
+ * more rows than a mixed step; a token, lane, slot or position is out of range;
+ * the positions of a text do not follow on in its slot, or do not begin at 0.
+ */
+tsr_status tsr_generator_run_rows(tsr_generator *generator, const tsr_row *rows,
+                                  size_t row_count, double *out_logits,
+                                  size_t logit_count);
 
 /* ---- devices ----------------------------------------------------------- */
 /* What the machine has for a device, as JSON: "usable", "problem" (empty if

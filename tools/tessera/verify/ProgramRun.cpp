@@ -4,6 +4,7 @@
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <random>
 
 using namespace tessera;
 namespace json = llvm::json;
@@ -178,6 +179,16 @@ void ProgramRun::addMasked(std::vector<int32_t> &tokens) const {
     addPadding(row, r, source, token);
     addPadding(row + source, r + 1, columns - source, token);
   }
+}
+
+std::vector<int32_t> ProgramRun::randomTokens(int64_t number) const {
+  std::mt19937 generator(static_cast<uint32_t>(number));
+  int64_t vocabulary = tsr_artifact_vocabulary(artifact.get());
+  std::vector<int32_t> tokens(tsr_artifact_batch(artifact.get()) *
+                              tsr_artifact_columns(artifact.get()));
+  for (int32_t &token : tokens)
+    token = static_cast<int32_t>(generator() % vocabulary);
+  return tokens;
 }
 
 bool ProgramRun::step(const std::vector<int32_t> &tokens, double &loss) {

@@ -41,6 +41,8 @@ struct KeptTensor {
 class ProgramRun {
 public:
   bool open(const std::string &path, uint64_t seed);
+  /// Batch `number` of a step: the same of each number.
+  std::vector<int32_t> randomTokens(int64_t number) const;
   bool step(const std::vector<int32_t> &tokens, double &loss);
   /// Writes over what the step has kept.
   bool evaluate(const std::vector<int32_t> &tokens, tsr_evaluation &result);

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 
 using namespace tessera;
 namespace json = llvm::json;
@@ -29,24 +28,6 @@ double toleranceOf(Precision precision) {
   return precision == Precision::F64   ? 1e-9
          : precision == Precision::F32 ? 2e-3
                                        : 1e-1;
-}
-
-/// How much more rounding a program of this size piles up than a shrunk one:
-/// the error of a sum grows with the root of its terms (Higham and Mary 2019),
-/// the longest are over tokens, and each layer adds its own.
-double growthOf(const ArtifactFile &artifact) {
-  double tokens = static_cast<double>(tsr_artifact_batch(artifact.get())) *
-                  static_cast<double>(tsr_artifact_sequence(artifact.get()));
-  double layers = kShrunkLayers;
-  if (auto metadata = json::parse(artifact.metadata())) {
-    if (const json::Object *model = metadata->getAsObject()->getObject("model"))
-      layers = static_cast<double>(
-          model->getInteger("layers").value_or(kShrunkLayers));
-  } else {
-    llvm::consumeError(metadata.takeError());
-  }
-  return std::max(1.0, std::sqrt(tokens / kShrunkTokens)) *
-         std::max(1.0, layers / kShrunkLayers);
 }
 
 /// Elements below this share of 1 count as 0: values that are 0 in exact
@@ -315,17 +296,22 @@ bool Comparison::compareEvaluations(const std::vector<int32_t> &tokens) {
   return true;
 }
 
-std::vector<int32_t> randomTokens(const tsr_artifact *artifact, int64_t batch) {
-  std::mt19937 generator(static_cast<uint32_t>(batch));
-  int64_t count = tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact);
-  std::vector<int32_t> tokens(count);
-  for (int32_t &token : tokens)
-    token =
-        static_cast<int32_t>(generator() % tsr_artifact_vocabulary(artifact));
-  return tokens;
-}
-
 } // namespace
+
+double tessera::growthOf(const ArtifactFile &artifact) {
+  double tokens = static_cast<double>(tsr_artifact_batch(artifact.get())) *
+                  static_cast<double>(tsr_artifact_sequence(artifact.get()));
+  double layers = kShrunkLayers;
+  if (auto metadata = json::parse(artifact.metadata())) {
+    if (const json::Object *model = metadata->getAsObject()->getObject("model"))
+      layers = static_cast<double>(
+          model->getInteger("layers").value_or(kShrunkLayers));
+  } else {
+    llvm::consumeError(metadata.takeError());
+  }
+  return std::max(1.0, std::sqrt(tokens / kShrunkTokens)) *
+         std::max(1.0, layers / kShrunkLayers);
+}
 
 bool tessera::compareRuns(const std::string &serialPath,
                           const std::string &parallelPath,
@@ -340,7 +326,7 @@ bool tessera::compareRuns(const std::string &serialPath,
   for (int64_t step = 0;
        step < steps && !check.doubt && check.difference.empty(); ++step) {
     std::vector<int32_t> tokens =
-        randomTokens(serial.artifact.get(), options.trial * kSteps + step);
+        serial.randomTokens(options.trial * kSteps + step);
     serial.addMasked(tokens);
     double wanted, found;
     if (!serial.step(tokens, wanted) || !parallel.step(tokens, found) ||

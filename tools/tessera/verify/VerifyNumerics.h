@@ -9,6 +9,8 @@
 
 namespace tessera {
 
+class ArtifactFile;
+
 /// What the runs of the serial and the parallel program have in common.
 struct NumericCheck {
   int64_t steps = 0, values = 0;
@@ -29,6 +31,11 @@ struct RunOptions {
   /// where f64 has an input of it too far from the step.
   const Doubt *doubt = nullptr;
 };
+
+/// How much more rounding a program of this size piles up than a shrunk one:
+/// the error of a sum grows with the root of its terms (Higham and Mary 2019),
+/// the longest are over tokens, and each layer adds its own.
+double growthOf(const ArtifactFile &artifact);
 
 /// Runs both artifacts on the same tokens from the same seed, all ranks in this
 /// process, and compares every activation, gradient, moment and parameter, in

@@ -204,14 +204,27 @@ static ImportOptions shrunkImport(const DriverOptions &options,
   import.sizes.documentMask = sizes.documentMask;
   import.sizes.separator = sizes.separator;
   import.sizes.paddingMask = sizes.paddingMask;
-  if (sizes.sequence) {
+  int64_t sequence = options.plan.programs == ProgramSet::Generate
+                         ? options.plan.generation.length
+                         : sizes.sequence;
+  if (sequence) {
     ShrinkOptions &shrink = *import.shrink;
-    shrink.sequence = sizes.sequence;
+    shrink.sequence = sequence;
     import.sizes.sequence =
-        shrunkSize(sizes.sequence, shrink.positions, shrink.sequenceRanks);
+        shrunkSize(sequence, shrink.positions, shrink.sequenceRanks);
     shrink.positions = std::max(shrink.positions, import.sizes.sequence);
   }
   return import;
+}
+
+/// What a check has otherwise than the program of full size.
+static void makeComparable(PlanOptions &plan, Precision precision) {
+  if (precision == Precision::F64)
+    plan.device.target = {};
+  plan.precision = precision;
+  plan.memory.limit = 0; // Of the whole model.
+  plan.debugging.poisonPadding = true;
+  plan.debugging.optimizeCode = precision != Precision::F64;
 }
 
 bool tessera::compileShrunk(const DriverOptions &options,
@@ -227,17 +240,50 @@ bool tessera::compileShrunk(const DriverOptions &options,
   PlanOptions plan = planOf(options, **module);
   if (program.side == Side::Serial)
     makeSerial(plan);
-  if (program.side == Side::Serial || program.precision == Precision::F64)
+  if (program.side == Side::Serial)
     plan.device.target = {};
-  plan.precision = program.precision;
-  plan.memory.limit = 0; // Of the whole model.
+  makeComparable(plan, program.precision);
   plan.debugging.keepValues = true;
-  plan.debugging.poisonPadding = true;
-  plan.debugging.optimizeCode = plan.precision != Precision::F64;
   // A small epsilon makes AdamW's first steps signs of gradients: of those that
   // f32 or bf16 barely resolves, either sign. A large one keeps what is
   // compared proportional to the gradients; f64 has the real one.
   if (program.optimizer != Precision::F64)
     plan.optimizer.epsilon = kGradientScale;
+  return succeeded(compileToArtifact(**module, plan, path));
+}
+
+/// A few requests at a time, and chunks of prompts that are shorter than these.
+static GenerationOptions smallGeneration(const PlanOptions &plan) {
+  constexpr int64_t slots = 3, chunk = 5;
+  int64_t lanes =
+      plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
+  GenerationOptions small = plan.generation;
+  small.batch = std::min(small.batch, slots * lanes);
+  small.chunk = std::min(small.chunk, chunk);
+  return small;
+}
+
+bool tessera::compileShrunkGeneration(const DriverOptions &options,
+                                      Precision precision,
+                                      const std::string &path,
+                                      ForwardProgram &forward) {
+  constexpr int64_t sequences = 3;
+  DialectRegistry registry;
+  registerCompilerDialects(registry);
+  CompilerContext compiler(registry);
+  ImportOptions import = shrunkImport(options, precision);
+  if (!options.isProgram())
+    import.sizes.batch = sequences;
+  auto whole = importModel(&compiler.context, options.model, import);
+  if (failed(whole) || !compileForward(**whole, precision, forward))
+    return false;
+  if (!options.isProgram())
+    import.sizes.batch = importOptions(options, Choices::Silent).sizes.batch;
+  auto module = importModel(&compiler.context, options.model, import);
+  if (failed(module))
+    return false;
+  PlanOptions plan = planOf(options, **module);
+  makeComparable(plan, precision);
+  plan.generation = smallGeneration(plan);
   return succeeded(compileToArtifact(**module, plan, path));
 }

@@ -4,6 +4,7 @@
 #define TESSERA_TOOLS_TESSERA_VERIFY_VERIFYPROGRAMS_H
 
 #include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/verify/ForwardRun.h"
 #include <string>
 
 namespace tessera {
@@ -42,6 +43,11 @@ struct ShrunkProgram {
 /// stand in every op. False after an error that has been printed.
 bool compileShrunk(const DriverOptions &options, const ShrunkProgram &program,
                    const std::string &path);
+
+/// Compiles the programs for generation of such a model, and its serial forward
+/// program with the same sizes. False after an error that has been printed.
+bool compileShrunkGeneration(const DriverOptions &options, Precision precision,
+                             const std::string &path, ForwardProgram &forward);
 
 } // namespace tessera
 

@@ -1,0 +1,67 @@
+//===- RowSchedule.h - a random schedule of texts in rows -------*- C++ -*-===//
+// Parts of sequences from their begin, so that each position is once the last
+// of a prompt; they join free slots at random, in chunks of random sizes, in
+// rows that are mixed with those of others and of nobody.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_VERIFY_ROWSCHEDULE_H
+#define TESSERA_TOOLS_TESSERA_VERIFY_ROWSCHEDULE_H
+
+#include "tessera/tessera.h"
+#include <random>
+#include <vector>
+
+namespace tessera {
+
+/// Of programs for generation, in a lane each; `places` of a slot.
+struct RowSizes {
+  int64_t lanes = 1, slots = 1, places = 1, chunk = 1;
+};
+
+/// The logits of a slot after a step, and what they are of.
+struct PlacedLogits {
+  int64_t lane, slot, sequence, position;
+};
+
+class RowSchedule {
+public:
+  /// Of `sequences` whose tokens are [sequences, sizes.places].
+  RowSchedule(const RowSizes &sizes, int64_t sequences,
+              const std::vector<int32_t> &tokens);
+
+  /// Chooses the rows of the next step; false: all texts are done.
+  bool next();
+  const std::vector<tsr_row> &rows() const { return chosen; }
+  const std::vector<PlacedLogits> &logits() const { return wanted; }
+  /// Of the program that runs these rows.
+  const char *program() const { return isMixed ? "mixed" : "decode"; }
+
+private:
+  struct Text {
+    int64_t number, sequence, end;
+    bool isOneByOne; ///< A row at a time.
+    int64_t done = 0;
+  };
+  void addTexts(int64_t sequences);
+  void admit();
+  void addLane(int64_t lane, int64_t room);
+  void addRow(int64_t lane, int64_t slot, Text &text, bool isLast);
+  int64_t random(int64_t below) {
+    return static_cast<int64_t>(generator() % static_cast<uint32_t>(below));
+  }
+  Text &at(int64_t lane, int64_t slot) {
+    return slots[lane * sizes.slots + slot];
+  }
+
+  RowSizes sizes;
+  const std::vector<int32_t> &tokens;
+  std::mt19937 generator;
+  std::vector<Text> waiting, slots; ///< A free slot has a text that is done.
+  std::vector<tsr_row> chosen;
+  std::vector<PlacedLogits> wanted;
+  bool isMixed = false;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_VERIFY_ROWSCHEDULE_H

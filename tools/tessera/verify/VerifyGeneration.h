@@ -1,0 +1,26 @@
+//===- VerifyGeneration.h - steps of rows, run and compared -----*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_VERIFY_VERIFYGENERATION_H
+#define TESSERA_TOOLS_TESSERA_VERIFY_VERIFYGENERATION_H
+
+#include "tools/tessera/verify/ForwardRun.h"
+#include "tools/tessera/verify/VerifyNumerics.h"
+
+namespace tessera {
+
+struct GenerationRun {
+  Precision precision;   ///< Sets the tolerance.
+  int64_t timeoutMs = 0; ///< Of ranks that wait; 0: the runtime's.
+};
+
+/// Runs the sequences of `forward` with its parameters through the programs of
+/// an artifact, all ranks in this process, by a random schedule, with NaN in
+/// all memory that nobody has written; the logits after each position are
+/// compared with those of the whole sequence. `check.values` are positions.
+/// False after an error that has been printed.
+bool compareGeneration(const std::string &path, const ForwardResult &forward,
+                       const GenerationRun &run, NumericCheck &check);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_VERIFY_VERIFYGENERATION_H
