@@ -91,6 +91,11 @@ static AddGenerationPassOptions generationOf(const PlanOptions &plan) {
   return sizes;
 }
 
+void tessera::buildSerialGenerationPipeline(OpPassManager &passes,
+                                            const PlanOptions &plan) {
+  passes.addPass(createAddGenerationPass(generationOf(plan)));
+}
+
 /// What training alone needs, from the typed forward program on.
 static void buildTrainPipeline(OpPassManager &passes, const PlanOptions &plan) {
   const StrategyOptions &strategies = plan.strategies;
@@ -129,7 +134,7 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   if (plan.evaluation && !generates)
     passes.addPass(createAddEvaluationPass());
   if (generates)
-    passes.addPass(createAddGenerationPass(generationOf(plan)));
+    buildSerialGenerationPipeline(passes, plan);
   passes.addPass(
       createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
                             strategies.zero != ZeroStage::None,

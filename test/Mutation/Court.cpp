@@ -45,6 +45,9 @@ Mutants Court::enumerate() {
       all.push_back(std::move(mutant));
   };
   append(typedMutants(judge.programs.at(Stage::Typed)));
+  if (strategy.generates())
+    for (Stage stage : {Stage::Typed, Stage::Lowered})
+      append(generationMutants(judge.programs.at(stage), stage));
   std::map<std::string, bool> known;
   append(localizedMutants(judge.programs.at(Stage::Localized),
                           [&](llvm::StringRef name) {

@@ -2,9 +2,9 @@
 
 #include "test/Mutation/Judge.h"
 #include "mlir/IR/Verifier.h"
-#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Distribute/Erasure.h"
+#include "tools/tessera/verify/VerifyGeneration.h"
 #include "llvm/Support/FileSystem.h"
 #include <cmath>
 
@@ -16,19 +16,27 @@ using namespace tessera::test;
 // measured. The least wrong mutant counts a small gradient twice in the norm:
 // 2e-6 is measured.
 static constexpr double kRight = 1e-10, kWrong = 1e-7;
+// A mutant whose ranks wait for each other ends soon.
+static constexpr int64_t kTimeoutMs = 5000;
 
 bool Judge::start(KernelObjects &kernels, const std::string &prefix) {
   scratch = prefix;
   std::string path = scratch + "serial.tsr";
   if (!programs.build(kernels, path))
     return false;
-  auto outcome = train(path, isMasked);
+  bool isKnown = learnSerial(path);
   llvm::sys::fs::remove(path);
-  if (!outcome)
-    return false;
-  wanted = std::move(*outcome);
   loweredText = Programs::text(programs.at(Stage::Lowered));
-  return true;
+  return isKnown;
+}
+
+bool Judge::learnSerial(const std::string &path) {
+  if (generates)
+    return runForward(programs.forward(), forward);
+  auto outcome = train(path, isMasked);
+  if (outcome)
+    wanted = std::move(*outcome);
+  return outcome.has_value();
 }
 
 Verdict Judge::refusal() const {
@@ -51,8 +59,22 @@ Verdict Judge::run(ModuleOp module, Stage stage) {
   std::string path = scratch + "mutant.tsr";
   if (!programs.compile(module, path))
     return refusal();
-  auto found = train(path, isMasked);
+  Verdict verdict = generates ? measureGeneration(path) : measure(path);
   llvm::sys::fs::remove(path);
+  return verdict;
+}
+
+/// As `tessera verify` does it, up to the first position that differs.
+Verdict Judge::measureGeneration(const std::string &path) const {
+  NumericCheck check;
+  if (!compareGeneration(path, forward, {Precision::F64, kTimeoutMs}, check) ||
+      std::isnan(check.worst))
+    return {Fate::Numerics, INFINITY};
+  return {check.difference.empty() ? Fate::Equal : Fate::Numerics, check.worst};
+}
+
+Verdict Judge::measure(const std::string &path) const {
+  auto found = train(path, isMasked);
   if (!found)
     return {Fate::Numerics, INFINITY};
   double error = difference(*found, wanted);
@@ -80,8 +102,9 @@ Verdict Judge::judge(const Mutant &mutant) {
   if (mutant.stage == Stage::Typed) {
     if (failed(mutant.retypes ? retypeAll(*copy) : verify(*copy)))
       return {Fate::Types};
-    for (StringRef name : {StringRef("step"), StringRef(nn::kEvaluationName)})
-      if (!compareErased(*copy, programs.serialStep(), name).empty())
+    for (func::FuncOp program : programsOf(programs.serialStep()))
+      if (!compareErased(*copy, programs.serialStep(), program.getName())
+               .empty())
         return {Fate::Erasure};
   }
   if (failed(verify(*copy)))

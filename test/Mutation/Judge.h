@@ -13,8 +13,8 @@ enum class Fate {
   Erasure,  ///< Without distribution it is not the serial program.
   Messages, ///< Ranks would wait for each other.
   Passes,   ///< A later pass, the memory check or the metadata refuses it.
-  Numerics, ///< It trains differently, or fails.
-  Equal,    ///< It trains as the serial program does.
+  Numerics, ///< It trains, or continues texts, differently, or fails.
+  Equal,    ///< It does as the serial program does.
   Same,     ///< The change makes no difference to the lowered program.
   Unclear   ///< Between the two: the test must be improved.
 };
@@ -28,7 +28,8 @@ struct Verdict {
 class Judge {
 public:
   explicit Judge(const Strategy &strategy)
-      : programs(strategy), isMasked(strategy.model == "bert") {}
+      : programs(strategy), isMasked(strategy.model == "bert"),
+        generates(strategy.generates()) {}
   /// False after an error. `scratch` is the prefix of files that it may write.
   bool start(KernelObjects &kernels, const std::string &scratch);
 
@@ -44,9 +45,15 @@ private:
   Verdict run(mlir::ModuleOp module, Stage stage);
   Verdict refusal() const;
 
-  bool isMasked; ///< The model has labels and token types of its own.
+  bool learnSerial(const std::string &path);
+  Verdict measure(const std::string &path) const;
+  Verdict measureGeneration(const std::string &path) const;
+
+  bool isMasked;  ///< The model has labels and token types of its own.
+  bool generates; ///< It is compared with the forward program.
   std::string scratch, loweredText;
   Outcome wanted;
+  ForwardResult forward;
 };
 
 } // namespace tessera::test

@@ -2,6 +2,7 @@
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Partition/Factors.h"
 #include "test/Mutation/Mutant.h"
@@ -84,7 +85,7 @@ std::string text(Type type) {
 }
 
 /// The runtime fills parameters and data by these types; the program computes
-/// as before.
+/// as before. Programs for generation share them.
 void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
   std::string program = step.getName().str();
   auto name =
@@ -101,9 +102,11 @@ void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
                        name.str() + ", " + text(type) + " as " + otherText, "",
                        "", true, [=](ModuleOp module) {
                          Type other = parseType(otherText, module.getContext());
-                         module.lookupSymbol<func::FuncOp>(program).setArgAttr(
-                             index, rt::RTDialect::kGlobalAttr,
-                             TypeAttr::get(other));
+                         for (func::FuncOp func : programsOf(module))
+                           if (func.getName() == program ||
+                               nn::isGeneration(func))
+                             func.setArgAttr(index, rt::RTDialect::kGlobalAttr,
+                                             TypeAttr::get(other));
                        }});
     if (name.getValue().ends_with("key.bias"))
       mutants.back().mayBeRight = kKeyBias;
@@ -122,6 +125,7 @@ test::localizedMutants(ModuleOp localized,
       changeSpans(op, number, mutants);
   for (func::FuncOp step : programsOf(localized))
     for (unsigned k = 0; k < step.getNumArguments(); ++k)
-      placedElsewhere(step, k, mutants);
+      if (!nn::isGeneration(step) || !nn::isBeside(step))
+        placedElsewhere(step, k, mutants);
   return mutants;
 }

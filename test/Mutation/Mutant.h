@@ -79,6 +79,9 @@ llvm::SmallVector<mlir::func::FuncOp> programsOf(mlir::ModuleOp module);
 /// Conversions deleted, changed, rewired and relabelled; results relabelled;
 /// inputs in another state.
 Mutants typedMutants(mlir::ModuleOp typed);
+/// Appends, attention and rows of programs for generation that read other
+/// values; of the typed program or the lowered one.
+Mutants generationMutants(mlir::ModuleOp program, Stage stage);
 /// Global sizes taken for local ones, inputs placed elsewhere. `isRead` says
 /// whether the factors of an op make a difference to the lowered program.
 Mutants

@@ -23,6 +23,8 @@ using namespace tessera::test;
 
 // Two sequences or more per rank and micro-batch.
 static constexpr int64_t kBatch = 8;
+// Of programs for generation, to compare with.
+static constexpr int64_t kSequences = 2;
 
 std::shared_ptr<const ObjectCode>
 KernelObjects::get(const std::string &text,
@@ -60,7 +62,7 @@ Programs::Programs(const Strategy &strategy)
 
 OwningOpRef<ModuleOp> Programs::importModel() {
   ImportOptions options;
-  options.sizes.batch = kBatch;
+  options.sizes.batch = strategy.generates() ? kSequences : kBatch;
   options.sizes.microBatches = plan.sizes.microBatches;
   options.sizes.documentMask =
       StringRef(strategy.model).ends_with("-documents");
@@ -87,6 +89,13 @@ bool Programs::run(ModuleOp module,
 
 bool Programs::compileSerial(const std::string &path) {
   OwningOpRef<ModuleOp> module = importModel();
+  if (strategy.generates()) {
+    whole.path = path;
+    if (!module || !compileForward(*module, Precision::F64, whole))
+      return false;
+    metadataOptions = (*module)->getAttr(kOptionsAttr);
+    return true;
+  }
   PlanOptions compile;
   compile.precision = Precision::F64;
   compile.sizes.microBatches = plan.sizes.microBatches;
@@ -95,6 +104,15 @@ bool Programs::compileSerial(const std::string &path) {
     return false;
   metadataOptions = (*module)->getAttr(kOptionsAttr);
   return true;
+}
+
+void Programs::buildSerialPipeline(OpPassManager &manager) {
+  if (strategy.generates())
+    return buildSerialGenerationPipeline(manager, plan);
+  PlanOptions none;
+  none.sizes.microBatches = plan.sizes.microBatches;
+  none.optimizer = plan.optimizer;
+  buildDistributePipeline(manager, none);
 }
 
 bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
@@ -113,13 +131,8 @@ bool Programs::build(KernelObjects &objects, const std::string &serialPath) {
   auto distribute = [&](OpPassManager &manager) {
     buildDistributePipeline(manager, plan);
   };
-  PlanOptions none;
-  none.sizes.microBatches = plan.sizes.microBatches;
-  none.optimizer = plan.optimizer;
   if (!run(*serial,
-           [&](OpPassManager &manager) {
-             buildDistributePipeline(manager, none);
-           }) ||
+           [&](OpPassManager &manager) { buildSerialPipeline(manager); }) ||
       !run(*module, distribute))
     return false;
   (*module)->setAttr(kOptionsAttr, metadataOptions);

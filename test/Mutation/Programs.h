@@ -13,6 +13,7 @@
 #include "tessera/Target/SharedObject.h"
 #include "test/Mutation/Mutant.h"
 #include "test/Mutation/Strategy.h"
+#include "tools/tessera/verify/ForwardRun.h"
 #include <map>
 #include <mutex>
 
@@ -43,8 +44,10 @@ public:
   mlir::ModuleOp at(Stage stage) { return *parallel[int(stage)]; }
   /// The first error since the last call of `run`.
   const std::string &error() const { return firstError; }
-  /// The serial training step, not lowered.
+  /// The serial training step, or programs for generation, not lowered.
   mlir::ModuleOp serialStep() { return *serial; }
+  /// Of generation: what is compiled to `serialPath`.
+  const ForwardProgram &forward() const { return whole; }
   /// Runs the passes between two stages; false where one refuses.
   bool advance(mlir::ModuleOp module, Stage from, Stage to);
   /// Are memory and messages of a planned program as they must be?
@@ -56,6 +59,7 @@ public:
 
 private:
   bool compileSerial(const std::string &path);
+  void buildSerialPipeline(mlir::OpPassManager &manager);
   bool run(mlir::ModuleOp module,
            llvm::function_ref<void(mlir::OpPassManager &)> add);
   std::shared_ptr<const ObjectCode> kernelsOf(mlir::ModuleOp module);
@@ -74,6 +78,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> serial;
   mlir::OwningOpRef<mlir::ModuleOp> parallel[kStages];
   mlir::Attribute metadataOptions;
+  ForwardProgram whole;
 };
 
 } // namespace tessera::test

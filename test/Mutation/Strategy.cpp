@@ -19,7 +19,7 @@ std::string Strategy::configPath() const {
 }
 
 std::string Strategy::apply(PlanOptions &plan) const {
-  plan.sizes.microBatches = kMicroBatches;
+  plan.sizes.microBatches = generates() ? 1 : kMicroBatches;
   plan.optimizer.clip = kClip;
   plan.optimizer.epsilon = kEpsilon;
   if (std::string why = plan.mesh.parse(mesh); !why.empty())
@@ -57,5 +57,15 @@ std::vector<Strategy> tessera::test::strategies() {
       {"bert", "dp=2,tp=2", "--sequence-parallel --zero 1"},
       {"bert", "cp=2,dp=2", "--zero 2", true},
       {"bert", "pp=2,dp=2", "--schedule zero-bubble"},
+  };
+}
+
+std::vector<Strategy> tessera::test::generationStrategies() {
+  const char *flags = "--programs generate --max-batch 4 --prefill-chunk 3";
+  return {
+      {"gpt2", "dp=2,tp=2", flags, true},
+      {"mistral-window", "tp=2", flags},
+      {"qwen2", "tp=4", flags}, // above its one key head
+      {"mixtral", "tp=2,ep=2", flags},
   };
 }

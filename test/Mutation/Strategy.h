@@ -18,6 +18,10 @@ struct Strategy {
   std::string flags;
   bool quick = false; ///< In every run of the tests, a sample of its mutants.
 
+  /// The program continues texts, and is no training step.
+  bool generates() const {
+    return flags.find("--programs generate") != std::string::npos;
+  }
   std::string name() const {
     return model + " " + mesh + (flags.empty() ? "" : " " + flags);
   }
@@ -28,6 +32,8 @@ struct Strategy {
 
 /// The programs of the table in docs/TheOneRule.md.
 std::vector<Strategy> strategies();
+/// Those of the table in docs/Generation.md.
+std::vector<Strategy> generationStrategies();
 
 } // namespace tessera::test
 

@@ -1,6 +1,7 @@
 //===- TypedMutants.cpp - changes of the typed training step --------------===//
 
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Options/MeshAxis.h"
 #include "test/Mutation/Mutant.h"
 
@@ -57,7 +58,7 @@ private:
   void rewired(dist::ConvertOp op, unsigned number);
   void unmasked(dist::MaskOp op, unsigned number);
   void relabelled(OpResult result, unsigned number);
-  void placed(BlockArgument argument, StringRef axis);
+  void placed(func::FuncOp func, BlockArgument argument, StringRef axis);
   void add(const std::string &kind, const std::string &what,
            std::function<void(ModuleOp)> apply) {
     mutants.push_back(
@@ -165,7 +166,9 @@ void TypedEnumeration::relabelled(OpResult result, unsigned number) {
   }
 }
 
-void TypedEnumeration::placed(BlockArgument argument, StringRef axis) {
+void TypedEnumeration::placed(func::FuncOp func, BlockArgument argument,
+                              StringRef axis) {
+  std::string program = func.getName().str();
   auto type = cast<RankedTensorType>(argument.getType());
   unsigned index = argument.getArgNumber();
   for (State state : candidates(type, axis, mesh)) {
@@ -177,7 +180,7 @@ void TypedEnumeration::placed(BlockArgument argument, StringRef axis) {
         "input " + std::to_string(index) + " as " + state.str() + " on " + name,
         [=](ModuleOp module) {
           Value input =
-              module.lookupSymbol<func::FuncOp>("step").getArgument(index);
+              module.lookupSymbol<func::FuncOp>(program).getArgument(index);
           input.setType(dist::withState(cast<RankedTensorType>(input.getType()),
                                         name, state));
         });
@@ -200,10 +203,11 @@ Mutants TypedEnumeration::run() {
   for (unsigned number = 0; number < ops.size(); ++number)
     for (OpResult result : ops[number]->getResults())
       relabelled(result, number);
-  auto step = program.lookupSymbol<func::FuncOp>("step");
-  for (BlockArgument argument : step.getArguments())
-    for (StringAttr axis : dist::meshOf(step).getAxes())
-      placed(argument, axis);
+  for (func::FuncOp func : programsOf(program))
+    for (BlockArgument argument : func.getArguments())
+      for (StringAttr axis : mesh.getAxes())
+        if (!nn::isEvaluation(func))
+          placed(func, argument, axis);
   return std::move(mutants);
 }
 

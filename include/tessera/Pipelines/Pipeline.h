@@ -14,6 +14,9 @@ namespace tessera {
 /// or, without the last three, typed programs for generation.
 void buildDistributePipeline(mlir::OpPassManager &passes,
                              const PlanOptions &plan);
+/// nn -> serial programs for generation, with the lanes of the plan's mesh.
+void buildSerialGenerationPipeline(mlir::OpPassManager &passes,
+                                   const PlanOptions &plan);
 /// Typed training step -> rt program of one rank and its kernels.
 void buildLowerPipeline(mlir::OpPassManager &passes, const PlanOptions &plan);
 /// Its second half: nn ops on local tensors -> rt program.

@@ -125,8 +125,13 @@ bool Comparison::run() {
   for (; check.difference.empty() && schedule.next(); ++check.steps) {
     if (tsr_generator_run_rows(generator.get(), schedule.rows().data(),
                                schedule.rows().size(), logits.data(),
-                               logits.size()) != TSR_OK)
-      return fail();
+                               logits.size()) != TSR_OK) {
+      check.worst = INFINITY;
+      check.difference =
+          llvm::formatv("step {0} of @{1} fails: {2}", check.steps,
+                        schedule.program(), tsr_last_error());
+      break;
+    }
     for (const PlacedLogits &placed : schedule.logits())
       compare(placed, schedule.program());
   }

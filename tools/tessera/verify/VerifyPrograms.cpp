@@ -5,10 +5,10 @@
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Erasure.h"
-#include "tessera/Distribute/Passes.h"
 #include "tessera/Import/Import.h"
 #include "tessera/Pipelines/Compile.h"
 #include "tessera/Pipelines/FitMemory.h"
+#include "tessera/Pipelines/Pipeline.h"
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/input/CompilerContext.h"
 #include <limits>
@@ -48,17 +48,10 @@ bool tessera::chooseRecompute(DriverOptions &options) {
   return true;
 }
 
-/// The serial programs for generation with the lanes of the plan, which no axis
-/// splits.
 static LogicalResult makeSerialGeneration(ModuleOp module,
                                           const PlanOptions &plan) {
-  AddGenerationPassOptions sizes;
-  sizes.lanes =
-      plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
-  sizes.slots = plan.generation.batch / sizes.lanes;
-  sizes.chunk = plan.generation.chunk;
   PassManager manager(module.getContext(), module.getOperationName());
-  manager.addPass(createAddGenerationPass(sizes));
+  buildSerialGenerationPipeline(manager, plan);
   return manager.run(module);
 }
 

@@ -1,0 +1,143 @@
+//===- GenerationMutants.cpp - changes of programs for generation ---------===//
+// What is appended and read at another slot, place or position, of other heads
+// or another layer, and which rows are taken.
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/RT/RT.h"
+#include "test/Mutation/Mutant.h"
+
+using namespace mlir;
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+/// A value by where it is defined, for copies of a module.
+struct ValuePlace {
+  std::string program; ///< Of an argument, else "".
+  unsigned op = 0, index = 0;
+
+  Value in(ModuleOp module) const {
+    if (!program.empty())
+      return module.lookupSymbol<func::FuncOp>(program).getArgument(index);
+    return opsOf(module)[op]->getResult(index);
+  }
+};
+
+class GenerationEnumeration {
+public:
+  GenerationEnumeration(ModuleOp program, Stage stage)
+      : stage(stage), ops(opsOf(program)) {}
+  Mutants run();
+
+private:
+  void operands(Operation *op, unsigned number);
+  SmallVector<ValuePlace> othersOf(OpOperand &operand, unsigned number) const;
+  void window(Operation *op, unsigned number);
+  void add(const std::string &how, unsigned number, const std::string &what,
+           std::function<void(Operation *)> change) {
+    std::string kind = ops[number]->getName().getStringRef().str() + " " + how;
+    mutants.push_back(
+        {stage, kind, describe(ops[number]) + what, "", "", true,
+         [=](ModuleOp module) { change(opsOf(module)[number]); }});
+  }
+
+  Stage stage;
+  std::vector<Operation *> ops;
+  Mutants mutants;
+};
+
+/// What a changed operand changes; "": it is no matter of caches or rows.
+std::string changeOf(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  bool isCache = cast<RankedTensorType>(operand.get().getType()).getRank() == 5;
+  if (isa<func::ReturnOp>(op))
+    return isCache ? "of another cache" : "";
+  const char *const ofAttention[] = {
+      "of another query", "over other keys or values",
+      "over other keys or values", "in other slots", "up to other positions"};
+  if (isa<nn::CachedAttentionOp, rt::CachedAttentionOp>(op))
+    return ofAttention[operand.getOperandNumber()];
+  const char *const ofAppend[] = {"to another cache", "of other rows",
+                                  "in other slots", "at other positions"};
+  if (isa<nn::AppendOp, rt::AppendOp>(op))
+    return ofAppend[operand.getOperandNumber()];
+  bool isData = getElementTypeOrSelf(operand.get()).isInteger(32);
+  return isData || isa<nn::TakeOp>(op) ? "of other rows" : "";
+}
+
+/// Earlier values of the same type, in the same program: below the types all
+/// data and the nearest two of what is computed, of which each is run.
+SmallVector<ValuePlace> GenerationEnumeration::othersOf(OpOperand &operand,
+                                                        unsigned number) const {
+  SmallVector<ValuePlace> others;
+  auto func = operand.getOwner()->getParentOfType<func::FuncOp>();
+  auto isOther = [&](Value value) {
+    return value != operand.get() && value.getType() == operand.get().getType();
+  };
+  for (BlockArgument argument : func.getArguments())
+    if (isOther(argument))
+      others.push_back({func.getName().str(), 0, argument.getArgNumber()});
+  size_t most = stage == Stage::Typed ? SIZE_MAX : others.size() + 2;
+  for (unsigned k = number; k-- > 0 && others.size() < most;)
+    if (ops[k]->getBlock() == operand.getOwner()->getBlock())
+      for (OpResult result : ops[k]->getResults())
+        if (isOther(result))
+          others.push_back({"", k, result.getResultNumber()});
+  return others;
+}
+
+void GenerationEnumeration::operands(Operation *op, unsigned number) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<RankedTensorType>(operand.get().getType()))
+      continue;
+    std::string change = changeOf(operand);
+    if (change.empty())
+      continue;
+    unsigned index = operand.getOperandNumber();
+    for (const ValuePlace &other : othersOf(operand, number))
+      add(change, number,
+          ", operand " + std::to_string(index) + " as " +
+              (other.program.empty() ? "result of op " : "argument ") +
+              std::to_string(other.program.empty() ? other.op : other.index),
+          [=](Operation *op) {
+            op->setOperand(index, other.in(op->getParentOfType<ModuleOp>()));
+          });
+  }
+}
+
+/// Of attention without a window one that all texts are longer than.
+void GenerationEnumeration::window(Operation *op, unsigned number) {
+  auto own = op->getAttrOfType<IntegerAttr>("window");
+  int64_t window = own ? own.getInt() : 0;
+  std::vector<int64_t> others = {1, 4};
+  if (window)
+    others = {0, window - 1, window + 1};
+  for (int64_t other : others)
+    add("in another window", number, " " + std::to_string(other),
+        [=](Operation *op) {
+          op->setAttr("window",
+                      Builder(op->getContext()).getI64IntegerAttr(other));
+        });
+  add("of another scale", number, "", [](Operation *op) {
+    double scale = op->getAttrOfType<FloatAttr>("scale").getValueAsDouble();
+    op->setAttr("scale", Builder(op->getContext()).getF64FloatAttr(2 * scale));
+  });
+}
+
+Mutants GenerationEnumeration::run() {
+  for (auto [number, op] : llvm::enumerate(ops)) {
+    operands(op, number);
+    if (isa<nn::CachedAttentionOp, rt::CachedAttentionOp>(op))
+      window(op, number);
+  }
+  return std::move(mutants);
+}
+
+} // namespace
+
+Mutants test::generationMutants(ModuleOp program, Stage stage) {
+  return GenerationEnumeration(program, stage).run();
+}
