@@ -2,6 +2,7 @@
 #include "runtime/api/Api.h"
 #include "runtime/checkpoint/Adapter.h"
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/session/Scoring.h"
 
 using namespace tessera;
 
@@ -164,6 +165,17 @@ tsr_status tsr_session_evaluate_batch(tsr_session *session,
     requirePointer(session, "session");
     requirePointer(out_result, "out_result");
     *out_result = session->content.evaluate(takeBatch(batch));
+  });
+}
+
+tsr_status tsr_session_score(tsr_session *session, const int32_t *tokens,
+                             size_t count, size_t given, tsr_score *out_score) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(tokens, "tokens");
+    requirePointer(out_score, "out_score");
+    Score score = scoreText(session->content, tokens, count, given);
+    *out_score = {score.logProbability, score.predicted};
   });
 }
 

@@ -225,6 +225,53 @@ TEST(InvariantEvaluationTest, HasTheSameBitsOnEveryMesh) {
   }
 }
 
+tsr_status scoreOf(Trainer &trainer, const Tokens &tokens, size_t given,
+                   tsr_score &score) {
+  return tsr_session_score(trainer.get(), tokens.data(), tokens.size(), given,
+                           &score);
+}
+
+/// Probabilities of parts multiply; the whole is what an evaluation says.
+TEST(ScoreTest, ScoresOfPartsAddUp) {
+  for (const char *mesh : {"", "dp=2,tp=2", "pp=2,cp=2"}) {
+    Build build = evaluated(Strategy{mesh});
+    build.ignoresLabels = true;
+    build.precision = "f64";
+    Trainer trainer(compiled(kModels[1], build));
+    const Tokens tokens = {3, 14, 15, 60, 26, 5, 35};
+    tsr_score all, part, rest;
+    ASSERT_EQ(scoreOf(trainer, tokens, 1, all), TSR_OK) << tsr_last_error();
+    ASSERT_EQ(scoreOf(trainer, tokens, 4, rest), TSR_OK) << tsr_last_error();
+    ASSERT_EQ(scoreOf(trainer, {3, 14, 15, 60}, 1, part), TSR_OK);
+    EXPECT_LT(all.log_probability, 6 * -1.0) << mesh;
+    EXPECT_NEAR(all.log_probability,
+                part.log_probability + rest.log_probability, 1e-11)
+        << mesh;
+    EXPECT_EQ(all.predicted, part.predicted + rest.predicted) << mesh;
+  }
+}
+
+TEST(ScoreTest, WhatCannotBeScoredIsRefused) {
+  Build build = evaluated();
+  build.ignoresLabels = true;
+  auto expectRefused = [&](const char *model, const Tokens &tokens,
+                           size_t given, const char *part) {
+    Trainer trainer(compiled(model, build));
+    tsr_score score;
+    EXPECT_NE(scoreOf(trainer, tokens, given, score), TSR_OK);
+    EXPECT_NE(std::string(tsr_last_error()).find(part), std::string::npos)
+        << tsr_last_error();
+  };
+  expectRefused(kModels[0], {1, 2}, 0, "0 of the 2 tokens are given");
+  expectRefused(kModels[0], {1, 2}, 2, "2 of the 2 tokens are given");
+  expectRefused(kModels[0], Tokens(17, 1), 1, "17 tokens, of at most 16");
+  expectRefused(kModels[0], {1, 61}, 1, "61");
+  build.ignoresLabels = false;
+  expectRefused(kModels[0], {1, 2}, 1,
+                "compile the model with --ignore-labels");
+  expectRefused(kModels[3], {1, 2}, 1, "causal models");
+}
+
 TEST(NoEvaluationTest, IsAClearError) {
   Build build = evaluated();
   build.evaluation = false;

@@ -1,12 +1,15 @@
 //===- Evaluate.cpp - tessera evaluate ------------------------------------===//
 
 #include "tools/tessera/Commands.h"
+#include "tools/tessera/evaluate/Questions.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"
+#include "tools/tessera/train/LabelBytes.h"
 #include "tools/tessera/train/Measurement.h"
 #include "tools/tessera/train/OpenSession.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tessera;
@@ -57,6 +60,55 @@ static void print(const DriverOptions &options, const Measurement &result,
                 static_cast<long long>(batches));
 }
 
+/// A program for one text at a time, which is no longer than it must be. Ranks
+/// of `cp`, and of sequence parallelism, have equal parts.
+static void fitTo(const Questions &questions, DriverOptions &options) {
+  PlanOptions &plan = options.plan;
+  plan.sizes.ignoresLabels = true;
+  if (!plan.sizes.batch)
+    plan.sizes.batch = plan.mesh.sizeOf(MeshAxis::Data) *
+                       plan.mesh.sizeOf(MeshAxis::Expert) *
+                       std::max<int64_t>(1, plan.sizes.microBatches);
+  int64_t parts =
+      2 * plan.mesh.sizeOf(MeshAxis::Context) *
+      (plan.strategies.sequenceParallel ? plan.mesh.sizeOf(MeshAxis::Tensor)
+                                        : 1);
+  bool isCut = parts > 2;
+  if (!plan.sizes.sequence)
+    plan.sizes.sequence =
+        isCut ? llvm::alignTo(questions.longestText() - 1, parts)
+              : questions.longestText() - 1;
+}
+
+/// How often a model chooses the right answer.
+static int evaluateChoices(DriverOptions &options) {
+  TextOfTokens tokenizer;
+  Questions questions;
+  std::string folder = options.evalTokenizer.empty() ? tokenizerBeside(options)
+                                                     : options.evalTokenizer;
+  if (!tokenizer.open(folder) || !questions.read(options.choices, tokenizer))
+    return 1;
+  if (!options.isArtifact() && !options.isProgram())
+    fitTo(questions, options);
+  ArtifactFile artifact;
+  Report report;
+  if (!artifact.open(options) || !report.read(artifact.metadata()))
+    return 1;
+  OpenedSession session = openSession(options, artifact.get());
+  if (!session || !loadParameters(options, session.get()))
+    return 1;
+  if (options.launch.rank == 0 && !options.json)
+    std::printf("evaluating %s%s\n", report.headline().c_str(),
+                processesText(options.launch).c_str());
+  if (!questions.score(session.get()))
+    return 1;
+  if (options.launch.rank == 0 && options.json)
+    llvm::outs() << questions.json() << "\n";
+  else if (options.launch.rank == 0)
+    std::printf("%s\n", questions.text().c_str());
+  return 0;
+}
+
 int tessera::runEvaluate(const DriverOptions &given) {
   DriverOptions options = given;
   if (!options.launch.isAlone())
@@ -65,6 +117,8 @@ int tessera::runEvaluate(const DriverOptions &given) {
     return printError(problem);
   if (std::string problem = checkRunFiles(options); !problem.empty())
     return printError(problem);
+  if (!options.choices.empty())
+    return evaluateChoices(options);
   ArtifactFile artifact;
   Report report;
   if (!artifact.open(options) || !report.read(artifact.metadata()))

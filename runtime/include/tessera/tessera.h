@@ -255,6 +255,20 @@ tsr_status tsr_session_evaluate(tsr_session *session, const int32_t *tokens,
 tsr_status tsr_session_evaluate_batch(tsr_session *session,
                                       const tsr_batch *batch,
                                       tsr_evaluation *out_result);
+
+typedef struct tsr_score {
+  double log_probability; /* in nats: the sum over the tokens */
+  int64_t predicted;      /* tokens that have the largest logit */
+} tsr_score;
+/* How probable the tokens [given, count) of a text are after those before them:
+ * an evaluation of one text, in which all other labels are ignored. What ranks
+ * of a split vocabulary send each other is a label's logit and a sum of
+ * exponentials, no logits. TSR_UNSUPPORTED: the model is not causal, was
+ * compiled without --ignore-labels, or as of tsr_session_evaluate.
+ * TSR_INVALID_ARGUMENT: no token is given, or all are; there are more than the
+ * model's sequence and one; a token is outside of the vocabulary. */
+tsr_status tsr_session_score(tsr_session *session, const int32_t *tokens,
+                             size_t count, size_t given, tsr_score *out_score);
 /* The next step is recorded: when each op ran, per rank and thread, as JSON in
  * Chrome's trace event format (ui.perfetto.dev reads it), written to `path`
  * when the step has ended. On "cuda" it is the GPU's time of each op, in the

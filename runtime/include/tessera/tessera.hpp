@@ -159,6 +159,13 @@ public:
     detail::check(tsr_session_evaluate_batch(get(), &batch, &result));
     return result;
   }
+  /// The tokens of a text from `given` on, after those before them.
+  tsr_score score(const std::vector<std::int32_t> &tokens, std::size_t given) {
+    tsr_score result;
+    detail::check(
+        tsr_session_score(get(), tokens.data(), tokens.size(), given, &result));
+    return result;
+  }
   /// The largest of all processes' values.
   std::int32_t largest(std::int32_t value) {
     std::int32_t result = value;

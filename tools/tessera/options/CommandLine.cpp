@@ -92,6 +92,7 @@ private:
   void checkVerification();
   void checkArtifact();
   void checkTrust();
+  void checkMeasured();
   void checkEvaluation();
   void refuseTraining();
   void checkPrograms();
@@ -266,7 +267,20 @@ void CommandLine::checkCheckpoints() {
       refuse(std::string(name) + " needs --checkpoint-dir");
 }
 
+/// Data, or questions.
+void CommandLine::checkMeasured() {
+  if (options.data.empty() && options.choices.empty())
+    refuse("nothing says what to evaluate on; give --data or --choices");
+  for (const char *name :
+       {"--data", "--eval-batches", "--validation-fraction", "--data-format"})
+    if (!options.choices.empty() && evaluate->get_option(name)->count())
+      refuse(std::string(name) + " is about the loss on data, --choices about "
+                                 "questions; give one of the two");
+}
+
 void CommandLine::checkEvaluation() {
+  if (options.command == Command::Evaluate)
+    checkMeasured();
   if (options.command == Command::Evaluate && options.weights.empty() &&
       options.checkpoint.empty())
     refuse("nothing says which parameters are to be evaluated; give "

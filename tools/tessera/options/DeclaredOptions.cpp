@@ -256,8 +256,13 @@ void DeclaredOptions::addEvaluate(CLI::App *sub) {
       ->excludes(weights)
       ->type_name("DIR");
   addAdapter(sub);
-  beginGroup(sub, "Evaluation", "--eval-batches 10");
+  beginGroup(sub, "Evaluation", "--choices questions.jsonl");
   addEvalOptions(sub);
+  sub->add_option("--choices", options.choices,
+                  "Instead of --data: questions, a line of JSON each with "
+                  "prompt, choices and the number of the answer; how often it "
+                  "is the most probable choice")
+      ->type_name("FILE");
   addTrust(sub);
   addLaunch(sub);
   addThreads(sub);
@@ -482,7 +487,7 @@ void DeclaredOptions::declareCommands() {
               " path/to/model --prompt 'Once upon a time' --temperature 0.8");
   addData(train);
   addData(evaluate);
-  evaluate->get_option("--data")->type_name("FILE");
+  evaluate->get_option("--data")->type_name("FILE")->required(false);
   for (CLI::App *sub :
        {import, compile, report, verify, train, evaluate, generate}) {
     addModel(sub);

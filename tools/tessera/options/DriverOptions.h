@@ -95,6 +95,7 @@ struct DriverOptions {
   std::vector<std::string> evalData;      ///< train: measured beside the run.
   int64_t evalEvery = 0, evalBatches = 0; ///< Steps; 0: all batches.
   std::string evalTokenizer; ///< Counts bytes; "": that of the model.
+  std::string choices;       ///< Questions to evaluate on, instead of data.
   bool keepsBest = false;
   int64_t earlyStop = 0;  ///< Evaluations that are no better; 0: never.
   std::string checkpoint; ///< evaluate: a directory.

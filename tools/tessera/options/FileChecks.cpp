@@ -237,6 +237,13 @@ std::string tessera::checkRunFiles(const DriverOptions &options) {
             checkInput("--trusted-key", path, "name a file with a public key");
         !why.empty())
       return why;
+  if (!options.choices.empty())
+    if (std::string why =
+            checkInput("--choices", options.choices,
+                       "name a file of lines {\"prompt\": ..., \"choices\": "
+                       "[...], \"answer\": k}");
+        !why.empty())
+      return why;
   return firstOf({checkWeights(options.weights), checkAdapter(options.adapter),
                   checkResumed(options), checkCheckpoint(options.checkpoint),
                   checkTokenizer(options.evalTokenizer),

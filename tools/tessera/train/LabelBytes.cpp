@@ -23,8 +23,7 @@ static int64_t modelNumber(const tsr_artifact *artifact, const char *key) {
   return model ? model->getInteger(key).value_or(-1) : -1;
 }
 
-/// Of the folder that the model is in, or "".
-static std::string tokenizerBeside(const DriverOptions &options) {
+std::string tessera::tokenizerBeside(const DriverOptions &options) {
   if (options.isArtifact() || options.isProgram())
     return "";
   std::error_code error;
