@@ -24,7 +24,7 @@ FAMILIES = ("gpt2", "llama", "mistral-window", "mixtral")
 TOKENIZER = HERE.parents[1] / "Runtime" / "tokenizer" / "reference" / "gpt2"
 VOCABULARY, TEXT = 29, 8   # less than any family has
 TEXTS = [{"prompt": "The runtime of the ", "choices": ["program", " compiler and its tests"], "answer": 0},
-         {"prompt": "A rank", "choices": [" sends.", " waits for \u00e9t\u00e9."], "answer": 1},
+         {"prompt": "A rank:\n", "choices": ["sends.", " waits for \u00e9t\u00e9."], "answer": 1},
          {"prompt": "", "choices": ["Memory", "Time"], "answer": 0}]
 
 
@@ -61,9 +61,9 @@ def expected(family, weights, asked):
 
 
 def tokens_of(tokenizer, question):
-    """As lm_eval's TemplateLM._encode_pair: spaces that end the prompt begin the choice; after no prompt, the end of a text."""
+    """As lm_eval's _encode_pair: white space that ends the prompt begins the choice; no prompt is the end of another text."""
     encode = lambda text: tokenizer(text, add_special_tokens=False)["input_ids"]
-    prompt = question["prompt"].rstrip(" ")
+    prompt = question["prompt"].rstrip()
     given = encode(prompt) or [tokenizer.eos_token_id]
     begin = len(encode(prompt))
     return {**question, "prompt": given, "choices": [encode(question["prompt"] + c)[begin:] for c in question["choices"]]}
