@@ -57,8 +57,8 @@ static double charactersOf(llvm::StringRef text) {
       llvm::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
 }
 
-/// The tokens of a choice are those that it adds to the prompt's, and begin with
-/// the white space that ends a prompt.
+/// The tokens of a choice are those that it adds to the prompt's, and begin
+/// with the white space that ends a prompt.
 static bool encode(llvm::StringRef prompt, llvm::StringRef choice,
                    TextOfTokens &tokenizer, Choice &made) {
   llvm::StringRef given = prompt.rtrim();

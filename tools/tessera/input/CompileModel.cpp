@@ -19,7 +19,8 @@ ImportOptions tessera::importOptions(const DriverOptions &options,
       plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
   if (plan.programs == ProgramSet::Generate) {
     import.sizes.sequence = plan.generation.length;
-    import.sizes.batch = import.batchRanks;
+    if (!options.isProgram()) // It has its own, which generation leaves out.
+      import.sizes.batch = import.batchRanks;
     return import;
   }
   import.explains = choices == Choices::Said && options.launch.rank == 0;
