@@ -27,7 +27,16 @@ const char *const kModels[] = {
         "intermediate_size": 44, "num_attention_heads": 4,
         "num_key_value_heads": 2, "max_position_embeddings": 16,
         "vocab_size": 61, "rms_norm_eps": 1e-5, "hidden_act": "silu",
-        "sliding_window": 5})"};
+        "sliding_window": 5})",
+    R"({"model_type": "qwen2", "num_hidden_layers": 2, "hidden_size": 32,
+        "intermediate_size": 44, "num_attention_heads": 4,
+        "num_key_value_heads": 1, "max_position_embeddings": 16,
+        "vocab_size": 61, "rms_norm_eps": 1e-5, "hidden_act": "silu"})",
+    R"({"model_type": "mixtral", "num_hidden_layers": 2, "hidden_size": 32,
+        "intermediate_size": 44, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "max_position_embeddings": 16,
+        "vocab_size": 61, "rms_norm_eps": 1e-5, "hidden_act": "silu",
+        "num_local_experts": 4, "num_experts_per_tok": 2})"};
 
 /// The model, and what generates.
 struct Programs {
@@ -112,6 +121,7 @@ TEST_P(UnrollingTest, AnotherScaleOrWindowIsAnotherModel) {
   EXPECT_EQ(compareUnrolled(step, programs.loss()), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, UnrollingTest, ::testing::Values(0, 1));
+INSTANTIATE_TEST_SUITE_P(Models, UnrollingTest,
+                         ::testing::Range(0, int(std::size(kModels))));
 
 } // namespace
