@@ -133,6 +133,25 @@ tsr_status tsr_token_stream_create(const tsr_tokenizer *tokenizer,
 
 void tsr_token_stream_destroy(tsr_token_stream *stream) { delete stream; }
 
+tsr_status tsr_token_stream_set_stops(tsr_token_stream *stream,
+                                      const char *const *stops, size_t count) {
+  return guarded([&] {
+    requirePointer(stream, "stream");
+    if (count != 0)
+      requirePointer(stops, "stops");
+    std::vector<std::string> texts;
+    for (size_t k = 0; k < count; ++k) {
+      requirePointer(stops[k], "a stop");
+      texts.emplace_back(stops[k]);
+    }
+    stream->content.setStops(StopStrings(texts));
+  });
+}
+
+int64_t tsr_token_stream_stop(const tsr_token_stream *stream) {
+  return stream->content.stop();
+}
+
 tsr_status tsr_token_stream_push(tsr_token_stream *stream, int32_t id,
                                  const char **out_text, size_t *out_bytes) {
   return guarded([&] {

@@ -8,6 +8,19 @@ namespace tessera {
 
 std::string TextStream::push(int32_t id) {
   tokenizer->requireIds(&id, 1);
+  if (isFinished)
+    stops.reset();
+  isFinished = false;
+  return stops.push(decodeNext(id));
+}
+
+std::string TextStream::finish() {
+  std::string part = stops.push(decodeRest());
+  isFinished = true;
+  return part + stops.finish();
+}
+
+std::string TextStream::decodeNext(int32_t id) {
   if (!tokenizer->appendBytesOf(id, special, bytes))
     return pushToWindow(id);
   size_t end = bytes.size() - incompleteTail(bytes);
@@ -17,7 +30,7 @@ std::string TextStream::push(int32_t id) {
   return part;
 }
 
-std::string TextStream::finish() {
+std::string TextStream::decodeRest() {
   std::string storage;
   std::string part(validUtf8(bytes, storage));
   bytes.clear();

@@ -2,6 +2,7 @@
 #ifndef TESSERA_RUNTIME_TOKENIZER_TEXTSTREAM_H
 #define TESSERA_RUNTIME_TOKENIZER_TEXTSTREAM_H
 
+#include "runtime/tokenizer/StopStrings.h"
 #include "runtime/tokenizer/Tokenizer.h"
 
 namespace tessera {
@@ -14,18 +15,28 @@ public:
   TextStream(std::shared_ptr<const Tokenizer> tokenizer, tsr_special special)
       : tokenizer(std::move(tokenizer)), special(special) {}
 
-  /// What this id adds, "" if it ends within a character.
+  /// Of the text from now on.
+  void setStops(StopStrings given) { stops = std::move(given); }
+  /// Which stop has ended the text; -1: none.
+  int64_t stop() const { return stops.found(); }
+
+  /// What this id adds, "" if it ends within a character or within what may be
+  /// a stop.
   std::string push(int32_t id);
-  /// What is left.
+  /// What is left. The next push begins anew.
   std::string finish();
 
 private:
+  std::string decodeNext(int32_t id);
+  std::string decodeRest();
   std::string pushToWindow(int32_t id);
   bool endsWithinCharacter() const;
   std::string takeWindow(const std::string &text);
 
   std::shared_ptr<const Tokenizer> tokenizer;
   tsr_special special;
+  StopStrings stops;
+  bool isFinished = false;
   std::string bytes; ///< Of an incomplete character.
   /// The ids whose text is `given`, for what follows depends on it, and those
   /// after them.

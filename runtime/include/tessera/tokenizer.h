@@ -76,13 +76,24 @@ tsr_status tsr_token_stream_create(const tsr_tokenizer *tokenizer,
                                    tsr_special special,
                                    tsr_token_stream **out_stream);
 void tsr_token_stream_destroy(tsr_token_stream *stream);
+/* Texts that end the text of the stream, for ids that are pushed from now on:
+ * it ends before the first of them that is complete, of several that end at one
+ * place before the longest. `count` may be 0. What may be the beginning of one
+ * is held back until it is known not to be. The stream keeps copies.
+ * TSR_INVALID_ARGUMENT: one is empty or no UTF-8. */
+tsr_status tsr_token_stream_set_stops(tsr_token_stream *stream,
+                                      const char *const *stops, size_t count);
+/* Which stop has ended the text, from 0; -1: none. What is pushed after it is
+ * no text. */
+int64_t tsr_token_stream_stop(const tsr_token_stream *stream);
 /* What the id adds to the text, in whole characters; "" if it ends within one.
  * Valid until the next call with the stream. TSR_INVALID_ARGUMENT: the id is
  * outside of the vocabulary. */
 tsr_status tsr_token_stream_push(tsr_token_stream *stream, int32_t id,
                                  const char **out_text, size_t *out_bytes);
-/* What is left: U+FFFD for a character that was not completed. The stream then
- * begins anew. */
+/* What is left: what was held back, and U+FFFD for a character that was not
+ * completed. The next push begins anew, with the same stops; until then
+ * tsr_token_stream_stop says what has ended the text. */
 tsr_status tsr_token_stream_finish(tsr_token_stream *stream,
                                    const char **out_text, size_t *out_bytes);
 

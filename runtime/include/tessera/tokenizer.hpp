@@ -82,6 +82,16 @@ public:
     handle.reset(raw);
   }
 
+  /// Texts that end the text before them.
+  void setStops(const std::vector<std::string> &stops) {
+    std::vector<const char *> texts;
+    for (const std::string &stop : stops)
+      texts.push_back(stop.c_str());
+    detail::check(
+        tsr_token_stream_set_stops(get(), texts.data(), texts.size()));
+  }
+  /// Which of them has ended it; -1: none.
+  std::int64_t stop() const { return tsr_token_stream_stop(get()); }
   /// What the id adds, in whole characters.
   std::string push(std::int32_t id) {
     const char *text = nullptr;

@@ -58,6 +58,43 @@ TEST_P(Family, StreamsWholeCharacters) {
   }
 }
 
+/// What the stream gives until a stop; parts are given as soon as they may be.
+std::string streamUntilStop(TokenStream &stream, const Ids &ids,
+                            const std::vector<std::string> &stops) {
+  std::string text;
+  for (int32_t id : ids) {
+    std::string part = stream.push(id);
+    EXPECT_TRUE(isUtf8(part)) << part;
+    text += part;
+    for (const std::string &stop : stops)
+      EXPECT_EQ(text.find(stop), std::string::npos) << text;
+  }
+  return text + stream.finish();
+}
+
+/// Every part of three characters as the stop: the text before the first one.
+TEST_P(Family, EndsBeforeAStop) {
+  for (const nlohmann::json &item : answers["cases"]) {
+    Ids ids = item[1].get<Ids>();
+    const std::string text = item[4].get<std::string>();
+    TokenStream stream(tokenizer, TSR_WITHOUT_SPECIAL);
+    for (size_t at = 0; at < std::min<size_t>(text.size(), 40); ++at) {
+      size_t end = at;
+      for (int k = 0; k < 3 && end < text.size(); ++k)
+        do
+          ++end;
+        while (end < text.size() && (text[end] & 0xC0) == 0x80);
+      const std::string stop = text.substr(at, end - at);
+      if (!isUtf8(stop) || stop.find('\0') != std::string::npos)
+        continue;
+      stream.setStops({"not in any text, \u00e9", stop});
+      EXPECT_EQ(streamUntilStop(stream, ids, {stop}),
+                text.substr(0, text.find(stop)));
+      EXPECT_EQ(stream.stop(), 1);
+    }
+  }
+}
+
 /// The texts are UTF-8, so that only their middles have characters in parts.
 TEST_P(Family, CountsTheBytesOfItsTokens) {
   for (const nlohmann::json &item : answers["cases"]) {
@@ -305,6 +342,32 @@ TEST(TokenizerApi, RefusesNull) {
       TSR_INVALID_ARGUMENT);
   tsr_tokenizer_destroy(nullptr);
   tsr_token_stream_destroy(nullptr);
+}
+
+TEST(TokenizerApi, StopsAreHeldBackUntilTheyAreNone) {
+  Tokenizer tokenizer(std::string(TOKENIZERS) + "/gpt2");
+  auto pushAll = [&](TokenStream &stream, const std::string &text) {
+    std::string given;
+    for (int32_t id : tokenizer.encode(text))
+      given += stream.push(id);
+    return given;
+  };
+  TokenStream stream(tokenizer);
+  stream.setStops({"\nUser:", "\nUs", "b"});
+  EXPECT_EQ(pushAll(stream, "caf\u00e9\nU"), "caf\u00e9");
+  EXPECT_EQ(stream.stop(), -1);
+  EXPECT_EQ(stream.finish(), "\nU"); // it came to be none
+  EXPECT_EQ(pushAll(stream, "a\n\nUser: more b"), "a\n");
+  EXPECT_EQ(stream.stop(), 1); // complete before "\nUser:" is
+  EXPECT_EQ(stream.finish(), "");
+  EXPECT_EQ(stream.stop(), 1);
+  stream.setStops({"aab", "xaab"});
+  EXPECT_EQ(pushAll(stream, "aaxaab"), "aa"); // the longest of those that end
+  EXPECT_EQ(stream.stop(), 1);
+  stream.setStops({});
+  EXPECT_EQ(pushAll(stream, "aab") + stream.finish(), "aab");
+  EXPECT_THROW(stream.setStops({"a", ""}), Exception);
+  EXPECT_THROW(stream.setStops({"\xc3"}), Exception);
 }
 
 TEST(TokenizerApi, StreamOutlivesItsTokenizer) {
