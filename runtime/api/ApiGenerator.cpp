@@ -3,6 +3,8 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/generate/Generator.h"
 
+#include <algorithm>
+
 using namespace tessera;
 
 struct tsr_generator {
@@ -48,6 +50,10 @@ static RequestOptions requestOptions(const tsr_request_options *given) {
   options.sampling.topP = own.top_p == 0 ? 1 : own.top_p;
   options.sampling.minP = own.min_p;
   options.sampling.seed = own.seed;
+  options.sampling.repetitionPenalty =
+      own.repetition_penalty == 0 ? 1 : own.repetition_penalty;
+  options.sampling.alternatives = own.alternatives;
+  options.listener = {own.on_token, own.context};
   if (own.stop_count > 0)
     requirePointer(own.stop_tokens, "stop_tokens");
   options.stops.assign(own.stop_tokens, own.stop_tokens + own.stop_count);
@@ -87,20 +93,45 @@ tsr_status tsr_generator_step(tsr_generator *generator, int64_t *out_rows) {
 
 tsr_status tsr_generator_next(tsr_generator *generator,
                               tsr_generated *out_token, int32_t *out_found) {
+  size_t count = 0;
+  return tsr_generator_take(generator, out_token, nullptr, 0, &count,
+                            out_found);
+}
+
+tsr_status tsr_generator_take(tsr_generator *generator,
+                              tsr_generated *out_token,
+                              tsr_alternative *out_alternatives, size_t room,
+                              size_t *out_count, int32_t *out_found) {
   return guarded([&] {
     requirePointer(generator, "generator");
     requirePointer(out_token, "out_token");
+    requirePointer(out_count, "out_count");
     requirePointer(out_found, "out_found");
+    if (room > 0)
+      requirePointer(out_alternatives, "out_alternatives");
     Generated token;
     *out_found = generator->content.next(token);
-    if (*out_found)
-      *out_token = {token.request, token.token, static_cast<int>(token.ending),
-                    token.logProbability};
+    if (!*out_found)
+      return;
+    *out_token = {token.request, token.token, static_cast<int>(token.ending),
+                  token.logProbability};
+    *out_count = std::min(room, token.alternatives.size());
+    std::copy_n(token.alternatives.begin(), *out_count, out_alternatives);
   });
 }
 
 int64_t tsr_generator_active(const tsr_generator *generator) {
   return generator->content.active();
+}
+
+tsr_status tsr_generator_wait(tsr_generator *generator, int32_t timeout_ms,
+                              int64_t *out_active) {
+  return guarded([&] {
+    requirePointer(generator, "generator");
+    const int64_t active = generator->content.wait(timeout_ms);
+    if (out_active)
+      *out_active = active;
+  });
 }
 
 /// A tensor of so many elements.

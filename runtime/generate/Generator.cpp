@@ -4,6 +4,7 @@
 #include "tessera/abi.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 namespace tessera {
@@ -26,7 +27,7 @@ Generator::Generator(const Artifact &artifact, const SessionOptions &options)
 // Requests
 //===----------------------------------------------------------------------===//
 
-static void checkSampling(const Sampling &sampling) {
+static void checkSampling(const Sampling &sampling, int64_t vocabulary) {
   auto refuse = [](const char *what, double value, const char *range) {
     fail(TSR_INVALID_ARGUMENT, what, " is ", value, ", it must be ", range);
   };
@@ -39,6 +40,13 @@ static void checkSampling(const Sampling &sampling) {
   if (sampling.topK < 0)
     fail(TSR_INVALID_ARGUMENT, "top_k is ", sampling.topK,
          ", it must be 0 (all) or more");
+  if (!(sampling.repetitionPenalty >= 0.01 &&
+        sampling.repetitionPenalty <= 100))
+    refuse("the repetition penalty", sampling.repetitionPenalty,
+           "from 0.01 to 100; 1 is none");
+  if (sampling.alternatives < 0 || sampling.alternatives > vocabulary)
+    fail(TSR_INVALID_ARGUMENT, "alternatives is ", sampling.alternatives,
+         ", it must be from 0 to ", vocabulary, ", the size of the vocabulary");
 }
 
 void Generator::checkRequest(const int32_t *prompt, size_t count,
@@ -60,7 +68,7 @@ void Generator::checkRequest(const int32_t *prompt, size_t count,
   if (options.maxNewTokens < 0)
     fail(TSR_INVALID_ARGUMENT, "max_new_tokens is ", options.maxNewTokens,
          ", it must be 0 (as many as fit) or more");
-  checkSampling(options.sampling);
+  checkSampling(options.sampling, vocabulary);
 }
 
 int64_t Generator::add(const int32_t *prompt, size_t count,
@@ -74,9 +82,11 @@ int64_t Generator::add(const int32_t *prompt, size_t count,
     request->most = static_cast<int64_t>(count) + options.maxNewTokens;
   request->sampling = options.sampling;
   request->stops = options.stops;
+  request->listener = options.listener;
   std::lock_guard<std::mutex> lock(mutex);
   request->id = ++lastId;
   scheduler.add(std::move(request));
+  added.notify_all();
   return lastId;
 }
 
@@ -92,13 +102,23 @@ bool Generator::next(Generated &out) {
   std::lock_guard<std::mutex> lock(mutex);
   if (results.empty())
     return false;
-  out = results.front();
+  out = std::move(results.front());
   results.pop_front();
   return true;
 }
 
 int64_t Generator::active() const {
   std::lock_guard<std::mutex> lock(mutex);
+  return scheduler.active();
+}
+
+int64_t Generator::wait(int64_t milliseconds) {
+  std::unique_lock<std::mutex> lock(mutex);
+  auto isActive = [&] { return scheduler.active() > 0; };
+  if (milliseconds < 0)
+    added.wait(lock, isActive);
+  else
+    added.wait_for(lock, std::chrono::milliseconds(milliseconds), isActive);
   return scheduler.active();
 }
 
@@ -150,17 +170,29 @@ void Generator::run(const StepRows &rows) {
                 });
 }
 
+void Generator::give(Generated made) {
+  if (made.listener.call)
+    told.push_back(std::move(made));
+  else
+    results.push_back(std::move(made));
+}
+
 void Generator::end(Request &request, Generated last) {
-  results.push_back(last);
+  give(std::move(last));
   scheduler.remove(request.id);
 }
 
 /// Takes the token that follows the request's last one.
-void Generator::accept(Request &request, const Choice &choice) {
-  Generated made{request.id, choice.token, choice.logProbability};
+void Generator::accept(Request &request, Choice choice) {
+  Generated made{request.id,
+                 choice.token,
+                 choice.logProbability,
+                 Ending::None,
+                 std::move(choice.alternatives),
+                 request.listener};
   if (choice.token < 0) {
     made.ending = Ending::Failed;
-    return end(request, made);
+    return end(request, std::move(made));
   }
   request.tokens.push_back(choice.token);
   auto stop =
@@ -170,8 +202,8 @@ void Generator::accept(Request &request, const Choice &choice) {
   else if (static_cast<int64_t>(request.tokens.size()) >= request.most)
     made.ending = Ending::Length;
   if (made.ending != Ending::None)
-    return end(request, made);
-  results.push_back(made);
+    return end(request, std::move(made));
+  give(std::move(made));
 }
 
 template <class Logit> void Generator::deliver(const StepRows &rows) {
@@ -189,17 +221,41 @@ template <class Logit> void Generator::deliver(const StepRows &rows) {
         continue;
       const Logit *own =
           values.data() + (lane * sizes.slots + slot) * vocabulary;
-      accept(*request,
-             sampler.choose(own, vocabulary, request->sampling, request->done));
+      accept(*request, sampler.choose(own, vocabulary, request->sampling,
+                                      request->tokens));
     }
 }
 
 void Generator::endCancelled() {
-  for (int64_t id : scheduler.cancelled())
-    end(*scheduler.find(id), {id, -1, 0, Ending::Cancelled});
+  for (int64_t id : scheduler.cancelled()) {
+    Request &request = *scheduler.find(id);
+    end(request, {id, -1, 0, Ending::Cancelled, {}, request.listener});
+  }
+}
+
+/// Without the lock: listeners may add and cancel requests.
+void Generator::tellListeners() {
+  std::vector<Generated> all;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    all.swap(told);
+  }
+  for (const Generated &made : all) {
+    const tsr_generated token = {made.request, made.token,
+                                 static_cast<int32_t>(made.ending),
+                                 made.logProbability};
+    made.listener.call(made.listener.context, &token, made.alternatives.data(),
+                       made.alternatives.size());
+  }
 }
 
 int64_t Generator::step() {
+  const int64_t rows = runPlanned();
+  tellListeners();
+  return rows;
+}
+
+int64_t Generator::runPlanned() {
   std::unique_lock<std::mutex> lock(mutex);
   endCancelled();
   const StepRows rows = scheduler.plan();

@@ -8,6 +8,7 @@
 #include "runtime/generate/Scheduler.h"
 #include "runtime/session/Session.h"
 
+#include <condition_variable>
 #include <mutex>
 
 namespace tessera {
@@ -18,6 +19,8 @@ struct Generated {
   int32_t token = -1; ///< -1: none, it has ended without one.
   double logProbability = 0;
   Ending ending = Ending::None;
+  std::vector<tsr_alternative> alternatives;
+  Listener listener;
 };
 
 /// What a caller asks for.
@@ -25,6 +28,7 @@ struct RequestOptions {
   int64_t maxNewTokens = 0; ///< 0: up to the places of a slot.
   Sampling sampling;
   std::vector<int32_t> stops;
+  Listener listener;
 };
 
 class Generator {
@@ -47,8 +51,12 @@ public:
   bool next(Generated &out);
   /// From any thread: requests that wait or run.
   int64_t active() const;
+  /// Returns that once there is one, or after `milliseconds`, below 0: never
+  /// without one.
+  int64_t wait(int64_t milliseconds);
 
   /// Runs one step; returns the rows that it had, 0: there is nothing to do.
+  /// Then calls the listeners of what was made.
   int64_t step();
 
   const Generation &generation() const { return sizes; }
@@ -63,9 +71,12 @@ private:
                     const RequestOptions &options) const;
   void checkPlaced(const StepRows &rows) const;
   void endCancelled();
+  int64_t runPlanned();
+  void tellListeners();
   void run(const StepRows &rows);
   template <class Logit> void deliver(const StepRows &rows);
-  void accept(Request &request, const Choice &choice);
+  void accept(Request &request, Choice choice);
+  void give(Generated made);
   void end(Request &request, Generated last);
 
   Session owned;
@@ -76,8 +87,10 @@ private:
 
   mutable std::mutex mutex; ///< Of what follows.
   Scheduler scheduler;
-  std::deque<Generated> results;
+  std::deque<Generated> results; ///< That nobody has asked for yet.
+  std::vector<Generated> told;   ///< To listeners, after the step.
   int64_t lastId = -1;
+  std::condition_variable added;
 };
 
 } // namespace tessera

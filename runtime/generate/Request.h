@@ -2,18 +2,23 @@
 #ifndef TESSERA_RUNTIME_GENERATE_REQUEST_H
 #define TESSERA_RUNTIME_GENERATE_REQUEST_H
 
+#include "tessera/tessera.h"
+
 #include <cstdint>
 #include <vector>
 
 namespace tessera {
 
-/// How the next token is chosen. `temperature` 0: the largest logit. The other
-/// three keep the most probable tokens: the first `topK` (0: all), of these
-/// those before which less than `topP` is summed, and those with at least
-/// `minP` of the largest probability.
+/// How the next token is chosen. First the logits of tokens that the text has
+/// are divided by `repetitionPenalty` if they are above 0, else multiplied by
+/// it. `temperature` 0: the largest logit. The next three keep the most
+/// probable tokens: the first `topK` (0: all), of these those before which less
+/// than `topP` is summed, and those with at least `minP` of the largest
+/// probability.
 struct Sampling {
-  double temperature = 0, topP = 1, minP = 0;
+  double temperature = 0, topP = 1, minP = 0, repetitionPenalty = 1;
   int64_t topK = 0, seed = 0;
+  int64_t alternatives = 0; ///< Reported beside the token.
 
   bool isGreedy() const { return temperature == 0 || topK == 1; }
   bool isRestricted() const { return topK > 0 || topP < 1 || minP > 0; }
@@ -22,12 +27,19 @@ struct Sampling {
 /// Why a request has ended.
 enum class Ending { None, Stop, Length, Cancelled, Failed };
 
+/// Who gets the tokens of a request as they are made; null: whoever asks.
+struct Listener {
+  tsr_on_token *call = nullptr;
+  void *context = nullptr;
+};
+
 struct Request {
   int64_t id = 0;
   std::vector<int32_t> tokens; ///< The prompt, then what was generated.
   int64_t most = 0;            ///< Tokens, with those of the prompt.
   Sampling sampling;
   std::vector<int32_t> stops; ///< Tokens that end it.
+  Listener listener;
   bool isCancelled = false;
 
   int64_t lane = -1, slot = -1; ///< -1: it is queued.

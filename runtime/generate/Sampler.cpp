@@ -107,8 +107,8 @@ int32_t Sampler::sampleKept(const Logit *logits, int64_t count,
 }
 
 template <class Logit>
-Choice Sampler::choose(const Logit *logits, int64_t count,
-                       const Sampling &sampling, int64_t position) {
+Choice Sampler::choosePenalized(const Logit *logits, int64_t count,
+                                const Sampling &sampling, int64_t position) {
   Choice choice;
   const int32_t largest = largestOf(logits, count);
   const double peak = logits[largest];
@@ -125,14 +125,41 @@ Choice Sampler::choose(const Logit *logits, int64_t count,
     choice.token = sampleKept(logits, count, sampling, position, total);
   else
     choice.token = sampleAll(logits, count, sampling, position);
-  choice.logProbability =
-      (logits[choice.token] - peak) * sharpness - std::log(total);
+  auto logProbability = [&](int32_t token) {
+    return (logits[token] - peak) * sharpness - std::log(total);
+  };
+  choice.logProbability = logProbability(choice.token);
+  const int64_t best = std::min(sampling.alternatives, count);
+  if (best > 0) {
+    order.resize(count);
+    std::iota(order.begin(), order.end(), 0);
+    sortBest(logits, best);
+  }
+  for (int64_t i = 0; i < best; ++i)
+    choice.alternatives.push_back({order[i], logProbability(order[i])});
   return choice;
 }
 
+/// The penalty is of Keskar et al. 2019 (section 4.1), with the sign that keeps
+/// it one where logits are below 0, and each token counts once.
+template <class Logit>
+Choice Sampler::choose(const Logit *logits, int64_t count,
+                       const Sampling &sampling,
+                       const std::vector<int32_t> &text) {
+  const auto position = static_cast<int64_t>(text.size());
+  const double penalty = sampling.repetitionPenalty;
+  if (penalty == 1)
+    return choosePenalized(logits, count, sampling, position);
+  penalized.assign(logits, logits + count);
+  for (int32_t token : text)
+    penalized[token] =
+        logits[token] > 0 ? logits[token] / penalty : logits[token] * penalty;
+  return choosePenalized(penalized.data(), count, sampling, position);
+}
+
 template Choice Sampler::choose(const float *, int64_t, const Sampling &,
-                                int64_t);
+                                const std::vector<int32_t> &);
 template Choice Sampler::choose(const double *, int64_t, const Sampling &,
-                                int64_t);
+                                const std::vector<int32_t> &);
 
 } // namespace tessera

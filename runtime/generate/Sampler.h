@@ -15,22 +15,26 @@ namespace tessera {
 
 struct Choice {
   int32_t token = -1; ///< -1: logits are not numbers.
-  /// Of the token before anything is left out, at the request's temperature
-  /// (at 1 if that is 0).
+  /// Of the token, penalties applied, before anything is left out, at the
+  /// request's temperature (at 1 if that is 0).
   double logProbability = 0;
+  /// Most probable first, of equal ones the first of the vocabulary.
+  std::vector<tsr_alternative> alternatives;
 };
 
 class Sampler {
 public:
-  /// The token at `position`, after those before it. The largest logit, of
-  /// equal ones the first; or, with a temperature T, the largest of logit / T
-  /// plus Gumbel noise, a sample of the softmax, among those that `sampling`
-  /// keeps.
+  /// The token that follows `text`. The largest logit, of equal ones the first;
+  /// or, with a temperature T, the largest of logit / T plus Gumbel noise, a
+  /// sample of the softmax, among those that `sampling` keeps.
   template <class Logit>
   Choice choose(const Logit *logits, int64_t count, const Sampling &sampling,
-                int64_t position);
+                const std::vector<int32_t> &text);
 
 private:
+  template <class Logit>
+  Choice choosePenalized(const Logit *logits, int64_t count,
+                         const Sampling &sampling, int64_t position);
   template <class Logit>
   int32_t sampleAll(const Logit *logits, int64_t count,
                     const Sampling &sampling, int64_t position) const;
@@ -40,6 +44,7 @@ private:
   template <class Logit> void sortBest(const Logit *logits, std::size_t best);
 
   std::vector<int32_t> order;
+  std::vector<double> penalized;
 };
 
 /// -log(-log(u)) of the u in (0, 1) that belongs to (seed, position, index).

@@ -248,6 +248,19 @@ std::string longModel(const std::string &folder, int64_t positions) {
   return compileModel(scratchFile("config.json", text), build);
 }
 
+void expectContinued(const Continued &found, const json::Object &wanted,
+                     const std::string &family) {
+  const json::Array &tokens = *wanted.getArray("tokens");
+  const json::Array &logs = *wanted.getArray("log_probabilities");
+  ASSERT_EQ(found.logProbabilities.size(), tokens.size()) << family;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    EXPECT_EQ(found.tokens[found.prompt + i], *tokens[i].getAsInteger())
+        << family << ", new token " << i;
+    EXPECT_NEAR(found.logProbabilities[i], *logs[i].getAsNumber(), 1e-9)
+        << family << ", new token " << i;
+  }
+}
+
 void expectGenerated(const std::string &family, const json::Object &wanted) {
   std::string folder = REFERENCE_DIRECTORY;
   if (family != "gpt2")
@@ -257,18 +270,14 @@ void expectGenerated(const std::string &family, const json::Object &wanted) {
   Tokens prompt;
   for (const json::Value &token : *wanted.getArray("prompt"))
     prompt.push_back(static_cast<int32_t>(*token.getAsInteger()));
-  int64_t id = generator.add(prompt, requestOf(0));
+  const json::Object &penalized = *wanted.getObject("penalized");
+  tsr_request_options options = requestOf(0);
+  options.repetition_penalty = *penalized.getNumber("penalty");
+  int64_t plain = generator.add(prompt, requestOf(0));
+  int64_t other = generator.add(prompt, options);
   generator.run();
-  const Continued &found = generator.result(id);
-  const json::Array &tokens = *wanted.getArray("tokens");
-  const json::Array &logs = *wanted.getArray("log_probabilities");
-  ASSERT_EQ(found.logProbabilities.size(), tokens.size()) << family;
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    EXPECT_EQ(found.tokens[prompt.size() + i], *tokens[i].getAsInteger())
-        << family << ", new token " << i;
-    EXPECT_NEAR(found.logProbabilities[i], *logs[i].getAsNumber(), 1e-9)
-        << family << ", new token " << i;
-  }
+  expectContinued(generator.result(plain), wanted, family);
+  expectContinued(generator.result(other), penalized, family + ", penalized");
 }
 
 /// 64 tokens of each family; of GPT-2 as many as it has positions.
@@ -307,6 +316,14 @@ TEST(RequestTest, WhatCannotBeIsRefused) {
   options = requestOf(1);
   options.top_p = 1.5;
   expectRefused(generator, {1}, options, "top_p");
+  options.top_p = NAN;
+  expectRefused(generator, {1}, options, "top_p");
+  options = requestOf(1);
+  options.repetition_penalty = -1;
+  expectRefused(generator, {1}, options, "the repetition penalty is -1");
+  options = requestOf(1);
+  options.alternatives = kVocabulary + 1;
+  expectRefused(generator, {1}, options, "from 0 to 61");
   EXPECT_FALSE(generator.step());
 }
 
@@ -348,6 +365,40 @@ TEST(RequestTest, StopsAndIsCancelled) {
   EXPECT_EQ(generator.result(waiting).ended, TSR_ENDED_CANCELLED);
   EXPECT_EQ(generator.result(waiting).tokens.size(), size_t(1));
   EXPECT_EQ(tsr_generator_cancel(generator.get(), stopped), TSR_NOT_FOUND);
+}
+
+/// Tokens of both halves of a split vocabulary are penalized, and reported.
+TEST(RequestTest, PenaltiesAndAlternativesAreTheSameOnEveryMesh) {
+  std::vector<Continued> wanted;
+  for (const char *mesh : {"", "dp=2,tp=2"}) {
+    TestGenerator generator(generatorOf(kFamilies[0], mesh));
+    std::vector<Continued> found;
+    std::vector<int64_t> ids;
+    for (int64_t k = 0; k < 4; ++k) {
+      tsr_request_options options = drawing(12, k);
+      options.temperature = k % 2 ? 0.9 : 0;
+      options.repetition_penalty = k < 2 ? 1.8 : 0.7;
+      options.alternatives = 5;
+      ids.push_back(generator.add({2, 40, 60, 7}, options));
+    }
+    generator.run();
+    for (int64_t id : ids)
+      found.push_back(generator.result(id));
+    for (const Continued &result : found)
+      EXPECT_EQ(result.alternatives.size(), 12u * 5) << mesh;
+    if (wanted.empty()) {
+      wanted = found;
+      continue;
+    }
+    expectSame(found, wanted, 1e-10, mesh);
+    for (size_t k = 0; k < wanted.size(); ++k)
+      for (size_t i = 0; i < wanted[k].alternatives.size(); ++i) {
+        const auto &one = found[k].alternatives[i];
+        const auto &other = wanted[k].alternatives[i];
+        EXPECT_EQ(one.token, other.token) << mesh;
+        EXPECT_NEAR(one.log_probability, other.log_probability, 1e-10) << mesh;
+      }
+  }
 }
 
 /// The most probable token alone is left of each restriction.

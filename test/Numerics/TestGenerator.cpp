@@ -41,8 +41,11 @@ bool TestGenerator::step() {
   tsr_status status = tsr_generator_step(get(), &rows);
   EXPECT_EQ(status, TSR_OK) << tsr_last_error();
   tsr_generated made;
+  tsr_alternative others[16];
+  size_t count = 0;
   for (int32_t found = 1;
-       tsr_generator_next(get(), &made, &found) == TSR_OK && found != 0;) {
+       tsr_generator_take(get(), &made, others, 16, &count, &found) == TSR_OK &&
+       found != 0;) {
     Continued &result = results[made.request];
     EXPECT_EQ(result.ended, TSR_GOES_ON) << "goes on after its end";
     result.ended = made.ended;
@@ -50,6 +53,8 @@ bool TestGenerator::step() {
       continue;
     result.tokens.push_back(made.token);
     result.logProbabilities.push_back(made.log_probability);
+    result.alternatives.insert(result.alternatives.end(), others,
+                               others + count);
   }
   return status == TSR_OK && rows > 0;
 }

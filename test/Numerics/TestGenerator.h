@@ -16,6 +16,7 @@ struct Continued {
   Tokens tokens;
   size_t prompt = 0;
   Values logProbabilities;
+  std::vector<tsr_alternative> alternatives; ///< Of all new tokens in turn.
   int32_t ended = TSR_GOES_ON;
 };
 

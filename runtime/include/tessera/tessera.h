@@ -322,19 +322,6 @@ tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
  * What a request becomes depends on nothing but its prompt and options. */
 typedef struct tsr_generator tsr_generator;
 
-typedef struct tsr_request_options {
-  size_t size;            /* sizeof(tsr_request_options) */
-  int64_t max_new_tokens; /* 0: as many as fit */
-  double temperature;     /* 0: the most probable token, always */
-  int64_t top_k;          /* of the most probable ones; 0: all */
-  double top_p;           /* those of which the more probable ones sum to less
-                             than this; 0 or 1: all */
-  double min_p; /* with at least this part of the largest probability */
-  int64_t seed; /* of the noise at each position */
-  const int32_t *stop_tokens; /* the request ends after one of them */
-  size_t stop_count;
-} tsr_request_options;
-
 typedef enum tsr_ending {
   TSR_GOES_ON = 0,
   TSR_ENDED_STOP = 1,      /* the token is one of stop_tokens */
@@ -347,9 +334,44 @@ typedef struct tsr_generated {
   int64_t request;
   int32_t token; /* -1: none */
   int32_t ended; /* tsr_ending; nothing of this request follows what ends it */
-  double log_probability; /* in the softmax of all logits at its temperature
-                             (at 1 if that is 0) */
+  double log_probability; /* in the softmax of all logits, penalties applied, at
+                             its temperature (at 1 if that is 0) */
 } tsr_generated;
+
+/* A token that could follow, with its log-probability as above. */
+typedef struct tsr_alternative {
+  int32_t token;
+  double log_probability;
+} tsr_alternative;
+
+/* Called by the thread that runs tsr_generator_step, before that returns, for
+ * each token of a request in order; with its alternatives, most probable first,
+ * which are valid during the call. It may add and cancel requests, but neither
+ * step nor destroy the generator, and no exception may leave it. */
+typedef void tsr_on_token(void *context, const tsr_generated *token,
+                          const tsr_alternative *alternatives, size_t count);
+
+typedef struct tsr_request_options {
+  size_t size;            /* sizeof(tsr_request_options) */
+  int64_t max_new_tokens; /* 0: as many as fit */
+  double temperature;     /* 0: the most probable token, always */
+  int64_t top_k;          /* of the most probable ones; 0: all */
+  double top_p;           /* those of which the more probable ones sum to less
+                             than this; 0 or 1: all */
+  double min_p; /* with at least this part of the largest probability */
+  int64_t seed; /* of the noise at each position */
+  const int32_t *stop_tokens; /* the request ends after one of them */
+  size_t stop_count;
+  double repetition_penalty; /* what the logit of each token that the prompt or
+                                the new text has is divided by if it is above 0,
+                                and multiplied by if not, before all else; from
+                                0.01 to 100; 0 or 1: nothing */
+  int64_t alternatives; /* so many most probable tokens are reported beside each
+                           one that is chosen */
+  tsr_on_token *on_token; /* gets the tokens of this request in place of
+                             tsr_generator_next; NULL: nobody */
+  void *context;          /* of on_token */
+} tsr_request_options;
 
 /* `options` may be NULL. `weights` is as of tsr_session_load_weights; with NULL
  * parameters are drawn from the seed. Errors are those of tsr_session_create
@@ -377,8 +399,19 @@ tsr_status tsr_generator_step(tsr_generator *generator, int64_t *out_rows);
  * `out_found`: there is none until another step. */
 tsr_status tsr_generator_next(tsr_generator *generator,
                               tsr_generated *out_token, int32_t *out_found);
+/* The same, with at most `room` of the token's alternatives, most probable
+ * first; `out_count` is how many these are. */
+tsr_status tsr_generator_take(tsr_generator *generator,
+                              tsr_generated *out_token,
+                              tsr_alternative *out_alternatives, size_t room,
+                              size_t *out_count, int32_t *out_found);
 /* Requests that wait or run. */
 int64_t tsr_generator_active(const tsr_generator *generator);
+/* Returns when a request waits or runs, or after `timeout_ms`; below 0: never
+ * without one. `out_active`, which may be NULL, is as of tsr_generator_active.
+ * For a thread that steps while others add. */
+tsr_status tsr_generator_wait(tsr_generator *generator, int32_t timeout_ms,
+                              int64_t *out_active);
 /* As tsr_session_read; between steps. "decode_logits" and "mixed_logits" of
  * role "output" are those of the last step that ran so few, or so many, rows:
  * [lanes, slots, vocabulary]. */

@@ -8,10 +8,17 @@
 
 #include "tessera/tessera.h"
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace tessera {
@@ -288,13 +295,143 @@ public:
     detail::check(tsr_generator_next(get(), &token, &found));
     return found != 0;
   }
+  /// The same with its alternatives, as many as the request wants.
+  bool next(tsr_generated &token, std::vector<tsr_alternative> &alternatives,
+            std::size_t most) {
+    std::int32_t found = 0;
+    std::size_t count = 0;
+    alternatives.resize(most);
+    detail::check(tsr_generator_take(get(), &token, alternatives.data(), most,
+                                     &count, &found));
+    alternatives.resize(count);
+    return found != 0;
+  }
   std::int64_t active() const { return tsr_generator_active(get()); }
+  /// The same once a request waits or runs, or after so long; below 0: never
+  /// without one.
+  std::int64_t wait(std::int32_t milliseconds) {
+    std::int64_t count = 0;
+    detail::check(tsr_generator_wait(get(), milliseconds, &count));
+    return count;
+  }
   /// What loading the weights has to say, a line each.
   std::string notes() const { return tsr_generator_notes(get()); }
   tsr_generator *get() const { return handle.get(); }
 
 private:
   detail::Handle<tsr_generator> handle;
+};
+
+/// A request of a GeneratorThread, whose tokens one thread takes.
+class GeneratorRequest {
+public:
+  struct Token {
+    tsr_generated made;
+    std::vector<tsr_alternative> alternatives;
+  };
+
+  explicit GeneratorRequest(std::int64_t number) : number(number) {}
+
+  /// The next token; false: none has come for so long. One that has an ending
+  /// comes last, and comes in any case.
+  bool take(Token &token, std::chrono::milliseconds patience) {
+    std::unique_lock<std::mutex> lock(mutex);
+    if (!added.wait_for(lock, patience, [&] { return !tokens.empty(); }))
+      return false;
+    token = std::move(tokens.front());
+    tokens.pop_front();
+    return true;
+  }
+  void push(Token token) {
+    std::lock_guard<std::mutex> lock(mutex);
+    tokens.push_back(std::move(token));
+    added.notify_one();
+  }
+
+  const std::int64_t number;
+
+private:
+  std::mutex mutex;
+  std::condition_variable added;
+  std::deque<Token> tokens;
+};
+
+/// A generator with a thread that steps while there are requests. Any thread
+/// may add and cancel them.
+class GeneratorThread {
+public:
+  explicit GeneratorThread(
+      const Artifact &artifact, const std::string &weights = "",
+      const tsr_session_options &options = sessionOptions())
+      : generator(artifact, weights, options), thread([this] { run(); }) {}
+  GeneratorThread(const GeneratorThread &) = delete;
+  GeneratorThread &operator=(const GeneratorThread &) = delete;
+  /// What waits or runs ends as cancelled.
+  ~GeneratorThread() {
+    stopping = true;
+    thread.join();
+  }
+
+  /// on_token and context of the options are not the caller's. TSR_ABORTED: a
+  /// step has failed, what() says why.
+  std::shared_ptr<GeneratorRequest>
+  add(const std::vector<std::int32_t> &prompt,
+      tsr_request_options options = requestOptions()) {
+    options.on_token = push;
+    options.context = this;
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!problem.empty())
+      throw Exception(TSR_ABORTED, problem);
+    auto request =
+        std::make_shared<GeneratorRequest>(generator.add(prompt, options));
+    requests[request->number] = request;
+    return request;
+  }
+  /// Nothing happens if it has ended.
+  void cancel(const GeneratorRequest &request) {
+    tsr_generator_cancel(generator.get(), request.number);
+  }
+  std::int64_t active() const { return generator.active(); }
+  /// Why a step has failed, which ends all requests; "": none has.
+  std::string failure() const {
+    std::lock_guard<std::mutex> lock(mutex);
+    return problem;
+  }
+  std::string notes() const { return generator.notes(); }
+
+private:
+  static void push(void *context, const tsr_generated *made,
+                   const tsr_alternative *alternatives, std::size_t count) {
+    auto &self = *static_cast<GeneratorThread *>(context);
+    std::lock_guard<std::mutex> lock(self.mutex);
+    auto found = self.requests.find(made->request);
+    found->second->push({*made, {alternatives, alternatives + count}});
+    if (made->ended)
+      self.requests.erase(found);
+  }
+  void run() {
+    std::string why;
+    try {
+      while (!stopping)
+        if (generator.wait(100) > 0)
+          generator.step();
+    } catch (const Exception &error) {
+      why = error.what();
+    }
+    std::lock_guard<std::mutex> lock(mutex);
+    problem = why;
+    const auto ending = why.empty() ? TSR_ENDED_CANCELLED : TSR_ENDED_FAILED;
+    for (auto &[number, request] : requests)
+      request->push({{number, -1, ending, 0}, {}});
+    requests.clear();
+  }
+
+  Generator generator;
+  mutable std::mutex mutex;
+  std::string problem;
+  std::map<std::int64_t, std::shared_ptr<GeneratorRequest>> requests;
+  std::atomic<bool> stopping{false};
+  std::thread thread; // the last: it uses the others
 };
 
 /// A token stream in files.

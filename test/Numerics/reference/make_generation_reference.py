@@ -6,7 +6,7 @@
 Models are those of the directories next to it, whose weights are read, but with room for 72 positions; GPT-2, which has a
 table of them, keeps its own. Needs torch and transformers (made with 2.15 and 5.23); nothing of Tessera is used. As in
 make_transformers_reference.py everything is computed in float64. Per family: the positions, the prompt, the new tokens, and the
-logarithm of each one's probability.
+logarithm of each one's probability; the same, as "penalized", with a repetition penalty.
 """
 import json
 import pathlib
@@ -20,7 +20,7 @@ import make_transformers_reference as reference
 
 HERE = pathlib.Path(__file__).parent
 FAMILIES = ("gpt2", "llama", "mistral", "mistral-window", "qwen2", "qwen2-window", "mixtral")
-POSITIONS, PROMPT = 72, [3, 1, 4, 1, 5, 9, 2, 6]
+POSITIONS, PROMPT, PENALTY = 72, [3, 1, 4, 1, 5, 9, 2, 6], 1.3
 
 
 def config_of(family):
@@ -49,18 +49,25 @@ def model_of(family, weights):
     return model.double().eval(), config.n_positions if family == "gpt2" else POSITIONS
 
 
-def generate(family, weights):
-    model, positions = model_of(family, weights)
+def continue_prompt(model, positions, penalty):
+    penalize = transformers.RepetitionPenaltyLogitsProcessor(penalty=penalty)
     tokens, logs = list(PROMPT), []
     with torch.no_grad():
         while len(tokens) < positions:
-            logits = model(torch.tensor([tokens]), use_cache=False).logits[0, -1]
+            ids = torch.tensor([tokens])
+            logits = penalize(ids, model(ids, use_cache=False).logits[:, -1])[0]
             assert logits.dtype == torch.float64
             best = torch.topk(logits, 2).values
             assert best[0] - best[1] > 1e-6, "too close to compare"
             tokens.append(int(logits.argmax()))
             logs.append(float(torch.log_softmax(logits, -1)[tokens[-1]]))
-    return {"positions": positions, "prompt": PROMPT, "tokens": tokens[len(PROMPT):], "log_probabilities": logs}
+    return {"tokens": tokens[len(PROMPT):], "log_probabilities": logs}
+
+
+def generate(family, weights):
+    model, positions = model_of(family, weights)
+    penalized = {"penalty": PENALTY, **continue_prompt(model, positions, PENALTY)}
+    return {"positions": positions, "prompt": PROMPT, **continue_prompt(model, positions, 1.0), "penalized": penalized}
 
 
 if __name__ == "__main__":
@@ -69,4 +76,4 @@ if __name__ == "__main__":
     weights = {family: weights_of(family) for family in FAMILIES}
     reference.compute_in_double()
     text = json.dumps({family: generate(family, weights[family]) for family in FAMILIES})
-    (HERE / "generated.json").write_text(text.replace('}, "', '},\n "') + "\n")
+    (HERE / "generated.json").write_text(text.replace('}}, "', '}},\n "') + "\n")

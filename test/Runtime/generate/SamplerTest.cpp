@@ -20,11 +20,18 @@ Sampling drawing(double temperature, int64_t seed) {
   return sampling;
 }
 
-Choice choose(const std::vector<float> &logits, const Sampling &sampling,
-              int64_t position = 3) {
+Choice chooseAfter(const std::vector<float> &logits, const Sampling &sampling,
+                   const std::vector<int32_t> &text) {
   Sampler sampler;
   return sampler.choose(logits.data(), static_cast<int64_t>(logits.size()),
-                        sampling, position);
+                        sampling, text);
+}
+
+Choice choose(const std::vector<float> &logits, const Sampling &sampling,
+              int64_t position = 3) {
+  static std::vector<int32_t> text;
+  text.resize(position, 0);
+  return chooseAfter(logits, sampling, text);
 }
 
 std::vector<double> softmax(const std::vector<float> &logits,
@@ -118,6 +125,49 @@ TEST(Sampler, SortsAsFarAsItLooks) {
     largest = std::max(largest, token == 2999 ? 0 : token);
   }
   EXPECT_GT(largest, 1000);
+}
+
+/// Divided above 0, multiplied below, once for each token of the text.
+TEST(Sampler, RepetitionIsPenalized) {
+  const std::vector<int32_t> text = {1, 6, 1, 3, 2, 4};
+  std::vector<float> penalized = kLogits;
+  for (int32_t token : {1, 3})
+    penalized[token] /= 2.5f;
+  for (int32_t token : {2, 4, 6})
+    penalized[token] *= 2.5f;
+  Sampling sampling;
+  sampling.repetitionPenalty = 2.5;
+  Choice choice = chooseAfter(kLogits, sampling, text);
+  EXPECT_EQ(choice.token, 5);
+  EXPECT_NEAR(choice.logProbability, std::log(softmax(penalized, 1)[5]), 1e-7);
+  for (int64_t seed = 0; seed < 200; ++seed) {
+    Sampling plain = drawing(0.7, seed), given = plain;
+    given.repetitionPenalty = 2.5;
+    given.topK = plain.topK = seed % 2 ? 4 : 0;
+    EXPECT_EQ(chooseAfter(kLogits, given, text).token,
+              chooseAfter(penalized, plain, text).token);
+  }
+}
+
+TEST(Sampler, AlternativesAreTheMostProbable) {
+  for (double temperature : {0.0, 0.5}) {
+    Sampling sampling = drawing(temperature, 4);
+    sampling.topK = 1; // what is left out is an alternative, too
+    sampling.alternatives = 4;
+    Choice choice = choose(kLogits, sampling);
+    std::vector<double> p = softmax(kLogits, temperature > 0 ? 0.5 : 1);
+    const int32_t wanted[] = {1, 3, 5, 0}; // of equal ones the first
+    ASSERT_EQ(choice.alternatives.size(), 4u);
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(choice.alternatives[i].token, wanted[i]);
+      EXPECT_NEAR(choice.alternatives[i].log_probability,
+                  std::log(p[wanted[i]]), 1e-12);
+    }
+    EXPECT_EQ(choice.logProbability, choice.alternatives[0].log_probability);
+  }
+  Sampling all;
+  all.alternatives = 100;
+  EXPECT_EQ(choose(kLogits, all).alternatives.size(), kLogits.size());
 }
 
 TEST(Sampler, WhatIsNoNumberIsNoToken) {
