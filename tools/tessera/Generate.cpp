@@ -1,12 +1,11 @@
 //===- Generate.cpp - tessera generate ------------------------------------===//
 
 #include "tools/tessera/Commands.h"
-#include "tools/tessera/generate/TextOfTokens.h"
-#include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/generate/Chat.h"
+#include "tools/tessera/generate/OpenGenerator.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/OpenSession.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
@@ -18,41 +17,36 @@ namespace json = llvm::json;
 
 namespace {
 
-struct DestroyGenerator {
-  void operator()(tsr_generator *object) const {
-    tsr_generator_destroy(object);
-  }
-};
-
 /// A prompt and what it becomes.
 struct Text {
   std::vector<int32_t> prompt, tokens;
   std::string text;
   int32_t ending = TSR_GOES_ON;
+  std::vector<double> logProbabilities;
+  json::Array alternatives; ///< Of each token.
 };
 
 class Generating {
 public:
-  explicit Generating(const DriverOptions &options) : options(options) {}
+  explicit Generating(const DriverOptions &options)
+      : options(options), model(options) {}
 
   bool run();
 
 private:
   using Clock = std::chrono::steady_clock;
 
-  bool openTokenizer(const tsr_artifact *artifact);
   bool readPrompts();
-  bool open(const tsr_artifact *artifact);
   bool addAll();
   bool take();
+  void accept(const tsr_generated &made,
+              const std::vector<tsr_alternative> &alternatives);
   void print(size_t number);
   void printTimes(double prompts, double all) const;
-  std::string folder() const;
   bool isStreamed() const { return texts.size() == 1 && !options.json; }
 
   const DriverOptions &options;
-  TextOfTokens tokenizer;
-  std::unique_ptr<tsr_generator, DestroyGenerator> generator;
+  OpenGenerator model;
   std::vector<Text> texts;
   std::vector<TextOfTokens::Stream> streams;
   std::map<int64_t, size_t> numberOf; ///< Of requests.
@@ -72,40 +66,15 @@ const char *nameOfEnding(int32_t ending) {
   }
 }
 
-/// Of the model, where it is one.
-std::string Generating::folder() const {
-  if (llvm::sys::fs::is_directory(options.model))
-    return options.model;
-  std::string path = options.model;
-  size_t end = path.find_last_of('/');
-  return end == std::string::npos ? "." : path.substr(0, end);
-}
-
-bool Generating::openTokenizer(const tsr_artifact *artifact) {
-  std::string path = options.tokenize.tokenizer;
-  for (const char *name : {"/tokenizer.json", "/tokenizer.model"})
-    if (path.empty() && llvm::sys::fs::exists(folder() + name))
-      path = folder();
-  if (!tokenizer.open(path))
-    return false;
-  int64_t vocabulary = tsr_artifact_vocabulary(artifact);
-  if (tokenizer.size() <= vocabulary)
-    return true;
-  return !printError("the tokenizer '" + path + "' has a vocabulary of " +
-                     std::to_string(tokenizer.size()) + ", the model '" +
-                     options.model + "' one of " + std::to_string(vocabulary) +
-                     "; name the model's own with --tokenizer");
-}
-
 bool Generating::readPrompts() {
   const GenerateOptions &given = options.generate;
   for (const std::string &prompt : given.prompts) {
     Text text;
-    if (!tokenizer.hasTokenizer())
+    if (!model.tokenizer.hasTokenizer())
       return !printError("--prompt needs a tokenizer, and there is none in '" +
-                         folder() +
+                         model.folder() +
                          "'; name one with --tokenizer, or give --prompt-ids");
-    if (!tokenizer.encode(prompt, text.prompt))
+    if (!model.tokenizer.encode(prompt, text.prompt))
       return false;
     texts.push_back(std::move(text));
   }
@@ -122,52 +91,19 @@ bool Generating::readPrompts() {
     }
     texts.push_back(std::move(text));
   }
+  if (!given.stops.empty() && !model.tokenizer.hasTokenizer())
+    return !printError("--stop needs a tokenizer, and there is none in '" +
+                       model.folder() + "'; name one with --tokenizer");
   for (size_t k = 0; k < texts.size(); ++k)
-    streams.emplace_back(tokenizer);
-  return true;
-}
-
-bool Generating::open(const tsr_artifact *artifact) {
-  tsr_session_options wanted = {};
-  wanted.size = sizeof wanted;
-  wanted.threads = options.threads;
-  wanted.timeout_ms = options.timeoutMs;
-  wanted.seed = options.seed;
-  std::string weights = options.weights;
-  for (const char *name :
-       {"/model.safetensors", "/model.safetensors.index.json"})
-    if (weights.empty() && llvm::sys::fs::exists(folder() + name))
-      weights = folder();
-  if (weights.empty())
-    return !printError("nothing says which parameters the model has; give "
-                       "--load-weights");
-  tsr_generator *created = nullptr;
-  if (tsr_generator_create(artifact, &wanted, weights.c_str(), &created) !=
-      TSR_OK)
-    return !printError(tsr_last_error());
-  generator.reset(created);
-  std::istringstream notes(tsr_generator_notes(created));
-  for (std::string line; std::getline(notes, line);)
-    printNote(line);
+    streams.emplace_back(model.tokenizer, given.stops);
   return true;
 }
 
 bool Generating::addAll() {
-  const GenerateOptions &given = options.generate;
-  int32_t end = tokenizer.end();
-  tsr_request_options request = {};
-  request.size = sizeof request;
-  request.max_new_tokens = given.maxNewTokens;
-  request.temperature = given.temperature;
-  request.top_k = given.topK;
-  request.top_p = given.topP;
-  request.min_p = given.minP;
-  request.seed = options.seed;
-  request.stop_tokens = &end;
-  request.stop_count = end >= 0 && !given.ignoresEnd;
+  const tsr_request_options request = model.request();
   for (size_t k = 0; k < texts.size(); ++k) {
     int64_t id = 0;
-    if (tsr_generator_add(generator.get(), texts[k].prompt.data(),
+    if (tsr_generator_add(model.get(), texts[k].prompt.data(),
                           texts[k].prompt.size(), &request, &id) != TSR_OK)
       return !printError(tsr_last_error());
     numberOf[id] = k;
@@ -175,30 +111,58 @@ bool Generating::addAll() {
   return true;
 }
 
+json::Array listOf(const std::vector<tsr_alternative> &alternatives) {
+  json::Array list;
+  for (const tsr_alternative &one : alternatives)
+    list.push_back(json::Object{{"token", one.token},
+                                {"log_probability", one.log_probability}});
+  return list;
+}
+
+void Generating::accept(const tsr_generated &made,
+                        const std::vector<tsr_alternative> &alternatives) {
+  size_t number = numberOf[made.request];
+  Text &text = texts[number];
+  TextOfTokens::Stream &stream = streams[number];
+  if (text.ending) // one of --stop has been found before
+    return;
+  std::string added;
+  // The token that ends a text is no part of it.
+  if (made.token >= 0 && made.ended != TSR_ENDED_STOP) {
+    text.tokens.push_back(made.token);
+    text.logProbabilities.push_back(made.log_probability);
+    text.alternatives.push_back(listOf(alternatives));
+    added = stream.push(made.token);
+  }
+  text.ending = made.ended;
+  if (made.ended)
+    added += stream.finish();
+  if (stream.isStopped()) {
+    text.ending = TSR_ENDED_STOP;
+    if (!made.ended)
+      tsr_generator_cancel(model.get(), made.request);
+  }
+  text.text += added;
+  if (isStreamed()) {
+    llvm::outs() << added;
+    llvm::outs().flush();
+  }
+}
+
 /// Takes what the last step made.
 bool Generating::take() {
   tsr_generated made;
+  std::vector<tsr_alternative> alternatives;
   for (int32_t found = 1;;) {
-    if (tsr_generator_next(generator.get(), &made, &found) != TSR_OK)
+    size_t count = 0;
+    alternatives.resize(options.generate.alternatives);
+    if (tsr_generator_take(model.get(), &made, alternatives.data(),
+                           alternatives.size(), &count, &found) != TSR_OK)
       return !printError(tsr_last_error());
     if (!found)
       break;
-    size_t number = numberOf[made.request];
-    Text &text = texts[number];
-    std::string added;
-    // The token that ends a text is no part of it.
-    if (made.token >= 0 && made.ended != TSR_ENDED_STOP) {
-      text.tokens.push_back(made.token);
-      added = streams[number].push(made.token);
-    }
-    text.ending = made.ended;
-    if (made.ended)
-      added += streams[number].finish();
-    text.text += added;
-    if (isStreamed()) {
-      llvm::outs() << added;
-      llvm::outs().flush();
-    }
+    alternatives.resize(count);
+    accept(made, alternatives);
   }
   for (; printed < texts.size() && texts[printed].ending; ++printed)
     print(printed);
@@ -206,20 +170,25 @@ bool Generating::take() {
 }
 
 void Generating::print(size_t number) {
-  const Text &text = texts[number];
+  Text &text = texts[number];
   if (text.ending == TSR_ENDED_FAILED)
     printError("the logits of prompt " + std::to_string(number) +
                " are not numbers; are the weights the model's?");
-  if (options.json)
-    llvm::outs() << json::Object{{"prompt_tokens", text.prompt},
-                                 {"tokens", text.tokens},
-                                 {"text", json::fixUTF8(text.text)},
-                                 {"ended", nameOfEnding(text.ending)}}
-                 << "\n";
-  else if (isStreamed())
+  if (options.json) {
+    json::Object line{{"prompt_tokens", text.prompt},
+                      {"tokens", text.tokens},
+                      {"text", json::fixUTF8(text.text)},
+                      {"ended", nameOfEnding(text.ending)}};
+    if (options.generate.showsLogProbabilities) {
+      line["log_probabilities"] = text.logProbabilities;
+      line["alternatives"] = std::move(text.alternatives);
+    }
+    llvm::outs() << json::Value(std::move(line)) << "\n";
+  } else if (isStreamed()) {
     llvm::outs() << "\n";
-  else
+  } else {
     llvm::outs() << "[" << number << "] " << text.text << "\n";
+  }
 }
 
 void Generating::printTimes(double prompts, double all) const {
@@ -236,9 +205,7 @@ void Generating::printTimes(double prompts, double all) const {
 }
 
 bool Generating::run() {
-  ArtifactFile artifact;
-  if (!artifact.open(options) || !openTokenizer(artifact.get()) ||
-      !readPrompts() || !open(artifact.get()) || !addAll())
+  if (!model.openTokenizer() || !readPrompts() || !model.open() || !addAll())
     return false;
   auto start = Clock::now();
   auto seconds = [&] {
@@ -246,7 +213,7 @@ bool Generating::run() {
   };
   double first = 0;
   for (int64_t rows = 1; rows > 0;) {
-    if (tsr_generator_step(generator.get(), &rows) != TSR_OK)
+    if (tsr_generator_step(model.get(), &rows) != TSR_OK)
       return !printError(tsr_last_error());
     if (!take())
       return false;
@@ -269,5 +236,7 @@ int tessera::runGenerate(const DriverOptions &given) {
     return printError(problem);
   if (std::string problem = checkRunFiles(options); !problem.empty())
     return printError(problem);
+  if (options.generate.isChat)
+    return Chat(options).run() ? 0 : 1;
   return Generating(options).run() ? 0 : 1;
 }

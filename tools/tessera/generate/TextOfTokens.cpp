@@ -40,12 +40,19 @@ int32_t TextOfTokens::end() const {
   return id;
 }
 
-TextOfTokens::Stream::Stream(const TextOfTokens &text) {
+TextOfTokens::Stream::Stream(const TextOfTokens &text,
+                             const std::vector<std::string> &stops) {
   tsr_token_stream *created = nullptr;
   if (text.tokenizer &&
       tsr_token_stream_create(text.tokenizer.get(), TSR_WITHOUT_SPECIAL,
                               &created) == TSR_OK)
     stream.reset(created);
+  std::vector<const char *> texts;
+  for (const std::string &stop : stops)
+    texts.push_back(stop.c_str());
+  if (stream && tsr_token_stream_set_stops(stream.get(), texts.data(),
+                                           texts.size()) != TSR_OK)
+    printError(tsr_last_error());
 }
 
 /// A token that pads the model's vocabulary is none of the tokenizer's.

@@ -26,10 +26,15 @@ public:
   /// Text that comes token by token.
   class Stream {
   public:
-    explicit Stream(const TextOfTokens &text);
+    /// `stops`: texts that end the text before them, of a tokenizer.
+    explicit Stream(const TextOfTokens &text,
+                    const std::vector<std::string> &stops = {});
     /// What the token adds.
     std::string push(int32_t token);
     std::string finish();
+    bool isStopped() const {
+      return stream && tsr_token_stream_stop(stream.get()) >= 0;
+    }
 
   private:
     struct Destroy {

@@ -12,6 +12,7 @@
 #include "tools/tessera/options/Suggestion.h"
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -96,6 +97,7 @@ private:
   void checkEvaluation();
   void refuseTraining();
   void checkPrograms();
+  void checkGeneration();
   std::map<std::string, std::string> planTexts() const;
   void collectShared();
 };
@@ -345,10 +347,43 @@ void CommandLine::checkPrograms() {
     if (isGiven(name) && programs == ProgramSet::Train && !generates)
       refuse(std::string(name) + " is about generation; give --programs "
                                  "generate, too");
-  if (generates && options.generate.prompts.empty() &&
-      options.generate.promptIds.empty())
-    refuse("nothing says what is to be continued; give --prompt or "
-           "--prompt-ids");
+  if (generates)
+    checkGeneration();
+}
+
+/// What is continued, and how the runtime may choose tokens. It would take a
+/// --top-p of 0 for one that is not given.
+void CommandLine::checkGeneration() {
+  GenerateOptions &given = options.generate;
+  auto range = [](const char *name, double value, bool isLegal,
+                  const char *what) {
+    if (!isLegal)
+      refuse(std::string(name) + ": must be " + what + ", but is " +
+             exactText({}, value));
+  };
+  range("--temperature", given.temperature,
+        given.temperature >= 0 && std::isfinite(given.temperature),
+        "a finite number not below 0");
+  range("--top-p", given.topP, given.topP > 0 && given.topP <= 1,
+        "a number above 0 and at most 1");
+  range("--min-p", given.minP, given.minP >= 0 && given.minP <= 1,
+        "a number from 0 to 1");
+  range("--repetition-penalty", given.repetitionPenalty,
+        given.repetitionPenalty >= 0.01 && given.repetitionPenalty <= 100,
+        "a number from 0.01 to 100");
+  if (given.showsLogProbabilities && !options.json)
+    refuse("--log-probabilities are written in JSON; give --json, too");
+  for (const std::string &stop : given.stops)
+    if (stop.empty())
+      refuse("--stop '' would end every text before it begins; leave it out");
+  if (given.isChat) {
+    if (!given.promptIds.empty() || given.prompts.size() > 1 || options.json)
+      refuse("--chat is a conversation in one text: give at most one --prompt, "
+             "which begins it, and neither --prompt-ids nor --json");
+  } else if (given.prompts.empty() && given.promptIds.empty()) {
+    refuse("nothing says what is to be continued; give --prompt, --prompt-ids "
+           "or --chat");
+  }
 }
 
 void CommandLine::checkArtifact() {

@@ -281,8 +281,16 @@ void DeclaredOptions::addGenerate(CLI::App *sub) {
       ->allow_extra_args(false)
       ->delimiter('\0')
       ->type_name("INT,...");
+  sub->add_flag("--chat", generate.isChat,
+                "Answer the lines of the standard input, one after the other, "
+                "with what was said before them; --prompt then begins the "
+                "conversation");
   declare(sub, "--max-new-tokens", FlagCheck::Positive, generate.maxNewTokens,
           "Most tokens that are added to a text");
+  sub->add_option("--stop", generate.stops,
+                  "End a text before this one (give the option once for each)")
+      ->allow_extra_args(false)
+      ->type_name("WORDS");
   sub->add_flag("--ignore-end", generate.ignoresEnd,
                 "Go on after the tokenizer's eos_token");
   sub->add_option("--tokenizer", options.tokenize.tokenizer,
@@ -290,16 +298,20 @@ void DeclaredOptions::addGenerate(CLI::App *sub) {
                   "(default: the model's)")
       ->type_name("DIR");
   beginGroup(sub, "Sampling", "--temperature 0.8 --top-k 40 --seed 7");
-  declare(sub, "--temperature", FlagCheck::NotNegative, generate.temperature,
+  declare(sub, "--temperature", FlagCheck::Any, generate.temperature,
           "What logits are divided by before a token is drawn; 0: always the "
           "most probable token");
   declare(sub, "--top-k", FlagCheck::NotNegative, generate.topK,
           "Draw from so many most probable tokens; 0: all");
-  declare(sub, "--top-p", FlagCheck::NotNegative, generate.topP,
+  declare(sub, "--top-p", FlagCheck::Any, generate.topP,
           "Draw from the most probable tokens that sum to this; 1: all");
-  declare(sub, "--min-p", FlagCheck::NotNegative, generate.minP,
+  declare(sub, "--min-p", FlagCheck::Any, generate.minP,
           "Draw from tokens with at least this part of the largest "
           "probability");
+  declare(sub, "--repetition-penalty", FlagCheck::Any,
+          generate.repetitionPenalty,
+          "What logits of tokens that the text has are divided by, or "
+          "multiplied by if they are below 0; 1: nothing");
   sub->add_option("--seed", options.seed, "Seed of the draws")
       ->capture_default_str();
   beginGroup(sub, "Weights", "--load-weights path/to/model");
@@ -312,6 +324,13 @@ void DeclaredOptions::addGenerate(CLI::App *sub) {
   beginGroup(sub, "Output", "--times");
   sub->add_flag("--times", generate.showsTimes,
                 "Say how long prompts and tokens took");
+  declare(sub, "--log-probabilities", FlagCheck::NotNegative,
+          generate.alternatives,
+          "With --json: the logarithm of each token's probability, and so many "
+          "most probable tokens with theirs")
+      ->each([&generate](const std::string &) {
+        generate.showsLogProbabilities = true;
+      });
 }
 
 /// What a run has besides its plan.

@@ -41,10 +41,13 @@ struct TokenizeOptions {
 struct GenerateOptions {
   std::vector<std::string> prompts;
   std::vector<std::string> promptIds; ///< "1,2,3" each.
+  std::vector<std::string> stops;     ///< Texts.
   int64_t maxNewTokens = 128;
-  double temperature = 0, topP = 1, minP = 0;
+  double temperature = 0, topP = 1, minP = 0, repetitionPenalty = 1;
   int64_t topK = 0;
-  bool ignoresEnd = false, showsTimes = false;
+  int64_t alternatives = 0;
+  bool ignoresEnd = false, showsTimes = false, isChat = false;
+  bool showsLogProbabilities = false;
 };
 
 struct DriverOptions {
