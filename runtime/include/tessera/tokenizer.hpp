@@ -112,6 +112,101 @@ private:
   std::unique_ptr<tsr_token_stream, detail::DestroyTokenizer> handle;
 };
 
+/// Texts to texts, for any number of threads: a generator with a thread of its
+/// own, and the tokenizer of its model.
+class TextGenerator {
+public:
+  /// `folder` has the weights and the tokenizer. TSR_MISMATCH: the vocabulary
+  /// of the tokenizer is larger than the model's.
+  TextGenerator(const Artifact &artifact, const std::string &folder,
+                const tsr_session_options &options = sessionOptions())
+      : tokenizer(folder), endToken(findEnd()),
+        generator(artifact, folder, options) {
+    if (tokenizer.vocabularySize() > artifact.vocabulary())
+      throw Exception(TSR_MISMATCH,
+                      "the tokenizer in '" + folder + "' has a vocabulary of " +
+                          std::to_string(tokenizer.vocabularySize()) +
+                          ", the model one of " +
+                          std::to_string(artifact.vocabulary()));
+  }
+
+  std::vector<std::int32_t> encode(const std::string &text) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return tokenizer.encode(text);
+  }
+  /// The text of a token alone; "" of one that pads the model's vocabulary.
+  std::string decode(std::int32_t token) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return isPadding(token) ? "" : tokenizer.decode({token});
+  }
+  std::int64_t active() const { return generator.active(); }
+  /// Why a step has failed, which ends all requests; "": none has.
+  std::string failure() const { return generator.failure(); }
+
+private:
+  friend class TextRequest;
+  std::int32_t findEnd() const {
+    const std::string end = tokenizer.endToken();
+    return end.empty() ? -1 : tokenizer.find(end);
+  }
+  bool isPadding(std::int32_t token) const {
+    return token >= tokenizer.vocabularySize();
+  }
+
+  std::mutex mutex; // of the tokenizer and all streams
+  Tokenizer tokenizer;
+  const std::int32_t endToken;
+  GeneratorThread generator;
+};
+
+/// A request of a TextGenerator, for one thread. It ends after the tokenizer's
+/// end, or before a text of `stops`; and when it is destroyed.
+class TextRequest {
+public:
+  /// on_token, context and stop tokens of the options are not the caller's.
+  TextRequest(TextGenerator &owner, const std::vector<std::int32_t> &prompt,
+              tsr_request_options options,
+              const std::vector<std::string> &stops = {})
+      : owner(owner), stream(owner.tokenizer) {
+    stream.setStops(stops);
+    options.stop_tokens = &owner.endToken;
+    options.stop_count = owner.endToken >= 0;
+    request = owner.generator.add(prompt, options);
+  }
+  TextRequest(const TextRequest &) = delete;
+  TextRequest &operator=(const TextRequest &) = delete;
+  ~TextRequest() { owner.generator.cancel(*request); }
+
+  /// The next token, and what it adds to the text. The last one says how the
+  /// request has ended: a stop is TSR_ENDED_STOP, be it a token or a text.
+  /// False: none has come for so long, or it has ended.
+  bool take(GeneratorRequest::Token &token, std::string &text,
+            std::chrono::milliseconds patience) {
+    if (hasEnded || !request->take(token, patience))
+      return false;
+    tsr_generated &made = token.made;
+    std::lock_guard<std::mutex> lock(owner.mutex);
+    bool isText = made.token >= 0 && made.ended != TSR_ENDED_STOP;
+    text = isText && !owner.isPadding(made.token) ? stream.push(made.token)
+                                                  : std::string();
+    if (made.ended)
+      text += stream.finish();
+    if (stream.stop() >= 0)
+      made.ended = TSR_ENDED_STOP;
+    hasEnded = made.ended != TSR_GOES_ON;
+    if (hasEnded)
+      owner.generator.cancel(*request);
+    return true;
+  }
+  std::int64_t number() const { return request->number; }
+
+private:
+  TextGenerator &owner;
+  TokenStream stream;
+  std::shared_ptr<GeneratorRequest> request;
+  bool hasEnded = false;
+};
+
 } // namespace tessera
 
 #endif // TESSERA_TOKENIZER_HPP

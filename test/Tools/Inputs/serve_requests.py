@@ -1,0 +1,149 @@
+"""Clients of examples/serve: good ones, many at once, ones that leave, and hostile ones.
+
+    serve_requests.py SERVE MODEL.tsr FOLDER
+"""
+import concurrent.futures
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+HEADERS = {"Content-Type": "application/json"}
+
+
+class Server:
+    def __init__(self, *options):
+        command = [*sys.argv[1:4], "--port", "0", "--name", "tiny", *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
+
+    def open(self, body, method="POST", path="/v1/completions", headers=HEADERS):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request(method, path, body if isinstance(body, bytes) else json.dumps(body), headers)
+        return connection, connection.getresponse()
+
+    def ask(self, body, **keys):
+        connection, response = self.open(body, **keys)
+        text = response.read()
+        connection.close()
+        return response.status, json.loads(text)
+
+    def complete(self, **body):
+        status, answer = self.ask(body)
+        assert status == 200, answer
+        return answer
+
+    def end(self, number):
+        start = time.monotonic()
+        self.process.send_signal(number)
+        assert self.process.wait(timeout=20) == 0
+        assert time.monotonic() - start < 5
+
+
+def events_of(response):
+    for line in response:
+        if line.strip():
+            assert line.startswith(b"data: "), line
+            yield line[6:].strip()
+
+
+def completions(server):
+    assert [model["id"] for model in server.ask(b"", method="GET", path="/v1/models")[1]["data"]] == ["tiny"]
+    whole = server.complete(model="tiny", prompt="The runtime", max_tokens=12, temperature=0, logprobs=2, user="x", n=1)
+    choice = whole["choices"][0]
+    command = ["tessera", "generate", *sys.argv[2:3], "--tokenizer", sys.argv[3], "--load-weights", sys.argv[3], "--json"]
+    command += ["--prompt", "The runtime", "--max-new-tokens", "12", "--log-probabilities", "2"]
+    wanted = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert choice["text"] == wanted["text"] and choice["finish_reason"] == "length", (choice, wanted)
+    assert choice["logprobs"]["token_logprobs"] == wanted["log_probabilities"]
+    assert [len(top) for top in choice["logprobs"]["top_logprobs"]] == [2] * 12
+    count = len(wanted["prompt_tokens"])
+    assert whole["usage"] == {"prompt_tokens": count, "completion_tokens": 12, "total_tokens": count + 12}
+    ids = server.complete(prompt=wanted["prompt_tokens"], max_tokens=12, temperature=0)
+    assert ids["choices"][0]["text"] == choice["text"]
+    drawn = [server.complete(prompt="a", seed=seed, max_tokens=30)["choices"][0]["text"] for seed in (5, 5, 6)]
+    assert drawn[0] == drawn[1] != drawn[2], drawn
+    stop = drawn[0][4:7]
+    stopped = server.complete(prompt="a", seed=5, max_tokens=30, stop=["never there", stop])["choices"][0]
+    assert stopped["text"] == drawn[0].split(stop)[0] and stopped["finish_reason"] == "stop", (stopped, drawn[0])
+
+
+def streams(server):
+    body = {"prompt": "a", "seed": 5, "max_tokens": 30}
+    connection, response = server.open({**body, "stream": True})
+    assert response.getheader("Content-Type") == "text/event-stream"
+    events = list(events_of(response))
+    assert events.pop() == b"[DONE]"
+    choices = [json.loads(event)["choices"][0] for event in events]
+    assert len(choices) > 10 and all(choice["finish_reason"] is None for choice in choices[:-1])
+    assert choices[-1]["finish_reason"] == "length"
+    assert "".join(choice["text"] for choice in choices) == server.complete(**body)["choices"][0]["text"]
+    connection.close()
+
+
+def clients_at_once(server):
+    def text(seed):
+        return server.complete(prompt="b" * (1 + seed % 9), seed=seed, max_tokens=6)["choices"][0]["text"]
+
+    with concurrent.futures.ThreadPoolExecutor(64) as pool:
+        texts = list(pool.map(text, range(64)))
+    assert [text(seed) for seed in range(0, 64, 9)] == texts[::9]
+
+
+def hostile_requests(server):
+    good = {"prompt": "a", "max_tokens": 1}
+    bad = [b"", b"{", b"[]", b"7", b'"a"', b"[" * 500000, b'{"prompt": "' + b"\xff\xfe" + b'"}', b'{"prompt": "\\ud800"}', {}]
+    bad += [{**good, "prompt": value} for value in (7, None, {}, [], "", [1, "a"], ["a", "b"], [[1]], [1.5], [True], [-1], [901000], [10**30])]
+    bad += [{**good, "prompt": value} for value in ([1] * 5000, "word " * 9000)]
+    bad += [{**good, "max_tokens": value} for value in (-1, 0, 1.5, "1", True, [], 10**30, 4097)]
+    bad += [{**good, "temperature": value} for value in (-1, "hot", 1e9)] + [b'{"prompt": "a", "temperature": 1e999}']
+    bad += [{**good, "top_p": value} for value in (0, -1, 1.1, "1")]
+    bad += [{**good, "stop": value} for value in ("", [""], 7, ["x"] * 17, "\0", {})]
+    bad += [{**good, key: value} for key, value in dict(echo=True, n=2, best_of=3, suffix="x", stream="yes", logprobs=21, seed=1.5).items()]
+    for body in bad:
+        status, answer = server.ask(body)
+        assert status == 400 and len(answer["error"]["message"]) > 10, (str(body)[:80], status, answer)
+    assert server.ask({**good, "model": "other"})[0] == 404
+    assert server.ask(b"x" * (2 << 20))[0] == 413
+    assert server.ask(good, headers={"Content-Type": "text/plain"})[0] == 415
+    assert server.ask(b"", method="GET", path="/v1/nothing")[0] == 404
+    for junk in (b"\0" * 100, b"GET / HTTP/9.9\r\n\r\n", b"POST /v1/completions HTTP/1.1\r\nContent-Length: -5\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", server.port)) as plain:
+            plain.sendall(junk)
+    assert server.complete(**good)["choices"][0]["finish_reason"] == "length"
+
+
+def clients_that_leave():
+    """One request may run; one that would take all places is left, streamed and not."""
+    server = Server("--requests", "1")
+    start = time.monotonic()
+    server.complete(prompt="a", max_tokens=200)
+    whole = (time.monotonic() - start) / 200 * 4000
+    for is_stream in (True, False):
+        connection, response = server.open({"prompt": "a", "max_tokens": 4000, "stream": is_stream})
+        if is_stream:
+            next(events_of(response))
+        status, answer = server.ask({"prompt": "a"})
+        assert status == 503 and "try again" in answer["error"]["message"], answer
+        response.close()
+        connection.close()
+        start = time.monotonic()
+        while server.ask({"prompt": "a", "max_tokens": 1})[0] == 503:
+            assert time.monotonic() - start < whole / 2, "the request still runs"
+            time.sleep(0.01)
+    _, response = server.open({"prompt": "a", "max_tokens": 4000, "stream": True})
+    next(events_of(response))
+    server.end(signal.SIGINT)
+
+
+server = Server()
+completions(server)
+streams(server)
+clients_at_once(server)
+hostile_requests(server)
+server.end(signal.SIGTERM)
+clients_that_leave()
+print("all clients are served")
