@@ -11,7 +11,6 @@
 #include <csignal>
 #include <optional>
 #include <random>
-#include <set>
 
 using Json = nlohmann::json;
 using Token = tessera::GeneratorRequest::Token;
@@ -52,6 +51,13 @@ T number(Json &body, const char *name, T standard, T least, T most) {
               (std::is_integral_v<T> ? "a whole number" : "a number") +
               " from " + Json(least).dump() + " to " + Json(most).dump());
   return value.is_null() ? standard : value.get<T>();
+}
+
+std::string textOf(Json &body, const char *name, const std::string &standard) {
+  const Json value = take(body, name);
+  if (value.is_null())
+    return standard;
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 std::vector<std::string> stopsOf(Json &body) {
@@ -283,13 +289,14 @@ void serve(const char *file, const std::string &folder, Json given) {
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   const auto port = number<int64_t>(given, "--port", 8080, 0, 65535);
-  const std::string host = given.value("--host", "127.0.0.1");
-  Model model{given.value("--name", folder),
-              number<int64_t>(given, "--requests", 64, 1, 1024),
-              number<int64_t>(given, "--max-tokens", 4096, 1, INT32_MAX),
-              {tessera::Artifact(file), folder},
-              {},
-              {}};
+  const auto requests = number<int64_t>(given, "--requests", 64, 1, 1024);
+  const auto tokens =
+      number<int64_t>(given, "--max-tokens", 4096, 1, INT32_MAX);
+  const std::string host = textOf(given, "--host", "127.0.0.1");
+  const std::string name = textOf(given, "--name", folder);
+  for (const auto &[key, value] : given.items())
+    require(false, "unknown option '" + key + "'");
+  Model model{name, requests, tokens, {tessera::Artifact(file), folder}};
   httplib::Server server;
   server.new_task_queue = [&] { // some are for those that are refused
     return new httplib::ThreadPool(model.mostRequests + 8);
@@ -321,23 +328,19 @@ void serve(const char *file, const std::string &folder, Json given) {
 }
 
 int main(int argc, char **argv) {
-  const std::set<std::string> known = {"--host", "--port", "--name",
-                                       "--requests", "--max-tokens"};
-  Json given = Json::object();
   try {
-    bool isGood = argc > 2 && argc % 2 == 1;
-    for (int i = 3; isGood && i < argc; i += 2) {
-      Json value = Json::parse(argv[i + 1], nullptr, false);
-      given[argv[i]] = value.is_number() ? value : Json(argv[i + 1]);
-      isGood = known.count(argv[i]) != 0;
-    }
-    require(isGood,
+    require(argc > 2 && argc % 2 == 1,
             "usage: serve MODEL.tsr FOLDER [--host ADDRESS] [--port NUMBER] "
             "[--requests NUMBER] [--max-tokens NUMBER] [--name NAME]");
+    Json given = Json::object();
+    for (int i = 3; i < argc; i += 2) {
+      Json value = Json::parse(argv[i + 1], nullptr, false);
+      given[argv[i]] = value.is_number() ? value : Json(argv[i + 1]);
+    }
     serve(argv[1], argv[2], given);
+    return 0;
   } catch (const std::exception &error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 1;
   }
-  return 0;
 }

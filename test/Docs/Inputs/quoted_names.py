@@ -12,7 +12,7 @@ source = sys.argv[1]
 ROOMS = ["lib", "include", "tools", "runtime", "test", "bench", "examples", "cmake"]
 EXTENSIONS = r"\.(h|hpp|c|cpp|cu|cuh|td|py|sh|test|mlir|json|txt|md|svg|map)"
 # Folders that a user's commands make, and names of other projects' programs and files.
-MADE = ("build/", "build-embed/", "ir/", "runs/", "DIR/", "/tmp/", "ui.perfetto.dev")
+MADE = ("build/", "build-embed/", "build-serve/", "ir/", "runs/", "DIR/", "/tmp/", "ui.perfetto.dev")
 FOREIGN_FILES = {"config.json", "generation_config.json", "one_rule.py", "ir", "torchrun", "cublasLt.h", "kernels.ptx",
                  "schedule.svg", "step.json", "a.txt", "b.txt", "text.txt", "input.txt", "cudnn_graph.h",
                  "tokenizer.json"}
@@ -34,7 +34,7 @@ TEXT = "\n".join(read(source, path) for path in FILES
 WORDS = set(re.findall(r"[A-Za-z_]\w*", TEXT))
 HYPHENATED = set(re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)+", TEXT))
 FLAG_TEXT = "\n".join(read(source, path) for path in FILES
-                      if path.startswith(("tools/", "bench/", "lib/", "test/Matrix/")) or
+                      if path.startswith(("tools/", "bench/", "examples/", "lib/", "test/Matrix/")) or
                       path.startswith("include/") and path.endswith((".td", ".def", "Pipeline.h")))
 FLAGS = set(re.findall(r"(?:--|[\"',|(\[-])([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?=[\"'=,|)\]\s<])", FLAG_TEXT))
 FLAGS |= {name.replace("_", "-") for path in FILES if path.endswith(".def")
