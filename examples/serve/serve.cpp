@@ -296,7 +296,8 @@ void serve(const char *file, const std::string &folder, Json given) {
   const std::string name = textOf(given, "--name", folder);
   for (const auto &[key, value] : given.items())
     require(false, "unknown option '" + key + "'");
-  Model model{name, requests, tokens, {tessera::Artifact(file), folder}};
+  Model model{name, requests, tokens, {tessera::Artifact(file), folder},
+              {},   {}};
   httplib::Server server;
   server.new_task_queue = [&] { // some are for those that are refused
     return new httplib::ThreadPool(model.mostRequests + 8);
