@@ -101,6 +101,8 @@ bool RoundedValues::canMakeRounded(Operation *op) const {
 
 struct MixedPrecisionPass
     : tessera::impl::MixedPrecisionPassBase<MixedPrecisionPass> {
+  using MixedPrecisionPassBase::MixedPrecisionPassBase;
+
   void runOnOperation() override {
     FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "loss");
     if (failed(found))
@@ -112,12 +114,13 @@ struct MixedPrecisionPass
     for (Operation &op : func.getBody().front().without_terminator())
       if (failed(assign(&op, rounded)))
         return signalPassFailure();
-    roundFrozen(func);
+    roundConstant(func);
   }
 
   LogicalResult checkParameters(func::FuncOp func);
   LogicalResult assign(Operation *op, const RoundedValues &rounded);
-  void roundFrozen(func::FuncOp func);
+  bool mayRound(func::FuncOp func, BlockArgument argument);
+  void roundConstant(func::FuncOp func);
 };
 
 LogicalResult MixedPrecisionPass::checkParameters(func::FuncOp func) {
@@ -151,13 +154,42 @@ LogicalResult MixedPrecisionPass::assign(Operation *op,
 }
 
 /// What no update changes need not be more precise than its readers. Products
-/// would round it in every step, so that none of their bits changes.
-void MixedPrecisionPass::roundFrozen(func::FuncOp func) {
-  for (BlockArgument argument : func.getArguments())
-    if (nn::isFrozen(func, argument.getArgNumber()) &&
-        llvm::all_of(argument.getUsers(), isProduct))
-      argument.setType(cast<RankedTensorType>(argument.getType())
-                           .clone(BFloat16Type::get(&getContext())));
+/// would round it in every step, so that none of their bits changes. A table of
+/// an embedding keeps its bits in training's checkpoints, so only one that is
+/// never trained is rounded.
+bool MixedPrecisionPass::mayRound(func::FuncOp func, BlockArgument argument) {
+  const unsigned number = argument.getArgNumber();
+  const bool isParameter = !!func.getArgAttr(number, nn::NNDialect::kParamAttr);
+  if (trains)
+    return nn::isFrozen(func, number) &&
+           llvm::all_of(argument.getUsers(), isProduct);
+  return isParameter && llvm::all_of(argument.getUsers(), [](Operation *user) {
+           return isProduct(user) || isa<nn::EmbeddingOp>(user);
+         });
+}
+
+/// Rows of a rounded table become f32 again.
+void widenRows(nn::EmbeddingOp rows) {
+  Value result = rows.getResult();
+  auto wide = cast<RankedTensorType>(result.getType());
+  result.setType(wide.clone(BFloat16Type::get(rows.getContext())));
+  OpBuilder builder(rows.getContext());
+  builder.setInsertionPointAfter(rows);
+  auto widened = nn::create<nn::CastOp>(builder, rows.getLoc(), result,
+                                        TypeAttr::get(wide.getElementType()));
+  result.replaceAllUsesExcept(widened.getResult(), widened);
+}
+
+void MixedPrecisionPass::roundConstant(func::FuncOp func) {
+  for (BlockArgument argument : func.getArguments()) {
+    if (!mayRound(func, argument))
+      continue;
+    argument.setType(cast<RankedTensorType>(argument.getType())
+                         .clone(BFloat16Type::get(&getContext())));
+    for (Operation *user : llvm::make_early_inc_range(argument.getUsers()))
+      if (auto rows = dyn_cast<nn::EmbeddingOp>(user))
+        widenRows(rows);
+  }
   func.setType(FunctionType::get(&getContext(),
                                  func.getBody().front().getArgumentTypes(),
                                  func.getResultTypes()));

@@ -155,8 +155,6 @@ static LogicalResult checkGeneration(const PlanOptions &plan,
     if (plan.mesh.sizeOf(axis) > 1)
       return refuse(Twine("mesh axis '") + nameOf(axis) + "'",
                     "use dp, tp and ep");
-  if (plan.precision == Precision::BF16)
-    return refuse("precision 'bf16'", "use f32");
   if (plan.device.target.isCuda())
     return refuse("device 'cuda'", "use --device cpu");
   const StrategyOptions &strategies = plan.strategies;

@@ -91,8 +91,16 @@ static AddGenerationPassOptions generationOf(const PlanOptions &plan) {
   return sizes;
 }
 
+void tessera::buildPrecisionPipeline(OpPassManager &passes,
+                                     const PlanOptions &plan) {
+  const bool trains = plan.programs != ProgramSet::Generate;
+  if (plan.precision == Precision::BF16)
+    passes.addPass(createMixedPrecisionPass({trains}));
+}
+
 void tessera::buildSerialGenerationPipeline(OpPassManager &passes,
                                             const PlanOptions &plan) {
+  buildPrecisionPipeline(passes, plan);
   passes.addPass(createAddGenerationPass(generationOf(plan)));
 }
 
@@ -118,10 +126,10 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PlanOptions &plan) {
   const StrategyOptions &strategies = plan.strategies;
   const bool generates = plan.programs == ProgramSet::Generate;
-  if (!generates)
+  if (!generates) {
     buildParametersPipeline(passes, plan);
-  if (plan.precision == Precision::BF16)
-    passes.addPass(createMixedPrecisionPass());
+    buildPrecisionPipeline(passes, plan);
+  }
   if (strategies.layoutInvariant)
     passes.addPass(createFixOrderPass({strategies.layoutInvariant}));
   if (int64_t stages = stagesOf(plan); stages > 1) {

@@ -9,9 +9,8 @@
 using namespace tessera;
 
 bool tessera::hasFewRows(const GemmProblem &p) {
-  constexpr int64_t most = 8;
-  return p.m <= most && p.batch == 1 && !p.transA && p.chunks == 0 &&
-         p.dtypeC == TSR_DTYPE_F32 && p.dtypeAB == TSR_DTYPE_F32 && p.n >= 64;
+  return p.m <= kFewRows && p.batch == 1 && !p.transA && p.chunks == 0 &&
+         p.dtypeAB != TSR_DTYPE_F64 && p.n >= 64;
 }
 
 /// Where a thread's columns begin.
@@ -23,8 +22,9 @@ static int64_t columnOf(const GemmProblem &p, int64_t part, int64_t parts) {
 void tessera::fewRowsGemm(int threads, const GemmProblem &p) {
   // Fewer bytes of B than this are not worth another thread.
   constexpr int64_t least = 1 << 16;
+  const int64_t bytes = p.dtypeAB == TSR_DTYPE_BF16 ? 2 : 4;
   const auto parts = static_cast<int>(
-      std::clamp<int64_t>(p.n * p.k * 4 / least, 1, std::max(threads, 1)));
+      std::clamp<int64_t>(p.n * p.k * bytes / least, 1, std::max(threads, 1)));
   const CpuKernels &kernels = cpuKernels();
   inParallel(parts, [&](int part) {
     const int64_t begin = columnOf(p, part, parts);

@@ -10,17 +10,51 @@
 #include "runtime/cpu/GemmProblem.h"
 #include "runtime/cpu/Simd.h"
 
+#include <type_traits>
+
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
 
-/// Columns [begin, end) of C; m <= kMostRows, A is not transposed, C is f32.
-template <typename In> class FewRowsGemm {
+/// Of at most kFewRows rows, A not transposed. Sums are f32: where C is not,
+/// they are beside it until all terms have been added.
+template <typename In, typename Out> class FewRowsGemm {
 public:
   explicit FewRowsGemm(const GemmProblem &problem)
       : p(problem), a(static_cast<const In *>(p.a)),
-        b(static_cast<const In *>(p.b)), c(static_cast<float *>(p.c)) {}
+        b(static_cast<const In *>(p.b)), c(static_cast<Out *>(p.c)) {}
 
-  void run(int64_t begin, int64_t end) const {
+  /// Columns [begin, end) of C.
+  void run(int64_t begin, int64_t end) {
+    if constexpr (std::is_same_v<Out, float>) {
+      sums = c;
+      pitch = p.ldc;
+      columns(begin, end);
+    } else {
+      float beside[kFewRows * kBlock];
+      sums = beside;
+      pitch = kBlock;
+      for (first = begin; first < end; first += kBlock) {
+        const int64_t last = minimum(first + kBlock, end);
+        columns(first, last);
+        round(last);
+      }
+    }
+  }
+
+private:
+  static constexpr int kWidth = kLanes<float>;
+  /// Columns whose sums are beside C at once.
+  static constexpr int64_t kBlock = 1024;
+  /// Rows of A, and of B where it is transposed, that are in registers at once.
+  static constexpr int64_t kRows = 4, kColumns = 4;
+  /// Rows of B that are added at once where it is not.
+  static constexpr int64_t kDepth = 8;
+
+  float *sumAt(int64_t m, int64_t n) const {
+    return sums + m * pitch + (n - first);
+  }
+
+  void columns(int64_t begin, int64_t end) const {
     start(begin, end);
     if (!p.transB)
       return sumRows(begin, end);
@@ -42,21 +76,20 @@ public:
     }
   }
 
-private:
-  static constexpr int kWidth = kLanes<float>;
-  /// Rows of A, and of B where it is transposed, that are in registers at once.
-  static constexpr int64_t kRows = 4, kColumns = 4;
-  /// Rows of B that are added at once where it is not.
-  static constexpr int64_t kDepth = 8;
-
-  /// C begins with the bias, or with what it holds.
+  /// Sums begin with the bias and, to accumulate, with what C holds.
   void start(int64_t begin, int64_t end) const {
-    const float *bias = static_cast<const float *>(p.bias);
+    const Out *bias = static_cast<const Out *>(p.bias);
     for (int64_t m = 0; m < p.m; ++m)
-      for (int64_t n = begin; n < end; ++n) {
-        float &x = c[m * p.ldc + n];
-        x = (p.accumulate ? x : 0.0f) + (bias ? bias[n] : 0.0f);
-      }
+      for (int64_t n = begin; n < end; ++n)
+        *sumAt(m, n) = (p.accumulate ? widen(c[m * p.ldc + n]) : 0.0f) +
+                       (bias ? widen(bias[n]) : 0.0f);
+  }
+
+  /// Columns [first, end) of C become the sums.
+  void round(int64_t end) const {
+    for (int64_t m = 0; m < p.m; ++m)
+      for (int64_t n = first; n < end; ++n)
+        c[m * p.ldc + n] = Narrow<Out, float>::from(*sumAt(m, n));
   }
 
   static Vec<float> at(const In *from) {
@@ -106,7 +139,7 @@ private:
         for (int64_t rest = k; rest < p.k; ++rest)
           sum += float(widen(left[i * p.lda + rest])) *
                  float(widen(right[j * p.ldb + rest]));
-        c[(row + i) * p.ldc + n + j] += sum;
+        *sumAt(row + i, n + j) += sum;
       }
   }
 
@@ -135,7 +168,7 @@ private:
 #pragma GCC unroll 8
         for (int j = 0; j < depth; ++j)
           sum += broadcast(float(widen(left[j]))) * x[j];
-        float *to = c + m * p.ldc + n;
+        float *to = sumAt(m, n);
         store<float>(to, load<float>(to) + sum);
       }
     }
@@ -145,13 +178,15 @@ private:
         for (int j = 0; j < depth; ++j)
           sum += float(widen(a[m * p.lda + k + j])) *
                  float(widen(right[j * p.ldb + n]));
-        c[m * p.ldc + n] += sum;
+        *sumAt(m, n) += sum;
       }
   }
 
   const GemmProblem &p;
   const In *a, *b;
-  float *c;
+  Out *c;
+  float *sums = nullptr; ///< Of column `first` on, rows `pitch` apart.
+  int64_t pitch = 0, first = 0;
 };
 
 } // namespace TESSERA_CPU_TARGET

@@ -48,8 +48,10 @@ int32_t libraryGemm(int threads, const GemmProblem &problem,
 int32_t blockedGemm(int threads, const GemmProblem &problem,
                     std::string *error);
 
-/// Products of at most a few rows of f32: they cost what it takes to read B
-/// once. The bits of a row depend neither on other rows nor on the threads.
+/// Products of at most a few rows of f32 or bf16: they cost what it takes to
+/// read B once. The bits of a row depend neither on other rows nor on the
+/// threads.
+constexpr int64_t kFewRows = 8;
 bool hasFewRows(const GemmProblem &problem);
 void fewRowsGemm(int threads, const GemmProblem &problem);
 

@@ -37,7 +37,12 @@ template <typename T, typename In> struct Cached {
 };
 
 void fewRows(const GemmProblem &p, int64_t begin, int64_t end) {
-  FewRowsGemm<float>(p).run(begin, end);
+  if (p.dtypeAB == TSR_DTYPE_F32)
+    FewRowsGemm<float, float>(p).run(begin, end);
+  else if (p.dtypeC == TSR_DTYPE_F32)
+    FewRowsGemm<Bf16, float>(p).run(begin, end);
+  else
+    FewRowsGemm<Bf16, Bf16>(p).run(begin, end);
 }
 
 size_t gemmScratch(const GemmProblem &p, const GemmRegion &region) {

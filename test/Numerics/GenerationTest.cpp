@@ -219,6 +219,49 @@ TEST(SinglePrecisionTest, IsTheForwardProgram) {
   expectModel(results, forward.logits(sequences), 1e-4, "f32");
 }
 
+/// Of the forward program's logits in the same types. The two round in other
+/// places: greedy requests may choose among logits that are that near.
+void expectNear(const std::vector<Continued> &results, const Values &logits,
+                const std::string &where) {
+  // Values of bf16 are within 2^-9 of what is rounded; a layer rounds five of
+  // them on the way of the stream, for queries and keys, and the last norm one.
+  const double share = (2 * 5 + 1) * std::exp2(-9);
+  for (auto [k, result] : llvm::enumerate(results)) {
+    const double sharpness = k % 2 ? 1 / 0.8 : 1;
+    for (size_t at = result.prompt; at < result.tokens.size(); ++at) {
+      const double *row = &logits[(k * kLength + at - 1) * size_t(kVocabulary)];
+      double largest = 0, total = 0;
+      for (int64_t v = 0; v < kVocabulary; ++v) {
+        largest = std::max(largest, std::fabs(row[v]));
+        total += std::exp(row[v] * sharpness);
+      }
+      const double chosen = row[result.tokens[at]];
+      const double tolerance = 2 * share * largest * sharpness;
+      EXPECT_NEAR(result.logProbabilities[at - result.prompt],
+                  chosen * sharpness - std::log(total), tolerance)
+          << where << ", request " << k << ", position " << at;
+      if (k % 2 == 0)
+        EXPECT_GE(chosen, *std::max_element(row, row + kVocabulary) - tolerance)
+            << where << ", request " << k << ", position " << at;
+    }
+  }
+}
+
+TEST(MixedPrecisionTest, IsTheForwardProgramToItsRounding) {
+  for (int64_t number : {0, 1})
+    for (const char *mesh : {"", "tp=2"}) {
+      const Family &family = kFamilies[number];
+      std::vector<Continued> results =
+          generate(generatorOf(family, mesh, "bf16"), 1);
+      std::vector<Tokens> sequences;
+      for (const Continued &result : results)
+        sequences.push_back(result.tokens);
+      Forward forward(family, "bf16");
+      expectNear(results, forward.logits(sequences),
+                 std::string(family.name) + " " + mesh);
+    }
+}
+
 //===----------------------------------------------------------------------===//
 // What transformers generates
 //===----------------------------------------------------------------------===//

@@ -48,8 +48,14 @@ def MixedPrecisionPass : Pass<"nn-mixed-precision", "::mlir::ModuleOp"> {
     activation, attention, dropout), are bf16. Parameters, the residual stream,
     what a norm reads and the loss stay f32, and so do their gradients, which
     have the element type of their value. Frozen parameters (`nn.frozen`) that
-    only matrix products read are bf16. docs/Precision.md says why.
+    only matrix products read are bf16. Where nothing is trained, all
+    parameters are frozen, and tables of embeddings are bf16, too: the rows
+    that are looked up are widened. docs/Precision.md says why.
   }];
+  let options = [
+    Option<"trains", "trains", "bool", /*default=*/"true",
+           "Whether a training step is made of the program">
+  ];
 }
 
 def FixOrderPass : Pass<"nn-fix-order", "::mlir::ModuleOp"> {

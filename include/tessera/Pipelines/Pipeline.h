@@ -14,6 +14,9 @@ namespace tessera {
 /// or, without the last three, typed programs for generation.
 void buildDistributePipeline(mlir::OpPassManager &passes,
                              const PlanOptions &plan);
+/// Its element types: nn -> nn.
+void buildPrecisionPipeline(mlir::OpPassManager &passes,
+                            const PlanOptions &plan);
 /// nn -> serial programs for generation, with the lanes of the plan's mesh.
 void buildSerialGenerationPipeline(mlir::OpPassManager &passes,
                                    const PlanOptions &plan);

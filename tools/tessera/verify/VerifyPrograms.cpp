@@ -55,6 +55,13 @@ static LogicalResult makeSerialGeneration(ModuleOp module,
   return manager.run(module);
 }
 
+/// The model, in the element types that the plan gives it.
+static LogicalResult makePrecise(ModuleOp module, const PlanOptions &plan) {
+  PassManager manager(module.getContext(), module.getOperationName());
+  buildPrecisionPipeline(manager, plan);
+  return manager.run(module);
+}
+
 static LogicalResult makeTyped(ModuleOp module, PlanOptions plan,
                                bool isParallel) {
   if (isParallel)
@@ -84,7 +91,7 @@ static bool checkUnrolled(MLIRContext &context, const DriverOptions &options,
   if (nn::findGenerations(serial).empty())
     return true;
   OwningOpRef<ModuleOp> whole = importWhole(context, options, Choices::Silent);
-  if (!whole)
+  if (!whole || failed(makePrecise(*whole, planOf(options, *whole))))
     return false;
   FailureOr<func::FuncOp> loss = nn::findProgram(*whole, "loss");
   if (failed(loss))
