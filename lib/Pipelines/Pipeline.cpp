@@ -126,10 +126,9 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PlanOptions &plan) {
   const StrategyOptions &strategies = plan.strategies;
   const bool generates = plan.programs == ProgramSet::Generate;
-  if (!generates) {
+  if (!generates)
     buildParametersPipeline(passes, plan);
-    buildPrecisionPipeline(passes, plan);
-  }
+  buildPrecisionPipeline(passes, plan);
   if (strategies.layoutInvariant)
     passes.addPass(createFixOrderPass({strategies.layoutInvariant}));
   if (int64_t stages = stagesOf(plan); stages > 1) {
@@ -142,7 +141,7 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   if (plan.evaluation && !generates)
     passes.addPass(createAddEvaluationPass());
   if (generates)
-    buildSerialGenerationPipeline(passes, plan);
+    passes.addPass(createAddGenerationPass(generationOf(plan)));
   passes.addPass(
       createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
                             strategies.zero != ZeroStage::None,

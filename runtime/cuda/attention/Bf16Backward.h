@@ -16,7 +16,7 @@
 #include "runtime/cuda/attention/Bf16Tile.h"
 #include "runtime/cuda/attention/DiagonalSums.h"
 #include "runtime/cuda/attention/DropoutMask.h"
-#include "runtime/cuda/attention/Segments.h"
+#include "runtime/cuda/attention/SegmentTiles.h"
 
 namespace tessera::cuda {
 

@@ -10,7 +10,7 @@
 #include "runtime/cuda/attention/DiagonalSums.h"
 #include "runtime/cuda/attention/DropoutMask.h"
 #include "runtime/cuda/attention/F32Tile.h"
-#include "runtime/cuda/attention/Segments.h"
+#include "runtime/cuda/attention/SegmentTiles.h"
 
 namespace tessera::cuda {
 

@@ -8,7 +8,7 @@
 #include "runtime/cuda/attention/BackwardPlan.h"
 #include "runtime/cuda/attention/DropoutMask.h"
 #include "runtime/cuda/attention/F32Tile.h"
-#include "runtime/cuda/attention/Segments.h"
+#include "runtime/cuda/attention/SegmentTiles.h"
 
 namespace tessera::cuda {
 

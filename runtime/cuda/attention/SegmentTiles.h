@@ -1,9 +1,9 @@
-//===- Segments.h - Attention within documents ------------------*- C++ -*-===//
+//===- SegmentTiles.h - Attention within documents --------------*- C++ -*-===//
 // A query sees only keys of its own segment; -1 is padding, which no query sees
 // and which sees no key. Tiles without a common segment are not loaded.
 //===----------------------------------------------------------------------===//
-#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_SEGMENTS_H
-#define TESSERA_RUNTIME_CUDA_ATTENTION_SEGMENTS_H
+#ifndef TESSERA_RUNTIME_CUDA_ATTENTION_SEGMENTTILES_H
+#define TESSERA_RUNTIME_CUDA_ATTENTION_SEGMENTTILES_H
 
 #include "runtime/cuda/attention/BackwardPlan.h"
 #include "runtime/cuda/attention/Fragment.h"
@@ -89,4 +89,4 @@ TSR_HOST_DEVICE bool isHidden(const AttentionParams &p, int batch, int query,
 
 } // namespace tessera::cuda
 
-#endif // TESSERA_RUNTIME_CUDA_ATTENTION_SEGMENTS_H
+#endif // TESSERA_RUNTIME_CUDA_ATTENTION_SEGMENTTILES_H
