@@ -47,8 +47,8 @@ private:
   static constexpr int64_t kBlock = 1024;
   /// Rows of A, and of B where it is transposed, that are in registers at once.
   static constexpr int64_t kRows = 4, kColumns = 4;
-  /// Rows of B that are added at once where it is not.
-  static constexpr int64_t kDepth = 8;
+  /// Rows of B that are added at once where it is not: half of the registers.
+  static constexpr int64_t kDepth = kWidth == 16 ? 16 : 8;
 
   float *sumAt(int64_t m, int64_t n) const {
     return sums + m * pitch + (n - first);
@@ -56,24 +56,10 @@ private:
 
   void columns(int64_t begin, int64_t end) const {
     start(begin, end);
-    if (!p.transB)
-      return sumRows(begin, end);
-    for (int64_t row = 0; row < p.m; row += kRows) {
-      const int64_t rows = minimum(kRows, p.m - row);
-      switch (rows) {
-      case 1:
-        dotColumns<1>(row, begin, end);
-        break;
-      case 2:
-        dotColumns<2>(row, begin, end);
-        break;
-      case 3:
-        dotColumns<3>(row, begin, end);
-        break;
-      default:
-        dotColumns<4>(row, begin, end);
-      }
-    }
+    if (p.transB)
+      dotColumns(begin, end);
+    else
+      sumRows(begin, end);
   }
 
   /// Sums begin with the bias and, to accumulate, with what C holds.
@@ -96,6 +82,10 @@ private:
     return WideLoad<float, In>::from(from);
   }
 
+  /// Asks for what the next rows of B have here: a row is too short for the
+  /// processor to see where reading goes on. Beyond B it does nothing.
+  static void fetch(const In *from) { __builtin_prefetch(from, 0, 2); }
+
   static float sumOf(Vec<float> v) {
     float lanes[kWidth];
     store<float>(lanes, v);
@@ -106,14 +96,28 @@ private:
     return lanes[0];
   }
 
-  /// B is [n, k]: dot products of its rows.
-  template <int rows>
-  void dotColumns(int64_t row, int64_t begin, int64_t end) const {
+  /// B is [n, k]: dot products of its rows, a few at a time, which all rows of
+  /// A meet while they are in a cache.
+  void dotColumns(int64_t begin, int64_t end) const {
     int64_t n = begin;
     for (; n + kColumns <= end; n += kColumns)
-      dots<rows, kColumns>(row, n);
+      dotRows<kColumns>(n);
     for (; n < end; ++n)
-      dots<rows, 1>(row, n);
+      dotRows<1>(n);
+  }
+
+  template <int columns> void dotRows(int64_t n) const {
+    int64_t row = 0;
+    for (; row + kRows <= p.m; row += kRows)
+      dots<kRows, columns>(row, n);
+    switch (p.m - row) {
+    case 1:
+      return dots<1, columns>(row, n);
+    case 2:
+      return dots<2, columns>(row, n);
+    case 3:
+      return dots<3, columns>(row, n);
+    }
   }
 
   template <int rows, int columns> void dots(int64_t row, int64_t n) const {
@@ -123,8 +127,10 @@ private:
     for (; k + kWidth <= p.k; k += kWidth) {
       Vec<float> x[columns];
 #pragma GCC unroll 4
-      for (int j = 0; j < columns; ++j)
+      for (int j = 0; j < columns; ++j) {
         x[j] = at(right + j * p.ldb + k);
+        fetch(right + (columns + j) * p.ldb + k);
+      }
 #pragma GCC unroll 4
       for (int i = 0; i < rows; ++i) {
         const Vec<float> y = at(left + i * p.lda + k);
@@ -159,13 +165,15 @@ private:
     int64_t n = begin;
     for (; n + kWidth <= end; n += kWidth) {
       Vec<float> x[depth];
-#pragma GCC unroll 8
-      for (int j = 0; j < depth; ++j)
+#pragma GCC unroll 16
+      for (int j = 0; j < depth; ++j) {
         x[j] = at(right + j * p.ldb + n);
+        fetch(right + (depth + j) * p.ldb + n);
+      }
       for (int64_t m = 0; m < p.m; ++m) {
         const In *left = a + m * p.lda + k;
         Vec<float> sum = {};
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int j = 0; j < depth; ++j)
           sum += broadcast(float(widen(left[j]))) * x[j];
         float *to = sumAt(m, n);
