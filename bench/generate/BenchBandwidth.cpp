@@ -9,13 +9,17 @@
 #include <omp.h>
 #include <vector>
 
-/// Eight sums at a time, so that additions do not wait for each other.
+/// A cache line at a time; it is fetched ahead, so that more lines are on their
+/// way than the processor would ask for by itself. Beyond the end that does
+/// nothing.
 static uint64_t sumOf(const uint64_t *from, size_t count) {
   constexpr size_t sums = 8;
   uint64_t sum[sums] = {};
-  for (size_t i = 0; i + sums <= count; i += sums)
+  for (size_t i = 0; i + sums <= count; i += sums) {
+    __builtin_prefetch(from + i + 64 * sums);
     for (size_t k = 0; k < sums; ++k)
       sum[k] += from[i + k];
+  }
   uint64_t total = 0;
   for (uint64_t one : sum)
     total += one;
