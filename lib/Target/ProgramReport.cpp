@@ -1,6 +1,8 @@
 //===- ProgramReport.cpp - what a lowered program does, in numbers --------===//
 
 #include "lib/Target/ProgramReport.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/SymbolTable.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/RT/RT.h"
@@ -8,6 +10,7 @@
 #include "tessera/Target/MetadataJson.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -61,15 +64,62 @@ static bool sendsAllRows(func::FuncOp step) {
   return device && device == nameOf(DeviceKind::Cuda);
 }
 
-/// Operands and results, each once.
-static int64_t bytesMovedBy(rt::LaunchOp launch) {
+static int64_t bytesOfAll(ValueRange values) {
   int64_t bytes = 0;
-  for (ValueRange values :
-       {ValueRange(launch->getOperands()), ValueRange(launch->getResults())})
-    for (Value value : values)
-      if (isa<RankedTensorType>(value.getType()))
-        bytes += rt::bytesOf(value);
+  for (Value value : values)
+    if (isa<RankedTensorType>(value.getType()))
+      bytes += rt::bytesOf(value);
   return bytes;
+}
+
+/// Whether a kernel takes single elements of an argument, by index.
+static bool isTable(func::FuncOp kernel, unsigned argument) {
+  BlockArgument table = kernel.getArgument(argument);
+  return !table.use_empty() && llvm::all_of(table.getUsers(), [](auto *user) {
+    return isa<tensor::ExtractOp>(user);
+  });
+}
+
+/// Operands and results, each once; of a table as much as there are results.
+static int64_t bytesMovedBy(rt::LaunchOp launch, func::FuncOp kernel) {
+  int64_t results = bytesOfAll(launch->getResults()), bytes = results;
+  for (auto [index, value] : llvm::enumerate(launch.getInputs())) {
+    int64_t whole = rt::bytesOf(value);
+    bytes += kernel && isTable(kernel, index) ? std::min(whole, results) : whole;
+  }
+  return bytes;
+}
+
+/// Of a call that is neither a product nor a collective.
+static int64_t bytesMovedBy(Operation *op, const SymbolTable &kernels) {
+  if (auto launch = dyn_cast<rt::LaunchOp>(op))
+    return bytesMovedBy(launch,
+                        kernels.lookup<func::FuncOp>(launch.getKernel()));
+  // Each row of the source is read, and one of the table read and written.
+  if (auto scatter = dyn_cast<rt::ScatterAddOp>(op))
+    return 3 * rt::bytesOf(scatter.getSource());
+  return bytesOfAll(op->getOperands()) + bytesOfAll(op->getResults());
+}
+
+/// CallRecord::shape.
+static SmallVector<int64_t, 3> shapeOf(Operation *op) {
+  if (auto gemm = dyn_cast<rt::GemmOp>(op))
+    return {static_cast<int64_t>(gemm.getM()),
+            static_cast<int64_t>(gemm.getN()),
+            static_cast<int64_t>(gemm.getK())};
+  auto attentionShape = [](Value query, Value key) {
+    auto type = cast<RankedTensorType>(query.getType());
+    int64_t size = type.getShape().back();
+    return SmallVector<int64_t, 3>{
+        type.getNumElements() / size,
+        cast<RankedTensorType>(key.getType()).getDimSize(1), size};
+  };
+  return llvm::TypeSwitch<Operation *, SmallVector<int64_t, 3>>(op)
+      .Case<rt::AttentionOp, rt::AttentionGradOp, rt::RingAttentionOp,
+            rt::RingAttentionGradOp>([&](auto attention) {
+        return attentionShape(attention.getQuery(), attention.getKey());
+      })
+      .Default([](Operation *) { return SmallVector<int64_t, 3>(); });
 }
 
 /// A bucket's members, whether they lie side by side or not.
@@ -81,7 +131,8 @@ static int64_t tensorsOf(rt::CollectiveOpInterface op) {
   return static_cast<int64_t>(op.getWholes().size());
 }
 
-static CallRecord recordOf(Operation *op, bool sendsAllRows) {
+static CallRecord recordOf(Operation *op, bool sendsAllRows,
+                           const SymbolTable &kernels) {
   CallRecord record;
   record.op = op->getName().stripDialect();
   record.name = nn::partOf(op->getLoc());
@@ -89,10 +140,11 @@ static CallRecord recordOf(Operation *op, bool sendsAllRows) {
   record.layer = layerOf(record.name);
   record.times = timesOf(op);
   record.flops = flopsOf(op);
-  if (auto launch = dyn_cast<rt::LaunchOp>(op)) {
+  record.shape = shapeOf(op);
+  if (auto launch = dyn_cast<rt::LaunchOp>(op))
     record.kernel = launch.getKernel();
-    record.bytes = bytesMovedBy(launch);
-  }
+  if (!isa<rt::AsyncOpInterface, rt::WaitOp>(op) && record.shape.empty())
+    record.bytes = bytesMovedBy(op, kernels);
   if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op)) {
     for (auto axis : collective.getAxes().getAsRange<StringAttr>())
       record.axes.push_back(axis.getValue());
@@ -113,6 +165,7 @@ static CallRecord recordOf(Operation *op, bool sendsAllRows) {
   if (auto broadcast = dyn_cast<rt::BroadcastOp>(op))
     record.isRoot = !!broadcast.getInput();
   if (auto axis = op->getAttrOfType<StringAttr>("axis")) {
+    record.peer = op->getAttrOfType<IntegerAttr>("peer").getInt();
     Value moved = isa<rt::SendOp>(op) ? op->getOperand(0) : op->getResult(0);
     record.axes.push_back(axis.getValue());
     record.elements = cast<RankedTensorType>(moved.getType()).getNumElements();
@@ -223,9 +276,10 @@ ProgramReport tessera::reportProgram(func::FuncOp step, dist::MeshAttr mesh) {
   llvm::StringSet<> kernels;
   SmallVector<Operation *> ops;
   const bool allRows = sendsAllRows(step);
+  SymbolTable symbols(step->getParentOfType<ModuleOp>());
   step.getBody().walk<WalkOrder::PreOrder>([&](rt::RuntimeCallOpInterface op) {
     ops.push_back(op);
-    report.calls.push_back(recordOf(op, allRows));
+    report.calls.push_back(recordOf(op, allRows, symbols));
     addCall(report, report.calls.back(), mesh);
     addCausalWork(report, op);
     if (!report.calls.back().kernel.empty())

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tessera/Dialect/NN/NN.h"
 #include <map>
+#include <optional>
 
 namespace tessera {
 
@@ -24,7 +25,11 @@ struct CallRecord {
   int64_t flops = 0;      ///< Of one call; a multiply-add is two.
   int64_t tensors = 1;    ///< That a collective moves.
   int64_t elements = 0;   ///< Of the whole tensors of a collective.
-  int64_t bytes = 0;      ///< Of these; of what a launch reads and writes.
+  int64_t bytes = 0;      ///< Of these; else of what a call reads and writes.
+  /// Of a matrix product: m, n, k. Of attention: queries of all heads and
+  /// sequences, keys of each, size of a head. Of no other call.
+  llvm::SmallVector<int64_t, 3> shape;
+  std::optional<int64_t> peer; ///< Of a message: the coordinate of the other.
   llvm::SmallVector<llvm::StringRef> axes;
   dist::Collective collective = dist::Collective::None;
   bool isRoot = false; ///< Of a broadcast: has what the others get.

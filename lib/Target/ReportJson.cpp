@@ -21,9 +21,13 @@ static void writeOp(json::OStream &out, const CallRecord &call,
     out.attribute("layer", call.layer);
   out.attribute("name", call.name);
   out.attribute("op", call.op);
+  if (call.peer)
+    out.attribute("peer", *call.peer);
   out.attribute("phase", nn::stringifyPhase(call.phase));
   if (!call.axes.empty())
     out.attribute("reason", call.reason);
+  if (!call.shape.empty())
+    out.attribute("shape", json::Array(call.shape));
   if (stage)
     out.attribute("stage", *stage);
   if (call.tensors != 1)

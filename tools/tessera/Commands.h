@@ -13,6 +13,7 @@ int runDoctor(const DriverOptions &options);
 int runImport(const DriverOptions &options);
 int runCompile(const DriverOptions &options);
 int runReport(const DriverOptions &options);
+int runSimulate(const DriverOptions &options);
 int runSign(const DriverOptions &options);
 int runMerge(const DriverOptions &options);
 int runVerify(const DriverOptions &options);

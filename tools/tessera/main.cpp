@@ -47,6 +47,8 @@ static int runCommand(const DriverOptions &options) {
     return runCompile(options);
   case Command::Report:
     return runReport(options);
+  case Command::Simulate:
+    return runSimulate(options);
   case Command::Sign:
     return runSign(options);
   case Command::Merge:

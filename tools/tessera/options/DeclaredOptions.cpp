@@ -50,8 +50,8 @@ CLI::App *DeclaredOptions::command(Command command, const char *name,
 }
 
 void DeclaredOptions::addModel(CLI::App *sub) {
-  static const std::set<std::string> takers = {"report", "train", "evaluate",
-                                               "generate"};
+  static const std::set<std::string> takers = {"report", "simulate", "train",
+                                               "evaluate", "generate"};
   bool takesArtifact = takers.count(sub->get_name()) != 0;
   sub->add_option("model", options.model,
                   std::string("Hugging Face config.json, its directory") +
@@ -389,6 +389,17 @@ void DeclaredOptions::addReport(CLI::App *sub) {
       ->type_name("FILE");
 }
 
+void DeclaredOptions::addSimulate(CLI::App *sub) {
+  beginGroup(sub, "Simulation", "--cluster clusters/a100.toml --trace t.json");
+  sub->add_option("--cluster", options.simulate.cluster,
+                  "Devices and links, as a file of TOML (docs/Simulation.md)")
+      ->required()
+      ->type_name("FILE");
+  sub->add_option("--trace", options.trace,
+                  "Write the simulated step as a trace for Perfetto")
+      ->type_name("FILE");
+}
+
 void DeclaredOptions::addSigning(CLI::App *sub) {
   sub->add_option("artifact", options.model, "The .tsr file")->required();
   beginGroup(sub, "Signing", "--key key.pem");
@@ -488,6 +499,11 @@ void DeclaredOptions::declareCommands() {
       command(Command::Report, "report",
               "Parameters, flops, memory and communication, before any run",
               " examples/gpt2-tiny --mesh dp=2,tp=2");
+  CLI::App *simulate =
+      command(Command::Simulate, "simulate",
+              "Predict the time of a step on a cluster",
+              " examples/gpt2-tiny --mesh dp=2,tp=2 --cluster "
+              "clusters/a100.toml");
   CLI::App *verify =
       command(Command::Verify, "verify",
               "Check that the distributed program is the serial one",
@@ -508,13 +524,14 @@ void DeclaredOptions::declareCommands() {
   addData(evaluate);
   evaluate->get_option("--data")->type_name("FILE")->required(false);
   for (CLI::App *sub :
-       {import, compile, report, verify, train, evaluate, generate}) {
+       {import, compile, report, simulate, verify, train, evaluate,
+        generate}) {
     addModel(sub);
     addPlan(sub, sub == import ? Extent::Import : Extent::Plan);
   }
   // Of a serial program nothing else of that group can be said.
   formatter->addExample(import, "Precision and memory", "--precision f64");
-  for (CLI::App *sub : {compile, report, verify, train, evaluate, generate})
+  for (CLI::App *sub : {compile, report, simulate, verify, train, evaluate, generate})
     addRanks(sub);
   addSigning(sign);
   addMerging(merge);
@@ -526,7 +543,8 @@ void DeclaredOptions::declareCommands() {
   addOutput(compile, "tsr", "Output file (default: model.tsr)");
   addOutput(sign, "tsr", "Output file (default: the .tsr file itself)");
   addReport(report);
-  for (CLI::App *sub : {doctor, report, verify, evaluate, generate})
+  addSimulate(simulate);
+  for (CLI::App *sub : {doctor, report, simulate, verify, evaluate, generate})
     addJson(sub);
 }
 

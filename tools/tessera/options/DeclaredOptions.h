@@ -73,6 +73,7 @@ private:
   void addOutput(CLI::App *sub, const std::string &extension, const char *what);
   void addJson(CLI::App *sub);
   void addReport(CLI::App *sub);
+  void addSimulate(CLI::App *sub);
   CLI::Option *addAdapter(CLI::App *sub);
   void addSigning(CLI::App *sub);
   void addMerging(CLI::App *sub);

@@ -19,6 +19,7 @@ enum class Command {
   Sign,
   Merge,
   Report,
+  Simulate,
   Verify,
   Tokenize,
   Train,
@@ -50,6 +51,11 @@ struct GenerateOptions {
   bool showsLogProbabilities = false;
 };
 
+/// Of tessera simulate.
+struct SimulateOptions {
+  std::string cluster; ///< A file.
+};
+
 struct DriverOptions {
   /// A run has a length, unlike a program that is only compiled.
   DriverOptions() {
@@ -67,6 +73,7 @@ struct DriverOptions {
 
   TokenizeOptions tokenize;
   GenerateOptions generate;
+  SimulateOptions simulate;
 
   PlanOptions plan;
   int64_t ranks = 0; ///< The most that a run may start.

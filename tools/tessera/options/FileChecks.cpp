@@ -36,6 +36,7 @@ std::string wantedModel(const DriverOptions &options) {
   if (options.command == Command::Sign)
     return "name the .tsr file that tessera compile wrote";
   bool takesArtifacts = options.command == Command::Report ||
+                        options.command == Command::Simulate ||
                         options.command == Command::Generate || options.isRun();
   return std::string("name a config.json, a directory that holds one, or a ") +
          (takesArtifacts ? ".mlir or .tsr file" : ".mlir file");

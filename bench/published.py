@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Simulates published training runs and compares: tessera simulate against the tables in bench/published/.
+
+usage: published.py [--source NAME] [--tessera PROGRAM] [--fit]
+
+Prints what was published, what is predicted and the error, for each source. Rows that constants of the cluster files
+were fitted on are marked with f and are in no mean.
+"""
+import argparse
+import csv
+import json
+import math
+import os
+import re
+import subprocess
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+
+
+def table(name):
+    with open(os.path.join(HERE, "published", name + ".csv")) as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+class Run:
+    """A published run as Tessera compiles it, and the numbers to compare."""
+
+    def __init__(self, label, config, cluster, flags, published, predict, fitted=False, unit="Tflop/s per GPU"):
+        self.label, self.config, self.cluster, self.flags = label, config, cluster, flags
+        self.published, self.predict, self.fitted, self.unit = published, predict, fitted, unit
+
+    def simulate(self, tessera, cluster=None):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "config.json"), "w") as file:
+                json.dump(self.config, file)
+            command = [tessera, "simulate", folder, "--cluster", cluster or f"{ROOT}/clusters/{self.cluster}.toml",
+                       "--device", "cuda", "--precision", "bf16", "--json"] + self.flags
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise SystemExit(f"published: {' '.join(command)}: {result.stderr}")
+        return json.loads(result.stdout)
+
+
+def gpt(row, sequence, vocabulary=51200):
+    return {"model_type": "gpt2", "vocab_size": vocabulary, "n_positions": sequence, "n_embd": int(row["hidden"]),
+            "n_layer": int(row["layers"]), "n_head": int(row["heads"])}
+
+
+def flops(row, sequence, batch, vocabulary=51200, recomputes=True):
+    """Of a step, arXiv:2104.04473, equation 3 (with all of forward done again), and 2205.05198, equation 7."""
+    layers, hidden = int(row["layers"]), int(row["hidden"])
+    scores, head = sequence / (6 * hidden), vocabulary / ((16 if recomputes else 12) * layers * hidden)
+    return (96 if recomputes else 72) * batch * sequence * layers * hidden ** 2 * (1 + scores + head)
+
+
+def mesh(tp, pp, dp, cp=1):
+    sizes = [("pp", pp), ("dp", dp), ("cp", cp), ("tp", tp)]
+    return ",".join(f"{axis}={size}" for axis, size in sizes if size > 1) or "dp=1"
+
+
+def chunks(layers, pp, virtual=1):
+    """Megatron's cut: each chunk has as many layers."""
+    return ["--stages", ",".join([str(layers // (pp * virtual))] * (pp * virtual))] if pp > 1 else []
+
+
+def sizes(batch, dp, microbatch):
+    count = batch // dp // microbatch
+    return ["--batch", str(batch), "--micro-batches", str(count)]
+
+
+def narayanan_table1():
+    for row in table("narayanan2021_table1"):
+        tp, pp, gpus, batch = (int(row[key]) for key in ("tp", "pp", "gpus", "batch"))
+        dp = gpus // tp // pp
+        flags = ["--mesh", mesh(tp, pp, dp), "--recompute", "full"] + sizes(batch, dp, int(row["mbs"]))
+        if int(row["vstages"]) > 1:
+            flags += ["--virtual-stages", row["vstages"]]
+        flags += chunks(int(row["layers"]), pp, int(row["vstages"]))
+        work = flops(row, 2048, batch)
+        yield Run(row["params_b"] + "B", gpt(row, 2048), "selene-2021", flags, float(row["tflops_gpu"]),
+                  lambda out, work=work, gpus=gpus: work / out["step_seconds"] / gpus / 1e12,
+                  fitted=row["params_b"] in ("1.7", "310.1"))
+
+
+SHAPES = {"174.6": {"layers": 96, "hidden": 12288, "heads": 96, "pp": 12},
+          "529.6": {"layers": 105, "hidden": 20480, "heads": 128, "pp": 35}}
+
+
+def narayanan_table2():
+    for row in table("narayanan2021_table2_ptd_vs_zero3"):
+        if row["scheme"] != "ptd":
+            continue
+        shape = SHAPES[row["params_b"]]
+        gpus, batch = int(row["gpus"]), int(row["batch"])
+        dp = gpus // int(row["model_parallel"])
+        flags = ["--mesh", mesh(8, shape["pp"], dp), "--recompute", "full"] + sizes(batch, dp, int(row["mbs"]))
+        flags += chunks(shape["layers"], shape["pp"])
+        work = flops(shape, 2048, batch)
+        yield Run(f"{row['params_b']}B on {gpus}", gpt(shape, 2048), "selene-2021", flags, float(row["tflops_gpu"]),
+                  lambda out, work=work, gpus=gpus: work / out["step_seconds"] / gpus / 1e12)
+
+
+def korthikanti_table5():
+    for row in table("korthikanti2022_table3_5"):
+        tp, pp, batch = int(row["tp"]), int(row["pp"]), int(row["batch"])
+        base = ["--mesh", mesh(tp, pp, 1)] + sizes(batch, 1, int(row["mbs"]))
+        if int(row["vstages"]) > 1:
+            base += ["--virtual-stages", row["vstages"]]
+        base += chunks(int(row["layers"]), pp, int(row["vstages"]))
+        for kind, extra in (("full", ["--recompute", "full"]),
+                            ("present", ["--recompute", "selective", "--sequence-parallel"])):
+            yield Run(f"{row['model']} {kind}", gpt(row, 2048), "selene-2022", base + extra,
+                      float(row[f"t_{kind}_s"]), lambda out: out["step_seconds"], unit="seconds")
+
+
+def shoeybi_table1():
+    for row in table("shoeybi2019_table1_fig5"):
+        tp = int(row["tp"])
+        for kind, dp in (("mp", 1), ("mpdp", 64)):
+            batch = int(row["batch_" + kind])
+            flags = ["--mesh", mesh(tp, 1, dp), "--recompute", "full", "--batch", str(batch)]
+            work = flops(row, 1024, batch)
+            gpus = tp * dp
+            yield Run(f"{row['params_b']}B on {gpus}", gpt(row, 1024), "dgx2h-2019", flags,
+                      float(row[f"eff_{kind}_pct"]),
+                      lambda out, work=work, gpus=gpus: work / out["step_seconds"] / gpus / 39e12 * 100,
+                      fitted=(row["params_b"], kind) in (("1.2", "mp"), ("8.3", "mp")), unit="% of 39 Tflop/s")
+
+
+def zero_bubble():
+    for row in table("zerobubble2024_table3_5"):
+        pp, mbs, count = int(row["pp"]), int(row["mbs"]), int(row["microbatches"])
+        for kind, schedule in (("f1b1", ["--schedule", "1f1b"]), ("zb1p", ["--schedule", "zero-bubble"]),
+                               ("f1b1_interleaved", ["--virtual-stages", "3"])):
+            layers = int(row["layers"])
+            cuts = []
+            if kind != "f1b1_interleaved":
+                # The first and the last stage have a layer less.
+                each = (layers + 2) // pp
+                cuts = ["--stages", ",".join(str(each - (stage in (0, pp - 1))) for stage in range(pp))]
+            flags = ["--mesh", f"pp={pp}", "--batch", str(mbs * count), "--micro-batches", str(count)]
+            yield Run(f"{row['model']} m={count} {kind}", gpt(row, 1024, 50304), "a100-roce-2024",
+                      flags + schedule + cuts, float(row[kind]),
+                      lambda out, batch=mbs * count, pp=pp: batch / out["step_seconds"] / pp,
+                      fitted=(row["model"], kind, count) in (("1.5B", "f1b1", 64),), unit="samples/s per GPU")
+
+
+def megatron_core():
+    for row in table("megatron_core_h100_weak_scaling"):
+        tp, pp, dp, gpus, batch = (int(row[key]) for key in ("tp", "pp", "dp", "gpus", "batch"))
+        flags = ["--mesh", mesh(tp, pp, dp), "--sequence-parallel"] + sizes(batch, dp, 1)
+        if tp == 1:
+            flags.remove("--sequence-parallel")
+        work = flops(row, 4096, batch, 131072, recomputes=False)
+        yield Run(row["params_b"] + "B", gpt(row, 4096, 131072), "h100-dgx", flags, float(row["tflops_gpu"]),
+                  lambda out, work=work, gpus=gpus: work / out["step_seconds"] / gpus / 1e12)
+
+
+def llama3():
+    config = {"model_type": "llama", "vocab_size": 128256, "hidden_size": 16384, "num_hidden_layers": 126,
+              "intermediate_size": 53248, "num_attention_heads": 128, "num_key_value_heads": 8,
+              "max_position_embeddings": 131072, "rms_norm_eps": 1e-5, "rope_theta": 500000.0,
+              "tie_word_embeddings": False}
+    for row in table("llama3_405b_table4"):
+        tp, cp, pp, dp, gpus = (int(row[key]) for key in ("tp", "cp", "pp", "dp", "gpus"))
+        batch = int(row["batch_per_dp"]) * dp
+        flags = ["--mesh", mesh(tp, pp, dp, cp), "--seq-length", row["seqlen"], "--sequence-parallel",
+                 "--zero", "1"] + sizes(batch, dp, 1)
+        yield Run(f"405B on {gpus}", config, "h100-dgx", flags, float(row["tflops_gpu"]),
+                  lambda out: out["flops_per_second_per_device"] / 1e12)
+
+
+SOURCES = {"narayanan-1": narayanan_table1, "narayanan-2": narayanan_table2, "korthikanti-5": korthikanti_table5,
+           "shoeybi-1": shoeybi_table1, "zero-bubble": zero_bubble, "megatron-core": megatron_core,
+           "llama-3": llama3}
+
+
+FITTED = re.compile(r"^(\w+ = )([\d.e+-]+)( # fitted.*)$", re.M)
+
+
+def fit(name, runs, tessera):
+    """Gauss-Newton on the logarithms of as many rows as constants."""
+    runs = [run for run in runs if run.fitted]
+    if not runs:
+        raise SystemExit(f"published: no row of {name} is for fitting")
+    with open(f"{ROOT}/clusters/{runs[0].cluster}.toml") as file:
+        text = file.read()
+    values = [float(value) for _, value, _ in FITTED.findall(text)]
+    if len(values) != len(runs):
+        raise SystemExit(f"published: {len(values)} constants of {runs[0].cluster} are fitted on {len(runs)} rows")
+
+    def logarithms(values):
+        rest = iter(values)
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+            file.write(FITTED.sub(lambda match: f"{match[1]}{next(rest):.6g}{match[3]}", text))
+            file.flush()
+            return [math.log(run.predict(run.simulate(tessera, file.name)) / run.published) for run in runs]
+
+    for _ in range(6):
+        start = logarithms(values)
+        print("constants " + " ".join(f"{value:.4g}" for value in values)
+              + " errors " + " ".join(f"{100 * error:+.2f} %" for error in start), flush=True)
+        if max(map(abs, start)) < 5e-4:
+            break
+        columns = []
+        for index, value in enumerate(values):
+            moved = logarithms(values[:index] + [value * 0.97] + values[index + 1:])
+            columns.append([(after - before) / math.log(0.97) for after, before in zip(moved, start)])
+        for index, step in enumerate(solve(columns, start)):
+            values[index] *= math.exp(max(-0.5, min(0.5, -step)))
+
+
+def solve(columns, right):
+    """One or two linear equations."""
+    if len(right) == 1:
+        return [right[0] / columns[0][0]]
+    (a, c), (b, d) = columns
+    scale = a * d - b * c
+    return [(right[0] * d - b * right[1]) / scale, (a * right[1] - right[0] * c) / scale]
+
+
+def compare(name, runs, tessera):
+    errors = []
+    print(f"\n{name}")
+    print("| run | published | predicted | error |  |")
+    print("|---|---:|---:|---:|---|")
+    for run in runs:
+        predicted = run.predict(run.simulate(tessera))
+        error = predicted / run.published - 1
+        if not run.fitted:
+            errors.append(abs(error))
+        print(f"| {run.label} | {run.published:g} | {predicted:.4g} | {100 * error:+.1f} % | {'f' if run.fitted else ''} |",
+              flush=True)
+    if errors:
+        print(f"mean {100 * sum(errors) / len(errors):.1f} %, worst {100 * max(errors):.1f} % of {len(errors)} rows")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", choices=sorted(SOURCES), help="default: all")
+    parser.add_argument("--fit", action="store_true", help="fit the marked constants of the source's cluster")
+    parser.add_argument("--tessera", default=f"{ROOT}/build/bin/tessera")
+    options = parser.parse_args()
+    for name in [options.source] if options.source else SOURCES:
+        (fit if options.fit else compare)(name, list(SOURCES[name]()), options.tessera)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+//===- Simulate.h - a step in virtual time ----------------------*- C++ -*-===//
+// Every stage runs its program on a model of the cluster: calls one after the
+// other, collectives and messages beside them where they are started early,
+// messages when both ends are there.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_SIMULATE_SIMULATE_H
+#define TESSERA_SIMULATE_SIMULATE_H
+
+#include "tessera/Simulate/Cluster.h"
+#include "tessera/Simulate/Program.h"
+
+namespace tessera::simulate {
+
+/// What a rank does with its time. They add up to the step.
+enum class Activity {
+  Products,
+  Attention,
+  Kernels,
+  Collectives, ///< That nothing is computed beside.
+  Stages,      ///< Waits for messages, and idle at the ends.
+};
+constexpr size_t kActivities = 5;
+const char *nameOf(Activity activity);
+
+/// A call in time, on the device or on its queue of communication.
+struct Span {
+  int64_t call = 0, microBatch = 0;
+  double begin = 0, end = 0;
+  bool isBeside = false; ///< On a queue of communication.
+};
+
+struct StageTimes {
+  double end = 0; ///< When its step ends.
+  std::array<double, kActivities> seconds = {};
+  std::vector<double> collectives; ///< By axis, exposed or not.
+  std::vector<Span> spans;         ///< If they were asked for.
+};
+
+struct StepTimes {
+  double seconds = 0;
+  std::vector<StageTimes> stages;
+};
+
+/// The time of one call without any that it waits for; of a collective or a
+/// message that of its transfer.
+double secondsOf(const Call &call, const Program &program, int64_t stage,
+                 const Cluster &cluster);
+
+/// An error if the cluster has fewer devices than the program ranks, if it says
+/// nothing of the program's precision, or if a stage waits forever.
+llvm::Expected<StepTimes> simulate(const Program &program,
+                                   const Cluster &cluster, bool keepSpans);
+
+} // namespace tessera::simulate
+
+#endif // TESSERA_SIMULATE_SIMULATE_H

@@ -1,0 +1,134 @@
+//===- Costs.cpp - seconds of one call ------------------------------------===//
+
+#include "lib/Simulate/Groups.h"
+#include "tessera/Simulate/Simulate.h"
+#include <algorithm>
+
+using namespace tessera;
+using namespace tessera::simulate;
+
+static double elementBytes(Precision precision) {
+  return precision == Precision::BF16 ? 2 : precision == Precision::F64 ? 8 : 4;
+}
+
+static double secondsOfBytes(double bytes, const Device &device) {
+  return bytes / (device.memoryBandwidth * device.memoryEfficiency);
+}
+
+/// `count` products of m x k and k x n.
+static double secondsOfProduct(double m, double n, double k, double count,
+                               const Program &program, const Device &device) {
+  const ProductRate &rate = device.products.at(program.precision);
+  double shortest = std::max(std::min({m, n, k}), 1.0);
+  double computing = 2 * m * n * k * count / (rate.peak * rate.efficiency) *
+                     (1 + rate.half / shortest);
+  double moving = secondsOfBytes((m * k + k * n + m * n) * count *
+                                     elementBytes(program.precision),
+                                 device);
+  return std::max(computing, moving);
+}
+
+/// Products of scores and of values, and in backward their gradients.
+static double productsOf(const Call &call) {
+  return call.kind == CallKind::Attention ? 2 : 4;
+}
+
+/// With all scores in memory, as before FlashAttention. Selective
+/// recomputation makes them again before their gradient.
+static double secondsOfStoredScores(const Call &call, const Program &program,
+                                    const Cluster &cluster) {
+  const AttentionModel &model = cluster.attention;
+  double queries = static_cast<double>(call.shape[0]);
+  double keys = static_cast<double>(call.shape[1]);
+  double size = static_cast<double>(call.shape[2]);
+  double products = productsOf(call);
+  double bytes = model.forwardBytes;
+  if (call.kind == CallKind::AttentionGradient) {
+    bool again = program.recompute == Recompute::Selective;
+    products += again ? 1 : 0;
+    bytes = model.backwardBytes + (again ? model.forwardBytes : 0);
+  }
+  // One product for each head and sequence, of as many queries as keys.
+  return secondsOfProduct(keys, keys, size, products * queries / keys, program,
+                          cluster.device) +
+         secondsOfBytes(bytes * queries * keys, cluster.device);
+}
+
+static double secondsOfAttention(const Call &call, const Program &program,
+                                 const Cluster &cluster) {
+  if (!cluster.attention.isFused)
+    return secondsOfStoredScores(call, program, cluster);
+  const ProductRate &rate = cluster.device.products.at(program.precision);
+  return call.flops * program.causalImbalance /
+         (rate.peak * rate.efficiency * cluster.attention.efficiency);
+}
+
+/// A matrix product whose sides are not known: of experts' rows.
+static double secondsOfFlops(const Call &call, const Program &program,
+                             const Device &device) {
+  const ProductRate &rate = device.products.at(program.precision);
+  return std::max(call.flops / (rate.peak * rate.efficiency),
+                  secondsOfBytes(call.bytes, device));
+}
+
+static double scaleOf(const Call &call, const Program &program,
+                      const Cluster &cluster) {
+  const auto &scales = cluster.software.communicationScale;
+  double scale = 1;
+  for (size_t axis : call.axes)
+    if (auto found = scales.find(program.mesh[axis].name);
+        found != scales.end())
+      scale = std::min(scale, found->second);
+  return scale;
+}
+
+/// Ranks that send parts of a message of theirs.
+static int64_t sendersOf(const Program &program, const Cluster &cluster) {
+  for (const Axis &axis : program.mesh)
+    if (axis.name == cluster.software.scattersMessagesOver)
+      return axis.size;
+  return 1;
+}
+
+static double secondsToPeer(const Call &call, const Program &program,
+                               int64_t rank, const Cluster &cluster) {
+  std::vector<int64_t> group = program.groupOf(rank, call.axes);
+  double bytes = call.bytes * scaleOf(call, program, cluster);
+  int64_t senders = sendersOf(program, cluster);
+  double seconds = secondsOfMessage(bytes / static_cast<double>(senders), rank,
+                                    group[call.peer], cluster);
+  GroupPlace near{senders, 1, senders};
+  return seconds + secondsOfCollective(dist::Collective::AllGather, bytes, near,
+                                       cluster);
+}
+
+double tessera::simulate::secondsOf(const Call &call, const Program &program,
+                                    int64_t stage, const Cluster &cluster) {
+  const Device &device = cluster.device;
+  int64_t rank = program.firstRankOf(stage);
+  switch (call.kind) {
+  case CallKind::Kernel:
+    return device.launch + (call.flops > 0
+                                ? secondsOfFlops(call, program, device)
+                                : secondsOfBytes(call.bytes, device));
+  case CallKind::Product:
+    return device.launch +
+           secondsOfProduct(static_cast<double>(call.shape[0]),
+                            static_cast<double>(call.shape[1]),
+                            static_cast<double>(call.shape[2]), 1, program,
+                            device);
+  case CallKind::Attention:
+  case CallKind::AttentionGradient:
+    return device.launch + secondsOfAttention(call, program, cluster);
+  case CallKind::Collective:
+    return secondsOfCollective(
+        call.collective, call.bytes * scaleOf(call, program, cluster),
+        placeOf(program.groupOf(rank, call.axes), cluster), cluster);
+  case CallKind::Send:
+  case CallKind::Receive:
+    return secondsToPeer(call, program, rank, cluster);
+  case CallKind::Wait:
+    return 0;
+  }
+  return 0;
+}

@@ -1,0 +1,463 @@
+//===- Engine.cpp - stages, queues and messages in virtual time -----------===//
+// A stage runs until it waits for a transfer that cannot end yet, because
+// another stage has not come so far. Transfers of a queue run one after the
+// other, in the order in which they start.
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Simulate/Simulate.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <deque>
+
+using namespace tessera;
+using namespace tessera::simulate;
+using llvm::Error;
+using llvm::Expected;
+
+const char *tessera::simulate::nameOf(Activity activity) {
+  constexpr const char *names[kActivities] = {
+      "products", "attention", "kernels", "collectives", "stages"};
+  return names[static_cast<size_t>(activity)];
+}
+
+namespace {
+
+/// A collective or message of one stage, from its start to its end.
+struct Transfer {
+  int64_t call = 0, microBatch = 0;
+  double ready = 0; ///< When the program starts it.
+  double end = -1;  ///< -1: not known yet.
+};
+
+/// What a stage runs next.
+struct Cursor {
+  int64_t part = 0;  ///< Which range of calls.
+  int64_t round = 0; ///< Of a loop, or the micro-batch of a task.
+  int64_t call = 0;
+};
+
+/// Calls that run one after the other, so many times.
+struct Part {
+  CallRange calls;
+  int64_t times = 1, microBatch = 0;
+};
+
+struct Queue {
+  std::deque<size_t> waiting; ///< Transfers that have not ended.
+  double free = 0;
+};
+
+struct Stage {
+  const StageProgram *program = nullptr;
+  std::vector<double> seconds; ///< By call.
+  std::vector<std::vector<int64_t>> starts; ///< By call: what it waits for.
+  std::vector<Part> parts;
+  Cursor at;
+  double now = 0;
+  std::vector<Transfer> transfers;
+  std::vector<Queue> queues;
+  /// The last transfer of a call and micro-batch.
+  llvm::DenseMap<std::pair<int64_t, int64_t>, size_t> pending;
+  std::optional<size_t> awaited; ///< Of the blocking call that it is at.
+
+  bool isDone() const { return at.part == static_cast<int64_t>(parts.size()); }
+};
+
+/// Transfers at the heads of their queues that need each other.
+struct Meeting {
+  struct Arrival {
+    int64_t stage;
+    size_t transfer, queue;
+    double begin;
+  };
+  std::deque<std::vector<Arrival>> rounds;
+  std::vector<size_t> roundOf; ///< By place: rounds it has arrived in so far.
+  size_t done = 0;             ///< Rounds that were removed.
+};
+
+class Engine {
+public:
+  Engine(const Program &program, const Cluster &cluster, bool keepSpans)
+      : program(program), cluster(cluster), keepSpans(keepSpans) {}
+
+  Expected<StepTimes> run();
+
+private:
+  void prepare(int64_t number);
+  void addParts(Stage &stage);
+  bool advance(int64_t number);
+  bool runCall(int64_t number);
+  bool runTransfer(int64_t number, const Call &call);
+  bool runWait(int64_t number);
+  void compute(int64_t number, const Call &call);
+  void waitUntil(int64_t number, double end, const Call &call);
+  void step(Stage &stage);
+  size_t queueOf(const Call &call) const;
+  int64_t microBatchOf(const Stage &stage) const;
+  bool crossesStages(const Call &call) const;
+  void drain(int64_t number, size_t queue);
+  void arrive(int64_t number, size_t queue, const Call &call);
+  void finish(int64_t number, size_t queue, double begin, double end);
+  void meet(Meeting &meeting);
+  std::vector<int64_t> meetingOf(int64_t number, const Call &call) const;
+  Error explainHang() const;
+
+  const Program &program;
+  const Cluster &cluster;
+  const bool keepSpans;
+  std::vector<Stage> stages;
+  StepTimes times;
+  std::map<std::vector<int64_t>, Meeting> meetings;
+  std::vector<int64_t> woken; ///< Stages that may go on.
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+/// Loops, or tasks with what is before and after them.
+void Engine::addParts(Stage &stage) {
+  const StageProgram &of = *stage.program;
+  int64_t end = static_cast<int64_t>(of.calls.size()), done = 0;
+  auto addStraight = [&](int64_t until) {
+    while (done < until) {
+      int64_t begin = done, count = of.calls[begin].times;
+      while (done < until && of.calls[done].times == count)
+        ++done;
+      stage.parts.push_back({{begin, done}, count, 0});
+    }
+  };
+  if (of.tasks.empty())
+    return addStraight(end);
+  addStraight(of.tasks.front().begin);
+  for (StageProgram::Entry entry : of.order)
+    stage.parts.push_back({of.tasks[entry.task], 1, entry.microBatch});
+  done = of.tasks.back().end;
+  addStraight(end);
+}
+
+void Engine::prepare(int64_t number) {
+  Stage &stage = stages[number];
+  stage.program = &program.stages[number];
+  stage.queues.resize(program.mesh.size() + 2);
+  stage.starts.resize(stage.program->calls.size());
+  // Equal calls of many layers have equal costs.
+  std::map<std::pair<std::vector<size_t>, std::pair<int, double>>, double>
+      known;
+  int64_t index = 0;
+  for (const Call &call : stage.program->calls) {
+    bool isCollective = call.kind == CallKind::Collective;
+    auto key = std::make_pair(
+        call.axes,
+        std::make_pair(static_cast<int>(call.collective), call.bytes));
+    auto found = isCollective ? known.find(key) : known.end();
+    double seconds = found != known.end()
+                         ? found->second
+                         : secondsOf(call, program, number, cluster);
+    if (isCollective)
+      known[key] = seconds;
+    stage.seconds.push_back(seconds);
+    if (call.wait)
+      stage.starts[call.wait].push_back(index);
+    ++index;
+  }
+  addParts(stage);
+  stage.at.call = stage.parts.empty() ? 0 : stage.parts[0].calls.begin;
+}
+
+int64_t Engine::microBatchOf(const Stage &stage) const {
+  const Part &part = stage.parts[stage.at.part];
+  return part.times > 1 ? stage.at.round : part.microBatch;
+}
+
+void Engine::step(Stage &stage) {
+  const Part &part = stage.parts[stage.at.part];
+  if (++stage.at.call < part.calls.end)
+    return;
+  stage.at.call = part.calls.begin;
+  if (++stage.at.round < part.times)
+    return;
+  stage.at.round = 0;
+  if (++stage.at.part < static_cast<int64_t>(stage.parts.size()))
+    stage.at.call = stage.parts[stage.at.part].calls.begin;
+}
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+/// On a GPU a rank has one stream for all of them; the threads of a CPU run
+/// those that block themselves.
+size_t Engine::queueOf(const Call &call) const {
+  if (cluster.software.hasQueuePerAxis)
+    return call.axes.empty() ? 0 : 2 + call.axes.front();
+  return call.wait || program.isCuda ? 0 : 1;
+}
+
+bool Engine::crossesStages(const Call &call) const {
+  for (size_t axis : call.axes)
+    if (static_cast<int64_t>(axis) == program.stageAxis)
+      return true;
+  return false;
+}
+
+/// Whose calls belong together: sends with receives of the peer, the k-th with
+/// the k-th, and collectives over the same axes.
+std::vector<int64_t> Engine::meetingOf(int64_t number,
+                                       const Call &call) const {
+  std::vector<int64_t> key;
+  if (call.kind == CallKind::Send)
+    key = {number, call.peer};
+  else if (call.kind == CallKind::Receive)
+    key = {call.peer, number};
+  else
+    key = {-1, -1};
+  key.push_back(call.wait != 0);
+  for (size_t axis : call.axes)
+    key.push_back(static_cast<int64_t>(axis));
+  return key;
+}
+
+void Engine::finish(int64_t number, size_t queue, double begin, double end) {
+  Stage &stage = stages[number];
+  Queue &from = stage.queues[queue];
+  Transfer &transfer = stage.transfers[from.waiting.front()];
+  transfer.end = end;
+  from.waiting.pop_front();
+  from.free = end;
+  const Call &call = stage.program->calls[transfer.call];
+  StageTimes &result = times.stages[number];
+  for (size_t axis : call.axes)
+    if (axis == call.axes.front())
+      result.collectives[axis] += stage.seconds[transfer.call];
+  if (keepSpans)
+    result.spans.push_back(
+        {transfer.call, transfer.microBatch, begin, end, true});
+}
+
+void Engine::meet(Meeting &meeting) {
+  while (!meeting.rounds.empty()) {
+    const std::vector<Meeting::Arrival> all = meeting.rounds.front();
+    if (all.size() < meeting.roundOf.size())
+      return;
+    meeting.rounds.pop_front();
+    ++meeting.done;
+    double begin = 0, seconds = 0;
+    for (const Meeting::Arrival &arrival : all) {
+      begin = std::max(begin, arrival.begin);
+      const Stage &stage = stages[arrival.stage];
+      seconds = std::max(seconds,
+                         stage.seconds[stage.transfers[arrival.transfer].call]);
+    }
+    for (const Meeting::Arrival &arrival : all) {
+      finish(arrival.stage, arrival.queue, begin, begin + seconds);
+      woken.push_back(arrival.stage);
+    }
+    for (const Meeting::Arrival &arrival : all)
+      drain(arrival.stage, arrival.queue);
+  }
+}
+
+/// The transfer at the head of a queue is ready for its partners.
+void Engine::arrive(int64_t number, size_t queue, const Call &call) {
+  Stage &stage = stages[number];
+  Queue &from = stage.queues[queue];
+  size_t transfer = from.waiting.front();
+  Meeting &meeting = meetings[meetingOf(number, call)];
+  bool isMessage = call.kind != CallKind::Collective;
+  if (meeting.roundOf.empty())
+    meeting.roundOf.resize(isMessage ? 2 : stages.size());
+  size_t place = !isMessage ? number : call.kind == CallKind::Send ? 0 : 1;
+  size_t round = meeting.roundOf[place]++ - meeting.done;
+  if (meeting.rounds.size() <= round)
+    meeting.rounds.resize(round + 1);
+  double begin = std::max(from.free, stage.transfers[transfer].ready);
+  meeting.rounds[round].push_back({number, transfer, queue, begin});
+  meet(meeting);
+}
+
+/// Ends what can end at the head of a queue. A head that waits for its partners
+/// has arrived once; its end drains the queue again.
+void Engine::drain(int64_t number, size_t queue) {
+  Stage &stage = stages[number];
+  Queue &from = stage.queues[queue];
+  while (!from.waiting.empty()) {
+    const Transfer &transfer = stage.transfers[from.waiting.front()];
+    const Call &call = stage.program->calls[transfer.call];
+    if (crossesStages(call))
+      return arrive(number, queue, call);
+    double begin = std::max(from.free, transfer.ready);
+    finish(number, queue, begin, begin + stage.seconds[transfer.call]);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+static Activity activityOf(const Call &call) {
+  switch (call.kind) {
+  case CallKind::Product:
+    return Activity::Products;
+  case CallKind::Attention:
+  case CallKind::AttentionGradient:
+    return Activity::Attention;
+  case CallKind::Kernel:
+    return call.flops > 0 ? Activity::Products : Activity::Kernels;
+  case CallKind::Send:
+  case CallKind::Receive:
+    return Activity::Stages;
+  case CallKind::Collective:
+  case CallKind::Wait:
+    break;
+  }
+  return Activity::Collectives;
+}
+
+void Engine::compute(int64_t number, const Call &call) {
+  Stage &stage = stages[number];
+  double seconds = stage.seconds[stage.at.call];
+  StageTimes &result = times.stages[number];
+  result.seconds[static_cast<size_t>(activityOf(call))] += seconds;
+  if (keepSpans)
+    result.spans.push_back({stage.at.call, microBatchOf(stage), stage.now,
+                            stage.now + seconds, false});
+  stage.now += seconds;
+}
+
+/// `call` is what the stage waits for.
+void Engine::waitUntil(int64_t number, double end, const Call &call) {
+  Stage &stage = stages[number];
+  if (end <= stage.now)
+    return;
+  Activity activity =
+      crossesStages(call) ? Activity::Stages : Activity::Collectives;
+  times.stages[number].seconds[static_cast<size_t>(activity)] +=
+      end - stage.now;
+  stage.now = end;
+}
+
+/// False: it cannot end yet.
+bool Engine::runTransfer(int64_t number, const Call &call) {
+  Stage &stage = stages[number];
+  if (!stage.awaited) {
+    size_t queue = queueOf(call), index = stage.transfers.size();
+    int64_t microBatch = microBatchOf(stage);
+    stage.transfers.push_back({stage.at.call, microBatch, stage.now, -1});
+    bool isHead = stage.queues[queue].waiting.empty();
+    stage.queues[queue].waiting.push_back(index);
+    if (isHead)
+      drain(number, queue);
+    if (call.wait) {
+      stage.pending[{stage.at.call, microBatch}] = index;
+      return true;
+    }
+    stage.awaited = index;
+  }
+  double end = stage.transfers[*stage.awaited].end;
+  if (end < 0)
+    return false;
+  waitUntil(number, end, call);
+  stage.awaited.reset();
+  return true;
+}
+
+/// False: what it waits for cannot end yet.
+bool Engine::runWait(int64_t number) {
+  Stage &stage = stages[number];
+  int64_t microBatch = microBatchOf(stage);
+  for (int64_t start : stage.starts[stage.at.call]) {
+    auto found = stage.pending.find({start, microBatch});
+    if (found == stage.pending.end())
+      continue;
+    double end = stage.transfers[found->second].end;
+    if (end < 0)
+      return false;
+    waitUntil(number, end, stage.program->calls[start]);
+    stage.pending.erase(found);
+  }
+  return true;
+}
+
+bool Engine::runCall(int64_t number) {
+  const Call &call = stages[number].program->calls[stages[number].at.call];
+  switch (call.kind) {
+  case CallKind::Wait:
+    return runWait(number);
+  case CallKind::Collective:
+  case CallKind::Send:
+  case CallKind::Receive:
+    return runTransfer(number, call);
+  default:
+    compute(number, call);
+    return true;
+  }
+}
+
+/// Runs a stage as far as it comes.
+bool Engine::advance(int64_t number) {
+  Stage &stage = stages[number];
+  while (!stage.isDone()) {
+    if (!runCall(number))
+      return false;
+    step(stage);
+  }
+  return true;
+}
+
+Error Engine::explainHang() const {
+  for (size_t number = 0; number < stages.size(); ++number) {
+    const Stage &stage = stages[number];
+    if (stage.isDone())
+      continue;
+    const Call &call = stage.program->calls[stage.at.call];
+    return llvm::createStringError(
+        llvm::formatv("stage {0} waits forever in call {1} ({2} {3})", number,
+                      stage.at.call, call.op, call.name));
+  }
+  return Error::success();
+}
+
+Expected<StepTimes> Engine::run() {
+  stages.resize(program.stages.size());
+  times.stages.resize(stages.size());
+  for (size_t number = 0; number < stages.size(); ++number) {
+    times.stages[number].collectives.resize(program.mesh.size());
+    prepare(static_cast<int64_t>(number));
+    woken.push_back(static_cast<int64_t>(number));
+  }
+  while (!woken.empty()) {
+    int64_t number = woken.back();
+    woken.pop_back();
+    advance(number);
+  }
+  if (Error error = explainHang())
+    return std::move(error);
+  for (const Stage &stage : stages)
+    times.seconds = std::max(times.seconds, stage.now);
+  for (auto [stage, result] : llvm::zip(stages, times.stages)) {
+    result.end = stage.now;
+    result.seconds[static_cast<size_t>(Activity::Stages)] +=
+        times.seconds - stage.now;
+  }
+  return std::move(times);
+}
+
+Expected<StepTimes> tessera::simulate::simulate(const Program &program,
+                                                const Cluster &cluster,
+                                                bool keepSpans) {
+  if (program.ranks() > cluster.devices())
+    return llvm::createStringError(llvm::formatv(
+        "the program has {0} ranks, but the cluster '{1}' has {2} devices ({3} "
+        "nodes of {4}); use a smaller mesh or raise 'nodes.count'",
+        program.ranks(), cluster.name, cluster.devices(), cluster.nodes,
+        cluster.devicesPerNode));
+  if (!cluster.device.products.count(program.precision))
+    return llvm::createStringError(llvm::formatv(
+        "the cluster '{0}' says nothing of products in {1}; add "
+        "[device.products.{1}] with 'peak'",
+        cluster.name, tessera::nameOf(program.precision)));
+  return Engine(program, cluster, keepSpans).run();
+}

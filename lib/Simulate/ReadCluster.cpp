@@ -1,0 +1,250 @@
+//===- ReadCluster.cpp - clusters as files of TOML ------------------------===//
+// docs/Simulation.md describes the keys. Every key must be known and have the
+// right kind of value: a mistyped constant must not be a silent default.
+//===----------------------------------------------------------------------===//
+
+#include "tessera/Options/MeshAxis.h"
+#include "tessera/Simulate/Cluster.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#define TOML_EXCEPTIONS 0
+#define TOML_HEADER_ONLY 1
+#include <toml++/toml.h>
+
+#include <set>
+
+using namespace tessera;
+using namespace tessera::simulate;
+using llvm::Error;
+using llvm::Expected;
+
+namespace {
+
+/// The first error of a file.
+struct Problem {
+  std::string path, text;
+
+  void note(const toml::source_region &where, const std::string &what) {
+    if (text.empty())
+      text = llvm::formatv("{0}:{1}:{2}: {3}", path, where.begin.line,
+                           where.begin.column, what);
+  }
+};
+
+/// A table whose keys are read once each; those that nobody reads are unknown.
+class TableReader {
+public:
+  TableReader(const toml::table *table, std::string name, Problem &problem)
+      : table(table), name(std::move(name)), problem(problem) {}
+
+  ~TableReader() {
+    if (!table)
+      return;
+    for (const auto &[key, value] : *table)
+      if (!known.count(std::string(key.str())))
+        problem.note(key.source(), "unknown key '" + std::string(key.str()) +
+                                       "'" + in() + "; it may have " + list());
+  }
+
+  bool exists() const { return table != nullptr; }
+
+  TableReader sub(const std::string &key, bool isRequired) {
+    const toml::node *node = find(key, isRequired);
+    if (node && !node->is_table())
+      problem.note(node->source(), "'" + key + "'" + in() +
+                                       " must be a table, [" + path(key) + "]");
+    return {node ? node->as_table() : nullptr, path(key), problem};
+  }
+
+  /// Of at least `least`.
+  double number(const std::string &key, double otherwise, double least,
+                bool isRequired = false) {
+    const toml::node *node = find(key, isRequired);
+    if (!node)
+      return otherwise;
+    std::optional<double> value = node->value<double>();
+    if (!value || !(*value >= least) || node->is_boolean()) {
+      problem.note(node->source(),
+                   llvm::formatv("'{0}'{1} must be a number of at least {2}",
+                                 key, in(), least));
+      return otherwise;
+    }
+    return *value;
+  }
+  /// Above 0.
+  double positive(const std::string &key, bool isRequired = true) {
+    double value = number(key, 1, 0, isRequired);
+    if (value <= 0 && table)
+      problem.note(table->get(key)->source(),
+                   "'" + key + "'" + in() + " must be above 0");
+    return value;
+  }
+  /// Above 0 and at most 1.
+  double share(const std::string &key) {
+    double value = table && table->contains(key) ? positive(key) : 1;
+    if (value > 1)
+      problem.note(table->get(key)->source(),
+                   "'" + key + "'" + in() +
+                       " is a share of the peak; it must be at most 1");
+    return value;
+  }
+  std::string word(const std::string &key, const std::string &otherwise,
+                   const std::set<std::string> &allowed = {}) {
+    const toml::node *node = find(key, false);
+    if (!node)
+      return otherwise;
+    std::optional<std::string> value = node->value<std::string>();
+    if (!value || (!allowed.empty() && !allowed.count(*value)))
+      problem.note(node->source(), "'" + key + "'" + in() + " must be " +
+                                       (allowed.empty()
+                                            ? "a text"
+                                            : "one of " + quoted(allowed)));
+    return value.value_or(otherwise);
+  }
+  SizeCurve curve(const std::string &key);
+
+private:
+  const toml::node *find(const std::string &key, bool isRequired) {
+    known.insert(key);
+    const toml::node *node = table ? table->get(key) : nullptr;
+    if (!node && table && isRequired)
+      problem.note(table->source(), "'" + path(key) + "' is missing");
+    return node;
+  }
+  std::string path(const std::string &key) const {
+    return name.empty() ? key : name + "." + key;
+  }
+  std::string in() const { return name.empty() ? "" : " in [" + name + "]"; }
+  static std::string quoted(const std::set<std::string> &words) {
+    std::string text;
+    for (const std::string &word : words)
+      text += (text.empty() ? "'" : ", '") + word + "'";
+    return text;
+  }
+  std::string list() const { return quoted(known); }
+
+  const toml::table *table;
+  std::string name;
+  Problem &problem;
+  std::set<std::string> known;
+};
+
+} // namespace
+
+/// [[bytes, bytes per second], ...], with growing bytes.
+SizeCurve TableReader::curve(const std::string &key) {
+  SizeCurve result;
+  const toml::node *node = find(key, false);
+  if (!node)
+    return result;
+  const toml::array *points = node->as_array();
+  auto refuse = [&](const toml::node &where) {
+    problem.note(where.source(),
+                 "'" + key + "'" + in() +
+                     " must be a list of pairs [bytes, bytes per second], both "
+                     "above 0, with growing bytes");
+    return SizeCurve();
+  };
+  if (!points || points->empty())
+    return refuse(*node);
+  for (const toml::node &point : *points) {
+    const toml::array *pair = point.as_array();
+    if (!pair || pair->size() != 2)
+      return refuse(point);
+    double bytes = (*pair)[0].value<double>().value_or(0);
+    double rate = (*pair)[1].value<double>().value_or(0);
+    double last = result.points.empty() ? 0 : result.points.back().first;
+    if (!(bytes > last) || !(rate > 0))
+      return refuse(point);
+    result.points.push_back({bytes, rate});
+  }
+  return result;
+}
+
+static void readDevice(TableReader &root, Device &device) {
+  TableReader table = root.sub("device", true);
+  device.memoryBytes = table.positive("memory_bytes");
+  device.memoryBandwidth = table.positive("memory_bandwidth");
+  device.memoryEfficiency = table.share("memory_efficiency");
+  device.launch = table.number("launch_seconds", 0, 0);
+  TableReader products = table.sub("products", true);
+  for (Precision precision :
+       {Precision::F32, Precision::BF16, Precision::F64}) {
+    TableReader rate = products.sub(nameOf(precision), false);
+    if (rate.exists())
+      device.products[precision] = {rate.positive("peak"),
+                                    rate.share("efficiency"),
+                                    rate.number("half", 0, 0)};
+  }
+}
+
+static AttentionModel readAttention(TableReader &root) {
+  AttentionModel model;
+  TableReader table = root.sub("attention", false);
+  model.isFused =
+      table.word("scores", "fused", {"fused", "stored"}) == "fused";
+  model.efficiency = table.share("efficiency");
+  model.forwardBytes = table.number("forward_bytes_per_score", 0, 0);
+  model.backwardBytes = table.number("backward_bytes_per_score", 0, 0);
+  return model;
+}
+
+static Link readLink(TableReader &root, const char *name, bool isRequired) {
+  TableReader table = root.sub(name, isRequired);
+  Link link;
+  if (!table.exists())
+    return link;
+  link.bandwidth = table.positive("bandwidth") * table.share("efficiency");
+  link.latency = table.number("latency_seconds", 0, 0);
+  link.collectives = table.curve("collective_bandwidth");
+  return link;
+}
+
+static Software readSoftware(TableReader &root) {
+  Software software;
+  TableReader table = root.sub("software", false);
+  software.hasQueuePerAxis =
+      table.word("communication", "one queue",
+                 {"one queue", "queue per axis"}) == "queue per axis";
+  std::set<std::string> axes;
+  for (const Name<MeshAxis> &axis : Names<MeshAxis>::table)
+    axes.insert(axis.name);
+  software.scattersMessagesOver =
+      table.word("scatter_messages_over", "", axes);
+  TableReader scale = table.sub("communication_scale", false);
+  for (const std::string &axis : axes)
+    software.communicationScale[axis] = scale.number(axis, 1, 0);
+  return software;
+}
+
+static Cluster readTables(const toml::table &file, Problem &problem) {
+  Cluster cluster;
+  TableReader root(&file, "", problem);
+  cluster.name = root.word("name", problem.path);
+  {
+    TableReader nodes = root.sub("nodes", true);
+    cluster.nodes = static_cast<int64_t>(nodes.number("count", 1, 1, true));
+    cluster.devicesPerNode =
+        static_cast<int64_t>(nodes.number("devices", 1, 1, true));
+  }
+  readDevice(root, cluster.device);
+  cluster.attention = readAttention(root);
+  cluster.node = readLink(root, "node_link", cluster.devicesPerNode > 1);
+  cluster.network = readLink(root, "network", cluster.nodes > 1);
+  cluster.software = readSoftware(root);
+  return cluster;
+}
+
+Expected<Cluster> tessera::simulate::readCluster(const std::string &path) {
+  toml::parse_result file = toml::parse_file(path);
+  Problem problem{path, ""};
+  Cluster cluster;
+  if (!file)
+    problem.note(file.error().source(),
+                 std::string(file.error().description()));
+  else
+    cluster = readTables(file.table(), problem);
+  if (!problem.text.empty())
+    return llvm::createStringError(problem.text);
+  return cluster;
+}

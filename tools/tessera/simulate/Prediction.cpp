@@ -1,0 +1,142 @@
+//===- Prediction.cpp - a simulated step, for people and programs ---------===//
+
+#include "tools/tessera/simulate/Prediction.h"
+#include "tessera/Options/Counted.h"
+#include "tools/tessera/report/Table.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tessera;
+using namespace tessera::simulate;
+
+double Prediction::tokensPerSecond() const {
+  return static_cast<double>(program.tokens) / times.seconds;
+}
+
+double Prediction::flopsPerDevice() const {
+  return program.modelFlops / times.seconds /
+         static_cast<double>(program.ranks());
+}
+
+double Prediction::utilization() const {
+  return flopsPerDevice() / cluster.device.products.at(program.precision).peak;
+}
+
+/// 0.0123 -> "12.3 ms".
+static std::string secondsText(double seconds) {
+  if (seconds >= 1)
+    return formatv("{0:f2} s", seconds);
+  if (seconds >= 1e-3)
+    return formatv("{0:f2} ms", seconds * 1e3);
+  return formatv("{0:f1} us", seconds * 1e6);
+}
+
+static std::string stageTable(const Prediction &prediction, size_t width) {
+  std::vector<std::string> header{
+      prediction.program.stageAxis < 0 ? "rank" : "stage"};
+  for (size_t activity = 0; activity < kActivities; ++activity)
+    header.push_back(nameOf(static_cast<Activity>(activity)));
+  Table table(header);
+  for (const auto &[number, stage] : enumerate(prediction.times.stages)) {
+    std::vector<std::string> row{
+        prediction.program.stageAxis < 0 ? "each" : std::to_string(number)};
+    for (double seconds : stage.seconds)
+      row.push_back(
+          formatv("{0:f1} %", 100 * seconds / prediction.times.seconds));
+    table.add(row);
+  }
+  return table.str(width);
+}
+
+std::string Prediction::text(size_t width) const {
+  std::string text =
+      formatv("a step takes {0} on {1}: {2} tokens/s, {3}flop/s per device "
+              "({4:f1} % of its peak)\n",
+              secondsText(times.seconds), cluster.name,
+              countText(tokensPerSecond()), countText(flopsPerDevice()),
+              100 * utilization());
+  text += formatv("memory: {0} of {1} on the device that needs most\n",
+                  bytesText(program.bytesPerRank),
+                  bytesText(static_cast<int64_t>(cluster.device.memoryBytes)));
+  text += "\nwhat a device does with the time of a step\n";
+  return text + stageTable(*this, width);
+}
+
+json::Value Prediction::json() const {
+  json::Array stages;
+  for (const StageTimes &stage : times.stages) {
+    json::Object seconds, axes;
+    for (size_t activity = 0; activity < kActivities; ++activity)
+      seconds[nameOf(static_cast<Activity>(activity))] =
+          stage.seconds[activity];
+    for (auto [axis, value] : zip(program.mesh, stage.collectives))
+      if (value > 0)
+        axes[axis.name] = value;
+    stages.push_back(json::Object{{"end", stage.end},
+                                  {"seconds", std::move(seconds)},
+                                  {"communication", std::move(axes)}});
+  }
+  return json::Object{
+      {"cluster", cluster.name},
+      {"ranks", program.ranks()},
+      {"step_seconds", times.seconds},
+      {"tokens_per_second", tokensPerSecond()},
+      {"flops_per_second_per_device", flopsPerDevice()},
+      {"utilization", utilization()},
+      {"memory_bytes", program.bytesPerRank},
+      {"memory_bytes_of_device", cluster.device.memoryBytes},
+      {"stages", std::move(stages)}};
+}
+
+//===----------------------------------------------------------------------===//
+// The trace
+//===----------------------------------------------------------------------===//
+
+static json::Object nameEvent(const char *what, int64_t rank, int64_t thread,
+                              const std::string &name) {
+  return json::Object{{"name", what},
+                      {"ph", "M"},
+                      {"pid", rank},
+                      {"tid", thread},
+                      {"args", json::Object{{"name", name}}}};
+}
+
+static json::Object spanEvent(const Call &call, const Span &span,
+                              int64_t rank) {
+  return json::Object{
+      {"name", call.name.empty() ? call.op : call.op + " " + call.name},
+      {"cat", call.op},
+      {"ph", "X"},
+      {"ts", span.begin * 1e6},
+      {"dur", (span.end - span.begin) * 1e6},
+      {"pid", rank},
+      {"tid", span.isBeside ? 1 : 0},
+      {"args",
+       json::Object{{"op", span.call}, {"micro_batch", span.microBatch}}}};
+}
+
+std::string Prediction::trace() const {
+  std::string text;
+  raw_string_ostream stream(text);
+  json::OStream out(stream);
+  out.objectBegin();
+  out.attribute("displayTimeUnit", "ms");
+  out.attributeBegin("traceEvents");
+  out.arrayBegin();
+  for (const auto &[number, stage] : enumerate(times.stages)) {
+    int64_t rank = program.firstRankOf(static_cast<int64_t>(number));
+    out.value(nameEvent("process_name", rank, 0,
+                        formatv("rank {0}, simulated", rank)));
+    out.value(nameEvent("thread_name", rank, 0, "program"));
+    out.value(nameEvent("thread_name", rank, 1, "communication"));
+    for (const Span &span : stage.spans)
+      out.value(
+          spanEvent(program.stages[number].calls[span.call], span, rank));
+  }
+  out.arrayEnd();
+  out.attributeEnd();
+  out.objectEnd();
+  return text + "\n";
+}

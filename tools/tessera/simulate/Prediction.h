@@ -1,0 +1,30 @@
+//===- Prediction.h - a simulated step, for people and programs -*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_SIMULATE_PREDICTION_H
+#define TESSERA_TOOLS_TESSERA_SIMULATE_PREDICTION_H
+
+#include "tessera/Simulate/Simulate.h"
+#include "llvm/Support/JSON.h"
+
+namespace tessera {
+
+struct Prediction {
+  const simulate::Program &program;
+  const simulate::Cluster &cluster;
+  const simulate::StepTimes &times;
+
+  double tokensPerSecond() const;
+  /// Flops per second of a device, of work that is not done again.
+  double flopsPerDevice() const;
+  /// Of the peak of a device in the program's precision.
+  double utilization() const;
+  std::string text(size_t width) const;
+  llvm::json::Value json() const;
+  /// A trace of one rank per stage, as chrome://tracing and Perfetto read it;
+  /// the runtime writes measured ones alike.
+  std::string trace() const;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_SIMULATE_PREDICTION_H
