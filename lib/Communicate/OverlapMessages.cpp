@@ -96,8 +96,23 @@ void TaskMessages::start(Operation *message, OpOrder &order) {
   startSend(cast<SendOp>(message), border, order);
 }
 
+/// For each entry the next one of its micro-batch; the number of entries if
+/// there is none.
+SmallVector<size_t> nextOfMicroBatch(ArrayRef<NumberedTask> entries) {
+  SmallVector<size_t> next(entries.size(), entries.size());
+  DenseMap<int64_t, size_t> seen;
+  for (size_t k = entries.size(); k-- > 0;) {
+    auto [later, isFirst] = seen.try_emplace(entries[k].microBatch, k);
+    if (!isFirst)
+      next[k] = std::exchange(later->second, k);
+  }
+  return next;
+}
+
 /// A receive needs nothing of its rank, but stays after the earlier tasks of
-/// its micro-batch.
+/// its micro-batch. It does not start before the task that reads the receive
+/// before it is next: a stage that only receives would hold what all
+/// micro-batches bring.
 void TaskMessages::receiveEarly(SmallVectorImpl<NumberedTask> &entries) const {
   /// What moves stands after entry `after`, in the old order.
   struct Key {
@@ -110,7 +125,8 @@ void TaskMessages::receiveEarly(SmallVectorImpl<NumberedTask> &entries) const {
     }
   };
   std::vector<Key> keys;
-  std::optional<size_t> lastMessage;
+  std::optional<size_t> lastMessage, lastReceive;
+  SmallVector<size_t> readers = nextOfMicroBatch(entries);
   DenseMap<int64_t, size_t> lastTask; // Of each micro-batch.
   for (auto [k, entry] : llvm::enumerate(entries)) {
     bool moves = receives.contains(entry.number) && lastMessage;
@@ -118,6 +134,10 @@ void TaskMessages::receiveEarly(SmallVectorImpl<NumberedTask> &entries) const {
     if (auto last = lastTask.find(entry.microBatch);
         moves && last != lastTask.end())
       after = std::max(after, last->second);
+    if (moves && lastReceive && readers[*lastReceive] < k)
+      after = std::max(after, readers[*lastReceive] - 1);
+    if (receives.contains(entry.number))
+      lastReceive = k;
     keys.push_back({after, moves, k});
     lastTask[entry.microBatch] = after;
     if (moves || sends.contains(entry.number) ||
