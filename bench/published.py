@@ -79,7 +79,7 @@ def narayanan_table1():
             flags += ["--virtual-stages", row["vstages"]]
         flags += chunks(int(row["layers"]), pp, int(row["vstages"]))
         work = flops(row, 2048, batch)
-        yield Run(row["params_b"] + "B", gpt(row, 2048), "selene-2021", flags, float(row["tflops_gpu"]),
+        yield Run(row["params_b"] + "B", gpt(row, 2048), "selene", flags, float(row["tflops_gpu"]),
                   lambda out, work=work, gpus=gpus: work / out["step_seconds"] / gpus / 1e12,
                   fitted=row["params_b"] in ("1.7", "310.1"))
 
@@ -98,7 +98,7 @@ def narayanan_table2():
         flags = ["--mesh", mesh(8, shape["pp"], dp), "--recompute", "full"] + sizes(batch, dp, int(row["mbs"]))
         flags += chunks(shape["layers"], shape["pp"])
         work = flops(shape, 2048, batch)
-        yield Run(f"{row['params_b']}B on {gpus}", gpt(shape, 2048), "selene-2021", flags, float(row["tflops_gpu"]),
+        yield Run(f"{row['params_b']}B on {gpus}", gpt(shape, 2048), "selene", flags, float(row["tflops_gpu"]),
                   lambda out, work=work, gpus=gpus: work / out["step_seconds"] / gpus / 1e12)
 
 
@@ -112,7 +112,8 @@ def korthikanti_table5():
         for kind, extra in (("full", ["--recompute", "full"]),
                             ("present", ["--recompute", "selective", "--sequence-parallel"])):
             yield Run(f"{row['model']} {kind}", gpt(row, 2048), "selene-2022", base + extra,
-                      float(row[f"t_{kind}_s"]), lambda out: out["step_seconds"], unit="seconds")
+                      float(row[f"t_{kind}_s"]), lambda out: out["step_seconds"],
+                      fitted=(row["model"], kind) == ("175B", "full"), unit="seconds")
 
 
 def shoeybi_table1():
@@ -123,7 +124,7 @@ def shoeybi_table1():
             flags = ["--mesh", mesh(tp, 1, dp), "--recompute", "full", "--batch", str(batch)]
             work = flops(row, 1024, batch)
             gpus = tp * dp
-            yield Run(f"{row['params_b']}B on {gpus}", gpt(row, 1024), "dgx2h-2019", flags,
+            yield Run(f"{row['params_b']}B on {gpus}", gpt(row, 1024), "dgx-2h", flags,
                       float(row[f"eff_{kind}_pct"]),
                       lambda out, work=work, gpus=gpus: work / out["step_seconds"] / gpus / 39e12 * 100,
                       fitted=(row["params_b"], kind) in (("1.2", "mp"), ("8.3", "mp")), unit="% of 39 Tflop/s")
@@ -133,7 +134,7 @@ def zero_bubble():
     for row in table("zerobubble2024_table3_5"):
         pp, mbs, count = int(row["pp"]), int(row["mbs"]), int(row["microbatches"])
         for kind, schedule in (("f1b1", ["--schedule", "1f1b"]), ("zb1p", ["--schedule", "zero-bubble"]),
-                               ("f1b1_interleaved", ["--virtual-stages", "3"])):
+                               ("f1b1_interleaved", ["--virtual-stages", str((int(row["layers"]) + 2) // pp)])):
             layers = int(row["layers"])
             cuts = []
             if kind != "f1b1_interleaved":
@@ -141,7 +142,7 @@ def zero_bubble():
                 each = (layers + 2) // pp
                 cuts = ["--stages", ",".join(str(each - (stage in (0, pp - 1))) for stage in range(pp))]
             flags = ["--mesh", f"pp={pp}", "--batch", str(mbs * count), "--micro-batches", str(count)]
-            yield Run(f"{row['model']} m={count} {kind}", gpt(row, 1024, 50304), "a100-roce-2024",
+            yield Run(f"{row['model']} m={count} {kind}", gpt(row, 1024, 50304), "a100-roce",
                       flags + schedule + cuts, float(row[kind]),
                       lambda out, batch=mbs * count, pp=pp: batch / out["step_seconds"] / pp,
                       fitted=(row["model"], kind, count) in (("1.5B", "f1b1", 64),), unit="samples/s per GPU")
@@ -154,7 +155,7 @@ def megatron_core():
         if tp == 1:
             flags.remove("--sequence-parallel")
         work = flops(row, 4096, batch, 131072, recomputes=False)
-        yield Run(row["params_b"] + "B", gpt(row, 4096, 131072), "h100-dgx", flags, float(row["tflops_gpu"]),
+        yield Run(row["params_b"] + "B", gpt(row, 4096, 131072), "dgx-h100", flags, float(row["tflops_gpu"]),
                   lambda out, work=work, gpus=gpus: work / out["step_seconds"] / gpus / 1e12)
 
 
@@ -167,8 +168,9 @@ def llama3():
         tp, cp, pp, dp, gpus = (int(row[key]) for key in ("tp", "cp", "pp", "dp", "gpus"))
         batch = int(row["batch_per_dp"]) * dp
         flags = ["--mesh", mesh(tp, pp, dp, cp), "--seq-length", row["seqlen"], "--sequence-parallel",
-                 "--zero", "1"] + sizes(batch, dp, 1)
-        yield Run(f"405B on {gpus}", config, "h100-dgx", flags, float(row["tflops_gpu"]),
+                 "--zero", "1", "--virtual-stages", "8"]
+        flags += sizes(batch, dp, 1)
+        yield Run(f"405B on {gpus}", config, "dgx-h100", flags, float(row["tflops_gpu"]),
                   lambda out: out["flops_per_second_per_device"] / 1e12)
 
 

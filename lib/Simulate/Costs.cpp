@@ -3,6 +3,8 @@
 #include "lib/Simulate/Groups.h"
 #include "tessera/Simulate/Simulate.h"
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 using namespace tessera;
 using namespace tessera::simulate;
@@ -19,9 +21,16 @@ static double secondsOfBytes(double bytes, const Device &device) {
 static double secondsOfProduct(double m, double n, double k, double count,
                                const Program &program, const Device &device) {
   const ProductRate &rate = device.products.at(program.precision);
-  double shortest = std::max(std::min({m, n, k}), 1.0);
-  double computing = 2 * m * n * k * count / (rate.peak * rate.efficiency) *
-                     (1 + rate.half / shortest);
+  double computed = std::numeric_limits<double>::infinity(); // elements
+  for (const Tile &tile : rate.tiles) {
+    double tiles =
+        std::ceil(m / tile.rows) * std::ceil(n / tile.columns) * count;
+    double waves = std::ceil(tiles / rate.units);
+    computed =
+        std::min(computed, waves * rate.units * tile.rows * tile.columns);
+  }
+  double computing =
+      2 * computed * (k + rate.half) / (rate.peak * rate.efficiency);
   double moving = secondsOfBytes((m * k + k * n + m * n) * count *
                                      elementBytes(program.precision),
                                  device);

@@ -6,6 +6,7 @@
 
 #include "tessera/Simulate/Simulate.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <deque>
 
@@ -56,6 +57,7 @@ struct Stage {
   double now = 0;
   std::vector<Transfer> transfers;
   std::vector<Queue> queues;
+  std::map<std::vector<int64_t>, size_t> queueNumbers;
   /// The last transfer of a call and micro-batch.
   llvm::DenseMap<std::pair<int64_t, int64_t>, size_t> pending;
   std::optional<size_t> awaited; ///< Of the blocking call that it is at.
@@ -75,6 +77,13 @@ struct Meeting {
   size_t done = 0;             ///< Rounds that were removed.
 };
 
+/// Messages from one stage to another that are sent and not received yet.
+struct Mailbox {
+  std::deque<std::pair<double, double>> sent; ///< Begin and end.
+  /// Whose queue has a receive at its head, and the number of the queue.
+  std::optional<std::pair<int64_t, size_t>> receiver;
+};
+
 class Engine {
 public:
   Engine(const Program &program, const Cluster &cluster, bool keepSpans)
@@ -92,12 +101,14 @@ private:
   void compute(int64_t number, const Call &call);
   void waitUntil(int64_t number, double end, const Call &call);
   void step(Stage &stage);
-  size_t queueOf(const Call &call) const;
+  size_t queueOf(Stage &stage, const Call &call);
   int64_t microBatchOf(const Stage &stage) const;
   bool crossesStages(const Call &call) const;
+  bool blocks(const Call &call) const;
   void drain(int64_t number, size_t queue);
   void arrive(int64_t number, size_t queue, const Call &call);
   void finish(int64_t number, size_t queue, double begin, double end);
+  void buffer(int64_t number, size_t queue, const Call &call);
   void meet(Meeting &meeting);
   std::vector<int64_t> meetingOf(int64_t number, const Call &call) const;
   Error explainHang() const;
@@ -108,6 +119,7 @@ private:
   std::vector<Stage> stages;
   StepTimes times;
   std::map<std::vector<int64_t>, Meeting> meetings;
+  std::map<std::vector<int64_t>, Mailbox> mailboxes;
   std::vector<int64_t> woken; ///< Stages that may go on.
 };
 
@@ -141,7 +153,6 @@ void Engine::addParts(Stage &stage) {
 void Engine::prepare(int64_t number) {
   Stage &stage = stages[number];
   stage.program = &program.stages[number];
-  stage.queues.resize(program.mesh.size() + 2);
   stage.starts.resize(stage.program->calls.size());
   // Equal calls of many layers have equal costs.
   std::map<std::pair<std::vector<size_t>, std::pair<int, double>>, double>
@@ -190,10 +201,20 @@ void Engine::step(Stage &stage) {
 
 /// On a GPU a rank has one stream for all of them; the threads of a CPU run
 /// those that block themselves.
-size_t Engine::queueOf(const Call &call) const {
-  if (cluster.software.hasQueuePerAxis)
-    return call.axes.empty() ? 0 : 2 + call.axes.front();
-  return call.wait || program.isCuda ? 0 : 1;
+size_t Engine::queueOf(Stage &stage, const Call &call) {
+  std::vector<int64_t> key;
+  if (cluster.software.hasQueuePerGroup) {
+    bool isMessage = call.kind != CallKind::Collective;
+    key = {isMessage ? static_cast<int64_t>(call.kind) : 0,
+           isMessage ? call.peer : 0};
+    key.insert(key.end(), call.axes.begin(), call.axes.end());
+  } else {
+    key = {call.wait || program.isCuda};
+  }
+  auto [found, isNew] = stage.queueNumbers.try_emplace(key, stage.queues.size());
+  if (isNew)
+    stage.queues.emplace_back();
+  return found->second;
 }
 
 bool Engine::crossesStages(const Call &call) const {
@@ -201,6 +222,14 @@ bool Engine::crossesStages(const Call &call) const {
     if (static_cast<int64_t>(axis) == program.stageAxis)
       return true;
   return false;
+}
+
+/// Whether the program waits where the call stands.
+bool Engine::blocks(const Call &call) const {
+  return call.wait == 0 ||
+         llvm::any_of(call.axes, [&](size_t axis) {
+           return cluster.software.blockingAxes.count(program.mesh[axis].name);
+         });
 }
 
 /// Whose calls belong together: sends with receives of the peer, the k-th with
@@ -260,6 +289,32 @@ void Engine::meet(Meeting &meeting) {
   }
 }
 
+/// A send ends alone, a receive with what was sent.
+void Engine::buffer(int64_t number, size_t queue, const Call &call) {
+  Stage &stage = stages[number];
+  const Transfer &transfer =
+      stage.transfers[stage.queues[queue].waiting.front()];
+  Mailbox &box = mailboxes[meetingOf(number, call)];
+  double begin = std::max(stage.queues[queue].free, transfer.ready);
+  if (call.kind == CallKind::Send) {
+    double end = begin + stage.seconds[transfer.call];
+    box.sent.push_back({begin, end});
+    finish(number, queue, begin, end);
+    if (!box.receiver)
+      return;
+    auto [receiver, itsQueue] = *std::exchange(box.receiver, std::nullopt);
+    woken.push_back(receiver);
+    return drain(receiver, itsQueue);
+  }
+  if (box.sent.empty()) {
+    box.receiver = {number, queue};
+    return;
+  }
+  auto [sent, came] = box.sent.front();
+  box.sent.pop_front();
+  finish(number, queue, std::max(begin, sent), std::max(begin, came));
+}
+
 /// The transfer at the head of a queue is ready for its partners.
 void Engine::arrive(int64_t number, size_t queue, const Call &call) {
   Stage &stage = stages[number];
@@ -282,12 +337,20 @@ void Engine::arrive(int64_t number, size_t queue, const Call &call) {
 /// has arrived once; its end drains the queue again.
 void Engine::drain(int64_t number, size_t queue) {
   Stage &stage = stages[number];
-  Queue &from = stage.queues[queue];
-  while (!from.waiting.empty()) {
+  while (!stage.queues[queue].waiting.empty()) {
+    Queue &from = stage.queues[queue];
     const Transfer &transfer = stage.transfers[from.waiting.front()];
     const Call &call = stage.program->calls[transfer.call];
-    if (crossesStages(call))
-      return arrive(number, queue, call);
+    if (crossesStages(call)) {
+      bool isMessage = call.kind != CallKind::Collective;
+      if (!isMessage || !cluster.software.buffersMessages)
+        return arrive(number, queue, call);
+      size_t before = stage.queues[queue].waiting.size();
+      buffer(number, queue, call);
+      if (stage.queues[queue].waiting.size() == before)
+        return;
+      continue;
+    }
     double begin = std::max(from.free, transfer.ready);
     finish(number, queue, begin, begin + stage.seconds[transfer.call]);
   }
@@ -343,14 +406,14 @@ void Engine::waitUntil(int64_t number, double end, const Call &call) {
 bool Engine::runTransfer(int64_t number, const Call &call) {
   Stage &stage = stages[number];
   if (!stage.awaited) {
-    size_t queue = queueOf(call), index = stage.transfers.size();
+    size_t queue = queueOf(stage, call), index = stage.transfers.size();
     int64_t microBatch = microBatchOf(stage);
     stage.transfers.push_back({stage.at.call, microBatch, stage.now, -1});
     bool isHead = stage.queues[queue].waiting.empty();
     stage.queues[queue].waiting.push_back(index);
     if (isHead)
       drain(number, queue);
-    if (call.wait) {
+    if (!blocks(call)) {
       stage.pending[{stage.at.call, microBatch}] = index;
       return true;
     }
@@ -375,7 +438,9 @@ bool Engine::runWait(int64_t number) {
     double end = stage.transfers[found->second].end;
     if (end < 0)
       return false;
-    waitUntil(number, end, stage.program->calls[start]);
+    double seconds = stage.seconds[start] * (1 - cluster.software.hidden);
+    waitUntil(number, std::max(end, stage.now + seconds),
+              stage.program->calls[start]);
     stage.pending.erase(found);
   }
   return true;

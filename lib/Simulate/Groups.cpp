@@ -62,9 +62,13 @@ GroupPlace tessera::simulate::placeOf(const std::vector<int64_t> &group,
 }
 
 /// By the size of the whole tensor.
-static double bandwidthIn(const Link &link, double bytes) {
+static double bandwidthIn(const Link &link, dist::Collective collective,
+                          double bytes) {
   double curve = link.collectives.at(bytes);
-  return curve > 0 ? curve : link.bandwidth;
+  bool gathers = collective == dist::Collective::AllGather ||
+                 collective == dist::Collective::ReduceScatter;
+  return (curve > 0 ? curve : link.bandwidth) *
+         (gathers ? link.gatherEfficiency : 1);
 }
 
 double tessera::simulate::secondsOfCollective(dist::Collective collective,
@@ -76,10 +80,10 @@ double tessera::simulate::secondsOfCollective(dist::Collective collective,
     return 0;
   double seconds = cluster.node.latency, bandwidth = 0;
   if (place.leastOfNode > 1 || place.nodes == 1)
-    bandwidth = bandwidthIn(cluster.node, bytes);
+    bandwidth = bandwidthIn(cluster.node, collective, bytes);
   if (place.nodes > 1) {
     double across = static_cast<double>(place.leastOfNode) *
-                    bandwidthIn(cluster.network, bytes);
+                    bandwidthIn(cluster.network, collective, bytes);
     bandwidth = bandwidth > 0 ? std::min(bandwidth, across) : across;
     // As a tree over the nodes, there and back.
     seconds += 2 * cluster.network.latency *

@@ -101,7 +101,12 @@ public:
                                             : "one of " + quoted(allowed)));
     return value.value_or(otherwise);
   }
-  SizeCurve curve(const std::string &key);
+  std::vector<std::string> words(const std::string &key,
+                                 const std::set<std::string> &allowed);
+  SizeCurve curve(const std::string &key) { return {pairs(key, true)}; }
+  /// [[number, number], ...], all above 0; none if the key is missing.
+  std::vector<std::pair<double, double>> pairs(const std::string &key,
+                                               bool grows);
 
 private:
   const toml::node *find(const std::string &key, bool isRequired) {
@@ -131,34 +136,68 @@ private:
 
 } // namespace
 
-/// [[bytes, bytes per second], ...], with growing bytes.
-SizeCurve TableReader::curve(const std::string &key) {
-  SizeCurve result;
+std::vector<std::pair<double, double>>
+TableReader::pairs(const std::string &key, bool grows) {
+  std::vector<std::pair<double, double>> result;
   const toml::node *node = find(key, false);
   if (!node)
     return result;
-  const toml::array *points = node->as_array();
   auto refuse = [&](const toml::node &where) {
     problem.note(where.source(),
                  "'" + key + "'" + in() +
-                     " must be a list of pairs [bytes, bytes per second], both "
-                     "above 0, with growing bytes");
-    return SizeCurve();
+                     " must be a list of pairs of numbers above 0" +
+                     (grows ? ", the first of which grow" : ""));
+    return std::vector<std::pair<double, double>>();
   };
-  if (!points || points->empty())
+  const toml::array *list = node->as_array();
+  if (!list || list->empty())
     return refuse(*node);
-  for (const toml::node &point : *points) {
-    const toml::array *pair = point.as_array();
+  for (const toml::node &entry : *list) {
+    const toml::array *pair = entry.as_array();
     if (!pair || pair->size() != 2)
-      return refuse(point);
-    double bytes = (*pair)[0].value<double>().value_or(0);
-    double rate = (*pair)[1].value<double>().value_or(0);
-    double last = result.points.empty() ? 0 : result.points.back().first;
-    if (!(bytes > last) || !(rate > 0))
-      return refuse(point);
-    result.points.push_back({bytes, rate});
+      return refuse(entry);
+    double first = (*pair)[0].value<double>().value_or(0);
+    double second = (*pair)[1].value<double>().value_or(0);
+    double last = grows && !result.empty() ? result.back().first : 0;
+    if (!(first > last) || !(second > 0))
+      return refuse(entry);
+    result.push_back({first, second});
   }
   return result;
+}
+
+std::vector<std::string>
+TableReader::words(const std::string &key,
+                   const std::set<std::string> &allowed) {
+  std::vector<std::string> result;
+  const toml::node *node = find(key, false);
+  if (!node)
+    return result;
+  const toml::array *list = node->as_array();
+  for (size_t i = 0; list && i < list->size(); ++i)
+    result.push_back((*list)[i].value<std::string>().value_or(""));
+  for (const std::string &word : result)
+    if (!allowed.count(word))
+      list = nullptr;
+  if (!list)
+    problem.note(node->source(), "'" + key + "'" + in() +
+                                     " must be a list of some of " +
+                                     quoted(allowed));
+  return result;
+}
+
+static ProductRate readProducts(TableReader &table) {
+  ProductRate rate;
+  rate.peak = table.positive("peak");
+  rate.efficiency = table.share("efficiency");
+  rate.half = table.number("half", 0, 0);
+  rate.units = table.number("units", 1, 1);
+  std::vector<std::pair<double, double>> tiles = table.pairs("tiles", false);
+  if (!tiles.empty())
+    rate.tiles.clear();
+  for (auto [rows, columns] : tiles)
+    rate.tiles.push_back({rows, columns});
+  return rate;
 }
 
 static void readDevice(TableReader &root, Device &device) {
@@ -172,9 +211,7 @@ static void readDevice(TableReader &root, Device &device) {
        {Precision::F32, Precision::BF16, Precision::F64}) {
     TableReader rate = products.sub(nameOf(precision), false);
     if (rate.exists())
-      device.products[precision] = {rate.positive("peak"),
-                                    rate.share("efficiency"),
-                                    rate.number("half", 0, 0)};
+      device.products[precision] = readProducts(rate);
   }
 }
 
@@ -197,20 +234,27 @@ static Link readLink(TableReader &root, const char *name, bool isRequired) {
   link.bandwidth = table.positive("bandwidth") * table.share("efficiency");
   link.latency = table.number("latency_seconds", 0, 0);
   link.collectives = table.curve("collective_bandwidth");
+  link.gatherEfficiency = table.share("gather_efficiency");
   return link;
 }
 
 static Software readSoftware(TableReader &root) {
   Software software;
   TableReader table = root.sub("software", false);
-  software.hasQueuePerAxis =
+  software.hasQueuePerGroup =
       table.word("communication", "one queue",
-                 {"one queue", "queue per axis"}) == "queue per axis";
+                 {"one queue", "queue per group"}) == "queue per group";
+  software.buffersMessages = table.word("messages", "when both are ready",
+                                        {"when both are ready", "buffered"}) ==
+                             "buffered";
   std::set<std::string> axes;
   for (const Name<MeshAxis> &axis : Names<MeshAxis>::table)
     axes.insert(axis.name);
   software.scattersMessagesOver =
       table.word("scatter_messages_over", "", axes);
+  for (const std::string &axis : table.words("blocking_axes", axes))
+    software.blockingAxes.insert(axis);
+  software.hidden = table.share("hidden");
   TableReader scale = table.sub("communication_scale", false);
   for (const std::string &axis : axes)
     software.communicationScale[axis] = scale.number(axis, 1, 0);

@@ -10,17 +10,27 @@
 #include "tessera/Options/PlanOptions.h"
 #include "llvm/Support/Error.h"
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace tessera::simulate {
 
-/// Matrix products of one precision: a product of m x k and k x n takes
-/// `2 m n k / (peak * efficiency) * (1 + half / min(m, n, k))`.
+/// Rows and columns of a product that a unit of a device computes at once.
+struct Tile {
+  double rows = 1, columns = 1;
+};
+
+/// Matrix products of one precision. The tiles of a product are dealt to the
+/// units in waves, the last of which may leave units idle; a tile of a product
+/// over k takes `2 rows columns k (1 + half / k)` flops of its unit's share of
+/// `peak * efficiency`. Of several tiles the fastest is taken.
 struct ProductRate {
   double peak = 0;
   double efficiency = 1;
-  double half = 0; ///< The shortest side at which the rate is half of it all.
+  double half = 0; ///< The k at which the rate is half of it all.
+  double units = 1;
+  std::vector<Tile> tiles = {Tile()};
 };
 
 struct Device {
@@ -55,14 +65,24 @@ struct Link {
   /// Bus bandwidth of collectives (what a ring would need) by the bytes of the
   /// whole tensor; empty: `bandwidth` for all.
   SizeCurve collectives;
+  /// Of that, what all-gather and reduce-scatter reach.
+  double gatherEfficiency = 1;
 };
 
 /// How the software that runs there moves data, where it is not Tessera.
 struct Software {
-  /// Collectives and messages over different axes run beside each other. False:
-  /// a device runs all of them one after the other, in the order of the
-  /// program.
-  bool hasQueuePerAxis = false;
+  /// Collectives over different axes, and messages to and from each rank, run
+  /// beside each other. False: a device runs all of them one after the other,
+  /// in the order of the program.
+  bool hasQueuePerGroup = false;
+  /// A message is sent when its sender has it, whether or not the receiver is
+  /// ready. False: it waits for both.
+  bool buffersMessages = false;
+  /// Axes whose collectives and messages nothing is computed beside.
+  std::set<std::string> blockingAxes;
+  /// Of the time of a transfer, what computing beside it hides: kernels of
+  /// communication take a part of the device.
+  double hidden = 1;
   /// Bytes that it moves over an axis, of those that Tessera's program moves.
   std::map<std::string, double> communicationScale;
   /// Each rank of this axis sends its part of a message, and the receivers
