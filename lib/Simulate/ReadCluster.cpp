@@ -65,7 +65,7 @@ public:
     std::optional<double> value = node->value<double>();
     if (!value || !(*value >= least) || node->is_boolean()) {
       problem.note(node->source(),
-                   llvm::formatv("'{0}'{1} must be a number of at least {2}",
+                   llvm::formatv("'{0}'{1} must be a number of at least {2:f0}",
                                  key, in(), least));
       return otherwise;
     }
@@ -81,7 +81,8 @@ public:
   }
   /// Above 0 and at most 1.
   double share(const std::string &key) {
-    double value = table && table->contains(key) ? positive(key) : 1;
+    bool isGiven = find(key, false) != nullptr;
+    double value = isGiven ? positive(key) : 1;
     if (value > 1)
       problem.note(table->get(key)->source(),
                    "'" + key + "'" + in() +

@@ -8,7 +8,7 @@ import sys
 
 # Rooms of the compiler, in the order in which a program passes through. A room may include those before it.
 COMPILER = ["Options", "Dialect", "Schedule", "Import", "Distribute", "Partition", "Lower", "Communicate", "Memory",
-            "Simulate", "Codegen", "Target", "Pipelines", "tools"]
+            "Codegen", "Target", "Pipelines", "Simulate", "tools"]
 # These may include only what is named here.
 NARROW = {"Options": [], "Dialect": ["Options"], "Schedule": ["Options"], "Import": ["Options", "Dialect"],
           "Simulate": ["Options", "Dialect"], "Target": ["Options", "Dialect"]}

@@ -1,0 +1,119 @@
+//===- ClusterTest.cpp - files of clusters --------------------------------===//
+
+#include "tessera/Simulate/Cluster.h"
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using namespace tessera::simulate;
+
+namespace {
+
+const std::string whole = R"([nodes]
+count = 2
+devices = 4
+[device]
+memory_bytes = 80e9
+memory_bandwidth = 2e12
+[device.products.bf16]
+peak = 3e14
+efficiency = 0.5
+tiles = [[128, 256], [64, 64]]
+[node_link]
+bandwidth = 3e11
+collective_bandwidth = [[1024, 1e9], [4096, 2e9]]
+[network]
+bandwidth = 25e9
+efficiency = 0.8
+[software]
+blocking_axes = ["dp"]
+communication_scale = { tp = 0.5 }
+)";
+
+/// The error of a file with this text, from the line on; "": there is none.
+std::string errorOf(const std::string &text, Cluster *read = nullptr) {
+  std::string path = ::testing::TempDir() + "cluster.toml";
+  std::ofstream(path) << text;
+  llvm::Expected<Cluster> cluster = readCluster(path);
+  if (!cluster) {
+    std::string error = llvm::toString(cluster.takeError());
+    EXPECT_EQ(error.substr(0, path.size() + 1), path + ":");
+    return error.substr(path.size() + 1);
+  }
+  if (read)
+    *read = *cluster;
+  return "";
+}
+
+std::string with(const std::string &from, const std::string &to) {
+  std::string text = whole;
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+TEST(ClusterTest, ReadsWhatIsThere) {
+  Cluster cluster;
+  ASSERT_EQ(errorOf(whole, &cluster), "");
+  EXPECT_EQ(cluster.devices(), 8);
+  const ProductRate &rate = cluster.device.products.at(Precision::BF16);
+  EXPECT_EQ(rate.peak, 3e14);
+  EXPECT_EQ(rate.efficiency, 0.5);
+  ASSERT_EQ(rate.tiles.size(), 2u);
+  EXPECT_EQ(rate.tiles[1].columns, 64);
+  EXPECT_EQ(cluster.device.products.count(Precision::F32), 0u);
+  EXPECT_EQ(cluster.node.collectives.at(2048), 1.5e9);
+  EXPECT_EQ(cluster.network.bandwidth, 20e9);
+  EXPECT_EQ(cluster.software.blockingAxes.count("dp"), 1u);
+  EXPECT_EQ(cluster.software.communicationScale.at("tp"), 0.5);
+  EXPECT_EQ(cluster.software.communicationScale.at("pp"), 1);
+  EXPECT_TRUE(cluster.attention.isFused);
+}
+
+TEST(ClusterTest, EveryFileOfTheRepositoryIsRight) {
+  int files = 0;
+  for (const auto &entry :
+       std::filesystem::directory_iterator(CLUSTERS_FOLDER)) {
+    ++files;
+    llvm::Expected<Cluster> cluster = readCluster(entry.path().string());
+    EXPECT_TRUE(!!cluster) << llvm::toString(cluster.takeError());
+  }
+  EXPECT_GE(files, 5);
+}
+
+TEST(ClusterTest, ErrorsNameTheLineAndTheRemedy) {
+  EXPECT_EQ(errorOf(with("efficiency = 0.5", "eficiency = 0.5")),
+            "9:1: unknown key 'eficiency' in [device.products.bf16]; it may "
+            "have 'efficiency', 'half', 'peak', 'tiles', 'units'");
+  EXPECT_EQ(errorOf(with("efficiency = 0.5", "efficiency = 1.5")),
+            "9:14: 'efficiency' in [device.products.bf16] is a share of the "
+            "peak; it must be at most 1");
+  EXPECT_EQ(errorOf(with("peak = 3e14\n", "")),
+            "7:1: 'device.products.bf16.peak' is missing");
+  EXPECT_EQ(errorOf(with("peak = 3e14", "peak = \"much\"")),
+            "8:8: 'peak' in [device.products.bf16] must be a number of at "
+            "least 0");
+  EXPECT_EQ(errorOf(with("peak = 3e14", "peak = nan")),
+            "8:8: 'peak' in [device.products.bf16] must be a number of at "
+            "least 0");
+  EXPECT_EQ(errorOf(with("count = 2", "count = 0")),
+            "2:9: 'count' in [nodes] must be a number of at least 1");
+  EXPECT_EQ(errorOf(with("[4096, 2e9]", "[512, 2e9]")),
+            "13:38: 'collective_bandwidth' in [node_link] must be a list of "
+            "pairs of numbers above 0, the first of which grow");
+  EXPECT_EQ(errorOf(with("[\"dp\"]", "[\"data\"]")),
+            "18:17: 'blocking_axes' in [software] must be a list of some of "
+            "'cp', 'dp', 'ep', 'pp', 'tp'");
+  EXPECT_EQ(errorOf(with("[network]\nbandwidth = 25e9\nefficiency = 0.8\n", "")),
+            "1:1: 'network' is missing");
+  EXPECT_EQ(errorOf(with("[device]", "[device")).substr(0, 2), "4:");
+}
+
+TEST(ClusterTest, AMissingFileIsAnError) {
+  llvm::Expected<Cluster> cluster = readCluster("/nonexistent/a.toml");
+  ASSERT_FALSE(!!cluster);
+  EXPECT_NE(llvm::toString(cluster.takeError()).find("/nonexistent/a.toml"),
+            std::string::npos);
+}
+
+} // namespace

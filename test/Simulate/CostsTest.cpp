@@ -1,0 +1,136 @@
+//===- CostsTest.cpp - seconds of single calls, by hand -------------------===//
+
+#include "test/Simulate/Machine.h"
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using namespace tessera::simulate;
+
+namespace {
+
+Program programOn(std::vector<Axis> mesh) {
+  Program program;
+  program.mesh = std::move(mesh);
+  program.stages.resize(1);
+  return program;
+}
+
+Call product(int64_t m, int64_t n, int64_t k) {
+  Call call;
+  call.kind = CallKind::Product;
+  call.shape = {m, n, k};
+  return call;
+}
+
+double secondsOn(const Cluster &cluster, const Call &call,
+                 const Program &program = programOn({{"dp", 1}})) {
+  return secondsOf(call, program, 0, cluster);
+}
+
+TEST(CostsTest, KernelsMoveBytes) {
+  Cluster cluster = smallCluster();
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, kernel(200)), 2);
+  cluster.device.memoryEfficiency = 0.5;
+  cluster.device.launch = 0.25;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, kernel(200)), 4.25);
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, kernel(0)), 0.25);
+}
+
+TEST(CostsTest, ProductsTakeTheirFlopsOrTheirBytes) {
+  Cluster cluster = smallCluster();
+  // 2 * 5 * 6 * 7 flops at 10 per second.
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 7)), 42);
+  cluster.device.products[Precision::F32].peak = 1e6;
+  // (35 + 42 + 30) elements of 4 bytes at 100 bytes per second.
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 7)), 4.28);
+}
+
+TEST(CostsTest, TheLastWaveOfTilesMayBeEmpty) {
+  Cluster cluster = smallCluster();
+  ProductRate &rate = cluster.device.products[Precision::F32];
+  rate.units = 4;
+  rate.tiles = {{2, 3}};
+  double full = secondsOn(cluster, product(4, 6, 50)); // 4 tiles
+  EXPECT_DOUBLE_EQ(full, 2 * 4 * 6 * 50 / 10.);
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(3, 5, 50)), full);
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 50)), 2 * full);
+  rate.tiles.push_back({5, 1}); // 6 tiles in 2 waves of 4 * 5 elements
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 50)),
+                   2 * 2 * 4 * 5 * 50 / 10.);
+  rate.half = 50;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(4, 6, 50)), 2 * full);
+}
+
+TEST(CostsTest, AttentionKeepsScoresOrNot) {
+  Cluster cluster = smallCluster();
+  Program program = programOn({{"dp", 1}});
+  Call call;
+  call.kind = CallKind::Attention;
+  call.flops = 100; // causal: half of the scores
+  call.shape = {8, 4, 2};
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 10);
+  program.causalImbalance = 1.5;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 15);
+
+  cluster.attention.isFused = false;
+  cluster.attention.forwardBytes = 50;
+  cluster.attention.backwardBytes = 75;
+  cluster.device.memoryBandwidth = 1000;
+  // Two products of 8 * 4 scores over 2, and 50 bytes for each score.
+  double forward = 2 * 2 * 8 * 4 * 2 / 10. + 50 * 32 / 1000.;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), forward);
+  call.kind = CallKind::AttentionGradient;
+  double backward = 4 * 2 * 8 * 4 * 2 / 10. + 75 * 32 / 1000.;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), backward);
+  program.recompute = Recompute::Selective; // scores again
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program),
+                   backward + 2 * 8 * 4 * 2 / 10. + 50 * 32 / 1000.);
+}
+
+TEST(CostsTest, CollectivesAreAsFastAsTheSlowestLink) {
+  Cluster cluster = smallCluster();
+  // Ranks 2k and 2k + 1 share a node; the last axis varies fastest.
+  Program program = programOn({{"dp", 4}, {"tp", 2}});
+  double ring = 2 * (2 - 1) / 2. * 100;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, allReduce(100, {1}), program), ring / 50);
+  // One of each node: a share of 10 bytes per second.
+  double across = 2 * (4 - 1) / 4. * 100;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, allReduce(100, {0}), program),
+                   across / 10);
+  // Both of each node: two shares.
+  double all = 2 * (8 - 1) / 8. * 100;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, allReduce(100, {0, 1}), program),
+                   all / 20);
+  cluster.network.latency = 3; // a tree over 4 nodes, there and back
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, allReduce(100, {0}), program),
+                   across / 10 + 2 * 3 * 2);
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, allReduce(100, {0}), programOn({{"dp", 1}})),
+                   0);
+}
+
+TEST(CostsTest, BandwidthFollowsTheSize) {
+  SizeCurve curve{{{10, 1}, {1000, 3}}};
+  EXPECT_DOUBLE_EQ(curve.at(1), 1);
+  EXPECT_DOUBLE_EQ(curve.at(100), 2);
+  EXPECT_DOUBLE_EQ(curve.at(1e9), 3);
+  Cluster cluster = smallCluster();
+  cluster.node.collectives = curve;
+  Program program = programOn({{"tp", 2}});
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, allReduce(100, {0}), program), 100 / 2.);
+  cluster.software.communicationScale["tp"] = 0.1;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, allReduce(100, {0}), program), 10 / 1.);
+}
+
+TEST(CostsTest, MessagesGoToTheirPeer) {
+  Cluster cluster = smallCluster();
+  Program near = programOn({{"pp", 2}});
+  Call send = message(CallKind::Send, 100, 1);
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, send, near), 2);
+  Program far = programOn({{"pp", 2}, {"tp", 2}});
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, send, far), 10);
+  // Half of it each, and then a gather: half of it over the link of the node.
+  cluster.software.scattersMessagesOver = "tp";
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, send, far), 5 + 1);
+}
+
+} // namespace

@@ -1,0 +1,216 @@
+//===- EngineTest.cpp - calls, queues and messages in virtual time --------===//
+
+#include "test/Simulate/Machine.h"
+#include "tessera/Schedule/Simulation.h"
+#include <gtest/gtest.h>
+#include <map>
+
+using namespace tessera;
+using namespace tessera::simulate;
+
+namespace {
+
+StepTimes timesOf(const Program &program, const Cluster &cluster) {
+  llvm::Expected<StepTimes> times = simulate::simulate(program, cluster, true);
+  EXPECT_TRUE(!!times) << llvm::toString(times.takeError());
+  return times ? *times : StepTimes();
+}
+
+double spent(const StageTimes &stage, Activity activity) {
+  return stage.seconds[static_cast<size_t>(activity)];
+}
+
+Program alone(std::vector<Call> calls) {
+  Program program;
+  program.mesh = {{"tp", 2}};
+  program.stages.resize(1);
+  program.stages[0].calls = std::move(calls);
+  return program;
+}
+
+Program twoStages(std::vector<Call> first, std::vector<Call> second) {
+  Program program;
+  program.mesh = {{"pp", 2}};
+  program.stageAxis = 0;
+  program.stages.resize(2);
+  program.stages[0].calls = std::move(first);
+  program.stages[1].calls = std::move(second);
+  return program;
+}
+
+TEST(EngineTest, CallsRunOneAfterTheOther) {
+  StepTimes times = timesOf(
+      alone({kernel(100), allReduce(50, {0}), kernel(200)}), smallCluster());
+  EXPECT_DOUBLE_EQ(times.seconds, 1 + 1 + 2);
+  EXPECT_DOUBLE_EQ(spent(times.stages[0], Activity::Kernels), 3);
+  EXPECT_DOUBLE_EQ(spent(times.stages[0], Activity::Collectives), 1);
+  ASSERT_EQ(times.stages[0].spans.size(), 3u);
+}
+
+TEST(EngineTest, WhatIsStartedEarlyIsHidden) {
+  // 1 of 2 seconds of the first, nothing of the second.
+  StepTimes times = timesOf(alone({allReduce(100, {0}, 2), kernel(100), waits(),
+                                   allReduce(50, {0}, 5), kernel(300),
+                                   waits()}),
+                            smallCluster());
+  EXPECT_DOUBLE_EQ(times.seconds, 1 + 1 + 3);
+  EXPECT_DOUBLE_EQ(spent(times.stages[0], Activity::Collectives), 1);
+  EXPECT_DOUBLE_EQ(times.stages[0].collectives[0], 3);
+  Cluster cluster = smallCluster();
+  cluster.software.blockingAxes = {"tp"};
+  EXPECT_DOUBLE_EQ(timesOf(alone({allReduce(100, {0}, 2), kernel(100), waits()}),
+                           cluster)
+                       .seconds,
+                   2 + 1);
+  cluster.software = Software();
+  cluster.software.hidden = 0.75;
+  EXPECT_DOUBLE_EQ(timesOf(alone({allReduce(100, {0}, 2), kernel(900), waits()}),
+                           cluster)
+                       .seconds,
+                   9 + 0.5);
+}
+
+TEST(EngineTest, LoopsRunTheirCallsSoOften) {
+  Call inLoop = kernel(100);
+  inLoop.times = 3;
+  StepTimes times =
+      timesOf(alone({kernel(50), inLoop, inLoop, kernel(25)}), smallCluster());
+  EXPECT_DOUBLE_EQ(times.seconds, 0.5 + 3 * 2 + 0.25);
+  EXPECT_EQ(times.stages[0].spans.size(), 8u);
+}
+
+TEST(EngineTest, AMessageWaitsForBothEnds) {
+  Program program =
+      twoStages({kernel(300), message(CallKind::Send, 50, 1), kernel(100)},
+                {kernel(100), message(CallKind::Receive, 50, 0), kernel(100)});
+  StepTimes times = timesOf(program, smallCluster());
+  EXPECT_DOUBLE_EQ(times.seconds, 3 + 1 + 1);
+  EXPECT_DOUBLE_EQ(spent(times.stages[1], Activity::Stages), 3);
+  // The sender need not wait for a receiver that comes late, if it is buffered.
+  std::swap(program.stages[0].calls[0], program.stages[1].calls[0]);
+  times = timesOf(program, smallCluster());
+  EXPECT_DOUBLE_EQ(times.stages[0].end, 3 + 1 + 1);
+  Cluster buffered = smallCluster();
+  buffered.software.buffersMessages = true;
+  times = timesOf(program, buffered);
+  EXPECT_DOUBLE_EQ(times.stages[0].end, 1 + 1 + 1);
+  EXPECT_DOUBLE_EQ(times.stages[1].end, 3 + 1);
+}
+
+/// A device that runs all transfers in their order lets a message that cannot
+/// come yet hold up the next one.
+TEST(EngineTest, OneQueueIsHeldUp) {
+  Program program = twoStages(
+      {message(CallKind::Receive, 50, 1, 4), kernel(100),
+       allReduce(100, {1}, 3), waits(), waits()},
+      {kernel(500), message(CallKind::Send, 50, 0, 2), waits()});
+  program.mesh.push_back({"tp", 2});
+  program.isCuda = true;
+  Cluster cluster = smallCluster();
+  cluster.network.bandwidth = 50;
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).stages[0].end, 5 + 1 + 2);
+  cluster.software.hasQueuePerGroup = true;
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).stages[0].end, 5 + 1);
+  // Each would send only after it has received.
+  for (int64_t stage : {0, 1})
+    program.stages[stage].calls = {message(CallKind::Receive, 50, 1 - stage),
+                                   message(CallKind::Send, 50, 1 - stage)};
+  llvm::Expected<StepTimes> hangs = simulate::simulate(program, cluster, false);
+  EXPECT_FALSE(!!hangs);
+  llvm::consumeError(hangs.takeError());
+}
+
+TEST(EngineTest, ACollectiveOfStagesWaitsForTheLast) {
+  StepTimes times = timesOf(twoStages({kernel(300), allReduce(50, {0})},
+                                      {allReduce(50, {0}), kernel(100)}),
+                            smallCluster());
+  EXPECT_DOUBLE_EQ(times.stages[0].end, 3 + 1);
+  EXPECT_DOUBLE_EQ(times.stages[1].end, 3 + 1 + 1);
+}
+
+TEST(EngineTest, WhatCannotBeSimulatedIsAnError) {
+  auto textOf = [](const Program &program, const Cluster &cluster) {
+    llvm::Expected<StepTimes> times =
+        simulate::simulate(program, cluster, false);
+    return times ? "" : llvm::toString(times.takeError());
+  };
+  Program program = twoStages({message(CallKind::Send, 50, 1)}, {kernel(1)});
+  EXPECT_EQ(textOf(program, smallCluster()),
+            "stage 0 waits forever in call 0 (send )");
+  EXPECT_EQ(textOf(program, smallCluster(1)), textOf(program, smallCluster()));
+  program.mesh[0].size = 9;
+  EXPECT_EQ(textOf(program, smallCluster()),
+            "the program has 9 ranks, but the cluster 'small' has 8 devices (4 "
+            "nodes of 2); use a smaller mesh or raise 'nodes.count'");
+  program.mesh[0].size = 2;
+  program.precision = Precision::BF16;
+  EXPECT_EQ(textOf(program, smallCluster()),
+            "the cluster 'small' says nothing of products in bf16; add "
+            "[device.products.bf16] with 'peak'");
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+/// A schedule as a program whose messages are free.
+Program programOf(const pipeline::PipelineSchedule &schedule) {
+  using pipeline::TaskKind;
+  const pipeline::Shape &shape = schedule.shape;
+  Program program;
+  program.mesh = {{"pp", shape.stages}};
+  program.stageAxis = 0;
+  program.stages.resize(shape.stages);
+  std::map<pipeline::Task, std::vector<int64_t>> receivers;
+  auto stageOf = [&](const pipeline::Task &task) {
+    return shape.stageOf(task.chunk);
+  };
+  for (const auto &tasks : schedule.stages)
+    for (const pipeline::Task &task : tasks)
+      for (const pipeline::Task &before : dependencies(schedule, task))
+        if (stageOf(before) != stageOf(task))
+          receivers[before].push_back(stageOf(task));
+  for (auto [stage, tasks] : llvm::zip(program.stages, schedule.stages))
+    for (const pipeline::Task &task : tasks) {
+      int64_t begin = static_cast<int64_t>(stage.calls.size());
+      for (const pipeline::Task &before : dependencies(schedule, task))
+        if (stageOf(before) != stageOf(task))
+          stage.calls.push_back(
+              message(CallKind::Receive, 0, stageOf(before)));
+      stage.calls.push_back(
+          kernel((task.kind == TaskKind::Forward || schedule.splitsBackward()
+                      ? 100.
+                      : 200.) /
+                 static_cast<double>(shape.virtualStages)));
+      for (int64_t to : receivers[task])
+        stage.calls.push_back(message(CallKind::Send, 0, to));
+      stage.order.push_back(
+          {static_cast<int64_t>(stage.tasks.size()), task.microBatch});
+      stage.tasks.push_back(
+          {begin, static_cast<int64_t>(stage.calls.size())});
+    }
+  return program;
+}
+
+TEST(EngineTest, SchedulesTakeTheirTime) {
+  Cluster cluster = smallCluster();
+  cluster.software.hasQueuePerGroup = cluster.software.buffersMessages = true;
+  for (ScheduleKind kind :
+       {ScheduleKind::GPipe, ScheduleKind::OneForwardOneBackward,
+        ScheduleKind::Interleaved, ScheduleKind::ZeroBubble})
+    for (int64_t p : {3, 4, 8})
+      for (int64_t v : {1, 2, 3})
+        for (int64_t m : {1, 5, 8, 16}) {
+          pipeline::Shape shape{p, v, m};
+          if (!checkShape(kind, shape).empty())
+            continue;
+          pipeline::PipelineSchedule schedule = makeSchedule(kind, shape);
+          EXPECT_NEAR(
+              timesOf(programOf(schedule), cluster).seconds,
+              pipeline::simulate(schedule, pipeline::Times::equal(shape)).length,
+              1e-9)
+              << nameOf(kind) << " p=" << p << " v=" << v << " m=" << m;
+        }
+}
+
+} // namespace
