@@ -38,8 +38,8 @@ WaitOp startSend(SendOp send, Operation *place, OpOrder &order) {
   return insertWait(cast<AsyncOpInterface>(async.getOperation()), place, order);
 }
 
-/// Messages that are tasks. A receive starts right after the stage's message
-/// before it, and the task that reads it waits. The wait of a send is a task of
+/// Messages that are tasks. A receive starts as early as receiveEarly says,
+/// and the task that reads it waits. The wait of a send is a task of
 /// its own: before the stage's next send or, if that is earlier, before the
 /// next task of its micro-batch.
 class TaskMessages {

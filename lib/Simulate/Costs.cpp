@@ -100,15 +100,15 @@ static int64_t sendersOf(const Program &program, const Cluster &cluster) {
 }
 
 static double secondsToPeer(const Call &call, const Program &program,
-                               int64_t rank, const Cluster &cluster) {
+                            int64_t rank, const Cluster &cluster) {
   std::vector<int64_t> group = program.groupOf(rank, call.axes);
   double bytes = call.bytes * scaleOf(call, program, cluster);
   int64_t senders = sendersOf(program, cluster);
   double seconds = secondsOfMessage(bytes / static_cast<double>(senders), rank,
                                     group[call.peer], cluster);
   GroupPlace near{senders, 1, senders};
-  return seconds + secondsOfCollective(dist::Collective::AllGather, bytes, near,
-                                       cluster);
+  return seconds +
+         secondsOfCollective(dist::Collective::AllGather, bytes, near, cluster);
 }
 
 double tessera::simulate::secondsOf(const Call &call, const Program &program,
@@ -121,11 +121,10 @@ double tessera::simulate::secondsOf(const Call &call, const Program &program,
                                 ? secondsOfFlops(call, program, device)
                                 : secondsOfBytes(call.bytes, device));
   case CallKind::Product:
-    return device.launch +
-           secondsOfProduct(static_cast<double>(call.shape[0]),
-                            static_cast<double>(call.shape[1]),
-                            static_cast<double>(call.shape[2]), 1, program,
-                            device);
+    return device.launch + secondsOfProduct(static_cast<double>(call.shape[0]),
+                                            static_cast<double>(call.shape[1]),
+                                            static_cast<double>(call.shape[2]),
+                                            1, program, device);
   case CallKind::Attention:
   case CallKind::AttentionGradient:
     return device.launch + secondsOfAttention(call, program, cluster);

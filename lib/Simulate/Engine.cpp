@@ -4,6 +4,7 @@
 // other, in the order in which they start.
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Options/Counted.h"
 #include "tessera/Simulate/Simulate.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -50,7 +51,7 @@ struct Queue {
 
 struct Stage {
   const StageProgram *program = nullptr;
-  std::vector<double> seconds; ///< By call.
+  std::vector<double> seconds;              ///< By call.
   std::vector<std::vector<int64_t>> starts; ///< By call: what it waits for.
   std::vector<Part> parts;
   Cursor at;
@@ -211,7 +212,8 @@ size_t Engine::queueOf(Stage &stage, const Call &call) {
   } else {
     key = {call.wait || program.isCuda};
   }
-  auto [found, isNew] = stage.queueNumbers.try_emplace(key, stage.queues.size());
+  auto [found, isNew] =
+      stage.queueNumbers.try_emplace(key, stage.queues.size());
   if (isNew)
     stage.queues.emplace_back();
   return found->second;
@@ -226,16 +228,14 @@ bool Engine::crossesStages(const Call &call) const {
 
 /// Whether the program waits where the call stands.
 bool Engine::blocks(const Call &call) const {
-  return call.wait == 0 ||
-         llvm::any_of(call.axes, [&](size_t axis) {
+  return call.wait == 0 || llvm::any_of(call.axes, [&](size_t axis) {
            return cluster.software.blockingAxes.count(program.mesh[axis].name);
          });
 }
 
 /// Whose calls belong together: sends with receives of the peer, the k-th with
 /// the k-th, and collectives over the same axes.
-std::vector<int64_t> Engine::meetingOf(int64_t number,
-                                       const Call &call) const {
+std::vector<int64_t> Engine::meetingOf(int64_t number, const Call &call) const {
   std::vector<int64_t> key;
   if (call.kind == CallKind::Send)
     key = {number, call.peer};
@@ -514,15 +514,17 @@ Expected<StepTimes> tessera::simulate::simulate(const Program &program,
                                                 const Cluster &cluster,
                                                 bool keepSpans) {
   if (program.ranks() > cluster.devices())
-    return llvm::createStringError(llvm::formatv(
-        "the program has {0} ranks, but the cluster '{1}' has {2} devices ({3} "
-        "nodes of {4}); use a smaller mesh or raise 'nodes.count'",
-        program.ranks(), cluster.name, cluster.devices(), cluster.nodes,
-        cluster.devicesPerNode));
+    return llvm::createStringError(
+        llvm::formatv("the program has {0}, but the cluster '{1}' has {2} ({3} "
+                      "of {4}); use a "
+                      "smaller mesh or raise 'nodes.count'",
+                      counted(program.ranks(), "rank"), cluster.name,
+                      counted(cluster.devices(), "device"),
+                      counted(cluster.nodes, "node"), cluster.devicesPerNode));
   if (!cluster.device.products.count(program.precision))
-    return llvm::createStringError(llvm::formatv(
-        "the cluster '{0}' says nothing of products in {1}; add "
-        "[device.products.{1}] with 'peak'",
-        cluster.name, tessera::nameOf(program.precision)));
+    return llvm::createStringError(
+        llvm::formatv("the cluster '{0}' says nothing of products in {1}; add "
+                      "[device.products.{1}] with 'peak'",
+                      cluster.name, tessera::nameOf(program.precision)));
   return Engine(program, cluster, keepSpans).run();
 }

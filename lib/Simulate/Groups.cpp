@@ -31,8 +31,8 @@ int64_t Program::firstRankOf(int64_t stage) const {
   return stageAxis < 0 ? 0 : stage * strideOf(*this, stageAxis);
 }
 
-std::vector<int64_t>
-Program::groupOf(int64_t rank, const std::vector<size_t> &axes) const {
+std::vector<int64_t> Program::groupOf(int64_t rank,
+                                      const std::vector<size_t> &axes) const {
   std::vector<int64_t> group{rank};
   for (size_t axis : axes) {
     int64_t stride = strideOf(*this, axis), size = mesh[axis].size;
@@ -93,8 +93,7 @@ double tessera::simulate::secondsOfCollective(dist::Collective collective,
 }
 
 double tessera::simulate::secondsOfMessage(double bytes, int64_t from,
-                                           int64_t to,
-                                           const Cluster &cluster) {
+                                           int64_t to, const Cluster &cluster) {
   bool isNear = from / cluster.devicesPerNode == to / cluster.devicesPerNode;
   const Link &link = isNear ? cluster.node : cluster.network;
   return link.latency + bytes / link.bandwidth;

@@ -96,10 +96,10 @@ public:
       return otherwise;
     std::optional<std::string> value = node->value<std::string>();
     if (!value || (!allowed.empty() && !allowed.count(*value)))
-      problem.note(node->source(), "'" + key + "'" + in() + " must be " +
-                                       (allowed.empty()
-                                            ? "a text"
-                                            : "one of " + quoted(allowed)));
+      problem.note(
+          node->source(),
+          "'" + key + "'" + in() + " must be " +
+              (allowed.empty() ? "a text" : "one of " + quoted(allowed)));
     return value.value_or(otherwise);
   }
   std::vector<std::string> words(const std::string &key,
@@ -219,8 +219,7 @@ static void readDevice(TableReader &root, Device &device) {
 static AttentionModel readAttention(TableReader &root) {
   AttentionModel model;
   TableReader table = root.sub("attention", false);
-  model.isFused =
-      table.word("scores", "fused", {"fused", "stored"}) == "fused";
+  model.isFused = table.word("scores", "fused", {"fused", "stored"}) == "fused";
   model.efficiency = table.share("efficiency");
   model.forwardBytes = table.number("forward_bytes_per_score", 0, 0);
   model.backwardBytes = table.number("backward_bytes_per_score", 0, 0);
@@ -245,14 +244,13 @@ static Software readSoftware(TableReader &root) {
   software.hasQueuePerGroup =
       table.word("communication", "one queue",
                  {"one queue", "queue per group"}) == "queue per group";
-  software.buffersMessages = table.word("messages", "when both are ready",
-                                        {"when both are ready", "buffered"}) ==
-                             "buffered";
+  software.buffersMessages =
+      table.word("messages", "when both are ready",
+                 {"when both are ready", "buffered"}) == "buffered";
   std::set<std::string> axes;
   for (const Name<MeshAxis> &axis : Names<MeshAxis>::table)
     axes.insert(axis.name);
-  software.scattersMessagesOver =
-      table.word("scatter_messages_over", "", axes);
+  software.scattersMessagesOver = table.word("scatter_messages_over", "", axes);
   for (const std::string &axis : table.words("blocking_axes", axes))
     software.blockingAxes.insert(axis);
   software.hidden = table.share("hidden");

@@ -85,7 +85,8 @@ static int64_t bytesMovedBy(rt::LaunchOp launch, func::FuncOp kernel) {
   int64_t results = bytesOfAll(launch->getResults()), bytes = results;
   for (auto [index, value] : llvm::enumerate(launch.getInputs())) {
     int64_t whole = rt::bytesOf(value);
-    bytes += kernel && isTable(kernel, index) ? std::min(whole, results) : whole;
+    bytes +=
+        kernel && isTable(kernel, index) ? std::min(whole, results) : whole;
   }
   return bytes;
 }

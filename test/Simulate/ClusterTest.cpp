@@ -104,8 +104,9 @@ TEST(ClusterTest, ErrorsNameTheLineAndTheRemedy) {
   EXPECT_EQ(errorOf(with("[\"dp\"]", "[\"data\"]")),
             "18:17: 'blocking_axes' in [software] must be a list of some of "
             "'cp', 'dp', 'ep', 'pp', 'tp'");
-  EXPECT_EQ(errorOf(with("[network]\nbandwidth = 25e9\nefficiency = 0.8\n", "")),
-            "1:1: 'network' is missing");
+  EXPECT_EQ(
+      errorOf(with("[network]\nbandwidth = 25e9\nefficiency = 0.8\n", "")),
+      "1:1: 'network' is missing");
   EXPECT_EQ(errorOf(with("[device]", "[device")).substr(0, 2), "4:");
 }
 

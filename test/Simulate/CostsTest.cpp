@@ -104,8 +104,8 @@ TEST(CostsTest, CollectivesAreAsFastAsTheSlowestLink) {
   cluster.network.latency = 3; // a tree over 4 nodes, there and back
   EXPECT_DOUBLE_EQ(secondsOn(cluster, allReduce(100, {0}), program),
                    across / 10 + 2 * 3 * 2);
-  EXPECT_DOUBLE_EQ(secondsOn(cluster, allReduce(100, {0}), programOn({{"dp", 1}})),
-                   0);
+  EXPECT_DOUBLE_EQ(
+      secondsOn(cluster, allReduce(100, {0}), programOn({{"dp", 1}})), 0);
 }
 
 TEST(CostsTest, BandwidthFollowsTheSize) {

@@ -1,7 +1,7 @@
 //===- EngineTest.cpp - calls, queues and messages in virtual time --------===//
 
-#include "test/Simulate/Machine.h"
 #include "tessera/Schedule/Simulation.h"
+#include "test/Simulate/Machine.h"
 #include <gtest/gtest.h>
 #include <map>
 
@@ -49,25 +49,25 @@ TEST(EngineTest, CallsRunOneAfterTheOther) {
 
 TEST(EngineTest, WhatIsStartedEarlyIsHidden) {
   // 1 of 2 seconds of the first, nothing of the second.
-  StepTimes times = timesOf(alone({allReduce(100, {0}, 2), kernel(100), waits(),
-                                   allReduce(50, {0}, 5), kernel(300),
-                                   waits()}),
-                            smallCluster());
+  StepTimes times =
+      timesOf(alone({allReduce(100, {0}, 2), kernel(100), waits(),
+                     allReduce(50, {0}, 5), kernel(300), waits()}),
+              smallCluster());
   EXPECT_DOUBLE_EQ(times.seconds, 1 + 1 + 3);
   EXPECT_DOUBLE_EQ(spent(times.stages[0], Activity::Collectives), 1);
   EXPECT_DOUBLE_EQ(times.stages[0].collectives[0], 3);
   Cluster cluster = smallCluster();
   cluster.software.blockingAxes = {"tp"};
-  EXPECT_DOUBLE_EQ(timesOf(alone({allReduce(100, {0}, 2), kernel(100), waits()}),
-                           cluster)
-                       .seconds,
-                   2 + 1);
+  EXPECT_DOUBLE_EQ(
+      timesOf(alone({allReduce(100, {0}, 2), kernel(100), waits()}), cluster)
+          .seconds,
+      2 + 1);
   cluster.software = Software();
   cluster.software.hidden = 0.75;
-  EXPECT_DOUBLE_EQ(timesOf(alone({allReduce(100, {0}, 2), kernel(900), waits()}),
-                           cluster)
-                       .seconds,
-                   9 + 0.5);
+  EXPECT_DOUBLE_EQ(
+      timesOf(alone({allReduce(100, {0}, 2), kernel(900), waits()}), cluster)
+          .seconds,
+      9 + 0.5);
 }
 
 TEST(EngineTest, LoopsRunTheirCallsSoOften) {
@@ -100,10 +100,10 @@ TEST(EngineTest, AMessageWaitsForBothEnds) {
 /// A device that runs all transfers in their order lets a message that cannot
 /// come yet hold up the next one.
 TEST(EngineTest, OneQueueIsHeldUp) {
-  Program program = twoStages(
-      {message(CallKind::Receive, 50, 1, 4), kernel(100),
-       allReduce(100, {1}, 3), waits(), waits()},
-      {kernel(500), message(CallKind::Send, 50, 0, 2), waits()});
+  Program program =
+      twoStages({message(CallKind::Receive, 50, 1, 4), kernel(100),
+                 allReduce(100, {1}, 3), waits(), waits()},
+                {kernel(500), message(CallKind::Send, 50, 0, 2), waits()});
   program.mesh.push_back({"tp", 2});
   program.isCuda = true;
   Cluster cluster = smallCluster();
@@ -175,19 +175,16 @@ Program programOf(const pipeline::PipelineSchedule &schedule) {
       int64_t begin = static_cast<int64_t>(stage.calls.size());
       for (const pipeline::Task &before : dependencies(schedule, task))
         if (stageOf(before) != stageOf(task))
-          stage.calls.push_back(
-              message(CallKind::Receive, 0, stageOf(before)));
-      stage.calls.push_back(
-          kernel((task.kind == TaskKind::Forward || schedule.splitsBackward()
-                      ? 100.
-                      : 200.) /
-                 static_cast<double>(shape.virtualStages)));
+          stage.calls.push_back(message(CallKind::Receive, 0, stageOf(before)));
+      stage.calls.push_back(kernel(
+          (task.kind == TaskKind::Forward || schedule.splitsBackward() ? 100.
+                                                                       : 200.) /
+          static_cast<double>(shape.virtualStages)));
       for (int64_t to : receivers[task])
         stage.calls.push_back(message(CallKind::Send, 0, to));
       stage.order.push_back(
           {static_cast<int64_t>(stage.tasks.size()), task.microBatch});
-      stage.tasks.push_back(
-          {begin, static_cast<int64_t>(stage.calls.size())});
+      stage.tasks.push_back({begin, static_cast<int64_t>(stage.calls.size())});
     }
   return program;
 }
@@ -207,7 +204,8 @@ TEST(EngineTest, SchedulesTakeTheirTime) {
           pipeline::PipelineSchedule schedule = makeSchedule(kind, shape);
           EXPECT_NEAR(
               timesOf(programOf(schedule), cluster).seconds,
-              pipeline::simulate(schedule, pipeline::Times::equal(shape)).length,
+              pipeline::simulate(schedule, pipeline::Times::equal(shape))
+                  .length,
               1e-9)
               << nameOf(kind) << " p=" << p << " v=" << v << " m=" << m;
         }

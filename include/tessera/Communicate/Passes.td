@@ -65,8 +65,9 @@ def OverlapMessagesPass : Pass<"rt-overlap-messages", "::mlir::ModuleOp"> {
   let summary = "Messages between stages, or to owners, run beside the program";
   let description = [{
     Before: programs of rt ops with `rt.send` and `rt.receive`. After: all of
-    these are `async`. A receive starts right after the message before it and is
-    waited for before its first use. A send is waited for before the tensor is
+    these are `async`. A receive starts right after the message before it, but
+    not before the task that reads the receive before it is next, and is waited
+    for before its first use. A send is waited for before the tensor is
     overwritten and before the next send; other ops may read the tensor
     meanwhile. Messages keep their order. Those that are tasks move in `rt.order`;
     the wait of a send becomes a task.

@@ -37,7 +37,7 @@ struct Call {
   std::array<int64_t, 3> shape = {0, 0, 0};
   dist::Collective collective = dist::Collective::None;
   std::vector<size_t> axes; ///< Of a collective, a send or a receive.
-  int64_t peer = 0;         ///< Coordinate that a message goes to or comes from.
+  int64_t peer = 0; ///< Coordinate that a message goes to or comes from.
   int64_t wait = 0; ///< The call that waits for this one; 0: this one blocks.
 };
 
@@ -76,9 +76,9 @@ struct Program {
   /// Work of the busiest rank in causal attention over split sequences, against
   /// the mean.
   double causalImbalance = 1;
-  int64_t tokens = 0;         ///< Of a step, all ranks.
-  double modelFlops = 0;      ///< Of a step, all ranks, no work counted twice.
-  int64_t bytesPerRank = 0;   ///< Of the rank that needs most.
+  int64_t tokens = 0;       ///< Of a step, all ranks.
+  double modelFlops = 0;    ///< Of a step, all ranks, no work counted twice.
+  int64_t bytesPerRank = 0; ///< Of the rank that needs most.
 
   int64_t ranks() const;
   /// The smallest rank of a stage: all its coordinates but the stage's are 0.

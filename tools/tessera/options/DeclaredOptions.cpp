@@ -499,11 +499,10 @@ void DeclaredOptions::declareCommands() {
       command(Command::Report, "report",
               "Parameters, flops, memory and communication, before any run",
               " examples/gpt2-tiny --mesh dp=2,tp=2");
-  CLI::App *simulate =
-      command(Command::Simulate, "simulate",
-              "Predict the time of a step on a cluster",
-              " examples/gpt2-tiny --mesh dp=2,tp=2 --cluster "
-              "clusters/a100.toml");
+  CLI::App *simulate = command(Command::Simulate, "simulate",
+                               "Predict the time of a step on a cluster",
+                               " examples/gpt2-tiny --mesh dp=2,tp=2 --cluster "
+                               "clusters/a100.toml");
   CLI::App *verify =
       command(Command::Verify, "verify",
               "Check that the distributed program is the serial one",
@@ -524,14 +523,14 @@ void DeclaredOptions::declareCommands() {
   addData(evaluate);
   evaluate->get_option("--data")->type_name("FILE")->required(false);
   for (CLI::App *sub :
-       {import, compile, report, simulate, verify, train, evaluate,
-        generate}) {
+       {import, compile, report, simulate, verify, train, evaluate, generate}) {
     addModel(sub);
     addPlan(sub, sub == import ? Extent::Import : Extent::Plan);
   }
   // Of a serial program nothing else of that group can be said.
   formatter->addExample(import, "Precision and memory", "--precision f64");
-  for (CLI::App *sub : {compile, report, simulate, verify, train, evaluate, generate})
+  for (CLI::App *sub :
+       {compile, report, simulate, verify, train, evaluate, generate})
     addRanks(sub);
   addSigning(sign);
   addMerging(merge);

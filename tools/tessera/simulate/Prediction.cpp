@@ -34,8 +34,8 @@ static std::string secondsText(double seconds) {
 }
 
 static std::string stageTable(const Prediction &prediction, size_t width) {
-  std::vector<std::string> header{
-      prediction.program.stageAxis < 0 ? "rank" : "stage"};
+  std::vector<std::string> header{prediction.program.stageAxis < 0 ? "rank"
+                                                                   : "stage"};
   for (size_t activity = 0; activity < kActivities; ++activity)
     header.push_back(nameOf(static_cast<Activity>(activity)));
   Table table(header);
@@ -51,12 +51,11 @@ static std::string stageTable(const Prediction &prediction, size_t width) {
 }
 
 std::string Prediction::text(size_t width) const {
-  std::string text =
-      formatv("a step takes {0} on {1}: {2} tokens/s, {3}flop/s per device "
-              "({4:f1} % of its peak)\n",
-              secondsText(times.seconds), cluster.name,
-              countText(tokensPerSecond()), countText(flopsPerDevice()),
-              100 * utilization());
+  std::string text = formatv(
+      "a step takes {0} on {1}: {2} tokens/s, {3}flop/s per device "
+      "({4:f1} % of its peak)\n",
+      secondsText(times.seconds), cluster.name, countText(tokensPerSecond()),
+      countText(flopsPerDevice()), 100 * utilization());
   text += formatv("memory: {0} of {1} on the device that needs most\n",
                   bytesText(program.bytesPerRank),
                   bytesText(static_cast<int64_t>(cluster.device.memoryBytes)));
@@ -78,16 +77,15 @@ json::Value Prediction::json() const {
                                   {"seconds", std::move(seconds)},
                                   {"communication", std::move(axes)}});
   }
-  return json::Object{
-      {"cluster", cluster.name},
-      {"ranks", program.ranks()},
-      {"step_seconds", times.seconds},
-      {"tokens_per_second", tokensPerSecond()},
-      {"flops_per_second_per_device", flopsPerDevice()},
-      {"utilization", utilization()},
-      {"memory_bytes", program.bytesPerRank},
-      {"memory_bytes_of_device", cluster.device.memoryBytes},
-      {"stages", std::move(stages)}};
+  return json::Object{{"cluster", cluster.name},
+                      {"ranks", program.ranks()},
+                      {"step_seconds", times.seconds},
+                      {"tokens_per_second", tokensPerSecond()},
+                      {"flops_per_second_per_device", flopsPerDevice()},
+                      {"utilization", utilization()},
+                      {"memory_bytes", program.bytesPerRank},
+                      {"memory_bytes_of_device", cluster.device.memoryBytes},
+                      {"stages", std::move(stages)}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,8 +130,7 @@ std::string Prediction::trace() const {
     out.value(nameEvent("thread_name", rank, 0, "program"));
     out.value(nameEvent("thread_name", rank, 1, "communication"));
     for (const Span &span : stage.spans)
-      out.value(
-          spanEvent(program.stages[number].calls[span.call], span, rank));
+      out.value(spanEvent(program.stages[number].calls[span.call], span, rank));
   }
   out.arrayEnd();
   out.attributeEnd();

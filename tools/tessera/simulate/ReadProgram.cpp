@@ -100,8 +100,8 @@ private:
         return false;
       call.axes.push_back(found - program.mesh.begin());
     }
-    return call.peer >= 0 && (axes->size() != 1 ||
-                              call.peer < program.mesh[call.axes[0]].size);
+    return call.peer >= 0 &&
+           (axes->size() != 1 || call.peer < program.mesh[call.axes[0]].size);
   }
 
   const json::Object &op;
@@ -134,8 +134,8 @@ static void readOptions(Program &program, const json::Object &root,
       fromName<Precision>(report.precision).value_or(Precision::F32);
   const json::Object *again = root.getObject("recompute");
   program.recompute =
-      fromName<Recompute>(
-          again ? again->getString("mode").value_or("").str() : "")
+      fromName<Recompute>(again ? again->getString("mode").value_or("").str()
+                                : "")
           .value_or(Recompute::None);
   program.isCuda = report.device == nameOf(DeviceKind::Cuda);
   if (!report.causalWork.empty())
