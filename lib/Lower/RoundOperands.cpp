@@ -17,8 +17,11 @@ namespace {
 
 /// Right after the value, so that the kernel that makes it can round it too.
 /// An argument is rounded before its first use: then it is still in the cache.
+/// So is what another stage sends: the task of a message computes nothing, or
+/// the stage would wait for it long before it is needed.
 void setPlace(OpBuilder &builder, Value value, Operation *user) {
-  if (Operation *made = value.getDefiningOp())
+  Operation *made = value.getDefiningOp();
+  if (made && !isa<rt::ReceiveOp>(made))
     return builder.setInsertionPointAfter(made);
   builder.setInsertionPoint(
       value.getParentBlock()->findAncestorOpInBlock(*user));

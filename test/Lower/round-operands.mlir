@@ -48,3 +48,23 @@ func.func @step_of_gathers(%x: tensor<2x8xf32>, %p: tensor<4x8xf32>) -> (tensor<
       -> tensor<4x8xf32>
   return %y, %z : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// What another stage sends is rounded in the task that reads it: the task of a message waits for nothing.
+// CHECK-LABEL: @step_of_messages
+// CHECK: rt.task 0 "message 0"
+// CHECK-NEXT: %[[G:.*]] = rt.receive from 1 on "pp"
+// CHECK-NEXT: rt.task 1 "B0"
+// CHECK: %[[ROUNDED:.*]] = nn.cast %[[G]] to bf16
+// CHECK-NEXT: nn.einsum "sf,hf->sh" %[[ROUNDED]]
+// CHECK-NOT: nn.cast %[[G]]
+// CHECK: nn.einsum "sf,sh->fh" %[[ROUNDED]]
+func.func @step_of_messages(%w: tensor<8x8xbf16>, %x: tensor<4x8xbf16>) -> (tensor<4x8xf32>, tensor<8x8xf32>) {
+  rt.task 0 "message 0"
+  %g = rt.receive from 1 on "pp" : tensor<4x8xf32>
+  rt.task 1 "B0"
+  %y = nn.einsum "sf,hf->sh" %g, %w {compute = bf16, element_type = f32} : (tensor<4x8xf32>, tensor<8x8xbf16>)
+      -> tensor<4x8xf32>
+  %z = nn.einsum "sf,sh->fh" %g, %x {compute = bf16, element_type = f32} : (tensor<4x8xf32>, tensor<4x8xbf16>)
+      -> tensor<8x8xf32>
+  return %y, %z : tensor<4x8xf32>, tensor<8x8xf32>
+}
