@@ -24,6 +24,11 @@ double Prediction::utilization() const {
   return flopsPerDevice() / cluster.device.products.at(program.precision).peak;
 }
 
+bool Prediction::fits() const {
+  return static_cast<double>(program.bytesPerRank) <=
+         cluster.device.memoryBytes;
+}
+
 /// 0.0123 -> "12.3 ms".
 static std::string secondsText(double seconds) {
   if (seconds >= 1)
@@ -56,9 +61,10 @@ std::string Prediction::text(size_t width) const {
       "({4:f1} % of its peak)\n",
       secondsText(times.seconds), cluster.name, countText(tokensPerSecond()),
       countText(flopsPerDevice()), 100 * utilization());
-  text += formatv("memory: {0} of {1} on the device that needs most\n",
+  text += formatv("memory: {0} of {1} on the device that needs most{2}\n",
                   bytesText(program.bytesPerRank),
-                  bytesText(static_cast<int64_t>(cluster.device.memoryBytes)));
+                  bytesText(static_cast<int64_t>(cluster.device.memoryBytes)),
+                  fits() ? "" : "; it does not fit");
   text += "\nwhat a device does with the time of a step\n";
   return text + stageTable(*this, width);
 }
@@ -84,6 +90,7 @@ json::Value Prediction::json() const {
                       {"flops_per_second_per_device", flopsPerDevice()},
                       {"utilization", utilization()},
                       {"memory_bytes", program.bytesPerRank},
+                      {"fits", fits()},
                       {"memory_bytes_of_device", cluster.device.memoryBytes},
                       {"stages", std::move(stages)}};
 }

@@ -18,6 +18,8 @@ struct Prediction {
   double flopsPerDevice() const;
   /// Of the peak of a device in the program's precision.
   double utilization() const;
+  /// Whether the memory of a device is large enough.
+  bool fits() const;
   std::string text(size_t width) const;
   llvm::json::Value json() const;
   /// A trace of one rank per stage, as chrome://tracing and Perfetto read it;
