@@ -6,11 +6,13 @@
 #include "tessera/Options/MeshAxis.h"
 #include "tessera/Simulate/Cluster.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1
 #include <toml++/toml.h>
 
+#include <cmath>
 #include <set>
 
 using namespace tessera;
@@ -63,13 +65,27 @@ public:
     if (!node)
       return otherwise;
     std::optional<double> value = node->value<double>();
-    if (!value || !(*value >= least) || node->is_boolean()) {
+    if (!value || !(*value >= least) || std::isinf(*value) ||
+        node->is_boolean()) {
       problem.note(node->source(),
                    llvm::formatv("'{0}'{1} must be a number of at least {2:f0}",
                                  key, in(), least));
       return otherwise;
     }
     return *value;
+  }
+  /// A whole number from 1 to a million.
+  int64_t count(const std::string &key) {
+    const toml::node *node = find(key, true);
+    std::optional<int64_t> value =
+        node ? node->value_exact<int64_t>() : std::nullopt;
+    if (value && *value >= 1 && *value <= 1000000)
+      return *value;
+    if (node)
+      problem.note(node->source(),
+                   "'" + key + "'" + in() +
+                       " must be a whole number from 1 to 1000000");
+    return 1;
   }
   /// Above 0.
   double positive(const std::string &key, bool isRequired = true) {
@@ -266,9 +282,8 @@ static Cluster readTables(const toml::table &file, Problem &problem) {
   cluster.name = root.word("name", problem.path);
   {
     TableReader nodes = root.sub("nodes", true);
-    cluster.nodes = static_cast<int64_t>(nodes.number("count", 1, 1, true));
-    cluster.devicesPerNode =
-        static_cast<int64_t>(nodes.number("devices", 1, 1, true));
+    cluster.nodes = nodes.count("count");
+    cluster.devicesPerNode = nodes.count("devices");
   }
   readDevice(root, cluster.device);
   cluster.attention = readAttention(root);
@@ -279,7 +294,12 @@ static Cluster readTables(const toml::table &file, Problem &problem) {
 }
 
 Expected<Cluster> tessera::simulate::readCluster(const std::string &path) {
-  toml::parse_result file = toml::parse_file(path);
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return llvm::createStringError("cannot read '" + path +
+                                   "': " + buffer.getError().message());
+  toml::parse_result file =
+      toml::parse(std::string_view((*buffer)->getBuffer()), path);
   Problem problem{path, ""};
   Cluster cluster;
   if (!file)

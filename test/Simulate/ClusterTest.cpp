@@ -97,7 +97,12 @@ TEST(ClusterTest, ErrorsNameTheLineAndTheRemedy) {
             "8:8: 'peak' in [device.products.bf16] must be a number of at "
             "least 0");
   EXPECT_EQ(errorOf(with("count = 2", "count = 0")),
-            "2:9: 'count' in [nodes] must be a number of at least 1");
+            "2:9: 'count' in [nodes] must be a whole number from 1 to 1000000");
+  EXPECT_EQ(errorOf(with("count = 2", "count = 1.5")),
+            errorOf(with("count = 2", "count = 1e30")));
+  EXPECT_EQ(errorOf(with("memory_bandwidth = 2e12", "memory_bandwidth = inf")),
+            "6:20: 'memory_bandwidth' in [device] must be a number of at least "
+            "0");
   EXPECT_EQ(errorOf(with("[4096, 2e9]", "[512, 2e9]")),
             "13:38: 'collective_bandwidth' in [node_link] must be a list of "
             "pairs of numbers above 0, the first of which grow");
@@ -111,10 +116,13 @@ TEST(ClusterTest, ErrorsNameTheLineAndTheRemedy) {
 }
 
 TEST(ClusterTest, AMissingFileIsAnError) {
-  llvm::Expected<Cluster> cluster = readCluster("/nonexistent/a.toml");
-  ASSERT_FALSE(!!cluster);
-  EXPECT_NE(llvm::toString(cluster.takeError()).find("/nonexistent/a.toml"),
-            std::string::npos);
+  for (std::string path : {"/nonexistent/a.toml", CLUSTERS_FOLDER}) {
+    llvm::Expected<Cluster> cluster = readCluster(path);
+    ASSERT_FALSE(!!cluster);
+    EXPECT_NE(
+        llvm::toString(cluster.takeError()).find("cannot read '" + path + "'"),
+        std::string::npos);
+  }
 }
 
 } // namespace
