@@ -58,8 +58,9 @@ struct RoundOperandsPass
 };
 
 Value RoundOperandsPass::rounded(Value value, Type type, Operation *user) {
-  if (getElementTypeOrSelf(value.getType()) == type)
-    return value;
+  Type element = getElementTypeOrSelf(value.getType());
+  if (element == type || element.isInteger(8))
+    return value; // a product widens integers itself
   Value &cast = known[{value, type}];
   if (cast)
     return cast;

@@ -81,6 +81,7 @@ static DictionaryAttr optionsAttr(Builder &builder, const PlanOptions &plan,
        integer("layers", plan.memory.recomputeLayers)});
   return builder.getDictionaryAttr(
       {string("precision", nameOf(plan.precision)),
+       string("weights", nameOf(plan.weights)),
        builder.getNamedAttr("recompute", recompute),
        builder.getNamedAttr("optimizer", optimizer),
        builder.getNamedAttr("target", builder.getDictionaryAttr(device))});
@@ -146,7 +147,10 @@ static LogicalResult checkInvariance(const PlanOptions &plan,
 static LogicalResult checkGeneration(const PlanOptions &plan,
                                      EmitError emitError) {
   if (plan.programs != ProgramSet::Generate)
-    return success();
+    return plan.weights == WeightStorage::Precision
+               ? success()
+               : emitError() << "--weights int8 does not support training; "
+                                "give --programs generate, or leave it out";
   auto refuse = [&](const Twine &what, StringRef instead) {
     return emitError() << "--programs generate does not support " << what
                        << "; " << instead;

@@ -96,6 +96,8 @@ void tessera::buildPrecisionPipeline(OpPassManager &passes,
   const bool trains = plan.programs != ProgramSet::Generate;
   if (plan.precision == Precision::BF16)
     passes.addPass(createMixedPrecisionPass({trains}));
+  if (plan.weights == WeightStorage::Int8)
+    passes.addPass(createQuantizeWeightsPass());
 }
 
 void tessera::buildSerialGenerationPipeline(OpPassManager &passes,

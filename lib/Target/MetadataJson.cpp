@@ -7,6 +7,7 @@
 #include "tessera/Dialect/NN/ConfigFiles.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/NN/Quantized.h"
 #include "tessera/Dialect/NN/Trained.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Target/ArtifactLimits.h"
@@ -80,6 +81,7 @@ StringRef dtypeName(Type type) {
          : type.isBF16()      ? "bf16"
          : type.isF64()       ? "f64"
          : type.isInteger(32) ? "i32"
+         : type.isInteger(8)  ? "i8"
                               : "";
 }
 
@@ -118,6 +120,8 @@ json::Object tensorJson(const TensorEntry &entry, RankedTensorType global,
       tensor[key] = toJson(noted);
   if (entry.role == "parameter" || entry.role == "input")
     copyAttribute(nn::NNDialect::kInitAttr, "init");
+  if (entry.role == nn::kScaleRole)
+    copyAttribute(nn::kChannelsAttr, "channels");
   if (entry.role == "parameter" && entry.attributes.get(nn::kFrozenAttr))
     tensor["frozen"] = true;
   return tensor;
@@ -137,7 +141,7 @@ LogicalResult MetadataBuilder::addTensor(const TensorEntry &entry) {
     return fail() << "has no offset; run rt-plan-memory first";
   if (dtypeName(local.getElementType()).empty())
     return fail() << "has elements of " << local.getElementType()
-                  << "; artifacts know f32, bf16, f64 and i32";
+                  << "; artifacts know f32, bf16, f64, i32 and i8";
   int64_t elements = 1;
   for (int64_t size : shape)
     elements *= size;
@@ -197,7 +201,10 @@ LogicalResult MetadataBuilder::addArguments() {
     if (attrs)
       entry.global = globalType(attrs.get(rt::RTDialect::kGlobalAttr));
     auto role = string(nn::NNDialect::kRoleAttr);
-    if (auto name = string(nn::NNDialect::kParamAttr)) {
+    if (attrs && attrs.get(nn::kChannelsAttr)) {
+      entry.role = nn::kScaleRole;
+      entry.name = string(nn::kScaleOfAttr);
+    } else if (auto name = string(nn::NNDialect::kParamAttr)) {
       entry.role = "parameter";
       entry.name = name;
     } else if (auto of = string("nn.of"); of && role) {

@@ -5,6 +5,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
+#include "tessera/Dialect/NN/Quantized.h"
 #include "tessera/Dialect/RT/RT.h"
 #include "tessera/Options/PlanOptions.h"
 #include "tessera/Target/MetadataJson.h"
@@ -263,6 +264,8 @@ static void addArguments(ProgramReport &report, func::FuncOp step) {
     auto type = global ? cast<RankedTensorType>(global.getValue()) : local;
     auto data =
         step.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kDataAttr);
+    if (step.getArgAttr(index, nn::kChannelsAttr)) // of a parameter
+      continue;
     if (step.getArgAttr(index, nn::NNDialect::kParamAttr)) {
       report.parameters += type.getNumElements();
       report.parametersPerRank += local.getNumElements();

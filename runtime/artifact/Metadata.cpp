@@ -64,8 +64,8 @@ std::string Mesh::describe(int64_t axisSet) const {
 
 namespace {
 constexpr const char *roleNames[] = {
-    "parameter", "master", "moment1", "moment2",   "gradient",
-    "input",     "output", "value",   "key_cache", "value_cache"};
+    "parameter", "master", "moment1",   "moment2",     "gradient", "input",
+    "output",    "value",  "key_cache", "value_cache", "scale"};
 }
 
 const char *roleName(Role role) { return roleNames[static_cast<int>(role)]; }

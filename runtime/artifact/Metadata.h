@@ -50,7 +50,8 @@ enum class Role {
   Output,
   Value,
   KeyCache,
-  ValueCache
+  ValueCache,
+  Scale
 };
 const char *roleName(Role role);
 std::optional<Role> roleFromName(const std::string &name);
@@ -86,6 +87,8 @@ struct TensorInfo {
   std::vector<Split> sharding;
   std::vector<int64_t> partial; ///< axis numbers
   std::optional<Initial> init;
+  /// Of a scale: the dimensions of its parameter that it has, in order.
+  std::vector<int64_t> channels;
 
   int64_t elements() const;
   int64_t localElements() const;

@@ -164,7 +164,8 @@ static TensorInfo parseTensor(const JsonView &entry, const Metadata &metadata) {
   if (!roleFromName(role.text()))
     role.refuse("is '" + role.text() + "', which is no role");
   if (!dtypeFromName(dtype.text()))
-    dtype.refuse("is '" + dtype.text() + "', must be f32, bf16, f64 or i32");
+    dtype.refuse("is '" + dtype.text() +
+                 "', must be f32, bf16, f64, i32 or i8");
   tensor.role = *roleFromName(role.text());
   tensor.dtype = *dtypeFromName(dtype.text());
   tensor.name = entry.at("name").text();
@@ -181,6 +182,8 @@ static TensorInfo parseTensor(const JsonView &entry, const Metadata &metadata) {
   parsePlacement(entry, metadata.mesh, tensor);
   if (entry.has("init"))
     tensor.init = parseInitial(entry.at("init"));
+  if (tensor.role == Role::Scale)
+    tensor.channels = entry.at("channels").integers(0, maxRank);
   checkFrequencies(entry, tensor);
   checkLocalShape(entry, metadata.mesh, tensor);
   parsePlace(entry, metadata, tensor);
@@ -379,7 +382,8 @@ void parseTensors(const JsonView &view, Metadata &metadata) {
 void checkApart(const JsonView &view, const Metadata &metadata, int64_t stage) {
   std::vector<const TensorInfo *> state;
   for (const TensorInfo &tensor : metadata.tensors)
-    if (isState(tensor.role) && tensor.isAt(stage))
+    if ((isState(tensor.role) || tensor.role == Role::Scale) &&
+        tensor.isAt(stage))
       state.push_back(&tensor);
   std::sort(state.begin(), state.end(), [&](auto *a, auto *b) {
     return a->offsetAt(stage) < b->offsetAt(stage);
@@ -404,6 +408,41 @@ void checkState(const JsonView &view, const Metadata &metadata) {
   }
   for (int64_t stage = 0; stage < metadata.mesh.stages(); ++stage)
     checkApart(view, metadata, stage);
+}
+
+/// Whether a scale has the dimensions of its parameter that it names, each once
+/// and in order.
+bool fitsChannels(const TensorInfo &scale, const TensorInfo &parameter) {
+  if (scale.channels.size() != scale.shape.size())
+    return false;
+  int64_t next = 0;
+  for (size_t k = 0; k < scale.channels.size(); ++k) {
+    const int64_t dim = scale.channels[k];
+    if (dim < next || dim >= static_cast<int64_t>(parameter.shape.size()) ||
+        parameter.shape[dim] != scale.shape[k])
+      return false;
+    next = dim + 1;
+  }
+  return true;
+}
+
+/// Parameters of integers have scales, and nothing else has.
+void checkScales(const JsonView &view, const Metadata &metadata) {
+  for (const TensorInfo &tensor : metadata.tensors) {
+    if (tensor.role == Role::Parameter && tensor.dtype == TSR_DTYPE_I8 &&
+        !metadata.find(Role::Scale, tensor.name))
+      view.refuse(tensor.describe() + " is i8 and has no scale");
+    if (tensor.role != Role::Scale)
+      continue;
+    const TensorInfo *parameter = metadata.find(Role::Parameter, tensor.name);
+    const bool isFloat =
+        tensor.dtype == TSR_DTYPE_F32 || tensor.dtype == TSR_DTYPE_F64;
+    if (!parameter || parameter->dtype != TSR_DTYPE_I8 || !isFloat ||
+        !tensor.partial.empty() || !fitsChannels(tensor, *parameter))
+      view.refuse(
+          tensor.describe() +
+          " must be f32 or f64, with the channels of a parameter of i8");
+  }
 }
 
 void checkInput(const JsonView &view, const Metadata &metadata, Role role,
@@ -503,6 +542,7 @@ Metadata parseMetadata(const std::string &source, const std::string &text) {
   if (root.has("config_files"))
     parseConfigFiles(root.at("config_files"), metadata);
   checkState(root.at("tensors"), metadata);
+  checkScales(root.at("tensors"), metadata);
   checkInputs(root.at("tensors"), metadata);
   checkGeneration(root.at("tensors"), metadata);
   return metadata;

@@ -1,5 +1,6 @@
 //===- CheckpointLoad.cpp - tsr_session_load ------------------------------===//
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/session/Quantize.h"
 
 #include "runtime/checkpoint/Adapter.h"
 #include "runtime/checkpoint/TensorFiles.h"
@@ -171,6 +172,7 @@ private:
 } // namespace
 
 void loadCheckpoint(Session &session, const std::string &directory) {
+  requireWholeParameters(session.metadata(), "resumed from a checkpoint");
   session.checkAlive();
   std::unique_ptr<Opened> checkpoint;
   session.together([&] {

@@ -1,5 +1,6 @@
 //===- CheckpointSave.cpp - tsr_session_save ------------------------------===//
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/session/Quantize.h"
 
 #include "runtime/checkpoint/Adapter.h"
 #include "runtime/checkpoint/TensorFiles.h"
@@ -172,6 +173,7 @@ void writeCheckpoint(const Session &session, Gathering &state,
 } // namespace
 
 void saveCheckpoint(Session &session, const std::string &directory) {
+  requireWholeParameters(session.metadata(), "saved in a checkpoint");
   session.checkAlive();
   if (!session.isReady())
     fail(TSR_INVALID_ARGUMENT, "the parameters are undefined; call "

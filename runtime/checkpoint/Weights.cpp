@@ -4,6 +4,7 @@
 #include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/checkpoint/WeightNames.h"
 #include "runtime/session/Initializer.h"
+#include "runtime/session/Quantize.h"
 
 #include <set>
 
@@ -233,8 +234,8 @@ void writeWeight(const Rank &rank, const WeightMatch &match, int64_t seed) {
   Source source = [&](int64_t first, int64_t count, double *out) {
     widenParts(match.parts, first, count, out);
   };
-  writeShard(rank, *match.parameter, source,
-             roundedVia(metadata, *match.parameter));
+  writeParameter(rank, *match.parameter, source,
+                 roundedVia(metadata, *match.parameter));
   if (match.master)
     writeShard(rank, *match.master, source);
 }

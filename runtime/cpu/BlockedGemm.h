@@ -1,9 +1,9 @@
 //===- BlockedGemm.h - One thread's part of a matrix product ----*- C++ -*-===//
 // Goto & van de Geijn 2008, with packed panels of B; A is only copied, because
-// the tile reads it by elements. Packing also transposes and widens bf16 to
-// f32. Every element of C is one chain over k in blocks of kDepth, whatever the
-// region, so the result does not depend on the number of threads.
-// Included only by the Target*.cpp files, see Simd.h.
+// the tile reads it by elements. Packing also transposes and widens bf16 and i8
+// to f32. Every element of C is one chain over k in blocks of kDepth, whatever
+// the region, so the result does not depend on the number of threads. Included
+// only by the Target*.cpp files, see Simd.h.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CPU_BLOCKEDGEMM_H
 #define TESSERA_RUNTIME_CPU_BLOCKEDGEMM_H
@@ -23,7 +23,8 @@ constexpr int64_t kRows = 32 * kTileRows;
 /// C is summed in f32 for at most this many rows before it is rounded to bf16.
 constexpr int64_t kSuperRows = 6 * kRows;
 
-template <typename T, typename In, typename Out> class BlockedGemm {
+template <typename T, typename InA, typename InB, typename Out>
+class BlockedGemm {
 public:
   BlockedGemm(const GemmProblem &problem, const GemmRegion &region,
               void *memory)
@@ -105,7 +106,7 @@ private:
   /// packedB[panel][k][column]: panels of kPanel columns, the last padded with
   /// zeros.
   void packB(int64_t k, int64_t depth) {
-    const In *b = static_cast<const In *>(p.b);
+    const InB *b = static_cast<const InB *>(p.b);
     T *out = packedB;
     for (int64_t n = origin.columnBegin; n < origin.columnEnd;
          n += kPanel, out += kPanel * depth) {
@@ -117,19 +118,19 @@ private:
     }
   }
 
-  void packColumns(const In *from, int64_t columns, int64_t depth, T *out) {
+  void packColumns(const InB *from, int64_t columns, int64_t depth, T *out) {
     for (int64_t i = roundUp(columns, kLanes<T>); i < kPanel; ++i)
       for (int64_t d = 0; d < depth; ++d)
         out[d * kPanel + i] = 0;
-    packTransposed<T, In>(from, p.ldb, columns, depth, T(1), out, kPanel);
+    packTransposed<T, InB>(from, p.ldb, columns, depth, T(1), out, kPanel);
   }
 
-  void packPanel(const In *from, int64_t columns, int64_t depth, T *out) {
+  void packPanel(const InB *from, int64_t columns, int64_t depth, T *out) {
     constexpr int w = kLanes<T>;
     for (int64_t d = 0; d < depth; ++d, from += p.ldb, out += kPanel) {
       int64_t i = 0;
       for (; i + w <= columns; i += w)
-        store<T>(out + i, WideLoad<T, In>::from(from + i));
+        store<T>(out + i, WideLoad<T, InB>::from(from + i));
       for (; i < kPanel; ++i)
         out[i] = i < columns ? T(widen(from[i])) : T(0);
     }
@@ -138,12 +139,13 @@ private:
   /// A is only widened: the tile reads it by elements in either orientation.
   void multiplyPart(const GemmRegion &part, int64_t k, int64_t depth,
                     Start start) {
-    const In *from = static_cast<const In *>(p.a);
+    const InA *from = static_cast<const InA *>(p.a);
     const int64_t m = part.rowBegin, count = part.rowEnd - m;
     const Rows<T> copy =
         p.transA
-            ? copyRows<T, In>(from + k * p.lda + m, p.lda, depth, count, copyA)
-            : copyRows<T, In>(from + m * p.lda + k, p.lda, count, depth, copyA);
+            ? copyRows<T, InA>(from + k * p.lda + m, p.lda, depth, count, copyA)
+            : copyRows<T, InA>(from + m * p.lda + k, p.lda, count, depth,
+                               copyA);
     const Strided<T> a = p.transA ? Strided<T>{copy.data, 1, copy.row}
                                   : Strided<T>{copy.data, copy.row, 1};
     const T *panel = packedB;
@@ -181,17 +183,25 @@ private:
   T *copyA, *packedB, *edge, *sums;
 };
 
+template <typename T, typename In, typename Out, typename Use>
+static void withTypeOfB(const GemmProblem &p, const GemmRegion &region,
+                        void *memory, Use use) {
+  if (p.int8B)
+    return use(BlockedGemm<T, In, int8_t, Out>(p, region, memory));
+  return use(BlockedGemm<T, In, In, Out>(p, region, memory));
+}
+
 /// Calls use(BlockedGemm) of the problem's types.
 template <typename Use>
 static void withBlockedGemm(const GemmProblem &p, const GemmRegion &region,
                             void *memory, Use use) {
   if (p.dtypeAB == TSR_DTYPE_F64)
-    return use(BlockedGemm<double, double, double>(p, region, memory));
+    return withTypeOfB<double, double, double>(p, region, memory, use);
   if (p.dtypeAB == TSR_DTYPE_F32)
-    return use(BlockedGemm<float, float, float>(p, region, memory));
+    return withTypeOfB<float, float, float>(p, region, memory, use);
   if (p.dtypeC == TSR_DTYPE_F32)
-    return use(BlockedGemm<float, Bf16, float>(p, region, memory));
-  return use(BlockedGemm<float, Bf16, Bf16>(p, region, memory));
+    return withTypeOfB<float, Bf16, float>(p, region, memory, use);
+  return withTypeOfB<float, Bf16, Bf16>(p, region, memory, use);
 }
 
 } // namespace TESSERA_CPU_TARGET

@@ -26,7 +26,7 @@ public:
     sums = scratch.take<T>(levels * rows * columns);
     one = part({0, rows, 0, columns}, 0, 0);
     blocked = scratch.base ? scratch.base + scratch.used : nullptr;
-    scratch.used += BlockedGemm<T, T, T>(one, whole(one), nullptr).bytes();
+    scratch.used += BlockedGemm<T, T, T, T>(one, whole(one), nullptr).bytes();
   }
 
   size_t bytes() const { return scratch.used; }
@@ -67,7 +67,7 @@ private:
       for (int64_t o = 0; o < p.outer; ++o) {
         GemmProblem q = part(r, (o * p.chunks + chunk) * inner, depth);
         q.accumulate = o > 0;
-        BlockedGemm<T, T, T>(q, whole(q), blocked).run();
+        BlockedGemm<T, T, T, T>(q, whole(q), blocked).run();
       }
       for (int64_t pairs = chunk + 1; pairs % 2 == 0; pairs /= 2, --depth)
         addTop(r, depth);

@@ -22,7 +22,7 @@ static int64_t columnOf(const GemmProblem &p, int64_t part, int64_t parts) {
 void tessera::fewRowsGemm(int threads, const GemmProblem &p) {
   // Fewer bytes of B than this are not worth another thread.
   constexpr int64_t least = 1 << 16;
-  const int64_t bytes = p.dtypeAB == TSR_DTYPE_BF16 ? 2 : 4;
+  const int64_t bytes = p.int8B ? 1 : p.dtypeAB == TSR_DTYPE_BF16 ? 2 : 4;
   const auto parts = static_cast<int>(
       std::clamp<int64_t>(p.n * p.k * bytes / least, 1, std::max(threads, 1)));
   const CpuKernels &kernels = cpuKernels();

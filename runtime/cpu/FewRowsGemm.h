@@ -17,11 +17,11 @@ namespace TESSERA_CPU_TARGET {
 
 /// Of at most kFewRows rows, A not transposed. Sums are f32: where C is not,
 /// they are beside it until all terms have been added.
-template <typename In, typename Out> class FewRowsGemm {
+template <typename InA, typename InB, typename Out> class FewRowsGemm {
 public:
   explicit FewRowsGemm(const GemmProblem &problem)
-      : p(problem), a(static_cast<const In *>(p.a)),
-        b(static_cast<const In *>(p.b)), c(static_cast<Out *>(p.c)) {}
+      : p(problem), a(static_cast<const InA *>(p.a)),
+        b(static_cast<const InB *>(p.b)), c(static_cast<Out *>(p.c)) {}
 
   /// Columns [begin, end) of C.
   void run(int64_t begin, int64_t end) {
@@ -78,13 +78,13 @@ private:
         c[m * p.ldc + n] = Narrow<Out, float>::from(*sumAt(m, n));
   }
 
-  static Vec<float> at(const In *from) {
+  template <typename In> static Vec<float> at(const In *from) {
     return WideLoad<float, In>::from(from);
   }
 
   /// Asks for what the next rows of B have here: a row is too short for the
   /// processor to see where reading goes on. Beyond B it does nothing.
-  static void fetch(const In *from) { __builtin_prefetch(from, 0, 2); }
+  static void fetch(const InB *from) { __builtin_prefetch(from, 0, 2); }
 
   static float sumOf(Vec<float> v) {
     float lanes[kWidth];
@@ -122,7 +122,8 @@ private:
 
   template <int rows, int columns> void dots(int64_t row, int64_t n) const {
     Vec<float> sums[rows][columns] = {};
-    const In *left = a + row * p.lda, *right = b + n * p.ldb;
+    const InA *left = a + row * p.lda;
+    const InB *right = b + n * p.ldb;
     int64_t k = 0;
     for (; k + kWidth <= p.k; k += kWidth) {
       Vec<float> x[columns];
@@ -161,7 +162,7 @@ private:
 
   template <int depth>
   void addRows(int64_t k, int64_t begin, int64_t end) const {
-    const In *right = b + k * p.ldb;
+    const InB *right = b + k * p.ldb;
     int64_t n = begin;
     for (; n + kWidth <= end; n += kWidth) {
       Vec<float> x[depth];
@@ -171,7 +172,7 @@ private:
         fetch(right + (depth + j) * p.ldb + n);
       }
       for (int64_t m = 0; m < p.m; ++m) {
-        const In *left = a + m * p.lda + k;
+        const InA *left = a + m * p.lda + k;
         Vec<float> sum = {};
 #pragma GCC unroll 16
         for (int j = 0; j < depth; ++j)
@@ -191,7 +192,8 @@ private:
   }
 
   const GemmProblem &p;
-  const In *a, *b;
+  const InA *a;
+  const InB *b;
   Out *c;
   float *sums = nullptr; ///< Of column `first` on, rows `pitch` apart.
   int64_t pitch = 0, first = 0;

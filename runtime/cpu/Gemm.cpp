@@ -26,7 +26,7 @@ static bool hasFastBf16() {
 
 GemmPath tessera::gemmPath(const GemmProblem &p) {
   static const bool fastBf16 = hasFastBf16();
-  if (p.dtypeAB == TSR_DTYPE_F64)
+  if (p.dtypeAB == TSR_DTYPE_F64 || p.int8B)
     return GemmPath::Blocked;
   // A zero stride repeats a matrix, which oneDNN cannot describe for C.
   if (p.batch > 1 && (p.strideA == 0 || p.strideB == 0 || p.strideC == 0))
@@ -60,6 +60,8 @@ int32_t tessera::cpuChunkedGemm(int threads, void *const *buffers,
   p.outer = args[TSR_CHUNKED_GEMM_OUTER];
   const int64_t inner = p.outer > 0 && p.k % p.outer == 0 ? p.k / p.outer : -1;
   *error = checkChunks("chunked_gemm", inner, p.chunks);
+  if (p.int8B)
+    *error = "chunked_gemm: b of i8 is not supported; use f32 or f64";
   if (p.dtypeAB != p.dtypeC || p.dtypeAB == TSR_DTYPE_BF16)
     *error = "chunked_gemm: dtypes " + std::to_string(p.dtypeAB) + " -> " +
              std::to_string(p.dtypeC) + " are not supported; use f32 or f64";

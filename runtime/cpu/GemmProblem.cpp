@@ -47,6 +47,16 @@ static std::string checkEpilogue(const GemmProblem &p) {
   return !sums && p.ldaux < p.n ? badLeading("aux", p.ldaux, p.n) : "";
 }
 
+/// Only plain products read integers.
+static std::string checkInt8(const GemmProblem &p) {
+  if (!p.int8B || (p.batch == 1 && !p.transA && !p.epilogue && !p.sumsOf))
+    return "";
+  return "gemm: b of i8 in a batch of " + std::to_string(p.batch) +
+         (p.transA ? " with a transposed" : "") + ", epilogue " +
+         std::to_string(p.epilogue) + " and sums " + std::to_string(p.sumsOf) +
+         "; it needs a batch of 1 and nothing else";
+}
+
 GemmTerms tessera::termsOf(const GemmProblem &p) {
   if (p.sumsOf == TSR_GEMM_SUMS_A)
     return {p.a, p.m, p.transA ? 1 : p.lda, p.k, p.transA ? p.lda : 1};
@@ -99,6 +109,7 @@ int32_t tessera::decodeGemm(const int64_t *args, void *const *buffers,
   p.epilogue = args[TSR_GEMM_EPILOGUE];
   p.ldaux = args[TSR_GEMM_LD_AUX];
   p.sumsOf = args[TSR_GEMM_SUMS];
+  p.int8B = args[TSR_GEMM_INT8_B] != 0;
   p.aux = p.epilogue ? buffers[4] : nullptr;
   p.sums = p.sumsOf ? buffers[5] : nullptr;
   const bool same = p.dtypeAB == p.dtypeC &&
@@ -114,6 +125,8 @@ int32_t tessera::decodeGemm(const int64_t *args, void *const *buffers,
   std::string message = checkSizes(p);
   if (message.empty())
     message = checkEpilogue(p);
+  if (message.empty())
+    message = checkInt8(p);
   if (!message.empty()) {
     *error = std::move(message);
     return TSR_INVALID_ARGUMENT;

@@ -2,6 +2,8 @@
 #ifndef TESSERA_RUNTIME_CPU_GEMMPROBLEM_H
 #define TESSERA_RUNTIME_CPU_GEMMPROBLEM_H
 
+#include "tessera/abi.h"
+
 #include <cstdint>
 #include <string>
 
@@ -11,7 +13,7 @@ namespace tessera {
 struct GemmProblem {
   int64_t m, n, k, lda, ldb, ldc;
   bool transA, transB, accumulate;
-  int64_t dtypeAB, dtypeC;
+  int64_t dtypeAB, dtypeC; ///< B's is dtypeB().
   int64_t batch, strideA, strideB, strideC;
   const void *a, *b;
   void *c;
@@ -21,6 +23,9 @@ struct GemmProblem {
   /* TSR_GEMM_EPILOGUE_*, TSR_GEMM_SUMS_* */
   int64_t epilogue = 0, ldaux = 0, sumsOf = 0;
   void *aux = nullptr, *sums = nullptr;
+  bool int8B = false;
+
+  int64_t dtypeB() const { return int8B ? int64_t(TSR_DTYPE_I8) : dtypeAB; }
 };
 
 /// The rows and columns of C that one thread computes.

@@ -46,7 +46,7 @@ GemmRegion GemmRegions::at(int index) const {
 
 /// `base` moved by a number of elements.
 static const void *moved(const void *base, int64_t dtype, int64_t elements) {
-  static constexpr int64_t bytes[] = {4, 2, 8}; // TSR_DTYPE_F32, BF16, F64
+  static constexpr int64_t bytes[] = {4, 2, 8, 4, 1}; // of TSR_DTYPE_*
   return static_cast<const char *>(base) + elements * bytes[dtype];
 }
 
@@ -55,7 +55,7 @@ GemmProblem tessera::cutOut(const GemmProblem &p, const GemmRegion &r) {
   part.m = r.rowEnd - r.rowBegin;
   part.n = r.columnEnd - r.columnBegin;
   part.a = moved(p.a, p.dtypeAB, r.rowBegin * (p.transA ? 1 : p.lda));
-  part.b = moved(p.b, p.dtypeAB, r.columnBegin * (p.transB ? p.ldb : 1));
+  part.b = moved(p.b, p.dtypeB(), r.columnBegin * (p.transB ? p.ldb : 1));
   part.c = const_cast<void *>(
       moved(p.c, p.dtypeC, r.rowBegin * p.ldc + r.columnBegin));
   if (p.bias)
@@ -66,7 +66,7 @@ GemmProblem tessera::cutOut(const GemmProblem &p, const GemmRegion &r) {
 GemmProblem tessera::matrixOf(const GemmProblem &p, int64_t index) {
   GemmProblem one = p;
   one.a = moved(p.a, p.dtypeAB, index * p.strideA);
-  one.b = moved(p.b, p.dtypeAB, index * p.strideB);
+  one.b = moved(p.b, p.dtypeB(), index * p.strideB);
   one.c = const_cast<void *>(moved(p.c, p.dtypeC, index * p.strideC));
   return one;
 }

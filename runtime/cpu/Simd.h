@@ -74,6 +74,7 @@ template <typename T> static inline Vec<T> broadcast(T x) {
 static inline float widen(float x) { return x; }
 static inline double widen(double x) { return x; }
 static inline float widen(Bf16 x) { return bf16ToFloat(x); }
+static inline float widen(int8_t x) { return x; }
 template <typename Out, typename T> struct Narrow {
   static inline Out from(T x) { return Out(x); }
 };
@@ -91,6 +92,16 @@ template <> struct WideLoad<float, Bf16> {
     Half half;
     __builtin_memcpy(&half, p, sizeof(half));
     return (Vec<float>)(__builtin_convertvector(half, Vec<uint32_t>) << 16);
+  }
+};
+
+template <typename T> struct WideLoad<T, int8_t> {
+  static inline Vec<T> from(const int8_t *p) {
+    typedef int8_t Bytes __attribute__((vector_size(kLanes<T>)));
+    Bytes bytes;
+    __builtin_memcpy(&bytes, p, sizeof(bytes));
+    return __builtin_convertvector(__builtin_convertvector(bytes, Vec<Int<T>>),
+                                   Vec<T>);
   }
 };
 

@@ -36,13 +36,21 @@ template <typename T, typename In> struct Cached {
   }
 };
 
+template <typename In, typename Out>
+void fewRowsOf(const GemmProblem &p, int64_t begin, int64_t end) {
+  if (p.int8B)
+    FewRowsGemm<In, int8_t, Out>(p).run(begin, end);
+  else
+    FewRowsGemm<In, In, Out>(p).run(begin, end);
+}
+
 void fewRows(const GemmProblem &p, int64_t begin, int64_t end) {
   if (p.dtypeAB == TSR_DTYPE_F32)
-    FewRowsGemm<float, float>(p).run(begin, end);
+    fewRowsOf<float, float>(p, begin, end);
   else if (p.dtypeC == TSR_DTYPE_F32)
-    FewRowsGemm<Bf16, float>(p).run(begin, end);
+    fewRowsOf<Bf16, float>(p, begin, end);
   else
-    FewRowsGemm<Bf16, Bf16>(p).run(begin, end);
+    fewRowsOf<Bf16, Bf16>(p, begin, end);
 }
 
 size_t gemmScratch(const GemmProblem &p, const GemmRegion &region) {

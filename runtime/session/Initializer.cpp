@@ -1,6 +1,6 @@
 #include "runtime/session/Initializer.h"
 
-#include "runtime/session/TensorAccess.h"
+#include "runtime/session/Quantize.h"
 #include "runtime/support/Philox.h"
 
 #include <cmath>
@@ -55,7 +55,7 @@ void drawTensor(const Rank &rank, const TensorInfo &tensor, int64_t seed) {
     for (int64_t i = 0; i < count; ++i)
       out[i] = initialValue(init, key, first + i);
   };
-  writeShard(rank, tensor, source, roundedVia(*rank.metadata, tensor));
+  writeParameter(rank, tensor, source, roundedVia(*rank.metadata, tensor));
 }
 
 void initializeState(const Rank &rank, int64_t seed) {

@@ -1,6 +1,7 @@
 #include "runtime/session/Session.h"
 
 #include "runtime/session/Initializer.h"
+#include "runtime/session/Quantize.h"
 #include "runtime/session/StepInputs.h"
 
 #include <algorithm>
@@ -128,6 +129,9 @@ const TensorInfo &Session::tensor(const std::string &role,
 void Session::readLocal(int64_t rank, const TensorInfo &tensor,
                         double *values) const {
   checkAlive();
+  if (scaleOf(metadata(), tensor))
+    fail(TSR_UNSUPPORTED, tensor.describe(), " is in int8, and a rank's part ",
+         "of it cannot be read; read all of it");
   const Mesh &mesh = metadata().mesh;
   int64_t stage = mesh.stageOf(mesh.coordinates(rank));
   if (!tensor.isAt(stage))
@@ -150,7 +154,7 @@ void Session::writeValues(const TensorInfo &tensor, const Value *values) {
     std::copy_n(values + first, count, out);
   };
   onEveryRank([&](Rank &rank) {
-    writeShard(rank, tensor, source, roundedVia(metadata(), tensor));
+    writeParameter(rank, tensor, source, roundedVia(metadata(), tensor));
     if (master)
       writeShard(rank, *master, source);
   });
@@ -571,12 +575,24 @@ void Session::readValues(const TensorInfo &tensor, Value *values) const {
   check(core->communicator().broadcast(call, 0, values));
 }
 
-void Session::read(const TensorInfo &tensor, double *values) const {
+/// Of integers with scales the values that they stand for.
+template <class Value>
+void Session::readScaled(const TensorInfo &tensor, Value *values) const {
   readValues(tensor, values);
+  const TensorInfo *scale = scaleOf(metadata(), tensor);
+  if (!scale)
+    return;
+  std::vector<double> scales(scale->elements());
+  readValues(*scale, scales.data());
+  multiplyByScales(tensor, *scale, scales, values);
+}
+
+void Session::read(const TensorInfo &tensor, double *values) const {
+  readScaled(tensor, values);
 }
 
 void Session::read(const TensorInfo &tensor, float *values) const {
-  readValues(tensor, values);
+  readScaled(tensor, values);
 }
 
 } // namespace tessera

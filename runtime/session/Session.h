@@ -113,6 +113,8 @@ private:
   template <class Value>
   void readValues(const TensorInfo &tensor, Value *values) const;
   template <class Value>
+  void readScaled(const TensorInfo &tensor, Value *values) const;
+  template <class Value>
   void writeValues(const TensorInfo &tensor, const Value *values);
   Status gatherFailure(const Status &own) const;
   Collective overAll(int64_t count, int dtype) const;

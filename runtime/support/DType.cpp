@@ -15,7 +15,8 @@ struct Name {
 constexpr Name names[] = {{TSR_DTYPE_F32, 4, "f32", "F32"},
                           {TSR_DTYPE_BF16, 2, "bf16", "BF16"},
                           {TSR_DTYPE_F64, 8, "f64", "F64"},
-                          {TSR_DTYPE_I32, 4, "i32", "I32"}};
+                          {TSR_DTYPE_I32, 4, "i32", "I32"},
+                          {TSR_DTYPE_I8, 1, "i8", "I8"}};
 
 const Name *find(int dtype) {
   for (const Name &entry : names)
@@ -93,16 +94,18 @@ void widen(int dtype, const void *src, double *values, int64_t count) {
     return widenAs<double>(src, values, count, [](double x) { return x; });
   case TSR_DTYPE_I32:
     return widenAs<int32_t>(src, values, count, [](int32_t x) { return x; });
+  case TSR_DTYPE_I8:
+    return widenAs<int8_t>(src, values, count, [](int8_t x) { return x; });
   }
 }
 
-static int32_t doubleToInt(double value) {
+template <class Int> static Int doubleToInt(double value) {
   if (std::isnan(value))
     return 0;
   value = std::nearbyint(value);
-  constexpr double low = std::numeric_limits<int32_t>::min();
-  constexpr double high = std::numeric_limits<int32_t>::max();
-  return static_cast<int32_t>(value < low ? low : value > high ? high : value);
+  constexpr double low = std::numeric_limits<Int>::min();
+  constexpr double high = std::numeric_limits<Int>::max();
+  return static_cast<Int>(value < low ? low : value > high ? high : value);
 }
 
 template <class T, class Narrow>
@@ -123,7 +126,9 @@ void narrow(int dtype, const double *values, void *dst, int64_t count) {
   case TSR_DTYPE_F64:
     return narrowAs<double>(values, dst, count, [](double x) { return x; });
   case TSR_DTYPE_I32:
-    return narrowAs<int32_t>(values, dst, count, doubleToInt);
+    return narrowAs<int32_t>(values, dst, count, doubleToInt<int32_t>);
+  case TSR_DTYPE_I8:
+    return narrowAs<int8_t>(values, dst, count, doubleToInt<int8_t>);
   }
 }
 

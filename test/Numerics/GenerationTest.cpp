@@ -54,8 +54,10 @@ std::string configOf(const Family &family) {
 }
 
 std::string generatorOf(const Family &family, const char *mesh,
-                        const char *precision = "f64", int64_t chunk = 7) {
+                        const char *precision = "f64", int64_t chunk = 7,
+                        const char *weights = "precision") {
   Build build{Strategy{mesh}};
+  build.flags = {{"weights", weights}};
   build.generates = true;
   build.precision = precision;
   build.sequence = kLength;
@@ -74,6 +76,12 @@ public:
     build.sequence = kLength;
     build.batch = kSequences;
     trainer = std::make_unique<Trainer>(compileModel(configOf(family), build));
+  }
+
+  /// From now on the parameters are those that a generator holds.
+  void takeParameters(const TestGenerator &generator) {
+    for (const TensorName &tensor : generator.tensors("parameter"))
+      trainer->write(tensor, generator.read(tensor));
   }
 
   /// [sequences, length, vocabulary].
@@ -260,6 +268,26 @@ TEST(MixedPrecisionTest, IsTheForwardProgramToItsRounding) {
       expectNear(results, forward.logits(sequences),
                  std::string(family.name) + " " + mesh);
     }
+}
+
+/// In f64 products of integers, then scaled, are products of the weights that
+/// these stand for. In f32 the two round in other places.
+TEST(QuantizedTest, IsTheForwardProgramOfWhatIsStored) {
+  for (int64_t number : {0, 1, 3})
+    for (const char *mesh : {"", "tp=2"})
+      for (const char *precision : {"f64", "f32"}) {
+        const Family &family = kFamilies[number];
+        std::string artifact = generatorOf(family, mesh, precision, 7, "int8");
+        std::vector<Continued> results = generate(artifact, 1);
+        std::vector<Tokens> sequences;
+        for (const Continued &result : results)
+          sequences.push_back(result.tokens);
+        Forward forward(family, precision);
+        forward.takeParameters(TestGenerator(artifact));
+        expectModel(results, forward.logits(sequences),
+                    llvm::StringRef(precision) == "f64" ? 1e-11 : 1e-4,
+                    std::string(family.name) + " " + mesh + " " + precision);
+      }
 }
 
 //===----------------------------------------------------------------------===//

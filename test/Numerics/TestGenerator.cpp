@@ -25,6 +25,30 @@ TestGenerator::TestGenerator(const std::string &artifactPath,
   generator.reset(created);
 }
 
+std::vector<TensorName> TestGenerator::tensors(const std::string &role) const {
+  std::vector<TensorName> found;
+  for (const TensorName &tensor : tensorsOf(artifact.get()))
+    if (tensor.role == role)
+      found.push_back(tensor);
+  return found;
+}
+
+Values TestGenerator::read(const TensorName &tensor) const {
+  Values values(tensor.elements);
+  EXPECT_EQ(tsr_generator_read(get(), tensor.role.c_str(), tensor.name.c_str(),
+                               values.data(), values.size()),
+            TSR_OK)
+      << tsr_last_error();
+  return values;
+}
+
+void TestGenerator::write(const TensorName &tensor, const Values &values) {
+  EXPECT_EQ(tsr_generator_write(get(), tensor.role.c_str(), tensor.name.c_str(),
+                                values.data(), values.size()),
+            TSR_OK)
+      << tsr_last_error();
+}
+
 int64_t TestGenerator::add(const Tokens &prompt, tsr_request_options options) {
   int64_t id = -1;
   EXPECT_EQ(

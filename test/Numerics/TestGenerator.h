@@ -36,6 +36,10 @@ public:
     while (step())
       ;
   }
+  /// Tensors of one role, in the artifact's order.
+  std::vector<TensorName> tensors(const std::string &role) const;
+  Values read(const TensorName &tensor) const;
+  void write(const TensorName &tensor, const Values &values);
   const Continued &result(int64_t request) { return results[request]; }
 
 private:

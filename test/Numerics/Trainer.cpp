@@ -33,12 +33,13 @@ Trainer::Trainer(const std::string &artifactPath,
     return;
   session.reset(created);
   ok(tsr_session_init(created));
-  listTensors();
+  all = tensorsOf(artifact.get());
 }
 
-void Trainer::listTensors() {
-  auto metadata = json::parse(tsr_artifact_metadata(artifact.get()));
-  ASSERT_TRUE(bool(metadata));
+std::vector<TensorName> tessera::test::tensorsOf(const tsr_artifact *artifact) {
+  auto metadata = json::parse(tsr_artifact_metadata(artifact));
+  std::vector<TensorName> all;
+  EXPECT_TRUE(bool(metadata));
   for (const json::Value &value :
        *metadata->getAsObject()->getArray("tensors")) {
     const json::Object &object = *value.getAsObject();
@@ -48,6 +49,7 @@ void Trainer::listTensors() {
       tensor.elements *= *size.getAsInteger();
     all.push_back(tensor);
   }
+  return all;
 }
 
 json::Array Trainer::ops() const {

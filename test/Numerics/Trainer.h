@@ -30,6 +30,9 @@ struct SessionSettings {
   const char *communicator = nullptr; ///< Null: threads.
 };
 
+/// In the artifact's order.
+std::vector<TensorName> tensorsOf(const tsr_artifact *artifact);
+
 /// Initialised from its seed; step 0.
 class Trainer {
 public:
@@ -60,7 +63,6 @@ public:
   Tokens learnableTokens(uint32_t seed) const;
 
 private:
-  void listTensors();
   bool ok(tsr_status status) const;
 
   struct Destroy {

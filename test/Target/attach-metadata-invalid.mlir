@@ -42,7 +42,7 @@ module attributes {rt.arena = 64 : i64, rt.arena_by_kind = {}} {
 // -----
 
 module attributes {rt.arena = 64 : i64, rt.arena_by_kind = {}} {
-  // expected-error @below {{parameter 'w' has elements of 'f16'; artifacts know f32, bf16, f64 and i32}}
+  // expected-error @below {{parameter 'w' has elements of 'f16'; artifacts know f32, bf16, f64, i32 and i8}}
   func.func @step(%w: tensor<16xf16> {nn.param = "w", rt.offset = 0 : i64}) {
     return
   }

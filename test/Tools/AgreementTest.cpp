@@ -100,6 +100,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--virtual-stages",
                        "--warmup-steps",
                        "--weight-decay",
+                       "--weights",
                        "--zero",
                        "weights of --data",
                    }));

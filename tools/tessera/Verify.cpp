@@ -199,8 +199,12 @@ bool Verification::generation(Precision precision) {
   ForwardProgram program{whole.path.str().str(), ""};
   ForwardResult forward;
   NumericCheck check;
+  auto store = [&](NamedValues &parameters) {
+    return options.plan.weights == WeightStorage::Precision ||
+           storeParameters(path, parameters);
+  };
   if (!compileShrunkGeneration(options, precision, path, program) ||
-      !runForward(program, forward) ||
+      !runForward(program, store, forward) ||
       !compareGeneration(path, forward, {precision}, check))
     return false;
   add(precision, check, "logits after " + counted(check.values, "position"));

@@ -58,6 +58,18 @@ def MixedPrecisionPass : Pass<"nn-mixed-precision", "::mlir::ModuleOp"> {
   ];
 }
 
+def QuantizeWeightsPass : Pass<"nn-quantize-weights", "::mlir::ModuleOp"> {
+  let summary = "Stores the matrices of products in int8";
+  let description = [{
+    Before: a serial `@loss` that is not trained. After: each parameter that
+    nothing but matrix products and embeddings read, a product among them, has
+    elements of i8, and an argument `nn.channels` beside it holds a scale for
+    each of the parameter's dimensions that products do not sum over. A product
+    reads the integers, and its result is multiplied by the scales; so are rows
+    that are looked up. docs/Precision.md says why.
+  }];
+}
+
 def FixOrderPass : Pass<"nn-fix-order", "::mlir::ModuleOp"> {
   let summary = "Asks for sums in an order that no mesh changes";
   let description = [{

@@ -24,6 +24,14 @@ template <> struct Names<Precision> {
                                               {Precision::F64, "f64"}};
 };
 
+/// How the matrices of products are stored: as the precision says, or in int8
+/// with a scale for each output channel.
+enum class WeightStorage { Precision, Int8 };
+template <> struct Names<WeightStorage> {
+  static constexpr Name<WeightStorage> table[] = {
+      {WeightStorage::Precision, "precision"}, {WeightStorage::Int8, "int8"}};
+};
+
 /// What an artifact does.
 enum class ProgramSet { Train, Generate };
 template <> struct Names<ProgramSet> {
@@ -229,6 +237,7 @@ struct PlanOptions {
   /// A program that measures the loss stands beside the training step.
   bool evaluation = true;
   Precision precision = Precision::F32;
+  WeightStorage weights = WeightStorage::Precision;
   TrainingOptions training;
   MeshShape mesh;
   StrategyOptions strategies;

@@ -46,8 +46,10 @@ FailureOr<int64_t> tessera::dtypeOf(Operation *op, Value value) {
     return TSR_DTYPE_F64;
   if (type.isInteger(32))
     return TSR_DTYPE_I32;
+  if (type.isInteger(8))
+    return TSR_DTYPE_I8;
   return op->emitError() << "has elements of " << type
-                         << "; the runtime knows f32, bf16, f64 and i32";
+                         << "; the runtime knows f32, bf16, f64, i32 and i8";
 }
 
 namespace {
@@ -85,6 +87,8 @@ Call gemm(rt::GemmOp op) {
   call.arguments[TSR_GEMM_ACCUMULATE] = op.getAccumulator() ? 1 : 0;
   call.arguments[TSR_GEMM_DTYPE_AB] = *in;
   call.arguments[TSR_GEMM_DTYPE_C] = *out;
+  call.arguments[TSR_GEMM_INT8_B] =
+      typeOf(op.getB()).getElementType().isInteger(8);
   call.arguments[TSR_GEMM_BATCH] = 1;
   call.arguments[TSR_GEMM_EPILOGUE] = op.getSaved() ? TSR_GEMM_EPILOGUE_GELU
                                       : op.getGeluInput()

@@ -237,7 +237,9 @@ Padding AttentionGradOp::getPadding(unsigned result, char, Paddings p) {
 //===----------------------------------------------------------------------===//
 
 Signature EmbeddingOp::getSignature(unsigned) {
-  Signature sig = Signature::parse("bs,vh->bsh");
+  const bool hasRows =
+      cast<RankedTensorType>(getTable().getType()).getRank() != 1;
+  Signature sig = Signature::parse(hasRows ? "bs,vh->bsh" : "bs,v->bs");
   sig.linear = {{1}};
   sig.moves = true; // one rank has the row, the others 0
   return sig;

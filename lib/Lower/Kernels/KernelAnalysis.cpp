@@ -31,7 +31,7 @@ LogicalResult KernelAnalysis::run() {
 
 static bool isBufferElement(Type type) {
   return type.isF32() || type.isF64() || type.isBF16() || type.isInteger(32) ||
-         type.isInteger(64);
+         type.isInteger(64) || type.isInteger(8);
 }
 
 static LogicalResult checkBufferType(func::FuncOp func, Type type) {
@@ -40,7 +40,7 @@ static LogicalResult checkBufferType(func::FuncOp func, Type type) {
       !isBufferElement(tensor.getElementType()))
     return func.emitOpError("kernel: ")
            << type << " is not a static tensor of rank 0 to 2 of f32, f64, "
-           << "bf16, i32 or i64";
+           << "bf16, i32, i64 or i8";
   if (tensor.getEncoding() && !rt::hasPaddedRows(tensor))
     return func.emitOpError("kernel: ")
            << type << " has an encoding; only #rt.row_stride is known";

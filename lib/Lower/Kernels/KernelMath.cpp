@@ -9,6 +9,8 @@ using namespace mlir;
 using namespace tessera;
 
 Value tessera::widen(OpBuilder &builder, Location loc, Value value) {
+  if (value.getType().isInteger(8))
+    return arith::SIToFPOp::create(builder, loc, builder.getF32Type(), value);
   if (!value.getType().isBF16())
     return value;
   return arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
@@ -18,6 +20,8 @@ Value tessera::narrow(OpBuilder &builder, Location loc, Value value,
                       Type type) {
   if (value.getType() == type)
     return value;
+  if (type.isInteger(8))
+    return arith::FPToSIOp::create(builder, loc, type, value);
   if (type.getIntOrFloatBitWidth() < value.getType().getIntOrFloatBitWidth())
     return arith::TruncFOp::create(builder, loc, type, value);
   return arith::ExtFOp::create(builder, loc, type, value);

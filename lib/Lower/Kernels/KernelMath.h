@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// Widens a bf16 scalar for computing; the identity for others.
+/// Widens a scalar of bf16 or i8 for computing; the identity for others.
 mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc,
                   mlir::Value value);
 /// Rounds a computed scalar to an element type.

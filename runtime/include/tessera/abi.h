@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Raised whenever anything in this file or in the artifact layout changes. */
-#define TSR_ABI_VERSION 9
+#define TSR_ABI_VERSION 10
 
 /* ------------------------------------------------------------- artifact ---
  * A `.tsr` file is: this header (little endian), `metadata_bytes` of UTF-8
@@ -51,7 +51,8 @@ enum {
   TSR_DTYPE_F32 = 0,
   TSR_DTYPE_BF16 = 1,
   TSR_DTYPE_F64 = 2,
-  TSR_DTYPE_I32 = 3
+  TSR_DTYPE_I32 = 3,
+  TSR_DTYPE_I8 = 4
 };
 
 /* Reductions of a collective. */

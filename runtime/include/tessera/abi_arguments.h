@@ -17,6 +17,7 @@ enum { TSR_LAUNCH_COUNT = 0, TSR_LAUNCH_GRAIN, TSR_LAUNCH_SCALARS };
  * is not null), for BATCH matrices at the given strides.
  * op(A) is [m,k]; with TRANS_A, A is stored as [k,m]. op(B) is [k,n]; with
  * TRANS_B, B is stored as [n,k]. A and B have dtype AB, C and bias dtype C.
+ * With INT8_B, B is integers of i8, without BATCH, EPILOGUE, SUMS and TRANS_A.
  * bf16 products accumulate in f32. With BATCH 1 one of these may be asked for:
  * EPILOGUE GELU: aux[m,n] becomes op(A) op(B) (+ bias), and C its gelu_tanh;
  * EPILOGUE GELU_GRAD: C = op(A) op(B) * gelu_tanh'(aux), without bias;
@@ -45,6 +46,7 @@ enum {
   TSR_GEMM_EPILOGUE,
   TSR_GEMM_LD_AUX,
   TSR_GEMM_SUMS,
+  TSR_GEMM_INT8_B,
   TSR_GEMM_ARGS
 };
 enum {

@@ -45,7 +45,7 @@ module {
 module {
   func.func @step() {
     %a = rt.zero {rt.offsets = array<i64: 0>} : tensor<8xf16>
-    // expected-error @below {{has elements of 'f16'; the runtime knows f32, bf16, f64 and i32}}
+    // expected-error @below {{has elements of 'f16'; the runtime knows f32, bf16, f64, i32 and i8}}
     %b = rt.all_reduce %a over [] {maximum = false, rt.offsets = array<i64: 0>} : tensor<8xf16> -> tensor<8xf16>
     return
   }

@@ -8,7 +8,7 @@ func.func private @schedule(%x: tensor<4xf32>) -> tensor<4xf32> attributes {rt.s
 
 // -----
 
-// expected-error @+1 {{kernel: 'tensor<4xf16>' is not a static tensor of rank 0 to 2 of f32, f64, bf16, i32 or i64}}
+// expected-error @+1 {{kernel: 'tensor<4xf16>' is not a static tensor of rank 0 to 2 of f32, f64, bf16, i32, i64 or i8}}
 func.func private @element(%x: tensor<4xf16>) -> tensor<4xf16> attributes {rt.schedule = "row"} {
   return %x : tensor<4xf16>
 }

@@ -24,7 +24,7 @@ func.func @step(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
 // -----
 
 func.func @step(%x: tensor<4x8xf16>) -> tensor<4x8xf16> {
-  // expected-error @+2 {{'tensor<1x32xf16>' is not a static tensor of rank 0 to 2 of f32, f64, bf16, i32 or i64}}
+  // expected-error @+2 {{'tensor<1x32xf16>' is not a static tensor of rank 0 to 2 of f32, f64, bf16, i32, i64 or i8}}
   // expected-error @+1 {{is in a kernel that cannot be generated}}
   %y = nn.map gelu %x : tensor<4x8xf16> -> tensor<4x8xf16>
   return %y : tensor<4x8xf16>

@@ -15,21 +15,29 @@ namespace {
 
 struct Types {
   int64_t factors, result;
+  bool int8B = false;
+  int64_t ofB() const { return int8B ? int64_t(TSR_DTYPE_I8) : factors; }
 };
 constexpr Types kF32 = {TSR_DTYPE_F32, TSR_DTYPE_F32};
 constexpr Types kBf16 = {TSR_DTYPE_BF16, TSR_DTYPE_BF16};
 constexpr Types kWidened = {TSR_DTYPE_BF16, TSR_DTYPE_F32};
+constexpr Types kInt8 = {TSR_DTYPE_F32, TSR_DTYPE_F32, true};
+constexpr Types kF64Int8 = {TSR_DTYPE_F64, TSR_DTYPE_F64, true};
+constexpr Types kBf16Int8 = {TSR_DTYPE_BF16, TSR_DTYPE_F32, true};
 
 class Product {
 public:
   Product(Types types, int64_t m, int64_t n, int64_t k, int flags)
       : m(m), n(n), k(k), transB(flags & 1), hasBias(flags & 2),
         accumulate(flags & 4), types(types), a(types.factors, m * lda()),
-        b(types.factors, (transB ? n : k) * ldb()), bias(types.result, n),
+        b(types.ofB(), (transB ? n : k) * ldb()), bias(types.result, n),
         start(types.result, m * ldc()) {
     const auto seed = static_cast<unsigned>(m * 7 + n + k);
     a.fillNormal(seed);
-    b.fillNormal(seed + 1);
+    if (types.int8B)
+      b.fillIntegers(seed + 1, 127);
+    else
+      b.fillNormal(seed + 1);
     bias.fillNormal(seed + 2);
     start.fillNormal(seed + 3);
   }
@@ -48,6 +56,7 @@ public:
     args[TSR_GEMM_BATCH] = 1;
     args[TSR_GEMM_DTYPE_AB] = types.factors;
     args[TSR_GEMM_DTYPE_C] = types.result;
+    args[TSR_GEMM_INT8_B] = types.int8B;
     void *buffers[] = {a.data(), b.data(),
                        c.data(), hasBias ? bias.data() : nullptr,
                        nullptr,  nullptr};
@@ -57,15 +66,20 @@ public:
   }
 
   /// What lies between rows of C stays as it is.
-  void check() {
+  Buffer checkValues() {
     Buffer c = run(m, 1);
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j)
-        ASSERT_NEAR(c.get(i * ldc() + j), expected(i, j),
+        EXPECT_NEAR(c.get(i * ldc() + j), expected(i, j),
                     tolerance(expected(i, j)))
             << m << "x" << n << "x" << k << " at " << i << ", " << j;
       EXPECT_EQ(c.get(i * ldc() + n), start.get(i * ldc() + n));
     }
+    return c;
+  }
+
+  void check() {
+    Buffer c = checkValues();
     EXPECT_TRUE(c == run(m, 3)) << "threads change bits";
     Buffer first = run(1, 2);
     EXPECT_EQ(std::memcmp(first.data(), c.data(),
@@ -91,7 +105,7 @@ private:
 
   /// Of sums in f32; a bf16 result is rounded once, by at most 2^-8 of it.
   double tolerance(double result) const {
-    const double sums = 2e-5 * std::sqrt(double(k));
+    const double sums = (types.int8B ? 2e-3 : 2e-5) * std::sqrt(double(k));
     return types.result == TSR_DTYPE_BF16 ? sums + std::fabs(result) / 256
                                           : sums;
   }
@@ -106,7 +120,7 @@ TEST(FewRows, EqualTheReferenceOnEveryTarget) {
   for (CpuTarget target :
        {CpuTarget::Baseline, CpuTarget::Avx2, CpuTarget::Avx512}) {
     setCpuTarget(target);
-    for (Types types : {kF32, kBf16, kWidened})
+    for (Types types : {kF32, kBf16, kWidened, kInt8, kBf16Int8})
       for (int64_t m : {1, 2, 3, 4, 5, 8})
         for (int64_t n : {64, 67, 200})
           for (int64_t k : {1, 7, 96, 333})
@@ -118,9 +132,31 @@ TEST(FewRows, EqualTheReferenceOnEveryTarget) {
 
 /// Two threads and more; columns beside C in several blocks.
 TEST(FewRows, LargeOnesAreShared) {
-  for (Types types : {kF32, kBf16, kWidened})
+  for (Types types : {kF32, kBf16, kWidened, kInt8, kBf16Int8})
     for (int flags : {2, 3})
       Product(types, 2, 4200, 301, flags).check();
+}
+
+/// More rows than a few: blocks of integers are widened into packed panels.
+TEST(FewRows, IntegersWithManyRowsEqualTheReference) {
+  for (CpuTarget target :
+       {CpuTarget::Baseline, CpuTarget::Avx2, CpuTarget::Avx512}) {
+    setCpuTarget(target);
+    for (Types types : {kInt8, kBf16Int8, kF64Int8})
+      for (int flags : {0, 1, 3, 6})
+        Product(types, 21, 67, 401, flags).checkValues();
+  }
+  setCpuTarget(bestCpuTarget());
+}
+
+TEST(FewRows, IntegersAreForPlainProducts) {
+  int64_t args[TSR_GEMM_ARGS] = {2, 2, 2, 2, 2, 2};
+  args[TSR_GEMM_BATCH] = 2;
+  args[TSR_GEMM_INT8_B] = 1;
+  void *buffers[6] = {};
+  std::string error;
+  EXPECT_NE(cpuGemm(1, buffers, args, &error), 0);
+  EXPECT_NE(error.find("b of i8 in a batch of 2"), std::string::npos) << error;
 }
 
 } // namespace

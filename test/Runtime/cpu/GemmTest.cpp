@@ -54,7 +54,8 @@ struct GemmData {
   std::vector<int64_t> args() const {
     return {c.m,      c.n,      c.k,          lda,        ldb,       ldc,
             c.transA, c.transB, c.accumulate, c.types.ab, c.types.c, c.batch,
-            strideA,  strideB,  strideC,      0,          0,         0};
+            strideA,  strideB,  strideC,      0,          0,         0,
+            0};
   }
 
   int32_t run(int threads, std::string *error) {

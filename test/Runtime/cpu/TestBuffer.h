@@ -21,7 +21,10 @@ public:
       : dtype(dtype), bytes(size_t(count) * elementBytes(dtype), 0xff) {}
 
   static size_t elementBytes(int64_t dtype) {
-    return dtype == TSR_DTYPE_F64 ? 8 : dtype == TSR_DTYPE_BF16 ? 2 : 4;
+    return dtype == TSR_DTYPE_F64    ? 8
+           : dtype == TSR_DTYPE_BF16 ? 2
+           : dtype == TSR_DTYPE_I8   ? 1
+                                     : 4;
   }
   int64_t size() const { return int64_t(bytes.size() / elementBytes(dtype)); }
   void *data() { return bytes.data(); }
@@ -34,6 +37,8 @@ public:
       return read<double>(p);
     if (dtype == TSR_DTYPE_BF16)
       return bf16ToFloat(read<Bf16>(p));
+    if (dtype == TSR_DTYPE_I8)
+      return read<int8_t>(p);
     return read<float>(p);
   }
   void set(int64_t i, double value) {
@@ -45,6 +50,8 @@ public:
     const Bf16 half = floatToBf16(single);
     if (dtype == TSR_DTYPE_BF16)
       std::memcpy(at(i), &half, 2);
+    if (dtype == TSR_DTYPE_I8)
+      *static_cast<int8_t *>(at(i)) = int8_t(value);
   }
   void fill(double value) {
     for (int64_t i = 0; i < size(); ++i)

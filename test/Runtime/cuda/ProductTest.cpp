@@ -35,7 +35,8 @@ struct Operands {
             transA,     transB,    (p.flags & 4) != 0,
             p.types.ab, p.types.c, p.batch,
             strideA,    strideB,   strideC,
-            0,          0,         0};
+            0,          0,         0,
+            0};
     a = Buffer(p.types.ab, strideA * p.batch);
     b = Buffer(p.types.ab, strideB * p.batch);
     c = Buffer(p.types.c, strideC * p.batch);

@@ -36,7 +36,8 @@ void MatrixProducts::run(const GemmProblem &p, void *, cudaStream_t stream) {
         {TSR_GEMM_STRIDE_C, p.strideC},
         {TSR_GEMM_EPILOGUE, p.epilogue},
         {TSR_GEMM_LD_AUX, p.ldaux},
-        {TSR_GEMM_SUMS, p.sumsOf}};
+        {TSR_GEMM_SUMS, p.sumsOf},
+        {TSR_GEMM_INT8_B, p.int8B}};
     static_assert(std::size(named) == TSR_GEMM_ARGS);
     for (auto [index, value] : named)
       args[index] = value;

@@ -343,7 +343,8 @@ void CommandLine::checkPrograms() {
     refuse("--programs generate makes no training step; leave it out");
   if (programs == ProgramSet::Generate)
     refuseTraining();
-  for (const char *name : {"--max-batch", "--max-length", "--prefill-chunk"})
+  for (const char *name :
+       {"--max-batch", "--max-length", "--prefill-chunk", "--weights"})
     if (isGiven(name) && programs == ProgramSet::Train && !generates)
       refuse(std::string(name) + " is about generation; give --programs "
                                  "generate, too");

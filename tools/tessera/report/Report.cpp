@@ -62,6 +62,10 @@ void Report::readModel(const json::Object &root) {
                   static_cast<double>(integerOf(mixed, "flops_per_rank"))};
   }
   precision = stringOf(&root, "precision");
+  if (const json::Array *tensors = root.getArray("tensors"))
+    int8Matrices = llvm::count_if(*tensors, [](const json::Value &tensor) {
+      return stringOf(tensor.getAsObject(), "role") == "scale";
+    });
   readLearningRate(root.getObject("optimizer"));
   device = stringOf(root.getObject("target"), "device");
   processor = stringOf(root.getObject("target"), processorKey(device));
@@ -481,6 +485,19 @@ std::string Report::memoryText(size_t width) const {
   return text + (table.empty() ? "" : table.str(width));
 }
 
+/// A weight is half a scale from the nearest integer times it, and a scale is
+/// the largest of a channel over 127.
+static constexpr double kInt8Bound = 1.0 / 254;
+
+std::string Report::weightsText() const {
+  return formatv("weights: {0} in int8, a scale for each output channel; an "
+                 "output differs by at most {1:f2} % of its channel's largest "
+                 "weight times the sum of the absolute inputs",
+                 int8Matrices == 1 ? "1 matrix"
+                                   : std::to_string(int8Matrices) + " matrices",
+                 100 * kInt8Bound);
+}
+
 std::string Report::text(size_t width) const {
   std::string text;
   raw_string_ostream out(text);
@@ -497,6 +514,8 @@ std::string Report::text(size_t width) const {
                processor, precision));
   line(formatv("parameters: {0} ({1}){2}", parameters, parametersText(),
                trainedText()));
+  if (int8Matrices)
+    line(weightsText());
   out << flopsText() << evaluationText();
   if (causalWork.size() > 1)
     line("causal attention of the ranks of a sequence: " + causalWorkText());
@@ -554,6 +573,9 @@ json::Value Report::json() const {
   if (evaluation)
     all["evaluation"] = json::Object{{"flops_of_rank", evaluation->flops},
                                      {"added_bytes", evaluation->adds}};
+  if (int8Matrices)
+    all["int8"] = json::Object{{"matrices", int8Matrices},
+                               {"error_of_output", kInt8Bound}};
   if (generation)
     all["generation"] = json::Object{{"requests", generation->requests},
                                      {"length", generation->length},

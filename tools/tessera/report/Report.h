@@ -63,6 +63,7 @@ struct Report {
   llvm::json::Value json() const;
 
   std::string family, mesh, precision, device, processor;
+  int64_t int8Matrices = 0; ///< Parameters with a scale for each channel.
   int64_t ranks = 1, layers = 0, vocabulary = 0, sequence = 0, batch = 0;
   int64_t target = 0; ///< Tokens of a target; 0: it is no encoder-decoder.
   int64_t microBatches = 1;
@@ -108,6 +109,7 @@ private:
   std::string stepText() const;
   std::string evaluationText() const;
   std::string causalWorkText() const;
+  std::string weightsText() const;
   std::string memoryText(size_t width) const;
   std::string collectivesText(size_t width) const;
 };

@@ -37,6 +37,14 @@ static bool readParameters(ProgramRun &run, ForwardResult &result) {
   return true;
 }
 
+static bool writeParameters(ProgramRun &run, const ForwardResult &result) {
+  for (const KeptTensor &tensor : run.tensors)
+    if (tensor.role == "parameter" &&
+        !run.write(tensor, result.parameters.at(tensor.name)))
+      return false;
+  return true;
+}
+
 /// The first value of that name and size is of forward.
 static bool readLogits(ProgramRun &run, const std::string &name,
                        ForwardResult &result) {
@@ -48,7 +56,9 @@ static bool readLogits(ProgramRun &run, const std::string &name,
   return !printError("the forward program keeps no '" + name + "'");
 }
 
-bool tessera::runForward(const ForwardProgram &program, ForwardResult &result) {
+bool tessera::runForward(const ForwardProgram &program,
+                         const std::function<bool(NamedValues &)> &store,
+                         ForwardResult &result) {
   ProgramRun run;
   if (!run.open(program.path, /*seed=*/1))
     return false;
@@ -59,6 +69,7 @@ bool tessera::runForward(const ForwardProgram &program, ForwardResult &result) {
   double loss;
   std::vector<int32_t> tokens = run.randomTokens(1);
   if (!run.step(run.randomTokens(0), loss) || !readParameters(run, result) ||
+      !store(result.parameters) || !writeParameters(run, result) ||
       !run.step(tokens, loss))
     return false;
   for (int64_t k = 0; k < result.sequences; ++k) {

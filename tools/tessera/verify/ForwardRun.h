@@ -6,6 +6,7 @@
 #define TESSERA_TOOLS_TESSERA_VERIFY_FORWARDRUN_H
 
 #include "tessera/Options/PlanOptions.h"
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,12 +29,14 @@ struct ForwardProgram {
 bool compileForward(mlir::ModuleOp model, Precision precision,
                     ForwardProgram &program);
 
+using NamedValues = std::map<std::string, std::vector<double>>;
+
 struct ForwardResult {
   int64_t sequences = 0, length = 0, vocabulary = 0;
   std::vector<int32_t> tokens; ///< [sequences, length]
   std::vector<double> logits;  ///< [sequences, length, vocabulary]
   /// That made them, by name.
-  std::map<std::string, std::vector<double>> parameters;
+  NamedValues parameters;
 
   const double *logitsAt(int64_t sequence, int64_t position) const {
     return &logits[(sequence * length + position) * vocabulary];
@@ -42,7 +45,10 @@ struct ForwardResult {
 
 /// Random sequences, after a step of training: then biases are not 0. False
 /// after an error that has been printed.
-bool runForward(const ForwardProgram &program, ForwardResult &result);
+/// `store` may change the parameters of which the logits are made.
+bool runForward(const ForwardProgram &program,
+                const std::function<bool(NamedValues &)> &store,
+                ForwardResult &result);
 
 } // namespace tessera
 

@@ -223,6 +223,14 @@ bool ProgramRun::read(const KeptTensor &tensor, std::vector<double> &values) {
          fail();
 }
 
+bool ProgramRun::write(const KeptTensor &tensor,
+                       const std::vector<double> &values) {
+  return !tsr_session_write(session.get(), tensor.role.c_str(),
+                            tensor.name.c_str(), values.data(),
+                            values.size()) ||
+         fail();
+}
+
 const KeptTensor *ProgramRun::find(const std::string &role,
                                    const std::string &name) const {
   auto it = known.find({role, name});

@@ -51,6 +51,7 @@ public:
   void addMasked(std::vector<int32_t> &tokens) const;
   /// The elements of the whole tensor, put together from its slices.
   bool read(const KeptTensor &tensor, std::vector<double> &values);
+  bool write(const KeptTensor &tensor, const std::vector<double> &values);
   /// Null: the program keeps no such tensor.
   const KeptTensor *find(const std::string &role,
                          const std::string &name) const;

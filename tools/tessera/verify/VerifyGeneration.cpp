@@ -29,6 +29,22 @@ struct Destroy {
     tsr_generator_destroy(object);
   }
 };
+using Generator = std::unique_ptr<tsr_generator, Destroy>;
+
+bool fail() { return !printError(tsr_last_error()); }
+
+Generator generatorOf(const ArtifactFile &artifact, int64_t timeoutMs) {
+  tsr_session_options options = {};
+  options.size = sizeof options;
+  options.poison = 1;
+  options.timeout_ms = timeoutMs;
+  options.device = nameOf(artifact.device());
+  tsr_generator *created = nullptr;
+  if (tsr_generator_create(artifact.get(), &options, nullptr, &created) !=
+      TSR_OK)
+    fail();
+  return Generator(created);
+}
 
 class Comparison {
 public:
@@ -46,13 +62,11 @@ private:
   const ForwardResult &forward;
   NumericCheck &check;
   ArtifactFile artifact;
-  std::unique_ptr<tsr_generator, Destroy> generator;
+  Generator generator;
   RowSizes sizes;
   double tolerance = 0;
   std::vector<double> logits; ///< Of a step: [lanes, slots, vocabulary].
 };
-
-bool fail() { return !printError(tsr_last_error()); }
 
 bool Comparison::readSizes() {
   auto metadata = llvm::json::parse(artifact.metadata());
@@ -85,16 +99,9 @@ bool Comparison::open(const std::string &path, const GenerationRun &run) {
   if (!artifact.load(path) || !readSizes())
     return false;
   tolerance = toleranceOf(run.precision) * growthOf(artifact);
-  tsr_session_options options = {};
-  options.size = sizeof options;
-  options.poison = 1;
-  options.timeout_ms = run.timeoutMs;
-  options.device = nameOf(artifact.device());
-  tsr_generator *created = nullptr;
-  if (tsr_generator_create(artifact.get(), &options, nullptr, &created) !=
-      TSR_OK)
-    return fail();
-  generator.reset(created);
+  generator = generatorOf(artifact, run.timeoutMs);
+  if (!generator)
+    return false;
   logits.resize(sizes.lanes * sizes.slots * forward.vocabulary);
   return writeParameters();
 }
@@ -139,6 +146,22 @@ bool Comparison::run() {
 }
 
 } // namespace
+
+bool tessera::storeParameters(const std::string &path,
+                              NamedValues &parameters) {
+  ArtifactFile artifact;
+  if (!artifact.load(path))
+    return false;
+  Generator generator = generatorOf(artifact, 0);
+  for (auto &[name, values] : parameters)
+    if (!generator ||
+        tsr_generator_write(generator.get(), "parameter", name.c_str(),
+                            values.data(), values.size()) != TSR_OK ||
+        tsr_generator_read(generator.get(), "parameter", name.c_str(),
+                           values.data(), values.size()) != TSR_OK)
+      return generator && fail();
+  return !!generator;
+}
 
 bool tessera::compareGeneration(const std::string &path,
                                 const ForwardResult &forward,

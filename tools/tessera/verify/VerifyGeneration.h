@@ -18,6 +18,10 @@ struct GenerationRun {
 /// all memory that nobody has written; the logits after each position are
 /// compared with those of the whole sequence. `check.values` are positions.
 /// False after an error that has been printed.
+/// Replaces parameters by what programs for generation make of them: integers
+/// times scales, where these hold such.
+bool storeParameters(const std::string &path, NamedValues &parameters);
+
 bool compareGeneration(const std::string &path, const ForwardResult &forward,
                        const GenerationRun &run, NumericCheck &check);
 
