@@ -16,7 +16,9 @@ import tempfile
 from workers import Failed, Worker, timed_command
 
 HERE = pathlib.Path(__file__).resolve().parent
-BYTES = {"f32": 4, "bf16": 2}
+# How a model is compiled, and the bytes of an element: of matrices, of other weights, of caches, and of a channel beside it.
+TYPES = {"f32": (["--precision", "f32"], 4, 4, 4, 0), "bf16": (["--precision", "bf16"], 2, 2, 2, 0),
+         "int8": (["--precision", "bf16", "--weights", "int8"], 1, 4, 2, 4)}
 PROBED = 1 << 29  # bytes that the probe reads: more than any cache
 
 
@@ -25,7 +27,7 @@ def parse():
     parser.add_argument("--bin", type=pathlib.Path, default=HERE.parent / "build/bin", help="folder of the built programs")
     parser.add_argument("--models", type=pathlib.Path, nargs="+", help="config.json of GPT-2 or LLaMA",
                         default=[HERE / f"configs/{name}/config.json" for name in ("gpt2-124m", "llama-125m")])
-    parser.add_argument("--precisions", nargs="+", default=["f32"], choices=sorted(BYTES))
+    parser.add_argument("--precisions", nargs="+", default=["f32"], choices=sorted(TYPES))
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 8], help="requests at a time")
     parser.add_argument("--prompt", type=int, default=512)
     parser.add_argument("--new", type=int, default=128)
@@ -67,16 +69,18 @@ def commands(options, path, folder, precision, batch):
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
     counts = json.loads(counted.splitlines()[-1])
     sizes = [str(n) for n in (options.threads, batch, options.prompt, options.new)]
-    timed_command([options.bin / "tessera", "compile", path, "--programs", "generate", "--precision", precision,
-                   "--max-batch", batch, "--max-length", options.prompt + options.new, "--prefill-chunk", options.prompt,
-                   "-o", folder / "model.tsr"])
+    flags, of_matrix, of_vector, of_cache, of_channel = TYPES[precision]
+    timed_command([options.bin / "tessera", "compile", path, "--programs", "generate", *flags, "--max-batch", batch,
+                   "--max-length", options.prompt + options.new, "--prefill-chunk", options.prompt, "-o", folder / "model.tsr"])
     made = {"tessera": [options.bin / "bench-generate", folder / "model.tsr", folder, *sizes]}
     if with_llama:
         made["llama.cpp"] = [sys.executable, HERE / "peers/generation.py", "llama.cpp", folder / "model.gguf", *sizes]
-    if "pytorch" in options.peers:
+    if "pytorch" in options.peers and precision != "int8":
         made["pytorch"] = [sys.executable, HERE / "peers/generation.py", "pytorch", folder, *sizes]
     position = options.prompt + options.new // 2
-    return made, BYTES[precision] * (counts["weights_of_token"] + batch * position * counts["cache_of_position"])
+    weights = (of_matrix * counts["of_matrices"] + of_channel * counts["channels"]
+               + of_vector * (counts["weights_of_token"] - counts["of_matrices"]))
+    return made, weights + batch * position * of_cache * counts["cache_of_position"]
 
 
 def measure(options, path, precision, batch):

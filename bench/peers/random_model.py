@@ -1,7 +1,8 @@
 """Writes a model with random weights as transformers saves it and, if asked for, as llama.cpp reads it.
 
-Usage: random_model.py config.json FOLDER f32|bf16 [MODEL.gguf]
-Prints the elements of weights that every token reads, and those of keys and values of a position.
+Usage: random_model.py config.json FOLDER f32|bf16|int8 [MODEL.gguf]
+The folder of int8 is in f32; MODEL.gguf then has Q8_0. Prints the elements of weights that every token reads, of these the
+elements and the output channels of matrices, and the elements of keys and values of a position.
 """
 import json
 import pathlib
@@ -13,19 +14,33 @@ def write_weights(config, folder, precision):
     import transformers
     torch.manual_seed(1)
     model = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.from_pretrained(config))
-    dtype = {"f32": torch.float32, "bf16": torch.bfloat16}[precision]
+    dtype = {"f32": torch.float32, "bf16": torch.bfloat16, "int8": torch.float32}[precision]
     model.to(dtype).save_pretrained(folder)
     saved = {**json.loads(config.read_text()), "dtype": str(dtype).split(".")[1]}
     (folder / "config.json").write_text(json.dumps(saved))
     return {name: value.float() for name, value in model.state_dict().items()}
 
 
-def read_elements(config, weights):
-    """Weights that every token needs: all but tables of which it reads a row."""
+def read_weights(config, weights):
+    """Those that every token needs: all but tables of which it reads a row."""
     tied = config.get("tie_word_embeddings", True)
-    return sum(value.numel() for name, value in weights.items()
-               if not name.endswith("wpe.weight") and not (name == "lm_head.weight" and tied)
-               and not (name.endswith("embed_tokens.weight") and not tied))
+    return {name: value for name, value in weights.items()
+            if not name.endswith("wpe.weight") and not (name == "lm_head.weight" and tied)
+            and not (name.endswith("embed_tokens.weight") and not tied)}
+
+
+def is_transposed(name):
+    """Whether a matrix is stored by input rows, as GPT-2's are."""
+    return any(part in name for part in ("c_attn.weight", "c_proj.weight", "c_fc.weight"))
+
+
+def counted(config, weights):
+    read = read_weights(config, weights)
+    matrices = {name: value for name, value in read.items() if value.dim() == 2}
+    return {"weights_of_token": sum(value.numel() for value in read.values()),
+            "of_matrices": sum(value.numel() for value in matrices.values()),
+            "channels": sum(value.shape[is_transposed(name)] for name, value in matrices.items()),
+            "cache_of_position": cache_elements(config)}
 
 
 def cache_elements(config):
@@ -81,7 +96,7 @@ def write_gguf(config, weights, path, precision):
     for name, value in weights.items():
         if name == "lm_head.weight" and config.get("tie_word_embeddings", True):
             continue
-        if any(part in name for part in ("c_attn.weight", "c_proj.weight", "c_fc.weight")):
+        if is_transposed(name):
             value = value.T
         if name.endswith(("q_proj.weight", "k_proj.weight")):
             value = interleaved(value, config["num_attention_heads" if "q_proj" in name else "num_key_value_heads"])
@@ -89,6 +104,9 @@ def write_gguf(config, weights, path, precision):
         if precision == "bf16" and value.dim() == 2 and "wpe" not in name:
             writer.add_tensor(gguf_name(name), value.bfloat16().view(torch.int16).numpy().view("uint8"),
                               raw_dtype=gguf.GGMLQuantizationType.BF16)
+        elif precision == "int8" and value.dim() == 2 and "wpe" not in name:
+            writer.add_tensor(gguf_name(name), gguf.quants.quantize(value.numpy(), gguf.GGMLQuantizationType.Q8_0),
+                              raw_dtype=gguf.GGMLQuantizationType.Q8_0)
         else:
             writer.add_tensor(gguf_name(name), value.numpy())
     writer.write_header_to_file()
@@ -103,7 +121,7 @@ def main():
     weights = write_weights(pathlib.Path(path), pathlib.Path(folder), precision)
     if gguf:
         write_gguf(config, weights, gguf[0], precision)
-    print(json.dumps({"weights_of_token": read_elements(config, weights), "cache_of_position": cache_elements(config)}))
+    print(json.dumps(counted(config, weights)))
 
 
 if __name__ == "__main__":
