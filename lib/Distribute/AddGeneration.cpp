@@ -231,6 +231,9 @@ LogicalResult GenerationBuilder::attend(nn::AttentionOp op) {
   if (!op.getCausal() || op.getBiasTable())
     return op.emitOpError() << "is not causal, or has a bias by distance; "
                                "generation supports neither";
+  if (op.getQuerySegments())
+    return op.emitOpError() << "stays within segments, which requests do not "
+                               "have; leave out --document-mask";
   auto append = [&](Value cache, Value rows, StringRef role) {
     Value made = nn::create<nn::AppendOp>(b, op.getLoc(), cache,
                                           map.lookup(rows), slots, positions);
@@ -312,7 +315,10 @@ struct AddGenerationPass
     FailureOr<func::FuncOp> loss = nn::findProgram(getOperation(), "loss");
     if (failed(loss) || failed(addPrograms(*loss)))
       return signalPassFailure();
-    loss->erase();
+    if (!besideTraining)
+      return loss->erase();
+    for (func::FuncOp program : nn::findGenerations(getOperation()))
+      program->setAttr(nn::kBesideAttr, UnitAttr::get(&getContext()));
   }
 
   LogicalResult addPrograms(func::FuncOp loss);

@@ -45,12 +45,12 @@ struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
       if (failed(nn::checkProgram(func)) ||
           failed(distribute(func, planOf(func, parsed))))
         return signalPassFailure();
-    for (func::FuncOp evaluation : nn::findEvaluations(getOperation()))
-      if (failed(checkSameParameters(evaluation)))
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (nn::isBeside(func) && failed(checkSameParameters(func)))
         return signalPassFailure();
   }
 
-  LogicalResult checkSameParameters(func::FuncOp evaluation);
+  LogicalResult checkSameParameters(func::FuncOp other);
 
   ShardingPlan planOf(func::FuncOp func, MeshAttr parsed);
   LogicalResult distribute(func::FuncOp func, const ShardingPlan &plan);
@@ -169,24 +169,32 @@ LogicalResult checkDims(func::FuncOp func, unsigned argument, StringRef dims) {
                           << "' name " << dims.size() << " dimensions";
 }
 
-/// The evaluation reads the parameters where the step leaves them.
-LogicalResult DistributePass::checkSameParameters(func::FuncOp evaluation) {
-  FailureOr<func::FuncOp> loss = nn::findProgram(getOperation(), "loss");
-  if (failed(loss))
-    return failure();
-  for (auto [own, other] :
-       llvm::zip(evaluation.getArguments(), loss->getArguments()))
-    if (own.getType() != other.getType())
-      return evaluation.emitError()
-             << "has argument #" << own.getArgNumber() << " as "
-             << own.getType() << ", but @loss as " << other.getType();
+/// What stands beside a program reads the parameters where that leaves them.
+LogicalResult DistributePass::checkSameParameters(func::FuncOp other) {
+  auto first = getOperation().lookupSymbol<func::FuncOp>("loss");
+  if (!first)
+    return success(); // @mixed beside @decode: both have the same arguments
+  llvm::DenseMap<Attribute, Type> types;
+  for (BlockArgument argument : first.getArguments())
+    if (Attribute name = first.getArgAttr(argument.getArgNumber(),
+                                          nn::NNDialect::kParamAttr))
+      types[name] = argument.getType();
+  for (BlockArgument argument : other.getArguments()) {
+    Attribute name =
+        other.getArgAttr(argument.getArgNumber(), nn::NNDialect::kParamAttr);
+    if (name && argument.getType() != types.lookup(name))
+      return other.emitError()
+             << "has parameter " << name << " as " << argument.getType()
+             << ", but @loss as " << types.lookup(name);
+  }
   return success();
 }
 
 ShardingPlan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
   ShardingPlan plan;
   plan.mesh = parsed;
-  plan.sequenceParallel = sequenceParallel;
+  // Rows of a step are few: only training splits a stream of them.
+  plan.sequenceParallel = sequenceParallel && !nn::isGeneration(func);
   plan.shardsParameters = zero;
   plan.shardsFrozen = splitsFrozen;
   plan.exchangesHeads = contextParallel == nameOf(ContextParallel::Ulysses);

@@ -182,7 +182,7 @@ struct MarkChunkedSumsPass
     : tessera::impl::MarkChunkedSumsPassBase<MarkChunkedSumsPass> {
   void runOnOperation() override {
     FailureOr<SmallVector<func::FuncOp>> programs =
-        nn::findWithEvaluation(getOperation(), "step");
+        nn::findWithOthers(getOperation(), "step");
     if (failed(programs))
       return signalPassFailure();
     for (func::FuncOp program : *programs)

@@ -272,7 +272,7 @@ struct MaskPaddingPass : tessera::impl::MaskPaddingPassBase<MaskPaddingPass> {
 
   void runOnOperation() override {
     FailureOr<SmallVector<func::FuncOp>> programs =
-        nn::findWithEvaluation(getOperation(), "step");
+        nn::findWithOthers(getOperation(), "step");
     if (failed(programs))
       return signalPassFailure();
     if (!meshOf(getOperation()))

@@ -21,7 +21,7 @@ struct MicroBatchPass : tessera::impl::MicroBatchPassBase<MicroBatchPass> {
 
   void runOnOperation() override {
     FailureOr<SmallVector<func::FuncOp>> programs =
-        nn::findWithEvaluation(getOperation(), "gradients");
+        nn::findWithOthers(getOperation(), "gradients");
     if (failed(programs))
       return signalPassFailure();
     if (count < 1) {
@@ -31,7 +31,7 @@ struct MicroBatchPass : tessera::impl::MicroBatchPassBase<MicroBatchPass> {
       return signalPassFailure();
     }
     for (func::FuncOp func : *programs)
-      if (failed(run(func)))
+      if (!nn::isGeneration(func) && failed(run(func)))
         return signalPassFailure();
   }
 

@@ -38,9 +38,9 @@ public:
       : func(func), arenaBytes(arenaBytes), symbols(func->getParentOp()) {}
 
   LogicalResult run();
-  /// What lies where `step` has its arguments, and is none of this program's,
-  /// must stay, too: moments during an evaluation.
-  void keepArgumentsOf(func::FuncOp step);
+  /// What lies where `other` has its arguments, and is none of this program's,
+  /// must stay, too: moments during an evaluation, caches during a step.
+  void keepArgumentsOf(func::FuncOp other);
 
 private:
   LogicalResult visit(Operation *op);
@@ -73,7 +73,7 @@ private:
   llvm::DenseMap<Operation *, int64_t>
       concats; ///< Content of concats being built.
   llvm::SetVector<Value> kept;
-  SmallVector<std::pair<BlockArgument, Held>> others; ///< Of the step.
+  SmallVector<std::pair<BlockArgument, Held>> others; ///< Of other programs.
   PendingCollectives pending;
   int64_t contents = 0;
 };
@@ -360,16 +360,18 @@ LogicalResult Checker::visitReturn() {
   return success();
 }
 
-void Checker::keepArgumentsOf(func::FuncOp step) {
-  llvm::DenseSet<int64_t> own;
+void Checker::keepArgumentsOf(func::FuncOp other) {
+  llvm::DenseSet<int64_t> known;
   for (BlockArgument argument : func.getArguments())
-    own.insert(offsetOf(argument).value_or(-1));
-  for (BlockArgument argument : step.getArguments()) {
+    known.insert(offsetOf(argument).value_or(-1));
+  for (const auto &[argument, bytes] : others)
+    known.insert(*offsetOf(argument));
+  for (BlockArgument argument : other.getArguments()) {
     std::optional<int64_t> begin = offsetOf(argument);
-    if (!begin || own.contains(*begin))
+    if (!begin || !known.insert(*begin).second)
       continue;
     Held bytes = {bytesOfValue(argument), ++contents};
-    arena.write(bytes.bytes, bytes.content, step);
+    arena.write(bytes.bytes, bytes.content, other);
     others.push_back({argument, bytes});
   }
 }
@@ -398,16 +400,19 @@ struct CheckMemoryPass : tessera::impl::CheckMemoryPassBase<CheckMemoryPass> {
         findPrograms(getOperation());
     if (failed(programs))
       return signalPassFailure();
-    if (failed(failableParallelForEachN(
-            &getContext(), 0, programs->size(),
-            [&](size_t k) { return check(*programs, k); })))
-      signalPassFailure();
+    SmallVector<SmallVector<func::FuncOp>> groups =
+        nn::groupPrograms(*programs);
+    for (ArrayRef<func::FuncOp> group : groups)
+      if (failed(failableParallelForEachN(
+              &getContext(), 0, group.size(), [&](size_t k) {
+                return check(group[k], programsOfStage(groups, k));
+              })))
+        return signalPassFailure();
     markAllAnalysesPreserved();
   }
 
-  /// The evaluations follow the steps, stage by stage.
-  static LogicalResult check(ArrayRef<func::FuncOp> programs, size_t number) {
-    func::FuncOp program = programs[number];
+  /// `all`: the programs of its stage.
+  static LogicalResult check(func::FuncOp program, ArrayRef<func::FuncOp> all) {
     auto bytes =
         arenaOwner(program)->getAttrOfType<IntegerAttr>(RTDialect::kArenaAttr);
     if (!bytes)
@@ -416,8 +421,9 @@ struct CheckMemoryPass : tessera::impl::CheckMemoryPassBase<CheckMemoryPass> {
     if (failed(order))
       return failure();
     Checker checker(program, bytes.getInt());
-    if (nn::isBeside(program))
-      checker.keepArgumentsOf(programs[number - programs.size() / 2]);
+    for (func::FuncOp other : all)
+      if (other != program)
+        checker.keepArgumentsOf(other);
     if (failed(checker.run()))
       return failure();
     return *order ? TaskChecker(program, **order, bytes.getInt()).run()

@@ -8,6 +8,13 @@ using namespace mlir;
 using namespace tessera;
 using namespace tessera::rt;
 
+SmallVector<func::FuncOp>
+tessera::rt::programsOfStage(ArrayRef<SmallVector<func::FuncOp>> groups,
+                             size_t stage) {
+  return llvm::map_to_vector(
+      groups, [&](ArrayRef<func::FuncOp> group) { return group[stage]; });
+}
+
 SmallVector<BlockArgument> tessera::rt::updatedArguments(func::FuncOp func) {
   using Key = std::pair<Attribute, Attribute>; // Role and name.
   llvm::DenseMap<Key, BlockArgument> arguments;

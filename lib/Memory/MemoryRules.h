@@ -13,6 +13,11 @@ namespace tessera::rt {
 llvm::SmallVector<mlir::BlockArgument>
 updatedArguments(mlir::func::FuncOp func);
 
+/// Of groups of programs (nn::groupPrograms) what runs on the ranks of a stage.
+llvm::SmallVector<mlir::func::FuncOp>
+programsOfStage(llvm::ArrayRef<llvm::SmallVector<mlir::func::FuncOp>> groups,
+                size_t stage);
+
 /// Whether a kernel may write a result over an argument (both numbered as in
 /// the function): what rt-annotate-sharing found.
 bool mayShare(mlir::func::FuncOp kernel, unsigned argument, unsigned result);

@@ -53,6 +53,91 @@ Kind kindOfArgument(func::FuncOp func, unsigned index) {
       .Default(Inputs);
 }
 
+/// Where the programs of a rank have their arguments. What several have is at
+/// the same place, and no program's values lie over another's arguments.
+class ArgumentPlaces {
+public:
+  using Kinds = std::array<int64_t, std::size(kKindNames)>; ///< Bytes of each.
+
+  /// An error where two programs have an argument in different types.
+  LogicalResult add(ArrayRef<func::FuncOp> programs);
+  int64_t offsetOf(BlockArgument argument) const {
+    return known.lookup(nameOf(argument)).offset;
+  }
+  int64_t bytes() const { return end; }
+  const Kinds &bytesByKind() const { return byKind; }
+
+private:
+  struct Known {
+    BlockArgument argument;
+    int64_t offset = 0;
+  };
+  static Attribute nameOf(BlockArgument argument);
+  LogicalResult add(BlockArgument argument, Kind kind);
+
+  llvm::DenseMap<Attribute, Known> known; ///< By name.
+  int64_t end = 0;
+  Kinds byKind{};
+};
+
+func::FuncOp programOf(BlockArgument argument) {
+  return cast<func::FuncOp>(argument.getOwner()->getParentOp());
+}
+
+/// The name of an argument in every program that has it; its own where nothing
+/// names it.
+Attribute ArgumentPlaces::nameOf(BlockArgument argument) {
+  func::FuncOp func = programOf(argument);
+  unsigned index = argument.getArgNumber();
+  Builder builder(func.getContext());
+  SmallVector<NamedAttribute> name;
+  for (StringRef key :
+       {StringRef(nn::NNDialect::kParamAttr),
+        StringRef(nn::NNDialect::kRoleAttr),
+        StringRef(nn::NNDialect::kDataAttr),
+        StringRef(nn::NNDialect::kTableAttr), StringRef("nn.of")})
+    if (Attribute value = func.getArgAttr(index, key))
+      name.push_back(builder.getNamedAttr(key, value));
+  if (name.empty())
+    name = {builder.getNamedAttr("program", func.getSymNameAttr()),
+            builder.getNamedAttr("index", builder.getIndexAttr(index))};
+  return builder.getDictionaryAttr(name);
+}
+
+/// Parameters and moments, caches, then inputs, each in order of the programs
+/// and their arguments.
+LogicalResult ArgumentPlaces::add(ArrayRef<func::FuncOp> programs) {
+  for (Kind kind : {Weights, Optimizer, Caches, Inputs})
+    for (func::FuncOp func : programs)
+      for (BlockArgument argument : func.getArguments())
+        if (kindOfArgument(func, argument.getArgNumber()) == kind &&
+            failed(add(argument, kind)))
+          return failure();
+  return success();
+}
+
+LogicalResult ArgumentPlaces::add(BlockArgument argument, Kind kind) {
+  auto [entry, isNew] =
+      known.try_emplace(nameOf(argument), Known{argument, end});
+  BlockArgument first = entry->second.argument;
+  func::FuncOp func = programOf(argument);
+  if (!isNew && first.getOwner() == argument.getOwner())
+    return func.emitError()
+           << "has arguments #" << first.getArgNumber() << " and #"
+           << argument.getArgNumber() << " of one name";
+  if (!isNew && first.getType() != argument.getType())
+    return func.emitError()
+           << "has argument #" << argument.getArgNumber() << " of type "
+           << argument.getType() << ", which @" << programOf(first).getName()
+           << " has as " << first.getType();
+  if (!isNew)
+    return success();
+  int64_t bytes = llvm::alignTo(rt::bytesOf(argument), kAlignment);
+  byKind[kind] += bytes;
+  end += bytes;
+  return success();
+}
+
 bool isGradient(Value value) {
   DictionaryAttr entry = resultEntry(value, RTDialect::kRoleAttr);
   auto role =
@@ -119,14 +204,12 @@ public:
       : func(func), buffers(buffers), times(times), order(order),
         offsets(buffers.all().size()) {}
 
-  void placeArguments();
-  /// Where `step`, of the same stage, has them, which is planned.
-  LogicalResult placeArgumentsAsIn(func::FuncOp step);
+  void placeArguments(const ArgumentPlaces &places);
   void placeTransients();
   void annotate();
 
 private:
-  using Kinds = std::array<int64_t, std::size(kKindNames)>; ///< Bytes of each.
+  using Kinds = ArgumentPlaces::Kinds;
   /// Values that cross the same two tasks of a micro-batch.
   struct Frame {
     int64_t bytes = 0;
@@ -176,53 +259,11 @@ private:
   llvm::DenseMap<int64_t, TaskContent> contents; ///< By task.
 };
 
-/// Parameters and moments, caches, then inputs, each in order of the arguments.
-void Planner::placeArguments() {
-  for (Kind kind : {Weights, Optimizer, Caches, Inputs})
-    for (BlockArgument argument : func.getArguments()) {
-      if (kindOfArgument(func, argument.getArgNumber()) != kind)
-        continue;
-      offsets[buffers.placeOf(argument).buffer] = arena;
-      int64_t bytes = llvm::alignTo(rt::bytesOf(argument), kAlignment);
-      byKind[kind] += bytes;
-      arena += bytes;
-    }
-}
-
-/// The name of an argument in every program that has it.
-Attribute nameOfArgument(func::FuncOp func, unsigned index) {
-  Builder builder(func.getContext());
-  SmallVector<NamedAttribute> name;
-  for (StringRef key :
-       {StringRef(nn::NNDialect::kParamAttr),
-        StringRef(nn::NNDialect::kRoleAttr),
-        StringRef(nn::NNDialect::kDataAttr),
-        StringRef(nn::NNDialect::kTableAttr), StringRef("nn.of")})
-    if (Attribute value = func.getArgAttr(index, key))
-      name.push_back(builder.getNamedAttr(key, value));
-  return builder.getDictionaryAttr(name);
-}
-
-/// What the step's arguments take is left to them, moments too.
-LogicalResult Planner::placeArgumentsAsIn(func::FuncOp step) {
-  llvm::DenseMap<Attribute, BlockArgument> known;
-  for (BlockArgument argument : step.getArguments()) {
-    known[nameOfArgument(step, argument.getArgNumber())] = argument;
-    int64_t bytes = llvm::alignTo(rt::bytesOf(argument), kAlignment);
-    byKind[kindOfArgument(step, argument.getArgNumber())] += bytes;
-    arena = std::max(arena, *rt::offsetOf(argument) + bytes);
-  }
-  for (BlockArgument argument : func.getArguments()) {
-    BlockArgument same =
-        known.lookup(nameOfArgument(func, argument.getArgNumber()));
-    if (!same || same.getType() != argument.getType())
-      return func.emitError()
-             << "has argument #" << argument.getArgNumber() << " of type "
-             << argument.getType() << ", which @" << step.getName()
-             << " does not have";
-    offsets[buffers.placeOf(argument).buffer] = *rt::offsetOf(same);
-  }
-  return success();
+void Planner::placeArguments(const ArgumentPlaces &places) {
+  for (BlockArgument argument : func.getArguments())
+    offsets[buffers.placeOf(argument).buffer] = places.offsetOf(argument);
+  byKind = places.bytesByKind();
+  arena = places.bytes();
 }
 
 void Planner::sortBuffers() {
@@ -441,25 +482,24 @@ struct PlanMemoryPass : tessera::impl::PlanMemoryPassBase<PlanMemoryPass> {
         findPrograms(getOperation());
     if (failed(programs))
       return signalPassFailure();
-    auto end = llvm::find_if(
-        *programs, [](func::FuncOp each) { return nn::isBeside(each); });
-    ArrayRef<func::FuncOp> steps(programs->begin(), end);
-    ArrayRef<func::FuncOp> evaluations(end, programs->end());
-    auto planAll = [&](ArrayRef<func::FuncOp> all, auto stepOf) {
-      return failableParallelForEachN(
-          &getContext(), 0, all.size(),
-          [&](size_t k) { return plan(all[k], stepOf(k)); });
-    };
-    if (failed(planAll(steps, [](size_t) { return func::FuncOp(); })) ||
-        failed(planAll(evaluations, [&](size_t k) { return steps[k]; })))
-      signalPassFailure();
+    SmallVector<SmallVector<func::FuncOp>> groups =
+        nn::groupPrograms(*programs);
+    SmallVector<ArgumentPlaces> places(groups.front().size()); // by stage
+    for (size_t stage = 0; stage < places.size(); ++stage)
+      if (failed(places[stage].add(rt::programsOfStage(groups, stage))))
+        return signalPassFailure();
+    for (ArrayRef<func::FuncOp> group : groups)
+      if (failed(failableParallelForEachN(
+              &getContext(), 0, group.size(),
+              [&](size_t k) { return plan(group[k], places[k]); })))
+        return signalPassFailure();
   }
 
-  /// `step`: the one whose arguments an evaluation has; null: it has its own.
-  LogicalResult plan(func::FuncOp func, func::FuncOp step);
+  LogicalResult plan(func::FuncOp func, const ArgumentPlaces &places);
 };
 
-LogicalResult PlanMemoryPass::plan(func::FuncOp func, func::FuncOp step) {
+LogicalResult PlanMemoryPass::plan(func::FuncOp func,
+                                   const ArgumentPlaces &places) {
   Liveness live(func);
   Buffers buffers(func, live);
   SmallVector<Conflict> conflicts = buffers.build();
@@ -475,10 +515,7 @@ LogicalResult PlanMemoryPass::plan(func::FuncOp func, func::FuncOp step) {
   const TaskOrder *order = *found && (*found)->getLoop() ? &**found : nullptr;
   TaskTimes times(live, order);
   Planner planner(func, buffers, times, order);
-  if (!step)
-    planner.placeArguments();
-  else if (failed(planner.placeArgumentsAsIn(step)))
-    return failure();
+  planner.placeArguments(places);
   planner.placeTransients();
   planner.annotate();
   return success();

@@ -258,7 +258,7 @@ void OwnerBuilder::removeElsewhere() {
 struct SplitOwnersPass : tessera::impl::SplitOwnersPassBase<SplitOwnersPass> {
   void runOnOperation() override {
     FailureOr<SmallVector<func::FuncOp>> programs =
-        nn::findWithEvaluation(getOperation(), "step");
+        nn::findWithOthers(getOperation(), "step");
     if (failed(programs))
       return signalPassFailure();
     MeshAttr mesh = meshOf(getOperation());

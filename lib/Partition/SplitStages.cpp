@@ -28,7 +28,7 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
 
   void runOnOperation() override {
     FailureOr<SmallVector<func::FuncOp>> programs =
-        nn::findWithEvaluation(getOperation(), "step");
+        nn::findWithOthers(getOperation(), "step");
     if (failed(programs))
       return signalPassFailure();
     for (func::FuncOp program : *programs)

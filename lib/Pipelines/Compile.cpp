@@ -143,17 +143,46 @@ static LogicalResult checkInvariance(const PlanOptions &plan,
   return success();
 }
 
+/// What a training step may have and programs for generation may not: nothing
+/// that is about training alone, if they are beside one.
+static LogicalResult checkTrainingOfGeneration(const PlanOptions &plan,
+                                               EmitError emitError) {
+  const StrategyOptions &strategies = plan.strategies;
+  if (!trains(plan.programs)) {
+    if (strategies.sequenceParallel || strategies.layoutInvariant ||
+        strategies.zero != ZeroStage::None ||
+        strategies.dpSync != DpSync::AllReduce ||
+        plan.memory.recompute != Recompute::None || plan.sizes.microBatches > 1)
+      return emitError()
+             << "--programs generate does not support --sequence-parallel, "
+                "--layout-invariant, --zero, --dp-sync, --recompute and "
+                "--micro-batches, which are about training; leave them out";
+    return success();
+  }
+  auto refuse = [&](const Twine &what) {
+    return emitError() << "--programs train,generate does not support " << what
+                       << ", which splits or orders what both programs share "
+                          "in a way that only a training step knows; leave it "
+                          "out, or compile two artifacts";
+  };
+  if (strategies.layoutInvariant)
+    return refuse("--layout-invariant");
+  if (strategies.dpSync != DpSync::AllReduce)
+    return refuse("--dp-sync " + Twine(nameOf(strategies.dpSync)));
+  return success();
+}
+
 /// What generation does not reach yet, with the nearest that it does.
 static LogicalResult checkGeneration(const PlanOptions &plan,
                                      EmitError emitError) {
-  if (plan.programs != ProgramSet::Generate)
-    return plan.weights == WeightStorage::Precision
-               ? success()
-               : emitError() << "--weights int8 does not support training; "
-                                "give --programs generate, or leave it out";
+  if (trains(plan.programs) && plan.weights != WeightStorage::Precision)
+    return emitError() << "--weights int8 does not support training; give "
+                          "--programs generate, or leave it out";
+  if (!generates(plan.programs))
+    return success();
   auto refuse = [&](const Twine &what, StringRef instead) {
-    return emitError() << "--programs generate does not support " << what
-                       << "; " << instead;
+    return emitError() << "--programs " << nameOf(plan.programs)
+                       << " does not support " << what << "; " << instead;
   };
   for (MeshAxis axis : {MeshAxis::Pipeline, MeshAxis::Context})
     if (plan.mesh.sizeOf(axis) > 1)
@@ -161,14 +190,8 @@ static LogicalResult checkGeneration(const PlanOptions &plan,
                     "use dp, tp and ep");
   if (plan.device.target.isCuda())
     return refuse("device 'cuda'", "use --device cpu");
-  const StrategyOptions &strategies = plan.strategies;
-  if (strategies.sequenceParallel || strategies.layoutInvariant ||
-      strategies.zero != ZeroStage::None ||
-      strategies.dpSync != DpSync::AllReduce ||
-      plan.memory.recompute != Recompute::None || plan.sizes.microBatches > 1)
-    return refuse("--sequence-parallel, --layout-invariant, --zero, --dp-sync, "
-                  "--recompute and --micro-batches, which are about training",
-                  "leave them out");
+  if (failed(checkTrainingOfGeneration(plan, emitError)))
+    return failure();
   int64_t lanes =
       plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
   if (plan.generation.batch % lanes == 0)

@@ -88,14 +88,14 @@ static AddGenerationPassOptions generationOf(const PlanOptions &plan) {
       plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
   sizes.slots = plan.generation.batch / sizes.lanes;
   sizes.chunk = plan.generation.chunk;
+  sizes.besideTraining = trains(plan.programs);
   return sizes;
 }
 
 void tessera::buildPrecisionPipeline(OpPassManager &passes,
                                      const PlanOptions &plan) {
-  const bool trains = plan.programs != ProgramSet::Generate;
   if (plan.precision == Precision::BF16)
-    passes.addPass(createMixedPrecisionPass({trains}));
+    passes.addPass(createMixedPrecisionPass({trains(plan.programs)}));
   if (plan.weights == WeightStorage::Int8)
     passes.addPass(createQuantizeWeightsPass());
 }
@@ -127,8 +127,8 @@ static void buildTrainPipeline(OpPassManager &passes, const PlanOptions &plan) {
 void tessera::buildDistributePipeline(OpPassManager &passes,
                                       const PlanOptions &plan) {
   const StrategyOptions &strategies = plan.strategies;
-  const bool generates = plan.programs == ProgramSet::Generate;
-  if (!generates)
+  const bool isTrained = trains(plan.programs);
+  if (isTrained)
     buildParametersPipeline(passes, plan);
   buildPrecisionPipeline(passes, plan);
   if (strategies.layoutInvariant)
@@ -140,16 +140,16 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
     chunks.layers.assign(plan.stages.layers.begin(), plan.stages.layers.end());
     passes.addPass(createAssignStagesPass(chunks));
   }
-  if (plan.evaluation && !generates)
+  if (plan.evaluation && isTrained)
     passes.addPass(createAddEvaluationPass());
-  if (generates)
+  if (generates(plan.programs))
     passes.addPass(createAddGenerationPass(generationOf(plan)));
   passes.addPass(
       createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
                             strategies.zero != ZeroStage::None,
                             strategies.zero == ZeroStage::Parameters,
                             nameOf(strategies.contextParallel)}));
-  if (!generates)
+  if (isTrained)
     buildTrainPipeline(passes, plan);
   passes.addPass(createMaskPaddingPass({plan.debugging.poisonPadding}));
   if (strategies.layoutInvariant)

@@ -32,12 +32,8 @@ struct TensorEntry {
 class MetadataBuilder {
 public:
   MetadataBuilder(ModuleOp module, ArrayRef<func::FuncOp> programs)
-      : module(module), mesh(dist::meshOf(module)) {
-    auto end = llvm::find_if(
-        programs, [](func::FuncOp each) { return nn::isBeside(each); });
-    steps = {programs.begin(), end};
-    evaluations = {end, programs.end()};
-  }
+      : module(module), mesh(dist::meshOf(module)),
+        groups(nn::groupPrograms(programs)), steps(groups.front()) {}
 
   FailureOr<std::string> build();
 
@@ -55,18 +51,17 @@ private:
   std::vector<ProgramReport> reportPrograms(ArrayRef<func::FuncOp> programs,
                                             std::string &ops);
   void addReports(json::Object &metadata);
-  FailureOr<std::string> buildEvaluation();
+  FailureOr<std::string> buildOther(ArrayRef<func::FuncOp> programs);
   void addStages(json::Object &totals, json::Array stages, double flops);
   LogicalResult addArguments();
   LogicalResult addResults();
   LogicalResult addKept();
 
   ModuleOp module;
-  ArrayRef<func::FuncOp> steps;
-  /// What stands beside each step, or none: evaluations; of @decode, @mixed.
-  ArrayRef<func::FuncOp> evaluations;
   dist::MeshAttr mesh;
-  func::FuncOp step; ///< The program being added, of this stage.
+  SmallVector<SmallVector<func::FuncOp>> groups;
+  ArrayRef<func::FuncOp> steps; ///< The first group; others stand beside it.
+  func::FuncOp step;            ///< The program being added, of this stage.
   size_t stage = 0;
   std::vector<json::Object> tensors;
   std::vector<RankedTensorType> globals; ///< Their types, by number.
@@ -397,8 +392,8 @@ LogicalResult MetadataBuilder::addArena(json::Object &metadata) {
     FailureOr<json::Object> arena = arenaJson(steps[k]);
     if (failed(arena))
       return failure();
-    if (!evaluations.empty()) {
-      FailureOr<json::Object> other = arenaJson(evaluations[k]);
+    for (ArrayRef<func::FuncOp> group : llvm::drop_begin(groups)) {
+      FailureOr<json::Object> other = arenaJson(group[k]);
       if (failed(other))
         return failure();
       arena = larger(*arena, *other);
@@ -507,13 +502,13 @@ std::string textOf(json::Object object,
   return text;
 }
 
-/// What the evaluation needs and does, and its calls, which are numbered after
-/// the step's.
-FailureOr<std::string> MetadataBuilder::buildEvaluation() {
+/// What a program beside the first one needs and does, and its calls, which are
+/// numbered after those of the programs before.
+FailureOr<std::string>
+MetadataBuilder::buildOther(ArrayRef<func::FuncOp> programs) {
   int64_t bytes = 0, adds = 0, flops = 0;
-  for (auto [step, evaluation] : llvm::zip(steps, evaluations)) {
-    FailureOr<json::Object> own = arenaJson(evaluation),
-                            other = arenaJson(step);
+  for (auto [step, program] : llvm::zip(steps, programs)) {
+    FailureOr<json::Object> own = arenaJson(program), other = arenaJson(step);
     if (failed(own) || failed(other))
       return failure();
     int64_t needed = *own->getInteger("bytes");
@@ -521,20 +516,26 @@ FailureOr<std::string> MetadataBuilder::buildEvaluation() {
     adds = std::max(adds, needed - *other->getInteger("bytes"));
   }
   std::string calls;
-  for (const ProgramReport &report : reportPrograms(evaluations, calls))
+  for (const ProgramReport &report : reportPrograms(programs, calls))
     flops = std::max(flops, report.flops());
-  json::Object evaluation{
+  json::Object described{
       {"adds", adds}, {"bytes", bytes}, {"flops_per_rank", flops}};
-  if (failed(addTasks(evaluation, evaluations)))
+  if (failed(addTasks(described, programs)))
     return failure();
-  return textOf(std::move(evaluation), {{"ops", calls}});
+  return textOf(std::move(described), {{"ops", calls}});
+}
+
+/// Of what a program beside the first one is described by.
+StringRef keyOf(func::FuncOp program) {
+  auto name = program->getAttrOfType<StringAttr>(nn::kGenerationAttr);
+  return name ? name.getValue() : StringRef("evaluation");
 }
 
 FailureOr<std::string> MetadataBuilder::build() {
   json::Object metadata{{"format", 1}, {"producer", "tessera 0.1.0"}};
   if (failed(addOptions(metadata)) || failed(addArena(metadata)))
     return failure();
-  for (ArrayRef<func::FuncOp> programs : {steps, evaluations}) {
+  for (ArrayRef<func::FuncOp> programs : groups) {
     stage = 0;
     for (func::FuncOp each : programs) {
       step = each;
@@ -549,13 +550,16 @@ FailureOr<std::string> MetadataBuilder::build() {
   for (json::Object &tensor : tensors)
     list.push_back(std::move(tensor));
   metadata["tensors"] = std::move(list);
-  if (evaluations.empty())
-    return textOf(std::move(metadata), {{"ops", ops}});
-  FailureOr<std::string> evaluation = buildEvaluation();
-  if (failed(evaluation))
-    return failure();
-  StringRef key = nn::isGeneration(steps[0]) ? "mixed" : "evaluation";
-  return textOf(std::move(metadata), {{key, *evaluation}, {"ops", ops}});
+  SmallVector<std::pair<StringRef, std::string>> others;
+  for (ArrayRef<func::FuncOp> programs : llvm::drop_begin(groups)) {
+    FailureOr<std::string> text = buildOther(programs);
+    if (failed(text))
+      return failure();
+    others.push_back({keyOf(programs.front()), std::move(*text)});
+  }
+  SmallVector<std::pair<StringRef, StringRef>> texts = {{"ops", ops}};
+  llvm::append_range(texts, others);
+  return textOf(std::move(metadata), texts);
 }
 
 } // namespace

@@ -10,6 +10,7 @@ using namespace tessera;
 struct tsr_generator {
   tsr_generator(const Artifact &artifact, const SessionOptions &options)
       : content(artifact, options) {}
+  explicit tsr_generator(Session &session) : content(session) {}
   Generator content;
 };
 
@@ -35,6 +36,15 @@ tsr_status tsr_generator_create(const tsr_artifact *artifact,
   });
 }
 
+tsr_status tsr_generator_create_on(tsr_session *session,
+                                   tsr_generator **out_generator) {
+  return guarded([&] {
+    requirePointer(session, "session");
+    requirePointer(out_generator, "out_generator");
+    *out_generator = new tsr_generator(session->content);
+  });
+}
+
 void tsr_generator_destroy(tsr_generator *generator) { delete generator; }
 
 const char *tsr_generator_notes(tsr_generator *generator) {
@@ -54,6 +64,7 @@ static RequestOptions requestOptions(const tsr_request_options *given) {
       own.repetition_penalty == 0 ? 1 : own.repetition_penalty;
   options.sampling.alternatives = own.alternatives;
   options.listener = {own.on_token, own.context};
+  options.isRecomputed = own.recompute_prompt != 0;
   if (own.stop_count > 0)
     requirePointer(own.stop_tokens, "stop_tokens");
   options.stops.assign(own.stop_tokens, own.stop_tokens + own.stop_count);
@@ -122,6 +133,10 @@ tsr_status tsr_generator_take(tsr_generator *generator,
 
 int64_t tsr_generator_active(const tsr_generator *generator) {
   return generator->content.active();
+}
+
+int64_t tsr_generator_reused(const tsr_generator *generator) {
+  return generator->content.reused();
 }
 
 tsr_status tsr_generator_wait(tsr_generator *generator, int32_t timeout_ms,

@@ -234,6 +234,7 @@ static tsr_status writeValues(tsr_session *session, const char *role,
   return guarded([&] {
     const TensorInfo &tensor = find(session, role, name, values);
     checkCount(tensor, count, tensor.elements(), "brings");
+    session->content.beginChange("writing a tensor");
     session->content.write(tensor, values);
   });
 }
@@ -302,6 +303,7 @@ tsr_status tsr_session_load(tsr_session *session, const char *directory) {
   return guarded([&] {
     requirePointer(session, "session");
     requirePointer(directory, "directory");
+    session->content.beginChange("loading a checkpoint");
     loadCheckpoint(session->content, directory);
   });
 }
@@ -310,6 +312,7 @@ tsr_status tsr_session_load_weights(tsr_session *session, const char *path) {
   return guarded([&] {
     requirePointer(session, "session");
     requirePointer(path, "path");
+    session->content.beginChange("loading weights");
     loadWeights(session->content, path);
   });
 }
@@ -319,6 +322,7 @@ tsr_status tsr_session_load_adapter(tsr_session *session,
   return guarded([&] {
     requirePointer(session, "session");
     requirePointer(directory, "directory");
+    session->content.beginChange("loading an adapter");
     loadAdapter(session->content, directory);
   });
 }

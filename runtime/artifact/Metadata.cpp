@@ -101,6 +101,10 @@ bool isState(Role role) {
          role == Role::Moment1 || role == Role::Moment2;
 }
 
+bool isCache(Role role) {
+  return role == Role::KeyCache || role == Role::ValueCache;
+}
+
 int64_t elementsOf(const std::vector<int64_t> &shape) {
   int64_t count = 1;
   for (int64_t size : shape)

@@ -57,6 +57,7 @@ const char *roleName(Role role);
 std::optional<Role> roleFromName(const std::string &name);
 /// Parameters and optimizer state: what lives from step to step.
 bool isState(Role role);
+bool isCache(Role role);
 
 struct Initial {
   enum Kind { Normal, Uniform, Zeros, Ones, Cosines, Sines } kind = Zeros;

@@ -325,22 +325,25 @@ size_t parseOps(const JsonView &program, Metadata &metadata) {
   return first;
 }
 
-/// The step, and the evaluation after it.
+void parseEvaluation(const JsonView &evaluation, Metadata &metadata) {
+  if (!metadata.hasEvaluation())
+    evaluation.refuse("has no outputs 'evaluation_loss' and "
+                      "'evaluation_correct'");
+  size_t first = parseOps(evaluation, metadata);
+  parseTasks(evaluation, first, metadata);
+}
+
+/// The first program, and those beside it in the order of their calls.
 void parsePrograms(const JsonView &root, Metadata &metadata) {
   size_t first = parseOps(root, metadata);
   if (root.has("pipeline"))
     parseTasks(root.at("pipeline"), first, metadata);
   metadata.stepOps = metadata.ops.size();
-  if (root.has("mixed"))
-    parseOps(root.at("mixed"), metadata);
-  if (!root.has("evaluation"))
-    return;
-  JsonView evaluation = root.at("evaluation");
-  if (!metadata.hasEvaluation())
-    evaluation.refuse("has no outputs 'evaluation_loss' and "
-                      "'evaluation_correct'");
-  first = parseOps(evaluation, metadata);
-  parseTasks(evaluation, first, metadata);
+  if (root.has("evaluation"))
+    parseEvaluation(root.at("evaluation"), metadata);
+  for (const char *name : {"decode", "mixed"})
+    if (root.has(name))
+      parseOps(root.at(name), metadata);
 }
 
 void parseArena(const JsonView &view, Metadata &metadata) {
@@ -378,11 +381,12 @@ void parseTensors(const JsonView &view, Metadata &metadata) {
   }
 }
 
-/// State lives from step to step: it shares no memory.
+/// State and caches live from step to step: they share no memory.
 void checkApart(const JsonView &view, const Metadata &metadata, int64_t stage) {
   std::vector<const TensorInfo *> state;
   for (const TensorInfo &tensor : metadata.tensors)
-    if ((isState(tensor.role) || tensor.role == Role::Scale) &&
+    if ((isState(tensor.role) || isCache(tensor.role) ||
+         tensor.role == Role::Scale) &&
         tensor.isAt(stage))
       state.push_back(&tensor);
   std::sort(state.begin(), state.end(), [&](auto *a, auto *b) {

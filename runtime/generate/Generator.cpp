@@ -12,7 +12,8 @@ namespace tessera {
 static const Generation &sizesOf(const Session &session) {
   if (!session.metadata().model.generation)
     fail(TSR_UNSUPPORTED, "the artifact has no programs that generate; compile "
-                          "the model with --programs generate");
+                          "the model with --programs generate, or "
+                          "train,generate");
   if (!session.hasAllRanks())
     fail(TSR_UNSUPPORTED, "a generator needs all ranks in one process; leave "
                           "out world_size and rank");
@@ -20,8 +21,18 @@ static const Generation &sizesOf(const Session &session) {
 }
 
 Generator::Generator(const Artifact &artifact, const SessionOptions &options)
-    : owned(artifact, options), sizes(sizesOf(owned)), guard(sizes),
-      scheduler(sizes) {}
+    : owned(std::make_unique<Session>(artifact, options)), used(*owned),
+      sizes(sizesOf(used)), guard(sizes), scheduler(sizes) {}
+
+Generator::Generator(Session &session)
+    : used(session), sizes(sizesOf(used)), guard(sizes), scheduler(sizes) {
+  used.setRequests([this] { return active(); });
+}
+
+Generator::~Generator() {
+  if (!owned)
+    used.setRequests(nullptr);
+}
 
 //===----------------------------------------------------------------------===//
 // Requests
@@ -51,7 +62,7 @@ static void checkSampling(const Sampling &sampling, int64_t vocabulary) {
 
 void Generator::checkRequest(const int32_t *prompt, size_t count,
                              const RequestOptions &options) const {
-  const int64_t vocabulary = owned.metadata().model.vocabulary;
+  const int64_t vocabulary = used.metadata().model.vocabulary;
   if (count == 0)
     fail(TSR_INVALID_ARGUMENT, "the prompt has no token; begin with the "
                                "tokenizer's beginning of a text");
@@ -83,6 +94,7 @@ int64_t Generator::add(const int32_t *prompt, size_t count,
   request->sampling = options.sampling;
   request->stops = options.stops;
   request->listener = options.listener;
+  request->isRecomputed = options.isRecomputed;
   std::lock_guard<std::mutex> lock(mutex);
   request->id = ++lastId;
   scheduler.add(std::move(request));
@@ -160,14 +172,14 @@ void Generator::run(const StepRows &rows) {
   const bool isDecode = rows.mostRows() <= sizes.slots;
   const std::string program = isDecode ? "decode" : "mixed";
   const Inputs inputs(rows, isDecode ? sizes.slots : sizes.mixedRows());
-  logits = owned.metadata().find(Role::Output, program + "_logits");
-  owned.runRows(isDecode ? RowProgram::Decode : RowProgram::Mixed,
-                [&](Rank &rank) {
-                  writeRows(rank, program + "_ids", inputs.ids);
-                  writeRows(rank, program + "_slots", inputs.slots);
-                  writeRows(rank, program + "_positions", inputs.positions);
-                  writeRows(rank, program + "_last", inputs.last);
-                });
+  logits = used.metadata().find(Role::Output, program + "_logits");
+  used.runRows(isDecode ? RowProgram::Decode : RowProgram::Mixed,
+               [&](Rank &rank) {
+                 writeRows(rank, program + "_ids", inputs.ids);
+                 writeRows(rank, program + "_slots", inputs.slots);
+                 writeRows(rank, program + "_positions", inputs.positions);
+                 writeRows(rank, program + "_last", inputs.last);
+               });
 }
 
 void Generator::give(Generated made) {
@@ -207,13 +219,13 @@ void Generator::accept(Request &request, Choice choice) {
 }
 
 template <class Logit> void Generator::deliver(const StepRows &rows) {
-  const int64_t vocabulary = owned.metadata().model.vocabulary;
+  const int64_t vocabulary = used.metadata().model.vocabulary;
   std::vector<Logit> values(logits->elements());
-  owned.read(*logits, values.data());
+  used.read(*logits, values.data());
   std::lock_guard<std::mutex> lock(mutex);
   for (int64_t lane = 0; lane < sizes.lanes; ++lane)
     for (const RowOfStep &row : rows.rows[lane])
-      scheduler.at(lane, row.slot)->done = row.position + 1;
+      scheduler.ran(*scheduler.at(lane, row.slot), row.position);
   for (int64_t lane = 0; lane < sizes.lanes; ++lane)
     for (int64_t slot = 0; slot < sizes.slots; ++slot) {
       Request *request = scheduler.at(lane, slot);
@@ -255,11 +267,36 @@ int64_t Generator::step() {
   return rows;
 }
 
+int64_t Generator::reused() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return reusedTokens;
+}
+
+void Generator::fork(const std::vector<Fork> &forks) {
+  if (forks.empty())
+    return;
+  std::vector<PlaceCopy> copies;
+  int64_t tokens = 0;
+  for (const Fork &each : forks) {
+    guard.fork(each.lane, each.from, each.to, each.count, each.request);
+    copies.push_back({each.lane, each.from, each.to, each.count});
+    tokens += each.count;
+  }
+  used.copyPlaces(copies);
+  std::lock_guard<std::mutex> lock(mutex);
+  reusedTokens += tokens;
+}
+
 int64_t Generator::runPlanned() {
   std::unique_lock<std::mutex> lock(mutex);
   endCancelled();
+  if (knownChanges != used.changes())
+    scheduler.forget();
+  knownChanges = used.changes();
+  const std::vector<Fork> forks = scheduler.admit();
   const StepRows rows = scheduler.plan();
   lock.unlock();
+  fork(forks);
   int64_t count = 0;
   for (const auto &lane : rows.rows)
     count += static_cast<int64_t>(lane.size());
@@ -280,7 +317,7 @@ int64_t Generator::runPlanned() {
 
 /// What the guard of slots does not know.
 void Generator::checkPlaced(const StepRows &step) const {
-  const int64_t vocabulary = owned.metadata().model.vocabulary;
+  const int64_t vocabulary = used.metadata().model.vocabulary;
   if (active() > 0)
     fail(TSR_INVALID_ARGUMENT, active(),
          " requests wait or run; rows can be "
@@ -298,13 +335,14 @@ void Generator::checkPlaced(const StepRows &step) const {
 void Generator::runPlaced(const StepRows &rows, double *out, size_t count) {
   checkPlaced(rows);
   const int64_t wanted =
-      sizes.lanes * sizes.slots * owned.metadata().model.vocabulary;
+      sizes.lanes * sizes.slots * used.metadata().model.vocabulary;
   if (count != static_cast<size_t>(wanted))
     fail(TSR_INVALID_ARGUMENT, "the logits of a step are ", wanted,
          " numbers, but the call has room for ", count);
   guard.take(rows, TSR_INVALID_ARGUMENT);
+  scheduler.forget();
   run(rows);
-  owned.read(*logits, out);
+  used.read(*logits, out);
 }
 
 } // namespace tessera

@@ -29,6 +29,7 @@ struct RequestOptions {
   Sampling sampling;
   std::vector<int32_t> stops;
   Listener listener;
+  bool isRecomputed = false; ///< Takes nothing over from others.
 };
 
 class Generator {
@@ -36,9 +37,13 @@ public:
   /// TSR_UNSUPPORTED: the artifact has no such programs; or its ranks are
   /// processes.
   Generator(const Artifact &artifact, const SessionOptions &options);
+  /// With the parameters of a session, which outlives it and has no other
+  /// generator.
+  explicit Generator(Session &session);
+  ~Generator();
 
   /// Its parameters are to be loaded before the first step.
-  Session &session() { return owned; }
+  Session &session() { return used; }
 
   /// From any thread. TSR_INVALID_ARGUMENT: no or too many tokens, one outside
   /// the vocabulary, options that are none.
@@ -58,6 +63,9 @@ public:
   /// Runs one step; returns the rows that it had, 0: there is nothing to do.
   /// Then calls the listeners of what was made.
   int64_t step();
+
+  /// Tokens of prompts that no step ran: their keys and values were there.
+  int64_t reused() const;
 
   const Generation &generation() const { return sizes; }
   /// Runs rows that the caller has placed, and reads the logits of the step,
@@ -79,7 +87,11 @@ private:
   void give(Generated made);
   void end(Request &request, Generated last);
 
-  Session owned;
+  void fork(const std::vector<Fork> &forks);
+
+  std::unique_ptr<Session> owned; ///< Null: the session is somebody else's.
+  Session &used;
+  int64_t knownChanges = -1; ///< Of the session: slots hold what is of these.
   Generation sizes;
   SlotGuard guard;
   Sampler sampler;
@@ -89,7 +101,7 @@ private:
   Scheduler scheduler;
   std::deque<Generated> results; ///< That nobody has asked for yet.
   std::vector<Generated> told;   ///< To listeners, after the step.
-  int64_t lastId = -1;
+  int64_t lastId = -1, reusedTokens = 0;
   std::condition_variable added;
 };
 

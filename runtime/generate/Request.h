@@ -41,6 +41,7 @@ struct Request {
   std::vector<int32_t> stops; ///< Tokens that end it.
   Listener listener;
   bool isCancelled = false;
+  bool isRecomputed = false; ///< Keys and values of others are not for it.
 
   int64_t lane = -1, slot = -1; ///< -1: it is queued.
   int64_t done = 0;             ///< Positions that caches hold.

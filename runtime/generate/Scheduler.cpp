@@ -45,26 +45,112 @@ std::vector<int64_t> Scheduler::cancelled() const {
   return ids;
 }
 
-/// The lane with most free slots gets the next request.
-void Scheduler::admit() {
-  while (!queue.empty()) {
-    int64_t best = -1, most = 0, free = -1;
-    for (int64_t lane = 0; lane < sizes.lanes; ++lane) {
-      int64_t count = 0, first = -1;
-      for (int64_t slot = sizes.slots; slot-- > 0;)
-        if (!at(lane, slot))
-          ++count, first = slot;
-      if (count > most)
-        best = lane, most = count, free = first;
-    }
-    if (best < 0)
-      return;
-    std::unique_ptr<Request> &home = slots[best * sizes.slots + free];
-    home = std::move(queue.front());
-    queue.pop_front();
-    home->lane = best;
-    home->slot = free;
+int64_t Scheduler::freeSlots(int64_t lane) {
+  int64_t count = 0;
+  for (int64_t slot = 0; slot < sizes.slots; ++slot)
+    count += !at(lane, slot);
+  return count;
+}
+
+/// The free slot whose content nobody has wanted for longest; `source` only if
+/// there is no other.
+int64_t Scheduler::oldestFree(int64_t lane, int64_t source) {
+  int64_t best = -1;
+  for (int64_t slot = 0; slot < sizes.slots; ++slot) {
+    if (at(lane, slot) || slot == source)
+      continue;
+    if (best < 0 || heldAt(lane, slot).lastUse < heldAt(lane, best).lastUse)
+      best = slot;
   }
+  return best < 0 ? source : best;
+}
+
+/// The slot of a lane that holds the longest beginning of the prompt, but not
+/// its last token, which has to run for its logits.
+Scheduler::Home Scheduler::sourceIn(int64_t lane, const Request &request) {
+  Home home;
+  home.lane = lane;
+  const auto most = static_cast<int64_t>(request.tokens.size()) - 1;
+  for (int64_t slot = 0; slot < sizes.slots && !request.isRecomputed; ++slot) {
+    const std::vector<int32_t> &tokens = heldAt(lane, slot).tokens;
+    const int64_t room = std::min(most, static_cast<int64_t>(tokens.size()));
+    const int64_t count = std::mismatch(tokens.begin(), tokens.begin() + room,
+                                        request.tokens.begin())
+                              .first -
+                          tokens.begin();
+    if (count > home.count)
+      home.from = slot, home.count = count;
+  }
+  return home;
+}
+
+/// Of the lanes with a free slot the one that holds most of the prompt, of
+/// equal ones that with most free slots: a step of a lane has the same size
+/// whether its slots are in use or not. A text that goes on stays in its slot;
+/// else what the slot holds is copied, so that others may still begin with it.
+Scheduler::Home Scheduler::homeFor(const Request &request) {
+  Home best;
+  int64_t mostFree = 0;
+  for (int64_t lane = 0; lane < sizes.lanes; ++lane) {
+    const int64_t free = freeSlots(lane);
+    if (free == 0)
+      continue;
+    Home home = sourceIn(lane, request);
+    if (best.lane < 0 || home.count > best.count ||
+        (home.count == best.count && free > mostFree))
+      best = home, mostFree = free;
+  }
+  if (best.lane < 0)
+    return best;
+  const bool goesOn =
+      best.count > 0 && !at(best.lane, best.from) &&
+      best.count ==
+          static_cast<int64_t>(heldAt(best.lane, best.from).tokens.size());
+  const bool isFree = best.count > 0 && !at(best.lane, best.from);
+  best.slot =
+      goesOn ? best.from : oldestFree(best.lane, isFree ? best.from : -1);
+  return best;
+}
+
+std::vector<Fork> Scheduler::admit() {
+  std::vector<Fork> forks;
+  while (!queue.empty()) {
+    const Home home = homeFor(*queue.front());
+    if (home.lane < 0)
+      break;
+    std::unique_ptr<Request> &request =
+        slots[home.lane * sizes.slots + home.slot];
+    request = std::move(queue.front());
+    queue.pop_front();
+    request->lane = home.lane;
+    request->slot = home.slot;
+    request->done = home.count;
+    Held &own = heldAt(home.lane, home.slot);
+    own.tokens.assign(request->tokens.begin(),
+                      request->tokens.begin() + home.count);
+    own.lastUse = ++uses;
+    if (home.count == 0)
+      continue;
+    heldAt(home.lane, home.from).lastUse = uses;
+    forks.push_back({request->id, home.lane, home.from, home.slot, home.count});
+  }
+  return forks;
+}
+
+void Scheduler::ran(Request &request, int64_t position) {
+  Held &own = heldAt(request.lane, request.slot);
+  own.lastUse = ++uses;
+  if (static_cast<int64_t>(own.tokens.size()) == request.done)
+    own.tokens.insert(own.tokens.end(), request.tokens.begin() + request.done,
+                      request.tokens.begin() + position + 1);
+  request.done = position + 1;
+}
+
+/// Of a request that runs on, the tokens after these are not held either: they
+/// do not follow on.
+void Scheduler::forget() {
+  for (Held &each : held)
+    each = {};
 }
 
 void Scheduler::addRows(StepRows &step, int64_t lane, Request &request,
@@ -79,7 +165,6 @@ void Scheduler::addRows(StepRows &step, int64_t lane, Request &request,
 
 /// Requests that have begun go on first; older prompts go before younger ones.
 StepRows Scheduler::plan() {
-  admit();
   StepRows step(sizes);
   for (int64_t lane = 0; lane < sizes.lanes; ++lane) {
     std::vector<Request *> prompts;

@@ -14,10 +14,16 @@
 
 namespace tessera {
 
+/// What a request takes over when it gets a slot: the first positions of a slot
+/// of its lane, perhaps its own, whose tokens are those of its prompt.
+struct Fork {
+  int64_t request, lane, from, to, count;
+};
+
 class Scheduler {
 public:
   explicit Scheduler(const Generation &sizes)
-      : sizes(sizes), slots(sizes.lanes * sizes.slots) {}
+      : sizes(sizes), slots(sizes.lanes * sizes.slots), held(slots.size()) {}
 
   void add(std::unique_ptr<Request> request) {
     queue.push_back(std::move(request));
@@ -27,8 +33,16 @@ public:
   /// Requests that wait or run.
   int64_t active() const;
 
-  /// Gives free slots to requests that wait, in order, and chooses rows.
+  /// Gives free slots to requests that wait, in order. Each goes on after the
+  /// longest beginning of its prompt that a slot holds; the forks are to be
+  /// made in their order, before the next step.
+  std::vector<Fork> admit();
+  /// Chooses rows.
   StepRows plan();
+  /// A step has run the request's rows up to a position.
+  void ran(Request &request, int64_t position);
+  /// What slots hold now is for nobody but who runs in them.
+  void forget();
   /// The request of a slot; null: none.
   Request *at(int64_t lane, int64_t slot) {
     return slots[lane * sizes.slots + slot].get();
@@ -38,12 +52,28 @@ public:
   std::vector<int64_t> cancelled() const;
 
 private:
-  void admit();
+  /// Tokens of the positions that a slot holds, for requests to come.
+  struct Held {
+    std::vector<int32_t> tokens;
+    int64_t lastUse = 0;
+  };
+  struct Home {
+    int64_t lane = -1, slot = -1, from = -1, count = 0;
+  };
+  Held &heldAt(int64_t lane, int64_t slot) {
+    return held[lane * sizes.slots + slot];
+  }
+  Home homeFor(const Request &request);
+  Home sourceIn(int64_t lane, const Request &request);
+  int64_t freeSlots(int64_t lane);
+  int64_t oldestFree(int64_t lane, int64_t source);
   void addRows(StepRows &step, int64_t lane, Request &request, int64_t count);
 
   Generation sizes;
   std::deque<std::unique_ptr<Request>> queue;
   std::vector<std::unique_ptr<Request>> slots; ///< Lane by lane; null: free.
+  std::vector<Held> held;                      ///< Of `slots`.
+  int64_t uses = 0;
 };
 
 } // namespace tessera

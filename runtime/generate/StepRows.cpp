@@ -37,4 +37,13 @@ void SlotGuard::take(const StepRows &step, tsr_status status) {
   slots = std::move(next);
 }
 
+void SlotGuard::fork(int64_t lane, int64_t from, int64_t to, int64_t count,
+                     int64_t request) {
+  if (count < 0 || count > slots[lane][from].next)
+    fail(TSR_INTERNAL, "request ", request, " takes ", count,
+         " positions of slot ", from, " in lane ", lane, ", which holds ",
+         slots[lane][from].next);
+  slots[lane][to] = {request, count};
+}
+
 } // namespace tessera

@@ -71,6 +71,7 @@ void Session::onEveryRank(const std::function<void(Rank &)> &body) {
 }
 
 void Session::initialize() {
+  beginChange("drawing parameters");
   onEveryRank([&](Rank &rank) { initializeState(rank, seed()); });
   resumeAt({0, seed(), 0});
 }
@@ -84,6 +85,7 @@ void Session::setNotes(const std::vector<std::string> &lines) {
 void Session::resumeAt(const RunPosition &next) {
   position = next;
   ready = true;
+  ++changeCount;
 }
 
 const OwnedDirectory &Session::own(const std::string &directory) {
@@ -153,6 +155,7 @@ void Session::writeValues(const TensorInfo &tensor, const Value *values) {
   Source source = [&](int64_t first, int64_t count, double *out) {
     std::copy_n(values + first, count, out);
   };
+  ++changeCount;
   onEveryRank([&](Rank &rank) {
     writeParameter(rank, tensor, source, roundedVia(metadata(), tensor));
     if (master)
@@ -295,7 +298,7 @@ private:
   Clock::time_point failedAt{}, firstDone{};
 };
 
-void Session::run(tsr_abi_program program,
+void Session::run(tsr_abi_program program, int64_t number,
                   const std::function<void(Rank &)> &inputs) {
   for (auto &rank : core->ranks)
     rank->communicator->entered();
@@ -313,7 +316,7 @@ void Session::run(tsr_abi_program program,
   };
   // Of what is the caller's only `fill` makes use.
   auto job = [core = core, &fill,
-              step = ProgramStep{program, nextStep(), seed()}](int64_t number) {
+              step = ProgramStep{program, number, seed()}](int64_t number) {
     Rank &rank = *core->ranks[number];
     fill(rank);
     runProgram(rank, step);
@@ -349,9 +352,10 @@ tsr_step_result Session::stepOn(const StepInputs &inputs) {
   if (!program)
     fail(TSR_UNSUPPORTED, "the artifact generates and cannot be trained; "
                           "compile the model with --programs train");
+  beginChange("a training step");
   if (!tracePath.empty())
     startTrace();
-  run(program, [&](Rank &rank) { fillInputs(rank, inputs); });
+  run(program, nextStep(), [&](Rank &rank) { fillInputs(rank, inputs); });
   tsr_step_result result;
   result.loss = readScalar("loss");
   result.grad_norm = readScalar("grad_norm");
@@ -419,7 +423,7 @@ tsr_evaluation Session::evaluateOn(const StepInputs &inputs) {
   if (!program || !metadata().hasEvaluation())
     fail(TSR_UNSUPPORTED, "the artifact has no evaluation program; compile the "
                           "model again, without --no-evaluation");
-  run(program, [&](Rank &rank) { fillInputs(rank, inputs); });
+  run(program, nextStep(), [&](Rank &rank) { fillInputs(rank, inputs); });
   const Model &model = metadata().model;
   bool counts = metadata().find(Role::Output, "evaluation_count") != nullptr;
   tsr_evaluation result;
@@ -451,9 +455,35 @@ void Session::runRows(RowProgram which,
       which == RowProgram::Decode ? code.decode() : code.mixed();
   if (!program)
     fail(TSR_UNSUPPORTED, "the artifact has no programs that generate; compile "
-                          "the model with --programs generate");
-  run(program, fill);
-  ++position.step;
+                          "the model with --programs generate, or "
+                          "train,generate");
+  run(program, rowSteps, fill);
+  ++rowSteps;
+}
+
+void Session::copyPlaces(const std::vector<PlaceCopy> &copies) {
+  onEveryRank([&](Rank &rank) {
+    for (const TensorInfo &tensor : metadata().tensors)
+      if (isCache(tensor.role))
+        tessera::copyPlaces(rank, tensor, copies);
+  });
+}
+
+void Session::setRequests(std::function<int64_t()> count) {
+  if (count && countRequests)
+    fail(TSR_INVALID_ARGUMENT,
+         "the session has a generator already, whose requests are in its "
+         "caches; use that one, or destroy it first");
+  countRequests = std::move(count);
+}
+
+void Session::beginChange(const char *what) {
+  const int64_t count = countRequests ? countRequests() : 0;
+  if (count > 0)
+    fail(TSR_INVALID_ARGUMENT, what, " changes the parameters, but ", count,
+         " requests of the session's generator wait or run; run its steps "
+         "until they have ended, or cancel them and run one step");
+  ++changeCount;
 }
 
 //===----------------------------------------------------------------------===//

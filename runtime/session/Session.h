@@ -3,11 +3,13 @@
 #define TESSERA_RUNTIME_SESSION_SESSION_H
 
 #include "runtime/data/DataIdentity.h"
+#include "runtime/session/CachePlaces.h"
 #include "runtime/session/LearningRate.h"
 #include "runtime/session/RankThreads.h"
 #include "runtime/session/SessionCore.h"
 #include "runtime/support/OwnedDirectory.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -51,6 +53,17 @@ public:
   /// Runs a step of rows, which `fill` writes for each rank; parameters must be
   /// defined. TSR_UNSUPPORTED: the artifact has no such program.
   void runRows(RowProgram program, const std::function<void(Rank &)> &fill);
+  /// Copies what caches hold, in order. Between steps.
+  void copyPlaces(const std::vector<PlaceCopy> &copies);
+  /// Says who runs requests on this session, by what counts those that wait or
+  /// run; null: nobody any more. TSR_INVALID_ARGUMENT: somebody else does.
+  void setRequests(std::function<int64_t()> count);
+  /// To be called before `what` changes parameters. TSR_INVALID_ARGUMENT:
+  /// requests wait or run, whose keys and values are of those that they are.
+  void beginChange(const char *what);
+  /// How often what is written to tensors may have changed, by steps or else:
+  /// keys and values from before are of other parameters.
+  int64_t changes() const { return changeCount; }
 
   /// TSR_NOT_FOUND names what there is no tensor of.
   const TensorInfo &tensor(const std::string &role,
@@ -130,7 +143,8 @@ private:
   tsr_evaluation evaluateOn(const StepInputs &inputs);
   void fillInputs(Rank &rank, const StepInputs &inputs) const;
   double readScalar(const char *name) const;
-  void run(tsr_abi_program program, const std::function<void(Rank &)> &inputs);
+  void run(tsr_abi_program program, int64_t number,
+           const std::function<void(Rank &)> &inputs);
   void startTrace();
   void finishTrace();
 
@@ -139,7 +153,10 @@ private:
   Schedule schedule;
   std::chrono::milliseconds timeout;
   RunPosition position;
-  int64_t shardBytes; ///< 0: no limit
+  int64_t rowSteps = 0;                   ///< That ran rows.
+  int64_t changeCount = 0;                ///< Of `changes`.
+  std::function<int64_t()> countRequests; ///< Null: nobody runs any.
+  int64_t shardBytes;                     ///< 0: no limit
   bool ready = false;
   mutable std::string deviceDescription; ///< the last that was asked for
   std::string noteText;

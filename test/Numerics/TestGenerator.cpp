@@ -49,6 +49,13 @@ void TestGenerator::write(const TensorName &tensor, const Values &values) {
       << tsr_last_error();
 }
 
+TestGenerator::TestGenerator(const Trainer &trainer) {
+  tsr_generator *created = nullptr;
+  EXPECT_EQ(tsr_generator_create_on(trainer.get(), &created), TSR_OK)
+      << tsr_last_error();
+  generator.reset(created);
+}
+
 int64_t TestGenerator::add(const Tokens &prompt, tsr_request_options options) {
   int64_t id = -1;
   EXPECT_EQ(

@@ -26,6 +26,8 @@ class TestGenerator {
 public:
   explicit TestGenerator(const std::string &artifactPath,
                          const std::string &weights = "");
+  /// With the parameters of a session, which outlives it.
+  explicit TestGenerator(const Trainer &trainer);
 
   tsr_generator *get() const { return generator.get(); }
   /// Returns the request's number.

@@ -117,8 +117,8 @@ def AddEvaluationPass : Pass<"nn-add-evaluation", "::mlir::ModuleOp"> {
 def AddGenerationPass : Pass<"nn-add-generation", "::mlir::ModuleOp"> {
   let summary = "Makes the programs that run a model for requests";
   let description = [{
-    Before: a serial `@loss` of a causal decoder. After: in its place `@decode`
-    and `@mixed` (`nn.generation`). Both run rows, each with an id, a slot and a
+    Before: a serial `@loss` of a causal decoder. After: in its place, or with
+    `beside-training` behind it, `@decode` and `@mixed` (`nn.generation`). Both run rows, each with an id, a slot and a
     position, over caches of keys and values, which they take and return:
     `@decode` a row for each slot of a lane, `@mixed` also `chunk` rows of
     prompts. They return the logits of at most a row for each slot. A slot has as
@@ -127,7 +127,8 @@ def AddGenerationPass : Pass<"nn-add-generation", "::mlir::ModuleOp"> {
   let options = [
     Option<"lanes", "lanes", "int64_t", "1", "Independent groups of slots: ranks of dp and ep">,
     Option<"slots", "slots", "int64_t", "4", "Requests that a lane runs at a time">,
-    Option<"chunk", "chunk", "int64_t", "64", "Rows of prompts in a step of a lane">
+    Option<"chunk", "chunk", "int64_t", "64", "Rows of prompts in a step of a lane">,
+    Option<"besideTraining", "beside-training", "bool", "false", "Leave `@loss`, for a training step with the same parameters">
   ];
 }
 

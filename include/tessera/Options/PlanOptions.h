@@ -33,11 +33,19 @@ template <> struct Names<WeightStorage> {
 };
 
 /// What an artifact does.
-enum class ProgramSet { Train, Generate };
+enum class ProgramSet { Train, Generate, TrainAndGenerate };
 template <> struct Names<ProgramSet> {
   static constexpr Name<ProgramSet> table[] = {
-      {ProgramSet::Train, "train"}, {ProgramSet::Generate, "generate"}};
+      {ProgramSet::Train, "train"},
+      {ProgramSet::Generate, "generate"},
+      {ProgramSet::TrainAndGenerate, "train,generate"}};
 };
+inline bool trains(ProgramSet programs) {
+  return programs != ProgramSet::Generate;
+}
+inline bool generates(ProgramSet programs) {
+  return programs != ProgramSet::Train;
+}
 
 /// How attention over `cp` gets keys and values of other ranks.
 enum class ContextParallel { AllGather, Ulysses, Ring };

@@ -11,7 +11,7 @@
 namespace tessera {
 
 /// nn -> typed training step: distribute, differentiate, micro-batch, optimize;
-/// or, without the last three, typed programs for generation.
+/// or, without the last three, typed programs for generation; or both.
 void buildDistributePipeline(mlir::OpPassManager &passes,
                              const PlanOptions &plan);
 /// Its element types: nn -> nn.

@@ -8,12 +8,16 @@
 using namespace mlir;
 using namespace tessera;
 
+static bool isDecode(func::FuncOp program) {
+  auto name = program->getAttrOfType<StringAttr>(nn::kGenerationAttr);
+  return name && name.getValue() == nn::kDecodeName;
+}
+
 /// What the artifact exports of a program.
 static StringRef symbolOf(func::FuncOp program) {
-  bool isBeside = nn::isBeside(program);
   if (nn::isGeneration(program))
-    return isBeside ? TSR_PROGRAM_MIXED : TSR_PROGRAM_DECODE;
-  return isBeside ? TSR_PROGRAM_EVALUATION : TSR_PROGRAM_STEP;
+    return isDecode(program) ? TSR_PROGRAM_DECODE : TSR_PROGRAM_MIXED;
+  return nn::isEvaluation(program) ? TSR_PROGRAM_EVALUATION : TSR_PROGRAM_STEP;
 }
 
 HostEmitter::HostEmitter(ModuleOp module, ArrayRef<func::FuncOp> programs)
@@ -22,15 +26,12 @@ HostEmitter::HostEmitter(ModuleOp module, ArrayRef<func::FuncOp> programs)
       program(&step), tables(step.function) {}
 
 LogicalResult HostEmitter::emit() {
-  auto end = llvm::find_if(
-      programs, [](func::FuncOp each) { return nn::isBeside(each); });
-  ArrayRef<func::FuncOp> steps(programs.begin(), end);
-  ArrayRef<func::FuncOp> others(end, programs.end());
-  if (failed(emitFunction(step, steps)))
+  SmallVector<SmallVector<func::FuncOp>> groups = nn::groupPrograms(programs);
+  if (failed(emitFunction(step, groups.front())))
     return failure();
-  if (!others.empty()) {
-    StatusFunction other(others.front(), symbolOf(others.front()));
-    if (failed(emitFunction(other, others)))
+  for (ArrayRef<func::FuncOp> group : llvm::drop_begin(groups)) {
+    StatusFunction other(group.front(), symbolOf(group.front()));
+    if (failed(emitFunction(other, group)))
       return failure();
   }
   tables.finish();
@@ -53,9 +54,11 @@ LogicalResult HostEmitter::emitFunction(StatusFunction &function,
 
 /// Of the functions and tables of a program: "_3" of stage 3 of the step.
 static std::string suffixOf(func::FuncOp program) {
-  std::string suffix = nn::isEvaluation(program) ? "_evaluation"
-                       : nn::isBeside(program)   ? "_mixed"
-                                                 : "";
+  std::string suffix;
+  if (nn::isBeside(program))
+    suffix = nn::isEvaluation(program) ? "_evaluation"
+             : isDecode(program)       ? "_decode"
+                                       : "_mixed";
   auto stage = program->getAttrOfType<IntegerAttr>(rt::RTDialect::kStageAttr);
   return stage ? suffix + "_" + std::to_string(stage.getInt()) : suffix;
 }

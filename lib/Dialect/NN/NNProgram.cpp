@@ -80,44 +80,64 @@ SmallVector<func::FuncOp> tessera::nn::findGenerations(ModuleOp module) {
 
 bool tessera::nn::isBeside(Operation *program) {
   auto generation = program->getAttrOfType<StringAttr>(kGenerationAttr);
-  return isEvaluation(program) ||
+  return isEvaluation(program) || program->hasAttr(kBesideAttr) ||
          (generation && generation.getValue() == kMixedName);
 }
 
-/// The programs of a module for generation; empty where it is none.
-static FailureOr<SmallVector<func::FuncOp>> checkGenerations(ModuleOp module) {
-  SmallVector<func::FuncOp> programs = nn::findGenerations(module);
-  for (func::FuncOp program : programs)
-    if (failed(nn::checkProgram(program)))
+SmallVector<SmallVector<func::FuncOp>>
+tessera::nn::groupPrograms(ArrayRef<func::FuncOp> programs) {
+  auto kindOf = [](func::FuncOp program) {
+    return std::make_pair(program->getAttr(kGenerationAttr),
+                          isEvaluation(program));
+  };
+  SmallVector<SmallVector<func::FuncOp>> groups;
+  for (func::FuncOp program : programs) {
+    if (groups.empty() || kindOf(groups.back().front()) != kindOf(program))
+      groups.emplace_back();
+    groups.back().push_back(program);
+  }
+  return groups;
+}
+
+/// Appends checked `others`.
+static LogicalResult append(SmallVector<func::FuncOp> &programs,
+                            ArrayRef<func::FuncOp> others) {
+  for (func::FuncOp other : others) {
+    if (failed(nn::checkProgram(other)))
       return failure();
-  return programs;
+    programs.push_back(other);
+  }
+  return success();
+}
+
+/// `first`, then what stands beside it.
+static FailureOr<SmallVector<func::FuncOp>>
+withOthers(ModuleOp module, FailureOr<SmallVector<func::FuncOp>> first) {
+  if (failed(first) || failed(append(*first, nn::findEvaluations(module))) ||
+      failed(append(*first, nn::findGenerations(module))))
+    return failure();
+  return first;
+}
+
+/// There is no training step.
+static bool onlyGenerates(ModuleOp module) {
+  SmallVector<func::FuncOp> programs = nn::findGenerations(module);
+  return !programs.empty() && !nn::isBeside(programs.front());
 }
 
 FailureOr<SmallVector<func::FuncOp>>
 tessera::nn::findPrograms(ModuleOp module) {
-  FailureOr<SmallVector<func::FuncOp>> generations = checkGenerations(module);
-  if (failed(generations) || !generations->empty())
-    return generations;
-  FailureOr<SmallVector<func::FuncOp>> programs = findSteps(module);
-  if (failed(programs))
-    return failure();
-  for (func::FuncOp evaluation : findEvaluations(module)) {
-    if (failed(checkProgram(evaluation)))
-      return failure();
-    programs->push_back(evaluation);
-  }
-  return programs;
+  if (onlyGenerates(module))
+    return withOthers(module, SmallVector<func::FuncOp>());
+  return withOthers(module, findSteps(module));
 }
 
 FailureOr<SmallVector<func::FuncOp>>
-tessera::nn::findWithEvaluation(ModuleOp module, StringRef name) {
-  FailureOr<SmallVector<func::FuncOp>> generations = checkGenerations(module);
-  if (failed(generations) || !generations->empty())
-    return generations;
+tessera::nn::findWithOthers(ModuleOp module, StringRef name) {
+  if (onlyGenerates(module))
+    return withOthers(module, SmallVector<func::FuncOp>());
   FailureOr<func::FuncOp> found = findProgram(module, name);
   if (failed(found))
     return failure();
-  SmallVector<func::FuncOp> programs = {*found};
-  llvm::append_range(programs, findEvaluations(module));
-  return programs;
+  return withOthers(module, SmallVector<func::FuncOp>{*found});
 }

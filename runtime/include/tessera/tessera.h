@@ -319,7 +319,9 @@ tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
  * tsr_generator_step, which runs one step: the next token of every request that
  * has begun, and a part of the prompts of those that have not. A request waits
  * until a slot is free; slots and positions are the generator's own matter.
- * What a request becomes depends on nothing but its prompt and options. */
+ * What a request becomes depends on nothing but its prompt and options. Where a
+ * prompt begins as another text did whose keys and values are still there, that
+ * part of it does not run again. */
 typedef struct tsr_generator tsr_generator;
 
 typedef enum tsr_ending {
@@ -368,9 +370,11 @@ typedef struct tsr_request_options {
                                 0.01 to 100; 0 or 1: nothing */
   int64_t alternatives; /* so many most probable tokens are reported beside each
                            one that is chosen */
-  tsr_on_token *on_token; /* gets the tokens of this request in place of
-                             tsr_generator_next; NULL: nobody */
-  void *context;          /* of on_token */
+  tsr_on_token *on_token;   /* gets the tokens of this request in place of
+                               tsr_generator_next; NULL: nobody */
+  void *context;            /* of on_token */
+  int32_t recompute_prompt; /* not 0: all of the prompt runs, even if another
+                               text began like it */
 } tsr_request_options;
 
 /* `options` may be NULL. `weights` is as of tsr_session_load_weights; with NULL
@@ -381,6 +385,15 @@ tsr_status tsr_generator_create(const tsr_artifact *artifact,
                                 const tsr_session_options *options,
                                 const char *weights,
                                 tsr_generator **out_generator);
+/* A generator with the parameters of a session, as they are at each step: of an
+ * artifact compiled with --programs train,generate. The session outlives it,
+ * and a step of the generator is a use of the session: one thread at a time
+ * uses either. While requests wait or run, what changes parameters fails with
+ * TSR_INVALID_ARGUMENT: training steps, tsr_session_init, _write and _load*;
+ * tsr_session_evaluate* and _save do not. TSR_INVALID_ARGUMENT: the session has
+ * a generator; TSR_UNSUPPORTED as of tsr_generator_create. */
+tsr_status tsr_generator_create_on(tsr_session *session,
+                                   tsr_generator **out_generator);
 void tsr_generator_destroy(tsr_generator *generator);
 /* As tsr_session_notes, of the weights. */
 const char *tsr_generator_notes(tsr_generator *generator);
@@ -407,6 +420,9 @@ tsr_status tsr_generator_take(tsr_generator *generator,
                               size_t *out_count, int32_t *out_found);
 /* Requests that wait or run. */
 int64_t tsr_generator_active(const tsr_generator *generator);
+/* Tokens of prompts, of all requests so far, that no step ran because the same
+ * text began another request. */
+int64_t tsr_generator_reused(const tsr_generator *generator);
 /* Returns when a request waits or runs, or after `timeout_ms`; below 0: never
  * without one. `out_active`, which may be NULL, is as of tsr_generator_active.
  * For a thread that steps while others add. */

@@ -271,6 +271,12 @@ public:
         &raw));
     handle.reset(raw);
   }
+  /// With the parameters of a session, which outlives it.
+  explicit Generator(Session &session) {
+    tsr_generator *raw = nullptr;
+    detail::check(tsr_generator_create_on(session.get(), &raw));
+    handle.reset(raw);
+  }
 
   /// Returns the request's number.
   std::int64_t add(const std::vector<std::int32_t> &prompt,
@@ -307,6 +313,8 @@ public:
     return found != 0;
   }
   std::int64_t active() const { return tsr_generator_active(get()); }
+  /// Tokens of prompts that no step ran.
+  std::int64_t reused() const { return tsr_generator_reused(get()); }
   /// The same once a request waits or runs, or after so long; below 0: never
   /// without one.
   std::int64_t wait(std::int32_t milliseconds) {

@@ -21,9 +21,15 @@ Generation sizes(int64_t lanes, int64_t slots, int64_t chunk) {
 std::unique_ptr<Request> request(int64_t id, size_t tokens) {
   auto made = std::make_unique<Request>();
   made->id = id;
-  made->tokens.assign(tokens, 5);
+  made->tokens.assign(tokens, static_cast<int32_t>(100 + id));
   made->most = 8;
   return made;
+}
+
+/// What a step runs after it has given slots to requests.
+StepRows next(Scheduler &scheduler) {
+  EXPECT_TRUE(scheduler.admit().empty());
+  return scheduler.plan();
 }
 
 /// "request:slot@position ..." of a lane.
@@ -40,7 +46,7 @@ void finish(Scheduler &scheduler, const StepRows &step) {
   for (size_t lane = 0; lane < step.rows.size(); ++lane)
     for (const RowOfStep &row : step.rows[lane]) {
       Request *request = scheduler.at(static_cast<int64_t>(lane), row.slot);
-      request->done = row.position + 1;
+      scheduler.ran(*request, row.position);
       if (request->left() == 0)
         request->tokens.push_back(6);
     }
@@ -51,18 +57,18 @@ TEST(Scheduler, RequestsGoOnWhileOthersBegin) {
   scheduler.add(request(0, 2));
   scheduler.add(request(1, 4));
   scheduler.add(request(2, 1));
-  StepRows step = scheduler.plan();
+  StepRows step = next(scheduler);
   EXPECT_EQ(text(step.rows[0]), "0:0@0 0:0@1 1:1@0");
   EXPECT_EQ(step.last[0], (std::vector<int32_t>{1, -1}));
   finish(scheduler, step);
-  step = scheduler.plan();
+  step = next(scheduler);
   EXPECT_EQ(text(step.rows[0]), "0:0@2 1:1@1 1:1@2 1:1@3");
   EXPECT_EQ(step.last[0], (std::vector<int32_t>{0, 3}));
   finish(scheduler, step);
-  EXPECT_EQ(text(scheduler.plan().rows[0]), "0:0@3 1:1@4");
+  EXPECT_EQ(text(next(scheduler).rows[0]), "0:0@3 1:1@4");
   EXPECT_EQ(scheduler.active(), 3);
   EXPECT_NE(scheduler.remove(0), nullptr);
-  EXPECT_EQ(text(scheduler.plan().rows[0]), "2:0@0 1:1@4");
+  EXPECT_EQ(text(next(scheduler).rows[0]), "2:0@0 1:1@4");
   EXPECT_EQ(scheduler.remove(0), nullptr);
 }
 
@@ -70,9 +76,53 @@ TEST(Scheduler, TheLaneWithMostRoomGetsTheNext) {
   Scheduler scheduler(sizes(2, 2, 8));
   for (int64_t id = 0; id < 5; ++id)
     scheduler.add(request(id, 1));
-  StepRows step = scheduler.plan();
+  StepRows step = next(scheduler);
   EXPECT_EQ(text(step.rows[0]), "0:0@0 2:1@0");
   EXPECT_EQ(text(step.rows[1]), "1:0@0 3:1@0");
+}
+
+std::unique_ptr<Request> prompt(int64_t id, std::vector<int32_t> tokens) {
+  auto made = request(id, 0);
+  made->tokens = std::move(tokens);
+  return made;
+}
+
+/// "request:lane/from>to count ...".
+std::string text(const std::vector<Fork> &forks) {
+  std::string result;
+  for (const Fork &fork : forks)
+    result += concat(result.empty() ? "" : " ", fork.request, ":", fork.lane,
+                     "/", fork.from, ">", fork.to, " ", fork.count);
+  return result;
+}
+
+TEST(Scheduler, PromptsGoOnAfterWhatASlotHolds) {
+  Scheduler scheduler(sizes(2, 2, 8));
+  scheduler.add(prompt(0, {1, 2, 3}));
+  EXPECT_EQ(text(scheduler.admit()), "");
+  finish(scheduler, scheduler.plan());
+  // Of one that runs: a copy. The last token of a prompt runs in any case.
+  scheduler.add(prompt(1, {1, 2, 3}));
+  scheduler.add(prompt(2, {7, 2, 3}));
+  EXPECT_EQ(text(scheduler.admit()), "1:0/0>1 2");
+  EXPECT_EQ(text(scheduler.plan().rows[0]), "0:0@3 1:1@2");
+  finish(scheduler, scheduler.plan());
+  // One that goes on after all of an ended one stays in its slot.
+  scheduler.remove(0);
+  scheduler.add(prompt(3, {1, 2, 3, 6, 4}));
+  EXPECT_EQ(text(scheduler.admit()), "3:0/0>0 4");
+  // Another one takes the oldest slot, from a copy made in the same step.
+  scheduler.remove(1);
+  scheduler.remove(2);
+  scheduler.add(prompt(4, {1, 2, 3, 6, 5}));
+  EXPECT_EQ(text(scheduler.admit()), "4:0/0>1 4");
+  scheduler.remove(4);
+  auto recomputed = prompt(5, {1, 2, 3});
+  recomputed->isRecomputed = true;
+  scheduler.add(std::move(recomputed));
+  scheduler.forget();
+  scheduler.add(prompt(6, {1, 2, 3}));
+  EXPECT_EQ(text(scheduler.admit()), "");
 }
 
 std::string whyNot(SlotGuard &guard, const std::vector<RowOfStep> &rows) {
@@ -104,6 +154,11 @@ TEST(SlotGuard, RefusesWhatWouldReadWhatIsNotThere) {
   for (int64_t position = 1; position < 8; ++position)
     EXPECT_EQ(whyNot(guard, {{2, 0, position, 5}}), "");
   expect({2, 0, 8, 5}, "beyond the 8 places");
+  guard.fork(0, 0, 1, 8, 3);
+  expect({3, 1, 7, 5}, "the next position is 8");
+  guard.fork(0, 1, 1, 2, 4);
+  EXPECT_EQ(whyNot(guard, {{4, 1, 2, 5}}), "");
+  EXPECT_THROW(guard.fork(0, 1, 0, 4, 5), Error) << "it holds 3";
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "tools/tessera/generate/OpenGenerator.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/train/Training.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include <sstream>
@@ -35,20 +36,37 @@ bool OpenGenerator::openTokenizer() {
                      "; name the model's own with --tokenizer");
 }
 
+/// The step of --checkpoint: itself, or the newest in the directory; "" after
+/// an error, which is printed.
+static std::string stepOf(const std::string &directory) {
+  if (llvm::sys::fs::exists(directory + "/manifest.json"))
+    return directory;
+  std::string newest = findCheckpoint(directory);
+  if (!newest.empty())
+    return directory + "/" + newest;
+  printError("--checkpoint '" + directory +
+             "' holds no complete checkpoint; name a --checkpoint-dir of "
+             "tessera train, or a step in it");
+  return "";
+}
+
 bool OpenGenerator::open() {
   tsr_session_options wanted = {};
   wanted.size = sizeof wanted;
   wanted.threads = options.threads;
   wanted.timeout_ms = options.timeoutMs;
   wanted.seed = options.seed;
-  std::string weights = options.weights;
+  std::string weights =
+      options.checkpoint.empty() ? options.weights : stepOf(options.checkpoint);
+  if (!options.checkpoint.empty() && weights.empty())
+    return false;
   for (const char *name :
        {"/model.safetensors", "/model.safetensors.index.json"})
     if (weights.empty() && llvm::sys::fs::exists(folder() + name))
       weights = folder();
   if (weights.empty())
     return !printError("nothing says which parameters the model has; give "
-                       "--load-weights");
+                       "--load-weights or --checkpoint");
   tsr_generator *created = nullptr;
   if (tsr_generator_create(artifact.get(), &wanted, weights.c_str(),
                            &created) != TSR_OK)

@@ -41,6 +41,8 @@ const std::set<std::string> ownOptions = {
     // The machine's.
     "--cpu", "--threads", "--rendezvous", "--rendezvous-timeout-ms",
     "--secret-file", "--trust-network",
+    // Of runs in one process.
+    "--sample-every", "--sample-prompt",
     // Rank 0 alone reads, or says.
     "--tokenizer", "--peak-flops",
     // Rank 0 alone writes, or each process a file of its own.
@@ -96,6 +98,8 @@ private:
   void checkMeasured();
   void checkEvaluation();
   void refuseTraining();
+  void refuseUnshared();
+  void checkSamples();
   void checkPrograms();
   void checkGeneration();
   std::map<std::string, std::string> planTexts() const;
@@ -295,7 +299,8 @@ void CommandLine::checkEvaluation() {
   bool hasData = options.hasEvaluationData();
   for (const char *name : {"--eval-every", "--eval-batches", "--tokenizer",
                            "--keep-best", "--early-stop"})
-    if (train->get_option(name)->count() && !hasData)
+    if (train->get_option(name)->count() && !hasData &&
+        !(options.sampleEvery && name == std::string("--tokenizer")))
       refuse(std::string(name) +
              " is about evaluations, but there is nothing to evaluate on; give "
              "--eval-data or --validation-fraction");
@@ -308,6 +313,26 @@ void CommandLine::checkEvaluation() {
            "it out");
 }
 
+/// Texts during a run are of the program that trains.
+void CommandLine::checkSamples() {
+  if (options.command != Command::Train)
+    return;
+  if ((options.sampleEvery > 0) != !options.samplePrompts.empty())
+    refuse("--sample-every says how often, and --sample-prompt what a text "
+           "begins with; give both");
+  if (!options.sampleEvery)
+    return;
+  if (!options.launch.isAlone())
+    refuse("--sample-every needs all ranks in one process; leave it out, and "
+           "generate from the checkpoints of the run");
+  ProgramSet &programs = options.plan.programs;
+  if (isGiven("--programs") && !generates(programs))
+    refuse("--sample-every runs programs that continue texts, which --programs "
+           "train leaves out; give --programs train,generate");
+  if (!options.isArtifact())
+    programs = ProgramSet::TrainAndGenerate;
+}
+
 /// What the numbers of a verification cannot be compared of.
 void CommandLine::checkVerification() {
   if (options.command == Command::Verify &&
@@ -315,6 +340,11 @@ void CommandLine::checkVerification() {
     refuse("verify cannot compare steps of --optimizer lion: the sign of a "
            "momentum that is 0 but for rounding may be either; verify the same "
            "plan with --optimizer sgd, which differs in the update alone");
+  if (options.command == Command::Verify &&
+      options.plan.programs == ProgramSet::TrainAndGenerate)
+    refuse("verify compares either a training step or programs that continue "
+           "texts with what they are made of; give --programs train, and then "
+           "--programs generate");
 }
 
 /// What programs that continue texts do not have.
@@ -330,6 +360,18 @@ void CommandLine::refuseTraining() {
                                  "--programs generate");
 }
 
+/// What a training step and programs that continue texts cannot share.
+void CommandLine::refuseUnshared() {
+  if (isGiven("--max-length"))
+    refuse("--max-length: with --programs train,generate a request has as many "
+           "tokens as a sequence; give --seq-length alone");
+  for (const char *name : {"--document-mask", "--padding-mask"})
+    if (isGiven(name))
+      refuse(std::string(name) +
+             " is about training alone; leave it out with --programs "
+             "train,generate, or compile two artifacts");
+}
+
 /// Which programs a command runs, and what they are about.
 void CommandLine::checkPrograms() {
   bool generates = options.command == Command::Generate;
@@ -343,6 +385,8 @@ void CommandLine::checkPrograms() {
     refuse("--programs generate makes no training step; leave it out");
   if (programs == ProgramSet::Generate)
     refuseTraining();
+  if (programs == ProgramSet::TrainAndGenerate)
+    refuseUnshared();
   for (const char *name :
        {"--max-batch", "--max-length", "--prefill-chunk", "--weights"})
     if (isGiven(name) && programs == ProgramSet::Train && !generates)
@@ -449,6 +493,7 @@ void CommandLine::check() {
   if (isGiven("--gemm-epilogues") && !options.plan.device.target.isCuda())
     refuse("--gemm-epilogues needs --device cuda; on the CPU kernels do it");
   checkMesh();
+  checkSamples();
   checkPrograms();
   checkStages();
   refuseUnless(checkPlan(options.plan));

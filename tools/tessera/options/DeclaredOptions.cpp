@@ -242,6 +242,21 @@ void DeclaredOptions::addEvaluations(CLI::App *sub) {
           "(default: never)");
 }
 
+/// Texts during a run.
+void DeclaredOptions::addSamples(CLI::App *sub) {
+  beginGroup(sub, "Samples",
+             "--sample-every 500 --sample-prompt 'Once upon a time'");
+  declare(sub, "--sample-every", FlagCheck::Positive, options.sampleEvery,
+          "Steps between texts that the model writes, drawn at temperature 1, "
+          "of at most 64 tokens each; compiles with --programs train,generate "
+          "(default: never)");
+  sub->add_option("--sample-prompt", options.samplePrompts,
+                  "What such a text begins with (give the option once for "
+                  "each)")
+      ->allow_extra_args(false)
+      ->type_name("WORDS");
+}
+
 /// What an evaluation has besides the plan.
 void DeclaredOptions::addEvaluate(CLI::App *sub) {
   beginGroup(sub, "Weights", "--checkpoint runs/one");
@@ -319,6 +334,11 @@ void DeclaredOptions::addGenerate(CLI::App *sub) {
                   "Weights as transformers saves them, or a step of a "
                   "checkpoint (default: the model's)")
       ->type_name("PATH");
+  sub->add_option("--checkpoint", options.checkpoint,
+                  "A checkpoint of tessera train, or a directory, of which the "
+                  "newest counts")
+      ->excludes(sub->get_option("--load-weights"))
+      ->type_name("DIR");
   addTrust(sub);
   addThreads(sub);
   beginGroup(sub, "Output", "--times");
@@ -340,6 +360,7 @@ void DeclaredOptions::addTraining(CLI::App *sub) {
           "A step whose loss or gradient is not finite is skipped; more than "
           "so many in a row end the run");
   addEvaluations(sub);
+  addSamples(sub);
   addCheckpoints(sub);
   addTrust(sub);
   addLaunch(sub);

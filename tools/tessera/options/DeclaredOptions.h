@@ -67,6 +67,7 @@ private:
   void addThreads(CLI::App *sub);
   void addEvalOptions(CLI::App *sub);
   void addEvaluations(CLI::App *sub);
+  void addSamples(CLI::App *sub);
   void addEvaluate(CLI::App *sub);
   void addGenerate(CLI::App *sub);
   void addTraining(CLI::App *sub);

@@ -107,8 +107,10 @@ struct DriverOptions {
   std::string evalTokenizer; ///< Counts bytes; "": that of the model.
   std::string choices;       ///< Questions to evaluate on, instead of data.
   bool keepsBest = false;
-  int64_t earlyStop = 0;  ///< Evaluations that are no better; 0: never.
-  std::string checkpoint; ///< evaluate: a directory.
+  int64_t earlyStop = 0;   ///< Evaluations that are no better; 0: never.
+  std::string checkpoint;  ///< evaluate, generate: a directory.
+  int64_t sampleEvery = 0; ///< Steps; 0: never.
+  std::vector<std::string> samplePrompts; ///< Continued during a run.
 
   /// Options and their values that all processes of a run must have alike.
   std::vector<std::pair<std::string, std::string>> shared;

@@ -151,7 +151,9 @@ bool Training::prepare() {
                 mode))
     return false;
   batch.resize(tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact));
-  if (!evaluations.prepare(session.get()))
+  if (!evaluations.prepare(session.get()) ||
+      !samples.prepare(session.get(), artifact,
+                       tsr_data_token_bytes(data.get()) == 1))
     return false;
   return agreeOnData() && bindData();
 }
@@ -309,6 +311,8 @@ bool Training::run() {
     works = step(progress) && agreeOnStopping();
     if (works && evaluations.isDueAfter(number + 1))
       works = evaluations.run(progress, log);
+    if (works && samples.isDueAfter(number + 1))
+      works = samples.run(progress);
     stopping |= evaluations.isHopeless();
     bool due = options.saveEvery && (number + 1) % options.saveEvery == 0;
     if (works && due)

@@ -8,6 +8,7 @@
 #include "tools/tessera/train/LossSpikes.h"
 #include "tools/tessera/train/OpenSession.h"
 #include "tools/tessera/train/Progress.h"
+#include "tools/tessera/train/Samples.h"
 #include "tools/tessera/train/StepLog.h"
 #include <memory>
 
@@ -65,6 +66,7 @@ private:
   OpenedData data;
   StepLog log;
   Evaluations evaluations{options, artifact};
+  Samples samples{options};
   std::vector<int32_t> batch;
   LossSpikes spikes;
   int64_t firstStep = 0, lastStep = 0, savedStep = -1;

@@ -45,20 +45,28 @@ constexpr llvm::StringLiteral kValueCache = "value_cache";
 inline bool isGeneration(mlir::Operation *program) {
   return program->hasAttr(kGenerationAttr);
 }
+/// On `decode` in a module that also trains.
+constexpr llvm::StringLiteral kBesideAttr = "nn.beside";
 /// `@decode` and `@mixed`; empty where a module has none.
 llvm::SmallVector<mlir::func::FuncOp> findGenerations(mlir::ModuleOp module);
-/// Whether a program finds its arguments where the first one has them: an
-/// evaluation those of its step, @mixed those of @decode.
+/// Whether a program is not the module's first: it finds the arguments that it
+/// shares with others where these have them. That is an evaluation, @mixed and,
+/// beside a training step, @decode.
 bool isBeside(mlir::Operation *program);
-/// The step's functions, then the evaluation's; in a module for generation its
-/// programs. Emits an error where a module has neither.
+/// Programs by what they are, each with a function per stage: the step, the
+/// evaluation, @decode, @mixed.
+llvm::SmallVector<llvm::SmallVector<mlir::func::FuncOp>>
+groupPrograms(llvm::ArrayRef<mlir::func::FuncOp> programs);
+/// The step's functions, then the evaluation's, then @decode and @mixed, as far
+/// as there are any. Emits an error where a module has none.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
 findPrograms(mlir::ModuleOp module);
-/// The function of that name, then the evaluation, if there is one; in a module
-/// for generation its programs. For passes before there are stages; emits an
-/// error where a module has no such function.
+/// The function of that name, then the evaluation and the programs for
+/// generation, as far as there are any; in a module for generation alone its
+/// programs. For passes before there are stages; emits an error where a module
+/// has no such function.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
-findWithEvaluation(mlir::ModuleOp module, llvm::StringRef name);
+findWithOthers(mlir::ModuleOp module, llvm::StringRef name);
 /// Emits an error unless a function is such a program.
 mlir::LogicalResult checkProgram(mlir::func::FuncOp func);
 
