@@ -72,6 +72,7 @@ private:
     tsr_request_options options = {};
     options.size = sizeof options;
     options.max_new_tokens = count;
+    options.recompute_prompt = 1; // the same prompts as before are measured
     first.clear();
     for (int64_t r = 0; r < texts.requests; ++r) {
       std::vector<int32_t> prompt(static_cast<size_t>(texts.prompt));

@@ -65,23 +65,39 @@ int64_t Scheduler::oldestFree(int64_t lane, int64_t source) {
   return best < 0 ? source : best;
 }
 
+static int64_t commonBeginning(const std::vector<int32_t> &a,
+                               const std::vector<int32_t> &b, int64_t most) {
+  const auto room = std::min<int64_t>(
+      {most, static_cast<int64_t>(a.size()), static_cast<int64_t>(b.size())});
+  return std::mismatch(a.begin(), a.begin() + room, b.begin()).first -
+         a.begin();
+}
+
 /// The slot of a lane that holds the longest beginning of the prompt, but not
 /// its last token, which has to run for its logits.
 Scheduler::Home Scheduler::sourceIn(int64_t lane, const Request &request) {
   Home home;
   home.lane = lane;
-  const auto most = static_cast<int64_t>(request.tokens.size()) - 1;
   for (int64_t slot = 0; slot < sizes.slots && !request.isRecomputed; ++slot) {
-    const std::vector<int32_t> &tokens = heldAt(lane, slot).tokens;
-    const int64_t room = std::min(most, static_cast<int64_t>(tokens.size()));
-    const int64_t count = std::mismatch(tokens.begin(), tokens.begin() + room,
-                                        request.tokens.begin())
-                              .first -
-                          tokens.begin();
+    const int64_t count = commonBeginning(heldAt(lane, slot).tokens,
+                                          request.tokens, request.left() - 1);
     if (count > home.count)
       home.from = slot, home.count = count;
   }
   return home;
+}
+
+/// Whether a prompt of the lane is about to run more of the beginning. (What
+/// others still choose comes a token a step: nobody waits for that.)
+bool Scheduler::willHoldMore(const Home &home, const Request &request) {
+  for (int64_t slot = 0; slot < sizes.slots && !request.isRecomputed; ++slot) {
+    const Request *other = at(home.lane, slot);
+    if (other && other->left() > 1 &&
+        commonBeginning(other->tokens, request.tokens, request.left() - 1) >
+            std::max(home.count, other->done))
+      return true;
+  }
+  return false;
 }
 
 /// Of the lanes with a free slot the one that holds most of the prompt, of
@@ -93,46 +109,50 @@ Scheduler::Home Scheduler::homeFor(const Request &request) {
   int64_t mostFree = 0;
   for (int64_t lane = 0; lane < sizes.lanes; ++lane) {
     const int64_t free = freeSlots(lane);
-    if (free == 0)
+    const Home home = sourceIn(lane, request);
+    if (free == 0 || willHoldMore(home, request))
       continue;
-    Home home = sourceIn(lane, request);
     if (best.lane < 0 || home.count > best.count ||
         (home.count == best.count && free > mostFree))
       best = home, mostFree = free;
   }
   if (best.lane < 0)
     return best;
-  const bool goesOn =
-      best.count > 0 && !at(best.lane, best.from) &&
-      best.count ==
-          static_cast<int64_t>(heldAt(best.lane, best.from).tokens.size());
   const bool isFree = best.count > 0 && !at(best.lane, best.from);
+  const bool goesOn =
+      isFree && best.count == static_cast<int64_t>(
+                                  heldAt(best.lane, best.from).tokens.size());
   best.slot =
       goesOn ? best.from : oldestFree(best.lane, isFree ? best.from : -1);
   return best;
 }
 
-std::vector<Fork> Scheduler::admit() {
-  std::vector<Fork> forks;
-  while (!queue.empty()) {
-    const Home home = homeFor(*queue.front());
-    if (home.lane < 0)
-      break;
-    std::unique_ptr<Request> &request =
-        slots[home.lane * sizes.slots + home.slot];
-    request = std::move(queue.front());
-    queue.pop_front();
-    request->lane = home.lane;
-    request->slot = home.slot;
-    request->done = home.count;
-    Held &own = heldAt(home.lane, home.slot);
-    own.tokens.assign(request->tokens.begin(),
-                      request->tokens.begin() + home.count);
-    own.lastUse = ++uses;
-    if (home.count == 0)
-      continue;
+void Scheduler::place(std::unique_ptr<Request> request, const Home &home,
+                      std::vector<Fork> &forks) {
+  request->lane = home.lane;
+  request->slot = home.slot;
+  request->done = home.count;
+  Held &own = heldAt(home.lane, home.slot);
+  own.tokens.assign(request->tokens.begin(),
+                    request->tokens.begin() + home.count);
+  own.lastUse = ++uses;
+  if (home.count > 0) {
     heldAt(home.lane, home.from).lastUse = uses;
     forks.push_back({request->id, home.lane, home.from, home.slot, home.count});
+  }
+  slots[home.lane * sizes.slots + home.slot] = std::move(request);
+}
+
+std::vector<Fork> Scheduler::admit() {
+  std::vector<Fork> forks;
+  for (auto it = queue.begin(); it != queue.end();) {
+    const Home home = homeFor(**it);
+    if (home.lane < 0) {
+      ++it;
+      continue;
+    }
+    place(std::move(*it), home, forks);
+    it = queue.erase(it);
   }
   return forks;
 }

@@ -35,7 +35,8 @@ public:
 
   /// Gives free slots to requests that wait, in order. Each goes on after the
   /// longest beginning of its prompt that a slot holds; the forks are to be
-  /// made in their order, before the next step.
+  /// made in their order, before the next step. Where a prompt in each lane
+  /// that has a free slot is about to run more of that beginning, it waits.
   std::vector<Fork> admit();
   /// Chooses rows.
   StepRows plan();
@@ -64,6 +65,9 @@ private:
     return held[lane * sizes.slots + slot];
   }
   Home homeFor(const Request &request);
+  bool willHoldMore(const Home &home, const Request &request);
+  void place(std::unique_ptr<Request> request, const Home &home,
+             std::vector<Fork> &forks);
   Home sourceIn(int64_t lane, const Request &request);
   int64_t freeSlots(int64_t lane);
   int64_t oldestFree(int64_t lane, int64_t source);

@@ -43,9 +43,10 @@ protected:
     fresh.run();
     EXPECT_EQ(tsr_generator_reused(fresh.get()), 0);
     EXPECT_EQ(found.tokens, fresh.result(id).tokens);
+    // Products may add in another order where a step has another size.
     EXPECT_LT(relativeError(found.logProbabilities,
                             fresh.result(id).logProbabilities),
-              1e-12);
+              1e-13);
   }
 };
 

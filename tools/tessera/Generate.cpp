@@ -197,10 +197,14 @@ void Generating::printTimes(double prompts, double all) const {
     taken += text.prompt.size();
     made += text.tokens.size();
   }
+  const int64_t reused = tsr_generator_reused(model.get());
+  const std::string shared =
+      reused ? ", of which " + std::to_string(reused) + " did not run again"
+             : "";
   std::fprintf(stderr,
-               "%zu prompt tokens; first token after %.2f s; %zu new tokens, "
+               "%zu prompt tokens%s; first token after %.2f s; %zu new tokens, "
                "%.1f per second\n",
-               taken, prompts, made,
+               taken, shared.c_str(), prompts, made,
                all > prompts ? (made - 1) / (all - prompts) : 0.0);
 }
 

@@ -125,6 +125,38 @@ TEST(Scheduler, PromptsGoOnAfterWhatASlotHolds) {
   EXPECT_EQ(text(scheduler.admit()), "");
 }
 
+TEST(Scheduler, RequestsWaitForTheirBeginningToRunOnce) {
+  Scheduler scheduler(sizes(1, 4, 3));
+  for (int64_t id = 0; id < 3; ++id)
+    scheduler.add(prompt(id, {1, 2, 3, 4, static_cast<int32_t>(5 + id)}));
+  scheduler.add(prompt(3, {9, 8}));
+  auto recomputed = prompt(4, {1, 2, 3, 4, 7});
+  recomputed->isRecomputed = true;
+  scheduler.add(std::move(recomputed));
+  EXPECT_EQ(text(scheduler.admit()), "");
+  StepRows step = scheduler.plan();
+  EXPECT_EQ(text(step.rows[0]), "0:0@0 0:0@1 0:0@2");
+  finish(scheduler, step);
+  EXPECT_EQ(text(scheduler.admit()), "");
+  step = scheduler.plan();
+  EXPECT_EQ(text(step.rows[0]), "0:0@3 0:0@4 3:1@0");
+  finish(scheduler, step);
+  EXPECT_EQ(text(scheduler.admit()), "1:0/0>3 4") << "the only free slot";
+  EXPECT_EQ(scheduler.active(), 5);
+}
+
+TEST(Scheduler, EachLaneRunsABeginning) {
+  Scheduler scheduler(sizes(2, 2, 8));
+  for (int64_t id = 0; id < 4; ++id)
+    scheduler.add(prompt(id, {1, 2, 3}));
+  EXPECT_EQ(text(scheduler.admit()), "");
+  StepRows step = scheduler.plan();
+  EXPECT_EQ(text(step.rows[0]), "0:0@0 0:0@1 0:0@2");
+  EXPECT_EQ(text(step.rows[1]), "1:0@0 1:0@1 1:0@2");
+  finish(scheduler, step);
+  EXPECT_EQ(text(scheduler.admit()), "2:0/0>1 2 3:1/0>1 2");
+}
+
 std::string whyNot(SlotGuard &guard, const std::vector<RowOfStep> &rows) {
   StepRows step(sizes(1, 2, 4));
   step.rows[0] = rows;
