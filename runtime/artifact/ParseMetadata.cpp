@@ -491,6 +491,22 @@ void checkInputs(const JsonView &view, const Metadata &metadata) {
     checkInput(view, metadata, Role::Output, name, {});
 }
 
+/// Places of slots are copied: a rank has all of those of its lanes.
+void checkCaches(const JsonView &view, const Metadata &metadata,
+                 const Generation &sizes) {
+  for (const TensorInfo &cache : metadata.tensors)
+    if (isCache(cache.role) &&
+        (cache.shape.size() != 5 || cache.shape[0] != sizes.lanes ||
+         cache.shape[1] != sizes.slots || cache.shape[2] != sizes.places ||
+         cache.localShape[1] != sizes.slots ||
+         cache.localShape[2] != sizes.places || !cache.partial.empty()))
+      view.refuse(concat(cache.describe(), " must be [", sizes.lanes, ", ",
+                         sizes.slots, ", ", sizes.places,
+                         ", key heads, head size], whole in the second and "
+                         "third, it is ",
+                         describeShape(cache.shape)));
+}
+
 /// What a program for generation reads and makes, in the sizes of the model.
 void checkGeneration(const JsonView &view, const Metadata &metadata) {
   if (!metadata.model.generation)
@@ -507,6 +523,7 @@ void checkGeneration(const JsonView &view, const Metadata &metadata) {
   };
   check("decode", sizes.slots);
   check("mixed", sizes.mixedRows());
+  checkCaches(view, metadata, sizes);
 }
 
 void parseConfigFiles(const JsonView &view, Metadata &metadata) {

@@ -109,8 +109,10 @@ Scheduler::Home Scheduler::homeFor(const Request &request) {
   int64_t mostFree = 0;
   for (int64_t lane = 0; lane < sizes.lanes; ++lane) {
     const int64_t free = freeSlots(lane);
+    if (free == 0)
+      continue;
     const Home home = sourceIn(lane, request);
-    if (free == 0 || willHoldMore(home, request))
+    if (willHoldMore(home, request))
       continue;
     if (best.lane < 0 || home.count > best.count ||
         (home.count == best.count && free > mostFree))

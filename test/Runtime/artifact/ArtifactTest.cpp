@@ -100,6 +100,47 @@ TEST_F(ArtifactFile, MetadataThatIsNotJson) {
   EXPECT_EQ(load(artifactOf("\"\xFF\"", codeOf(2, 2))), TSR_CORRUPT);
 }
 
+/// Of two slots of four places, with a cache of this shape behind the rest.
+void addGeneration(json &metadata, const json &cache) {
+  metadata["model"].update(
+      {{"lanes", 1}, {"slots", 2}, {"places", 4}, {"prefill_chunk", 1}});
+  const int64_t end = metadata["arena"]["bytes"];
+  metadata["arena"]["bytes"] = end + 4096;
+  auto add = [&](const char *role, const std::string &name, const char *dtype,
+                 const json &shape) {
+    metadata["tensors"].push_back({{"role", role},
+                                   {"name", name},
+                                   {"dtype", dtype},
+                                   {"shape", shape},
+                                   {"local_shape", shape},
+                                   {"offset", end},
+                                   {"partial", json::array()},
+                                   {"sharding", json::array()}});
+  };
+  for (auto [program, rows] : {std::pair("decode", 2), {"mixed", 3}}) {
+    const std::string name = program;
+    for (const char *data : {"_ids", "_slots", "_positions"})
+      add("input", name + data, "i32", {1, rows});
+    add("input", name + "_last", "i32", {1, 2});
+    add("output", name + "_logits", "f32", {1, 2, 10});
+  }
+  add("key_cache", "0", "f32", cache);
+}
+
+TEST_F(ArtifactFile, CachesHaveTheSizesOfTheModel) {
+  auto loadWith = [&](const json &cache) {
+    return loadChanged([&](json &all) { addGeneration(all, cache); });
+  };
+  EXPECT_EQ(loadWith({1, 2, 4, 3, 5}), TSR_OK) << tsr_last_error();
+  for (const json &cache :
+       {json{2, 2, 4, 3, 5}, json{1, 1, 4, 3, 5}, json{1, 2, 3, 3, 5},
+        json{1, 2, 4, 15}, json{1, 2}}) {
+    EXPECT_EQ(loadWith(cache), TSR_CORRUPT) << cache;
+    EXPECT_CONTAINS(tsr_last_error(),
+                    "key_cache '0' must be [1, 2, 4, key heads, head size]");
+  }
+}
+
 TEST_F(ArtifactFile, MetadataThatIsTooDeepOrTooLarge) {
   // Valid JSON: what would overflow the stack is not the parser.
   json metadata = metadataOf(2, 2);
