@@ -50,6 +50,7 @@ struct CheckMessagesPass
   /// messages, or an error if a rank would wait forever.
   FailureOr<int64_t> check(SmallVector<func::FuncOp> together);
   void chooseAxes();
+  LogicalResult checkLoops();
   LogicalResult checkStages();
   int64_t ranks() const;
   SmallVector<int64_t> coordinates(int64_t rank) const;
@@ -57,6 +58,7 @@ struct CheckMessagesPass
   std::vector<Event> eventsOf(int64_t rank);
   LogicalResult findTasks();
   void visit(Block &block, int64_t rank, std::vector<Event> &events);
+  void visit(rt::LoopOp loop, int64_t rank, std::vector<Event> &events);
   void visit(Operation &op, int64_t rank, std::vector<Event> &events);
   void visit(const rt::TaskOrder &tasks, int64_t rank,
              std::vector<Event> &events);
@@ -74,7 +76,7 @@ FailureOr<int64_t>
 CheckMessagesPass::check(SmallVector<func::FuncOp> together) {
   steps = std::move(together);
   chooseAxes();
-  if (failed(checkStages()) || failed(findTasks()))
+  if (failed(checkLoops()) || failed(checkStages()) || failed(findTasks()))
     return failure();
   std::vector<std::vector<Event>> events;
   for (int64_t rank = 0; rank < ranks(); ++rank)
@@ -116,6 +118,29 @@ void CheckMessagesPass::chooseAxes() {
       if (auto receive = dyn_cast<rt::ReceiveOp>(op))
         axes.insert(receive.getAxis());
     });
+}
+
+/// What a list of events can hold; no step communicates so often.
+constexpr uint64_t kMostRounds = uint64_t(1) << 24;
+
+LogicalResult CheckMessagesPass::checkLoops() {
+  for (func::FuncOp step : steps) {
+    WalkResult result = step.walk([](rt::LoopOp loop) {
+      bool communicates = loop.getBody()
+                              .walk([](rt::AsyncOpInterface) {
+                                return WalkResult::interrupt();
+                              })
+                              .wasInterrupted();
+      if (!communicates || loop.getCount() <= kMostRounds)
+        return WalkResult::advance();
+      loop.emitOpError() << "communicates in each of " << loop.getCount()
+                         << " rounds; there may be at most " << kMostRounds;
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  return success();
 }
 
 /// Every coordinate on the axis of stages has a program.
@@ -191,11 +216,21 @@ void CheckMessagesPass::visit(Block &block, int64_t rank,
     visit(op, rank, events);
 }
 
+/// All rounds are alike; a loop without events may have any number of them.
+void CheckMessagesPass::visit(rt::LoopOp loop, int64_t rank,
+                              std::vector<Event> &events) {
+  std::vector<Event> round;
+  visit(loop.getBody().front(), rank, round);
+  if (round.empty())
+    return;
+  for (uint64_t k = 0; k < loop.getCount(); ++k)
+    events.insert(events.end(), round.begin(), round.end());
+}
+
 void CheckMessagesPass::visit(Operation &op, int64_t rank,
                               std::vector<Event> &events) {
   if (auto loop = dyn_cast<rt::LoopOp>(op))
-    for (uint64_t k = 0; k < loop.getCount(); ++k)
-      visit(loop.getBody().front(), rank, events);
+    visit(loop, rank, events);
   else if (isa<rt::SendOp, rt::ReceiveOp>(op))
     addMessage(&op, rank, events);
   else if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op))

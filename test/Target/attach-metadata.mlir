@@ -3,7 +3,7 @@
 // CHECK: rt.metadata = "{"arena":{"by_kind":{"weights":128},"bytes":320},"format":1,
 // CHECK-SAME: "mesh":[{"axis":"dp","size":2},{"axis":"tp","size":2}],"model":{"family":"gpt2"}
 // An op per call, in program order, with where it comes from.
-// CHECK-SAME: "ops":[{"flops":1024,"layer":3,"name":"h.3.mlp","op":"gemm","phase":"forward"},
+// CHECK-SAME: "ops":[{"flops":1024,"layer":3,"name":"h.3.mlp","op":"gemm","phase":"forward","shape":[4,8,16]},
 // CHECK-SAME: {"axes":["tp"],"bytes":128,"layer":3,"name":"h.3.mlp","op":"all_reduce","phase":"backward","reason":"because"},
 // CHECK-SAME: {"name":"","op":"zero","phase":"forward","times":3}
 // CHECK-SAME: "precision":"f32"
