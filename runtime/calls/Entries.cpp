@@ -202,10 +202,11 @@ template <> Status run<TSR_ENTRY_EXCHANGE_ROWS>(const CpuCall &call) {
   Collective what = collectiveOf(call.op, call.args);
   RowSide source = sourceRowsOf(call.buffers[2], call.args);
   RowSide target = targetRowsOf(call.rank, what, call.buffers[3], call.args);
+  const int64_t round = call.args[TSR_COLLECTIVE_ROUND];
   void *src = call.buffers[0], *dst = call.buffers[1];
   return collect(call, dst, [=](Communicator &communicator) {
     RowExchange exchange;
-    Status status = makeRowExchange(what, source, target, &exchange);
+    Status status = makeRowExchange(what, source, target, &exchange, round);
     return status.ok() ? communicator.exchangeRows(exchange, src, dst) : status;
   });
 }

@@ -21,7 +21,8 @@ struct RowExchange {
   Collective call;                 ///< of `count` elements a row
   std::vector<RowRanges> sent;     ///< of src, to each member
   std::vector<RowRanges> received; ///< of dst, from each member
-  int64_t filled = 0;              ///< rows of dst that somebody sends
+  int64_t arriving = 0;            ///< rows that somebody sends
+  int64_t filled = 0;              ///< rows of dst that some round fills
   int64_t targetRows = 0;          ///< of dst; those after become zero
 
   int64_t rowBytes() const;
@@ -37,14 +38,12 @@ struct RowSide {
   int64_t rows = 0;
 };
 
-/// The rows of each of `members` equal parts of the experts, or of the tokens.
-std::vector<RowRanges> rowsByExperts(const Routing &routing, int64_t members);
-std::vector<RowRanges> rowsByTokens(const Routing &routing, int64_t members);
-
 /// One side has the experts of all members, the other their tokens. Refuses
-/// gates that route more rows than a buffer has.
+/// gates that route more rows than a buffer has. With a round gates are numbers
+/// of rounds: only its rows move, and the side of the experts has no others.
 Status makeRowExchange(const Collective &call, const RowSide &source,
-                       const RowSide &target, RowExchange *out);
+                       const RowSide &target, RowExchange *out,
+                       int64_t round = 0);
 
 } // namespace tessera
 

@@ -68,6 +68,7 @@ public:
   void collect(int64_t t) const;
   void gradGates(int64_t t) const;
   void expand(int64_t t) const;
+  void rounds(int64_t t) const;
 
   void run(int64_t t) const {
     switch (p.kind) {
@@ -79,6 +80,8 @@ public:
       return collect(t);
     case TSR_ROUTED_EXPAND:
       return expand(t);
+    case TSR_ROUTED_ROUNDS:
+      return rounds(t);
     default:
       return gradGates(t);
     }
@@ -171,13 +174,21 @@ template <typename In, typename Out, typename Gate>
 void Work<In, Out, Gate>::expand(int64_t t) const {
   for (int64_t x = 0; x < p.experts; ++x) {
     Out *to = static_cast<Out *>(p.result) + (x * p.tokens + t) * p.columns;
-    std::fill_n(to, p.columns, Out{});
-    if (gate(t, x) == 0)
+    if (!p.continues())
+      std::fill_n(to, p.columns, Out{});
+    if (!p.routes(t, x))
       continue;
     const In *from = row(static_cast<const In *>(p.first), x, t);
     for (int64_t c = 0; c < p.columns; ++c)
       store(wide(from[c]), to[c]);
   }
+}
+
+template <typename In, typename Out, typename Gate>
+void Work<In, Out, Gate>::rounds(int64_t t) const {
+  Gate *to = static_cast<Gate *>(p.result) + t * p.experts;
+  for (int64_t x = 0; x < p.experts; ++x)
+    to[x] = p.routes(t, x) ? Gate(1 + places.of(x, t) / p.rows) : Gate(0);
 }
 
 template <typename In, typename Out, typename Gate>

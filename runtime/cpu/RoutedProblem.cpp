@@ -12,9 +12,10 @@ static bool isFloat(int64_t dtype) {
   return dtype >= TSR_DTYPE_F32 && dtype <= TSR_DTYPE_F64;
 }
 
-// top_k makes gates; dispatch and collect have one operand beside them.
+// top_k makes gates, rounds are of them alone; dispatch and collect have one
+// operand beside them.
 int tessera::operandsOfRouted(int64_t kind) {
-  if (kind == TSR_ROUTED_TOP_K)
+  if (kind == TSR_ROUTED_TOP_K || kind == TSR_ROUTED_ROUNDS)
     return 1;
   return kind == TSR_ROUTED_DISPATCH || kind == TSR_ROUTED_COLLECT ||
                  kind == TSR_ROUTED_EXPAND
@@ -24,8 +25,10 @@ int tessera::operandsOfRouted(int64_t kind) {
 
 bool RoutedProblem::routes(int64_t token, int64_t expert) const {
   const int64_t at = token * experts + expert;
-  return dtypeIn == TSR_DTYPE_F64 ? static_cast<const double *>(gates)[at] != 0
-                                  : static_cast<const float *>(gates)[at] != 0;
+  const double gate = dtypeIn == TSR_DTYPE_F64
+                          ? static_cast<const double *>(gates)[at]
+                          : double(static_cast<const float *>(gates)[at]);
+  return round == 0 ? gate != 0 : gate == double(round);
 }
 
 std::vector<int64_t> tessera::firstRowsOf(const RoutedProblem &p) {
@@ -39,7 +42,7 @@ std::vector<int64_t> tessera::firstRowsOf(const RoutedProblem &p) {
 }
 
 int32_t tessera::checkRoom(const RoutedProblem &p, std::string *error) {
-  if (p.rows == 0 || p.kind == TSR_ROUTED_TOP_K)
+  if (p.rows == 0 || p.kind == TSR_ROUTED_TOP_K || p.kind == TSR_ROUTED_ROUNDS)
     return 0;
   const int64_t routed = firstRowsOf(p).back();
   if (routed <= p.rows)
@@ -65,7 +68,7 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
   const int64_t kind = args[TSR_ROUTED_KIND];
   const int64_t in = args[TSR_ROUTED_DTYPE_IN];
   const int64_t result = args[TSR_ROUTED_DTYPE_OUT];
-  if (kind < TSR_ROUTED_TOP_K || kind > TSR_ROUTED_EXPAND) {
+  if (kind < TSR_ROUTED_TOP_K || kind > TSR_ROUTED_ROUNDS) {
     *error = "routed: unknown kind " + std::to_string(kind);
     return TSR_INVALID_ARGUMENT;
   }
@@ -78,8 +81,9 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
         " are not supported; both are f32 (0) or bf16 (1), or both f64 (2)";
     return TSR_UNSUPPORTED;
   }
-  for (int size : {TSR_ROUTED_TOKENS, TSR_ROUTED_EXPERTS, TSR_ROUTED_COLUMNS,
-                   TSR_ROUTED_INNER, TSR_ROUTED_K, TSR_ROUTED_ROWS})
+  for (int size :
+       {TSR_ROUTED_TOKENS, TSR_ROUTED_EXPERTS, TSR_ROUTED_COLUMNS,
+        TSR_ROUTED_INNER, TSR_ROUTED_K, TSR_ROUTED_ROWS, TSR_ROUTED_ROUND})
     if (args[size] < 0) {
       *error = "routed: negative size " + std::to_string(args[size]);
       return TSR_INVALID_ARGUMENT;
@@ -88,6 +92,11 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
   if (isTopK && args[TSR_ROUTED_K] > args[TSR_ROUTED_EXPERTS]) {
     *error = "routed: " + std::to_string(args[TSR_ROUTED_K]) + " of " +
              std::to_string(args[TSR_ROUTED_EXPERTS]) + " experts";
+    return TSR_INVALID_ARGUMENT;
+  }
+  const bool inRounds = kind == TSR_ROUTED_ROUNDS || args[TSR_ROUTED_ROUND] > 0;
+  if (inRounds && args[TSR_ROUTED_ROWS] == 0) {
+    *error = "routed: rounds of 0 rows";
     return TSR_INVALID_ARGUMENT;
   }
   const int operands = operandsOfRouted(kind);
@@ -105,6 +114,7 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
           operands == 3 ? buffers[1] : nullptr,
           isTopK ? nullptr : buffers[operands - 1],
           buffers[operands],
-          args[TSR_ROUTED_ROWS]};
+          args[TSR_ROUTED_ROWS],
+          args[TSR_ROUTED_ROUND]};
   return 0;
 }

@@ -16,8 +16,11 @@ struct RoutedProblem {
   const void *first, *second; ///< second: may be null
   const void *gates;          ///< f64 with f64 data, else f32
   void *result;
-  int64_t rows = 0; ///< compact ones; 0: rows are [experts, tokens, ..]
+  int64_t rows = 0;  ///< compact ones; 0: rows are [experts, tokens, ..]
+  int64_t round = 0; ///< not 0: gates are numbers of rounds
 
+  /// Whether an earlier round left something in the result.
+  bool continues() const { return round > 1; }
   bool routes(int64_t token, int64_t expert) const;
 };
 

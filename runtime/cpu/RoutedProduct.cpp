@@ -137,7 +137,8 @@ int32_t Expert::gradWeight(int64_t k, const char *grads, const char *rows,
   const int64_t bytes = m * n * bytesOf(p.dtypeOut);
   char *result = static_cast<char *>(p.result) + number * bytes;
   if (k == 0) {
-    std::memset(result, 0, bytes);
+    if (!p.continues())
+      std::memset(result, 0, bytes);
     return 0;
   }
   std::vector<int64_t> args(TSR_GEMM_ARGS);
@@ -148,6 +149,7 @@ int32_t Expert::gradWeight(int64_t k, const char *grads, const char *rows,
   args[TSR_GEMM_LDB] = n;
   args[TSR_GEMM_LDC] = n;
   args[TSR_GEMM_TRANS_A] = 1;
+  args[TSR_GEMM_ACCUMULATE] = p.continues();
   return gemm({const_cast<char *>(grads), const_cast<char *>(rows), result},
               args, error);
 }

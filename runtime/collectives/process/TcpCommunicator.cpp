@@ -300,7 +300,7 @@ Status TcpCommunicator::exchangeRows(const RowExchange &exchange,
   int64_t sent = 0;
   for (const RowRanges &ranges : exchange.sent)
     sent += countRows(ranges) * bytes;
-  unsigned char *out = scratch(sent + exchange.filled * bytes);
+  unsigned char *out = scratch(sent + exchange.arriving * bytes);
   unsigned char *arrived = out + sent, *in = arrived;
   std::vector<Transfer> transfers;
   for (size_t i = 0; i < size; ++i) {

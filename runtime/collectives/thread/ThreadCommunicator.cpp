@@ -240,7 +240,7 @@ Status ThreadCommunicator::exchangeRows(const RowExchange &exchange,
     return world->failure();
   }
   char *target = static_cast<char *>(dst);
-  splitOver(threads, seat.group->size(), exchange.filled * bytes,
+  splitOver(threads, seat.group->size(), exchange.arriving * bytes,
             [&](int64_t begin, int64_t end) {
               for (auto k = static_cast<size_t>(begin);
                    k < static_cast<size_t>(end); ++k)

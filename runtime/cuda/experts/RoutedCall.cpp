@@ -38,7 +38,7 @@ static std::string tooMany(const char *what, int64_t count, int64_t most) {
 std::string tessera::cuda::checkRouted(const RoutedProblem &p) {
   if (p.dtypeIn == TSR_DTYPE_F64)
     return "routed: f64 is not supported on device 'cuda'; use f32 or bf16";
-  if (p.rows != 0 || p.kind == TSR_ROUTED_EXPAND)
+  if (p.rows != 0 || p.kind == TSR_ROUTED_EXPAND || p.kind == TSR_ROUTED_ROUNDS)
     return "routed: compact rows are not supported on device 'cuda' in this "
            "version; compile the model for device 'cuda'";
   const bool makesGates =

@@ -159,7 +159,9 @@ enum {
  *   has the r-th of n equal parts of the experts, and its tokens are the r-th
  *   part of all. Else the other way round. Source gates are [GATED_TOKENS,
  *   GATED_EXPERTS]; target gates have n times the tokens and 1/n of the
- *   experts, or the other way round. What is left of dst is set to zero.
+ *   experts, or the other way round. What is left of dst is set to zero. With
+ *   ROUND n gates are numbers of rounds (see routed): only rows of round n go,
+ *   and the side of the experts has no others; on the other side they stay.
  *   buffers: src, dst, source gates, target gates.
  * broadcast: buffers: data, in place; COUNT elements of the member whose
  *   coordinate on the one axis in AXES is ROOT go to the others.
@@ -197,6 +199,7 @@ enum {
   TSR_COLLECTIVE_DISTANCE,    /* shift only */
   TSR_COLLECTIVE_TARGET_ROWS, /* exchange_rows only, as the next */
   TSR_COLLECTIVE_TO_EXPERTS,
+  TSR_COLLECTIVE_ROUND, /* 0: there are none */
   TSR_COLLECTIVE_ARGS
 };
 
@@ -232,6 +235,11 @@ enum {
  *   grad[x, t, :]^T a[x, t, :]. buffers: grad, a, g, dw.
  * EXPAND: rows [EXPERTS, TOKENS, COLUMNS] of compact ones, of the same type.
  *   buffers: compact rows, g, rows.
+ * ROUNDS: r[t, x] = 1 + p / ROWS, where p is the number of the row among those
+ *   that are routed; zero where none is. buffers: g, r.
+ * With ROUND n, g are numbers of rounds, and only rows of round n are routed:
+ * of PRODUCT, PRODUCT_GRAD_WEIGHT and EXPAND. The results of the latter two
+ * hold those of the rounds before it, which n > 1 leaves (EXPAND) or adds to.
  * DTYPE_IN is that of all operands but the gates, DTYPE_OUT the result's. */
 enum {
   TSR_ROUTED_TOP_K = 0,
@@ -240,7 +248,8 @@ enum {
   TSR_ROUTED_COLLECT_GRAD_GATES,
   TSR_ROUTED_PRODUCT,
   TSR_ROUTED_PRODUCT_GRAD_WEIGHT,
-  TSR_ROUTED_EXPAND
+  TSR_ROUTED_EXPAND,
+  TSR_ROUTED_ROUNDS
 };
 enum {
   TSR_ROUTED_KIND = 0,
@@ -254,6 +263,7 @@ enum {
   TSR_ROUTED_DTYPE_IN,
   TSR_ROUTED_DTYPE_OUT,
   TSR_ROUTED_ROWS,
+  TSR_ROUTED_ROUND,
   TSR_ROUTED_ARGS
 };
 

@@ -347,6 +347,66 @@ TEST_P(Conformance, RowsGoToExpertsAndBack) {
   }
 }
 
+/// A rank has room for 4 rows of its experts; its own rows hold 100 * expert +
+/// token. What goes to the experts in rounds comes back to its place.
+TEST_P(Conformance, RowsGoToExpertsAndBackInRounds) {
+  constexpr int64_t kOwn = 3, kExperts = 4, kRow = 2, kRanks = 2, kRows = 4;
+  using Routes = bool (*)(int64_t x, int64_t t);
+  const Routes some = [](int64_t x, int64_t t) { return (x + t) % 3 != 0; };
+  const Routes first = [](int64_t x, int64_t) { return x == 0; };
+  const Routes none = [](int64_t, int64_t) { return false; };
+  for (Routes routed : {some, first, none}) {
+    auto roundOf = [&](int64_t expert, int64_t token) {
+      int64_t before = 0;
+      for (int64_t x = expert / 2 * 2; x <= expert; ++x)
+        for (int64_t t = 0; t < (x < expert ? kRanks * kOwn : token); ++t)
+          before += routed(x, t);
+      return routed(expert, token) ? float(1 + before / kRows) : 0.0f;
+    };
+    World world = makeWorld({{"ep", kRanks}});
+    onRanks(world, [&](int64_t rank) {
+      std::vector<float> own, all, sent;
+      for (int64_t t = kOwn * rank; t < kOwn * (rank + 1); ++t)
+        for (int64_t x = 0; x < kExperts; ++x)
+          own.push_back(roundOf(x, t));
+      for (int64_t t = 0; t < kRanks * kOwn; ++t)
+        for (int64_t x = 2 * rank; x < 2 * rank + 2; ++x)
+          all.push_back(roundOf(x, t));
+      for (int64_t x = 0; x < kExperts; ++x)
+        for (int64_t t = kOwn * rank; t < kOwn * (rank + 1); ++t)
+          if (routed(x, t))
+            sent.insert(sent.end(), kRow, float(100 * x + t));
+      sent.resize(size_t(kExperts * kOwn * kRow)); // the rest is zero
+      RowSide wide{{own.data(), kExperts, kOwn, kRow, false}, kExperts * kOwn};
+      RowSide narrow{{all.data(), 2, kRanks * kOwn, kRow, false}, kRows};
+      Collective what = call(1, kRow, TSR_DTYPE_F32);
+      std::vector<float> back(sent.size(), -1), rows(kRows * kRow);
+      for (int64_t round = 1; round <= 4; ++round) {
+        RowExchange exchange;
+        Status status = makeRowExchange(what, wide, narrow, &exchange, round);
+        ASSERT_TRUE(status.ok()) << status.message;
+        rows.assign(rows.size(), -1);
+        status =
+            world.ranks[rank]->exchangeRows(exchange, sent.data(), rows.data());
+        ASSERT_TRUE(status.ok()) << status.message;
+        std::vector<float> wanted;
+        for (int64_t x = 2 * rank; x < 2 * rank + 2; ++x)
+          for (int64_t t = 0; t < kRanks * kOwn; ++t)
+            if (roundOf(x, t) == float(round))
+              wanted.insert(wanted.end(), kRow, float(100 * x + t));
+        wanted.resize(rows.size());
+        ASSERT_EQ(rows, wanted);
+        status = makeRowExchange(what, narrow, wide, &exchange, round);
+        ASSERT_TRUE(status.ok()) << status.message;
+        status =
+            world.ranks[rank]->exchangeRows(exchange, rows.data(), back.data());
+        ASSERT_TRUE(status.ok()) << status.message;
+      }
+      ASSERT_EQ(back, sent);
+    });
+  }
+}
+
 TEST(RowExchange, RefusesMoreRowsThanABufferHas) {
   const float own[] = {1, 1, 1, 0}, all[] = {1, 1, 1, 1};
   RowSide source{{own, 4, 1, 1, false}, 2}, target{{all, 2, 2, 1, false}, 4};

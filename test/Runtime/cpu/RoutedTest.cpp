@@ -54,6 +54,7 @@ struct Call {
   int64_t kind, columns, inner;
   bool weighted, transposed;
   int64_t rows = 0; ///< compact ones; 0: one for every expert and token
+  int64_t round = 0;
 };
 
 int32_t tryToRun(const Call &call, Types types,
@@ -73,6 +74,7 @@ int32_t tryToRun(const Call &call, Types types,
   args[TSR_ROUTED_DTYPE_IN] = types.in;
   args[TSR_ROUTED_DTYPE_OUT] = types.out;
   args[TSR_ROUTED_ROWS] = call.rows;
+  args[TSR_ROUTED_ROUND] = call.round;
   return cpuRouted(2, buffers.data(), args, error);
 }
 
@@ -303,6 +305,68 @@ TEST(Routed, ProductsOfCompactRowsAreTheSame) {
   }
 }
 
+/// The rows of a round among compact ones, then NaN.
+Buffer roundOf(const Buffer &compact, int64_t dtype, int64_t rows,
+               int64_t round) {
+  const int64_t columns = compact.size() / kRoom;
+  Buffer made(dtype, rows * columns);
+  made.fill(std::numeric_limits<double>::quiet_NaN());
+  for (int64_t row = 0; row < rows && (round - 1) * rows + row < 50; ++row)
+    for (int64_t c = 0; c < columns; ++c)
+      made.set(row * columns + c,
+               compact.get(((round - 1) * rows + row) * columns + c));
+  return made;
+}
+
+/// 50 rows are 4 rounds of 16, the last of two rows; a fifth is empty.
+TEST(Routed, RoundsMakeTheSame) {
+  constexpr int64_t kRows = 16;
+  for (const Types types : kTypes) {
+    Buffer gates = makeGates(types), rounds(types.gates(), gates.size());
+    run({TSR_ROUTED_ROUNDS, 0, 0, false, false, kRows},
+        {types.gates(), types.gates()}, {&gates, &rounds});
+    int64_t routed = 0;
+    for (int64_t x = 0; x < kExperts; ++x)
+      for (int64_t t = 0; t < kTokens; ++t)
+        ASSERT_EQ(gateOf(rounds, x, t),
+                  gateOf(gates, x, t) == 0 ? 0 : 1 + routed++ / kRows);
+    ASSERT_EQ(routed, 50);
+    Buffer few = compact(makeRows(types.in, gates, kInner, 7), gates, types.in,
+                         std::numeric_limits<double>::quiet_NaN());
+    Buffer fewGrad =
+        compact(makeRows(types.in, gates, kColumns, 8), gates, types.in, 0);
+    Buffer weight(types.in, kExperts * kColumns * kInner);
+    weight.fillIntegers(11, 5);
+    Buffer made(types.out, kRoom * kColumns), sum(types.out, weight.size());
+    run({TSR_ROUTED_PRODUCT, kColumns, kInner, false, false, kRoom}, types,
+        {&few, &weight, &gates, &made});
+    run({TSR_ROUTED_PRODUCT_GRAD_WEIGHT, kColumns, kInner, false, false, kRoom},
+        types, {&fewGrad, &few, &gates, &sum});
+    Buffer whole(types.in, kExperts * kTokens * kInner), expanded = whole;
+    run({TSR_ROUTED_EXPAND, kInner, 0, false, false, kRoom},
+        {types.in, types.in}, {&few, &gates, &whole});
+    Buffer same(types.out, sum.size());
+    for (int64_t round = 1; round <= 5; ++round) {
+      Buffer rows = roundOf(few, types.in, kRows, round);
+      Buffer grad = roundOf(fewGrad, types.in, kRows, round);
+      Buffer product(types.out, kRows * kColumns);
+      run({TSR_ROUTED_PRODUCT, kColumns, kInner, false, false, kRows, round},
+          types, {&rows, &weight, &rounds, &product});
+      for (int64_t i = 0; i < product.size(); ++i) {
+        const int64_t at = (round - 1) * product.size() + i;
+        ASSERT_EQ(product.get(i), at < 50 * kColumns ? made.get(at) : 0);
+      }
+      run({TSR_ROUTED_PRODUCT_GRAD_WEIGHT, kColumns, kInner, false, false,
+           kRows, round},
+          types, {&grad, &rows, &rounds, &same});
+      run({TSR_ROUTED_EXPAND, kInner, 0, false, false, kRows, round},
+          {types.in, types.in}, {&rows, &rounds, &expanded});
+    }
+    EXPECT_EQ(same, sum);
+    EXPECT_EQ(expanded, whole);
+  }
+}
+
 TEST(Routed, RefusesMoreRowsThanThereIsRoom) {
   const Types types = {TSR_DTYPE_F32, TSR_DTYPE_F32};
   Buffer gates = makeGates(types), tokens(types.in, kTokens * kColumns);
@@ -321,9 +385,12 @@ TEST(Routed, RefusesWhatItCannotDo) {
   int64_t args[TSR_ROUTED_ARGS] = {};
   void *buffers[4] = {};
   std::string error;
-  args[TSR_ROUTED_KIND] = 7;
+  args[TSR_ROUTED_KIND] = 8;
   EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
-  EXPECT_EQ(error, "routed: unknown kind 7");
+  EXPECT_EQ(error, "routed: unknown kind 8");
+  args[TSR_ROUTED_KIND] = TSR_ROUTED_ROUNDS;
+  EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
+  EXPECT_EQ(error, "routed: rounds of 0 rows");
   args[TSR_ROUTED_KIND] = TSR_ROUTED_TOP_K;
   args[TSR_ROUTED_DTYPE_IN] = TSR_DTYPE_F64;
   EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
