@@ -32,7 +32,8 @@ void expandKept(Value value, RankedTensorType type, Value gates) {
     return;
   OpBuilder b(op->getContext());
   b.setInsertionPointAfter(op);
-  auto whole = rt::ExpandRowsOp::create(b, op->getLoc(), type, value, gates);
+  auto whole = rt::ExpandRowsOp::create(b, op->getLoc(), type, value, gates,
+                                        /*others=*/Value());
   inheritPhase(whole, op);
   setResultEntry(cast<OpResult>(whole.getResult()), rt::RTDialect::kKeepAttr,
                  kept);
@@ -94,9 +95,9 @@ void CompactRowsPass::compact(RowGroup &group) {
 
 void Crossing::replace() {
   OpBuilder b(op);
-  auto exchange =
-      rt::ExchangeRowsOp::create(b, op.getLoc(), op.getType(), op.getInput(),
-                                 source, target, op.getAxes(), op.getAsync());
+  auto exchange = rt::ExchangeRowsOp::create(
+      b, op.getLoc(), op.getType(), op.getInput(), source, target,
+      /*others=*/Value(), op.getAxes(), op.getAsync());
   inheritMarks(exchange, op);
   if (Attribute reason = op->getAttr("reason"))
     exchange->setAttr("reason", reason);

@@ -37,7 +37,10 @@ FailureOr<RuntimeCall> tessera::routedCall(rt::RoutedOp op) {
     return failure();
   int64_t experts = shapeOf(gates).back();
   RuntimeCall call(TSR_ENTRY_ROUTED);
-  llvm::append_range(call.buffers, op.getInputs());
+  OpOperand *tied = op.getTiedOperand(0);
+  for (OpOperand &input : op->getOpOperands())
+    if (&input != tied)
+      call.buffers.push_back(input.get());
   call.buffers.push_back(op.getResult());
   call.arguments[TSR_ROUTED_KIND] = static_cast<int64_t>(op.getKind());
   call.arguments[TSR_ROUTED_TOKENS] = tokensOf(gates);
@@ -54,6 +57,7 @@ FailureOr<RuntimeCall> tessera::routedCall(rt::RoutedOp op) {
   call.arguments[TSR_ROUTED_DTYPE_IN] = *in;
   call.arguments[TSR_ROUTED_DTYPE_OUT] = *out;
   call.arguments[TSR_ROUTED_ROWS] = compactRows(op);
+  call.arguments[TSR_ROUTED_ROUND] = static_cast<int64_t>(op.getRound());
   return call;
 }
 
@@ -70,5 +74,21 @@ FailureOr<RuntimeCall> tessera::expandCall(rt::ExpandRowsOp op) {
   call.arguments[TSR_ROUTED_DTYPE_IN] = *dtype;
   call.arguments[TSR_ROUTED_DTYPE_OUT] = *dtype;
   call.arguments[TSR_ROUTED_ROWS] = shapeOf(op.getRows()).front();
+  call.arguments[TSR_ROUTED_ROUND] = static_cast<int64_t>(op.getRound());
+  return call;
+}
+
+FailureOr<RuntimeCall> tessera::roundsCall(rt::RowRoundsOp op) {
+  FailureOr<int64_t> dtype = dtypeOf(op, op.getGates());
+  if (failed(dtype))
+    return failure();
+  RuntimeCall call(TSR_ENTRY_ROUTED);
+  call.buffers = {op.getGates(), op.getResult()};
+  call.arguments[TSR_ROUTED_KIND] = TSR_ROUTED_ROUNDS;
+  call.arguments[TSR_ROUTED_TOKENS] = tokensOf(op.getGates());
+  call.arguments[TSR_ROUTED_EXPERTS] = shapeOf(op.getGates()).back();
+  call.arguments[TSR_ROUTED_DTYPE_IN] = *dtype;
+  call.arguments[TSR_ROUTED_DTYPE_OUT] = *dtype;
+  call.arguments[TSR_ROUTED_ROWS] = static_cast<int64_t>(op.getRows());
   return call;
 }

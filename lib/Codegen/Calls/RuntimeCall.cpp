@@ -332,6 +332,7 @@ Call exchangeRows(rt::ExchangeRowsOp op, dist::MeshAttr mesh) {
   call->arguments[TSR_COLLECTIVE_GATED_ROW] = from.getShape().back();
   call->arguments[TSR_COLLECTIVE_DTYPE_GATES] = *dtype;
   call->arguments[TSR_COLLECTIVE_TO_EXPERTS] = op.goesToExperts();
+  call->arguments[TSR_COLLECTIVE_ROUND] = static_cast<int64_t>(op.getRound());
   return call;
 }
 
@@ -387,6 +388,7 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
       .Case([](rt::CachedAttentionOp op) { return cachedAttentionCall(op); })
       .Case([](rt::RoutedOp op) { return routedCall(op); })
       .Case([](rt::ExpandRowsOp op) { return expandCall(op); })
+      .Case([](rt::RowRoundsOp op) { return roundsCall(op); })
       .Case([](rt::ZeroOp op) { return zero(op); })
       .Case([](rt::CopyOp op) { return copy(op); })
       .Case([&](rt::AllReduceOp op) { return allReduce(op, mesh); })

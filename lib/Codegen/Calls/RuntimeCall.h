@@ -51,6 +51,7 @@ mlir::FailureOr<RuntimeCall> appendCall(rt::AppendOp op);
 mlir::FailureOr<RuntimeCall> cachedAttentionCall(rt::CachedAttentionOp op);
 mlir::FailureOr<RuntimeCall> routedCall(rt::RoutedOp op);
 mlir::FailureOr<RuntimeCall> expandCall(rt::ExpandRowsOp op);
+mlir::FailureOr<RuntimeCall> roundsCall(rt::RowRoundsOp op);
 
 } // namespace tessera
 

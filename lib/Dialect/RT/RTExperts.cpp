@@ -12,17 +12,41 @@ static RankedTensorType tensorTypeOf(Value value) {
 }
 
 /// Counts the products of routed rows alone, where each expert gets the same
-/// number of tokens.
+/// number of tokens. The first round does them all.
 int64_t RoutedOp::getFlops() {
   bool isProduct = getKind() == RoutedKind::Product ||
                    getKind() == RoutedKind::ProductGradWeight;
-  if (!isProduct)
+  if (!isProduct || getRound() > 1)
     return 0;
   Value other = getKind() == RoutedKind::Product ? getResult() : getInputs()[1];
   int64_t perRow = 2 * tensorTypeOf(getInputs()[0]).getShape().back() *
                    tensorTypeOf(other).getShape().back();
   return perRow * tensorTypeOf(getInputs().back()).getNumElements() /
          getTotal() * getK();
+}
+
+/// A sum over rounds is made in place, from the second on.
+static bool addsToOthers(RoutedOp op) {
+  return op.getKind() == RoutedKind::ProductGradWeight && op.getRound() > 1;
+}
+
+OpOperand *RoutedOp::getTiedOperand(unsigned) {
+  return addsToOthers(*this) ? &getInputsMutable()[2] : nullptr;
+}
+
+/// Gates are numbers of rounds where rows of one round are all there is.
+static LogicalResult verifyRound(RoutedOp op) {
+  if (op.getRound() == 0)
+    return success();
+  bool isProduct = op.getKind() == RoutedKind::Product ||
+                   op.getKind() == RoutedKind::ProductGradWeight;
+  if (!isProduct || !areCompact(op.getInputs()[0], op.getInputs().back()))
+    return op.emitOpError() << "is of round " << op.getRound()
+                            << "; only products of compact rows are";
+  if (addsToOthers(op) && op.getInputs()[2].getType() != op.getType())
+    return op.emitOpError()
+           << "adds " << op.getType() << " to " << op.getInputs()[2].getType();
+  return success();
 }
 
 static LogicalResult verifyRouted(RoutedOp op) {
@@ -43,9 +67,9 @@ static LogicalResult verifyRouted(RoutedOp op) {
       return failure();
     return verifyGates(op, in[0], in[2]);
   case RoutedKind::ProductGradWeight:
-    if (failed(verifyGates(op, in[1], in[2])))
+    if (failed(verifyGates(op, in[1], in.back())))
       return failure();
-    return verifyGates(op, in[0], in[2]);
+    return verifyGates(op, in[0], in.back());
   case RoutedKind::Collect:
     return verifyGates(op, in[0], in[1]);
   }
@@ -56,13 +80,15 @@ LogicalResult RoutedOp::verify() {
   bool isTopK = getKind() == RoutedKind::TopK;
   bool isMove =
       getKind() == RoutedKind::Dispatch || getKind() == RoutedKind::Collect;
-  size_t wanted = isTopK ? 1 : isMove ? 2 : 3;
+  size_t wanted = isTopK ? 1 : isMove ? 2 : addsToOthers(*this) ? 4 : 3;
   if (getInputs().size() != wanted)
     return emitOpError() << "has " << getInputs().size() << " inputs; '"
                          << stringifyRoutedKind(getKind()) << "' has "
                          << wanted;
   if (cast<RankedTensorType>(getInputs().back().getType()).getRank() == 0)
     return emitOpError() << "has gates of rank 0; they are [.., experts]";
+  if (failed(verifyRound(*this)))
+    return failure();
   return verifyRouted(*this);
 }
 
@@ -79,7 +105,34 @@ dist::Collective ExchangeRowsOp::getCollective() {
   return dist::Collective::AllToAll;
 }
 
-/// Of a rank's own tokens there are as many rows on average as room for them.
+static OpOperand *tiedTo(MutableOperandRange others) {
+  return others.empty() ? nullptr : &others[0];
+}
+
+OpOperand *ExchangeRowsOp::getTiedOperand(unsigned) {
+  return tiedTo(getOthersMutable());
+}
+
+OpOperand *ExpandRowsOp::getTiedOperand(unsigned) {
+  return tiedTo(getOthersMutable());
+}
+
+/// Emits an error unless the rows of other rounds are there when a later one
+/// comes, and only then.
+template <typename OpTy>
+static LogicalResult verifyOthers(OpTy op, bool leavesOthers) {
+  bool wanted = op.getRound() > 1 && leavesOthers;
+  if (!op.getOthers() && !wanted)
+    return success();
+  if (op.getOthers() && wanted && op.getOthers().getType() == op.getType())
+    return success();
+  return op->emitOpError() << "of round " << op.getRound()
+                           << (wanted ? " needs" : " has no use for")
+                           << " the rows of other rounds, " << op.getType();
+}
+
+/// Of a rank's own tokens there are as many rows on average as room for them;
+/// the first round takes them all there.
 ValueRange ExchangeRowsOp::getWholes() {
   return goesToExperts() ? ValueRange((*this)->getOperands().take_front())
                          : ValueRange(getOperation()->getResults());
@@ -107,7 +160,7 @@ LogicalResult ExchangeRowsOp::verify() {
       own.getDimSize(0) * ranks == all.getDimSize(0) &&
       own.getShape().drop_front().drop_back() ==
           all.getShape().drop_front().drop_back())
-    return success();
+    return verifyOthers(*this, !forth);
   return emitOpError() << "goes from gates " << source << " to " << target
                        << "; one side must have the tokens of as many ranks as "
                           "the other has their experts";
@@ -123,5 +176,7 @@ LogicalResult ExpandRowsOp::verify() {
     return emitOpError() << "makes " << result << " of " << rows
                          << "; it makes [experts, .., columns] of [rows, "
                             "columns]";
+  if (failed(verifyOthers(*this, true)))
+    return failure();
   return verifyGates(*this, getResult(), getGates());
 }

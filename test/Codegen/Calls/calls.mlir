@@ -97,7 +97,7 @@ module {
 // -----
 
 // Axes are bits in the order of the mesh; equal argument lists are in the table once.
-// CHECK: @tsr_arguments(dense<[32, 2, 8, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]>
+// CHECK: @tsr_arguments(dense<[32, 2, 8, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]>
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @step() {
     %a = rt.zero {rt.offsets = array<i64: 0>} : tensor<8xf32>
@@ -110,7 +110,7 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 // -----
 
 // Heads [2, 8] for queries [2, 4, 4]: the gathered dimension lies outside of the scattered one, and back.
-// CHECK: @tsr_arguments(dense<[1, 6, 0, 0, 2, 0, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 6, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]>
+// CHECK: @tsr_arguments(dense<[1, 6, 0, 0, 2, 0, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 6, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]>
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   func.func @step(%x: tensor<2x4x4x3xf32> {rt.offset = 0 : i64}) {
     %y = rt.all_to_all %x from 1 to 2 over ["cp"] {rt.offsets = array<i64: 1024>} : tensor<2x4x4x3xf32> -> tensor<2x8x2x3xf32>
@@ -122,7 +122,7 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
 // -----
 
 // 2 x 2 x 12 elements of a slice to chunks, and back.
-// CHECK: @tsr_arguments(dense<[1, 12, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 12, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]>
+// CHECK: @tsr_arguments(dense<[1, 12, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 12, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]>
 module attributes {dist.mesh = #dist.mesh<cp = 2>} {
   func.func @step(%x: tensor<2x4x6xf32> {rt.offset = 0 : i64}) {
     %y:2 = rt.zigzag %x along 1 over ["cp"] {rt.offsets = array<i64: 1024, 2048>} : tensor<2x4x6xf32> -> tensor<2x2x6xf32>, tensor<2x2x6xf32>

@@ -40,3 +40,47 @@ func.func @expanded_by_other_gates(%r: tensor<32x16xf32>, %g: tensor<2x8x4xf32>)
   %e = rt.expand_rows %r by %g : (tensor<32x16xf32>, tensor<2x8x4xf32>) -> tensor<3x2x8x16xf32>
   return
 }
+
+// -----
+
+func.func @dispatched_in_rounds(%t: tensor<2x8x16xf32>, %g: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{is of round 1; only products of compact rows are}}
+  %r = rt.routed dispatch %t, %g {k = 2 : i64, total = 4 : i64, round = 1 : i64} : (tensor<2x8x16xf32>, tensor<2x8x4xf32>) -> tensor<32x16xf32>
+  return
+}
+
+// -----
+
+func.func @nothing_to_add_to(%r: tensor<32x16xf32>, %g: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{has 3 inputs; 'product_grad_weight' has 4}}
+  %w = rt.routed product_grad_weight %r, %r, %g {k = 2 : i64, total = 4 : i64, round = 2 : i64}
+      : (tensor<32x16xf32>, tensor<32x16xf32>, tensor<2x8x4xf32>) -> tensor<4x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @adds_to_another_type(%r: tensor<32x16xf32>, %o: tensor<4x16x8xf32>, %g: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{adds 'tensor<4x16x16xf32>' to 'tensor<4x16x8xf32>'}}
+  %w = rt.routed product_grad_weight %r, %r, %o, %g {k = 2 : i64, total = 4 : i64, round = 2 : i64}
+      : (tensor<32x16xf32>, tensor<32x16xf32>, tensor<4x16x8xf32>, tensor<2x8x4xf32>) -> tensor<4x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @forgets_other_rounds(%r: tensor<16x16xf32>, %g: tensor<2x8x4xf32>, %h: tensor<4x8x2xf32>) {
+  // expected-error @+1 {{of round 2 needs the rows of other rounds, 'tensor<32x16xf32>'}}
+  %s = rt.exchange_rows %r by %h to %g over ["ep"] {round = 2 : i64}
+      : (tensor<16x16xf32>, tensor<4x8x2xf32>, tensor<2x8x4xf32>) -> tensor<32x16xf32>
+  return
+}
+
+// -----
+
+func.func @first_has_no_others(%r: tensor<16x16xf32>, %o: tensor<32x16xf32>, %g: tensor<2x8x4xf32>, %h: tensor<4x8x2xf32>) {
+  // expected-error @+1 {{of round 1 has no use for the rows of other rounds}}
+  %s = rt.exchange_rows %r by %h to %g into %o over ["ep"] {round = 1 : i64}
+      : (tensor<16x16xf32>, tensor<4x8x2xf32>, tensor<2x8x4xf32>, tensor<32x16xf32>) -> tensor<32x16xf32>
+  return
+}

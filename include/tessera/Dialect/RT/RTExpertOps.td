@@ -15,7 +15,9 @@ def RT_RoutedKind : I32EnumAttr<"RoutedKind", "what is done with routed rows", [
   let cppNamespace = "::tessera::rt";
 }
 
-def RT_RoutedOp : RT_Op<"routed", [Pure, RT_Call<>,
+defvar RT_Round = ConfinedAttr<DefaultValuedAttr<I64Attr, "0">, [IntNonNegative]>;
+
+def RT_RoutedOp : RT_Op<"routed", [Pure, RT_Call<["getTiedOperand"]>,
                                    DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Work on routed rows, as TSR_ROUTED of runtime/tessera/abi.h";
   let description = [{
@@ -23,29 +25,47 @@ def RT_RoutedOp : RT_Op<"routed", [Pure, RT_Call<>,
     [.., experts]; work is done only where they are not 0. A token is routed to
     `k` experts of the `total` on all ranks. Rows are [experts, .., columns], or
     compact, [rows, columns]: those whose gate is not 0, in order of experts and
-    then of tokens.
+    then of tokens. With `round` gates are numbers of `rt.row_rounds`, and rows are
+    those of that round; product_grad_weight of a later one than the first adds to
+    the input before the gates, in place.
   }];
   let arguments = (ins RT_RoutedKind:$kind, Variadic<AnyRankedTensor>:$inputs,
-                       RT_Positive:$k, RT_Positive:$total, UnitAttr:$weighted, UnitAttr:$transposed);
+                       RT_Positive:$k, RT_Positive:$total, UnitAttr:$weighted, UnitAttr:$transposed,
+                       RT_Round:$round);
   let results = (outs AnyRankedTensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = "$kind $inputs attr-dict `:` functional-type($inputs, $result)";
 }
 
-def RT_ExchangeRowsOp : RT_Op<"exchange_rows", [Pure, RT_Call<>, RT_Collective]> {
+def RT_RowRoundsOp : RT_Op<"row_rounds", [Pure, RT_Call<>, AllTypesMatch<["gates", "result"]>]> {
+  let summary = "The round in which each routed row is among `rows` ones";
+  let description = [{
+    Of gates [.., experts]: 1 for the first `rows` rows that they route, in order of
+    experts and then of tokens, 2 for the next, and so on; 0 where the gate is 0.
+  }];
+  let arguments = (ins AnyRankedTensor:$gates, RT_Positive:$rows);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$gates `by` $rows attr-dict `:` type($result)";
+}
+
+def RT_ExchangeRowsOp : RT_Op<"exchange_rows", [Pure, RT_Call<["getTiedOperand"]>, RT_Collective]> {
   let summary = "Brings compact rows of tokens to the ranks of their experts, or back";
   let description = [{
     Gates [batch, sequence, experts] say which rows the operand and the result
     hold. Of a rank's own tokens and all experts, and of the tokens of all ranks
     and its own experts, one side has more experts: from it rows go to the ranks
     of their experts, to it they come back. Rows that are left of the result are
-    0.
+    0. With `round` gates are numbers of `rt.row_rounds`: only rows of that round
+    move, and the ranks of experts have no others. The other rows of what comes
+    back stay as they are in `others`, whose buffer it takes.
   }];
   let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$source_gates,
-                       AnyRankedTensor:$target_gates, StrArrayAttr:$axes, UnitAttr:$async);
+                       AnyRankedTensor:$target_gates, Optional<AnyRankedTensor>:$others,
+                       StrArrayAttr:$axes, UnitAttr:$async, RT_Round:$round);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $input `by` $source_gates `to` $target_gates `over` $axes (`async` $async^)? attr-dict `:`
+    $input `by` $source_gates `to` $target_gates (`into` $others^)? `over` $axes
+    (`async` $async^)? attr-dict `:`
     functional-type(operands, $result)
   }];
   let extraClassDeclaration = [{
@@ -55,15 +75,18 @@ def RT_ExchangeRowsOp : RT_Op<"exchange_rows", [Pure, RT_Call<>, RT_Collective]>
   let hasVerifier = 1;
 }
 
-def RT_ExpandRowsOp : RT_Op<"expand_rows", [RT_Call<>]> {
+def RT_ExpandRowsOp : RT_Op<"expand_rows", [RT_Call<["getTiedOperand"]>]> {
   let summary = "Compact rows as [experts, .., columns], 0 where the gate is 0";
   let description = [{
     For `verify`, which compares rows at their global places. Its result need
-    not have a use.
+    not have a use. Rows of a `round` are added to `others`, in place.
   }];
-  let arguments = (ins AnyRankedTensor:$rows, AnyRankedTensor:$gates);
+  let arguments = (ins AnyRankedTensor:$rows, AnyRankedTensor:$gates,
+                       Optional<AnyRankedTensor>:$others, RT_Round:$round);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$rows `by` $gates attr-dict `:` functional-type(operands, $result)";
+  let assemblyFormat = [{
+    $rows `by` $gates (`into` $others^)? attr-dict `:` functional-type(operands, $result)
+  }];
   let hasVerifier = 1;
 }
 
