@@ -48,6 +48,12 @@ bool dealsOut(Operation *op) {
   return zigzag && !zigzag.makesWhole();
 }
 
+/// Rounds share buffers. Those after the first seldom move anything.
+bool isLaterRound(Operation *op) {
+  auto exchange = dyn_cast<ExchangeRowsOp>(op);
+  return exchange && exchange.getRound() > 1;
+}
+
 /// What backward gathers again may lie there since forward. It starts where it
 /// stands: the gathered value would else live from forward to backward.
 Operation *startAgain(CollectiveOpInterface op, Operation *source) {
@@ -188,7 +194,8 @@ void OverlapCollectivesPass::overlap(CollectiveOpInterface op) {
     if (use && order.isBefore(end, use))
       use = end;
   }
-  if (!source || !use || !ownsWhatItWrites(op) || dealsOut(op))
+  if (!source || !use || !ownsWhatItWrites(op) || dealsOut(op) ||
+      isLaterRound(op))
     return;
   source = afterSends(isFetched ? source : startAgain(op, source), use);
   if (!hasWorkBetween(source, use, op))

@@ -181,6 +181,8 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
   // The kernels of CUDA address rows by expert and token.
   if (!plan.device.hasCudaKernels())
     passes.addPass(createCompactRowsPass());
+  if (plan.memory.expertBuffer > 0)
+    passes.addPass(createBoundRowsPass({plan.memory.expertBuffer}));
   passes.addPass(createLowerLibraryPass());
   if (plan.device.hasCudaKernels() && plan.device.gemmEpilogues)
     passes.addPass(createGemmEpiloguesPass());

@@ -155,6 +155,10 @@ static CallRecord recordOf(Operation *op, bool sendsAllRows,
           cast<RankedTensorType>(whole.getType()).getNumElements();
       record.bytes += rt::bytesOf(whole);
     }
+    // An even share goes in the first round.
+    if (auto exchange = dyn_cast<rt::ExchangeRowsOp>(op);
+        exchange && exchange.getRound() > 1)
+      record.elements = record.bytes = 0;
     record.tensors = tensorsOf(collective);
     record.collective = collective.getCollective();
     // An exchange by gates sends the rows of k of all experts.

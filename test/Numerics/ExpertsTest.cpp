@@ -86,18 +86,25 @@ struct Case {
   int64_t batch = 8, sequence = 8, microBatches = 1;
   const char *recompute = "none";
   bool sequenceParallel = false;
+  const char *buffer = "0"; ///< Of experts, in even shares.
 };
+
+std::string lettersOf(const std::string &text) {
+  std::string letters;
+  for (char letter : text)
+    if (std::isalnum(static_cast<unsigned char>(letter)))
+      letters += letter;
+  return letters;
+}
 
 std::string nameOf(const ::testing::TestParamInfo<Case> &info) {
   const Case &c = info.param;
-  std::string name;
-  for (char letter : std::string(c.mesh))
-    if (std::isalnum(static_cast<unsigned char>(letter)))
-      name += letter;
-  return name + "_k" + std::to_string(c.perToken) + (c.alike ? "_alike" : "") +
-         "_" + std::to_string(c.batch) + "x" + std::to_string(c.sequence) +
-         "_" + c.recompute + std::to_string(c.microBatches) +
-         (c.sequenceParallel ? "_sequence" : "");
+  return lettersOf(c.mesh) + "_k" + std::to_string(c.perToken) +
+         (c.alike ? "_alike" : "") + "_" + std::to_string(c.batch) + "x" +
+         std::to_string(c.sequence) + "_" + c.recompute +
+         std::to_string(c.microBatches) +
+         (c.sequenceParallel ? "_sequence" : "") +
+         (std::string(c.buffer) == "0" ? "" : "_rounds" + lettersOf(c.buffer));
 }
 
 Build buildOf(const Case &c) {
@@ -108,6 +115,8 @@ Build buildOf(const Case &c) {
   build.microBatches = c.microBatches;
   build.recompute = c.recompute;
   build.sequenceParallel = c.sequenceParallel;
+  if (std::string(c.buffer) != "0")
+    build.flags = {{"expert-buffer", c.buffer}};
   return build;
 }
 
@@ -119,6 +128,7 @@ TEST_P(ExpertsTest, TrainsAsTheSerialProgramDoes) {
   serial.mesh = "";
   serial.recompute = "none";
   serial.sequenceParallel = false;
+  serial.flags.clear();
   expectNear(train(config, build, GetParam().alike),
              train(config, serial, GetParam().alike));
 }
@@ -135,6 +145,22 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ep=2,tp=2", 2, false, 8, 8, 2, "selective", true},
         Case{"ep=2", 2, true, 8, 8, 1, "selective"},
         Case{"ep=2", 1, false, 8, 8, 1, "full"}),
+    nameOf);
+
+/// Less room than rows that come, so that a layer's experts work in 2 to 10
+/// rounds, some of which are empty. The last case has room for one row.
+INSTANTIATE_TEST_SUITE_P(
+    Rounds, ExpertsTest,
+    ::testing::Values(
+        Case{"ep=2", 2, true, 8, 8, 1, "none", false, "1"},
+        Case{"ep=2", 2, false, 8, 7, 1, "none", false, "0.3"},
+        Case{"ep=4", 2, true, 8, 8, 1, "none", false, "1.25"},
+        Case{"ep=4", 1, true, 4, 7, 1, "none", false, "0.3"},
+        Case{"dp=2,ep=2", 1, false, 8, 8, 2, "none", false, "0.7"},
+        Case{"ep=2,tp=2", 2, true, 8, 8, 1, "selective", false, "0.4"},
+        Case{"pp=2,ep=2", 2, true, 8, 8, 2, "none", false, "1"},
+        Case{"ep=2", 1, true, 8, 8, 2, "full", false, "0.5"},
+        Case{"ep=4", 2, false, 4, 1, 1, "none", false, "0.01"}),
     nameOf);
 
 /// Adds what a row for every expert and token adds: in the same order.

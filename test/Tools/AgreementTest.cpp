@@ -54,6 +54,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--eval-batches",
                        "--eval-every",
                        "--evaluation",
+                       "--expert-buffer",
                        "--freeze",
                        "--gemm-epilogues",
                        "--ignore-labels",

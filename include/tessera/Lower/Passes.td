@@ -60,6 +60,23 @@ def CompactRowsPass : Pass<"rt-compact-rows", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
 
+def BoundRowsPass : Pass<"rt-bound-rows", "::mlir::ModuleOp"> {
+  let summary = "Experts work in rounds where more rows come than their buffers hold";
+  let description = [{
+    Before: `rt.exchange_rows` between a rank's own rows and those of its experts,
+    which have room for all that a router can send. After: the latter have room for
+    `factor` times the even share. What the first round makes of them is kept for
+    backward; `rt.row_rounds` numbers the rounds, and later ones follow the first,
+    as often as all rows together need. They move and multiply nothing where a
+    router sends no more rows. Backward makes again what it reads of them.
+  }];
+  let options = [
+    Option<"factor", "factor", "double", /*default=*/"1.25",
+           "Rows that fit, times the even share">,
+  ];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
 def LowerLibraryPass : Pass<"rt-lower-library", "::mlir::ModuleOp"> {
   let summary = "Matrix products, attention and lookups' gradients become library calls";
   let description = [{

@@ -151,6 +151,9 @@ struct MemoryOptions {
   Recompute recompute = Recompute::None;
   int64_t recomputeLayers = -1; ///< Full: the first so many; -1: all.
   int64_t limit = 0;            ///< Bytes of a rank's arena; 0: no limit.
+  /// Rows of a rank's experts that fit at a time, times the even share; 0: all
+  /// that a router can send.
+  double expertBuffer = 0;
 };
 
 struct CommunicationOptions {

@@ -2,6 +2,7 @@
 
 #include "tools/tessera/options/PlanChecks.h"
 #include "tessera/Options/OptimizerDefaults.h"
+#include "tessera/Options/PlanFlags.h"
 #include "tessera/Schedule/PipelineSchedule.h"
 
 using namespace tessera;
@@ -45,6 +46,25 @@ static std::string checkContextParallel(const PlanOptions &plan) {
   return "";
 }
 
+static std::string checkExperts(const PlanOptions &plan) {
+  if (plan.memory.expertBuffer == 0)
+    return "";
+  const std::string refused =
+      "--expert-buffer " + flagText(FlagCheck::Any, plan.memory.expertBuffer) +
+      " is not supported with ";
+  if (plan.mesh.sizeOf(MeshAxis::Expert) == 1)
+    return "--expert-buffer bounds the rows that mesh axis 'ep' brings to a "
+           "rank, and it has one rank; use a mesh with ep=2 or more, or leave "
+           "it out";
+  if (plan.device.target.isCuda())
+    return refused + "device 'cuda', whose buffers have a row for every expert "
+                     "and token; leave it out, or use --device cpu";
+  if (plan.strategies.sequenceParallel)
+    return refused + "--sequence-parallel, with which rows are partial sums "
+                     "for every expert and token; leave out one of the two";
+  return "";
+}
+
 static std::string checkStrategies(const PlanOptions &plan) {
   if (plan.strategies.sequenceParallel &&
       plan.mesh.sizeOf(MeshAxis::Tensor) == 1)
@@ -55,6 +75,8 @@ static std::string checkStrategies(const PlanOptions &plan) {
     return "--zero splits state over mesh axis 'dp', which has one rank; use a "
            "mesh with dp=2 or more, or leave it out";
   if (std::string why = checkServer(plan); !why.empty())
+    return why;
+  if (std::string why = checkExperts(plan); !why.empty())
     return why;
   return checkContextParallel(plan);
 }
