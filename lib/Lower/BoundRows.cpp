@@ -146,6 +146,8 @@ void Rounds::repeatRound(ArrayRef<Operation *> slice, Phase phase,
       map.map(exchange.getInput(), rowsToSend(exchange, phase, b));
     Operation *clone = b.clone(*op, map);
     setRound(clone, round);
+    if (isa<rt::ExchangeRowsOp>(clone))
+      clone->setAttr("reason", b.getStringAttr("rows of a later round"));
     if (work.isFinal(op)) {
       continueFrom(clone, sums[op]);
       sums[op] = clone->getResult(0);

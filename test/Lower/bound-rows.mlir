@@ -31,10 +31,10 @@ module attributes {dist.mesh = #dist.mesh<ep = 4>} {
     // CHECK: %[[A1:.*]] = nn.map silu %[[H1]] : tensor<400x16xf32>
     // CHECK: %[[B1:.*]] = rt.exchange_rows %[[A1]] by %[[N]] to %[[OWN]] over ["ep"] {round = 1 : i64}
     // CHECK-SAME: -> tensor<320x16xf32>
-    // CHECK: %[[S2:.*]] = rt.exchange_rows %[[R]] by %[[OWN]] to %[[N]] over ["ep"] {round = 2 : i64}
+    // CHECK: %[[S2:.*]] = rt.exchange_rows %[[R]] by %[[OWN]] to %[[N]] over ["ep"] {reason = "rows of a later round", round = 2 : i64}
     // CHECK: %[[H2:.*]] = rt.routed product %[[S2]], %[[W]], %[[N]] {k = 2 : i64, round = 2 : i64, total = 4 : i64}
     // CHECK: %[[A2:.*]] = nn.map silu %[[H2]]
-    // CHECK: %[[B2:.*]] = rt.exchange_rows %[[A2]] by %[[N]] to %[[OWN]] into %[[B1]] over ["ep"] {round = 2 : i64}
+    // CHECK: %[[B2:.*]] = rt.exchange_rows %[[A2]] by %[[N]] to %[[OWN]] into %[[B1]] over ["ep"] {reason = "rows of a later round", round = 2 : i64}
     // CHECK: rt.routed collect %[[B2]], %[[G]]
     %s = rt.all_to_all %r by %gs : !whole from 1 to 0 over ["ep"] : !rows -> !all
     %h = nn.expert_linear %s, %w by %gs : (!all, !weight, !whole) -> !all
@@ -50,9 +50,9 @@ module attributes {dist.mesh = #dist.mesh<ep = 4>} {
     // CHECK: %[[DX1:.*]] = rt.routed product %[[DH1]]
     // CHECK: %[[DR1:.*]] = rt.exchange_rows %[[DX1]]
     // CHECK: %[[AGAIN:.*]] = rt.routed dispatch {{.*}}nn.phase = #nn.phase<recompute>
-    // CHECK: %[[S:.*]] = rt.exchange_rows %[[AGAIN]] by %[[OWN]] to %[[N]] over ["ep"] {nn.phase = #nn.phase<recompute>, round = 2 : i64}
+    // CHECK: %[[S:.*]] = rt.exchange_rows %[[AGAIN]] by %[[OWN]] to %[[N]] over ["ep"] {nn.phase = #nn.phase<recompute>, reason = "rows of a later round", round = 2 : i64}
     // CHECK: %[[H:.*]] = rt.routed product %[[S]], {{.*}}nn.phase = #nn.phase<recompute>, round = 2 : i64
-    // CHECK: %[[DA2:.*]] = rt.exchange_rows %[[D]] {{.*}}nn.phase = #nn.phase<backward>, round = 2 : i64
+    // CHECK: %[[DA2:.*]] = rt.exchange_rows %[[D]] {{.*}}nn.phase = #nn.phase<backward>, reason = "rows of a later round", round = 2 : i64
     // CHECK: %[[DH2:.*]] = nn.map_grad silu %[[DA2]], %[[H]]
     // CHECK: %[[DW2:.*]] = rt.routed product_grad_weight %[[DH2]], %[[S]], %[[DW1]], %[[N]]
     // CHECK: %[[DX2:.*]] = rt.routed product %[[DH2]]
