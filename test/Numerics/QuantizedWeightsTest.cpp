@@ -153,6 +153,18 @@ TEST(QuantizedWeightsTest, AreStoredOnce) {
   EXPECT_EQ(Values(stored.begin(), stored.begin() + terms), Values(terms, 0));
 }
 
+/// What keeps all bits of parameters has none to keep.
+TEST(QuantizedWeightsTest, AreNotSaved) {
+  Trainer session(compiled(kUntied, "", "int8"));
+  EXPECT_EQ(tsr_session_save(session.get(), scratchPath("run").c_str()),
+            TSR_UNSUPPORTED);
+  EXPECT_NE(std::string(tsr_last_error())
+                .find("is in int8 and cannot be saved in a checkpoint; compile "
+                      "the model without --weights int8"),
+            std::string::npos)
+      << tsr_last_error();
+}
+
 TEST(QuantizedWeightsTest, RefuseWhatHasNoScale) {
   TestGenerator generator(compiled(kUntied, "", "int8"));
   for (const TensorName &tensor : generator.tensors("parameter"))

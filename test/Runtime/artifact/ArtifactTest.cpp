@@ -263,6 +263,16 @@ TEST_F(ArtifactFile, WrongMetadataIsNamed) {
        "names an axis that the tensor already uses"},
       {[](json &m) { m["tensors"][0]["dtype"] = "f8"; }, "'f8'"},
       {[](json &m) { m["tensors"][0]["role"] = "weight"; }, "no role"},
+      {[](json &m) { m["tensors"][0]["dtype"] = "i8"; },
+       "parameter 'transformer.w' is i8 and has no scale"},
+      {[](json &m) { m["tensors"][0]["role"] = "scale"; },
+       "'tensors[0].channels' is missing"},
+      {[](json &m) {
+         m["tensors"][11]["role"] = "scale";
+         m["tensors"][11]["name"] = "transformer.w";
+         m["tensors"][11]["channels"] = {0};
+       },
+       "with the channels of a parameter of i8"},
       {[](json &m) { m["tensors"][1]["offset"] = 0; }, "overlaps"},
       {[](json &m) { m["tensors"].push_back(m["tensors"][11]); },
        "repeats value 'fault'"},
