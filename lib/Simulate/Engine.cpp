@@ -499,7 +499,7 @@ Expected<StepTimes> Engine::run() {
     advance(number);
   }
   if (Error error = explainHang())
-    return std::move(error);
+    return error;
   for (const Stage &stage : stages)
     times.seconds = std::max(times.seconds, stage.now);
   for (auto [stage, result] : llvm::zip(stages, times.stages)) {

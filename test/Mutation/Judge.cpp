@@ -32,7 +32,8 @@ bool Judge::start(KernelObjects &kernels, const std::string &prefix) {
 
 bool Judge::learnSerial(const std::string &path) {
   if (generates)
-    return runForward(programs.forward(), forward);
+    return runForward(
+        programs.forward(), [](NamedValues &) { return true; }, forward);
   auto outcome = train(path, isMasked);
   if (outcome)
     wanted = std::move(*outcome);
