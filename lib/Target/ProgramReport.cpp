@@ -75,6 +75,8 @@ static int64_t bytesOfAll(ValueRange values) {
 
 /// Whether a kernel takes single elements of an argument, by index.
 static bool isTable(func::FuncOp kernel, unsigned argument) {
+  if (!kernel || kernel.isExternal() || argument >= kernel.getNumArguments())
+    return false;
   BlockArgument table = kernel.getArgument(argument);
   return !table.use_empty() && llvm::all_of(table.getUsers(), [](auto *user) {
     return isa<tensor::ExtractOp>(user);
@@ -86,8 +88,7 @@ static int64_t bytesMovedBy(rt::LaunchOp launch, func::FuncOp kernel) {
   int64_t results = bytesOfAll(launch->getResults()), bytes = results;
   for (auto [index, value] : llvm::enumerate(launch.getInputs())) {
     int64_t whole = rt::bytesOf(value);
-    bytes +=
-        kernel && isTable(kernel, index) ? std::min(whole, results) : whole;
+    bytes += isTable(kernel, index) ? std::min(whole, results) : whole;
   }
   return bytes;
 }

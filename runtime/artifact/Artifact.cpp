@@ -75,9 +75,7 @@ static std::optional<PublicKey> checkSignature(const std::string &path,
   std::memcpy(signature.data(), bytes.header.signature, signature.size());
   if (key == PublicKey{} && signature == Signature{})
     return std::nullopt;
-  // Zeros are a point of order 4: for every fourth content R = (0, 1), S = 0 is
-  // a signature by them, which nobody made.
-  if (key == PublicKey{} ||
+  if (key.isOfSmallOrder() ||
       (hasSignatures() && !key.hasSigned(bytes.all, signature)))
     fail(TSR_CORRUPT, "'", path, "' has a signature that key ",
          key.fingerprint(),

@@ -3,6 +3,8 @@
 #include "runtime/support/File.h"
 #include "runtime/support/Status.h"
 
+#include <algorithm>
+
 #if TESSERA_HAS_LIBCRYPTO
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -14,6 +16,33 @@
 namespace tessera {
 
 bool hasSignatures() { return TESSERA_HAS_LIBCRYPTO; }
+
+bool PublicKey::isOfSmallOrder() const {
+  // The y of the points whose order divides 8, little-endian (RFC 8032, 5.1.2):
+  // two of order 8, then 0, 1 and -1, and 0 and 1 once more as p and p + 1.
+  // The highest bit is the sign of x.
+  constexpr size_t last = TSR_KEY_BYTES - 1;
+  constexpr uint8_t orderEight[2][TSR_KEY_BYTES] = {
+      {0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4,
+       0x89, 0xf2, 0xef, 0x98, 0xf0, 0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6,
+       0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53, 0xfc, 0x05},
+      {0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b,
+       0x76, 0x0d, 0x10, 0x67, 0x0f, 0x2a, 0x20, 0x53, 0xfa, 0x2c, 0x39,
+       0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac, 0x03, 0x7a}};
+  std::array<uint8_t, TSR_KEY_BYTES> y = bytes;
+  y[last] &= 0x7f;
+  for (const auto &known : orderEight)
+    if (std::equal(y.begin(), y.end(), known))
+      return true;
+  auto middleIs = [&](uint8_t value) {
+    return std::all_of(y.begin() + 1, y.end() - 1,
+                       [&](uint8_t byte) { return byte == value; });
+  };
+  bool isSmall = y[0] <= 1 && middleIs(0) && y[last] == 0;
+  bool isNearPrime =
+      y[0] >= 0xec && y[0] <= 0xee && middleIs(0xff) && y[last] == 0x7f;
+  return isSmall || isNearPrime;
+}
 
 #if TESSERA_HAS_LIBCRYPTO
 

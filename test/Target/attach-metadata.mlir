@@ -5,7 +5,7 @@
 // An op per call, in program order, with where it comes from.
 // CHECK-SAME: "ops":[{"flops":1024,"layer":3,"name":"h.3.mlp","op":"gemm","phase":"forward","shape":[4,8,16]},
 // CHECK-SAME: {"axes":["tp"],"bytes":128,"layer":3,"name":"h.3.mlp","op":"all_reduce","phase":"backward","reason":"because"},
-// CHECK-SAME: {"name":"","op":"zero","phase":"forward","times":3}
+// CHECK-SAME: {"bytes":16,"name":"","op":"zero","phase":"forward","times":3}
 // CHECK-SAME: "precision":"f32"
 // Sums, with what a ring sends: 2 * 1/2 * 128 bytes.
 // CHECK-SAME: "communication_per_rank":{"tp":{"bytes":128,"calls":1,"elements":32,"ring_bytes_sent":128}},"flops":4096,"flops_per_rank":{"backward":0,"forward":1024,"optimizer":0,"recompute":0},"gemms":1,"kernels":0,"launches":0,"note":"x","parameters":256,"parameters_per_rank":128,"tokens_per_step":16

@@ -16,9 +16,17 @@ func.func @indices_are_wide(%ids: tensor<2x8xi64>, %table: tensor<64x16xf32>) {
 
 // -----
 
-func.func @table_is_no_matrix(%ids: tensor<2x8xi32>, %table: tensor<64xf32>) {
-  // expected-error @+1 {{operand 1 has rank 1, but its factors are 'vh'}}
+func.func @table_of_numbers_gives_no_rows(%ids: tensor<2x8xi32>, %table: tensor<64xf32>) {
+  // expected-error @+1 {{has result type 'tensor<2x8x16xf32>', but its operands give 'tensor<2x8xf32>'}}
   %y = nn.embedding %ids, %table : (tensor<2x8xi32>, tensor<64xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @table_of_tables(%ids: tensor<2x8xi32>, %table: tensor<64x16x4xf32>) {
+  // expected-error @+1 {{operand 1 has rank 3, but its factors are 'vh'}}
+  %y = nn.embedding %ids, %table : (tensor<2x8xi32>, tensor<64x16x4xf32>) -> tensor<2x8x16xf32>
   return
 }
 

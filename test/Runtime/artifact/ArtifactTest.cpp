@@ -76,6 +76,26 @@ TEST_F(ArtifactFile, EveryFlippedBitIsCorrupt) {
   }
 }
 
+/// Of every few contents one has a signature of zeros by such a key.
+TEST_F(ArtifactFile, KeysOfSmallOrderSignNothing) {
+  const uint8_t ends[][2] = {
+      {0, 0}, {1, 0}, {0xec, 0x7f}, {0xed, 0x7f}, {0xee, 0x7f}};
+  for (auto [first, last] : ends)
+    for (int sign : {0, 0x80})
+      for (int content = 0; content < 8; ++content) {
+        if (!first && !last && !sign)
+          continue; // no key at all
+        std::string changed = artifactOf(
+            metadataOf(2, 2).dump() + std::string(content, ' '), codeOf(2, 2));
+        auto *key = &changed[offsetof(tsr_abi_header, key)];
+        std::fill_n(key, TSR_KEY_BYTES, last ? '\xff' : '\0');
+        key[0] = static_cast<char>(first);
+        key[TSR_KEY_BYTES - 1] = static_cast<char>(last | sign);
+        ASSERT_EQ(load(changed), TSR_CORRUPT)
+            << int(first) << " " << int(last | sign) << " " << content;
+      }
+}
+
 TEST_F(ArtifactFile, OtherVersionNamesBoth) {
   std::string changed = good;
   changed[8] = 77;

@@ -51,8 +51,9 @@ TEST(GpuRouted, GatesAreThoseOfTheCpu) {
 constexpr int64_t kTokens = 40, kExperts = 3, kInner = 16, kColumns = 24;
 constexpr int64_t kGatesAt = 1 << 16, kWeightAt = 2 << 16, kResultAt = 3 << 16;
 const std::vector<int64_t> kProduct = {
-    TSR_ROUTED_PRODUCT, kTokens, kExperts,      kColumns,     kInner, 1,
-    /*weighted=*/0,     0,       TSR_DTYPE_F32, TSR_DTYPE_F32};
+    TSR_ROUTED_PRODUCT, kTokens, kExperts,      kColumns,      kInner,     1,
+    /*weighted=*/0,     0,       TSR_DTYPE_F32, TSR_DTYPE_F32, /*rows=*/0,
+    /*round=*/0};
 
 /// Steps from the third on are launches of a graph. Which rows an expert gets
 /// changes in each, so nothing of it may be in the graph.
