@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs every test; the last line adds them up. With --full, before that, every combination of
 # strategies in test/Matrix/matrix.txt and 300 random configurations, each failure printed as a command, all mutants of
-# test/Mutation, all faults of test/Runtime/faults, the runtime under sanitizers where there is Clang, and the package in
-# an empty Debian where there is debootstrap.
+# test/Mutation, all faults of test/Runtime/faults, the runtime under sanitizers where there is Clang, the instructions of
+# compiling where there is valgrind, and the package in an empty Debian where there is debootstrap.
 set -euo pipefail
 full=
 case ${1:-} in
@@ -18,7 +18,7 @@ bash tools/scripts/build.sh --progress release -DTESSERA_BUILD_TESTS=ON -DTESSER
 # run_where_possible WHAT LEFT_OUT SCRIPT: sets `code` if it fails, unless it exits with LEFT_OUT.
 run_where_possible() {
   local left_out=0
-  bash "tools/scripts/$3" || left_out=$?
+  "tools/scripts/$3" || left_out=$?
   case $left_out in
     0) ;;
     "$2") echo "check: $1 left out, the line above says why" ;;
@@ -40,6 +40,8 @@ if [ -n "$full" ]; then
   build/bin/FaultTests --whole || code=1
   echo "check: running under sanitizers"
   run_where_possible "sanitizers were" 2 sanitize.sh
+  echo "check: counting the work of compiling"
+  run_where_possible "the work was" 77 compile-work.py
   echo "check: installing the package"
   run_where_possible "the package was" 77 package-check.sh
 fi

@@ -9,7 +9,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 
@@ -145,12 +144,17 @@ static bool isCollective(StringRef op) {
 
 /// "bucket 3 of stage 1" -> "bucket # of stage 1", and its number; -1: none.
 static int64_t markBucket(std::string &name) {
-  SmallVector<StringRef> parts;
-  static const Regex bucket("^(bucket( of shards)? )([0-9]+)( .*)?$");
-  int64_t number = -1;
-  if (bucket.match(name, &parts) && !parts[3].getAsInteger(10, number))
-    name = (parts[1] + "#" + parts[4]).str();
-  return number;
+  StringRef rest = name;
+  if (!rest.consume_front("bucket "))
+    return -1;
+  rest.consume_front("of shards ");
+  size_t prefix = name.size() - rest.size();
+  uint64_t number = 0;
+  if (rest.consumeInteger(10, number) ||
+      !(rest.empty() || rest.starts_with(" ")))
+    return -1;
+  name = (StringRef(name).take_front(prefix) + "#" + rest).str();
+  return static_cast<int64_t>(number);
 }
 
 /// The name with a "#" for the layer's number: "h.3.mlp" -> "h.#.mlp"; the
