@@ -200,6 +200,10 @@ int64_t tsr_session_skipped_steps(const tsr_session *session) {
   return session->content.skippedSteps();
 }
 
+int64_t tsr_session_expert_rounds(const tsr_session *session) {
+  return session->content.expertRounds();
+}
+
 static const TensorInfo &find(tsr_session *session, const char *role,
                               const char *name, const void *values) {
   requirePointer(session, "session");

@@ -3,6 +3,7 @@
 #include "runtime/calls/Entry.h"
 #include "runtime/collectives/Reduce.h"
 #include "runtime/cpu/CpuEntries.h"
+#include "runtime/cpu/RoutedProblem.h"
 #include "runtime/support/ThreadTeam.h"
 
 #include <algorithm>
@@ -44,6 +45,19 @@ Status compute(const CpuCall &call, Compute function) {
   return {TSR_INTERNAL, error};
 }
 
+/// Notes how many rounds the experts of a layer take.
+void noteRounds(const CpuCall &call) {
+  RoutedProblem problem;
+  std::string error;
+  if (decodeRouted(call.args, call.buffers, &problem, &error) != 0)
+    return;
+  const int64_t rounds = roundsOf(problem);
+  Rank &rank = call.rank;
+  rank.expertRounds = std::max(rank.expertRounds, rounds);
+  if (rank.trace)
+    rank.trace->program.expertRounds = rounds;
+}
+
 template <> Status run<TSR_ENTRY_GEMM>(const CpuCall &call) {
   return compute(call, cpuGemm);
 }
@@ -69,7 +83,10 @@ template <> Status run<TSR_ENTRY_CHUNKED_SCATTER_ADD>(const CpuCall &call) {
 }
 
 template <> Status run<TSR_ENTRY_ROUTED>(const CpuCall &call) {
-  return compute(call, cpuRouted);
+  Status status = compute(call, cpuRouted);
+  if (status.ok() && call.args[TSR_ROUTED_KIND] == TSR_ROUTED_ROUNDS)
+    noteRounds(call);
+  return status;
 }
 
 template <> Status run<TSR_ENTRY_APPEND>(const CpuCall &call) {

@@ -41,6 +41,10 @@ std::vector<int64_t> tessera::firstRowsOf(const RoutedProblem &p) {
   return first;
 }
 
+int64_t tessera::roundsOf(const RoutedProblem &p) {
+  return (firstRowsOf(p).back() + p.rows - 1) / p.rows;
+}
+
 int32_t tessera::checkRoom(const RoutedProblem &p, std::string *error) {
   if (p.rows == 0 || p.kind == TSR_ROUTED_TOP_K || p.kind == TSR_ROUTED_ROUNDS)
     return 0;

@@ -27,6 +27,9 @@ struct RoutedProblem {
 /// The number of the first compact row of each expert, and of all rows.
 std::vector<int64_t> firstRowsOf(const RoutedProblem &problem);
 
+/// How many rounds of `rows` rows the routed ones take, of TSR_ROUTED_ROUNDS.
+int64_t roundsOf(const RoutedProblem &problem);
+
 /// 0, or a status with *error set if gates route more rows than there are.
 int32_t checkRoom(const RoutedProblem &problem, std::string *error);
 

@@ -25,6 +25,8 @@ struct Rank {
   std::chrono::milliseconds timeout{60000}; ///< of a collective
   int threads = 1;
   bool poison = false;
+  /// The most rounds that a layer's experts took since it was set to 0.
+  int64_t expertRounds = 0;
   /// Of host memory: runs what is started; made by the first such call.
   std::unique_ptr<Background> background;
   std::unique_ptr<RankTrace> trace;   ///< null: nobody wants one

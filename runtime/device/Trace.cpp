@@ -43,9 +43,12 @@ std::string nameEvent(const char *what, int64_t rank, int thread,
 
 /// What is known of an op that its thread ran `earlier` times before; nullopt:
 /// the trace does not say how often.
-std::string argumentsOf(const Metadata &metadata, int64_t op,
+std::string argumentsOf(const Metadata &metadata, const OpTrace::Event &event,
                         std::optional<int64_t> earlier) {
+  const int64_t op = event.op;
   std::string text = concat("{\"op\":", op);
+  if (event.expertRounds > 0)
+    text += concat(",\"rounds\":", event.expertRounds);
   std::optional<int64_t> microBatch;
   if (earlier)
     microBatch = metadata.microBatchOf(op, *earlier);
@@ -67,7 +70,7 @@ std::string opEvent(const Metadata &metadata, const OpTrace::Event &event,
                 ",\"ph\":\"X\",\"ts\":", numberOf(event.begin - zero),
                 ",\"dur\":", numberOf(event.end - event.begin),
                 ",\"pid\":", rank, ",\"tid\":", thread,
-                ",\"args\":", argumentsOf(metadata, event.op, earlier), "}");
+                ",\"args\":", argumentsOf(metadata, event, earlier), "}");
 }
 } // namespace
 

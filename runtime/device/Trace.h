@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -20,9 +21,11 @@ struct OpTrace {
   struct Event {
     int64_t op;
     Clock::time_point begin, end;
+    int64_t expertRounds; ///< 0: it does not number them
   };
   std::vector<Event> events;
-  bool isComplete = true; ///< false: there was no memory for some
+  int64_t expertRounds = 0; ///< of the op that runs
+  bool isComplete = true;   ///< false: there was no memory for some
 };
 
 /// Notes an op from here to the end of the scope; nothing if there is no trace.
@@ -37,7 +40,8 @@ public:
   ~TracedOp() {
     try {
       if (trace)
-        trace->events.push_back({op, begin, OpTrace::Clock::now()});
+        trace->events.push_back({op, begin, OpTrace::Clock::now(),
+                                 std::exchange(trace->expertRounds, 0)});
     } catch (...) { // no memory: the trace lacks this op
       trace->isComplete = false;
     }

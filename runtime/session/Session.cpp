@@ -355,6 +355,8 @@ tsr_step_result Session::stepOn(const StepInputs &inputs) {
   beginChange("a training step");
   if (!tracePath.empty())
     startTrace();
+  for (auto &rank : core->ranks)
+    rank->expertRounds = 0;
   run(program, nextStep(), [&](Rank &rank) { fillInputs(rank, inputs); });
   tsr_step_result result;
   result.loss = readScalar("loss");
@@ -366,6 +368,13 @@ tsr_step_result Session::stepOn(const StepInputs &inputs) {
   if (!tracePath.empty())
     finishTrace();
   return result;
+}
+
+int64_t Session::expertRounds() const {
+  int64_t most = 0;
+  for (const auto &rank : core->ranks)
+    most = std::max(most, rank->expertRounds);
+  return most;
 }
 
 void Session::checkReady() const {

@@ -84,6 +84,7 @@ public:
   int64_t nextStep() const { return position.step; }
   int64_t seed() const { return position.seed; }
   int64_t skippedSteps() const { return position.skippedSteps; }
+  int64_t expertRounds() const;
   /// What runs rank 0, for people; steps may have shown more of the device.
   const std::string &deviceText() const;
   /// The state is defined: parameters can be trained and saved.

@@ -28,25 +28,36 @@ bool StepLog::open(const LogPaths &paths, LogMode mode) {
 
 bool StepLog::write(const StepLine &line) {
   const tsr_step_result &result = line.result;
-  std::string share =
-      line.speed.share > 0 ? ", \"mfu\": " + exactText(line.speed.share) : "";
+  std::string more;
+  if (line.speed.share > 0)
+    more += ", \"mfu\": " + exactText(line.speed.share);
+  if (line.expertRounds > 0)
+    more += ", \"expert_rounds\": " + std::to_string(line.expertRounds);
   std::string text =
       "{\"step\": " + std::to_string(result.step + 1) +
       ", \"loss\": " + exactText(result.loss) +
       ", \"grad_norm\": " + exactText(result.grad_norm) +
       ", \"lr\": " + exactText(result.lr) +
       ", \"skipped_steps\": " + std::to_string(line.skippedSteps) +
-      ", \"tokens_per_second\": " + exactText(line.speed.tokens) + share +
+      ", \"tokens_per_second\": " + exactText(line.speed.tokens) + more +
       ", \"time\": " + exactText(line.seconds) + "}\n";
-  return writeLine(text) &&
-         writeEvents("train/", result.step + 1,
-                     {{"loss", result.loss},
-                      {"grad_norm", result.grad_norm},
-                      {"lr", result.lr},
-                      {"skipped_steps", static_cast<double>(line.skippedSteps)},
-                      {"tokens_per_second", line.speed.tokens}}) &&
-         (share.empty() ||
-          writeEvents("train/", result.step + 1, {{"mfu", line.speed.share}}));
+  return writeLine(text) && writeScalars(line);
+}
+
+bool StepLog::writeScalars(const StepLine &line) {
+  const tsr_step_result &result = line.result;
+  std::vector<std::pair<const char *, double>> scalars = {
+      {"loss", result.loss},
+      {"grad_norm", result.grad_norm},
+      {"lr", result.lr},
+      {"skipped_steps", static_cast<double>(line.skippedSteps)},
+      {"tokens_per_second", line.speed.tokens}};
+  if (line.speed.share > 0)
+    scalars.push_back({"mfu", line.speed.share});
+  if (line.expertRounds > 0)
+    scalars.push_back(
+        {"expert_rounds", static_cast<double>(line.expertRounds)});
+  return writeEvents("train/", result.step + 1, scalars);
 }
 
 bool StepLog::note(int64_t step, const std::string &text) {
@@ -84,7 +95,7 @@ bool StepLog::writeLine(const std::string &line) {
 
 bool StepLog::writeEvents(
     const char *group, int64_t step,
-    std::initializer_list<std::pair<const char *, double>> all) {
+    const std::vector<std::pair<const char *, double>> &all) {
   for (const auto &[name, value] : all)
     if (!events.write(std::string(group) + name, step, value))
       return false;

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tessera {
 
@@ -29,12 +31,14 @@ struct StepLine {
   Speed speed;
   double seconds;       ///< Since the run began.
   int64_t skippedSteps; ///< Of the run so far.
+  int64_t expertRounds; ///< 0: experts do not work in rounds.
 };
 
 /// {"step", "loss", "grad_norm", "lr", "skipped_steps", "tokens_per_second",
-/// "time"}, where the peak is known also "mfu", the share of it; step counts
-/// from 1. Written through at every step, and as scalars for TensorBoard:
-/// "train/loss". Errors are printed.
+/// "time"}, where the peak is known also "mfu", the share of it, and where
+/// experts work in rounds "expert_rounds"; step counts from 1. Written through
+/// at every step, and as scalars for TensorBoard: "train/loss". Errors are
+/// printed.
 class StepLog {
 public:
   bool open(const LogPaths &paths, LogMode mode);
@@ -46,10 +50,11 @@ public:
   bool write(const Measurement &result, int64_t step, double seconds);
 
 private:
+  bool writeScalars(const StepLine &line);
   bool writeLine(const std::string &line);
   /// Each after a group's name: "train/" or "eval/".
   bool writeEvents(const char *group, int64_t step,
-                   std::initializer_list<std::pair<const char *, double>> all);
+                   const std::vector<std::pair<const char *, double>> &all);
 
   struct Close {
     void operator()(std::FILE *file) const { std::fclose(file); }

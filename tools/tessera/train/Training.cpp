@@ -196,7 +196,8 @@ bool Training::step(Progress &progress) {
 
 bool Training::logStep(Progress &progress, const tsr_step_result &result) {
   if (!log.write({result, progress.speed(), progress.elapsed(),
-                  tsr_session_skipped_steps(session.get())}))
+                  tsr_session_skipped_steps(session.get()),
+                  tsr_session_expert_rounds(session.get())}))
     return false;
   std::optional<LossSpikes::Spike> spike = spikes.add(result.loss);
   if (!spike || !isFirst())
