@@ -1,6 +1,7 @@
 //===- ArenaLayoutTest.cpp - offsets of buffers in one arena --------------===//
 
 #include "lib/Memory/ArenaLayout.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -65,6 +66,30 @@ TEST(ArenaLayout, ShortOnesShareMemory) {
     extents.push_back({1024, 2 * i, 2 * i + 1});
   extents.push_back({4096, 0, 39999});
   EXPECT_EQ(assignOffsets(extents), 5120);
+}
+
+/// Each has one order of placing that needs the least memory; the best of the
+/// orders is kept, also where none reaches the peak.
+TEST(ArenaLayout, TheBestOrderIsTaken) {
+  struct {
+    std::vector<Extent> extents;
+    int64_t bytes;
+  } cases[] = {
+      // Large ones, of these the long ones first.
+      {{{64, 4, 6}, {256, 6, 6}, {192, 0, 2}, {192, 1, 4}}, 384},
+      // Of equal ones the early ones first.
+      {{{64, 2, 3}, {64, 4, 6}, {64, 0, 2}, {64, 3, 4}}, 128},
+      // Those of the peak first.
+      {{{192, 2, 6}, {192, 5, 5}, {256, 2, 4}, {128, 5, 6}}, 512},
+      // The second; the peak is 448 bytes.
+      {{{128, 2, 5}, {128, 1, 3}, {192, 2, 2}, {64, 3, 6}, {256, 5, 6}}, 512}};
+  for (auto &each : cases) {
+    EXPECT_EQ(assignOffsets(each.extents), each.bytes);
+    int64_t top = 0;
+    for (const Extent &extent : each.extents)
+      top = std::max(top, extent.offset + extent.bytes);
+    EXPECT_EQ(top, each.bytes);
+  }
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// RUN: tessera-opt --rt-annotate-sharing %s | FileCheck %s
+// RUN: tessera-opt --split-input-file --rt-annotate-sharing %s | FileCheck %s
 
 // Elements are read before they are written; a row of the other operand is read
 // by all rows.
@@ -17,5 +17,24 @@ module {
       linalg.yield %s : f32
     } -> tensor<4x4xf32>
     return %y : tensor<4x4xf32>
+  }
+}
+
+// -----
+
+// Not a kernel: without a schedule.
+// CHECK: func.func @helper
+// CHECK-NOT: rt.may_share
+#element = affine_map<(r) -> (r)>
+module {
+  func.func @helper(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    %y = linalg.generic {indexing_maps = [#element, #element], iterator_types = ["parallel"]}
+        ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb0(%p: f32, %o: f32):
+      %s = arith.addf %p, %p : f32
+      linalg.yield %s : f32
+    } -> tensor<4xf32>
+    return %y : tensor<4xf32>
   }
 }

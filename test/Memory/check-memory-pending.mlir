@@ -55,7 +55,8 @@ module attributes {rt.arena = 192 : i64} {
 
 // -----
 
-// Right: work elsewhere, in every iteration, and a bucket of sums that a loop made.
+// Right: work elsewhere, in every iteration, and a bucket of sums that a loop made, which is read
+// as its parts are.
 module attributes {rt.arena = 320 : i64} {
   func.func private @sum(tensor<16xf32>, tensor<8xf32>) -> tensor<f32>
   func.func @step() -> (tensor<f32> {nn.role = "loss"}) {
@@ -69,8 +70,11 @@ module attributes {rt.arena = 320 : i64} {
       rt.yield %y : tensor<16xf32>
     }
     %c = rt.zero {rt.offsets = array<i64: 64>} : tensor<16xf32>
+    %z8 = rt.zero {rt.offsets = array<i64: 128>} : tensor<8xf32>
     %j = rt.concat %l, %c {part_offsets = array<i64: 0, 16>, rt.offsets = array<i64: 0>}
         : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+    %before = rt.launch @sum(%l, %z8) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 256>}
+        : (tensor<16xf32>, tensor<8xf32>) -> tensor<f32>
     %q = rt.all_reduce %j over ["dp"] async {maximum = false, rt.offsets = array<i64: 0>}
         : tensor<32xf32> -> tensor<32xf32>
     %d = rt.zero {rt.offsets = array<i64: 128>} : tensor<8xf32>

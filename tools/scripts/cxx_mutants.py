@@ -1,4 +1,4 @@
-"""Small changes of C++ sources for mutate-runtime.py, made on tokens: no parser, so some do not compile.
+"""Small changes of C++ sources for mutation.py, made on tokens: no parser, so some do not compile.
 
 Left out are literals of time and text: no test asserts how long something takes, and few every word of an error.
 """

@@ -12,10 +12,8 @@ is one, 2 if the tests fail without a change. The first run builds the tests and
 Everything happens in copies, below BUILD (build-mutants). The tests run without network and without write access to the
 machine (bubblewrap): a changed program may try to remove anything.
 """
-import argparse
 import json
 import os
-import random
 import re
 import resource
 import shlex
@@ -26,9 +24,9 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-import cxx_mutants
+import mutation
+from mutation import ROOT, run, stop
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEFAULT = ("runtime/collectives/", "runtime/checkpoint/", "runtime/support/File.cpp",
            "runtime/support/OwnedDirectory.cpp", "runtime/support/LockOwner.cpp", "runtime/device/Arena.cpp",
            "runtime/artifact/Sharding.cpp", "runtime/session/GatheredPart.cpp", "runtime/session/TensorAccess.cpp")
@@ -37,7 +35,6 @@ LIBRARY = "lib/libtessera_runtime.so"
 PROGRAMS = {"RuntimeInternalTests": "bin/RuntimeInternalTests", "FuzzReplayTests": "bin/FuzzReplayTests",
             "RuntimeDeviceTests": "bin/RuntimeDeviceTests", "RuntimeTests": LIBRARY, "FaultTests": LIBRARY}
 QUICK = 0.15  # seconds; tests above are run after the others
-EVERY_LINE = range(1 << 30)
 MEMORY = 4 << 30  # bytes that a test may allocate
 
 # Marks each basic block that is reached in a file that all processes of a test share.
@@ -65,19 +62,6 @@ __attribute__((visibility("hidden"))) void __sanitizer_cov_trace_pc(void) {
     reached[at] = 1;
 }
 """
-
-
-def stop(message, code=2):
-    print(f"mutate-runtime: {message}", file=sys.stderr)
-    sys.exit(code)
-
-
-def run(command, **options):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
-    if result.returncode != 0:
-        print(result.stdout[-4000:], file=sys.stderr)
-        stop(f"failed: {command if isinstance(command, str) else shlex.join(command)}")
-    return result.stdout
 
 
 class Build:
@@ -286,8 +270,8 @@ def function_around(text, line):
 class Court:
     """Judges mutants."""
 
-    def __init__(self, build, sandbox, reach, verbose):
-        self.build, self.sandbox, self.reach, self.verbose = build, sandbox, reach, verbose
+    def __init__(self, build, sandbox, reach):
+        self.build, self.sandbox, self.reach = build, sandbox, reach
         self.headers = {}
 
     def compiles(self, source, text):
@@ -322,91 +306,14 @@ class Court:
         return "" if batches else None
 
 
-class Supply:
-    """The mutants of one file in random order."""
-
-    def __init__(self, source, ranges, seed):
-        self.source = source
-        with open(os.path.join(ROOT, source)) as file:
-            self.text = file.read()
-        self.mutants = [mutant for mutant in cxx_mutants.mutants_of(self.text)
-                        if any(mutant.line in lines for lines in ranges)]
-        random.Random(f"{seed} {source}").shuffle(self.mutants)
-        self.counts = dict.fromkeys(("killed", "survived", "time", "unbuilt"), 0)
-
-
-def judge(court, supply):
-    """Takes mutants until one can be run; false if there is none left."""
-    while supply.mutants:
-        mutant = supply.mutants.pop()
-        text = cxx_mutants.apply(supply.text, mutant)
-        killer = court.killer(supply.source, text, mutant.line) if court.compiles(supply.source, text) else "linker"
-        if killer == "linker":
-            supply.counts["unbuilt"] += 1
-            continue
-        supply.counts["killed" if killer else "survived"] += 1
-        supply.counts["time"] += killer == "time"
-        change = f"{supply.source}:{mutant.line}: {mutant.before} -> {mutant.after or '(deleted)'}"
-        if not killer:
-            print("SURVIVED " + change + (" (no test reaches it)" if killer is None else ""), flush=True)
-        elif court.verbose:
-            print(f"killed by {killer}: {change}", flush=True)
-        return True
-    return False
-
-
-def chosen(arguments, build):
-    """{source: ranges of lines} of the arguments, FILE or FILE:LINE or FILE:LINE-LINE."""
-    if not arguments:
-        return {source: [EVERY_LINE] for source in sorted(build.compiles) if source.startswith(DEFAULT)}
-    sources = {}
-    for argument in arguments:
-        name, _, lines = argument.partition(":")
-        if name not in build.compiles:
-            stop(f"'{name}' is no source of the runtime, expected a path like {DEFAULT[2]}")
-        if lines and not re.fullmatch(r"\d+(-\d+)?", lines):
-            stop(f"'{argument}': expected FILE, FILE:LINE or FILE:LINE-LINE")
-        first, _, last = lines.partition("-")
-        sources.setdefault(name, []).append(range(int(first), int(last or first) + 1) if lines else EVERY_LINE)
-    return sources
-
-
-def report(supplies):
-    total = {kind: sum(supply.counts[kind] for supply in supplies) for kind in supplies[0].counts}
-    for supply in supplies:
-        counts = supply.counts
-        print(f"{counts['killed'] + counts['survived']:5} mutants, {counts['killed']:4} killed  {supply.source}")
-    count = total["killed"] + total["survived"]
-    share = f" ({100 * total['killed'] / count:.0f} %)" if count else ""
-    print(f"{count} mutants, {total['killed']} killed{share}, {total['time']} of them by a time-out, "
-          f"{total['survived']} survived; {total['unbuilt']} others did not compile")
-    return 1 if total["survived"] or not count else 0
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--count", type=int, default=300, help="mutants that compile")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--directory", default=os.path.join(ROOT, "build-mutants"), help="of the build")
-    parser.add_argument("--verbose", action="store_true", help="print who kills a mutant, too")
-    parser.add_argument("files", nargs="*", metavar="FILE[:LINE[-LINE]]")
-    options = parser.parse_args()
-    if options.count < 1:
-        stop(f"--count is {options.count}, expected at least 1")
+    options = mutation.options_of(__doc__.split("\n")[0], "build-mutants")
     build = Build(os.path.abspath(options.directory))
     sandbox = Sandbox(build)
-    sources = chosen(options.files, build)
-    reach = Reach(build, sandbox, sorted({*chosen([], build), *sources}))
-    court = Court(build, sandbox, reach, options.verbose)
-    supplies = [Supply(source, ranges, options.seed) for source, ranges in sources.items()]
-    left, active = options.count, list(supplies)
-    while left > 0 and active:
-        for supply in list(active[:left]):
-            if judge(court, supply):
-                left -= 1
-            else:
-                active.remove(supply)
-    return report(supplies)
+    default = sorted(source for source in build.compiles if source.startswith(DEFAULT))
+    sources = mutation.chosen(options.files, build.compiles, default)
+    reach = Reach(build, sandbox, sorted({*default, *sources}))
+    return mutation.judge_all(Court(build, sandbox, reach), sources, options)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,7 @@
 # usage: network-faults.sh [STEPS]; TESSERA: the program (default: build/bin/tessera)
 # Four processes, each in a network namespace of its own on a bridge, train a small model while their network delays,
 # loses and reorders packets, is slow, breaks and heals, or stays broken. A run that goes on must end with the bits of
-# one without faults; one that cannot must say which rank is missing, and end with exit code 1. Needs root. A kernel
-# without netem cannot delay or reorder: that is said and left out.
+# one without faults; one that cannot must say which rank is missing, and end with exit code 1. Needs root.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tessera=${TESSERA:-build/bin/tessera} steps=${1:-400}
@@ -15,14 +14,16 @@ give_up() { echo "network-faults: $1" >&2 && exit 2; }
 for tool in ip tc nft; do
   command -v "$tool" >/dev/null || give_up "there is no '$tool'; apt-get install iproute2 nftables"
 done
+[ -e /dev/net/tun ] || give_up "there is no /dev/net/tun, which the switch that delays needs; modprobe tun"
 [ -x "$tessera" ] || give_up "there is no '$tessera'; build it with tools/scripts/build.sh, or set TESSERA"
 
 net=tsr$$ work=$(mktemp -d) failures=0
+network=10.77.0 switch="" # or 10.78.0, of the switch that delays, and its process
 declare -a processes
 in_switch() { ip netns exec "$net-switch" "$@"; }
 at() { local rank=$1 && shift && ip netns exec "$net-$rank" "$@"; }
 clean_up() {
-  for process in "${processes[@]}"; do kill -KILL "$process" 2>/dev/null || true; done
+  for process in "${processes[@]}" $switch; do kill -KILL "$process" 2>/dev/null || true; done
   for name in switch 0 1 2 3; do ip netns del "$net-$name" 2>/dev/null || true; done
   rm -rf "$work"
 }
@@ -43,7 +44,7 @@ start() {
   case_name=$1 began=$SECONDS
   mkdir "$work/$case_name"
   for rank in 0 1 2 3; do
-    RANK=$rank WORLD_SIZE=4 MASTER_ADDR=10.77.0.1 MASTER_PORT=29500 TESSERA_SECRET=network-faults-$net \
+    RANK=$rank WORLD_SIZE=4 MASTER_ADDR=$network.1 MASTER_PORT=29500 TESSERA_SECRET=network-faults-$net \
       ip netns exec "$net-$rank" "$tessera" train "$work/model.tsr" --data README.md --steps "$steps" --threads 1 \
       --timeout-ms $((time_out * 1000)) --rendezvous-timeout-ms 60000 --log "$work/$case_name/log" \
       --checkpoint-dir "$work/$case_name/checkpoints" >"$work/$case_name/$rank" 2>&1 &
@@ -105,23 +106,27 @@ expect_missing() {
   echo "ok   $case_name: rank $1 named by the others $((SECONDS - broke)) s after the fault (time-out $time_out s)"
 }
 
-each_link() { for rank in 0 1 2 3; do at "$rank" tc qdisc "$1" dev eth0 root "${@:2}"; done; }
-
-# netem CASE OPTION...: on what every process sends.
-netem() {
-  if [ -z "$has_netem" ]; then
-    case_name=$1 && echo "-    $1: no netem in this kernel, left out"
-    return
-  fi
-  each_link add netem "${@:2}"
+# delayed CASE DELAY JITTER REORDERED: on a network of its own, see delaying_switch.py.
+delayed() {
+  python3 tools/scripts/delaying_switch.py "${@:2}" "$net-0" "$net-1" "$net-2" "$net-3" >"$work/switch" 2>&1 &
+  switch=$!
+  until grep -q ready "$work/switch"; do
+    kill -0 "$switch" 2>/dev/null || give_up "no switch that delays: $(cat "$work/switch")"
+    sleep 0.05
+  done
+  for rank in 0 1 2 3; do
+    at "$rank" ip address add "10.78.0.$((rank + 1))/24" dev tap0
+    at "$rank" ip link set tap0 up
+  done
+  network=10.78.0
   start "$1"
   expect_same
-  each_link del
+  network=10.77.0
+  { kill "$switch" && wait "$switch"; } 2>/dev/null || true
+  switch=""
 }
 
 connect 2>"$work/why" || give_up "cannot make namespaces, veth or a bridge: $(cat "$work/why")"
-has_netem=1
-at 0 tc qdisc add dev eth0 root netem delay 1ms 2>/dev/null && at 0 tc qdisc del dev eth0 root || has_netem=
 "$tessera" compile examples/gpt2-tiny --mesh dp=2,tp=2 --seq-length 16 --batch 4 -o "$work/model.tsr" >/dev/null
 
 start undisturbed
@@ -129,8 +134,8 @@ finish
 [ "$codes" = " 0 0 0 0" ] || { fail "exit codes$codes" && exit 1; }
 echo "ok   undisturbed: $steps steps in $((SECONDS - began)) s"
 
-netem delay-and-jitter delay 5ms 3ms
-netem reordering delay 5ms reorder 25% 50%
+delayed delay-and-jitter 5 3 0
+delayed reordering 5 0 25
 for percent in 1 5; do
   in_switch nft "add table bridge lossy; add chain bridge lossy passing { type filter hook forward priority 0; };
     add rule bridge lossy passing numgen random mod 100 < $percent counter drop"
