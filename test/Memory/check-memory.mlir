@@ -40,6 +40,35 @@ module attributes {rt.arena = 256 : i64} {
 
 // -----
 
+// A kernel shares what it says, not another operand.
+module attributes {rt.arena = 128 : i64} {
+  func.func private @f(tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> attributes {rt.may_share = [array<i64: 1, 0>]}
+  func.func @step() -> (tensor<8xf32> {nn.role = "loss"}) {
+    %a = rt.zero {rt.offsets = array<i64: 0>} : tensor<8xf32>
+    %b = rt.zero {rt.offsets = array<i64: 64>} : tensor<8xf32>
+    // expected-error @below {{result #0 at bytes [0, 32) overlaps operand #0 at bytes [0, 32)}}
+    %r = rt.launch @f(%a, %b) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 0>}
+        : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    return %r : tensor<8xf32>
+  }
+}
+
+// -----
+
+// Nor with another result.
+module attributes {rt.arena = 128 : i64} {
+  func.func private @f(tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {rt.may_share = [array<i64: 0, 0>]}
+  func.func @step() -> (tensor<8xf32> {nn.role = "loss"}) {
+    %a = rt.zero {rt.offsets = array<i64: 0>} : tensor<8xf32>
+    // expected-error @below {{result #1 at bytes [0, 32) overlaps operand #0 at bytes [0, 32)}}
+    %r:2 = rt.launch @f(%a) {count = 8 : i64, grain = 1 : i64, rt.offsets = array<i64: 64, 0>}
+        : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    return %r#0 : tensor<8xf32>
+  }
+}
+
+// -----
+
 module attributes {rt.arena = 64 : i64} {
   func.func private @f(tensor<8xf32>) -> tensor<8xf32>
   func.func private @sum(tensor<8xf32>) -> tensor<f32>
