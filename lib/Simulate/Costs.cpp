@@ -1,6 +1,7 @@
 //===- Costs.cpp - seconds of one call ------------------------------------===//
 
 #include "lib/Simulate/Groups.h"
+#include "lib/Simulate/MeasuredCosts.h"
 #include "tessera/Simulate/Simulate.h"
 #include <algorithm>
 #include <cmath>
@@ -111,10 +112,19 @@ static double secondsToPeer(const Call &call, const Program &program,
          secondsOfCollective(dist::Collective::AllGather, bytes, near, cluster);
 }
 
+static bool computes(const Call &call) {
+  return call.kind == CallKind::Kernel || call.kind == CallKind::Product ||
+         call.kind == CallKind::Attention ||
+         call.kind == CallKind::AttentionGradient;
+}
+
 double tessera::simulate::secondsOf(const Call &call, const Program &program,
                                     int64_t stage, const Cluster &cluster) {
   const Device &device = cluster.device;
   int64_t rank = program.firstRankOf(stage);
+  auto measured = device.measured.find(program.precision);
+  if (measured != device.measured.end() && computes(call))
+    return device.launch + secondsOfMeasured(call, program, measured->second);
   switch (call.kind) {
   case CallKind::Kernel:
     return device.launch + (call.flops > 0

@@ -56,6 +56,7 @@ struct Stage {
   std::vector<Part> parts;
   Cursor at;
   double now = 0;
+  double busy = 0; ///< All its calls, one after the other.
   std::vector<Transfer> transfers;
   std::vector<Queue> queues;
   std::map<std::vector<int64_t>, size_t> queueNumbers;
@@ -102,6 +103,7 @@ private:
   void compute(int64_t number, const Call &call);
   void waitUntil(int64_t number, double end, const Call &call);
   void step(Stage &stage);
+  void shareCores();
   size_t queueOf(Stage &stage, const Call &call);
   int64_t microBatchOf(const Stage &stage) const;
   bool crossesStages(const Call &call) const;
@@ -258,6 +260,7 @@ void Engine::finish(int64_t number, size_t queue, double begin, double end) {
   from.free = end;
   const Call &call = stage.program->calls[transfer.call];
   StageTimes &result = times.stages[number];
+  stage.busy += stage.seconds[transfer.call];
   for (size_t axis : call.axes)
     if (axis == call.axes.front())
       result.collectives[axis] += stage.seconds[transfer.call];
@@ -388,6 +391,7 @@ void Engine::compute(int64_t number, const Call &call) {
     result.spans.push_back({stage.at.call, microBatchOf(stage), stage.now,
                             stage.now + seconds, false});
   stage.now += seconds;
+  stage.busy += seconds;
 }
 
 /// `call` is what the stage waits for.
@@ -485,6 +489,35 @@ Error Engine::explainHang() const {
   return Error::success();
 }
 
+/// On a CPU, a step takes at least all work of all ranks by all cores: ranks
+/// that wait leave their cores to others, so that this is what more ranks than
+/// cores need.
+void Engine::shareCores() {
+  if (cluster.coresPerNode == 0)
+    return;
+  int64_t ranks = program.ranks();
+  double busy = 0;
+  for (const Stage &stage : stages)
+    busy += stage.busy;
+  busy *= static_cast<double>(ranks * cluster.threadsOf(ranks)) /
+          static_cast<double>(stages.size());
+  double least =
+      busy / static_cast<double>(cluster.nodes * cluster.coresPerNode);
+  if (least <= times.seconds)
+    return;
+  double stretch = least / times.seconds;
+  times.seconds = least;
+  for (auto [stage, result] : llvm::zip(stages, times.stages)) {
+    stage.now *= stretch;
+    for (double &value : result.collectives)
+      value *= stretch;
+    for (double &value : result.seconds)
+      value *= stretch;
+    for (Span &span : result.spans)
+      span.begin *= stretch, span.end *= stretch;
+  }
+}
+
 Expected<StepTimes> Engine::run() {
   stages.resize(program.stages.size());
   times.stages.resize(stages.size());
@@ -502,6 +535,7 @@ Expected<StepTimes> Engine::run() {
     return error;
   for (const Stage &stage : stages)
     times.seconds = std::max(times.seconds, stage.now);
+  shareCores();
   for (auto [stage, result] : llvm::zip(stages, times.stages)) {
     result.end = stage.now;
     result.seconds[static_cast<size_t>(Activity::Stages)] +=
@@ -510,9 +544,25 @@ Expected<StepTimes> Engine::run() {
   return std::move(times);
 }
 
+static Error checkKind(const Program &program, const Cluster &cluster) {
+  bool isCpu = cluster.kind == DeviceKind::Cpu;
+  if (isCpu != program.isCuda)
+    return Error::success();
+  return llvm::createStringError(llvm::formatv(
+      "the program is for {0}, but the cluster '{1}' has {2}; {3}",
+      program.isCuda ? "cuda" : "the cpu", cluster.name,
+      isCpu ? "CPUs" : "GPUs",
+      isCpu ? "compile it with --device cpu, or take a file of GPUs"
+            : "compile it with --device cuda, or describe this machine with "
+              "tessera calibrate"));
+}
+
 Expected<StepTimes> tessera::simulate::simulate(const Program &program,
-                                                const Cluster &cluster,
+                                                const Cluster &machines,
                                                 bool keepSpans) {
+  if (Error error = checkKind(program, machines))
+    return error;
+  const Cluster cluster = machines.sharedBy(program.ranks());
   if (program.ranks() > cluster.devices())
     return llvm::createStringError(
         llvm::formatv("the program has {0}, but the cluster '{1}' has {2} ({3} "

@@ -5,6 +5,7 @@
 
 #include "tessera/Options/MeshAxis.h"
 #include "tessera/Simulate/Cluster.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -126,7 +127,15 @@ public:
   }
   std::vector<std::string> words(const std::string &key,
                                  const std::set<std::string> &allowed);
-  SizeCurve curve(const std::string &key) { return {pairs(key, true)}; }
+  SizeCurve curve(const std::string &key, bool isRequired = false) {
+    find(key, isRequired);
+    return {pairs(key, true)};
+  }
+  /// [[number, number, number, number], ...], all above 0; none if the key is
+  /// missing.
+  ShapeRates shapes(const std::string &key);
+  /// The tables of [[key]], of which there must be one.
+  std::vector<const toml::table *> tables(const std::string &key);
   /// [[number, number], ...], all above 0; none if the key is missing.
   std::vector<std::pair<double, double>> pairs(const std::string &key,
                                                bool grows);
@@ -189,6 +198,40 @@ TableReader::pairs(const std::string &key, bool grows) {
   return result;
 }
 
+ShapeRates TableReader::shapes(const std::string &key) {
+  ShapeRates rates;
+  const toml::node *node = find(key, false);
+  const toml::array *list = node ? node->as_array() : nullptr;
+  bool isValid = !node || (list && !list->empty());
+  for (size_t i = 0; list && i < list->size(); ++i) {
+    const toml::array *entry = (*list)[i].as_array();
+    std::array<double, 4> values = {};
+    if (entry && entry->size() == values.size())
+      for (size_t k = 0; k < values.size(); ++k)
+        values[k] = (*entry)[k].value<double>().value_or(0);
+    isValid &= llvm::all_of(values, [](double value) { return value > 0; });
+    rates.points.push_back({{values[0], values[1], values[2]}, values[3]});
+  }
+  if (!isValid)
+    problem.note(node->source(), "'" + key + "'" + in() +
+                                     " must be a list of shapes of three "
+                                     "numbers with a rate, all above 0");
+  return rates;
+}
+
+std::vector<const toml::table *> TableReader::tables(const std::string &key) {
+  std::vector<const toml::table *> result;
+  const toml::node *node = find(key, true);
+  const toml::array *list = node ? node->as_array() : nullptr;
+  for (size_t i = 0; list && i < list->size(); ++i)
+    if (const toml::table *entry = (*list)[i].as_table())
+      result.push_back(entry);
+  if (node && (!list || result.empty() || result.size() < list->size()))
+    problem.note(node->source(),
+                 "'" + key + "' must be tables, [[" + path(key) + "]]");
+  return result;
+}
+
 std::vector<std::string>
 TableReader::words(const std::string &key,
                    const std::set<std::string> &allowed) {
@@ -238,16 +281,6 @@ static void readDevice(TableReader &root, Device &device) {
   }
 }
 
-static AttentionModel readAttention(TableReader &root) {
-  AttentionModel model;
-  TableReader table = root.sub("attention", false);
-  model.isFused = table.word("scores", "fused", {"fused", "stored"}) == "fused";
-  model.efficiency = table.share("efficiency");
-  model.forwardBytes = table.number("forward_bytes_per_score", 0, 0);
-  model.backwardBytes = table.number("backward_bytes_per_score", 0, 0);
-  return model;
-}
-
 static Link readLink(TableReader &root, const char *name, bool isRequired) {
   TableReader table = root.sub(name, isRequired);
   Link link;
@@ -258,6 +291,64 @@ static Link readLink(TableReader &root, const char *name, bool isRequired) {
   link.collectives = table.curve("collective_bandwidth");
   link.gatherEfficiency = table.share("gather_efficiency");
   return link;
+}
+
+static MeasuredRates readRates(TableReader &table) {
+  MeasuredRates rates;
+  rates.products = table.shapes("products");
+  rates.attention = table.shapes("attention");
+  rates.attentionGradient = table.shapes("attention_gradient");
+  rates.expertProducts = table.curve("expert_products");
+  rates.kernels = table.curve("kernel_bandwidth", true);
+  rates.updates = table.curve("update_bandwidth", true);
+  rates.function = table.number("function_seconds", 0, 0);
+  return rates;
+}
+
+static Device readRanks(TableReader &table) {
+  Device device;
+  device.launch = table.number("launch_seconds", 0, 0);
+  for (Precision precision :
+       {Precision::F32, Precision::BF16, Precision::F64}) {
+    TableReader rates = table.sub(nameOf(precision), false);
+    if (!rates.exists())
+      continue;
+    device.products[precision].peak = rates.positive("peak");
+    device.measured[precision] = readRates(rates);
+  }
+  return device;
+}
+
+static void readCpu(TableReader &root, Cluster &cluster, Problem &problem) {
+  {
+    TableReader nodes = root.sub("nodes", true);
+    cluster.nodes = nodes.count("count");
+    cluster.coresPerNode = nodes.count("cores");
+    cluster.nodeMemoryBytes = nodes.positive("memory_bytes");
+  }
+  for (const toml::table *entry : root.tables("ranks")) {
+    TableReader table(entry, "ranks", problem);
+    int64_t threads = table.count("threads");
+    bool isNew =
+        cluster.byThreads.try_emplace(threads, readRanks(table)).second;
+    if (!isNew)
+      problem.note(entry->source(), "'ranks' has two tables with " +
+                                        std::to_string(threads) + " threads");
+  }
+  cluster.node = readLink(root, "node_link", true);
+  cluster.network = readLink(root, "network", cluster.nodes > 1);
+  // What runs beside computing takes its cores.
+  cluster.software.hidden = 0;
+}
+
+static AttentionModel readAttention(TableReader &root) {
+  AttentionModel model;
+  TableReader table = root.sub("attention", false);
+  model.isFused = table.word("scores", "fused", {"fused", "stored"}) == "fused";
+  model.efficiency = table.share("efficiency");
+  model.forwardBytes = table.number("forward_bytes_per_score", 0, 0);
+  model.backwardBytes = table.number("backward_bytes_per_score", 0, 0);
+  return model;
 }
 
 static Software readSoftware(TableReader &root) {
@@ -286,6 +377,15 @@ static Cluster readTables(const toml::table &file, Problem &problem) {
   Cluster cluster;
   TableReader root(&file, "", problem);
   cluster.name = root.word("name", problem.path);
+  std::set<std::string> kinds;
+  for (const Name<DeviceKind> &kind : Names<DeviceKind>::table)
+    kinds.insert(kind.name);
+  cluster.kind = fromName<DeviceKind>(root.word("kind", "cuda", kinds))
+                     .value_or(DeviceKind::Cuda);
+  if (cluster.kind == DeviceKind::Cpu) {
+    readCpu(root, cluster, problem);
+    return cluster;
+  }
   {
     TableReader nodes = root.sub("nodes", true);
     cluster.nodes = nodes.count("count");

@@ -1,6 +1,8 @@
 //===- ProgramReport.cpp - what a lowered program does, in numbers --------===//
 
 #include "lib/Target/ProgramReport.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/SymbolTable.h"
 #include "tessera/Dialect/NN/Marks.h"
@@ -83,6 +85,21 @@ static bool isTable(func::FuncOp kernel, unsigned argument) {
   });
 }
 
+/// CallRecord::functions.
+static int64_t functionsOf(func::FuncOp kernel) {
+  int64_t functions = 0;
+  if (kernel)
+    kernel.walk([&](linalg::GenericOp loops) {
+      int64_t elements = 1;
+      for (int64_t size : loops.getStaticLoopRanges())
+        elements *= size;
+      for (Operation &op : *loops.getBody())
+        if (isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp>(op))
+          functions += elements;
+    });
+  return functions;
+}
+
 /// Operands and results, each once; of a table as much as there are results.
 static int64_t bytesMovedBy(rt::LaunchOp launch, func::FuncOp kernel) {
   int64_t results = bytesOfAll(launch->getResults()), bytes = results;
@@ -144,8 +161,11 @@ static CallRecord recordOf(Operation *op, bool sendsAllRows,
   record.times = timesOf(op);
   record.flops = flopsOf(op);
   record.shape = shapeOf(op);
-  if (auto launch = dyn_cast<rt::LaunchOp>(op))
+  if (auto launch = dyn_cast<rt::LaunchOp>(op)) {
     record.kernel = launch.getKernel();
+    record.functions =
+        functionsOf(kernels.lookup<func::FuncOp>(launch.getKernel()));
+  }
   if (!isa<rt::AsyncOpInterface, rt::WaitOp>(op) && record.shape.empty())
     record.bytes = bytesMovedBy(op, kernels);
   if (auto collective = dyn_cast<rt::CollectiveOpInterface>(op)) {

@@ -26,6 +26,7 @@ struct CallRecord {
   int64_t tensors = 1;    ///< That a collective moves.
   int64_t elements = 0;   ///< Of the whole tensors of a collective.
   int64_t bytes = 0;      ///< Of these; else of what a call reads and writes.
+  int64_t functions = 0;  ///< exp, log, tanh, erf that a kernel evaluates.
   /// Of a matrix product: m, n, k. Of attention: queries of all heads and
   /// sequences, keys of each, size of a head. Of no other call.
   llvm::SmallVector<int64_t, 3> shape;

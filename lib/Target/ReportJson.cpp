@@ -15,6 +15,8 @@ static void writeOp(json::OStream &out, const CallRecord &call,
     out.attribute("bytes", call.bytes);
   if (call.flops != 0)
     out.attribute("flops", call.flops);
+  if (call.functions != 0)
+    out.attribute("functions", call.functions);
   if (!call.kernel.empty())
     out.attribute("kernel", call.kernel);
   if (call.layer >= 0)

@@ -125,4 +125,77 @@ TEST(ClusterTest, AMissingFileIsAnError) {
   }
 }
 
+const std::string cpu = R"(kind = "cpu"
+[nodes]
+count = 1
+cores = 4
+memory_bytes = 8e9
+[node_link]
+bandwidth = 1e10
+[[ranks]]
+threads = 1
+[ranks.f32]
+peak = 1e11
+products = [[8, 16, 32, 5e10]]
+kernel_bandwidth = [[1024, 1e10]]
+update_bandwidth = [[1024, 1e10]]
+[[ranks]]
+threads = 2
+[ranks.f32]
+peak = 2e11
+kernel_bandwidth = [[1024, 2e10]]
+update_bandwidth = [[1024, 1e10]]
+)";
+
+std::string cpuWith(const std::string &from, const std::string &to) {
+  std::string text = cpu;
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+TEST(ClusterTest, RanksShareTheCoresOfACpu) {
+  Cluster cluster;
+  ASSERT_EQ(errorOf(cpu, &cluster), "");
+  EXPECT_EQ(cluster.kind, DeviceKind::Cpu);
+  auto peakOf = [&](int64_t ranks) {
+    return cluster.sharedBy(ranks).device.products.at(Precision::F32).peak;
+  };
+  EXPECT_EQ(cluster.threadsOf(1), 4);
+  EXPECT_EQ(peakOf(1), 2e11); // as two threads, the most that were measured
+  EXPECT_EQ(peakOf(2), 2e11);
+  EXPECT_EQ(peakOf(3), 1e11);
+  EXPECT_EQ(peakOf(8), 1e11);
+  EXPECT_EQ(cluster.threadsOf(8), 1);
+  EXPECT_EQ(cluster.sharedBy(8).devices(), 8);
+  EXPECT_EQ(cluster.sharedBy(8).device.memoryBytes, 1e9);
+}
+
+TEST(ClusterTest, WritesWhatItReads) {
+  Cluster written, read;
+  ASSERT_EQ(errorOf(cpu, &written), "");
+  written.name = "mine";
+  ASSERT_EQ(errorOf(clusterText(written), &read), "");
+  EXPECT_EQ(clusterText(read), clusterText(written));
+  EXPECT_EQ(read.coresPerNode, 4);
+  const MeasuredRates &rates = read.byThreads.at(1).measured.at(Precision::F32);
+  ASSERT_EQ(rates.products.points.size(), 1u);
+  EXPECT_EQ(rates.products.points[0].rate, 5e10);
+  EXPECT_EQ(rates.products.points[0].shape[2], 32);
+  EXPECT_EQ(rates.kernels.at(1), 1e10);
+}
+
+TEST(ClusterTest, ErrorsOfCpus) {
+  EXPECT_EQ(errorOf(cpuWith("\"cpu\"", "\"tpu\"")),
+            "1:8: 'kind' must be one of 'cpu', 'cuda'");
+  EXPECT_EQ(errorOf(cpuWith("[8, 16, 32, 5e10]", "[8, 16, 5e10]")),
+            "12:12: 'products' in [ranks.f32] must be a list of shapes of "
+            "three numbers with a rate, all above 0");
+  EXPECT_EQ(errorOf(cpuWith("threads = 2", "threads = 1")),
+            "15:1: 'ranks' has two tables with 1 threads");
+  EXPECT_EQ(errorOf(cpuWith("cores = 4", "devices = 4")),
+            "2:1: 'nodes.cores' is missing");
+  EXPECT_EQ(errorOf(cpuWith("kernel_bandwidth = [[1024, 1e10]]", "")),
+            "10:1: 'ranks.f32.kernel_bandwidth' is missing");
+}
+
 } // namespace

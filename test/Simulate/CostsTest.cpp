@@ -133,4 +133,44 @@ TEST(CostsTest, MessagesGoToTheirPeer) {
   EXPECT_DOUBLE_EQ(secondsOn(cluster, send, far), 5 + 1);
 }
 
+TEST(CostsTest, RatesOfShapesAreMeansOfTheirNeighbours) {
+  ShapeRates rates{{{{10, 10, 10}, 100}, {{1000, 10, 10}, 400}}};
+  EXPECT_DOUBLE_EQ(rates.at({10, 10, 10}), 100);
+  EXPECT_DOUBLE_EQ(rates.at({1000, 10, 10}), 400);
+  EXPECT_NEAR(rates.at({100, 10, 10}), 200, 1e-9); // as far from both
+  EXPECT_LT(rates.at({50, 10, 10}), 150);
+  EXPECT_NEAR(rates.at({100, 10, 500}), 200, 1e-9);
+  EXPECT_EQ(ShapeRates().at({1, 1, 1}), 0);
+}
+
+TEST(CostsTest, MeasuredCallsTakeWhatWasMeasured) {
+  Cluster cluster = smallCluster();
+  cluster.device.launch = 0.5;
+  MeasuredRates &rates = cluster.device.measured[Precision::F32];
+  rates.products.points = {{{5, 6, 7}, 210}};
+  rates.attention.points = {{{8, 4, 2}, 10}};
+  rates.attentionGradient.points = {{{8, 4, 2}, 5}};
+  rates.expertProducts.points = {{100, 20}};
+  rates.kernels.points = {{10, 50}, {1000, 100}};
+  rates.updates.points = {{10, 25}};
+  rates.function = 0.125;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 7)), 0.5 + 2);
+  Call attention = product(8, 4, 2);
+  attention.kind = CallKind::Attention;
+  attention.flops = 30;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, attention), 0.5 + 3);
+  attention.kind = CallKind::AttentionGradient;
+  Program halves = programOn({{"cp", 2}});
+  halves.causalImbalance = 1.5;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, attention, halves), 0.5 + 9);
+  Call call = kernel(100);
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 100 / 75.);
+  call.functions = 8;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 100 / 75. + 1);
+  call.isUpdate = true;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 4 + 1);
+  call.flops = 40;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 2);
+}
+
 } // namespace

@@ -107,6 +107,7 @@ TEST(EngineTest, OneQueueIsHeldUp) {
   program.mesh.push_back({"tp", 2});
   program.isCuda = true;
   Cluster cluster = smallCluster();
+  cluster.kind = DeviceKind::Cuda;
   cluster.network.bandwidth = 50;
   EXPECT_DOUBLE_EQ(timesOf(program, cluster).stages[0].end, 5 + 1 + 2);
   cluster.software.hasQueuePerGroup = true;
@@ -209,6 +210,25 @@ TEST(EngineTest, SchedulesTakeTheirTime) {
               1e-9)
               << nameOf(kind) << " p=" << p << " v=" << v << " m=" << m;
         }
+}
+
+/// Four ranks on two cores need all their work by two, where that is more than
+/// their own time with its waits.
+TEST(EngineTest, RanksShareCores) {
+  Cluster cluster = smallCluster(1);
+  cluster.coresPerNode = 2;
+  cluster.byThreads[1] = cluster.device;
+  Program program;
+  program.mesh = {{"dp", 4}};
+  program.stages.resize(1);
+  program.stages[0].calls = {kernel(300)};
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 6);
+  program.mesh = {{"dp", 2}};
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 3);
+  // Of two stages, one waits for the other: their cores are never short.
+  program = twoStages({kernel(300), message(CallKind::Send, 50, 1)},
+                      {message(CallKind::Receive, 50, 0), kernel(300)});
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 3 + 1 + 3);
 }
 
 } // namespace

@@ -46,6 +46,7 @@ int tessera::runSimulate(const DriverOptions &options) {
   std::optional<simulate::Program> program = readProgram(*metadata, report);
   if (!program)
     return 1;
+  *cluster = cluster->sharedBy(program->ranks());
   Expected<simulate::StepTimes> times =
       simulate::simulate(*program, *cluster, !options.trace.empty());
   if (!times)

@@ -9,6 +9,7 @@
 
 #include "tessera/Options/PlanOptions.h"
 #include "llvm/Support/Error.h"
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -19,6 +20,26 @@ namespace tessera::simulate {
 /// Rows and columns of a product that a unit of a device computes at once.
 struct Tile {
   double rows = 1, columns = 1;
+};
+
+/// A value that grows with the size of a message: points (bytes, value) in
+/// ascending order of bytes, in between linear in the logarithm of bytes, and
+/// constant beyond the ends.
+struct SizeCurve {
+  std::vector<std::pair<double, double>> points;
+  double at(double bytes) const;
+};
+
+/// Measured rates of calls by their shape. Between points the logarithm of the
+/// rate is a mean of theirs, weighted by the fourth power of the inverse
+/// distance between the logarithms of shapes.
+struct ShapeRates {
+  struct Point {
+    std::array<double, 3> shape;
+    double rate;
+  };
+  std::vector<Point> points;
+  double at(const std::array<int64_t, 3> &shape) const;
 };
 
 /// Matrix products of one precision. The tiles of a product are dealt to the
@@ -33,12 +54,26 @@ struct ProductRate {
   std::vector<Tile> tiles = {Tile()};
 };
 
+/// What calls of a program of one precision reach, as measured.
+struct MeasuredRates {
+  ShapeRates products; ///< Flops per second by m, n, k.
+  /// By queries of all heads and sequences, keys of each, size of a head.
+  ShapeRates attention, attentionGradient;
+  SizeCurve expertProducts; ///< Flops per second by flops.
+  /// Bytes per second by bytes: of kernels, some of whose bytes caches hold,
+  /// and of the optimizer, whose tensors they have lost.
+  SizeCurve kernels, updates;
+  double function = 0; ///< What exp, log, tanh or erf of an element adds.
+};
+
 struct Device {
   double memoryBytes = 0;
   double memoryBandwidth = 0;
   double memoryEfficiency = 1; ///< That kernels reach of the bandwidth.
   double launch = 0;           ///< Added to every call.
   std::map<Precision, ProductRate> products;
+  /// Of a CPU; of `products` it then uses the peak alone.
+  std::map<Precision, MeasuredRates> measured;
 };
 
 /// How attention is computed.
@@ -48,14 +83,6 @@ struct AttentionModel {
   bool isFused = true;
   double efficiency = 1; ///< Of a fused kernel, times that of products.
   double forwardBytes = 0, backwardBytes = 0; ///< Per score.
-};
-
-/// A value that grows with the size of a message: points (bytes, value) in
-/// ascending order of bytes, in between linear in the logarithm of bytes, and
-/// constant beyond the ends.
-struct SizeCurve {
-  std::vector<std::pair<double, double>> points;
-  double at(double bytes) const;
 };
 
 /// The links between the devices of a node, or between nodes.
@@ -92,19 +119,33 @@ struct Software {
 
 struct Cluster {
   std::string name;
+  DeviceKind kind = DeviceKind::Cuda;
   int64_t nodes = 1, devicesPerNode = 1;
   Device device;
+  // Of CPUs. The ranks of a node, as many as one likes, share its cores; a
+  // `Device` is what one of them has of its node, by the number of its threads.
+  int64_t coresPerNode = 0;
+  double nodeMemoryBytes = 0;
+  std::map<int64_t, Device> byThreads;
   AttentionModel attention;
   Link node;    ///< Within a node.
   Link network; ///< Between nodes; `bandwidth` is a device's share of them.
   Software software;
 
   int64_t devices() const { return nodes * devicesPerNode; }
+  /// Of a CPU: `device` and `devicesPerNode` as so many ranks have them, which
+  /// get equal shares of the cores, and at least one thread each.
+  Cluster sharedBy(int64_t ranks) const;
+  /// Threads of each rank, as the runtime chooses them.
+  int64_t threadsOf(int64_t ranks) const;
 };
 
 /// Reads a file of TOML. An error names the file, the line and what may stand
 /// there.
 llvm::Expected<Cluster> readCluster(const std::string &path);
+
+/// A measured CPU as a file that readCluster reads.
+std::string clusterText(const Cluster &cluster);
 
 } // namespace tessera::simulate
 

@@ -30,8 +30,10 @@ struct Call {
   CallKind kind = CallKind::Kernel;
   std::string op, name;    ///< "gemm", "h.3.mlp".
   bool recomputes = false; ///< Forward work done again in backward.
+  bool isUpdate = false;   ///< Of the optimizer.
   int64_t times = 1;       ///< In a loop over micro-batches.
   double flops = 0, bytes = 0;
+  double functions = 0; ///< exp, log, tanh and erf of single elements.
   /// Of a product: m, n, k. Of attention: queries of all heads and sequences,
   /// keys of each, size of a head.
   std::array<int64_t, 3> shape = {0, 0, 0};

@@ -47,10 +47,11 @@ struct StepTimes {
 double secondsOf(const Call &call, const Program &program, int64_t stage,
                  const Cluster &cluster);
 
-/// An error if the cluster has fewer devices than the program ranks, if it says
-/// nothing of the program's precision, or if a stage waits forever.
+/// An error if the cluster's kind of device is not the program's, if it has
+/// fewer devices than the program ranks, if it says nothing of the program's
+/// precision, or if a stage waits forever.
 llvm::Expected<StepTimes> simulate(const Program &program,
-                                   const Cluster &cluster, bool keepSpans);
+                                   const Cluster &machines, bool keepSpans);
 
 } // namespace tessera::simulate
 

@@ -25,9 +25,11 @@ public:
     call.op = text("op");
     call.name = text("name");
     call.recomputes = text("phase") == "recompute";
+    call.isUpdate = text("phase") == "optimizer";
     call.times = number("times", 1);
     call.flops = static_cast<double>(number("flops", 0));
     call.bytes = static_cast<double>(number("bytes", 0));
+    call.functions = static_cast<double>(number("functions", 0));
     call.wait = number("wait", 0);
     call.peer = number("peer", 0);
     call.collective = collectiveOf(call.op);

@@ -1,0 +1,48 @@
+//===- MeasuredCosts.cpp - seconds of calls on a measured CPU -------------===//
+
+#include "lib/Simulate/MeasuredCosts.h"
+
+using namespace tessera;
+using namespace tessera::simulate;
+
+static double secondsOfAttention(const Call &call, const Program &program,
+                                 const ShapeRates &rates) {
+  return call.flops * program.causalImbalance / rates.at(call.shape);
+}
+
+static double secondsOfProduct(const Call &call, const ShapeRates &rates) {
+  double flops = 2;
+  for (int64_t size : call.shape)
+    flops *= static_cast<double>(size);
+  return flops / rates.at(call.shape);
+}
+
+static double secondsOfKernel(const Call &call, const MeasuredRates &rates) {
+  if (call.flops > 0)
+    return call.flops / rates.expertProducts.at(call.flops);
+  if (call.bytes == 0)
+    return 0;
+  const SizeCurve &curve = call.isUpdate ? rates.updates : rates.kernels;
+  return call.bytes / curve.at(call.bytes) + call.functions * rates.function;
+}
+
+double tessera::simulate::secondsOfMeasured(const Call &call,
+                                            const Program &program,
+                                            const MeasuredRates &rates) {
+  switch (call.kind) {
+  case CallKind::Kernel:
+    return secondsOfKernel(call, rates);
+  case CallKind::Product:
+    return secondsOfProduct(call, rates.products);
+  case CallKind::Attention:
+    return secondsOfAttention(call, program, rates.attention);
+  case CallKind::AttentionGradient:
+    return secondsOfAttention(call, program, rates.attentionGradient);
+  case CallKind::Collective:
+  case CallKind::Send:
+  case CallKind::Receive:
+  case CallKind::Wait:
+    break;
+  }
+  return 0;
+}

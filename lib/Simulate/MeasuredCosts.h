@@ -1,0 +1,16 @@
+//===- MeasuredCosts.h - seconds of calls on a measured CPU -----*- C++ -*-===//
+
+#ifndef TESSERA_LIB_SIMULATE_MEASUREDCOSTS_H
+#define TESSERA_LIB_SIMULATE_MEASUREDCOSTS_H
+
+#include "tessera/Simulate/Simulate.h"
+
+namespace tessera::simulate {
+
+/// Of a call that computes. Infinite where nothing of its kind was measured.
+double secondsOfMeasured(const Call &call, const Program &program,
+                         const MeasuredRates &rates);
+
+} // namespace tessera::simulate
+
+#endif // TESSERA_LIB_SIMULATE_MEASUREDCOSTS_H
