@@ -14,6 +14,7 @@ int runImport(const DriverOptions &options);
 int runCompile(const DriverOptions &options);
 int runReport(const DriverOptions &options);
 int runSimulate(const DriverOptions &options);
+int runCalibrate(const DriverOptions &options);
 int runSign(const DriverOptions &options);
 int runMerge(const DriverOptions &options);
 int runVerify(const DriverOptions &options);

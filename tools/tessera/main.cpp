@@ -49,6 +49,8 @@ static int runCommand(const DriverOptions &options) {
     return runReport(options);
   case Command::Simulate:
     return runSimulate(options);
+  case Command::Calibrate:
+    return runCalibrate(options);
   case Command::Sign:
     return runSign(options);
   case Command::Merge:

@@ -421,6 +421,16 @@ void DeclaredOptions::addSimulate(CLI::App *sub) {
       ->type_name("FILE");
 }
 
+void DeclaredOptions::addCalibrate(CLI::App *sub) {
+  beginGroup(sub, "Calibration", "--name 'two sockets' --quick");
+  sub->add_option("--name", options.calibrate.name,
+                  "What the machine is called (default: its processor and "
+                  "cores)")
+      ->type_name("NAME");
+  sub->add_flag("--quick", options.calibrate.isQuick,
+                "Few sizes, within seconds: a first look, not for plans");
+}
+
 void DeclaredOptions::addSigning(CLI::App *sub) {
   sub->add_option("artifact", options.model, "The .tsr file")->required();
   beginGroup(sub, "Signing", "--key key.pem");
@@ -524,6 +534,9 @@ void DeclaredOptions::declareCommands() {
                                "Predict the time of a step on a cluster",
                                " examples/gpt2-tiny --mesh dp=2,tp=2 --cluster "
                                "clusters/a100.toml");
+  CLI::App *calibrate = command(
+      Command::Calibrate, "calibrate",
+      "Measure this machine, for --cluster of simulate", " -o machine.toml");
   CLI::App *verify =
       command(Command::Verify, "verify",
               "Check that the distributed program is the serial one",
@@ -562,6 +575,8 @@ void DeclaredOptions::declareCommands() {
   addOutput(import, "mlir", "Output file (default: standard output)");
   addOutput(compile, "tsr", "Output file (default: model.tsr)");
   addOutput(sign, "tsr", "Output file (default: the .tsr file itself)");
+  addOutput(calibrate, "toml", "Output file (default: machine.toml)");
+  addCalibrate(calibrate);
   addReport(report);
   addSimulate(simulate);
   for (CLI::App *sub : {doctor, report, simulate, verify, evaluate, generate})

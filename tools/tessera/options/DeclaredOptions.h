@@ -75,6 +75,7 @@ private:
   void addJson(CLI::App *sub);
   void addReport(CLI::App *sub);
   void addSimulate(CLI::App *sub);
+  void addCalibrate(CLI::App *sub);
   CLI::Option *addAdapter(CLI::App *sub);
   void addSigning(CLI::App *sub);
   void addMerging(CLI::App *sub);

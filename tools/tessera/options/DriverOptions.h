@@ -20,6 +20,7 @@ enum class Command {
   Merge,
   Report,
   Simulate,
+  Calibrate,
   Verify,
   Tokenize,
   Train,
@@ -56,6 +57,12 @@ struct SimulateOptions {
   std::string cluster; ///< A file.
 };
 
+/// Of tessera calibrate.
+struct CalibrateOptions {
+  std::string name;     ///< Of the machine; "": what the system says.
+  bool isQuick = false; ///< Few sizes, in a second or two.
+};
+
 struct DriverOptions {
   /// A run has a length, unlike a program that is only compiled.
   DriverOptions() {
@@ -74,6 +81,7 @@ struct DriverOptions {
   TokenizeOptions tokenize;
   GenerateOptions generate;
   SimulateOptions simulate;
+  CalibrateOptions calibrate;
 
   PlanOptions plan;
   int64_t ranks = 0; ///< The most that a run may start.

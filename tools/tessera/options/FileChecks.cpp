@@ -81,6 +81,7 @@ std::string checkConfig(const DriverOptions &options) {
 std::string checkModel(const DriverOptions &options) {
   const std::string &model = options.model;
   if (options.command == Command::Doctor ||
+      options.command == Command::Calibrate ||
       options.command == Command::Tokenize || options.command == Command::Merge)
     return ""; // merge: the runtime reads them
   if (!exists(model)) {
@@ -202,9 +203,10 @@ std::string checkTexts(const TokenizeOptions &options) {
 
 /// The name of a file that the command might write.
 std::string exampleOutput(Command command) {
-  return command == Command::Import     ? "model.mlir"
-         : command == Command::Tokenize ? "data.bin"
-                                        : "model.tsr";
+  return command == Command::Import      ? "model.mlir"
+         : command == Command::Tokenize  ? "data.bin"
+         : command == Command::Calibrate ? "machine.toml"
+                                         : "model.tsr";
 }
 
 } // namespace

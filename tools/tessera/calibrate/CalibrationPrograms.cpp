@@ -1,0 +1,120 @@
+//===- CalibrationPrograms.cpp - what calibrate runs ----------------------===//
+
+#include "tools/tessera/calibrate/CalibrationPrograms.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+using namespace tessera;
+namespace json = llvm::json;
+
+namespace {
+
+enum class Family { Gpt2, Llama, Mixtral };
+
+struct ModelSize {
+  Family family;
+  int64_t hidden, inner, heads, vocabulary, sequence;
+  int64_t batch;      ///< Sequences of a rank.
+  int64_t layers = 1; ///< As many as stages, to be split.
+};
+
+} // namespace
+
+static std::string configOf(const ModelSize &size) {
+  json::Object config{{"vocab_size", size.vocabulary}};
+  if (size.family == Family::Gpt2) {
+    config["model_type"] = "gpt2";
+    config["n_positions"] = size.sequence;
+    config["n_embd"] = size.hidden;
+    config["n_inner"] = size.inner;
+    config["n_layer"] = size.layers;
+    config["n_head"] = size.heads;
+    for (const char *dropout : {"resid_pdrop", "embd_pdrop", "attn_pdrop"})
+      config[dropout] = 0.0;
+  } else {
+    bool hasExperts = size.family == Family::Mixtral;
+    config["model_type"] = hasExperts ? "mixtral" : "llama";
+    config["max_position_embeddings"] = size.sequence;
+    config["hidden_size"] = size.hidden;
+    config["intermediate_size"] = size.inner;
+    config["num_hidden_layers"] = size.layers;
+    config["num_attention_heads"] = size.heads;
+    config["num_key_value_heads"] = size.heads / 2;
+    config["rms_norm_eps"] = 1e-5;
+    if (hasExperts) {
+      config["num_local_experts"] = 4;
+      config["num_experts_per_tok"] = 2;
+    }
+  }
+  return llvm::formatv("{0}", json::Value(std::move(config)));
+}
+
+static CalibrationProgram programOf(const ModelSize &size, Precision precision,
+                                    MeshAxis axis, int64_t ranks) {
+  CalibrationProgram program;
+  program.config = configOf(size);
+  PlanOptions &plan = program.plan;
+  plan.precision = precision;
+  plan.evaluation = false;
+  plan.sizes.sequence = size.sequence;
+  bool splitsBatch = axis == MeshAxis::Data || axis == MeshAxis::Expert;
+  plan.sizes.batch = size.batch * (splitsBatch ? ranks : 1);
+  if (ranks > 1)
+    plan.mesh.axes = {{axis, ranks}};
+  plan.learningRate.totalSteps = 1000;
+  plan.communication.overlap = false; // so that transfers are timed alone
+  return program;
+}
+
+static std::vector<ModelSize> computedSizes(bool isQuick) {
+  if (isQuick)
+    return {{Family::Llama, 64, 160, 2, 128, 32, 2}};
+  return {
+      {Family::Gpt2, 96, 384, 3, 192, 64, 2},
+      {Family::Gpt2, 192, 768, 6, 384, 96, 4},
+      {Family::Llama, 288, 800, 8, 1000, 160, 3},
+      {Family::Gpt2, 384, 1536, 6, 1200, 192, 3},
+      {Family::Llama, 480, 1280, 10, 640, 96, 8},
+      {Family::Gpt2, 576, 2304, 9, 500, 320, 1},
+      {Family::Llama, 896, 2432, 14, 700, 224, 1},
+      {Family::Mixtral, 192, 416, 6, 384, 96, 4},
+      {Family::Mixtral, 480, 800, 8, 500, 160, 2},
+  };
+}
+
+static std::vector<ModelSize> linkSizes(bool isQuick) {
+  if (isQuick)
+    return {{Family::Gpt2, 64, 160, 2, 128, 32, 2, 2}};
+  return {{Family::Gpt2, 32, 128, 2, 128, 16, 2, 2},
+          {Family::Gpt2, 96, 384, 6, 192, 96, 4, 2},
+          {Family::Gpt2, 352, 1408, 4, 500, 160, 6, 2},
+          {Family::Gpt2, 768, 3072, 12, 2000, 192, 2, 2}};
+}
+
+static void addLinkPrograms(std::vector<CalibrationProgram> &programs,
+                            bool isQuick) {
+  for (const ModelSize &size : linkSizes(isQuick)) {
+    auto add = [&](MeshAxis axis) -> PlanOptions & {
+      programs.push_back(programOf(size, Precision::F32, axis, kLinkRanks));
+      programs.back().isForLink = true;
+      return programs.back().plan;
+    };
+    add(MeshAxis::Tensor);
+    add(MeshAxis::Data).communication.bucketBytes = 0;
+    add(MeshAxis::Data).strategies.zero = ZeroStage::Parameters;
+    add(MeshAxis::Pipeline).sizes.microBatches = 2;
+  }
+}
+
+std::vector<CalibrationProgram> tessera::calibrationPrograms(int64_t cores,
+                                                             bool isQuick) {
+  std::vector<CalibrationProgram> programs;
+  // Each number of ranks that a power of two of threads leaves cores for.
+  for (int64_t threads = 1; threads <= cores; threads *= 2)
+    for (Precision precision : {Precision::F32, Precision::BF16})
+      for (const ModelSize &size : computedSizes(isQuick))
+        programs.push_back(
+            programOf(size, precision, MeshAxis::Data, cores / threads));
+  addLinkPrograms(programs, isQuick);
+  return programs;
+}

@@ -1,0 +1,209 @@
+//===- FitRates.cpp - rates of a machine from timed calls -----------------===//
+// A rate is all work of the calls that are alike by all of their time, so that
+// the sum of their predictions is what was measured.
+//===----------------------------------------------------------------------===//
+
+#include "tools/tessera/calibrate/FitRates.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace tessera;
+using namespace tessera::simulate;
+
+namespace {
+
+/// Work, in bytes or flops, of some calls, and their time.
+struct Sums {
+  double count = 0, work = 0, seconds = 0;
+  void add(double callWork, double callSeconds) {
+    ++count, work += callWork, seconds += callSeconds;
+  }
+};
+
+/// By work, in steps of a factor of two.
+class CurveFit {
+public:
+  void add(double work, double seconds) {
+    if (work > 0)
+      bins[std::lround(std::log2(work))].add(work, seconds);
+  }
+  SizeCurve curve() const {
+    SizeCurve curve;
+    for (const auto &[bin, sums] : bins)
+      if (sums.seconds > 0)
+        curve.points.push_back(
+            {std::round(sums.work / sums.count), sums.work / sums.seconds});
+    return curve;
+  }
+
+private:
+  std::map<long, Sums> bins;
+};
+
+class ShapeFit {
+public:
+  void add(const Call &call, double flops, double seconds) {
+    shapes[call.shape].add(flops, seconds);
+  }
+  ShapeRates rates() const {
+    ShapeRates rates;
+    for (const auto &[shape, sums] : shapes)
+      if (sums.seconds > 0)
+        rates.points.push_back(
+            {{static_cast<double>(shape[0]), static_cast<double>(shape[1]),
+              static_cast<double>(shape[2])},
+             sums.work / sums.seconds});
+    return rates;
+  }
+
+private:
+  std::map<std::array<int64_t, 3>, Sums> shapes;
+};
+
+/// The calls of one precision and number of threads.
+class RatesFit {
+public:
+  void add(const MeasuredCall &measured);
+  MeasuredRates rates() const;
+
+private:
+  ShapeFit products, attention, attentionGradient;
+  CurveFit expertProducts, kernels, updates;
+  std::vector<MeasuredCall> withFunctions;
+};
+
+} // namespace
+
+static double productFlops(const Call &call) {
+  double flops = 2;
+  for (int64_t size : call.shape)
+    flops *= static_cast<double>(size);
+  return flops;
+}
+
+void RatesFit::add(const MeasuredCall &measured) {
+  const Call &call = measured.call;
+  double seconds = measured.seconds;
+  switch (call.kind) {
+  case CallKind::Product:
+    return products.add(call, productFlops(call), seconds);
+  case CallKind::Attention:
+    return attention.add(call, call.flops, seconds);
+  case CallKind::AttentionGradient:
+    return attentionGradient.add(call, call.flops, seconds);
+  case CallKind::Kernel:
+    if (call.flops > 0)
+      return expertProducts.add(call.flops, seconds);
+    if (call.functions > 0)
+      return withFunctions.push_back(measured);
+    return (call.isUpdate ? updates : kernels).add(call.bytes, seconds);
+  default:
+    return;
+  }
+}
+
+MeasuredRates RatesFit::rates() const {
+  MeasuredRates rates;
+  rates.products = products.rates();
+  rates.attention = attention.rates();
+  rates.attentionGradient = attentionGradient.rates();
+  rates.expertProducts = expertProducts.curve();
+  rates.kernels = kernels.curve();
+  rates.updates = updates.curve();
+  double functions = 0, seconds = 0;
+  for (const MeasuredCall &measured : withFunctions) {
+    functions += measured.call.functions;
+    seconds += measured.seconds -
+               measured.call.bytes / rates.kernels.at(measured.call.bytes);
+  }
+  if (functions > 0)
+    rates.function = std::max(seconds / functions, 0.0);
+  return rates;
+}
+
+std::map<int64_t, Device>
+tessera::fitDevices(const std::vector<MeasuredProgram> &programs) {
+  std::map<std::pair<int64_t, Precision>, RatesFit> fits;
+  std::map<int64_t, Sums> gaps;
+  for (const MeasuredProgram &program : programs) {
+    gaps[program.threads].add(1, program.betweenCalls);
+    for (const MeasuredCall &call : program.calls)
+      fits[{program.threads, program.precision}].add(call);
+  }
+  std::map<int64_t, Device> devices;
+  for (const auto &[key, fit] : fits) {
+    auto [threads, precision] = key;
+    Device &device = devices[threads];
+    const Sums &sums = gaps[threads];
+    device.launch = sums.seconds / sums.count;
+    MeasuredRates rates = fit.rates();
+    double peak = 0;
+    for (const ShapeRates::Point &point : rates.products.points)
+      peak = std::max(peak, point.rate);
+    device.products[precision].peak = peak;
+    device.measured[precision] = std::move(rates);
+  }
+  return devices;
+}
+
+//===----------------------------------------------------------------------===//
+// The link
+//===----------------------------------------------------------------------===//
+
+/// Of what moves next to nothing.
+static double latencyOf(const std::vector<MeasuredProgram> &programs) {
+  double latency = 1;
+  for (const MeasuredProgram &program : programs)
+    for (const MeasuredCall &measured : program.calls)
+      if (measured.call.kind == CallKind::Collective)
+        latency = std::min(latency, measured.seconds);
+  return latency;
+}
+
+/// Bytes per second, 0 of none.
+static double medianOf(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+Link tessera::fitLink(const std::vector<MeasuredProgram> &programs) {
+  Link link;
+  link.latency = latencyOf(programs);
+  CurveFit reductions;
+  std::vector<double> messages;
+  std::vector<std::pair<const MeasuredCall *, double>> gathers;
+  for (const MeasuredProgram &program : programs)
+    for (const MeasuredCall &measured : program.calls) {
+      const Call &call = measured.call;
+      // Not all of it: the curve must be above 0 for the smallest.
+      double seconds =
+          std::max(measured.seconds - link.latency, measured.seconds / 10);
+      // A receive waits until its sender has computed.
+      if (call.kind == CallKind::Send)
+        messages.push_back(call.bytes / seconds);
+      if (call.kind != CallKind::Collective || call.bytes == 0)
+        continue;
+      if (call.collective == dist::Collective::AllReduce)
+        reductions.add(call.bytes, seconds);
+      else if (call.collective == dist::Collective::AllGather ||
+               call.collective == dist::Collective::ReduceScatter)
+        gathers.push_back({&measured, seconds});
+    }
+  link.collectives = reductions.curve();
+  for (auto &[bytes, rate] : link.collectives.points)
+    rate *= dist::ringShare(dist::Collective::AllReduce, kLinkRanks);
+  std::vector<double> shares;
+  for (auto [measured, seconds] : gathers) {
+    const Call &call = measured->call;
+    double sent =
+        call.bytes * dist::ringShare(call.collective, measured->ranks);
+    shares.push_back(sent / seconds / link.collectives.at(call.bytes));
+  }
+  link.gatherEfficiency =
+      shares.empty() ? 1 : std::min(medianOf(std::move(shares)), 1.0);
+  link.bandwidth = medianOf(std::move(messages));
+  return link;
+}

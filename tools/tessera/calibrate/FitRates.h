@@ -1,0 +1,20 @@
+//===- FitRates.h - rates of a machine from timed calls ---------*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_CALIBRATE_FITRATES_H
+#define TESSERA_TOOLS_TESSERA_CALIBRATE_FITRATES_H
+
+#include "tessera/Simulate/Cluster.h"
+#include "tools/tessera/calibrate/MeasureProgram.h"
+
+namespace tessera {
+
+/// What a rank computes at, by the number of its threads.
+std::map<int64_t, simulate::Device>
+fitDevices(const std::vector<MeasuredProgram> &programs);
+
+/// What the collectives and messages of the programs reach.
+simulate::Link fitLink(const std::vector<MeasuredProgram> &programs);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_CALIBRATE_FITRATES_H
