@@ -19,7 +19,7 @@ static void check(tsr_status status) {
 
 static std::vector<int32_t> randomTokens(const tsr_artifact *artifact) {
   const int64_t count =
-      tsr_artifact_batch(artifact) * (tsr_artifact_sequence(artifact) + 1);
+      tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact);
   const auto vocabulary = uint64_t(tsr_artifact_vocabulary(artifact));
   std::mt19937_64 random(1);
   std::vector<int32_t> tokens(static_cast<size_t>(count));
