@@ -10,6 +10,15 @@
 using namespace tessera;
 using namespace tessera::simulate;
 
+/// 0 of none.
+static double medianOf(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 namespace {
 
 /// Work, in bytes or flops, of some calls, and their time.
@@ -18,6 +27,29 @@ struct Sums {
   void add(double callWork, double callSeconds) {
     ++count, work += callWork, seconds += callSeconds;
   }
+};
+
+/// Of collectives, by bytes in steps of a factor of two: medians, for a rank
+/// that others keep from its core holds up all.
+class LinkFit {
+public:
+  void add(double bytes, double bandwidth) {
+    Bin &bin = bins[std::lround(std::log2(bytes))];
+    bin.bytes.push_back(bytes);
+    bin.bandwidths.push_back(bandwidth);
+  }
+  SizeCurve curve() const {
+    SizeCurve curve;
+    for (const auto &[number, bin] : bins)
+      curve.points.push_back({medianOf(bin.bytes), medianOf(bin.bandwidths)});
+    return curve;
+  }
+
+private:
+  struct Bin {
+    std::vector<double> bytes, bandwidths;
+  };
+  std::map<long, Bin> bins;
 };
 
 /// By work, in steps of a factor of two.
@@ -160,19 +192,10 @@ static double latencyOf(const std::vector<MeasuredProgram> &programs) {
   return latency;
 }
 
-/// Bytes per second, 0 of none.
-static double medianOf(std::vector<double> values) {
-  if (values.empty())
-    return 0;
-  auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 Link tessera::fitLink(const std::vector<MeasuredProgram> &programs) {
   Link link;
   link.latency = latencyOf(programs);
-  CurveFit reductions;
+  LinkFit reductions;
   std::vector<double> messages;
   std::vector<std::pair<const MeasuredCall *, double>> gathers;
   for (const MeasuredProgram &program : programs)
@@ -187,14 +210,15 @@ Link tessera::fitLink(const std::vector<MeasuredProgram> &programs) {
       if (call.kind != CallKind::Collective || call.bytes == 0)
         continue;
       if (call.collective == dist::Collective::AllReduce)
-        reductions.add(call.bytes, seconds);
+        reductions.add(call.bytes,
+                       call.bytes *
+                           dist::ringShare(call.collective, measured.ranks) /
+                           seconds);
       else if (call.collective == dist::Collective::AllGather ||
                call.collective == dist::Collective::ReduceScatter)
         gathers.push_back({&measured, seconds});
     }
   link.collectives = reductions.curve();
-  for (auto &[bytes, rate] : link.collectives.points)
-    rate *= dist::ringShare(dist::Collective::AllReduce, kLinkRanks);
   std::vector<double> shares;
   for (auto [measured, seconds] : gathers) {
     const Call &call = measured->call;
