@@ -9,6 +9,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 #include <deque>
 
 using namespace tessera;
@@ -557,6 +558,28 @@ static Error checkKind(const Program &program, const Cluster &cluster) {
               "tessera calibrate"));
 }
 
+static std::string howToAdd(const Program &program, const Cluster &cluster) {
+  if (!cluster.byThreads.empty())
+    return "tessera calibrate measures f32 and bf16";
+  return std::string("add [device.products.") +
+         tessera::nameOf(program.precision) + "] with 'peak'";
+}
+
+/// Whether calls like those of the program were measured on a CPU.
+static Error checkMeasured(const Program &program, const Cluster &cluster) {
+  if (cluster.device.measured.empty())
+    return Error::success();
+  for (size_t stage = 0; stage < program.stages.size(); ++stage)
+    for (const Call &call : program.stages[stage].calls)
+      if (!std::isfinite(
+              secondsOf(call, program, static_cast<int64_t>(stage), cluster)))
+        return llvm::createStringError(llvm::formatv(
+            "the cluster '{0}' has no rate of '{1}' in {2}; measure the "
+            "machine again with tessera calibrate",
+            cluster.name, call.op, tessera::nameOf(program.precision)));
+  return Error::success();
+}
+
 Expected<StepTimes> tessera::simulate::simulate(const Program &program,
                                                 const Cluster &machines,
                                                 bool keepSpans) {
@@ -573,8 +596,11 @@ Expected<StepTimes> tessera::simulate::simulate(const Program &program,
                       counted(cluster.nodes, "node"), cluster.devicesPerNode));
   if (!cluster.device.products.count(program.precision))
     return llvm::createStringError(
-        llvm::formatv("the cluster '{0}' says nothing of products in {1}; add "
-                      "[device.products.{1}] with 'peak'",
-                      cluster.name, tessera::nameOf(program.precision)));
+        llvm::formatv("the cluster '{0}' says nothing of products in {1}; "
+                      "{2}",
+                      cluster.name, tessera::nameOf(program.precision),
+                      howToAdd(program, cluster)));
+  if (Error error = checkMeasured(program, cluster))
+    return error;
   return Engine(program, cluster, keepSpans).run();
 }

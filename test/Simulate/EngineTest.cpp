@@ -129,6 +129,22 @@ TEST(EngineTest, ACollectiveOfStagesWaitsForTheLast) {
   EXPECT_DOUBLE_EQ(times.stages[1].end, 3 + 1 + 1);
 }
 
+TEST(EngineTest, WhatWasNotMeasuredIsAnError) {
+  Cluster cluster = smallCluster();
+  cluster.device.measured[Precision::F32].kernels.points = {{100, 50}};
+  EXPECT_DOUBLE_EQ(timesOf(alone({kernel(100)}), cluster).seconds, 2);
+  Call product;
+  product.kind = CallKind::Product;
+  product.op = "gemm";
+  product.shape = {2, 3, 4};
+  llvm::Expected<StepTimes> times =
+      simulate::simulate(alone({kernel(100), product}), cluster, false);
+  ASSERT_FALSE(!!times);
+  EXPECT_EQ(llvm::toString(times.takeError()),
+            "the cluster 'small' has no rate of 'gemm' in f32; measure the "
+            "machine again with tessera calibrate");
+}
+
 TEST(EngineTest, WhatCannotBeSimulatedIsAnError) {
   auto textOf = [](const Program &program, const Cluster &cluster) {
     llvm::Expected<StepTimes> times =

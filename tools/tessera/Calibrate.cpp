@@ -47,9 +47,12 @@ int tessera::runCalibrate(const DriverOptions &options) {
   std::string path = options.output.empty() ? "machine.toml" : options.output;
   std::string text = "# Measured by tessera calibrate (docs/Simulation.md).\n" +
                      simulate::clusterText(cluster);
+  if (path == "-") {
+    outs() << text;
+    return 0;
+  }
   if (std::error_code error = writeOutput(path, {text}))
     return printError("cannot write '" + path + "': " + error.message());
-  if (path != "-")
-    outs() << "wrote " << path << ": " << cluster.name << "\n";
+  outs() << "wrote " << path << ": " << cluster.name << "\n";
   return 0;
 }
