@@ -8,10 +8,10 @@ import sys
 
 # Rooms of the compiler, in the order in which a program passes through. A room may include those before it.
 COMPILER = ["Options", "Dialect", "Schedule", "Import", "Distribute", "Partition", "Lower", "Communicate", "Memory",
-            "Codegen", "Target", "Pipelines", "Simulate", "tools"]
+            "Codegen", "Target", "Pipelines", "Simulate", "Plan", "tools"]
 # These may include only what is named here.
 NARROW = {"Options": [], "Dialect": ["Options"], "Schedule": ["Options"], "Import": ["Options", "Dialect"],
-          "Simulate": ["Options", "Dialect"], "Target": ["Options", "Dialect"]}
+          "Simulate": ["Options", "Dialect"], "Plan": ["Options"], "Target": ["Options", "Dialect"]}
 # Rooms of the runtime, likewise. `cpu` and `cuda` hold devices' entries.
 RUNTIME = ["support", "artifact", "collectives", "cpu", "device", "calls", "data", "session", "checkpoint", "generate", "api"]
 # Those of libraries of their own, with what each may include.

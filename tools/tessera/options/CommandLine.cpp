@@ -5,6 +5,7 @@
 
 #include "tessera/Options/OptimizerDefaults.h"
 #include "tessera/Options/PlanFlags.h"
+#include "tessera/Plan/PlanFile.h"
 #include "tools/tessera/options/DataWeights.h"
 #include "tools/tessera/options/DeclaredOptions.h"
 #include "tools/tessera/options/HelpFiles.h"
@@ -47,6 +48,8 @@ const std::set<std::string> ownOptions = {
     "--tokenizer", "--peak-flops",
     // Rank 0 alone writes, or each process a file of its own.
     "--log", "--tensorboard", "--trace", "--dump-ir", "--reproducer",
+    // What it gives is compared.
+    "--plan",
     // Other words for --mesh.
     "--tensor-model-parallel-size", "--data-parallel-size",
     "--pipeline-model-parallel-size", "--help"};
@@ -86,6 +89,9 @@ private:
   void checkOptions(const std::string &command,
                     const std::vector<std::string> &words);
   void check();
+  void applyPlan();
+  void applyOption(CLI::App &sub, const std::string &name,
+                   const std::string &text);
   void checkMesh();
   void checkStages();
   void checkLaunch();
@@ -171,6 +177,49 @@ std::vector<std::string> CommandLine::namesOf(const std::string &command) {
           names.push_back("-" + name);
       }
   return names;
+}
+
+/// What the file of --plan says is as if it stood on the command line.
+void CommandLine::applyPlan() {
+  if (planFile.empty())
+    return;
+  if (options.isArtifact())
+    refuse("'" + options.model +
+           "' is compiled already, so --plan cannot change it; give the "
+           "config.json instead");
+  plan::PlanFile plan;
+  refuseUnless(plan::readPlan(planFile, plan));
+  refuseUnless(plan::checkModel(plan, planFile, options.model));
+  for (const auto &[name, text] : plan.options)
+    applyOption(*app.get_subcommands().front(), "--" + name, text);
+}
+
+/// Of a plan. What is given besides must say the same.
+void CommandLine::applyOption(CLI::App &sub, const std::string &name,
+                              const std::string &text) {
+  std::vector<std::string> names;
+  for (const Flag &flag : flags)
+    names.push_back(flag.name);
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    refuse("'" + planFile + "': unknown option '" + name.substr(2) + "'; " +
+           suggestion(nearestName(name, names), "see tessera compile --help"));
+  CLI::Option *option = sub.get_option(name);
+  if (option->count()) {
+    std::string given = givenText(*option);
+    if (given != text)
+      refuse("'" + planFile + "' says " + name + " " + text +
+             ", but the command line says " + given +
+             "; leave out one of the two");
+    return;
+  }
+  try {
+    option->add_result(text);
+    option->run_callback();
+  } catch (const CLI::ParseError &error) {
+    std::string why = error.what();
+    refuse("'" + planFile +
+           "': " + (why.rfind("error: ", 0) == 0 ? why.substr(7) : why));
+  }
 }
 
 /// The innermost axis of the aliases comes first: each goes outside of those
@@ -488,6 +537,7 @@ void CommandLine::collectShared() {
 }
 
 void CommandLine::check() {
+  applyPlan();
   // A token is named to be appended.
   options.tokenize.appendsEnd |= !options.tokenize.endToken.empty();
   if (isGiven("--gemm-epilogues") && !options.plan.device.target.isCuda())

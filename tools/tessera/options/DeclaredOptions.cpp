@@ -93,6 +93,16 @@ void DeclaredOptions::addPlan(CLI::App *sub, Extent extent) {
 #include "tessera/Options/PlanFlags.def"
 }
 
+/// A file with values of the options of PlanFlags.def.
+void DeclaredOptions::addPlanFile(CLI::App *sub) {
+  sub->option_defaults()->group("Parallelism");
+  sub->add_option(
+         "--plan", planFile,
+         "Take options from a plan, a file of JSON (docs/Planning.md); "
+         "what is given as well must say the same")
+      ->type_name("FILE");
+}
+
 /// The options that are declared next belong to this group.
 void DeclaredOptions::beginGroup(CLI::App *sub, const std::string &title,
                                  const std::string &example) {
@@ -566,6 +576,8 @@ void DeclaredOptions::declareCommands() {
   for (CLI::App *sub :
        {compile, report, simulate, verify, train, evaluate, generate})
     addRanks(sub);
+  for (CLI::App *sub : {compile, report, simulate, verify, train, evaluate})
+    addPlanFile(sub);
   addSigning(sign);
   addMerging(merge);
   addTokenizing(tokenize);

@@ -43,7 +43,7 @@ protected:
   CLI::App app{"Tessera compiles a Transformer into a distributed training "
                "program and runs it",
                "tessera"};
-  std::string rendezvous, secretFile;
+  std::string rendezvous, secretFile, planFile;
   std::map<MeshAxis, int64_t> aliases; ///< Sizes of axes; 0: not given.
   std::map<MeshAxis, std::string> aliasNames;
   std::vector<Flag> flags; ///< Of the table, of all commands.
@@ -56,6 +56,7 @@ private:
                     const char *example);
   void addModel(CLI::App *sub);
   void addPlan(CLI::App *sub, Extent extent);
+  void addPlanFile(CLI::App *sub);
   void addMeshAlias(CLI::App *sub, MeshAxis axis, const char *name);
   void beginGroup(CLI::App *sub, const std::string &title,
                   const std::string &example);

@@ -1,0 +1,47 @@
+//===- PlanFile.h - a plan as a file ----------------------------*- C++ -*-===//
+// What --plan takes: values of the options of PlanFlags.def, for one model.
+// docs/Planning.md describes the format.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PLAN_PLANFILE_H
+#define TESSERA_PLAN_PLANFILE_H
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::plan {
+
+/// Tells models apart: a config.json by its values, whatever their order and
+/// layout; a program by its bytes.
+struct ModelIdentity {
+  std::string type; ///< "gpt2"; of a program "program".
+  std::string fingerprint;
+  std::string str() const { return type + " " + fingerprint; }
+};
+
+struct PlanFile {
+  static constexpr int64_t kVersion = 1;
+
+  ModelIdentity model;
+  /// Names without dashes and texts, as the command line takes them:
+  /// {"mesh", "dp=2,tp=4"}. A switch is "true" or "false".
+  std::vector<std::pair<std::string, std::string>> options;
+};
+
+/// Of a config.json, its directory, or an nn program. Returns what is wrong, or
+/// "".
+std::string identify(const std::string &path, ModelIdentity &model);
+
+/// Returns what is wrong, or "". Options may be unknown to the command line.
+std::string readPlan(const std::string &path, PlanFile &plan);
+
+/// Whether a plan, read from `path`, is of the model at `model`. Returns an
+/// error that names both, or "".
+std::string checkModel(const PlanFile &plan, const std::string &path,
+                       const std::string &model);
+
+} // namespace tessera::plan
+
+#endif // TESSERA_PLAN_PLANFILE_H

@@ -1,0 +1,139 @@
+//===- PlanFile.cpp - a plan as a file ------------------------------------===//
+
+#include "tessera/Plan/PlanFile.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+#include <optional>
+#include <set>
+
+using namespace llvm;
+using namespace tessera;
+using tessera::plan::ModelIdentity;
+using tessera::plan::PlanFile;
+
+static constexpr const char *kVersionKey = "tessera_plan";
+
+/// Reads a file; "" or what is wrong.
+static std::string readText(const std::string &path, std::string &text) {
+  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return "cannot read '" + path + "': " + buffer.getError().message();
+  text = (*buffer)->getBuffer().str();
+  return "";
+}
+
+static std::string digestOf(StringRef text) {
+  std::array<uint8_t, 32> digest = SHA256::hash(arrayRefFromStringRef(text));
+  constexpr size_t shown = 8;
+  return toHex(ArrayRef(digest).take_front(shown), /*LowerCase=*/true);
+}
+
+std::string plan::identify(const std::string &path, ModelIdentity &model) {
+  SmallString<128> file(path);
+  if (sys::fs::is_directory(path))
+    sys::path::append(file, "config.json");
+  std::string text;
+  if (std::string why = readText(file.str().str(), text); !why.empty())
+    return why;
+  StringRef extension = sys::path::extension(path);
+  if (extension == ".mlir" || extension == ".mlirbc") {
+    model = {"program", digestOf(text)};
+    return "";
+  }
+  Expected<json::Value> config = json::parse(text);
+  if (!config)
+    return "'" + file.str().str() + "': " + toString(config.takeError());
+  const json::Object *keys = config->getAsObject();
+  std::optional<StringRef> type =
+      keys ? keys->getString("model_type") : std::nullopt;
+  // Keys are printed in order, without spaces.
+  model = {type.value_or("model").str(),
+           digestOf(formatv("{0}", *config).str())};
+  return "";
+}
+
+/// The first key that is not among `known`, as an error; or "".
+static std::string unknownKey(const json::Object &object,
+                              const std::set<std::string> &known) {
+  for (const auto &[key, value] : object)
+    if (!known.count(key.str())) {
+      std::string list;
+      for (const std::string &name : known)
+        list += (list.empty() ? "'" : ", '") + name + "'";
+      return "unknown key '" + key.str() + "'; a plan may have " + list;
+    }
+  return "";
+}
+
+static std::string readModel(const json::Object &root, ModelIdentity &model) {
+  const json::Object *of = root.getObject("model");
+  std::optional<StringRef> type = of ? of->getString("type") : std::nullopt,
+                           print =
+                               of ? of->getString("fingerprint") : std::nullopt;
+  if (!type || !print)
+    return "'model' must be an object with the texts 'type' and 'fingerprint'";
+  model = {type->str(), print->str()};
+  return unknownKey(*of, {"type", "fingerprint"});
+}
+
+static std::string readOptions(const json::Object &root, PlanFile &plan) {
+  const json::Object *options = root.getObject("options");
+  if (!options)
+    return "'options' must be an object";
+  for (const auto &[name, value] : *options) {
+    std::optional<StringRef> text = value.getAsString();
+    if (!text)
+      return "option '" + name.str() +
+             "' must be a text, as on the command line";
+    plan.options.emplace_back(name.str(), text->str());
+  }
+  llvm::sort(plan.options);
+  return "";
+}
+
+static std::string readRoot(const json::Value &value, PlanFile &plan) {
+  const json::Object *root = value.getAsObject();
+  std::optional<int64_t> version =
+      root ? root->getInteger(kVersionKey) : std::nullopt;
+  if (!version)
+    return std::string("it is no plan: the number '") + kVersionKey +
+           "' is missing; docs/Planning.md says what a plan has";
+  if (*version != PlanFile::kVersion)
+    return formatv("the plan has version {0}, but this tessera reads version "
+                   "{1}; write it again as docs/Planning.md says",
+                   *version, PlanFile::kVersion);
+  for (std::string why :
+       {unknownKey(*root, {kVersionKey, "model", "options"}),
+        readModel(*root, plan.model), readOptions(*root, plan)})
+    if (!why.empty())
+      return why;
+  return "";
+}
+
+std::string plan::readPlan(const std::string &path, PlanFile &plan) {
+  std::string text;
+  if (std::string why = readText(path, text); !why.empty())
+    return why;
+  Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return "'" + path + "': " + toString(value.takeError());
+  std::string why = readRoot(*value, plan);
+  return why.empty() ? "" : "'" + path + "': " + why;
+}
+
+std::string plan::checkModel(const PlanFile &plan, const std::string &path,
+                             const std::string &model) {
+  ModelIdentity actual;
+  if (std::string why = identify(model, actual); !why.empty())
+    return why;
+  if (actual.str() == plan.model.str())
+    return "";
+  return "'" + path + "' is a plan of another model: of " + plan.model.str() +
+         ", but '" + model + "' is " + actual.str() +
+         "; give a plan of this model";
+}
