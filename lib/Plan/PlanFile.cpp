@@ -57,6 +57,21 @@ std::string plan::identify(const std::string &path, ModelIdentity &model) {
   return "";
 }
 
+std::string PlanFile::json() const {
+  json::Object values;
+  for (const auto &[name, text] : options)
+    values[name] = text;
+  json::Object root{{kVersionKey, kVersion},
+                    {"model", json::Object{{"type", model.type},
+                                           {"fingerprint", model.fingerprint}}},
+                    {"options", std::move(values)}};
+  if (!cluster.empty())
+    root["predicted"] = json::Object{{"cluster", cluster},
+                                     {"step_seconds", stepSeconds},
+                                     {"memory_bytes", memoryBytes}};
+  return formatv("{0:2}", json::Value(std::move(root))).str() + "\n";
+}
+
 /// The first key that is not among `known`, as an error; or "".
 static std::string unknownKey(const json::Object &object,
                               const std::set<std::string> &known) {
@@ -96,6 +111,25 @@ static std::string readOptions(const json::Object &root, PlanFile &plan) {
   return "";
 }
 
+static std::string readPredicted(const json::Object &root, PlanFile &plan) {
+  if (!root.get("predicted"))
+    return "";
+  const json::Object *predicted = root.getObject("predicted");
+  std::optional<StringRef> cluster =
+      predicted ? predicted->getString("cluster") : std::nullopt;
+  std::optional<double> seconds =
+      predicted ? predicted->getNumber("step_seconds") : std::nullopt;
+  std::optional<int64_t> bytes =
+      predicted ? predicted->getInteger("memory_bytes") : std::nullopt;
+  if (!cluster || !seconds || !bytes)
+    return "'predicted' must be an object with 'cluster', 'step_seconds' and "
+           "'memory_bytes'";
+  plan.cluster = cluster->str();
+  plan.stepSeconds = *seconds;
+  plan.memoryBytes = *bytes;
+  return unknownKey(*predicted, {"cluster", "step_seconds", "memory_bytes"});
+}
+
 static std::string readRoot(const json::Value &value, PlanFile &plan) {
   const json::Object *root = value.getAsObject();
   std::optional<int64_t> version =
@@ -108,8 +142,9 @@ static std::string readRoot(const json::Value &value, PlanFile &plan) {
                    "{1}; write it again as docs/Planning.md says",
                    *version, PlanFile::kVersion);
   for (std::string why :
-       {unknownKey(*root, {kVersionKey, "model", "options"}),
-        readModel(*root, plan.model), readOptions(*root, plan)})
+       {unknownKey(*root, {kVersionKey, "model", "options", "predicted"}),
+        readModel(*root, plan.model), readOptions(*root, plan),
+        readPredicted(*root, plan)})
     if (!why.empty())
       return why;
   return "";

@@ -11,7 +11,7 @@ COMPILER = ["Options", "Dialect", "Schedule", "Import", "Distribute", "Partition
             "Codegen", "Target", "Pipelines", "Simulate", "Plan", "tools"]
 # These may include only what is named here.
 NARROW = {"Options": [], "Dialect": ["Options"], "Schedule": ["Options"], "Import": ["Options", "Dialect"],
-          "Simulate": ["Options", "Dialect"], "Plan": ["Options"], "Target": ["Options", "Dialect"]}
+          "Simulate": ["Options", "Dialect"], "Plan": ["Options", "Schedule"], "Target": ["Options", "Dialect"]}
 # Rooms of the runtime, likewise. `cpu` and `cuda` hold devices' entries.
 RUNTIME = ["support", "artifact", "collectives", "cpu", "device", "calls", "data", "session", "checkpoint", "generate", "api"]
 # Those of libraries of their own, with what each may include.

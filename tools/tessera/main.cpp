@@ -51,6 +51,8 @@ static int runCommand(const DriverOptions &options) {
     return runSimulate(options);
   case Command::Calibrate:
     return runCalibrate(options);
+  case Command::Plan:
+    return runPlan(options);
   case Command::Sign:
     return runSign(options);
   case Command::Merge:

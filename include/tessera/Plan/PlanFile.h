@@ -1,6 +1,6 @@
 //===- PlanFile.h - a plan as a file ----------------------------*- C++ -*-===//
-// What --plan takes: values of the options of PlanFlags.def, for one model.
-// docs/Planning.md describes the format.
+// What `tessera plan` writes and --plan takes: values of the options of
+// PlanFlags.def, for one model. docs/Planning.md describes the format.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_PLAN_PLANFILE_H
@@ -28,6 +28,13 @@ struct PlanFile {
   /// Names without dashes and texts, as the command line takes them:
   /// {"mesh", "dp=2,tp=4"}. A switch is "true" or "false".
   std::vector<std::pair<std::string, std::string>> options;
+  /// Of which cluster the rest speaks; "": nothing is predicted.
+  std::string cluster;
+  double stepSeconds = 0;
+  int64_t memoryBytes = 0; ///< Of the rank that needs most.
+
+  /// Sorted, a line for each option.
+  std::string json() const;
 };
 
 /// Of a config.json, its directory, or an nn program. Returns what is wrong, or

@@ -92,6 +92,7 @@ private:
   void applyPlan();
   void applyOption(CLI::App &sub, const std::string &name,
                    const std::string &text);
+  void checkPlanning();
   void checkMesh();
   void checkStages();
   void checkLaunch();
@@ -249,6 +250,8 @@ void CommandLine::checkStages() {
   StageOptions &stages = options.plan.stages;
   if (!isGiven("--schedule") && stages.virtualStages > 1)
     stages.schedule = ScheduleKind::Interleaved;
+  if (options.command == Command::Plan) // It searches a mesh for them.
+    return;
   if (options.plan.mesh.sizeOf(MeshAxis::Pipeline) > 1)
     return;
   for (const char *name : {"--schedule", "--virtual-stages", "--stages"})
@@ -256,6 +259,34 @@ void CommandLine::checkStages() {
       refuse(std::string(name) +
              " is about pipeline stages, but the mesh has none; give it an "
              "axis pp, e.g. pp=2");
+}
+
+/// What is given is not searched.
+void CommandLine::checkPlanning() {
+  if (options.command != Command::Plan)
+    return;
+  std::map<std::string, std::string> &given = options.planning.given;
+  for (const Flag &flag : flags)
+    if (flag.option->count())
+      given[flag.name] = givenText(*flag.option);
+  for (const auto &[axis, name] : aliasNames)
+    if (given.erase(name))
+      given["--mesh"] = options.plan.mesh.str();
+  if (options.planning.explained.empty() && !options.plan.sizes.batch)
+    refuse("the number of sequences in a step is not searched, as it changes "
+           "what is learnt; give --global-batch");
+  if (given.count("--programs") ||
+      options.plan.memory.recompute == Recompute::Auto)
+    refuse("tessera plan searches plans for training, and ways to recompute "
+           "itself; leave out --programs and --recompute auto");
+  int64_t &gpus = options.planning.gpus;
+  int64_t ranks = options.plan.mesh.ranks();
+  if (given.count("--mesh") && gpus && ranks != gpus)
+    refuse("--mesh " + options.plan.mesh.str() + " has " +
+           std::to_string(ranks) + " ranks, but --gpus says " +
+           std::to_string(gpus) + "; leave out one of the two");
+  if (given.count("--mesh"))
+    gpus = ranks;
 }
 
 /// Only a run is done by several processes.
@@ -543,11 +574,14 @@ void CommandLine::check() {
   if (isGiven("--gemm-epilogues") && !options.plan.device.target.isCuda())
     refuse("--gemm-epilogues needs --device cuda; on the CPU kernels do it");
   checkMesh();
+  checkPlanning();
   checkSamples();
   checkPrograms();
   checkStages();
-  refuseUnless(checkPlan(options.plan));
-  options.plan.optimizer = completed(options.plan.optimizer);
+  if (options.command != Command::Plan) { // It checks each plan.
+    refuseUnless(checkPlan(options.plan));
+    options.plan.optimizer = completed(options.plan.optimizer);
+  }
   checkLaunch();
   checkCheckpoints();
   checkLearningRate();

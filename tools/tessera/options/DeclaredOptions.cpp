@@ -96,10 +96,9 @@ void DeclaredOptions::addPlan(CLI::App *sub, Extent extent) {
 /// A file with values of the options of PlanFlags.def.
 void DeclaredOptions::addPlanFile(CLI::App *sub) {
   sub->option_defaults()->group("Parallelism");
-  sub->add_option(
-         "--plan", planFile,
-         "Take options from a plan, a file of JSON (docs/Planning.md); "
-         "what is given as well must say the same")
+  sub->add_option("--plan", planFile,
+                  "Take options from a file of tessera plan; options that are "
+                  "given as well must say the same")
       ->type_name("FILE");
 }
 
@@ -420,12 +419,41 @@ void DeclaredOptions::addReport(CLI::App *sub) {
       ->type_name("FILE");
 }
 
-void DeclaredOptions::addSimulate(CLI::App *sub) {
-  beginGroup(sub, "Simulation", "--cluster clusters/a100.toml --trace t.json");
+void DeclaredOptions::addCluster(CLI::App *sub) {
   sub->add_option("--cluster", options.simulate.cluster,
                   "Devices and links, as a file of TOML (docs/Simulation.md)")
       ->required()
       ->type_name("FILE");
+}
+
+void DeclaredOptions::addPlanning(CLI::App *sub) {
+  PlanningOptions &given = options.planning;
+  beginGroup(sub, "Search", "--gpus 64 --global-batch 512 --objective cost");
+  addCluster(sub);
+  declare(sub, "--gpus", FlagCheck::Positive, given.gpus,
+          "Devices to use, of those of the cluster (default: all)");
+  sub->add_option("--objective", given.objective,
+                  "What to make least: time of a step, memory of a rank, or "
+                  "cost: time of all devices, of which there may be fewer")
+      ->check(oneOf({"time", "memory", "cost"}))
+      ->type_name("time|memory|cost")
+      ->capture_default_str();
+  declare(sub, "--global-batch", FlagCheck::Positive, options.plan.sizes.batch,
+          "The same as --batch (default: as there)")
+      ->excludes(sub->get_option("--batch"));
+  declare(sub, "--evaluations", FlagCheck::Positive, given.evaluations,
+          "Most plans that are compiled whole");
+  declare(sub, "--tokens", FlagCheck::Positive, given.tokens,
+          "Also say how long so many tokens take (default: it does not)");
+  sub->add_option("--explain", given.explained,
+                  "Search nothing; compare these two plans instead")
+      ->expected(2)
+      ->type_name("FILE");
+}
+
+void DeclaredOptions::addSimulate(CLI::App *sub) {
+  beginGroup(sub, "Simulation", "--cluster clusters/a100.toml --trace t.json");
+  addCluster(sub);
   sub->add_option("--trace", options.trace,
                   "Write the simulated step as a trace for Perfetto")
       ->type_name("FILE");
@@ -547,6 +575,10 @@ void DeclaredOptions::declareCommands() {
   CLI::App *calibrate = command(
       Command::Calibrate, "calibrate",
       "Measure this machine, for --cluster of simulate", " -o machine.toml");
+  planning = command(Command::Plan, "plan",
+                     "Search the mesh and the options of a plan for a cluster",
+                     " examples/gpt2-tiny --gpus 8 --global-batch 32 --cluster "
+                     "clusters/a100.toml");
   CLI::App *verify =
       command(Command::Verify, "verify",
               "Check that the distributed program is the serial one",
@@ -566,8 +598,8 @@ void DeclaredOptions::declareCommands() {
   addData(train);
   addData(evaluate);
   evaluate->get_option("--data")->type_name("FILE")->required(false);
-  for (CLI::App *sub :
-       {import, compile, report, simulate, verify, train, evaluate, generate}) {
+  for (CLI::App *sub : {import, compile, report, simulate, planning, verify,
+                        train, evaluate, generate}) {
     addModel(sub);
     addPlan(sub, sub == import ? Extent::Import : Extent::Plan);
   }
@@ -591,7 +623,11 @@ void DeclaredOptions::declareCommands() {
   addCalibrate(calibrate);
   addReport(report);
   addSimulate(simulate);
-  for (CLI::App *sub : {doctor, report, simulate, verify, evaluate, generate})
+  addPlanning(planning);
+  addOutput(planning, "json", "Write the best plan to this file, for --plan");
+  addThreads(planning);
+  for (CLI::App *sub :
+       {doctor, report, simulate, planning, verify, evaluate, generate})
     addJson(sub);
 }
 

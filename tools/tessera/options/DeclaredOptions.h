@@ -48,7 +48,7 @@ protected:
   std::map<MeshAxis, std::string> aliasNames;
   std::vector<Flag> flags; ///< Of the table, of all commands.
   CLI::Option *resume = nullptr;
-  CLI::App *train = nullptr, *evaluate = nullptr;
+  CLI::App *train = nullptr, *evaluate = nullptr, *planning = nullptr;
 
 private:
   void declareCommands();
@@ -77,6 +77,8 @@ private:
   void addReport(CLI::App *sub);
   void addSimulate(CLI::App *sub);
   void addCalibrate(CLI::App *sub);
+  void addCluster(CLI::App *sub);
+  void addPlanning(CLI::App *sub);
   CLI::Option *addAdapter(CLI::App *sub);
   void addSigning(CLI::App *sub);
   void addMerging(CLI::App *sub);

@@ -9,6 +9,7 @@
 #include "tessera/Options/PlanOptions.h"
 #include "tools/tessera/options/LaunchEnvironment.h"
 #include "tools/tessera/options/RateOptions.h"
+#include <map>
 
 namespace tessera {
 
@@ -21,6 +22,7 @@ enum class Command {
   Report,
   Simulate,
   Calibrate,
+  Plan,
   Verify,
   Tokenize,
   Train,
@@ -63,6 +65,17 @@ struct CalibrateOptions {
   bool isQuick = false; ///< Few sizes, in a second or two.
 };
 
+/// Of tessera plan; the cluster is that of simulate.
+struct PlanningOptions {
+  int64_t gpus = 0; ///< Devices.
+  std::string objective = "time";
+  double tokens = 0; ///< Of a whole training; 0: not asked for.
+  int64_t evaluations = 60;
+  std::vector<std::string> explained; ///< Two files.
+  /// Options of PlanFlags.def that are not searched, with their texts.
+  std::map<std::string, std::string> given;
+};
+
 struct DriverOptions {
   /// A run has a length, unlike a program that is only compiled.
   DriverOptions() {
@@ -82,6 +95,7 @@ struct DriverOptions {
   GenerateOptions generate;
   SimulateOptions simulate;
   CalibrateOptions calibrate;
+  PlanningOptions planning;
 
   PlanOptions plan;
   int64_t ranks = 0; ///< The most that a run may start.

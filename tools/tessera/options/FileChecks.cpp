@@ -206,6 +206,7 @@ std::string exampleOutput(Command command) {
   return command == Command::Import      ? "model.mlir"
          : command == Command::Tokenize  ? "data.bin"
          : command == Command::Calibrate ? "machine.toml"
+         : command == Command::Plan      ? "plan.json"
                                          : "model.tsr";
 }
 

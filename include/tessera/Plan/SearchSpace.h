@@ -1,0 +1,45 @@
+//===- SearchSpace.h - which plans there are --------------------*- C++ -*-===//
+// Factors of the number of ranks as meshes, with the options that matter to
+// time and memory. What the compiler refuses of these it says itself.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_PLAN_SEARCHSPACE_H
+#define TESSERA_PLAN_SEARCHSPACE_H
+
+#include "tessera/Options/PlanOptions.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tessera::plan {
+
+struct SearchSpace {
+  PlanOptions base; ///< With the batch, in sequences.
+  /// Options and texts that are as in `base`: {"--mesh", "dp=2"}.
+  std::map<std::string, std::string> given;
+  int64_t ranks = 1, devicesPerNode = 1;
+  int64_t layers = 1;   ///< Of the model.
+  int64_t sequence = 1; ///< Tokens.
+  bool hasExperts = false;
+};
+
+/// Sequences of a micro-batch on a rank.
+int64_t microBatchOf(const PlanOptions &plan);
+
+/// Plans to begin with: all meshes with `tp` and `cp` within a node, sizes of
+/// micro-batches, schedules and ways to recompute; sequence parallelism and
+/// ZeRO as they usually pay.
+std::vector<PlanOptions> firstPlans(const SearchSpace &space);
+
+/// Plans that differ in one option, or in the order of the mesh's axes.
+std::vector<PlanOptions> plansNextTo(const SearchSpace &space,
+                                     const PlanOptions &plan);
+
+/// The options that a search chooses, with the values of `plan`, and those that
+/// are given; as PlanFile has them.
+std::vector<std::pair<std::string, std::string>>
+chosenOptions(const SearchSpace &space, const PlanOptions &plan);
+
+} // namespace tessera::plan
+
+#endif // TESSERA_PLAN_SEARCHSPACE_H

@@ -1,0 +1,324 @@
+//===- SearchSpace.cpp - which plans there are ----------------------------===//
+
+#include "tessera/Plan/SearchSpace.h"
+#include "tessera/Options/PlanFlags.h"
+#include "tessera/Schedule/PipelineSchedule.h"
+#include <algorithm>
+#include <set>
+
+using namespace tessera;
+using tessera::plan::SearchSpace;
+
+static std::vector<int64_t> divisorsOf(int64_t number) {
+  std::vector<int64_t> divisors;
+  for (int64_t i = 1; i <= number; ++i)
+    if (number % i == 0)
+      divisors.push_back(i);
+  return divisors;
+}
+
+/// Of dp and ep, which share the batch.
+static int64_t lanesOf(const PlanOptions &plan) {
+  return plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
+}
+
+int64_t plan::microBatchOf(const PlanOptions &plan) {
+  return plan.sizes.batch / lanesOf(plan) /
+         std::max<int64_t>(plan.sizes.microBatches, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Plans to begin with
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Enumeration {
+public:
+  explicit Enumeration(const SearchSpace &space) : space(space) {}
+  std::vector<PlanOptions> run();
+
+private:
+  bool isGiven(const char *name) const { return space.given.count(name) != 0; }
+  std::vector<MeshShape> meshes() const;
+  void addMicroBatches(PlanOptions plan);
+  void addSchedules(PlanOptions plan);
+  void addRecomputations(PlanOptions plan);
+  void setUsual(PlanOptions &plan) const;
+
+  const SearchSpace &space;
+  std::vector<PlanOptions> plans;
+};
+
+} // namespace
+
+/// Axes from the outermost: stages need least bandwidth, tensors most.
+static MeshShape meshOf(int64_t pp, int64_t dp, int64_t cp, int64_t ep,
+                        int64_t tp) {
+  MeshShape mesh;
+  for (auto [axis, size] :
+       {std::pair{MeshAxis::Pipeline, pp}, std::pair{MeshAxis::Data, dp},
+        std::pair{MeshAxis::Context, cp}, std::pair{MeshAxis::Expert, ep},
+        std::pair{MeshAxis::Tensor, tp}})
+    if (size > 1)
+      mesh.axes.push_back({axis, size});
+  return mesh;
+}
+
+std::vector<MeshShape> Enumeration::meshes() const {
+  if (isGiven("--mesh"))
+    return {space.base.mesh};
+  // Shorter sequences gain nothing from cp that tp does not give.
+  constexpr int64_t longSequence = 16384;
+  int64_t mostContext = space.sequence >= longSequence ? 64 : 1;
+  int64_t mostExpert = space.hasExperts ? 64 : 1;
+  std::vector<MeshShape> all;
+  for (int64_t tp : divisorsOf(space.ranks))
+    for (int64_t cp : divisorsOf(space.ranks / tp))
+      for (int64_t ep : divisorsOf(space.ranks / tp / cp))
+        for (int64_t pp : divisorsOf(space.ranks / tp / cp / ep))
+          if (tp <= space.devicesPerNode && cp <= mostContext &&
+              ep <= mostExpert && pp <= space.layers)
+            all.push_back(
+                meshOf(pp, space.ranks / tp / cp / ep / pp, cp, ep, tp));
+  return all;
+}
+
+/// What pays nearly always; the rest is next to the best plans.
+void Enumeration::setUsual(PlanOptions &plan) const {
+  if (!isGiven("--sequence-parallel"))
+    plan.strategies.sequenceParallel = plan.mesh.sizeOf(MeshAxis::Tensor) > 1;
+  if (!isGiven("--zero"))
+    plan.strategies.zero = plan.mesh.sizeOf(MeshAxis::Data) > 1
+                               ? ZeroStage::OptimizerState
+                               : ZeroStage::None;
+}
+
+void Enumeration::addMicroBatches(PlanOptions plan) {
+  int64_t lanes = lanesOf(plan);
+  if (plan.sizes.batch % lanes)
+    return;
+  if (isGiven("--micro-batches"))
+    return addSchedules(plan);
+  constexpr int64_t largest = 16;
+  int64_t ofLane = plan.sizes.batch / lanes;
+  for (int64_t size = 1; size <= std::min(largest, ofLane); size *= 2)
+    if (ofLane % size == 0) {
+      plan.sizes.microBatches = ofLane / size;
+      addSchedules(plan);
+    }
+}
+
+void Enumeration::addSchedules(PlanOptions plan) {
+  int64_t stages = plan.mesh.sizeOf(MeshAxis::Pipeline);
+  bool isFixed = isGiven("--schedule") || isGiven("--virtual-stages") ||
+                 isGiven("--stages");
+  if (stages == 1 || isFixed)
+    return addRecomputations(plan);
+  for (auto [kind, chunks] : {std::pair{ScheduleKind::OneForwardOneBackward, 1},
+                              std::pair{ScheduleKind::ZeroBubble, 1},
+                              std::pair{ScheduleKind::Interleaved, 2},
+                              std::pair{ScheduleKind::Interleaved, 3},
+                              std::pair{ScheduleKind::Interleaved, 4},
+                              std::pair{ScheduleKind::Interleaved, 8}}) {
+    if (stages * chunks > space.layers)
+      continue;
+    plan.stages.schedule = kind;
+    plan.stages.virtualStages = chunks;
+    if (pipeline::checkShape(kind, {stages, chunks, plan.sizes.microBatches})
+            .empty())
+      addRecomputations(plan);
+  }
+}
+
+void Enumeration::addRecomputations(PlanOptions plan) {
+  if (isGiven("--recompute")) {
+    plans.push_back(plan);
+    return;
+  }
+  for (Recompute recompute :
+       {Recompute::None, Recompute::Selective, Recompute::Full}) {
+    plan.memory.recompute = recompute;
+    plans.push_back(plan);
+  }
+}
+
+std::vector<PlanOptions> Enumeration::run() {
+  for (const MeshShape &mesh : meshes()) {
+    PlanOptions plan = space.base;
+    plan.mesh = mesh;
+    setUsual(plan);
+    addMicroBatches(plan);
+  }
+  return std::move(plans);
+}
+
+std::vector<PlanOptions> plan::firstPlans(const SearchSpace &space) {
+  return Enumeration(space).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Neighbours
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Neighbours {
+public:
+  Neighbours(const SearchSpace &space, const PlanOptions &from)
+      : space(space), from(from) {}
+  std::vector<PlanOptions> run();
+
+private:
+  /// Values of one option, as a flag names it, but for that of `from`.
+  template <typename T, typename Field>
+  void vary(const char *flag, std::vector<T> values, Field field) {
+    if (space.given.count(flag))
+      return;
+    for (const T &value : values) {
+      PlanOptions plan = from;
+      if (field(plan) == value)
+        continue;
+      field(plan) = value;
+      plans.push_back(plan);
+    }
+  }
+  void varyMicroBatches();
+  void varyStages();
+  void varyPlacement();
+
+  const SearchSpace &space;
+  const PlanOptions &from;
+  std::vector<PlanOptions> plans;
+};
+
+} // namespace
+
+void Neighbours::varyMicroBatches() {
+  std::vector<int64_t> counts;
+  int64_t count = from.sizes.microBatches;
+  if (from.sizes.batch / lanesOf(from) % (2 * count) == 0)
+    counts.push_back(2 * count);
+  if (count % 2 == 0)
+    counts.push_back(count / 2);
+  vary("--micro-batches", counts,
+       [](PlanOptions &plan) -> int64_t & { return plan.sizes.microBatches; });
+}
+
+/// Other numbers of chunks, and equal numbers of layers in each.
+void Neighbours::varyStages() {
+  int64_t stages = from.mesh.sizeOf(MeshAxis::Pipeline);
+  if (stages == 1 || space.given.count("--stages"))
+    return;
+  int64_t chunks = stages * from.stages.virtualStages;
+  if (space.layers % chunks == 0 && from.stages.layers.empty()) {
+    PlanOptions plan = from;
+    plan.stages.layers.assign(chunks, space.layers / chunks);
+    plans.push_back(plan);
+  }
+  if (space.given.count("--schedule") || space.given.count("--virtual-stages"))
+    return;
+  for (int64_t count : divisorsOf(space.layers / stages)) {
+    if (count == from.stages.virtualStages)
+      continue;
+    PlanOptions plan = from;
+    plan.stages = {count > 1 ? ScheduleKind::Interleaved
+                             : ScheduleKind::OneForwardOneBackward,
+                   count,
+                   {}};
+    if (pipeline::checkShape(plan.stages.schedule,
+                             {stages, count, plan.sizes.microBatches})
+            .empty())
+      plans.push_back(plan);
+  }
+}
+
+/// Two neighbouring axes change places: what was within a node may be across.
+void Neighbours::varyPlacement() {
+  if (space.given.count("--mesh"))
+    return;
+  for (size_t i = 0; i + 1 < from.mesh.axes.size(); ++i) {
+    PlanOptions plan = from;
+    std::swap(plan.mesh.axes[i], plan.mesh.axes[i + 1]);
+    plans.push_back(plan);
+  }
+}
+
+std::vector<PlanOptions> Neighbours::run() {
+  varyMicroBatches();
+  varyStages();
+  vary("--recompute",
+       std::vector{Recompute::None, Recompute::Selective, Recompute::Full},
+       [](PlanOptions &plan) -> Recompute & { return plan.memory.recompute; });
+  if (from.mesh.sizeOf(MeshAxis::Tensor) > 1)
+    vary("--sequence-parallel", std::vector<int>{0, 1},
+         [](PlanOptions &plan) -> bool & {
+           return plan.strategies.sequenceParallel;
+         });
+  if (from.mesh.sizeOf(MeshAxis::Data) > 1) {
+    vary("--zero",
+         std::vector{ZeroStage::None, ZeroStage::OptimizerState,
+                     ZeroStage::Gradients, ZeroStage::Parameters},
+         [](PlanOptions &plan) -> ZeroStage & { return plan.strategies.zero; });
+    vary("--bucket-size",
+         std::vector<int64_t>{int64_t(25) << 20, int64_t(200) << 20},
+         [](PlanOptions &plan) -> int64_t & {
+           return plan.communication.bucketBytes;
+         });
+  }
+  if (from.mesh.sizeOf(MeshAxis::Context) > 1)
+    vary("--context-parallel",
+         std::vector{ContextParallel::AllGather, ContextParallel::Ulysses,
+                     ContextParallel::Ring},
+         [](PlanOptions &plan) -> ContextParallel & {
+           return plan.strategies.contextParallel;
+         });
+  varyPlacement();
+  return std::move(plans);
+}
+
+std::vector<PlanOptions> plan::plansNextTo(const SearchSpace &space,
+                                           const PlanOptions &from) {
+  return Neighbours(space, from).run();
+}
+
+//===----------------------------------------------------------------------===//
+// As text
+//===----------------------------------------------------------------------===//
+
+std::vector<std::pair<std::string, std::string>>
+plan::chosenOptions(const SearchSpace &space, const PlanOptions &plan) {
+  static const std::set<std::string> chosen = {"--batch",
+                                               "--micro-batches",
+                                               "--mesh",
+                                               "--sequence-parallel",
+                                               "--zero",
+                                               "--schedule",
+                                               "--stages",
+                                               "--virtual-stages",
+                                               "--context-parallel",
+                                               "--recompute",
+                                               "--bucket-size",
+                                               "--device",
+                                               "--precision",
+                                               "--seq-length"};
+  static const std::set<std::string> always = {"--batch", "--micro-batches",
+                                               "--recompute"};
+  const PlanOptions standard;
+  std::vector<std::pair<std::string, std::string>> options;
+  auto add = [&](const std::string &name, const std::string &text,
+                 const std::string &usual) {
+    auto given = space.given.find(name);
+    if (given != space.given.end())
+      options.emplace_back(name.substr(2), given->second);
+    else if (chosen.count(name) && (text != usual || always.count(name)) &&
+             !text.empty())
+      options.emplace_back(name.substr(2), text);
+  };
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  add(flagName(#NAME), flagText(FlagCheck::CHECK, plan.FIELD),                 \
+      flagText(FlagCheck::CHECK, standard.FIELD));
+#define DRIVER_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+  return options;
+}

@@ -1,0 +1,122 @@
+//===- SearchTest.cpp - the cheapest of made-up candidates ----------------===//
+
+#include "tessera/Plan/Search.h"
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+#include <set>
+
+using namespace tessera::plan;
+
+namespace {
+
+/// Costs that are known, and whoever asks for them.
+struct MadeUp {
+  std::vector<double> costs;
+  std::vector<size_t> asked;
+
+  SearchProblem problem(std::vector<double> estimates) {
+    SearchProblem problem;
+    problem.estimates = std::move(estimates);
+    problem.evaluate = [this](const std::vector<size_t> &numbers) {
+      std::vector<double> result;
+      for (size_t number : numbers) {
+        asked.push_back(number);
+        result.push_back(costs[number]);
+      }
+      return result;
+    };
+    return problem;
+  }
+  bool isAsked(size_t number) const {
+    return std::find(asked.begin(), asked.end(), number) != asked.end();
+  }
+};
+
+double leastOf(const SearchResult &result) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const SearchResult::Entry &entry : result.evaluated)
+    least = std::min(least, entry.cost);
+  return least;
+}
+
+} // namespace
+
+TEST(Search, NeverPrunesTheBestWithinTheMargin) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> cost(1, 2), error(0.5, 1.2);
+  for (int round = 0; round < 200; ++round) {
+    MadeUp made;
+    std::vector<double> estimates;
+    for (int i = 0; i < 40; ++i) {
+      made.costs.push_back(cost(random));
+      estimates.push_back(made.costs.back() * error(random));
+    }
+    SearchResult result =
+        search(made.problem(estimates), {0.2, estimates.size(), 3});
+    EXPECT_TRUE(result.isComplete);
+    EXPECT_EQ(leastOf(result),
+              *std::min_element(made.costs.begin(), made.costs.end()));
+  }
+}
+
+TEST(Search, LeavesOutWhatCannotBeTheBest) {
+  MadeUp made{{10, 11, 12, 100}, {}};
+  SearchResult result = search(made.problem({10, 11, 12, 100}), {0.1, 10, 1});
+  EXPECT_EQ(made.asked, (std::vector<size_t>{0, 1}));
+  EXPECT_TRUE(result.isComplete);
+}
+
+TEST(Search, SaysWhenEvaluationsEndIt) {
+  MadeUp made{{5, 4, 3, 2, 1}, {}};
+  SearchResult result = search(made.problem({1, 1, 1, 1, 1}), {0.1, 3, 2});
+  EXPECT_EQ(made.asked.size(), 3u);
+  EXPECT_FALSE(result.isComplete);
+}
+
+TEST(Search, SkipsWhatMustNotBeTried) {
+  const double never = std::numeric_limits<double>::infinity();
+  MadeUp made{{1, 2}, {}};
+  SearchResult result = search(made.problem({never, 2}), {0.1, 10, 2});
+  EXPECT_EQ(made.asked, (std::vector<size_t>{1}));
+  EXPECT_TRUE(result.isComplete);
+}
+
+/// From the only candidate to begin with, step by step to the end of a line.
+TEST(Search, ClimbsToNewCandidatesAndEvaluatesEachOnce) {
+  MadeUp made{{9, 8, 7, 6, 5, 4}, {}};
+  SearchProblem problem = made.problem({9});
+  problem.neighbours = [](size_t number) {
+    std::vector<size_t> next;
+    if (number > 0)
+      next.push_back(number - 1);
+    if (number < 5)
+      next.push_back(number + 1);
+    return next;
+  };
+  SearchResult result = search(problem, {0.1, 100, 2});
+  EXPECT_EQ(leastOf(result), 4);
+  EXPECT_TRUE(result.isComplete);
+  EXPECT_EQ(std::set<size_t>(made.asked.begin(), made.asked.end()).size(),
+            made.asked.size());
+  EXPECT_EQ(made.asked.size(), 6u);
+}
+
+/// A candidate that does not fit has a cost above all others, and what is next
+/// to it may fit.
+TEST(Search, ClimbsOutOfWhatDoesNotFit) {
+  MadeUp made{{1e15 + 3, 1e15 + 2, 7}, {}};
+  SearchProblem problem = made.problem({1});
+  problem.neighbours = [](size_t number) {
+    return std::vector<size_t>{std::min<size_t>(number + 1, 2)};
+  };
+  EXPECT_EQ(leastOf(search(problem, {0.1, 100, 2})), 7);
+}
+
+TEST(Search, EndsWithoutCandidates) {
+  MadeUp made;
+  SearchResult result = search(made.problem({}), {0.1, 10, 2});
+  EXPECT_TRUE(result.evaluated.empty());
+  EXPECT_TRUE(result.isComplete);
+}

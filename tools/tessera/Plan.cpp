@@ -1,0 +1,159 @@
+//===- Plan.cpp - tessera plan --------------------------------------------===//
+
+#include "tessera/Options/Counted.h"
+#include "tessera/Options/PlanFlags.h"
+#include "tessera/Plan/PlanFile.h"
+#include "tessera/Target/OutputFile.h"
+#include "tools/tessera/Commands.h"
+#include "tools/tessera/options/TextWrap.h"
+#include "tools/tessera/plan/PlanText.h"
+#include "tools/tessera/report/PrintError.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tessera;
+
+/// Most files of clusters describe GPUs, which compute in bf16.
+static void chooseDevice(DriverOptions &options,
+                         const simulate::Cluster &cluster) {
+  const auto &given = options.planning.given;
+  const auto &products = cluster.device.products;
+  if (given.count("--device") || given.count("--precision") ||
+      products.count(Precision::F32) || !products.count(Precision::BF16))
+    return;
+  options.plan.device.target.kind = DeviceKind::Cuda;
+  options.plan.precision = Precision::BF16;
+}
+
+/// Prints an error and returns false where the cluster is too small.
+static bool checkDevices(DriverOptions &options,
+                         const simulate::Cluster &cluster) {
+  int64_t all = cluster.nodes * cluster.devicesPerNode;
+  int64_t &wanted = options.planning.gpus;
+  if (!wanted)
+    wanted = all;
+  if (wanted <= all)
+    return true;
+  return !printError("a plan for " + counted(wanted, "device") +
+                     " is asked for, but the cluster '" + cluster.name +
+                     "' has " + counted(all, "device") + "; use --gpus " +
+                     std::to_string(all) + " or raise 'nodes.count'");
+}
+
+/// Says what is nearest where nothing fits; 1.
+static int explainNothing(const PlanningResult &result,
+                          const plan::SearchSpace &space) {
+  if (result.steps.empty())
+    return printError(
+        "no plan can be compiled" +
+        (result.problem.empty()
+             ? std::string(": no mesh divides the batch; use another --gpus or "
+                           "--global-batch")
+             : ", e.g.: " + result.problem));
+  const PlannedStep &nearest = result.steps.front();
+  std::string options;
+  for (const auto &[name, text] : plan::chosenOptions(space, nearest.plan))
+    options += " --" + name + " " + text;
+  auto limit = static_cast<int64_t>(result.memoryLimit);
+  return printError(formatv(
+      "no plan fits into {0} bytes; the nearest needs {1} bytes, {2} more:{3}; "
+      "use more devices or shorter sequences",
+      limit, nearest.of.bytes, nearest.of.bytes - limit, options));
+}
+
+/// Returns the exit code.
+static int writePlan(const DriverOptions &options, const PlannedStep &best,
+                     const plan::SearchSpace &space,
+                     const simulate::Cluster &cluster) {
+  if (options.output.empty())
+    return 0;
+  plan::PlanFile file;
+  if (std::string why = plan::identify(options.model, file.model); !why.empty())
+    return printError(why);
+  file.options = plan::chosenOptions(space, best.plan);
+  file.cluster = cluster.name;
+  file.stepSeconds = best.of.seconds;
+  file.memoryBytes = best.of.bytes;
+  if (std::error_code error = writeOutput(options.output, {file.json()}))
+    return printError("cannot write '" + options.output +
+                      "': " + error.message());
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// --explain
+//===----------------------------------------------------------------------===//
+
+/// Sets the options of a plan file. Prints errors and returns false.
+static bool applyFile(const std::string &path, const std::string &model,
+                      plan::PlanFile &file, PlanOptions &plan) {
+  std::string why = plan::readPlan(path, file);
+  if (why.empty())
+    why = plan::checkModel(file, path, model);
+  for (const auto &[name, text] : file.options) {
+    if (!why.empty())
+      break;
+    why = "'" + path + "': unknown option '" + name + "'";
+#define PLAN_FLAG(FIELD, NAME, CHECK, FATE, HELP)                              \
+  if (flagName(#NAME) == "--" + name)                                          \
+    why = readFlag("--" + name, FlagCheck::CHECK, text, plan.FIELD);
+#define DRIVER_FLAG PLAN_FLAG
+#include "tessera/Options/PlanFlags.def"
+  }
+  return why.empty() || !printError(why);
+}
+
+static int explain(const DriverOptions &options,
+                   const simulate::Cluster &cluster) {
+  std::vector<std::pair<std::string, std::string>> texts[2];
+  Evaluation of[2];
+  for (size_t i : {0, 1}) {
+    plan::PlanFile file;
+    PlanOptions plan = options.plan;
+    const std::string &path = options.planning.explained[i];
+    if (!applyFile(path, options.model, file, plan))
+      return 1;
+    plan.evaluation = false;
+    texts[i] = file.options;
+    of[i] = evaluatePlan(options.model, plan, cluster);
+    if (!of[i].problem.empty())
+      return printError("'" + path + "': " + of[i].problem);
+  }
+  outs() << compareSteps(texts, of, kTerminalWidth);
+  return 0;
+}
+
+int tessera::runPlan(const DriverOptions &given) {
+  DriverOptions options = given;
+  if (options.isProgram())
+    return printError("'" + options.model +
+                      "' is a program with a batch of its own, which plans "
+                      "would cut in different ways; give the config.json");
+  Expected<simulate::Cluster> cluster =
+      simulate::readCluster(options.simulate.cluster);
+  if (!cluster)
+    return printError(toString(cluster.takeError()));
+  chooseDevice(options, *cluster);
+  if (!options.planning.explained.empty())
+    return explain(options, *cluster);
+  ModelFacts facts;
+  if (!checkDevices(options, *cluster) ||
+      !readFacts(options.model, options.plan, facts))
+    return 1;
+  Planner planner(options, *cluster, facts);
+  std::optional<PlanningResult> found = planner.run();
+  if (!found)
+    return 1;
+  const PlanningResult &result = *found;
+  if (result.fitting == 0)
+    return explainNothing(result, planner.searchSpace());
+  PlanText text{result, planner.searchSpace(), *cluster,
+                options.planning.tokens};
+  if (options.json)
+    outs() << formatv("{0:2}", text.json()) << "\n";
+  else
+    outs() << text.text(kTerminalWidth * 2);
+  return writePlan(options, result.steps.front(), planner.searchSpace(),
+                   *cluster);
+}

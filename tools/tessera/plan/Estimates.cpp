@@ -1,0 +1,182 @@
+//===- Estimates.cpp - plans from samples of few layers -------------------===//
+
+#include "tools/tessera/plan/Estimates.h"
+#include "tessera/Plan/SearchSpace.h"
+#include "tessera/Target/OutputFile.h"
+#include "tools/tessera/report/PrintError.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace tessera;
+
+PlanOptions tessera::sampleOf(const PlanOptions &plan, int64_t microBatches) {
+  PlanOptions sample = plan;
+  llvm::erase_if(sample.mesh.axes, [](const MeshShape::Axis &axis) {
+    return axis.axis == MeshAxis::Pipeline;
+  });
+  sample.stages = StageOptions();
+  sample.sizes.batch =
+      plan.sizes.batch / plan.sizes.microBatches * microBatches;
+  sample.sizes.microBatches = microBatches;
+  return sample;
+}
+
+//===----------------------------------------------------------------------===//
+// Models of few layers
+//===----------------------------------------------------------------------===//
+
+/// The config with at most so many layers, by whatever name it has for them.
+static llvm::json::Value withLayers(const llvm::json::Value &config,
+                                    int64_t layers) {
+  llvm::json::Value copy = config;
+  llvm::json::Object *keys = copy.getAsObject();
+  for (const char *name :
+       {"n_layer", "num_hidden_layers", "num_layers", "num_decoder_layers"})
+    if (std::optional<int64_t> all = keys->getInteger(name))
+      (*keys)[name] = std::min(*all, layers);
+  if (llvm::json::Array *types = keys->getArray("layer_types"))
+    while (static_cast<int64_t>(types->size()) > layers)
+      types->pop_back();
+  return copy;
+}
+
+bool SampledModel::make(const std::string &model) {
+  llvm::SmallString<128> file(model), folder;
+  if (llvm::sys::fs::is_directory(model))
+    llvm::sys::path::append(file, "config.json");
+  auto text = llvm::MemoryBuffer::getFile(file, /*IsText=*/true);
+  if (!text)
+    return !printError("cannot read '" + file.str().str() +
+                       "': " + text.getError().message());
+  llvm::Expected<llvm::json::Value> config =
+      llvm::json::parse((*text)->getBuffer());
+  if (!config || !config->getAsObject()) {
+    llvm::consumeError(config.takeError());
+    return !printError("'" + file.str().str() + "' is no config.json");
+  }
+  if (auto error = llvm::sys::fs::createUniqueDirectory("tessera-plan", folder))
+    return !printError("cannot make a temporary directory: " + error.message());
+  directory = folder.str().str();
+  for (int64_t layers : {1, 2}) {
+    std::string copy = llvm::formatv("{0}", withLayers(*config, layers));
+    if (auto error = writeOutput(path(layers), {copy}))
+      return !printError("cannot write '" + path(layers) +
+                         "': " + error.message());
+  }
+  return true;
+}
+
+std::string SampledModel::path(int64_t layers) const {
+  return directory + "/" + std::to_string(layers) + ".json";
+}
+
+SampledModel::~SampledModel() {
+  if (!directory.empty())
+    llvm::sys::fs::remove_directories(directory);
+}
+
+//===----------------------------------------------------------------------===//
+// Samples
+//===----------------------------------------------------------------------===//
+
+Sample tessera::takeSample(const SampledModel &model, const PlanOptions &plan,
+                           const simulate::Cluster &cluster) {
+  Sample sample;
+  for (int64_t layers : {1, 2})
+    for (size_t i : {0, 1}) {
+      Evaluation &of = sample.of[layers - 1][i];
+      of = evaluatePlan(model.path(layers), sampleOf(plan, Sample::kCounts[i]),
+                        cluster);
+      if (!of.problem.empty())
+        return sample;
+    }
+  return sample;
+}
+
+namespace {
+
+/// `fixed + layers * ofLayer`.
+struct Linear {
+  double fixed = 0, ofLayer = 0;
+  double at(double layers) const { return fixed + layers * ofLayer; }
+};
+
+Linear lineThrough(double one, double two) {
+  return {2 * one - two, two - one};
+}
+
+} // namespace
+
+/// What a micro-batch takes.
+static Linear microBatchSeconds(const Sample &sample) {
+  auto each = [&](int layers) {
+    return sample.of[layers][1].seconds - sample.of[layers][0].seconds;
+  };
+  return lineThrough(each(0), each(1));
+}
+
+/// What is done once in a step: reductions of gradients, the optimizer.
+static Linear stepSeconds(const Sample &sample) {
+  auto once = [&](int layers) {
+    const Evaluation *of = sample.of[layers];
+    return std::max(0.0, of[0].seconds - Sample::kCounts[0] *
+                                             (of[1].seconds - of[0].seconds));
+  };
+  return lineThrough(once(0), once(1));
+}
+
+/// Bytes of the kinds that micro-batches in flight have each, or of all others.
+static Linear bytesOf(const Sample &sample, bool ofActivations) {
+  auto sum = [&](int layers) {
+    double bytes = 0;
+    for (const auto &[kind, size] : sample.of[layers][0].memory)
+      if ((kind == "activations") == ofActivations)
+        bytes += static_cast<double>(size);
+    return bytes;
+  };
+  return lineThrough(sum(0), sum(1));
+}
+
+/// Micro-batches that the first stage keeps at once.
+static double inFlight(const PlanOptions &plan, double stages) {
+  double count = static_cast<double>(plan.sizes.microBatches);
+  if (plan.stages.schedule == ScheduleKind::GPipe)
+    return count;
+  double chunks = static_cast<double>(plan.stages.virtualStages);
+  return std::min(count, stages * (1 + (chunks - 1) / chunks));
+}
+
+/// Steps of a micro-batch during which a stage is idle.
+static double bubbleOf(const PlanOptions &plan, double stages) {
+  double bubble = (stages - 1) / static_cast<double>(plan.stages.virtualStages);
+  // Backward of the weights fills it (Qi et al. 2024).
+  return plan.stages.schedule == ScheduleKind::ZeroBubble ? bubble / 3 : bubble;
+}
+
+Estimate tessera::estimate(const Sample &sample, const PlanOptions &plan,
+                           int64_t layers) {
+  for (const auto &ofLayers : sample.of)
+    for (const Evaluation &of : ofLayers)
+      if (!of.problem.empty())
+        return {of.problem, 0, 0};
+  int64_t stages = plan.mesh.sizeOf(MeshAxis::Pipeline);
+  auto count = static_cast<double>(stages), all = static_cast<double>(layers);
+  auto ofStage = static_cast<double>(llvm::divideCeil(layers, stages));
+  Linear micro = microBatchSeconds(sample), once = stepSeconds(sample);
+  // The compiler balances stages, but cuts between layers only.
+  double seconds = std::max(micro.ofLayer * ofStage, micro.at(all) / count);
+  double steps =
+      static_cast<double>(plan.sizes.microBatches) + bubbleOf(plan, count);
+  Linear state = bytesOf(sample, false), kept = bytesOf(sample, true);
+  double bytes = state.fixed / std::min(count, 2.0) + state.ofLayer * ofStage +
+                 kept.fixed / count +
+                 kept.ofLayer * ofStage * inFlight(plan, count);
+  return {"", steps * seconds + once.fixed / count + once.ofLayer * ofStage,
+          bytes};
+}

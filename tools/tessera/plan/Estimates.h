@@ -1,0 +1,53 @@
+//===- Estimates.h - plans from samples of few layers -----------*- C++ -*-===//
+// Time and memory of a program are linear in its layers and micro-batches:
+// plans of one and two layers, compiled and simulated, give the coefficients
+// for any number. What a pipeline makes of them is a formula, so estimates say
+// only which plans to compile whole.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_PLAN_ESTIMATES_H
+#define TESSERA_TOOLS_TESSERA_PLAN_ESTIMATES_H
+
+#include "tools/tessera/plan/Evaluation.h"
+#include <map>
+
+namespace tessera {
+
+struct Estimate {
+  std::string problem; ///< Why the plan cannot be compiled; "": nothing known.
+  double seconds = 0;
+  double bytes = 0;
+};
+
+/// The plan without stages and with `microBatches` parts as large as before: of
+/// plans with equal samples one is compiled.
+PlanOptions sampleOf(const PlanOptions &plan, int64_t microBatches);
+
+/// Programs of one and two layers, with as many micro-batches as `kCounts`.
+struct Sample {
+  static constexpr int64_t kCounts[2] = {2, 3};
+  Evaluation of[2][2]; ///< By layers - 1 and index into kCounts.
+};
+
+/// Copies of a config.json with one and with two layers, in a temporary
+/// directory that goes with this.
+class SampledModel {
+public:
+  ~SampledModel();
+  /// Prints errors and returns false.
+  bool make(const std::string &path);
+  std::string path(int64_t layers) const;
+
+private:
+  std::string directory;
+};
+
+Sample takeSample(const SampledModel &model, const PlanOptions &plan,
+                  const simulate::Cluster &cluster);
+
+Estimate estimate(const Sample &sample, const PlanOptions &plan,
+                  int64_t layers);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_PLAN_ESTIMATES_H

@@ -1,0 +1,102 @@
+//===- Evaluation.cpp - what a plan needs and how long it takes -----------===//
+
+#include "tools/tessera/plan/Evaluation.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Import/Import.h"
+#include "tessera/Options/OptimizerDefaults.h"
+#include "tessera/Pipelines/Compile.h"
+#include "tools/tessera/input/CompileModel.h"
+#include "tools/tessera/input/CompilerContext.h"
+#include "tools/tessera/options/PlanChecks.h"
+#include "tools/tessera/report/Report.h"
+#include "tools/tessera/simulate/ReadProgram.h"
+
+using namespace mlir;
+using namespace tessera;
+
+static ImportOptions importOptionsOf(const PlanOptions &plan) {
+  DriverOptions options;
+  options.plan = plan;
+  return importOptions(options, Choices::Silent);
+}
+
+bool tessera::readFacts(const std::string &path, const PlanOptions &plan,
+                        ModelFacts &facts) {
+  DialectRegistry registry;
+  registerCompilerDialects(registry);
+  CompilerContext compiler(registry);
+  auto module = importModel(&compiler.context, path, importOptionsOf(plan));
+  if (failed(module))
+    return false;
+  auto model =
+      (**module)->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
+  auto number = [&](StringRef name) {
+    auto size = model.getAs<IntegerAttr>(name);
+    return size ? size.getInt() : 1;
+  };
+  facts.layers = number("layers");
+  facts.sequence = number("sequence");
+  (*module)->walk([&](nn::TopKOp) { facts.hasExperts = true; });
+  return true;
+}
+
+/// The metadata of a compiled plan, or what is wrong.
+static std::optional<std::string>
+compile(const std::string &path, const PlanOptions &plan, std::string &why) {
+  DialectRegistry registry;
+  registerCompilerDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && why.empty())
+      why = diagnostic.str();
+    return success();
+  });
+  auto module = importModel(&context, path, importOptionsOf(plan));
+  if (failed(module))
+    return std::nullopt;
+  FailureOr<std::string> metadata = compileToMetadata(**module, plan);
+  if (failed(metadata))
+    return std::nullopt;
+  return *metadata;
+}
+
+static void describe(const Report &report, const simulate::Program &program,
+                     const simulate::StepTimes &times, Evaluation &result) {
+  result.seconds = times.seconds;
+  result.bytes = program.bytesPerRank;
+  result.ranks = program.ranks();
+  result.tokens = program.tokens;
+  for (const simulate::StageTimes &stage : times.stages)
+    for (size_t i = 0; i < simulate::kActivities; ++i)
+      result.activities[i] +=
+          stage.seconds[i] / static_cast<double>(times.stages.size());
+  result.memory.assign(report.memory.begin(), report.memory.end());
+}
+
+Evaluation tessera::evaluatePlan(const std::string &path,
+                                 const PlanOptions &given,
+                                 const simulate::Cluster &cluster) {
+  Evaluation result;
+  result.problem = checkPlan(given);
+  if (!result.problem.empty())
+    return result;
+  PlanOptions plan = given;
+  plan.optimizer = completed(given.optimizer);
+  std::optional<std::string> metadata = compile(path, plan, result.problem);
+  Report report;
+  std::optional<simulate::Program> program;
+  if (metadata && report.read(*metadata))
+    program = readProgram(*metadata, report);
+  if (!program) {
+    if (result.problem.empty())
+      result.problem = "its program cannot be read";
+    return result;
+  }
+  llvm::Expected<simulate::StepTimes> times =
+      simulate::simulate(*program, cluster, /*keepSpans=*/false);
+  if (!times)
+    result.problem = llvm::toString(times.takeError());
+  else
+    describe(report, *program, *times, result);
+  return result;
+}

@@ -1,0 +1,43 @@
+//===- Evaluation.h - what a plan needs and how long it takes ---*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_PLAN_EVALUATION_H
+#define TESSERA_TOOLS_TESSERA_PLAN_EVALUATION_H
+
+#include "tessera/Options/PlanOptions.h"
+#include "tessera/Simulate/Simulate.h"
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+/// Of a plan that was compiled and simulated.
+struct Evaluation {
+  std::string problem; ///< Why it cannot be compiled; "": it can.
+  double seconds = 0;  ///< Of a step.
+  int64_t bytes = 0;   ///< Of the rank that needs most.
+  int64_t ranks = 1, tokens = 0;
+  /// Of a step, by simulate::Activity: means over stages.
+  std::array<double, simulate::kActivities> activities = {};
+  /// By kind: "parameters", "activations".
+  std::vector<std::pair<std::string, int64_t>> memory;
+};
+
+/// What is known of a model before it is compiled.
+struct ModelFacts {
+  int64_t layers = 0, sequence = 0;
+  bool hasExperts = false;
+};
+
+/// Imports the model at `path`; prints errors and returns false.
+bool readFacts(const std::string &path, const PlanOptions &plan,
+               ModelFacts &facts);
+
+/// Compiles the training step of the model at `path`, without code, and
+/// simulates it. Prints nothing; may run in several threads.
+Evaluation evaluatePlan(const std::string &path, const PlanOptions &plan,
+                        const simulate::Cluster &cluster);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_PLAN_EVALUATION_H

@@ -1,0 +1,241 @@
+//===- PlanText.cpp - plans that were found, as text and JSON -------------===//
+
+#include "tools/tessera/plan/PlanText.h"
+#include "tools/tessera/report/Table.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <map>
+
+using namespace llvm;
+using namespace tessera;
+
+/// Rows of a table.
+static constexpr size_t kShown = 10;
+
+static std::string secondsText(double seconds) {
+  if (seconds >= 1)
+    return formatv("{0:f3} s", seconds);
+  return formatv("{0:f3} ms", seconds * 1e3);
+}
+
+static std::string signedBytes(double bytes) {
+  return bytesText(static_cast<int64_t>(bytes));
+}
+
+//===----------------------------------------------------------------------===//
+// Reasons
+//===----------------------------------------------------------------------===//
+
+/// What a device does, in words for those who compare plans.
+static const char *const kNames[simulate::kActivities] = {
+    "products", "attention", "kernels", "network", "bubble"};
+
+std::string tessera::whyWorse(const PlannedStep &step,
+                              const PlanningResult &result) {
+  if (!step.fits(result.memoryLimit))
+    return "does not fit by " +
+           signedBytes(static_cast<double>(step.of.bytes) - result.memoryLimit);
+  const Evaluation &best = result.steps.front().of;
+  size_t most = 0;
+  auto excess = [&](size_t i) {
+    return step.of.activities[i] - best.activities[i];
+  };
+  for (size_t i = 1; i < simulate::kActivities; ++i)
+    if (excess(i) > excess(most))
+      most = i;
+  if (&step == &result.steps.front() || excess(most) <= 0)
+    return "";
+  return formatv("{0} +{1:f1} %", kNames[most],
+                 100 * excess(most) / best.seconds);
+}
+
+std::vector<const PlannedStep *>
+tessera::paretoFront(const PlanningResult &result) {
+  std::vector<const PlannedStep *> order, front;
+  for (const PlannedStep &step : result.steps)
+    if (step.fits(result.memoryLimit))
+      order.push_back(&step);
+  llvm::stable_sort(order, [](const PlannedStep *a, const PlannedStep *b) {
+    return std::pair(a->of.seconds, a->of.bytes) <
+           std::pair(b->of.seconds, b->of.bytes);
+  });
+  for (const PlannedStep *step : order)
+    if (front.empty() || step->of.bytes < front.back()->of.bytes)
+      front.push_back(step);
+  return front;
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+/// "1f1b", "interleaved x3".
+static std::string scheduleText(const PlanOptions &plan) {
+  if (plan.mesh.sizeOf(MeshAxis::Pipeline) == 1)
+    return "-";
+  std::string text = nameOf(plan.stages.schedule);
+  if (plan.stages.virtualStages > 1)
+    text += " x" + std::to_string(plan.stages.virtualStages);
+  return text + (plan.stages.layers.empty() ? "" : ", equal");
+}
+
+static std::vector<std::string> rowOf(const PlannedStep &step) {
+  const PlanOptions &plan = step.plan;
+  return {plan.mesh.axes.empty() ? "dp=1" : plan.mesh.str(),
+          std::to_string(plan.sizes.microBatches),
+          std::to_string(plan::microBatchOf(plan)),
+          scheduleText(plan),
+          nameOf(plan.strategies.zero),
+          plan.strategies.sequenceParallel ? "yes" : "no",
+          nameOf(plan.memory.recompute),
+          secondsText(step.of.seconds),
+          bytesText(step.of.bytes)};
+}
+
+static std::vector<std::string> header() {
+  return {"mesh", "micro-batches", "of",   "schedule", "zero",
+          "sp",   "recompute",     "step", "memory"};
+}
+
+static std::string tableOf(const PlanningResult &result, size_t width) {
+  std::vector<std::string> titles = header();
+  titles.push_back("against the best");
+  Table table(titles);
+  for (const PlannedStep &step : ArrayRef(result.steps).take_front(kShown)) {
+    std::vector<std::string> row = rowOf(step);
+    row.push_back(whyWorse(step, result));
+    table.add(row);
+  }
+  table.mayLeaveOut({"of", "zero", "sp"});
+  return table.str(width);
+}
+
+static std::string frontOf(const PlanningResult &result, size_t width) {
+  Table table(header());
+  for (const PlannedStep *step : paretoFront(result))
+    table.add(rowOf(*step));
+  table.mayLeaveOut({"of", "zero", "sp"});
+  return table.str(width);
+}
+
+/// Seconds of a whole training; 0: not asked for.
+static double trainingSeconds(const PlanText &found) {
+  const Evaluation &best = found.result.steps.front().of;
+  return found.tokens / static_cast<double>(best.tokens) * best.seconds;
+}
+
+static std::string trainingText(const PlanText &found) {
+  if (found.tokens == 0)
+    return "";
+  constexpr double day = 86400;
+  return formatv("\n{0} tokens take {1:f1} days\n", countText(found.tokens),
+                 trainingSeconds(found) / day);
+}
+
+std::string PlanText::text(size_t width) const {
+  std::string text = formatv(
+      "{0} plans to begin with, {1} samples, {2} compiled whole, of which {3} "
+      "fit into {4}\n",
+      result.first, result.sampled, result.steps.size(), result.fitting,
+      signedBytes(result.memoryLimit));
+  text += formatv("estimates were at most {0:f1} % off; {1}\n\n",
+                  100 * result.largestError,
+                  result.isComplete ? "nothing is left that may be better"
+                                    : "--evaluations ended the search");
+  text += tableOf(result, width);
+  text += "\ntime against memory: no other plan is better in both\n";
+  return text + frontOf(result, width) + trainingText(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static json::Object jsonOf(const PlannedStep &step, const PlanText &found) {
+  json::Object options, activities;
+  for (const auto &[name, text] : plan::chosenOptions(found.space, step.plan))
+    options[name] = text;
+  for (size_t i = 0; i < simulate::kActivities; ++i)
+    activities[kNames[i]] = step.of.activities[i];
+  json::Object result{{"options", std::move(options)},
+                      {"step_seconds", step.of.seconds},
+                      {"memory_bytes", step.of.bytes},
+                      {"fits", step.fits(found.result.memoryLimit)},
+                      {"ranks", step.of.ranks},
+                      {"seconds", std::move(activities)},
+                      {"why", whyWorse(step, found.result)}};
+  if (step.estimate)
+    result["estimated_seconds"] = step.estimate->seconds;
+  return result;
+}
+
+json::Value PlanText::json() const {
+  json::Array plans, front;
+  for (const PlannedStep &step : result.steps)
+    plans.push_back(jsonOf(step, *this));
+  for (const PlannedStep *step : paretoFront(result))
+    front.push_back(jsonOf(*step, *this));
+  json::Object root{{"cluster", cluster.name},
+                    {"plans_to_begin_with", static_cast<int64_t>(result.first)},
+                    {"samples", static_cast<int64_t>(result.sampled)},
+                    {"complete", result.isComplete},
+                    {"largest_error_of_estimates", result.largestError},
+                    {"memory_limit_bytes", result.memoryLimit},
+                    {"plans", std::move(plans)},
+                    {"pareto", std::move(front)}};
+  if (tokens > 0)
+    root["training"] =
+        json::Object{{"tokens", tokens}, {"seconds", trainingSeconds(*this)}};
+  return root;
+}
+
+//===----------------------------------------------------------------------===//
+// Two plans
+//===----------------------------------------------------------------------===//
+
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+static void addOptions(Table &table, const Options options[2]) {
+  std::map<std::string, std::array<std::string, 2>> rows;
+  for (size_t i : {0, 1})
+    for (const auto &[name, text] : options[i])
+      rows[name][i] = text;
+  for (const auto &[name, texts] : rows)
+    if (texts[0] != texts[1])
+      table.add({"--" + name, texts[0].empty() ? "-" : texts[0],
+                 texts[1].empty() ? "-" : texts[1], ""});
+}
+
+static void addSeconds(Table &table, const std::string &name, double first,
+                       double second) {
+  std::string change = formatv("{0}{1}", second < first ? "-" : "+",
+                               secondsText(std::abs(second - first)));
+  table.add({name, secondsText(first), secondsText(second), change});
+}
+
+static void addMemory(Table &table, const Evaluation of[2]) {
+  std::map<std::string, std::array<int64_t, 2>> rows;
+  for (size_t i : {0, 1})
+    for (const auto &[kind, bytes] : of[i].memory)
+      rows[kind][i] = bytes;
+  auto add = [&](const std::string &name, int64_t first, int64_t second) {
+    table.add(
+        {name, bytesText(first), bytesText(second),
+         (second < first ? "-" : "+") + bytesText(std::abs(second - first))});
+  };
+  add("memory", of[0].bytes, of[1].bytes);
+  for (const auto &[kind, bytes] : rows)
+    add("  " + kind, bytes[0], bytes[1]);
+}
+
+std::string tessera::compareSteps(const Options options[2],
+                                  const Evaluation of[2], size_t width) {
+  Table table({"", "first", "second", "change"});
+  addOptions(table, options);
+  addSeconds(table, "step", of[0].seconds, of[1].seconds);
+  for (size_t i = 0; i < simulate::kActivities; ++i)
+    addSeconds(table, std::string("  ") + kNames[i], of[0].activities[i],
+               of[1].activities[i]);
+  addMemory(table, of);
+  return table.str(width);
+}

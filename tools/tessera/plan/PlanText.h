@@ -1,0 +1,35 @@
+//===- PlanText.h - plans that were found, as text and JSON -----*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_PLAN_PLANTEXT_H
+#define TESSERA_TOOLS_TESSERA_PLAN_PLANTEXT_H
+
+#include "tools/tessera/plan/Planner.h"
+#include "llvm/Support/JSON.h"
+
+namespace tessera {
+
+/// A search and what it found.
+struct PlanText {
+  const PlanningResult &result;
+  const plan::SearchSpace &space;
+  const simulate::Cluster &cluster;
+  double tokens = 0; ///< Of a whole training; 0: not asked for.
+
+  std::string text(size_t width) const;
+  llvm::json::Value json() const;
+};
+
+/// Plans none of which another beats in time and memory, fastest first.
+std::vector<const PlannedStep *> paretoFront(const PlanningResult &result);
+
+/// "5 % more network", "needs 3.1 GiB more than there is".
+std::string whyWorse(const PlannedStep &step, const PlanningResult &result);
+
+/// Options, times and memory of two plans, line by line.
+std::string
+compareSteps(const std::vector<std::pair<std::string, std::string>> options[2],
+             const Evaluation of[2], size_t width);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_PLAN_PLANTEXT_H

@@ -1,0 +1,214 @@
+//===- Planner.cpp - the best plans of a model on a cluster ---------------===//
+
+#include "tools/tessera/plan/Planner.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+using namespace tessera;
+
+void tessera::forEachNumber(size_t count, size_t threads,
+                            const std::function<void(size_t)> &work) {
+  std::atomic<size_t> next{0};
+  auto run = [&] {
+    for (size_t number; (number = next++) < count;)
+      work(number);
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < std::min(threads, count); ++i)
+    others.emplace_back(run);
+  run();
+  for (std::thread &thread : others)
+    thread.join();
+}
+
+static plan::SearchSpace spaceOf(const DriverOptions &options,
+                                 const simulate::Cluster &cluster,
+                                 const ModelFacts &facts) {
+  plan::SearchSpace space;
+  space.base = options.plan;
+  space.base.memory.limit = 0; // the search compares itself
+  space.base.evaluation = false;
+  space.given = options.planning.given;
+  space.given.erase("--memory-limit");
+  space.ranks = options.planning.gpus;
+  space.devicesPerNode = cluster.devicesPerNode;
+  space.layers = facts.layers;
+  space.sequence = facts.sequence;
+  space.hasExperts = facts.hasExperts;
+  return space;
+}
+
+Planner::Planner(const DriverOptions &options, const simulate::Cluster &cluster,
+                 const ModelFacts &facts)
+    : options(options), cluster(cluster), facts(facts),
+      space(spaceOf(options, cluster, facts)),
+      memoryLimit(options.plan.memory.limit
+                      ? static_cast<double>(options.plan.memory.limit)
+                      : cluster.device.memoryBytes),
+      threads(std::max(1u, options.threads
+                               ? static_cast<unsigned>(options.threads)
+                               : std::thread::hardware_concurrency())) {}
+
+//===----------------------------------------------------------------------===//
+// Plans and their numbers
+//===----------------------------------------------------------------------===//
+
+std::string Planner::keyOf(const PlanOptions &plan) const {
+  // Given options are the same in all.
+  std::string key;
+  for (const auto &[name, text] : plan::chosenOptions({}, plan))
+    key += name + "=" + text + " ";
+  return key;
+}
+
+size_t Planner::numberOf(const PlanOptions &plan) {
+  auto [known, isNew] = numbers.try_emplace(keyOf(plan), plans.size());
+  if (isNew)
+    plans.push_back({plan, {}, std::nullopt});
+  return known->second;
+}
+
+/// Where cost counts, fewer devices may be better.
+void Planner::addPlans() {
+  bool isCost = options.planning.objective == "cost";
+  for (int64_t ranks = options.planning.gpus;; ranks /= 2) {
+    space.ranks = ranks;
+    for (const PlanOptions &plan : plan::firstPlans(space))
+      numberOf(plan);
+    if (!isCost || ranks % 2 || space.given.count("--mesh") ||
+        ranks * 8 <= options.planning.gpus)
+      break;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+/// An estimate where samples cannot be compiled: the plan itself may be.
+static constexpr double kUnknown = 1e14;
+
+/// Of what does not fit, more than anything that does.
+static double costOfBytes(double bytes) { return 1e15 + bytes; }
+
+double Planner::costOf(const PlannedStep &step) const {
+  if (!step.of.problem.empty())
+    return std::numeric_limits<double>::infinity();
+  if (!step.fits(memoryLimit))
+    return costOfBytes(static_cast<double>(step.of.bytes));
+  if (options.planning.objective == "memory")
+    return static_cast<double>(step.of.bytes);
+  return options.planning.objective == "cost" ? step.deviceSeconds()
+                                              : step.of.seconds;
+}
+
+void Planner::takeSamples() {
+  std::vector<std::pair<Sample *, const PlanOptions *>> missing;
+  for (const PlannedStep &step : plans) {
+    auto [sample, isNew] = samples.try_emplace(keyOf(sampleOf(step.plan, 1)));
+    if (isNew)
+      missing.push_back({&sample->second, &step.plan});
+  }
+  forEachNumber(missing.size(), threads, [&](size_t number) {
+    auto [sample, plan] = missing[number];
+    *sample = takeSample(sampled, *plan, cluster);
+  });
+}
+
+std::vector<double> Planner::estimates() {
+  // Memory that a formula says may be there after all.
+  constexpr double tolerance = 1.1;
+  std::vector<double> costs;
+  for (PlannedStep &step : plans) {
+    const Sample &sample = samples.at(keyOf(sampleOf(step.plan, 1)));
+    Estimate found = estimate(sample, step.plan, facts.layers);
+    step.estimate = found;
+    double ranks = static_cast<double>(step.plan.mesh.ranks());
+    const std::string &objective = options.planning.objective;
+    double cost = objective == "memory" ? found.bytes
+                  : objective == "cost" ? found.seconds * ranks
+                                        : found.seconds;
+    if (!found.problem.empty())
+      cost = kUnknown;
+    else if (found.bytes > memoryLimit * tolerance)
+      cost = costOfBytes(found.bytes);
+    costs.push_back(cost);
+  }
+  return costs;
+}
+
+std::vector<double> Planner::evaluate(const std::vector<size_t> &wanted) {
+  forEachNumber(wanted.size(), threads, [&](size_t i) {
+    PlannedStep &step = plans[wanted[i]];
+    step.of = evaluatePlan(options.model, step.plan, cluster);
+  });
+  std::vector<double> costs;
+  for (size_t number : wanted)
+    costs.push_back(costOf(plans[number]));
+  return costs;
+}
+
+std::vector<size_t> Planner::neighbours(size_t number) {
+  std::vector<size_t> found;
+  for (const PlanOptions &plan :
+       plan::plansNextTo(space, PlanOptions(plans[number].plan)))
+    found.push_back(numberOf(plan));
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// The search
+//===----------------------------------------------------------------------===//
+
+std::optional<PlanningResult> Planner::run() {
+  addPlans();
+  if (!sampled.make(options.model))
+    return std::nullopt;
+  takeSamples();
+  size_t first = plans.size();
+  plan::SearchProblem problem;
+  problem.estimates = estimates();
+  problem.evaluate = [&](const std::vector<size_t> &wanted) {
+    return evaluate(wanted);
+  };
+  problem.neighbours = [&](size_t number) { return neighbours(number); };
+  plan::SearchLimits limits;
+  limits.evaluations = static_cast<size_t>(options.planning.evaluations);
+  limits.batch = threads;
+  PlanningResult result = resultOf(plan::search(problem, limits));
+  result.first = first;
+  result.sampled = samples.size();
+  return result;
+}
+
+PlanningResult Planner::resultOf(const plan::SearchResult &found) {
+  PlanningResult result;
+  result.isComplete = found.isComplete;
+  result.memoryLimit = memoryLimit;
+  for (const auto &[number, cost] : found.evaluated) {
+    const PlannedStep &step = plans[number];
+    if (!step.of.problem.empty()) {
+      result.problem = step.of.problem;
+      continue;
+    }
+    result.steps.push_back(step);
+    result.fitting += step.fits(memoryLimit);
+    if (step.estimate && step.estimate->problem.empty())
+      result.largestError =
+          std::max(result.largestError,
+                   std::abs(step.estimate->seconds / step.of.seconds - 1));
+  }
+  if (result.problem.empty())
+    for (const PlannedStep &step : plans)
+      if (step.estimate && !step.estimate->problem.empty())
+        result.problem = step.estimate->problem;
+  llvm::stable_sort(result.steps,
+                    [&](const PlannedStep &a, const PlannedStep &b) {
+                      return costOf(a) < costOf(b);
+                    });
+  return result;
+}

@@ -1,0 +1,78 @@
+//===- Planner.h - the best plans of a model on a cluster -------*- C++ -*-===//
+
+#ifndef TESSERA_TOOLS_TESSERA_PLAN_PLANNER_H
+#define TESSERA_TOOLS_TESSERA_PLAN_PLANNER_H
+
+#include "tessera/Plan/Search.h"
+#include "tessera/Plan/SearchSpace.h"
+#include "tools/tessera/options/DriverOptions.h"
+#include "tools/tessera/plan/Estimates.h"
+#include <functional>
+#include <map>
+#include <optional>
+
+namespace tessera {
+
+/// A plan that was compiled whole.
+struct PlannedStep {
+  PlanOptions plan;
+  Evaluation of;
+  std::optional<Estimate> estimate; ///< Of plans that a search begins with.
+
+  bool fits(double limit) const {
+    return of.problem.empty() && static_cast<double>(of.bytes) <= limit;
+  }
+  /// Seconds of all devices, per step.
+  double deviceSeconds() const {
+    return of.seconds * static_cast<double>(of.ranks);
+  }
+};
+
+struct PlanningResult {
+  std::vector<PlannedStep> steps; ///< That fit first, the best of them first.
+  size_t fitting = 0;             ///< That many of them.
+  size_t first = 0, sampled = 0;  ///< Plans to begin with, samples of them.
+  bool isComplete = false;
+  double memoryLimit = 0;
+  double largestError = 0; ///< Of the estimated seconds, as a share.
+  std::string problem; ///< The first plan that was refused; of an empty list.
+};
+
+class Planner {
+public:
+  Planner(const DriverOptions &options, const simulate::Cluster &cluster,
+          const ModelFacts &facts);
+  /// Prints errors and returns nothing.
+  std::optional<PlanningResult> run();
+  const plan::SearchSpace &searchSpace() const { return space; }
+
+private:
+  void takeSamples();
+  double costOf(const PlannedStep &step) const;
+  std::vector<double> estimates();
+  std::vector<double> evaluate(const std::vector<size_t> &numbers);
+  std::vector<size_t> neighbours(size_t number);
+  size_t numberOf(const PlanOptions &plan);
+  std::string keyOf(const PlanOptions &plan) const;
+  void addPlans();
+  PlanningResult resultOf(const plan::SearchResult &found);
+
+  const DriverOptions &options;
+  const simulate::Cluster &cluster;
+  const ModelFacts &facts;
+  plan::SearchSpace space;
+  double memoryLimit;
+  size_t threads;
+  std::vector<PlannedStep> plans;
+  std::map<std::string, size_t> numbers; ///< By the plan's options.
+  SampledModel sampled;
+  std::map<std::string, Sample> samples;
+};
+
+/// Calls `work` for the numbers below `count`, in several threads.
+void forEachNumber(size_t count, size_t threads,
+                   const std::function<void(size_t)> &work);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_PLAN_PLANNER_H
