@@ -36,14 +36,16 @@ struct CheckMessagesPass
     mesh = dist::meshOf(getOperation());
     if (!mesh)
       return;
-    auto end = llvm::find_if(
-        *programs, [](func::FuncOp each) { return nn::isEvaluation(each); });
-    FailureOr<int64_t> count = check({programs->begin(), end});
-    if (failed(count) ||
-        (end != programs->end() && failed(check({end, programs->end()}))))
-      return signalPassFailure();
-    getOperation()->setAttr(rt::RTDialect::kMessagesAttr,
-                            Builder(&getContext()).getI64IntegerAttr(*count));
+    std::optional<int64_t> ofFirst;
+    for (auto &group : nn::groupPrograms(*programs)) {
+      FailureOr<int64_t> count = check(group);
+      if (failed(count))
+        return signalPassFailure();
+      ofFirst = ofFirst.value_or(*count);
+    }
+    getOperation()->setAttr(
+        rt::RTDialect::kMessagesAttr,
+        Builder(&getContext()).getI64IntegerAttr(ofFirst.value_or(0)));
   }
 
   /// The programs of all ranks, which run at the same time: the number of their

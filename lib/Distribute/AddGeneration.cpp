@@ -99,6 +99,7 @@ private:
     return b.getNamedAttr(name, b.getStringAttr(value));
   }
 
+  LogicalResult make(Operation *op);
   LogicalResult rewrite(Operation *op);
   LogicalResult clone(Operation *op);
   LogicalResult attend(nn::AttentionOp op);
@@ -257,6 +258,24 @@ LogicalResult GenerationBuilder::attend(nn::AttentionOp op) {
   return success();
 }
 
+/// What an op of the model becomes lives at the stage of its chunk.
+LogicalResult GenerationBuilder::make(Operation *op) {
+  Block &body = func.getBody().front();
+  Operation *before = body.empty() ? nullptr : &body.back();
+  if (failed(rewrite(op)))
+    return failure();
+  if (op == model.lastOfStream) {
+    Value stream = map.lookup(op->getResult(0));
+    map.map(op->getResult(0),
+            Value(nn::create<nn::TakeOp>(b, op->getLoc(), stream, taken)));
+  }
+  auto made = before ? std::next(before->getIterator()) : body.begin();
+  if (Attribute chunk = op->getAttr(dist::DistDialect::kChunkAttr))
+    for (Operation &each : llvm::make_range(made, body.end()))
+      each.setAttr(dist::DistDialect::kChunkAttr, chunk);
+  return success();
+}
+
 LogicalResult GenerationBuilder::rewrite(Operation *op) {
   if (isa<nn::PrefixOp>(op))
     return success(); // `ofRows` reads what it is a prefix of
@@ -294,15 +313,9 @@ LogicalResult GenerationBuilder::build(const RowCount &own,
   addCaches();
   for (const RowCount &each : all)
     addData(each, own);
-  for (Operation *op : model.ops) {
-    if (failed(rewrite(op)))
+  for (Operation *op : model.ops)
+    if (failed(make(op)))
       return failure();
-    if (op != model.lastOfStream)
-      continue;
-    Value stream = map.lookup(op->getResult(0));
-    map.map(op->getResult(0),
-            Value(nn::create<nn::TakeOp>(b, op->getLoc(), stream, taken)));
-  }
   finish(own);
   return success();
 }

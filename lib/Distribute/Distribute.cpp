@@ -56,7 +56,8 @@ struct DistributePass : tessera::impl::DistributePassBase<DistributePass> {
   LogicalResult distribute(func::FuncOp func, const ShardingPlan &plan);
   LogicalResult placeArguments(func::FuncOp func, const ShardingPlan &plan,
                                Placement &place);
-  /// Results are `I`, or rest as their `nn.dims` say.
+  /// Results are `I`, or rest as their `nn.dims` say. Caches and logits stay at
+  /// their stage, where the host reads logits.
   LogicalResult returnAtRest(func::FuncOp func, const ShardingPlan &plan,
                              Placement &place);
 };
@@ -203,6 +204,10 @@ ShardingPlan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
   return plan;
 }
 
+bool isCache(StringAttr role) {
+  return role && (role == nn::kKeyCache || role == nn::kValueCache);
+}
+
 LogicalResult DistributePass::placeArguments(func::FuncOp func,
                                              const ShardingPlan &plan,
                                              Placement &place) {
@@ -227,7 +232,7 @@ LogicalResult DistributePass::placeArguments(func::FuncOp func,
         param && plan.shardsParameters && (plan.shardsFrozen || !isFrozen);
     argument.setType(isShard ? plan.restingShard(type, dims)
                              : plan.resting(type, dims));
-    if (param)
+    if (param || isCache(role))
       argument.setType(plan.atStage(argument));
     if (param && !isFrozen)
       place.markActive(argument);
@@ -247,8 +252,9 @@ LogicalResult DistributePass::returnAtRest(func::FuncOp func,
     RankedTensorType rest =
         plan.resting(erased(type), dims ? dims.getValue() : StringRef());
     for (StringAttr axis : plan.axes())
-      operand.set(
-          place.convert(builder, operand.get(), axis, stateOf(rest, axis)));
+      if (axis != kPipelineAxis || !nn::isGeneration(func))
+        operand.set(
+            place.convert(builder, operand.get(), axis, stateOf(rest, axis)));
   }
   func.setType(FunctionType::get(&getContext(),
                                  func.getBody().front().getArgumentTypes(),

@@ -37,6 +37,8 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
   }
 
   LogicalResult split(func::FuncOp program);
+  LogicalResult splitRows();
+  LogicalResult buildStages();
   LogicalResult chooseSchedule();
   LogicalResult collectParts();
   LogicalResult collect(Operation *op);
@@ -55,19 +57,44 @@ LogicalResult SplitStagesPass::split(func::FuncOp program) {
   staged = {};
   taskOf.clear();
   staged.step = program;
+  if (nn::isGeneration(program))
+    return splitRows();
   if (failed(chooseSchedule()) || failed(collectParts()))
     return failure();
   if (staged.schedule.splitsBackward())
     splitBackward();
   if (failed(collectTransfers()) || failed(orderEvents()))
     return failure();
+  return buildStages();
+}
+
+/// Rows of requests are one micro-batch that goes through the stages in program
+/// order: no rank can wait for what another one sends later.
+LogicalResult SplitStagesPass::splitRows() {
+  MeshAttr mesh = meshOf(staged.step);
+  if (!mesh)
+    return staged.step.emitError() << "has no mesh to cut it into stages";
+  int64_t chunks = 1, stages = mesh.getSize(kPipelineAxis);
+  for (Operation &op : staged.step.getBody().front())
+    if (std::optional<int64_t> chunk = chunkOf(&op)) {
+      chunks = std::max(chunks, *chunk + 1);
+      staged.parts[{TaskKind::Forward, *chunk}].push_back(&op);
+    }
+  Shape shape{stages, llvm::divideCeil(chunks, stages), 1};
+  staged.schedule = makeSchedule(ScheduleKind::GPipe, shape);
+  simulation = {};
+  simulation.bubble = 1 - 1.0 / static_cast<double>(stages);
+  return buildStages();
+}
+
+LogicalResult SplitStagesPass::buildStages() {
   for (int64_t stage = 0; stage < staged.schedule.shape.stages; ++stage)
     if (failed(StageBuilder(staged, stage).build()))
       return failure();
-  if (!nn::isEvaluation(program))
+  if (!nn::isBeside(staged.step))
     getOperation()->setAttr(rt::RTDialect::kPipelineAttr,
                             StringAttr::get(&getContext(), describe()));
-  program.erase();
+  staged.step.erase();
   return success();
 }
 

@@ -118,6 +118,13 @@ LogicalResult StageBuilder::emitOutside(Operation *op) {
   return success();
 }
 
+/// Whether a value is a parameter, or a conversion of one.
+static bool isHeld(Value value) {
+  while (auto convert = value.getDefiningOp<ConvertOp>())
+    value = convert.getInput();
+  return isa<BlockArgument>(value);
+}
+
 LogicalResult StageBuilder::emitConversion(ConvertOp op) {
   State from = op.getFrom(), to = op.getTo();
   Value input = op.getInput(), output = op.getOutput();
@@ -126,7 +133,9 @@ LogicalResult StageBuilder::emitConversion(ConvertOp op) {
   if (from.kind == State::A && to.kind == State::A) {
     Message message = emitMessage(
         op, [&] { return outside(input); },
-        nn::isForward(op) ? kParameterMessage : kGradientMessage);
+        !nn::isForward(op) ? kGradientMessage
+        : isHeld(input)    ? kParameterMessage
+                           : kActivationMessage);
     if (goes)
       outer.map(output, message.receive.getResult());
     return success();
@@ -366,8 +375,7 @@ void StageBuilder::emitTransfer(const StepEvent &event) {
   ConvertOp op = event.transfer->op;
   Message message = emitMessage(
       op, [&] { return inside(op.getInput()); },
-      nn::isForward(op) ? "activation for a later stage"
-                        : "gradient for an earlier stage");
+      nn::isForward(op) ? kActivationMessage : "gradient for an earlier stage");
   for (Operation *end : message.ends())
     end->setAttr(kMessageAttr, builder.getStringAttr(llvm::formatv(
                                    "value {0}", event.transfer->number)));

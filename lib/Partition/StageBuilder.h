@@ -43,6 +43,8 @@ struct StagedStep {
   std::vector<std::vector<const StepEvent *>> eventsOfStage;
 };
 
+inline constexpr llvm::StringLiteral kActivationMessage =
+    "activation for a later stage";
 /// Why a tied parameter's shard, and its gradient, are sent.
 inline constexpr llvm::StringLiteral kParameterMessage =
     "parameter of another stage";

@@ -184,10 +184,9 @@ static LogicalResult checkGeneration(const PlanOptions &plan,
     return emitError() << "--programs " << nameOf(plan.programs)
                        << " does not support " << what << "; " << instead;
   };
-  for (MeshAxis axis : {MeshAxis::Pipeline, MeshAxis::Context})
-    if (plan.mesh.sizeOf(axis) > 1)
-      return refuse(Twine("mesh axis '") + nameOf(axis) + "'",
-                    "use dp, tp and ep");
+  if (plan.mesh.sizeOf(MeshAxis::Context) > 1)
+    return refuse(Twine("mesh axis '") + nameOf(MeshAxis::Context) + "'",
+                  "use dp, tp, pp and ep");
   if (plan.device.target.isCuda())
     return refuse("device 'cuda'", "use --device cpu");
   if (failed(checkTrainingOfGeneration(plan, emitError)))

@@ -162,7 +162,7 @@ struct Generator::Inputs {
 static void writeRows(const Rank &rank, const std::string &name,
                       const std::vector<int32_t> &values) {
   const TensorInfo *tensor = rank.metadata->find(Role::Input, name);
-  if (tensor)
+  if (tensor && rank.holds(*tensor))
     writeTokens(rank, *tensor, [&](int64_t first, int64_t count, int32_t *out) {
       std::copy_n(values.data() + first, count, out);
     });

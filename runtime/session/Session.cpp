@@ -473,7 +473,7 @@ void Session::runRows(RowProgram which,
 void Session::copyPlaces(const std::vector<PlaceCopy> &copies) {
   onEveryRank([&](Rank &rank) {
     for (const TensorInfo &tensor : metadata().tensors)
-      if (isCache(tensor.role))
+      if (isCache(tensor.role) && rank.holds(tensor))
         tessera::copyPlaces(rank, tensor, copies);
   });
 }

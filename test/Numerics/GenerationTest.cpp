@@ -199,13 +199,13 @@ TEST_P(GenerationTest, DoesNotDependOnTheSchedule) {
 }
 
 TEST_P(GenerationTest, IsTheSameOnEveryMesh) {
-  std::vector<const char *> meshes = {"tp=2", "dp=2"};
+  std::vector<const char *> meshes = {"pp=2,tp=2", "dp=2"};
   if (GetParam() == 0)
-    meshes = {"dp=2,tp=2", "tp=4"};
+    meshes = {"dp=2,tp=2", "tp=4", "pp=2,dp=2"};
   if (llvm::StringRef(family().name) == "qwen2")
     meshes = {"tp=4", "dp=2,tp=2"}; // above its one key head
   if (llvm::StringRef(family().name) == "mixtral")
-    meshes = {"ep=2", "tp=2,ep=2"};
+    meshes = {"ep=2", "tp=2,ep=2", "pp=2,ep=2"};
   std::vector<Continued> wanted = generate(generatorOf(family(), ""), 1);
   for (const char *mesh : meshes)
     expectSame(generate(generatorOf(family(), mesh), 3), wanted, 1e-10, mesh);
@@ -216,6 +216,21 @@ INSTANTIATE_TEST_SUITE_P(Families, GenerationTest,
                          [](const ::testing::TestParamInfo<int> &info) {
                            return kFamilies[info.param].name;
                          });
+
+/// Stages send what layers would read otherwise, and compute as they do.
+TEST(StagesTest, HaveTheBitsOfOneRank) {
+  for (int64_t number : {0, 1}) {
+    const Family &family = kFamilies[number];
+    std::vector<Continued> wanted = generate(generatorOf(family, "", "f32"), 1),
+                           found =
+                               generate(generatorOf(family, "pp=2", "f32"), 1);
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      EXPECT_EQ(found[k].tokens, wanted[k].tokens) << family.name << " " << k;
+      EXPECT_EQ(found[k].logProbabilities, wanted[k].logProbabilities)
+          << family.name << " " << k;
+    }
+  }
+}
 
 TEST(SinglePrecisionTest, IsTheForwardProgram) {
   std::vector<Continued> results =

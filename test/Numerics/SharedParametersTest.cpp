@@ -33,7 +33,12 @@ const Case kCases[] = {
         "num_key_value_heads": 2, "max_position_embeddings": 16,
         "vocab_size": 61, "rms_norm_eps": 1e-5, "hidden_act": "silu",
         "initializer_range": 0.3})",
-     "dp=2", "f32", false, 3}};
+     "dp=2", "f32", false, 3},
+    {"stages", R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2,
+        "n_embd": 16, "n_positions": 16, "vocab_size": 61,
+        "initializer_range": 0.3, "resid_pdrop": 0, "embd_pdrop": 0,
+        "attn_pdrop": 0})",
+     "pp=2", "f32"}};
 
 std::string artifactOf(const Case &given, const char *programs) {
   Build build{Strategy{given.mesh}};

@@ -21,12 +21,12 @@ static constexpr unsigned kFewestColumns = 60;
 static int refusePicture() {
   return printError("--schedule-svg draws the schedule of pipeline stages, but "
                     "the program has none; use a mesh with an axis pp, e.g. "
-                    "--mesh pp=2, or leave it out");
+                    "--mesh pp=2, and --programs train, or leave it out");
 }
 
 /// False after an error that has been printed.
 static bool writePicture(const Report &report, const std::string &path) {
-  if (!report.pipeline)
+  if (!report.pipeline || report.pipeline->isInTurn())
     return !refusePicture();
   if (std::error_code error = writeOutput(path, {report.pipeline->picture()}))
     return !printError("cannot write '" + path + "': " + error.message());

@@ -36,19 +36,26 @@ FailureOr<func::FuncOp> tessera::nn::findProgram(ModuleOp module,
 /// rt.stage of rt::RTDialect, which includes this dialect.
 static constexpr StringLiteral kStageAttr = "rt.stage";
 
-/// The functions of stages, in their order.
-static SmallVector<func::FuncOp> findStages(ModuleOp module,
+/// What a program is: a training step is neither.
+static std::pair<Attribute, bool> kindOf(func::FuncOp program) {
+  return {program->getAttr(nn::kGenerationAttr), nn::isEvaluation(program)};
+}
+
+/// The functions of the stages of a kind of program, in their order.
+static SmallVector<func::FuncOp> findStages(ModuleOp module, StringRef ofRows,
                                             bool ofEvaluation) {
+  auto name = ofRows.empty() ? StringAttr()
+                             : StringAttr::get(module.getContext(), ofRows);
   std::map<int64_t, func::FuncOp> stages;
   for (auto func : module.getOps<func::FuncOp>())
     if (auto stage = func->getAttrOfType<IntegerAttr>(kStageAttr);
-        stage && nn::isEvaluation(func) == ofEvaluation)
+        stage && kindOf(func) == std::make_pair(Attribute(name), ofEvaluation))
       stages[stage.getInt()] = func;
   return llvm::map_to_vector(stages, [](auto &entry) { return entry.second; });
 }
 
 FailureOr<SmallVector<func::FuncOp>> tessera::nn::findSteps(ModuleOp module) {
-  SmallVector<func::FuncOp> steps = findStages(module, false);
+  SmallVector<func::FuncOp> steps = findStages(module, "", false);
   if (steps.empty()) {
     FailureOr<func::FuncOp> step = findProgram(module, "step");
     if (failed(step))
@@ -62,7 +69,7 @@ FailureOr<SmallVector<func::FuncOp>> tessera::nn::findSteps(ModuleOp module) {
 }
 
 SmallVector<func::FuncOp> tessera::nn::findEvaluations(ModuleOp module) {
-  SmallVector<func::FuncOp> stages = findStages(module, true);
+  SmallVector<func::FuncOp> stages = findStages(module, "", true);
   auto whole = module.lookupSymbol<func::FuncOp>(kEvaluationName);
   if (stages.empty() && whole && isEvaluation(whole))
     stages.push_back(whole);
@@ -71,10 +78,12 @@ SmallVector<func::FuncOp> tessera::nn::findEvaluations(ModuleOp module) {
 
 SmallVector<func::FuncOp> tessera::nn::findGenerations(ModuleOp module) {
   SmallVector<func::FuncOp> programs;
-  for (StringRef name : {StringRef(kDecodeName), StringRef(kMixedName)})
-    if (auto program = module.lookupSymbol<func::FuncOp>(name);
-        program && isGeneration(program))
-      programs.push_back(program);
+  for (StringRef name : {StringRef(kDecodeName), StringRef(kMixedName)}) {
+    llvm::append_range(programs, findStages(module, name, false));
+    if (auto whole = module.lookupSymbol<func::FuncOp>(name);
+        whole && isGeneration(whole))
+      programs.push_back(whole);
+  }
   return programs;
 }
 
@@ -86,10 +95,6 @@ bool tessera::nn::isBeside(Operation *program) {
 
 SmallVector<SmallVector<func::FuncOp>>
 tessera::nn::groupPrograms(ArrayRef<func::FuncOp> programs) {
-  auto kindOf = [](func::FuncOp program) {
-    return std::make_pair(program->getAttr(kGenerationAttr),
-                          isEvaluation(program));
-  };
   SmallVector<SmallVector<func::FuncOp>> groups;
   for (func::FuncOp program : programs) {
     if (groups.empty() || kindOf(groups.back().front()) != kindOf(program))

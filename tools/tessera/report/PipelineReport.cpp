@@ -75,9 +75,17 @@ bool PipelineReport::readSchedule(const json::Object &pipeline) {
       fromName<ScheduleKind>(pipeline.getString("schedule").value_or("").str());
   schedule.shape = {number("stages"), number("virtual_stages"),
                     number("micro_batches")};
-  if (!kind || !readTasks(pipeline))
+  const json::Array *chunks = pipeline.getArray("chunks");
+  if (!kind || !chunks || schedule.shape.stages < 1 ||
+      schedule.shape.stages > static_cast<int64_t>(chunks->size()))
     return false;
   schedule.kind = *kind;
+  if (!pipeline.get("tasks")) {
+    tasks.resize(schedule.shape.stages);
+    return true;
+  }
+  if (!readTasks(pipeline))
+    return false;
   for (const ProgramTasks &each : tasks) {
     schedule.stages.emplace_back();
     for (ProgramTasks::Entry entry : each.order)
@@ -121,9 +129,18 @@ bool PipelineReport::read(const json::Object &root) {
   if (!pipeline || !readSchedule(*pipeline))
     return false;
   readStages(root);
+  if (!isInTurn())
+    return simulateSchedule(*pipeline);
+  alike.bubble = 1 - 1.0 / static_cast<double>(schedule.shape.stages);
+  alike.inFlight.assign(schedule.shape.stages, 1);
+  byFlops = alike;
+  return true;
+}
+
+bool PipelineReport::simulateSchedule(const json::Object &pipeline) {
   alike = simulate(schedule, Times::equal(schedule.shape));
   Times times;
-  for (const json::Value &chunk : *pipeline->getArray("chunks")) {
+  for (const json::Value &chunk : *pipeline.getArray("chunks")) {
     double flops = chunk.getAsObject()->getNumber("forward_flops").value_or(0);
     flops = std::max(flops, 1.0); // an embedding alone
     for (auto *each : {&times.forward, &times.backward, &times.weights})
@@ -136,12 +153,17 @@ bool PipelineReport::read(const json::Object &root) {
 std::string PipelineReport::text(size_t width) const {
   const Shape &shape = schedule.shape;
   std::string text = formatv(
-      "pipeline: {0}, {1} stages of {2}, {3}; bubble {4:f1} % if all chunks "
-      "take the same time, {5:f1} % by their flops",
-      nameOf(schedule.kind), shape.stages,
-      counted(shape.virtualStages, "chunk"),
-      counted(shape.microBatches, "micro-batch"), 100 * alike.bubble,
-      100 * byFlops.bubble);
+      "pipeline: {0} stages of {1}, which work in turn, so that each is idle "
+      "for {2:f1} % of a step",
+      shape.stages, counted(shape.virtualStages, "chunk"), 100 * alike.bubble);
+  if (!isInTurn())
+    text = formatv(
+        "pipeline: {0}, {1} stages of {2}, {3}; bubble {4:f1} % if all chunks "
+        "take the same time, {5:f1} % by their flops",
+        nameOf(schedule.kind), shape.stages,
+        counted(shape.virtualStages, "chunk"),
+        counted(shape.microBatches, "micro-batch"), 100 * alike.bubble,
+        100 * byFlops.bubble);
   text = wrapText(text, width, 2) + "\n";
   Table table({"stage", "holds", "parameters", "memory", "flops", "in flight",
                "bytes sent"});

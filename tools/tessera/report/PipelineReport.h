@@ -23,7 +23,10 @@ struct PipelineReport {
   bool read(const llvm::json::Object &root);
   std::string text(size_t width) const;
   llvm::json::Object json() const;
-  /// The schedule as SVG, its times by the flops of the chunks.
+  /// Rows of requests go through the stages, which work in turn.
+  bool isInTurn() const { return schedule.stages.empty(); }
+  /// The schedule as SVG, its times by the flops of the chunks; there is none
+  /// where stages work in turn.
   std::string picture() const;
 
   pipeline::PipelineSchedule schedule;
@@ -35,6 +38,7 @@ struct PipelineReport {
 private:
   bool readSchedule(const llvm::json::Object &pipeline);
   bool readTasks(const llvm::json::Object &pipeline);
+  bool simulateSchedule(const llvm::json::Object &pipeline);
   void readStages(const llvm::json::Object &root);
 };
 
