@@ -154,7 +154,7 @@ std::string judgedText(const NumericCheck &check) {
   if (!check.judgedTrials)
     return "";
   std::string where = check.judgedElements
-                          ? llvm::formatv("{0} elements where a value jumps",
+                          ? llvm::formatv("{0} elements where a value jumps or overflows",
                                           check.judgedElements)
                                 .str()
                           : "a value that jumps";

@@ -46,9 +46,10 @@ Planner::Planner(const DriverOptions &options, const simulate::Cluster &cluster,
                  const ModelFacts &facts)
     : options(options), cluster(cluster), facts(facts),
       space(spaceOf(options, cluster, facts)),
-      memoryLimit(options.plan.memory.limit
-                      ? static_cast<double>(options.plan.memory.limit)
-                      : cluster.device.memoryBytes),
+      memoryLimit(
+          options.plan.memory.limit
+              ? static_cast<double>(options.plan.memory.limit)
+              : cluster.sharedBy(options.planning.gpus).device.memoryBytes),
       threads(std::max(1u, options.threads
                                ? static_cast<unsigned>(options.threads)
                                : std::thread::hardware_concurrency())) {}

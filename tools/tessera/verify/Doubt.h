@@ -1,7 +1,8 @@
 //===- Doubt.h - what rounding may have decided -----------------*- C++ -*-===//
 // Some values jump: ReLU's derivative where its input is 0, gates where two
 // logits are equal. Where rounding carries an input across, two runs differ by
-// the whole jump and both are right. f32 and bf16 leave these to f64.
+// the whole jump and both are right. A sum that leaves the range of f32 is
+// infinite or NaN, as its order has it. f32 and bf16 leave these to f64.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_TOOLS_TESSERA_VERIFY_DOUBT_H
@@ -14,7 +15,7 @@
 namespace tessera {
 
 /// Inputs of a jump that two runs have on different sides of it, after a step
-/// of training.
+/// of training, or a value beyond the range of f32.
 struct Doubt {
   int64_t step = 0;
   std::string input;             ///< The value x; "": one that is not kept.
@@ -23,6 +24,9 @@ struct Doubt {
   /// elements of its row.
   double margin = 0;
   int64_t columns = 0; ///< Of a row of logits; 0: x jumps at 0.
+  /// x has an element of this size or more, whose sums may be infinite without
+  /// f64; 0: not what the doubt is about.
+  double beyond = 0;
 };
 
 } // namespace tessera

@@ -80,6 +80,7 @@ void ProgramRun::listTensors() {
     ignoresLabels = model->getInteger("ignores_labels").value_or(0) == 1;
     separator = model->getInteger("separator");
     padding = model->getInteger("padding");
+    ignored = model->getInteger("pad_token");
   }
   hasEvaluation = metadata->getAsObject()->getObject("evaluation") != nullptr;
   listStages(*metadata->getAsObject());
@@ -188,6 +189,8 @@ std::vector<int32_t> ProgramRun::randomTokens(int64_t number) const {
                               tsr_artifact_columns(artifact.get()));
   for (int32_t &token : tokens)
     token = static_cast<int32_t>(generator() % vocabulary);
+  if (ignored && tokens.back() == *ignored) // one label must count
+    tokens.back() = static_cast<int32_t>((*ignored + 1) % vocabulary);
   return tokens;
 }
 

@@ -64,6 +64,7 @@ public:
   bool ignoresLabels = false; ///< Of a causal model.
   /// Of models with masks: the token that ends a document, and the padding.
   std::optional<int64_t> separator, padding;
+  std::optional<int64_t> ignored; ///< A label that does not count.
   bool hasEvaluation = false;
 
 private:

@@ -45,6 +45,28 @@ double floorOf(Precision precision) {
 constexpr double kUpdateCondition =
     kVerifyLearningRate / OptimizerOptions::kEpsilon;
 
+/// What f64 must have of a value that overflowed: so near to the largest f32,
+/// 3.4e38, that the terms of its sum may have been beyond it.
+constexpr double kNearlyInfinite = 1e30;
+
+/// Elements that are no numbers in the serial run, and differ in the other one.
+std::vector<int64_t> overflowed(const std::vector<double> &found,
+                                const std::vector<double> &wanted) {
+  std::vector<int64_t> elements;
+  for (size_t k = 0; k < wanted.size(); ++k)
+    if (!std::isfinite(wanted[k]) && found[k] != wanted[k])
+      elements.push_back(static_cast<int64_t>(k));
+  return elements;
+}
+
+double largestNumber(const std::vector<double> &values) {
+  double largest = 0;
+  for (double value : values)
+    if (std::isfinite(value))
+      largest = std::max(largest, std::fabs(value));
+  return largest;
+}
+
 /// One comparison of a value.
 struct Difference {
   double largest = 0; ///< Element of the serial run.
@@ -224,6 +246,13 @@ bool Comparison::compare(const KeptTensor &tensor,
     floor *= kUpdateCondition;
   Difference difference = differenceOf(found, wanted, floor);
   double error = difference.error / difference.largest;
+  if (options.precision != Precision::F64 && !(error <= tolerance) &&
+      tensor.role == "value")
+    if (auto elements = overflowed(found, wanted); !elements.empty()) {
+      check.doubt =
+          Doubt{step, tensor.name, std::move(elements), 0, 0, kNearlyInfinite};
+      return true;
+    }
   if (!(error <= tolerance) &&
       !doubt(reference, tolerance * difference.largest))
     return false;
@@ -242,27 +271,42 @@ bool Comparison::compare(const KeptTensor &tensor,
   return compareCopies(tensor);
 }
 
-/// Does f64 have the elements of a doubt where rounding can move them across
-/// the step?
+/// Why f64's x does not explain a doubt; "": it does, rounding can move it
+/// across the jump or out of the range of f32.
+std::string contradiction(const Doubt &doubt, const std::vector<double> &x) {
+  if (doubt.beyond > 0) {
+    double largest = largestNumber(x);
+    return largest >= doubt.beyond
+               ? ""
+               : llvm::formatv("value {0} is infinite or NaN after step {1}, "
+                               "but at most {2:e2} in f64",
+                               doubt.input, doubt.step, largest);
+  }
+  int64_t element =
+      doubt.columns ? firstAwayFromTie(x, doubt) : firstAwayFromStep(x, doubt);
+  return element < 0
+             ? ""
+             : llvm::formatv(
+                   "element {0} of value {1} is {2:e2} in f64 after step {3}, "
+                   "too far from {4} for the sides that it is on without f64: "
+                   "{5:e1} is allowed",
+                   element, doubt.input, x[element], doubt.step,
+                   doubt.columns ? "the others of its row" : "0", doubt.margin);
+}
+
 bool Comparison::settle() {
   const Doubt *doubt = options.doubt;
   if (!doubt || doubt->step != step || doubt->input.empty())
     return true;
   for (ProgramRun *run : {&serial, &parallel}) {
     const KeptTensor *tensor = run->find("value", doubt->input);
-    std::vector<double> input;
+    std::vector<double> x;
     if (!tensor)
       continue;
-    if (!run->read(*tensor, input))
+    if (!run->read(*tensor, x))
       return false;
-    int64_t element = doubt->columns ? firstAwayFromTie(input, *doubt)
-                                     : firstAwayFromStep(input, *doubt);
-    if (element >= 0 && check.difference.empty())
-      check.difference = llvm::formatv(
-          "element {0} of value {1} is {2:e2} in f64 after step {3}, too far "
-          "from {4} for the sides that it is on without f64: {5:e1} is allowed",
-          element, doubt->input, input[element], step,
-          doubt->columns ? "the others of its row" : "0", doubt->margin);
+    if (check.difference.empty())
+      check.difference = contradiction(*doubt, x);
   }
   return true;
 }
