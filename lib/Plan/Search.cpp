@@ -32,9 +32,13 @@ private:
   std::set<size_t> seen;
   double best = std::numeric_limits<double>::infinity();
   size_t bestNumber = 0;
+  double margin = limits.margin; ///< Grows with estimates that were above it.
 };
 
 } // namespace
+
+/// How much further off than those so far the next estimates may be.
+static constexpr double kCaution = 1.5;
 
 void Searcher::evaluate(std::vector<size_t> numbers) {
   numbers.resize(std::min(numbers.size(), left()));
@@ -44,6 +48,9 @@ void Searcher::evaluate(std::vector<size_t> numbers) {
   for (size_t i = 0; i < numbers.size(); ++i) {
     seen.insert(numbers[i]);
     result.evaluated.push_back({numbers[i], costs[i]});
+    if (numbers[i] < problem.estimates.size() && costs[i] > 0)
+      margin = std::max(
+          margin, kCaution * (problem.estimates[numbers[i]] / costs[i] - 1));
     if (costs[i] < best) {
       best = costs[i];
       bestNumber = numbers[i];
@@ -65,7 +72,7 @@ bool Searcher::tryInOrder() {
     std::vector<size_t> some;
     while (next < order.size() && some.size() < limits.batch &&
            std::isfinite(estimates[order[next]]) &&
-           estimates[order[next]] <= best * (1 + limits.margin))
+           estimates[order[next]] <= best * (1 + margin))
       some.push_back(order[next++]);
     if (some.empty())
       return true;

@@ -68,6 +68,15 @@ TEST(Search, LeavesOutWhatCannotBeTheBest) {
   EXPECT_TRUE(result.isComplete);
 }
 
+/// The second estimate is half above its cost, so the third may be as well.
+TEST(Search, TrustsEstimatesAsFarAsTheyWereRight) {
+  MadeUp made{{10, 7, 6, 100}, {}};
+  SearchResult result = search(made.problem({10, 10.5, 11, 100}), {0.1, 10, 1});
+  EXPECT_EQ(leastOf(result), 6);
+  EXPECT_EQ(made.asked.size(), 3u);
+  EXPECT_TRUE(result.isComplete);
+}
+
 TEST(Search, SaysWhenEvaluationsEndIt) {
   MadeUp made{{5, 4, 3, 2, 1}, {}};
   SearchResult result = search(made.problem({1, 1, 1, 1, 1}), {0.1, 3, 2});

@@ -33,7 +33,10 @@ communication_scale = { tp = 0.5 }
 
 /// The error of a file with this text, from the line on; "": there is none.
 std::string errorOf(const std::string &text, Cluster *read = nullptr) {
-  std::string path = ::testing::TempDir() + "cluster.toml";
+  // Tests run at the same time.
+  std::string path =
+      ::testing::TempDir() +
+      ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".toml";
   std::ofstream(path) << text;
   llvm::Expected<Cluster> cluster = readCluster(path);
   if (!cluster) {

@@ -153,11 +153,12 @@ bool compareTrials(const DriverOptions &options, Precision precision,
 std::string judgedText(const NumericCheck &check) {
   if (!check.judgedTrials)
     return "";
-  std::string where = check.judgedElements
-                          ? llvm::formatv("{0} elements where a value jumps or overflows",
-                                          check.judgedElements)
-                                .str()
-                          : "a value that jumps";
+  std::string where =
+      check.judgedElements
+          ? llvm::formatv("{0} elements where a value jumps or overflows",
+                          check.judgedElements)
+                .str()
+          : "a value that jumps";
   return llvm::formatv("; f64 judged {0}, in {1} earlier trials", where,
                        check.judgedTrials);
 }

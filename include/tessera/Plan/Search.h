@@ -26,7 +26,8 @@ struct SearchProblem {
 };
 
 struct SearchLimits {
-  /// How much of a cost an estimate may be above it: 0.1 of 100 is 110.
+  /// How much of a cost an estimate may be above it: 0.1 of 100 is 110. Where
+  /// one turns out to be further above, others may be half as much further yet.
   double margin = 0.1;
   size_t evaluations = 60; ///< At most.
   size_t batch = 2;        ///< Evaluated at once.

@@ -88,13 +88,14 @@ static std::vector<std::string> rowOf(const PlannedStep &step) {
           nameOf(plan.strategies.zero),
           plan.strategies.sequenceParallel ? "yes" : "no",
           nameOf(plan.memory.recompute),
+          bytesText(plan.communication.bucketBytes),
           secondsText(step.of.seconds),
           bytesText(step.of.bytes)};
 }
 
 static std::vector<std::string> header() {
-  return {"mesh", "micro-batches", "of",   "schedule", "zero",
-          "sp",   "recompute",     "step", "memory"};
+  return {"mesh", "micro-batches", "of",     "schedule", "zero",
+          "sp",   "recompute",     "bucket", "step",     "memory"};
 }
 
 static std::string tableOf(const PlanningResult &result, size_t width) {
@@ -106,7 +107,7 @@ static std::string tableOf(const PlanningResult &result, size_t width) {
     row.push_back(whyWorse(step, result));
     table.add(row);
   }
-  table.mayLeaveOut({"of", "zero", "sp"});
+  table.mayLeaveOut({"of", "bucket", "zero", "sp"});
   return table.str(width);
 }
 
@@ -140,7 +141,7 @@ std::string PlanText::text(size_t width) const {
       signedBytes(result.memoryLimit));
   text += formatv("estimates were at most {0:f1} % off; {1}\n\n",
                   100 * result.largestError,
-                  result.isComplete ? "nothing is left that may be better"
+                  result.isComplete ? "no estimate of what is left is better"
                                     : "--evaluations ended the search");
   text += tableOf(result, width);
   text += "\ntime against memory: no other plan is better in both\n";

@@ -276,22 +276,21 @@ bool Comparison::compare(const KeptTensor &tensor,
 std::string contradiction(const Doubt &doubt, const std::vector<double> &x) {
   if (doubt.beyond > 0) {
     double largest = largestNumber(x);
-    return largest >= doubt.beyond
-               ? ""
-               : llvm::formatv("value {0} is infinite or NaN after step {1}, "
-                               "but at most {2:e2} in f64",
-                               doubt.input, doubt.step, largest);
+    if (largest >= doubt.beyond)
+      return "";
+    return llvm::formatv("value {0} is infinite or NaN after step {1}, but at "
+                         "most {2:e2} in f64",
+                         doubt.input, doubt.step, largest);
   }
   int64_t element =
       doubt.columns ? firstAwayFromTie(x, doubt) : firstAwayFromStep(x, doubt);
-  return element < 0
-             ? ""
-             : llvm::formatv(
-                   "element {0} of value {1} is {2:e2} in f64 after step {3}, "
-                   "too far from {4} for the sides that it is on without f64: "
-                   "{5:e1} is allowed",
-                   element, doubt.input, x[element], doubt.step,
-                   doubt.columns ? "the others of its row" : "0", doubt.margin);
+  if (element < 0)
+    return "";
+  return llvm::formatv(
+      "element {0} of value {1} is {2:e2} in f64 after step {3}, too far "
+      "from {4} for the sides that it is on without f64: {5:e1} is allowed",
+      element, doubt.input, x[element], doubt.step,
+      doubt.columns ? "the others of its row" : "0", doubt.margin);
 }
 
 bool Comparison::settle() {
