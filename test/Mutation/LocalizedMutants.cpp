@@ -84,14 +84,26 @@ std::string text(Type type) {
   return text;
 }
 
+/// The attribute that names a parameter or data; null: it is neither.
+StringAttr nameOf(func::FuncOp func, unsigned index) {
+  auto name =
+      func.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kParamAttr);
+  return name ? name
+              : func.getArgAttrOfType<StringAttr>(index,
+                                                  nn::NNDialect::kDataAttr);
+}
+
+void placeElsewhere(func::FuncOp func, StringAttr name, Type other) {
+  for (unsigned index = 0; index < func.getNumArguments(); ++index)
+    if (nameOf(func, index) == name)
+      func.setArgAttr(index, rt::RTDialect::kGlobalAttr, TypeAttr::get(other));
+}
+
 /// The runtime fills parameters and data by these types; the program computes
 /// as before. Programs for generation share them.
 void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
   std::string program = step.getName().str();
-  auto name =
-      step.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kParamAttr);
-  if (!name)
-    name = step.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kDataAttr);
+  StringAttr name = nameOf(step, index);
   if (!name)
     return;
   RankedTensorType type = globalType(step, index);
@@ -105,8 +117,7 @@ void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
                          for (func::FuncOp func : programsOf(module))
                            if (func.getName() == program ||
                                nn::isGeneration(func))
-                             func.setArgAttr(index, rt::RTDialect::kGlobalAttr,
-                                             TypeAttr::get(other));
+                             placeElsewhere(func, name, other);
                        }});
     if (name.getValue().ends_with("key.bias"))
       mutants.back().mayBeRight = kKeyBias;

@@ -67,5 +67,6 @@ std::vector<Strategy> tessera::test::generationStrategies() {
       {"mistral-window", "tp=2", flags},
       {"qwen2", "tp=4", flags}, // above its one key head
       {"mixtral", "tp=2,ep=2", flags},
+      {"gpt2", "pp=2", flags}, // sends the stream and the tied table
   };
 }
