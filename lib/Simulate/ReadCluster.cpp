@@ -6,6 +6,7 @@
 #include "tessera/Options/MeshAxis.h"
 #include "tessera/Simulate/Cluster.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -399,13 +400,43 @@ static Cluster readTables(const toml::table &file, Problem &problem) {
   return cluster;
 }
 
+/// The text without what toml++ 3.3 has undefined behavior for, letters beyond
+/// ASCII: they may stand in comments. Returns the line of another one, or 0.
+static int64_t makeAscii(std::string &text) {
+  int64_t line = 1;
+  char quote = 0;
+  bool isComment = false;
+  for (char &c : text) {
+    if (c == '\n') {
+      ++line;
+      quote = 0;
+      isComment = false;
+    } else if (isComment) {
+      c = llvm::isASCII(c) ? c : '?';
+    } else if (!llvm::isASCII(c)) {
+      return line;
+    } else if (c == quote) {
+      quote = 0;
+    } else if (!quote && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (!quote && c == '#') {
+      isComment = true;
+    }
+  }
+  return 0;
+}
+
 Expected<Cluster> tessera::simulate::readCluster(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return llvm::createStringError("cannot read '" + path +
                                    "': " + buffer.getError().message());
-  toml::parse_result file =
-      toml::parse(std::string_view((*buffer)->getBuffer()), path);
+  std::string text = (*buffer)->getBuffer().str();
+  if (int64_t line = makeAscii(text))
+    return llvm::createStringError(
+        path + ":" + std::to_string(line) +
+        ": a character that is not of ASCII; only comments may have those");
+  toml::parse_result file = toml::parse(text, path);
   Problem problem{path, ""};
   Cluster cluster;
   if (!file)

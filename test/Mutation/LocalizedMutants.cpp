@@ -99,6 +99,15 @@ void placeElsewhere(func::FuncOp func, StringAttr name, Type other) {
       func.setArgAttr(index, rt::RTDialect::kGlobalAttr, TypeAttr::get(other));
 }
 
+/// Is a dimension of one element split over stages?
+bool splitsOneOverStages(RankedTensorType type, StringRef other) {
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (type.getDimSize(d) == 1 &&
+        other.contains("pp: S(" + std::to_string(d) + ")"))
+      return true;
+  return false;
+}
+
 /// The runtime fills parameters and data by these types; the program computes
 /// as before. Programs for generation share them.
 void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
@@ -121,6 +130,8 @@ void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
                        }});
     if (name.getValue().ends_with("key.bias"))
       mutants.back().mayBeRight = kKeyBias;
+    else if (splitsOneOverStages(type, otherText))
+      mutants.back().mayBeRight = kOnlyRow;
   }
 }
 

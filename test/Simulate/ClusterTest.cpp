@@ -96,6 +96,11 @@ TEST(ClusterTest, ErrorsNameTheLineAndTheRemedy) {
   EXPECT_EQ(errorOf(with("peak = 3e14", "peak = \"much\"")),
             "8:8: 'peak' in [device.products.bf16] must be a number of at "
             "least 0");
+  EXPECT_EQ(errorOf(with("peak = 3e14", "peak = \xC3\xA9")),
+            "8: a character that is not of ASCII; only comments may have "
+            "those");
+  EXPECT_EQ(errorOf(with("peak = 3e14", "peak = 3e14 # \xC3\xA9")), "");
+  EXPECT_EQ(errorOf(with("peak = 3e14", "peak = 3e14 [{")).substr(0, 2), "8:");
   EXPECT_EQ(errorOf(with("peak = 3e14", "peak = nan")),
             "8:8: 'peak' in [device.products.bf16] must be a number of at "
             "least 0");
