@@ -93,9 +93,10 @@ StringAttr nameOf(func::FuncOp func, unsigned index) {
                                                   nn::NNDialect::kDataAttr);
 }
 
-void placeElsewhere(func::FuncOp func, StringAttr name, Type other) {
+/// Mutants are made of copies in other contexts, where attributes are others.
+void placeElsewhere(func::FuncOp func, const std::string &name, Type other) {
   for (unsigned index = 0; index < func.getNumArguments(); ++index)
-    if (nameOf(func, index) == name)
+    if (StringAttr own = nameOf(func, index); own && own.getValue() == name)
       func.setArgAttr(index, rt::RTDialect::kGlobalAttr, TypeAttr::get(other));
 }
 
@@ -118,7 +119,7 @@ void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
   RankedTensorType type = globalType(step, index);
   for (RankedTensorType other :
        otherPlaces(type, dist::meshOf(step).getAxes())) {
-    std::string otherText = text(other);
+    std::string otherText = text(other), nameText = name.str();
     mutants.push_back({Stage::Localized, "input filled for another placement",
                        name.str() + ", " + text(type) + " as " + otherText, "",
                        "", true, [=](ModuleOp module) {
@@ -126,7 +127,7 @@ void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
                          for (func::FuncOp func : programsOf(module))
                            if (func.getName() == program ||
                                nn::isGeneration(func))
-                             placeElsewhere(func, name, other);
+                             placeElsewhere(func, nameText, other);
                        }});
     if (name.getValue().ends_with("key.bias"))
       mutants.back().mayBeRight = kKeyBias;
