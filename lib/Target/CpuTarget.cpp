@@ -9,6 +9,7 @@
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
+#include <mutex>
 
 using namespace mlir;
 
@@ -18,10 +19,19 @@ static constexpr const char *kKnownCpus =
     "native, x86-64-v2, x86-64-v3, x86-64-v4, haswell, skylake-avx512, "
     "icelake-server, sapphirerapids, znver2, znver3, znver4, znver5";
 
+/// Once: LLVM's list of targets is not guarded, and two programs may be
+/// compiled at the same time.
+static void registerTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
 static const llvm::Target *findTarget(const llvm::Triple &triple,
                                       EmitError emitError) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
+  registerTarget();
   std::string why;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, why);
   if (!target)

@@ -7,6 +7,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/TargetParser/Triple.h"
+#include <mutex>
 
 using namespace mlir;
 
@@ -21,12 +22,21 @@ static constexpr unsigned kBlackwell = 100;
 /// over the gradients of some 45 layers exceeds.
 static constexpr const char *kLongParameters = "+ptx81";
 
+/// Once: LLVM's list of targets is not guarded, and two programs may be
+/// compiled at the same time.
+static void registerTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
 static const llvm::Target *findTarget(const llvm::Triple &triple,
                                       EmitError emitError) {
-  LLVMInitializeNVPTXTargetInfo();
-  LLVMInitializeNVPTXTarget();
-  LLVMInitializeNVPTXTargetMC();
-  LLVMInitializeNVPTXAsmPrinter();
+  registerTarget();
   std::string why;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, why);
   if (!target)

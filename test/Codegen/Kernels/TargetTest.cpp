@@ -1,5 +1,6 @@
 //===- TargetTest.cpp - CPU names, the linker, the artifact ---------------===//
 
+#include "lib/Target/CudaTarget.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "tessera/Target/SharedObject.h"
@@ -7,8 +8,10 @@
 #include "test/Codegen/Kernels/KernelHarness.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/xxhash.h"
+#include <atomic>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <thread>
 #include <unistd.h>
 
 class Target : public ::testing::Test {
@@ -44,6 +47,29 @@ TEST_F(Target, NamedCpusHaveTheirVectorWidth) {
   EXPECT_EQ(tessera::CpuTarget::get("x86-64-v2", emitter())->vectorBits, 128u);
   EXPECT_EQ(tessera::CpuTarget::get("x86-64-v3", emitter())->vectorBits, 256u);
   EXPECT_EQ(tessera::CpuTarget::get("znver4", emitter())->vectorBits, 512u);
+}
+
+TEST(TargetThreads, FirstUsesAtTheSameTimeFindOneTargetEach) {
+  constexpr int count = 8;
+  std::atomic<int> waiting{count};
+  std::atomic<int> found{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i)
+    threads.emplace_back([&] {
+      mlir::MLIRContext context;
+      auto emitter = [&] {
+        return mlir::emitError(mlir::UnknownLoc::get(&context));
+      };
+      for (--waiting; waiting > 0;)
+        ;
+      if (mlir::succeeded(tessera::CudaTarget::get("sm_90", emitter)))
+        ++found;
+      if (mlir::succeeded(tessera::CpuTarget::get("native", emitter)))
+        ++found;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(found, 2 * count);
 }
 
 static const char *kProgram = R"(
