@@ -8,6 +8,7 @@ their memory, and the seconds that the search took. `--run 175B/1024` times the 
 alone.
 """
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -45,6 +46,13 @@ def search(tessera, config, cluster, gpus, batch, options):
     return json.loads(result.stdout), seconds
 
 
+def short(text):
+    """1,1,1,2 as 3x1,1x2: lists of many stages have few values."""
+    if text.count(",") < 8:
+        return text
+    return ",".join(f"{len(list(group))}x{size}" for size, group in itertools.groupby(text.split(",")))
+
+
 def row(label, theirs, found, seconds):
     best = found["plans"][0]
     if theirs:
@@ -53,7 +61,7 @@ def row(label, theirs, found, seconds):
         gain = f"{100 * (best['step_seconds'] / theirs['step_seconds'] - 1):+.1f} %"
     else:
         old, gain = " | ", ""
-    chosen = " ".join(f"{name}={text}" for name, text in sorted(best["options"].items())
+    chosen = " ".join(f"{name}={short(text)}" for name, text in sorted(best["options"].items())
                       if name not in ("batch", "device", "precision"))
     print(f"| {label} | {old} | {best['step_seconds']:.3f} | {best['memory_bytes'] / 2 ** 30:.1f} | {gain} | "
           f"{seconds:.0f} | {chosen} |", flush=True)

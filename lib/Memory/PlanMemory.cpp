@@ -30,14 +30,18 @@ enum Kind {
   Optimizer,
   Caches,
   Inputs,
+  WeightCopies,
   GatheredWeights,
   Gradients,
   Activations,
   Workspace
 };
 constexpr StringLiteral kKindNames[] = {
-    "weights",          "optimizer", "caches",      "inputs",
+    "weights",          "optimizer", "caches",      "inputs",   "weight copies",
     "gathered weights", "gradients", "activations", "workspace"};
+/// What comes and goes during a step; the rest of it is workspace.
+constexpr Kind kTransient[] = {WeightCopies, GatheredWeights, Gradients,
+                               Activations};
 
 Kind kindOfArgument(func::FuncOp func, unsigned index) {
   if (func.getArgAttr(index, nn::NNDialect::kParamAttr))
@@ -145,6 +149,22 @@ bool isGradient(Value value) {
   return role && role == "gradient";
 }
 
+/// Whether ranks reduce the value to their shards of a gradient, under ZeRO.
+bool isScatteredGradient(Value value) {
+  auto becomesGradient = [](OpOperand &use) {
+    if (!isa<ReduceScatterOp, ReduceScatterCoalescedOp>(use.getOwner()))
+      return false;
+    Value shard = use.getOwner()->getResult(use.getOperandNumber());
+    return isGradient(shard) ||
+           llvm::any_of(shard.getUses(), [](OpOperand &read) {
+             auto wait = dyn_cast<WaitOp>(read.getOwner());
+             return wait && read.getOperandNumber() < wait->getNumResults() &&
+                    isGradient(wait->getResult(read.getOperandNumber()));
+           });
+  };
+  return llvm::any_of(value.getUses(), becomesGradient);
+}
+
 bool isWeightArgument(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto func = argument
@@ -164,6 +184,7 @@ bool isWeight(Value value) {
       continue;
     if (!isa_and_nonnull<LaunchOp, ConcatOp, ViewOp, AllGatherOp,
                          AllGatherCoalescedOp, WaitOp>(op) ||
+        op->getNumOperands() == 0 ||
         (isa<LaunchOp>(op) &&
          !llvm::all_of(op->getOperands(), isWeightArgument)))
       return false;
@@ -182,10 +203,13 @@ bool isGatheredWeight(Value value) {
 }
 
 Kind kindOf(const Buffer &buffer) {
-  if (llvm::any_of(buffer.members, isGradient))
+  if (llvm::any_of(buffer.members, isGradient) ||
+      llvm::any_of(buffer.members, isScatteredGradient))
     return Gradients;
   if (llvm::any_of(buffer.members, isGatheredWeight))
     return GatheredWeights;
+  if (llvm::any_of(buffer.members, isWeight))
+    return WeightCopies;
   bool forward = false, readLater = false;
   for (Value member : buffer.members) {
     Operation *op = member.getDefiningOp();
@@ -429,10 +453,11 @@ void Planner::countKinds(int64_t bytes) {
   Peak peak = findPeak(held);
   for (auto [extent, content] : llvm::zip(held, kinds))
     if (extent.begin <= peak.position && extent.end >= peak.position)
-      for (Kind kind : {GatheredWeights, Gradients, Activations})
+      for (Kind kind : kTransient)
         byKind[kind] += content[kind];
-  byKind[Workspace] =
-      bytes - byKind[GatheredWeights] - byKind[Gradients] - byKind[Activations];
+  byKind[Workspace] = bytes;
+  for (Kind kind : kTransient)
+    byKind[Workspace] -= byKind[kind];
 }
 
 void Planner::placeTransients() {

@@ -363,8 +363,8 @@ void parseArena(const JsonView &view, Metadata &metadata) {
     return;
   JsonView kinds = view.at("by_kind");
   for (const char *kind :
-       {"weights", "gathered weights", "gradients", "optimizer", "activations",
-        "workspace", "inputs", "caches"})
+       {"weights", "weight copies", "gathered weights", "gradients",
+        "optimizer", "activations", "workspace", "inputs", "caches"})
     if (kinds.has(kind))
       metadata.arenaKinds.emplace_back(kind, kinds.at(kind).integer(0, limit));
   std::stable_sort(metadata.arenaKinds.begin(), metadata.arenaKinds.end(),

@@ -2,7 +2,7 @@
 
 // What programs share lies at one place; caches and inputs of one are apart from the workspace of the other.
 // CHECK: module attributes {rt.arena = 320 : i64
-// CHECK-SAME: caches = 64 : i64, {{.*}}inputs = 64 : i64, optimizer = 64 : i64, weights = 64 : i64, workspace = 64 : i64
+// CHECK-SAME: caches = 64 : i64, {{.*}}inputs = 64 : i64, optimizer = 64 : i64, "weight copies" = 0 : i64, weights = 64 : i64, workspace = 64 : i64
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: nn.param = "w", rt.offset = 0 : i64
 // CHECK-SAME: nn.role = "moment1", rt.offset = 64 : i64

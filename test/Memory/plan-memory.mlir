@@ -2,7 +2,7 @@
 
 // Parameters, moments, inputs, then values; 64-byte aligned.
 // CHECK: module attributes {rt.arena = 320 : i64
-// CHECK-SAME: inputs = 64 : i64, optimizer = 128 : i64, weights = 64 : i64, workspace = 64 : i64
+// CHECK-SAME: inputs = 64 : i64, optimizer = 128 : i64, "weight copies" = 0 : i64, weights = 64 : i64, workspace = 64 : i64
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: nn.role = "lr", rt.offset = 192 : i64
 // CHECK-SAME: nn.param = "w", rt.offset = 0 : i64

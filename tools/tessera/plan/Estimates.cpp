@@ -15,8 +15,15 @@
 
 using namespace tessera;
 
-PlanOptions tessera::sampleOf(const PlanOptions &plan, int64_t microBatches) {
+/// Whether no gradients are summed over micro-batches.
+static bool isSingle(const PlanOptions &plan) {
+  return plan.sizes.microBatches == 1 &&
+         plan.mesh.sizeOf(MeshAxis::Pipeline) == 1;
+}
+
+PlanOptions tessera::sampleOf(const PlanOptions &plan, size_t index) {
   PlanOptions sample = plan;
+  int64_t microBatches = isSingle(plan) ? 1 : Sample::kCounts[index];
   llvm::erase_if(sample.mesh.axes, [](const MeshShape::Axis &axis) {
     return axis.axis == MeshAxis::Pipeline;
   });
@@ -91,8 +98,9 @@ Sample tessera::takeSample(const SampledModel &model, const PlanOptions &plan,
   for (int64_t layers : {1, 2})
     for (size_t i : {0, 1}) {
       Evaluation &of = sample.of[layers - 1][i];
-      of = evaluatePlan(model.path(layers), sampleOf(plan, Sample::kCounts[i]),
-                        cluster);
+      of = i > 0 && isSingle(plan)
+               ? sample.of[layers - 1][0]
+               : evaluatePlan(model.path(layers), sampleOf(plan, i), cluster);
       if (!of.problem.empty())
         return sample;
     }
@@ -113,7 +121,7 @@ Linear lineThrough(double one, double two) {
 
 } // namespace
 
-/// What a micro-batch takes.
+/// What each micro-batch adds; nothing where there is but one.
 static Linear microBatchSeconds(const Sample &sample) {
   auto each = [&](int layers) {
     return sample.of[layers][1].seconds - sample.of[layers][0].seconds;
@@ -143,13 +151,15 @@ static Linear bytesOf(const Sample &sample, bool ofActivations) {
   return lineThrough(sum(0), sum(1));
 }
 
-/// Micro-batches that the first stage keeps at once.
+/// Micro-batches that the first stage keeps at once (interleaved: Narayanan et
+/// al. 2021).
 static double inFlight(const PlanOptions &plan, double stages) {
   double count = static_cast<double>(plan.sizes.microBatches);
   if (plan.stages.schedule == ScheduleKind::GPipe)
     return count;
   double chunks = static_cast<double>(plan.stages.virtualStages);
-  return std::min(count, stages * (1 + (chunks - 1) / chunks));
+  double more = chunks > 1 ? (stages - 1) / chunks : 0;
+  return std::min(count, stages + more);
 }
 
 /// Steps of a micro-batch during which a stage is idle.

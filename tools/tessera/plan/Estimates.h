@@ -19,11 +19,12 @@ struct Estimate {
   double bytes = 0;
 };
 
-/// The plan without stages and with `microBatches` parts as large as before: of
-/// plans with equal samples one is compiled.
-PlanOptions sampleOf(const PlanOptions &plan, int64_t microBatches);
+/// The plan without stages and with few micro-batches, as large as before: of
+/// plans with equal samples one is compiled. `index`: into Sample::kCounts.
+PlanOptions sampleOf(const PlanOptions &plan, size_t index);
 
-/// Programs of one and two layers, with as many micro-batches as `kCounts`.
+/// Programs of one and two layers, with as many micro-batches as `kCounts`, or
+/// with one if the plan has neither more nor stages.
 struct Sample {
   static constexpr int64_t kCounts[2] = {2, 3};
   Evaluation of[2][2]; ///< By layers - 1 and index into kCounts.

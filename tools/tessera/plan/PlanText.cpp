@@ -165,8 +165,10 @@ static json::Object jsonOf(const PlannedStep &step, const PlanText &found) {
                       {"ranks", step.of.ranks},
                       {"seconds", std::move(activities)},
                       {"why", whyWorse(step, found.result)}};
-  if (step.estimate)
+  if (step.estimate) {
     result["estimated_seconds"] = step.estimate->seconds;
+    result["estimated_memory_bytes"] = step.estimate->bytes;
+  }
   return result;
 }
 

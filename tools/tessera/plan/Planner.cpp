@@ -110,7 +110,7 @@ double Planner::costOf(const PlannedStep &step) const {
 void Planner::takeSamples() {
   std::vector<std::pair<Sample *, const PlanOptions *>> missing;
   for (const PlannedStep &step : plans) {
-    auto [sample, isNew] = samples.try_emplace(keyOf(sampleOf(step.plan, 1)));
+    auto [sample, isNew] = samples.try_emplace(keyOf(sampleOf(step.plan, 0)));
     if (isNew)
       missing.push_back({&sample->second, &step.plan});
   }
@@ -125,7 +125,7 @@ std::vector<double> Planner::estimates() {
   constexpr double tolerance = 1.1;
   std::vector<double> costs;
   for (PlannedStep &step : plans) {
-    const Sample &sample = samples.at(keyOf(sampleOf(step.plan, 1)));
+    const Sample &sample = samples.at(keyOf(sampleOf(step.plan, 0)));
     Estimate found = estimate(sample, step.plan, facts.layers);
     step.estimate = found;
     double ranks = static_cast<double>(step.plan.mesh.ranks());
