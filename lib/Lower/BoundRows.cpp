@@ -219,8 +219,9 @@ struct BoundRowsPass : tessera::impl::BoundRowsPassBase<BoundRowsPass> {
 
 LogicalResult BoundRowsPass::bound(RowWork &work) {
   double wanted = std::ceil(factor * work.evenShare);
+  int64_t least = raise ? llvm::divideCeil(work.rows, kMostRounds) : 1;
   int64_t rows = wanted < double(work.rows)
-                     ? std::max<int64_t>(1, static_cast<int64_t>(wanted))
+                     ? std::max(least, static_cast<int64_t>(wanted))
                      : work.rows;
   int64_t count = llvm::divideCeil(work.rows, rows);
   if (count == 1)

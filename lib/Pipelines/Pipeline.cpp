@@ -34,6 +34,19 @@ static bool recomputes(const PlanOptions &plan) {
   return plan.memory.recompute != Recompute::None;
 }
 
+/// Twice the even share, by default, is seldom too little in training; in
+/// generation there are few rows, and a round costs more than their memory.
+static BoundRowsPassOptions boundRowsOptions(const PlanOptions &plan) {
+  constexpr double usual = 2;
+  if (plan.memory.expertBuffer >= 0)
+    return {plan.memory.expertBuffer, /*raise=*/false};
+  bool isBounded = plan.mesh.sizeOf(MeshAxis::Expert) > 1 &&
+                   plan.programs == ProgramSet::Train &&
+                   !plan.device.hasCudaKernels() &&
+                   !plan.strategies.sequenceParallel;
+  return {isBounded ? usual : 0, /*raise=*/true};
+}
+
 static AddLoraPassOptions optionsOf(const LoraOptions &lora) {
   AddLoraPassOptions options;
   options.rank = lora.rank;
@@ -181,8 +194,8 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
   // The kernels of CUDA address rows by expert and token.
   if (!plan.device.hasCudaKernels())
     passes.addPass(createCompactRowsPass());
-  if (plan.memory.expertBuffer > 0)
-    passes.addPass(createBoundRowsPass({plan.memory.expertBuffer}));
+  if (BoundRowsPassOptions bound = boundRowsOptions(plan); bound.factor > 0)
+    passes.addPass(createBoundRowsPass(bound));
   passes.addPass(createLowerLibraryPass());
   if (plan.device.hasCudaKernels() && plan.device.gemmEpilogues)
     passes.addPass(createGemmEpiloguesPass());

@@ -2,6 +2,7 @@
 // RUN: tessera-opt %s --rt-lower-experts --rt-compact-rows --rt-bound-rows=factor=1.25 | FileCheck %s
 // RUN: tessera-opt %s --rt-lower-experts --rt-compact-rows --rt-bound-rows=factor=4 | FileCheck %s --check-prefix=ONE
 // RUN: not tessera-opt %s --rt-lower-experts --rt-compact-rows --rt-bound-rows=factor=0.01 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: tessera-opt %s --rt-lower-experts --rt-compact-rows --rt-bound-rows="factor=0.01 raise=true" | FileCheck %s --check-prefix=RAISED
 
 !tokens = tensor<2x80x16xf32>
 !gates = tensor<2x80x4xf32>
@@ -16,6 +17,7 @@ module attributes {dist.mesh = #dist.mesh<ep = 4>} {
   // ONE-NOT: round
   // ONE: rt.exchange_rows {{.*}} -> tensor<640x16xf32>
   // MANY: error: --expert-buffer 1.000000e-02 has room for 4 of 640 rows, which needs 160 rounds of a layer's experts; at most 64: use --expert-buffer 0.032 or more
+  // RAISED: rt.row_rounds {{.*}} by 10 : tensor<8x80x1xf32>
   func.func @forward_and_backward(%t: !tokens, %l: !gates, %w: !weight, %dy: !tokens) -> (!tokens, !tokens, !weight) {
     // CHECK: %[[G:.*]] = rt.routed top_k
     %g = nn.top_k 2 of %l : !gates -> !gates

@@ -115,7 +115,7 @@ Build buildOf(const Case &c) {
   build.microBatches = c.microBatches;
   build.recompute = c.recompute;
   build.sequenceParallel = c.sequenceParallel;
-  if (std::string(c.buffer) != "0")
+  if (std::string(c.buffer) != "default")
     build.flags = {{"expert-buffer", c.buffer}};
   return build;
 }
@@ -160,6 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ep=2,tp=2", 2, true, 8, 8, 1, "selective", false, "0.4"},
         Case{"pp=2,ep=2", 2, true, 8, 8, 2, "none", false, "1"},
         Case{"ep=2", 1, true, 8, 8, 2, "full", false, "0.5"},
+        Case{"ep=4", 1, true, 4, 7, 1, "none", false, "default"},
         Case{"ep=4", 2, false, 4, 1, 1, "none", false, "0.01"}),
     nameOf);
 

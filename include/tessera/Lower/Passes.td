@@ -73,6 +73,8 @@ def BoundRowsPass : Pass<"rt-bound-rows", "::mlir::ModuleOp"> {
   let options = [
     Option<"factor", "factor", "double", /*default=*/"1.25",
            "Rows that fit, times the even share">,
+    Option<"raise", "raise", "bool", /*default=*/"false",
+           "Make room for more rows where these would need too many rounds; otherwise that is an error">,
   ];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }

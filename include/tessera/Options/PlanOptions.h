@@ -152,8 +152,8 @@ struct MemoryOptions {
   int64_t recomputeLayers = -1; ///< Full: the first so many; -1: all.
   int64_t limit = 0;            ///< Bytes of a rank's arena; 0: no limit.
   /// Rows of a rank's experts that fit at a time, times the even share; 0: all
-  /// that a router can send.
-  double expertBuffer = 0;
+  /// that a router can send; -1: twice the share where that is supported.
+  double expertBuffer = -1;
 };
 
 struct CommunicationOptions {

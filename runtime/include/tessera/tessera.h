@@ -290,8 +290,8 @@ int64_t tsr_session_seed(const tsr_session *session);
  * its result says what loss and norm were. */
 int64_t tsr_session_skipped_steps(const tsr_session *session);
 /* The most rounds that the experts of a layer took in the last step, on a rank
- * of this process: 1 where all rows fitted into the buffers. 0: the artifact
- * was compiled without --expert-buffer, or there was no step. */
+ * of this process: 1 where all rows fitted into the buffers. 0: these have room
+ * for all that a router can send, or there was no step. */
 int64_t tsr_session_expert_rounds(const tsr_session *session);
 
 /* Global tensors by name, in the artifact's element type widened to f64

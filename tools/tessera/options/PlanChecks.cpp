@@ -47,7 +47,7 @@ static std::string checkContextParallel(const PlanOptions &plan) {
 }
 
 static std::string checkExperts(const PlanOptions &plan) {
-  if (plan.memory.expertBuffer == 0)
+  if (plan.memory.expertBuffer <= 0)
     return "";
   const std::string refused =
       "--expert-buffer " + flagText(FlagCheck::Any, plan.memory.expertBuffer) +
