@@ -171,7 +171,7 @@ void CollectiveEnumeration::otherKind(rt::AllReduceOp op, unsigned number) {
 void CollectiveEnumeration::otherRoot(rt::BroadcastOp op, unsigned number) {
   auto axis = cast<StringAttr>(op.getAxes()[0]);
   for (int64_t root = 0; root < mesh.getSize(axis); ++root)
-    if (root != op.getRoot())
+    if (root != static_cast<int64_t>(op.getRoot()))
       add("broadcast from another stage", op, " from " + std::to_string(root),
           [=](ModuleOp module) {
             cast<rt::BroadcastOp>(opsOf(module)[number]).setRoot(root);

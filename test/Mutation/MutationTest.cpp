@@ -79,7 +79,7 @@ void expectNoSurvivor(const std::vector<Strategy> &programs, size_t quick) {
 }
 
 TEST(MutationTest, NoWrongProgramSurvives) {
-  expectNoSurvivor(strategies(), 3);
+  expectNoSurvivor(strategies(), 2);
 }
 
 TEST(GenerationMutationTest, NoWrongProgramSurvives) {

@@ -88,7 +88,7 @@ TEST_P(EvaluationTest, IsTheSameOnEveryMesh) {
     EXPECT_GT(wanted.correct, 0);
     EXPECT_LT(wanted.correct, wanted.labels);
     // Every mesh for the first family, a few for each other one.
-    size_t stride = GetParam() == 0 ? 2 : 6;
+    size_t stride = GetParam() == 0 ? 2 : 8;
     size_t first = GetParam() == 0 ? parts / 2 : GetParam() + parts / 2;
     for (size_t k = first; k < std::size(kMeshes); k += stride) {
       Build build = evaluated(kMeshes[k]);

@@ -164,13 +164,21 @@ void Ring::backward() {
   compare(dV, 0, reference.dV, 0, dV.size());
 }
 
-/// Slices of whole blocks, of less, of a block and a bit; grouped heads.
+/// Of slices: of whole blocks, of less, of a block and a bit. What is done in a
+/// slice of several blocks does not depend on the type.
+std::vector<int64_t> lengthsOf(int64_t dtype, const Deal &deal) {
+  if (deal.slices() != 2)
+    return {20, 64};
+  if (dtype != TSR_DTYPE_F32)
+    return {1, 20, 65};
+  return {1, 20, 65, 130};
+}
+
+/// With grouped heads.
 std::vector<AttentionCase> casesOf(int64_t dtype, const Deal &deal) {
   std::vector<AttentionCase> cases;
   for (bool causal : {false, true})
-    for (int64_t length : deal.slices() == 2
-                              ? std::vector<int64_t>{1, 20, 65, 130}
-                              : std::vector<int64_t>{20, 64})
+    for (int64_t length : lengthsOf(dtype, deal))
       for (double dropout : {0.0, 0.25}) {
         if (deal.isZigzag && !causal)
           continue;
