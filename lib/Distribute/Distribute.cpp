@@ -196,6 +196,7 @@ ShardingPlan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
   plan.mesh = parsed;
   // Rows of a step are few: only training splits a stream of them.
   plan.sequenceParallel = sequenceParallel && !nn::isGeneration(func);
+  plan.splitsRows = splitRows;
   plan.shardsParameters = zero;
   plan.shardsFrozen = splitsFrozen;
   plan.exchangesHeads = contextParallel == nameOf(ContextParallel::Ulysses);

@@ -62,6 +62,18 @@ bool gathersSequence(Operation *op) {
          convert.getKind() == dist::ConversionKind::AllGather;
 }
 
+/// Whether an op gathers the gates of routed rows. They are small, and what
+/// reads one value of gates, forward and backward, is seen to read rows of the
+/// same tokens, of which none but the routed ones need a place.
+bool gathersGates(Operation *op) {
+  if (!gathersSequence(op))
+    return false;
+  Operation *made = op;
+  while (isa_and_nonnull<dist::ConvertOp>(made))
+    made = made->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<nn::TopKOp>(made);
+}
+
 class Selection {
 public:
   Selection(func::FuncOp func, Repetition repetition);
@@ -155,8 +167,8 @@ bool Selection::mayRepeat(Operation *op) {
   if (!op || isReceived(op) || isTotal(op) || leavesLayer(op))
     return false;
   if (kind == Repetition::Gathers)
-    return gathersSequence(op);
-  return repeated.contains(layerOf(op)) || isCheap(op);
+    return gathersSequence(op) && !gathersGates(op);
+  return repeated.contains(layerOf(op)) || (isCheap(op) && !gathersGates(op));
 }
 
 /// Finds the values that backward reads, and those that they could be computed

@@ -134,6 +134,13 @@ std::optional<State> ShardingPlan::anchor(Operation *op, StringRef axis) const {
   return std::nullopt;
 }
 
+bool ShardingPlan::keepsOperand(Operation *op, unsigned operand,
+                                StringRef axis) const {
+  return !splitsRows && axis == kTensorAxis && hasTag(op, nn::Tag::Collect) &&
+         operand == 0 &&
+         stateOf(op->getOperand(0).getType(), axis).kind == State::P;
+}
+
 //===----------------------------------------------------------------------===//
 // Conversions
 //===----------------------------------------------------------------------===//
@@ -277,9 +284,11 @@ FailureOr<SmallVector<State>> Placement::choose(Operation *op,
       continue;
     Price total;
     bool possible = true;
-    for (auto [operand, state] : llvm::zip(op->getOperands(), row.operands)) {
+    for (auto [k, operand, state] :
+         llvm::enumerate(op->getOperands(), row.operands)) {
       std::optional<Price> p = price(operand, axis, state);
-      if (!(possible = p.has_value()))
+      possible = p && (p->conversions == 0 || !plan.keepsOperand(op, k, axis));
+      if (!possible)
         break;
       total += *p;
       if (best && !(total < best->first))

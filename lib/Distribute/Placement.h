@@ -29,6 +29,9 @@ struct ShardingPlan {
   dist::MeshAttr mesh;
   /// The residual stream is `S` of its sequence on `tp`, not `I`.
   bool sequenceParallel = false;
+  /// So are partial sums of experts' rows, each of which is reduced: several
+  /// for a token, but a rank keeps its slice of them alone.
+  bool splitsRows = false;
   /// Attention under `cp` runs on whole sequences of some heads (DeepSpeed-
   /// Ulysses, Jacobs et al. 2023), not on some queries and all keys.
   bool exchangesHeads = false;
@@ -70,6 +73,10 @@ struct ShardingPlan {
   /// The state that the result of an op must have on an axis.
   std::optional<dist::State> anchor(mlir::Operation *op,
                                     llvm::StringRef axis) const;
+  /// Whether an op reads an operand in the state it has: partial sums of a
+  /// token's experts are added before they are reduced.
+  bool keepsOperand(mlir::Operation *op, unsigned operand,
+                    llvm::StringRef axis) const;
 
 private:
   llvm::DenseSet<mlir::Operation *> stream, branches;

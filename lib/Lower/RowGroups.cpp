@@ -8,6 +8,9 @@ using namespace mlir;
 using namespace tessera;
 using rt::RoutedKind;
 
+/// Of gates, batch x sequence x experts.
+constexpr uint64_t kSequenceDim = 1;
+
 static RankedTensorType rowsTypeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
@@ -68,8 +71,14 @@ static rt::RoutedOp sourceOf(Value gates) {
 }
 
 /// Whether `whole`, of all ranks' tokens and some experts, is exchanged for
-/// `part`, of the rank's tokens and all experts.
+/// `part`, of the rank's tokens and all experts. Both may be gathered along the
+/// sequence, which is the same before the exchange and after it.
 static bool isExchanged(Value part, Value whole, ArrayAttr axes) {
+  auto gather = whole.getDefiningOp<rt::AllGatherOp>();
+  auto gatherOfPart = part.getDefiningOp<rt::AllGatherOp>();
+  if (gather && gatherOfPart && gather.getAxes() == gatherOfPart.getAxes() &&
+      gather.getDim() == kSequenceDim && gatherOfPart.getDim() == kSequenceDim)
+    return isExchanged(gatherOfPart.getInput(), gather.getInput(), axes);
   auto exchange = whole.getDefiningOp<rt::AllToAllOp>();
   return exchange && exchange.getAxes() == axes &&
          exchange.getGathered() == 0 &&

@@ -42,8 +42,7 @@ static BoundRowsPassOptions boundRowsOptions(const PlanOptions &plan) {
     return {plan.memory.expertBuffer, /*raise=*/false};
   bool isBounded = plan.mesh.sizeOf(MeshAxis::Expert) > 1 &&
                    plan.programs == ProgramSet::Train &&
-                   !plan.device.hasCudaKernels() &&
-                   !plan.strategies.sequenceParallel;
+                   !plan.device.hasCudaKernels();
   return {isBounded ? usual : 0, /*raise=*/true};
 }
 
@@ -159,6 +158,7 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
     passes.addPass(createAddGenerationPass(generationOf(plan)));
   passes.addPass(
       createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
+                            /*splitRows=*/plan.device.hasCudaKernels(),
                             strategies.zero != ZeroStage::None,
                             strategies.zero == ZeroStage::Parameters,
                             nameOf(strategies.contextParallel)}));

@@ -161,6 +161,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"pp=2,ep=2", 2, true, 8, 8, 2, "none", false, "1"},
         Case{"ep=2", 1, true, 8, 8, 2, "full", false, "0.5"},
         Case{"ep=4", 1, true, 4, 7, 1, "none", false, "default"},
+        Case{"ep=2,tp=2", 2, true, 4, 7, 1, "none", true, "0.4"},
+        Case{"ep=2,tp=2", 1, false, 8, 8, 2, "full", true, "0.7"},
         Case{"ep=4", 2, false, 4, 1, 1, "none", false, "0.01"}),
     nameOf);
 

@@ -49,19 +49,15 @@ static std::string checkContextParallel(const PlanOptions &plan) {
 static std::string checkExperts(const PlanOptions &plan) {
   if (plan.memory.expertBuffer <= 0)
     return "";
-  const std::string refused =
-      "--expert-buffer " + flagText(FlagCheck::Any, plan.memory.expertBuffer) +
-      " is not supported with ";
   if (plan.mesh.sizeOf(MeshAxis::Expert) == 1)
     return "--expert-buffer bounds the rows that mesh axis 'ep' brings to a "
            "rank, and it has one rank; use a mesh with ep=2 or more, or leave "
            "it out";
   if (plan.device.target.isCuda())
-    return refused + "device 'cuda', whose buffers have a row for every expert "
-                     "and token; leave it out, or use --device cpu";
-  if (plan.strategies.sequenceParallel)
-    return refused + "--sequence-parallel, with which rows are partial sums "
-                     "for every expert and token; leave out one of the two";
+    return "--expert-buffer " +
+           flagText(FlagCheck::Any, plan.memory.expertBuffer) +
+           " is not supported with device 'cuda', whose buffers have a row for "
+           "every expert and token; leave it out, or use --device cpu";
   return "";
 }
 
