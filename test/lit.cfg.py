@@ -23,7 +23,7 @@ config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%{cmake}", config.cmake))
 for name in ("cc", "cxx", "cpack", "libdir"):
     config.substitutions.append(("%%{%s}" % name, getattr(config, name)))
-for tool in ("pkg-config", "groff", "fish", "zsh", "dpkg-shlibdeps"):
+for tool in ("pkg-config", "groff", "fish", "zsh", "dpkg-shlibdeps", "chromium"):
     if shutil.which(tool):
         config.available_features.add(tool)
 ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")

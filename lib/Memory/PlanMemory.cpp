@@ -1,12 +1,14 @@
 //===- PlanMemory.cpp - gives every value an offset in one arena ----------===//
 
 #include "lib/Memory/ArenaLayout.h"
+#include "lib/Memory/ArenaOverStep.h"
 #include "lib/Memory/MemoryRules.h"
 #include "lib/Memory/TaskTimes.h"
 #include "mlir/IR/Threading.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
+#include "tessera/Dialect/RT/OverStep.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Memory/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -42,6 +44,9 @@ constexpr StringLiteral kKindNames[] = {
 /// What comes and goes during a step; the rest of it is workspace.
 constexpr Kind kTransient[] = {WeightCopies, GatheredWeights, Gradients,
                                Activations};
+/// What is shown over the step.
+constexpr Kind kShown[] = {WeightCopies, GatheredWeights, Gradients,
+                           Activations, Workspace};
 
 Kind kindOfArgument(func::FuncOp func, unsigned index) {
   if (func.getArgAttr(index, nn::NNDialect::kParamAttr))
@@ -223,9 +228,9 @@ Kind kindOf(const Buffer &buffer) {
 
 class Planner {
 public:
-  Planner(func::FuncOp func, const Buffers &buffers, const TaskTimes &times,
-          const TaskOrder *order)
-      : func(func), buffers(buffers), times(times), order(order),
+  Planner(func::FuncOp func, const Liveness &live, const Buffers &buffers,
+          const TaskTimes &times, const TaskOrder *order)
+      : func(func), live(live), buffers(buffers), times(times), order(order),
         offsets(buffers.all().size()) {}
 
   void placeArguments(const ArgumentPlaces &places);
@@ -258,6 +263,9 @@ private:
   int64_t beginOf(const Frame &frame) const;
   void setFrameOffsets();
   void countKinds(int64_t bytes);
+  void describe(ArrayRef<Extent> held, int64_t peak);
+  Holding holdingOf(size_t number, const Extent &extent) const;
+  std::string nameOf(unsigned buffer, int64_t time, std::string &op) const;
 
   int64_t offsetOf(Value value) const {
     Place place = buffers.placeOf(value);
@@ -265,6 +273,7 @@ private:
   }
 
   func::FuncOp func;
+  const Liveness &live;
   const Buffers &buffers;
   const TaskTimes &times;
   const TaskOrder *order;       ///< Null: no tasks.
@@ -281,6 +290,7 @@ private:
   SmallVector<Kinds> kinds; ///< What is in the extents.
   size_t area = 0;          ///< The extent of what is beside frames.
   llvm::DenseMap<int64_t, TaskContent> contents; ///< By task.
+  std::string overStep;
 };
 
 void Planner::placeArguments(const ArgumentPlaces &places) {
@@ -458,6 +468,111 @@ void Planner::countKinds(int64_t bytes) {
   byKind[Workspace] = bytes;
   for (Kind kind : kTransient)
     byKind[Workspace] -= byKind[kind];
+  describe(held, peak.position);
+}
+
+//===----------------------------------------------------------------------===//
+// What the arena holds over the step, for people
+//===----------------------------------------------------------------------===//
+
+/// What runs at the times of a step.
+class Moments {
+public:
+  Moments(func::FuncOp func, const Liveness &live, const TaskTimes &times,
+          const TaskOrder *order)
+      : order(order), ops(live.end() + 1) {
+    func.getBody().walk([&](Operation *op) { ops[live.positionOf(op)] = op; });
+    if (!order)
+      return;
+    first = times.timeOf(0);
+    count = static_cast<int64_t>(order->entries().size());
+    after = live.positionOf(&*order->parts().back().end());
+  }
+
+  int64_t end() const {
+    auto last = static_cast<int64_t>(ops.size()) - 1;
+    return order ? first + count + last - after : last;
+  }
+  Moment at(int64_t time) const {
+    if (order && time >= first && time < first + count)
+      return {taskAt(time - first), "task"};
+    bool isAfter = order && time >= first;
+    Operation *op = ops[isAfter ? time - first - count + after : time];
+    if (!op || op->hasTrait<OpTrait::IsTerminator>())
+      return {};
+    return {nn::partOf(op->getLoc()).str(),
+            nn::stringifyPhase(nn::phaseOf(op)).str()};
+  }
+
+private:
+  /// "B0 3": the task for the fourth micro-batch.
+  std::string taskAt(int64_t number) const {
+    TaskOrder::Entry entry = order->entries()[number];
+    return (TaskOp(order->parts()[entry.part].begin).getName() + " " +
+            Twine(entry.microBatch))
+        .str();
+  }
+
+  const TaskOrder *order;
+  std::vector<Operation *> ops; ///< By position.
+  /// Times of the tasks, and the position behind them.
+  int64_t first = 0, count = 0, after = 0;
+};
+
+/// The part of the model whose value lies in the buffer at a time, and its op.
+std::string Planner::nameOf(unsigned buffer, int64_t time,
+                            std::string &op) const {
+  Operation *made = nullptr;
+  for (Value member : buffers.all()[buffer].members)
+    if (Operation *other = member.getDefiningOp())
+      if (!made || (!order && live.positionOf(other) <= time &&
+                    live.positionOf(other) > live.positionOf(made)))
+        made = other;
+  if (!made)
+    return "";
+  auto launch = dyn_cast<LaunchOp>(made);
+  op = launch ? launch.getKernel().str() : made->getName().stripDialect().str();
+  return nn::partOf(made->getLoc()).str();
+}
+
+/// Of an extent: a buffer, a frame, or what a task holds beside frames.
+Holding Planner::holdingOf(size_t number, const Extent &extent) const {
+  Holding holding{extent.begin, extent.end, {}, "", ""};
+  for (Kind kind : kShown)
+    holding.bytes.push_back(kinds[number][kind]);
+  if (number < once.size()) {
+    holding.name = nameOf(once[number], extent.begin, holding.op);
+    return holding;
+  }
+  auto taskName = [&](int64_t task) {
+    return TaskOp(order->parts()[task].begin).getName().str();
+  };
+  if (number >= extents.size()) {
+    int64_t entry = static_cast<int64_t>(number - extents.size());
+    holding.op = "task";
+    holding.name = taskName(order->entries()[entry].part);
+    return holding;
+  }
+  for (const auto &[tasks, frame] : frames)
+    if (number >= frame.extent && !frame.buffers.empty()) {
+      holding.op = "frame";
+      holding.name = taskName(tasks.first) + " to " + taskName(tasks.second);
+    }
+  return holding;
+}
+
+void Planner::describe(ArrayRef<Extent> held, int64_t peak) {
+  SmallVector<StringRef> names;
+  for (Kind kind : kShown)
+    names.push_back(kKindNames[kind]);
+  Moments moments(func, live, times, order);
+  ArenaOverStep described{names, {}, moments.end(), peak, [&](int64_t time) {
+                            return moments.at(time);
+                          }};
+  for (auto [number, extent] : llvm::enumerate(held))
+    if (extent.bytes)
+      described.holdings.push_back(holdingOf(number, extent));
+  overStep = described.json();
 }
 
 void Planner::placeTransients() {
@@ -497,6 +612,7 @@ void Planner::annotate() {
   owner->setAttr(RTDialect::kArenaAttr, builder.getI64IntegerAttr(arena));
   owner->setAttr(RTDialect::kArenaByKindAttr,
                  kinds.getDictionary(func.getContext()));
+  owner->setAttr(kArenaOverStepAttr, builder.getStringAttr(overStep));
 }
 
 struct PlanMemoryPass : tessera::impl::PlanMemoryPassBase<PlanMemoryPass> {
@@ -539,7 +655,7 @@ LogicalResult PlanMemoryPass::plan(func::FuncOp func,
   // The tasks of one micro-batch run in the order in which they stand.
   const TaskOrder *order = *found && (*found)->getLoop() ? &**found : nullptr;
   TaskTimes times(live, order);
-  Planner planner(func, buffers, times, order);
+  Planner planner(func, live, buffers, times, order);
   planner.placeArguments(places);
   planner.placeTransients();
   planner.annotate();

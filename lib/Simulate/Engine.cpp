@@ -267,7 +267,8 @@ void Engine::finish(int64_t number, size_t queue, double begin, double end) {
       result.collectives[axis] += stage.seconds[transfer.call];
   if (keepSpans)
     result.spans.push_back(
-        {transfer.call, transfer.microBatch, begin, end, true});
+        {transfer.call, transfer.microBatch, begin, end, Span::Transfer,
+         crossesStages(call) ? Activity::Stages : Activity::Collectives});
 }
 
 void Engine::meet(Meeting &meeting) {
@@ -390,7 +391,7 @@ void Engine::compute(int64_t number, const Call &call) {
   result.seconds[static_cast<size_t>(activityOf(call))] += seconds;
   if (keepSpans)
     result.spans.push_back({stage.at.call, microBatchOf(stage), stage.now,
-                            stage.now + seconds, false});
+                            stage.now + seconds, Span::Work, activityOf(call)});
   stage.now += seconds;
   stage.busy += seconds;
 }
@@ -402,8 +403,11 @@ void Engine::waitUntil(int64_t number, double end, const Call &call) {
     return;
   Activity activity =
       crossesStages(call) ? Activity::Stages : Activity::Collectives;
-  times.stages[number].seconds[static_cast<size_t>(activity)] +=
-      end - stage.now;
+  StageTimes &result = times.stages[number];
+  result.seconds[static_cast<size_t>(activity)] += end - stage.now;
+  if (keepSpans)
+    result.spans.push_back({stage.at.call, microBatchOf(stage), stage.now, end,
+                            Span::Wait, activity});
   stage.now = end;
 }
 

@@ -9,6 +9,7 @@
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/NN/Quantized.h"
 #include "tessera/Dialect/NN/Trained.h"
+#include "tessera/Dialect/RT/OverStep.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
 #include "tessera/Target/ArtifactLimits.h"
 #include "llvm/ADT/StringExtras.h"
@@ -376,7 +377,17 @@ FailureOr<json::Object> arenaJson(func::FuncOp program) {
            << "has no memory plan; run rt-plan-memory first";
   if (failed(checkArena(program, bytes.getInt())))
     return failure();
-  return json::Object{{"bytes", bytes.getInt()}, {"by_kind", toJson(kinds)}};
+  json::Object arena{{"bytes", bytes.getInt()}, {"by_kind", toJson(kinds)}};
+  if (auto text = owner->getAttrOfType<StringAttr>(rt::kArenaOverStepAttr)) {
+    llvm::Expected<json::Value> overStep = json::parse(text.getValue());
+    if (!overStep) {
+      llvm::consumeError(overStep.takeError());
+      return program.emitError()
+             << "has a '" << rt::kArenaOverStepAttr << "' that is no JSON";
+    }
+    arena["over_step"] = std::move(*overStep);
+  }
+  return arena;
 }
 
 const json::Object &larger(const json::Object &a, const json::Object &b) {

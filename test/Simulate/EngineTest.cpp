@@ -44,7 +44,17 @@ TEST(EngineTest, CallsRunOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(times.seconds, 1 + 1 + 2);
   EXPECT_DOUBLE_EQ(spent(times.stages[0], Activity::Kernels), 3);
   EXPECT_DOUBLE_EQ(spent(times.stages[0], Activity::Collectives), 1);
-  ASSERT_EQ(times.stages[0].spans.size(), 3u);
+  // The transfer, and beside it what the device does: it waits.
+  const std::vector<Span> &spans = times.stages[0].spans;
+  ASSERT_EQ(spans.size(), 4u);
+  EXPECT_EQ(spans[0].kind, Span::Work);
+  EXPECT_EQ(spans[1].kind, Span::Transfer);
+  EXPECT_EQ(spans[2].kind, Span::Wait);
+  EXPECT_EQ(spans[2].activity, Activity::Collectives);
+  EXPECT_EQ(spans[2].call, 1);
+  EXPECT_DOUBLE_EQ(spans[2].begin, 1);
+  EXPECT_DOUBLE_EQ(spans[2].end, 2);
+  EXPECT_EQ(spans[3].kind, Span::Work);
 }
 
 TEST(EngineTest, WhatIsStartedEarlyIsHidden) {

@@ -6,6 +6,7 @@
 #include "tessera/Target/OutputFile.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/options/TextWrap.h"
+#include "tools/tessera/page/Page.h"
 #include "tools/tessera/plan/PlanText.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -150,6 +151,10 @@ int tessera::runPlan(const DriverOptions &given) {
     return explainNothing(result, planner.searchSpace());
   PlanText text{result, planner.searchSpace(), *cluster,
                 options.planning.tokens};
+  const std::string &fastest = result.steps.front().plan.mesh.str();
+  if (!writePage(options.html, "plan", cluster->name + ": " + fastest,
+                 text.json()))
+    return 1;
   if (options.json)
     outs() << formatv("{0:2}", text.json()) << "\n";
   else

@@ -6,6 +6,7 @@
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/options/TextWrap.h"
+#include "tools/tessera/page/Page.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -66,6 +67,9 @@ int tessera::runReport(const DriverOptions &options) {
     return 1;
   if (!options.scheduleSvg.empty() &&
       !writePicture(report, options.scheduleSvg))
+    return 1;
+  if (!options.html.empty() &&
+      !writePage(options.html, "report", report.headline(), report.json()))
     return 1;
   if (options.json)
     outs() << formatv("{0:2}", report.json()) << "\n";

@@ -6,6 +6,7 @@
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/options/TextWrap.h"
+#include "tools/tessera/page/Page.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/simulate/Prediction.h"
 #include "tools/tessera/simulate/ReadProgram.h"
@@ -47,12 +48,16 @@ int tessera::runSimulate(const DriverOptions &options) {
   if (!program)
     return 1;
   *cluster = cluster->sharedBy(program->ranks());
+  bool keepsSpans =
+      options.json || !options.trace.empty() || !options.html.empty();
   Expected<simulate::StepTimes> times =
-      simulate::simulate(*program, *cluster, !options.trace.empty());
+      simulate::simulate(*program, *cluster, keepsSpans);
   if (!times)
     return printError(toString(times.takeError()));
   Prediction prediction{*program, *cluster, *times};
-  if (!writeTrace(prediction, options.trace))
+  if (!writeTrace(prediction, options.trace) ||
+      !writePage(options.html, "simulate", report.headline(),
+                 prediction.json()))
     return 1;
   if (options.json)
     outs() << formatv("{0:2}", prediction.json()) << "\n";

@@ -23,11 +23,15 @@ enum class Activity {
 constexpr size_t kActivities = 5;
 const char *nameOf(Activity activity);
 
-/// A call in time, on the device or on its queue of communication.
+/// A call in time.
 struct Span {
+  /// What the device computes; transfers on its queue of communication, beside
+  /// that; and when the device waits for one of these.
+  enum Kind { Work, Transfer, Wait };
   int64_t call = 0, microBatch = 0;
   double begin = 0, end = 0;
-  bool isBeside = false; ///< On a queue of communication.
+  Kind kind = Work;
+  Activity activity = Activity::Kernels;
 };
 
 struct StageTimes {

@@ -275,6 +275,9 @@ void CommandLine::checkPlanning() {
   if (options.planning.explained.empty() && !options.plan.sizes.batch)
     refuse("the number of sequences in a step is not searched, as it changes "
            "what is learnt; give --global-batch");
+  if (!options.planning.explained.empty() && !options.html.empty())
+    refuse("--html shows the plans of a search, but --explain compares two "
+           "without one; leave out one of the two");
   if (given.count("--programs") ||
       options.plan.memory.recompute == Recompute::Auto)
     refuse("tessera plan searches plans for training, and ways to recompute "

@@ -410,6 +410,13 @@ void DeclaredOptions::addJson(CLI::App *sub) {
   sub->add_flag("--json", options.json, "Print JSON instead of text");
 }
 
+void DeclaredOptions::addHtml(CLI::App *sub) {
+  sub->add_option("--html", options.html,
+                  "Also write a page that shows what --json prints, for a "
+                  "browser; it needs no network")
+      ->type_name("FILE");
+}
+
 void DeclaredOptions::addReport(CLI::App *sub) {
   beginGroup(sub, "Output", "--wide --schedule-svg schedule.svg");
   sub->add_flag("--wide", options.wide,
@@ -629,6 +636,8 @@ void DeclaredOptions::declareCommands() {
   for (CLI::App *sub :
        {doctor, report, simulate, planning, verify, evaluate, generate})
     addJson(sub);
+  for (CLI::App *sub : {report, simulate, planning})
+    addHtml(sub);
 }
 
 DeclaredOptions::DeclaredOptions(DriverOptions &options) : options(options) {

@@ -74,6 +74,7 @@ private:
   void addTraining(CLI::App *sub);
   void addOutput(CLI::App *sub, const std::string &extension, const char *what);
   void addJson(CLI::App *sub);
+  void addHtml(CLI::App *sub);
   void addReport(CLI::App *sub);
   void addSimulate(CLI::App *sub);
   void addCalibrate(CLI::App *sub);

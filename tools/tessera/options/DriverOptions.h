@@ -89,6 +89,7 @@ struct DriverOptions {
   bool json = false;
   bool wide = false;       ///< report: all columns.
   std::string scheduleSvg; ///< report: a file for the picture.
+  std::string html;        ///< A file for the page of what is printed.
   std::string key;         ///< sign: a file with the private key.
 
   TokenizeOptions tokenize;

@@ -224,6 +224,7 @@ std::string tessera::checkFiles(const DriverOptions &options) {
            ? ""
            : checkOutput(options.output, exampleOutput(options.command)),
        checkOutput(options.scheduleSvg, "schedule.svg"),
+       checkOutput(options.html, "page.html"),
        checkOutput(options.plan.debugging.reproducer, "reproducer.mlir"),
        checkDirectory("--dump-ir", options.plan.debugging.dumpDirectory)});
 }

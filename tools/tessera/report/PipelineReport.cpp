@@ -177,6 +177,24 @@ std::string PipelineReport::text(size_t width) const {
   return text + table.str(width);
 }
 
+/// When each stage runs what, as shares of the step by the flops of chunks.
+json::Array PipelineReport::timesJson() const {
+  json::Array all;
+  for (const std::vector<Task> &stage : schedule.stages) {
+    json::Array times;
+    for (const Task &task : stage) {
+      const Interval &time = byFlops.tasks.at(task);
+      times.push_back(json::Object{{"kind", taskKindName(task.kind)},
+                                   {"chunk", task.chunk},
+                                   {"micro_batch", task.microBatch},
+                                   {"begin", time.begin / byFlops.length},
+                                   {"end", time.end / byFlops.length}});
+    }
+    all.push_back(std::move(times));
+  }
+  return all;
+}
+
 json::Object PipelineReport::json() const {
   json::Array list;
   for (auto [number, stage] : enumerate(stages))
@@ -191,6 +209,7 @@ json::Object PipelineReport::json() const {
                       {"micro_batches", schedule.shape.microBatches},
                       {"bubble", alike.bubble},
                       {"bubble_by_flops", byFlops.bubble},
+                      {"times", timesJson()},
                       {"stages", std::move(list)}};
 }
 

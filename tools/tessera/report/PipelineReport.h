@@ -40,6 +40,7 @@ private:
   bool readTasks(const llvm::json::Object &pipeline);
   bool simulateSchedule(const llvm::json::Object &pipeline);
   void readStages(const llvm::json::Object &root);
+  llvm::json::Array timesJson() const;
 };
 
 } // namespace tessera

@@ -3,7 +3,9 @@
 #include "tools/tessera/report/Report.h"
 #include "tessera/Options/Counted.h"
 #include "tools/tessera/options/TextWrap.h"
+#include "tools/tessera/report/ArenaReport.h"
 #include "tools/tessera/report/JsonList.h"
+#include "tools/tessera/report/Place.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
 #include "llvm/ADT/STLExtras.h"
@@ -124,6 +126,8 @@ void Report::readArena(const json::Object &root) {
                   integerOf(measured, "adds")};
   const json::Object *arena = root.getObject("arena");
   arenaBytes = integerOf(arena, "bytes");
+  if (arena)
+    arenaJson = arenaReport(*arena);
   const json::Object *kinds = arena ? arena->getObject("by_kind") : nullptr;
   if (!kinds)
     return;
@@ -155,26 +159,6 @@ static int64_t markBucket(std::string &name) {
     return -1;
   name = (StringRef(name).take_front(prefix) + "#" + rest).str();
   return static_cast<int64_t>(number);
-}
-
-/// The name with a "#" for the layer's number: "h.3.mlp" -> "h.#.mlp"; the
-/// model's own name of the layer alone: "h.3.layers.3.mlp" -> "layers.#.mlp".
-static std::string placeOf(StringRef name, int64_t layer) {
-  std::string number = std::to_string(layer);
-  SmallVector<StringRef> parts;
-  name.split(parts, '.');
-  auto mark = [&](MutableArrayRef<StringRef> names) {
-    auto found = llvm::find(names, number);
-    if (found == names.end())
-      return false;
-    *found = "#";
-    return true;
-  };
-  MutableArrayRef<StringRef> rest = parts;
-  if (parts.size() > 2 && parts[0] == "h" && parts[1] == number)
-    rest = rest.drop_front(2);
-  return mark(rest) ? llvm::join(rest, ".")
-                    : (mark(parts), llvm::join(parts, "."));
 }
 
 static CollectiveGroup groupOf(const json::Object &op, Window window) {
@@ -313,6 +297,7 @@ bool Report::read(StringRef metadata) {
   if (OwnersReport server; server.read(*root))
     owners = std::move(server);
   readTensors(*root);
+  tensors.read(*root);
   readArena(*root);
   if (Error error = readOps(ops.entries))
     return isMalformed(std::move(error));
@@ -324,16 +309,7 @@ bool Report::read(StringRef metadata) {
 // Printing
 //===----------------------------------------------------------------------===//
 
-std::string CollectiveGroup::where() const {
-  if (numbers.empty())
-    return place.empty() ? "-" : place;
-  std::string range = std::to_string(*numbers.begin());
-  if (numbers.size() > 1)
-    range += "-" + std::to_string(*numbers.rbegin());
-  size_t mark = place.find('#');
-  return mark == std::string::npos ? place
-                                   : std::string(place).replace(mark, 1, range);
-}
+std::string CollectiveGroup::where() const { return placeText(place, numbers); }
 
 size_t Report::busiest() const {
   return llvm::max_element(flops) - flops.begin();
@@ -533,9 +509,6 @@ std::string Report::text(size_t width) const {
 }
 
 json::Value Report::json() const {
-  json::Object kinds;
-  for (const auto &[kind, bytes] : memory)
-    kinds[kind] = bytes;
   json::Array groups;
   for (const CollectiveGroup &g : collectives)
     groups.push_back(json::Object{
@@ -571,8 +544,8 @@ json::Value Report::json() const {
       {"causal_work", json::Array(causalWork)},
       {"recompute", json::Object{{"mode", recompute},
                                  {"flops_of_rank", recomputed[busiest()]}}},
-      {"memory",
-       json::Object{{"bytes", arenaBytes}, {"by_kind", std::move(kinds)}}},
+      {"memory", json::Object(arenaJson)},
+      {"tensors", tensors.json()},
       {"collectives", std::move(groups)}};
   if (evaluation)
     all["evaluation"] = json::Object{{"flops_of_rank", evaluation->flops},

@@ -9,6 +9,7 @@
 #include "tessera/Options/PlanOptions.h"
 #include "tools/tessera/report/OwnersReport.h"
 #include "tools/tessera/report/PipelineReport.h"
+#include "tools/tessera/report/TensorReport.h"
 #include "tools/tessera/report/Windows.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/JSON.h"
@@ -77,6 +78,8 @@ struct Report {
   std::string recompute; ///< "selective", "full, first 3 layers".
   int64_t arenaBytes = 0;
   llvm::SmallVector<std::pair<std::string, int64_t>> memory;
+  llvm::json::Object arenaJson; ///< As arenaReport has it.
+  TensorReport tensors;
   std::vector<CollectiveGroup> collectives;
   std::optional<EvaluationReport> evaluation; ///< If the artifact has one.
   std::optional<GenerationReport> generation; ///< Of one that does not train.

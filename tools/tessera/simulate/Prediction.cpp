@@ -3,6 +3,7 @@
 #include "tools/tessera/simulate/Prediction.h"
 #include "tessera/Options/Counted.h"
 #include "tools/tessera/report/Table.h"
+#include "tools/tessera/simulate/Timeline.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -22,6 +23,15 @@ double Prediction::flopsPerDevice() const {
 
 double Prediction::utilization() const {
   return flopsPerDevice() / cluster.device.products.at(program.precision).peak;
+}
+
+/// "dp=2,tp=2".
+std::string Prediction::meshText() const {
+  std::string text;
+  for (const Axis &axis : program.mesh)
+    text +=
+        (text.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
+  return text;
 }
 
 bool Prediction::fits() const {
@@ -71,7 +81,7 @@ std::string Prediction::text(size_t width) const {
 
 json::Value Prediction::json() const {
   json::Array stages;
-  for (const StageTimes &stage : times.stages) {
+  for (const auto &[number, stage] : enumerate(times.stages)) {
     json::Object seconds, axes;
     for (size_t activity = 0; activity < kActivities; ++activity)
       seconds[nameOf(static_cast<Activity>(activity))] =
@@ -79,11 +89,15 @@ json::Value Prediction::json() const {
     for (auto [axis, value] : zip(program.mesh, stage.collectives))
       if (value > 0)
         axes[axis.name] = value;
-    stages.push_back(json::Object{{"end", stage.end},
-                                  {"seconds", std::move(seconds)},
-                                  {"communication", std::move(axes)}});
+    stages.push_back(json::Object{
+        {"end", stage.end},
+        {"rank", program.firstRankOf(number)},
+        {"seconds", std::move(seconds)},
+        {"communication", std::move(axes)},
+        {"timeline", timelineJson(program.stages[number], stage)}});
   }
   return json::Object{{"cluster", cluster.name},
+                      {"mesh", meshText()},
                       {"ranks", program.ranks()},
                       {"step_seconds", times.seconds},
                       {"tokens_per_second", tokensPerSecond()},
@@ -117,7 +131,7 @@ static json::Object spanEvent(const Call &call, const Span &span,
       {"ts", span.begin * 1e6},
       {"dur", (span.end - span.begin) * 1e6},
       {"pid", rank},
-      {"tid", span.isBeside ? 1 : 0},
+      {"tid", span.kind == Span::Transfer ? 1 : 0},
       {"args",
        json::Object{{"op", span.call}, {"micro_batch", span.microBatch}}}};
 }
@@ -137,7 +151,9 @@ std::string Prediction::trace() const {
     out.value(nameEvent("thread_name", rank, 0, "program"));
     out.value(nameEvent("thread_name", rank, 1, "communication"));
     for (const Span &span : stage.spans)
-      out.value(spanEvent(program.stages[number].calls[span.call], span, rank));
+      if (span.kind != Span::Wait)
+        out.value(
+            spanEvent(program.stages[number].calls[span.call], span, rank));
   }
   out.arrayEnd();
   out.attributeEnd();

@@ -21,10 +21,14 @@ struct Prediction {
   /// Whether the memory of a device is large enough.
   bool fits() const;
   std::string text(size_t width) const;
+  /// With what each stage does when, if times have spans.
   llvm::json::Value json() const;
   /// A trace of one rank per stage, as chrome://tracing and Perfetto read it;
   /// the runtime writes measured ones alike.
   std::string trace() const;
+
+private:
+  std::string meshText() const;
 };
 
 } // namespace tessera

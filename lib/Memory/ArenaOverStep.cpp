@@ -1,0 +1,90 @@
+//===- ArenaOverStep.cpp - what the arena holds, over a step --------------===//
+
+#include "lib/Memory/ArenaOverStep.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <numeric>
+
+using namespace tessera::rt;
+using llvm::SmallVector;
+namespace json = llvm::json;
+
+/// A curve of a screen has no more.
+static constexpr int64_t kMostPoints = 240;
+
+using Bytes = SmallVector<int64_t, 5>;
+
+/// By time.
+static std::vector<Bytes> bytesOverTime(const ArenaOverStep &arena) {
+  size_t kinds = arena.kinds.size();
+  std::vector<Bytes> all(arena.end + 2, Bytes(kinds, 0));
+  for (const Holding &holding : arena.holdings)
+    for (size_t kind = 0; kind < kinds; ++kind) {
+      all[holding.begin][kind] += holding.bytes[kind];
+      all[holding.end + 1][kind] -= holding.bytes[kind];
+    }
+  for (size_t time = 1; time < all.size(); ++time)
+    for (size_t kind = 0; kind < kinds; ++kind)
+      all[time][kind] += all[time - 1][kind];
+  all.pop_back();
+  return all;
+}
+
+static int64_t sumOf(const Bytes &bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), int64_t(0));
+}
+
+/// The time of an interval that needs most: the peak where that is in it.
+static int64_t fullestOf(const std::vector<Bytes> &bytes, int64_t begin,
+                         int64_t end, int64_t peak) {
+  if (peak >= begin && peak < end)
+    return peak;
+  int64_t most = begin;
+  for (int64_t time = begin; time < end; ++time)
+    if (sumOf(bytes[time]) > sumOf(bytes[most]))
+      most = time;
+  return most;
+}
+
+static json::Array pointsOf(const ArenaOverStep &arena) {
+  std::vector<Bytes> bytes = bytesOverTime(arena);
+  auto times = static_cast<int64_t>(bytes.size());
+  int64_t count = std::min(times, kMostPoints);
+  json::Array points;
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t time = fullestOf(bytes, times * k / count, times * (k + 1) / count,
+                             arena.peak);
+    Moment moment = arena.momentAt(time);
+    points.push_back(json::Object{{"at", time},
+                                  {"name", moment.name},
+                                  {"phase", moment.phase},
+                                  {"bytes", json::Array(bytes[time])}});
+  }
+  return points;
+}
+
+static json::Array aliveOf(const ArenaOverStep &arena) {
+  json::Array alive;
+  for (const Holding &holding : arena.holdings) {
+    if (arena.peak < holding.begin || arena.peak > holding.end)
+      continue;
+    for (auto [kind, bytes] : llvm::zip(arena.kinds, holding.bytes))
+      if (bytes)
+        alive.push_back(json::Object{{"kind", kind},
+                                     {"op", holding.op},
+                                     {"name", holding.name},
+                                     {"bytes", bytes}});
+  }
+  return alive;
+}
+
+std::string ArenaOverStep::json() const {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << json::Value(json::Object{{"kinds", json::Array(kinds)},
+                                  {"times", end + 1},
+                                  {"peak", peak},
+                                  {"points", pointsOf(*this)},
+                                  {"alive", aliveOf(*this)}});
+  return text;
+}

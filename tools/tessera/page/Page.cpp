@@ -1,0 +1,55 @@
+//===- Page.cpp - what a command says, as a page of HTML ------------------===//
+
+#include "tools/tessera/page/Page.h"
+#include "tessera/Target/OutputFile.h"
+#include "tools/tessera/page/PageTemplate.h"
+#include "tools/tessera/report/PrintError.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tessera;
+
+/// A `<` is in strings only. Escaped, no "</script>" or "<!--" ends the data
+/// (HTML standard, "Restrictions for contents of script elements").
+static std::string scriptText(const json::Value &data) {
+  std::string text;
+  for (char c : formatv("{0}", data).str())
+    text += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  return text;
+}
+
+static std::string htmlText(StringRef text) {
+  std::string escaped;
+  raw_string_ostream out(escaped);
+  printHTMLEscaped(text, out);
+  return escaped;
+}
+
+std::string tessera::pageOf(StringRef command, StringRef title,
+                            const json::Value &data) {
+  std::string page;
+  StringRef rest = kPageTemplate;
+  auto takeUntil = [&](StringRef mark) {
+    auto [before, after] = rest.split(mark);
+    page += before;
+    rest = after;
+  };
+  takeUntil("@TITLE@");
+  page += htmlText(title);
+  takeUntil("@COMMAND@");
+  page += htmlText(command);
+  takeUntil("@DATA@");
+  page += scriptText(data);
+  return page + rest.str();
+}
+
+bool tessera::writePage(const std::string &path, StringRef command,
+                        StringRef title, const json::Value &data) {
+  if (path.empty())
+    return true;
+  if (std::error_code error = writeOutput(path, {pageOf(command, title, data)}))
+    return !printError("cannot write '" + path + "': " + error.message());
+  return true;
+}

@@ -1,0 +1,75 @@
+//===- ArenaReport.cpp - what a rank's memory holds over a step -----------===//
+
+#include "tools/tessera/report/ArenaReport.h"
+#include "tools/tessera/report/Place.h"
+#include "llvm/ADT/STLExtras.h"
+#include <tuple>
+#include <vector>
+
+using namespace llvm;
+using namespace tessera;
+
+namespace {
+
+/// Equal values of equal layers.
+struct AliveGroup {
+  std::string kind, op, place;
+  std::set<int64_t> layers;
+  int64_t count = 0, bytes = 0;
+};
+
+} // namespace
+
+static void addAlive(std::vector<AliveGroup> &groups,
+                     const json::Object &entry) {
+  auto text = [&](StringRef key) {
+    return entry.getString(key).value_or("").str();
+  };
+  std::string name = text("name");
+  int64_t layer = layerOf(name);
+  AliveGroup group{text("kind"), text("op"), placeOf(name, layer), {}, 0, 0};
+  auto same = find_if(groups, [&](const AliveGroup &other) {
+    return std::tie(other.kind, other.op, other.place) ==
+           std::tie(group.kind, group.op, group.place);
+  });
+  if (same == groups.end())
+    same = groups.insert(groups.end(), group);
+  if (layer >= 0)
+    same->layers.insert(layer);
+  ++same->count;
+  same->bytes += entry.getInteger("bytes").value_or(0);
+}
+
+static json::Array aliveJson(const json::Array &entries) {
+  std::vector<AliveGroup> groups;
+  for (const json::Value &value : entries)
+    if (const json::Object *entry = value.getAsObject())
+      addAlive(groups, *entry);
+  llvm::stable_sort(groups, [](const AliveGroup &a, const AliveGroup &b) {
+    return a.bytes > b.bytes;
+  });
+  json::Array list;
+  for (const AliveGroup &group : groups)
+    list.push_back(json::Object{{"kind", group.kind},
+                                {"op", group.op},
+                                {"where", placeText(group.place, group.layers)},
+                                {"count", group.count},
+                                {"bytes", group.bytes}});
+  return list;
+}
+
+json::Object tessera::arenaReport(const json::Object &arena) {
+  json::Object report(arena);
+  if (json::Object *kinds = report.getObject("by_kind"))
+    for (const auto &[kind, bytes] : json::Object(*kinds))
+      if (bytes.getAsInteger() == 0)
+        kinds->erase(kind);
+  if (json::Object *overStep = report.getObject("over_step"))
+    if (const json::Array *alive = overStep->getArray("alive"))
+      (*overStep)["alive"] = aliveJson(json::Array(*alive));
+  if (json::Array *stages = report.getArray("stages"))
+    for (json::Value &stage : *stages)
+      if (const json::Object *each = stage.getAsObject())
+        stage = arenaReport(json::Object(*each));
+  return report;
+}

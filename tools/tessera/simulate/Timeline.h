@@ -1,0 +1,22 @@
+//===- Timeline.h - what a stage does when, in a simulated step -----------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_SIMULATE_TIMELINE_H
+#define TESSERA_TOOLS_TESSERA_SIMULATE_TIMELINE_H
+
+#include "tessera/Simulate/Simulate.h"
+#include "llvm/Support/JSON.h"
+
+namespace tessera {
+
+/// What the device does, and the network beside it: segments in the order of
+/// time, with `begin`, `end`, `name` and the `seconds` of each activity inside.
+/// A segment is a part of the model, a wait or a transfer; where there are more
+/// than a screen can show, short ones are joined with their neighbours, so that
+/// sums stay as they are (docs/Page.md). And the tasks of a pipeline stage.
+/// Needs spans.
+llvm::json::Object timelineJson(const simulate::StageProgram &program,
+                                const simulate::StageTimes &times);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_SIMULATE_TIMELINE_H
