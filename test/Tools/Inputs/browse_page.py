@@ -4,6 +4,7 @@
 
 Each page is loaded from its file at 1280 and at 400 pixels, light and dark. It may print nothing to the console, load no
 other resource, be no wider than the screen, and every part that a pointer can reach must be reachable with the tab key.
+The tiles of each tensor must make up the whole.
 JSON is the output of --json of the same command, which the page's data must equal. Chromium is driven over a pipe
 (--remote-debugging-pipe), so that nothing but Python is needed.
 """
@@ -145,6 +146,33 @@ def unreachable(tab):
     return max(0, expected - len(seen - {tab.value("[...document.querySelectorAll('*')].indexOf(document.body)")}))
 
 
+TILES = """[...document.querySelectorAll(".tensors button")].map(button => {
+    button.click();
+    return {name: document.querySelector(".detail h3").textContent, shape: document.querySelector(".shape code").textContent,
+            held: [...document.querySelectorAll(".rank .held")].map(node => node.textContent)};
+})"""
+
+
+def elements(text):
+    """Of "0–15 × 3 × 0–7": 16 * 8; of "none × 3": 0."""
+    count = 1
+    for part in text.split(" × "):
+        first, _, last = part.replace(",", "").partition("–")
+        count *= 0 if first == "none" else int(last or first) - int(first) + 1
+    return count
+
+
+def untiled(tab):
+    """Tensors whose tiles do not make up the whole. Those of many ranks are not all drawn."""
+    for tensor in tab.value(TILES) or []:
+        held = set(tensor["held"]) - {"nothing"}
+        whole = 1
+        for size in tensor["shape"].rpartition(" ")[0].split(" × "):
+            whole *= 1 if size == "scalar" else int(size.replace(",", ""))
+        if held != {"the value"} and sum(map(elements, held)) != whole:
+            yield f"{tensor['name']}: the tiles {sorted(held)} are not {tensor['shape']}"
+
+
 def check(tab, page, data, screenshots):
     url = pathlib.Path(page).resolve().as_uri()
     for width in WIDTHS:
@@ -162,6 +190,7 @@ def check(tab, page, data, screenshots):
                 yield f"{where}: shows nothing"
             if empty := tab.value(EMPTY):
                 yield f"{where}: does not draw {empty}"
+    yield from untiled(tab)
     if missed := unreachable(tab):
         yield f"{page}: the tab key misses {missed} parts"
     if data is not None and tab.value("JSON.parse(document.getElementById('data').textContent)") != data:

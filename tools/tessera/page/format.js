@@ -27,6 +27,12 @@ function secondsText(seconds) {
   return seconds >= 1e-3 ? `${(seconds * 1e3).toFixed(2)} ms` : `${(seconds * 1e6).toFixed(1)} µs`;
 }
 
+/** Of an axis: without zeros that say nothing. */
+function secondsTick(seconds) {
+  const [number, unit] = secondsText(seconds).split(" ");
+  return `${Number(number)} ${unit}`;
+}
+
 const percentText = share => `${(100 * share).toFixed(1)} %`;
 
 const exactText = count => count.toLocaleString("en-US");

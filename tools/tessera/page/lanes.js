@@ -12,8 +12,9 @@ function laneAxis(length, width, height, textOf) {
   const marks = [];
   for (let time = 0; time <= length * 1.0001; time += step) {
     const x = time / length * width;
+    const isLast = x > width - 50;
     marks.push(svg("line", {class: "mark", x1: x, x2: x, y1: axisHeight - 5, y2: height}),
-      svg("text", {class: "tick", x: Math.min(x + 3, width - 2), y: 13}, textOf(time)));
+      svg("text", {class: "tick", x: isLast ? Math.min(x, width) : x + 3, y: 13, "text-anchor": isLast ? "end" : "start"}, textOf(time)));
   }
   return marks;
 }
@@ -43,8 +44,8 @@ function lanesDrawing({lanes, length, axisText}, width) {
     const place = y;
     drawing.append(svg("rect", {class: "idle", x: 0, y, width, height: lane.height}));
     lane.segments.forEach(segment => {
-      const x = segment.begin / length * width;
-      drawing.append(...segmentDrawing(segment, x, Math.max((segment.end - segment.begin) / length * width - 0.4, 0.4), place, lane.height));
+      const x = segment.begin / length * width, whole = (segment.end - segment.begin) / length * width;
+      drawing.append(...segmentDrawing(segment, x, Math.max(whole > 3 ? whole - 0.5 : whole, 0.3), place, lane.height));
     });
     y += lane.height + laneGap;
   }

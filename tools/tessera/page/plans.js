@@ -40,7 +40,7 @@ function plansChart(data, names) {
     ]},
     options: {
       scales: {
-        x: {title: {display: true, text: "time of a step"}, ticks: {callback: secondsText, maxRotation: 0}},
+        x: {title: {display: true, text: "time of a step"}, ticks: {callback: secondsTick, maxRotation: 0}},
         y: {title: {display: true, text: "memory of a rank"}, beginAtZero: true, ticks: {callback: bytesText, stepSize: bytesStep(largest)}},
       },
       plugins: {

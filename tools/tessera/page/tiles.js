@@ -34,11 +34,17 @@ const shapeText = shape => shape.length ? shape.map(exactText).join(" × ") : "s
 /** "0–63", of a range without its end. */
 const rangeText = ([begin, end]) => begin === end ? "none" : end - begin === 1 ? String(begin) : `${exactText(begin)}–${exactText(end - 1)}`;
 
+/** "S(0)"; "S(0:1)" of an axis that cuts what another one has cut. */
+function cutState(cut, axis) {
+  const turn = cut.axes.indexOf(axis);
+  return turn ? `S(${cut.dim}:${turn})` : `S(${cut.dim})`;
+}
+
 /** What the axis does to the tensor: "S(0)" or "whole". */
 function stateOn(tensor, axis, data) {
   const cut = tensor.cuts.find(each => each.axes.includes(axis));
   if (cut)
-    return `S(${cut.dim})`;
+    return cutState(cut, axis);
   if (axis === stageAxis(data) && tensor.stages.length)
     return tensor.stages.length === 1 ? `at ${tensor.stages[0]}` : `at ${tensor.stages.join(", ")}`;
   return "whole";
@@ -58,7 +64,7 @@ function stateSentence(tensor, {axis, size}, data) {
     const length = cut.bounds[1] - cut.bounds[0];
     return `${axis} = ${size} cuts dimension ${cut.dim} of ${exactText(tensor.shape[cut.dim])}` +
       (others.length ? `, together with ${others.join(" and ")},` : "") +
-      ` into ${plural(cut.bounds.length - 1, "chunk")} of ${exactText(length)}: state S(${cut.dim}).`;
+      ` into ${plural(cut.bounds.length - 1, "chunk")} of ${exactText(length)}: state ${cutState(cut, axis)}.`;
   }
   if (axis === stageAxis(data) && tensor.stages.length)
     return `Only ranks with ${axis} = ${tensor.stages.join(" or ")} have it.`;
@@ -110,7 +116,7 @@ function shownRanks(tensor, axes, data) {
     if (count <= most || isNew)
       all.push({rank, coordinates, shard, number: shard ? tiles.get(key) : -1});
   }
-  return {ranks: all.slice(0, most), isPart: count > most, tiles: tiles.size - (tiles.has("null") ? 1 : 0), count};
+  return {ranks: all.slice(0, count > most ? most / 2 : most), isPart: count > most, tiles: tiles.size - (tiles.has("null") ? 1 : 0), count};
 }
 
 function rankFigure(tensor, {rank, coordinates, shard, number}, axes) {
@@ -211,6 +217,6 @@ function tilesSection(data) {
   const start = families.findIndex(family => family[0].cuts.some(cut => cut.axes.includes("tp")) && family[0].layers.length);
   show(families[Math.max(start, 0)], buttons[Math.max(start, 0)]);
   return section("model", "The model on the mesh",
-    "Every tensor by layer, and what each axis of the mesh does to it. S(d): the axis cuts dimension d.",
+    "Every tensor by layer, and what each axis of the mesh does to it. S(d): the axis cuts dimension d; S(d:1): after another axis.",
     element("div", {class: "browser"}, list, detail));
 }

@@ -51,11 +51,11 @@ function timelineSection(data) {
     return [...taskLane(stage.timeline.tasks), device, ...network];
   });
   return section("timeline", "The step in time",
-    "One rank of each stage; its ranks do the same. What is hatched is waiting; the network works beside the device. " +
+    `${isOne ? "All ranks do the same." : "One rank of each stage; its ranks do the same."} What is hatched is waiting; the network works beside the device. ` +
     "The height of a color is its share of a part's time.",
     legend(Object.values(activityColors).filter(([color]) => data.stages.some(stage =>
       activitiesOf(stage.seconds).some(activity => activityColors[activity][0] === color)))),
-    lanesFigure({label: "Simulated step.", lanes, length: data.step_seconds, axisText: secondsText}));
+    lanesFigure({label: "Simulated step.", lanes, length: data.step_seconds, axisText: secondsTick}));
 }
 
 const sharesSection = data => section("shares", "Where the time goes",

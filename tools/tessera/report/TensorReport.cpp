@@ -75,7 +75,8 @@ static void addCuts(TensorGroup &group, const json::Array *sharding,
   for (TensorCut &cut : group.cuts) {
     std::vector<int64_t> counts;
     for (const std::string &axis : cut.axes)
-      counts.push_back(axes.count(axis) ? axes.at(axis) : 1);
+      counts.push_back(axes.count(axis) ? std::max<int64_t>(axes.at(axis), 1)
+                                        : 1);
     cut.bounds = boundsOf(group.shape[cut.dim], counts);
   }
 }
