@@ -3,6 +3,7 @@
 #include "lib/Memory/ArenaLayout.h"
 #include "lib/Memory/ArenaOverStep.h"
 #include "lib/Memory/MemoryRules.h"
+#include "lib/Memory/StepMoments.h"
 #include "lib/Memory/TaskTimes.h"
 #include "mlir/IR/Threading.h"
 #include "tessera/Dialect/NN/Marks.h"
@@ -475,50 +476,6 @@ void Planner::countKinds(int64_t bytes) {
 // What the arena holds over the step, for people
 //===----------------------------------------------------------------------===//
 
-/// What runs at the times of a step.
-class Moments {
-public:
-  Moments(func::FuncOp func, const Liveness &live, const TaskTimes &times,
-          const TaskOrder *order)
-      : order(order), ops(live.end() + 1) {
-    func.getBody().walk([&](Operation *op) { ops[live.positionOf(op)] = op; });
-    if (!order)
-      return;
-    first = times.timeOf(0);
-    count = static_cast<int64_t>(order->entries().size());
-    after = live.positionOf(&*order->parts().back().end());
-  }
-
-  int64_t end() const {
-    auto last = static_cast<int64_t>(ops.size()) - 1;
-    return order ? first + count + last - after : last;
-  }
-  Moment at(int64_t time) const {
-    if (order && time >= first && time < first + count)
-      return {taskAt(time - first), "task"};
-    bool isAfter = order && time >= first;
-    Operation *op = ops[isAfter ? time - first - count + after : time];
-    if (!op || op->hasTrait<OpTrait::IsTerminator>())
-      return {};
-    return {nn::partOf(op->getLoc()).str(),
-            nn::stringifyPhase(nn::phaseOf(op)).str()};
-  }
-
-private:
-  /// "B0 3": the task for the fourth micro-batch.
-  std::string taskAt(int64_t number) const {
-    TaskOrder::Entry entry = order->entries()[number];
-    return (TaskOp(order->parts()[entry.part].begin).getName() + " " +
-            Twine(entry.microBatch))
-        .str();
-  }
-
-  const TaskOrder *order;
-  std::vector<Operation *> ops; ///< By position.
-  /// Times of the tasks, and the position behind them.
-  int64_t first = 0, count = 0, after = 0;
-};
-
 /// The part of the model whose value lies in the buffer at a time, and its op.
 std::string Planner::nameOf(unsigned buffer, int64_t time,
                             std::string &op) const {
@@ -565,7 +522,7 @@ void Planner::describe(ArrayRef<Extent> held, int64_t peak) {
   SmallVector<StringRef> names;
   for (Kind kind : kShown)
     names.push_back(kKindNames[kind]);
-  Moments moments(func, live, times, order);
+  StepMoments moments(func, live, times, order);
   ArenaOverStep described{names, {}, moments.end(), peak, [&](int64_t time) {
                             return moments.at(time);
                           }};
