@@ -4,11 +4,13 @@
 // attention over what was appended, and positions are data.
 //===----------------------------------------------------------------------===//
 
+#include "lib/Distribute/TokenScores.h"
 #include "mlir/IR/IRMapping.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Passes.h"
+#include "tessera/Distribute/Stages.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tessera {
@@ -25,9 +27,12 @@ namespace {
 struct RowCount {
   StringRef program;
   int64_t rows;
+
+  /// Whether all rows meet the vocabulary and their labels, or some are taken.
+  bool scores() const { return program == nn::kScoreName; }
 };
 
-/// Sizes that both programs share.
+/// Sizes that all programs share.
 struct GenerationSizes {
   int64_t lanes, slots, places;
 };
@@ -106,6 +111,8 @@ private:
   void rotate(nn::RopeOp op);
   bool addPositions(nn::AddOp op);
   Value ofRows(Value table, Location loc);
+  void addScores(const RowCount &own);
+  void addOutput(Value value, const Twine &role, StringRef dims);
   void finish(const RowCount &own);
 
   Model &model;
@@ -114,7 +121,8 @@ private:
   func::FuncOp func;
   IRMapping map;
   SmallVector<DictionaryAttr> attributes; ///< Of arguments.
-  Value slots, positions, taken;
+  Value slots, positions;
+  Value taken, labels; ///< Of a program either.
   llvm::DenseMap<Operation *, std::pair<Value, Value>> caches;
   llvm::DenseMap<Value, Value> rowsOfTables;
   SmallVector<Value> results;
@@ -171,13 +179,14 @@ void GenerationBuilder::addData(const RowCount &of, const RowCount &own) {
   Value ids = rowData(of.program + "_ids", of.rows);
   Value slot = rowData(of.program + "_slots", of.rows);
   Value position = rowData(of.program + "_positions", of.rows);
-  Value last = rowData(of.program + "_last", sizes.slots);
+  Value read = of.scores() ? rowData(of.program + "_labels", of.rows)
+                           : rowData(of.program + "_last", sizes.slots);
   if (of.program != own.program)
     return;
   map.map(model.ids, ids);
   slots = slot;
   positions = position;
-  taken = last;
+  (of.scores() ? labels : taken) = read;
 }
 
 /// What a table of positions holds for each row.
@@ -264,7 +273,7 @@ LogicalResult GenerationBuilder::make(Operation *op) {
   Operation *before = body.empty() ? nullptr : &body.back();
   if (failed(rewrite(op)))
     return failure();
-  if (op == model.lastOfStream) {
+  if (op == model.lastOfStream && taken) {
     Value stream = map.lookup(op->getResult(0));
     map.map(op->getResult(0),
             Value(nn::create<nn::TakeOp>(b, op->getLoc(), stream, taken)));
@@ -290,11 +299,30 @@ LogicalResult GenerationBuilder::rewrite(Operation *op) {
   return add && addPositions(add) ? success() : clone(op);
 }
 
+void GenerationBuilder::addOutput(Value value, const Twine &role,
+                                  StringRef dims) {
+  results.push_back(value);
+  resultAttributes.push_back(
+      b.getDictionaryAttr({text(nn::NNDialect::kRoleAttr, role),
+                           text(nn::NNDialect::kDimsAttr, dims)}));
+}
+
+/// They live where the logits do, which stay on their ranks.
+void GenerationBuilder::addScores(const RowCount &own) {
+  Value logits = map.lookup(model.logits);
+  Operation *last = &func.getBody().front().back();
+  TokenScores scores = scoreLabels(b, model.logits.getLoc(), logits, labels);
+  for (Operation *op = last->getNextNode(); op; op = op->getNextNode())
+    inheritChunk(op, logits.getDefiningOp());
+  addOutput(scores.logProbability, own.program + nn::kLogProbabilities, "bs");
+  addOutput(scores.rank, own.program + nn::kLabelRanks, "bs");
+}
+
 void GenerationBuilder::finish(const RowCount &own) {
-  results.push_back(map.lookup(model.logits));
-  resultAttributes.push_back(b.getDictionaryAttr(
-      {text(nn::NNDialect::kRoleAttr, own.program + "_logits"),
-       text(nn::NNDialect::kDimsAttr, "bmv")}));
+  if (own.scores())
+    addScores(own);
+  else
+    addOutput(map.lookup(model.logits), own.program + nn::kLogits, "bmv");
   func::ReturnOp::create(b, func.getLoc(), results);
   func.setType(b.getFunctionType(func.getBody().front().getArgumentTypes(),
                                  ValueRange(results).getTypes()));
@@ -350,7 +378,8 @@ LogicalResult AddGenerationPass::addPrograms(func::FuncOp loss) {
   auto ids = cast<RankedTensorType>(model.ids.getType());
   GenerationSizes sizes{lanes, slots, ids.getDimSize(1)};
   SmallVector<RowCount> programs = {{nn::kDecodeName, slots},
-                                    {nn::kMixedName, slots + chunk}};
+                                    {nn::kMixedName, slots + chunk},
+                                    {nn::kScoreName, slots + chunk}};
   for (const RowCount &program : programs)
     if (failed(GenerationBuilder(model, sizes).build(program, programs)))
       return failure();

@@ -4,18 +4,21 @@
 // for all rows. So a step in which these are replaced must be the model.
 //===----------------------------------------------------------------------===//
 
+#include "lib/Distribute/TokenScores.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Erasure.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace tessera;
 
 namespace {
 
-/// Compares the ops of a step with those that make the logits of the model.
+/// Compares the ops of a step with those that make the logits of the model, and
+/// with scores of labels by these. The latter are added to `loss`.
 class Unrolling {
 public:
   Unrolling(func::FuncOp step, func::FuncOp loss) : step(step), loss(loss) {}
@@ -31,6 +34,7 @@ private:
   std::string matchAttention(nn::CachedAttentionOp op, Operation *model);
   std::string matchAdd(nn::AddOp op, nn::AddOp model);
   std::string matchReturn();
+  std::string matchCache(OpOperand &operand);
   Attribute argumentName(func::FuncOp func, unsigned index);
   std::string differs(Operation *op, const Twine &how) {
     StringRef part = nn::partOf(op->getLoc());
@@ -53,8 +57,9 @@ private:
 
   func::FuncOp step, loss;
   DenseMap<Value, Value> same; ///< Of the step, in the model.
-  Value slots, positions, last, logits;
-  SmallVector<Operation *> ops; ///< Of the model, in order.
+  Value slots, positions, last, labels;
+  llvm::StringMap<Value> outputs; ///< Of the model, by role in the step.
+  SmallVector<Operation *> ops;   ///< Of the model, in order.
   size_t next = 0;
   bool hasTaken = false;
 };
@@ -97,16 +102,32 @@ std::string Unrolling::matchArguments() {
       positions = argument;
     if (data == "_last")
       last = argument;
+    if (data == "_labels")
+      labels = argument;
   }
-  return ids && slots && positions && last ? "" : "it lacks rows as data";
+  bool isWhole = ids && slots && positions && !last != !labels;
+  return isWhole ? "" : "it lacks rows as data";
 }
 
-/// What makes the logits, without what `sourceOf` looks through.
+/// What makes the outputs, without what `sourceOf` looks through.
 void Unrolling::findModel() {
+  nn::PickOp pick;
   for (auto op : loss.getOps<nn::PickOp>())
-    logits = op.getLogits();
+    pick = op;
+  std::string name = step.getName().str();
+  outputs[name + nn::kLogits.str()] = pick.getLogits();
+  if (labels) {
+    same[labels] = pick.getLabels();
+    OpBuilder b(loss.getBody().front().getTerminator());
+    TokenScores scores =
+        scoreLabels(b, pick.getLoc(), pick.getLogits(), pick.getLabels());
+    outputs = {{name + nn::kLogProbabilities.str(), scores.logProbability},
+               {name + nn::kLabelRanks.str(), scores.rank}};
+  }
   SetVector<Operation *> needed;
-  SmallVector<Value> todo = {logits};
+  SmallVector<Value> todo;
+  for (auto &output : outputs)
+    todo.push_back(output.second);
   while (!todo.empty())
     if (Operation *op = sourceOf(todo.pop_back_val()).getDefiningOp())
       if (needed.insert(op))
@@ -201,26 +222,39 @@ std::string Unrolling::visit(Operation *op) {
   return match(op, ops[next++]);
 }
 
-/// Each cache is returned as what was appended to it, and the logits.
+/// A cache is returned as what was appended to it.
+std::string Unrolling::matchCache(OpOperand &operand) {
+  unsigned k = operand.getOperandNumber();
+  auto append = operand.get().getDefiningOp<nn::AppendOp>();
+  auto cache = append ? dyn_cast<BlockArgument>(append.getCache()) : nullptr;
+  bool isOwn =
+      cache &&
+      step.getArgAttr(cache.getArgNumber(), "nn.of") ==
+          step.getResultAttr(k, nn::NNDialect::kParamAttr) &&
+      step.getArgAttr(cache.getArgNumber(), nn::NNDialect::kRoleAttr) ==
+          step.getResultAttr(k, nn::NNDialect::kRoleAttr);
+  return isOwn ? "" : "it returns another cache than it was given";
+}
+
+/// All caches, and the logits or what is scored by them.
 std::string Unrolling::matchReturn() {
   auto *ret = step.getBody().front().getTerminator();
   for (OpOperand &operand : ret->getOpOperands()) {
     unsigned k = operand.getOperandNumber();
-    Attribute of = step.getResultAttr(k, nn::NNDialect::kParamAttr);
-    if (!of) {
-      if (!isSame(operand.get(), logits))
-        return "it does not return the model's logits";
+    if (step.getResultAttr(k, nn::NNDialect::kParamAttr)) {
+      if (std::string why = matchCache(operand); !why.empty())
+        return why;
       continue;
     }
-    auto append = operand.get().getDefiningOp<nn::AppendOp>();
-    auto cache = append ? dyn_cast<BlockArgument>(append.getCache()) : nullptr;
-    if (!cache || step.getArgAttr(cache.getArgNumber(), "nn.of") != of ||
-        step.getArgAttr(cache.getArgNumber(), nn::NNDialect::kRoleAttr) !=
-            step.getResultAttr(k, nn::NNDialect::kRoleAttr))
-      return "it returns another cache than it was given";
+    auto role =
+        step.getResultAttrOfType<StringAttr>(k, nn::NNDialect::kRoleAttr);
+    auto wanted = outputs.find(role ? role.getValue() : StringRef());
+    if (wanted == outputs.end() || !isSame(operand.get(), wanted->second))
+      return labels ? "it does not return scores by the model's logits"
+                    : "it does not return the model's logits";
   }
   int64_t appends = llvm::range_size(step.getOps<nn::AppendOp>());
-  return appends + 1 == ret->getNumOperands()
+  return appends + outputs.size() == ret->getNumOperands()
              ? ""
              : "it does not return every cache that it appends to";
 }
@@ -234,11 +268,14 @@ std::string Unrolling::run() {
       return why;
   if (next != ops.size())
     return differs(ops[next], "of the model is left out");
-  return hasTaken ? matchReturn() : "it takes no rows before the vocabulary";
+  if (last && !hasTaken)
+    return "it takes no rows before the vocabulary";
+  return matchReturn();
 }
 
 } // namespace
 
 std::string tessera::compareUnrolled(func::FuncOp step, func::FuncOp loss) {
-  return Unrolling(step, loss).run();
+  OwningOpRef<func::FuncOp> model(loss.clone());
+  return Unrolling(step, *model).run();
 }

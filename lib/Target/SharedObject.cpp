@@ -38,6 +38,7 @@ static void setLinkage(llvm::Module &module,
                       global.getName() == TSR_PROGRAM_EVALUATION ||
                       global.getName() == TSR_PROGRAM_DECODE ||
                       global.getName() == TSR_PROGRAM_MIXED ||
+                      global.getName() == TSR_PROGRAM_SCORE ||
                       global.getName() == TSR_PROGRAM_IMAGE ||
                       options.exportKernels ||
                       (options.exportEmulated && isEmulated(global.getName()));

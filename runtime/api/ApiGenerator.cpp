@@ -17,7 +17,8 @@ struct tsr_generator {
 static_assert(TSR_ENDED_STOP == static_cast<int>(Ending::Stop) &&
               TSR_ENDED_LENGTH == static_cast<int>(Ending::Length) &&
               TSR_ENDED_CANCELLED == static_cast<int>(Ending::Cancelled) &&
-              TSR_ENDED_FAILED == static_cast<int>(Ending::Failed));
+              TSR_ENDED_FAILED == static_cast<int>(Ending::Failed) &&
+              TSR_ENDED_SCORED == static_cast<int>(Ending::Scored));
 
 tsr_status tsr_generator_create(const tsr_artifact *artifact,
                                 const tsr_session_options *options,
@@ -81,6 +82,41 @@ tsr_status tsr_generator_add(tsr_generator *generator, const int32_t *prompt,
       requirePointer(prompt, "prompt");
     *out_request =
         generator->content.add(prompt, count, requestOptions(options));
+  });
+}
+
+static ScoreOptions scoreOptions(const tsr_score_options *given) {
+  const tsr_score_options own = takeOptions(given, "tsr_score_options");
+  ScoreOptions options;
+  options.listener = {own.on_scores, own.context};
+  options.isRecomputed = own.recompute_prompt != 0;
+  return options;
+}
+
+tsr_status tsr_generator_score(tsr_generator *generator, const int32_t *tokens,
+                               size_t count, size_t given,
+                               const tsr_score_options *options,
+                               int64_t *out_request) {
+  return guarded([&] {
+    requirePointer(generator, "generator");
+    requirePointer(out_request, "out_request");
+    if (count > 0)
+      requirePointer(tokens, "tokens");
+    *out_request =
+        generator->content.score(tokens, count, given, scoreOptions(options));
+  });
+}
+
+tsr_status tsr_generator_take_scores(tsr_generator *generator, int64_t request,
+                                     tsr_token_score *out_scores, size_t count,
+                                     int32_t *out_ended) {
+  return guarded([&] {
+    requirePointer(generator, "generator");
+    requirePointer(out_ended, "out_ended");
+    if (count > 0)
+      requirePointer(out_scores, "out_scores");
+    *out_ended = static_cast<int32_t>(
+        generator->content.takeScores(request, out_scores, count));
   });
 }
 
@@ -214,5 +250,31 @@ tsr_status tsr_generator_run_rows(tsr_generator *generator, const tsr_row *rows,
     Generator &content = generator->content;
     content.runPlaced(placedRows(content.generation(), rows, row_count),
                       out_logits, logit_count);
+  });
+}
+
+tsr_status tsr_generator_score_rows(tsr_generator *generator,
+                                    const tsr_row *rows, const int32_t *labels,
+                                    size_t row_count,
+                                    tsr_token_score *out_scores) {
+  return guarded([&] {
+    requirePointer(generator, "generator");
+    if (row_count == 0)
+      return;
+    requirePointer(rows, "rows");
+    requirePointer(labels, "labels");
+    requirePointer(out_scores, "out_scores");
+    Generator &content = generator->content;
+    StepRows step = placedRows(content.generation(), rows, row_count);
+    step.scores = true;
+    std::vector<size_t> next(step.rows.size(), 0), first(next);
+    for (size_t k = 0; k < row_count; ++k)
+      step.rows[rows[k].lane][next[rows[k].lane]++].label =
+          labels[k] < 0 ? -1 : labels[k];
+    const std::vector<tsr_token_score> scores = content.scorePlaced(step);
+    for (size_t lane = 1; lane < first.size(); ++lane)
+      first[lane] = first[lane - 1] + step.rows[lane - 1].size();
+    for (size_t k = 0; k < row_count; ++k)
+      out_scores[k] = scores[first[rows[k].lane]++];
   });
 }

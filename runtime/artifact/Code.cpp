@@ -76,6 +76,7 @@ void Code::loadOnce() const {
   evaluationProgram = find(TSR_PROGRAM_EVALUATION);
   decodeProgram = find(TSR_PROGRAM_DECODE);
   mixedProgram = find(TSR_PROGRAM_MIXED);
+  scoreProgram = find(TSR_PROGRAM_SCORE);
   program = find(TSR_PROGRAM_STEP);
   if (!program && !(decodeProgram && mixedProgram)) {
     release();

@@ -35,6 +35,7 @@ public:
   tsr_abi_program evaluation() const { return evaluationProgram; }
   tsr_abi_program decode() const { return decodeProgram; }
   tsr_abi_program mixed() const { return mixedProgram; }
+  tsr_abi_program score() const { return scoreProgram; }
   /// The kernels of a program for an accelerator; null for the CPU's.
   const tsr_abi_device_image *image() const { return deviceImage; }
 
@@ -51,6 +52,7 @@ private:
   mutable void *handle = nullptr;
   mutable tsr_abi_program program = nullptr, evaluationProgram = nullptr;
   mutable tsr_abi_program decodeProgram = nullptr, mixedProgram = nullptr;
+  mutable tsr_abi_program scoreProgram = nullptr;
   mutable const tsr_abi_device_image *deviceImage = nullptr;
 };
 

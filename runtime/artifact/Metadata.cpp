@@ -154,6 +154,10 @@ bool Metadata::hasEvaluation() const {
          find(Role::Output, "evaluation_correct");
 }
 
+bool Metadata::hasScores() const {
+  return model.generation && find(Role::Output, "score_log_probabilities");
+}
+
 int64_t Metadata::arenaBytesAt(int64_t stage) const {
   return stageArenas.empty() ? arenaBytes : stageArenas[stage];
 }

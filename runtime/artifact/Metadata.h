@@ -129,6 +129,7 @@ struct Generation {
   int64_t places = 1; ///< Tokens of a request.
   int64_t chunk = 1;  ///< Rows of prompts in a step of a lane.
 
+  /// Of a step of `mixed`, and of `score`.
   int64_t mixedRows() const { return slots + chunk; }
 };
 
@@ -194,6 +195,9 @@ struct Metadata {
   bool hasParameters() const;
   /// There is a program that measures the loss.
   bool hasEvaluation() const;
+  /// There is a program that scores given tokens; in older artifacts that
+  /// generate there is none.
+  bool hasScores() const;
   int64_t arenaBytesAt(int64_t stage) const;
   /// Null: it is in none, or there is no such op.
   const TaskInfo *taskOf(int64_t op) const;

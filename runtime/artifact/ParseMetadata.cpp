@@ -341,7 +341,7 @@ void parsePrograms(const JsonView &root, Metadata &metadata) {
   metadata.stepOps = metadata.ops.size();
   if (root.has("evaluation"))
     parseEvaluation(root.at("evaluation"), metadata);
-  for (const char *name : {"decode", "mixed"})
+  for (const char *name : {"decode", "mixed", "score"})
     if (root.has(name))
       parseOps(root.at(name), metadata);
 }
@@ -512,10 +512,13 @@ void checkGeneration(const JsonView &view, const Metadata &metadata) {
   if (!metadata.model.generation)
     return;
   const Generation &sizes = *metadata.model.generation;
-  auto check = [&](const std::string &program, int64_t rows) {
+  auto checkRows = [&](const std::string &program, int64_t rows) {
     for (const char *name : {"_ids", "_slots", "_positions"})
       requireTensor(view, metadata, Role::Input, program + name,
                     {sizes.lanes, rows});
+  };
+  auto check = [&](const std::string &program, int64_t rows) {
+    checkRows(program, rows);
     requireTensor(view, metadata, Role::Input, program + "_last",
                   {sizes.lanes, sizes.slots});
     requireTensor(view, metadata, Role::Output, program + "_logits",
@@ -523,6 +526,13 @@ void checkGeneration(const JsonView &view, const Metadata &metadata) {
   };
   check("decode", sizes.slots);
   check("mixed", sizes.mixedRows());
+  if (metadata.hasScores()) {
+    const std::vector<int64_t> rows = {sizes.lanes, sizes.mixedRows()};
+    checkRows("score", sizes.mixedRows());
+    requireTensor(view, metadata, Role::Input, "score_labels", rows);
+    for (const char *name : {"score_log_probabilities", "score_label_ranks"})
+      requireTensor(view, metadata, Role::Output, name, rows);
+  }
   checkCaches(view, metadata, sizes);
 }
 

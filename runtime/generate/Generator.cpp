@@ -60,6 +60,16 @@ static void checkSampling(const Sampling &sampling, int64_t vocabulary) {
          ", it must be from 0 to ", vocabulary, ", the size of the vocabulary");
 }
 
+void Generator::checkTokens(const char *what, const int32_t *tokens,
+                            size_t count) const {
+  const int64_t vocabulary = used.metadata().model.vocabulary;
+  for (size_t i = 0; i < count; ++i)
+    if (tokens[i] < 0 || tokens[i] >= vocabulary)
+      fail(TSR_INVALID_ARGUMENT, "token ", tokens[i], " at position ", i,
+           " of the ", what, " is outside of the vocabulary of ", vocabulary,
+           "; use the tokenizer that the model was trained with");
+}
+
 void Generator::checkRequest(const int32_t *prompt, size_t count,
                              const RequestOptions &options) const {
   const int64_t vocabulary = used.metadata().model.vocabulary;
@@ -71,11 +81,7 @@ void Generator::checkRequest(const int32_t *prompt, size_t count,
          sizes.places,
          " that a request may have with at least one new one; compile the "
          "model with a larger --max-length");
-  for (size_t i = 0; i < count; ++i)
-    if (prompt[i] < 0 || prompt[i] >= vocabulary)
-      fail(TSR_INVALID_ARGUMENT, "token ", prompt[i], " at position ", i,
-           " of the prompt is outside of the vocabulary of ", vocabulary,
-           "; use the tokenizer that the model was trained with");
+  checkTokens("prompt", prompt, count);
   if (options.maxNewTokens < 0)
     fail(TSR_INVALID_ARGUMENT, "max_new_tokens is ", options.maxNewTokens,
          ", it must be 0 (as many as fit) or more");
@@ -100,6 +106,56 @@ int64_t Generator::add(const int32_t *prompt, size_t count,
   scheduler.add(std::move(request));
   added.notify_all();
   return lastId;
+}
+
+/// Nothing follows the last token, so it needs no place.
+void Generator::checkScored(const int32_t *tokens, size_t count,
+                            size_t given) const {
+  used.programOf(RowProgram::Score);
+  if (given < 1 || given >= count)
+    fail(TSR_INVALID_ARGUMENT, given, " of the ", count,
+         " tokens are given; it must be at least one and fewer than all");
+  if (static_cast<int64_t>(count) > sizes.places + 1)
+    fail(TSR_INVALID_ARGUMENT, "the text has ", count, " tokens, of at most ",
+         sizes.places + 1,
+         " that can be scored; compile the model with a larger --max-length, "
+         "or with train,generate a larger --seq-length");
+  checkTokens("text", tokens, count);
+}
+
+int64_t Generator::score(const int32_t *tokens, size_t count, size_t given,
+                         const ScoreOptions &options) {
+  checkScored(tokens, count, given);
+  auto request = std::make_unique<Request>();
+  request->tokens.assign(tokens, tokens + count);
+  request->given = static_cast<int64_t>(given);
+  request->scoreListener = options.listener;
+  request->isRecomputed = options.isRecomputed;
+  std::lock_guard<std::mutex> lock(mutex);
+  request->id = ++lastId;
+  scheduler.add(std::move(request));
+  added.notify_all();
+  return lastId;
+}
+
+Ending Generator::takeScores(int64_t id, tsr_token_score *out, size_t count) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (const Request *request = scheduler.find(id);
+      request && request->isScored() && !request->scoreListener.call)
+    return Ending::None;
+  auto found = scored.find(id);
+  if (found == scored.end())
+    fail(TSR_NOT_FOUND, "request ", id,
+         " has no scores: it scores no tokens, its scores were taken, or its "
+         "listener gets them");
+  const Scored &result = found->second;
+  if (result.ending == Ending::Scored && count != result.scores.size())
+    fail(TSR_INVALID_ARGUMENT, "request ", id, " has ", result.scores.size(),
+         " scores, but the call has room for ", count);
+  const Ending ending = result.ending;
+  std::copy(result.scores.begin(), result.scores.end(), out);
+  scored.erase(found);
+  return ending;
 }
 
 bool Generator::cancel(int64_t id) {
@@ -138,25 +194,28 @@ int64_t Generator::wait(int64_t milliseconds) {
 // A step
 //===----------------------------------------------------------------------===//
 
-/// What the program reads: [lanes, rows] each, and [lanes, slots] of the last.
+/// What the program reads: [lanes, rows] each, and [lanes, slots] of the last,
+/// which a step that scores does not read.
 struct Generator::Inputs {
   Inputs(const StepRows &step, int64_t rows) {
     const auto lanes = static_cast<int64_t>(step.rows.size());
     ids.assign(lanes * rows, 0); // of rows that nobody has
     positions = ids;
     slots.assign(lanes * rows, -1);
+    labels = slots;
     for (int64_t lane = 0; lane < lanes; ++lane) {
       int64_t at = lane * rows;
       for (const RowOfStep &row : step.rows[lane]) {
         ids[at] = row.token;
         slots[at] = static_cast<int32_t>(row.slot);
+        labels[at] = row.label;
         positions[at++] = static_cast<int32_t>(row.position);
       }
       last.insert(last.end(), step.last[lane].begin(), step.last[lane].end());
     }
   }
 
-  std::vector<int32_t> ids, slots, positions, last;
+  std::vector<int32_t> ids, slots, positions, last, labels;
 };
 
 static void writeRows(const Rank &rank, const std::string &name,
@@ -169,17 +228,22 @@ static void writeRows(const Rank &rank, const std::string &name,
 }
 
 void Generator::run(const StepRows &rows) {
-  const bool isDecode = rows.mostRows() <= sizes.slots;
-  const std::string program = isDecode ? "decode" : "mixed";
+  const bool isDecode = !rows.scores && rows.mostRows() <= sizes.slots;
+  const RowProgram which = rows.scores ? RowProgram::Score
+                           : isDecode  ? RowProgram::Decode
+                                       : RowProgram::Mixed;
+  const std::string program = rows.scores ? "score"
+                              : isDecode  ? "decode"
+                                          : "mixed";
   const Inputs inputs(rows, isDecode ? sizes.slots : sizes.mixedRows());
   logits = used.metadata().find(Role::Output, program + "_logits");
-  used.runRows(isDecode ? RowProgram::Decode : RowProgram::Mixed,
-               [&](Rank &rank) {
-                 writeRows(rank, program + "_ids", inputs.ids);
-                 writeRows(rank, program + "_slots", inputs.slots);
-                 writeRows(rank, program + "_positions", inputs.positions);
-                 writeRows(rank, program + "_last", inputs.last);
-               });
+  used.runRows(which, [&](Rank &rank) {
+    writeRows(rank, program + "_ids", inputs.ids);
+    writeRows(rank, program + "_slots", inputs.slots);
+    writeRows(rank, program + "_positions", inputs.positions);
+    writeRows(rank, program + "_last", inputs.last);
+    writeRows(rank, program + "_labels", inputs.labels);
+  });
 }
 
 void Generator::give(Generated made) {
@@ -218,14 +282,21 @@ void Generator::accept(Request &request, Choice choice) {
   give(std::move(made));
 }
 
-template <class Logit> void Generator::deliver(const StepRows &rows) {
-  const int64_t vocabulary = used.metadata().model.vocabulary;
-  std::vector<Logit> values(logits->elements());
-  used.read(*logits, values.data());
-  std::lock_guard<std::mutex> lock(mutex);
+void Generator::takeNote(const StepRows &rows) {
   for (int64_t lane = 0; lane < sizes.lanes; ++lane)
     for (const RowOfStep &row : rows.rows[lane])
       scheduler.ran(*scheduler.at(lane, row.slot), row.position);
+}
+
+template <class Logit> void Generator::deliver(const StepRows &rows) {
+  const int64_t vocabulary = used.metadata().model.vocabulary;
+  std::vector<Logit> values;
+  if (rows.wantsLogits()) {
+    values.resize(logits->elements());
+    used.read(*logits, values.data());
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  takeNote(rows);
   for (int64_t lane = 0; lane < sizes.lanes; ++lane)
     for (int64_t slot = 0; slot < sizes.slots; ++slot) {
       Request *request = scheduler.at(lane, slot);
@@ -238,19 +309,72 @@ template <class Logit> void Generator::deliver(const StepRows &rows) {
     }
 }
 
+/// Of each lane's rows in turn; what it says of rows without a label is not
+/// read. A label is the prediction if no logit comes before its own.
+std::vector<tsr_token_score> Generator::readScores(const StepRows &rows) const {
+  const Metadata &metadata = used.metadata();
+  const int64_t stride = sizes.mixedRows();
+  std::vector<double> logs(sizes.lanes * stride), ranks(logs.size());
+  used.read(*metadata.find(Role::Output, "score_log_probabilities"),
+            logs.data());
+  used.read(*metadata.find(Role::Output, "score_label_ranks"), ranks.data());
+  std::vector<tsr_token_score> scores;
+  for (int64_t lane = 0; lane < sizes.lanes; ++lane)
+    for (size_t k = 0; k < rows.rows[lane].size(); ++k) {
+      const size_t at = lane * stride + k;
+      scores.push_back({logs[at], ranks[at] == 0});
+    }
+  return scores;
+}
+
+void Generator::endScored(Request &request, Ending ending) {
+  Scored result{request.id, ending, {}, request.scoreListener};
+  if (ending == Ending::Scored)
+    result.scores = std::move(request.scores);
+  if (result.listener.call)
+    toldScores.push_back(std::move(result));
+  else
+    scored[request.id] = std::move(result);
+  scheduler.remove(request.id);
+}
+
+void Generator::deliverScores(const StepRows &rows) {
+  const std::vector<tsr_token_score> scores = readScores(rows);
+  std::lock_guard<std::mutex> lock(mutex);
+  takeNote(rows);
+  size_t next = 0;
+  for (int64_t lane = 0; lane < sizes.lanes; ++lane)
+    for (const RowOfStep &row : rows.rows[lane]) {
+      const tsr_token_score &score = scores[next++];
+      Request *request = scheduler.at(lane, row.slot);
+      if (row.label < 0 || !request) // it has failed at an earlier row
+        continue;
+      request->scores.push_back(score);
+      if (std::isnan(score.log_probability))
+        endScored(*request, Ending::Failed);
+      else if (row.position + 1 == request->length())
+        endScored(*request, Ending::Scored);
+    }
+}
+
 void Generator::endCancelled() {
   for (int64_t id : scheduler.cancelled()) {
     Request &request = *scheduler.find(id);
-    end(request, {id, -1, 0, Ending::Cancelled, {}, request.listener});
+    if (request.isScored())
+      endScored(request, Ending::Cancelled);
+    else
+      end(request, {id, -1, 0, Ending::Cancelled, {}, request.listener});
   }
 }
 
 /// Without the lock: listeners may add and cancel requests.
 void Generator::tellListeners() {
   std::vector<Generated> all;
+  std::vector<Scored> allScores;
   {
     std::lock_guard<std::mutex> lock(mutex);
     all.swap(told);
+    allScores.swap(toldScores);
   }
   for (const Generated &made : all) {
     const tsr_generated token = {made.request, made.token,
@@ -259,6 +383,10 @@ void Generator::tellListeners() {
     made.listener.call(made.listener.context, &token, made.alternatives.data(),
                        made.alternatives.size());
   }
+  for (const Scored &result : allScores)
+    result.listener.call(result.listener.context, result.request,
+                         static_cast<int32_t>(result.ending),
+                         result.scores.data(), result.scores.size());
 }
 
 int64_t Generator::step() {
@@ -304,7 +432,9 @@ int64_t Generator::runPlanned() {
     return 0;
   guard.take(rows);
   run(rows);
-  if (logits->dtype == TSR_DTYPE_F64)
+  if (rows.scores)
+    deliverScores(rows);
+  else if (logits->dtype == TSR_DTYPE_F64)
     deliver<double>(rows);
   else
     deliver<float>(rows);
@@ -330,6 +460,12 @@ void Generator::checkPlaced(const StepRows &step) const {
       if (row.token < 0 || row.token >= vocabulary)
         fail(TSR_INVALID_ARGUMENT, "token ", row.token,
              " is outside of the vocabulary of ", vocabulary);
+      else if (row.label >= vocabulary)
+        fail(TSR_INVALID_ARGUMENT, "label ", row.label,
+             " is outside of the vocabulary of ", vocabulary);
+      else if (row.label >= 0 && row.isNobodys())
+        fail(TSR_INVALID_ARGUMENT, "nobody's row has label ", row.label,
+             "; give it -1");
 }
 
 void Generator::runPlaced(const StepRows &rows, double *out, size_t count) {
@@ -343,6 +479,15 @@ void Generator::runPlaced(const StepRows &rows, double *out, size_t count) {
   scheduler.forget();
   run(rows);
   used.read(*logits, out);
+}
+
+std::vector<tsr_token_score> Generator::scorePlaced(const StepRows &rows) {
+  used.programOf(RowProgram::Score);
+  checkPlaced(rows);
+  guard.take(rows, TSR_INVALID_ARGUMENT);
+  scheduler.forget();
+  run(rows);
+  return readScores(rows);
 }
 
 } // namespace tessera

@@ -9,6 +9,7 @@
 #include "runtime/session/Session.h"
 
 #include <condition_variable>
+#include <map>
 #include <mutex>
 
 namespace tessera {
@@ -23,6 +24,14 @@ struct Generated {
   Listener listener;
 };
 
+/// Of a request whose tokens are scored: all of them, or why there are none.
+struct Scored {
+  int64_t request = 0;
+  Ending ending = Ending::None;
+  std::vector<tsr_token_score> scores;
+  ScoreListener listener;
+};
+
 /// What a caller asks for.
 struct RequestOptions {
   int64_t maxNewTokens = 0; ///< 0: up to the places of a slot.
@@ -30,6 +39,12 @@ struct RequestOptions {
   std::vector<int32_t> stops;
   Listener listener;
   bool isRecomputed = false; ///< Takes nothing over from others.
+};
+
+/// The same of a text that is scored.
+struct ScoreOptions {
+  ScoreListener listener;
+  bool isRecomputed = false;
 };
 
 class Generator {
@@ -49,6 +64,13 @@ public:
   /// the vocabulary, options that are none.
   int64_t add(const int32_t *prompt, size_t count,
               const RequestOptions &options);
+  /// From any thread: the tokens [given, count) are scored. TSR_UNSUPPORTED:
+  /// the artifact has no such program; TSR_INVALID_ARGUMENT as of add.
+  int64_t score(const int32_t *tokens, size_t count, size_t given,
+                const ScoreOptions &options);
+  /// From any thread: writes the scores of such a request, once; returns how it
+  /// has ended. Nothing is written where they are not complete.
+  Ending takeScores(int64_t request, tsr_token_score *out, size_t count);
   /// From any thread: the request ends before the next step. False: there is
   /// none, or it has ended.
   bool cancel(int64_t request);
@@ -72,20 +94,28 @@ public:
   /// [lanes, slots, vocabulary]. TSR_INVALID_ARGUMENT: there are requests; the
   /// rows are not what a step can run.
   void runPlaced(const StepRows &rows, double *out, size_t count);
+  /// The same of rows with labels: scores of each lane's rows in turn.
+  std::vector<tsr_token_score> scorePlaced(const StepRows &rows);
 
 private:
   struct Inputs;
   void checkRequest(const int32_t *prompt, size_t count,
                     const RequestOptions &options) const;
+  void checkScored(const int32_t *tokens, size_t count, size_t given) const;
+  void checkTokens(const char *what, const int32_t *tokens, size_t count) const;
   void checkPlaced(const StepRows &rows) const;
   void endCancelled();
   int64_t runPlanned();
   void tellListeners();
   void run(const StepRows &rows);
+  void takeNote(const StepRows &rows);
   template <class Logit> void deliver(const StepRows &rows);
   void accept(Request &request, Choice choice);
   void give(Generated made);
   void end(Request &request, Generated last);
+  std::vector<tsr_token_score> readScores(const StepRows &rows) const;
+  void deliverScores(const StepRows &rows);
+  void endScored(Request &request, Ending ending);
 
   void fork(const std::vector<Fork> &forks);
 
@@ -95,12 +125,14 @@ private:
   Generation sizes;
   SlotGuard guard;
   Sampler sampler;
-  const TensorInfo *logits = nullptr; ///< Of the step that ran last.
+  const TensorInfo *logits = nullptr; ///< Of the step that ran last, if any.
 
   mutable std::mutex mutex; ///< Of what follows.
   Scheduler scheduler;
-  std::deque<Generated> results; ///< That nobody has asked for yet.
-  std::vector<Generated> told;   ///< To listeners, after the step.
+  std::deque<Generated> results;    ///< That nobody has asked for yet.
+  std::vector<Generated> told;      ///< To listeners, after the step.
+  std::map<int64_t, Scored> scored; ///< By request; as `results`.
+  std::vector<Scored> toldScores;
   int64_t lastId = -1, reusedTokens = 0;
   std::condition_variable added;
 };

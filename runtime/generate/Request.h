@@ -25,7 +25,7 @@ struct Sampling {
 };
 
 /// Why a request has ended.
-enum class Ending { None, Stop, Length, Cancelled, Failed };
+enum class Ending { None, Stop, Length, Cancelled, Failed, Scored };
 
 /// Who gets the tokens of a request as they are made; null: whoever asks.
 struct Listener {
@@ -33,6 +33,14 @@ struct Listener {
   void *context = nullptr;
 };
 
+/// Who gets the scores of a request; null: whoever asks.
+struct ScoreListener {
+  tsr_on_scores *call = nullptr;
+  void *context = nullptr;
+};
+
+/// A text that goes on with tokens that are chosen, or one whose tokens from
+/// some position on are scored.
 struct Request {
   int64_t id = 0;
   std::vector<int32_t> tokens; ///< The prompt, then what was generated.
@@ -40,6 +48,9 @@ struct Request {
   Sampling sampling;
   std::vector<int32_t> stops; ///< Tokens that end it.
   Listener listener;
+  int64_t given = 0; ///< Tokens before the scored ones; 0: it generates.
+  std::vector<tsr_token_score> scores;
+  ScoreListener scoreListener;
   bool isCancelled = false;
   bool isRecomputed = false; ///< Keys and values of others are not for it.
 
@@ -47,8 +58,22 @@ struct Request {
   int64_t done = 0;             ///< Positions that caches hold.
 
   bool isQueued() const { return slot < 0; }
-  /// Tokens that no step has run yet: 1 once the prompt is done.
-  int64_t left() const { return static_cast<int64_t>(tokens.size()) - done; }
+  bool isScored() const { return given > 0; }
+  /// Positions that steps run: nothing is asked after the last scored token.
+  int64_t length() const {
+    return static_cast<int64_t>(tokens.size()) - isScored();
+  }
+  /// Positions that no step has run yet: 1 once a prompt to go on is done.
+  int64_t left() const { return length() - done; }
+  /// Of these, the ones before the first whose outcome is wanted: the prompt's
+  /// but for its last.
+  int64_t leftOfPrompt() const {
+    return (isScored() ? given : length()) - 1 - done;
+  }
+  /// The token that is scored after a position; -1: none.
+  int32_t labelAt(int64_t position) const {
+    return isScored() && position + 1 >= given ? tokens[position + 1] : -1;
+  }
 };
 
 } // namespace tessera

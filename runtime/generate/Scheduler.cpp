@@ -74,13 +74,13 @@ static int64_t commonBeginning(const std::vector<int32_t> &a,
 }
 
 /// The slot of a lane that holds the longest beginning of the prompt, but not
-/// its last token, which has to run for its logits.
+/// its last token, which has to run for what follows it.
 Scheduler::Home Scheduler::sourceIn(int64_t lane, const Request &request) {
   Home home;
   home.lane = lane;
   for (int64_t slot = 0; slot < sizes.slots && !request.isRecomputed; ++slot) {
-    const int64_t count = commonBeginning(heldAt(lane, slot).tokens,
-                                          request.tokens, request.left() - 1);
+    const int64_t count = commonBeginning(
+        heldAt(lane, slot).tokens, request.tokens, request.leftOfPrompt());
     if (count > home.count)
       home.from = slot, home.count = count;
   }
@@ -92,9 +92,11 @@ Scheduler::Home Scheduler::sourceIn(int64_t lane, const Request &request) {
 bool Scheduler::willHoldMore(const Home &home, const Request &request) {
   for (int64_t slot = 0; slot < sizes.slots && !request.isRecomputed; ++slot) {
     const Request *other = at(home.lane, slot);
-    if (other && other->left() > 1 &&
-        commonBeginning(other->tokens, request.tokens, request.left() - 1) >
-            std::max(home.count, other->done))
+    if (!other || other->left() <= 1)
+      continue;
+    const int64_t most = std::min(request.leftOfPrompt(), other->length());
+    if (commonBeginning(other->tokens, request.tokens, most) >
+        std::max(home.count, other->done))
       return true;
   }
   return false;
@@ -180,34 +182,79 @@ void Scheduler::addRows(StepRows &step, int64_t lane, Request &request,
   std::vector<RowOfStep> &rows = step.rows[lane];
   for (int64_t k = 0; k < count; ++k)
     rows.push_back({request.id, request.slot, request.done + k,
-                    request.tokens[request.done + k]});
-  if (count == request.left())
+                    request.tokens[request.done + k],
+                    request.labelAt(request.done + k)});
+  if (count == request.left() && !request.isScored())
     step.last[lane][request.slot] = static_cast<int32_t>(rows.size()) - 1;
 }
 
+template <class Predicate>
+bool Scheduler::anyInSlot(const Predicate &holds) const {
+  return std::any_of(slots.begin(), slots.end(), [&](const auto &request) {
+    return request && holds(*request);
+  });
+}
+
+/// Older ones first.
+std::vector<Request *> Scheduler::inLane(int64_t lane) {
+  std::vector<Request *> requests;
+  for (int64_t slot = 0; slot < sizes.slots; ++slot)
+    if (Request *request = at(lane, slot))
+      requests.push_back(request);
+  std::sort(requests.begin(), requests.end(),
+            [](Request *a, Request *b) { return a->id < b->id; });
+  return requests;
+}
+
 /// Requests that have begun go on first; older prompts go before younger ones.
-StepRows Scheduler::plan() {
-  StepRows step(sizes);
-  for (int64_t lane = 0; lane < sizes.lanes; ++lane) {
-    std::vector<Request *> prompts;
-    for (int64_t slot = 0; slot < sizes.slots; ++slot) {
-      Request *request = at(lane, slot);
-      if (!request)
+/// Of texts to score, only what is before the first label.
+void Scheduler::addGoingOn(StepRows &step, int64_t lane) {
+  auto goesOn = [](const Request &request) {
+    return !request.isScored() && request.left() == 1;
+  };
+  for (int64_t slot = 0; slot < sizes.slots; ++slot)
+    if (Request *request = at(lane, slot); request && goesOn(*request))
+      addRows(step, lane, *request, 1);
+  int64_t room = sizes.chunk;
+  for (Request *request : inLane(lane)) {
+    if (goesOn(*request))
+      continue;
+    const int64_t most = request->isScored()
+                             ? std::max<int64_t>(0, request->leftOfPrompt())
+                             : request->left();
+    const int64_t count = std::min(room, most);
+    addRows(step, lane, *request, count);
+    room -= count;
+  }
+}
+
+/// Those that are at their labels first. A step takes as long with fewer rows,
+/// so prompts of the others fill it.
+void Scheduler::addScored(StepRows &step, int64_t lane) {
+  int64_t room = sizes.mixedRows();
+  for (bool isAtLabels : {true, false})
+    for (Request *request : inLane(lane)) {
+      if (!request->isScored() || (request->leftOfPrompt() <= 0) != isAtLabels)
         continue;
-      if (request->left() == 1)
-        addRows(step, lane, *request, 1);
-      else
-        prompts.push_back(request);
-    }
-    std::sort(prompts.begin(), prompts.end(),
-              [](Request *a, Request *b) { return a->id < b->id; });
-    int64_t room = sizes.chunk;
-    for (Request *request : prompts) {
-      int64_t count = std::min(room, request->left());
+      const int64_t count = std::min(room, request->left());
       addRows(step, lane, *request, count);
       room -= count;
     }
-  }
+}
+
+StepRows Scheduler::plan() {
+  StepRows step(sizes);
+  const bool wantsScores = anyInSlot([](const Request &request) {
+    return request.isScored() && request.leftOfPrompt() <= 0;
+  });
+  const bool goesOn =
+      anyInSlot([](const Request &request) { return !request.isScored(); });
+  step.scores = hasScored = wantsScores && !(goesOn && hasScored);
+  for (int64_t lane = 0; lane < sizes.lanes; ++lane)
+    if (step.scores)
+      addScored(step, lane);
+    else
+      addGoingOn(step, lane);
   return step;
 }
 

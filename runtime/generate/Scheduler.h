@@ -1,7 +1,7 @@
 //===- Scheduler.h - which requests run in a step ---------------*- C++ -*-===//
 // Continuous batching (Yu et al. 2022, section 4.1): requests enter and leave
 // between steps. A step runs the next token of every request that has begun and
-// a chunk of prompts beside them (Agrawal et al. 2023).
+// a chunk of prompts beside them (Agrawal et al. 2023); or it scores tokens.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_GENERATE_SCHEDULER_H
 #define TESSERA_RUNTIME_GENERATE_SCHEDULER_H
@@ -38,7 +38,8 @@ public:
   /// made in their order, before the next step. Where a prompt in each lane
   /// that has a free slot is about to run more of that beginning, it waits.
   std::vector<Fork> admit();
-  /// Chooses rows.
+  /// Chooses rows. Where texts go on and others are at tokens to score, every
+  /// other step scores.
   StepRows plan();
   /// A step has run the request's rows up to a position.
   void ran(Request &request, int64_t position);
@@ -71,6 +72,10 @@ private:
   Home sourceIn(int64_t lane, const Request &request);
   int64_t freeSlots(int64_t lane);
   int64_t oldestFree(int64_t lane, int64_t source);
+  template <class Predicate> bool anyInSlot(const Predicate &holds) const;
+  std::vector<Request *> inLane(int64_t lane);
+  void addGoingOn(StepRows &step, int64_t lane);
+  void addScored(StepRows &step, int64_t lane);
   void addRows(StepRows &step, int64_t lane, Request &request, int64_t count);
 
   Generation sizes;
@@ -78,6 +83,7 @@ private:
   std::vector<std::unique_ptr<Request>> slots; ///< Lane by lane; null: free.
   std::vector<Held> held;                      ///< Of `slots`.
   int64_t uses = 0;
+  bool hasScored = false; ///< The last step did.
 };
 
 } // namespace tessera

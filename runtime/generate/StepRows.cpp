@@ -13,6 +13,13 @@ int64_t StepRows::mostRows() const {
   return static_cast<int64_t>(most);
 }
 
+bool StepRows::wantsLogits() const {
+  return std::any_of(last.begin(), last.end(), [](const auto &slots) {
+    return std::any_of(slots.begin(), slots.end(),
+                       [](int32_t row) { return row >= 0; });
+  });
+}
+
 void SlotGuard::take(const StepRows &step, tsr_status status) {
   auto next = slots;
   for (size_t lane = 0; lane < step.rows.size(); ++lane)

@@ -16,12 +16,13 @@ namespace tessera {
 struct RowOfStep {
   int64_t request, slot, position;
   int32_t token;
+  int32_t label = -1; ///< What is scored after it; -1: nothing.
 
   bool isNobodys() const { return request < 0 && slot < 0; }
 };
 
 /// What each lane runs, in order, and by slot the row whose logits are wanted,
-/// -1: none.
+/// -1: none. A step that scores has labels and no logits.
 struct StepRows {
   explicit StepRows(const Generation &sizes)
       : rows(sizes.lanes),
@@ -29,9 +30,12 @@ struct StepRows {
 
   std::vector<std::vector<RowOfStep>> rows;
   std::vector<std::vector<int32_t>> last;
+  bool scores = false;
 
   /// Of the lane with most.
   int64_t mostRows() const;
+  /// A prompt that ends in other steps wants none.
+  bool wantsLogits() const;
 };
 
 /// Knows which positions of each slot have been appended.

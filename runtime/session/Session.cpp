@@ -456,17 +456,27 @@ tsr_evaluation Session::evaluate(const tsr_batch &batch) {
 // Generation
 //===----------------------------------------------------------------------===//
 
-void Session::runRows(RowProgram which,
-                      const std::function<void(Rank &)> &fill) {
-  checkReady();
+tsr_abi_program Session::programOf(RowProgram which) const {
   const Code &code = *core->ranks[0]->code;
-  tsr_abi_program program =
-      which == RowProgram::Decode ? code.decode() : code.mixed();
-  if (!program)
+  const bool generates = code.decode() && code.mixed();
+  if (!generates)
     fail(TSR_UNSUPPORTED, "the artifact has no programs that generate; compile "
                           "the model with --programs generate, or "
                           "train,generate");
-  run(program, rowSteps, fill);
+  if (which != RowProgram::Score)
+    return which == RowProgram::Decode ? code.decode() : code.mixed();
+  if (!code.score() || !metadata().hasScores())
+    fail(TSR_UNSUPPORTED,
+         "the artifact is of an older version, whose programs that generate "
+         "do not score given tokens; compile the model again with --programs "
+         "generate, or train,generate");
+  return code.score();
+}
+
+void Session::runRows(RowProgram which,
+                      const std::function<void(Rank &)> &fill) {
+  checkReady();
+  run(programOf(which), rowSteps, fill);
   ++rowSteps;
 }
 

@@ -28,7 +28,7 @@ struct RunPosition {
 enum class DataChange { Refused, Taken };
 
 /// Of an artifact that generates.
-enum class RowProgram { Decode, Mixed };
+enum class RowProgram { Decode, Mixed, Score };
 
 class Session {
 public:
@@ -53,6 +53,8 @@ public:
   /// Runs a step of rows, which `fill` writes for each rank; parameters must be
   /// defined. TSR_UNSUPPORTED: the artifact has no such program.
   void runRows(RowProgram program, const std::function<void(Rank &)> &fill);
+  /// TSR_UNSUPPORTED: the artifact has no such program.
+  tsr_abi_program programOf(RowProgram which) const;
   /// Copies what caches hold, in order. Between steps.
   void copyPlaces(const std::vector<PlaceCopy> &copies);
   /// Says who runs requests on this session, by what counts those that wait or

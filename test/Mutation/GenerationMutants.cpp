@@ -52,9 +52,9 @@ private:
 /// What a changed operand changes; "": it is no matter of caches or rows.
 std::string changeOf(OpOperand &operand) {
   Operation *op = operand.getOwner();
-  bool isCache = cast<RankedTensorType>(operand.get().getType()).getRank() == 5;
+  int64_t rank = cast<RankedTensorType>(operand.get().getType()).getRank();
   if (isa<func::ReturnOp>(op))
-    return isCache ? "of another cache" : "";
+    return rank == 5 ? "of another cache" : rank == 2 ? "of other scores" : "";
   const char *const ofAttention[] = {
       "of another query", "over other keys or values",
       "over other keys or values", "in other slots", "up to other positions"};

@@ -4,6 +4,7 @@
 #include "test/Numerics/Model.h"
 
 #include <algorithm>
+#include <future>
 #include <gtest/gtest.h>
 #include <map>
 #include <thread>
@@ -242,6 +243,37 @@ TEST(GeneratorTest, LogitsThatAreNoNumbersEndTheirRequestAlone) {
     EXPECT_EQ(found[k], k == 2 ? Tokens() : wanted[k]) << k;
     EXPECT_EQ(ended[k], k == 2 ? TSR_ENDED_FAILED : TSR_ENDED_LENGTH) << k;
   }
+}
+
+/// A thread's scores are those of a generator that has nothing else to do; a
+/// text whose logits are no numbers has none, and the others have theirs.
+TEST(GeneratorTest, AThreadScoresForOthers) {
+  const std::string weights = weightsThatOverflow(40);
+  std::vector<std::future<std::vector<tsr_token_score>>> found;
+  tessera::GeneratorThread thread(tessera::Artifact(generatorFile()), weights,
+                                  settings());
+  for (int32_t k = 0; k < 6; ++k)
+    found.push_back(thread.score({k, k == 2 ? 40 : 3, 4, 5}, 1));
+  auto request = thread.add({7, 8}, drawing(0));
+  tessera::Generator alone(tessera::Artifact(generatorFile()), weights,
+                           settings());
+  for (int32_t k = 0; k < 6; ++k) {
+    if (k == 2) {
+      EXPECT_THROW(found[k].get(), tessera::Exception);
+      continue;
+    }
+    const int64_t id = alone.score({k, 3, 4, 5}, 1);
+    std::vector<tsr_token_score> wanted(3);
+    EXPECT_EQ(alone.takeScores(id, wanted), TSR_GOES_ON);
+    while (alone.step() > 0)
+      ;
+    EXPECT_EQ(alone.takeScores(id, wanted), TSR_ENDED_SCORED);
+    const std::vector<tsr_token_score> scores = found[k].get();
+    ASSERT_EQ(scores.size(), wanted.size());
+    for (size_t i = 0; i < wanted.size(); ++i)
+      EXPECT_NEAR(scores[i].log_probability, wanted[i].log_probability, 1e-11);
+  }
+  EXPECT_THROW(thread.score({1}, 1), tessera::Exception);
 }
 
 TEST(GeneratorTest, WrapperReportsAlternatives) {

@@ -84,7 +84,7 @@ class UnrollingTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(UnrollingTest, OneWrongOperandIsAnotherModel) {
   Programs programs(kModels[GetParam()]);
-  for (StringRef name : {"decode", "mixed"}) {
+  for (StringRef name : {"decode", "mixed", "score"}) {
     func::FuncOp step = programs.step(name);
     EXPECT_EQ(compareUnrolled(step, programs.loss()), "");
     int64_t mutants = 0;

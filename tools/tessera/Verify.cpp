@@ -208,7 +208,8 @@ bool Verification::generation(Precision precision) {
       !runForward(program, store, forward) ||
       !compareGeneration(path, forward, {precision}, check))
     return false;
-  add(precision, check, "logits after " + counted(check.values, "position"));
+  add(precision, check,
+      "logits and scores after " + counted(check.values, "position"));
   return true;
 }
 

@@ -118,11 +118,13 @@ def AddGenerationPass : Pass<"nn-add-generation", "::mlir::ModuleOp"> {
   let summary = "Makes the programs that run a model for requests";
   let description = [{
     Before: a serial `@loss` of a causal decoder. After: in its place, or with
-    `beside-training` behind it, `@decode` and `@mixed` (`nn.generation`). Both run rows, each with an id, a slot and a
-    position, over caches of keys and values, which they take and return:
-    `@decode` a row for each slot of a lane, `@mixed` also `chunk` rows of
-    prompts. They return the logits of at most a row for each slot. A slot has as
-    many places as `@loss` has positions.
+    `beside-training` behind it, `@decode`, `@mixed` and `@score` (`nn.generation`). They run rows, each with an id, a slot
+    and a position, over caches of keys and values, which they take and return:
+    `@decode` a row for each slot of a lane, the others also `chunk` rows of
+    prompts. The first two return the logits of at most a row for each slot;
+    `@score` those of no row, but for each the log-probability of its label, and
+    how many logits come before the label's. A slot has as many places as `@loss`
+    has positions.
   }];
   let options = [
     Option<"lanes", "lanes", "int64_t", "1", "Independent groups of slots: ranks of dp and ep">,

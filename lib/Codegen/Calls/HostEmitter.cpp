@@ -4,19 +4,24 @@
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/abi.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tessera;
 
-static bool isDecode(func::FuncOp program) {
+/// Of a program for generation; "" of another one.
+static StringRef generationOf(func::FuncOp program) {
   auto name = program->getAttrOfType<StringAttr>(nn::kGenerationAttr);
-  return name && name.getValue() == nn::kDecodeName;
+  return name ? name.getValue() : StringRef();
 }
 
 /// What the artifact exports of a program.
 static StringRef symbolOf(func::FuncOp program) {
-  if (nn::isGeneration(program))
-    return isDecode(program) ? TSR_PROGRAM_DECODE : TSR_PROGRAM_MIXED;
+  if (StringRef name = generationOf(program); !name.empty())
+    return llvm::StringSwitch<StringRef>(name)
+        .Case(nn::kDecodeName, TSR_PROGRAM_DECODE)
+        .Case(nn::kMixedName, TSR_PROGRAM_MIXED)
+        .Case(nn::kScoreName, TSR_PROGRAM_SCORE);
   return nn::isEvaluation(program) ? TSR_PROGRAM_EVALUATION : TSR_PROGRAM_STEP;
 }
 
@@ -57,8 +62,7 @@ static std::string suffixOf(func::FuncOp program) {
   std::string suffix;
   if (nn::isBeside(program))
     suffix = nn::isEvaluation(program) ? "_evaluation"
-             : isDecode(program)       ? "_decode"
-                                       : "_mixed";
+                                       : "_" + generationOf(program).str();
   auto stage = program->getAttrOfType<IntegerAttr>(rt::RTDialect::kStageAttr);
   return stage ? suffix + "_" + std::to_string(stage.getInt()) : suffix;
 }

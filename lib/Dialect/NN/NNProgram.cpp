@@ -78,7 +78,7 @@ SmallVector<func::FuncOp> tessera::nn::findEvaluations(ModuleOp module) {
 
 SmallVector<func::FuncOp> tessera::nn::findGenerations(ModuleOp module) {
   SmallVector<func::FuncOp> programs;
-  for (StringRef name : {StringRef(kDecodeName), StringRef(kMixedName)}) {
+  for (StringRef name : {kDecodeName, kMixedName, kScoreName}) {
     llvm::append_range(programs, findStages(module, name, false));
     if (auto whole = module.lookupSymbol<func::FuncOp>(name);
         whole && isGeneration(whole))
@@ -90,7 +90,7 @@ SmallVector<func::FuncOp> tessera::nn::findGenerations(ModuleOp module) {
 bool tessera::nn::isBeside(Operation *program) {
   auto generation = program->getAttrOfType<StringAttr>(kGenerationAttr);
   return isEvaluation(program) || program->hasAttr(kBesideAttr) ||
-         (generation && generation.getValue() == kMixedName);
+         (generation && generation.getValue() != kDecodeName);
 }
 
 SmallVector<SmallVector<func::FuncOp>>

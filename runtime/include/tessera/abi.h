@@ -175,11 +175,13 @@ typedef struct tsr_abi_frame {
 /* The symbols that a program exports: one optimizer step of one rank and, if
  * there is one, an evaluation of one batch, which changes no parameter. A
  * program for generation has instead of these, or beside them, a step of few
- * rows and one of more; `step` of the frame then counts steps of either. */
+ * rows, one of more, and one that scores labels of rows; `step` of the frame
+ * then counts steps of any of these. */
 #define TSR_PROGRAM_STEP "tsr_program_step"
 #define TSR_PROGRAM_EVALUATION "tsr_program_evaluation"
 #define TSR_PROGRAM_DECODE "tsr_program_decode"
 #define TSR_PROGRAM_MIXED "tsr_program_mixed"
+#define TSR_PROGRAM_SCORE "tsr_program_score"
 typedef int32_t (*tsr_abi_program)(const tsr_abi_frame *frame);
 
 /* ---------------------------------------------------------- randomness ---

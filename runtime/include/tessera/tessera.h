@@ -333,7 +333,8 @@ typedef enum tsr_ending {
   TSR_ENDED_STOP = 1,      /* the token is one of stop_tokens */
   TSR_ENDED_LENGTH = 2,    /* max_new_tokens, or no place is left */
   TSR_ENDED_CANCELLED = 3, /* there is no token */
-  TSR_ENDED_FAILED = 4     /* its logits are not numbers: there is no token */
+  TSR_ENDED_FAILED = 4,    /* its logits are not numbers: there is no token */
+  TSR_ENDED_SCORED = 5     /* of tsr_generator_score: all tokens are scored */
 } tsr_ending;
 
 typedef struct tsr_generated {
@@ -349,6 +350,28 @@ typedef struct tsr_alternative {
   int32_t token;
   double log_probability;
 } tsr_alternative;
+
+/* How probable a given token is after those before it. */
+typedef struct tsr_token_score {
+  double log_probability; /* in the softmax of all logits, in nats */
+  int32_t is_largest;     /* not 0: its logit is the largest; of equal ones, the
+                             first of the vocabulary's */
+} tsr_token_score;
+
+/* Called by the thread that runs tsr_generator_step, before that returns, when
+ * a request of tsr_generator_score has ended (tsr_ending): with the scores of
+ * its tokens, which are valid during the call, or with none unless they are
+ * complete. As of tsr_on_token it may add and cancel requests. */
+typedef void tsr_on_scores(void *context, int64_t request, int32_t ended,
+                           const tsr_token_score *scores, size_t count);
+
+typedef struct tsr_score_options {
+  size_t size;              /* sizeof(tsr_score_options) */
+  tsr_on_scores *on_scores; /* gets the scores in place of
+                               tsr_generator_take_scores; NULL: nobody */
+  void *context;            /* of on_scores */
+  int32_t recompute_prompt; /* as of tsr_request_options */
+} tsr_score_options;
 
 /* Called by the thread that runs tsr_generator_step, before that returns, for
  * each token of a request in order; with its alternatives, most probable first,
@@ -407,6 +430,25 @@ const char *tsr_generator_notes(tsr_generator *generator);
 tsr_status tsr_generator_add(tsr_generator *generator, const int32_t *prompt,
                              size_t count, const tsr_request_options *options,
                              int64_t *out_request);
+/* Asks how probable the tokens [given, count) of a text are, each after all
+ * before it. The request waits, runs and is cancelled as others are, and texts
+ * that begin alike run what they share once. No logits are read: a step that
+ * scores returns two numbers a token. `options` may be NULL.
+ * TSR_INVALID_ARGUMENT: no token is given, or all are; there are more than the
+ * artifact's length and one; a token is outside of the vocabulary.
+ * TSR_UNSUPPORTED: the artifact is of a version that had no such program. */
+tsr_status tsr_generator_score(tsr_generator *generator, const int32_t *tokens,
+                               size_t count, size_t given,
+                               const tsr_score_options *options,
+                               int64_t *out_request);
+/* The scores of such a request, once, where `count` is the number of tokens
+ * that it scores. `out_ended` is TSR_ENDED_SCORED, or they are not written:
+ * TSR_GOES_ON while it waits or runs, TSR_ENDED_CANCELLED or TSR_ENDED_FAILED.
+ * TSR_INVALID_ARGUMENT: it scores another number of tokens; TSR_NOT_FOUND: it
+ * scores none, its scores were taken, or its listener has had them. */
+tsr_status tsr_generator_take_scores(tsr_generator *generator, int64_t request,
+                                     tsr_token_score *out_scores, size_t count,
+                                     int32_t *out_ended);
 /* The request ends before the next step. TSR_NOT_FOUND: it does not run. */
 tsr_status tsr_generator_cancel(tsr_generator *generator, int64_t request);
 /* One step; `out_rows`, which may be NULL, is the number of tokens that it
@@ -461,6 +503,15 @@ typedef struct tsr_row {
 tsr_status tsr_generator_run_rows(tsr_generator *generator, const tsr_row *rows,
                                   size_t row_count, double *out_logits,
                                   size_t logit_count);
+/* The same with a "score" step, which has as many rows as a "mixed" one. A
+ * row's label is the token whose probability after it is asked for; below 0:
+ * none. `out_scores`, by row, says nothing of rows without one; `is_last` does
+ * not count. TSR_INVALID_ARGUMENT also: a label is outside of the vocabulary,
+ * or of nobody's row; TSR_UNSUPPORTED as of tsr_generator_score. */
+tsr_status tsr_generator_score_rows(tsr_generator *generator,
+                                    const tsr_row *rows, const int32_t *labels,
+                                    size_t row_count,
+                                    tsr_token_score *out_scores);
 
 /* ---- devices ----------------------------------------------------------- */
 /* What the machine has for a device, as JSON: "usable", "problem" (empty if

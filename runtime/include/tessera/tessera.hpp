@@ -13,6 +13,8 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -259,6 +261,13 @@ inline tsr_request_options requestOptions() {
   return options;
 }
 
+/// How a text is scored; the defaults are those of tsr_score_options.
+inline tsr_score_options scoreOptions() {
+  tsr_score_options options = {};
+  options.size = sizeof options;
+  return options;
+}
+
 /// A model that continues texts; may outlive the Artifact. `step` is for one
 /// thread, everything else for any.
 class Generator {
@@ -286,6 +295,24 @@ public:
     detail::check(tsr_generator_add(get(), prompt.data(), prompt.size(),
                                     &options, &request));
     return request;
+  }
+  /// Asks how probable the tokens behind the first `given` are; returns the
+  /// request's number.
+  std::int64_t score(const std::vector<std::int32_t> &tokens, std::size_t given,
+                     const tsr_score_options &options = scoreOptions()) {
+    std::int64_t request = 0;
+    detail::check(tsr_generator_score(get(), tokens.data(), tokens.size(),
+                                      given, &options, &request));
+    return request;
+  }
+  /// Fills `scores`, which has an element for each token that the request
+  /// scores, if it has ended with TSR_ENDED_SCORED; once.
+  tsr_ending takeScores(std::int64_t request,
+                        std::vector<tsr_token_score> &scores) {
+    std::int32_t ended = TSR_GOES_ON;
+    detail::check(tsr_generator_take_scores(get(), request, scores.data(),
+                                            scores.size(), &ended));
+    return static_cast<tsr_ending>(ended);
   }
   void cancel(std::int64_t request) {
     detail::check(tsr_generator_cancel(get(), request));
@@ -396,6 +423,18 @@ public:
     requests[request->number] = request;
     return request;
   }
+  /// Scores of the tokens behind the first `given`. Getting them throws
+  /// TSR_ABORTED if logits are not numbers, a step fails or this is destroyed.
+  std::future<std::vector<tsr_token_score>>
+  score(const std::vector<std::int32_t> &tokens, std::size_t given) {
+    tsr_score_options options = scoreOptions();
+    options.on_scores = pushScores;
+    options.context = this;
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!problem.empty())
+      throw Exception(TSR_ABORTED, problem);
+    return scored[generator.score(tokens, given, options)].get_future();
+  }
   /// Nothing happens if it has ended.
   void cancel(const GeneratorRequest &request) {
     tsr_generator_cancel(generator.get(), request.number);
@@ -418,6 +457,19 @@ private:
     if (made->ended)
       self.requests.erase(found);
   }
+  static void pushScores(void *context, std::int64_t request,
+                         std::int32_t ended, const tsr_token_score *scores,
+                         std::size_t count) {
+    auto &self = *static_cast<GeneratorThread *>(context);
+    std::lock_guard<std::mutex> lock(self.mutex);
+    auto found = self.scored.find(request);
+    if (ended == TSR_ENDED_SCORED)
+      found->second.set_value({scores, scores + count});
+    else
+      found->second.set_exception(std::make_exception_ptr(
+          Exception(TSR_ABORTED, "logits are not numbers")));
+    self.scored.erase(found);
+  }
   void run() {
     std::string why;
     try {
@@ -433,12 +485,17 @@ private:
     for (auto &[number, request] : requests)
       request->push({{number, -1, ending, 0}, {}});
     requests.clear();
+    for (auto &[number, promise] : scored)
+      promise.set_exception(std::make_exception_ptr(Exception(
+          TSR_ABORTED, why.empty() ? "the generator was destroyed" : why)));
+    scored.clear();
   }
 
   Generator generator;
   mutable std::mutex mutex;
   std::string problem;
   std::map<std::int64_t, std::shared_ptr<GeneratorRequest>> requests;
+  std::map<std::int64_t, std::promise<std::vector<tsr_token_score>>> scored;
   std::atomic<bool> stopping{false};
   std::thread thread; // the last: it uses the others
 };

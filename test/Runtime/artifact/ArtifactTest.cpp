@@ -120,8 +120,9 @@ TEST_F(ArtifactFile, MetadataThatIsNotJson) {
   EXPECT_EQ(load(artifactOf("\"\xFF\"", codeOf(2, 2))), TSR_CORRUPT);
 }
 
-/// Of two slots of four places, with a cache of this shape behind the rest.
-void addGeneration(json &metadata, const json &cache) {
+/// Of two slots of four places, with a cache of this shape behind the rest, and
+/// scores of so many rows; 0: none, as in older artifacts.
+void addGeneration(json &metadata, const json &cache, int64_t scored = 0) {
   metadata["model"].update(
       {{"lanes", 1}, {"slots", 2}, {"places", 4}, {"prefill_chunk", 1}});
   const int64_t end = metadata["arena"]["bytes"];
@@ -144,7 +145,25 @@ void addGeneration(json &metadata, const json &cache) {
     add("input", name + "_last", "i32", {1, 2});
     add("output", name + "_logits", "f32", {1, 2, 10});
   }
+  if (scored > 0) {
+    for (const char *data : {"_ids", "_slots", "_positions", "_labels"})
+      add("input", std::string("score") + data, "i32", {1, 3});
+    for (const char *name : {"score_log_probabilities", "score_label_ranks"})
+      add("output", name, "f32", {1, scored});
+  }
   add("key_cache", "0", "f32", cache);
+}
+
+TEST_F(ArtifactFile, ScoresAreOfTheRowsOfAStep) {
+  auto loadWith = [&](int64_t rows) {
+    return loadChanged([&](json &all) {
+      addGeneration(all, {1, 2, 4, 3, 5}, rows);
+    });
+  };
+  EXPECT_EQ(loadWith(3), TSR_OK) << tsr_last_error();
+  EXPECT_EQ(loadWith(2), TSR_CORRUPT);
+  EXPECT_CONTAINS(tsr_last_error(),
+                  "lacks output 'score_log_probabilities' of [1, 3]");
 }
 
 TEST_F(ArtifactFile, CachesHaveTheSizesOfTheModel) {

@@ -47,7 +47,7 @@ void finish(Scheduler &scheduler, const StepRows &step) {
     for (const RowOfStep &row : step.rows[lane]) {
       Request *request = scheduler.at(static_cast<int64_t>(lane), row.slot);
       scheduler.ran(*request, row.position);
-      if (request->left() == 0)
+      if (request->left() == 0 && !request->isScored())
         request->tokens.push_back(6);
     }
 }
@@ -155,6 +155,58 @@ TEST(Scheduler, EachLaneRunsABeginning) {
   EXPECT_EQ(text(step.rows[1]), "1:0@0 1:0@1 1:0@2");
   finish(scheduler, step);
   EXPECT_EQ(text(scheduler.admit()), "2:0/0>1 2 3:1/0>1 2");
+}
+
+std::unique_ptr<Request> scored(int64_t id, std::vector<int32_t> tokens,
+                                int64_t given) {
+  auto made = prompt(id, std::move(tokens));
+  made->given = given;
+  return made;
+}
+
+std::vector<int32_t> labels(const std::vector<RowOfStep> &rows) {
+  std::vector<int32_t> result;
+  for (const RowOfStep &row : rows)
+    result.push_back(row.label);
+  return result;
+}
+
+/// The prompt runs in steps without labels where nothing is at its labels yet;
+/// nothing runs after the last token.
+TEST(Scheduler, ContinuationsAreScoredAfterTheirPrompt) {
+  Scheduler scheduler(sizes(1, 2, 3));
+  scheduler.add(scored(0, {1, 2, 3, 4, 5}, 3));
+  scheduler.add(scored(1, {1, 2, 3, 6}, 3));
+  EXPECT_EQ(text(scheduler.admit()), "");
+  StepRows step = scheduler.plan();
+  EXPECT_FALSE(step.scores);
+  EXPECT_EQ(text(step.rows[0]), "0:0@0 0:0@1");
+  EXPECT_FALSE(step.wantsLogits());
+  finish(scheduler, step);
+  EXPECT_EQ(text(scheduler.admit()), "1:0/0>1 2");
+  step = scheduler.plan();
+  EXPECT_TRUE(step.scores);
+  EXPECT_EQ(text(step.rows[0]), "0:0@2 0:0@3 1:1@2");
+  EXPECT_EQ(labels(step.rows[0]), (std::vector<int32_t>{4, 5, 6}));
+}
+
+TEST(Scheduler, EveryOtherStepScoresWhereTextsGoOn) {
+  Scheduler scheduler(sizes(1, 3, 2));
+  scheduler.add(prompt(0, {1}));
+  scheduler.add(scored(1, {2, 3, 4, 5, 6, 7, 8, 9}, 1));
+  scheduler.add(scored(2, {3, 3, 4, 5}, 3));
+  EXPECT_EQ(text(scheduler.admit()), "");
+  StepRows step = scheduler.plan();
+  EXPECT_EQ(text(step.rows[0]), "1:1@0 1:1@1 1:1@2 1:1@3 1:1@4");
+  finish(scheduler, step);
+  step = scheduler.plan();
+  EXPECT_FALSE(step.scores);
+  EXPECT_EQ(text(step.rows[0]), "0:0@0 2:2@0 2:2@1");
+  EXPECT_EQ(step.last[0], (std::vector<int32_t>{0, -1, -1}));
+  finish(scheduler, step);
+  step = scheduler.plan();
+  EXPECT_TRUE(step.scores);
+  EXPECT_EQ(text(step.rows[0]), "1:1@5 1:1@6 2:2@2");
 }
 
 std::string whyNot(SlotGuard &guard, const std::vector<RowOfStep> &rows) {

@@ -41,8 +41,8 @@ void RowSchedule::admit() {
 void RowSchedule::addRow(int64_t lane, int64_t slot, Text &text, bool isLast) {
   chosen.push_back({text.number, lane, slot, text.done,
                     tokens[text.sequence * sizes.places + text.done], isLast});
-  if (isLast)
-    wanted.push_back({lane, slot, text.sequence, text.done});
+  if (isLast || isScored)
+    wanted.push_back({chosen.size() - 1, lane, slot, text.sequence, text.done});
   ++text.done;
 }
 
@@ -76,11 +76,13 @@ bool RowSchedule::next() {
                 std::all_of(slots.begin(), slots.end(), [](const Text &text) {
                   return text.done == text.end;
                 });
+  isScored = random(3) == 0;
   isMixed = random(2) == 1;
   int64_t most = 0;
   for (int64_t lane = 0; lane < sizes.lanes; ++lane) {
     auto before = static_cast<int64_t>(chosen.size());
-    addLane(lane, isMixed ? sizes.slots + sizes.chunk : sizes.slots);
+    addLane(lane,
+            isMixed || isScored ? sizes.slots + sizes.chunk : sizes.slots);
     most = std::max(most, static_cast<int64_t>(chosen.size()) - before);
   }
   isMixed = most > sizes.slots;

@@ -18,8 +18,9 @@ struct RowSizes {
   int64_t lanes = 1, slots = 1, places = 1, chunk = 1;
 };
 
-/// The logits of a slot after a step, and what they are of.
-struct PlacedLogits {
+/// A row after which something is compared, and what it is of.
+struct PlacedRow {
+  size_t number; ///< Of the step's rows.
   int64_t lane, slot, sequence, position;
 };
 
@@ -32,9 +33,14 @@ public:
   /// Chooses the rows of the next step; false: all texts are done.
   bool next();
   const std::vector<tsr_row> &rows() const { return chosen; }
-  const std::vector<PlacedLogits> &logits() const { return wanted; }
+  /// Whether the step scores labels: then all rows of texts are compared, else
+  /// the last ones of each.
+  bool scores() const { return isScored; }
+  const std::vector<PlacedRow> &compared() const { return wanted; }
   /// Of the program that runs these rows.
-  const char *program() const { return isMixed ? "mixed" : "decode"; }
+  const char *program() const {
+    return isScored ? "score" : isMixed ? "mixed" : "decode";
+  }
 
 private:
   struct Text {
@@ -58,8 +64,8 @@ private:
   std::mt19937 generator;
   std::vector<Text> waiting, slots; ///< A free slot has a text that is done.
   std::vector<tsr_row> chosen;
-  std::vector<PlacedLogits> wanted;
-  bool isMixed = false;
+  std::vector<PlacedRow> wanted;
+  bool isMixed = false, isScored = false;
 };
 
 } // namespace tessera

@@ -6,6 +6,7 @@
 #include "tools/tessera/verify/RowSchedule.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace tessera;
@@ -57,7 +58,13 @@ public:
 private:
   bool readSizes();
   bool writeParameters();
-  void compare(const PlacedLogits &placed, const char *program);
+  int32_t labelAfter(const PlacedRow &placed);
+  tsr_status runStep(const RowSchedule &schedule);
+  double logitsError(const PlacedRow &placed) const;
+  bool mayBe(bool isPrediction, const double *logits, int32_t label,
+             double within) const;
+  double scoreError(const PlacedRow &placed) const;
+  void compare(const PlacedRow &placed, const RowSchedule &schedule);
 
   const ForwardResult &forward;
   NumericCheck &check;
@@ -65,7 +72,10 @@ private:
   Generator generator;
   RowSizes sizes;
   double tolerance = 0;
-  std::vector<double> logits; ///< Of a step: [lanes, slots, vocabulary].
+  std::vector<double> logits;  ///< Of a step: [lanes, slots, vocabulary].
+  std::vector<int32_t> labels; ///< Of one that scores, by row.
+  std::vector<tsr_token_score> scores;
+  std::mt19937 random;
 };
 
 bool Comparison::readSizes() {
@@ -106,7 +116,35 @@ bool Comparison::open(const std::string &path, const GenerationRun &run) {
   return writeParameters();
 }
 
-void Comparison::compare(const PlacedLogits &placed, const char *program) {
+const double *largestOf(const double *logits, int64_t count) {
+  return std::max_element(logits, logits + count);
+}
+
+/// Any token of the vocabulary, often the prediction; or none.
+int32_t Comparison::labelAfter(const PlacedRow &placed) {
+  const double *own = forward.logitsAt(placed.sequence, placed.position);
+  const auto token = static_cast<int32_t>(random() % forward.vocabulary);
+  const auto best =
+      static_cast<int32_t>(largestOf(own, forward.vocabulary) - own);
+  const uint32_t kind = random() % 4;
+  return kind == 0 ? -100 : kind == 1 ? best : token;
+}
+
+tsr_status Comparison::runStep(const RowSchedule &schedule) {
+  const std::vector<tsr_row> &rows = schedule.rows();
+  if (!schedule.scores())
+    return tsr_generator_run_rows(generator.get(), rows.data(), rows.size(),
+                                  logits.data(), logits.size());
+  labels.assign(rows.size(), -1);
+  scores.resize(rows.size());
+  for (const PlacedRow &placed : schedule.compared())
+    labels[placed.number] = labelAfter(placed);
+  return tsr_generator_score_rows(generator.get(), rows.data(), labels.data(),
+                                  rows.size(), scores.data());
+}
+
+/// Of the largest logit of the position.
+double Comparison::logitsError(const PlacedRow &placed) const {
   const double *wanted = forward.logitsAt(placed.sequence, placed.position);
   const double *found =
       &logits[(placed.lane * sizes.slots + placed.slot) * forward.vocabulary];
@@ -115,32 +153,73 @@ void Comparison::compare(const PlacedLogits &placed, const char *program) {
     largest = std::max(largest, std::fabs(wanted[k]));
     error = largerOf(error, std::fabs(found[k] - wanted[k]));
   }
-  error /= largest;
+  return error / largest;
+}
+
+/// Whether the label may be the prediction, or another token, where logits may
+/// differ by so much.
+bool Comparison::mayBe(bool isPrediction, const double *logits, int32_t label,
+                       double within) const {
+  bool mayBeFirst = true, mayBeLater = false;
+  for (int64_t k = 0; k < forward.vocabulary; ++k) {
+    if (k == label)
+      continue;
+    const double ahead = logits[k] - logits[label];
+    mayBeFirst &= ahead <= within;
+    mayBeLater |= ahead >= -within;
+  }
+  return isPrediction ? mayBeFirst : mayBeLater;
+}
+
+/// Half of that of the log-probability, which is a difference of logits and of
+/// a mean of them; infinite where the label is taken for the prediction and
+/// cannot be, or the other way round.
+double Comparison::scoreError(const PlacedRow &placed) const {
+  const double *wanted = forward.logitsAt(placed.sequence, placed.position);
+  const int64_t count = forward.vocabulary;
+  const int32_t label = labels[placed.number];
+  const tsr_token_score &found = scores[placed.number];
+  const double *best = largestOf(wanted, count);
+  double largest = 1, total = 0;
+  for (int64_t k = 0; k < count; ++k) {
+    largest = std::max(largest, std::fabs(wanted[k]));
+    total += std::exp(wanted[k] - *best);
+  }
+  if (!mayBe(found.is_largest != 0, wanted, label, 2 * tolerance * largest))
+    return INFINITY;
+  const double log = wanted[label] - *best - std::log(total);
+  return std::fabs(found.log_probability - log) / (2 * largest);
+}
+
+void Comparison::compare(const PlacedRow &placed, const RowSchedule &schedule) {
+  if (schedule.scores() && labels[placed.number] < 0)
+    return;
+  const double error =
+      schedule.scores() ? scoreError(placed) : logitsError(placed);
   ++check.values;
   check.worst = largerOf(check.worst, error);
   if (!(error <= tolerance) && check.difference.empty())
     check.difference = llvm::formatv(
-        "the logits after position {0} of sequence {1}, of @{2} in step {3}, "
-        "differ from those of the forward program by {4:e1} of the largest, "
-        "{5:e1} is allowed",
-        placed.position, placed.sequence, program, check.steps, error,
-        tolerance);
+        "{0} after position {1} of sequence {2}, of @{3} in step {4}, differ "
+        "from those of the forward program by {5:e1} of the largest{6}, "
+        "{7:e1} is allowed",
+        schedule.scores() ? "scores" : "the logits", placed.position,
+        placed.sequence, schedule.program(), check.steps, error,
+        schedule.scores() ? " logit" : "", tolerance);
 }
 
 bool Comparison::run() {
   RowSchedule schedule(sizes, forward.sequences, forward.tokens);
   for (; check.difference.empty() && schedule.next(); ++check.steps) {
-    if (tsr_generator_run_rows(generator.get(), schedule.rows().data(),
-                               schedule.rows().size(), logits.data(),
-                               logits.size()) != TSR_OK) {
+    if (runStep(schedule) != TSR_OK) {
       check.worst = INFINITY;
       check.difference =
           llvm::formatv("step {0} of @{1} fails: {2}", check.steps,
                         schedule.program(), tsr_last_error());
       break;
     }
-    for (const PlacedLogits &placed : schedule.logits())
-      compare(placed, schedule.program());
+    for (const PlacedRow &placed : schedule.compared())
+      compare(placed, schedule);
   }
   return true;
 }

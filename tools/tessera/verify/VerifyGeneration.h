@@ -15,8 +15,9 @@ struct GenerationRun {
 
 /// Runs the sequences of `forward` with its parameters through the programs of
 /// an artifact, all ranks in this process, by a random schedule, with NaN in
-/// all memory that nobody has written; the logits after each position are
-/// compared with those of the whole sequence. `check.values` are positions.
+/// all memory that nobody has written; the logits after each position, or the
+/// scores of random labels, are compared with those of the whole sequence.
+/// `check.values` are positions.
 /// False after an error that has been printed.
 /// Replaces parameters by what programs for generation make of them: integers
 /// times scales, where these hold such.

@@ -32,12 +32,19 @@ inline bool isEvaluation(mlir::Operation *program) {
 /// The evaluation: `@evaluation`, or a function per stage, in order of stages;
 /// empty where a module has none.
 llvm::SmallVector<mlir::func::FuncOp> findEvaluations(mlir::ModuleOp module);
-/// On a program that runs rows of requests over caches: its name. Both read the
+/// On a program that runs rows of requests over caches: its name. All read the
 /// same parameters and caches; `decode` runs a row for each slot, `mixed` also
-/// a chunk of prompts.
+/// a chunk of prompts, and `score` as many rows, whose labels it scores.
 constexpr llvm::StringLiteral kGenerationAttr = "nn.generation";
 constexpr llvm::StringLiteral kDecodeName = "decode";
 constexpr llvm::StringLiteral kMixedName = "mixed";
+constexpr llvm::StringLiteral kScoreName = "score";
+/// The roles of results behind the name of a program: logits of the rows that
+/// are taken; of `score` for each row the log-probability of its label, and how
+/// many logits come before the label's.
+constexpr llvm::StringLiteral kLogits = "_logits";
+constexpr llvm::StringLiteral kLogProbabilities = "_log_probabilities";
+constexpr llvm::StringLiteral kLabelRanks = "_label_ranks";
 /// The roles of caches, whose `nn.of` is their layer, and the attributes of
 /// `nn.model` that state the sizes of a module for generation.
 constexpr llvm::StringLiteral kKeyCache = "key_cache";
@@ -47,18 +54,18 @@ inline bool isGeneration(mlir::Operation *program) {
 }
 /// On `decode` in a module that also trains.
 constexpr llvm::StringLiteral kBesideAttr = "nn.beside";
-/// `@decode` and `@mixed`; empty where a module has none.
+/// `@decode`, `@mixed` and `@score`; empty where a module has none.
 llvm::SmallVector<mlir::func::FuncOp> findGenerations(mlir::ModuleOp module);
 /// Whether a program is not the module's first: it finds the arguments that it
-/// shares with others where these have them. That is an evaluation, @mixed and,
-/// beside a training step, @decode.
+/// shares with others where these have them. That is an evaluation, @mixed,
+/// @score and, beside a training step, @decode.
 bool isBeside(mlir::Operation *program);
 /// Programs by what they are, each with a function per stage: the step, the
-/// evaluation, @decode, @mixed.
+/// evaluation, @decode, @mixed, @score.
 llvm::SmallVector<llvm::SmallVector<mlir::func::FuncOp>>
 groupPrograms(llvm::ArrayRef<mlir::func::FuncOp> programs);
-/// The step's functions, then the evaluation's, then @decode and @mixed, as far
-/// as there are any. Emits an error where a module has none.
+/// The step's functions, then the evaluation's, then those for generation, as
+/// far as there are any. Emits an error where a module has none.
 mlir::FailureOr<llvm::SmallVector<mlir::func::FuncOp>>
 findPrograms(mlir::ModuleOp module);
 /// The function of that name, then the evaluation and the programs for
