@@ -2,6 +2,7 @@
 
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/evaluate/Questions.h"
+#include "tools/tessera/generate/OpenGenerator.h"
 #include "tools/tessera/input/ArtifactFile.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/PrintError.h"
@@ -15,11 +16,17 @@
 using namespace tessera;
 namespace json = llvm::json;
 
-static bool loadParameters(const DriverOptions &options, tsr_session *session) {
+static bool loadParameters(const DriverOptions &options, tsr_session *session,
+                           bool trains = true) {
+  std::string weights = options.weights;
+  if (!trains && !options.checkpoint.empty()) {
+    weights = stepOfCheckpoint(options.checkpoint);
+    if (weights.empty())
+      return false;
+  }
   tsr_status status =
-      options.checkpoint.empty()
-          ? tsr_session_load_weights(session, options.weights.c_str())
-          : tsr_session_load(session, options.checkpoint.c_str());
+      weights.empty() ? tsr_session_load(session, options.checkpoint.c_str())
+                      : tsr_session_load_weights(session, weights.c_str());
   if (status != TSR_OK)
     return !printError(tsr_last_error());
   printNotes(options, session);
@@ -64,6 +71,11 @@ static void print(const DriverOptions &options, const Measurement &result,
 /// of `cp`, and of sequence parallelism, have equal parts.
 static void fitTo(const Questions &questions, DriverOptions &options) {
   PlanOptions &plan = options.plan;
+  if (plan.programs == ProgramSet::Generate) {
+    if (!plan.generation.length)
+      plan.generation.length = questions.longestText() - 1;
+    return;
+  }
   plan.sizes.ignoresLabels = true;
   if (!plan.sizes.batch)
     plan.sizes.batch = plan.mesh.sizeOf(MeshAxis::Data) *
@@ -80,6 +92,47 @@ static void fitTo(const Questions &questions, DriverOptions &options) {
               : questions.longestText() - 1;
 }
 
+/// What an artifact can score choices with.
+struct ScoringPrograms {
+  bool trains = true;      ///< An evaluation, of texts one by one.
+  bool generates = false;  ///< Steps of rows, of many texts at a time.
+  bool scoresRows = false; ///< Not in older artifacts.
+
+  explicit ScoringPrograms(const char *metadata) {
+    auto parsed = json::parse(metadata);
+    const json::Object *root = parsed ? parsed->getAsObject() : nullptr;
+    if (!parsed)
+      llvm::consumeError(parsed.takeError());
+    if (!root)
+      return;
+    const json::Object *model = root->getObject("model");
+    generates = model && model->get("slots");
+    scoresRows = generates && root->get("score");
+    // Beside a training step all programs for rows are other ones.
+    trains = !generates || root->get("decode");
+  }
+  /// Processes train and evaluate, but do not generate.
+  bool runsRows(const Launch &launch) const {
+    return !trains || (scoresRows && launch.isAlone());
+  }
+};
+
+struct DestroyGenerator {
+  void operator()(tsr_generator *object) const {
+    tsr_generator_destroy(object);
+  }
+};
+
+/// By requests of a session, more of them than run at a time.
+static bool scoreByRows(Questions &questions, tsr_session *session,
+                        const Report &report) {
+  tsr_generator *created = nullptr;
+  if (tsr_generator_create_on(session, &created) != TSR_OK)
+    return !printError(tsr_last_error());
+  std::unique_ptr<tsr_generator, DestroyGenerator> generator(created);
+  return questions.score(created, 2 * report.generation->requests);
+}
+
 /// How often a model chooses the right answer.
 static int evaluateChoices(DriverOptions &options) {
   TextOfTokens tokenizer;
@@ -94,13 +147,16 @@ static int evaluateChoices(DriverOptions &options) {
   Report report;
   if (!artifact.open(options) || !report.read(artifact.metadata()))
     return 1;
+  const ScoringPrograms programs(artifact.metadata());
   OpenedSession session = openSession(options, artifact.get());
-  if (!session || !loadParameters(options, session.get()))
+  if (!session || !loadParameters(options, session.get(), programs.trains))
     return 1;
   if (options.launch.rank == 0 && !options.json)
     std::printf("evaluating %s%s\n", report.headline().c_str(),
                 processesText(options.launch).c_str());
-  if (!questions.score(session.get()))
+  if (!(programs.runsRows(options.launch)
+            ? scoreByRows(questions, session.get(), report)
+            : questions.score(session.get())))
     return 1;
   if (options.launch.rank == 0 && options.json)
     llvm::outs() << questions.json() << "\n";

@@ -7,6 +7,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 using namespace tessera;
 namespace json = llvm::json;
@@ -185,19 +186,80 @@ bool Questions::isSameEverywhere(tsr_session *session) const {
                      "file and tokenizer");
 }
 
+bool Questions::refuse(size_t question, const std::string &why) const {
+  return !printError(path + ": question " + std::to_string(question) + ": " +
+                     why);
+}
+
+bool Questions::isNumber(size_t question, double value) const {
+  return !std::isnan(value) ||
+         refuse(question, "logits are not numbers; are the weights the "
+                          "model's?");
+}
+
 bool Questions::score(tsr_session *session) {
   if (!isSameEverywhere(session))
     return false;
   for (size_t k = 0; k < questions.size(); ++k)
     for (Choice &choice : questions[k].choices) {
-      std::string where = path + ": question " + std::to_string(k);
       if (tsr_session_score(session, choice.tokens.data(), choice.tokens.size(),
                             choice.given, &choice.score) != TSR_OK)
-        return !printError(where + ": " + tsr_last_error());
-      if (std::isnan(choice.score.log_probability))
-        return !printError(where + ": logits are not numbers; are the weights "
-                                   "the model's?");
+        return refuse(k, tsr_last_error());
+      if (!isNumber(k, choice.score.log_probability))
+        return false;
     }
+  return true;
+}
+
+/// Whether nothing is wrong; leaves out what goes on.
+bool Questions::take(tsr_generator *generator, Asked &asked) {
+  Choice &choice = *asked.choice;
+  std::vector<tsr_token_score> scores(choice.tokens.size() - choice.given);
+  int32_t ended = TSR_GOES_ON;
+  if (tsr_generator_take_scores(generator, asked.request, scores.data(),
+                                scores.size(), &ended) != TSR_OK)
+    return refuse(asked.question, tsr_last_error());
+  if (ended == TSR_GOES_ON)
+    return true;
+  asked.choice = nullptr;
+  if (ended != TSR_ENDED_SCORED)
+    return isNumber(asked.question, NAN);
+  for (const tsr_token_score &token : scores) {
+    choice.score.log_probability += token.log_probability;
+    choice.score.predicted += token.is_largest != 0;
+  }
+  return true;
+}
+
+bool Questions::ask(tsr_generator *generator, Asked &asked) {
+  const Choice &choice = *asked.choice;
+  return tsr_generator_score(generator, choice.tokens.data(),
+                             choice.tokens.size(), choice.given, nullptr,
+                             &asked.request) == TSR_OK ||
+         refuse(asked.question, tsr_last_error());
+}
+
+/// Choices of a prompt are asked one after the other: it runs once.
+bool Questions::score(tsr_generator *generator, int64_t most) {
+  std::deque<Asked> waiting;
+  for (size_t k = 0; k < questions.size(); ++k)
+    for (Choice &choice : questions[k].choices)
+      waiting.push_back({k, &choice, -1});
+  std::vector<Asked> running;
+  while (!waiting.empty() || !running.empty()) {
+    for (; !waiting.empty() && static_cast<int64_t>(running.size()) < most;
+         waiting.pop_front()) {
+      if (!ask(generator, waiting.front()))
+        return false;
+      running.push_back(waiting.front());
+    }
+    if (tsr_generator_step(generator, nullptr) != TSR_OK)
+      return !printError(tsr_last_error());
+    for (Asked &asked : running)
+      if (!take(generator, asked))
+        return false;
+    llvm::erase_if(running, [](const Asked &asked) { return !asked.choice; });
+  }
   return true;
 }
 

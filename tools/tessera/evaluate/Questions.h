@@ -40,18 +40,30 @@ public:
   /// Scores all choices; prints errors. In several processes all must have the
   /// same questions.
   bool score(tsr_session *session);
+  /// The same as requests, `most` at a time, which share prompts.
+  bool score(tsr_generator *generator, int64_t most);
 
   int64_t longestText() const; ///< In tokens.
   std::string text() const;
   llvm::json::Value json() const;
 
 private:
+  /// A choice whose request waits or runs.
+  struct Asked {
+    size_t question;
+    Choice *choice; ///< Null: it has been scored.
+    int64_t request;
+  };
   bool readLine(llvm::StringRef line, TextOfTokens &tokenizer);
   bool addChoice(const llvm::json::Value &prompt,
                  const llvm::json::Value &choice, TextOfTokens &tokenizer,
                  Question &question);
   bool isSameEverywhere(tsr_session *session) const;
+  bool ask(tsr_generator *generator, Asked &asked);
+  bool take(tsr_generator *generator, Asked &asked);
+  bool isNumber(size_t question, double value) const;
   bool refuse(const std::string &why) const;
+  bool refuse(size_t question, const std::string &why) const;
   double accuracy(int64_t (Question::*chosen)() const) const;
 
   std::string path;

@@ -36,9 +36,7 @@ bool OpenGenerator::openTokenizer() {
                      "; name the model's own with --tokenizer");
 }
 
-/// The step of --checkpoint: itself, or the newest in the directory; "" after
-/// an error, which is printed.
-static std::string stepOf(const std::string &directory) {
+std::string tessera::stepOfCheckpoint(const std::string &directory) {
   if (llvm::sys::fs::exists(directory + "/manifest.json"))
     return directory;
   std::string newest = findCheckpoint(directory);
@@ -56,8 +54,9 @@ bool OpenGenerator::open() {
   wanted.threads = options.threads;
   wanted.timeout_ms = options.timeoutMs;
   wanted.seed = options.seed;
-  std::string weights =
-      options.checkpoint.empty() ? options.weights : stepOf(options.checkpoint);
+  std::string weights = options.checkpoint.empty()
+                            ? options.weights
+                            : stepOfCheckpoint(options.checkpoint);
   if (!options.checkpoint.empty() && weights.empty())
     return false;
   for (const char *name :

@@ -464,7 +464,8 @@ void CommandLine::checkPrograms() {
            "asks for others; leave it out");
   if (generates && !options.isArtifact())
     programs = ProgramSet::Generate;
-  if (options.isRun() && programs == ProgramSet::Generate)
+  if (options.isRun() && programs == ProgramSet::Generate &&
+      options.choices.empty())
     refuse("--programs generate makes no training step; leave it out");
   if (programs == ProgramSet::Generate)
     refuseTraining();
