@@ -59,12 +59,17 @@ private:
   bool readSizes();
   bool writeParameters();
   int32_t labelAfter(const PlacedRow &placed);
+  tsr_status runScores(const std::vector<tsr_row> &rows);
   tsr_status runStep(const RowSchedule &schedule);
   double logitsError(const PlacedRow &placed) const;
-  bool mayBe(bool isPrediction, const double *logits, int32_t label,
+  bool mayBe(double rank, const double *logits, int32_t label,
              double within) const;
   double scoreError(const PlacedRow &placed) const;
   void compare(const PlacedRow &placed, const RowSchedule &schedule);
+  bool clearParameters();
+  std::vector<tsr_row> textsInAllLanes(int64_t first);
+  bool runEqual();
+  void compareEqual();
 
   const ForwardResult &forward;
   NumericCheck &check;
@@ -75,6 +80,7 @@ private:
   std::vector<double> logits;  ///< Of a step: [lanes, slots, vocabulary].
   std::vector<int32_t> labels; ///< Of one that scores, by row.
   std::vector<tsr_token_score> scores;
+  std::vector<double> ranks; ///< Of labels, by row.
   std::mt19937 random;
 };
 
@@ -130,17 +136,32 @@ int32_t Comparison::labelAfter(const PlacedRow &placed) {
   return kind == 0 ? -100 : kind == 1 ? best : token;
 }
 
+/// Of `labels`, one for each row.
+tsr_status Comparison::runScores(const std::vector<tsr_row> &rows) {
+  const int64_t stride = sizes.slots + sizes.chunk;
+  std::vector<double> ofLanes(sizes.lanes * stride);
+  scores.resize(rows.size());
+  tsr_status status = tsr_generator_score_rows(
+      generator.get(), rows.data(), labels.data(), rows.size(), scores.data());
+  if (status == TSR_OK)
+    status = tsr_generator_read(generator.get(), "output", "score_label_ranks",
+                                ofLanes.data(), ofLanes.size());
+  ranks.clear();
+  std::vector<int64_t> next(sizes.lanes, 0);
+  for (const tsr_row &row : rows)
+    ranks.push_back(ofLanes[row.lane * stride + next[row.lane]++]);
+  return status;
+}
+
 tsr_status Comparison::runStep(const RowSchedule &schedule) {
   const std::vector<tsr_row> &rows = schedule.rows();
   if (!schedule.scores())
     return tsr_generator_run_rows(generator.get(), rows.data(), rows.size(),
                                   logits.data(), logits.size());
   labels.assign(rows.size(), -1);
-  scores.resize(rows.size());
   for (const PlacedRow &placed : schedule.compared())
     labels[placed.number] = labelAfter(placed);
-  return tsr_generator_score_rows(generator.get(), rows.data(), labels.data(),
-                                  rows.size(), scores.data());
+  return runScores(rows);
 }
 
 /// Of the largest logit of the position.
@@ -156,24 +177,24 @@ double Comparison::logitsError(const PlacedRow &placed) const {
   return error / largest;
 }
 
-/// Whether the label may be the prediction, or another token, where logits may
-/// differ by so much.
-bool Comparison::mayBe(bool isPrediction, const double *logits, int32_t label,
+/// Whether so many logits may come before the label's where logits may differ
+/// by so much.
+bool Comparison::mayBe(double rank, const double *logits, int32_t label,
                        double within) const {
-  bool mayBeFirst = true, mayBeLater = false;
+  double least = 0, most = 0;
   for (int64_t k = 0; k < forward.vocabulary; ++k) {
     if (k == label)
       continue;
     const double ahead = logits[k] - logits[label];
-    mayBeFirst &= ahead <= within;
-    mayBeLater |= ahead >= -within;
+    least += ahead > within;
+    most += ahead >= -within;
   }
-  return isPrediction ? mayBeFirst : mayBeLater;
+  return least <= rank && rank <= most;
 }
 
 /// Half of that of the log-probability, which is a difference of logits and of
-/// a mean of them; infinite where the label is taken for the prediction and
-/// cannot be, or the other way round.
+/// a mean of them; infinite where another number of logits is said to come
+/// before the label's than may.
 double Comparison::scoreError(const PlacedRow &placed) const {
   const double *wanted = forward.logitsAt(placed.sequence, placed.position);
   const int64_t count = forward.vocabulary;
@@ -185,7 +206,9 @@ double Comparison::scoreError(const PlacedRow &placed) const {
     largest = std::max(largest, std::fabs(wanted[k]));
     total += std::exp(wanted[k] - *best);
   }
-  if (!mayBe(found.is_largest != 0, wanted, label, 2 * tolerance * largest))
+  const double rank = ranks[placed.number];
+  if ((found.is_largest != 0) != (rank == 0) ||
+      !mayBe(rank, wanted, label, 2 * tolerance * largest))
     return INFINITY;
   const double log = wanted[label] - *best - std::log(total);
   return std::fabs(found.log_probability - log) / (2 * largest);
@@ -208,6 +231,71 @@ void Comparison::compare(const PlacedRow &placed, const RowSchedule &schedule) {
         schedule.scores() ? " logit" : "", tolerance);
 }
 
+//===----------------------------------------------------------------------===//
+// Logits that are equal
+//===----------------------------------------------------------------------===//
+
+/// Then all logits are 0.
+bool Comparison::clearParameters() {
+  for (const auto &[name, values] : forward.parameters) {
+    const std::vector<double> zeros(values.size(), 0);
+    if (tsr_generator_write(generator.get(), "parameter", name.c_str(),
+                            zeros.data(), zeros.size()) != TSR_OK)
+      return fail();
+  }
+  return true;
+}
+
+/// As many rows as a step and a slot have; `labels` are any.
+std::vector<tsr_row> Comparison::textsInAllLanes(int64_t first) {
+  const int64_t length = std::min(sizes.places, sizes.slots + sizes.chunk);
+  const auto token = [&] {
+    return static_cast<int32_t>(random() % forward.vocabulary);
+  };
+  std::vector<tsr_row> rows;
+  labels.clear();
+  for (int64_t lane = 0; lane < sizes.lanes; ++lane)
+    for (int64_t position = 0; position < length; ++position) {
+      rows.push_back({first + lane, lane, 0, position, token(), 0});
+      labels.push_back(token());
+    }
+  return rows;
+}
+
+/// Of equal logits those of smaller numbers come first, on whichever rank they
+/// are.
+void Comparison::compareEqual() {
+  for (size_t k = 0; k < labels.size(); ++k) {
+    const double error =
+        ranks[k] != labels[k] || (scores[k].is_largest != 0) != (labels[k] == 0)
+            ? INFINITY
+            : std::fabs(scores[k].log_probability +
+                        std::log(static_cast<double>(forward.vocabulary)));
+    ++check.values;
+    check.worst = largerOf(check.worst, error);
+    if (!(error <= tolerance) && check.difference.empty())
+      check.difference = llvm::formatv(
+          "where all logits are 0, {0} come before that of label {1}, whose "
+          "log-probability is {2}",
+          ranks[k], labels[k], scores[k].log_probability);
+  }
+}
+
+/// Random logits are never equal, so nothing else says which comes first.
+bool Comparison::runEqual() {
+  constexpr int64_t steps = 4, firstText = int64_t(1) << 32;
+  if (!clearParameters())
+    return false;
+  for (int64_t k = 0; k < steps; ++k, ++check.steps) {
+    const std::vector<tsr_row> rows =
+        textsInAllLanes(firstText + k * sizes.lanes);
+    if (runScores(rows) != TSR_OK)
+      return fail();
+    compareEqual();
+  }
+  return true;
+}
+
 bool Comparison::run() {
   RowSchedule schedule(sizes, forward.sequences, forward.tokens);
   for (; check.difference.empty() && schedule.next(); ++check.steps) {
@@ -221,7 +309,7 @@ bool Comparison::run() {
     for (const PlacedRow &placed : schedule.compared())
       compare(placed, schedule);
   }
-  return true;
+  return !check.difference.empty() || runEqual();
 }
 
 } // namespace

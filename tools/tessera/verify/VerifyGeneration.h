@@ -16,7 +16,8 @@ struct GenerationRun {
 /// Runs the sequences of `forward` with its parameters through the programs of
 /// an artifact, all ranks in this process, by a random schedule, with NaN in
 /// all memory that nobody has written; the logits after each position, or the
-/// scores of random labels, are compared with those of the whole sequence.
+/// scores of random labels, are compared with those of the whole sequence; then
+/// scores by logits that are all equal with what these must be.
 /// `check.values` are positions.
 /// False after an error that has been printed.
 /// Replaces parameters by what programs for generation make of them: integers
