@@ -4,6 +4,7 @@
 #include "tools/tessera/evaluate/Questions.h"
 #include "tools/tessera/generate/OpenGenerator.h"
 #include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"

@@ -1,29 +1,19 @@
 //===- OpenGenerator.cpp - a model, ready to generate ---------------------===//
 
 #include "tools/tessera/generate/OpenGenerator.h"
+#include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/report/PrintError.h"
-#include "tools/tessera/train/Training.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include <sstream>
 
 using namespace tessera;
 
-std::string OpenGenerator::folder() const {
-  if (llvm::sys::fs::is_directory(options.model))
-    return options.model;
-  std::string path = options.model;
-  size_t end = path.find_last_of('/');
-  return end == std::string::npos ? "." : path.substr(0, end);
-}
+std::string OpenGenerator::folder() const { return modelFolder(options); }
 
 bool OpenGenerator::openTokenizer() {
   if (!artifact.open(options))
     return false;
-  std::string path = options.tokenize.tokenizer;
-  for (const char *name : {"/tokenizer.json", "/tokenizer.model"})
-    if (path.empty() && llvm::sys::fs::exists(folder() + name))
-      path = folder();
+  std::string path = modelTokenizer(options);
   if (!tokenizer.open(path))
     return false;
   end = tokenizer.end();
@@ -36,36 +26,15 @@ bool OpenGenerator::openTokenizer() {
                      "; name the model's own with --tokenizer");
 }
 
-std::string tessera::stepOfCheckpoint(const std::string &directory) {
-  if (llvm::sys::fs::exists(directory + "/manifest.json"))
-    return directory;
-  std::string newest = findCheckpoint(directory);
-  if (!newest.empty())
-    return directory + "/" + newest;
-  printError("--checkpoint '" + directory +
-             "' holds no complete checkpoint; name a --checkpoint-dir of "
-             "tessera train, or a step in it");
-  return "";
-}
-
 bool OpenGenerator::open() {
   tsr_session_options wanted = {};
   wanted.size = sizeof wanted;
   wanted.threads = options.threads;
   wanted.timeout_ms = options.timeoutMs;
   wanted.seed = options.seed;
-  std::string weights = options.checkpoint.empty()
-                            ? options.weights
-                            : stepOfCheckpoint(options.checkpoint);
-  if (!options.checkpoint.empty() && weights.empty())
-    return false;
-  for (const char *name :
-       {"/model.safetensors", "/model.safetensors.index.json"})
-    if (weights.empty() && llvm::sys::fs::exists(folder() + name))
-      weights = folder();
+  std::string weights = modelWeights(options);
   if (weights.empty())
-    return !printError("nothing says which parameters the model has; give "
-                       "--load-weights or --checkpoint");
+    return false;
   tsr_generator *created = nullptr;
   if (tsr_generator_create(artifact.get(), &wanted, weights.c_str(),
                            &created) != TSR_OK)

@@ -9,10 +9,6 @@
 
 namespace tessera {
 
-/// The step of --checkpoint: itself, or the newest in the directory; "" after
-/// an error, which is printed.
-std::string stepOfCheckpoint(const std::string &directory);
-
 /// The artifact that the command line names or that is compiled of its model,
 /// with the tokenizer and the weights that lie beside it or are named. Errors
 /// are printed, and false returned.

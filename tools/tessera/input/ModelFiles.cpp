@@ -1,0 +1,51 @@
+//===- ModelFiles.cpp - what lies beside a model --------------------------===//
+
+#include "tools/tessera/input/ModelFiles.h"
+#include "tessera/tessera.h"
+#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/train/Training.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace tessera;
+
+std::string tessera::modelFolder(const DriverOptions &options) {
+  if (llvm::sys::fs::is_directory(options.model))
+    return options.model;
+  std::string path = options.model;
+  size_t end = path.find_last_of('/');
+  return end == std::string::npos ? "." : path.substr(0, end);
+}
+
+std::string tessera::modelTokenizer(const DriverOptions &options) {
+  std::string path = options.tokenize.tokenizer, folder = modelFolder(options);
+  for (const char *name : {"/tokenizer.json", "/tokenizer.model"})
+    if (path.empty() && llvm::sys::fs::exists(folder + name))
+      path = folder;
+  return path;
+}
+
+std::string tessera::stepOfCheckpoint(const std::string &directory) {
+  if (llvm::sys::fs::exists(directory + "/manifest.json"))
+    return directory;
+  std::string newest = findCheckpoint(directory);
+  if (!newest.empty())
+    return directory + "/" + newest;
+  printError("--checkpoint '" + directory +
+             "' holds no complete checkpoint; name a --checkpoint-dir of "
+             "tessera train, or a step in it");
+  return "";
+}
+
+std::string tessera::modelWeights(const DriverOptions &options) {
+  if (!options.checkpoint.empty())
+    return stepOfCheckpoint(options.checkpoint);
+  std::string weights = options.weights, folder = modelFolder(options);
+  for (const char *name :
+       {"/model.safetensors", "/model.safetensors.index.json"})
+    if (weights.empty() && llvm::sys::fs::exists(folder + name))
+      weights = folder;
+  if (weights.empty())
+    printError("nothing says which parameters the model has; give "
+               "--load-weights or --checkpoint");
+  return weights;
+}

@@ -1,0 +1,29 @@
+//===- ModelFiles.h - what lies beside a model ------------------*- C++ -*-===//
+// The folder that `transformers` saves holds a config, weights and a tokenizer.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_TOOLS_TESSERA_INPUT_MODELFILES_H
+#define TESSERA_TOOLS_TESSERA_INPUT_MODELFILES_H
+
+#include "tools/tessera/options/DriverOptions.h"
+
+namespace tessera {
+
+/// The model's folder, or that of its file.
+std::string modelFolder(const DriverOptions &options);
+
+/// The folder or file of the tokenizer that is named or lies beside the model;
+/// "": there is none.
+std::string modelTokenizer(const DriverOptions &options);
+
+/// The step of --checkpoint: itself, or the newest in the directory; "" after
+/// an error, which is printed.
+std::string stepOfCheckpoint(const std::string &directory);
+
+/// The weights that are named, a checkpoint's or those beside the model; prints
+/// an error and returns "" if there are none.
+std::string modelWeights(const DriverOptions &options);
+
+} // namespace tessera
+
+#endif // TESSERA_TOOLS_TESSERA_INPUT_MODELFILES_H
