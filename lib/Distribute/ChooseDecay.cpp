@@ -1,6 +1,7 @@
 //===- ChooseDecay.cpp - which parameters do not decay --------------------===//
 
 #include "lib/Distribute/NamedParameters.h"
+#include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Passes.h"
 

@@ -143,10 +143,10 @@ static LogicalResult checkInvariance(const PlanOptions &plan,
   return success();
 }
 
-/// What a training step may have and programs for generation may not: nothing
+/// What a training step may have and programs for inference may not: nothing
 /// that is about training alone, if they are beside one.
-static LogicalResult checkTrainingOfGeneration(const PlanOptions &plan,
-                                               EmitError emitError) {
+static LogicalResult checkTrainingOfInference(const PlanOptions &plan,
+                                              EmitError emitError) {
   const StrategyOptions &strategies = plan.strategies;
   if (!trains(plan.programs)) {
     if (strategies.sequenceParallel || strategies.layoutInvariant ||
@@ -154,7 +154,8 @@ static LogicalResult checkTrainingOfGeneration(const PlanOptions &plan,
         strategies.dpSync != DpSync::AllReduce ||
         plan.memory.recompute != Recompute::None || plan.sizes.microBatches > 1)
       return emitError()
-             << "--programs generate does not support --sequence-parallel, "
+             << "--programs " << nameOf(plan.programs)
+             << " does not support --sequence-parallel, "
                 "--layout-invariant, --zero, --dp-sync, --recompute and "
                 "--micro-batches, which are about training; leave them out";
     return success();
@@ -189,7 +190,7 @@ static LogicalResult checkGeneration(const PlanOptions &plan,
                   "use dp, tp, pp and ep");
   if (plan.device.target.isCuda())
     return refuse("device 'cuda'", "use --device cpu");
-  if (failed(checkTrainingOfGeneration(plan, emitError)))
+  if (failed(checkTrainingOfInference(plan, emitError)))
     return failure();
   int64_t lanes =
       plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
@@ -200,11 +201,32 @@ static LogicalResult checkGeneration(const PlanOptions &plan,
                      << " ranks of dp and ep; use a multiple of " << lanes;
 }
 
+/// What a program that encodes does not reach yet.
+static LogicalResult checkEncoding(const PlanOptions &plan,
+                                   EmitError emitError) {
+  if (!encodes(plan.programs))
+    return success();
+  if (plan.device.target.isCuda())
+    return emitError() << "--programs encode does not support device 'cuda'; "
+                          "use --device cpu";
+  if (plan.weights != WeightStorage::Precision)
+    return emitError() << "--programs encode does not support --weights int8; "
+                          "leave it out, or use --precision bf16";
+  return checkTrainingOfInference(plan, emitError);
+}
+
+/// What programs for inference do not reach yet.
+static LogicalResult checkInference(const PlanOptions &plan,
+                                    EmitError emitError) {
+  return success(succeeded(checkGeneration(plan, emitError)) &&
+                 succeeded(checkEncoding(plan, emitError)));
+}
+
 LogicalResult tessera::distributeToStep(ModuleOp module,
                                         const PlanOptions &plan) {
   auto emitError = [&] { return module.emitError(); };
   if (failed(checkInvariance(plan, emitError)) ||
-      failed(checkGeneration(plan, emitError)))
+      failed(checkInference(plan, emitError)))
     return failure();
   PassManager manager(module.getContext(), module.getOperationName());
   buildDistributePipeline(manager, plan);
@@ -260,7 +282,7 @@ static FailureOr<CodeTarget> lower(ModuleOp module, const PlanOptions &given,
   auto emitError = [&] { return module.emitError(); };
   if (failed(checkDevice(plan, emitError)) ||
       failed(checkInvariance(plan, emitError)) ||
-      failed(checkGeneration(plan, emitError)) || failed(checkSizes(module)))
+      failed(checkInference(plan, emitError)) || failed(checkSizes(module)))
     return failure();
   FailureOr<SharedObjectOptions> code = codeOptions(plan, emitError);
   if (failed(code))

@@ -112,10 +112,19 @@ void tessera::buildPrecisionPipeline(OpPassManager &passes,
     passes.addPass(createQuantizeWeightsPass());
 }
 
+/// Makes the programs for inference of the serial model.
+static void buildInferencePipeline(OpPassManager &passes,
+                                   const PlanOptions &plan) {
+  if (generates(plan.programs))
+    passes.addPass(createAddGenerationPass(generationOf(plan)));
+  if (encodes(plan.programs))
+    passes.addPass(createAddEncodingPass({plan.encoding.predictions}));
+}
+
 void tessera::buildSerialGenerationPipeline(OpPassManager &passes,
                                             const PlanOptions &plan) {
   buildPrecisionPipeline(passes, plan);
-  passes.addPass(createAddGenerationPass(generationOf(plan)));
+  buildInferencePipeline(passes, plan);
 }
 
 /// What training alone needs, from the typed forward program on.
@@ -154,8 +163,7 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   }
   if (plan.evaluation && isTrained)
     passes.addPass(createAddEvaluationPass());
-  if (generates(plan.programs))
-    passes.addPass(createAddGenerationPass(generationOf(plan)));
+  buildInferencePipeline(passes, plan);
   passes.addPass(
       createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
                             /*splitRows=*/plan.device.hasCudaKernels(),

@@ -39,6 +39,7 @@ static void setLinkage(llvm::Module &module,
                       global.getName() == TSR_PROGRAM_DECODE ||
                       global.getName() == TSR_PROGRAM_MIXED ||
                       global.getName() == TSR_PROGRAM_SCORE ||
+                      global.getName() == TSR_PROGRAM_ENCODE ||
                       global.getName() == TSR_PROGRAM_IMAGE ||
                       options.exportKernels ||
                       (options.exportEmulated && isEmulated(global.getName()));

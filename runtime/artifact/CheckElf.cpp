@@ -88,7 +88,8 @@ void checkElf(const std::string &source, std::string_view code) {
       refuse("has a segment outside of the file");
   bool generates = definesSymbol(code, TSR_PROGRAM_DECODE) &&
                    definesSymbol(code, TSR_PROGRAM_MIXED);
-  if (!generates && !definesSymbol(code, TSR_PROGRAM_STEP))
+  bool encodes = definesSymbol(code, TSR_PROGRAM_ENCODE);
+  if (!generates && !encodes && !definesSymbol(code, TSR_PROGRAM_STEP))
     refuse("has no '" TSR_PROGRAM_STEP "'");
 }
 

@@ -48,7 +48,7 @@ Code::Code(const std::string &source, std::string given)
 
 void Code::load() const {
   std::call_once(once, [this] {
-    if (!program && !decodeProgram)
+    if (!program && !decodeProgram && !encodeProgram)
       loadOnce();
   });
 }
@@ -77,8 +77,9 @@ void Code::loadOnce() const {
   decodeProgram = find(TSR_PROGRAM_DECODE);
   mixedProgram = find(TSR_PROGRAM_MIXED);
   scoreProgram = find(TSR_PROGRAM_SCORE);
+  encodeProgram = find(TSR_PROGRAM_ENCODE);
   program = find(TSR_PROGRAM_STEP);
-  if (!program && !(decodeProgram && mixedProgram)) {
+  if (!program && !encodeProgram && !(decodeProgram && mixedProgram)) {
     release();
     fail(TSR_CORRUPT, source,
          ": the loaded code has no '" TSR_PROGRAM_STEP

@@ -29,13 +29,14 @@ public:
   void load() const;
 
   // Of loaded code.
-  /// Null: it is for generation.
+  /// Null: it is for inference.
   tsr_abi_program step() const { return program; }
   // Null: the artifact has none.
   tsr_abi_program evaluation() const { return evaluationProgram; }
   tsr_abi_program decode() const { return decodeProgram; }
   tsr_abi_program mixed() const { return mixedProgram; }
   tsr_abi_program score() const { return scoreProgram; }
+  tsr_abi_program encode() const { return encodeProgram; }
   /// The kernels of a program for an accelerator; null for the CPU's.
   const tsr_abi_device_image *image() const { return deviceImage; }
 
@@ -53,6 +54,7 @@ private:
   mutable tsr_abi_program program = nullptr, evaluationProgram = nullptr;
   mutable tsr_abi_program decodeProgram = nullptr, mixedProgram = nullptr;
   mutable tsr_abi_program scoreProgram = nullptr;
+  mutable tsr_abi_program encodeProgram = nullptr;
   mutable const tsr_abi_device_image *deviceImage = nullptr;
 };
 

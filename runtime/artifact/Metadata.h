@@ -146,6 +146,9 @@ struct Model {
   /// attention that sees no padding: the token that it is.
   std::optional<int64_t> separator, padding;
   std::optional<Generation> generation;
+  /// Of an artifact that encodes texts: positions of a sequence whose logits
+  /// can be asked for.
+  std::optional<int64_t> predictions;
 
   /// Labels of a sequence, and the tokens that make its inputs and labels.
   int64_t labels() const { return decoder ? decoder->target : sequence; }

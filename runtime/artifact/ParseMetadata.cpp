@@ -258,6 +258,9 @@ Model parseModel(const JsonView &view) {
     model.padding = view.at("padding").integer(0, model.vocabulary - 1);
   if (view.has("slots"))
     model.generation = parseGeneration(view);
+  if (view.has("predictions"))
+    model.predictions =
+        view.at("predictions").integer(1, std::min(model.sequence, maxCount));
   if (model.batch > maxCount / model.columns())
     view.at("batch").refuse("times the sequence is too large");
   return model;
@@ -477,6 +480,8 @@ void checkInputs(const JsonView &view, const Metadata &metadata) {
   const Model &model = metadata.model;
   std::vector<int64_t> tokens = {
       model.microBatches, model.batch / model.microBatches, model.sequence};
+  if (model.predictions) // it has no micro-batches
+    tokens = {model.batch, model.sequence};
   checkInput(view, metadata, Role::Input, "ids", tokens);
   checkInput(view, metadata, Role::Input, "token_types", tokens);
   checkInput(view, metadata, Role::Input, "segments", tokens);
@@ -536,6 +541,24 @@ void checkGeneration(const JsonView &view, const Metadata &metadata) {
   checkCaches(view, metadata, sizes);
 }
 
+/// What a program that encodes reads and makes, in the sizes of the model.
+void checkEncoding(const JsonView &view, const Metadata &metadata) {
+  const Model &model = metadata.model;
+  if (!model.predictions)
+    return;
+  const TensorInfo *hidden = metadata.find(Role::Output, "encode_hidden");
+  const int64_t width =
+      hidden && hidden->shape.size() == 3 ? hidden->shape[2] : 1;
+  requireTensor(view, metadata, Role::Input, "ids",
+                {model.batch, model.sequence});
+  requireTensor(view, metadata, Role::Input, "positions",
+                {model.batch, *model.predictions});
+  requireTensor(view, metadata, Role::Output, "encode_hidden",
+                {model.batch, model.sequence, width});
+  requireTensor(view, metadata, Role::Output, "encode_logits",
+                {model.batch, *model.predictions, model.vocabulary});
+}
+
 void parseConfigFiles(const JsonView &view, Metadata &metadata) {
   constexpr JsonLimits limits = {16 << 20, 64, 4'000'000};
   for (const char *name : configFileNames) {
@@ -576,6 +599,7 @@ Metadata parseMetadata(const std::string &source, const std::string &text) {
   checkScales(root.at("tensors"), metadata);
   checkInputs(root.at("tensors"), metadata);
   checkGeneration(root.at("tensors"), metadata);
+  checkEncoding(root.at("tensors"), metadata);
   return metadata;
 }
 

@@ -348,10 +348,12 @@ void Session::finishTrace() {
 }
 
 tsr_step_result Session::stepOn(const StepInputs &inputs) {
-  tsr_abi_program program = core->ranks[0]->code->step();
+  const Code &code = *core->ranks[0]->code;
+  tsr_abi_program program = code.step();
   if (!program)
-    fail(TSR_UNSUPPORTED, "the artifact generates and cannot be trained; "
-                          "compile the model with --programs train");
+    fail(TSR_UNSUPPORTED, "the artifact ",
+         code.encode() ? "encodes" : "generates",
+         " and cannot be trained; compile the model with --programs train");
   beginChange("a training step");
   if (!tracePath.empty())
     startTrace();
@@ -458,6 +460,11 @@ tsr_evaluation Session::evaluate(const tsr_batch &batch) {
 
 tsr_abi_program Session::programOf(RowProgram which) const {
   const Code &code = *core->ranks[0]->code;
+  if (which == RowProgram::Encode && !code.encode())
+    fail(TSR_UNSUPPORTED, "the artifact has no program that encodes; compile "
+                          "the model with --programs encode");
+  if (which == RowProgram::Encode)
+    return code.encode();
   const bool generates = code.decode() && code.mixed();
   if (!generates)
     fail(TSR_UNSUPPORTED, "the artifact has no programs that generate; compile "

@@ -27,8 +27,8 @@ struct RunPosition {
 /// What becomes of data that is not what a checkpoint names.
 enum class DataChange { Refused, Taken };
 
-/// Of an artifact that generates.
-enum class RowProgram { Decode, Mixed, Score };
+/// Of an artifact that generates, or that encodes.
+enum class RowProgram { Decode, Mixed, Score, Encode };
 
 class Session {
 public:

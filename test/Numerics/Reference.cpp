@@ -46,8 +46,8 @@ static void forEachTensor(const std::string &path, Visit visit) {
   }
 }
 
-/// Tensors of a safetensors file in F64.
-static std::map<std::string, Values> readTensors(const std::string &path) {
+std::map<std::string, Values>
+tessera::test::readTensors(const std::string &path) {
   std::map<std::string, Values> tensors;
   forEachTensor(path, [&](const std::string &name, const json::Object &,
                           llvm::StringRef bytes) {

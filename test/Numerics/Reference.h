@@ -38,6 +38,9 @@ struct Reference {
 /// Expects the same names, types, shapes and bytes in two safetensors files.
 void expectSameTensors(const std::string &path, const std::string &wanted);
 
+/// The tensors of a safetensors file, which are in F64.
+std::map<std::string, Values> readTensors(const std::string &path);
+
 /// Reads DIRECTORY/expected.{json,safetensors}; missing parts are failed
 /// expectations.
 Reference readReference(const std::string &directory);

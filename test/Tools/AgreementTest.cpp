@@ -69,6 +69,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--max-bad-steps",
                        "--max-batch",
                        "--max-length",
+                       "--max-predictions",
                        "--max-shard-size",
                        "--memory-limit",
                        "--mesh",

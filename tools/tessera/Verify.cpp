@@ -1,6 +1,6 @@
 //===- Verify.cpp - tessera verify ----------------------------------------===//
 // Is the parallel program the serial one? By types, by erasure, by numbers; of
-// programs for generation: is a step of rows the model?
+// programs for inference: are they the model?
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Options/Counted.h"
@@ -8,6 +8,7 @@
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
+#include "tools/tessera/verify/VerifyEncoding.h"
 #include "tools/tessera/verify/VerifyGeneration.h"
 #include "tools/tessera/verify/VerifyNumerics.h"
 #include "tools/tessera/verify/VerifyPrograms.h"
@@ -34,6 +35,7 @@ private:
   bool numerics(Precision precision);
   bool training(Precision precision);
   bool generation(Precision precision);
+  bool encoding(Precision precision);
   void add(Precision precision, const NumericCheck &check,
            const std::string &what);
   int report() const;
@@ -58,6 +60,11 @@ bool Verification::types() {
   if (options.plan.programs == ProgramSet::Generate)
     verdicts.push_back({"time",
                         "unrolled over positions it is the model, op for op",
+                        check.unrolled});
+  if (encodes(options.plan.programs))
+    verdicts.push_back({"model",
+                        "but for the choice of positions it is the model, op "
+                        "for op",
                         check.unrolled});
   return true;
 }
@@ -197,7 +204,7 @@ bool Verification::generation(Precision precision) {
   if (!create(steps) || !create(whole))
     return false;
   std::string path = steps.path.str().str();
-  ForwardProgram program{whole.path.str().str(), ""};
+  ForwardProgram program{whole.path.str().str(), {}, {}};
   ForwardResult forward;
   NumericCheck check;
   auto store = [&](NamedValues &parameters) {
@@ -213,7 +220,26 @@ bool Verification::generation(Precision precision) {
   return true;
 }
 
+bool Verification::encoding(Precision precision) {
+  TemporaryFile program, whole;
+  if (!create(program) || !create(whole))
+    return false;
+  std::string path = program.path.str().str();
+  ForwardProgram model{whole.path.str().str(), {}, {}};
+  ForwardResult forward;
+  NumericCheck check;
+  if (!compileShrunkEncoding(options, precision, path, model) ||
+      !runEncoderForward(model, forward) ||
+      !compareEncoding(path, forward, precision, check))
+    return false;
+  add(precision, check,
+      "hidden states and logits of " + counted(check.values, "position"));
+  return true;
+}
+
 bool Verification::numerics(Precision precision) {
+  if (encodes(options.plan.programs))
+    return encoding(precision);
   return options.plan.programs == ProgramSet::Generate ? generation(precision)
                                                        : training(precision);
 }

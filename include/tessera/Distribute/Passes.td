@@ -134,6 +134,20 @@ def AddGenerationPass : Pass<"nn-add-generation", "::mlir::ModuleOp"> {
   ];
 }
 
+def AddEncodingPass : Pass<"nn-add-encoding", "::mlir::ModuleOp"> {
+  let summary = "Makes the program that runs an encoder";
+  let description = [{
+    Before: a serial `@loss` of an encoder with a masked-language-model head.
+    After: in its place `@encode` (`nn.generation`), without dropout, labels and
+    loss. It returns the last hidden states of a batch and the logits at
+    `positions` of each sequence, at most `predictions` of them: no other
+    position meets the vocabulary. A position below 0 is none.
+  }];
+  let options = [
+    Option<"predictions", "predictions", "int64_t", "16", "Positions of a sequence whose logits can be asked for; more than it has are as many as it has">
+  ];
+}
+
 def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
   let summary = "Distributes a serial program over a mesh by Megatron's rules";
   let description = [{

@@ -33,18 +33,24 @@ template <> struct Names<WeightStorage> {
 };
 
 /// What an artifact does.
-enum class ProgramSet { Train, Generate, TrainAndGenerate };
+enum class ProgramSet { Train, Generate, TrainAndGenerate, Encode };
 template <> struct Names<ProgramSet> {
   static constexpr Name<ProgramSet> table[] = {
       {ProgramSet::Train, "train"},
       {ProgramSet::Generate, "generate"},
-      {ProgramSet::TrainAndGenerate, "train,generate"}};
+      {ProgramSet::TrainAndGenerate, "train,generate"},
+      {ProgramSet::Encode, "encode"}};
 };
 inline bool trains(ProgramSet programs) {
-  return programs != ProgramSet::Generate;
+  return programs == ProgramSet::Train ||
+         programs == ProgramSet::TrainAndGenerate;
 }
 inline bool generates(ProgramSet programs) {
-  return programs != ProgramSet::Train;
+  return programs == ProgramSet::Generate ||
+         programs == ProgramSet::TrainAndGenerate;
+}
+inline bool encodes(ProgramSet programs) {
+  return programs == ProgramSet::Encode;
 }
 
 /// How attention over `cp` gets keys and values of other ranks.
@@ -126,6 +132,12 @@ struct GenerationOptions {
   int64_t batch = 4;  ///< Requests that run at a time, over all ranks.
   int64_t length = 0; ///< Most tokens of a request; 0: as a sequence.
   int64_t chunk = 64; ///< Tokens of prompts that a step takes in.
+};
+
+/// Of a program that encodes.
+struct EncodingOptions {
+  /// Positions of a sequence whose logits can be asked for in a step.
+  int64_t predictions = 16;
 };
 
 /// How work and state are split over the axes of the mesh.
@@ -245,6 +257,7 @@ struct PlanOptions {
   SizeOptions sizes;
   ProgramSet programs = ProgramSet::Train;
   GenerationOptions generation;
+  EncodingOptions encoding;
   /// A program that measures the loss stands beside the training step.
   bool evaluation = true;
   Precision precision = Precision::F32;

@@ -11,13 +11,13 @@
 namespace tessera {
 
 /// nn -> typed training step: distribute, differentiate, micro-batch, optimize;
-/// or, without the last three, typed programs for generation; or both.
+/// or, without the last three, typed programs for inference; or both.
 void buildDistributePipeline(mlir::OpPassManager &passes,
                              const PlanOptions &plan);
 /// Its element types: nn -> nn.
 void buildPrecisionPipeline(mlir::OpPassManager &passes,
                             const PlanOptions &plan);
-/// nn -> serial programs for generation, with the lanes of the plan's mesh.
+/// nn -> serial programs for inference, with the lanes of the plan's mesh.
 void buildSerialGenerationPipeline(mlir::OpPassManager &passes,
                                    const PlanOptions &plan);
 /// Typed training step -> rt program of one rank and its kernels.

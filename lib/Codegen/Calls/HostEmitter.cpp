@@ -21,7 +21,8 @@ static StringRef symbolOf(func::FuncOp program) {
     return llvm::StringSwitch<StringRef>(name)
         .Case(nn::kDecodeName, TSR_PROGRAM_DECODE)
         .Case(nn::kMixedName, TSR_PROGRAM_MIXED)
-        .Case(nn::kScoreName, TSR_PROGRAM_SCORE);
+        .Case(nn::kScoreName, TSR_PROGRAM_SCORE)
+        .Case(nn::kEncodeName, TSR_PROGRAM_ENCODE);
   return nn::isEvaluation(program) ? TSR_PROGRAM_EVALUATION : TSR_PROGRAM_STEP;
 }
 

@@ -78,7 +78,7 @@ SmallVector<func::FuncOp> tessera::nn::findEvaluations(ModuleOp module) {
 
 SmallVector<func::FuncOp> tessera::nn::findGenerations(ModuleOp module) {
   SmallVector<func::FuncOp> programs;
-  for (StringRef name : {kDecodeName, kMixedName, kScoreName}) {
+  for (StringRef name : {kDecodeName, kMixedName, kScoreName, kEncodeName}) {
     llvm::append_range(programs, findStages(module, name, false));
     if (auto whole = module.lookupSymbol<func::FuncOp>(name);
         whole && isGeneration(whole))

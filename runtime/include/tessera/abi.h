@@ -176,12 +176,14 @@ typedef struct tsr_abi_frame {
  * there is one, an evaluation of one batch, which changes no parameter. A
  * program for generation has instead of these, or beside them, a step of few
  * rows, one of more, and one that scores labels of rows; `step` of the frame
- * then counts steps of any of these. */
+ * then counts steps of any of these. One that encodes texts has only that, and
+ * `step` counts its runs. */
 #define TSR_PROGRAM_STEP "tsr_program_step"
 #define TSR_PROGRAM_EVALUATION "tsr_program_evaluation"
 #define TSR_PROGRAM_DECODE "tsr_program_decode"
 #define TSR_PROGRAM_MIXED "tsr_program_mixed"
 #define TSR_PROGRAM_SCORE "tsr_program_score"
+#define TSR_PROGRAM_ENCODE "tsr_program_encode"
 typedef int32_t (*tsr_abi_program)(const tsr_abi_frame *frame);
 
 /* ---------------------------------------------------------- randomness ---

@@ -62,6 +62,8 @@ void Report::readModel(const json::Object &root) {
                   lanes * integerOf(model, "prefill_chunk"),
                   static_cast<double>(integerOf(mixed, "flops_per_rank"))};
   }
+  if (int64_t predictions = integerOf(model, "predictions"))
+    encoding = {predictions};
   precision = stringOf(&root, "precision");
   if (const json::Array *tensors = root.getArray("tensors"))
     int8Matrices = llvm::count_if(*tensors, [](const json::Value &tensor) {
@@ -411,6 +413,12 @@ std::string Report::stepText() const {
                    counted(generation->length, "token"),
                    counted(generation->chunk, "token"))
         .str();
+  if (encoding)
+    return formatv("encoding: {0} of up to {1}, probabilities at up to {2} of "
+                   "each",
+                   counted(batch, "text"), counted(sequence, "token"),
+                   counted(encoding->predictions, "position"))
+        .str();
   return formatv("step: {0} of {1}{2} in {3}", counted(batch, "sequence"),
                  counted(sequence, "token"),
                  target ? " and targets of " + std::to_string(target) : "",
@@ -558,6 +566,8 @@ json::Value Report::json() const {
                                      {"length", generation->length},
                                      {"prefill_chunk", generation->chunk},
                                      {"mixed_flops", generation->flops}};
+  if (encoding)
+    all["encoding"] = json::Object{{"predictions", encoding->predictions}};
   if (signer)
     all["signer"] =
         signer->empty() ? json::Value(nullptr) : json::Value(*signer);

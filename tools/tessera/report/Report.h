@@ -54,6 +54,11 @@ struct GenerationReport {
   double flops = 0;  ///< Of a rank, in a step with a chunk of prompts.
 };
 
+/// What an artifact that encodes runs at a time, beside its batch.
+struct EncodingReport {
+  int64_t predictions = 0; ///< Positions of a text.
+};
+
 struct Report {
   /// Prints an error and returns false where the metadata is unusable.
   bool read(llvm::StringRef metadata);
@@ -83,6 +88,7 @@ struct Report {
   std::vector<CollectiveGroup> collectives;
   std::optional<EvaluationReport> evaluation; ///< If the artifact has one.
   std::optional<GenerationReport> generation; ///< Of one that does not train.
+  std::optional<EncodingReport> encoding;     ///< Of one that only encodes.
   std::optional<PipelineReport> pipeline;     ///< Where there are stages.
   std::optional<OwnersReport> owners;         ///< Where ranks own parameters.
   /// Of a .tsr file: the fingerprint of the key that signed it, "": none.

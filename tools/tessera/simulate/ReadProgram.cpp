@@ -208,10 +208,11 @@ std::optional<Program> tessera::readProgram(StringRef metadata,
     return std::nullopt;
   }
   // Beside a training step the program of every request is an own one.
-  bool trains = !report.generation || root->getAsObject()->get("decode");
+  bool trains = !report.encoding &&
+                (!report.generation || root->getAsObject()->get("decode"));
   if (!trains) {
     printError("tessera simulate predicts a training step, but the artifact "
-               "has programs for generation alone; compile the model with "
+               "has programs for inference alone; compile the model with "
                "--programs train");
     return std::nullopt;
   }

@@ -1,6 +1,7 @@
 //===- ForwardRun.cpp - sequences as a whole, by the model ----------------===//
 
 #include "tools/tessera/verify/ForwardRun.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Dropout.h"
@@ -12,6 +13,19 @@
 using namespace mlir;
 using namespace tessera;
 
+/// What is kept of an op of a serial program.
+static ForwardValue valueOf(Operation *op) {
+  auto sizeOf = [](Operation *of) {
+    return cast<RankedTensorType>(of->getResult(0).getType()).getNumElements();
+  };
+  ForwardValue value{kindAndPart(op), 0};
+  for (Operation *other = op->getPrevNode(); other;
+       other = other->getPrevNode())
+    value.before +=
+        kindAndPart(other) == value.name && sizeOf(other) == sizeOf(op);
+  return value;
+}
+
 bool tessera::compileForward(ModuleOp model, Precision precision,
                              ForwardProgram &program) {
   FailureOr<func::FuncOp> loss = nn::findProgram(model, "loss");
@@ -20,7 +34,10 @@ bool tessera::compileForward(ModuleOp model, Precision precision,
   removeDropout(*loss);
   for (auto pick : loss->getOps<nn::PickOp>())
     if (Operation *op = pick.getLogits().getDefiningOp())
-      program.logits = kindAndPart(op);
+      program.logits = valueOf(op);
+  for (Operation &op : loss->getBody().front())
+    if (nn::hasTag(&op, nn::Tag::Stream))
+      program.hidden = valueOf(&op);
   PlanOptions plan;
   plan.precision = precision;
   plan.evaluation = false;
@@ -45,15 +62,35 @@ static bool writeParameters(ProgramRun &run, const ForwardResult &result) {
   return true;
 }
 
-/// The first value of that name and size is of forward.
-static bool readLogits(ProgramRun &run, const std::string &name,
-                       ForwardResult &result) {
-  int64_t elements = result.sequences * result.length * result.vocabulary;
+/// Values of forward come first.
+static bool readValue(ProgramRun &run, const ForwardValue &value,
+                      int64_t elements, std::vector<double> &values) {
+  int64_t before = 0;
   for (const KeptTensor &tensor : run.tensors)
     if (tensor.role == "value" && tensor.elements == elements &&
-        StringRef(tensor.name).split(':').second == name)
-      return run.read(tensor, result.logits);
-  return !printError("the forward program keeps no '" + name + "'");
+        StringRef(tensor.name).split(':').second == value.name &&
+        before++ == value.before)
+      return run.read(tensor, values);
+  return !printError("the forward program keeps no '" + value.name + "'");
+}
+
+static bool readLogits(ProgramRun &run, const ForwardValue &value,
+                       ForwardResult &result) {
+  return readValue(run, value,
+                   result.sequences * result.length * result.vocabulary,
+                   result.logits);
+}
+
+double tessera::forwardTolerance(Precision precision) {
+  return precision == Precision::F64   ? 1e-12
+         : precision == Precision::F32 ? 5e-4
+                                       : 1e-1;
+}
+
+static void readSizes(const tsr_artifact *artifact, ForwardResult &result) {
+  result.sequences = tsr_artifact_batch(artifact);
+  result.length = tsr_artifact_sequence(artifact);
+  result.vocabulary = tsr_artifact_vocabulary(artifact);
 }
 
 bool tessera::runForward(const ForwardProgram &program,
@@ -63,9 +100,7 @@ bool tessera::runForward(const ForwardProgram &program,
   if (!run.open(program.path, /*seed=*/1))
     return false;
   const tsr_artifact *artifact = run.artifact.get();
-  result.sequences = tsr_artifact_batch(artifact);
-  result.length = tsr_artifact_sequence(artifact);
-  result.vocabulary = tsr_artifact_vocabulary(artifact);
+  readSizes(artifact, result);
   double loss;
   std::vector<int32_t> tokens = run.randomTokens(1);
   if (!run.step(run.randomTokens(0), loss) || !readParameters(run, result) ||
@@ -77,4 +112,40 @@ bool tessera::runForward(const ForwardProgram &program,
     result.tokens.insert(result.tokens.end(), row, row + result.length);
   }
   return readLogits(run, program.logits, result);
+}
+
+/// Tokens, their types and where they end.
+static void drawSequences(const ProgramRun &run, ForwardResult &result) {
+  std::vector<int32_t> drawn = run.randomTokens(1);
+  run.addMasked(drawn);
+  for (int64_t k = 0; k < result.sequences; ++k) {
+    auto row = drawn.begin() + k * (result.length + 1);
+    auto end = row + result.length;
+    result.tokens.insert(result.tokens.end(), row, end);
+    auto padding = run.padding ? std::find(row, end, *run.padding) : end;
+    result.lengths.push_back(padding - row);
+    for (int64_t i = 0; i < result.length; ++i)
+      result.tokenTypes.push_back((i + k) / 3 % std::max(1, run.tokenTypes));
+  }
+}
+
+bool tessera::runEncoderForward(const ForwardProgram &program,
+                                ForwardResult &result) {
+  ProgramRun run;
+  if (!run.open(program.path, /*seed=*/1))
+    return false;
+  readSizes(run.artifact.get(), result);
+  drawSequences(run, result);
+  double loss;
+  if (!run.step(run.randomTokens(0), loss) || !readParameters(run, result) ||
+      !run.stepOn(result.tokens, result.tokenTypes, loss) ||
+      !readLogits(run, program.logits, result))
+    return false;
+  const int64_t positions = result.sequences * result.length;
+  for (const KeptTensor &tensor : run.tensors)
+    if (tensor.role == "value" && !result.hiddenSize &&
+        StringRef(tensor.name).split(':').second == program.hidden.name)
+      result.hiddenSize = tensor.elements / positions;
+  return readValue(run, program.hidden, positions * result.hiddenSize,
+                   result.hidden);
 }

@@ -18,10 +18,17 @@ class ModuleOp;
 
 namespace tessera {
 
+/// Which of the values that a program keeps.
+struct ForwardValue {
+  std::string name;   ///< Behind its number.
+  int64_t before = 0; ///< Values of this name and size before it.
+};
+
 /// The serial training step without dropout, every value kept.
 struct ForwardProgram {
   std::string path;
-  std::string logits; ///< What kept logits are called behind their number.
+  ForwardValue logits;
+  ForwardValue hidden; ///< Of an encoder: the last hidden states.
 };
 
 /// Compiles it of an imported model to `program.path`. False after an error of
@@ -35,6 +42,11 @@ struct ForwardResult {
   int64_t sequences = 0, length = 0, vocabulary = 0;
   std::vector<int32_t> tokens; ///< [sequences, length]
   std::vector<double> logits;  ///< [sequences, length, vocabulary]
+  /// Of an encoder.
+  int64_t hiddenSize = 0;
+  std::vector<int32_t> tokenTypes; ///< [sequences, length]
+  std::vector<int64_t> lengths;    ///< [sequences], without padding.
+  std::vector<double> hidden;      ///< [sequences, length, hiddenSize]
   /// That made them, by name.
   NamedValues parameters;
 
@@ -49,6 +61,16 @@ struct ForwardResult {
 bool runForward(const ForwardProgram &program,
                 const std::function<bool(NamedValues &)> &store,
                 ForwardResult &result);
+
+/// The same of an encoder, whose sequences are padded where the model has a
+/// mask of padding.
+bool runEncoderForward(const ForwardProgram &program, ForwardResult &result);
+
+/// How different logits and hidden states of a shrunk model may be, relative to
+/// the largest of their position. f64 and f32: sums in another order, through
+/// the forward pass of 2 layers, 5000 to 10000 rounding units. bf16: as in
+/// training.
+double forwardTolerance(Precision precision);
 
 } // namespace tessera
 

@@ -81,6 +81,8 @@ void ProgramRun::listTensors() {
     separator = model->getInteger("separator");
     padding = model->getInteger("padding");
     ignored = model->getInteger("pad_token");
+    tokenTypes =
+        static_cast<int32_t>(model->getInteger("token_types").value_or(0));
   }
   hasEvaluation = metadata->getAsObject()->getObject("evaluation") != nullptr;
   listStages(*metadata->getAsObject());
@@ -203,6 +205,18 @@ bool ProgramRun::step(const std::vector<int32_t> &tokens, double &loss) {
           : tsr_session_step(session.get(), tokens.data(), tokens.size(),
                              &result);
   if (status != TSR_OK)
+    return fail();
+  loss = result.loss;
+  return true;
+}
+
+bool ProgramRun::stepOn(const std::vector<int32_t> &ids,
+                        const std::vector<int32_t> &types, double &loss) {
+  tsr_batch batch = {sizeof(tsr_batch), ids.data(),
+                     ids.data(),        tokenTypes ? types.data() : nullptr,
+                     nullptr,           nullptr};
+  tsr_step_result result;
+  if (tsr_session_step_batch(session.get(), &batch, &result) != TSR_OK)
     return fail();
   loss = result.loss;
   return true;

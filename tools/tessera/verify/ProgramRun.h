@@ -44,6 +44,10 @@ public:
   /// Batch `number` of a step: the same of each number.
   std::vector<int32_t> randomTokens(int64_t number) const;
   bool step(const std::vector<int32_t> &tokens, double &loss);
+  /// A step of a masked model on [batch, sequence] as they are, each of which
+  /// is its own label.
+  bool stepOn(const std::vector<int32_t> &ids,
+              const std::vector<int32_t> &tokenTypes, double &loss);
   /// Writes over what the step has kept.
   bool evaluate(const std::vector<int32_t> &tokens, tsr_evaluation &result);
   /// Puts documents or padding into tokens of a step, if the model has masks of
@@ -65,6 +69,7 @@ public:
   /// Of models with masks: the token that ends a document, and the padding.
   std::optional<int64_t> separator, padding;
   std::optional<int64_t> ignored; ///< A label that does not count.
+  int32_t tokenTypes = 0;         ///< 0: the model has none.
   bool hasEvaluation = false;
 
 private:

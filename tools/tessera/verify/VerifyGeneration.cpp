@@ -13,15 +13,6 @@ using namespace tessera;
 
 namespace {
 
-/// How different logits of a shrunk model may be, relative to the largest of
-/// their position. f64 and f32: sums in another order, through the forward pass
-/// of 2 layers, 5000 to 10000 rounding units. bf16: as in training.
-double toleranceOf(Precision precision) {
-  return precision == Precision::F64   ? 1e-12
-         : precision == Precision::F32 ? 5e-4
-                                       : 1e-1;
-}
-
 /// NaN if one of them is.
 double largerOf(double a, double b) { return std::isnan(a) || b <= a ? a : b; }
 
@@ -114,7 +105,7 @@ bool Comparison::writeParameters() {
 bool Comparison::open(const std::string &path, const GenerationRun &run) {
   if (!artifact.load(path) || !readSizes())
     return false;
-  tolerance = toleranceOf(run.precision) * growthOf(artifact);
+  tolerance = forwardTolerance(run.precision) * growthOf(artifact);
   generator = generatorOf(artifact, run.timeoutMs);
   if (!generator)
     return false;

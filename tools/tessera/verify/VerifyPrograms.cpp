@@ -66,7 +66,7 @@ static LogicalResult makeTyped(ModuleOp module, PlanOptions plan,
                                bool isParallel) {
   if (isParallel)
     return distributeToStep(module, plan);
-  if (plan.programs == ProgramSet::Generate)
+  if (!trains(plan.programs))
     return makeSerialGeneration(module, plan);
   makeSerial(plan);
   return distributeToStep(module, plan);
@@ -85,9 +85,9 @@ static SmallVector<StringRef> programsOf(ModuleOp module) {
   return names;
 }
 
-/// Compares serial programs for generation with the model.
-static bool checkUnrolled(MLIRContext &context, const DriverOptions &options,
-                          ModuleOp serial, TypeCheck &check) {
+/// Compares serial programs for inference with the model.
+static bool checkInference(MLIRContext &context, const DriverOptions &options,
+                           ModuleOp serial, TypeCheck &check) {
   if (nn::findGenerations(serial).empty())
     return true;
   OwningOpRef<ModuleOp> whole = importWhole(context, options, Choices::Silent);
@@ -98,7 +98,9 @@ static bool checkUnrolled(MLIRContext &context, const DriverOptions &options,
     return false;
   for (func::FuncOp program : nn::findGenerations(serial))
     if (check.unrolled.empty())
-      check.unrolled = compareUnrolled(program, *loss);
+      check.unrolled = encodes(options.plan.programs)
+                           ? compareEncoded(program, *loss)
+                           : compareUnrolled(program, *loss);
   return true;
 }
 
@@ -124,7 +126,7 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
   for (StringRef name : programsOf(*programs[0]))
     if (check.difference.empty())
       check.difference = compareErased(*programs[1], *programs[0], name);
-  return checkUnrolled(compiler.context, options, *programs[0], check);
+  return checkInference(compiler.context, options, *programs[0], check);
 }
 
 /// About two sequences per rank of `dp` and `ep` and micro-batch, with the same
@@ -285,5 +287,30 @@ bool tessera::compileShrunkGeneration(const DriverOptions &options,
   PlanOptions plan = planOf(options, **module);
   makeComparable(plan, precision);
   plan.generation = smallGeneration(plan);
+  return succeeded(compileToArtifact(**module, plan, path));
+}
+
+bool tessera::compileShrunkEncoding(const DriverOptions &options,
+                                    Precision precision,
+                                    const std::string &path,
+                                    ForwardProgram &forward) {
+  constexpr int64_t predictions = 3;
+  DialectRegistry registry;
+  registerCompilerDialects(registry);
+  CompilerContext compiler(registry);
+  ImportOptions import = shrunkImport(options, precision);
+  const int64_t batch = import.sizes.batch;
+  if (!options.isProgram()) // more than one step, the last of them not full
+    import.sizes.batch = 2 * batch - 1;
+  auto whole = importModel(&compiler.context, options.model, import);
+  if (failed(whole) || !compileForward(**whole, precision, forward))
+    return false;
+  import.sizes.batch = batch;
+  auto module = importModel(&compiler.context, options.model, import);
+  if (failed(module))
+    return false;
+  PlanOptions plan = planOf(options, **module);
+  makeComparable(plan, precision);
+  plan.encoding.predictions = std::min(plan.encoding.predictions, predictions);
   return succeeded(compileToArtifact(**module, plan, path));
 }

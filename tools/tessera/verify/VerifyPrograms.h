@@ -15,7 +15,7 @@ struct TypeCheck {
   /// How the erased program differs from the serial one; "" if it does not.
   std::string difference;
   /// The same of a program for generation, unrolled over positions, and the
-  /// model.
+  /// model; or of one for encoding, without its choice of positions.
   std::string unrolled;
 };
 
@@ -48,6 +48,11 @@ bool compileShrunk(const DriverOptions &options, const ShrunkProgram &program,
 /// program with the same sizes. False after an error that has been printed.
 bool compileShrunkGeneration(const DriverOptions &options, Precision precision,
                              const std::string &path, ForwardProgram &forward);
+
+/// The same of the program for encoding, whose steps take fewer sequences than
+/// the forward program's.
+bool compileShrunkEncoding(const DriverOptions &options, Precision precision,
+                           const std::string &path, ForwardProgram &forward);
 
 } // namespace tessera
 

@@ -32,19 +32,27 @@ inline bool isEvaluation(mlir::Operation *program) {
 /// The evaluation: `@evaluation`, or a function per stage, in order of stages;
 /// empty where a module has none.
 llvm::SmallVector<mlir::func::FuncOp> findEvaluations(mlir::ModuleOp module);
-/// On a program that runs rows of requests over caches: its name. All read the
-/// same parameters and caches; `decode` runs a row for each slot, `mixed` also
-/// a chunk of prompts, and `score` as many rows, whose labels it scores.
+/// On a program for inference: its name. `decode`, `mixed` and `score` run rows
+/// of requests over caches and read the same parameters and caches; `decode`
+/// runs a row for each slot, `mixed` also a chunk of prompts, and `score` as
+/// many rows, whose labels it scores. `encode` stands alone: it runs whole
+/// sequences through an encoder.
 constexpr llvm::StringLiteral kGenerationAttr = "nn.generation";
 constexpr llvm::StringLiteral kDecodeName = "decode";
 constexpr llvm::StringLiteral kMixedName = "mixed";
 constexpr llvm::StringLiteral kScoreName = "score";
+constexpr llvm::StringLiteral kEncodeName = "encode";
 /// The roles of results behind the name of a program: logits of the rows that
 /// are taken; of `score` for each row the log-probability of its label, and how
 /// many logits come before the label's.
 constexpr llvm::StringLiteral kLogits = "_logits";
 constexpr llvm::StringLiteral kLogProbabilities = "_log_probabilities";
 constexpr llvm::StringLiteral kLabelRanks = "_label_ranks";
+/// The data of `encode` beside the model's: whose logits are wanted; and the
+/// roles of its results.
+constexpr llvm::StringLiteral kEncodePositions = "positions";
+constexpr llvm::StringLiteral kEncodeHidden = "encode_hidden";
+constexpr llvm::StringLiteral kEncodeLogits = "encode_logits";
 /// The roles of caches, whose `nn.of` is their layer, and the attributes of
 /// `nn.model` that state the sizes of a module for generation.
 constexpr llvm::StringLiteral kKeyCache = "key_cache";
@@ -54,7 +62,8 @@ inline bool isGeneration(mlir::Operation *program) {
 }
 /// On `decode` in a module that also trains.
 constexpr llvm::StringLiteral kBesideAttr = "nn.beside";
-/// `@decode`, `@mixed` and `@score`; empty where a module has none.
+/// `@decode`, `@mixed` and `@score`, or `@encode`; empty where a module has
+/// none.
 llvm::SmallVector<mlir::func::FuncOp> findGenerations(mlir::ModuleOp module);
 /// Whether a program is not the module's first: it finds the arguments that it
 /// shares with others where these have them. That is an evaluation, @mixed,

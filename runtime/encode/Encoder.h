@@ -1,0 +1,60 @@
+//===- Encoder.h - a model that encodes texts -------------------*- C++ -*-===//
+#ifndef TESSERA_RUNTIME_ENCODE_ENCODER_H
+#define TESSERA_RUNTIME_ENCODE_ENCODER_H
+
+#include "runtime/session/Session.h"
+
+namespace tessera {
+
+/// What a run takes in; the arrays are the caller's.
+struct EncoderText {
+  const int32_t *ids = nullptr, *tokenTypes = nullptr; ///< Types: null, all 0.
+  int64_t count = 0;
+  const int32_t *positions = nullptr; ///< Whose probabilities are wanted.
+  int64_t positionCount = 0;
+};
+
+class Encoder {
+public:
+  /// TSR_UNSUPPORTED: the artifact has no such program; or its ranks are
+  /// processes.
+  Encoder(const Artifact &artifact, const SessionOptions &options);
+
+  /// Its parameters are to be loaded before the first run.
+  Session &session() { return used; }
+  const Model &model() const { return used.metadata().model; }
+  int64_t hiddenSize() const { return hiddenTensor.shape[2]; }
+  int64_t predictions() const { return *model().predictions; }
+
+  /// TSR_INVALID_ARGUMENT names what of the texts is wrong, or where results
+  /// are not finite.
+  void run(const std::vector<EncoderText> &texts);
+
+  // Of the last run. TSR_INVALID_ARGUMENT: it had no such text or position.
+  /// [hidden size] of a position.
+  const double *hidden(int64_t text, int64_t position) const;
+  /// The mean over all positions of a text.
+  void mean(int64_t text, double *out) const;
+  /// [vocabulary] at a text's position of that number.
+  void logProbabilities(int64_t text, int64_t which, double *out) const;
+
+private:
+  struct Inputs;
+  struct Size {
+    int64_t tokens, positions;
+  };
+  void check(const std::vector<EncoderText> &texts) const;
+  void checkText(const EncoderText &text, int64_t number) const;
+  void checkFinite() const;
+  const Size &sizeOf(int64_t text) const;
+  const double *logitsOf(int64_t text, int64_t which) const;
+
+  Session used;
+  const TensorInfo &hiddenTensor, &logitTensor;
+  std::vector<Size> sizes; ///< Of the texts of the last run.
+  std::vector<double> hiddens, logits;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_RUNTIME_ENCODE_ENCODER_H

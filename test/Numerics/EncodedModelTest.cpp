@@ -1,0 +1,120 @@
+//===- EncodedModelTest.cpp - wrong programs are not the encoder ----------===//
+// Every operand of the program for encoding, replaced by every other value that
+// it could read: compareEncoded takes none of them for the model.
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "tessera/Dialect/NN/NN.h"
+#include "tessera/Distribute/Erasure.h"
+#include "tessera/Distribute/Passes.h"
+#include "tessera/Import/Import.h"
+#include "tessera/Pipelines/Compile.h"
+#include "test/Numerics/Model.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace tessera;
+
+namespace {
+
+/// The model, and what encodes. As many positions as the sequence has, so that
+/// values before and behind their choice are of one type.
+class EncodedModelTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    DialectRegistry registry;
+    registerCompilerDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.disableMultithreading();
+    ImportOptions options;
+    options.sizes.batch = 2;
+    options.sizes.sequence = 6;
+    options.sizes.paddingMask = true;
+    auto imported = importModel(
+        &context,
+        test::scratchFile(
+            "config.json",
+            R"({"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8,
+                "intermediate_size": 8, "num_attention_heads": 2,
+                "max_position_embeddings": 9, "vocab_size": 8})"),
+        options);
+    ASSERT_TRUE(succeeded(imported));
+    whole = std::move(*imported);
+    encoding = whole->clone();
+    AddEncodingPassOptions sizes;
+    sizes.predictions = 6;
+    PassManager manager(&context, ModuleOp::getOperationName());
+    manager.addPass(createAddEncodingPass(sizes));
+    ASSERT_TRUE(succeeded(manager.run(*encoding)));
+    loss = whole->lookupSymbol<func::FuncOp>("loss");
+    program = encoding->lookupSymbol<func::FuncOp>("encode");
+  }
+
+  /// The values of a type that an op could read instead.
+  SmallVector<Value> othersOf(OpOperand &operand) {
+    SmallVector<Value> others(program.getArguments());
+    for (Operation &op : program.getBody().front())
+      if (op.isBeforeInBlock(operand.getOwner()))
+        llvm::append_range(others, op.getResults());
+    llvm::erase_if(others, [&](Value other) {
+      return other == operand.get() ||
+             other.getType() != operand.get().getType();
+    });
+    return others;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> whole, encoding;
+  func::FuncOp loss, program;
+};
+
+TEST_F(EncodedModelTest, OneWrongOperandIsAnotherModel) {
+  EXPECT_EQ(compareEncoded(program, loss), "");
+  int64_t mutants = 0;
+  program.walk([&](Operation *op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value right = operand.get();
+      for (Value wrong : othersOf(operand)) {
+        operand.set(wrong);
+        ++mutants;
+        EXPECT_NE(compareEncoded(program, loss), "")
+            << "operand " << operand.getOperandNumber() << " of "
+            << op->getName().getStringRef().str();
+      }
+      operand.set(right);
+    }
+  });
+  EXPECT_GT(mutants, 300);
+}
+
+TEST_F(EncodedModelTest, AnotherAttributeIsAnotherModel) {
+  Builder b(&context);
+  for (auto op : program.getOps<nn::AttentionOp>()) {
+    FloatAttr scale = op.getScaleAttr();
+    op.setScaleAttr(b.getF64FloatAttr(0.75));
+    EXPECT_NE(compareEncoded(program, loss), "");
+    op.setScaleAttr(scale);
+    op.setDropoutAttr(b.getF64FloatAttr(0.1));
+    EXPECT_NE(compareEncoded(program, loss), "");
+    op.setDropoutAttr(b.getF64FloatAttr(0.0));
+  }
+  for (auto op : program.getOps<nn::LayerNormOp>()) {
+    FloatAttr epsilon = op.getEpsilonAttr();
+    op.setEpsilonAttr(b.getF64FloatAttr(0.5));
+    EXPECT_NE(compareEncoded(program, loss), "");
+    op.setEpsilonAttr(epsilon);
+  }
+  EXPECT_EQ(compareEncoded(program, loss), "");
+}
+
+TEST_F(EncodedModelTest, AProgramWithoutAChoiceIsAnother) {
+  nn::TakeOp take = *program.getOps<nn::TakeOp>().begin();
+  take.getOutput().replaceAllUsesWith(take.getInput());
+  take->erase();
+  EXPECT_EQ(compareEncoded(program, loss),
+            "it takes no rows before the vocabulary");
+}
+
+} // namespace

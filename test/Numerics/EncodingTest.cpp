@@ -1,0 +1,267 @@
+//===- EncodingTest.cpp - encoded texts against transformers --------------===//
+// Hidden states, their means and log-probabilities of BERT, through
+// encoder.hpp, equal what transformers (reference/make_encoder_reference.py)
+// computed in f64; what cannot be encoded is refused.
+//===----------------------------------------------------------------------===//
+
+#include "tessera/encoder.hpp"
+#include "test/Numerics/Model.h"
+#include "test/Numerics/Reference.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <tuple>
+
+using namespace tessera::test;
+
+namespace {
+
+constexpr int64_t kSequence = 8, kPredictions = 3;
+
+std::string directoryOf(const std::string &family) {
+  return std::string(REFERENCE_DIRECTORY) + "/" + family;
+}
+
+std::string artifactOf(const std::string &family, const char *precision,
+                       const char *mesh) {
+  Build build{Strategy{mesh}};
+  build.precision = precision;
+  build.sequence = kSequence;
+  build.batch = 4;
+  build.paddingMask = family == "bert-padded";
+  build.flags = {{"programs", "encode"},
+                 {"max-predictions", std::to_string(kPredictions)}};
+  return compileModel(directoryOf(family) + "/config.json", build);
+}
+
+tsr_session_options settings() {
+  tsr_session_options options = tessera::sessionOptions();
+  options.threads = 2;
+  options.poison = 1;
+  return options;
+}
+
+tessera::Encoder encoderOf(const std::string &artifact,
+                           const std::string &weights) {
+  return tessera::Encoder(tessera::Artifact(artifact), weights, settings());
+}
+
+/// Of sequence `number` without its padding.
+tessera::EncoderText textOf(const Reference &reference, int64_t number) {
+  tessera::EncoderText text;
+  for (int64_t i = 0; i < kSequence; ++i) {
+    const int64_t at = number * kSequence + i;
+    if (reference.paddingMask && reference.ids[at] == 0)
+      break;
+    text.ids.push_back(reference.ids[at]);
+    text.tokenTypes.push_back(reference.tokenTypes[at]);
+  }
+  return text;
+}
+
+/// Directory below REFERENCE_DIRECTORY, precision, mesh.
+using Case = std::tuple<const char *, const char *, const char *>;
+
+class EncodingTest : public ::testing::TestWithParam<Case> {
+protected:
+  /// Relative to the largest of a position. f64: sums in another order. f32:
+  /// its rounding unit (6e-8) times sums of up to 20 terms through two layers.
+  double tolerance() const {
+    return std::string(std::get<1>(GetParam())) == "f64" ? 1e-12 : 2e-5;
+  }
+  void expectEqual(const Values &found, const std::string &name, int64_t row) {
+    const Values &all = wanted.at(name);
+    Values own(all.begin() + row * found.size(),
+               all.begin() + (row + 1) * found.size());
+    EXPECT_LE(relativeError(found, own), tolerance())
+        << name << ", row " << row;
+  }
+
+  std::string family = std::get<0>(GetParam());
+  Reference reference = readReference(directoryOf(family));
+  std::map<std::string, Values> wanted =
+      readTensors(directoryOf(family) + "/encoded.safetensors");
+};
+
+/// Groups of 3 of 4 texts, positions 3 at a time.
+TEST_P(EncodingTest, IsWhatTransformersComputes) {
+  auto [name, precision, mesh] = GetParam();
+  tessera::Encoder encoder =
+      encoderOf(artifactOf(name, precision, mesh),
+                directoryOf(name) + "/weights.safetensors");
+  EXPECT_EQ(encoder.maxPredictions(), kPredictions);
+  const auto sequences = static_cast<int64_t>(reference.ids.size()) / kSequence;
+  for (int64_t first = 0; first < sequences; first += 3)
+    for (int32_t begin = 0; begin < kSequence; begin += kPredictions) {
+      std::vector<tessera::EncoderText> texts;
+      for (int64_t k = first; k < std::min(first + 3, sequences); ++k) {
+        texts.push_back(textOf(reference, k));
+        const auto end = static_cast<int32_t>(texts.back().ids.size());
+        for (int32_t i = begin;
+             i < std::min<int32_t>(begin + kPredictions, end); ++i)
+          texts.back().positions.push_back(i);
+      }
+      encoder.run(texts);
+      for (size_t k = 0; k < texts.size(); ++k) {
+        const int64_t row = first + static_cast<int64_t>(k);
+        for (size_t i = 0; i < texts[k].ids.size(); ++i)
+          expectEqual(encoder.hidden(k, i), "hidden", row * kSequence + i);
+        expectEqual(encoder.mean(k), "mean", row);
+        for (size_t i = 0; i < texts[k].positions.size(); ++i)
+          expectEqual(encoder.logProbabilities(k, i), "log_probabilities",
+                      row * kSequence + texts[k].positions[i]);
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, EncodingTest,
+    ::testing::Values(Case{"bert", "f64", ""}, Case{"bert", "f64", "dp=2,tp=2"},
+                      Case{"bert", "f64", "pp=2"},
+                      Case{"bert", "f32", "cp=2,tp=2"},
+                      Case{"bert-padded", "f64", ""},
+                      Case{"bert-padded", "f64", "dp=3"},
+                      Case{"bert-padded", "f64", "tp=4"},
+                      Case{"bert-padded", "f32", "dp=2,tp=2"}),
+    [](const auto &info) {
+      std::string name;
+      for (const char *part : {std::get<0>(info.param), std::get<1>(info.param),
+                               std::get<2>(info.param)})
+        for (char c : std::string(part) + "_")
+          name += std::isalnum(c) ? c : '_';
+      return name;
+    });
+
+/// bf16 has 8 bits; layers add to its rounding.
+TEST(EncodingPrecisionTest, BFloat16IsNear) {
+  tessera::Encoder encoder =
+      encoderOf(artifactOf("bert-padded", "bf16", "tp=2"),
+                directoryOf("bert-padded") + "/weights.safetensors");
+  Reference reference = readReference(directoryOf("bert-padded"));
+  auto wanted =
+      readTensors(directoryOf("bert-padded") + "/encoded.safetensors");
+  encoder.run({textOf(reference, 0)});
+  Values found = encoder.hidden(0, 1), own(found.size());
+  std::copy_n(wanted.at("hidden").begin() + found.size(), found.size(),
+              own.begin());
+  EXPECT_LE(relativeError(found, own), 5e-2);
+  EXPECT_GT(relativeError(found, own), 1e-5);
+}
+
+//===----------------------------------------------------------------------===//
+// What is refused
+//===----------------------------------------------------------------------===//
+
+void expectRefused(const std::function<void()> &call, tsr_status status,
+                   const std::string &message) {
+  try {
+    call();
+    ADD_FAILURE() << "nothing is refused: " << message;
+  } catch (const tessera::Exception &error) {
+    EXPECT_EQ(error.status(), status);
+    EXPECT_NE(std::string(error.what()).find(message), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(EncodingErrorTest, TextsThatDoNotFit) {
+  tessera::Encoder encoder =
+      encoderOf(artifactOf("bert-padded", "f64", ""), "");
+  auto refuses = [&](const tessera::EncoderText &text,
+                     const std::string &message) {
+    expectRefused([&] { encoder.run({text}); }, TSR_INVALID_ARGUMENT, message);
+  };
+  refuses({{}, {}, {}}, "text 0 has no token");
+  refuses({Tokens(9, 1), {}, {}},
+          "text 0 has 9 tokens, the model is compiled for at most 8; cut the "
+          "text, or compile with --seq-length 9");
+  refuses({{1, 37}, {}, {}},
+          "token 37 at position 1 of text 0 is not in [0, 37)");
+  refuses({{1, -1}, {}, {}}, "token -1 at position 1");
+  refuses({{1}, {2}, {}}, "token type 2 at position 0 of text 0 is not in [0, "
+                          "2)");
+  refuses({{1, 2}, {}, {2}},
+          "position 2 of text 0, whose probabilities are wanted, is not in [0, "
+          "2)");
+  refuses({{1, 2}, {}, {0, 1, 0, 1}},
+          "text 0 has 4 positions whose probabilities are wanted, the model is "
+          "compiled for at most 3");
+  expectRefused([&] { encoder.run({}); }, TSR_INVALID_ARGUMENT,
+                "there is no text to encode");
+  expectRefused(
+      [&] {
+        encoder.run(std::vector<tessera::EncoderText>(5, {{1}, {}, {}}));
+      },
+      TSR_INVALID_ARGUMENT,
+      "there are 5 texts, the model is compiled for at most 4 at a time");
+  encoder.run({{{1, 2}, {}, {1}}});
+  expectRefused([&] { encoder.hidden(0, 2); }, TSR_INVALID_ARGUMENT,
+                "text 0 of the last run had 2 tokens and no position 2");
+  expectRefused([&] { encoder.mean(1); }, TSR_INVALID_ARGUMENT,
+                "the last run had 1 texts and no text 1");
+  expectRefused([&] { encoder.logProbabilities(0, 1); }, TSR_INVALID_ARGUMENT,
+                "and none of number 1");
+}
+
+TEST(EncodingErrorTest, PaddingThatAttentionWouldSee) {
+  tessera::Encoder encoder = encoderOf(artifactOf("bert", "f64", ""), "");
+  expectRefused(
+      [&] {
+        encoder.run({{{1, 2}, {}, {}}});
+      },
+      TSR_INVALID_ARGUMENT,
+      "text 0 has 2 tokens and would be padded to 8, but the model "
+      "is compiled without --padding-mask");
+}
+
+TEST(EncodingErrorTest, OtherPrograms) {
+  Build build;
+  build.sequence = kSequence;
+  std::string training =
+      compileModel(directoryOf("bert") + "/config.json", build);
+  expectRefused([&] { encoderOf(training, ""); }, TSR_UNSUPPORTED,
+                "the artifact has no program that encodes texts");
+  tessera::Artifact encoding(artifactOf("bert", "f64", ""));
+  tessera::Session session(encoding, settings());
+  session.init();
+  Tokens tokens(4 * (kSequence + 1), 1);
+  expectRefused([&] { session.step(tokens); }, TSR_UNSUPPORTED,
+                "the artifact encodes and cannot be trained");
+}
+
+TEST(EncodingErrorTest, WeightsOfAnotherModelOrWithoutNumbers) {
+  std::string artifact = artifactOf("bert-padded", "f64", "");
+  expectRefused(
+      [&] {
+        encoderOf(artifact, directoryOf("llama") + "/weights.safetensors");
+      },
+      TSR_MISMATCH, "");
+  tessera::Encoder encoder = encoderOf(artifact, "");
+  Values bias(37, std::numeric_limits<double>::quiet_NaN());
+  ASSERT_EQ(tsr_encoder_write(encoder.get(), "parameter",
+                              "cls.predictions.bias", bias.data(), bias.size()),
+            TSR_OK);
+  encoder.run({{{1, 2}, {}, {}}}); // hidden states have no such bias
+  expectRefused(
+      [&] {
+        encoder.run({{{1, 2}, {}, {1}}});
+      },
+      TSR_INVALID_ARGUMENT,
+      "the logits of prediction 0 of text 0 are not finite");
+  bias.resize(16);
+  ASSERT_EQ(tsr_encoder_write(encoder.get(), "parameter",
+                              "bert.embeddings.LayerNorm.bias", bias.data(),
+                              bias.size()),
+            TSR_OK);
+  expectRefused(
+      [&] {
+        encoder.run({{{1, 2}, {}, {}}});
+      },
+      TSR_INVALID_ARGUMENT,
+      "the hidden state of position 0 of text 0 is not finite");
+  expectRefused([&] { encoder.mean(0); }, TSR_INVALID_ARGUMENT,
+                "the last run had 0 texts and no text 0");
+}
+
+} // namespace
