@@ -25,6 +25,7 @@ int runTokenize(const DriverOptions &options);
 int runTrain(const DriverOptions &options);
 int runEvaluate(const DriverOptions &options);
 int runGenerate(const DriverOptions &options);
+int runEncode(const DriverOptions &options);
 
 } // namespace tessera
 

@@ -17,7 +17,8 @@ using namespace tessera;
 static std::string deviceProblem(const DriverOptions &options) {
   // Compiling for a GPU needs none.
   bool runs = options.isRun() || options.command == Command::Verify ||
-              options.command == Command::Generate;
+              options.command == Command::Generate ||
+              options.command == Command::Encode;
   return options.plan.device.target.isCuda() && runs
              ? readDeviceReport(DeviceKind::Cuda).problem
              : "";
@@ -67,6 +68,8 @@ static int runCommand(const DriverOptions &options) {
     return runEvaluate(options);
   case Command::Generate:
     return runGenerate(options);
+  case Command::Encode:
+    return runEncode(options);
   }
   return 1;
 }

@@ -29,15 +29,30 @@ bool TextOfTokens::encode(const std::string &text, std::vector<int32_t> &ids) {
   return true;
 }
 
-int32_t TextOfTokens::end() const {
+int32_t TextOfTokens::find(const std::string &token) const {
   int32_t id = -1;
-  if (!tokenizer)
-    return id;
-  std::string token = tsr_tokenizer_end_token(tokenizer.get());
-  if (token.empty() ||
+  if (tokenizer && !token.empty() &&
       tsr_tokenizer_find(tokenizer.get(), token.c_str(), &id) != TSR_OK)
     return -1;
   return id;
+}
+
+int32_t TextOfTokens::end() const {
+  return tokenizer ? find(tsr_tokenizer_end_token(tokenizer.get())) : -1;
+}
+
+/// A token that pads the model's vocabulary is none of the tokenizer's.
+std::string TextOfTokens::textOf(const std::vector<int32_t> &ids,
+                                 tsr_special special) {
+  const char *text = nullptr;
+  size_t bytes = 0;
+  if (tokenizer && tsr_tokenizer_decode(tokenizer.get(), ids.data(), ids.size(),
+                                        special, &text, &bytes) == TSR_OK)
+    return {text, bytes};
+  std::string numbers;
+  for (int32_t id : ids)
+    numbers += (numbers.empty() ? "" : " ") + std::to_string(id);
+  return numbers;
 }
 
 TextOfTokens::Stream::Stream(const TextOfTokens &text,

@@ -20,6 +20,10 @@ public:
   /// Ids of the tokenizer; 0 without one.
   int64_t size() const;
   bool encode(const std::string &text, std::vector<int32_t> &ids);
+  /// The id of a token by its text; -1 if the tokenizer has none.
+  int32_t find(const std::string &token) const;
+  /// The text of tokens; without a tokenizer their numbers.
+  std::string textOf(const std::vector<int32_t> &ids, tsr_special special);
   /// The token that ends a text; -1 if the tokenizer names none.
   int32_t end() const;
 

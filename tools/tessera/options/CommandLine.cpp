@@ -106,6 +106,8 @@ private:
   void checkEvaluation();
   void refuseTraining();
   void refuseUnshared();
+  void refuseForEncoding();
+  void chooseEncoding();
   void checkSamples();
   void checkPrograms();
   void checkGeneration();
@@ -455,22 +457,55 @@ void CommandLine::refuseUnshared() {
              "train,generate, or compile two artifacts");
 }
 
+/// What a program that encodes texts does not have.
+void CommandLine::refuseForEncoding() {
+  for (const char *name : {"--max-batch", "--max-length", "--prefill-chunk"})
+    if (isGiven(name))
+      refuse(std::string(name) + " is about generation; with --programs encode "
+                                 "use --batch and --seq-length");
+  for (const char *name : {"--lora", "--freeze", "--ignore-labels"})
+    if (isGiven(name))
+      refuse(std::string(name) + " is about training; leave it out with "
+                                 "--programs encode");
+}
+
+/// tessera encode runs one program, on texts.
+void CommandLine::chooseEncoding() {
+  ProgramSet &programs = options.plan.programs;
+  if (isGiven("--programs") && !encodes(programs))
+    refuse("encode runs the program that encodes texts, but --programs asks "
+           "for others; leave it out");
+  if (!options.isArtifact())
+    programs = ProgramSet::Encode;
+  if (options.encode.texts.empty() && options.encode.textIds.empty())
+    refuse("nothing says what is to be encoded; give --text or --text-ids");
+}
+
 /// Which programs a command runs, and what they are about.
 void CommandLine::checkPrograms() {
   bool generates = options.command == Command::Generate;
   ProgramSet &programs = options.plan.programs;
+  if (options.command == Command::Encode)
+    chooseEncoding();
   if (generates && isGiven("--programs") && programs != ProgramSet::Generate)
     refuse("generate runs the programs that continue texts, but --programs "
            "asks for others; leave it out");
   if (generates && !options.isArtifact())
     programs = ProgramSet::Generate;
-  if (options.isRun() && programs == ProgramSet::Generate &&
-      options.choices.empty())
-    refuse("--programs generate makes no training step; leave it out");
+  bool isScored =
+      programs == ProgramSet::Generate && !options.choices.empty();
+  if (options.isRun() && !trains(programs) && !isScored)
+    refuse("--programs " + std::string(nameOf(programs)) +
+           " makes no training step; leave it out");
   if (programs == ProgramSet::Generate)
     refuseTraining();
   if (programs == ProgramSet::TrainAndGenerate)
     refuseUnshared();
+  if (encodes(programs))
+    refuseForEncoding();
+  if (isGiven("--max-predictions") && !encodes(programs) &&
+      options.command != Command::Encode)
+    refuse("--max-predictions is about encoding; give --programs encode, too");
   for (const char *name :
        {"--max-batch", "--max-length", "--prefill-chunk", "--weights"})
     if (isGiven(name) && programs == ProgramSet::Train && !generates)

@@ -50,8 +50,8 @@ CLI::App *DeclaredOptions::command(Command command, const char *name,
 }
 
 void DeclaredOptions::addModel(CLI::App *sub) {
-  static const std::set<std::string> takers = {"report", "simulate", "train",
-                                               "evaluate", "generate"};
+  static const std::set<std::string> takers = {
+      "report", "simulate", "train", "evaluate", "generate", "encode"};
   bool takesArtifact = takers.count(sub->get_name()) != 0;
   sub->add_option("model", options.model,
                   std::string("Hugging Face config.json, its directory") +
@@ -362,6 +362,43 @@ void DeclaredOptions::addGenerate(CLI::App *sub) {
       });
 }
 
+/// What is encoded, and what of it is said.
+void DeclaredOptions::addEncode(CLI::App *sub) {
+  EncodeOptions &encode = options.encode;
+  beginGroup(sub, "Texts", "--text 'Paris is the [MASK] of France.'");
+  sub->add_option("--text", encode.texts,
+                  "A text, in which [MASK] stands for a token to predict (give "
+                  "the option once for each)")
+      ->allow_extra_args(false)
+      ->type_name("WORDS");
+  sub->add_option("--text-ids", encode.textIds,
+                  "The same as tokens, with commas between them and those that "
+                  "the tokenizer adds")
+      ->allow_extra_args(false)
+      ->delimiter('\0')
+      ->type_name("INT,...");
+  declare(sub, "--fillings", FlagCheck::Positive, encode.fillings,
+          "So many most probable tokens for each mask");
+  sub->add_flag("--embed", encode.embeds,
+                "Print the mean of each text's last hidden states instead");
+  sub->add_option("--tokenizer", options.tokenize.tokenizer,
+                  "Hugging Face folder with tokenizer.json or tokenizer.model "
+                  "(default: the model's)")
+      ->type_name("DIR");
+  beginGroup(sub, "Weights", "--load-weights path/to/model");
+  sub->add_option("--load-weights", options.weights,
+                  "Weights as transformers saves them, or a step of a "
+                  "checkpoint (default: the model's)")
+      ->type_name("PATH");
+  sub->add_option("--checkpoint", options.checkpoint,
+                  "A checkpoint of tessera train, or a directory, of which the "
+                  "newest counts")
+      ->excludes(sub->get_option("--load-weights"))
+      ->type_name("DIR");
+  addTrust(sub);
+  addThreads(sub);
+}
+
 /// What a run has besides its plan.
 void DeclaredOptions::addTraining(CLI::App *sub) {
   sub->option_defaults()->group("Optimizer");
@@ -602,18 +639,21 @@ void DeclaredOptions::declareCommands() {
   CLI::App *generate =
       command(Command::Generate, "generate", "Continue texts with a model",
               " path/to/model --prompt 'Once upon a time' --temperature 0.8");
+  CLI::App *encode =
+      command(Command::Encode, "encode", "Fill masks in texts, or embed texts",
+              " path/to/model --text 'Paris is the [MASK] of France.'");
   addData(train);
   addData(evaluate);
   evaluate->get_option("--data")->type_name("FILE")->required(false);
   for (CLI::App *sub : {import, compile, report, simulate, planning, verify,
-                        train, evaluate, generate}) {
+                        train, evaluate, generate, encode}) {
     addModel(sub);
     addPlan(sub, sub == import ? Extent::Import : Extent::Plan);
   }
   // Of a serial program nothing else of that group can be said.
   formatter->addExample(import, "Precision and memory", "--precision f64");
   for (CLI::App *sub :
-       {compile, report, simulate, verify, train, evaluate, generate})
+       {compile, report, simulate, verify, train, evaluate, generate, encode})
     addRanks(sub);
   for (CLI::App *sub : {compile, report, simulate, verify, train, evaluate})
     addPlanFile(sub);
@@ -623,6 +663,7 @@ void DeclaredOptions::declareCommands() {
   addTraining(train);
   addEvaluate(evaluate);
   addGenerate(generate);
+  addEncode(encode);
   addOutput(import, "mlir", "Output file (default: standard output)");
   addOutput(compile, "tsr", "Output file (default: model.tsr)");
   addOutput(sign, "tsr", "Output file (default: the .tsr file itself)");
@@ -634,7 +675,7 @@ void DeclaredOptions::declareCommands() {
   addOutput(planning, "json", "Write the best plan to this file, for --plan");
   addThreads(planning);
   for (CLI::App *sub :
-       {doctor, report, simulate, planning, verify, evaluate, generate})
+       {doctor, report, simulate, planning, verify, evaluate, generate, encode})
     addJson(sub);
   for (CLI::App *sub : {report, simulate, planning})
     addHtml(sub);

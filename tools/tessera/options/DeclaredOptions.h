@@ -71,6 +71,7 @@ private:
   void addSamples(CLI::App *sub);
   void addEvaluate(CLI::App *sub);
   void addGenerate(CLI::App *sub);
+  void addEncode(CLI::App *sub);
   void addTraining(CLI::App *sub);
   void addOutput(CLI::App *sub, const std::string &extension, const char *what);
   void addJson(CLI::App *sub);

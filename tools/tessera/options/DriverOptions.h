@@ -27,7 +27,8 @@ enum class Command {
   Tokenize,
   Train,
   Evaluate,
-  Generate
+  Generate,
+  Encode
 };
 
 /// Of tessera tokenize.
@@ -52,6 +53,14 @@ struct GenerateOptions {
   int64_t alternatives = 0;
   bool ignoresEnd = false, showsTimes = false, isChat = false;
   bool showsLogProbabilities = false;
+};
+
+/// Of tessera encode.
+struct EncodeOptions {
+  std::vector<std::string> texts;
+  std::vector<std::string> textIds; ///< "1,2,3" each.
+  int64_t fillings = 5;             ///< Of a mask.
+  bool embeds = false;
 };
 
 /// Of tessera simulate.
@@ -94,6 +103,7 @@ struct DriverOptions {
 
   TokenizeOptions tokenize;
   GenerateOptions generate;
+  EncodeOptions encode;
   SimulateOptions simulate;
   CalibrateOptions calibrate;
   PlanningOptions planning;
@@ -131,7 +141,7 @@ struct DriverOptions {
   std::string choices;       ///< Questions to evaluate on, instead of data.
   bool keepsBest = false;
   int64_t earlyStop = 0;   ///< Evaluations that are no better; 0: never.
-  std::string checkpoint;  ///< evaluate, generate: a directory.
+  std::string checkpoint;  ///< evaluate, generate, encode: a directory.
   int64_t sampleEvery = 0; ///< Steps; 0: never.
   std::vector<std::string> samplePrompts; ///< Continued during a run.
 

@@ -37,7 +37,8 @@ std::string wantedModel(const DriverOptions &options) {
     return "name the .tsr file that tessera compile wrote";
   bool takesArtifacts = options.command == Command::Report ||
                         options.command == Command::Simulate ||
-                        options.command == Command::Generate || options.isRun();
+                        options.command == Command::Generate ||
+                        options.command == Command::Encode || options.isRun();
   return std::string("name a config.json, a directory that holds one, or a ") +
          (takesArtifacts ? ".mlir or .tsr file" : ".mlir file");
 }

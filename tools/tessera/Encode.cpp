@@ -1,0 +1,333 @@
+//===- Encode.cpp - tessera encode ----------------------------------------===//
+
+#include "tessera/encoder.h"
+#include "tools/tessera/Commands.h"
+#include "tools/tessera/generate/TextOfTokens.h"
+#include "tools/tessera/input/ArtifactFile.h"
+#include "tools/tessera/input/ModelFiles.h"
+#include "tools/tessera/options/FileChecks.h"
+#include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/train/OpenSession.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+using namespace tessera;
+namespace json = llvm::json;
+
+namespace {
+
+/// A token that may stand for a mask.
+struct Filling {
+  int32_t token = -1;
+  double probability = 0;
+};
+
+struct Text {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> masks; ///< Positions.
+  std::vector<std::vector<Filling>> fillings;
+  std::vector<double> embedding;
+};
+
+/// Encodes the texts of a command line and prints what it asks for.
+class Encoding {
+public:
+  explicit Encoding(const DriverOptions &given) : options(given) {}
+  bool run();
+
+private:
+  bool readTexts();
+  bool parseIds(const std::string &list, std::vector<int32_t> &ids) const;
+  void fitProgram();
+  bool open();
+  bool findMasks();
+  bool runGroup(size_t first, size_t count);
+  bool runStep(size_t first, size_t count, size_t begin);
+  bool fill(size_t text, size_t which, std::vector<Filling> &fillings);
+  void print(size_t number);
+  json::Value jsonOf(const Text &text);
+  std::string sequenceOf(const Text &text, size_t mask, int32_t token);
+
+  struct Destroy {
+    void operator()(tsr_encoder *object) const { tsr_encoder_destroy(object); }
+  };
+
+  DriverOptions options;
+  TextOfTokens tokenizer;
+  ArtifactFile artifact;
+  std::unique_ptr<tsr_encoder, Destroy> encoder;
+  std::vector<Text> texts;
+  int32_t mask = -1;
+};
+
+bool fail() { return !printError(tsr_last_error()); }
+
+bool Encoding::parseIds(const std::string &list,
+                        std::vector<int32_t> &ids) const {
+  std::istringstream parts(list);
+  for (std::string part; std::getline(parts, part, ',');) {
+    int32_t id = 0;
+    if (llvm::StringRef(part).getAsInteger(10, id))
+      return !printError("--text-ids: '" + part +
+                         "' is no token; give numbers with commas between "
+                         "them");
+    ids.push_back(id);
+  }
+  return true;
+}
+
+bool Encoding::readTexts() {
+  if (!tokenizer.open(modelTokenizer(options)))
+    return false;
+  if (!options.encode.texts.empty() && !tokenizer.hasTokenizer())
+    return !printError("--text needs a tokenizer, and there is none in '" +
+                       modelFolder(options) +
+                       "'; name one with --tokenizer, or give --text-ids");
+  for (const std::string &words : options.encode.texts)
+    if (!tokenizer.encode(words, texts.emplace_back().ids))
+      return false;
+  for (const std::string &list : options.encode.textIds)
+    if (!parseIds(list, texts.emplace_back().ids))
+      return false;
+  return true;
+}
+
+/// Whether the config is of a family that --padding-mask and encoding are for;
+/// what is wrong with any other is said when it is imported.
+bool isEncoder(const std::string &model) {
+  std::string path = model;
+  if (llvm::sys::fs::is_directory(path))
+    path += "/config.json";
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return false;
+  auto config = json::parse((*file)->getBuffer());
+  if (!config) {
+    llvm::consumeError(config.takeError());
+    return false;
+  }
+  const json::Object *keys = config->getAsObject();
+  return keys && keys->getString("model_type") == llvm::StringRef("bert");
+}
+
+/// A program that is no larger than the texts need, at most 8 at a time. Texts
+/// have different lengths, and attention sees none of the padding.
+void Encoding::fitProgram() {
+  constexpr size_t most = 8;
+  SizeOptions &sizes = options.plan.sizes;
+  sizes.paddingMask = isEncoder(options.model);
+  size_t longest = 1;
+  for (const Text &text : texts)
+    longest = std::max(longest, text.ids.size());
+  if (!sizes.sequence)
+    sizes.sequence = static_cast<int64_t>(longest);
+  if (!sizes.batch)
+    sizes.batch = static_cast<int64_t>(
+        llvm::alignTo(std::min(most, texts.size()),
+                      options.plan.mesh.sizeOf(MeshAxis::Data)));
+}
+
+bool Encoding::open() {
+  if (!options.isArtifact() && !options.isProgram())
+    fitProgram();
+  if (!artifact.open(options))
+    return false;
+  int64_t vocabulary = tsr_artifact_vocabulary(artifact.get());
+  if (tokenizer.size() > vocabulary)
+    return !printError(
+        "the tokenizer '" + modelTokenizer(options) + "' has a vocabulary of " +
+        std::to_string(tokenizer.size()) + ", the model '" + options.model +
+        "' one of " + std::to_string(vocabulary) +
+        "; name the model's own with --tokenizer");
+  std::string weights = modelWeights(options);
+  if (weights.empty())
+    return false;
+  tsr_session_options wanted = {};
+  wanted.size = sizeof wanted;
+  wanted.threads = options.threads;
+  wanted.timeout_ms = options.timeoutMs;
+  tsr_encoder *created = nullptr;
+  if (tsr_encoder_create(artifact.get(), &wanted, weights.c_str(), &created) !=
+      TSR_OK)
+    return fail();
+  encoder.reset(created);
+  std::istringstream notes(tsr_encoder_notes(created));
+  for (std::string line; std::getline(notes, line);)
+    printNote(line);
+  return true;
+}
+
+/// The tokenizer's mask is what the model has learnt to fill; a config may not
+/// name it.
+bool Encoding::findMasks() {
+  mask = tokenizer.find("[MASK]");
+  if (mask < 0)
+    mask = tsr_encoder_mask_token(encoder.get());
+  for (size_t k = 0; k < texts.size(); ++k) {
+    Text &text = texts[k];
+    if (options.encode.embeds)
+      continue;
+    for (size_t i = 0; i < text.ids.size(); ++i)
+      if (text.ids[i] == mask)
+        text.masks.push_back(static_cast<int32_t>(i));
+    text.fillings.resize(text.masks.size());
+    if (text.masks.empty())
+      return !printError(
+          "text " + std::to_string(k) + " has no mask, which is token " +
+          std::to_string(mask) +
+          (tokenizer.find("[MASK]") < 0 ? "" : ", [MASK]") +
+          "; put it where a token is to be predicted, or give --embed");
+  }
+  return true;
+}
+
+/// The most probable tokens at a position of a text of the last run.
+bool Encoding::fill(size_t text, size_t which, std::vector<Filling> &fillings) {
+  std::vector<double> logs(tsr_artifact_vocabulary(artifact.get()));
+  if (tsr_encoder_log_probabilities(encoder.get(), text, which, logs.data(),
+                                    logs.size()) != TSR_OK)
+    return fail();
+  std::vector<int32_t> order(logs.size());
+  std::iota(order.begin(), order.end(), 0);
+  auto count = std::min<size_t>(logs.size(),
+                                static_cast<size_t>(options.encode.fillings));
+  std::partial_sort(order.begin(), order.begin() + count, order.end(),
+                    [&](int32_t a, int32_t b) {
+                      return logs[a] != logs[b] ? logs[a] > logs[b] : a < b;
+                    });
+  for (size_t k = 0; k < count; ++k)
+    fillings.push_back({order[k], std::exp(logs[order[k]])});
+  return true;
+}
+
+/// Texts [first, first + count) with their masks from `begin` on, as many as a
+/// step can give.
+bool Encoding::runStep(size_t first, size_t count, size_t begin) {
+  const auto most =
+      static_cast<size_t>(tsr_encoder_max_predictions(encoder.get()));
+  std::vector<tsr_encoder_text> given;
+  for (size_t k = 0; k < count; ++k) {
+    const Text &text = texts[first + k];
+    size_t from = std::min(begin, text.masks.size());
+    given.push_back({text.ids.data(), nullptr, text.ids.size(),
+                     text.masks.data() + from,
+                     std::min(most, text.masks.size() - from)});
+  }
+  if (tsr_encoder_run(encoder.get(), given.data(), given.size()) != TSR_OK)
+    return fail();
+  for (size_t k = 0; k < count; ++k)
+    for (size_t i = 0; i < given[k].position_count; ++i)
+      if (!fill(k, i, texts[first + k].fillings[begin + i]))
+        return false;
+  return true;
+}
+
+bool Encoding::runGroup(size_t first, size_t count) {
+  size_t masks = 1;
+  for (size_t k = 0; k < count; ++k)
+    masks = std::max(masks, texts[first + k].masks.size());
+  const auto most =
+      static_cast<size_t>(tsr_encoder_max_predictions(encoder.get()));
+  for (size_t begin = 0; begin < masks; begin += most)
+    if (!runStep(first, count, begin))
+      return false;
+  for (size_t k = 0; k < count && options.encode.embeds; ++k) {
+    std::vector<double> &values = texts[first + k].embedding;
+    values.resize(tsr_encoder_hidden_size(encoder.get()));
+    if (tsr_encoder_mean(encoder.get(), k, values.data(), values.size()) !=
+        TSR_OK)
+      return fail();
+  }
+  return true;
+}
+
+/// Special tokens are left out where there is but one mask, as `transformers`
+/// has it.
+std::string Encoding::sequenceOf(const Text &text, size_t which,
+                                 int32_t token) {
+  std::vector<int32_t> ids = text.ids;
+  ids[text.masks[which]] = token;
+  return tokenizer.textOf(ids, text.masks.size() == 1 ? TSR_WITHOUT_SPECIAL
+                                                      : TSR_WITH_SPECIAL);
+}
+
+json::Value Encoding::jsonOf(const Text &text) {
+  json::Object line{{"tokens", text.ids}};
+  if (options.encode.embeds) {
+    line["embedding"] = text.embedding;
+    return json::Value(std::move(line));
+  }
+  json::Array masks;
+  for (size_t which = 0; which < text.masks.size(); ++which) {
+    json::Array fillings;
+    for (const Filling &filling : text.fillings[which])
+      fillings.push_back(json::Object{
+          {"score", filling.probability},
+          {"token", filling.token},
+          {"token_str",
+           json::fixUTF8(tokenizer.textOf({filling.token}, TSR_WITH_SPECIAL))},
+          {"sequence", json::fixUTF8(sequenceOf(text, which, filling.token))}});
+    masks.push_back(json::Object{{"position", text.masks[which]},
+                                 {"fillings", std::move(fillings)}});
+  }
+  line["masks"] = std::move(masks);
+  return json::Value(std::move(line));
+}
+
+void Encoding::print(size_t number) {
+  const Text &text = texts[number];
+  if (options.json) {
+    llvm::outs() << jsonOf(text) << "\n";
+    return;
+  }
+  if (options.encode.embeds) {
+    llvm::ListSeparator space(" ");
+    for (double value : text.embedding)
+      llvm::outs() << space << llvm::formatv("{0:f8}", value);
+    llvm::outs() << "\n";
+    return;
+  }
+  llvm::outs() << "[" << number << "] "
+               << tokenizer.textOf(text.ids, TSR_WITH_SPECIAL) << "\n";
+  for (size_t which = 0; which < text.masks.size(); ++which) {
+    llvm::outs() << "  position " << text.masks[which] << "\n";
+    for (const Filling &filling : text.fillings[which])
+      llvm::outs() << llvm::formatv(
+          "    {0:f4} {1}\n", filling.probability,
+          tokenizer.textOf({filling.token}, TSR_WITH_SPECIAL));
+  }
+}
+
+bool Encoding::run() {
+  if (!readTexts() || !open() || !findMasks())
+    return false;
+  const auto batch = static_cast<size_t>(tsr_artifact_batch(artifact.get()));
+  for (size_t first = 0; first < texts.size(); first += batch) {
+    size_t count = std::min(batch, texts.size() - first);
+    if (!runGroup(first, count))
+      return false;
+    for (size_t k = 0; k < count; ++k)
+      print(first + k);
+  }
+  return true;
+}
+
+} // namespace
+
+int tessera::runEncode(const DriverOptions &given) {
+  DriverOptions options = given;
+  if (std::string problem = limitRanks(options); !problem.empty())
+    return printError(problem);
+  if (std::string problem = checkRunFiles(options); !problem.empty())
+    return printError(problem);
+  return Encoding(options).run() ? 0 : 1;
+}
