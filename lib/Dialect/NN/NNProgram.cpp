@@ -90,7 +90,8 @@ SmallVector<func::FuncOp> tessera::nn::findGenerations(ModuleOp module) {
 bool tessera::nn::isBeside(Operation *program) {
   auto generation = program->getAttrOfType<StringAttr>(kGenerationAttr);
   return isEvaluation(program) || program->hasAttr(kBesideAttr) ||
-         (generation && generation.getValue() != kDecodeName);
+         (generation && (generation.getValue() == kMixedName ||
+                         generation.getValue() == kScoreName));
 }
 
 SmallVector<SmallVector<func::FuncOp>>

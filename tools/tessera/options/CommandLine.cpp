@@ -492,8 +492,7 @@ void CommandLine::checkPrograms() {
            "asks for others; leave it out");
   if (generates && !options.isArtifact())
     programs = ProgramSet::Generate;
-  bool isScored =
-      programs == ProgramSet::Generate && !options.choices.empty();
+  bool isScored = programs == ProgramSet::Generate && !options.choices.empty();
   if (options.isRun() && !trains(programs) && !isScored)
     refuse("--programs " + std::string(nameOf(programs)) +
            " makes no training step; leave it out");
