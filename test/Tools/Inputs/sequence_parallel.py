@@ -11,7 +11,7 @@ import sys
 
 from expect import expect
 
-T, H, HEADS, KEYS, F, E, S = 4, 256, 8, 4, 1024, 4, 64
+T, H, HEADS, KEYS, F, E, K, S = 4, 256, 8, 4, 1024, 4, 2, 64
 SMALL, LARGE = 16, 32  # sequences; the loss is where both plans are largest
 GATHERED = {"llama": 2, "gpt2": 2, "bert": 2, "t5": 5, "mixtral": 1}  # inputs of a layer, in bf16
 
@@ -29,7 +29,7 @@ def config(family, layers):
     if family == "bert":
         return {**common, "type_vocab_size": 2, "hidden_act": "gelu"}
     llama = {**common, "num_key_value_heads": KEYS, "hidden_act": "silu", "tie_word_embeddings": False}
-    experts = {"num_local_experts": E, "num_experts_per_tok": 2, "sliding_window": None}
+    experts = {"num_local_experts": E, "num_experts_per_tok": K, "sliding_window": None}
     return {**llama, **experts} if family == "mixtral" else llama
 
 
@@ -43,8 +43,8 @@ def kept(family):
     attention = (8 + 2 + 2 + 2) * H + 4 * H * KEYS // HEADS + statistics + 8
     if family == "llama":
         return attention + 2 * H + 3 * 2 * F
-    # Experts have whole rows, for each expert as many as there are tokens.
-    return attention + 2 * H + E * (2 * T * H + 4 * H + 3 * 2 * F + 4)
+    # Experts have whole rows, K for each token; partial sums of what they make stay in f32; gates stay, and gathered.
+    return attention + 2 * H + K * (2 * T * H + 4 * T * H + 3 * 2 * F) + 4 * E + 4 * T * E
 
 
 def report(family, layers, batch):
