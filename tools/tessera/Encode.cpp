@@ -13,7 +13,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <cmath>
@@ -107,16 +106,7 @@ bool isEncoder(const std::string &model) {
   std::string path = model;
   if (llvm::sys::fs::is_directory(path))
     path += "/config.json";
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    return false;
-  auto config = json::parse((*file)->getBuffer());
-  if (!config) {
-    llvm::consumeError(config.takeError());
-    return false;
-  }
-  const json::Object *keys = config->getAsObject();
-  return keys && keys->getString("model_type") == llvm::StringRef("bert");
+  return jsonObjectIn(path).getString("model_type") == llvm::StringRef("bert");
 }
 
 /// A program that is no larger than the texts need, at most 8 at a time. Texts

@@ -1,10 +1,9 @@
 //===- Chat.cpp - a conversation with a model -----------------------------===//
 
 #include "tools/tessera/generate/Chat.h"
+#include "tools/tessera/input/ModelFiles.h"
 #include "tools/tessera/report/PrintError.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <iostream>
 #include <unistd.h>
@@ -18,16 +17,7 @@ static bool hasTemplate(const std::string &folder) {
   if (llvm::sys::fs::exists(folder + "/chat_template.jinja") ||
       llvm::sys::fs::exists(folder + "/chat_template.json"))
     return true;
-  auto file = llvm::MemoryBuffer::getFile(folder + "/tokenizer_config.json");
-  if (!file)
-    return false;
-  auto config = json::parse((*file)->getBuffer());
-  if (!config) {
-    llvm::consumeError(config.takeError());
-    return false;
-  }
-  const json::Object *keys = config->getAsObject();
-  return keys && keys->get("chat_template");
+  return jsonObjectIn(folder + "/tokenizer_config.json").get("chat_template");
 }
 
 void Chat::noteTemplate() const {

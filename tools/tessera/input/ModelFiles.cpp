@@ -5,6 +5,7 @@
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/Training.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace tessera;
 
@@ -14,6 +15,19 @@ std::string tessera::modelFolder(const DriverOptions &options) {
   std::string path = options.model;
   size_t end = path.find_last_of('/');
   return end == std::string::npos ? "." : path.substr(0, end);
+}
+
+llvm::json::Object tessera::jsonObjectIn(const std::string &path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return {};
+  auto parsed = llvm::json::parse((*file)->getBuffer());
+  if (!parsed) {
+    llvm::consumeError(parsed.takeError());
+    return {};
+  }
+  llvm::json::Object *object = parsed->getAsObject();
+  return object ? std::move(*object) : llvm::json::Object();
 }
 
 std::string tessera::modelTokenizer(const DriverOptions &options) {

@@ -6,11 +6,16 @@
 #define TESSERA_TOOLS_TESSERA_INPUT_MODELFILES_H
 
 #include "tools/tessera/options/DriverOptions.h"
+#include "llvm/Support/JSON.h"
 
 namespace tessera {
 
 /// The model's folder, or that of its file.
 std::string modelFolder(const DriverOptions &options);
+
+/// The JSON object in a file; empty if the file is missing or holds another
+/// thing.
+llvm::json::Object jsonObjectIn(const std::string &path);
 
 /// The folder or file of the tokenizer that is named or lies beside the model;
 /// "": there is none.

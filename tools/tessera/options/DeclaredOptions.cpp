@@ -222,6 +222,21 @@ void DeclaredOptions::addThreads(CLI::App *sub) {
           "Threads of all ranks together (default: all cores)");
 }
 
+void DeclaredOptions::addModelWeights(CLI::App *sub) {
+  beginGroup(sub, "Weights", "--load-weights path/to/model");
+  sub->add_option("--load-weights", options.weights,
+                  "Weights as transformers saves them, or a step of a "
+                  "checkpoint (default: the model's)")
+      ->type_name("PATH");
+  sub->add_option("--checkpoint", options.checkpoint,
+                  "A checkpoint of tessera train, or a directory, of which the "
+                  "newest counts")
+      ->excludes(sub->get_option("--load-weights"))
+      ->type_name("DIR");
+  addTrust(sub);
+  addThreads(sub);
+}
+
 void DeclaredOptions::addEvalOptions(CLI::App *sub) {
   declare(sub, "--eval-batches", FlagCheck::Positive, options.evalBatches,
           "Batches of an evaluation, always the same ones (default: all whole "
@@ -338,18 +353,7 @@ void DeclaredOptions::addGenerate(CLI::App *sub) {
           "multiplied by if they are below 0; 1: nothing");
   sub->add_option("--seed", options.seed, "Seed of the draws")
       ->capture_default_str();
-  beginGroup(sub, "Weights", "--load-weights path/to/model");
-  sub->add_option("--load-weights", options.weights,
-                  "Weights as transformers saves them, or a step of a "
-                  "checkpoint (default: the model's)")
-      ->type_name("PATH");
-  sub->add_option("--checkpoint", options.checkpoint,
-                  "A checkpoint of tessera train, or a directory, of which the "
-                  "newest counts")
-      ->excludes(sub->get_option("--load-weights"))
-      ->type_name("DIR");
-  addTrust(sub);
-  addThreads(sub);
+  addModelWeights(sub);
   beginGroup(sub, "Output", "--times");
   sub->add_flag("--times", generate.showsTimes,
                 "Say how long prompts and tokens took");
@@ -385,18 +389,7 @@ void DeclaredOptions::addEncode(CLI::App *sub) {
                   "Hugging Face folder with tokenizer.json or tokenizer.model "
                   "(default: the model's)")
       ->type_name("DIR");
-  beginGroup(sub, "Weights", "--load-weights path/to/model");
-  sub->add_option("--load-weights", options.weights,
-                  "Weights as transformers saves them, or a step of a "
-                  "checkpoint (default: the model's)")
-      ->type_name("PATH");
-  sub->add_option("--checkpoint", options.checkpoint,
-                  "A checkpoint of tessera train, or a directory, of which the "
-                  "newest counts")
-      ->excludes(sub->get_option("--load-weights"))
-      ->type_name("DIR");
-  addTrust(sub);
-  addThreads(sub);
+  addModelWeights(sub);
 }
 
 /// What a run has besides its plan.

@@ -66,6 +66,8 @@ private:
   void addLaunch(CLI::App *sub);
   void addTrust(CLI::App *sub);
   void addThreads(CLI::App *sub);
+  /// Of what runs a model: its weights, trust in them and threads.
+  void addModelWeights(CLI::App *sub);
   void addEvalOptions(CLI::App *sub);
   void addEvaluations(CLI::App *sub);
   void addSamples(CLI::App *sub);
