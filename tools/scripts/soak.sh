@@ -16,6 +16,7 @@ if [ ! -x "$tessera" ]; then
   echo "soak: there is no '$tessera'; build it with tools/scripts/build.sh, or set TESSERA" >&2 && exit 2
 fi
 steps=${STEPS:-400} patience=120 # seconds without a step after which a run counts as hung
+timeout_ms=60000 # less than that: also of waiting for a process that was killed before it came to the rendezvous
 warm_steps=30 growth_limit=16384 # KiB between these steps, with a save, and the end of a process
 
 work=$(mktemp -d)
@@ -30,14 +31,27 @@ launch() {
   : >"$work/$1.log"
   for rank in 0 1 2 3; do
     RANK=$rank WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 10000 + 10 * ${1#run})) \
-      "$tessera" train "$work/model.tsr" --data README.md --steps "$steps" --threads 1 --timeout-ms 60000 \
-      --log "$work/$1.log" --save-every 20 --checkpoint-dir "$work/$1" "${resume[@]}" >"$work/$1.$rank" 2>&1 &
+      "$tessera" train "$work/model.tsr" --data README.md --steps "$steps" --threads 1 --timeout-ms "$timeout_ms" \
+      --rendezvous-timeout-ms "$timeout_ms" --log "$work/$1.log" --save-every 20 --checkpoint-dir "$work/$1" "${resume[@]}" >"$work/$1.$rank" 2>&1 &
     members+=($!)
   done
 }
 
 memory_of() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$1/status" 2>/dev/null || true; }
 note() { echo "$1" >>"$work/$run.notes"; }
+
+# What is known of a run that hangs: of each process, its state, processor time and what it wrote last.
+describe_hang() {
+  local rank process
+  echo "soak: $run hangs after $made of $steps steps:"
+  for rank in 0 1 2 3; do
+    process=${members[rank]}
+    echo "rank $rank: $(sed -n 's/^State:\s*//p' "/proc/$process/status" 2>/dev/null || echo ended)," \
+      "$(awk '{ print $14 + $15 }' "/proc/$process/stat" 2>/dev/null || echo 0) ticks of processor time"
+    cat /proc/"$process"/task/*/wchan 2>/dev/null | xargs echo "  its threads wait in" || true
+    tail -n 3 "$work/$run.$rank" | sed 's/^/  /'
+  done
+}
 
 # One disturbance of the run; false once all its processes have ended.
 disturb() {
@@ -74,6 +88,7 @@ accompany() {
     ((alive)) || break
     if ((SECONDS - since > patience)); then
       note "hang of $run"
+      describe_hang >>"$work/$run.hangs"
       kill -KILL "${members[@]}" 2>/dev/null || true
     elif ((SECONDS >= next && SECONDS < end)); then
       disturb || true
@@ -131,6 +146,7 @@ notes() { cat "$work"/run?.notes | grep -c "$1" || true; }
 echo "soak: $(notes attempt) starts, $(notes finished) whole trainings with the bits of the undisturbed one"
 echo "soak: $(notes SIGSTOP) SIGSTOP, $(notes SIGKILL) SIGKILL, $(notes hang) hangs, $orphans orphans," \
   "$(notes 'damaged\|torn\|altered') damaged checkpoints, $(notes unexpected) unexpected exit codes"
+cat "$work"/run?.hangs 2>/dev/null || true
 cat "$work"/run?.notes | awk -v limit=$growth_limit '
   $1 == "memory" { grown = $3 - $2; if (!count++ || grown > most) { most = grown; warm = $2; end = $3 } }
   END { printf "soak: memory of %d processes, of the one that grew most: ", count
