@@ -40,6 +40,13 @@ tsr_status tsr_tokenizer_load(const char *path, tsr_tokenizer **out_tokenizer) {
   });
 }
 
+tsr_status tsr_tokenizer_create_bytes(tsr_tokenizer **out_tokenizer) {
+  return guarded([&] {
+    requirePointer(out_tokenizer, "out_tokenizer");
+    *out_tokenizer = new tsr_tokenizer{makeByteTokenizer(), {}, {}};
+  });
+}
+
 void tsr_tokenizer_destroy(tsr_tokenizer *tokenizer) { delete tokenizer; }
 
 int64_t tsr_tokenizer_vocabulary_size(const tsr_tokenizer *tokenizer) {

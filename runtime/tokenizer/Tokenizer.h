@@ -51,6 +51,9 @@ public:
 /// TSR_NOT_FOUND, TSR_IO, TSR_CORRUPT, TSR_UNSUPPORTED.
 std::unique_ptr<Tokenizer> loadTokenizer(const std::string &path);
 
+/// The 256 ids are the bytes of a text, as training reads text files.
+std::unique_ptr<Tokenizer> makeByteTokenizer();
+
 /// What tokenizer_config.json adds around a text, where no post-processor says.
 struct AroundText {
   bool begins = false, ends = false;

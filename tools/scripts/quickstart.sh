@@ -58,3 +58,5 @@ echo "quickstart: training examples/gpt2-tiny"
 cd "$here"
 "$root/build/bin/tessera" train "$root/examples/gpt2-tiny" "${defaults[@]}" "${data[@]}" "$@"
 isGiven --log || echo "quickstart: log in runs/quickstart/log.jsonl"
+isGiven --checkpoint-dir || echo "quickstart: now let it write: build/bin/tessera generate examples/gpt2-tiny" \
+  "--checkpoint runs/quickstart/checkpoints --prompt 'The compiler ' --temperature 0.8"

@@ -32,6 +32,10 @@ typedef enum tsr_special {
  * tokenizer; TSR_UNSUPPORTED names the part of it that is not supported;
  * TSR_CORRUPT: a file that is torn, or contradicts itself. */
 tsr_status tsr_tokenizer_load(const char *path, tsr_tokenizer **out_tokenizer);
+/* Ids are the bytes of a text, 0 to 255, as tsr_data_open reads text files: for
+ * models that were trained on these. There are no special tokens, and bytes
+ * that are no UTF-8 are encoded as they are. */
+tsr_status tsr_tokenizer_create_bytes(tsr_tokenizer **out_tokenizer);
 void tsr_tokenizer_destroy(tsr_tokenizer *tokenizer);
 
 /* Ids are in [0, size). The model's own vocabulary may be larger: many are

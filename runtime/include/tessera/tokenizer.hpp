@@ -29,6 +29,12 @@ public:
     detail::check(tsr_tokenizer_load(path.c_str(), &raw));
     handle.reset(raw);
   }
+  /// Ids are the bytes of a text.
+  static Tokenizer ofBytes() {
+    tsr_tokenizer *raw = nullptr;
+    detail::check(tsr_tokenizer_create_bytes(&raw));
+    return Tokenizer(raw);
+  }
 
   std::int64_t vocabularySize() const {
     return tsr_tokenizer_vocabulary_size(get());
@@ -69,6 +75,7 @@ public:
   tsr_tokenizer *get() const { return handle.get(); }
 
 private:
+  explicit Tokenizer(tsr_tokenizer *raw) : handle(raw) {}
   std::unique_ptr<tsr_tokenizer, detail::DestroyTokenizer> handle;
 };
 

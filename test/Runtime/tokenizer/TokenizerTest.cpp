@@ -333,6 +333,25 @@ TEST(TokenizerApi, CountsSpecialTokensWhereTheyAreWritten) {
   EXPECT_THROW(tokenizer.countBytes({-1}), Exception);
 }
 
+TEST(TokenizerApi, TakesBytesAsTheyAre) {
+  Tokenizer tokenizer = Tokenizer::ofBytes();
+  EXPECT_EQ(tokenizer.vocabularySize(), 256);
+  EXPECT_EQ(tokenizer.endToken(), "");
+  EXPECT_EQ(tokenizer.encode(std::string("a\xc3\xbc\xff\0", 5)),
+            (Ids{97, 0xc3, 0xbc, 0xff, 0}));
+  EXPECT_EQ(tokenizer.encode(""), Ids{});
+  EXPECT_EQ(tokenizer.decode({97, 0xc3, 0xbc}), "a\xc3\xbc");
+  EXPECT_EQ(tokenizer.decode({0xff}), "\xef\xbf\xbd");
+  EXPECT_EQ(tokenizer.countBytes({97, 0xc3, 0xff}, 1), 2);
+  EXPECT_EQ(tokenizer.find("a"), 97);
+  EXPECT_THROW(tokenizer.decode({256}), Exception);
+
+  TokenStream stream(tokenizer, TSR_WITHOUT_SPECIAL);
+  EXPECT_EQ(stream.push(0xc3), "");
+  EXPECT_EQ(stream.push(0xbc), "\xc3\xbc");
+  EXPECT_EQ(stream.push(0xc3) + stream.finish(), "\xef\xbf\xbd");
+}
+
 TEST(TokenizerApi, RefusesNull) {
   tsr_tokenizer *tokenizer = nullptr;
   EXPECT_EQ(tsr_tokenizer_load(nullptr, &tokenizer), TSR_INVALID_ARGUMENT);

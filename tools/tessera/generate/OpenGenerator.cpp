@@ -14,10 +14,12 @@ bool OpenGenerator::openTokenizer() {
   if (!artifact.open(options))
     return false;
   std::string path = modelTokenizer(options);
-  if (!tokenizer.open(path))
+  int64_t vocabulary = tsr_artifact_vocabulary(artifact.get());
+  // A model of text files that --data has read as bytes.
+  bool isOfBytes = path.empty() && vocabulary == 256;
+  if (!(isOfBytes ? tokenizer.openBytes() : tokenizer.open(path)))
     return false;
   end = tokenizer.end();
-  int64_t vocabulary = tsr_artifact_vocabulary(artifact.get());
   if (tokenizer.size() <= vocabulary)
     return true;
   return !printError("the tokenizer '" + path + "' has a vocabulary of " +

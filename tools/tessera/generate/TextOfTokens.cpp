@@ -15,6 +15,14 @@ bool TextOfTokens::open(const std::string &path) {
   return true;
 }
 
+bool TextOfTokens::openBytes() {
+  tsr_tokenizer *created = nullptr;
+  if (tsr_tokenizer_create_bytes(&created) != TSR_OK)
+    return !printError(tsr_last_error());
+  tokenizer.reset(created);
+  return true;
+}
+
 int64_t TextOfTokens::size() const {
   return tokenizer ? tsr_tokenizer_vocabulary_size(tokenizer.get()) : 0;
 }

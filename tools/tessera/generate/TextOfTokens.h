@@ -16,6 +16,8 @@ class TextOfTokens {
 public:
   /// `path`: a folder with a tokenizer; "": there is none.
   bool open(const std::string &path);
+  /// Texts are their bytes.
+  bool openBytes();
   bool hasTokenizer() const { return tokenizer != nullptr; }
   /// Ids of the tokenizer; 0 without one.
   int64_t size() const;

@@ -23,9 +23,9 @@ bool Samples::prepare(tsr_session *opened, const tsr_artifact *artifact,
     return !printError("--sample-prompt needs the tokenizer of the data, and "
                        "there is none beside the model; name one with "
                        "--tokenizer");
-  if (!tokenizer.open(path))
+  if (!(path.empty() ? tokenizer.openBytes() : tokenizer.open(path)))
     return false;
-  if (tokenizer.size() > tsr_artifact_vocabulary(artifact))
+  if (!path.empty() && tokenizer.size() > tsr_artifact_vocabulary(artifact))
     return !printError("the tokenizer '" + path + "' has a vocabulary of " +
                        std::to_string(tokenizer.size()) +
                        ", the model one of " +
@@ -43,10 +43,7 @@ bool Samples::prepare(tsr_session *opened, const tsr_artifact *artifact,
 bool Samples::encodePrompts() {
   for (const std::string &prompt : options.samplePrompts) {
     std::vector<int32_t> &ids = prompts.emplace_back();
-    if (!tokenizer.hasTokenizer())
-      std::transform(prompt.begin(), prompt.end(), std::back_inserter(ids),
-                     [](char byte) { return static_cast<uint8_t>(byte); });
-    else if (!tokenizer.encode(prompt, ids))
+    if (!tokenizer.encode(prompt, ids))
       return false;
   }
   std::vector<int64_t> requests;
@@ -93,11 +90,6 @@ bool Samples::takeAll(const std::vector<int64_t> &requests,
 
 std::string Samples::textOf(const std::vector<int32_t> &tokens) const {
   std::string text;
-  if (!tokenizer.hasTokenizer()) {
-    for (int32_t token : tokens)
-      text += token < 256 ? static_cast<char>(token) : '?';
-    return text;
-  }
   TextOfTokens::Stream stream(tokenizer);
   for (int32_t token : tokens)
     text += stream.push(token);
