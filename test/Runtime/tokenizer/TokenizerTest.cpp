@@ -349,7 +349,8 @@ TEST(TokenizerApi, TakesBytesAsTheyAre) {
   TokenStream stream(tokenizer, TSR_WITHOUT_SPECIAL);
   EXPECT_EQ(stream.push(0xc3), "");
   EXPECT_EQ(stream.push(0xbc), "\xc3\xbc");
-  EXPECT_EQ(stream.push(0xc3) + stream.finish(), "\xef\xbf\xbd");
+  EXPECT_EQ(stream.push(0xc3), "");
+  EXPECT_EQ(stream.finish(), "\xef\xbf\xbd");
 }
 
 TEST(TokenizerApi, RefusesNull) {
