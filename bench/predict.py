@@ -54,14 +54,20 @@ MODELS = {
 }
 
 
-def parse():
-    parser = argparse.ArgumentParser(prog="bench/predict.py", description=__doc__.splitlines()[0])
+def measuring_parser(program, description):
+    """Options of every script that trains what is predicted for this machine."""
+    parser = argparse.ArgumentParser(prog=program, description=description)
     parser.add_argument("--cluster", type=pathlib.Path, required=True, help="what tessera calibrate wrote here")
     parser.add_argument("--bin", type=pathlib.Path, default=HERE.parent / "build/bin", help="folder of the built programs")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=5, help="of a round, after one that does not count")
-    parser.add_argument("--only", default="", help="the programs whose row has this text")
     parser.add_argument("--json", type=pathlib.Path, help="write the numbers here too")
+    return parser
+
+
+def parse():
+    parser = measuring_parser("bench/predict.py", __doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="the programs whose row has this text")
     return parser.parse_args()
 
 
@@ -73,6 +79,16 @@ def ranks_of(values):
 
 def spearman(first, second):
     return statistics.correlation(ranks_of(first), ranks_of(second)) if len(first) > 2 else float("nan")
+
+
+def train(options, artifact):
+    """Seconds of each step of a round."""
+    # 0 threads: all cores, as tessera train has it.
+    worker = Worker([options.bin / "bench-steps", artifact, "0"])
+    worker.ask(2, keep=False)
+    worker.ask(options.steps)
+    worker.close()
+    return worker.seconds
 
 
 class Program:
@@ -91,12 +107,7 @@ class Program:
         self.seconds = []
 
     def measure(self, options):
-        # 0 threads: all cores, as tessera train has it.
-        worker = Worker([options.bin / "bench-steps", self.artifact, "0"])
-        worker.ask(2, keep=False)
-        worker.ask(options.steps)
-        worker.close()
-        self.seconds += worker.seconds
+        self.seconds += train(options, self.artifact)
 
     @property
     def measured(self):

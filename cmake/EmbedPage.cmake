@@ -1,5 +1,6 @@
 # Puts a page of HTML with all that it names into a C++ source, which defines kPageTemplate (PageTemplate.h). A line
-# `@FILE name@` of the page is replaced with the files that -D name=... lists. Run with cmake -P.
+# `@FILE name@` of the page is replaced with the files that -D name=... lists. -D SERVED=... is the script of pages that
+# a server compiles for, which stands apart. Run with cmake -P.
 function(read_files result)
   set(all "")
   foreach(file IN LISTS ARGN)
@@ -14,5 +15,7 @@ foreach(name STYLE LICENSE LIBRARY SCRIPTS)
   read_files(text ${${name}})
   string(REPLACE "@${name}@" "${text}" page "${page}")
 endforeach()
+file(READ ${SERVED} served)
 file(WRITE ${OUTPUT} "#include \"tools/tessera/page/PageTemplate.h\"\n"
-  "const char *const tessera::kPageTemplate = R\"TESSERA(${page})TESSERA\";\n")
+  "const char *const tessera::kPageTemplate = R\"TESSERA(${page})TESSERA\";\n"
+  "const char *const tessera::kServedScript = R\"TESSERA(${served})TESSERA\";\n")

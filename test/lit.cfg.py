@@ -16,6 +16,7 @@ config.test_exec_root = os.path.join(config.tessera_obj_root, "test")
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.tessera_obj_root, "bin"), config.llvm_tools_dir, os.environ.get("PATH", "")])
 config.environment["LC_ALL"] = "C"
+config.environment["TESSERA_LINKER"] = config.test_linker
 config.substitutions.append(("%{examples}", os.path.join(config.tessera_src_root, "examples")))
 config.substitutions.append(("%{source}", config.tessera_src_root))
 config.substitutions.append(("%{build}", config.tessera_obj_root))

@@ -35,6 +35,12 @@ struct RowCount {
 /// Sizes that all programs share.
 struct GenerationSizes {
   int64_t lanes, slots, places;
+  int64_t contextRanks, tensorRanks; ///< Ranks of cp and tp.
+};
+
+/// How a cache's places are dealt to ranks.
+struct Deal {
+  int64_t parts, places; ///< All parts have as many.
 };
 
 /// What a generation is made of: the ops that make logits, in their order.
@@ -97,6 +103,7 @@ public:
 private:
   void addModelArguments();
   void addCaches();
+  Deal dealOf(nn::AttentionOp op) const;
   void addData(const RowCount &of, const RowCount &own);
   Value argument(Type type, ArrayRef<NamedAttribute> attrs);
   Value rowData(const Twine &name, int64_t count);
@@ -144,6 +151,19 @@ void GenerationBuilder::addModelArguments() {
   }
 }
 
+bool isGrouped(nn::AttentionOp op) {
+  return cast<RankedTensorType>(op.getQuery().getType()).getRank() == 5;
+}
+
+/// Where ranks of tp do not divide the key heads, each has all heads of its
+/// places, as ShardingPlan::resting places them.
+Deal GenerationBuilder::dealOf(nn::AttentionOp op) const {
+  int64_t heads = cast<RankedTensorType>(op.getKey().getType()).getDimSize(2);
+  bool sharesPlaces = isGrouped(op) && heads % sizes.tensorRanks != 0;
+  int64_t parts = sizes.contextRanks * (sharesPlaces ? sizes.tensorRanks : 1);
+  return {parts, llvm::divideCeil(sizes.places, parts) * parts};
+}
+
 /// Keys and values of each attention, in order of layers.
 void GenerationBuilder::addCaches() {
   int64_t layer = 0;
@@ -152,16 +172,15 @@ void GenerationBuilder::addCaches() {
     if (!attention)
       continue;
     auto key = cast<RankedTensorType>(attention.getKey().getType());
-    auto type = RankedTensorType::get({sizes.lanes, sizes.slots, sizes.places,
+    auto type = RankedTensorType::get({sizes.lanes, sizes.slots,
+                                       dealOf(attention).places,
                                        key.getDimSize(2), key.getDimSize(3)},
                                       key.getElementType());
-    bool isGrouped =
-        cast<RankedTensorType>(attention.getQuery().getType()).getRank() == 5;
     auto cache = [&](StringRef role) {
-      return argument(
-          type,
-          {text("nn.of", Twine(layer)), text(nn::NNDialect::kRoleAttr, role),
-           text(nn::NNDialect::kDimsAttr, isGrouped ? "btpgd" : "btpnd")});
+      return argument(type, {text("nn.of", Twine(layer)),
+                             text(nn::NNDialect::kRoleAttr, role),
+                             text(nn::NNDialect::kDimsAttr,
+                                  isGrouped(attention) ? "btlgd" : "btlnd")});
     };
     Value keys = cache(nn::kKeyCache);
     caches[op] = {keys, cache(nn::kValueCache)};
@@ -244,9 +263,10 @@ LogicalResult GenerationBuilder::attend(nn::AttentionOp op) {
   if (op.getQuerySegments())
     return op.emitOpError() << "stays within segments, which requests do not "
                                "have; leave out --document-mask";
+  IntegerAttr deal = b.getI64IntegerAttr(dealOf(op).parts);
   auto append = [&](Value cache, Value rows, StringRef role) {
-    Value made = nn::create<nn::AppendOp>(b, op.getLoc(), cache,
-                                          map.lookup(rows), slots, positions);
+    Value made = nn::create<nn::AppendOp>(
+        b, op.getLoc(), cache, map.lookup(rows), slots, positions, deal);
     auto attrs = attributes[cast<BlockArgument>(cache).getArgNumber()];
     results.push_back(made);
     resultAttributes.push_back(b.getDictionaryAttr(
@@ -261,7 +281,7 @@ LogicalResult GenerationBuilder::attend(nn::AttentionOp op) {
   Value values = append(valueCache, op.getValue(), nn::kValueCache);
   auto attention = nn::create<nn::CachedAttentionOp>(
       b, op.getLoc(), map.lookup(op.getQuery()), keys, values, slots, positions,
-      op.getScaleAttr(), op.getWindowAttr());
+      op.getScaleAttr(), op.getWindowAttr(), deal, UnitAttr());
   attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   map.map(op.getOutput(), attention.getOutput());
   return success();
@@ -369,14 +389,17 @@ struct AddGenerationPass
 LogicalResult AddGenerationPass::addPrograms(func::FuncOp loss) {
   Model model;
   model.loss = loss;
-  if (slots < 1 || chunk < 1 || lanes < 1)
+  if (slots < 1 || chunk < 1 || lanes < 1 || contextRanks < 1 ||
+      tensorRanks < 1)
     return loss.emitError()
            << "has slots = " << slots << ", chunk = " << chunk
-           << ", lanes = " << lanes << "; each must be at least 1";
+           << ", lanes = " << lanes << ", context-ranks = " << contextRanks
+           << ", tensor-ranks = " << tensorRanks << "; each must be at least 1";
   if (failed(model.find()))
     return failure();
   auto ids = cast<RankedTensorType>(model.ids.getType());
-  GenerationSizes sizes{lanes, slots, ids.getDimSize(1)};
+  GenerationSizes sizes{lanes, slots, ids.getDimSize(1), contextRanks,
+                        tensorRanks};
   SmallVector<RowCount> programs = {{nn::kDecodeName, slots},
                                     {nn::kMixedName, slots + chunk},
                                     {nn::kScoreName, slots + chunk}};

@@ -51,6 +51,7 @@ struct AssignStagesPass
                                           ArrayRef<Segment> segments);
   FailureOr<std::vector<int64_t>> count(func::FuncOp func,
                                         ArrayRef<Segment> segments);
+  LogicalResult checkCounts(func::FuncOp func);
   int64_t chunkCount() const { return stages * virtualStages; }
   std::string plan() const {
     return "pp=" + std::to_string(stages) + " with " +
@@ -128,32 +129,51 @@ AssignStagesPass::balance(func::FuncOp func, ArrayRef<Segment> segments) {
   return result;
 }
 
+LogicalResult AssignStagesPass::checkCounts(func::FuncOp func) {
+  auto isFew = [&](size_t chunk) {
+    bool isOuter = chunk == 0 || chunk + 1 == layers.size();
+    return layers[chunk] < (isOuter ? 0 : 1);
+  };
+  if (static_cast<int64_t>(layers.size()) == chunkCount() &&
+      llvm::none_of(llvm::seq<size_t>(0, layers.size()), isFew))
+    return success();
+  return func.emitError()
+         << "the model is to be cut into " << counted(layers.size(), "part")
+         << ", but " << plan() << " has " << counted(chunkCount(), "chunk")
+         << "; give each its number of layers, at least 1, or 0 of the first "
+            "and of the last";
+}
+
+/// A last chunk without layers has what follows the last layer.
 FailureOr<std::vector<int64_t>>
 AssignStagesPass::count(func::FuncOp func, ArrayRef<Segment> segments) {
+  if (failed(checkCounts(func)))
+    return failure();
   int64_t wanted = std::accumulate(layers.begin(), layers.end(), int64_t(0));
+  int64_t last = chunkCount() - 1, layer = -1, chunk = 0, left = layers.front();
   std::vector<int64_t> result;
-  int64_t layer = -1, chunk = 0, left = layers.front();
-  StringRef last;
+  StringRef name;
   for (const Segment &segment : segments) {
-    if (!segment.layer.empty() && segment.layer != last) {
-      last = segment.layer;
+    if (!segment.layer.empty() && segment.layer != name) {
+      name = segment.layer;
       ++layer;
-      while (left == 0 && chunk + 1 < static_cast<int64_t>(layers.size()))
+      while (left == 0 && chunk < last)
         left = layers[++chunk];
       --left;
+    } else if (segment.layer.empty() && layer + 1 == wanted) {
+      chunk = last;
     }
     result.push_back(chunk);
   }
-  if (static_cast<int64_t>(layers.size()) != chunkCount() ||
-      llvm::any_of(layers, [](int64_t n) { return n < 1; }))
-    return func.emitError()
-           << "the model is to be cut into " << counted(layers.size(), "part")
-           << ", but " << plan() << " has " << counted(chunkCount(), "chunk")
-           << "; give each its number of layers, at least 1";
   if (wanted != layer + 1)
     return func.emitError()
            << "the model has " << counted(layer + 1, "layer") << ", but "
            << wanted << " are given to stages; they must be the same";
+  for (int64_t end : {int64_t(0), last})
+    if (!llvm::is_contained(result, end))
+      return func.emitError()
+             << "chunk " << end << " would be empty, as nothing is "
+             << (end ? "behind" : "before") << " the layers; give it a layer";
   return result;
 }
 

@@ -191,11 +191,23 @@ LogicalResult DistributePass::checkSameParameters(func::FuncOp other) {
   return success();
 }
 
+bool isCache(StringAttr role) {
+  return role && (role == nn::kKeyCache || role == nn::kValueCache);
+}
+
+bool hasCaches(func::FuncOp func) {
+  return llvm::any_of(llvm::seq(func.getNumArguments()), [&](unsigned k) {
+    return isCache(
+        func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kRoleAttr));
+  });
+}
+
 ShardingPlan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
   ShardingPlan plan;
   plan.mesh = parsed;
   // Rows of a step are few: only training splits a stream of them.
   plan.sequenceParallel = sequenceParallel && !nn::isGeneration(func);
+  plan.sharesPlaces = hasCaches(func);
   plan.splitsRows = splitRows;
   plan.shardsParameters = zero;
   plan.shardsFrozen = splitsFrozen;
@@ -203,10 +215,6 @@ ShardingPlan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
   plan.walksRing = contextParallel == nameOf(ContextParallel::Ring);
   plan.findStream(func.getBody());
   return plan;
-}
-
-bool isCache(StringAttr role) {
-  return role && (role == nn::kKeyCache || role == nn::kValueCache);
 }
 
 LogicalResult DistributePass::placeArguments(func::FuncOp func,

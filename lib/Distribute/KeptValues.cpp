@@ -76,13 +76,16 @@ bool gathersGates(Operation *op) {
 
 class Selection {
 public:
-  Selection(func::FuncOp func, Repetition repetition);
+  Selection(func::FuncOp func, Repetition repetition)
+      : func(func), mesh(dist::meshOf(func)),
+        repetition(std::move(repetition)) {}
   llvm::DenseSet<Value> run();
 
 private:
   void findDataDependent();
   void findNeeded();
   bool mayRepeat(Operation *op);
+  Repetition::Kind kindOf(Operation *op) const;
   bool leavesLayer(Operation *op);
   bool isCheap(Operation *op);
   int64_t bytesOf(Value value);
@@ -93,19 +96,10 @@ private:
 
   func::FuncOp func;
   dist::MeshAttr mesh;
-  Repetition::Kind kind;
-  llvm::DenseSet<StringRef> repeated;
+  Repetition repetition;
   llvm::DenseSet<Value> dependent; ///< On data, so different each time.
   llvm::SetVector<Value> values;   ///< Vertices: those that backward needs.
 };
-
-Selection::Selection(func::FuncOp func, Repetition repetition)
-    : func(func), mesh(dist::meshOf(func)), kind(repetition.kind) {
-  SmallVector<StringRef> all = layersOf(func);
-  size_t count = repetition.layers < 0 ? all.size() : repetition.layers;
-  for (StringRef layer : ArrayRef(all).take_front(std::min(count, all.size())))
-    repeated.insert(layer);
-}
 
 void Selection::findDataDependent() {
   for (BlockArgument argument : func.getArguments())
@@ -163,12 +157,25 @@ bool isReceived(Operation *op) {
 /// them.
 bool isTotal(Operation *op) { return nn::hasTag(op, nn::Tag::BatchTotal); }
 
+Repetition::Kind Selection::kindOf(Operation *op) const {
+  auto found = repetition.layers.find(layerOf(op));
+  return found == repetition.layers.end() ? repetition.kind : found->second;
+}
+
 bool Selection::mayRepeat(Operation *op) {
   if (!op || isReceived(op) || isTotal(op) || leavesLayer(op))
     return false;
-  if (kind == Repetition::Gathers)
+  switch (kindOf(op)) {
+  case Repetition::Nothing:
+    return false;
+  case Repetition::Gathers:
     return gathersSequence(op) && !gathersGates(op);
-  return repeated.contains(layerOf(op)) || (isCheap(op) && !gathersGates(op));
+  case Repetition::Cheap:
+    return isCheap(op) && !gathersGates(op);
+  case Repetition::Any:
+    return true;
+  }
+  llvm_unreachable("every kind is a case");
 }
 
 /// Finds the values that backward reads, and those that they could be computed
@@ -231,7 +238,7 @@ SmallVector<StringRef> tessera::layersOf(func::FuncOp func) {
 
 llvm::DenseSet<Value> tessera::valuesToRecompute(func::FuncOp func,
                                                  Repetition repetition) {
-  return Selection(func, repetition).run();
+  return Selection(func, std::move(repetition)).run();
 }
 
 bool tessera::readsElements(OpOperand &operand) {

@@ -19,11 +19,11 @@ using nn::hasTag;
 //===----------------------------------------------------------------------===//
 
 /// Letters of `nn.dims` that an axis shards.
-static StringRef shardedLetters(StringRef axis) {
+static StringRef shardedLetters(StringRef axis, bool sharesPlaces) {
   return llvm::StringSwitch<StringRef>(axis)
       .Case(kDataAxis, "b")
       .Case(kTensorAxis, "nfvg")
-      .Case(kContextAxis, "s")
+      .Case(kContextAxis, sharesPlaces ? "l" : "s")
       .Case(kExpertAxis, "bx")
       .Default("");
 }
@@ -31,11 +31,12 @@ static StringRef shardedLetters(StringRef axis) {
 /// The dimension that an axis shards in the resting sharding of a value, or
 /// npos. Key heads that the axis does not divide stay whole, and the query
 /// heads of each are split: the gradients of the keys then add over the axis.
-static size_t shardedDim(RankedTensorType type, StringRef dims, StringRef axis,
-                         int64_t ranks) {
-  size_t dim = dims.find_first_of(shardedLetters(axis));
+/// Of a cache of them, places are split.
+static size_t shardedDim(RankedTensorType type, StringRef dims,
+                         StringRef letters, int64_t ranks) {
+  size_t dim = dims.find_first_of(letters);
   bool uneven = dim != StringRef::npos && type.getDimSize(dim) % ranks != 0;
-  return uneven && dims[dim] == 'g' ? dims.find('r') : dim;
+  return uneven && dims[dim] == 'g' ? dims.find_first_of("rl") : dim;
 }
 
 /// Among the axes that cut the same dimension `ep` is the inner one, whatever
@@ -53,7 +54,8 @@ RankedTensorType ShardingPlan::resting(RankedTensorType type,
   if (!mesh)
     return type;
   for (StringAttr axis : outermostFirst(mesh)) {
-    size_t dim = shardedDim(type, dims, axis, mesh.getSize(axis));
+    size_t dim = shardedDim(type, dims, shardedLetters(axis, sharesPlaces),
+                            mesh.getSize(axis));
     if (dim != StringRef::npos && mesh.getSize(axis) > 1)
       type =
           withState(type, axis, State::sharded(dim, axesOf(type, dim).size()));
@@ -107,6 +109,20 @@ void ShardingPlan::findStream(Region &program) {
       branches.insert(&op);
 }
 
+/// Caches stay where they are, and attention is over the places that a rank
+/// has.
+static std::optional<State> anchorByCache(Operation *op, StringRef axis) {
+  if (auto append = dyn_cast<nn::AppendOp>(op))
+    if (State state = stateOf(append.getCache().getType(), axis);
+        state.isSharded())
+      return state;
+  if (auto attention = dyn_cast<nn::CachedAttentionOp>(op))
+    if (State state = stateOf(attention.getKeys().getType(), axis);
+        state.isSharded() && state.where == kPlacesDim)
+      return State{State::L};
+  return std::nullopt;
+}
+
 std::optional<State> ShardingPlan::anchor(Operation *op, StringRef axis) const {
   if (axis == kPipelineAxis)
     return stageOf(op);
@@ -122,6 +138,10 @@ std::optional<State> ShardingPlan::anchor(Operation *op, StringRef axis) const {
     return State::sharded(kBatchDim);
   if (axis == kTensorAxis && hasTag(op, nn::Tag::Dispatch))
     return State{State::R};
+  if (std::optional<State> state = anchorByCache(op, axis))
+    return state;
+  if (axis == kContextAxis && sharesPlaces)
+    return State{State::I};
   if (axis == kContextAxis && hasTag(op, nn::Tag::Attention))
     return State::sharded(exchangesHeads ? kHeadsDim : kSequenceDim);
   if (axis == kContextAxis && (isStream || isBranch))
@@ -208,16 +228,19 @@ bool Placement::Price::operator<(const Price &other) const {
   return key(*this) < key(other);
 }
 
-/// An all-to-all moves only chunks that are equal on all ranks.
+/// An all-to-all moves only chunks that are equal on all ranks. Parts of means
+/// move by one, too.
 bool Placement::exchangesPadding(RankedTensorType from, RankedTensorType to,
                                  StringRef axis) const {
   State before = stateOf(from, axis), after = stateOf(to, axis);
-  if (!before.isSharded() || !after.isSharded())
+  bool exchanges = before.isSharded() || before.kind == State::L;
+  if (!exchanges || !after.isSharded())
     return false;
   int64_t ranks = plan.mesh.getSize(axis);
   SmallVector<int64_t> whole =
       localShape(withState(from, axis, {State::I}), plan.mesh);
-  return whole[before.where] % ranks != 0 || whole[after.where] % ranks != 0;
+  return (before.isSharded() && whole[before.where] % ranks != 0) ||
+         whole[after.where] % ranks != 0;
 }
 
 std::optional<Placement::Price> Placement::price(Value value, StringRef axis,

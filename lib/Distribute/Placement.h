@@ -20,6 +20,9 @@ namespace tessera {
 /// heads, head size] in attention.
 enum ActivationDim : int64_t { kBatchDim = 0, kSequenceDim = 1, kHeadsDim = 2 };
 
+/// Of a cache: [lanes, slots, places, heads, head size].
+enum CacheDim : int64_t { kPlacesDim = 2 };
+
 /// Dimensions of rows that are routed to experts: [experts, batch, sequence,
 /// ...].
 enum RoutedDim : int64_t { kExpertDim = 0, kRoutedBatchDim = 1 };
@@ -38,6 +41,8 @@ struct ShardingPlan {
   /// Attention under `cp` runs on some queries and some keys, which ranks pass
   /// on (ring attention, Liu et al. 2023).
   bool walksRing = false;
+  /// `cp` splits the places of caches, not the sequence: a step's rows are few.
+  bool sharesPlaces = false;
   /// Parameters rest `S` on `dp` and are gathered where they are used.
   bool shardsParameters = false;
   /// So are parameters that are not trained, for the memory of their values

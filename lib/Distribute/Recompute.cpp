@@ -6,6 +6,8 @@
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/KeptValues.h"
 #include "tessera/Distribute/Passes.h"
+#include "tessera/Options/Counted.h"
+#include "llvm/ADT/StringSwitch.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_RECOMPUTEPASS
@@ -22,16 +24,14 @@ struct RecomputePass : tessera::impl::RecomputePassBase<RecomputePass> {
 
   void runOnOperation() override {
     FailureOr<func::FuncOp> func = nn::findProgram(getOperation(), "gradients");
-    if (failed(func) || failed(check(*func)))
+    if (failed(func))
       return signalPassFailure();
-    if (mode == "none")
+    FailureOr<Repetition> repetition = readOptions(*func);
+    if (failed(repetition))
+      return signalPassFailure();
+    if (mode == "none" && ranges.empty())
       return;
-    Repetition repetition;
-    if (mode == "gathers")
-      repetition.kind = Repetition::Gathers;
-    if (mode == "full")
-      repetition.layers = layers;
-    again = valuesToRecompute(*func, repetition);
+    again = valuesToRecompute(*func, std::move(*repetition));
     for (Operation &op : llvm::make_early_inc_range(func->getBody().front()))
       if (nn::phaseOf(&op) == nn::Phase::Backward)
         for (OpOperand &operand : op.getOpOperands())
@@ -39,23 +39,80 @@ struct RecomputePass : tessera::impl::RecomputePassBase<RecomputePass> {
             operand.set(cloneFor(operand));
   }
 
-  LogicalResult check(func::FuncOp func);
+  FailureOr<Repetition> readOptions(func::FuncOp func);
+  LogicalResult readRange(func::FuncOp func, StringRef range,
+                          ArrayRef<StringRef> all, Repetition &repetition);
   Value cloneFor(OpOperand &operand);
   Operation *placeFor(OpOperand &operand, ArrayRef<Operation *> ops);
 
+  llvm::DenseSet<StringRef> given; ///< Layers of `ranges`.
   llvm::DenseSet<Value> again;
   IRMapping clones;
 };
 
-LogicalResult RecomputePass::check(func::FuncOp func) {
-  if (!llvm::is_contained({"none", "gathers", "selective", "full"},
-                          mode.getValue()))
-    return func.emitError() << "cannot recompute '" << mode.getValue()
-                            << "'; use none, gathers, selective or full";
-  if (mode == "full" && layersOf(func).empty())
+std::optional<Repetition::Kind> kindOf(StringRef mode) {
+  return llvm::StringSwitch<std::optional<Repetition::Kind>>(mode)
+      .Case("none", Repetition::Nothing)
+      .Case("gathers", Repetition::Gathers)
+      .Case("selective", Repetition::Cheap)
+      .Case("full", Repetition::Any)
+      .Default(std::nullopt);
+}
+
+InFlightDiagnostic refuseMode(func::FuncOp func, StringRef mode) {
+  return func.emitError() << "cannot recompute '" << mode
+                          << "'; use none, gathers, selective or full";
+}
+
+/// Of "0-3=full".
+LogicalResult RecomputePass::readRange(func::FuncOp func, StringRef range,
+                                       ArrayRef<StringRef> all,
+                                       Repetition &repetition) {
+  auto [numbers, name] = range.split('=');
+  std::optional<Repetition::Kind> kind = kindOf(name);
+  if (!kind)
+    return refuseMode(func, name);
+  auto [from, to] = numbers.split('-');
+  uint64_t first = 0, last = 0;
+  if (from.getAsInteger(10, first) ||
+      (to.empty() ? from : to).getAsInteger(10, last) || last < first)
+    return func.emitError()
+           << "'" << range << "' names no layers; write 0-3=full or 5=none";
+  if (last >= all.size())
+    return func.emitError()
+           << "layers " << numbers << " are to recompute '" << name
+           << "', but the model has " << counted(all.size(), "layer")
+           << ", numbered from 0; give numbers below " << all.size();
+  for (StringRef layer : all.slice(first, last - first + 1)) {
+    if (!given.insert(layer).second)
+      return func.emitError() << "layer '" << layer
+                              << "' is in two ranges; give each layer once";
+    repetition.layers[layer] = *kind;
+  }
+  return success();
+}
+
+/// What is outside of layers is cheap or kept.
+FailureOr<Repetition> RecomputePass::readOptions(func::FuncOp func) {
+  std::optional<Repetition::Kind> kind = kindOf(mode.getValue());
+  if (!kind)
+    return refuseMode(func, mode.getValue());
+  Repetition repetition;
+  repetition.kind = std::min(*kind, Repetition::Cheap);
+  SmallVector<StringRef> all = layersOf(func);
+  if (all.empty() && (mode == "full" || !ranges.empty()))
     return func.emitError() << "has no layers to recompute: no location names "
                                "one; use mode=selective";
-  return success();
+  if (mode == "full") {
+    size_t count = layers < 0 ? all.size() : static_cast<size_t>(layers);
+    for (StringRef layer :
+         ArrayRef(all).take_front(std::min(count, all.size())))
+      repetition.layers[layer] = Repetition::Any;
+  }
+  for (const std::string &range : ranges)
+    if (failed(readRange(func, range, all, repetition)))
+      return failure();
+  return repetition;
 }
 
 /// Where the clones of `ops` stand, the last of which makes what the operand's

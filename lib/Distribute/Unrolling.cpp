@@ -163,8 +163,11 @@ std::string Unrolling::matchAttention(nn::CachedAttentionOp op,
       model.getWindowAttr() != op.getWindowAttr())
     return differs(op, "is another attention than the model's");
   if (!keys || !values || keys == values || op.getSlots() != slots ||
-      op.getPositions() != positions)
+      op.getPositions() != positions || keys.getDeal() != op.getDeal() ||
+      values.getDeal() != op.getDeal())
     return differs(op, "does not read what its rows have appended");
+  if (op.getWeighted())
+    return differs(op, "is a part of the model's attention");
   if (!isSame(op.getQuery(), model.getQuery()) ||
       !isSame(keys.getRows(), model.getKey()) ||
       !isSame(values.getRows(), model.getValue()))

@@ -78,7 +78,21 @@ struct CompactRowsPass : tessera::impl::CompactRowsPassBase<CompactRowsPass> {
   void compact(RowGroup &group);
 };
 
+/// What reads or makes rows finds them by the same gates. Gates that backward
+/// makes again may differ by rounding where other kernels make them, and one
+/// token with another expert would move the rows of all others.
+void shareGates(const RowGroup &group) {
+  for (Value value : group.values) {
+    SmallVector<Operation *> ops(value.getUsers());
+    ops.push_back(value.getDefiningOp());
+    for (Operation *op : ops)
+      if (isa<rt::RoutedOp>(op))
+        op->setOperand(op->getNumOperands() - 1, group.gates);
+  }
+}
+
 void CompactRowsPass::compact(RowGroup &group) {
+  shareGates(group);
   for (Value value : group.values) {
     Operation *op = value.getDefiningOp();
     auto type = cast<RankedTensorType>(value.getType());

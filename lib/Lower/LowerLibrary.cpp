@@ -214,26 +214,53 @@ LogicalResult lowerAttention(nn::AttentionOp op) {
   return success();
 }
 
-void lowerAppend(nn::AppendOp op) {
+/// The first place of the rank, null if it has all. Fails with an error unless
+/// places are dealt to as many ranks as share them.
+FailureOr<Value> placesStart(OpBuilder &b, Operation *op, Value cache,
+                             int64_t deal) {
+  int64_t places = cast<RankedTensorType>(cache.getType()).getDimSize(2);
+  std::optional<FactorSpan> span = spanOf(op, 'p');
+  int64_t total = span ? span->total : places;
+  int64_t chunk = span ? span->chunk() : places;
+  if (chunk * deal != total)
+    return op->emitOpError() << "deals " << total << " places to " << deal
+                             << " ranks, but a rank holds " << chunk
+                             << "; use a mesh with as many ranks to share "
+                                "them, and a multiple of these as places";
+  return deal == 1 ? Value() : startOf(b, op->getLoc(), span);
+}
+
+LogicalResult lowerAppend(nn::AppendOp op) {
   OpBuilder b(op);
+  auto start =
+      placesStart(b, op, op.getCache(), static_cast<int64_t>(op.getDeal()));
+  if (failed(start))
+    return failure();
   auto lowered = rt::AppendOp::create(
       b, op.getLoc(), op.getType(), op.getCache(), op.getRows(), op.getSlots(),
-      op.getPositions(), b.getI64IntegerAttr(rowStride(op.getRows())));
+      op.getPositions(), b.getI64IntegerAttr(rowStride(op.getRows())),
+      op.getDealAttr(), *start);
   inheritMarks(lowered, op);
   op.replaceAllUsesWith(lowered.getResult());
   op.erase();
+  return success();
 }
 
-void lowerCachedAttention(nn::CachedAttentionOp op) {
+LogicalResult lowerCachedAttention(nn::CachedAttentionOp op) {
   OpBuilder b(op);
+  auto start =
+      placesStart(b, op, op.getKeys(), static_cast<int64_t>(op.getDeal()));
+  if (failed(start))
+    return failure();
   auto lowered = rt::CachedAttentionOp::create(
       b, op.getLoc(), op.getType(), op.getQuery(), op.getKeys(), op.getValues(),
       op.getSlots(), op.getPositions(),
       b.getI64IntegerAttr(rowStride(op.getQuery())), op.getScaleAttr(),
-      op.getWindowAttr());
+      op.getWindowAttr(), op.getDealAttr(), *start, op.getWeightedAttr());
   inheritMarks(lowered, op);
   op.replaceAllUsesWith(lowered.getResult());
   op.erase();
+  return success();
 }
 
 /// Gradients that a stack concatenates are written in place, with its row
@@ -372,9 +399,9 @@ LogicalResult lowerFunction(func::FuncOp func) {
   for (auto op : collect<nn::AttentionGradOp>(func))
     failedOp |= failed(lowerAttentionGrad(op));
   for (auto op : collect<nn::AppendOp>(func))
-    lowerAppend(op);
+    failedOp |= failed(lowerAppend(op));
   for (auto op : collect<nn::CachedAttentionOp>(func))
-    lowerCachedAttention(op);
+    failedOp |= failed(lowerCachedAttention(op));
   for (auto op : collect<nn::UnstackOp>(func))
     failedOp |= failed(lowerUnstack(op));
   for (auto op : collect<nn::PrefixOp>(func))

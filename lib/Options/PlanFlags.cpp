@@ -183,6 +183,11 @@ std::string tessera::readFlag(const std::string &, FlagCheck,
 }
 
 std::string tessera::readFlag(const std::string &, FlagCheck,
+                              const std::string &text, LayerRecompute &value) {
+  return value.parse(text);
+}
+
+std::string tessera::readFlag(const std::string &, FlagCheck,
                               const std::string &text, DeviceTarget &value) {
   size_t colon = text.find(':');
   bool hasArch = colon != std::string::npos;
@@ -247,6 +252,10 @@ std::string tessera::flagText(FlagCheck, const MeshShape &value) {
 }
 
 std::string tessera::flagText(FlagCheck, const LoraOptions &value) {
+  return value.str();
+}
+
+std::string tessera::flagText(FlagCheck, const LayerRecompute &value) {
   return value.str();
 }
 

@@ -1,6 +1,5 @@
 //===- Localize.cpp - global types become local shapes --------------------===//
 
-#include "lib/Partition/StageBuilder.h"
 #include "mlir/IR/Threading.h"
 #include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/Marks.h"
@@ -8,7 +7,7 @@
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/Dialect/RT/ResultMarks.h"
-#include "tessera/Options/MeshAxis.h"
+#include "tessera/Partition/ConversionReasons.h"
 #include "tessera/Partition/Factors.h"
 #include "tessera/Partition/Passes.h"
 
@@ -54,6 +53,8 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
   Operation *gather(OpBuilder &builder, ConvertOp op);
   Operation *scatter(OpBuilder &builder, ConvertOp op);
   Operation *exchange(OpBuilder &builder, ConvertOp op);
+  Operation *merge(OpBuilder &builder, ConvertOp op);
+  LogicalResult checkMeans(ConvertOp op);
   void shrinkTypes(func::FuncOp func);
   RankedTensorType localType(Type type);
 
@@ -73,16 +74,6 @@ LogicalResult checkMesh(func::FuncOp func) {
     return WalkResult::advance();
   });
   return failure(found.wasInterrupted());
-}
-
-/// The ops whose first operand is the gradient of a parameter, whole.
-SmallVector<Operation *> readersOfGradients(func::FuncOp func) {
-  SmallVector<Operation *> readers;
-  func.walk([&](Operation *op) {
-    if (op->hasAttr(nn::NNDialect::kGradientOfAttr))
-      readers.push_back(op);
-  });
-  return readers;
 }
 
 LogicalResult LocalizePass::localize(func::FuncOp func) {
@@ -106,10 +97,7 @@ LogicalResult LocalizePass::localize(func::FuncOp func) {
 }
 
 RankedTensorType LocalizePass::localType(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return RankedTensorType::get(mesh ? localShape(tensor, mesh)
-                                    : SmallVector<int64_t>(tensor.getShape()),
-                               tensor.getElementType());
+  return dist::localType(cast<RankedTensorType>(type), mesh);
 }
 
 void LocalizePass::rememberGlobals(func::FuncOp func) {
@@ -185,102 +173,11 @@ void LocalizePass::recordSpans(DistributableOpInterface op) {
   }
 }
 
-/// The gates by which everything that reads a value is routed: what they route
-/// nowhere is not read. Null if there are none, or several.
-Value gatesOfReaders(Value value) {
-  Value gates;
-  for (OpOperand &use : value.getUses()) {
-    auto reader = dyn_cast<nn::RoutedOpInterface>(use.getOwner());
-    if (!reader || !reader.readsRoutedRows(use.getOperandNumber()) ||
-        (gates && gates != reader.getGates()))
-      return {};
-    gates = reader.getGates();
-  }
-  return gates;
-}
-
-bool isMessage(Operation *op, StringRef reason) {
-  auto known = op ? op->getAttrOfType<StringAttr>("reason") : StringAttr();
-  return known && known.getValue() == reason;
-}
-
-/// Conversions on the way from the products that make gradients of parameters
-/// to the optimizer, or to another stage.
-llvm::DenseSet<Operation *> conversionsOfGradients(func::FuncOp func) {
-  SmallVector<Value> todo;
-  for (Operation *op : readersOfGradients(func))
-    todo.push_back(op->getOperand(0));
-  func.walk([&](rt::SendOp send) {
-    if (isMessage(send, kGradientMessage))
-      todo.push_back(send.getInput());
-  });
-  llvm::DenseSet<Operation *> conversions;
-  while (!todo.empty()) {
-    Value value = todo.pop_back_val();
-    Operation *op = value ? value.getDefiningOp() : nullptr;
-    if (auto convert = dyn_cast_or_null<ConvertOp>(op)) {
-      if (conversions.insert(convert).second)
-        todo.push_back(convert.getInput());
-    } else if (auto loop = dyn_cast_or_null<nn::MicroBatchesOp>(op)) {
-      todo.push_back(loop.getBody().front().getTerminator()->getOperand(
-          cast<OpResult>(value).getResultNumber()));
-    } else if (op && nn::isGradientSum(op)) {
-      llvm::append_range(todo, op->getOperands());
-    }
-  }
-  return conversions;
-}
-
-/// What is gathered.
-std::string reasonOfGather(Operation *source, bool ofGradient) {
-  if (ofGradient)
-    return "slices of a gradient";
-  bool isParameter = !source || (isa<rt::ReceiveOp>(source) &&
-                                 isMessage(source, kParameterMessage));
-  return isParameter ? "shards of a parameter" : "slices of an activation";
-}
-
-/// What each rank of an axis has a part of a gradient for.
-std::string reasonOfSum(StringRef axis) {
-  return axis == kTensorAxis ? "gradient summed over what shares the parameter"
-                             : "gradient summed over tokens";
-}
-
-/// Why a conversion communicates, as the report says it.
-std::string reasonOf(ConvertOp op, bool ofGradient) {
-  Operation *source = op.getInput().getDefiningOp();
-  while (auto convert = dyn_cast_or_null<ConvertOp>(source))
-    source = convert.getInput().getDefiningOp();
-  if (op.getKind() == ConversionKind::AllReduceMax)
-    return "largest logit over the split vocabulary";
-  if (op.getKind() == ConversionKind::AllToAll &&
-      gatesOfReaders(op.getResult()))
-    return "tokens of experts, where these share them evenly";
-  if (op.getKind() == ConversionKind::AllToAll)
-    return "another dimension split";
-  if (op.getKind() == ConversionKind::AllGather && !ofGradient &&
-      nn::phaseOf(op) == nn::Phase::Optimizer)
-    return "slices of an update";
-  if (op.getKind() == ConversionKind::AllGather)
-    return reasonOfGather(source, ofGradient);
-  if (ofGradient)
-    return reasonOfSum(op.getAxis());
-  if (isa_and_nonnull<nn::EmbeddingOp>(source))
-    return "lookup in a split vocabulary";
-  if (cast<RankedTensorType>(op.getType()).getRank() == 0)
-    return "sum of scalars";
-  if (auto einsum = dyn_cast_or_null<nn::EinsumOp>(source))
-    if (einsum.getInputs().size() == 1)
-      return "sum over a split dimension";
-  return "partial sums of a product over a split dimension";
-}
-
 void LocalizePass::explainConversions(func::FuncOp func) {
-  llvm::DenseSet<Operation *> ofGradients = conversionsOfGradients(func);
+  ConversionReasons reasons(func);
   Builder builder(&getContext());
   func.walk([&](ConvertOp op) {
-    op->setAttr("reason",
-                builder.getStringAttr(reasonOf(op, ofGradients.contains(op))));
+    op->setAttr("reason", builder.getStringAttr(reasons.of(op)));
   });
 }
 
@@ -368,6 +265,34 @@ Operation *LocalizePass::exchange(OpBuilder &b, ConvertOp op) {
   return exchanged;
 }
 
+/// Every rank gets the parts of what it will have of all ranks, in their order,
+/// and merges them: so all have the same bits. Returns null where parts would
+/// need padding.
+Operation *LocalizePass::merge(OpBuilder &b, ConvertOp op) {
+  int64_t ranks = mesh.getSize(op.getAxis()), dim = op.getTo().where;
+  RankedTensorType part = localType(op.getInput().getType());
+  auto axes = b.getStrArrayAttr({op.getAxis()});
+  Operation *parts;
+  if (op.getKind() == ConversionKind::AllReduceMean) {
+    auto type = resized(part, 0, part.getDimSize(0) * ranks);
+    parts = rt::AllGatherOp::create(b, op.getLoc(), type, op.getInput(), axes,
+                                    b.getI64IntegerAttr(0));
+  } else if (part.getDimSize(dim) % ranks == 0 && dim != 0 &&
+             dim + 1 != part.getRank()) {
+    auto chunk = resized(part, dim, part.getDimSize(dim) / ranks);
+    auto type = resized(chunk, 0, part.getDimSize(0) * ranks);
+    parts = rt::AllToAllOp::create(
+        b, op.getLoc(), type, op.getInput(), /*gates=*/Value(), axes,
+        b.getI64IntegerAttr(0), b.getI64IntegerAttr(dim));
+  } else {
+    return nullptr;
+  }
+  parts->setAttr("reason", op->getAttr("reason"));
+  inheritPhase(parts, op);
+  return rt::MergeMeansOp::create(b, op.getLoc(), op.getType(),
+                                  parts->getResult(0));
+}
+
 /// The local op that a conversion runs; null if there is none.
 Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
   Value input = op.getInput();
@@ -382,6 +307,9 @@ Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
     return scatter(b, op);
   case ConversionKind::AllToAll:
     return exchange(b, op);
+  case ConversionKind::AllReduceMean:
+  case ConversionKind::ReduceScatterMean:
+    return merge(b, op);
   case ConversionKind::ReplicatedToPartial:
     return rt::FirstOp::create(b, op.getLoc(), input.getType(), input,
                                op.getAxisAttr());
@@ -415,6 +343,21 @@ void LocalizePass::shareChunks(DistributableOpInterface op) {
               local.getDictionary(&getContext()));
 }
 
+/// Beside a mean lies its weight, which is no addend and is not split.
+LogicalResult LocalizePass::checkMeans(ConvertOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  if (!isPartialMean(type) || op.getFrom().kind == State::L)
+    return success();
+  for (State state : {op.getFrom(), op.getTo()})
+    if (state.kind == State::P ||
+        (state.isSharded() && state.where + 1 == type.getRank()))
+      return op.emitOpError()
+             << "converts " << state.str() << " on axis '" << op.getAxis()
+             << "' of a mean that is partial on another axis; merge the means "
+                "first (all_reduce_mean)";
+  return success();
+}
+
 /// The new ops have global types, which tell the next conversion where it
 /// starts, until all types shrink.
 LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
@@ -423,6 +366,8 @@ LogicalResult LocalizePass::lowerConversion(ConvertOp op) {
     op.erase();
     return success();
   }
+  if (failed(checkMeans(op)))
+    return failure();
   OpBuilder builder(op);
   Operation *local = localOp(builder, op);
   if (!local)
@@ -448,6 +393,9 @@ void LocalizePass::shrinkTypes(func::FuncOp func) {
   func.walk([&](Operation *op) {
     if (auto view = dyn_cast<rt::ViewOp>(op))
       scaleOffset(view, localType(view.getType()).getNumElements());
+    if (auto attention = dyn_cast<nn::CachedAttentionOp>(op))
+      if (isPartialMean(cast<RankedTensorType>(attention.getType())))
+        attention.setWeighted(true);
     for (Value result : op->getResults())
       if (isa<RankedTensorType>(result.getType()))
         result.setType(localType(result.getType()));

@@ -76,13 +76,15 @@ static DictionaryAttr optionsAttr(Builder &builder, const PlanOptions &plan,
                            usedFeatures(builder, target, emitError))};
   if (plan.device.target.isCuda())
     device.push_back(string("arch", plan.device.target.arch));
-  auto recompute = builder.getDictionaryAttr(
-      {string("mode", nameOf(plan.memory.recompute)),
-       integer("layers", plan.memory.recomputeLayers)});
+  SmallVector<NamedAttribute> again = {
+      string("mode", nameOf(plan.memory.recompute)),
+      integer("layers", plan.memory.recomputeLayers)};
+  if (std::string ranges = plan.memory.layerRecompute.str(); !ranges.empty())
+    again.push_back(string("ranges", ranges));
   return builder.getDictionaryAttr(
       {string("precision", nameOf(plan.precision)),
        string("weights", nameOf(plan.weights)),
-       builder.getNamedAttr("recompute", recompute),
+       builder.getNamedAttr("recompute", builder.getDictionaryAttr(again)),
        builder.getNamedAttr("optimizer", optimizer),
        builder.getNamedAttr("target", builder.getDictionaryAttr(device))});
 }
@@ -100,8 +102,22 @@ static LogicalResult runReproducibly(PassManager &manager, ModuleOp module,
 
 using BuildPipeline = void (*)(OpPassManager &, const PlanOptions &);
 
+namespace {
+struct ObservePasses : PassInstrumentation {
+  explicit ObservePasses(const PassObserver &observer) : observer(observer) {}
+  void runAfterPass(Pass *pass, Operation *op) override {
+    auto module = dyn_cast<ModuleOp>(op);
+    if (module && !pass->getArgument().empty())
+      observer(pass->getArgument(), pass->getDescription(), module);
+  }
+
+  const PassObserver &observer;
+};
+} // namespace
+
 static LogicalResult runPasses(ModuleOp module, const PlanOptions &plan,
-                               BuildPipeline build) {
+                               BuildPipeline build,
+                               const PassObserver &observer) {
   PassManager manager(module.getContext(), module.getOperationName());
   manager.enableVerifier(true);
   if (!plan.debugging.dumpDirectory.empty()) {
@@ -109,6 +125,10 @@ static LogicalResult runPasses(ModuleOp module, const PlanOptions &plan,
     if (failed(dump->start(module)))
       return failure();
     manager.addInstrumentation(std::move(dump));
+  }
+  if (observer) {
+    observer("input", "The model, serial", module);
+    manager.addInstrumentation(std::make_unique<ObservePasses>(observer));
   }
   build(manager, plan);
   return runReproducibly(manager, module, plan);
@@ -152,12 +172,15 @@ static LogicalResult checkTrainingOfInference(const PlanOptions &plan,
     if (strategies.sequenceParallel || strategies.layoutInvariant ||
         strategies.zero != ZeroStage::None ||
         strategies.dpSync != DpSync::AllReduce ||
-        plan.memory.recompute != Recompute::None || plan.sizes.microBatches > 1)
+        plan.memory.recompute != Recompute::None ||
+        !plan.memory.layerRecompute.ranges.empty() ||
+        plan.sizes.microBatches > 1)
       return emitError()
              << "--programs " << nameOf(plan.programs)
              << " does not support --sequence-parallel, "
-                "--layout-invariant, --zero, --dp-sync, --recompute and "
-                "--micro-batches, which are about training; leave them out";
+                "--layout-invariant, --zero, --dp-sync, --recompute, "
+                "--layer-recompute and --micro-batches, which are about "
+                "training; leave them out";
     return success();
   }
   auto refuse = [&](const Twine &what) {
@@ -185,9 +208,13 @@ static LogicalResult checkGeneration(const PlanOptions &plan,
     return emitError() << "--programs " << nameOf(plan.programs)
                        << " does not support " << what << "; " << instead;
   };
-  if (plan.mesh.sizeOf(MeshAxis::Context) > 1)
+  if (plan.mesh.sizeOf(MeshAxis::Context) > 1 && trains(plan.programs))
     return refuse(Twine("mesh axis '") + nameOf(MeshAxis::Context) + "'",
-                  "use dp, tp, pp and ep");
+                  "use dp, tp, pp and ep, or compile two artifacts");
+  if (plan.strategies.contextParallel != ContextParallel::AllGather)
+    return refuse("--context-parallel " +
+                      Twine(nameOf(plan.strategies.contextParallel)),
+                  "leave it out: on 'cp' a step splits caches, not a sequence");
   if (plan.device.target.isCuda())
     return refuse("device 'cuda'", "use --device cpu");
   if (failed(checkTrainingOfInference(plan, emitError)))
@@ -277,7 +304,8 @@ struct CodeTarget {
 
 /// Runs the passes of `build` after all checks of `given`.
 static FailureOr<CodeTarget> lower(ModuleOp module, const PlanOptions &given,
-                                   BuildPipeline build) {
+                                   BuildPipeline build,
+                                   const PassObserver &observer = {}) {
   PlanOptions plan = given;
   auto emitError = [&] { return module.emitError(); };
   if (failed(checkDevice(plan, emitError)) ||
@@ -295,7 +323,7 @@ static FailureOr<CodeTarget> lower(ModuleOp module, const PlanOptions &given,
     return failure();
   Builder builder(module.getContext());
   module->setAttr(kOptionsAttr, optionsAttr(builder, plan, *target, emitError));
-  if (failed(runPasses(module, plan, build)))
+  if (failed(runPasses(module, plan, build, observer)))
     return failure();
   return CodeTarget{*target, *code};
 }
@@ -304,9 +332,10 @@ static StringRef metadataOf(ModuleOp module) {
   return module->getAttrOfType<StringAttr>(kMetadataAttr).getValue();
 }
 
-FailureOr<std::string> tessera::compileToMetadata(ModuleOp module,
-                                                  const PlanOptions &plan) {
-  if (failed(lower(module, plan, buildMetadataPipeline)))
+FailureOr<std::string>
+tessera::compileToMetadata(ModuleOp module, const PlanOptions &plan,
+                           const PassObserver &observer) {
+  if (failed(lower(module, plan, buildMetadataPipeline, observer)))
     return failure();
   return metadataOf(module).str();
 }

@@ -30,8 +30,26 @@ static bool isOneProgram(const PlanOptions &plan) {
   return stagesOf(plan) <= 1 && !hasOwners(plan);
 }
 
-static bool recomputes(const PlanOptions &plan) {
-  return plan.memory.recompute != Recompute::None;
+/// Sequence parallelism gathers again, whatever else is kept.
+static std::string recomputeMode(const PlanOptions &plan, Recompute mode) {
+  bool gathers = mode == Recompute::None && plan.strategies.sequenceParallel;
+  return gathers ? "gathers" : nameOf(mode);
+}
+
+static RecomputePassOptions recomputeOptions(const PlanOptions &plan) {
+  RecomputePassOptions options;
+  options.mode = recomputeMode(plan, plan.memory.recompute);
+  options.layers = plan.memory.recomputeLayers;
+  for (const LayerRange &range : plan.memory.layerRecompute.ranges)
+    options.ranges.push_back(range.layers() + "=" +
+                             recomputeMode(plan, range.recompute));
+  return options;
+}
+
+/// Messages of a captured step have fixed sizes: rows that a GPU exchanges have
+/// a place for each expert and token.
+static bool hasDenseRows(const PlanOptions &plan) {
+  return plan.device.hasCudaKernels() && plan.mesh.sizeOf(MeshAxis::Expert) > 1;
 }
 
 /// Twice the even share, by default, is seldom too little in training; in
@@ -41,8 +59,7 @@ static BoundRowsPassOptions boundRowsOptions(const PlanOptions &plan) {
   if (plan.memory.expertBuffer >= 0)
     return {plan.memory.expertBuffer, /*raise=*/false};
   bool isBounded = plan.mesh.sizeOf(MeshAxis::Expert) > 1 &&
-                   plan.programs == ProgramSet::Train &&
-                   !plan.device.hasCudaKernels();
+                   plan.programs == ProgramSet::Train && !hasDenseRows(plan);
   return {isBounded ? usual : 0, /*raise=*/true};
 }
 
@@ -100,6 +117,8 @@ static AddGenerationPassOptions generationOf(const PlanOptions &plan) {
       plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
   sizes.slots = plan.generation.batch / sizes.lanes;
   sizes.chunk = plan.generation.chunk;
+  sizes.contextRanks = plan.mesh.sizeOf(MeshAxis::Context);
+  sizes.tensorRanks = plan.mesh.sizeOf(MeshAxis::Tensor);
   sizes.besideTraining = trains(plan.programs);
   return sizes;
 }
@@ -132,10 +151,9 @@ static void buildTrainPipeline(OpPassManager &passes, const PlanOptions &plan) {
   const StrategyOptions &strategies = plan.strategies;
   const auto zero = static_cast<int64_t>(strategies.zero);
   passes.addPass(createDifferentiatePass());
-  if (recomputes(plan) || strategies.sequenceParallel)
-    passes.addPass(createRecomputePass(
-        {recomputes(plan) ? nameOf(plan.memory.recompute) : "gathers",
-         plan.memory.recomputeLayers}));
+  RecomputePassOptions again = recomputeOptions(plan);
+  if (again.mode != nameOf(Recompute::None) || !again.ranges.empty())
+    passes.addPass(createRecomputePass(again));
   if (strategies.zero == ZeroStage::Parameters)
     passes.addPass(createRegatherPass());
   passes.addPass(createMicroBatchPass(
@@ -164,12 +182,11 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   if (plan.evaluation && isTrained)
     passes.addPass(createAddEvaluationPass());
   buildInferencePipeline(passes, plan);
-  passes.addPass(
-      createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
-                            /*splitRows=*/plan.device.hasCudaKernels(),
-                            strategies.zero != ZeroStage::None,
-                            strategies.zero == ZeroStage::Parameters,
-                            nameOf(strategies.contextParallel)}));
+  passes.addPass(createDistributePass(
+      {plan.mesh.str(), strategies.sequenceParallel,
+       /*splitRows=*/hasDenseRows(plan), strategies.zero != ZeroStage::None,
+       strategies.zero == ZeroStage::Parameters,
+       nameOf(strategies.contextParallel)}));
   if (isTrained)
     buildTrainPipeline(passes, plan);
   passes.addPass(createMaskPaddingPass({plan.debugging.poisonPadding}));
@@ -199,8 +216,7 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
   passes.addPass(createDecomposePass());
   passes.addPass(createLowerRingsPass());
   passes.addPass(createLowerExpertsPass());
-  // The kernels of CUDA address rows by expert and token.
-  if (!plan.device.hasCudaKernels())
+  if (!hasDenseRows(plan))
     passes.addPass(createCompactRowsPass());
   if (BoundRowsPassOptions bound = boundRowsOptions(plan); bound.factor > 0)
     passes.addPass(createBoundRowsPass(bound));

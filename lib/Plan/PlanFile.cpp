@@ -57,14 +57,33 @@ std::string plan::identify(const std::string &path, ModelIdentity &model) {
   return "";
 }
 
+/// "0-3=full,7=none" as [{"layers": "0-3", "recompute": "full"}, ...].
+static json::Array layersOf(StringRef text) {
+  json::Array layers;
+  SmallVector<StringRef> ranges;
+  text.split(ranges, ',');
+  for (StringRef range : ranges) {
+    auto [numbers, mode] = range.split('=');
+    layers.push_back(json::Object{{"layers", numbers}, {"recompute", mode}});
+  }
+  return layers;
+}
+
 std::string PlanFile::json() const {
   json::Object values;
-  for (const auto &[name, text] : options)
-    values[name] = text;
+  json::Array layers;
+  for (const auto &[name, text] : options) {
+    if (name == kLayersOption)
+      layers = layersOf(text);
+    else
+      values[name] = text;
+  }
   json::Object root{{kVersionKey, kVersion},
                     {"model", json::Object{{"type", model.type},
                                            {"fingerprint", model.fingerprint}}},
                     {"options", std::move(values)}};
+  if (!layers.empty())
+    root["layers"] = std::move(layers);
   if (!cluster.empty())
     root["predicted"] = json::Object{{"cluster", cluster},
                                      {"step_seconds", stepSeconds},
@@ -105,9 +124,43 @@ static std::string readOptions(const json::Object &root, PlanFile &plan) {
     if (!text)
       return "option '" + name.str() +
              "' must be a text, as on the command line";
+    if (name == PlanFile::kLayersOption)
+      return "option '" + name.str() +
+             "' must be the list 'layers' instead, beside 'options'";
     plan.options.emplace_back(name.str(), text->str());
   }
-  llvm::sort(plan.options);
+  return "";
+}
+
+static std::string readLayers(const json::Object &root, PlanFile &plan) {
+  if (!root.get("layers"))
+    return "";
+  const json::Array *layers = root.getArray("layers");
+  std::string text;
+  for (size_t i = 0; layers && i < layers->size(); ++i) {
+    const json::Object *entry = (*layers)[i].getAsObject();
+    std::optional<StringRef> numbers =
+        entry ? entry->getString("layers") : std::nullopt;
+    std::optional<StringRef> mode =
+        entry ? entry->getString("recompute") : std::nullopt;
+    bool isWhole =
+        numbers && mode &&
+        numbers->find_first_not_of("0123456789-") == StringRef::npos &&
+        mode->find_first_of(",=") == StringRef::npos;
+    if (!isWhole) {
+      layers = nullptr;
+      break;
+    }
+    if (std::string why = unknownKey(*entry, {"layers", "recompute"});
+        !why.empty())
+      return "'layers': " + why;
+    text += (text.empty() ? "" : ",") + numbers->str() + "=" + mode->str();
+  }
+  if (text.empty() || !layers)
+    return "'layers' must be a list of objects with the texts 'layers' and "
+           "'recompute', e.g. [{\"layers\": \"0-3\", \"recompute\": "
+           "\"full\"}]";
+  plan.options.emplace_back(PlanFile::kLayersOption, text);
   return "";
 }
 
@@ -142,11 +195,13 @@ static std::string readRoot(const json::Value &value, PlanFile &plan) {
                    "{1}; write it again as docs/Planning.md says",
                    *version, PlanFile::kVersion);
   for (std::string why :
-       {unknownKey(*root, {kVersionKey, "model", "options", "predicted"}),
+       {unknownKey(*root,
+                   {kVersionKey, "model", "options", "layers", "predicted"}),
         readModel(*root, plan.model), readOptions(*root, plan),
-        readPredicted(*root, plan)})
+        readLayers(*root, plan), readPredicted(*root, plan)})
     if (!why.empty())
       return why;
+  llvm::sort(plan.options);
   return "";
 }
 

@@ -8,6 +8,7 @@
 
 using namespace tessera;
 using tessera::plan::SearchSpace;
+using tessera::plan::StageLoads;
 
 static std::vector<int64_t> divisorsOf(int64_t number) {
   std::vector<int64_t> divisors;
@@ -165,8 +166,9 @@ namespace {
 
 class Neighbours {
 public:
-  Neighbours(const SearchSpace &space, const PlanOptions &from)
-      : space(space), from(from) {}
+  Neighbours(const SearchSpace &space, const PlanOptions &from,
+             const StageLoads &loads)
+      : space(space), from(from), loads(loads) {}
   std::vector<PlanOptions> run();
 
 private:
@@ -184,11 +186,14 @@ private:
     }
   }
   void varyMicroBatches();
-  void varyStages();
+  void varyCuts();
+  void moveLayer(const std::vector<double> &load);
+  void varyChunks();
   void varyPlacement();
 
   const SearchSpace &space;
   const PlanOptions &from;
+  const StageLoads &loads;
   std::vector<PlanOptions> plans;
 };
 
@@ -205,19 +210,64 @@ void Neighbours::varyMicroBatches() {
        [](PlanOptions &plan) -> int64_t & { return plan.sizes.microBatches; });
 }
 
-/// Other numbers of chunks, and equal numbers of layers in each.
-void Neighbours::varyStages() {
+std::vector<int64_t> plan::evenCuts(int64_t layers, int64_t chunks) {
+  std::vector<int64_t> cuts(chunks, layers / chunks);
+  int64_t more = layers % chunks, first = (chunks - more) / 2;
+  for (int64_t chunk = first; chunk < first + more; ++chunk)
+    ++cuts[chunk];
+  return cuts;
+}
+
+/// Equal numbers of layers in each chunk, or a layer in another one.
+void Neighbours::varyCuts() {
   int64_t stages = from.mesh.sizeOf(MeshAxis::Pipeline);
   if (stages == 1 || space.given.count("--stages"))
     return;
   int64_t chunks = stages * from.stages.virtualStages;
-  if (space.layers % chunks == 0 && from.stages.layers.empty()) {
+  if (!from.stages.layers.empty()) {
+    moveLayer(loads.seconds);
+    moveLayer(loads.bytes);
+  } else if (chunks <= space.layers) {
     PlanOptions plan = from;
-    plan.stages.layers.assign(chunks, space.layers / chunks);
+    plan.stages.layers = plan::evenCuts(space.layers, chunks);
     plans.push_back(plan);
   }
-  if (space.given.count("--schedule") || space.given.count("--virtual-stages"))
+}
+
+/// From the stage with most to the one with least. The other cuts between the
+/// two move along, as a stage has consecutive layers.
+void Neighbours::moveLayer(const std::vector<double> &load) {
+  int64_t stages = from.mesh.sizeOf(MeshAxis::Pipeline);
+  if (static_cast<int64_t>(load.size()) != stages)
     return;
+  auto [least, most] = std::minmax_element(load.begin(), load.end());
+  if (*most <= *least)
+    return;
+  PlanOptions plan = from;
+  std::vector<int64_t> &layers = plan.stages.layers;
+  int64_t last = static_cast<int64_t>(layers.size()) - 1, giver = -1,
+          taker = least - load.begin();
+  for (int64_t chunk = most - load.begin(); chunk <= last; chunk += stages) {
+    int64_t needs = chunk == 0 || chunk == last ? 0 : 1;
+    if (layers[chunk] > needs && (giver < 0 || layers[chunk] > layers[giver]))
+      giver = chunk;
+  }
+  for (int64_t chunk = taker; chunk <= last; chunk += stages)
+    if (layers[chunk] < layers[taker])
+      taker = chunk;
+  if (giver < 0)
+    return;
+  --layers[giver];
+  ++layers[taker];
+  plans.push_back(plan);
+}
+
+/// Other numbers of chunks on each stage.
+void Neighbours::varyChunks() {
+  int64_t stages = from.mesh.sizeOf(MeshAxis::Pipeline);
+  for (const char *flag : {"--stages", "--schedule", "--virtual-stages"})
+    if (stages == 1 || space.given.count(flag))
+      return;
   for (int64_t count : divisorsOf(space.layers / stages)) {
     if (count == from.stages.virtualStages)
       continue;
@@ -246,7 +296,8 @@ void Neighbours::varyPlacement() {
 
 std::vector<PlanOptions> Neighbours::run() {
   varyMicroBatches();
-  varyStages();
+  varyCuts();
+  varyChunks();
   vary("--recompute",
        std::vector{Recompute::None, Recompute::Selective, Recompute::Full},
        [](PlanOptions &plan) -> Recompute & { return plan.memory.recompute; });
@@ -278,8 +329,9 @@ std::vector<PlanOptions> Neighbours::run() {
 }
 
 std::vector<PlanOptions> plan::plansNextTo(const SearchSpace &space,
-                                           const PlanOptions &from) {
-  return Neighbours(space, from).run();
+                                           const PlanOptions &from,
+                                           const StageLoads &loads) {
+  return Neighbours(space, from, loads).run();
 }
 
 //===----------------------------------------------------------------------===//

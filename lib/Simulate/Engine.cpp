@@ -23,6 +23,30 @@ const char *tessera::simulate::nameOf(Activity activity) {
   return names[static_cast<size_t>(activity)];
 }
 
+static bool crossesStages(const Program &program, const Call &call) {
+  return llvm::is_contained(call.axes, static_cast<size_t>(program.stageAxis));
+}
+
+Activity tessera::simulate::activityOf(const Program &program,
+                                       const Call &call) {
+  switch (call.kind) {
+  case CallKind::Product:
+    return Activity::Products;
+  case CallKind::Attention:
+  case CallKind::AttentionGradient:
+    return Activity::Attention;
+  case CallKind::Kernel:
+    return call.flops > 0 ? Activity::Products : Activity::Kernels;
+  case CallKind::Collective:
+  case CallKind::Send:
+  case CallKind::Receive:
+  case CallKind::Wait:
+    break;
+  }
+  return crossesStages(program, call) ? Activity::Stages
+                                      : Activity::Collectives;
+}
+
 namespace {
 
 /// A collective or message of one stage, from its start to its end.
@@ -57,7 +81,8 @@ struct Stage {
   std::vector<Part> parts;
   Cursor at;
   double now = 0;
-  double busy = 0; ///< All its calls, one after the other.
+  double workBegin = 0; ///< Of the last call that computes.
+  double busy = 0;      ///< All its calls, one after the other.
   std::vector<Transfer> transfers;
   std::vector<Queue> queues;
   std::map<std::vector<int64_t>, size_t> queueNumbers;
@@ -107,8 +132,9 @@ private:
   void shareCores();
   size_t queueOf(Stage &stage, const Call &call);
   int64_t microBatchOf(const Stage &stage) const;
-  bool crossesStages(const Call &call) const;
   bool blocks(const Call &call) const;
+  int64_t slicesOf(const Call &call) const;
+  double endOfWait(const Stage &stage, const Call &call) const;
   void drain(int64_t number, size_t queue);
   void arrive(int64_t number, size_t queue, const Call &call);
   void finish(int64_t number, size_t queue, double begin, double end);
@@ -222,18 +248,39 @@ size_t Engine::queueOf(Stage &stage, const Call &call) {
   return found->second;
 }
 
-bool Engine::crossesStages(const Call &call) const {
-  for (size_t axis : call.axes)
-    if (static_cast<int64_t>(axis) == program.stageAxis)
-      return true;
-  return false;
-}
-
 /// Whether the program waits where the call stands.
 bool Engine::blocks(const Call &call) const {
   return call.wait == 0 || llvm::any_of(call.axes, [&](size_t axis) {
            return cluster.software.blockingAxes.count(program.mesh[axis].name);
          });
+}
+
+/// In how many parts a collective runs beside its product; 1: all at once.
+int64_t Engine::slicesOf(const Call &call) const {
+  if (call.kind != CallKind::Collective || !blocks(call))
+    return 1;
+  int64_t slices = 1;
+  for (size_t axis : call.axes) {
+    if (!cluster.software.slicedAxes.count(program.mesh[axis].name))
+      return 1;
+    slices *= program.mesh[axis].size;
+  }
+  return slices;
+}
+
+/// When the transfer that a stage waits for lets it go on. In slices, what
+/// reads a tensor begins with the first one, and the last one follows what
+/// makes it.
+double Engine::endOfWait(const Stage &stage, const Call &call) const {
+  const Transfer &transfer = stage.transfers[*stage.awaited];
+  int64_t slices = slicesOf(call);
+  if (slices == 1 || transfer.end < 0)
+    return transfer.end;
+  double all = stage.seconds[transfer.call];
+  double one = all / static_cast<double>(slices);
+  return call.collective == dist::Collective::AllGather
+             ? transfer.end - all + one
+             : std::max(transfer.end, stage.now + one);
 }
 
 /// Whose calls belong together: sends with receives of the peer, the k-th with
@@ -266,9 +313,8 @@ void Engine::finish(int64_t number, size_t queue, double begin, double end) {
     if (axis == call.axes.front())
       result.collectives[axis] += stage.seconds[transfer.call];
   if (keepSpans)
-    result.spans.push_back(
-        {transfer.call, transfer.microBatch, begin, end, Span::Transfer,
-         crossesStages(call) ? Activity::Stages : Activity::Collectives});
+    result.spans.push_back({transfer.call, transfer.microBatch, begin, end,
+                            Span::Transfer, activityOf(program, call)});
 }
 
 void Engine::meet(Meeting &meeting) {
@@ -346,7 +392,7 @@ void Engine::drain(int64_t number, size_t queue) {
     Queue &from = stage.queues[queue];
     const Transfer &transfer = stage.transfers[from.waiting.front()];
     const Call &call = stage.program->calls[transfer.call];
-    if (crossesStages(call)) {
+    if (crossesStages(program, call)) {
       bool isMessage = call.kind != CallKind::Collective;
       if (!isMessage || !cluster.software.buffersMessages)
         return arrive(number, queue, call);
@@ -365,33 +411,16 @@ void Engine::drain(int64_t number, size_t queue) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-static Activity activityOf(const Call &call) {
-  switch (call.kind) {
-  case CallKind::Product:
-    return Activity::Products;
-  case CallKind::Attention:
-  case CallKind::AttentionGradient:
-    return Activity::Attention;
-  case CallKind::Kernel:
-    return call.flops > 0 ? Activity::Products : Activity::Kernels;
-  case CallKind::Send:
-  case CallKind::Receive:
-    return Activity::Stages;
-  case CallKind::Collective:
-  case CallKind::Wait:
-    break;
-  }
-  return Activity::Collectives;
-}
-
 void Engine::compute(int64_t number, const Call &call) {
   Stage &stage = stages[number];
   double seconds = stage.seconds[stage.at.call];
   StageTimes &result = times.stages[number];
-  result.seconds[static_cast<size_t>(activityOf(call))] += seconds;
+  Activity activity = activityOf(program, call);
+  result.seconds[static_cast<size_t>(activity)] += seconds;
   if (keepSpans)
     result.spans.push_back({stage.at.call, microBatchOf(stage), stage.now,
-                            stage.now + seconds, Span::Work, activityOf(call)});
+                            stage.now + seconds, Span::Work, activity});
+  stage.workBegin = stage.now;
   stage.now += seconds;
   stage.busy += seconds;
 }
@@ -401,8 +430,7 @@ void Engine::waitUntil(int64_t number, double end, const Call &call) {
   Stage &stage = stages[number];
   if (end <= stage.now)
     return;
-  Activity activity =
-      crossesStages(call) ? Activity::Stages : Activity::Collectives;
+  Activity activity = activityOf(program, call);
   StageTimes &result = times.stages[number];
   result.seconds[static_cast<size_t>(activity)] += end - stage.now;
   if (keepSpans)
@@ -417,7 +445,10 @@ bool Engine::runTransfer(int64_t number, const Call &call) {
   if (!stage.awaited) {
     size_t queue = queueOf(stage, call), index = stage.transfers.size();
     int64_t microBatch = microBatchOf(stage);
-    stage.transfers.push_back({stage.at.call, microBatch, stage.now, -1});
+    bool followsSlices =
+        slicesOf(call) > 1 && call.collective != dist::Collective::AllGather;
+    double ready = followsSlices ? stage.workBegin : stage.now;
+    stage.transfers.push_back({stage.at.call, microBatch, ready, -1});
     bool isHead = stage.queues[queue].waiting.empty();
     stage.queues[queue].waiting.push_back(index);
     if (isHead)
@@ -428,7 +459,7 @@ bool Engine::runTransfer(int64_t number, const Call &call) {
     }
     stage.awaited = index;
   }
-  double end = stage.transfers[*stage.awaited].end;
+  double end = endOfWait(stage, call);
   if (end < 0)
     return false;
   waitUntil(number, end, call);
@@ -584,6 +615,18 @@ static Error checkMeasured(const Program &program, const Cluster &cluster) {
   return Error::success();
 }
 
+/// Scores that are stored are made again where a layer recomputes what is
+/// cheap, which the calls of a program do not say.
+static Error checkScores(const Program &program, const Cluster &cluster) {
+  if (cluster.attention.isFused || !program.hasLayerRecompute)
+    return Error::success();
+  return llvm::createStringError(llvm::formatv(
+      "the cluster '{0}' stores the scores of attention, for which "
+      "--layer-recompute is not simulated; use one --recompute for all layers, "
+      "or a cluster with scores = \"fused\"",
+      cluster.name));
+}
+
 Expected<StepTimes> tessera::simulate::simulate(const Program &program,
                                                 const Cluster &machines,
                                                 bool keepSpans) {
@@ -605,6 +648,8 @@ Expected<StepTimes> tessera::simulate::simulate(const Program &program,
                       cluster.name, tessera::nameOf(program.precision),
                       howToAdd(program, cluster)));
   if (Error error = checkMeasured(program, cluster))
+    return error;
+  if (Error error = checkScores(program, cluster))
     return error;
   return Engine(program, cluster, keepSpans).run();
 }

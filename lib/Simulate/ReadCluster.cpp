@@ -103,6 +103,10 @@ public:
                    "'" + key + "'" + in() + " must be above 0");
     return value;
   }
+  /// Above 0; 0 if the key is missing.
+  double positiveOrNone(const std::string &key) {
+    return find(key, false) ? positive(key) : 0;
+  }
   /// Above 0 and at most 1.
   double share(const std::string &key) {
     bool isGiven = find(key, false) != nullptr;
@@ -326,6 +330,7 @@ static void readCpu(TableReader &root, Cluster &cluster, Problem &problem) {
     cluster.nodes = nodes.count("count");
     cluster.coresPerNode = nodes.count("cores");
     cluster.nodeMemoryBytes = nodes.positive("memory_bytes");
+    cluster.nodePower = nodes.positiveOrNone("power_watts");
   }
   for (const toml::table *entry : root.tables("ranks")) {
     TableReader table(entry, "ranks", problem);
@@ -367,6 +372,8 @@ static Software readSoftware(TableReader &root) {
   software.scattersMessagesOver = table.word("scatter_messages_over", "", axes);
   for (const std::string &axis : table.words("blocking_axes", axes))
     software.blockingAxes.insert(axis);
+  for (const std::string &axis : table.words("sliced_axes", axes))
+    software.slicedAxes.insert(axis);
   software.hidden = table.share("hidden");
   TableReader scale = table.sub("communication_scale", false);
   for (const std::string &axis : axes)
@@ -391,6 +398,7 @@ static Cluster readTables(const toml::table &file, Problem &problem) {
     TableReader nodes = root.sub("nodes", true);
     cluster.nodes = nodes.count("count");
     cluster.devicesPerNode = nodes.count("devices");
+    cluster.nodePower = nodes.positiveOrNone("power_watts");
   }
   readDevice(root, cluster.device);
   cluster.attention = readAttention(root);

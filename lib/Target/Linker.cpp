@@ -3,12 +3,14 @@
 #include "lib/Target/Process.h"
 #include "tessera/Target/SharedObject.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 
 using namespace mlir;
 
 namespace tessera {
 
+static constexpr const char *kLinkerVariable = "TESSERA_LINKER";
 static constexpr const char *kLinkerDirectory = "/usr/lib/llvm-22/bin";
 static constexpr const char *kLibraryDirectories[] = {"/lib/x86_64-linux-gnu",
                                                       "/lib/aarch64-linux-gnu",
@@ -17,6 +19,20 @@ static constexpr const char *kLibraryDirectories[] = {"/lib/x86_64-linux-gnu",
                                                       "/lib",
                                                       "/usr/lib"};
 
+llvm::ErrorOr<std::string> findLinker() {
+  if (auto chosen = llvm::sys::Process::GetEnv(kLinkerVariable);
+      chosen && !chosen->empty()) {
+    auto found = llvm::sys::findProgramByName(*chosen);
+    if (found && !llvm::sys::fs::can_execute(*found))
+      return std::make_error_code(std::errc::permission_denied);
+    return found;
+  }
+  StringRef directory = kLinkerDirectory;
+  if (auto found = llvm::sys::findProgramByName("ld.lld", directory))
+    return *found;
+  return llvm::sys::findProgramByName("ld.lld");
+}
+
 static FailureOr<std::string> findLinker(StringRef linker,
                                          EmitError emitError) {
   if (!linker.empty()) {
@@ -24,11 +40,13 @@ static FailureOr<std::string> findLinker(StringRef linker,
       return linker.str();
     return emitError() << "'" << linker << "' is not an executable linker";
   }
-  StringRef directory = kLinkerDirectory;
-  if (auto found = llvm::sys::findProgramByName("ld.lld", directory))
+  if (auto found = findLinker())
     return *found;
-  if (auto found = llvm::sys::findProgramByName("ld.lld"))
-    return *found;
+  if (auto chosen = llvm::sys::Process::GetEnv(kLinkerVariable);
+      chosen && !chosen->empty())
+    return emitError() << kLinkerVariable << " '" << *chosen
+                       << "' is not an executable linker; name ld.lld or GNU "
+                          "ld, or unset it";
   return emitError() << "no linker: ld.lld is neither in " << kLinkerDirectory
                      << " nor in the PATH; install the package lld-22";
 }

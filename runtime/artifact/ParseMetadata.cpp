@@ -496,20 +496,29 @@ void checkInputs(const JsonView &view, const Metadata &metadata) {
     checkInput(view, metadata, Role::Output, name, {});
 }
 
-/// Places of slots are copied: a rank has all of those of its lanes.
+/// Whether the ranks that share the places of slots have as many each, and
+/// together no more than they need for that.
+bool dealsPlaces(const TensorInfo &cache, const Generation &sizes) {
+  const int64_t places = cache.shape[2], held = cache.localShape[2];
+  return places >= sizes.places && places % held == 0 &&
+         places - sizes.places < places / held;
+}
+
+/// Slots are copied: a rank has all of those of its lanes.
 void checkCaches(const JsonView &view, const Metadata &metadata,
                  const Generation &sizes) {
   for (const TensorInfo &cache : metadata.tensors)
     if (isCache(cache.role) &&
         (cache.shape.size() != 5 || cache.shape[0] != sizes.lanes ||
-         cache.shape[1] != sizes.slots || cache.shape[2] != sizes.places ||
-         cache.localShape[1] != sizes.slots ||
-         cache.localShape[2] != sizes.places || !cache.partial.empty()))
+         cache.shape[1] != sizes.slots || cache.localShape[1] != sizes.slots ||
+         !dealsPlaces(cache, sizes) || !cache.partial.empty()))
       view.refuse(concat(cache.describe(), " must be [", sizes.lanes, ", ",
                          sizes.slots, ", ", sizes.places,
-                         ", key heads, head size], whole in the second and "
-                         "third, it is ",
-                         describeShape(cache.shape)));
+                         " or as many more as ranks that share these need, key "
+                         "heads, head size], whole in the second and equal on "
+                         "all ranks in the third, it is ",
+                         describeShape(cache.shape), ", a rank has ",
+                         describeShape(cache.localShape)));
 }
 
 /// What a program for generation reads and makes, in the sizes of the model.

@@ -97,6 +97,10 @@ template <> Status run<TSR_ENTRY_CACHED_ATTENTION>(const CpuCall &call) {
   return compute(call, cpuCachedAttention);
 }
 
+template <> Status run<TSR_ENTRY_MERGE_MEANS>(const CpuCall &call) {
+  return compute(call, cpuMergeMeans);
+}
+
 template <> Status run<TSR_ENTRY_LAUNCH>(const CpuCall &call) {
   auto kernel = reinterpret_cast<tsr_abi_kernel>(call.buffers[0]);
   cpuLaunch(call.rank.threads, kernel, call.buffers + 1,

@@ -12,16 +12,26 @@ struct CacheProblem {
   int64_t lanes, rows, slots, places, heads, kvHeads, headDim, row, window;
   double scale;
   int64_t dtype;
+  int64_t deal = 1, ordinal = 0; ///< Of `deal` ranks the number of this one.
+  bool weighted = false;
   const void *q, *keys, *values;
   const int32_t *slotOf, *positionOf; ///< [lanes, rows]
   void *o;
 
   int64_t group() const { return heads / kvHeads; }
   bool isLive(int64_t row) const { return slotOf[row] >= 0; }
-  /// The first position that a row reads; the last is its own.
+  /// How many of the positions below `end` the rank has.
+  int64_t heldBelow(int64_t end) const {
+    return end <= ordinal ? 0 : (end - ordinal + deal - 1) / deal;
+  }
+  /// Of the positions that the rank has, in order: the first that a row reads,
+  /// and the first after those that it reads.
   int64_t firstOf(int64_t row) const {
     const int64_t last = positionOf[row];
-    return window != 0 && last >= window ? last - window + 1 : 0;
+    return window != 0 && last >= window ? heldBelow(last - window + 1) : 0;
+  }
+  int64_t endOf(int64_t row) const {
+    return heldBelow(int64_t(positionOf[row]) + 1);
   }
   /// Of row `row` of all lanes: where its slot begins in a cache, in places.
   int64_t slotStart(int64_t row) const {

@@ -37,6 +37,16 @@ static std::string checkCacheType(const char *entry, int64_t dtype) {
          " is not supported; use f32 (0), bf16 (1) or f64 (2)";
 }
 
+static std::string checkDeal(const char *entry, int64_t deal, int64_t places,
+                             int64_t start) {
+  if (deal >= 1 && places >= 1 && start >= 0 && start % places == 0 &&
+      start / places < deal)
+    return "";
+  return std::string(entry) + ": place " + std::to_string(start) +
+         " does not begin the " + std::to_string(places) +
+         " places of one of " + std::to_string(deal) + " ranks";
+}
+
 int32_t tessera::cpuAppend(int, void *const *buffers, const int64_t *args,
                            std::string *error) try {
   const int64_t lanes = args[TSR_APPEND_LANES], rows = args[TSR_APPEND_ROWS];
@@ -46,9 +56,14 @@ int32_t tessera::cpuAppend(int, void *const *buffers, const int64_t *args,
   const auto *positionOf = static_cast<const int32_t *>(buffers[3]);
   *error = checkCacheType("append", args[TSR_APPEND_DTYPE]);
   if (error->empty())
+    *error = checkDeal("append", args[TSR_APPEND_DEAL], places,
+                       args[TSR_APPEND_START]);
+  if (error->empty())
     *error = checkRows("append", lanes, rows, slots, slotOf, positionOf);
   if (!error->empty())
     return TSR_INVALID_ARGUMENT;
+  const int64_t deal = args[TSR_APPEND_DEAL];
+  const int64_t ordinal = args[TSR_APPEND_START] / places;
   const int64_t bytes =
       args[TSR_APPEND_COLUMNS] * kCacheBytes[args[TSR_APPEND_DTYPE]];
   const int64_t stride =
@@ -56,10 +71,10 @@ int32_t tessera::cpuAppend(int, void *const *buffers, const int64_t *args,
   char *cache = static_cast<char *>(buffers[0]);
   const char *from = static_cast<const char *>(buffers[1]);
   for (int64_t row = 0; row < lanes * rows; ++row) {
-    if (slotOf[row] < 0)
+    if (slotOf[row] < 0 || positionOf[row] % deal != ordinal)
       continue;
     const int64_t slot = row / rows * slots + slotOf[row];
-    const int64_t place = slot * places + positionOf[row] % places;
+    const int64_t place = slot * places + positionOf[row] / deal % places;
     std::memcpy(cache + place * bytes, from + row * stride, bytes);
   }
   return 0;
@@ -81,6 +96,9 @@ static CacheProblem decodeCache(void *const *buffers, const int64_t *args) {
   p.window = args[TSR_CACHED_ATTENTION_WINDOW];
   std::memcpy(&p.scale, &args[TSR_CACHED_ATTENTION_SCALE_BITS], sizeof p.scale);
   p.dtype = args[TSR_CACHED_ATTENTION_DTYPE];
+  p.deal = args[TSR_CACHED_ATTENTION_DEAL];
+  p.ordinal = args[TSR_CACHED_ATTENTION_START] / std::max<int64_t>(p.places, 1);
+  p.weighted = args[TSR_CACHED_ATTENTION_WEIGHTED] != 0;
   p.q = buffers[0];
   p.keys = buffers[1];
   p.values = buffers[2];
@@ -95,8 +113,8 @@ static std::vector<int64_t> shareUnits(const CacheProblem &p, int threads) {
   const int64_t rows = p.lanes * p.rows;
   std::vector<int64_t> work(rows + 1, 0);
   for (int64_t row = 0; row < rows; ++row)
-    work[row + 1] = work[row] + 1 +
-                    (p.isLive(row) ? p.positionOf[row] - p.firstOf(row) : 0);
+    work[row + 1] =
+        work[row] + 1 + (p.isLive(row) ? p.endOf(row) - p.firstOf(row) : 0);
   const int64_t all = work.back() * p.kvHeads;
   // A thread that reads less than this costs more than it gives.
   constexpr int64_t least = 4096;
@@ -120,6 +138,9 @@ int32_t tessera::cpuCachedAttention(int threads, void *const *buffers,
                                     std::string *error) try {
   const CacheProblem p = decodeCache(buffers, args);
   *error = checkCacheType("cached_attention", p.dtype);
+  if (error->empty())
+    *error = checkDeal("cached_attention", p.deal, p.places,
+                       args[TSR_CACHED_ATTENTION_START]);
   if (error->empty())
     *error = checkRows("cached_attention", p.lanes, p.rows, p.slots, p.slotOf,
                        p.positionOf);

@@ -34,7 +34,7 @@ public:
     if (!p.isLive(row))
       return clear();
     loadQueries();
-    const int64_t end = int64_t(p.positionOf[row]) + 1;
+    const int64_t end = p.endOf(row);
     for (int64_t first = p.firstOf(row); first < end; first += kPositions)
       chunk(first, minimum(kPositions, end - first));
     finish();
@@ -43,15 +43,20 @@ public:
 private:
   static constexpr int64_t kPositions = 64;
 
-  In *outputAt(int64_t h) const {
-    return static_cast<In *>(p.o) +
-           (row * p.heads + head * p.group() + h) * p.headDim;
+  /// Of query head h of the group.
+  int64_t headOf(int64_t h) const {
+    return row * p.heads + head * p.group() + h;
   }
 
+  /// The mean over no place.
   void clear() {
-    for (int64_t h = 0; h < p.group(); ++h)
-      for (int64_t d = 0; d < p.headDim; ++d)
-        outputAt(h)[d] = Narrow<In, T>::from(T(0));
+    for (int64_t h = 0; h < p.group(); ++h) {
+      for (int64_t d = 0; d < padded; ++d)
+        out[h * padded + d] = 0;
+      rowMax[h] = -T(__builtin_inf());
+      rowSum[h] = 0;
+    }
+    finish();
   }
 
   void loadQueries() {
@@ -68,8 +73,9 @@ private:
     }
   }
 
-  const In *at(const void *cache, int64_t position) const {
-    const int64_t place = p.slotStart(row) + position % p.places;
+  /// Of the positions that the rank has, number `held`.
+  const In *at(const void *cache, int64_t held) const {
+    const int64_t place = p.slotStart(row) + held % p.places;
     return static_cast<const In *>(cache) +
            (place * p.kvHeads + head) * p.headDim;
   }
@@ -163,10 +169,28 @@ private:
 
   void finish() {
     for (int64_t h = 0; h < p.group(); ++h) {
-      In *to = outputAt(h);
-      for (int64_t d = 0; d < p.headDim; ++d)
-        to[d] = Narrow<In, T>::from(out[h * padded + d] / rowSum[h]);
+      T *mean = out + h * padded;
+      if (rowSum[h] != 0) // else the sum is 0, too
+        for (int64_t d = 0; d < p.headDim; ++d)
+          mean[d] /= rowSum[h];
+      if (p.weighted)
+        storeWeighted(h, mean);
+      else
+        storeMean(h, mean);
     }
+  }
+
+  void storeMean(int64_t h, const T *mean) {
+    In *to = static_cast<In *>(p.o) + headOf(h) * p.headDim;
+    for (int64_t d = 0; d < p.headDim; ++d)
+      to[d] = Narrow<In, T>::from(mean[d]);
+  }
+
+  void storeWeighted(int64_t h, const T *mean) {
+    T *to = static_cast<T *>(p.o) + headOf(h) * (p.headDim + 1);
+    for (int64_t d = 0; d < p.headDim; ++d)
+      to[d] = mean[d];
+    to[p.headDim] = T(__builtin_log(rowSum[h])) + rowMax[h];
   }
 
   const CacheProblem &p;

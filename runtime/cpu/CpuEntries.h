@@ -56,6 +56,12 @@ int32_t cpuAppend(int threads, void *const *buffers, const int64_t *args,
 int32_t cpuCachedAttention(int threads, void *const *buffers,
                            const int64_t *args, std::string *error);
 
+/// Partial means of several ranks, merged; see TSR_MERGE_MEANS_* in abi.h. The
+/// result has the same bits for every number of threads. Returns 0, or non-zero
+/// with the reason in *error. Never throws.
+int32_t cpuMergeMeans(int threads, void *const *buffers, const int64_t *args,
+                      std::string *error);
+
 /// Mixtures of experts; see TSR_ROUTED_* in abi.h. The result has the same bits
 /// for every number of threads, but those of products that oneDNN computes.
 /// Returns 0, or non-zero with the reason in *error. Never throws.

@@ -22,9 +22,9 @@ void store(float x, Bf16 &to) { to = floatToBf16(x); }
 /// Where the row of an expert and a token lies.
 class RowPlaces {
 public:
-  explicit RowPlaces(const RoutedProblem &p) : p(p) {
-    const bool isCompact = p.rows > 0 && p.kind != TSR_ROUTED_TOP_K;
-    if (!isCompact)
+  explicit RowPlaces(const RoutedProblem &p)
+      : p(p), compact(p.rows > 0 && p.kind != TSR_ROUTED_TOP_K) {
+    if (!compact)
       return;
     std::vector<int64_t> next = firstRowsOf(p);
     routed = next.back();
@@ -37,9 +37,9 @@ public:
 
   /// Of one that is routed; any, where rows are not compact.
   int64_t of(int64_t x, int64_t t) const {
-    return places.empty() ? x * p.tokens + t : places[at(x, t)];
+    return compact ? places[at(x, t)] : x * p.tokens + t;
   }
-  bool areCompact() const { return !places.empty(); }
+  bool areCompact() const { return compact; }
 
   int64_t routed = 0; ///< compact rows
 
@@ -49,6 +49,7 @@ private:
   }
 
   const RoutedProblem &p;
+  bool compact;
   std::vector<int64_t> places;
 };
 

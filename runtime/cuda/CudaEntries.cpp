@@ -78,9 +78,10 @@ constexpr const char *refusalOf(int entry) {
     return "sums in a fixed order are not supported on device 'cuda' in this "
            "version; use --device cpu";
   if (entry == TSR_ENTRY_EXCHANGE_ROWS)
-    return "compact rows of experts are not supported on device 'cuda' in this "
-           "version; compile the model for device 'cuda'";
-  if (entry == TSR_ENTRY_APPEND || entry == TSR_ENTRY_CACHED_ATTENTION)
+    return "exchanges of compact rows are not supported on device 'cuda' in "
+           "this version; compile the model for device 'cuda'";
+  if (entry == TSR_ENTRY_APPEND || entry == TSR_ENTRY_CACHED_ATTENTION ||
+      entry == TSR_ENTRY_MERGE_MEANS)
     return "generation is not supported on device 'cuda' in this version; use "
            "--device cpu";
   return nullptr;

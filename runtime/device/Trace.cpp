@@ -34,6 +34,19 @@ std::string numberOf(Clock::duration time) {
       .dump();
 }
 
+/// What tells the program from others: its mesh, the tokens of a step, and the
+/// bytes of the rank that needs most.
+std::string programOf(const Metadata &metadata) {
+  std::string mesh;
+  for (const Axis &axis : metadata.mesh.axes)
+    mesh += concat(mesh.empty() ? "" : ",", axis.name, "=", axis.size);
+  const Model &model = metadata.model;
+  int64_t tokens = model.sequence + (model.decoder ? model.decoder->target : 0);
+  return concat("{\"mesh\":", quoted(mesh),
+                ",\"tokens\":", model.batch * tokens,
+                ",\"arena_bytes\":", metadata.arenaBytes, "}");
+}
+
 std::string nameEvent(const char *what, int64_t rank, int thread,
                       const std::string &name) {
   return concat("{\"name\":\"", what, "\",\"ph\":\"M\",\"pid\":", rank,
@@ -105,7 +118,8 @@ void writeTrace(const std::string &path, const Metadata &metadata,
     }
   }
   std::string text =
-      "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[" + events + "]}\n";
+      "{\"displayTimeUnit\":\"ms\",\"otherData\":" + programOf(metadata) +
+      ",\"traceEvents\":[" + events + "]}\n";
   WrittenFile file(path);
   file.write(text.data(), text.size());
   file.finish();

@@ -63,7 +63,9 @@ struct RankTrace {
 
 /// Writes the traces of all ranks, in order. Times count from the first event.
 /// An op has its task and its micro-batch, which follows from how often its
-/// thread ran it before. Throws where the file cannot be written.
+/// thread ran it before. "otherData" tells the program from others: `mesh`,
+/// `tokens` of a step and `arena_bytes`. Throws where the file cannot be
+/// written.
 void writeTrace(const std::string &path, const Metadata &metadata,
                 const std::vector<const RankTrace *> &ranks);
 

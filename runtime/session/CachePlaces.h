@@ -8,14 +8,15 @@
 
 namespace tessera {
 
-/// The first `count` places of a slot become those of another one of its lane.
+/// The first `count` positions of a slot become those of another one of its
+/// lane.
 struct PlaceCopy {
   int64_t lane, from, to, count;
 };
 
 /// Makes copies, in order, in the rank's part of a cache, which is [lanes,
-/// slots, places, key heads, head size]: a rank has all slots and places of its
-/// lanes. Its program does not run.
+/// slots, places, key heads, head size]: a rank has all slots of its lanes, and
+/// all places or those that are dealt to it. Its program does not run.
 void copyPlaces(const Rank &rank, const TensorInfo &cache,
                 const std::vector<PlaceCopy> &copies);
 

@@ -2,6 +2,10 @@
 // RUN: tessera-opt %s --nn-differentiate --nn-recompute=mode=selective | FileCheck %s --check-prefix=CHEAP
 // RUN: tessera-opt %s --nn-differentiate "--nn-recompute=mode=full layers=1" | FileCheck %s --check-prefix=ONE
 // RUN: tessera-opt %s --nn-differentiate --nn-recompute=mode=full | FileCheck %s --check-prefix=ALL
+// RUN: tessera-opt %s --nn-differentiate "--nn-recompute=ranges=1=full" | FileCheck %s --check-prefix=RANGE
+// RUN: tessera-opt %s --nn-differentiate "--nn-recompute=mode=full ranges=0=none" | FileCheck %s --check-prefix=RANGE
+// RUN: tessera-opt %s --nn-differentiate "--nn-recompute=mode=full ranges=0-1=selective" -o %t.ranges
+// RUN: tessera-opt %s --nn-differentiate "--nn-recompute=mode=selective" | diff - %t.ranges
 // RUN: tessera-opt %s --nn-differentiate -o %t.kept
 // RUN: tessera-opt %s --nn-differentiate --nn-recompute -o %t.none
 // RUN: diff %t.kept %t.none
@@ -31,6 +35,12 @@
 // ONE: %[[P0:.*]] = nn.einsum "bh,hf->bf" %{{.*}} {nn.phase = #nn.phase<recompute>}
 // ONE-NEXT: nn.map relu %[[P0]] {nn.phase = #nn.phase<recompute>}
 // ONE: nn.map_grad relu %{{.*}}, %[[P0]] {nn.phase = #nn.phase<backward>}
+
+// The second layer from what enters it, nothing of the first.
+// RANGE: %[[X1:.*]] = nn.einsum "bf,fh->bh"
+// RANGE: %[[P1:.*]] = nn.einsum "bh,hf->bf" %[[X1]], %{{.*}} {nn.phase = #nn.phase<recompute>}
+// RANGE: nn.map_grad relu %{{.*}}, %[[P1]] {nn.phase = #nn.phase<backward>}
+// RANGE-NOT: recompute
 
 // What a layer hands on is kept.
 // ALL: %[[X1:.*]] = nn.einsum "bf,fh->bh"

@@ -30,7 +30,7 @@ func.func @two_of_four(%t: !tokens, %l: !gates, %w: !weight) -> (!tokens, !weigh
   return %y, %dw, %dg : !tokens, !weight, !gates
 }
 
-// Backward may make gates again: rows of both are the same.
+// Backward may make gates again: rows of both are the same, and found by the first.
 // CHECK-LABEL: @gates_again
 func.func @gates_again(%t: !tokens, %l: !gates) -> !tokens {
   // CHECK: %[[G:.*]] = rt.routed top_k
@@ -38,7 +38,7 @@ func.func @gates_again(%t: !tokens, %l: !gates) -> !tokens {
   // CHECK: rt.routed dispatch {{.*}} -> tensor<16x16xf32>
   %r = nn.dispatch %t by %g : (!tokens, !gates) -> !rows
   %again = nn.top_k 1 of %l {nn.phase = #nn.phase<recompute>} : !gates -> !gates
-  // CHECK: rt.routed collect {{.*}} : (tensor<16x16xf32>
+  // CHECK: rt.routed collect %{{.*}}, %[[G]] {{.*}} : (tensor<16x16xf32>
   %y = nn.collect %r by %again : (!rows, !gates) -> !tokens
   return %y : !tokens
 }

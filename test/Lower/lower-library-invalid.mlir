@@ -31,3 +31,14 @@ func.func @a_kernel_reads_a_slice(%x: tensor<4x2x8xf32>) -> tensor<4x8xf32> {
   return %y : tensor<4x8xf32>
 }
 
+
+// -----
+
+// A cache that one rank holds, dealt to two.
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  func.func @step(%c: tensor<1x4x16x2x8xf32>, %r: tensor<1x6x2x8xf32>, %s: tensor<1x6xi32>) -> tensor<1x4x16x2x8xf32> {
+    // expected-error @+1 {{deals 16 places to 2 ranks, but a rank holds 16; use a mesh with as many ranks to share them, and a multiple of these as places}}
+    %y = nn.append %c, %r at %s, %s {deal = 2 : i64} : (tensor<1x4x16x2x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6xi32>, tensor<1x6xi32>) -> tensor<1x4x16x2x8xf32>
+    return %y : tensor<1x4x16x2x8xf32>
+  }
+}

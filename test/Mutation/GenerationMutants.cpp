@@ -36,6 +36,7 @@ private:
   void operands(Operation *op, unsigned number);
   SmallVector<ValuePlace> othersOf(OpOperand &operand, unsigned number) const;
   void window(Operation *op, unsigned number);
+  void deal(Operation *op, unsigned number);
   void add(const std::string &how, unsigned number, const std::string &what,
            std::function<void(Operation *)> change) {
     std::string kind = ops[number]->getName().getStringRef().str() + " " + how;
@@ -64,6 +65,8 @@ std::string changeOf(OpOperand &operand) {
                                   "in other slots", "at other positions"};
   if (isa<nn::AppendOp, rt::AppendOp>(op))
     return ofAppend[operand.getOperandNumber()];
+  if (isa<rt::MergeMeansOp>(op))
+    return "of other parts";
   bool isData = getElementTypeOrSelf(operand.get()).isInteger(32);
   return isData || isa<nn::TakeOp>(op) ? "of other rows" : "";
 }
@@ -127,9 +130,24 @@ void GenerationEnumeration::window(Operation *op, unsigned number) {
   });
 }
 
+/// Places dealt to one rank more, and to one alone.
+void GenerationEnumeration::deal(Operation *op, unsigned number) {
+  auto own = op->getAttrOfType<IntegerAttr>("deal");
+  if (!own)
+    return;
+  for (int64_t other : {int64_t(1), own.getInt() + 1})
+    if (other != own.getInt())
+      add("dealt to other ranks", number, " " + std::to_string(other),
+          [=](Operation *op) {
+            op->setAttr("deal",
+                        Builder(op->getContext()).getI64IntegerAttr(other));
+          });
+}
+
 Mutants GenerationEnumeration::run() {
   for (auto [number, op] : llvm::enumerate(ops)) {
     operands(op, number);
+    deal(op, number);
     if (isa<nn::CachedAttentionOp, rt::CachedAttentionOp>(op))
       window(op, number);
   }

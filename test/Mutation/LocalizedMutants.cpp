@@ -1,6 +1,7 @@
 //===- LocalizedMutants.cpp - changes of what a rank knows of the whole ---===//
 
 #include "mlir/AsmParser/AsmParser.h"
+#include "tessera/Dialect/Dist/LocalShape.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Dialect/RT/RT.h"
@@ -109,6 +110,14 @@ bool splitsOneOverStages(RankedTensorType type, StringRef other) {
   return false;
 }
 
+/// Has the first rank of `cp` alone which rows to take, or labels, of its lane?
+/// No cache depends on these.
+bool leavesToFirstRank(StringRef name, RankedTensorType type, StringRef other,
+                       dist::MeshAttr mesh) {
+  return (name.ends_with("_last") || name.ends_with("_labels")) &&
+         dist::localShape(type, mesh).front() == 1 && other.contains("cp: S(0");
+}
+
 /// The runtime fills parameters and data by these types; the program computes
 /// as before. Programs for generation share them.
 void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
@@ -133,6 +142,8 @@ void placedElsewhere(func::FuncOp step, unsigned index, Mutants &mutants) {
       mutants.back().mayBeRight = kKeyBias;
     else if (splitsOneOverStages(type, otherText))
       mutants.back().mayBeRight = kOnlyRow;
+    else if (leavesToFirstRank(name, type, otherText, dist::meshOf(step)))
+      mutants.back().mayBeRight = kFirstIsRead;
   }
 }
 

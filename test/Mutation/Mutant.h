@@ -47,6 +47,8 @@ constexpr const char *kFirstStage =
     "at the first stage, or owner, the coordinate that is added is 0";
 constexpr const char *kOnlyRow =
     "of one row over stages the first holds all, and may alone read it";
+constexpr const char *kFirstIsRead =
+    "of one lane the first rank of cp holds all, whose results the host reads";
 constexpr const char *kSameValue =
     "a value that was repeated, viewed or broadcast is the same value";
 constexpr const char *kOtherSplit =

@@ -238,7 +238,7 @@ FailureOr<ObjectCode> Programs::link(ModuleOp module) {
     return failure();
   SmallVector<ObjectCode, 3> all = {*kernelCode};
   llvm::append_range(all, *objects);
-  return linkSharedObject(all, "", [&] { return module.emitError(); });
+  return linkSharedObject(all, TEST_LINKER, [&] { return module.emitError(); });
 }
 
 bool Programs::compile(ModuleOp module, const std::string &path) {

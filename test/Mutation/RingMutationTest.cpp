@@ -12,6 +12,7 @@
 #include "test/Mutation/Judge.h"
 #include "llvm/Support/FileSystem.h"
 #include <gtest/gtest.h>
+#include <memory>
 
 using namespace mlir;
 using namespace tessera;
@@ -19,16 +20,29 @@ using namespace tessera::test;
 
 namespace {
 
+/// The programs of a strategy, for all tests of a suite.
+class Bench {
+public:
+  explicit Bench(const Strategy &chosen) : strategy(chosen) {
+    EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("ring", directory));
+    isGood = judge.start(kernels, (directory + "/").str());
+  }
+  ~Bench() { llvm::sys::fs::remove_directories(directory); }
+
+  llvm::SmallString<128> directory;
+  KernelObjects kernels;
+  const Strategy strategy;
+  Judge judge{strategy};
+  bool isGood;
+};
+
 class RingMutationTest : public ::testing::Test {
 protected:
-  explicit RingMutationTest(Strategy strategy = {"gpt2", "cp=2",
-                                                 "--context-parallel ring"})
-      : strategy(std::move(strategy)) {}
-  void SetUp() override {
-    ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("ring", directory));
-    ASSERT_TRUE(judge.start(kernels, (directory + "/").str()));
-  }
-  void TearDown() override { llvm::sys::fs::remove_directories(directory); }
+  explicit RingMutationTest(
+      const Strategy &strategy = {"gpt2", "cp=2", "--context-parallel ring"})
+      : judge(benchOf(strategy).judge) {}
+  static void TearDownTestSuite() { bench.reset(); }
+  void SetUp() override { ASSERT_TRUE(bench->isGood); }
 
   void expectCaught(Stage stage, std::vector<Fate> by, unsigned number,
                     const char *kind, std::function<void(Operation *)> change) {
@@ -58,12 +72,19 @@ protected:
   }
   template <typename OpTy> void mutateStep(OpTy op, unsigned number);
 
-  llvm::SmallString<128> directory;
-  KernelObjects kernels;
-  const Strategy strategy;
-  Judge judge{strategy};
+  Judge &judge;
   int mutants = 0;
+
+private:
+  static Bench &benchOf(const Strategy &strategy) {
+    if (!bench)
+      bench = std::make_unique<Bench>(strategy);
+    return *bench;
+  }
+  static std::unique_ptr<Bench> bench; ///< Of the suite that runs.
 };
+
+std::unique_ptr<Bench> RingMutationTest::bench;
 
 TEST_F(RingMutationTest, TheProgramItselfTrainsAsTheSerialOne) {
   Verdict verdict = judge.judgeOriginal();

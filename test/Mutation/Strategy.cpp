@@ -68,5 +68,6 @@ std::vector<Strategy> tessera::test::generationStrategies() {
       {"qwen2", "tp=4", flags}, // above its one key head
       {"mixtral", "tp=2,ep=2", flags},
       {"gpt2", "pp=2", flags}, // sends the stream and the tied table
+      {"mistral-window", "cp=2,dp=2", flags, true},
   };
 }

@@ -199,13 +199,13 @@ TEST_P(GenerationTest, DoesNotDependOnTheSchedule) {
 }
 
 TEST_P(GenerationTest, IsTheSameOnEveryMesh) {
-  std::vector<const char *> meshes = {"pp=2,tp=2", "dp=2"};
-  if (GetParam() == 0)
-    meshes = {"dp=2,tp=2", "tp=4", "pp=2,dp=2"};
+  std::vector<const char *> meshes = {"pp=2,tp=2", "dp=2", "cp=2,tp=2"};
+  if (GetParam() == 0) // of 24 places
+    meshes = {"dp=2,tp=2", "tp=4", "pp=2,dp=2", "cp=5", "dp=2,cp=2"};
   if (llvm::StringRef(family().name) == "qwen2")
-    meshes = {"tp=4", "dp=2,tp=2"}; // above its one key head
+    meshes = {"tp=4", "dp=2,tp=2", "tp=2,cp=2"}; // above its one key head
   if (llvm::StringRef(family().name) == "mixtral")
-    meshes = {"ep=2", "tp=2,ep=2", "pp=2,ep=2"};
+    meshes = {"ep=2", "tp=2,ep=2", "pp=2,ep=2", "cp=2,ep=2"};
   std::vector<Continued> wanted = generate(generatorOf(family(), ""), 1);
   for (const char *mesh : meshes)
     expectSame(generate(generatorOf(family(), mesh), 3), wanted, 1e-10, mesh);
@@ -272,7 +272,7 @@ void expectNear(const std::vector<Continued> &results, const Values &logits,
 
 TEST(MixedPrecisionTest, IsTheForwardProgramToItsRounding) {
   for (int64_t number : {0, 1})
-    for (const char *mesh : {"", "tp=2"}) {
+    for (const char *mesh : {"", "tp=2", "cp=2"}) {
       const Family &family = kFamilies[number];
       std::vector<Continued> results =
           generate(generatorOf(family, mesh, "bf16"), 1);

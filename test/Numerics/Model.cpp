@@ -8,6 +8,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
 #include <tuple>
@@ -93,6 +94,7 @@ static PlanOptions planOf(const Build &build) {
 /// Path of a new artifact, or "".
 static std::string compileAnew(const std::string &configPath,
                                const Build &build) {
+  ::setenv("TESSERA_LINKER", TEST_LINKER, /*replace=*/0);
   mlir::DialectRegistry registry;
   registerCompilerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);

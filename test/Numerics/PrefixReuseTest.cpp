@@ -99,7 +99,8 @@ TEST_P(PrefixReuseTest, RequestsShareTheirBeginning) {
 INSTANTIATE_TEST_SUITE_P(Meshes, PrefixReuseTest,
                          testing::Values(Case{"serial", "", "null"},
                                          Case{"lanes", "dp=2", "5"},
-                                         Case{"heads", "tp=2", "null"}),
+                                         Case{"heads", "tp=2", "null"},
+                                         Case{"places", "cp=3", "5"}),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace

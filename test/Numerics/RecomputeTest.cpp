@@ -52,6 +52,10 @@ TEST_P(RecomputeTest, EveryModeHasTheSameBits) {
   expectSameTraining(compileModel(config, build), kept);
   build.recomputeLayers = 1;
   expectSameTraining(compileModel(config, build), kept);
+  build.recomputeLayers = -1;
+  build.recompute = "selective";
+  build.flags = {{"layer-recompute", "0=none,1=full"}};
+  expectSameTraining(compileModel(config, build), kept);
 }
 
 INSTANTIATE_TEST_SUITE_P(, RecomputeTest,

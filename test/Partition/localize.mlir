@@ -96,3 +96,25 @@ func.func @step(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %y = nn.map gelu %x : tensor<4x8xf32> -> tensor<4x8xf32>
   return %y : tensor<4x8xf32>
 }
+
+// -----
+
+// A rank has beside each mean the logarithm of its weight, until the last merge; of bf16 both are f32.
+// CHECK-LABEL: @step
+module attributes {dist.mesh = #dist.mesh<cp = 2, tp = 4>} {
+  func.func @step(%q: tensor<1x6x2x4x8xbf16, #dist<cp: R, tp: R>>, %k: tensor<1x4x16x2x8xbf16, #dist<cp: S(2), tp: S(2:1)>>,
+      %s: tensor<1x6xi32, #dist<cp: R, tp: R>>) -> tensor<1x6x2x4x8xbf16, #dist<tp: S(3)>> {
+    // CHECK: %[[PART:.*]] = nn.cached_attention {{.*}} weighted} : {{.*}}tensor<1x4x2x2x8xbf16>, {{.*}} -> tensor<1x6x2x4x9xf32>
+    %y = nn.cached_attention %q, %k, %k at %s, %s {scale = 0.25 : f64, deal = 8 : i64}
+        : (tensor<1x6x2x4x8xbf16, #dist<cp: R, tp: R>>, tensor<1x4x16x2x8xbf16, #dist<cp: S(2), tp: S(2:1)>>, tensor<1x4x16x2x8xbf16, #dist<cp: S(2), tp: S(2:1)>>,
+           tensor<1x6xi32, #dist<cp: R, tp: R>>, tensor<1x6xi32, #dist<cp: R, tp: R>>) -> tensor<1x6x2x4x8xbf16, #dist<cp: L, tp: L>>
+    // CHECK-NEXT: %[[PARTS:.*]] = rt.all_to_all %[[PART]] from 0 to 3 over ["tp"] {reason = "means of attention over split places"}
+    // CHECK-SAME: tensor<1x6x2x4x9xf32> -> tensor<4x6x2x1x9xf32>
+    // CHECK-NEXT: %[[MEAN:.*]] = rt.merge_means %[[PARTS]] : tensor<4x6x2x1x9xf32> -> tensor<1x6x2x1x9xf32>
+    %z = dist.convert reduce_scatter_mean %y on "tp" : tensor<1x6x2x4x8xbf16, #dist<cp: L, tp: L>> -> tensor<1x6x2x4x8xbf16, #dist<cp: L, tp: S(3)>>
+    // CHECK-NEXT: %[[ALL:.*]] = rt.all_gather %[[MEAN]] along 0 over ["cp"] {{.*}} -> tensor<2x6x2x1x9xf32>
+    // CHECK-NEXT: rt.merge_means %[[ALL]] : tensor<2x6x2x1x9xf32> -> tensor<1x6x2x1x8xbf16>
+    %w = dist.convert all_reduce_mean %z on "cp" : tensor<1x6x2x4x8xbf16, #dist<cp: L, tp: S(3)>> -> tensor<1x6x2x4x8xbf16, #dist<tp: S(3)>>
+    return %w : tensor<1x6x2x4x8xbf16, #dist<tp: S(3)>>
+  }
+}

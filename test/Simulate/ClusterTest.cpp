@@ -73,6 +73,18 @@ TEST(ClusterTest, ReadsWhatIsThere) {
   EXPECT_TRUE(cluster.attention.isFused);
 }
 
+TEST(ClusterTest, PowerMayBeUnknown) {
+  Cluster cluster;
+  ASSERT_EQ(errorOf(whole, &cluster), "");
+  EXPECT_EQ(cluster.nodePower, 0);
+  ASSERT_EQ(
+      errorOf(with("devices = 4", "devices = 4\npower_watts = 6500"), &cluster),
+      "");
+  EXPECT_EQ(cluster.nodePower, 6500);
+  EXPECT_EQ(errorOf(with("devices = 4", "devices = 4\npower_watts = 0")),
+            "4:15: 'power_watts' in [nodes] must be above 0");
+}
+
 TEST(ClusterTest, EveryFileOfTheRepositoryIsRight) {
   int files = 0;
   for (const auto &entry :
@@ -117,6 +129,9 @@ TEST(ClusterTest, ErrorsNameTheLineAndTheRemedy) {
   EXPECT_EQ(errorOf(with("[\"dp\"]", "[\"data\"]")),
             "18:17: 'blocking_axes' in [software] must be a list of some of "
             "'cp', 'dp', 'ep', 'pp', 'tp'");
+  Cluster sliced;
+  EXPECT_EQ(errorOf(with("blocking_axes", "sliced_axes"), &sliced), "");
+  EXPECT_EQ(sliced.software.slicedAxes.count("dp"), 1u);
   EXPECT_EQ(
       errorOf(with("[network]\nbandwidth = 25e9\nefficiency = 0.8\n", "")),
       "1:1: 'network' is missing");

@@ -80,6 +80,45 @@ TEST(EngineTest, WhatIsStartedEarlyIsHidden) {
       9 + 0.5);
 }
 
+/// Of two slices of a second each, one is beside no product.
+TEST(EngineTest, SlicesRunBesideTheirProduct) {
+  Cluster cluster = smallCluster();
+  cluster.software.slicedAxes = {"tp"};
+  auto seconds = [&](std::vector<Call> calls) {
+    return timesOf(alone(std::move(calls)), cluster).seconds;
+  };
+  EXPECT_DOUBLE_EQ(seconds({kernel(300), allReduce(100, {0}), kernel(100)}),
+                   3 + 1 + 1);
+  // All but half a second of the transfer comes after a short one.
+  EXPECT_DOUBLE_EQ(seconds({kernel(50), allReduce(100, {0}), kernel(100)}),
+                   2 + 1);
+  Call gather = allReduce(200, {0});
+  gather.collective = dist::Collective::AllGather;
+  EXPECT_DOUBLE_EQ(seconds({gather, kernel(300)}), 1 + 3);
+  // The next transfer waits for all slices.
+  EXPECT_DOUBLE_EQ(seconds({gather, kernel(25), gather}), 2 + 1);
+  // What is started early is beside other work as it is, and so are other axes.
+  EXPECT_DOUBLE_EQ(
+      seconds({kernel(300), allReduce(100, {0}, 3), kernel(100), waits()}),
+      3 + 2);
+  cluster.software.slicedAxes = {"dp"};
+  EXPECT_DOUBLE_EQ(seconds({kernel(300), allReduce(100, {0})}), 3 + 2);
+}
+
+TEST(EngineTest, StoredScoresOfSomeLayersAreRefused) {
+  Program program = alone({kernel(100)});
+  program.hasLayerRecompute = true;
+  Cluster cluster = smallCluster();
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 1);
+  cluster.attention.isFused = false;
+  llvm::Expected<StepTimes> times = simulate::simulate(program, cluster, false);
+  ASSERT_FALSE(!!times);
+  EXPECT_EQ(llvm::toString(times.takeError()),
+            "the cluster 'small' stores the scores of attention, for which "
+            "--layer-recompute is not simulated; use one --recompute for all "
+            "layers, or a cluster with scores = \"fused\"");
+}
+
 TEST(EngineTest, LoopsRunTheirCallsSoOften) {
   Call inLoop = kernel(100);
   inLoop.times = 3;

@@ -60,6 +60,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--ignore-labels",
                        "--keep",
                        "--keep-best",
+                       "--layer-recompute",
                        "--layout-invariant",
                        "--load-adapter",
                        "--load-weights",

@@ -72,6 +72,11 @@ TEST(PlanFlags, SetsWhatIsNamed) {
   EXPECT_EQ(setFlag(plan, "lora", "targets=all-linear,dropout=0.1"), "");
   EXPECT_EQ(plan.training.lora.str(),
             "r=8,alpha=8,dropout=0.1,targets=all-linear"); // as peft
+  EXPECT_EQ(setFlag(plan, "layer-recompute", "7=none,0-3=full"), "");
+  EXPECT_EQ(plan.memory.layerRecompute.str(), "0-3=full,7=none");
+  EXPECT_EQ(plan.memory.layerRecompute.ranges[0].last, 3);
+  EXPECT_EQ(setFlag(plan, "layer-recompute", ""), "");
+  EXPECT_TRUE(plan.memory.layerRecompute.ranges.empty());
   EXPECT_EQ(setFlag(plan, "stages", "3,1"), "");
   EXPECT_EQ(plan.stages.layers, (std::vector<int64_t>{3, 1}));
 }
@@ -101,6 +106,20 @@ TEST(PlanFlags, RefusesWithARemedy) {
   EXPECT_EQ(setFlag(plan, "lora", "targets=q,,v"),
             "--lora: a name of targets is empty; write "
             "r=16,alpha=32,targets=q_proj,v_proj");
+  for (std::string text : {"3", "full", "-1=full", "1-=full", "1-2-3=full",
+                           "99999999999999999999=full", "0=full,"})
+    EXPECT_NE(setFlag(plan, "layer-recompute", text).find("names no layers"),
+              std::string::npos)
+        << text;
+  EXPECT_EQ(setFlag(plan, "layer-recompute", "3-1=full"),
+            "--layer-recompute: layers 3-1 end with 1, before they begin with "
+            "3; write the smaller number first");
+  EXPECT_EQ(setFlag(plan, "layer-recompute", "0=auto"),
+            "--layer-recompute: layers 0 cannot recompute 'auto'; use none, "
+            "selective or full");
+  EXPECT_EQ(setFlag(plan, "layer-recompute", "4-6=full,0-4=none"),
+            "--layer-recompute: layers 0-4 and 4-6 both have layer 4; give "
+            "each layer once");
   EXPECT_EQ(setFlag(plan, "no-such", "1"), "unknown flag 'no-such'");
 }
 

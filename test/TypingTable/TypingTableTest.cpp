@@ -23,7 +23,7 @@ namespace {
 constexpr const char *kAxis = "x";
 
 dist::State parseState(const std::string &text) {
-  static const std::string kinds = "IRSPMA";
+  static const std::string kinds = "IRSPMAL";
   dist::State state = {dist::State::Kind(kinds.find(text[0]))};
   if (text.size() > 3)
     state.where = text[2] - '0';
@@ -45,9 +45,10 @@ States alphabet(size_t dims, const States &more) {
   return states;
 }
 
-/// With the second axis of a dimension, pipeline stages, partial maxima.
+/// With the second axis of a dimension, pipeline stages, partial maxima and
+/// means.
 States wideAlphabet(size_t dims) {
-  States states = alphabet(dims, {"M", "A(0)", "A(1)"});
+  States states = alphabet(dims, {"M", "L", "A(0)", "A(1)"});
   for (size_t dim = 0; dim < dims; ++dim)
     states.push_back("S(" + std::to_string(dim) + ":1)");
   return states;
@@ -99,18 +100,21 @@ protected:
     return block;
   }
 
-  /// Every letter has a size of its own, so that no dimensions are confused.
+  /// Every letter has a size of its own, so that no dimensions are confused;
+  /// but e has that of d, for values are as long as keys.
   RankedTensorType typeOf(StringRef letters, bool index) {
     SmallVector<int64_t> shape;
     for (char f : letters)
-      shape.push_back(2 * (f - 'a' + 1));
+      shape.push_back(2 * ((f == 'e' ? 'd' : f) - 'a' + 1));
     Type element = index ? Type(builder.getI32Type()) : builder.getF32Type();
     return RankedTensorType::get(shape, element);
   }
 
   static bool isIndex(const SharedOp &op, unsigned operand) {
     return (op.kind == "embedding" && operand == 0) ||
-           (op.kind == "pick" && operand == 1);
+           (op.kind == "pick" && operand == 1) ||
+           (op.kind == "append" && operand >= 2) ||
+           (op.kind == "attend" && operand >= 3);
   }
 
   std::vector<Operation *> build(const SharedOp &op);
@@ -156,6 +160,14 @@ Operation *TypingTableTest::buildOne(const SharedOp &op, ValueRange in) {
   if (op.kind == "adamw")
     return nn::create<nn::AdamWOp>(builder, loc, in[0], in[1], in[2], in[3],
                                    in[4], in[5], half, half);
+  IntegerAttr whole = builder.getI64IntegerAttr(1);
+  if (op.kind == "append")
+    return nn::create<nn::AppendOp>(builder, loc, in[0], in[1], in[2], in[3],
+                                    whole);
+  if (op.kind == "attend")
+    return nn::create<nn::CachedAttentionOp>(
+        builder, loc, in[0], in[1], in[2], in[3], in[4], half,
+        builder.getI64IntegerAttr(0), whole, UnitAttr());
   if (op.kind != "attention")
     return nullptr;
   return nn::createWithResults<nn::AttentionOp>(
@@ -205,7 +217,9 @@ void TypingTableTest::expectVerdicts(Operation *op, const SharedOp &shared,
     for (auto [result, type] : llvm::zip(op->getResults(), *inferred))
       result.setType(type);
   }
-  for (const std::string &out : alphabet(plain.getRank(), {"M"})) {
+  const bool isVector = plain.getRank() > 0;
+  for (const std::string &out :
+       alphabet(plain.getRank(), isVector ? States{"M", "L"} : States{"M"})) {
     op->getResult(0).setType(dist::withState(plain, kAxis, parseState(out)));
     EXPECT_EQ(succeeded(verify(op)), accepted && row->second == out)
         << join(states) << " -> " << out;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes rows.txt from the executable specification of the one rule (one_rule.py and ops.py).
+"""Makes rows.txt from the executable specification of the one rule (one_rule.py, ops.py and inference.py).
 
     python3 make_rows.py DIRECTORY_OF_THE_SPECIFICATION > rows.txt
 
@@ -7,7 +7,7 @@ For every op that the compiler shares with the specification, with the compiler'
 specification accepts on one mesh axis. What is not listed is refused. Needs numpy.
 
 op KIND SPEC                one op; its rows follow
-row STATES -> STATE         states of the operands, state of the result: I R P M S(dim) S(dim:level) A(stage)
+row STATES -> STATE         states of the operands, state of the result: I R P M L S(dim) S(dim:level) A(stage)
 convert FROM TO COLLECTIVE  kinds of states; "none" sends nothing. Pairs not listed have no conversion
 route FROM TO : STATES      states to convert to, one after the other
 dual STATE STATE            state of the gradient
@@ -16,6 +16,7 @@ ring COLLECTIVE RANKS SHARE bytes that a rank sends per byte of the whole array
 import sys
 
 sys.path.insert(0, sys.argv[1])
+import inference  # noqa: E402, F401: adds its ops
 import one_rule  # noqa: E402
 
 LEVELS, STAGES = 2, 2
@@ -33,7 +34,11 @@ SHARED = {
     "max": ["bsv->bs"],
     "dropout": ["abc->abc"],
     "adamw": ["ab,ab,ab,,,->ab"],
+    "append": ["btpgd,bsgd,bs,bs->btpgd"],
+    "attend": ["bsgrd,btpgd,btpge,bs,bs->bsgre", "bsgd,btpgd,btpge,bs,bs->bsge"],
 }
+# What the compiler keeps whole beside the specification's: slots of caches.
+WHOLE = {"layer_norm": "", "append": "st", "attend": "dt"}
 
 
 def text(state):
@@ -44,7 +49,7 @@ def text(state):
 def signature(kind, spec):
     """The factor that stays whole is the specification's h of layer_norm, whatever its letter here."""
     sig = one_rule.signature(kind, spec)
-    return sig._replace(blocked=spec[-1]) if kind == "layer_norm" else sig
+    return sig._replace(blocked=WHOLE[kind] or spec[-1]) if kind in WHOLE else sig
 
 
 def print_ops():
@@ -57,16 +62,17 @@ def print_ops():
 
 def print_conversions():
     states = [one_rule.I, one_rule.R, one_rule.P, one_rule.M, one_rule.S(0), one_rule.S(1),
-              one_rule.At(0), one_rule.At(1)]
+              one_rule.At(0), one_rule.At(1), one_rule.L]
     for pair, collective in one_rule.CONVERSIONS.items():
-        print("convert", *pair, collective or "none")
+        if "C" not in pair:  # candidates of sampling, which the compiler does not have
+            print("convert", *pair, collective or "none")
     for source in states:
         for target in states:
             path = one_rule.route(source, target)
             if path is not None:
                 print("route", text(source), text(target), ":", *map(text, path))
     for state in states:
-        if state != one_rule.M:
+        if state not in (one_rule.M, one_rule.L):
             print("dual", text(state), text(one_rule.dual(state)))
     for collective, share in one_rule.RING.items():
         for ranks in (2, 3, 8):

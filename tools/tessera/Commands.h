@@ -18,6 +18,7 @@ int runCalibrate(const DriverOptions &options);
 int runSign(const DriverOptions &options);
 int runMerge(const DriverOptions &options);
 int runPlan(const DriverOptions &options);
+int runExplore(const DriverOptions &options);
 int runVerify(const DriverOptions &options);
 /// The JSON of a verification that an error ended.
 void printVerifyError(const std::string &error);

@@ -3,6 +3,7 @@
 // a later step needs is a note, not a failure.
 //===----------------------------------------------------------------------===//
 
+#include "tessera/Target/SharedObject.h"
 #include "tessera/tessera.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/report/DeviceReport.h"
@@ -81,13 +82,10 @@ Finding checkMemory() {
 }
 
 Finding checkLinker() {
-  auto path = sys::findProgramByName("ld.lld", {"/usr/lib/llvm-22/bin"});
-  if (!path)
-    path = sys::findProgramByName("ld.lld");
-  if (path)
+  if (auto path = findLinker())
     return {"linker", State::Works, *path, ""};
-  return {"linker", State::Broken, "ld.lld not found: nothing can be compiled",
-          "apt-get install lld-22"};
+  return {"linker", State::Broken, "not found: nothing can be compiled",
+          "apt-get install lld-22, without TESSERA_LINKER in the environment"};
 }
 
 /// oneDNN's version structure (dnnl_types.h), whose first fields never moved.

@@ -18,6 +18,8 @@ using namespace tessera;
 /// Most files of clusters describe GPUs, which compute in bf16.
 static void chooseDevice(DriverOptions &options,
                          const simulate::Cluster &cluster) {
+  if (cluster.kind == DeviceKind::Cpu)
+    return;
   const auto &given = options.planning.given;
   const auto &products = cluster.device.products;
   if (given.count("--device") || given.count("--precision") ||
@@ -27,11 +29,16 @@ static void chooseDevice(DriverOptions &options,
   options.plan.precision = Precision::BF16;
 }
 
-/// Prints an error and returns false where the cluster is too small.
+/// Prints an error and returns false where the cluster is too small. The ranks
+/// of a CPU, as many as one likes, share its cores.
 static bool checkDevices(DriverOptions &options,
                          const simulate::Cluster &cluster) {
-  int64_t all = cluster.nodes * cluster.devicesPerNode;
   int64_t &wanted = options.planning.gpus;
+  if (cluster.kind == DeviceKind::Cpu) {
+    wanted = wanted ? wanted : cluster.nodes * cluster.coresPerNode;
+    return true;
+  }
+  int64_t all = cluster.nodes * cluster.devicesPerNode;
   if (!wanted)
     wanted = all;
   if (wanted <= all)
@@ -40,6 +47,17 @@ static bool checkDevices(DriverOptions &options,
                      " is asked for, but the cluster '" + cluster.name +
                      "' has " + counted(all, "device") + "; use --gpus " +
                      std::to_string(all) + " or raise 'nodes.count'");
+}
+
+/// Options of a plan as the command line has them, with a space before each.
+static std::string wordsOf(const PlanOptions &plan,
+                           const plan::SearchSpace &space) {
+  std::string words;
+  for (const auto &[name, text] : plan::chosenOptions(space, plan))
+    words += text == "true"    ? " --" + name
+             : text == "false" ? " --no-" + name
+                               : " --" + name + " " + text;
+  return words;
 }
 
 /// Says what is nearest where nothing fits; 1.
@@ -53,14 +71,12 @@ static int explainNothing(const PlanningResult &result,
                            "--global-batch")
              : ", e.g.: " + result.problem));
   const PlannedStep &nearest = result.steps.front();
-  std::string options;
-  for (const auto &[name, text] : plan::chosenOptions(space, nearest.plan))
-    options += " --" + name + " " + text;
   auto limit = static_cast<int64_t>(result.memoryLimit);
   return printError(formatv(
       "no plan fits into {0} bytes; the nearest needs {1} bytes, {2} more:{3}; "
       "use more devices or shorter sequences",
-      limit, nearest.of.bytes, nearest.of.bytes - limit, options));
+      limit, nearest.of.bytes, nearest.of.bytes - limit,
+      wordsOf(nearest.plan, space)));
 }
 
 /// Returns the exit code.
@@ -107,8 +123,7 @@ static bool applyFile(const std::string &path, const std::string &model,
 
 static int explain(const DriverOptions &options,
                    const simulate::Cluster &cluster) {
-  std::vector<std::pair<std::string, std::string>> texts[2];
-  Evaluation of[2];
+  ExplainedPlan both[2];
   for (size_t i : {0, 1}) {
     plan::PlanFile file;
     PlanOptions plan = options.plan;
@@ -116,12 +131,14 @@ static int explain(const DriverOptions &options,
     if (!applyFile(path, options.model, file, plan))
       return 1;
     plan.evaluation = false;
-    texts[i] = file.options;
-    of[i] = evaluatePlan(options.model, plan, cluster);
-    if (!of[i].problem.empty())
-      return printError("'" + path + "': " + of[i].problem);
+    both[i] = {file.options, evaluatePlan(options.model, plan, cluster)};
+    if (!both[i].of.problem.empty())
+      return printError("'" + path + "': " + both[i].of.problem);
   }
-  outs() << compareSteps(texts, of, kTerminalWidth);
+  if (options.json)
+    outs() << formatv("{0:2}", compareStepsJson(both[0], both[1])) << "\n";
+  else
+    outs() << compareSteps(both[0], both[1], kTerminalWidth);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "tools/tessera/input/CompileModel.h"
 #include "tools/tessera/options/TextWrap.h"
 #include "tools/tessera/page/Page.h"
+#include "tools/tessera/passes/PassHistory.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -51,8 +52,14 @@ static bool readArtifact(Report &report, const DriverOptions &options) {
 }
 
 /// Without making code, of which a report says nothing.
-static bool readModel(Report &report, const DriverOptions &options) {
-  std::optional<std::string> metadata = describeModel(options);
+static bool readModel(Report &report, PassHistory &passes,
+                      const DriverOptions &options) {
+  PassObserver observer;
+  if (!options.html.empty())
+    observer = [&](StringRef pass, StringRef what, mlir::ModuleOp module) {
+      passes.add(pass, what, module);
+    };
+  std::optional<std::string> metadata = describeModel(options, observer);
   return metadata && report.read(*metadata);
 }
 
@@ -62,14 +69,17 @@ int tessera::runReport(const DriverOptions &options) {
       options.plan.mesh.sizeOf(MeshAxis::Pipeline) == 1)
     return refusePicture();
   Report report;
+  PassHistory passes;
   if (!(options.isArtifact() ? readArtifact(report, options)
-                             : readModel(report, options)))
+                             : readModel(report, passes, options)))
     return 1;
   if (!options.scheduleSvg.empty() &&
       !writePicture(report, options.scheduleSvg))
     return 1;
   if (!options.html.empty() &&
-      !writePage(options.html, "report", report.headline(), report.json()))
+      !writePage(options.html,
+                 {"report", report.headline(), report.json(),
+                  options.isArtifact() ? nullptr : passes.json()}))
     return 1;
   if (options.json)
     outs() << formatv("{0:2}", report.json()) << "\n";

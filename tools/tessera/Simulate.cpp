@@ -1,6 +1,5 @@
 //===- Simulate.cpp - tessera simulate ------------------------------------===//
 
-#include "tessera/Simulate/Simulate.h"
 #include "tessera/Target/OutputFile.h"
 #include "tools/tessera/Commands.h"
 #include "tools/tessera/input/ArtifactFile.h"
@@ -9,7 +8,7 @@
 #include "tools/tessera/page/Page.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/simulate/Prediction.h"
-#include "tools/tessera/simulate/ReadProgram.h"
+#include "tools/tessera/simulate/SimulatedStep.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -35,6 +34,19 @@ static bool writeTrace(const Prediction &prediction, const std::string &path) {
   return true;
 }
 
+/// Nothing where no file is named. False after an error that has been printed.
+static bool readMeasured(const std::string &path,
+                         const simulate::Program &program,
+                         std::optional<MeasuredStep> &measured) {
+  if (path.empty())
+    return true;
+  Expected<MeasuredStep> step = readMeasuredStep(path, program);
+  if (!step)
+    return !printError(toString(step.takeError()));
+  measured = std::move(*step);
+  return true;
+}
+
 int tessera::runSimulate(const DriverOptions &options) {
   Expected<simulate::Cluster> cluster =
       simulate::readCluster(options.simulate.cluster);
@@ -44,17 +56,17 @@ int tessera::runSimulate(const DriverOptions &options) {
   Report report;
   if (!metadata || !report.read(*metadata))
     return 1;
-  std::optional<simulate::Program> program = readProgram(*metadata, report);
-  if (!program)
-    return 1;
-  *cluster = cluster->sharedBy(program->ranks());
   bool keepsSpans =
       options.json || !options.trace.empty() || !options.html.empty();
-  Expected<simulate::StepTimes> times =
-      simulate::simulate(*program, *cluster, keepsSpans);
-  if (!times)
-    return printError(toString(times.takeError()));
-  Prediction prediction{*program, *cluster, *times};
+  std::optional<SimulatedStep> step = simulateStep(
+      *metadata, report, *cluster,
+      keepsSpans ? SimulatedStep::Spans::Kept : SimulatedStep::Spans::Dropped);
+  std::optional<MeasuredStep> measured;
+  if (!step ||
+      !readMeasured(options.simulate.measured, step->program, measured))
+    return 1;
+  Prediction prediction{step->program, step->cluster, step->times,
+                        measured ? &*measured : nullptr};
   if (!writeTrace(prediction, options.trace) ||
       !writePage(options.html, "simulate", report.headline(),
                  prediction.json()))

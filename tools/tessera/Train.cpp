@@ -6,6 +6,7 @@
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Report.h"
 #include "tools/tessera/train/Training.h"
+#include "tools/tessera/train/TrainingPage.h"
 
 using namespace tessera;
 
@@ -60,11 +61,12 @@ int tessera::runTrain(const DriverOptions &given) {
       "--trusted-key", options.trustedKeys.empty() ? "" : artifact.signer());
   // What is found on the disk counts, and not how it was asked for.
   options.shared.emplace_back("--resume", options.resumeDir);
-  Training training(options, artifact.get(), report.modelFlops());
-  if (!training.prepare())
+  TrainingPage page(options, report, artifact.metadata());
+  Training training(options, artifact.get(), report.modelFlops(), page);
+  if (!page.simulate() || !training.prepare())
     return 1;
   if (training.isFinished())
-    return 0;
+    return training.finish() ? 0 : 1;
   if (options.launch.rank == 0)
     std::printf("training %s%s\n", report.headline().c_str(),
                 processesText(options.launch).c_str());

@@ -54,6 +54,8 @@ static int runCommand(const DriverOptions &options) {
     return runCalibrate(options);
   case Command::Plan:
     return runPlan(options);
+  case Command::Explore:
+    return runExplore(options);
   case Command::Sign:
     return runSign(options);
   case Command::Merge:

@@ -7,19 +7,20 @@
 #define TESSERA_DISTRIBUTE_KEPTVALUES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace tessera {
 
 /// Which ops backward may repeat.
 struct Repetition {
   enum Kind {
+    Nothing,
     Gathers, ///< Of activations split over `tp`, as sequence parallelism has.
     Cheap,   ///< Also other ops that are cheap for the bytes that they make.
+    Any,     ///< At any cost.
   };
-  Kind kind = Cheap;
-  /// Layers whose ops may be repeated at any cost: the first so many in program
-  /// order; all if negative.
-  int64_t layers = 0;
+  Kind kind = Cheap;                            ///< Of ops outside of `layers`.
+  llvm::DenseMap<llvm::StringRef, Kind> layers; ///< By name.
 };
 
 /// Names of the layers ("h.3") that locations name, in program order.

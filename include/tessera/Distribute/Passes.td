@@ -93,7 +93,7 @@ def AssignStagesPass : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
     `stages * virtual-stages` chunks, so that the largest chunk has as few flops
     as possible, or into chunks with the numbers of layers that `layers` lists.
     The ops before the first layer are in the first chunk, and those after the
-    last layer in the last chunk.
+    last layer in the last chunk; these two may have no layers.
   }];
   let options = [
     Option<"stages", "stages", "int64_t", "1", "Size of the axis pp, at least 1">,
@@ -124,13 +124,17 @@ def AddGenerationPass : Pass<"nn-add-generation", "::mlir::ModuleOp"> {
     prompts. The first two return the logits of at most a row for each slot;
     `@score` those of no row, but for each the log-probability of its label, and
     how many logits come before the label's. A slot has as many places as `@loss`
-    has positions.
+    has positions. Ranks of `cp` share the places, and so do those of `tp` where
+    these do not divide the key heads: places are dealt to them in turn, and there
+    are at most so many more that all have as many.
   }];
   let options = [
     Option<"lanes", "lanes", "int64_t", "1", "Independent groups of slots: ranks of dp and ep">,
     Option<"slots", "slots", "int64_t", "4", "Requests that a lane runs at a time">,
     Option<"chunk", "chunk", "int64_t", "64", "Rows of prompts in a step of a lane">,
-    Option<"besideTraining", "beside-training", "bool", "false", "Leave `@loss`, for a training step with the same parameters">
+    Option<"besideTraining", "beside-training", "bool", "false", "Leave `@loss`, for a training step with the same parameters">,
+    Option<"contextRanks", "context-ranks", "int64_t", "1", "Ranks of cp, which share the places of a slot">,
+    Option<"tensorRanks", "tensor-ranks", "int64_t", "1", "Ranks of tp, which share key heads or, where they do not divide these, places">
   ];
 }
 
@@ -155,8 +159,9 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
     After: the module has `dist.mesh`; every value has a distribution, and every
     op obeys the typing rule. Parameters and data are placed by their `nn.dims`:
     `tp` shards heads (`n`), feed-forward (`f`) and vocabulary (`v`), `dp` the
-    batch (`b`), `cp` the sequence (`s`). For each op and axis the pass chooses
-    the cheapest row: sharded parameters stay, then sharded values stay, then the
+    batch (`b`), `cp` the sequence (`s`), or of programs with caches their places
+    (`l`), which `tp` shards, too, where it does not divide key heads (`g`). For
+    each op and axis the pass chooses the cheapest row: sharded parameters stay, then sharded values stay, then the
     fewest bytes. The residual stream (`nn.tag = #nn.tag<stream>`) is `I` on `tp`,
     or `S` of its sequence with `sequence-parallel`. With `zero` the resting
     sharding of parameters is `S` on `dp`, and they are gathered (`S -> R`) before
@@ -203,15 +208,18 @@ def RecomputePass : Pass<"nn-recompute", "::mlir::ModuleOp"> {
     `gathers` repeats the gathers of activations that are split over `tp`.
     `selective` repeats ops that are cheap for their bytes: elementwise ops,
     dropout, norms, gathers of split activations. It never repeats a matrix product, attention or another
-    collective. `full` also repeats whole layers from their inputs. Among the
-    values that may be repeated, the pass keeps the fewest bytes (a minimum cut).
+    collective. `full` also repeats whole layers from their inputs. `ranges` gives
+    layers a mode of their own. Among the values that may be repeated, the pass
+    keeps the fewest bytes (a minimum cut).
     Clones have the attributes of the ops that they repeat, so that dropout masks
     are the same again.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"none\"", "none, gathers, selective, full">,
     Option<"layers", "layers", "int64_t", "-1",
-           "With full: the number of layers, from the first; -1 for all">
+           "With full: the number of layers, from the first; -1 for all">,
+    ListOption<"ranges", "ranges", "std::string",
+               "Layers, numbered from 0, with a mode other than the rest: 0-3=full,5=none">
   ];
 }
 

@@ -54,7 +54,7 @@ def CompactRowsPass : Pass<"rt-compact-rows", "::mlir::ModuleOp"> {
     [rows, columns], the routed ones in order of experts and then of tokens, with
     room for tokens x min(k, experts of the rank): `nn.top_k` routes a token to at
     most k experts. Elementwise ops on rows work on as many, and exchanges are
-    `rt.exchange_rows`. Rows whose gates do not come from one `nn.top_k`, or that
+    `rt.exchange_rows`. All ops on the same rows read the same value of gates. Rows whose gates do not come from one `nn.top_k`, or that
     another op reads, stay as they are. What verify keeps is expanded.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];

@@ -6,6 +6,7 @@
 #ifndef TESSERA_OPTIONS_PLANOPTIONS_H
 #define TESSERA_OPTIONS_PLANOPTIONS_H
 
+#include "tessera/Options/LayerRecompute.h"
 #include "tessera/Options/LoraOptions.h"
 #include "tessera/Options/MeshShape.h"
 #include "tessera/Options/NamePattern.h"
@@ -80,17 +81,6 @@ template <> struct Names<DpSync> {
       {DpSync::ParameterServer, "parameter-server"}};
 };
 
-/// What backward computes again instead of keeping it. Auto is the least that
-/// fits into the memory limit.
-enum class Recompute { None, Selective, Full, Auto };
-template <> struct Names<Recompute> {
-  static constexpr Name<Recompute> table[] = {
-      {Recompute::None, "none"},
-      {Recompute::Selective, "selective"},
-      {Recompute::Full, "full"},
-      {Recompute::Auto, "auto"}};
-};
-
 enum class DeviceKind { Cpu, Cuda };
 template <> struct Names<DeviceKind> {
   static constexpr Name<DeviceKind> table[] = {{DeviceKind::Cpu, "cpu"},
@@ -161,8 +151,9 @@ struct StageOptions {
 
 struct MemoryOptions {
   Recompute recompute = Recompute::None;
-  int64_t recomputeLayers = -1; ///< Full: the first so many; -1: all.
-  int64_t limit = 0;            ///< Bytes of a rank's arena; 0: no limit.
+  int64_t recomputeLayers = -1;  ///< Full: the first so many; -1: all.
+  LayerRecompute layerRecompute; ///< Of layers that differ from the rest.
+  int64_t limit = 0;             ///< Bytes of a rank's arena; 0: no limit.
   /// Rows of a rank's experts that fit at a time, times the even share; 0: all
   /// that a router can send; -1: twice the share where that is supported.
   double expertBuffer = -1;

@@ -8,6 +8,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "tessera/Options/PlanOptions.h"
+#include <functional>
 
 namespace tessera {
 
@@ -27,9 +28,15 @@ mlir::LogicalResult compileToArtifact(mlir::ModuleOp module,
                                       const PlanOptions &plan,
                                       llvm::StringRef path);
 
+/// Sees the program before the passes, as "input", and after each of them, with
+/// what the pass does in a line.
+using PassObserver = std::function<void(
+    llvm::StringRef pass, llvm::StringRef what, mlir::ModuleOp module)>;
+
 /// What the artifact would say about itself, without making its code.
-mlir::FailureOr<std::string> compileToMetadata(mlir::ModuleOp module,
-                                               const PlanOptions &plan);
+mlir::FailureOr<std::string>
+compileToMetadata(mlir::ModuleOp module, const PlanOptions &plan,
+                  const PassObserver &observer = {});
 
 } // namespace tessera
 

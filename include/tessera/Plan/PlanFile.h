@@ -23,10 +23,12 @@ struct ModelIdentity {
 
 struct PlanFile {
   static constexpr int64_t kVersion = 1;
+  static constexpr const char *kLayersOption = "layer-recompute";
 
   ModelIdentity model;
   /// Names without dashes and texts, as the command line takes them:
-  /// {"mesh", "dp=2,tp=4"}. A switch is "true" or "false".
+  /// {"mesh", "dp=2,tp=4"}. A switch is "true" or "false". In the file,
+  /// kLayersOption is the list "layers".
   std::vector<std::pair<std::string, std::string>> options;
   /// Of which cluster the rest speaks; "": nothing is predicted.
   std::string cluster;

@@ -31,9 +31,23 @@ int64_t microBatchOf(const PlanOptions &plan);
 /// ZeRO as they usually pay.
 std::vector<PlanOptions> firstPlans(const SearchSpace &space);
 
-/// Plans that differ in one option, or in the order of the mesh's axes.
+/// What one rank of each stage does and needs, as far as it is known.
+struct StageLoads {
+  std::vector<double> seconds; ///< That it does not wait for others.
+  std::vector<double> bytes;
+};
+
+/// Plans that differ in one option, in the order of the mesh's axes, or, where
+/// `plan` has cuts of its own, in a layer that leaves the slowest stage or the
+/// fullest.
 std::vector<PlanOptions> plansNextTo(const SearchSpace &space,
-                                     const PlanOptions &plan);
+                                     const PlanOptions &plan,
+                                     const StageLoads &loads);
+
+/// As equal numbers of layers in `chunks` as there can be. The chunks in the
+/// middle have one more: the first and the last have the embedding and the
+/// head.
+std::vector<int64_t> evenCuts(int64_t layers, int64_t chunks);
 
 /// The options that a search chooses, with the values of `plan`, and those that
 /// are given; as PlanFile has them.

@@ -107,6 +107,10 @@ struct Software {
   bool buffersMessages = false;
   /// Axes whose collectives and messages nothing is computed beside.
   std::set<std::string> blockingAxes;
+  /// Axes whose collectives run in slices, one for each of their ranks, beside
+  /// the products that make or read their tensors: an all-gather beside what
+  /// follows it, others beside what precedes them.
+  std::set<std::string> slicedAxes;
   /// Of the time of a transfer, what computing beside it hides: kernels of
   /// communication take a part of the device.
   double hidden = 1;
@@ -121,6 +125,7 @@ struct Cluster {
   std::string name;
   DeviceKind kind = DeviceKind::Cuda;
   int64_t nodes = 1, devicesPerNode = 1;
+  double nodePower = 0; ///< Watts of a node at full load; 0: not known.
   Device device;
   // Of CPUs. The ranks of a node, as many as one likes, share its cores; a
   // `Device` is what one of them has of its node, by the number of its threads.

@@ -74,6 +74,7 @@ struct Program {
   std::vector<StageProgram> stages;
   Precision precision = Precision::F32;
   Recompute recompute = Recompute::None;
+  bool hasLayerRecompute = false; ///< Some layers recompute otherwise.
   bool isCuda = false;
   /// Work of the busiest rank in causal attention over split sequences, against
   /// the mean.

@@ -23,6 +23,10 @@ enum class Activity {
 constexpr size_t kActivities = 5;
 const char *nameOf(Activity activity);
 
+/// What the time of a call counts as; of a collective or a message, the time
+/// that a rank waits for it. A wait counts as what it waits for.
+Activity activityOf(const Program &program, const Call &call);
+
 /// A call in time.
 struct Span {
   /// What the device computes; transfers on its queue of communication, beside

@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/ErrorOr.h"
 
 namespace tessera {
 
@@ -22,7 +23,7 @@ struct SharedObjectOptions {
   bool optimize = true;
   /// Of the functions with nvvm.kernel, if there are any.
   std::optional<CudaTarget> cuda;
-  /// The linker; empty: ld.lld of LLVM 22, else of the PATH.
+  /// The linker; empty: what findLinker finds.
   std::string linker;
   /// Where to write the optimised LLVM IR, for people; empty: nowhere.
   std::string llvmIrPath;
@@ -38,6 +39,10 @@ using ObjectCode = llvm::SmallVector<char>;
 mlir::FailureOr<llvm::SmallVector<ObjectCode, 2>>
 emitObjects(mlir::ModuleOp module, const CpuTarget &target,
             const SharedObjectOptions &options = {});
+
+/// The linker that TESSERA_LINKER names in the environment, by its path or of
+/// the PATH; without it ld.lld of LLVM 22, else of the PATH.
+llvm::ErrorOr<std::string> findLinker();
 
 /// `linker` as in SharedObjectOptions. Symbols of neither the objects nor libc
 /// or libm are an error.

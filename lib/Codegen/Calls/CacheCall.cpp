@@ -17,6 +17,11 @@ static FailureOr<int64_t> cacheTypeOf(Operation *op, ValueRange tensors) {
   return dtypeOf(op, tensors.front());
 }
 
+/// Where the rank's places begin; 0 if it has all.
+static CallArgument startOf(Value start) {
+  return start ? CallArgument::of(start) : CallArgument(0);
+}
+
 static int64_t bitsOf(double value) {
   return APFloat(value).bitcastToAPInt().getSExtValue();
 }
@@ -36,12 +41,16 @@ FailureOr<RuntimeCall> tessera::appendCall(rt::AppendOp op) {
   call.arguments[TSR_APPEND_COLUMNS] = llvm::product_of(cache.drop_front(3));
   call.arguments[TSR_APPEND_ROW] = static_cast<int64_t>(op.getRow());
   call.arguments[TSR_APPEND_DTYPE] = *dtype;
+  call.arguments[TSR_APPEND_DEAL] = static_cast<int64_t>(op.getDeal());
+  call.arguments[TSR_APPEND_START] = startOf(op.getStart());
   return call;
 }
 
 FailureOr<RuntimeCall> tessera::cachedAttentionCall(rt::CachedAttentionOp op) {
-  FailureOr<int64_t> dtype = cacheTypeOf(
-      op, {op.getQuery(), op.getKeys(), op.getValues(), op.getResult()});
+  SmallVector<Value> alike = {op.getQuery(), op.getKeys(), op.getValues()};
+  if (!op.getWeighted())
+    alike.push_back(op.getResult());
+  FailureOr<int64_t> dtype = cacheTypeOf(op, alike);
   if (failed(dtype))
     return failure();
   ArrayRef<int64_t> keys = typeOf(op.getKeys()).getShape();
@@ -63,5 +72,26 @@ FailureOr<RuntimeCall> tessera::cachedAttentionCall(rt::CachedAttentionOp op) {
   args[TSR_CACHED_ATTENTION_SCALE_BITS] =
       bitsOf(op.getScale().convertToDouble());
   args[TSR_CACHED_ATTENTION_DTYPE] = *dtype;
+  args[TSR_CACHED_ATTENTION_DEAL] = static_cast<int64_t>(op.getDeal());
+  args[TSR_CACHED_ATTENTION_START] = startOf(op.getStart());
+  args[TSR_CACHED_ATTENTION_WEIGHTED] = op.getWeighted();
+  return call;
+}
+
+FailureOr<RuntimeCall> tessera::mergeMeansCall(rt::MergeMeansOp op) {
+  FailureOr<int64_t> from = dtypeOf(op, op.getParts());
+  FailureOr<int64_t> to = dtypeOf(op, op.getResult());
+  if (failed(from) || failed(to))
+    return failure();
+  ArrayRef<int64_t> whole = typeOf(op.getResult()).getShape();
+  RuntimeCall call(TSR_ENTRY_MERGE_MEANS);
+  call.buffers = {op.getParts(), op.getResult()};
+  call.arguments[TSR_MERGE_MEANS_RANKS] = op.getRanks();
+  call.arguments[TSR_MERGE_MEANS_ROWS] = llvm::product_of(whole.drop_back());
+  call.arguments[TSR_MERGE_MEANS_COLUMNS] =
+      typeOf(op.getParts()).getShape().back() - 1;
+  call.arguments[TSR_MERGE_MEANS_WEIGHTED] = op.keepsWeights();
+  call.arguments[TSR_MERGE_MEANS_DTYPE_IN] = *from;
+  call.arguments[TSR_MERGE_MEANS_DTYPE_OUT] = *to;
   return call;
 }

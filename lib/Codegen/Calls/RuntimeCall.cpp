@@ -386,6 +386,7 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
       .Case([](rt::ScatterAddOp op) { return scatterAdd(op); })
       .Case([](rt::AppendOp op) { return appendCall(op); })
       .Case([](rt::CachedAttentionOp op) { return cachedAttentionCall(op); })
+      .Case([](rt::MergeMeansOp op) { return mergeMeansCall(op); })
       .Case([](rt::RoutedOp op) { return routedCall(op); })
       .Case([](rt::ExpandRowsOp op) { return expandCall(op); })
       .Case([](rt::RowRoundsOp op) { return roundsCall(op); })

@@ -49,6 +49,7 @@ mlir::FailureOr<int64_t> dtypeOf(mlir::Operation *op, mlir::Value value);
 mlir::FailureOr<RuntimeCall> attentionCall(mlir::Operation *op);
 mlir::FailureOr<RuntimeCall> appendCall(rt::AppendOp op);
 mlir::FailureOr<RuntimeCall> cachedAttentionCall(rt::CachedAttentionOp op);
+mlir::FailureOr<RuntimeCall> mergeMeansCall(rt::MergeMeansOp op);
 mlir::FailureOr<RuntimeCall> routedCall(rt::RoutedOp op);
 mlir::FailureOr<RuntimeCall> expandCall(rt::ExpandRowsOp op);
 mlir::FailureOr<RuntimeCall> roundsCall(rt::RowRoundsOp op);

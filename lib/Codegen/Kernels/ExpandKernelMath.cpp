@@ -88,24 +88,35 @@ struct ExpandExtremum : OpRewritePattern<Op> {
 
 struct ExpandKernelMath
     : tessera::impl::ExpandKernelMathPassBase<ExpandKernelMath> {
+  /// Once for all kernels.
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet inSums(context), inFunctions(context);
+    inSums.add<ExpandTanhPlusOne>(context);
+    populateMathF32ExpansionPatterns(inFunctions,
+                                     [](StringRef) { return true; });
+    inFunctions
+        .add<ExpandFunction<math::ExpOp, tessera::emitExp>,
+             ExpandFunction<math::LogOp, tessera::emitLog>,
+             ExpandFunction<math::TanhOp, tessera::emitTanh>,
+             ExpandFunction<math::ErfOp, tessera::emitErf>,
+             ExpandFunction<math::CosOp, tessera::emitCos>,
+             ExpandFunction<math::SinOp, tessera::emitSin>, ExpandRsqrt,
+             ExpandExtremum<arith::MaximumFOp, arith::CmpFPredicate::OGT>,
+             ExpandExtremum<arith::MinimumFOp, arith::CmpFPredicate::OLT>>(
+            context);
+    sums = std::move(inSums);
+    functions = std::move(inFunctions);
+    return success();
+  }
+
   void runOnOperation() override {
     // Sums with tanh first: its own expansion would hide them.
-    RewritePatternSet sums(&getContext()), functions(&getContext());
-    sums.add<ExpandTanhPlusOne>(&getContext());
-    populateMathF32ExpansionPatterns(functions, [](StringRef) { return true; });
-    functions.add<ExpandFunction<math::ExpOp, tessera::emitExp>,
-                  ExpandFunction<math::LogOp, tessera::emitLog>,
-                  ExpandFunction<math::TanhOp, tessera::emitTanh>,
-                  ExpandFunction<math::ErfOp, tessera::emitErf>,
-                  ExpandFunction<math::CosOp, tessera::emitCos>,
-                  ExpandFunction<math::SinOp, tessera::emitSin>, ExpandRsqrt,
-                  ExpandExtremum<arith::MaximumFOp, arith::CmpFPredicate::OGT>,
-                  ExpandExtremum<arith::MinimumFOp, arith::CmpFPredicate::OLT>>(
-        &getContext());
-    for (RewritePatternSet *patterns : {&sums, &functions})
-      if (failed(applyPatternsGreedily(getOperation(), std::move(*patterns))))
+    for (const FrozenRewritePatternSet *patterns : {&sums, &functions})
+      if (failed(applyPatternsGreedily(getOperation(), *patterns)))
         return signalPassFailure();
   }
+
+  FrozenRewritePatternSet sums, functions;
 };
 
 } // namespace

@@ -112,10 +112,11 @@ static ParseResult parseState(AsmParser &parser, State &state) {
           .Case("P", State::P)
           .Case("M", State::M)
           .Case("A", State::A)
+          .Case("L", State::L)
           .Default(std::nullopt);
   if (!kind)
-    return parser.emitError(loc) << "expected a state I, R, S(dimension), P, M "
-                                    "or A(stage), found '"
+    return parser.emitError(loc) << "expected a state I, R, S(dimension), P, "
+                                    "M, L or A(stage), found '"
                                  << name << "'";
   state = {*kind};
   if (*kind != State::S && *kind != State::A)
@@ -227,12 +228,19 @@ ShardingAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit,
 LogicalResult ShardingAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type elementType,
     function_ref<InFlightDiagnostic()> emitError) const {
-  for (const AxisState &s : getStates())
+  for (const AxisState &s : getStates()) {
     if (s.state.isSharded() &&
         s.state.where >= static_cast<int64_t>(shape.size()))
       return emitError() << "axis '" << s.axis.getValue()
                          << "' shards dimension " << s.state.where
                          << " of a tensor of rank " << shape.size();
+    if (s.state.kind == State::L &&
+        (shape.empty() || !isa<FloatType>(elementType)))
+      return emitError() << "axis '" << s.axis.getValue()
+                         << "' has partial means of " << elementType
+                         << " in a tensor of rank " << shape.size()
+                         << "; they are vectors of floating-point numbers";
+  }
   return success();
 }
 

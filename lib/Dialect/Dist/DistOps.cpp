@@ -51,6 +51,10 @@ static std::string remedy(State from, State to) {
     return "only I, R and a value at another stage can go to a stage";
   if (to.kind == State::M)
     return "only nn.max makes partial maxima";
+  if (to.kind == State::L)
+    return "only nn.cached_attention makes partial means";
+  if (from.kind == State::L)
+    return "a partial mean goes to I or S first";
   return "convert it to I first";
 }
 

@@ -15,6 +15,26 @@ SmallVector<int64_t> tessera::dist::localShape(RankedTensorType type,
   return shape;
 }
 
+bool tessera::dist::isPartialMean(RankedTensorType type) {
+  auto sharding = dyn_cast_or_null<ShardingAttr>(type.getEncoding());
+  return sharding && llvm::any_of(sharding.getStates(), [](const AxisState &s) {
+           return s.state.kind == State::L;
+         });
+}
+
+RankedTensorType tessera::dist::localType(RankedTensorType type,
+                                          MeshAttr mesh) {
+  SmallVector<int64_t> shape =
+      mesh ? localShape(type, mesh) : SmallVector<int64_t>(type.getShape());
+  Type element = type.getElementType();
+  if (isPartialMean(type)) {
+    ++shape.back();
+    if (element.getIntOrFloatBitWidth() < 32)
+      element = Float32Type::get(type.getContext());
+  }
+  return RankedTensorType::get(shape, element);
+}
+
 int64_t tessera::dist::bytesOf(Type elementType, int64_t elements) {
   return elements * elementType.getIntOrFloatBitWidth() / 8;
 }

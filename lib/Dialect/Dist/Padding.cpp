@@ -219,9 +219,10 @@ std::optional<DimPaddings> PaddingRule::infer(MeshAttr mesh, std::string &why) {
         found.push_back({static_cast<int64_t>(place), padding});
         continue;
       }
+      // A mean is over what its op chooses to read, which is no padding.
       Padding neutral =
           sig.reduces == State::M ? Padding::NegInfinity : Padding::Zero;
-      if (padding == neutral)
+      if (padding == neutral || sig.reduces == State::L)
         continue;
       why = refusal(factor, padding);
       return std::nullopt;
@@ -253,7 +254,8 @@ DimPaddings tessera::dist::convertedPaddings(ConvertOp op,
   auto before = cast<RankedTensorType>(op.getInput().getType());
   auto after = cast<RankedTensorType>(op.getOutput().getType());
   State from = op.getFrom(), to = op.getTo();
-  bool isPartial = from.kind == State::P || to.kind == State::P;
+  bool isPartial =
+      from.kind == State::P || from.kind == State::L || to.kind == State::P;
   DimPaddings result;
   for (int64_t dim : paddedDims(after, mesh)) {
     std::optional<Padding> padding;

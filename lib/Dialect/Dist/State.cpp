@@ -7,7 +7,7 @@ using namespace tessera::dist;
 #include "tessera/Dialect/Dist/DistEnums.cpp.inc"
 
 std::string State::str() const {
-  static const char *const names[] = {"I", "R", "S", "P", "M", "A"};
+  static const char *const names[] = {"I", "R", "S", "P", "M", "A", "L"};
   std::string text = names[kind];
   if (kind == S || kind == A)
     text += "(" + std::to_string(where) +
@@ -23,7 +23,7 @@ State tessera::dist::dual(State state) {
   return state;
 }
 
-// The backward of every row but that of a maximum is in the table too.
+// The backward of every row but those of maxima and means is in the table too.
 static constexpr ConversionRow kTable[] = {
     {State::I, State::R, ConversionKind::Enter, Collective::None},
     {State::P, State::I, ConversionKind::AllReduce, Collective::AllReduce},
@@ -44,6 +44,9 @@ static constexpr ConversionRow kTable[] = {
     {State::A, State::A, ConversionKind::Send, Collective::Send},
     {State::I, State::A, ConversionKind::ReplicatedToStage, Collective::None},
     {State::A, State::I, ConversionKind::Broadcast, Collective::Broadcast},
+    {State::L, State::I, ConversionKind::AllReduceMean, Collective::AllReduce},
+    {State::L, State::S, ConversionKind::ReduceScatterMean,
+     Collective::ReduceScatter},
 };
 
 const ConversionRow *tessera::dist::findConversion(State from, State to) {
@@ -58,7 +61,8 @@ std::optional<llvm::SmallVector<State>> tessera::dist::route(State from,
   if (from == to)
     return llvm::SmallVector<State>();
   bool viaInvariant =
-      (from.kind == State::P && to.kind == State::R) ||
+      ((from.kind == State::P || from.kind == State::L) &&
+       to.kind == State::R) ||
       (from.kind == State::M && to.kind != State::I && to.kind != State::A);
   // Gradients of all stages add as P, with one all-reduce, instead of a
   // broadcast per stage.

@@ -162,6 +162,9 @@ static std::string remedy(const Signature &sig, llvm::ArrayRef<State> states) {
     return "operands at a pipeline stage must all be at the same one";
   if (any(State::M))
     return "compare the partial maxima first (all_reduce_max)";
+  if (any(State::L))
+    return "merge the partial means first (all_reduce_mean, "
+           "reduce_scatter_mean)";
   if (partial && invariant)
     return "reduce the partial operand first (all_reduce, reduce_scatter) or "
            "make the I operand partial";

@@ -1,7 +1,7 @@
 //===- NNCache.cpp - append, cached attention, take -----------------------===//
 // Letters: b lanes, s rows, t slots, p places, n heads or g key heads with r
-// query heads each, d head size, m rows that are taken. Slots and places are
-// numbers of the whole cache: they stay whole.
+// query heads each, d head size, m rows that are taken. Slots are numbers of
+// the whole cache: they stay whole.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/NN/AttentionMask.h"
@@ -34,7 +34,7 @@ static LogicalResult verifyRank(Operation *op, Value rows, int64_t rank) {
 Signature AppendOp::getSignature(unsigned) {
   Signature sig = Signature::parse("btpgd,bsgd,bs,bs->btpgd");
   sig.linear = {{0, 1}};
-  sig.whole = "stp";
+  sig.whole = "st";
   return sig;
 }
 
@@ -65,9 +65,26 @@ Signature CachedAttentionOp::getSignature(unsigned) {
   bool isGrouped = typeOf(getQuery()).getRank() == 5;
   Signature sig = Signature::parse(isGrouped ? "bsgrd,btpgd,btpge,bs,bs->bsgre"
                                              : "bsgd,btpgd,btpge,bs,bs->bsge");
+  sig.whole = "dt";
+  if (getWeighted()) {
+    sig.out.back() = 'w';
+    sig.whole += "pe"; // its parts are means, not values of one
+    return sig;
+  }
   sig.linear = {{2}};
-  sig.whole = "dtp";
+  sig.reduces = dist::State::L;
   return sig;
+}
+
+int64_t CachedAttentionOp::getNewFactorSize(char factor) {
+  return factor == 'w' ? typeOf(getValues()).getShape().back() + 1 : -1;
+}
+
+Type CachedAttentionOp::getResultElementType(unsigned) {
+  Type element = getElementTypeOrSelf(getQuery().getType());
+  bool isNarrow =
+      element.isIntOrFloat() && element.getIntOrFloatBitWidth() < 32;
+  return getWeighted() && isNarrow ? Float32Type::get(getContext()) : element;
 }
 
 Padding CachedAttentionOp::getPadding(unsigned, char, Paddings p) {

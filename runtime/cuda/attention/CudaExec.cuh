@@ -21,6 +21,11 @@ struct CudaExec {
   static TSR_DEVICE int blockY() { return int(blockIdx.y); }
   static TSR_DEVICE int blockZ() { return int(blockIdx.z); }
   static TSR_DEVICE void barrier() { __syncthreads(); }
+  /// Ends the step with an error where `holds` is false.
+  static TSR_DEVICE void expect(bool holds, const char *) {
+    if (!holds)
+      __trap();
+  }
 
   template <typename T> static TSR_DEVICE T loadShared(const T *from) {
     return *from;

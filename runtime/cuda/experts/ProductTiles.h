@@ -14,6 +14,7 @@ namespace tessera::cuda {
 
 /// Product: c[m, n] = sum over k of a[list[m], k] w[n, k], or of w[k, n] if
 /// transposed. GradWeight: dw[m, n] = sum of grad[list[k], m] a[list[k], n].
+/// Of compact rows list[r] is r.
 enum class Product { Plain, Transposed, GradWeight };
 
 /// A matrix in memory. Row r is number list[r] of its rows, if it has a list.
@@ -38,16 +39,16 @@ template <Product P> constexpr bool kRightIsByRows = P == Product::Plain;
 template <Product P, typename T>
 TSR_DEVICE Matrix<T> leftOf(const RoutedParams &p, int expert) {
   const int width = P == Product::GradWeight ? p.columns : p.inner;
-  return {p.row(static_cast<const T *>(p.first), expert, 0, width),
-          p.lists + int64_t(expert) * p.tokens, p.counts[expert], width};
+  return {static_cast<const T *>(p.first) + p.firstRow(expert) * width,
+          p.listOf(expert), p.counts[expert], width};
 }
 
 template <Product P, typename T>
 TSR_DEVICE Matrix<T> rightOf(const RoutedParams &p, int expert) {
   const T *data = static_cast<const T *>(p.second);
   if constexpr (P == Product::GradWeight)
-    return {p.row(data, expert, 0, p.inner),
-            p.lists + int64_t(expert) * p.tokens, p.counts[expert], p.inner};
+    return {data + p.firstRow(expert) * p.inner, p.listOf(expert),
+            p.counts[expert], p.inner};
   else
     return {data + int64_t(expert) * p.columns * p.inner, nullptr,
             P == Product::Plain ? p.columns : p.inner,
@@ -102,8 +103,8 @@ TSR_DEVICE T *resultRow(const RoutedParams &p, int expert, int r) {
   if constexpr (P == Product::GradWeight)
     return result + (int64_t(expert) * p.columns + r) * p.inner;
   else
-    return p.row(result, expert, p.lists[int64_t(expert) * p.tokens + r],
-                 p.columns);
+    return result + (p.firstRow(expert) + (p.lists ? p.listOf(expert)[r] : r)) *
+                        p.columns;
 }
 
 } // namespace tessera::cuda

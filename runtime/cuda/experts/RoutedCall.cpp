@@ -38,9 +38,9 @@ static std::string tooMany(const char *what, int64_t count, int64_t most) {
 std::string tessera::cuda::checkRouted(const RoutedProblem &p) {
   if (p.dtypeIn == TSR_DTYPE_F64)
     return "routed: f64 is not supported on device 'cuda'; use f32 or bf16";
-  if (p.rows != 0 || p.kind == TSR_ROUTED_EXPAND || p.kind == TSR_ROUTED_ROUNDS)
-    return "routed: compact rows are not supported on device 'cuda' in this "
-           "version; compile the model for device 'cuda'";
+  if (p.round != 0 || p.kind == TSR_ROUTED_ROUNDS)
+    return "routed: rounds are not supported on device 'cuda' in this version; "
+           "compile the model for device 'cuda'";
   const bool makesGates =
       p.kind == TSR_ROUTED_TOP_K || p.kind == TSR_ROUTED_COLLECT_GRAD_GATES;
   if (makesGates && p.dtypeOut != TSR_DTYPE_F32)
@@ -53,6 +53,8 @@ std::string tessera::cuda::checkRouted(const RoutedProblem &p) {
     return tooMany("experts", p.experts, kMostExperts);
   if (p.tokens * std::max<int64_t>(p.experts, 1) > kMost)
     return tooMany("rows of experts", p.tokens * p.experts, kMost);
+  if (p.rows > kMost)
+    return tooMany("compact rows", p.rows, kMost);
   for (int64_t width : {p.columns, p.inner})
     if (width > kMost)
       return tooMany("columns", width, kMost);
@@ -62,8 +64,29 @@ std::string tessera::cuda::checkRouted(const RoutedProblem &p) {
   return isProduct(p) && across > kMost ? tooMany("tiles", across, kMost) : "";
 }
 
+static bool isCompact(const RoutedProblem &p) {
+  return p.rows > 0 && p.kind != TSR_ROUTED_TOP_K;
+}
+
+/// Counts; then first rows and, but of products, places; or lists.
 size_t tessera::cuda::routedWorkspace(const RoutedProblem &p) {
-  return isProduct(p) ? size_t(p.experts * (p.tokens + 1)) * sizeof(int) : 0;
+  const size_t each = size_t(p.experts * p.tokens);
+  const size_t counts = size_t(p.experts);
+  if (isCompact(p))
+    return sizeof(int) * (counts + counts + 1 + (isProduct(p) ? 0 : each));
+  return isProduct(p) ? sizeof(int) * (counts + each) : 0;
+}
+
+static void placeTables(const RoutedProblem &p, int *workspace,
+                        RoutedParams &r) {
+  r.counts = workspace;
+  int *next = workspace + p.experts;
+  if (isCompact(p)) {
+    r.starts = next;
+    r.places = isProduct(p) ? nullptr : next + p.experts + 1;
+  } else if (isProduct(p)) {
+    r.lists = next;
+  }
 }
 
 /// Whether rows of `columns` are whole vectors of 8 elements, at 16 bytes.
@@ -80,13 +103,13 @@ RoutedParams tessera::cuda::makeRoutedParams(const RoutedProblem &p,
   r.second = p.second;
   r.gates = static_cast<const float *>(p.gates);
   r.result = p.result;
-  r.counts = static_cast<int *>(workspace);
-  r.lists = r.counts + (isProduct(p) ? p.experts : 0);
+  placeTables(p, static_cast<int *>(workspace), r);
   r.tokens = int(p.tokens);
   r.experts = int(p.experts);
   r.columns = int(p.columns);
   r.inner = int(p.inner);
   r.k = int(p.k);
+  r.rows = int(p.rows);
   r.weighted = p.weighted;
   r.firstAligned = isAligned(p.first, isPlain ? p.inner : p.columns);
   const bool innerRows = isGrad || (isPlain && !p.transposed);
@@ -98,6 +121,13 @@ RoutedParams tessera::cuda::makeRoutedParams(const RoutedProblem &p,
 UnroutedRows tessera::cuda::unroutedOf(const RoutedProblem &p) {
   return unroutedOf(GatedRows{p.gates, p.experts, p.tokens,
                               p.columns * bytesOf(p.dtypeOut), p.result});
+}
+
+RestRows tessera::cuda::restOf(const RoutedProblem &p,
+                               const RoutedParams &params) {
+  const int64_t halves = p.columns * bytesOf(p.dtypeOut) / 2;
+  return {params.starts + p.experts, params.rows, p.result, halves,
+          isAligned(p.result, halves)};
 }
 
 std::string tessera::cuda::checkGatedRows(const GatedRows &g) {

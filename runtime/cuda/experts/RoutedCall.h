@@ -17,7 +17,7 @@ namespace tessera::cuda {
 std::string checkRouted(const RoutedProblem &call);
 
 /// Bytes of device memory, 16-byte aligned, that hold nothing between calls:
-/// the row lists of products.
+/// the row lists of products, and where compact rows lie.
 size_t routedWorkspace(const RoutedProblem &call);
 
 /// Requires checkRouted(call) to be "".
@@ -25,6 +25,8 @@ RoutedParams makeRoutedParams(const RoutedProblem &call, void *workspace);
 
 /// The rows of a product's result that are not routed.
 UnroutedRows unroutedOf(const RoutedProblem &call);
+/// The compact rows of a result behind those that are routed.
+RestRows restOf(const RoutedProblem &call, const RoutedParams &params);
 
 /// [experts, tokens, row] of elements of 2, 4 or 8 bytes in `rows`.
 struct GatedRows {

@@ -17,8 +17,14 @@ struct RoutedParams {
   void *result;
   /// Of expert x: how many tokens it has, and which, in order, from
   /// lists[x * tokens] on. Written before products, which alone read them.
+  /// Compact rows have no lists.
   int *counts, *lists;
+  /// Of compact rows, else null: the first row of expert x, with that behind
+  /// the last expert's, and the row of expert x and a token that it has, at
+  /// places[x * tokens + token]. Products have no places.
+  int *starts, *places;
   int tokens, experts, columns, inner, k;
+  int rows; /* compact ones that there is room for */
   bool weighted;
   /// Rows of 8 elements' multiples that start at 16 bytes: moved by vectors.
   bool firstAligned, secondAligned, resultAligned;
@@ -26,10 +32,19 @@ struct RoutedParams {
   TSR_DEVICE float gate(int token, int expert) const {
     return gates[int64_t(token) * experts + expert];
   }
-  /// Row of an expert and a token in a [experts, tokens, width] tensor.
+  /// Row of an expert and a token, which is routed if rows are compact.
   template <typename T>
   TSR_DEVICE T *row(T *rows, int expert, int token, int width) const {
-    return rows + (int64_t(expert) * tokens + token) * width;
+    const int64_t at = int64_t(expert) * tokens + token;
+    return rows + (places ? int64_t(places[at]) : at) * width;
+  }
+  /// Where an expert's rows begin.
+  TSR_DEVICE int64_t firstRow(int expert) const {
+    return starts ? int64_t(starts[expert]) : int64_t(expert) * tokens;
+  }
+  /// Null: its rows are one after the other.
+  TSR_DEVICE const int *listOf(int expert) const {
+    return lists ? lists + int64_t(expert) * tokens : nullptr;
   }
 };
 
@@ -40,6 +55,15 @@ struct UnroutedRows {
   void *rows;
   int64_t rowHalves; /* 2-byte elements of a row */
   bool aligned;      /* every row is whole pieces of 16 bytes, at such */
+};
+
+/// Compact rows of a result that no expert has become zero.
+struct RestRows {
+  const int *routed; /* how many are some expert's: those before the rest */
+  int count;
+  void *rows;
+  int64_t rowHalves; /* as in UnroutedRows, as the next */
+  bool aligned;
 };
 
 } // namespace tessera::cuda

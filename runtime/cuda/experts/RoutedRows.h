@@ -6,6 +6,7 @@
 #ifndef TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDROWS_H
 #define TESSERA_RUNTIME_CUDA_EXPERTS_ROUTEDROWS_H
 
+#include "runtime/cuda/attention/TileRange.h"
 #include "runtime/cuda/experts/RoutedParams.h"
 #include "runtime/cuda/experts/RowValues.h"
 
@@ -24,11 +25,14 @@ struct WarpPerRow {
   }
 };
 
-template <typename In, typename Out> struct Dispatch : WarpPerRow {
+/// A warp for each expert and token.
+struct WarpPerPair : WarpPerRow {
   static Grid grid(const RoutedParams &p) {
     return gridOf(int64_t(p.experts) * p.tokens);
   }
+};
 
+template <typename In, typename Out> struct Dispatch : WarpPerPair {
   template <typename Exec>
   static TSR_DEVICE void run(const RoutedParams &p, unsigned char *) {
     const int64_t row = WarpPerRow::row<Exec>();
@@ -36,10 +40,12 @@ template <typename In, typename Out> struct Dispatch : WarpPerRow {
       return;
     const int expert = int(row / p.tokens), token = int(row % p.tokens);
     const float gate = p.gate(token, expert);
+    if (p.places && gate == 0)
+      return; // it has no row
     const float factor = p.weighted ? gate : 1.0f;
     const In *from =
         static_cast<const In *>(p.first) + int64_t(token) * p.columns;
-    Out *to = static_cast<Out *>(p.result) + row * p.columns;
+    Out *to = p.row(static_cast<Out *>(p.result), expert, token, p.columns);
     overColumns<Exec>(p.columns, p.firstAligned && p.resultAligned,
                       [&](int column, auto width) {
                         constexpr int n = decltype(width)::value;
@@ -86,11 +92,7 @@ template <typename In, typename Out> struct Collect : WarpPerRow {
 };
 
 /// Result: f32 [tokens, experts], zero where a token is not routed.
-template <typename In> struct CollectGradGates : WarpPerRow {
-  static Grid grid(const RoutedParams &p) {
-    return gridOf(int64_t(p.experts) * p.tokens);
-  }
-
+template <typename In> struct CollectGradGates : WarpPerPair {
   template <typename Exec>
   static TSR_DEVICE void run(const RoutedParams &p, unsigned char *) {
     const int64_t at = WarpPerRow::row<Exec>();
@@ -121,6 +123,29 @@ template <typename In> struct CollectGradGates : WarpPerRow {
   }
 };
 
+/// Rows of all experts and tokens from compact ones.
+template <typename In, typename Out> struct Expand : WarpPerPair {
+  template <typename Exec>
+  static TSR_DEVICE void run(const RoutedParams &p, unsigned char *) {
+    const int64_t row = WarpPerRow::row<Exec>();
+    if (row >= int64_t(p.experts) * p.tokens)
+      return;
+    const int expert = int(row / p.tokens), token = int(row % p.tokens);
+    const bool routed = p.gate(token, expert) != 0;
+    Out *to = static_cast<Out *>(p.result) + row * p.columns;
+    overColumns<Exec>(p.columns, p.firstAligned && p.resultAligned,
+                      [&](int column, auto width) {
+                        constexpr int n = decltype(width)::value;
+                        Values<n> v = {};
+                        if (routed)
+                          v = load<n>(p.row(static_cast<const In *>(p.first),
+                                            expert, token, p.columns) +
+                                      column);
+                        store<Exec>(to + column, v);
+                      });
+  }
+};
+
 /// Writes only what is not routed, whatever the elements are.
 struct ZeroUnrouted : WarpPerRow {
   static Grid grid(const UnroutedRows &p) {
@@ -137,6 +162,31 @@ struct ZeroUnrouted : WarpPerRow {
     overColumns<Exec>(int(p.rowHalves), p.aligned, [&](int column, auto width) {
       store<Exec>(to + column, Values<decltype(width)::value>{});
     });
+  }
+};
+
+/// Compact rows that no expert has. There are few, if any, so a small grid
+/// strides over them.
+struct ZeroRest : WarpPerRow {
+  static constexpr int kMostBlocks = 256;
+
+  static TSR_HOST_DEVICE int blocks(const RestRows &p) {
+    const int wanted = ceilDiv(p.count, kWarps);
+    return wanted < kMostBlocks ? wanted : kMostBlocks;
+  }
+  static Grid grid(const RestRows &p) { return {blocks(p), 1, 1}; }
+
+  template <typename Exec>
+  static TSR_DEVICE void run(const RestRows &p, unsigned char *) {
+    const int64_t step = int64_t(blocks(p)) * kWarps;
+    for (int64_t row = *p.routed + WarpPerRow::row<Exec>(); row < p.count;
+         row += step)
+      overColumns<Exec>(int(p.rowHalves), p.aligned,
+                        [&](int column, auto width) {
+                          store<Exec>(static_cast<Bf16 *>(p.rows) +
+                                          row * p.rowHalves + column,
+                                      Values<decltype(width)::value>{});
+                        });
   }
 };
 

@@ -24,28 +24,46 @@ typename Launcher::Status runTiles(const RoutedParams &p, const Launcher &on) {
     return on.template run<TensorCoreProduct<P, Out, false>>(p);
 }
 
-/// Lists first. Rows that are not routed become zero beside those that are.
-/// Launcher: `Status run<Kernel>(params)`, where Status() is success.
+/// What a call must know of compact rows.
+template <typename Launcher>
+typename Launcher::Status placeRows(const RoutedParams &p, const Launcher &on) {
+  using Status = typename Launcher::Status;
+  const Status status = on.template run<CountRows>(p);
+  return status == Status() ? on.template run<PlaceRows>(p) : status;
+}
+
+/// Lists or places first. Rows that are not routed become zero beside those
+/// that are.
 template <typename In, typename Out, typename Launcher>
 typename Launcher::Status runProduct(const RoutedProblem &call,
                                      const RoutedParams &p,
                                      const Launcher &on) {
   using Status = typename Launcher::Status;
-  Status status = on.template run<ListRows>(p);
+  Status status = p.starts ? placeRows(p, on) : on.template run<ListRows>(p);
   if (status != Status())
     return status;
   if (call.kind == TSR_ROUTED_PRODUCT_GRAD_WEIGHT)
     return runTiles<In, Out, Product::GradWeight>(p, on);
-  status = on.template run<ZeroUnrouted>(unroutedOf(call));
+  status = p.starts ? on.template run<ZeroRest>(restOf(call, p))
+                    : on.template run<ZeroUnrouted>(unroutedOf(call));
   if (status != Status())
     return status;
   return call.transposed ? runTiles<In, Out, Product::Transposed>(p, on)
                          : runTiles<In, Out, Product::Plain>(p, on);
 }
 
+/// Launcher: `Status run<Kernel>(params)`, where Status() is success.
 template <typename In, typename Out, typename Launcher>
 typename Launcher::Status runRouted(const RoutedProblem &call,
                                     const RoutedParams &p, const Launcher &on) {
+  using Status = typename Launcher::Status;
+  Status status = Status();
+  if (p.places)
+    status = placeRows(p, on);
+  if (status == Status() && p.places && call.kind == TSR_ROUTED_DISPATCH)
+    status = on.template run<ZeroRest>(restOf(call, p));
+  if (status != Status())
+    return status;
   switch (call.kind) {
   case TSR_ROUTED_TOP_K:
     return on.template run<TopK<In>>(p);
@@ -55,6 +73,8 @@ typename Launcher::Status runRouted(const RoutedProblem &call,
     return on.template run<Collect<In, Out>>(p);
   case TSR_ROUTED_COLLECT_GRAD_GATES:
     return on.template run<CollectGradGates<In>>(p);
+  case TSR_ROUTED_EXPAND:
+    return on.template run<Expand<In, Out>>(p);
   default:
     return runProduct<In, Out>(call, p, on);
   }

@@ -61,9 +61,9 @@ private:
   }
 };
 
-/// A block lists an expert's tokens, in order: warps count those of their
-/// stretch, then write them after those of the warps before. No atomics.
-struct ListRows {
+/// A block takes an expert's tokens: warps count those of their stretch, then
+/// number them after those of the warps before. No atomics.
+struct BlockPerExpert {
   static constexpr int kThreads = 512, kMinBlocks = 1;
   static constexpr int kWarps = kThreads / kWarp;
   static constexpr int kSharedBytes = kWarps * 4;
@@ -72,42 +72,51 @@ struct ListRows {
 
   static Grid grid(const RoutedParams &p) { return {p.experts, 1, 1}; }
 
+protected:
+  /// Of the expert's routed tokens.
+  struct Count {
+    int before, all; /* those of the warps before; of all warps */
+  };
+
+  /// For each thread of the block.
   template <typename Exec>
-  static TSR_DEVICE void run(const RoutedParams &p, unsigned char *shared) {
+  static TSR_DEVICE Count count(const RoutedParams &p, unsigned char *shared) {
     int *counts = reinterpret_cast<int *>(shared);
-    const int expert = Exec::blockX(), warp = Exec::thread() / kWarp;
-    const int lane = Exec::thread() % kWarp;
-    const int stretch = ceilDiv(p.tokens, kWarps * kTurn) * kTurn;
-    const int64_t begin = int64_t(warp) * stretch;
-    int count = 0;
-    overTokens<Exec>(p, expert, begin, stretch, [&](int, uint32_t routed) {
-      count += Exec::countBits(routed);
-    });
-    if (lane == 0)
-      Exec::storeShared(counts + warp, count);
+    const int warp = Exec::thread() / kWarp;
+    int own = 0;
+    overTokens<Exec>(
+        p, [&](int, uint32_t routed) { own += Exec::countBits(routed); });
+    if (Exec::thread() % kWarp == 0)
+      Exec::storeShared(counts + warp, own);
     Exec::barrier();
-    int before = 0, all = 0;
+    Count result = {};
     for (int w = 0; w < kWarps; ++w) {
       const int each = Exec::loadShared(counts + w);
-      before += w < warp ? each : 0;
-      all += each;
+      result.before += w < warp ? each : 0;
+      result.all += each;
     }
-    if (Exec::thread() == 0)
-      p.counts[expert] = all;
-    int *list = p.lists + int64_t(expert) * p.tokens;
-    overTokens<Exec>(p, expert, begin, stretch, [&](int t, uint32_t routed) {
+    return result;
+  }
+
+  /// body(number, token) for the lane's routed tokens; those of its warp are
+  /// numbered from `next` on.
+  template <typename Exec, typename Body>
+  static TSR_DEVICE void number(const RoutedParams &p, int next,
+                                const Body &body) {
+    const int lane = Exec::thread() % kWarp;
+    overTokens<Exec>(p, [&](int token, uint32_t routed) {
       if (routed >> lane & 1)
-        list[before + Exec::countBits(routed & ((1u << lane) - 1))] = t;
-      before += Exec::countBits(routed);
+        body(next + Exec::countBits(routed & ((1u << lane) - 1)), token);
+      next += Exec::countBits(routed);
     });
   }
 
 private:
   /// body(token of the lane, mask of the warp's lanes that are routed).
   template <typename Exec, typename Body>
-  static TSR_DEVICE void overTokens(const RoutedParams &p, int expert,
-                                    int64_t begin, int stretch,
-                                    const Body &body) {
+  static TSR_DEVICE void overTokens(const RoutedParams &p, const Body &body) {
+    const int stretch = ceilDiv(p.tokens, kWarps * kTurn) * kTurn;
+    const int64_t begin = int64_t(Exec::thread() / kWarp) * stretch;
     const int64_t wanted = begin + stretch;
     const int end = int(wanted < p.tokens ? wanted : p.tokens);
     for (int64_t t = begin; t < end; t += kTurn) {
@@ -115,12 +124,58 @@ private:
       bool routed[kAhead];
       TSR_UNROLL
       for (int i = 0; i < kAhead; ++i)
-        routed[i] =
-            first + i * kWarp < end && p.gate(first + i * kWarp, expert) != 0;
+        routed[i] = first + i * kWarp < end &&
+                    p.gate(first + i * kWarp, Exec::blockX()) != 0;
       TSR_UNROLL
       for (int i = 0; i < kAhead; ++i)
         body(first + i * kWarp, Exec::ballot(routed[i]));
     }
+  }
+};
+
+/// Rows that are not compact: counts, and the tokens of each expert.
+struct ListRows : BlockPerExpert {
+  template <typename Exec>
+  static TSR_DEVICE void run(const RoutedParams &p, unsigned char *shared) {
+    const Count tokens = count<Exec>(p, shared);
+    if (Exec::thread() == 0)
+      p.counts[Exec::blockX()] = tokens.all;
+    int *list = p.lists + int64_t(Exec::blockX()) * p.tokens;
+    number<Exec>(p, tokens.before, [&](int at, int t) { list[at] = t; });
+  }
+};
+
+struct CountRows : BlockPerExpert {
+  template <typename Exec>
+  static TSR_DEVICE void run(const RoutedParams &p, unsigned char *shared) {
+    const Count tokens = count<Exec>(p, shared);
+    if (Exec::thread() == 0)
+      p.counts[Exec::blockX()] = tokens.all;
+  }
+};
+
+/// Where compact rows lie, after CountRows: an expert's behind those of the
+/// experts before it.
+struct PlaceRows : BlockPerExpert {
+  template <typename Exec>
+  static TSR_DEVICE void run(const RoutedParams &p, unsigned char *shared) {
+    const int expert = Exec::blockX();
+    int start = 0;
+    for (int x = 0; x < expert; ++x)
+      start += p.counts[x];
+    const int end = start + p.counts[expert];
+    // A router that chooses k experts never sends more than there is room for.
+    Exec::expect(end <= p.rows, "gates route more rows than the buffer has");
+    if (Exec::thread() == 0) {
+      p.starts[expert] = start;
+      if (expert + 1 == p.experts)
+        p.starts[p.experts] = end;
+    }
+    if (!p.places)
+      return;
+    int *places = p.places + int64_t(expert) * p.tokens;
+    number<Exec>(p, start + count<Exec>(p, shared).before,
+                 [&](int at, int t) { places[t] = at; });
   }
 };
 

@@ -268,7 +268,11 @@ enum {
 };
 
 /* Caches are [LANES, SLOTS, PLACES, elements of a position]; slots and
- * positions are i32 [LANES, ROWS]. Position p lies at place p mod PLACES.
+ * positions are i32 [LANES, ROWS]. Positions are dealt in turn to DEAL ranks,
+ * each with PLACES places: the rank whose places are those from START on, of
+ * all, has the positions p with p mod DEAL = START / PLACES, each at its place
+ * p / DEAL mod PLACES. It writes and reads no other. One rank has DEAL 1, START
+ * 0.
  * append: of each row s of lane b whose slot is not negative,
  *   cache[b, slots[b, s], place of positions[b, s]] = rows[b, s], a row of
  *   COLUMNS elements of DTYPE; those of `rows` are ROW apart. Rows of one lane
@@ -278,10 +282,18 @@ enum {
  *   WINDOW) to p = positions[b, s]; 0 where the slot is negative. No other
  *   place is read. HEADS query heads of HEAD_DIM, rows of q ROW apart; keys and
  *   values are [.., KV_HEADS, HEAD_DIM], and query head n reads head n /
- *   (HEADS / KV_HEADS). o is contiguous. The result of a row has the same bits
- *   whatever the other rows are. buffers: q, keys, values, slots, positions, o.
+ *   (HEADS / KV_HEADS). o is contiguous. If it is WEIGHTED, it is f32 (f64 of
+ *   f64) and has after each head log(sum of exp(SCALE q k)); over no place the
+ *   head is 0 and that is -inf. The result of a row has the same bits whatever
+ *   the other rows are. buffers: q, keys, values, slots, positions, o.
  * A slot that is not below SLOTS, and a negative position of a row with a slot,
- * are errors. */
+ * are errors.
+ * merge_means: of RANKS such parts [ROWS, COLUMNS + 1] of DTYPE_IN, one after
+ *   the other, m[r] = sum over k of w[k, r] part[k, r], where the logarithms of
+ *   the weights w are the last column, divided by the sum of these; 0 if all
+ *   are -inf. It is of DTYPE_OUT. If it is WEIGHTED, m has as a last column the
+ *   logarithm of the sum of the weights. Sums over RANKS are balanced trees.
+ *   buffers: parts, m. */
 enum {
   TSR_APPEND_LANES = 0,
   TSR_APPEND_ROWS,
@@ -290,6 +302,8 @@ enum {
   TSR_APPEND_COLUMNS,
   TSR_APPEND_ROW,
   TSR_APPEND_DTYPE,
+  TSR_APPEND_DEAL,
+  TSR_APPEND_START,
   TSR_APPEND_ARGS
 };
 enum {
@@ -304,7 +318,19 @@ enum {
   TSR_CACHED_ATTENTION_WINDOW,
   TSR_CACHED_ATTENTION_SCALE_BITS,
   TSR_CACHED_ATTENTION_DTYPE,
+  TSR_CACHED_ATTENTION_DEAL,
+  TSR_CACHED_ATTENTION_START,
+  TSR_CACHED_ATTENTION_WEIGHTED,
   TSR_CACHED_ATTENTION_ARGS
+};
+enum {
+  TSR_MERGE_MEANS_RANKS = 0,
+  TSR_MERGE_MEANS_ROWS,
+  TSR_MERGE_MEANS_COLUMNS,
+  TSR_MERGE_MEANS_WEIGHTED,
+  TSR_MERGE_MEANS_DTYPE_IN,
+  TSR_MERGE_MEANS_DTYPE_OUT,
+  TSR_MERGE_MEANS_ARGS
 };
 
 /* send, receive: BYTES bytes of a buffer to or from the rank whose coordinate

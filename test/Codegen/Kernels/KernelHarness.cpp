@@ -99,6 +99,7 @@ LoadedKernels LoadedKernels::compile(const std::string &text,
   pipeline.cuda = pipeline.emulate = testsGrid();
   tessera::SharedObjectOptions options;
   options.exportKernels = true;
+  options.linker = TEST_LINKER;
   if (const char *path = getenv("TESSERA_KERNEL_IR"))
     options.llvmIrPath = path;
   return LoadedKernels(compileWith(text, pipeline, *target, options));
@@ -113,6 +114,7 @@ LoadedKernels LoadedKernels::compileImage(const std::string &text) {
   tessera::KernelToLLVMPipelineOptions pipeline;
   pipeline.cuda = true;
   tessera::SharedObjectOptions options;
+  options.linker = TEST_LINKER;
   auto cuda =
       tessera::CudaTarget::get(tessera::CudaTarget::kDefault, emitError);
   if (mlir::failed(target) || mlir::failed(cuda))

@@ -240,6 +240,36 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  func.func @means_are_not_added(%x: tensor<8x4xf32, #dist<tp: L>>) {
+    // expected-error @+1 {{has no conversion L -> P on axis 'tp'; a partial mean goes to I or S first}}
+    %y = dist.convert all_reduce_mean %x on "tp" : tensor<8x4xf32, #dist<tp: L>> -> tensor<8x4xf32, #dist<tp: P>>
+    return
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  func.func @no_conversion_makes_means(%x: tensor<8x4xf32>) {
+    // expected-error @+1 {{has no conversion I -> L on axis 'tp'; only nn.cached_attention makes partial means}}
+    %y = dist.convert enter %x on "tp" : tensor<8x4xf32> -> tensor<8x4xf32, #dist<tp: L>>
+    return
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  func.func @means_to_invariant_as_a_sum(%x: tensor<8x4xf32, #dist<tp: L>>) {
+    // expected-error @+1 {{is called 'all_reduce', but L -> I is 'all_reduce_mean'}}
+    %y = dist.convert all_reduce %x on "tp" : tensor<8x4xf32, #dist<tp: L>> -> tensor<8x4xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @element_type_changes(%x: tensor<8x4xf32>) {
     // expected-error @+1 {{changes more than axis 'tp': 'tensor<8x4xf32>' -> 'tensor<8x4xbf16, #dist<tp: R>>'}}
     %y = dist.convert enter %x on "tp" : tensor<8x4xf32> -> tensor<8x4xbf16, #dist<tp: R>>

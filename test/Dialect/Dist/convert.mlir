@@ -100,6 +100,21 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
     return
   }
 
+  // CHECK-LABEL: @means_to_invariant
+  func.func @means_to_invariant(%x: tensor<8x4xf32, #dist<tp: L>>) {
+    // CHECK: dist.convert all_reduce_mean %{{.*}} on "tp" : tensor<8x4xf32, #dist<tp: L>> -> tensor<8x4xf32>
+    %y = dist.convert all_reduce_mean %x on "tp" : tensor<8x4xf32, #dist<tp: L>> -> tensor<8x4xf32>
+    return
+  }
+
+  // CHECK-LABEL: @means_to_sharded
+  func.func @means_to_sharded(%x: tensor<8x4xf32, #dist<tp: L>>) {
+    // CHECK: dist.convert reduce_scatter_mean %{{.*}} on "tp" : tensor<8x4xf32, #dist<tp: L>>
+    // CHECK-SAME: -> tensor<8x4xf32, #dist<tp: S(0)>>
+    %y = dist.convert reduce_scatter_mean %x on "tp" : tensor<8x4xf32, #dist<tp: L>> -> tensor<8x4xf32, #dist<tp: S(0)>>
+    return
+  }
+
   // CHECK-LABEL: @other_axes_stay
   func.func @other_axes_stay(%x: tensor<8x4xf32, #dist<dp: S(0), tp: P>>) {
     // CHECK: dist.convert all_reduce %{{.*}} on "tp" : tensor<8x4xf32, #dist<dp: S(0), tp: P>>

@@ -20,8 +20,18 @@ func.func private @stages_have_no_levels(tensor<8xf32, #dist<pp: A(0:1)>>)
 
 // -----
 
-// expected-error @+1 {{expected a state I, R, S(dimension), P, M or A(stage), found 'Q'}}
+// expected-error @+1 {{expected a state I, R, S(dimension), P, M, L or A(stage), found 'Q'}}
 func.func private @unknown_state(tensor<8xf32, #dist<tp: Q>>)
+
+// -----
+
+// expected-error @+1 {{axis 'tp' has partial means of 'f32' in a tensor of rank 0; they are vectors of floating-point numbers}}
+func.func private @mean_without_a_vector(tensor<f32, #dist<tp: L>>)
+
+// -----
+
+// expected-error @+1 {{axis 'tp' has partial means of 'i32' in a tensor of rank 1}}
+func.func private @mean_of_integers(tensor<8xi32, #dist<tp: L>>)
 
 // -----
 

@@ -17,10 +17,10 @@ func.func @groups(%c: tensor<1x4x16x2x8xf32>, %r: tensor<1x6x2x3x8xf32>, %s: ten
 // -----
 
 module attributes {dist.mesh = #dist.mesh<tp = 2>} {
-  func.func @places(%c: tensor<1x4x16x2x8xf32, #dist<tp: S(2)>>, %r: tensor<1x6x2x8xf32, #dist<tp: R>>, %s: tensor<1x6xi32, #dist<tp: R>>) {
-    // expected-error @+2 {{refuses S(2), R, R, R on axis 'tp'}}
-    // expected-note @+1 {{operand 0 shards dimension 2, which this op needs whole: all_gather it first}}
-    %y = nn.append %c, %r at %s, %s : (tensor<1x4x16x2x8xf32, #dist<tp: S(2)>>, tensor<1x6x2x8xf32, #dist<tp: R>>, tensor<1x6xi32, #dist<tp: R>>, tensor<1x6xi32, #dist<tp: R>>) -> tensor<1x4x16x2x8xf32, #dist<tp: S(2)>>
+  func.func @slots(%c: tensor<1x4x16x2x8xf32, #dist<tp: S(1)>>, %r: tensor<1x6x2x8xf32, #dist<tp: R>>, %s: tensor<1x6xi32, #dist<tp: R>>) {
+    // expected-error @+2 {{refuses S(1), R, R, R on axis 'tp'}}
+    // expected-note @+1 {{operand 0 shards dimension 1, which this op needs whole: all_gather it first}}
+    %y = nn.append %c, %r at %s, %s : (tensor<1x4x16x2x8xf32, #dist<tp: S(1)>>, tensor<1x6x2x8xf32, #dist<tp: R>>, tensor<1x6xi32, #dist<tp: R>>, tensor<1x6xi32, #dist<tp: R>>) -> tensor<1x4x16x2x8xf32, #dist<tp: S(1)>>
     return
   }
 }
@@ -35,4 +35,12 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     %y = nn.append %c, %r at %s, %s : (tensor<1x4x16x2x8xf32>, tensor<1x6x2x8xf32, #dist<tp: S(2)>>, tensor<1x6xi32, #dist<tp: R>>, tensor<1x6xi32, #dist<tp: R>>) -> tensor<1x4x16x2x8xf32>
     return
   }
+}
+
+// -----
+
+func.func @dealt_to_nobody(%c: tensor<1x4x16x2x8xf32>, %r: tensor<1x6x2x8xf32>, %s: tensor<1x6xi32>) {
+  // expected-error @+1 {{attribute 'deal' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %y = nn.append %c, %r at %s, %s {deal = 0 : i64} : (tensor<1x4x16x2x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6xi32>, tensor<1x6xi32>) -> tensor<1x4x16x2x8xf32>
+  return
 }

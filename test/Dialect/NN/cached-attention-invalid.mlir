@@ -25,3 +25,15 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return
   }
 }
+
+// -----
+
+// Means over some places are no values.
+module attributes {dist.mesh = #dist.mesh<cp = 2>} {
+  func.func @means_of_parts(%x: tensor<1x6x16xf32, #dist<cp: L>>, %y: tensor<1x6x16xf32, #dist<cp: R>>) {
+    // expected-error @+2 {{refuses L, R on axis 'cp'}}
+    // expected-note @+1 {{merge the partial means first (all_reduce_mean, reduce_scatter_mean)}}
+    %z = nn.add "bsh,bsh->bsh" %x, %y : (tensor<1x6x16xf32, #dist<cp: L>>, tensor<1x6x16xf32, #dist<cp: R>>) -> tensor<1x6x16xf32, #dist<cp: L>>
+    return
+  }
+}

@@ -1,6 +1,7 @@
 // Key heads are split alike in query and caches; where caches are whole, query heads may be split within their groups.
 // RUN: tessera-opt %s | tessera-opt | FileCheck %s
 
+!places = tensor<1x4x16x4x8xf32, #dist<tp: S(2)>>
 !cache = tensor<1x4x16x4x8xf32, #dist<tp: S(3)>>
 !whole = tensor<1x4x16x4x8xf32, #dist<tp: R>>
 !data = tensor<1x6xi32, #dist<tp: R>>
@@ -18,6 +19,24 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     // CHECK: nn.cached_attention {{.*}} window = 5 : i64} : {{.*}} -> tensor<1x6x4x2x8xf32, #dist<tp: S(3)>>
     %y = nn.cached_attention %q, %k, %k at %s, %s {scale = 0.25 : f64, window = 5 : i64}
         : (tensor<1x6x4x2x8xf32, #dist<tp: S(3)>>, !whole, !whole, !data, !data) -> tensor<1x6x4x2x8xf32, #dist<tp: S(3)>>
+    return
+  }
+
+  // A rank has the mean over its places.
+  // CHECK-LABEL: @places
+  func.func @places(%q: tensor<1x6x4x2x8xf32, #dist<tp: R>>, %k: !places, %s: !data) {
+    // CHECK: nn.cached_attention {{.*}} {deal = 2 : i64, scale = 2.500000e-01 : f64} : {{.*}} -> tensor<1x6x4x2x8xf32, #dist<tp: L>>
+    %y = nn.cached_attention %q, %k, %k at %s, %s {scale = 0.25 : f64, deal = 2 : i64}
+        : (tensor<1x6x4x2x8xf32, #dist<tp: R>>, !places, !places, !data, !data) -> tensor<1x6x4x2x8xf32, #dist<tp: L>>
+    return
+  }
+
+  // With its weight beside each head: f32 of bf16.
+  // CHECK-LABEL: @weighted
+  func.func @weighted(%q: tensor<1x6x4x8xbf16>, %k: tensor<1x4x16x4x8xbf16>, %s: tensor<1x6xi32>) {
+    // CHECK: nn.cached_attention {{.*}} weighted} : {{.*}} -> tensor<1x6x4x9xf32>
+    %y = nn.cached_attention %q, %k, %k at %s, %s {scale = 0.25 : f64, weighted}
+        : (tensor<1x6x4x8xbf16>, tensor<1x4x16x4x8xbf16>, tensor<1x4x16x4x8xbf16>, tensor<1x6xi32>, tensor<1x6xi32>) -> tensor<1x6x4x9xf32>
     return
   }
 

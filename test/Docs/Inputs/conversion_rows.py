@@ -21,9 +21,9 @@ def fail(row, message):
 
 
 def tensor(state):
-    names = {"S": "S(0)", "S(a)": "S(0)", "S(b)": "S(1)", "A(s)": "A(0)", "A(t)": "A(1)"}
+    names = {"S": "S(1)", "S(a)": "S(0)", "S(b)": "S(1)", "A(s)": "A(0)", "A(t)": "A(1)"}
     state = names.get(state, state)
-    return "tensor<8x4xf32>" if state == "I" else f"tensor<8x4xf32, #dist<tp: {state}>>"
+    return "tensor<8x4x2xf32>" if state == "I" else f"tensor<8x4x2xf32, #dist<tp: {state}>>"
 
 
 def run(start, end, kind, *flags):

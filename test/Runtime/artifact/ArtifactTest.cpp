@@ -176,7 +176,8 @@ TEST_F(ArtifactFile, CachesHaveTheSizesOfTheModel) {
         json{1, 2, 4, 15}, json{1, 2}}) {
     EXPECT_EQ(loadWith(cache), TSR_CORRUPT) << cache;
     EXPECT_CONTAINS(tsr_last_error(),
-                    "key_cache '0' must be [1, 2, 4, key heads, head size]");
+                    "key_cache '0' must be [1, 2, 4 or as many more as ranks "
+                    "that share these need, key heads, head size]");
   }
 }
 

@@ -21,10 +21,15 @@ struct Shape {
   int64_t lanes, slots, places, heads, kvHeads, headDim, window;
 };
 
+/// Of the ranks that share places: how many there are, and which this is.
+struct Share {
+  int64_t ranks = 1, ordinal = 0;
+};
+
 /// Requests at some positions of their slots, and their last rows.
 template <typename T> class Caches {
 public:
-  explicit Caches(const Shape &s) : s(s) {
+  explicit Caches(const Shape &s, Share share = {}) : s(s), share(share) {
     const T nan = std::numeric_limits<T>::quiet_NaN();
     keys.assign(s.lanes * s.slots * s.places * width(), nan);
     values = keys;
@@ -73,12 +78,30 @@ public:
     return out;
   }
 
+  /// Of all rows; 0 of those that nobody has.
+  std::vector<double> expectedRows(const std::vector<T> &q,
+                                   const std::vector<int32_t> &slots,
+                                   const std::vector<int32_t> &positions,
+                                   double scale) const {
+    const auto rows = static_cast<int64_t>(slots.size()) / s.lanes;
+    std::vector<double> all;
+    for (size_t k = 0; k < slots.size(); ++k) {
+      std::vector<double> row(s.heads * s.headDim, 0.0);
+      if (slots[k] >= 0)
+        row = expected(&q[k * row.size()], int64_t(k) / rows, slots[k],
+                       positions[k], scale);
+      all.insert(all.end(), row.begin(), row.end());
+    }
+    return all;
+  }
+
+  /// With `weighted`, each head has its weight behind it.
   std::vector<T> attend(const std::vector<T> &q,
                         const std::vector<int32_t> &slots,
                         const std::vector<int32_t> &positions, double scale,
-                        int threads) const {
+                        int threads, bool weighted = false) const {
     const auto rows = static_cast<int64_t>(slots.size()) / s.lanes;
-    std::vector<T> out(slots.size() * s.heads * s.headDim,
+    std::vector<T> out(slots.size() * s.heads * (s.headDim + weighted),
                        std::numeric_limits<T>::quiet_NaN());
     int64_t args[TSR_CACHED_ATTENTION_ARGS] = {s.lanes,
                                                rows,
@@ -91,7 +114,10 @@ public:
                                                s.window,
                                                0,
                                                sizeof(T) == 8 ? TSR_DTYPE_F64
-                                                              : TSR_DTYPE_F32};
+                                                              : TSR_DTYPE_F32,
+                                               share.ranks,
+                                               share.ordinal * s.places,
+                                               weighted};
     std::memcpy(&args[TSR_CACHED_ATTENTION_SCALE_BITS], &scale, sizeof scale);
     void *buffers[] = {const_cast<T *>(q.data()),
                        const_cast<T *>(keys.data()),
@@ -122,7 +148,9 @@ private:
                             s.places,
                             width(),
                             width() + 2,
-                            sizeof(T) == 8 ? TSR_DTYPE_F64 : TSR_DTYPE_F32};
+                            sizeof(T) == 8 ? TSR_DTYPE_F64 : TSR_DTYPE_F32,
+                            share.ranks,
+                            share.ordinal * s.places};
     void *buffers[] = {cache.data(), from.data(), slots.data(),
                        positions.data()};
     std::string error;
@@ -130,6 +158,7 @@ private:
   }
 
   Shape s;
+  Share share;
   std::vector<T> keys, values;
   std::mt19937 engine{7};
   std::normal_distribution<double> normal;
@@ -138,6 +167,14 @@ private:
 const Shape kShapes[] = {{1, 2, 20, 1, 1, 8, 0},   {2, 3, 140, 4, 2, 5, 0},
                          {1, 2, 200, 6, 2, 64, 0}, {1, 4, 70, 4, 4, 24, 7},
                          {2, 2, 16, 3, 1, 16, 5},  {1, 1, 1, 2, 1, 3, 0}};
+
+template <typename T>
+void expectNear(const std::vector<T> &found, const std::vector<double> &wanted,
+                double tolerance) {
+  ASSERT_EQ(found.size(), wanted.size());
+  for (size_t k = 0; k < wanted.size(); ++k)
+    EXPECT_NEAR(double(found[k]), wanted[k], tolerance) << "element " << k;
+}
 
 template <typename T> void checkShape(const Shape &s, double tolerance) {
   Caches<T> caches(s);
@@ -161,16 +198,59 @@ template <typename T> void checkShape(const Shape &s, double tolerance) {
                         found.size() * sizeof(T)),
             0)
       << "threads change bits";
-  const int64_t row = s.heads * s.headDim;
-  for (size_t k = 0; k < slots.size(); ++k) {
-    std::vector<double> wanted(row, 0.0);
-    if (slots[k] >= 0)
-      wanted = caches.expected(&q[k * row], int64_t(k) / s.slots, slots[k],
-                               positions[k], scale);
-    for (int64_t i = 0; i < row; ++i)
-      EXPECT_NEAR(double(found[k * row + i]), wanted[i], tolerance)
-          << "row " << k << ", element " << i;
+  expectNear(found, caches.expectedRows(q, slots, positions, scale), tolerance);
+}
+
+/// Of [ranks, rows, columns + 1] parts.
+template <typename T>
+std::vector<T> merge(const std::vector<T> &parts, int64_t ranks,
+                     int64_t columns, bool weighted, int threads = 1) {
+  const auto rows =
+      static_cast<int64_t>(parts.size()) / (ranks * (columns + 1));
+  const int64_t dtype = sizeof(T) == 8 ? TSR_DTYPE_F64 : TSR_DTYPE_F32;
+  const int64_t args[] = {ranks, rows, columns, weighted, dtype, dtype};
+  std::vector<T> means(rows * (columns + weighted),
+                       std::numeric_limits<T>::quiet_NaN());
+  void *buffers[] = {const_cast<T *>(parts.data()), means.data()};
+  std::string error;
+  EXPECT_EQ(cpuMergeMeans(threads, buffers, args, &error), 0) << error;
+  return means;
+}
+
+/// Ranks that share the places make what one makes of all. Texts are of 1, 2,
+/// .. positions, so that some ranks hold nothing of the first ones.
+template <typename T>
+void checkShares(const Shape &s, int64_t ranks, double tolerance) {
+  Shape own = s;
+  own.places = (s.places + ranks - 1) / ranks;
+  std::vector<int32_t> slots, positions;
+  for (int32_t lane = 0; lane < s.lanes; ++lane)
+    for (int32_t slot = 0; slot < s.slots; ++slot) {
+      const bool isLong = slot == s.slots - 1;
+      slots.push_back(s.slots > 1 && slot == 1 ? -1 : slot);
+      positions.push_back(int32_t(isLong ? s.places + (s.window ? 9 : 0) - 1
+                                         : std::min<int64_t>(slot, s.places)));
+    }
+  auto fill = [&](Caches<T> &caches) {
+    for (size_t k = 0; k < slots.size(); ++k)
+      if (slots[k] >= 0)
+        caches.fill(int32_t(k / s.slots), slots[k], positions[k] + 1);
+  };
+  Caches<T> whole(s);
+  fill(whole);
+  const std::vector<T> q = whole.random(slots.size() * s.heads * s.headDim);
+  const double scale = 1 / std::sqrt(double(s.headDim));
+  std::vector<T> parts;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    Caches<T> caches(own, {ranks, rank});
+    fill(caches);
+    const std::vector<T> part =
+        caches.attend(q, slots, positions, scale, 2, true);
+    parts.insert(parts.end(), part.begin(), part.end());
   }
+  const std::vector<T> found = merge(parts, ranks, s.headDim, false);
+  SCOPED_TRACE(std::to_string(ranks) + " ranks");
+  expectNear(found, whole.expectedRows(q, slots, positions, scale), tolerance);
 }
 
 class EveryTarget : public ::testing::TestWithParam<CpuTarget> {
@@ -188,6 +268,17 @@ TEST_P(EveryTarget, CachedAttentionIsTheSoftmaxOfWhatWasAppended) {
     checkShape<float>(shape, 1e-5);
     checkShape<double>(shape, 1e-13);
   }
+}
+
+/// With a window, positions go around all places, which ranks divide.
+TEST_P(EveryTarget, MeansOverSharedPlacesMergeToTheMean) {
+  for (const Shape &shape : kShapes)
+    for (int64_t ranks : {1, 2, 3, 7}) {
+      if (shape.window && shape.places % ranks != 0)
+        continue;
+      checkShares<float>(shape, ranks, 1e-5);
+      checkShares<double>(shape, ranks, 1e-13);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(CachedAttention, EveryTarget,
@@ -215,7 +306,7 @@ TEST(CachedAttention, RowsAreAlone) {
 TEST(CachedAttention, SlotsAndPositionsThatCannotBeAreErrors) {
   float cache[32] = {}, rows[2] = {};
   int32_t slot = 2, position = 0;
-  int64_t args[TSR_APPEND_ARGS] = {1, 1, 2, 8, 2, 2, TSR_DTYPE_F32};
+  int64_t args[TSR_APPEND_ARGS] = {1, 1, 2, 8, 2, 2, TSR_DTYPE_F32, 1, 0};
   void *buffers[] = {cache, rows, &slot, &position};
   std::string error;
   EXPECT_EQ(cpuAppend(1, buffers, args, &error), TSR_INVALID_ARGUMENT);
@@ -225,8 +316,72 @@ TEST(CachedAttention, SlotsAndPositionsThatCannotBeAreErrors) {
   EXPECT_EQ(cpuAppend(1, buffers, args, &error), TSR_INVALID_ARGUMENT);
   slot = -1;
   EXPECT_EQ(cpuAppend(1, buffers, args, &error), 0) << error;
+  args[TSR_APPEND_START] = 8;
+  EXPECT_EQ(cpuAppend(1, buffers, args, &error), TSR_INVALID_ARGUMENT);
+  EXPECT_NE(error.find("place 8 does not begin the 8 places of one of 1 rank"),
+            std::string::npos)
+      << error;
+  args[TSR_APPEND_START] = 0;
   args[TSR_APPEND_DTYPE] = TSR_DTYPE_I32;
   EXPECT_EQ(cpuAppend(1, buffers, args, &error), TSR_INVALID_ARGUMENT);
+}
+
+/// Two means of weights 3 and 1, one over nothing, of which only the weight is
+/// asked; far from 1, weights neither overflow nor vanish.
+TEST(MergeMeans, WeighsEachMean) {
+  const double none = -std::numeric_limits<double>::infinity();
+  for (double far : {0.0, 800.0, -800.0}) {
+    const std::vector<double> parts = {2, std::log(3.0) + far, 0, none, 6, far};
+    const std::vector<double> found = merge(parts, 3, 1, true);
+    EXPECT_NEAR(found[0], 3, 1e-12);
+    EXPECT_NEAR(found[1], std::log(4.0) + far, 1e-12);
+  }
+}
+
+TEST(MergeMeans, OfNothingIsZeroAndOfNanIsNan) {
+  const float none = -std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> found = merge<float>({0, 0, none, 0, 0, none}, 2, 2, true);
+  EXPECT_EQ(found, (std::vector<float>{0, 0, none}));
+  found = merge<float>({0, 0, none, nan, nan, nan}, 2, 2, false);
+  EXPECT_TRUE(std::isnan(found[0]) && std::isnan(found[1]));
+  found = merge<float>({nan, 1, nan, 3, 4, 0}, 2, 2, false);
+  EXPECT_TRUE(std::isnan(found[0]));
+}
+
+/// Merging in two steps, as two axes do, is merging at once; threads change no
+/// bits.
+TEST(MergeMeans, IsAssociative) {
+  constexpr int64_t ranks = 6, rows = 700, columns = 5;
+  std::mt19937 engine{3};
+  std::normal_distribution<double> normal;
+  std::vector<double> parts(ranks * rows * (columns + 1));
+  for (double &x : parts)
+    x = 3 * normal(engine);
+  const std::vector<double> wanted = merge(parts, ranks, columns, true);
+  std::vector<double> inner;
+  for (int64_t k = 0; k < ranks; k += 2) {
+    const auto begin = parts.begin() + k * rows * (columns + 1);
+    const std::vector<double> pair(begin, begin + 2 * rows * (columns + 1));
+    const std::vector<double> merged = merge(pair, 2, columns, true);
+    inner.insert(inner.end(), merged.begin(), merged.end());
+  }
+  const std::vector<double> found = merge(inner, ranks / 2, columns, true);
+  for (size_t k = 0; k < wanted.size(); ++k)
+    EXPECT_NEAR(found[k], wanted[k], 1e-13);
+  EXPECT_EQ(merge(parts, ranks, columns, true, 4), wanted);
+}
+
+TEST(MergeMeans, SizesAndTypesThatCannotBeAreErrors) {
+  float parts[4] = {}, mean[4];
+  void *buffers[] = {parts, mean};
+  std::string error;
+  int64_t args[] = {0, 1, 1, 0, TSR_DTYPE_F32, TSR_DTYPE_F32};
+  EXPECT_EQ(cpuMergeMeans(1, buffers, args, &error), TSR_INVALID_ARGUMENT);
+  args[TSR_MERGE_MEANS_RANKS] = 2;
+  args[TSR_MERGE_MEANS_DTYPE_OUT] = TSR_DTYPE_F64;
+  EXPECT_EQ(cpuMergeMeans(1, buffers, args, &error), TSR_INVALID_ARGUMENT);
+  EXPECT_NE(error.find("from dtype 0 to"), std::string::npos) << error;
 }
 
 } // namespace

@@ -55,15 +55,21 @@ const std::vector<int64_t> kProduct = {
     /*weighted=*/0,     0,       TSR_DTYPE_F32, TSR_DTYPE_F32, /*rows=*/0,
     /*round=*/0};
 
+class CapturedExperts : public testing::TestWithParam<int64_t> {};
+
 /// Steps from the third on are launches of a graph. Which rows an expert gets
-/// changes in each, so nothing of it may be in the graph.
-TEST(GpuRouted, ACapturedStepFollowsTheGates) {
-  World world(single(4 << 16, [](const Program &p) {
+/// changes in each, so nothing of it may be in the graph. A token has an
+/// expert; of compact rows two are nobody's.
+TEST_P(CapturedExperts, FollowTheGates) {
+  std::vector<int64_t> args = kProduct;
+  args[TSR_ROUTED_ROWS] = GetParam();
+  const int64_t room = GetParam() > 0 ? GetParam() : kExperts * kTokens;
+  World world(single(4 << 16, [&](const Program &p) {
     return p.call(p.frame.api->routed,
                   {p.at(0), p.at(kWeightAt), p.at(kGatesAt), p.at(kResultAt)},
-                  kProduct);
+                  args);
   }));
-  Buffer rows(TSR_DTYPE_F32, kExperts * kTokens * kInner);
+  Buffer rows(TSR_DTYPE_F32, room * kInner);
   Buffer weight(TSR_DTYPE_F32, kExperts * kColumns * kInner);
   rows.fillIntegers(1, 3);
   weight.fillIntegers(2, 3);
@@ -77,16 +83,18 @@ TEST(GpuRouted, ACapturedStepFollowsTheGates) {
     world.write(0, kGatesAt, bytesOf(gates));
     tessera::Status status = world.step(step);
     ASSERT_TRUE(status.ok()) << status.message;
-    Buffer wanted(TSR_DTYPE_F32, kExperts * kTokens * kColumns);
+    Buffer wanted(TSR_DTYPE_F32, room * kColumns);
     void *host[] = {rows.data(), weight.data(), gates.data(), wanted.data()};
     std::string error;
-    ASSERT_EQ(tessera::cpuRouted(1, host, kProduct.data(), &error), 0);
+    ASSERT_EQ(tessera::cpuRouted(1, host, args.data(), &error), 0);
     EXPECT_EQ(world.read<unsigned char>(0, kResultAt, bytesOf(wanted).size()),
               bytesOf(wanted))
         << "step " << step;
   }
   EXPECT_EQ(world.describe().find("cannot be captured"), std::string::npos);
 }
+INSTANTIATE_TEST_SUITE_P(Rows, CapturedExperts,
+                         testing::Values(0, kTokens + 2));
 
 std::string openingFails(std::vector<int64_t> args) {
   try {

@@ -1,9 +1,9 @@
 """Checks pages of --html without a browser.
 
-    check_page.py PAGE JSON ...
+    check_page.py PAGE JSON|LOG ...
 
-Data are those of --json, nothing else is loaded, the library is there with its license; and the numbers that pages draw
-agree with each other.
+Data are those of --json, or of a run those of its log (*.jsonl); nothing else is loaded, the library is there with its
+license; and the numbers that pages draw agree with each other.
 """
 import html.parser
 import json
@@ -45,16 +45,16 @@ class Page(html.parser.HTMLParser):
             self.title += data
 
 
-def check_document(text, data):
+def check_document(text):
     page = Page(text)
-    assert json.loads(page.data) == data, "the data are not those of --json"
-    assert len(page.scripts) == 3, f"{len(page.scripts)} scripts; the data may have ended one"
+    assert len(page.scripts) == 4, f"{len(page.scripts)} scripts; the data may have ended one"
     assert all(link == "data:," for link in page.links), page.links
     assert not re.search(r"url\((?!#)|@import", "".join(page.styles))
-    library, own = page.scripts[1], page.scripts[2]
+    library, own = page.scripts[2], page.scripts[3]
     assert "Chart.js v3.9.1" in library and "Permission is hereby granted" in library, library[:200]
     assert "fetch(" not in own and "import(" not in own and "XMLHttpRequest" not in own
     assert page.title
+    return json.loads(page.data)
 
 
 def check_tensors(data):
@@ -110,19 +110,73 @@ def check_timeline(stage, step):
         assert abs(found + idle - seconds) < 1e-9 * step, (activity, found, seconds)
 
 
+def steps_of(lines):
+    """What counts of a log: a step that comes again begins a run, and later ones are lost."""
+    kept, runs, lost, last = [], [], 0, None
+    for line in lines:
+        if "loss" in line:
+            if line["step"] != (last or 0) + 1 or line.get("resumed") or not runs:
+                runs.append({"first": line["step"], "seconds": 0})
+                lost += sum("loss" in old and old["step"] >= line["step"] for old in kept)
+                kept = [old for old in kept if old["step"] < line["step"]]
+            last = line["step"]
+        kept.append(line)
+        if "time" in line:
+            runs[-1]["seconds"] = line["time"]
+    return kept, runs, lost
+
+
+def ranges_of(numbers):
+    ranges = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ranges
+
+
+def check_run(data, lines):
+    history = data["history"]
+    kept, runs, lost = steps_of(lines)
+    steps = [line for line in kept if "loss" in line]
+    assert history["runs"] == runs and history["lost_steps"] == lost, (history["runs"], runs, lost)
+    assert abs(history["seconds"] - sum(run["seconds"] for run in runs)) < 1e-9
+    assert (history["count"], history["first"], history["last"]) == (len(steps), steps[0]["step"], steps[-1]["step"])
+    assert history["skipped_steps"] == steps[-1]["skipped_steps"], history["skipped_steps"]
+    for name, curve in history["curves"].items():
+        assert curve == [[line["step"], line[name]] for line in steps], name
+    assert {"loss", "grad_norm", "lr", "tokens_per_second"} <= set(history["curves"])
+    skipped = [line["step"] for line in steps if line["loss"] is None or line["grad_norm"] is None]
+    assert history["skipped"] == ranges_of(skipped), history["skipped"]
+    assert history["evaluations"] == [line for line in kept if "eval_loss" in line], history["evaluations"]
+    assert history["notes"] == [line for line in kept if "note" in line], history["notes"]
+    assert "thinned_to_ranges" not in history and history["unread_lines"] == 0
+    check_tensors(data["report"])
+    check_arena(data["report"]["memory"])
+    print(f"{data['state']} after step {history['last']} of {data['last_step']} in {len(runs)} runs, {len(skipped)} skipped")
+
+
+def check_json(data):
+    if "tensors" in data:
+        check_tensors(data)
+        for arena in [data["memory"], *data["memory"].get("stages", [])]:
+            check_arena(arena)
+        if "pipeline" in data:
+            check_schedule(data["pipeline"])
+    for stage in data.get("stages", []):
+        check_timeline(stage, data["step_seconds"])
+
+
 def main():
     for page, file in zip(sys.argv[1::2], sys.argv[2::2]):
         with open(page, encoding="utf-8") as source, open(file, encoding="utf-8") as printed:
-            text, data = source.read(), json.load(printed)
-        check_document(text, data)
-        if "tensors" in data:
-            check_tensors(data)
-            for arena in [data["memory"], *data["memory"].get("stages", [])]:
-                check_arena(arena)
-            if "pipeline" in data:
-                check_schedule(data["pipeline"])
-        for stage in data.get("stages", []):
-            check_timeline(stage, data["step_seconds"])
+            data = check_document(source.read())
+            if file.endswith(".jsonl"):
+                check_run(data, [json.loads(line) for line in printed])
+            else:
+                assert data == json.load(printed), "the data are not those of --json"
+                check_json(data)
         print(f"{page} is fine")
 
 

@@ -78,7 +78,7 @@ wanted = {}
 for line in map(json.loads, open(log)):
     group = "train/" if "loss" in line else "eval/"
     for name, value in line.items():
-        if name not in ("step", "time", "eval_labels"):
+        if name not in ("step", "time", "eval_labels", "resumed"):
             wanted[group + name.removeprefix("eval_"), line["step"]] = struct.unpack("<f", struct.pack("<f", value))[0]
 assert found == wanted, (sorted(found.items() ^ wanted.items()))
 assert ("train/loss", 5) in found and ("eval/loss", 4) in found

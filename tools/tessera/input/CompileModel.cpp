@@ -58,7 +58,8 @@ bool tessera::compileModel(const DriverOptions &options,
 }
 
 std::optional<std::string>
-tessera::describeModel(const DriverOptions &options) {
+tessera::describeModel(const DriverOptions &options,
+                       const PassObserver &observer) {
   DialectRegistry registry;
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
@@ -67,7 +68,7 @@ tessera::describeModel(const DriverOptions &options) {
   if (failed(module))
     return std::nullopt;
   FailureOr<std::string> metadata =
-      compileToMetadata(**module, planOf(options, **module));
+      compileToMetadata(**module, planOf(options, **module), observer);
   if (failed(metadata))
     return std::nullopt;
   return *metadata;

@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "tessera/Import/Import.h"
+#include "tessera/Pipelines/Compile.h"
 #include "tools/tessera/options/DriverOptions.h"
 #include <functional>
 #include <optional>
@@ -36,8 +37,9 @@ bool compileModel(const DriverOptions &options, const std::string &path,
                   const SizeCheck &check = {});
 
 /// What the artifact of the model of `options` would say about itself; prints
-/// errors, returns nothing.
-std::optional<std::string> describeModel(const DriverOptions &options);
+/// errors, returns nothing. `observer` sees the program after each pass.
+std::optional<std::string> describeModel(const DriverOptions &options,
+                                         const PassObserver &observer = {});
 
 } // namespace tessera
 

@@ -47,7 +47,8 @@ const std::set<std::string> ownOptions = {
     // Rank 0 alone reads, or says.
     "--tokenizer", "--peak-flops",
     // Rank 0 alone writes, or each process a file of its own.
-    "--log", "--tensorboard", "--trace", "--dump-ir", "--reproducer",
+    "--log", "--tensorboard", "--trace", "--html", "--cluster", "--dump-ir",
+    "--reproducer",
     // What it gives is compared.
     "--plan",
     // Other words for --mesh.
@@ -93,6 +94,8 @@ private:
   void applyOption(CLI::App &sub, const std::string &name,
                    const std::string &text);
   void checkPlanning();
+  bool isChoice(const OptionEntry &entry) const;
+  void checkExplore();
   void checkMesh();
   void checkStages();
   void checkLaunch();
@@ -113,6 +116,8 @@ private:
   void checkGeneration();
   std::map<std::string, std::string> planTexts() const;
   void collectShared();
+  void collectGiven();
+  void checkPage();
 };
 
 //===----------------------------------------------------------------------===//
@@ -292,6 +297,47 @@ void CommandLine::checkPlanning() {
            std::to_string(gpus) + "; leave out one of the two");
   if (given.count("--mesh"))
     gpus = ranks;
+}
+
+/// Whether the page of tessera explore may choose an option: one of
+/// PlanFlags.def that names no file. Aliases are other words for --mesh.
+bool CommandLine::isChoice(const OptionEntry &entry) const {
+  if (entry.kind == ValueKind::File)
+    return false;
+  for (const auto &[axis, name] : aliasNames)
+    if (entry.names.front() == name)
+      return false;
+  return std::any_of(flags.begin(), flags.end(), [&](const Flag &flag) {
+    return flag.name == entry.names.front();
+  });
+}
+
+void CommandLine::checkExplore() {
+  if (options.command != Command::Explore)
+    return;
+  if (options.isArtifact())
+    refuse("'" + options.model +
+           "' is compiled already: its mesh cannot change, and it does not "
+           "hold the program after each pass; give the config.json that it was "
+           "made of, or use tessera report, which writes its page with --html");
+  if (options.explore.port > 65535)
+    refuse("--port: must be a number from 0 to 65535, but is " +
+           std::to_string(options.explore.port));
+  for (const CommandEntry &command : commandTable(app))
+    for (const OptionEntry &entry : command.options)
+      if (command.name == "explore" && isChoice(entry))
+        options.explore.choices.push_back(entry);
+  std::map<std::string, std::string> &given = options.explore.given;
+  for (const OptionEntry &entry : options.explore.choices)
+    for (const Flag &flag : flags)
+      if (flag.name == entry.names.front() && flag.option->count())
+        given[flag.name] = givenText(*flag.option);
+  if (!options.plan.mesh.axes.empty())
+    given["--mesh"] = options.plan.mesh.str();
+  for (const char *name : {"--dump-ir", "--reproducer"})
+    if (isGiven(name) && options.html.empty() && !options.json)
+      refuse(std::string(name) + " would be written again with every change; "
+                                 "give it to tessera report");
 }
 
 /// Only a run is done by several processes.
@@ -605,6 +651,21 @@ void CommandLine::collectShared() {
   options.shared.emplace_back("weights of --data", weights);
 }
 
+void CommandLine::collectGiven() {
+  for (const CLI::Option *option : train->get_options())
+    if (option->count())
+      options.given.emplace_back(option->get_name(), givenText(*option));
+}
+
+/// A run needs no cluster, but a traced step can be compared with one.
+void CommandLine::checkPage() {
+  if (options.command != Command::Train || options.simulate.cluster.empty())
+    return;
+  if (options.html.empty() || options.trace.empty())
+    refuse("--cluster is for the page of a traced step; give --html and "
+           "--trace, too");
+}
+
 void CommandLine::check() {
   applyPlan();
   // A token is named to be appended.
@@ -613,6 +674,7 @@ void CommandLine::check() {
     refuse("--gemm-epilogues needs --device cuda; on the CPU kernels do it");
   checkMesh();
   checkPlanning();
+  checkExplore();
   checkSamples();
   checkPrograms();
   checkStages();
@@ -630,7 +692,9 @@ void CommandLine::check() {
     return;
   refuseUnless(takeWeights(options.data, options.dataWeights));
   checkEvaluation();
+  checkPage();
   collectShared();
+  collectGiven();
 }
 
 /// "help" and "help COMMAND" are --help and COMMAND --help.

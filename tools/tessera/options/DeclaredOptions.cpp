@@ -419,6 +419,10 @@ void DeclaredOptions::addTraining(CLI::App *sub) {
                   "Record one step after the first two: when each op ran, for "
                   "ui.perfetto.dev")
       ->type_name("FILE");
+  addHtml(sub, "Write a page of the run for a browser, and keep it current: "
+               "curves, options, memory; it needs no network");
+  addCluster(sub, "Show the step of --trace in the page beside the simulated "
+                  "one of this cluster, as tessera calibrate describes it");
 }
 
 void DeclaredOptions::addOutput(CLI::App *sub, const std::string &extension,
@@ -440,11 +444,8 @@ void DeclaredOptions::addJson(CLI::App *sub) {
   sub->add_flag("--json", options.json, "Print JSON instead of text");
 }
 
-void DeclaredOptions::addHtml(CLI::App *sub) {
-  sub->add_option("--html", options.html,
-                  "Also write a page that shows what --json prints, for a "
-                  "browser; it needs no network")
-      ->type_name("FILE");
+void DeclaredOptions::addHtml(CLI::App *sub, const char *what) {
+  sub->add_option("--html", options.html, what)->type_name("FILE");
 }
 
 void DeclaredOptions::addReport(CLI::App *sub) {
@@ -456,19 +457,38 @@ void DeclaredOptions::addReport(CLI::App *sub) {
       ->type_name("FILE");
 }
 
-void DeclaredOptions::addCluster(CLI::App *sub) {
-  sub->add_option("--cluster", options.simulate.cluster,
-                  "Devices and links, as a file of TOML (docs/Simulation.md)")
-      ->required()
+CLI::Option *DeclaredOptions::addCluster(CLI::App *sub, const char *what) {
+  return sub->add_option("--cluster", options.simulate.cluster, what)
       ->type_name("FILE");
+}
+
+void DeclaredOptions::requireCluster(CLI::App *sub) {
+  addCluster(sub, "Devices and links, as a file of TOML (docs/Simulation.md)")
+      ->required();
+}
+
+void DeclaredOptions::addExplore(CLI::App *sub) {
+  beginGroup(sub, "Simulation", "--cluster clusters/a100.toml");
+  addCluster(sub, "Also simulate each step on these devices and links, a file "
+                  "of TOML (docs/Simulation.md)");
+  beginGroup(sub, "Output", "--port 8080");
+  declare(sub, "--port", FlagCheck::NotNegative, options.explore.port,
+          "Where the page is served, on 127.0.0.1 alone; 0: any free port");
+  auto *html = sub->add_option("--html", options.html,
+                               "Write the page to this file and serve nothing")
+                   ->type_name("FILE");
+  sub->add_flag("--json", options.json,
+                "Print the page's data and serve nothing")
+      ->excludes(html);
 }
 
 void DeclaredOptions::addPlanning(CLI::App *sub) {
   PlanningOptions &given = options.planning;
   beginGroup(sub, "Search", "--gpus 64 --global-batch 512 --objective cost");
-  addCluster(sub);
+  requireCluster(sub);
   declare(sub, "--gpus", FlagCheck::Positive, given.gpus,
-          "Devices to use, of those of the cluster (default: all)");
+          "Devices to use, of those of the cluster; of CPUs, ranks that share "
+          "their cores (default: all, and a rank for each core)");
   sub->add_option("--objective", given.objective,
                   "What to make least: time of a step, memory of a rank, or "
                   "cost: time of all devices, of which there may be fewer")
@@ -481,7 +501,8 @@ void DeclaredOptions::addPlanning(CLI::App *sub) {
   declare(sub, "--evaluations", FlagCheck::Positive, given.evaluations,
           "Most plans that are compiled whole");
   declare(sub, "--tokens", FlagCheck::Positive, given.tokens,
-          "Also say how long so many tokens take (default: it does not)");
+          "Also say what time and energy so many tokens take (default: it does "
+          "not)");
   sub->add_option("--explain", given.explained,
                   "Search nothing; compare these two plans instead")
       ->expected(2)
@@ -490,9 +511,13 @@ void DeclaredOptions::addPlanning(CLI::App *sub) {
 
 void DeclaredOptions::addSimulate(CLI::App *sub) {
   beginGroup(sub, "Simulation", "--cluster clusters/a100.toml --trace t.json");
-  addCluster(sub);
+  requireCluster(sub);
   sub->add_option("--trace", options.trace,
                   "Write the simulated step as a trace for Perfetto")
+      ->type_name("FILE");
+  sub->add_option("--measured", options.simulate.measured,
+                  "Compare with this step, which --trace of train recorded; "
+                  "--trace then writes both")
       ->type_name("FILE");
 }
 
@@ -616,6 +641,10 @@ void DeclaredOptions::declareCommands() {
                      "Search the mesh and the options of a plan for a cluster",
                      " examples/gpt2-tiny --gpus 8 --global-batch 32 --cluster "
                      "clusters/a100.toml");
+  CLI::App *explore =
+      command(Command::Explore, "explore",
+              "Look at a model in a browser, with another mesh at a click",
+              " examples/gpt2-tiny --mesh dp=2,tp=2");
   CLI::App *verify =
       command(Command::Verify, "verify",
               "Check that the distributed program is the serial one",
@@ -638,15 +667,15 @@ void DeclaredOptions::declareCommands() {
   addData(train);
   addData(evaluate);
   evaluate->get_option("--data")->type_name("FILE")->required(false);
-  for (CLI::App *sub : {import, compile, report, simulate, planning, verify,
-                        train, evaluate, generate, encode}) {
+  for (CLI::App *sub : {import, compile, report, simulate, planning, explore,
+                        verify, train, evaluate, generate, encode}) {
     addModel(sub);
     addPlan(sub, sub == import ? Extent::Import : Extent::Plan);
   }
   // Of a serial program nothing else of that group can be said.
   formatter->addExample(import, "Precision and memory", "--precision f64");
-  for (CLI::App *sub :
-       {compile, report, simulate, verify, train, evaluate, generate, encode})
+  for (CLI::App *sub : {compile, report, simulate, explore, verify, train,
+                        evaluate, generate, encode})
     addRanks(sub);
   for (CLI::App *sub : {compile, report, simulate, verify, train, evaluate})
     addPlanFile(sub);
@@ -665,13 +694,15 @@ void DeclaredOptions::declareCommands() {
   addReport(report);
   addSimulate(simulate);
   addPlanning(planning);
+  addExplore(explore);
   addOutput(planning, "json", "Write the best plan to this file, for --plan");
   addThreads(planning);
   for (CLI::App *sub :
        {doctor, report, simulate, planning, verify, evaluate, generate, encode})
     addJson(sub);
   for (CLI::App *sub : {report, simulate, planning})
-    addHtml(sub);
+    addHtml(sub, "Also write a page that shows what --json prints, for a "
+                 "browser; it needs no network");
 }
 
 DeclaredOptions::DeclaredOptions(DriverOptions &options) : options(options) {

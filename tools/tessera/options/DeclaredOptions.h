@@ -77,11 +77,13 @@ private:
   void addTraining(CLI::App *sub);
   void addOutput(CLI::App *sub, const std::string &extension, const char *what);
   void addJson(CLI::App *sub);
-  void addHtml(CLI::App *sub);
+  void addHtml(CLI::App *sub, const char *what);
   void addReport(CLI::App *sub);
   void addSimulate(CLI::App *sub);
   void addCalibrate(CLI::App *sub);
-  void addCluster(CLI::App *sub);
+  CLI::Option *addCluster(CLI::App *sub, const char *what);
+  void requireCluster(CLI::App *sub);
+  void addExplore(CLI::App *sub);
   void addPlanning(CLI::App *sub);
   CLI::Option *addAdapter(CLI::App *sub);
   void addSigning(CLI::App *sub);

@@ -7,6 +7,7 @@
 #define TESSERA_TOOLS_TESSERA_OPTIONS_DRIVEROPTIONS_H
 
 #include "tessera/Options/PlanOptions.h"
+#include "tools/tessera/options/CommandTable.h"
 #include "tools/tessera/options/LaunchEnvironment.h"
 #include "tools/tessera/options/RateOptions.h"
 #include <map>
@@ -23,6 +24,7 @@ enum class Command {
   Simulate,
   Calibrate,
   Plan,
+  Explore,
   Verify,
   Tokenize,
   Train,
@@ -65,7 +67,8 @@ struct EncodeOptions {
 
 /// Of tessera simulate.
 struct SimulateOptions {
-  std::string cluster; ///< A file.
+  std::string cluster;  ///< A file.
+  std::string measured; ///< A trace of the step as it ran; "": none.
 };
 
 /// Of tessera calibrate.
@@ -82,6 +85,15 @@ struct PlanningOptions {
   int64_t evaluations = 60;
   std::vector<std::string> explained; ///< Two files.
   /// Options of PlanFlags.def that are not searched, with their texts.
+  std::map<std::string, std::string> given;
+};
+
+/// Of tessera explore; the cluster, if there is one, is that of simulate.
+struct ExploreOptions {
+  int32_t port = 0; ///< 0: any free one.
+  /// Options of PlanFlags.def that its page may choose, and the texts of those
+  /// that were given.
+  std::vector<OptionEntry> choices;
   std::map<std::string, std::string> given;
 };
 
@@ -107,11 +119,14 @@ struct DriverOptions {
   SimulateOptions simulate;
   CalibrateOptions calibrate;
   PlanningOptions planning;
+  ExploreOptions explore;
 
   PlanOptions plan;
   int64_t ranks = 0; ///< The most that a run may start.
   /// The first option given that a compiled artifact has fixed.
   std::string fixedByArtifact;
+  /// Options of train that are given, and their texts; with the model.
+  std::vector<std::pair<std::string, std::string>> given;
   GivenFlags givenRate; ///< Of the learning rate; the rest is as compiled.
 
   // Training.

@@ -224,6 +224,10 @@ std::string tessera::checkFiles(const DriverOptions &options) {
        options.command == Command::Merge
            ? ""
            : checkOutput(options.output, exampleOutput(options.command)),
+       options.simulate.measured.empty()
+           ? ""
+           : checkInput("--measured", options.simulate.measured,
+                        "name a file that tessera train --trace wrote"),
        checkOutput(options.scheduleSvg, "schedule.svg"),
        checkOutput(options.html, "page.html"),
        checkOutput(options.plan.debugging.reproducer, "reproducer.mlir"),
@@ -255,6 +259,11 @@ std::string tessera::checkRunFiles(const DriverOptions &options) {
                   checkTokenizer(options.evalTokenizer),
                   checkDirectory("--checkpoint-dir", options.checkpointDir),
                   checkDirectory("--tensorboard", options.tensorboard),
+                  options.simulate.cluster.empty()
+                      ? ""
+                      : checkInput("--cluster", options.simulate.cluster,
+                                   "name a file that tessera calibrate wrote, "
+                                   "or one of clusters"),
                   checkOutput(options.log, "steps.jsonl"),
                   checkOutput(options.trace, "step.json")});
 }

@@ -37,6 +37,9 @@ inline std::string valueName(FlagCheck, const NamePatterns &) {
 inline std::string valueName(FlagCheck, const LoraOptions &) {
   return "r=INT,alpha=FLOAT,targets=NAME,...";
 }
+inline std::string valueName(FlagCheck, const LayerRecompute &) {
+  return "LAYERS=MODE,...";
+}
 inline std::string valueName(FlagCheck, const MeshShape &) {
   return "AXIS=SIZE,...";
 }

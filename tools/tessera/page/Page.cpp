@@ -27,8 +27,7 @@ static std::string htmlText(StringRef text) {
   return escaped;
 }
 
-std::string tessera::pageOf(StringRef command, StringRef title,
-                            const json::Value &data) {
+std::string tessera::pageOf(const PageContent &content) {
   std::string page;
   StringRef rest = kPageTemplate;
   auto takeUntil = [&](StringRef mark) {
@@ -37,19 +36,22 @@ std::string tessera::pageOf(StringRef command, StringRef title,
     rest = after;
   };
   takeUntil("@TITLE@");
-  page += htmlText(title);
+  page += htmlText(content.title);
   takeUntil("@COMMAND@");
-  page += htmlText(command);
+  page += htmlText(content.command);
   takeUntil("@DATA@");
-  page += scriptText(data);
+  page += scriptText(content.data);
+  takeUntil("@PASSES@");
+  page += scriptText(content.passes);
+  takeUntil("@SERVED@");
+  page += content.isServed ? kServedScript : "";
   return page + rest.str();
 }
 
-bool tessera::writePage(const std::string &path, StringRef command,
-                        StringRef title, const json::Value &data) {
+bool tessera::writePage(const std::string &path, const PageContent &content) {
   if (path.empty())
     return true;
-  if (std::error_code error = writeOutput(path, {pageOf(command, title, data)}))
+  if (std::error_code error = writeOutput(path, {pageOf(content)}))
     return !printError("cannot write '" + path + "': " + error.message());
   return true;
 }

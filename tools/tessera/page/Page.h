@@ -12,13 +12,23 @@
 namespace tessera {
 
 /// `command` ("report") says what `data` is, and so which sections there are.
-std::string pageOf(llvm::StringRef command, llvm::StringRef title,
-                   const llvm::json::Value &data);
+/// `passes` is what a PassHistory has, or null. A page that is `served` asks
+/// the server that it came from.
+struct PageContent {
+  llvm::StringRef command, title;
+  const llvm::json::Value &data;
+  llvm::json::Value passes = nullptr;
+  bool isServed = false;
+};
+std::string pageOf(const PageContent &content);
 
 /// Writes the page; nothing where `path` is empty. False after an error that
 /// has been printed.
-bool writePage(const std::string &path, llvm::StringRef command,
-               llvm::StringRef title, const llvm::json::Value &data);
+bool writePage(const std::string &path, const PageContent &content);
+inline bool writePage(const std::string &path, llvm::StringRef command,
+                      llvm::StringRef title, const llvm::json::Value &data) {
+  return writePage(path, {command, title, data});
+}
 
 } // namespace tessera
 

@@ -7,8 +7,10 @@
 
 namespace tessera {
 
-/// With @TITLE@, @COMMAND@ and @DATA@ where these belong.
+/// With @TITLE@, @COMMAND@, @DATA@, @PASSES@ and @SERVED@ where these belong.
 extern const char *const kPageTemplate;
+/// What belongs there in a page that a server compiles for.
+extern const char *const kServedScript;
 
 } // namespace tessera
 

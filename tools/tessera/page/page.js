@@ -14,25 +14,46 @@ function reportHeader(data) {
   ];
 }
 
+const ofStep = make => data => data.step ? make(data.step) : null;
+
+const reportSections = [tilesSection, programSection, memorySection, collectivesSection, scheduleSection];
+
+/** Of tessera explore: a report, its passes and, with a cluster, a simulated step. */
+const exploreSections = [
+  ...reportSections.map(make => data => make({...data.report, passes: data.passes})),
+  data => data.simulate?.error ? section("timeline", "The step in time", `It is not simulated: ${data.simulate.error}.`) : null,
+  ...[timelineSection, sharesSection].map(make => data => data.simulate?.stages ? make(data.simulate) : null)];
+
 const pages = {
-  report: {header: reportHeader, sections: [tilesSection, memorySection, collectivesSection, scheduleSection]},
-  simulate: {header: simulateHeader, sections: [timelineSection, sharesSection]},
+  report: {header: reportHeader, sections: reportSections},
+  explore: {header: data => reportHeader(data.report), sections: exploreSections},
+  simulate: {header: simulateHeader, sections: [timelineSection, sharesSection, comparisonSection]},
   plan: {header: planHeader, sections: [frontSection, bestSection]},
+  train: {header: trainHeader, sections: [curvesSection, evaluationsSection, eventsSection, ofStep(timelineSection), ofStep(comparisonSection),
+    data => memorySection(data.report), optionsSection]},
 };
+
+/** In place of what is shown, but for the controls of tessera explore. */
+function renderSections(command, data) {
+  const page = pages[command];
+  const [title, line, numbers] = page.header(data);
+  const sections = page.sections.map(make => make(data)).filter(made => made);
+  links.start(); // now that all sections are there
+  const anchors = sections.map(made => element("a", {href: `#${made.id}`}, made.querySelector("h2").textContent));
+  document.getElementById("page").replaceChildren(...document.querySelectorAll(".explorer"),
+    element("header", {}, element("p", {class: "made-by"}, `tessera ${command}`), element("h1", {}, title),
+      element("p", {class: "lead"}, line), numbers, element("nav", {"aria-label": "sections"}, anchors)),
+    ...sections);
+  drawNew();
+}
 
 function buildPage() {
   const source = document.getElementById("data");
   const data = JSON.parse(source.textContent);
-  const command = source.dataset.command;
-  const page = pages[command];
-  const [title, line, numbers] = page.header(data);
-  const sections = page.sections.map(make => make(data)).filter(made => made);
-  const links = sections.map(made => element("a", {href: `#${made.id}`}, made.querySelector("h2").textContent));
-  document.getElementById("page").replaceChildren(
-    element("header", {}, element("p", {class: "made-by"}, `tessera ${command}`), element("h1", {}, title),
-      element("p", {class: "lead"}, line), numbers, element("nav", {"aria-label": "sections"}, links)),
-    ...sections);
-  drawNew();
+  if (source.dataset.command === "explore" && data.options) // A server compiles what is shown.
+    document.getElementById("page").replaceChildren();
+  else
+    renderSections(source.dataset.command, data);
 }
 
 buildPage();

@@ -108,6 +108,7 @@ function planHeader(data) {
       ["plans compiled", exactText(data.plans.length)], ["plans to begin with", exactText(data.plans_to_begin_with)],
       ["estimates off by", `at most ${percentText(data.largest_error_of_estimates)}`],
       ["search", data.complete ? "came to its end" : "ended by --evaluations"],
-      data.training ? ["training", `${(data.training.seconds / 86400).toFixed(1)} days`, `${countText(data.training.tokens)} tokens`] : null]),
+      data.training ? ["training", `${(data.training.seconds / 86400).toFixed(1)} days`, `${countText(data.training.tokens)} tokens`] : null,
+      data.training?.joules ? ["energy of training", `at most ${(data.training.joules / 3.6e9).toFixed(1)} MWh`, `${plural(data.training.nodes, "node")} at full load`] : null]),
   ];
 }

@@ -38,18 +38,23 @@ function drawNew() {
     }
 }
 
-/** The arrow keys move from point to point, as a pointer would. */
+/** The arrow keys move from point to point of the first data, as a pointer would. Of others that are marks (walks: false), none moves along. */
 function walk(canvas, event) {
   const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
   const drawn = charts.find(entry => entry.canvas === canvas)?.drawn;
   if (!step || !drawn)
     return;
   event.preventDefault();
-  const count = drawn.data.datasets[0].data.length;
-  const now = drawn.tooltip.dataPoints?.[0]?.dataIndex ?? (step > 0 ? -1 : count);
-  const index = Math.min(Math.max(now + step, 0), count - 1);
-  const active = drawn.data.datasets.map((_, datasetIndex) => ({datasetIndex, index}))
-    .filter(item => drawn.getDatasetMeta(item.datasetIndex).data[item.index] && drawn.isDatasetVisible(item.datasetIndex));
+  const points = drawn.getDatasetMeta(0).data;
+  let index = drawn.tooltip.dataPoints?.[0]?.dataIndex ?? (step > 0 ? -1 : points.length);
+  do
+    index += step;
+  while (points[index]?.skip);
+  if (!points[index])
+    return;
+  const active = drawn.data.datasets.map((_, datasetIndex) => ({datasetIndex, index})).filter(item =>
+    drawn.data.datasets[item.datasetIndex].walks !== false && drawn.getDatasetMeta(item.datasetIndex).data[item.index] &&
+    drawn.isDatasetVisible(item.datasetIndex));
   const {x, y} = drawn.getDatasetMeta(active[0].datasetIndex).data[index];
   drawn.setActiveElements(active);
   drawn.tooltip.setActiveElements(active, {x, y});

@@ -183,6 +183,11 @@ function shortName(name) {
   return name.replace(/^(transformer|model|bert)\./, "").replace(/^(h|layers|encoder\.layer)\.#\./, "");
 }
 
+/** Whether an argument of the program is the tensor, or a moment of it, of any layer. */
+const isNamed = (tensor, name) => tensor.layers.length
+  ? tensor.layers.some(layer => nameIs(tensor.name.replace("#", layer), name)) : nameIs(tensor.name, name);
+const nameIs = (whole, name) => name === whole || name.startsWith(`${whole}.moment`) || name === `${whole}.master`;
+
 function tilesSection(data) {
   const axes = meshAxes(data.mesh);
   const families = tensorFamilies(data.tensors);
@@ -199,8 +204,10 @@ function tilesSection(data) {
     const picker = family.length > 1
       ? choices("show", names, index => body.replaceChildren(...tensorDetail(family[index], axes, data)))
       : (body.replaceChildren(...tensorDetail(first, axes, data)), null);
+    remembered.tensor = first.name;
+    const reads = line => valuesOf(line).read.some(name => isNamed(first, name));
     detail.replaceChildren(element("h3", {}, first.name.replace("#", first.layers.length > 1 ? "#" : first.layers[0] ?? "#")),
-      ...[picker, body].filter(part => part));
+      ...[picker, body, links.hasLine(reads) ? jump("Where the program reads it", () => links.showLine(reads)) : null].filter(part => part));
   };
   let title = "";
   for (const family of families) {
@@ -214,8 +221,18 @@ function tilesSection(data) {
     buttons.push(button);
     list.append(button);
   }
-  const start = families.findIndex(family => family[0].cuts.some(cut => cut.axes.includes("tp")) && family[0].layers.length);
-  show(families[Math.max(start, 0)], buttons[Math.max(start, 0)]);
+  const chosen = families.findIndex(family => family[0].name === remembered.tensor);
+  const start = chosen >= 0 ? chosen : families.findIndex(family => family[0].cuts.some(cut => cut.axes.includes("tp")) && family[0].layers.length);
+  const familyOf = name => families.findIndex(family => isNamed(family[0], name));
+  links.hasTensor = name => familyOf(name) >= 0;
+  links.showTensor = name => {
+    const index = familyOf(name);
+    show(families[index], buttons[index]);
+    buttons[index].focus({preventScroll: true});
+    scrollTo(detail);
+  };
+  links.start = () => show(families[Math.max(start, 0)], buttons[Math.max(start, 0)]);
+  links.start();
   return section("model", "The model on the mesh",
     "Every tensor by layer, and what each axis of the mesh does to it. S(d): the axis cuts dimension d; S(d:1): after another axis.",
     element("div", {class: "browser"}, list, detail));

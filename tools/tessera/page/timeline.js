@@ -1,4 +1,4 @@
-// The simulated step: who computes, communicates and waits when.
+// A step, simulated or measured: who computes, communicates and waits when.
 
 const activityColors = {
   products: ["--color-1", "matrix products"], attention: ["--color-7", "attention"], kernels: ["--color-4", "kernels"],
@@ -41,21 +41,49 @@ function sharesTable(data) {
   ], stages, "time of a step by activity");
 }
 
+/** What a stage or a rank does: its tasks, the device and the network beside it. */
+function timelineLanes(name, timeline) {
+  const network = timeline.network.length
+    ? [{name: "network", height: 12, segments: timeline.network.map(segment => timelineSegment(segment, true))}] : [];
+  return [...taskLane(timeline.tasks), {name, segments: timeline.device.map(segment => timelineSegment(segment, false))}, ...network];
+}
+
+/** Simulated stages, each followed by its measured ranks. */
+function stepFigure(data, ranks) {
+  const stages = data.stages ?? [];
+  const measured = data.measured?.ranks.filter(ranks) ?? [];
+  const nameOf = number => stages.length === 1 ? "each rank" : `stage ${number}`;
+  const simulated = number => data.measured ? `${stages.length === 1 ? "" : `stage ${number}, `}simulated` : nameOf(number);
+  const count = Math.max(stages.length, ...measured.map(rank => rank.stage + 1));
+  const lanes = Array.from({length: count}, (_, number) => [
+    ...stages[number] ? timelineLanes(simulated(number), stages[number].timeline) : [],
+    ...measured.filter(rank => rank.stage === number).flatMap(rank => timelineLanes(`rank ${rank.rank}, measured`, rank.timeline))]).flat();
+  const what = !data.measured ? "Simulated step." : stages.length ? "Simulated and measured step." : "Measured step.";
+  return lanesFigure({label: what, lanes, length: Math.max(data.step_seconds ?? 0, data.measured?.seconds ?? 0), axisText: secondsTick});
+}
+
+/** All measured ranks, or the first of each stage. */
+function stepView(data) {
+  const ranks = data.measured?.ranks ?? [];
+  const isFirst = rank => ranks.find(other => other.stage === rank.stage) === rank;
+  if (ranks.every(isFirst))
+    return [stepFigure(data, () => true)];
+  const view = element("div", {});
+  const picker = choices("measured", [data.measured.stages.length > 1 ? "a rank of each stage" : "one rank", "all ranks"],
+    index => view.replaceChildren(stepFigure(data, index ? () => true : isFirst)));
+  return [picker, view];
+}
+
 function timelineSection(data) {
-  const isOne = data.stages.length === 1;
-  const lanes = data.stages.flatMap((stage, number) => {
-    const name = isOne ? "each rank" : `stage ${number}`;
-    const network = stage.timeline.network.length
-      ? [{name: "network", height: 12, segments: stage.timeline.network.map(segment => timelineSegment(segment, true))}] : [];
-    const device = {name, segments: stage.timeline.device.map(segment => timelineSegment(segment, false))};
-    return [...taskLane(stage.timeline.tasks), device, ...network];
-  });
+  const stages = data.stages ?? [];
+  const all = [...stages, ...data.measured?.ranks ?? []];
+  const who = stages.length === 1 ? "All simulated ranks do the same. "
+    : stages.length ? "One rank of each stage is simulated; its ranks do the same. " : "";
   return section("timeline", "The step in time",
-    `${isOne ? "All ranks do the same." : "One rank of each stage; its ranks do the same."} What is hatched is waiting; the network works beside the device. ` +
-    "The height of a color is its share of a part's time.",
-    legend(Object.values(activityColors).filter(([color]) => data.stages.some(stage =>
-      activitiesOf(stage.seconds).some(activity => activityColors[activity][0] === color)))),
-    lanesFigure({label: "Simulated step.", lanes, length: data.step_seconds, axisText: secondsTick}));
+    `${who}What is hatched is waiting; the network works beside the device. The height of a color is its share of a part's time.`,
+    legend(Object.values(activityColors).filter(([color]) => all.some(one =>
+      activitiesOf(one.seconds).some(activity => activityColors[activity][0] === color)))),
+    ...stepView(data));
 }
 
 const sharesSection = data => section("shares", "Where the time goes",

@@ -28,6 +28,7 @@ PlanOptions tessera::sampleOf(const PlanOptions &plan, size_t index) {
     return axis.axis == MeshAxis::Pipeline;
   });
   sample.stages = StageOptions();
+  sample.memory.layerRecompute = {}; // of layers that a sample lacks
   sample.sizes.batch =
       plan.sizes.batch / plan.sizes.microBatches * microBatches;
   sample.sizes.microBatches = microBatches;

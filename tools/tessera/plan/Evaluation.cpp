@@ -71,6 +71,13 @@ static void describe(const Report &report, const simulate::Program &program,
       result.activities[i] +=
           stage.seconds[i] / static_cast<double>(times.stages.size());
   result.memory.assign(report.memory.begin(), report.memory.end());
+  if (!report.pipeline)
+    return;
+  constexpr auto waits = static_cast<size_t>(simulate::Activity::Stages);
+  for (const simulate::StageTimes &stage : times.stages)
+    result.stages.seconds.push_back(times.seconds - stage.seconds[waits]);
+  for (const PipelineReport::Stage &stage : report.pipeline->stages)
+    result.stages.bytes.push_back(static_cast<double>(stage.arenaBytes));
 }
 
 Evaluation tessera::evaluatePlan(const std::string &path,

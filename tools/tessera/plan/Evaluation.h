@@ -4,6 +4,7 @@
 #define TESSERA_TOOLS_TESSERA_PLAN_EVALUATION_H
 
 #include "tessera/Options/PlanOptions.h"
+#include "tessera/Plan/SearchSpace.h"
 #include "tessera/Simulate/Simulate.h"
 #include <string>
 #include <utility>
@@ -19,6 +20,7 @@ struct Evaluation {
   int64_t ranks = 1, tokens = 0;
   /// Of a step, by simulate::Activity: means over stages.
   std::array<double, simulate::kActivities> activities = {};
+  plan::StageLoads stages; ///< Of a pipeline.
   /// By kind: "parameters", "activations".
   std::vector<std::pair<std::string, int64_t>> memory;
 };

@@ -1,9 +1,11 @@
 //===- PlanText.cpp - plans that were found, as text and JSON -------------===//
 
 #include "tools/tessera/plan/PlanText.h"
+#include "tessera/Options/Counted.h"
 #include "tools/tessera/report/Table.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include <map>
 
 using namespace llvm;
@@ -76,7 +78,10 @@ static std::string scheduleText(const PlanOptions &plan) {
   std::string text = nameOf(plan.stages.schedule);
   if (plan.stages.virtualStages > 1)
     text += " x" + std::to_string(plan.stages.virtualStages);
-  return text + (plan.stages.layers.empty() ? "" : ", equal");
+  const std::vector<int64_t> &layers = plan.stages.layers;
+  if (layers.empty())
+    return text;
+  return text + (llvm::all_equal(layers) ? ", equal" : ", own cuts");
 }
 
 static std::vector<std::string> rowOf(const PlannedStep &step) {
@@ -119,18 +124,44 @@ static std::string frontOf(const PlanningResult &result, size_t width) {
   return table.str(width);
 }
 
-/// Seconds of a whole training; 0: not asked for.
-static double trainingSeconds(const PlanText &found) {
+namespace {
+
+/// A whole training with the best plan.
+struct Training {
+  double seconds = 0;
+  int64_t nodes = 0; ///< That its ranks are on.
+  double joules = 0; ///< If all of them are at full load; 0: not known.
+};
+
+} // namespace
+
+static Training trainingOf(const PlanText &found) {
   const Evaluation &best = found.result.steps.front().of;
-  return found.tokens / static_cast<double>(best.tokens) * best.seconds;
+  int64_t ofNode = found.cluster.sharedBy(best.ranks).devicesPerNode;
+  Training training;
+  training.seconds =
+      found.tokens / static_cast<double>(best.tokens) * best.seconds;
+  training.nodes = llvm::divideCeil(best.ranks, ofNode);
+  training.joules = training.seconds * found.cluster.nodePower *
+                    static_cast<double>(training.nodes);
+  return training;
 }
 
 static std::string trainingText(const PlanText &found) {
   if (found.tokens == 0)
     return "";
-  constexpr double day = 86400;
-  return formatv("\n{0} tokens take {1:f1} days\n", countText(found.tokens),
-                 trainingSeconds(found) / day);
+  constexpr double day = 86400, megawattHour = 3.6e9;
+  Training training = trainingOf(found);
+  std::string text = formatv("\n{0} tokens take {1:f1} days",
+                             countText(found.tokens), training.seconds / day);
+  if (training.joules == 0)
+    return text + "; for their energy, the cluster's file lacks "
+                  "'nodes.power_watts'\n";
+  return text + formatv(" and at most {0:f3} MWh, at {1:f1} kW of {2}\n",
+                        training.joules / megawattHour,
+                        found.cluster.nodePower / 1e3,
+                        counted(training.nodes, "node"))
+                    .str();
 }
 
 std::string PlanText::text(size_t width) const {
@@ -152,18 +183,23 @@ std::string PlanText::text(size_t width) const {
 // JSON
 //===----------------------------------------------------------------------===//
 
+static json::Object activitiesJson(const Evaluation &of) {
+  json::Object activities;
+  for (size_t i = 0; i < simulate::kActivities; ++i)
+    activities[kNames[i]] = of.activities[i];
+  return activities;
+}
+
 static json::Object jsonOf(const PlannedStep &step, const PlanText &found) {
-  json::Object options, activities;
+  json::Object options;
   for (const auto &[name, text] : plan::chosenOptions(found.space, step.plan))
     options[name] = text;
-  for (size_t i = 0; i < simulate::kActivities; ++i)
-    activities[kNames[i]] = step.of.activities[i];
   json::Object result{{"options", std::move(options)},
                       {"step_seconds", step.of.seconds},
                       {"memory_bytes", step.of.bytes},
                       {"fits", step.fits(found.result.memoryLimit)},
                       {"ranks", step.of.ranks},
-                      {"seconds", std::move(activities)},
+                      {"seconds", activitiesJson(step.of)},
                       {"why", whyWorse(step, found.result)}};
   if (step.estimate) {
     result["estimated_seconds"] = step.estimate->seconds;
@@ -186,9 +222,15 @@ json::Value PlanText::json() const {
                     {"memory_limit_bytes", result.memoryLimit},
                     {"plans", std::move(plans)},
                     {"pareto", std::move(front)}};
-  if (tokens > 0)
-    root["training"] =
-        json::Object{{"tokens", tokens}, {"seconds", trainingSeconds(*this)}};
+  if (tokens > 0) {
+    Training training = trainingOf(*this);
+    json::Object whole{{"tokens", tokens},
+                       {"seconds", training.seconds},
+                       {"nodes", training.nodes}};
+    if (training.joules > 0)
+      whole["joules"] = training.joules;
+    root["training"] = std::move(whole);
+  }
   return root;
 }
 
@@ -196,13 +238,13 @@ json::Value PlanText::json() const {
 // Two plans
 //===----------------------------------------------------------------------===//
 
-using Options = std::vector<std::pair<std::string, std::string>>;
-
-static void addOptions(Table &table, const Options options[2]) {
+static void addOptions(Table &table, const ExplainedPlan &first,
+                       const ExplainedPlan &second) {
   std::map<std::string, std::array<std::string, 2>> rows;
-  for (size_t i : {0, 1})
-    for (const auto &[name, text] : options[i])
-      rows[name][i] = text;
+  for (const auto &[name, text] : first.options)
+    rows[name][0] = text;
+  for (const auto &[name, text] : second.options)
+    rows[name][1] = text;
   for (const auto &[name, texts] : rows)
     if (texts[0] != texts[1])
       table.add({"--" + name, texts[0].empty() ? "-" : texts[0],
@@ -216,29 +258,48 @@ static void addSeconds(Table &table, const std::string &name, double first,
   table.add({name, secondsText(first), secondsText(second), change});
 }
 
-static void addMemory(Table &table, const Evaluation of[2]) {
+static void addMemory(Table &table, const Evaluation &first,
+                      const Evaluation &second) {
   std::map<std::string, std::array<int64_t, 2>> rows;
-  for (size_t i : {0, 1})
-    for (const auto &[kind, bytes] : of[i].memory)
-      rows[kind][i] = bytes;
-  auto add = [&](const std::string &name, int64_t first, int64_t second) {
+  for (const auto &[kind, bytes] : first.memory)
+    rows[kind][0] = bytes;
+  for (const auto &[kind, bytes] : second.memory)
+    rows[kind][1] = bytes;
+  auto add = [&](const std::string &name, int64_t before, int64_t after) {
     table.add(
-        {name, bytesText(first), bytesText(second),
-         (second < first ? "-" : "+") + bytesText(std::abs(second - first))});
+        {name, bytesText(before), bytesText(after),
+         (after < before ? "-" : "+") + bytesText(std::abs(after - before))});
   };
-  add("memory", of[0].bytes, of[1].bytes);
+  add("memory", first.bytes, second.bytes);
   for (const auto &[kind, bytes] : rows)
     add("  " + kind, bytes[0], bytes[1]);
 }
 
-std::string tessera::compareSteps(const Options options[2],
-                                  const Evaluation of[2], size_t width) {
+std::string tessera::compareSteps(const ExplainedPlan &first,
+                                  const ExplainedPlan &second, size_t width) {
   Table table({"", "first", "second", "change"});
-  addOptions(table, options);
-  addSeconds(table, "step", of[0].seconds, of[1].seconds);
+  addOptions(table, first, second);
+  addSeconds(table, "step", first.of.seconds, second.of.seconds);
   for (size_t i = 0; i < simulate::kActivities; ++i)
-    addSeconds(table, std::string("  ") + kNames[i], of[0].activities[i],
-               of[1].activities[i]);
-  addMemory(table, of);
+    addSeconds(table, std::string("  ") + kNames[i], first.of.activities[i],
+               second.of.activities[i]);
+  addMemory(table, first.of, second.of);
   return table.str(width);
+}
+
+static json::Object jsonOf(const ExplainedPlan &plan) {
+  json::Object options, memory;
+  for (const auto &[name, text] : plan.options)
+    options[name] = text;
+  for (const auto &[kind, bytes] : plan.of.memory)
+    memory[kind] = bytes;
+  return json::Object{
+      {"options", std::move(options)},       {"step_seconds", plan.of.seconds},
+      {"seconds", activitiesJson(plan.of)},  {"memory_bytes", plan.of.bytes},
+      {"memory_by_kind", std::move(memory)}, {"ranks", plan.of.ranks}};
+}
+
+json::Value tessera::compareStepsJson(const ExplainedPlan &first,
+                                      const ExplainedPlan &second) {
+  return json::Object{{"first", jsonOf(first)}, {"second", jsonOf(second)}};
 }

@@ -25,10 +25,18 @@ std::vector<const PlannedStep *> paretoFront(const PlanningResult &result);
 /// "5 % more network", "needs 3.1 GiB more than there is".
 std::string whyWorse(const PlannedStep &step, const PlanningResult &result);
 
+/// A plan as a file has it, and what it comes to.
+struct ExplainedPlan {
+  std::vector<std::pair<std::string, std::string>> options;
+  Evaluation of;
+};
+
 /// Options, times and memory of two plans, line by line.
-std::string
-compareSteps(const std::vector<std::pair<std::string, std::string>> options[2],
-             const Evaluation of[2], size_t width);
+std::string compareSteps(const ExplainedPlan &first,
+                         const ExplainedPlan &second, size_t width);
+/// The same: {"first": ..., "second": ...}.
+llvm::json::Value compareStepsJson(const ExplainedPlan &first,
+                                   const ExplainedPlan &second);
 
 } // namespace tessera
 

@@ -35,7 +35,7 @@ static plan::SearchSpace spaceOf(const DriverOptions &options,
   space.given = options.planning.given;
   space.given.erase("--memory-limit");
   space.ranks = options.planning.gpus;
-  space.devicesPerNode = cluster.devicesPerNode;
+  space.devicesPerNode = cluster.sharedBy(space.ranks).devicesPerNode;
   space.layers = facts.layers;
   space.sequence = facts.sequence;
   space.hasExperts = facts.hasExperts;
@@ -155,8 +155,9 @@ std::vector<double> Planner::evaluate(const std::vector<size_t> &wanted) {
 
 std::vector<size_t> Planner::neighbours(size_t number) {
   std::vector<size_t> found;
+  const PlannedStep from = plans[number]; // numberOf adds to them
   for (const PlanOptions &plan :
-       plan::plansNextTo(space, PlanOptions(plans[number].plan)))
+       plan::plansNextTo(space, from.plan, from.of.stages))
     found.push_back(numberOf(plan));
   return found;
 }

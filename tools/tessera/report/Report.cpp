@@ -8,6 +8,7 @@
 #include "tools/tessera/report/Place.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/report/Table.h"
+#include "tools/tessera/report/Theory.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -46,8 +47,21 @@ static int64_t elementsOf(const json::Array *shape) {
   return elements;
 }
 
+/// The size of an activation, as the model's own config has it.
+static int64_t hiddenSize(const json::Object &root) {
+  Expected<json::Value> config =
+      json::parse(stringOf(root.getObject("config_files"), "config.json"));
+  if (!config) {
+    consumeError(config.takeError());
+    return 0;
+  }
+  int64_t size = integerOf(config->getAsObject(), "n_embd");
+  return size ? size : integerOf(config->getAsObject(), "hidden_size");
+}
+
 void Report::readModel(const json::Object &root) {
   const json::Object *model = root.getObject("model");
+  hidden = hiddenSize(root);
   family = stringOf(model, "family");
   layers = integerOf(model, "layers");
   vocabulary = integerOf(model, "vocabulary");
@@ -76,8 +90,11 @@ void Report::readModel(const json::Object &root) {
   recompute = stringOf(again, "mode");
   if (int64_t count = integerOf(again, "layers", -1); count >= 0)
     recompute += ", first " + counted(count, "layer");
-  if (recompute == nameOf(Recompute::None))
+  std::string ranges = stringOf(again, "ranges");
+  if (recompute == nameOf(Recompute::None) && ranges.empty())
     recompute.clear();
+  if (!ranges.empty())
+    recompute += ", layers " + ranges;
   if (const json::Array *axes = root.getArray("mesh"))
     for (const json::Value &axis : *axes) {
       int64_t size = integerOf(axis.getAsObject(), "size", 1);
@@ -517,7 +534,7 @@ std::string Report::text(size_t width) const {
 }
 
 json::Value Report::json() const {
-  json::Array groups;
+  json::Array groups, formulas;
   for (const CollectiveGroup &g : collectives)
     groups.push_back(json::Object{
         {"collective", g.kind},
@@ -533,6 +550,12 @@ json::Value Report::json() const {
         {"ops_beside", g.beside.ops},
         {"flops_beside", g.beside.flops},
         {"bytes_of_step", g.bytesOfStep}});
+  for (const Theory &theory : theoryOf(*this)) {
+    for (size_t row : theory.rows)
+      (*groups[row].getAsObject())["theory"] =
+          static_cast<int64_t>(formulas.size());
+    formulas.push_back(theory.json());
+  }
   json::Object all{
       {"model", json::Object{{"family", family},
                              {"layers", layers},
@@ -554,7 +577,8 @@ json::Value Report::json() const {
                                  {"flops_of_rank", recomputed[busiest()]}}},
       {"memory", json::Object(arenaJson)},
       {"tensors", tensors.json()},
-      {"collectives", std::move(groups)}};
+      {"collectives", std::move(groups)},
+      {"theory", std::move(formulas)}};
   if (evaluation)
     all["evaluation"] = json::Object{{"flops_of_rank", evaluation->flops},
                                      {"added_bytes", evaluation->adds}};

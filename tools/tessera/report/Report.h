@@ -71,6 +71,7 @@ struct Report {
   std::string family, mesh, precision, device, processor;
   int64_t int8Matrices = 0; ///< Parameters with a scale for each channel.
   int64_t ranks = 1, layers = 0, vocabulary = 0, sequence = 0, batch = 0;
+  int64_t hidden = 0; ///< Of an activation; 0: no config says it.
   int64_t target = 0; ///< Tokens of a target; 0: it is no encoder-decoder.
   int64_t microBatches = 1;
   int64_t parameters = 0, parametersOfRank = 0;

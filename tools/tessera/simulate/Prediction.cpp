@@ -25,15 +25,6 @@ double Prediction::utilization() const {
   return flopsPerDevice() / cluster.device.products.at(program.precision).peak;
 }
 
-/// "dp=2,tp=2".
-std::string Prediction::meshText() const {
-  std::string text;
-  for (const Axis &axis : program.mesh)
-    text +=
-        (text.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
-  return text;
-}
-
 bool Prediction::fits() const {
   return static_cast<double>(program.bytesPerRank) <=
          cluster.device.memoryBytes;
@@ -76,7 +67,38 @@ std::string Prediction::text(size_t width) const {
                   bytesText(static_cast<int64_t>(cluster.device.memoryBytes)),
                   fits() ? "" : "; it does not fit");
   text += "\nwhat a device does with the time of a step\n";
-  return text + stageTable(*this, width);
+  text += stageTable(*this, width);
+  return measured ? text + comparison(width) : text;
+}
+
+/// Of each activity that takes time, simulated or measured.
+static void addRows(Table &table, const StageTimes &simulated,
+                    const MeasuredStage &ran) {
+  auto row = [&](std::string activity, std::optional<double> before,
+                 double after) {
+    if (before.value_or(0) <= 0 && after <= 0)
+      return;
+    table.add({std::to_string(ran.stage), std::move(activity),
+               before ? secondsText(*before) : "-", secondsText(after),
+               before.value_or(0) > 0 ? formatv("{0:f2}", after / *before).str()
+                                      : "-"});
+  };
+  for (size_t activity = 0; activity < kActivities; ++activity)
+    row(nameOf(static_cast<Activity>(activity)), simulated.seconds[activity],
+        ran.seconds[activity]);
+  row("between calls", std::nullopt, ran.between);
+}
+
+std::string Prediction::comparison(size_t width) const {
+  Table table({"stage", "activity", "simulated", "measured", "ratio"});
+  for (const MeasuredStage &stage : measured->stages())
+    addRows(table, times.stages[stage.stage], stage);
+  return formatv("\na measured step took {0}, {1:f2} times the simulated one; "
+                 "its ranks' mean\n",
+                 secondsText(measured->seconds),
+                 measured->seconds / times.seconds)
+             .str() +
+         table.str(width);
 }
 
 json::Value Prediction::json() const {
@@ -89,24 +111,28 @@ json::Value Prediction::json() const {
     for (auto [axis, value] : zip(program.mesh, stage.collectives))
       if (value > 0)
         axes[axis.name] = value;
-    stages.push_back(json::Object{
-        {"end", stage.end},
-        {"rank", program.firstRankOf(number)},
-        {"seconds", std::move(seconds)},
-        {"communication", std::move(axes)},
-        {"timeline", timelineJson(program.stages[number], stage)}});
+    stages.push_back(
+        json::Object{{"end", stage.end},
+                     {"rank", program.firstRankOf(number)},
+                     {"seconds", std::move(seconds)},
+                     {"communication", std::move(axes)},
+                     {"timeline", timelineJson(program.stages[number], stage,
+                                               kSegmentsOfLane)}});
   }
-  return json::Object{{"cluster", cluster.name},
-                      {"mesh", meshText()},
-                      {"ranks", program.ranks()},
-                      {"step_seconds", times.seconds},
-                      {"tokens_per_second", tokensPerSecond()},
-                      {"flops_per_second_per_device", flopsPerDevice()},
-                      {"utilization", utilization()},
-                      {"memory_bytes", program.bytesPerRank},
-                      {"fits", fits()},
-                      {"memory_bytes_of_device", cluster.device.memoryBytes},
-                      {"stages", std::move(stages)}};
+  json::Object all{{"cluster", cluster.name},
+                   {"mesh", meshText(program)},
+                   {"ranks", program.ranks()},
+                   {"step_seconds", times.seconds},
+                   {"tokens_per_second", tokensPerSecond()},
+                   {"flops_per_second_per_device", flopsPerDevice()},
+                   {"utilization", utilization()},
+                   {"memory_bytes", program.bytesPerRank},
+                   {"fits", fits()},
+                   {"memory_bytes_of_device", cluster.device.memoryBytes},
+                   {"stages", std::move(stages)}};
+  if (measured)
+    all["measured"] = measured->json(program);
+  return all;
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,8 +148,15 @@ static json::Object nameEvent(const char *what, int64_t rank, int64_t thread,
                       {"args", json::Object{{"name", name}}}};
 }
 
-static json::Object spanEvent(const Call &call, const Span &span,
-                              int64_t rank) {
+/// Numbers of calls go from stage to stage, as those of a measured step.
+static json::Object spanEvent(const StageProgram &stage, const Span &span,
+                              int64_t rank, int64_t firstCall) {
+  const Call &call = stage.calls[span.call];
+  json::Object arguments{{"op", firstCall + span.call},
+                         {"micro_batch", span.microBatch}};
+  for (auto [range, name] : zip(stage.tasks, stage.taskNames))
+    if (span.call >= range.begin && span.call < range.end)
+      arguments["task"] = name;
   return json::Object{
       {"name", call.name.empty() ? call.op : call.op + " " + call.name},
       {"cat", call.op},
@@ -132,8 +165,26 @@ static json::Object spanEvent(const Call &call, const Span &span,
       {"dur", (span.end - span.begin) * 1e6},
       {"pid", rank},
       {"tid", span.kind == Span::Transfer ? 1 : 0},
-      {"args",
-       json::Object{{"op", span.call}, {"micro_batch", span.microBatch}}}};
+      {"args", std::move(arguments)}};
+}
+
+/// What is computed, and the transfers beside it.
+static void writeSpans(json::OStream &out, const Prediction &prediction,
+                       int64_t firstRank) {
+  int64_t firstCall = 0;
+  for (auto [number, times] : enumerate(prediction.times.stages)) {
+    const StageProgram &stage = prediction.program.stages[number];
+    int64_t rank = prediction.program.firstRankOf(static_cast<int64_t>(number));
+    int64_t process = firstRank + rank;
+    out.value(nameEvent("process_name", process, 0,
+                        formatv("rank {0}, simulated", rank)));
+    out.value(nameEvent("thread_name", process, 0, "program"));
+    out.value(nameEvent("thread_name", process, 1, "communication"));
+    for (const Span &span : times.spans)
+      if (span.kind != Span::Wait)
+        out.value(spanEvent(stage, span, process, firstCall));
+    firstCall += static_cast<int64_t>(stage.calls.size());
+  }
 }
 
 std::string Prediction::trace() const {
@@ -142,19 +193,13 @@ std::string Prediction::trace() const {
   json::OStream out(stream);
   out.objectBegin();
   out.attribute("displayTimeUnit", "ms");
+  out.attribute("otherData", programOfTrace(program));
   out.attributeBegin("traceEvents");
   out.arrayBegin();
-  for (const auto &[number, stage] : enumerate(times.stages)) {
-    int64_t rank = program.firstRankOf(static_cast<int64_t>(number));
-    out.value(nameEvent("process_name", rank, 0,
-                        formatv("rank {0}, simulated", rank)));
-    out.value(nameEvent("thread_name", rank, 0, "program"));
-    out.value(nameEvent("thread_name", rank, 1, "communication"));
-    for (const Span &span : stage.spans)
-      if (span.kind != Span::Wait)
-        out.value(
-            spanEvent(program.stages[number].calls[span.call], span, rank));
-  }
+  if (measured)
+    for (const json::Value &event : measured->events)
+      out.value(event);
+  writeSpans(out, *this, measured ? program.ranks() : 0);
   out.arrayEnd();
   out.attributeEnd();
   out.objectEnd();

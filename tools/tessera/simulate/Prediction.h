@@ -3,7 +3,7 @@
 #ifndef TESSERA_TOOLS_TESSERA_SIMULATE_PREDICTION_H
 #define TESSERA_TOOLS_TESSERA_SIMULATE_PREDICTION_H
 
-#include "tessera/Simulate/Simulate.h"
+#include "tools/tessera/simulate/MeasuredStep.h"
 #include "llvm/Support/JSON.h"
 
 namespace tessera {
@@ -12,6 +12,7 @@ struct Prediction {
   const simulate::Program &program;
   const simulate::Cluster &cluster;
   const simulate::StepTimes &times;
+  const MeasuredStep *measured = nullptr; ///< To compare with, if any.
 
   double tokensPerSecond() const;
   /// Flops per second of a device, of work that is not done again.
@@ -24,11 +25,12 @@ struct Prediction {
   /// With what each stage does when, if times have spans.
   llvm::json::Value json() const;
   /// A trace of one rank per stage, as chrome://tracing and Perfetto read it;
-  /// the runtime writes measured ones alike.
+  /// the runtime writes measured ones alike. Beside the measured step, the
+  /// simulated ranks are processes of their own, after all measured ones.
   std::string trace() const;
 
 private:
-  std::string meshText() const;
+  std::string comparison(size_t width) const;
 };
 
 } // namespace tessera

@@ -139,6 +139,8 @@ static void readOptions(Program &program, const json::Object &root,
       fromName<Recompute>(again ? again->getString("mode").value_or("").str()
                                 : "")
           .value_or(Recompute::None);
+  program.hasLayerRecompute =
+      again && !again->getString("ranges").value_or("").empty();
   program.isCuda = report.device == nameOf(DeviceKind::Cuda);
   if (!report.causalWork.empty())
     program.causalImbalance =

@@ -7,9 +7,6 @@ using namespace llvm;
 using namespace tessera;
 using namespace tessera::simulate;
 
-/// Segments of a lane.
-static constexpr size_t kMostSegments = 1000;
-
 namespace {
 
 struct Segment {
@@ -69,9 +66,9 @@ static std::vector<Segment> segmentsOf(const StageProgram &program,
 
 /// Joins what is shorter than a time with its neighbour; the time grows until
 /// few segments are left.
-static void joinShort(std::vector<Segment> &segments, double all) {
-  for (double least = all / kMostSegments / 8;
-       segments.size() > kMostSegments && all > 0; least *= 2) {
+static void joinShort(std::vector<Segment> &segments, double all, size_t most) {
+  for (double least = all / static_cast<double>(most) / 8;
+       segments.size() > most && all > 0; least *= 2) {
     std::vector<Segment> joined;
     for (Segment &segment : segments) {
       auto isShort = [&](const Segment &each) {
@@ -88,9 +85,9 @@ static void joinShort(std::vector<Segment> &segments, double all) {
 }
 
 static json::Array lane(const StageProgram &program, const StageTimes &times,
-                        bool ofNetwork) {
+                        bool ofNetwork, size_t most) {
   std::vector<Segment> segments = segmentsOf(program, times, ofNetwork);
-  joinShort(segments, times.end);
+  joinShort(segments, times.end, most);
   json::Array list;
   for (const Segment &segment : segments) {
     json::Object seconds;
@@ -129,8 +126,8 @@ static json::Array tasksJson(const StageProgram &program,
 }
 
 json::Object tessera::timelineJson(const StageProgram &program,
-                                   const StageTimes &times) {
-  return json::Object{{"device", lane(program, times, false)},
-                      {"network", lane(program, times, true)},
+                                   const StageTimes &times, size_t most) {
+  return json::Object{{"device", lane(program, times, false, most)},
+                      {"network", lane(program, times, true, most)},
                       {"tasks", tasksJson(program, times)}};
 }

@@ -11,11 +11,13 @@ namespace tessera {
 /// What the device does, and the network beside it: segments in the order of
 /// time, with `begin`, `end`, `name` and the `seconds` of each activity inside.
 /// A segment is a part of the model, a wait or a transfer; where there are more
-/// than a screen can show, short ones are joined with their neighbours, so that
-/// sums stay as they are (docs/Page.md). And the tasks of a pipeline stage.
-/// Needs spans.
+/// than `most`, short ones are joined with their neighbours, so that sums stay
+/// as they are (docs/Page.md). And the tasks of a pipeline stage. Needs spans.
 llvm::json::Object timelineJson(const simulate::StageProgram &program,
-                                const simulate::StageTimes &times);
+                                const simulate::StageTimes &times, size_t most);
+
+/// Segments of a lane that a screen can show.
+constexpr size_t kSegmentsOfLane = 1000;
 
 } // namespace tessera
 

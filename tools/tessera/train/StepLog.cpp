@@ -16,6 +16,7 @@ std::string tessera::exactText(double value) {
 
 bool StepLog::open(const LogPaths &paths, LogMode mode) {
   path = paths.lines;
+  history = paths.history;
   if (!events.open(paths.events))
     return false;
   if (path.empty())
@@ -33,6 +34,8 @@ bool StepLog::write(const StepLine &line) {
     more += ", \"mfu\": " + exactText(line.speed.share);
   if (line.expertRounds > 0)
     more += ", \"expert_rounds\": " + std::to_string(line.expertRounds);
+  if (line.isResumed)
+    more += ", \"resumed\": true";
   std::string text =
       "{\"step\": " + std::to_string(result.step + 1) +
       ", \"loss\": " + exactText(result.loss) +
@@ -86,6 +89,8 @@ bool StepLog::write(const Measurement &result, int64_t step, double seconds) {
 }
 
 bool StepLog::writeLine(const std::string &line) {
+  if (history)
+    history->add(line);
   if (!file)
     return true;
   if (std::fputs(line.c_str(), file.get()) >= 0 && std::fflush(file.get()) == 0)

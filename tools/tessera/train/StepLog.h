@@ -6,6 +6,7 @@
 #include "tools/tessera/train/EventFile.h"
 #include "tools/tessera/train/Measurement.h"
 #include "tools/tessera/train/Progress.h"
+#include "tools/tessera/train/StepHistory.h"
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -19,10 +20,11 @@ enum class LogMode { Replace, Append };
 /// Round-trips; "null" for infinity and NaN, which JSON has not.
 std::string exactText(double value);
 
-/// Where a run writes its numbers; "": nowhere.
+/// Where a run writes its numbers; "" and null: nowhere.
 struct LogPaths {
-  std::string lines;  ///< A file of JSON lines.
-  std::string events; ///< A directory for TensorBoard.
+  std::string lines;              ///< A file of JSON lines.
+  std::string events;             ///< A directory for TensorBoard.
+  StepHistory *history = nullptr; ///< Gets the lines, too.
 };
 
 /// What a line says of a step.
@@ -32,11 +34,13 @@ struct StepLine {
   double seconds;       ///< Since the run began.
   int64_t skippedSteps; ///< Of the run so far.
   int64_t expertRounds; ///< 0: experts do not work in rounds.
+  bool isResumed;       ///< The first step of a run that went on.
 };
 
 /// {"step", "loss", "grad_norm", "lr", "skipped_steps", "tokens_per_second",
-/// "time"}, where the peak is known also "mfu", the share of it, and where
-/// experts work in rounds "expert_rounds"; step counts from 1. Written through
+/// "time"}, where the peak is known also "mfu", the share of it, where experts
+/// work in rounds "expert_rounds", and in the first step after a checkpoint
+/// "resumed", which is true; step counts from 1. Written through
 /// at every step, and as scalars for TensorBoard: "train/loss". Errors are
 /// printed.
 class StepLog {
@@ -62,6 +66,7 @@ private:
   std::unique_ptr<std::FILE, Close> file;
   std::string path;
   EventFile events;
+  StepHistory *history = nullptr;
 };
 
 } // namespace tessera

@@ -146,8 +146,10 @@ bool Training::prepare() {
   // With several processes the session comes first: ending it tells the others.
   session = openSession(options, artifact);
   if (!session || !prepareDirectory() || !startParameters() || !openData() ||
-      !log.open(isFirst() ? LogPaths{options.log, options.tensorboard}
-                          : LogPaths{},
+      !page.prepare(firstStep) ||
+      !log.open(isFirst()
+                    ? LogPaths{options.log, options.tensorboard, page.history()}
+                    : LogPaths{},
                 mode))
     return false;
   batch.resize(tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact));
@@ -191,13 +193,16 @@ bool Training::step(Progress &progress) {
     return !printError("step " + std::to_string(number + 1) + ": " + message);
   }
   progress.stepDone(result);
+  if (isTraced && !page.readTrace())
+    return false;
   return logStep(progress, result) && judge(progress, result);
 }
 
 bool Training::logStep(Progress &progress, const tsr_step_result &result) {
   if (!log.write({result, progress.speed(), progress.elapsed(),
                   tsr_session_skipped_steps(session.get()),
-                  tsr_session_expert_rounds(session.get())}))
+                  tsr_session_expert_rounds(session.get()),
+                  options.resumes && result.step == firstStep}))
     return false;
   std::optional<LossSpikes::Spike> spike = spikes.add(result.loss);
   if (!spike || !isFirst())
@@ -288,15 +293,26 @@ bool Training::agreeOnStopping() {
   return true;
 }
 
-bool Training::isFinished() const {
-  if (firstStep < lastStep)
-    return false;
+bool Training::finish() {
   if (isFirst())
     std::printf("the run is finished: the checkpoint is at step %lld of %lld; "
                 "raise --steps to train on\n",
                 static_cast<long long>(firstStep),
                 static_cast<long long>(lastStep));
-  return true;
+  return writePage("finished");
+}
+
+void Training::updatePage(Progress &progress) {
+  if (!isFirst() || !page.isDue())
+    return;
+  double begin = progress.elapsed();
+  progress.finishLine();
+  page.update({"running", lastStep, baseline});
+  progress.leaveOutSince(begin);
+}
+
+bool Training::writePage(const char *state) {
+  return !isFirst() || page.write({state, lastStep, baseline});
 }
 
 bool Training::run() {
@@ -318,11 +334,14 @@ bool Training::run() {
     bool due = options.saveEvery && (number + 1) % options.saveEvery == 0;
     if (works && due)
       works = save(progress);
+    if (works)
+      updatePage(progress);
   }
   works = works && evaluations.run(progress, log) && save(progress);
   progress.finishLine();
   if (works && isFirst())
     summarize(progress);
+  works &= writePage(!works ? "failed" : stopping ? "stopped" : "finished");
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   return works;

@@ -10,6 +10,7 @@
 #include "tools/tessera/train/Progress.h"
 #include "tools/tessera/train/Samples.h"
 #include "tools/tessera/train/StepLog.h"
+#include "tools/tessera/train/TrainingPage.h"
 #include <memory>
 
 namespace tessera {
@@ -22,13 +23,15 @@ class Training {
 public:
   /// `flops` of the model in one step, over all ranks.
   Training(const DriverOptions &options, const tsr_artifact *artifact,
-           double flops)
-      : options(options), artifact(artifact), flops(flops) {}
+           double flops, TrainingPage &page)
+      : options(options), artifact(artifact), flops(flops), page(page) {}
 
   /// Opens data, log and session; draws, loads or restores the parameters.
   bool prepare();
-  /// Whether a resumed run has no step left, which it says.
-  bool isFinished() const;
+  /// Whether a resumed run has no step left.
+  bool isFinished() const { return firstStep >= lastStep; }
+  /// What such a run has to say.
+  bool finish();
   /// What an accelerator is and how it is used, if that is news.
   void printDevice();
   /// Steps until the end or an interrupt; saves, plots.
@@ -53,6 +56,8 @@ private:
   /// What --keep does not keep.
   bool prune(Progress &progress);
   void summarize(const Progress &progress) const;
+  void updatePage(Progress &progress);
+  bool writePage(const char *state);
   int64_t tokensPerStep() const {
     return tsr_artifact_batch(artifact) *
            (tsr_artifact_sequence(artifact) + tsr_artifact_target(artifact));
@@ -61,6 +66,7 @@ private:
   const DriverOptions &options;
   const tsr_artifact *artifact;
   const double flops;
+  TrainingPage &page;
   std::string device; ///< What was printed of it.
   OpenedSession session;
   OpenedData data;

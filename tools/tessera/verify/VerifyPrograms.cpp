@@ -22,6 +22,7 @@ static void makeSerial(PlanOptions &plan) {
   plan.mesh = {};
   plan.debugging.dumpDirectory.clear();
   plan.memory.recompute = Recompute::None;
+  plan.memory.layerRecompute = {};
   plan.strategies.dpSync = DpSync::AllReduce;
 }
 
@@ -140,10 +141,13 @@ static int64_t smallBatch(const PlanOptions &plan) {
   return micro * shrunkSize(plan.sizes.batch / micro, 2 * ranks, ranks);
 }
 
-/// Layers enough for every chunk of the pipeline: a layer is two segments, and
-/// what is before and after the layers is one each.
+/// Layers enough for every chunk of the pipeline (a layer is two segments, and
+/// what is before and after the layers is one each), and for ranges of layers
+/// that recompute otherwise.
 static int64_t smallLayers(const PlanOptions &plan) {
-  constexpr int64_t least = 2;
+  int64_t least = 2;
+  for (const LayerRange &range : plan.memory.layerRecompute.ranges)
+    least = std::max(least, range.last + 1);
   const StageOptions &stages = plan.stages;
   if (!stages.layers.empty())
     return std::accumulate(stages.layers.begin(), stages.layers.end(),

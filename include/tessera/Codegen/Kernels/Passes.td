@@ -56,6 +56,21 @@ def ConvertKernelToNVVMPass : Pass<"convert-kernel-to-nvvm", "::mlir::ModuleOp">
   ];
 }
 
+def ConvertKernelOpsToLLVMPass : Pass<"convert-kernel-ops-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Convert the ops inside kernels to the LLVM dialect";
+  let description = [{
+    Before: ops of scf, cf, arith, index, math, vector and func on scalars and
+    vectors of one dimension. After: the LLVM dialect, by one conversion: a pass
+    for each dialect takes several times as long. A function that LLVM has no
+    intrinsic for (f64 only) becomes a call of libm per lane.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   let summary = "Lower kernels alone to the LLVM dialect";
   let description = [{

@@ -29,6 +29,8 @@ def Dist_ConvertOp : Op<Dist_Dialect, "convert",
     | `R -> I` | `leave` | `I -> P` |
     | `S(a) -> S(b)` | `all_to_all` | `S(b) -> S(a)` |
     | `M -> I` | `all_reduce_max` | none |
+    | `L -> I` | `all_reduce_mean` (each mean weighs as its part does) | none |
+    | `L -> S` | `reduce_scatter_mean` | none |
     | `R -> A(s)`, `I -> A(s)` | `replicated_to_stage` (only stage s keeps the value) | `A(s) -> P`, `A(s) -> I` |
     | `A(s) -> P` | `stage_to_partial` (zeros at the other stages) | `R -> A(s)` |
     | `A(s) -> A(t)` | `send` | `A(t) -> A(s)` |

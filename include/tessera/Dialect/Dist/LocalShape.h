@@ -1,6 +1,7 @@
 //===- LocalShape.h - what one rank holds of a global tensor ----*- C++ -*-===//
 // An axis of n ranks cuts a dimension of size d into chunks of ceil(d / n);
-// local arrays have the size of the first chunk on every rank.
+// local arrays have the size of the first chunk on every rank. Beside each row
+// of a partial mean (L) a rank holds the logarithm of its weight.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_DIALECT_DIST_LOCALSHAPE_H
@@ -13,6 +14,13 @@ namespace tessera::dist {
 /// Shape of every rank's array, padding included.
 llvm::SmallVector<int64_t> localShape(mlir::RankedTensorType type,
                                       MeshAttr mesh);
+
+/// Whether the value is a partial mean on some axis.
+bool isPartialMean(mlir::RankedTensorType type);
+
+/// Type of every rank's array. That of a partial mean is f32 at least and has
+/// one more element in its last dimension: the logarithm of the weight.
+mlir::RankedTensorType localType(mlir::RankedTensorType type, MeshAttr mesh);
 
 /// Bytes of `elements` elements of a type.
 int64_t bytesOf(mlir::Type elementType, int64_t elements);

@@ -18,7 +18,7 @@ namespace tessera::dist {
 
 /// What the ranks of one mesh axis hold of a value.
 struct State {
-  enum Kind : uint8_t { I, R, S, P, M, A };
+  enum Kind : uint8_t { I, R, S, P, M, A, L };
   Kind kind = I;
   int64_t where = 0; ///< S: the dimension; A: the stage.
   int64_t level = 0; ///< S: 0 is the outermost axis that shards the dimension.
@@ -35,7 +35,7 @@ struct State {
   std::string str() const;
 };
 
-/// State of the gradient of a value. A partial maximum has none.
+/// State of the gradient of a value. Partial maxima and means have none.
 State dual(State state);
 
 /// The collective that a conversion runs.

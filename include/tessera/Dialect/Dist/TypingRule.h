@@ -21,8 +21,8 @@ struct Signature {
   llvm::SmallVector<llvm::SmallVector<unsigned>> linear;
   /// Factors that must stay whole.
   std::string whole;
-  /// The state that contracting a split factor gives: a partial sum or a
-  /// partial maximum.
+  /// The state that contracting a split factor gives: a partial sum, maximum or
+  /// mean.
   State::Kind reduces = State::P;
   /// Operands that lend only their shape; a partial one counts as replicated.
   llvm::SmallVector<unsigned> shapeOnly;

@@ -21,7 +21,7 @@ def NN_Dialect : Dialect {
     their sharding: `b` batch, `s` sequence, `h` hidden, `c` one of query, key,
     value, `n` heads, `g` key and value heads, `r` query heads of each of them,
     `d` head size, `f` feed-forward, `v` vocabulary, `p` positions, `x` experts,
-    `y` experts in a router),
+    `y` experts in a router; of caches `t` slots and `l` places),
     `nn.init`, `nn.file_shape`, `nn.decay`. A `*` in a name stands for the index
     of dimension 0, whose slices files hold one by one. Data are arguments with `nn.data`. Tables are
     arguments with `nn.table` (their name) that `nn.init` fixes: they are no

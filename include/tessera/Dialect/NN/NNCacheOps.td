@@ -10,6 +10,8 @@ include "tessera/Dialect/NN/NNBase.td"
 
 def NN_Cache : RankedTensorOf<[AnyFloat], [HasAnyRankOfPred<[5]>],
     "cache [lanes, slots, places, heads, head size]">;
+/// Parts to which places are dealt in turn.
+defvar NN_Deal = ConfinedAttr<DefaultValuedAttr<I64Attr, "1">, [IntPositive]>;
 def NN_RowData : RankedTensorOf<[I32], [HasAnyRankOfPred<[2]>], "i32 [lanes, rows]">;
 
 def NN_AppendOp : NN_Op<"append", [NN_TypedElement]> {
@@ -19,6 +21,10 @@ def NN_AppendOp : NN_Op<"append", [NN_TypedElement]> {
     new[b, s]` of each row whose slot is not negative. Rows of a lane have
     different slots or places. The result takes the memory of the cache.
 
+    With `deal = n` the places are dealt in turn to n parts of equal size: position
+    p is at place `(p mod n) * (places / n) + (p mod places) / n`. So the n ranks
+    that share the places, and must be as many, fill evenly.
+
     Example:
 
     ```mlir
@@ -26,20 +32,28 @@ def NN_AppendOp : NN_Op<"append", [NN_TypedElement]> {
        : (tensor<1x4x16x2x8xf32>, tensor<1x6x2x8xf32>, tensor<1x6xi32>, tensor<1x6xi32>) -> tensor<1x4x16x2x8xf32>
     ```
   }];
-  let arguments = (ins NN_Cache:$cache, NN_Heads:$rows, NN_RowData:$slots, NN_RowData:$positions);
+  let arguments = (ins NN_Cache:$cache, NN_Heads:$rows, NN_RowData:$slots, NN_RowData:$positions,
+                       NN_Deal:$deal);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = "$cache `,` $rows `at` $slots `,` $positions attr-dict `:` functional-type(operands, $output)";
   let hasVerifier = 1;
 }
 
-def NN_CachedAttentionOp : NN_Op<"cached_attention", [NN_Cost]> {
+def NN_CachedAttentionOp : NN_Op<"cached_attention", [NN_Cost,
+    DeclareOpInterfaceMethods<DistributableOpInterface, ["getNewFactorSize", "getResultElementType"]>]> {
   let summary = "Attention of each row over the past of its slot";
   let description = [{
     Row `s` reads the places of positions 0 to `positions[b, s]` of its slot or,
     with a `window`, of the last so many of them, and nothing else: what was not
     appended is never read. A row whose slot is negative gives 0. A position is at
-    the place `position mod places`, so a window of fewer positions may wrap
-    around: `places >= window + rows of a slot in a step - 1`.
+    the place `position mod places`, or dealt as in `nn.append`, so a window of
+    fewer positions may wrap around: `places >= window + rows of a slot in a step -
+    1`.
+
+    On an axis that splits places the result is `L`: a rank has the mean over the
+    places that it holds and the logarithm of the sum of their weights,
+    `log(sum of exp(score))`; over none these are 0 and -inf. On one rank this is
+    an op with `weighted`, whose result has the logarithm after each head.
 
     Example:
 
@@ -50,7 +64,8 @@ def NN_CachedAttentionOp : NN_Op<"cached_attention", [NN_Cost]> {
   }];
   let arguments = (ins NN_Heads:$query, NN_Cache:$keys, NN_Cache:$values, NN_RowData:$slots,
                        NN_RowData:$positions, F64Attr:$scale,
-                       DefaultValuedAttr<I64Attr, "0">:$window);
+                       DefaultValuedAttr<I64Attr, "0">:$window, NN_Deal:$deal,
+                       UnitAttr:$weighted);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = [{
     $query `,` $keys `,` $values `at` $slots `,` $positions attr-dict `:` functional-type(operands, $output)

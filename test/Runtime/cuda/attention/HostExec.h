@@ -23,6 +23,10 @@ struct HostExec {
   static int blockY() { return block().index.y; }
   static int blockZ() { return block().index.z; }
   static void barrier() { block().barrier(); }
+  static void expect(bool holds, const char *defect) {
+    if (!holds)
+      block().shared.report(defect);
+  }
 
   template <typename T> static T loadShared(const T *from) {
     block().shared.read(thread(), from, sizeof(T));

@@ -11,19 +11,32 @@ using namespace tessera;
 using namespace tessera::test;
 
 namespace {
+/// The first defect that the emulator finds, or "".
+std::string defectOf(Order order, const std::vector<int64_t> &args,
+                     std::vector<Buffer> &buffers) {
+  std::vector<void *> pointers;
+  for (Buffer &buffer : buffers)
+    pointers.push_back(buffer.data());
+  RoutedProblem call;
+  std::string error;
+  if (decodeRouted(args.data(), pointers.data(), &call, &error) != 0)
+    return error;
+  if (error = cuda::checkRouted(call); !error.empty())
+    return error;
+  // Behind their ends lists hold what looks like a token. The guard is for
+  // those who write more than they asked for.
+  constexpr int kGuard = -7;
+  const size_t size = cuda::routedWorkspace(call) / sizeof(int);
+  std::vector<int> workspace(size + 1, 0);
+  workspace[size] = kGuard;
+  error = cuda::runRouted(call, workspace.data(), Emulator{order});
+  EXPECT_EQ(workspace[size], kGuard);
+  return error;
+}
+
 RoutedBackend emulated(Order order) {
   return [order](const std::vector<int64_t> &args, std::vector<Buffer> &b) {
-    std::vector<void *> pointers;
-    for (Buffer &buffer : b)
-      pointers.push_back(buffer.data());
-    RoutedProblem call;
-    std::string error;
-    ASSERT_EQ(decodeRouted(args.data(), pointers.data(), &call, &error), 0)
-        << error;
-    ASSERT_EQ(cuda::checkRouted(call), "");
-    // Behind their ends lists hold what looks like a token.
-    std::vector<int> workspace(cuda::routedWorkspace(call) / sizeof(int), 0);
-    EXPECT_EQ(cuda::runRouted(call, workspace.data(), Emulator{order}), "");
+    EXPECT_EQ(defectOf(order, args, b), "");
   };
 }
 
@@ -46,4 +59,21 @@ TEST(EmulatedRouted, GatesAreThoseOfTheCpu) {
   for (auto [experts, k] :
        {std::pair<int64_t, int64_t>{8, 2}, {1, 1}, {5, 5}, {70, 3}})
     expectGatesOfCpu(emulated(Order::Shuffled), 19, experts, k);
+}
+
+/// A step fails instead of writing where there is no room.
+TEST(EmulatedRouted, RefusesMoreRowsThanThereIsRoom) {
+  std::vector<int64_t> args(TSR_ROUTED_ARGS);
+  args[TSR_ROUTED_KIND] = TSR_ROUTED_DISPATCH;
+  args[TSR_ROUTED_TOKENS] = 5;
+  args[TSR_ROUTED_EXPERTS] = args[TSR_ROUTED_COLUMNS] = 2;
+  Buffer tokens(TSR_DTYPE_F32, 10), gates(TSR_DTYPE_F32, 10);
+  tokens.fill(1);
+  gates.fill(1);
+  std::vector<Buffer> buffers = {tokens, gates, Buffer(TSR_DTYPE_F32, 20)};
+  args[TSR_ROUTED_ROWS] = 10;
+  EXPECT_EQ(defectOf(Order::Forward, args, buffers), "");
+  args[TSR_ROUTED_ROWS] = 9;
+  EXPECT_EQ(defectOf(Order::Forward, args, buffers),
+            "gates route more rows than the buffer has");
 }

@@ -28,9 +28,15 @@ TEST(RoutedCall, RefusesWhatTheKernelsCannotDo) {
             "routed: f64 is not supported on device 'cuda'; use f32 or bf16");
   p = product();
   p.rows = 800;
+  EXPECT_EQ(cuda::checkRouted(p), "");
+  p.round = 1;
   EXPECT_EQ(cuda::checkRouted(p),
-            "routed: compact rows are not supported on device 'cuda' in this "
+            "routed: rounds are not supported on device 'cuda' in this "
             "version; compile the model for device 'cuda'");
+  p = product();
+  p.rows = int64_t(1) << 31;
+  EXPECT_EQ(cuda::checkRouted(p), "routed: 2147483648 compact rows are too "
+                                  "many for device 'cuda'; at most 2147482624");
   p = product();
   p.experts = 65536;
   EXPECT_EQ(cuda::checkRouted(p), "routed: 65536 experts are too many for "
@@ -63,10 +69,17 @@ TEST(RoutedCall, RefusesWhatTheKernelsCannotDo) {
             "at most 2147482624");
 }
 
-TEST(RoutedCall, ListsOfProductsAreInTheWorkspace) {
+TEST(RoutedCall, ListsAndPlacesAreInTheWorkspace) {
   RoutedProblem p = product();
   EXPECT_EQ(cuda::routedWorkspace(p), 4u * (4 + 400));
   p.kind = TSR_ROUTED_DISPATCH;
+  EXPECT_EQ(cuda::routedWorkspace(p), 0u);
+  p.rows = 200; // counts, first rows, places
+  EXPECT_EQ(cuda::routedWorkspace(p), 4u * (4 + 5 + 400));
+  p.kind = TSR_ROUTED_PRODUCT;
+  EXPECT_EQ(cuda::routedWorkspace(p), 4u * (4 + 5));
+  p.kind = TSR_ROUTED_TOP_K;
+  p.dtypeIn = p.dtypeOut = TSR_DTYPE_F32;
   EXPECT_EQ(cuda::routedWorkspace(p), 0u);
 }
 

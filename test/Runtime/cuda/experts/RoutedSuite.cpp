@@ -51,9 +51,42 @@ Buffer integers(int64_t dtype, int64_t count, unsigned seed) {
   return values;
 }
 
-/// Rows [experts, tokens, width].
-Buffer rowsOf(const RoutedSizes &s, int64_t dtype, int64_t width,
+int64_t routedOf(const RoutedSizes &s) {
+  int64_t routed = 0;
+  for (int64_t row = 0; row < s.experts * s.tokens; ++row)
+    routed += isRouted(s, row % s.tokens, row / s.tokens);
+  return routed;
+}
+
+/// For the rows that are routed. Some are left where tokens are odd; where
+/// nobody is routed, more than a grid takes at once.
+int64_t roomOf(const RoutedSizes &s) {
+  const int64_t rest = s.routes == Routes::Nobody ? 4100
+                       : s.tokens % 2 == 1        ? 3
+                                                  : 0;
+  return std::max<int64_t>(routedOf(s) + rest, 1);
+}
+
+/// How rows lie: for each expert and token, or compact ones.
+enum class Layout { Dense, Compact };
+
+int64_t countOf(const RoutedSizes &s, Layout layout) {
+  return layout == Layout::Compact ? roomOf(s) : s.experts * s.tokens;
+}
+
+Buffer compactRowsOf(const RoutedSizes &s, int64_t dtype, int64_t width,
+                     unsigned seed) {
+  Buffer rows = integers(dtype, roomOf(s) * width, seed);
+  for (int64_t i = routedOf(s) * width; i < rows.size(); ++i)
+    rows.set(i, std::numeric_limits<double>::quiet_NaN());
+  return rows;
+}
+
+/// Rows [experts, tokens, width], or [room, width].
+Buffer rowsOf(const RoutedSizes &s, Layout layout, int64_t dtype, int64_t width,
               unsigned seed) {
+  if (layout == Layout::Compact)
+    return compactRowsOf(s, dtype, width, seed);
   Buffer rows = integers(dtype, s.experts * s.tokens * width, seed);
   for (int64_t row = 0; row < s.experts * s.tokens; ++row)
     for (int64_t c = 0; c < width; ++c)
@@ -62,7 +95,8 @@ Buffer rowsOf(const RoutedSizes &s, int64_t dtype, int64_t width,
   return rows;
 }
 
-std::vector<int64_t> argsOf(const RoutedSizes &s, int64_t kind, Types types) {
+std::vector<int64_t> argsOf(const RoutedSizes &s, Layout layout, int64_t kind,
+                            Types types) {
   std::vector<int64_t> args(TSR_ROUTED_ARGS);
   args[TSR_ROUTED_KIND] = kind;
   args[TSR_ROUTED_TOKENS] = s.tokens;
@@ -72,6 +106,7 @@ std::vector<int64_t> argsOf(const RoutedSizes &s, int64_t kind, Types types) {
   args[TSR_ROUTED_K] = std::min<int64_t>(s.experts, 2);
   args[TSR_ROUTED_DTYPE_IN] = types.in;
   args[TSR_ROUTED_DTYPE_OUT] = types.out;
+  args[TSR_ROUTED_ROWS] = layout == Layout::Compact ? roomOf(s) : 0;
   return args;
 }
 
@@ -102,50 +137,57 @@ void compare(const RoutedBackend &backend, const std::vector<int64_t> &args,
 }
 
 void compareRows(const RoutedBackend &backend, const RoutedSizes &s,
-                 Types types) {
+                 Layout layout, Types types) {
   const Buffer gates = gatesOf(s);
-  const int64_t tokens = s.tokens * s.columns, rows = s.experts * tokens;
+  const int64_t tokens = s.tokens * s.columns;
+  const int64_t rows = countOf(s, layout) * s.columns;
   for (bool weighted : {false, true}) {
-    std::vector<int64_t> args = argsOf(s, TSR_ROUTED_DISPATCH, types);
+    std::vector<int64_t> args = argsOf(s, layout, TSR_ROUTED_DISPATCH, types);
     args[TSR_ROUTED_WEIGHTED] = weighted;
     compare(backend, args, {integers(types.in, tokens, 1), gates}, rows);
     args[TSR_ROUTED_KIND] = TSR_ROUTED_COLLECT;
-    compare(backend, args, {rowsOf(s, types.in, s.columns, 2), gates}, tokens);
+    compare(backend, args, {rowsOf(s, layout, types.in, s.columns, 2), gates},
+            tokens);
   }
   if (types.out == TSR_DTYPE_F32)
-    compare(backend, argsOf(s, TSR_ROUTED_COLLECT_GRAD_GATES, types),
-            {integers(types.in, tokens, 3), rowsOf(s, types.in, s.columns, 4),
-             gates},
+    compare(backend, argsOf(s, layout, TSR_ROUTED_COLLECT_GRAD_GATES, types),
+            {integers(types.in, tokens, 3),
+             rowsOf(s, layout, types.in, s.columns, 4), gates},
             gates.size());
+  if (types.out == types.in && layout == Layout::Compact)
+    compare(backend, argsOf(s, layout, TSR_ROUTED_EXPAND, types),
+            {rowsOf(s, layout, types.in, s.columns, 9), gates},
+            s.experts * tokens);
 }
 
 void compareProducts(const RoutedBackend &backend, const RoutedSizes &s,
-                     Types types) {
+                     Layout layout, Types types) {
   const Buffer gates = gatesOf(s);
   const int64_t weights = s.experts * s.columns * s.inner;
   for (bool transposed : {false, true}) {
-    std::vector<int64_t> args = argsOf(s, TSR_ROUTED_PRODUCT, types);
+    std::vector<int64_t> args = argsOf(s, layout, TSR_ROUTED_PRODUCT, types);
     args[TSR_ROUTED_TRANSPOSED] = transposed;
     compare(backend, args,
-            {rowsOf(s, types.in, s.inner, 5), integers(types.in, weights, 6),
-             gates},
-            s.experts * s.tokens * s.columns);
+            {rowsOf(s, layout, types.in, s.inner, 5),
+             integers(types.in, weights, 6), gates},
+            countOf(s, layout) * s.columns);
   }
-  compare(backend, argsOf(s, TSR_ROUTED_PRODUCT_GRAD_WEIGHT, types),
-          {rowsOf(s, types.in, s.columns, 7), rowsOf(s, types.in, s.inner, 8),
-           gates},
+  compare(backend, argsOf(s, layout, TSR_ROUTED_PRODUCT_GRAD_WEIGHT, types),
+          {rowsOf(s, layout, types.in, s.columns, 7),
+           rowsOf(s, layout, types.in, s.inner, 8), gates},
           weights);
 }
 } // namespace
 
 void tessera::test::expectEqualsCpu(const RoutedBackend &backend,
                                     const RoutedSizes &sizes) {
-  for (Types types : kTypes) {
-    compareRows(backend, sizes, types);
-    // The CPU has no products of f32 into bf16 either.
-    if (types.in == TSR_DTYPE_BF16 || types.out == TSR_DTYPE_F32)
-      compareProducts(backend, sizes, types);
-  }
+  for (Layout layout : {Layout::Dense, Layout::Compact})
+    for (Types types : kTypes) {
+      compareRows(backend, sizes, layout, types);
+      // The CPU has no products of f32 into bf16 either.
+      if (types.in == TSR_DTYPE_BF16 || types.out == TSR_DTYPE_F32)
+        compareProducts(backend, sizes, layout, types);
+    }
 }
 
 void tessera::test::expectGatesOfCpu(const RoutedBackend &backend,
@@ -154,7 +196,7 @@ void tessera::test::expectGatesOfCpu(const RoutedBackend &backend,
   for (int64_t dtype : {TSR_DTYPE_F32, TSR_DTYPE_BF16}) {
     const RoutedSizes sizes = {tokens, experts, 0, 0, Routes::All};
     std::vector<int64_t> args =
-        argsOf(sizes, TSR_ROUTED_TOP_K, {dtype, TSR_DTYPE_F32});
+        argsOf(sizes, Layout::Dense, TSR_ROUTED_TOP_K, {dtype, TSR_DTYPE_F32});
     args[TSR_ROUTED_K] = k;
     std::vector<Buffer> found = {integers(dtype, tokens * experts, 9),
                                  Buffer(TSR_DTYPE_F32, tokens * experts)};

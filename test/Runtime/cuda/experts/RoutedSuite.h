@@ -1,7 +1,7 @@
 //===- RoutedSuite.h - What every backend of routed must do -----*- C++ -*-===//
 // Calls of routed against the CPU's entry. Operands are small integers, so that
 // sums are exact in any order and results are compared for equality; rows that
-// are not routed hold NaN.
+// are not routed hold NaN, and so do those behind the last compact one.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_TEST_RUNTIME_CUDA_EXPERTS_ROUTEDSUITE_H
 #define TESSERA_TEST_RUNTIME_CUDA_EXPERTS_ROUTEDSUITE_H
@@ -26,7 +26,8 @@ struct RoutedSizes {
 using RoutedBackend = std::function<void(const std::vector<int64_t> &args,
                                          std::vector<Buffer> &buffers)>;
 
-/// All kinds with all dtypes, plain and transposed, weighted or not.
+/// All kinds with all dtypes, plain and transposed, weighted or not, on rows
+/// for each expert and token and on compact ones.
 void expectEqualsCpu(const RoutedBackend &backend, const RoutedSizes &sizes);
 
 /// The gates of k experts, among equal logits of the first ones.

@@ -1,0 +1,50 @@
+//===- LayerRecompute.h - what layers compute again -------------*- C++ -*-===//
+// How backward gets what it reads of forward: for a whole model, and for ranges
+// of layers that differ from the rest. It needs no MLIR.
+//===----------------------------------------------------------------------===//
+
+#ifndef TESSERA_OPTIONS_LAYERRECOMPUTE_H
+#define TESSERA_OPTIONS_LAYERRECOMPUTE_H
+
+#include "tessera/Options/Names.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// What backward computes again instead of keeping it. Auto is the least that
+/// fits into the memory limit.
+enum class Recompute { None, Selective, Full, Auto };
+template <> struct Names<Recompute> {
+  static constexpr Name<Recompute> table[] = {
+      {Recompute::None, "none"},
+      {Recompute::Selective, "selective"},
+      {Recompute::Full, "full"},
+      {Recompute::Auto, "auto"}};
+};
+
+/// Layers `first` to `last`, numbered from 0 in the order of the program.
+struct LayerRange {
+  int64_t first = 0, last = 0;
+  Recompute recompute = Recompute::None; ///< Never Auto.
+
+  /// "3", "0-3".
+  std::string layers() const;
+};
+
+/// Ranges in ascending order, none of which overlap. Other layers are as the
+/// rest of the model.
+struct LayerRecompute {
+  std::vector<LayerRange> ranges;
+
+  /// Replaces the ranges by those of "0-3=full,7=none". Returns what is wrong,
+  /// or "".
+  std::string parse(const std::string &text);
+  /// As parse takes it; "" without ranges.
+  std::string str() const;
+};
+
+} // namespace tessera
+
+#endif // TESSERA_OPTIONS_LAYERRECOMPUTE_H
