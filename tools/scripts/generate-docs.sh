@@ -34,7 +34,7 @@ passes() {
   echo
   echo "# Passes"
   echo
-  echo "By the folder that declares them; [Architecture.md](../Architecture.md) tells their order."
+  echo "Passes are listed by the folder that declares them; [Architecture.md](../Architecture.md) lists them in order."
   local group
   for group in Distribute:"From a serial model to a typed training step" Partition:"One program per rank" \
     Lower:"From \`nn\` to \`rt\`" Communicate:"When collectives and messages run" Memory:"Where every buffer lies" \

@@ -9,13 +9,14 @@ def AddLoraPass : Pass<"nn-add-lora", "::mlir::ModuleOp"> {
   let summary = "Adds adapters of low rank beside linear layers";
   let description = [{
     Before: a serial `@loss`. After: the product y = x W of every target is
-    followed by y + alpha / rank (x A) B, with parameters A `[rank, in]`, drawn
-    as peft draws it, and B `[out, rank]`, which starts at zero (Hu et al. 2021,
-    arXiv 2106.09685). Their names are peft's, and the new ops have `nn.adapter`.
-    All other parameters have `nn.frozen`. A target is a module's name or its end
-    after a dot; `all-linear` means all linear layers but heads and routers.
-    `nn.config_files` gains the `adapter_config.json` that peft reads. A target
-    that names no linear layer is an error.
+    followed by y + alpha / rank (x A) B, with parameters A `[rank, in]`,
+    initialized as peft does, and B `[out, rank]`, which starts at zero (Hu et
+    al. 2021, arXiv 2106.09685). Their names are those of peft, and the new ops
+    have `nn.adapter`. All other parameters have `nn.frozen`. A target is a
+    module's name or the part of it after a dot; `all-linear` means all linear
+    layers except heads and routers. The pass adds the `adapter_config.json`
+    that peft reads to `nn.config_files`. A target that names no linear layer is
+    an error.
   }];
   let options = [
     Option<"rank", "rank", "int64_t", "8", "Columns of x A, at least 1">,
@@ -42,15 +43,15 @@ def FreezeParametersPass : Pass<"nn-freeze-parameters", "::mlir::ModuleOp"> {
 def MixedPrecisionPass : Pass<"nn-mixed-precision", "::mlir::ModuleOp"> {
   let summary = "Matrix products in bf16, everything else in f32";
   let description = [{
-    Before: a serial `@loss` in f32. After: every matrix product has
-    `compute = bf16` and states the element type of its result. Values that only
-    matrix products read, directly or through ops that keep the type (bias,
-    activation, attention, dropout), are bf16. Parameters, the residual stream,
-    what a norm reads and the loss stay f32, and so do their gradients, which
-    have the element type of their value. Frozen parameters (`nn.frozen`) that
-    only matrix products read are bf16. Where nothing is trained, all
-    parameters are frozen, and tables of embeddings are bf16, too: the rows
-    that are looked up are widened. docs/Precision.md says why.
+    Before: a serial `@loss` in f32. After: every matrix product has `compute =
+    bf16` and states the element type of its result. Values that only matrix
+    products read, directly or through ops that keep the type (bias, activation,
+    attention, dropout), are bf16. Parameters, the residual stream, what a norm
+    reads and the loss stay f32. Gradients have the element type of their value.
+    Frozen parameters (`nn.frozen`) that only matrix products read are bf16. If
+    the program is not trained, all parameters count as frozen, and tables of
+    embeddings are bf16, too: the rows that are looked up are widened.
+    docs/Precision.md says why.
   }];
   let options = [
     Option<"trains", "trains", "bool", /*default=*/"true",
@@ -62,11 +63,11 @@ def QuantizeWeightsPass : Pass<"nn-quantize-weights", "::mlir::ModuleOp"> {
   let summary = "Stores the matrices of products in int8";
   let description = [{
     Before: a serial `@loss` that is not trained. After: each parameter that
-    nothing but matrix products and embeddings read, a product among them, has
-    elements of i8, and an argument `nn.channels` beside it holds a scale for
-    each of the parameter's dimensions that products do not sum over. A product
-    reads the integers, and its result is multiplied by the scales; so are rows
-    that are looked up. docs/Precision.md says why.
+    only matrix products and embeddings read, a product among them, has elements
+    of i8. An argument `nn.channels` beside it holds a scale for each index of
+    the parameter's dimensions that products do not sum over. A product reads
+    the integers, and its result is multiplied by the scales; so are rows that
+    are looked up. docs/Precision.md says why.
   }];
 }
 
@@ -74,8 +75,8 @@ def FixOrderPass : Pass<"nn-fix-order", "::mlir::ModuleOp"> {
   let summary = "Asks for sums in an order that no mesh changes";
   let description = [{
     Before: a serial `@loss`. After: the module has `dist.layout_invariant`, so
-    that the typing rule lets partial sums pass only through ops that round
-    nothing. Scale factors are applied after the reduction, by ops of their own.
+    that the typing rule lets only ops that do not round read partial sums.
+    Scale factors are applied after the reduction, by ops of their own.
     docs/Invariance.md says why.
   }];
   let options = [
@@ -106,27 +107,30 @@ def AddEvaluationPass : Pass<"nn-add-evaluation", "::mlir::ModuleOp"> {
   let summary = "Adds a program that measures the loss and changes nothing";
   let description = [{
     Before: a serial `@loss` whose cross-entropy has the tag `cross_entropy`.
-    After: also `@evaluation` (`nn.evaluation`), a copy without dropout and
-    without other parts of the loss. It returns the mean of the cross-entropy,
-    the number of labels that the largest logit predicts and, where labels may
-    be ignored, of those that count. A module whose loss has no such tag has no
-    evaluation.
+    After: also `@evaluation` (`nn.evaluation`), a copy of it without dropout
+    and without other parts of the loss. It returns the mean of the
+    cross-entropy, the number of labels that the largest logit predicts and, if
+    labels may be ignored, the number of labels that count. A module whose loss
+    has no such tag gets no evaluation.
   }];
 }
 
 def AddGenerationPass : Pass<"nn-add-generation", "::mlir::ModuleOp"> {
   let summary = "Makes the programs that run a model for requests";
   let description = [{
-    Before: a serial `@loss` of a causal decoder. After: in its place, or with
-    `beside-training` behind it, `@decode`, `@mixed` and `@score` (`nn.generation`). They run rows, each with an id, a slot
-    and a position, over caches of keys and values, which they take and return:
-    `@decode` a row for each slot of a lane, the others also `chunk` rows of
-    prompts. The first two return the logits of at most a row for each slot;
-    `@score` those of no row, but for each the log-probability of its label, and
-    how many logits come before the label's. A slot has as many places as `@loss`
-    has positions. Ranks of `cp` share the places, and so do those of `tp` where
-    these do not divide the key heads: places are dealt to them in turn, and there
-    are at most so many more that all have as many.
+    Before: a serial `@loss` of a causal decoder. After: `@decode`, `@mixed` and
+    `@score` (`nn.generation`) replace it, or with `beside-training` follow it.
+    They run rows, each with an id, a slot and a position. They take and return
+    caches of keys and values. `@decode` has a row for each slot of a lane; the
+    other two also have `chunk` rows of prompts. `@decode` and `@mixed` return
+    the logits of at most one row for each slot. `@score` returns no logits; for
+    each row it returns the log-probability of its label, and how many logits
+    come before the label's.
+
+    A slot has as many places as `@loss` has positions. The ranks of `cp` share
+    the places, and so do those of `tp` if they do not divide the key heads:
+    places are dealt out to them in turn, and a few are added so that all ranks
+    have as many.
   }];
   let options = [
     Option<"lanes", "lanes", "int64_t", "1", "Independent groups of slots: ranks of dp and ep">,
@@ -142,10 +146,11 @@ def AddEncodingPass : Pass<"nn-add-encoding", "::mlir::ModuleOp"> {
   let summary = "Makes the program that runs an encoder";
   let description = [{
     Before: a serial `@loss` of an encoder with a masked-language-model head.
-    After: in its place `@encode` (`nn.generation`), without dropout, labels and
-    loss. It returns the last hidden states of a batch and the logits at
-    `positions` of each sequence, at most `predictions` of them: no other
-    position meets the vocabulary. A position below 0 is none.
+    After: `@encode` (`nn.generation`) replaces it, without dropout, labels and
+    loss. It returns the last hidden states of a batch, and the logits at
+    `positions` of each sequence, at most `predictions` of them. No logits are
+    computed at other positions. A position below 0 means that none is asked
+    for.
   }];
   let options = [
     Option<"predictions", "predictions", "int64_t", "16", "Positions of a sequence whose logits can be asked for; more than it has are as many as it has">
@@ -155,19 +160,22 @@ def AddEncodingPass : Pass<"nn-add-encoding", "::mlir::ModuleOp"> {
 def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
   let summary = "Distributes a serial program over a mesh by Megatron's rules";
   let description = [{
-    Before: functions of `nn` ops without distribution.
-    After: the module has `dist.mesh`; every value has a distribution, and every
-    op obeys the typing rule. Parameters and data are placed by their `nn.dims`:
-    `tp` shards heads (`n`), feed-forward (`f`) and vocabulary (`v`), `dp` the
-    batch (`b`), `cp` the sequence (`s`), or of programs with caches their places
-    (`l`), which `tp` shards, too, where it does not divide key heads (`g`). For
-    each op and axis the pass chooses the cheapest row: sharded parameters stay, then sharded values stay, then the
-    fewest bytes. The residual stream (`nn.tag = #nn.tag<stream>`) is `I` on `tp`,
+    Before: functions of `nn` ops without distribution. After: the module has
+    `dist.mesh`; every value has a distribution, and every op obeys the typing
+    rule. The `nn.dims` of parameters and data say what an axis shards: `tp`
+    shards heads (`n`), feed-forward (`f`) and vocabulary (`v`), `dp` the batch
+    (`b`), and `cp` the sequence (`s`), or in programs with caches their places
+    (`l`). `tp` shards places too if it does not divide the key heads (`g`).
+
+    For each op and axis the pass chooses the cheapest row of the rule: sharded
+    parameters stay sharded, then sharded values stay sharded, then the fewest
+    bytes win. The residual stream (`nn.tag = #nn.tag<stream>`) is `I` on `tp`,
     or `S` of its sequence with `sequence-parallel`. With `zero` the resting
-    sharding of parameters is `S` on `dp`, and they are gathered (`S -> R`) before
-    they are used; frozen ones (`nn.frozen`) with `splits-frozen` alone. A value is converted once per axis
-    and state. On `pp`, an op of `dist.chunk` c is at `A(c mod pp)` and so is a
-    parameter that only this stage uses; others are `I`.
+    sharding of parameters is `S` on `dp`, and they are gathered (`S -> R`)
+    before they are used; this includes frozen parameters (`nn.frozen`) only
+    with `splits-frozen`. A value is converted once per axis and state. On `pp`,
+    an op of `dist.chunk` c is at `A(c mod pp)`, and so is a parameter that only
+    this stage uses; other parameters are `I`.
   }];
   let options = [
     Option<"mesh", "mesh", "std::string", "\"\"",
@@ -190,11 +198,11 @@ def DifferentiatePass : Pass<"nn-differentiate", "::mlir::ModuleOp"> {
   let summary = "Appends the backward program";
   let description = [{
     Before: a function `@loss` whose one result is a scalar, `I` on every axis.
-    After: `@gradients` returns the loss and the gradient of every parameter without
-    `nn.frozen`; what only others need is not computed. The
-    gradients of a value's uses are added before the conversion of the value is
-    transposed. A gradient whose distribution is not the dual of its value's is
-    an error.
+    After: `@gradients` returns the loss and the gradient of every parameter
+    without `nn.frozen`; gradients that only frozen parameters need are not
+    computed. The gradients of a value's uses are added before the conversion of
+    the value is transposed. A gradient whose distribution is not the dual of
+    its value's is an error.
   }];
 }
 
@@ -202,17 +210,19 @@ def RecomputePass : Pass<"nn-recompute", "::mlir::ModuleOp"> {
   let summary = "Computes forward values again in backward instead of keeping them";
   let description = [{
     Before: `@gradients` for one micro-batch. After: backward reads clones of
-    forward ops (`nn.phase = #nn.phase<recompute>`) in place of values that are
-    not kept; a clone stands right before its first use, that of a gather
-    as soon as its first reader's other operands exist, so that it overlaps.
+    forward ops (`nn.phase = #nn.phase<recompute>`) instead of values that are
+    not kept. A clone stands right before its first use; that of a gather stands
+    where the other operands of its first reader exist, so that it overlaps with
+    computation.
+
     `gathers` repeats the gathers of activations that are split over `tp`.
     `selective` repeats ops that are cheap for their bytes: elementwise ops,
-    dropout, norms, gathers of split activations. It never repeats a matrix product, attention or another
-    collective. `full` also repeats whole layers from their inputs. `ranges` gives
-    layers a mode of their own. Among the values that may be repeated, the pass
-    keeps the fewest bytes (a minimum cut).
-    Clones have the attributes of the ops that they repeat, so that dropout masks
-    are the same again.
+    dropout, norms, gathers of split activations. It never repeats a matrix
+    product, attention or another collective. `full` also repeats whole layers
+    from their inputs. `ranges` gives layers a mode of their own. Among the
+    values that may be repeated, the pass keeps the fewest bytes (a minimum
+    cut). Clones have the attributes of the ops that they repeat, so dropout
+    masks are the same.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"none\"", "none, gathers, selective, full">,
@@ -226,26 +236,26 @@ def RecomputePass : Pass<"nn-recompute", "::mlir::ModuleOp"> {
 def RegatherPass : Pass<"dist-regather", "::mlir::ModuleOp"> {
   let summary = "Gathers parameters anew where they are used again";
   let description = [{
-    Before: `@gradients`, in which a parameter is gathered once (`S -> R`), before
-    its first use. After: it is gathered before each run of uses between which
-    another parameter is gathered, in backward too, so that a gathered parameter
-    lives no longer than one part of the model. This is stage 3 of ZeRO.
+    Before: `@gradients`, in which a parameter is gathered once (`S -> R`),
+    before its first use. After: if another parameter is gathered between two
+    uses, the parameter is gathered again before the second, in backward too. So
+    a gathered parameter lives no longer than one part of the model. This is
+    stage 3 of ZeRO.
   }];
 }
 
 def MicroBatchPass : Pass<"nn-micro-batch", "::mlir::ModuleOp"> {
   let summary = "Runs forward and backward once per micro-batch";
   let description = [{
-    Before: `@gradients`, for one micro-batch.
-    After: data arguments have a leading dimension `count`; everything but the
-    conversions of parameters, of their gradients and of the loss is inside
-    `nn.micro_batches`, so gradients are reduced once per step; with
-    `dist.layout_invariant` they are reduced in every micro-batch. With `zero` of
-    2 a gradient is scattered as soon as it is whole, in every micro-batch; with
-    3 parameters are also gathered there (Rajbhandari et al. 2020). A value with
-    `nn.tag = #nn.tag<batch_total>`, such as the number of labels that count,
-    depends on data alone. A loop of its own sums it over all micro-batches
-    first.
+    Before: `@gradients`, for one micro-batch. After: data arguments have a
+    leading dimension `count`. Everything except the conversions of parameters,
+    of their gradients and of the loss is inside `nn.micro_batches`, so
+    gradients are reduced once per step. With `dist.layout_invariant` they are
+    reduced in every micro-batch. With `zero` of 2 a gradient is scattered as
+    soon as it is complete, in every micro-batch; with 3 parameters are also
+    gathered there (Rajbhandari et al. 2020). A value with `nn.tag =
+    #nn.tag<batch_total>`, such as the number of labels that count, depends only
+    on data. A separate loop sums it over all micro-batches first.
   }];
   let options = [
     Option<"count", "count", "int64_t", "1", "Micro-batches per step, at least 1">,
@@ -281,12 +291,11 @@ def ChooseDecayPass : Pass<"nn-choose-decay", "::mlir::ModuleOp"> {
 def AddOptimizerPass : Pass<"nn-add-optimizer", "::mlir::ModuleOp"> {
   let summary = "Appends gradient clipping and the update of all parameters";
   let description = [{
-    Before: `@gradients`.
-    After: `@step` takes and returns parameters and moments, takes the learning
-    rate and, for AdamW, the bias corrections, and returns loss, gradient norm
-    and whether the step was applied: where loss or norm is not finite, all
-    state stays as it is. Decay acts on parameters with `nn.decay`. The norm
-    counts every parameter once on every mesh.
+    Before: `@gradients`. After: `@step` takes and returns parameters and
+    moments. It takes the learning rate and, for AdamW, the bias corrections,
+    and returns loss, gradient norm and whether the step was applied: if loss or
+    norm is not finite, all state stays as it is. Decay acts on parameters with
+    `nn.decay`. The norm counts every parameter once on every mesh.
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"", "adamw, sgd, lion or muon">,
@@ -304,11 +313,12 @@ def AddOptimizerPass : Pass<"nn-add-optimizer", "::mlir::ModuleOp"> {
 def MaskPaddingPass : Pass<"dist-mask-padding", "::mlir::ModuleOp"> {
   let summary = "States what padding holds and masks it where it would be read";
   let description = [{
-    Before: `@step`, typed. After: the module has `dist.masked`; the type of each
-    value says what its padding holds, and `dist.mask` stands wherever a sum or a
-    maximum would else read padding that changes it, or something that is kept
-    from step to step would not have zeros there. The verifier checks this from
-    here to `rt-localize`. Nothing changes where the mesh divides all sizes.
+    Before: `@step`, typed. After: the module has `dist.masked`, and the type of
+    each value says what its padding holds. The pass inserts `dist.mask` in two
+    places: before a sum or a maximum that would read padding which changes its
+    result, and before a value that is kept from step to step and would not have
+    zeros in its padding. The verifier checks this from here to `rt-localize`.
+    If the mesh divides all sizes, nothing changes.
   }];
   let options = [
     Option<"poison", "poison", "bool", "false",
@@ -334,10 +344,11 @@ def MarkChunkedSumsPass : Pass<"nn-mark-chunked-sums", "::mlir::ModuleOp"> {
 def ErasePass : Pass<"dist-erase", "::mlir::ModuleOp"> {
   let summary = "Erases every distribution and conversion";
   let description = [{
-    Before: a distributed program. After: the serial program it denotes. Used by
-    `tessera verify`: the result must be the serial program, op for op. An op
-    that nn-recompute added is erased if an earlier op has the same name,
-    attributes (except for the phase) and erased operands. Otherwise it stays.
+    Before: a distributed program. After: the serial program that it denotes.
+    `tessera verify` uses the pass: the result must be the serial program, op
+    for op. An op that nn-recompute added is erased if an earlier op has the
+    same name, attributes (except for the phase) and erased operands. Otherwise
+    it stays, and the programs differ.
   }];
 }
 

@@ -18,22 +18,21 @@ def DecomposePass : Pass<"rt-decompose", "::mlir::ModuleOp"> {
   let summary = "Norms and full sums become ops that one kernel pass computes";
   let description = [{
     Before: local nn ops. After: layer norms and their gradients are products,
-    sums and row means (statistics are shared between forward and backward,
-    normalized values are recomputed); sums to a scalar are row sums and a sum
-    of rows.
+    sums and row means. Forward and backward share the statistics; normalized
+    values are recomputed. Sums to a scalar are row sums and a sum of rows.
   }];
 }
 
 def LowerRingsPass : Pass<"rt-lower-rings", "::mlir::ModuleOp"> {
   let summary = "Attention over split keys becomes a ring: keys and values go from rank to rank";
   let description = [{
-    Before: local nn ops; attention may have some of the keys only
-    (`dist.ring`). After: it is `rt.ring_attention` over the rank's own keys,
-    then over those of each rank before it, which `rt.shift` brings while the
-    last ones are used. With a causal mask they are two chunks, an early and a
-    late one, that `rt.zigzag` brings and takes back, so that every rank has the
-    same work in every step. In backward the gradients of keys and values travel
-    along and end where their keys are.
+    Before: local nn ops; attention may have only a part of the keys
+    (`dist.ring`). After: attention is `rt.ring_attention` over the rank's own
+    keys, then over those of each rank before it. `rt.shift` brings the next
+    keys while the current ones are used. With a causal mask the keys of a rank
+    are two chunks, an early and a late one, that `rt.zigzag` brings and takes
+    back, so that every rank has the same work in every step. In backward the
+    gradients of keys and values travel along and end where their keys are.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect"];
 }
@@ -42,7 +41,7 @@ def LowerExpertsPass : Pass<"rt-lower-experts", "::mlir::ModuleOp"> {
   let summary = "Routing, exchange and products of experts become library calls";
   let description = [{
     Before: local nn ops. After: `nn.top_k` and ops on rows [experts, batch,
-    sequence, ..] are `rt.routed`, which compute routed rows only.
+    sequence, ..] are `rt.routed`, which computes only routed rows.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
@@ -50,12 +49,14 @@ def LowerExpertsPass : Pass<"rt-lower-experts", "::mlir::ModuleOp"> {
 def CompactRowsPass : Pass<"rt-compact-rows", "::mlir::ModuleOp"> {
   let summary = "Buffers of experts' rows hold the routed ones, not one for every expert and token";
   let description = [{
-    Before: `rt.routed` on rows [experts, batch, sequence, columns]. After: rows are
-    [rows, columns], the routed ones in order of experts and then of tokens, with
-    room for tokens x min(k, experts of the rank): `nn.top_k` routes a token to at
-    most k experts. Elementwise ops on rows work on as many, and exchanges are
-    `rt.exchange_rows`. All ops on the same rows read the same value of gates. Rows whose gates do not come from one `nn.top_k`, or that
-    another op reads, stay as they are. What verify keeps is expanded.
+    Before: `rt.routed` on rows [experts, batch, sequence, columns]. After: rows
+    are [rows, columns]: only the routed ones, ordered by expert and then by
+    token. There is room for tokens x min(k, experts of the rank), because
+    `nn.top_k` routes a token to at most k experts. Elementwise ops work on as
+    many rows, and exchanges are `rt.exchange_rows`. All ops on the same rows
+    read the same value of gates. Rows whose gates do not come from one
+    `nn.top_k`, or that another op reads, stay as they are. Values that verify
+    keeps are expanded.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
@@ -63,12 +64,13 @@ def CompactRowsPass : Pass<"rt-compact-rows", "::mlir::ModuleOp"> {
 def BoundRowsPass : Pass<"rt-bound-rows", "::mlir::ModuleOp"> {
   let summary = "Experts work in rounds where more rows come than their buffers hold";
   let description = [{
-    Before: `rt.exchange_rows` between a rank's own rows and those of its experts,
-    which have room for all that a router can send. After: the latter have room for
-    `factor` times the even share. What the first round makes of them is kept for
-    backward; `rt.row_rounds` numbers the rounds, and later ones follow the first,
-    as often as all rows together need. They move and multiply nothing where a
-    router sends no more rows. Backward makes again what it reads of them.
+    Before: `rt.exchange_rows` between a rank's own rows and those of its
+    experts, whose buffers have room for all rows that a router can send. After:
+    these buffers have room for `factor` times the even share. `rt.row_rounds`
+    numbers the rounds. The results of the first round are kept for backward; as
+    many rounds follow as all rows together need. They move and multiply nothing
+    if a router sends no more rows. Backward computes again what it reads of the
+    later rounds.
   }];
   let options = [
     Option<"factor", "factor", "double", /*default=*/"1.25",
@@ -93,12 +95,12 @@ def LowerLibraryPass : Pass<"rt-lower-library", "::mlir::ModuleOp"> {
 def GemmEpiloguesPass : Pass<"rt-gemm-epilogues", "::mlir::ModuleOp"> {
   let summary = "GELU, its gradient and bias gradients become part of matrix products";
   let description = [{
-    Before: local nn ops between rt ops. After: where a product makes what only
-    GELU (tanh) needs at once, the product applies it and saves its own result
-    for backward; where only GELU's gradient reads a product, the product
-    multiplies by it; where rows are summed that are also the terms of a
-    product, the product makes the sums. Kernels that do more, and GELU (erf),
-    which the library does not have, stay.
+    Before: local nn ops between rt ops. After: matrix products do more in three
+    cases. If only GELU (tanh) needs a product's result at once, the product
+    applies GELU and saves its own result for backward. If only GELU's gradient
+    reads a product, the product multiplies by it. If rows are summed that are
+    also the terms of a product, the product computes the sums. Kernels that do
+    more stay, and so does GELU (erf), for which the library has no epilogue.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
@@ -106,13 +108,14 @@ def GemmEpiloguesPass : Pass<"rt-gemm-epilogues", "::mlir::ModuleOp"> {
 def RecomputeElementwisePass : Pass<"rt-recompute-elementwise", "::mlir::ModuleOp"> {
   let summary = "Kernels of backward compute again what is as cheap as to read";
   let description = [{
-    Before: local nn ops between rt ops. After: a forward value that only kernels
-    read, and that a few elementwise ops make from one value of at most its size,
-    is computed again where backward reads it: a cast, the activation of a gated
-    layer. With `functions`, so is a costly function of a value that backward does
-    not keep otherwise, such as `exp(logits - max)` of a loss: that saves forward's
-    store and no memory. Kernels of forward do not store the value; its argument is
-    kept instead. Results have the same bits.
+    Before: local nn ops between rt ops. After: backward computes some forward
+    values again where it reads them. These are values that only kernels read
+    and that a few elementwise ops compute from one value of at most the same
+    size: a cast, the activation of a gated layer. With `functions` this
+    includes a costly function of a value that backward does not keep otherwise,
+    such as `exp(logits - max)` of a loss; that saves the store in forward but
+    no memory. Kernels of forward do not store the value; its argument is kept
+    instead. Results have the same bits.
   }];
   let options = [
     Option<"functions", "functions", "bool", /*default=*/"false",
@@ -123,11 +126,11 @@ def RecomputeElementwisePass : Pass<"rt-recompute-elementwise", "::mlir::ModuleO
 def FormKernelsPass : Pass<"rt-form-kernels", "::mlir::ModuleOp"> {
   let summary = "What lies between library calls is fused into kernels";
   let description = [{
-    Before: local nn ops between rt ops. After: only rt ops. Each group of ops over
-    the same rows and columns is one `rt.launch` of a private function of `linalg`
-    ops with `rt.schedule` "row" or "column". Equal kernels are shared. What can be
-    in a kernel, and how, an op says itself (`KernelOpInterface`); an op without a
-    lowering is an error.
+    Before: local nn ops between rt ops. After: only rt ops. Each group of ops
+    over the same rows and columns is one `rt.launch` of a private function of
+    `linalg` ops with `rt.schedule` "row" or "column". Equal kernels are shared.
+    An op itself says whether and how it can be part of a kernel
+    (`KernelOpInterface`); an op without a lowering is an error.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect", "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
@@ -137,12 +140,13 @@ def FormKernelsPass : Pass<"rt-form-kernels", "::mlir::ModuleOp"> {
 def PadRowsPass : Pass<"rt-pad-rows", "::mlir::ModuleOp"> {
   let summary = "Rows of an odd length get padding, so that all begin aligned";
   let description = [{
-    Before: rt ops and kernels. After: a value of rows of at least `least`
-    elements and no multiple of 8, that only matrix products and kernels make
-    and read, has `#rt.row_stride`, rows a multiple of `elements` apart: the
-    logits of a vocabulary of 50257, and their gradient.
-    The library's products of bf16 need rows at multiples of 16 bytes to be
-    fast, and kernels can move 16 bytes at once. Nobody reads the padding.
+    Before: rt ops and kernels. After: some values have `#rt.row_stride`, so
+    that their rows begin at multiples of `elements`. These are values that only
+    matrix products and kernels compute and read, with rows of at least `least`
+    elements whose length is no multiple of 8: the logits of a vocabulary of
+    50257, and their gradient. The library's products of bf16 need rows at
+    multiples of 16 bytes to be fast, and kernels can move 16 bytes at once.
+    Nothing reads the padding.
   }];
   let options = [
     Option<"elements", "elements", "int64_t", /*default=*/"64",

@@ -18,12 +18,12 @@ def AnnotateSharingPass : Pass<"rt-annotate-sharing", "::mlir::ModuleOp"> {
 def InsertCopiesPass : Pass<"rt-insert-copies", "::mlir::ModuleOp"> {
   let summary = "Inserts the copies that writing in place needs";
   let description = [{
-    Before: `@step` of rt ops on tensors in SSA form.
-    After: every alias rule of docs/MemoryPlan.md holds. A value that an op writes
-    in place is not read later, parts of a concatenation are written by their
-    producers, and loops write their next values over the last ones. A kept value
-    (`rt.keep`) that would be overwritten is a copy. An update that cannot be
-    written over its parameter is an error.
+    Before: `@step` of rt ops on tensors in SSA form. After: every alias rule of
+    docs/MemoryPlan.md holds. A value that an op writes in place is not read
+    later, parts of a concatenation are written by their producers, and loops
+    write their next values over the previous ones. A kept value (`rt.keep`)
+    that would be overwritten is copied. An update that cannot be written over
+    its parameter is an error.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
@@ -42,9 +42,9 @@ def PlanMemoryPass : Pass<"rt-plan-memory", "::mlir::ModuleOp"> {
 def CheckMemoryPass : Pass<"rt-check-memory", "::mlir::ModuleOp"> {
   let summary = "Checks that every read sees the value that was written";
   let description = [{
-    Before: `@step` with offsets. After: unchanged. The pass follows the bytes of
-    the arena through the program (loops twice). It does not look at lifetimes,
-    so that it shares no reasoning with the plan.
+    Before: `@step` with offsets. After: unchanged. The pass follows the bytes
+    of the arena through the program (loops twice). It does not look at
+    lifetimes, so it shares no reasoning with the plan.
   }];
 }
 

@@ -8,11 +8,11 @@ include "mlir/Pass/PassBase.td"
 def NumberValuesPass : Pass<"rt-number-values", "::mlir::ModuleOp"> {
   let summary = "Gives every value a name by which runs are compared";
   let description = [{
-    Before: `@step`, typed. After: ops remember number and global type of their
-    results in `rt.keep`. The serial and the parallel program have the same nn
-    ops in the same order, so equal numbers are equal values. A gradient
-    `g f'(x)` whose `f'` is a step also remembers in `step` how `g` and `x` are
-    called.
+    Before: `@step`, typed. After: ops record the number and the global type of
+    their results in `rt.keep`. The serial and the parallel program have the
+    same nn ops in the same order, so equal numbers are equal values. A gradient
+    `g f'(x)` whose `f'` is a step function also records the names of `g` and
+    `x` in `step`.
   }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
@@ -21,13 +21,14 @@ def SplitStagesPass : Pass<"dist-split-stages", "::mlir::ModuleOp"> {
   let summary = "One program per pipeline stage, its tasks in the order of a schedule";
   let description = [{
     Before: `@step`, typed, on a mesh with `pp`. After: `@step_0`, `@step_1`,
-    ..., with `rt.stage`: what is at `A(s)` or on all stages. The micro-batch
-    loop holds the stage's tasks and messages (`rt.task`) once; `A(s) -> A(t)` is
-    `rt.send` and `rt.receive`, `A(s) -> I` is `rt.broadcast`; other conversions
-    from and to a stage become nothing or zeros. The tasks and messages of all
-    stages and micro-batches are in one order, of which every stage keeps its
-    part in `rt.order`, so that programs cannot wait for each other in a circle.
-    The module has the schedule in `rt.pipeline`.
+    ..., with `rt.stage`, each with what is at `A(s)` or on all stages. The
+    micro-batch loop holds each of the stage's tasks and messages (`rt.task`)
+    once. `A(s) -> A(t)` is `rt.send` and `rt.receive`, and `A(s) -> I` is
+    `rt.broadcast`; other conversions from and to a stage become nothing or
+    zeros. The tasks and messages of all stages and micro-batches are sorted
+    into one order. Every stage keeps its part of that order in `rt.order`, so
+    programs cannot wait for each other in a circle. The module has the schedule
+    in `rt.pipeline`.
   }];
   let options = [
     Option<"schedule", "schedule", "std::string", "\"1f1b\"",
@@ -68,10 +69,10 @@ def ExpandMicroBatchesPass : Pass<"rt-expand-micro-batches", "::mlir::ModuleOp">
   let description = [{
     Before: `nn.micro_batches` on local tensors. After: its body inline (one
     micro-batch), or an `rt.loop` that starts from zeros and adds. With `peel`,
-    where a collective of backward reads such a sum, the last micro-batch is
-    taken out of the loop and follows it: the last sum of each gradient is then
-    made in straight-line code, with work after it. From a loop with tasks the
-    last micro-batch is always taken.
+    if a collective of backward reads such a sum, the last micro-batch is taken
+    out of the loop and follows it. The last sum of each gradient is then
+    computed in straight-line code, with work after it. The last micro-batch is
+    always taken out of a loop with tasks.
   }];
   let options = [
     Option<"peel", "peel", "bool", /*default=*/"false",

@@ -60,9 +60,10 @@ def ConvertKernelOpsToLLVMPass : Pass<"convert-kernel-ops-to-llvm", "::mlir::Mod
   let summary = "Convert the ops inside kernels to the LLVM dialect";
   let description = [{
     Before: ops of scf, cf, arith, index, math, vector and func on scalars and
-    vectors of one dimension. After: the LLVM dialect, by one conversion: a pass
-    for each dialect takes several times as long. A function that LLVM has no
-    intrinsic for (f64 only) becomes a call of libm per lane.
+    vectors of one dimension. After: the LLVM dialect. One conversion does all
+    of it, because a pass for each dialect would take several times as long. A
+    function that LLVM has no intrinsic for (f64 only) becomes a call of libm
+    per lane.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
@@ -75,9 +76,10 @@ def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   let summary = "Lower kernels alone to the LLVM dialect";
   let description = [{
     Before: kernels of convert-kernel-to-llvm or convert-kernel-to-nvvm beside
-    the lowered program. After: they are in the LLVM dialect; the program is as
-    it was. Meanwhile they stand in a module of their own: the program of a
-    large model is many times as long, and no pass here has to walk it.
+    the lowered program. After: the kernels are in the LLVM dialect, and the
+    program is as it was. Meanwhile the kernels are in a module of their own,
+    because the program of a large model is many times as long and no pass here
+    should walk it.
   }];
 }
 
@@ -86,14 +88,14 @@ def EmulateGridPass : Pass<"emulate-grid", "::mlir::ModuleOp"> {
   let description = [{
     Before: the LLVM dialect, with kernels of convert-kernel-to-nvvm.
 
-    After: each kernel's code is a host function `NAME_thread` in which
+    After: each kernel's code is a host function `NAME_thread`, in which
     coordinates, shuffles, barriers and shared memory are calls of an emulator
-    (`GridEmulator`), and NAME is a `tsr_abi_kernel` that asks the emulator to
-    run its grid and those of the kernels after it; host code launches that one.
-    With `launches` host code still launches device kernels, of an image
+    (`GridEmulator`). NAME is a `tsr_abi_kernel` that asks the emulator to run
+    its grid and those of the kernels after it; host code launches NAME. With
+    `launches` host code still launches device kernels, of an image
     (`tsr_program_image`) that says "emulated": the device of a test finds
-    `NAME_thread` and `NAME_descriptor` in the program. Tests use the pass to run
-    CUDA kernels without a GPU.
+    `NAME_thread` and `NAME_descriptor` in the program. Tests use the pass to
+    run CUDA kernels without a GPU.
   }];
   let options = [
     Option<"launches", "launches", "bool", "false",
