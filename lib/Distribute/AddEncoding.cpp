@@ -1,7 +1,8 @@
 //===- AddEncoding.cpp - a program that runs an encoder -------------------===//
 // It is made of the serial model, so that distribution, typing and erasure
 // treat it like the training step: the ops that make the hidden states, and
-// behind a choice of positions those that make the logits.
+// behind a choice of positions those that make the logits. Of an
+// encoder-decoder model it is the encoder alone, which has no logits.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/NN/Marks.h"
@@ -9,7 +10,6 @@
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Dropout.h"
 #include "tessera/Distribute/Passes.h"
-#include "tessera/Distribute/Stages.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_ADDENCODINGPASS
@@ -24,14 +24,15 @@ namespace {
 /// Turns a model into its program, in place.
 class EncodingBuilder {
 public:
-  EncodingBuilder(func::FuncOp func, int64_t predictions)
-      : func(func), predictions(predictions), b(func.getContext()) {}
+  explicit EncodingBuilder(func::FuncOp func)
+      : func(func), b(func.getContext()) {}
 
-  LogicalResult run();
+  /// 0 predictions: there is no head, and only hidden states are returned.
+  LogicalResult run(int64_t predictions);
 
 private:
-  LogicalResult find();
-  Value addPositions();
+  LogicalResult find(bool hasHead);
+  Value addPositions(int64_t predictions);
   void returnValues();
   LogicalResult takeRows(Value positions);
   void removeUnused();
@@ -40,40 +41,50 @@ private:
   }
 
   func::FuncOp func;
-  int64_t predictions;
   OpBuilder b;
-  Value hidden, logits;
+  Value hidden;
+  Value logits; ///< Null without a head.
 };
 
-/// The hidden states are the last of the residual stream.
-LogicalResult EncodingBuilder::find() {
+LogicalResult EncodingBuilder::find(bool hasHead) {
   for (auto pick : func.getOps<nn::PickOp>())
-    logits = pick.getLogits();
-  if (!logits)
+    if (hasHead)
+      logits = pick.getLogits();
+  if (hasHead && !logits)
     return func.emitError() << "has no nn.pick, from whose logits a program "
                                "for encoding is made";
-  for (Operation &op : func.getBody().front())
-    if (nn::hasTag(&op, nn::Tag::Stream))
-      hidden = op.getResult(0);
-  if (hidden)
-    return success();
+  if (Operation *op = nn::findHiddenStates(func.getBody().front())) {
+    hidden = op->getResult(0);
+    // Without the tag the last of the stream is the decoder's.
+    if (hasHead || nn::hasTag(op, nn::Tag::Memory))
+      return success();
+    return func.emitError() << "has no op with the tag 'memory', which makes "
+                               "an encoder's hidden states; import the "
+                               "config.json again";
+  }
   return func.emitError() << "has no residual stream, whose last value is the "
                              "hidden states";
 }
 
 void EncodingBuilder::returnValues() {
   Operation *ret = func.getBody().front().getTerminator();
-  ret->setOperands({hidden, logits});
+  auto described = [&](StringRef role, StringRef dims) {
+    return b.getDictionaryAttr({text(nn::NNDialect::kRoleAttr, role),
+                                text(nn::NNDialect::kDimsAttr, dims)});
+  };
+  SmallVector<Value> values = {hidden};
+  SmallVector<DictionaryAttr> attrs = {described(nn::kEncodeHidden, "bsh")};
+  if (logits) {
+    values.push_back(logits);
+    attrs.push_back(described(nn::kEncodeLogits, "bmv"));
+  }
+  ret->setOperands(values);
   func.setType(
       b.getFunctionType(func.getArgumentTypes(), ret->getOperandTypes()));
-  func.setAllResultAttrs(ArrayRef<DictionaryAttr>{
-      b.getDictionaryAttr({text(nn::NNDialect::kRoleAttr, nn::kEncodeHidden),
-                           text(nn::NNDialect::kDimsAttr, "bsh")}),
-      b.getDictionaryAttr({text(nn::NNDialect::kRoleAttr, nn::kEncodeLogits),
-                           text(nn::NNDialect::kDimsAttr, "bmv")})});
+  func.setAllResultAttrs(attrs);
 }
 
-/// What only the loss reads: its ops, and the labels.
+/// What only the loss, or a decoder, reads: ops, labels and parameters.
 void EncodingBuilder::removeUnused() {
   SmallVector<Operation *> ops;
   for (Operation &op : func.getBody().front().without_terminator())
@@ -82,13 +93,12 @@ void EncodingBuilder::removeUnused() {
     if (op->use_empty())
       op->erase();
   for (unsigned k = func.getNumArguments(); k-- > 0;)
-    if (func.getArgument(k).use_empty() &&
-        func.getArgAttr(k, nn::NNDialect::kDataAttr))
+    if (func.getArgument(k).use_empty())
       (void)func.eraseArgument(k);
 }
 
 /// The positions of each sequence whose logits are wanted; below 0: none.
-Value EncodingBuilder::addPositions() {
+Value EncodingBuilder::addPositions(int64_t predictions) {
   auto shape = cast<RankedTensorType>(hidden.getType()).getShape();
   auto type = RankedTensorType::get({shape[0], std::min(predictions, shape[1])},
                                     b.getI32Type());
@@ -101,14 +111,15 @@ Value EncodingBuilder::addPositions() {
   return func.getArgument(last);
 }
 
-/// What is behind the stream treats each position alone.
+/// What is behind the stream treats each position alone. The choice is part of
+/// it: stages that are cut there have it, too.
 LogicalResult EncodingBuilder::takeRows(Value positions) {
   Operation *stream = hidden.getDefiningOp();
   b.setInsertionPointAfter(stream);
-  Value taken = nn::create<nn::TakeOp>(b, stream->getLoc(), hidden, positions);
+  Value taken = nn::create<nn::TakeOp>(b, stream->getNextNode()->getLoc(),
+                                       hidden, positions);
   Operation *take = taken.getDefiningOp(),
             *last = stream->getBlock()->getTerminator();
-  inheritChunk(take, stream);
   hidden.replaceUsesWithIf(taken, [&](OpOperand &use) {
     return use.getOwner() != take && use.getOwner() != last;
   });
@@ -120,15 +131,15 @@ LogicalResult EncodingBuilder::takeRows(Value positions) {
   return success();
 }
 
-LogicalResult EncodingBuilder::run() {
-  if (failed(find()))
+LogicalResult EncodingBuilder::run(int64_t predictions) {
+  if (failed(find(predictions > 0)))
     return failure();
   func.setName(nn::kEncodeName);
   func->setAttr(nn::kGenerationAttr, b.getStringAttr(nn::kEncodeName));
   removeDropout(func);
   returnValues();
   removeUnused();
-  return takeRows(addPositions());
+  return logits ? takeRows(addPositions(predictions)) : success();
 }
 
 struct AddEncodingPass : tessera::impl::AddEncodingPassBase<AddEncodingPass> {
@@ -136,42 +147,55 @@ struct AddEncodingPass : tessera::impl::AddEncodingPassBase<AddEncodingPass> {
 
   void runOnOperation() override {
     FailureOr<func::FuncOp> loss = nn::findProgram(getOperation(), "loss");
-    if (failed(loss) || failed(checkModel(*loss)) ||
-        failed(EncodingBuilder(*loss, predictions).run()))
+    if (failed(loss))
       return signalPassFailure();
-    describe(*loss);
+    FailureOr<int64_t> wanted = choosePredictions(*loss);
+    if (failed(wanted) || failed(EncodingBuilder(*loss).run(*wanted)))
+      return signalPassFailure();
+    describe(*loss, *wanted);
   }
 
-  LogicalResult checkModel(func::FuncOp loss);
-  void describe(func::FuncOp program);
+  FailureOr<int64_t> choosePredictions(func::FuncOp loss);
+  void describe(func::FuncOp program, int64_t wanted);
 };
 
-LogicalResult AddEncodingPass::checkModel(func::FuncOp loss) {
+/// Positions whose logits can be asked for; 0 of a model without a head for
+/// its encoder.
+FailureOr<int64_t> AddEncodingPass::choosePredictions(func::FuncOp loss) {
+  constexpr int64_t usual = 16;
+  int64_t given = predictions;
   auto model =
       getOperation()->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr);
-  if (predictions < 1)
+  if (given < 0)
     return loss.emitError()
-           << "has predictions = " << static_cast<int64_t>(predictions)
-           << "; it must be at least 1";
-  if (model && model.get("target"))
-    return loss.emitError()
-           << "encoding needs a model that is an encoder alone, such as bert; "
-              "this one has a decoder, too, and its encoder alone is not "
-              "supported";
+           << "has predictions = " << given << "; it must not be negative";
+  if (model && model.get("target")) {
+    if (given > 0)
+      return loss.emitError()
+             << "has logits behind its decoder alone, but --max-predictions "
+             << given << " asks for those of its encoder; leave it out";
+    return 0;
+  }
   if (model && model.get("mask_token"))
-    return success();
+    return given ? given : usual;
   return loss.emitError()
-         << "encoding needs an encoder, such as bert; this model is a causal "
-            "decoder, which --programs generate runs";
+         << "encoding needs an encoder, such as bert or t5; this model is a "
+            "causal decoder, which --programs generate runs";
 }
 
-/// The number of positions, for the runtime.
-void AddEncodingPass::describe(func::FuncOp program) {
+/// The number of positions, for the runtime; and no decoder, if there was one.
+void AddEncodingPass::describe(func::FuncOp program, int64_t wanted) {
   Builder b(&getContext());
-  auto positions = cast<RankedTensorType>(program.getArgumentTypes().back());
   NamedAttrList attrs(
       getOperation()->getAttrOfType<DictionaryAttr>(nn::NNDialect::kModelAttr));
-  attrs.set("predictions", b.getI64IntegerAttr(positions.getDimSize(1)));
+  if (wanted > 0)
+    wanted =
+        cast<RankedTensorType>(program.getArgumentTypes().back()).getDimSize(1);
+  attrs.set("predictions", b.getI64IntegerAttr(wanted));
+  if (Attribute layers = attrs.erase("encoder_layers"))
+    attrs.set("layers", layers);
+  for (StringRef ofDecoder : {"target", "start_token", "pad_token"})
+    attrs.erase(ofDecoder);
   getOperation()->setAttr(nn::NNDialect::kModelAttr,
                           attrs.getDictionary(&getContext()));
 }

@@ -31,12 +31,14 @@ struct AssignStagesPass
   using AssignStagesPassBase::AssignStagesPassBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> found = nn::findProgram(getOperation(), "loss");
+    FailureOr<SmallVector<func::FuncOp>> found =
+        nn::findWithOthers(getOperation(), "loss");
     if (failed(found))
       return signalPassFailure();
-    std::vector<Segment> segments = cut(*found);
+    func::FuncOp program = found->front();
+    std::vector<Segment> segments = cut(program);
     FailureOr<std::vector<int64_t>> chunks =
-        layers.empty() ? balance(*found, segments) : count(*found, segments);
+        layers.empty() ? balance(program, segments) : count(program, segments);
     if (failed(chunks))
       return signalPassFailure();
     Builder builder(&getContext());

@@ -1,6 +1,7 @@
 //===- EncodedModel.cpp - is a program for encoding the model? ------------===//
 // Ops behind the choice of positions treat each position alone. So a program
-// in which the choice is looked through must be the model's forward part.
+// in which the choice is looked through must be the model's forward part. Of an
+// encoder-decoder model it must be the encoder, and chooses nothing.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/NN/Marks.h"
@@ -14,7 +15,8 @@ using namespace tessera;
 
 namespace {
 
-/// Compares the ops of a program with those that make the logits of the model.
+/// Compares the ops of a program with those that make the logits of the model,
+/// or its encoder's hidden states.
 class EncodedModel {
 public:
   EncodedModel(func::FuncOp program, func::FuncOp loss)
@@ -22,7 +24,7 @@ public:
   std::string run();
 
 private:
-  std::string matchArguments();
+  void matchArguments();
   void findModel();
   std::string visitTake(nn::TakeOp op);
   std::string match(Operation *op, Operation *model);
@@ -45,8 +47,9 @@ private:
 
   func::FuncOp program, loss;
   DenseMap<Value, Value> same; ///< Of the program, in the model.
-  Value positions, hidden, logits;
-  Operation *stream = nullptr;  ///< The last op of it in the model.
+  Value positions, hidden;
+  Value logits;                 ///< Of the model; null of an encoder alone.
+  Operation *states = nullptr;  ///< What makes the model's hidden states.
   SmallVector<Operation *> ops; ///< Of the model, in order.
   size_t next = 0;
 };
@@ -64,7 +67,7 @@ Attribute nameOf(func::FuncOp func, BlockArgument argument) {
   return b.getDictionaryAttr(name);
 }
 
-std::string EncodedModel::matchArguments() {
+void EncodedModel::matchArguments() {
   DenseMap<Attribute, Value> known;
   for (BlockArgument argument : loss.getArguments())
     known[nameOf(loss, argument)] = argument;
@@ -76,32 +79,29 @@ std::string EncodedModel::matchArguments() {
     else
       same[argument] = known.lookup(nameOf(program, argument));
   }
-  return positions ? "" : "it lacks positions as data";
 }
 
-/// What makes the logits, without dropout.
+/// What makes the logits, or an encoder's hidden states, without dropout.
 void EncodedModel::findModel() {
-  for (auto op : loss.getOps<nn::PickOp>())
-    logits = op.getLogits();
+  states = nn::findHiddenStates(loss.getBody().front());
+  if (!states || !nn::hasTag(states, nn::Tag::Memory))
+    for (auto op : loss.getOps<nn::PickOp>())
+      logits = op.getLogits();
   SetVector<Operation *> needed;
-  SmallVector<Value> todo = {logits};
+  SmallVector<Value> todo = {logits ? logits : states->getResult(0)};
   while (!todo.empty())
     if (Operation *op = sourceOf(todo.pop_back_val()).getDefiningOp())
       if (needed.insert(op))
         llvm::append_range(todo, op->getOperands());
-  for (Operation &op : loss.getBody().front()) {
-    if (!needed.contains(&op))
-      continue;
-    ops.push_back(&op);
-    if (nn::hasTag(&op, nn::Tag::Stream))
-      stream = &op;
-  }
+  for (Operation &op : loss.getBody().front())
+    if (needed.contains(&op))
+      ops.push_back(&op);
 }
 
 /// Whatever follows reads the rows that are taken.
 std::string EncodedModel::visitTake(nn::TakeOp op) {
   Value model = same.lookup(op.getInput());
-  if (hidden || !model || model.getDefiningOp() != stream)
+  if (hidden || !model || model.getDefiningOp() != states)
     return differs(op, "takes rows of another value than the hidden states");
   if (op.getNumbers() != positions)
     return differs(op, "takes other rows than the positions");
@@ -141,6 +141,11 @@ std::string EncodedModel::match(Operation *op, Operation *model) {
 
 std::string EncodedModel::matchReturn() {
   auto *ret = program.getBody().front().getTerminator();
+  if (!logits)
+    return ret->getNumOperands() == 1 &&
+                   isSame(ret->getOperand(0), states->getResult(0))
+               ? ""
+               : "it does not return the encoder's hidden states alone";
   if (ret->getNumOperands() != 2 || ret->getOperand(0) != hidden)
     return "it does not return the hidden states and the logits";
   if (!isSame(ret->getOperand(1), logits))
@@ -149,9 +154,10 @@ std::string EncodedModel::matchReturn() {
 }
 
 std::string EncodedModel::run() {
-  if (std::string why = matchArguments(); !why.empty())
-    return why;
+  matchArguments();
   findModel();
+  if (logits && !positions)
+    return "it lacks positions as data";
   for (Operation &op : program.getBody().front().without_terminator()) {
     auto take = dyn_cast<nn::TakeOp>(op);
     if (!take && next == ops.size())
@@ -162,7 +168,9 @@ std::string EncodedModel::run() {
   }
   if (next != ops.size())
     return differs(ops[next], "of the model is left out");
-  return hidden ? matchReturn() : "it takes no rows before the vocabulary";
+  if (logits && !hidden)
+    return "it takes no rows before the vocabulary";
+  return matchReturn();
 }
 
 } // namespace

@@ -28,7 +28,8 @@ void ProgramBuilder::begin(const ModelSizes &model) {
   if (model.target)
     attrs.append({number("target", *model.target),
                   number("start_token", *model.startToken),
-                  number("pad_token", *model.padToken)});
+                  number("pad_token", *model.padToken),
+                  number("encoder_layers", *model.encoderLayers)});
   if (sizes.ignoresLabels)
     attrs.push_back(number("ignores_labels", 1));
   // A vocabulary that is made small keeps them.

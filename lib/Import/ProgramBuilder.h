@@ -49,9 +49,10 @@ protected:
     std::optional<int64_t> maskToken = std::nullopt;
     std::optional<int64_t> tokenTypes = std::nullopt;
     /// Of an encoder-decoder model: tokens of a target, what its first label is
-    /// predicted from, and what pads it.
+    /// predicted from, what pads it, and how many of the layers encode.
     std::optional<int64_t> target = std::nullopt, startToken = std::nullopt,
-                           padToken = std::nullopt;
+                           padToken = std::nullopt,
+                           encoderLayers = std::nullopt;
   };
 
   /// Starts @loss; `finish` ends it.

@@ -8,6 +8,7 @@
 #include "lib/Import/ConfigKeys.h"
 #include "lib/Import/Family.h"
 #include "lib/Import/T5Config.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include <cmath>
 
 using namespace mlir;
@@ -163,7 +164,10 @@ Value T5Builder::run(Value x, Stack stack) {
     x = feedForward(x, prefix + (stack.memory ? "2." : "1."));
   }
   enter(stack.name + ".final_layer_norm", locations.layers);
-  return dropout(norm(stack.name + ".final_layer_norm", x), config.dropout);
+  x = norm(stack.name + ".final_layer_norm", x);
+  if (!stack.memory)
+    nn::setTag(x.getDefiningOp(), nn::Tag::Memory);
+  return dropout(x, config.dropout);
 }
 
 Value T5Builder::logits(Value x) {
@@ -177,8 +181,8 @@ Value T5Builder::logits(Value x) {
 OwningOpRef<ModuleOp> T5Builder::build() {
   sizes.ignoresLabels = false; // It has no other loss.
   begin({"t5", config.encoderLayers + config.decoderLayers, config.vocabulary,
-         std::nullopt, std::nullopt, target, config.startToken,
-         config.padToken});
+         std::nullopt, std::nullopt, target, config.startToken, config.padToken,
+         config.encoderLayers});
   enter("embedding", locations.embedding);
   embeddings = parameter({"shared.weight",
                           "vh",
@@ -221,7 +225,7 @@ void shrink(T5Config &config, const ShrinkOptions &options) {
 
 Imported tessera::importT5(const ConfigFile &file,
                            const ImportOptions &options) {
-  FailureOr<T5Config> config = readT5(file);
+  FailureOr<T5Config> config = readT5(file, options.forEncoding);
   if (failed(config))
     return failure();
   if (options.shrink)

@@ -33,7 +33,8 @@ static constexpr llvm::StringLiteral kHarmless[] = {
 static constexpr llvm::StringLiteral kUnsupported[] = {"is_decoder"};
 
 static constexpr llvm::StringLiteral kArchitectures[] = {
-    "T5ForConditionalGeneration", "T5WithLMHeadModel", "T5Model"};
+    "T5ForConditionalGeneration", "T5WithLMHeadModel", "T5Model",
+    "T5EncoderModel"};
 
 static const ConfigKeys kKeys = {
     "T5",          "an encoder-decoder T5 with its language-model head",
@@ -96,17 +97,27 @@ static LogicalResult readBuckets(const ConfigFile &file, T5Config &config) {
   return success();
 }
 
-static LogicalResult readTokens(const ConfigFile &file, T5Config &config) {
+/// Some encoders' configs say so in `architectures` alone.
+static bool namesEncoder(const ConfigFile &file) {
+  const llvm::json::Value *names = file.find("architectures");
+  const llvm::json::Array *list = names ? names->getAsArray() : nullptr;
+  return list && !list->empty() &&
+         list->front().getAsString() == StringRef("T5EncoderModel");
+}
+
+static LogicalResult readTokens(const ConfigFile &file, bool forEncoding,
+                                T5Config &config) {
   Bounds<int64_t> token = {0, config.vocabulary - 1};
   bool encoderDecoder = true;
   if (failed(file.read("is_encoder_decoder", encoderDecoder)) ||
       failed(file.read("pad_token_id", config.padToken, token)))
     return failure();
   config.startToken = config.padToken;
-  if (!encoderDecoder)
-    return file.error("is_encoder_decoder")
-           << "a T5 that is no encoder-decoder is not supported; remove "
-              "'is_encoder_decoder'";
+  bool namesAlone = namesEncoder(file);
+  if (!forEncoding && (!encoderDecoder || namesAlone))
+    return file.error(namesAlone ? "architectures" : "is_encoder_decoder")
+           << "a T5 that is an encoder alone has no loss; give --programs "
+              "encode, or take the config.json of the whole model";
   return file.read("decoder_start_token_id", config.startToken, token);
 }
 
@@ -121,12 +132,13 @@ static LogicalResult readNumbers(const ConfigFile &file, T5Config &config) {
   return file.read("scale_decoder_outputs", config.scalesOutput);
 }
 
-FailureOr<T5Config> tessera::readT5(const ConfigFile &file) {
+FailureOr<T5Config> tessera::readT5(const ConfigFile &file, bool forEncoding) {
   T5Config config;
   if (failed(checkKeys(file, kKeys)) || failed(readSizes(file, config)) ||
       failed(readBuckets(file, config)) ||
       failed(readFeedForward(file, config)) ||
-      failed(readTokens(file, config)) || failed(readNumbers(file, config)))
+      failed(readTokens(file, forEncoding, config)) ||
+      failed(readNumbers(file, config)))
     return failure();
   return config;
 }

@@ -26,7 +26,8 @@ struct T5Config {
   int64_t headsSize() const { return heads * headSize; }
 };
 
-mlir::FailureOr<T5Config> readT5(const ConfigFile &file);
+/// `forEncoding`: of an encoder alone, too, whose decoder is nobody's.
+mlir::FailureOr<T5Config> readT5(const ConfigFile &file, bool forEncoding);
 
 } // namespace tessera
 

@@ -131,19 +131,25 @@ void tessera::buildPrecisionPipeline(OpPassManager &passes,
     passes.addPass(createQuantizeWeightsPass());
 }
 
-/// Makes the programs for inference of the serial model.
-static void buildInferencePipeline(OpPassManager &passes,
-                                   const PlanOptions &plan) {
-  if (generates(plan.programs))
-    passes.addPass(createAddGenerationPass(generationOf(plan)));
+/// Makes the program that encodes of the serial model.
+static void buildEncodingPipeline(OpPassManager &passes,
+                                  const PlanOptions &plan) {
   if (encodes(plan.programs))
     passes.addPass(createAddEncodingPass({plan.encoding.predictions}));
+}
+
+/// Makes the programs that generate of the serial model.
+static void buildGenerationPipeline(OpPassManager &passes,
+                                    const PlanOptions &plan) {
+  if (generates(plan.programs))
+    passes.addPass(createAddGenerationPass(generationOf(plan)));
 }
 
 void tessera::buildSerialGenerationPipeline(OpPassManager &passes,
                                             const PlanOptions &plan) {
   buildPrecisionPipeline(passes, plan);
-  buildInferencePipeline(passes, plan);
+  buildEncodingPipeline(passes, plan);
+  buildGenerationPipeline(passes, plan);
 }
 
 /// What training alone needs, from the typed forward program on.
@@ -172,6 +178,8 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   buildPrecisionPipeline(passes, plan);
   if (strategies.layoutInvariant)
     passes.addPass(createFixOrderPass({strategies.layoutInvariant}));
+  // An encoder alone is cut into stages without the decoder behind it.
+  buildEncodingPipeline(passes, plan);
   if (int64_t stages = stagesOf(plan); stages > 1) {
     AssignStagesPassOptions chunks;
     chunks.stages = stages;
@@ -181,7 +189,7 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   }
   if (plan.evaluation && isTrained)
     passes.addPass(createAddEvaluationPass());
-  buildInferencePipeline(passes, plan);
+  buildGenerationPipeline(passes, plan);
   passes.addPass(createDistributePass(
       {plan.mesh.str(), strategies.sequenceParallel,
        /*splitRows=*/hasDenseRows(plan), strategies.zero != ZeroStage::None,

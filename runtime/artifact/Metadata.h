@@ -147,7 +147,7 @@ struct Model {
   std::optional<int64_t> separator, padding;
   std::optional<Generation> generation;
   /// Of an artifact that encodes texts: positions of a sequence whose logits
-  /// can be asked for.
+  /// can be asked for; 0 of an encoder without a head.
   std::optional<int64_t> predictions;
 
   /// Labels of a sequence, and the tokens that make its inputs and labels.

@@ -260,7 +260,7 @@ Model parseModel(const JsonView &view) {
     model.generation = parseGeneration(view);
   if (view.has("predictions"))
     model.predictions =
-        view.at("predictions").integer(1, std::min(model.sequence, maxCount));
+        view.at("predictions").integer(0, std::min(model.sequence, maxCount));
   if (model.batch > maxCount / model.columns())
     view.at("batch").refuse("times the sequence is too large");
   return model;
@@ -560,10 +560,12 @@ void checkEncoding(const JsonView &view, const Metadata &metadata) {
       hidden && hidden->shape.size() == 3 ? hidden->shape[2] : 1;
   requireTensor(view, metadata, Role::Input, "ids",
                 {model.batch, model.sequence});
-  requireTensor(view, metadata, Role::Input, "positions",
-                {model.batch, *model.predictions});
   requireTensor(view, metadata, Role::Output, "encode_hidden",
                 {model.batch, model.sequence, width});
+  if (*model.predictions == 0)
+    return;
+  requireTensor(view, metadata, Role::Input, "positions",
+                {model.batch, *model.predictions});
   requireTensor(view, metadata, Role::Output, "encode_logits",
                 {model.batch, *model.predictions, model.vocabulary});
 }

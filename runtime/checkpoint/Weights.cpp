@@ -64,6 +64,11 @@ private:
   void matchParameters();
   void match(const TensorInfo &parameter);
   void explainRest();
+  /// Whether a tensor of a file is of a head that the artifact lacks: an
+  /// encoder alone is tied to none.
+  bool isOfNoHead(const std::string &plain) const {
+    return metadata.model.predictions == 0 && isHead(plain);
+  }
   bool isTied(const NamedTensor &left, const std::string &plain) const;
   void checkTied(const NamedTensor &left, const NamedTensor &right) const;
 
@@ -92,7 +97,7 @@ const NamedTensor *WeightMatching::source(const std::string &plain) const {
   if (const NamedTensor *found = find(plain))
     return found;
   for (const std::string &other : tiedNames(plain))
-    if (wanted.count(other) == 0)
+    if (wanted.count(other) == 0 && !isOfNoHead(other))
       if (const NamedTensor *found = find(other))
         return found;
   return nullptr;
@@ -211,7 +216,8 @@ void WeightMatching::explainRest() {
   std::vector<std::string> ofHeads, unknown;
   for (const auto &[plain, tensors] : byName)
     for (const NamedTensor &tensor : tensors) {
-      if (used.count(tensor.tensor) || isBuffer(plain) || isTied(tensor, plain))
+      if (used.count(tensor.tensor) || isBuffer(plain) ||
+          (!isOfNoHead(plain) && isTied(tensor, plain)))
         continue;
       (isHead(plain) ? ofHeads : unknown).push_back(tensor.name);
     }

@@ -8,8 +8,8 @@ namespace tessera {
 static const TensorInfo &outputOf(const Session &session, const char *name) {
   if (!session.metadata().model.predictions)
     fail(TSR_UNSUPPORTED, "the artifact has no program that encodes texts; "
-                          "compile an encoder, such as bert, with --programs "
-                          "encode");
+                          "compile an encoder, such as bert or t5, with "
+                          "--programs encode");
   if (!session.hasAllRanks())
     fail(TSR_UNSUPPORTED, "an encoder needs all ranks in one process; leave "
                           "out world_size and rank");
@@ -18,7 +18,7 @@ static const TensorInfo &outputOf(const Session &session, const char *name) {
 
 Encoder::Encoder(const Artifact &artifact, const SessionOptions &options)
     : used(artifact, options), hiddenTensor(outputOf(used, "encode_hidden")),
-      logitTensor(outputOf(used, "encode_logits")) {}
+      logitTensor(predictions() ? &outputOf(used, "encode_logits") : nullptr) {}
 
 //===----------------------------------------------------------------------===//
 // A run
@@ -79,6 +79,10 @@ void Encoder::checkText(const EncoderText &text, int64_t number) const {
   if (text.tokenTypes)
     checkRange("token type", text.tokenTypes, text.count,
                std::max<int64_t>(1, sizes.tokenTypes), number, "");
+  if (text.positionCount > 0 && predictions() == 0)
+    refuse(text.positionCount, " positions whose probabilities are wanted, but "
+                               "the model is an encoder without a head that "
+                               "predicts tokens; ask for none");
   if (text.positionCount > predictions())
     refuse(text.positionCount,
            " positions whose probabilities are wanted, the "
@@ -153,8 +157,8 @@ void Encoder::run(const std::vector<EncoderText> &texts) {
     wanted += text.positionCount;
   }
   if (wanted > 0) {
-    logits.resize(logitTensor.elements());
-    used.read(logitTensor, logits.data());
+    logits.resize(logitTensor->elements());
+    used.read(*logitTensor, logits.data());
   }
   try {
     checkFinite();

@@ -24,6 +24,7 @@ public:
   Session &session() { return used; }
   const Model &model() const { return used.metadata().model; }
   int64_t hiddenSize() const { return hiddenTensor.shape[2]; }
+  /// 0: the model has no head.
   int64_t predictions() const { return *model().predictions; }
 
   /// TSR_INVALID_ARGUMENT names what of the texts is wrong, or where results
@@ -50,8 +51,9 @@ private:
   const double *logitsOf(int64_t text, int64_t which) const;
 
   Session used;
-  const TensorInfo &hiddenTensor, &logitTensor;
-  std::vector<Size> sizes; ///< Of the texts of the last run.
+  const TensorInfo &hiddenTensor;
+  const TensorInfo *logitTensor; ///< Null without a head.
+  std::vector<Size> sizes;       ///< Of the texts of the last run.
   std::vector<double> hiddens, logits;
 };
 

@@ -1,7 +1,8 @@
 //===- EncodingTest.cpp - encoded texts against transformers --------------===//
-// Hidden states, their means and log-probabilities of BERT, through
-// encoder.hpp, equal what transformers (reference/make_encoder_reference.py)
-// computed in f64; what cannot be encoded is refused.
+// Hidden states, their means and log-probabilities of BERT, and of T5's encoder
+// the first two, through encoder.hpp, equal what transformers
+// (reference/make_encoder_reference.py) computed in f64; what cannot be encoded
+// is refused.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/encoder.hpp"
@@ -18,6 +19,14 @@ using namespace tessera::test;
 namespace {
 
 constexpr int64_t kSequence = 8, kPredictions = 3;
+/// Of the sequences in T5's references.
+constexpr int64_t kSource = 10;
+
+bool isT5(const std::string &family) { return family.rfind("t5", 0) == 0; }
+
+int64_t sequenceOf(const std::string &family) {
+  return isT5(family) ? kSource : kSequence;
+}
 
 std::string directoryOf(const std::string &family) {
   return std::string(REFERENCE_DIRECTORY) + "/" + family;
@@ -27,11 +36,12 @@ std::string artifactOf(const std::string &family, const char *precision,
                        const char *mesh) {
   Build build{Strategy{mesh}};
   build.precision = precision;
-  build.sequence = kSequence;
+  build.sequence = sequenceOf(family);
   build.batch = 4;
-  build.paddingMask = family == "bert-padded";
-  build.flags = {{"programs", "encode"},
-                 {"max-predictions", std::to_string(kPredictions)}};
+  build.paddingMask = family == "bert-padded" || family == "t5-padded";
+  build.flags = {{"programs", "encode"}};
+  if (!isT5(family))
+    build.flags.emplace_back("max-predictions", std::to_string(kPredictions));
   return compileModel(directoryOf(family) + "/config.json", build);
 }
 
@@ -48,14 +58,16 @@ tessera::Encoder encoderOf(const std::string &artifact,
 }
 
 /// Of sequence `number` without its padding.
-tessera::EncoderText textOf(const Reference &reference, int64_t number) {
+tessera::EncoderText textOf(const Reference &reference, int64_t number,
+                            int64_t length = kSequence) {
   tessera::EncoderText text;
-  for (int64_t i = 0; i < kSequence; ++i) {
-    const int64_t at = number * kSequence + i;
+  for (int64_t i = 0; i < length; ++i) {
+    const int64_t at = number * length + i;
     if (reference.paddingMask && reference.ids[at] == 0)
       break;
     text.ids.push_back(reference.ids[at]);
-    text.tokenTypes.push_back(reference.tokenTypes[at]);
+    if (!reference.tokenTypes.empty())
+      text.tokenTypes.push_back(reference.tokenTypes[at]);
   }
   return text;
 }
@@ -115,6 +127,15 @@ TEST_P(EncodingTest, IsWhatTransformersComputes) {
     }
 }
 
+std::string nameOf(const ::testing::TestParamInfo<Case> &info) {
+  std::string name;
+  for (const char *part : {std::get<0>(info.param), std::get<1>(info.param),
+                           std::get<2>(info.param)})
+    for (char c : std::string(part) + "_")
+      name += std::isalnum(c) ? c : '_';
+  return name;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, EncodingTest,
     ::testing::Values(Case{"bert", "f64", ""}, Case{"bert", "f64", "dp=2,tp=2"},
@@ -124,14 +145,46 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"bert-padded", "f64", "dp=3"},
                       Case{"bert-padded", "f64", "tp=4"},
                       Case{"bert-padded", "f32", "dp=2,tp=2"}),
-    [](const auto &info) {
-      std::string name;
-      for (const char *part : {std::get<0>(info.param), std::get<1>(info.param),
-                               std::get<2>(info.param)})
-        for (char c : std::string(part) + "_")
-          name += std::isalnum(c) ? c : '_';
-      return name;
-    });
+    nameOf);
+
+using EncoderOfPairTest = EncodingTest;
+
+/// The weights are the whole model's, whose decoder nothing takes.
+TEST_P(EncoderOfPairTest, IsWhatTransformersComputes) {
+  auto [name, precision, mesh] = GetParam();
+  tessera::Encoder encoder =
+      encoderOf(artifactOf(name, precision, mesh),
+                directoryOf(name) + "/weights.safetensors");
+  EXPECT_EQ(encoder.maxPredictions(), 0);
+  EXPECT_EQ(encoder.maskToken(), -1);
+  EXPECT_NE(encoder.notes().find("decoder.block.*.layer.*.layer_norm.weight"),
+            std::string::npos)
+      << encoder.notes();
+  const auto sequences = static_cast<int64_t>(reference.ids.size()) / kSource;
+  EXPECT_EQ(sequences, 8);
+  for (int64_t first = 0; first < sequences; first += 3) {
+    std::vector<tessera::EncoderText> texts;
+    for (int64_t k = first; k < std::min(first + 3, sequences); ++k)
+      texts.push_back(textOf(reference, k, kSource));
+    encoder.run(texts);
+    for (size_t k = 0; k < texts.size(); ++k) {
+      const int64_t row = first + static_cast<int64_t>(k);
+      for (size_t i = 0; i < texts[k].ids.size(); ++i)
+        expectEqual(encoder.hidden(k, i), "hidden", row * kSource + i);
+      expectEqual(encoder.mean(k), "mean", row);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, EncoderOfPairTest,
+    ::testing::Values(Case{"t5", "f64", ""}, Case{"t5", "f64", "dp=2,tp=2"},
+                      Case{"t5", "f64", "pp=2"}, Case{"t5", "f32", "cp=2"},
+                      Case{"t5-v1.1", "f64", "tp=4"},
+                      Case{"t5-padded", "f64", ""},
+                      Case{"t5-padded", "f64", "cp=2,tp=2"},
+                      Case{"t5-padded", "f32", "dp=3"}),
+    nameOf);
 
 /// bf16 has 8 bits; layers add to its rounding.
 TEST(EncodingPrecisionTest, BFloat16IsNear) {
@@ -213,6 +266,20 @@ TEST(EncodingErrorTest, PaddingThatAttentionWouldSee) {
       TSR_INVALID_ARGUMENT,
       "text 0 has 2 tokens and would be padded to 8, but the model "
       "is compiled without --padding-mask");
+}
+
+TEST(EncodingErrorTest, ProbabilitiesOfAnEncoderWithoutAHead) {
+  tessera::Encoder encoder = encoderOf(artifactOf("t5-padded", "f64", ""), "");
+  expectRefused(
+      [&] {
+        encoder.run({{{1, 2}, {}, {1}}});
+      },
+      TSR_INVALID_ARGUMENT,
+      "text 0 has 1 positions whose probabilities are wanted, but the model is "
+      "an encoder without a head that predicts tokens; ask for none");
+  encoder.run({{{1, 2}, {}, {}}});
+  expectRefused([&] { encoder.logProbabilities(0, 0); }, TSR_INVALID_ARGUMENT,
+                "and none of number 0");
 }
 
 TEST(EncodingErrorTest, OtherPrograms) {

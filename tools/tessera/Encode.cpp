@@ -106,7 +106,8 @@ bool isEncoder(const std::string &model) {
   std::string path = model;
   if (llvm::sys::fs::is_directory(path))
     path += "/config.json";
-  return jsonObjectIn(path).getString("model_type") == llvm::StringRef("bert");
+  auto family = jsonObjectIn(path).getString("model_type");
+  return family == llvm::StringRef("bert") || family == llvm::StringRef("t5");
 }
 
 /// A program that is no larger than the texts need, at most 8 at a time. Texts
@@ -159,6 +160,10 @@ bool Encoding::open() {
 /// The tokenizer's mask is what the model has learnt to fill; a config may not
 /// name it.
 bool Encoding::findMasks() {
+  if (!options.encode.embeds && tsr_encoder_max_predictions(encoder.get()) == 0)
+    return !printError("the model '" + options.model +
+                       "' is an encoder without a head that fills masks; give "
+                       "--embed");
   mask = tokenizer.find("[MASK]");
   if (mask < 0)
     mask = tsr_encoder_mask_token(encoder.get());
@@ -225,8 +230,8 @@ bool Encoding::runGroup(size_t first, size_t count) {
   size_t masks = 1;
   for (size_t k = 0; k < count; ++k)
     masks = std::max(masks, texts[first + k].masks.size());
-  const auto most =
-      static_cast<size_t>(tsr_encoder_max_predictions(encoder.get()));
+  const auto most = std::max<size_t>(
+      1, static_cast<size_t>(tsr_encoder_max_predictions(encoder.get())));
   for (size_t begin = 0; begin < masks; begin += most)
     if (!runStep(first, count, begin))
       return false;

@@ -63,8 +63,10 @@ bool Verification::types() {
                         check.unrolled});
   if (encodes(options.plan.programs))
     verdicts.push_back({"model",
-                        "but for the choice of positions it is the model, op "
-                        "for op",
+                        check.isEncoderAlone
+                            ? "it is the model's encoder, op for op"
+                            : "but for the choice of positions it is the "
+                              "model, op for op",
                         check.unrolled});
   return true;
 }
@@ -233,7 +235,9 @@ bool Verification::encoding(Precision precision) {
       !compareEncoding(path, forward, precision, check))
     return false;
   add(precision, check,
-      "hidden states and logits of " + counted(check.values, "position"));
+      (model.isEncoderAlone ? "hidden states of "
+                            : "hidden states and logits of ") +
+          counted(check.values, "position"));
   return true;
 }
 

@@ -89,7 +89,7 @@ def FixOrderPass : Pass<"nn-fix-order", "::mlir::ModuleOp"> {
 def AssignStagesPass : Pass<"dist-assign-stages", "::mlir::ModuleOp"> {
   let summary = "Cuts the model into chunks, one after the other";
   let description = [{
-    Before: a serial `@loss`. After: every op has `dist.chunk`. The pass cuts the
+    Before: a serial `@loss`, or `@encode`. After: every op has `dist.chunk`. The pass cuts the
     program after ops of the residual stream (`nn.tag = #nn.tag<stream>`) into
     `stages * virtual-stages` chunks, so that the largest chunk has as few flops
     as possible, or into chunks with the numbers of layers that `layers` lists.
@@ -145,15 +145,18 @@ def AddGenerationPass : Pass<"nn-add-generation", "::mlir::ModuleOp"> {
 def AddEncodingPass : Pass<"nn-add-encoding", "::mlir::ModuleOp"> {
   let summary = "Makes the program that runs an encoder";
   let description = [{
-    Before: a serial `@loss` of an encoder with a masked-language-model head.
+    Before: a serial `@loss` of an encoder with a masked-language-model head, or
+    of an encoder-decoder model.
     After: `@encode` (`nn.generation`) replaces it, without dropout, labels and
     loss. It returns the last hidden states of a batch, and the logits at
     `positions` of each sequence, at most `predictions` of them. No logits are
     computed at other positions. A position below 0 means that none is asked
-    for.
+    for. Of an encoder-decoder model only the encoder is left (up to the op with
+    the tag `memory`), without the decoder's parameters, and hidden states are
+    all that it returns.
   }];
   let options = [
-    Option<"predictions", "predictions", "int64_t", "16", "Positions of a sequence whose logits can be asked for; more than it has are as many as it has">
+    Option<"predictions", "predictions", "int64_t", "0", "Positions of a sequence whose logits can be asked for; 0: 16; more than it has are as many as it has">
   ];
 }
 

@@ -49,6 +49,8 @@ struct ImportOptions {
   /// Mixed precision starts from an f32 program. For f64 a .mlir program in f32
   /// is widened.
   Precision precision = Precision::F32;
+  /// Only an encoder is meant: a T5 may be one alone.
+  bool forEncoding = false;
   /// Makes the model small. Configs only.
   std::optional<ShrinkOptions> shrink;
 };

@@ -126,8 +126,9 @@ struct GenerationOptions {
 
 /// Of a program that encodes.
 struct EncodingOptions {
-  /// Positions of a sequence whose logits can be asked for in a step.
-  int64_t predictions = 16;
+  /// Positions of a sequence whose logits can be asked for in a step; 0: 16 of
+  /// a model with a head for them.
+  int64_t predictions = 0;
 };
 
 /// How work and state are split over the axes of the mesh.

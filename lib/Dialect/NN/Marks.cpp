@@ -31,6 +31,17 @@ void nn::setTag(Operation *op, Tag tag) {
   op->setAttr(NNDialect::kTagAttr, TagAttr::get(op->getContext(), tag));
 }
 
+Operation *nn::findHiddenStates(Block &model) {
+  Operation *last = nullptr;
+  for (Operation &op : model) {
+    if (hasTag(&op, Tag::Memory))
+      return &op;
+    if (hasTag(&op, Tag::Stream))
+      last = &op;
+  }
+  return last;
+}
+
 bool nn::isGradientSum(Operation *op) {
   auto sum = dyn_cast_or_null<AddOp>(op);
   if (!sum || sum.getCoefs() || phaseOf(op) != Phase::Backward)

@@ -1,7 +1,7 @@
 /*===- encoder.h - C API of models that encode texts ----------------------===*\
-|* The hidden states of an encoder such as BERT, and its probabilities of the *|
-|* tokens at chosen positions: of an artifact compiled with --programs        *|
-|* encode. Part of libtessera_runtime. C11.                                   *|
+|* The hidden states of an encoder, BERT or that of T5, and of BERT the       *|
+|* probabilities of the tokens at chosen positions: of an artifact compiled   *|
+|* with --programs encode. Part of libtessera_runtime. C11.                   *|
 |*                                                                            *|
 |* Ownership, thread-safety and errors are those of tessera.h: an object is   *|
 |* used by one thread at a time.                                              *|
@@ -33,10 +33,10 @@ const char *tsr_encoder_notes(tsr_encoder *encoder);
 
 /* Texts of a run are at most tsr_artifact_batch, tokens of a text at most
  * tsr_artifact_sequence. Elements of a hidden state; and positions of a text
- * whose probabilities a run can give. */
+ * whose probabilities a run can give, 0 of T5's encoder. */
 int64_t tsr_encoder_hidden_size(const tsr_encoder *encoder);
 int64_t tsr_encoder_max_predictions(const tsr_encoder *encoder);
-/* What stands for a token to predict, by the model's config. */
+/* What stands for a token to predict, by the model's config; -1: nothing. */
 int32_t tsr_encoder_mask_token(const tsr_encoder *encoder);
 
 typedef struct tsr_encoder_text {
@@ -71,8 +71,8 @@ tsr_status tsr_encoder_log_probabilities(const tsr_encoder *encoder,
                                          double *values, size_t count);
 
 /* As tsr_session_read and tsr_session_write; between runs. Of role "output" are
- * "encode_hidden", [batch, sequence, hidden size], and "encode_logits", [batch,
- * tsr_encoder_max_predictions, vocabulary]. */
+ * "encode_hidden", [batch, sequence, hidden size], and unless there are none,
+ * "encode_logits", [batch, tsr_encoder_max_predictions, vocabulary]. */
 tsr_status tsr_encoder_read(tsr_encoder *encoder, const char *role,
                             const char *name, double *values, size_t count);
 tsr_status tsr_encoder_write(tsr_encoder *encoder, const char *role,

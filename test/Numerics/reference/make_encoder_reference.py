@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Makes encoded.safetensors in bert and bert-padded: what Hugging Face's `transformers` makes of the sequences in expected.json, in
-float64; and filled.json in bert-padded.
+"""Makes encoded.safetensors in the folders that are named: what Hugging Face's `transformers` makes of the sequences in expected.json,
+in float64; and filled.json in bert-padded.
 
-    python3 make_encoder_reference.py
+    python3 make_encoder_reference.py bert bert-padded t5 t5-v1.1 t5-padded
 
 Weights are those of weights.safetensors, the config is that of config.json. Needs torch and transformers (made with 2.15 and 5.24);
 nothing of Tessera is used. As in make_transformers_reference.py everything is computed in float64.
 
 hidden                the last hidden states, [sequences, positions, hidden size]
-log_probabilities     log-softmax of the logits of BertForMaskedLM, [sequences, positions, vocabulary]
+log_probabilities     of BERT: log-softmax of the logits of BertForMaskedLM, [sequences, positions, vocabulary]
 mean                  of the hidden states of each sequence's positions that are not padding, [sequences, hidden size]
 
 filled.json is a list of texts with their ids, in which 36 is the mask; of each mask the position, and the three most probable
@@ -17,6 +17,7 @@ tokens with their probabilities, as the fill-mask pipeline has them; and the mea
 import json
 import pathlib
 import shutil
+import sys
 import tempfile
 
 import torch
@@ -29,17 +30,22 @@ HERE = pathlib.Path(__file__).parent
 MASK, TEXTS = 36, ([5, 36, 7, 2], [36, 1, 36], [3, 1, 4, 1, 5, 9, 36, 6])
 
 
+def class_of(folder):
+    """Of T5 the encoder alone, which leaves out the rest of a file."""
+    return transformers.T5EncoderModel if folder.name.startswith("t5") else transformers.BertForMaskedLM
+
+
 def weights_of(folder):
     """As transformers reads its own files."""
     with tempfile.TemporaryDirectory() as copy:
         shutil.copy(folder / "config.json", copy)
         shutil.copy(folder / "weights.safetensors", pathlib.Path(copy) / "model.safetensors")
-        model = transformers.BertForMaskedLM.from_pretrained(copy, attn_implementation="eager")
+        model = class_of(folder).from_pretrained(copy, attn_implementation="eager")
     return model.config, model.state_dict()
 
 
-def model_of(config, weights):
-    model = transformers.BertForMaskedLM(config).double()
+def model_of(folder, config, weights):
+    model = class_of(folder)(config).double()
     model.load_state_dict(weights)
     model.tie_weights()
     return model.double().eval()
@@ -47,15 +53,16 @@ def model_of(config, weights):
 
 def encode(folder, model):
     given = json.loads((folder / "expected.json").read_text())
-    ids, types = torch.tensor(given["ids"]), torch.tensor(given["token_types"])
+    ids = torch.tensor(given["ids"])
+    types = {"token_type_ids": torch.tensor(given["token_types"])} if "token_types" in given else {}
     sees = (ids != model.config.pad_token_id) if given.get("padding_mask") else torch.ones_like(ids, dtype=torch.bool)
     with torch.no_grad():
-        made = model(input_ids=ids, token_type_ids=types, attention_mask=sees.long(), output_hidden_states=True)
+        made = model(input_ids=ids, attention_mask=sees.long(), output_hidden_states=True, **types)
     hidden = made.hidden_states[-1]
-    assert hidden.dtype == made.logits.dtype == torch.float64
+    assert hidden.dtype == torch.float64
     mean = (hidden * sees[:, :, None]).sum(1) / sees.sum(1, keepdim=True)
-    base.save(folder / "encoded.safetensors",
-              {"hidden": hidden, "log_probabilities": made.logits.log_softmax(-1), "mean": mean})
+    logits = {"log_probabilities": made.logits.log_softmax(-1)} if "logits" in made else {}
+    base.save(folder / "encoded.safetensors", {"hidden": hidden, **logits, "mean": mean})
 
 
 def fill(model, ids):
@@ -70,10 +77,11 @@ def fill(model, ids):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    folders = [HERE / name for name in ("bert", "bert-padded")]
+    folders = [HERE / name for name in sys.argv[1:]]
     stored = [weights_of(folder) for folder in folders]
     reference.compute_in_double()
     for folder, (config, weights) in zip(folders, stored):
-        model = model_of(config, weights)
+        model = model_of(folder, config, weights)
         encode(folder, model)
-    (folders[-1] / "filled.json").write_text(json.dumps([fill(model, ids) for ids in TEXTS]) + "\n")
+        if folder.name == "bert-padded":
+            (folder / "filled.json").write_text(json.dumps([fill(model, ids) for ids in TEXTS]) + "\n")

@@ -15,6 +15,7 @@ ImportOptions tessera::importOptions(const DriverOptions &options,
   ImportOptions import;
   import.sizes = plan.sizes;
   import.precision = plan.precision;
+  import.forEncoding = encodes(plan.programs);
   import.batchRanks =
       plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
   if (plan.programs == ProgramSet::Generate) {

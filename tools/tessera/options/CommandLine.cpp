@@ -509,6 +509,9 @@ void CommandLine::refuseForEncoding() {
     if (isGiven(name))
       refuse(std::string(name) + " is about generation; with --programs encode "
                                  "use --batch and --seq-length");
+  if (isGiven("--decoder-seq-length"))
+    refuse("--decoder-seq-length is about a decoder, which --programs encode "
+           "leaves out; leave it out");
   for (const char *name : {"--lora", "--freeze", "--ignore-labels"})
     if (isGiven(name))
       refuse(std::string(name) + " is about training; leave it out with "

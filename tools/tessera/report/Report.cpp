@@ -76,7 +76,8 @@ void Report::readModel(const json::Object &root) {
                   lanes * integerOf(model, "prefill_chunk"),
                   static_cast<double>(integerOf(mixed, "flops_per_rank"))};
   }
-  if (int64_t predictions = integerOf(model, "predictions"))
+  if (int64_t predictions = integerOf(model, "predictions", -1);
+      predictions >= 0)
     encoding = {predictions};
   precision = stringOf(&root, "precision");
   if (const json::Array *tensors = root.getArray("tensors"))
@@ -431,10 +432,13 @@ std::string Report::stepText() const {
                    counted(generation->chunk, "token"))
         .str();
   if (encoding)
-    return formatv("encoding: {0} of up to {1}, probabilities at up to {2} of "
-                   "each",
-                   counted(batch, "text"), counted(sequence, "token"),
-                   counted(encoding->predictions, "position"))
+    return formatv("encoding: {0} of up to {1}{2}", counted(batch, "text"),
+                   counted(sequence, "token"),
+                   encoding->predictions
+                       ? ", probabilities at up to " +
+                             counted(encoding->predictions, "position") +
+                             " of each"
+                       : "")
         .str();
   return formatv("step: {0} of {1}{2} in {3}", counted(batch, "sequence"),
                  counted(sequence, "token"),

@@ -56,7 +56,7 @@ struct GenerationReport {
 
 /// What an artifact that encodes runs at a time, beside its batch.
 struct EncodingReport {
-  int64_t predictions = 0; ///< Positions of a text.
+  int64_t predictions = 0; ///< Positions of a text; 0: there is no head.
 };
 
 struct Report {

@@ -35,9 +35,10 @@ bool tessera::compileForward(ModuleOp model, Precision precision,
   for (auto pick : loss->getOps<nn::PickOp>())
     if (Operation *op = pick.getLogits().getDefiningOp())
       program.logits = valueOf(op);
-  for (Operation &op : loss->getBody().front())
-    if (nn::hasTag(&op, nn::Tag::Stream))
-      program.hidden = valueOf(&op);
+  if (Operation *op = nn::findHiddenStates(loss->getBody().front())) {
+    program.hidden = valueOf(op);
+    program.isEncoderAlone = nn::hasTag(op, nn::Tag::Memory);
+  }
   PlanOptions plan;
   plan.precision = precision;
   plan.evaluation = false;
@@ -114,12 +115,15 @@ bool tessera::runForward(const ForwardProgram &program,
   return readLogits(run, program.logits, result);
 }
 
-/// Tokens, their types and where they end.
-static void drawSequences(const ProgramRun &run, ForwardResult &result) {
+/// Tokens of a step, which begin with the sequences'; their types and where
+/// they end.
+static std::vector<int32_t> drawSequences(const ProgramRun &run,
+                                          ForwardResult &result) {
+  const int64_t columns = tsr_artifact_columns(run.artifact.get());
   std::vector<int32_t> drawn = run.randomTokens(1);
   run.addMasked(drawn);
   for (int64_t k = 0; k < result.sequences; ++k) {
-    auto row = drawn.begin() + k * (result.length + 1);
+    auto row = drawn.begin() + k * columns;
     auto end = row + result.length;
     result.tokens.insert(result.tokens.end(), row, end);
     auto padding = run.padding ? std::find(row, end, *run.padding) : end;
@@ -127,6 +131,7 @@ static void drawSequences(const ProgramRun &run, ForwardResult &result) {
     for (int64_t i = 0; i < result.length; ++i)
       result.tokenTypes.push_back((i + k) / 3 % std::max(1, run.tokenTypes));
   }
+  return drawn;
 }
 
 bool tessera::runEncoderForward(const ForwardProgram &program,
@@ -135,11 +140,15 @@ bool tessera::runEncoderForward(const ForwardProgram &program,
   if (!run.open(program.path, /*seed=*/1))
     return false;
   readSizes(run.artifact.get(), result);
-  drawSequences(run, result);
+  const std::vector<int32_t> drawn = drawSequences(run, result);
   double loss;
-  if (!run.step(run.randomTokens(0), loss) || !readParameters(run, result) ||
-      !run.stepOn(result.tokens, result.tokenTypes, loss) ||
-      !readLogits(run, program.logits, result))
+  if (!run.step(run.randomTokens(0), loss) || !readParameters(run, result))
+    return false;
+  bool isRead = program.isEncoderAlone
+                    ? run.step(drawn, loss)
+                    : run.stepOn(result.tokens, result.tokenTypes, loss) &&
+                          readLogits(run, program.logits, result);
+  if (!isRead)
     return false;
   const int64_t positions = result.sequences * result.length;
   for (const KeptTensor &tensor : run.tensors)

@@ -29,6 +29,8 @@ struct ForwardProgram {
   std::string path;
   ForwardValue logits;
   ForwardValue hidden; ///< Of an encoder: the last hidden states.
+  /// It is of an encoder-decoder model: no logits are the encoder's.
+  bool isEncoderAlone = false;
 };
 
 /// Compiles it of an imported model to `program.path`. False after an error of
@@ -41,7 +43,7 @@ using NamedValues = std::map<std::string, std::vector<double>>;
 struct ForwardResult {
   int64_t sequences = 0, length = 0, vocabulary = 0;
   std::vector<int32_t> tokens; ///< [sequences, length]
-  std::vector<double> logits;  ///< [sequences, length, vocabulary]
+  std::vector<double> logits;  ///< [sequences, length, vocabulary], or none
   /// Of an encoder.
   int64_t hiddenSize = 0;
   std::vector<int32_t> tokenTypes; ///< [sequences, length]

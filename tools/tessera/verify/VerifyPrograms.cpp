@@ -2,6 +2,7 @@
 
 #include "tools/tessera/verify/VerifyPrograms.h"
 #include "mlir/Pass/PassManager.h"
+#include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
 #include "tessera/Distribute/Erasure.h"
@@ -97,6 +98,8 @@ static bool checkInference(MLIRContext &context, const DriverOptions &options,
   FailureOr<func::FuncOp> loss = nn::findProgram(*whole, "loss");
   if (failed(loss))
     return false;
+  Operation *states = nn::findHiddenStates(loss->getBody().front());
+  check.isEncoderAlone = states && nn::hasTag(states, nn::Tag::Memory);
   for (func::FuncOp program : nn::findGenerations(serial))
     if (check.unrolled.empty())
       check.unrolled = encodes(options.plan.programs)
@@ -200,6 +203,7 @@ static ImportOptions shrunkImport(const DriverOptions &options,
                                   Precision precision) {
   ImportOptions import;
   import.precision = precision;
+  import.forEncoding = encodes(options.plan.programs);
   if (options.isProgram())
     return import;
   const SizeOptions &sizes = options.plan.sizes;
@@ -315,6 +319,10 @@ bool tessera::compileShrunkEncoding(const DriverOptions &options,
     return false;
   PlanOptions plan = planOf(options, **module);
   makeComparable(plan, precision);
-  plan.encoding.predictions = std::min(plan.encoding.predictions, predictions);
+  if (!forward.isEncoderAlone)
+    plan.encoding.predictions =
+        plan.encoding.predictions
+            ? std::min(plan.encoding.predictions, predictions)
+            : predictions;
   return succeeded(compileToArtifact(**module, plan, path));
 }

@@ -28,6 +28,11 @@ inline bool isRecomputed(mlir::Operation *op) {
 bool hasTag(mlir::Operation *op, Tag tag);
 void setTag(mlir::Operation *op, Tag tag);
 
+/// What makes a model's last hidden states: of an encoder-decoder model those
+/// of its encoder, else the last value of the residual stream. Null: no op has
+/// such a tag.
+mlir::Operation *findHiddenStates(mlir::Block &model);
+
 /// Whether an op adds gradients of one value, as nn-differentiate does: an
 /// `nn.add` of backward whose terms have one shape and no coefficients. The
 /// order of the terms depends on which of them a pipeline stage has.

@@ -32,7 +32,8 @@ def NN_Tag : I32EnumAttr<"Tag", "role of an op in a parallel strategy", [
     I32EnumAttrCase<"Dispatch", 2, "dispatch">,
     I32EnumAttrCase<"Collect", 3, "collect">,
     I32EnumAttrCase<"BatchTotal", 4, "batch_total">,
-    I32EnumAttrCase<"CrossEntropy", 5, "cross_entropy">]> {
+    I32EnumAttrCase<"CrossEntropy", 5, "cross_entropy">,
+    I32EnumAttrCase<"Memory", 6, "memory">]> {
   let cppNamespace = "::tessera::nn";
   let genSpecializedAttr = 0;
 }
@@ -42,8 +43,9 @@ def NN_TagAttr : EnumAttr<NN_Dialect, NN_Tag, "tag"> {
     `nn.tag = #nn.tag<stream>` tells the strategies what an op is: `stream` makes
     a value of the residual stream, `attention` is an attention, `dispatch` and
     `collect` move tokens to experts and back, `batch_total` makes a scalar that
-    is summed over all micro-batches before the first one runs, and
-    `cross_entropy` makes the mean over labels that an evaluation reports.
+    is summed over all micro-batches before the first one runs,
+    `cross_entropy` makes the mean over labels that an evaluation reports, and
+    `memory` makes what a decoder attends to: its encoder's last hidden states.
   }];
   let assemblyFormat = "`<` $value `>`";
 }
