@@ -50,8 +50,12 @@ bool dealsOut(Operation *op) {
 
 /// Rounds share buffers. Those after the first seldom move anything.
 bool isLaterRound(Operation *op) {
-  auto exchange = dyn_cast<ExchangeRowsOp>(op);
-  return exchange && exchange.getRound() > 1;
+  if (auto exchange = dyn_cast<ExchangeRowsOp>(op))
+    return exchange.getRound() > 1;
+  auto exchange = dyn_cast<AllToAllOp>(op);
+  auto pack =
+      exchange ? exchange.getInput().getDefiningOp<PackRowsOp>() : PackRowsOp();
+  return pack && pack.isLaterRound();
 }
 
 /// What backward gathers again may lie there since forward. It starts where it

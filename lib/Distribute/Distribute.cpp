@@ -208,7 +208,6 @@ ShardingPlan DistributePass::planOf(func::FuncOp func, MeshAttr parsed) {
   // Rows of a step are few: only training splits a stream of them.
   plan.sequenceParallel = sequenceParallel && !nn::isGeneration(func);
   plan.sharesPlaces = hasCaches(func);
-  plan.splitsRows = splitRows;
   plan.shardsParameters = zero;
   plan.shardsFrozen = splitsFrozen;
   plan.exchangesHeads = contextParallel == nameOf(ContextParallel::Ulysses);

@@ -156,8 +156,7 @@ std::optional<State> ShardingPlan::anchor(Operation *op, StringRef axis) const {
 
 bool ShardingPlan::keepsOperand(Operation *op, unsigned operand,
                                 StringRef axis) const {
-  return !splitsRows && axis == kTensorAxis && hasTag(op, nn::Tag::Collect) &&
-         operand == 0 &&
+  return axis == kTensorAxis && hasTag(op, nn::Tag::Collect) && operand == 0 &&
          stateOf(op->getOperand(0).getType(), axis).kind == State::P;
 }
 

@@ -32,9 +32,6 @@ struct ShardingPlan {
   dist::MeshAttr mesh;
   /// The residual stream is `S` of its sequence on `tp`, not `I`.
   bool sequenceParallel = false;
-  /// So are partial sums of experts' rows, each of which is reduced: several
-  /// for a token, but a rank keeps its slice of them alone.
-  bool splitsRows = false;
   /// Attention under `cp` runs on whole sequences of some heads (DeepSpeed-
   /// Ulysses, Jacobs et al. 2023), not on some queries and all keys.
   bool exchangesHeads = false;

@@ -43,8 +43,8 @@ void setRound(Operation *op, int64_t round) {
 /// Runs one layer's work in rounds.
 class Rounds {
 public:
-  Rounds(RowWork &work, int64_t rows, int64_t count)
-      : work(work), rows(rows), count(count) {}
+  Rounds(RowWork &work, int64_t rows, int64_t count, int64_t members)
+      : work(work), rows(rows), count(count), members(members) {}
 
   LogicalResult build();
 
@@ -59,7 +59,9 @@ private:
 
   RowWork &work;
   int64_t rows, count;
-  /// The rounds of rows of the rank's experts, and of those of its own tokens.
+  int64_t members; ///< whose tokens are numbered apart
+  /// The rounds of rows of the rank's experts, and of those of its own tokens,
+  /// which follow from gates where members are numbered apart.
   Value numbers, ownNumbers;
   /// By the op of the first round: what the rounds so far made together.
   DenseMap<Operation *, Value> sums;
@@ -77,16 +79,19 @@ void Rounds::numberRows() {
   OpBuilder b(gates.getContext());
   b.setInsertionPointAfterValue(gates);
   auto made = rt::RowRoundsOp::create(b, first.getLoc(), gates.getType(), gates,
-                                      static_cast<uint64_t>(rows));
+                                      static_cast<uint64_t>(rows / members),
+                                      static_cast<uint64_t>(members));
+  inheritPhase(made, gates.getDefiningOp());
+  numbers = made.getResult();
+  if (members > 1)
+    return;
   auto last = static_cast<int64_t>(tensorTypeOf(gates).getRank()) - 1;
   auto back = rt::AllToAllOp::create(
       b, first.getLoc(), first.getSourceGates().getType(), made.getResult(),
       /*gates=*/Value(), first.getAxes(), b.getI64IntegerAttr(last),
       b.getI64IntegerAttr(0));
   back->setAttr("reason", b.getStringAttr("rounds of experts' rows"));
-  for (Operation *op : {made.getOperation(), back.getOperation()})
-    inheritPhase(op, gates.getDefiningOp());
-  numbers = made.getResult();
+  inheritPhase(back, gates.getDefiningOp());
   ownNumbers = back.getResult();
 }
 
@@ -99,8 +104,11 @@ void Rounds::boundFirst(Operation *op) {
     expand.getGatesMutable().assign(numbers);
   } else if (auto exchange = dyn_cast<rt::ExchangeRowsOp>(op)) {
     bool forth = exchange.goesToExperts();
-    exchange.getSourceGatesMutable().assign(forth ? ownNumbers : numbers);
-    exchange.getTargetGatesMutable().assign(forth ? numbers : ownNumbers);
+    MutableOperandRange source = exchange.getSourceGatesMutable();
+    MutableOperandRange target = exchange.getTargetGatesMutable();
+    (forth ? target : source).assign(numbers);
+    if (ownNumbers)
+      (forth ? source : target).assign(ownNumbers);
   }
   if (work.isFinal(op))
     return;
@@ -217,13 +225,15 @@ struct BoundRowsPass : tessera::impl::BoundRowsPassBase<BoundRowsPass> {
   LogicalResult bound(RowWork &work);
 };
 
+/// Rows are dealt out evenly to the members whose tokens are numbered apart.
 LogicalResult BoundRowsPass::bound(RowWork &work) {
-  double wanted = std::ceil(factor * work.evenShare);
-  int64_t least = raise ? llvm::divideCeil(work.rows, kMostRounds) : 1;
-  int64_t rows = wanted < double(work.rows)
-                     ? std::max(least, static_cast<int64_t>(wanted))
-                     : work.rows;
-  int64_t count = llvm::divideCeil(work.rows, rows);
+  int64_t members = pairs ? work.ranks() : 1, most = work.rows / members;
+  double wanted = std::ceil(factor * work.evenShare / double(members));
+  int64_t least = raise ? llvm::divideCeil(most, kMostRounds) : 1;
+  int64_t share = wanted < double(most)
+                      ? std::max(least, static_cast<int64_t>(wanted))
+                      : most;
+  int64_t count = llvm::divideCeil(most, share), rows = share * members;
   if (count == 1)
     return success();
   if (count > kMostRounds)
@@ -234,7 +244,7 @@ LogicalResult BoundRowsPass::bound(RowWork &work) {
                factor, rows, work.rows, count, kMostRounds,
                std::ceil(1000 * work.rows / (kMostRounds * work.evenShare)) /
                    1000);
-  return Rounds(work, rows, count).build();
+  return Rounds(work, rows, count, members).build();
 }
 
 } // namespace

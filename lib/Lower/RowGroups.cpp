@@ -71,8 +71,9 @@ static rt::RoutedOp sourceOf(Value gates) {
 }
 
 /// Whether `whole`, of all ranks' tokens and some experts, is exchanged for
-/// `part`, of the rank's tokens and all experts. Both may be gathered along the
-/// sequence, which is the same before the exchange and after it.
+/// `part`, of the rank's tokens and all experts: the same bits, for both sides
+/// count their rows by them. Both may be gathered along the sequence, which is
+/// the same before the exchange and after it.
 static bool isExchanged(Value part, Value whole, ArrayAttr axes) {
   auto gather = whole.getDefiningOp<rt::AllGatherOp>();
   auto gatherOfPart = part.getDefiningOp<rt::AllGatherOp>();
@@ -84,7 +85,7 @@ static bool isExchanged(Value part, Value whole, ArrayAttr axes) {
          exchange.getGathered() == 0 &&
          static_cast<int64_t>(exchange.getScattered()) ==
              rowsTypeOf(whole).getRank() - 1 &&
-         haveEqualMakers(exchange.getInput(), part);
+         exchange.getInput() == part;
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,11 @@ bool RowWork::isFinal(Operation *op) {
          (routed && routed.getKind() == RoutedKind::ProductGradWeight);
 }
 
+int64_t RowWork::ranks() const {
+  rt::ExchangeRowsOp exchange = exchangesIn.front();
+  return exchange.getRanks();
+}
+
 static Operation *taskOf(Operation *op) {
   while (op && !isa<rt::TaskOp>(op))
     op = op->getPrevNode();

@@ -18,6 +18,9 @@ struct RowWork {
   int64_t rows = 0;     ///< Room for all that a router can send.
   double evenShare = 0; ///< Rows, if every expert gets the same number.
 
+  /// Between which rows are exchanged.
+  int64_t ranks() const;
+
   /// Whether an op makes something else than rows of experts: what goes back,
   /// gradients of weights, and what verify keeps.
   static bool isFinal(mlir::Operation *op);

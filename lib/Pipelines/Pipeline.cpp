@@ -46,21 +46,16 @@ static RecomputePassOptions recomputeOptions(const PlanOptions &plan) {
   return options;
 }
 
-/// Messages of a captured step have fixed sizes: rows that a GPU exchanges have
-/// a place for each expert and token.
-static bool hasDenseRows(const PlanOptions &plan) {
-  return plan.device.hasCudaKernels() && plan.mesh.sizeOf(MeshAxis::Expert) > 1;
-}
-
 /// Twice the even share, by default, is seldom too little in training; in
 /// generation there are few rows, and a round costs more than their memory.
 static BoundRowsPassOptions boundRowsOptions(const PlanOptions &plan) {
   constexpr double usual = 2;
+  bool pairs = plan.device.hasCudaKernels(); // messages are of fixed sizes
   if (plan.memory.expertBuffer >= 0)
-    return {plan.memory.expertBuffer, /*raise=*/false};
+    return {plan.memory.expertBuffer, /*raise=*/false, pairs};
   bool isBounded = plan.mesh.sizeOf(MeshAxis::Expert) > 1 &&
-                   plan.programs == ProgramSet::Train && !hasDenseRows(plan);
-  return {isBounded ? usual : 0, /*raise=*/true};
+                   plan.programs == ProgramSet::Train;
+  return {isBounded ? usual : 0, /*raise=*/true, pairs};
 }
 
 static AddLoraPassOptions optionsOf(const LoraOptions &lora) {
@@ -190,11 +185,11 @@ void tessera::buildDistributePipeline(OpPassManager &passes,
   if (plan.evaluation && isTrained)
     passes.addPass(createAddEvaluationPass());
   buildGenerationPipeline(passes, plan);
-  passes.addPass(createDistributePass(
-      {plan.mesh.str(), strategies.sequenceParallel,
-       /*splitRows=*/hasDenseRows(plan), strategies.zero != ZeroStage::None,
-       strategies.zero == ZeroStage::Parameters,
-       nameOf(strategies.contextParallel)}));
+  passes.addPass(
+      createDistributePass({plan.mesh.str(), strategies.sequenceParallel,
+                            strategies.zero != ZeroStage::None,
+                            strategies.zero == ZeroStage::Parameters,
+                            nameOf(strategies.contextParallel)}));
   if (isTrained)
     buildTrainPipeline(passes, plan);
   passes.addPass(createMaskPaddingPass({plan.debugging.poisonPadding}));
@@ -224,10 +219,11 @@ void tessera::buildLowerLocalPipeline(OpPassManager &passes,
   passes.addPass(createDecomposePass());
   passes.addPass(createLowerRingsPass());
   passes.addPass(createLowerExpertsPass());
-  if (!hasDenseRows(plan))
-    passes.addPass(createCompactRowsPass());
+  passes.addPass(createCompactRowsPass());
   if (BoundRowsPassOptions bound = boundRowsOptions(plan); bound.factor > 0)
     passes.addPass(createBoundRowsPass(bound));
+  if (plan.device.hasCudaKernels())
+    passes.addPass(createPackMessagesPass());
   passes.addPass(createLowerLibraryPass());
   if (plan.device.hasCudaKernels() && plan.device.gemmEpilogues)
     passes.addPass(createGemmEpiloguesPass());

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <exception>
 
 using namespace tessera;
@@ -26,13 +27,16 @@ public:
       : p(p), compact(p.rows > 0 && p.kind != TSR_ROUTED_TOP_K) {
     if (!compact)
       return;
-    std::vector<int64_t> next = firstRowsOf(p);
-    routed = next.back();
     places.resize(static_cast<size_t>(p.tokens * p.experts));
-    for (int64_t t = 0; t < p.tokens; ++t)
-      for (int64_t x = 0; x < p.experts; ++x)
-        if (p.routes(t, x))
-          places[at(x, t)] = next[static_cast<size_t>(x)]++;
+    const int64_t tokens = p.tokens / p.parts();
+    for (int64_t part = 0; part < p.parts(); ++part) {
+      std::vector<int64_t> next = firstRowsOf(p, part, p.parts());
+      routed += next.back();
+      for (int64_t t = part * tokens; t < (part + 1) * tokens; ++t)
+        for (int64_t x = 0; x < p.experts; ++x)
+          if (p.routes(t, x))
+            places[at(x, t)] = next[static_cast<size_t>(x)]++;
+    }
   }
 
   /// Of one that is routed; any, where rows are not compact.
@@ -207,6 +211,23 @@ void runWork(const RoutedProblem &p, int threads) {
   });
 }
 
+int32_t moveMessages(const RoutedProblem &p, std::string *error) {
+  std::vector<MessageRun> runs;
+  if (int32_t status = findRuns(p, &runs, error))
+    return status;
+  const int64_t row = p.resultRowBytes();
+  const char *from = static_cast<const char *>(p.first);
+  char *to = static_cast<char *>(p.result);
+  const bool packs = p.kind == TSR_ROUTED_PACK;
+  for (const MessageRun &run : runs)
+    if (run.count > 0)
+      std::memcpy(to + (packs ? run.at : run.row) * row,
+                  from + (packs ? run.row : run.at) * row, run.count * row);
+  if (!packs && p.sent == 0)
+    clearRest(p, firstRowsOf(p).back());
+  return 0;
+}
+
 template <typename In> void runWork(const RoutedProblem &p, int threads) {
   if (p.dtypeOut == TSR_DTYPE_BF16)
     runWork<In, Bf16, float>(p, threads);
@@ -222,6 +243,8 @@ int32_t tessera::cpuRouted(int threads, void *const *buffers,
     return status;
   if (int32_t status = checkRoom(p, error))
     return status;
+  if (p.movesMessages())
+    return moveMessages(p, error);
   if (p.kind == TSR_ROUTED_PRODUCT || p.kind == TSR_ROUTED_PRODUCT_GRAD_WEIGHT)
     return routedProduct(threads, p, error);
   if (p.dtypeIn == TSR_DTYPE_F64)

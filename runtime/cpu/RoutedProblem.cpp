@@ -4,6 +4,7 @@
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace tessera;
@@ -12,13 +13,17 @@ static bool isFloat(int64_t dtype) {
   return dtype >= TSR_DTYPE_F32 && dtype <= TSR_DTYPE_F64;
 }
 
+static bool isMessageKind(int64_t kind) {
+  return kind == TSR_ROUTED_PACK || kind == TSR_ROUTED_UNPACK;
+}
+
 // top_k makes gates, rounds are of them alone; dispatch and collect have one
 // operand beside them.
 int tessera::operandsOfRouted(int64_t kind) {
   if (kind == TSR_ROUTED_TOP_K || kind == TSR_ROUTED_ROUNDS)
     return 1;
   return kind == TSR_ROUTED_DISPATCH || kind == TSR_ROUTED_COLLECT ||
-                 kind == TSR_ROUTED_EXPAND
+                 kind == TSR_ROUTED_EXPAND || isMessageKind(kind)
              ? 2
              : 3;
 }
@@ -31,9 +36,23 @@ bool RoutedProblem::routes(int64_t token, int64_t expert) const {
   return round == 0 ? gate != 0 : gate == double(round);
 }
 
-std::vector<int64_t> tessera::firstRowsOf(const RoutedProblem &p) {
+bool RoutedProblem::movesMessages() const { return isMessageKind(kind); }
+
+int64_t RoutedProblem::parts() const {
+  return kind == TSR_ROUTED_ROUNDS || (movesMessages() && !own)
+             ? std::max<int64_t>(members, 1)
+             : 1;
+}
+
+int64_t RoutedProblem::mostOfMember() const {
+  return tokens * std::min(k, experts / members);
+}
+
+std::vector<int64_t> tessera::firstRowsOf(const RoutedProblem &p, int64_t part,
+                                          int64_t parts) {
   std::vector<int64_t> first(static_cast<size_t>(p.experts) + 1);
-  for (int64_t t = 0; t < p.tokens; ++t)
+  const int64_t tokens = p.tokens / parts;
+  for (int64_t t = part * tokens; t < (part + 1) * tokens; ++t)
     for (int64_t x = 0; x < p.experts; ++x)
       first[static_cast<size_t>(x) + 1] += p.routes(t, x);
   for (size_t x = 0; x + 1 < first.size(); ++x)
@@ -42,7 +61,58 @@ std::vector<int64_t> tessera::firstRowsOf(const RoutedProblem &p) {
 }
 
 int64_t tessera::roundsOf(const RoutedProblem &p) {
-  return (firstRowsOf(p).back() + p.rows - 1) / p.rows;
+  int64_t most = 0;
+  for (int64_t part = 0; part < p.parts(); ++part)
+    most = std::max(most, firstRowsOf(p, part, p.parts()).back());
+  return (most + p.rows - 1) / p.rows;
+}
+
+static int32_t refuse(int64_t rows, const char *where, int64_t most,
+                      std::string *error) {
+  *error = "routed: gates route " + std::to_string(rows) + " rows " + where +
+           " " + std::to_string(most);
+  return TSR_INTERNAL;
+}
+
+/// A part of the experts has its rows side by side.
+static int32_t findOwnRuns(const RoutedProblem &p, std::vector<MessageRun> *out,
+                           std::string *error) {
+  const std::vector<int64_t> first = firstRowsOf(p);
+  const int64_t experts = p.experts / p.members;
+  for (int64_t i = 0; i < p.members; ++i) {
+    const int64_t begin = first[static_cast<size_t>(i * experts)];
+    const int64_t rows = first[static_cast<size_t>((i + 1) * experts)] - begin;
+    if (rows > p.mostOfMember())
+      return refuse(rows, "to a member, but its experts have at most",
+                    p.mostOfMember(), error);
+    const int64_t count = std::clamp<int64_t>(rows - p.sent, 0, p.message);
+    out->push_back({i * p.message, begin + p.sent, count});
+  }
+  return 0;
+}
+
+/// A part of the tokens has some rows of each expert.
+static int32_t findPartRuns(const RoutedProblem &p,
+                            std::vector<MessageRun> *out, std::string *error) {
+  std::vector<std::vector<int64_t>> first;
+  for (int64_t i = 0; i < p.members; ++i)
+    first.push_back(firstRowsOf(p, i, p.members));
+  int64_t row = 0;
+  for (size_t x = 0; x < static_cast<size_t>(p.experts); ++x)
+    for (int64_t i = 0; i < p.members; ++i) {
+      const std::vector<int64_t> &of = first[static_cast<size_t>(i)];
+      if (of.back() > p.message)
+        return refuse(of.back(), "of a member's tokens, but its message has",
+                      p.message, error);
+      out->push_back({i * p.message + of[x], row, of[x + 1] - of[x]});
+      row += out->back().count;
+    }
+  return 0;
+}
+
+int32_t tessera::findRuns(const RoutedProblem &p, std::vector<MessageRun> *out,
+                          std::string *error) {
+  return p.own ? findOwnRuns(p, out, error) : findPartRuns(p, out, error);
 }
 
 int32_t tessera::checkRoom(const RoutedProblem &p, std::string *error) {
@@ -57,14 +127,50 @@ int32_t tessera::checkRoom(const RoutedProblem &p, std::string *error) {
   return TSR_INTERNAL;
 }
 
+int64_t RoutedProblem::resultRowBytes() const {
+  const int64_t element = dtypeOut == TSR_DTYPE_F64    ? 8
+                          : dtypeOut == TSR_DTYPE_BF16 ? 2
+                                                       : 4;
+  return columns * element;
+}
+
 void tessera::clearRest(const RoutedProblem &p, int64_t used) {
-  const int64_t element = p.dtypeOut == TSR_DTYPE_F64    ? 8
-                          : p.dtypeOut == TSR_DTYPE_BF16 ? 2
-                                                         : 4;
-  const int64_t row = p.columns * element;
+  const int64_t row = p.resultRowBytes();
   if (used < p.rows)
     std::memset(static_cast<char *>(p.result) + used * row, 0,
                 static_cast<size_t>((p.rows - used) * row));
+}
+
+/// Of kinds that have parts; rows are moved as they are.
+static int32_t checkMembers(const int64_t *args, std::string *error) {
+  const int64_t kind = args[TSR_ROUTED_KIND];
+  const int64_t members = args[TSR_ROUTED_MEMBERS];
+  const bool moves = isMessageKind(kind), own = args[TSR_ROUTED_OWN] != 0;
+  const int64_t whole =
+      args[moves && own ? TSR_ROUTED_EXPERTS : TSR_ROUTED_TOKENS];
+  if ((moves && members == 0) || (members > 0 && whole % members != 0)) {
+    *error = "routed: " + std::to_string(whole) + " cannot be cut into " +
+             std::to_string(members) + " parts";
+    return TSR_INVALID_ARGUMENT;
+  }
+  if (!moves)
+    return 0;
+  if (args[TSR_ROUTED_DTYPE_IN] != args[TSR_ROUTED_DTYPE_OUT] ||
+      args[TSR_ROUTED_ROWS] == 0) {
+    *error =
+        "routed: messages have the dtype of compact rows; those here are " +
+        std::to_string(args[TSR_ROUTED_DTYPE_IN]) + " and " +
+        std::to_string(args[TSR_ROUTED_DTYPE_OUT]) + ", " +
+        std::to_string(args[TSR_ROUTED_ROWS]) + " rows";
+    return TSR_INVALID_ARGUMENT;
+  }
+  if (args[own ? TSR_ROUTED_ROUND : TSR_ROUTED_SENT] == 0)
+    return 0;
+  *error = own ? "routed: messages of own rows have no rounds, but rows that "
+                 "were sent before"
+               : "routed: messages of a rank's experts have rounds, not rows "
+                 "that were sent before";
+  return TSR_INVALID_ARGUMENT;
 }
 
 int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
@@ -72,7 +178,7 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
   const int64_t kind = args[TSR_ROUTED_KIND];
   const int64_t in = args[TSR_ROUTED_DTYPE_IN];
   const int64_t result = args[TSR_ROUTED_DTYPE_OUT];
-  if (kind < TSR_ROUTED_TOP_K || kind > TSR_ROUTED_ROUNDS) {
+  if (kind < TSR_ROUTED_TOP_K || kind > TSR_ROUTED_UNPACK) {
     *error = "routed: unknown kind " + std::to_string(kind);
     return TSR_INVALID_ARGUMENT;
   }
@@ -87,7 +193,8 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
   }
   for (int size :
        {TSR_ROUTED_TOKENS, TSR_ROUTED_EXPERTS, TSR_ROUTED_COLUMNS,
-        TSR_ROUTED_INNER, TSR_ROUTED_K, TSR_ROUTED_ROWS, TSR_ROUTED_ROUND})
+        TSR_ROUTED_INNER, TSR_ROUTED_K, TSR_ROUTED_ROWS, TSR_ROUTED_ROUND,
+        TSR_ROUTED_MEMBERS, TSR_ROUTED_MESSAGE, TSR_ROUTED_SENT})
     if (args[size] < 0) {
       *error = "routed: negative size " + std::to_string(args[size]);
       return TSR_INVALID_ARGUMENT;
@@ -103,6 +210,8 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
     *error = "routed: rounds of 0 rows";
     return TSR_INVALID_ARGUMENT;
   }
+  if (int32_t status = checkMembers(args, error))
+    return status;
   const int operands = operandsOfRouted(kind);
   *out = {kind,
           args[TSR_ROUTED_TOKENS],
@@ -119,6 +228,10 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
           isTopK ? nullptr : buffers[operands - 1],
           buffers[operands],
           args[TSR_ROUTED_ROWS],
-          args[TSR_ROUTED_ROUND]};
+          args[TSR_ROUTED_ROUND],
+          args[TSR_ROUTED_MEMBERS],
+          args[TSR_ROUTED_MESSAGE],
+          args[TSR_ROUTED_SENT],
+          args[TSR_ROUTED_OWN] != 0};
   return 0;
 }

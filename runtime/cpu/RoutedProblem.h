@@ -18,17 +18,36 @@ struct RoutedProblem {
   void *result;
   int64_t rows = 0;  ///< compact ones; 0: rows are [experts, tokens, ..]
   int64_t round = 0; ///< not 0: gates are numbers of rounds
+  int64_t members = 0, message = 0, sent = 0; ///< as in TSR_ROUTED_*
+  bool own = false; ///< rows are of the rank's own tokens
 
+  bool movesMessages() const;
+  int64_t resultRowBytes() const; ///< of a result of rows
+  /// Equal parts of the tokens that are numbered, or counted, apart.
+  int64_t parts() const;
+  /// Rows that a member's part of the experts has at most, of own tokens.
+  int64_t mostOfMember() const;
   /// Whether an earlier round left something in the result.
   bool continues() const { return round > 1; }
   bool routes(int64_t token, int64_t expert) const;
 };
 
-/// The number of the first compact row of each expert, and of all rows.
-std::vector<int64_t> firstRowsOf(const RoutedProblem &problem);
+/// The number of the first compact row of each expert, and of all rows; those
+/// of one of equal parts of the tokens.
+std::vector<int64_t> firstRowsOf(const RoutedProblem &problem, int64_t part = 0,
+                                 int64_t parts = 1);
 
 /// How many rounds of `rows` rows the routed ones take, of TSR_ROUTED_ROUNDS.
 int64_t roundsOf(const RoutedProblem &problem);
+
+/// Rows of a message that lie one after the other among compact ones, too.
+struct MessageRun {
+  int64_t at, row, count; ///< `at`: row of all messages
+};
+/// Where the rows lie that PACK and UNPACK move. Returns 0, or a tsr_status
+/// with *error set where they do not fit.
+int32_t findRuns(const RoutedProblem &problem, std::vector<MessageRun> *out,
+                 std::string *error);
 
 /// 0, or a status with *error set if gates route more rows than there are.
 int32_t checkRoom(const RoutedProblem &problem, std::string *error);

@@ -55,6 +55,11 @@ RoutedProblem routedOf(const Call &call) {
   return problem;
 }
 
+bool numbersRounds(const Call &call) {
+  return call.entry == TSR_ENTRY_ROUTED &&
+         call.args[TSR_ROUTED_KIND] == TSR_ROUTED_ROUNDS;
+}
+
 /// The gated rows of an all_to_all; the gates are null if it has none.
 GatedRows gatedOf(const Call &call) {
   if (!call.buffers[2])
@@ -151,6 +156,8 @@ void CudaRank::prepareFor(const Call &call) {
     bytes = scatterWorkspace(scatterOf(call));
   if (call.entry == TSR_ENTRY_ROUTED)
     bytes = routedWorkspace(routedOf(call));
+  if (numbersRounds(call))
+    rounds.announce(call.op);
   if (call.entry == TSR_ENTRY_ALL_TO_ALL)
     gatedOf(call);
   workspaceNeeded = std::max(workspaceNeeded, static_cast<int64_t>(bytes));
@@ -288,7 +295,9 @@ Status CudaRank::queueOnProgram(const Call &call) {
     return statusOf(scatterAdd(scatterOf(call), workspace.data(), on),
                     "scatter_add");
   case TSR_ENTRY_ROUTED:
-    return statusOf(routed(routedOf(call), workspace.data(), on), "routed");
+    return statusOf(routed(routedOf(call), workspace.data(), on,
+                           numbersRounds(call) ? rounds.at(call.op) : nullptr),
+                    "routed");
   case TSR_ENTRY_FILL:
     if (call.args[TSR_FILL_BYTES] <= 0)
       return {};

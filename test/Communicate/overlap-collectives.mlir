@@ -153,3 +153,31 @@ module {
     return %e : !g
   }
 }
+
+// -----
+
+!rows = tensor<32x8xf32>
+!gates = tensor<2x8x4xf32>
+module {
+  func.func private @f(!rows) -> !rows
+  // A message of the first round travels beside other work; one of a later round, which would need memory of its own at the
+  // same time, is sent where it is used.
+  // CHECK-LABEL: func.func @step
+  // CHECK: %[[P:.*]] = rt.pack_rows
+  // CHECK-NEXT: rt.all_to_all %[[P]] from 1 to 0 over ["ep"] async
+  // CHECK: %[[Q:.*]] = rt.pack_rows {{.*}}sent = 9
+  // CHECK-NEXT: rt.launch @f
+  // CHECK-NEXT: rt.all_to_all %[[Q]] from 1 to 0 over ["ep"] :
+  func.func @step(%a: !rows, %g: !gates, %all: tensor<4x8x2xf32>) -> (tensor<18x8xf32>, tensor<18x8xf32>, !rows) {
+    %r = rt.launch @f(%a) {count = 1 : i64, grain = 1 : i64} : (!rows) -> !rows
+    %p = rt.pack_rows %r by %g {k = 2 : i64, members = 2 : i64, own} : (!rows, !gates) -> tensor<2x9x8xf32>
+    %x = rt.launch @f(%r) {count = 1 : i64, grain = 1 : i64} : (!rows) -> !rows
+    %m = rt.all_to_all %p from 1 to 0 over ["ep"] : tensor<2x9x8xf32> -> tensor<1x18x8xf32>
+    %u = rt.unpack_rows %m by %all {k = 2 : i64, members = 2 : i64, round = 1 : i64} : (tensor<1x18x8xf32>, tensor<4x8x2xf32>) -> tensor<18x8xf32>
+    %q = rt.pack_rows %r by %g {k = 2 : i64, members = 2 : i64, own, sent = 9 : i64} : (!rows, !gates) -> tensor<2x9x8xf32>
+    %y = rt.launch @f(%x) {count = 1 : i64, grain = 1 : i64} : (!rows) -> !rows
+    %n = rt.all_to_all %q from 1 to 0 over ["ep"] : tensor<2x9x8xf32> -> tensor<1x18x8xf32>
+    %v = rt.unpack_rows %n by %all {k = 2 : i64, members = 2 : i64, round = 2 : i64} : (tensor<1x18x8xf32>, tensor<4x8x2xf32>) -> tensor<18x8xf32>
+    return %u, %v, %y : tensor<18x8xf32>, tensor<18x8xf32>, !rows
+  }
+}

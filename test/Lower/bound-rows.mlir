@@ -3,6 +3,7 @@
 // RUN: tessera-opt %s --rt-lower-experts --rt-compact-rows --rt-bound-rows=factor=4 | FileCheck %s --check-prefix=ONE
 // RUN: not tessera-opt %s --rt-lower-experts --rt-compact-rows --rt-bound-rows=factor=0.01 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: tessera-opt %s --rt-lower-experts --rt-compact-rows --rt-bound-rows="factor=0.01 raise=true" | FileCheck %s --check-prefix=RAISED
+// RUN: tessera-opt %s --rt-lower-experts --rt-compact-rows --rt-bound-rows="factor=1.25 pairs=true" | FileCheck %s --check-prefix=PAIRS
 
 !tokens = tensor<2x80x16xf32>
 !gates = tensor<2x80x4xf32>
@@ -20,6 +21,15 @@ module attributes {dist.mesh = #dist.mesh<ep = 4>} {
   // RAISED: rt.row_rounds {{.*}} by 10 : tensor<8x80x1xf32>
   func.func @forward_and_backward(%t: !tokens, %l: !gates, %w: !weight, %dy: !tokens) -> (!tokens, !tokens, !weight) {
     // CHECK: %[[G:.*]] = rt.routed top_k
+    // Of pairs: 160 rows at most, 80 are even, 100 fit in each of two rounds. Own rows are known by their gates.
+    // PAIRS: %[[G:.*]] = rt.routed top_k
+    // PAIRS: %[[ALL:.*]] = rt.all_to_all %[[G]] from 0 to 2
+    // PAIRS: %[[N:.*]] = rt.row_rounds %[[ALL]] by 100 {members = 4 : i64} : tensor<8x80x1xf32>
+    // PAIRS-NOT: rt.all_to_all
+    // PAIRS: rt.exchange_rows %{{.*}} by %[[G]] to %[[N]] over ["ep"] {round = 1 : i64}
+    // PAIRS-SAME: -> tensor<400x16xf32>
+    // PAIRS: rt.exchange_rows %{{.*}} by %[[N]] to %[[G]] into %{{.*}} over ["ep"] {reason = "rows of a later round", round = 2 : i64}
+    // PAIRS-NOT: round = 3
     %g = nn.top_k 2 of %l : !gates -> !gates
     // CHECK: %[[R:.*]] = rt.routed dispatch {{.*}} -> tensor<320x16xf32>
     %r = nn.dispatch %t by %g : (!tokens, !gates) -> !rows

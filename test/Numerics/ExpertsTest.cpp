@@ -1,7 +1,6 @@
 //===- ExpertsTest.cpp - whoever a router sends tokens to -----------------===//
-// Buffers of experts hold as many rows as a router can route, on every mesh;
-// the serial program is the reference. It is compared itself with programs
-// whose buffers have a row for every expert and token, those of CUDA on 'ep'.
+// Buffers of experts hold as many rows as a router can route, on every mesh, or
+// fewer, in rounds; the serial program is the reference.
 //===----------------------------------------------------------------------===//
 
 #include "test/Numerics/Model.h"
@@ -87,6 +86,7 @@ struct Case {
   const char *recompute = "none";
   bool sequenceParallel = false;
   const char *buffer = "0"; ///< Of experts, in even shares.
+  bool messages = false;
 };
 
 std::string lettersOf(const std::string &text) {
@@ -104,7 +104,8 @@ std::string nameOf(const ::testing::TestParamInfo<Case> &info) {
          std::to_string(c.sequence) + "_" + c.recompute +
          std::to_string(c.microBatches) +
          (c.sequenceParallel ? "_sequence" : "") +
-         (std::string(c.buffer) == "0" ? "" : "_rounds" + lettersOf(c.buffer));
+         (std::string(c.buffer) == "0" ? "" : "_rounds" + lettersOf(c.buffer)) +
+         (c.messages ? "_messages" : "");
 }
 
 Build buildOf(const Case &c) {
@@ -115,6 +116,7 @@ Build buildOf(const Case &c) {
   build.microBatches = c.microBatches;
   build.recompute = c.recompute;
   build.sequenceParallel = c.sequenceParallel;
+  build.emulateGrid = c.messages;
   if (std::string(c.buffer) != "default")
     build.flags = {{"expert-buffer", c.buffer}};
   return build;
@@ -128,6 +130,7 @@ TEST_P(ExpertsTest, TrainsAsTheSerialProgramDoes) {
   serial.mesh = "";
   serial.recompute = "none";
   serial.sequenceParallel = false;
+  serial.emulateGrid = false;
   serial.flags.clear();
   expectNear(train(config, build, GetParam().alike),
              train(config, serial, GetParam().alike));
@@ -166,35 +169,25 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ep=4", 2, false, 4, 1, 1, "none", false, "0.01"}),
     nameOf);
 
-/// A program of dense rows, whose kernels are CUDA's.
-Build denseOf(const Build &build) {
-  Build dense = build;
-  dense.mesh = "ep=2";
-  dense.emulateGrid = true;
-  return dense;
+/// Programs for a GPU exchange rows in messages of fixed size, here between
+/// ranks of the CPU, with the GPU's kernels for what is not of experts. A rank
+/// gets all rows, a share of them, one from each rank.
+Case inMessages(Case c) {
+  c.messages = true;
+  return c;
 }
 
-/// Adds what a row for every expert and token adds: in the same order. So do
-/// the compact rows of CUDA's kernels.
-TEST(CompactRows, AreTheRowsOfADenseProgram) {
-  for (bool alike : {false, true}) {
-    Build build;
-    build.sequence = 8;
-    std::string config = mixtral(2);
-    auto wanted = train(config, denseOf(build), alike);
-    expectNear(train(config, build, alike), wanted);
-    build.emulateGrid = true;
-    expectNear(train(config, build, alike), wanted);
-  }
-}
-
-/// One token of each rank: experts without any, and a sequence of length 1.
-TEST(CompactRows, OfOneToken) {
-  Build build;
-  build.batch = 2;
-  build.sequence = 1;
-  std::string config = mixtral(1);
-  expectNear(train(config, build, false), train(config, denseOf(build), false));
-}
+INSTANTIATE_TEST_SUITE_P(
+    Messages, ExpertsTest,
+    ::testing::Values(
+        inMessages({"ep=2", 2, false}), inMessages({"ep=4", 1, true}),
+        inMessages({"ep=4", 2, true, 8, 8, 1, "none", false, "default"}),
+        inMessages({"ep=4", 2, true, 8, 8, 1, "none", false, "1.25"}),
+        inMessages({"ep=4", 1, false, 4, 7, 1, "selective", false, "0.3"}),
+        inMessages({"dp=2,ep=2", 1, false, 8, 8, 2, "none", false, "0.7"}),
+        inMessages({"pp=2,ep=2", 2, true, 8, 8, 2, "full", false, "1"}),
+        inMessages({"ep=2,tp=2", 2, true, 4, 7, 1, "selective", true, "0.4"}),
+        inMessages({"ep=4", 2, false, 4, 1, 1, "none", false, "0.01"})),
+    nameOf);
 
 } // namespace

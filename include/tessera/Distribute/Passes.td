@@ -185,8 +185,6 @@ def DistributePass : Pass<"dist-distribute", "::mlir::ModuleOp"> {
            "Axes and sizes, e.g. \"dp=2,tp=4\"; the last varies fastest">,
     Option<"sequenceParallel", "sequence-parallel", "bool", "false",
            "Activations between blocks are split over tp">,
-    Option<"splitRows", "split-rows", "bool", "false",
-           "With sequence-parallel also rows of experts, which are reduced one by one">,
     Option<"zero", "zero", "bool", "false",
            "Parameters and optimizer state are split over dp">,
     Option<"splitsFrozen", "splits-frozen", "bool", "false",

@@ -70,14 +70,29 @@ def BoundRowsPass : Pass<"rt-bound-rows", "::mlir::ModuleOp"> {
     numbers the rounds. The results of the first round are kept for backward; as
     many rounds follow as all rows together need. They move and multiply nothing
     if a router sends no more rows. Backward computes again what it reads of the
-    later rounds.
+    later rounds. With `pairs` the rows of each rank's tokens are numbered
+    separately, so that in a round no pair of ranks exchanges more than its share
+    of the room.
   }];
   let options = [
     Option<"factor", "factor", "double", /*default=*/"1.25",
            "Rows that fit, times the even share">,
     Option<"raise", "raise", "bool", /*default=*/"false",
            "Make room for more rows where these would need too many rounds; otherwise that is an error">,
+    Option<"pairs", "pairs", "bool", /*default=*/"false",
+           "Number the rounds of each pair of ranks apart">,
   ];
+  let dependentDialects = ["::tessera::rt::RTDialect"];
+}
+
+def PackMessagesPass : Pass<"rt-pack-messages", "::mlir::ModuleOp"> {
+  let summary = "Rows of experts travel in messages whose sizes do not depend on the router";
+  let description = [{
+    Before: `rt.exchange_rows`, in rounds of pairs of ranks if in any. After: each is an
+    `rt.all_to_all` of messages with room for all that a router can send to a rank or,
+    in rounds, for the share of a round, of which the last has what is left. Rows are put
+    into them by `rt.pack_rows` and taken out by `rt.unpack_rows`.
+  }];
   let dependentDialects = ["::tessera::rt::RTDialect"];
 }
 

@@ -90,5 +90,43 @@ FailureOr<RuntimeCall> tessera::roundsCall(rt::RowRoundsOp op) {
   call.arguments[TSR_ROUTED_DTYPE_IN] = *dtype;
   call.arguments[TSR_ROUTED_DTYPE_OUT] = *dtype;
   call.arguments[TSR_ROUTED_ROWS] = static_cast<int64_t>(op.getRows());
+  call.arguments[TSR_ROUTED_MEMBERS] = static_cast<int64_t>(op.getMembers());
   return call;
+}
+
+/// Between compact rows and messages; what lies in `first` goes to the result.
+template <typename OpTy>
+static FailureOr<RuntimeCall> messagesCall(OpTy op, int64_t kind, Value first,
+                                           Value rows, Value messages) {
+  FailureOr<int64_t> dtype = dtypeOf(op, rows);
+  if (failed(dtype))
+    return failure();
+  auto members = static_cast<int64_t>(op.getMembers());
+  RuntimeCall call(TSR_ENTRY_ROUTED);
+  call.buffers = {first, op.getGates(), op.getResult()};
+  call.arguments[TSR_ROUTED_KIND] = kind;
+  call.arguments[TSR_ROUTED_TOKENS] = tokensOf(op.getGates());
+  call.arguments[TSR_ROUTED_EXPERTS] = shapeOf(op.getGates()).back();
+  call.arguments[TSR_ROUTED_COLUMNS] = shapeOf(rows).back();
+  call.arguments[TSR_ROUTED_K] = static_cast<int64_t>(op.getK());
+  call.arguments[TSR_ROUTED_DTYPE_IN] = *dtype;
+  call.arguments[TSR_ROUTED_DTYPE_OUT] = *dtype;
+  call.arguments[TSR_ROUTED_ROWS] = shapeOf(rows).front();
+  call.arguments[TSR_ROUTED_ROUND] = static_cast<int64_t>(op.getRound());
+  call.arguments[TSR_ROUTED_MEMBERS] = members;
+  call.arguments[TSR_ROUTED_MESSAGE] =
+      llvm::product_of(shapeOf(messages).drop_back()) / members;
+  call.arguments[TSR_ROUTED_SENT] = static_cast<int64_t>(op.getSent());
+  call.arguments[TSR_ROUTED_OWN] = op.getOwn();
+  return call;
+}
+
+FailureOr<RuntimeCall> tessera::packCall(rt::PackRowsOp op) {
+  return messagesCall(op, TSR_ROUTED_PACK, op.getRows(), op.getRows(),
+                      op.getResult());
+}
+
+FailureOr<RuntimeCall> tessera::unpackCall(rt::UnpackRowsOp op) {
+  return messagesCall(op, TSR_ROUTED_UNPACK, op.getMessages(), op.getResult(),
+                      op.getMessages());
 }

@@ -390,6 +390,8 @@ FailureOr<RuntimeCall> tessera::describeCall(rt::RuntimeCallOpInterface op,
       .Case([](rt::RoutedOp op) { return routedCall(op); })
       .Case([](rt::ExpandRowsOp op) { return expandCall(op); })
       .Case([](rt::RowRoundsOp op) { return roundsCall(op); })
+      .Case([](rt::PackRowsOp op) { return packCall(op); })
+      .Case([](rt::UnpackRowsOp op) { return unpackCall(op); })
       .Case([](rt::ZeroOp op) { return zero(op); })
       .Case([](rt::CopyOp op) { return copy(op); })
       .Case([&](rt::AllReduceOp op) { return allReduce(op, mesh); })

@@ -53,6 +53,8 @@ mlir::FailureOr<RuntimeCall> mergeMeansCall(rt::MergeMeansOp op);
 mlir::FailureOr<RuntimeCall> routedCall(rt::RoutedOp op);
 mlir::FailureOr<RuntimeCall> expandCall(rt::ExpandRowsOp op);
 mlir::FailureOr<RuntimeCall> roundsCall(rt::RowRoundsOp op);
+mlir::FailureOr<RuntimeCall> packCall(rt::PackRowsOp op);
+mlir::FailureOr<RuntimeCall> unpackCall(rt::UnpackRowsOp op);
 
 } // namespace tessera
 

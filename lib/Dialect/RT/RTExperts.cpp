@@ -101,6 +101,12 @@ bool ExchangeRowsOp::goesToExperts() {
          tensorTypeOf(getTargetGates()).getShape().back();
 }
 
+int64_t ExchangeRowsOp::getRanks() {
+  int64_t source = tensorTypeOf(getSourceGates()).getShape().back();
+  int64_t target = tensorTypeOf(getTargetGates()).getShape().back();
+  return std::max(source, target) / std::min(source, target);
+}
+
 dist::Collective ExchangeRowsOp::getCollective() {
   return dist::Collective::AllToAll;
 }
@@ -110,6 +116,10 @@ static OpOperand *tiedTo(MutableOperandRange others) {
 }
 
 OpOperand *ExchangeRowsOp::getTiedOperand(unsigned) {
+  return tiedTo(getOthersMutable());
+}
+
+OpOperand *UnpackRowsOp::getTiedOperand(unsigned) {
   return tiedTo(getOthersMutable());
 }
 
@@ -164,6 +174,69 @@ LogicalResult ExchangeRowsOp::verify() {
   return emitOpError() << "goes from gates " << source << " to " << target
                        << "; one side must have the tokens of as many ranks as "
                           "the other has their experts";
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+/// Emits an error unless `size` of what is cut into parts is a multiple.
+static LogicalResult verifyParts(Operation *op, int64_t size, StringRef what,
+                                 uint64_t members) {
+  if (size % static_cast<int64_t>(members) == 0)
+    return success();
+  return op->emitOpError() << "cuts " << size << " " << what << " into "
+                           << members << " parts; it must be a multiple";
+}
+
+LogicalResult RowRoundsOp::verify() {
+  ArrayRef<int64_t> shape = tensorTypeOf(getGates()).getShape();
+  if (shape.size() > 1)
+    return verifyParts(*this, shape.front(), "rows of gates", getMembers());
+  return emitOpError() << "numbers rows by gates " << tensorTypeOf(getGates())
+                       << "; they must be [.., experts]";
+}
+
+/// Messages are [members, rows, columns] before they are sent, and [1, rows of
+/// all, columns] where they arrive.
+template <typename OpTy>
+static LogicalResult verifyMessages(OpTy op, Value rows, Value messages,
+                                    bool arrived) {
+  RankedTensorType from = tensorTypeOf(rows), to = tensorTypeOf(messages);
+  auto members = static_cast<int64_t>(op.getMembers());
+  bool fits = areCompact(rows, op.getGates()) && to.getRank() == 3 &&
+              to.getDimSize(0) == (arrived ? 1 : members) &&
+              to.getDimSize(1) % (arrived ? members : 1) == 0 &&
+              to.getDimSize(2) == from.getDimSize(1) &&
+              to.getElementType() == from.getElementType();
+  if (!fits)
+    return op.emitOpError()
+           << "has messages " << to << " of rows " << from << "; they must be "
+           << (arrived ? "[1, rows of " : "[") << members
+           << (arrived ? " messages" : ", rows") << ", columns] of the same "
+           << "columns";
+  if (op.getOwn() ? op.getRound() > 0 : op.getSent() > 0)
+    return op.emitOpError()
+           << "is of round " << op.getRound() << " with " << op.getSent()
+           << " rows sent before; own rows have the latter "
+              "alone, others the former";
+  ArrayRef<int64_t> gates = tensorTypeOf(op.getGates()).getShape();
+  return op.getOwn() ? verifyParts(op, gates.back(), "experts", members)
+                     : verifyParts(op, gates.front(), "rows of gates", members);
+}
+
+LogicalResult PackRowsOp::verify() {
+  return verifyMessages(*this, getRows(), getResult(), /*arrived=*/false);
+}
+
+LogicalResult UnpackRowsOp::verify() {
+  bool keeps = getSent() > 0;
+  if (keeps != bool(getOthers()) ||
+      (keeps && getOthers().getType() != getType()))
+    return emitOpError() << "where " << getSent() << " rows were sent before "
+                         << (keeps ? "needs" : "has no use for") << " those, "
+                         << getType();
+  return verifyMessages(*this, getResult(), getMessages(), /*arrived=*/true);
 }
 
 LogicalResult ExpandRowsOp::verify() {

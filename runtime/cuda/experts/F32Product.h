@@ -118,7 +118,8 @@ private:
       TSR_UNROLL
       for (int j = 0; j < 4; ++j)
         if (column + j < tile.n)
-          to[column + j] = sums.at[i][j];
+          to[column + j] =
+              addsTo<P>(p) ? to[column + j] + sums.at[i][j] : sums.at[i][j];
     }
   }
 };

@@ -55,6 +55,11 @@ TSR_DEVICE Matrix<T> rightOf(const RoutedParams &p, int expert) {
             P == Product::Plain ? p.inner : p.columns};
 }
 
+/// Whether the result holds a sum over earlier rounds.
+template <Product P> TSR_DEVICE bool addsTo(const RoutedParams &p) {
+  return P == Product::GradWeight && p.continues;
+}
+
 /// A block's part of an expert's result; m: rows of it that are computed.
 struct ProductTile {
   int expert, row, column; /* the tile's first */
@@ -77,6 +82,8 @@ TSR_DEVICE ProductTile productTile(const RoutedParams &p, int block, int expert,
   t.k = P == Product::GradWeight ? count : p.inner;
   const int down = ceilDiv(t.m, tileRows), across = ceilDiv(t.n, tileColumns);
   t.exists = block < down * across;
+  if constexpr (P == Product::GradWeight)
+    t.exists &= count > 0 || !p.continues; // adds nothing to earlier rounds
   if (!t.exists)
     return t;
   const int group = block / (kTileGroup * across);

@@ -38,11 +38,9 @@ static std::string tooMany(const char *what, int64_t count, int64_t most) {
 std::string tessera::cuda::checkRouted(const RoutedProblem &p) {
   if (p.dtypeIn == TSR_DTYPE_F64)
     return "routed: f64 is not supported on device 'cuda'; use f32 or bf16";
-  if (p.round != 0 || p.kind == TSR_ROUTED_ROUNDS)
-    return "routed: rounds are not supported on device 'cuda' in this version; "
-           "compile the model for device 'cuda'";
-  const bool makesGates =
-      p.kind == TSR_ROUTED_TOP_K || p.kind == TSR_ROUTED_COLLECT_GRAD_GATES;
+  const bool makesGates = p.kind == TSR_ROUTED_TOP_K ||
+                          p.kind == TSR_ROUTED_COLLECT_GRAD_GATES ||
+                          p.kind == TSR_ROUTED_ROUNDS;
   if (makesGates && p.dtypeOut != TSR_DTYPE_F32)
     return "routed: gates and their gradients have dtype 0 (f32), not " +
            std::to_string(p.dtypeOut);
@@ -55,6 +53,10 @@ std::string tessera::cuda::checkRouted(const RoutedProblem &p) {
     return tooMany("rows of experts", p.tokens * p.experts, kMost);
   if (p.rows > kMost)
     return tooMany("compact rows", p.rows, kMost);
+  if (p.members > kMostExperts)
+    return tooMany("members", p.members, kMostExperts);
+  if (p.movesMessages() && std::max(p.message, p.sent) * p.members > kMost)
+    return tooMany("rows of messages", p.message * p.members, kMost);
   for (int64_t width : {p.columns, p.inner})
     if (width > kMost)
       return tooMany("columns", width, kMost);
@@ -64,14 +66,27 @@ std::string tessera::cuda::checkRouted(const RoutedProblem &p) {
   return isProduct(p) && across > kMost ? tooMany("tiles", across, kMost) : "";
 }
 
+/// Whether compact rows have places, or first rows.
 static bool isCompact(const RoutedProblem &p) {
-  return p.rows > 0 && p.kind != TSR_ROUTED_TOP_K;
+  return p.rows > 0 && p.kind != TSR_ROUTED_TOP_K &&
+         p.kind != TSR_ROUTED_ROUNDS && !p.movesMessages();
 }
 
-/// Counts; then first rows and, but of products, places; or lists.
+/// Pieces of a message that lie together among compact rows.
+static int64_t segmentsOf(const RoutedProblem &p) {
+  return p.own ? 1 : p.experts;
+}
+
+/// Counts; then first rows and, but of products, places; or lists; or the
+/// number of all rows and a message's pieces.
 size_t tessera::cuda::routedWorkspace(const RoutedProblem &p) {
   const size_t each = size_t(p.experts * p.tokens);
-  const size_t counts = size_t(p.experts);
+  const size_t counts = size_t(p.experts * p.parts());
+  if (p.kind == TSR_ROUTED_ROUNDS)
+    return sizeof(int) * counts;
+  if (p.movesMessages())
+    return sizeof(int) *
+           (counts + 1 + size_t(p.members * (2 * segmentsOf(p) + 1)));
   if (isCompact(p))
     return sizeof(int) * (counts + counts + 1 + (isProduct(p) ? 0 : each));
   return isProduct(p) ? sizeof(int) * (counts + each) : 0;
@@ -110,12 +125,40 @@ RoutedParams tessera::cuda::makeRoutedParams(const RoutedProblem &p,
   r.inner = int(p.inner);
   r.k = int(p.k);
   r.rows = int(p.rows);
+  r.parts = int(p.parts());
+  r.round = int(p.round);
+  r.continues = p.continues();
   r.weighted = p.weighted;
   r.firstAligned = isAligned(p.first, isPlain ? p.inner : p.columns);
   const bool innerRows = isGrad || (isPlain && !p.transposed);
   r.secondAligned = isAligned(p.second, innerRows ? p.inner : p.columns);
   r.resultAligned = isAligned(p.result, isGrad ? p.inner : p.columns);
   return r;
+}
+
+MessageParams tessera::cuda::messagesOf(const RoutedProblem &p,
+                                        const RoutedParams &params) {
+  MessageParams m = {};
+  m.counts = params.counts;
+  m.routed = params.counts + p.experts * p.parts();
+  m.at = m.routed + 1;
+  m.row = m.at + p.members * (segmentsOf(p) + 1);
+  m.experts = params.experts;
+  m.parts = params.parts;
+  m.members = int(p.members);
+  m.segments = int(segmentsOf(p));
+  m.message = int(p.message);
+  m.rows = params.rows;
+  m.own = p.own;
+  m.sent = int(p.sent);
+  m.most = int(p.mostOfMember());
+  m.packs = p.kind == TSR_ROUTED_PACK;
+  m.from = p.first;
+  m.to = p.result;
+  m.rowHalves = p.columns * bytesOf(p.dtypeOut) / 2;
+  m.aligned =
+      isAligned(p.first, m.rowHalves) && isAligned(p.result, m.rowHalves);
+  return m;
 }
 
 UnroutedRows tessera::cuda::unroutedOf(const RoutedProblem &p) {

@@ -17,11 +17,14 @@ namespace tessera::cuda {
 std::string checkRouted(const RoutedProblem &call);
 
 /// Bytes of device memory, 16-byte aligned, that hold nothing between calls:
-/// the row lists of products, and where compact rows lie.
+/// the row lists of products, and where compact rows and messages lie.
 size_t routedWorkspace(const RoutedProblem &call);
 
 /// Requires checkRouted(call) to be "".
 RoutedParams makeRoutedParams(const RoutedProblem &call, void *workspace);
+
+/// Of a call that moves messages.
+MessageParams messagesOf(const RoutedProblem &call, const RoutedParams &params);
 
 /// The rows of a product's result that are not routed.
 UnroutedRows unroutedOf(const RoutedProblem &call);

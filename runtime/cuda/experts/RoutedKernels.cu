@@ -39,8 +39,8 @@ struct StreamLaunch {
 } // namespace
 
 cudaError_t routed(const RoutedProblem &call, void *workspace,
-                   cudaStream_t stream) {
-  return runRouted(call, workspace, StreamLaunch{stream});
+                   cudaStream_t stream, int *taken) {
+  return runRouted(call, workspace, StreamLaunch{stream}, taken);
 }
 
 cudaError_t zeroUnrouted(const GatedRows &rows, cudaStream_t stream) {

@@ -24,13 +24,21 @@ struct RoutedParams {
   /// places[x * tokens + token]. Products have no places.
   int *starts, *places;
   int tokens, experts, columns, inner, k;
-  int rows; /* compact ones that there is room for */
+  int rows;       /* compact ones that there is room for, or of a round */
+  int parts;      /* of the tokens, which are counted apart */
+  int round;      /* not 0: gates are numbers of rounds, this one is routed */
+  bool continues; /* the result holds what earlier rounds made */
   bool weighted;
+  int *taken; /* of ROUNDS, may be null: the most that a layer took so far */
   /// Rows of 8 elements' multiples that start at 16 bytes: moved by vectors.
   bool firstAligned, secondAligned, resultAligned;
 
   TSR_DEVICE float gate(int token, int expert) const {
     return gates[int64_t(token) * experts + expert];
+  }
+  TSR_DEVICE bool routes(int token, int expert) const {
+    const float number = gate(token, expert);
+    return round == 0 ? number != 0 : number == float(round);
   }
   /// Row of an expert and a token, which is routed if rows are compact.
   template <typename T>
@@ -63,6 +71,25 @@ struct RestRows {
   int count;
   void *rows;
   int64_t rowHalves; /* as in UnroutedRows, as the next */
+  bool aligned;
+};
+
+/// Compact rows and the messages that they are put into, or taken from. Member
+/// i's message has `segments` pieces that lie one after the other among compact
+/// rows, too: piece s begins at its row at[i, s], the last ends at at[i,
+/// segments], and at compact row row[i, s].
+struct MessageParams {
+  const int *counts; /* of an expert's rows in a part of the tokens */
+  int *routed;       /* compact rows, all */
+  int *at, *row;
+  int experts, parts, members, segments;
+  int message, rows; /* room: of a message, of compact ones */
+  bool own;          /* members have parts of the experts, else of the tokens */
+  int sent, most;    /* of own rows, for a member: before, and in all */
+  bool packs;
+  const void *from;
+  void *to;
+  int64_t rowHalves; /* as in UnroutedRows, as the next, on both sides */
   bool aligned;
 };
 

@@ -131,7 +131,9 @@ template <typename In, typename Out> struct Expand : WarpPerPair {
     if (row >= int64_t(p.experts) * p.tokens)
       return;
     const int expert = int(row / p.tokens), token = int(row % p.tokens);
-    const bool routed = p.gate(token, expert) != 0;
+    const bool routed = p.routes(token, expert);
+    if (!routed && p.continues)
+      return; // another round's
     Out *to = static_cast<Out *>(p.result) + row * p.columns;
     overColumns<Exec>(p.columns, p.firstAligned && p.resultAligned,
                       [&](int column, auto width) {

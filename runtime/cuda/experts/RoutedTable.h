@@ -9,6 +9,7 @@
 #include "runtime/cuda/experts/RoutedCall.h"
 #include "runtime/cuda/experts/RoutedRows.h"
 #include "runtime/cuda/experts/Routing.h"
+#include "runtime/cuda/experts/RowMessages.h"
 #include "runtime/cuda/experts/TensorCoreProduct.h"
 #include "tessera/abi.h"
 
@@ -52,6 +53,30 @@ typename Launcher::Status runProduct(const RoutedProblem &call,
                          : runTiles<In, Out, Product::Plain>(p, on);
 }
 
+/// Between compact rows and messages, whatever the elements are.
+template <typename Launcher>
+typename Launcher::Status runMessages(const RoutedProblem &call,
+                                      const RoutedParams &p,
+                                      const Launcher &on) {
+  using Status = typename Launcher::Status;
+  const MessageParams m = messagesOf(call, p);
+  Status status = on.template run<CountRows>(p);
+  if (status == Status())
+    status = on.template run<PlaceMessages>(m);
+  if (status == Status() && call.kind == TSR_ROUTED_UNPACK && call.sent == 0)
+    status = on.template run<ZeroRest>(
+        RestRows{m.routed, m.rows, m.to, m.rowHalves, m.aligned});
+  return status == Status() ? on.template run<MoveRows>(m) : status;
+}
+
+template <typename Launcher>
+typename Launcher::Status numberRounds(const RoutedParams &p,
+                                       const Launcher &on) {
+  using Status = typename Launcher::Status;
+  const Status status = on.template run<CountRows>(p);
+  return status == Status() ? on.template run<NumberRounds>(p) : status;
+}
+
 /// Launcher: `Status run<Kernel>(params)`, where Status() is success.
 template <typename In, typename Out, typename Launcher>
 typename Launcher::Status runRouted(const RoutedProblem &call,
@@ -80,11 +105,17 @@ typename Launcher::Status runRouted(const RoutedProblem &call,
   }
 }
 
-/// Requires checkRouted(call) to be "".
+/// Requires checkRouted(call) to be "". `taken`, if there is one, becomes the
+/// number of rounds that a call of ROUNDS makes, if that is more.
 template <typename Launcher>
 typename Launcher::Status runRouted(const RoutedProblem &call, void *workspace,
-                                    const Launcher &on) {
-  const RoutedParams p = makeRoutedParams(call, workspace);
+                                    const Launcher &on, int *taken = nullptr) {
+  RoutedParams p = makeRoutedParams(call, workspace);
+  p.taken = taken;
+  if (call.movesMessages())
+    return runMessages(call, p, on);
+  if (call.kind == TSR_ROUTED_ROUNDS)
+    return numberRounds(p, on);
   const bool bf16In = call.dtypeIn == TSR_DTYPE_BF16;
   const bool bf16Out = call.dtypeOut == TSR_DTYPE_BF16;
   if (bf16In)

@@ -61,8 +61,8 @@ private:
   }
 };
 
-/// A block takes an expert's tokens: warps count those of their stretch, then
-/// number them after those of the warps before. No atomics.
+/// A block takes an expert's tokens of a part: warps count those of their
+/// stretch, then number them after those of the warps before. No atomics.
 struct BlockPerExpert {
   static constexpr int kThreads = 512, kMinBlocks = 1;
   static constexpr int kWarps = kThreads / kWarp;
@@ -70,9 +70,22 @@ struct BlockPerExpert {
   static constexpr int kAhead = 4; /* gates of a lane loaded before use */
   static constexpr int kTurn = kAhead * kWarp;
 
-  static Grid grid(const RoutedParams &p) { return {p.experts, 1, 1}; }
+  static Grid grid(const RoutedParams &p) { return {p.experts, p.parts, 1}; }
 
 protected:
+  /// Where counts of an expert and a part are.
+  static TSR_DEVICE int countOf(const RoutedParams &p, int expert, int part) {
+    return expert * p.parts + part;
+  }
+  /// Where the rows of the block's expert begin among those of its part.
+  template <typename Exec>
+  static TSR_DEVICE int firstRow(const RoutedParams &p) {
+    int first = 0;
+    for (int x = 0; x < Exec::blockX(); ++x)
+      first += p.counts[countOf(p, x, Exec::blockY())];
+    return first;
+  }
+
   /// Of the expert's routed tokens.
   struct Count {
     int before, all; /* those of the warps before; of all warps */
@@ -115,17 +128,19 @@ private:
   /// body(token of the lane, mask of the warp's lanes that are routed).
   template <typename Exec, typename Body>
   static TSR_DEVICE void overTokens(const RoutedParams &p, const Body &body) {
-    const int stretch = ceilDiv(p.tokens, kWarps * kTurn) * kTurn;
-    const int64_t begin = int64_t(Exec::thread() / kWarp) * stretch;
+    const int tokens = p.tokens / p.parts;
+    const int64_t part = int64_t(Exec::blockY()) * tokens;
+    const int stretch = ceilDiv(tokens, kWarps * kTurn) * kTurn;
+    const int64_t begin = part + int64_t(Exec::thread() / kWarp) * stretch;
     const int64_t wanted = begin + stretch;
-    const int end = int(wanted < p.tokens ? wanted : p.tokens);
+    const int end = int(wanted < part + tokens ? wanted : part + tokens);
     for (int64_t t = begin; t < end; t += kTurn) {
       const int first = int(t) + Exec::thread() % kWarp;
       bool routed[kAhead];
       TSR_UNROLL
       for (int i = 0; i < kAhead; ++i)
         routed[i] = first + i * kWarp < end &&
-                    p.gate(first + i * kWarp, Exec::blockX()) != 0;
+                    p.routes(first + i * kWarp, Exec::blockX());
       TSR_UNROLL
       for (int i = 0; i < kAhead; ++i)
         body(first + i * kWarp, Exec::ballot(routed[i]));
@@ -150,7 +165,7 @@ struct CountRows : BlockPerExpert {
   static TSR_DEVICE void run(const RoutedParams &p, unsigned char *shared) {
     const Count tokens = count<Exec>(p, shared);
     if (Exec::thread() == 0)
-      p.counts[Exec::blockX()] = tokens.all;
+      p.counts[countOf(p, Exec::blockX(), Exec::blockY())] = tokens.all;
   }
 };
 
@@ -159,10 +174,7 @@ struct CountRows : BlockPerExpert {
 struct PlaceRows : BlockPerExpert {
   template <typename Exec>
   static TSR_DEVICE void run(const RoutedParams &p, unsigned char *shared) {
-    const int expert = Exec::blockX();
-    int start = 0;
-    for (int x = 0; x < expert; ++x)
-      start += p.counts[x];
+    const int expert = Exec::blockX(), start = firstRow<Exec>(p);
     const int end = start + p.counts[expert];
     // A router that chooses k experts never sends more than there is room for.
     Exec::expect(end <= p.rows, "gates route more rows than the buffer has");
@@ -176,6 +188,39 @@ struct PlaceRows : BlockPerExpert {
     int *places = p.places + int64_t(expert) * p.tokens;
     number<Exec>(p, start + count<Exec>(p, shared).before,
                  [&](int at, int t) { places[t] = at; });
+  }
+};
+
+/// After CountRows: the first `rows` rows of a part are of round 1, and so on.
+struct NumberRounds : BlockPerExpert {
+  template <typename Exec>
+  static TSR_DEVICE void run(const RoutedParams &p, unsigned char *shared) {
+    const int expert = Exec::blockX(), tokens = p.tokens / p.parts;
+    float *numbers = static_cast<float *>(p.result);
+    auto numberOf = [&](int token) -> float & {
+      return numbers[int64_t(token) * p.experts + expert];
+    };
+    for (int i = Exec::thread(); i < tokens; i += kThreads)
+      if (const int t = Exec::blockY() * tokens + i; !p.routes(t, expert))
+        numberOf(t) = 0;
+    number<Exec>(p, firstRow<Exec>(p) + count<Exec>(p, shared).before,
+                 [&](int at, int t) { numberOf(t) = float(1 + at / p.rows); });
+    if (p.taken && expert == 0 && Exec::blockY() == 0 && Exec::thread() == 0)
+      note(p);
+  }
+
+private:
+  /// Calls come one after the other.
+  static TSR_DEVICE void note(const RoutedParams &p) {
+    int most = 0;
+    for (int part = 0; part < p.parts; ++part) {
+      int rows = 0;
+      for (int x = 0; x < p.experts; ++x)
+        rows += p.counts[countOf(p, x, part)];
+      most = rows > most ? rows : most;
+    }
+    const int rounds = ceilDiv(most, p.rows);
+    *p.taken = rounds > *p.taken ? rounds : *p.taken;
   }
 };
 

@@ -106,6 +106,8 @@ private:
                                 const Sum &sums, unsigned char *shared) {
     if constexpr (std::is_same_v<Out, float>) {
       storeDirectly<Exec>(p, tile, sums);
+    } else if (addsTo<P>(p)) { // rounds once
+      storeDirectly<Exec>(p, tile, sums);
     } else {
       // The stages become the result's tile: rows are stored by whole pieces.
       Exec::barrier();
@@ -129,21 +131,24 @@ private:
           tile.row + warpRow<Exec>() + m * 16 + accumulatorRow(lane, half * 2);
       if (row >= tile.m)
         continue;
-      float *to = resultRow<P, float>(p, tile.expert, row);
+      Out *to = resultRow<P, Out>(p, tile.expert, row);
       TSR_UNROLL
       for (int n = 0; n < kNTiles; ++n) {
         const int column = tile.column + warpColumn<Exec>() + n * 8 +
                            accumulatorColumn(lane, 0);
         const float two[2] = {sums.at[m][n][half * 2],
                               sums.at[m][n][half * 2 + 1]};
-        if (p.resultAligned && column < tile.n) {
-          *reinterpret_cast<Pair *>(to + column) = {two[0], two[1]};
-          continue;
-        }
+        const bool adds = addsTo<P>(p);
+        if constexpr (std::is_same_v<Out, float>)
+          if (p.resultAligned && column < tile.n && !adds) {
+            *reinterpret_cast<Pair *>(to + column) = {two[0], two[1]};
+            continue;
+          }
         TSR_UNROLL
         for (int e = 0; e < 2; ++e)
           if (column + e < tile.n)
-            to[column + e] = two[e];
+            to[column + e] = Narrow<Out>::from(
+                adds ? widen(to[column + e]) + two[e] : two[e]);
       }
     }
   }

@@ -1,6 +1,7 @@
 //===- NcclCollectives.cpp - groups: made, watched, ended -----------------===//
 
 #include "runtime/cuda/nccl/NcclCollectives.h"
+#include "runtime/collectives/Slices.h"
 #include "runtime/cuda/nccl/NcclConnection.h"
 #include "runtime/support/DType.h"
 
@@ -29,10 +30,14 @@ void NcclCollectives::announce(int entry, const Collective &call) {
   int64_t elements = groupOf(call.axes).size() * call.outer * call.count;
   if (entry == TSR_ENTRY_ZIGZAG)
     elements = 2 * call.outer * call.count; // the halves of a slice
+  const bool isWhole =
+      entry == TSR_ENTRY_ALL_TO_ALL
+          ? sourceSlices(call, 1).count == 1 && targetSlices(call, 1).count == 1
+          : call.outer == 1;
+  if (isWhole)
+    return; // where it belongs
   if (entry == TSR_ENTRY_ALL_TO_ALL)
     elements *= 2 * call.rows; // what goes out, then what comes in
-  else if (call.outer == 1)
-    return;
   stagingNeeded = std::max(stagingNeeded, elements * dtypeBytes(call.dtype));
 }
 

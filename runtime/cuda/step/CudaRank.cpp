@@ -119,6 +119,11 @@ Status CudaRank::record(const ProgramStep &step) {
     check(cudaStreamSynchronize(stream.get()), "waiting for the workspace");
     workspace.allocate(workspaceNeeded, "workspace");
   }
+  if (rounds.needsMemory()) {
+    graph.drop();
+    check(cudaStreamSynchronize(stream.get()), "waiting for a step");
+    rounds.allocate();
+  }
   sendScalars();
   return collectives->connect();
 }
@@ -165,10 +170,13 @@ Status CudaRank::queueStep(const ProgramStep &step) {
 }
 
 Status CudaRank::queueCalls(const ProgramStep &step) {
+  rounds.clear(stream.get());
   Status status = runPass(step, Pass::Submit);
-  if (status.ok())
-    results.queue(arena.data(), stream.get());
-  return status;
+  if (!status.ok())
+    return status;
+  results.queue(arena.data(), stream.get());
+  rounds.queue(stream.get());
+  return {};
 }
 
 Status CudaRank::capture(const ProgramStep &step) {
@@ -234,7 +242,7 @@ Status CudaRank::run(const ProgramStep &step) {
   times = std::make_unique<OpTimes>(stream.get());
   Status status = runAndWait(step);
   if (status.ok())
-    times->report(*trace);
+    times->report(*trace, rounds);
   times.reset();
   rank.trace = std::move(trace);
   return status;
@@ -255,6 +263,7 @@ Status CudaRank::runAndWait(const ProgramStep &step) {
     return status.ok() ? finished : status;
   uploads.release();
   results.hold();
+  rank.expertRounds = std::max(rank.expertRounds, rounds.most());
   return {};
 }
 

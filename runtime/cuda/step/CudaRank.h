@@ -17,6 +17,7 @@
 #include "runtime/cuda/products/MatrixProducts.h"
 #include "runtime/cuda/step/HostCopies.h"
 #include "runtime/cuda/step/OpTimes.h"
+#include "runtime/cuda/step/RoundCounts.h"
 #include "runtime/cuda/step/StepGraph.h"
 #include "runtime/cuda/step/StepRecording.h"
 #include "runtime/cuda/step/StepWait.h"
@@ -84,6 +85,7 @@ private:
   PinnedMemory pinned; ///< as long as `scalars`
   Uploads uploads;
   StepResults results;
+  RoundCounts rounds;
   MatrixProducts products;
   CudnnAttention cudnn;
   std::unique_ptr<Collectives> collectives;

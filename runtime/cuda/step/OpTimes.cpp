@@ -24,10 +24,11 @@ OpTrace::Clock::time_point OpTimes::timeOf(const Event &event) const {
                      std::chrono::duration<double, std::milli>(milliseconds));
 }
 
-void OpTimes::report(RankTrace &trace) const {
+void OpTimes::report(RankTrace &trace, const RoundCounts &rounds) const {
   for (const Span &span : spans) {
     OpTrace &thread = span.stream == program ? trace.program : trace.background;
-    thread.events.push_back({span.op, timeOf(span.begin), timeOf(span.end)});
+    thread.events.push_back(
+        {span.op, timeOf(span.begin), timeOf(span.end), rounds.of(span.op)});
   }
 }
 

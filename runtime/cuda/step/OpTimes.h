@@ -7,6 +7,7 @@
 #define TESSERA_RUNTIME_CUDA_STEP_OPTIMES_H
 
 #include "runtime/cuda/DeviceMemory.h"
+#include "runtime/cuda/step/RoundCounts.h"
 #include "runtime/device/Trace.h"
 
 #include <deque>
@@ -22,7 +23,7 @@ public:
   /// Ends the op that was begun last.
   void end(cudaStream_t stream);
   /// When the streams are done.
-  void report(RankTrace &trace) const;
+  void report(RankTrace &trace, const RoundCounts &rounds) const;
 
 private:
   struct Span {

@@ -236,10 +236,21 @@ enum {
  * EXPAND: rows [EXPERTS, TOKENS, COLUMNS] of compact ones, of the same type.
  *   buffers: compact rows, g, rows.
  * ROUNDS: r[t, x] = 1 + p / ROWS, where p is the number of the row among those
- *   that are routed; zero where none is. buffers: g, r.
+ *   that are routed; zero where none is. MEMBERS equal parts of the tokens are
+ *   numbered apart. buffers: g, r.
+ * PACK: messages [MEMBERS, MESSAGE, COLUMNS] of compact ROWS. Message i has
+ *   those of the i-th of MEMBERS equal parts of the tokens or, with OWN, of the
+ *   experts, in their order. With OWN it lacks the first SENT of the part, and
+ *   those that it has no room for; it is an error if a part has more than K
+ *   rows, or than its experts, for each token. Without OWN it is an error if
+ *   rows have no room. What is left of a message is not written.
+ *   buffers: rows, g, messages.
+ * UNPACK: the other way. What is left of the rows is set to zero, but with SENT
+ *   stays as it is. buffers: messages, g, rows.
  * With ROUND n, g are numbers of rounds, and only rows of round n are routed:
- * of PRODUCT, PRODUCT_GRAD_WEIGHT and EXPAND. The results of the latter two
- * hold those of the rounds before it, which n > 1 leaves (EXPAND) or adds to.
+ * of PRODUCT, PRODUCT_GRAD_WEIGHT, EXPAND, and PACK and UNPACK without OWN. The
+ * results of PRODUCT_GRAD_WEIGHT and EXPAND hold those of the rounds before it,
+ * which n > 1 adds to or leaves.
  * DTYPE_IN is that of all operands but the gates, DTYPE_OUT the result's. */
 enum {
   TSR_ROUTED_TOP_K = 0,
@@ -249,7 +260,9 @@ enum {
   TSR_ROUTED_PRODUCT,
   TSR_ROUTED_PRODUCT_GRAD_WEIGHT,
   TSR_ROUTED_EXPAND,
-  TSR_ROUTED_ROUNDS
+  TSR_ROUTED_ROUNDS,
+  TSR_ROUTED_PACK,
+  TSR_ROUTED_UNPACK
 };
 enum {
   TSR_ROUTED_KIND = 0,
@@ -264,6 +277,10 @@ enum {
   TSR_ROUTED_DTYPE_OUT,
   TSR_ROUTED_ROWS,
   TSR_ROUTED_ROUND,
+  TSR_ROUTED_MEMBERS, /* PACK, UNPACK, ROUNDS; the next of the first two */
+  TSR_ROUTED_MESSAGE,
+  TSR_ROUTED_SENT,
+  TSR_ROUTED_OWN,
   TSR_ROUTED_ARGS
 };
 

@@ -84,3 +84,43 @@ func.func @first_has_no_others(%r: tensor<16x16xf32>, %o: tensor<32x16xf32>, %g:
       : (tensor<16x16xf32>, tensor<4x8x2xf32>, tensor<2x8x4xf32>, tensor<32x16xf32>) -> tensor<32x16xf32>
   return
 }
+
+// -----
+
+func.func @uneven_rounds(%h: tensor<5x8x2xf32>) {
+  // expected-error @+1 {{cuts 5 rows of gates into 2 parts; it must be a multiple}}
+  %n = rt.row_rounds %h by 3 {members = 2 : i64} : tensor<5x8x2xf32>
+  return
+}
+
+// -----
+
+func.func @packed_for_others(%r: tensor<32x16xf32>, %g: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{has messages 'tensor<4x16x16xf32>' of rows 'tensor<32x16xf32>'; they must be [2, rows, columns] of the same columns}}
+  %p = rt.pack_rows %r by %g {k = 2 : i64, members = 2 : i64, own} : (tensor<32x16xf32>, tensor<2x8x4xf32>) -> tensor<4x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @own_rows_in_a_round(%r: tensor<32x16xf32>, %g: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{is of round 1 with 0 rows sent before; own rows have the latter alone, others the former}}
+  %p = rt.pack_rows %r by %g {k = 2 : i64, members = 2 : i64, own, round = 1 : i64} : (tensor<32x16xf32>, tensor<2x8x4xf32>) -> tensor<2x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @unpacked_to_fewer(%m: tensor<1x31x16xf32>, %h: tensor<4x8x2xf32>) {
+  // expected-error @+1 {{has messages 'tensor<1x31x16xf32>' of rows 'tensor<31x16xf32>'; they must be [1, rows of 2 messages, columns] of the same columns}}
+  %r = rt.unpack_rows %m by %h {k = 2 : i64, members = 2 : i64} : (tensor<1x31x16xf32>, tensor<4x8x2xf32>) -> tensor<31x16xf32>
+  return
+}
+
+// -----
+
+func.func @forgets_what_was_sent(%m: tensor<1x32x16xf32>, %g: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{where 16 rows were sent before needs those, 'tensor<32x16xf32>'}}
+  %r = rt.unpack_rows %m by %g {k = 2 : i64, members = 2 : i64, own, sent = 16 : i64} : (tensor<1x32x16xf32>, tensor<2x8x4xf32>) -> tensor<32x16xf32>
+  return
+}

@@ -367,6 +367,120 @@ TEST(Routed, RoundsMakeTheSame) {
   }
 }
 
+/// Of a side of 2 ranks: 4 tokens or 2 + 2, 4 experts or 2. A row is one
+/// number: 10 times its expert, and its token.
+struct Messages {
+  Buffer gates{TSR_DTYPE_F32, 0}, rows{TSR_DTYPE_F32, 0};
+  std::vector<int64_t> args = std::vector<int64_t>(TSR_ROUTED_ARGS);
+
+  Messages(int64_t kind, bool own, const std::vector<double> &numbers) {
+    const int64_t experts = own ? 4 : 2;
+    gates = Buffer(TSR_DTYPE_F32, int64_t(numbers.size()));
+    for (size_t i = 0; i < numbers.size(); ++i)
+      gates.set(int64_t(i), numbers[i]);
+    args[TSR_ROUTED_KIND] = kind;
+    args[TSR_ROUTED_TOKENS] = int64_t(numbers.size()) / experts;
+    args[TSR_ROUTED_EXPERTS] = experts;
+    args[TSR_ROUTED_COLUMNS] = 1;
+    args[TSR_ROUTED_K] = 2;
+    args[TSR_ROUTED_MEMBERS] = 2;
+    args[TSR_ROUTED_OWN] = own;
+  }
+  /// The result, of `count`; -1: not written.
+  std::vector<double> run(const std::vector<double> &from, int64_t count,
+                          std::string *error) {
+    Buffer source(TSR_DTYPE_F32, int64_t(from.size()));
+    for (size_t i = 0; i < from.size(); ++i)
+      source.set(int64_t(i), from[i]);
+    Buffer result(TSR_DTYPE_F32, count);
+    result.fill(-1);
+    void *buffers[] = {source.data(), gates.data(), result.data()};
+    cpuRouted(1, buffers, args.data(), error);
+    std::vector<double> values;
+    for (int64_t i = 0; i < count; ++i)
+      values.push_back(result.get(i));
+    return values;
+  }
+};
+
+const std::vector<double> kOwnGates = {1, 0, 1, 0, //
+                                       1, 1, 0, 0, //
+                                       0, 1, 0, 1, //
+                                       0, 0, 1, 1};
+const std::vector<double> kOwnRows = {0, 1, 11, 12, 20, 23, 32, 33, 99};
+
+/// Rank 0's 4 rows go before rank 1's; messages of 3 leave one of each behind.
+TEST(Routed, OwnRowsLieInMessagesByExperts) {
+  std::string error;
+  Messages call(TSR_ROUTED_PACK, true, kOwnGates);
+  call.args[TSR_ROUTED_ROWS] = 9;
+  call.args[TSR_ROUTED_MESSAGE] = 3;
+  EXPECT_EQ(call.run(kOwnRows, 6, &error),
+            (std::vector<double>{0, 1, 11, 20, 23, 32}));
+  call.args[TSR_ROUTED_SENT] = 3;
+  EXPECT_EQ(call.run(kOwnRows, 6, &error),
+            (std::vector<double>{12, -1, -1, 33, -1, -1}));
+  call.args[TSR_ROUTED_KIND] = TSR_ROUTED_UNPACK;
+  EXPECT_EQ(call.run({12, 5, 5, 33, 5, 5}, 9, &error),
+            (std::vector<double>{-1, -1, -1, 12, -1, -1, -1, 33, -1}));
+  call.args[TSR_ROUTED_SENT] = 0;
+  EXPECT_EQ(call.run({0, 1, 11, 20, 23, 32}, 9, &error),
+            (std::vector<double>{0, 1, 11, -1, 20, 23, 32, -1, 0}));
+  EXPECT_EQ(error, "");
+}
+
+/// 2 tokens of each rank, 2 experts: an expert's rows are one rank's, then the
+/// other's; a rank's are of one expert, then of the other.
+TEST(Routed, RowsOfExpertsLieInMessagesByTokens) {
+  std::string error;
+  Messages call(TSR_ROUTED_UNPACK, false, {1, 1, 0, 2, 1, 0, 1, 1});
+  call.args[TSR_ROUTED_ROWS] = 6;
+  call.args[TSR_ROUTED_MESSAGE] = 3;
+  call.args[TSR_ROUTED_ROUND] = 1;
+  EXPECT_EQ(call.run({0, 10, 7, 2, 3, 13}, 6, &error),
+            (std::vector<double>{0, 2, 3, 10, 13, 0}));
+  call.args[TSR_ROUTED_KIND] = TSR_ROUTED_PACK;
+  EXPECT_EQ(call.run({0, 2, 3, 10, 13, 7}, 6, &error),
+            (std::vector<double>{0, 10, -1, 2, 3, 13}));
+  call.args[TSR_ROUTED_ROUND] = 2;
+  EXPECT_EQ(call.run({11, 7, 7, 7, 7, 7}, 6, &error),
+            (std::vector<double>{11, -1, -1, -1, -1, -1}));
+  EXPECT_EQ(error, "");
+}
+
+/// The first of each rank is of round 1, the next of round 2.
+TEST(Routed, RoundsOfMembersAreNumberedApart) {
+  std::string error;
+  Messages call(TSR_ROUTED_ROUNDS, false, {1, 1, 0, 1, 1, 0, 1, 1});
+  call.args[TSR_ROUTED_ROWS] = 2;
+  Buffer made(TSR_DTYPE_F32, 8);
+  void *buffers[] = {call.gates.data(), made.data()};
+  ASSERT_EQ(cpuRouted(1, buffers, call.args.data(), &error), 0) << error;
+  const double wanted[] = {1, 1, 0, 2, 1, 0, 1, 2};
+  for (int64_t i = 0; i < 8; ++i)
+    EXPECT_EQ(made.get(i), wanted[i]) << i;
+}
+
+TEST(Routed, RefusesMoreRowsThanMessagesHave) {
+  std::string error;
+  Messages own(TSR_ROUTED_PACK, true, kOwnGates);
+  own.args[TSR_ROUTED_ROWS] = 9;
+  own.args[TSR_ROUTED_MESSAGE] = 3;
+  own.args[TSR_ROUTED_TOKENS] = 2; // of which the first two have 3 rows
+  own.args[TSR_ROUTED_K] = 1;
+  EXPECT_EQ(own.run(kOwnRows, 6, &error), std::vector<double>(6, -1));
+  EXPECT_EQ(error, "routed: gates route 3 rows to a member, but its experts "
+                   "have at most 2");
+  Messages others(TSR_ROUTED_PACK, false, {1, 1, 0, 2, 1, 0, 1, 1});
+  others.args[TSR_ROUTED_ROWS] = 6;
+  others.args[TSR_ROUTED_MESSAGE] = 2;
+  others.args[TSR_ROUTED_ROUND] = 1;
+  EXPECT_EQ(others.run({0, 2, 3, 10, 13, 7}, 4, &error),
+            std::vector<double>(4, -1));
+  EXPECT_EQ(error, "routed: gates route 3 rows of a member's tokens, but its "
+                   "message has 2");
+}
+
 TEST(Routed, RefusesMoreRowsThanThereIsRoom) {
   const Types types = {TSR_DTYPE_F32, TSR_DTYPE_F32};
   Buffer gates = makeGates(types), tokens(types.in, kTokens * kColumns);
@@ -385,9 +499,22 @@ TEST(Routed, RefusesWhatItCannotDo) {
   int64_t args[TSR_ROUTED_ARGS] = {};
   void *buffers[4] = {};
   std::string error;
-  args[TSR_ROUTED_KIND] = 8;
+  args[TSR_ROUTED_KIND] = 10;
   EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
-  EXPECT_EQ(error, "routed: unknown kind 8");
+  EXPECT_EQ(error, "routed: unknown kind 10");
+  args[TSR_ROUTED_KIND] = TSR_ROUTED_PACK;
+  args[TSR_ROUTED_TOKENS] = 7;
+  args[TSR_ROUTED_MEMBERS] = 2;
+  EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
+  EXPECT_EQ(error, "routed: 7 cannot be cut into 2 parts");
+  args[TSR_ROUTED_MEMBERS] = 1;
+  args[TSR_ROUTED_ROWS] = 5;
+  args[TSR_ROUTED_SENT] = 3;
+  EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
+  EXPECT_EQ(error, "routed: messages of a rank's experts have rounds, not rows "
+                   "that were sent before");
+  args[TSR_ROUTED_ROWS] = args[TSR_ROUTED_SENT] = 0;
+  args[TSR_ROUTED_MEMBERS] = args[TSR_ROUTED_TOKENS] = 0;
   args[TSR_ROUTED_KIND] = TSR_ROUTED_ROUNDS;
   EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
   EXPECT_EQ(error, "routed: rounds of 0 rows");

@@ -11,9 +11,11 @@
 #include "test/Numerics/Trainer.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <map>
+#include <optional>
 #include <set>
 
 using namespace tessera::test;
@@ -34,6 +36,7 @@ struct Case {
   /// Of the device: libraries that round in other places. 0: the same bits.
   double tolerance = 0;
   const char *communicator = "threads";
+  const char *expertBuffer = nullptr; ///< Of experts, in even shares.
   /// Part of what the device says of itself.
   const char *says = "stand-in";
 
@@ -54,6 +57,8 @@ std::string compileFor(const Case &test, const char *device) {
   build.evaluation = test.evaluation;
   build.documentMask = test.documentMask;
   build.paddingMask = test.paddingMask;
+  if (test.expertBuffer)
+    build.flags = {{"expert-buffer", test.expertBuffer}};
   build.emulateGrid = true;
   build.device = device;
   return compileModel(test.model ? std::string(REFERENCE_DIRECTORY) + "/" +
@@ -96,6 +101,10 @@ TEST_P(CudaProgramTest, StepsAreThoseOfTheCpu) {
     tsr_step_result wanted = cpu.step(tokens), found = device.step(tokens);
     expectEqual(found.loss, wanted.loss, "loss");
     expectEqual(found.grad_norm, wanted.grad_norm, "gradient norm");
+    EXPECT_EQ(tsr_session_expert_rounds(device.get()),
+              tsr_session_expert_rounds(cpu.get()));
+    if (GetParam().expertBuffer)
+      EXPECT_GT(tsr_session_expert_rounds(device.get()), 1);
   }
   if (GetParam().tolerance != 0)
     return;
@@ -160,6 +169,34 @@ INSTANTIATE_TEST_SUITE_P(Meshes, TracedStep, testing::Values("", "dp=2"),
                          [](const auto &info) {
                            return info.param[0] ? "dp2" : "serial";
                          });
+
+/// Each call that numbers rounds has its number, of which the step's is the
+/// largest.
+TEST(TracedRounds, AreThoseOfTheStep) {
+  Case test = {"traced_rounds", "f32", "ep=2", "mixtral"};
+  test.expertBuffer = "0.8";
+  SessionSettings onDevice;
+  onDevice.device = "cuda";
+  std::string artifact = compileFor(test, "cuda"), path = artifact + ".json";
+  Trainer device(artifact, onDevice);
+  ASSERT_EQ(tsr_session_trace(device.get(), path.c_str()), TSR_OK);
+  device.step(device.randomTokens(0));
+  auto file = llvm::MemoryBuffer::getFile(path);
+  ASSERT_TRUE(bool(file));
+  const json::Value root = cantFail(json::parse((*file)->getBuffer()));
+  int64_t most = 0;
+  for (const json::Value &value :
+       *root.getAsObject()->getArray("traceEvents")) {
+    const json::Object &event = *value.getAsObject();
+    const json::Object *args = event.getObject("args");
+    std::optional<int64_t> rounds =
+        args ? args->getInteger("rounds") : std::nullopt;
+    EXPECT_EQ(rounds.has_value(), event.getString("cat") == "row_rounds");
+    most = std::max(most, rounds.value_or(0));
+  }
+  EXPECT_GT(most, 1);
+  EXPECT_EQ(most, tsr_session_expert_rounds(device.get()));
+}
 
 /// Steps and evaluations take turns: a captured step is captured again after
 /// one, and each measures what the CPU does.
@@ -239,6 +276,19 @@ INSTANTIATE_TEST_SUITE_P(
              [](Case &test) {
                test.communicator = "nccl";
                test.says = "nccl";
+               test.tolerance = 3e-2;
+             }),
+        // More rows than a round has room for, which only the device knows.
+        with({"mixtral_f32_ep2_rounds_nccl", "f32", "ep=2", "mixtral"},
+             [](Case &test) {
+               test.communicator = "nccl";
+               test.says = "nccl";
+               test.expertBuffer = "0.8";
+               test.tolerance = 1e-4;
+             }),
+        with({"mixtral_bf16_ep2_rounds", "bf16", "ep=2", "mixtral"},
+             [](Case &test) {
+               test.expertBuffer = "0.8";
                test.tolerance = 3e-2;
              }),
         with({"bf16_cudnn", "bf16", "tp=2", "."},

@@ -42,6 +42,11 @@ class GpuRouted : public testing::TestWithParam<RoutedSizes> {};
 TEST_P(GpuRouted, EqualsCpu) { expectEqualsCpu(onGpu, GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Sizes, GpuRouted, testing::ValuesIn(routedSizes()));
 
+TEST(GpuRouted, RoundsAreThoseOfTheCpu) {
+  for (const MessageSizes &sizes : messageSizes())
+    expectRoundsOfCpu(onGpu, sizes);
+}
+
 TEST(GpuRouted, GatesAreThoseOfTheCpu) {
   for (auto [experts, k] :
        {std::pair<int64_t, int64_t>{8, 2}, {1, 1}, {5, 5}, {70, 3}})
@@ -50,10 +55,17 @@ TEST(GpuRouted, GatesAreThoseOfTheCpu) {
 
 constexpr int64_t kTokens = 40, kExperts = 3, kInner = 16, kColumns = 24;
 constexpr int64_t kGatesAt = 1 << 16, kWeightAt = 2 << 16, kResultAt = 3 << 16;
-const std::vector<int64_t> kProduct = {
-    TSR_ROUTED_PRODUCT, kTokens, kExperts,      kColumns,      kInner,     1,
-    /*weighted=*/0,     0,       TSR_DTYPE_F32, TSR_DTYPE_F32, /*rows=*/0,
-    /*round=*/0};
+std::vector<int64_t> productArgs() {
+  std::vector<int64_t> args(TSR_ROUTED_ARGS);
+  args[TSR_ROUTED_KIND] = TSR_ROUTED_PRODUCT;
+  args[TSR_ROUTED_TOKENS] = kTokens;
+  args[TSR_ROUTED_EXPERTS] = kExperts;
+  args[TSR_ROUTED_COLUMNS] = kColumns;
+  args[TSR_ROUTED_INNER] = kInner;
+  args[TSR_ROUTED_K] = 1;
+  args[TSR_ROUTED_DTYPE_IN] = args[TSR_ROUTED_DTYPE_OUT] = TSR_DTYPE_F32;
+  return args;
+}
 
 class CapturedExperts : public testing::TestWithParam<int64_t> {};
 
@@ -61,7 +73,7 @@ class CapturedExperts : public testing::TestWithParam<int64_t> {};
 /// changes in each, so nothing of it may be in the graph. A token has an
 /// expert; of compact rows two are nobody's.
 TEST_P(CapturedExperts, FollowTheGates) {
-  std::vector<int64_t> args = kProduct;
+  std::vector<int64_t> args = productArgs();
   args[TSR_ROUTED_ROWS] = GetParam();
   const int64_t room = GetParam() > 0 ? GetParam() : kExperts * kTokens;
   World world(single(4 << 16, [&](const Program &p) {
@@ -109,12 +121,12 @@ std::string openingFails(std::vector<int64_t> args) {
 }
 
 TEST(GpuRouted, RefusalsComeBeforeTheFirstStep) {
-  std::vector<int64_t> args = kProduct;
+  std::vector<int64_t> args = productArgs();
   args[TSR_ROUTED_DTYPE_IN] = args[TSR_ROUTED_DTYPE_OUT] = TSR_DTYPE_F64;
   EXPECT_NE(openingFails(args).find("routed: f64 is not supported on device "
                                     "'cuda'; use f32 or bf16"),
             std::string::npos);
-  args = kProduct;
+  args = productArgs();
   args[TSR_ROUTED_TOKENS] = -1;
   EXPECT_NE(openingFails(args).find("routed: negative size -1"),
             std::string::npos);

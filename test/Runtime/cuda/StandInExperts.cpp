@@ -19,9 +19,9 @@ static void expectNone(const std::string &defect) {
 }
 
 cudaError_t routed(const RoutedProblem &call, void *workspace,
-                   cudaStream_t stream) {
-  stream->push([call, workspace] {
-    expectNone(runRouted(call, workspace, test::Emulator{}));
+                   cudaStream_t stream, int *taken) {
+  stream->push([call, workspace, taken] {
+    expectNone(runRouted(call, workspace, test::Emulator{}, taken));
   });
   return cudaSuccess;
 }

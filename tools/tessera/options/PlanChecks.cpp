@@ -2,7 +2,6 @@
 
 #include "tools/tessera/options/PlanChecks.h"
 #include "tessera/Options/OptimizerDefaults.h"
-#include "tessera/Options/PlanFlags.h"
 #include "tessera/Schedule/PipelineSchedule.h"
 
 using namespace tessera;
@@ -53,11 +52,6 @@ static std::string checkExperts(const PlanOptions &plan) {
     return "--expert-buffer bounds the rows that mesh axis 'ep' brings to a "
            "rank, and it has one rank; use a mesh with ep=2 or more, or leave "
            "it out";
-  if (plan.device.target.isCuda())
-    return "--expert-buffer " +
-           flagText(FlagCheck::Any, plan.memory.expertBuffer) +
-           " is not supported with device 'cuda', whose buffers have a row for "
-           "every expert and token; leave it out, or use --device cpu";
   return "";
 }
 

@@ -51,8 +51,15 @@ INSTANTIATE_TEST_SUITE_P(Sizes, EmulatedRouted,
                          testing::ValuesIn(routedSizes()));
 
 TEST(EmulatedRouted, OrderOfThreadsDoesNotMatter) {
-  for (Order order : {Order::Backward, Order::Shuffled})
+  for (Order order : {Order::Backward, Order::Shuffled}) {
     expectEqualsCpu(emulated(order), {140, 3, 40, 136, Routes::Mixed});
+    expectRoundsOfCpu(emulated(order), {2, 70, 2, 8, 40, Routes::Mixed});
+  }
+}
+
+TEST(EmulatedRouted, RoundsAreThoseOfTheCpu) {
+  for (const MessageSizes &sizes : messageSizes())
+    expectRoundsOfCpu(emulated(Order::Forward), sizes);
 }
 
 TEST(EmulatedRouted, GatesAreThoseOfTheCpu) {
@@ -76,4 +83,36 @@ TEST(EmulatedRouted, RefusesMoreRowsThanThereIsRoom) {
   args[TSR_ROUTED_ROWS] = 9;
   EXPECT_EQ(defectOf(Order::Forward, args, buffers),
             "gates route more rows than the buffer has");
+}
+
+/// 6 tokens, each routed to both of 2 experts.
+TEST(EmulatedRouted, RefusesMoreRowsThanMessagesHave) {
+  std::vector<int64_t> args(TSR_ROUTED_ARGS);
+  args[TSR_ROUTED_KIND] = TSR_ROUTED_PACK;
+  args[TSR_ROUTED_TOKENS] = 6;
+  args[TSR_ROUTED_EXPERTS] = args[TSR_ROUTED_MEMBERS] = 2;
+  args[TSR_ROUTED_COLUMNS] = args[TSR_ROUTED_K] = 1;
+  args[TSR_ROUTED_ROWS] = 12;
+  args[TSR_ROUTED_MESSAGE] = 6;
+  Buffer rows(TSR_DTYPE_F32, 12), gates(TSR_DTYPE_F32, 12);
+  rows.fill(1);
+  gates.fill(1);
+  std::vector<Buffer> buffers = {rows, gates, Buffer(TSR_DTYPE_F32, 12)};
+  EXPECT_EQ(defectOf(Order::Forward, args, buffers), "");
+  args[TSR_ROUTED_MESSAGE] = 5;
+  EXPECT_EQ(defectOf(Order::Forward, args, buffers),
+            "gates route more rows of a member than its message has");
+  args[TSR_ROUTED_OWN] = 1;
+  EXPECT_EQ(defectOf(Order::Forward, args, buffers), ""); // a later one's
+  args[TSR_ROUTED_TOKENS] = 12;
+  args[TSR_ROUTED_EXPERTS] = 1;
+  args[TSR_ROUTED_MEMBERS] = 1;
+  args[TSR_ROUTED_ROWS] = 11;
+  EXPECT_EQ(defectOf(Order::Forward, args, buffers),
+            "gates route more rows than the buffer has");
+  args[TSR_ROUTED_TOKENS] = 6;
+  args[TSR_ROUTED_EXPERTS] = 2;
+  args[TSR_ROUTED_ROWS] = 12;
+  EXPECT_EQ(defectOf(Order::Forward, args, buffers),
+            "gates route more rows to a member than its experts can have");
 }

@@ -30,9 +30,17 @@ TEST(RoutedCall, RefusesWhatTheKernelsCannotDo) {
   p.rows = 800;
   EXPECT_EQ(cuda::checkRouted(p), "");
   p.round = 1;
+  EXPECT_EQ(cuda::checkRouted(p), "");
+  p.kind = TSR_ROUTED_ROUNDS;
+  EXPECT_EQ(cuda::checkRouted(p), "routed: gates and their gradients have "
+                                  "dtype 0 (f32), not 1");
+  p = product();
+  p.kind = TSR_ROUTED_PACK;
+  p.members = 4;
+  p.message = int64_t(1) << 29;
   EXPECT_EQ(cuda::checkRouted(p),
-            "routed: rounds are not supported on device 'cuda' in this "
-            "version; compile the model for device 'cuda'");
+            "routed: 2147483648 rows of messages are too many for device "
+            "'cuda'; at most 2147482624");
   p = product();
   p.rows = int64_t(1) << 31;
   EXPECT_EQ(cuda::checkRouted(p), "routed: 2147483648 compact rows are too "
@@ -78,6 +86,13 @@ TEST(RoutedCall, ListsAndPlacesAreInTheWorkspace) {
   EXPECT_EQ(cuda::routedWorkspace(p), 4u * (4 + 5 + 400));
   p.kind = TSR_ROUTED_PRODUCT;
   EXPECT_EQ(cuda::routedWorkspace(p), 4u * (4 + 5));
+  p.kind = TSR_ROUTED_PACK; // counts, all rows, where messages lie
+  p.members = 2;
+  EXPECT_EQ(cuda::routedWorkspace(p), 4u * (8 + 1 + 2 * (5 + 4)));
+  p.own = true;
+  EXPECT_EQ(cuda::routedWorkspace(p), 4u * (4 + 1 + 2 * (2 + 1)));
+  p.kind = TSR_ROUTED_ROUNDS;
+  EXPECT_EQ(cuda::routedWorkspace(p), 4u * 8);
   p.kind = TSR_ROUTED_TOP_K;
   p.dtypeIn = p.dtypeOut = TSR_DTYPE_F32;
   EXPECT_EQ(cuda::routedWorkspace(p), 0u);

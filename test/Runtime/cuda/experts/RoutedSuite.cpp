@@ -117,6 +117,34 @@ std::vector<void *> pointers(std::vector<Buffer> &buffers) {
   return result;
 }
 
+bool areSame(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+/// Operands and the result, which both backends find as it is, with a guard.
+Buffer compareInto(const RoutedBackend &backend,
+                   const std::vector<int64_t> &args,
+                   const std::vector<Buffer> &operands, const Buffer &result) {
+  std::vector<Buffer> found = operands;
+  found.push_back(result);
+  std::vector<Buffer> wanted = found;
+  std::string error;
+  EXPECT_EQ(cpuRouted(1, pointers(wanted).data(), args.data(), &error), 0)
+      << error;
+  backend(args, found);
+  std::string call = "kind, tokens, experts, columns, inner, ..:";
+  for (int64_t arg : args)
+    call += " " + std::to_string(arg);
+  int64_t differing = 0;
+  for (int64_t i = 0; i < result.size(); ++i)
+    if (!areSame(found.back().get(i), wanted.back().get(i)) && ++differing == 1)
+      ADD_FAILURE() << call << " at " << i << " is " << found.back().get(i)
+                    << ", not " << wanted.back().get(i);
+  for (int64_t i = result.size() - kGuard; i < result.size(); ++i)
+    EXPECT_TRUE(std::isnan(found.back().get(i))) << call << " behind its end";
+  return wanted.back();
+}
+
 /// Operands, then the result of both backends and its guard.
 void compare(const RoutedBackend &backend, const std::vector<int64_t> &args,
              const std::vector<Buffer> &operands, int64_t count) {
@@ -188,6 +216,138 @@ void tessera::test::expectEqualsCpu(const RoutedBackend &backend,
       if (types.in == TSR_DTYPE_BF16 || types.out == TSR_DTYPE_F32)
         compareProducts(backend, sizes, layout, types);
     }
+}
+
+namespace {
+/// One rank's side of exchanges in rounds.
+struct Side {
+  RoutedSizes sizes;
+  int64_t members, room; /* room: of a pair of ranks */
+  bool own;
+
+  /// Of a pair in all rounds; every token may have all experts.
+  int64_t most() const { return sizes.tokens * sizes.experts / members; }
+  int64_t rounds() const { return (most() + room - 1) / room; }
+  int64_t message(int64_t round) const {
+    return std::min(room, most() - (round - 1) * room);
+  }
+  /// Compact rows of a rank's own tokens are all; else those of a round.
+  int64_t rows() const { return own ? roomOf(sizes) : members * room; }
+
+  std::vector<int64_t> args(int64_t kind, Types types, int64_t round) const {
+    std::vector<int64_t> args = argsOf(sizes, Layout::Compact, kind, types);
+    args[TSR_ROUTED_K] = sizes.experts;
+    args[TSR_ROUTED_ROWS] = rows();
+    args[TSR_ROUTED_ROUND] = own ? 0 : round;
+    return args;
+  }
+};
+
+/// Rows of which nobody may read those from `used` on.
+Buffer rowsUpTo(int64_t used, Types types, int64_t rows, int64_t width,
+                unsigned seed) {
+  Buffer made = integers(types.in, rows * width, seed);
+  for (int64_t i = used * width; i < made.size(); ++i)
+    made.set(i, std::numeric_limits<double>::quiet_NaN());
+  return made;
+}
+
+/// Rows that gates route, or numbers in a round.
+int64_t countOf(const Buffer &gates, int64_t round) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < gates.size(); ++i)
+    count += round == 0 ? gates.get(i) != 0 : gates.get(i) == double(round);
+  return count;
+}
+
+/// What no round or message holds is NaN, before and after.
+void compareMessages(const RoutedBackend &backend, const Side &side,
+                     const Buffer &gates, Types types, int64_t round) {
+  const int64_t columns = side.sizes.columns;
+  const int64_t used = countOf(gates, side.own ? 0 : round);
+  const int64_t messages = side.members * side.message(round) * columns;
+  std::vector<int64_t> args = side.args(TSR_ROUTED_PACK, types, round);
+  args[TSR_ROUTED_MEMBERS] = side.members;
+  args[TSR_ROUTED_MESSAGE] = side.message(round);
+  args[TSR_ROUTED_SENT] = side.own ? (round - 1) * side.room : 0;
+  args[TSR_ROUTED_OWN] = side.own;
+  const Buffer made = compareInto(
+      backend, args, {rowsUpTo(used, types, side.rows(), columns, 1), gates},
+      Buffer(types.in, messages + kGuard));
+  args[TSR_ROUTED_KIND] = TSR_ROUTED_UNPACK;
+  Buffer arrived = made; // NaN where nothing was sent: nobody reads it
+  compareInto(backend, args, {arrived, gates},
+              Buffer(types.in, side.rows() * columns + kGuard));
+}
+
+/// Sums over rounds and what verify keeps hold the rounds before.
+void compareRound(const RoutedBackend &backend, const Side &side,
+                  const Buffer &numbers, Types types, int64_t round) {
+  const RoutedSizes &s = side.sizes;
+  const int64_t rows = side.rows(), weights = s.experts * s.columns * s.inner;
+  const int64_t used = countOf(numbers, round);
+  compare(backend, side.args(TSR_ROUTED_PRODUCT, types, round),
+          {rowsUpTo(used, types, rows, s.inner, 5),
+           integers(types.in, weights, 6), numbers},
+          rows * s.columns);
+  auto before = [&](int64_t count) {
+    Buffer result(types.out, count + kGuard);
+    const Buffer values = integers(types.out, count, 4);
+    for (int64_t i = 0; round > 1 && i < count; ++i)
+      result.set(i, values.get(i));
+    return result;
+  };
+  compareInto(backend, side.args(TSR_ROUTED_PRODUCT_GRAD_WEIGHT, types, round),
+              {rowsUpTo(used, types, rows, s.columns, 7),
+               rowsUpTo(used, types, rows, s.inner, 8), numbers},
+              before(weights));
+  if (types.in == types.out)
+    compareInto(backend, side.args(TSR_ROUTED_EXPAND, types, round),
+                {rowsUpTo(used, types, rows, s.columns, 9), numbers},
+                before(s.experts * s.tokens * s.columns));
+}
+
+/// The rounds of the members' tokens, numbered apart.
+Buffer compareNumbers(const RoutedBackend &backend, const Side &side,
+                      const Buffer &gates) {
+  std::vector<int64_t> args =
+      side.args(TSR_ROUTED_ROUNDS, {TSR_DTYPE_F32, TSR_DTYPE_F32}, 0);
+  args[TSR_ROUTED_ROWS] = side.room;
+  args[TSR_ROUTED_MEMBERS] = side.members;
+  return compareInto(backend, args, {gates},
+                     Buffer(TSR_DTYPE_F32, gates.size() + kGuard));
+}
+} // namespace
+
+void tessera::test::expectRoundsOfCpu(const RoutedBackend &backend,
+                                      const MessageSizes &m) {
+  const int64_t most = m.tokens * m.experts;
+  const int64_t room = m.room > 0 ? m.room : most;
+  const Side own = {{m.tokens, m.experts * m.members, m.columns, 0, m.routes},
+                    m.members,
+                    room,
+                    /*own=*/true};
+  const Side other = {
+      {m.tokens * m.members, m.experts, m.columns, 12, m.routes},
+      m.members,
+      room,
+      /*own=*/false};
+  const Buffer gates = gatesOf(own.sizes);
+  const Buffer numbers = compareNumbers(backend, other, gatesOf(other.sizes));
+  for (Types types : {kTypes[0], kTypes[2]})
+    for (int64_t round = 1; round <= own.rounds(); ++round) {
+      compareMessages(backend, own, gates, types, round);
+      compareMessages(backend, other, numbers, types, round);
+      compareRound(backend, other, numbers, types, round);
+    }
+}
+
+const std::vector<MessageSizes> &tessera::test::messageSizes() {
+  static const std::vector<MessageSizes> sizes = {
+      {2, 20, 3, 16, 0, Routes::Mixed},  {2, 20, 3, 16, 17, Routes::Mixed},
+      {4, 9, 1, 5, 3, Routes::All},      {3, 7, 2, 24, 6, Routes::One},
+      {2, 12, 2, 8, 11, Routes::Nobody}, {3, 1, 1, 1, 1, Routes::All}};
+  return sizes;
 }
 
 void tessera::test::expectGatesOfCpu(const RoutedBackend &backend,

@@ -34,6 +34,19 @@ void expectEqualsCpu(const RoutedBackend &backend, const RoutedSizes &sizes);
 void expectGatesOfCpu(const RoutedBackend &backend, int64_t tokens,
                       int64_t experts, int64_t k);
 
+/// Compact rows that `members` ranks exchange, in rounds of `room` rows from
+/// each, or in one (0).
+struct MessageSizes {
+  int64_t members, tokens, experts, columns, room; /* tokens: of a rank */
+  Routes routes;
+};
+
+/// Messages on both sides, and what experts do with a round's rows. What a
+/// message does not hold stays as it was.
+void expectRoundsOfCpu(const RoutedBackend &backend, const MessageSizes &sizes);
+/// Rows that fit in one round and do not, all at one expert, nobody's.
+const std::vector<MessageSizes> &messageSizes();
+
 /// Ragged and whole tiles, rows that are aligned and not, more than one tile.
 const std::vector<RoutedSizes> &routedSizes();
 
