@@ -93,11 +93,15 @@ class PlacedByTime {
 public:
   PlacedByTime(ArrayRef<Extent> extents, ArrayRef<Extent> fixed) {
     constexpr int64_t kShortest = 64, kFinest = 128;
-    int64_t end = 0;
+    int64_t end = 0, sum = 0;
     for (ArrayRef<Extent> all : {extents, fixed})
-      for (const Extent &extent : all)
+      for (const Extent &extent : all) {
         end = std::max(end, extent.end + 1);
-    for (half = kShortest; half * kFinest < end;)
+        sum += extent.end - extent.begin;
+      }
+    auto count = static_cast<int64_t>(extents.size() + fixed.size());
+    int64_t mean = sum / std::max<int64_t>(count, 1);
+    for (half = kShortest; half * kFinest < end || half < mean / 2;)
       half *= 2;
     for (int64_t size = half; levels.empty() || size < end; size *= 2)
       levels.emplace_back(end / size + 1);

@@ -1,12 +1,14 @@
 //===- ArenaOverStep.cpp - what the arena holds, over a step --------------===//
 
 #include "lib/Memory/ArenaOverStep.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <numeric>
 
 using namespace tessera::rt;
 using llvm::SmallVector;
+using llvm::StringRef;
 namespace json = llvm::json;
 
 /// A curve of a screen has no more.
@@ -63,17 +65,31 @@ static json::Array pointsOf(const ArenaOverStep &arena) {
   return points;
 }
 
+/// Equal entries are one: as many micro-batches have the same frames as are in
+/// flight.
 static json::Array aliveOf(const ArenaOverStep &arena) {
-  json::Array alive;
+  struct Sum {
+    int64_t count = 0, bytes = 0;
+  };
+  llvm::MapVector<std::tuple<StringRef, StringRef, StringRef>, Sum> sums;
   for (const Holding &holding : arena.holdings) {
     if (arena.peak < holding.begin || arena.peak > holding.end)
       continue;
     for (auto [kind, bytes] : llvm::zip(arena.kinds, holding.bytes))
-      if (bytes)
-        alive.push_back(json::Object{{"kind", kind},
-                                     {"op", holding.op},
-                                     {"name", holding.name},
-                                     {"bytes", bytes}});
+      if (bytes) {
+        Sum &sum = sums[{kind, holding.op, holding.name}];
+        ++sum.count;
+        sum.bytes += bytes;
+      }
+  }
+  json::Array alive;
+  for (const auto &[what, sum] : sums) {
+    auto [kind, op, name] = what;
+    json::Object entry{
+        {"kind", kind}, {"op", op}, {"name", name}, {"bytes", sum.bytes}};
+    if (sum.count > 1)
+      entry["count"] = sum.count;
+    alive.push_back(std::move(entry));
   }
   return alive;
 }

@@ -265,7 +265,7 @@ private:
   void setFrameOffsets();
   void countKinds(int64_t bytes);
   void describe(ArrayRef<Extent> held, int64_t peak);
-  Holding holdingOf(size_t number, const Extent &extent) const;
+  Holding holdingOf(size_t number, const Extent &extent, int64_t peak) const;
   std::string nameOf(unsigned buffer, int64_t time, std::string &op) const;
 
   int64_t offsetOf(Value value) const {
@@ -492,11 +492,15 @@ std::string Planner::nameOf(unsigned buffer, int64_t time,
   return nn::partOf(made->getLoc()).str();
 }
 
-/// Of an extent: a buffer, a frame, or what a task holds beside frames.
-Holding Planner::holdingOf(size_t number, const Extent &extent) const {
+/// Of an extent: a buffer, a frame, or what a task holds beside frames. Only
+/// what is there at the peak is named.
+Holding Planner::holdingOf(size_t number, const Extent &extent,
+                           int64_t peak) const {
   Holding holding{extent.begin, extent.end, {}, "", ""};
   for (Kind kind : kShown)
     holding.bytes.push_back(kinds[number][kind]);
+  if (peak < extent.begin || peak > extent.end)
+    return holding;
   if (number < once.size()) {
     holding.name = nameOf(once[number], extent.begin, holding.op);
     return holding;
@@ -528,7 +532,7 @@ void Planner::describe(ArrayRef<Extent> held, int64_t peak) {
                           }};
   for (auto [number, extent] : llvm::enumerate(held))
     if (extent.bytes)
-      described.holdings.push_back(holdingOf(number, extent));
+      described.holdings.push_back(holdingOf(number, extent, peak));
   overStep = described.json();
 }
 

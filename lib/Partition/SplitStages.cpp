@@ -50,6 +50,7 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
   StagedStep staged;
   DenseMap<Operation *, Task> taskOf; ///< Without micro-batch.
   Simulation simulation;
+  Shape simulated = {0, 0, 0}; ///< The shape that it is of.
 };
 
 /// An evaluation runs the forward tasks of the step's schedule, in its order.
@@ -83,6 +84,7 @@ LogicalResult SplitStagesPass::splitRows() {
   Shape shape{stages, llvm::divideCeil(chunks, stages), 1};
   staged.schedule = makeSchedule(ScheduleKind::GPipe, shape);
   simulation = {};
+  simulated = {0, 0, 0};
   simulation.bubble = 1 - 1.0 / static_cast<double>(stages);
   return buildStages();
 }
@@ -144,7 +146,9 @@ LogicalResult SplitStagesPass::chooseSchedule() {
   if (std::string why = checkShape(*kind, shape); !why.empty())
     return step.emitError() << why;
   staged.schedule = makeSchedule(*kind, shape);
-  simulation = simulate(staged.schedule, Times::equal(shape));
+  if (!(simulated == shape)) // an evaluation has the shape of the step
+    simulation = simulate(staged.schedule, Times::equal(shape));
+  simulated = shape;
   if (!simulation.error.empty())
     return step.emitError() << "schedule '" << schedule.getValue()
                             << "' is wrong: " << simulation.error;

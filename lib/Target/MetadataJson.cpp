@@ -11,6 +11,7 @@
 #include "tessera/Dialect/NN/Trained.h"
 #include "tessera/Dialect/RT/OverStep.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
+#include "tessera/Dialect/RT/TaskRuns.h"
 #include "tessera/Target/ArtifactLimits.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
@@ -310,18 +311,20 @@ json::Array tasksJson(const rt::TaskOrder &order, const CallRanges &ranges) {
   return tasks;
 }
 
-/// Pairs of a task and a micro-batch, one after the other.
+/// Of each run, how often its tasks run, and the tasks.
 json::Array orderJson(const rt::TaskOrder &order) {
-  json::Array pairs;
-  for (rt::TaskOrder::Entry entry : order.entries()) {
-    pairs.push_back(entry.part);
-    pairs.push_back(entry.microBatch);
+  json::Array runs;
+  for (const rt::TaskRun &run : rt::runsOf(order)) {
+    json::Array numbers{run.times};
+    for (int64_t part : run.parts)
+      numbers.push_back(part);
+    runs.push_back(std::move(numbers));
   }
-  return pairs;
+  return runs;
 }
 
-/// Tasks by the calls that they make, counted in their program, and which of
-/// them runs for which micro-batch.
+/// Tasks by the calls that they make, counted in their program, and in which
+/// order they run.
 LogicalResult MetadataBuilder::addTasks(json::Object &pipeline,
                                         ArrayRef<func::FuncOp> programs) {
   json::Array tasks, orders;

@@ -42,26 +42,34 @@ void checkTimes(const JsonView &view, const StageTasks &stage,
   }
 }
 
-/// Every task runs for one of its micro-batches after the other.
+/// A run is how often its tasks run, and the tasks. Every task runs for one of
+/// its micro-batches after the other.
+void parseRun(const JsonView &view, const StageTasks &stage,
+              Metadata &metadata) {
+  auto tasks = static_cast<int64_t>(stage.isLast.size());
+  std::vector<JsonView> numbers = view.items();
+  if (numbers.size() < 2)
+    view.refuse(concat("has ", numbers.size(),
+                       " numbers, it must have how often tasks run, and the "
+                       "tasks"));
+  int64_t times = numbers[0].integer(1, metadata.model.microBatches);
+  for (size_t i = 1; i < numbers.size(); ++i) {
+    int64_t number = numbers[i].integer(0, tasks - 1);
+    TaskInfo &task = metadata.tasks[stage.firstTask + number];
+    task.microBatches += times;
+    if (task.microBatches > metadata.model.microBatches)
+      view.refuse(concat("has task ", number, " ('", task.name, "') ",
+                         task.microBatches, " times, there are ",
+                         metadata.model.microBatches, " micro-batches"));
+    if (stage.isLast[number])
+      task.firstMicroBatch = metadata.model.microBatches - 1;
+  }
+}
+
 void parseOrder(const JsonView &view, const StageTasks &stage,
                 Metadata &metadata) {
-  auto tasks = static_cast<int64_t>(stage.isLast.size());
-  int64_t microBatches = metadata.model.microBatches;
-  std::vector<int64_t> pairs = view.integers(0, INT64_MAX);
-  if (pairs.size() % 2 != 0)
-    view.refuse(concat("has ", pairs.size(), " numbers, which are no pairs"));
-  for (size_t i = 0; i < pairs.size(); i += 2) {
-    if (pairs[i] >= tasks)
-      view.refuse(concat("names task ", pairs[i], " of ", tasks));
-    TaskInfo &task = metadata.tasks[stage.firstTask + pairs[i]];
-    if (task.microBatches == 0 && stage.isLast[pairs[i]])
-      task.firstMicroBatch = microBatches - 1;
-    int64_t next = task.firstMicroBatch + task.microBatches++;
-    if (pairs[i + 1] != next)
-      view.refuse(concat("has task ", pairs[i], " ('", task.name,
-                         "') for micro-batch ", pairs[i + 1], ", it must be ",
-                         next));
-  }
+  for (const JsonView &run : view.items())
+    parseRun(run, stage, metadata);
   checkTimes(view, stage, metadata);
 }
 

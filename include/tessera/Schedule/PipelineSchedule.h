@@ -38,6 +38,10 @@ struct Shape {
 
   int64_t chunks() const { return stages * virtualStages; }
   int64_t stageOf(int64_t chunk) const { return chunk % stages; }
+  bool operator==(const Shape &other) const {
+    return stages == other.stages && virtualStages == other.virtualStages &&
+           microBatches == other.microBatches;
+  }
 };
 
 struct PipelineSchedule {

@@ -82,11 +82,19 @@ LLVM::GlobalOp CallTables::integers(StringRef name, ArrayRef<int64_t> values) {
                 contentOf(builder, values));
 }
 
-LLVM::GlobalOp CallTables::words(StringRef name, ArrayRef<int32_t> values) {
+LLVM::GlobalOp CallTables::indices(StringRef name, ArrayRef<int32_t> values) {
+  int32_t largest = values.empty() ? 0 : *llvm::max_element(values);
+  unsigned bits = llvm::isUInt<8>(largest)    ? 8
+                  : llvm::isUInt<16>(largest) ? 16
+                                              : 32;
+  SmallVector<APInt> words;
+  for (int32_t value : values)
+    words.emplace_back(bits, value);
   auto size = static_cast<int64_t>(values.size());
-  auto type = RankedTensorType::get({size}, builder.getI32Type());
-  return create(name, arrayOf(builder.getI32Type(), values.size()),
-                DenseElementsAttr::get(type, values));
+  Type element = builder.getIntegerType(bits);
+  return create(
+      name, arrayOf(element, values.size()),
+      DenseElementsAttr::get(RankedTensorType::get({size}, element), words));
 }
 
 LLVM::GlobalOp CallTables::functions(StringRef name,

@@ -30,8 +30,9 @@ public:
   /// A table of numbers, or of functions.
   mlir::LLVM::GlobalOp integers(llvm::StringRef name,
                                 llvm::ArrayRef<int64_t> values);
-  mlir::LLVM::GlobalOp words(llvm::StringRef name,
-                             llvm::ArrayRef<int32_t> values);
+  /// Of numbers that are not negative, in as few bytes as the largest needs.
+  mlir::LLVM::GlobalOp indices(llvm::StringRef name,
+                               llvm::ArrayRef<int32_t> values);
   mlir::LLVM::GlobalOp
   functions(llvm::StringRef name,
             llvm::ArrayRef<mlir::LLVM::LLVMFuncOp> functions);

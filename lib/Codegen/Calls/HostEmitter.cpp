@@ -147,7 +147,8 @@ LogicalResult HostEmitter::emitOps(Ops ops, Scalars scalars) {
 
 LogicalResult HostEmitter::emitLoop(rt::LoopOp loop, const Scalars &scalars) {
   Block &body = loop.getBody().front();
-  return emitCounted(static_cast<int64_t>(loop.getCount()), [&](Value counter) {
+  auto count = static_cast<int64_t>(loop.getCount());
+  return emitCounted(program->constant(count), [&](Value counter) {
     Scalars inside = scalars;
     inside.set(body.getArgument(0), counter);
     return emitOps(llvm::make_range(body.begin(), body.end()), inside);
@@ -155,7 +156,7 @@ LogicalResult HostEmitter::emitLoop(rt::LoopOp loop, const Scalars &scalars) {
 }
 
 LogicalResult
-HostEmitter::emitCounted(int64_t count,
+HostEmitter::emitCounted(Value count,
                          llvm::function_ref<LogicalResult(Value)> emitBody) {
   OpBuilder &b = program->builder;
   Location loc = program->loc;
@@ -174,8 +175,8 @@ HostEmitter::emitCounted(int64_t count,
 
   Block *after = b.createBlock(program->exit);
   b.setInsertionPointToEnd(header);
-  Value more = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, counter,
-                                    program->constant(count));
+  Value more =
+      LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, counter, count);
   LLVM::CondBrOp::create(b, loc, more, body, after);
   b.setInsertionPointToEnd(after);
   return success();
@@ -185,10 +186,33 @@ HostEmitter::emitCounted(int64_t count,
 // Tasks
 //===----------------------------------------------------------------------===//
 
+FrameTable HostEmitter::emitFrames(func::FuncOp step) {
+  FrameTable table;
+  llvm::MapVector<int64_t, int32_t> places;
+  SmallVector<int32_t> numbers;
+  for (int64_t frame = 1; frame <= rt::countFrames(step); ++frame) {
+    ArrayRef<int64_t> own = rt::frameOffsets(step, frame);
+    rt::Period period = rt::periodOf(own);
+    table.rows.push_back({static_cast<int64_t>(numbers.size()), period});
+    for (int64_t offset : own.take_front(period.stored()))
+      numbers.push_back(
+          places.try_emplace(offset, places.size()).first->second);
+  }
+  if (places.empty())
+    return table;
+  SmallVector<int64_t> offsets;
+  for (auto [offset, number] : places)
+    offsets.push_back(offset);
+  std::string stage = suffixOf(step);
+  table.offsets = tables.integers("tsr_places" + stage, offsets);
+  table.numbers = tables.indices("tsr_frames" + stage, numbers);
+  return table;
+}
+
 /// Status of a task, for a micro-batch.
 FailureOr<LLVM::LLVMFuncOp> HostEmitter::emitTask(const rt::TaskOrder &order,
                                                   int64_t part, StringRef stage,
-                                                  LLVM::GlobalOp frames) {
+                                                  const FrameTable &frames) {
   StatusFunction task(main->function,
                       ("tsr_task" + stage + "_" + Twine(part)).str(),
                       /*isTask=*/true);
@@ -198,11 +222,7 @@ FailureOr<LLVM::LLVMFuncOp> HostEmitter::emitTask(const rt::TaskOrder &order,
   const rt::TaskOrder::Part &ops = order.parts()[part];
   if (rt::LoopOp loop = order.getLoop(); ops.inLoop) {
     scalars.set(loop.getBody().getArgument(0), task.microBatch());
-    if (frames)
-      scalars.setFrames(LLVM::AddressOfOp::create(task.builder, task.loc,
-                                                  task.pointer,
-                                                  frames.getSymName()),
-                        task.microBatch(), order.microBatchesOfLoop());
+    scalars.setFrames(frames, task.microBatch());
   }
   LogicalResult result =
       emitOps(llvm::make_range(ops.first(), ops.end()), scalars);
@@ -213,28 +233,10 @@ FailureOr<LLVM::LLVMFuncOp> HostEmitter::emitTask(const rt::TaskOrder &order,
   return task.function;
 }
 
-/// An entry of the order is a word: the part, and above it the micro-batch.
-static constexpr int kPartBits = 14;
-static constexpr int64_t kMaximalMicroBatch = (1 << (31 - kPartBits)) - 1;
-
-/// for (entry : order) if (status = tasks[entry.task](frame, entry.microBatch))
-///   return status;
 LogicalResult HostEmitter::emitTasks(func::FuncOp step,
                                      const rt::TaskOrder &order) {
   std::string stage = suffixOf(step);
-  if (order.microBatchesOfLoop() > kMaximalMicroBatch ||
-      order.parts().size() >= 1 << kPartBits)
-    return step.emitError()
-           << "has " << order.parts().size() << " tasks of "
-           << order.microBatchesOfLoop() + 1 << " micro-batches; use at most "
-           << (1 << kPartBits) - 1 << " of " << kMaximalMicroBatch + 1;
-  SmallVector<int64_t> offsets;
-  SmallVector<int32_t> entries;
-  for (int64_t frame = 1; frame <= rt::countFrames(step); ++frame)
-    llvm::append_range(offsets, rt::frameOffsets(step, frame));
-  LLVM::GlobalOp frames;
-  if (!offsets.empty())
-    frames = tables.integers("tsr_frames" + stage, offsets);
+  FrameTable frames = emitFrames(step);
   SmallVector<LLVM::LLVMFuncOp> functions;
   for (size_t part = 0; part < order.parts().size(); ++part) {
     auto function = emitTask(order, static_cast<int64_t>(part), stage, frames);
@@ -242,32 +244,64 @@ LogicalResult HostEmitter::emitTasks(func::FuncOp step,
       return failure();
     functions.push_back(*function);
   }
-  for (rt::TaskOrder::Entry entry : order.entries())
-    entries.push_back(
-        static_cast<int32_t>(entry.microBatch << kPartBits | entry.part));
-  LLVM::GlobalOp list = tables.words("tsr_order" + stage, entries);
-  LLVM::GlobalOp tasks = tables.functions("tsr_tasks" + stage, functions);
-  return emitCounted(static_cast<int64_t>(entries.size()), [&](Value counter) {
-    emitEntry(list, tasks, counter);
-    return success();
+  LLVM::GlobalOp list = tables.functions("tsr_tasks" + stage, functions);
+  return emitRuns(rt::runsOf(order), stage, list);
+}
+
+/// Three words for each run: where its tasks begin among `parts`, how many they
+/// are, and how often they run. Runs of equal tasks share them.
+static SmallVector<int64_t> wordsOf(ArrayRef<rt::TaskRun> runs,
+                                    SmallVector<int32_t> &parts) {
+  SmallVector<int64_t> words;
+  for (const rt::TaskRun &run : runs) {
+    auto known = std::search(parts.begin(), parts.end(), run.parts.begin(),
+                             run.parts.end());
+    words.append({known - parts.begin(), static_cast<int64_t>(run.parts.size()),
+                  run.times});
+    if (known == parts.end())
+      parts.append(run.parts.begin(), run.parts.end());
+  }
+  return words;
+}
+
+/// next[all tasks] = 0;
+/// for (run : runs) for (run.times) for (part : run.parts)
+///   if (status = tasks[part](frame, next[part]++)) return status;
+LogicalResult HostEmitter::emitRuns(ArrayRef<rt::TaskRun> runs, StringRef stage,
+                                    LLVM::GlobalOp tasks) {
+  SmallVector<int32_t> parts;
+  SmallVector<int64_t> words = wordsOf(runs, parts);
+  LLVM::GlobalOp table = tables.integers(("tsr_runs" + stage).str(), words);
+  LLVM::GlobalOp order = tables.indices(("tsr_order" + stage).str(), parts);
+  int64_t count = cast<LLVM::LLVMArrayType>(tasks.getType()).getNumElements();
+  Value next = program->createTable(count);
+  for (int64_t part = 0; part < count; ++part)
+    program->store(program->constant(0), next, part);
+  auto runCount = static_cast<int64_t>(runs.size());
+  return emitCounted(program->constant(runCount), [&](Value run) {
+    Value row = program->placeAt(program->addressOf(table), run,
+                                 LLVM::LLVMArrayType::get(program->i64, 3));
+    Value begin = program->load(row, 0, program->i64);
+    Value size = program->load(row, sizeof(int64_t), program->i64);
+    Value times = program->load(row, 2 * sizeof(int64_t), program->i64);
+    return emitCounted(times, [&](Value) {
+      return emitCounted(size, [&](Value index) {
+        emitEntry(program->loadIndex(order, begin, index), next, tasks);
+        return success();
+      });
+    });
   });
 }
 
-void HostEmitter::emitEntry(LLVM::GlobalOp list, LLVM::GlobalOp tasks,
-                            Value counter) {
+void HostEmitter::emitEntry(Value part, Value next, LLVM::GlobalOp tasks) {
   OpBuilder &b = program->builder;
   Location loc = program->loc;
-  auto addressOf = [&](LLVM::GlobalOp global) -> Value {
-    return LLVM::AddressOfOp::create(b, loc, program->pointer,
-                                     global.getSymName());
-  };
-  Value word = program->loadAt(addressOf(list), counter, program->i32);
-  Value entry = LLVM::ZExtOp::create(b, loc, program->i64, word);
-  Value part = LLVM::AndOp::create(b, loc, entry,
-                                   program->constant((1 << kPartBits) - 1));
-  Value microBatch =
-      LLVM::LShrOp::create(b, loc, entry, program->constant(kPartBits));
-  Value task = program->loadAt(addressOf(tasks), part, program->pointer);
+  Value turn = program->placeAt(next, part, program->i64);
+  Value microBatch = program->load(turn, 0, program->i64);
+  program->store(LLVM::AddOp::create(b, loc, microBatch, program->constant(1)),
+                 turn, 0);
+  Value task =
+      program->loadAt(program->addressOf(tasks), part, program->pointer);
   auto type = LLVM::LLVMFunctionType::get(program->i32,
                                           {program->pointer, program->i64});
   auto status = LLVM::CallOp::create(

@@ -1,8 +1,8 @@
 //===- HostEmitter.h - code of an artifact's programs -----------*- C++ -*-===//
 // tsr_program_step and, if there is an evaluation, tsr_program_evaluation. Each
 // runs the program's lists of calls in order, with a counted loop around those
-// of a loop's body. Tasks are functions, which run in the order of a table. Of
-// several stages' programs, a rank runs that of its stage.
+// of a loop's body. Tasks are functions, which run in the order of a table of
+// runs. Of several stages' programs, a rank runs that of its stage.
 //===----------------------------------------------------------------------===//
 
 #ifndef TESSERA_LIB_CODEGEN_CALLS_HOSTEMITTER_H
@@ -10,6 +10,7 @@
 
 #include "lib/Codegen/Calls/CallList.h"
 #include "tessera/Dialect/RT/TaskOrder.h"
+#include "tessera/Dialect/RT/TaskRuns.h"
 
 namespace tessera {
 
@@ -36,16 +37,20 @@ private:
   mlir::LogicalResult emitLoop(rt::LoopOp loop, const Scalars &scalars);
   /// Runs `body`, which emits one iteration for a counter, `count` times.
   mlir::LogicalResult
-  emitCounted(int64_t count,
+  emitCounted(mlir::Value count,
               llvm::function_ref<mlir::LogicalResult(mlir::Value)> body);
   mlir::LogicalResult emitTasks(mlir::func::FuncOp step,
                                 const rt::TaskOrder &order);
+  FrameTable emitFrames(mlir::func::FuncOp step);
   mlir::FailureOr<mlir::LLVM::LLVMFuncOp> emitTask(const rt::TaskOrder &order,
                                                    int64_t part,
                                                    llvm::StringRef stage,
-                                                   mlir::LLVM::GlobalOp frames);
-  void emitEntry(mlir::LLVM::GlobalOp list, mlir::LLVM::GlobalOp tasks,
-                 mlir::Value counter);
+                                                   const FrameTable &frames);
+  mlir::LogicalResult emitRuns(llvm::ArrayRef<rt::TaskRun> runs,
+                               llvm::StringRef stage,
+                               mlir::LLVM::GlobalOp tasks);
+  void emitEntry(mlir::Value part, mlir::Value next,
+                 mlir::LLVM::GlobalOp tasks);
 
   llvm::SmallVector<mlir::func::FuncOp> programs;
   dist::MeshAttr mesh;

@@ -23,19 +23,35 @@ Value Scalars::codeOf(const CallArgument &argument) {
   llvm_unreachable("every source is handled");
 }
 
-void Scalars::setFrames(Value table, Value microBatch, int64_t columns) {
-  frameTable = table;
-  frameColumn = microBatch;
-  frameColumns = columns;
+void Scalars::setFrames(const FrameTable &table, Value ofMicroBatch) {
+  frameTable = &table;
+  microBatch = ofMicroBatch;
+}
+
+/// j, or from `first` on: first + (j - first) % values.
+Value Scalars::placeInPeriod(rt::Period period) {
+  OpBuilder &b = function.builder;
+  Location loc = function.loc;
+  Value first = function.constant(period.first);
+  Value beyond = LLVM::SubOp::create(b, loc, microBatch, first);
+  Value inPeriod =
+      LLVM::URemOp::create(b, loc, beyond, function.constant(period.values));
+  Value repeated = LLVM::AddOp::create(b, loc, first, inPeriod);
+  Value isBefore =
+      LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, microBatch, first);
+  return LLVM::SelectOp::create(b, loc, isBefore, microBatch, repeated);
 }
 
 Value Scalars::frameBegin(int64_t number) {
   Value &begin = frames[number];
   if (begin)
     return begin;
-  Value row = function.advance(frameTable, (number - 1) * frameColumns *
-                                               int64_t(sizeof(int64_t)));
-  return begin = function.loadAt(row, frameColumn, function.i64);
+  const FrameTable::Row &row = frameTable->rows[number - 1];
+  Value place =
+      function.loadIndex(frameTable->numbers, function.constant(row.begin),
+                         placeInPeriod(row.period));
+  return begin = function.loadAt(function.addressOf(frameTable->offsets), place,
+                                 function.i64);
 }
 
 Value Scalars::codeOf(Value value) {

@@ -6,8 +6,21 @@
 #include "lib/Codegen/Calls/RuntimeCall.h"
 #include "lib/Codegen/Calls/StatusFunction.h"
 #include "mlir/IR/IRMapping.h"
+#include "tessera/Dialect/RT/TaskRuns.h"
 
 namespace tessera {
+
+/// Where the frames of each micro-batch begin. Many begin at the same places,
+/// so a frame has a row of numbers of places, `period.stored()` of them.
+struct FrameTable {
+  struct Row {
+    int64_t begin = 0; ///< Among the numbers.
+    rt::Period period;
+  };
+  mlir::LLVM::GlobalOp offsets; ///< Of each place. Null: there are no frames.
+  mlir::LLVM::GlobalOp numbers; ///< Of places, all rows one after the other.
+  llvm::SmallVector<Row> rows;  ///< By the number of the frame, from 0.
+};
 
 /// Code for the values of `rt` and `arith` ops in one function; each once.
 class Scalars {
@@ -17,9 +30,9 @@ public:
 
   /// What a value is in the code: the counter of a loop.
   void set(mlir::Value value, mlir::Value code) { known.map(value, code); }
-  /// The code runs for a micro-batch. `table` has a row of `columns` offsets
-  /// for each frame, one for each micro-batch.
-  void setFrames(mlir::Value table, mlir::Value microBatch, int64_t columns);
+  /// The code runs for a micro-batch, whose frames lie where `table` says; it
+  /// must outlive this.
+  void setFrames(const FrameTable &table, mlir::Value microBatch);
   mlir::Value codeOf(mlir::Value value);
   mlir::Value codeOf(const CallArgument &argument);
 
@@ -27,12 +40,13 @@ private:
   mlir::Value streamKey(rt::StreamKeyOp op);
   mlir::Value mixed(mlir::Value x);
   mlir::Value frameBegin(int64_t number);
+  mlir::Value placeInPeriod(rt::Period period);
 
   StatusFunction &function;
   dist::MeshAttr mesh;
   mlir::IRMapping known;
-  mlir::Value frameTable, frameColumn;
-  int64_t frameColumns = 0;
+  const FrameTable *frameTable = nullptr;
+  mlir::Value microBatch;
   llvm::DenseMap<int64_t, mlir::Value> frames;
 };
 

@@ -39,9 +39,16 @@ Value StatusFunction::load(Value base, int64_t bytes, Type type) {
   return LLVM::LoadOp::create(builder, loc, type, advance(base, bytes));
 }
 
+Value StatusFunction::addressOf(LLVM::GlobalOp global) {
+  return LLVM::AddressOfOp::create(builder, loc, pointer, global.getSymName());
+}
+
+Value StatusFunction::placeAt(Value table, Value index, Type type) {
+  return LLVM::GEPOp::create(builder, loc, pointer, type, table, index);
+}
+
 Value StatusFunction::loadAt(Value table, Value index, Type type) {
-  Value place = LLVM::GEPOp::create(builder, loc, pointer, type, table, index);
-  return LLVM::LoadOp::create(builder, loc, type, place);
+  return load(placeAt(table, index, type), 0, type);
 }
 
 Value StatusFunction::field(int64_t bytes, Type type) {
@@ -52,6 +59,13 @@ Value StatusFunction::field(int64_t bytes, Type type) {
     value = load(frame(), bytes, type);
   }
   return value;
+}
+
+Value StatusFunction::loadIndex(LLVM::GlobalOp table, Value first,
+                                Value index) {
+  Type type = cast<LLVM::LLVMArrayType>(table.getType()).getElementType();
+  Value row = placeAt(addressOf(table), first, type);
+  return LLVM::ZExtOp::create(builder, loc, i64, loadAt(row, index, type));
 }
 
 void StatusFunction::store(Value value, Value table, int64_t index) {

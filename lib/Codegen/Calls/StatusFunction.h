@@ -24,8 +24,13 @@ public:
   mlir::Value constant(int64_t value);
   mlir::Value advance(mlir::Value pointer, int64_t bytes);
   mlir::Value load(mlir::Value pointer, int64_t bytes, mlir::Type type);
-  /// Element `index` of a table.
+  mlir::Value addressOf(mlir::LLVM::GlobalOp global);
+  /// Where element `index` of a table is, and the element.
+  mlir::Value placeAt(mlir::Value table, mlir::Value index, mlir::Type type);
   mlir::Value loadAt(mlir::Value table, mlir::Value index, mlir::Type type);
+  /// Element `first` + `index` of CallTables::indices.
+  mlir::Value loadIndex(mlir::LLVM::GlobalOp table, mlir::Value first,
+                        mlir::Value index);
   /// A field of the frame, loaded once at the start.
   mlir::Value field(int64_t bytes, mlir::Type type);
   void store(mlir::Value value, mlir::Value table, int64_t index);

@@ -190,10 +190,11 @@ void writeRefusedTasks() {
   } changes[] = {
       {"task-of-no-call", "/pipeline/tasks/1/1/end", "5"},
       {"tasks-of-one-stage", "/pipeline/tasks", "[[]]"},
-      {"order-is-no-pairs", "/pipeline/order/1", "[0, 0, 1]"},
-      {"order-of-no-task", "/pipeline/order/1/0", "2"},
-      {"order-skips", "/pipeline/order/1/1", "1"},
-      {"order-ends-early", "/pipeline/order/1", "[0, 0, 1, 0]"},
+      {"order-without-tasks", "/pipeline/order/1/0", "[2]"},
+      {"order-of-no-task", "/pipeline/order/1/0/1", "2"},
+      {"order-runs-too-often", "/pipeline/order/1/0/0", "3"},
+      {"order-repeats-a-task", "/pipeline/order/1/0", "[2, 0, 1, 0]"},
+      {"order-ends-early", "/pipeline/order/1/0/0", "1"},
       {"op-of-no-stage", "/ops/7/stage", "2"},
       {"times", "/ops/6/times", "3"},
   };

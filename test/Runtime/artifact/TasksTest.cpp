@@ -84,17 +84,25 @@ TEST(Tasks, WrongOnesAreNamed) {
        "'pipeline.tasks[0][0].last' must be true or false, it is number"},
       {[](json &p) { p["tasks"][0][0].erase("name"); },
        "'pipeline.tasks[0][0].name' is missing"},
-      {[](json &p) { p["order"][1].erase(7); },
-       "'pipeline.order[1]' has 7 numbers, which are no pairs"},
-      {[](json &p) { p["order"][1][0] = 2; },
-       "'pipeline.order[1]' names task 2 of 2"},
-      {[](json &p) { p["order"][1][5] = 0; },
-       "'pipeline.order[1]' has task 0 ('F1') for micro-batch 0, it must be 1"},
-      {[](json &p) { p["order"][0][3] = 0; },
-       "'pipeline.order[0]' has task 2 ('F0') for micro-batch 0, it must be 1"},
-      {[](json &p) { p["order"][1] = {0, 0, 0, 1, 1, 0}; },
+      {[](json &p) { p["order"][1][0] = json::array({2}); },
+       "'pipeline.order[1][0]' has 1 numbers, it must have how often tasks "
+       "run, and the tasks"},
+      {[](json &p) { p["order"][1][0][0] = 0; },
+       "'pipeline.order[1][0][0]' is 0, must be in [1, 2]"},
+      {[](json &p) { p["order"][1][0][0] = 3; },
+       "'pipeline.order[1][0][0]' is 3, must be in [1, 2]"},
+      {[](json &p) { p["order"][1][0][1] = 2; },
+       "'pipeline.order[1][0][1]' is 2, must be in [0, 1]"},
+      {[](json &p) {
+         p["order"][1].push_back({1, 1});
+       },
+       "'pipeline.order[1][1]' has task 1 ('B1') 3 times, there are 2 "
+       "micro-batches"},
+      {[](json &p) {
+         p["order"][1][0] = {1, 0, 1, 0};
+       },
        "'pipeline.order[1]' has task 1 ('B1') 1 times, it must be 2"},
-      {[](json &p) { p["order"][0] = {0, 0, 1, 0, 0, 1, 2, 1, 3, 1}; },
+      {[](json &p) { p["order"][0][0] = {1, 0, 1, 0, 2, 3}; },
        "'pipeline.order[0]' has task 0 ('F0') 2 times, it must be 1"},
   };
   for (const auto &[change, message] : cases) {

@@ -36,7 +36,7 @@ static void addAlive(std::vector<AliveGroup> &groups,
     same = groups.insert(groups.end(), group);
   if (layer >= 0)
     same->layers.insert(layer);
-  ++same->count;
+  same->count += entry.getInteger("count").value_or(1);
   same->bytes += entry.getInteger("bytes").value_or(0);
 }
 

@@ -26,8 +26,7 @@ static std::optional<Task> parseTask(StringRef text) {
 }
 
 /// Of one stage; false where it is malformed.
-static bool readTasks(const json::Array &list, const json::Array &order,
-                      ProgramTasks &tasks) {
+static bool readTasks(const json::Array &list, ProgramTasks &tasks) {
   int64_t calls = 0;
   for (const json::Value &value : list) {
     const json::Object *task = value.getAsObject();
@@ -36,20 +35,43 @@ static bool readTasks(const json::Array &list, const json::Array &order,
     std::optional<int64_t> begin =
         task ? task->getInteger("begin") : std::nullopt;
     std::optional<int64_t> end = task ? task->getInteger("end") : std::nullopt;
-    if (!name || !begin || !end || *begin < calls || *end < *begin)
+    std::optional<bool> last = task ? task->getBoolean("last") : std::nullopt;
+    if (!name || !begin || !end || !last || *begin < calls || *end < *begin)
       return false;
-    tasks.tasks.push_back({name->str(), {*begin, *end}});
+    tasks.tasks.push_back({name->str(), {*begin, *end}, *last});
     calls = *end;
   }
-  for (size_t k = 0; k + 1 < order.size(); k += 2) {
-    std::optional<int64_t> task = order[k].getAsInteger();
-    std::optional<int64_t> microBatch = order[k + 1].getAsInteger();
-    if (!task || !microBatch || *task < 0 ||
-        *task >= static_cast<int64_t>(tasks.tasks.size()))
-      return false;
-    tasks.order.push_back({*task, *microBatch});
-  }
   return true;
+}
+
+/// One run of tasks, written out; `next` has the micro-batch of each task.
+static bool readRun(const json::Array &run, int64_t microBatches,
+                    std::vector<int64_t> &next, ProgramTasks &tasks) {
+  int64_t times = run.empty() ? 0 : run[0].getAsInteger().value_or(0);
+  if (times < 1 || times > microBatches || run.size() < 2)
+    return false;
+  for (int64_t k = 0; k < times; ++k)
+    for (const json::Value &number : drop_begin(run)) {
+      int64_t task = number.getAsInteger().value_or(-1);
+      if (task < 0 || task >= static_cast<int64_t>(next.size()) ||
+          next[task] >= microBatches)
+        return false;
+      tasks.order.push_back({task, next[task]++});
+    }
+  return true;
+}
+
+/// Of one stage. Tasks of the last micro-batch run for that one alone, others
+/// for one after the other.
+static bool readOrder(const json::Array &runs, int64_t microBatches,
+                      ProgramTasks &tasks) {
+  std::vector<int64_t> next;
+  for (const ProgramTasks::Task &task : tasks.tasks)
+    next.push_back(task.isLast ? microBatches - 1 : 0);
+  return all_of(runs, [&](const json::Value &run) {
+    return run.getAsArray() &&
+           readRun(*run.getAsArray(), microBatches, next, tasks);
+  });
 }
 
 bool PipelineReport::readTasks(const json::Object &pipeline) {
@@ -61,7 +83,9 @@ bool PipelineReport::readTasks(const json::Object &pipeline) {
   for (auto [list, order] : llvm::zip(*lists, *orders)) {
     tasks.emplace_back();
     if (!list.getAsArray() || !order.getAsArray() ||
-        !::readTasks(*list.getAsArray(), *order.getAsArray(), tasks.back()))
+        !::readTasks(*list.getAsArray(), tasks.back()) ||
+        !readOrder(*order.getAsArray(), schedule.shape.microBatches,
+                   tasks.back()))
       return false;
   }
   return true;

@@ -29,6 +29,7 @@ struct ProgramTasks {
   struct Task {
     std::string name;
     Window calls;
+    bool isLast = false; ///< Of the last micro-batch alone.
   };
   struct Entry {
     int64_t task = 0, microBatch = 0;
