@@ -81,6 +81,23 @@ static double secondsOfFlops(const Call &call, const Program &program,
                   secondsOfBytes(call.bytes, device));
 }
 
+static int64_t sizeOfAxis(const Program &program, llvm::StringRef name) {
+  for (const Axis &axis : program.mesh)
+    if (axis.name == name)
+      return axis.size;
+  return 1;
+}
+
+static double scaleOfKernel(const Call &call, const Program &program,
+                            const Cluster &cluster) {
+  const KernelScale &scale = cluster.software.kernelScale;
+  if (call.isUpdate)
+    return scale.update;
+  if (!call.isLoss || scale.loss.points.empty())
+    return 1;
+  return scale.loss.at(static_cast<double>(sizeOfAxis(program, "tp")));
+}
+
 static double scaleOf(const Call &call, const Program &program,
                       const Cluster &cluster) {
   const auto &scales = cluster.software.communicationScale;
@@ -92,19 +109,11 @@ static double scaleOf(const Call &call, const Program &program,
   return scale;
 }
 
-/// Ranks that send parts of a message of theirs.
-static int64_t sendersOf(const Program &program, const Cluster &cluster) {
-  for (const Axis &axis : program.mesh)
-    if (axis.name == cluster.software.scattersMessagesOver)
-      return axis.size;
-  return 1;
-}
-
 static double secondsToPeer(const Call &call, const Program &program,
                             int64_t rank, const Cluster &cluster) {
   std::vector<int64_t> group = program.groupOf(rank, call.axes);
   double bytes = call.bytes * scaleOf(call, program, cluster);
-  int64_t senders = sendersOf(program, cluster);
+  int64_t senders = sizeOfAxis(program, cluster.software.scattersMessagesOver);
   double seconds = secondsOfMessage(bytes / static_cast<double>(senders), rank,
                                     group[call.peer], cluster);
   GroupPlace near{senders, 1, senders};
@@ -127,9 +136,11 @@ double tessera::simulate::secondsOf(const Call &call, const Program &program,
     return device.launch + secondsOfMeasured(call, program, measured->second);
   switch (call.kind) {
   case CallKind::Kernel:
-    return device.launch + (call.flops > 0
-                                ? secondsOfFlops(call, program, device)
-                                : secondsOfBytes(call.bytes, device));
+    if (call.flops > 0)
+      return device.launch + secondsOfFlops(call, program, device);
+    return device.launch +
+           secondsOfBytes(call.bytes * scaleOfKernel(call, program, cluster),
+                          device);
   case CallKind::Product:
     return device.launch + secondsOfProduct(static_cast<double>(call.shape[0]),
                                             static_cast<double>(call.shape[1]),
@@ -139,6 +150,9 @@ double tessera::simulate::secondsOf(const Call &call, const Program &program,
   case CallKind::AttentionGradient:
     return device.launch + secondsOfAttention(call, program, cluster);
   case CallKind::Collective:
+    if (call.collective == dist::Collective::Zigzag &&
+        cluster.software.hasZigzagData)
+      return 0;
     return secondsOfCollective(
         call.collective, call.bytes * scaleOf(call, program, cluster),
         placeOf(program.groupOf(rank, call.axes), cluster), cluster);

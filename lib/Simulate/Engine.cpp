@@ -81,8 +81,9 @@ struct Stage {
   std::vector<Part> parts;
   Cursor at;
   double now = 0;
-  double workBegin = 0; ///< Of the last call that computes.
-  double busy = 0;      ///< All its calls, one after the other.
+  double workBegin = 0;  ///< Of the last call that computes.
+  double busy = 0;       ///< All its calls, one after the other.
+  double overlapped = 0; ///< Of these, what runs beside all others.
   std::vector<Transfer> transfers;
   std::vector<Queue> queues;
   std::map<std::vector<int64_t>, size_t> queueNumbers;
@@ -133,6 +134,7 @@ private:
   size_t queueOf(Stage &stage, const Call &call);
   int64_t microBatchOf(const Stage &stage) const;
   bool blocks(const Call &call) const;
+  bool isOverlapped(const Call &call) const;
   int64_t slicesOf(const Call &call) const;
   double endOfWait(const Stage &stage, const Call &call) const;
   void drain(int64_t number, size_t queue);
@@ -248,8 +250,19 @@ size_t Engine::queueOf(Stage &stage, const Call &call) {
   return found->second;
 }
 
+/// Whether the software runs a collective beside all other work.
+bool Engine::isOverlapped(const Call &call) const {
+  return call.kind == CallKind::Collective &&
+         llvm::all_of(call.axes, [&](size_t axis) {
+           return cluster.software.overlappedAxes.count(
+               program.mesh[axis].name);
+         });
+}
+
 /// Whether the program waits where the call stands.
 bool Engine::blocks(const Call &call) const {
+  if (isOverlapped(call))
+    return false;
   return call.wait == 0 || llvm::any_of(call.axes, [&](size_t axis) {
            return cluster.software.blockingAxes.count(program.mesh[axis].name);
          });
@@ -309,6 +322,8 @@ void Engine::finish(int64_t number, size_t queue, double begin, double end) {
   const Call &call = stage.program->calls[transfer.call];
   StageTimes &result = times.stages[number];
   stage.busy += stage.seconds[transfer.call];
+  if (isOverlapped(call))
+    stage.overlapped += stage.seconds[transfer.call];
   for (size_t axis : call.axes)
     if (axis == call.axes.front())
       result.collectives[axis] += stage.seconds[transfer.call];
@@ -473,7 +488,8 @@ bool Engine::runWait(int64_t number) {
   int64_t microBatch = microBatchOf(stage);
   for (int64_t start : stage.starts[stage.at.call]) {
     auto found = stage.pending.find({start, microBatch});
-    if (found == stage.pending.end())
+    if (found == stage.pending.end() ||
+        isOverlapped(stage.program->calls[start]))
       continue;
     double end = stage.transfers[found->second].end;
     if (end < 0)
@@ -570,7 +586,7 @@ Expected<StepTimes> Engine::run() {
   if (Error error = explainHang())
     return error;
   for (const Stage &stage : stages)
-    times.seconds = std::max(times.seconds, stage.now);
+    times.seconds = std::max({times.seconds, stage.now, stage.overlapped});
   shareCores();
   for (auto [stage, result] : llvm::zip(stages, times.stages)) {
     result.end = stage.now;

@@ -78,6 +78,7 @@ double tessera::simulate::secondsOfCollective(dist::Collective collective,
   double sent = bytes * dist::ringShare(collective, place.ranks);
   if (sent == 0)
     return 0;
+  bool isShift = collective == dist::Collective::Shift;
   double seconds = cluster.node.latency, bandwidth = 0;
   if (place.leastOfNode > 1 || place.nodes == 1)
     bandwidth = bandwidthIn(cluster.node, collective, bytes);
@@ -85,9 +86,10 @@ double tessera::simulate::secondsOfCollective(dist::Collective collective,
     double across = static_cast<double>(place.leastOfNode) *
                     bandwidthIn(cluster.network, collective, bytes);
     bandwidth = bandwidth > 0 ? std::min(bandwidth, across) : across;
-    // As a tree over the nodes, there and back.
-    seconds += 2 * cluster.network.latency *
-               std::ceil(std::log2(static_cast<double>(place.nodes)));
+    // As a tree over the nodes, there and back; a shift is a message.
+    double nodes = static_cast<double>(place.nodes);
+    seconds += cluster.network.latency *
+               (isShift ? 1 : 2 * std::ceil(std::log2(nodes)));
   }
   return seconds + sent / bandwidth;
 }

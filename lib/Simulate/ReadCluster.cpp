@@ -372,12 +372,20 @@ static Software readSoftware(TableReader &root) {
   software.scattersMessagesOver = table.word("scatter_messages_over", "", axes);
   for (const std::string &axis : table.words("blocking_axes", axes))
     software.blockingAxes.insert(axis);
+  for (const std::string &axis : table.words("overlapped_axes", axes))
+    software.overlappedAxes.insert(axis);
   for (const std::string &axis : table.words("sliced_axes", axes))
     software.slicedAxes.insert(axis);
+  software.hasZigzagData =
+      table.word("zigzag", "exchanged", {"exchanged", "in the data"}) ==
+      "in the data";
   software.hidden = table.share("hidden");
   TableReader scale = table.sub("communication_scale", false);
   for (const std::string &axis : axes)
     software.communicationScale[axis] = scale.number(axis, 1, 0);
+  TableReader kernels = table.sub("kernel_scale", false);
+  software.kernelScale = {kernels.curve("loss"),
+                          kernels.number("update", 1, 0)};
   return software;
 }
 

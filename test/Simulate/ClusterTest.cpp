@@ -28,7 +28,10 @@ bandwidth = 25e9
 efficiency = 0.8
 [software]
 blocking_axes = ["dp"]
+overlapped_axes = ["pp"]
+zigzag = "in the data"
 communication_scale = { tp = 0.5 }
+kernel_scale = { loss = [[1, 5], [2, 3]], update = 2 }
 )";
 
 /// The error of a file with this text, from the line on; "": there is none.
@@ -70,6 +73,10 @@ TEST(ClusterTest, ReadsWhatIsThere) {
   EXPECT_EQ(cluster.software.blockingAxes.count("dp"), 1u);
   EXPECT_EQ(cluster.software.communicationScale.at("tp"), 0.5);
   EXPECT_EQ(cluster.software.communicationScale.at("pp"), 1);
+  EXPECT_EQ(cluster.software.overlappedAxes.count("pp"), 1u);
+  EXPECT_TRUE(cluster.software.hasZigzagData);
+  EXPECT_EQ(cluster.software.kernelScale.loss.at(8), 3);
+  EXPECT_EQ(cluster.software.kernelScale.update, 2);
   EXPECT_TRUE(cluster.attention.isFused);
 }
 

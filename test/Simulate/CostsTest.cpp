@@ -108,6 +108,42 @@ TEST(CostsTest, CollectivesAreAsFastAsTheSlowestLink) {
       secondsOn(cluster, allReduce(100, {0}), programOn({{"dp", 1}})), 0);
 }
 
+TEST(CostsTest, AShiftIsAMessage) {
+  Cluster cluster = smallCluster();
+  Program program = programOn({{"cp", 4}, {"tp", 2}});
+  Call shift = allReduce(100, {0});
+  shift.op = "shift";
+  shift.collective = dist::Collective::Shift;
+  double before = secondsOn(cluster, shift, program);
+  cluster.network.latency = 3;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, shift, program), before + 3);
+}
+
+TEST(CostsTest, OtherSoftwareMovesOtherBytes) {
+  Cluster cluster = smallCluster();
+  cluster.software.kernelScale.loss.points = {{1, 5}, {2, 3}};
+  cluster.software.kernelScale.update = 2;
+  Call call = kernel(200);
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 2);
+  call.isLoss = true;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 10);
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, programOn({{"tp", 4}})), 6);
+  call.isLoss = false;
+  call.isUpdate = true;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 4);
+}
+
+TEST(CostsTest, SequencesMayComeInZigzagOrder) {
+  Cluster cluster = smallCluster();
+  Program program = programOn({{"cp", 2}});
+  Call call = allReduce(100, {0});
+  call.op = "zigzag";
+  call.collective = dist::Collective::Zigzag;
+  EXPECT_GT(secondsOn(cluster, call, program), 0);
+  cluster.software.hasZigzagData = true;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 0);
+}
+
 TEST(CostsTest, BandwidthFollowsTheSize) {
   SizeCurve curve{{{10, 1}, {1000, 3}}};
   EXPECT_DOUBLE_EQ(curve.at(1), 1);

@@ -81,6 +81,19 @@ TEST(EngineTest, WhatIsStartedEarlyIsHidden) {
 }
 
 /// Of two slices of a second each, one is beside no product.
+TEST(EngineTest, AnOverlappedAxisIsNotWaitedFor) {
+  // Blocking, and waited for: 1 and 2 seconds of transfers.
+  Program program = alone({kernel(100), allReduce(50, {0}), kernel(100),
+                           allReduce(100, {0}, 4), waits(), kernel(200)});
+  Cluster cluster = smallCluster();
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 1 + 1 + 1 + 2 + 2);
+  cluster.software.overlappedAxes = {"tp"};
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 1 + 1 + 2);
+  // Longer than all else.
+  program = alone({kernel(100), allReduce(150, {0})});
+  EXPECT_DOUBLE_EQ(timesOf(program, cluster).seconds, 3);
+}
+
 TEST(EngineTest, SlicesRunBesideTheirProduct) {
   Cluster cluster = smallCluster();
   cluster.software.slicedAxes = {"tp"};

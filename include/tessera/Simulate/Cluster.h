@@ -96,6 +96,12 @@ struct Link {
   double gatherEfficiency = 1;
 };
 
+/// Factors of the bytes of kernels in a part of a step.
+struct KernelScale {
+  SizeCurve loss;    ///< By the ranks of tp; empty: 1.
+  double update = 1; ///< Of the optimizer.
+};
+
 /// How the software that runs there moves data, where it is not Tessera.
 struct Software {
   /// Collectives over different axes, and messages to and from each rank, run
@@ -107,15 +113,22 @@ struct Software {
   bool buffersMessages = false;
   /// Axes whose collectives and messages nothing is computed beside.
   std::set<std::string> blockingAxes;
+  /// Axes whose collectives run beside all other work, wherever they stand in
+  /// Tessera's program; a step takes as long as they do in all.
+  std::set<std::string> overlappedAxes;
   /// Axes whose collectives run in slices, one for each of their ranks, beside
   /// the products that make or read their tensors: an all-gather beside what
   /// follows it, others beside what precedes them.
   std::set<std::string> slicedAxes;
+  /// Sequences come in zigzag order, so that none is made.
+  bool hasZigzagData = false;
   /// Of the time of a transfer, what computing beside it hides: kernels of
   /// communication take a part of the device.
   double hidden = 1;
   /// Bytes that it moves over an axis, of those that Tessera's program moves.
   std::map<std::string, double> communicationScale;
+  /// Bytes that its kernels move, of those that Tessera's move.
+  KernelScale kernelScale;
   /// Each rank of this axis sends its part of a message, and the receivers
   /// gather the parts; "": each sends all of it.
   std::string scattersMessagesOver;

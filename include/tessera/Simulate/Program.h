@@ -31,6 +31,7 @@ struct Call {
   std::string op, name;    ///< "gemm", "h.3.mlp".
   bool recomputes = false; ///< Forward work done again in backward.
   bool isUpdate = false;   ///< Of the optimizer.
+  bool isLoss = false;     ///< Of the loss, forward or backward.
   int64_t times = 1;       ///< In a loop over micro-batches.
   double flops = 0, bytes = 0;
   double functions = 0; ///< exp, log, tanh and erf of single elements.

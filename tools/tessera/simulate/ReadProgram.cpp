@@ -26,6 +26,7 @@ public:
     call.name = text("name");
     call.recomputes = text("phase") == "recompute";
     call.isUpdate = text("phase") == "optimizer";
+    call.isLoss = call.name == "loss";
     call.times = number("times", 1);
     call.flops = static_cast<double>(number("flops", 0));
     call.bytes = static_cast<double>(number("bytes", 0));
