@@ -62,10 +62,10 @@ module attributes {dist.mesh = #dist.mesh<dp = 1, tp = 2>} {
 // A loop counts; scalar 1, 32 times the counter, is added to the view's offset: 2 to the 48 and 0.
 // CHECK: @tsr_calls_0_words(dense<[-4294967289, {{[0-9]+}}, 0, 281474976710656, 128]>
 // CHECK-LABEL: llvm.func @tsr_program_step
+// CHECK: %[[COUNT:.*]] = llvm.mlir.constant(3 : i64)
 // CHECK: llvm.br ^[[HEAD:.*]](%{{.*}} : i64)
 // CHECK: ^[[HEAD]](%[[COUNTER:.*]]: i64):
-// CHECK: llvm.mlir.constant(3 : i64)
-// CHECK: llvm.icmp "slt" %[[COUNTER]]
+// CHECK: llvm.icmp "slt" %[[COUNTER]], %[[COUNT]]
 // CHECK: %[[STRIDE:.*]] = llvm.mlir.constant(32 : i64)
 // CHECK: %[[BYTES:.*]] = llvm.mul %[[COUNTER]], %[[STRIDE]]
 // CHECK: llvm.store %[[BYTES]]
