@@ -30,11 +30,14 @@ struct RowCount {
 
   /// Whether all rows meet the vocabulary and their labels, or some are taken.
   bool scores() const { return program == nn::kScoreName; }
+  /// Whether rows are the tokens of a source.
+  bool encodes() const { return program == nn::kEncodeName; }
 };
 
 /// Sizes that all programs share.
 struct GenerationSizes {
   int64_t lanes, slots, places;
+  int64_t source; ///< Most tokens of one; 0: the model has no encoder.
   int64_t contextRanks, tensorRanks; ///< Ranks of cp and tp.
 };
 
@@ -49,21 +52,78 @@ struct Model {
   Value logits, ids;
   SmallVector<Operation *> ops;
   Operation *lastOfStream = nullptr; ///< What is behind it reads its row alone.
+  /// Of an encoder-decoder model: what depends on a source alone, which are the
+  /// encoder, and keys and values of cross-attention. `ops` are the others.
+  SmallVector<Operation *> sourceOps;
+  Value sourceIds, sourceSegments; ///< Null: there is no encoder.
 
   LogicalResult find();
+  /// Whether attention is to what is made of a source.
+  bool isCross(nn::AttentionOp op) const {
+    return llvm::is_contained(sourceOps, op.getKey().getDefiningOp());
+  }
+
+private:
+  LogicalResult checkFamily();
+  void splitOps(const SetVector<Operation *> &needed);
+  Value dataOf(StringRef name);
 };
+
+LogicalResult Model::checkFamily() {
+  auto attrs = loss->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(
+      nn::NNDialect::kModelAttr);
+  if (attrs && attrs.get("mask_token"))
+    return loss.emitError()
+           << "generation needs a causal decoder, such as gpt2, llama, "
+              "mistral, qwen2, mixtral or t5; this model is none";
+  if (!attrs || !attrs.get("target"))
+    return success();
+  sourceIds = dataOf("ids");
+  sourceSegments = dataOf("segments");
+  if (sourceIds && sourceSegments)
+    return success();
+  return loss.emitError()
+         << "attends to the padding of sources, which requests have of any "
+            "length; import the config.json again with --padding-mask";
+}
+
+Value Model::dataOf(StringRef name) {
+  for (BlockArgument argument : loss.getArguments()) {
+    auto data = loss.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  nn::NNDialect::kDataAttr);
+    if (data && data == name)
+      return argument;
+  }
+  return {};
+}
+
+/// In a model with an encoder, the decoder is what depends on its own ids.
+void Model::splitOps(const SetVector<Operation *> &needed) {
+  llvm::SmallPtrSet<Operation *, 32> ofRows;
+  for (Operation &op : loss.getBody().front().without_terminator()) {
+    if (!needed.contains(&op))
+      continue;
+    bool isOfRows =
+        !sourceIds || llvm::any_of(op.getOperands(), [&](Value operand) {
+          return operand == ids || ofRows.contains(operand.getDefiningOp());
+        });
+    if (!isOfRows) {
+      sourceOps.push_back(&op);
+      continue;
+    }
+    ofRows.insert(&op);
+    ops.push_back(&op);
+    if (nn::hasTag(&op, nn::Tag::Stream))
+      lastOfStream = &op;
+  }
+}
 
 LogicalResult Model::find() {
   nn::PickOp pick;
   for (auto op : loss.getOps<nn::PickOp>())
     pick = op;
-  auto attrs = loss->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(
-      nn::NNDialect::kModelAttr);
-  for (StringRef key : {"mask_token", "target"})
-    if (attrs && attrs.get(key))
-      return loss.emitError()
-             << "generation needs a causal decoder, such as gpt2, llama, "
-                "mistral, qwen2 or mixtral; this model is none";
+  if (failed(checkFamily()))
+    return failure();
   if (!pick)
     return loss.emitError() << "has no nn.pick, from whose logits a program "
                                "for generation is made";
@@ -74,18 +134,8 @@ LogicalResult Model::find() {
     if (Operation *op = todo.pop_back_val().getDefiningOp())
       if (needed.insert(op))
         llvm::append_range(todo, op->getOperands());
-  for (Operation &op : loss.getBody().front().without_terminator())
-    if (needed.contains(&op)) {
-      ops.push_back(&op);
-      if (nn::hasTag(&op, nn::Tag::Stream))
-        lastOfStream = &op;
-    }
-  for (BlockArgument argument : loss.getArguments()) {
-    auto data = loss.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                  nn::NNDialect::kDataAttr);
-    if (data && data == "ids")
-      ids = argument;
-  }
+  ids = dataOf(sourceIds ? "decoder_ids" : "ids");
+  splitOps(needed);
   if (ids && lastOfStream)
     return success();
   return loss.emitError() << "has no data 'ids' or no residual stream";
@@ -115,6 +165,11 @@ private:
   LogicalResult rewrite(Operation *op);
   LogicalResult clone(Operation *op);
   LogicalResult attend(nn::AttentionOp op);
+  void attendToSource(nn::AttentionOp op);
+  LogicalResult attendWithin(nn::AttentionOp op);
+  Value append(Value cache, Value rows, StringRef role, int64_t deal,
+               Location loc);
+  LogicalResult appendSource();
   void rotate(nn::RopeOp op);
   bool addPositions(nn::AddOp op);
   Value ofRows(Value table, Location loc);
@@ -130,6 +185,7 @@ private:
   SmallVector<DictionaryAttr> attributes; ///< Of arguments.
   Value slots, positions;
   Value taken, labels; ///< Of a program either.
+  Value lastOfSource;  ///< Of each row the last position of its source.
   llvm::DenseMap<Operation *, std::pair<Value, Value>> caches;
   llvm::DenseMap<Value, Value> rowsOfTables;
   SmallVector<Value> results;
@@ -158,6 +214,8 @@ bool isGrouped(nn::AttentionOp op) {
 /// Where ranks of tp do not divide the key heads, each has all heads of its
 /// places, as ShardingPlan::resting places them.
 Deal GenerationBuilder::dealOf(nn::AttentionOp op) const {
+  if (model.isCross(op))
+    return {1, sizes.source};
   int64_t heads = cast<RankedTensorType>(op.getKey().getType()).getDimSize(2);
   bool sharesPlaces = isGrouped(op) && heads % sizes.tensorRanks != 0;
   int64_t parts = sizes.contextRanks * (sharesPlaces ? sizes.tensorRanks : 1);
@@ -177,7 +235,9 @@ void GenerationBuilder::addCaches() {
                                        key.getDimSize(2), key.getDimSize(3)},
                                       key.getElementType());
     auto cache = [&](StringRef role) {
-      return argument(type, {text("nn.of", Twine(layer)),
+      std::string name = std::to_string(layer / (model.sourceIds ? 2 : 1)) +
+                         (model.isCross(attention) ? ".source" : "");
+      return argument(type, {text("nn.of", name),
                              text(nn::NNDialect::kRoleAttr, role),
                              text(nn::NNDialect::kDimsAttr,
                                   isGrouped(attention) ? "btlgd" : "btlnd")});
@@ -198,14 +258,24 @@ void GenerationBuilder::addData(const RowCount &of, const RowCount &own) {
   Value ids = rowData(of.program + "_ids", of.rows);
   Value slot = rowData(of.program + "_slots", of.rows);
   Value position = rowData(of.program + "_positions", of.rows);
-  Value read = of.scores() ? rowData(of.program + "_labels", of.rows)
-                           : rowData(of.program + "_last", sizes.slots);
+  StringRef last = of.encodes()  ? "_segments"
+                   : of.scores() ? "_labels"
+                                 : "_last";
+  bool isOfSlots = !of.encodes() && !of.scores();
+  Value read = rowData(of.program + last, isOfSlots ? sizes.slots : of.rows);
+  Value sources = model.sourceIds && !of.encodes()
+                      ? rowData(of.program + "_sources", of.rows)
+                      : Value();
   if (of.program != own.program)
     return;
-  map.map(model.ids, ids);
   slots = slot;
   positions = position;
-  (of.scores() ? labels : taken) = read;
+  lastOfSource = sources;
+  map.map(of.encodes() ? model.sourceIds : model.ids, ids);
+  if (of.encodes())
+    map.map(model.sourceSegments, read);
+  else
+    (of.scores() ? labels : taken) = read;
 }
 
 /// What a table of positions holds for each row.
@@ -256,34 +326,76 @@ void GenerationBuilder::rotate(nn::RopeOp op) {
   map.map(op.getOutput(), rotated.getOutput());
 }
 
+/// The cache from now on, which is returned.
+Value GenerationBuilder::append(Value cache, Value rows, StringRef role,
+                                int64_t deal, Location loc) {
+  Value made = nn::create<nn::AppendOp>(b, loc, cache, map.lookup(rows), slots,
+                                        positions, b.getI64IntegerAttr(deal));
+  auto attrs = attributes[cast<BlockArgument>(cache).getArgNumber()];
+  results.push_back(made);
+  resultAttributes.push_back(b.getDictionaryAttr(
+      {text(nn::NNDialect::kRoleAttr, role),
+       b.getNamedAttr(nn::NNDialect::kParamAttr, attrs.get("nn.of")),
+       b.getNamedAttr(nn::NNDialect::kDimsAttr,
+                      attrs.get(nn::NNDialect::kDimsAttr))}));
+  return made;
+}
+
 LogicalResult GenerationBuilder::attend(nn::AttentionOp op) {
-  if (!op.getCausal() || op.getBiasTable())
-    return op.emitOpError() << "is not causal, or has a bias by distance; "
-                               "generation supports neither";
-  if (op.getQuerySegments())
+  if (model.sourceIds && llvm::is_contained(model.sourceOps, op))
+    return attendWithin(op);
+  if (model.isCross(op))
+    return attendToSource(op), success();
+  if (!op.getCausal())
+    return op.emitOpError() << "is not causal; generation needs a decoder";
+  if (op.getQuerySegments() && !model.sourceIds)
     return op.emitOpError() << "stays within segments, which requests do not "
                                "have; leave out --document-mask";
-  IntegerAttr deal = b.getI64IntegerAttr(dealOf(op).parts);
-  auto append = [&](Value cache, Value rows, StringRef role) {
-    Value made = nn::create<nn::AppendOp>(
-        b, op.getLoc(), cache, map.lookup(rows), slots, positions, deal);
-    auto attrs = attributes[cast<BlockArgument>(cache).getArgNumber()];
-    results.push_back(made);
-    resultAttributes.push_back(b.getDictionaryAttr(
-        {text(nn::NNDialect::kRoleAttr, role),
-         b.getNamedAttr(nn::NNDialect::kParamAttr, attrs.get("nn.of")),
-         b.getNamedAttr(nn::NNDialect::kDimsAttr,
-                        attrs.get(nn::NNDialect::kDimsAttr))}));
-    return made;
-  };
+  int64_t deal = dealOf(op).parts;
   auto [keyCache, valueCache] = caches.lookup(op);
-  Value keys = append(keyCache, op.getKey(), nn::kKeyCache);
-  Value values = append(valueCache, op.getValue(), nn::kValueCache);
+  Value keys = append(keyCache, op.getKey(), nn::kKeyCache, deal, op.getLoc());
+  Value values =
+      append(valueCache, op.getValue(), nn::kValueCache, deal, op.getLoc());
+  Value table = op.getBiasTable();
   auto attention = nn::create<nn::CachedAttentionOp>(
       b, op.getLoc(), map.lookup(op.getQuery()), keys, values, slots, positions,
-      op.getScaleAttr(), op.getWindowAttr(), deal, UnitAttr());
+      table ? map.lookup(table) : Value(), op.getScaleAttr(),
+      op.getWindowAttr(), b.getI64IntegerAttr(deal), UnitAttr(),
+      op.getMaxDistanceAttr());
   attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   map.map(op.getOutput(), attention.getOutput());
+  return success();
+}
+
+/// Over all of a source, as if each row stood at its last position.
+void GenerationBuilder::attendToSource(nn::AttentionOp op) {
+  auto [keys, values] = caches.lookup(op);
+  auto attention = nn::create<nn::CachedAttentionOp>(
+      b, op.getLoc(), map.lookup(op.getQuery()), keys, values, slots,
+      lastOfSource, Value(), op.getScaleAttr(), op.getWindowAttr(),
+      b.getI64IntegerAttr(1), UnitAttr(), b.getI64IntegerAttr(0));
+  attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  map.map(op.getOutput(), attention.getOutput());
+}
+
+/// An encoder looks ahead: a source comes as a whole, and nothing is cached of
+/// its own attention.
+LogicalResult GenerationBuilder::attendWithin(nn::AttentionOp op) {
+  Operation *made = b.clone(*op, map);
+  cast<nn::AttentionOp>(made).setDropoutAttr(b.getF64FloatAttr(0.0));
+  return dist::setResultTypes(made);
+}
+
+/// Keys and values of a source, for each cross-attention of the decoder.
+LogicalResult GenerationBuilder::appendSource() {
+  for (Operation *op : model.ops) {
+    auto attention = dyn_cast<nn::AttentionOp>(op);
+    if (!attention || !model.isCross(attention))
+      continue;
+    auto [keys, values] = caches.lookup(op);
+    append(keys, attention.getKey(), nn::kKeyCache, 1, op->getLoc());
+    append(values, attention.getValue(), nn::kValueCache, 1, op->getLoc());
+  }
   return success();
 }
 
@@ -341,7 +453,7 @@ void GenerationBuilder::addScores(const RowCount &own) {
 void GenerationBuilder::finish(const RowCount &own) {
   if (own.scores())
     addScores(own);
-  else
+  else if (!own.encodes())
     addOutput(map.lookup(model.logits), own.program + nn::kLogits, "bmv");
   func::ReturnOp::create(b, func.getLoc(), results);
   func.setType(b.getFunctionType(func.getBody().front().getArgumentTypes(),
@@ -361,9 +473,11 @@ LogicalResult GenerationBuilder::build(const RowCount &own,
   addCaches();
   for (const RowCount &each : all)
     addData(each, own);
-  for (Operation *op : model.ops)
+  for (Operation *op : own.encodes() ? model.sourceOps : model.ops)
     if (failed(make(op)))
       return failure();
+  if (own.encodes() && failed(appendSource()))
+    return failure();
   finish(own);
   return success();
 }
@@ -383,6 +497,7 @@ struct AddGenerationPass
   }
 
   LogicalResult addPrograms(func::FuncOp loss);
+  LogicalResult checkPair(func::FuncOp loss);
   void describe(const GenerationSizes &sizes);
 };
 
@@ -397,16 +512,44 @@ LogicalResult AddGenerationPass::addPrograms(func::FuncOp loss) {
            << ", tensor-ranks = " << tensorRanks << "; each must be at least 1";
   if (failed(model.find()))
     return failure();
-  auto ids = cast<RankedTensorType>(model.ids.getType());
-  GenerationSizes sizes{lanes, slots, ids.getDimSize(1), contextRanks,
-                        tensorRanks};
+  if (model.sourceIds && failed(checkPair(loss)))
+    return failure();
+  auto tokens = [](Value ids) {
+    return ids ? cast<RankedTensorType>(ids.getType()).getDimSize(1) : 0;
+  };
+  GenerationSizes sizes{
+      lanes,        slots,      tokens(model.ids), tokens(model.sourceIds),
+      contextRanks, tensorRanks};
   SmallVector<RowCount> programs = {{nn::kDecodeName, slots},
                                     {nn::kMixedName, slots + chunk},
                                     {nn::kScoreName, slots + chunk}};
+  if (sizes.source)
+    programs.push_back({nn::kEncodeName, sizes.source});
   for (const RowCount &program : programs)
     if (failed(GenerationBuilder(model, sizes).build(program, programs)))
       return failure();
+  if (sizes.source)
+    getOperation()
+        .lookupSymbol<func::FuncOp>(nn::kEncodeName)
+        ->setAttr(nn::kBesideAttr, UnitAttr::get(&getContext()));
   describe(sizes);
+  return success();
+}
+
+/// What programs of a model with an encoder do not reach yet.
+LogicalResult AddGenerationPass::checkPair(func::FuncOp loss) {
+  auto refuse = [&](StringRef what, StringRef instead) {
+    return loss.emitError() << "has an encoder; its generation does not "
+                               "support "
+                            << what << "; " << instead;
+  };
+  if (besideTraining)
+    return refuse("--programs train,generate", "compile two artifacts");
+  if (contextRanks > 1)
+    return refuse("mesh axis 'cp'", "use dp and tp");
+  for (Operation &op : loss.getBody().front())
+    if (chunkOf(&op))
+      return refuse("mesh axis 'pp'", "use dp and tp");
   return success();
 }
 
@@ -419,6 +562,8 @@ void AddGenerationPass::describe(const GenerationSizes &sizes) {
   attrs.set("slots", b.getI64IntegerAttr(sizes.slots));
   attrs.set("places", b.getI64IntegerAttr(sizes.places));
   attrs.set("prefill_chunk", b.getI64IntegerAttr(chunk));
+  if (sizes.source)
+    attrs.set("source", b.getI64IntegerAttr(sizes.source));
   getOperation()->setAttr(nn::NNDialect::kModelAttr,
                           attrs.getDictionary(&getContext()));
 }

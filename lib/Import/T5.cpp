@@ -234,6 +234,8 @@ Imported tessera::importT5(const ConfigFile &file,
       file, {"n_positions", kMaximalSize, config->positions}, options);
   if (failed(sizes))
     return failure();
+  if (options.forGeneration)
+    sizes->padding = config->padToken;
   // Another length than the source's shows where one is taken for the other.
   int64_t target = options.sizes.targetSequence;
   if (!target)

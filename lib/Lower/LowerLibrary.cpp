@@ -256,7 +256,8 @@ LogicalResult lowerCachedAttention(nn::CachedAttentionOp op) {
       b, op.getLoc(), op.getType(), op.getQuery(), op.getKeys(), op.getValues(),
       op.getSlots(), op.getPositions(),
       b.getI64IntegerAttr(rowStride(op.getQuery())), op.getScaleAttr(),
-      op.getWindowAttr(), op.getDealAttr(), *start, op.getWeightedAttr());
+      op.getWindowAttr(), op.getDealAttr(), *start, op.getWeightedAttr(),
+      op.getBiasTable(), op.getMaxDistanceAttr());
   inheritMarks(lowered, op);
   op.replaceAllUsesWith(lowered.getResult());
   op.erase();

@@ -253,6 +253,18 @@ tsr_status tsr_generator_run_rows(tsr_generator *generator, const tsr_row *rows,
   });
 }
 
+tsr_status tsr_generator_place_source(tsr_generator *generator, int64_t text,
+                                      int64_t lane, int64_t slot,
+                                      const int32_t *source, size_t count) {
+  return guarded([&] {
+    requirePointer(generator, "generator");
+    if (count > 0)
+      requirePointer(source, "source");
+    generator->content.placeSource(
+        {text, lane, slot, std::vector<int32_t>(source, source + count)});
+  });
+}
+
 tsr_status tsr_generator_score_rows(tsr_generator *generator,
                                     const tsr_row *rows, const int32_t *labels,
                                     size_t row_count,

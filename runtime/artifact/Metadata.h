@@ -128,6 +128,7 @@ struct Generation {
   int64_t slots = 1;  ///< Requests of a lane.
   int64_t places = 1; ///< Tokens of a request.
   int64_t chunk = 1;  ///< Rows of prompts in a step of a lane.
+  int64_t source = 0; ///< Tokens of a source; 0: the model has no encoder.
 
   /// Of a step of `mixed`, and of `score`.
   int64_t mixedRows() const { return slots + chunk; }

@@ -230,6 +230,8 @@ Generation parseGeneration(const JsonView &view) {
   sizes.slots = view.at("slots").integer(1, most / sizes.lanes);
   sizes.places = view.at("places").integer(1, most);
   sizes.chunk = view.at("prefill_chunk").integer(1, most / sizes.lanes);
+  if (view.has("source"))
+    sizes.source = view.at("source").integer(1, most / sizes.lanes);
   return sizes;
 }
 
@@ -344,7 +346,7 @@ void parsePrograms(const JsonView &root, Metadata &metadata) {
   metadata.stepOps = metadata.ops.size();
   if (root.has("evaluation"))
     parseEvaluation(root.at("evaluation"), metadata);
-  for (const char *name : {"decode", "mixed", "score"})
+  for (const char *name : {"decode", "mixed", "score", "encode"})
     if (root.has(name))
       parseOps(root.at(name), metadata);
 }
@@ -498,27 +500,38 @@ void checkInputs(const JsonView &view, const Metadata &metadata) {
 
 /// Whether the ranks that share the places of slots have as many each, and
 /// together no more than they need for that.
-bool dealsPlaces(const TensorInfo &cache, const Generation &sizes) {
+bool dealsPlaces(const TensorInfo &cache, int64_t wanted) {
   const int64_t places = cache.shape[2], held = cache.localShape[2];
-  return places >= sizes.places && places % held == 0 &&
-         places - sizes.places < places / held;
+  return places >= wanted && places % held == 0 &&
+         places - wanted < places / held;
+}
+
+/// Of what cross-attention reads.
+bool isOfSources(const TensorInfo &cache) {
+  const std::string ending = ".source";
+  return cache.name.size() > ending.size() &&
+         cache.name.compare(cache.name.size() - ending.size(), ending.size(),
+                            ending) == 0;
 }
 
 /// Slots are copied: a rank has all of those of its lanes.
 void checkCaches(const JsonView &view, const Metadata &metadata,
                  const Generation &sizes) {
-  for (const TensorInfo &cache : metadata.tensors)
-    if (isCache(cache.role) &&
-        (cache.shape.size() != 5 || cache.shape[0] != sizes.lanes ||
+  for (const TensorInfo &cache : metadata.tensors) {
+    if (!isCache(cache.role))
+      continue;
+    const int64_t places = isOfSources(cache) ? sizes.source : sizes.places;
+    if ((cache.shape.size() != 5 || cache.shape[0] != sizes.lanes ||
          cache.shape[1] != sizes.slots || cache.localShape[1] != sizes.slots ||
-         !dealsPlaces(cache, sizes) || !cache.partial.empty()))
+         !dealsPlaces(cache, places) || !cache.partial.empty()))
       view.refuse(concat(cache.describe(), " must be [", sizes.lanes, ", ",
-                         sizes.slots, ", ", sizes.places,
+                         sizes.slots, ", ", places,
                          " or as many more as ranks that share these need, key "
                          "heads, head size], whole in the second and equal on "
                          "all ranks in the third, it is ",
                          describeShape(cache.shape), ", a rank has ",
                          describeShape(cache.localShape)));
+  }
 }
 
 /// What a program for generation reads and makes, in the sizes of the model.
@@ -530,6 +543,10 @@ void checkGeneration(const JsonView &view, const Metadata &metadata) {
     for (const char *name : {"_ids", "_slots", "_positions"})
       requireTensor(view, metadata, Role::Input, program + name,
                     {sizes.lanes, rows});
+    if (sizes.source)
+      requireTensor(view, metadata, Role::Input,
+                    program + (program == "encode" ? "_segments" : "_sources"),
+                    {sizes.lanes, rows});
   };
   auto check = [&](const std::string &program, int64_t rows) {
     checkRows(program, rows);
@@ -540,6 +557,10 @@ void checkGeneration(const JsonView &view, const Metadata &metadata) {
   };
   check("decode", sizes.slots);
   check("mixed", sizes.mixedRows());
+  if (sizes.source && !metadata.model.decoder)
+    view.refuse("has sources, but no token that begins their texts");
+  if (sizes.source)
+    checkRows("encode", sizes.source);
   if (metadata.hasScores()) {
     const std::vector<int64_t> rows = {sizes.lanes, sizes.mixedRows()};
     checkRows("score", sizes.mixedRows());

@@ -14,6 +14,11 @@ struct CacheProblem {
   int64_t dtype;
   int64_t deal = 1, ordinal = 0; ///< Of `deal` ranks the number of this one.
   bool weighted = false;
+  /// A bias by distance, [BUCKETS, heads]; null: none. Of each distance up to
+  /// `maxDistance` its bucket, which is that of all farther ones, too.
+  const void *biasTable = nullptr;
+  int64_t maxDistance = 0;
+  const int32_t *bucketOf = nullptr;
   const void *q, *keys, *values;
   const int32_t *slotOf, *positionOf; ///< [lanes, rows]
   void *o;
@@ -32,6 +37,12 @@ struct CacheProblem {
   }
   int64_t endOf(int64_t row) const {
     return heldBelow(int64_t(positionOf[row]) + 1);
+  }
+  /// The bucket of the position that the rank has as number `held`, which the
+  /// row reads.
+  int64_t bucketAt(int64_t row, int64_t held) const {
+    const int64_t distance = positionOf[row] - (held * deal + ordinal);
+    return bucketOf[distance < maxDistance ? distance : maxDistance];
   }
   /// Of row `row` of all lanes: where its slot begins in a cache, in places.
   int64_t slotStart(int64_t row) const {

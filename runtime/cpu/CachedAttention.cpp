@@ -3,6 +3,7 @@
 #include "runtime/cpu/CacheProblem.h"
 #include "runtime/cpu/CpuEntries.h"
 #include "runtime/cpu/CpuKernels.h"
+#include "runtime/cpu/PositionBucket.h"
 #include "runtime/cpu/Workspace.h"
 #include "runtime/support/ThreadTeam.h"
 #include "tessera/abi.h"
@@ -105,7 +106,31 @@ static CacheProblem decodeCache(void *const *buffers, const int64_t *args) {
   p.slotOf = static_cast<const int32_t *>(buffers[3]);
   p.positionOf = static_cast<const int32_t *>(buffers[4]);
   p.o = buffers[5];
+  if (args[TSR_CACHED_ATTENTION_BUCKETS] > 0)
+    p.biasTable = buffers[6];
+  p.maxDistance = args[TSR_CACHED_ATTENTION_MAX_DISTANCE];
   return p;
+}
+
+static std::string checkBuckets(const CacheProblem &p, int64_t buckets) {
+  if (buckets == 0 ||
+      (buckets >= 2 && p.maxDistance > buckets / 2 && p.heads == p.kvHeads))
+    return "";
+  return "cached_attention: " + std::to_string(buckets) +
+         " buckets to distance " + std::to_string(p.maxDistance) + " for " +
+         std::to_string(p.heads) + " heads and " + std::to_string(p.kvHeads) +
+         " key heads; it needs at least 2, a distance above half of them, and "
+         "as many heads";
+}
+
+/// Of each distance that occurs.
+static std::vector<int32_t> bucketsOf(const CacheProblem &p, int64_t buckets) {
+  std::vector<int32_t> found;
+  const PositionBuckets of{buckets, p.maxDistance, /*causal=*/true};
+  for (int64_t distance = 0; buckets > 0 && distance <= p.maxDistance;
+       ++distance)
+    found.push_back(static_cast<int32_t>(of.at(distance)));
+  return found;
 }
 
 /// Where each thread begins: all read about as many positions.
@@ -136,8 +161,11 @@ static std::vector<int64_t> shareUnits(const CacheProblem &p, int threads) {
 int32_t tessera::cpuCachedAttention(int threads, void *const *buffers,
                                     const int64_t *args,
                                     std::string *error) try {
-  const CacheProblem p = decodeCache(buffers, args);
+  CacheProblem p = decodeCache(buffers, args);
+  const int64_t bucketCount = args[TSR_CACHED_ATTENTION_BUCKETS];
   *error = checkCacheType("cached_attention", p.dtype);
+  if (error->empty())
+    *error = checkBuckets(p, bucketCount);
   if (error->empty())
     *error = checkDeal("cached_attention", p.deal, p.places,
                        args[TSR_CACHED_ATTENTION_START]);
@@ -146,6 +174,8 @@ int32_t tessera::cpuCachedAttention(int threads, void *const *buffers,
                        p.positionOf);
   if (!error->empty())
     return TSR_INVALID_ARGUMENT;
+  const std::vector<int32_t> buckets = bucketsOf(p, bucketCount);
+  p.bucketOf = buckets.data();
   const CpuKernels &kernels = cpuKernels();
   const std::vector<int64_t> begins = shareUnits(p, threads);
   const auto parts = static_cast<int>(begins.size()) - 1;

@@ -93,6 +93,8 @@ private:
   void chunk(int64_t first, int64_t count) {
     for (int64_t j = 0; j < count; j += kLanes<T>)
       scoreVector(first + j, minimum(kLanes<T>, count - j), j);
+    if (p.biasTable)
+      addBias(first, count);
     for (int64_t h = 0; h < p.group(); ++h)
       softmax(h, count);
     for (int64_t d = 0; d < padded; d += kLanes<T>)
@@ -115,6 +117,16 @@ private:
         for (int i = 0; i < step; ++i)
           sums[i] += sums[i + step];
       store<T>(scores + h * kPositions + column, sums[0]);
+    }
+  }
+
+  void addBias(int64_t first, int64_t count) {
+    const T *table = static_cast<const T *>(p.biasTable);
+    for (int64_t j = 0; j < count; ++j) {
+      const T *biases =
+          table + p.bucketAt(row, first + j) * p.heads + head * p.group();
+      for (int64_t h = 0; h < p.group(); ++h)
+        scores[h * kPositions + j] += biases[h];
     }
   }
 

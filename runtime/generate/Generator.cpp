@@ -70,9 +70,23 @@ void Generator::checkTokens(const char *what, const int32_t *tokens,
            "; use the tokenizer that the model was trained with");
 }
 
+void Generator::checkSource(const int32_t *source, size_t count) const {
+  if (count == 0)
+    fail(TSR_INVALID_ARGUMENT, "the source has no token; give at least one");
+  if (static_cast<int64_t>(count) > sizes.source)
+    fail(TSR_INVALID_ARGUMENT, "the source has ", count, " tokens, of at most ",
+         sizes.source,
+         " that one may have; compile the model with a larger --max-length");
+  checkTokens("source", source, count);
+}
+
 void Generator::checkRequest(const int32_t *prompt, size_t count,
                              const RequestOptions &options) const {
   const int64_t vocabulary = used.metadata().model.vocabulary;
+  if (sizes.source > 0) {
+    checkSource(prompt, count);
+    count = 1; // what begins every text
+  }
   if (count == 0)
     fail(TSR_INVALID_ARGUMENT, "the prompt has no token; begin with the "
                                "tokenizer's beginning of a text");
@@ -81,7 +95,8 @@ void Generator::checkRequest(const int32_t *prompt, size_t count,
          sizes.places,
          " that a request may have with at least one new one; compile the "
          "model with a larger --max-length");
-  checkTokens("prompt", prompt, count);
+  if (sizes.source == 0)
+    checkTokens("prompt", prompt, count);
   if (options.maxNewTokens < 0)
     fail(TSR_INVALID_ARGUMENT, "max_new_tokens is ", options.maxNewTokens,
          ", it must be 0 (as many as fit) or more");
@@ -92,15 +107,21 @@ int64_t Generator::add(const int32_t *prompt, size_t count,
                        const RequestOptions &options) {
   checkRequest(prompt, count, options);
   auto request = std::make_unique<Request>();
-  request->tokens.assign(prompt, prompt + count);
+  const bool hasSource = sizes.source > 0;
+  (hasSource ? request->source : request->tokens)
+      .assign(prompt, prompt + count);
+  if (hasSource)
+    request->tokens = {
+        static_cast<int32_t>(used.metadata().model.decoder->start)};
+  const auto given = static_cast<int64_t>(request->tokens.size());
   request->most = sizes.places;
-  if (options.maxNewTokens > 0 &&
-      options.maxNewTokens < sizes.places - static_cast<int64_t>(count))
-    request->most = static_cast<int64_t>(count) + options.maxNewTokens;
+  if (options.maxNewTokens > 0 && options.maxNewTokens < sizes.places - given)
+    request->most = given + options.maxNewTokens;
   request->sampling = options.sampling;
   request->stops = options.stops;
   request->listener = options.listener;
-  request->isRecomputed = options.isRecomputed;
+  // What a decoder has of its text depends on the source, too.
+  request->isRecomputed = options.isRecomputed || hasSource;
   std::lock_guard<std::mutex> lock(mutex);
   request->id = ++lastId;
   scheduler.add(std::move(request));
@@ -112,6 +133,10 @@ int64_t Generator::add(const int32_t *prompt, size_t count,
 void Generator::checkScored(const int32_t *tokens, size_t count,
                             size_t given) const {
   used.programOf(RowProgram::Score);
+  if (sizes.source > 0)
+    fail(TSR_UNSUPPORTED, "a text of a model with an encoder cannot be scored "
+                          "without its source; use an evaluation of source and "
+                          "text (tsr_session_evaluate_batch)");
   if (given < 1 || given >= count)
     fail(TSR_INVALID_ARGUMENT, given, " of the ", count,
          " tokens are given; it must be at least one and fewer than all");
@@ -197,10 +222,10 @@ int64_t Generator::wait(int64_t milliseconds) {
 /// What the program reads: [lanes, rows] each, and [lanes, slots] of the last,
 /// which a step that scores does not read.
 struct Generator::Inputs {
-  Inputs(const StepRows &step, int64_t rows) {
+  Inputs(const StepRows &step, int64_t rows, const SlotGuard &guard) {
     const auto lanes = static_cast<int64_t>(step.rows.size());
     ids.assign(lanes * rows, 0); // of rows that nobody has
-    positions = ids;
+    positions = sources = ids;
     slots.assign(lanes * rows, -1);
     labels = slots;
     for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -209,13 +234,15 @@ struct Generator::Inputs {
         ids[at] = row.token;
         slots[at] = static_cast<int32_t>(row.slot);
         labels[at] = row.label;
+        sources[at] = static_cast<int32_t>(
+            row.slot < 0 ? 0 : guard.lastOfSource(lane, row.slot));
         positions[at++] = static_cast<int32_t>(row.position);
       }
       last.insert(last.end(), step.last[lane].begin(), step.last[lane].end());
     }
   }
 
-  std::vector<int32_t> ids, slots, positions, last, labels;
+  std::vector<int32_t> ids, slots, positions, last, labels, sources;
 };
 
 static void writeRows(const Rank &rank, const std::string &name,
@@ -235,7 +262,7 @@ void Generator::run(const StepRows &rows) {
   const std::string program = rows.scores ? "score"
                               : isDecode  ? "decode"
                                           : "mixed";
-  const Inputs inputs(rows, isDecode ? sizes.slots : sizes.mixedRows());
+  const Inputs inputs(rows, isDecode ? sizes.slots : sizes.mixedRows(), guard);
   logits = used.metadata().find(Role::Output, program + "_logits");
   used.runRows(which, [&](Rank &rank) {
     writeRows(rank, program + "_ids", inputs.ids);
@@ -243,7 +270,47 @@ void Generator::run(const StepRows &rows) {
     writeRows(rank, program + "_positions", inputs.positions);
     writeRows(rank, program + "_last", inputs.last);
     writeRows(rank, program + "_labels", inputs.labels);
+    writeRows(rank, program + "_sources", inputs.sources);
   });
+}
+
+/// At most one in each lane. Padding has no segment and no slot; a lane without
+/// a source runs a token that nobody has.
+void Generator::runEncoder(const std::vector<SourceOfStep> &sources) {
+  std::vector<int32_t> ids(sizes.lanes * sizes.source, 0), positions(ids);
+  std::vector<int32_t> segments(ids.size(), -1), slots(segments);
+  for (int64_t lane = 0; lane < sizes.lanes; ++lane)
+    segments[lane * sizes.source] = 0;
+  for (const SourceOfStep &each : sources)
+    for (size_t i = 0; i < each.tokens.size(); ++i) {
+      const size_t at = each.lane * sizes.source + i;
+      ids[at] = each.tokens[i];
+      positions[at] = static_cast<int32_t>(i);
+      segments[at] = 0;
+      slots[at] = static_cast<int32_t>(each.slot);
+    }
+  used.runRows(RowProgram::Encode, [&](Rank &rank) {
+    writeRows(rank, "encode_ids", ids);
+    writeRows(rank, "encode_positions", positions);
+    writeRows(rank, "encode_segments", segments);
+    writeRows(rank, "encode_slots", slots);
+  });
+  for (const SourceOfStep &each : sources)
+    guard.encoded(each);
+}
+
+void Generator::encode(std::vector<SourceOfStep> sources) {
+  while (!sources.empty()) {
+    std::vector<SourceOfStep> now, later;
+    std::vector<bool> isTaken(sizes.lanes, false);
+    for (SourceOfStep &each : sources) {
+      auto &when = isTaken[each.lane] ? later : now;
+      isTaken[each.lane] = true;
+      when.push_back(std::move(each));
+    }
+    runEncoder(now);
+    sources = std::move(later);
+  }
 }
 
 void Generator::give(Generated made) {
@@ -423,8 +490,10 @@ int64_t Generator::runPlanned() {
   knownChanges = used.changes();
   const std::vector<Fork> forks = scheduler.admit();
   const StepRows rows = scheduler.plan();
+  std::vector<SourceOfStep> sources = scheduler.takeSources();
   lock.unlock();
   fork(forks);
+  encode(std::move(sources));
   int64_t count = 0;
   for (const auto &lane : rows.rows)
     count += static_cast<int64_t>(lane.size());
@@ -479,6 +548,23 @@ void Generator::runPlaced(const StepRows &rows, double *out, size_t count) {
   scheduler.forget();
   run(rows);
   used.read(*logits, out);
+}
+
+void Generator::placeSource(const SourceOfStep &source) {
+  if (sizes.source == 0)
+    fail(TSR_UNSUPPORTED, "the model has no encoder, so a text has no source");
+  if (active() > 0)
+    fail(TSR_INVALID_ARGUMENT, active(),
+         " requests wait or run; sources can "
+         "be placed where there are none");
+  if (source.lane < 0 || source.lane >= sizes.lanes || source.slot < 0 ||
+      source.slot >= sizes.slots)
+    fail(TSR_INVALID_ARGUMENT, "slot ", source.slot, " of lane ", source.lane,
+         " is not one of the ", sizes.slots, " of each of ", sizes.lanes,
+         " lanes");
+  checkSource(source.tokens.data(), source.tokens.size());
+  scheduler.forget();
+  runEncoder({source});
 }
 
 std::vector<tsr_token_score> Generator::scorePlaced(const StepRows &rows) {

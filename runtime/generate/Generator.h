@@ -96,6 +96,9 @@ public:
   void runPlaced(const StepRows &rows, double *out, size_t count);
   /// The same of rows with labels: scores of each lane's rows in turn.
   std::vector<tsr_token_score> scorePlaced(const StepRows &rows);
+  /// The source of a text whose rows follow in its slot. TSR_UNSUPPORTED: the
+  /// model has no encoder.
+  void placeSource(const SourceOfStep &source);
 
 private:
   struct Inputs;
@@ -108,6 +111,9 @@ private:
   int64_t runPlanned();
   void tellListeners();
   void run(const StepRows &rows);
+  void checkSource(const int32_t *source, size_t count) const;
+  void encode(std::vector<SourceOfStep> sources);
+  void runEncoder(const std::vector<SourceOfStep> &sources);
   void takeNote(const StepRows &rows);
   template <class Logit> void deliver(const StepRows &rows);
   void accept(Request &request, Choice choice);

@@ -44,7 +44,11 @@ struct ScoreListener {
 struct Request {
   int64_t id = 0;
   std::vector<int32_t> tokens; ///< The prompt, then what was generated.
-  int64_t most = 0;            ///< Tokens, with those of the prompt.
+  /// Of a model with an encoder, what the text is made from; `tokens` then
+  /// begin with what begins every text.
+  std::vector<int32_t> source;
+  bool isEncoded = false; ///< Its slot holds what is made of the source.
+  int64_t most = 0;       ///< Tokens, with those of the prompt.
   Sampling sampling;
   std::vector<int32_t> stops; ///< Tokens that end it.
   Listener listener;

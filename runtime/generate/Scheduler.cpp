@@ -161,6 +161,18 @@ std::vector<Fork> Scheduler::admit() {
   return forks;
 }
 
+std::vector<SourceOfStep> Scheduler::takeSources() {
+  std::vector<SourceOfStep> sources;
+  for (const auto &request : slots) {
+    if (!request || request->source.empty() || request->isEncoded)
+      continue;
+    request->isEncoded = true;
+    sources.push_back(
+        {request->id, request->lane, request->slot, request->source});
+  }
+  return sources;
+}
+
 void Scheduler::ran(Request &request, int64_t position) {
   Held &own = heldAt(request.lane, request.slot);
   own.lastUse = ++uses;

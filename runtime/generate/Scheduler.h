@@ -41,6 +41,9 @@ public:
   /// Chooses rows. Where texts go on and others are at tokens to score, every
   /// other step scores.
   StepRows plan();
+  /// Sources of requests in slots that no step has encoded; then they count as
+  /// encoded.
+  std::vector<SourceOfStep> takeSources();
   /// A step has run the request's rows up to a position.
   void ran(Request &request, int64_t position);
   /// What slots hold now is for nobody but who runs in them.

@@ -39,7 +39,11 @@ void SlotGuard::take(const StepRows &step, tsr_status status) {
         refuse("does not begin at 0, the slot has request ", slot.request);
       if (slot.request == row.request && row.position != slot.next)
         refuse("does not follow on, the next position is ", slot.next);
-      slot = {row.request, row.position + 1};
+      if (sizes.source > 0 && slot.sourceOf != row.request)
+        refuse("has no source in its slot, which has that of request ",
+               slot.sourceOf);
+      slot.request = row.request;
+      slot.next = row.position + 1;
     }
   slots = std::move(next);
 }
@@ -50,7 +54,14 @@ void SlotGuard::fork(int64_t lane, int64_t from, int64_t to, int64_t count,
     fail(TSR_INTERNAL, "request ", request, " takes ", count,
          " positions of slot ", from, " in lane ", lane, ", which holds ",
          slots[lane][from].next);
-  slots[lane][to] = {request, count};
+  slots[lane][to].request = request;
+  slots[lane][to].next = count;
+}
+
+void SlotGuard::encoded(const SourceOfStep &source) {
+  Slot &slot = slots[source.lane][source.slot];
+  slot.source = static_cast<int64_t>(source.tokens.size());
+  slot.sourceOf = source.request;
 }
 
 } // namespace tessera

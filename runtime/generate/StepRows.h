@@ -8,6 +8,7 @@
 #include "runtime/artifact/Metadata.h"
 #include "tessera/tessera.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace tessera {
@@ -38,7 +39,13 @@ struct StepRows {
   bool wantsLogits() const;
 };
 
-/// Knows which positions of each slot have been appended.
+/// What is encoded at once: a source for a slot of a lane.
+struct SourceOfStep {
+  int64_t request, lane, slot;
+  std::vector<int32_t> tokens;
+};
+
+/// Knows which positions of each slot have been appended, and what of sources.
 class SlotGuard {
 public:
   explicit SlotGuard(const Generation &sizes)
@@ -53,10 +60,17 @@ public:
   /// the lane holds, which may be the same one. TSR_INTERNAL: it holds fewer.
   void fork(int64_t lane, int64_t from, int64_t to, int64_t count,
             int64_t request);
+  /// A source of so many tokens has been encoded for a request's slot.
+  void encoded(const SourceOfStep &source);
+  /// The last position of a slot's source; 0 if there is none.
+  int64_t lastOfSource(int64_t lane, int64_t slot) const {
+    return std::max<int64_t>(0, slots[lane][slot].source - 1);
+  }
 
 private:
   struct Slot {
     int64_t request = -1, next = 0;
+    int64_t source = 0, sourceOf = -1; ///< Tokens, and for which request.
   };
   Generation sizes;
   std::vector<std::vector<Slot>> slots;

@@ -352,7 +352,7 @@ tsr_step_result Session::stepOn(const StepInputs &inputs) {
   tsr_abi_program program = code.step();
   if (!program)
     fail(TSR_UNSUPPORTED, "the artifact ",
-         code.encode() ? "encodes" : "generates",
+         code.decode() ? "generates" : "encodes",
          " and cannot be trained; compile the model with --programs train");
   beginChange("a training step");
   if (!tracePath.empty())

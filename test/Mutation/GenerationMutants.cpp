@@ -37,6 +37,7 @@ private:
   SmallVector<ValuePlace> othersOf(OpOperand &operand, unsigned number) const;
   void window(Operation *op, unsigned number);
   void deal(Operation *op, unsigned number);
+  void distance(Operation *op, unsigned number);
   void add(const std::string &how, unsigned number, const std::string &what,
            std::function<void(Operation *)> change) {
     std::string kind = ops[number]->getName().getStringRef().str() + " " + how;
@@ -60,7 +61,9 @@ std::string changeOf(OpOperand &operand) {
       "of another query", "over other keys or values",
       "over other keys or values", "in other slots", "up to other positions"};
   if (isa<nn::CachedAttentionOp, rt::CachedAttentionOp>(op))
-    return ofAttention[operand.getOperandNumber()];
+    return operand.getOperandNumber() < std::size(ofAttention)
+               ? ofAttention[operand.getOperandNumber()]
+               : "of other biases";
   const char *const ofAppend[] = {"to another cache", "of other rows",
                                   "in other slots", "at other positions"};
   if (isa<nn::AppendOp, rt::AppendOp>(op))
@@ -130,6 +133,19 @@ void GenerationEnumeration::window(Operation *op, unsigned number) {
   });
 }
 
+/// Of biases by distance: all that are not exact are the farthest.
+void GenerationEnumeration::distance(Operation *op, unsigned number) {
+  auto own = op->getAttrOfType<IntegerAttr>("max_distance");
+  if (!own || own.getInt() == 0)
+    return;
+  Value table = op->getOperands().back();
+  int64_t exact = cast<RankedTensorType>(table.getType()).getDimSize(0) / 2;
+  add("to another distance", number, "", [=](Operation *op) {
+    op->setAttr("max_distance",
+                Builder(op->getContext()).getI64IntegerAttr(exact + 1));
+  });
+}
+
 /// Places dealt to one rank more, and to one alone.
 void GenerationEnumeration::deal(Operation *op, unsigned number) {
   auto own = op->getAttrOfType<IntegerAttr>("deal");
@@ -148,8 +164,10 @@ Mutants GenerationEnumeration::run() {
   for (auto [number, op] : llvm::enumerate(ops)) {
     operands(op, number);
     deal(op, number);
-    if (isa<nn::CachedAttentionOp, rt::CachedAttentionOp>(op))
+    if (isa<nn::CachedAttentionOp, rt::CachedAttentionOp>(op)) {
       window(op, number);
+      distance(op, number);
+    }
   }
   return std::move(mutants);
 }

@@ -67,6 +67,7 @@ OwningOpRef<ModuleOp> Programs::importModel() {
   options.sizes.documentMask =
       StringRef(strategy.model).ends_with("-documents");
   options.precision = Precision::F64;
+  options.forGeneration = strategy.generates();
   auto module = tessera::importModel(&context, strategy.configPath(), options);
   return succeeded(module) ? std::move(*module) : nullptr;
 }

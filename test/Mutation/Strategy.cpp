@@ -69,5 +69,6 @@ std::vector<Strategy> tessera::test::generationStrategies() {
       {"mixtral", "tp=2,ep=2", flags},
       {"gpt2", "pp=2", flags}, // sends the stream and the tied table
       {"mistral-window", "cp=2,dp=2", flags, true},
+      {"t5-relu", "dp=2,tp=2", flags}, // encodes sources
   };
 }

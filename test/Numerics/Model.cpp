@@ -105,6 +105,7 @@ static std::string compileAnew(const std::string &configPath,
   import.sizes.documentMask = build.documentMask;
   import.sizes.paddingMask = build.paddingMask;
   import.precision = plan.precision;
+  import.forGeneration = build.generates;
   auto module = importModel(&context, configPath, import);
   if (failed(module)) {
     ADD_FAILURE() << configPath << " cannot be imported";

@@ -166,8 +166,9 @@ Operation *TypingTableTest::buildOne(const SharedOp &op, ValueRange in) {
                                     whole);
   if (op.kind == "attend")
     return nn::create<nn::CachedAttentionOp>(
-        builder, loc, in[0], in[1], in[2], in[3], in[4], half,
-        builder.getI64IntegerAttr(0), whole, UnitAttr());
+        builder, loc, in[0], in[1], in[2], in[3], in[4],
+        /*biasTable=*/Value(), half, builder.getI64IntegerAttr(0), whole,
+        UnitAttr(), builder.getI64IntegerAttr(0));
   if (op.kind != "attention")
     return nullptr;
   return nn::createWithResults<nn::AttentionOp>(

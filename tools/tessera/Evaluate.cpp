@@ -148,6 +148,12 @@ static int evaluateChoices(DriverOptions &options) {
   Report report;
   if (!artifact.open(options) || !report.read(artifact.metadata()))
     return 1;
+  if (report.target)
+    return printError("--choices asks which text goes on a prompt, which a "
+                      "causal decoder predicts; '" +
+                      options.model +
+                      "' reads a source. Give the loss of sources and targets "
+                      "with --data");
   const ScoringPrograms programs(artifact.metadata());
   OpenedSession session = openSession(options, artifact.get());
   if (!session || !loadParameters(options, session.get(), programs.trains))

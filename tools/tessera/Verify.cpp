@@ -57,13 +57,13 @@ bool Verification::types() {
   verdicts.push_back(
       {"erasure", "without distribution it is the serial program, op for op",
        check.difference});
-  if (options.plan.programs == ProgramSet::Generate)
+  if (options.plan.programs == ProgramSet::Generate && !check.isPair)
     verdicts.push_back({"time",
                         "unrolled over positions it is the model, op for op",
                         check.unrolled});
   if (encodes(options.plan.programs))
     verdicts.push_back({"model",
-                        check.isEncoderAlone
+                        check.isPair
                             ? "it is the model's encoder, op for op"
                             : "but for the choice of positions it is the "
                               "model, op for op",

@@ -131,6 +131,11 @@ def AddGenerationPass : Pass<"nn-add-generation", "::mlir::ModuleOp"> {
     the places, and so do those of `tp` if they do not divide the key heads:
     places are dealt out to them in turn, and a few are added so that all ranks
     have as many.
+
+    The rows of an encoder-decoder model are those of its decoder. `@encode`
+    stands beside the other programs (`nn.beside`): it runs a whole source for
+    each lane through the encoder, and appends the keys and values that
+    cross-attention reads to caches of their own.
   }];
   let options = [
     Option<"lanes", "lanes", "int64_t", "1", "Independent groups of slots: ranks of dp and ep">,

@@ -51,6 +51,8 @@ struct ImportOptions {
   Precision precision = Precision::F32;
   /// Only an encoder is meant: a T5 may be one alone.
   bool forEncoding = false;
+  /// Requests are meant: sources of a T5 are of any length.
+  bool forGeneration = false;
   /// Makes the model small. Configs only.
   std::optional<ShrinkOptions> shrink;
 };

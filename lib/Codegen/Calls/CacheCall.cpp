@@ -75,6 +75,12 @@ FailureOr<RuntimeCall> tessera::cachedAttentionCall(rt::CachedAttentionOp op) {
   args[TSR_CACHED_ATTENTION_DEAL] = static_cast<int64_t>(op.getDeal());
   args[TSR_CACHED_ATTENTION_START] = startOf(op.getStart());
   args[TSR_CACHED_ATTENTION_WEIGHTED] = op.getWeighted();
+  args[TSR_CACHED_ATTENTION_MAX_DISTANCE] =
+      static_cast<int64_t>(op.getMaxDistance());
+  if (Value table = op.getBiasTable()) {
+    call.buffers.push_back(table);
+    args[TSR_CACHED_ATTENTION_BUCKETS] = typeOf(table).getDimSize(0);
+  }
   return call;
 }
 

@@ -1,7 +1,7 @@
 //===- NNCache.cpp - append, cached attention, take -----------------------===//
 // Letters: b lanes, s rows, t slots, p places, n heads or g key heads with r
-// query heads each, d head size, m rows that are taken. Slots are numbers of
-// the whole cache: they stay whole.
+// query heads each, d head size, m rows that are taken, k buckets of distances.
+// Slots are numbers of the whole cache: they stay whole.
 //===----------------------------------------------------------------------===//
 
 #include "tessera/Dialect/NN/AttentionMask.h"
@@ -66,6 +66,10 @@ Signature CachedAttentionOp::getSignature(unsigned) {
   Signature sig = Signature::parse(isGrouped ? "bsgrd,btpgd,btpge,bs,bs->bsgre"
                                              : "bsgd,btpgd,btpge,bs,bs->bsge");
   sig.whole = "dt";
+  if (getBiasTable()) {
+    sig.ins.push_back("kg");
+    sig.whole += "k";
+  }
   if (getWeighted()) {
     sig.out.back() = 'w';
     sig.whole += "pe"; // its parts are means, not values of one
@@ -88,7 +92,8 @@ Type CachedAttentionOp::getResultElementType(unsigned) {
 }
 
 Padding CachedAttentionOp::getPadding(unsigned, char, Paddings p) {
-  return dist::productOf({dist::finiteOf({p[0], p[1]}), p[2]});
+  Padding bias = getBiasTable() ? p.back() : Padding::Finite;
+  return dist::productOf({dist::finiteOf({p[0], p[1], bias}), p[2]});
 }
 
 int64_t CachedAttentionOp::getFlops() {
@@ -96,7 +101,31 @@ int64_t CachedAttentionOp::getFlops() {
                               static_cast<int64_t>(getWindow()));
 }
 
+/// As of a causal nn.attention.
+static LogicalResult verifyBias(CachedAttentionOp op) {
+  auto farthest = static_cast<int64_t>(op.getMaxDistance());
+  if (!op.getBiasTable() && farthest == 0)
+    return success();
+  if (!op.getBiasTable())
+    return op.emitOpError() << "has max_distance = " << farthest
+                            << " but no table of biases; give both or none";
+  RankedTensorType table = typeOf(op.getBiasTable());
+  if (typeOf(op.getQuery()).getRank() == 5 || table.getRank() != 2)
+    return op.emitOpError() << "adds biases of a table of type " << table
+                            << "; it must be [buckets, heads], and heads must "
+                               "not be in groups";
+  int64_t buckets = table.getDimSize(0), exact = buckets / 2;
+  if (exact >= 1 && farthest > exact)
+    return success();
+  return op.emitOpError() << "has " << buckets << " buckets to distance "
+                          << farthest
+                          << "; it needs at least 2 and a distance above "
+                          << std::max<int64_t>(exact, 1);
+}
+
 LogicalResult CachedAttentionOp::verify() {
+  if (failed(verifyBias(*this)))
+    return failure();
   auto window = static_cast<int64_t>(getWindow());
   if (window < 0)
     return emitOpError() << "has window = " << window

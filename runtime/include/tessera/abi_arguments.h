@@ -301,8 +301,12 @@ enum {
  *   values are [.., KV_HEADS, HEAD_DIM], and query head n reads head n /
  *   (HEADS / KV_HEADS). o is contiguous. If it is WEIGHTED, it is f32 (f64 of
  *   f64) and has after each head log(sum of exp(SCALE q k)); over no place the
- *   head is 0 and that is -inf. The result of a row has the same bits whatever
- *   the other rows are. buffers: q, keys, values, slots, positions, o.
+ *   head is 0 and that is -inf. BUCKETS > 0: a table [BUCKETS, HEADS] of f32
+ *   (f64 of f64) adds table[bucket(p - j), n] to the score of the place of
+ *   position j, with buckets to MAX_DISTANCE as those of a CAUSAL attention;
+ *   then KV_HEADS is HEADS. The result of a row has the same bits whatever the
+ *   other rows are. buffers: q, keys, values, slots, positions, o, and with
+ *   BUCKETS the table.
  * A slot that is not below SLOTS, and a negative position of a row with a slot,
  * are errors.
  * merge_means: of RANKS such parts [ROWS, COLUMNS + 1] of DTYPE_IN, one after
@@ -338,6 +342,8 @@ enum {
   TSR_CACHED_ATTENTION_DEAL,
   TSR_CACHED_ATTENTION_START,
   TSR_CACHED_ATTENTION_WEIGHTED,
+  TSR_CACHED_ATTENTION_BUCKETS,
+  TSR_CACHED_ATTENTION_MAX_DISTANCE,
   TSR_CACHED_ATTENTION_ARGS
 };
 enum {

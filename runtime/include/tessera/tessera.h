@@ -325,7 +325,9 @@ tsr_status tsr_session_read_local(tsr_session *session, int64_t rank,
  * until a slot is free; slots and positions are the generator's own matter.
  * What a request becomes depends on nothing but its prompt and options. Where a
  * prompt begins as another text did whose keys and values are still there, that
- * part of it does not run again. */
+ * part of it does not run again. Of a model with an encoder (T5) the prompt is
+ * a source, of up to the artifact's length, which is encoded once, and the
+ * text begins with the config's decoder_start_token_id. */
 typedef struct tsr_generator tsr_generator;
 
 typedef enum tsr_ending {
@@ -436,7 +438,8 @@ tsr_status tsr_generator_add(tsr_generator *generator, const int32_t *prompt,
  * scores returns two numbers a token. `options` may be NULL.
  * TSR_INVALID_ARGUMENT: no token is given, or all are; there are more than the
  * artifact's length and one; a token is outside of the vocabulary.
- * TSR_UNSUPPORTED: the artifact is of a version that had no such program. */
+ * TSR_UNSUPPORTED: the artifact is of a version that had no such program, or
+ * of a model with an encoder, whose texts have sources. */
 tsr_status tsr_generator_score(tsr_generator *generator, const int32_t *tokens,
                                size_t count, size_t given,
                                const tsr_score_options *options,
@@ -512,6 +515,13 @@ tsr_status tsr_generator_score_rows(tsr_generator *generator,
                                     const tsr_row *rows, const int32_t *labels,
                                     size_t row_count,
                                     tsr_token_score *out_scores);
+/* Of a model with an encoder: encodes the source of a text whose rows follow in
+ * its slot. TSR_INVALID_ARGUMENT: a request waits or runs; the lane, the slot
+ * or a token is out of range; the source is empty or too long.
+ * TSR_UNSUPPORTED: the model has no encoder. */
+tsr_status tsr_generator_place_source(tsr_generator *generator, int64_t text,
+                                      int64_t lane, int64_t slot,
+                                      const int32_t *source, size_t count);
 
 /* ---- devices ----------------------------------------------------------- */
 /* What the machine has for a device, as JSON: "usable", "problem" (empty if

@@ -37,3 +37,27 @@ module attributes {dist.mesh = #dist.mesh<cp = 2>} {
     return
   }
 }
+
+// -----
+
+func.func @distance_without_table(%q: tensor<1x6x2x8xf32>, %k: tensor<1x4x16x2x8xf32>, %s: tensor<1x6xi32>) {
+  // expected-error @+1 {{has max_distance = 9 but no table of biases; give both or none}}
+  %y = nn.cached_attention %q, %k, %k at %s, %s {scale = 1.0 : f64, max_distance = 9 : i64} : (tensor<1x6x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x6xi32>, tensor<1x6xi32>) -> tensor<1x6x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @few_distances(%q: tensor<1x6x2x8xf32>, %k: tensor<1x4x16x2x8xf32>, %s: tensor<1x6xi32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{has 8 buckets to distance 4; it needs at least 2 and a distance above 4}}
+  %y = nn.cached_attention %q, %k, %k at %s, %s bias %b {scale = 1.0 : f64, max_distance = 4 : i64} : (tensor<1x6x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x6xi32>, tensor<1x6xi32>, tensor<8x2xf32>) -> tensor<1x6x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @heads_in_groups(%q: tensor<1x6x2x3x8xf32>, %k: tensor<1x4x16x2x8xf32>, %s: tensor<1x6xi32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{it must be [buckets, heads], and heads must not be in groups}}
+  %y = nn.cached_attention %q, %k, %k at %s, %s bias %b {scale = 1.0 : f64, max_distance = 9 : i64} : (tensor<1x6x2x3x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x4x16x2x8xf32>, tensor<1x6xi32>, tensor<1x6xi32>, tensor<8x2xf32>) -> tensor<1x6x2x3x8xf32>
+  return
+}

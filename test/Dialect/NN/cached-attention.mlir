@@ -40,6 +40,15 @@ module attributes {dist.mesh = #dist.mesh<tp = 2>} {
     return
   }
 
+  // A table of biases by distance is split with the heads.
+  // CHECK-LABEL: @biases
+  func.func @biases(%q: tensor<1x6x4x8xf32, #dist<tp: S(2)>>, %k: !cache, %s: !data, %b: tensor<8x4xf32, #dist<tp: S(1)>>) {
+    // CHECK: nn.cached_attention {{.*}} bias %{{.*}} {max_distance = 9 : i64, scale = 1.000000e+00 : f64} : {{.*}} -> tensor<1x6x4x8xf32, #dist<tp: S(2)>>
+    %y = nn.cached_attention %q, %k, %k at %s, %s bias %b {scale = 1.0 : f64, max_distance = 9 : i64}
+        : (tensor<1x6x4x8xf32, #dist<tp: S(2)>>, !cache, !cache, !data, !data, tensor<8x4xf32, #dist<tp: S(1)>>) -> tensor<1x6x4x8xf32, #dist<tp: S(2)>>
+    return
+  }
+
   // CHECK-LABEL: @heads_without_groups
   func.func @heads_without_groups(%q: tensor<1x6x4x8xf32, #dist<tp: S(2)>>, %k: !cache, %s: !data) {
     // CHECK: nn.cached_attention {{.*}} -> tensor<1x6x4x8xf32, #dist<tp: S(2)>>

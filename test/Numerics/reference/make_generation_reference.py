@@ -4,7 +4,7 @@
     python3 make_generation_reference.py
 
 Models are those of the directories next to it, whose weights are read, but with room for 72 positions; GPT-2, which has a
-table of them, keeps its own. Needs torch and transformers (made with 2.15 and 5.23); nothing of Tessera is used. As in
+table of them, keeps its own. T5 reads the prompt as a source, and its positions are those of new texts. Needs torch and transformers (made with 2.15 and 5.23); nothing of Tessera is used. As in
 make_transformers_reference.py everything is computed in float64. Per family: the positions, the prompt, the new tokens, and the
 logarithm of each one's probability; the same, as "penalized", with a repetition penalty.
 """
@@ -19,16 +19,24 @@ import transformers
 import make_transformers_reference as reference
 
 HERE = pathlib.Path(__file__).parent
-FAMILIES = ("gpt2", "llama", "mistral", "mistral-window", "qwen2", "qwen2-window", "mixtral")
+FAMILIES = ("gpt2", "llama", "mistral", "mistral-window", "qwen2", "qwen2-window", "mixtral", "t5", "t5-v1.1")
 POSITIONS, PROMPT, PENALTY = 72, [3, 1, 4, 1, 5, 9, 2, 6], 1.3
 
 
 def config_of(family):
     folder = HERE if family == "gpt2" else HERE / family
     config = transformers.AutoConfig.for_model(**json.loads((folder / "config.json").read_text()))
-    if family != "gpt2":
+    if family != "gpt2" and not is_pair(family):
         config.max_position_embeddings = POSITIONS
     return config, folder
+
+
+def is_pair(family):
+    return family.startswith("t5")
+
+
+def class_of(family):
+    return transformers.T5ForConditionalGeneration if is_pair(family) else transformers.AutoModelForCausalLM
 
 
 def weights_of(family):
@@ -37,31 +45,43 @@ def weights_of(family):
     with tempfile.TemporaryDirectory() as copy:
         config.save_pretrained(copy)
         shutil.copy(folder / "weights.safetensors", pathlib.Path(copy) / "model.safetensors")
-        return transformers.AutoModelForCausalLM.from_pretrained(copy).state_dict()
+        return class_of(family).from_pretrained(copy).state_dict()
 
 
 def model_of(family, weights):
     config, _ = config_of(family)
     config._attn_implementation = config._experts_implementation = "eager"
-    model = transformers.AutoModelForCausalLM.from_config(config).double()
+    if is_pair(family):
+        model = reference.untie(transformers.T5ForConditionalGeneration(config).double(), family)
+    else:
+        model = transformers.AutoModelForCausalLM.from_config(config).double()
     model.load_state_dict(weights)
-    model.tie_weights()
+    if family != "t5-v1.1":
+        model.tie_weights()
     return model.double().eval(), config.n_positions if family == "gpt2" else POSITIONS
+
+
+def logits_of(model, ids):
+    """After a text; of a model with an encoder the prompt is its source."""
+    if model.config.is_encoder_decoder:
+        return model(input_ids=torch.tensor([PROMPT]), decoder_input_ids=ids, use_cache=False).logits[:, -1]
+    return model(ids, use_cache=False).logits[:, -1]
 
 
 def continue_prompt(model, positions, penalty):
     penalize = transformers.RepetitionPenaltyLogitsProcessor(penalty=penalty)
-    tokens, logs = list(PROMPT), []
+    given = [model.config.decoder_start_token_id] if model.config.is_encoder_decoder else PROMPT
+    tokens, logs = list(given), []
     with torch.no_grad():
         while len(tokens) < positions:
             ids = torch.tensor([tokens])
-            logits = penalize(ids, model(ids, use_cache=False).logits[:, -1])[0]
+            logits = penalize(ids, logits_of(model, ids))[0]
             assert logits.dtype == torch.float64
             best = torch.topk(logits, 2).values
             assert best[0] - best[1] > 1e-6, "too close to compare"
             tokens.append(int(logits.argmax()))
             logs.append(float(torch.log_softmax(logits, -1)[tokens[-1]]))
-    return {"tokens": tokens[len(PROMPT):], "log_probabilities": logs}
+    return {"tokens": tokens[len(given):], "log_probabilities": logs}
 
 
 def generate(family, weights):

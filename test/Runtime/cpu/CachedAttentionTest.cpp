@@ -19,7 +19,11 @@ namespace {
 
 struct Shape {
   int64_t lanes, slots, places, heads, kvHeads, headDim, window;
+  int64_t buckets = 0; ///< Of biases by distance.
 };
+
+/// Some distances have a bucket each, some are farther than this.
+constexpr int64_t kMaxDistance = 19;
 
 /// Of the ranks that share places: how many there are, and which this is.
 struct Share {
@@ -33,6 +37,9 @@ public:
     const T nan = std::numeric_limits<T>::quiet_NaN();
     keys.assign(s.lanes * s.slots * s.places * width(), nan);
     values = keys;
+    std::mt19937 own(3);
+    for (int64_t k = 0; k < s.buckets * s.heads; ++k)
+      biases.push_back(T(normal(own)));
   }
 
   int64_t width() const { return s.kvHeads * s.headDim; }
@@ -67,7 +74,7 @@ public:
         double score = 0;
         for (int64_t d = 0; d < s.headDim; ++d)
           score += double(q[head * s.headDim + d]) * double(keys[at + d]);
-        const double e = std::exp(score * scale);
+        const double e = std::exp(score * scale + biasOf(position - p, head));
         total += e;
         for (int64_t d = 0; d < s.headDim; ++d)
           sum[d] += e * double(values[at + d]);
@@ -76,6 +83,21 @@ public:
         out.push_back(x / total);
     }
     return out;
+  }
+
+  /// As Raffel et al. 2020 have it, with all buckets for what is before.
+  double biasOf(int64_t distance, int64_t head) const {
+    if (s.buckets == 0)
+      return 0;
+    const int64_t exact = s.buckets / 2;
+    int64_t bucket = distance;
+    if (distance >= exact)
+      bucket = std::min(
+          s.buckets - 1,
+          exact + int64_t(std::log(float(distance) / float(exact)) /
+                          float(std::log(double(kMaxDistance) / exact)) *
+                          float(s.buckets - exact)));
+    return double(biases[bucket * s.heads + head]);
   }
 
   /// Of all rows; 0 of those that nobody has.
@@ -117,14 +139,17 @@ public:
                                                               : TSR_DTYPE_F32,
                                                share.ranks,
                                                share.ordinal * s.places,
-                                               weighted};
+                                               weighted,
+                                               s.buckets,
+                                               s.buckets ? kMaxDistance : 0};
     std::memcpy(&args[TSR_CACHED_ATTENTION_SCALE_BITS], &scale, sizeof scale);
     void *buffers[] = {const_cast<T *>(q.data()),
                        const_cast<T *>(keys.data()),
                        const_cast<T *>(values.data()),
                        const_cast<int32_t *>(slots.data()),
                        const_cast<int32_t *>(positions.data()),
-                       out.data()};
+                       out.data(),
+                       const_cast<T *>(biases.data())};
     std::string error;
     EXPECT_EQ(cpuCachedAttention(threads, buffers, args, &error), 0) << error;
     return out;
@@ -159,14 +184,15 @@ private:
 
   Shape s;
   Share share;
-  std::vector<T> keys, values;
+  std::vector<T> keys, values, biases;
   std::mt19937 engine{7};
   std::normal_distribution<double> normal;
 };
 
 const Shape kShapes[] = {{1, 2, 20, 1, 1, 8, 0},   {2, 3, 140, 4, 2, 5, 0},
                          {1, 2, 200, 6, 2, 64, 0}, {1, 4, 70, 4, 4, 24, 7},
-                         {2, 2, 16, 3, 1, 16, 5},  {1, 1, 1, 2, 1, 3, 0}};
+                         {2, 2, 16, 3, 1, 16, 5},  {1, 1, 1, 2, 1, 3, 0},
+                         {2, 3, 90, 3, 3, 6, 0, 8}};
 
 template <typename T>
 void expectNear(const std::vector<T> &found, const std::vector<double> &wanted,

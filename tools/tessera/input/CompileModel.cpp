@@ -16,6 +16,7 @@ ImportOptions tessera::importOptions(const DriverOptions &options,
   import.sizes = plan.sizes;
   import.precision = plan.precision;
   import.forEncoding = encodes(plan.programs);
+  import.forGeneration = generates(plan.programs);
   import.batchRanks =
       plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
   if (plan.programs == ProgramSet::Generate) {

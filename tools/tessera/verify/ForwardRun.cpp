@@ -43,7 +43,8 @@ bool tessera::compileForward(ModuleOp model, Precision precision,
   plan.precision = precision;
   plan.evaluation = false;
   plan.debugging.keepValues = true;
-  plan.debugging.optimizeCode = false;
+  // Without it LLVM may round to bf16 by a call that nothing links.
+  plan.debugging.optimizeCode = precision == Precision::BF16;
   return succeeded(compileToArtifact(model, plan, program.path));
 }
 
@@ -94,6 +95,27 @@ static void readSizes(const tsr_artifact *artifact, ForwardResult &result) {
   result.vocabulary = tsr_artifact_vocabulary(artifact);
 }
 
+/// Sources of several lengths, and the targets that a decoder reads whole.
+static void splitPairs(const ProgramRun &run, std::vector<int32_t> &drawn,
+                       ForwardResult &result) {
+  const int64_t columns = tsr_artifact_columns(run.artifact.get());
+  const auto padding = static_cast<int32_t>(*run.padding);
+  std::replace(drawn.begin(), drawn.end(), padding,
+               static_cast<int32_t>((padding + 1) % result.vocabulary));
+  result.sourceLength = result.length;
+  result.length = columns - result.sourceLength;
+  for (int64_t k = 0; k < result.sequences; ++k) {
+    auto row = drawn.begin() + k * columns, target = row + result.sourceLength;
+    const int64_t padded = k % 3 * result.sourceLength / 4;
+    std::fill(target - padded, target, padding);
+    result.lengths.push_back(result.sourceLength - padded);
+    result.sources.insert(result.sources.end(), row, target);
+    result.tokens.push_back(static_cast<int32_t>(*run.start));
+    result.tokens.insert(result.tokens.end(), target,
+                         target + result.length - 1);
+  }
+}
+
 bool tessera::runForward(const ForwardProgram &program,
                          const std::function<bool(NamedValues &)> &store,
                          ForwardResult &result) {
@@ -104,11 +126,13 @@ bool tessera::runForward(const ForwardProgram &program,
   readSizes(artifact, result);
   double loss;
   std::vector<int32_t> tokens = run.randomTokens(1);
+  if (run.start && run.padding)
+    splitPairs(run, tokens, result);
   if (!run.step(run.randomTokens(0), loss) || !readParameters(run, result) ||
       !store(result.parameters) || !writeParameters(run, result) ||
       !run.step(tokens, loss))
     return false;
-  for (int64_t k = 0; k < result.sequences; ++k) {
+  for (int64_t k = 0; result.sources.empty() && k < result.sequences; ++k) {
     auto row = tokens.begin() + k * (result.length + 1);
     result.tokens.insert(result.tokens.end(), row, row + result.length);
   }

@@ -44,10 +44,13 @@ struct ForwardResult {
   int64_t sequences = 0, length = 0, vocabulary = 0;
   std::vector<int32_t> tokens; ///< [sequences, length]
   std::vector<double> logits;  ///< [sequences, length, vocabulary], or none
+  /// Of an encoder-decoder model, whose decoder reads the tokens; else empty.
+  int64_t sourceLength = 0;
+  std::vector<int32_t> sources; ///< [sequences, sourceLength]
   /// Of an encoder.
   int64_t hiddenSize = 0;
   std::vector<int32_t> tokenTypes; ///< [sequences, length]
-  std::vector<int64_t> lengths;    ///< [sequences], without padding.
+  std::vector<int64_t> lengths;    ///< [sequences], without padding; of sources
   std::vector<double> hidden;      ///< [sequences, length, hiddenSize]
   /// That made them, by name.
   NamedValues parameters;

@@ -81,6 +81,7 @@ void ProgramRun::listTensors() {
     separator = model->getInteger("separator");
     padding = model->getInteger("padding");
     ignored = model->getInteger("pad_token");
+    start = model->getInteger("start_token");
     tokenTypes =
         static_cast<int32_t>(model->getInteger("token_types").value_or(0));
   }

@@ -69,7 +69,9 @@ public:
   /// Of models with masks: the token that ends a document, and the padding.
   std::optional<int64_t> separator, padding;
   std::optional<int64_t> ignored; ///< A label that does not count.
-  int32_t tokenTypes = 0;         ///< 0: the model has none.
+  /// Of an encoder-decoder model: what every target begins with.
+  std::optional<int64_t> start;
+  int32_t tokenTypes = 0; ///< 0: the model has none.
   bool hasEvaluation = false;
 
 private:

@@ -41,6 +41,8 @@ void RowSchedule::admit() {
 void RowSchedule::addRow(int64_t lane, int64_t slot, Text &text, bool isLast) {
   chosen.push_back({text.number, lane, slot, text.done,
                     tokens[text.sequence * sizes.places + text.done], isLast});
+  if (text.done == 0)
+    begins.push_back({text.number, lane, slot, text.sequence});
   if (isLast || isScored)
     wanted.push_back({chosen.size() - 1, lane, slot, text.sequence, text.done});
   ++text.done;
@@ -71,6 +73,7 @@ void RowSchedule::addLane(int64_t lane, int64_t room) {
 bool RowSchedule::next() {
   chosen.clear();
   wanted.clear();
+  begins.clear();
   admit();
   bool isDone = waiting.empty() &&
                 std::all_of(slots.begin(), slots.end(), [](const Text &text) {

@@ -24,6 +24,11 @@ struct PlacedRow {
   int64_t lane, slot, sequence, position;
 };
 
+/// A text whose first row is in a step.
+struct BegunText {
+  int64_t text, lane, slot, sequence;
+};
+
 class RowSchedule {
 public:
   /// Of `sequences` whose tokens are [sequences, sizes.places].
@@ -37,6 +42,7 @@ public:
   /// the last ones of each.
   bool scores() const { return isScored; }
   const std::vector<PlacedRow> &compared() const { return wanted; }
+  const std::vector<BegunText> &begun() const { return begins; }
   /// Of the program that runs these rows.
   const char *program() const {
     return isScored ? "score" : isMixed ? "mixed" : "decode";
@@ -65,6 +71,7 @@ private:
   std::vector<Text> waiting, slots; ///< A free slot has a text that is done.
   std::vector<tsr_row> chosen;
   std::vector<PlacedRow> wanted;
+  std::vector<BegunText> begins;
   bool isMixed = false, isScored = false;
 };
 

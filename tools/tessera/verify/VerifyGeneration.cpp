@@ -51,6 +51,7 @@ private:
   bool writeParameters();
   int32_t labelAfter(const PlacedRow &placed);
   tsr_status runScores(const std::vector<tsr_row> &rows);
+  tsr_status placeSource(const BegunText &text);
   tsr_status runStep(const RowSchedule &schedule);
   double logitsError(const PlacedRow &placed) const;
   bool mayBe(double rank, const double *logits, int32_t label,
@@ -144,7 +145,20 @@ tsr_status Comparison::runScores(const std::vector<tsr_row> &rows) {
   return status;
 }
 
+/// Of a model with an encoder.
+tsr_status Comparison::placeSource(const BegunText &text) {
+  if (forward.sources.empty())
+    return TSR_OK;
+  return tsr_generator_place_source(
+      generator.get(), text.text, text.lane, text.slot,
+      &forward.sources[text.sequence * forward.sourceLength],
+      forward.lengths[text.sequence]);
+}
+
 tsr_status Comparison::runStep(const RowSchedule &schedule) {
+  for (const BegunText &text : schedule.begun())
+    if (tsr_status status = placeSource(text); status != TSR_OK)
+      return status;
   const std::vector<tsr_row> &rows = schedule.rows();
   if (!schedule.scores())
     return tsr_generator_run_rows(generator.get(), rows.data(), rows.size(),
@@ -280,6 +294,10 @@ bool Comparison::runEqual() {
   for (int64_t k = 0; k < steps; ++k, ++check.steps) {
     const std::vector<tsr_row> rows =
         textsInAllLanes(firstText + k * sizes.lanes);
+    for (const tsr_row &row : rows)
+      if (row.position == 0 &&
+          placeSource({row.text, row.lane, row.slot, 0}) != TSR_OK)
+        return fail();
     if (runScores(rows) != TSR_OK)
       return fail();
     compareEqual();

@@ -99,9 +99,10 @@ static bool checkInference(MLIRContext &context, const DriverOptions &options,
   if (failed(loss))
     return false;
   Operation *states = nn::findHiddenStates(loss->getBody().front());
-  check.isEncoderAlone = states && nn::hasTag(states, nn::Tag::Memory);
+  check.isPair = states && nn::hasTag(states, nn::Tag::Memory);
+  bool isUnrolled = encodes(options.plan.programs) || !check.isPair;
   for (func::FuncOp program : nn::findGenerations(serial))
-    if (check.unrolled.empty())
+    if (isUnrolled && check.unrolled.empty())
       check.unrolled = encodes(options.plan.programs)
                            ? compareEncoded(program, *loss)
                            : compareUnrolled(program, *loss);
@@ -204,6 +205,7 @@ static ImportOptions shrunkImport(const DriverOptions &options,
   ImportOptions import;
   import.precision = precision;
   import.forEncoding = encodes(options.plan.programs);
+  import.forGeneration = generates(options.plan.programs);
   if (options.isProgram())
     return import;
   const SizeOptions &sizes = options.plan.sizes;

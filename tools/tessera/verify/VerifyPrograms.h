@@ -17,8 +17,9 @@ struct TypeCheck {
   /// The same of a program for generation, unrolled over positions, and the
   /// model; or of one for encoding, without its choice of positions.
   std::string unrolled;
-  /// The program for encoding is the encoder of an encoder-decoder model.
-  bool isEncoderAlone = false;
+  /// The model is an encoder-decoder one: a program for encoding is its
+  /// encoder, and those for generation are not unrolled.
+  bool isPair = false;
 };
 
 /// Replaces `--recompute auto` by what it chooses for the model of full size

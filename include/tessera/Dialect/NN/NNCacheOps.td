@@ -50,6 +50,10 @@ def NN_CachedAttentionOp : NN_Op<"cached_attention", [NN_Cost,
     fewer positions may wrap around: `places >= window + rows of a slot in a step -
     1`.
 
+    A table [buckets, heads] adds a bias that depends on the distance of a row's
+    position and that of a place, as a causal `nn.attention` does, to
+    `max_distance`.
+
     On an axis that splits places the result is `L`: a rank has the mean over the
     places that it holds and the logarithm of the sum of their weights,
     `log(sum of exp(score))`; over none these are 0 and -inf. On one rank this is
@@ -63,12 +67,13 @@ def NN_CachedAttentionOp : NN_Op<"cached_attention", [NN_Cost,
     ```
   }];
   let arguments = (ins NN_Heads:$query, NN_Cache:$keys, NN_Cache:$values, NN_RowData:$slots,
-                       NN_RowData:$positions, F64Attr:$scale,
+                       NN_RowData:$positions, Optional<AnyRankedTensor>:$bias_table, F64Attr:$scale,
                        DefaultValuedAttr<I64Attr, "0">:$window, NN_Deal:$deal,
-                       UnitAttr:$weighted);
+                       UnitAttr:$weighted, DefaultValuedAttr<I64Attr, "0">:$max_distance);
   let results = (outs AnyRankedTensor:$output);
   let assemblyFormat = [{
-    $query `,` $keys `,` $values `at` $slots `,` $positions attr-dict `:` functional-type(operands, $output)
+    $query `,` $keys `,` $values `at` $slots `,` $positions (`bias` $bias_table^)?
+    attr-dict `:` functional-type(operands, $output)
   }];
   let hasVerifier = 1;
 }

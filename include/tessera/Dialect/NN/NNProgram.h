@@ -35,8 +35,8 @@ llvm::SmallVector<mlir::func::FuncOp> findEvaluations(mlir::ModuleOp module);
 /// On a program for inference: its name. `decode`, `mixed` and `score` run rows
 /// of requests over caches and read the same parameters and caches; `decode`
 /// runs a row for each slot, `mixed` also a chunk of prompts, and `score` as
-/// many rows, whose labels it scores. `encode` stands alone: it runs whole
-/// sequences through an encoder.
+/// many rows, whose labels it scores. `encode` runs whole sequences through an
+/// encoder: alone, or beside these to fill the caches of cross-attention.
 constexpr llvm::StringLiteral kGenerationAttr = "nn.generation";
 constexpr llvm::StringLiteral kDecodeName = "decode";
 constexpr llvm::StringLiteral kMixedName = "mixed";
@@ -60,14 +60,14 @@ constexpr llvm::StringLiteral kValueCache = "value_cache";
 inline bool isGeneration(mlir::Operation *program) {
   return program->hasAttr(kGenerationAttr);
 }
-/// On `decode` in a module that also trains.
+/// On `decode` in a module that also trains, and on `encode` beside `decode`.
 constexpr llvm::StringLiteral kBesideAttr = "nn.beside";
-/// `@decode`, `@mixed` and `@score`, or `@encode`; empty where a module has
-/// none.
+/// `@decode`, `@mixed` and `@score`, and `@encode`; as far as a module has
+/// them.
 llvm::SmallVector<mlir::func::FuncOp> findGenerations(mlir::ModuleOp module);
 /// Whether a program is not the module's first: it finds the arguments that it
 /// shares with others where these have them. That is an evaluation, @mixed,
-/// @score and, beside a training step, @decode.
+/// @score and, beside a training step, @decode; beside @decode also @encode.
 bool isBeside(mlir::Operation *program);
 /// Programs by what they are, each with a function per stage: the step, the
 /// evaluation, @decode, @mixed, @score.

@@ -23,7 +23,7 @@ def RT_AppendOp : RT_Op<"append", [Pure, AllTypesMatch<["cache", "result"]>,
   }];
 }
 
-def RT_CachedAttentionOp : RT_Op<"cached_attention", [Pure, RT_Call<["getOperandStride"]>,
+def RT_CachedAttentionOp : RT_Op<"cached_attention", [Pure, AttrSizedOperandSegments, RT_Call<["getOperandStride"]>,
                                  DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Attention over caches, as TSR_CACHED_ATTENTION of runtime/tessera/abi.h";
   let description = [{
@@ -35,11 +35,13 @@ def RT_CachedAttentionOp : RT_Op<"cached_attention", [Pure, RT_Call<["getOperand
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$keys, AnyRankedTensor:$values,
                        AnyRankedTensor:$slots, AnyRankedTensor:$positions,
                        I64Attr:$row, F64Attr:$scale, I64Attr:$window, RT_Deal:$deal,
-                       Optional<I64>:$start, UnitAttr:$weighted);
+                       Optional<I64>:$start, UnitAttr:$weighted,
+                       Optional<AnyRankedTensor>:$bias_table,
+                       DefaultValuedAttr<I64Attr, "0">:$max_distance);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $query `,` $keys `,` $values `at` $slots `,` $positions (`from` $start^)? attr-dict `:`
-    functional-type(operands, $result)
+    $query `,` $keys `,` $values `at` $slots `,` $positions (`from` $start^)?
+    (`bias` $bias_table^)? attr-dict `:` functional-type(operands, $result)
   }];
   let hasVerifier = 1;
 }
