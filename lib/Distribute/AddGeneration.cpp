@@ -539,9 +539,10 @@ LogicalResult AddGenerationPass::addPrograms(func::FuncOp loss) {
 /// What programs of a model with an encoder do not reach yet.
 LogicalResult AddGenerationPass::checkPair(func::FuncOp loss) {
   auto refuse = [&](StringRef what, StringRef instead) {
-    return loss.emitError() << "has an encoder; its generation does not "
-                               "support "
-                            << what << "; " << instead;
+    return loss.emitError()
+           << "the model has an encoder; its generation does not "
+              "support "
+           << what << "; " << instead;
   };
   if (besideTraining)
     return refuse("--programs train,generate", "compile two artifacts");
