@@ -12,6 +12,7 @@
 #include "tessera/Distribute/Passes.h"
 #include "tessera/Distribute/Stages.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_ADDGENERATIONPASS
@@ -540,8 +541,7 @@ LogicalResult AddGenerationPass::addPrograms(func::FuncOp loss) {
 LogicalResult AddGenerationPass::checkPair(func::FuncOp loss) {
   auto refuse = [&](StringRef what, StringRef instead) {
     return loss.emitError()
-           << "the model has an encoder; its generation does not "
-              "support "
+           << "the model has an encoder; its generation does not support "
            << what << "; " << instead;
   };
   if (besideTraining)
