@@ -48,6 +48,11 @@ Session openSession(const tsr_artifact *artifact) {
   return owned;
 }
 
+bool names(const tsr_artifact *artifact, llvm::StringRef what) {
+  return llvm::StringRef(tsr_artifact_metadata(artifact))
+      .contains("\"" + what.str() + "\"");
+}
+
 /// Random tokens, every other one at the border of the halves of the
 /// vocabulary, where a rank that counts wrong is wrong; of a masked model also
 /// labels of about a third of them and token types. Separators are at the
@@ -62,7 +67,7 @@ public:
     for (size_t k = 0; k < positions; ++k) {
       int32_t border = (vocabulary + 1) / 2 - static_cast<int32_t>(k / 2 % 2);
       int32_t any = static_cast<int32_t>(generator() % vocabulary);
-      if (hasDocuments(artifact) && any == (vocabulary + 1) / 2)
+      if (names(artifact, "separator") && any == (vocabulary + 1) / 2)
         any = 0;
       tokens.push_back(k % 2 ? border : any);
       labels.push_back(generator() % 3 ? -100
@@ -88,10 +93,6 @@ public:
   }
 
 private:
-  static bool hasDocuments(const tsr_artifact *artifact) {
-    return llvm::StringRef(tsr_artifact_metadata(artifact))
-        .contains("\"separator\"");
-  }
   tsr_batch batch() const {
     return {sizeof(tsr_batch), tokens.data(), labels.data(),
             types.data(),      nullptr,       nullptr};
@@ -148,36 +149,44 @@ static bool runStep(tsr_session *session, const tsr_artifact *artifact,
          note("grad_norm", step.grad_norm) &&
          !data.evaluate(session, &evaluation) &&
          note("evaluation_loss", evaluation.loss) &&
-         note("evaluation_correct", static_cast<double>(evaluation.correct));
+         note("evaluation_correct", static_cast<double>(evaluation.correct)) &&
+         (!names(artifact, "evaluation_count") ||
+          note("evaluation_count", static_cast<double>(evaluation.labels)));
 }
 
-/// Values by which the second half of the vocabulary has logits that are equal
-/// and larger than the others: vectors of ones, no matrices, ones for tokens.
+/// Values by which one half of the vocabulary has logits that are equal and
+/// larger than the others, and all are negative, below the zeros of padding:
+/// vectors of -1, no matrices, rows of 1 and 2 for tokens.
 static std::vector<double> equalLogits(llvm::StringRef name, size_t elements,
-                                       size_t vocabulary) {
+                                       size_t vocabulary, bool inSecondHalf) {
   bool isTable = llvm::any_of(
       llvm::ArrayRef{"wte", "embed_tokens", "word_embeddings", "lm_head"},
       [&](const char *part) { return name.contains(part); });
   bool isVector = name.ends_with("bias") || name.contains("ln_") ||
                   name.contains("norm") || name.contains("Norm");
-  std::vector<double> values(elements, isVector ? 1.0 : 0.0);
-  if (isTable)
-    std::fill(values.begin() + static_cast<ptrdiff_t>((vocabulary + 1) / 2 *
-                                                      elements / vocabulary),
-              values.end(), 1.0);
+  std::vector<double> values(elements, isVector ? -1.0 : 0.0);
+  if (!isTable)
+    return values;
+  auto second = values.begin() + static_cast<ptrdiff_t>((vocabulary + 1) / 2 *
+                                                        elements / vocabulary);
+  std::fill(values.begin(), second, inSecondHalf ? 2.0 : 1.0);
+  std::fill(second, values.end(), inSecondHalf ? 1.0 : 2.0);
   return values;
 }
 
-/// Of equal logits the first is the prediction, which is at the border of
-/// slices: where a rank counts from decides.
+/// Of equal logits the first is the prediction. In the second half that is at
+/// the border of slices, where a rank counts from decides; in the first half it
+/// is token 0, unless a rank counts too few before a label.
 static bool evaluateEqual(tsr_session *session, const tsr_artifact *artifact,
-                          const Data &data, Outcome &outcome) {
+                          const Data &data, bool inSecondHalf,
+                          Outcome &outcome) {
   for (const auto &[name, trained] : outcome) {
     llvm::StringRef parameter = name;
     if (!parameter.consume_front("parameter "))
       continue;
-    std::vector<double> values = equalLogits(parameter, trained.size(),
-                                             tsr_artifact_vocabulary(artifact));
+    std::vector<double> values =
+        equalLogits(parameter, trained.size(),
+                    tsr_artifact_vocabulary(artifact), inSecondHalf);
     if (tsr_session_write(session, "parameter", parameter.str().c_str(),
                           values.data(), values.size()))
       return false;
@@ -185,7 +194,10 @@ static bool evaluateEqual(tsr_session *session, const tsr_artifact *artifact,
   tsr_evaluation found;
   if (data.evaluate(session, &found))
     return false;
-  outcome["correct of equal logits"] = {static_cast<double>(found.correct)};
+  std::string half = inSecondHalf ? "second half" : "first half";
+  outcome["correct of equal logits, " + half] = {
+      static_cast<double>(found.correct)};
+  outcome["loss of equal logits, " + half] = {found.loss};
   outcome["labels"] = {static_cast<double>(found.labels)};
   return true;
 }
@@ -213,9 +225,10 @@ std::optional<Outcome> tessera::test::train(const std::string &path,
        *metadata->getAsObject()->getArray("tensors"))
     if (!readState(session.get(), *tensor.getAsObject(), outcome))
       return std::nullopt;
-  if (!evaluateEqual(session.get(), loaded, Data(loaded, kSteps, isMasked),
-                     outcome))
-    return std::nullopt;
+  for (bool inSecondHalf : {false, true})
+    if (!evaluateEqual(session.get(), loaded, Data(loaded, kSteps, isMasked),
+                       inSecondHalf, outcome))
+      return std::nullopt;
   return outcome;
 }
 
