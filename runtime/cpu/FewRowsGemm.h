@@ -8,7 +8,7 @@
 #define TESSERA_RUNTIME_CPU_FEWROWSGEMM_H
 
 #include "runtime/cpu/GemmProblem.h"
-#include "runtime/cpu/Simd.h"
+#include "runtime/cpu/VectorMath.h"
 
 #include <type_traits>
 
@@ -23,18 +23,20 @@ public:
       : p(problem), a(static_cast<const InA *>(p.a)),
         b(static_cast<const InB *>(p.b)), c(static_cast<Out *>(p.c)) {}
 
-  /// Columns [begin, end) of C.
+  /// Columns [begin, end) of C, in blocks of about as many.
   void run(int64_t begin, int64_t end) {
-    if constexpr (std::is_same_v<Out, float>) {
-      sums = c;
-      pitch = p.ldc;
-      columns(begin, end);
-    } else {
-      float beside[kFewRows * kBlock];
-      sums = beside;
-      pitch = kBlock;
-      for (first = begin; first < end; first += kBlock) {
-        const int64_t last = minimum(first + kBlock, end);
+    const int64_t blocks = ceilDiv(end - begin, kBlock);
+    const int64_t step = roundUp(ceilDiv(end - begin, blocks), kStrip);
+    for (first = begin; first < end; first += step) {
+      const int64_t last = minimum(first + step, end);
+      if constexpr (std::is_same_v<Out, float>) {
+        sums = c + first;
+        pitch = p.ldc;
+        columns(first, last);
+      } else {
+        float beside[kFewRows * kBlock];
+        sums = beside;
+        pitch = kBlock;
         columns(first, last);
         round(last);
       }
@@ -44,11 +46,16 @@ public:
 private:
   static constexpr int kWidth = kLanes<float>;
   /// Columns whose sums are beside C at once.
-  static constexpr int64_t kBlock = 1024;
+  static constexpr int64_t kBlock = 2048;
   /// Rows of A, and of B where it is transposed, that are in registers at once.
   static constexpr int64_t kRows = 4, kColumns = 4;
-  /// Rows of B that are added at once where it is not: half of the registers.
-  static constexpr int64_t kDepth = kWidth == 16 ? 16 : 8;
+  /// Rows of B that are added at once where it is not, and columns of a strip
+  /// of them: a cache line of bytes, or several of wider elements.
+  static constexpr int64_t kDepth = 16, kStrip = 64;
+  /// Terms of A that are widened at once.
+  static constexpr int64_t kSpan = 2048;
+  /// Elements of four vectors of sums.
+  static constexpr int64_t kFour = 4 * kWidth;
 
   float *sumAt(int64_t m, int64_t n) const {
     return sums + m * pitch + (n - first);
@@ -78,13 +85,13 @@ private:
         c[m * p.ldc + n] = Narrow<Out, float>::from(*sumAt(m, n));
   }
 
-  template <typename In> static Vec<float> at(const In *from) {
-    return WideLoad<float, In>::from(from);
-  }
-
   /// Asks for what the next rows of B have here: a row is too short for the
   /// processor to see where reading goes on. Beyond B it does nothing.
   static void fetch(const InB *from) { __builtin_prefetch(from, 0, 2); }
+  static void fetchRow(const InB *from, int64_t count) {
+    for (int64_t i = 0; i < count; i += 64 / int64_t(sizeof(InB)))
+      fetch(from + i);
+  }
 
   static float sumOf(Vec<float> v) {
     float lanes[kWidth];
@@ -96,210 +103,306 @@ private:
     return lanes[0];
   }
 
-  /// B is [n, k]: dot products of its rows, a few at a time, which all rows of
-  /// A meet while they are in a cache.
-  void dotColumns(int64_t begin, int64_t end) const {
-    if constexpr (kSameType<InB, int8_t>)
-      return dotIntegers(begin, end);
-    int64_t n = begin;
-    for (; n + kColumns <= end; n += kColumns)
-      dotRows<kColumns>(n);
-    for (; n < end; ++n)
-      dotRows<1>(n);
-  }
-
-  template <int columns> void dotRows(int64_t n) const {
-    int64_t row = 0;
-    for (; row + kRows <= p.m; row += kRows)
-      dots<kRows, columns>(row, n);
-    switch (p.m - row) {
-    case 1:
-      return dots<1, columns>(row, n);
-    case 2:
-      return dots<2, columns>(row, n);
-    case 3:
-      return dots<3, columns>(row, n);
-    }
-  }
-
-  template <int rows, int columns> void dots(int64_t row, int64_t n) const {
-    Vec<float> sums[rows][columns] = {};
-    const InA *left = a + row * p.lda;
-    const InB *right = b + n * p.ldb;
-    int64_t k = 0;
-    for (; k + kWidth <= p.k; k += kWidth) {
-      Vec<float> x[columns];
-#pragma GCC unroll 4
-      for (int j = 0; j < columns; ++j) {
-        x[j] = at(right + j * p.ldb + k);
-        fetch(right + (columns + j) * p.ldb + k);
-      }
-#pragma GCC unroll 4
-      for (int i = 0; i < rows; ++i) {
-        const Vec<float> y = at(left + i * p.lda + k);
-#pragma GCC unroll 4
-        for (int j = 0; j < columns; ++j)
-          sums[i][j] += y * x[j];
-      }
-    }
-    for (int i = 0; i < rows; ++i)
-      for (int j = 0; j < columns; ++j) {
-        float sum = sumOf(sums[i][j]);
-        for (int64_t rest = k; rest < p.k; ++rest)
-          sum += float(widen(left[i * p.lda + rest])) *
-                 float(widen(right[j * p.ldb + rest]));
-        *sumAt(row + i, n + j) += sum;
-      }
-  }
-
   /// Integers of which vectors have one in each byte: a vector of every fourth
   /// is two shifts away, where widening in order takes lanes apart.
   typedef Vec<int32_t> Words;
-  static constexpr int64_t kWords = 4 * kWidth;
-  /// Terms of A that lie in the order of `part` at once.
-  static constexpr int64_t kSpan = 2048;
-  /// Vectors of integers in a strip of columns, and how many rows of B ahead a
-  /// strip asks for.
-  static constexpr int kStrip = kWidth == 16 ? 4 : 2, kAhead = 16;
+  static constexpr bool kIntegers = kSameType<InB, int8_t>;
 
   static Vec<float> part(Words words, int number) {
     return __builtin_convertvector((words << (24 - 8 * number)) >> 24,
                                    Vec<float>);
   }
 
-  void dotIntegers(int64_t begin, int64_t end) const {
-    alignas(64) float spread[kFewRows * kSpan];
-    for (int64_t k = 0; k < p.k; k += kSpan) {
-      const int64_t terms = minimum(kSpan, p.k - k);
-      spreadTerms(k, terms / kWords * kWords, spread);
-      int64_t n = begin;
-      for (; n + kColumns <= end; n += kColumns)
-        integerRows<kColumns>(n, k, terms, spread);
-      for (; n < end; ++n)
-        integerRows<1>(n, k, terms, spread);
+  /// f32 terms of A's rows.
+  struct Left {
+    const float *terms;
+    int64_t pitch;
+    const float *at(int64_t m, int64_t k) const {
+      return terms + m * pitch + k;
+    }
+  };
+  /// Rows lie apart, so that they do not meet in the same places of a cache.
+  static constexpr int64_t kTermPitch = kSpan + 16;
+
+  /// Terms [first, first + count) of A's rows; those that meet four vectors of
+  /// integers are in the order of their parts.
+  void widenTerms(int64_t first, int64_t count, float *to) const {
+    const int64_t whole = kIntegers ? count / kFour * kFour : 0;
+    for (int64_t m = 0; m < p.m; ++m, to += kTermPitch) {
+      const InA *from = a + m * p.lda + first;
+      for (int64_t k = 0; k < whole; k += kFour)
+        for (int64_t i = 0; i < 4; ++i)
+          for (int64_t lane = 0; lane < kWidth; ++lane)
+            to[k + i * kWidth + lane] = float(widen(from[k + 4 * lane + i]));
+      for (int64_t k = whole; k < count; ++k)
+        to[k] = float(widen(from[k]));
     }
   }
 
-  /// Every fourth term of A together, block by block.
-  void spreadTerms(int64_t first, int64_t terms, float *spread) const {
-    for (int64_t m = 0; m < p.m; ++m) {
-      const InA *from = a + m * p.lda + first;
-      float *to = spread + m * kSpan;
-      for (int64_t k = 0; k < terms; k += kWords)
-        for (int64_t i = 0; i < 4; ++i)
-          for (int64_t lane = 0; lane < kWidth; ++lane)
-            to[k + i * kWidth + lane] = widen(from[k + 4 * lane + i]);
+  /// B is [n, k]: dot products of its rows, a few at a time, which all rows of
+  /// A meet while they are in a cache.
+  void dotColumns(int64_t begin, int64_t end) const {
+    if constexpr (kSameType<InA, float> && !kIntegers)
+      return dotTerms(begin, end, 0, p.k, {a, p.lda});
+    alignas(64) float terms[kFewRows * kTermPitch];
+    for (int64_t k = 0; k < p.k; k += kSpan) {
+      const int64_t count = minimum(kSpan, p.k - k);
+      widenTerms(k, count, terms);
+      dotTerms(begin, end, k, count, {terms, kTermPitch});
     }
+  }
+
+  void dotTerms(int64_t begin, int64_t end, int64_t k, int64_t count,
+                Left left) const {
+    int64_t n = begin;
+    for (; n + kColumns <= end; n += kColumns)
+      dotRows<kColumns>(n, k, count, left);
+    for (; n < end; ++n)
+      dotRows<1>(n, k, count, left);
   }
 
   template <int columns>
-  void integerRows(int64_t n, int64_t k, int64_t terms,
-                   const float *spread) const {
-    int64_t row = 0;
-    for (; row + kRows <= p.m; row += kRows)
-      integerDots<kRows, columns>(row, n, k, terms, spread);
-    switch (p.m - row) {
+  void dotRows(int64_t n, int64_t k, int64_t count, Left left) const {
+    int64_t m = 0;
+    for (; m + kRows <= p.m; m += kRows)
+      dots<kRows, columns>(m, n, k, count, left);
+    switch (p.m - m) {
     case 1:
-      return integerDots<1, columns>(row, n, k, terms, spread);
+      return dots<1, columns>(m, n, k, count, left);
     case 2:
-      return integerDots<2, columns>(row, n, k, terms, spread);
+      return dots<2, columns>(m, n, k, count, left);
     case 3:
-      return integerDots<3, columns>(row, n, k, terms, spread);
+      return dots<3, columns>(m, n, k, count, left);
     }
   }
 
   template <int rows, int columns>
-  void integerDots(int64_t row, int64_t n, int64_t first, int64_t terms,
-                   const float *spread) const {
+  void dots(int64_t m, int64_t n, int64_t first, int64_t count,
+            Left left) const {
     Vec<float> sums[rows][columns] = {};
     const InB *right = b + n * p.ldb + first;
+    constexpr int64_t step = kIntegers ? kFour : kWidth;
     int64_t k = 0;
-    for (; k + kWords <= terms; k += kWords)
-#pragma GCC unroll 4
-      for (int j = 0; j < columns; ++j) {
-        Words words;
-        __builtin_memcpy(&words, right + j * p.ldb + k, sizeof(words));
-        fetch(right + (columns + j) * p.ldb + k);
-#pragma GCC unroll 4
-        for (int number = 0; number < 4; ++number) {
-          const Vec<float> x = part(words, number);
-#pragma GCC unroll 4
-          for (int i = 0; i < rows; ++i)
-            sums[i][j] += x * load<float>(spread + (row + i) * kSpan + k +
-                                          number * kWidth);
-        }
-      }
+    for (; k + step <= count; k += step) {
+      if constexpr (kIntegers)
+        dotIntegers<rows, columns>(right + k, left.at(m, k), left.pitch, sums);
+      else
+        dotVectors<rows, columns>(right + k, left.at(m, k), left.pitch, sums);
+    }
     for (int i = 0; i < rows; ++i)
       for (int j = 0; j < columns; ++j) {
         float sum = sumOf(sums[i][j]);
-        for (int64_t rest = k; rest < terms; ++rest)
-          sum += float(widen(a[(row + i) * p.lda + first + rest])) *
-                 float(widen(right[j * p.ldb + rest]));
-        *sumAt(row + i, n + j) += sum;
+        for (int64_t rest = k; rest < count; ++rest)
+          sum += *left.at(m + i, rest) * float(widen(right[j * p.ldb + rest]));
+        *sumAt(m + i, n + j) += sum;
       }
   }
 
-  /// Integers in rows [k, n]: sums of a strip of columns stay in registers for
-  /// all of k, and a strip is narrower where more rows of A meet it. Every sum
-  /// is one chain, whatever the strip.
-  void sumIntegers(int64_t begin, int64_t end) const {
-    if (p.m >= 4)
-      integerStrips<1>(begin, end);
-    else if (p.m >= 2)
-      integerStrips<kStrip / 2>(begin, end);
-    else
-      integerStrips<kStrip>(begin, end);
+  template <int rows, int columns>
+  void dotVectors(const InB *right, const float *left, int64_t pitch,
+                  Vec<float> (&sums)[rows][columns]) const {
+    Vec<float> x[columns];
+#pragma GCC unroll 4
+    for (int j = 0; j < columns; ++j) {
+      x[j] = WideLoad<float, InB>::from(right + j * p.ldb);
+      fetch(right + (columns + j) * p.ldb);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; ++i) {
+      const Vec<float> y = load<float>(left + i * pitch);
+#pragma GCC unroll 4
+      for (int j = 0; j < columns; ++j)
+        sums[i][j] += y * x[j];
+    }
   }
 
-  template <int width> void integerStrips(int64_t begin, int64_t end) const {
-    int64_t n = begin;
-    for (; n + width * kWords <= end; n += width * kWords)
-      rowsOfIntegers<width>(n);
-    for (; n + kWords <= end; n += kWords)
-      rowsOfIntegers<1>(n);
-    chains(n, end);
-  }
-
-  template <int width> void rowsOfIntegers(int64_t n) const {
-    int64_t row = 0;
-    if constexpr (width == 1)
-      for (; row + 4 <= p.m; row += 4)
-        integerStrip<4, width>(row, n);
-    if constexpr (width <= kStrip / 2)
-      for (; row + 2 <= p.m; row += 2)
-        integerStrip<2, width>(row, n);
-    for (; row < p.m; ++row)
-      integerStrip<1, width>(row, n);
-  }
-
-  template <int rows, int width>
-  void integerStrip(int64_t row, int64_t n) const {
-    Vec<float> sums[rows][width][4] = {};
-    const InB *right = b + n;
-    for (int64_t k = 0; k < p.k; ++k, right += p.ldb)
+  template <int rows, int columns>
+  void dotIntegers(const InB *right, const float *left, int64_t pitch,
+                   Vec<float> (&sums)[rows][columns]) const {
 #pragma GCC unroll 4
-      for (int j = 0; j < width; ++j) {
-        Words words;
-        __builtin_memcpy(&words, right + j * kWords, sizeof(words));
-        fetch(right + kAhead * p.ldb + j * kWords);
+    for (int j = 0; j < columns; ++j) {
+      Words words;
+      __builtin_memcpy(&words, right + j * p.ldb, sizeof(words));
+      fetch(right + (columns + j) * p.ldb);
 #pragma GCC unroll 4
-        for (int number = 0; number < 4; ++number) {
-          const Vec<float> x = part(words, number);
+      for (int number = 0; number < 4; ++number) {
+        const Vec<float> x = part(words, number);
 #pragma GCC unroll 4
-          for (int i = 0; i < rows; ++i)
-            sums[i][j][number] +=
-                broadcast(float(widen(a[(row + i) * p.lda + k]))) * x;
-        }
+        for (int i = 0; i < rows; ++i)
+          sums[i][j] += x * load<float>(left + i * pitch + number * kWidth);
       }
+    }
+  }
+
+  static constexpr int64_t kPitch = kBlock + 16;
+  /// Sums of columns [first, end) where B is [k, n]. Rows lie apart, so that
+  /// rows of different lengths do not meet in the same places of a cache.
+  struct Partial {
+    alignas(64) float sums[kFewRows * kPitch];
+    float *at(int64_t m, int64_t column) { return sums + m * kPitch + column; }
+  };
+
+  /// B is [k, n]: a few of its rows are added at once along all columns, so
+  /// that memory is read in the order in which it lies. Terms of A are widened
+  /// before, and stand together by their number.
+  void sumRows(int64_t begin, int64_t end) const {
+    const int64_t columns = (end - begin) / kStrip * kStrip;
+    alignas(64) float left[kSpan * kFewRows];
+    Partial partial;
+    for (int64_t m = 0; m < p.m; ++m)
+      for (int64_t n = 0; n < columns; ++n)
+        *partial.at(m, n) = 0;
+    for (int64_t k = 0; k < p.k; k += kSpan) {
+      const int64_t terms = minimum(kSpan, p.k - k);
+      for (int64_t m = 0; m < p.m; ++m)
+        for (int64_t i = 0; i < terms; ++i)
+          left[i * kFewRows + m] = float(widen(a[m * p.lda + k + i]));
+      for (int64_t i = 0; i < terms; i += kDepth)
+        addRows(k + i, minimum(kDepth, terms - i), begin, columns,
+                left + i * kFewRows, partial);
+    }
+    for (int64_t m = 0; m < p.m; ++m)
+      addInOrder(partial.at(m, 0), columns, sumAt(m, begin));
+    chains(begin + columns, end);
+  }
+
+  /// Sums of integers are in the order of their parts.
+  static void addInOrder(const float *from, int64_t count, float *to) {
+    if constexpr (kIntegers) {
+      for (int64_t n = 0; n < count; n += kFour)
+        for (int lane = 0; lane < kWidth; ++lane)
+          for (int number = 0; number < 4; ++number)
+            to[n + 4 * lane + number] += from[n + number * kWidth + lane];
+    } else {
+      for (int64_t n = 0; n < count; ++n)
+        to[n] += from[n];
+    }
+  }
+
+  /// Adds `depth` rows of B from row k on. For more than two rows of A they are
+  /// widened first, once for all.
+  void addRows(int64_t k, int64_t depth, int64_t begin, int64_t columns,
+               const float *left, Partial &partial) const {
+    for (int64_t n = 0; n < columns; n += kStrip) {
+      const InB *right = b + k * p.ldb + begin + n;
+      float *to = partial.at(0, n);
+      if (p.m == 1) {
+        addStrip<1>(right, depth, left, to);
+      } else if (p.m == 2) {
+        addStrip<2>(right, depth, left, to);
+      } else if constexpr (kSameType<InB, float>) {
+        addTiles(right, p.ldb, depth, kDepth * p.ldb, left, to);
+      } else {
+        alignas(64) float wide[kDepth * kStrip];
+        widenStrip(right, depth, wide);
+        addTiles(wide, kStrip, depth, 0, left, to);
+      }
+    }
+  }
+
+  /// Four vectors of a row; of integers, in the order of their parts.
+  static void loadFour(const InB *from, Vec<float> (&x)[4]) {
+    Words words;
+    if constexpr (kIntegers)
+      __builtin_memcpy(&words, from, sizeof(words));
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j)
+      if constexpr (kIntegers)
+        x[j] = part(words, j);
+      else
+        x[j] = WideLoad<float, InB>::from(from + j * kWidth);
+  }
+
+  /// A strip that goes from memory into registers.
+  template <int rows>
+  void addStrip(const InB *right, int64_t depth, const float *left,
+                float *to) const {
+    constexpr int vectors = 4;
+    for (int64_t n = 0; n < kStrip; n += vectors * kWidth) {
+      Vec<float> terms[rows][vectors] = {};
+      const InB *from = right + n;
+      for (int64_t k = 0; k < depth; ++k, from += p.ldb) {
+        Vec<float> x[vectors];
+        loadFour(from, x);
+        fetchRow(from + kDepth * p.ldb, vectors * kWidth);
+        addProducts<rows, vectors>(left + k * kFewRows, x, terms);
+      }
+      addTerms<rows, vectors>(terms, to + n);
+    }
+  }
+
+  /// In f32, as tiles read it.
+  void widenStrip(const InB *right, int64_t depth, float *wide) const {
+    for (int64_t k = 0; k < depth; ++k, right += p.ldb, wide += kStrip) {
+      fetchRow(right + kDepth * p.ldb, kStrip);
+      for (int64_t n = 0; n < kStrip; n += 4 * kWidth) {
+        Vec<float> x[4];
+        loadFour(right + n, x);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j)
+          store<float>(wide + n + j * kWidth, x[j]);
+      }
+    }
+  }
+
+  /// The first rows of A ask for what lies `ahead`.
+  void addTiles(const float *right, int64_t ldb, int64_t depth, int64_t ahead,
+                const float *left, float *to) const {
+    int64_t m = 0;
+    for (; m + 4 <= p.m; m += 4)
+      addTilesOf<4>(right, ldb, depth, m ? 0 : ahead, left + m,
+                    to + m * kPitch);
+    for (; m + 2 <= p.m; m += 2)
+      addTilesOf<2>(right, ldb, depth, m ? 0 : ahead, left + m,
+                    to + m * kPitch);
+    for (; m < p.m; ++m)
+      addTilesOf<1>(right, ldb, depth, m ? 0 : ahead, left + m,
+                    to + m * kPitch);
+  }
+
+  template <int rows>
+  void addTilesOf(const float *right, int64_t ldb, int64_t depth, int64_t ahead,
+                  const float *left, float *to) const {
+    constexpr int vectors = kWidth == 16 ? 4 : 2;
+    for (int64_t n = 0; n < kStrip; n += vectors * kWidth) {
+      Vec<float> terms[rows][vectors] = {};
+      for (int64_t k = 0; k < depth; ++k) {
+        const float *from = right + k * ldb + n;
+        Vec<float> x[vectors];
+#pragma GCC unroll 4
+        for (int j = 0; j < vectors; ++j)
+          x[j] = load<float>(from + j * kWidth);
+        __builtin_prefetch(from + ahead, 0, 2);
+        addProducts<rows, vectors>(left + k * kFewRows, x, terms);
+      }
+      addTerms<rows, vectors>(terms, to + n);
+    }
+  }
+
+  template <int rows, int vectors>
+  static void addProducts(const float *left, const Vec<float> (&x)[vectors],
+                          Vec<float> (&terms)[rows][vectors]) {
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; ++i) {
+      const Vec<float> y = broadcast(left[i]);
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; ++j)
+        terms[i][j] += y * x[j];
+    }
+  }
+
+  template <int rows, int vectors>
+  static void addTerms(const Vec<float> (&terms)[rows][vectors], float *to) {
+#pragma GCC unroll 4
     for (int i = 0; i < rows; ++i)
-      for (int j = 0; j < width; ++j)
-        for (int number = 0; number < 4; ++number)
-          for (int lane = 0; lane < kWidth; ++lane)
-            *sumAt(row + i, n + j * kWords + 4 * lane + number) +=
-                sums[i][j][number][lane];
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; ++j) {
+        float *sum = to + i * kPitch + j * kWidth;
+        store<float>(sum, load<float>(sum) + terms[i][j]);
+      }
   }
 
-  /// Columns that fill no vector.
+  /// Columns that fill no strip.
   void chains(int64_t begin, int64_t end) const {
     for (int64_t n = begin; n < end; ++n)
       for (int64_t m = 0; m < p.m; ++m)
@@ -311,96 +414,6 @@ private:
     for (int64_t k = 0; k < p.k; ++k)
       sum += float(widen(a[m * p.lda + k])) * float(widen(b[k * p.ldb + n]));
     return sum;
-  }
-
-  /// B is [k, n]: its rows are added, a few at once, so that C is read and
-  /// written less often than B. With a row or two of A sums of f32 stay in
-  /// registers instead; they are added in the same order.
-  void sumRows(int64_t begin, int64_t end) const {
-    if constexpr (kSameType<InB, int8_t>)
-      return sumIntegers(begin, end);
-    if constexpr (kSameType<InB, float>)
-      begin = p.m == 1   ? strips<1>(begin, end)
-              : p.m == 2 ? strips<2>(begin, end)
-                         : begin;
-    int64_t k = 0;
-    for (; k + kDepth <= p.k; k += kDepth)
-      addRows<kDepth>(k, begin, end);
-    for (; k < p.k; ++k)
-      addRows<1>(k, begin, end);
-  }
-
-  /// Returns the first column that is in no whole strip.
-  template <int rows> int64_t strips(int64_t begin, int64_t end) const {
-    constexpr int width = kDepth / 2 / rows;
-    for (; begin + width * kWidth <= end; begin += width * kWidth)
-      strip<rows, width>(begin);
-    return begin;
-  }
-
-  template <int rows, int width> void strip(int64_t n) const {
-    Vec<float> sums[rows][width];
-    for (int i = 0; i < rows; ++i)
-      for (int j = 0; j < width; ++j)
-        sums[i][j] = load<float>(sumAt(i, n + j * kWidth));
-    int64_t k = 0;
-    for (; k + kDepth <= p.k; k += kDepth)
-      addToStrip<rows, width>(k, kDepth, n, sums);
-    for (; k < p.k; ++k)
-      addToStrip<rows, width>(k, 1, n, sums);
-    for (int i = 0; i < rows; ++i)
-      for (int j = 0; j < width; ++j)
-        store<float>(sumAt(i, n + j * kWidth), sums[i][j]);
-  }
-
-  template <int rows, int width>
-  void addToStrip(int64_t first, int64_t depth, int64_t n,
-                  Vec<float> (&sums)[rows][width]) const {
-    Vec<float> terms[rows][width] = {};
-    const InB *right = b + first * p.ldb + n;
-    for (int64_t k = first; k < first + depth; ++k, right += p.ldb)
-#pragma GCC unroll 8
-      for (int j = 0; j < width; ++j) {
-        const Vec<float> x = at(right + j * kWidth);
-        fetch(right + kAhead * p.ldb + j * kWidth);
-#pragma GCC unroll 2
-        for (int i = 0; i < rows; ++i)
-          terms[i][j] += broadcast(float(widen(a[i * p.lda + k]))) * x;
-      }
-    for (int i = 0; i < rows; ++i)
-      for (int j = 0; j < width; ++j)
-        sums[i][j] += terms[i][j];
-  }
-
-  template <int depth>
-  void addRows(int64_t k, int64_t begin, int64_t end) const {
-    const InB *right = b + k * p.ldb;
-    int64_t n = begin;
-    for (; n + kWidth <= end; n += kWidth) {
-      Vec<float> x[depth];
-#pragma GCC unroll 16
-      for (int j = 0; j < depth; ++j) {
-        x[j] = at(right + j * p.ldb + n);
-        fetch(right + (depth + j) * p.ldb + n);
-      }
-      for (int64_t m = 0; m < p.m; ++m) {
-        const InA *left = a + m * p.lda + k;
-        Vec<float> sum = {};
-#pragma GCC unroll 16
-        for (int j = 0; j < depth; ++j)
-          sum += broadcast(float(widen(left[j]))) * x[j];
-        float *to = sumAt(m, n);
-        store<float>(to, load<float>(to) + sum);
-      }
-    }
-    for (; n < end; ++n)
-      for (int64_t m = 0; m < p.m; ++m) {
-        float sum = 0;
-        for (int j = 0; j < depth; ++j)
-          sum += float(widen(a[m * p.lda + k + j])) *
-                 float(widen(right[j * p.ldb + n]));
-        *sumAt(m, n) += sum;
-      }
   }
 
   const GemmProblem &p;
