@@ -73,11 +73,25 @@ private:
     }
   }
 
-  /// Of the positions that the rank has, number `held`.
-  const In *at(const void *cache, int64_t held) const {
-    const int64_t place = p.slotStart(row) + held % p.places;
-    return static_cast<const In *>(cache) +
-           (place * p.kvHeads + head) * p.headDim;
+  /// Where the positions that the rank has, from number `held` on, lie in a
+  /// cache. Places are used again in turn.
+  void locate(int64_t held, int64_t count) {
+    int64_t place = held % p.places;
+    for (int64_t j = 0; j < count; ++j) {
+      offsets[j] = ((p.slotStart(row) + place) * p.kvHeads + head) * p.headDim;
+      place = place + 1 < p.places ? place + 1 : 0;
+    }
+  }
+
+  const In *at(const void *cache, int64_t j) const {
+    return static_cast<const In *>(cache) + offsets[j];
+  }
+
+  /// Asks for a head of a position: heads of others lie between two positions,
+  /// so the processor does not see where reading goes on.
+  void fetch(const In *from) const {
+    for (int64_t d = 0; d < p.headDim; d += 64 / int64_t(sizeof(In)))
+      __builtin_prefetch(from + d, 0, 2);
   }
 
   /// A vector of a row; what is beyond its end is 0.
@@ -91,22 +105,31 @@ private:
   }
 
   void chunk(int64_t first, int64_t count) {
+    locate(first, count);
     for (int64_t j = 0; j < count; j += kLanes<T>)
-      scoreVector(first + j, minimum(kLanes<T>, count - j), j);
+      scoreVector(j, minimum(kLanes<T>, count - j));
     if (p.biasTable)
       addBias(first, count);
     for (int64_t h = 0; h < p.group(); ++h)
       softmax(h, count);
-    for (int64_t d = 0; d < padded; d += kLanes<T>)
-      addValues(first, count, d);
+    constexpr int64_t four = 4 * kLanes<T>;
+    int64_t d = 0;
+    for (; d + four <= p.headDim; d += four)
+      addValues<4>(count, d);
+    for (; d < padded; d += kLanes<T>)
+      addValues<1>(count, d);
   }
 
-  /// Scores of some positions against every query head of the group.
-  void scoreVector(int64_t first, int64_t count, int64_t column) {
+  /// Scores of `count` positions of the chunk against every query head of the
+  /// group.
+  void scoreVector(int64_t column, int64_t count) {
     constexpr int w = kLanes<T>;
     const In *keys[w];
-    for (int64_t i = 0; i < w; ++i)
-      keys[i] = at(p.keys, first + minimum(i, count - 1));
+    for (int64_t i = 0; i < w; ++i) {
+      const int64_t j = column + minimum(i, count - 1);
+      keys[i] = at(p.keys, j);
+      fetch(at(p.values, j));
+    }
     for (int64_t h = 0; h < p.group(); ++h) {
       Vec<T> sums[w];
       for (int i = 0; i < w; ++i)
@@ -162,21 +185,32 @@ private:
                load<T>(out + h * padded + d) * broadcast(decay));
   }
 
-  /// One vector of all values, for every query head.
-  void addValues(int64_t first, int64_t count, int64_t d) {
+  /// Some vectors of all values, for every query head.
+  template <int vectors> void addValues(int64_t count, int64_t d) {
     for (int64_t h = 0; h < p.group(); ++h) {
       const T *weights = scores + h * kPositions;
-      Vec<T> sum[2] = {load<T>(out + h * padded + d), {}};
+      T *mean = out + h * padded + d;
+      Vec<T> even[vectors], odd[vectors] = {};
+      for (int i = 0; i < vectors; ++i)
+        even[i] = load<T>(mean + i * kLanes<T>);
       int64_t j = 0;
       for (; j + 2 <= count; j += 2) {
-        sum[0] += part(at(p.values, first + j), d) * broadcast(weights[j]);
-        sum[1] +=
-            part(at(p.values, first + j + 1), d) * broadcast(weights[j + 1]);
+        addValue<vectors>(j, d, weights[j], even);
+        addValue<vectors>(j + 1, d, weights[j + 1], odd);
       }
       if (j < count)
-        sum[0] += part(at(p.values, first + j), d) * broadcast(weights[j]);
-      store<T>(out + h * padded + d, sum[0] + sum[1]);
+        addValue<vectors>(j, d, weights[j], even);
+      for (int i = 0; i < vectors; ++i)
+        store<T>(mean + i * kLanes<T>, even[i] + odd[i]);
     }
+  }
+
+  template <int vectors>
+  void addValue(int64_t j, int64_t d, T weight, Vec<T> (&sums)[vectors]) const {
+    const In *value = at(p.values, j);
+#pragma GCC unroll 4
+    for (int i = 0; i < vectors; ++i)
+      sums[i] += part(value, d + i * kLanes<T>) * broadcast(weight);
   }
 
   void finish() {
@@ -209,6 +243,7 @@ private:
   Scratch scratch;
   int64_t padded, row = 0, head = 0;
   T *queries, *out, *scores, *rowMax, *rowSum;
+  int64_t offsets[kPositions]; ///< Of the chunk's positions.
 };
 
 } // namespace TESSERA_CPU_TARGET
