@@ -103,19 +103,23 @@ private:
   std::vector<int32_t> tokens, labels, types;
 };
 
+size_t elementsOf(const json::Object &tensor) {
+  size_t elements = 1;
+  for (const json::Value &size : *tensor.getArray("shape"))
+    elements *= static_cast<size_t>(*size.getAsInteger());
+  return elements;
+}
+
 bool readState(tsr_session *session, const json::Object &tensor,
                Outcome &outcome) {
   std::string role = tensor.getString("role")->str();
   std::string name = tensor.getString("name")->str();
   if (role != "parameter" && role != "moment1" && role != "moment2")
     return true;
-  size_t elements = 1;
-  for (const json::Value &size : *tensor.getArray("shape"))
-    elements *= *size.getAsInteger();
   std::vector<double> &values = outcome[role + " " + name];
-  values.resize(elements);
+  values.resize(elementsOf(tensor));
   return !tsr_session_read(session, role.c_str(), name.c_str(), values.data(),
-                           elements);
+                           values.size());
 }
 
 /// What all ranks say of it; infinity where they do not agree.
@@ -202,27 +206,51 @@ static bool evaluateEqual(tsr_session *session, const tsr_artifact *artifact,
   return true;
 }
 
+/// Parameters that begin as zeros, biases, get values: where a key bias is 0,
+/// it does not matter which ranks it comes from.
+static bool fillZeros(tsr_session *session, const json::Array &tensors) {
+  for (const json::Value &value : tensors) {
+    const json::Object &tensor = *value.getAsObject();
+    if (*tensor.getString("role") != "parameter")
+      continue;
+    std::string name = tensor.getString("name")->str();
+    std::vector<double> values(elementsOf(tensor));
+    if (tsr_session_read(session, "parameter", name.c_str(), values.data(),
+                         values.size()))
+      return false;
+    if (llvm::any_of(values, [](double x) { return x != 0; }))
+      continue;
+    std::mt19937 generator(1);
+    for (double &x : values)
+      x = static_cast<double>(generator() % 257) / 1280 - 0.1;
+    if (tsr_session_write(session, "parameter", name.c_str(), values.data(),
+                          values.size()))
+      return false;
+  }
+  return true;
+}
+
 std::optional<Outcome> tessera::test::train(const std::string &path,
                                             bool isMasked) {
   tsr_artifact *loaded = nullptr;
   if (tsr_artifact_load(path.c_str(), &loaded))
     return std::nullopt;
   Artifact artifact(loaded);
+  auto metadata = json::parse(tsr_artifact_metadata(loaded));
+  if (!metadata) {
+    llvm::consumeError(metadata.takeError());
+    return std::nullopt;
+  }
+  const json::Array &tensors = *metadata->getAsObject()->getArray("tensors");
   Session session = openSession(loaded);
-  if (!session)
+  if (!session || !fillZeros(session.get(), tensors))
     return std::nullopt;
   Outcome outcome;
   for (int step = 0; step < kSteps; ++step)
     if (!runStep(session.get(), loaded, Data(loaded, step, isMasked),
                  std::to_string(step), outcome))
       return std::nullopt;
-  auto metadata = json::parse(tsr_artifact_metadata(loaded));
-  if (!metadata) {
-    llvm::consumeError(metadata.takeError());
-    return std::nullopt;
-  }
-  for (const json::Value &tensor :
-       *metadata->getAsObject()->getArray("tensors"))
+  for (const json::Value &tensor : tensors)
     if (!readState(session.get(), *tensor.getAsObject(), outcome))
       return std::nullopt;
   for (bool inSecondHalf : {false, true})
