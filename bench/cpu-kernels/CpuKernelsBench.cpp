@@ -1,7 +1,7 @@
 //===- CpuKernelsBench.cpp - Rates of the CPU compute entries -------------===//
-// Usage: cpu-kernels-bench [threads] [gemm|attention|other]
-// GFLOP/s, medians. Every row is measured in turns with its neighbours in the
-// same run, because the machine's rate drifts.
+// Usage: cpu-kernels-bench [threads] [gemm|few|attention|other]
+// GFLOP/s, of products of few rows GB/s, medians. Every row is measured in
+// turns with its neighbours in the same run, because the machine's rate drifts.
 
 #include "runtime/cpu/Bf16.h"
 #include "runtime/cpu/CpuEntries.h"
@@ -41,6 +41,16 @@ struct Candidate {
 
 static int threads = 2;
 static int failures = 0;
+
+/// The matrices of products of a GPT-2 layer.
+struct Layer {
+  const char *name;
+  int64_t k, n;
+};
+static const Layer layers[] = {{"qkv", 768, 2304},
+                               {"proj", 768, 768},
+                               {"fc", 768, 3072},
+                               {"fc2", 3072, 768}};
 
 /// Memory of `count` elements with random contents of about N(0, 1).
 static Memory filled(int64_t count, int64_t dtype) {
@@ -180,14 +190,6 @@ static void benchProduct(const char *layer, const Product &x) {
 }
 
 static void benchGemm() {
-  struct Layer {
-    const char *name;
-    int64_t k, n;
-  };
-  const Layer layers[] = {{"qkv", 768, 2304},
-                          {"proj", 768, 768},
-                          {"fc", 768, 3072},
-                          {"fc2", 3072, 768}};
   for (int64_t tokens : {256, 1024}) {
     for (const Layer &l : layers) {
       benchProduct(l.name, {"fwd", tokens, l.n, l.k, false, false});
@@ -200,6 +202,46 @@ static void benchGemm() {
       benchProduct("head", {"dW", vocabulary, 768, tokens, true, false});
     }
   }
+}
+
+// -------------------------------------------------------------- few rows ---
+
+/// GB/s at which the matrices of twelve layers are read, each once, as when a
+/// token is generated.
+static double rateOfFewRows(int64_t m, bool transB, int64_t bytes) {
+  constexpr int64_t depth = 12, widest = 3072;
+  const bool half = bytes < 4;
+  int64_t elements = 0;
+  for (const Layer &l : layers)
+    elements += depth * l.k * l.n;
+  const Memory weights = filled(elements * bytes / 4, TSR_DTYPE_F32);
+  const int64_t type = half ? TSR_DTYPE_BF16 : TSR_DTYPE_F32;
+  const Memory a = filled(kFewRows * widest, type);
+  const Memory c = filled(kFewRows * widest, TSR_DTYPE_F32);
+  const auto token = [&] {
+    const unsigned char *b = weights.get();
+    for (int64_t i = 0; i < depth; ++i)
+      for (const Layer &l : layers) {
+        GemmProblem p = problemOf({"", m, l.n, l.k, false, transB}, type,
+                                  TSR_DTYPE_F32, a.get(), b, c.get());
+        p.int8B = bytes == 1;
+        fewRowsGemm(threads, p);
+        b += l.k * l.n * bytes;
+      }
+  };
+  return double(elements * bytes) * 1e-9 / medians({{"", token}})[0];
+}
+
+static void benchFewRows() {
+  std::printf("B read once, GB/s\n");
+  for (bool transB : {false, true})
+    for (int64_t m : {1, 2, 4, 8}) {
+      std::printf("%ld rows, B [%s]:  f32 %5.1f", long(m),
+                  transB ? "n, k" : "k, n", rateOfFewRows(m, transB, 4));
+      std::printf("  bf16 %5.1f", rateOfFewRows(m, transB, 2));
+      std::printf("  int8 %5.1f\n", rateOfFewRows(m, transB, 1));
+      std::fflush(stdout);
+    }
 }
 
 // ------------------------------------------------------------- attention ---
@@ -313,5 +355,7 @@ int main(int argc, char **argv) {
     benchScatter();
   if (what.empty() || what == "gemm")
     benchGemm();
+  if (what.empty() || what == "few")
+    benchFewRows();
   return failures > 0;
 }
