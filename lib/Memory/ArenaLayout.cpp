@@ -18,21 +18,6 @@ int64_t paddedBytes(const Extent &extent) {
   return llvm::alignTo(std::max<int64_t>(extent.bytes, 1), kAlignment);
 }
 
-/// The offset of the tightest gap of at least `bytes` between taken ranges,
-/// which are sorted; after them if there is none.
-int64_t bestFit(ArrayRef<std::pair<int64_t, int64_t>> taken, int64_t bytes) {
-  int64_t best = -1, bestGap = 0, top = 0;
-  for (auto [begin, end] : taken) {
-    int64_t gap = begin - top;
-    if (gap >= bytes && (best < 0 || gap < bestGap)) {
-      best = top;
-      bestGap = gap;
-    }
-    top = std::max(top, end);
-  }
-  return best < 0 ? top : best;
-}
-
 /// Extents that have an offset, in the order of offsets. A search is a pass
 /// over memory without branches.
 class PlacedExtents {
@@ -52,7 +37,6 @@ public:
     chunk->insert(
         llvm::upper_bound(*chunk, extent.offset, isBelow),
         {extent.begin, extent.end, extent.offset, extent.offset + bytes});
-    ++count;
     if (chunk->size() < kMost)
       return;
     Chunk upper(chunk->begin() + kMost / 2, chunk->end());
@@ -60,18 +44,21 @@ public:
     chunks.insert(chunk + 1, std::move(upper));
   }
 
-  /// Writes the memory, from the bottom, of what overlaps with an extent in
-  /// time; returns how many ranges that are.
-  using Ranges = std::vector<std::pair<int64_t, int64_t>>;
-  size_t findTaken(const Extent &with, Ranges &taken) const {
-    taken.resize(std::max(taken.size(), count));
-    size_t found = 0;
+  /// The offset of the tightest gap of at least `bytes` between what overlaps
+  /// with an extent in time; after all that if there is none.
+  int64_t bestFit(const Extent &with, int64_t bytes) const {
+    int64_t best = -1, bestGap = INT64_MAX, top = 0;
     for (const Chunk &chunk : chunks)
       for (const Placed &placed : chunk) {
-        taken[found] = {placed.offset, placed.top};
-        found += (placed.begin <= with.end) & (placed.end >= with.begin);
+        bool overlaps = (placed.begin <= with.end) & (placed.end >= with.begin);
+        int64_t gap = overlaps ? placed.offset - top : -1;
+        if (gap >= bytes && gap < bestGap) {
+          best = top;
+          bestGap = gap;
+        }
+        top = std::max(top, overlaps ? placed.top : 0);
       }
-    return found;
+    return best < 0 ? top : best;
   }
 
 private:
@@ -82,7 +69,6 @@ private:
   using Chunk = std::vector<Placed>;
   static constexpr size_t kMost = 128;
   std::vector<Chunk> chunks;
-  size_t count = 0;
 };
 
 /// Placed extents by the windows of time that they overlap with. Most extents
@@ -91,6 +77,7 @@ private:
 /// middle of another, so that some window of the right length holds any extent.
 class PlacedByTime {
 public:
+  /// For `extents` that are placed one after the other.
   PlacedByTime(ArrayRef<Extent> extents, ArrayRef<Extent> fixed) {
     constexpr int64_t kShortest = 64, kFinest = 128;
     int64_t end = 0, sum = 0;
@@ -105,71 +92,110 @@ public:
       half *= 2;
     for (int64_t size = half; levels.empty() || size < end; size *= 2)
       levels.emplace_back(end / size + 1);
+    for (const Extent &extent : extents)
+      ++windowOf(extent).toPlace;
   }
 
+  /// A window is no longer filled when all that it is asked for are placed.
   void add(const Extent &extent, int64_t bytes) {
     int64_t size = half;
-    for (std::vector<PlacedExtents> &windows : levels) {
+    for (std::vector<Window> &windows : levels) {
       for (int64_t k = std::max<int64_t>(extent.begin / size - 1, 0);
            k <= extent.end / size; ++k)
-        windows[k].add(extent, bytes);
+        if (windows[k].toPlace)
+          windows[k].placed.add(extent, bytes);
       size *= 2;
     }
   }
 
-  ArrayRef<std::pair<int64_t, int64_t>> takenDuring(const Extent &with) {
+  /// Where an extent fits best. Each is asked for once.
+  int64_t bestFit(const Extent &extent, int64_t bytes) {
+    Window &window = windowOf(extent);
+    --window.toPlace;
+    return window.placed.bestFit(extent, bytes);
+  }
+
+private:
+  struct Window {
+    PlacedExtents placed;
+    int64_t toPlace = 0; ///< How many extents it has yet to be asked for.
+  };
+
+  /// The shortest that holds the extent.
+  Window &windowOf(const Extent &extent) {
     int64_t size = half;
-    for (std::vector<PlacedExtents> &windows : levels) {
-      int64_t first = with.begin / size;
-      if (with.end < (first + 2) * size) {
-        size_t found = windows[first].findTaken(with, taken);
-        return ArrayRef(taken).take_front(found);
-      }
+    for (std::vector<Window> &windows : levels) {
+      int64_t first = extent.begin / size;
+      if (extent.end < (first + 2) * size)
+        return windows[first];
       size *= 2;
     }
     llvm_unreachable("a window of the last level holds every extent");
   }
 
-private:
   int64_t half; ///< The shortest windows are twice as long.
   /// By length of windows; window k begins at k times half of that.
-  std::vector<std::vector<PlacedExtents>> levels;
-  PlacedExtents::Ranges taken;
+  std::vector<std::vector<Window>> levels;
 };
 
-int64_t place(MutableArrayRef<Extent> extents, ArrayRef<Extent> fixed,
-              ArrayRef<unsigned> order) {
-  PlacedByTime placed(extents, fixed);
+/// Places extents in a given order. It can stop, and go on later.
+class Layout {
+public:
+  Layout(ArrayRef<Extent> extents, ArrayRef<Extent> fixed,
+         ArrayRef<unsigned> order)
+      : extents(extents), order(order), placed(extents, fixed) {
+    for (const Extent &extent : fixed) {
+      placed.add(extent, llvm::alignTo(extent.bytes, kAlignment));
+      total = std::max(total, extent.offset + extent.bytes);
+    }
+  }
+
+  /// Stops once more than `most` bytes are in use; returns whether all is
+  /// placed in them.
+  bool placeWithin(int64_t most) {
+    for (; next < order.size() && total <= most; ++next) {
+      Extent &extent = extents[order[next]];
+      int64_t bytes = paddedBytes(extent);
+      extent.offset = placed.bestFit(extent, bytes);
+      placed.add(extent, bytes);
+      total = std::max(total, extent.offset + bytes);
+    }
+    return total <= most;
+  }
+
+  int64_t bytes() const { return total; }
+  ArrayRef<Extent> result() const { return extents; }
+
+private:
+  std::vector<Extent> extents;
+  std::vector<unsigned> order;
+  PlacedByTime placed;
+  size_t next = 0; ///< In the order.
   int64_t total = 0;
-  for (const Extent &extent : fixed) {
-    placed.add(extent, llvm::alignTo(extent.bytes, kAlignment));
-    total = std::max(total, extent.offset + extent.bytes);
-  }
-  for (unsigned k : order) {
-    int64_t bytes = paddedBytes(extents[k]);
-    extents[k].offset = bestFit(placed.takenDuring(extents[k]), bytes);
-    placed.add(extents[k], bytes);
-    total = std::max(total, extents[k].offset + bytes);
-  }
-  return total;
-}
+};
 
 } // namespace
 
 Peak tessera::rt::findPeak(ArrayRef<Extent> extents) {
-  // (position, bytes): what ends at a position is freed after it.
-  SmallVector<std::pair<int64_t, int64_t>> events;
+  if (extents.empty())
+    return {};
+  int64_t first = INT64_MAX, last = INT64_MIN;
   for (const Extent &extent : extents) {
-    events.push_back({extent.begin, paddedBytes(extent)});
-    events.push_back({extent.end + 1, -paddedBytes(extent)});
+    first = std::min(first, extent.begin);
+    last = std::max(last, extent.end);
   }
-  llvm::sort(events);
+  // By position: what begins there, less what ended right before it.
+  std::vector<int64_t> change(last - first + 2);
+  for (const Extent &extent : extents) {
+    change[extent.begin - first] += paddedBytes(extent);
+    change[extent.end + 1 - first] -= paddedBytes(extent);
+  }
   Peak peak;
   int64_t live = 0;
-  for (auto [position, bytes] : events) {
+  for (auto [position, bytes] : llvm::enumerate(change)) {
     live += bytes;
     if (live > peak.bytes)
-      peak = {live, position};
+      peak = {live, first + static_cast<int64_t>(position)};
   }
   return peak;
 }
@@ -178,39 +204,37 @@ int64_t tessera::rt::assignOffsets(MutableArrayRef<Extent> extents,
                                    ArrayRef<Extent> fixed) {
   Peak peak = findPeak(extents);
   auto order = llvm::to_vector(llvm::seq<unsigned>(0, extents.size()));
-  auto sortBy = [&](auto key) {
+  auto lifetime = [&](unsigned k) { return extents[k].end - extents[k].begin; };
+  std::vector<Layout> tried;
+  // Whether nothing better is to be had. An order that needs more than the peak
+  // is left where it does, as another may not.
+  auto reachesPeak = [&](auto key) {
     llvm::stable_sort(order,
                       [&](unsigned a, unsigned b) { return key(a) < key(b); });
+    tried.emplace_back(extents, fixed, order);
+    return tried.back().placeWithin(peak.bytes);
   };
-  auto lifetime = [&](unsigned k) { return extents[k].end - extents[k].begin; };
-  int64_t best = INT64_MAX;
-  // Whether nothing better is to be had.
-  auto tryOrder = [&] {
-    SmallVector<Extent> placed(extents.begin(), extents.end());
-    int64_t bytes = place(placed, fixed, order);
-    if (bytes < best)
-      llvm::copy(placed, extents.begin());
-    best = std::min(best, bytes);
-    return best == peak.bytes;
-  };
-  sortBy([&](unsigned k) {
+  auto bySize = [&](unsigned k) {
     return std::tuple(-extents[k].bytes, -lifetime(k), extents[k].begin);
-  });
-  if (tryOrder())
-    return best;
+  };
   // Of equal sizes, as frames of micro-batches are, the earliest first: no more
   // places are taken than are needed at once.
-  sortBy([&](unsigned k) {
+  auto bySizeAndTime = [&](unsigned k) {
     return std::pair(-extents[k].bytes, extents[k].begin);
-  });
-  if (tryOrder())
-    return best;
+  };
   // What is live at the peak, without gaps; the rest fits around it.
-  sortBy([&](unsigned k) {
+  auto byPeak = [&](unsigned k) {
     bool misses =
         extents[k].begin > peak.position || extents[k].end < peak.position;
     return std::tuple(misses, -lifetime(k), -extents[k].bytes);
-  });
-  tryOrder();
-  return best;
+  };
+  const Layout *best = nullptr;
+  if (reachesPeak(bySize) || reachesPeak(bySizeAndTime) || reachesPeak(byPeak))
+    best = &tried.back();
+  else
+    for (Layout &layout : tried)
+      if (layout.placeWithin(best ? best->bytes() - 1 : INT64_MAX))
+        best = &layout;
+  llvm::copy(best->result(), extents.begin());
+  return best->bytes();
 }
