@@ -9,6 +9,11 @@ void AbstractArena::write(ByteRange bytes, int64_t content,
   auto it = entries.upper_bound(bytes.begin);
   if (it != entries.begin() && std::prev(it)->second.bytes.end > bytes.begin)
     --it;
+  // Where a frame was, the same frame of another micro-batch often comes.
+  if (it != entries.end() && it->second.bytes == bytes) {
+    it->second = {bytes, content, writer};
+    return;
+  }
   while (it != entries.end() && it->first < bytes.end) {
     Entry old = it->second;
     it = entries.erase(it);

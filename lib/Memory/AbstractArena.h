@@ -15,6 +15,9 @@ namespace tessera::rt {
 struct ByteRange {
   int64_t begin = 0, end = 0;
 
+  bool operator==(ByteRange other) const {
+    return begin == other.begin && end == other.end;
+  }
   bool overlaps(ByteRange other) const {
     return begin < other.end && other.begin < end;
   }

@@ -159,14 +159,14 @@ void TaskChecker::collectAround() {
 //===----------------------------------------------------------------------===//
 
 ByteRange TaskChecker::rangeOf(int64_t frame, int64_t microBatch) const {
-  int64_t begin = frameOffsets(step, frame)[microBatch];
-  return {begin, begin + frames[frame - 1].bytes};
+  const Frame &of = frames[frame - 1];
+  return {of.offsets[microBatch], of.offsets[microBatch] + of.bytes};
 }
 
 LogicalResult TaskChecker::checkBounds() {
   int64_t count = order.microBatchesOfLoop();
   for (int64_t number = 1; number <= countFrames(step); ++number) {
-    auto given = static_cast<int64_t>(frameOffsets(step, number).size());
+    auto given = static_cast<int64_t>(frames[number - 1].offsets.size());
     if (given != count)
       return step.emitError() << "has " << given << " offsets of frame "
                               << number << " for " << count << " micro-batches";
@@ -251,7 +251,8 @@ LogicalResult TaskChecker::runEntry(TaskOrder::Entry entry) {
 
 LogicalResult TaskChecker::run() {
   uses.resize(order.parts().size());
-  frames.resize(countFrames(step));
+  for (int64_t number = 1; number <= countFrames(step); ++number)
+    frames.push_back({frameOffsets(step, number)});
   joinContents();
   for (int64_t part = 0; part < static_cast<int64_t>(uses.size()); ++part)
     collectPart(part);

@@ -38,6 +38,7 @@ private:
   };
   /// A frame is there from its first task to its last.
   struct Frame {
+    llvm::ArrayRef<int64_t> offsets; ///< By micro-batch.
     int64_t bytes = 0;
     int64_t firstPart = INT64_MAX;
   };

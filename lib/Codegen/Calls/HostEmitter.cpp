@@ -5,6 +5,7 @@
 #include "tessera/Dialect/RT/RTProgram.h"
 #include "tessera/abi.h"
 #include "llvm/ADT/StringSwitch.h"
+#include <map>
 
 using namespace mlir;
 using namespace tessera;
@@ -188,7 +189,9 @@ HostEmitter::emitCounted(Value count,
 
 FrameTable HostEmitter::emitFrames(func::FuncOp step) {
   FrameTable table;
-  llvm::MapVector<int64_t, int32_t> places;
+  // Offsets are multiples of large powers of two, which a DenseMap would put
+  // into few buckets.
+  llvm::MapVector<int64_t, int32_t, std::map<int64_t, unsigned>> places;
   SmallVector<int32_t> numbers;
   for (int64_t frame = 1; frame <= rt::countFrames(step); ++frame) {
     ArrayRef<int64_t> own = rt::frameOffsets(step, frame);

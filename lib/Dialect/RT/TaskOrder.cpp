@@ -18,14 +18,18 @@ bool tessera::rt::isInOneTask(Operation *op, Operation *later) {
 
 SmallVector<NumberedTask> tessera::rt::orderOf(func::FuncOp step) {
   SmallVector<NumberedTask> order;
-  auto words = step->getAttrOfType<DenseI64ArrayAttr>(RTDialect::kOrderAttr);
-  for (int64_t k = 0; words && k + 1 < words.size(); k += 2)
-    order.push_back({words[k], words[k + 1]});
+  ArrayRef<int64_t> words;
+  if (auto attr = step->getAttrOfType<DenseI64ArrayAttr>(RTDialect::kOrderAttr))
+    words = attr.asArrayRef();
+  order.reserve(words.size() / 2);
+  for (; words.size() > 1; words = words.drop_front(2))
+    order.push_back({words[0], words[1]});
   return order;
 }
 
 void tessera::rt::setOrder(func::FuncOp step, ArrayRef<NumberedTask> order) {
   SmallVector<int64_t> words;
+  words.reserve(2 * order.size());
   for (const NumberedTask &entry : order)
     words.append({entry.number, entry.microBatch});
   step->setAttr(RTDialect::kOrderAttr,
@@ -124,7 +128,9 @@ LogicalResult TaskOrder::addEntries(func::FuncOp step) {
              << "is a second task of number " << number;
   }
   int64_t count = microBatchesOfLoop();
-  for (const NumberedTask &entry : orderOf(step)) {
+  SmallVector<NumberedTask> entries = orderOf(step);
+  order.reserve(entries.size());
+  for (const NumberedTask &entry : entries) {
     auto &known = entry.microBatch < count ? inLoop : outside;
     auto part = known.find(entry.number);
     if (entry.microBatch < 0 || entry.microBatch > count || part == known.end())
