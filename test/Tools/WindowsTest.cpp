@@ -18,7 +18,8 @@ ProgramWork program(int64_t calls) {
 
 void expectInside(const std::vector<Window> &windows, int64_t ops,
                   double flops) {
-  Work work = program(6).inside(windows);
+  ProgramWork all = program(6);
+  Work work = WorkInTime(all).inside(windows);
   EXPECT_EQ(work.ops, ops);
   EXPECT_EQ(work.flops, flops);
 }
@@ -43,7 +44,8 @@ TEST(Windows, MayBeEmptyOrEndBehindTheProgram) {
 }
 
 TEST(Windows, ProgramsMayBeEmpty) {
-  EXPECT_EQ(ProgramWork().inside({{0, 1}}).ops, 0);
+  ProgramWork empty;
+  EXPECT_EQ(WorkInTime(empty).inside({{0, 1}}).ops, 0);
 }
 
 /// Call 0; task 0 of calls 1 and 2 and task 1 of calls 3 and 4 for
@@ -59,20 +61,25 @@ ProgramWork pipelineStage() {
   return work;
 }
 
+Work insideOfStage(const std::vector<Window> &windows) {
+  ProgramWork stage = pipelineStage();
+  return WorkInTime(stage).inside(windows);
+}
+
 TEST(WindowsOfTasks, AreOfOneMicroBatch) {
   // Twice from call 1 to call 2.
-  EXPECT_EQ(pipelineStage().inside({{1, 2}}).flops, 20);
+  EXPECT_EQ(insideOfStage({{1, 2}}).flops, 20);
   // From call 2 of a micro-batch to its call 3, with the tasks in between:
   // together call 2, calls 1 and 2 of the second, calls 3 and 4 of the first.
-  Work work = pipelineStage().inside({{2, 3}});
+  Work work = insideOfStage({{2, 3}});
   EXPECT_EQ(work.flops, 100 + 110 + 11000);
   EXPECT_EQ(work.ops, 5);
 }
 
 TEST(WindowsOfTasks, MayLeaveTheTasks) {
-  EXPECT_EQ(pipelineStage().inside({{0, 5}}).flops, 1 + 220 + 22000);
-  EXPECT_EQ(pipelineStage().inside({{0, 1}}).flops, 1);
-  EXPECT_EQ(pipelineStage().inside({{5, 6}}).flops, 100000);
+  EXPECT_EQ(insideOfStage({{0, 5}}).flops, 1 + 220 + 22000);
+  EXPECT_EQ(insideOfStage({{0, 1}}).flops, 1);
+  EXPECT_EQ(insideOfStage({{5, 6}}).flops, 100000);
 }
 
 } // namespace

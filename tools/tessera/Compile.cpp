@@ -28,7 +28,7 @@ int tessera::runCompile(const DriverOptions &options) {
     return 0;
   ArtifactFile artifact;
   Report report;
-  if (!artifact.load(output) || !report.read(artifact.metadata()))
+  if (!artifact.load(output) || !report.readHeadline(artifact.metadata()))
     return 1;
   llvm::outs() << "wrote " << output << ": " << report.headline() << " ("
                << llvm::formatv("{0:f1}", seconds.count()) << " s)\n";

@@ -279,15 +279,21 @@ Error Report::readOps(ArrayRef<StringRef> ops) {
     if (const json::Object *op = value->getAsObject())
       readOp(*op, work);
   }
-  for (CollectiveGroup &group : collectives) {
-    for (const auto &[stage, windows] : group.windows) {
-      Work inside = work[stage].inside(windows);
-      group.beside.ops = std::max(group.beside.ops, inside.ops);
-      group.beside.flops = std::max(group.beside.flops, inside.flops);
-    }
-    group.windows.clear();
-  }
+  for (size_t stage = 0; stage < count; ++stage)
+    addWorkBeside(static_cast<int64_t>(stage), WorkInTime(work[stage]));
   return Error::success();
+}
+
+void Report::addWorkBeside(int64_t stage, const WorkInTime &work) {
+  for (CollectiveGroup &group : collectives) {
+    auto own = group.windows.find(stage);
+    if (own == group.windows.end())
+      continue;
+    Work inside = work.inside(own->second);
+    group.beside.ops = std::max(group.beside.ops, inside.ops);
+    group.beside.flops = std::max(group.beside.flops, inside.flops);
+    group.windows.erase(own);
+  }
 }
 
 void Report::readCausalWork(const json::Object &root) {
@@ -299,18 +305,30 @@ void Report::readCausalWork(const json::Object &root) {
       causalWork.push_back(share.getAsNumber().value_or(0));
 }
 
+static bool printMalformed(Error error) {
+  return !printError("the artifact's metadata is malformed: " +
+                     toString(std::move(error)));
+}
+
+/// Prints an error and returns null if the text is no JSON object.
+static std::optional<json::Object> readObject(StringRef metadata) {
+  Expected<json::Value> value = json::parse(metadata);
+  if (!value) {
+    printMalformed(value.takeError());
+    return std::nullopt;
+  }
+  json::Object *root = value->getAsObject();
+  if (root)
+    return std::move(*root);
+  printError("the artifact's metadata is not a JSON object");
+  return std::nullopt;
+}
+
 bool Report::read(StringRef metadata) {
-  auto isMalformed = [](Error error) {
-    return !printError("the artifact's metadata is malformed: " +
-                       toString(std::move(error)));
-  };
   JsonList ops = takeList(metadata, "ops");
-  Expected<json::Value> value = json::parse(ops.rest);
-  if (!value)
-    return isMalformed(value.takeError());
-  const json::Object *root = value->getAsObject();
+  std::optional<json::Object> root = readObject(ops.rest);
   if (!root)
-    return !printError("the artifact's metadata is not a JSON object");
+    return false;
   readModel(*root);
   if (PipelineReport stages; stages.read(*root))
     pipeline = std::move(stages);
@@ -320,8 +338,18 @@ bool Report::read(StringRef metadata) {
   tensors.read(*root);
   readArena(*root);
   if (Error error = readOps(ops.entries))
-    return isMalformed(std::move(error));
+    return printMalformed(std::move(error));
   readCausalWork(*root);
+  return true;
+}
+
+bool Report::readHeadline(StringRef metadata) {
+  std::optional<json::Object> root = readObject(takeList(metadata, "ops").rest);
+  if (!root)
+    return false;
+  readModel(*root);
+  readTensors(*root);
+  arenaBytes = integerOf(root->getObject("arena"), "bytes");
   return true;
 }
 

@@ -62,6 +62,8 @@ struct EncodingReport {
 struct Report {
   /// Prints an error and returns false where the metadata is unusable.
   bool read(llvm::StringRef metadata);
+  /// As read, but only what the headline says.
+  bool readHeadline(llvm::StringRef metadata);
   /// "gpt2, dp=2,tp=2 (4 ranks), 4.8 M parameters, 61.2 MiB per rank".
   std::string headline() const;
   /// In lines of `width` characters, as far as names allow.
@@ -110,6 +112,7 @@ private:
   void readCollective(const llvm::json::Object &op, Window window);
   void readOp(const llvm::json::Object &op, std::vector<ProgramWork> &work);
   llvm::Error readOps(llvm::ArrayRef<llvm::StringRef> ops);
+  void addWorkBeside(int64_t stage, const WorkInTime &work);
   void readCausalWork(const llvm::json::Object &root);
   std::string ofRank(const std::string &most, size_t program,
                      bool isAlike) const;

@@ -31,78 +31,72 @@ void ProgramWork::add(const Work &once, int64_t times) {
                                     once.flops * static_cast<double>(counted)});
 }
 
-/// What is before the tasks, the tasks in their order, and what is after them.
-std::vector<ProgramWork::Run> ProgramWork::timeline() const {
-  std::vector<Run> runs;
-  int64_t time = 0;
-  auto add = [&](Window window) {
-    runs.push_back({window, time});
-    time += window.end - window.begin;
-  };
-  if (tasks.tasks.empty()) {
-    add({0, calls()});
-    return runs;
+void WorkInTime::addRun(Window calls) {
+  Run run{calls, 0, {}};
+  if (!runs.empty()) {
+    const Run &last = runs.back();
+    run.begin = last.begin + last.calls.end - last.calls.begin;
+    run.before = last.before + (program.sums[last.calls.end] -
+                                program.sums[last.calls.begin]);
   }
-  add({0, tasks.tasks.front().calls.begin});
-  for (ProgramTasks::Entry entry : tasks.order)
-    add(tasks.tasks[entry.task].calls);
-  add({tasks.tasks.back().calls.end, calls()});
-  return runs;
+  runs.push_back(run);
+}
+
+/// What is before the tasks, the tasks in their order, and what is after them.
+WorkInTime::WorkInTime(const ProgramWork &program)
+    : program(program), runsOfTask(program.tasks.tasks.size()) {
+  const ProgramTasks &tasks = program.tasks;
+  if (tasks.tasks.empty()) {
+    addRun({0, program.calls()});
+    return;
+  }
+  addRun({0, tasks.tasks.front().calls.begin});
+  for (ProgramTasks::Entry entry : tasks.order) {
+    runsOfTask[entry.task].push_back(runs.size());
+    addRun(tasks.tasks[entry.task].calls);
+  }
+  addRun({tasks.tasks.back().calls.end, program.calls()});
+}
+
+WorkInTime::Moment WorkInTime::momentOf(int64_t call, size_t occurrence) const {
+  int64_t task = program.taskOf(call);
+  size_t number = call < runs.front().calls.end ? 0 : runs.size() - 1;
+  if (task >= 0)
+    number = runsOfTask[task][runsOfTask[task].size() > 1 ? occurrence : 0];
+  const Run &run = runs[number];
+  return {run.begin + call - run.calls.begin,
+          run.before + (program.sums[call] - program.sums[run.calls.begin])};
 }
 
 /// A window begins in the run of a task for a micro-batch, and ends in one for
 /// the same, or in the only run of its calls.
-std::vector<Window>
-ProgramWork::windowsInTime(const std::vector<Run> &runs,
-                           const std::vector<Window> &windows) const {
-  std::vector<std::vector<int64_t>> runsOf(tasks.tasks.size());
-  for (size_t k = 0; k < tasks.order.size(); ++k)
-    runsOf[tasks.order[k].task].push_back(static_cast<int64_t>(k) + 1);
-  auto timeOf = [&](int64_t call, size_t occurrence) {
-    int64_t task = taskOf(call);
-    const Run &run =
-        task >= 0 ? runs[runsOf[task].size() > 1 ? runsOf[task][occurrence]
-                                                 : runsOf[task].front()]
-        : call < runs.front().calls.end ? runs.front()
-                                        : runs.back();
-    return run.begin + call - run.calls.begin;
-  };
-  std::vector<Window> all;
+std::vector<WorkInTime::Span>
+WorkInTime::spansOf(const std::vector<Window> &windows) const {
+  std::vector<Span> spans;
   for (Window window : windows) {
-    int64_t task = taskOf(window.begin);
-    size_t count = task < 0 ? 1 : runsOf[task].size();
+    int64_t task = program.taskOf(window.begin);
+    size_t count = task < 0 ? 1 : runsOfTask[task].size();
+    int64_t end = std::min(window.end, program.calls());
     for (size_t occurrence = 0; occurrence < count; ++occurrence)
-      all.push_back({timeOf(window.begin, occurrence),
-                     timeOf(std::min(window.end, calls()), occurrence)});
+      spans.push_back(
+          {momentOf(window.begin, occurrence), momentOf(end, occurrence)});
   }
-  return all;
+  return spans;
 }
 
-Work ProgramWork::inside(const std::vector<Window> &windows) const {
-  std::vector<Run> runs = timeline();
-  std::vector<Work> before = {{}}; // What earlier runs computed.
-  for (const Run &run : runs)
-    before.push_back(before.back() +
-                     (sums[run.calls.end] - sums[run.calls.begin]));
-  auto workUntil = [&](int64_t time) {
-    auto run =
-        std::partition_point(runs.begin() + 1, runs.end(),
-                             [&](const Run &run) { return run.begin <= time; });
-    --run;
-    int64_t call = run->calls.begin + time - run->begin;
-    return before[run - runs.begin()] + (sums[call] - sums[run->calls.begin]);
-  };
-  std::vector<Window> sorted = windowsInTime(runs, windows);
-  std::sort(sorted.begin(), sorted.end(),
-            [](const Window &a, const Window &b) { return a.begin < b.begin; });
+Work WorkInTime::inside(const std::vector<Window> &windows) const {
+  std::vector<Span> spans = spansOf(windows);
+  std::sort(spans.begin(), spans.end(), [](const Span &a, const Span &b) {
+    return a.first.time < b.first.time;
+  });
   Work work;
-  int64_t counted = 0; // What is before is counted, or in no window.
-  for (const Window &window : sorted) {
-    int64_t begin = std::max(window.begin, counted);
-    if (begin >= window.end)
+  Moment counted; // What is before is counted, or in no window.
+  for (const auto &[begin, end] : spans) {
+    const Moment &from = begin.time < counted.time ? counted : begin;
+    if (from.time >= end.time)
       continue;
-    work = work + (workUntil(window.end) - workUntil(begin));
-    counted = window.end;
+    work = work + (end.before - from.before);
+    counted = end;
   }
   return work;
 }

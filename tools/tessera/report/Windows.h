@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -46,23 +47,43 @@ public:
   /// Of the next call, which runs so many times; nothing for one that
   /// communicates.
   void add(const Work &once, int64_t times);
+  int64_t calls() const { return static_cast<int64_t>(sums.size()) - 1; }
+
+private:
+  friend class WorkInTime;
+  int64_t taskOf(int64_t call) const;
+
+  ProgramTasks tasks;
+  std::vector<Work> sums = std::vector<Work>(1); ///< Of the first n calls.
+};
+
+/// The work of a program in the order in which its tasks run.
+class WorkInTime {
+public:
+  explicit WorkInTime(const ProgramWork &program);
+
   /// In any of the windows, by numbers of calls, however often they run.
   Work inside(const std::vector<Window> &windows) const;
-  int64_t calls() const { return static_cast<int64_t>(sums.size()) - 1; }
 
 private:
   /// Calls that run one after the other from a time on, in calls.
   struct Run {
     Window calls;
     int64_t begin = 0;
+    Work before; ///< What earlier runs computed.
   };
-  std::vector<Run> timeline() const;
-  std::vector<Window> windowsInTime(const std::vector<Run> &runs,
-                                    const std::vector<Window> &windows) const;
-  int64_t taskOf(int64_t call) const;
+  struct Moment {
+    int64_t time = 0;
+    Work before;
+  };
+  using Span = std::pair<Moment, Moment>;
+  void addRun(Window calls);
+  Moment momentOf(int64_t call, size_t occurrence) const;
+  std::vector<Span> spansOf(const std::vector<Window> &windows) const;
 
-  ProgramTasks tasks;
-  std::vector<Work> sums = std::vector<Work>(1); ///< Of the first n calls.
+  const ProgramWork &program;
+  std::vector<Run> runs;
+  std::vector<std::vector<size_t>> runsOfTask;
 };
 
 } // namespace tessera
