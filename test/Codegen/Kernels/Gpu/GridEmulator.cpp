@@ -111,7 +111,8 @@ private:
     fiber.place = Place::Ready;
     if (fiber.stack)
       return;
-    fiber.stack = std::make_unique<char[]>(kStackBytes);
+    // Not cleared: a thread touches few pages of its stack.
+    fiber.stack.reset(new char[kStackBytes]);
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack.get();
     fiber.context.uc_stack.ss_size = kStackBytes;

@@ -17,17 +17,32 @@ thread_local HostBlock *HostBlock::current = nullptr;
 static constexpr size_t kStackBytes = 256 * 1024;
 static constexpr int kLanes = 32;
 
+/// Stacks of earlier blocks of this host thread, whose pages are there already.
+static thread_local std::vector<std::unique_ptr<unsigned char[]>> spareStacks;
+
 HostBlock::HostBlock(int threads, int sharedBytes, Order chosen)
     : index{}, shared(sharedBytes, threads), fibers(size_t(threads)),
       states(size_t(threads), State::Done),
       inWarp(size_t(threads / kLanes + 1)), order(size_t(threads)) {
-  for (Fiber &fiber : fibers)
-    fiber.stack.reset(new unsigned char[kStackBytes]);
+  for (Fiber &fiber : fibers) {
+    if (spareStacks.empty())
+      spareStacks.emplace_back(new unsigned char[kStackBytes]);
+    fiber.stack = std::move(spareStacks.back());
+    spareStacks.pop_back();
+  }
   std::iota(order.begin(), order.end(), 0);
   if (chosen == Order::Backward)
     std::reverse(order.begin(), order.end());
   if (chosen == Order::Shuffled)
     std::shuffle(order.begin(), order.end(), std::mt19937(1));
+}
+
+/// After a defect a stack may hold frames that were never left.
+HostBlock::~HostBlock() {
+  if (!shared.defect().empty())
+    return;
+  for (Fiber &fiber : fibers)
+    spareStacks.push_back(std::move(fiber.stack));
 }
 
 /// Of its own: a function that has __builtin_setjmp must not jump itself.

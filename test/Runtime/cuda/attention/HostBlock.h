@@ -23,6 +23,7 @@ enum class Order { Forward, Backward, Shuffled };
 class HostBlock {
 public:
   HostBlock(int threads, int sharedBytes, Order order);
+  ~HostBlock();
 
   struct Index {
     int x, y, z;
