@@ -188,11 +188,16 @@ static double dropoutFactor(const AttentionCase &c, int64_t b, int64_t n,
   return double(word) >= c.dropout * 4294967296.0 ? 1 / (1 - c.dropout) : 0;
 }
 
+/// In four sums, which need not wait for each other.
 static double dot(const double *a, const double *b, int64_t count) {
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i)
-    sum += a[i] * b[i];
-  return sum;
+  double sums[4] = {};
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4)
+    for (int64_t k = 0; k < 4; ++k)
+      sums[k] += a[i + k] * b[i + k];
+  for (; i < count; ++i)
+    sums[0] += a[i] * b[i];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 /// Raffel et al. 2020, section 2.1, with Hugging Face's formula.
