@@ -233,9 +233,6 @@ static LogicalResult checkEncoding(const PlanOptions &plan,
                                    EmitError emitError) {
   if (!encodes(plan.programs))
     return success();
-  if (plan.device.target.isCuda())
-    return emitError() << "--programs encode does not support device 'cuda'; "
-                          "use --device cpu";
   if (plan.weights != WeightStorage::Precision)
     return emitError() << "--programs encode does not support --weights int8; "
                           "leave it out, or use --precision bf16";

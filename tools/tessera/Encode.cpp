@@ -144,6 +144,7 @@ bool Encoding::open() {
     return false;
   tsr_session_options wanted = {};
   wanted.size = sizeof wanted;
+  wanted.device = nameOf(artifact.device());
   wanted.threads = options.threads;
   wanted.timeout_ms = options.timeoutMs;
   tsr_encoder *created = nullptr;

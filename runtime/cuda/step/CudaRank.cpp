@@ -34,11 +34,13 @@ CudaRank::CudaRank(Rank &rank, int device, std::shared_ptr<Image> image)
                     ? makeNcclCollectives(rank, device, communication.get())
                     : makeThreadCollectives(rank, device, communication.get());
   // What the program asks for is found now: better than in the first step.
-  if (tsr_abi_program evaluation = rank.code->evaluation())
-    if (Status status = record({evaluation, 0, 0}); !status.ok())
-      throw Error(status);
-  if (Status status = record({rank.code->step(), 0, 0}); !status.ok())
-    throw Error(status);
+  const Code &programs = *rank.code;
+  for (tsr_abi_program program :
+       {programs.evaluation(), programs.step(), programs.decode(),
+        programs.mixed(), programs.score(), programs.encode()})
+    if (program)
+      if (Status status = record({program, 0, 0}); !status.ok())
+        throw Error(status);
   check(cudaStreamSynchronize(stream.get()), "starting a rank");
 }
 
@@ -46,7 +48,20 @@ CudaRank::~CudaRank() {
   cudaSetDevice(device);
   cudaStreamSynchronize(stream.get());
   cudaStreamSynchronize(communication.get());
-  graph.drop();
+  dropGraphs();
+}
+
+void CudaRank::dropGraphs() {
+  for (auto &[program, known] : programs)
+    known.graph.drop();
+}
+
+/// Why a program's steps are not captured; empty if none is in the way.
+std::string CudaRank::trouble() const {
+  for (const auto &[program, known] : programs)
+    if (!known.graph.trouble().empty())
+      return known.graph.trouble();
+  return "";
 }
 
 void CudaRank::use() const { check(cudaSetDevice(device), "choosing the GPU"); }
@@ -109,18 +124,19 @@ Status CudaRank::runPass(const ProgramStep &step, Pass kind) {
 Status CudaRank::record(const ProgramStep &step) {
   if (Status status = runPass(step, Pass::Record); !status.ok())
     return status;
-  if (recording.calls() != preparedDigest) {
+  uint64_t &prepared = programs[step.program].prepared;
+  if (recording.calls() != prepared) {
     if (Status status = runPass(step, Pass::Prepare); !status.ok())
       return status;
-    preparedDigest = recording.calls();
+    prepared = recording.calls();
   }
   if (workspaceNeeded > workspace.size()) {
-    graph.drop();
+    dropGraphs();
     check(cudaStreamSynchronize(stream.get()), "waiting for the workspace");
     workspace.allocate(workspaceNeeded, "workspace");
   }
   if (rounds.needsMemory()) {
-    graph.drop();
+    dropGraphs();
     check(cudaStreamSynchronize(stream.get()), "waiting for a step");
     rounds.allocate();
   }
@@ -132,7 +148,7 @@ void CudaRank::sendScalars() {
   const std::vector<int64_t> &values = recording.scalars().values();
   auto bytes = static_cast<int64_t>(values.size() * sizeof(int64_t));
   if (bytes > scalars.size()) {
-    graph.drop();
+    dropGraphs();
     scalars.allocate(bytes, "scalars");
     pinned.allocate(bytes);
   }
@@ -148,14 +164,16 @@ void CudaRank::sendScalars() {
 /// The work of a step, after its scalars are on their way.
 Status CudaRank::queueStep(const ProgramStep &step) {
   uint64_t calls = recording.calls();
+  Known &known = programs[step.program];
+  StepGraph &graph = known.graph;
   bool captures = collectives->isCapturable() && !rank.poison && !times &&
-                  graph.trouble().empty();
+                  trouble().empty();
   if (captures && graph.holds(calls)) {
     graph.launch(stream.get());
     return {};
   }
   // Once call by call: libraries allocate and choose on first use.
-  if (captures && queuedDigest == calls) {
+  if (captures && known.queued == calls) {
     if (Status status = capture(step); !status.ok())
       return status;
     if (graph.holds(calls)) {
@@ -165,7 +183,7 @@ Status CudaRank::queueStep(const ProgramStep &step) {
     recording.scalars().begin(
         reinterpret_cast<const int64_t *>(scalars.data()));
   }
-  queuedDigest = calls;
+  known.queued = calls;
   return queueCalls(step);
 }
 
@@ -180,6 +198,7 @@ Status CudaRank::queueCalls(const ProgramStep &step) {
 }
 
 Status CudaRank::capture(const ProgramStep &step) {
+  StepGraph &graph = programs[step.program].graph;
   graph.begin(stream.get());
   Status status = queueCalls(step);
   graph.end(stream.get(), recording.calls());
@@ -281,8 +300,8 @@ std::string CudaRank::describe() const {
     text += "; " + attention;
   if (rank.metadata->mesh.ranks() > 1)
     text += "; " + collectives->describe();
-  if (!graph.trouble().empty())
-    text += "; " + graph.trouble();
+  if (std::string why = trouble(); !why.empty())
+    text += "; " + why;
   if (int64_t missing = products.missingEpilogues())
     text += concat("; cublasLt has no epilogue for ", missing,
                    " forms of products, kernels follow them");

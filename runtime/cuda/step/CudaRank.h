@@ -3,8 +3,9 @@
 // from step to step (StepRecording.h). The submission pass submits the work to
 // the rank's stream, and collectives to a stream beside it. Calls that are new
 // are prepared in a pass between the two, for the workspace, kernels and
-// communicators that they need. From the third step with the same calls on, a
-// captured graph replaces the submission pass where the collectives allow it.
+// communicators that they need. From a program's third step with the same calls
+// on, a captured graph replaces the submission pass where the collectives allow
+// it; programs take turns, so each has a graph of its own.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CUDA_STEP_CUDARANK_H
 #define TESSERA_RUNTIME_CUDA_STEP_CUDARANK_H
@@ -22,6 +23,8 @@
 #include "runtime/cuda/step/StepRecording.h"
 #include "runtime/cuda/step/StepWait.h"
 #include "runtime/device/Rank.h"
+
+#include <map>
 
 namespace tessera::cuda {
 
@@ -50,6 +53,12 @@ public:
 
 private:
   enum class Pass { Record, Prepare, Submit };
+  /// What is known of one of the artifact's programs.
+  struct Known {
+    uint64_t prepared = 0; ///< digest of the last calls that were prepared for
+    uint64_t queued = 0;   ///< of the last step that was queued call by call
+    StepGraph graph;
+  };
   void use() const;
   Status runPass(const ProgramStep &step, Pass kind);
   Status runStep(const ProgramStep &step);
@@ -58,6 +67,8 @@ private:
   Status capture(const ProgramStep &step);
   Status record(const ProgramStep &step);
   void sendScalars();
+  void dropGraphs();
+  std::string trouble() const;
   Status queueCalls(const ProgramStep &step);
   Status failureOf(const ProgramStep &step, cudaError_t error) const;
   Status waitForStream(const ProgramStep &step);
@@ -93,10 +104,8 @@ private:
   int64_t workspaceNeeded = 0;
   Pass pass = Pass::Record;
   std::unique_ptr<OpTimes> times; ///< null: the step is not traced
-  StepGraph graph;
+  std::map<tsr_abi_program, Known> programs;
   StepWait wait;
-  uint64_t preparedDigest = 0; ///< of the last calls that were prepared for
-  uint64_t queuedDigest = 0; ///< of the last step that was queued call by call
 };
 
 /// The table that programs on a GPU call (CudaEntries.cpp); its context is a

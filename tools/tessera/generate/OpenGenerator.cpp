@@ -31,6 +31,7 @@ bool OpenGenerator::openTokenizer() {
 bool OpenGenerator::open() {
   tsr_session_options wanted = {};
   wanted.size = sizeof wanted;
+  wanted.device = nameOf(artifact.device());
   wanted.threads = options.threads;
   wanted.timeout_ms = options.timeoutMs;
   wanted.seed = options.seed;
