@@ -21,6 +21,9 @@ public:
   void write(int64_t offset, int64_t bytes, const void *host) override {
     std::memcpy(arena.data() + offset, host, bytes);
   }
+  void copy(int64_t from, int64_t to, int64_t bytes) override {
+    std::memcpy(arena.data() + to, arena.data() + from, bytes);
+  }
   void zero(int64_t offset, int64_t bytes) override {
     std::memset(arena.data() + offset, 0, bytes);
   }

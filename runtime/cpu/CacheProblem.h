@@ -1,4 +1,6 @@
-//===- CacheProblem.h - one call of append or cached_attention --*- C++ -*-===//
+//===- CacheProblem.h - The arguments of entries of caches ------*- C++ -*-===//
+// append, cached_attention and merge_means, decoded.
+//===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CPU_CACHEPROBLEM_H
 #define TESSERA_RUNTIME_CPU_CACHEPROBLEM_H
 
@@ -6,6 +8,26 @@
 #include <string>
 
 namespace tessera {
+
+/// Sizes and strides in elements, as TSR_APPEND_* of abi.h.
+struct AppendProblem {
+  int64_t lanes, rows, slots, places, columns, row, dtype;
+  int64_t deal, ordinal; ///< Of `deal` ranks the number of this one.
+  void *cache;
+  const void *from;
+  const int32_t *slotOf, *positionOf; ///< [lanes, rows]
+
+  int64_t elementBytes() const;
+};
+
+/// Sizes in elements, as TSR_MERGE_MEANS_* of abi.h.
+struct MeansProblem {
+  int64_t ranks, rows, columns;
+  bool weighted;
+  int64_t dtypeIn, dtypeOut;
+  const void *parts;
+  void *means;
+};
 
 /// Sizes and strides in elements, as TSR_CACHED_ATTENTION_* of abi.h.
 struct CacheProblem {
@@ -17,7 +39,7 @@ struct CacheProblem {
   /// A bias by distance, [BUCKETS, heads]; null: none. Of each distance up to
   /// `maxDistance` its bucket, which is that of all farther ones, too.
   const void *biasTable = nullptr;
-  int64_t maxDistance = 0;
+  int64_t buckets = 0, maxDistance = 0;
   const int32_t *bucketOf = nullptr;
   const void *q, *keys, *values;
   const int32_t *slotOf, *positionOf; ///< [lanes, rows]
@@ -54,6 +76,15 @@ struct CacheProblem {
 struct CacheUnit {
   int64_t row, kvHead;
 };
+
+/// Checks and decodes arguments. Returns 0, or non-zero with the reason in
+/// *error. `bucketOf` of a CacheProblem stays null.
+int32_t decodeAppend(const int64_t *args, void *const *buffers,
+                     AppendProblem *out, std::string *error);
+int32_t decodeCachedAttention(const int64_t *args, void *const *buffers,
+                              CacheProblem *out, std::string *error);
+int32_t decodeMergeMeans(const int64_t *args, void *const *buffers,
+                         MeansProblem *out, std::string *error);
 
 /// Why a live row's slot or position cannot be; empty if they can.
 std::string checkRows(const char *entry, int64_t lanes, int64_t rows,

@@ -1,6 +1,7 @@
 //===- MergeMeans.cpp - The entry `merge_means` ---------------------------===//
 
 #include "runtime/cpu/Bf16.h"
+#include "runtime/cpu/CacheProblem.h"
 #include "runtime/cpu/CpuEntries.h"
 #include "runtime/support/ThreadTeam.h"
 #include "tessera/abi.h"
@@ -16,14 +17,6 @@ using namespace tessera;
 
 namespace {
 
-/// Sizes in elements, as TSR_MERGE_MEANS_* of abi.h.
-struct Problem {
-  int64_t ranks, rows, columns;
-  bool weighted;
-  const void *parts;
-  void *means;
-};
-
 /// Elements whose merge is worth a thread of its own.
 constexpr int64_t kLeastWork = 4096;
 
@@ -33,7 +26,7 @@ Bf16 store(float x, Bf16) { return floatToBf16(x); }
 
 template <typename T, typename Out> class Merge {
 public:
-  explicit Merge(const Problem &p)
+  explicit Merge(const MeansProblem &p)
       : p(p), terms(p.ranks * p.columns), shares(p.ranks) {}
 
   void run(int64_t row) {
@@ -84,11 +77,12 @@ private:
       terms[to * p.columns + d] += terms[from * p.columns + d];
   }
 
-  const Problem &p;
+  const MeansProblem &p;
   std::vector<T> terms, shares; ///< Of a row, by rank.
 };
 
-template <typename T, typename Out> void merge(const Problem &p, int threads) {
+template <typename T, typename Out>
+void merge(const MeansProblem &p, int threads) {
   const int64_t work = p.ranks * p.rows * p.columns / kLeastWork;
   const int64_t parts =
       std::clamp<int64_t>(work, 1, std::max<int64_t>(threads, 1));
@@ -104,34 +98,15 @@ template <typename T, typename Out> void merge(const Problem &p, int threads) {
 
 int32_t tessera::cpuMergeMeans(int threads, void *const *buffers,
                                const int64_t *args, std::string *error) try {
-  Problem p;
-  p.ranks = args[TSR_MERGE_MEANS_RANKS];
-  p.rows = args[TSR_MERGE_MEANS_ROWS];
-  p.columns = args[TSR_MERGE_MEANS_COLUMNS];
-  p.weighted = args[TSR_MERGE_MEANS_WEIGHTED] != 0;
-  p.parts = buffers[0];
-  p.means = buffers[1];
-  const int64_t from = args[TSR_MERGE_MEANS_DTYPE_IN];
-  const int64_t to = args[TSR_MERGE_MEANS_DTYPE_OUT];
-  if (p.ranks < 1 || p.rows < 0 || p.columns < 1) {
-    *error = "merge_means: " + std::to_string(p.ranks) + " ranks, " +
-             std::to_string(p.rows) + " rows and " + std::to_string(p.columns) +
-             " columns; there must be some";
-    return TSR_INVALID_ARGUMENT;
-  }
-  if (from == TSR_DTYPE_F32 && to == TSR_DTYPE_F32)
-    merge<float, float>(p, threads);
-  else if (from == TSR_DTYPE_F64 && to == TSR_DTYPE_F64)
+  MeansProblem p;
+  if (int32_t status = decodeMergeMeans(args, buffers, &p, error))
+    return status;
+  if (p.dtypeIn == TSR_DTYPE_F64)
     merge<double, double>(p, threads);
-  else if (from == TSR_DTYPE_F32 && to == TSR_DTYPE_BF16 && !p.weighted)
+  else if (p.dtypeOut == TSR_DTYPE_F32)
+    merge<float, float>(p, threads);
+  else
     merge<float, Bf16>(p, threads);
-  else {
-    *error = "merge_means: from dtype " + std::to_string(from) + " to " +
-             std::to_string(to) +
-             " is not supported; use f32 (0) or f64 (2), or means in bf16 (1) "
-             "of f32";
-    return TSR_INVALID_ARGUMENT;
-  }
   return 0;
 } catch (const std::exception &failure) {
   *error = std::string("merge_means: ") + failure.what();

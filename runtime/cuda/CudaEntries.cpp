@@ -4,6 +4,7 @@
 #include "runtime/cuda/ScatterAdd.h"
 #include "runtime/cuda/StridedCopy.h"
 #include "runtime/cuda/attention/Attention.h"
+#include "runtime/cuda/caches/CacheKernels.h"
 #include "runtime/cuda/experts/RoutedKernels.h"
 #include "runtime/cuda/step/CudaRank.h"
 #include "runtime/support/DType.h"
@@ -48,11 +49,31 @@ ScatterProblem scatterOf(const Call &call) {
   return problem;
 }
 
-RoutedProblem routedOf(const Call &call) {
-  auto problem = decoded<RoutedProblem>(call, decodeRouted);
-  if (std::string why = checkRouted(problem); !why.empty())
+/// Throws what the device cannot run: `why`, if there is anything.
+template <class Problem> Problem checked(Problem problem, std::string why) {
+  if (!why.empty())
     fail(TSR_UNSUPPORTED, why);
   return problem;
+}
+
+RoutedProblem routedOf(const Call &call) {
+  auto problem = decoded<RoutedProblem>(call, decodeRouted);
+  return checked(problem, checkRouted(problem));
+}
+
+AppendProblem appendOf(const Call &call) {
+  auto problem = decoded<AppendProblem>(call, decodeAppend);
+  return checked(problem, checkAppend(problem));
+}
+
+CacheProblem cachedAttentionOf(const Call &call) {
+  auto problem = decoded<CacheProblem>(call, decodeCachedAttention);
+  return checked(problem, checkCachedAttention(problem));
+}
+
+MeansProblem meansOf(const Call &call) {
+  auto problem = decoded<MeansProblem>(call, decodeMergeMeans);
+  return checked(problem, checkMergeMeans(problem));
 }
 
 bool numbersRounds(const Call &call) {
@@ -85,10 +106,6 @@ constexpr const char *refusalOf(int entry) {
   if (entry == TSR_ENTRY_EXCHANGE_ROWS)
     return "exchanges of compact rows are not supported on device 'cuda' in "
            "this version; compile the model for device 'cuda'";
-  if (entry == TSR_ENTRY_APPEND || entry == TSR_ENTRY_CACHED_ATTENTION ||
-      entry == TSR_ENTRY_MERGE_MEANS)
-    return "generation is not supported on device 'cuda' in this version; use "
-           "--device cpu";
   return nullptr;
 }
 
@@ -156,11 +173,27 @@ void CudaRank::prepareFor(const Call &call) {
     bytes = scatterWorkspace(scatterOf(call));
   if (call.entry == TSR_ENTRY_ROUTED)
     bytes = routedWorkspace(routedOf(call));
+  bytes = std::max(bytes, cacheWorkspaceOf(call));
   if (numbersRounds(call))
     rounds.announce(call.op);
   if (call.entry == TSR_ENTRY_ALL_TO_ALL)
     gatedOf(call);
   workspaceNeeded = std::max(workspaceNeeded, static_cast<int64_t>(bytes));
+}
+
+size_t CudaRank::cacheWorkspaceOf(const Call &call) {
+  switch (call.entry) {
+  case TSR_ENTRY_APPEND:
+    appendOf(call);
+    return 0;
+  case TSR_ENTRY_CACHED_ATTENTION:
+    return cachedAttentionWorkspace(cachedAttentionOf(call));
+  case TSR_ENTRY_MERGE_MEANS:
+    meansOf(call);
+    return 0;
+  default:
+    return 0;
+  }
 }
 
 size_t CudaRank::attentionWorkspaceOf(const Call &call) {
@@ -294,6 +327,14 @@ Status CudaRank::queueOnProgram(const Call &call) {
   case TSR_ENTRY_SCATTER_ADD:
     return statusOf(scatterAdd(scatterOf(call), workspace.data(), on),
                     "scatter_add");
+  case TSR_ENTRY_APPEND:
+    return statusOf(append(appendOf(call), on), "append");
+  case TSR_ENTRY_CACHED_ATTENTION:
+    return statusOf(
+        cachedAttention(cachedAttentionOf(call), workspace.data(), on),
+        "cached_attention");
+  case TSR_ENTRY_MERGE_MEANS:
+    return statusOf(mergeMeans(meansOf(call), on), "merge_means");
   case TSR_ENTRY_ROUTED:
     return statusOf(routed(routedOf(call), workspace.data(), on,
                            numbersRounds(call) ? rounds.at(call.op) : nullptr),

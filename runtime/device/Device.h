@@ -42,6 +42,8 @@ public:
   /// filled and given to `write` once, before the next step; null: there is
   /// none (left).
   virtual unsigned char *stage(int64_t) { return nullptr; }
+  /// Copies bytes of the arena to another place there, which they do not meet.
+  virtual void copy(int64_t from, int64_t to, int64_t bytes) = 0;
   virtual void zero(int64_t offset, int64_t bytes) = 0;
   /// Sets all bits: every floating point element is NaN, every integer -1.
   virtual void poison() = 0;

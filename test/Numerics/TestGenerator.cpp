@@ -6,7 +6,8 @@
 using namespace tessera::test;
 
 TestGenerator::TestGenerator(const std::string &artifactPath,
-                             const std::string &weights) {
+                             const std::string &weights,
+                             const GeneratorSettings &settings) {
   tsr_artifact *loaded = nullptr;
   EXPECT_EQ(tsr_artifact_load(artifactPath.c_str(), &loaded), TSR_OK)
       << tsr_last_error();
@@ -14,8 +15,10 @@ TestGenerator::TestGenerator(const std::string &artifactPath,
   tsr_session_options options = {};
   options.size = sizeof options;
   options.seed = SessionSettings().seed;
-  options.threads = 2;
-  options.poison = 1;
+  options.device = settings.device;
+  options.communicator = settings.communicator;
+  options.threads = settings.threads;
+  options.poison = settings.poison;
   tsr_generator *created = nullptr;
   EXPECT_EQ(tsr_generator_create(loaded, &options,
                                  weights.empty() ? nullptr : weights.c_str(),

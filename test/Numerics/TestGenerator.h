@@ -20,12 +20,19 @@ struct Continued {
   int32_t ended = TSR_GOES_ON;
 };
 
+struct GeneratorSettings {
+  const char *device = "cpu", *communicator = "threads";
+  int32_t threads = 2;
+  bool poison = true; ///< On a device it keeps steps from being captured.
+};
+
 /// Parameters are drawn from the seed, or read from a file; what is not written
-/// holds NaN.
+/// holds NaN, with `poison`.
 class TestGenerator {
 public:
   explicit TestGenerator(const std::string &artifactPath,
-                         const std::string &weights = "");
+                         const std::string &weights = "",
+                         const GeneratorSettings &settings = {});
   /// With the parameters of a session, which outlives it.
   explicit TestGenerator(const Trainer &trainer);
 

@@ -2,9 +2,10 @@
 # Everything that needs a GPU, in one call of at most ten minutes.
 #   gpu-check.sh --carry   on a machine with the compiler: writes build-gpu/carry, artifacts and what builds need
 #   gpu-check.sh           on one with a GPU, nvcc and cmake, but no LLVM and no network: builds the runtime, runs the
-#                          device's tests, trains carried artifacts beside the CPU's, runs compute-sanitizer, measures
-#                          GPT-2 of four sizes beside PyTorch and the time of each op; writes result.json and logs into
-#                          build-gpu/out. Where $OUT names a folder it gets the result and the logs, packed: two files
+#                          device's tests, trains carried artifacts and continues texts beside the CPU's, runs
+#                          compute-sanitizer, measures GPT-2 of four sizes beside PyTorch and the time of each op;
+#                          writes result.json and logs into build-gpu/out. Where $OUT names a folder it gets the result
+#                          and the logs, packed: two files
 #   gpu-check.sh tests     without the measurements; gpu-check.sh bench [MODEL...]: those alone (124m 350m 774m 1558m)
 # Each check has a limit, and all together $SECONDS_AT_MOST (570): what has no time left is said to be skipped, what was
 # measured before stays. What is built is kept for the next call. Exit code 0: every check ran and passed.
@@ -51,6 +52,19 @@ compile_artifacts() {
     read -r -a plan <<<"$plan"
     compile "${plan[0]}.cpu" "${plan[@]:1}" --batch 4 --seq-length 64 --cpu x86-64-v3
     compile "${plan[0]}.cuda" "${plan[@]:1}" --batch 4 --seq-length 64 --device cuda:sm_90
+  done
+  # Texts: long enough for several splits of a cache, grouped heads, heads that share places, experts, biases.
+  local long=$carry/llama-long
+  mkdir -p "$long"
+  sed 's/"max_position_embeddings": 128/"max_position_embeddings": 1024/' examples/llama-tiny/config.json >"$long/config.json"
+  for plan in "texts-gpt2-f32 $tiny --precision f32" "texts-gpt2-bf16 $tiny --precision bf16 --mesh tp=2" \
+    "texts-llama-f32 $long --precision f32" \
+    "texts-llama-bf16 examples/llama-tiny --precision bf16 --mesh dp=2,tp=2" \
+    "texts-shared-f32 examples/llama-tiny --precision f32 --mesh tp=4" \
+    "texts-mixtral-f32 examples/mixtral-tiny --precision f32 --mesh ep=2" "texts-t5-f32 examples/t5-tiny --precision f32"; do
+    read -r -a plan <<<"$plan"
+    compile "${plan[0]}.cpu" "${plan[@]:1}" --programs generate --max-batch 4 --cpu x86-64-v3
+    compile "${plan[0]}.cuda" "${plan[@]:1}" --programs generate --max-batch 4 --device cuda:sm_90
   done
   for model in "${!batches[@]}"; do
     compile bench-$model bench/configs/gpt2-$model/config.json --batch "${batches[$model]}" --seq-length 1024 \
@@ -124,8 +138,12 @@ track() { # found, tolerance, steps: beside the CPU's artifact
   "$build/bin/gpu-track" "$carry/artifacts/$1.cpu.tsr" "$carry/artifacts/$1.cuda.tsr" "${3:-50}" "$2"
 }
 
+texts() { # found, tolerance of a log-probability: beside the CPU's artifact
+  "$build/bin/gpu-texts" "$carry/artifacts/$1.cpu.tsr" "$carry/artifacts/$1.cuda.tsr" "$2"
+}
+
 export carry build
-export -f configure track track_own
+export -f configure track track_own texts
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader >"$out/gpu.txt" 2>&1
 export LD_LIBRARY_PATH=$carry/prefix/lib:/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -143,6 +161,9 @@ run_tests() {
     check "track-mixtral-f32-$mesh" 30 track "mixtral-f32-$mesh" 2e-3
     check "track-mixtral-bf16-$mesh" 30 track "mixtral-bf16-$mesh" 3e-2 10
   done
+  # Log-probabilities; texts may part where two tokens are as good as equally probable.
+  for name in gpt2-f32 llama-f32 shared-f32 mixtral-f32 t5-f32; do check "texts-$name" 30 texts "texts-$name" 1e-3; done
+  for name in gpt2-bf16 llama-bf16; do check "texts-$name" 30 texts "texts-$name" 1e-1; done
   check speed-experts 30 "$build/bin/gpu-experts"
   if command -v compute-sanitizer >/dev/null; then
     for tool in memcheck racecheck; do
@@ -163,7 +184,7 @@ rows = [line.rstrip("\n").split("\t") for line in open(f"{out}/results.tsv")]
 checks = {name: {"exit_code": code if code == "skipped" else int(code), "seconds": int(seconds)}
           for name, code, seconds in rows}
 for name in checks:
-    if name.startswith(("track-", "speed-")) and checks[name]["exit_code"] != "skipped":
+    if name.startswith(("track-", "texts-", "speed-")) and checks[name]["exit_code"] != "skipped":
         checks[name]["output"] = open(f"{out}/{name}.log").read()[-2000:]
 result = {"gpu": open(f"{out}/gpu.txt").read().strip(), "checks": checks}
 if "bench" in checks and os.path.exists(f"{out}/bench.json"):

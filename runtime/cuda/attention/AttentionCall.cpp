@@ -1,8 +1,8 @@
 //===- AttentionCall.cpp - Checks a call and makes its parameters ---------===//
 
 #include "runtime/cuda/attention/AttentionCall.h"
-#include "runtime/cpu/PositionBucket.h"
 #include "runtime/cuda/attention/AttentionParams.h"
+#include "runtime/cuda/attention/DistanceBuckets.h"
 #include "tessera/abi.h"
 
 #include <algorithm>
@@ -95,34 +95,11 @@ const char *tessera::cuda::checkAttentionGradients(const AttentionCall &c) {
   return nullptr;
 }
 
-/// First distance of a far bucket, at most the one from which on all are in the
-/// last. The float arithmetic is monotonous.
-static int64_t beginOf(const PositionBuckets &buckets, int64_t bucket) {
-  int64_t low = buckets.exact(), high = buckets.maxDistance;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (buckets.at(middle) >= bucket)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
-}
-
-static int asPosition(int64_t x) { return int(std::min(x, kMostPositions)); }
-
 /// The bias of a call without its buffers.
 static DistanceBias biasOf(const AttentionCall &c) {
-  DistanceBias bias = {};
   if (c.buckets == 0)
-    return bias;
-  const PositionBuckets buckets = bucketsOf(c);
-  bias.buckets = int(c.buckets);
-  bias.exact = int(buckets.exact());
-  bias.perDirection = int(buckets.ofDirection());
-  bias.causal = c.causal;
-  for (int i = 0; i < bias.perDirection - bias.exact; ++i)
-    bias.beginOf[i] = asPosition(beginOf(buckets, bias.exact + i));
+    return {};
+  DistanceBias bias = distanceBuckets(bucketsOf(c), kMostPositions);
   const int64_t furthest = c.queryStart + c.seqQ + c.seqK;
   bias.behind = int(std::min(c.maxDistance, furthest));
   bias.ahead = c.causal ? 0 : bias.behind;

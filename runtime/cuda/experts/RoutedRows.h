@@ -12,19 +12,6 @@
 
 namespace tessera::cuda {
 
-/// 8 warps, a row each.
-struct WarpPerRow {
-  static constexpr int kThreads = 256, kMinBlocks = 4, kSharedBytes = 0;
-  static constexpr int kWarps = kThreads / kWarp;
-
-  static Grid gridOf(int64_t rows) {
-    return {int((rows + kWarps - 1) / kWarps), 1, 1};
-  }
-  template <typename Exec> static TSR_DEVICE int64_t row() {
-    return int64_t(Exec::blockX()) * kWarps + Exec::thread() / kWarp;
-  }
-};
-
 /// A warp for each expert and token.
 struct WarpPerPair : WarpPerRow {
   static Grid grid(const RoutedParams &p) {

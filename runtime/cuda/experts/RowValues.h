@@ -85,6 +85,19 @@ TSR_DEVICE void overColumns(int columns, bool aligned, const Body &body) {
     body(c, Width<1>());
 }
 
+/// 8 warps, a row each.
+struct WarpPerRow {
+  static constexpr int kThreads = 256, kMinBlocks = 4, kSharedBytes = 0;
+  static constexpr int kWarps = kThreads / kWarp;
+
+  static Grid gridOf(int64_t rows) {
+    return {int((rows + kWarps - 1) / kWarps), 1, 1};
+  }
+  template <typename Exec> static TSR_DEVICE int64_t row() {
+    return int64_t(Exec::blockX()) * kWarps + Exec::thread() / kWarp;
+  }
+};
+
 } // namespace tessera::cuda
 
 #endif // TESSERA_RUNTIME_CUDA_EXPERTS_ROWVALUES_H

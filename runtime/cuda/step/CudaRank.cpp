@@ -88,6 +88,16 @@ void CudaRank::write(int64_t offset, int64_t bytes, const void *host) {
         "writing the arena");
 }
 
+void CudaRank::copy(int64_t from, int64_t to, int64_t bytes) {
+  if (bytes == 0)
+    return;
+  use();
+  results.forget();
+  check(cudaMemcpyAsync(arena.data() + to, arena.data() + from, bytes,
+                        cudaMemcpyDeviceToDevice, stream.get()),
+        "copying within the arena");
+}
+
 void CudaRank::zero(int64_t offset, int64_t bytes) {
   if (bytes == 0)
     return;

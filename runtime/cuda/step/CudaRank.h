@@ -37,6 +37,7 @@ public:
   void read(int64_t offset, int64_t bytes, void *host) const override;
   unsigned char *stage(int64_t bytes) override;
   void write(int64_t offset, int64_t bytes, const void *host) override;
+  void copy(int64_t from, int64_t to, int64_t bytes) override;
   void zero(int64_t offset, int64_t bytes) override;
   void poison() override;
   Status run(const ProgramStep &step) override;
@@ -76,6 +77,7 @@ private:
   void findKernels(const tsr_abi_device_kernel &kernel);
   void prepareFor(const Call &call);
   size_t attentionWorkspaceOf(const Call &call);
+  static size_t cacheWorkspaceOf(const Call &call);
   Status queue(const Call &call);
   Status queueOnProgram(const Call &call);
   void queueLaunch(const Call &call);

@@ -62,6 +62,9 @@ public:
     ranks[rank]->device->read(offset, count * sizeof(T), values.data());
     return values;
   }
+  void copy(int64_t rank, int64_t from, int64_t to, int64_t bytes) {
+    ranks[rank]->device->copy(from, to, bytes);
+  }
   std::string describe() const { return ranks[0]->device->describe(); }
   int64_t size() const { return static_cast<int64_t>(ranks.size()); }
   const tessera::Mesh &mesh() const { return metadata->mesh; }
