@@ -226,4 +226,79 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"t5_f32_dp2tp2", kT5, "f32", "dp=2,tp=2"}),
     [](const auto &info) { return std::string(info.param.name); });
 
+struct SharedCase {
+  const char *name, *config, *mesh;
+  int64_t zero = 0;
+};
+
+std::string compileShared(const SharedCase &test, const char *device) {
+  Build build{Strategy{test.mesh}};
+  build.precision = "f32";
+  build.batch = 4;
+  build.sequence = 16;
+  build.zero = test.zero;
+  build.prefillChunk = 5;
+  build.emulateGrid = true;
+  build.device = device;
+  build.flags = {{"programs", "train,generate"}};
+  return compileModel(scratchFile("config.json", test.config), build);
+}
+
+Trainer trainerOn(const SharedCase &test, const char *device) {
+  SessionSettings settings;
+  settings.device = device;
+  settings.threads = 1;
+  return Trainer(compileShared(test, device), settings);
+}
+
+/// Five requests for four slots, every other one draws.
+std::vector<Continued> continueTexts(TestGenerator &generator) {
+  std::vector<int64_t> ids;
+  for (int32_t k = 0; k < 5; ++k) {
+    tsr_request_options options = requestOf(3 + k);
+    options.temperature = k % 2 ? 0.8 : 0;
+    options.seed = k;
+    Tokens prompt(1 + 2 * k, 7 * k);
+    prompt.back() = 3;
+    ids.push_back(generator.add(prompt, options));
+  }
+  generator.run();
+  std::vector<Continued> results;
+  for (int64_t id : ids)
+    results.push_back(generator.result(id));
+  return results;
+}
+
+class CudaSharedParametersTest : public testing::TestWithParam<SharedCase> {};
+
+/// Steps have the CPU's bits although texts are continued between them, and
+/// texts are those of the parameters as they are then.
+TEST_P(CudaSharedParametersTest, StepsAndTextsAreThoseOfTheCpu) {
+  Trainer cpu = trainerOn(GetParam(), "cpu");
+  Trainer device = trainerOn(GetParam(), "cuda");
+  TestGenerator cpuTexts(cpu), deviceTexts(device);
+  const std::vector<Continued> before = continueTexts(deviceTexts);
+  expectSame(before, continueTexts(cpuTexts), 1e-4);
+  for (uint32_t step = 0; step < 4; ++step) {
+    const Tokens tokens = cpu.learnableTokens(step);
+    const tsr_step_result wanted = cpu.step(tokens),
+                          found = device.step(tokens);
+    EXPECT_EQ(found.loss, wanted.loss) << step;
+    EXPECT_EQ(found.grad_norm, wanted.grad_norm) << step;
+    if (step == 1)
+      expectSame(continueTexts(deviceTexts), continueTexts(cpuTexts), 1e-4);
+  }
+  const std::vector<Continued> after = continueTexts(deviceTexts);
+  expectSame(after, continueTexts(cpuTexts), 1e-4);
+  EXPECT_NE(after[4].logProbabilities, before[4].logProbabilities);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, CudaSharedParametersTest,
+    testing::Values(SharedCase{"gpt2", kGpt2, ""},
+                    SharedCase{"gpt2_dp2tp2", kGpt2, "dp=2,tp=2"},
+                    SharedCase{"llama_zero3", kLlama, "dp=2", 3},
+                    SharedCase{"gpt2_pp2", kGpt2, "pp=2"}),
+    [](const auto &info) { return std::string(info.param.name); });
+
 } // namespace
