@@ -215,9 +215,6 @@ static LogicalResult checkGeneration(const PlanOptions &plan,
     return refuse("--context-parallel " +
                       Twine(nameOf(plan.strategies.contextParallel)),
                   "leave it out: on 'cp' a step splits caches, not a sequence");
-  if (plan.device.target.isCuda() && plan.weights != WeightStorage::Precision)
-    return refuse("--weights int8 on device 'cuda'",
-                  "use --precision bf16, or --device cpu");
   if (failed(checkTrainingOfInference(plan, emitError)))
     return failure();
   int64_t lanes =

@@ -76,6 +76,11 @@ MeansProblem meansOf(const Call &call) {
   return checked(problem, checkMergeMeans(problem));
 }
 
+GemmProblem productOf(const Call &call) {
+  auto problem = decoded<GemmProblem>(call, decodeGemm);
+  return checked(problem, checkInt8(problem));
+}
+
 bool numbersRounds(const Call &call) {
   return call.entry == TSR_ENTRY_ROUTED &&
          call.args[TSR_ROUTED_KIND] == TSR_ROUTED_ROUNDS;
@@ -169,6 +174,8 @@ void CudaRank::prepareFor(const Call &call) {
   size_t bytes = 0;
   if (isAttention(call.entry))
     bytes = attentionWorkspaceOf(call);
+  if (call.entry == TSR_ENTRY_GEMM && call.args[TSR_GEMM_INT8_B])
+    bytes = productWorkspaceBytes + int8WidenedBytes(productOf(call));
   if (call.entry == TSR_ENTRY_SCATTER_ADD)
     bytes = scatterWorkspace(scatterOf(call));
   if (call.entry == TSR_ENTRY_ROUTED)
@@ -215,6 +222,19 @@ void CudaRank::queueLaunch(const Call &call) {
   auto &kernel = kernelOf(call.buffers);
   image->launch(kernel, call.buffers + 1, takeScalars(kernel.scalars),
                 workspace.data(), stream.get());
+}
+
+void CudaRank::queueProduct(const Call &call) {
+  const GemmProblem problem = productOf(call);
+  if (!problem.int8B)
+    return products.run(problem, workspace.data(), stream.get());
+  void *widened = workspace.data() + productWorkspaceBytes;
+  for (int64_t first = 0; first < problem.n; first += int8Columns(problem)) {
+    const Int8Chunk chunk = int8ChunkOf(problem, first, widened);
+    check(widenIntegers(chunk.integers, problem.dtypeAB, widened, stream.get()),
+          "widening integers");
+    products.run(chunk.product, workspace.data(), stream.get());
+  }
 }
 
 void CudaRank::queueAttention(const Call &call) {
@@ -318,7 +338,7 @@ Status CudaRank::queueOnProgram(const Call &call) {
     queueLaunch(call);
     return {};
   case TSR_ENTRY_GEMM:
-    products.run(decoded<GemmProblem>(call, decodeGemm), workspace.data(), on);
+    queueProduct(call);
     return {};
   case TSR_ENTRY_ATTENTION:
   case TSR_ENTRY_ATTENTION_BACKWARD:

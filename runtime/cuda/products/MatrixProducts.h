@@ -3,6 +3,7 @@
 #define TESSERA_RUNTIME_CUDA_PRODUCTS_MATRIXPRODUCTS_H
 
 #include "runtime/cuda/products/ColumnProduct.h"
+#include "runtime/cuda/products/Int8Chunks.h"
 
 #include <array>
 #include <cublasLt.h>
@@ -52,6 +53,10 @@ private:
 /// C = (ACCUMULATE ? C : 0) + bias, for products that have no terms or whose
 /// bias the library does not add. ProductKernels.cu.
 cudaError_t startFromBias(const GemmProblem &problem, cudaStream_t stream);
+
+/// What the integers become, of dtype f32 or bf16. ProductKernels.cu.
+cudaError_t widenIntegers(const Integers &integers, int64_t dtype, void *to,
+                          cudaStream_t stream);
 
 /// What follows the problem's `plainProduct` where the library has no epilogue.
 /// `workspace`: productWorkspaceBytes, for parts of sums. ProductKernels.cu.

@@ -7,6 +7,7 @@
 
 #include "runtime/cpu/GemmProblem.h"
 #include "runtime/cuda/Element.h"
+#include "runtime/cuda/products/Int8Chunks.h"
 
 #include <cmath>
 
@@ -63,6 +64,25 @@ TSR_DEVICE void geluElement(const GeluRows &rows, T *c, const T *aux,
   T *at = c + row * rows.ldc + column;
   auto x = widen(aux[row * rows.ldaux + column]);
   *at = Narrow<T>::from(rows.isGrad ? widen(*at) * geluGrad(x) : gelu(x));
+}
+
+/// N elements that are moved at once.
+template <class T, int N> struct alignas(N * sizeof(T)) Elements { T x[N]; };
+
+/// N integers, side by side in their row, of piece i. With N above 1 `integers`
+/// are `inPieces`, and `to` begins at a multiple of 16 bytes.
+template <class T, int N>
+TSR_DEVICE void widenIntegersOf(const Integers &integers, T *to, int64_t i) {
+  const int64_t pieces = integers.columns / N;
+  const int64_t row = i / pieces, column = i % pieces * N;
+  const auto values = *reinterpret_cast<const Elements<int8_t, N> *>(
+      integers.from + row * integers.ld + column);
+  Elements<T, N> floats;
+  TSR_UNROLL
+  for (int e = 0; e < N; ++e)
+    floats.x[e] = Narrow<T>::from(float(values.x[e]));
+  *reinterpret_cast<Elements<T, N> *>(to + row * integers.columns + column) =
+      floats;
 }
 
 /// Every `stride`th term of sum i, from `first` on. In is In of the operand.

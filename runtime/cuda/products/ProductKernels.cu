@@ -35,6 +35,14 @@ __global__ void geluKernel(GeluRows rows, int64_t count, T *c, const T *aux) {
     geluElement(rows, c, aux, i);
 }
 
+template <class T, int N>
+__global__ void widenKernel(Integers integers, int64_t count, T *to) {
+  int64_t step = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += step)
+    widenIntegersOf<T, N>(integers, to, i);
+}
+
 /// One slice of the terms of each sum: every gridDim.y-th group of sumRows of
 /// them. They are shared out to rows of threads, whose sums are added in order.
 template <class In, class Wide>
@@ -77,6 +85,18 @@ template <class T> void launchGelu(const GemmProblem &p, cudaStream_t stream) {
   GeluRows rows{p.n, p.ldc, p.ldaux, p.epilogue == TSR_GEMM_EPILOGUE_GELU_GRAD};
   geluKernel<T><<<blocksFor(p.m * p.n), threads, 0, stream>>>(
       rows, p.m * p.n, static_cast<T *>(p.c), static_cast<const T *>(p.aux));
+}
+
+template <class T>
+void launchWiden(const Integers &integers, void *to, cudaStream_t stream) {
+  const int64_t count = integers.rows * integers.columns;
+  auto *floats = static_cast<T *>(to);
+  if (integers.inPieces())
+    widenKernel<T, 4><<<blocksFor(count / 4), threads, 0, stream>>>(
+        integers, count / 4, floats);
+  else
+    widenKernel<T, 1>
+        <<<blocksFor(count), threads, 0, stream>>>(integers, count, floats);
 }
 
 /// As many slices as have enough terms each and fit the workspace.
@@ -123,6 +143,17 @@ cudaError_t startFromBias(const GemmProblem &problem, cudaStream_t stream) {
     launchStart<Bf16>(p, stream);
   else
     launchStart<float>(p, stream);
+  return cudaGetLastError();
+}
+
+cudaError_t widenIntegers(const Integers &integers, int64_t dtype, void *to,
+                          cudaStream_t stream) {
+  if (integers.rows * integers.columns == 0)
+    return cudaSuccess;
+  if (dtype == TSR_DTYPE_BF16)
+    launchWiden<Bf16>(integers, to, stream);
+  else
+    launchWiden<float>(integers, to, stream);
   return cudaGetLastError();
 }
 

@@ -81,6 +81,7 @@ private:
   Status queue(const Call &call);
   Status queueOnProgram(const Call &call);
   void queueLaunch(const Call &call);
+  void queueProduct(const Call &call);
   void queueAttention(const Call &call);
   Status queueCollective(const Call &call);
   Status runCollective(const Call &call);

@@ -59,6 +59,7 @@ constexpr const char *kT5 =
 struct Case {
   const char *name, *config, *precision, *mesh;
   const char *communicator = "threads";
+  const char *weights = "precision";
 };
 
 std::string compileFor(const Case &test, const char *device) {
@@ -68,6 +69,7 @@ std::string compileFor(const Case &test, const char *device) {
   build.sequence = kLength;
   build.maxBatch = 4;
   build.prefillChunk = 7;
+  build.flags = {{"weights", test.weights}};
   build.emulateGrid = true;
   build.device = device;
   return compileModel(scratchFile("config.json", test.config), build);
@@ -210,20 +212,23 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Models, CudaGenerationTest,
-    testing::Values(Case{"gpt2_f32", kGpt2, "f32", ""},
-                    Case{"gpt2_bf16", kGpt2, "bf16", ""},
-                    Case{"gpt2_f32_dp2tp2", kGpt2, "f32", "dp=2,tp=2"},
-                    Case{"gpt2_f32_pp2", kGpt2, "f32", "pp=2"},
-                    Case{"llama_f32", kLlama, "f32", ""},
-                    Case{"llama_bf16_tp2", kLlama, "bf16", "tp=2"},
-                    Case{"llama_f32_tp2_nccl", kLlama, "f32", "tp=2", "nccl"},
-                    Case{"mistral_f32_tp2", kMistral, "f32", "tp=2"},
-                    Case{"mistral_f32_cp2", kMistral, "f32", "cp=2"},
-                    Case{"qwen2_f32_tp4", kQwen2, "f32", "tp=4"},
-                    Case{"mixtral_f32", kMixtral, "f32", ""},
-                    Case{"mixtral_f32_ep2", kMixtral, "f32", "ep=2"},
-                    Case{"t5_f32", kT5, "f32", ""},
-                    Case{"t5_f32_dp2tp2", kT5, "f32", "dp=2,tp=2"}),
+    testing::Values(
+        Case{"gpt2_f32", kGpt2, "f32", ""},
+        Case{"gpt2_bf16", kGpt2, "bf16", ""},
+        Case{"gpt2_f32_dp2tp2", kGpt2, "f32", "dp=2,tp=2"},
+        Case{"gpt2_f32_pp2", kGpt2, "f32", "pp=2"},
+        Case{"llama_f32", kLlama, "f32", ""},
+        Case{"llama_bf16_tp2", kLlama, "bf16", "tp=2"},
+        Case{"llama_f32_tp2_nccl", kLlama, "f32", "tp=2", "nccl"},
+        Case{"mistral_f32_tp2", kMistral, "f32", "tp=2"},
+        Case{"mistral_f32_cp2", kMistral, "f32", "cp=2"},
+        Case{"qwen2_f32_tp4", kQwen2, "f32", "tp=4"},
+        Case{"mixtral_f32", kMixtral, "f32", ""},
+        Case{"mixtral_f32_ep2", kMixtral, "f32", "ep=2"},
+        Case{"gpt2_f32_int8_tp2", kGpt2, "f32", "tp=2", "threads", "int8"},
+        Case{"llama_bf16_int8", kLlama, "bf16", "", "threads", "int8"},
+        Case{"t5_f32", kT5, "f32", ""},
+        Case{"t5_f32_dp2tp2", kT5, "f32", "dp=2,tp=2"}),
     [](const auto &info) { return std::string(info.param.name); });
 
 struct SharedCase {

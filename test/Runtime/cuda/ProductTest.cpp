@@ -20,6 +20,7 @@ struct Product {
   Types types;
   int flags; ///< 1: trans_a, 2: trans_b, 4: accumulate, 8: bias, 16: padded
   int64_t batch = 1;
+  bool int8B = false;
 };
 
 struct Operands {
@@ -36,9 +37,9 @@ struct Operands {
             p.types.ab, p.types.c, p.batch,
             strideA,    strideB,   strideC,
             0,          0,         0,
-            0};
+            p.int8B};
     a = Buffer(p.types.ab, strideA * p.batch);
-    b = Buffer(p.types.ab, strideB * p.batch);
+    b = Buffer(p.int8B ? int64_t(TSR_DTYPE_I8) : p.types.ab, strideB * p.batch);
     c = Buffer(p.types.c, strideC * p.batch);
     bias = Buffer(p.types.c, p.n);
     // Integers: sums are exact in every order, so equality is asked for.
@@ -51,17 +52,17 @@ struct Operands {
   Buffer a, b, c, bias;
 };
 
-constexpr int64_t places[] = {0, 1 << 20, 2 << 20, 3 << 20};
-
 std::vector<unsigned char> bytesOf(Buffer &buffer) {
   auto *data = static_cast<unsigned char *>(buffer.data());
   return {data, data + buffer.size() *
                            (static_cast<unsigned char *>(buffer.at(1)) - data)};
 }
 
-void compare(const Product &p) {
+/// Each operand has `room` bytes.
+void compare(const Product &p, int64_t room = 1 << 20) {
+  const int64_t places[] = {0, room, 2 * room, 3 * room};
   Operands x(p);
-  World world(single(4 << 20, [&](const Program &program) {
+  World world(single(4 * room, [&](const Program &program) {
     return program.call(
         program.frame.api->gemm,
         {program.at(places[0]), program.at(places[1]), program.at(places[2]),
@@ -109,6 +110,20 @@ TEST(GpuProduct, BatchesAndNoTermsAreExact) {
       compare({9, 20, 17, type, flags, 3});
       compare({5, 7, 0, type, flags});
     }
+}
+
+/// In one chunk and in several, of columns and of rows of B.
+TEST(GpuProduct, OfIntegersAreExact) {
+  for (int64_t type : {0, 1, 2})
+    for (int flags : {0, 2, 8, 12, 14, 16, 26, 30}) {
+      compare({24, 40, 16, types[type], flags, 1, true});
+      compare({3, 13, 7, types[type], flags, 1, true});
+    }
+  compare({2, 7, 0, types[0], 8, 1, true});
+  for (int flags : {8, 18})
+    for (int64_t type : {0, 2})
+      compare({2, 5003, type == 0 ? 1024 : 2048, types[type], flags, 1, true},
+              12 << 20);
 }
 
 TEST(GpuProduct, RefusalIsTheCpus) {
