@@ -263,9 +263,10 @@ void expectNear(const std::vector<Continued> &results, const Values &logits,
       EXPECT_NEAR(result.logProbabilities[at - result.prompt],
                   chosen * sharpness - std::log(total), tolerance)
           << where << ", request " << k << ", position " << at;
-      if (k % 2 == 0)
+      if (k % 2 == 0) {
         EXPECT_GE(chosen, *std::max_element(row, row + kVocabulary) - tolerance)
             << where << ", request " << k << ", position " << at;
+      }
     }
   }
 }

@@ -70,8 +70,9 @@ static PlanOptions planOf(const Build &build) {
     EXPECT_EQ(setFlag(plan, flag, text), "");
   for (const auto &[flag, text] : build.flags)
     EXPECT_EQ(setFlag(plan, flag, text), "");
-  if (!build.freeze.empty())
+  if (!build.freeze.empty()) {
     EXPECT_EQ(setFlag(plan, "freeze", build.freeze), "");
+  }
   plan.evaluation = build.evaluation;
   plan.sizes.microBatches = build.microBatches;
   plan.strategies.sequenceParallel = build.sequenceParallel;

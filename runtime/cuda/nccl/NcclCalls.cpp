@@ -68,9 +68,11 @@ Status NcclCollectives::copyOwn(int64_t bytes, const void *src, void *dst) {
 
 Status NcclCollectives::copyOwn(const Coalesced &what) {
   for (const Coalesced::Member &member : what.members)
-    copyOwn(member.call.outer * member.call.count *
-                dtypeBytes(member.call.dtype),
-            member.source, member.result);
+    if (Status status = copyOwn(member.call.outer * member.call.count *
+                                    dtypeBytes(member.call.dtype),
+                                member.source, member.result);
+        !status.ok())
+      return status;
   return {};
 }
 
