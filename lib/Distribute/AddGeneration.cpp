@@ -507,10 +507,12 @@ LogicalResult AddGenerationPass::addPrograms(func::FuncOp loss) {
   model.loss = loss;
   if (slots < 1 || chunk < 1 || lanes < 1 || contextRanks < 1 ||
       tensorRanks < 1)
-    return loss.emitError()
-           << "has slots = " << slots << ", chunk = " << chunk
-           << ", lanes = " << lanes << ", context-ranks = " << contextRanks
-           << ", tensor-ranks = " << tensorRanks << "; each must be at least 1";
+    return loss.emitError() << "has slots = " << slots.getValue()
+                            << ", chunk = " << chunk.getValue()
+                            << ", lanes = " << lanes.getValue()
+                            << ", context-ranks = " << contextRanks.getValue()
+                            << ", tensor-ranks = " << tensorRanks.getValue()
+                            << "; each must be at least 1";
   if (failed(model.find()))
     return failure();
   if (model.sourceIds && failed(checkPair(loss)))

@@ -125,10 +125,46 @@ int64_t Marker::chunksFor(int64_t size) const {
   return count;
 }
 
+/// What makes a value, on whatever rank.
+static Operation *sourceOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (auto convert = dyn_cast_or_null<ConvertOp>(op))
+    op = convert.getInput().getDefiningOp();
+  return op;
+}
+
+/// Whether labels count, or have the largest logit: relu(1 - rank).
+static bool isZeroOrOne(Value value) {
+  Operation *op = sourceOf(value);
+  if (isa_and_nonnull<nn::CountedOp>(op))
+    return true;
+  auto map = dyn_cast_or_null<nn::MapOp>(op);
+  if (!map || map.getFunction() != nn::Function::Relu)
+    return false;
+  auto add = dyn_cast_or_null<nn::AddOp>(sourceOf(op->getOperand(0)));
+  if (!add || add.getCoefs() != ArrayRef<double>{-1.0, 1.0})
+    return false;
+  auto one = dyn_cast_or_null<nn::ConstantOp>(sourceOf(add->getOperand(1)));
+  return one && one.getValue().convertToDouble() == 1 &&
+         isa_and_nonnull<nn::LabelRankOp>(sourceOf(add->getOperand(0)));
+}
+
+/// A sum of so few zeros and ones is an f32 without rounding, in any order.
+static bool isExact(Operation *op, ArrayRef<Contracted> factors) {
+  constexpr int64_t mostTerms = int64_t(1) << 24;
+  int64_t terms = 1;
+  for (const Contracted &c : factors)
+    terms *= c.size;
+  return isa<nn::EinsumOp>(op) && terms <= mostTerms &&
+         llvm::all_of(op->getOperands(), isZeroOrOne);
+}
+
 LogicalResult Marker::mark(DistributableOpInterface op) {
   if (!op.getSignature(0).addsInChunks)
     return success();
   SmallVector<Contracted> all = contracted(op);
+  if (isExact(op, all))
+    return success();
   auto *chosen = llvm::find_if(
       all, [](const Contracted &c) { return kSplit.contains(c.dim); });
   NamedAttrList entry;

@@ -31,3 +31,23 @@ module attributes {dist.layout_invariant = 8 : i64, dist.mesh = #dist.mesh<tp = 
     return %y : tensor<8xf32, #dist<tp: P>>
   }
 }
+
+// -----
+
+// A number of labels is exact, whoever adds what: it needs no chunks.
+!cut = tensor<8x6xf32, #dist<tp: S(1)>>
+!ids = tensor<8x6xi32, #dist<tp: S(1)>>
+module attributes {dist.layout_invariant = 8 : i64, dist.mesh = #dist.mesh<tp = 3>} {
+  // CHECK-LABEL: @step
+  func.func @step(%labels: !ids {nn.dims = "bs"}, %logits: tensor<8x6x4xf32, #dist<tp: S(1)>> {nn.dims = "bsv"}) -> tensor<f32, #dist<tp: P>> {
+    %target = nn.pick %logits, %labels : (tensor<8x6x4xf32, #dist<tp: S(1)>>, !ids) -> !cut
+    %rank = nn.label_rank %logits, %labels, %target : (tensor<8x6x4xf32, #dist<tp: S(1)>>, !ids, !cut) -> !cut
+    %whole = nn.constant 1.0 f32 : tensor<f32>
+    %one = dist.convert enter %whole on "tp" : tensor<f32> -> tensor<f32, #dist<tp: R>>
+    %less = nn.add "bs,->bs" %rank, %one {coefs = array<f64: -1.0, 1.0>} : (!cut, tensor<f32, #dist<tp: R>>) -> !cut
+    %hit = nn.map relu %less : !cut -> !cut
+    // CHECK: nn.einsum "bs->" %{{[0-9]+}} : (
+    %n = nn.einsum "bs->" %hit : (!cut) -> tensor<f32, #dist<tp: P>>
+    return %n : tensor<f32, #dist<tp: P>>
+  }
+}

@@ -114,7 +114,8 @@ bool tessera::checkTypes(const DriverOptions &options, TypeCheck &check) {
   registerCompilerDialects(registry);
   CompilerContext compiler(registry);
   OwningOpRef<ModuleOp> programs[2];
-  for (bool isParallel : {false, true}) {
+  // A plan that is refused is refused for the parallel program.
+  for (bool isParallel : {true, false}) {
     OwningOpRef<ModuleOp> module =
         importWhole(compiler.context, options, Choices::Silent);
     if (!module)
