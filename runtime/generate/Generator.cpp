@@ -42,8 +42,13 @@ static void checkSampling(const Sampling &sampling, int64_t vocabulary) {
   auto refuse = [](const char *what, double value, const char *range) {
     fail(TSR_INVALID_ARGUMENT, what, " is ", value, ", it must be ", range);
   };
-  if (!(sampling.temperature >= 0) || !std::isfinite(sampling.temperature))
-    refuse("the temperature", sampling.temperature, "0 or more");
+  // Logits that are divided by less may overflow.
+  constexpr double smallest = 1e-30;
+  const double temperature = sampling.temperature;
+  if (!(temperature == 0 || temperature >= smallest) ||
+      !std::isfinite(temperature))
+    refuse("the temperature", temperature,
+           "0 (always the most probable token) or at least 1e-30");
   if (!(sampling.topP > 0 && sampling.topP <= 1))
     refuse("top_p", sampling.topP, "above 0 and at most 1");
   if (!(sampling.minP >= 0 && sampling.minP <= 1))
@@ -88,13 +93,14 @@ void Generator::checkRequest(const int32_t *prompt, size_t count,
     count = 1; // what begins every text
   }
   if (count == 0)
-    fail(TSR_INVALID_ARGUMENT, "the prompt has no token; begin with the "
-                               "tokenizer's beginning of a text");
+    fail(TSR_INVALID_ARGUMENT, "the prompt has no token; give at least "
+                               "one, e.g. one that begins a text");
   if (static_cast<int64_t>(count) >= sizes.places)
     fail(TSR_INVALID_ARGUMENT, "the prompt has ", count, " tokens, of at most ",
+         sizes.places - 1, " before a new one: a request has place for ",
          sizes.places,
-         " that a request may have with at least one new one; compile the "
-         "model with a larger --max-length");
+         "; shorten it, or compile the model with a larger --max-length, of at "
+         "most as many tokens as it has positions");
   if (sizes.source == 0)
     checkTokens("prompt", prompt, count);
   if (options.maxNewTokens < 0)

@@ -95,10 +95,10 @@ int32_t Sampler::sampleKept(const Logit *logits, int64_t count,
     }
     const int32_t index = order[i];
     const double shifted = (logits[index] - peak) * sharpness;
-    const double share = std::exp(shifted) / total;
-    if (before >= sampling.topP || share * total < sampling.minP)
+    const double weight = std::exp(shifted);
+    if (before >= sampling.topP || weight < sampling.minP)
       break;
-    before += share;
+    before += weight / total;
     const double score = shifted + gumbelNoise(sampling.seed, position, index);
     if (score > best)
       best = score, token = index;

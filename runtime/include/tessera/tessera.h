@@ -385,7 +385,8 @@ typedef void tsr_on_token(void *context, const tsr_generated *token,
 typedef struct tsr_request_options {
   size_t size;            /* sizeof(tsr_request_options) */
   int64_t max_new_tokens; /* 0: as many as fit */
-  double temperature;     /* 0: the most probable token, always */
+  double temperature;     /* 0: the most probable token, always; or at least
+                             1e-30 */
   int64_t top_k;          /* of the most probable ones; 0: all */
   double top_p;           /* those of which the more probable ones sum to less
                              than this; 0 or 1: all */

@@ -111,6 +111,16 @@ TEST(Sampler, RestrictionsKeepTheMostProbable) {
   expectFrequencies(sampling, restricted(1.0, {1}));
 }
 
+/// exp(0) / total * total may be less than 1.
+TEST(Sampler, TheLargestIsKeptWhateverTheTotal) {
+  Sampling sampling = drawing(1.0, 11);
+  sampling.minP = 1;
+  for (int i = 1; i < 500; ++i) {
+    const float other = 0.01f * static_cast<float>(i);
+    EXPECT_EQ(choose({-other, 2.0f, 0.5f, 1 - other}, sampling).token, 1) << i;
+  }
+}
+
 /// More candidates than are sorted at first.
 TEST(Sampler, SortsAsFarAsItLooks) {
   std::vector<float> logits(3000, 0.0f);

@@ -75,9 +75,10 @@ bool Chat::fit(std::vector<int32_t> &prompt) {
     }
   }
   if (left > 0)
-    printNote("the oldest " + std::to_string(left) +
-              " lines and answers are left out from now on: all together have "
-              "at most " +
+    printNote((left == 1 ? "the oldest line and its answer are"
+                         : "the oldest " + std::to_string(left) +
+                               " lines and their answers are") +
+              " left out from now on: all together have at most " +
               std::to_string(places) + " tokens");
   return true;
 }

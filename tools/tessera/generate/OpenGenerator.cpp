@@ -15,6 +15,11 @@ bool OpenGenerator::openTokenizer() {
     return false;
   std::string path = modelTokenizer(options);
   int64_t vocabulary = tsr_artifact_vocabulary(artifact.get());
+  if (options.generate.alternatives > vocabulary)
+    return !printError("--log-probabilities: must be at most " +
+                       std::to_string(vocabulary) +
+                       ", the size of the vocabulary, but is " +
+                       std::to_string(options.generate.alternatives));
   // A model of text files that --data has read as bytes.
   bool isOfBytes = path.empty() && vocabulary == 256;
   if (!(isOfBytes ? tokenizer.openBytes() : tokenizer.open(path)))
