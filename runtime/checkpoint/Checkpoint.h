@@ -34,6 +34,10 @@ void loadCheckpoint(Session &session, const std::string &directory);
 /// that are drawn, tensors that are ignored. As of TensorFiles; TSR_MISMATCH.
 void loadWeights(Session &session, const std::string &path);
 
+/// Checks a file of weights, and the shards of an index, by the manifest beside
+/// it; without one, or moments, it is of no checkpoint. TSR_CORRUPT.
+void checkSavedModel(const std::string &weights);
+
 /// What a checkpoint says beside its tensors.
 struct Manifest {
   struct File {

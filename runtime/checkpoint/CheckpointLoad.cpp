@@ -64,7 +64,7 @@ const FileTensor *matchStatePart(const TensorInfo &tensor,
   const FileTensor *source = files.find(name);
   if (!source)
     fail(TSR_MISMATCH, "'", files.path(), "' has no tensor '", name,
-         "'; the checkpoint is of another model or optimizer");
+         "'; the checkpoint is of another model, optimizer or --freeze");
   const std::string &path = source->file->path();
   if (source->shape != shape)
     fail(TSR_MISMATCH, "'", path, "': '", name, "' has shape ",
@@ -94,8 +94,8 @@ void checkNoExtra(const TensorFiles &files,
   for (const auto &[name, entry] : files.tensors()) {
     if (known.count(entry) == 0)
       fail(TSR_MISMATCH, "'", files.path(), "' has a tensor '", name,
-           "' that the artifact has not; the checkpoint is of another model "
-           "or optimizer");
+           "' that the artifact has not; the checkpoint is of another model, "
+           "optimizer or --freeze");
   }
 }
 
@@ -170,6 +170,19 @@ private:
   }
 };
 } // namespace
+
+void checkSavedModel(const std::string &weights) {
+  const std::string directory = weights.substr(0, weights.rfind('/') + 1);
+  // Other programs write files of the manifest's name, too.
+  if (!isFile(directory + manifestFile) || !isFile(directory + optimizerFile))
+    return;
+  const InputFile file(directory + manifestFile);
+  const std::set<std::string> others = {optimizerFile, adapterFile,
+                                        adapterConfigFile};
+  for (const Manifest::File &expected : readManifest(file).files)
+    if (!others.count(expected.name) && isFile(directory + expected.name))
+      checkFile(InputFile(directory + expected.name), expected);
+}
 
 void loadCheckpoint(Session &session, const std::string &directory) {
   requireWholeParameters(session.metadata(), "resumed from a checkpoint");

@@ -252,9 +252,10 @@ void writeWeight(const Rank &rank, const WeightMatch &match, int64_t seed) {
 static void checkNoAdapter(const std::string &path) {
   if (isFile(concat(path, "/", adapterFile)))
     fail(TSR_MISMATCH, "'", path, "' holds an adapter beside its model (",
-         adapterFile, "): give --load-weights ", path, "/", modelFile,
-         " for the model alone, with --load-adapter ", path,
-         " for both, or merge them first");
+         adapterFile, "): merge the two with tessera merge, or load the model ",
+         "alone, which is '", weightsFile(path),
+         "'; train and evaluate take both, with --load-weights of that file ",
+         "and --load-adapter ", path);
 }
 
 void loadWeights(Session &session, const std::string &path) {
@@ -263,7 +264,9 @@ void loadWeights(Session &session, const std::string &path) {
   std::unique_ptr<WeightMatching> matching;
   session.together([&] {
     checkNoAdapter(path);
-    files = std::make_unique<TensorFiles>(weightsFile(path));
+    const std::string file = weightsFile(path);
+    checkSavedModel(file);
+    files = std::make_unique<TensorFiles>(file);
     matching = std::make_unique<WeightMatching>(session.metadata(), *files);
   });
   bool fresh = !session.isReady();

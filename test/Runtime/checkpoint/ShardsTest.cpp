@@ -266,6 +266,11 @@ TEST(SavedShards, DamagedOnesAreRefused) {
     EXPECT_EQ(tsr_session_load(training.session, directory.path.c_str()),
               TSR_CORRUPT);
     EXPECT_CONTAINS(tsr_last_error(), name + "' has hash");
+    // So they are without the optimizer's state, which generation leaves.
+    std::string step = directory / "step-00000000";
+    EXPECT_EQ(tsr_session_load_weights(training.session, step.c_str()),
+              TSR_CORRUPT);
+    EXPECT_CONTAINS(tsr_last_error(), name + "' has hash");
     fs::remove(path);
     EXPECT_EQ(tsr_session_load(training.session, directory.path.c_str()),
               TSR_NOT_FOUND);
