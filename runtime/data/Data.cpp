@@ -129,10 +129,11 @@ void Data::checkLength(size_t stream, const TokenStream &training,
     hasDocuments |= files[i]->index() && (!isWeighted() || i == stream);
   if (training.sequences() > 0 && (!isSplit || validation.sequences() > 0))
     return;
-  std::string what = isWeighted()
-                         ? concat("'", files[stream]->path(), "'")
-                         : concat("the data (", files.size(), " files, first '",
-                                  files[0]->path(), "')");
+  std::string what =
+      isWeighted() ? concat("'", files[stream]->path(), "'")
+                   : concat("the data (", files.size(),
+                            files.size() == 1 ? " file, '" : " files, first '",
+                            files[0]->path(), "')");
   std::string split;
   if (isSplit)
     split =

@@ -33,7 +33,7 @@ static std::string differenceOf(const File &own, const File &other) {
 
 std::string DataIdentity::differenceFrom(const DataIdentity &other) const {
   if (files.size() != other.files.size())
-    return concat("there are ", files.size(), " files, there were ",
+    return concat("the number of files is ", files.size(), ", it was ",
                   other.files.size());
   for (size_t i = 0; i < files.size(); ++i)
     if (std::string text = differenceOf(files[i], other.files[i]);

@@ -433,7 +433,8 @@ tsr_evaluation Session::evaluateOn(const StepInputs &inputs) {
   tsr_abi_program program = core->ranks[0]->code->evaluation();
   if (!program || !metadata().hasEvaluation())
     fail(TSR_UNSUPPORTED, "the artifact has no evaluation program; compile the "
-                          "model again, without --no-evaluation");
+                          "model again, with --programs train and without "
+                          "--no-evaluation");
   run(program, nextStep(), [&](Rank &rank) { fillInputs(rank, inputs); });
   const Model &model = metadata().model;
   bool counts = metadata().find(Role::Output, "evaluation_count") != nullptr;

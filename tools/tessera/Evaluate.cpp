@@ -13,6 +13,7 @@
 #include "tools/tessera/train/OpenSession.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace tessera;
 namespace json = llvm::json;
@@ -37,15 +38,22 @@ static bool loadParameters(const DriverOptions &options, tsr_session *session,
   return true;
 }
 
+/// JSON has no infinity and no NaN.
+static json::Value numberOrNull(double value) {
+  return std::isfinite(value) ? json::Value(value) : json::Value(nullptr);
+}
+
 static json::Value jsonOf(const Measurement &result, int64_t batches,
                           int64_t leftOut) {
-  json::Object object{
-      {"loss", result.loss},           {"perplexity", result.perplexity()},
-      {"accuracy", result.accuracy()}, {"correct", result.correct},
-      {"labels", result.labels},       {"batches", batches},
-      {"sequences_left_out", leftOut}};
+  json::Object object{{"loss", numberOrNull(result.loss)},
+                      {"perplexity", numberOrNull(result.perplexity())},
+                      {"accuracy", result.accuracy()},
+                      {"correct", result.correct},
+                      {"labels", result.labels},
+                      {"batches", batches},
+                      {"sequences_left_out", leftOut}};
   if (result.bytes) {
-    object["bits_per_byte"] = result.bitsPerByte();
+    object["bits_per_byte"] = numberOrNull(result.bitsPerByte());
     object["bytes"] = result.bytes;
   }
   return object;
@@ -61,11 +69,12 @@ static void print(const DriverOptions &options, const Measurement &result,
   }
   std::printf("%s\n", result.text().c_str());
   if (leftOut)
-    std::printf("%lld sequence%s left out: only whole batches are evaluated, "
-                "%lld of them\n",
-                static_cast<long long>(leftOut),
-                leftOut == 1 ? " was" : "s were",
-                static_cast<long long>(batches));
+    std::printf(
+        "%lld sequence%s left out: %s, %lld of them\n",
+        static_cast<long long>(leftOut), leftOut == 1 ? " was" : "s were",
+        options.evalBatches ? "only the batches of --eval-batches are evaluated"
+                            : "only whole batches are evaluated",
+        static_cast<long long>(batches));
 }
 
 /// A program for one text at a time, which is no longer than it must be. Ranks
@@ -134,6 +143,17 @@ static bool scoreByRows(Questions &questions, tsr_session *session,
   return questions.score(created, 2 * report.generation->requests);
 }
 
+/// Opens what scores them. A model that is too short has an error of its own,
+/// which knows no questions.
+static bool openFor(const Questions &questions, const DriverOptions &options,
+                    ArtifactFile &artifact) {
+  if (artifact.open(options))
+    return true;
+  if (!options.isArtifact() && !options.isProgram())
+    printNote(questions.longestPlace());
+  return false;
+}
+
 /// How often a model chooses the right answer.
 static int evaluateChoices(DriverOptions &options) {
   TextOfTokens tokenizer;
@@ -146,7 +166,8 @@ static int evaluateChoices(DriverOptions &options) {
     fitTo(questions, options);
   ArtifactFile artifact;
   Report report;
-  if (!artifact.open(options) || !report.read(artifact.metadata()))
+  if (!openFor(questions, options, artifact) ||
+      !report.read(artifact.metadata()))
     return 1;
   if (report.target)
     return printError("--choices asks which text goes on a prompt, which a "
@@ -186,6 +207,11 @@ int tessera::runEvaluate(const DriverOptions &given) {
   Report report;
   if (!artifact.open(options) || !report.read(artifact.metadata()))
     return 1;
+  if (report.generation || report.encoding)
+    return printError("'" + options.model + "' has programs that " +
+                      (report.generation ? "generate" : "encode") +
+                      " alone, and none that evaluates; compile the model with "
+                      "--programs train");
   EvaluationData data;
   OpenedSession session = openSession(options, artifact.get());
   if (!session || !data.open(options, artifact.get(), session.get()) ||

@@ -7,6 +7,7 @@
 #include "tools/tessera/report/Report.h"
 #include "tools/tessera/train/Training.h"
 #include "tools/tessera/train/TrainingPage.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace tessera;
 
@@ -35,6 +36,24 @@ static void printRateChanges(const LearningRateOptions &compiled,
   std::string changes = rateChanges(compiled, rate);
   if (!changes.empty())
     std::printf("learning rate: as compiled, except %s\n", changes.c_str());
+}
+
+/// A default is no reason to refuse a short run, whose steps are those of a
+/// longer one.
+static void noteWarmup(const LearningRateOptions &rate) {
+  if (rate.warmupSteps > rate.totalSteps)
+    printNote(llvm::formatv("the warm-up of {0} steps is longer than the run "
+                            "of {1}, which ends before the learning rate "
+                            "reaches {2}; --warmup-steps shortens it",
+                            rate.warmupSteps, rate.totalSteps, rate.largest));
+}
+
+static void describeRate(const DriverOptions &options, const Report &report) {
+  if (options.launch.rank != 0)
+    return;
+  if (options.isArtifact())
+    printRateChanges(report.learningRate, options.plan.learningRate);
+  noteWarmup(options.plan.learningRate);
 }
 
 int tessera::runTrain(const DriverOptions &given) {
@@ -70,8 +89,7 @@ int tessera::runTrain(const DriverOptions &given) {
   if (options.launch.rank == 0)
     std::printf("training %s%s\n", report.headline().c_str(),
                 processesText(options.launch).c_str());
-  if (options.launch.rank == 0 && options.isArtifact())
-    printRateChanges(report.learningRate, options.plan.learningRate);
+  describeRate(options, report);
   training.printDevice();
   bool isDone = training.run();
   training.printDevice();

@@ -96,7 +96,7 @@ TEST_F(CheckpointData, TheSameDataIsTaken) {
 
 TEST_F(CheckpointData, OtherDataIsRefused) {
   save({{"a.txt", "b.txt"}, {0.7, 0.3}, 0.2});
-  expectRefused({{"a.txt"}, {0.7}, 0.2}, "there are 1 files, there were 2");
+  expectRefused({{"a.txt"}, {0.7}, 0.2}, "the number of files is 1, it was 2");
   expectRefused({{"a.txt", "b.txt"}, {0.6, 0.4}, 0.2},
                 "file 1 ('a.txt') has 3 of the shares, it had 7");
   expectRefused({{"a.txt", "b.txt"}, {}, 0.2},

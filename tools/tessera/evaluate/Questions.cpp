@@ -119,6 +119,7 @@ bool Questions::readLine(llvm::StringRef line, TextOfTokens &tokenizer) {
                   "\"answer\": number of the right choice, from 0}");
   Question question;
   question.answer = *answer;
+  question.line = lineNumber;
   for (const json::Value &choice : *choices)
     if (!addChoice(*prompt, choice, tokenizer, question))
       return false;
@@ -157,6 +158,16 @@ int64_t Questions::longestText() const {
   return static_cast<int64_t>(longest);
 }
 
+std::string Questions::longestPlace() const {
+  for (const Question &question : questions)
+    for (const auto &[number, choice] : llvm::enumerate(question.choices))
+      if (static_cast<int64_t>(choice.tokens.size()) == longestText())
+        return llvm::formatv("{0}:{1}: the prompt and choice {2} have {3} "
+                             "tokens, the most of all",
+                             path, question.line, number, longestText());
+  return "";
+}
+
 //===----------------------------------------------------------------------===//
 // Scores
 //===----------------------------------------------------------------------===//
@@ -187,8 +198,8 @@ bool Questions::isSameEverywhere(tsr_session *session) const {
 }
 
 bool Questions::refuse(size_t question, const std::string &why) const {
-  return !printError(path + ": question " + std::to_string(question) + ": " +
-                     why);
+  return !printError(path + ":" + std::to_string(questions[question].line) +
+                     ": " + why);
 }
 
 bool Questions::isNumber(size_t question, double value) const {

@@ -25,6 +25,7 @@ struct Choice {
 struct Question {
   std::vector<Choice> choices;
   int64_t answer = 0;
+  int64_t line = 0; ///< Of the file, from 1.
   /// The most probable choice; of equal ones the first. By its log-probability,
   /// and by that of a character.
   int64_t chosen() const;
@@ -44,6 +45,8 @@ public:
   bool score(tsr_generator *generator, int64_t most);
 
   int64_t longestText() const; ///< In tokens.
+  /// Where it is, for a message.
+  std::string longestPlace() const;
   std::string text() const;
   llvm::json::Value json() const;
 

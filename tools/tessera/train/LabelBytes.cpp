@@ -23,6 +23,10 @@ static int64_t modelNumber(const tsr_artifact *artifact, const char *key) {
   return model ? model->getInteger(key).value_or(-1) : -1;
 }
 
+bool tessera::isMasked(const tsr_artifact *artifact) {
+  return modelNumber(artifact, "mask_token") >= 0;
+}
+
 std::string tessera::tokenizerBeside(const DriverOptions &options) {
   if (options.isArtifact() || options.isProgram())
     return "";
@@ -52,11 +56,11 @@ bool LabelBytes::open(const DriverOptions &options,
     return true;
   isAskedFor = !options.evalTokenizer.empty();
   path = isAskedFor ? options.evalTokenizer : tokenizerBeside(options);
-  bool isMasked = modelNumber(artifact, "mask_token") >= 0;
-  if (isMasked && isAskedFor)
+  bool isOfMasks = isMasked(artifact);
+  if (isOfMasks && isAskedFor)
     return giveUp("bits per byte are of models that predict every token, and "
                   "a masked one predicts a few; leave it out");
-  if (path.empty() || isMasked)
+  if (path.empty() || isOfMasks)
     return true;
   bool isPair = tsr_artifact_target(artifact) > 0;
   firstLabel = isPair ? tsr_artifact_sequence(artifact) : 1;

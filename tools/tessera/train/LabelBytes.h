@@ -13,6 +13,9 @@ namespace tessera {
 /// The folder of a model's config with a tokenizer in it, or "".
 std::string tokenizerBeside(const DriverOptions &options);
 
+/// Whether a model predicts the tokens that are hidden from it, and no text.
+bool isMasked(const tsr_artifact *artifact);
+
 /// Counts them by --tokenizer, or by the tokenizer in the model's folder: the
 /// measure of bits per byte, which no choice of tokens changes. With one that
 /// nobody asked for, what is wrong is a note, and nothing is counted.

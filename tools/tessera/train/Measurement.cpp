@@ -66,14 +66,14 @@ bool EvaluationData::open(const DriverOptions &options,
   if (options.evalBatches)
     count = options.evalBatches;
   batch.resize(rows * tsr_artifact_columns(artifact));
-  ofBytes = tsr_data_token_bytes(data.get()) == 1 &&
-            tsr_data_documents(data.get()) == 0;
-  if (ofBytes && !options.evalTokenizer.empty())
+  bool isText = isOfBytes(data.get());
+  if (isText && !options.evalTokenizer.empty())
     return !printError("--tokenizer is for data of tokens, but that of the "
                        "evaluation is text, whose tokens are bytes; leave it "
                        "out");
-  if (!ofBytes && !labelBytes.open(options, artifact))
+  if (!isText && !labelBytes.open(options, artifact))
     return false;
+  ofBytes = isText && !isMasked(artifact);
   return isReadable() && (options.launch.isAlone() ||
                           agreeOnTokens(session, data.get(), batch));
 }

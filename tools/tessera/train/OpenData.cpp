@@ -2,6 +2,7 @@
 
 #include "tools/tessera/train/OpenData.h"
 #include "tools/tessera/report/PrintError.h"
+#include "tools/tessera/train/LabelBytes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/xxhash.h"
 
@@ -14,6 +15,21 @@ struct Chosen {
   double validationFraction = 0;
   const char *part = nullptr;
 };
+
+/// A model that has a tokenizer reads bytes only if it is told to. Prints an
+/// error and returns false.
+static bool isMeant(const DriverOptions &options, const tsr_data *data,
+                    const std::string &file) {
+  std::string tokenizer = tokenizerBeside(options);
+  if (tokenizer.empty() || options.dataFormat != "auto" || !isOfBytes(data))
+    return true;
+  return !printError("'" + file +
+                     "' is text, but the model has a tokenizer, so its tokens "
+                     "are not bytes; make tokens with: tessera tokenize " +
+                     file + " --tokenizer " + tokenizer +
+                     " -o data.bin, and read data.bin instead; or train on "
+                     "bytes with --data-format text");
+}
 
 static OpenedData open(const DriverOptions &options, const DataSizes &sizes,
                        const Chosen &chosen, int64_t seed) {
@@ -33,7 +49,14 @@ static OpenedData open(const DriverOptions &options, const DataSizes &sizes,
   tsr_data *opened = nullptr;
   if (tsr_data_open(paths.data(), paths.size(), &wanted, &opened) != TSR_OK)
     printError(tsr_last_error());
-  return OpenedData(opened);
+  OpenedData data(opened);
+  return data && isMeant(options, data.get(), chosen.files.front())
+             ? std::move(data)
+             : nullptr;
+}
+
+bool tessera::isOfBytes(const tsr_data *data) {
+  return tsr_data_token_bytes(data) == 1 && tsr_data_documents(data) == 0;
 }
 
 OpenedData tessera::openTrainingData(const DriverOptions &options,

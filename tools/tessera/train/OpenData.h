@@ -24,6 +24,9 @@ OpenedData openTrainingData(const DriverOptions &options,
 OpenedData openEvaluationData(const DriverOptions &options,
                               const DataSizes &sizes);
 
+/// Whether tokens are the bytes of texts.
+bool isOfBytes(const tsr_data *data);
+
 /// Processes that read different tokens would compute nonsense: the first batch
 /// and the length of the data are compared. Prints an error where they differ.
 bool agreeOnTokens(tsr_session *session, const tsr_data *data,

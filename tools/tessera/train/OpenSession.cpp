@@ -1,6 +1,7 @@
 //===- OpenSession.cpp - the ranks of a run -------------------------------===//
 
 #include "tools/tessera/train/OpenSession.h"
+#include "tessera/Options/Counted.h"
 #include "tools/tessera/report/PrintError.h"
 #include <sstream>
 
@@ -23,6 +24,15 @@ static void describeProcess(const DriverOptions &options,
 
 OpenedSession tessera::openSession(const DriverOptions &options,
                                    const tsr_artifact *artifact) {
+  const Launch &launch = options.launch;
+  int64_t ranks = tsr_artifact_ranks(artifact);
+  if (!launch.isAlone() && launch.worldSize != ranks) {
+    printError("'" + options.model + "' has a mesh of " +
+               counted(ranks, "rank") + ", but there are " +
+               std::to_string(launch.worldSize) +
+               " processes; start one process per rank, or one for all ranks");
+    return nullptr;
+  }
   tsr_session_options wanted = {};
   wanted.size = sizeof wanted;
   wanted.device = nameOf(options.plan.device.target.kind);

@@ -17,8 +17,12 @@ bool Samples::prepare(tsr_session *opened, const tsr_artifact *artifact,
   session = opened;
   if (!options.sampleEvery)
     return true;
-  std::string path = options.evalTokenizer.empty() ? tokenizerBeside(options)
-                                                   : options.evalTokenizer;
+  std::string path = options.evalTokenizer;
+  if (ofBytes && !path.empty())
+    return !printError("--tokenizer is for data of tokens, but the run reads "
+                       "text, whose tokens are bytes; leave it out");
+  if (path.empty() && !ofBytes)
+    path = tokenizerBeside(options);
   if (path.empty() && !ofBytes)
     return !printError("--sample-prompt needs the tokenizer of the data, and "
                        "there is none beside the model; name one with "

@@ -16,7 +16,7 @@ class Samples {
 public:
   explicit Samples(const DriverOptions &options) : options(options) {}
 
-  /// `ofBytes`: without a tokenizer a token is a byte of text.
+  /// `ofBytes`: a token is a byte of text, whatever lies beside the model.
   bool prepare(tsr_session *session, const tsr_artifact *artifact,
                bool ofBytes);
   bool isDueAfter(int64_t steps) const {

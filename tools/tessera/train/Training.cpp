@@ -154,8 +154,7 @@ bool Training::prepare() {
     return false;
   batch.resize(tsr_artifact_batch(artifact) * tsr_artifact_columns(artifact));
   if (!evaluations.prepare(session.get()) ||
-      !samples.prepare(session.get(), artifact,
-                       tsr_data_token_bytes(data.get()) == 1))
+      !samples.prepare(session.get(), artifact, isOfBytes(data.get())))
     return false;
   return agreeOnData() && bindData();
 }
