@@ -408,6 +408,7 @@ static Cluster readTables(const toml::table &file, Problem &problem) {
     cluster.devicesPerNode = nodes.count("devices");
     cluster.nodePower = nodes.positiveOrNone("power_watts");
   }
+  cluster.architecture = root.word("architecture", "");
   readDevice(root, cluster.device);
   cluster.attention = readAttention(root);
   cluster.node = readLink(root, "node_link", cluster.devicesPerNode > 1);

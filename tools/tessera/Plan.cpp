@@ -15,18 +15,22 @@
 using namespace llvm;
 using namespace tessera;
 
-/// Most files of clusters describe GPUs, which compute in bf16.
+/// Each that is not given is the cluster's. Most files of clusters describe
+/// GPUs, which compute in bf16.
 static void chooseDevice(DriverOptions &options,
                          const simulate::Cluster &cluster) {
   if (cluster.kind == DeviceKind::Cpu)
     return;
   const auto &given = options.planning.given;
   const auto &products = cluster.device.products;
-  if (given.count("--device") || given.count("--precision") ||
-      products.count(Precision::F32) || !products.count(Precision::BF16))
-    return;
-  options.plan.device.target.kind = DeviceKind::Cuda;
-  options.plan.precision = Precision::BF16;
+  if (!given.count("--device")) {
+    options.plan.device.target.kind = DeviceKind::Cuda;
+    if (!cluster.architecture.empty())
+      options.plan.device.target.arch = cluster.architecture;
+  }
+  if (!given.count("--precision") && !products.count(Precision::F32) &&
+      products.count(Precision::BF16))
+    options.plan.precision = Precision::BF16;
 }
 
 /// Prints an error and returns false where the cluster is too small. The ranks
@@ -63,13 +67,16 @@ static std::string wordsOf(const PlanOptions &plan,
 /// Says what is nearest where nothing fits; 1.
 static int explainNothing(const PlanningResult &result,
                           const plan::SearchSpace &space) {
+  // The search leaves out what is padded: it is never the fastest.
   if (result.steps.empty())
     return printError(
-        "no plan can be compiled" +
-        (result.problem.empty()
-             ? std::string(": no mesh divides the batch; use another --gpus or "
-                           "--global-batch")
-             : ", e.g.: " + result.problem));
+        formatv("no plan for {0} and a batch of {1} is found",
+                counted(space.ranks, "device"), space.base.sizes.batch)
+            .str() +
+        (result.problem.empty() ? "" : ", e.g.: " + result.problem) +
+        "; a search takes meshes whose dp times ep divides the batch; use "
+        "another --gpus or --global-batch, or compile one that is padded with "
+        "--mesh");
   const PlannedStep &nearest = result.steps.front();
   auto limit = static_cast<int64_t>(result.memoryLimit);
   return printError(formatv(

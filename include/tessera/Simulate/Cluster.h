@@ -137,6 +137,7 @@ struct Software {
 struct Cluster {
   std::string name;
   DeviceKind kind = DeviceKind::Cuda;
+  std::string architecture; ///< Of GPUs, as sm_90; "": not known.
   int64_t nodes = 1, devicesPerNode = 1;
   double nodePower = 0; ///< Watts of a node at full load; 0: not known.
   Device device;
