@@ -105,8 +105,12 @@ FailureOr<Repetition> RecomputePass::readOptions(func::FuncOp func) {
                                "one; use mode=selective";
   if (mode == "full") {
     size_t count = layers < 0 ? all.size() : static_cast<size_t>(layers);
-    for (StringRef layer :
-         ArrayRef(all).take_front(std::min(count, all.size())))
+    if (count > all.size())
+      return func.emitError()
+             << "has " << all.size() << " layers, but the first " << count
+             << " are to be recomputed; use at most --recompute-layers "
+             << all.size();
+    for (StringRef layer : ArrayRef(all).take_front(count))
       repetition.layers[layer] = Repetition::Any;
   }
   for (const std::string &range : ranges)

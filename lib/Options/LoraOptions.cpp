@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 #include <sstream>
 
 using namespace tessera;
@@ -71,12 +72,15 @@ std::string LoraOptions::parse(const std::string &text) {
   }
   std::istringstream stream(text);
   std::string last;
+  std::set<std::string> given;
   for (std::string part; std::getline(stream, part, ',');) {
     size_t equals = part.find('=');
     bool hasKey = equals != std::string::npos;
     if (!hasKey && last != "targets")
       return "--lora: '" + part + "' is no KEY=VALUE; " + kRemedy;
     last = hasKey ? part.substr(0, equals) : last;
+    if (hasKey && !given.insert(last).second)
+      return "--lora gives " + last + " twice; leave out one of the two";
     if (std::string why =
             readKey(last, hasKey ? part.substr(equals + 1) : part, *this);
         !why.empty())

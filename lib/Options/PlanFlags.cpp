@@ -3,6 +3,7 @@
 #include "tessera/Options/PlanFlags.h"
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -85,6 +86,24 @@ std::string refuseNumber(const std::string &flag, FlagCheck check,
   return flag + ": must be " + describe(check) + ", but is " + text;
 }
 
+/// The whole text as a number, which may be too large or infinite.
+std::optional<double> parseNumber(const std::string &text) {
+  char *end = nullptr;
+  double number = std::strtod(text.c_str(), &end);
+  return text.empty() || *end ? std::nullopt : std::optional(number);
+}
+
+/// "a whole number above 0" where the text is another number.
+std::string refuseInteger(const std::string &flag, FlagCheck check,
+                          const std::string &text) {
+  std::optional<double> number = parseNumber(text);
+  if (!number || !isLegal(check, *number))
+    return refuseNumber(flag, check, text);
+  return flag + ": must be a whole" + std::string(describe(check)).substr(1) +
+         " and at most " + std::to_string(std::numeric_limits<int64_t>::max()) +
+         ", but is " + text;
+}
+
 } // namespace
 
 std::string tessera::flagName(const char *name) {
@@ -110,7 +129,7 @@ std::string tessera::readFlag(const std::string &flag, FlagCheck check,
   int64_t number = std::strtoll(text.c_str(), &end, 10);
   if (text.empty() || *end || errno ||
       !isLegal(check, static_cast<double>(number)))
-    return refuseNumber(flag, check, text);
+    return refuseInteger(flag, check, text);
   value = number;
   return "";
 }
@@ -130,11 +149,12 @@ std::string tessera::readFlag(const std::string &flag, FlagCheck check,
 
 std::string tessera::readFlag(const std::string &flag, FlagCheck check,
                               const std::string &text, double &value) {
-  char *end = nullptr;
-  double number = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end || !isLegal(check, number))
+  std::optional<double> number = parseNumber(text);
+  if (number && !std::isfinite(*number))
+    return flag + ": must be a finite number, but is " + text;
+  if (!number || !isLegal(check, *number))
     return refuseNumber(flag, check, text);
-  value = number;
+  value = *number;
   return "";
 }
 

@@ -92,6 +92,15 @@ TEST(PlanFlags, RefusesWithARemedy) {
             "--beta1: must be a number from 0 to 0.999999, but is 1");
   EXPECT_EQ(setFlag(plan, "virtual-stages", "2x"),
             "--virtual-stages: must be a number above 0, but is 2x");
+  EXPECT_EQ(setFlag(plan, "virtual-stages", "1e3"),
+            "--virtual-stages: must be a whole number above 0 and at most "
+            "9223372036854775807, but is 1e3");
+  EXPECT_EQ(setFlag(plan, "weight-decay", "inf"),
+            "--weight-decay: must be a finite number, but is inf");
+  EXPECT_EQ(setFlag(plan, "clip", "1e309"),
+            "--clip: must be a finite number, but is 1e309");
+  EXPECT_EQ(setFlag(plan, "lora", "r=4,r=5,targets=q"),
+            "--lora gives r twice; leave out one of the two");
   EXPECT_EQ(setFlag(plan, "device", "cpu:sm_80"),
             "unknown device 'cpu:sm_80'; use cpu, cuda or cuda:sm_90");
   EXPECT_EQ(setFlag(plan, "lora", "r=0,targets=q"),

@@ -24,6 +24,11 @@ namespace {
 
 std::string messageOf(const CLI::Error &error) {
   std::string what = error.what();
+  // "--steps: At Most 1 required but received 2"
+  const std::string once = ": At Most 1 required but received ";
+  if (size_t at = what.find(once); at != std::string::npos)
+    return what.substr(0, at) + " is given " + what.substr(at + once.size()) +
+           " times; give it once";
   if (!what.empty())
     what[0] = static_cast<char>(std::tolower(what[0]));
   return what + "; see --help";
@@ -427,6 +432,9 @@ void CommandLine::checkEvaluation() {
            "leave them out");
   if (options.command != Command::Train)
     return;
+  if (!options.evalData.empty() && options.validationFraction > 0)
+    refuse("--eval-data names what is evaluated, so that nothing would read "
+           "what --validation-fraction holds out; give one of the two");
   bool hasData = options.hasEvaluationData();
   for (const char *name : {"--eval-every", "--eval-batches", "--tokenizer",
                            "--keep-best", "--early-stop"})
@@ -478,8 +486,22 @@ void CommandLine::checkVerification() {
            "--programs generate");
 }
 
+/// What a training step alone has, in a plan for programs without one.
+const std::vector<const char *> &optionsOfUpdates() {
+  static const std::vector<const char *> names = {
+      "--optimizer",   "--weight-decay", "--no-decay", "--clip",
+      "--beta1",       "--beta2",        "--momentum", "--nesterov",
+      "--lr",          "--lr-schedule",  "--min-lr",   "--warmup-steps",
+      "--decay-steps", "--steps"};
+  return names;
+}
+
 /// What programs that continue texts do not have.
 void CommandLine::refuseTraining() {
+  for (const char *name : optionsOfUpdates())
+    if (isGiven(name))
+      refuse(std::string(name) + " is about training; leave it out with "
+                                 "--programs generate");
   for (const char *name : {"--seq-length", "--batch"})
     if (isGiven(name))
       refuse(std::string(name) + " is about training; with --programs "
@@ -512,7 +534,10 @@ void CommandLine::refuseForEncoding() {
   if (isGiven("--decoder-seq-length"))
     refuse("--decoder-seq-length is about a decoder, which --programs encode "
            "leaves out; leave it out");
+  std::vector<const char *> training = optionsOfUpdates();
   for (const char *name : {"--lora", "--freeze", "--ignore-labels"})
+    training.push_back(name);
+  for (const char *name : training)
     if (isGiven(name))
       refuse(std::string(name) + " is about training; leave it out with "
                                  "--programs encode");
@@ -583,6 +608,14 @@ void CommandLine::checkGeneration() {
   range("--repetition-penalty", given.repetitionPenalty,
         given.repetitionPenalty >= 0.01 && given.repetitionPenalty <= 100,
         "a number from 0.01 to 100");
+  for (auto [name, isRestricted] : {std::pair{"--top-k", given.topK > 0},
+                                    std::pair{"--top-p", given.topP < 1},
+                                    std::pair{"--min-p", given.minP > 0}})
+    if (isRestricted && given.temperature == 0)
+      refuse(std::string(name) +
+             " says from what tokens are drawn, but without --temperature the "
+             "most probable one is taken; give --temperature too, or leave it "
+             "out");
   if (given.showsLogProbabilities && !options.json)
     refuse("--log-probabilities are written in JSON; give --json, too");
   for (const std::string &stop : given.stops)

@@ -127,9 +127,8 @@ void DeclaredOptions::addData(CLI::App *sub) {
           options.validationFraction,
           "Hold out this much of each file, from its end, to evaluate on; "
           "training reads the rest");
-  sub->add_option("--seed", options.seed,
-                  "Seed of initial weights, dropout and the order of the data")
-      ->capture_default_str();
+  declare(sub, "--seed", FlagCheck::Any, options.seed,
+          "Seed of initial weights, dropout and the order of the data");
 }
 
 void DeclaredOptions::addCheckpoints(CLI::App *sub) {
@@ -351,8 +350,7 @@ void DeclaredOptions::addGenerate(CLI::App *sub) {
           generate.repetitionPenalty,
           "What logits of tokens that the text has are divided by, or "
           "multiplied by if they are below 0; 1: nothing");
-  sub->add_option("--seed", options.seed, "Seed of the draws")
-      ->capture_default_str();
+  declare(sub, "--seed", FlagCheck::Any, options.seed, "Seed of the draws");
   addModelWeights(sub);
   beginGroup(sub, "Output", "--times");
   sub->add_flag("--times", generate.showsTimes,
@@ -700,9 +698,34 @@ void DeclaredOptions::declareCommands() {
   for (CLI::App *sub :
        {doctor, report, simulate, planning, verify, evaluate, generate, encode})
     addJson(sub);
+  setDefaults(generate, encode);
   for (CLI::App *sub : {report, simulate, planning})
     addHtml(sub, "Also write a page that shows what --json prints, for a "
                  "browser; it needs no network");
+}
+
+/// Of an option that a command has a default of its own for.
+static void setDefault(CLI::App *sub, const char *name,
+                       const std::string &text) {
+  CLI::Option *option = sub->get_option(name);
+  std::string what = option->get_description();
+  option->description(what.substr(0, what.find(" (default")));
+  option->default_str(text);
+}
+
+void DeclaredOptions::setDefaults(CLI::App *generate, CLI::App *encode) {
+  setDefault(generate, "--programs", "generate");
+  setDefault(encode, "--programs", "encode");
+  setDefault(encode, "--batch", "as many as there are texts, at most 8");
+  setDefault(encode, "--seq-length", "the longest text");
+  for (const char *name :
+       {"--mesh", "--micro-batches", "--sequence-parallel", "--zero",
+        "--schedule", "--virtual-stages", "--stages", "--context-parallel",
+        "--recompute", "--bucket-size"})
+    setDefault(planning, name, "what is best");
+  for (const char *name : {"--device", "--precision"})
+    setDefault(planning, name, "the cluster's");
+  setDefault(planning, "--batch", "none: it must be given");
 }
 
 DeclaredOptions::DeclaredOptions(DriverOptions &options) : options(options) {

@@ -52,6 +52,7 @@ protected:
 
 private:
   void declareCommands();
+  void setDefaults(CLI::App *generate, CLI::App *encode);
   CLI::App *command(Command command, const char *name, const char *what,
                     const char *example);
   void addModel(CLI::App *sub);

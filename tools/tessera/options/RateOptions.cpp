@@ -46,7 +46,8 @@ static std::string checkSmallest(const LearningRateOptions &rate,
   if (rate.smallest <= rate.largest)
     return "";
   if (given.count("--min-lr"))
-    return "--min-lr is larger than --lr; lower it or raise --lr";
+    return "--min-lr " + text(rate.smallest) + " is larger than --lr " +
+           text(rate.largest) + "; lower the one or raise the other";
   return "--lr " + text(rate.largest) + " is below " + text(rate.smallest) +
          ", to which the learning rate falls as compiled; give --min-lr too";
 }

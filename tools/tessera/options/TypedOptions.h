@@ -47,14 +47,16 @@ inline std::string valueName(FlagCheck, const DeviceTarget &) {
   return "DEVICE";
 }
 
-/// "; did you mean X?" of a name of an enumeration, "" of anything else.
+/// "; did you mean X?" of a name of an enumeration, "" of anything else: a
+/// number is as near to any other.
 template <typename T> std::string suggestValue(const std::string &text, T &) {
   std::string nearest;
   if constexpr (std::is_enum_v<T>) {
     std::vector<std::string> names;
     for (const auto &row : Names<T>::table)
       names.emplace_back(row.name);
-    nearest = nearestName(text, names);
+    if (text.find_first_not_of("0123456789") != std::string::npos)
+      nearest = nearestName(text, names);
   }
   return nearest.empty() ? "" : "; did you mean " + nearest + "?";
 }
