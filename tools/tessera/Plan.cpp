@@ -67,16 +67,18 @@ static std::string wordsOf(const PlanOptions &plan,
 /// Says what is nearest where nothing fits; 1.
 static int explainNothing(const PlanningResult &result,
                           const plan::SearchSpace &space) {
-  // The search leaves out what is padded: it is never the fastest.
-  if (result.steps.empty())
-    return printError(
-        formatv("no plan for {0} and a batch of {1} is found",
-                counted(space.ranks, "device"), space.base.sizes.batch)
-            .str() +
-        (result.problem.empty() ? "" : ", e.g.: " + result.problem) +
-        "; a search takes meshes whose dp times ep divides the batch; use "
-        "another --gpus or --global-batch, or compile one that is padded with "
-        "--mesh");
+  if (result.steps.empty()) {
+    int64_t batch = space.base.sizes.batch;
+    std::string text = formatv("no plan for {0} and a batch of {1} is found",
+                               counted(space.ranks, "device"), batch);
+    if (!result.problem.empty())
+      text += ", e.g.: " + result.problem;
+    if (batch % space.ranks != 0)
+      text += "; a search takes meshes whose dp times ep divides the batch; "
+              "use another --gpus or --global-batch, or compile one that is "
+              "padded with --mesh";
+    return printError(text);
+  }
   const PlannedStep &nearest = result.steps.front();
   auto limit = static_cast<int64_t>(result.memoryLimit);
   return printError(formatv(
