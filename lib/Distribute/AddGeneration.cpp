@@ -220,7 +220,8 @@ Deal GenerationBuilder::dealOf(nn::AttentionOp op) const {
   int64_t heads = cast<RankedTensorType>(op.getKey().getType()).getDimSize(2);
   bool sharesPlaces = isGrouped(op) && heads % sizes.tensorRanks != 0;
   int64_t parts = sizes.contextRanks * (sharesPlaces ? sizes.tensorRanks : 1);
-  return {parts, llvm::divideCeil(sizes.places, parts) * parts};
+  int64_t places = (sizes.places + parts - 1) / parts * parts;
+  return {parts, places};
 }
 
 /// Keys and values of each attention, in order of layers.

@@ -103,8 +103,9 @@ TEST_P(CudaProgramTest, StepsAreThoseOfTheCpu) {
     expectEqual(found.grad_norm, wanted.grad_norm, "gradient norm");
     EXPECT_EQ(tsr_session_expert_rounds(device.get()),
               tsr_session_expert_rounds(cpu.get()));
-    if (GetParam().expertBuffer)
+    if (GetParam().expertBuffer) {
       EXPECT_GT(tsr_session_expert_rounds(device.get()), 1);
+    }
   }
   if (GetParam().tolerance != 0)
     return;

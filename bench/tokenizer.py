@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times encoding by libtessera_tokenizer and by the `tokenizers` package in one process and on one thread, in turn.
 
-    python3 bench/tokenize.py LIBRARY TOKENIZERS TEXT.. [--rounds N]
+    python3 bench/tokenizer.py LIBRARY TOKENIZERS TEXT.. [--rounds N]
 
 LIBRARY is libtessera_tokenizer.so; TOKENIZERS a directory with a folder per tokenizer, as
 test/Runtime/tokenizer/reference/make_tokenizers.py makes them; the texts, joined, are encoded as documents of 16 KB and as one.
