@@ -246,8 +246,9 @@ TEST(SinglePrecisionTest, IsTheForwardProgram) {
 /// places: greedy requests may choose among logits that are that near.
 void expectNear(const std::vector<Continued> &results, const Values &logits,
                 const std::string &where) {
-  // Values of bf16 are within 2^-9 of what is rounded; a layer rounds five of
-  // them on the way of the stream, for queries and keys, and the last norm one.
+  // Rounding to bf16 changes a value by at most 2^-8 of it, and most values by
+  // less than half of that; a layer rounds five of them on the way of the
+  // stream, for queries and keys, and the last norm one.
   const double share = (2 * 5 + 1) * std::exp2(-9);
   for (auto [k, result] : llvm::enumerate(results)) {
     const double sharpness = k % 2 ? 1 / 0.8 : 1;
