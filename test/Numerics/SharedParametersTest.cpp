@@ -67,24 +67,6 @@ SessionSettings poisoned() {
   return settings;
 }
 
-/// Five requests for four slots, every other one draws.
-std::vector<Continued> continueTexts(TestGenerator &generator) {
-  std::vector<int64_t> ids;
-  for (int32_t k = 0; k < 5; ++k) {
-    tsr_request_options options = requestOf(3 + k);
-    options.temperature = k % 2 ? 0.8 : 0;
-    options.seed = k;
-    Tokens prompt(1 + 2 * k, 7 * k);
-    prompt.back() = 3;
-    ids.push_back(generator.add(prompt, options));
-  }
-  generator.run();
-  std::vector<Continued> results;
-  for (int64_t id : ids)
-    results.push_back(generator.result(id));
-  return results;
-}
-
 void expectSame(const std::vector<Continued> &found,
                 const std::vector<Continued> &wanted) {
   ASSERT_EQ(found.size(), wanted.size());

@@ -64,6 +64,9 @@ private:
 /// So many new tokens; greedy.
 tsr_request_options requestOf(int64_t maxNewTokens);
 
+/// Continues five texts, every other one drawn, which are more than four slots.
+std::vector<Continued> continueTexts(TestGenerator &generator);
+
 } // namespace tessera::test
 
 #endif // TESSERA_TEST_NUMERICS_TESTGENERATOR_H

@@ -158,13 +158,15 @@ TEST(FewRows, IntegersEqualTheReferenceOnEveryTarget) {
         }
 }
 
-/// Two threads and more; columns beside C in several blocks.
+/// Two threads and more; columns and terms in several blocks.
 TEST(FewRows, LargeOnesAreShared) {
   for (Types types : {kF32, kBf16, kWidened})
     for (int flags : {2, 3})
       Product(types, 2, 4200, 301, flags).check();
-  for (int flags : {2, 3})
-    Product(kInt8, 2, 200, 4200, flags).check();
+  for (Types types : {kF32, kBf16, kWidened, kInt8, kBf16Int8})
+    for (int64_t m : {2, 5})
+      for (int flags : {2, 3})
+        Product(types, m, 200, 4200, flags).check();
 }
 
 /// More rows than a few: blocks of integers are widened into packed panels.

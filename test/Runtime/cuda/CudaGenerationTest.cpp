@@ -256,24 +256,6 @@ Trainer trainerOn(const SharedCase &test, const char *device) {
   return Trainer(compileShared(test, device), settings);
 }
 
-/// Five requests for four slots, every other one draws.
-std::vector<Continued> continueTexts(TestGenerator &generator) {
-  std::vector<int64_t> ids;
-  for (int32_t k = 0; k < 5; ++k) {
-    tsr_request_options options = requestOf(3 + k);
-    options.temperature = k % 2 ? 0.8 : 0;
-    options.seed = k;
-    Tokens prompt(1 + 2 * k, 7 * k);
-    prompt.back() = 3;
-    ids.push_back(generator.add(prompt, options));
-  }
-  generator.run();
-  std::vector<Continued> results;
-  for (int64_t id : ids)
-    results.push_back(generator.result(id));
-  return results;
-}
-
 class CudaSharedParametersTest : public testing::TestWithParam<SharedCase> {};
 
 /// Steps have the CPU's bits although texts are continued between them, and
