@@ -121,7 +121,7 @@ private:
       return terms + m * pitch + k;
     }
   };
-  /// Rows lie apart, so that they do not meet in the same places of a cache.
+  /// As kPitch, of rows of terms.
   static constexpr int64_t kTermPitch = kSpan + 16;
 
   /// Terms [first, first + count) of A's rows; those that meet four vectors of
@@ -234,9 +234,10 @@ private:
     }
   }
 
+  /// Rows of sums lie apart by no power of two, so that they do not meet in the
+  /// same places of a cache.
   static constexpr int64_t kPitch = kBlock + 16;
-  /// Sums of columns [first, end) where B is [k, n]. Rows lie apart, so that
-  /// rows of different lengths do not meet in the same places of a cache.
+  /// Sums of columns [first, end) where B is [k, n].
   struct Partial {
     alignas(64) float sums[kFewRows * kPitch];
     float *at(int64_t m, int64_t column) { return sums + m * kPitch + column; }
@@ -348,16 +349,20 @@ private:
   /// The first rows of A ask for what lies `ahead`.
   void addTiles(const float *right, int64_t ldb, int64_t depth, int64_t ahead,
                 const float *left, float *to) const {
-    int64_t m = 0;
-    for (; m + 4 <= p.m; m += 4)
-      addTilesOf<4>(right, ldb, depth, m ? 0 : ahead, left + m,
-                    to + m * kPitch);
-    for (; m + 2 <= p.m; m += 2)
-      addTilesOf<2>(right, ldb, depth, m ? 0 : ahead, left + m,
-                    to + m * kPitch);
-    for (; m < p.m; ++m)
-      addTilesOf<1>(right, ldb, depth, m ? 0 : ahead, left + m,
-                    to + m * kPitch);
+    int64_t m = addTilesFrom<4>(0, right, ldb, depth, ahead, left, to);
+    m = addTilesFrom<2>(m, right, ldb, depth, ahead, left, to);
+    addTilesFrom<1>(m, right, ldb, depth, ahead, left, to);
+  }
+
+  /// Returns the first row that is in no whole tile.
+  template <int rows>
+  int64_t addTilesFrom(int64_t m, const float *right, int64_t ldb,
+                       int64_t depth, int64_t ahead, const float *left,
+                       float *to) const {
+    for (; m + rows <= p.m; m += rows)
+      addTilesOf<rows>(right, ldb, depth, m ? 0 : ahead, left + m,
+                       to + m * kPitch);
+    return m;
   }
 
   template <int rows>
