@@ -4,6 +4,7 @@
 // attention over what was appended, and positions are data.
 //===----------------------------------------------------------------------===//
 
+#include "lib/Distribute/Candidates.h"
 #include "lib/Distribute/TokenScores.h"
 #include "mlir/IR/IRMapping.h"
 #include "tessera/Dialect/NN/Marks.h"
@@ -40,6 +41,7 @@ struct GenerationSizes {
   int64_t lanes, slots, places;
   int64_t source; ///< Most tokens of one; 0: the model has no encoder.
   int64_t contextRanks, tensorRanks; ///< Ranks of cp and tp.
+  int64_t candidates; ///< That a step returns of each slot; 0: the logits.
 };
 
 /// How a cache's places are dealt to ranks.
@@ -157,7 +159,12 @@ private:
   Deal dealOf(nn::AttentionOp op) const;
   void addData(const RowCount &of, const RowCount &own);
   Value argument(Type type, ArrayRef<NamedAttribute> attrs);
-  Value rowData(const Twine &name, int64_t count);
+  Value data(const Twine &name, ArrayRef<int64_t> shape, Type element,
+             StringRef dims);
+  Value rowData(const Twine &name, int64_t count) {
+    return data(name, {sizes.lanes, count}, b.getI32Type(), "bs");
+  }
+  SamplingData samplingData(StringRef program);
   NamedAttribute text(StringRef name, const Twine &value) {
     return b.getNamedAttr(name, b.getStringAttr(value));
   }
@@ -175,6 +182,7 @@ private:
   bool addPositions(nn::AddOp op);
   Value ofRows(Value table, Location loc);
   void addScores(const RowCount &own);
+  void addCandidates(const RowCount &own);
   void addOutput(Value value, const Twine &role, StringRef dims);
   void finish(const RowCount &own);
 
@@ -185,8 +193,9 @@ private:
   IRMapping map;
   SmallVector<DictionaryAttr> attributes; ///< Of arguments.
   Value slots, positions;
-  Value taken, labels; ///< Of a program either.
-  Value lastOfSource;  ///< Of each row the last position of its source.
+  Value taken, labels;   ///< Of a program either.
+  SamplingData sampling; ///< Where candidates are returned.
+  Value lastOfSource;    ///< Of each row the last position of its source.
   llvm::DenseMap<Operation *, std::pair<Value, Value>> caches;
   llvm::DenseMap<Value, Value> rowsOfTables;
   SmallVector<Value> results;
@@ -250,10 +259,26 @@ void GenerationBuilder::addCaches() {
   }
 }
 
-Value GenerationBuilder::rowData(const Twine &name, int64_t count) {
-  auto type = RankedTensorType::get({sizes.lanes, count}, b.getI32Type());
-  return argument(type, {text(nn::NNDialect::kDataAttr, name),
-                         text(nn::NNDialect::kDimsAttr, "bs")});
+Value GenerationBuilder::data(const Twine &name, ArrayRef<int64_t> shape,
+                              Type element, StringRef dims) {
+  return argument(RankedTensorType::get(shape, element),
+                  {text(nn::NNDialect::kDataAttr, name),
+                   text(nn::NNDialect::kDimsAttr, dims)});
+}
+
+/// A text has at most as many tokens as a slot has places.
+SamplingData GenerationBuilder::samplingData(StringRef program) {
+  Type i32 = b.getI32Type(), number = getElementTypeOrSelf(model.logits);
+  SmallVector<int64_t> slots = {sizes.lanes, sizes.slots};
+  auto ofSlots = [&](StringRef name, int64_t size, StringRef dims) {
+    return data(program + name, {slots[0], slots[1], size}, i32, dims);
+  };
+  SamplingData made;
+  made.tokens = ofSlots(nn::kSampledTokens, sizes.places, "bmw");
+  made.penalties = data(program + nn::kPenalties, slots, number, "bm");
+  made.sharpness = data(program + nn::kSharpness, slots, number, "bm");
+  made.draws = ofSlots(nn::kDraws, 3, "bmq");
+  return made;
 }
 
 void GenerationBuilder::addData(const RowCount &of, const RowCount &own) {
@@ -268,8 +293,12 @@ void GenerationBuilder::addData(const RowCount &of, const RowCount &own) {
   Value sources = model.sourceIds && !of.encodes()
                       ? rowData(of.program + "_sources", of.rows)
                       : Value();
+  SamplingData chosen;
+  if (sizes.candidates && isOfSlots)
+    chosen = samplingData(of.program);
   if (of.program != own.program)
     return;
+  sampling = chosen;
   slots = slot;
   positions = position;
   lastOfSource = sources;
@@ -441,20 +470,37 @@ void GenerationBuilder::addOutput(Value value, const Twine &role,
                            text(nn::NNDialect::kDimsAttr, dims)}));
 }
 
-/// They live where the logits do, which stay on their ranks.
+/// Ops behind `last` live where the logits do, which stay on their ranks.
+void placeBehind(Operation *last, Value logits) {
+  for (Operation *op = last->getNextNode(); op; op = op->getNextNode())
+    inheritChunk(op, logits.getDefiningOp());
+}
+
 void GenerationBuilder::addScores(const RowCount &own) {
   Value logits = map.lookup(model.logits);
   Operation *last = &func.getBody().front().back();
   TokenScores scores = scoreLabels(b, model.logits.getLoc(), logits, labels);
-  for (Operation *op = last->getNextNode(); op; op = op->getNextNode())
-    inheritChunk(op, logits.getDefiningOp());
+  placeBehind(last, logits);
   addOutput(scores.logProbability, own.program + nn::kLogProbabilities, "bs");
   addOutput(scores.rank, own.program + nn::kLabelRanks, "bs");
+}
+
+void GenerationBuilder::addCandidates(const RowCount &own) {
+  Value logits = map.lookup(model.logits);
+  Operation *last = &func.getBody().front().back();
+  Candidates found = findCandidates(b, model.logits.getLoc(), logits, sampling,
+                                    sizes.candidates);
+  placeBehind(last, logits);
+  addOutput(found.best, own.program + nn::kCandidates, "bmkz");
+  addOutput(found.drawn, own.program + nn::kDrawn, "bmkz");
+  addOutput(found.total, own.program + nn::kTotals, "bm");
 }
 
 void GenerationBuilder::finish(const RowCount &own) {
   if (own.scores())
     addScores(own);
+  else if (sizes.candidates && !own.encodes())
+    addCandidates(own);
   else if (!own.encodes())
     addOutput(map.lookup(model.logits), own.program + nn::kLogits, "bmv");
   func::ReturnOp::create(b, func.getLoc(), results);
@@ -521,9 +567,16 @@ LogicalResult AddGenerationPass::addPrograms(func::FuncOp loss) {
   auto tokens = [](Value ids) {
     return ids ? cast<RankedTensorType>(ids.getType()).getDimSize(1) : 0;
   };
+  int64_t vocabulary =
+      cast<RankedTensorType>(model.logits.getType()).getShape().back();
+  if (candidates < 0 || candidates > vocabulary)
+    return loss.emitError() << "has candidates = " << candidates.getValue()
+                            << "; it must be from 0 (none: the logits are "
+                               "returned) to the size of the vocabulary, "
+                            << vocabulary;
   GenerationSizes sizes{
-      lanes,        slots,      tokens(model.ids), tokens(model.sourceIds),
-      contextRanks, tensorRanks};
+      lanes,        slots,       tokens(model.ids), tokens(model.sourceIds),
+      contextRanks, tensorRanks, candidates};
   SmallVector<RowCount> programs = {{nn::kDecodeName, slots},
                                     {nn::kMixedName, slots + chunk},
                                     {nn::kScoreName, slots + chunk}};
@@ -568,6 +621,8 @@ void AddGenerationPass::describe(const GenerationSizes &sizes) {
   attrs.set("prefill_chunk", b.getI64IntegerAttr(chunk));
   if (sizes.source)
     attrs.set("source", b.getI64IntegerAttr(sizes.source));
+  if (sizes.candidates)
+    attrs.set("candidates", b.getI64IntegerAttr(sizes.candidates));
   getOperation()->setAttr(nn::NNDialect::kModelAttr,
                           attrs.getDictionary(&getContext()));
 }

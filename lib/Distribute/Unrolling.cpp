@@ -4,6 +4,7 @@
 // for all rows. So a step in which these are replaced must be the model.
 //===----------------------------------------------------------------------===//
 
+#include "lib/Distribute/Candidates.h"
 #include "lib/Distribute/TokenScores.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
@@ -26,7 +27,9 @@ public:
 
 private:
   std::string matchArguments();
+  void matchSampling(StringRef data, Value argument);
   void findModel();
+  void findOutputs(nn::PickOp pick);
   std::string visit(Operation *op);
   std::string visitAppend(nn::AppendOp op);
   std::string visitTake(nn::TakeOp op);
@@ -58,6 +61,7 @@ private:
   func::FuncOp step, loss;
   DenseMap<Value, Value> same; ///< Of the step, in the model.
   Value slots, positions, last, labels;
+  SamplingData sampling; ///< Of the model, where the step returns candidates.
   llvm::StringMap<Value> outputs; ///< Of the model, by role in the step.
   SmallVector<Operation *> ops;   ///< Of the model, in order.
   size_t next = 0;
@@ -70,6 +74,40 @@ Attribute Unrolling::argumentName(func::FuncOp func, unsigned index) {
     if (Attribute name = func.getArgAttr(index, key))
       return name;
   return {};
+}
+
+/// The last one, whose logits the step has.
+nn::PickOp pickOf(func::FuncOp loss) {
+  nn::PickOp pick;
+  for (auto op : loss.getOps<nn::PickOp>())
+    pick = op;
+  return pick;
+}
+
+/// Of candidates that a step returns.
+int64_t countOf(func::FuncOp step) {
+  int64_t count = 1;
+  for (auto op : step.getOps<nn::TopOp>())
+    if (!op.getDraws())
+      count = static_cast<int64_t>(op.getCount());
+  return count;
+}
+
+/// The model gets arguments for what the step knows of sampling.
+void Unrolling::matchSampling(StringRef data, Value argument) {
+  for (auto [name, known] : {std::pair(nn::kSampledTokens, &sampling.tokens),
+                             std::pair(nn::kPenalties, &sampling.penalties),
+                             std::pair(nn::kSharpness, &sampling.sharpness),
+                             std::pair(nn::kDraws, &sampling.draws)})
+    if (data == name) {
+      auto type = cast<RankedTensorType>(argument.getType());
+      auto logits = cast<RankedTensorType>(pickOf(loss).getLogits().getType());
+      SmallVector<int64_t> shape(logits.getShape().drop_back());
+      llvm::append_range(shape, type.getShape().drop_front(2));
+      *known = loss.getBody().front().addArgument(
+          RankedTensorType::get(shape, type.getElementType()), loss.getLoc());
+      same[argument] = *known;
+    }
 }
 
 std::string Unrolling::matchArguments() {
@@ -104,26 +142,38 @@ std::string Unrolling::matchArguments() {
       last = argument;
     if (data == "_labels")
       labels = argument;
+    matchSampling(data, argument);
   }
   bool isWhole = ids && slots && positions && !last != !labels;
   return isWhole ? "" : "it lacks rows as data";
 }
 
-/// What makes the outputs, without what `sourceOf` looks through.
-void Unrolling::findModel() {
-  nn::PickOp pick;
-  for (auto op : loss.getOps<nn::PickOp>())
-    pick = op;
+/// Of the model: logits, or what is made of them.
+void Unrolling::findOutputs(nn::PickOp pick) {
   std::string name = step.getName().str();
-  outputs[name + nn::kLogits.str()] = pick.getLogits();
+  OpBuilder b(loss.getBody().front().getTerminator());
   if (labels) {
     same[labels] = pick.getLabels();
-    OpBuilder b(loss.getBody().front().getTerminator());
     TokenScores scores =
         scoreLabels(b, pick.getLoc(), pick.getLogits(), pick.getLabels());
     outputs = {{name + nn::kLogProbabilities.str(), scores.logProbability},
                {name + nn::kLabelRanks.str(), scores.rank}};
+    return;
   }
+  if (!sampling.isWhole()) {
+    outputs[name + nn::kLogits.str()] = pick.getLogits();
+    return;
+  }
+  Candidates found = findCandidates(b, pick.getLoc(), pick.getLogits(),
+                                    sampling, countOf(step));
+  outputs = {{name + nn::kCandidates.str(), found.best},
+             {name + nn::kDrawn.str(), found.drawn},
+             {name + nn::kTotals.str(), found.total}};
+}
+
+/// What makes the outputs, without what `sourceOf` looks through.
+void Unrolling::findModel() {
+  findOutputs(pickOf(loss));
   SetVector<Operation *> needed;
   SmallVector<Value> todo;
   for (auto &output : outputs)
@@ -254,7 +304,9 @@ std::string Unrolling::matchReturn() {
     auto wanted = outputs.find(role ? role.getValue() : StringRef());
     if (wanted == outputs.end() || !isSame(operand.get(), wanted->second))
       return labels ? "it does not return scores by the model's logits"
-                    : "it does not return the model's logits";
+             : sampling.isWhole()
+                 ? "it does not return the best of the model's logits"
+                 : "it does not return the model's logits";
   }
   int64_t appends = llvm::range_size(step.getOps<nn::AppendOp>());
   return appends + outputs.size() == ret->getNumOperands()

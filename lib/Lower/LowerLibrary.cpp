@@ -264,6 +264,48 @@ LogicalResult lowerCachedAttention(nn::CachedAttentionOp op) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Sampling
+//===----------------------------------------------------------------------===//
+
+/// The rank's indices of the vocabulary.
+struct VocabularySlice {
+  Value start, valid;
+  int64_t total;
+};
+
+VocabularySlice vocabularySlice(OpBuilder &b, Operation *op, Value logits) {
+  Location loc = op->getLoc();
+  int64_t columns = cast<RankedTensorType>(logits.getType()).getDimSize(2);
+  std::optional<FactorSpan> span = spanOf(op, 'v');
+  if (!span)
+    return {i64(b, loc, 0), i64(b, loc, columns), columns};
+  return {startOf(b, loc, span), validOf(b, loc, *span), span->total};
+}
+
+void lowerPenalize(nn::PenalizeOp op) {
+  OpBuilder b(op);
+  VocabularySlice slice = vocabularySlice(b, op, op.getLogits());
+  auto lowered = rt::PenalizeOp::create(
+      b, op.getLoc(), op.getType(), op.getLogits(), op.getTokens(),
+      op.getPenalties(), slice.start, slice.valid);
+  inheritMarks(lowered, op);
+  op.replaceAllUsesWith(lowered.getResult());
+  op.erase();
+}
+
+void lowerTop(nn::TopOp op) {
+  OpBuilder b(op);
+  VocabularySlice slice = vocabularySlice(b, op, op.getLogits());
+  auto lowered =
+      rt::TopOp::create(b, op.getLoc(), op.getType(), op.getLogits(),
+                        op.getSharpness(), op.getDraws(), slice.start,
+                        slice.valid, b.getI64IntegerAttr(slice.total));
+  inheritMarks(lowered, op);
+  op.replaceAllUsesWith(lowered.getResult());
+  op.erase();
+}
+
 /// Gradients that a stack concatenates are written in place, with its row
 /// stride.
 int64_t gradStride(Value grad) {
@@ -403,6 +445,10 @@ LogicalResult lowerFunction(func::FuncOp func) {
     failedOp |= failed(lowerAppend(op));
   for (auto op : collect<nn::CachedAttentionOp>(func))
     failedOp |= failed(lowerCachedAttention(op));
+  for (auto op : collect<nn::PenalizeOp>(func))
+    lowerPenalize(op);
+  for (auto op : collect<nn::TopOp>(func))
+    lowerTop(op);
   for (auto op : collect<nn::UnstackOp>(func))
     failedOp |= failed(lowerUnstack(op));
   for (auto op : collect<nn::PrefixOp>(func))

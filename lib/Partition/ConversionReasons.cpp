@@ -94,6 +94,8 @@ std::string ConversionReasons::of(ConvertOp op) const {
     return "largest logit over the split vocabulary";
   if (op.getFrom().kind == State::L)
     return "means of attention over split places";
+  if (op.getFrom().kind == State::C)
+    return "best candidates of the split vocabulary";
   if (op.getKind() == ConversionKind::AllToAll &&
       gatesOfReaders(op.getResult()))
     return "tokens of experts, where these share them evenly";

@@ -54,6 +54,7 @@ struct LocalizePass : tessera::impl::LocalizePassBase<LocalizePass> {
   Operation *scatter(OpBuilder &builder, ConvertOp op);
   Operation *exchange(OpBuilder &builder, ConvertOp op);
   Operation *merge(OpBuilder &builder, ConvertOp op);
+  Operation *mergeTop(OpBuilder &builder, ConvertOp op);
   LogicalResult checkMeans(ConvertOp op);
   void shrinkTypes(func::FuncOp func);
   RankedTensorType localType(Type type);
@@ -293,6 +294,19 @@ Operation *LocalizePass::merge(OpBuilder &b, ConvertOp op) {
                                   parts->getResult(0));
 }
 
+/// Candidates of all ranks, of which each keeps the best.
+Operation *LocalizePass::mergeTop(OpBuilder &b, ConvertOp op) {
+  RankedTensorType part = localType(op.getInput().getType());
+  int64_t all = part.getDimSize(0) * mesh.getSize(op.getAxis());
+  Operation *parts = rt::AllGatherOp::create(
+      b, op.getLoc(), resized(part, 0, all), op.getInput(),
+      b.getStrArrayAttr({op.getAxis()}), b.getI64IntegerAttr(0));
+  parts->setAttr("reason", op->getAttr("reason"));
+  inheritPhase(parts, op);
+  return rt::MergeTopOp::create(b, op.getLoc(), op.getType(),
+                                parts->getResult(0));
+}
+
 /// The local op that a conversion runs; null if there is none.
 Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
   Value input = op.getInput();
@@ -310,6 +324,8 @@ Operation *LocalizePass::localOp(OpBuilder &b, ConvertOp op) {
   case ConversionKind::AllReduceMean:
   case ConversionKind::ReduceScatterMean:
     return merge(b, op);
+  case ConversionKind::AllReduceTop:
+    return mergeTop(b, op);
   case ConversionKind::ReplicatedToPartial:
     return rt::FirstOp::create(b, op.getLoc(), input.getType(), input,
                                op.getAxisAttr());

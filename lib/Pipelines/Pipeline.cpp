@@ -112,6 +112,7 @@ static AddGenerationPassOptions generationOf(const PlanOptions &plan) {
       plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
   sizes.slots = plan.generation.batch / sizes.lanes;
   sizes.chunk = plan.generation.chunk;
+  sizes.candidates = plan.generation.candidates;
   sizes.contextRanks = plan.mesh.sizeOf(MeshAxis::Context);
   sizes.tensorRanks = plan.mesh.sizeOf(MeshAxis::Tensor);
   sizes.besideTraining = trains(plan.programs);

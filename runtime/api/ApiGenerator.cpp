@@ -2,6 +2,7 @@
 #include "runtime/api/Api.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/generate/Generator.h"
+#include "runtime/support/Gumbel.h"
 
 #include <algorithm>
 
@@ -175,6 +176,14 @@ int64_t tsr_generator_reused(const tsr_generator *generator) {
   return generator->content.reused();
 }
 
+double tsr_generator_left_out(const tsr_generator *generator) {
+  return generator->content.leftOut();
+}
+
+double tsr_sampling_noise(int64_t seed, int64_t position, int32_t token) {
+  return gumbelNoise(gumbelWord(seed, position, token));
+}
+
 tsr_status tsr_generator_wait(tsr_generator *generator, int32_t timeout_ms,
                               int64_t *out_active) {
   return guarded([&] {
@@ -244,12 +253,27 @@ tsr_status tsr_generator_run_rows(tsr_generator *generator, const tsr_row *rows,
                                   size_t logit_count) {
   return guarded([&] {
     requirePointer(generator, "generator");
-    requirePointer(out_logits, "out_logits");
+    if (logit_count > 0)
+      requirePointer(out_logits, "out_logits");
     if (row_count > 0)
       requirePointer(rows, "rows");
     Generator &content = generator->content;
     content.runPlaced(placedRows(content.generation(), rows, row_count),
                       out_logits, logit_count);
+  });
+}
+
+tsr_status tsr_generator_place_sampling(tsr_generator *generator, int64_t lane,
+                                        int64_t slot,
+                                        const tsr_request_options *options,
+                                        const int32_t *text, size_t count) {
+  return guarded([&] {
+    requirePointer(generator, "generator");
+    if (count > 0)
+      requirePointer(text, "text");
+    generator->content.placeSampling(lane, slot,
+                                     requestOptions(options).sampling,
+                                     std::vector<int32_t>(text, text + count));
   });
 }
 

@@ -124,11 +124,12 @@ struct Decoder {
 
 /// Of an artifact that generates: what its programs run at a time.
 struct Generation {
-  int64_t lanes = 1;  ///< Independent groups of slots.
-  int64_t slots = 1;  ///< Requests of a lane.
-  int64_t places = 1; ///< Tokens of a request.
-  int64_t chunk = 1;  ///< Rows of prompts in a step of a lane.
-  int64_t source = 0; ///< Tokens of a source; 0: the model has no encoder.
+  int64_t lanes = 1;      ///< Independent groups of slots.
+  int64_t slots = 1;      ///< Requests of a lane.
+  int64_t places = 1;     ///< Tokens of a request.
+  int64_t chunk = 1;      ///< Rows of prompts in a step of a lane.
+  int64_t source = 0;     ///< Tokens of a source; 0: the model has no encoder.
+  int64_t candidates = 0; ///< That steps leave of logits; 0: all logits.
 
   /// Of a step of `mixed`, and of `score`.
   int64_t mixedRows() const { return slots + chunk; }

@@ -232,6 +232,8 @@ Generation parseGeneration(const JsonView &view) {
   sizes.chunk = view.at("prefill_chunk").integer(1, most / sizes.lanes);
   if (view.has("source"))
     sizes.source = view.at("source").integer(1, most / sizes.lanes);
+  if (view.has("candidates"))
+    sizes.candidates = view.at("candidates").integer(1, most);
   return sizes;
 }
 
@@ -469,13 +471,18 @@ void checkInput(const JsonView &view, const Metadata &metadata, Role role,
 }
 
 void requireTensor(const JsonView &view, const Metadata &metadata, Role role,
-                   const std::string &name, const std::vector<int64_t> &shape) {
+                   const std::string &name, const std::vector<int64_t> &shape,
+                   bool isInteger) {
   const TensorInfo *tensor = metadata.find(role, name);
-  bool isInteger = role == Role::Input;
   if (!tensor || tensor->shape != shape || !tensor->partial.empty() ||
       isInteger != (tensor->dtype == TSR_DTYPE_I32))
     view.refuse(concat("lacks ", roleName(role), " '", name, "' of ",
                        describeShape(shape)));
+}
+
+void requireTensor(const JsonView &view, const Metadata &metadata, Role role,
+                   const std::string &name, const std::vector<int64_t> &shape) {
+  requireTensor(view, metadata, role, name, shape, role == Role::Input);
 }
 
 void checkInputs(const JsonView &view, const Metadata &metadata) {
@@ -534,6 +541,30 @@ void checkCaches(const JsonView &view, const Metadata &metadata,
   }
 }
 
+/// In the place of logits.
+void checkCandidates(const JsonView &view, const Metadata &metadata,
+                     const std::string &program) {
+  const Generation &sizes = *metadata.model.generation;
+  const int64_t lanes = sizes.lanes, slots = sizes.slots;
+  if (sizes.candidates > metadata.model.vocabulary)
+    view.refuse(concat("has ", sizes.candidates,
+                       " candidates of a vocabulary "
+                       "of ",
+                       metadata.model.vocabulary));
+  auto require = [&](Role role, const char *name,
+                     const std::vector<int64_t> &shape) {
+    requireTensor(view, metadata, role, program + name, shape);
+  };
+  require(Role::Input, "_tokens", {lanes, slots, sizes.places});
+  require(Role::Input, "_draws", {lanes, slots, 3});
+  for (const char *name : {"_penalties", "_sharpness"})
+    requireTensor(view, metadata, Role::Input, program + name, {lanes, slots},
+                  /*isInteger=*/false);
+  require(Role::Output, "_candidates", {lanes, slots, sizes.candidates, 2});
+  require(Role::Output, "_drawn", {lanes, slots, 1, 3});
+  require(Role::Output, "_totals", {lanes, slots});
+}
+
 /// What a program for generation reads and makes, in the sizes of the model.
 void checkGeneration(const JsonView &view, const Metadata &metadata) {
   if (!metadata.model.generation)
@@ -552,8 +583,11 @@ void checkGeneration(const JsonView &view, const Metadata &metadata) {
     checkRows(program, rows);
     requireTensor(view, metadata, Role::Input, program + "_last",
                   {sizes.lanes, sizes.slots});
-    requireTensor(view, metadata, Role::Output, program + "_logits",
-                  {sizes.lanes, sizes.slots, metadata.model.vocabulary});
+    if (sizes.candidates)
+      checkCandidates(view, metadata, program);
+    else
+      requireTensor(view, metadata, Role::Output, program + "_logits",
+                    {sizes.lanes, sizes.slots, metadata.model.vocabulary});
   };
   check("decode", sizes.slots);
   check("mixed", sizes.mixedRows());

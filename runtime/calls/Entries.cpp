@@ -101,6 +101,18 @@ template <> Status run<TSR_ENTRY_MERGE_MEANS>(const CpuCall &call) {
   return compute(call, cpuMergeMeans);
 }
 
+template <> Status run<TSR_ENTRY_PENALIZE>(const CpuCall &call) {
+  return compute(call, cpuPenalize);
+}
+
+template <> Status run<TSR_ENTRY_TOP>(const CpuCall &call) {
+  return compute(call, cpuTop);
+}
+
+template <> Status run<TSR_ENTRY_MERGE_TOP>(const CpuCall &call) {
+  return compute(call, cpuMergeTop);
+}
+
 template <> Status run<TSR_ENTRY_LAUNCH>(const CpuCall &call) {
   auto kernel = reinterpret_cast<tsr_abi_kernel>(call.buffers[0]);
   cpuLaunch(call.rank.threads, kernel, call.buffers + 1,

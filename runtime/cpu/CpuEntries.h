@@ -62,6 +62,16 @@ int32_t cpuCachedAttention(int threads, void *const *buffers,
 int32_t cpuMergeMeans(int threads, void *const *buffers, const int64_t *args,
                       std::string *error);
 
+/// Penalties of logits, and candidates of them; see TSR_PENALIZE_*, TSR_TOP_*
+/// and TSR_MERGE_TOP_* in abi.h. Results have the same bits for every number of
+/// threads. Returns 0, or non-zero with the reason in *error. Never throws.
+int32_t cpuPenalize(int threads, void *const *buffers, const int64_t *args,
+                    std::string *error);
+int32_t cpuTop(int threads, void *const *buffers, const int64_t *args,
+               std::string *error);
+int32_t cpuMergeTop(int threads, void *const *buffers, const int64_t *args,
+                    std::string *error);
+
 /// Mixtures of experts; see TSR_ROUTED_* in abi.h. The result has the same bits
 /// for every number of threads, but those of products that oneDNN computes.
 /// Returns 0, or non-zero with the reason in *error. Never throws.

@@ -6,6 +6,7 @@
 #include "runtime/cuda/attention/Attention.h"
 #include "runtime/cuda/caches/CacheKernels.h"
 #include "runtime/cuda/experts/RoutedKernels.h"
+#include "runtime/cuda/sampling/SamplingKernels.h"
 #include "runtime/cuda/step/CudaRank.h"
 #include "runtime/support/DType.h"
 
@@ -74,6 +75,31 @@ CacheProblem cachedAttentionOf(const Call &call) {
 MeansProblem meansOf(const Call &call) {
   auto problem = decoded<MeansProblem>(call, decodeMergeMeans);
   return checked(problem, checkMergeMeans(problem));
+}
+
+PenalizeProblem penalizeOf(const Call &call) {
+  auto problem = decoded<PenalizeProblem>(call, decodePenalize);
+  return checked(problem, checkPenalize(problem));
+}
+
+TopProblem topOf(const Call &call) {
+  auto problem = decoded<TopProblem>(call, decodeTop);
+  return checked(problem, checkTop(problem));
+}
+
+MergeTopProblem mergeTopOf(const Call &call) {
+  auto problem = decoded<MergeTopProblem>(call, decodeMergeTop);
+  return checked(problem, checkMergeTop(problem));
+}
+
+/// Whether the device can run it; it needs no workspace.
+void checkSampling(const Call &call) {
+  if (call.entry == TSR_ENTRY_PENALIZE)
+    penalizeOf(call);
+  else if (call.entry == TSR_ENTRY_TOP)
+    topOf(call);
+  else if (call.entry == TSR_ENTRY_MERGE_TOP)
+    mergeTopOf(call);
 }
 
 GemmProblem productOf(const Call &call) {
@@ -183,6 +209,7 @@ void CudaRank::prepareFor(const Call &call) {
   bytes = std::max(bytes, cacheWorkspaceOf(call));
   if (numbersRounds(call))
     rounds.announce(call.op);
+  checkSampling(call);
   if (call.entry == TSR_ENTRY_ALL_TO_ALL)
     gatedOf(call);
   workspaceNeeded = std::max(workspaceNeeded, static_cast<int64_t>(bytes));
@@ -355,6 +382,12 @@ Status CudaRank::queueOnProgram(const Call &call) {
         "cached_attention");
   case TSR_ENTRY_MERGE_MEANS:
     return statusOf(mergeMeans(meansOf(call), on), "merge_means");
+  case TSR_ENTRY_PENALIZE:
+    return statusOf(penalize(penalizeOf(call), on), "penalize");
+  case TSR_ENTRY_TOP:
+    return statusOf(top(topOf(call), on), "top");
+  case TSR_ENTRY_MERGE_TOP:
+    return statusOf(mergeTop(mergeTopOf(call), on), "merge_top");
   case TSR_ENTRY_ROUTED:
     return statusOf(routed(routedOf(call), workspace.data(), on,
                            numbersRounds(call) ? rounds.at(call.op) : nullptr),

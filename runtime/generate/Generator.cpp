@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 namespace tessera {
 
@@ -22,10 +23,12 @@ static const Generation &sizesOf(const Session &session) {
 
 Generator::Generator(const Artifact &artifact, const SessionOptions &options)
     : owned(std::make_unique<Session>(artifact, options)), used(*owned),
-      sizes(sizesOf(used)), guard(sizes), scheduler(sizes) {}
+      sizes(sizesOf(used)), guard(sizes), placedSampling(sizes),
+      scheduler(sizes) {}
 
 Generator::Generator(Session &session)
-    : used(session), sizes(sizesOf(used)), guard(sizes), scheduler(sizes) {
+    : used(session), sizes(sizesOf(used)), guard(sizes), placedSampling(sizes),
+      scheduler(sizes) {
   used.setRequests([this] { return active(); });
 }
 
@@ -37,6 +40,18 @@ Generator::~Generator() {
 //===----------------------------------------------------------------------===//
 // Requests
 //===----------------------------------------------------------------------===//
+
+/// What an artifact whose steps leave so many candidates can choose from.
+static void checkKept(const Sampling &sampling, int64_t candidates) {
+  for (auto [name, count] : {std::pair("top_k", sampling.topK),
+                             std::pair("alternatives", sampling.alternatives)})
+    if (count > candidates)
+      fail(TSR_INVALID_ARGUMENT, name, " is ", count,
+           ", but steps of the artifact leave the ", candidates,
+           " most probable tokens; ask for at most as many, or compile the "
+           "model with --candidates ",
+           count, ", or without");
+}
 
 static void checkSampling(const Sampling &sampling, int64_t vocabulary) {
   auto refuse = [](const char *what, double value, const char *range) {
@@ -107,6 +122,8 @@ void Generator::checkRequest(const int32_t *prompt, size_t count,
     fail(TSR_INVALID_ARGUMENT, "max_new_tokens is ", options.maxNewTokens,
          ", it must be 0 (as many as fit) or more");
   checkSampling(options.sampling, vocabulary);
+  if (sizes.candidates)
+    checkKept(options.sampling, sizes.candidates);
 }
 
 int64_t Generator::add(const int32_t *prompt, size_t count,
@@ -260,16 +277,31 @@ static void writeRows(const Rank &rank, const std::string &name,
     });
 }
 
+SamplingInputs Generator::samplingOf(const StepRows &rows) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (scheduler.active() == 0)
+    return placedSampling;
+  SamplingInputs made(sizes);
+  for (int64_t lane = 0; lane < sizes.lanes; ++lane)
+    for (int64_t slot = 0; slot < sizes.slots; ++slot)
+      if (const Request *request = scheduler.at(lane, slot);
+          request && rows.last[lane][slot] >= 0)
+        made.set(lane, slot, request->sampling, request->tokens);
+  return made;
+}
+
+const TensorInfo &Generator::logitsOfStep() const {
+  return *used.metadata().find(Role::Output, program + "_logits");
+}
+
 void Generator::run(const StepRows &rows) {
   const bool isDecode = !rows.scores && rows.mostRows() <= sizes.slots;
   const RowProgram which = rows.scores ? RowProgram::Score
                            : isDecode  ? RowProgram::Decode
                                        : RowProgram::Mixed;
-  const std::string program = rows.scores ? "score"
-                              : isDecode  ? "decode"
-                                          : "mixed";
+  program = rows.scores ? "score" : isDecode ? "decode" : "mixed";
   const Inputs inputs(rows, isDecode ? sizes.slots : sizes.mixedRows(), guard);
-  logits = used.metadata().find(Role::Output, program + "_logits");
+  const SamplingInputs sampling = samplingOf(rows);
   used.runRows(which, [&](Rank &rank) {
     writeRows(rank, program + "_ids", inputs.ids);
     writeRows(rank, program + "_slots", inputs.slots);
@@ -277,6 +309,8 @@ void Generator::run(const StepRows &rows) {
     writeRows(rank, program + "_last", inputs.last);
     writeRows(rank, program + "_labels", inputs.labels);
     writeRows(rank, program + "_sources", inputs.sources);
+    if (sizes.candidates)
+      sampling.write(rank, program);
   });
 }
 
@@ -361,25 +395,46 @@ void Generator::takeNote(const StepRows &rows) {
       scheduler.ran(*scheduler.at(lane, row.slot), row.position);
 }
 
-template <class Logit> void Generator::deliver(const StepRows &rows) {
-  const int64_t vocabulary = used.metadata().model.vocabulary;
-  std::vector<Logit> values;
-  if (rows.wantsLogits()) {
-    values.resize(logits->elements());
-    used.read(*logits, values.data());
-  }
+/// `choose(lane, slot, request)` for each slot that wants a token.
+template <class Choose>
+void Generator::acceptEach(const StepRows &rows, const Choose &choose) {
   std::lock_guard<std::mutex> lock(mutex);
   takeNote(rows);
   for (int64_t lane = 0; lane < sizes.lanes; ++lane)
     for (int64_t slot = 0; slot < sizes.slots; ++slot) {
       Request *request = scheduler.at(lane, slot);
-      if (rows.last[lane][slot] < 0 || !request)
-        continue;
-      const Logit *own =
-          values.data() + (lane * sizes.slots + slot) * vocabulary;
-      accept(*request, sampler.choose(own, vocabulary, request->sampling,
-                                      request->tokens));
+      if (rows.last[lane][slot] >= 0 && request)
+        accept(*request, choose(lane, slot, *request));
     }
+}
+
+template <class Logit> void Generator::deliver(const StepRows &rows) {
+  const int64_t vocabulary = used.metadata().model.vocabulary;
+  const TensorInfo &logits = logitsOfStep();
+  std::vector<Logit> values;
+  if (rows.wantsLogits()) {
+    values.resize(logits.elements());
+    used.read(logits, values.data());
+  }
+  acceptEach(rows, [&](int64_t lane, int64_t slot, const Request &request) {
+    const Logit *own = values.data() + (lane * sizes.slots + slot) * vocabulary;
+    return sampler.choose(own, vocabulary, request.sampling, request.tokens);
+  });
+}
+
+void Generator::deliverBest(const StepRows &rows) {
+  std::optional<StepCandidates> candidates;
+  if (rows.wantsLogits())
+    candidates.emplace(used, program);
+  acceptEach(rows, [&](int64_t lane, int64_t slot, const Request &request) {
+    double leftOut = 0;
+    Choice choice =
+        sampler.choose(candidates->at(lane, slot),
+                       used.metadata().model.vocabulary, request.sampling,
+                       static_cast<int64_t>(request.tokens.size()), &leftOut);
+    mostLeftOut = std::max(mostLeftOut, leftOut);
+    return choice;
+  });
 }
 
 /// Of each lane's rows in turn; what it says of rows without a label is not
@@ -468,6 +523,11 @@ int64_t Generator::step() {
   return rows;
 }
 
+double Generator::leftOut() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return mostLeftOut;
+}
+
 int64_t Generator::reused() const {
   std::lock_guard<std::mutex> lock(mutex);
   return reusedTokens;
@@ -509,7 +569,9 @@ int64_t Generator::runPlanned() {
   run(rows);
   if (rows.scores)
     deliverScores(rows);
-  else if (logits->dtype == TSR_DTYPE_F64)
+  else if (sizes.candidates)
+    deliverBest(rows);
+  else if (logitsOfStep().dtype == TSR_DTYPE_F64)
     deliver<double>(rows);
   else
     deliver<float>(rows);
@@ -546,28 +608,52 @@ void Generator::checkPlaced(const StepRows &step) const {
 void Generator::runPlaced(const StepRows &rows, double *out, size_t count) {
   checkPlaced(rows);
   const int64_t wanted =
-      sizes.lanes * sizes.slots * used.metadata().model.vocabulary;
+      sizes.candidates
+          ? 0
+          : sizes.lanes * sizes.slots * used.metadata().model.vocabulary;
   if (count != static_cast<size_t>(wanted))
     fail(TSR_INVALID_ARGUMENT, "the logits of a step are ", wanted,
-         " numbers, but the call has room for ", count);
+         " numbers, but the call has room for ", count,
+         sizes.candidates ? "; steps of this artifact leave candidates" : "");
   guard.take(rows, TSR_INVALID_ARGUMENT);
   scheduler.forget();
   run(rows);
-  used.read(*logits, out);
+  if (!sizes.candidates)
+    used.read(logitsOfStep(), out);
+}
+
+void Generator::checkPlace(int64_t lane, int64_t slot, const char *what) const {
+  if (active() > 0)
+    fail(TSR_INVALID_ARGUMENT, active(), " requests wait or run; ", what,
+         " can be placed where there are none");
+  if (lane < 0 || lane >= sizes.lanes || slot < 0 || slot >= sizes.slots)
+    fail(TSR_INVALID_ARGUMENT, "slot ", slot, " of lane ", lane,
+         " is not one of the ", sizes.slots, " of each of ", sizes.lanes,
+         " lanes");
+}
+
+void Generator::placeSampling(int64_t lane, int64_t slot,
+                              const Sampling &sampling,
+                              const std::vector<int32_t> &text) {
+  if (!sizes.candidates)
+    fail(TSR_UNSUPPORTED, "steps of the artifact leave all logits, from which "
+                          "the caller chooses");
+  checkPlace(lane, slot, "sampling");
+  if (static_cast<int64_t>(text.size()) > sizes.places)
+    fail(TSR_INVALID_ARGUMENT, "the text has ", text.size(),
+         " tokens, of at "
+         "most ",
+         sizes.places);
+  checkTokens("text", text.data(), text.size());
+  checkSampling(sampling, used.metadata().model.vocabulary);
+  checkKept(sampling, sizes.candidates);
+  placedSampling.set(lane, slot, sampling, text);
 }
 
 void Generator::placeSource(const SourceOfStep &source) {
   if (sizes.source == 0)
     fail(TSR_UNSUPPORTED, "the model has no encoder, so a text has no source");
-  if (active() > 0)
-    fail(TSR_INVALID_ARGUMENT, active(),
-         " requests wait or run; sources can "
-         "be placed where there are none");
-  if (source.lane < 0 || source.lane >= sizes.lanes || source.slot < 0 ||
-      source.slot >= sizes.slots)
-    fail(TSR_INVALID_ARGUMENT, "slot ", source.slot, " of lane ", source.lane,
-         " is not one of the ", sizes.slots, " of each of ", sizes.lanes,
-         " lanes");
+  checkPlace(source.lane, source.slot, "sources");
   checkSource(source.tokens.data(), source.tokens.size());
   scheduler.forget();
   runEncoder({source});

@@ -4,8 +4,8 @@
 #ifndef TESSERA_RUNTIME_GENERATE_GENERATOR_H
 #define TESSERA_RUNTIME_GENERATE_GENERATOR_H
 
-#include "runtime/generate/Sampler.h"
 #include "runtime/generate/Scheduler.h"
+#include "runtime/generate/StepCandidates.h"
 #include "runtime/session/Session.h"
 
 #include <condition_variable>
@@ -88,14 +88,22 @@ public:
 
   /// Tokens of prompts that no step ran: their keys and values were there.
   int64_t reused() const;
+  /// Of the tokens so far, the most probability that top_p or min_p would have
+  /// kept beyond the artifact's candidates.
+  double leftOut() const;
 
   const Generation &generation() const { return sizes; }
   /// Runs rows that the caller has placed, and reads the logits of the step,
-  /// [lanes, slots, vocabulary]. TSR_INVALID_ARGUMENT: there are requests; the
-  /// rows are not what a step can run.
+  /// [lanes, slots, vocabulary]; none of an artifact whose steps leave
+  /// candidates. TSR_INVALID_ARGUMENT: there are requests; the rows are not
+  /// what a step can run.
   void runPlaced(const StepRows &rows, double *out, size_t count);
   /// The same of rows with labels: scores of each lane's rows in turn.
   std::vector<tsr_token_score> scorePlaced(const StepRows &rows);
+  /// How the token after a slot's row is chosen in such steps: of artifacts
+  /// whose steps leave candidates.
+  void placeSampling(int64_t lane, int64_t slot, const Sampling &sampling,
+                     const std::vector<int32_t> &text);
   /// The source of a text whose rows follow in its slot. TSR_UNSUPPORTED: the
   /// model has no encoder.
   void placeSource(const SourceOfStep &source);
@@ -107,6 +115,7 @@ private:
   void checkScored(const int32_t *tokens, size_t count, size_t given) const;
   void checkTokens(const char *what, const int32_t *tokens, size_t count) const;
   void checkPlaced(const StepRows &rows) const;
+  void checkPlace(int64_t lane, int64_t slot, const char *what) const;
   void endCancelled();
   int64_t runPlanned();
   void tellListeners();
@@ -115,7 +124,12 @@ private:
   void encode(std::vector<SourceOfStep> sources);
   void runEncoder(const std::vector<SourceOfStep> &sources);
   void takeNote(const StepRows &rows);
+  SamplingInputs samplingOf(const StepRows &rows);
+  const TensorInfo &logitsOfStep() const;
   template <class Logit> void deliver(const StepRows &rows);
+  void deliverBest(const StepRows &rows);
+  template <class Choose>
+  void acceptEach(const StepRows &rows, const Choose &choose);
   void accept(Request &request, Choice choice);
   void give(Generated made);
   void end(Request &request, Generated last);
@@ -131,7 +145,8 @@ private:
   Generation sizes;
   SlotGuard guard;
   Sampler sampler;
-  const TensorInfo *logits = nullptr; ///< Of the step that ran last, if any.
+  std::string program; ///< That ran last.
+  SamplingInputs placedSampling;
 
   mutable std::mutex mutex; ///< Of what follows.
   Scheduler scheduler;
@@ -140,6 +155,7 @@ private:
   std::map<int64_t, Scored> scored; ///< By request; as `results`.
   std::vector<Scored> toldScores;
   int64_t lastId = -1, reusedTokens = 0;
+  double mostLeftOut = 0;
   std::condition_variable added;
 };
 

@@ -1,35 +1,14 @@
 #include "runtime/generate/Sampler.h"
 
-#include "runtime/support/Philox.h"
+#include "runtime/support/Gumbel.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 namespace tessera {
-
-static uint32_t wordOf(int64_t seed, int64_t position, int32_t index) {
-  return philox(static_cast<uint64_t>(position) << 32 |
-                    static_cast<uint32_t>(index),
-                static_cast<uint64_t>(seed));
-}
-
-static double noiseOf(uint32_t word) {
-  return -std::log(-std::log((word + 0.5) / 4294967296.0));
-}
-
-double gumbelNoise(int64_t seed, int64_t position, int32_t index) {
-  return noiseOf(wordOf(seed, position, index));
-}
-
-/// No less than the noise: -log(-log(u)) <= -log(1 - u), and 1 - u is above
-/// 2^-(n + 1) if u begins with n ones.
-static double boundOf(uint32_t word) {
-  constexpr double ln2 = 0.69314718055994531;
-  int ones = ~word == 0 ? 32 : __builtin_clz(~word);
-  return (ones + 1) * ln2;
-}
 
 /// What the largest is taken of. NaN is the largest of all, so that it is seen.
 template <class Logit>
@@ -52,10 +31,10 @@ int32_t Sampler::sampleAll(const Logit *logits, int64_t count,
   for (int64_t i = 0; i < count; ++i) {
     const auto index = static_cast<int32_t>(i);
     const double value = logits[i] * sharpness;
-    const uint32_t word = wordOf(sampling.seed, position, index);
-    if (value + boundOf(word) <= best)
+    const uint32_t word = gumbelWord(sampling.seed, position, index);
+    if (value + gumbelBound(word) <= best)
       continue;
-    const double score = value + noiseOf(word);
+    const double score = value + gumbelNoise(word);
     if (score > best)
       best = score, token = index;
   }
@@ -73,8 +52,40 @@ void Sampler::sortBest(const Logit *logits, std::size_t best) {
   std::sort(order.begin(), order.begin() + best, before);
 }
 
-/// `total` sums exp((logit - largest) / T). Candidates are sorted only as far
-/// as they are looked at.
+/// What is drawn of tokens by descending probability.
+struct Kept {
+  int32_t token = 0;
+  double probability = 0; ///< Of all that were kept.
+  bool isWhole = false;   ///< Of those that follow, none is to be kept.
+};
+
+/// `at(k)` is the token of number k and its logit, of `most`; `total` sums
+/// exp((logit - largest) / T).
+template <class At>
+static Kept sampleSorted(const At &at, int64_t most, const Sampling &sampling,
+                         int64_t position, double total) {
+  const double sharpness = 1 / sampling.temperature;
+  const double peak = at(0).second;
+  double best = -std::numeric_limits<double>::infinity();
+  Kept kept;
+  for (int64_t k = 0; k < most; ++k) {
+    const auto [token, logit] = at(k);
+    const double shifted = (logit - peak) * sharpness;
+    const double weight = std::exp(shifted);
+    if (kept.probability >= sampling.topP || weight < sampling.minP) {
+      kept.isWhole = true;
+      break;
+    }
+    kept.probability += weight / total;
+    const double score =
+        shifted + gumbelNoise(gumbelWord(sampling.seed, position, token));
+    if (score > best)
+      best = score, kept.token = token;
+  }
+  return kept;
+}
+
+/// Candidates are sorted only as far as they are looked at.
 template <class Logit>
 int32_t Sampler::sampleKept(const Logit *logits, int64_t count,
                             const Sampling &sampling, int64_t position,
@@ -83,27 +94,16 @@ int32_t Sampler::sampleKept(const Logit *logits, int64_t count,
   std::iota(order.begin(), order.end(), 0);
   const int64_t most =
       sampling.topK > 0 ? std::min(sampling.topK, count) : count;
-  const double sharpness = 1 / sampling.temperature;
-  double best = -std::numeric_limits<double>::infinity(), before = 0, peak = 0;
-  int32_t token = 0;
-  for (int64_t i = 0, sorted = 0; i < most; ++i) {
-    if (i == sorted) {
+  int64_t sorted = 0;
+  auto at = [&](int64_t k) -> std::pair<int32_t, double> {
+    if (k >= sorted) {
       constexpr int64_t first = 256;
       sorted = std::min(most, std::max(first, 8 * sorted));
       sortBest(logits, sorted);
-      peak = logits[order[0]];
     }
-    const int32_t index = order[i];
-    const double shifted = (logits[index] - peak) * sharpness;
-    const double weight = std::exp(shifted);
-    if (before >= sampling.topP || weight < sampling.minP)
-      break;
-    before += weight / total;
-    const double score = shifted + gumbelNoise(sampling.seed, position, index);
-    if (score > best)
-      best = score, token = index;
-  }
-  return token;
+    return {order[k], logits[order[k]]};
+  };
+  return sampleSorted(at, most, sampling, position, total).token;
 }
 
 template <class Logit>
@@ -137,6 +137,62 @@ Choice Sampler::choosePenalized(const Logit *logits, int64_t count,
   }
   for (int64_t i = 0; i < best; ++i)
     choice.alternatives.push_back({order[i], logProbability(order[i])});
+  return choice;
+}
+
+/// The tokens that are there; the rest of the list has none.
+static std::vector<std::pair<int32_t, double>> listOf(const BestLogits &best,
+                                                      int64_t vocabulary) {
+  std::vector<std::pair<int32_t, double>> list;
+  for (int64_t k = 0; k < best.count && best.pairs[2 * k + 1] < vocabulary; ++k)
+    list.push_back(
+        {static_cast<int32_t>(best.pairs[2 * k + 1]), best.pairs[2 * k]});
+  return list;
+}
+
+/// Its probability is that of all that were kept, of which `list` may lack
+/// some.
+static Kept sampleOf(const std::vector<std::pair<int32_t, double>> &list,
+                     const Sampling &sampling, int64_t position, double total) {
+  auto most = static_cast<int64_t>(list.size());
+  if (sampling.topK > 0)
+    most = std::min(sampling.topK, most);
+  return sampleSorted([&](int64_t k) { return list[k]; }, most, sampling,
+                      position, total);
+}
+
+Choice Sampler::choose(const BestLogits &best, int64_t vocabulary,
+                       const Sampling &sampling, int64_t position,
+                       double *leftOut) {
+  *leftOut = 0;
+  Choice choice;
+  const auto list = listOf(best, vocabulary);
+  if (list.empty() || !std::isfinite(list[0].second) ||
+      !std::isfinite(best.total))
+    return choice;
+  auto [token, logit] = list[0];
+  if (!sampling.isGreedy() && !sampling.isRestricted()) {
+    token = best.drawn;
+    logit = best.drawnLogit;
+  } else if (!sampling.isGreedy()) {
+    const Kept kept = sampleOf(list, sampling, position, best.total);
+    const bool hasAll = static_cast<int64_t>(list.size()) == vocabulary;
+    if (!kept.isWhole && sampling.topK == 0 && !hasAll)
+      *leftOut = std::max(0.0, sampling.topP - kept.probability);
+    for (const auto &each : list)
+      if (each.first == kept.token)
+        std::tie(token, logit) = each;
+  }
+  const double sharpness =
+      sampling.temperature > 0 ? 1 / sampling.temperature : 1;
+  auto logProbability = [&, peak = list[0].second](double value) {
+    return (value - peak) * sharpness - std::log(best.total);
+  };
+  choice.token = token;
+  choice.logProbability = logProbability(logit);
+  for (size_t k = 0; k < list.size() && k < size_t(sampling.alternatives); ++k)
+    choice.alternatives.push_back(
+        {list[k].first, logProbability(list[k].second)});
   return choice;
 }
 

@@ -22,6 +22,18 @@ struct Choice {
   std::vector<tsr_alternative> alternatives;
 };
 
+/// What is left of the logits of a row, penalties applied.
+struct BestLogits {
+  /// The largest, each with its token, [count, 2], largest first; after the
+  /// last one (-inf, size of the vocabulary).
+  const double *pairs;
+  int64_t count;
+  int32_t drawn; ///< A sample of the whole vocabulary, and its logit.
+  double drawnLogit;
+  /// Sum of exp((logit - largest) / T), over the whole vocabulary.
+  double total;
+};
+
 class Sampler {
 public:
   /// The token that follows `text`. The largest logit, of equal ones the first;
@@ -30,6 +42,11 @@ public:
   template <class Logit>
   Choice choose(const Logit *logits, int64_t count, const Sampling &sampling,
                 const std::vector<int32_t> &text);
+  /// The same of what is left of them. Tokens that `sampling` would keep but
+  /// that are not among them are left out: `leftOut` is at least their
+  /// probability, 0 where there are none.
+  Choice choose(const BestLogits &best, int64_t vocabulary,
+                const Sampling &sampling, int64_t position, double *leftOut);
 
 private:
   template <class Logit>
@@ -46,9 +63,6 @@ private:
   std::vector<int32_t> order;
   std::vector<double> penalized;
 };
-
-/// -log(-log(u)) of the u in (0, 1) that belongs to (seed, position, index).
-double gumbelNoise(int64_t seed, int64_t position, int32_t index);
 
 } // namespace tessera
 

@@ -109,3 +109,15 @@ func.func @first_rows_are_a_view(%x: tensor<32x16xf32>) -> tensor<8x16xf32> {
   %y = nn.prefix %x rows 8 : tensor<32x16xf32> -> tensor<8x16xf32>
   return %y : tensor<8x16xf32>
 }
+
+// CHECK-LABEL: @what_sampling_reads
+// CHECK-SAME: %[[X:[a-z0-9]*]]: tensor<1x4x61xf32>, %[[T:[a-z0-9]*]]: tensor<1x4x16xi32>, %[[N:[a-z0-9]*]]: tensor<1x4xf32>, %[[D:[a-z0-9]*]]: tensor<1x4x3xi32>
+func.func @what_sampling_reads(%x: tensor<1x4x61xf32>, %t: tensor<1x4x16xi32>, %n: tensor<1x4xf32>, %d: tensor<1x4x3xi32>) -> (tensor<1x4x5x2xf32>, tensor<1x4x1x3xf32>) {
+  // CHECK: %[[Y:.*]] = rt.penalize %[[X]], %[[T]], %[[N]] from %{{.*}} valid %{{.*}} : tensor<1x4x16xi32>, tensor<1x4xf32>, tensor<1x4x61xf32> -> tensor<1x4x61xf32>
+  %y = nn.penalize %x, %t, %n : (tensor<1x4x61xf32>, tensor<1x4x16xi32>, tensor<1x4xf32>) -> tensor<1x4x61xf32>
+  // CHECK: rt.top %[[Y]] from %{{.*}} valid %{{.*}} {{.*}}total = 61 : i64} : tensor<1x4x61xf32> -> tensor<1x4x5x2xf32>
+  %b = nn.top %y {count = 5 : i64} : (tensor<1x4x61xf32>) -> tensor<1x4x5x2xf32>
+  // CHECK: rt.top %[[Y]] from %{{.*}} valid %{{.*}} draw %[[N]], %[[D]] : tensor<1x4xf32>, tensor<1x4x3xi32> {{.*}}total = 61 : i64} : tensor<1x4x61xf32> -> tensor<1x4x1x3xf32>
+  %c = nn.top %y draw %n, %d {count = 1 : i64} : (tensor<1x4x61xf32>, tensor<1x4xf32>, tensor<1x4x3xi32>) -> tensor<1x4x1x3xf32>
+  return %b, %c : tensor<1x4x5x2xf32>, tensor<1x4x1x3xf32>
+}

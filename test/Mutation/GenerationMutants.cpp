@@ -56,7 +56,10 @@ std::string changeOf(OpOperand &operand) {
   Operation *op = operand.getOwner();
   int64_t rank = cast<RankedTensorType>(operand.get().getType()).getRank();
   if (isa<func::ReturnOp>(op))
-    return rank == 5 ? "of another cache" : rank == 2 ? "of other scores" : "";
+    return rank == 5   ? "of another cache"
+           : rank == 4 ? "of other candidates"
+           : rank == 2 ? "of other scores"
+                       : "";
   const char *const ofAttention[] = {
       "of another query", "over other keys or values",
       "over other keys or values", "in other slots", "up to other positions"};
@@ -70,6 +73,10 @@ std::string changeOf(OpOperand &operand) {
     return ofAppend[operand.getOperandNumber()];
   if (isa<rt::MergeMeansOp>(op))
     return "of other parts";
+  if (isa<nn::PenalizeOp, nn::TopOp, rt::PenalizeOp, rt::TopOp, rt::MergeTopOp>(
+          op))
+    return operand.getOperandNumber() == 0 ? "of other logits"
+                                           : "chosen otherwise";
   bool isData = getElementTypeOrSelf(operand.get()).isInteger(32);
   return isData || isa<nn::TakeOp>(op) ? "of other rows" : "";
 }

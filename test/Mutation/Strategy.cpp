@@ -70,5 +70,8 @@ std::vector<Strategy> tessera::test::generationStrategies() {
       {"gpt2", "pp=2", flags}, // sends the stream and the tied table
       {"mistral-window", "cp=2,dp=2", flags, true},
       {"t5-relu", "dp=2,tp=2", flags}, // encodes sources
+      {"gpt2", "tp=2",
+       "--programs generate --max-batch 4 --prefill-chunk 3 "
+       "--candidates 5"},
   };
 }

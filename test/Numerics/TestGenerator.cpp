@@ -116,3 +116,24 @@ std::vector<Continued> tessera::test::continueTexts(TestGenerator &generator) {
     results.push_back(generator.result(id));
   return results;
 }
+
+void tessera::test::expectSame(const std::vector<Continued> &found,
+                               const std::vector<Continued> &wanted,
+                               double tolerance, const std::string &where) {
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    SCOPED_TRACE(where + ", request " + std::to_string(k));
+    EXPECT_EQ(found[k].tokens, wanted[k].tokens);
+    ASSERT_EQ(found[k].logProbabilities.size(),
+              wanted[k].logProbabilities.size());
+    for (size_t i = 0; i < wanted[k].logProbabilities.size(); ++i)
+      EXPECT_NEAR(found[k].logProbabilities[i], wanted[k].logProbabilities[i],
+                  tolerance);
+    ASSERT_EQ(found[k].alternatives.size(), wanted[k].alternatives.size());
+    for (size_t i = 0; i < wanted[k].alternatives.size(); ++i) {
+      EXPECT_EQ(found[k].alternatives[i].token,
+                wanted[k].alternatives[i].token);
+      EXPECT_NEAR(found[k].alternatives[i].log_probability,
+                  wanted[k].alternatives[i].log_probability, tolerance);
+    }
+  }
+}

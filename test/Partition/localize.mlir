@@ -99,6 +99,23 @@ func.func @step(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
+// Each rank gets the candidates of all and keeps the best; a split vocabulary is known to the op.
+// CHECK-LABEL: @step
+module attributes {dist.mesh = #dist.mesh<tp = 3>} {
+  func.func @step(%x: tensor<1x4x61xf32, #dist<tp: S(2)>>) -> tensor<1x4x5x2xf32> {
+    // CHECK: %[[PART:.*]] = nn.top %{{.*}} {count = 5 : i64, rt.factors = {v = {axes = ["tp"], chunks = array<i64: 21>, total = 61 : i64}}}
+    // CHECK-SAME: (tensor<1x4x21xf32>) -> tensor<1x4x5x2xf32>
+    %y = nn.top %x {count = 5 : i64} : (tensor<1x4x61xf32, #dist<tp: S(2)>>) -> tensor<1x4x5x2xf32, #dist<tp: C>>
+    // CHECK-NEXT: %[[ALL:.*]] = rt.all_gather %[[PART]] along 0 over ["tp"] {reason = "best candidates of the split vocabulary"}
+    // CHECK-SAME: tensor<1x4x5x2xf32> -> tensor<3x4x5x2xf32>
+    // CHECK-NEXT: rt.merge_top %[[ALL]] : tensor<3x4x5x2xf32> -> tensor<1x4x5x2xf32>
+    %z = dist.convert all_reduce_top %y on "tp" : tensor<1x4x5x2xf32, #dist<tp: C>> -> tensor<1x4x5x2xf32>
+    return %z : tensor<1x4x5x2xf32>
+  }
+}
+
+// -----
+
 // A rank has beside each mean the logarithm of its weight, until the last merge; of bf16 both are f32.
 // CHECK-LABEL: @step
 module attributes {dist.mesh = #dist.mesh<cp = 2, tp = 4>} {

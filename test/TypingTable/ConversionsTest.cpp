@@ -31,7 +31,8 @@ const std::pair<const char *, Collective> kCollectives[] = {
 /// One of each kind, and a second dimension and stage.
 const State kStates[] = {{State::I},       {State::R},        {State::P},
                          {State::M},       State::sharded(0), State::sharded(1),
-                         {State::A, 0, 0}, {State::A, 1, 0},  {State::L}};
+                         {State::A, 0, 0}, {State::A, 1, 0},  {State::L},
+                         {State::C}};
 
 std::string kindOf(State state) { return state.str().substr(0, 1); }
 

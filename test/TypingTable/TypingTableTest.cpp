@@ -101,11 +101,12 @@ protected:
   }
 
   /// Every letter has a size of its own, so that no dimensions are confused;
-  /// but e has that of d, for values are as long as keys.
+  /// but e has that of d, for values are as long as keys, and q 3, the numbers
+  /// of a draw.
   RankedTensorType typeOf(StringRef letters, bool index) {
     SmallVector<int64_t> shape;
     for (char f : letters)
-      shape.push_back(2 * ((f == 'e' ? 'd' : f) - 'a' + 1));
+      shape.push_back(f == 'q' ? 3 : 2 * ((f == 'e' ? 'd' : f) - 'a' + 1));
     Type element = index ? Type(builder.getI32Type()) : builder.getF32Type();
     return RankedTensorType::get(shape, element);
   }
@@ -114,7 +115,8 @@ protected:
     return (op.kind == "embedding" && operand == 0) ||
            (op.kind == "pick" && operand == 1) ||
            (op.kind == "append" && operand >= 2) ||
-           (op.kind == "attend" && operand >= 3);
+           (op.kind == "attend" && operand >= 3) ||
+           (op.kind == "top" && operand == 2);
   }
 
   std::vector<Operation *> build(const SharedOp &op);
@@ -169,6 +171,10 @@ Operation *TypingTableTest::buildOne(const SharedOp &op, ValueRange in) {
         builder, loc, in[0], in[1], in[2], in[3], in[4],
         /*biasTable=*/Value(), half, builder.getI64IntegerAttr(0), whole,
         UnitAttr(), builder.getI64IntegerAttr(0));
+  if (op.kind == "top")
+    return nn::create<nn::TopOp>(builder, loc, in[0],
+                                 in.size() > 1 ? in[1] : Value(),
+                                 in.size() > 2 ? in[2] : Value(), whole);
   if (op.kind != "attention")
     return nullptr;
   return nn::createWithResults<nn::AttentionOp>(

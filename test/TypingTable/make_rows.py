@@ -20,7 +20,8 @@ import inference  # noqa: E402, F401: adds its ops
 import one_rule  # noqa: E402
 
 LEVELS, STAGES = 2, 2
-# The compiler's attention has no factor r (query heads of a key head), its adamw takes three scalars more.
+# The compiler's attention has no factor r (query heads of a key head), its adamw takes three scalars more, its top
+# takes the temperature apart from what a draw is keyed by.
 SHARED = {
     "einsum": ["bsh,hf->bsf", "bsh,hcnd->bscnd", "bsnd,ndh->bsh", "bsh,vh->bsv", "bsf,bsh->hf", "bsv->bs", "bs->",
                "ab,ab->ab", "ab,ab->", ",ab->ab", "a,ab,b->b"],
@@ -36,6 +37,7 @@ SHARED = {
     "adamw": ["ab,ab,ab,,,->ab"],
     "append": ["btpgd,bsgd,bs,bs->btpgd"],
     "attend": ["bsgrd,btpgd,btpge,bs,bs->bsgre", "bsgd,btpgd,btpge,bs,bs->bsge"],
+    "top": ["bmv->bmkz", "bmv,bm,bmq->bmkz"],
 }
 # What the compiler keeps whole beside the specification's: slots of caches.
 WHOLE = {"layer_norm": "", "append": "st", "attend": "dt"}
@@ -62,17 +64,16 @@ def print_ops():
 
 def print_conversions():
     states = [one_rule.I, one_rule.R, one_rule.P, one_rule.M, one_rule.S(0), one_rule.S(1),
-              one_rule.At(0), one_rule.At(1), one_rule.L]
+              one_rule.At(0), one_rule.At(1), one_rule.L, one_rule.C]
     for pair, collective in one_rule.CONVERSIONS.items():
-        if "C" not in pair:  # candidates of sampling, which the compiler does not have
-            print("convert", *pair, collective or "none")
+        print("convert", *pair, collective or "none")
     for source in states:
         for target in states:
             path = one_rule.route(source, target)
             if path is not None:
                 print("route", text(source), text(target), ":", *map(text, path))
     for state in states:
-        if state not in (one_rule.M, one_rule.L):
+        if state not in (one_rule.M, one_rule.L, one_rule.C):
             print("dual", text(state), text(one_rule.dual(state)))
     for collective, share in one_rule.RING.items():
         for ranks in (2, 3, 8):

@@ -61,6 +61,7 @@ compile_artifacts() {
     "texts-llama-f32 $long --precision f32" \
     "texts-llama-bf16 examples/llama-tiny --precision bf16 --mesh dp=2,tp=2" \
     "texts-shared-f32 examples/llama-tiny --precision f32 --mesh tp=4" \
+    "texts-top-f32 examples/llama-tiny --precision f32 --mesh tp=2 --candidates 40" \
     "texts-int8-bf16 examples/llama-tiny --precision bf16 --weights int8" \
     "texts-mixtral-f32 examples/mixtral-tiny --precision f32 --mesh ep=2" "texts-t5-f32 examples/t5-tiny --precision f32"; do
     read -r -a plan <<<"$plan"
@@ -163,7 +164,7 @@ run_tests() {
     check "track-mixtral-bf16-$mesh" 30 track "mixtral-bf16-$mesh" 3e-2 10
   done
   # Log-probabilities; texts may part where two tokens are as good as equally probable.
-  for name in gpt2-f32 llama-f32 shared-f32 mixtral-f32 t5-f32; do check "texts-$name" 30 texts "texts-$name" 1e-3; done
+  for name in gpt2-f32 llama-f32 shared-f32 top-f32 mixtral-f32 t5-f32; do check "texts-$name" 30 texts "texts-$name" 1e-3; done
   for name in gpt2-bf16 llama-bf16 int8-bf16; do check "texts-$name" 30 texts "texts-$name" 1e-1; done
   check speed-experts 30 "$build/bin/gpu-experts"
   if command -v compute-sanitizer >/dev/null; then

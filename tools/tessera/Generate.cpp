@@ -6,6 +6,7 @@
 #include "tools/tessera/options/FileChecks.h"
 #include "tools/tessera/report/PrintError.h"
 #include "tools/tessera/train/OpenSession.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
@@ -43,6 +44,7 @@ private:
               const std::vector<tsr_alternative> &alternatives);
   void print(size_t number);
   void printTimes(double prompts, double all) const;
+  void noteLeftOut() const;
   bool isStreamed() const { return texts.size() == 1 && !options.json; }
 
   const DriverOptions &options;
@@ -208,6 +210,18 @@ void Generating::printTimes(double prompts, double all) const {
                all > prompts ? (made - 1) / (all - prompts) : 0.0);
 }
 
+/// What top_p or min_p would have kept beyond the artifact's candidates.
+void Generating::noteLeftOut() const {
+  const double leftOut = tsr_generator_left_out(model.get());
+  if (leftOut > 0)
+    printNote(llvm::formatv(
+        "up to {0:f1} % of a token's probability was left out, because steps "
+        "leave only their most probable tokens; compile with more "
+        "--candidates, "
+        "or give --top-k",
+        100 * leftOut));
+}
+
 bool Generating::run() {
   if (!model.openTokenizer() || !readPrompts() || !model.open() || !addAll())
     return false;
@@ -226,6 +240,7 @@ bool Generating::run() {
   }
   if (options.generate.showsTimes)
     printTimes(first, seconds());
+  noteLeftOut();
   for (const Text &text : texts)
     if (text.ending == TSR_ENDED_FAILED)
       return false;

@@ -218,7 +218,9 @@ bool Verification::generation(Precision precision) {
       !compareGeneration(path, forward, {precision}, check))
     return false;
   add(precision, check,
-      "logits and scores after " + counted(check.values, "position"));
+      std::string(options.plan.generation.candidates ? "candidates"
+                                                     : "logits") +
+          " and scores after " + counted(check.values, "position"));
   return true;
 }
 

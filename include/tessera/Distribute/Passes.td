@@ -123,9 +123,10 @@ def AddGenerationPass : Pass<"nn-add-generation", "::mlir::ModuleOp"> {
     They run rows, each with an id, a slot and a position. They take and return
     caches of keys and values. `@decode` has a row for each slot of a lane; the
     other two also have `chunk` rows of prompts. `@decode` and `@mixed` return
-    the logits of at most one row for each slot. `@score` returns no logits; for
-    each row it returns the log-probability of its label, and how many logits
-    come before the label's.
+    the logits of at most one row for each slot, or with `candidates` the best of
+    them, one that is drawn from all, and the sum by which probabilities are
+    divided. `@score` returns no logits; for each row it returns the
+    log-probability of its label, and how many logits come before the label's.
 
     A slot has as many places as `@loss` has positions. The ranks of `cp` share
     the places, and so do those of `tp` if they do not divide the key heads:
@@ -141,6 +142,7 @@ def AddGenerationPass : Pass<"nn-add-generation", "::mlir::ModuleOp"> {
     Option<"lanes", "lanes", "int64_t", "1", "Independent groups of slots: ranks of dp and ep">,
     Option<"slots", "slots", "int64_t", "4", "Requests that a lane runs at a time">,
     Option<"chunk", "chunk", "int64_t", "64", "Rows of prompts in a step of a lane">,
+    Option<"candidates", "candidates", "int64_t", "0", "Best logits that a step returns of each slot, and no others; 0: all logits">,
     Option<"besideTraining", "beside-training", "bool", "false", "Leave `@loss`, for a training step with the same parameters">,
     Option<"contextRanks", "context-ranks", "int64_t", "1", "Ranks of cp, which share the places of a slot">,
     Option<"tensorRanks", "tensor-ranks", "int64_t", "1", "Ranks of tp, which share key heads or, where they do not divide these, places">

@@ -122,6 +122,8 @@ struct GenerationOptions {
   int64_t batch = 4;  ///< Requests that run at a time, over all ranks.
   int64_t length = 0; ///< Most tokens of a request; 0: as a sequence.
   int64_t chunk = 64; ///< Tokens of prompts that a step takes in.
+  /// Most probable tokens among which a step leaves the host to choose; 0: all.
+  int64_t candidates = 0;
 };
 
 /// Of a program that encodes.

@@ -113,10 +113,11 @@ static ParseResult parseState(AsmParser &parser, State &state) {
           .Case("M", State::M)
           .Case("A", State::A)
           .Case("L", State::L)
+          .Case("C", State::C)
           .Default(std::nullopt);
   if (!kind)
     return parser.emitError(loc) << "expected a state I, R, S(dimension), P, "
-                                    "M, L or A(stage), found '"
+                                    "M, L, C or A(stage), found '"
                                  << name << "'";
   state = {*kind};
   if (*kind != State::S && *kind != State::A)
@@ -240,6 +241,13 @@ LogicalResult ShardingAttr::verifyEncoding(
                          << "' has partial means of " << elementType
                          << " in a tensor of rank " << shape.size()
                          << "; they are vectors of floating-point numbers";
+    if (s.state.kind == State::C &&
+        (shape.size() < 2 || shape.back() < 2 || !isa<FloatType>(elementType)))
+      return emitError() << "axis '" << s.axis.getValue()
+                         << "' has candidates of " << elementType
+                         << " in a tensor of rank " << shape.size()
+                         << "; they are lists of floating-point numbers, each "
+                            "a value and an index";
   }
   return success();
 }

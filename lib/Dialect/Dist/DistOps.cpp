@@ -55,6 +55,8 @@ static std::string remedy(State from, State to) {
     return "only nn.cached_attention makes partial means";
   if (from.kind == State::L)
     return "a partial mean goes to I or S first";
+  if (to.kind == State::C)
+    return "only nn.top makes candidates";
   return "convert it to I first";
 }
 

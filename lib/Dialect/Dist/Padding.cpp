@@ -219,10 +219,11 @@ std::optional<DimPaddings> PaddingRule::infer(MeshAttr mesh, std::string &why) {
         found.push_back({static_cast<int64_t>(place), padding});
         continue;
       }
-      // A mean is over what its op chooses to read, which is no padding.
+      // Means and candidates are of what their op reads, which is no padding.
       Padding neutral =
           sig.reduces == State::M ? Padding::NegInfinity : Padding::Zero;
-      if (padding == neutral || sig.reduces == State::L)
+      if (padding == neutral || sig.reduces == State::L ||
+          sig.reduces == State::C)
         continue;
       why = refusal(factor, padding);
       return std::nullopt;

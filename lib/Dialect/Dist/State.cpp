@@ -7,7 +7,7 @@ using namespace tessera::dist;
 #include "tessera/Dialect/Dist/DistEnums.cpp.inc"
 
 std::string State::str() const {
-  static const char *const names[] = {"I", "R", "S", "P", "M", "A", "L"};
+  static const char *const names[] = {"I", "R", "S", "P", "M", "A", "L", "C"};
   std::string text = names[kind];
   if (kind == S || kind == A)
     text += "(" + std::to_string(where) +
@@ -23,7 +23,8 @@ State tessera::dist::dual(State state) {
   return state;
 }
 
-// The backward of every row but those of maxima and means is in the table too.
+// The backward of every row but those of maxima, means and candidates is in the
+// table too.
 static constexpr ConversionRow kTable[] = {
     {State::I, State::R, ConversionKind::Enter, Collective::None},
     {State::P, State::I, ConversionKind::AllReduce, Collective::AllReduce},
@@ -47,6 +48,7 @@ static constexpr ConversionRow kTable[] = {
     {State::L, State::I, ConversionKind::AllReduceMean, Collective::AllReduce},
     {State::L, State::S, ConversionKind::ReduceScatterMean,
      Collective::ReduceScatter},
+    {State::C, State::I, ConversionKind::AllReduceTop, Collective::AllReduce},
 };
 
 const ConversionRow *tessera::dist::findConversion(State from, State to) {
@@ -61,7 +63,8 @@ std::optional<llvm::SmallVector<State>> tessera::dist::route(State from,
   if (from == to)
     return llvm::SmallVector<State>();
   bool viaInvariant =
-      ((from.kind == State::P || from.kind == State::L) &&
+      ((from.kind == State::P || from.kind == State::L ||
+        from.kind == State::C) &&
        to.kind == State::R) ||
       (from.kind == State::M && to.kind != State::I && to.kind != State::A);
   // Gradients of all stages add as P, with one all-reduce, instead of a

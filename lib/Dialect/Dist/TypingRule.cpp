@@ -165,6 +165,8 @@ static std::string remedy(const Signature &sig, llvm::ArrayRef<State> states) {
   if (any(State::L))
     return "merge the partial means first (all_reduce_mean, "
            "reduce_scatter_mean)";
+  if (any(State::C))
+    return "merge the candidates first (all_reduce_top)";
   if (partial && invariant)
     return "reduce the partial operand first (all_reduce, reduce_scatter) or "
            "make the I operand partial";

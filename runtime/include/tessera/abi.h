@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Raised whenever anything in this file or in the artifact layout changes. */
-#define TSR_ABI_VERSION 13
+#define TSR_ABI_VERSION 14
 
 /* ------------------------------------------------------------- artifact ---
  * A `.tsr` file is: this header (little endian), `metadata_bytes` of UTF-8

@@ -356,6 +356,52 @@ enum {
   TSR_MERGE_MEANS_ARGS
 };
 
+/* Sampling. Rows of logits [ROWS, COLUMNS] of DTYPE (f32 or f64) are those of
+ * indices START and on of the vocabulary; the first VALID of them are, the rest
+ * is padding, which is not read.
+ * penalize: of each row r whose penalties[r] is not 1, the logit x of each
+ * index among tokens[r], TOKENS of i32, becomes x / penalties[r] if it is above
+ * 0, else x * penalties[r], once. Indices that the rank does not have, negative
+ *   ones too, are left out. buffers: logits, tokens, penalties of DTYPE.
+ * top: of each row a list of COUNT candidates of DTYPE, the largest values
+ *   first, of equal ones the smaller index first, each the value and the index
+ *   in the vocabulary. NaN and -inf are none; the end of a list of too few is
+ *   (-inf, TOTAL). If it is DRAWN, values are x * sharpness[r] + noise of
+ * (seed, position, index), and a candidate has the logit x as a third number;
+ *   draws[r] are the low and high half of the seed and the position, which if
+ *   negative means no noise. buffers: logits, lists, and if it is DRAWN
+ *   sharpness of DTYPE and draws, i32.
+ * merge_top: of RANKS such parts [ROWS, COUNT, NUMBERS] of DTYPE, one after the
+ *   other, for each row the best COUNT of all. buffers: parts, lists. */
+enum {
+  TSR_PENALIZE_ROWS = 0,
+  TSR_PENALIZE_COLUMNS,
+  TSR_PENALIZE_START,
+  TSR_PENALIZE_VALID,
+  TSR_PENALIZE_TOKENS,
+  TSR_PENALIZE_DTYPE,
+  TSR_PENALIZE_ARGS
+};
+enum {
+  TSR_TOP_ROWS = 0,
+  TSR_TOP_COLUMNS,
+  TSR_TOP_START,
+  TSR_TOP_VALID,
+  TSR_TOP_TOTAL,
+  TSR_TOP_COUNT,
+  TSR_TOP_DRAWN,
+  TSR_TOP_DTYPE,
+  TSR_TOP_ARGS
+};
+enum {
+  TSR_MERGE_TOP_RANKS = 0,
+  TSR_MERGE_TOP_ROWS,
+  TSR_MERGE_TOP_COUNT,
+  TSR_MERGE_TOP_NUMBERS,
+  TSR_MERGE_TOP_DTYPE,
+  TSR_MERGE_TOP_ARGS
+};
+
 /* send, receive: BYTES bytes of a buffer to or from the rank whose coordinate
  * on mesh axis number AXIS is PEER and whose others are this rank's. buffers:
  * data, of a send also a token, which nobody reads: the name to wait for. A

@@ -387,7 +387,8 @@ typedef struct tsr_request_options {
   int64_t max_new_tokens; /* 0: as many as fit */
   double temperature;     /* 0: the most probable token, always; or at least
                              1e-30 */
-  int64_t top_k;          /* of the most probable ones; 0: all */
+  int64_t top_k;          /* of the most probable ones; 0: all. At most the
+                             artifact's --candidates, as `alternatives` */
   double top_p;           /* those of which the more probable ones sum to less
                              than this; 0 or 1: all */
   double min_p; /* with at least this part of the largest probability */
@@ -473,6 +474,14 @@ int64_t tsr_generator_active(const tsr_generator *generator);
 /* Tokens of prompts, of all requests so far, that no step ran because the same
  * text began another request. */
 int64_t tsr_generator_reused(const tsr_generator *generator);
+/* Of an artifact compiled with --candidates, whose steps leave the most
+ * probable tokens: the most probability, of all tokens so far, of tokens that
+ * top_p or min_p would have kept but that were not among these. 0: none. */
+double tsr_generator_left_out(const tsr_generator *generator);
+/* What is added to logit / temperature of a token at a position of a text (the
+ * number of tokens before it) for a draw from the whole vocabulary, whose
+ * outcome is the largest sum: Gumbel noise of the seed. */
+double tsr_sampling_noise(int64_t seed, int64_t position, int32_t token);
 /* Returns when a request waits or runs, or after `timeout_ms`; below 0: never
  * without one. `out_active`, which may be NULL, is as of tsr_generator_active.
  * For a thread that steps while others add. */
@@ -480,7 +489,10 @@ tsr_status tsr_generator_wait(tsr_generator *generator, int32_t timeout_ms,
                               int64_t *out_active);
 /* As tsr_session_read; between steps. "decode_logits" and "mixed_logits" of
  * role "output" are those of the last step that ran so few, or so many, rows:
- * [lanes, slots, vocabulary]. */
+ * [lanes, slots, vocabulary]. Of an artifact compiled with --candidates K,
+ * "decode_candidates" are in their place, [lanes, slots, K, 2], the largest
+ * logits and their tokens; "decode_totals", [lanes, slots], are the sums of
+ * exp((logit - largest) / temperature); and likewise of "mixed". */
 tsr_status tsr_generator_read(tsr_generator *generator, const char *role,
                               const char *name, double *values, size_t count);
 /* As tsr_session_write; between steps. */
@@ -500,7 +512,8 @@ typedef struct tsr_row {
  * step of these rows, lane by lane in the given order. It is a "decode" step
  * if no lane has more rows than slots, else a "mixed" one, and `out_logits`,
  * [lanes, slots, vocabulary], is its output; of slots without a last row it
- * says nothing. TSR_INVALID_ARGUMENT: a request waits or runs; a lane has
+ * says nothing. An artifact with candidates has no logits: their count is 0.
+ * TSR_INVALID_ARGUMENT: a request waits or runs; a lane has
  * more rows than a mixed step; a token, lane, slot or position is out of range;
  * the positions of a text do not follow on in its slot, or do not begin at 0.
  */
@@ -516,6 +529,15 @@ tsr_status tsr_generator_score_rows(tsr_generator *generator,
                                     const tsr_row *rows, const int32_t *labels,
                                     size_t row_count,
                                     tsr_token_score *out_scores);
+/* Of an artifact with candidates: how the token after the rows of a slot is
+ * chosen in steps that follow, after a text whose tokens are penalized, and
+ * whose length is the position of a draw. TSR_INVALID_ARGUMENT: a request waits
+ * or runs; the lane, the slot, a token or an option is out of range.
+ * TSR_UNSUPPORTED: the steps leave all logits. */
+tsr_status tsr_generator_place_sampling(tsr_generator *generator, int64_t lane,
+                                        int64_t slot,
+                                        const tsr_request_options *options,
+                                        const int32_t *text, size_t count);
 /* Of a model with an encoder: encodes the source of a text whose rows follow in
  * its slot. TSR_INVALID_ARGUMENT: a request waits or runs; the lane, the slot
  * or a token is out of range; the source is empty or too long.

@@ -343,8 +343,10 @@ public:
   std::int64_t active() const { return tsr_generator_active(get()); }
   /// Tokens of prompts that no step ran.
   std::int64_t reused() const { return tsr_generator_reused(get()); }
-  /// The same once a request waits or runs, or after so long; below 0: never
-  /// without one.
+  /// The most probability that candidates have left out of a token's choice.
+  double leftOut() const { return tsr_generator_left_out(get()); }
+  /// As active(), once a request waits or runs, or after so long; below 0:
+  /// never without one.
   std::int64_t wait(std::int32_t milliseconds) {
     std::int64_t count = 0;
     detail::check(tsr_generator_wait(get(), milliseconds, &count));

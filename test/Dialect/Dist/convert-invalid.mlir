@@ -260,6 +260,26 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
 // -----
 
 module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  func.func @no_conversion_makes_candidates(%x: tensor<8x4x2xf32>) {
+    // expected-error @+1 {{has no conversion I -> C on axis 'tp'; only nn.top makes candidates}}
+    %y = dist.convert enter %x on "tp" : tensor<8x4x2xf32> -> tensor<8x4x2xf32, #dist<tp: C>>
+    return
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
+  func.func @candidates_are_not_added(%x: tensor<8x4x2xf32, #dist<tp: C>>) {
+    // expected-error @+1 {{is called 'all_reduce', but C -> I is 'all_reduce_top'}}
+    %y = dist.convert all_reduce %x on "tp" : tensor<8x4x2xf32, #dist<tp: C>> -> tensor<8x4x2xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
   func.func @means_to_invariant_as_a_sum(%x: tensor<8x4xf32, #dist<tp: L>>) {
     // expected-error @+1 {{is called 'all_reduce', but L -> I is 'all_reduce_mean'}}
     %y = dist.convert all_reduce %x on "tp" : tensor<8x4xf32, #dist<tp: L>> -> tensor<8x4xf32>

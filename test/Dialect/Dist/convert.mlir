@@ -107,6 +107,13 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>} {
     return
   }
 
+  // CHECK-LABEL: @candidates_to_invariant
+  func.func @candidates_to_invariant(%x: tensor<8x4x2xf32, #dist<tp: C>>) {
+    // CHECK: dist.convert all_reduce_top %{{.*}} on "tp" : tensor<8x4x2xf32, #dist<tp: C>> -> tensor<8x4x2xf32>
+    %y = dist.convert all_reduce_top %x on "tp" : tensor<8x4x2xf32, #dist<tp: C>> -> tensor<8x4x2xf32>
+    return
+  }
+
   // CHECK-LABEL: @means_to_sharded
   func.func @means_to_sharded(%x: tensor<8x4xf32, #dist<tp: L>>) {
     // CHECK: dist.convert reduce_scatter_mean %{{.*}} on "tp" : tensor<8x4xf32, #dist<tp: L>>

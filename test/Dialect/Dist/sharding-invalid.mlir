@@ -20,7 +20,7 @@ func.func private @stages_have_no_levels(tensor<8xf32, #dist<pp: A(0:1)>>)
 
 // -----
 
-// expected-error @+1 {{expected a state I, R, S(dimension), P, M, L or A(stage), found 'Q'}}
+// expected-error @+1 {{expected a state I, R, S(dimension), P, M, L, C or A(stage), found 'Q'}}
 func.func private @unknown_state(tensor<8xf32, #dist<tp: Q>>)
 
 // -----

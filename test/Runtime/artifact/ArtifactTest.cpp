@@ -120,6 +120,19 @@ TEST_F(ArtifactFile, MetadataThatIsNotJson) {
   EXPECT_EQ(load(artifactOf("\"\xFF\"", codeOf(2, 2))), TSR_CORRUPT);
 }
 
+/// One that no axis splits.
+void addTensor(json &metadata, int64_t offset, const char *role,
+               const std::string &name, const char *dtype, const json &shape) {
+  metadata["tensors"].push_back({{"role", role},
+                                 {"name", name},
+                                 {"dtype", dtype},
+                                 {"shape", shape},
+                                 {"local_shape", shape},
+                                 {"offset", offset},
+                                 {"partial", json::array()},
+                                 {"sharding", json::array()}});
+}
+
 /// Of two slots of four places, with a cache of this shape behind the rest, and
 /// scores of so many rows; 0: none, as in older artifacts.
 void addGeneration(json &metadata, const json &cache, int64_t scored = 0) {
@@ -129,14 +142,7 @@ void addGeneration(json &metadata, const json &cache, int64_t scored = 0) {
   metadata["arena"]["bytes"] = end + 4096;
   auto add = [&](const char *role, const std::string &name, const char *dtype,
                  const json &shape) {
-    metadata["tensors"].push_back({{"role", role},
-                                   {"name", name},
-                                   {"dtype", dtype},
-                                   {"shape", shape},
-                                   {"local_shape", shape},
-                                   {"offset", end},
-                                   {"partial", json::array()},
-                                   {"sharding", json::array()}});
+    addTensor(metadata, end, role, name, dtype, shape);
   };
   for (auto [program, rows] : {std::pair("decode", 2), {"mixed", 3}}) {
     const std::string name = program;
@@ -164,6 +170,36 @@ TEST_F(ArtifactFile, ScoresAreOfTheRowsOfAStep) {
   EXPECT_EQ(loadWith(2), TSR_CORRUPT);
   EXPECT_CONTAINS(tsr_last_error(),
                   "lacks output 'score_log_probabilities' of [1, 3]");
+}
+
+/// In the place of logits, with what says how they are found.
+TEST_F(ArtifactFile, CandidatesAreOfTheSlotsOfAStep) {
+  auto loadWith = [&](int64_t count, const char *penalties) {
+    return loadChanged([&](json &all) {
+      addGeneration(all, {1, 2, 4, 3, 5});
+      all["model"]["candidates"] = 3;
+      const int64_t end = all["arena"]["bytes"].get<int64_t>() - 4096;
+      auto add = [&](const char *role, const std::string &name,
+                     const char *dtype, const json &shape) {
+        addTensor(all, end, role, name, dtype, shape);
+      };
+      for (const std::string program : {"decode", "mixed"}) {
+        add("input", program + "_tokens", "i32", {1, 2, 4});
+        add("input", program + "_penalties", penalties, {1, 2});
+        add("input", program + "_sharpness", "f32", {1, 2});
+        add("input", program + "_draws", "i32", {1, 2, 3});
+        add("output", program + "_candidates", "f32", {1, 2, count, 2});
+        add("output", program + "_drawn", "f32", {1, 2, 1, 3});
+        add("output", program + "_totals", "f32", {1, 2});
+      }
+    });
+  };
+  EXPECT_EQ(loadWith(3, "f32"), TSR_OK) << tsr_last_error();
+  EXPECT_EQ(loadWith(4, "f32"), TSR_CORRUPT);
+  EXPECT_CONTAINS(tsr_last_error(),
+                  "lacks output 'decode_candidates' of [1, 2, 3, 2]");
+  EXPECT_EQ(loadWith(3, "i32"), TSR_CORRUPT);
+  EXPECT_CONTAINS(tsr_last_error(), "lacks input 'decode_penalties' of [1, 2]");
 }
 
 TEST_F(ArtifactFile, CachesHaveTheSizesOfTheModel) {

@@ -1,7 +1,8 @@
-//===- CachesTest.cpp - caches through the GPU's entries ------------------===//
+//===- CachesTest.cpp - caches and sampling through the GPU's entries -----===//
 
 #include "test/Runtime/cuda/GpuWorld.h"
 #include "test/Runtime/cuda/caches/CacheSuite.h"
+#include "test/Runtime/cuda/sampling/SamplingSuite.h"
 
 #include <gtest/gtest.h>
 
@@ -15,10 +16,9 @@ std::vector<unsigned char> bytesOf(Buffer &buffer) {
   return {data, static_cast<unsigned char *>(buffer.at(buffer.size()))};
 }
 
+/// Its index is its place.
 tsr_abi_entry entryOf(const tsr_abi_api &api, int entry) {
-  return entry == TSR_ENTRY_APPEND             ? api.append
-         : entry == TSR_ENTRY_CACHED_ATTENTION ? api.cached_attention
-                                               : api.merge_means;
+  return reinterpret_cast<const tsr_abi_entry *>(&api)[entry];
 }
 
 /// One step whose program is the call.
@@ -65,6 +65,11 @@ INSTANTIATE_TEST_SUITE_P(Types, GpuCaches,
                          });
 
 TEST(GpuMeans, AreThoseOfTheCpu) { expectMeansOfCpu(onGpu); }
+
+TEST(GpuSampling, TopIsThatOfTheCpu) { expectTopOfCpu(onGpu); }
+TEST(GpuSampling, DrawsAreThoseOfTheCpu) { expectDrawsOfCpu(onGpu); }
+TEST(GpuSampling, MergedListsAreThoseOfTheCpu) { expectMergedOfCpu(onGpu); }
+TEST(GpuSampling, PenaltiesAreThoseOfTheCpu) { expectPenaltiesOfCpu(onGpu); }
 
 TEST(GpuCaches, CopiesWithinTheArena) {
   World world(single(1024, [](const Program &) { return 0; }));

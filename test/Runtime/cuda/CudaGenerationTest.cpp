@@ -1,9 +1,9 @@
 //===- CudaGenerationTest.cpp - programs that generate, on the device -----===//
 // What --programs generate compiles for the device, run by its own host code as
 // CudaProgramTest.cpp does it with training steps: rows from the host, appends
-// and attention by the device's own kernels, logits to the host. Texts are
-// those of the CPU's artifact, chosen or drawn; log-probabilities differ by the
-// order of sums in attention.
+// and attention by the device's own kernels, logits or the best of them to the
+// host. Texts are those of the CPU's artifact, chosen or drawn;
+// log-probabilities differ by the order of sums in attention.
 //===----------------------------------------------------------------------===//
 
 #include "test/Numerics/Model.h"
@@ -60,6 +60,7 @@ struct Case {
   const char *name, *config, *precision, *mesh;
   const char *communicator = "threads";
   const char *weights = "precision";
+  const char *candidates = nullptr; ///< Null: all logits.
 };
 
 std::string compileFor(const Case &test, const char *device) {
@@ -70,6 +71,8 @@ std::string compileFor(const Case &test, const char *device) {
   build.maxBatch = 4;
   build.prefillChunk = 7;
   build.flags = {{"weights", test.weights}};
+  if (test.candidates)
+    build.flags.push_back({"candidates", test.candidates});
   build.emulateGrid = true;
   build.device = device;
   return compileModel(scratchFile("config.json", test.config), build);
@@ -227,6 +230,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"mixtral_f32_ep2", kMixtral, "f32", "ep=2"},
         Case{"gpt2_f32_int8_tp2", kGpt2, "f32", "tp=2", "threads", "int8"},
         Case{"llama_bf16_int8", kLlama, "bf16", "", "threads", "int8"},
+        Case{"gpt2_f32_tp2_top", kGpt2, "f32", "tp=2", "threads", "precision",
+             "9"},
         Case{"t5_f32", kT5, "f32", ""},
         Case{"t5_f32_dp2tp2", kT5, "f32", "dp=2,tp=2"}),
     [](const auto &info) { return std::string(info.param.name); });

@@ -1,6 +1,7 @@
 //===- SamplerTest.cpp - the next token of a row --------------------------===//
 
 #include "runtime/generate/Sampler.h"
+#include "runtime/support/Gumbel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -59,7 +60,7 @@ TEST(Sampler, DrawsTheLargestLogitWithNoise) {
   for (int64_t position = 0; position < 300; ++position) {
     int32_t best = 0;
     auto score = [&](int32_t i) {
-      return logits[i] / 0.7 + gumbelNoise(11, position, i);
+      return logits[i] / 0.7 + gumbelNoise(gumbelWord(11, position, i));
     };
     for (int32_t i = 1; i < 500; ++i)
       best = score(i) > score(best) ? i : best;
@@ -189,6 +190,112 @@ TEST(Sampler, WhatIsNoNumberIsNoToken) {
   EXPECT_EQ(choose(logits, {}).token, -1);
   logits[2] = 0;
   EXPECT_EQ(choose(logits, drawing(1.0, 2)).token, 2);
+}
+
+/// What a step leaves of logits, by its definition.
+struct Left {
+  Left(const std::vector<float> &logits, const Sampling &sampling,
+       int64_t position, int64_t count) {
+    const double sharpness =
+        sampling.temperature > 0 ? 1 / sampling.temperature : 1;
+    std::vector<int32_t> order(logits.size());
+    for (size_t k = 0; k < order.size(); ++k)
+      order[k] = static_cast<int32_t>(k);
+    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+      return logits[a] > logits[b];
+    });
+    for (int64_t k = 0; k < count; ++k) {
+      const bool isOne = k < static_cast<int64_t>(order.size()) &&
+                         logits[order[k]] > -INFINITY;
+      pairs.push_back(isOne ? logits[order[k]] : -INFINITY);
+      pairs.push_back(isOne ? order[k] : static_cast<double>(logits.size()));
+    }
+    best = {pairs.data(), count, 0, 0, 0};
+    double largest = -INFINITY;
+    for (int32_t i = 0; i < static_cast<int32_t>(logits.size()); ++i) {
+      best.total += std::exp((logits[i] - pairs[0]) * sharpness);
+      const double score = logits[i] * sharpness +
+                           gumbelNoise(gumbelWord(sampling.seed, position, i));
+      if (score > largest)
+        largest = score, best.drawn = i, best.drawnLogit = logits[i];
+    }
+  }
+
+  std::vector<double> pairs;
+  BestLogits best;
+};
+
+/// Whatever is asked for, candidates choose what all logits do, if they are
+/// enough.
+TEST(Sampler, CandidatesChooseAsAllLogitsDo) {
+  std::vector<float> logits(400);
+  for (size_t i = 0; i < logits.size(); ++i)
+    logits[i] = static_cast<float>(std::sin(double(i) * 1.7) * 3);
+  std::vector<Sampling> ways(1);
+  for (int k = 0; k < 4; ++k)
+    ways.push_back(drawing(0.3 + 0.3 * k, k));
+  ways[2].topK = 7;
+  ways[3].topP = 0.2;
+  ways[4].minP = 0.9;
+  for (Sampling &way : ways) {
+    way.alternatives = 3;
+    for (int64_t position = 1; position < 60; ++position) {
+      const Choice wanted = choose(logits, way, position);
+      const Left left(logits, way, position, 64);
+      double leftOut = -1;
+      const Choice found =
+          Sampler().choose(left.best, 400, way, position, &leftOut);
+      EXPECT_EQ(found.token, wanted.token);
+      EXPECT_NEAR(found.logProbability, wanted.logProbability, 1e-12);
+      EXPECT_EQ(leftOut, 0);
+      ASSERT_EQ(found.alternatives.size(), 3u);
+      for (size_t k = 0; k < 3; ++k) {
+        EXPECT_EQ(found.alternatives[k].token, wanted.alternatives[k].token);
+        EXPECT_NEAR(found.alternatives[k].log_probability,
+                    wanted.alternatives[k].log_probability, 1e-12);
+      }
+    }
+  }
+}
+
+/// A nucleus of more tokens than there are candidates is cut, and it is known
+/// by how much.
+TEST(Sampler, CandidatesSayWhatTheyLeaveOut) {
+  const std::vector<float> logits(10, 0.5f);
+  Sampling sampling = drawing(1, 4);
+  auto leftOutOf = [&](int64_t count) {
+    const Left left(logits, sampling, 3, count);
+    double leftOut = -1;
+    const Choice choice =
+        Sampler().choose(left.best, 10, sampling, 3, &leftOut);
+    EXPECT_LT(choice.token, std::min<int64_t>(count, 10));
+    return leftOut;
+  };
+  sampling.topP = 0.75;
+  EXPECT_NEAR(leftOutOf(4), 0.35, 1e-12);
+  EXPECT_EQ(leftOutOf(9), 0);
+  EXPECT_EQ(leftOutOf(10), 0);
+  EXPECT_EQ(leftOutOf(12), 0); // two of them are none
+  sampling.topP = 1;
+  sampling.minP = 0.5;
+  EXPECT_NEAR(leftOutOf(4), 0.6, 1e-12);
+  EXPECT_EQ(leftOutOf(10), 0);
+  sampling.topK = 4; // these are wanted, and no others
+  EXPECT_EQ(leftOutOf(4), 0);
+}
+
+TEST(Sampler, CandidatesOfNoNumbersAreNoChoice) {
+  for (float bad : {std::numeric_limits<float>::quiet_NaN(),
+                    std::numeric_limits<float>::infinity()}) {
+    std::vector<float> logits = kLogits;
+    logits[4] = bad;
+    Left left(logits, {}, 3, 4);
+    double leftOut = 0;
+    EXPECT_EQ(Sampler().choose(left.best, 7, {}, 3, &leftOut).token, -1);
+  }
+  const Left left(std::vector<float>(5, -INFINITY), {}, 3, 4);
+  double leftOut = 0;
+  EXPECT_EQ(Sampler().choose(left.best, 5, {}, 3, &leftOut).token, -1);
 }
 
 } // namespace

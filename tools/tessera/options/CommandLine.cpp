@@ -527,7 +527,8 @@ void CommandLine::refuseUnshared() {
 
 /// What a program that encodes texts does not have.
 void CommandLine::refuseForEncoding() {
-  for (const char *name : {"--max-batch", "--max-length", "--prefill-chunk"})
+  for (const char *name :
+       {"--max-batch", "--max-length", "--prefill-chunk", "--candidates"})
     if (isGiven(name))
       refuse(std::string(name) + " is about generation; with --programs encode "
                                  "use --batch and --seq-length");
@@ -579,8 +580,8 @@ void CommandLine::checkPrograms() {
   if (isGiven("--max-predictions") && !encodes(programs) &&
       options.command != Command::Encode)
     refuse("--max-predictions is about encoding; give --programs encode, too");
-  for (const char *name :
-       {"--max-batch", "--max-length", "--prefill-chunk", "--weights"})
+  for (const char *name : {"--max-batch", "--max-length", "--prefill-chunk",
+                           "--candidates", "--weights"})
     if (isGiven(name) && programs == ProgramSet::Train && !generates)
       refuse(std::string(name) + " is about generation; give --programs "
                                  "generate, too");

@@ -1,6 +1,7 @@
 // What the states of values, and the conversions between them, mean (docs/TheOneRule.md).
 
-const stateNames = {I: "invariant", R: "replicated", S: "sharded", P: "partial", M: "partial maximum", A: "at a stage"};
+const stateNames = {I: "invariant", R: "replicated", S: "sharded", P: "partial", M: "partial maximum", L: "partial mean", C: "candidates",
+  A: "at a stage"};
 
 /** Of a kind of conversion: what it does, and what it does in backward. */
 const conversionMeanings = {
@@ -15,6 +16,9 @@ const conversionMeanings = {
   sharded_to_partial: ["Nothing moves: outside of its slice each rank holds zeros, so the sum over ranks is the value.", "S → P"],
   replicated_to_partial: ["Nothing moves: rank 0 keeps the value and the others hold zeros, so that a sum counts it once.", "I or R → P"],
   all_reduce_max: ["Communicates: the largest of what the ranks hold, and each of them gets it.", "M → I"],
+  all_reduce_mean: ["Communicates: each rank gets the mean of all means, each with the weight of its part.", "L → I"],
+  reduce_scatter_mean: ["Communicates: as all_reduce_mean, but each rank gets its slice of the mean.", "L → S"],
+  all_reduce_top: ["Communicates: each rank gets the best of all candidates, and of equal ones those of smaller indices.", "C → I"],
   replicated_to_stage: ["Nothing moves: one stage alone keeps the value.", "R or I → A"],
   stage_to_partial: ["Nothing moves: the other stages hold zeros.", "A → P"],
   send: ["A message from one pipeline stage to another. Backward sends the gradient back.", "A(s) → A(t)"],
@@ -59,6 +63,8 @@ function stateMeaning(type, {axis, size}, axes) {
     S: () => `${ranks} split dimension ${where} of ${exactText(type.shape[where])}: each holds ${chunkText(type, where, axes)}.`,
     P: () => `each of ${ranks} holds a partial sum of the whole shape; the value is the sum of theirs.`,
     M: () => `each of ${ranks} holds a candidate; the value is the largest.`,
+    L: () => `each of ${ranks} holds the mean over its part and the logarithm of its weight; the value is the mean of all.`,
+    C: () => `each of ${ranks} holds the best of its part; the value is the best of all.`,
     A: () => `rank ${where} of ${axis} has the value, the others have nothing.`,
   };
   return {state, kind, text: meanings[kind] ? meanings[kind]() : ""};

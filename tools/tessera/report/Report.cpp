@@ -74,7 +74,8 @@ void Report::readModel(const json::Object &root) {
     int64_t lanes = integerOf(model, "lanes", 1);
     generation = {lanes * slots, integerOf(model, "places"),
                   lanes * integerOf(model, "prefill_chunk"),
-                  static_cast<double>(integerOf(mixed, "flops_per_rank"))};
+                  static_cast<double>(integerOf(mixed, "flops_per_rank")),
+                  integerOf(model, "candidates", 0)};
   }
   if (int64_t predictions = integerOf(model, "predictions", -1);
       predictions >= 0)
@@ -454,10 +455,14 @@ std::string Report::flopsText() const {
 
 std::string Report::stepText() const {
   if (generation)
-    return formatv("generation: {0} of up to {1}; prompts by {2} a step",
+    return formatv("generation: {0} of up to {1}; prompts by {2} a step{3}",
                    counted(generation->requests, "request"),
                    counted(generation->length, "token"),
-                   counted(generation->chunk, "token"))
+                   counted(generation->chunk, "token"),
+                   generation->candidates
+                       ? "; steps leave " +
+                             counted(generation->candidates, "candidate")
+                       : "")
         .str();
   if (encoding)
     return formatv("encoding: {0} of up to {1}{2}", counted(batch, "text"),
@@ -621,6 +626,7 @@ json::Value Report::json() const {
     all["generation"] = json::Object{{"requests", generation->requests},
                                      {"length", generation->length},
                                      {"prefill_chunk", generation->chunk},
+                                     {"candidates", generation->candidates},
                                      {"mixed_flops", generation->flops}};
   if (encoding)
     all["encoding"] = json::Object{{"predictions", encoding->predictions}};

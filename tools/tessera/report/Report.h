@@ -50,8 +50,9 @@ struct EvaluationReport {
 /// What an artifact for generation runs at a time.
 struct GenerationReport {
   int64_t requests = 0, length = 0,
-          chunk = 0; ///< Of all ranks, tokens, tokens.
-  double flops = 0;  ///< Of a rank, in a step with a chunk of prompts.
+          chunk = 0;      ///< Of all ranks, tokens, tokens.
+  double flops = 0;       ///< Of a rank, in a step with a chunk of prompts.
+  int64_t candidates = 0; ///< That a step leaves of logits; 0: all logits.
 };
 
 /// What an artifact that encodes runs at a time, beside its batch.

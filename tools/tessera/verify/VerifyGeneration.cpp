@@ -8,6 +8,8 @@
 #include "llvm/Support/JSON.h"
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 
 using namespace tessera;
 
@@ -38,6 +40,14 @@ Generator generatorOf(const ArtifactFile &artifact, int64_t timeoutMs) {
   return Generator(created);
 }
 
+/// How the token after a row is chosen where steps leave candidates.
+struct PlacedSampling {
+  double temperature = 1, penalty = 1;
+  int64_t seed = 0;
+  bool isDrawn = false;
+  std::vector<int32_t> text;
+};
+
 class Comparison {
 public:
   Comparison(const ForwardResult &forward, NumericCheck &check)
@@ -53,7 +63,13 @@ private:
   tsr_status runScores(const std::vector<tsr_row> &rows);
   tsr_status placeSource(const BegunText &text);
   tsr_status runStep(const RowSchedule &schedule);
+  tsr_status placeSampling(const PlacedRow &placed);
+  tsr_status readCandidates(const char *program);
+  std::vector<double> penalized(const PlacedRow &placed) const;
+  double drawnError(const PlacedRow &placed,
+                    const std::vector<double> &wanted) const;
   double logitsError(const PlacedRow &placed) const;
+  double candidatesError(const PlacedRow &placed) const;
   bool mayBe(double rank, const double *logits, int32_t label,
              double within) const;
   double scoreError(const PlacedRow &placed) const;
@@ -69,8 +85,13 @@ private:
   Generator generator;
   RowSizes sizes;
   double tolerance = 0;
-  std::vector<double> logits;  ///< Of a step: [lanes, slots, vocabulary].
-  std::vector<int32_t> labels; ///< Of one that scores, by row.
+  int64_t count = 0;          ///< Of candidates; 0: steps leave logits.
+  std::vector<double> logits; ///< Of a step: [lanes, slots, vocabulary].
+  /// Of a step that leaves candidates: [lanes, slots, count, 2]; of each slot
+  /// the one that is drawn, [.., 3], and what exponentials of logits sum to.
+  std::vector<double> candidates, drawn, totals;
+  std::vector<PlacedSampling> samplings; ///< Of slots that were compared last.
+  std::vector<int32_t> labels;           ///< Of one that scores, by row.
   std::vector<tsr_token_score> scores;
   std::vector<double> ranks; ///< Of labels, by row.
   std::mt19937 random;
@@ -87,6 +108,7 @@ bool Comparison::readSizes() {
     return model ? model->getInteger(name).value_or(0) : 0;
   };
   sizes = {size("lanes"), size("slots"), size("places"), size("prefill_chunk")};
+  count = size("candidates");
   if (sizes.places == forward.length)
     return true;
   return !printError(
@@ -110,7 +132,12 @@ bool Comparison::open(const std::string &path, const GenerationRun &run) {
   generator = generatorOf(artifact, run.timeoutMs);
   if (!generator)
     return false;
-  logits.resize(sizes.lanes * sizes.slots * forward.vocabulary);
+  const int64_t slots = sizes.lanes * sizes.slots;
+  logits.resize(count ? 0 : slots * forward.vocabulary);
+  candidates.resize(slots * count * 2);
+  drawn.resize(count ? slots * 3 : 0);
+  totals.resize(count ? slots : 0);
+  samplings.resize(slots);
   return writeParameters();
 }
 
@@ -155,14 +182,53 @@ tsr_status Comparison::placeSource(const BegunText &text) {
       forward.lengths[text.sequence]);
 }
 
+/// Any of the ways, after the text up to the row.
+tsr_status Comparison::placeSampling(const PlacedRow &placed) {
+  if (!count)
+    return TSR_OK;
+  PlacedSampling &own = samplings[placed.lane * sizes.slots + placed.slot];
+  const double temperatures[] = {0, 0.7, 1, 1.6}, penalties[] = {1, 1.5, 0.7};
+  tsr_request_options options = {};
+  options.size = sizeof options;
+  options.temperature = temperatures[random() % std::size(temperatures)];
+  options.repetition_penalty = penalties[random() % std::size(penalties)];
+  options.seed = static_cast<int64_t>(random()) << 16;
+  const int32_t *text = &forward.tokens[placed.sequence * forward.length];
+  own = {options.temperature > 0 ? options.temperature : 1,
+         options.repetition_penalty, options.seed, options.temperature > 0,
+         std::vector<int32_t>(text, text + placed.position + 1)};
+  return tsr_generator_place_sampling(generator.get(), placed.lane, placed.slot,
+                                      &options, own.text.data(),
+                                      own.text.size());
+}
+
+tsr_status Comparison::readCandidates(const char *program) {
+  for (auto [name, values] :
+       {std::pair("_candidates", &candidates), std::pair("_drawn", &drawn),
+        std::pair("_totals", &totals)})
+    if (tsr_status status = tsr_generator_read(
+            generator.get(), "output", (std::string(program) + name).c_str(),
+            values->data(), values->size());
+        status != TSR_OK)
+      return status;
+  return TSR_OK;
+}
+
 tsr_status Comparison::runStep(const RowSchedule &schedule) {
   for (const BegunText &text : schedule.begun())
     if (tsr_status status = placeSource(text); status != TSR_OK)
       return status;
   const std::vector<tsr_row> &rows = schedule.rows();
-  if (!schedule.scores())
-    return tsr_generator_run_rows(generator.get(), rows.data(), rows.size(),
-                                  logits.data(), logits.size());
+  if (!schedule.scores()) {
+    for (const PlacedRow &placed : schedule.compared())
+      if (tsr_status status = placeSampling(placed); status != TSR_OK)
+        return status;
+    tsr_status status =
+        tsr_generator_run_rows(generator.get(), rows.data(), rows.size(),
+                               logits.data(), logits.size());
+    return status == TSR_OK && count ? readCandidates(schedule.program())
+                                     : status;
+  }
   labels.assign(rows.size(), -1);
   for (const PlacedRow &placed : schedule.compared())
     labels[placed.number] = labelAfter(placed);
@@ -180,6 +246,72 @@ double Comparison::logitsError(const PlacedRow &placed) const {
     error = largerOf(error, std::fabs(found[k] - wanted[k]));
   }
   return error / largest;
+}
+
+/// The position's logits with the penalty of the slot's text.
+std::vector<double> Comparison::penalized(const PlacedRow &placed) const {
+  const PlacedSampling &own =
+      samplings[placed.lane * sizes.slots + placed.slot];
+  const double *given = forward.logitsAt(placed.sequence, placed.position);
+  std::vector<double> made(given, given + forward.vocabulary);
+  for (int32_t token : own.text)
+    made[token] = given[token] > 0 ? given[token] / own.penalty
+                                   : given[token] * own.penalty;
+  return made;
+}
+
+/// How far the score of the token that was drawn is below the largest, and its
+/// logit from its own.
+double Comparison::drawnError(const PlacedRow &placed,
+                              const std::vector<double> &wanted) const {
+  const int64_t row = placed.lane * sizes.slots + placed.slot;
+  const PlacedSampling &own = samplings[row];
+  const auto position = static_cast<int64_t>(own.text.size());
+  auto scoreOf = [&](int64_t token) {
+    double noise = own.isDrawn ? tsr_sampling_noise(own.seed, position,
+                                                    static_cast<int32_t>(token))
+                               : 0;
+    return wanted[token] / own.temperature + noise;
+  };
+  const auto token = static_cast<int64_t>(drawn[3 * row + 1]);
+  if (token < 0 || token >= forward.vocabulary)
+    return INFINITY;
+  double best = -INFINITY;
+  for (int64_t k = 0; k < forward.vocabulary; ++k)
+    best = std::max(best, scoreOf(k));
+  return largerOf((best - scoreOf(token)) * own.temperature / 2,
+                  std::fabs(drawn[3 * row + 2] - wanted[token]));
+}
+
+/// Of the largest logit of the position: how much the candidates differ from
+/// the largest logits, in order, and from those of their own tokens, the drawn
+/// one from what is to be drawn, and a half of how much the logarithm of the
+/// sum does, which the largest moves, too. Infinite where a token is there
+/// twice.
+double Comparison::candidatesError(const PlacedRow &placed) const {
+  const std::vector<double> wanted = penalized(placed);
+  const int64_t row = placed.lane * sizes.slots + placed.slot;
+  const double temperature = samplings[row].temperature;
+  std::vector<double> sorted = wanted;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  std::vector<bool> isThere(forward.vocabulary, false);
+  double largest =
+      std::max(std::fabs(sorted.front()), std::fabs(sorted.back()));
+  double error = drawnError(placed, wanted), total = 0;
+  for (int64_t k = 0; k < count; ++k) {
+    const double *pair = &candidates[(row * count + k) * 2];
+    const auto token = static_cast<int64_t>(pair[1]);
+    if (token < 0 || token >= forward.vocabulary || isThere[token])
+      return INFINITY;
+    isThere[token] = true;
+    error = largerOf(error, std::fabs(pair[0] - sorted[k]));
+    error = largerOf(error, std::fabs(pair[0] - wanted[token]));
+  }
+  for (double logit : sorted)
+    total += std::exp((logit - sorted.front()) / temperature);
+  const double ofTotal =
+      std::fabs(std::log(totals[row]) - std::log(total)) * temperature;
+  return largerOf(error / largest, ofTotal / (2 * std::max(largest, 1.0)));
 }
 
 /// Whether so many logits may come before the label's where logits may differ
@@ -222,8 +354,9 @@ double Comparison::scoreError(const PlacedRow &placed) const {
 void Comparison::compare(const PlacedRow &placed, const RowSchedule &schedule) {
   if (schedule.scores() && labels[placed.number] < 0)
     return;
-  const double error =
-      schedule.scores() ? scoreError(placed) : logitsError(placed);
+  const double error = schedule.scores() ? scoreError(placed)
+                       : count           ? candidatesError(placed)
+                                         : logitsError(placed);
   ++check.values;
   check.worst = largerOf(check.worst, error);
   if (!(error <= tolerance) && check.difference.empty())
@@ -231,9 +364,11 @@ void Comparison::compare(const PlacedRow &placed, const RowSchedule &schedule) {
         "{0} after position {1} of sequence {2}, of @{3} in step {4}, differ "
         "from those of the forward program by {5:e1} of the largest{6}, "
         "{7:e1} is allowed",
-        schedule.scores() ? "scores" : "the logits", placed.position,
-        placed.sequence, schedule.program(), check.steps, error,
-        schedule.scores() ? " logit" : "", tolerance);
+        schedule.scores() ? "scores"
+        : count           ? "the candidates"
+                          : "the logits",
+        placed.position, placed.sequence, schedule.program(), check.steps,
+        error, schedule.scores() ? " logit" : "", tolerance);
 }
 
 //===----------------------------------------------------------------------===//

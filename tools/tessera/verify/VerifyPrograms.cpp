@@ -265,14 +265,16 @@ bool tessera::compileShrunk(const DriverOptions &options,
   return succeeded(compileToArtifact(**module, plan, path));
 }
 
-/// A few requests at a time, and chunks of prompts that are shorter than these.
+/// A few requests at a time, and chunks of prompts that are shorter than these;
+/// candidates may be more than a rank of tp has.
 static GenerationOptions smallGeneration(const PlanOptions &plan) {
-  constexpr int64_t slots = 3, chunk = 5;
+  constexpr int64_t slots = 3, chunk = 5, candidates = 20;
   int64_t lanes =
       plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
   GenerationOptions small = plan.generation;
   small.batch = std::min(small.batch, slots * lanes);
   small.chunk = std::min(small.chunk, chunk);
+  small.candidates = std::min(small.candidates, candidates);
   return small;
 }
 

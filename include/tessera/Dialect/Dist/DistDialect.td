@@ -18,8 +18,8 @@ def Dist_Dialect : Dialect {
     A tensor's encoding `#dist<dp: S(0), tp: P>` says what the ranks of each
     mesh axis hold: `I` invariant, `R` replicated, `S(d)` their slice of
     dimension `d`, `P` a partial sum, `M` a partial maximum, `L` the mean over
-    their part with the logarithm of its weight, `A(s)` the value at pipeline
-    stage `s` only. An axis that is not named is `I`; a tensor without encoding is
+    their part with the logarithm of its weight, `C` candidates, the best of their
+    part, `A(s)` the value at pipeline stage `s` only. An axis that is not named is `I`; a tensor without encoding is
     `I` everywhere. Shapes are global. Only `dist.convert`
     changes a state; every other op is typed by one rule (docs/TheOneRule.md).
     The mesh is the module attribute `dist.mesh`.
@@ -71,7 +71,8 @@ def Dist_ConversionKind : I32EnumAttr<"ConversionKind", "kind of a conversion", 
     I32EnumAttrCase<"Send", 12, "send">,
     I32EnumAttrCase<"Broadcast", 13, "broadcast">,
     I32EnumAttrCase<"AllReduceMean", 14, "all_reduce_mean">,
-    I32EnumAttrCase<"ReduceScatterMean", 15, "reduce_scatter_mean">]> {
+    I32EnumAttrCase<"ReduceScatterMean", 15, "reduce_scatter_mean">,
+    I32EnumAttrCase<"AllReduceTop", 16, "all_reduce_top">]> {
   let cppNamespace = "::tessera::dist";
   let genSpecializedAttr = 0;
 }

@@ -31,6 +31,7 @@ def Dist_ConvertOp : Op<Dist_Dialect, "convert",
     | `M -> I` | `all_reduce_max` | none |
     | `L -> I` | `all_reduce_mean` (each mean weighs as its part does) | none |
     | `L -> S` | `reduce_scatter_mean` | none |
+    | `C -> I` | `all_reduce_top` (the best candidates of all) | none |
     | `R -> A(s)`, `I -> A(s)` | `replicated_to_stage` (only stage s keeps the value) | `A(s) -> P`, `A(s) -> I` |
     | `A(s) -> P` | `stage_to_partial` (zeros at the other stages) | `R -> A(s)` |
     | `A(s) -> A(t)` | `send` | `A(t) -> A(s)` |

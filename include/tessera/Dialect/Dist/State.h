@@ -18,7 +18,7 @@ namespace tessera::dist {
 
 /// What the ranks of one mesh axis hold of a value.
 struct State {
-  enum Kind : uint8_t { I, R, S, P, M, A, L };
+  enum Kind : uint8_t { I, R, S, P, M, A, L, C };
   Kind kind = I;
   int64_t where = 0; ///< S: the dimension; A: the stage.
   int64_t level = 0; ///< S: 0 is the outermost axis that shards the dimension.
@@ -35,7 +35,8 @@ struct State {
   std::string str() const;
 };
 
-/// State of the gradient of a value. Partial maxima and means have none.
+/// State of the gradient of a value. Partial maxima, means and candidates have
+/// none.
 State dual(State state);
 
 /// The collective that a conversion runs.

@@ -11,5 +11,6 @@ include "tessera/Dialect/NN/NNMathOps.td"
 include "tessera/Dialect/NN/NNModelOps.td"
 include "tessera/Dialect/NN/NNExpertOps.td"
 include "tessera/Dialect/NN/NNCacheOps.td"
+include "tessera/Dialect/NN/NNSamplingOps.td"
 
 #endif // TESSERA_DIALECT_NN_NNOPS_TD

@@ -46,6 +46,17 @@ constexpr llvm::StringLiteral kEncodeName = "encode";
 /// are taken; of `score` for each row the log-probability of its label, and how
 /// many logits come before the label's.
 constexpr llvm::StringLiteral kLogits = "_logits";
+/// In the place of logits: the best of them, one that is drawn from all, and
+/// what their probabilities are divided by.
+constexpr llvm::StringLiteral kCandidates = "_candidates";
+constexpr llvm::StringLiteral kDrawn = "_drawn";
+constexpr llvm::StringLiteral kTotals = "_totals";
+/// The data that say how: tokens of the text and the penalty of their
+/// repetition, 1 / temperature, and the seed and position of a draw.
+constexpr llvm::StringLiteral kSampledTokens = "_tokens";
+constexpr llvm::StringLiteral kPenalties = "_penalties";
+constexpr llvm::StringLiteral kSharpness = "_sharpness";
+constexpr llvm::StringLiteral kDraws = "_draws";
 constexpr llvm::StringLiteral kLogProbabilities = "_log_probabilities";
 constexpr llvm::StringLiteral kLabelRanks = "_label_ranks";
 /// The data of `encode` beside the model's: whose logits are wanted; and the

@@ -429,5 +429,6 @@ include "tessera/Dialect/RT/RTStageOps.td"
 include "tessera/Dialect/RT/RTRingOps.td"
 include "tessera/Dialect/RT/RTExpertOps.td"
 include "tessera/Dialect/RT/RTCacheOps.td"
+include "tessera/Dialect/RT/RTSamplingOps.td"
 
 #endif // TESSERA_DIALECT_RT_RTOPS_TD
