@@ -52,7 +52,6 @@ def NN_TopOp : NN_Op<"top", [AttrSizedOperandSegments,
     Example:
 
     ```mlir
-    %best = nn.top %logits {count = 8 : i64} : (tensor<1x4x64xf32>) -> tensor<1x4x8x2xf32>
     %drawn = nn.top %logits draw %sharpness, %draws {count = 1 : i64}
        : (tensor<1x4x64xf32>, tensor<1x4xf32>, tensor<1x4x3xi32>) -> tensor<1x4x1x3xf32>
     ```
