@@ -26,6 +26,7 @@ struct Matrix {
   BlockArgument argument;
   StringAttr name, dims;
   SmallVector<nn::EinsumOp> products;
+  SmallVector<nn::ExpertLinearOp> experts;
   SmallVector<nn::EmbeddingOp> lookups;
   SmallVector<int64_t> channels; ///< Its dimensions that no product sums over.
 };
@@ -45,6 +46,12 @@ SmallVector<int64_t> channelsOf(nn::EinsumOp product, unsigned operand) {
   return channels;
 }
 
+/// Whether a product makes what experts are chosen by: a choice has no bound.
+bool choosesExperts(nn::EinsumOp product) {
+  return llvm::any_of(product.getOutput().getUsers(),
+                      [](Operation *user) { return isa<nn::TopKOp>(user); });
+}
+
 /// Whether all readers of a parameter are products and lookups that leave the
 /// same channels; fills in what the parameter's name does not say.
 bool findReaders(Matrix &matrix) {
@@ -57,25 +64,29 @@ bool findReaders(Matrix &matrix) {
   };
   for (OpOperand &use : matrix.argument.getUses()) {
     auto product = dyn_cast<nn::EinsumOp>(use.getOwner());
+    auto experts = dyn_cast<nn::ExpertLinearOp>(use.getOwner());
     auto lookup = dyn_cast<nn::EmbeddingOp>(use.getOwner());
-    if (product && product.isContraction()) {
+    if (product && product.isContraction() && !choosesExperts(product)) {
       if (!agrees(channelsOf(product, use.getOperandNumber())))
         return false;
       matrix.products.push_back(product);
+    } else if (experts && use.get() == experts.getWeight() &&
+               agrees({0, experts.getTransposed() ? 2 : 1})) {
+      matrix.experts.push_back(experts);
     } else if (lookup && agrees({0})) {
       matrix.lookups.push_back(lookup);
     } else {
       return false;
     }
   }
-  return !matrix.products.empty();
+  return !matrix.products.empty() || !matrix.experts.empty();
 }
 
 struct QuantizeWeightsPass
     : tessera::impl::QuantizeWeightsPassBase<QuantizeWeightsPass> {
   void runOnOperation() override {
     FailureOr<func::FuncOp> loss = nn::findProgram(getOperation(), "loss");
-    if (failed(loss) || failed(refuseExperts(*loss)))
+    if (failed(loss))
       return signalPassFailure();
     for (Matrix &matrix : matricesOf(*loss))
       quantize(*loss, matrix);
@@ -84,22 +95,12 @@ struct QuantizeWeightsPass
                                     loss->getResultTypes()));
   }
 
-  static LogicalResult refuseExperts(func::FuncOp func);
   static std::vector<Matrix> matricesOf(func::FuncOp func);
   void quantize(func::FuncOp func, Matrix &matrix);
   BlockArgument addScale(func::FuncOp func, const Matrix &matrix, Type element);
   void scaleProduct(nn::EinsumOp product, const Matrix &matrix, Value scale);
   void scaleRows(nn::EmbeddingOp lookup, const Matrix &matrix, Value scale);
 };
-
-/// Most weights of such a model are in its experts.
-LogicalResult QuantizeWeightsPass::refuseExperts(func::FuncOp func) {
-  for (auto experts : func.getOps<nn::ExpertLinearOp>())
-    return experts.emitError()
-           << "--weights int8 does not support the matrices of experts; use "
-              "--precision bf16 for a model that routes tokens to experts";
-  return success();
-}
 
 std::vector<Matrix> QuantizeWeightsPass::matricesOf(func::FuncOp func) {
   std::vector<Matrix> found;
@@ -109,6 +110,7 @@ std::vector<Matrix> QuantizeWeightsPass::matricesOf(func::FuncOp func) {
         argument,
         func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kParamAttr),
         func.getArgAttrOfType<StringAttr>(k, nn::NNDialect::kDimsAttr),
+        {},
         {},
         {},
         {}};
@@ -125,6 +127,8 @@ void QuantizeWeightsPass::quantize(func::FuncOp func, Matrix &matrix) {
   matrix.argument.setType(type.clone(IntegerType::get(&getContext(), 8)));
   for (nn::EinsumOp product : matrix.products)
     scaleProduct(product, matrix, scale);
+  for (nn::ExpertLinearOp experts : matrix.experts)
+    experts.getScalesMutable().assign(scale);
   for (nn::EmbeddingOp lookup : matrix.lookups)
     scaleRows(lookup, matrix, scale);
 }

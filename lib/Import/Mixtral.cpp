@@ -44,8 +44,9 @@ Value LlamaBuilder::expertLinear(Value rows, Value gates,
                        {},
                        normal(config.initializerRange),
                        true});
-  return nn::create<nn::ExpertLinearOp>(b, loc, rows, w, gates, UnitAttr(),
-                                        TypeAttr(), TypeAttr());
+  return nn::create<nn::ExpertLinearOp>(b, loc, rows, w, /*scales=*/Value(),
+                                        gates, UnitAttr(), TypeAttr(),
+                                        TypeAttr());
 }
 
 /// The sum over a token's experts of gate * w2(silu(w1 x) * w3 x).

@@ -37,9 +37,13 @@ struct RoundOperandsPass
         return;
       isUnchanged = false;
       auto routed = dyn_cast<nn::RoutedOpInterface>(op);
-      for (OpOperand &operand : op->getOpOperands())
-        if (!routed || operand.get() != routed.getGates())
+      auto experts = dyn_cast<nn::ExpertLinearOp>(op);
+      for (OpOperand &operand : op->getOpOperands()) {
+        bool stays = (routed && operand.get() == routed.getGates()) ||
+                     (experts && operand.get() == experts.getScales());
+        if (!stays)
           operand.set(rounded(operand.get(), compute.getValue(), op));
+      }
       op->removeAttr("compute");
     });
     getOperation().walk([&](nn::CastOp cast) {

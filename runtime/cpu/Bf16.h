@@ -37,6 +37,11 @@ static inline float wide(float x) { return x; }
 static inline double wide(double x) { return x; }
 static inline float wide(Bf16 x) { return bf16ToFloat(x); }
 
+/// Rounds what was computed to an element.
+static inline void store(float x, float &to) { to = x; }
+static inline void store(double x, double &to) { to = x; }
+static inline void store(float x, Bf16 &to) { to = floatToBf16(x); }
+
 } // namespace tessera
 
 #endif // TESSERA_RUNTIME_CPU_BF16_H

@@ -16,10 +16,6 @@
 using namespace tessera;
 
 namespace {
-void store(float x, float &to) { to = x; }
-void store(double x, double &to) { to = x; }
-void store(float x, Bf16 &to) { to = floatToBf16(x); }
-
 /// Where the row of an expert and a token lies.
 class RowPlaces {
 public:

@@ -19,7 +19,10 @@ static bool isMessageKind(int64_t kind) {
 
 // top_k makes gates, rounds are of them alone; dispatch and collect have one
 // operand beside them.
-int tessera::operandsOfRouted(int64_t kind) {
+int tessera::operandsOfRouted(const int64_t *args) {
+  const int64_t kind = args[TSR_ROUTED_KIND];
+  if (args[TSR_ROUTED_INT8])
+    return 4;
   if (kind == TSR_ROUTED_TOP_K || kind == TSR_ROUTED_ROUNDS)
     return 1;
   return kind == TSR_ROUTED_DISPATCH || kind == TSR_ROUTED_COLLECT ||
@@ -212,7 +215,12 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
   }
   if (int32_t status = checkMembers(args, error))
     return status;
-  const int operands = operandsOfRouted(kind);
+  if (args[TSR_ROUTED_INT8] && kind != TSR_ROUTED_PRODUCT) {
+    *error = "routed: kind " + std::to_string(kind) +
+             " has no integers; only products (4) have";
+    return TSR_INVALID_ARGUMENT;
+  }
+  const int operands = operandsOfRouted(args);
   *out = {kind,
           args[TSR_ROUTED_TOKENS],
           args[TSR_ROUTED_EXPERTS],
@@ -224,7 +232,7 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
           in,
           result,
           buffers[0],
-          operands == 3 ? buffers[1] : nullptr,
+          operands >= 3 ? buffers[1] : nullptr,
           isTopK ? nullptr : buffers[operands - 1],
           buffers[operands],
           args[TSR_ROUTED_ROWS],
@@ -232,6 +240,7 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
           args[TSR_ROUTED_MEMBERS],
           args[TSR_ROUTED_MESSAGE],
           args[TSR_ROUTED_SENT],
-          args[TSR_ROUTED_OWN] != 0};
+          args[TSR_ROUTED_OWN] != 0,
+          args[TSR_ROUTED_INT8] ? buffers[2] : nullptr};
   return 0;
 }

@@ -20,6 +20,8 @@ struct RoutedProblem {
   int64_t round = 0; ///< not 0: gates are numbers of rounds
   int64_t members = 0, message = 0, sent = 0; ///< as in TSR_ROUTED_*
   bool own = false; ///< rows are of the rank's own tokens
+  /// Of a product whose second operand is integers; else null.
+  const void *scales = nullptr;
 
   bool movesMessages() const;
   int64_t resultRowBytes() const; ///< of a result of rows
@@ -55,8 +57,8 @@ int32_t checkRoom(const RoutedProblem &problem, std::string *error);
 /// Sets the rows of a compact result to zero that no expert has.
 void clearRest(const RoutedProblem &problem, int64_t used);
 
-/// The buffers of a kind, gates among them, before its result; at most 3.
-int operandsOfRouted(int64_t kind);
+/// The buffers of a call, gates among them, before its result; at most 4.
+int operandsOfRouted(const int64_t *args);
 
 /// Decodes and checks args; returns 0 or a tsr_status with *error set.
 int32_t decodeRouted(const int64_t *args, void *const *buffers,

@@ -1,5 +1,6 @@
 //===- RoutedProduct.cpp - Matrix products of routed rows -----------------===//
 
+#include "runtime/cpu/Bf16.h"
 #include "runtime/cpu/CpuEntries.h"
 #include "runtime/cpu/RoutedProblem.h"
 #include "runtime/cpu/Workspace.h"
@@ -15,6 +16,12 @@ using namespace tessera;
 
 static int64_t bytesOf(int64_t dtype) {
   return dtype == TSR_DTYPE_F64 ? 8 : dtype == TSR_DTYPE_BF16 ? 2 : 4;
+}
+
+/// In which products are summed; those of integers are rounded after a scale.
+static int64_t sumTypeOf(const RoutedProblem &p) {
+  return p.scales && p.dtypeOut == TSR_DTYPE_BF16 ? int64_t(TSR_DTYPE_F32)
+                                                  : p.dtypeOut;
 }
 
 /// The tokens of each expert, in order.
@@ -53,6 +60,8 @@ struct Expert {
                      std::string *error) const;
 
 private:
+  /// Of a product of integers: `made` of `sums`, which may be the same.
+  void scale(int64_t count, const char *sums, char *made) const;
   int32_t gemm(std::vector<void *> buffers, std::vector<int64_t> args,
                std::string *error) const;
 };
@@ -77,7 +86,7 @@ void *reserve(Workspace &workspace, int64_t bytes) {
   return memory;
 }
 
-thread_local Workspace workspaces[2];
+thread_local Workspace workspaces[3];
 } // namespace
 
 void Gathered::gather(const void *rows, int64_t columns, char *to) const {
@@ -106,7 +115,7 @@ void Gathered::scatter(const char *from) const {
 int32_t Expert::gemm(std::vector<void *> buffers, std::vector<int64_t> args,
                      std::string *error) const {
   args[TSR_GEMM_DTYPE_AB] = p.dtypeIn;
-  args[TSR_GEMM_DTYPE_C] = p.dtypeOut;
+  args[TSR_GEMM_DTYPE_C] = sumTypeOf(p);
   args[TSR_GEMM_BATCH] = 1;
   buffers.push_back(nullptr);
   return cpuGemm(threads, buffers.data(), args.data(), error);
@@ -115,8 +124,8 @@ int32_t Expert::gemm(std::vector<void *> buffers, std::vector<int64_t> args,
 int32_t Expert::product(int64_t m, const char *rows, char *made,
                         std::string *error) const {
   const int64_t n = p.columns, k = p.inner;
-  const char *weight =
-      static_cast<const char *>(p.second) + number * n * k * bytesOf(p.dtypeIn);
+  const char *weight = static_cast<const char *>(p.second) +
+                       number * n * k * (p.scales ? 1 : bytesOf(p.dtypeIn));
   std::vector<int64_t> args(TSR_GEMM_ARGS);
   args[TSR_GEMM_M] = m;
   args[TSR_GEMM_N] = n;
@@ -125,10 +134,46 @@ int32_t Expert::product(int64_t m, const char *rows, char *made,
   args[TSR_GEMM_LDB] = p.transposed ? n : k;
   args[TSR_GEMM_LDC] = n;
   args[TSR_GEMM_TRANS_B] = !p.transposed;
+  args[TSR_GEMM_INT8_B] = p.scales != nullptr;
   if (m == 0)
     return 0;
-  return gemm({const_cast<char *>(rows), const_cast<char *>(weight), made},
-              args, error);
+  char *sums = made;
+  if (sumTypeOf(p) != p.dtypeOut)
+    sums = static_cast<char *>(
+        reserve(workspaces[2], m * n * bytesOf(sumTypeOf(p))));
+  const int32_t status =
+      gemm({const_cast<char *>(rows), const_cast<char *>(weight), sums}, args,
+           error);
+  if (status == 0 && p.scales)
+    scale(m, sums, made);
+  return status;
+}
+
+/// Rounds after the scale.
+template <typename Sum, typename Out>
+static void scaleRow(const RoutedProblem &p, int64_t expert, const Sum *sums,
+                     Out *made) {
+  const Sum *scales = static_cast<const Sum *>(p.scales) + expert * p.columns;
+  for (int64_t c = 0; c < p.columns; ++c)
+    store(sums[c] * scales[c], made[c]);
+}
+
+void Expert::scale(int64_t m, const char *sums, char *made) const {
+  const int64_t from = p.columns * bytesOf(sumTypeOf(p));
+  const int64_t to = p.columns * bytesOf(p.dtypeOut);
+  forRows(threads, m, from, [&](int64_t i) {
+    const void *row = sums + i * from;
+    void *out = made + i * to;
+    if (p.dtypeOut == TSR_DTYPE_F64)
+      scaleRow(p, number, static_cast<const double *>(row),
+               static_cast<double *>(out));
+    else if (p.dtypeOut == TSR_DTYPE_BF16)
+      scaleRow(p, number, static_cast<const float *>(row),
+               static_cast<Bf16 *>(out));
+    else
+      scaleRow(p, number, static_cast<const float *>(row),
+               static_cast<float *>(out));
+  });
 }
 
 int32_t Expert::gradWeight(int64_t k, const char *grads, const char *rows,

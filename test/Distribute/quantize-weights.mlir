@@ -57,3 +57,25 @@ func.func @loss(%both: tensor<16x16xf32> {nn.param = "both", nn.dims = "hf"},
   %w = nn.einsum "bsf,hf->bsh" %z, %both : (tensor<1x4x16xf32>, tensor<16x16xf32>) -> tensor<1x4x16xf32>
   return %w : tensor<1x4x16xf32>
 }
+
+// -----
+
+// Each expert has scales of its own, which its product takes. The router keeps its type: a choice has no bound.
+
+// CHECK-LABEL: func.func @loss
+// CHECK-SAME: tensor<4x16xf32> {nn.dims = "yh", nn.param = "router"}
+// CHECK-SAME: %[[EXPERTS:[^:]*]]: tensor<4x8x16xi8> {nn.dims = "xfh", nn.param = "experts"}
+// CHECK-SAME: %[[SCALES:[^:]*]]: tensor<4x8xf32> {nn.channels = array<i64: 0, 1>, nn.dims = "xf", nn.of = "experts", nn.param = "experts_scale"}
+func.func @loss(%router: tensor<4x16xf32> {nn.param = "router", nn.dims = "yh"},
+                %experts: tensor<4x8x16xf32> {nn.param = "experts", nn.dims = "xfh"},
+                %x: tensor<1x4x16xf32> {nn.data = "x", nn.dims = "bsh"}) -> tensor<4x1x4x8xf32> {
+  // CHECK-NOT: nn.einsum "bsy
+  %l = nn.einsum "bsh,yh->bsy" %x, %router : (tensor<1x4x16xf32>, tensor<4x16xf32>) -> tensor<1x4x4xf32>
+  %g = nn.top_k 2 of %l : tensor<1x4x4xf32> -> tensor<1x4x4xf32>
+  %r = nn.dispatch %x by %g : (tensor<1x4x16xf32>, tensor<1x4x4xf32>) -> tensor<4x1x4x16xf32>
+  // CHECK: %[[Y:.*]] = nn.expert_linear %{{.*}}, %[[EXPERTS]], %[[SCALES]] by %{{.*}} : (tensor<4x1x4x16xf32>, tensor<4x8x16xi8>, tensor<4x8xf32>, tensor<1x4x4xf32>)
+  // CHECK-NEXT: return %[[Y]]
+  %y = nn.expert_linear %r, %experts by %g : (tensor<4x1x4x16xf32>, tensor<4x8x16xf32>, tensor<1x4x4xf32>)
+      -> tensor<4x1x4x8xf32>
+  return %y : tensor<4x1x4x8xf32>
+}

@@ -25,3 +25,14 @@ func.func @step(%t: tensor<2x8x16xf32>, %l: tensor<2x8x4xf32>, %w: tensor<4x32x1
       -> tensor<2x8x4xf32>
   return %y, %dw, %dg : tensor<2x8x16xf32>, tensor<4x32x16xf32>, tensor<2x8x4xf32>
 }
+
+// A product of integers takes their scales.
+// CHECK-LABEL: @generates
+func.func @generates(%r: tensor<4x2x8x16xf32>, %w: tensor<4x32x16xi8>, %s: tensor<4x32xf32>, %g: tensor<2x8x4xf32>)
+    -> tensor<4x2x8x32xf32> {
+  // CHECK: rt.routed product %arg0, %arg1, %arg2, %arg3
+  // CHECK-SAME: : (tensor<4x2x8x16xf32>, tensor<4x32x16xi8>, tensor<4x32xf32>, tensor<2x8x4xf32>) -> tensor<4x2x8x32xf32>
+  %h = nn.expert_linear %r, %w, %s by %g
+      : (tensor<4x2x8x16xf32>, tensor<4x32x16xi8>, tensor<4x32xf32>, tensor<2x8x4xf32>) -> tensor<4x2x8x32xf32>
+  return %h : tensor<4x2x8x32xf32>
+}

@@ -68,3 +68,15 @@ func.func @step_of_messages(%w: tensor<8x8xbf16>, %x: tensor<4x8xbf16>) -> (tens
       -> tensor<8x8xf32>
   return %y, %z : tensor<4x8xf32>, tensor<8x8xf32>
 }
+
+// Of experts' operands only rows are rounded: integers are exact, scales are multiplied in f32, gates say who is routed.
+// CHECK-LABEL: @step_of_experts
+// CHECK-SAME: %[[R:.*]]: tensor<4x1x8x16xf32>, %[[W:[^:]*]]: {{.*}}, %[[S:[^:]*]]: {{.*}}, %[[G:[^:]*]]:
+// CHECK: %[[ROUNDED:.*]] = nn.cast %[[R]] to bf16
+// CHECK-NEXT: nn.expert_linear %[[ROUNDED]], %[[W]], %[[S]] by %[[G]] {element_type = f32}
+func.func @step_of_experts(%r: tensor<4x1x8x16xf32>, %w: tensor<4x32x16xi8>, %s: tensor<4x32xf32>,
+                           %g: tensor<1x8x4xf32>) -> tensor<4x1x8x32xf32> {
+  %h = nn.expert_linear %r, %w, %s by %g {compute = bf16, element_type = f32}
+      : (tensor<4x1x8x16xf32>, tensor<4x32x16xi8>, tensor<4x32xf32>, tensor<1x8x4xf32>) -> tensor<4x1x8x32xf32>
+  return %h : tensor<4x1x8x32xf32>
+}

@@ -272,24 +272,33 @@ TEST(MixedPrecisionTest, IsTheForwardProgramToItsRounding) {
     }
 }
 
+void expectForwardOfStored(const Family &family, const char *mesh) {
+  for (const char *precision : {"f64", "f32"}) {
+    std::string artifact = generatorOf(family, mesh, precision, 7, "int8");
+    std::vector<Continued> results = generate(artifact, 1);
+    std::vector<Tokens> sequences;
+    for (const Continued &result : results)
+      sequences.push_back(result.tokens);
+    Forward forward(family, precision);
+    forward.takeParameters(TestGenerator(artifact));
+    expectModel(results, forward.logits(sequences),
+                llvm::StringRef(precision) == "f64" ? 1e-11 : 1e-4,
+                std::string(family.name) + " " + mesh + " " + precision);
+  }
+}
+
 /// In f64 products of integers, then scaled, are products of the weights that
 /// these stand for. In f32 the two round in other places.
 TEST(QuantizedTest, IsTheForwardProgramOfWhatIsStored) {
   for (int64_t number : {0, 1, 3})
     for (const char *mesh : {"", "tp=2"})
-      for (const char *precision : {"f64", "f32"}) {
-        const Family &family = kFamilies[number];
-        std::string artifact = generatorOf(family, mesh, precision, 7, "int8");
-        std::vector<Continued> results = generate(artifact, 1);
-        std::vector<Tokens> sequences;
-        for (const Continued &result : results)
-          sequences.push_back(result.tokens);
-        Forward forward(family, precision);
-        forward.takeParameters(TestGenerator(artifact));
-        expectModel(results, forward.logits(sequences),
-                    llvm::StringRef(precision) == "f64" ? 1e-11 : 1e-4,
-                    std::string(family.name) + " " + mesh + " " + precision);
-      }
+      expectForwardOfStored(kFamilies[number], mesh);
+}
+
+/// Most weights are in experts, whose products take scales of their own.
+TEST(QuantizedTest, ExpertsAreTheForwardProgramOfWhatIsStored) {
+  for (const char *mesh : {"", "ep=2", "tp=2", "dp=2,ep=2"})
+    expectForwardOfStored(kFamilies[4], mesh);
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,6 +23,12 @@ constexpr const char *kUntied = R"({"model_type": "llama",
     "max_position_embeddings": 8, "vocab_size": 61, "rms_norm_eps": 1e-5,
     "hidden_act": "silu", "tie_word_embeddings": false,
     "initializer_range": 0.3})";
+constexpr const char *kExperts = R"({"model_type": "mixtral",
+    "num_hidden_layers": 1, "hidden_size": 32, "intermediate_size": 44,
+    "num_attention_heads": 4, "num_key_value_heads": 1,
+    "max_position_embeddings": 8, "vocab_size": 61, "rms_norm_eps": 1e-5,
+    "hidden_act": "silu", "num_local_experts": 4, "num_experts_per_tok": 2,
+    "tie_word_embeddings": false, "initializer_range": 0.3})";
 
 std::string compiled(const char *config, const char *mesh, const char *weights,
                      const char *precision = "f64") {
@@ -91,7 +97,7 @@ void expectProductBound(const std::string &name, const Values &wanted,
 }
 
 TEST(QuantizedWeightsTest, AreWithinHalfAScale) {
-  for (const char *config : {kTied, kUntied}) {
+  for (const char *config : {kTied, kUntied, kExperts}) {
     TestGenerator whole(compiled(config, "", "precision"));
     TestGenerator rounded(compiled(config, "", "int8"));
     auto scales = rounded.tensors("scale");
@@ -107,29 +113,37 @@ TEST(QuantizedWeightsTest, AreWithinHalfAScale) {
   }
 }
 
-/// Vectors, positions and the table of an untied model keep all bits.
+/// Vectors, positions, routers and the table of an untied model keep all bits.
 TEST(QuantizedWeightsTest, OtherParametersAreAsTheyWere) {
-  TestGenerator whole(compiled(kUntied, "", "precision"));
-  TestGenerator rounded(compiled(kUntied, "", "int8"));
-  int64_t same = 0;
-  for (const TensorName &parameter : rounded.tensors("parameter"))
-    same += rounded.read(parameter) == whole.read(parameter);
-  EXPECT_EQ(same, 4); // three norms and the table
+  for (const char *config : {kUntied, kExperts}) {
+    TestGenerator whole(compiled(config, "", "precision"));
+    TestGenerator rounded(compiled(config, "", "int8"));
+    int64_t same = 0;
+    for (const TensorName &parameter : rounded.tensors("parameter"))
+      same += rounded.read(parameter) == whole.read(parameter);
+    // Three norms and the table, and the router.
+    EXPECT_EQ(same, config == kUntied ? 4 : 5);
+  }
+}
+
+void expectTheSameOn(std::initializer_list<const char *> meshes,
+                     const char *config) {
+  TestGenerator serial(compiled(config, "", "int8"));
+  for (const char *mesh : meshes) {
+    TestGenerator split(compiled(config, mesh, "int8"));
+    for (const char *role : {"scale", "parameter"})
+      for (const TensorName &tensor : serial.tensors(role))
+        EXPECT_EQ(split.read(tensor), serial.read(tensor))
+            << mesh << ", " << role << " " << tensor.name;
+  }
 }
 
 /// Matrices that are split along what they sum over have the scales of whole
 /// channels: bit for bit the same numbers as without a mesh.
 TEST(QuantizedWeightsTest, AreTheSameOnEveryMesh) {
-  for (const char *config : {kTied, kUntied}) {
-    TestGenerator serial(compiled(config, "", "int8"));
-    for (const char *mesh : {"tp=2", "tp=4", "dp=2,tp=2"}) {
-      TestGenerator split(compiled(config, mesh, "int8"));
-      for (const char *role : {"scale", "parameter"})
-        for (const TensorName &tensor : serial.tensors(role))
-          EXPECT_EQ(split.read(tensor), serial.read(tensor))
-              << mesh << ", " << role << " " << tensor.name;
-    }
-  }
+  for (const char *config : {kTied, kUntied})
+    expectTheSameOn({"tp=2", "tp=4", "dp=2,tp=2"}, config);
+  expectTheSameOn({"ep=2", "ep=2,tp=2"}, kExperts);
 }
 
 /// Storing what is stored changes no bit, and a channel of zeros is one.

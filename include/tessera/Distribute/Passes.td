@@ -64,10 +64,11 @@ def QuantizeWeightsPass : Pass<"nn-quantize-weights", "::mlir::ModuleOp"> {
   let description = [{
     Before: a serial `@loss` that is not trained. After: each parameter that
     only matrix products and embeddings read, a product among them, has elements
-    of i8. An argument `nn.channels` beside it holds a scale for each index of
-    the parameter's dimensions that products do not sum over. A product reads
-    the integers, and its result is multiplied by the scales; so are rows that
-    are looked up. docs/Precision.md says why.
+    of i8, unless a product chooses experts by it. An argument `nn.channels`
+    beside it holds a scale for each index of the parameter's dimensions that
+    products do not sum over. A product reads the integers, and its result is
+    multiplied by the scales; so are rows that are looked up. Products of
+    experts take the scales themselves. docs/Precision.md says why.
   }];
 }
 

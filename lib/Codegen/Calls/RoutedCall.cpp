@@ -58,6 +58,8 @@ FailureOr<RuntimeCall> tessera::routedCall(rt::RoutedOp op) {
   call.arguments[TSR_ROUTED_DTYPE_OUT] = *out;
   call.arguments[TSR_ROUTED_ROWS] = compactRows(op);
   call.arguments[TSR_ROUTED_ROUND] = static_cast<int64_t>(op.getRound());
+  call.arguments[TSR_ROUTED_INT8] =
+      isProduct && getElementTypeOrSelf(op.getInputs()[1]).isInteger(8);
   return call;
 }
 

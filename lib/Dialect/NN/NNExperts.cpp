@@ -154,16 +154,28 @@ Type CollectGradGatesOp::getResultElementType(unsigned) {
 }
 
 //===----------------------------------------------------------------------===//
-// expert_linear: rows "xbsk", weight "xnk" or "xkn", gates "bsx" -> "xbsn"
+// expert_linear: rows "xbsk", weight "xnk" or "xkn", gates "bsx" -> "xbsn";
+// scales "xn" before the gates
 //===----------------------------------------------------------------------===//
 
+LogicalResult ExpertLinearOp::verify() {
+  bool isInteger = elementOf(getWeight()).isInteger(8);
+  if (isInteger == bool(getScales()))
+    return success();
+  return emitOpError() << "has a weight of " << elementOf(getWeight())
+                       << " with" << (isInteger ? "out" : "")
+                       << " scales; weights of i8 have scales, and no others";
+}
+
 Signature ExpertLinearOp::getSignature(unsigned) {
-  return parseLinear(
-      getTransposed() ? "xbsk,xkn,bsx->xbsn" : "xbsk,xnk,bsx->xbsn", {0, 1});
+  StringRef rowsAndWeight = getTransposed() ? "xbsk,xkn" : "xbsk,xnk";
+  if (getScales())
+    return parseLinear((rowsAndWeight + ",xn,bsx->xbsn").str(), {0, 1, 2});
+  return parseLinear((rowsAndWeight + ",bsx->xbsn").str(), {0, 1});
 }
 
 Padding ExpertLinearOp::getPadding(unsigned, char, Paddings p) {
-  return dist::selectOf(p[2], dist::productOf({p[0], p[1]}));
+  return dist::selectOf(p.back(), dist::productOf(p.drop_back()));
 }
 
 bool ExpertLinearOp::readsRoutedRows(unsigned operand) { return operand == 0; }
@@ -195,7 +207,7 @@ void ExpertLinearOp::buildBackward(OpBuilder &builder,
   Value dy = resultGrads[0], rows = getRows(), weight = getWeight();
   if (wanted[0])
     operandGrads[0] = nn::create<ExpertLinearOp>(
-        builder, getLoc(), dy, weight, getGates(),
+        builder, getLoc(), dy, weight, /*scales=*/Value(), getGates(),
         getTransposed() ? UnitAttr() : builder.getUnitAttr(),
         TypeAttr::get(elementOf(rows)), getComputeAttr());
   if (wanted[1])

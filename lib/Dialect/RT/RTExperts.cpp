@@ -30,6 +30,12 @@ static bool addsToOthers(RoutedOp op) {
   return op.getKind() == RoutedKind::ProductGradWeight && op.getRound() > 1;
 }
 
+/// A product of integers has their scales, too.
+static bool hasScales(RoutedOp op) {
+  return op.getKind() == RoutedKind::Product && op.getInputs().size() > 1 &&
+         tensorTypeOf(op.getInputs()[1]).getElementType().isInteger(8);
+}
+
 OpOperand *RoutedOp::getTiedOperand(unsigned) {
   return addsToOthers(*this) ? &getInputsMutable()[2] : nullptr;
 }
@@ -49,6 +55,19 @@ static LogicalResult verifyRound(RoutedOp op) {
   return success();
 }
 
+static LogicalResult verifyScales(RoutedOp op) {
+  if (!hasScales(op))
+    return success();
+  RankedTensorType scales = tensorTypeOf(op.getInputs()[2]);
+  int64_t experts = tensorTypeOf(op.getInputs().back()).getShape().back();
+  int64_t columns = tensorTypeOf(op.getResult()).getShape().back();
+  if (scales.getShape() == ArrayRef<int64_t>{experts, columns})
+    return success();
+  return op.emitOpError() << "scales the columns of " << experts
+                          << " experts by " << scales << "; they are ["
+                          << experts << ", " << columns << "]";
+}
+
 static LogicalResult verifyRouted(RoutedOp op) {
   ValueRange in = op.getInputs();
   switch (op.getKind()) {
@@ -63,9 +82,10 @@ static LogicalResult verifyRouted(RoutedOp op) {
   case RoutedKind::CollectGradGates:
     return verifyGates(op, in[1], in[2]);
   case RoutedKind::Product:
-    if (failed(verifyGates(op, op.getResult(), in[2])))
+    if (failed(verifyGates(op, op.getResult(), in.back())) ||
+        failed(verifyScales(op)))
       return failure();
-    return verifyGates(op, in[0], in[2]);
+    return verifyGates(op, in[0], in.back());
   case RoutedKind::ProductGradWeight:
     if (failed(verifyGates(op, in[1], in.back())))
       return failure();
@@ -80,7 +100,8 @@ LogicalResult RoutedOp::verify() {
   bool isTopK = getKind() == RoutedKind::TopK;
   bool isMove =
       getKind() == RoutedKind::Dispatch || getKind() == RoutedKind::Collect;
-  size_t wanted = isTopK ? 1 : isMove ? 2 : addsToOthers(*this) ? 4 : 3;
+  bool hasMore = addsToOthers(*this) || hasScales(*this);
+  size_t wanted = isTopK ? 1 : isMove ? 2 : hasMore ? 4 : 3;
   if (getInputs().size() != wanted)
     return emitOpError() << "has " << getInputs().size() << " inputs; '"
                          << stringifyRoutedKind(getKind()) << "' has "

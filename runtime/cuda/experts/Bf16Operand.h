@@ -2,13 +2,16 @@
 // 128 rows or columns of a matrix by 64 of k, streamed through shared memory.
 // Where k runs along the matrix's rows in memory a tile is [128][64]; else it
 // is [64][128] and ldmatrix transposes. Either has 16 KiB and Fragment.h's
-// swizzle.
+// swizzle. Integers of i8 become bf16 on the way, which is exact.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CUDA_EXPERTS_BF16OPERAND_H
 #define TESSERA_RUNTIME_CUDA_EXPERTS_BF16OPERAND_H
 
+#include "runtime/cuda/Element.h"
 #include "runtime/cuda/attention/Bf16Tile.h"
 #include "runtime/cuda/experts/ProductTiles.h"
+
+#include <type_traits>
 
 namespace tessera::cuda {
 
@@ -16,22 +19,50 @@ constexpr int kProductThreads = 128;
 constexpr int kProductTile = 128, kProductDeep = 64;
 constexpr int kOperandBytes = kProductTile * kProductDeep * 2;
 
+/// Exact: bf16 has all integers up to 256.
+TSR_DEVICE uint32_t bf16OfInteger(int8_t value) {
+  return Narrow<Bf16>::from(float(value)).bits;
+}
+/// Eight integers, of which `count` exist.
+TSR_DEVICE Piece gatherPiece(const int8_t *from, int count) {
+  Piece piece = {};
+  TSR_UNROLL
+  for (int i = 0; i < kBf16PerPiece; ++i)
+    if (i < count)
+      piece.words[i / 2] |= bf16OfInteger(from[i]) << (i % 2 * 16);
+  return piece;
+}
+/// The same where they begin at 8 bytes.
+TSR_DEVICE Piece widenPiece(const int8_t *from) {
+  struct alignas(8) Eight {
+    int8_t at[kBf16PerPiece];
+  };
+  const Eight eight = *reinterpret_cast<const Eight *>(from);
+  Piece piece = {};
+  TSR_UNROLL
+  for (int i = 0; i < kBf16PerPiece; ++i)
+    piece.words[i / 2] |= bf16OfInteger(eight.at[i]) << (i % 2 * 16);
+  return piece;
+}
+
 /// What a thread copies of each tile: a piece of `kEach` rows. Aligned: rows
-/// are whole pieces, which are copied asynchronously; else elements are
-/// gathered.
-template <bool ByRows, bool Aligned> struct Bf16Operand {
+/// are whole pieces, which are copied asynchronously unless they are integers;
+/// else elements are gathered.
+template <bool ByRows, bool Aligned, typename Element = uint16_t>
+struct Bf16Operand {
   static constexpr int kRows = ByRows ? kProductTile : kProductDeep;
   static constexpr int kColumns = ByRows ? kProductDeep : kProductTile;
   static constexpr int kPieces = kColumns / kBf16PerPiece;
   static constexpr int kRowsAtOnce = kProductThreads / kPieces;
   static constexpr int kEach = kRows / kRowsAtOnce;
+  static constexpr bool kCopies = std::is_same_v<Element, uint16_t>;
 
-  Matrix<uint16_t> from;
+  Matrix<Element> from;
   int first; /* row or column of the matrix, the tile's first beside k */
   int numbers[kEach];
 
   template <typename Exec>
-  TSR_DEVICE void start(const Matrix<uint16_t> &matrix, int tileFirst) {
+  TSR_DEVICE void start(const Matrix<Element> &matrix, int tileFirst) {
     from = matrix;
     first = tileFirst;
     find<Exec>(ByRows ? first : 0);
@@ -48,9 +79,12 @@ template <bool ByRows, bool Aligned> struct Bf16Operand {
           tile + pieceOffset<kColumns>(row + i * kRowsAtOnce, piece);
       const bool exists = numbers[i] >= 0 && column < from.columns;
       // Where nothing exists the address is not looked at.
-      const uint16_t *at = from.at(numbers[i], column);
-      if constexpr (Aligned)
+      const Element *at = from.at(numbers[i], column);
+      if constexpr (Aligned && kCopies)
         Exec::template copyAsync<16>(to, at, exists);
+      else if constexpr (Aligned)
+        Exec::storeShared(reinterpret_cast<Piece *>(to),
+                          exists ? widenPiece(at) : Piece{});
       else
         Exec::storeShared(reinterpret_cast<Piece *>(to),
                           gatherPiece(at, exists ? from.columns - column : 0));

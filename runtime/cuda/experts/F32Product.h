@@ -2,16 +2,19 @@
 // Plain multiply-adds, no TF32. Both operands lie in shared memory with k
 // outside, [k][64]; asynchronous copies of single elements put them there
 // whatever their order in memory. 128 threads form 8 x 16; each owns rows
-// 4 ty + (0..3) of both halves of 64 and columns 4 tx + (0..3).
+// 4 ty + (0..3) of both halves of 64 and columns 4 tx + (0..3). Integers of i8
+// are widened on the way.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CUDA_EXPERTS_F32PRODUCT_H
 #define TESSERA_RUNTIME_CUDA_EXPERTS_F32PRODUCT_H
 
 #include "runtime/cuda/experts/ProductTiles.h"
 
+#include <type_traits>
+
 namespace tessera::cuda {
 
-template <Product P> struct F32Product {
+template <Product P, typename Weight = float> struct F32Product {
   static constexpr int kThreads = 128, kMinBlocks = 4;
   static constexpr int kTile = 64, kDeep = 32;
   static constexpr int kPitch = kTile + 4; /* floats; rows stay pieces */
@@ -35,7 +38,7 @@ template <Product P> struct F32Product {
       return;
     float *stages = reinterpret_cast<float *>(shared);
     const Matrix<float> left = leftOf<P, float>(p, tile.expert);
-    const Matrix<float> right = rightOf<P, float>(p, tile.expert);
+    const Matrix<Weight> right = rightOf<P, Weight>(p, tile.expert);
     const int steps = ceilDiv(tile.k, kDeep);
     Sums sums = {};
     if (steps > 0)
@@ -56,7 +59,7 @@ template <Product P> struct F32Product {
 private:
   template <typename Exec>
   static TSR_DEVICE void
-  loadStage(const Matrix<float> &left, const Matrix<float> &right,
+  loadStage(const Matrix<float> &left, const Matrix<Weight> &right,
             const ProductTile &tile, int k, float *stage) {
     loadOperand<Exec, kLeftIsByRows<P>>(left, tile.row, k, stage);
     loadOperand<Exec, kRightIsByRows<P>>(right, tile.column, k,
@@ -64,9 +67,9 @@ private:
   }
 
   /// Elements [k, k + kDeep) of rows or columns [first, first + kTile).
-  template <typename Exec, bool ByRows>
-  static TSR_DEVICE void loadOperand(const Matrix<float> &from, int first,
-                                     int k, float *to) {
+  template <typename Exec, bool ByRows, typename T>
+  static TSR_DEVICE void loadOperand(const Matrix<T> &from, int first, int k,
+                                     float *to) {
     TSR_NO_UNROLL
     for (int i = Exec::thread(); i < kTile * kDeep; i += kThreads) {
       const int inTile = ByRows ? i / kDeep : i % kTile;
@@ -74,9 +77,12 @@ private:
       const int number = from.number(ByRows ? first + inTile : k + deep);
       const int column = ByRows ? k + deep : first + inTile;
       const bool exists = number >= 0 && column < from.columns;
-      Exec::template copyAsync<4>(to + deep * kPitch + inTile,
-                                  exists ? from.at(number, column) : from.data,
-                                  exists);
+      float *at = to + deep * kPitch + inTile;
+      if constexpr (std::is_same_v<T, float>)
+        Exec::template copyAsync<4>(
+            at, exists ? from.at(number, column) : from.data, exists);
+      else
+        Exec::storeShared(at, exists ? float(*from.at(number, column)) : 0.0f);
     }
   }
 
@@ -109,6 +115,10 @@ private:
                                 const Sums &sums) {
     const int down = Exec::thread() / kAcross * 4;
     const int column = tile.column + Exec::thread() % kAcross * 4;
+    float scales[4] = {1, 1, 1, 1};
+    if constexpr (!std::is_same_v<Weight, float>)
+      for (int j = 0; j < 4; ++j)
+        scales[j] = scaleOf<Exec>(p, tile, column + j);
     TSR_UNROLL
     for (int i = 0; i < 8; ++i) {
       const int row = tile.row + down + i / 4 * (kTile / 2) + i % 4;
@@ -118,8 +128,8 @@ private:
       TSR_UNROLL
       for (int j = 0; j < 4; ++j)
         if (column + j < tile.n)
-          to[column + j] =
-              addsTo<P>(p) ? to[column + j] + sums.at[i][j] : sums.at[i][j];
+          to[column + j] = addsTo<P>(p) ? to[column + j] + sums.at[i][j]
+                                        : sums.at[i][j] * scales[j];
     }
   }
 };

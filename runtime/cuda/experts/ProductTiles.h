@@ -67,6 +67,17 @@ struct ProductTile {
   bool exists;
 };
 
+/// What a column's sums are multiplied by, where the right matrix is integers;
+/// any number where there is no such column.
+template <typename Exec>
+TSR_DEVICE float scaleOf(const RoutedParams &p, const ProductTile &tile,
+                         int column) {
+  return column < tile.n
+             ? Exec::loadConstant(p.scales + int64_t(tile.expert) * tile.n +
+                                  column)
+             : 0.0f;
+}
+
 /// Neighbouring blocks share columns of the right matrix, so that this many
 /// tiles of rows stay in the cache while they walk over the columns.
 constexpr int kTileGroup = 8;

@@ -118,6 +118,7 @@ RoutedParams tessera::cuda::makeRoutedParams(const RoutedProblem &p,
   r.second = p.second;
   r.gates = static_cast<const float *>(p.gates);
   r.result = p.result;
+  r.scales = static_cast<const float *>(p.scales);
   placeTables(p, static_cast<int *>(workspace), r);
   r.tokens = int(p.tokens);
   r.experts = int(p.experts);

@@ -15,6 +15,9 @@ struct RoutedParams {
   const void *first, *second; /* operands beside the gates, in order */
   const float *gates;         /* [tokens, experts]; null of top_k */
   void *result;
+  /// [experts, columns]: what sums are multiplied by if `second` is integers of
+  /// i8; else null.
+  const float *scales;
   /// Of expert x: how many tokens it has, and which, in order, from
   /// lists[x * tokens] on. Written before products, which alone read them.
   /// Compact rows have no lists.

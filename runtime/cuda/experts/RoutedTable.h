@@ -15,14 +15,29 @@
 
 namespace tessera::cuda {
 
+/// Weight: bf16, or i8, whose products have scales.
+template <typename Weight, typename Out, Product P, typename Launcher>
+typename Launcher::Status runTensorCores(const RoutedParams &p,
+                                         const Launcher &on) {
+  if (p.firstAligned && p.secondAligned)
+    return on.template run<TensorCoreProduct<P, Out, true, Weight>>(p);
+  return on.template run<TensorCoreProduct<P, Out, false, Weight>>(p);
+}
+
 template <typename In, typename Out, Product P, typename Launcher>
 typename Launcher::Status runTiles(const RoutedParams &p, const Launcher &on) {
-  if constexpr (std::is_same_v<In, float>)
+  constexpr bool isF32 = std::is_same_v<In, float>;
+  if constexpr (P != Product::GradWeight)
+    if (p.scales) {
+      if constexpr (isF32)
+        return on.template run<F32Product<P, int8_t>>(p);
+      else
+        return runTensorCores<int8_t, Out, P>(p, on);
+    }
+  if constexpr (isF32)
     return on.template run<F32Product<P>>(p);
-  else if (p.firstAligned && p.secondAligned)
-    return on.template run<TensorCoreProduct<P, Out, true>>(p);
   else
-    return on.template run<TensorCoreProduct<P, Out, false>>(p);
+    return runTensorCores<uint16_t, Out, P>(p, on);
 }
 
 /// What a call must know of compact rows.

@@ -13,15 +13,17 @@
 
 namespace tessera::cuda {
 
-/// Aligned: rows of both operands are whole pieces of 16 bytes.
-template <Product P, typename Out, bool Aligned> struct TensorCoreProduct {
+/// Aligned: rows of both operands are whole pieces of 8 elements. Weight: the
+/// right matrix's elements, bf16 or i8.
+template <Product P, typename Out, bool Aligned, typename Weight = uint16_t>
+struct TensorCoreProduct {
   static constexpr int kThreads = kProductThreads, kMinBlocks = 2;
   static constexpr int kStages = 3, kStageBytes = 2 * kOperandBytes;
   static constexpr int kSharedBytes = kStages * kStageBytes;
   static constexpr int kMTiles = 4, kNTiles = 8; /* of a warp, 16 x 8 each */
   static constexpr int kWarpsAcross = kProductTile / (kNTiles * 8);
   using Left = Bf16Operand<kLeftIsByRows<P>, Aligned>;
-  using Right = Bf16Operand<kRightIsByRows<P>, Aligned>;
+  using Right = Bf16Operand<kRightIsByRows<P>, Aligned, Weight>;
   using Sum = Sums<kMTiles, kNTiles>;
 
   static Grid grid(const RoutedParams &p) {
@@ -37,8 +39,7 @@ template <Product P, typename Out, bool Aligned> struct TensorCoreProduct {
     Left left;
     Right right;
     left.template start<Exec>(leftOf<P, uint16_t>(p, tile.expert), tile.row);
-    right.template start<Exec>(rightOf<P, uint16_t>(p, tile.expert),
-                               tile.column);
+    right.template start<Exec>(rightOf<P, Weight>(p, tile.expert), tile.column);
     const int steps = ceilDiv(tile.k, kProductDeep);
     // One group per step, empty where there is none.
     auto load = [&](int s) {
@@ -67,6 +68,8 @@ template <Product P, typename Out, bool Aligned> struct TensorCoreProduct {
       load(s + kStages - 1);
       multiply<Exec>(sums, shared + s % kStages * kStageBytes);
     }
+    if constexpr (std::is_same_v<Weight, int8_t>)
+      scale<Exec>(p, tile, sums);
     finish<Exec>(p, tile, sums, shared);
   }
 
@@ -97,6 +100,24 @@ private:
           Exec::multiplyAdd(sums.at[m][n], a[m], b[0], b[1]);
           Exec::multiplyAdd(sums.at[m][n + 1], a[m], b[2], b[3]);
         }
+      }
+    }
+  }
+
+  template <typename Exec>
+  static TSR_DEVICE void scale(const RoutedParams &p, const ProductTile &tile,
+                               Sum &sums) {
+    const int first = tile.column + warpColumn<Exec>() +
+                      accumulatorColumn(Exec::thread() % kWarp, 0);
+    TSR_UNROLL
+    for (int n = 0; n < kNTiles; ++n)
+      TSR_UNROLL
+    for (int e = 0; e < 2; ++e) {
+      const float factor = scaleOf<Exec>(p, tile, first + n * 8 + e);
+      TSR_UNROLL
+      for (int m = 0; m < kMTiles; ++m) {
+        sums.at[m][n][e] *= factor;
+        sums.at[m][n][2 + e] *= factor;
       }
     }
   }

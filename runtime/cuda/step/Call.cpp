@@ -22,7 +22,7 @@ Arity arityOf(const Call &call) {
     arity.args += TSR_MEMBER_ARGS * call.args[TSR_COALESCED_MEMBERS];
     break;
   case TSR_ENTRY_ROUTED:
-    arity.buffers = operandsOfRouted(call.args[TSR_ROUTED_KIND]) + 1;
+    arity.buffers = operandsOfRouted(call.args) + 1;
     break;
   default:
     break;

@@ -230,7 +230,10 @@ enum {
  * COLLECT_GRAD_GATES: dg[t, x] = sum over c of grad[t, c] rows[x, t, c].
  *   buffers: grad, rows, g, dg.
  * PRODUCT: c[x, t, :] = a[x, t, :] w[x]^T with w[x] of [COLUMNS, INNER], or
- *   with TRANSPOSED of [INNER, COLUMNS]. buffers: a, w, g, c.
+ *   with TRANSPOSED of [INNER, COLUMNS]. buffers: a, w, g, c. With INT8 w is
+ *   integers of i8, and what is summed is multiplied by s[x, :] before it is
+ *   rounded, f32 scales [EXPERTS, COLUMNS] (f64 with f64 data). buffers: a, w,
+ *   s, g, c.
  * PRODUCT_GRAD_WEIGHT: dw[x] of [COLUMNS, INNER] = sum over t of the products
  *   grad[x, t, :]^T a[x, t, :]. buffers: grad, a, g, dw.
  * EXPAND: rows [EXPERTS, TOKENS, COLUMNS] of compact ones, of the same type.
@@ -251,7 +254,8 @@ enum {
  * of PRODUCT, PRODUCT_GRAD_WEIGHT, EXPAND, and PACK and UNPACK without OWN. The
  * results of PRODUCT_GRAD_WEIGHT and EXPAND hold those of the rounds before it,
  * which n > 1 adds to or leaves.
- * DTYPE_IN is that of all operands but the gates, DTYPE_OUT the result's. */
+ * DTYPE_IN is that of all operands but gates, integers and scales, DTYPE_OUT
+ * the result's. */
 enum {
   TSR_ROUTED_TOP_K = 0,
   TSR_ROUTED_DISPATCH,
@@ -281,6 +285,7 @@ enum {
   TSR_ROUTED_MESSAGE,
   TSR_ROUTED_SENT,
   TSR_ROUTED_OWN,
+  TSR_ROUTED_INT8, /* PRODUCT only */
   TSR_ROUTED_ARGS
 };
 

@@ -54,3 +54,21 @@ func.func @other_experts(%r: tensor<4x4x8x16xf32>, %g: tensor<4x8x3xf32>) {
   %y = nn.collect %r by %g : (tensor<4x4x8x16xf32>, tensor<4x8x3xf32>) -> tensor<4x8x16xf32>
   return
 }
+
+// -----
+
+func.func @integers_without_scales(%r: tensor<4x2x8x16xf32>, %w: tensor<4x32x16xi8>, %g: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{has a weight of 'i8' without scales; weights of i8 have scales, and no others}}
+  %y = nn.expert_linear %r, %w by %g : (tensor<4x2x8x16xf32>, tensor<4x32x16xi8>, tensor<2x8x4xf32>)
+      -> tensor<4x2x8x32xf32>
+  return
+}
+
+// -----
+
+func.func @scales_of_floats(%r: tensor<4x2x8x16xf32>, %w: tensor<4x32x16xf32>, %s: tensor<4x32xf32>, %g: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{has a weight of 'f32' with scales; weights of i8 have scales, and no others}}
+  %y = nn.expert_linear %r, %w, %s by %g : (tensor<4x2x8x16xf32>, tensor<4x32x16xf32>, tensor<4x32xf32>, tensor<2x8x4xf32>)
+      -> tensor<4x2x8x32xf32>
+  return
+}

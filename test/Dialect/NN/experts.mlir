@@ -40,6 +40,10 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, ep = 2, tp = 2>} {
   func.func @products(%r: tensor<4x4x8x16xf32, #dist<dp: S(1), ep: S(0), tp: R>>,
       %w1: tensor<4x32x16xf32, #dist<dp: R, ep: S(0), tp: S(1)>>,
                       %w2: tensor<4x16x32xf32, #dist<dp: R, ep: S(0), tp: S(2)>>,
+                      %q1: tensor<4x32x16xi8, #dist<dp: R, ep: S(0), tp: S(1)>>,
+                      %s1: tensor<4x32xf32, #dist<dp: R, ep: S(0), tp: S(1)>>,
+                      %q2: tensor<4x16x32xi8, #dist<dp: R, ep: S(0), tp: S(2)>>,
+                      %s2: tensor<4x16xf32, #dist<dp: R, ep: S(0), tp: R>>,
                       %g: tensor<4x8x4xf32, #dist<dp: S(0), ep: S(2), tp: R>>) {
     // CHECK: nn.expert_linear {{.*}} -> tensor<4x4x8x32xf32, #dist<dp: S(1), ep: S(0), tp: S(3)>>
     %h = nn.expert_linear %r, %w1 by %g
@@ -48,6 +52,17 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, ep = 2, tp = 2>} {
                                            tensor<4x8x4xf32, #dist<dp: S(0), ep: S(2), tp: R>>) -> !inner
     // CHECK: nn.expert_linear {{.*}} -> tensor<4x4x8x16xf32, #dist<dp: S(1), ep: S(0), tp: P>>
     %y = nn.expert_linear %h, %w2 by %g : (!inner, tensor<4x16x32xf32, #dist<dp: R, ep: S(0), tp: S(2)>>,
+                                           tensor<4x8x4xf32, #dist<dp: S(0), ep: S(2), tp: R>>) -> tensor<4x4x8x16xf32,
+                                               #dist<dp: S(1), ep: S(0), tp: P>>
+    // Integers of each rank have the scales of their columns; partial sums have those of all.
+    // CHECK: nn.expert_linear {{.*}} -> tensor<4x4x8x32xf32, #dist<dp: S(1), ep: S(0), tp: S(3)>>
+    %hq = nn.expert_linear %r, %q1, %s1 by %g
+        : (tensor<4x4x8x16xf32, #dist<dp: S(1), ep: S(0), tp: R>>,
+        tensor<4x32x16xi8, #dist<dp: R, ep: S(0), tp: S(1)>>, tensor<4x32xf32, #dist<dp: R, ep: S(0), tp: S(1)>>,
+                                           tensor<4x8x4xf32, #dist<dp: S(0), ep: S(2), tp: R>>) -> !inner
+    // CHECK: nn.expert_linear {{.*}} -> tensor<4x4x8x16xf32, #dist<dp: S(1), ep: S(0), tp: P>>
+    %yq = nn.expert_linear %hq, %q2, %s2 by %g : (!inner, tensor<4x16x32xi8, #dist<dp: R, ep: S(0), tp: S(2)>>,
+        tensor<4x16xf32, #dist<dp: R, ep: S(0), tp: R>>,
                                            tensor<4x8x4xf32, #dist<dp: S(0), ep: S(2), tp: R>>) -> tensor<4x4x8x16xf32,
                                                #dist<dp: S(1), ep: S(0), tp: P>>
     // CHECK: nn.expert_linear {{.*}} transposed {{.*}} -> tensor<4x4x8x16xf32, #dist<dp: S(1), ep: S(0), tp: P>>

@@ -39,3 +39,21 @@ func.func @gates_of_the_sender(%r: tensor<4x2x8x16xf32>, %g: tensor<2x8x4xf32>) 
       : tensor<4x2x8x16xf32> -> tensor<2x4x8x16xf32>
   return
 }
+
+// -----
+
+func.func @integers_without_scales(%r: tensor<4x2x8x16xf32>, %w: tensor<4x32x16xi8>, %g: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{has 3 inputs; 'product' has 4}}
+  %y = rt.routed product %r, %w, %g {k = 2 : i64, total = 4 : i64}
+      : (tensor<4x2x8x16xf32>, tensor<4x32x16xi8>, tensor<2x8x4xf32>) -> tensor<4x2x8x32xf32>
+  return
+}
+
+// -----
+
+func.func @scales_of_the_sum(%r: tensor<4x2x8x16xf32>, %w: tensor<4x32x16xi8>, %s: tensor<4x16xf32>, %g: tensor<2x8x4xf32>) {
+  // expected-error @+1 {{scales the columns of 4 experts by 'tensor<4x16xf32>'; they are [4, 32]}}
+  %y = rt.routed product %r, %w, %s, %g {k = 2 : i64, total = 4 : i64}
+      : (tensor<4x2x8x16xf32>, tensor<4x32x16xi8>, tensor<4x16xf32>, tensor<2x8x4xf32>) -> tensor<4x2x8x32xf32>
+  return
+}

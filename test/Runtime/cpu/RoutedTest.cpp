@@ -55,6 +55,7 @@ struct Call {
   bool weighted, transposed;
   int64_t rows = 0; ///< compact ones; 0: one for every expert and token
   int64_t round = 0;
+  bool int8 = false;
 };
 
 int32_t tryToRun(const Call &call, Types types,
@@ -75,6 +76,7 @@ int32_t tryToRun(const Call &call, Types types,
   args[TSR_ROUTED_DTYPE_OUT] = types.out;
   args[TSR_ROUTED_ROWS] = call.rows;
   args[TSR_ROUTED_ROUND] = call.round;
+  args[TSR_ROUTED_INT8] = call.int8;
   return cpuRouted(2, buffers.data(), args, error);
 }
 
@@ -205,6 +207,44 @@ TEST(Routed, ProductsAreOfRoutedRows) {
                              (transposed ? k * kColumns + n : n * kInner + k));
         ASSERT_EQ(found.get(i), want) << i;
       }
+    }
+}
+
+/// Sums of integers are multiplied by the scale of their expert and column, and
+/// rounded once.
+TEST(Routed, ProductsOfIntegersAreScaled) {
+  const Types rounded = {TSR_DTYPE_BF16, TSR_DTYPE_BF16};
+  for (const Types types : {kTypes[0], kTypes[1], kTypes[2], rounded})
+    for (bool transposed : {false, true}) {
+      Buffer gates = makeGates(types);
+      Buffer rows = makeRows(types.in, gates, kInner, 7);
+      Buffer weight(TSR_DTYPE_I8, kExperts * kColumns * kInner);
+      weight.fillIntegers(11, 127);
+      Buffer scales(types.gates(), kExperts * kColumns);
+      scales.fillNormal(12);
+      for (int64_t i = 0; i < scales.size(); ++i)
+        scales.set(i, std::fabs(scales.get(i)));
+      Buffer found(types.out, kExperts * kTokens * kColumns), few(types.out, 0);
+      Call call{TSR_ROUTED_PRODUCT, kColumns, kInner, false, transposed};
+      call.int8 = true;
+      run(call, types, {&rows, &weight, &scales, &gates, &found});
+      Buffer want(types.out, found.size());
+      for (int64_t i = 0; i < found.size(); ++i) {
+        const int64_t row = i / kColumns, x = row / kTokens, n = i % kColumns;
+        double sum = 0; // an integer
+        for (int64_t k = 0; gateOf(gates, x, row % kTokens) != 0 && k < kInner;
+             ++k)
+          sum += rows.get(row * kInner + k) *
+                 weight.get(x * kColumns * kInner +
+                            (transposed ? k * kColumns + n : n * kInner + k));
+        want.set(i, sum * scales.get(x * kColumns + n));
+      }
+      EXPECT_EQ(found, want) << types.in << " " << types.out;
+      few = Buffer(types.out, kRoom * kColumns);
+      call.rows = kRoom;
+      Buffer compactRows = compact(rows, gates, types.in, 0);
+      run(call, types, {&compactRows, &weight, &scales, &gates, &few});
+      EXPECT_EQ(few, compact(want, gates, types.out, 0));
     }
 }
 
@@ -518,6 +558,11 @@ TEST(Routed, RefusesWhatItCannotDo) {
   args[TSR_ROUTED_KIND] = TSR_ROUTED_ROUNDS;
   EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
   EXPECT_EQ(error, "routed: rounds of 0 rows");
+  args[TSR_ROUTED_KIND] = TSR_ROUTED_PRODUCT_GRAD_WEIGHT;
+  args[TSR_ROUTED_INT8] = 1;
+  EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);
+  EXPECT_EQ(error, "routed: kind 5 has no integers; only products (4) have");
+  args[TSR_ROUTED_INT8] = 0;
   args[TSR_ROUTED_KIND] = TSR_ROUTED_TOP_K;
   args[TSR_ROUTED_DTYPE_IN] = TSR_DTYPE_F64;
   EXPECT_NE(cpuRouted(1, buffers, args, &error), 0);

@@ -232,6 +232,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"llama_bf16_int8", kLlama, "bf16", "", "threads", "int8"},
         Case{"gpt2_f32_tp2_top", kGpt2, "f32", "tp=2", "threads", "precision",
              "9"},
+        Case{"mixtral_f32_int8_ep2", kMixtral, "f32", "ep=2", "threads",
+             "int8"},
+        Case{"mixtral_bf16_int8", kMixtral, "bf16", "", "threads", "int8"},
         Case{"t5_f32", kT5, "f32", ""},
         Case{"t5_f32_dp2tp2", kT5, "f32", "dp=2,tp=2"}),
     [](const auto &info) { return std::string(info.param.name); });

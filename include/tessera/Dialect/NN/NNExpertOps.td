@@ -98,7 +98,8 @@ def NN_ExpertLinearOp : NN_Op<"expert_linear", [NN_Differentiable, NN_Cost, NN_T
     `y[x, b, s, n] = sum_k r[x, b, s, k] w[x, n, k]` where the gate is not 0,
     else 0; `transposed`: `w[x, k, n]`. Operands are rounded to `compute` first
     where it is given; the result has `element_type` (that of the rows when
-    absent).
+    absent). With `scales`, which weights of i8 have, sums are multiplied by
+    `scales[x, n]` before they are rounded.
 
     Example:
 
@@ -107,11 +108,16 @@ def NN_ExpertLinearOp : NN_Op<"expert_linear", [NN_Differentiable, NN_Cost, NN_T
        : (tensor<4x2x8x16xf32>, tensor<4x32x16xf32>, tensor<2x8x4xf32>) -> tensor<4x2x8x32xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$rows, AnyRankedTensor:$weight, NN_Routes:$gates,
+  let arguments = (ins AnyRankedTensor:$rows, AnyRankedTensor:$weight,
+                       Optional<AnyRankedTensor>:$scales, NN_Routes:$gates,
                        UnitAttr:$transposed, OptionalAttr<TypeAttr>:$element_type,
                        OptionalAttr<TypeAttr>:$compute);
   let results = (outs AnyRankedTensor:$output);
-  let assemblyFormat = "$rows `,` $weight `by` $gates (`transposed` $transposed^)? attr-dict `:` functional-type(operands, $output)";
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $rows `,` $weight (`,` $scales^)? `by` $gates (`transposed` $transposed^)? attr-dict `:`
+    functional-type(operands, $output)
+  }];
 }
 
 def NN_ExpertLinearGradWeightOp : NN_Op<"expert_linear_grad_weight", [NN_Cost, NN_TypedElement, NN_Routed]> {

@@ -28,7 +28,8 @@ def RT_RoutedOp : RT_Op<"routed", [Pure, RT_Call<["getTiedOperand"]>,
     compact, [rows, columns]: those whose gate is not 0, in order of experts and
     then of tokens. With `round` gates are numbers of `rt.row_rounds`, and rows are
     those of that round; product_grad_weight of a later one than the first adds to
-    the input before the gates, in place.
+    the input before the gates, in place. A product with weights of i8 has their
+    scales [experts, columns] before the gates.
   }];
   let arguments = (ins RT_RoutedKind:$kind, Variadic<AnyRankedTensor>:$inputs,
                        RT_Positive:$k, RT_Positive:$total, UnitAttr:$weighted, UnitAttr:$transposed,

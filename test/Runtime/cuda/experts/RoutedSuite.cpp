@@ -51,6 +51,14 @@ Buffer integers(int64_t dtype, int64_t count, unsigned seed) {
   return values;
 }
 
+/// Powers of two, other ones for each channel: products stay exact.
+Buffer scalesOf(const RoutedSizes &s) {
+  Buffer scales(TSR_DTYPE_F32, s.experts * s.columns);
+  for (int64_t i = 0; i < scales.size(); ++i)
+    scales.set(i, std::ldexp(1.0, int(i % 7) - 3));
+  return scales;
+}
+
 int64_t routedOf(const RoutedSizes &s) {
   int64_t routed = 0;
   for (int64_t row = 0; row < s.experts * s.tokens; ++row)
@@ -192,13 +200,17 @@ void compareProducts(const RoutedBackend &backend, const RoutedSizes &s,
                      Layout layout, Types types) {
   const Buffer gates = gatesOf(s);
   const int64_t weights = s.experts * s.columns * s.inner;
+  const Buffer scales = scalesOf(s);
   for (bool transposed : {false, true}) {
     std::vector<int64_t> args = argsOf(s, layout, TSR_ROUTED_PRODUCT, types);
     args[TSR_ROUTED_TRANSPOSED] = transposed;
+    const Buffer rows = rowsOf(s, layout, types.in, s.inner, 5);
+    const int64_t results = countOf(s, layout) * s.columns;
+    compare(backend, args, {rows, integers(types.in, weights, 6), gates},
+            results);
+    args[TSR_ROUTED_INT8] = 1;
     compare(backend, args,
-            {rowsOf(s, layout, types.in, s.inner, 5),
-             integers(types.in, weights, 6), gates},
-            countOf(s, layout) * s.columns);
+            {rows, integers(TSR_DTYPE_I8, weights, 6), scales, gates}, results);
   }
   compare(backend, argsOf(s, layout, TSR_ROUTED_PRODUCT_GRAD_WEIGHT, types),
           {rowsOf(s, layout, types.in, s.columns, 7),
