@@ -229,12 +229,8 @@ static LogicalResult checkGeneration(const PlanOptions &plan,
 /// What a program that encodes does not reach yet.
 static LogicalResult checkEncoding(const PlanOptions &plan,
                                    EmitError emitError) {
-  if (!encodes(plan.programs))
-    return success();
-  if (plan.weights != WeightStorage::Precision)
-    return emitError() << "--programs encode does not support --weights int8; "
-                          "leave it out, or use --precision bf16";
-  return checkTrainingOfInference(plan, emitError);
+  return encodes(plan.programs) ? checkTrainingOfInference(plan, emitError)
+                                : success();
 }
 
 /// What programs for inference do not reach yet.

@@ -33,13 +33,13 @@ std::string directoryOf(const std::string &family) {
 }
 
 std::string artifactOf(const std::string &family, const char *precision,
-                       const char *mesh) {
+                       const char *mesh, const char *weights = "precision") {
   Build build{Strategy{mesh}};
   build.precision = precision;
   build.sequence = sequenceOf(family);
   build.batch = 4;
   build.paddingMask = family == "bert-padded" || family == "t5-padded";
-  build.flags = {{"programs", "encode"}};
+  build.flags = {{"programs", "encode"}, {"weights", weights}};
   if (!isT5(family))
     build.flags.emplace_back("max-predictions", std::to_string(kPredictions));
   return compileModel(directoryOf(family) + "/config.json", build);
@@ -186,20 +186,29 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"t5-padded", "f32", "dp=3"}),
     nameOf);
 
-/// bf16 has 8 bits; layers add to its rounding.
-TEST(EncodingPrecisionTest, BFloat16IsNear) {
+void expectNear(const std::string &family, const std::string &artifact) {
   tessera::Encoder encoder =
-      encoderOf(artifactOf("bert-padded", "bf16", "tp=2"),
-                directoryOf("bert-padded") + "/weights.safetensors");
-  Reference reference = readReference(directoryOf("bert-padded"));
-  auto wanted =
-      readTensors(directoryOf("bert-padded") + "/encoded.safetensors");
-  encoder.run({textOf(reference, 0)});
+      encoderOf(artifact, directoryOf(family) + "/weights.safetensors");
+  Reference reference = readReference(directoryOf(family));
+  auto wanted = readTensors(directoryOf(family) + "/encoded.safetensors");
+  encoder.run({textOf(reference, 0, sequenceOf(family))});
   Values found = encoder.hidden(0, 1), own(found.size());
   std::copy_n(wanted.at("hidden").begin() + found.size(), found.size(),
               own.begin());
-  EXPECT_LE(relativeError(found, own), 5e-2);
-  EXPECT_GT(relativeError(found, own), 1e-5);
+  EXPECT_LE(relativeError(found, own), 5e-2) << family;
+  EXPECT_GT(relativeError(found, own), 1e-5) << family;
+}
+
+/// bf16 has 8 bits; layers add to its rounding.
+TEST(EncodingPrecisionTest, BFloat16IsNear) {
+  expectNear("bert-padded", artifactOf("bert-padded", "bf16", "tp=2"));
+}
+
+/// Weights are within half of 1/127 of their channel's largest. `verify`
+/// compares with the forward pass of what is stored.
+TEST(EncodingPrecisionTest, Int8IsNear) {
+  for (const char *family : {"bert-padded", "t5-padded"})
+    expectNear(family, artifactOf(family, "f64", "tp=2", "int8"));
 }
 
 //===----------------------------------------------------------------------===//

@@ -232,8 +232,12 @@ bool Verification::encoding(Precision precision) {
   ForwardProgram model{whole.path.str().str(), {}, {}};
   ForwardResult forward;
   NumericCheck check;
+  auto store = [&](NamedValues &parameters) {
+    return options.plan.weights == WeightStorage::Precision ||
+           storeEncoderParameters(path, parameters);
+  };
   if (!compileShrunkEncoding(options, precision, path, model) ||
-      !runEncoderForward(model, forward) ||
+      !runEncoderForward(model, store, forward) ||
       !compareEncoding(path, forward, precision, check))
     return false;
   add(precision, check,

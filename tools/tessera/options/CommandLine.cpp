@@ -580,11 +580,15 @@ void CommandLine::checkPrograms() {
   if (isGiven("--max-predictions") && !encodes(programs) &&
       options.command != Command::Encode)
     refuse("--max-predictions is about encoding; give --programs encode, too");
-  for (const char *name : {"--max-batch", "--max-length", "--prefill-chunk",
-                           "--candidates", "--weights"})
-    if (isGiven(name) && programs == ProgramSet::Train && !generates)
+  const bool trainsAlone = programs == ProgramSet::Train && !generates;
+  for (const char *name :
+       {"--max-batch", "--max-length", "--prefill-chunk", "--candidates"})
+    if (isGiven(name) && trainsAlone)
       refuse(std::string(name) + " is about generation; give --programs "
                                  "generate, too");
+  if (isGiven("--weights") && trainsAlone)
+    refuse("--weights is about programs that do not train; give --programs "
+           "generate or encode, too");
   if (generates)
     checkGeneration();
 }

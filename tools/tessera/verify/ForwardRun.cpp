@@ -159,6 +159,7 @@ static std::vector<int32_t> drawSequences(const ProgramRun &run,
 }
 
 bool tessera::runEncoderForward(const ForwardProgram &program,
+                                const std::function<bool(NamedValues &)> &store,
                                 ForwardResult &result) {
   ProgramRun run;
   if (!run.open(program.path, /*seed=*/1))
@@ -166,7 +167,8 @@ bool tessera::runEncoderForward(const ForwardProgram &program,
   readSizes(run.artifact.get(), result);
   const std::vector<int32_t> drawn = drawSequences(run, result);
   double loss;
-  if (!run.step(run.randomTokens(0), loss) || !readParameters(run, result))
+  if (!run.step(run.randomTokens(0), loss) || !readParameters(run, result) ||
+      !store(result.parameters) || !writeParameters(run, result))
     return false;
   bool isRead = program.isEncoderAlone
                     ? run.step(drawn, loss)

@@ -69,7 +69,9 @@ bool runForward(const ForwardProgram &program,
 
 /// The same of an encoder, whose sequences are padded where the model has a
 /// mask of padding.
-bool runEncoderForward(const ForwardProgram &program, ForwardResult &result);
+bool runEncoderForward(const ForwardProgram &program,
+                       const std::function<bool(NamedValues &)> &store,
+                       ForwardResult &result);
 
 /// How different logits and hidden states of a shrunk model may be, relative to
 /// the largest of their position. f64 and f32: sums in another order, through

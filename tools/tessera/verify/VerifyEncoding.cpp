@@ -21,7 +21,38 @@ struct Destroy {
   void operator()(tsr_encoder *object) const { tsr_encoder_destroy(object); }
 };
 
+using Encoder = std::unique_ptr<tsr_encoder, Destroy>;
+
 bool fail() { return !printError(tsr_last_error()); }
+
+Encoder encoderOf(const ArtifactFile &artifact) {
+  tsr_session_options options = {};
+  options.size = sizeof options;
+  options.poison = 1;
+  options.device = nameOf(artifact.device());
+  tsr_encoder *created = nullptr;
+  if (tsr_encoder_create(artifact.get(), &options, nullptr, &created) != TSR_OK)
+    fail();
+  return Encoder(created);
+}
+
+/// An encoder alone has not all parameters of the model. False after an error
+/// that has been printed.
+bool findParameters(const ArtifactFile &artifact,
+                    std::vector<std::string> &names) {
+  auto metadata = llvm::json::parse(artifact.metadata());
+  if (!metadata) {
+    llvm::consumeError(metadata.takeError());
+    return !printError("the artifact's metadata is not JSON");
+  }
+  for (const llvm::json::Value &value :
+       *metadata->getAsObject()->getArray("tensors")) {
+    const llvm::json::Object &tensor = *value.getAsObject();
+    if (tensor.getString("role") == llvm::StringRef("parameter"))
+      names.push_back(tensor.getString("name")->str());
+  }
+  return true;
+}
 
 class Comparison {
 public:
@@ -48,24 +79,16 @@ private:
   const ForwardResult &forward;
   NumericCheck &check;
   ArtifactFile artifact;
-  std::unique_ptr<tsr_encoder, Destroy> encoder;
+  Encoder encoder;
   double tolerance = 0;
   std::mt19937 random{5};
 };
 
-/// An encoder alone has not all parameters of the model.
 bool Comparison::writeParameters() {
-  auto metadata = llvm::json::parse(artifact.metadata());
-  if (!metadata) {
-    llvm::consumeError(metadata.takeError());
-    return !printError("the artifact's metadata is not JSON");
-  }
-  for (const llvm::json::Value &value :
-       *metadata->getAsObject()->getArray("tensors")) {
-    const llvm::json::Object &tensor = *value.getAsObject();
-    if (tensor.getString("role") != llvm::StringRef("parameter"))
-      continue;
-    const std::string name = tensor.getString("name")->str();
+  std::vector<std::string> names;
+  if (!findParameters(artifact, names))
+    return false;
+  for (const std::string &name : names) {
     const std::vector<double> &values = forward.parameters.at(name);
     if (tsr_encoder_write(encoder.get(), "parameter", name.c_str(),
                           values.data(), values.size()) != TSR_OK)
@@ -78,15 +101,8 @@ bool Comparison::open(const std::string &path, Precision precision) {
   if (!artifact.load(path))
     return false;
   tolerance = forwardTolerance(precision) * growthOf(artifact);
-  tsr_session_options options = {};
-  options.size = sizeof options;
-  options.poison = 1;
-  options.device = nameOf(artifact.device());
-  tsr_encoder *created = nullptr;
-  if (tsr_encoder_create(artifact.get(), &options, nullptr, &created) != TSR_OK)
-    return fail();
-  encoder.reset(created);
-  return writeParameters();
+  encoder = encoderOf(artifact);
+  return encoder && writeParameters();
 }
 
 void Comparison::compare(const double *found, const double *wanted,
@@ -194,6 +210,25 @@ bool Comparison::run() {
 }
 
 } // namespace
+
+bool tessera::storeEncoderParameters(const std::string &path,
+                                     NamedValues &parameters) {
+  ArtifactFile artifact;
+  std::vector<std::string> names;
+  if (!artifact.load(path) || !findParameters(artifact, names))
+    return false;
+  Encoder encoder = encoderOf(artifact);
+  for (const std::string &name : names) {
+    std::vector<double> &values = parameters.at(name);
+    if (!encoder ||
+        tsr_encoder_write(encoder.get(), "parameter", name.c_str(),
+                          values.data(), values.size()) != TSR_OK ||
+        tsr_encoder_read(encoder.get(), "parameter", name.c_str(),
+                         values.data(), values.size()) != TSR_OK)
+      return encoder && fail();
+  }
+  return !!encoder;
+}
 
 bool tessera::compareEncoding(const std::string &path,
                               const ForwardResult &forward, Precision precision,

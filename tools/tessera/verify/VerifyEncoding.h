@@ -17,6 +17,9 @@ namespace tessera {
 bool compareEncoding(const std::string &path, const ForwardResult &forward,
                      Precision precision, NumericCheck &check);
 
+/// As storeParameters, of a program that encodes; what it does not have stays.
+bool storeEncoderParameters(const std::string &path, NamedValues &parameters);
+
 } // namespace tessera
 
 #endif // TESSERA_TOOLS_TESSERA_VERIFY_VERIFYENCODING_H
