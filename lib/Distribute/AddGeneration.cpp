@@ -600,8 +600,6 @@ LogicalResult AddGenerationPass::checkPair(func::FuncOp loss) {
            << "the model has an encoder; its generation does not support "
            << what << "; " << instead;
   };
-  if (besideTraining)
-    return refuse("--programs train,generate", "compile two artifacts");
   if (contextRanks > 1)
     return refuse("mesh axis 'cp'", "use dp and tp");
   for (Operation &op : loss.getBody().front())

@@ -15,6 +15,7 @@ static constexpr int64_t kNewTokens = 64;
 bool Samples::prepare(tsr_session *opened, const tsr_artifact *artifact,
                       bool ofBytes) {
   session = opened;
+  isPair = tsr_artifact_target(artifact) > 0;
   if (!options.sampleEvery)
     return true;
   std::string path = options.evalTokenizer;
@@ -100,6 +101,13 @@ std::string Samples::textOf(const std::vector<int32_t> &tokens) const {
   return text + stream.finish();
 }
 
+static std::string quoted(const std::string &text) {
+  std::string quoted;
+  llvm::raw_string_ostream(quoted)
+      << llvm::json::Value(llvm::json::fixUTF8(text));
+  return quoted;
+}
+
 bool Samples::run(Progress &progress) {
   progress.finishLine();
   const double begin = progress.elapsed();
@@ -110,12 +118,13 @@ bool Samples::run(Progress &progress) {
   if (!takeAll(requests, texts))
     return false;
   for (size_t k = 0; k < texts.size(); ++k) {
-    std::string quoted;
-    llvm::raw_string_ostream(quoted) << llvm::json::Value(
-        llvm::json::fixUTF8(options.samplePrompts[k] + textOf(texts[k])));
+    const std::string &prompt = options.samplePrompts[k];
+    const std::string text = textOf(texts[k]);
     std::printf("step %lld  sample: %s\n",
                 static_cast<long long>(tsr_session_next_step(session)),
-                quoted.c_str());
+                (isPair ? quoted(prompt) + " -> " + quoted(text)
+                        : quoted(prompt + text))
+                    .c_str());
   }
   progress.leaveOutSince(begin);
   return true;

@@ -38,6 +38,7 @@ private:
 
   const DriverOptions &options;
   tsr_session *session = nullptr;
+  bool isPair = false; ///< A prompt is the source of a text of its own.
   TextOfTokens tokenizer;
   int32_t end = -1;
   std::vector<std::vector<int32_t>> prompts;
