@@ -177,13 +177,14 @@ private:
   LogicalResult attendWithin(nn::AttentionOp op);
   Value append(Value cache, Value rows, StringRef role, int64_t deal,
                Location loc);
-  LogicalResult appendSource();
+  void appendSource();
   void rotate(nn::RopeOp op);
   bool addPositions(nn::AddOp op);
   Value ofRows(Value table, Location loc);
   void addScores(const RowCount &own);
   void addCandidates(const RowCount &own);
   void addOutput(Value value, const Twine &role, StringRef dims);
+  void removeUnused();
   void finish(const RowCount &own);
 
   Model &model;
@@ -224,13 +225,11 @@ bool isGrouped(nn::AttentionOp op) {
 /// Where ranks of tp do not divide the key heads, each has all heads of its
 /// places, as ShardingPlan::resting places them.
 Deal GenerationBuilder::dealOf(nn::AttentionOp op) const {
-  if (model.isCross(op))
-    return {1, sizes.source};
   int64_t heads = cast<RankedTensorType>(op.getKey().getType()).getDimSize(2);
   bool sharesPlaces = isGrouped(op) && heads % sizes.tensorRanks != 0;
   int64_t parts = sizes.contextRanks * (sharesPlaces ? sizes.tensorRanks : 1);
-  int64_t places = (sizes.places + parts - 1) / parts * parts;
-  return {parts, places};
+  int64_t least = model.isCross(op) ? sizes.source : sizes.places;
+  return {parts, (least + parts - 1) / parts * parts};
 }
 
 /// Keys and values of each attention, in order of layers.
@@ -404,7 +403,8 @@ void GenerationBuilder::attendToSource(nn::AttentionOp op) {
   auto attention = nn::create<nn::CachedAttentionOp>(
       b, op.getLoc(), map.lookup(op.getQuery()), keys, values, slots,
       lastOfSource, Value(), op.getScaleAttr(), op.getWindowAttr(),
-      b.getI64IntegerAttr(1), UnitAttr(), b.getI64IntegerAttr(0));
+      b.getI64IntegerAttr(dealOf(op).parts), UnitAttr(),
+      b.getI64IntegerAttr(0));
   attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   map.map(op.getOutput(), attention.getOutput());
 }
@@ -417,17 +417,21 @@ LogicalResult GenerationBuilder::attendWithin(nn::AttentionOp op) {
   return dist::setResultTypes(made);
 }
 
-/// Keys and values of a source, for each cross-attention of the decoder.
-LogicalResult GenerationBuilder::appendSource() {
+/// Keys and values of a source, for each cross-attention of the decoder, at the
+/// stage of its layer.
+void GenerationBuilder::appendSource() {
   for (Operation *op : model.ops) {
     auto attention = dyn_cast<nn::AttentionOp>(op);
     if (!attention || !model.isCross(attention))
       continue;
+    int64_t deal = dealOf(attention).parts;
     auto [keys, values] = caches.lookup(op);
-    append(keys, attention.getKey(), nn::kKeyCache, 1, op->getLoc());
-    append(values, attention.getValue(), nn::kValueCache, 1, op->getLoc());
+    for (Value made :
+         {append(keys, attention.getKey(), nn::kKeyCache, deal, op->getLoc()),
+          append(values, attention.getValue(), nn::kValueCache, deal,
+                 op->getLoc())})
+      inheritChunk(made.getDefiningOp(), op);
   }
-  return success();
 }
 
 /// What an op of the model becomes lives at the stage of its chunk.
@@ -496,6 +500,19 @@ void GenerationBuilder::addCandidates(const RowCount &own) {
   addOutput(found.total, own.program + nn::kTotals, "bm");
 }
 
+/// An encoder's parameters, and a decoder's with its caches, have no memory at
+/// stages whose programs do not read them.
+void GenerationBuilder::removeUnused() {
+  Block &body = func.getBody().front();
+  for (unsigned k = body.getNumArguments(); k-- > 0;) {
+    if (!body.getArgument(k).use_empty() ||
+        attributes[k].get(nn::NNDialect::kDataAttr))
+      continue;
+    body.eraseArgument(k);
+    attributes.erase(attributes.begin() + k);
+  }
+}
+
 void GenerationBuilder::finish(const RowCount &own) {
   if (own.scores())
     addScores(own);
@@ -504,6 +521,7 @@ void GenerationBuilder::finish(const RowCount &own) {
   else if (!own.encodes())
     addOutput(map.lookup(model.logits), own.program + nn::kLogits, "bmv");
   func::ReturnOp::create(b, func.getLoc(), results);
+  removeUnused();
   func.setType(b.getFunctionType(func.getBody().front().getArgumentTypes(),
                                  ValueRange(results).getTypes()));
   func.setAllArgAttrs(attributes);
@@ -524,8 +542,8 @@ LogicalResult GenerationBuilder::build(const RowCount &own,
   for (Operation *op : own.encodes() ? model.sourceOps : model.ops)
     if (failed(make(op)))
       return failure();
-  if (own.encodes() && failed(appendSource()))
-    return failure();
+  if (own.encodes())
+    appendSource();
   finish(own);
   return success();
 }
@@ -545,7 +563,6 @@ struct AddGenerationPass
   }
 
   LogicalResult addPrograms(func::FuncOp loss);
-  LogicalResult checkPair(func::FuncOp loss);
   void describe(const GenerationSizes &sizes);
 };
 
@@ -561,8 +578,6 @@ LogicalResult AddGenerationPass::addPrograms(func::FuncOp loss) {
                             << ", tensor-ranks = " << tensorRanks.getValue()
                             << "; each must be at least 1";
   if (failed(model.find()))
-    return failure();
-  if (model.sourceIds && failed(checkPair(loss)))
     return failure();
   auto tokens = [](Value ids) {
     return ids ? cast<RankedTensorType>(ids.getType()).getDimSize(1) : 0;
@@ -590,21 +605,6 @@ LogicalResult AddGenerationPass::addPrograms(func::FuncOp loss) {
         .lookupSymbol<func::FuncOp>(nn::kEncodeName)
         ->setAttr(nn::kBesideAttr, UnitAttr::get(&getContext()));
   describe(sizes);
-  return success();
-}
-
-/// What programs of a model with an encoder do not reach yet.
-LogicalResult AddGenerationPass::checkPair(func::FuncOp loss) {
-  auto refuse = [&](StringRef what, StringRef instead) {
-    return loss.emitError()
-           << "the model has an encoder; its generation does not support "
-           << what << "; " << instead;
-  };
-  if (contextRanks > 1)
-    return refuse("mesh axis 'cp'", "use dp and tp");
-  for (Operation &op : loss.getBody().front())
-    if (chunkOf(&op))
-      return refuse("mesh axis 'pp'", "use dp and tp");
   return success();
 }
 

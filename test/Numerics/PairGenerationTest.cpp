@@ -139,7 +139,8 @@ TEST(PairGenerationTest, IsTheSameOnEveryMeshAndSchedule) {
     }
   };
   expectSame(generate(generatorOf(""), 5), "arrivals");
-  for (const char *mesh : {"tp=4", "dp=2,tp=2", "dp=4"})
+  for (const char *mesh : {"tp=4", "dp=2,tp=2", "dp=4", "pp=3", "cp=3",
+                           "pp=2,tp=2", "cp=2,tp=2", "pp=2,cp=2"})
     expectSame(generate(generatorOf(mesh), 3), mesh);
 }
 

@@ -11,13 +11,21 @@ using namespace tessera::test;
 
 namespace {
 
+constexpr const char *kPair = R"({"model_type": "t5", "num_layers": 1,
+    "num_decoder_layers": 2, "d_model": 32, "d_kv": 8, "d_ff": 44,
+    "num_heads": 4, "vocab_size": 61, "feed_forward_proj": "relu",
+    "tie_word_embeddings": true, "relative_attention_num_buckets": 8,
+    "dropout_rate": 0.1, "relative_attention_max_distance": 9,
+    "decoder_start_token_id": 2, "pad_token_id": 60,
+    "initializer_factor": 2})";
+
 struct Case {
   const char *name, *config, *mesh, *precision;
   bool sequenceParallel = false;
   int64_t zero = 0;
 
   /// Of any length, so that padding is hidden.
-  bool hasSources() const { return std::string(name) == "pair"; }
+  bool hasSources() const { return config == kPair; }
 };
 const Case kCases[] = {
     {"gpt2", R"({"model_type": "gpt2", "n_layer": 2, "n_head": 4, "n_embd": 32,
@@ -42,13 +50,8 @@ const Case kCases[] = {
         "initializer_range": 0.3, "resid_pdrop": 0, "embd_pdrop": 0,
         "attn_pdrop": 0})",
      "pp=2", "f32"},
-    {"pair", R"({"model_type": "t5", "num_layers": 1, "num_decoder_layers": 2,
-        "d_model": 32, "d_kv": 8, "d_ff": 44, "num_heads": 4, "vocab_size": 61,
-        "feed_forward_proj": "relu", "tie_word_embeddings": true,
-        "relative_attention_num_buckets": 8, "dropout_rate": 0.1,
-        "relative_attention_max_distance": 9, "decoder_start_token_id": 2,
-        "pad_token_id": 60, "initializer_factor": 2})",
-     "dp=2,tp=2", "f32", true}};
+    {"pair", kPair, "dp=2,tp=2", "f32", true},
+    {"pair_stages", kPair, "pp=2", "f32"}};
 
 std::string artifactOf(const Case &given, const char *programs) {
   Build build{Strategy{given.mesh}};

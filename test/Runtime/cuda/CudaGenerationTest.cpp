@@ -236,7 +236,9 @@ INSTANTIATE_TEST_SUITE_P(
              "int8"},
         Case{"mixtral_bf16_int8", kMixtral, "bf16", "", "threads", "int8"},
         Case{"t5_f32", kT5, "f32", ""},
-        Case{"t5_f32_dp2tp2", kT5, "f32", "dp=2,tp=2"}),
+        Case{"t5_f32_dp2tp2", kT5, "f32", "dp=2,tp=2"},
+        Case{"t5_f32_pp2", kT5, "f32", "pp=2"},
+        Case{"t5_f32_cp2", kT5, "f32", "cp=2"}),
     [](const auto &info) { return std::string(info.param.name); });
 
 struct SharedCase {
