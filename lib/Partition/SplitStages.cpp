@@ -45,6 +45,7 @@ struct SplitStagesPass : tessera::impl::SplitStagesPassBase<SplitStagesPass> {
   void splitBackward();
   LogicalResult collectTransfers();
   LogicalResult orderEvents();
+  SmallVector<Operation *> sourceOpsOf(int64_t chunk);
   std::string describe();
 
   StagedStep staged;
@@ -269,6 +270,17 @@ LogicalResult SplitStagesPass::orderEvents() {
   return success();
 }
 
+/// Of programs for requests that have a source: what is made of it before.
+SmallVector<Operation *> SplitStagesPass::sourceOpsOf(int64_t chunk) {
+  SmallVector<Operation *> ops;
+  auto encode = getOperation().lookupSymbol<func::FuncOp>(nn::kEncodeName);
+  if (encode && encode != staged.step)
+    for (Operation &op : encode.getBody().front())
+      if (chunkOf(&op) == chunk)
+        ops.push_back(&op);
+  return ops;
+}
+
 /// The schedule as docs/Artifact.md describes it.
 std::string SplitStagesPass::describe() {
   const Shape &shape = staged.schedule.shape;
@@ -276,10 +288,15 @@ std::string SplitStagesPass::describe() {
   for (int64_t chunk = 0; chunk < shape.chunks(); ++chunk) {
     StringRef first, last;
     double flops = 0;
-    for (Operation *op : staged.parts[{TaskKind::Forward, chunk}]) {
+    auto note = [&](Operation *op) {
       StringRef part = nn::partOf(op->getLoc());
       first = first.empty() ? part : first;
       last = part.empty() ? last : part;
+    };
+    for (Operation *op : sourceOpsOf(chunk))
+      note(op);
+    for (Operation *op : staged.parts[{TaskKind::Forward, chunk}]) {
+      note(op);
       if (auto cost = dyn_cast<nn::CostOpInterface>(op))
         flops += static_cast<double>(cost.getFlops());
     }

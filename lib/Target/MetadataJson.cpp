@@ -468,6 +468,12 @@ MetadataBuilder::reportPrograms(ArrayRef<func::FuncOp> programs,
 void MetadataBuilder::addReports(json::Object &metadata) {
   int64_t ranks = (mesh ? mesh.getRanks() : 1) / int64_t(steps.size());
   std::vector<ProgramReport> reports = reportPrograms(steps, ops);
+  for (auto [k, report] : llvm::enumerate(reports)) {
+    SmallVector<func::FuncOp> ofStage;
+    for (ArrayRef<func::FuncOp> programs : groups)
+      ofStage.push_back(programs[k]);
+    countParameters(ofStage, report);
+  }
   auto busiest = llvm::max_element(
       reports, [](const ProgramReport &a, const ProgramReport &b) {
         return a.flops() < b.flops();

@@ -280,24 +280,37 @@ static void addCausalWork(ProgramReport &report, Operation *op) {
   work.resize(ranks);
 }
 
-static void addArguments(ProgramReport &report, func::FuncOp step) {
+/// The whole argument of which a rank has a part.
+static RankedTensorType wholeTypeOf(func::FuncOp step, BlockArgument argument) {
+  auto global = step.getArgAttrOfType<TypeAttr>(argument.getArgNumber(),
+                                                rt::RTDialect::kGlobalAttr);
+  return cast<RankedTensorType>(global ? global.getValue()
+                                       : argument.getType());
+}
+
+static void addTokens(ProgramReport &report, func::FuncOp step) {
   for (BlockArgument argument : step.getArguments()) {
-    unsigned index = argument.getArgNumber();
-    auto global =
-        step.getArgAttrOfType<TypeAttr>(index, rt::RTDialect::kGlobalAttr);
-    auto local = cast<RankedTensorType>(argument.getType());
-    auto type = global ? cast<RankedTensorType>(global.getValue()) : local;
-    auto data =
-        step.getArgAttrOfType<StringAttr>(index, nn::NNDialect::kDataAttr);
-    if (step.getArgAttr(index, nn::kChannelsAttr)) // of a parameter
-      continue;
-    if (step.getArgAttr(index, nn::NNDialect::kParamAttr)) {
-      report.parameters += type.getNumElements();
-      report.parametersPerRank += local.getNumElements();
-    } else if (data && data == "ids") {
-      report.tokens = type.getNumElements();
-    }
+    auto data = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  nn::NNDialect::kDataAttr);
+    if (data && data == "ids")
+      report.tokens = wholeTypeOf(step, argument).getNumElements();
   }
+}
+
+void tessera::countParameters(ArrayRef<func::FuncOp> programs,
+                              ProgramReport &report) {
+  llvm::DenseSet<Attribute> counted;
+  for (func::FuncOp program : programs)
+    for (BlockArgument argument : program.getArguments()) {
+      unsigned index = argument.getArgNumber();
+      Attribute name = program.getArgAttr(index, nn::NNDialect::kParamAttr);
+      bool isScale = !!program.getArgAttr(index, nn::kChannelsAttr);
+      if (!name || isScale || !counted.insert(name).second)
+        continue;
+      auto local = cast<RankedTensorType>(argument.getType());
+      report.parameters += wholeTypeOf(program, argument).getNumElements();
+      report.parametersPerRank += local.getNumElements();
+    }
 }
 
 ProgramReport tessera::reportProgram(func::FuncOp step, dist::MeshAttr mesh) {
@@ -316,6 +329,6 @@ ProgramReport tessera::reportProgram(func::FuncOp step, dist::MeshAttr mesh) {
   });
   noteWindows(report, ops);
   report.kernels = kernels.size();
-  addArguments(report, step);
+  addTokens(report, step);
   return report;
 }

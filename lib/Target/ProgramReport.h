@@ -64,7 +64,11 @@ struct ProgramReport {
   }
 };
 
+/// Without its parameters.
 ProgramReport reportProgram(mlir::func::FuncOp step, dist::MeshAttr mesh);
+/// Adds those of all programs of a stage, which share them by name.
+void countParameters(llvm::ArrayRef<mlir::func::FuncOp> programs,
+                     ProgramReport &report);
 
 } // namespace tessera
 

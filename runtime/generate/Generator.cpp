@@ -96,7 +96,8 @@ void Generator::checkSource(const int32_t *source, size_t count) const {
   if (static_cast<int64_t>(count) > sizes.source)
     fail(TSR_INVALID_ARGUMENT, "the source has ", count, " tokens, of at most ",
          sizes.source,
-         " that one may have; compile the model with a larger --max-length");
+         " that one may have; compile the model with a larger --max-length, or "
+         "with train,generate a larger --seq-length");
   checkTokens("source", source, count);
 }
 
