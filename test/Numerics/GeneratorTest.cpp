@@ -160,6 +160,29 @@ TEST(GeneratorTest, AThreadStepsForTheOthers) {
   EXPECT_EQ(token.made.ended, TSR_ENDED_CANCELLED);
 }
 
+/// What a stopped thread runs ends as cancelled, and it takes nothing more.
+TEST(GeneratorTest, AThreadThatIsStoppedTakesNothing) {
+  tessera::GeneratorThread generator(tessera::Artifact(generatorFile()), "",
+                                     settings());
+  std::vector<std::shared_ptr<tessera::GeneratorRequest>> requests;
+  for (int64_t k = 0; k < 40; ++k)
+    requests.push_back(generator.add(promptOf(0)));
+  generator.stop();
+  tessera::GeneratorRequest::Token token;
+  do
+    ASSERT_TRUE(requests.back()->take(token, std::chrono::seconds(60)));
+  while (!token.made.ended);
+  EXPECT_EQ(token.made.ended, TSR_ENDED_CANCELLED);
+  EXPECT_EQ(generator.failure(), "");
+  try {
+    generator.add(promptOf(0));
+    ADD_FAILURE() << "a request is added";
+  } catch (const tessera::Exception &error) {
+    EXPECT_EQ(error.status(), TSR_ABORTED);
+    EXPECT_STREQ(error.what(), "the generator has stopped");
+  }
+}
+
 /// A listener that cancels its own request at the second token and adds one.
 struct Relay {
   tessera::Generator *generator = nullptr;

@@ -406,20 +406,21 @@ public:
   GeneratorThread &operator=(const GeneratorThread &) = delete;
   /// What waits or runs ends as cancelled.
   ~GeneratorThread() {
-    stopping = true;
+    stop();
     thread.join();
   }
+  /// The same, soon. Nothing is added after it.
+  void stop() { stopping = true; }
 
   /// on_token and context of the options are not the caller's. TSR_ABORTED: a
-  /// step has failed, what() says why.
+  /// step has failed, what() says why; or it has stopped.
   std::shared_ptr<GeneratorRequest>
   add(const std::vector<std::int32_t> &prompt,
       tsr_request_options options = requestOptions()) {
     options.on_token = push;
     options.context = this;
     std::lock_guard<std::mutex> lock(mutex);
-    if (!problem.empty())
-      throw Exception(TSR_ABORTED, problem);
+    checkRuns();
     auto request =
         std::make_shared<GeneratorRequest>(generator.add(prompt, options));
     requests[request->number] = request;
@@ -433,8 +434,7 @@ public:
     options.on_scores = pushScores;
     options.context = this;
     std::lock_guard<std::mutex> lock(mutex);
-    if (!problem.empty())
-      throw Exception(TSR_ABORTED, problem);
+    checkRuns();
     return scored[generator.score(tokens, given, options)].get_future();
   }
   /// Nothing happens if it has ended.
@@ -450,6 +450,11 @@ public:
   std::string notes() const { return generator.notes(); }
 
 private:
+  void checkRuns() const {
+    if (hasEnded)
+      throw Exception(TSR_ABORTED,
+                      problem.empty() ? "the generator has stopped" : problem);
+  }
   static void push(void *context, const tsr_generated *made,
                    const tsr_alternative *alternatives, std::size_t count) {
     auto &self = *static_cast<GeneratorThread *>(context);
@@ -483,19 +488,21 @@ private:
     }
     std::lock_guard<std::mutex> lock(mutex);
     problem = why;
+    hasEnded = true;
     const auto ending = why.empty() ? TSR_ENDED_CANCELLED : TSR_ENDED_FAILED;
     for (auto &[number, request] : requests)
       request->push({{number, -1, ending, 0}, {}});
     requests.clear();
     for (auto &[number, promise] : scored)
       promise.set_exception(std::make_exception_ptr(Exception(
-          TSR_ABORTED, why.empty() ? "the generator was destroyed" : why)));
+          TSR_ABORTED, why.empty() ? "the generator has stopped" : why)));
     scored.clear();
   }
 
   Generator generator;
   mutable std::mutex mutex;
   std::string problem;
+  bool hasEnded = false;
   std::map<std::int64_t, std::shared_ptr<GeneratorRequest>> requests;
   std::map<std::int64_t, std::promise<std::vector<tsr_token_score>>> scored;
   std::atomic<bool> stopping{false};

@@ -89,11 +89,16 @@ public:
     handle.reset(raw);
   }
 
-  /// Texts that end the text before them.
+  /// Texts that end the text before them. TSR_INVALID_ARGUMENT: one is empty,
+  /// no UTF-8, or has U+0000.
   void setStops(const std::vector<std::string> &stops) {
     std::vector<const char *> texts;
-    for (const std::string &stop : stops)
+    for (const std::string &stop : stops) {
+      if (stop.find('\0') != std::string::npos)
+        throw Exception(TSR_INVALID_ARGUMENT,
+                        "a stop has U+0000, which no text has; leave it out");
       texts.push_back(stop.c_str());
+    }
     detail::check(
         tsr_token_stream_set_stops(get(), texts.data(), texts.size()));
   }
@@ -118,6 +123,8 @@ public:
 private:
   std::unique_ptr<tsr_token_stream, detail::DestroyTokenizer> handle;
 };
+
+class TextRequest;
 
 /// Texts to texts, for any number of threads: a generator with a thread of its
 /// own, and the tokenizer of its model.
@@ -146,7 +153,21 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     return isPadding(token) ? "" : tokenizer.decode({token});
   }
+  /// The same where it says which token it is, else its number.
+  std::string nameOf(std::int32_t token) {
+    const std::string text = decode(token);
+    const bool isWhole = text.find("\uFFFD") == std::string::npos;
+    return !text.empty() && isWhole ? text
+                                    : "token_id:" + std::to_string(token);
+  }
+  /// A request, as TextRequest makes it; null if `most` wait or run.
+  std::unique_ptr<TextRequest> begin(const std::vector<std::int32_t> &prompt,
+                                     const tsr_request_options &options,
+                                     const std::vector<std::string> &stops,
+                                     std::int64_t most);
   std::int64_t active() const { return generator.active(); }
+  /// What waits or runs ends as cancelled. Nothing is added after it.
+  void stop() { generator.stop(); }
   /// Why a step has failed, which ends all requests; "": none has.
   std::string failure() const { return generator.failure(); }
 
@@ -161,6 +182,7 @@ private:
   }
 
   std::mutex mutex; // of the tokenizer and all streams
+  std::mutex beginning;
   Tokenizer tokenizer;
   const std::int32_t endToken;
   GeneratorThread generator;
@@ -174,7 +196,7 @@ public:
   TextRequest(TextGenerator &owner, const std::vector<std::int32_t> &prompt,
               tsr_request_options options,
               const std::vector<std::string> &stops = {})
-      : owner(owner), stream(owner.tokenizer) {
+      : owner(owner), stream(owner.tokenizer), given(prompt.size()) {
     stream.setStops(stops);
     options.stop_tokens = &owner.endToken;
     options.stop_count = owner.endToken >= 0;
@@ -189,9 +211,10 @@ public:
   /// False: none has come for so long, or it has ended.
   bool take(GeneratorRequest::Token &token, std::string &text,
             std::chrono::milliseconds patience) {
-    if (hasEnded || !request->take(token, patience))
+    if (end != TSR_GOES_ON || !request->take(token, patience))
       return false;
     tsr_generated &made = token.made;
+    count += made.token >= 0;
     std::lock_guard<std::mutex> lock(owner.mutex);
     bool isText = made.token >= 0 && made.ended != TSR_ENDED_STOP;
     text = isText && !owner.isPadding(made.token) ? stream.push(made.token)
@@ -200,19 +223,43 @@ public:
       text += stream.finish();
     if (stream.stop() >= 0)
       made.ended = TSR_ENDED_STOP;
-    hasEnded = made.ended != TSR_GOES_ON;
-    if (hasEnded)
+    end = made.ended;
+    if (end != TSR_GOES_ON)
       owner.generator.cancel(*request);
     return true;
   }
   std::int64_t number() const { return request->number; }
+  /// Tokens of the prompt, and those that were taken.
+  std::size_t promptTokens() const { return given; }
+  std::size_t newTokens() const { return count; }
+  /// How it has ended; TSR_GOES_ON: it has not.
+  std::int32_t ended() const { return end; }
+  /// Why it has ended before its time; "": it has not.
+  std::string failure() const {
+    if (end == TSR_ENDED_CANCELLED)
+      return "the generator has stopped";
+    const std::string why = end == TSR_ENDED_FAILED ? owner.failure() : "";
+    return end == TSR_ENDED_FAILED && why.empty() ? "the logits are not numbers"
+                                                  : why;
+  }
 
 private:
   TextGenerator &owner;
   TokenStream stream;
   std::shared_ptr<GeneratorRequest> request;
-  bool hasEnded = false;
+  std::size_t given, count = 0;
+  std::int32_t end = TSR_GOES_ON;
 };
+
+inline std::unique_ptr<TextRequest>
+TextGenerator::begin(const std::vector<std::int32_t> &prompt,
+                     const tsr_request_options &options,
+                     const std::vector<std::string> &stops, std::int64_t most) {
+  std::lock_guard<std::mutex> lock(beginning);
+  if (active() >= most)
+    return nullptr;
+  return std::make_unique<TextRequest>(*this, prompt, options, stops);
+}
 
 } // namespace tessera
 

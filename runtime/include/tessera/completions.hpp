@@ -1,0 +1,210 @@
+//===- completions.hpp - requests of OpenAI's completions API ---*- C++ -*-===//
+// JSON in, JSON out, for servers of any kind. Header only, C++17, as
+// tokenizer.hpp is; needs nlohmann/json.
+//===----------------------------------------------------------------------===//
+#ifndef TESSERA_COMPLETIONS_HPP
+#define TESSERA_COMPLETIONS_HPP
+
+#include "tessera/tokenizer.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <ctime>
+#include <random>
+#include <type_traits>
+#include <utility>
+
+namespace tessera {
+
+/// Why a client gets no text, with a status of HTTP.
+class CompletionError : public std::runtime_error {
+public:
+  CompletionError(int status, const std::string &why)
+      : std::runtime_error(why), status(status) {}
+
+  /// Of what a Completion throws: what a client did wrong is 400.
+  static int statusOf(const std::exception &error) {
+    if (auto *own = dynamic_cast<const CompletionError *>(&error))
+      return own->status;
+    auto *refused = dynamic_cast<const Exception *>(&error);
+    bool isClients = (refused && refused->status() == TSR_INVALID_ARGUMENT) ||
+                     dynamic_cast<const nlohmann::json::exception *>(&error);
+    return isClients ? 400 : 500;
+  }
+  /// The JSON that says it.
+  static std::string body(int status, const std::string &why) {
+    const char *type = status < 500 ? "invalid_request_error" : "server_error";
+    nlohmann::json error = {{"message", why}, {"type", type}, {"code", status}};
+    return nlohmann::json{{"error", error}}.dump(
+        -1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+
+  const int status;
+};
+
+/// A model as its clients know it.
+struct CompletionModel {
+  std::string name;
+  std::int64_t mostRequests; ///< That wait or run.
+  std::int64_t mostTokens;   ///< New ones of a request.
+  TextGenerator &texts;
+
+  /// The JSON of a list of one model.
+  std::string list() const {
+    const nlohmann::json card = {{"id", name},
+                                 {"object", "model"},
+                                 {"created", std::time(nullptr)},
+                                 {"owned_by", "tessera"}};
+    return nlohmann::json{{"object", "list"},
+                          {"data", nlohmann::json::array({card})}}
+        .dump();
+  }
+};
+
+/// A request and what becomes of it, for one thread. It is cancelled when it is
+/// destroyed. The model outlives it.
+class Completion {
+public:
+  /// `body` is the JSON of a request. Throws what CompletionError::statusOf
+  /// knows: fields that would change the result and are not supported are
+  /// errors, too.
+  Completion(const CompletionModel &model, const std::string &body)
+      : model(model), fields(Json::parse(body)) {
+    require(fields.is_object(), "the body must be a JSON object");
+    const Json name = take("model"), prompt = take("prompt");
+    require(name.is_null() || name == model.name,
+            "there is one model: '" + model.name + "'", 404);
+    const tsr_request_options options = takeOptions();
+    const std::vector<std::string> stops = takeStops();
+    const Json harmless = {{"n", 1}, {"best_of", 1}, {"echo", false}};
+    for (const auto &[key, value] : fields.items())
+      require(value.is_null() || key == "user" ||
+                  harmless.value(key, Json()) == value,
+              "'" + key + "' is not supported; leave it out");
+    request =
+        model.texts.begin(idsOf(prompt), options, stops, model.mostRequests);
+    require(request != nullptr,
+            "as many requests as may wait do so; try again later", 503);
+  }
+
+  /// Whether the client wants parts as they come, as events.
+  bool isStream() const { return streams; }
+  /// Waits for the next token, but not longer.
+  void wait(std::chrono::milliseconds patience) {
+    GeneratorRequest::Token token;
+    std::string added;
+    if (!request->take(token, added, patience))
+      return;
+    text += added;
+    if (hasLogs && token.made.token >= 0)
+      addLogs(token);
+  }
+  bool hasBegun() const { return request->newTokens() > 0 || hasEnded(); }
+  bool hasEnded() const { return request->ended() != TSR_GOES_ON; }
+  /// Whether `part` has something to say.
+  bool hasNews() const { return hasEnded() || !text.empty() || !logs.empty(); }
+  /// Why it has ended before its time; "": it has not.
+  std::string failure() const { return request->failure(); }
+
+  /// The JSON of what has come since the last call.
+  std::string part() {
+    Json choice = {{"index", 0}, {"text", std::exchange(text, "")}};
+    choice["logprobs"] = std::exchange(logs, Json());
+    const bool isStop = request->ended() == TSR_ENDED_STOP;
+    choice["finish_reason"] =
+        hasEnded() ? Json(isStop ? "stop" : "length") : Json();
+    Json whole = {{"id", "cmpl-" + std::to_string(request->number())},
+                  {"object", "text_completion"},
+                  {"created", created},
+                  {"model", model.name},
+                  {"choices", Json::array({choice})}};
+    const std::size_t given = request->promptTokens(),
+                      made = request->newTokens();
+    if (hasEnded())
+      whole["usage"] = {{"prompt_tokens", given},
+                        {"completion_tokens", made},
+                        {"total_tokens", given + made}};
+    return whole.dump();
+  }
+
+private:
+  using Json = nlohmann::json;
+
+  static void require(bool isGood, const std::string &why, int status = 400) {
+    if (!isGood)
+      throw CompletionError(status, why);
+  }
+  /// Removes a field; null is as good as not given.
+  Json take(const char *name) {
+    Json value = fields.value(name, Json());
+    fields.erase(name);
+    return value;
+  }
+  template <class T>
+  T takeNumber(const char *name, T standard, T least, T most) {
+    constexpr bool isWhole = std::is_integral_v<T>;
+    const Json value = take(name);
+    bool isKind = isWhole ? value.is_number_integer() : value.is_number();
+    require(value.is_null() || (isKind && value >= least && value <= most),
+            std::string(name) + " must be " +
+                (isWhole ? "a whole number" : "a number") + " from " +
+                Json(least).dump() + " to " + Json(most).dump());
+    return value.is_null() ? standard : value.get<T>();
+  }
+  tsr_request_options takeOptions() {
+    const Json stream = take("stream");
+    require(stream.is_null() || stream.is_boolean(),
+            "stream must be true or false");
+    streams = stream == true;
+    hasLogs = !fields.value("logprobs", Json()).is_null();
+    tsr_request_options options = requestOptions();
+    options.alternatives = takeNumber<std::int64_t>("logprobs", 0, 0, 20);
+    options.max_new_tokens =
+        takeNumber<std::int64_t>("max_tokens", 16, 1, model.mostTokens);
+    options.temperature = takeNumber<double>("temperature", 1, 0, 100);
+    options.top_p = takeNumber<double>("top_p", 1, 1e-9, 1);
+    options.seed = takeNumber<std::int64_t>("seed", std::random_device()(),
+                                            INT64_MIN, INT64_MAX);
+    return options;
+  }
+  std::vector<std::string> takeStops() {
+    Json stop = take("stop");
+    if (!stop.is_array())
+      stop = stop.is_null() ? Json::array() : Json::array({stop});
+    bool isGood = stop.size() <= 16;
+    for (const Json &one : stop)
+      isGood = isGood && one.is_string();
+    require(isGood, "stop must be a text or a list of at most 16 texts");
+    return stop;
+  }
+  std::vector<std::int32_t> idsOf(const Json &prompt) {
+    if (prompt.is_string())
+      return model.texts.encode(prompt);
+    bool isGood = prompt.is_array();
+    for (const Json &one : prompt)
+      isGood =
+          isGood && one.is_number_integer() && one >= 0 && one <= INT32_MAX;
+    require(isGood, "prompt must be one text, or one list of token ids");
+    return prompt;
+  }
+  void addLogs(const GeneratorRequest::Token &token) {
+    Json top = Json::object();
+    for (const tsr_alternative &one : token.alternatives)
+      top.emplace(model.texts.nameOf(one.token), one.log_probability);
+    logs["tokens"].push_back(model.texts.nameOf(token.made.token));
+    logs["token_logprobs"].push_back(token.made.log_probability);
+    logs["top_logprobs"].push_back(top);
+  }
+
+  const CompletionModel &model;
+  Json fields; ///< Of the body, that were not taken.
+  std::unique_ptr<TextRequest> request;
+  bool streams = false, hasLogs = false;
+  std::string text; ///< Since the last part, as the next.
+  Json logs;
+  const std::time_t created = std::time(nullptr);
+};
+
+} // namespace tessera
+
+#endif // TESSERA_COMPLETIONS_HPP
