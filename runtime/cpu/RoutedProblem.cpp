@@ -176,8 +176,7 @@ static int32_t checkMembers(const int64_t *args, std::string *error) {
   return TSR_INVALID_ARGUMENT;
 }
 
-int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
-                              RoutedProblem *out, std::string *error) {
+static int32_t checkRoutedTypes(const int64_t *args, std::string *error) {
   const int64_t kind = args[TSR_ROUTED_KIND];
   const int64_t in = args[TSR_ROUTED_DTYPE_IN];
   const int64_t result = args[TSR_ROUTED_DTYPE_OUT];
@@ -194,6 +193,16 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
         " are not supported; both are f32 (0) or bf16 (1), or both f64 (2)";
     return TSR_UNSUPPORTED;
   }
+  if (args[TSR_ROUTED_INT8] && kind != TSR_ROUTED_PRODUCT) {
+    *error = "routed: kind " + std::to_string(kind) +
+             " has no integers; only products (4) have";
+    return TSR_INVALID_ARGUMENT;
+  }
+  return 0;
+}
+
+static int32_t checkRoutedSizes(const int64_t *args, std::string *error) {
+  const int64_t kind = args[TSR_ROUTED_KIND];
   for (int size :
        {TSR_ROUTED_TOKENS, TSR_ROUTED_EXPERTS, TSR_ROUTED_COLUMNS,
         TSR_ROUTED_INNER, TSR_ROUTED_K, TSR_ROUTED_ROWS, TSR_ROUTED_ROUND,
@@ -202,8 +211,8 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
       *error = "routed: negative size " + std::to_string(args[size]);
       return TSR_INVALID_ARGUMENT;
     }
-  const bool isTopK = kind == TSR_ROUTED_TOP_K;
-  if (isTopK && args[TSR_ROUTED_K] > args[TSR_ROUTED_EXPERTS]) {
+  if (kind == TSR_ROUTED_TOP_K &&
+      args[TSR_ROUTED_K] > args[TSR_ROUTED_EXPERTS]) {
     *error = "routed: " + std::to_string(args[TSR_ROUTED_K]) + " of " +
              std::to_string(args[TSR_ROUTED_EXPERTS]) + " experts";
     return TSR_INVALID_ARGUMENT;
@@ -213,13 +222,15 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
     *error = "routed: rounds of 0 rows";
     return TSR_INVALID_ARGUMENT;
   }
-  if (int32_t status = checkMembers(args, error))
-    return status;
-  if (args[TSR_ROUTED_INT8] && kind != TSR_ROUTED_PRODUCT) {
-    *error = "routed: kind " + std::to_string(kind) +
-             " has no integers; only products (4) have";
-    return TSR_INVALID_ARGUMENT;
-  }
+  return 0;
+}
+
+int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
+                              RoutedProblem *out, std::string *error) {
+  for (auto *check : {checkRoutedTypes, checkRoutedSizes, checkMembers})
+    if (int32_t status = check(args, error))
+      return status;
+  const int64_t kind = args[TSR_ROUTED_KIND];
   const int operands = operandsOfRouted(args);
   *out = {kind,
           args[TSR_ROUTED_TOKENS],
@@ -229,11 +240,11 @@ int32_t tessera::decodeRouted(const int64_t *args, void *const *buffers,
           args[TSR_ROUTED_K],
           args[TSR_ROUTED_WEIGHTED] != 0,
           args[TSR_ROUTED_TRANSPOSED] != 0,
-          in,
-          result,
+          args[TSR_ROUTED_DTYPE_IN],
+          args[TSR_ROUTED_DTYPE_OUT],
           buffers[0],
           operands >= 3 ? buffers[1] : nullptr,
-          isTopK ? nullptr : buffers[operands - 1],
+          kind == TSR_ROUTED_TOP_K ? nullptr : buffers[operands - 1],
           buffers[operands],
           args[TSR_ROUTED_ROWS],
           args[TSR_ROUTED_ROUND],

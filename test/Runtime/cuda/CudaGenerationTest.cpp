@@ -252,6 +252,7 @@ std::string compileShared(const SharedCase &test, const char *device) {
   build.batch = 4;
   build.sequence = 16;
   build.zero = test.zero;
+  build.paddingMask = test.config == kT5;
   build.prefillChunk = 5;
   build.emulateGrid = true;
   build.device = device;
@@ -295,7 +296,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(SharedCase{"gpt2", kGpt2, ""},
                     SharedCase{"gpt2_dp2tp2", kGpt2, "dp=2,tp=2"},
                     SharedCase{"llama_zero3", kLlama, "dp=2", 3},
-                    SharedCase{"gpt2_pp2", kGpt2, "pp=2"}),
+                    SharedCase{"gpt2_pp2", kGpt2, "pp=2"},
+                    SharedCase{"t5_dp2", kT5, "dp=2"}),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
