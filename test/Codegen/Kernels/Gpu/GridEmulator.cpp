@@ -7,9 +7,9 @@
 // the process with a message: on a GPU it would hang or compute garbage.
 //===----------------------------------------------------------------------===//
 
-// Fibers jump between stacks with longjmp, which makes no system calls as
-// swapcontext does. The fortified longjmp refuses that.
-#undef _FORTIFY_SOURCE
+// Fibers jump between stacks with the compiler's longjmp, from one lane right
+// to the next: swapcontext makes system calls, and libc's longjmp looks at the
+// stack that it leaves.
 
 #include "tessera/Codegen/Kernels/DeviceKernel.h"
 #include "tessera/abi.h"
@@ -18,27 +18,43 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <memory>
-#include <random>
-#include <setjmp.h>
 #include <ucontext.h>
 #include <vector>
 
 namespace {
 
 constexpr int kWarp = 32;
+constexpr int kMostThreads = 1024; // of a block, as CUDA has it
 constexpr size_t kStackBytes = 64 << 10;
 
-enum class Place { Ready, AtShuffle, AtWarpBarrier, AtBarrier, Done };
+enum class Place : char { Ready, AtShuffle, AtWarpBarrier, AtBarrier, Done };
+
+using Jump = void *[5]; ///< Of __builtin_setjmp.
 
 struct Fiber {
-  ucontext_t context; ///< of its first turn
-  jmp_buf resumed;    ///< of the others
+  Jump resumed; ///< of all turns but the first
   std::unique_ptr<char[]> stack;
   bool isStarted = false;
-  Place place = Place::Done;
   int32_t posted = 0, mask = 0, received = 0;
+};
+
+/// Knuth's MMIX generator: a shuffle of 32 lanes costs less than their turns.
+class Shuffler {
+public:
+  void shuffle(std::vector<int> &order) {
+    for (size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[(next() * i) >> 32]);
+  }
+
+private:
+  /// 32 bits.
+  uint64_t next() {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return state >> 32;
+  }
+
+  uint64_t state = 1;
 };
 
 struct Launch {
@@ -67,6 +83,9 @@ void callThread(void *function, const std::vector<void *> &arguments) {
   std::abort();
 }
 
+/// Of its own: a function that has __builtin_setjmp must not jump itself.
+[[noreturn, gnu::noinline]] void jump(void **to) { __builtin_longjmp(to, 1); }
+
 class BlockRun {
 public:
   static BlockRun &current() {
@@ -77,8 +96,8 @@ public:
   void runGrid(const Launch &next) {
     launch = next;
     threads = int(launch.kernel->threads);
-    while (int(fibers.size()) < threads)
-      fibers.emplace_back();
+    if (threads > kMostThreads)
+      die("a block has too many threads");
     for (block = 0; block < launch.kernel->blocks; ++block)
       runBlock();
   }
@@ -87,12 +106,13 @@ public:
   int64_t block = 0;
   std::vector<char> sharedMemory;
 
-  /// Leaves the running thread until the scheduler lets it go on.
+  /// Leaves the running thread until it is given another turn.
   void waitAt(Place place) {
     Fiber &own = fibers[self];
-    own.place = place;
-    if (_setjmp(own.resumed) == 0)
-      _longjmp(scheduler, 1);
+    places[self] = place;
+    void **next = passTurn();
+    if (__builtin_setjmp(own.resumed) == 0)
+      jump(next);
   }
 
   Fiber &fiber() { return fibers[self]; }
@@ -107,78 +127,88 @@ private:
     }
   }
 
-  void prepare(Fiber &fiber) {
-    fiber.place = Place::Ready;
-    if (fiber.stack)
-      return;
-    // Not cleared: a thread touches few pages of its stack.
-    fiber.stack.reset(new char[kStackBytes]);
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.get();
-    fiber.context.uc_stack.ss_size = kStackBytes;
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, start, 0);
-  }
-
   void runBlock() {
     // Shared memory holds garbage at first: NaN is the worst.
     sharedMemory.assign(launch.kernel->shared_bytes + 16, char(0xFF));
-    for (int i = 0; i < threads; ++i)
-      prepare(fibers[i]);
+    std::fill_n(places.begin(), threads, Place::Ready);
     std::vector<int> warps((threads + kWarp - 1) / kWarp);
     while (true) {
       for (size_t i = 0; i < warps.size(); ++i)
         warps[i] = int(i);
-      std::shuffle(warps.begin(), warps.end(), random);
+      random.shuffle(warps);
       for (int warp : warps)
         runWarp(warp);
       if (count(0, threads, Place::Done) == threads)
         return;
       if (count(0, threads, Place::AtBarrier) != threads)
         die("threads of a block do not all come to its barrier");
-      for (int i = 0; i < threads; ++i)
-        fibers[i].place = Place::Ready;
+      std::fill_n(places.begin(), threads, Place::Ready);
     }
   }
 
   /// Until all lanes are done or at the block's barrier.
   void runWarp(int warp) {
     int begin = warp * kWarp, end = std::min(threads, begin + kWarp);
-    std::vector<int> lanes;
+    lanes.clear();
     for (int i = begin; i < end; ++i)
       lanes.push_back(i);
     while (true) {
-      std::shuffle(lanes.begin(), lanes.end(), random);
-      for (int lane : lanes)
-        resume(lane);
+      random.shuffle(lanes);
+      for (turn = nextReady(0); turn < lanes.size(); turn = nextReady(turn + 1))
+        resume(lanes[turn]);
       bool isShuffle = count(begin, end, Place::AtShuffle) == end - begin;
       bool isBarrier = count(begin, end, Place::AtWarpBarrier) == end - begin;
       if (isShuffle)
         exchange(begin, end);
       if (!isShuffle && !isBarrier)
         break;
-      for (int lane : lanes)
-        fibers[lane].place = Place::Ready;
+      std::fill(places.begin() + begin, places.begin() + end, Place::Ready);
     }
     if (count(begin, end, Place::AtShuffle) ||
         count(begin, end, Place::AtWarpBarrier))
       die("lanes of a warp do not all come to a shuffle or warp barrier");
   }
 
+  /// The first turn from `from` on of a lane that can go on, or their number.
+  size_t nextReady(size_t from) const {
+    while (from < lanes.size() && places[lanes[from]] != Place::Ready)
+      ++from;
+    return from;
+  }
+
+  /// Where the lane with the next turn waits; that of the scheduler if there
+  /// is none, or if it has no stack yet.
+  void **passTurn() {
+    size_t next = nextReady(turn + 1);
+    if (next == lanes.size() || !fibers[lanes[next]].isStarted)
+      return scheduler;
+    turn = next;
+    self = lanes[next];
+    return fibers[self].resumed;
+  }
+
   [[noreturn]] static void enter(Fiber &fiber) {
-    if (fiber.isStarted)
-      _longjmp(fiber.resumed, 1);
     fiber.isStarted = true;
-    setcontext(&fiber.context);
+    // Not cleared: a thread touches few pages of its stack.
+    fiber.stack.reset(new char[kStackBytes]);
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = fiber.stack.get();
+    context.uc_stack.ss_size = kStackBytes;
+    context.uc_link = nullptr;
+    makecontext(&context, start, 0);
+    setcontext(&context);
     std::abort();
   }
 
+  /// Returns when a turn cannot be passed on.
   void resume(int lane) {
-    if (fibers[lane].place != Place::Ready)
-      return;
     self = lane;
-    if (_setjmp(scheduler) == 0)
-      enter(fibers[lane]);
+    if (__builtin_setjmp(scheduler) != 0)
+      return;
+    if (fibers[lane].isStarted)
+      jump(fibers[lane].resumed);
+    enter(fibers[lane]);
   }
 
   void exchange(int begin, int end) {
@@ -191,9 +221,7 @@ private:
   }
 
   int count(int begin, int end, Place place) const {
-    return int(std::count_if(
-        fibers.begin() + begin, fibers.begin() + end,
-        [&](const Fiber &fiber) { return fiber.place == place; }));
+    return int(std::count(places.begin() + begin, places.begin() + end, place));
   }
 
   [[noreturn]] void die(const char *why) const {
@@ -204,9 +232,12 @@ private:
 
   Launch launch;
   int threads = 0;
-  std::deque<Fiber> fibers;
-  jmp_buf scheduler;
-  std::mt19937 random{1};
+  std::vector<Fiber> fibers = std::vector<Fiber>(kMostThreads);
+  std::vector<Place> places = std::vector<Place>(kMostThreads);
+  std::vector<int> lanes; ///< of the running warp, in the order of their turns
+  size_t turn = 0;
+  Jump scheduler;
+  Shuffler random;
 };
 
 /// The workspace of this host thread; it holds nothing between launches: NaN.

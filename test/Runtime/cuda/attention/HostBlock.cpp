@@ -7,8 +7,10 @@
 #include "test/Runtime/cuda/attention/HostBlock.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <random>
+#include <ucontext.h>
 
 using namespace tessera::test;
 
@@ -59,13 +61,45 @@ void HostBlock::enter() {
   }
 }
 
-void HostBlock::wait(State state) {
-  states[size_t(thread)] = state;
-  if (__builtin_setjmp(fibers[size_t(thread)].resumed) == 0)
-    jump(scheduler);
+/// The first turn from `from` on of a thread that can go on, or their number.
+size_t HostBlock::nextReady(size_t from) const {
+  while (from < order.size() && states[size_t(order[from])] != State::Ready)
+    ++from;
+  return from;
 }
 
-/// Runs `next` until it waits. A thread's first turn enters its stack.
+/// Where the thread with the next turn waits; that of the scheduler if there is
+/// none, or if it has not entered its stack.
+void **HostBlock::passTurn() {
+  const size_t next = nextReady(turn + 1);
+  if (next == order.size() || !fibers[size_t(order[next])].started)
+    return scheduler;
+  turn = next;
+  thread = order[next];
+  return fibers[size_t(thread)].resumed;
+}
+
+void HostBlock::wait(State state) {
+  Fiber &own = fibers[size_t(thread)];
+  states[size_t(thread)] = state;
+  void **next = passTurn();
+  if (__builtin_setjmp(own.resumed) == 0)
+    jump(next);
+}
+
+[[noreturn]] void HostBlock::enterStack(Fiber &fiber) {
+  fiber.started = true;
+  ucontext_t context;
+  getcontext(&context);
+  context.uc_stack.ss_sp = fiber.stack.get();
+  context.uc_stack.ss_size = kStackBytes;
+  context.uc_link = nullptr;
+  makecontext(&context, enter, 0);
+  setcontext(&context);
+  std::abort();
+}
+
+/// Returns when a turn cannot be passed on.
 void HostBlock::resume(int next) {
   Fiber &fiber = fibers[size_t(next)];
   thread = next;
@@ -73,13 +107,7 @@ void HostBlock::resume(int next) {
     return;
   if (fiber.started)
     jump(fiber.resumed);
-  fiber.started = true;
-  getcontext(&fiber.context);
-  fiber.context.uc_stack.ss_sp = fiber.stack.get();
-  fiber.context.uc_stack.ss_size = kStackBytes;
-  fiber.context.uc_link = nullptr;
-  makecontext(&fiber.context, enter, 0);
-  setcontext(&fiber.context);
+  enterStack(fiber);
 }
 
 void HostBlock::barrier() { wait(State::AtBarrier); }
@@ -111,11 +139,9 @@ void HostBlock::releaseWarp() {
 
 bool HostBlock::resumeReady() {
   bool any = false;
-  for (int next : order) {
-    if (states[size_t(next)] != State::Ready)
-      continue;
+  for (turn = nextReady(0); turn < order.size(); turn = nextReady(turn + 1)) {
     any = true;
-    resume(next);
+    resume(order[turn]);
   }
   return any;
 }

@@ -12,7 +12,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <ucontext.h>
 #include <vector>
 
 namespace tessera::test {
@@ -50,8 +49,7 @@ private:
   enum class State : char { Ready, AtBarrier, InWarp, Done };
   using Jump = void *[5]; /* of __builtin_setjmp */
   struct Fiber {
-    ucontext_t context; /* of the first turn */
-    Jump resumed;       /* of the others */
+    Jump resumed; /* of all turns but the first */
     bool started = false;
     std::unique_ptr<unsigned char[]> stack;
     WarpOperation operation;
@@ -59,6 +57,9 @@ private:
   };
 
   [[noreturn]] static void enter();
+  [[noreturn]] static void enterStack(Fiber &fiber);
+  size_t nextReady(size_t from) const;
+  void **passTurn();
   void wait(State state);
   void resume(int next);
   bool resumeReady();
@@ -69,6 +70,7 @@ private:
   std::vector<State> states; /* of the fibers */
   std::vector<int> inWarp;   /* of each warp: its fibers in that state */
   std::vector<int> order;
+  size_t turn = 0; /* in that order */
   Jump scheduler;
   const std::function<void(unsigned char *)> *body = nullptr;
 };

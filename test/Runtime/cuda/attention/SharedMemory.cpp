@@ -41,56 +41,29 @@ void SharedMemory::finish() {
       report("a thread ends with copies in flight");
 }
 
-bool SharedMemory::words(const void *at, int count, size_t *first,
-                         size_t *end) {
-  const auto offset =
-      reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(base);
-  if (offset > bytes || offset + size_t(count) > bytes) {
+void SharedMemory::reportRead(const Word &word) {
+  if (word.inFlight)
+    report("a read of a copy in flight");
+  else if (word.writer == kNobody)
+    report("a read of what nobody wrote");
+  else
+    report("a read races with a write");
+}
+
+void SharedMemory::reportWrite(const Word &word, int thread) {
+  if (word.inFlight)
+    report("a write onto a copy in flight");
+  if (word.written == epoch && word.writer != thread)
+    report("a write races with a write");
+  if (word.wasRead == epoch && word.reader != thread)
+    report("a write races with a read");
+}
+
+void SharedMemory::reportPlace(size_t offset, int count) {
+  if (offset > bytes || offset + size_t(count) > bytes)
     report("an access lies outside of shared memory");
-    return false;
-  }
-  if ((offset & (size_t(count) - 1)) != 0) {
+  else
     report("an access to shared memory is not aligned");
-    return false;
-  }
-  *first = offset / 4;
-  *end = *first + size_t(count) / 4;
-  return true;
-}
-
-void SharedMemory::read(int thread, const void *at, int count) {
-  size_t first, end;
-  if (!words(at, count, &first, &end))
-    return;
-  for (; first < end; ++first) {
-    Word &word = state[first];
-    if (word.inFlight)
-      report("a read of a copy in flight");
-    else if (word.writer == kNobody)
-      report("a read of what nobody wrote");
-    else if (word.written == epoch && word.writer != thread)
-      report("a read races with a write");
-    const bool again = word.wasRead == epoch && word.reader != thread;
-    word.reader = again ? kSeveral : int16_t(thread);
-    word.wasRead = epoch;
-  }
-}
-
-void SharedMemory::write(int thread, const void *at, int count) {
-  size_t first, end;
-  if (!words(at, count, &first, &end))
-    return;
-  for (; first < end; ++first) {
-    Word &word = state[first];
-    if (word.inFlight)
-      report("a write onto a copy in flight");
-    if (word.written == epoch && word.writer != thread)
-      report("a write races with a write");
-    if (word.wasRead == epoch && word.reader != thread)
-      report("a write races with a read");
-    word.writer = int16_t(thread);
-    word.written = epoch;
-  }
 }
 
 void SharedMemory::copy(int thread, void *to, const void *from, int count,

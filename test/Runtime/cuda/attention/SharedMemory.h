@@ -52,6 +52,9 @@ private:
   };
 
   void arrive(int thread, int groupsEnd);
+  void reportRead(const Word &word);
+  void reportWrite(const Word &word, int thread);
+  void reportPlace(size_t offset, int count);
 
   /// The words of [at, at + bytes), a power of two; reports what is out of
   /// bounds or crooked.
@@ -66,6 +69,51 @@ private:
   int32_t epoch = 0;
   std::string firstDefect;
 };
+
+// Of every access of a kernel: in line.
+
+inline bool SharedMemory::words(const void *at, int count, size_t *first,
+                                size_t *end) {
+  const size_t offset =
+      reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(base);
+  if (offset > bytes || offset + size_t(count) > bytes ||
+      (offset & (size_t(count) - 1)) != 0) {
+    reportPlace(offset, count);
+    return false;
+  }
+  *first = offset / 4;
+  *end = *first + size_t(count) / 4;
+  return true;
+}
+
+inline void SharedMemory::read(int thread, const void *at, int count) {
+  size_t first, end;
+  if (!words(at, count, &first, &end))
+    return;
+  for (; first < end; ++first) {
+    Word &word = state[first];
+    if (word.inFlight || word.writer == kNobody ||
+        (word.written == epoch && word.writer != thread))
+      reportRead(word);
+    const bool again = word.wasRead == epoch && word.reader != thread;
+    word.reader = again ? kSeveral : int16_t(thread);
+    word.wasRead = epoch;
+  }
+}
+
+inline void SharedMemory::write(int thread, const void *at, int count) {
+  size_t first, end;
+  if (!words(at, count, &first, &end))
+    return;
+  for (; first < end; ++first) {
+    Word &word = state[first];
+    if (word.inFlight || (word.written == epoch && word.writer != thread) ||
+        (word.wasRead == epoch && word.reader != thread))
+      reportWrite(word, thread);
+    word.writer = int16_t(thread);
+    word.written = epoch;
+  }
+}
 
 } // namespace tessera::test
 
