@@ -17,9 +17,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +104,30 @@ static int open_output(const char *variable) {
   return file;
 }
 
+/* The code of the program, of Tessera and of libstdc++, which allocates for its
+ * callers. Other libraries may end the process for want of memory, as libc does
+ * while it reads nsswitch.conf. */
+static struct { uintptr_t begin, end; } ours[16];
+static size_t our_count;
+
+static int note_ours(struct dl_phdr_info *object, size_t size, void *unused) {
+  const char *name = object->dlpi_name; /* "" is the program */
+  if (name[0] && !strstr(name, "/libtessera_runtime.so") &&
+      !strstr(name, "/libstdc++.so"))
+    return 0;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+    if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
+      continue;
+    if (our_count == sizeof ours / sizeof *ours)
+      die("too many parts of code");
+    ours[our_count].begin = object->dlpi_addr + part->p_vaddr;
+    ours[our_count].end = ours[our_count].begin + part->p_memsz;
+    ++our_count;
+  }
+  return 0;
+}
+
 EXPORT void tessera_arm_faults(void) {
   const char *fault = getenv("TESSERA_FAULT");
   const char *directory = getenv("TESSERA_FAULT_ROOT");
@@ -111,6 +137,7 @@ EXPORT void tessera_arm_faults(void) {
   log_file = open_output("TESSERA_FAULT_LOG");
   if (directory)
     root_length = (size_t)snprintf(root, sizeof root, "%s/", directory);
+  dl_iterate_phdr(note_ours, NULL);
   armed = 1;
 }
 
@@ -354,16 +381,12 @@ extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *old, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 
-/* Whether the caller is the program or Tessera. libstdc++ allocates for its
- * callers; other libraries may end the process for want of memory, as libc does
- * while it reads nsswitch.conf. */
+/* Of every allocation: dladdr would read whole symbol tables. */
 static int is_ours(const void *caller) {
-  Dl_info object;
-  if (!dladdr(caller, &object) || !object.dli_fname)
-    return 0;
-  return strstr(object.dli_fname, "/FaultDriver") ||
-         strstr(object.dli_fname, "/libtessera_runtime.so") ||
-         strstr(object.dli_fname, "/libstdc++.so");
+  for (size_t i = 0; i < our_count; ++i)
+    if ((uintptr_t)caller >= ours[i].begin && (uintptr_t)caller < ours[i].end)
+      return 1;
+  return 0;
 }
 
 /* Of the caller of the function that asks. */
