@@ -116,7 +116,7 @@ TEST(TrainingTest, FiftyStepsOfTensorParallelism) {
 }
 
 TEST_P(MeshTest, InitialWeightsAreTheSameBits) {
-  std::string config = configWith(0);
+  std::string config = configWith(0.1);
   Trainer serial(compileFor(config, {}, "f32"));
   Trainer parallel(compileFor(config, GetParam(), "f32"));
   expectSameBits(parallel, serial);
@@ -163,21 +163,21 @@ TEST(DropoutTest, EveryKindChangesTheLoss) {
   }
 }
 
-/// A session that stops at step 20, and a new one that goes on.
+/// A session that stops at step 8, and a new one that goes on.
 TEST_P(MeshTest, ResumesBitForBit) {
   std::string artifact = compileFor(configWith(0.1), GetParam(), "f32");
   std::string directory = scratchPath("checkpoint");
   Trainer whole(artifact);
-  whole.setSchedule(1e-2, 1e-3, 40);
-  Values losses = train(whole, 0, 20);
+  whole.setSchedule(1e-2, 1e-3, 16);
+  Values losses = train(whole, 0, 8);
   whole.save(directory);
-  Values wanted = train(whole, 20, 20);
+  Values wanted = train(whole, 8, 8);
   SessionSettings other;
   other.seed = 77; // the checkpoint's seed counts
   Trainer resumed(artifact, other);
   resumed.load(directory);
-  resumed.setSchedule(1e-2, 1e-3, 40);
-  EXPECT_EQ(train(resumed, 20, 20), wanted);
+  resumed.setSchedule(1e-2, 1e-3, 16);
+  EXPECT_EQ(train(resumed, 8, 8), wanted);
   expectSameBits(resumed, whole);
   EXPECT_LT(wanted.back(), losses.front());
 }
@@ -191,13 +191,13 @@ TEST_P(MeshTest, LoadsACheckpointOfAnotherMesh) {
   std::string directory = scratchPath("checkpoint");
   Trainer source(compileFor(config, other, "f32"));
   Trainer target(compileFor(config, mesh, "f32"));
-  source.setSchedule(1e-2, 1e-3, 40);
-  target.setSchedule(1e-2, 1e-3, 40);
-  train(source, 0, 20);
+  source.setSchedule(1e-2, 1e-3, 16);
+  target.setSchedule(1e-2, 1e-3, 16);
+  train(source, 0, 8);
   source.save(directory);
   target.load(directory);
   expectSameBits(target, source);
-  EXPECT_LE(relativeError(train(target, 20, 20), train(source, 20, 20)),
+  EXPECT_LE(relativeError(train(target, 8, 8), train(source, 8, 8)),
             kLossTolerance);
 }
 
