@@ -4,6 +4,7 @@
 #include "tessera/Options/PlanFlags.h"
 #include "tessera/Schedule/PipelineSchedule.h"
 #include <algorithm>
+#include <limits>
 #include <set>
 
 using namespace tessera;
@@ -23,10 +24,27 @@ static int64_t lanesOf(const PlanOptions &plan) {
   return plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
 }
 
-int64_t plan::microBatchOf(const PlanOptions &plan) {
-  return plan.sizes.batch / lanesOf(plan) /
-         std::max<int64_t>(plan.sizes.microBatches, 1);
+static int64_t roundUp(int64_t number, int64_t divisor) {
+  return (number + divisor - 1) / divisor;
 }
+
+int64_t plan::microBatchOf(const PlanOptions &plan) {
+  return roundUp(plan.sizes.batch,
+                 lanesOf(plan) * std::max<int64_t>(plan.sizes.microBatches, 1));
+}
+
+/// The plan with so many micro-batches.
+static PlanOptions withCount(PlanOptions plan, int64_t microBatches) {
+  plan.sizes.microBatches = microBatches;
+  return plan;
+}
+
+/// Chunks of whole layers, of which the first and the last may have none: they
+/// have the embedding and the head.
+static int64_t mostChunks(int64_t layers) { return layers + 2; }
+
+/// Stages: the compiler cuts a layer between attention and feed-forward too.
+static int64_t mostStages(int64_t layers) { return 2 * layers; }
 
 //===----------------------------------------------------------------------===//
 // Plans to begin with
@@ -79,7 +97,7 @@ std::vector<MeshShape> Enumeration::meshes() const {
       for (int64_t ep : divisorsOf(space.ranks / tp / cp))
         for (int64_t pp : divisorsOf(space.ranks / tp / cp / ep))
           if (tp <= space.devicesPerNode && cp <= mostContext &&
-              ep <= mostExpert && pp <= space.layers)
+              ep <= mostExpert && pp <= mostStages(space.layers))
             all.push_back(
                 meshOf(pp, space.ranks / tp / cp / ep / pp, cp, ep, tp));
   return all;
@@ -95,19 +113,41 @@ void Enumeration::setUsual(PlanOptions &plan) const {
                                : ZeroStage::None;
 }
 
+/// Of the counts that cut the batch, whose micro-batches have at most `most`
+/// and more than `least` sequences on a rank, the one with the fewest sequences
+/// in all, padding included; of several, the one of larger micro-batches. 0: no
+/// count does.
+static int64_t countBetween(const PlanOptions &plan, int64_t least,
+                            int64_t most) {
+  int64_t best = 0, fewest = std::numeric_limits<int64_t>::max();
+  for (int64_t count : divisorsOf(plan.sizes.batch)) {
+    int64_t size = plan::microBatchOf(withCount(plan, count));
+    if (size > least && size <= most && size * count < fewest) {
+      fewest = size * count;
+      best = count;
+    }
+  }
+  return best;
+}
+
+/// Where dp and ep do not divide a micro-batch, ranks have padding. A mesh that
+/// divides the batch need not have any.
 void Enumeration::addMicroBatches(PlanOptions plan) {
-  int64_t lanes = lanesOf(plan);
-  if (plan.sizes.batch % lanes)
-    return;
   if (isGiven("--micro-batches"))
     return addSchedules(plan);
   constexpr int64_t largest = 16;
-  int64_t ofLane = plan.sizes.batch / lanes;
-  for (int64_t size = 1; size <= std::min(largest, ofLane); size *= 2)
-    if (ofLane % size == 0) {
-      plan.sizes.microBatches = ofLane / size;
+  int64_t batch = plan.sizes.batch, lanes = lanesOf(plan), most = 0;
+  for (int64_t size = 1; size <= largest; size *= 2) {
+    int64_t count = countBetween(plan, size / 2, size);
+    plan.sizes.microBatches = count;
+    bool isPadded = count && batch % (lanes * count) != 0;
+    if (!count || (isPadded && batch % lanes == 0))
+      continue;
+    most = std::max(most, count);
+    // Otherwise a stage is idle for twice as long as it works, or longer.
+    if (count == most || 2 * count >= plan.mesh.sizeOf(MeshAxis::Pipeline))
       addSchedules(plan);
-    }
+  }
 }
 
 void Enumeration::addSchedules(PlanOptions plan) {
@@ -122,7 +162,7 @@ void Enumeration::addSchedules(PlanOptions plan) {
                               std::pair{ScheduleKind::Interleaved, 3},
                               std::pair{ScheduleKind::Interleaved, 4},
                               std::pair{ScheduleKind::Interleaved, 8}}) {
-    if (stages * chunks > space.layers)
+    if (chunks > 1 && stages * chunks > mostChunks(space.layers))
       continue;
     plan.stages.schedule = kind;
     plan.stages.virtualStages = chunks;
@@ -199,13 +239,27 @@ private:
 
 } // namespace
 
+/// Twice and half as many, and the nearest counts whose micro-batches have
+/// other sizes; of equal sizes the fewest.
 void Neighbours::varyMicroBatches() {
+  std::vector<int64_t> divisors = divisorsOf(from.sizes.batch);
+  auto sizeOf = [&](int64_t count) {
+    return plan::microBatchOf(withCount(from, count));
+  };
+  int64_t count = from.sizes.microBatches, size = sizeOf(count), more = 0,
+          fewer = 0;
+  for (int64_t other : divisors) {
+    if (!more && sizeOf(other) < size)
+      more = other;
+    if (sizeOf(other) > size && (!fewer || sizeOf(other) < sizeOf(fewer)))
+      fewer = other;
+  }
   std::vector<int64_t> counts;
-  int64_t count = from.sizes.microBatches;
-  if (from.sizes.batch / lanesOf(from) % (2 * count) == 0)
-    counts.push_back(2 * count);
-  if (count % 2 == 0)
-    counts.push_back(count / 2);
+  for (int64_t other : {2 * count, count / 2, more, fewer})
+    if (std::binary_search(divisors.begin(), divisors.end(), other) &&
+        sizeOf(other) != size &&
+        std::find(counts.begin(), counts.end(), other) == counts.end())
+      counts.push_back(other);
   vary("--micro-batches", counts,
        [](PlanOptions &plan) -> int64_t & { return plan.sizes.microBatches; });
 }
@@ -227,7 +281,7 @@ void Neighbours::varyCuts() {
   if (!from.stages.layers.empty()) {
     moveLayer(loads.seconds);
     moveLayer(loads.bytes);
-  } else if (chunks <= space.layers) {
+  } else if (chunks <= mostChunks(space.layers)) {
     PlanOptions plan = from;
     plan.stages.layers = plan::evenCuts(space.layers, chunks);
     plans.push_back(plan);
@@ -262,13 +316,24 @@ void Neighbours::moveLayer(const std::vector<double> &load) {
   plans.push_back(plan);
 }
 
+/// Numbers of chunks on a stage that cut its layers, be they rounded down or
+/// up, into equal parts.
+static std::set<int64_t> chunkCounts(int64_t layers, int64_t stages) {
+  std::set<int64_t> counts = {1};
+  for (int64_t ofStage : {layers / stages, roundUp(layers, stages)})
+    for (int64_t count : divisorsOf(ofStage))
+      if (stages * count <= mostChunks(layers))
+        counts.insert(count);
+  return counts;
+}
+
 /// Other numbers of chunks on each stage.
 void Neighbours::varyChunks() {
   int64_t stages = from.mesh.sizeOf(MeshAxis::Pipeline);
   for (const char *flag : {"--stages", "--schedule", "--virtual-stages"})
     if (stages == 1 || space.given.count(flag))
       return;
-  for (int64_t count : divisorsOf(space.layers / stages)) {
+  for (int64_t count : chunkCounts(space.layers, stages)) {
     if (count == from.stages.virtualStages)
       continue;
     PlanOptions plan = from;

@@ -1,9 +1,9 @@
-//===- SearchSpaceTest.cpp - cuts into stages that a search tries ---------===//
+//===- SearchSpaceTest.cpp - meshes and cuts that a search tries ----------===//
 
 #include "tessera/Plan/SearchSpace.h"
 #include <algorithm>
 #include <gtest/gtest.h>
-#include <numeric>
+#include <set>
 
 using namespace tessera;
 using namespace tessera::plan;
@@ -73,6 +73,115 @@ TEST(SearchSpace, ChunksKeepALayerUnlessTheyAreTheOuterOnes) {
   EXPECT_EQ(cutsNextTo(plan, {{2, 1}, {}}), (std::vector<Cuts>{{0, 6, 1, 5}}));
   plan = planOf({0, 5, 1, 6}, 2, 2);
   EXPECT_TRUE(cutsNextTo(plan, {{2, 1}, {}}).empty());
+}
+
+/// Counts of micro-batches with which a search begins on a mesh.
+std::set<int64_t> countsOf(const SearchSpace &space, const std::string &mesh) {
+  std::set<int64_t> counts;
+  for (const PlanOptions &plan : firstPlans(space))
+    if (plan.mesh.str() == mesh)
+      counts.insert(plan.sizes.microBatches);
+  return counts;
+}
+
+SearchSpace spaceOf(int64_t batch, int64_t ranks, int64_t layers) {
+  SearchSpace space;
+  space.base.sizes.batch = batch;
+  space.ranks = space.devicesPerNode = ranks;
+  space.layers = layers;
+  return space;
+}
+
+TEST(SearchSpace, AMeshNeedNotDivideTheBatch) {
+  SearchSpace space = spaceOf(6, 4, 7);
+  // 3 sequences on 4 ranks, with 1 each, or 6, with 2 each.
+  EXPECT_EQ(countsOf(space, "dp=4"), (std::set<int64_t>{2, 1}));
+  // Evenly: 1 or 3 each.
+  EXPECT_EQ(countsOf(space, "dp=2,tp=2"), (std::set<int64_t>{3, 1}));
+  EXPECT_EQ(countsOf(space, "tp=4"), (std::set<int64_t>{6, 3, 2, 1}));
+  EXPECT_EQ(countsOf(space, "pp=4"), (std::set<int64_t>{6, 3, 2}));
+  space.given["--micro-batches"] = "3";
+  space.base.sizes.microBatches = 3;
+  EXPECT_EQ(countsOf(space, "dp=4"), (std::set<int64_t>{3}));
+}
+
+/// Of counts of equal sizes the one with fewest sequences, padding included.
+TEST(SearchSpace, MicroBatchesHaveLittlePadding) {
+  SearchSpace space = spaceOf(1000, 7, 1);
+  // 7 ranks get 5, 10, 20, 40 and 100 sequences.
+  EXPECT_EQ(countsOf(space, "dp=7"), (std::set<int64_t>{200, 100, 50, 25, 10}));
+  space = spaceOf(48, 4, 1); // divided evenly, sizes are powers of two
+  EXPECT_EQ(countsOf(space, "dp=4"), (std::set<int64_t>{12, 6, 3, 2, 1}));
+}
+
+TEST(SearchSpace, PaddingIsPartOfAMicroBatch) {
+  PlanOptions plan;
+  plan.mesh.axes = {{MeshAxis::Data, 4}};
+  plan.sizes.batch = 6;
+  EXPECT_EQ(microBatchOf(plan), 2);
+  plan.sizes.microBatches = 2;
+  EXPECT_EQ(microBatchOf(plan), 1);
+}
+
+/// Counts of micro-batches next to a plan on dp.
+std::set<int64_t> countsNextTo(int64_t batch, int64_t ranks, int64_t count) {
+  PlanOptions plan;
+  plan.mesh.axes = {{MeshAxis::Data, ranks}};
+  plan.sizes.batch = batch;
+  plan.sizes.microBatches = count;
+  std::set<int64_t> counts;
+  for (const PlanOptions &next :
+       plansNextTo(spaceOf(batch, ranks, 1), plan, {}))
+    if (next.sizes.microBatches != count)
+      counts.insert(next.sizes.microBatches);
+  return counts;
+}
+
+TEST(SearchSpace, NeighboursHaveOtherSizesOfMicroBatches) {
+  EXPECT_EQ(countsNextTo(64, 1, 32), (std::set<int64_t>{16, 64}));
+  // 6 sequences on each of 7 ranks become 3, or as near as possible, 4 or 8.
+  EXPECT_EQ(countsNextTo(1000, 7, 25), (std::set<int64_t>{20, 40, 50}));
+  EXPECT_EQ(countsNextTo(6, 4, 1), (std::set<int64_t>{2}));
+  EXPECT_EQ(countsNextTo(6, 4, 6), (std::set<int64_t>{1}));
+}
+
+/// Numbers of stages and virtual stages with which a search begins.
+std::set<std::pair<int64_t, int64_t>> chunksOf(const SearchSpace &space) {
+  std::set<std::pair<int64_t, int64_t>> chunks;
+  for (const PlanOptions &plan : firstPlans(space))
+    chunks.insert(
+        {plan.mesh.sizeOf(MeshAxis::Pipeline), plan.stages.virtualStages});
+  return chunks;
+}
+
+TEST(SearchSpace, StagesNeedNotDivideTheLayers) {
+  auto chunks = chunksOf(spaceOf(64, 8, 7));
+  // The embedding and the head may have chunks of their own, and a layer may be
+  // cut.
+  for (auto [stages, each] : {std::pair{4, 1}, {4, 2}, {2, 4}, {8, 1}})
+    EXPECT_EQ(chunks.count({stages, each}), 1u) << stages << " " << each;
+  EXPECT_EQ(chunks.count({4, 3}), 0u);
+  EXPECT_EQ(chunks.count({8, 2}), 0u);
+  EXPECT_EQ(chunksOf(spaceOf(64, 8, 3)).count({8, 1}), 0u);
+}
+
+/// As the stages of Llama 3 405B are: 126 layers in 128 chunks.
+TEST(SearchSpace, OuterChunksMayLackLayers) {
+  PlanOptions plan;
+  plan.mesh.axes = {{MeshAxis::Pipeline, 16}};
+  plan.sizes.batch = plan.sizes.microBatches = 16;
+  std::set<int64_t> counts;
+  for (const PlanOptions &next : plansNextTo(spaceOf(16, 16, 126), plan, {}))
+    counts.insert(next.stages.virtualStages);
+  EXPECT_EQ(counts, (std::set<int64_t>{1, 2, 4, 7, 8}));
+  plan.stages.virtualStages = 8;
+  plan.stages.schedule = ScheduleKind::Interleaved;
+  Cuts cuts(128, 1);
+  cuts.front() = cuts.back() = 0;
+  bool isFound = false;
+  for (const PlanOptions &next : plansNextTo(spaceOf(16, 16, 126), plan, {}))
+    isFound |= next.stages.layers == cuts;
+  EXPECT_TRUE(isFound);
 }
 
 } // namespace

@@ -68,15 +68,11 @@ static std::string wordsOf(const PlanOptions &plan,
 static int explainNothing(const PlanningResult &result,
                           const plan::SearchSpace &space) {
   if (result.steps.empty()) {
-    int64_t batch = space.base.sizes.batch;
-    std::string text = formatv("no plan for {0} and a batch of {1} is found",
-                               counted(space.ranks, "device"), batch);
+    std::string text =
+        formatv("no plan for {0} and a batch of {1} is found",
+                counted(space.ranks, "device"), space.base.sizes.batch);
     if (!result.problem.empty())
       text += ", e.g.: " + result.problem;
-    if (batch % space.ranks != 0)
-      text += "; a search takes meshes whose dp times ep divides the batch; "
-              "use another --gpus or --global-batch, or compile one that is "
-              "padded with --mesh";
     return printError(text);
   }
   const PlannedStep &nearest = result.steps.front();

@@ -23,11 +23,11 @@ struct SearchSpace {
   bool hasExperts = false;
 };
 
-/// Sequences of a micro-batch on a rank.
+/// Sequences of a micro-batch on a rank, with padding.
 int64_t microBatchOf(const PlanOptions &plan);
 
-/// Plans to begin with: all meshes with `tp` and `cp` within a node, sizes of
-/// micro-batches, schedules and ways to recompute; sequence parallelism and
+/// Plans to begin with: all meshes with `tp` within a node, be they padded or
+/// not, sizes of micro-batches, schedules and ways to recompute; sequence parallelism and
 /// ZeRO as they usually pay.
 std::vector<PlanOptions> firstPlans(const SearchSpace &space);
 

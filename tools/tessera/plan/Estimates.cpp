@@ -170,6 +170,14 @@ static double bubbleOf(const PlanOptions &plan, double stages) {
   return plan.stages.schedule == ScheduleKind::ZeroBubble ? bubble / 3 : bubble;
 }
 
+/// Layers of the largest stage. Where there are fewer layers than stages, they
+/// are cut between attention and feed-forward.
+static double mostLayers(int64_t layers, int64_t stages) {
+  int64_t parts = stages > layers ? 2 : 1;
+  return static_cast<double>(llvm::divideCeil(layers * parts, stages)) /
+         static_cast<double>(parts);
+}
+
 Estimate tessera::estimate(const Sample &sample, const PlanOptions &plan,
                            int64_t layers) {
   for (const auto &ofLayers : sample.of)
@@ -178,9 +186,9 @@ Estimate tessera::estimate(const Sample &sample, const PlanOptions &plan,
         return {of.problem, 0, 0};
   int64_t stages = plan.mesh.sizeOf(MeshAxis::Pipeline);
   auto count = static_cast<double>(stages), all = static_cast<double>(layers);
-  auto ofStage = static_cast<double>(llvm::divideCeil(layers, stages));
+  double ofStage = mostLayers(layers, stages);
   Linear micro = microBatchSeconds(sample), once = stepSeconds(sample);
-  // The compiler balances stages, but cuts between layers only.
+  // The compiler balances stages, but cuts at some places only.
   double seconds = std::max(micro.ofLayer * ofStage, micro.at(all) / count);
   double steps =
       static_cast<double>(plan.sizes.microBatches) + bubbleOf(plan, count);
