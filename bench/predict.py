@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the steps that tessera simulate predicts for this machine with measured ones.
 
-usage: predict.py --cluster FILE [--bin FOLDER] [--rounds N] [--steps N] [--only TEXT]
+usage: predict.py --cluster FILE [--bin FOLDER] [--rounds N] [--steps N] [--quiet SHARE] [--tries N] [--only TEXT]
 
 FILE is what `tessera calibrate` wrote here. Prints a table: predicted, measured (median of all steps after warm-up, the
 programs in turns), error; then the mean error and Spearman's rank correlation, of all programs and of the plans of each
@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import tempfile
 
-from workers import Worker
+from workers import Worker, ask_quietly
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -61,6 +61,9 @@ def measuring_parser(program, description):
     parser.add_argument("--bin", type=pathlib.Path, default=HERE.parent / "build/bin", help="folder of the built programs")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=5, help="of a round, after one that does not count")
+    parser.add_argument("--quiet", type=float, default=0.05,
+                        help="repeat a round in which other work took more than this share of the processors")
+    parser.add_argument("--tries", type=int, default=5, help="rounds at most until one is quiet")
     parser.add_argument("--json", type=pathlib.Path, help="write the numbers here too")
     return parser
 
@@ -86,9 +89,17 @@ def train(options, artifact):
     # 0 threads: all cores, as tessera train has it.
     worker = Worker([options.bin / "bench-steps", artifact, "0"])
     worker.ask(2, keep=False)
-    worker.ask(options.steps)
+    seconds, others = ask_quietly(worker, options.steps, options.quiet, options.tries)
     worker.close()
-    return worker.seconds
+    LOUD.append(others > options.quiet)
+    return seconds
+
+
+LOUD = []  # whether other work disturbed the rounds so far
+
+
+def loudness():
+    return f"Other work disturbed {sum(LOUD)} of {len(LOUD)} rounds."
 
 
 class Program:
@@ -149,7 +160,7 @@ def main():
         print(f"| {p.model} | {plan} | {1e3 * p.predicted:.1f} | {1e3 * p.measured:.1f} | {1e3 * min(p.seconds):.1f} | "
               f"{100 * p.error:+.1f} % |")
     print()
-    print("\n".join(summary(programs)))
+    print("\n".join([*summary(programs), loudness()]))
     if options.json:
         options.json.write_text(json.dumps([{"model": p.model, "plan": p.plan, "predicted": p.predicted,
                                              "seconds": p.seconds} for p in programs], indent=1) + "\n")

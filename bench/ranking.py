@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Asks where the fastest plan on this machine stands among those that tessera plan ranks.
 
-usage: ranking.py --cluster FILE [--bin FOLDER] [--first N] [--others N] [--rounds N] [--steps N] [--only TEXT]
+usage: ranking.py --cluster FILE [--bin FOLDER] [--first N] [--others N] [--rounds N] [--steps N] [--quiet SHARE]
+                  [--tries N] [--only TEXT]
 
 FILE is what `tessera calibrate` wrote here. For each of ten cases (model, ranks, batch) tessera plan ranks the plans that
 it compiles; the first of them, and others at equal distances behind these, are trained in turns. Prints at which predicted
@@ -126,6 +127,7 @@ def main():
     found = sum(case.best.rank < WITHIN for case in cases)
     print(f"\nThe fastest plan is among the first {WITHIN} in {found} of {len(cases)} cases; the best of these is at most "
           f"{100 * max(case.loss for case in cases):.1f} % slower than the fastest.")
+    print(predict.loudness())
     if options.json:
         options.json.write_text(json.dumps(
             [{"case": case.label, "complete": case.complete,

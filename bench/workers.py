@@ -50,6 +50,29 @@ def summary(seconds):
     return {"median": statistics.median(seconds), "min": min(seconds), "seconds": seconds}
 
 
+def busy_seconds():
+    """What all processors together have worked since the machine started, whoever for, and what another machine took."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, *others = map(int, file.readline().split()[1:9])
+    return (user + nice + system + sum(others)) / os.sysconf("SC_CLK_TCK")
+
+
+def ask_quietly(worker, count, share, tries):
+    """Repetitions of a turn in which all other work took at most this share of the processors, of several turns; else
+    those of the quietest turn. Returns their seconds, and the share."""
+    turns = []
+    while len(turns) < tries:
+        done = len(worker.seconds)
+        start, busy = time.monotonic(), busy_seconds()
+        worker.ask(count)
+        others = busy_seconds() - busy - sum(worker.processor[done:])
+        turns.append((max(others, 0.0) / (time.monotonic() - start) / os.cpu_count(), worker.seconds[done:]))
+        if turns[-1][0] <= share:
+            break
+    found, seconds = min(turns)
+    return seconds, found
+
+
 def in_turns(workers, rounds, steps):
     """Measures all workers in turns, one more step before each turn to warm up."""
     for _ in range(rounds):
