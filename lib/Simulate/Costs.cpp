@@ -73,14 +73,6 @@ static double secondsOfAttention(const Call &call, const Program &program,
          (rate.peak * rate.efficiency * cluster.attention.efficiency);
 }
 
-/// A matrix product whose sides are not known: of experts' rows.
-static double secondsOfFlops(const Call &call, const Program &program,
-                             const Device &device) {
-  const ProductRate &rate = device.products.at(program.precision);
-  return std::max(call.flops / (rate.peak * rate.efficiency),
-                  secondsOfBytes(call.bytes, device));
-}
-
 static int64_t sizeOfAxis(const Program &program, llvm::StringRef name) {
   for (const Axis &axis : program.mesh)
     if (axis.name == name)
@@ -136,16 +128,17 @@ double tessera::simulate::secondsOf(const Call &call, const Program &program,
     return device.launch + secondsOfMeasured(call, program, measured->second);
   switch (call.kind) {
   case CallKind::Kernel:
-    if (call.flops > 0)
-      return device.launch + secondsOfFlops(call, program, device);
     return device.launch +
            secondsOfBytes(call.bytes * scaleOfKernel(call, program, cluster),
                           device);
   case CallKind::Product:
-    return device.launch + secondsOfProduct(static_cast<double>(call.shape[0]),
-                                            static_cast<double>(call.shape[1]),
-                                            static_cast<double>(call.shape[2]),
-                                            1, program, device);
+    return device.launch +
+           secondsOfProduct(
+               static_cast<double>(call.shape[0]),
+               static_cast<double>(call.shape[1]),
+               static_cast<double>(call.shape[2]),
+               static_cast<double>(std::max<int64_t>(call.experts, 1)), program,
+               device);
   case CallKind::Attention:
   case CallKind::AttentionGradient:
     return device.launch + secondsOfAttention(call, program, cluster);

@@ -36,7 +36,7 @@ Activity tessera::simulate::activityOf(const Program &program,
   case CallKind::AttentionGradient:
     return Activity::Attention;
   case CallKind::Kernel:
-    return call.flops > 0 ? Activity::Products : Activity::Kernels;
+    return Activity::Kernels;
   case CallKind::Collective:
   case CallKind::Send:
   case CallKind::Receive:

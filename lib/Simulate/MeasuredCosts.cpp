@@ -10,16 +10,16 @@ static double secondsOfAttention(const Call &call, const Program &program,
   return call.flops * program.causalImbalance / rates.at(call.shape);
 }
 
-static double secondsOfProduct(const Call &call, const ShapeRates &rates) {
+static double secondsOfProduct(const Call &call, const MeasuredRates &rates) {
+  if (call.experts > 0)
+    return call.flops / rates.expertProducts.at(call.shape);
   double flops = 2;
   for (int64_t size : call.shape)
     flops *= static_cast<double>(size);
-  return flops / rates.at(call.shape);
+  return flops / rates.products.at(call.shape);
 }
 
 static double secondsOfKernel(const Call &call, const MeasuredRates &rates) {
-  if (call.flops > 0)
-    return call.flops / rates.expertProducts.at(call.flops);
   if (call.bytes == 0)
     return 0;
   const SizeCurve &curve = call.isUpdate ? rates.updates : rates.kernels;
@@ -33,7 +33,7 @@ double tessera::simulate::secondsOfMeasured(const Call &call,
   case CallKind::Kernel:
     return secondsOfKernel(call, rates);
   case CallKind::Product:
-    return secondsOfProduct(call, rates.products);
+    return secondsOfProduct(call, rates);
   case CallKind::Attention:
     return secondsOfAttention(call, program, rates.attention);
   case CallKind::AttentionGradient:

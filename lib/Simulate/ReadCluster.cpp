@@ -303,7 +303,7 @@ static MeasuredRates readRates(TableReader &table) {
   rates.products = table.shapes("products");
   rates.attention = table.shapes("attention");
   rates.attentionGradient = table.shapes("attention_gradient");
-  rates.expertProducts = table.curve("expert_products");
+  rates.expertProducts = table.shapes("expert_products");
   rates.kernels = table.curve("kernel_bandwidth", true);
   rates.updates = table.curve("update_bandwidth", true);
   rates.function = table.number("function_seconds", 0, 0);

@@ -121,6 +121,23 @@ static int64_t bytesMovedBy(Operation *op, const SymbolTable &kernels) {
   return bytesOfAll(op->getOperands()) + bytesOfAll(op->getResults());
 }
 
+/// The product of one expert, where each gets the same number of rows.
+static SmallVector<int64_t, 3> shapeOf(rt::RoutedOp op) {
+  if (flopsOf(op) == 0)
+    return {};
+  auto shape = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getShape();
+  };
+  bool isProduct = op.getKind() == rt::RoutedKind::Product;
+  Value other = isProduct ? op.getResult() : op.getInputs()[1];
+  int64_t in = shape(op.getInputs()[0]).back(), out = shape(other).back();
+  int64_t tokens = llvm::product_of(shape(op.getInputs().back()).drop_back());
+  int64_t rows = std::max<int64_t>(tokens * op.getK() / op.getTotal(), 1);
+  if (isProduct)
+    return {rows, out, in};
+  return {in, out, rows};
+}
+
 /// CallRecord::shape.
 static SmallVector<int64_t, 3> shapeOf(Operation *op) {
   if (auto gemm = dyn_cast<rt::GemmOp>(op))
@@ -139,6 +156,7 @@ static SmallVector<int64_t, 3> shapeOf(Operation *op) {
             rt::RingAttentionGradOp>([&](auto attention) {
         return attentionShape(attention.getQuery(), attention.getKey());
       })
+      .Case([](rt::RoutedOp routed) { return shapeOf(routed); })
       .Default([](Operation *) { return SmallVector<int64_t, 3>(); });
 }
 
@@ -161,6 +179,10 @@ static CallRecord recordOf(Operation *op, bool sendsAllRows,
   record.times = timesOf(op);
   record.flops = flopsOf(op);
   record.shape = shapeOf(op);
+  if (auto routed = dyn_cast<rt::RoutedOp>(op); routed && record.flops > 0)
+    record.experts = cast<RankedTensorType>(routed.getInputs().back().getType())
+                         .getShape()
+                         .back();
   if (auto launch = dyn_cast<rt::LaunchOp>(op)) {
     record.kernel = launch.getKernel();
     record.functions =

@@ -59,6 +59,11 @@ TEST(CostsTest, TheLastWaveOfTilesMayBeEmpty) {
                    2 * 2 * 4 * 5 * 50 / 10.);
   rate.half = 50;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, product(4, 6, 50)), 2 * full);
+  rate.half = 0;
+  rate.tiles = {{2, 3}};
+  Call experts = product(2, 6, 50); // 3 times 2 tiles in 2 waves of 4
+  experts.experts = 3;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, experts), 2 * full);
 }
 
 TEST(CostsTest, AttentionKeepsScoresOrNot) {
@@ -186,11 +191,15 @@ TEST(CostsTest, MeasuredCallsTakeWhatWasMeasured) {
   rates.products.points = {{{5, 6, 7}, 210}};
   rates.attention.points = {{{8, 4, 2}, 10}};
   rates.attentionGradient.points = {{{8, 4, 2}, 5}};
-  rates.expertProducts.points = {{100, 20}};
+  rates.expertProducts.points = {{{5, 6, 7}, 84}};
   rates.kernels.points = {{10, 50}, {1000, 100}};
   rates.updates.points = {{10, 25}};
   rates.function = 0.125;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 7)), 0.5 + 2);
+  Call experts = product(5, 6, 7);
+  experts.experts = 3;
+  experts.flops = 3 * 420;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, experts), 0.5 + 15);
   Call attention = product(8, 4, 2);
   attention.kind = CallKind::Attention;
   attention.flops = 30;
@@ -205,8 +214,6 @@ TEST(CostsTest, MeasuredCallsTakeWhatWasMeasured) {
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 100 / 75. + 1);
   call.isUpdate = true;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 4 + 1);
-  call.flops = 40;
-  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 2);
 }
 
 } // namespace

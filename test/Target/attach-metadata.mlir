@@ -5,10 +5,13 @@
 // An op per call, in program order, with where it comes from.
 // CHECK-SAME: "ops":[{"flops":1024,"layer":3,"name":"h.3.mlp","op":"gemm","phase":"forward","shape":[4,8,16]},
 // CHECK-SAME: {"axes":["tp"],"bytes":128,"layer":3,"name":"h.3.mlp","op":"all_reduce","phase":"backward","reason":"because"},
+// Half of 4 experts, each with the rows of 4 of 8 tokens: its shape, and the flops of both.
+// CHECK-SAME: {"experts":2,"flops":256,"name":"","op":"routed","phase":"forward","shape":[4,2,8]},
+// CHECK-SAME: {"experts":2,"flops":256,"name":"","op":"routed","phase":"forward","shape":[2,8,4]},
 // CHECK-SAME: {"bytes":16,"name":"","op":"zero","phase":"forward","times":3}
 // CHECK-SAME: "precision":"f32"
 // Sums, with what a ring sends: 2 * 1/2 * 128 bytes.
-// CHECK-SAME: "communication_per_rank":{"tp":{"bytes":128,"calls":1,"elements":32,"ring_bytes_sent":128}},"flops":4096,"flops_per_rank":{"backward":0,"forward":1024,"optimizer":0,"recompute":0},"gemms":1,"kernels":0,"launches":0,"note":"x","parameters":256,"parameters_per_rank":128,"tokens_per_step":16
+// CHECK-SAME: "communication_per_rank":{"tp":{"bytes":128,"calls":1,"elements":32,"ring_bytes_sent":128}},"flops":6144,"flops_per_rank":{"backward":0,"forward":1536,"optimizer":0,"recompute":0},"gemms":1,"kernels":0,"launches":0,"note":"x","parameters":256,"parameters_per_rank":128,"tokens_per_step":16
 // Tensors: global shape, the shape on a rank, the axes that cut it.
 // CHECK-SAME: {"dtype":"f32","file_shape":[256],"init":{"kind":"zeros"},"local_shape":[16,8],"name":"w","offset":0,"partial":[],"role":"parameter","shape":[16,16],"sharding":[{"axis":"tp","dim":1}]}
 // CHECK-SAME: {"dtype":"i32","local_shape":[1,4,2],"name":"ids","offset":512,"partial":[],"role":"input","shape":[1,8,2],"sharding":[{"axis":"dp","dim":1}]}
@@ -28,6 +31,13 @@ module attributes {dist.mesh = #dist.mesh<dp = 2, tp = 2>, nn.model = {family = 
                          rt.offsets = array<i64: 128>, rt.keep = [{name = "y", global = tensor<4x8xf32, #dist<tp: P>>}]}
         : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32> loc("h.3.mlp")
     %r = rt.all_reduce %y over ["tp"] {maximum = false, reason = "because", nn.phase = #nn.phase<backward>, rt.offsets = array<i64: 128>} : tensor<4x8xf32> -> tensor<4x8xf32> loc("h.3.mlp")
+    %rows = rt.zero {rt.offsets = array<i64: 320>} : tensor<2x8x8xf32>
+    %experts = rt.zero {rt.offsets = array<i64: 320>} : tensor<2x2x8xf32>
+    %gates = rt.zero {rt.offsets = array<i64: 320>} : tensor<8x2xf32>
+    %made = rt.routed product %rows, %experts, %gates {k = 2 : i64, total = 4 : i64, rt.offsets = array<i64: 320>}
+        : (tensor<2x8x8xf32>, tensor<2x2x8xf32>, tensor<8x2xf32>) -> tensor<2x8x2xf32>
+    %g = rt.routed product_grad_weight %made, %rows, %gates {k = 2 : i64, total = 4 : i64, rt.offsets = array<i64: 320>}
+        : (tensor<2x8x2xf32>, tensor<2x8x8xf32>, tensor<8x2xf32>) -> tensor<2x2x8xf32>
     rt.loop 3 init() : () -> () {
     ^bb0(%i: i64):
       %z = rt.zero {rt.offsets = array<i64: 256>} : tensor<4xf32>

@@ -59,7 +59,7 @@ struct MeasuredRates {
   ShapeRates products; ///< Flops per second by m, n, k.
   /// By queries of all heads and sequences, keys of each, size of a head.
   ShapeRates attention, attentionGradient;
-  SizeCurve expertProducts; ///< Flops per second by flops.
+  ShapeRates expertProducts; ///< Of all experts, by m, n, k of each one.
   /// Bytes per second by bytes: of kernels, some of whose bytes caches hold,
   /// and of the optimizer, whose tensors they have lost.
   SizeCurve kernels, updates;

@@ -38,6 +38,9 @@ struct Call {
   /// Of a product: m, n, k. Of attention: queries of all heads and sequences,
   /// keys of each, size of a head.
   std::array<int64_t, 3> shape = {0, 0, 0};
+  /// Of the products of experts' rows, one for each: how many. 0: of a product
+  /// that is none of these.
+  int64_t experts = 0;
   dist::Collective collective = dist::Collective::None;
   std::vector<size_t> axes; ///< Of a collective, a send or a receive.
   int64_t peer = 0; ///< Coordinate that a message goes to or comes from.

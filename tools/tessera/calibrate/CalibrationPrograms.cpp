@@ -14,8 +14,9 @@ enum class Family { Gpt2, Llama, Mixtral };
 struct ModelSize {
   Family family;
   int64_t hidden, inner, heads, vocabulary, sequence;
-  int64_t batch;      ///< Sequences of a rank.
-  int64_t layers = 1; ///< As many as stages, to be split.
+  int64_t batch;       ///< Sequences of a rank.
+  int64_t layers = 1;  ///< As many as stages, to be split.
+  int64_t experts = 4; ///< Of Mixtral.
 };
 
 } // namespace
@@ -42,7 +43,7 @@ static std::string configOf(const ModelSize &size) {
     config["num_key_value_heads"] = size.heads / 2;
     config["rms_norm_eps"] = 1e-5;
     if (hasExperts) {
-      config["num_local_experts"] = 4;
+      config["num_local_experts"] = size.experts;
       config["num_experts_per_tok"] = 2;
     }
   }
@@ -79,6 +80,8 @@ static std::vector<ModelSize> computedSizes(bool isQuick) {
       {Family::Llama, 896, 2432, 14, 700, 224, 1},
       {Family::Mixtral, 192, 416, 6, 384, 96, 4},
       {Family::Mixtral, 480, 800, 8, 500, 160, 2},
+      {Family::Mixtral, 320, 352, 8, 500, 160, 6, 1, 8},
+      {Family::Mixtral, 160, 224, 4, 300, 96, 3, 1, 8},
   };
 }
 

@@ -99,8 +99,8 @@ public:
   MeasuredRates rates() const;
 
 private:
-  ShapeFit products, attention, attentionGradient;
-  CurveFit expertProducts, kernels, updates;
+  ShapeFit products, expertProducts, attention, attentionGradient;
+  CurveFit kernels, updates;
   std::vector<MeasuredCall> withFunctions;
 };
 
@@ -118,14 +118,14 @@ void RatesFit::add(const MeasuredCall &measured) {
   double seconds = measured.seconds;
   switch (call.kind) {
   case CallKind::Product:
+    if (call.experts > 0)
+      return expertProducts.add(call, call.flops, seconds);
     return products.add(call, productFlops(call), seconds);
   case CallKind::Attention:
     return attention.add(call, call.flops, seconds);
   case CallKind::AttentionGradient:
     return attentionGradient.add(call, call.flops, seconds);
   case CallKind::Kernel:
-    if (call.flops > 0)
-      return expertProducts.add(call.flops, seconds);
     if (call.functions > 0)
       return withFunctions.push_back(measured);
     return (call.isUpdate ? updates : kernels).add(call.bytes, seconds);
@@ -139,7 +139,7 @@ MeasuredRates RatesFit::rates() const {
   rates.products = products.rates();
   rates.attention = attention.rates();
   rates.attentionGradient = attentionGradient.rates();
-  rates.expertProducts = expertProducts.curve();
+  rates.expertProducts = expertProducts.rates();
   rates.kernels = kernels.curve();
   rates.updates = updates.curve();
   double functions = 0, seconds = 0;

@@ -31,12 +31,16 @@ public:
     call.flops = static_cast<double>(number("flops", 0));
     call.bytes = static_cast<double>(number("bytes", 0));
     call.functions = static_cast<double>(number("functions", 0));
+    call.experts = number("experts", 0);
     call.wait = number("wait", 0);
     call.peer = number("peer", 0);
     call.collective = collectiveOf(call.op);
     if (call.times < 1 || call.wait < 0 || !readShape(call) || !readAxes(call))
       return std::nullopt;
     call.kind = kindOf(call);
+    // As one that an older compiler wrote, without the shape of its products.
+    if (call.kind == CallKind::Kernel && call.flops > 0)
+      return std::nullopt;
     return call;
   }
 
@@ -194,7 +198,7 @@ static bool readCalls(Program &program, ArrayRef<StringRef> entries) {
         stage >= static_cast<int64_t>(program.stages.size()))
       return !printError("the artifact's metadata has a call that cannot be "
                          "simulated: " +
-                         entry.str());
+                         entry.str() + "; compile the model again");
     program.stages[stage].calls.push_back(std::move(*call));
   }
   return true;
