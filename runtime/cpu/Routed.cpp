@@ -143,16 +143,27 @@ void Work<In, Out, Gate>::dispatch(int64_t t) const {
   }
 }
 
+/// Adds blocks of the token's rows, in order of experts: gates are looked up
+/// once for a block, and columns are independent.
 template <typename In, typename Out, typename Gate>
 void Work<In, Out, Gate>::collect(int64_t t) const {
+  constexpr int64_t kBlock = 256;
+  Gate sums[kBlock];
   Out *to = static_cast<Out *>(p.result) + t * p.columns;
-  for (int64_t c = 0; c < p.columns; ++c) {
-    Gate sum = 0;
-    for (int64_t x = 0; x < p.experts; ++x)
-      if (const Gate g = gate(t, x); g != 0)
-        sum += (p.weighted ? g : Gate(1)) *
-               wide(row(static_cast<const In *>(p.first), x, t)[c]);
-    store(sum, to[c]);
+  for (int64_t first = 0; first < p.columns; first += kBlock) {
+    const int64_t count = std::min(kBlock, p.columns - first);
+    std::fill_n(sums, count, Gate(0));
+    for (int64_t x = 0; x < p.experts; ++x) {
+      const Gate g = gate(t, x);
+      if (g == 0)
+        continue;
+      const Gate factor = p.weighted ? g : Gate(1);
+      const In *from = row(static_cast<const In *>(p.first), x, t) + first;
+      for (int64_t c = 0; c < count; ++c)
+        sums[c] += factor * wide(from[c]);
+    }
+    for (int64_t c = 0; c < count; ++c)
+      store(sums[c], to[first + c]);
   }
 }
 

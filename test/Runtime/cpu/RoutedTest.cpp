@@ -147,25 +147,31 @@ TEST(Routed, DispatchCopiesRoutedTokens) {
     }
 }
 
-TEST(Routed, CollectAddsRoutedRows) {
+/// Of so many columns.
+void checkCollect(int64_t columns) {
   for (const Types types : kTypes)
     for (bool weighted : {false, true}) {
       Buffer gates = makeGates(types);
-      Buffer rows = makeRows(types.in, gates, kColumns, 7);
-      Buffer tokens(types.out, kTokens * kColumns);
-      run({TSR_ROUTED_COLLECT, kColumns, 0, weighted, false}, types,
+      Buffer rows = makeRows(types.in, gates, columns, 7);
+      Buffer tokens(types.out, kTokens * columns);
+      run({TSR_ROUTED_COLLECT, columns, 0, weighted, false}, types,
           {&rows, &gates, &tokens});
       for (int64_t i = 0; i < tokens.size(); ++i) {
-        const int64_t t = i / kColumns;
+        const int64_t t = i / columns;
         double want = 0;
         for (int64_t x = 0; x < kExperts; ++x)
           if (const double g = gateOf(gates, x, t); g != 0)
             want += (weighted ? g : 1) *
-                    rows.get((x * kTokens + t) * kColumns + i % kColumns);
+                    rows.get((x * kTokens + t) * columns + i % columns);
         ASSERT_EQ(tokens.get(i), want);
       }
     }
 }
+
+TEST(Routed, CollectAddsRoutedRows) { checkCollect(kColumns); }
+
+/// More than it adds at once, and not a multiple.
+TEST(Routed, CollectAddsLongRows) { checkCollect(600); }
 
 TEST(Routed, GradientOfGatesIsOfRoutedRows) {
   for (const Types types : kTypes) {
