@@ -61,14 +61,23 @@ GroupPlace tessera::simulate::placeOf(const std::vector<int64_t> &group,
   return place;
 }
 
+static double efficiencyOf(const Link &link, dist::Collective collective) {
+  switch (collective) {
+  case dist::Collective::AllGather:
+  case dist::Collective::ReduceScatter:
+    return link.gatherEfficiency;
+  case dist::Collective::AllToAll:
+    return link.exchangeEfficiency;
+  default:
+    return 1;
+  }
+}
+
 /// By the size of the whole tensor.
 static double bandwidthIn(const Link &link, dist::Collective collective,
                           double bytes) {
   double curve = link.collectives.at(bytes);
-  bool gathers = collective == dist::Collective::AllGather ||
-                 collective == dist::Collective::ReduceScatter;
-  return (curve > 0 ? curve : link.bandwidth) *
-         (gathers ? link.gatherEfficiency : 1);
+  return (curve > 0 ? curve : link.bandwidth) * efficiencyOf(link, collective);
 }
 
 double tessera::simulate::secondsOfCollective(dist::Collective collective,

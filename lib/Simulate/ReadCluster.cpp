@@ -295,6 +295,7 @@ static Link readLink(TableReader &root, const char *name, bool isRequired) {
   link.latency = table.number("latency_seconds", 0, 0);
   link.collectives = table.curve("collective_bandwidth");
   link.gatherEfficiency = table.share("gather_efficiency");
+  link.exchangeEfficiency = table.number("exchange_efficiency", 1, 1e-3);
   return link;
 }
 

@@ -62,6 +62,7 @@ std::string tessera::simulate::clusterText(const Cluster &cluster) {
       line("bandwidth", cluster.node.bandwidth) +
       line("latency_seconds", cluster.node.latency) +
       line("gather_efficiency", cluster.node.gatherEfficiency) +
+      line("exchange_efficiency", cluster.node.exchangeEfficiency) +
       lines("collective_bandwidth", cluster.node.collectives);
   for (const auto &[threads, device] : cluster.byThreads)
     text += ranksText(threads, device);

@@ -69,6 +69,7 @@ TEST(ClusterTest, ReadsWhatIsThere) {
   EXPECT_EQ(rate.tiles[1].columns, 64);
   EXPECT_EQ(cluster.device.products.count(Precision::F32), 0u);
   EXPECT_EQ(cluster.node.collectives.at(2048), 1.5e9);
+  EXPECT_EQ(cluster.node.exchangeEfficiency, 1);
   EXPECT_EQ(cluster.network.bandwidth, 20e9);
   EXPECT_EQ(cluster.software.blockingAxes.count("dp"), 1u);
   EXPECT_EQ(cluster.software.communicationScale.at("tp"), 0.5);
@@ -204,9 +205,11 @@ TEST(ClusterTest, WritesWhatItReads) {
   Cluster written, read;
   ASSERT_EQ(errorOf(cpu, &written), "");
   written.name = "mine";
+  written.node.exchangeEfficiency = 1.5;
   ASSERT_EQ(errorOf(clusterText(written), &read), "");
   EXPECT_EQ(clusterText(read), clusterText(written));
   EXPECT_EQ(read.coresPerNode, 4);
+  EXPECT_EQ(read.node.exchangeEfficiency, 1.5);
   const MeasuredRates &rates = read.byThreads.at(1).measured.at(Precision::F32);
   ASSERT_EQ(rates.products.points.size(), 1u);
   EXPECT_EQ(rates.products.points[0].rate, 5e10);

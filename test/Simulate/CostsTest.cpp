@@ -113,6 +113,18 @@ TEST(CostsTest, CollectivesAreAsFastAsTheSlowestLink) {
       secondsOn(cluster, allReduce(100, {0}), programOn({{"dp", 1}})), 0);
 }
 
+TEST(CostsTest, GathersAndExchangesReachTheirShares) {
+  Cluster cluster = smallCluster();
+  cluster.node.gatherEfficiency = 0.5;
+  cluster.node.exchangeEfficiency = 4;
+  Program program = programOn({{"ep", 2}});
+  Call call = allReduce(100, {0});
+  call.collective = dist::Collective::AllToAll;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 50 / 200.);
+  call.collective = dist::Collective::AllGather;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 50 / 25.);
+}
+
 TEST(CostsTest, AShiftIsAMessage) {
   Cluster cluster = smallCluster();
   Program program = programOn({{"cp", 4}, {"tp", 2}});

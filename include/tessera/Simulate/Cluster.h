@@ -94,6 +94,8 @@ struct Link {
   SizeCurve collectives;
   /// Of that, what all-gather and reduce-scatter reach.
   double gatherEfficiency = 1;
+  /// And what exchanges reach, all-to-all; more than 1, if they are faster.
+  double exchangeEfficiency = 1;
 };
 
 /// Factors of the bytes of kernels in a part of a step.

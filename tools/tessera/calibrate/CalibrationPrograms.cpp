@@ -94,6 +94,13 @@ static std::vector<ModelSize> linkSizes(bool isQuick) {
           {Family::Gpt2, 768, 3072, 12, 2000, 192, 2, 2}};
 }
 
+static std::vector<ModelSize> exchangeSizes(bool isQuick) {
+  if (isQuick)
+    return {{Family::Mixtral, 64, 96, 2, 128, 32, 2}};
+  return {{Family::Mixtral, 96, 128, 6, 192, 96, 3},
+          {Family::Mixtral, 352, 256, 4, 500, 160, 4, 1, 8}};
+}
+
 static void addLinkPrograms(std::vector<CalibrationProgram> &programs,
                             bool isQuick) {
   for (const ModelSize &size : linkSizes(isQuick)) {
@@ -106,6 +113,11 @@ static void addLinkPrograms(std::vector<CalibrationProgram> &programs,
     add(MeshAxis::Data).communication.bucketBytes = 0;
     add(MeshAxis::Data).strategies.zero = ZeroStage::Parameters;
     add(MeshAxis::Pipeline).sizes.microBatches = 2;
+  }
+  for (const ModelSize &size : exchangeSizes(isQuick)) {
+    programs.push_back(
+        programOf(size, Precision::F32, MeshAxis::Expert, kLinkRanks));
+    programs.back().isForLink = true;
   }
 }
 

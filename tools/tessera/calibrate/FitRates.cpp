@@ -197,7 +197,7 @@ Link tessera::fitLink(const std::vector<MeasuredProgram> &programs) {
   link.latency = latencyOf(programs);
   LinkFit reductions;
   std::vector<double> messages;
-  std::vector<std::pair<const MeasuredCall *, double>> gathers;
+  std::vector<std::pair<const MeasuredCall *, double>> gathers, exchanges;
   for (const MeasuredProgram &program : programs)
     for (const MeasuredCall &measured : program.calls) {
       const Call &call = measured.call;
@@ -217,17 +217,22 @@ Link tessera::fitLink(const std::vector<MeasuredProgram> &programs) {
       else if (call.collective == dist::Collective::AllGather ||
                call.collective == dist::Collective::ReduceScatter)
         gathers.push_back({&measured, seconds});
+      else if (call.collective == dist::Collective::AllToAll)
+        exchanges.push_back({&measured, seconds});
     }
   link.collectives = reductions.curve();
-  std::vector<double> shares;
-  for (auto [measured, seconds] : gathers) {
-    const Call &call = measured->call;
-    double sent =
-        call.bytes * dist::ringShare(call.collective, measured->ranks);
-    shares.push_back(sent / seconds / link.collectives.at(call.bytes));
-  }
-  link.gatherEfficiency =
-      shares.empty() ? 1 : std::min(medianOf(std::move(shares)), 1.0);
+  auto shareOf = [&](const auto &transfers) {
+    std::vector<double> shares;
+    for (auto [measured, seconds] : transfers) {
+      const Call &call = measured->call;
+      double sent =
+          call.bytes * dist::ringShare(call.collective, measured->ranks);
+      shares.push_back(sent / seconds / link.collectives.at(call.bytes));
+    }
+    return shares.empty() ? 1 : medianOf(std::move(shares));
+  };
+  link.gatherEfficiency = std::min(shareOf(gathers), 1.0);
+  link.exchangeEfficiency = shareOf(exchanges);
   link.bandwidth = medianOf(std::move(messages));
   return link;
 }
