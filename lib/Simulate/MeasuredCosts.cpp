@@ -22,7 +22,9 @@ static double secondsOfProduct(const Call &call, const MeasuredRates &rates) {
 static double secondsOfKernel(const Call &call, const MeasuredRates &rates) {
   if (call.bytes == 0)
     return 0;
-  const SizeCurve &curve = call.isUpdate ? rates.updates : rates.kernels;
+  const SizeCurve &curve = call.isUpdate    ? rates.updates
+                           : call.isRouting ? rates.routing
+                                            : rates.kernels;
   return call.bytes / curve.at(call.bytes) + call.functions * rates.function;
 }
 

@@ -305,6 +305,7 @@ static MeasuredRates readRates(TableReader &table) {
   rates.attention = table.shapes("attention");
   rates.attentionGradient = table.shapes("attention_gradient");
   rates.expertProducts = table.shapes("expert_products");
+  rates.routing = table.curve("routing_bandwidth");
   rates.kernels = table.curve("kernel_bandwidth", true);
   rates.updates = table.curve("update_bandwidth", true);
   rates.function = table.number("function_seconds", 0, 0);

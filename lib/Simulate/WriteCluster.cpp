@@ -39,6 +39,7 @@ static std::string ratesText(const MeasuredRates &rates) {
          lines("attention", rates.attention) +
          lines("attention_gradient", rates.attentionGradient) +
          lines("expert_products", rates.expertProducts) +
+         lines("routing_bandwidth", rates.routing) +
          lines("kernel_bandwidth", rates.kernels) +
          lines("update_bandwidth", rates.updates) +
          line("function_seconds", rates.function);

@@ -4,10 +4,12 @@
 
 #include "runtime/cpu/GemmCache.h"
 #include "runtime/cpu/GemmRegions.h"
+#include "runtime/cpu/Workspace.h"
 #include "runtime/support/ThreadTeam.h"
 #include "tessera/abi.h"
 #include "tessera/tessera.h"
 
+#include <cstring>
 #include <vector>
 
 using namespace tessera;
@@ -30,6 +32,43 @@ private:
 };
 } // namespace
 
+namespace {
+/// A matrix in rows.
+struct Operand {
+  const float *data;
+  int64_t rows, columns, row;
+};
+} // namespace
+
+/// Whether oneDNN's sgemm has only kernels for vectors of at most 32 bytes.
+static bool hasShortVectors() {
+  constexpr int wide = dnnl_cpu_isa_avx512_core;
+  static const bool isShort = (dnnl_get_effective_cpu_isa() & wide) != wide;
+  return isShort;
+}
+
+/// A copy of an operand that those kernels read down its columns, where its
+/// rows lie a multiple of 2 KiB apart: all of a column then falls into few
+/// cache sets, and a product of 1024 x 256 x 512 runs at 38 GFLOP/s on one core
+/// (an EPYC with AVX2) instead of 81 with the copy. `reads`: how often each
+/// element is used.
+static Operand apart(const Operand &from, int64_t reads, Workspace &memory) {
+  constexpr int64_t conflict = 512, gap = 16, least = 64;
+  constexpr size_t most = size_t(8) << 20;
+  const Operand to{nullptr, from.rows, from.columns, from.columns + gap};
+  const size_t bytes = size_t(to.rows) * size_t(to.row) * sizeof(float);
+  if (!hasShortVectors() || from.row % conflict != 0 || reads < least ||
+      bytes > most)
+    return from;
+  auto *copy = static_cast<float *>(memory.reserve(bytes));
+  if (!copy)
+    return from;
+  for (int64_t row = 0; row < from.rows; ++row)
+    std::memcpy(copy + row * to.row, from.data + row * from.row,
+                size_t(from.columns) * sizeof(float));
+  return {copy, to.rows, to.columns, to.row};
+}
+
 /// oneDNN's packing sgemm, with C started from the bias. The matmul primitive
 /// does not pack plain f32 matrices and falls to half the rate where rows lie a
 /// multiple of 4 KiB apart (768 x 3072: 90 against 190 GFLOP/s on one core).
@@ -41,10 +80,16 @@ static int32_t packedProduct(const GemmProblem &p, std::string *error) {
       for (int64_t n = 0; n < p.n; ++n)
         c[m * p.ldc + n] = p.accumulate ? c[m * p.ldc + n] + bias[n] : bias[n];
   const float beta = p.accumulate || bias ? 1.0f : 0.0f;
+  static thread_local Workspace copies[2];
+  Operand a{static_cast<const float *>(p.a), p.k, p.m, p.lda};
+  Operand b{static_cast<const float *>(p.b), p.k, p.n, p.ldb};
+  if (p.transA)
+    a = apart(a, p.n, copies[0]);
+  if (!p.transB)
+    b = apart(b, p.m, copies[1]);
   const dnnl_status_t status =
       dnnl_sgemm(p.transA ? 'T' : 'N', p.transB ? 'T' : 'N', p.m, p.n, p.k,
-                 1.0f, static_cast<const float *>(p.a), p.lda,
-                 static_cast<const float *>(p.b), p.ldb, beta, c, p.ldc);
+                 1.0f, a.data, a.row, b.data, b.row, beta, c, p.ldc);
   if (status == dnnl_success)
     return 0;
   *error = "gemm: onednn sgemm returned status " + std::to_string(status) +

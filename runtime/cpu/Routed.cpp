@@ -12,6 +12,8 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <utility>
+#include <vector>
 
 using namespace tessera;
 
@@ -117,12 +119,17 @@ void Work<In, Out, Gate>::topK(int64_t t) const {
   Gate top = wide(logits[0]), sum = 0;
   for (int64_t x = 1; x < p.experts; ++x)
     top = std::max<Gate>(top, wide(logits[x]));
-  for (int64_t x = 0; x < p.experts; ++x)
+  thread_local std::vector<std::pair<int64_t, Gate>> chosen;
+  chosen.clear();
+  for (int64_t x = 0; x < p.experts; ++x) {
+    store(Gate(0), gates[x]);
     if (isChosen(x))
-      sum += std::exp(wide(logits[x]) - top);
-  for (int64_t x = 0; x < p.experts; ++x)
-    store(isChosen(x) ? std::exp(wide(logits[x]) - top) / sum : Gate(0),
-          gates[x]);
+      chosen.push_back({x, std::exp(wide(logits[x]) - top)});
+  }
+  for (const auto &[x, exponential] : chosen)
+    sum += exponential;
+  for (const auto &[x, exponential] : chosen)
+    store(exponential / sum, gates[x]);
 }
 
 template <typename In, typename Out, typename Gate>

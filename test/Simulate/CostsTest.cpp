@@ -120,7 +120,8 @@ TEST(CostsTest, GathersAndExchangesReachTheirShares) {
   Program program = programOn({{"ep", 2}});
   Call call = allReduce(100, {0});
   call.collective = dist::Collective::AllToAll;
-  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 50 / 200.);
+  // Half of the half that a rank has.
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 25 / 200.);
   call.collective = dist::Collective::AllGather;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call, program), 50 / 25.);
 }
@@ -206,6 +207,7 @@ TEST(CostsTest, MeasuredCallsTakeWhatWasMeasured) {
   rates.expertProducts.points = {{{5, 6, 7}, 84}};
   rates.kernels.points = {{10, 50}, {1000, 100}};
   rates.updates.points = {{10, 25}};
+  rates.routing.points = {{10, 5}};
   rates.function = 0.125;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, product(5, 6, 7)), 0.5 + 2);
   Call experts = product(5, 6, 7);
@@ -222,6 +224,9 @@ TEST(CostsTest, MeasuredCallsTakeWhatWasMeasured) {
   EXPECT_DOUBLE_EQ(secondsOn(cluster, attention, halves), 0.5 + 9);
   Call call = kernel(100);
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 100 / 75.);
+  call.isRouting = true;
+  EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 20);
+  call.isRouting = false;
   call.functions = 8;
   EXPECT_DOUBLE_EQ(secondsOn(cluster, call), 0.5 + 100 / 75. + 1);
   call.isUpdate = true;

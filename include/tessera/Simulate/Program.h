@@ -32,6 +32,7 @@ struct Call {
   bool recomputes = false; ///< Forward work done again in backward.
   bool isUpdate = false;   ///< Of the optimizer.
   bool isLoss = false;     ///< Of the loss, forward or backward.
+  bool isRouting = false;  ///< Chooses or moves rows of experts.
   int64_t times = 1;       ///< In a loop over micro-batches.
   double flops = 0, bytes = 0;
   double functions = 0; ///< exp, log, tanh and erf of single elements.

@@ -201,6 +201,20 @@ TEST(Gemm, LibraryIsExact) {
   }
 }
 
+/// Rows a multiple of 2 KiB apart, of operands that are copied or too large.
+TEST(Gemm, RowsInTheSameCacheSetsAreExact) {
+  for (auto [m, n, k] : {std::array<int64_t, 3>{512, 70, 90},
+                         {70, 1024, 90},
+                         {1024, 512, 40},
+                         {70, 1536, 1400}})
+    for (const GemmCase &c : flagCases(m, n, k, kAllTypes[0])) {
+      GemmData x(c, 6, 3);
+      std::string error;
+      ASSERT_EQ(x.runPath(libraryGemm, 1, &error), 0) << error;
+      x.expectExact();
+    }
+}
+
 /// Rank threads multiply at once, each with its own caches and team.
 TEST(Gemm, SeveralRanksAtOnce) {
   std::vector<std::thread> ranks;

@@ -100,7 +100,7 @@ public:
 
 private:
   ShapeFit products, expertProducts, attention, attentionGradient;
-  CurveFit kernels, updates;
+  CurveFit kernels, updates, routing;
   std::vector<MeasuredCall> withFunctions;
 };
 
@@ -128,7 +128,10 @@ void RatesFit::add(const MeasuredCall &measured) {
   case CallKind::Kernel:
     if (call.functions > 0)
       return withFunctions.push_back(measured);
-    return (call.isUpdate ? updates : kernels).add(call.bytes, seconds);
+    return (call.isUpdate    ? updates
+            : call.isRouting ? routing
+                             : kernels)
+        .add(call.bytes, seconds);
   default:
     return;
   }
@@ -142,6 +145,7 @@ MeasuredRates RatesFit::rates() const {
   rates.expertProducts = expertProducts.rates();
   rates.kernels = kernels.curve();
   rates.updates = updates.curve();
+  rates.routing = routing.curve();
   double functions = 0, seconds = 0;
   for (const MeasuredCall &measured : withFunctions) {
     functions += measured.call.functions;

@@ -27,6 +27,7 @@ public:
     call.recomputes = text("phase") == "recompute";
     call.isUpdate = text("phase") == "optimizer";
     call.isLoss = call.name == "loss";
+    call.isRouting = call.op == "routed";
     call.times = number("times", 1);
     call.flops = static_cast<double>(number("flops", 0));
     call.bytes = static_cast<double>(number("bytes", 0));
