@@ -1,5 +1,5 @@
-# Finds LLVM/MLIR 22 and sets what every compiler target needs. Links to libMLIR.so and libLLVM.so only:
-# the static archives must never be mixed with them.
+# Finds LLVM/MLIR 22 and sets what every compiler target needs. Links to libMLIR.so and libLLVM.so, or, where a target
+# has the property TESSERA_LLVM_ARCHIVES, to the archives which that lists: the two must never be mixed.
 set(MLIR_DIR "/usr/lib/llvm-22/lib/cmake/mlir" CACHE PATH "Directory of MLIRConfig.cmake")
 find_package(MLIR REQUIRED CONFIG)
 if(NOT LLVM_VERSION_MAJOR EQUAL 22)
@@ -17,7 +17,8 @@ target_include_directories(TesseraMLIR INTERFACE
   ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR}/runtime/include)
 # TypeIDs of op traits are merged with libMLIR.so's by the linker: they must be visible.
 target_compile_options(TesseraMLIR INTERFACE -fvisibility=default -fno-rtti -fno-exceptions -Wall -Wextra -Wno-unused-parameter)
-target_link_libraries(TesseraMLIR INTERFACE MLIR LLVM)
+set(archives $<TARGET_PROPERTY:TESSERA_LLVM_ARCHIVES>)
+target_link_libraries(TesseraMLIR INTERFACE "$<IF:$<BOOL:${archives}>,${archives},MLIR;LLVM>")
 
 # MLIR's headers, parsed once: that is nine tenths of compiling a source, half a minute for some.
 # -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON goes without.

@@ -1,4 +1,8 @@
-"""lit's configuration: .mlir, .json and .test files with RUN lines; folders mirror lib/ and tools/."""
+"""lit's configuration: .mlir, .json and .test files with RUN lines; folders mirror lib/ and tools/.
+
+Starts are what these tests cost. RUN lines start Python as %python, since python3 may be a version manager's script, and
+a check of several things in one output reads it with several prefixes of one FileCheck, or saves it.
+"""
 import os
 import shutil
 import sys
@@ -12,9 +16,11 @@ config.excludes = ["Runtime", "Numerics", "Inputs", "CMakeLists.txt"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.tessera_obj_root, "test")
 
-# Only our tools and LLVM's test tools: nothing else of this machine is needed but coreutils and openssl.
+# Only our tools (first the copies of cmake/StaticTools.cmake) and LLVM's test tools: nothing else of this machine is
+# needed but coreutils and openssl.
 config.environment["PATH"] = os.pathsep.join(
-    [os.path.join(config.tessera_obj_root, "bin"), config.llvm_tools_dir, os.environ.get("PATH", "")])
+    [os.path.join(config.test_exec_root, "bin"), os.path.join(config.tessera_obj_root, "bin"), config.llvm_tools_dir,
+     os.environ.get("PATH", "")])
 config.environment["LC_ALL"] = "C"
 config.environment["TESSERA_LINKER"] = config.test_linker
 config.substitutions.append(("%{examples}", os.path.join(config.tessera_src_root, "examples")))
