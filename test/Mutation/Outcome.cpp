@@ -64,10 +64,11 @@ public:
     size_t positions = tsr_artifact_batch(artifact) *
                        (tsr_artifact_sequence(artifact) + !isMasked);
     int32_t vocabulary = tsr_artifact_vocabulary(artifact);
+    const bool hasSeparator = names(artifact, "separator");
     for (size_t k = 0; k < positions; ++k) {
       int32_t border = (vocabulary + 1) / 2 - static_cast<int32_t>(k / 2 % 2);
       int32_t any = static_cast<int32_t>(generator() % vocabulary);
-      if (names(artifact, "separator") && any == (vocabulary + 1) / 2)
+      if (hasSeparator && any == (vocabulary + 1) / 2)
         any = 0;
       tokens.push_back(k % 2 ? border : any);
       labels.push_back(generator() % 3 ? -100
