@@ -27,8 +27,8 @@ struct SearchSpace {
 int64_t microBatchOf(const PlanOptions &plan);
 
 /// Plans to begin with: all meshes with `tp` within a node, be they padded or
-/// not, sizes of micro-batches, schedules and ways to recompute; sequence parallelism and
-/// ZeRO as they usually pay.
+/// not, sizes of micro-batches, schedules and ways to recompute; sequence
+/// parallelism and ZeRO as they usually pay.
 std::vector<PlanOptions> firstPlans(const SearchSpace &space);
 
 /// What one rank of each stage does and needs, as far as it is known.
