@@ -3,7 +3,7 @@
 
 // Kind 4 (product), 16 tokens, 4 experts, 32 columns, 8 inner ones, 2 experts a token; then axis 0, 64 elements of a
 // piece, 2 rows of pieces, from the outer dimension, 2 experts, 32 tokens, rows of 8.
-// CHECK: @tsr_arguments(dense<[{{.*}}4, 16, 4, 32, 8, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 128, 0, 0, 1, 0, 2, 0, 0, 2, 32, 8, 0, 0, 0, 0, 0, 0]>
+// CHECK: @tsr_arguments(dense<[{{.*}}4, 16, 4, 32, 8, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 128, 0, 0, 1, 0, 2, 0, 0, 2, 32, 8, 0, 0, 0, 0, 0, 0]>
 module attributes {dist.mesh = #dist.mesh<ep = 2>} {
   func.func @step() {
     %r = rt.zero {rt.offsets = array<i64: 0>} : tensor<4x2x8x8xf32>
