@@ -41,6 +41,7 @@ TEST(Agreement, EachOptionTakesPartOrIsOfOneProcess) {
                        "--beta1",
                        "--beta2",
                        "--bucket-size",
+                       "--candidates",
                        "--change-data",
                        "--checkpoint-dir",
                        "--clip",

@@ -63,7 +63,7 @@ struct MeasuredRates {
   /// Bytes per second by bytes: of kernels, some of whose bytes caches hold,
   /// and of the optimizer, whose tensors they have lost.
   SizeCurve kernels, updates;
-  SizeCurve routing; ///< The same of calls that choose or move experts' rows.
+  SizeCurve routing;   ///< The same of calls that choose or move experts' rows.
   double function = 0; ///< What exp, log, tanh or erf of an element adds.
 };
 
