@@ -153,6 +153,12 @@ void CollectiveEnumeration::otherAxes(rt::CollectiveOpInterface op,
   }
 }
 
+/// A sum of exponentials beside candidates is by the largest logit alone.
+bool returnsTotals(Operation *op) {
+  auto ofProgram = op->getParentOfType<func::FuncOp>();
+  return !ofProgram.getOps<rt::TopOp>().empty();
+}
+
 void CollectiveEnumeration::otherKind(rt::AllReduceOp op, unsigned number) {
   bool isMaximum = op.getMaximum();
   add(isMaximum ? "all_reduce of sums for maxima"
@@ -161,7 +167,7 @@ void CollectiveEnumeration::otherKind(rt::AllReduceOp op, unsigned number) {
       [=](ModuleOp module) {
         cast<rt::AllReduceOp>(opsOf(module)[number]).setMaximum(!isMaximum);
       })
-      .right = isMaximum ? kShiftCancels : "";
+      .right = isMaximum && !returnsTotals(op) ? kShiftCancels : "";
   if (mayBeKeyBias(op))
     mutants.back().mayBeRight = kKeyBias;
   if (!isMaximum && nn::isEvaluation(op->getParentOfType<func::FuncOp>()))

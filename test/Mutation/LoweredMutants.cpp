@@ -183,6 +183,21 @@ bool looksUp(Operation *op) {
          (launch && launch.getKernel().contains("embedding"));
 }
 
+/// Why it does not matter to an op that it takes padding for elements, if it
+/// does not; "": it matters.
+const char *whyMore(Operation *op) {
+  if (isa<rt::TopOp>(op))
+    return kNoCandidate;
+  return looksUp(op) || isa<rt::PenalizeOp>(op) ? kNothingInPadding : "";
+}
+
+/// Whether a kernel masks logits, and then the exponentials of what that left.
+bool masksTwice(Operation *op) {
+  auto launch = dyn_cast<rt::LaunchOp>(op);
+  return launch && launch.getKernel().count("_mask") > 1 &&
+         launch.getKernel().contains("_map_mask");
+}
+
 /// Why an op may be wrong about what is padding.
 std::string whyRight(Operation *op, Value scalar, const ScalarChange &change) {
   bool isCoordinate = change.kind == ScalarChange::KeyOfRank ||
@@ -198,7 +213,7 @@ std::string whyRight(Operation *op, Value scalar, const ScalarChange &change) {
   bool takesMore = change.kind == ScalarChange::CoordinateIsZero ||
                    (change.kind == ScalarChange::OtherCoordinate &&
                     isFirstAlong(op, change.other));
-  return looksUp(op) && takesMore ? kNothingInPadding : "";
+  return takesMore ? whyMore(op) : "";
 }
 
 void LoweredEnumeration::scalars(Operation *op, unsigned number) {
@@ -219,9 +234,11 @@ void LoweredEnumeration::scalars(Operation *op, unsigned number) {
           })
           .right = whyRight(op, operand.get(), change);
       // Coordinates of a shorter axis may be those of shards without padding.
-      if (change.kind == ScalarChange::OtherCoordinate && looksUp(op) &&
+      if (change.kind == ScalarChange::OtherCoordinate &&
           isValidCount(operand.get()))
-        mutants.back().mayBeRight = kNothingInPadding;
+        mutants.back().mayBeRight = whyMore(op);
+      if (masksTwice(op) && isValidCount(operand.get()))
+        mutants.back().mayBeRight = kNoCandidate;
     }
   }
   if (!needsPlace(op))

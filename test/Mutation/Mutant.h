@@ -39,6 +39,8 @@ constexpr const char *kShiftCancels =
 constexpr const char *kNothingInPadding =
     "no token lies in the padding of the vocabulary";
 
+constexpr const char *kNoCandidate =
+    "what is masked by -inf is no candidate, and its probability is 0";
 constexpr const char *kFirstMicroBatch =
     "a batch's size says where later micro-batches begin; this is the first";
 constexpr const char *kNoDropout =

@@ -122,6 +122,14 @@ void TypedEnumeration::rewired(dist::ConvertOp op, unsigned number) {
   }
 }
 
+/// Of masked logits from which candidates are taken: these leave padding out,
+/// and the exponentials of the others are masked, too.
+static bool readsMaskedAgain(Operation *op) {
+  auto program = op->getParentOfType<func::FuncOp>();
+  return isa<nn::TopOp>(op) ||
+         (isa<nn::AddOp>(op) && !program.getOps<nn::TopOp>().empty());
+}
+
 /// Masks left out, for one reader or for all, and filled otherwise.
 void TypedEnumeration::unmasked(dist::MaskOp op, unsigned number) {
   add("mask deleted", describe(op), [=](ModuleOp module) {
@@ -136,11 +144,14 @@ void TypedEnumeration::unmasked(dist::MaskOp op, unsigned number) {
   });
   auto uses =
       static_cast<unsigned>(std::distance(op->use_begin(), op->use_end()));
-  for (unsigned use = 0; uses > 1 && use < uses; ++use)
+  for (unsigned use = 0; uses > 1 && use < uses; ++use) {
     add("mask left out by one reader", describe(op), [=](ModuleOp module) {
       auto op = cast<dist::MaskOp>(opsOf(module)[number]);
       std::next(op->use_begin(), use)->set(op.getInput());
     });
+    if (readsMaskedAgain(std::next(op->use_begin(), use)->getOwner()))
+      mutants.back().mayBeRight = kNoCandidate;
+  }
 }
 
 /// The type says what the ranks do not hold.

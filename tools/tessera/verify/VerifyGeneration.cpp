@@ -260,8 +260,8 @@ std::vector<double> Comparison::penalized(const PlacedRow &placed) const {
   return made;
 }
 
-/// How far the score of the token that was drawn is below the largest, and its
-/// logit from its own.
+/// How far the token that was drawn is below the one with the largest score,
+/// and its score and logit are from its own.
 double Comparison::drawnError(const PlacedRow &placed,
                               const std::vector<double> &wanted) const {
   const int64_t row = placed.lane * sizes.slots + placed.slot;
@@ -279,7 +279,10 @@ double Comparison::drawnError(const PlacedRow &placed,
   double best = -INFINITY;
   for (int64_t k = 0; k < forward.vocabulary; ++k)
     best = std::max(best, scoreOf(k));
-  return largerOf((best - scoreOf(token)) * own.temperature / 2,
+  const double score = scoreOf(token);
+  const double ofScore =
+      largerOf((best - score) / 2, std::fabs(drawn[3 * row] - score));
+  return largerOf(ofScore * own.temperature,
                   std::fabs(drawn[3 * row + 2] - wanted[token]));
 }
 
