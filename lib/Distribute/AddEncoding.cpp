@@ -5,6 +5,7 @@
 // encoder-decoder model it is the encoder alone, which has no logits.
 //===----------------------------------------------------------------------===//
 
+#include "lib/Distribute/TokenScores.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
@@ -47,9 +48,8 @@ private:
 };
 
 LogicalResult EncodingBuilder::find(bool hasHead) {
-  for (auto pick : func.getOps<nn::PickOp>())
-    if (hasHead)
-      logits = pick.getLogits();
+  if (nn::PickOp pick = findPick(func); pick && hasHead)
+    logits = pick.getLogits();
   if (hasHead && !logits)
     return func.emitError() << "has no nn.pick, from whose logits a program "
                                "for encoding is made";

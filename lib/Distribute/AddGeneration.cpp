@@ -122,9 +122,7 @@ void Model::splitOps(const SetVector<Operation *> &needed) {
 }
 
 LogicalResult Model::find() {
-  nn::PickOp pick;
-  for (auto op : loss.getOps<nn::PickOp>())
-    pick = op;
+  nn::PickOp pick = findPick(loss);
   if (failed(checkFamily()))
     return failure();
   if (!pick)

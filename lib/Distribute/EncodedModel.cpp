@@ -4,6 +4,7 @@
 // encoder-decoder model it must be the encoder, and chooses nothing.
 //===----------------------------------------------------------------------===//
 
+#include "lib/Distribute/TokenScores.h"
 #include "tessera/Dialect/NN/Marks.h"
 #include "tessera/Dialect/NN/NN.h"
 #include "tessera/Dialect/NN/NNProgram.h"
@@ -85,8 +86,8 @@ void EncodedModel::matchArguments() {
 void EncodedModel::findModel() {
   states = nn::findHiddenStates(loss.getBody().front());
   if (!states || !nn::hasTag(states, nn::Tag::Memory))
-    for (auto op : loss.getOps<nn::PickOp>())
-      logits = op.getLogits();
+    if (nn::PickOp pick = findPick(loss))
+      logits = pick.getLogits();
   SetVector<Operation *> needed;
   SmallVector<Value> todo = {logits ? logits : states->getResult(0)};
   while (!todo.empty())

@@ -1,7 +1,6 @@
 //===- TokenScores.cpp - how probable given next tokens are ---------------===//
 
 #include "lib/Distribute/TokenScores.h"
-#include "tessera/Dialect/NN/NN.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -30,4 +29,11 @@ TokenScores tessera::scoreLabels(OpBuilder &b, Location loc, Value logits,
   Value rank = nn::create<nn::LabelRankOp>(b, loc, logits, labels, picked);
   Value logTotal = map(nn::Function::Log, total);
   return {add("bs,bs,bs->bs", {logTotal, top, picked}, {-1, -1, 1}), rank};
+}
+
+nn::PickOp tessera::findPick(func::FuncOp loss) {
+  nn::PickOp pick;
+  for (auto op : loss.getOps<nn::PickOp>())
+    pick = op;
+  return pick;
 }

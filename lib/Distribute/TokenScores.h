@@ -3,7 +3,8 @@
 #ifndef TESSERA_LIB_DISTRIBUTE_TOKENSCORES_H
 #define TESSERA_LIB_DISTRIBUTE_TOKENSCORES_H
 
-#include "mlir/IR/Builders.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tessera/Dialect/NN/NN.h"
 
 namespace tessera {
 
@@ -18,6 +19,10 @@ struct TokenScores {
 /// negative label names nothing, and its scores mean nothing.
 TokenScores scoreLabels(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value logits, mlir::Value labels);
+
+/// The op of a serial `@loss` that reads its logits: the last nn.pick; null if
+/// there is none.
+nn::PickOp findPick(mlir::func::FuncOp loss);
 
 } // namespace tessera
 

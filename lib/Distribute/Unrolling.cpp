@@ -76,14 +76,6 @@ Attribute Unrolling::argumentName(func::FuncOp func, unsigned index) {
   return {};
 }
 
-/// The last one, whose logits the step has.
-nn::PickOp pickOf(func::FuncOp loss) {
-  nn::PickOp pick;
-  for (auto op : loss.getOps<nn::PickOp>())
-    pick = op;
-  return pick;
-}
-
 /// Of candidates that a step returns.
 int64_t countOf(func::FuncOp step) {
   int64_t count = 1;
@@ -101,7 +93,8 @@ void Unrolling::matchSampling(StringRef data, Value argument) {
                              std::pair(nn::kDraws, &sampling.draws)})
     if (data == name) {
       auto type = cast<RankedTensorType>(argument.getType());
-      auto logits = cast<RankedTensorType>(pickOf(loss).getLogits().getType());
+      auto logits =
+          cast<RankedTensorType>(findPick(loss).getLogits().getType());
       SmallVector<int64_t> shape(logits.getShape().drop_back());
       llvm::append_range(shape, type.getShape().drop_front(2));
       *known = loss.getBody().front().addArgument(
@@ -173,7 +166,7 @@ void Unrolling::findOutputs(nn::PickOp pick) {
 
 /// What makes the outputs, without what `sourceOf` looks through.
 void Unrolling::findModel() {
-  findOutputs(pickOf(loss));
+  findOutputs(findPick(loss));
   SetVector<Operation *> needed;
   SmallVector<Value> todo;
   for (auto &output : outputs)

@@ -24,12 +24,12 @@ static int64_t lanesOf(const PlanOptions &plan) {
   return plan.mesh.sizeOf(MeshAxis::Data) * plan.mesh.sizeOf(MeshAxis::Expert);
 }
 
-static int64_t roundUp(int64_t number, int64_t divisor) {
+static int64_t ceilDiv(int64_t number, int64_t divisor) {
   return (number + divisor - 1) / divisor;
 }
 
 int64_t plan::microBatchOf(const PlanOptions &plan) {
-  return roundUp(plan.sizes.batch,
+  return ceilDiv(plan.sizes.batch,
                  lanesOf(plan) * std::max<int64_t>(plan.sizes.microBatches, 1));
 }
 
@@ -320,7 +320,7 @@ void Neighbours::moveLayer(const std::vector<double> &load) {
 /// up, into equal parts.
 static std::set<int64_t> chunkCounts(int64_t layers, int64_t stages) {
   std::set<int64_t> counts = {1};
-  for (int64_t ofStage : {layers / stages, roundUp(layers, stages)})
+  for (int64_t ofStage : {layers / stages, ceilDiv(layers, stages)})
     for (int64_t count : divisorsOf(ofStage))
       if (stages * count <= mostChunks(layers))
         counts.insert(count);

@@ -50,61 +50,48 @@ ScatterProblem scatterOf(const Call &call) {
   return problem;
 }
 
-/// Throws what the device cannot run: `why`, if there is anything.
-template <class Problem> Problem checked(Problem problem, std::string why) {
-  if (!why.empty())
+/// Throws what the device cannot run, too: what `check` says, if anything.
+template <class Problem>
+Problem runnable(const Call &call,
+                 int32_t (*decode)(const int64_t *, void *const *, Problem *,
+                                   std::string *),
+                 std::string (*check)(const Problem &)) {
+  const auto problem = decoded<Problem>(call, decode);
+  if (const std::string why = check(problem); !why.empty())
     fail(TSR_UNSUPPORTED, why);
   return problem;
 }
 
 RoutedProblem routedOf(const Call &call) {
-  auto problem = decoded<RoutedProblem>(call, decodeRouted);
-  return checked(problem, checkRouted(problem));
+  return runnable(call, decodeRouted, checkRouted);
 }
 
 AppendProblem appendOf(const Call &call) {
-  auto problem = decoded<AppendProblem>(call, decodeAppend);
-  return checked(problem, checkAppend(problem));
+  return runnable(call, decodeAppend, checkAppend);
 }
 
 CacheProblem cachedAttentionOf(const Call &call) {
-  auto problem = decoded<CacheProblem>(call, decodeCachedAttention);
-  return checked(problem, checkCachedAttention(problem));
+  return runnable(call, decodeCachedAttention, checkCachedAttention);
 }
 
 MeansProblem meansOf(const Call &call) {
-  auto problem = decoded<MeansProblem>(call, decodeMergeMeans);
-  return checked(problem, checkMergeMeans(problem));
+  return runnable(call, decodeMergeMeans, checkMergeMeans);
 }
 
 PenalizeProblem penalizeOf(const Call &call) {
-  auto problem = decoded<PenalizeProblem>(call, decodePenalize);
-  return checked(problem, checkPenalize(problem));
+  return runnable(call, decodePenalize, checkPenalize);
 }
 
 TopProblem topOf(const Call &call) {
-  auto problem = decoded<TopProblem>(call, decodeTop);
-  return checked(problem, checkTop(problem));
+  return runnable(call, decodeTop, checkTop);
 }
 
 MergeTopProblem mergeTopOf(const Call &call) {
-  auto problem = decoded<MergeTopProblem>(call, decodeMergeTop);
-  return checked(problem, checkMergeTop(problem));
-}
-
-/// Whether the device can run it; it needs no workspace.
-void checkSampling(const Call &call) {
-  if (call.entry == TSR_ENTRY_PENALIZE)
-    penalizeOf(call);
-  else if (call.entry == TSR_ENTRY_TOP)
-    topOf(call);
-  else if (call.entry == TSR_ENTRY_MERGE_TOP)
-    mergeTopOf(call);
+  return runnable(call, decodeMergeTop, checkMergeTop);
 }
 
 GemmProblem productOf(const Call &call) {
-  auto problem = decoded<GemmProblem>(call, decodeGemm);
-  return checked(problem, checkInt8(problem));
+  return runnable(call, decodeGemm, checkInt8);
 }
 
 bool numbersRounds(const Call &call) {
@@ -209,7 +196,6 @@ void CudaRank::prepareFor(const Call &call) {
   bytes = std::max(bytes, cacheWorkspaceOf(call));
   if (numbersRounds(call))
     rounds.announce(call.op);
-  checkSampling(call);
   if (call.entry == TSR_ENTRY_ALL_TO_ALL)
     gatedOf(call);
   workspaceNeeded = std::max(workspaceNeeded, static_cast<int64_t>(bytes));
@@ -224,6 +210,15 @@ size_t CudaRank::cacheWorkspaceOf(const Call &call) {
     return cachedAttentionWorkspace(cachedAttentionOf(call));
   case TSR_ENTRY_MERGE_MEANS:
     meansOf(call);
+    return 0;
+  case TSR_ENTRY_PENALIZE:
+    penalizeOf(call);
+    return 0;
+  case TSR_ENTRY_TOP:
+    topOf(call);
+    return 0;
+  case TSR_ENTRY_MERGE_TOP:
+    mergeTopOf(call);
     return 0;
   default:
     return 0;

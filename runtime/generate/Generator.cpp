@@ -302,7 +302,9 @@ void Generator::run(const StepRows &rows) {
                                        : RowProgram::Mixed;
   program = rows.scores ? "score" : isDecode ? "decode" : "mixed";
   const Inputs inputs(rows, isDecode ? sizes.slots : sizes.mixedRows(), guard);
-  const SamplingInputs sampling = samplingOf(rows);
+  std::optional<SamplingInputs> sampling;
+  if (sizes.candidates && !rows.scores)
+    sampling = samplingOf(rows);
   used.runRows(which, [&](Rank &rank) {
     writeRows(rank, program + "_ids", inputs.ids);
     writeRows(rank, program + "_slots", inputs.slots);
@@ -310,8 +312,8 @@ void Generator::run(const StepRows &rows) {
     writeRows(rank, program + "_last", inputs.last);
     writeRows(rank, program + "_labels", inputs.labels);
     writeRows(rank, program + "_sources", inputs.sources);
-    if (sizes.candidates)
-      sampling.write(rank, program);
+    if (sampling)
+      sampling->write(rank, program);
   });
 }
 

@@ -7,20 +7,19 @@
 // the process with a message: on a GPU it would hang or compute garbage.
 //===----------------------------------------------------------------------===//
 
-// Fibers jump between stacks with the compiler's longjmp, from one lane right
-// to the next: swapcontext makes system calls, and libc's longjmp looks at the
-// stack that it leaves.
-
 #include "tessera/Codegen/Kernels/DeviceKernel.h"
 #include "tessera/abi.h"
+#include "test/Fibers.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <ucontext.h>
 #include <vector>
+
+using tessera::test::enterStack;
+using tessera::test::jump;
 
 namespace {
 
@@ -82,9 +81,6 @@ void callThread(void *function, const std::vector<void *> &arguments) {
   std::fprintf(stderr, "grid emulator: %zu parameters\n", arguments.size());
   std::abort();
 }
-
-/// Of its own: a function that has __builtin_setjmp must not jump itself.
-[[noreturn, gnu::noinline]] void jump(void **to) { __builtin_longjmp(to, 1); }
 
 class BlockRun {
 public:
@@ -191,14 +187,7 @@ private:
     fiber.isStarted = true;
     // Not cleared: a thread touches few pages of its stack.
     fiber.stack.reset(new char[kStackBytes]);
-    ucontext_t context;
-    getcontext(&context);
-    context.uc_stack.ss_sp = fiber.stack.get();
-    context.uc_stack.ss_size = kStackBytes;
-    context.uc_link = nullptr;
-    makecontext(&context, start, 0);
-    setcontext(&context);
-    std::abort();
+    enterStack(fiber.stack.get(), kStackBytes, start);
   }
 
   /// Returns when a turn cannot be passed on.

@@ -1,16 +1,11 @@
 //===- HostBlock.cpp - A thread block on a CPU ----------------------------===//
 
-// Fibers jump between stacks with the compiler's longjmp, a hundred times
-// faster than swapcontext with its system calls; libc's longjmp looks at the
-// stack that it leaves.
-
 #include "test/Runtime/cuda/attention/HostBlock.h"
+#include "test/Fibers.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 #include <random>
-#include <ucontext.h>
 
 using namespace tessera::test;
 
@@ -45,11 +40,6 @@ HostBlock::~HostBlock() {
     return;
   for (Fiber &fiber : fibers)
     spareStacks.push_back(std::move(fiber.stack));
-}
-
-/// Of its own: a function that has __builtin_setjmp must not jump itself.
-[[noreturn, gnu::noinline]] static void jump(void **to) {
-  __builtin_longjmp(to, 1);
 }
 
 /// The bodies of all runs, one after the other.
@@ -87,18 +77,6 @@ void HostBlock::wait(State state) {
     jump(next);
 }
 
-[[noreturn]] void HostBlock::enterStack(Fiber &fiber) {
-  fiber.started = true;
-  ucontext_t context;
-  getcontext(&context);
-  context.uc_stack.ss_sp = fiber.stack.get();
-  context.uc_stack.ss_size = kStackBytes;
-  context.uc_link = nullptr;
-  makecontext(&context, enter, 0);
-  setcontext(&context);
-  std::abort();
-}
-
 /// Returns when a turn cannot be passed on.
 void HostBlock::resume(int next) {
   Fiber &fiber = fibers[size_t(next)];
@@ -107,7 +85,8 @@ void HostBlock::resume(int next) {
     return;
   if (fiber.started)
     jump(fiber.resumed);
-  enterStack(fiber);
+  fiber.started = true;
+  enterStack(fiber.stack.get(), kStackBytes, enter);
 }
 
 void HostBlock::barrier() { wait(State::AtBarrier); }

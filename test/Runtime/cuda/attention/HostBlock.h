@@ -57,7 +57,6 @@ private:
   };
 
   [[noreturn]] static void enter();
-  [[noreturn]] static void enterStack(Fiber &fiber);
   size_t nextReady(size_t from) const;
   void **passTurn();
   void wait(State state);
