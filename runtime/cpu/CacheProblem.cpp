@@ -29,6 +29,9 @@ static std::string checkDeal(const char *entry, int64_t deal, int64_t places,
 }
 
 int64_t AppendProblem::elementBytes() const { return kCacheBytes[dtype]; }
+int64_t CacheProblem::sumBytes() const {
+  return dtype == TSR_DTYPE_F64 ? 8 : 4;
+}
 
 int32_t tessera::decodeAppend(const int64_t *args, void *const *buffers,
                               AppendProblem *out, std::string *error) {

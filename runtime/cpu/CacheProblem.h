@@ -29,6 +29,18 @@ struct MeansProblem {
   void *means;
 };
 
+/// Rows that follow each other in one slot and so read almost the same places,
+/// or one row.
+struct CacheGroup {
+  int64_t row, rows;
+};
+/// Most queries of a group for one key head, unless one row has more.
+constexpr int64_t kCacheQueries = 16;
+
+/// Positions of a split: attention to each is merged with that to the others,
+/// so that threads may share a row. Splits begin at multiples of this.
+constexpr int64_t kCacheSplit = 256;
+
 /// Sizes and strides in elements, as TSR_CACHED_ATTENTION_* of abi.h.
 struct CacheProblem {
   int64_t lanes, rows, slots, places, heads, kvHeads, headDim, row, window;
@@ -44,6 +56,8 @@ struct CacheProblem {
   const void *q, *keys, *values;
   const int32_t *slotOf, *positionOf; ///< [lanes, rows]
   void *o;
+  /// What splits leave of the groups that threads share.
+  void *partials = nullptr;
 
   int64_t group() const { return heads / kvHeads; }
   bool isLive(int64_t row) const { return slotOf[row] >= 0; }
@@ -70,11 +84,32 @@ struct CacheProblem {
   int64_t slotStart(int64_t row) const {
     return (row / rows * slots + slotOf[row]) * places;
   }
+
+  /// The splits of which rows of a group read something.
+  int64_t splitBegin(const CacheGroup &group) const {
+    return isLive(group.row) ? firstOf(group.row) / kCacheSplit : 0;
+  }
+  int64_t splitEnd(const CacheGroup &group) const {
+    const int64_t last = group.row + group.rows - 1;
+    return isLive(last) ? (endOf(last) + kCacheSplit - 1) / kCacheSplit : 0;
+  }
+  /// Numbers that a split leaves of a group: of each query a sum, the largest
+  /// score, and a weight.
+  int64_t partialSize(const CacheGroup &group) const {
+    return group.rows * heads * (headDim + 2);
+  }
+  /// Of a number that sums are computed in.
+  int64_t sumBytes() const;
 };
 
-/// Positions of a row that one thread attends to for one key head.
-struct CacheUnit {
-  int64_t row, kvHead;
+/// What a thread does at once: splits [split, splitEnd) of a group for key
+/// heads [head, headEnd).
+struct CachePiece {
+  CacheGroup group;
+  int64_t head, headEnd, split, splitEnd;
+  /// Where, among CacheProblem::partials, the split leaves what is to be merged
+  /// with other splits; -1: the means are stored.
+  int64_t partials;
 };
 
 /// Checks and decodes arguments. Returns 0, or non-zero with the reason in

@@ -1,15 +1,16 @@
-//===- CachedAttention.h - One row over the cache of its slot ---*- C++ -*-===//
-// Online softmax over chunks of positions, for all query heads of a key head at
-// once, so that keys and values are read from memory once. What a row computes
-// does not depend on the other rows. Included only by the Target*.cpp files,
-// see Simd.h.
+//===- CachedAttention.h - Rows over the cache of their slot ----*- C++ -*-===//
+// Online softmax over chunks of positions within a split, then a merge of
+// splits, as FlashDecoding (Dao et al. 2023) has it. Chunks and splits begin at
+// multiples of their sizes, so what a row computes depends neither on the other
+// rows nor on how work is shared. Included only by the Target*.cpp files, see
+// Simd.h.
 //===----------------------------------------------------------------------===//
 #ifndef TESSERA_RUNTIME_CPU_CACHEDATTENTION_H
 #define TESSERA_RUNTIME_CPU_CACHEDATTENTION_H
 
-#include "runtime/cpu/AttentionBlocks.h"
 #include "runtime/cpu/CacheProblem.h"
-#include "runtime/cpu/VectorMath.h"
+#include "runtime/cpu/CachedTiles.h"
+#include "runtime/cpu/Packing.h"
 
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
@@ -17,233 +18,325 @@ namespace TESSERA_CPU_TARGET {
 template <typename T, typename In> class CachedAttention {
 public:
   CachedAttention(const CacheProblem &problem, void *memory)
-      : p(problem), scratch{static_cast<unsigned char *>(memory)} {
-    padded = roundUp(p.headDim, kLanes<T>);
-    queries = scratch.template take<T>(p.group() * padded);
-    out = scratch.template take<T>(p.group() * padded);
-    scores = scratch.template take<T>(p.group() * kPositions);
-    rowMax = scratch.template take<T>(p.group());
-    rowSum = scratch.template take<T>(p.group());
+      : p(problem), scratch{static_cast<unsigned char *>(memory)},
+        padded(roundUp(p.headDim, kLanes<T>)) {
+    const int64_t most = maximum(p.heads, kCacheQueries);
+    queries = scratch.template take<T>(most * padded);
+    own.take(scratch, most, padded);
+    total.take(scratch, most, padded);
+    scores = scratch.template take<T>(most * kPitch);
+    begins = scratch.template take<int64_t>(most);
+    ends = scratch.template take<int64_t>(most);
+    packed = scratch.template take<T>(kChunk * padded);
   }
 
   size_t bytes() const { return scratch.used; }
 
-  void run(const CacheUnit &unit) {
-    row = unit.row;
-    head = unit.kvHead;
-    if (!p.isLive(row))
-      return clear();
-    loadQueries();
-    const int64_t end = p.endOf(row);
-    for (int64_t first = p.firstOf(row); first < end; first += kPositions)
-      chunk(first, minimum(kPositions, end - first));
-    finish();
+  void run(const CachePiece &piece) {
+    row = piece.group.row;
+    rows = piece.group.rows;
+    if (rows == 1)
+      return runHeads(piece, piece.head, piece.headEnd);
+    for (int64_t k = piece.head; k < piece.headEnd; ++k)
+      runHeads(piece, k, k + 1);
+  }
+
+  /// Merges what the splits of a group left, and stores the means.
+  void merge(const CacheGroup &group, int64_t partials) {
+    row = group.row;
+    rows = group.rows;
+    head = 0;
+    heads = 1;
+    const int64_t splits = p.splitEnd(group) - p.splitBegin(group);
+    for (; head < p.kvHeads; ++head) {
+      total.clear(queryCount(), padded);
+      for (int64_t split = 0; split < splits; ++split) {
+        loadPartial(static_cast<const T *>(p.partials) + partials +
+                    split * p.partialSize(group));
+        mergeSplit();
+      }
+      finish();
+    }
   }
 
 private:
-  static constexpr int64_t kPositions = 64;
+  static constexpr int64_t kChunk = 64;
+  /// Positions that are read at once where all key heads are.
+  static constexpr int64_t kStep = kLanes<T> > 8 ? kLanes<T> : 8;
+  /// Between rows of scores: tiles may write a vector more.
+  static constexpr int64_t kPitch = kChunk + kLanes<T>;
+  static_assert(kCacheSplit % kChunk == 0);
 
-  /// Of query head h of the group.
-  int64_t headOf(int64_t h) const {
-    return row * p.heads + head * p.group() + h;
+  /// Of each query: a sum of values weighted by exp(score - top), and the sum
+  /// of these weights.
+  struct Sums {
+    T *values, *tops, *weights;
+    void take(Scratch &scratch, int64_t queries, int64_t padded) {
+      values = scratch.template take<T>(queries * padded);
+      tops = scratch.template take<T>(queries);
+      weights = scratch.template take<T>(queries);
+    }
+    void clear(int64_t queries, int64_t padded) {
+      for (int64_t i = 0; i < queries * padded; ++i)
+        values[i] = 0;
+      for (int64_t q = 0; q < queries; ++q) {
+        tops[q] = -T(__builtin_inf());
+        weights[q] = 0;
+      }
+    }
+  };
+
+  /// Queries are in order of key heads, rows and heads of a group. There are
+  /// several key heads, or several rows.
+  int64_t queryCount() const { return heads * rows * p.group(); }
+  int64_t rowOf(int64_t query) const { return query / p.group() % rows; }
+  /// Where a query stands among all heads of all rows.
+  int64_t placeOf(int64_t query) const {
+    const int64_t kvHead = head + query / (rows * p.group());
+    return (row + rowOf(query)) * p.heads + kvHead * p.group() +
+           query % p.group();
   }
 
-  /// The mean over no place.
-  void clear() {
-    for (int64_t h = 0; h < p.group(); ++h) {
-      for (int64_t d = 0; d < padded; ++d)
-        out[h * padded + d] = 0;
-      rowMax[h] = -T(__builtin_inf());
-      rowSum[h] = 0;
+  void runHeads(const CachePiece &piece, int64_t first, int64_t end) {
+    head = first;
+    heads = end - first;
+    loadQueries();
+    total.clear(queryCount(), padded);
+    for (int64_t split = piece.split; split < piece.splitEnd; ++split) {
+      own.clear(queryCount(), padded);
+      attend(split);
+      if (piece.partials >= 0)
+        storePartial(static_cast<T *>(p.partials) + piece.partials);
+      else
+        mergeSplit();
     }
-    finish();
+    if (piece.partials < 0)
+      finish();
   }
 
   void loadQueries() {
-    const In *q = static_cast<const In *>(p.q) + row * p.row +
-                  head * p.group() * p.headDim;
-    for (int64_t h = 0; h < p.group(); ++h) {
-      for (int64_t d = 0; d < padded; ++d) {
-        queries[h * padded + d] =
-            d < p.headDim ? T(widen(q[h * p.headDim + d])) * T(p.scale) : T(0);
-        out[h * padded + d] = 0;
-      }
-      rowMax[h] = -T(__builtin_inf());
-      rowSum[h] = 0;
+    for (int64_t q = 0; q < queryCount(); ++q) {
+      const int64_t place = placeOf(q);
+      const In *from = static_cast<const In *>(p.q) + place / p.heads * p.row +
+                       place % p.heads * p.headDim;
+      for (int64_t d = 0; d < padded; ++d)
+        queries[q * padded + d] =
+            d < p.headDim ? T(widen(from[d])) * T(p.scale) : T(0);
     }
   }
 
-  /// Where the positions that the rank has, from number `held` on, lie in a
-  /// cache. Places are used again in turn.
-  void locate(int64_t held, int64_t count) {
-    int64_t place = held % p.places;
-    for (int64_t j = 0; j < count; ++j) {
+  void attend(int64_t split) {
+    if (!p.isLive(row))
+      return;
+    const int64_t begin = maximum(p.firstOf(row), split * kCacheSplit);
+    const int64_t end =
+        minimum(p.endOf(row + rows - 1), (split + 1) * kCacheSplit);
+    for (int64_t at = begin / kChunk * kChunk; at < end; at += kChunk) {
+      chunk = {at, maximum(begin - at, 0), minimum(end - at, kChunk)};
+      locate();
+      if (rows == 1)
+        chunkInPlace();
+      else
+        chunkPacked();
+    }
+  }
+
+  /// Where the chunk's positions lie in a cache, and which a query reads.
+  /// Places are used again in turn.
+  void locate() {
+    int64_t place = (chunk.start + chunk.begin) % p.places;
+    for (int64_t j = chunk.begin; j < chunk.end; ++j) {
       offsets[j] = ((p.slotStart(row) + place) * p.kvHeads + head) * p.headDim;
       place = place + 1 < p.places ? place + 1 : 0;
     }
-  }
-
-  const In *at(const void *cache, int64_t j) const {
-    return static_cast<const In *>(cache) + offsets[j];
-  }
-
-  /// Asks for a head of a position: heads of others lie between two positions,
-  /// so the processor does not see where reading goes on.
-  void fetch(const In *from) const {
-    for (int64_t d = 0; d < p.headDim; d += 64 / int64_t(sizeof(In)))
-      __builtin_prefetch(from + d, 0, 2);
-  }
-
-  /// A vector of a row; what is beyond its end is 0.
-  Vec<T> part(const In *from, int64_t d) const {
-    if (d + kLanes<T> <= p.headDim)
-      return WideLoad<T, In>::from(from + d);
-    T lanes[kLanes<T>] = {};
-    for (int64_t i = d; i < p.headDim; ++i)
-      lanes[i - d] = T(widen(from[i]));
-    return load<T>(lanes);
-  }
-
-  void chunk(int64_t first, int64_t count) {
-    locate(first, count);
-    for (int64_t j = 0; j < count; j += kLanes<T>)
-      scoreVector(j, minimum(kLanes<T>, count - j));
-    if (p.biasTable)
-      addBias(first, count);
-    for (int64_t h = 0; h < p.group(); ++h)
-      softmax(h, count);
-    constexpr int64_t four = 4 * kLanes<T>;
-    int64_t d = 0;
-    for (; d + four <= p.headDim; d += four)
-      addValues<4>(count, d);
-    for (; d < padded; d += kLanes<T>)
-      addValues<1>(count, d);
-  }
-
-  /// Scores of `count` positions of the chunk against every query head of the
-  /// group.
-  void scoreVector(int64_t column, int64_t count) {
-    constexpr int w = kLanes<T>;
-    const In *keys[w];
-    for (int64_t i = 0; i < w; ++i) {
-      const int64_t j = column + minimum(i, count - 1);
-      keys[i] = at(p.keys, j);
-      fetch(at(p.values, j));
-    }
-    for (int64_t h = 0; h < p.group(); ++h) {
-      Vec<T> sums[w];
-      for (int i = 0; i < w; ++i)
-        sums[i] = dot(keys[i], queries + h * padded);
-      transpose<T>(sums);
-#pragma GCC unroll 4
-      for (int step = w / 2; step > 0; step /= 2)
-        for (int i = 0; i < step; ++i)
-          sums[i] += sums[i + step];
-      store<T>(scores + h * kPositions + column, sums[0]);
+    for (int64_t q = 0; q < queryCount(); ++q) {
+      const int64_t of = row + rowOf(q);
+      begins[q] = maximum(p.firstOf(of) - chunk.start, chunk.begin);
+      ends[q] = minimum(p.endOf(of) - chunk.start, chunk.end);
     }
   }
 
-  void addBias(int64_t first, int64_t count) {
-    const T *table = static_cast<const T *>(p.biasTable);
-    for (int64_t j = 0; j < count; ++j) {
-      const T *biases =
-          table + p.bucketAt(row, first + j) * p.heads + head * p.group();
-      for (int64_t h = 0; h < p.group(); ++h)
-        scores[h * kPositions + j] += biases[h];
-    }
+  HeadsInPlace<T, In> inPlace(const void *cache, int64_t ofHead) const {
+    return {static_cast<const In *>(cache) + ofHead * p.headDim, offsets,
+            p.headDim};
   }
 
-  Vec<T> dot(const In *key, const T *query) const {
-    Vec<T> sum = {};
-    for (int64_t d = 0; d < padded; d += kLanes<T>)
-      sum += part(key, d) * load<T>(query + d);
-    return sum;
-  }
-
-  /// Turns scores into exp(score - maximum); those after `count` become 0.
-  void softmax(int64_t h, int64_t count) {
-    T *row = scores + h * kPositions, top = rowMax[h];
-    for (int64_t j = 0; j < count; ++j)
-      top = row[j] > top || row[j] != row[j] ? row[j] : top;
-    const T decay = exponential(broadcast(rowMax[h] - top))[0];
-    Vec<T> sum = {};
-    const int64_t end = roundUp(count, kLanes<T>);
-    for (int64_t j = count; j < end; ++j)
-      row[j] = -T(__builtin_inf());
-    for (int64_t j = 0; j < end; j += kLanes<T>) {
-      const Vec<T> e = exponential(load<T>(row + j) - broadcast(top));
-      store<T>(row + j, e);
-      sum += e;
-    }
-    T total = 0;
-    for (int i = 0; i < kLanes<T>; ++i)
-      total += sum[i];
-    rowMax[h] = top;
-    rowSum[h] = rowSum[h] * decay + total;
-    for (int64_t d = 0; d < padded; d += kLanes<T>)
-      store<T>(out + h * padded + d,
-               load<T>(out + h * padded + d) * broadcast(decay));
-  }
-
-  /// Some vectors of all values, for every query head.
-  template <int vectors> void addValues(int64_t count, int64_t d) {
-    for (int64_t h = 0; h < p.group(); ++h) {
-      const T *weights = scores + h * kPositions;
-      T *mean = out + h * padded + d;
-      Vec<T> even[vectors], odd[vectors] = {};
-      for (int i = 0; i < vectors; ++i)
-        even[i] = load<T>(mean + i * kLanes<T>);
-      int64_t j = 0;
-      for (; j + 2 <= count; j += 2) {
-        addValue<vectors>(j, d, weights[j], even);
-        addValue<vectors>(j + 1, d, weights[j + 1], odd);
+  /// One row: caches are read in the order in which they lie, a few positions
+  /// of all key heads at a time.
+  void chunkInPlace() {
+    for (int64_t j = chunk.begin; j < chunk.end; j += kStep)
+      for (int64_t k = 0; k < heads; ++k) {
+        const int64_t end = minimum(j + kStep, chunk.end), q = k * p.group();
+        scoreAll<T>(inPlace(p.keys, k), j, end, p.group(), queries + q * padded,
+                    padded, scores + q * kPitch, kPitch);
+        for (int64_t i = j; i < end; ++i)
+          inPlace(p.values, k).fetch(i);
       }
-      if (j < count)
-        addValue<vectors>(j, d, weights[j], even);
-      for (int i = 0; i < vectors; ++i)
-        store<T>(mean + i * kLanes<T>, even[i] + odd[i]);
+    weighAll();
+    for (int64_t j = chunk.begin; j < chunk.end; j += kStep)
+      for (int64_t k = 0; k < heads; ++k)
+        sumQueries(inPlace(p.values, k), j, minimum(j + kStep, chunk.end),
+                   k * p.group(), (k + 1) * p.group());
+  }
+
+  /// Several rows of a slot, one key head: keys and values are widened and
+  /// brought together once for all.
+  void chunkPacked() {
+    pack(p.keys);
+    scoreAll<T>(PackedHeads<T>{packed, padded}, chunk.begin, chunk.end,
+                queryCount(), queries, padded, scores, kPitch);
+    weighAll();
+    pack(p.values);
+    sumQueries(PackedHeads<T>{packed, padded}, chunk.begin, chunk.end, 0,
+               queryCount());
+  }
+
+  void pack(const void *cache) {
+    const HeadsInPlace<T, In> heads = inPlace(cache, 0);
+    for (int64_t j = chunk.begin; j < chunk.end; ++j) {
+      const In *at = heads.at(j);
+      T *copy = packed + j * padded;
+      int64_t d = 0;
+      for (; d < heads.whole(); d += kLanes<T>)
+        store<T>(copy + d, heads.vector(at, d));
+      if (d < padded)
+        store<T>(copy + d, heads.rest(at, d));
     }
   }
 
-  template <int vectors>
-  void addValue(int64_t j, int64_t d, T weight, Vec<T> (&sums)[vectors]) const {
-    const In *value = at(p.values, j);
-#pragma GCC unroll 4
-    for (int i = 0; i < vectors; ++i)
-      sums[i] += part(value, d + i * kLanes<T>) * broadcast(weight);
+  void weighAll() {
+    for (int64_t q = 0; q < queryCount(); ++q) {
+      const int64_t begin = begins[q], end = ends[q];
+      if (begin >= end)
+        continue;
+      T *of = scores + q * kPitch;
+      if (p.biasTable)
+        addBias(q, begin, end);
+      const T decay = weigh<T>(of, begin, end, own.tops + q, own.weights + q);
+      T *sum = own.values + q * padded;
+      for (int64_t d = 0; d < padded; d += kLanes<T>)
+        store<T>(sum + d, load<T>(sum + d) * broadcast(decay));
+    }
+  }
+
+  void addBias(int64_t query, int64_t begin, int64_t end) {
+    const T *table =
+        static_cast<const T *>(p.biasTable) + placeOf(query) % p.heads;
+    for (int64_t j = begin; j < end; ++j)
+      scores[query * kPitch + j] +=
+          table[p.bucketAt(row + rowOf(query), chunk.start + j) * p.heads];
+  }
+
+  /// Adds values of positions [first, last) to the sums of queries [query,
+  /// end), two at a time where both read them.
+  template <class Heads>
+  void sumQueries(const Heads &values, int64_t first, int64_t last,
+                  int64_t query, int64_t end) {
+    for (; query + 2 <= end; query += 2) {
+      const int64_t begin = maximum(begins[query], begins[query + 1]);
+      const int64_t common = minimum(ends[query], ends[query + 1]);
+      for (int64_t q = query; q < query + 2; ++q)
+        sum<1>(values, q, maximum(begins[q], first),
+               minimum(minimum(begin, ends[q]), last));
+      sum<2>(values, query, maximum(begin, first), minimum(common, last));
+      for (int64_t q = query; q < query + 2; ++q)
+        sum<1>(values, q, maximum(maximum(begin, common), first),
+               minimum(ends[q], last));
+    }
+    if (query < end)
+      sum<1>(values, query, maximum(begins[query], first),
+             minimum(ends[query], last));
+  }
+
+  template <int count, class Heads>
+  void sum(const Heads &values, int64_t query, int64_t first, int64_t last) {
+    if (first < last)
+      sumHead<T, count>(values, first, last, scores + query * kPitch, kPitch,
+                        own.values + query * padded, padded);
+  }
+
+  /// Adds the split to the total. A query that saw nothing has no weight.
+  void mergeSplit() {
+    for (int64_t q = 0; q < queryCount(); ++q) {
+      if (own.weights[q] == 0)
+        continue;
+      const T a = total.tops[q], b = own.tops[q];
+      const T top = a > b || a != a ? a : b;
+      const T before = exponential(broadcast(a - top))[0];
+      const T now = exponential(broadcast(b - top))[0];
+      total.tops[q] = top;
+      total.weights[q] = total.weights[q] * before + own.weights[q] * now;
+      T *sum = total.values + q * padded;
+      const T *more = own.values + q * padded;
+      for (int64_t d = 0; d < padded; d += kLanes<T>)
+        store<T>(sum + d, load<T>(sum + d) * broadcast(before) +
+                              load<T>(more + d) * broadcast(now));
+    }
+  }
+
+  /// A query's place in what a split leaves of a group.
+  T *partialOf(T *partials, int64_t query) const {
+    return partials + (placeOf(query) - row * p.heads) * (p.headDim + 2);
+  }
+
+  void storePartial(T *partials) {
+    for (int64_t q = 0; q < queryCount(); ++q) {
+      T *to = partialOf(partials, q);
+      for (int64_t d = 0; d < p.headDim; ++d)
+        to[d] = own.values[q * padded + d];
+      to[p.headDim] = own.tops[q];
+      to[p.headDim + 1] = own.weights[q];
+    }
+  }
+
+  void loadPartial(const T *partials) {
+    for (int64_t q = 0; q < queryCount(); ++q) {
+      const T *from = partialOf(const_cast<T *>(partials), q);
+      for (int64_t d = 0; d < padded; ++d)
+        own.values[q * padded + d] = d < p.headDim ? from[d] : T(0);
+      own.tops[q] = from[p.headDim];
+      own.weights[q] = from[p.headDim + 1];
+    }
   }
 
   void finish() {
-    for (int64_t h = 0; h < p.group(); ++h) {
-      T *mean = out + h * padded;
-      if (rowSum[h] != 0) // else the sum is 0, too
+    for (int64_t q = 0; q < queryCount(); ++q) {
+      T *mean = total.values + q * padded;
+      if (total.weights[q] != 0) // else the sum is 0, too
         for (int64_t d = 0; d < p.headDim; ++d)
-          mean[d] /= rowSum[h];
+          mean[d] /= total.weights[q];
       if (p.weighted)
-        storeWeighted(h, mean);
+        storeWeighted(q, mean);
       else
-        storeMean(h, mean);
+        storeMean(q, mean);
     }
   }
 
-  void storeMean(int64_t h, const T *mean) {
-    In *to = static_cast<In *>(p.o) + headOf(h) * p.headDim;
+  void storeMean(int64_t query, const T *mean) {
+    In *to = static_cast<In *>(p.o) + placeOf(query) * p.headDim;
     for (int64_t d = 0; d < p.headDim; ++d)
       to[d] = Narrow<In, T>::from(mean[d]);
   }
 
-  void storeWeighted(int64_t h, const T *mean) {
-    T *to = static_cast<T *>(p.o) + headOf(h) * (p.headDim + 1);
+  void storeWeighted(int64_t query, const T *mean) {
+    T *to = static_cast<T *>(p.o) + placeOf(query) * (p.headDim + 1);
     for (int64_t d = 0; d < p.headDim; ++d)
       to[d] = mean[d];
-    to[p.headDim] = T(__builtin_log(rowSum[h])) + rowMax[h];
+    to[p.headDim] = T(__builtin_log(total.weights[query])) + total.tops[query];
   }
 
   const CacheProblem &p;
   Scratch scratch;
-  int64_t padded, row = 0, head = 0;
-  T *queries, *out, *scores, *rowMax, *rowSum;
-  int64_t offsets[kPositions]; ///< Of the chunk's positions.
+  int64_t padded;
+  int64_t row = 0, rows = 0, head = 0, heads = 0;
+  /// Positions [start + begin, start + end).
+  struct {
+    int64_t start, begin, end;
+  } chunk = {};
+  T *queries, *scores, *packed;
+  int64_t *begins, *ends; ///< What a query reads of the chunk.
+  Sums own, total;        ///< Of the split, and of all before.
+  int64_t offsets[kChunk];
 };
 
 } // namespace TESSERA_CPU_TARGET

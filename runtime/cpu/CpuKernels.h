@@ -24,10 +24,13 @@ struct CpuKernels {
   size_t (*attentionBackwardScratch[3])(const AttentionProblem &, int64_t keys);
   void (*attentionBackward[3])(const AttentionProblem &, const AttentionUnit &,
                                void *scratch);
-  /// Of one thread, and what it does for one row and key head.
+  /// Of one thread, what it does at once, and the means of a group of rows from
+  /// what all splits left.
   size_t (*cachedAttentionScratch[3])(const CacheProblem &);
-  void (*cachedAttention[3])(const CacheProblem &, const CacheUnit &,
+  void (*cachedAttention[3])(const CacheProblem &, const CachePiece &,
                              void *scratch);
+  void (*cachedAttentionMerge[3])(const CacheProblem &, const CacheGroup &,
+                                  int64_t partials, void *scratch);
   /// Columns of a product of few rows, of f32.
   void (*fewRows)(const GemmProblem &, int64_t begin, int64_t end);
   /// One thread's part of a product, see BlockedGemm.h.

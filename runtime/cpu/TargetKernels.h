@@ -31,8 +31,13 @@ template <typename T, typename In> struct Cached {
   static size_t scratch(const CacheProblem &p) {
     return CachedAttention<T, In>(p, nullptr).bytes();
   }
-  static void run(const CacheProblem &p, const CacheUnit &unit, void *memory) {
-    CachedAttention<T, In>(p, memory).run(unit);
+  static void run(const CacheProblem &p, const CachePiece &piece,
+                  void *memory) {
+    CachedAttention<T, In>(p, memory).run(piece);
+  }
+  static void merge(const CacheProblem &p, const CacheGroup &group,
+                    int64_t partials, void *memory) {
+    CachedAttention<T, In>(p, memory).merge(group, partials);
   }
 };
 
@@ -92,6 +97,8 @@ extern const CpuKernels kernels = {
      Cached<double, double>::scratch},
     {Cached<float, float>::run, Cached<float, Bf16>::run,
      Cached<double, double>::run},
+    {Cached<float, float>::merge, Cached<float, Bf16>::merge,
+     Cached<double, double>::merge},
     fewRows,
     gemmScratch,
     gemm};

@@ -329,6 +329,71 @@ TEST(CachedAttention, RowsAreAlone) {
   }
 }
 
+/// Rows as a prompt has them: a run in the first slot up to its last position,
+/// a row of nobody, and rows of the second slot with a gap.
+struct Prompt {
+  std::vector<int32_t> slots, positions;
+
+  Prompt(int32_t last, int32_t run) {
+    for (int32_t position = last - run + 1; position <= last; ++position)
+      add(0, position);
+    add(-1, 0);
+    for (int32_t position : {0, 1, 2, 4, 5})
+      add(1, position);
+  }
+
+private:
+  void add(int32_t slot, int32_t position) {
+    slots.push_back(slot);
+    positions.push_back(position);
+  }
+};
+
+/// Rows that follow each other are attended to together, and texts of several
+/// splits by several threads; each row has the bits that it has alone.
+template <typename T>
+void checkRuns(const Shape &s, int32_t run, double tolerance) {
+  Caches<T> caches(s);
+  const auto last = int32_t(s.window ? s.places + s.places / 2 : s.places) - 1;
+  caches.fill(0, 0, last + 1);
+  caches.fill(0, 1, 6);
+  const Prompt rows(last, run);
+  const int64_t columns = s.heads * s.headDim;
+  const std::vector<T> q = caches.random(rows.slots.size() * columns);
+  const std::vector<T> found =
+      caches.attend(q, rows.slots, rows.positions, 0.3, 1);
+  SCOPED_TRACE(std::to_string(s.places) + " places");
+  expectNear(found, caches.expectedRows(q, rows.slots, rows.positions, 0.3),
+             tolerance);
+  for (int threads : {2, 3, 7, 40})
+    EXPECT_EQ(
+        std::memcmp(
+            caches.attend(q, rows.slots, rows.positions, 0.3, threads).data(),
+            found.data(), found.size() * sizeof(T)),
+        0)
+        << threads << " threads change bits";
+  for (size_t k = 0; k < rows.slots.size(); ++k) {
+    const std::vector<T> own(q.begin() + k * columns,
+                             q.begin() + (k + 1) * columns);
+    const std::vector<T> alone = caches.attend(
+        own, {rows.slots[k]}, {rows.positions[k]}, 0.3, 1 + k % 4);
+    EXPECT_EQ(
+        std::memcmp(alone.data(), &found[k * columns], columns * sizeof(T)), 0)
+        << "row " << k;
+  }
+}
+
+TEST_P(EveryTarget, RowsThatFollowEachOtherHaveTheBitsOfRowsAlone) {
+  const Shape shapes[] = {{1, 2, 700, 6, 2, 20, 0},   {1, 2, 300, 4, 4, 64, 0},
+                          {1, 2, 330, 3, 1, 17, 300}, {1, 3, 90, 9, 1, 8, 60},
+                          {1, 2, 520, 3, 3, 6, 0, 8}, {1, 2, 40, 20, 1, 9, 0}};
+  for (const Shape &shape : shapes)
+    for (int32_t run : {1, 2, 30}) {
+      checkRuns<float>(shape, run, 2e-5);
+      checkRuns<double>(shape, run, 1e-13);
+    }
+}
+
 TEST(CachedAttention, SlotsAndPositionsThatCannotBeAreErrors) {
   float cache[32] = {}, rows[2] = {};
   int32_t slot = 2, position = 0;
