@@ -42,11 +42,14 @@ public:
   /// Seconds of a step in which every request gets a token.
   double decode() {
     add(texts.added);
-    while (step() != texts.requests)
-      takeAll();
+    for (int64_t rows = 0; rows != texts.requests; takeAll())
+      if ((rows = step()) == 0) {
+        std::cerr << "bench-generate: with " << texts.added
+                  << " new tokens, texts end before all run; ask for more\n";
+        std::exit(1);
+      }
     int64_t steps = 0;
     double end = 0;
-    takeAll();
     for (const double start = now();; ++steps) {
       end = now() - start;
       if (step() != texts.requests)

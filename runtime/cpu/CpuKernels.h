@@ -31,8 +31,12 @@ struct CpuKernels {
                              void *scratch);
   void (*cachedAttentionMerge[3])(const CacheProblem &, const CacheGroup &,
                                   int64_t partials, void *scratch);
-  /// Columns of a product of few rows, of f32.
+  /// Columns of a product of few rows where B is transposed; where it is not,
+  /// sums of a slice, and columns from those of all slices.
   void (*fewRows)(const GemmProblem &, int64_t begin, int64_t end);
+  void (*fewRowsSlice)(const GemmProblem &, const FewRowsSlice &, float *sums);
+  void (*fewRowsMerge)(const GemmProblem &, int64_t slices, const float *sums,
+                       int64_t begin, int64_t end);
   /// One thread's part of a product, see BlockedGemm.h.
   size_t (*gemmScratch)(const GemmProblem &, const GemmRegion &);
   void (*gemm)(const GemmProblem &, const GemmRegion &, void *scratch);

@@ -23,24 +23,34 @@ public:
       : p(problem), a(static_cast<const InA *>(p.a)),
         b(static_cast<const InB *>(p.b)), c(static_cast<Out *>(p.c)) {}
 
-  /// Columns [begin, end) of C, in blocks of about as many.
+  /// Columns [begin, end) of C where B is transposed, in blocks of about as
+  /// many.
   void run(int64_t begin, int64_t end) {
-    const int64_t blocks = ceilDiv(end - begin, kBlock);
-    const int64_t step = roundUp(ceilDiv(end - begin, blocks), kStrip);
-    for (first = begin; first < end; first += step) {
-      const int64_t last = minimum(first + step, end);
-      if constexpr (std::is_same_v<Out, float>) {
-        sums = c + first;
-        pitch = p.ldc;
-        columns(first, last);
-      } else {
-        float beside[kFewRows * kBlock];
-        sums = beside;
-        pitch = kBlock;
-        columns(first, last);
-        round(last);
-      }
-    }
+    inBlocks(begin, end, [&](int64_t last) { dotColumns(first, last); });
+  }
+
+  /// Sums of a slice of terms where B is not transposed. Those of a row of C
+  /// lie `pitchOf` apart.
+  void runSlice(const FewRowsSlice &slice, float *to) const {
+    // Sums stay in a cache while terms are added.
+    const int64_t step = maximum(kBlock, 8 * kBlock / p.m);
+    const int64_t end = minimum(slice.columnEnd, p.n / kStrip * kStrip);
+    for (int64_t n = slice.columnBegin; n < end; n += step)
+      sumRows(slice, n, minimum(n + step, end), {to, fewRowsPitch(p)});
+  }
+
+  /// Columns [begin, end) of C from the sums of all slices.
+  void merge(int64_t slices, const float *from, int64_t begin, int64_t end) {
+    const int64_t pitch = fewRowsPitch(p);
+    const int64_t whole = p.n / kStrip * kStrip;
+    inBlocks(begin, end, [&](int64_t last) {
+      const int64_t count = minimum(last, whole) - first;
+      for (int64_t slice = 0; slice < slices; ++slice)
+        for (int64_t m = 0; m < p.m; ++m)
+          addInOrder(from + (slice * p.m + m) * pitch + first, count,
+                     sumAt(m, first));
+      chains(maximum(first, whole), last);
+    });
   }
 
 private:
@@ -57,16 +67,31 @@ private:
   /// Elements of four vectors of sums.
   static constexpr int64_t kFour = 4 * kWidth;
 
-  float *sumAt(int64_t m, int64_t n) const {
-    return sums + m * pitch + (n - first);
+  /// Blocks of columns [first, last): `add` adds terms to their sums.
+  template <typename Add>
+  void inBlocks(int64_t begin, int64_t end, const Add &add) {
+    const int64_t blocks = ceilDiv(end - begin, kBlock);
+    const int64_t step = roundUp(ceilDiv(end - begin, blocks), kStrip);
+    for (first = begin; first < end; first += step) {
+      const int64_t last = minimum(first + step, end);
+      if constexpr (std::is_same_v<Out, float>) {
+        sums = c + first;
+        pitch = p.ldc;
+        start(first, last);
+        add(last);
+      } else {
+        float beside[kFewRows * kBlock];
+        sums = beside;
+        pitch = kBlock;
+        start(first, last);
+        add(last);
+        round(last);
+      }
+    }
   }
 
-  void columns(int64_t begin, int64_t end) const {
-    start(begin, end);
-    if (p.transB)
-      dotColumns(begin, end);
-    else
-      sumRows(begin, end);
+  float *sumAt(int64_t m, int64_t n) const {
+    return sums + m * pitch + (n - first);
   }
 
   /// Sums begin with the bias and, to accumulate, with what C holds.
@@ -96,7 +121,7 @@ private:
   static float sumOf(Vec<float> v) {
     float lanes[kWidth];
     store<float>(lanes, v);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int step = kWidth / 2; step > 0; step /= 2)
       for (int i = 0; i < step; ++i)
         lanes[i] += lanes[i + step];
@@ -155,6 +180,10 @@ private:
   void dotTerms(int64_t begin, int64_t end, int64_t k, int64_t count,
                 Left left) const {
     int64_t n = begin;
+    // With one row there are too few chains of integers' sums otherwise.
+    if (kIntegers && p.m == 1)
+      for (; n + 2 * kColumns <= end; n += 2 * kColumns)
+        dots<1, 2 * kColumns>(0, n, k, count, left);
     for (; n + kColumns <= end; n += kColumns)
       dotRows<kColumns>(n, k, count, left);
     for (; n < end; ++n)
@@ -202,15 +231,15 @@ private:
   void dotVectors(const InB *right, const float *left, int64_t pitch,
                   Vec<float> (&sums)[rows][columns]) const {
     Vec<float> x[columns];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < columns; ++j) {
       x[j] = WideLoad<float, InB>::from(right + j * p.ldb);
       fetch(right + (columns + j) * p.ldb);
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int i = 0; i < rows; ++i) {
       const Vec<float> y = load<float>(left + i * pitch);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int j = 0; j < columns; ++j)
         sums[i][j] += y * x[j];
     }
@@ -219,52 +248,49 @@ private:
   template <int rows, int columns>
   void dotIntegers(const InB *right, const float *left, int64_t pitch,
                    Vec<float> (&sums)[rows][columns]) const {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < columns; ++j) {
       Words words;
       __builtin_memcpy(&words, right + j * p.ldb, sizeof(words));
       fetch(right + (columns + j) * p.ldb);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int number = 0; number < 4; ++number) {
         const Vec<float> x = part(words, number);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int i = 0; i < rows; ++i)
           sums[i][j] += x * load<float>(left + i * pitch + number * kWidth);
       }
     }
   }
 
-  /// Rows of sums lie apart by no power of two, so that they do not meet in the
-  /// same places of a cache.
-  static constexpr int64_t kPitch = kBlock + 16;
-  /// Sums of columns [first, end) where B is [k, n].
+  /// Sums of a slice, in memory.
   struct Partial {
-    alignas(64) float sums[kFewRows * kPitch];
-    float *at(int64_t m, int64_t column) { return sums + m * kPitch + column; }
+    float *sums;
+    int64_t pitch;
+    float *at(int64_t m, int64_t column) const {
+      return sums + m * pitch + column;
+    }
   };
 
   /// B is [k, n]: a few of its rows are added at once along all columns, so
   /// that memory is read in the order in which it lies. Terms of A are widened
   /// before, and stand together by their number.
-  void sumRows(int64_t begin, int64_t end) const {
-    const int64_t columns = (end - begin) / kStrip * kStrip;
+  void sumRows(const FewRowsSlice &slice, int64_t begin, int64_t end,
+               const Partial &partial) const {
     alignas(64) float left[kSpan * kFewRows];
-    Partial partial;
     for (int64_t m = 0; m < p.m; ++m)
-      for (int64_t n = 0; n < columns; ++n)
+      for (int64_t n = begin; n < end; ++n)
         *partial.at(m, n) = 0;
-    for (int64_t k = 0; k < p.k; k += kSpan) {
-      const int64_t terms = minimum(kSpan, p.k - k);
+    const int64_t depth = p.m <= 2 ? kDepth / 2 : kDepth;
+    for (int64_t k = slice.termBegin; k < slice.termEnd; k += kSpan) {
+      const int64_t terms = minimum(kSpan, slice.termEnd - k);
       for (int64_t m = 0; m < p.m; ++m)
         for (int64_t i = 0; i < terms; ++i)
           left[i * kFewRows + m] = float(widen(a[m * p.lda + k + i]));
-      for (int64_t i = 0; i < terms; i += kDepth)
-        addRows(k + i, minimum(kDepth, terms - i), begin, columns,
+      for (int64_t i = 0; i < terms; i += depth)
+        addRows(k + i, minimum(depth, terms - i), begin, end,
                 left + i * kFewRows, partial);
     }
-    for (int64_t m = 0; m < p.m; ++m)
-      addInOrder(partial.at(m, 0), columns, sumAt(m, begin));
-    chains(begin + columns, end);
   }
 
   /// Sums of integers are in the order of their parts.
@@ -282,11 +308,11 @@ private:
 
   /// Adds `depth` rows of B from row k on. For more than two rows of A they are
   /// widened first, once for all.
-  void addRows(int64_t k, int64_t depth, int64_t begin, int64_t columns,
-               const float *left, Partial &partial) const {
-    for (int64_t n = 0; n < columns; n += kStrip) {
-      const InB *right = b + k * p.ldb + begin + n;
-      float *to = partial.at(0, n);
+  void addRows(int64_t k, int64_t depth, int64_t begin, int64_t end,
+               const float *left, const Partial &partial) const {
+    for (int64_t n = begin; n < end; n += kStrip) {
+      const InB *right = b + k * p.ldb + n;
+      const Partial to = {partial.at(0, n), partial.pitch};
       if (p.m == 1) {
         addStrip<1>(right, depth, left, to);
       } else if (p.m == 2) {
@@ -302,11 +328,11 @@ private:
   }
 
   /// Four vectors of a row; of integers, in the order of their parts.
-  static void loadFour(const InB *from, Vec<float> (&x)[4]) {
+  static void loadFour(const InB *from, Vec<float> *x) {
     Words words;
     if constexpr (kIntegers)
       __builtin_memcpy(&words, from, sizeof(words));
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < 4; ++j)
       if constexpr (kIntegers)
         x[j] = part(words, j);
@@ -317,18 +343,22 @@ private:
   /// A strip that goes from memory into registers.
   template <int rows>
   void addStrip(const InB *right, int64_t depth, const float *left,
-                float *to) const {
-    constexpr int vectors = 4;
+                const Partial &to) const {
+    constexpr int vectors =
+        kIntegers && rows == 1 && kStrip >= 8 * kWidth ? 8 : 4;
     for (int64_t n = 0; n < kStrip; n += vectors * kWidth) {
-      Vec<float> terms[rows][vectors] = {};
+      Vec<float> sums[rows][vectors];
+      loadSums<rows, vectors>(to, 0, n, sums);
       const InB *from = right + n;
       for (int64_t k = 0; k < depth; ++k, from += p.ldb) {
         Vec<float> x[vectors];
-        loadFour(from, x);
-        fetchRow(from + kDepth * p.ldb, vectors * kWidth);
-        addProducts<rows, vectors>(left + k * kFewRows, x, terms);
+#pragma GCC unroll 2
+        for (int j = 0; j < vectors; j += 4)
+          loadFour(from + j * kWidth, x + j);
+        fetchRow(from + depth * p.ldb, vectors * kWidth);
+        addProducts<rows, vectors>(left + k * kFewRows, x, sums);
       }
-      addTerms<rows, vectors>(terms, to + n);
+      storeSums<rows, vectors>(sums, to, 0, n);
     }
   }
 
@@ -339,7 +369,7 @@ private:
       for (int64_t n = 0; n < kStrip; n += 4 * kWidth) {
         Vec<float> x[4];
         loadFour(right + n, x);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int j = 0; j < 4; ++j)
           store<float>(wide + n + j * kWidth, x[j]);
       }
@@ -348,7 +378,7 @@ private:
 
   /// The first rows of A ask for what lies `ahead`.
   void addTiles(const float *right, int64_t ldb, int64_t depth, int64_t ahead,
-                const float *left, float *to) const {
+                const float *left, const Partial &to) const {
     int64_t m = addTilesFrom<4>(0, right, ldb, depth, ahead, left, to);
     m = addTilesFrom<2>(m, right, ldb, depth, ahead, left, to);
     addTilesFrom<1>(m, right, ldb, depth, ahead, left, to);
@@ -358,53 +388,62 @@ private:
   template <int rows>
   int64_t addTilesFrom(int64_t m, const float *right, int64_t ldb,
                        int64_t depth, int64_t ahead, const float *left,
-                       float *to) const {
+                       const Partial &to) const {
     for (; m + rows <= p.m; m += rows)
-      addTilesOf<rows>(right, ldb, depth, m ? 0 : ahead, left + m,
-                       to + m * kPitch);
+      addTilesOf<rows>(m, right, ldb, depth, m ? 0 : ahead, left + m, to);
     return m;
   }
 
   template <int rows>
-  void addTilesOf(const float *right, int64_t ldb, int64_t depth, int64_t ahead,
-                  const float *left, float *to) const {
+  void addTilesOf(int64_t m, const float *right, int64_t ldb, int64_t depth,
+                  int64_t ahead, const float *left, const Partial &to) const {
     constexpr int vectors = kWidth == 16 ? 4 : 2;
     for (int64_t n = 0; n < kStrip; n += vectors * kWidth) {
-      Vec<float> terms[rows][vectors] = {};
+      Vec<float> sums[rows][vectors];
+      loadSums<rows, vectors>(to, m, n, sums);
       for (int64_t k = 0; k < depth; ++k) {
         const float *from = right + k * ldb + n;
         Vec<float> x[vectors];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int j = 0; j < vectors; ++j)
           x[j] = load<float>(from + j * kWidth);
         __builtin_prefetch(from + ahead, 0, 2);
-        addProducts<rows, vectors>(left + k * kFewRows, x, terms);
+        addProducts<rows, vectors>(left + k * kFewRows, x, sums);
       }
-      addTerms<rows, vectors>(terms, to + n);
+      storeSums<rows, vectors>(sums, to, m, n);
     }
   }
 
   template <int rows, int vectors>
   static void addProducts(const float *left, const Vec<float> (&x)[vectors],
                           Vec<float> (&terms)[rows][vectors]) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int i = 0; i < rows; ++i) {
       const Vec<float> y = broadcast(left[i]);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int j = 0; j < vectors; ++j)
         terms[i][j] += y * x[j];
     }
   }
 
   template <int rows, int vectors>
-  static void addTerms(const Vec<float> (&terms)[rows][vectors], float *to) {
-#pragma GCC unroll 4
+  static void loadSums(const Partial &from, int64_t m, int64_t n,
+                       Vec<float> (&sums)[rows][vectors]) {
+#pragma GCC unroll 8
     for (int i = 0; i < rows; ++i)
-#pragma GCC unroll 4
-      for (int j = 0; j < vectors; ++j) {
-        float *sum = to + i * kPitch + j * kWidth;
-        store<float>(sum, load<float>(sum) + terms[i][j]);
-      }
+#pragma GCC unroll 8
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] = load<float>(from.at(m + i, n + j * kWidth));
+  }
+
+  template <int rows, int vectors>
+  static void storeSums(const Vec<float> (&sums)[rows][vectors],
+                        const Partial &to, int64_t m, int64_t n) {
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 8
+      for (int j = 0; j < vectors; ++j)
+        store<float>(to.at(m + i, n + j * kWidth), sums[i][j]);
   }
 
   /// Columns that fill no strip.

@@ -38,10 +38,8 @@ GemmPath tessera::gemmPath(const GemmProblem &p) {
 static int32_t run(int threads, const GemmProblem &p, std::string *error) {
   if (p.m == 0 || p.n == 0 || p.batch == 0)
     return 0;
-  if (hasFewRows(p)) {
-    fewRowsGemm(threads, p);
-    return 0;
-  }
+  if (hasFewRows(p))
+    return fewRowsGemm(threads, p, error);
   if (p.k > 0 && p.chunks == 0 && gemmPath(p) == GemmPath::Library)
     return libraryGemm(threads, p, error);
   return blockedGemm(threads, p, error);

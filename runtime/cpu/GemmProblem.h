@@ -58,7 +58,21 @@ int32_t blockedGemm(int threads, const GemmProblem &problem,
 /// threads.
 constexpr int64_t kFewRows = 8;
 bool hasFewRows(const GemmProblem &problem);
-void fewRowsGemm(int threads, const GemmProblem &problem);
+/// Returns 0 or a tsr_status with *error set.
+int32_t fewRowsGemm(int threads, const GemmProblem &problem,
+                    std::string *error);
+
+/// Where B is not transposed, its rows are summed in slices, so that a thread
+/// reads memory in one piece: some terms, for some columns (from a multiple of
+/// 64 on).
+struct FewRowsSlice {
+  int64_t termBegin, termEnd, columnBegin, columnEnd;
+};
+/// Between the sums of two rows: no power of two, so that they do not meet in
+/// the same places of a cache.
+static inline int64_t fewRowsPitch(const GemmProblem &p) {
+  return (p.n + 63) / 64 * 64 + 16;
+}
 
 /// What follows a product that has an epilogue or sums. The product itself is
 /// the problem's `plainProduct`.

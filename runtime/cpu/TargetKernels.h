@@ -41,21 +41,37 @@ template <typename T, typename In> struct Cached {
   }
 };
 
-template <typename In, typename Out>
-void fewRowsOf(const GemmProblem &p, int64_t begin, int64_t end) {
+template <typename In, typename Out, typename Body>
+void withIntegersOrNot(const GemmProblem &p, const Body &body) {
   if (p.int8B)
-    FewRowsGemm<In, int8_t, Out>(p).run(begin, end);
+    body(FewRowsGemm<In, int8_t, Out>(p));
   else
-    FewRowsGemm<In, In, Out>(p).run(begin, end);
+    body(FewRowsGemm<In, In, Out>(p));
+}
+
+/// Calls `body` with the algorithm for the problem's types.
+template <typename Body>
+void withFewRows(const GemmProblem &p, const Body &body) {
+  if (p.dtypeAB == TSR_DTYPE_F32)
+    withIntegersOrNot<float, float>(p, body);
+  else if (p.dtypeC == TSR_DTYPE_F32)
+    withIntegersOrNot<Bf16, float>(p, body);
+  else
+    withIntegersOrNot<Bf16, Bf16>(p, body);
 }
 
 void fewRows(const GemmProblem &p, int64_t begin, int64_t end) {
-  if (p.dtypeAB == TSR_DTYPE_F32)
-    fewRowsOf<float, float>(p, begin, end);
-  else if (p.dtypeC == TSR_DTYPE_F32)
-    fewRowsOf<Bf16, float>(p, begin, end);
-  else
-    fewRowsOf<Bf16, Bf16>(p, begin, end);
+  withFewRows(p, [&](auto gemm) { gemm.run(begin, end); });
+}
+
+void fewRowsSlice(const GemmProblem &p, const FewRowsSlice &slice,
+                  float *sums) {
+  withFewRows(p, [&](const auto &gemm) { gemm.runSlice(slice, sums); });
+}
+
+void fewRowsMerge(const GemmProblem &p, int64_t slices, const float *sums,
+                  int64_t begin, int64_t end) {
+  withFewRows(p, [&](auto gemm) { gemm.merge(slices, sums, begin, end); });
 }
 
 size_t gemmScratch(const GemmProblem &p, const GemmRegion &region) {
@@ -100,6 +116,8 @@ extern const CpuKernels kernels = {
     {Cached<float, float>::merge, Cached<float, Bf16>::merge,
      Cached<double, double>::merge},
     fewRows,
+    fewRowsSlice,
+    fewRowsMerge,
     gemmScratch,
     gemm};
 
