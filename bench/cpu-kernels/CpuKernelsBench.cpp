@@ -218,6 +218,7 @@ static double rateOfFewRows(int64_t m, bool transB, int64_t bytes) {
   const int64_t type = half ? TSR_DTYPE_BF16 : TSR_DTYPE_F32;
   const Memory a = filled(kFewRows * widest, type);
   const Memory c = filled(kFewRows * widest, TSR_DTYPE_F32);
+  std::string error;
   const auto token = [&] {
     const unsigned char *b = weights.get();
     for (int64_t i = 0; i < depth; ++i)
@@ -225,7 +226,7 @@ static double rateOfFewRows(int64_t m, bool transB, int64_t bytes) {
         GemmProblem p = problemOf({"", m, l.n, l.k, false, transB}, type,
                                   TSR_DTYPE_F32, a.get(), b, c.get());
         p.int8B = bytes == 1;
-        fewRowsGemm(threads, p);
+        fewRowsGemm(threads, p, &error);
         b += l.k * l.n * bytes;
       }
   };
