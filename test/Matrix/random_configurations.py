@@ -1,6 +1,7 @@
 """Verifies random valid configurations: model, mesh, flags. Of a failure it prints the smallest that still fails.
 
-The same seed gives the same configurations. Exits with 1 if one fails.
+Of training steps, or with --programs of those that generate or encode. The same seed gives the same configurations. Exits
+with 1 if one fails.
 """
 import argparse
 import json
@@ -50,9 +51,37 @@ def draw(rng):
     return repaired(config)
 
 
+def drawInference(rng, programs):
+    """As draw, of programs that generate or encode."""
+    config = {
+        **draw(rng), "programs": programs, "slots": rng.randint(1, 6), "length": rng.randint(1, 40),
+        "chunk": rng.randint(1, 24), "candidates": rng.choice([0, 0, 1, 2, 5]), "int8": rng.random() < 0.3,
+        "predictions": rng.randint(1, 9), "heads": rng.randint(1, 6),
+    }
+    return repaired(config)
+
+
+def repairedInference(config):
+    """What programs that generate or encode ask for."""
+    families = {"encode": ("bert", "t5")}.get(config["programs"], ("gpt2", "llama", "qwen2", "mistral", "mixtral", "t5"))
+    if config["family"] not in families:
+        config["family"] = families[-1]
+    config.update(micro=1, schedule="1f1b", virtual=1, recompute="none", recompute_layers=0, overlap=[], clip=True, zero=0,
+                  sequence_parallel=False, ulysses=False, program=False,
+                  masked=config["masked"] and config["programs"] == "encode")
+    lanes = config["dp"] * config["ep"]
+    config["slots"] = -(-config["slots"] // lanes) * lanes
+    config["positions"] = max(config["positions"], config["length"])
+    config["candidates"] = min(config["candidates"], config["vocabulary"])
+    if config["precision"] == "f64":
+        config["int8"] = False
+
+
 def repaired(config):
     """The nearest configuration that Tessera accepts."""
     config = dict(config)
+    if "programs" in config:
+        repairedInference(config)
     if config["pp"] == 1:
         config["schedule"] = "1f1b"
     if config["schedule"] != "interleaved":
@@ -126,6 +155,15 @@ def meshOf(config):
 
 def flags(config):
     words = ["--batch", str(config["batch"])]
+    if config.get("programs") == "generate":
+        words = ["--programs", "generate", "--max-batch", str(config["slots"]), "--max-length", str(config["length"]),
+                 "--prefill-chunk", str(config["chunk"])]
+        words += ["--candidates", str(config["candidates"])] if config["candidates"] else []
+    elif config.get("programs"):
+        words += ["--programs", config["programs"]]
+        words += ["--max-predictions", str(config["predictions"])] if config["family"] == "bert" else []
+    if config.get("int8"):
+        words += ["--weights", "int8"]
     if meshOf(config):
         words += ["--mesh", meshOf(config)]
     if config["micro"] > 1:
@@ -169,6 +207,7 @@ STEPS = [
     ("sequence_parallel", False), ("ulysses", False), ("overlap", []), ("schedule", "1f1b"), ("virtual", 1), ("micro", 1), ("clip", True),
     ("order", AXES), ("dropout", 0.0), ("attention_dropout", 0.0), ("tied", True), ("activation", "gelu_new"), ("inner", 0), ("window", 0), ("masked", False),
     ("pp", 1), ("dp", 1), ("ep", 1), ("cp", 1), ("tp", 1), ("pp", 2), ("dp", 2), ("cp", 2), ("tp", 2), ("layers", 1),
+    ("int8", False), ("candidates", 0), ("slots", 1), ("length", 1), ("length", 4), ("chunk", 1), ("predictions", 1),
     ("heads", 1), ("head_size", 2), ("positions", 1), ("positions", 2), ("vocabulary", 2), ("vocabulary", 4), ("batch", 1),
 ]
 
@@ -179,6 +218,8 @@ def shrink(config, kind, test):
     while changed:
         changed = False
         for key, value in STEPS:
+            if key not in config:
+                continue
             smaller = repaired({**config, key: value})
             grows = type(value) is int and smaller[key] >= config[key]
             if smaller != config and not grows and test(smaller).kind == kind:
@@ -190,11 +231,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tessera", default=verify.defaultTessera(), help="the program (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="(default: %(default)s)")
+    parser.add_argument("--programs", choices=["train", "generate", "encode"], default="train", help="(default: %(default)s)")
     parser.add_argument("--count", type=int, default=100, help="configurations (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="at the same time (default: %(default)s)")
     options = parser.parse_args()
     rng = random.Random(options.seed)
-    configs = [draw(rng) for _ in range(options.count)]
+    drawOne = draw if options.programs == "train" else lambda rng: drawInference(rng, options.programs)
+    configs = [drawOne(rng) for _ in range(options.count)]
     failed = 0
     with ThreadPoolExecutor(options.jobs) as pool:
         for number, (config, outcome) in enumerate(zip(configs, pool.map(lambda c: run(c, options.tessera), configs))):

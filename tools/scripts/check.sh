@@ -34,6 +34,8 @@ if [ -n "$full" ]; then
   python3 test/Matrix/matrix.py || code=1
   echo "check: verifying random configurations"
   python3 test/Matrix/random_configurations.py --count 300 || code=1
+  python3 test/Matrix/random_configurations.py --programs generate --count 200 || code=1
+  python3 test/Matrix/random_configurations.py --programs encode --count 60 || code=1
   echo "check: judging mutants"
   build/bin/MutationTest --whole || code=1
   echo "check: failing calls of libc"
