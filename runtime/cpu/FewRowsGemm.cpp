@@ -65,7 +65,7 @@ static void sumSlices(int parts, const GemmProblem &p, int64_t slices,
       const FewRowsSlice own = {
           p.k * slice / slices, p.k * (slice + 1) / slices,
           columnOf(p, column, across), columnOf(p, column + 1, across)};
-      kernels.fewRowsSlice(p, own, sums + slice * p.m * fewRowsPitch(p));
+      kernels.fewRowsSlice(p, own, sums + slice * fewRowsSums(p));
     }
   });
 }
@@ -81,7 +81,7 @@ int32_t tessera::fewRowsGemm(int threads, const GemmProblem &p,
     return 0;
   }
   const int64_t slices = slicesOf(p);
-  const size_t bytes = slices * p.m * fewRowsPitch(p) * sizeof(float);
+  const size_t bytes = slices * fewRowsSums(p) * sizeof(float);
   thread_local Workspace workspace;
   auto *sums = static_cast<float *>(workspace.reserve(bytes));
   if (!sums) {
@@ -90,7 +90,7 @@ int32_t tessera::fewRowsGemm(int threads, const GemmProblem &p,
   }
   sumSlices(parts, p, slices, sums);
   // Fewer bytes than this are soon merged.
-  constexpr size_t least = 1 << 18;
+  constexpr size_t least = 1 << 16;
   const int merging =
       static_cast<int>(std::clamp<size_t>(bytes / least, 1, size_t(parts)));
   forColumns(merging, p, [&](int64_t begin, int64_t end) {

@@ -11,6 +11,9 @@
 #include "runtime/cpu/VectorMath.h"
 
 #include <type_traits>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 namespace tessera {
 namespace TESSERA_CPU_TARGET {
@@ -29,26 +32,23 @@ public:
     inBlocks(begin, end, [&](int64_t last) { dotColumns(first, last); });
   }
 
-  /// Sums of a slice of terms where B is not transposed. Those of a row of C
-  /// lie `pitchOf` apart.
-  void runSlice(const FewRowsSlice &slice, float *to) const {
-    // Sums stay in a cache while terms are added.
-    const int64_t step = maximum(kBlock, 8 * kBlock / p.m);
+  /// Sums of a slice of terms where B is not transposed, strip by strip.
+  void runSlice(const FewRowsSlice &slice, float *sums) const {
+    // One or two rows wait for memory, and long rows of B are read fastest; of
+    // more rows the sums stay in the first-level cache.
+    const int64_t step = p.m <= 2 ? 8 * kBlock : 2 * kBlock / p.m;
     const int64_t end = minimum(slice.columnEnd, p.n / kStrip * kStrip);
-    for (int64_t n = slice.columnBegin; n < end; n += step)
-      sumRows(slice, n, minimum(n + step, end), {to, fewRowsPitch(p)});
+    for (int64_t n = slice.columnBegin; n < end; n += roundUp(step, kStrip))
+      sumRows(slice, n, minimum(n + roundUp(step, kStrip), end), sums);
   }
 
   /// Columns [begin, end) of C from the sums of all slices.
   void merge(int64_t slices, const float *from, int64_t begin, int64_t end) {
-    const int64_t pitch = fewRowsPitch(p);
     const int64_t whole = p.n / kStrip * kStrip;
     inBlocks(begin, end, [&](int64_t last) {
-      const int64_t count = minimum(last, whole) - first;
-      for (int64_t slice = 0; slice < slices; ++slice)
+      for (int64_t n = first; n + kStrip <= last; n += kStrip)
         for (int64_t m = 0; m < p.m; ++m)
-          addInOrder(from + (slice * p.m + m) * pitch + first, count,
-                     sumAt(m, first));
+          mergeStrip(slices, from + n * p.m + m * kStrip, sumAt(m, n));
       chains(maximum(first, whole), last);
     });
   }
@@ -121,21 +121,43 @@ private:
   static float sumOf(Vec<float> v) {
     float lanes[kWidth];
     store<float>(lanes, v);
-#pragma GCC unroll 8
+#pragma GCC unroll 4
     for (int step = kWidth / 2; step > 0; step /= 2)
       for (int i = 0; i < step; ++i)
         lanes[i] += lanes[i + step];
     return lanes[0];
   }
 
-  /// Integers of which vectors have one in each byte: a vector of every fourth
-  /// is two shifts away, where widening in order takes lanes apart.
+  /// Integers of which vectors have one in each byte: taking every fourth apart
+  /// is one shuffle, where widening in order is several. They are widened to
+  /// the upper byte of a lane, so sums are 2^24 times too large until they are
+  /// scaled, which is exact.
   typedef Vec<int32_t> Words;
   static constexpr bool kIntegers = kSameType<InB, int8_t>;
+  static constexpr float kScale = kIntegers ? 0x1p-24f : 1;
 
-  static Vec<float> part(Words words, int number) {
-    return __builtin_convertvector((words << (24 - 8 * number)) >> 24,
-                                   Vec<float>);
+  /// By a shuffle, whose pattern takes a register, or by a shift and a mask.
+  template <int number, bool shuffled> static Words upperByte(Words words) {
+#if defined(__AVX2__)
+    if constexpr (shuffled) {
+      Words pattern; // of bytes: 0 but for the upper one of each lane
+      for (int lane = 0; lane < kWidth; ++lane)
+        pattern[lane] = (4 * (lane % 4) + number) << 24 | 0x808080;
+#if defined(__AVX512BW__)
+      return (Words)_mm512_shuffle_epi8((__m512i)words, (__m512i)pattern);
+#else
+      return (Words)_mm256_shuffle_epi8((__m256i)words, (__m256i)pattern);
+#endif
+    }
+#endif
+    return words << (24 - 8 * number) & int32_t(0xff000000);
+  }
+
+  template <bool shuffled> static void parts(Words words, Vec<float> *x) {
+    x[0] = __builtin_convertvector(upperByte<0, shuffled>(words), Vec<float>);
+    x[1] = __builtin_convertvector(upperByte<1, shuffled>(words), Vec<float>);
+    x[2] = __builtin_convertvector(upperByte<2, shuffled>(words), Vec<float>);
+    x[3] = __builtin_convertvector(upperByte<3, shuffled>(words), Vec<float>);
   }
 
   /// f32 terms of A's rows.
@@ -220,7 +242,7 @@ private:
     }
     for (int i = 0; i < rows; ++i)
       for (int j = 0; j < columns; ++j) {
-        float sum = sumOf(sums[i][j]);
+        float sum = sumOf(sums[i][j]) * kScale;
         for (int64_t rest = k; rest < count; ++rest)
           sum += *left.at(m + i, rest) * float(widen(right[j * p.ldb + rest]));
         *sumAt(m + i, n + j) += sum;
@@ -231,15 +253,15 @@ private:
   void dotVectors(const InB *right, const float *left, int64_t pitch,
                   Vec<float> (&sums)[rows][columns]) const {
     Vec<float> x[columns];
-#pragma GCC unroll 8
+#pragma GCC unroll 4
     for (int j = 0; j < columns; ++j) {
       x[j] = WideLoad<float, InB>::from(right + j * p.ldb);
       fetch(right + (columns + j) * p.ldb);
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 4
     for (int i = 0; i < rows; ++i) {
       const Vec<float> y = load<float>(left + i * pitch);
-#pragma GCC unroll 8
+#pragma GCC unroll 4
       for (int j = 0; j < columns; ++j)
         sums[i][j] += y * x[j];
     }
@@ -253,34 +275,25 @@ private:
       Words words;
       __builtin_memcpy(&words, right + j * p.ldb, sizeof(words));
       fetch(right + (columns + j) * p.ldb);
-#pragma GCC unroll 8
-      for (int number = 0; number < 4; ++number) {
-        const Vec<float> x = part(words, number);
-#pragma GCC unroll 8
+      Vec<float> x[4];
+      parts<rows == 1>(words, x);
+#pragma GCC unroll 4
+      for (int number = 0; number < 4; ++number)
+#pragma GCC unroll 4
         for (int i = 0; i < rows; ++i)
-          sums[i][j] += x * load<float>(left + i * pitch + number * kWidth);
-      }
+          sums[i][j] +=
+              x[number] * load<float>(left + i * pitch + number * kWidth);
     }
   }
-
-  /// Sums of a slice, in memory.
-  struct Partial {
-    float *sums;
-    int64_t pitch;
-    float *at(int64_t m, int64_t column) const {
-      return sums + m * pitch + column;
-    }
-  };
 
   /// B is [k, n]: a few of its rows are added at once along all columns, so
   /// that memory is read in the order in which it lies. Terms of A are widened
   /// before, and stand together by their number.
   void sumRows(const FewRowsSlice &slice, int64_t begin, int64_t end,
-               const Partial &partial) const {
+               float *sums) const {
     alignas(64) float left[kSpan * kFewRows];
-    for (int64_t m = 0; m < p.m; ++m)
-      for (int64_t n = begin; n < end; ++n)
-        *partial.at(m, n) = 0;
+    for (int64_t i = begin * p.m; i < end * p.m; ++i)
+      sums[i] = 0;
     const int64_t depth = p.m <= 2 ? kDepth / 2 : kDepth;
     for (int64_t k = slice.termBegin; k < slice.termEnd; k += kSpan) {
       const int64_t terms = minimum(kSpan, slice.termEnd - k);
@@ -289,30 +302,36 @@ private:
           left[i * kFewRows + m] = float(widen(a[m * p.lda + k + i]));
       for (int64_t i = 0; i < terms; i += depth)
         addRows(k + i, minimum(depth, terms - i), begin, end,
-                left + i * kFewRows, partial);
+                left + i * kFewRows, sums);
     }
   }
 
-  /// Sums of integers are in the order of their parts.
-  static void addInOrder(const float *from, int64_t count, float *to) {
+  /// Adds a strip of all slices; sums of integers are in the order of their
+  /// parts.
+  void mergeStrip(int64_t slices, const float *from, float *to) const {
+    alignas(64) float sums[kStrip] = {};
+    for (int64_t slice = 0; slice < slices; ++slice, from += fewRowsSums(p))
+      for (int64_t n = 0; n < kStrip; ++n)
+        sums[n] += from[n];
     if constexpr (kIntegers) {
-      for (int64_t n = 0; n < count; n += kFour)
+      for (int64_t n = 0; n < kStrip; n += kFour)
         for (int lane = 0; lane < kWidth; ++lane)
           for (int number = 0; number < 4; ++number)
-            to[n + 4 * lane + number] += from[n + number * kWidth + lane];
+            to[n + 4 * lane + number] +=
+                sums[n + number * kWidth + lane] * kScale;
     } else {
-      for (int64_t n = 0; n < count; ++n)
-        to[n] += from[n];
+      for (int64_t n = 0; n < kStrip; ++n)
+        to[n] += sums[n];
     }
   }
 
   /// Adds `depth` rows of B from row k on. For more than two rows of A they are
   /// widened first, once for all.
   void addRows(int64_t k, int64_t depth, int64_t begin, int64_t end,
-               const float *left, const Partial &partial) const {
+               const float *left, float *sums) const {
     for (int64_t n = begin; n < end; n += kStrip) {
       const InB *right = b + k * p.ldb + n;
-      const Partial to = {partial.at(0, n), partial.pitch};
+      float *to = sums + n * p.m;
       if (p.m == 1) {
         addStrip<1>(right, depth, left, to);
       } else if (p.m == 2) {
@@ -328,37 +347,35 @@ private:
   }
 
   /// Four vectors of a row; of integers, in the order of their parts.
+  template <bool shuffled>
   static void loadFour(const InB *from, Vec<float> *x) {
-    Words words;
-    if constexpr (kIntegers)
+    if constexpr (kIntegers) {
+      Words words;
       __builtin_memcpy(&words, from, sizeof(words));
-#pragma GCC unroll 8
-    for (int j = 0; j < 4; ++j)
-      if constexpr (kIntegers)
-        x[j] = part(words, j);
-      else
+      parts<shuffled>(words, x);
+    } else {
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j)
         x[j] = WideLoad<float, InB>::from(from + j * kWidth);
+    }
   }
 
   /// A strip that goes from memory into registers.
   template <int rows>
   void addStrip(const InB *right, int64_t depth, const float *left,
-                const Partial &to) const {
-    constexpr int vectors =
-        kIntegers && rows == 1 && kStrip >= 8 * kWidth ? 8 : 4;
+                float *to) const {
+    constexpr int vectors = 4;
     for (int64_t n = 0; n < kStrip; n += vectors * kWidth) {
       Vec<float> sums[rows][vectors];
-      loadSums<rows, vectors>(to, 0, n, sums);
+      loadSums<rows, vectors>(to + n, sums);
       const InB *from = right + n;
       for (int64_t k = 0; k < depth; ++k, from += p.ldb) {
         Vec<float> x[vectors];
-#pragma GCC unroll 2
-        for (int j = 0; j < vectors; j += 4)
-          loadFour(from + j * kWidth, x + j);
+        loadFour<rows == 1>(from, x);
         fetchRow(from + depth * p.ldb, vectors * kWidth);
         addProducts<rows, vectors>(left + k * kFewRows, x, sums);
       }
-      storeSums<rows, vectors>(sums, to, 0, n);
+      storeSums<rows, vectors>(sums, to + n);
     }
   }
 
@@ -368,8 +385,8 @@ private:
       fetchRow(right + kDepth * p.ldb, kStrip);
       for (int64_t n = 0; n < kStrip; n += 4 * kWidth) {
         Vec<float> x[4];
-        loadFour(right + n, x);
-#pragma GCC unroll 8
+        loadFour<true>(right + n, x);
+#pragma GCC unroll 4
         for (int j = 0; j < 4; ++j)
           store<float>(wide + n + j * kWidth, x[j]);
       }
@@ -378,7 +395,7 @@ private:
 
   /// The first rows of A ask for what lies `ahead`.
   void addTiles(const float *right, int64_t ldb, int64_t depth, int64_t ahead,
-                const float *left, const Partial &to) const {
+                const float *left, float *to) const {
     int64_t m = addTilesFrom<4>(0, right, ldb, depth, ahead, left, to);
     m = addTilesFrom<2>(m, right, ldb, depth, ahead, left, to);
     addTilesFrom<1>(m, right, ldb, depth, ahead, left, to);
@@ -388,62 +405,61 @@ private:
   template <int rows>
   int64_t addTilesFrom(int64_t m, const float *right, int64_t ldb,
                        int64_t depth, int64_t ahead, const float *left,
-                       const Partial &to) const {
+                       float *to) const {
     for (; m + rows <= p.m; m += rows)
-      addTilesOf<rows>(m, right, ldb, depth, m ? 0 : ahead, left + m, to);
+      addTilesOf<rows>(right, ldb, depth, m ? 0 : ahead, left + m,
+                       to + m * kStrip);
     return m;
   }
 
   template <int rows>
-  void addTilesOf(int64_t m, const float *right, int64_t ldb, int64_t depth,
-                  int64_t ahead, const float *left, const Partial &to) const {
+  void addTilesOf(const float *right, int64_t ldb, int64_t depth, int64_t ahead,
+                  const float *left, float *to) const {
     constexpr int vectors = kWidth == 16 ? 4 : 2;
     for (int64_t n = 0; n < kStrip; n += vectors * kWidth) {
       Vec<float> sums[rows][vectors];
-      loadSums<rows, vectors>(to, m, n, sums);
+      loadSums<rows, vectors>(to + n, sums);
       for (int64_t k = 0; k < depth; ++k) {
         const float *from = right + k * ldb + n;
         Vec<float> x[vectors];
-#pragma GCC unroll 8
+#pragma GCC unroll 4
         for (int j = 0; j < vectors; ++j)
           x[j] = load<float>(from + j * kWidth);
         __builtin_prefetch(from + ahead, 0, 2);
         addProducts<rows, vectors>(left + k * kFewRows, x, sums);
       }
-      storeSums<rows, vectors>(sums, to, m, n);
+      storeSums<rows, vectors>(sums, to + n);
     }
   }
 
   template <int rows, int vectors>
-  static void addProducts(const float *left, const Vec<float> (&x)[vectors],
+  static void addProducts(const float *left, const Vec<float> *x,
                           Vec<float> (&terms)[rows][vectors]) {
-#pragma GCC unroll 8
+#pragma GCC unroll 4
     for (int i = 0; i < rows; ++i) {
       const Vec<float> y = broadcast(left[i]);
-#pragma GCC unroll 8
+#pragma GCC unroll 4
       for (int j = 0; j < vectors; ++j)
         terms[i][j] += y * x[j];
     }
   }
 
   template <int rows, int vectors>
-  static void loadSums(const Partial &from, int64_t m, int64_t n,
-                       Vec<float> (&sums)[rows][vectors]) {
-#pragma GCC unroll 8
+  static void loadSums(const float *from, Vec<float> (&sums)[rows][vectors]) {
+#pragma GCC unroll 4
     for (int i = 0; i < rows; ++i)
-#pragma GCC unroll 8
+#pragma GCC unroll 4
       for (int j = 0; j < vectors; ++j)
-        sums[i][j] = load<float>(from.at(m + i, n + j * kWidth));
+        sums[i][j] = load<float>(from + i * kStrip + j * kWidth);
   }
 
   template <int rows, int vectors>
-  static void storeSums(const Vec<float> (&sums)[rows][vectors],
-                        const Partial &to, int64_t m, int64_t n) {
-#pragma GCC unroll 8
+  static void storeSums(const Vec<float> (&sums)[rows][vectors], float *to) {
+#pragma GCC unroll 4
     for (int i = 0; i < rows; ++i)
-#pragma GCC unroll 8
+#pragma GCC unroll 4
       for (int j = 0; j < vectors; ++j)
-        store<float>(to.at(m + i, n + j * kWidth), sums[i][j]);
+        store<float>(to + i * kStrip + j * kWidth, sums[i][j]);
   }
 
   /// Columns that fill no strip.

@@ -68,10 +68,9 @@ int32_t fewRowsGemm(int threads, const GemmProblem &problem,
 struct FewRowsSlice {
   int64_t termBegin, termEnd, columnBegin, columnEnd;
 };
-/// Between the sums of two rows: no power of two, so that they do not meet in
-/// the same places of a cache.
-static inline int64_t fewRowsPitch(const GemmProblem &p) {
-  return (p.n + 63) / 64 * 64 + 16;
+/// Numbers that a slice leaves: of each strip of 64 columns a sum for each row.
+static inline int64_t fewRowsSums(const GemmProblem &p) {
+  return (p.n + 63) / 64 * 64 * p.m;
 }
 
 /// What follows a product that has an epilogue or sums. The product itself is
