@@ -7,11 +7,14 @@ defvar RT_Deal = ConfinedAttr<DefaultValuedAttr<I64Attr, "1">, [IntPositive]>;
 
 def RT_AppendOp : RT_Op<"append", [Pure, AllTypesMatch<["cache", "result"]>,
                                    RT_Call<["getTiedOperand", "getOperandStride"]>]> {
-  let summary = "Writes rows into a cache, as TSR_APPEND of runtime/tessera/abi.h";
+  let summary = "Writes new rows into a cache of keys or values, in place";
   let description = [{
-    The result is the cache's buffer. `rows` may be a strided view; `row` is the
-    stride of its rows in elements. Of places that are dealt to `deal` ranks the
-    rank has those from `start` on, and writes rows of these alone.
+    `nn.append` on one rank: the entry `append` in
+    runtime/include/tessera/abi_arguments.h. The result takes the buffer of the cache.
+    `rows` may be a strided view whose rows are `row` elements apart. If the places of
+    a slot are dealt to several ranks, `deal` is the number of these ranks, and `start`
+    is the index of the first place that this rank holds. The rank then writes only
+    the rows whose place it holds.
   }];
   let arguments = (ins AnyRankedTensor:$cache, AnyRankedTensor:$rows, AnyRankedTensor:$slots,
                        AnyRankedTensor:$positions, I64Attr:$row, RT_Deal:$deal,
@@ -25,12 +28,13 @@ def RT_AppendOp : RT_Op<"append", [Pure, AllTypesMatch<["cache", "result"]>,
 
 def RT_CachedAttentionOp : RT_Op<"cached_attention", [Pure, AttrSizedOperandSegments, RT_Call<["getOperandStride"]>,
                                  DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
-  let summary = "Attention over caches, as TSR_CACHED_ATTENTION of runtime/tessera/abi.h";
+  let summary = "Attention of each row over the cached keys and values of its slot";
   let description = [{
-    The query may be a strided view; `row` is the stride of its rows in elements.
-    Of places that are dealt to `deal` ranks the caches hold those from `start` on.
-    `weighted` results are partial means: of each head, in f32 or f64, the mean and
-    the logarithm of its weight.
+    `nn.cached_attention` on one rank: the entry `cached_attention` in
+    runtime/include/tessera/abi_arguments.h. The query may be a strided view whose rows
+    are `row` elements apart. `deal` and `start` are those of `rt.append`: the op attends
+    to the places that this rank holds. With `weighted`, the result is a partial mean
+    (state `L`) in f32 or f64: each head is followed by the logarithm of its weight.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$keys, AnyRankedTensor:$values,
                        AnyRankedTensor:$slots, AnyRankedTensor:$positions,
@@ -47,12 +51,13 @@ def RT_CachedAttentionOp : RT_Op<"cached_attention", [Pure, AttrSizedOperandSegm
 }
 
 def RT_MergeMeansOp : RT_Op<"merge_means", [Pure, RT_Call<>]> {
-  let summary = "Merges partial means of several ranks, as TSR_MERGE_MEANS of runtime/tessera/abi.h";
+  let summary = "Merges the partial means of several ranks";
   let description = [{
-    `parts` are those of the ranks one after the other along dimension 0; the last
-    dimension has a mean and the logarithm of its weight. The result is the mean of
-    the means, each with its weight; if it is a partial mean of other ranks, the
-    logarithm of the sum of the weights follows each.
+    The entry `merge_means` in runtime/include/tessera/abi_arguments.h. `parts` holds
+    the partial means of the ranks, one rank after the other along dimension 0. Its
+    last dimension holds a mean and then the logarithm of the mean's weight. The
+    result is the weighted mean of these means. If it is itself a partial mean, each
+    mean is followed by the logarithm of the sum of the weights.
   }];
   let arguments = (ins AnyRankedTensor:$parts);
   let results = (outs AnyRankedTensor:$result);

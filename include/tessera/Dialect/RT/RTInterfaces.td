@@ -8,10 +8,10 @@ include "mlir/IR/OpBase.td"
 def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
   let cppNamespace = "::tessera::rt";
   let description = [{
-    An op that one call of the runtime executes. It reads its tensor operands and
-    then writes its results. Operands and results have contiguous buffers of
-    their own unless a method of this interface says otherwise. The order of
-    these ops in the program numbers the "ops" of the metadata.
+    An op that the runtime executes as one call. It reads its tensor operands and
+    then writes its results. Each operand and result has a contiguous buffer of its
+    own unless a method of this interface says otherwise. The "ops" of the metadata
+    list these ops in program order.
   }];
   let methods = [
     InterfaceMethod<"The operand whose buffer a result takes, or null.",
@@ -33,7 +33,7 @@ def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
 def AsyncOpInterface : OpInterface<"AsyncOpInterface"> {
   let cppNamespace = "::tessera::rt";
   let description = [{
-    A call that may run beside the program. An asynchronous call returns at once.
+    A call that may overlap with computation. An asynchronous call returns at once.
     Its results are pending until `rt.wait`, the only op that may read them; until
     then no op may write what the call reads, or read or write what it writes.
     The asynchronous calls of a rank run one after the other, in the order in

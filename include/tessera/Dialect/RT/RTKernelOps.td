@@ -6,7 +6,7 @@
 #define TESSERA_DIALECT_RT_RTKERNELOPS_TD
 
 def RT_FirstOp : RT_Op<"first", [Pure, AllTypesMatch<["input", "result"]>]> {
-  let summary = "The value on rank 0 of an axis, zeros elsewhere; part of a kernel";
+  let summary = "Keeps the value on rank 0 of an axis, makes zeros elsewhere; part of a kernel";
   let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input `on` $axis attr-dict `:` type($input) `->` type($result)";
@@ -15,9 +15,9 @@ def RT_FirstOp : RT_Op<"first", [Pure, AllTypesMatch<["input", "result"]>]> {
 def RT_SliceOp : RT_Op<"slice", [Pure]> {
   let summary = "A rank's chunk of a dimension; part of a kernel";
   let description = [{
-    `result[.., j, ..] = input[.., c n + j, ..]` in dimension `dim`, where c is
-    the rank's coordinate on `axis` (0 without) and n the result's size there;
-    zeros after the input's end.
+    `result[.., j, ..] = input[.., c n + j, ..]` in dimension `dim`, where c is the
+    rank's coordinate on `axis` (0 if there is no axis) and n is the size of the result
+    in that dimension. Elements beyond the end of the input are 0.
   }];
   let arguments = (ins AnyRankedTensor:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim,
                        OptionalAttr<StrAttr>:$axis);
@@ -27,11 +27,11 @@ def RT_SliceOp : RT_Op<"slice", [Pure]> {
 }
 
 def RT_PadOp : RT_Op<"pad", [Pure]> {
-  let summary = "A rank's chunk of a dimension in its place, zeros elsewhere; part of a kernel";
+  let summary = "Puts a rank's chunk of a dimension at its place, zeros elsewhere; part of a kernel";
   let description = [{
-    `result[.., c n + j, ..] = input[.., j, ..]` in dimension `dim`, where c is
-    the rank's coordinate on `axis` (0 without) and n the input's size there;
-    what lies after the result's end is dropped.
+    `result[.., c n + j, ..] = input[.., j, ..]` in dimension `dim`, where c is the
+    rank's coordinate on `axis` (0 if there is no axis) and n is the size of the input
+    in that dimension. Elements beyond the end of the result are dropped.
   }];
   let arguments = (ins AnyRankedTensor:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim,
                        OptionalAttr<StrAttr>:$axis);

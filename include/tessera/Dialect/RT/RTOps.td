@@ -22,12 +22,14 @@ def RT_Dialect : Dialect {
   let cppNamespace = "::tessera::rt";
   let summary = "The lowered program of one rank: a straight list of ops";
   let description = [{
-    `func @step` holds the program; each pipeline stage has a function of its own,
-    `@step_0`, `@step_1`, ... Tensors have local shapes; an encoding only says how
-    rows lie in memory (`#rt.row_stride`). Scalars (i64) depend on the rank: its
-    mesh coordinates, the micro-batch, the step. Kernels are private functions of
-    `linalg` ops with `rt.schedule`. The memory plan stores offsets in `rt.offset`
-    (an argument attribute) and `rt.offsets` (one per tensor result of an op).
+    `func @step` holds the program of a training step. With pipeline stages, each
+    stage has a function of its own: `@step_0`, `@step_1`, ... Tensors have local
+    shapes. An encoding only describes how rows are laid out in memory
+    (`#rt.row_stride`). Scalars (i64) are values that differ by rank or change during
+    a run: the mesh coordinates of the rank, the micro-batch, the step. Kernels are
+    private functions of `linalg` ops with the attribute `rt.schedule`. The memory
+    plan gives each tensor an offset in the rank's arena. It stores that of a function
+    argument in `rt.offset`, and those of an op's tensor results in `rt.offsets`.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
@@ -69,11 +71,11 @@ def RT_Dialect : Dialect {
 def RT_RowStrideAttr : AttrDef<RT_Dialect, "RowStride",
     [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let mnemonic = "row_stride";
-  let summary = "Rows of a tensor, along its last dimension, begin every `stride` elements";
+  let summary = "Rows along the last dimension of a tensor are `stride` elements apart";
   let description = [{
-    `tensor<8x50257xbf16, #rt.row_stride<50304>>`: what comes after the 50257th
-    element of a row is padding. Only matrix products, by their leading
-    dimensions, and kernels know of it.
+    In `tensor<8x50257xbf16, #rt.row_stride<50304>>`, the 50257 elements of each row are
+    followed by padding. Only matrix products (through their leading dimensions) and
+    kernels can read and write such rows.
   }];
   let parameters = (ins "int64_t":$stride);
   let assemblyFormat = "`<` $stride `>`";
@@ -112,7 +114,7 @@ def RT_SeedOp : RT_Op<"seed", [Pure]> {
 }
 
 def RT_StreamKeyOp : RT_Op<"stream_key", [Pure]> {
-  let summary = "Philox key of a stream: tsr_abi_stream of runtime/tessera/abi.h";
+  let summary = "Philox key of a random stream: tsr_abi_stream in runtime/include/tessera/abi.h";
   let arguments = (ins I64:$seed, I64:$step, I64Attr:$stream);
   let results = (outs I64:$result);
   let assemblyFormat = "$seed `,` $step `,` $stream attr-dict";
@@ -123,8 +125,9 @@ def RT_StreamKeyOp : RT_Op<"stream_key", [Pure]> {
 def RT_LaunchOp : RT_Op<"launch", [Pure, AttrSizedOperandSegments, RT_Call<>]> {
   let summary = "Runs a fused kernel over its parallel dimension";
   let description = [{
-    `count` is the number of rows (schedule "row") or columns ("column");
-    threads get ranges that are multiples of `grain`.
+    `count` is the number of rows (schedule "row") or columns (schedule "column").
+    Each thread processes ranges of them whose lengths are multiples of `grain`; only
+    the last may be shorter.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyRankedTensor>:$inputs,
                        RT_I64s:$scalars, RT_Positive:$count, RT_Positive:$grain);
@@ -143,16 +146,22 @@ def RT_GemmOperand : I32EnumAttr<"GemmOperand", "an operand of a matrix product"
 def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments, AttrSizedResultSegments,
                                RT_Call<["getTiedOperand", "getOperandStride", "getResultStride"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
-  let summary = "Matrix product, as TSR_GEMM of runtime/tessera/abi.h";
+  let summary = "Matrix product with an optional bias, accumulator and epilogue";
   let description = [{
-    `c[m,n] = op(a) op(b) (+ bias[n]) (+ accumulator)`. The result is
-    the accumulator's buffer where there is one. With `chunks` k is
-    [`outer`, `chunks`, rest], and sums of chunks are added as a balanced tree
-    (TSR_CHUNKED_GEMM). An op has at most one epilogue. With the result `saved`,
-    that is the product with its bias, and `c` is gelu_tanh of it. With the operand
-    `gelu_grad(x)`, `c` is the product times gelu_tanh'(x). `summing a` makes
-    `sums` [m] of op(a) over k, and `summing b` makes `sums` [n] of op(b). `saved`
-    and x are contiguous.
+    `c[m,n] = op(a) op(b) (+ bias[n]) (+ accumulator)`: the entry `gemm` in
+    runtime/include/tessera/abi_arguments.h. If there is an accumulator, the result
+    takes its buffer. With `chunks`, k is [`outer`, `chunks`, rest], and the sums of the
+    chunks are added as a balanced tree (the entry `chunked_gemm`).
+
+    An op has at most one epilogue:
+
+    * With the result `saved`, `saved` is the product with its bias, and `c` is
+      gelu_tanh of `saved`.
+    * With the operand `gelu_grad(x)`, `c` is the product times gelu_tanh'(x).
+    * `summing a` adds the result `sums` [m], the sum of op(a) over k. `summing b` adds
+      the result `sums` [n], the sum of op(b) over k.
+
+    `saved` and `x` are contiguous.
   }];
   let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, Optional<AnyRankedTensor>:$bias,
                        Optional<AnyRankedTensor>:$accumulator, Optional<AnyRankedTensor>:$gelu_input,
@@ -183,15 +192,17 @@ def RT_GemmOp : RT_Op<"gemm", [Pure, AttrSizedOperandSegments, AttrSizedResultSe
 
 def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments, RT_Call<["getOperandStride"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
-  let summary = "Blocked attention, as TSR_ATTENTION of runtime/tessera/abi.h";
+  let summary = "Attention, computed block by block";
   let description = [{
-    Operands may be strided views; `row_*` are the strides of a sequence
-    position in elements. Scalars place the causal mask and dropout in the
-    global tensor: `query_start` (0 when absent) is the position of the first
-    query among `queries_total` (0 if there are no others). The table of a bias by
-    distance is in the type of `lse`; `max_distance` is 0 without one. `window` is 0
-    where queries see all earlier keys. `segments` are those of these queries
-    and keys.
+    The entry `attention` in runtime/include/tessera/abi_arguments.h. Operands may be
+    strided views: `row_q`, `row_k` and `row_v` are the distances between consecutive
+    sequence positions, in elements. The causal mask and dropout depend on where the
+    rank's tensors lie in the global ones. `batch_start` and `head_start` say where
+    their batch and heads begin there; `query_start` (0 when absent) is the position of
+    the first query, out of `queries_total` (0 if the rank has all queries). The table
+    of a bias by distance has the element type of `lse`; without a table
+    `max_distance` is 0. `window` is 0 if queries see all earlier keys. `segments` are
+    those of the rank's queries and keys.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
                        I64:$batch_start, I64:$head_start,
@@ -215,7 +226,7 @@ def RT_AttentionOp : RT_Op<"attention", [Pure, AttrSizedOperandSegments, RT_Call
 
 def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, AttrSizedOperandSegments, RT_Call<["getOperandStride", "getResultStride"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
-  let summary = "Backward of attention; recomputes probabilities from lse";
+  let summary = "Backward of `rt.attention`; recomputes the probabilities from `lse`";
   let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$query, AnyRankedTensor:$key,
                        AnyRankedTensor:$value, AnyRankedTensor:$output, AnyRankedTensor:$lse,
                        I64:$batch_start, I64:$head_start,
@@ -242,11 +253,13 @@ def RT_AttentionGradOp : RT_Op<"attention_grad", [Pure, AttrSizedOperandSegments
 }
 
 def RT_ScatterAddOp : RT_Op<"scatter_add", [Pure, AllTypesMatch<["table", "result"]>, RT_Call<["getTiedOperand"]>]> {
-  let summary = "Adds rows to a table by index; the result is the table's buffer";
+  let summary = "Adds rows to the rows of a table that `ids` names, in place";
   let description = [{
-    Row `r` of `source` is added to row `ids[r] - start` where that lies in
-    [0, valid). With `chunks` rows are [`chunks`, rest], and sums of chunks are
-    added as a balanced tree (TSR_CHUNKED_SCATTER_ADD).
+    Row `r` of `source` is added to row `ids[r] - start` of `table` if that number is in
+    [0, valid); otherwise it is skipped. The result takes the buffer of `table`. With
+    `chunks`, the rows are [`chunks`, rest], and the sums of the chunks are added as a
+    balanced tree (the entry `chunked_scatter_add` in
+    runtime/include/tessera/abi_arguments.h).
   }];
   let arguments = (ins AnyRankedTensor:$source, AnyRankedTensor:$ids, AnyRankedTensor:$table,
                        I64:$start, I64:$valid, OptionalAttr<I64Attr>:$chunks);
@@ -264,7 +277,7 @@ def RT_ZeroOp : RT_Op<"zero", [Pure, RT_Call<>]> {
 }
 
 def RT_CopyOp : RT_Op<"copy", [Pure, AllTypesMatch<["input", "result"]>, RT_Call<>]> {
-  let summary = "A copy in a buffer of its own";
+  let summary = "Copies a tensor to a buffer of its own";
   let arguments = (ins AnyRankedTensor:$input);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)  `->` type($result)";
@@ -273,11 +286,12 @@ def RT_CopyOp : RT_Op<"copy", [Pure, AllTypesMatch<["input", "result"]>, RT_Call
 // ------------------------------------------------------------------ views
 
 def RT_ViewOp : RT_Op<"view", [Pure]> {
-  let summary = "A part of a tensor in the same memory";
+  let summary = "A part of a tensor, without a copy";
   let description = [{
-    The view starts `offset + index * stride` elements into `source`; `index` is
-    the micro-batch, or 0 when absent. Consecutive sequence positions may be further
-    apart than the view's own size: the consumer knows the row stride.
+    The view starts `offset + index * stride` elements into `source`; `index` is the
+    micro-batch, or 0 when absent. In memory, consecutive sequence positions may be
+    further apart than the shape of the view says; the op that reads the view has the
+    stride as an attribute.
   }];
   let arguments = (ins AnyRankedTensor:$source, Optional<I64>:$index, I64Attr:$offset,
                        DefaultValuedAttr<I64Attr, "0">:$stride);
@@ -289,10 +303,11 @@ def RT_ViewOp : RT_Op<"view", [Pure]> {
 }
 
 def RT_ConcatOp : RT_Op<"concat", [Pure]> {
-  let summary = "A tensor whose parts were written in place by their producer";
+  let summary = "Joins tensors without a copy";
   let description = [{
-    Part `k` starts `part_offsets[k]` elements into the result. The memory plan
-    places parts inside the result, so that their producers write them there.
+    Part `k` starts `part_offsets[k]` elements into the result. The memory plan places
+    the parts inside the result, so the ops that produce them write them there
+    directly.
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$parts, DenseI64ArrayAttr:$part_offsets);
   let results = (outs AnyRankedTensor:$result);
@@ -304,7 +319,7 @@ def RT_ConcatOp : RT_Op<"concat", [Pure]> {
 
 def RT_AllReduceOp : RT_Op<"all_reduce", [Pure, AllTypesMatch<["input", "result"]>, RT_Call<["getTiedOperand"]>,
                                            RT_Collective]> {
-  let summary = "Sum or maximum over the ranks of mesh axes, in place";
+  let summary = "Sum or maximum over the ranks of one or more mesh axes, in place";
   let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, BoolAttr:$maximum, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input `over` $axes (`async` $async^)? attr-dict `:` type($input) `->` type($result)";
@@ -313,8 +328,9 @@ def RT_AllReduceOp : RT_Op<"all_reduce", [Pure, AllTypesMatch<["input", "result"
 def RT_WaitOp : RT_Op<"wait", [AttrSizedOperandSegments, RT_Call<["getTiedOperand"]>]> {
   let summary = "Waits until an asynchronous call is done";
   let description = [{
-    The results are those of the call, in the same buffers. `inputs` are the other
-    tensors that the call reads, which must live until here.
+    `pending` are the results of the call; the results of this op are the same tensors,
+    in the same buffers. `inputs` are the other tensors that the call reads. They are
+    operands here so that they stay in memory until the call is done.
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$pending, Variadic<AnyRankedTensor>:$inputs);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -341,7 +357,7 @@ def RT_AllGatherOp : RT_Op<"all_gather", [Pure, RT_Call<>, RT_Collective]> {
 }
 
 def RT_ReduceScatterOp : RT_Op<"reduce_scatter", [Pure, RT_Call<>, RT_Collective]> {
-  let summary = "Sums over the ranks; each keeps its chunk of a dimension";
+  let summary = "Sums over the ranks; each rank keeps its chunk of one dimension";
   let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes,
                        ConfinedAttr<I64Attr, [IntNonNegative]>:$dim, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
@@ -367,26 +383,26 @@ class RT_Coalesced<string mnemonic> : RT_Op<mnemonic, [Pure, RT_Call<>, RT_Colle
 def RT_AllGatherCoalescedOp : RT_Coalesced<"all_gather_coalesced"> {
   let summary = "Gathers several tensors in one call";
   let description = [{
-    Result `k` is the `rt.all_gather` of operand `k` along `dims[k]`. Buffers need not
-    lie side by side.
+    Result `k` is the `rt.all_gather` of operand `k` along `dims[k]`. Buffers need not be
+    adjacent in memory.
   }];
 }
 
 def RT_ReduceScatterCoalescedOp : RT_Coalesced<"reduce_scatter_coalesced"> {
-  let summary = "Sums several tensors over the ranks in one call; each keeps its chunks";
+  let summary = "Reduces and scatters several tensors in one call";
   let description = [{
-    Result `k` is the `rt.reduce_scatter` of operand `k` along `dims[k]`. Buffers need
-    not lie side by side.
+    Result `k` is the `rt.reduce_scatter` of operand `k` along `dims[k]`. Buffers need not
+    be adjacent in memory.
   }];
 }
 
 def RT_AllToAllOp : RT_Op<"all_to_all", [Pure, RT_Call<>, RT_Collective]> {
   let summary = "Gathers one dimension and scatters another";
   let description = [{
-    The ranks' chunks of dimension `gathered` become whole, and each rank keeps
-    its chunk of dimension `scattered`. With `gates` [batch, sequence,
-    experts] of the result's chunks, rows of the result [experts, batch,
-    sequence, ..] whose gate is 0 are not sent and are 0.
+    The ranks' chunks of dimension `gathered` are joined, and each rank keeps its chunk
+    of dimension `scattered`. With `gates` [batch, sequence, experts], the result is
+    [experts, batch, sequence, ..], and the gates are those of its experts and tokens:
+    rows whose gate is 0 are not sent, and are 0 in the result.
   }];
   let arguments = (ins AnyRankedTensor:$input, Optional<AnyRankedTensor>:$gates,
                        StrArrayAttr:$axes, ConfinedAttr<I64Attr, [IntNonNegative]>:$gathered,
@@ -406,8 +422,9 @@ include "tessera/Dialect/RT/RTKernelOps.td"
 def RT_LoopOp : RT_Op<"loop", [SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "Runs its body `count` times";
   let description = [{
-    The block has the iteration number (i64) and one argument per `inits`;
-    it yields their next values, which live in the same buffers as the inits.
+    The arguments of the block are the iteration number (i64) and one tensor for each
+    of `inits`. The block yields the values of these tensors for the next iteration,
+    which are stored in the same buffers.
   }];
   let arguments = (ins RT_Positive:$count, Variadic<AnyRankedTensor>:$inits);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -419,7 +436,7 @@ def RT_LoopOp : RT_Op<"loop", [SingleBlockImplicitTerminator<"YieldOp">]> {
 }
 
 def RT_YieldOp : RT_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"LoopOp">]> {
-  let summary = "Next values of a loop";
+  let summary = "Ends the body of `rt.loop` with the values for the next iteration";
   let arguments = (ins Variadic<AnyRankedTensor>:$values);
   let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";

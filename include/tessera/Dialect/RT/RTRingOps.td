@@ -7,10 +7,11 @@
 #define TESSERA_DIALECT_RT_RTRINGOPS_TD
 
 def RT_ShiftOp : RT_Op<"shift", [Pure, AllTypesMatch<["input", "result"]>, RT_Call<>, RT_Collective]> {
-  let summary = "The tensor of an earlier rank, in a ring along one axis";
+  let summary = "Passes a tensor on around the ring of one mesh axis";
   let description = [{
-    Every rank sends its tensor to the rank that comes `distance` later, by
-    default the next one; after the last comes the first.
+    Every rank sends its tensor to the rank `distance` places further along the axis
+    (by default the next one); the last rank is followed by the first. The result is
+    the tensor that the rank receives.
   }];
   let arguments = (ins AnyRankedTensor:$input, StrArrayAttr:$axes, UnitAttr:$async,
                        ConfinedAttr<DefaultValuedAttr<I64Attr, "1">, [IntPositive]>:$distance);
@@ -20,13 +21,14 @@ def RT_ShiftOp : RT_Op<"shift", [Pure, AllTypesMatch<["input", "result"]>, RT_Ca
 }
 
 def RT_ZigzagOp : RT_Op<"zigzag", [Pure, RT_Call<>, RT_Collective]> {
-  let summary = "Converts a rank's slice of a dimension and chunks of balanced causal work";
+  let summary = "Converts between contiguous and zig-zag order of a sharded dimension";
   let description = [{
-    With n ranks on the axis a dimension is cut into 2 n chunks. In whole slices
-    rank r has chunks 2 r and 2 r + 1, one after the other; as two tensors it
-    has chunks r and 2 n - 1 - r: an early and a late one. One operand is a
-    whole slice and the results are its rank's two chunks, or two operands are
-    chunks and the result is a slice.
+    On an axis of n ranks, the dimension is cut into 2 n chunks. In contiguous order
+    rank r holds chunks 2 r and 2 r + 1 as one tensor, its slice. In zig-zag order it
+    holds chunks r (early) and 2 n - 1 - r (late) as two tensors, so that causal
+    attention is the same work for every rank. With one operand, the op takes a slice
+    and returns the two chunks. With two operands, it takes the chunks and returns
+    the slice.
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, StrArrayAttr:$axes,
                        ConfinedAttr<I64Attr, [IntNonNegative]>:$dim, UnitAttr:$async);
@@ -48,14 +50,15 @@ def RT_ZigzagOp : RT_Op<"zigzag", [Pure, RT_Call<>, RT_Collective]> {
 
 def RT_RingAttentionOp : RT_Op<"ring_attention", [Pure, AttrSizedOperandSegments, RT_Call<["getTiedOperand", "getOperandStride"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
-  let summary = "Attention over one slice of the keys, added to that of earlier slices";
+  let summary = "Attention over one slice of the keys, merged with that over earlier slices";
   let description = [{
-    Like `rt.attention`, but the keys are those at the positions from `key_start`
-    on, of `keys_total`. `earlier` is empty, or the output and lse for the slices
-    before, whose buffers the results take. The output is f32 for bf16 queries. A slice
-    that the causal mask or the window hides costs nothing. `segments` are those
-    of all positions, [batch, `queries_total`] and [batch, `keys_total`]: they
-    are few, so they are not passed on with the keys.
+    Like `rt.attention`, but the keys are a slice of `keys_total` positions that begins
+    at `key_start`. For the first slice `earlier` is empty. For others it holds the
+    output and `lse` over the slices before, and the results take these buffers. The
+    output is f32 if the queries are bf16. A slice that the causal mask or the window
+    hides completely costs nothing. `segments` are those of all positions, [batch,
+    `queries_total`] and [batch, `keys_total`]: they are small, so they do not travel
+    around the ring with the keys.
   }];
   let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
                        I64:$batch_start, I64:$head_start, I64:$query_start, I64:$key_start,
@@ -79,10 +82,10 @@ def RT_RingAttentionGradOp : RT_Op<"ring_attention_grad", [Pure, AttrSizedOperan
                                DeclareOpInterfaceMethods<CostOpInterface, ["getFlops"]>]> {
   let summary = "Backward of attention for one slice of the keys";
   let description = [{
-    `output` and `lse` are those for all keys. `earlier` is empty, or the
-    query's gradient from the slices before, or those of key and value from
-    other queries, or all three: results take their buffers and are added to
-    them. All are f32 for bf16 operands.
+    `output` and `lse` are those over all keys. `earlier` holds gradients so far: that
+    of the query from the slices before, those of key and value from other queries,
+    all three, or none. The op adds to these gradients in place, and its results take
+    their buffers. Gradients are f32 if the operands are bf16.
   }];
   let arguments = (ins AnyRankedTensor:$grad, AnyRankedTensor:$query, AnyRankedTensor:$key,
                        AnyRankedTensor:$value, AnyRankedTensor:$output, AnyRankedTensor:$lse,

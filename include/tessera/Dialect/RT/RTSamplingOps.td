@@ -5,10 +5,12 @@
 
 def RT_PenalizeOp : RT_Op<"penalize", [Pure, AllTypesMatch<["logits", "result"]>,
                                        RT_Call<["getTiedOperand"]>]> {
-  let summary = "Penalizes tokens in place, as TSR_PENALIZE of runtime/tessera/abi.h";
+  let summary = "Applies the repetition penalty to logits, in place";
   let description = [{
-    The rank's columns begin at index `start` of the vocabulary, and `valid` of them
-    are no padding. The result is the buffer of the logits.
+    `nn.penalize` on one rank: the entry `penalize` in
+    runtime/include/tessera/abi_arguments.h. The rank's columns begin at index `start`
+    of the vocabulary; the first `valid` columns are logits, and the rest is padding.
+    The result takes the buffer of the logits.
   }];
   let arguments = (ins AnyRankedTensor:$logits, AnyRankedTensor:$tokens, AnyRankedTensor:$penalties,
                        I64:$start, I64:$valid);
@@ -20,10 +22,11 @@ def RT_PenalizeOp : RT_Op<"penalize", [Pure, AllTypesMatch<["logits", "result"]>
 }
 
 def RT_TopOp : RT_Op<"top", [Pure, RT_Call<>, AttrSizedOperandSegments]> {
-  let summary = "The best of the rank's logits, as TSR_TOP of runtime/tessera/abi.h";
+  let summary = "The best candidates among the rank's logits";
   let description = [{
-    The rank's columns begin at index `start` of the vocabulary of `total`, and
-    `valid` of them are no padding, which is not read.
+    `nn.top` on one rank: the entry `top` in runtime/include/tessera/abi_arguments.h.
+    The rank's columns begin at index `start` of a vocabulary of `total` tokens; the
+    first `valid` columns are logits, and the rest is padding, which is not read.
   }];
   let arguments = (ins AnyRankedTensor:$logits, Optional<AnyRankedTensor>:$sharpness,
                        Optional<AnyRankedTensor>:$draws, I64:$start, I64:$valid,
@@ -37,9 +40,10 @@ def RT_TopOp : RT_Op<"top", [Pure, RT_Call<>, AttrSizedOperandSegments]> {
 }
 
 def RT_MergeTopOp : RT_Op<"merge_top", [Pure, RT_Call<>]> {
-  let summary = "The best candidates of several ranks, as TSR_MERGE_TOP of runtime/tessera/abi.h";
+  let summary = "Merges the candidates of several ranks into the best of all";
   let description = [{
-    `parts` are the lists of the ranks one after the other along dimension 0.
+    The entry `merge_top` in runtime/include/tessera/abi_arguments.h. `parts` holds the
+    ranks' lists of candidates, one rank after the other along dimension 0.
   }];
   let arguments = (ins AnyRankedTensor:$parts);
   let results = (outs AnyRankedTensor:$result);

@@ -14,10 +14,11 @@ def RT_Token : Type<CPred<"::tessera::rt::isToken($_self)">, "a token, tensor<1x
 def RT_SendOp : RT_Op<"send", [RT_Call<>, AsyncOpInterface]> {
   let summary = "Sends a tensor to the rank at coordinate `peer` of an axis";
   let description = [{
-    The send ends when the peer has received the tensor. The peer must make the
-    matching `rt.receive`, and messages between two ranks pair up in order. A
-    message is asynchronous at both ends or at neither. An asynchronous send makes
-    a token for `rt.wait`; until then the operand may be read, but not written.
+    The send ends when the peer has received the tensor. The peer must execute the
+    matching `rt.receive`: the n-th send from one rank to another matches the n-th
+    receive. Either both ends of a message are asynchronous or neither is. An
+    asynchronous send returns a token for `rt.wait`; until that wait the operand may
+    be read, but not written.
   }];
   let arguments = (ins AnyRankedTensor:$input, RT_Coordinate:$peer, StrAttr:$axis, UnitAttr:$async);
   let results = (outs Optional<RT_Token>:$token);
@@ -38,9 +39,9 @@ def RT_ReceiveOp : RT_Op<"receive", [RT_Call<>, AsyncOpInterface]> {
 }
 
 def RT_BroadcastOp : RT_Op<"broadcast", [RT_Call<["getTiedOperand"]>, RT_Collective]> {
-  let summary = "The tensor of the rank at coordinate `root`, on all ranks of one axis";
+  let summary = "Sends the tensor of the rank at coordinate `root` to all ranks of an axis";
   let description = [{
-    Only the root has an operand; the result is its buffer.
+    Only the root has an operand, and its result takes the operand's buffer.
   }];
   let arguments = (ins Optional<AnyRankedTensor>:$input, RT_Coordinate:$root, StrArrayAttr:$axes, UnitAttr:$async);
   let results = (outs AnyRankedTensor:$result);
@@ -56,19 +57,22 @@ def RT_BroadcastOp : RT_Op<"broadcast", [RT_Call<["getTiedOperand"]>, RT_Collect
 def RT_TaskOp : RT_Op<"task"> {
   let summary = "Begins a task of a pipeline stage";
   let description = [{
-    What follows, up to the next `rt.task`, `rt.tasks_end` or the end of the block,
-    is one task: the forward or backward pass of a chunk for one micro-batch, or a
-    message. The body of the micro-batch loop holds the tasks of all micro-batches
-    but the last, whose tasks follow the loop under the same numbers. In which order
-    a stage runs them is not where they stand, but its `rt.order`: pairs of the number
-    of a task and a micro-batch.
+    A task consists of the ops up to the next `rt.task`, `rt.tasks_end` or the end of
+    the block. It is the forward or backward pass of a chunk for one micro-batch, or
+    one message. The body of the micro-batch loop holds the tasks of all micro-batches
+    except the last. The tasks of the last one follow the loop and have the same
+    numbers.
+
+    A stage does not run its tasks in the order in which they are written. The
+    attribute `rt.order` of the function gives the order, as a list of pairs: the
+    number of a task, and a micro-batch.
   }];
   let arguments = (ins RT_Coordinate:$number, StrAttr:$name);
   let assemblyFormat = "$number $name attr-dict";
 }
 
 def RT_TasksEndOp : RT_Op<"tasks_end"> {
-  let summary = "Ends the last task: what follows runs after all tasks";
+  let summary = "Ends the last task; the ops that follow run after all tasks";
   let assemblyFormat = "attr-dict";
 }
 
